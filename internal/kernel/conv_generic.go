@@ -34,7 +34,7 @@ func planesVecGeneric(s *Set, a *Planes, weights []float32, p0 int) {
 
 // finish is the value stored for a sum of output o that goes to place at.
 func (f *Finish) finish(sum float32, o, at int) float32 {
-	if f == nil || f.Scale == nil {
+	if f.Scale == nil {
 		return sum
 	}
 	y := float32(sum*f.Scale[o]) + f.Shift[o]

@@ -113,3 +113,91 @@ func channelLastNarrowAVX512(a *ChannelLast)
 //
 //go:noescape
 func fmaPeakAVX512(n int)
+
+func (i isa) planes(a *Planes) {
+	if i == avx512 {
+		planesAVX512(a)
+	} else {
+		planesAVX2(a)
+	}
+}
+
+func (i isa) planesGrad(a *PlanesGrad) {
+	if i == avx512 {
+		planesGradAVX512(a)
+	} else {
+		planesGradAVX2(a)
+	}
+}
+
+func (i isa) channelLast1(a *ChannelLast) {
+	if i == avx512 {
+		channelLast1AVX512(a)
+	} else {
+		channelLast1AVX2(a)
+	}
+}
+
+func (i isa) channelLastGrad1(a *ChannelLastGrad) {
+	if i == avx512 {
+		channelLastGrad1AVX512(a)
+	} else {
+		channelLastGrad1AVX2(a)
+	}
+}
+
+func (i isa) channelLast2(a *ChannelLast) {
+	if i == avx512 {
+		channelLast2AVX512(a)
+	} else {
+		channelLast2AVX2(a)
+	}
+}
+
+func (i isa) channelLastGrad2(a *ChannelLastGrad) {
+	if i == avx512 {
+		channelLastGrad2AVX512(a)
+	} else {
+		channelLastGrad2AVX2(a)
+	}
+}
+
+func (i isa) channelLastNarrow(a *ChannelLast) {
+	if i == avx512 {
+		channelLastNarrowAVX512(a)
+	} else {
+		channelLastNarrowAVX2(a)
+	}
+}
+
+func (i isa) fmaPeak(n int) {
+	if i == avx512 {
+		fmaPeakAVX512(n)
+	} else {
+		fmaPeakAVX2(n)
+	}
+}
+
+func (i isa) channelLast3(a *ChannelLast) {
+	channelLast3AVX512(a)
+}
+
+func (i isa) channelLastGrad3(a *ChannelLastGrad) {
+	channelLastGrad3AVX512(a)
+}
+
+func (i isa) channelLast4(a *ChannelLast) {
+	channelLast4AVX512(a)
+}
+
+func (i isa) channelLastGrad4(a *ChannelLastGrad) {
+	channelLastGrad4AVX512(a)
+}
+
+func (i isa) channelLast5(a *ChannelLast) {
+	channelLast5AVX512(a)
+}
+
+func (i isa) channelLastGrad5(a *ChannelLastGrad) {
+	channelLastGrad5AVX512(a)
+}

@@ -4,25 +4,17 @@
 
 package kernel
 
-func planesAVX2(a *Planes)                      { panic(noVectors) }
-func planesGradAVX2(a *PlanesGrad)              { panic(noVectors) }
-func channelLast1AVX2(a *ChannelLast)           { panic(noVectors) }
-func channelLastGrad1AVX2(a *ChannelLastGrad)   { panic(noVectors) }
-func channelLast2AVX2(a *ChannelLast)           { panic(noVectors) }
-func channelLastGrad2AVX2(a *ChannelLastGrad)   { panic(noVectors) }
-func channelLastNarrowAVX2(a *ChannelLast)      { panic(noVectors) }
-func fmaPeakAVX2(n int)                         { panic(noVectors) }
-func planesAVX512(a *Planes)                    { panic(noVectors) }
-func planesGradAVX512(a *PlanesGrad)            { panic(noVectors) }
-func channelLast1AVX512(a *ChannelLast)         { panic(noVectors) }
-func channelLastGrad1AVX512(a *ChannelLastGrad) { panic(noVectors) }
-func channelLast2AVX512(a *ChannelLast)         { panic(noVectors) }
-func channelLastGrad2AVX512(a *ChannelLastGrad) { panic(noVectors) }
-func channelLast3AVX512(a *ChannelLast)         { panic(noVectors) }
-func channelLastGrad3AVX512(a *ChannelLastGrad) { panic(noVectors) }
-func channelLast4AVX512(a *ChannelLast)         { panic(noVectors) }
-func channelLastGrad4AVX512(a *ChannelLastGrad) { panic(noVectors) }
-func channelLast5AVX512(a *ChannelLast)         { panic(noVectors) }
-func channelLastGrad5AVX512(a *ChannelLastGrad) { panic(noVectors) }
-func channelLastNarrowAVX512(a *ChannelLast)    { panic(noVectors) }
-func fmaPeakAVX512(n int)                       { panic(noVectors) }
+func (i isa) planes(a *Planes)                    { panic(noVectors) }
+func (i isa) planesGrad(a *PlanesGrad)            { panic(noVectors) }
+func (i isa) channelLast1(a *ChannelLast)         { panic(noVectors) }
+func (i isa) channelLastGrad1(a *ChannelLastGrad) { panic(noVectors) }
+func (i isa) channelLast2(a *ChannelLast)         { panic(noVectors) }
+func (i isa) channelLastGrad2(a *ChannelLastGrad) { panic(noVectors) }
+func (i isa) channelLastNarrow(a *ChannelLast)    { panic(noVectors) }
+func (i isa) fmaPeak(n int)                       { panic(noVectors) }
+func (i isa) channelLast3(a *ChannelLast)         { panic(noVectors) }
+func (i isa) channelLastGrad3(a *ChannelLastGrad) { panic(noVectors) }
+func (i isa) channelLast4(a *ChannelLast)         { panic(noVectors) }
+func (i isa) channelLastGrad4(a *ChannelLastGrad) { panic(noVectors) }
+func (i isa) channelLast5(a *ChannelLast)         { panic(noVectors) }
+func (i isa) channelLastGrad5(a *ChannelLastGrad) { panic(noVectors) }

@@ -1,8 +1,8 @@
 package kernel
 
 // Vector code checks no bounds. So the methods first check that outputs, weights and tables are long enough, which takes a few
-// comparisons. The caller must make sure that the offsets in the tables are valid. They call the code of a set by its name
-// and not through a variable, so that arguments stay on the caller's stack.
+// comparisons. The caller must make sure that the offsets in the tables are valid. The methods of isa are generated. They call
+// the code of a set by its name and not through a variable, so that arguments stay on the caller's stack.
 
 // Planes runs a convolution in the planes layout; see [Planes].
 func (s *Set) Planes(a *Planes) {
@@ -16,13 +16,10 @@ func (s *Set) Planes(a *Planes) {
 	if a.Res != nil {
 		enough(len(a.Res), (s.PlanesOut-1)*a.OutStride+end, "kernel: planes: outputs end beyond Res")
 	}
-	switch s.isa {
-	case avx512:
-		planesAVX512(a)
-	case avx2:
-		planesAVX2(a)
-	default:
+	if s.isa == generic {
 		planesGeneric(s, a)
+	} else {
+		s.isa.planes(a)
 	}
 }
 
@@ -37,13 +34,10 @@ func (s *Set) PlanesGrad(a *PlanesGrad) {
 	}
 	enough(len(a.Y), a.YBase+(s.GradOut-1)*a.YStride+end, "kernel: planes gradient: positions end beyond Y")
 	enough(len(a.Dst), len(a.Off)*s.GradOut*s.Lanes, "kernel: planes gradient: Dst is shorter than Off wants")
-	switch s.isa {
-	case avx512:
-		planesGradAVX512(a)
-	case avx2:
-		planesGradAVX2(a)
-	default:
+	if s.isa == generic {
 		planesGradGeneric(s, a)
+	} else {
+		s.isa.planesGrad(a)
 	}
 }
 
@@ -58,44 +52,36 @@ func (s *Set) ChannelLast(a *ChannelLast) {
 		width = a.Vecs * s.Lanes
 	}
 	a.check(width)
-	switch s.isa {
-	case avx512:
-		switch a.Vecs {
-		case 0:
-			channelLastNarrowAVX512(a)
-		case 1:
-			channelLast1AVX512(a)
-		case 2:
-			channelLast2AVX512(a)
-		case 3:
-			channelLast3AVX512(a)
-		case 4:
-			channelLast4AVX512(a)
-		case 5:
-			channelLast5AVX512(a)
-		}
-	case avx2:
-		switch a.Vecs {
-		case 0:
-			channelLastNarrowAVX2(a)
-		case 1:
-			channelLast1AVX2(a)
-		case 2:
-			channelLast2AVX2(a)
-		}
-	default:
+	if s.isa == generic {
 		if a.Vecs == 0 {
 			channelLastNarrowGeneric(s, a)
 		} else {
 			channelLastGeneric(s, a)
 		}
+		return
+	}
+	switch a.Vecs {
+	case 0:
+		s.isa.channelLastNarrow(a)
+	case 1:
+		s.isa.channelLast1(a)
+	case 2:
+		s.isa.channelLast2(a)
+	case 3:
+		s.isa.channelLast3(a)
+	case 4:
+		s.isa.channelLast4(a)
+	case 5:
+		s.isa.channelLast5(a)
 	}
 }
 
-// check panics where a block of so many outputs has no value for one of them.
+// check panics where a block of so many outputs has no value for one of them, or no values at all for what is set.
 func (f *Finish) check(outputs int) {
 	if f.Scale != nil {
 		enough(min(len(f.Scale), len(f.Shift)), outputs, "kernel: finish: Scale or Shift is shorter than a block")
+	} else if f.Res != nil || f.Relu {
+		panic("kernel: finish: Res or Relu without Scale")
 	}
 }
 
@@ -109,29 +95,21 @@ func (s *Set) ChannelLastGrad(a *ChannelLastGrad) {
 	}
 	s.checkVecs(a.Vecs)
 	enough(len(a.Dst), (a.Tiles*ChannelLastTile-1)*a.DstStride+a.Vecs*s.Lanes, "kernel: channel-last gradient: sums end beyond Dst")
-	switch s.isa {
-	case avx512:
-		switch a.Vecs {
-		case 1:
-			channelLastGrad1AVX512(a)
-		case 2:
-			channelLastGrad2AVX512(a)
-		case 3:
-			channelLastGrad3AVX512(a)
-		case 4:
-			channelLastGrad4AVX512(a)
-		case 5:
-			channelLastGrad5AVX512(a)
-		}
-	case avx2:
-		switch a.Vecs {
-		case 1:
-			channelLastGrad1AVX2(a)
-		case 2:
-			channelLastGrad2AVX2(a)
-		}
-	default:
+	if s.isa == generic {
 		channelLastGradGeneric(s, a)
+		return
+	}
+	switch a.Vecs {
+	case 1:
+		s.isa.channelLastGrad1(a)
+	case 2:
+		s.isa.channelLastGrad2(a)
+	case 3:
+		s.isa.channelLastGrad3(a)
+	case 4:
+		s.isa.channelLastGrad4(a)
+	case 5:
+		s.isa.channelLastGrad5(a)
 	}
 }
 
@@ -159,13 +137,9 @@ func (s *Set) FMAPeakLoop(n int) (flops int64) {
 	if s.isa != generic {
 		best = s
 	}
-	switch best.isa {
-	case avx512:
-		fmaPeakAVX512(n)
-	case avx2:
-		fmaPeakAVX2(n)
-	default:
+	if best.isa == generic {
 		return 0
 	}
+	best.isa.fmaPeak(n)
 	return 2 * FMAChains * int64(best.Lanes) * int64(n)
 }

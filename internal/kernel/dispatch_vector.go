@@ -23,13 +23,10 @@ func (s *Set) PlaneSum(x []float32, a Area) (sum float32) {
 		return 0
 	}
 	need(x, a.end())
-	switch s.isa {
-	case avx512:
-		return planeSumAVX512(&x[a.Base], a.Rows, a.Cols, a.RowStride)
-	case avx2:
-		return planeSumAVX2(&x[a.Base], a.Rows, a.Cols, a.RowStride)
+	if s.isa == generic {
+		return planeSumGeneric(x, a)
 	}
-	return planeSumGeneric(x, a)
+	return s.isa.planeSum(&x[a.Base], a.Rows, a.Cols, a.RowStride)
 }
 
 // PlaneSquares returns Σ (x-mean)² over the area.
@@ -38,13 +35,10 @@ func (s *Set) PlaneSquares(x []float32, a Area, mean float32) (sum float32) {
 		return 0
 	}
 	need(x, a.end())
-	switch s.isa {
-	case avx512:
-		return planeSquaresAVX512(&x[a.Base], a.Rows, a.Cols, a.RowStride, mean)
-	case avx2:
-		return planeSquaresAVX2(&x[a.Base], a.Rows, a.Cols, a.RowStride, mean)
+	if s.isa == generic {
+		return planeSquaresGeneric(x, a, mean)
 	}
-	return planeSquaresGeneric(x, a, mean)
+	return s.isa.planeSquares(&x[a.Base], a.Rows, a.Cols, a.RowStride, mean)
 }
 
 // PlaneScale writes y = x·scale + shift, plus res where res is not nil, then max(0, y) where relu is set; a NaN passes.
@@ -58,21 +52,13 @@ func (s *Set) PlaneScale(y, x, res []float32, a Area, scale, shift float32, relu
 	if res != nil {
 		need(res, a.end())
 	}
-	switch s.isa {
-	case avx512:
-		if res == nil {
-			planeScaleAVX512(&y[a.Base], &x[a.Base], a.Rows, a.Cols, a.RowStride, scale, shift, floor(relu))
-		} else {
-			planeScaleResAVX512(&y[a.Base], &x[a.Base], &res[a.Base], a.Rows, a.Cols, a.RowStride, scale, shift, floor(relu))
-		}
-	case avx2:
-		if res == nil {
-			planeScaleAVX2(&y[a.Base], &x[a.Base], a.Rows, a.Cols, a.RowStride, scale, shift, floor(relu))
-		} else {
-			planeScaleResAVX2(&y[a.Base], &x[a.Base], &res[a.Base], a.Rows, a.Cols, a.RowStride, scale, shift, floor(relu))
-		}
-	default:
+	switch {
+	case s.isa == generic:
 		planeScaleGeneric(y, x, res, a, scale, shift, relu)
+	case res == nil:
+		s.isa.planeScale(&y[a.Base], &x[a.Base], a.Rows, a.Cols, a.RowStride, scale, shift, floor(relu))
+	default:
+		s.isa.planeScaleRes(&y[a.Base], &x[a.Base], &res[a.Base], a.Rows, a.Cols, a.RowStride, scale, shift, floor(relu))
 	}
 }
 
@@ -86,19 +72,13 @@ func (s *Set) PlaneNormSums(a *PlaneNorm) (sg, sgz float32) {
 	if a.Y != nil {
 		need(a.Y, a.end())
 	}
-	switch s.isa {
-	case avx512:
-		if a.Y == nil {
-			return planeNormSumsAVX512(&a.G[a.Base], &a.Z[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean)
-		}
-		return planeNormSumsGatedAVX512(&a.G[a.Base], &a.Z[a.Base], &a.Y[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean)
-	case avx2:
-		if a.Y == nil {
-			return planeNormSumsAVX2(&a.G[a.Base], &a.Z[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean)
-		}
-		return planeNormSumsGatedAVX2(&a.G[a.Base], &a.Z[a.Base], &a.Y[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean)
+	if s.isa == generic {
+		return planeNormSumsGeneric(a)
 	}
-	return planeNormSumsGeneric(a)
+	if a.Y == nil {
+		return s.isa.planeNormSums(&a.G[a.Base], &a.Z[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean)
+	}
+	return s.isa.planeNormSumsGated(&a.G[a.Base], &a.Z[a.Base], &a.Y[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean)
 }
 
 // PlaneNormApply writes dz = p·G + q·(Z-mean) + r over the area. dz may be G or Z.
@@ -109,13 +89,10 @@ func (s *Set) PlaneNormApply(dz []float32, a *PlaneNorm, p, q, r float32) {
 	need(dz, a.end())
 	need(a.G, a.end())
 	need(a.Z, a.end())
-	switch s.isa {
-	case avx512:
-		planeNormApplyAVX512(&dz[a.Base], &a.G[a.Base], &a.Z[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean, p, q, r)
-	case avx2:
-		planeNormApplyAVX2(&dz[a.Base], &a.G[a.Base], &a.Z[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean, p, q, r)
-	default:
+	if s.isa == generic {
 		planeNormApplyGeneric(dz, a, p, q, r)
+	} else {
+		s.isa.planeNormApply(&dz[a.Base], &a.G[a.Base], &a.Z[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean, p, q, r)
 	}
 }
 
@@ -125,13 +102,10 @@ func (s *Set) ChannelLastSums(sum, x []float32, n, stride int) {
 		return
 	}
 	need(x, (n-1)*stride+len(sum))
-	switch s.isa {
-	case avx512:
-		channelLastSumsAVX512(&sum[0], &x[0], n, len(sum), stride)
-	case avx2:
-		channelLastSumsAVX2(&sum[0], &x[0], n, len(sum), stride)
-	default:
+	if s.isa == generic {
 		channelLastSumsGeneric(sum, x, n, stride)
+	} else {
+		s.isa.channelLastSums(&sum[0], &x[0], n, len(sum), stride)
 	}
 }
 
@@ -142,13 +116,10 @@ func (s *Set) ChannelLastSquares(sum, x, mean []float32, n, stride int) {
 	}
 	need(x, (n-1)*stride+len(sum))
 	need(mean, len(sum))
-	switch s.isa {
-	case avx512:
-		channelLastSquaresAVX512(&sum[0], &x[0], &mean[0], n, len(sum), stride)
-	case avx2:
-		channelLastSquaresAVX2(&sum[0], &x[0], &mean[0], n, len(sum), stride)
-	default:
+	if s.isa == generic {
 		channelLastSquaresGeneric(sum, x, mean, n, stride)
+	} else {
+		s.isa.channelLastSquares(&sum[0], &x[0], &mean[0], n, len(sum), stride)
 	}
 }
 
@@ -166,21 +137,13 @@ func (s *Set) ChannelLastScale(y, x, res, scale, shift []float32, n, stride int,
 	if res != nil {
 		need(res, end)
 	}
-	switch s.isa {
-	case avx512:
-		if res == nil {
-			channelLastScaleAVX512(&y[0], &x[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
-		} else {
-			channelLastScaleResAVX512(&y[0], &x[0], &res[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
-		}
-	case avx2:
-		if res == nil {
-			channelLastScaleAVX2(&y[0], &x[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
-		} else {
-			channelLastScaleResAVX2(&y[0], &x[0], &res[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
-		}
-	default:
+	switch {
+	case s.isa == generic:
 		channelLastScaleGeneric(y, x, res, scale, shift, n, stride, relu)
+	case res == nil:
+		s.isa.channelLastScale(&y[0], &x[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
+	default:
+		s.isa.channelLastScaleRes(&y[0], &x[0], &res[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
 	}
 }
 
@@ -198,21 +161,13 @@ func (s *Set) ChannelLastNormSums(sg, sgz []float32, a *ChannelLastNorm) {
 	if a.Y != nil {
 		need(a.Y, end)
 	}
-	switch s.isa {
-	case avx512:
-		if a.Y == nil {
-			channelLastNormSumsAVX512(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Mean[0], a.N, a.C, a.Stride)
-		} else {
-			channelLastNormSumsGatedAVX512(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Y[0], &a.Mean[0], a.N, a.C, a.Stride)
-		}
-	case avx2:
-		if a.Y == nil {
-			channelLastNormSumsAVX2(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Mean[0], a.N, a.C, a.Stride)
-		} else {
-			channelLastNormSumsGatedAVX2(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Y[0], &a.Mean[0], a.N, a.C, a.Stride)
-		}
-	default:
+	switch {
+	case s.isa == generic:
 		channelLastNormSumsGeneric(sg, sgz, a)
+	case a.Y == nil:
+		s.isa.channelLastNormSums(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Mean[0], a.N, a.C, a.Stride)
+	default:
+		s.isa.channelLastNormSumsGated(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Y[0], &a.Mean[0], a.N, a.C, a.Stride)
 	}
 }
 
@@ -228,13 +183,10 @@ func (s *Set) ChannelLastNormApply(dz []float32, a *ChannelLastNorm, p, q, r []f
 	for _, c := range [...][]float32{a.Mean, p, q, r} {
 		need(c, a.C)
 	}
-	switch s.isa {
-	case avx512:
-		channelLastNormApplyAVX512(&dz[0], &a.G[0], &a.Z[0], &a.Mean[0], &p[0], &q[0], &r[0], a.N, a.C, a.Stride)
-	case avx2:
-		channelLastNormApplyAVX2(&dz[0], &a.G[0], &a.Z[0], &a.Mean[0], &p[0], &q[0], &r[0], a.N, a.C, a.Stride)
-	default:
+	if s.isa == generic {
 		channelLastNormApplyGeneric(dz, a, p, q, r)
+	} else {
+		s.isa.channelLastNormApply(&dz[0], &a.G[0], &a.Z[0], &a.Mean[0], &p[0], &q[0], &r[0], a.N, a.C, a.Stride)
 	}
 }
 
@@ -244,13 +196,10 @@ func (s *Set) Add(y, x []float32) {
 		return
 	}
 	need(x, len(y))
-	switch s.isa {
-	case avx512:
-		addAVX512(&y[0], &x[0], len(y))
-	case avx2:
-		addAVX2(&y[0], &x[0], len(y))
-	default:
+	if s.isa == generic {
 		addGeneric(y, x)
+	} else {
+		s.isa.add(&y[0], &x[0], len(y))
 	}
 }
 
@@ -260,13 +209,10 @@ func (s *Set) Axpy(y, x []float32, a float32) {
 		return
 	}
 	need(x, len(y))
-	switch s.isa {
-	case avx512:
-		axpyAVX512(&y[0], &x[0], len(y), a)
-	case avx2:
-		axpyAVX2(&y[0], &x[0], len(y), a)
-	default:
+	if s.isa == generic {
 		axpyGeneric(y, x, a)
+	} else {
+		s.isa.axpy(&y[0], &x[0], len(y), a)
 	}
 }
 
@@ -276,13 +222,10 @@ func (s *Set) ReLUGrad(g, y []float32) {
 		return
 	}
 	need(y, len(g))
-	switch s.isa {
-	case avx512:
-		reluGradAVX512(&g[0], &y[0], len(g))
-	case avx2:
-		reluGradAVX2(&g[0], &y[0], len(g))
-	default:
+	if s.isa == generic {
 		reluGradGeneric(g, y)
+	} else {
+		s.isa.reluGrad(&g[0], &y[0], len(g))
 	}
 }
 
@@ -292,13 +235,10 @@ func (s *Set) SGD(w, g []float32, lr, decay float32) {
 		return
 	}
 	need(g, len(w))
-	switch s.isa {
-	case avx512:
-		sgdAVX512(&w[0], &g[0], len(w), lr, decay)
-	case avx2:
-		sgdAVX2(&w[0], &g[0], len(w), lr, decay)
-	default:
+	if s.isa == generic {
 		sgdGeneric(w, g, lr, decay)
+	} else {
+		s.isa.sgd(&w[0], &g[0], len(w), lr, decay)
 	}
 }
 
@@ -309,13 +249,10 @@ func (s *Set) Momentum(w, g, m []float32, lr, decay, mu float32) {
 	}
 	need(g, len(w))
 	need(m, len(w))
-	switch s.isa {
-	case avx512:
-		momentumAVX512(&w[0], &g[0], &m[0], len(w), lr, decay, mu)
-	case avx2:
-		momentumAVX2(&w[0], &g[0], &m[0], len(w), lr, decay, mu)
-	default:
+	if s.isa == generic {
 		momentumGeneric(w, g, m, lr, decay, mu)
+	} else {
+		s.isa.momentum(&w[0], &g[0], &m[0], len(w), lr, decay, mu)
 	}
 }
 
@@ -333,13 +270,10 @@ func (s *Set) Adam(w, g, m, v []float32, a AdamStep) {
 		beta2: float32(a.Beta2), rest2: float32(1 - a.Beta2), root: float32(1 / math.Sqrt(a.Correction2)),
 		eps: float32(a.Eps),
 	}
-	switch s.isa {
-	case avx512:
-		adamAVX512(&w[0], &g[0], &m[0], &v[0], len(w), f.step, f.decay, f.rest1, f.beta2, f.rest2, f.root, f.eps)
-	case avx2:
-		adamAVX2(&w[0], &g[0], &m[0], &v[0], len(w), f.step, f.decay, f.rest1, f.beta2, f.rest2, f.root, f.eps)
-	default:
+	if s.isa == generic {
 		adamGeneric(w, g, m, v, f)
+	} else {
+		s.isa.adam(&w[0], &g[0], &m[0], &v[0], len(w), f.step, f.decay, f.rest1, f.beta2, f.rest2, f.root, f.eps)
 	}
 }
 
@@ -356,13 +290,10 @@ func (s *Set) LaneSums(dst, src []float32) {
 		return
 	}
 	need(src, len(dst)*s.Lanes)
-	switch s.isa {
-	case avx512:
-		laneSumsAVX512(&dst[0], &src[0], len(dst)/LaneGroup)
-	case avx2:
-		laneSumsAVX2(&dst[0], &src[0], len(dst)/LaneGroup)
-	default:
+	if s.isa == generic {
 		laneSumsGeneric(dst, src, s.Lanes)
+	} else {
+		s.isa.laneSums(&dst[0], &src[0], len(dst)/LaneGroup)
 	}
 }
 
@@ -372,13 +303,10 @@ func (s *Set) Dot(x, y []float32) (sum float64) {
 		return 0
 	}
 	need(x, len(y))
-	switch s.isa {
-	case avx512:
-		return dotAVX512(&x[0], &y[0], len(y))
-	case avx2:
-		return dotAVX2(&x[0], &y[0], len(y))
+	if s.isa == generic {
+		return dotGeneric(x, y)
 	}
-	return dotGeneric(x, y)
+	return s.isa.dot(&x[0], &y[0], len(y))
 }
 
 // SigmoidError writes y = 1/(1+e^−y) and returns Σ (in·(t−y))², the error of y in those places where in is 1 and not 0. The
@@ -389,13 +317,10 @@ func (s *Set) SigmoidError(y, t, in []float32) (sum float64) {
 	}
 	need(t, len(y))
 	need(in, len(y))
-	switch s.isa {
-	case avx512:
-		return sigmoidErrorAVX512(&y[0], &t[0], &in[0], len(y))
-	case avx2:
-		return sigmoidErrorAVX2(&y[0], &t[0], &in[0], len(y))
+	if s.isa == generic {
+		return sigmoidErrorGeneric(y, t, in)
 	}
-	return sigmoidErrorGeneric(y, t, in)
+	return s.isa.sigmoidError(&y[0], &t[0], &in[0], len(y))
 }
 
 // SigmoidErrorGrad writes d = f·in·(y−t)·y·(1−y), the gradient of half of f times the sum of [Set.SigmoidError] with
@@ -407,13 +332,10 @@ func (s *Set) SigmoidErrorGrad(d, y, t, in []float32, f float32) {
 	need(y, len(d))
 	need(t, len(d))
 	need(in, len(d))
-	switch s.isa {
-	case avx512:
-		sigmoidErrorGradAVX512(&d[0], &y[0], &t[0], &in[0], len(d), f)
-	case avx2:
-		sigmoidErrorGradAVX2(&d[0], &y[0], &t[0], &in[0], len(d), f)
-	default:
+	if s.isa == generic {
 		sigmoidErrorGradGeneric(d, y, t, in, f)
+	} else {
+		s.isa.sigmoidErrorGrad(&d[0], &y[0], &t[0], &in[0], len(d), f)
 	}
 }
 
@@ -434,13 +356,13 @@ func (s *Set) Transpose(dst []float32, dstStride int, src []float32, srcStride, 
 	}
 	down, across := n/blockSide, m/blockSide
 	i, j := n-blockSide, m-blockSide // of the last square
-	transposeAVX2(&dst[0], dstStride, &src[0], srcStride, down, across)
+	s.isa.transpose(&dst[0], dstStride, &src[0], srcStride, down, across)
 	if m%blockSide != 0 {
-		transposeAVX2(&dst[j*dstStride], dstStride, &src[j], srcStride, down, 1)
+		s.isa.transpose(&dst[j*dstStride], dstStride, &src[j], srcStride, down, 1)
 	}
 	if n%blockSide != 0 {
-		transposeAVX2(&dst[i], dstStride, &src[i*srcStride], srcStride, 1, across)
-		transposeAVX2(&dst[j*dstStride+i], dstStride, &src[i*srcStride+j], srcStride, 1, 1)
+		s.isa.transpose(&dst[i], dstStride, &src[i*srcStride], srcStride, 1, across)
+		s.isa.transpose(&dst[j*dstStride+i], dstStride, &src[i*srcStride+j], srcStride, 1, 1)
 	}
 }
 
@@ -451,7 +373,7 @@ func (s *Set) Split(even, odd, x []float32) {
 	}
 	need(x, len(even)+len(odd))
 	if vecs := len(odd) / blockSide; s.isa != generic && vecs > 0 {
-		splitAVX2(&even[0], &odd[0], &x[0], vecs)
+		s.isa.split(&even[0], &odd[0], &x[0], vecs)
 		done := vecs * blockSide
 		if even, odd, x = even[done:], odd[done:], x[2*done:]; len(even) == 0 {
 			return
@@ -467,7 +389,7 @@ func (s *Set) Merge(x, even, odd []float32) {
 	}
 	need(x, len(even)+len(odd))
 	if vecs := len(odd) / blockSide; s.isa != generic && vecs > 0 {
-		mergeAVX2(&x[0], &even[0], &odd[0], vecs)
+		s.isa.merge(&x[0], &even[0], &odd[0], vecs)
 		done := vecs * blockSide
 		if x, even, odd = x[2*done:], even[done:], odd[done:]; len(even) == 0 {
 			return

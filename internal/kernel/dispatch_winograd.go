@@ -9,13 +9,10 @@ func (s *Set) WinogradChannelLastInput(a *WinogradChannelLast) {
 	if !s.checkWinogradChannelLast(a, WinogradProducts) {
 		return
 	}
-	switch s.isa {
-	case avx512:
-		winogradChannelLastInputAVX512(a)
-	case avx2:
-		winogradChannelLastInputAVX2(a)
-	default:
+	if s.isa == generic {
 		winogradChannelLastInputGeneric(a)
+	} else {
+		s.isa.winogradChannelLastInput(a)
 	}
 }
 
@@ -25,45 +22,29 @@ func (s *Set) WinogradChannelLastGradient(a *WinogradChannelLast) {
 	if !s.checkWinogradChannelLast(a, WinogradTileRows*WinogradTileCols) {
 		return
 	}
-	switch s.isa {
-	case avx512:
-		winogradChannelLastGradientAVX512(a)
-	case avx2:
-		winogradChannelLastGradientAVX2(a)
-	default:
+	if s.isa == generic {
 		winogradChannelLastGradientGeneric(a)
+	} else {
+		s.isa.winogradChannelLastGradient(a)
 	}
 }
 
 // WinogradChannelLastOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X. Pixels are stored last to first: those
-// outside the map may go where the tile's first pixel goes, which replaces them (f.Res is not X then). A nil f stores the
-// sums. See [WinogradChannelLast].
+// outside the map may go where the tile's first pixel goes, which replaces them (f.Res is not X then). See [WinogradChannelLast].
 func (s *Set) WinogradChannelLastOutput(a *WinogradChannelLast, f *Finish) {
 	if !s.checkWinogradChannelLast(a, WinogradTileRows*WinogradTileCols) {
 		return
 	}
-	f = checkFinish(f, a.C)
-	switch s.isa {
-	case avx512:
-		switch {
-		case f == nil:
-			winogradChannelLastOutputAVX512(a)
-		case f.Res == nil:
-			winogradChannelLastOutputScaleAVX512(a, f, floor(f.Relu))
-		default:
-			winogradChannelLastOutputScaleResAVX512(a, f, floor(f.Relu))
-		}
-	case avx2:
-		switch {
-		case f == nil:
-			winogradChannelLastOutputAVX2(a)
-		case f.Res == nil:
-			winogradChannelLastOutputScaleAVX2(a, f, floor(f.Relu))
-		default:
-			winogradChannelLastOutputScaleResAVX2(a, f, floor(f.Relu))
-		}
-	default:
+	f.check(a.C)
+	switch {
+	case s.isa == generic:
 		winogradChannelLastOutputGeneric(a, f)
+	case f.Scale == nil:
+		s.isa.winogradChannelLastOutput(a)
+	case f.Res == nil:
+		s.isa.winogradChannelLastOutputScale(a, f, floor(f.Relu))
+	default:
+		s.isa.winogradChannelLastOutputScaleRes(a, f, floor(f.Relu))
 	}
 }
 
@@ -76,21 +57,13 @@ func (s *Set) WinogradPlanesInput(a *WinogradPlanes) {
 	if a.Next != nil && len(a.Next) < len(a.Pos) {
 		panic("kernel: winograd planes: Next is shorter than Pos")
 	}
-	switch s.isa {
-	case avx512:
-		if a.Pair == WinogradOuter {
-			winogradPlanesInputOuterAVX512(a)
-		} else {
-			winogradPlanesInputInnerAVX512(a)
-		}
-	case avx2:
-		if a.Pair == WinogradOuter {
-			winogradPlanesInputOuterAVX2(a)
-		} else {
-			winogradPlanesInputInnerAVX2(a)
-		}
-	default:
+	switch {
+	case s.isa == generic:
 		winogradPlanesInputGeneric(s, a)
+	case a.Pair == WinogradOuter:
+		s.isa.winogradPlanesInputOuter(a)
+	default:
+		s.isa.winogradPlanesInputInner(a)
 	}
 }
 
@@ -110,53 +83,33 @@ func (s *Set) WinogradPlanesGradient(a *WinogradPlanes) {
 			}
 		}
 	}
-	switch s.isa {
-	case avx512:
-		if a.Pair == WinogradOuter {
-			winogradPlanesGradientOuterAVX512(a)
-		} else {
-			winogradPlanesGradientInnerAVX512(a)
-		}
-	case avx2:
-		if a.Pair == WinogradOuter {
-			winogradPlanesGradientOuterAVX2(a)
-		} else {
-			winogradPlanesGradientInnerAVX2(a)
-		}
-	default:
+	switch {
+	case s.isa == generic:
 		winogradPlanesGradientGeneric(s, a)
+	case a.Pair == WinogradOuter:
+		s.isa.winogradPlanesGradientOuter(a)
+	default:
+		s.isa.winogradPlanesGradientInner(a)
 	}
 }
 
 // WinogradPlanesOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X. Rows are stored last to first: those
 // outside the map may go where the unit's first row goes, which replaces them. Units that overlap write the same values.
-// f.Res is not X in either case. A nil f stores the sums. See [WinogradPlanes].
+// f.Res is not X in either case. See [WinogradPlanes].
 func (s *Set) WinogradPlanesOutput(a *WinogradPlanes, f *Finish) {
 	if !s.checkWinogradPlanes(a, WinogradTileRows, WinogradProducts) {
 		return
 	}
-	f = checkFinish(f, a.C)
-	switch s.isa {
-	case avx512:
-		switch {
-		case f == nil:
-			winogradPlanesOutputAVX512(a)
-		case f.Res == nil:
-			winogradPlanesOutputScaleAVX512(a, f, floor(f.Relu))
-		default:
-			winogradPlanesOutputScaleResAVX512(a, f, floor(f.Relu))
-		}
-	case avx2:
-		switch {
-		case f == nil:
-			winogradPlanesOutputAVX2(a)
-		case f.Res == nil:
-			winogradPlanesOutputScaleAVX2(a, f, floor(f.Relu))
-		default:
-			winogradPlanesOutputScaleResAVX2(a, f, floor(f.Relu))
-		}
-	default:
+	f.check(a.C)
+	switch {
+	case s.isa == generic:
 		winogradPlanesOutputGeneric(s, a, f)
+	case f.Scale == nil:
+		s.isa.winogradPlanesOutput(a)
+	case f.Res == nil:
+		s.isa.winogradPlanesOutputScale(a, f, floor(f.Relu))
+	default:
+		s.isa.winogradPlanesOutputScaleRes(a, f, floor(f.Relu))
 	}
 }
 
@@ -165,13 +118,10 @@ func (s *Set) WinogradWeights(a *WinogradWeights) {
 	if !s.checkWinogradWeights(a) {
 		return
 	}
-	switch s.isa {
-	case avx512:
-		winogradWeightsAVX512(a)
-	case avx2:
-		winogradWeightsAVX2(a)
-	default:
+	if s.isa == generic {
 		winogradWeightsGeneric(a)
+	} else {
+		s.isa.winogradWeights(a)
 	}
 }
 
@@ -180,13 +130,10 @@ func (s *Set) WinogradWeightsGrad(a *WinogradWeights) {
 	if !s.checkWinogradWeights(a) {
 		return
 	}
-	switch s.isa {
-	case avx512:
-		winogradWeightsGradAVX512(a)
-	case avx2:
-		winogradWeightsGradAVX2(a)
-	default:
+	if s.isa == generic {
 		winogradWeightsGradGeneric(a)
+	} else {
+		s.isa.winogradWeightsGrad(a)
 	}
 }
 
@@ -195,11 +142,8 @@ func (s *Set) WinogradWeightsAhead(a *WinogradWeights) {
 	if a.Rows <= 0 {
 		return
 	}
-	switch s.isa {
-	case avx512:
-		winogradWeightsAheadAVX512(a)
-	case avx2:
-		winogradWeightsAheadAVX2(a)
+	if s.isa != generic {
+		s.isa.winogradWeightsAhead(a)
 	}
 }
 
@@ -243,19 +187,4 @@ func (s *Set) checkWinogradWeights(a *WinogradWeights) bool {
 	enough(len(a.U), (WinogradProducts-1)*a.Step+(a.Rows-1)*a.URow+a.Width, "kernel: winograd weights: products end beyond U")
 	enough(len(a.W), (a.Rows-1)*a.WRow+8*a.WTap+a.Width, "kernel: winograd weights: taps end beyond W")
 	return true
-}
-
-// checkFinish returns f for channels channels, or nil where it stores the sums themselves.
-func checkFinish(f *Finish, channels int) *Finish {
-	if f == nil {
-		return nil
-	}
-	if f.Scale == nil {
-		if f.Res != nil || f.Relu {
-			panic("kernel: winograd: a finish without Scale has Res or Relu")
-		}
-		return nil
-	}
-	enough(min(len(f.Scale), len(f.Shift)), channels, "kernel: winograd: Scale or Shift is shorter than the channels")
-	return f
 }

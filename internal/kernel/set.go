@@ -29,7 +29,7 @@ type Set struct {
 	GradIn          int    // values of k in a tile of PlanesGrad
 	ChannelLastVecs int    // most vectors in a block of ChannelLast
 	NarrowOuts      int    // outputs in a block of ChannelLast without vectors of them
-	isa             isa
+	isa             isa    // whose methods run vector code; generic has none
 }
 
 var sets = []*Set{

@@ -2,10 +2,9 @@ package kernel
 
 import "math"
 
-// The plain-Go twins of the elementwise and reducing kernels. Sums of the vector sets run in lanes, so they agree with
-// these up to rounding only.
+// The plain-Go twins of the elementwise and reducing kernels; the methods of Set say what they compute. Sums of the vector
+// sets run in lanes, so they agree with these up to rounding only.
 
-// planeSumGeneric returns Σ x over the area.
 func planeSumGeneric(x []float32, a Area) (sum float32) {
 	for r := range a.Rows {
 		for _, v := range x[a.Base+r*a.RowStride:][:a.Cols] {
@@ -15,7 +14,6 @@ func planeSumGeneric(x []float32, a Area) (sum float32) {
 	return sum
 }
 
-// planeSquaresGeneric returns Σ (x-mean)² over the area.
 func planeSquaresGeneric(x []float32, a Area, mean float32) (sum float32) {
 	for r := range a.Rows {
 		for _, v := range x[a.Base+r*a.RowStride:][:a.Cols] {
@@ -26,7 +24,6 @@ func planeSquaresGeneric(x []float32, a Area, mean float32) (sum float32) {
 	return sum
 }
 
-// planeScaleGeneric writes y = x·scale + shift, plus res where res is not nil, then max(0, y) where relu is set.
 func planeScaleGeneric(y, x, res []float32, a Area, scale, shift float32, relu bool) {
 	for r := range a.Rows {
 		at := a.Base + r*a.RowStride
@@ -44,7 +41,6 @@ func planeScaleGeneric(y, x, res []float32, a Area, scale, shift float32, relu b
 	}
 }
 
-// planeNormSumsGeneric masks G by Y > 0 (where Y is not nil) and returns Σ G and Σ G·(Z-mean).
 func planeNormSumsGeneric(a *PlaneNorm) (sg, sgz float32) {
 	for r := range a.Rows {
 		at := a.Base + r*a.RowStride
@@ -60,7 +56,6 @@ func planeNormSumsGeneric(a *PlaneNorm) (sg, sgz float32) {
 	return sg, sgz
 }
 
-// planeNormApplyGeneric writes dz = p·G + q·(Z-mean) + r over the area.
 func planeNormApplyGeneric(dz []float32, a *PlaneNorm, p, q, r float32) {
 	for row := range a.Rows {
 		at := a.Base + row*a.RowStride
@@ -71,7 +66,6 @@ func planeNormApplyGeneric(dz []float32, a *PlaneNorm, p, q, r float32) {
 	}
 }
 
-// channelLastSumsGeneric adds to sum[c] Σ_n x[n·stride+c], c < len(sum), a multiple of Lanes.
 func channelLastSumsGeneric(sum, x []float32, n, stride int) {
 	for i := range n {
 		for c, v := range x[i*stride:][:len(sum)] {
@@ -80,7 +74,6 @@ func channelLastSumsGeneric(sum, x []float32, n, stride int) {
 	}
 }
 
-// channelLastSquaresGeneric adds to sum[c] Σ_n (x[n·stride+c]-mean[c])².
 func channelLastSquaresGeneric(sum, x, mean []float32, n, stride int) {
 	for i := range n {
 		for c, v := range x[i*stride:][:len(sum)] {
@@ -90,7 +83,6 @@ func channelLastSquaresGeneric(sum, x, mean []float32, n, stride int) {
 	}
 }
 
-// channelLastScaleGeneric writes y = x·scale + shift for every channel, plus res where it is not nil, ReLU where set.
 func channelLastScaleGeneric(y, x, res, scale, shift []float32, n, stride int, relu bool) {
 	for i := range n {
 		at := i * stride
@@ -107,7 +99,6 @@ func channelLastScaleGeneric(y, x, res, scale, shift []float32, n, stride int, r
 	}
 }
 
-// channelLastNormSumsGeneric masks G by Y > 0 and adds Σ G to sg[c] and Σ G·(Z-mean) to sgz[c].
 func channelLastNormSumsGeneric(sg, sgz []float32, a *ChannelLastNorm) {
 	for i := range a.N {
 		at := i * a.Stride
@@ -123,7 +114,6 @@ func channelLastNormSumsGeneric(sg, sgz []float32, a *ChannelLastNorm) {
 	}
 }
 
-// channelLastNormApplyGeneric writes dz = p·G + q·(Z-mean) + r for every channel.
 func channelLastNormApplyGeneric(dz []float32, a *ChannelLastNorm, p, q, r []float32) {
 	for i := range a.N {
 		at := i * a.Stride
@@ -133,21 +123,18 @@ func channelLastNormApplyGeneric(dz []float32, a *ChannelLastNorm, p, q, r []flo
 	}
 }
 
-// addGeneric adds x to y.
 func addGeneric(y, x []float32) {
 	for i, v := range x[:len(y)] {
 		y[i] += v
 	}
 }
 
-// axpyGeneric adds a·x to y.
 func axpyGeneric(y, x []float32, a float32) {
 	for i, v := range x[:len(y)] {
 		y[i] += float32(a * v)
 	}
 }
 
-// reluGradGeneric masks g by y > 0.
 func reluGradGeneric(g, y []float32) {
 	for i, v := range y[:len(g)] {
 		if !(v > 0) {
@@ -156,14 +143,12 @@ func reluGradGeneric(g, y []float32) {
 	}
 }
 
-// sgdGeneric steps w -= lr·(g + decay·w).
 func sgdGeneric(w, g []float32, lr, decay float32) {
 	for i, v := range g[:len(w)] {
 		w[i] -= float32(lr * (v + float32(decay*w[i])))
 	}
 }
 
-// momentumGeneric steps m = mu·m + g + decay·w; w -= lr·m.
 func momentumGeneric(w, g, m []float32, lr, decay, mu float32) {
 	for i, v := range g[:len(w)] {
 		m[i] = float32(mu*m[i]) + (v + float32(decay*w[i]))
@@ -183,7 +168,6 @@ func adamGeneric(w, g, m, v []float32, f *adamFactors) {
 	}
 }
 
-// sigmoidErrorGeneric writes y = 1/(1+e^−y) and returns Σ (in·(t−y))²; the sum runs in float64.
 func sigmoidErrorGeneric(y, t, in []float32) (sum float64) {
 	t, in = t[:len(y)], in[:len(y)]
 	for i, x := range y {
@@ -231,7 +215,6 @@ func expNegative(x float32) float32 {
 	return p * math.Float32frombits(uint32(127+k)<<23)
 }
 
-// sigmoidErrorGradGeneric writes d = f·in·(y−t)·y·(1−y).
 func sigmoidErrorGradGeneric(d, y, t, in []float32, f float32) {
 	y, t, in = y[:len(d)], t[:len(d)], in[:len(d)]
 	for i, v := range y {
@@ -240,7 +223,6 @@ func sigmoidErrorGradGeneric(d, y, t, in []float32, f float32) {
 	}
 }
 
-// dotGeneric returns Σ x·y; the sum runs in float64.
 func dotGeneric(x, y []float32) (sum float64) {
 	for i, v := range x[:len(y)] {
 		sum += float64(v) * float64(y[i])
@@ -248,7 +230,6 @@ func dotGeneric(x, y []float32) (sum float64) {
 	return sum
 }
 
-// transposeGeneric writes dst[j·dstStride+i] = src[i·srcStride+j] for i < n, j < m.
 func transposeGeneric(dst []float32, dstStride int, src []float32, srcStride, n, m int) {
 	for i := range n {
 		for j, v := range src[i*srcStride:][:m] {
@@ -257,7 +238,6 @@ func transposeGeneric(dst []float32, dstStride int, src []float32, srcStride, n,
 	}
 }
 
-// splitGeneric writes even[i] = x[2i] and odd[i] = x[2i+1]; len(odd) is len(even) or one less.
 func splitGeneric(even, odd, x []float32) {
 	for i := range even {
 		even[i] = x[2*i]
@@ -267,7 +247,6 @@ func splitGeneric(even, odd, x []float32) {
 	}
 }
 
-// mergeGeneric is the inverse of splitGeneric.
 func mergeGeneric(x, even, odd []float32) {
 	for i := range even {
 		x[2*i] = even[i]

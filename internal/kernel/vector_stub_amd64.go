@@ -258,3 +258,201 @@ func splitAVX2(even *float32, odd *float32, x *float32, vecs int)
 //
 //go:noescape
 func mergeAVX2(x *float32, even *float32, odd *float32, vecs int)
+
+func (i isa) planeSum(x *float32, rows int, cols int, stride int) (sum float32) {
+	if i == avx512 {
+		return planeSumAVX512(x, rows, cols, stride)
+	}
+	return planeSumAVX2(x, rows, cols, stride)
+}
+
+func (i isa) planeSquares(x *float32, rows int, cols int, stride int, mean float32) (sum float32) {
+	if i == avx512 {
+		return planeSquaresAVX512(x, rows, cols, stride, mean)
+	}
+	return planeSquaresAVX2(x, rows, cols, stride, mean)
+}
+
+func (i isa) planeScale(y *float32, x *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32) {
+	if i == avx512 {
+		planeScaleAVX512(y, x, rows, cols, stride, scale, shift, floor)
+	} else {
+		planeScaleAVX2(y, x, rows, cols, stride, scale, shift, floor)
+	}
+}
+
+func (i isa) planeScaleRes(y *float32, x *float32, res *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32) {
+	if i == avx512 {
+		planeScaleResAVX512(y, x, res, rows, cols, stride, scale, shift, floor)
+	} else {
+		planeScaleResAVX2(y, x, res, rows, cols, stride, scale, shift, floor)
+	}
+}
+
+func (i isa) planeNormSums(dy *float32, z *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32) {
+	if i == avx512 {
+		return planeNormSumsAVX512(dy, z, rows, cols, stride, mean)
+	}
+	return planeNormSumsAVX2(dy, z, rows, cols, stride, mean)
+}
+
+func (i isa) planeNormSumsGated(dy *float32, z *float32, y *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32) {
+	if i == avx512 {
+		return planeNormSumsGatedAVX512(dy, z, y, rows, cols, stride, mean)
+	}
+	return planeNormSumsGatedAVX2(dy, z, y, rows, cols, stride, mean)
+}
+
+func (i isa) planeNormApply(dz *float32, dy *float32, z *float32, rows int, cols int, stride int, mean float32, p float32, q float32, r float32) {
+	if i == avx512 {
+		planeNormApplyAVX512(dz, dy, z, rows, cols, stride, mean, p, q, r)
+	} else {
+		planeNormApplyAVX2(dz, dy, z, rows, cols, stride, mean, p, q, r)
+	}
+}
+
+func (i isa) channelLastSums(sum *float32, x *float32, n int, c int, stride int) {
+	if i == avx512 {
+		channelLastSumsAVX512(sum, x, n, c, stride)
+	} else {
+		channelLastSumsAVX2(sum, x, n, c, stride)
+	}
+}
+
+func (i isa) channelLastSquares(sum *float32, x *float32, mean *float32, n int, c int, stride int) {
+	if i == avx512 {
+		channelLastSquaresAVX512(sum, x, mean, n, c, stride)
+	} else {
+		channelLastSquaresAVX2(sum, x, mean, n, c, stride)
+	}
+}
+
+func (i isa) channelLastScale(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32) {
+	if i == avx512 {
+		channelLastScaleAVX512(y, x, scale, shift, n, c, stride, floor)
+	} else {
+		channelLastScaleAVX2(y, x, scale, shift, n, c, stride, floor)
+	}
+}
+
+func (i isa) channelLastScaleRes(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32) {
+	if i == avx512 {
+		channelLastScaleResAVX512(y, x, res, scale, shift, n, c, stride, floor)
+	} else {
+		channelLastScaleResAVX2(y, x, res, scale, shift, n, c, stride, floor)
+	}
+}
+
+func (i isa) channelLastNormSums(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int) {
+	if i == avx512 {
+		channelLastNormSumsAVX512(sg, sgz, dy, z, mean, n, c, stride)
+	} else {
+		channelLastNormSumsAVX2(sg, sgz, dy, z, mean, n, c, stride)
+	}
+}
+
+func (i isa) channelLastNormSumsGated(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int) {
+	if i == avx512 {
+		channelLastNormSumsGatedAVX512(sg, sgz, dy, z, y, mean, n, c, stride)
+	} else {
+		channelLastNormSumsGatedAVX2(sg, sgz, dy, z, y, mean, n, c, stride)
+	}
+}
+
+func (i isa) channelLastNormApply(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int) {
+	if i == avx512 {
+		channelLastNormApplyAVX512(dz, dy, z, mean, p, q, r, n, c, stride)
+	} else {
+		channelLastNormApplyAVX2(dz, dy, z, mean, p, q, r, n, c, stride)
+	}
+}
+
+func (i isa) add(y *float32, x *float32, n int) {
+	if i == avx512 {
+		addAVX512(y, x, n)
+	} else {
+		addAVX2(y, x, n)
+	}
+}
+
+func (i isa) axpy(y *float32, x *float32, n int, a float32) {
+	if i == avx512 {
+		axpyAVX512(y, x, n, a)
+	} else {
+		axpyAVX2(y, x, n, a)
+	}
+}
+
+func (i isa) reluGrad(dy *float32, y *float32, n int) {
+	if i == avx512 {
+		reluGradAVX512(dy, y, n)
+	} else {
+		reluGradAVX2(dy, y, n)
+	}
+}
+
+func (i isa) sgd(w *float32, dy *float32, n int, lr float32, decay float32) {
+	if i == avx512 {
+		sgdAVX512(w, dy, n, lr, decay)
+	} else {
+		sgdAVX2(w, dy, n, lr, decay)
+	}
+}
+
+func (i isa) momentum(w *float32, dy *float32, m *float32, n int, lr float32, decay float32, mu float32) {
+	if i == avx512 {
+		momentumAVX512(w, dy, m, n, lr, decay, mu)
+	} else {
+		momentumAVX2(w, dy, m, n, lr, decay, mu)
+	}
+}
+
+func (i isa) adam(w *float32, dy *float32, m *float32, v *float32, n int, step float32, decay float32, rest1 float32, beta2 float32, rest2 float32, root float32, eps float32) {
+	if i == avx512 {
+		adamAVX512(w, dy, m, v, n, step, decay, rest1, beta2, rest2, root, eps)
+	} else {
+		adamAVX2(w, dy, m, v, n, step, decay, rest1, beta2, rest2, root, eps)
+	}
+}
+
+func (i isa) dot(x *float32, y *float32, n int) (sum float64) {
+	if i == avx512 {
+		return dotAVX512(x, y, n)
+	}
+	return dotAVX2(x, y, n)
+}
+
+func (i isa) sigmoidError(y *float32, t *float32, in *float32, n int) (sum float64) {
+	if i == avx512 {
+		return sigmoidErrorAVX512(y, t, in, n)
+	}
+	return sigmoidErrorAVX2(y, t, in, n)
+}
+
+func (i isa) sigmoidErrorGrad(d *float32, y *float32, t *float32, in *float32, n int, f float32) {
+	if i == avx512 {
+		sigmoidErrorGradAVX512(d, y, t, in, n, f)
+	} else {
+		sigmoidErrorGradAVX2(d, y, t, in, n, f)
+	}
+}
+
+func (i isa) laneSums(dst *float32, src *float32, groups int) {
+	if i == avx512 {
+		laneSumsAVX512(dst, src, groups)
+	} else {
+		laneSumsAVX2(dst, src, groups)
+	}
+}
+
+func (i isa) transpose(dst *float32, dstStride int, src *float32, srcStride int, down int, across int) {
+	transposeAVX2(dst, dstStride, src, srcStride, down, across)
+}
+
+func (i isa) split(even *float32, odd *float32, x *float32, vecs int) {
+	splitAVX2(even, odd, x, vecs)
+}
+
+func (i isa) merge(x *float32, even *float32, odd *float32, vecs int) {
+	mergeAVX2(x, even, odd, vecs)
+}

@@ -4,116 +4,62 @@
 
 package kernel
 
-func planeSumAVX512(x *float32, rows int, cols int, stride int) (sum float32) { panic(noVectors) }
-func planeSquaresAVX512(x *float32, rows int, cols int, stride int, mean float32) (sum float32) {
+func (i isa) planeSum(x *float32, rows int, cols int, stride int) (sum float32) { panic(noVectors) }
+func (i isa) planeSquares(x *float32, rows int, cols int, stride int, mean float32) (sum float32) {
 	panic(noVectors)
 }
-func planeScaleAVX512(y *float32, x *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32) {
+func (i isa) planeScale(y *float32, x *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32) {
 	panic(noVectors)
 }
-func planeScaleResAVX512(y *float32, x *float32, res *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32) {
+func (i isa) planeScaleRes(y *float32, x *float32, res *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32) {
 	panic(noVectors)
 }
-func planeNormSumsAVX512(dy *float32, z *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32) {
+func (i isa) planeNormSums(dy *float32, z *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32) {
 	panic(noVectors)
 }
-func planeNormSumsGatedAVX512(dy *float32, z *float32, y *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32) {
+func (i isa) planeNormSumsGated(dy *float32, z *float32, y *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32) {
 	panic(noVectors)
 }
-func planeNormApplyAVX512(dz *float32, dy *float32, z *float32, rows int, cols int, stride int, mean float32, p float32, q float32, r float32) {
+func (i isa) planeNormApply(dz *float32, dy *float32, z *float32, rows int, cols int, stride int, mean float32, p float32, q float32, r float32) {
 	panic(noVectors)
 }
-func channelLastSumsAVX512(sum *float32, x *float32, n int, c int, stride int) { panic(noVectors) }
-func channelLastSquaresAVX512(sum *float32, x *float32, mean *float32, n int, c int, stride int) {
+func (i isa) channelLastSums(sum *float32, x *float32, n int, c int, stride int) { panic(noVectors) }
+func (i isa) channelLastSquares(sum *float32, x *float32, mean *float32, n int, c int, stride int) {
 	panic(noVectors)
 }
-func channelLastScaleAVX512(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32) {
+func (i isa) channelLastScale(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32) {
 	panic(noVectors)
 }
-func channelLastScaleResAVX512(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32) {
+func (i isa) channelLastScaleRes(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32) {
 	panic(noVectors)
 }
-func channelLastNormSumsAVX512(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int) {
+func (i isa) channelLastNormSums(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int) {
 	panic(noVectors)
 }
-func channelLastNormSumsGatedAVX512(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int) {
+func (i isa) channelLastNormSumsGated(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int) {
 	panic(noVectors)
 }
-func channelLastNormApplyAVX512(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int) {
+func (i isa) channelLastNormApply(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int) {
 	panic(noVectors)
 }
-func addAVX512(y *float32, x *float32, n int)                             { panic(noVectors) }
-func axpyAVX512(y *float32, x *float32, n int, a float32)                 { panic(noVectors) }
-func reluGradAVX512(dy *float32, y *float32, n int)                       { panic(noVectors) }
-func sgdAVX512(w *float32, dy *float32, n int, lr float32, decay float32) { panic(noVectors) }
-func momentumAVX512(w *float32, dy *float32, m *float32, n int, lr float32, decay float32, mu float32) {
+func (i isa) add(y *float32, x *float32, n int)                             { panic(noVectors) }
+func (i isa) axpy(y *float32, x *float32, n int, a float32)                 { panic(noVectors) }
+func (i isa) reluGrad(dy *float32, y *float32, n int)                       { panic(noVectors) }
+func (i isa) sgd(w *float32, dy *float32, n int, lr float32, decay float32) { panic(noVectors) }
+func (i isa) momentum(w *float32, dy *float32, m *float32, n int, lr float32, decay float32, mu float32) {
 	panic(noVectors)
 }
-func adamAVX512(w *float32, dy *float32, m *float32, v *float32, n int, step float32, decay float32, rest1 float32, beta2 float32, rest2 float32, root float32, eps float32) {
+func (i isa) adam(w *float32, dy *float32, m *float32, v *float32, n int, step float32, decay float32, rest1 float32, beta2 float32, rest2 float32, root float32, eps float32) {
 	panic(noVectors)
 }
-func dotAVX512(x *float32, y *float32, n int) (sum float64)                       { panic(noVectors) }
-func sigmoidErrorAVX512(y *float32, t *float32, in *float32, n int) (sum float64) { panic(noVectors) }
-func sigmoidErrorGradAVX512(d *float32, y *float32, t *float32, in *float32, n int, f float32) {
+func (i isa) dot(x *float32, y *float32, n int) (sum float64)                       { panic(noVectors) }
+func (i isa) sigmoidError(y *float32, t *float32, in *float32, n int) (sum float64) { panic(noVectors) }
+func (i isa) sigmoidErrorGrad(d *float32, y *float32, t *float32, in *float32, n int, f float32) {
 	panic(noVectors)
 }
-func laneSumsAVX512(dst *float32, src *float32, groups int)                 { panic(noVectors) }
-func planeSumAVX2(x *float32, rows int, cols int, stride int) (sum float32) { panic(noVectors) }
-func planeSquaresAVX2(x *float32, rows int, cols int, stride int, mean float32) (sum float32) {
+func (i isa) laneSums(dst *float32, src *float32, groups int) { panic(noVectors) }
+func (i isa) transpose(dst *float32, dstStride int, src *float32, srcStride int, down int, across int) {
 	panic(noVectors)
 }
-func planeScaleAVX2(y *float32, x *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32) {
-	panic(noVectors)
-}
-func planeScaleResAVX2(y *float32, x *float32, res *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32) {
-	panic(noVectors)
-}
-func planeNormSumsAVX2(dy *float32, z *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32) {
-	panic(noVectors)
-}
-func planeNormSumsGatedAVX2(dy *float32, z *float32, y *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32) {
-	panic(noVectors)
-}
-func planeNormApplyAVX2(dz *float32, dy *float32, z *float32, rows int, cols int, stride int, mean float32, p float32, q float32, r float32) {
-	panic(noVectors)
-}
-func channelLastSumsAVX2(sum *float32, x *float32, n int, c int, stride int) { panic(noVectors) }
-func channelLastSquaresAVX2(sum *float32, x *float32, mean *float32, n int, c int, stride int) {
-	panic(noVectors)
-}
-func channelLastScaleAVX2(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32) {
-	panic(noVectors)
-}
-func channelLastScaleResAVX2(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32) {
-	panic(noVectors)
-}
-func channelLastNormSumsAVX2(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int) {
-	panic(noVectors)
-}
-func channelLastNormSumsGatedAVX2(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int) {
-	panic(noVectors)
-}
-func channelLastNormApplyAVX2(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int) {
-	panic(noVectors)
-}
-func addAVX2(y *float32, x *float32, n int)                             { panic(noVectors) }
-func axpyAVX2(y *float32, x *float32, n int, a float32)                 { panic(noVectors) }
-func reluGradAVX2(dy *float32, y *float32, n int)                       { panic(noVectors) }
-func sgdAVX2(w *float32, dy *float32, n int, lr float32, decay float32) { panic(noVectors) }
-func momentumAVX2(w *float32, dy *float32, m *float32, n int, lr float32, decay float32, mu float32) {
-	panic(noVectors)
-}
-func adamAVX2(w *float32, dy *float32, m *float32, v *float32, n int, step float32, decay float32, rest1 float32, beta2 float32, rest2 float32, root float32, eps float32) {
-	panic(noVectors)
-}
-func dotAVX2(x *float32, y *float32, n int) (sum float64)                       { panic(noVectors) }
-func sigmoidErrorAVX2(y *float32, t *float32, in *float32, n int) (sum float64) { panic(noVectors) }
-func sigmoidErrorGradAVX2(d *float32, y *float32, t *float32, in *float32, n int, f float32) {
-	panic(noVectors)
-}
-func laneSumsAVX2(dst *float32, src *float32, groups int) { panic(noVectors) }
-func transposeAVX2(dst *float32, dstStride int, src *float32, srcStride int, down int, across int) {
-	panic(noVectors)
-}
-func splitAVX2(even *float32, odd *float32, x *float32, vecs int) { panic(noVectors) }
-func mergeAVX2(x *float32, even *float32, odd *float32, vecs int) { panic(noVectors) }
+func (i isa) split(even *float32, odd *float32, x *float32, vecs int) { panic(noVectors) }
+func (i isa) merge(x *float32, even *float32, odd *float32, vecs int) { panic(noVectors) }

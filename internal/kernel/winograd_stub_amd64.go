@@ -153,3 +153,123 @@ func winogradWeightsGradAVX512(a *WinogradWeights)
 //
 //go:noescape
 func winogradWeightsAheadAVX512(a *WinogradWeights)
+
+func (i isa) winogradChannelLastInput(a *WinogradChannelLast) {
+	if i == avx512 {
+		winogradChannelLastInputAVX512(a)
+	} else {
+		winogradChannelLastInputAVX2(a)
+	}
+}
+
+func (i isa) winogradChannelLastGradient(a *WinogradChannelLast) {
+	if i == avx512 {
+		winogradChannelLastGradientAVX512(a)
+	} else {
+		winogradChannelLastGradientAVX2(a)
+	}
+}
+
+func (i isa) winogradPlanesInputOuter(a *WinogradPlanes) {
+	if i == avx512 {
+		winogradPlanesInputOuterAVX512(a)
+	} else {
+		winogradPlanesInputOuterAVX2(a)
+	}
+}
+
+func (i isa) winogradPlanesGradientOuter(a *WinogradPlanes) {
+	if i == avx512 {
+		winogradPlanesGradientOuterAVX512(a)
+	} else {
+		winogradPlanesGradientOuterAVX2(a)
+	}
+}
+
+func (i isa) winogradPlanesInputInner(a *WinogradPlanes) {
+	if i == avx512 {
+		winogradPlanesInputInnerAVX512(a)
+	} else {
+		winogradPlanesInputInnerAVX2(a)
+	}
+}
+
+func (i isa) winogradPlanesGradientInner(a *WinogradPlanes) {
+	if i == avx512 {
+		winogradPlanesGradientInnerAVX512(a)
+	} else {
+		winogradPlanesGradientInnerAVX2(a)
+	}
+}
+
+func (i isa) winogradChannelLastOutput(a *WinogradChannelLast) {
+	if i == avx512 {
+		winogradChannelLastOutputAVX512(a)
+	} else {
+		winogradChannelLastOutputAVX2(a)
+	}
+}
+
+func (i isa) winogradPlanesOutput(a *WinogradPlanes) {
+	if i == avx512 {
+		winogradPlanesOutputAVX512(a)
+	} else {
+		winogradPlanesOutputAVX2(a)
+	}
+}
+
+func (i isa) winogradChannelLastOutputScale(a *WinogradChannelLast, f *Finish, floor float32) {
+	if i == avx512 {
+		winogradChannelLastOutputScaleAVX512(a, f, floor)
+	} else {
+		winogradChannelLastOutputScaleAVX2(a, f, floor)
+	}
+}
+
+func (i isa) winogradPlanesOutputScale(a *WinogradPlanes, f *Finish, floor float32) {
+	if i == avx512 {
+		winogradPlanesOutputScaleAVX512(a, f, floor)
+	} else {
+		winogradPlanesOutputScaleAVX2(a, f, floor)
+	}
+}
+
+func (i isa) winogradChannelLastOutputScaleRes(a *WinogradChannelLast, f *Finish, floor float32) {
+	if i == avx512 {
+		winogradChannelLastOutputScaleResAVX512(a, f, floor)
+	} else {
+		winogradChannelLastOutputScaleResAVX2(a, f, floor)
+	}
+}
+
+func (i isa) winogradPlanesOutputScaleRes(a *WinogradPlanes, f *Finish, floor float32) {
+	if i == avx512 {
+		winogradPlanesOutputScaleResAVX512(a, f, floor)
+	} else {
+		winogradPlanesOutputScaleResAVX2(a, f, floor)
+	}
+}
+
+func (i isa) winogradWeights(a *WinogradWeights) {
+	if i == avx512 {
+		winogradWeightsAVX512(a)
+	} else {
+		winogradWeightsAVX2(a)
+	}
+}
+
+func (i isa) winogradWeightsGrad(a *WinogradWeights) {
+	if i == avx512 {
+		winogradWeightsGradAVX512(a)
+	} else {
+		winogradWeightsGradAVX2(a)
+	}
+}
+
+func (i isa) winogradWeightsAhead(a *WinogradWeights) {
+	if i == avx512 {
+		winogradWeightsAheadAVX512(a)
+	} else {
+		winogradWeightsAheadAVX2(a)
+	}
+}

@@ -4,43 +4,24 @@
 
 package kernel
 
-func winogradChannelLastInputAVX2(a *WinogradChannelLast)    { panic(noVectors) }
-func winogradChannelLastGradientAVX2(a *WinogradChannelLast) { panic(noVectors) }
-func winogradPlanesInputOuterAVX2(a *WinogradPlanes)         { panic(noVectors) }
-func winogradPlanesGradientOuterAVX2(a *WinogradPlanes)      { panic(noVectors) }
-func winogradPlanesInputInnerAVX2(a *WinogradPlanes)         { panic(noVectors) }
-func winogradPlanesGradientInnerAVX2(a *WinogradPlanes)      { panic(noVectors) }
-func winogradChannelLastOutputAVX2(a *WinogradChannelLast)   { panic(noVectors) }
-func winogradPlanesOutputAVX2(a *WinogradPlanes)             { panic(noVectors) }
-func winogradChannelLastOutputScaleAVX2(a *WinogradChannelLast, f *Finish, floor float32) {
+func (i isa) winogradChannelLastInput(a *WinogradChannelLast)    { panic(noVectors) }
+func (i isa) winogradChannelLastGradient(a *WinogradChannelLast) { panic(noVectors) }
+func (i isa) winogradPlanesInputOuter(a *WinogradPlanes)         { panic(noVectors) }
+func (i isa) winogradPlanesGradientOuter(a *WinogradPlanes)      { panic(noVectors) }
+func (i isa) winogradPlanesInputInner(a *WinogradPlanes)         { panic(noVectors) }
+func (i isa) winogradPlanesGradientInner(a *WinogradPlanes)      { panic(noVectors) }
+func (i isa) winogradChannelLastOutput(a *WinogradChannelLast)   { panic(noVectors) }
+func (i isa) winogradPlanesOutput(a *WinogradPlanes)             { panic(noVectors) }
+func (i isa) winogradChannelLastOutputScale(a *WinogradChannelLast, f *Finish, floor float32) {
 	panic(noVectors)
 }
-func winogradPlanesOutputScaleAVX2(a *WinogradPlanes, f *Finish, floor float32) { panic(noVectors) }
-func winogradChannelLastOutputScaleResAVX2(a *WinogradChannelLast, f *Finish, floor float32) {
+func (i isa) winogradPlanesOutputScale(a *WinogradPlanes, f *Finish, floor float32) { panic(noVectors) }
+func (i isa) winogradChannelLastOutputScaleRes(a *WinogradChannelLast, f *Finish, floor float32) {
 	panic(noVectors)
 }
-func winogradPlanesOutputScaleResAVX2(a *WinogradPlanes, f *Finish, floor float32) { panic(noVectors) }
-func winogradWeightsAVX2(a *WinogradWeights)                                       { panic(noVectors) }
-func winogradWeightsGradAVX2(a *WinogradWeights)                                   { panic(noVectors) }
-func winogradWeightsAheadAVX2(a *WinogradWeights)                                  { panic(noVectors) }
-func winogradChannelLastInputAVX512(a *WinogradChannelLast)                        { panic(noVectors) }
-func winogradChannelLastGradientAVX512(a *WinogradChannelLast)                     { panic(noVectors) }
-func winogradPlanesInputOuterAVX512(a *WinogradPlanes)                             { panic(noVectors) }
-func winogradPlanesGradientOuterAVX512(a *WinogradPlanes)                          { panic(noVectors) }
-func winogradPlanesInputInnerAVX512(a *WinogradPlanes)                             { panic(noVectors) }
-func winogradPlanesGradientInnerAVX512(a *WinogradPlanes)                          { panic(noVectors) }
-func winogradChannelLastOutputAVX512(a *WinogradChannelLast)                       { panic(noVectors) }
-func winogradPlanesOutputAVX512(a *WinogradPlanes)                                 { panic(noVectors) }
-func winogradChannelLastOutputScaleAVX512(a *WinogradChannelLast, f *Finish, floor float32) {
+func (i isa) winogradPlanesOutputScaleRes(a *WinogradPlanes, f *Finish, floor float32) {
 	panic(noVectors)
 }
-func winogradPlanesOutputScaleAVX512(a *WinogradPlanes, f *Finish, floor float32) { panic(noVectors) }
-func winogradChannelLastOutputScaleResAVX512(a *WinogradChannelLast, f *Finish, floor float32) {
-	panic(noVectors)
-}
-func winogradPlanesOutputScaleResAVX512(a *WinogradPlanes, f *Finish, floor float32) {
-	panic(noVectors)
-}
-func winogradWeightsAVX512(a *WinogradWeights)      { panic(noVectors) }
-func winogradWeightsGradAVX512(a *WinogradWeights)  { panic(noVectors) }
-func winogradWeightsAheadAVX512(a *WinogradWeights) { panic(noVectors) }
+func (i isa) winogradWeights(a *WinogradWeights)      { panic(noVectors) }
+func (i isa) winogradWeightsGrad(a *WinogradWeights)  { panic(noVectors) }
+func (i isa) winogradWeightsAhead(a *WinogradWeights) { panic(noVectors) }

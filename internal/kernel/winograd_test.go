@@ -68,7 +68,7 @@ func (e *expected) addTransformed(at int, t transform, m int, x func(n int) floa
 
 // finish applies f to the element at.
 func (e *expected) finish(f *Finish, c, at int) {
-	if f == nil || f.Scale == nil {
+	if f.Scale == nil {
 		return
 	}
 	scale, shift, res := float64(f.Scale[c]), float64(f.Shift[c]), 0.
@@ -102,7 +102,7 @@ func finishes(r *rand.Rand, channels, n, shift int) []*Finish {
 		}
 		return f
 	}
-	return []*Finish{nil, {}, scaled(false, false), scaled(false, true), scaled(true, false), scaled(true, true)}
+	return []*Finish{{}, scaled(false, false), scaled(false, true), scaled(true, false), scaled(true, true)}
 }
 
 // forWinograd runs a test for numbers of channel vectors (or channels), and of tiles (or pairs of units).
@@ -384,7 +384,7 @@ func TestWinogradRefuses(t *testing.T) {
 			"channel-last, C":        func() { s.WinogradChannelLastInput(&WinogradChannelLast{T: x, X: x, Pos: pos, C: n - 1}) },
 			"channel-last, Pos":      func() { s.WinogradChannelLastInput(&WinogradChannelLast{T: x, X: x, Pos: pos[1:], C: n}) },
 			"channel-last, gradient": func() { s.WinogradChannelLastGradient(&WinogradChannelLast{T: x, X: x, Pos: pos, C: n, Stride: 50}) },
-			"channel-last, output":   func() { s.WinogradChannelLastOutput(&WinogradChannelLast{T: x, X: x, Pos: pos[1:], C: n}, nil) },
+			"channel-last, output":   func() { s.WinogradChannelLastOutput(&WinogradChannelLast{T: x, X: x, Pos: pos[1:], C: n}, &Finish{}) },
 			"channel-last, Scale": func() {
 				s.WinogradChannelLastOutput(&WinogradChannelLast{T: x, X: x, Pos: outPos, C: n}, &Finish{Scale: x[1:n], Shift: x})
 			},
@@ -402,7 +402,7 @@ func TestWinogradRefuses(t *testing.T) {
 			"planes, step":    func() { s.WinogradPlanesInput(&WinogradPlanes{T: x[:2*n], X: x, Pos: pos, C: 1, PairStep: n}) },
 			"planes, channel": func() { s.WinogradPlanesInput(&WinogradPlanes{T: x, X: x, Pos: pos, C: 2, Stride: 99}) },
 			"planes, Pos":     func() { s.WinogradPlanesInput(&WinogradPlanes{T: x, X: x, Pos: pos[:6], C: 1}) },
-			"planes, odd":     func() { s.WinogradPlanesOutput(&WinogradPlanes{T: x, X: x, Pos: pos[:12], C: 1}, nil) },
+			"planes, odd":     func() { s.WinogradPlanesOutput(&WinogradPlanes{T: x, X: x, Pos: pos[:12], C: 1}, &Finish{}) },
 			"planes, Shift": func() {
 				s.WinogradPlanesOutput(&WinogradPlanes{T: x, X: x, Pos: outPos, C: 2}, &Finish{Scale: x, Shift: x[:1]})
 			},

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/mmcloughlin/avo/gotypes"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -13,14 +14,15 @@ import (
 type convolutions struct {
 	target
 	planesOut, gradOut, gradIn, channelLastVecs, narrowOuts int
-	labels                                                  int
+
+	args gotypes.Component // the argument struct, where its address has a register
 }
 
 func convKernels(g *generator) {
 	g.tables()
 	for _, c := range []*convolutions{
-		{target: target{g, avx2}, planesOut: 5, gradOut: 4, gradIn: 3, channelLastVecs: 2, narrowOuts: 2},
-		{target: target{g, avx512}, planesOut: 10, gradOut: 5, gradIn: 5, channelLastVecs: 5, narrowOuts: 4},
+		{target: target{generator: g, isa: avx2}, planesOut: 5, gradOut: 4, gradIn: 3, channelLastVecs: 2, narrowOuts: 2},
+		{target: target{generator: g, isa: avx512}, planesOut: 10, gradOut: 5, gradIn: 5, channelLastVecs: 5, narrowOuts: 4},
 	} {
 		c.planes()
 		c.planesGrad()
@@ -42,26 +44,30 @@ const (
 	weightsAhead = 2048
 )
 
-func (c *convolutions) label(name string) string {
-	c.labels++
-	return fmt.Sprintf("%s%d", name, c.labels)
+// begin starts a function with one argument struct.
+func (c *convolutions) begin(name, args, doc string) {
+	c.function(name+c.name, "func(a *"+args+")", name+c.name+" "+doc)
+	c.args = c.Dereference(c.Param("a"))
 }
 
-// begin starts a function with one argument struct and returns a loader of its fields.
-func (c *convolutions) begin(name, args, doc string) (base, field func(string) reg.GPVirtual) {
-	c.function(name+c.name, "func(a *"+args+")", name+c.name+" "+doc)
-	a := c.Dereference(c.Param("a"))
-	base = func(f string) reg.GPVirtual { // data pointer of a slice
-		r := c.GP64()
-		c.Load(a.Field(f).Base(), r)
-		return r
+func (c *convolutions) argument(f string) gotypes.Component {
+	if c.args != nil {
+		return c.args.Field(f)
 	}
-	field = func(f string) reg.GPVirtual {
-		r := c.GP64()
-		c.Load(a.Field(f), r)
-		return r
-	}
-	return base, field
+	return c.Dereference(c.Param("a")).Field(f)
+}
+
+// field loads a field of the argument struct, base the data pointer of a slice.
+func (c *convolutions) field(f string) reg.GPVirtual {
+	r := c.GP64()
+	c.Load(c.argument(f), r)
+	return r
+}
+
+func (c *convolutions) base(f string) reg.GPVirtual {
+	r := c.GP64()
+	c.Load(c.argument(f).Base(), r)
+	return r
 }
 
 func (c *convolutions) length(f string) reg.GPVirtual {
@@ -184,31 +190,26 @@ func (c *convolutions) copyOf(r reg.GPVirtual) reg.GPVirtual {
 	return d
 }
 
-func (c *convolutions) end() {
-	c.VZEROUPPER()
-	c.RET()
-}
-
 func (c *convolutions) planes() {
-	base, field := c.begin("planes", "Planes", "is planesGeneric with vectors along positions.")
-	x, xb := base("X"), c.scaled(field("XBase"))
+	c.begin("planes", "Planes", "is planesGeneric with vectors along positions.")
+	x, xb := c.base("X"), c.scaled(c.field("XBase"))
 	c.ADDQ(xb, x)
-	out := base("Out")
-	stride, second := c.scaled(field("OutStride")), c.scaled(field("VecStride"))
-	weights, w := c.AllocLocal(8), base("W")
+	out := c.base("Out")
+	stride, second := c.scaled(c.field("OutStride")), c.scaled(c.field("VecStride"))
+	weights, w := c.AllocLocal(8), c.base("W")
 	c.MOVQ(w, weights)
-	c.counted(field("Rows"), func() {
-		tiles, xt, ot := field("Tiles"), c.copyOf(x), c.copyOf(out)
+	c.counted(c.field("Rows"), func() {
+		tiles, xt, ot := c.field("Tiles"), c.copyOf(x), c.copyOf(out)
 		c.unless(tiles, func() {
 			c.loop(tiles, func() {
 				w := c.GP64()
 				c.MOVQ(weights, w)
-				c.planesTile(xt, ot, w, base("Off"), stride, second)
+				c.planesTile(xt, ot, w, c.base("Off"), stride, second)
 			})
 		})
-		next := c.scaled(field("WStride"))
+		next := c.scaled(c.field("WStride"))
 		c.ADDQ(next, weights)
-		rowStride := c.scaled(field("RowStride"))
+		rowStride := c.scaled(c.field("RowStride"))
 		c.ADDQ(rowStride, x)
 		c.ADDQ(rowStride, out)
 	})
@@ -304,12 +305,12 @@ func (c *convolutions) finished(body func(finishRegisters)) {
 var wholeRows = []int{32, 16}
 
 func (c *convolutions) planesGrad() {
-	base, field := c.begin("planesGrad", "PlanesGrad", "is planesGradGeneric with vectors along positions.")
+	c.begin("planesGrad", "PlanesGrad", "is planesGradGeneric with vectors along positions.")
 	// What is left of a row behind its vectors, and of an image behind its rows.
 	rowStep, imageStep := c.AllocLocal(8), c.AllocLocal(8)
-	row, width := c.scaled(field("RowStride")), field("Vecs")
+	row, width := c.scaled(c.field("RowStride")), c.field("Vecs")
 	c.IMUL3Q(Imm(uint64(c.bytes)), width, width)
-	image, rows := c.scaled(field("ImageStride")), field("Rows")
+	image, rows := c.scaled(c.field("ImageStride")), c.field("Rows")
 	c.IMULQ(row, rows)
 	c.SUBQ(rows, image)
 	c.MOVQ(image, imageStep)
@@ -319,12 +320,12 @@ func (c *convolutions) planesGrad() {
 	groups := c.AllocLocal(8)
 	values := c.length("Off")
 	c.MOVQ(values, groups)
-	dst, off := base("Dst"), base("Off")
+	dst, off := c.base("Dst"), c.base("Off")
 	group, done := c.label("group"), c.label("done")
 	c.Label(group)
 	c.SUBQ(Imm(uint64(c.gradIn)), groups)
 	c.JLT(LabelRef(done))
-	c.planesGradTile(base, field, dst, off, rowStep, imageStep)
+	c.planesGradTile(dst, off, rowStep, imageStep)
 	c.ADDQ(U32(uint32(c.gradOut*c.gradIn*c.bytes)), dst)
 	c.ADDQ(U32(uint32(c.gradIn*floatBytes)), off)
 	c.JMP(LabelRef(group))
@@ -332,7 +333,7 @@ func (c *convolutions) planesGrad() {
 	c.end()
 }
 
-func (c *convolutions) planesGradTile(base, field func(string) reg.GPVirtual, dst, off reg.GPVirtual, rowStep, imageStep Mem) {
+func (c *convolutions) planesGradTile(dst, off reg.GPVirtual, rowStep, imageStep Mem) {
 	acc := c.vecs(c.gradOut * c.gradIn)
 	c.clear(acc...)
 	c.unlessSet("Write", func() {
@@ -340,13 +341,13 @@ func (c *convolutions) planesGradTile(base, field func(string) reg.GPVirtual, ds
 			c.VMOVUPS(Mem{Base: dst, Disp: i * c.bytes}, a)
 		}
 	})
-	y, yb := base("Y"), c.scaled(field("YBase"))
+	y, yb := c.base("Y"), c.scaled(c.field("YBase"))
 	c.ADDQ(yb, y)
-	stride, stride3 := c.scaled(field("YStride")), c.GP64()
+	stride, stride3 := c.scaled(c.field("YStride")), c.GP64()
 	c.LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
 	output := []Mem{{Base: y}, {Base: y, Index: stride, Scale: 1}, {Base: y, Index: stride, Scale: 2},
 		{Base: y, Index: stride3, Scale: 1}, {Base: y, Index: stride, Scale: 4}}
-	x, xb := base("X"), c.scaled(field("XBase"))
+	x, xb := c.base("X"), c.scaled(c.field("XBase"))
 	c.ADDQ(xb, x)
 	input := make([]Mem, c.gradIn)
 	for n := range input {
@@ -370,14 +371,14 @@ func (c *convolutions) planesGradTile(base, field func(string) reg.GPVirtual, ds
 			}
 		}
 	}
-	c.counted(field("Images"), func() {
+	c.counted(c.field("Images"), func() {
 		next := c.label("image")
 		for _, floats := range wholeRows { // no inner loop: its start and end would cost as much as the row
 			other := c.label("width")
-			vecs := field("Vecs")
+			vecs := c.field("Vecs")
 			c.CMPQ(vecs, Imm(uint64(floats*floatBytes/c.bytes)))
 			c.JNE(LabelRef(other))
-			rows, row := field("Rows"), c.scaled(field("RowStride"))
+			rows, row := c.field("Rows"), c.scaled(c.field("RowStride"))
 			c.loop(rows, func() {
 				for u := range floats * floatBytes / c.bytes {
 					vector(u)
@@ -387,8 +388,8 @@ func (c *convolutions) planesGradTile(base, field func(string) reg.GPVirtual, ds
 			c.JMP(LabelRef(next))
 			c.Label(other)
 		}
-		c.counted(field("Rows"), func() {
-			c.unrolled(field("Vecs"), gradUnroll, vector, func(n int) { walk(U32(uint32(n * c.bytes))) })
+		c.counted(c.field("Rows"), func() {
+			c.unrolled(c.field("Vecs"), gradUnroll, vector, func(n int) { walk(U32(uint32(n * c.bytes))) })
 			walk(rowStep)
 		})
 		c.Label(next)
@@ -400,8 +401,8 @@ func (c *convolutions) planesGradTile(base, field func(string) reg.GPVirtual, ds
 }
 
 func (c *convolutions) channelLast(vecs int) {
-	base, field := c.begin(fmt.Sprintf("channelLast%d", vecs), "ChannelLast", fmt.Sprintf("is channelLastGeneric for blocks of %d vectors.", vecs))
-	outPos, xPos, tiles := base("OutPos"), base("XPos"), c.length("OutPos")
+	c.begin(fmt.Sprintf("channelLast%d", vecs), "ChannelLast", fmt.Sprintf("is channelLastGeneric for blocks of %d vectors.", vecs))
+	outPos, xPos, tiles := c.base("OutPos"), c.base("XPos"), c.length("OutPos")
 	width := vecs * c.bytes
 	skip := c.label("none")
 	c.TESTQ(tiles, tiles)
@@ -409,7 +410,7 @@ func (c *convolutions) channelLast(vecs int) {
 	c.Label("tile")
 	acc := c.vecs(channelLastTile * vecs)
 	zeros, done := c.label("zeros"), c.label("done")
-	n, depth := c.length("TapX"), field("C")
+	n, depth := c.length("TapX"), c.field("C")
 	c.TESTQ(n, n)
 	c.JZ(LabelRef(zeros))
 	c.TESTQ(depth, depth)
@@ -418,8 +419,8 @@ func (c *convolutions) channelLast(vecs int) {
 	c.XORQ(tap, tap)
 	taps := c.label("taps")
 	c.Label(taps)
-	xs, w := c.channelLastTap(base, tap, xPos)
-	depth = field("C")
+	xs, w := c.channelLastTap(tap, xPos)
+	depth = c.field("C")
 	i := c.GP64()
 	c.XORQ(i, i)
 	ws, b := c.vecs(vecs), c.vec()
@@ -458,7 +459,7 @@ func (c *convolutions) channelLast(vecs int) {
 	c.Label(zeros)
 	c.clear(acc...)
 	c.Label(done)
-	out, o := base("Out"), c.GP64()
+	out, o := c.base("Out"), c.GP64()
 	c.finished(func(f finishRegisters) {
 		b, res := c.vec(), c.GP64()
 		c.LEAQ(Mem{Base: out, Index: f.delta, Scale: 1}, res)
@@ -488,9 +489,9 @@ func (c *convolutions) channelLast(vecs int) {
 }
 
 // channelLastTap loads where the pixels of a tile and the weights of a tap begin.
-func (c *convolutions) channelLastTap(base func(string) reg.GPVirtual, tap, xPos reg.GPVirtual) (xs []reg.GPVirtual, w reg.GPVirtual) {
-	tx, tw := base("TapX"), base("TapW")
-	x, rel := base("X"), c.GP64()
+func (c *convolutions) channelLastTap(tap, xPos reg.GPVirtual) (xs []reg.GPVirtual, w reg.GPVirtual) {
+	tx, tw := c.base("TapX"), c.base("TapW")
+	x, rel := c.base("X"), c.GP64()
 	c.MOVLQSX(Mem{Base: tx, Index: tap, Scale: 4}, rel)
 	c.LEAQ(Mem{Base: x, Index: rel, Scale: 4}, x)
 	xs = make([]reg.GPVirtual, channelLastTile)
@@ -499,7 +500,7 @@ func (c *convolutions) channelLastTap(base func(string) reg.GPVirtual, tap, xPos
 		c.MOVLQSX(Mem{Base: xPos, Disp: 4 * j}, xs[j])
 		c.LEAQ(Mem{Base: x, Index: xs[j], Scale: 4}, xs[j])
 	}
-	w = base("W")
+	w = c.base("W")
 	c.MOVLQSX(Mem{Base: tw, Index: tap, Scale: 4}, rel)
 	c.LEAQ(Mem{Base: w, Index: rel, Scale: 4}, w)
 	return xs, w
@@ -507,14 +508,14 @@ func (c *convolutions) channelLastTap(base func(string) reg.GPVirtual, tap, xPos
 
 // channelLastNarrow has vectors along the inputs, and adds up their lanes at the end of a tile.
 func (c *convolutions) channelLastNarrow() {
-	base, field := c.begin("channelLastNarrow", "ChannelLast", "is channelLastNarrowGeneric with vectors along the inputs.")
-	outPos, xPos, tiles := base("OutPos"), base("XPos"), c.length("OutPos")
+	c.begin("channelLastNarrow", "ChannelLast", "is channelLastNarrowGeneric with vectors along the inputs.")
+	outPos, xPos, tiles := c.base("OutPos"), c.base("XPos"), c.length("OutPos")
 	outs, width := c.narrowOuts, c.narrowOuts*c.bytes
 	skip := c.label("none")
 	c.TESTQ(tiles, tiles)
 	c.JZ(LabelRef(skip))
 	v := &vectors{target: c.target}
-	v.setTail(field("C"))
+	v.setTail(c.field("C"))
 	rest := c.AllocLocal(8)
 	c.MOVQ(v.tail.count, rest)
 	c.Label("tile")
@@ -528,8 +529,8 @@ func (c *convolutions) channelLastNarrow() {
 	c.XORQ(tap, tap)
 	taps := c.label("taps")
 	c.Label(taps)
-	xs, w := c.channelLastTap(base, tap, xPos)
-	off, left := c.GP64(), field("C")
+	xs, w := c.channelLastTap(tap, xPos)
+	off, left := c.GP64(), c.field("C")
 	c.XORQ(off, off)
 	c.SHRQ(Imm(uint64(bits.Len(uint(c.lanes()))-1)), left)
 	ws := c.vecs(outs)
@@ -567,7 +568,7 @@ func (c *convolutions) channelLastNarrow() {
 	if c.wide() {
 		move = c.VMOVUPS
 	}
-	out, o := base("Out"), c.GP64()
+	out, o := c.base("Out"), c.GP64()
 	c.finished(func(f finishRegisters) {
 		scale, shift, res, more := c.XMM(), c.XMM(), c.GP64(), c.XMM()
 		move(Mem{Base: f.scale}, scale)
@@ -622,12 +623,12 @@ func (c *convolutions) laneSums(v []reg.VecVirtual) reg.VecVirtual {
 }
 
 func (c *convolutions) channelLastGrad(vecs int) {
-	base, field := c.begin(fmt.Sprintf("channelLastGrad%d", vecs), "ChannelLastGrad", fmt.Sprintf("is channelLastGradGeneric for blocks of %d vectors.", vecs))
-	x, y := base("X"), base("Y")
-	dst, stride := base("Dst"), c.scaled(field("DstStride"))
-	tiles := field("Tiles")
+	c.begin(fmt.Sprintf("channelLastGrad%d", vecs), "ChannelLastGrad", fmt.Sprintf("is channelLastGradGeneric for blocks of %d vectors.", vecs))
+	x, y := c.base("X"), c.base("Y")
+	dst, stride := c.base("Dst"), c.scaled(c.field("DstStride"))
+	tiles := c.field("Tiles")
 	c.unless(tiles, func() {
-		c.loop(tiles, func() { c.channelLastGradTile(vecs, dst, stride, x, y, base("XPos"), base("YPos")) })
+		c.loop(tiles, func() { c.channelLastGradTile(vecs, dst, stride, x, y, c.base("XPos"), c.base("YPos")) })
 	})
 	c.end()
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -22,6 +25,19 @@ const floatBytes = 4
 type target struct {
 	*generator
 	isa
+	labels int
+}
+
+// label makes a name that is unique in its function.
+func (t *target) label(what string) string {
+	t.labels++
+	return fmt.Sprintf("%s%d", what, t.labels)
+}
+
+// end returns from a function whose results are stored.
+func (t target) end() {
+	t.VZEROUPPER()
+	t.RET()
 }
 
 func (t target) wide() bool { return t.bytes == avx512.bytes }
@@ -59,4 +75,20 @@ func (t target) clear(regs ...reg.VecVirtual) {
 // indexed is the memory at base + index·scale + disp, in bytes.
 func indexed(base, index reg.Register, scale uint8, disp int) operand.Mem {
 	return operand.Mem{Base: base, Index: index, Scale: scale, Disp: disp}
+}
+
+// table writes n constants into memory, under a name.
+func (g *generator) table(name string, n int, entry func(i int) operand.Constant) {
+	g.StaticGlobal(name)
+	g.DataAttributes(attr.RODATA | attr.NOPTR)
+	at := 0
+	for i := range n {
+		g.AddDatum(at, entry(i))
+		at += entry(i).Bytes()
+	}
+}
+
+// static is the memory of a table, from disp bytes after its start on.
+func static(name string, disp int) operand.Mem {
+	return operand.Mem{Symbol: operand.Symbol{Name: name, Static: true}, Base: reg.StaticBase, Disp: disp}
 }

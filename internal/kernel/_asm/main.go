@@ -1,7 +1,5 @@
 // Command _asm generates the vector code of package kernel with avo. It is a module of its own, so that the engine does
-// not depend on avo. Run it through go generate in the folder above:
-//
-//	go run . -kernels conv -out ../conv_amd64.s -stubs ../conv_stub_amd64.go -without ../conv_stub_other.go -pkg kernel
+// not depend on avo. Run it through go generate in the folder above.
 package main
 
 import (
@@ -12,11 +10,9 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
@@ -26,7 +22,7 @@ import (
 	"github.com/mmcloughlin/avo/printer"
 )
 
-// families are the groups of kernels, one output file each.
+// families are the groups of kernels, each with its own assembly and declarations.
 var families = map[string]func(*generator){
 	"conv":     convKernels,
 	"vector":   vectorKernels,
@@ -55,32 +51,28 @@ func main() {
 
 func run(args []string) error {
 	fs := flag.NewFlagSet("_asm", flag.ContinueOnError)
-	pkgName := fs.String("pkg", "kernel", "package of the generated files")
-	code := fs.String("out", "", "assembly `file`")
-	stubs := fs.String("stubs", "", "`file` of Go declarations")
-	names := strings.Join(slices.Sorted(maps.Keys(families)), ", ")
-	without := fs.String("without", "", "`file` of the same declarations for builds without vector code")
-	name := fs.String("kernels", "", "kernels to generate: "+names)
-	dir := fs.String("dir", "..", "folder of package kernel")
+	out := fs.String("out", "..", "`folder` to write to")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	family, ok := families[*name]
-	if !ok {
-		return fmt.Errorf("asm: kernels: %q is unknown. Use one of %s", *name, names)
-	}
-	pkg, err := argumentTypes(*dir)
+	pkg, err := argumentTypes("..")
 	if err != nil {
 		return err
 	}
-	g := &generator{build.NewContext(), pkg}
-	g.ConstraintExpr("amd64,!purego")
-	family(g)
-	return g.write(printer.Config{Name: "package ocl/internal/kernel/_asm", Pkg: *pkgName}, *code, *stubs, *without)
+	for name, family := range families {
+		g := &generator{build.NewContext(), pkg}
+		g.ConstraintExpr("amd64,!purego")
+		family(g)
+		if err := g.write(filepath.Join(*out, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// write compiles what was generated and writes all files, or none: go generate would not run again beside a broken one.
-func (g *generator) write(cfg printer.Config, code, stubs, without string) error {
+// write compiles what was generated and writes the files of a family, which begin with name.
+func (g *generator) write(name string) error {
+	cfg := printer.Config{Name: "package ocl/internal/kernel/_asm", Pkg: "kernel"}
 	file, err := g.Result()
 	if err != nil {
 		return err
@@ -88,39 +80,76 @@ func (g *generator) write(cfg printer.Config, code, stubs, without string) error
 	if err := pass.Compile.Execute(file); err != nil {
 		return err
 	}
-	text, err := printer.NewGoAsm(cfg).Print(file)
+	code, err := printer.NewGoAsm(cfg).Print(file)
 	if err != nil {
 		return err
 	}
-	if err := checkRegisters(text); err != nil {
+	if err := checkRegisters(code); err != nil {
 		return err
 	}
 	declarations, err := printer.NewStubs(cfg).Print(file)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(code, text, 0o644); err != nil {
-		return err
-	}
-	if err := os.WriteFile(stubs, declarations, 0o644); err != nil {
-		return err
-	}
-	if text, err = withoutCode(declarations); err != nil {
-		return err
-	}
-	return os.WriteFile(without, text, 0o644)
-}
-
-// withoutCode turns declarations of functions into functions that panic, for the builds that have no such code.
-func withoutCode(declarations []byte) ([]byte, error) {
-	head, rest, _ := strings.Cut(string(declarations), tags)
-	text := head + "!amd64 || purego\n\npackage kernel\n\n"
-	for line := range strings.Lines(rest) {
-		if strings.HasPrefix(line, "func ") {
-			text += strings.TrimSpace(line) + " { panic(noVectors) }\n"
+	head, _, _ := strings.Cut(string(declarations), tags)
+	calls, panics := dispatchers(string(declarations))
+	for suffix, text := range map[string]string{
+		"_amd64.s":       string(code),
+		"_stub_amd64.go": string(declarations) + calls,
+		"_stub_other.go": head + "!amd64 || purego\n\npackage kernel\n\n" + panics,
+	} {
+		b := []byte(text)
+		if strings.HasSuffix(suffix, ".go") {
+			if b, err = format.Source(b); err != nil {
+				return err
+			}
+		}
+		if err := os.WriteFile(name+suffix, b, 0o644); err != nil {
+			return err
 		}
 	}
-	return format.Source([]byte(text))
+	return nil
+}
+
+var declaration = regexp.MustCompile(`(?m)^func (\w+?)(AVX512|AVX2)\((.*?)\)(.*)$`)
+
+// dispatchers writes a method of isa for each kernel: calls that run the code of the instruction set, and panics for the
+// builds that have no such code.
+func dispatchers(declarations string) (calls, panics string) {
+	sets := map[string][]string{} // of each kernel
+	all := declaration.FindAllStringSubmatch(declarations, -1)
+	for _, d := range all {
+		sets[d[1]] = append(sets[d[1]], d[2])
+	}
+	for _, d := range all {
+		name, parameters, results := d[1], d[3], d[4]
+		if sets[name] == nil {
+			continue // it was written for another instruction set
+		}
+		var arguments []string
+		for parameter := range strings.SplitSeq(parameters, ", ") {
+			argument, _, _ := strings.Cut(parameter, " ")
+			arguments = append(arguments, argument)
+		}
+		call := func(set string) string {
+			if results == "" {
+				return fmt.Sprintf("%s%s(%s)", name, set, strings.Join(arguments, ", "))
+			}
+			return fmt.Sprintf("return %s%s(%s)", name, set, strings.Join(arguments, ", "))
+		}
+		body := call(sets[name][0])
+		if len(sets[name]) > 1 {
+			body = fmt.Sprintf("if i == avx512 {\n%s\n} else {\n%s\n}", call(avx512.name), call(avx2.name))
+			if results != "" {
+				body = fmt.Sprintf("if i == avx512 {\n%s\n}\n%s", call(avx512.name), call(avx2.name))
+			}
+		}
+		signature := fmt.Sprintf("func (i isa) %s(%s)%s", name, parameters, results)
+		calls += "\n" + signature + " {\n" + body + "\n}\n"
+		panics += signature + " { panic(noVectors) }\n"
+		delete(sets, name)
+	}
+	return calls, panics
 }
 
 var upperRegister = regexp.MustCompile(`\b[XY](1[6-9]|2\d|3[01])\b`)

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-
-	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -15,7 +12,7 @@ func vectorKernels(g *generator) {
 	g.tables()
 	g.sigmoidTable()
 	for _, i := range []isa{avx512, avx2} {
-		v := &vectors{target: target{g, i}}
+		v := &vectors{target: target{generator: g, isa: i}}
 		v.planeKernels()
 		v.channelLastKernels()
 		v.flatKernels()
@@ -24,7 +21,7 @@ func vectorKernels(g *generator) {
 		v.sigmoidErrorGrad()
 		v.laneSums()
 	}
-	v := &vectors{target: target{g, avx2}}
+	v := &vectors{target: target{generator: g, isa: avx2}}
 	v.transpose()
 	v.split()
 	v.merge()
@@ -33,8 +30,7 @@ func vectorKernels(g *generator) {
 // vectors writes kernels for one instruction set.
 type vectors struct {
 	target
-	serial int // of the last label of this function
-	tail   tail
+	tail tail
 }
 
 // tail is what a function knows of its masked last vector of count floats: all ones in the lanes of mask, or the bits of
@@ -61,38 +57,14 @@ const (
 )
 
 func (g *generator) tables() {
-	g.StaticGlobal(laneMasks)
-	g.DataAttributes(attr.RODATA | attr.NOPTR)
-	for i := range 16 {
-		if i < 8 {
-			g.AddDatum(floatBytes*i, U32(1<<32-1))
-		} else {
-			g.AddDatum(floatBytes*i, U32(0))
-		}
-	}
-	g.StaticGlobal(bitMasks)
-	g.DataAttributes(attr.RODATA | attr.NOPTR)
-	for n := range 16 {
-		g.AddDatum(2*n, U16(1<<n-1))
-	}
+	g.table(laneMasks, 16, func(i int) Constant { return U32(i/8) - 1 })
+	g.table(bitMasks, 16, func(n int) Constant { return U16(1<<n - 1) })
 }
 
 // begin starts a function called name plus the instruction set.
 func (v *vectors) begin(name, signature, doc string) {
-	v.serial = 0
+	v.labels = 0
 	v.function(name+v.name, signature, name+v.name+" "+doc)
-}
-
-// end returns from a function whose results are stored.
-func (v *vectors) end() {
-	v.VZEROUPPER()
-	v.RET()
-}
-
-// label makes a name that is unique in its function.
-func (v *vectors) label(what string) string {
-	v.serial++
-	return fmt.Sprintf("%s%d", what, v.serial)
 }
 
 // zeroed is n new registers of zeros.
@@ -127,13 +99,13 @@ func (v *vectors) setTail(n reg.GPVirtual) {
 	v.ANDQ(U32(v.lanes()-1), t.count)
 	table := v.GP64()
 	if v.wide() {
-		v.LEAQ(Mem{Symbol: Symbol{Name: bitMasks, Static: true}, Base: reg.StaticBase}, table)
+		v.LEAQ(static(bitMasks, 0), table)
 		bits := v.GP32()
 		v.MOVWLZX(indexed(table, t.count, 2, 0), bits)
 		t.opmask = v.K()
 		v.KMOVW(bits, t.opmask)
 	} else {
-		v.LEAQ(Mem{Symbol: Symbol{Name: laneMasks, Static: true}, Base: reg.StaticBase, Disp: floatBytes * 8}, table)
+		v.LEAQ(static(laneMasks, floatBytes*8), table)
 		skip := v.GP64()
 		v.MOVQ(t.count, skip)
 		v.NEGQ(skip)

@@ -40,14 +40,6 @@ func (v *vectors) planeSquares() {
 	v.end()
 }
 
-// suffix names the variant of a kernel that has an optional array.
-func suffix(name, with string, is bool) string {
-	if is {
-		return name + with
-	}
-	return name
-}
-
 // scaled is max(floor, x·scale + shift + res) at p. VMAXPS returns its second source when one is a NaN, so a NaN passes.
 func (v *vectors) scaled(p place, x, res reg.GPVirtual, scale, shift, floor reg.VecVirtual) reg.VecVirtual {
 	u := v.load(x, p)

@@ -3,7 +3,6 @@ package main
 import (
 	"math"
 
-	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -27,8 +26,6 @@ const (
 var expFactors = []float32{1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5}
 
 func (g *generator) sigmoidTable() {
-	g.StaticGlobal(sigmoidValues)
-	g.DataAttributes(attr.RODATA | attr.NOPTR)
 	floats := []float32{float32(math.Copysign(0, -1)), -87, math.Log2E, 0.5, 0.693359375, -2.12194440e-4, 1}
 	var bits []uint32
 	for _, f := range floats {
@@ -38,16 +35,12 @@ func (g *generator) sigmoidTable() {
 	for _, f := range expFactors {
 		bits = append(bits, math.Float32bits(f))
 	}
-	for i, b := range bits {
-		for lane := range avx512.bytes / floatBytes {
-			g.AddDatum(i*avx512.bytes+lane*floatBytes, U32(b))
-		}
-	}
+	g.table(sigmoidValues, len(bits)*maxLanes, func(i int) Constant { return U32(bits[i/maxLanes]) })
 }
 
 // sigmoidValue is a constant in all lanes.
 func (v *vectors) sigmoidValue(i int) Mem {
-	return Mem{Symbol: Symbol{Name: sigmoidValues, Static: true}, Base: reg.StaticBase, Disp: i * avx512.bytes}
+	return static(sigmoidValues, i*avx512.bytes)
 }
 
 // expNegative is e^x for x ≤ 0, from −87 on; it destroys x.

@@ -3,7 +3,6 @@ package main
 import (
 	"math"
 
-	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -30,7 +29,7 @@ type arrays struct {
 
 func winogradKernels(g *generator) {
 	g.winogradTables()
-	for _, c := range []*convolutions{{target: target{g, avx2}}, {target: target{g, avx512}}} {
+	for _, c := range []*convolutions{{target: target{generator: g, isa: avx2}}, {target: target{generator: g, isa: avx512}}} {
 		w := &winograd{convolutions: c}
 		w.channelLastInput()
 		w.channelLastGradient()
@@ -72,22 +71,11 @@ func (p pair) doc() string { return [...]string{"columns 0 and 3", "columns 1 an
 var winogradFactors = []float32{2, 4, 5, 8, 1. / 2, 1. / 4, 1. / 6, -1. / 6, 1. / 12, 1. / 24}
 
 func (g *generator) winogradTables() {
-	table := func(name string, n int, entry func(i int) Constant) {
-		g.StaticGlobal(name)
-		g.DataAttributes(attr.RODATA | attr.NOPTR)
-		for i := range n {
-			g.AddDatum(floatBytes*i, entry(i))
-		}
-	}
-	table(winogradConstants, avx2Lanes*len(winogradFactors), func(i int) Constant {
+	g.table(winogradConstants, avx2Lanes*len(winogradFactors), func(i int) Constant {
 		return U32(math.Float32bits(winogradFactors[i/avx2Lanes])) // a whole F32 would be printed, and read, as an integer
 	})
-	table(winogradNegate, maxLanes, func(int) Constant { return U32(1 << 31) })
-	table(winogradColumns, 2*maxLanes, func(i int) Constant { return U32(-(i / maxLanes)) })
-}
-
-func static(name string, disp int) Mem {
-	return Mem{Symbol: Symbol{Name: name, Static: true}, Base: reg.StaticBase, Disp: disp}
+	g.table(winogradNegate, maxLanes, func(int) Constant { return U32(1 << 31) })
+	g.table(winogradColumns, 2*maxLanes, func(i int) Constant { return U32(-(i / maxLanes)) })
 }
 
 // start begins a function that needs some of winogradFactors.
@@ -117,18 +105,6 @@ func (w *winograd) factor(v float32) Op {
 		panic("asm: winograd: a factor is missing in start")
 	}
 	return op
-}
-
-func (w *winograd) field(name string) reg.GPVirtual {
-	r := w.GP64()
-	w.Load(w.Dereference(w.Param("a")).Field(name), r)
-	return r
-}
-
-func (w *winograd) base(name string) reg.GPVirtual {
-	r := w.GP64()
-	w.Load(w.Dereference(w.Param("a")).Field(name).Base(), r)
-	return r
 }
 
 // pointer keeps a pointer in memory, where registers are short.
