@@ -85,7 +85,7 @@ func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]
 		l := ws.lanes[i]
 		l.pass.move()
 		if i > 0 && parts == nil {
-			ws.add(n, l.sum)
+			ws.AddScaled(n.grads, l.sum, 1)
 		}
 	}
 	return nil
@@ -94,43 +94,25 @@ func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]
 func (n *Network) accumulateInTurn(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc, most int) error {
 	p := ws.trainFor(n, most)
 	for i, x := range batches {
-		if i == 0 {
-			if err := p.accumulate(n, x, i, loss, n.grads); err != nil {
-				return err
+		dst := n.grads
+		switch {
+		case i == 0:
+		case parts != nil:
+			dst = parts[i-1]
+		default:
+			if len(ws.sum) != len(n.grads) {
+				ws.sum = make([]float32, len(n.grads))
 			}
-			continue
+			dst = ws.sum
 		}
-		if parts != nil {
-			clear(parts[i-1])
-			if err := p.accumulate(n, x, i, loss, parts[i-1]); err != nil {
-				return err
-			}
-			continue
-		}
-		if len(ws.sum) != len(n.grads) {
-			ws.sum = make([]float32, len(n.grads))
-		}
-		clear(ws.sum)
-		if err := p.accumulate(n, x, i, loss, ws.sum); err != nil {
+		if err := p.accumulate(n, x, i, loss, dst); err != nil {
 			return err
 		}
-		ws.add(n, ws.sum)
+		if i > 0 && parts == nil {
+			ws.AddScaled(n.grads, ws.sum, 1)
+		}
 	}
 	return nil
-}
-
-// addition adds the gradient of a batch to the network's.
-type addition struct {
-	net *Network
-	sum []float32
-}
-
-// Do implements [Work].
-func (a *addition) Do(lo, hi int) { a.net.set.Add(a.net.grads[lo:hi], a.sum[lo:hi]) }
-
-func (ws *Workspace) add(n *Network, sum []float32) {
-	ws.adding = addition{n, sum}
-	ws.Share(&ws.adding, len(sum))
 }
 
 // DoChunk runs one batch in its lane.
@@ -142,12 +124,11 @@ func (a *accumulation) DoChunk(_, batch int) {
 		if a.parts != nil {
 			dst = a.parts[batch-1]
 		}
-		clear(dst)
 	}
 	l.err = l.pass.accumulate(a.net, a.batches[batch], batch, a.loss, dst)
 }
 
-// accumulate adds the gradient of one batch to dst.
+// accumulate adds the gradient of the first batch to dst, and writes that of a later one there.
 func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int, loss LossFunc, dst []float32) error {
 	logits := p.forward(net, x, Train)
 	d := p.dout
@@ -158,6 +139,9 @@ func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int, loss LossFu
 	p.loss = lossTask{}
 	if err != nil {
 		return err
+	}
+	if batch > 0 {
+		clear(dst)
 	}
 	p.dst, p.samples = dst, nil
 	p.backward(d)

@@ -143,7 +143,6 @@ type training struct {
 	lanes      []*lane   // of Accumulate
 	sum        []float32 // gradient of one batch of Accumulate
 	accumulate accumulation
-	adding     addition
 	probe      sideBySide
 	profile    *profile
 }

@@ -196,13 +196,14 @@ func (b *norm) doChannels(lo, hi int) {
 			b.images*b.g.Pixels(), b.g.PixelStride, b.relu)
 		return
 	}
+	a := kernel.ChannelLastNorm{Z: b.z[lo:], Y: kernel.Tail(b.y, lo), G: b.grad[lo:], Mean: b.mean[lo:hi],
+		N: b.images * b.g.Pixels(), C: hi - lo, Stride: b.g.PixelStride}
 	if b.phase != channelsApply {
-		b.sumGradients(lo, hi)
+		n, parts := len(b.mean), b.part[2*lo:2*hi]
+		pixelGradientSums(b.s, b.sums[lo:hi], b.sums[n+lo:n+hi], parts[:hi-lo], parts[hi-lo:], &a)
 		b.slopes(lo, hi)
 	}
 	if b.phase != channelsGradientSums {
-		a := kernel.ChannelLastNorm{Z: b.z[lo:], G: b.grad[lo:], Mean: b.mean[lo:hi], N: b.images * b.g.Pixels(),
-			C: hi - lo, Stride: b.g.PixelStride}
 		b.s.ChannelLastNormApply(b.z[lo:], &a, b.p[lo:hi], b.q[lo:hi], b.r[lo:hi])
 	}
 }
@@ -294,19 +295,44 @@ func (b *norm) move() {
 
 // sumPixels sets sums of channels [lo, hi), channel-last, to Σ z, or to Σ (z-mean)² if squares is set.
 func (b *norm) sumPixels(lo, hi int, squares bool) {
-	clear(b.sums[lo:hi])
-	part := b.part[2*lo : 2*lo+hi-lo]
-	total := b.images * b.g.Pixels()
-	for first := 0; first < total; first += pixelPart {
+	var mean []float32
+	if squares {
+		mean = b.mean[lo:hi]
+	}
+	pixelSums(b.s, b.sums[lo:hi], b.part[2*lo:2*lo+hi-lo], b.z[lo:], mean, b.images*b.g.Pixels(), b.g.PixelStride)
+}
+
+// pixelSums sets sums to Σ z of each channel over n pixels, or to Σ (z-mean)² where mean is not nil. Some pixels at a time
+// are summed in float32, in part.
+func pixelSums(s *kernel.Set, sums []float64, part, z, mean []float32, n, stride int) {
+	clear(sums)
+	for first := 0; first < n; first += pixelPart {
 		clear(part)
-		z, n := b.z[first*b.g.PixelStride+lo:], min(pixelPart, total-first)
-		if squares {
-			b.s.ChannelLastSquares(part, z, b.mean[lo:hi], n, b.g.PixelStride)
+		from, count := z[first*stride:], min(pixelPart, n-first)
+		if mean != nil {
+			s.ChannelLastSquares(part, from, mean, count, stride)
 		} else {
-			b.s.ChannelLastSums(part, z, n, b.g.PixelStride)
+			s.ChannelLastSums(part, from, count, stride)
 		}
 		for i, v := range part {
-			b.sums[lo+i] += float64(v)
+			sums[i] += float64(v)
+		}
+	}
+}
+
+// pixelGradientSums masks the gradient and sets sg and sgz of each channel to Σ G and Σ G·(Z-mean), as pixelSums does.
+func pixelGradientSums(s *kernel.Set, sg, sgz []float64, ps, pz []float32, all *kernel.ChannelLastNorm) {
+	clear(sg)
+	clear(sgz)
+	for first := 0; first < all.N; first += pixelPart {
+		clear(ps)
+		clear(pz)
+		a, at := *all, first*all.Stride
+		a.Z, a.Y, a.G, a.N = all.Z[at:], kernel.Tail(all.Y, at), all.G[at:], min(pixelPart, all.N-first)
+		s.ChannelLastNormSums(ps, pz, &a)
+		for i := range ps {
+			sg[i] += float64(ps[i])
+			sgz[i] += float64(pz[i])
 		}
 	}
 }
@@ -327,29 +353,6 @@ func (b *norm) slopes(lo, hi int) {
 		if b.mode != Eval {
 			b.q[c] = float32(-scale * inv * inv * sgz / m)
 			b.r[c] = float32(-scale * sg / m)
-		}
-	}
-}
-
-// sumGradients masks grad of channels [lo, hi), channel-last, and sets sums to Σ grad and Σ grad·(z-mean).
-func (b *norm) sumGradients(lo, hi int) {
-	n := len(b.mean)
-	sg, sgz := b.sums[:n], b.sums[n:]
-	clear(sg[lo:hi])
-	clear(sgz[lo:hi])
-	ps := b.part[2*lo : 2*lo+hi-lo]
-	pz := b.part[2*lo+hi-lo : 2*hi]
-	total := b.images * b.g.Pixels()
-	for first := 0; first < total; first += pixelPart {
-		clear(ps)
-		clear(pz)
-		at := first*b.g.PixelStride + lo
-		a := kernel.ChannelLastNorm{Z: b.z[at:], Y: kernel.Tail(b.y, at), G: b.grad[at:], Mean: b.mean[lo:hi],
-			N: min(pixelPart, total-first), C: hi - lo, Stride: b.g.PixelStride}
-		b.s.ChannelLastNormSums(ps, pz, &a)
-		for i := range ps {
-			sg[lo+i] += float64(ps[i])
-			sgz[lo+i] += float64(pz[i])
 		}
 	}
 }

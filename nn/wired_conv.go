@@ -139,7 +139,7 @@ func (b *biasGradient) run(s *Section, images int, relu bool) {
 	s.w.ws.team.Run(b, images)
 	dst := s.net.grads[b.at : b.at+b.outs]
 	for at := 0; at < images*b.m.g.C; at += b.phase {
-		b.set.Add(dst, b.sums[at:at+b.outs])
+		b.set.Axpy(dst, b.sums[at:at+b.outs], 1)
 	}
 }
 
@@ -162,48 +162,21 @@ func (s *Section) Flatten(in *Map) *Map {
 	out := s.newMap(in.g.C*pixels, 1, 1)
 	out.skip = in.skip * pixels
 	out.dg, out.learns = conv.ChannelLastLayout(in.own()*pixels, 1, 1, s.w.n), in.learns
-	s.layer(&flatten{in: in, out: out}, in)
-	return out
-}
-
-type flatten struct {
-	in, out *Map
-	back    bool
-}
-
-func (f *flatten) forward(s *Section, images int) {
-	f.back = false
-	s.w.ws.team.Run(f, images)
-}
-
-func (f *flatten) backward(s *Section, images int) {
-	if !f.in.learns {
-		return
-	}
-	if f.in.written {
-		panic("nn: Flatten: another layer reads the map too")
-	}
-	f.back = true
-	s.w.ws.team.Run(f, images)
-	f.in.written = true
-}
-
-// DoChunk implements [workers.Task].
-func (f *flatten) DoChunk(_, img int) {
-	skip, own, pixels := f.in.skip, f.in.own(), f.in.g.Pixels()
-	if f.back {
-		d, flat := f.in.d[f.in.dg.PixelAt(img, 0, 0):], f.out.Gradient(img)
+	skip, own := in.skip, in.own()
+	s.each(func(_, img int) {
+		flat, x := out.Row(img), in.x[in.at(img):]
 		for p := range pixels {
-			copy(d[p*f.in.dg.PixelStride:][:own], flat[p*own:])
+			px := x[p*in.g.PixelStride:]
+			copy(flat[p*skip:(p+1)*skip], px)
+			copy(flat[skip*pixels+p*own:][:own], px[skip:])
 		}
-		return
-	}
-	flat, x := f.out.Row(img), f.in.x[f.in.at(img):]
-	for p := range pixels {
-		px := x[p*f.in.g.PixelStride:]
-		copy(flat[p*skip:(p+1)*skip], px)
-		copy(flat[skip*pixels+p*own:][:own], px[skip:])
-	}
+	}, func(_, img int) {
+		d, flat := in.d[in.dg.PixelAt(img, 0, 0):], out.Gradient(img)
+		for p := range pixels {
+			copy(d[p*in.dg.PixelStride:][:own], flat[p*own:])
+		}
+	}, in)
+	return out
 }
 
 // Unflatten shows a map of one pixel, in the order (y, x, c), as c channels of h×w pixels. Both are the same memory.

@@ -18,7 +18,6 @@ type PixelErrors struct {
 	c       int       // channels of an image
 	targets []float32 // [B] maps
 	inside  []float32 // of a map: 1 for values of the image, 0 for what lies around it or is padding
-	back    bool
 	set     *kernel.Set
 }
 
@@ -29,7 +28,7 @@ func (s *Section) PixelErrors(l Weights, in *Map) *PixelErrors {
 	k := &PixelErrors{out: out, c: l.out, set: s.w.set, Of: make([]int32, n), Slope: make([]float32, n), Sum: make([]float64, n)}
 	k.inside = make([]float32, k.size())
 	k.eachValue(func(_, at int) { k.inside[at] = 1 })
-	s.layer(k)
+	s.each(k.forward, k.backward)
 	return k
 }
 
@@ -71,28 +70,22 @@ func (k *PixelErrors) eachValue(f func(value, at int)) {
 	}
 }
 
-func (k *PixelErrors) forward(s *Section, images int) {
-	for _, of := range k.Of[:images] {
-		if of < 0 || (int(of)+1)*k.size() > len(k.targets) {
-			panic(fmt.Sprintf("nn: PixelErrors: a row of target %d, which is not set", of))
-		}
+// of is a row's target and decoded image, with where the latter lies.
+func (k *PixelErrors) of(row int) (target, x []float32, at int) {
+	size, of := k.size(), int(k.Of[row])
+	if of < 0 || (of+1)*size > len(k.targets) {
+		panic(fmt.Sprintf("nn: PixelErrors: a row of target %d, which is not set", of))
 	}
-	k.back = false
-	s.w.ws.team.Run(k, images)
+	at = k.out.at(row)
+	return k.targets[of*size:][:size], k.out.x[at:][:size], at
 }
 
-func (k *PixelErrors) backward(s *Section, images int) {
-	k.back = true
-	s.w.ws.team.Run(k, images)
+func (k *PixelErrors) forward(_, row int) {
+	target, x, _ := k.of(row)
+	k.Sum[row] = k.set.SigmoidError(x, target, k.inside)
 }
 
-// DoChunk implements [workers.Task].
-func (k *PixelErrors) DoChunk(_, img int) {
-	size, at := k.size(), k.out.at(img)
-	target, x := k.targets[int(k.Of[img])*size:][:size], k.out.x[at:][:size]
-	if k.back {
-		k.set.SigmoidErrorGrad(k.out.d[at:][:size], x, target, k.inside, k.Slope[img])
-	} else {
-		k.Sum[img] = k.set.SigmoidError(x, target, k.inside)
-	}
+func (k *PixelErrors) backward(_, row int) {
+	target, x, at := k.of(row)
+	k.set.SigmoidErrorGrad(k.out.d[at:][:len(x)], x, target, k.inside, k.Slope[row])
 }

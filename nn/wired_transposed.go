@@ -56,7 +56,7 @@ func (t *transposed) gradient(c *wiredConv, s *Section, images int) {
 	clear(t.dw)
 	c.conv.WeightGradient(s.w.ws.team, t.dw, c.out.d, c.in.x, 0, images)
 	dst := c.l.w.of(s.net.grads)
-	t.each(func(from, to int) { s.w.set.Add(dst[from:from+t.outs], t.dw[to:to+t.outs]) })
+	t.each(func(from, to int) { s.w.set.Axpy(dst[from:from+t.outs], t.dw[to:to+t.outs], 1) })
 }
 
 // blocks adds a transposed convolution from in to blocks of out, with bias, and a ReLU if relu is set. Its outputs are the
@@ -77,7 +77,7 @@ func (s *Section) Transposed(l Weights, in *Map, relu bool) *Map {
 	u.in = s.newMap(4*u.phase, in.g.H+1, in.g.W+1)
 	s.blocks(l, in, u.in, u.phase, relu)
 	u.out = s.newMap(l.out, 2*in.g.H, 2*in.g.W)
-	s.layer(u, u.in)
+	s.each(u.forward, u.backward, u.in)
 	return u.out
 }
 
@@ -85,33 +85,22 @@ func (s *Section) Transposed(l Weights, in *Map, relu bool) *Map {
 type unblock struct {
 	in, out *Map
 	phase   int
-	back    bool
 }
 
-func (u *unblock) forward(s *Section, images int) {
-	u.back = false
-	s.w.ws.team.Run(u, images)
-}
-
-func (u *unblock) backward(s *Section, images int) {
-	u.back = true
-	s.w.ws.team.Run(u, images)
-}
-
-// DoChunk implements [workers.Task].
-func (u *unblock) DoChunk(_, img int) {
-	in, out := u.in.g, u.out.g
-	if u.back { // what blocks hold outside the map has no gradient
-		clear(u.in.d[in.PixelAt(img, 0, 0):][:in.Pixels()*in.PixelStride])
-	}
-	for y := range out.H {
-		for x := range out.W {
-			block, pixel := in.PixelAt(img, (y+1)/2, (x+1)/2)+((y+1)%2*2+(x+1)%2)*u.phase, out.PixelAt(img, y, x)
-			if u.back {
-				copy(u.in.d[block:][:out.C], u.out.d[pixel:])
-			} else {
-				copy(u.out.x[pixel:][:out.C], u.in.x[block:])
-			}
+// pixels calls f with where each output pixel of an image begins, in the blocks and in the map.
+func (u *unblock) pixels(img int, f func(block, pixel int)) {
+	for y := range u.out.g.H {
+		for x := range u.out.g.W {
+			f(u.in.g.PixelAt(img, (y+1)/2, (x+1)/2)+((y+1)%2*2+(x+1)%2)*u.phase, u.out.g.PixelAt(img, y, x))
 		}
 	}
+}
+
+func (u *unblock) forward(_, img int) {
+	u.pixels(img, func(block, pixel int) { copy(u.out.x[pixel:][:u.out.g.C], u.in.x[block:]) })
+}
+
+func (u *unblock) backward(_, img int) {
+	clear(u.in.d[u.in.at(img):][:u.in.g.Pixels()*u.in.g.PixelStride]) // what blocks hold outside the map has no gradient
+	u.pixels(img, func(block, pixel int) { copy(u.in.d[block:][:u.out.g.C], u.out.d[pixel:]) })
 }

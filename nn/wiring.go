@@ -183,6 +183,41 @@ type wired interface {
 	backward(s *Section, images int)
 }
 
+// imagewise is a layer that does each image by itself.
+type imagewise struct {
+	reads       []*Map
+	ahead, back func(worker, img int)
+	now         func(worker, img int)
+}
+
+// each adds a layer that does each image by itself, forward and, unless that is nil, back. The latter writes the gradients
+// of the maps that it reads, so no layer behind it may read them too.
+func (s *Section) each(ahead, back func(worker, img int), reads ...*Map) {
+	s.layer(&imagewise{reads: reads, ahead: ahead, back: back}, reads...)
+}
+
+func (l *imagewise) forward(s *Section, images int) {
+	l.now = l.ahead
+	s.w.ws.team.Run(l, images)
+}
+
+func (l *imagewise) backward(s *Section, images int) {
+	if l.back == nil || len(l.reads) > 0 && !l.reads[0].learns {
+		return
+	}
+	for _, m := range l.reads {
+		if m.written {
+			panic(fmt.Sprintf("nn: a layer behind one that does each image by itself reads a map of %d×%d×%d too", m.g.C, m.g.H, m.g.W))
+		}
+		m.written = true
+	}
+	l.now = l.back
+	s.w.ws.team.Run(l, images)
+}
+
+// DoChunk implements [workers.Task].
+func (l *imagewise) DoChunk(worker, img int) { l.now(worker, img) }
+
 // packer is a layer whose weights are packed for the kernels.
 type packer interface {
 	packForward(net *Network)
@@ -292,7 +327,12 @@ func (s *Section) Join(t *Trunk, m *Map) *Map {
 	at := t.used
 	t.used += m.g.C
 	if m.g.C < t.g.C { // somebody else is in it
-		s.layer(&joint{m: m, t: t, at: at}, m)
+		s.each(func(_, img int) {
+			from, to := m.x[m.at(img):], t.x[t.g.PixelAt(img, 0, 0)+at:]
+			for p := range m.g.Pixels() {
+				copy(to[p*t.g.PixelStride:][:m.g.C], from[p*m.g.PixelStride:])
+			}
+		}, nil, m) // the joined map has the same gradient
 	}
 	if at == 0 {
 		return m
@@ -300,23 +340,4 @@ func (s *Section) Join(t *Trunk, m *Map) *Map {
 	view := t.g
 	view.C = t.used
 	return s.show(&Map{g: view, x: t.x, skip: at, dg: m.dg, learns: m.learns}, m)
-}
-
-// joint copies a map into a trunk.
-type joint struct {
-	m  *Map
-	t  *Trunk
-	at int
-}
-
-func (j *joint) forward(s *Section, images int) { s.w.ws.team.Run(j, images) }
-func (j *joint) backward(*Section, int)         {} // the joined map has the same gradient
-
-// DoChunk implements [workers.Task].
-func (j *joint) DoChunk(_, img int) {
-	c := j.m.g.C
-	from, to := j.m.x[j.m.at(img):], j.t.x[j.t.g.PixelAt(img, 0, 0)+j.at:]
-	for p := range j.m.g.Pixels() {
-		copy(to[p*j.t.g.PixelStride:][:c], from[p*j.m.g.PixelStride:])
-	}
 }

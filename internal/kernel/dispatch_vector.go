@@ -190,19 +190,6 @@ func (s *Set) ChannelLastNormApply(dz []float32, a *ChannelLastNorm, p, q, r []f
 	}
 }
 
-// Add adds x to y.
-func (s *Set) Add(y, x []float32) {
-	if len(y) == 0 {
-		return
-	}
-	need(x, len(y))
-	if s.isa == generic {
-		addGeneric(y, x)
-	} else {
-		s.isa.add(&y[0], &x[0], len(y))
-	}
-}
-
 // Axpy adds a·x to y.
 func (s *Set) Axpy(y, x []float32, a float32) {
 	if len(y) == 0 {

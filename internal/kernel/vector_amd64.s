@@ -1944,55 +1944,6 @@ done7:
 	VZEROUPPER
 	RET
 
-// func addAVX512(y *float32, x *float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·addAVX512(SB), NOSPLIT, $0-24
-	MOVQ    y+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    n+16(FP), DX
-	MOVQ    DX, BX
-	ANDQ    $0x0000000f, BX
-	LEAQ    bitmask<>+0(SB), SI
-	MOVWLZX (SI)(BX*2), BX
-	KMOVW   BX, K1
-	XORQ    BX, BX
-
-vectors1:
-	CMPQ    DX, $0x00000020
-	JLT     rest2
-	VMOVUPS (AX)(BX*1), Z0
-	VADDPS  (CX)(BX*1), Z0, Z0
-	VMOVUPS Z0, (AX)(BX*1)
-	VMOVUPS 64(AX)(BX*1), Z0
-	VADDPS  64(CX)(BX*1), Z0, Z0
-	VMOVUPS Z0, 64(AX)(BX*1)
-	ADDQ    $0x00000080, BX
-	SUBQ    $0x00000020, DX
-	JMP     vectors1
-
-rest2:
-vectors3:
-	CMPQ    DX, $0x00000010
-	JLT     rest4
-	VMOVUPS (AX)(BX*1), Z0
-	VADDPS  (CX)(BX*1), Z0, Z0
-	VMOVUPS Z0, (AX)(BX*1)
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, DX
-	JMP     vectors3
-
-rest4:
-	TESTQ     DX, DX
-	JZ        done5
-	VMOVUPS.Z (AX)(BX*1), K1, Z0
-	VMOVUPS.Z (CX)(BX*1), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*1)
-
-done5:
-	VZEROUPPER
-	RET
-
 // func axpyAVX512(y *float32, x *float32, n int, a float32)
 // Requires: AVX, AVX512F
 TEXT ·axpyAVX512(SB), NOSPLIT, $0-28
@@ -4685,75 +4636,6 @@ stored11:
 	JNZ  positions8
 
 done7:
-	VZEROUPPER
-	RET
-
-// func addAVX2(y *float32, x *float32, n int)
-// Requires: AVX
-TEXT ·addAVX2(SB), NOSPLIT, $0-24
-	MOVQ    y+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    n+16(FP), DX
-	MOVQ    DX, SI
-	ANDQ    $0x00000007, SI
-	LEAQ    lanemask<>+32(SB), BX
-	MOVQ    SI, DI
-	NEGQ    DI
-	VMOVUPS (BX)(DI*4), Y0
-	XORQ    BX, BX
-
-vectors1:
-	CMPQ    DX, $0x00000010
-	JLT     rest2
-	VMOVUPS (AX)(BX*1), Y1
-	VADDPS  (CX)(BX*1), Y1, Y1
-	VMOVUPS Y1, (AX)(BX*1)
-	VMOVUPS 32(AX)(BX*1), Y1
-	VADDPS  32(CX)(BX*1), Y1, Y1
-	VMOVUPS Y1, 32(AX)(BX*1)
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, DX
-	JMP     vectors1
-
-rest2:
-vectors3:
-	CMPQ    DX, $0x00000008
-	JLT     rest4
-	VMOVUPS (AX)(BX*1), Y1
-	VADDPS  (CX)(BX*1), Y1, Y1
-	VMOVUPS Y1, (AX)(BX*1)
-	ADDQ    $0x00000020, BX
-	SUBQ    $0x00000008, DX
-	JMP     vectors3
-
-rest4:
-	TESTQ        DX, DX
-	JZ           done5
-	VMASKMOVPS   (AX)(BX*1), Y0, Y1
-	VMASKMOVPS   (CX)(BX*1), Y0, Y0
-	VADDPS       Y0, Y1, Y1
-	VMOVAPS      X1, X0
-	LEAQ         (AX)(BX*1), AX
-	TESTQ        $0x00000004, SI
-	JZ           two6
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y1, X0
-	ADDQ         $0x00000010, AX
-
-two6:
-	TESTQ    $0x00000002, SI
-	JZ       one7
-	VMOVLPS  X0, (AX)
-	VMOVHLPS X0, X0, X0
-	ADDQ     $0x00000008, AX
-
-one7:
-	TESTQ  $0x00000001, SI
-	JZ     stored8
-	VMOVSS X0, (AX)
-
-stored8:
-done5:
 	VZEROUPPER
 	RET
 

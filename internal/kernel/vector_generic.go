@@ -123,12 +123,6 @@ func channelLastNormApplyGeneric(dz []float32, a *ChannelLastNorm, p, q, r []flo
 	}
 }
 
-func addGeneric(y, x []float32) {
-	for i, v := range x[:len(y)] {
-		y[i] += v
-	}
-}
-
 func axpyGeneric(y, x []float32, a float32) {
 	for i, v := range x[:len(y)] {
 		y[i] += float32(a * v)

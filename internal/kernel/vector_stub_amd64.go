@@ -74,11 +74,6 @@ func channelLastNormSumsGatedAVX512(sg *float32, sgz *float32, dy *float32, z *f
 //go:noescape
 func channelLastNormApplyAVX512(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
 
-// addAVX512 adds x to y.
-//
-//go:noescape
-func addAVX512(y *float32, x *float32, n int)
-
 // axpyAVX512 adds a·x to y.
 //
 //go:noescape
@@ -193,11 +188,6 @@ func channelLastNormSumsGatedAVX2(sg *float32, sgz *float32, dy *float32, z *flo
 //
 //go:noescape
 func channelLastNormApplyAVX2(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
-
-// addAVX2 adds x to y.
-//
-//go:noescape
-func addAVX2(y *float32, x *float32, n int)
 
 // axpyAVX2 adds a·x to y.
 //
@@ -364,14 +354,6 @@ func (i isa) channelLastNormApply(dz *float32, dy *float32, z *float32, mean *fl
 		channelLastNormApplyAVX512(dz, dy, z, mean, p, q, r, n, c, stride)
 	} else {
 		channelLastNormApplyAVX2(dz, dy, z, mean, p, q, r, n, c, stride)
-	}
-}
-
-func (i isa) add(y *float32, x *float32, n int) {
-	if i == avx512 {
-		addAVX512(y, x, n)
-	} else {
-		addAVX2(y, x, n)
 	}
 }
 

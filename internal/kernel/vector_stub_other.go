@@ -42,7 +42,6 @@ func (i isa) channelLastNormSumsGated(sg *float32, sgz *float32, dy *float32, z 
 func (i isa) channelLastNormApply(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int) {
 	panic(noVectors)
 }
-func (i isa) add(y *float32, x *float32, n int)                             { panic(noVectors) }
 func (i isa) axpy(y *float32, x *float32, n int, a float32)                 { panic(noVectors) }
 func (i isa) reluGrad(dy *float32, y *float32, n int)                       { panic(noVectors) }
 func (i isa) sgd(w *float32, dy *float32, n int, lr float32, decay float32) { panic(noVectors) }

@@ -100,11 +100,6 @@ func flatCases() []flatCase {
 	const lr, decay, mu = float32(0.1), float32(0.01), float32(0.9)
 	f64 := func(x float32) float64 { return float64(x) }
 	return []flatCase{
-		{"add", 2, 1, func(s *Set, a [4][]float32) { s.Add(a[0], a[1]) },
-			func(v [4]float64) (o, m [4]float64) {
-				o[0], m[0] = v[0]+v[1], math.Abs(v[0])+math.Abs(v[1])
-				return
-			}, 1},
 		{"axpy", 2, 1, func(s *Set, a [4][]float32) { s.Axpy(a[0], a[1], lr) },
 			func(v [4]float64) (o, m [4]float64) {
 				o[0], m[0] = v[0]+f64(lr)*v[1], math.Abs(v[0])+math.Abs(v[1])
@@ -409,7 +404,6 @@ func TestShortSlices(t *testing.T) {
 			"channel-last scale":      func() { s.ChannelLastScale(x, x, nil, x, y, 1, 30, false) },
 			"channel-last norm sums":  func() { s.ChannelLastNormSums(x, x, norm) },
 			"channel-last norm apply": func() { s.ChannelLastNormApply(x, norm, x, x, x) },
-			"add":                     func() { s.Add(x, y) },
 			"axpy":                    func() { s.Axpy(x, y, 1) },
 			"relu gradient":           func() { s.ReLUGrad(x, y) },
 			"sgd":                     func() { s.SGD(x, y, 1, 1) },

@@ -6,23 +6,11 @@ import (
 )
 
 func (v *vectors) flatKernels() {
-	v.add()
 	v.axpy()
 	v.reluGrad()
 	v.sgd()
 	v.momentum()
 	v.adam()
-}
-
-func (v *vectors) add() {
-	v.begin("add", "func(y, x *float32, n int)", "adds x to y.")
-	y, x := v.gp("y"), v.gp("x")
-	v.flat(func(p place, _ int) {
-		s := v.load(y, p)
-		v.VADDPS(v.operand(x, p), s, s)
-		v.store(s, y, p)
-	})
-	v.end()
 }
 
 func (v *vectors) axpy() {

@@ -7,9 +7,8 @@ import (
 
 // directChannelLast is a convolution in the channel-last layout.
 type directChannelLast struct {
-	ends
+	core
 	fwd, bwd *channelLastConv
-	grad     *channelLastGrad
 }
 
 func newDirectChannelLast(m *Maker, in, out Layout, w Window, packed *Packed) *directChannelLast {
@@ -26,18 +25,19 @@ func newDirectChannelLast(m *Maker, in, out Layout, w Window, packed *Packed) *d
 		ox, okx := w.target(x, dx, out.W)
 		return oy, ox, oky && okx
 	}
-	u := &directChannelLast{ends: ends{s: s, w: w, in: in, out: out, weights: in.C * w.Taps * out.C, packed: packed, plus: newPlus(in.C)},
+	u := &directChannelLast{core: core{s: s, w: w, in: in, out: out, weights: in.C * w.Taps * out.C, packed: packed, plus: newPlus(in.C)},
 		fwd: newChannelLastConv(s, out, in, w.Taps, forward, func(y, x int) (int, int) { return y * w.Stride, x * w.Stride }),
 		bwd: newChannelLastConv(s, in, out, w.Taps, backward, func(y, x int) (int, int) { return y / w.Stride, x / w.Stride }),
 	}
-	u.grad = newChannelLastGrad(s, out, in, w.Taps, forward, m.Workers)
+	grad := newChannelLastGrad(s, out, in, w.Taps, forward, m.Workers)
+	u.forward, u.backward, u.gradient = u.fwd, u.bwd, grad
 	if m.Narrow {
 		u.fwd.byImage, u.bwd.byImage = true, true
 		u.fwd.narrow()
-		u.grad.narrow()
+		grad.narrow()
 	}
 	key := tableKey{in: positionsOf(in), out: positionsOf(out), window: w}
-	u.fwd.tables, u.fwd.key, u.bwd.tables, u.bwd.key, u.grad.tables, u.grad.key = t, key, t, key, t, key
+	u.fwd.tables, u.fwd.key, u.bwd.tables, u.bwd.key, grad.tables, grad.key = t, key, t, key, t, key
 	u.bwd.key.backward = true
 	return u
 }
@@ -120,26 +120,6 @@ func (u *directChannelLast) PackBackward(w []float32) {
 			u.s.Transpose(wb[b.w+tap*outs*width:], width, w[(b.first*taps+tap)*outs:], taps*outs, n, outs)
 		}
 	}
-}
-
-func (u *directChannelLast) Finishes() bool { return true }
-
-// Spills implements [Conv]: this layout has no borders.
-func (u *directChannelLast) Spills() (forward, input bool) { return false, false }
-
-func (u *directChannelLast) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
-	u.checkForward(z, x, images, f)
-	u.fwd.run(team, z, x, u.packed.forward, images, f)
-}
-
-func (u *directChannelLast) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
-	u.checkInput(dx, dz, images, res)
-	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
-}
-
-func (u *directChannelLast) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
-	u.checkWeights(dw, dz, x, first, limit)
-	u.grad.run(team, dw, dz, x, first, limit)
 }
 
 // tapGroup is a set of output positions that have the same taps inside the map, so that no border needs storing and no
@@ -329,7 +309,6 @@ func (c *channelLastConv) weightOffsets(groups []tapGroup, b outputBlock) [][]in
 	return all
 }
 
-// run writes the convolution of src to dst, finished by f; w holds the packed blocks.
 func (c *channelLastConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.now, c.finish = dst, src, w, c.planFor(images), f
 	team.Run(c, len(c.blocks)*len(c.now.chunks))
@@ -417,7 +396,6 @@ func (g *channelLastGrad) listOf(first, limit int) []tapList {
 	return l
 }
 
-// run adds the gradient over images [first, limit) to dst, in the parameter's order.
 func (g *channelLastGrad) run(team *workers.Team, dst, y, x []float32, first, limit int) {
 	g.dst, g.y, g.x, g.list = dst, y, x, g.listFor(first, limit)
 	team.Run(g, len(g.blocks)*g.taps*g.parts())

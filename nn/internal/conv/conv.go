@@ -143,47 +143,67 @@ func (p plus) to(res []float32) kernel.Finish {
 	return kernel.Finish{Scale: p.ones, Shift: p.zeros, Res: res}
 }
 
-// ends is the common part of the convolutions of both layouts; their runs end here.
-type ends struct {
-	s       *kernel.Set
-	w       Window
-	in, out Layout // in planes with stride 2, in is that of the phases
-	weights int    // floats of the parameter
-	packed  *Packed
-	plus    plus
+// runner is a convolution in one direction. It writes that of some images of src to dst, finished by f; w holds the packed
+// weights.
+type runner interface {
+	run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish)
 }
 
-// checkForward, checkInput and checkWeights look at the buffers of a run, once: they must be as long as the tables
-// reach.
-func (e *ends) checkForward(z, x []float32, images int, f kernel.Finish) {
-	if e.packed.forward == nil {
+// gradientRunner adds the gradient of the weights over images [first, limit) to dst, in the parameter's order.
+type gradientRunner interface {
+	run(team *workers.Team, dst, y, x []float32, first, limit int)
+}
+
+// core is the common part of the convolutions of both layouts and algorithms. It checks the buffers of a run, once: they
+// must be as long as the tables reach.
+type core struct {
+	s                 *kernel.Set
+	w                 Window
+	in, out           Layout // in planes with stride 2, in is that of the phases
+	weights           int    // floats of the parameter
+	packed            *Packed
+	plus              plus
+	forward, backward runner
+	gradient          gradientRunner
+}
+
+func (c *core) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+	if c.packed.forward == nil {
 		panic("conv: Forward without PackForward")
 	}
-	e.in.holds("input", x, images)
-	e.out.holds("output", z, images)
+	c.in.holds("input", x, images)
+	c.out.holds("output", z, images)
 	if f.Res != nil {
-		e.out.holds("residual", f.Res, images)
+		c.out.holds("residual", f.Res, images)
 	}
+	c.forward.run(team, z, x, c.packed.forward, images, f)
 }
 
-func (e *ends) checkInput(dx, dz []float32, images int, res []float32) {
-	if e.packed.backward == nil {
+func (c *core) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
+	if c.packed.backward == nil {
 		panic("conv: InputGradient without PackBackward")
 	}
-	e.in.holds("gradient of the input", dx, images)
-	e.out.holds("gradient of the output", dz, images)
+	c.in.holds("gradient of the input", dx, images)
+	c.out.holds("gradient of the output", dz, images)
 	if res != nil {
-		e.in.holds("sum with the gradient of the input", res, images)
+		c.in.holds("sum with the gradient of the input", res, images)
 	}
+	c.backward.run(team, dx, dz, c.packed.backward, images, c.plus.to(res))
 }
 
-func (e *ends) checkWeights(dw, dz, x []float32, first, limit int) {
-	if len(dw) != e.weights || first < 0 || first >= limit {
-		panic(fmt.Sprintf("conv: gradient of %d weights over images %d to %d. Give room for %d weights, and at least one image", len(dw), first, limit, e.weights))
+func (c *core) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
+	if len(dw) != c.weights || first < 0 || first >= limit {
+		panic(fmt.Sprintf("conv: gradient of %d weights over images %d to %d. Give room for %d weights, and at least one image", len(dw), first, limit, c.weights))
 	}
-	e.in.holds("input", x, limit)
-	e.out.holds("gradient of the output", dz, limit)
+	c.in.holds("input", x, limit)
+	c.out.holds("gradient of the output", dz, limit)
+	c.gradient.run(team, dw, dz, x, first, limit)
 }
+
+func (c *core) Finishes() bool { return true }
+
+// Spills implements [Conv]: the channel-last layout has no borders, and Winograd's algorithm ends where rows do.
+func (c *core) Spills() (forward, input bool) { return false, false }
 
 // room returns v, or n new floats if v is empty. New floats are zero, and the padding of a block stays zero.
 func room(v *[]float32, n int) []float32 {

@@ -247,7 +247,7 @@ func checkLayouts(t *testing.T, s *kernel.Set, algorithm string, win Window, in,
 	z, dx, dw := convolveExactly(win, x, dz, weights)
 
 	u := (&Maker{Set: s, Algorithm: algorithm, Workers: 2, Narrow: narrow}).Make(in, out, win, &Packed{})
-	if d, is := u.(*directChannelLast); is && narrow && d.fwd.few == 0 && !d.grad.turned {
+	if d, is := u.(*directChannelLast); is && narrow && d.fwd.few == 0 && !d.gradient.(*channelLastGrad).turned {
 		t.Fatal("want vectors along the inputs")
 	}
 	if algorithm == Winograd {

@@ -16,25 +16,29 @@ const (
 // directPlanes is a convolution in the planes layout. With stride 2 its input is given as four phases (see [Phases])
 // and so is the gradient of its input.
 type directPlanes struct {
-	ends
-	ins  int // input channels
-	fwd  *planesConv
-	bwd  []planesPhase
-	grad *planesGrad
-	size int // of all phases' packed weights
+	core
+	ins int // input channels
+	fwd *planesConv
+	bwd planesPhases
+}
+
+// planesPhases is an input gradient, phase by phase.
+type planesPhases struct {
+	all  []planesPhase
+	size int // of all packed weights
 }
 
 // planesPhase is the part of an input gradient that writes one phase: all input channels from channel first on.
 type planesPhase struct {
-	conv  *planesConv
-	taps  []int
-	first int // channel
-	w     int // where its packed weights begin
+	conv *planesConv
+	taps []int
+	at   int // where the phase begins
+	w    int // where its packed weights begin
 }
 
 func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, inference bool, packed *Packed) *directPlanes {
 	u := &directPlanes{ins: in.C,
-		ends: ends{s: s, w: w, in: in, out: out, weights: in.C * w.Taps * out.C, packed: packed, plus: newPlus(in.C)}}
+		core: core{s: s, w: w, in: in, out: out, weights: in.C * w.Taps * out.C, packed: packed, plus: newPlus(in.C)}}
 	phaseOf := func(d int) (phase, shift int) { // of a tap shift, for stride 2
 		if d == -1 {
 			return 1, -1
@@ -60,10 +64,12 @@ func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, infer
 		}
 	}
 	u.fwd = newPlanesConv(s, out, u.in, off, u.in.C)
+	u.forward = u.fwd
 	if inference {
 		return u
 	}
-	u.grad = newPlanesGrad(s, out, u.in, off, target, workers)
+	u.gradient = newPlanesGrad(s, out, u.in, off, target, workers)
+	u.backward = &u.bwd
 
 	phases := 1
 	if w.Stride == 2 {
@@ -93,8 +99,8 @@ func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, infer
 		dst := u.in
 		dst.C = u.ins
 		c := newPlanesConv(s, dst, out, off, out.C)
-		u.bwd = append(u.bwd, planesPhase{conv: c, taps: taps, first: f * u.ins, w: u.size})
-		u.size += c.packed()
+		u.bwd.all = append(u.bwd.all, planesPhase{conv: c, taps: taps, at: f * u.ins * u.in.stride, w: u.bwd.size})
+		u.bwd.size += c.packed()
 	}
 	return u
 }
@@ -113,8 +119,8 @@ func (u *directPlanes) PackForward(w []float32) {
 
 func (u *directPlanes) PackBackward(w []float32) {
 	po, taps, outs := u.s.PlanesOut, u.w.Taps, u.out.C
-	wb := room(&u.packed.backward, u.size)
-	for _, f := range u.bwd {
+	wb := room(&u.packed.backward, u.bwd.size)
+	for _, f := range u.bwd.all {
 		at := f.w
 		for b := range f.conv.blocks {
 			n := min(po, u.ins-b*po)
@@ -135,28 +141,18 @@ func (u *directPlanes) Finishes() bool { return u.fwd.exact }
 
 // Spills implements [Conv]: tiles that are no whole rows reach over the borders.
 func (u *directPlanes) Spills() (forward, input bool) {
-	for _, f := range u.bwd {
+	for _, f := range u.bwd.all {
 		input = input || !f.conv.exact
 	}
 	return !u.fwd.exact, input
 }
 
-func (u *directPlanes) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
-	u.checkForward(z, x, images, f)
-	u.fwd.run(team, z, x, u.packed.forward, images, f)
-}
-
-func (u *directPlanes) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
-	u.checkInput(dx, dz, images, res)
-	for _, f := range u.bwd {
-		at := f.first * u.in.stride
-		f.conv.run(team, dx[at:], dz, u.packed.backward[f.w:], images, u.plus.to(kernel.Tail(res, at)))
+func (p *planesPhases) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
+	for _, phase := range p.all {
+		part := f
+		part.Res = kernel.Tail(f.Res, phase.at)
+		phase.conv.run(team, dst[phase.at:], src, w[phase.w:], images, part)
 	}
-}
-
-func (u *directPlanes) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
-	u.checkWeights(dw, dz, x, first, limit)
-	u.grad.run(team, dw, dz, x, first, limit)
 }
 
 // planesConv is a convolution in the planes layout: K values of k, each an offset into the input and a row of packed
@@ -198,7 +194,6 @@ func newPlanesConv(s *kernel.Set, out, in Layout, off []int32, channels int) *pl
 // packed is the number of floats of the packed weights.
 func (c *planesConv) packed() int { return c.blocks * len(c.off) * c.s.PlanesOut }
 
-// run writes the convolution of src to dst, finished by f; w holds the packed blocks.
 func (c *planesConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.images, c.finish = dst, src, w, images, f
 	c.total = images * c.bands
@@ -290,7 +285,6 @@ func newPlanesGrad(s *kernel.Set, out, in Layout, off, target []int32, workers i
 	return g
 }
 
-// run adds the gradient over images [first, limit) to dst, in the parameter's order.
 func (g *planesGrad) run(team *workers.Team, dst, y, x []float32, first, limit int) {
 	g.dst, g.y, g.x, g.first, g.limit = dst, y, x, first, limit
 	team.Run(g, (len(g.off)/g.s.GradIn+g.kGroups-1)/g.kGroups)

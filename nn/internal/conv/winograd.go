@@ -4,7 +4,20 @@ import (
 	"fmt"
 
 	"ocl/internal/kernel"
+	"ocl/nn/internal/workers"
 )
+
+// byNumber leaves the gradient of single images, which have few positions, to the direct kernels. Winograd's begins at the
+// first image.
+type byNumber struct{ single, many gradientRunner }
+
+func (b byNumber) run(team *workers.Team, dst, y, x []float32, first, limit int) {
+	if first > 0 || limit == 1 {
+		b.single.run(team, dst, y, x, first, limit)
+		return
+	}
+	b.many.run(team, dst, y, x, first, limit)
+}
 
 // scratch is the working memory of the convolutions of a pass, which run one after the other. Nothing in it is needed
 // after a call. It is shared by role and size, so that it stays in the caches.

@@ -24,18 +24,18 @@ var oneTap = []int32{0}
 
 // winogradChannelLast is a 3×3 convolution of stride 1 in the channel-last layout.
 type winogradChannelLast struct {
-	*directChannelLast // for single images
-	fwd, bwd           *winogradChannelLastConv
-	grad               *winogradChannelLastGrad
-	edge               []float32 // taps of a last block that reaches beyond the outputs
-	mirrored           []float32 // taps of a block, as the input's gradient wants them
+	core
+	fwd, bwd *winogradChannelLastConv
+	edge     []float32 // taps of a last block that reaches beyond the outputs
+	mirrored []float32 // taps of a block, as the input's gradient wants them
 }
 
 func newWinogradChannelLast(u *directChannelLast, workers int, inference bool, mem scratch) *winogradChannelLast {
-	w := &winogradChannelLast{directChannelLast: u, fwd: newWinogradChannelLastConv(u.s, u.out, u.in, workers, mem)}
+	w := &winogradChannelLast{core: u.core, fwd: newWinogradChannelLastConv(u.s, u.out, u.in, workers, mem)}
+	w.forward = w.fwd
 	if !inference {
 		w.bwd = newWinogradChannelLastConv(u.s, u.in, u.out, workers, mem)
-		w.grad = newWinogradChannelLastGrad(u.s, u.out, u.in, workers, mem)
+		w.backward, w.gradient = w.bwd, byNumber{u.gradient, newWinogradChannelLastGrad(u.s, u.out, u.in, workers, mem)}
 	}
 	return w
 }
@@ -59,26 +59,6 @@ func (u *winogradChannelLast) PackBackward(w []float32) {
 		u.s.WinogradWeights(&kernel.WinogradWeights{U: wb[b.w:], W: taps, Rows: outs, Width: width,
 			Step: u.bwd.wstep, URow: width, WRow: 9 * width, WTap: width})
 	}
-}
-
-func (u *winogradChannelLast) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
-	u.checkForward(z, x, images, f)
-	u.fwd.run(team, z, x, u.packed.forward, images, f)
-}
-
-func (u *winogradChannelLast) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
-	u.checkInput(dx, dz, images, res)
-	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
-}
-
-// WeightGradient leaves single images, which have few positions, to the direct kernels.
-func (u *winogradChannelLast) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
-	if first > 0 || limit == 1 {
-		u.directChannelLast.WeightGradient(team, dw, dz, x, first, limit)
-		return
-	}
-	u.checkWeights(dw, dz, x, first, limit)
-	u.grad.run(team, dw, dz, x, limit)
 }
 
 // winogradPixels lists for each tile of g's maps where its rows × cols pixels lie, from top and left of its first
@@ -251,8 +231,7 @@ func newWinogradChannelLastGrad(s *kernel.Set, out, in Layout, workers int, mem 
 	return g
 }
 
-// run adds the gradient over images [0, images) to dst, in the parameter's order.
-func (g *winogradChannelLastGrad) run(team *workers.Team, dst, y, x []float32, images int) {
+func (g *winogradChannelLastGrad) run(team *workers.Team, dst, y, x []float32, _, images int) {
 	g.dst, g.y, g.x = dst, y, x
 	total := images * tilesOf(g.in)
 	for g.lo = 0; g.lo < total; g.lo = g.hi {

@@ -19,26 +19,21 @@ const (
 
 // winogradPlanes is a 3×3 convolution of stride 1 in the planes layout.
 type winogradPlanes struct {
-	*directPlanes // for single images
-	fwd, bwd      *winogradPlanesConv
-	grad          *winogradPlanesGrad
-	taps          []float32 // weights with whole vectors of outputs, and transformed
-	products      []float32
+	core
+	fwd, bwd *winogradPlanesConv
+	taps     []float32 // weights with whole vectors of outputs, and transformed
+	products []float32
 }
 
 func newWinogradPlanes(u *directPlanes, workers int, inference bool, mem scratch) *winogradPlanes {
-	w := &winogradPlanes{directPlanes: u, fwd: newWinogradPlanesConv(u.s, u.out, u.in, workers, mem)}
+	w := &winogradPlanes{core: u.core, fwd: newWinogradPlanesConv(u.s, u.out, u.in, workers, mem)}
+	w.forward = w.fwd
 	if !inference {
 		w.bwd = newWinogradPlanesConv(u.s, u.in, u.out, workers, mem)
-		w.grad = newWinogradPlanesGrad(u.s, u.out, u.in, workers, mem)
+		w.backward, w.gradient = w.bwd, byNumber{u.gradient, newWinogradPlanesGrad(u.s, u.out, u.in, workers, mem)}
 	}
 	return w
 }
-
-func (u *winogradPlanes) Finishes() bool { return true }
-
-// Spills implements [Conv]: units end where rows do.
-func (u *winogradPlanes) Spills() (forward, input bool) { return false, false }
 
 func (u *winogradPlanes) PackForward(w []float32) {
 	ins, outs := u.in.C, u.out.C
@@ -83,26 +78,6 @@ func (u *winogradPlanes) pack(dst []float32, ins, outs int) {
 			dst = dst[po:]
 		}
 	}
-}
-
-func (u *winogradPlanes) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
-	u.checkForward(z, x, images, f)
-	u.fwd.run(team, z, x, u.packed.forward, images, f)
-}
-
-func (u *winogradPlanes) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
-	u.checkInput(dx, dz, images, res)
-	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
-}
-
-// WeightGradient leaves single images, which have few positions, to the direct kernels.
-func (u *winogradPlanes) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
-	if first > 0 || limit == 1 {
-		u.directPlanes.WeightGradient(team, dw, dz, x, first, limit)
-		return
-	}
-	u.checkWeights(dw, dz, x, first, limit)
-	u.grad.run(team, dw, dz, x, limit)
 }
 
 // winogradUnits lists the units that cover the maps of some images, in pairs of pairs, because products take two
@@ -318,8 +293,7 @@ func newWinogradPlanesGrad(s *kernel.Set, out, in Layout, workers int, mem scrat
 	return g
 }
 
-// run adds the gradient over images [0, images) to dst, in the parameter's order.
-func (g *winogradPlanesGrad) run(team *workers.Team, dst, y, x []float32, images int) {
+func (g *winogradPlanesGrad) run(team *workers.Team, dst, y, x []float32, _, images int) {
 	g.y, g.x = y, x
 	if g.list = g.units[images]; g.list == nil {
 		g.list = newWinogradUnits(g.s, g.in, g.out, images)
