@@ -152,15 +152,6 @@ type Watched interface {
 	Watch(f func(done, total int))
 }
 
-// MemoryReporter learners tell what is in their memory.
-type MemoryReporter interface {
-	MemoryCounts() map[Label]int // stored samples of each class
-	MemoryBytes() int64
-	// MemoryOrigins returns for each stored sample its 0-based place in the stream: how many samples were observed before
-	// it.
-	MemoryOrigins() []int64
-}
-
 // State is everything that would change a resumed run if it were lost. A run that saves, loads and continues gives
 // the same bits as one that continues. [checkpoint.Parts] makes both ways of one list.
 type State = checkpoint.State

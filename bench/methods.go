@@ -10,6 +10,7 @@ import (
 	"ocl"
 	"ocl/internal/kernel"
 	"ocl/internal/rng"
+	"ocl/learner"
 	"ocl/loss"
 	"ocl/method"
 	"ocl/nn"
@@ -218,16 +219,13 @@ func (r *methodRig) fill(ctx context.Context, size int, show func(MethodProgress
 			return err
 		}
 	}
-	memory, _ := r.learner.(ocl.MemoryReporter)
 	for full := false; !full; {
 		if _, err := r.observe(ctx, 0); err != nil {
 			return err
 		}
 		stored := 0
 		if r.info.UsesMemory {
-			for _, n := range memory.MemoryCounts() {
-				stored += n
-			}
+			stored = learner.MemoryOf(r.learner).Len()
 			show(MethodProgress{Filled: stored})
 		}
 		full = !r.info.UsesMemory || stored >= size

@@ -20,8 +20,6 @@ import (
 	"ocl/experiment/build"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
-	"ocl/learner"
-	"ocl/learner/learnertest"
 	"ocl/nn"
 )
 
@@ -132,38 +130,38 @@ func TestEvalEveryResumes(t *testing.T) {
 	}
 }
 
-// sleepy makes ER a learner that works for seven steps inside every third Observe.
-func sleepy(o Options) Options { return sleeping(o, 3, 7) }
-
-func sleeping(o Options, every, steps int) Options {
-	o.hooks.learner = func(l ocl.Learner, _ *nn.Network) ocl.Learner {
-		return learnertest.NewSleeper(l.(*learner.Replay), every, steps)
-	}
-	return o
+// sleeping is a config whose learner works for long inside some calls of Observe: it trains an expert whenever it has stored
+// so many samples.
+func sleeping(t *testing.T, samples, steps int) config.Config {
+	t.Helper()
+	c := one("cndpm")
+	c.Memory = samples
+	c.Method["cndpm"]["log_alpha"], c.Method["cndpm"]["sleep_vae_steps"] = 1e6, steps-2 // every sample is stored
+	return c
 }
 
 // Long work inside Observe tells how far it is, is stopped by the context and saved in its middle, also by the clock,
 // and the run goes on to the same bits.
 func TestLongObserve(t *testing.T) {
 	t.Parallel()
-	c := one("er")
+	c := sleeping(t, 30, 7)
 	want := filepath.Join(t.TempDir(), "whole")
-	mustRun(t, c, sleepy(Options{Out: want}))
+	mustRun(t, c, Options{Out: want})
 	for _, at := range []int{6, 7, 30} { // in, at the end of and between works of 7 steps
 		out := filepath.Join(t.TempDir(), "x")
 		ctx, cancel := context.WithCancel(context.Background())
 		told := 0
-		results, err := Run(ctx, c, sleepy(Options{Out: out, Events: func(Job) Events {
+		results, err := Run(ctx, c, Options{Out: out, Events: func(Job) Events {
 			return Events{Working: func(done, total int) {
 				if told++; told == at {
 					cancel()
 				}
 			}}
-		}}))
+		}})
 		if !errors.Is(err, context.Canceled) || len(results) != 1 || results[0].Outcome.State != result.Interrupted {
 			t.Fatalf("stopped after %d steps of long work: %v, %v", at, results, err)
 		}
-		if _, err := Resume(context.Background(), out, sleepy(Options{})); err != nil {
+		if _, err := Resume(context.Background(), out, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
@@ -175,11 +173,10 @@ func TestLongObserve(t *testing.T) {
 // A checkpoint that is due in the middle of long work is made there: the learner pauses and goes on.
 func TestLongObserveIsSavedByTheClock(t *testing.T) {
 	t.Parallel()
-	c := one("er")
+	c := sleeping(t, 150, 100)
 	out := filepath.Join(t.TempDir(), "x")
-	o := sleeping(Options{Out: out}, 25, 2_000) // two works of some tenths of a second
 	worked, saves := 0, 0
-	x := mustOpen(t, c, o)
+	x := mustOpen(t, c, Options{Out: out})
 	spec, err := x.spec(x.jobs[0])
 	if err != nil {
 		t.Fatal(err)
@@ -190,10 +187,10 @@ func TestLongObserveIsSavedByTheClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if worked != 2*2_000 || saves < 10 { // beside the one at the start and the five at the ends of tasks
+	if worked != 4*100 || saves < 10 { // beside the one at the start and the five at the ends of tasks
 		t.Errorf("%d checkpoints in %d steps of long work", saves, worked)
 	}
-	want := mustRun(t, c, sleeping(Options{}, 25, 2_000))[0]
+	want := mustRun(t, c, Options{})[0]
 	if d, same := result.Same(want, got); !same {
 		t.Error(d)
 	}

@@ -117,9 +117,8 @@ type lateral struct {
 const together = 20
 
 var (
-	_ ocl.Pausing        = (*CNDPM)(nil)
-	_ ocl.MemoryReporter = (*CNDPM)(nil)
-	_ Scored             = (*CNDPM)(nil)
+	_ ocl.Pausing = (*CNDPM)(nil)
+	_ Scored      = (*CNDPM)(nil)
 )
 
 // prepare makes what does not depend on a state.
@@ -551,12 +550,3 @@ func (c *CNDPM) Cost() ocl.Cost {
 	}
 	return cost
 }
-
-// MemoryCounts implements [ocl.MemoryReporter]: the short-term memory, which a sleep empties.
-func (c *CNDPM) MemoryCounts() map[ocl.Label]int { return c.Memory.Counts() }
-
-// MemoryBytes implements [ocl.MemoryReporter].
-func (c *CNDPM) MemoryBytes() int64 { return c.Memory.Bytes() }
-
-// MemoryOrigins implements [ocl.MemoryReporter].
-func (c *CNDPM) MemoryOrigins() []int64 { return c.Memory.Origins() }

@@ -69,10 +69,9 @@ const (
 )
 
 var (
-	_ ocl.Learner        = (*GDumb)(nil)
-	_ ocl.Preparer       = (*GDumb)(nil)
-	_ ocl.Watched        = (*GDumb)(nil)
-	_ ocl.MemoryReporter = (*GDumb)(nil)
+	_ ocl.Learner  = (*GDumb)(nil)
+	_ ocl.Preparer = (*GDumb)(nil)
+	_ ocl.Watched  = (*GDumb)(nil)
 )
 
 // prepare fills the fields that were left to the survey's choice.
@@ -225,15 +224,6 @@ func (g *GDumb) Decide(dst []ocl.Label, o nn.Outputs) error {
 	}
 	return largest(dst, o.Logits)
 }
-
-// MemoryCounts implements [ocl.MemoryReporter].
-func (g *GDumb) MemoryCounts() map[ocl.Label]int { return g.Memory.Counts() }
-
-// MemoryBytes implements [ocl.MemoryReporter].
-func (g *GDumb) MemoryBytes() int64 { return g.Memory.Bytes() }
-
-// MemoryOrigins implements [ocl.MemoryReporter].
-func (g *GDumb) MemoryOrigins() []int64 { return g.Memory.Origins() }
 
 // SaveState implements [ocl.State].
 func (g *GDumb) SaveState(e *checkpoint.Encoder) error { return g.parts().SaveState(e) }

@@ -64,11 +64,10 @@ type ICaRL struct {
 }
 
 var (
-	_ ocl.Learner        = (*ICaRL)(nil)
-	_ ocl.TaskAware      = (*ICaRL)(nil)
-	_ ocl.Preparer       = (*ICaRL)(nil)
-	_ ocl.MemoryReporter = (*ICaRL)(nil)
-	_ ocl.Watched        = (*ICaRL)(nil)
+	_ ocl.Learner   = (*ICaRL)(nil)
+	_ ocl.TaskAware = (*ICaRL)(nil)
+	_ ocl.Preparer  = (*ICaRL)(nil)
+	_ ocl.Watched   = (*ICaRL)(nil)
 )
 
 func (l *ICaRL) prepare() {
@@ -275,15 +274,6 @@ func (l *ICaRL) Decide(dst []ocl.Label, o nn.Outputs) error {
 
 // Order returns the class of each output of the network that is in use.
 func (l *ICaRL) Order() []ocl.Label { return slices.Clone(l.order) }
-
-// MemoryCounts implements [ocl.MemoryReporter].
-func (l *ICaRL) MemoryCounts() map[ocl.Label]int { return l.Memory.Counts() }
-
-// MemoryBytes implements [ocl.MemoryReporter].
-func (l *ICaRL) MemoryBytes() int64 { return l.Memory.Bytes() }
-
-// MemoryOrigins implements [ocl.MemoryReporter].
-func (l *ICaRL) MemoryOrigins() []int64 { return l.Memory.Origins() }
 
 // SaveState implements [ocl.State].
 func (l *ICaRL) SaveState(e *checkpoint.Encoder) error { return l.parts().SaveState(e) }

@@ -130,7 +130,7 @@ func TestICaRLReplaysEarlierTasksOnly(t *testing.T) {
 	begin(t, l, 1, 2, 3)
 	for i, b := range batches[2:] {
 		old := 0
-		for y, n := range l.MemoryCounts() {
+		for y, n := range l.Memory.Counts() {
 			if y < 2 {
 				old += n
 			}
@@ -140,7 +140,7 @@ func TestICaRLReplaysEarlierTasksOnly(t *testing.T) {
 			t.Fatalf("step %d: %d rows replayed, want %d: the memory holds %d of the first task", i, stats.Replay, min(old, 4), old)
 		}
 	}
-	if n := l.MemoryCounts(); n[0]+n[1] > 3 {
+	if n := l.Memory.Counts(); n[0]+n[1] > 3 {
 		t.Fatalf("the memory still holds %v; the test wants most slots written in the second task", n)
 	}
 }

@@ -72,9 +72,8 @@ type Replay struct {
 const DefaultReplayBatch = 10
 
 var (
-	_ ocl.Learner        = (*Replay)(nil)
-	_ ocl.MemoryReporter = (*Replay)(nil)
-	_ ocl.Watched        = (*Replay)(nil)
+	_ ocl.Learner = (*Replay)(nil)
+	_ ocl.Watched = (*Replay)(nil)
 )
 
 // prepare fills the fields that are nil with what ER does.
@@ -257,30 +256,6 @@ func (r *Replay) evaluate(i int, logits, d *tensor.Tensor) (err error) {
 	}
 	p.mean, err = criterion.Eval(d, in)
 	return err
-}
-
-// MemoryCounts implements [ocl.MemoryReporter]; it is empty without memory.
-func (r *Replay) MemoryCounts() map[ocl.Label]int {
-	if r.Memory == nil {
-		return nil
-	}
-	return r.Memory.Counts()
-}
-
-// MemoryBytes implements [ocl.MemoryReporter].
-func (r *Replay) MemoryBytes() int64 {
-	if r.Memory == nil {
-		return 0
-	}
-	return r.Memory.Bytes()
-}
-
-// MemoryOrigins implements [ocl.MemoryReporter]; there are none without memory.
-func (r *Replay) MemoryOrigins() []int64 {
-	if r.Memory == nil {
-		return nil
-	}
-	return r.Memory.Origins()
 }
 
 // SaveState implements [ocl.State].

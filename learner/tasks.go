@@ -15,10 +15,9 @@ import (
 type Bounded struct{ *Replay }
 
 var (
-	_ ocl.Learner        = Bounded{}
-	_ ocl.TaskAware      = Bounded{}
-	_ ocl.MemoryReporter = Bounded{}
-	_ Open               = Bounded{}
+	_ ocl.Learner   = Bounded{}
+	_ ocl.TaskAware = Bounded{}
+	_ Open          = Bounded{}
 )
 
 // BeginTask implements [ocl.TaskAware].

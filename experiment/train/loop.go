@@ -9,6 +9,7 @@ import (
 
 	"ocl"
 	"ocl/experiment/result"
+	"ocl/learner"
 )
 
 // errInterrupted ends a loop whose context was cancelled.
@@ -219,10 +220,8 @@ func (r *run) endTask(ctx context.Context) error {
 			return interruptedBy(ctx, err)
 		}
 	}
-	if m, ok := r.learner.(ocl.MemoryReporter); ok {
-		if err := r.found.countMemory(m, r.Stream.Info().Tasks[:r.at.Task+1]); err != nil {
-			return err
-		}
+	if err := r.found.countMemory(learner.MemoryOf(r.learner), r.Stream.Info().Tasks[:r.at.Task+1]); err != nil {
+		return err
 	}
 	r.at.Phase = ended
 	return nil

@@ -10,16 +10,19 @@ import (
 	"ocl/memory"
 )
 
-// countMemory counts what is in memory at the end of the last of the tasks, by class and by task. A learner does not
+// countMemory counts what is in a memory, nil for none, at the end of the last of the tasks, by class and by task. A learner does not
 // know of tasks: its samples say where in the stream they were, and the sizes of the tasks say whose they are. The count
 // by task leaves out the samples that the learner had before the run.
-func (r *record) countMemory(m ocl.MemoryReporter, tasks []ocl.TaskInfo) error {
-	byClass := map[int]int{}
-	for label, n := range m.MemoryCounts() {
-		byClass[int(label)] = n
+func (r *record) countMemory(m *memory.Store, tasks []ocl.TaskInfo) error {
+	byClass, origins := map[int]int{}, []int64(nil)
+	if m != nil {
+		for label, n := range m.Counts() {
+			byClass[int(label)] = n
+		}
+		origins = m.Origins()
 	}
 	r.Counts = append(r.Counts, byClass)
-	byTask, err := countByTask(m.MemoryOrigins(), r.Inherited, tasks)
+	byTask, err := countByTask(origins, r.Inherited, tasks)
 	if err != nil {
 		return err
 	}

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"ocl"
 	"ocl/checkpoint"
 	"ocl/experiment/build"
 	"ocl/experiment/result"
+	"ocl/learner"
 )
 
 // result makes the result of a run from what was measured so far.
@@ -52,9 +52,9 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 	}
 	res.Metrics = result.MetricsOf(res.Accuracy, res.Stream.CommonTest, res.Evaluations)
 	res.Classifiers, res.ErrorAnalysis = r.classifierResults(), first.analysis()
-	if m, ok := r.learner.(ocl.MemoryReporter); ok && info.UsesMemory {
+	if m := learner.MemoryOf(r.learner); m != nil && info.UsesMemory {
 		if !paused(r.learner) { // in the middle of a batch a learner can only save its state
-			res.Resources.MemoryBytes = m.MemoryBytes()
+			res.Resources.MemoryBytes = m.Bytes()
 		}
 		res.Memory = &result.Memory{Capacity: r.Job.Config.Memory, ClassCounts: r.found.Counts, TaskCounts: r.found.TaskCounts}
 	}

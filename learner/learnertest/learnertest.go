@@ -335,14 +335,8 @@ func (c Case) open(t *testing.T) {
 			t.Errorf("row %d: class %d is predicted, and it has not the largest logit", i, label)
 		}
 	}
-	stored := 0
-	if m, ok := l.(ocl.MemoryReporter); ok {
-		for _, n := range m.MemoryCounts() {
-			stored += n
-		}
-	}
-	if shown := p.Memory; (shown != nil) != (c.Capacity > 0) || shown != nil && shown.Len() != stored {
-		t.Errorf("the memory shown is not that of the %d samples counted", stored)
+	if (p.Memory != nil) != (c.Capacity > 0) {
+		t.Errorf("a memory is shown: %v", p.Memory != nil)
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 
 func (c Case) capacity(t *testing.T) {
 	l := c.New(t, 1)
-	m, ok := l.(ocl.MemoryReporter)
+	m := learner.MemoryOf(l)
 	batches := c.Batches(1, c.Steps+c.Capacity/2, 5)
 	for i := range batches {
 		c.Learn(t, l, batches, i, i+1)
 		stored := 0
-		if ok {
-			for label, n := range m.MemoryCounts() {
+		if m != nil {
+			for label, n := range m.Counts() {
 				stored += n
 				if n < 1 || label < 0 || int(label) >= c.Classes {
 					t.Fatalf("step %d: %d samples of class %d", i, n, label)
@@ -27,8 +27,8 @@ func (c Case) capacity(t *testing.T) {
 		if want := min(c.Capacity, 5*(i+1)); stored > want || stored == 0 && want > 0 && !c.Late {
 			t.Fatalf("step %d: %d samples stored, want 1 to %d", i, stored, want)
 		}
-		if ok && (m.MemoryBytes() > 0) != (stored > 0) {
-			t.Fatalf("step %d: %d samples in %d bytes", i, stored, m.MemoryBytes())
+		if m != nil && (m.Bytes() > 0) != (stored > 0) {
+			t.Fatalf("step %d: %d samples in %d bytes", i, stored, m.Bytes())
 		}
 	}
 }
@@ -38,7 +38,7 @@ func (c Case) capacity(t *testing.T) {
 // in the second half the learner is another one that was loaded.
 func (c Case) origins(t *testing.T) {
 	l := c.New(t, 1)
-	if _, ok := l.(ocl.MemoryReporter); !ok {
+	if learner.MemoryOf(l) == nil {
 		return
 	}
 	n := 4 + c.Capacity/2
@@ -67,14 +67,8 @@ func (c Case) origins(t *testing.T) {
 			}
 		}
 	}
-	places := l.(ocl.MemoryReporter).MemoryOrigins()
 	m := learner.MemoryOf(l)
-	if m == nil {
-		if len(places) > 0 {
-			t.Errorf("%d origins of samples that are not stored", len(places))
-		}
-		return
-	}
+	places := m.Origins()
 	if m.Seen() != len(images) || len(places) != m.Len() {
 		t.Fatalf("%d samples were offered, with %d origins of %d; want %d offered, and an origin of each stored one", m.Seen(), len(places), m.Len(), len(images))
 	}
