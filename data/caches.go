@@ -9,10 +9,8 @@ type CacheFile = cache.Entry
 func CacheDir() (string, error) { return cache.Dir() }
 
 // Caches lists the files of decoded images in [CacheDir].
-func Caches() ([]CacheFile, error) { return cache.List("") }
+func Caches() ([]CacheFile, error) { return cache.List() }
 
 // CleanCaches removes those that remove wants, and what killed builds have left; a file that is being built stays. It
 // returns what was removed. The error joins those of files that could not be removed.
-func CleanCaches(remove func(CacheFile) bool) ([]CacheFile, error) {
-	return cache.Clean("", func(f CacheFile) bool { return !remove(f) })
-}
+func CleanCaches(remove func(CacheFile) bool) ([]CacheFile, error) { return cache.Clean(remove) }

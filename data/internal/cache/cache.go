@@ -43,14 +43,12 @@ type Spec struct {
 	// Skip leaves out the images that Decode refuses, and lists them in Faults. Without it, or if all images are refused,
 	// building fails after all images were tried, with an error that names the first five and the count.
 	Skip bool
-	Dir  string // folder of the caches; "" is Dir()
 	// ReadOnly writes nothing: images that are in no file are decoded when they are opened, for their sums, and again each time
 	// they are asked for.
 	ReadOnly bool
 	// Progress may be nil. While the cache is built it is called by one goroutine at a time: at the beginning, some times
 	// a second, and at the end with done == total.
 	Progress func(done, total int)
-	Workers  int // goroutines that decode; 0 is GOMAXPROCS
 }
 
 // Fault is an image that was left out of a cache.
@@ -71,14 +69,6 @@ func Dir() (string, error) {
 	return filepath.Join(dir, "ocl"), nil
 }
 
-// orDir is dir, or the default folder.
-func orDir(dir string) (string, error) {
-	if dir != "" {
-		return dir, nil
-	}
-	return Dir()
-}
-
 // Open opens the file of the key. If there is none, or it cannot be used, Open builds it first. The file appears complete
 // or not at all. If another goroutine or process builds a file in the same folder, Open waits. When ctx ends, waiting and
 // building end with an error that wraps ctx.Err(), and no file is left. Open waits for calls of Decode to return. With
@@ -88,7 +78,7 @@ func Open(ctx context.Context, s Spec) (*Images, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data: cache: %s: %w", s.Name, err)
 	}
-	dir, err := orDir(s.Dir)
+	dir, err := Dir()
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +118,7 @@ func lockOf(dir string) *flock.Flock {
 // Find opens the file of the key and builds none. The error wraps fs.ErrNotExist if there is none, and else says why Open
 // would build it again.
 func Find(s Spec) (*Images, error) {
-	dir, err := orDir(s.Dir)
+	dir, err := Dir()
 	if err != nil {
 		return nil, err
 	}

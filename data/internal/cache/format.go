@@ -103,7 +103,7 @@ func (s Spec) decodeAll(ctx context.Context, l layout, keep func(i int, pixels [
 	h := header{Name: oneLine(s.Name), Source: oneLine(s.Source), Key: keyOf(s.Key), Shape: s.Shape, Images: s.N}
 	index := make([]byte, s.N*sha256.Size)
 	var mu sync.Mutex // of h.Faults
-	err := Each(ctx, s.N, s.Workers, int(l.image), s.Progress, func(i int, buf []uint8) error {
+	err := Each(ctx, s.N, 0, int(l.image), s.Progress, func(i int, buf []uint8) error {
 		clear(buf) // a decoder that writes less must not show the image before it
 		if err := s.Decode(i, buf); err != nil {
 			mu.Lock()

@@ -16,7 +16,8 @@ import (
 
 // good is a file of 4 images 1×2×2, of which one is left out.
 func good(t testing.TB) []byte {
-	m, err := Open(t.Context(), Spec{Name: "good", Source: "a test", Key: "k", Shape: [3]int{1, 2, 2}, N: 4, Skip: true, Dir: t.TempDir(),
+	t.Setenv(Folder, t.TempDir())
+	m, err := Open(t.Context(), Spec{Name: "good", Source: "a test", Key: "k", Shape: [3]int{1, 2, 2}, N: 4, Skip: true,
 		Decode: func(i int, dst []uint8) error {
 			if i == 2 {
 				return errors.New("<refused>")

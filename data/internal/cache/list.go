@@ -35,11 +35,10 @@ func isLeftover(name string) bool {
 	return len(name) > end && cacheName.MatchString(name[1:end]) && atomicfile.IsTemporary(name, name[1:end])
 }
 
-// List describes the caches in a folder ("" is Dir()), by file name. It reads headers and indexes. A folder that does not
-// exist has no caches.
-func List(dir string) ([]Entry, error) {
+// List describes the caches in [Dir], by file name. It reads headers and indexes. A folder that does not exist has no caches.
+func List() ([]Entry, error) {
 	var all []Entry
-	err := eachFile(dir, func(dir, name string) error {
+	err := eachFile(func(dir, name string) error {
 		if cacheName.MatchString(name) {
 			if e, err := entryOf(filepath.Join(dir, name)); err == nil { // otherwise it was removed meanwhile
 				all = append(all, e)
@@ -50,11 +49,11 @@ func List(dir string) ([]Entry, error) {
 	return all, err
 }
 
-// Clean removes the caches of a folder ("" is Dir()) that keep does not want, and what killed builds have left. keep may be
-// nil and then wants none. What is being built is left alone. It returns what was removed; what a build has left is among
-// it, with a Fault. The error joins those of files that could not be removed.
-func Clean(dir string, keep func(Entry) bool) (removed []Entry, err error) {
-	err = eachFile(dir, func(dir, name string) error {
+// Clean removes the caches in [Dir] that remove wants, and what killed builds have left. What is being built is left alone. It
+// returns what was removed; what a build has left is among it, with a Fault. The error joins those of files that could not be
+// removed.
+func Clean(remove func(Entry) bool) (removed []Entry, err error) {
+	err = eachFile(func(dir, name string) error {
 		leftover := isLeftover(name)
 		if !leftover && !cacheName.MatchString(name) {
 			return nil
@@ -70,7 +69,7 @@ func Clean(dir string, keep func(Entry) bool) (removed []Entry, err error) {
 			}
 			defer func() { _ = lock.Unlock() }()
 			e.Fault = "a build ended before it was complete"
-		case keep != nil && keep(e):
+		case !remove(e):
 			return nil
 		}
 		if err := os.Remove(e.Path); err != nil {
@@ -85,9 +84,9 @@ func Clean(dir string, keep func(Entry) bool) (removed []Entry, err error) {
 	return removed, err
 }
 
-// eachFile calls do with the folder ("" is Dir()) and the name of each file in it, and joins the errors.
-func eachFile(dir string, do func(dir, name string) error) error {
-	dir, err := orDir(dir)
+// eachFile calls do with [Dir] and the name of each file in it, and joins the errors.
+func eachFile(do func(dir, name string) error) error {
+	dir, err := Dir()
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 // builds left, and touches no file of others.
 func TestListAndClean(t *testing.T) {
 	s, calls := small(t, 20)
-	dir := s.Dir
-	if all, err := List(dir); len(all) != 0 || err != nil {
+	dir := folder()
+	if all, err := List(); len(all) != 0 || err != nil {
 		t.Errorf("a folder that does not exist lists %v (%v)", all, err)
 	}
 	for _, key := range []string{"kept", "unwanted", "damaged", "moved"} {
@@ -31,7 +31,7 @@ func TestListAndClean(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, err := List(dir)
+	all, err := List()
 	if err != nil || len(all) != 4 {
 		t.Fatalf("listed %+v (%v), want 4 caches", all, err)
 	}
@@ -47,14 +47,14 @@ func TestListAndClean(t *testing.T) {
 			t.Errorf("listed as %+v", e)
 		}
 	}
-	removed, err := Clean(dir, func(e Entry) bool { return filepath.Base(e.Path) == fileOf("kept") })
+	removed, err := Clean(func(e Entry) bool { return filepath.Base(e.Path) != fileOf("kept") })
 	if err != nil || len(removed) != 5 {
 		t.Errorf("removed %+v (%v), want 3 caches and 2 leftovers", removed, err)
 	}
 	wantFiles(t, dir, append(others, fileOf("kept"))...)
 	s.Key = "kept"
 	m := mustOpen(t, s)
-	if removed, err = Clean(dir, nil); err != nil || len(removed) != 1 || removed[0].Name != "small" {
+	if removed, err = Clean(func(Entry) bool { return true }); err != nil || len(removed) != 1 || removed[0].Name != "small" {
 		t.Errorf("removed %+v (%v), want the last", removed, err) // Windows removes no open file
 	}
 	wantImages(t, m) // images that are open stay

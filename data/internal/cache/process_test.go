@@ -16,7 +16,7 @@ import (
 
 // shared is a spec whose calls of Decode are counted in a file, for all processes. It is slow, so that builders meet.
 func shared(dir string) Spec {
-	return Spec{Name: "shared", Key: "shared", Shape: [3]int{2, 3, 5}, N: 300, Dir: dir, Workers: 2, Decode: func(i int, dst []uint8) error {
+	return Spec{Name: "shared", Key: "shared", Shape: [3]int{2, 3, 5}, N: 300, Decode: func(i int, dst []uint8) error {
 		time.Sleep(time.Millisecond)
 		draw(i, dst)
 		f, err := os.OpenFile(filepath.Join(filepath.Dir(dir), "calls"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -75,6 +75,7 @@ func TestMain(m *testing.M) {
 // Another process and two goroutines of this one open one key: it is built once.
 func TestBuildersAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "caches")
+	t.Setenv(Folder, dir)
 	var group sync.WaitGroup
 	group.Go(func() {
 		if out, err := child(dir, "build").CombinedOutput(); err != nil {
@@ -95,6 +96,7 @@ func TestBuildersAtOnce(t *testing.T) {
 func TestKilledBuild(t *testing.T) {
 	for _, next := range []string{"build", "clean"} {
 		dir := filepath.Join(t.TempDir(), "caches")
+		t.Setenv(Folder, dir)
 		holder := child(dir, "hold")
 		out, err := holder.StdoutPipe()
 		if err == nil {
@@ -112,7 +114,7 @@ func TestKilledBuild(t *testing.T) {
 		if _, err := io.ReadFull(out, line); err != nil || string(line) != "holding\n" {
 			t.Fatalf("%q, %v", line, err)
 		}
-		if removed, err := Clean(dir, nil); len(removed) != 0 || err != nil {
+		if removed, err := Clean(func(Entry) bool { return true }); len(removed) != 0 || err != nil {
 			t.Errorf("removed %v (%v) beside a build", removed, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -126,7 +128,7 @@ func TestKilledBuild(t *testing.T) {
 			wantFiles(t, dir, fileOf("shared"))
 			continue
 		}
-		removed, err := Clean(dir, func(Entry) bool { return true })
+		removed, err := Clean(func(Entry) bool { return false })
 		if len(removed) != 1 || err != nil || removed[0].Fault != "a build ended before it was complete" || removed[0].Bytes == 0 {
 			t.Errorf("removed %+v (%v), want what the killed build left", removed, err)
 		}
