@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -26,9 +25,6 @@ var domains = Kind{
 	check: func(set *data.Set, o Options) error {
 		if len(set.Domains) == 0 || set.Train.Domain == nil {
 			return fmt.Errorf("kind domains: the data set %s has no domains. Use --data glyphs, or --stream classes", set.Name)
-		}
-		if len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0 {
-			return errors.New("kind domains: a list of classes is given, but every task has all classes. Use stream.class_order=random or given")
 		}
 		if o.Order == Official {
 			tasks := 0

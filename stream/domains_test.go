@@ -73,7 +73,7 @@ func TestDomains(t *testing.T) {
 	}{
 		{Options{Tasks: 3}, "3 tasks cannot share the 10 domains of glyphs equally"},
 		{Options{Tasks: 20}, "20 tasks cannot share the 10 domains"},
-		{Options{Tasks: 2, ClassOrder: []int{0}}, "every task has all classes"},
+		{Options{Tasks: 2, ClassOrder: []int{0}}, "the classes of its tasks cannot be chosen"},
 	} {
 		tt.o.Kind, tt.o.Batch = "domains", 10
 		if _, err := Split(set, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -40,9 +40,6 @@ func (o Options) pool(set *data.Set) []int32 {
 
 // checkPool checks ClassCounts against the data.
 func (o Options) checkPool(set *data.Set) error {
-	if o.LongTail < 0 || o.LongTail > 1 || math.IsNaN(o.LongTail) {
-		return fmt.Errorf("stream.long_tail: %v is out of range. Use a number above 0 and up to 1, or leave it out for all images", o.LongTail)
-	}
 	if n := len(o.ClassCounts); n > 0 && n != set.Classes {
 		return fmt.Errorf("stream.class_counts: the list has %s for %s. Give one for each class", count.Of(n, "number"), count.Of(set.Classes, "class"))
 	}

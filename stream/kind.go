@@ -91,6 +91,14 @@ func LookupKind(name string) (Kind, error) {
 	return Kind{}, fmt.Errorf("unknown kind of stream %q. %s", name, nearest.Names{List: names, All: "`ocl data streams` lists all kinds"}.Hint(name))
 }
 
+// checkLists refuses lists of classes where they say nothing.
+func (k Kind) checkLists(o Options) error {
+	if k.AllClasses && (len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0) {
+		return fmt.Errorf("kind %s: a list of classes is given, but the classes of its tasks cannot be chosen. Remove stream.class_order and stream.task_classes, or use --stream classes", k.Name)
+	}
+	return nil
+}
+
 // For fills in what the options leave to the data: the kind, the number of tasks and the order.
 func (o Options) For(set *data.Set) Options {
 	switch {

@@ -3,7 +3,6 @@ package stream
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -80,7 +79,7 @@ func (o Options) checkTasks(classes int) error {
 	return CheckTasks(o.Tasks, classes)
 }
 
-// check reports all faults of the options at once.
+// check reports at once what does not fit the data. A config has checked that each option is in its range.
 func (o Options) check(set *data.Set) error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -90,51 +89,22 @@ func (o Options) check(set *data.Set) error {
 	if n := set.Train.Len(); o.Batch < 1 || o.Batch > n {
 		add("stream.batch: %d is out of range. Use --batch from 1 to %d, the number of training images", o.Batch, n)
 	}
-	if !(o.Blurry >= 0 && o.Blurry < 1) {
-		add("stream.blurry: %v is out of range. Use a share of at least 0 and below 1", o.Blurry)
-	}
 	if o.Blurry > 0 && o.Tasks == 1 {
 		add("stream.blurry: %v of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove it", o.Blurry)
-	}
-	if o.TestBatch < 1 {
-		add("the test batch of %d is too small. Use at least 1", o.TestBatch)
 	}
 	if err := o.checkOrder(set.Classes); err != nil {
 		faults = append(faults, err)
 	}
-	for _, v := range []struct {
-		key    string
-		values []float64
-		lowest float64
-	}{{"mean", o.Mean, math.Inf(-1)}, {"std", o.Std, 0}} {
-		if n := len(v.values); n != 0 && n != set.C {
-			add("stream.%s has %s, but the images have %s. Give one value for each channel", v.key, count.Of(n, "value"), count.Of(set.C, "channel"))
-		}
-		for _, x := range v.values {
-			if !(x > v.lowest) || math.IsInf(x, 0) {
-				add("stream.%s: %v is out of range. Use finite numbers, above 0 for stream.std", v.key, x)
-			}
+	for key, values := range map[string][]float64{"mean": o.Mean, "std": o.Std} {
+		if n := len(values); n != 0 && n != set.C {
+			add("stream.%s has %s, but the images have %s. Give one value for each channel", key, count.Of(n, "value"), count.Of(set.C, "channel"))
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// checkOrder checks Order and ClassOrder.
+// checkOrder checks that ClassOrder, where it is given, has every class once.
 func (o Options) checkOrder(classes int) error {
-	switch o.Order {
-	case "", Random, Given, List, Official:
-	default:
-		return fmt.Errorf("stream.class_order: unknown order %q. Use random, given, official or a list of all classes", o.Order)
-	}
-	if len(o.ClassOrder) == 0 {
-		if o.Order == List {
-			return fmt.Errorf("stream.class_order: the list is empty. List each class from 0 to %d once", classes-1)
-		}
-		return nil
-	}
-	if o.Order != List {
-		return fmt.Errorf("stream.class_order: both %s and a list of %s are given. Remove one of them", o.Order, count.Of(len(o.ClassOrder), "class"))
-	}
 	seen := make([]bool, classes)
 	for i, k := range o.ClassOrder {
 		if k < 0 || k >= classes || seen[k] {
@@ -142,9 +112,8 @@ func (o Options) checkOrder(classes int) error {
 		}
 		seen[k] = true
 	}
-	if len(o.ClassOrder) != classes {
-		return fmt.Errorf("stream.class_order: the list has %s. List each class from 0 to %d once",
-			count.Of(len(o.ClassOrder), "class"), classes-1)
+	if n := len(o.ClassOrder); n != classes && (n > 0 || o.Order == List) {
+		return fmt.Errorf("stream.class_order: the list has %s. List each class from 0 to %d once", count.Of(n, "class"), classes-1)
 	}
 	return nil
 }

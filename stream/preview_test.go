@@ -107,6 +107,9 @@ func TestPreviewLabels(t *testing.T) {
 			s.Domain[i] = int32(i % 2)
 		}
 	}
+	common := *set
+	common.Tasks, common.Train.Task = 2, make([]int32, set.Train.Len())
+	common.Train.Task[0] = 1
 	shift := Shift{Kinds: []string{"noise", "blur"}}
 	for _, c := range []struct {
 		set  *data.Set
@@ -120,7 +123,7 @@ func TestPreviewLabels(t *testing.T) {
 		{set, Options{Shift: shift, Keep: Range{1, 3}}, false, []string{"task 2: noise 0.4, blur 0.28", "task 3: noise 0.8, blur 0.56"}},
 		{&withDomains, Options{Kind: "domains", Order: Given, Tasks: 1}, false, []string{"task 1: sun, rain"}},
 		{&withDomains, Options{Kind: "domains", Order: Given, Tasks: 2}, false, []string{"task 1: sun", "task 2: rain"}},
-		{set, Options{Tasks: 4, CommonTest: true}, true, []string{"all tasks"}},
+		{&common, Options{}, true, []string{"all tasks"}},
 	} {
 		c.o.Batch = 1
 		var got []string

@@ -55,11 +55,7 @@ func (s Shift) strengths(i int) []float64 {
 // names both, because either may be wrong.
 func (s Shift) check(tasks int) error {
 	for i, kind := range s.Kinds {
-		list := s.strengths(i)
-		if err := shift.Check(kind, list); err != nil {
-			return err
-		}
-		if i > 0 && len(list) != len(s.strengths(0)) {
+		if len(s.strengths(i)) != len(s.strengths(0)) {
 			return fmt.Errorf("stream.shift: %s, but %s. Give both one strength for each task, with stream.shift.%s_strengths and stream.shift.%s_strengths",
 				s.has(0), s.has(i), s.Kinds[0], kind)
 		}
@@ -107,11 +103,6 @@ var shifted = Kind{
 			return errors.New("kind shift: nobody says how the images are disturbed. Use stream.shift.kind=noise, occlusion or blur")
 		case o.Tasks < 1 || o.Tasks > n:
 			return fmt.Errorf("stream.tasks (--tasks): %d is out of range. Use %s, as there are %s in the smaller half", o.Tasks, count.Range(1, n), count.Of(n, "image"))
-		case o.CommonTest:
-			return errors.New("kind shift: one test set of all tasks is asked for, but each task tests images of its own strength. Leave CommonTest out, " +
-				"and take the mean over the tasks")
-		case len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0:
-			return errors.New("kind shift: a list of classes is given, but every task has all classes. Use stream.class_order=random")
 		}
 		return o.Shift.check(o.Tasks)
 	},

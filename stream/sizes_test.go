@@ -1,12 +1,9 @@
 package stream
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
-
-	"ocl"
 )
 
 // TestUnequalTasks: CORe50-NC's pattern in small. Classes come in their order, in as many as each task wants; every
@@ -61,14 +58,16 @@ func TestUnequalTasks(t *testing.T) {
 	}
 }
 
-// TestCommonTest: there is one test set, of all kept tasks, in the order of the data set; training stays as it is.
+// TestCommonTest: there is one test set, of all tasks, in the order of the data set.
 func TestCommonTest(t *testing.T) {
-	o := Options{Tasks: 4, Batch: 3, TestBatch: 4, Seed: 3, Order: Given}
-	own := mustSplit(t, tiny(12, 5, 2), o)
-	o.CommonTest = true
-	common := mustSplit(t, tiny(12, 5, 2), o)
-	if own.Info().TestSets() != 4 || common.Info().TestSets() != 1 || own.Info().CommonTest {
-		t.Errorf("%d test sets of their own, %d in common", own.Info().TestSets(), common.Info().TestSets())
+	set := tiny(12, 5, 2)
+	set.Tasks = 4
+	for _, y := range set.Train.Y {
+		set.Train.Task = append(set.Train.Task, y/3)
+	}
+	common := mustSplit(t, set, Options{Batch: 3, TestBatch: 4})
+	if common.Info().TestSets() != 1 || common.Info().Tasks[2].Test != 24 {
+		t.Errorf("%+v", common.Info())
 	}
 	for range 2 {
 		images, _, sizes := drain(t, common.Test(0))
@@ -76,33 +75,25 @@ func TestCommonTest(t *testing.T) {
 			t.Errorf("images %v in batches of %v, want all 24 in their order", images, sizes)
 		}
 	}
-	for i, task := range common.Info().Tasks {
-		a, _, _ := drain(t, own.Train(i))
-		if b, _, _ := drain(t, common.Train(i)); !slices.Equal(a, b) || task.Test != 24 {
-			t.Errorf("task %d: %v, with test sets of their own %v; %+v", i, b, a, task)
-		}
-	}
-	for _, set := range []int{-1, 1} {
-		for b, err := range common.Test(set) {
+	for _, at := range []int{-1, 1} {
+		for b, err := range common.Test(at) {
 			if err == nil || !strings.Contains(err.Error(), "Use 0 to 0") || b.Len() > 0 {
-				t.Errorf("test set %d: error %v", set, err)
+				t.Errorf("test set %d: error %v", at, err)
 			}
 		}
 	}
-	for _, err := range common.Train(3) { // tasks are still four
-		if !errors.Is(err, ocl.ErrConsumed) {
-			t.Errorf("task 3 a second time: %v", err)
-		}
-		break
-	}
-	o.Keep = Range{2, 4}
-	kept := mustSplit(t, tiny(12, 5, 2), o)
-	if _, labels, _ := drain(t, kept.Test(0)); len(labels) != 12 || slices.Min(labels) != 6 || kept.Info().Tasks[0].Test != 12 {
-		t.Errorf("labels %v, want those of the two tasks kept, classes 6 to 11", labels)
-	}
-	view, err := mustSplit(t, tiny(12, 5, 2), Options{Tasks: 4, Batch: 3, CommonTest: true}).Offline(1, 8, false)
+	view, err := mustSplit(t, set, Options{Batch: 3}).Offline(1, 8, false)
 	if err != nil || view.Info().TestSets() != 1 {
 		t.Errorf("offline: %d test sets (%v), want 1", view.Info().TestSets(), err)
+	}
+	if _, err := Split(set, Options{Batch: 3, HeldOut: true}); err != nil {
+		t.Error(err)
+	}
+	task := set.Train.Task[:36]
+	set.Train = first(set.Train, 36) // three of each class, so a tenth of a task is none
+	set.Train.Task = task
+	if _, err := Split(set, Options{Batch: 3, HeldOut: true}); err == nil || !strings.Contains(err.Error(), "tasks 1 to 4 have no test images") {
+		t.Errorf("no image is held out: %v", err)
 	}
 }
 
@@ -130,17 +121,6 @@ func TestBadTaskClasses(t *testing.T) {
 	_, err := Split(tiny(12, 5, 2), Options{Tasks: 4, TaskClasses: []int{5, 1, 4, 2}, Batch: 6, DropLast: true, Order: Given})
 	if err == nil || !strings.Contains(err.Error(), "task 2 has fewer training images") {
 		t.Errorf("a batch that a small task cannot fill: %v", err)
-	}
-	// One test set needs test images of some task, test sets of their own of each.
-	set := tiny(12, 5, 2)
-	set.Test = first(set.Test, 1)
-	o := Options{Tasks: 4, Batch: 3, Order: Given, CommonTest: true}
-	if s, err := Split(set, o); err != nil || s.Info().Tasks[3].Test != 1 {
-		t.Errorf("one test image of all tasks: %v", err)
-	}
-	o.Keep = Range{1, 4}
-	if _, err := Split(set, o); err == nil || !strings.Contains(err.Error(), "tasks 2 to 4 have no test images") {
-		t.Errorf("no test image of the kept tasks: %v", err)
 	}
 }
 

@@ -41,9 +41,6 @@ type Options struct {
 	// TaskClasses is the number of classes of each task of the whole stream, such as 10, 5, 5, …; empty gives all tasks
 	// equally many. Where Tasks is 0 too, and the number of tasks does not divide the classes, the first tasks have one more.
 	TaskClasses []int
-	// CommonTest makes one test set of all tasks that Keep keeps; otherwise each task has its own test set, unless the data
-	// have one for all. The kind shift refuses it: its tasks test images of different strengths.
-	CommonTest bool
 	// HeldOut tests on a tenth of the training images of each task that Keep keeps, which is then not learned, in place of the
 	// test images: a tuning must not see the images that a run is tested on (docs/tuning.md).
 	HeldOut bool
@@ -100,7 +97,7 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	opts = opts.For(set)
 	kind, err := LookupKind(opts.Kind)
 	if err == nil {
-		err = errors.Join(kind.check(set, opts), opts.check(set), opts.checkPool(set))
+		err = errors.Join(kind.checkLists(opts), kind.check(set, opts), opts.check(set), opts.checkPool(set))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
@@ -108,13 +105,11 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if opts.Keep == (Range{}) {
 		opts.Keep.To = opts.Tasks
 	}
-	whole := opts.SharesTest(set)
-	opts.CommonTest = opts.CommonTest || whole
 	s := &Tasks{set: set, opts: opts, train: half{name: shift.Train, from: &set.Train}, test: half{name: shift.Test, from: &set.Test}}
 	s.info = ocl.StreamInfo{
 		Name: set.Name, Scenario: kind.Scenario, Channels: set.C, Height: set.H, Width: set.W,
 		Classes: set.Classes, Batch: opts.Batch, Digest: set.Digest,
-		Pixels: ocl.NewPixelValues(set.C, opts.Mean, opts.Std), CommonTest: opts.CommonTest, NoBoundaries: opts.NoSignals,
+		Pixels: ocl.NewPixelValues(set.C, opts.Mean, opts.Std), CommonTest: opts.SharesTest(set), NoBoundaries: opts.NoSignals,
 	}
 	if kind.scenario != nil {
 		s.info.Scenario = kind.scenario(set)
@@ -135,14 +130,7 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if len(s.original) == 0 {
 		return nil, fmt.Errorf("stream: no task has both training and test images. Get more images of %s", set.Name)
 	}
-	switch {
-	case whole && !opts.HeldOut:
-		s.test.lists = [][]int32{all(set.Test)}
-	case opts.CommonTest:
-		s.test.lists = [][]int32{slices.Concat(s.test.lists...)}
-		slices.Sort(s.test.lists[0])
-	}
-	if opts.CommonTest {
+	if s.info.CommonTest {
 		if err := s.shareTest(); err != nil {
 			return nil, err
 		}
@@ -155,7 +143,7 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 // add makes a task of its images.
 func (s *Tasks) add(t int, of taskImages) error {
 	tr, te := of.train, of.test
-	if s.set.Incomplete && (len(tr) == 0 || len(te) == 0 && !s.opts.CommonTest) {
+	if s.set.Incomplete && (len(tr) == 0 || len(te) == 0 && !s.info.CommonTest) {
 		s.skipped = append(s.skipped, t)
 		return nil
 	}
@@ -172,7 +160,7 @@ func (s *Tasks) add(t int, of taskImages) error {
 		return fmt.Errorf("stream: %s has fewer training images than stream.batch (%d), and incomplete batches are dropped. "+
 			"Use a smaller --batch, or stream.drop_last=false", s.words(t), s.opts.Batch)
 	}
-	if len(te) == 0 && !s.opts.CommonTest {
+	if len(te) == 0 && !s.info.CommonTest {
 		return s.untested(t, of.classes)
 	}
 	s.info.Tasks, s.original = append(s.info.Tasks, task), append(s.original, t)
@@ -180,15 +168,20 @@ func (s *Tasks) add(t int, of taskImages) error {
 	return nil
 }
 
-// shareTest sets the size of the one test set of all tasks in the stream's description.
+// shareTest makes one test set for all tasks: all test images, or those that are held out.
 func (s *Tasks) shareTest() error {
-	n := len(s.test.lists[0])
-	if n == 0 {
+	list := all(s.set.Test)
+	if s.opts.HeldOut {
+		list = slices.Concat(s.test.lists...)
+		slices.Sort(list)
+	}
+	if len(list) == 0 {
 		return fmt.Errorf("stream: the classes of the tasks %s have no test images. Use more test data",
 			count.Range(s.original[0]+1, s.original[len(s.original)-1]+1))
 	}
+	s.test.lists = [][]int32{list}
 	for i := range s.info.Tasks {
-		s.info.Tasks[i].Test = n
+		s.info.Tasks[i].Test = len(list)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -21,8 +20,6 @@ var tasks = Kind{
 			return fmt.Errorf("kind tasks: the data set %s gives no tasks. Use --stream classes", set.Name)
 		case o.Tasks != set.Tasks:
 			return fmt.Errorf("kind tasks: %s has %s, but %d are asked for. Remove stream.tasks (--tasks)", set.Name, count.Of(set.Tasks, "task"), o.Tasks)
-		case len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0:
-			return errors.New("kind tasks: a list of classes is given, but the data set says what is in each task. Remove the list, or use --stream classes")
 		}
 		return nil
 	},

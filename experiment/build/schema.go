@@ -48,9 +48,9 @@ func checkShift(s config.Stream) error {
 		return err
 	}
 	for _, k := range shift.Kinds() {
-		list, listed := s.Shift.Strengths(k.Name), slices.Contains(kinds, k.Name)
+		list, listed := s.Shift.Strengths(k), slices.Contains(kinds, k)
 		if len(list) > 0 && !listed {
-			return fmt.Errorf("strengths of %s are given, but the images are not disturbed by it. Add %s to stream.shift.kind, or remove the strengths", k.Name, k.Name)
+			return fmt.Errorf("strengths of %s are given, but the images are not disturbed by it. Add %s to stream.shift.kind, or remove the strengths", k, k)
 		}
 	}
 	if s.Kind != "" && (s.Kind == config.KindShift) != (len(kinds) > 0) {

@@ -8,12 +8,9 @@ const truncate = 4
 // With Options.CrossImage the image axis is blurred too, by the same sigma: the survey's code passes all images of a task to
 // scikit-image as one array, which blurs all axes but the last, so that an image also shows its neighbours in the order of
 // the task.
-var blur = Kind{
-	Name:    "blur",
-	Summary: "blurs each channel by a Gaussian",
-	Unit:    "a standard deviation of 1 pixel",
-	Survey:  []float64{0, 0.28, 0.56, 0.83, 1.11, 1.39, 1.67, 1.94, 2.22, 2.5},
-	Most:    100,
+var blur = kind{
+	name:   "blur",
+	survey: []float64{0, 0.28, 0.56, 0.83, 1.11, 1.39, 1.67, 1.94, 2.22, 2.5},
 	make: func(f float64, shape [3]int, _ Options) transform {
 		p := newPlane(gaussian(f), shape[1], shape[2])
 		n := shape[1] * shape[2]

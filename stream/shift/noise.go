@@ -11,12 +11,9 @@ const noiseUnit = 0.1
 
 // noise adds f·N(0, 0.1²) to each value of each channel and clips to [0,1]. Each image has its own source, so that its
 // noise does not depend on the others.
-var noise = Kind{
-	Name:    "noise",
-	Summary: "adds Gaussian noise to each pixel and channel",
-	Unit:    "a standard deviation of 0.1, where pixels range from 0 to 1",
-	Survey:  []float64{0, 0.4, 0.8, 1.2, 1.6, 2, 2.4, 2.8, 3.2, 3.6},
-	Most:    100,
+var noise = kind{
+	name:   "noise",
+	survey: []float64{0, 0.4, 0.8, 1.2, 1.6, 2, 2.4, 2.8, 3.2, 3.6},
 	make: func(f float64, _ [3]int, o Options) transform {
 		sd := f * noiseUnit
 		return func(x []float32, index int) {

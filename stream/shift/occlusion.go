@@ -8,12 +8,9 @@ import (
 
 // occlusion paints a white square of OcclusionSide(f, S) pixels, S the shorter side of the image, over all channels. Its
 // centre is uniform among the integers that keep the square in the image, both bounds included, in each dimension.
-var occlusion = Kind{
-	Name:    "occlusion",
-	Summary: "covers a white square",
-	Unit:    "a square with the shorter side of the image; a side in pixels is rounded down to an even number",
-	Survey:  []float64{0, 0.07, 0.13, 0.2, 0.27, 0.33, 0.4, 0.47, 0.53, 0.6},
-	Most:    1,
+var occlusion = kind{
+	name:   "occlusion",
+	survey: []float64{0, 0.07, 0.13, 0.2, 0.27, 0.33, 0.4, 0.47, 0.53, 0.6},
 	make: func(f float64, shape [3]int, o Options) transform {
 		h, w := shape[1], shape[2]
 		side := OcclusionSide(f, min(h, w))

@@ -19,7 +19,7 @@ import (
 // Step is one transform with its strength in one task.
 type Step struct {
 	Kind     string  // of the catalogue: "noise", "occlusion" or "blur"
-	Strength float64 // 0 changes nothing; Kind.Unit says what it means
+	Strength float64 // 0 changes nothing. 1 is noise of deviation 0.1, a square with the image's shorter side, or a blur of 1 pixel
 }
 
 // Halves of a task, for Options.Half.
@@ -53,16 +53,13 @@ type Task struct {
 	Index func(i int) int
 }
 
-// Apply returns the C·H·W bytes of each image of t after steps, in the order given. They are rounded to 8 bits once, after
-// all steps, so the error is at most 1/510. A kind occurs at most once. A step of strength 0 is
+// Apply returns the C·H·W bytes of each image of t after steps of different kinds, in the order given. They are rounded to 8 bits once, after
+// all steps, so the error is at most 1/510. A step of strength 0 is
 // left out: it leaves each pixel as it is, bit for bit. The work is split among GOMAXPROCS goroutines.
 //
 // Apply allocates the result, a few images for each goroutine, and for the blur across images another 2·radius+1 in
-// float32. It returns an error if a step or the task is invalid, if At fails, and the cause of ctx if ctx ends.
+// float32. It returns an error if At fails, and the cause of ctx if ctx ends.
 func Apply(ctx context.Context, t Task, steps []Step, o Options) ([][]uint8, error) {
-	if err := t.check(steps, o); err != nil {
-		return nil, fmt.Errorf("shift: %w", err)
-	}
 	out, all := make([][]uint8, t.N), make([]uint8, t.N*t.size())
 	for i := range out {
 		out[i] = all[i*t.size() : (i+1)*t.size() : (i+1)*t.size()]
@@ -83,31 +80,6 @@ func Apply(ctx context.Context, t Task, steps []Step, o Options) ([][]uint8, err
 		return nil, err
 	}
 	return out, nil
-}
-
-// check returns an error if the task, the steps or the half are invalid.
-func (t Task) check(steps []Step, o Options) error {
-	if t.N < 0 || t.Shape[0] < 1 || t.Shape[1] < 1 || t.Shape[2] < 1 {
-		return fmt.Errorf("%d images of shape %v are no task. Use sizes of at least 1", t.N, t.Shape)
-	}
-	if o.Half != Train && o.Half != Test {
-		return fmt.Errorf("unknown half %q of task %d. Use %s or %s", o.Half, o.Task+1, Train, Test)
-	}
-	seen := map[string]bool{}
-	for _, s := range steps {
-		k, err := lookup(s.Kind)
-		if err != nil {
-			return err
-		}
-		if err := k.check(s.Strength); err != nil {
-			return fmt.Errorf("%s: task %d: %w", s.Kind, o.Task+1, err)
-		}
-		if seen[s.Kind] {
-			return fmt.Errorf("%s: two steps of task %d are of this kind. Give one of them", s.Kind, o.Task+1)
-		}
-		seen[s.Kind] = true
-	}
-	return nil
 }
 
 // apply writes the images from to to-1 into out.
@@ -156,7 +128,7 @@ func (t Task) reader(steps []Step, o Options, from int) func(x []float32, i int)
 		if s.Strength == 0 {
 			continue
 		}
-		k, _ := lookup(s.Kind) // Task.check has found it
+		k := lookup(s.Kind)
 		before, change := read, k.make(s.Strength, t.Shape, o)
 		read = func(x []float32, i int) error {
 			err := before(x, i)

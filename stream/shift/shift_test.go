@@ -185,10 +185,11 @@ func TestBitsAreTheSameOnEveryMachine(t *testing.T) {
 	const want = "a54fd1df12833637573f53529310e0fc7a86561ac4ebd7d21854d8efb1f47042"
 	h := sha256.New()
 	task := made([3]int{3, 20, 16}, 12)
-	for _, k := range Kinds() {
-		for _, f := range append(k.Survey, k.Most) {
+	for i, most := range []float64{100, 100, 1} {
+		k := Kinds()[i]
+		for _, f := range append(Strengths(k), most) {
 			for _, across := range []bool{false, true} {
-				for _, x := range exact(t, task, []Step{{k.Name, f}}, Options{PerImage: true, CrossImage: across, Seed: 3}) {
+				for _, x := range exact(t, task, []Step{{k, f}}, Options{PerImage: true, CrossImage: across, Seed: 3}) {
 					binary.Write(h, binary.LittleEndian, x)
 				}
 			}
@@ -230,41 +231,25 @@ func TestImagesOfTheTaskStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestApplyRefuses wants each fault named, with its place and a remedy.
-func TestApplyRefuses(t *testing.T) {
-	good := made([3]int{3, 8, 8}, 20)
-	short, failing, empty := good, good, good
-	short.At = func(_ int, buf []uint8) ([]uint8, error) { return buf[:5], nil }
+// TestApplyFails: an image that cannot be read, or has another size, is named.
+func TestApplyFails(t *testing.T) {
 	lost := errors.New("the disk is gone")
+	short, failing := made([3]int{3, 8, 8}, 20), made([3]int{3, 8, 8}, 20)
+	short.At = func(_ int, buf []uint8) ([]uint8, error) { return buf[:5], nil }
 	failing.At = func(i int, buf []uint8) ([]uint8, error) {
 		if i == 4 {
 			return nil, lost
 		}
 		return buf, nil
 	}
-	empty.Shape[1] = 0
-	for _, c := range []struct {
-		task  Task
-		steps []Step
-		half  string
-		want  string
-	}{
-		{good, []Step{{"nois", 1}}, Train, `shift: unknown kind of shift "nois". Use blur, noise, occlusion`},
-		{good, []Step{{"noise", 0}, {"blur", -1}}, Train, "shift: blur: task 3: the strength -1 is out of range. Use 0 to 100"},
-		{good, []Step{{"noise", 1}, {"noise", 0}}, Test, "shift: noise: two steps of task 3 are of this kind. Give one of them"},
-		{good, nil, "", `shift: unknown half "" of task 3. Use train or test`},
-		{empty, nil, Train, "shift: 20 images of shape [3 0 8] are no task. Use sizes of at least 1"},
-		{short, nil, Train, "has 5 bytes, but the shape [3 8 8] has 192. Make Task.Shape that of the images"},
-		{failing, nil, Train, "shift: image 43: the disk is gone"},
-		{failing, []Step{{"blur", 2}}, Train, "shift: image 43: the disk is gone"},
-	} {
-		m, err := Apply(t.Context(), c.task, c.steps, Options{Task: 2, Half: c.half, CrossImage: true})
-		if m != nil || err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got %v, want %s", err, c.want)
-		}
+	if _, err := Apply(t.Context(), short, nil, Options{Half: Train}); err == nil || !strings.Contains(err.Error(), "has 5 bytes, but the shape [3 8 8] has 192") {
+		t.Errorf("a short image: %v", err)
 	}
-	if _, err := Apply(t.Context(), failing, nil, Options{Half: Train}); !errors.Is(err, lost) {
-		t.Errorf("%v does not wrap the error of At", err)
+	for _, steps := range [][]Step{nil, {{"blur", 2}}} {
+		m, err := Apply(t.Context(), failing, steps, Options{Half: Train, CrossImage: true})
+		if m != nil || !errors.Is(err, lost) || !strings.Contains(err.Error(), "shift: image 43: the disk is gone") {
+			t.Errorf("%v: got %v", steps, err)
+		}
 	}
 }
 
