@@ -45,8 +45,8 @@ func TestStrengthsAreThoseOfStreams(t *testing.T) {
 		found[strings.ToLower(r[0])] = append(found[strings.ToLower(r[0])], v)
 	}
 	for _, k := range shift.Kinds() {
-		if !slices.Equal(found[k.Name], k.Survey) {
-			t.Errorf("%s has %v, but streams have %v", k.Name, found[k.Name], k.Survey)
+		if !slices.Equal(found[k], shift.Strengths(k)) {
+			t.Errorf("%s has %v, but streams have %v", k, found[k], shift.Strengths(k))
 		}
 	}
 }
