@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"ocl/experiment/result"
-	"ocl/experiment/train"
 	"ocl/internal/atomicfile"
+	"ocl/internal/cause"
 )
 
 // Archived is a result that lies somewhere.
@@ -123,9 +123,9 @@ func (r Archived) Differ(j Job) error {
 	case made.DataDigest != j.Identity.Data:
 		return errors.New("other data")
 	case made.Kernel != j.Identity.Kernel:
-		return fmt.Errorf("other kernels (%s)", train.Quoted(made.Kernel))
+		return fmt.Errorf("other kernels (%s)", cause.Shown(made.Kernel))
 	case made.Convolution != j.Identity.Convolution:
-		return fmt.Errorf("another algorithm of convolutions (%s)", train.Quoted(made.Convolution))
+		return fmt.Errorf("another algorithm of convolutions (%s)", cause.Shown(made.Convolution))
 	}
 	return errors.New("fewer evaluations or other classifiers")
 }

@@ -19,6 +19,7 @@ import (
 	"ocl/experiment/result"
 	"ocl/experiment/train"
 	"ocl/experiment/trained"
+	"ocl/internal/cause"
 	"ocl/interop/weights"
 	"ocl/nn"
 )
@@ -165,7 +166,7 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 	}
 	x.notes = append(x.notes, missingImages(set)...)
 	if err := x.unite(); err != nil {
-		return nil, unfit{fmt.Errorf("experiment: %w", err)}
+		return nil, cause.As(fmt.Errorf("experiment: %w", err), ErrUnfit)
 	}
 	examined := map[string]bool{}    // methods with their tricks; the seed makes no difference
 	skipped := map[string][]string{} // the seeds of each note: a seed may choose the published order of the tasks
@@ -176,13 +177,13 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 		if !examined[j.Name()] {
 			examined[j.Name()] = true
 			if err := x.examine(j); err != nil {
-				return nil, unfit{err}
+				return nil, cause.As(err, ErrUnfit)
 			}
 		}
 		if seed := fmt.Sprint(run.Seed); set.Incomplete {
 			st, err := x.newStream(run)
 			if err != nil {
-				return nil, unfit{err}
+				return nil, cause.As(err, ErrUnfit)
 			}
 			if text := train.SkippedText(st); text != "" && !slices.Contains(skipped[text], seed) {
 				skipped[text] = append(skipped[text], seed)
@@ -201,11 +202,11 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 	}
 	if p != nil {
 		if err := p.Fits(x.jobs, set); err != nil {
-			return nil, unfit{fmt.Errorf("experiment: %w", err)}
+			return nil, cause.As(fmt.Errorf("experiment: %w", err), ErrUnfit)
 		}
 		st, err := x.newStream(x.jobs[0].Config)
 		if err != nil {
-			return nil, unfit{err}
+			return nil, cause.As(err, ErrUnfit)
 		}
 		x.notes = append(x.notes, p.StreamNotes(st.Info(), x.jobs[0].Config, c)...)
 	}
@@ -285,12 +286,6 @@ type network struct {
 // ErrUnfit is wrapped by errors of [Open] about a config that does not fit the data, such as tasks that cannot share its
 // classes equally. A person can fix the config.
 var ErrUnfit = errors.New("the config does not fit the data")
-
-// unfit marks an error without changing its text.
-type unfit struct{ error }
-
-func (e unfit) Unwrap() error      { return e.error }
-func (unfit) Is(target error) bool { return target == ErrUnfit }
 
 // examine builds the stream of a job and drops it, to find what does not fit together. The first call also sets what to
 // evaluate and the facts of the network.

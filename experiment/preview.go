@@ -7,6 +7,7 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment/build"
+	"ocl/internal/cause"
 	"ocl/stream"
 )
 
@@ -32,11 +33,11 @@ func Preview(ctx context.Context, configs []config.Config, o stream.PreviewOptio
 		build.CompleteStream(set, &c)
 		split, err := build.StreamOptions(set, c)
 		if err != nil {
-			return nil, unfit{err}
+			return nil, cause.As(err, ErrUnfit)
 		}
 		tasks, err := stream.Split(set, split)
 		if err != nil {
-			return nil, unfit{err}
+			return nil, cause.As(err, ErrUnfit)
 		}
 		more, err := tasks.Preview(o)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/result"
-	"ocl/experiment/train"
+	"ocl/internal/cause"
 	"ocl/nn"
 )
 
@@ -51,7 +51,7 @@ func OpenRerun(ctx context.Context, made *result.Result, parent string, o Option
 	was, is := IdentityOf(made), x.jobs[0].Identity
 	switch {
 	case was.Data != is.Data:
-		return nil, fmt.Errorf("experiment: the data have the digest %s, but the result was made with %s. Give the same data (--data-dir)", is.Data, train.Quoted(was.Data))
+		return nil, fmt.Errorf("experiment: the data have the digest %s, but the result was made with %s. Give the same data (--data-dir)", is.Data, cause.Shown(was.Data))
 	case was.Key() != is.Key():
 		return nil, fmt.Errorf("experiment: this ocl makes another run of its config: %s. Use the ocl that made it (%s)", config.Difference(was.Config, is.Config), programOf(made))
 	}
@@ -79,13 +79,13 @@ func repeatable(made *result.Result) error {
 	case p.Numbers != result.Numbers:
 		return fmt.Errorf("it was made with numbers version %d, but this ocl has %d. Use the ocl that made it (%s)", p.Numbers, result.Numbers, programOf(made))
 	case !slices.Contains(nn.Kernels(), p.Kernel):
-		return fmt.Errorf("it was made with the %s kernels, but this machine has only %s. Use a machine that has them", train.Quoted(p.Kernel), strings.Join(nn.Kernels(), ", "))
+		return fmt.Errorf("it was made with the %s kernels, but this machine has only %s. Use a machine that has them", cause.Shown(p.Kernel), strings.Join(nn.Kernels(), ", "))
 	case p.Kernel == genericKernel && p.Architecture != "" && p.Architecture != runtime.GOARCH:
-		return fmt.Errorf("it was made with the generic kernels on %s, but this machine is %s, where exponentials may round differently. Use a machine like the first", train.Quoted(p.Architecture), runtime.GOARCH)
+		return fmt.Errorf("it was made with the generic kernels on %s, but this machine is %s, where exponentials may round differently. Use a machine like the first", cause.Shown(p.Architecture), runtime.GOARCH)
 	case env.Kernel != "" && env.Kernel != p.Kernel:
-		return fmt.Errorf("it was made with the %s kernels, but OCL_KERNEL=%s asks for others. Unset OCL_KERNEL", train.Quoted(p.Kernel), env.Kernel)
+		return fmt.Errorf("it was made with the %s kernels, but OCL_KERNEL=%s asks for others. Unset OCL_KERNEL", cause.Shown(p.Kernel), env.Kernel)
 	case env.Convolution != "" && env.Convolution != p.Convolution:
-		return fmt.Errorf("it was made with %s convolutions, but OCL_CONV=%s asks for others. Unset OCL_CONV", train.Quoted(p.Convolution), env.Convolution)
+		return fmt.Errorf("it was made with %s convolutions, but OCL_CONV=%s asks for others. Unset OCL_CONV", cause.Shown(p.Convolution), env.Convolution)
 	}
 	return Intact(made)
 }
@@ -97,7 +97,7 @@ const genericKernel = "generic"
 func programOf(r *result.Result) string {
 	p := r.Provenance
 	if p.Program == "" {
-		return "revision " + train.Quoted(p.Revision)
+		return "revision " + cause.Shown(p.Revision)
 	}
-	return "version " + train.Quoted(p.Program) + ", revision " + train.Quoted(p.Revision)
+	return "version " + cause.Shown(p.Program) + ", revision " + cause.Shown(p.Revision)
 }

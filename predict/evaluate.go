@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"ocl/data"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/metric"
 )
@@ -132,7 +133,7 @@ func (e *Evaluation) choose(set *data.Set, to []int, i Info, unseen bool) ([]sam
 		e.Notes = append(e.Notes, fmt.Sprintf("%s of %s that the learner has not learned are left out", count.Of(e.LeftOut, "image"), count.Of(len(out), "class")))
 	}
 	if len(samples) == 0 {
-		return nil, unfit{fmt.Errorf("predict: %s has no image of a class that the learner has learned. Use other data, or another half", set.Name)}
+		return nil, cause.As(fmt.Errorf("predict: %s has no image of a class that the learner has learned. Use other data, or another half", set.Name), ErrUnfit)
 	}
 	return samples, nil
 }

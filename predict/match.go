@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ocl/data"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -13,22 +14,16 @@ import (
 // that it does not know.
 var ErrUnfit = errors.New("the data do not fit the learner")
 
-// unfit marks an error without changing its text.
-type unfit struct{ error }
-
-func (e unfit) Unwrap() error      { return e.error }
-func (unfit) Is(target error) bool { return target == ErrUnfit }
-
 // match gives each class of a data set the class of the learner that it is: by name if both have names, and otherwise by
 // number. Notes say what is not as in the run.
 func (i Info) match(set *data.Set) (to []int, notes []string, err error) {
 	if set.C != i.C || set.H != i.H || set.W != i.W {
-		return nil, nil, unfit{fmt.Errorf("predict: the images of %s are %d×%d×%d, and the learner takes %d×%d×%d. %s", set.Name, set.C, set.H, set.W, i.C, i.H, i.W, set.Remedy(i.C, i.H, i.W))}
+		return nil, nil, cause.As(fmt.Errorf("predict: the images of %s are %d×%d×%d, and the learner takes %d×%d×%d. %s", set.Name, set.C, set.H, set.W, i.C, i.H, i.W, set.Remedy(i.C, i.H, i.W)), ErrUnfit)
 	}
 	to = make([]int, set.Classes)
 	if why := i.unnamed(set); why != "" {
 		if set.Classes > i.Classes {
-			return nil, nil, unfit{fmt.Errorf("predict: %s has %d classes, and the learner knows %d. Use data with the same classes", set.Name, set.Classes, i.Classes)}
+			return nil, nil, cause.As(fmt.Errorf("predict: %s has %d classes, and the learner knows %d. Use data with the same classes", set.Name, set.Classes, i.Classes), ErrUnfit)
 		}
 		for k := range to {
 			to[k] = k
@@ -42,8 +37,8 @@ func (i Info) match(set *data.Set) (to []int, notes []string, err error) {
 			}
 		}
 		if len(unknown) > 0 {
-			return nil, nil, unfit{fmt.Errorf("predict: the learner does not know %s of %s: %s. Use data with the same classes",
-				count.Of(len(unknown), "class"), set.Name, count.Some(unknown))}
+			return nil, nil, cause.As(fmt.Errorf("predict: the learner does not know %s of %s: %s. Use data with the same classes",
+				count.Of(len(unknown), "class"), set.Name, count.Some(unknown)), ErrUnfit)
 		}
 	}
 	var absent []string

@@ -15,6 +15,7 @@ import (
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/internal/atomicfile"
+	"ocl/internal/cause"
 )
 
 // Load reads the study of a folder. dataDir is where the data lie on this machine; "" is where they lay when it was made.
@@ -36,7 +37,7 @@ func ReadMade(dir string) (made Made, text []byte, err error) {
 	path := filepath.Join(dir, StudyFile)
 	text, err = readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return made, nil, absent{fmt.Errorf("study: %s has no %s. Give the folder of a study, as `ocl sweep` makes it", dir, StudyFile)}
+		return made, nil, cause.As(fmt.Errorf("study: %s has no %s. Give the folder of a study, as `ocl sweep` makes it", dir, StudyFile), fs.ErrNotExist)
 	}
 	if err != nil {
 		return made, nil, fmt.Errorf("study: %w", err)
@@ -50,11 +51,6 @@ func ReadMade(dir string) (made Made, text []byte, err error) {
 	}
 	return made, text, err
 }
-
-// absent marks the error about a folder that has no study.
-type absent struct{ error }
-
-func (absent) Is(target error) bool { return target == fs.ErrNotExist }
 
 // readFile reads a file that is at most as long as a study can be, and a byte more where it is longer.
 func readFile(path string) ([]byte, error) {

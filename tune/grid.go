@@ -7,15 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/internal/cause"
 	"ocl/internal/nearest"
 	"ocl/method"
 )
@@ -83,7 +84,8 @@ func Named(name string, c config.Config) (Grid, error) {
 		}
 		g.Axes = append(g.Axes, axis)
 	}
-	return g.sorted(), nil
+	slices.SortFunc(g.Axes, func(a, b Axis) int { return strings.Compare(a.Key, b.Key) })
+	return g, nil
 }
 
 // columnOf is the column of table:hyper that the data of a run belong to; "" is that of all others.
@@ -101,13 +103,6 @@ func columnOf(c config.Config) method.Data {
 	return ""
 }
 
-// sorted has its axes in the order of their keys.
-func (g Grid) sorted() Grid {
-	g.Axes = slices.Clone(g.Axes)
-	slices.SortFunc(g.Axes, func(a, b Axis) int { return strings.Compare(a.Key, b.Key) })
-	return g
-}
-
 // Bounds of a file.
 const (
 	maxBytes  = 1 << 16
@@ -120,84 +115,66 @@ const (
 //	optimizer.lr: [0.01, 0.1]
 //	method.mir.candidates: [25, 50]
 //
-// Errors name the file as name, and the line. Everything that is wrong is reported at once. A grid may have options of several methods;
-// [Grid.For] is the part of one.
+// Errors name the file as name. All keys that are wrong are reported at once. A grid may have options of several methods; [Grid.For] is the
+// part of one.
 func ParseGrid(name string, text []byte) (Grid, error) {
-	g := Grid{Name: name}
-	if len(text) > maxBytes {
-		return g, fmt.Errorf("tune: %s: the file has more than %d bytes, too many for a grid. Give a file of keys and values", shown(name), maxBytes)
-	}
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	var document, more yaml.Node
-	err := d.Decode(&document)
+	const write = "Write lines such as `optimizer.lr: [0.01, 0.1]`"
+	g, d := Grid{Name: name}, yaml.NewDecoder(bytes.NewReader(text))
+	var keys map[string][]yaml.Node
+	var more any
+	err := d.Decode(&keys)
 	switch {
-	case errors.Is(err, io.EOF):
-		return g, fmt.Errorf("tune: %s: the file has no keys. Write lines such as `optimizer.lr: [0.01, 0.1]`", shown(name))
+	case len(text) > maxBytes:
+		return g, fmt.Errorf("tune: %s: the file has more than %d bytes, too many for a grid. Give a file of keys and values", cause.Shown(name), maxBytes)
+	case err == nil && len(keys) == 0 || errors.Is(err, io.EOF):
+		return g, fmt.Errorf("tune: %s: the file has no keys. %s", cause.Shown(name), write)
 	case err != nil:
-		return g, fmt.Errorf("tune: %s: the file is not YAML: %s. Write lines such as `optimizer.lr: [0.01, 0.1]`", shown(name), shown(strings.TrimPrefix(err.Error(), "yaml: ")))
+		return g, fmt.Errorf("tune: %s: the file is not YAML with keys and lists of values: %.400s. %s",
+			cause.Shown(name), oneLine(strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "[]yaml.Node", "a list")), " ")), write)
 	case !errors.Is(d.Decode(&more), io.EOF):
-		return g, fmt.Errorf("tune: %s: the file holds several YAML documents. Keep one of them", shown(name))
-	}
-	root := resolve(document.Content[0])
-	if root.Kind != yaml.MappingNode || len(root.Content) == 0 {
-		return g, fmt.Errorf("tune: %s:%d: a grid is keys with lists of values. Write lines such as `optimizer.lr: [0.01, 0.1]`", shown(name), root.Line)
+		return g, fmt.Errorf("tune: %s: the file holds several YAML documents. Keep one of them", cause.Shown(name))
 	}
 	var faults []error
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		key, values := resolve(root.Content[i]), resolve(root.Content[i+1])
-		axis, err := readAxis(key, values)
-		if err == nil && slices.ContainsFunc(g.Axes, func(a Axis) bool { return a.Key == axis.Key }) {
-			err = fmt.Errorf("%s is given twice. Remove one of them", axis.Key)
-		}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		axis, err := readAxis(key, keys[key])
 		if err != nil {
-			faults = append(faults, fmt.Errorf("tune: %s:%d: %w", shown(name), key.Line, err))
-			continue
+			at := cause.Shown(name)
+			if len(keys[key]) > 0 {
+				at += fmt.Sprintf(":%d", keys[key][0].Line)
+			}
+			faults = append(faults, fmt.Errorf("tune: %s: %w", at, err))
 		}
 		g.Axes = append(g.Axes, axis)
 	}
-	g = g.sorted()
 	if len(faults) == 0 && g.Count() > maxPoints {
-		faults = append(faults, fmt.Errorf("tune: %s: the grid has more than %d points. Give fewer values", shown(name), maxPoints))
+		faults = append(faults, fmt.Errorf("tune: %s: the grid has more than %d points. Give fewer values", cause.Shown(name), maxPoints))
 	}
 	return g, errors.Join(faults...)
 }
 
-// resolve follows an alias to what it stands for.
-func resolve(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
-}
-
-// readAxis reads a key and its values.
-func readAxis(key, values *yaml.Node) (Axis, error) {
-	a := Axis{Key: key.Value}
+// readAxis checks a key and its values.
+func readAxis(key string, values []yaml.Node) (Axis, error) {
+	a := Axis{Key: key}
 	schema := experiment.Schema()
 	switch names := schema.Names(); {
-	case key.Kind != yaml.ScalarNode:
-		return a, errors.New("a key is not a word. Write lines such as `optimizer.lr: [0.01, 0.1]`")
-	case !slices.Contains(names, a.Key):
-		return a, fmt.Errorf("unknown key %s. %s", shown(a.Key), nearest.Names{List: slices.DeleteFunc(names, func(n string) bool { return !isTunable(n) }),
-			All: "`ocl config keys` lists all keys"}.Hint(a.Key))
-	case !isTunable(a.Key):
-		return a, fmt.Errorf("%s cannot be tuned, because it says what is compared and not how a method learns. Remove it, and set it with a flag", a.Key)
-	case values.Kind != yaml.SequenceNode || len(values.Content) == 0:
-		return a, fmt.Errorf("%s has no list of values. Write `%s: [1, 2]` with values of your own", a.Key, a.Key)
-	case len(values.Content) > maxValues:
-		return a, fmt.Errorf("%s has more than %d values. Give fewer", a.Key, maxValues)
+	case !slices.Contains(names, key):
+		return a, fmt.Errorf("unknown key %s. %s", cause.Shown(key), nearest.Names{List: slices.DeleteFunc(names, func(n string) bool { return !isTunable(n) }),
+			All: "`ocl config keys` lists all keys"}.Hint(key))
+	case !isTunable(key):
+		return a, fmt.Errorf("%s cannot be tuned, because it says what is compared and not how a method learns. Remove it, and set it with a flag", key)
+	case len(values) == 0 || len(values) > maxValues:
+		return a, fmt.Errorf("%s has %d values, but 1 to %d are possible. Write `%s: [1, 2]` with values of your own", key, len(values), maxValues, key)
 	}
-	for _, n := range values.Content {
-		n = resolve(n)
+	for _, n := range values {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
-			return a, fmt.Errorf("a value of %s is not a number or a word. Write `%s: [1, 2]` with values of your own", a.Key, a.Key)
+			return a, fmt.Errorf("a value of %s is not a number or a word. Write `%s: [1, 2]` with values of your own", key, key)
 		}
-		v, err := conform(schema, a.Key, n.Value)
+		v, err := conform(schema, key, n.Value)
 		if err != nil {
 			return a, errors.New(strings.TrimPrefix(err.Error(), "config: "))
 		}
 		if slices.Contains(a.Values, v) {
-			return a, fmt.Errorf("%s has the value %s twice. Remove one of them", a.Key, shown(v))
+			return a, fmt.Errorf("%s has the value %s twice. Remove one of them", key, cause.Shown(v))
 		}
 		a.Values = append(a.Values, v)
 	}
@@ -223,7 +200,7 @@ func (g Grid) For(c config.Config) (Grid, error) {
 		}
 	}
 	if len(of.Axes) == 0 {
-		return of, fmt.Errorf("tune: %s: %s reads none of the keys of this grid. Give a grid with optimizer.lr, for example", shown(g.Name), c.Methods[0])
+		return of, fmt.Errorf("tune: %s: %s reads none of the keys of this grid. Give a grid with optimizer.lr, for example", cause.Shown(g.Name), c.Methods[0])
 	}
 	return of, nil
 }
@@ -246,7 +223,7 @@ func (g Grid) CheckRead(runs []config.Config) error {
 	var faults []error
 	for _, a := range g.Axes {
 		if !slices.ContainsFunc(runs, func(c config.Config) bool { return reads(c, a.Key) }) {
-			faults = append(faults, fmt.Errorf("tune: %s: none of the methods reads %s. Remove it from the grid", shown(g.Name), a.Key))
+			faults = append(faults, fmt.Errorf("tune: %s: none of the methods reads %s. Remove it from the grid", cause.Shown(g.Name), a.Key))
 		}
 	}
 	return errors.Join(faults...)
@@ -305,20 +282,8 @@ func (g Grid) set(c *config.Config, values []string) error {
 	schema := experiment.Schema()
 	for i, a := range g.Axes {
 		if err := schema.Set(c, a.Key, values[i]); err != nil {
-			return fmt.Errorf("tune: %s: %w", shown(g.Name), err)
+			return fmt.Errorf("tune: %s: %w", cause.Shown(g.Name), err)
 		}
 	}
 	return nil
-}
-
-// shown prepares a word from a file for a message: it is shortened, and quoted if it has characters that a terminal would obey.
-func shown(word string) string {
-	const most = 60
-	if r := []rune(word); len(r) > most {
-		word = string(r[:most]) + "…"
-	}
-	if word == "" || strings.ContainsFunc(word, func(r rune) bool { return !strconv.IsPrint(r) }) || strings.ContainsRune(word, '\ufffd') {
-		return strconv.Quote(word)
-	}
-	return word
 }

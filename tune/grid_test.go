@@ -158,19 +158,19 @@ func TestOrder(t *testing.T) {
 func TestGridFaults(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"", "the file has no keys"},
-		{"[1]", "g.yaml:1: a grid is keys with lists of values"},
+		{"[1]", "line 1: cannot unmarshal !!seq"},
 		{"a: [", "the file is not YAML"},
 		{"a: [1]\n---\nb: [1]\n", "several YAML documents"},
 		{"optimizer.lr: [1]\noptimizer.rl: [1]", "g.yaml:2: unknown key optimizer.rl. Did you mean optimizer.lr"},
 		{"memory: [100]", "memory cannot be tuned"},
 		{"network.name: [mlp]", "network.name cannot be tuned"},
-		{"optimizer.lr: 0.1", "g.yaml:1: optimizer.lr has no list of values"},
-		{"optimizer.lr: []", "optimizer.lr has no list of values"},
+		{"optimizer.lr: 0.1", "line 1: cannot unmarshal !!float `0.1` into a list"},
+		{"optimizer.lr: []", "optimizer.lr has 0 values, but 1 to 1000 are possible"},
 		{"optimizer.lr: [[1]]", "a value of optimizer.lr is not a number or a word"},
 		{"optimizer.lr: [null]", "a value of optimizer.lr is not a number or a word"},
 		{"optimizer.lr: [fast]", "optimizer.lr cannot be fast"},
 		{"optimizer.lr: [0.01, 1e-2]", "optimizer.lr has the value 0.01 twice"},
-		{"optimizer.lr: [1]\noptimizer.lr: [2]", "is given twice"},
+		{"optimizer.lr: [1]\noptimizer.lr: [2]", "already defined at line 1"},
 		{"method.mir.candidates: [1.5]", "method.mir.candidates cannot be 1.5"},
 	} {
 		_, err := ParseGrid("g.yaml", []byte(tt.text))

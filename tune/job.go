@@ -11,6 +11,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
+	"ocl/internal/cause"
 )
 
 // Folder is the name of the folder, in that of a tuned run, with its record and its trials.
@@ -50,7 +51,7 @@ func Jobs(x *experiment.Experiment, c config.Config) (*experiment.Experiment, []
 	runs, tries := schema.Runs(plain), schema.Runs(tuning(of))
 	grid, err := spec.of(tries[0])
 	if err != nil {
-		return nil, nil, unfit{err}
+		return nil, nil, cause.As(err, ErrGrid)
 	}
 	open := func(c config.Config, n int) (*experiment.Experiment, error) {
 		c.Runs, c.Data, c.Network.Init = n, x.Config().Data, x.Config().Network.Init
@@ -80,7 +81,7 @@ func Jobs(x *experiment.Experiment, c config.Config) (*experiment.Experiment, []
 		search := spec.Search.of(of.Seed)
 		points, err := search.points(grid)
 		if err != nil {
-			return nil, nil, unfit{err}
+			return nil, nil, cause.As(err, ErrGrid)
 		}
 		trials, whole := search.effort(len(points), repeats)
 		j := Job{Before: run, Tuning: identity.TuningKey(of.Key, grid.Digest(), search.text(), repeats), Trials: trials, Steps: int(whole * float64(plan.Steps)), FLOPs: whole * plan.FLOPs(),
@@ -99,7 +100,7 @@ func Jobs(x *experiment.Experiment, c config.Config) (*experiment.Experiment, []
 func (j Job) RunAt(ctx context.Context, chosen *result.Tuning, at experiment.RunIn, x *experiment.Experiment, o experiment.Options) (*result.Result, error) {
 	grid, err := j.spec.of(experiment.Schema().Runs(tuning(j.of))[0])
 	if err != nil {
-		return nil, unfit{err}
+		return nil, cause.As(err, ErrGrid)
 	}
 	permit := at.Permit
 	if permit == nil {

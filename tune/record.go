@@ -16,6 +16,7 @@ import (
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/cause"
 )
 
 // RecordFile is the name of a record in the folder of its tuning.
@@ -204,7 +205,7 @@ func (r *Record) check() error {
 	g := Grid{Name: r.Grid.Name, Axes: r.Grid.Axes}
 	switch {
 	case r.Format != Format || r.Version != Version:
-		return fmt.Errorf("its format is %s, version %d", shown(r.Format), r.Version)
+		return fmt.Errorf("its format is %s, version %d", cause.Shown(r.Format), r.Version)
 	case !isKey(r.Key):
 		return errors.New("key does not have 64 hexadecimal digits")
 	case len(r.Config.Methods) != 1 || len(r.Config.Tricks) != 1 || r.Config.Runs != 1:
@@ -256,7 +257,7 @@ func (p Point) check(axes, repeats int) error {
 	case len(p.Values) != axes:
 		return fmt.Errorf("it has %d values, but the grid has %d keys", len(p.Values), axes)
 	case !slices.Contains([]string{result.Finished, result.Diverged, Stopped}, p.Outcome):
-		return fmt.Errorf("its outcome is %s", shown(p.Outcome))
+		return fmt.Errorf("its outcome is %s", cause.Shown(p.Outcome))
 	case len(p.Trials) == 0 || len(p.Trials)%repeats != 0:
 		return fmt.Errorf("it has %d trials, but repeats is %d", len(p.Trials), repeats)
 	}
@@ -265,7 +266,7 @@ func (p Point) check(axes, repeats int) error {
 		case !isKey(t.Key) || t.Steps < 0 || t.Repeat != i%repeats || !(t.Share > 0 && t.Share <= 1):
 			return fmt.Errorf("trial %d has a value out of range", i)
 		case t.Outcome != result.Finished && t.Outcome != result.Diverged:
-			return fmt.Errorf("the outcome of trial %d is %s", i, shown(t.Outcome))
+			return fmt.Errorf("the outcome of trial %d is %s", i, cause.Shown(t.Outcome))
 		case (t.Accuracy == nil) != (t.Outcome == result.Diverged):
 			return fmt.Errorf("accuracy and outcome of trial %d contradict each other", i)
 		case t.Accuracy != nil && !(*t.Accuracy >= 0 && *t.Accuracy <= 1):

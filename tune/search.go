@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"ocl/config"
+	"ocl/internal/cause"
 	"ocl/internal/rng"
 )
 
@@ -31,7 +32,7 @@ func Searches() []string { return []string{SearchGrid, SearchRandom, SearchHalvi
 func (s Search) check() error {
 	switch {
 	case !slices.Contains(Searches(), s.Name):
-		return fmt.Errorf("tune: there is no search %s. Use %s, %s or %s", shown(s.Name), SearchGrid, SearchRandom, SearchHalving)
+		return fmt.Errorf("tune: there is no search %s. Use %s, %s or %s", cause.Shown(s.Name), SearchGrid, SearchRandom, SearchHalving)
 	case s.Name == SearchRandom && (s.Points < 1 || s.Points > maxPoints):
 		return fmt.Errorf("tune: a random search of %d points is not possible. Use 1 to %d points", s.Points, maxPoints)
 	case s.Name != SearchRandom && s.Points != 0:
@@ -90,7 +91,7 @@ func (s Search) points(g Grid) ([][]string, error) {
 				break
 			}
 			if tries++; tries == 1000 {
-				return nil, fmt.Errorf("tune: the grid %s has too few values for %d different points. Use fewer points, or the search %s", shown(g.Name), s.Points, SearchGrid)
+				return nil, fmt.Errorf("tune: the grid %s has too few values for %d different points. Use fewer points, or the search %s", cause.Shown(g.Name), s.Points, SearchGrid)
 			}
 		}
 		points = append(points, p)

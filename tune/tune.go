@@ -15,6 +15,7 @@ import (
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/internal/atomicfile"
+	"ocl/internal/cause"
 	"ocl/method"
 )
 
@@ -28,12 +29,6 @@ type Spec struct {
 
 // ErrGrid is wrapped by errors of [Open] about a grid or a search that does not fit the config. A person can choose another one.
 var ErrGrid = errors.New("the grid does not fit")
-
-// unfit marks an error without changing its text.
-type unfit struct{ error }
-
-func (e unfit) Unwrap() error      { return e.error }
-func (unfit) Is(target error) bool { return target == ErrGrid }
 
 // Options are how a tuning is run; no score depends on them.
 type Options struct {
@@ -114,10 +109,10 @@ type trial struct {
 func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, error) {
 	spec.Grid, spec.Search.Name = cmp.Or(spec.Grid, Paper), cmp.Or(spec.Search.Name, SearchGrid)
 	if err := spec.Search.check(); err != nil {
-		return nil, unfit{err}
+		return nil, cause.As(err, ErrGrid)
 	}
 	if spec.Repeats < 0 || spec.Repeats > maxRepeats {
-		return nil, unfit{fmt.Errorf("tune: %d repetitions are out of range. Use 1 to %d, or 0 for the usual number", spec.Repeats, maxRepeats)}
+		return nil, cause.As(fmt.Errorf("tune: %d repetitions are out of range. Use 1 to %d, or 0 for the usual number", spec.Repeats, maxRepeats), ErrGrid)
 	}
 	c = tuning(c)
 	if o.DataDir != "" {
@@ -134,12 +129,12 @@ func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, e
 	runs := schema.Runs(c)
 	if spec.File != nil {
 		if err := spec.File.CheckRead(runs); err != nil {
-			return nil, unfit{err}
+			return nil, cause.As(err, ErrGrid)
 		}
 	}
 	for _, run := range runs {
 		if err := t.add(run); err != nil {
-			return nil, unfit{err}
+			return nil, cause.As(err, ErrGrid)
 		}
 	}
 	for _, r := range spec.Search.rungs() {
@@ -149,14 +144,14 @@ func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, e
 	}
 	for _, u := range t.tunings {
 		if err := t.settle(u); err != nil {
-			return nil, unfit{err}
+			return nil, cause.As(err, ErrGrid)
 		}
 		if err := t.keep(u); err != nil {
 			return nil, err
 		}
 	}
 	if err := t.enter(0, spec.Search.rungs()[0].share); err != nil {
-		return nil, unfit{err}
+		return nil, cause.As(err, ErrGrid)
 	}
 	return t, nil
 }

@@ -17,6 +17,7 @@ import (
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
+	"ocl/internal/cause"
 )
 
 // Tuned is an experiment whose config asks for tuning (config.Tune): each of its runs is tuned on the first two tasks, and then a fresh
@@ -40,7 +41,7 @@ func SpecOf(t config.Tune) (Spec, error) {
 	}
 	file, err := os.Open(t.Grid)
 	if err != nil {
-		return s, unfit{fmt.Errorf("tune: %q is neither %s nor %s, and no file of that name can be read. Give one of them", t.Grid, Paper, Authors)}
+		return s, cause.As(fmt.Errorf("tune: %q is neither %s nor %s, and no file of that name can be read. Give one of them", t.Grid, Paper, Authors), ErrGrid)
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, 2*maxBytes))
@@ -49,7 +50,7 @@ func SpecOf(t config.Tune) (Spec, error) {
 	}
 	g, err := ParseGrid(filepath.Base(t.Grid), text)
 	if err != nil {
-		return s, unfit{err}
+		return s, cause.As(err, ErrGrid)
 	}
 	s.File = &g
 	return s, nil

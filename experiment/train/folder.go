@@ -12,6 +12,7 @@ import (
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/internal/atomicfile"
+	"ocl/internal/cause"
 )
 
 // Names in the folder of a run.
@@ -166,7 +167,7 @@ func keptResult(folder string, j Job) (*result.Result, error) {
 	}
 	err = Accept(j.Identity, identity.Of(build.Schema(), r))
 	if err == nil {
-		err = fmt.Errorf("its key is %s, but the key of the run is %s. Remove the file, %s", Quoted(r.Key), j.Key, startAnew)
+		err = fmt.Errorf("its key is %s, but the key of the run is %s. Remove the file, %s", cause.Shown(r.Key), j.Key, startAnew)
 	}
 	return nil, fmt.Errorf("%s: %w", path, err)
 }

@@ -7,6 +7,7 @@ import (
 	"ocl/config"
 	"ocl/experiment/build"
 	"ocl/experiment/identity"
+	"ocl/internal/cause"
 )
 
 // startAnew is what else to do about files that belong to another run.
@@ -16,31 +17,18 @@ const startAnew = "or start again with another --out"
 func Accept(id, made identity.Identity) error {
 	switch {
 	case made.Data != id.Data:
-		return fmt.Errorf("it was made with the data %s, but this run has %s. Use the same data, %s", Quoted(made.Data), id.Data, startAnew)
+		return fmt.Errorf("it was made with the data %s, but this run has %s. Use the same data, %s", cause.Shown(made.Data), id.Data, startAnew)
 	case made.Numbers != id.Numbers: // first, as setting the others would not help
 		return fmt.Errorf("it was made with numbers version %d, but this ocl has %d. Use the ocl that made it, %s", made.Numbers, id.Numbers, startAnew)
 	case made.Kernel != id.Kernel:
-		return fmt.Errorf("it was made with the %s kernels, but this run uses %s. Set OCL_KERNEL=%s, %s", Quoted(made.Kernel), id.Kernel, Quoted(made.Kernel), startAnew)
+		return fmt.Errorf("it was made with the %s kernels, but this run uses %s. Set OCL_KERNEL=%s, %s", cause.Shown(made.Kernel), id.Kernel, cause.Shown(made.Kernel), startAnew)
 	case made.Convolution != id.Convolution:
 		return fmt.Errorf("it was made with %s convolutions, but this run uses %s. Set OCL_CONV=%s, %s",
-			Quoted(made.Convolution), id.Convolution, Quoted(made.Convolution), startAnew)
+			cause.Shown(made.Convolution), id.Convolution, cause.Shown(made.Convolution), startAnew)
 	case build.Schema().Canonical(made.Config) != build.Schema().Canonical(id.Config):
 		return fmt.Errorf("it was made with another config: %s. Use that config, %s", config.Difference(made.Config, id.Config), startAnew)
 	}
 	return nil
-}
-
-// Quoted is a word from a file, in quotes if it has characters that a terminal must not get.
-func Quoted(word string) string {
-	for _, r := range word {
-		if r <= ' ' || r > '~' {
-			return fmt.Sprintf("%q", word)
-		}
-	}
-	if word == "" {
-		return "unknown"
-	}
-	return word
 }
 
 // identityParts are the parts of an identity in a checkpoint. A tuning is none of them: the config has the values that it chose.

@@ -13,6 +13,7 @@ import (
 	"ocl/experiment/build"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/nn"
 )
@@ -76,7 +77,7 @@ func OpenParent(c config.Parent) (*Parent, error) {
 	p.Checkpoint = digestOf(p.State.File)
 	if c.Checkpoint != "" && c.Checkpoint != p.Checkpoint {
 		return nil, fmt.Errorf("%s has the digest %s, but parent.checkpoint is %s. Give the run that has this checkpoint, or remove parent.checkpoint",
-			p.State.Path, p.Checkpoint, train.Quoted(c.Checkpoint))
+			p.State.Path, p.Checkpoint, cause.Shown(c.Checkpoint))
 	}
 	if err := p.read(); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.State.Path, err)

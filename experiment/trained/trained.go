@@ -21,6 +21,7 @@ import (
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/learner"
 	"ocl/nn"
@@ -68,18 +69,12 @@ func Open(ctx context.Context, folder string, workers int) (*Model, error) {
 // ErrClassifier is wrapped by errors about a classifier that a run does not have.
 var ErrClassifier = errors.New("the run has no such classifier")
 
-// noClassifier marks an error without changing its text.
-type noClassifier struct{ error }
-
-func (e noClassifier) Unwrap() error      { return e.error }
-func (noClassifier) Is(target error) bool { return target == ErrClassifier }
-
 // Choose makes Classifiers and Means those of another classifier of the run. Class means are computed, which takes a while
 // and ends with ctx. A classifier that the run was not measured with is an error that wraps [ErrClassifier].
 func (t *Model) Choose(ctx context.Context, name string) error {
 	all := t.Config.Classifiers
 	if !slices.Contains(all, name) {
-		return noClassifier{fmt.Errorf("experiment: %s: the run has no classifier %.40q. Use %s", t.Folder, name, strings.Join(all, " or "))}
+		return cause.As(fmt.Errorf("experiment: %s: the run has no classifier %.40q. Use %s", t.Folder, name, strings.Join(all, " or ")), ErrClassifier)
 	}
 	if name == t.Classifiers.Names[0] {
 		return nil
@@ -257,7 +252,7 @@ func leastParameters(n config.Network, values, classes int) int {
 func (t *Model) engine(made identity.Identity) config.Engine {
 	want := nn.Engine{Kernel: made.Kernel, Convolution: made.Convolution}
 	if want.Check() != nil {
-		t.Notes = append(t.Notes, fmt.Sprintf("the run used the %s kernels, and this machine has others. Numbers may differ in the last digits", train.Quoted(made.Kernel)))
+		t.Notes = append(t.Notes, fmt.Sprintf("the run used the %s kernels, and this machine has others. Numbers may differ in the last digits", cause.Shown(made.Kernel)))
 		want = nn.DefaultEngine()
 	}
 	return config.Engine{Kernel: want.Kernel, Convolution: want.Convolution}

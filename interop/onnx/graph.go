@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 )
@@ -28,12 +29,26 @@ func (g *graph) node(operator, output string, inputs []string, attributes ...att
 
 // floats adds a constant and returns its name.
 func (g *graph) floats(name string, v []float32, dims ...int) string {
-	g.constants = append(g.constants, floatTensor(name, v, dims...))
-	return name
+	return g.constant(typeFloat32, name, v, dims)
 }
 
 func (g *graph) ints(name string, v []int64, dims ...int) string {
-	g.constants = append(g.constants, intTensor(name, v, dims...))
+	return g.constant(typeInt64, name, v, dims)
+}
+
+func (g *graph) constant(element int64, name string, values any, dims []int) string {
+	raw, err := binary.Append(nil, binary.LittleEndian, values)
+	if err != nil {
+		panic(fmt.Sprintf("onnx: %v", err)) // lists of numbers have a length
+	}
+	var t message
+	for _, d := range dims {
+		t.number(tensorDims, int64(d))
+	}
+	t.number(tensorType, element)
+	t.text(tensorName, name)
+	t.bytes(tensorRaw, raw)
+	g.constants = append(g.constants, t)
 	return name
 }
 

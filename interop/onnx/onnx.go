@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"ocl/nn"
 )
@@ -80,9 +81,8 @@ const NoMean = -1e9
 type Fact struct{ Key, Value string }
 
 // Write writes a model. The same model gives the same bytes. It is an error if a number of the network or of the means is
-// not finite, or if the model is larger than 2 GiB. A model whose parts do not fit together panics.
+// not finite, or if the model is larger than 2 GiB. The parts of the model must fit together as its fields say.
 func Write(w io.Writer, m Model) error {
-	m.check()
 	if err := m.finite(); err != nil {
 		return err
 	}
@@ -94,60 +94,19 @@ func Write(w io.Writer, m Model) error {
 	return err
 }
 
-// check panics where the parts do not fit together.
-func (m Model) check() {
-	c, h, w := m.Net.Input()
-	for what, n := range map[string]int{"means of channels": len(m.Mean), "deviations of channels": len(m.Std)} {
-		if n != 0 && n != c {
-			panic(fmt.Sprintf("onnx: %d %s for %d channels", n, what, c))
-		}
-	}
-	if n := len(m.ClassNames); n != 0 && n != m.Net.Classes() {
-		panic(fmt.Sprintf("onnx: %d class names for %d classes", n, m.Net.Classes()))
-	}
-	if m.Inner < 0 || m.Inner > min(h, w) {
-		panic(fmt.Sprintf("onnx: images of %d×%d with %d pixels within", h, w, m.Inner))
-	}
-	byLogits, means := 0, map[*Means]bool{}
-	for _, r := range m.Rules {
-		if r.Means == nil {
-			byLogits++
-			continue
-		}
-		means[r.Means] = true
-		if len(r.Means.Values) != len(r.Means.Classes)*m.Net.FeatureDim() || len(r.Means.Classes) == 0 {
-			panic(fmt.Sprintf("onnx: %d values of %d class means with %d features", len(r.Means.Values), len(r.Means.Classes), m.Net.FeatureDim()))
-		}
-		for _, k := range r.Means.Classes {
-			if k < 0 || k >= m.Net.Classes() {
-				panic(fmt.Sprintf("onnx: a mean of class %d of %d", k, m.Net.Classes()))
-			}
-		}
-	}
-	if len(m.Rules) == 0 || byLogits > 1 || len(means) > 1 {
-		panic(fmt.Sprintf("onnx: %d rules, %d without means and the others with %d", len(m.Rules), byLogits, len(means)))
-	}
-}
-
 // finite is an error where a number is not.
 func (m Model) finite() error {
 	const use = "The run diverged, so there is nothing to export. Use another run"
-	bad := func(v []float32) bool {
-		for _, x := range v {
-			if x-x != 0 {
-				return true
+	bad := func(v []float32) bool { return slices.ContainsFunc(v, func(x float32) bool { return x-x != 0 }) }
+	for _, of := range []struct {
+		kind   string
+		named  []nn.Param
+		values []float32
+	}{{"parameter", m.Net.Named(), m.Net.Params()}, {"statistic", m.Net.Statistics(), m.Net.Running()}} {
+		for _, p := range of.named {
+			if bad(of.values[p.Offset:][:p.Len()]) {
+				return fmt.Errorf("onnx: %s %s has a value that is not a finite number. %s", of.kind, p.Name, use)
 			}
-		}
-		return false
-	}
-	for _, p := range m.Net.Named() {
-		if bad(m.Net.Params()[p.Offset:][:p.Len()]) {
-			return fmt.Errorf("onnx: parameter %s has a value that is not a finite number. %s", p.Name, use)
-		}
-	}
-	for _, p := range m.Net.Statistics() {
-		if bad(m.Net.Running()[p.Offset:][:p.Len()]) {
-			return fmt.Errorf("onnx: statistic %s has a value that is not a finite number. %s", p.Name, use)
 		}
 	}
 	for _, r := range m.Rules {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -105,35 +104,3 @@ func TestWriteRefusesWhatDiverged(t *testing.T) {
 }
 
 func last(v []float32) { v[len(v)-1] = float32(math.Inf(1)) }
-
-// Parts that do not fit together are a bug of the caller.
-func TestWritePanics(t *testing.T) {
-	for want, change := range map[string]func(m *onnx.Model){
-		"2 means of channels for 3 channels":             func(m *onnx.Model) { m.Mean = m.Mean[:2] },
-		"1 deviations of channels for 3 channels":        func(m *onnx.Model) { m.Std = m.Std[:1] },
-		"3 class names for 4 classes":                    func(m *onnx.Model) { m.ClassNames = m.ClassNames[1:] },
-		"images of 25×25 with 26 pixels within":          func(m *onnx.Model) { m.Inner = 26 },
-		"0 rules, 0 without means and the others with 0": func(m *onnx.Model) { m.Rules = nil },
-		"2 rules, 2 without means and the others with 0": func(m *onnx.Model) { m.Rules = slices.Repeat(m.Rules, 2) },
-		"2 rules, 0 without means and the others with 2": func(m *onnx.Model) {
-			m.Rules = []onnx.Rule{{Means: zeroMeans()}, {Means: zeroMeans()}}
-		},
-		"7 values of 1 class means with 8 features": func(m *onnx.Model) { m.Rules[0].Means = &onnx.Means{Classes: []int{0}, Values: make([]float32, 7)} },
-		"a mean of class 4 of 4":                    func(m *onnx.Model) { m.Rules[0].Means = &onnx.Means{Classes: []int{4}, Values: make([]float32, 8)} },
-		"0 values of 0 class means with 8 features": func(m *onnx.Model) { m.Rules[0].Means = &onnx.Means{} },
-	} {
-		m := small(t)["resnet18"]
-		change(&m)
-		func() {
-			defer func() {
-				if got := fmt.Sprint(recover()); got != "onnx: "+want {
-					t.Errorf("got  %s\nwant %s", got, want)
-				}
-			}()
-			_ = onnx.Write(&bytes.Buffer{}, m)
-		}()
-	}
-}
-
-// zeroMeans are those of the first class of resnet18.
-func zeroMeans() *onnx.Means { return &onnx.Means{Classes: []int{0}, Values: make([]float32, 8)} }

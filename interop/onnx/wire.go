@@ -1,11 +1,6 @@
 package onnx
 
-import (
-	"encoding/binary"
-	"math"
-
-	"google.golang.org/protobuf/encoding/protowire"
-)
+import "google.golang.org/protobuf/encoding/protowire"
 
 // Numbers of the fields that are written, by message, from onnx.proto (https://github.com/onnx/onnx).
 const (
@@ -109,36 +104,6 @@ func textAttribute(name, s string) attribute {
 	a.text(attributeText, s)
 	a.number(attributeType, attributeIsText)
 	return attribute(a)
-}
-
-// tensorHead is a tensor without its values.
-func tensorHead(name string, element int64, dims []int) (t message) {
-	for _, d := range dims {
-		t.number(tensorDims, int64(d))
-	}
-	t.number(tensorType, element)
-	t.text(tensorName, name)
-	return t
-}
-
-func floatTensor(name string, v []float32, dims ...int) message {
-	raw := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
-	}
-	t := tensorHead(name, typeFloat32, dims)
-	t.bytes(tensorRaw, raw)
-	return t
-}
-
-func intTensor(name string, v []int64, dims ...int) message {
-	var raw []byte
-	for _, x := range v {
-		raw = binary.LittleEndian.AppendUint64(raw, uint64(x))
-	}
-	t := tensorHead(name, typeInt64, dims)
-	t.bytes(tensorRaw, raw)
-	return t
 }
 
 // value describes an input or output. A dimension is an int, or a string for one that is free.

@@ -1,6 +1,7 @@
 package safetensors
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -71,12 +72,7 @@ func readAt(r io.ReaderAt, b []byte, at int64) error {
 
 // place sorts the tensors by their places, which must fill size bytes without gaps.
 func (f *Reader) place(size int64) error {
-	slices.SortStableFunc(f.Tensors, func(a, b Info) int {
-		if a.begin != b.begin {
-			return int(max(-1, min(1, a.begin-b.begin)))
-		}
-		return int(max(-1, min(1, a.end-b.end)))
-	})
+	slices.SortStableFunc(f.Tensors, func(a, b Info) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end)) })
 	at := int64(0)
 	for _, t := range f.Tensors {
 		if t.begin != at {

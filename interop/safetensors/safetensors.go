@@ -7,7 +7,6 @@ package safetensors
 import (
 	"errors"
 	"fmt"
-	"math"
 )
 
 // Tensor is an array with a name. It has Floats, or Ints where Floats is nil, in row-major order.
@@ -64,21 +63,4 @@ func quoted(word string) string {
 		word = string(r[:maxShown]) + "…"
 	}
 	return fmt.Sprintf("%q", word)
-}
-
-// product is the number of bytes of a shape; ok is false where it does not fit into 63 bits.
-func product(shape []int, size int64) (bytes int64, ok bool) {
-	bytes = size
-	for _, d := range shape {
-		if d == 0 {
-			return 0, true
-		}
-	}
-	for _, d := range shape {
-		if int64(d) > math.MaxInt64/bytes {
-			return 0, false
-		}
-		bytes *= int64(d)
-	}
-	return bytes, true
 }
