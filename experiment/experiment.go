@@ -3,6 +3,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,13 +97,7 @@ type Experiment struct {
 // something is wrong with the config or the data, if they do not fit together, or if this machine does not have the
 // engine. Opening data may take long the first time; it ends when ctx does.
 func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) {
-	if o.DataDir != "" {
-		c.Data.Dir = o.DataDir
-	}
-	if o.Init != "" {
-		c.Network.Init = o.Init
-	}
-	c, p, err := check(c, o)
+	c, p, err := check(o.Place(c), o)
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +106,12 @@ func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) 
 		return nil, err
 	}
 	return newExperiment(c, o, set, p)
+}
+
+// Place sets where data and first weights lie on this machine.
+func (o Options) Place(c config.Config) config.Config {
+	c.Data.Dir, c.Network.Init = cmp.Or(o.DataDir, c.Data.Dir), cmp.Or(o.Init, c.Network.Init)
+	return c
 }
 
 // OpenData opens the data of a config, with Options.Progress and Options.ReadOnly.

@@ -101,36 +101,44 @@ func WriteConfig(out string, c config.Config, mayUse func() error) error {
 	})
 }
 
-// examineFolder looks at the folder and changes nothing. same is true if it has this experiment. A folder that the
-// experiment may not use is an error.
-func (x *Experiment) examineFolder() (same bool, err error) {
-	out := x.opts.Out
-	entries, err := os.ReadDir(out)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("experiment: %w. Choose another --out", err)
-	}
-	if err := x.sparesParent(); err != nil {
-		return false, err
-	}
-	if x.opts.Force {
-		return false, nil
+// ReadFolder reads the config of the experiment in a folder; nil is a folder that is new, or has only what is left of one. Its entries are
+// those of the folder. Errors end with remedy.
+func ReadFolder(out, remedy string) (c *config.Config, entries []os.DirEntry, err error) {
+	if entries, err = os.ReadDir(out); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("experiment: %w. Choose another --out", err)
 	}
 	text, err := os.ReadFile(filepath.Join(out, ConfigFile))
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && OnlyOurs(entries):
-		return false, nil
+	case errors.Is(err, fs.ErrNotExist) && onlyOurs(entries):
+		return nil, entries, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return false, fmt.Errorf("experiment: %s: the folder has other files and no %s. Choose another --out, or use this folder with --force, "+
-			"which keeps the other files", out, ConfigFile)
+		return nil, nil, fmt.Errorf("experiment: %s: the folder has other files and no %s. %s", out, ConfigFile, remedy)
 	case err != nil:
-		return false, fmt.Errorf("experiment: %w. Choose another --out", err)
+		return nil, nil, fmt.Errorf("experiment: %w. Choose another --out", err)
 	}
 	old, err := Schema().Parse(ConfigFile, text)
 	if err == nil {
 		err = Schema().Validate(old)
 	}
 	if err != nil {
-		return false, fmt.Errorf("experiment: %s: its %s cannot be read: %w. Choose another --out, or replace the experiment with --force", out, ConfigFile, err)
+		return nil, nil, fmt.Errorf("experiment: %s: its %s cannot be read: %w. %s", out, ConfigFile, err, remedy)
+	}
+	return &old, entries, nil
+}
+
+// examineFolder looks at the folder and changes nothing. same is true if it has this experiment. A folder that the
+// experiment may not use is an error.
+func (x *Experiment) examineFolder() (same bool, err error) {
+	out := x.opts.Out
+	if err := x.sparesParent(); err != nil {
+		return false, err
+	}
+	if x.opts.Force {
+		return false, nil
+	}
+	old, entries, err := ReadFolder(out, "Choose another --out, or use this folder with --force, which keeps files that are not of an experiment")
+	if err != nil || old == nil {
+		return false, err
 	}
 	if err := x.checkStrays(entries); err != nil {
 		return false, err
@@ -142,13 +150,13 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 	if old.Eval == "" {
 		old.Eval = x.config.Eval
 	}
-	runs := Schema().Runs(old)
+	runs := Schema().Runs(*old)
 	for _, r := range runs {
 		if !ours[schema.Canonical(r)] {
-			return false, fmt.Errorf("experiment: %s: the folder has a different experiment: %s. %s", out, config.Difference(old, x.config), x.remedyFor(old))
+			return false, fmt.Errorf("experiment: %s: the folder has a different experiment: %s. %s", out, config.Difference(*old, x.config), x.remedyFor(*old))
 		}
 	}
-	return len(runs) == len(x.jobs) && config.Difference(old, x.config) == "", nil
+	return len(runs) == len(x.jobs) && config.Difference(*old, x.config) == "", nil
 }
 
 // remedyFor says what to do about another experiment in the folder.
@@ -221,9 +229,9 @@ func (x *Experiment) sparesParent() error {
 	return nil
 }
 
-// OnlyOurs says whether a folder without config may be used: it has only lock files and a config that a crash left
+// onlyOurs says whether a folder without config may be used: it has only lock files and a config that a crash left
 // half written.
-func OnlyOurs(entries []os.DirEntry) bool {
+func onlyOurs(entries []os.DirEntry) bool {
 	for _, e := range entries {
 		if !slices.Contains([]string{LockFile, UseFile, report}, e.Name()) && !atomicfile.IsTemporary(e.Name(), ConfigFile) {
 			return false

@@ -30,7 +30,8 @@ type Job struct {
 	Steps  int            // of the trials
 	FLOPs  float64        // of the trials
 
-	spec Spec          // a file is read once
+	spec Spec // a file is read once
+	grid Grid
 	run  config.Config // without Tune
 	of   config.Config // that is tried
 }
@@ -53,18 +54,11 @@ func Jobs(x *experiment.Experiment, c config.Config) (*experiment.Experiment, []
 	if err != nil {
 		return nil, nil, cause.As(err, ErrGrid)
 	}
-	open := func(c config.Config, n int) (*experiment.Experiment, error) {
-		c.Runs, c.Data, c.Network.Init = n, x.Config().Data, x.Config().Network.Init
-		if err := grid.set(&c, grid.first()); err != nil {
-			return nil, err
-		}
-		return x.With(c, experiment.Options{})
-	}
-	before, err := open(runs[0], len(runs))
+	before, err := withValues(x, runs[0], len(runs), grid, grid.first(), experiment.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
-	trying, err := open(tries[0], len(tries))
+	trying, err := withValues(x, tries[0], len(tries), grid, grid.first(), experiment.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +79,7 @@ func Jobs(x *experiment.Experiment, c config.Config) (*experiment.Experiment, []
 		}
 		trials, whole := search.effort(len(points), repeats)
 		j := Job{Before: run, Tuning: identity.TuningKey(of.Key, grid.Digest(), search.text(), repeats), Trials: trials, Steps: int(whole * float64(plan.Steps)), FLOPs: whole * plan.FLOPs(),
-			spec: spec, run: runs[i], of: seeded}
+			spec: spec, grid: grid, run: runs[i], of: seeded}
 		j.Key = identity.TunedKey(run.Key, j.Tuning)
 		j.Folder = folderOf(run, j.Key)
 		jobs = append(jobs, j)
@@ -93,35 +87,57 @@ func Jobs(x *experiment.Experiment, c config.Config) (*experiment.Experiment, []
 	return before, jobs, nil
 }
 
+// withValues is an experiment over the data that x has open: n runs of the seeds from that of run on, with values of a grid.
+func withValues(x *experiment.Experiment, run config.Config, n int, g Grid, values []string, o experiment.Options) (*experiment.Experiment, error) {
+	c, base := run.Clone(), x.Config()
+	c.Runs, c.Data, c.Network.Init = n, base.Data, base.Network.Init
+	if err := g.set(&c, values); err != nil {
+		return nil, err
+	}
+	y, err := x.With(c, o)
+	if err != nil {
+		return nil, fmt.Errorf("tune: %s s%d with %s: %w", c.Methods[0], c.Seed, pointText(g, values), err)
+	}
+	return y, nil
+}
+
+// chosen is the job's run with the values that o.Tuning has chosen.
+func (j Job) chosen(x *experiment.Experiment, o experiment.Options) (*experiment.Experiment, experiment.Job, error) {
+	if values := o.Tuning.Chosen; len(values) != len(j.grid.Axes) {
+		return nil, experiment.Job{}, fmt.Errorf("tune: %s: the choice has %d values, but the grid has %d keys. Remove the result that it comes from", j.Folder, len(values), len(j.grid.Axes))
+	}
+	y, err := withValues(x, j.run, 1, j.grid, o.Tuning.Chosen, o)
+	if err != nil {
+		return nil, experiment.Job{}, err
+	}
+	return y, y.Jobs()[0], nil
+}
+
 // RunAt tunes a job's run and then makes it, at a place that the caller guards. Its record and its trials are in the folder [Folder] there. x
 // has the data open. chosen is nil, or what the tuning of another run with the same key has chosen, which is then not done again. The result
 // is nil if ctx ended before the run has begun. If all points diverged, the error wraps [ErrNothingChosen]. The events of the place hear of
 // the trials, too: their jobs have the protocol tuning, with their place among the trials, and other keys than the run.
 func (j Job) RunAt(ctx context.Context, chosen *result.Tuning, at experiment.RunIn, x *experiment.Experiment, o experiment.Options) (*result.Result, error) {
-	grid, err := j.spec.of(experiment.Schema().Runs(tuning(j.of))[0])
-	if err != nil {
-		return nil, cause.As(err, ErrGrid)
-	}
 	permit := at.Permit
 	if permit == nil {
 		permit = func() error { return nil }
 	}
-	var block *result.Tuning
+	var block result.Tuning
 	if chosen != nil {
-		copied := *chosen
-		block = &copied
+		block = *chosen
 	} else {
-		t, err := Open(ctx, j.of, j.spec, Options{Out: filepath.Join(at.Folder, Folder), Workers: at.Workers, Concurrency: 1, CheckpointEvery: o.CheckpointEvery,
-			Data: x, Permit: permit, Program: o.Program, Revision: o.Revision, Command: o.Command, Events: func(r Running) experiment.Events {
-				ev := at.Events
-				if begin := ev.Begin; begin != nil {
-					ev.Begin = func(trial experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
-						trial.Index, trial.Total = r.Index, r.Total
-						begin(trial, info, plan)
-					}
+		trials := o
+		trials.Out, trials.Workers, trials.Concurrency = filepath.Join(at.Folder, Folder), at.Workers, 1
+		t, err := Open(ctx, j.of, j.spec, Options{Options: trials, Data: x, Permit: permit, Events: func(r Running) experiment.Events {
+			ev := at.Events
+			if begin := ev.Begin; begin != nil {
+				ev.Begin = func(trial experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
+					trial.Index, trial.Total = r.Index, r.Total
+					begin(trial, info, plan)
 				}
-				return ev
-			}})
+			}
+			return ev
+		}})
 		if err != nil {
 			return nil, err
 		}
@@ -135,14 +151,11 @@ func (j Job) RunAt(ctx context.Context, chosen *result.Tuning, at experiment.Run
 		if records[0].Chosen == nil {
 			return nil, fmt.Errorf("tune: %s: %w. Use a grid with smaller learning rates", t.tunings[0].name, ErrNothingChosen)
 		}
-		block = records[0].block("")
+		block = *records[0].block("")
 	}
 	block.Key = j.Key
-	if len(block.Chosen) != len(grid.Axes) {
-		return nil, fmt.Errorf("tune: %s: the choice has %d values, but the grid has %d keys. Remove the result that it comes from", at.Folder, len(block.Chosen), len(grid.Axes))
-	}
-	o.Tuning = block
-	y, run, err := withValues(x, j.run, grid, block.Chosen, o)
+	o.Tuning = &block
+	y, run, err := j.chosen(x, o)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func TestJobs(t *testing.T) {
 		if seed := uint64(7); once {
 			c.Tune.Seed = &seed
 		}
-		d := mustOpenTuned(t, t.Context(), c, Options{Out: t.TempDir()})
+		d := mustOpenTuned(t, t.Context(), c, outTo(t.TempDir()))
 		want, err := d.Run(t.Context())
 		if err != nil || len(want) != 2 {
 			t.Fatalf("%d results, %v", len(want), err)

@@ -1,12 +1,11 @@
 package tune
 
-import "ocl/experiment"
+import "slices"
 
 // Preview is what a tuning is going to do.
 type Preview struct {
 	Folder string // the name of its folder in Options.Out
-	Method string // of its run, whose first trial Job is
-	Job    experiment.Job
+	Method string // of its run
 	Grid   Grid
 	Points [][]string // that are tried, by axis
 	Trials int        // in all rounds
@@ -23,47 +22,31 @@ type Preview struct {
 func (t *Tuner) Previews() []Preview {
 	var all []Preview
 	for _, u := range t.tunings {
-		p := Preview{Folder: u.folder, Method: u.config.Methods[0], Grid: u.grid, Points: u.values, GridSteps: u.record.GridSteps, Kept: u.kept}
+		p := Preview{Folder: u.folder, Method: u.config.Methods[0], Grid: u.grid, GridSteps: u.record.GridSteps, Kept: u.kept}
+		work := 0.0 // of the first round
+		for _, point := range u.points {
+			p.Points = append(p.Points, point.values)
+			for _, one := range slices.Concat(point.rounds...) { // the first round, none if the record is kept
+				found := t.found(one)
+				p.Steps += one.plan.Steps
+				p.Left += one.plan.Left(found)
+				work += one.plan.FLOPs()
+				if found.Ended() {
+					p.Ended++
+				}
+			}
+		}
 		if !u.kept {
-			t.count(u, &p)
+			search, trials := t.spec.Search, len(u.points)*u.record.Repeats
+			var whole float64
+			p.Trials, whole = search.effort(len(u.points), u.record.Repeats)
+			later := whole/(float64(trials)*search.rungs()[0].share) - 1
+			p.Left += later * work
+			p.Steps += int(later * float64(p.Steps))
 		}
 		all = append(all, p)
 	}
 	return all
-}
-
-// count adds up the trials of a tuning.
-func (t *Tuner) count(u *unit, p *Preview) {
-	steps, work := 0, 0.0
-	seen := map[*trial]bool{}
-	for _, point := range u.points {
-		for _, one := range point.rounds[0] {
-			if p.Job.Key == "" {
-				p.Job = one.job
-			}
-			if seen[one] {
-				continue
-			}
-			seen[one] = true
-			p.Trials++
-			steps += one.plan.Steps
-			work += one.plan.FLOPs()
-			found := t.found(one)
-			p.Left += one.plan.Left(found)
-			if found.Ended() {
-				p.Ended++
-			}
-		}
-	}
-	p.Steps = steps
-	rungs, left := t.spec.Search.rungs(), len(u.points)
-	for i, r := range rungs[1:] {
-		left = rungs[i].after(left)
-		part := float64(left) / float64(len(u.points)) * r.share / rungs[0].share
-		p.Trials += left * u.record.Repeats
-		p.Steps += int(part * float64(steps))
-		p.Left += part * work
-	}
 }
 
 // effort is how many trials a search makes in all rounds, and their work in trials with all images.

@@ -81,7 +81,7 @@ func TestDamagedRecordIsWrittenAgain(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
 	spec := Spec{File: gridOf(t, "optimizer.lr: [0.01, 0.1]"), Repeats: 1}
-	mustTune(t, tiny("er"), spec, Options{Out: out})
+	mustTune(t, tiny("er"), spec, outTo(out))
 	want := recordFiles(t, out)
 	for name, text := range want {
 		edited := strings.Replace(string(text), `"score": 0.`, `"score": 0.9`, 1)
@@ -89,7 +89,7 @@ func TestDamagedRecordIsWrittenAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	u, err := Open(t.Context(), tiny("er"), spec, Options{Out: out})
+	u, err := Open(t.Context(), tiny("er"), spec, outTo(out))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func TestRandomSearch(t *testing.T) {
 	t.Parallel()
 	c := tiny("er")
 	s := Search{SearchRandom, 3, c.Seed}
-	r := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]"), Repeats: 1, Search: s}, Options{Out: t.TempDir()})[0]
+	r := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]"), Repeats: 1, Search: s}, outTo(t.TempDir()))[0]
 	if r.Search != s || len(r.Points) != 3 || r.Chosen == nil {
 		t.Errorf("the record has the search %+v and %d points", r.Search, len(r.Points))
 	}
@@ -71,7 +71,7 @@ func TestHalving(t *testing.T) {
 	c.Data.TrainPerClass = 8
 	grid := gridOf(t, "optimizer.lr: [1e38, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3]")
 	out := t.TempDir()
-	r := mustTune(t, c, Spec{File: grid, Repeats: 1, Search: Search{Name: SearchHalving}}, Options{Out: out})[0]
+	r := mustTune(t, c, Spec{File: grid, Repeats: 1, Search: Search{Name: SearchHalving}}, outTo(out))[0]
 	rounds := map[int]int{}
 	for i, p := range r.Points {
 		rounds[len(p.Trials)]++
@@ -94,7 +94,7 @@ func TestHalving(t *testing.T) {
 		t.Fatal("nothing is chosen")
 	}
 	last := r.Points[*r.Chosen].Trials[2]
-	full := mustTune(t, c, Spec{File: grid, Repeats: 1}, Options{Out: out})[0]
+	full := mustTune(t, c, Spec{File: grid, Repeats: 1}, outTo(out))[0]
 	if same := full.Points[*r.Chosen].Trials[0]; same.Key != last.Key || *same.Accuracy != *last.Accuracy {
 		t.Errorf("the last trial is %+v, and that of the full grid %+v", last, same)
 	}

@@ -22,19 +22,16 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 	var todo []*trial
 	for _, one := range t.order {
 		if one.result == nil {
+			one.cost = one.plan.Left(t.found(one))
 			todo = append(todo, one)
 		}
 	}
-	costs := map[*trial]float64{}
-	for _, one := range todo {
-		costs[one] = one.plan.Left(t.found(one))
-	}
-	slices.SortStableFunc(todo, func(a, b *trial) int { return cmp.Compare(costs[b], costs[a]) })
-	list := make([]float64, len(todo))
+	slices.SortStableFunc(todo, func(a, b *trial) int { return cmp.Compare(b.cost, a.cost) })
+	costs := make([]float64, len(todo))
 	for i, one := range todo {
-		list[i] = costs[one]
+		costs[i] = one.cost
 	}
-	workers, concurrency := experiment.Share(runtime.GOMAXPROCS(0), list, t.opts.Workers, t.opts.Concurrency)
+	workers, concurrency := experiment.Share(runtime.GOMAXPROCS(0), costs, t.opts.Workers, t.opts.Concurrency)
 	errs := t.runEach(ctx, todo, workers, concurrency)
 	var busy []*trial
 	for i, err := range errs {
@@ -46,12 +43,7 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 	if err := ctx.Err(); err != nil && t.opts.Permit != nil {
 		return errors.Join(append(errs, fmt.Errorf("tune: interrupted: %w", err))...) // the caller guards the folder and says how to continue
 	} else if err != nil {
-		done := 0
-		for _, one := range t.order {
-			if one.result != nil {
-				done++
-			}
-		}
+		done := len(t.order) - len(slices.DeleteFunc(slices.Clone(t.order), func(one *trial) bool { return one.result != nil }))
 		return fmt.Errorf("tune: interrupted: %d of %s are done. Give the same command with --out %s to continue: %w", done, count.Of(len(t.order), "trial"), t.opts.Out, err)
 	}
 	return errors.Join(errs...)
@@ -89,33 +81,32 @@ func (t *Tuner) folderOf(one *trial) string {
 	return filepath.Join(t.opts.Out, Trials, one.job.Folder)
 }
 
-// found says how far a trial is in the folder.
-func (t *Tuner) found(one *trial) train.Found {
-	if _, there := t.archived(one); there {
+// found says how far a trial is in the folder. An error is reported when it runs.
+func (t *Tuner) found(one *trial) (f train.Found) {
+	if t.archived(one) != nil {
 		return train.Found{State: result.Finished, Step: one.plan.Steps}
 	}
-	if t.opts.Out == "" {
-		return train.Found{}
-	}
-	f, err := train.Find(t.folderOf(one))
-	if err != nil {
-		return train.Found{} // an error is reported when it runs
+	if t.opts.Out != "" {
+		f, _ = train.Find(t.folderOf(one))
 	}
 	return f
 }
 
-// archived is the result of a trial that exists already.
-func (t *Tuner) archived(one *trial) (experiment.Archived, bool) {
+// archived is the result of a trial that exists already; nil is none.
+func (t *Tuner) archived(one *trial) *experiment.Archived {
 	if t.opts.Archive == nil {
-		return experiment.Archived{}, false
+		return nil
 	}
-	return t.opts.Archive.Find(one.job.Key)
+	if r, there := t.opts.Archive.Find(one.job.Key); there {
+		return &r
+	}
+	return nil
 }
 
 // take copies the result of a trial that exists already into its folder. One that another process is at work on is left to it.
 func (t *Tuner) take(one *trial) error {
-	r, there := t.archived(one)
-	if !there {
+	r := t.archived(one)
+	if r == nil {
 		return nil
 	}
 	folder := t.folderOf(one)
@@ -137,11 +128,6 @@ func (t *Tuner) take(one *trial) error {
 }
 
 func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency int) error {
-	y, err := t.open[one.share].With(one.config, experiment.Options{CheckpointEvery: t.opts.CheckpointEvery,
-		Program: t.opts.Program, Revision: t.opts.Revision, Command: t.opts.Command})
-	if err != nil {
-		return err
-	}
 	place := experiment.RunIn{Folder: t.folderOf(one), Workers: workers, Concurrent: concurrency, Permit: t.opts.Permit, Locked: t.opts.Permit != nil}
 	if t.opts.Events != nil {
 		place.Events = t.opts.Events(Running{one.name, slices.Index(t.order, one), len(t.order), one.job})
@@ -152,7 +138,7 @@ func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency i
 	if err := t.take(one); err != nil {
 		return err
 	}
-	r, err := y.RunJob(ctx, one.job, place)
+	r, err := one.x.RunJob(ctx, one.job, place)
 	if err != nil {
 		return fmt.Errorf("tune: %s: %w", one.name, err)
 	}

@@ -30,17 +30,10 @@ type Spec struct {
 // ErrGrid is wrapped by errors of [Open] about a grid or a search that does not fit the config. A person can choose another one.
 var ErrGrid = errors.New("the grid does not fit")
 
-// Options are how a tuning is run; no score depends on them.
+// Options are how a tuning is run; no score depends on them. Of those of an experiment, Out is the folder of records and trials, which Run
+// needs, and Concurrency counts trials. Trials keep no checkpoints.
 type Options struct {
-	Out             string // folder of records and trials; Run needs one
-	Workers         int    // goroutines of one trial; 0 chooses
-	Concurrency     int    // trials at once; 0 chooses
-	CheckpointEvery int    // as experiment.Options has it
-	DataDir, Init   string // as experiment.Options has them
-	ReadOnly        bool   // as experiment.Options has it, for plans
-
-	Program, Revision string
-	Command           []string
+	experiment.Options
 
 	// Data has the data of the config open; nil opens them. A search that also tries fewer images opens those by itself.
 	Data *experiment.Experiment
@@ -48,11 +41,8 @@ type Options struct {
 	Archive *experiment.Archive
 	// Permit is called before each file gets its name, as experiment.RunIn has it; nil allows all. Who gives one guards Out against others.
 	Permit func() error
-
 	// Events returns the observers of a trial, as experiment.Options has them for a job; nil is no observer.
 	Events func(Running) experiment.Events
-	// Progress is called with the progress of long work before the first trial begins; may be nil.
-	Progress func(what string, done, total int)
 }
 
 // Running is a trial on its way.
@@ -80,7 +70,6 @@ type unit struct {
 	config config.Config // of the run, with the protocol tuning
 	name   string        // of the run
 	grid   Grid
-	values [][]string
 	points []*point
 	record Record
 	folder string // the name of its folder in Options.Out
@@ -97,10 +86,11 @@ type point struct {
 // trial is one run of a point.
 type trial struct {
 	name   string
-	config config.Config
+	x      *experiment.Experiment // has it as its only run
 	share  float64
 	job    experiment.Job
 	plan   experiment.Plan
+	cost   float64 // work that is left
 	result *result.Result
 }
 
@@ -114,13 +104,7 @@ func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, e
 	if spec.Repeats < 0 || spec.Repeats > maxRepeats {
 		return nil, cause.As(fmt.Errorf("tune: %d repetitions are out of range. Use 1 to %d, or 0 for the usual number", spec.Repeats, maxRepeats), ErrGrid)
 	}
-	c = tuning(c)
-	if o.DataDir != "" {
-		c.Data.Dir = o.DataDir
-	}
-	if o.Init != "" {
-		c.Network.Init = o.Init
-	}
+	c = tuning(o.Place(c))
 	t := &Tuner{opts: o, spec: spec, base: c, open: map[float64]*experiment.Experiment{}, trials: map[string]*trial{}}
 	schema := experiment.Schema()
 	if err := schema.Validate(c); err != nil {
@@ -150,7 +134,7 @@ func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, e
 			return nil, err
 		}
 	}
-	if err := t.enter(0, spec.Search.rungs()[0].share); err != nil {
+	if err := t.enter(spec.Search.rungs()[0].share); err != nil {
 		return nil, cause.As(err, ErrGrid)
 	}
 	return t, nil
@@ -175,12 +159,13 @@ func (t *Tuner) add(run config.Config) (err error) {
 		return err
 	}
 	search := t.spec.Search.of(run.Seed)
-	if u.values, err = search.points(u.grid); err != nil {
+	points, err := search.points(u.grid)
+	if err != nil {
 		return err
 	}
 	u.record = Record{Format: Format, Version: Version, Grid: GridRecord{u.grid.Name, u.grid.Digest(), u.grid.Axes},
 		Search: search, Repeats: t.spec.repeats(run)}
-	for _, values := range u.values {
+	for _, values := range points {
 		u.points = append(u.points, &point{values: values})
 	}
 	t.tunings = append(t.tunings, u)
@@ -212,10 +197,10 @@ func (t *Tuner) openShare(ctx context.Context, share float64) error {
 	if t.open[share] != nil {
 		return nil
 	}
-	c, opening := t.base.Clone(), experiment.Options{Progress: t.opts.Progress, ReadOnly: t.opts.ReadOnly}
+	c := t.base.Clone()
 	if share < 1 {
 		if t.full = c.Data.TrainPerClass; t.full == 0 {
-			set, err := experiment.OpenData(ctx, c, opening)
+			set, err := experiment.OpenData(ctx, c, t.opts.Options)
 			if err != nil {
 				return err
 			}
@@ -229,7 +214,7 @@ func (t *Tuner) openShare(ctx context.Context, share float64) error {
 		c.Data = t.opts.Data.Config().Data
 		x, err = t.opts.Data.With(c, experiment.Options{})
 	} else {
-		x, err = experiment.Open(ctx, c, opening)
+		x, err = experiment.Open(ctx, c, t.opts.Options)
 	}
 	t.open[share] = x
 	return err
@@ -238,14 +223,9 @@ func (t *Tuner) openShare(ctx context.Context, share float64) error {
 // settle finds what a tuning depends on besides its grid, and its key.
 func (t *Tuner) settle(u *unit) error {
 	x := t.open[1]
-	c := u.config.Clone()
-	if err := u.grid.set(&c, u.grid.first()); err != nil {
-		return err
-	}
-	c.Data, c.Network.Init = x.Config().Data, t.base.Network.Init
-	y, err := x.With(c, experiment.Options{})
+	y, err := withValues(x, u.config, 1, u.grid, u.grid.first(), experiment.Options{})
 	if err != nil {
-		return fmt.Errorf("tune: the first values of the grid: %w", err)
+		return err
 	}
 	job := y.Jobs()[0]
 	plan, err := y.Plan(job)
@@ -288,9 +268,10 @@ func (t *Tuner) keep(u *unit) error {
 // apart is the distance between the seeds of the first weights of two repetitions, far more than there are runs of an experiment.
 const apart = 1000
 
-// enter makes the trials of a round, for all points that are still in the search.
-func (t *Tuner) enter(round int, share float64) error {
-	x := t.open[share]
+// enter makes the trials of the next round, which has a share of the images, for all points that are still in the search.
+func (t *Tuner) enter(share float64) error {
+	o := t.opts.Options
+	o.KeepCheckpoint = false
 	for _, u := range t.tunings {
 		for _, p := range u.points {
 			if p.outcome != "" || u.kept {
@@ -299,22 +280,18 @@ func (t *Tuner) enter(round int, share float64) error {
 			var of []*trial
 			for repeat := range u.record.Repeats {
 				c := u.config.Clone()
-				if err := u.grid.set(&c, p.values); err != nil {
-					return err
-				}
-				c.Data, c.Network.Init = x.Config().Data, t.base.Network.Init
 				if repeat > 0 { // the same stream and another network
 					seed := c.InitSeed() + uint64(repeat*apart)
 					c.Seeds.Init = &seed
 				}
-				y, err := x.With(c, experiment.Options{})
+				y, err := withValues(t.open[share], c, 1, u.grid, p.values, o)
 				if err != nil {
-					return fmt.Errorf("tune: the point %s: %w", pointText(u.grid, p.values), err)
+					return err
 				}
 				job := y.Jobs()[0]
 				one := t.trials[job.Key]
 				if one == nil {
-					one = &trial{config: c, share: share, job: job, name: trialName(u, p, repeat)}
+					one = &trial{x: y, share: share, job: job, name: trialName(u, p, repeat)}
 					if one.plan, err = y.Plan(job); err != nil {
 						return err
 					}
@@ -322,9 +299,6 @@ func (t *Tuner) enter(round int, share float64) error {
 					t.order = append(t.order, one)
 				}
 				of = append(of, one)
-			}
-			if len(p.rounds) != round {
-				panic(fmt.Sprintf("tune: round %d of a point that has had %d", round, len(p.rounds)))
 			}
 			p.rounds = append(p.rounds, of)
 		}
@@ -371,7 +345,7 @@ func (t *Tuner) Run(ctx context.Context) ([]*Record, error) {
 	rungs := t.spec.Search.rungs()
 	for i, r := range rungs {
 		if i > 0 {
-			if err := t.enter(i, r.share); err != nil {
+			if err := t.enter(r.share); err != nil {
 				return nil, err
 			}
 		}

@@ -27,6 +27,9 @@ func tiny(method string) config.Config {
 	return c
 }
 
+// outTo are options with the folder of a tuning.
+func outTo(folder string) Options { return Options{Options: experiment.Options{Out: folder}} }
+
 func gridOf(t *testing.T, text string) *Grid {
 	t.Helper()
 	g, err := ParseGrid("test.yaml", []byte(text))
@@ -72,7 +75,7 @@ func recordFiles(t *testing.T, out string) map[string][]byte {
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	out, c := t.TempDir(), tiny("er")
-	r := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]\nreplay.batch: [5, 10]"), Repeats: 2}, Options{Out: out})[0]
+	r := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]\nreplay.batch: [5, 10]"), Repeats: 2}, outTo(out))[0]
 	if len(r.Points) != 4 || r.Steps != 4*2*12 || r.GridSteps != r.Steps {
 		t.Fatalf("%d points and %d steps (of %d), want 4 and 96", len(r.Points), r.Steps, r.GridSteps)
 	}
@@ -111,12 +114,12 @@ func TestSameBytesAfterInterruption(t *testing.T) {
 	t.Parallel()
 	spec := Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.01, 0.1]"), Repeats: 2}
 	whole, parts := t.TempDir(), t.TempDir()
-	mustTune(t, tiny("er"), spec, Options{Out: whole})
+	mustTune(t, tiny("er"), spec, outTo(whole))
 	stops := 0
 	for done := false; !done; {
 		ctx, cancel := context.WithCancel(t.Context())
 		var steps atomic.Int64
-		o := Options{Out: parts, Concurrency: 2, Events: func(Running) experiment.Events {
+		o := Options{Options: experiment.Options{Out: parts, Concurrency: 2}, Events: func(Running) experiment.Events {
 			return experiment.Events{StepEnd: func(int, ocl.StepStats) {
 				if steps.Add(1) == 10 {
 					cancel()
@@ -151,7 +154,7 @@ func TestSameBytesAfterInterruption(t *testing.T) {
 
 	// Once more: the record is kept, and without it all trials are.
 	steps := 0
-	o := Options{Out: whole, Concurrency: 1, Events: func(Running) experiment.Events {
+	o := Options{Options: experiment.Options{Out: whole, Concurrency: 1}, Events: func(Running) experiment.Events {
 		return experiment.Events{StepEnd: func(int, ocl.StepStats) { steps++ }}
 	}}
 	mustTune(t, tiny("er"), spec, o)
@@ -177,7 +180,7 @@ func mapValues(m map[string][]byte) (all [][]byte) {
 func TestSharedTrials(t *testing.T) {
 	t.Parallel()
 	out, steps := t.TempDir(), 0
-	o := Options{Out: out, Concurrency: 1, Events: func(Running) experiment.Events {
+	o := Options{Options: experiment.Options{Out: out, Concurrency: 1}, Events: func(Running) experiment.Events {
 		return experiment.Events{StepEnd: func(int, ocl.StepStats) { steps++ }}
 	}}
 	mustTune(t, tiny("er"), Spec{File: gridOf(t, "optimizer.lr: [0.01, 0.1]"), Repeats: 1}, o)
@@ -194,14 +197,14 @@ func TestSharedTrials(t *testing.T) {
 // TestDivergence: a diverged point is recorded and never chosen; a tuning whose points all diverged has no choice.
 func TestDivergence(t *testing.T) {
 	t.Parallel()
-	r := mustTune(t, tiny("er"), Spec{File: gridOf(t, "optimizer.lr: [1e38, 0.001]"), Repeats: 1}, Options{Out: t.TempDir()})[0]
+	r := mustTune(t, tiny("er"), Spec{File: gridOf(t, "optimizer.lr: [1e38, 0.001]"), Repeats: 1}, outTo(t.TempDir()))[0]
 	if p := r.Points[0]; p.Outcome != result.Diverged || p.Score != nil || p.Trials[0].Outcome != result.Diverged {
 		t.Errorf("the first point is %+v, want a diverged one", p)
 	}
 	if r.Chosen == nil || *r.Chosen != 1 {
 		t.Errorf("chosen is %v, want the second point", r.Chosen)
 	}
-	r = mustTune(t, tiny("er"), Spec{File: gridOf(t, "optimizer.lr: [1e38]"), Repeats: 1}, Options{Out: t.TempDir()})[0]
+	r = mustTune(t, tiny("er"), Spec{File: gridOf(t, "optimizer.lr: [1e38]"), Repeats: 1}, outTo(t.TempDir()))[0]
 	if r.Chosen != nil || r.Best() != nil {
 		t.Errorf("chosen is %v of points that all diverged", *r.Chosen)
 	}
@@ -223,7 +226,7 @@ func TestSeedsAndMethods(t *testing.T) {
 	t.Parallel()
 	c := tiny("er")
 	c.Methods, c.Runs = []string{"finetune", "er"}, 2
-	records := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.1]\nreplay.batch: [5, 10]"), Repeats: 1}, Options{Out: t.TempDir()})
+	records := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.1]\nreplay.batch: [5, 10]"), Repeats: 1}, outTo(t.TempDir()))
 	var got []string
 	for _, r := range records {
 		got = append(got, r.Config.Methods[0]+" "+string(rune('0'+r.Config.Seed))+" "+string(rune('0'+len(r.Points))))
@@ -246,7 +249,7 @@ func TestOpenRefuses(t *testing.T) {
 		{tiny("er"), Spec{Search: Search{Points: 3}}, "only the search random takes a number of points"},
 		{tiny("er"), Spec{Repeats: -1}, "repetitions are out of range"},
 		{tiny("er"), Spec{File: gridOf(t, "method.mir.candidates: [50]")}, "none of the methods reads method.mir.candidates"},
-		{tiny("mir"), Spec{File: gridOf(t, "method.mir.candidates: [50, 5]")}, "the point candidates 5: "},
+		{tiny("mir"), Spec{File: gridOf(t, "method.mir.candidates: [50, 5]")}, "with candidates 5: "},
 	} {
 		_, err := Open(t.Context(), tt.c, tt.s, Options{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !errors.Is(err, ErrGrid) {
@@ -280,13 +283,13 @@ func write(t *testing.T, path, text string) {
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	out, c, spec := t.TempDir(), tiny("er"), Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]"), Repeats: 1}
-	want := mustTune(t, c, spec, Options{Out: out})[0]
+	want := mustTune(t, c, spec, outTo(out))[0]
 	archive, err := experiment.OpenArchive(t.Context(), out)
 	if err != nil || len(archive.Results) != 2 {
 		t.Fatalf("%d results, %v", len(archive.Results), err)
 	}
 	began := 0
-	o := Options{Out: t.TempDir(), Archive: archive, Concurrency: 1, Events: func(Running) experiment.Events {
+	o := Options{Options: experiment.Options{Out: t.TempDir(), Concurrency: 1}, Archive: archive, Events: func(Running) experiment.Events {
 		return experiment.Events{StepEnd: func(int, ocl.StepStats) { began++ }}
 	}}
 	u, err := Open(t.Context(), c, spec, o)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,7 +13,6 @@ import (
 
 	"ocl/config"
 	"ocl/experiment"
-	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
 	"ocl/internal/cause"
@@ -25,9 +23,7 @@ import (
 type Tuned struct {
 	tuner *Tuner
 	opts  Options
-	whole config.Config   // with Tune
-	runs  []config.Config // without, before tuning
-	keep  bool
+	whole config.Config // with Tune
 
 	diverged []string // names of runs
 }
@@ -56,25 +52,18 @@ func SpecOf(t config.Tune) (Spec, error) {
 	return s, nil
 }
 
-// OpenTuned opens an experiment whose config asks for tuning. keep keeps the last checkpoints of its runs; those of trials are removed.
-func OpenTuned(ctx context.Context, c config.Config, keep bool, o Options) (*Tuned, error) {
+// OpenTuned opens an experiment whose config asks for tuning. Options.KeepCheckpoint keeps the last checkpoints of its runs.
+func OpenTuned(ctx context.Context, c config.Config, o Options) (*Tuned, error) {
+	c = o.Place(c)
 	schema := experiment.Schema()
 	if err := schema.Validate(c); err != nil {
 		return nil, err
-	}
-	if o.DataDir != "" {
-		c.Data.Dir = o.DataDir
-	}
-	if o.Init != "" {
-		c.Network.Init = o.Init
 	}
 	spec, of, err := wanted(c)
 	if err != nil {
 		return nil, err
 	}
-	plain := c.Clone()
-	plain.Tune = config.Tune{}
-	d := &Tuned{whole: schema.Resolved(c), opts: o, runs: schema.Runs(plain), keep: keep}
+	d := &Tuned{whole: schema.Resolved(c), opts: o}
 	if o.Out != "" {
 		if err := d.examine(); err != nil {
 			return nil, err
@@ -108,27 +97,13 @@ func (d *Tuned) Tuner() *Tuner { return d.tuner }
 
 // examine refuses a folder that has anything but this experiment.
 func (d *Tuned) examine() error {
-	entries, err := os.ReadDir(d.opts.Out)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("tune: %w. Choose another --out", err)
+	old, _, err := experiment.ReadFolder(d.opts.Out, "Choose another --out")
+	if err == nil && old != nil {
+		if difference := config.Difference(*old, d.whole); difference != "" {
+			return fmt.Errorf("tune: %s: the folder has a different experiment: %s. Choose another --out", d.opts.Out, difference)
+		}
 	}
-	text, err := os.ReadFile(filepath.Join(d.opts.Out, experiment.ConfigFile))
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && experiment.OnlyOurs(entries):
-		return nil
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("tune: %s: the folder has other files and no %s. Choose another --out", d.opts.Out, experiment.ConfigFile)
-	case err != nil:
-		return fmt.Errorf("tune: %w. Choose another --out", err)
-	}
-	old, err := experiment.Schema().Parse(experiment.ConfigFile, text)
-	if err != nil {
-		return fmt.Errorf("tune: %s: its %s cannot be read: %w. Choose another --out", d.opts.Out, experiment.ConfigFile, err)
-	}
-	if difference := config.Difference(old, d.whole); difference != "" {
-		return fmt.Errorf("tune: %s: the folder has a different experiment: %s. Choose another --out", d.opts.Out, difference)
-	}
-	return nil
+	return err
 }
 
 // SetUp makes Options.Out the folder of the experiment.
@@ -149,21 +124,33 @@ func (d *Tuned) Run(ctx context.Context) ([]*result.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	base := d.tuner.open[1]
+	_, jobs, err := Jobs(base, d.whole)
+	if err != nil {
+		return nil, err
+	}
 	var todo []*tunedRun
-	var errs []error
-	for i := range d.runs {
-		n := i % len(records) // seed by seed; of tunings by one seed there are as many as runs of a seed
-		one, err := d.chosen(i, n, records[n])
-		if err != nil {
-			return nil, err
-		}
-		if one.job.Key == "" {
+	var costs []float64
+	for i, j := range jobs {
+		one := &tunedRun{name: fmt.Sprintf("%s s%d", j.Before.Name(), j.Before.Seed), folder: filepath.Join(d.opts.Out, j.Folder)}
+		record := records[i%len(records)] // seed by seed; of tunings by one seed there are as many as runs of a seed
+		if record.Chosen == nil {
 			d.diverged = append(d.diverged, one.name)
 			continue
 		}
-		todo = append(todo, one)
+		o := d.opts.Options
+		o.Tuning = record.block(j.Key)
+		if one.x, one.job, err = j.chosen(base, o); err != nil {
+			return nil, err
+		}
+		plan, err := one.x.Plan(one.job)
+		if err != nil {
+			return nil, err
+		}
+		found, _ := train.Find(one.folder) // an error is reported when it runs
+		todo, costs = append(todo, one), append(costs, plan.Left(found))
 	}
-	errs = append(errs, d.runAll(ctx, todo)...)
+	errs := d.runAll(ctx, todo, costs)
 	var results []*result.Result
 	for _, one := range todo {
 		if one.result != nil {
@@ -185,55 +172,12 @@ type tunedRun struct {
 	job    experiment.Job
 	folder string
 	name   string
-	cost   float64
 	result *result.Result
-}
-
-// chosen is run i with the values that tuning n has chosen, without a job if it has chosen nothing.
-func (d *Tuned) chosen(i, n int, r *Record) (*tunedRun, error) {
-	base, grid := d.tuner.open[1], d.tuner.tunings[n].grid
-	_, before, err := withValues(base, d.runs[i], grid, grid.first(), experiment.Options{})
-	if err != nil {
-		return nil, err
-	}
-	one := &tunedRun{name: fmt.Sprintf("%s s%d", before.Name(), before.Seed)}
-	if r.Chosen == nil {
-		return one, nil
-	}
-	block := r.block(identity.TunedKey(before.Key, r.Key))
-	one.x, one.job, err = withValues(base, d.runs[i], grid, block.Chosen, experiment.Options{CheckpointEvery: d.opts.CheckpointEvery, KeepCheckpoint: d.keep,
-		Program: d.opts.Program, Revision: d.opts.Revision, Command: d.opts.Command, Tuning: block})
-	if err != nil {
-		return nil, err
-	}
-	one.folder = filepath.Join(d.opts.Out, folderOf(one.job, block.Key))
-	plan, err := one.x.Plan(one.job)
-	if err != nil {
-		return nil, err
-	}
-	if found, err := train.Find(one.folder); err == nil { // an error is reported when it runs
-		one.cost = plan.Left(found)
-	}
-	return one, nil
 }
 
 // folderOf names the folder of a run by the key that it has before its tuning.
 func folderOf(job experiment.Job, key string) string {
 	return job.Folder[:strings.LastIndex(job.Folder, "-")+1] + key[:8]
-}
-
-// withValues is the experiment of a run with values of a grid, over the data that x has open.
-func withValues(x *experiment.Experiment, run config.Config, g Grid, values []string, o experiment.Options) (*experiment.Experiment, experiment.Job, error) {
-	c, base := run.Clone(), x.Config()
-	c.Data, c.Network.Init = base.Data, base.Network.Init
-	if err := g.set(&c, values); err != nil {
-		return nil, experiment.Job{}, err
-	}
-	y, err := x.With(c, o)
-	if err != nil {
-		return nil, experiment.Job{}, fmt.Errorf("tune: %s s%d: %w", c.Methods[0], c.Seed, err)
-	}
-	return y, y.Jobs()[0], nil
 }
 
 // block is what results say of a tuning that has chosen something.
@@ -249,12 +193,8 @@ func (r *Record) block(key string) *result.Tuning {
 	return b
 }
 
-// runAll makes the runs, several at a time if the last one then ends sooner.
-func (d *Tuned) runAll(ctx context.Context, runs []*tunedRun) []error {
-	costs := make([]float64, len(runs))
-	for i, one := range runs {
-		costs[i] = one.cost
-	}
+// runAll makes the runs, several at a time if the last one then ends sooner. costs are the work that each has left.
+func (d *Tuned) runAll(ctx context.Context, runs []*tunedRun, costs []float64) []error {
 	workers, concurrency := experiment.Share(runtime.GOMAXPROCS(0), costs, d.opts.Workers, d.opts.Concurrency)
 	errs := make([]error, len(runs))
 	each(ctx, len(runs), concurrency, func(i int) {

@@ -25,7 +25,7 @@ func asked(t *testing.T) config.Config {
 
 func mustOpenTuned(t *testing.T, ctx context.Context, c config.Config, o Options) *Tuned {
 	t.Helper()
-	d, err := OpenTuned(ctx, c, false, o)
+	d, err := OpenTuned(ctx, c, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func mustOpenTuned(t *testing.T, ctx context.Context, c config.Config, o Options
 func TestTuned(t *testing.T) {
 	t.Parallel()
 	c := asked(t)
-	d := mustOpenTuned(t, t.Context(), c, Options{Out: t.TempDir()})
+	d := mustOpenTuned(t, t.Context(), c, outTo(t.TempDir()))
 	results, err := d.Run(t.Context())
 	if err != nil || len(results) != 2 {
 		t.Fatalf("%d results, %v", len(results), err)
@@ -73,7 +73,7 @@ func TestTuned(t *testing.T) {
 func TestTunedIsContinued(t *testing.T) {
 	t.Parallel()
 	c := asked(t)
-	want, err := mustOpenTuned(t, t.Context(), c, Options{Out: t.TempDir()}).Run(t.Context())
+	want, err := mustOpenTuned(t, t.Context(), c, outTo(t.TempDir())).Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestTunedIsContinued(t *testing.T) {
 	for {
 		ctx, cancel := context.WithCancel(t.Context())
 		steps := 0
-		d := mustOpenTuned(t, ctx, c, Options{Out: out, Concurrency: 1, Events: func(Running) experiment.Events {
+		d := mustOpenTuned(t, ctx, c, Options{Options: experiment.Options{Out: out, Concurrency: 1}, Events: func(Running) experiment.Events {
 			return experiment.Events{StepEnd: func(int, ocl.StepStats) {
 				if steps++; steps == 25 {
 					cancel()
@@ -113,7 +113,7 @@ func TestTunedDiverged(t *testing.T) {
 	t.Parallel()
 	c := asked(t)
 	write(t, c.Tune.Grid, "optimizer.lr: [1e38]")
-	d := mustOpenTuned(t, t.Context(), c, Options{Out: t.TempDir()})
+	d := mustOpenTuned(t, t.Context(), c, outTo(t.TempDir()))
 	results, err := d.Run(t.Context())
 	if err != nil || len(results) != 0 || strings.Join(d.Diverged(), ",") != "er s1,er s2" {
 		t.Errorf("%d results, diverged %v, %v", len(results), d.Diverged(), err)
@@ -130,16 +130,16 @@ func TestExperimentRefusesToTune(t *testing.T) {
 // TestTunedFolder: a folder with anything else is refused.
 func TestTunedFolder(t *testing.T) {
 	c, out := asked(t), t.TempDir()
-	if err := mustOpenTuned(t, t.Context(), c, Options{Out: out}).SetUp(); err != nil {
+	if err := mustOpenTuned(t, t.Context(), c, outTo(out)).SetUp(); err != nil {
 		t.Fatal(err)
 	}
 	c.Memory = 40
-	if _, err := OpenTuned(t.Context(), c, false, Options{Out: out}); err == nil || !strings.Contains(err.Error(), "memory is 30 there and 40 here") {
+	if _, err := OpenTuned(t.Context(), c, outTo(out)); err == nil || !strings.Contains(err.Error(), "memory is 30 there and 40 here") {
 		t.Errorf("another experiment: %v", err)
 	}
 	out = t.TempDir()
 	write(t, filepath.Join(out, "notes.txt"), "mine")
-	if _, err := OpenTuned(t.Context(), c, false, Options{Out: out}); err == nil || !strings.Contains(err.Error(), "the folder has other files") {
+	if _, err := OpenTuned(t.Context(), c, outTo(out)); err == nil || !strings.Contains(err.Error(), "the folder has other files") {
 		t.Errorf("a folder with other files: %v", err)
 	}
 }

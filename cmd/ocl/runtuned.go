@@ -33,16 +33,15 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	}
 	show := newProgress(stderr, f.quiet || f.dryRun)
 	defer show.stop()
-	o := tune.Options{Out: f.opts.Out, Workers: f.opts.Workers, Concurrency: f.opts.Concurrency, CheckpointEvery: f.opts.CheckpointEvery,
-		Progress: newOpening(stderr).work, ReadOnly: f.dryRun,
-		Events: func(r tune.Running) experiment.Events { return show.named(r.Name, r.Index, r.Total) }}
+	o := tune.Options{Options: f.opts, Events: func(r tune.Running) experiment.Events { return show.named(r.Name, r.Index, r.Total) }}
+	o.Progress, o.ReadOnly = newOpening(stderr).work, f.dryRun
 	o.Program, o.Revision, o.Command = program()
 	if f.resume != "" {
 		f.opts.Out, o.Out = f.resume, f.resume
 		o.DataDir, _ = f.config.text("data.dir")
 		o.Init, _ = f.config.text("network.init")
 	}
-	d, err := tune.OpenTuned(ctx, cfg, f.opts.KeepCheckpoint, o)
+	d, err := tune.OpenTuned(ctx, cfg, o)
 	if err != nil {
 		return unfit(err)
 	}
@@ -68,7 +67,7 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 
 // planTuned prints the tunings and the runs that follow.
 func (f *runFlags) planTuned(cmd *cobra.Command, cfg config.Config, t *tune.Tuner) error {
-	of := tuneFlags{opts: tune.Options{Workers: f.opts.Workers, Concurrency: f.opts.Concurrency}, json: f.json}
+	of := tuneFlags{opts: tune.Options{Options: f.opts}, json: f.json}
 	if f.json.given {
 		return usage(errors.New("--dry-run --json cannot be used with --tune, because there are two lists. Use `ocl tune --dry-run --json all`, and `ocl run` without --tune"))
 	}
