@@ -29,7 +29,7 @@ func (r *run) byClassifier(own string) []*run {
 		res.ErrorAnalysis = c.ErrorAnalysis
 		o := *r
 		o.Result, o.classifier, o.beside = &res, name, true
-		o.matrix = result.MatrixOf(o.Accuracy, o.OneTestSet())
+		o.matrix = result.MatrixOf(o.Accuracy, o.Stream.CommonTest)
 		all = append(all, &o)
 	}
 	return all

@@ -24,7 +24,7 @@ func sideBySide(seed uint64, factor float64) *result.Result {
 		}
 		c.Accuracy = append(c.Accuracy, other)
 	}
-	c.Metrics = result.MetricsOf(c.Accuracy, r.OneTestSet(), nil)
+	c.Metrics = result.MetricsOf(c.Accuracy, r.Stream.CommonTest, nil)
 	r.Classifiers = map[string]result.Classifier{"ncm": c}
 	r.Config.Classifiers = []string{"head", "ncm"}
 	return r

@@ -260,7 +260,7 @@ func (g *row) matrixFigure() *figure {
 	}
 	names := s.taskNames()
 	cols := names
-	common := len(g.counted()) > 0 && g.counted()[0].OneTestSet()
+	common := len(g.counted()) > 0 && g.counted()[0].Stream.CommonTest
 	if common {
 		cols = []string{"all"}
 	}

@@ -131,7 +131,7 @@ func (f fake) make() *result.Result {
 	if f.errors {
 		r.ErrorAnalysis = f.analysis(r)
 	}
-	r.Metrics = result.MetricsOf(r.Accuracy, r.OneTestSet(), nil)
+	r.Metrics = result.MetricsOf(r.Accuracy, r.Stream.CommonTest, nil)
 	r.Seconds = result.Seconds{Train: 40 + 30*f.decay + src.Float64(), Test: 9}
 	r.Resources = result.Resources{PeakResidentBytes: 312e6, Parameters: 1_109_240, MemoryBytes: int64(max(f.memory, 0)) * 3072, FLOPsPerStep: 7e9}
 	r.Outcome = result.Outcome{State: f.state, Step: f.through * 100}

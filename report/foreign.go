@@ -50,7 +50,7 @@ func (st *study) hosts(r *run) []*setting {
 	return slices.DeleteFunc(slices.Clone(st.settings), func(s *setting) bool {
 		a, b := s.stream, r.Stream
 		return s.first.Foreign != nil || a.Name != b.Name || a.Scenario != b.Scenario || a.Protocol != b.Protocol ||
-			len(a.Tasks) != len(b.Tasks) || s.first.OneTestSet() != r.OneTestSet()
+			len(a.Tasks) != len(b.Tasks) || s.first.Stream.CommonTest != r.Stream.CommonTest
 	})
 }
 

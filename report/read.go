@@ -37,7 +37,7 @@ func newRun(res *result.Result, folder string) *run {
 	if list := res.Config.Classifiers; len(list) > 0 && list[0] != "" {
 		r.classifier = list[0]
 	}
-	r.matrix = result.MatrixOf(r.Accuracy, r.OneTestSet())
+	r.matrix = result.MatrixOf(r.Accuracy, r.Stream.CommonTest)
 	return r
 }
 

@@ -156,7 +156,7 @@ func (r *run) lastRow() int {
 // cannot be forgotten yet, if an accuracy since the task was learned was not evaluated, and with one common test set.
 func (r *run) forgotten(j int) float64 {
 	last := r.lastRow()
-	if j >= last || r.OneTestSet() {
+	if j >= last || r.Stream.CommonTest {
 		return math.NaN()
 	}
 	best := math.Inf(-1)

@@ -142,8 +142,7 @@ func checkStream(r *Result) error {
 	return nil
 }
 
-// testSets is how many columns an accuracy matrix may have: one for each task, or one in all. Files from before
-// stream.common_test may have one column without saying so.
+// testSets is how many columns an accuracy matrix may have: one for each task, or one in all.
 func (r *Result) testSets() int {
 	if r.Stream.CommonTest {
 		return 1

@@ -18,12 +18,12 @@ func CheckMetrics(r *Result) error {
 		}
 		return nil
 	}
-	if err := check("metrics", r.Metrics, MetricsOf(r.Accuracy, r.OneTestSet(), r.Evaluations)); err != nil {
+	if err := check("metrics", r.Metrics, MetricsOf(r.Accuracy, r.Stream.CommonTest, r.Evaluations)); err != nil {
 		return err
 	}
 	for _, name := range r.Config.Classifiers {
 		if c, there := r.Classifiers[name]; there {
-			if err := check("classifiers."+name+".metrics", c.Metrics, MetricsOf(c.Accuracy, r.OneTestSet(), nil)); err != nil {
+			if err := check("classifiers."+name+".metrics", c.Metrics, MetricsOf(c.Accuracy, r.Stream.CommonTest, nil)); err != nil {
 				return err
 			}
 		}

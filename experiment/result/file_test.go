@@ -273,19 +273,6 @@ func TestOneImage(t *testing.T) {
 	}
 }
 
-// TestCommonTest: with one test set for all tasks the matrix has one column, and files from before the key may have one.
-func TestCommonTest(t *testing.T) {
-	for _, common := range []bool{true, false} {
-		half := 0.5
-		r := example()
-		r.Stream.CommonTest, r.Accuracy = common, [][]*float64{{&half}, {&half}}
-		r.Evaluations = []Evaluation{{Step: 1, Accuracy: []*float64{&half}}}
-		if _, err := Parse([]byte(encoded(t, r))); err != nil {
-			t.Errorf("common test set %v: %v", common, err)
-		}
-	}
-}
-
 func TestRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "result.json")
 	if _, err := Read(path); !errors.Is(err, fs.ErrNotExist) {

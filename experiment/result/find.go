@@ -81,7 +81,7 @@ func inRunFolder(folder string) (s Source, ok bool) {
 
 // begun says whether a folder has what a run writes before its result.
 func begun(folder string) bool {
-	for _, name := range []string{"events.jsonl", "steps.csv", "checkpoint"} {
+	for _, name := range []string{"events.jsonl", "checkpoint"} {
 		if exists(filepath.Join(folder, name)) {
 			return true
 		}

@@ -11,7 +11,7 @@ import (
 // TestFind: every kind of path that holds results gives them by name, and what has begun is told apart.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"exp/b/result.json", "exp/a/result.json.gz", "exp/c/events.jsonl", "exp/packed.json.gz", "exp/other/notes.txt", "alone/steps.csv"} {
+	for _, name := range []string{"exp/b/result.json", "exp/a/result.json.gz", "exp/c/events.jsonl", "exp/packed.json.gz", "exp/other/notes.txt", "alone/events.jsonl"} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)

@@ -66,16 +66,6 @@ func (d Metric) Of(m Metrics) *float64 { return *d.field(&m) }
 // AllMetrics are the metrics in the order of the schema.
 func AllMetrics() []Metric { return slices.Clone(metrics) }
 
-// OneTestSet says that all tasks share one test set, so that matrices of accuracies have one column. Files from before
-// stream.common_test say it by the shape of their matrix.
-func (r *Result) OneTestSet() bool {
-	longest := 0
-	for _, row := range r.Accuracy {
-		longest = max(longest, len(row))
-	}
-	return r.Stream.CommonTest || longest == 1 && len(r.Stream.Tasks) > 1 && r.Stream.Scenario == "domain-incremental"
-}
-
 // Anytime is the mean accuracy on the tasks seen so far at the evaluation in the middle of a task after that step, a term of
 // [metric.AverageAnytimeAccuracy]; NaN where there was none.
 func (r *Result) Anytime(step int) float64 {
@@ -103,7 +93,7 @@ func (r *Result) OneImage() float64 {
 			most = max(most, 1/float64(t.Test))
 		}
 	}
-	if n := len(r.Stream.Tasks); n > 0 && !r.OneTestSet() {
+	if n := len(r.Stream.Tasks); n > 0 && !r.Stream.CommonTest {
 		most /= float64(n)
 	}
 	return most

@@ -120,7 +120,7 @@ func (r *Run) series(v Value) (s tensorboard.Series, step int64) {
 	if q.against == tasks {
 		step, against = int64(v.Task+1), "the number of tasks learned"
 	}
-	if v.TestSet != None && (v.Quantity == memoryOfTask || !r.Result.OneTestSet()) {
+	if v.TestSet != None && (v.Quantity == memoryOfTask || !r.Result.Stream.CommonTest) {
 		s.Tag, s.Name = "task_"+r.padded(v.TestSet), s.Name+" "+strconv.Itoa(v.TestSet+1)
 	}
 	s.Tag = r.group(q.group, v.Classifier) + "/" + s.Tag

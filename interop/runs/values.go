@@ -146,7 +146,7 @@ func (r *Run) measured(e *emitter, name string, c result.Classifier, evaluations
 		m := c.Metrics
 		if i < last {
 			until, _ := slices.BinarySearchFunc(evaluations, i+1, func(e result.Evaluation, task int) int { return e.Task - task })
-			m = result.MetricsOf(c.Accuracy[:i+1], r.Result.OneTestSet(), evaluations[:until])
+			m = result.MetricsOf(c.Accuracy[:i+1], r.Result.Stream.CommonTest, evaluations[:until])
 		}
 		for _, d := range result.AllMetrics() {
 			e.put(at(r.afterTask(i), i, name), d.Key, d.Of(m))

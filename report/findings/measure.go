@@ -86,7 +86,7 @@ func backward() measure {
 		if r.Result.Outcome.State != result.Finished {
 			return 0, false
 		}
-		v := 100 * metric.BWT(result.MatrixOf(r.Result.Accuracy, r.Result.OneTestSet()))
+		v := 100 * metric.BWT(result.MatrixOf(r.Result.Accuracy, r.Result.Stream.CommonTest))
 		return v, !math.IsNaN(v)
 	}}
 }
@@ -97,7 +97,7 @@ const evaluations = 18
 // accuracyAfter is the average accuracy on the tasks seen so far after one of them, in per cent.
 func accuracyAfter(task int) measure {
 	return measure{name: fmt.Sprint("accuracy after ", task), classifier: config.ClassifierHead, of: func(r *paper.Run) (float64, bool) {
-		m := result.MatrixOf(r.Result.Accuracy, r.Result.OneTestSet())
+		m := result.MatrixOf(r.Result.Accuracy, r.Result.Stream.CommonTest)
 		if len(m.Rows) != evaluations {
 			return 0, false
 		}

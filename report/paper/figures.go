@@ -36,7 +36,7 @@ func (p *paper) curves(b figureBuilder) (*figure, error) {
 			pl.Alt = "Line chart of the average accuracy after each task, " + stream + "."
 			lines := &chart.Lines{XLabel: "tasks learned", YLabel: "average accuracy, %", XMin: 1, XMax: 1}
 			p.lines(pl, lines, stream, m, "average accuracy", everyTask, "--eval seen", upToTasks, func(r *Run, task int) float64 {
-				return metric.AverageAccuracy(result.MatrixOf(r.Result.Accuracy, r.Result.OneTestSet()), task-1)
+				return metric.AverageAccuracy(result.MatrixOf(r.Result.Accuracy, r.Result.Stream.CommonTest), task-1)
 			})
 			f.Panels = append(f.Panels, pl)
 		}
