@@ -74,14 +74,6 @@ func (f *benchFlags) progress(w io.Writer) *benchProgress {
 	return &benchProgress{w: w}
 }
 
-// show prints a report, as JSON or by print.
-func show[R any](cmd *cobra.Command, f *benchFlags, rep R, print func(io.Writer, R) error) error {
-	if f.asJSON.given {
-		return f.asJSON.print(cmd.OutOrStdout(), rep)
-	}
-	return print(cmd.OutOrStdout(), rep)
-}
-
 // addEngine defines the flags of benchmarks of the network.
 func addEngine(cmd *cobra.Command, f *benchFlags, opts *bench.Options, sizes []int, seconds float64, example any) {
 	cmd.Flags().IntSliceVar(&opts.Sizes, "size", sizes, "sides of the images, each at least 25")
@@ -131,7 +123,7 @@ func newBenchEngine() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(cmd, &f, rep, printBench)
+			return f.asJSON.printOr(cmd.OutOrStdout(), rep, printBench(rep))
 		},
 	}
 	addEngine(cmd, &f, &opts, []int{32, 84, 128}, 30, bench.Report{})
@@ -159,7 +151,7 @@ func newBenchPredict() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(cmd, &f, rep, printBenchPredict)
+			return f.asJSON.printOr(cmd.OutOrStdout(), rep, printBenchPredict(rep))
 		},
 	}
 	addEngine(cmd, &f, &opts, []int{32, 84}, 10, bench.PredictReport{})
@@ -215,7 +207,7 @@ func newBenchMethods() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(cmd, &f, rep, printBenchMethods)
+			return f.asJSON.printOr(cmd.OutOrStdout(), rep, printBenchMethods(rep))
 		},
 	}
 	flags := cmd.Flags()
@@ -247,7 +239,7 @@ func (p *benchProgress) clear() {
 	fmt.Fprint(p.w, "\r\x1b[K")
 }
 
-func printBench(w io.Writer, rep *bench.Report) error {
+func printBench(rep *bench.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s\n\n", rep.Kernel, rep.Convolution, count.Of(rep.Workers, "worker"), rep.PeakGFLOPS)
 	t := table{head: []string{"size", "step, ms", "GFLOP/s", "of peak", "evaluation, img/s", "of peak"},
@@ -273,11 +265,10 @@ func printBench(w io.Writer, rep *bench.Report) error {
 		}
 		b.WriteString(t.String())
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
-func printBenchMethods(w io.Writer, rep *bench.MethodsReport) error {
+func printBenchMethods(rep *bench.MethodsReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s, memory %s\n\n", rep.Kernel, rep.Convolution,
 		count.Of(rep.Workers, "worker"), rep.PeakGFLOPS, count.Number(rep.Memory))
@@ -293,11 +284,10 @@ func printBenchMethods(w io.Writer, rep *bench.MethodsReport) error {
 	for _, n := range notes {
 		fmt.Fprintf(&b, "\n%s\n", n)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
-func printBenchPredict(w io.Writer, rep *bench.PredictReport) error {
+func printBenchPredict(rep *bench.PredictReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s\n\n", rep.Kernel, rep.Convolution, count.Of(rep.Workers, "worker"))
 	t := table{head: []string{"size", "one image, ms", "least", "200 images, ms", "least", "img/s"}, right: []bool{true, true, true, true, true, true}}
@@ -306,6 +296,5 @@ func printBenchPredict(w io.Writer, rep *bench.PredictReport) error {
 			fmt.Sprintf("%.1f", p.BatchMS), fmt.Sprintf("%.1f", p.BatchLeastMS), count.Number(int64(p.ImagesPerSecond + 0.5))})
 	}
 	b.WriteString(t.String())
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,10 +43,10 @@ func benchTricks(cmd *cobra.Command, f *benchFlags, o bench.MethodOptions, texts
 	if err != nil {
 		return err
 	}
-	return show(cmd, f, rep, printBenchTricks)
+	return f.asJSON.printOr(cmd.OutOrStdout(), rep, printBenchTricks(rep))
 }
 
-func printBenchTricks(w io.Writer, rep *bench.TricksReport) error {
+func printBenchTricks(rep *bench.TricksReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, memory %s; medians of %s of %s each\n\n", rep.Kernel, rep.Convolution,
 		count.Of(rep.Workers, "worker"), count.Number(rep.Memory), count.Of(rep.Rounds, "turn"), count.Of(rep.Steps, "step"))
@@ -63,6 +62,5 @@ func printBenchTricks(w io.Writer, rep *bench.TricksReport) error {
 		t.rows = append(t.rows, []string{rep.Method + "+" + c.Tricks, fmt.Sprintf("%.1f", c.MS), end(c.EndMS), fmt.Sprintf("%.3f", c.Ratio), fmt.Sprintf("%.3f", c.Counted)})
 	}
 	b.WriteString(t.String())
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }

@@ -39,11 +39,7 @@ func (f *verifyFlags) compareCommitted(cmd *cobra.Command, paths []string) error
 		return fmt.Errorf("%s: %w", pathOf(cmd), err)
 	}
 	groups := reproduce.Check(reproduce.Committed(), runs)
-	if f.asJSON.given {
-		err = f.asJSON.print(cmd.OutOrStdout(), checkedJSON(groups))
-	} else {
-		err = writeChecked(cmd, cmd.OutOrStdout(), groups)
-	}
+	err = f.asJSON.printOr(cmd.OutOrStdout(), checkedJSON(groups), checkedText(cmd, groups))
 	if text := failure(groups); text != "" {
 		err = errors.Join(err, fmt.Errorf("%s: %s", pathOf(cmd), text))
 	}
@@ -167,8 +163,8 @@ func namesOf(groups []*reproduce.Group) []string {
 	return names
 }
 
-// writeChecked prints what a check found: a table for each stream, and below it what a cell cannot say.
-func writeChecked(cmd *cobra.Command, w io.Writer, groups []*reproduce.Group) error {
+// checkedText is what a check found: a table for each stream, and below it what a cell cannot say.
+func checkedText(cmd *cobra.Command, groups []*reproduce.Group) string {
 	var b strings.Builder
 	names := namesOf(groups)
 	var streams []string
@@ -181,7 +177,7 @@ func writeChecked(cmd *cobra.Command, w io.Writer, groups []*reproduce.Group) er
 		if i > 0 {
 			fmt.Fprintln(&b)
 		}
-		fmt.Fprintln(&b, paint(cmd, w, bold, printable(stream)))
+		fmt.Fprintln(&b, paint(cmd, cmd.OutOrStdout(), bold, printable(stream)))
 		t := table{head: []string{"verdict", "measured", "here", "committed", "difference", "p", "seeds", "runs"},
 			right: []bool{false, false, true, true, true, true, false, false}}
 		var below []string
@@ -197,8 +193,7 @@ func writeChecked(cmd *cobra.Command, w io.Writer, groups []*reproduce.Group) er
 			fmt.Fprintln(&b, strings.Join(fold(printable(line), plainWidth), "\n"))
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // checkedRows are the rows of a group, and sentences to stand below the table.

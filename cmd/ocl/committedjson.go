@@ -1,6 +1,9 @@
 package main
 
-import "ocl/reproduce"
+import (
+	"ocl/experiment/result"
+	"ocl/reproduce"
+)
 
 // groupJSON is what `ocl verify --committed --json` prints of the runs that learned the same but for their seeds.
 type groupJSON struct {
@@ -21,9 +24,9 @@ type groupJSON struct {
 
 // repeatJSON is a run with the seed and the engine of a committed run.
 type repeatJSON struct {
-	Seed        uint64           `json:"seed"`
-	Same        bool             `json:"same"`
-	Differences []differenceJSON `json:"differences"`
+	Seed        uint64              `json:"seed"`
+	Same        bool                `json:"same"`
+	Differences []result.Difference `json:"differences"`
 }
 
 // measureJSON is a comparison of a measure; fractions, null where there are too few committed seeds.
@@ -52,11 +55,7 @@ func checkedJSON(groups []*reproduce.Group) []groupJSON {
 			out.Seeds = append(out.Seeds, run.Config.Seed)
 		}
 		for _, repeat := range g.Repeats {
-			own := repeatJSON{Seed: repeat.Seed, Same: len(repeat.Differences) == 0, Differences: []differenceJSON{}}
-			for _, d := range repeat.Differences {
-				own.Differences = append(own.Differences, differenceJSON{d.Key, d.A, d.B})
-			}
-			out.Repeats = append(out.Repeats, own)
+			out.Repeats = append(out.Repeats, repeatJSON{repeat.Seed, len(repeat.Differences) == 0, append([]result.Difference{}, repeat.Differences...)})
 		}
 		for _, c := range g.Comparisons {
 			own := measureJSON{Measure: c.Measure.Name, Seeds: c.Seeds, Values: c.Values, Committed: append([]float64{}, c.Committed...), Verdict: verdictOf(c)}

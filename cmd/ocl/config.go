@@ -42,15 +42,11 @@ func newConfigShow() *cobra.Command {
 				return err
 			}
 			cfg = experiment.Schema().Resolved(cfg)
-			if asJSON.given {
-				return asJSON.print(cmd.OutOrStdout(), cfg)
-			}
 			text, err := cfg.YAML()
 			if err != nil {
 				return err
 			}
-			_, err = cmd.OutOrStdout().Write(text)
-			return err
+			return asJSON.printOr(cmd.OutOrStdout(), cfg, string(text))
 		},
 	}
 	flags = addConfig(cmd, true, nil)
@@ -135,10 +131,7 @@ func newConfigKeys() *cobra.Command {
 					return usage(fmt.Errorf("no key has %q in its name. `ocl config keys` lists all keys", args[0]))
 				}
 			}
-			if asJSON.given {
-				return asJSON.print(cmd.OutOrStdout(), entries)
-			}
-			return listKeys(cmd.OutOrStdout(), entries)
+			return asJSON.printOr(cmd.OutOrStdout(), entries, keysText(entries))
 		},
 	}
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the table of docs/format/config.md")
@@ -147,8 +140,8 @@ func newConfigKeys() *cobra.Command {
 	return cmd
 }
 
-// listKeys prints each key with its meaning, range, default and readers.
-func listKeys(w io.Writer, entries []config.Entry) error {
+// keysText lists each key with its meaning, range, default and readers.
+func keysText(entries []config.Entry) string {
 	var b strings.Builder
 	for _, e := range entries {
 		head := e.Name
@@ -167,8 +160,7 @@ func listKeys(w io.Writer, entries []config.Entry) error {
 			fmt.Fprintln(&b, "    "+line)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 func upperFirst(text string) string {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,13 +95,12 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 			return fmt.Errorf("%s: %w. %s", pathOf(cmd), err, output.Remedy(err))
 		}
 	}
-	if f.asJSON.given {
-		return f.asJSON.print(cmd.OutOrStdout(), newEvalJSON(info, e))
+	if !f.asJSON.given { // it has the notes
+		for _, note := range e.Notes {
+			fmt.Fprintln(notes, ended(printable(note)))
+		}
 	}
-	for _, note := range e.Notes {
-		fmt.Fprintln(notes, ended(printable(note)))
-	}
-	return printEvaluation(cmd.OutOrStdout(), info, e)
+	return f.asJSON.printOr(cmd.OutOrStdout(), newEvalJSON(info, e), evaluationText(info, e))
 }
 
 // data is the config of the data: those of the run, or others of flags, with images of the learner's shape.
@@ -181,10 +179,9 @@ func nameOf(info predict.Info, k int) string {
 	return "class " + strconv.Itoa(k)
 }
 
-// printEvaluation prints the accuracy, and each class with what it is mistaken for most.
-func printEvaluation(w io.Writer, info predict.Info, e *predict.Evaluation) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s images: accuracy %s (%s of %s); mean over classes %s\n\n", e.Data, e.Half, percent(e.Accuracy()),
+// evaluationText says the accuracy, and of each class what it is mistaken for most.
+func evaluationText(info predict.Info, e *predict.Evaluation) string {
+	head := fmt.Sprintf("%s, %s images: accuracy %s (%s of %s); mean over classes %s\n\n", e.Data, e.Half, percent(e.Accuracy()),
 		count.Number(e.Correct), count.Of(e.Images, "image"), percent(e.ClassAccuracy()))
 	t := table{head: []string{"class", "images", "correct", "accuracy", "mistaken most for"}, right: []bool{false, true, true, true, false}}
 	for k, row := range e.Confusion {
@@ -204,9 +201,7 @@ func printEvaluation(w io.Writer, info predict.Info, e *predict.Evaluation) erro
 		}
 		t.rows = append(t.rows, []string{printable(nameOf(info, k)), count.Number(images), count.Number(correct), percent(accuracy), most})
 	}
-	b.WriteString(t.String())
-	_, err := io.WriteString(w, b.String())
-	return err
+	return head + t.String()
 }
 
 // writeEvaluation writes classes.csv, confusion.csv, and the confusion as a picture in three formats. Classes without

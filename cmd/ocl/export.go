@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/internal/nearest"
+	"ocl/interop/npz"
+	"ocl/interop/safetensors"
 )
 
 // exportFormat is a form in which other programs read runs.
@@ -24,8 +26,8 @@ type exportFormat struct {
 
 // exportFormats are all of them, in the order of the help.
 var exportFormats = []exportFormat{
-	{"safetensors", "weights of the network, for PyTorch and `ocl run network.init=FILE`", ".safetensors", exportSafetensors},
-	{"npz", "weights of the network, for NumPy", ".npz", exportNPZ},
+	{"safetensors", "weights of the network, for PyTorch and `ocl run network.init=FILE`", ".safetensors", exportWeights(".safetensors", safetensors.Write)},
+	{"npz", "weights of the network, for NumPy", ".npz", exportWeights(".npz", npz.Write)},
 	{"onnx", "classifier from image to class, for onnxruntime and others", ".onnx", exportONNX},
 	{"tensorboard", "curves and confusion of one or more runs, for TensorBoard", "", exportTensorboard},
 	{"csv", "every number of one or more runs in one table", ".csv", exportCSV},
@@ -83,11 +85,8 @@ func completeFolder(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-func formatNames() (names []string) {
-	for _, f := range exportFormats {
-		names = append(names, f.name)
-	}
-	return names
+func formatNames() []string {
+	return each(exportFormats, func(f exportFormat) string { return f.name })
 }
 
 // formatList describes the forms and what they write, for the help.

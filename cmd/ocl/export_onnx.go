@@ -10,7 +10,7 @@ import (
 	"ocl/interop/onnx"
 )
 
-// exportONNX is exportSafetensors for the classifier, as an ONNX model.
+// exportONNX exports the classifier of a run as an ONNX model.
 func exportONNX(ctx context.Context, run, out string) (string, error) {
 	return exportTrained(ctx, run, out, ".onnx", func(t *trained.Model) (func(io.Writer) error, error) {
 		m, err := onnxModel(ctx, t)

@@ -11,6 +11,7 @@ import (
 
 	"ocl/experiment/trained"
 	"ocl/interop/output"
+	"ocl/interop/safetensors"
 )
 
 // exportTrained writes a file of what a run learned. run is the folder of a run, or of an experiment with one run. out is
@@ -41,4 +42,14 @@ func exportTrained(ctx context.Context, run, out, ending string, prepare func(*t
 		return "", err
 	}
 	return strings.Join(append([]string{out}, t.Notes...), "\n"), nil
+}
+
+// exportWeights exports the weights of a run to files with an ending.
+func exportWeights(ending string, write func(io.Writer, []safetensors.Tensor, map[string]string) error) func(ctx context.Context, run, out string) (string, error) {
+	return func(ctx context.Context, run, out string) (string, error) {
+		return exportTrained(ctx, run, out, ending, func(t *trained.Model) (func(io.Writer) error, error) {
+			tensors, metadata, err := t.Weights(ctx, release)
+			return func(w io.Writer) error { return write(w, tensors, metadata) }, err
+		})
+	}
 }

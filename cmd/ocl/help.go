@@ -42,13 +42,16 @@ func annotation(f *pflag.Flag, key string) string {
 }
 
 // printHelp writes the help with bold headings.
-func printHelp(cmd *cobra.Command, w io.Writer) {
+func printHelp(cmd *cobra.Command, w io.Writer) error {
+	var b strings.Builder
 	for line := range strings.Lines(helpText(cmd)) {
 		if heading := strings.TrimSuffix(line, "\n"); strings.HasSuffix(heading, ":") && !strings.HasPrefix(heading, " ") {
 			line = paint(cmd, w, bold, heading) + "\n"
 		}
-		fmt.Fprint(w, line)
+		b.WriteString(line)
 	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // helpText is one sentence, examples, how to call the command, its commands and its flags in groups; for the program also its exit codes.

@@ -30,7 +30,7 @@ type inspected struct {
 	Path    string `json:"path"`
 	Content any    `json:"content"`
 
-	write func(io.Writer) error
+	text string
 }
 
 func newInspect() *cobra.Command {
@@ -50,11 +50,7 @@ func newInspect() *cobra.Command {
 			if found == nil {
 				return fmt.Errorf("%s: %w", pathOf(cmd), err)
 			}
-			if asJSON.given {
-				return errors.Join(asJSON.print(cmd.OutOrStdout(), found), err)
-			}
-			_, printed := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", printable(found.Path), found.Kind)
-			return errors.Join(printed, found.write(cmd.OutOrStdout()), err)
+			return errors.Join(asJSON.printOr(cmd.OutOrStdout(), found, fmt.Sprintf("%s: %s\n%s", printable(found.Path), found.Kind, found.text)), err)
 		},
 	}
 	addJSON(cmd, &asJSON, inspected{})
@@ -87,9 +83,11 @@ func inspect(path string) (*inspected, error) {
 				err = errors.Join(err, fmt.Errorf("%s cannot be used: %s", filepath.Join(path, j.Folder), printable(study.Problem(j.Error))))
 			}
 		}
-		return &inspected{"study", path, s, s.write}, err
+		return &inspected{"study", path, s, s.text()}, err
 	case has(tune.RecordFile):
 		return inspectFile(filepath.Join(path, tune.RecordFile))
+	case filepath.Base(path) == experiment.CheckpointDir:
+		return inspectRun(filepath.Dir(filepath.Clean(path)))
 	case has(experiment.RunConfigFile), has(experiment.ResultFile):
 		return inspectRun(path)
 	case has(experiment.ConfigFile):
@@ -115,7 +113,7 @@ func inspect(path string) (*inspected, error) {
 		names = append(names, f.Path)
 		t.rows = append(t.rows, []string{filepath.Base(f.Path), methodOf(r), strconv.FormatUint(r.Config.Seed, 10), r.Outcome.State, accuracyOf(r)})
 	}
-	return &inspected{"folder of results", path, names, t.write}, errors.Join(faults...)
+	return &inspected{"folder of results", path, names, t.String()}, errors.Join(faults...)
 }
 
 // inspectExperiment lists the runs of an experiment; where there is one, it is inspected.
@@ -140,7 +138,7 @@ func inspectExperiment(path string) (*inspected, error) {
 		runs = append(runs, run{filepath.Base(folder), found.State, found.Step})
 		t.rows = append(t.rows, []string{filepath.Base(folder), found.State, count.Number(found.Step)})
 	}
-	return &inspected{"experiment", path, runs, t.write}, errors.Join(faults...)
+	return &inspected{"experiment", path, runs, t.String()}, errors.Join(faults...)
 }
 
 // inspectTunings lists the records of tuning in a folder; where there is one, it is inspected.
@@ -160,7 +158,7 @@ func inspectTunings(path string, records []string) (*inspected, error) {
 		all = append(all, r)
 		t.rows = append(t.rows, []string{filepath.Base(filepath.Dir(name)), count.Number(len(r.Points)), count.Number(r.Steps)})
 	}
-	return &inspected{"folder of tunings", path, all, t.write}, errors.Join(faults...)
+	return &inspected{"folder of tunings", path, all, t.String()}, errors.Join(faults...)
 }
 
 // inspectRun shows the result of a run and its newest checkpoint, where they are there.
@@ -183,16 +181,14 @@ func inspectRun(folder string) (*inspected, error) {
 		content.Checkpoint, err = trained.Inspect(folder)
 		faults = append(faults, err)
 	}
-	return &inspected{"run", folder, content, func(w io.Writer) (err error) {
-		if content.Result != nil {
-			err = writeResultFacts(w, content.Result)
-		}
-		if content.Checkpoint != nil && err == nil {
-			_, err = fmt.Fprintln(w, "\nnewest checkpoint")
-			err = errors.Join(err, writeCheckpoint(w, content.Checkpoint))
-		}
-		return err
-	}}, errors.Join(faults...)
+	text := ""
+	if content.Result != nil {
+		text = resultFacts(content.Result)
+	}
+	if content.Checkpoint != nil {
+		text += "\nnewest checkpoint\n" + checkpointFacts(content.Checkpoint)
+	}
+	return &inspected{"run", folder, content, text}, errors.Join(faults...)
 }
 
 // inspectFile finds out what a file is by its first bytes.
@@ -219,19 +215,19 @@ func inspectFile(path string) (*inspected, error) {
 		if info == nil {
 			return nil, err
 		}
-		return &inspected{"checkpoint", path, info, func(w io.Writer) error { return writeCheckpoint(w, info) }}, err
+		return &inspected{"checkpoint", path, info, checkpointFacts(info)}, err
 	case format(result.Format):
 		r, err := result.ReadAny(path)
 		if err != nil {
 			return nil, err
 		}
-		return &inspected{"result", path, r, func(w io.Writer) error { return writeResultFacts(w, r) }}, changed(path, r)
+		return &inspected{"result", path, r, resultFacts(r)}, changed(path, r)
 	case format(tune.Format):
 		r, err := tune.Read(path)
 		if err != nil {
 			return nil, err
 		}
-		return &inspected{"record of tuning", path, r, pointTable(r).write}, nil
+		return &inspected{"record of tuning", path, r, pointTable(r).String()}, nil
 	case format(result.EventsFormat):
 		return inspectEvents(path)
 	case len(head) > 8 && head[8] == '{':
@@ -241,11 +237,8 @@ func inspectFile(path string) (*inspected, error) {
 	if err = errors.Join(err, experiment.Schema().ValidateAt(c, from)); err != nil {
 		return nil, fmt.Errorf("%s is no file that ocl writes, and no config either:\n%w", path, err)
 	}
-	return &inspected{"config", path, c, func(w io.Writer) error {
-		text, err := experiment.Schema().Resolved(c).YAML()
-		_, written := w.Write(text)
-		return errors.Join(err, written)
-	}}, nil
+	text, err := experiment.Schema().Resolved(c).YAML()
+	return &inspected{"config", path, c, string(text)}, err
 }
 
 // inspectEvents counts the events of a run.
@@ -265,7 +258,7 @@ func inspectEvents(path string) (*inspected, error) {
 	for _, name := range []string{result.EventRun, result.EventTask, result.EventStep, result.EventEvaluation} {
 		t.rows = append(t.rows, []string{name, count.Number(counts[name])})
 	}
-	return &inspected{"events", path, counts, t.write}, nil
+	return &inspected{"events", path, counts, t.String()}, nil
 }
 
 // inspectWeights lists the tensors of a safetensors file.
@@ -293,7 +286,7 @@ func inspectWeights(path string, f *os.File) (*inspected, error) {
 		content.Tensors = append(content.Tensors, tensor{x.Name, x.Type, x.Shape})
 		t.rows = append(t.rows, []string{printable(x.Name), x.Type, strings.Trim(fmt.Sprint(x.Shape), "[]")})
 	}
-	return &inspected{"weights", path, content, t.write}, nil
+	return &inspected{"weights", path, content, t.String()}, nil
 }
 
 // changed says whether somebody has changed a result after its run wrote it. One of another program cannot tell.
@@ -320,10 +313,14 @@ func accuracyOf(r *result.Result) string {
 	return percent(*r.Metrics.AverageAccuracy)
 }
 
-// writeResultFacts prints what a result says first. Names come from a file.
-func writeResultFacts(w io.Writer, r *result.Result) error {
-	lines := [][2]string{{"method", methodOf(r)}, {"accuracy", accuracyOf(r)}, {"made by", fmt.Sprintf("ocl %s, revision %s, numbers version %d, kernels %s, convolutions %s",
-		r.Provenance.Program, r.Provenance.Revision, r.Provenance.Numbers, r.Provenance.Kernel, r.Provenance.Convolution)}}
+// resultFacts are what a result says first. Names come from a file.
+func resultFacts(r *result.Result) string {
+	p := r.Provenance
+	made := fmt.Sprintf("numbers version %d, kernels %s, convolutions %s", p.Numbers, p.Kernel, p.Convolution)
+	if p.Program != "" { // committed results do not say it
+		made = fmt.Sprintf("ocl %s, revision %s, %s", p.Program, p.Revision, made)
+	}
+	lines := [][2]string{{"method", methodOf(r)}, {"accuracy", accuracyOf(r)}, {"made by", made}}
 	if r.Foreign != nil {
 		lines[2][1] = "another program, " + r.Foreign.Program
 	} else {
@@ -331,20 +328,28 @@ func writeResultFacts(w io.Writer, r *result.Result) error {
 		lines = append(lines, [2]string{"run", fmt.Sprintf("%s, %s, memory %d, seed %d, key %s", c.Data.Name, count.Of(len(r.Accuracy), "task"), c.Memory, c.Seed, r.Key)},
 			[2]string{"outcome", fmt.Sprintf("%s after %s", r.Outcome.State, count.Of(r.Outcome.Step, "step"))})
 	}
-	var b strings.Builder
-	for _, l := range lines {
-		fmt.Fprintf(&b, "%-8s %s\n", l[0], printable(l[1]))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return factLines(lines)
 }
 
-// writeCheckpoint prints what a checkpoint has. Names come from a file.
-func writeCheckpoint(w io.Writer, c *trained.CheckpointInfo) error {
+// factLines prints a name and what there is to say of it on each line.
+func factLines(facts [][2]string) string {
+	var b strings.Builder
+	for _, f := range facts {
+		fmt.Fprintf(&b, "%-8s %s\n", f[0], printable(f[1]))
+	}
+	return b.String()
+}
+
+// checkpointFacts are what a checkpoint has. Names come from a file.
+func checkpointFacts(c *trained.CheckpointInfo) string {
+	place := fmt.Sprintf("task %d, %s, next batch %d", c.Task+1, c.Phase, c.Batch+1)
+	if c.Batch == 0 && c.Phase == train.Phase(0).String() {
+		place = count.Of(c.Task, "task") + " learned"
+	}
 	lines := [][2]string{
 		{"file", fmt.Sprintf("%s, format version %d, %s", c.File, c.Version, count.Bytes(c.Bytes))},
 		{"run", fmt.Sprintf("%s, trick %s, on %s, seed %d, key %.12s", c.Method, c.Trick, c.Data, c.Seed, c.Key)},
-		{"place", fmt.Sprintf("step %d, task %d, %s, next batch %d", c.Step, c.Task+1, c.Phase, c.Batch+1)},
+		{"place", fmt.Sprintf("step %d, %s", c.Step, place)},
 		{"engine", fmt.Sprintf("numbers version %d, kernels %s, convolutions %s", c.Numbers, c.Kernel, c.Convolution)},
 		{"data", c.Digest},
 	}
@@ -352,17 +357,9 @@ func writeCheckpoint(w io.Writer, c *trained.CheckpointInfo) error {
 		lines = append(lines, [2]string{"memory", fmt.Sprintf("%s stored, in %s, of %s", count.Of(int(m.Stored), "image"), count.Of(int(m.Capacity), "slot"),
 			count.Of(int(m.Seen), "sample"))})
 	}
-	for _, l := range lines {
-		if _, err := fmt.Fprintf(w, "%-7s %s\n", l[0], printable(l[1])); err != nil {
-			return err
-		}
-	}
 	t := table{head: []string{"section", "size", "CRC-32C"}, right: []bool{false, true, false}}
 	for _, s := range c.Sections {
 		t.rows = append(t.rows, []string{printable(s.Name), count.Bytes(s.Bytes), s.CRC})
 	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	return t.write(w)
+	return factLines(lines) + "\n" + t.String()
 }

@@ -129,6 +129,15 @@ func (j *jsonFlag) print(w io.Writer, v any) error {
 	return printJSON(w, picked)
 }
 
+// printOr writes v as JSON if that is wanted, and else a text.
+func (j *jsonFlag) printOr(w io.Writer, v any, text string) error {
+	if j.given {
+		return j.print(w, v)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
 // pick is v with the fields that are wanted. One that this v does not have is null.
 func (j *jsonFlag) pick(v any) (any, error) {
 	if j.fields == nil {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,8 +46,12 @@ const (
 	exitInterrupted = 130
 )
 
+// heapGrowth is by how many per cent the heap may grow before it is collected. A training step allocates nothing, so collecting often costs
+// nothing there, and the peak stays near what the data and the network need.
+const heapGrowth = 25
+
 func main() {
-	collectEarly()
+	debug.SetGCPercent(heapGrowth)
 	// After the first signal the default action is restored, so that a second Ctrl-C ends the process at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -60,11 +65,14 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr io.Writer) int {
 	root.SetArgs(args)
+	var unwritten error
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { unwritten = printHelp(cmd, cmd.OutOrStdout()) })
 	err := guard(func() error {
 		if err := nn.CheckEnvironment(); err != nil {
 			return usage(err)
 		}
-		return root.ExecuteContext(ctx)
+		err := root.ExecuteContext(ctx)
+		return errors.Join(err, unwritten) // cobra asks nobody whether the help could be written
 	})
 	if err != nil {
 		text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()) // the exit code already says that the command was interrupted

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,11 +54,7 @@ func newMethods() *cobra.Command {
 					text = methodsPage()
 				}
 			}
-			if asJSON.given {
-				return asJSON.print(cmd.OutOrStdout(), forJSON)
-			}
-			_, err := io.WriteString(cmd.OutOrStdout(), text)
-			return err
+			return asJSON.printOr(cmd.OutOrStdout(), forJSON, text)
 		},
 	}
 	cmd.Flags().BoolVar(&tricks, "tricks", false, "list or describe the tricks (for --trick of `ocl run`) instead of the methods")

@@ -8,11 +8,10 @@ import (
 	"ocl"
 	"ocl/experiment"
 	"ocl/experiment/result"
-	"ocl/internal/count"
 )
 
-// progress shows how far the runs of an experiment are: on a terminal in one line, elsewhere in a line for each run, and at the
-// end of each task.
+// progress shows how far the runs of an experiment are, with a line for each run at work, and where there is no terminal also at the end
+// of each task.
 type progress struct {
 	*screen
 	runs  []*runState // in the order in which they began
@@ -28,56 +27,30 @@ func newProgress(w io.Writer, quiet bool) *progress {
 	return p
 }
 
-// shown is one line about all active runs, or where there is no terminal a line for each.
+// shown is a line for each active run. A terminal has a line above them where there are several runs; elsewhere each line says it all.
 func (p *progress) shown() (lines []string) {
-	var active []*runState
-	for _, r := range p.runs {
-		if !r.ended {
-			active = append(active, r)
-		}
-	}
-	switch {
-	case len(active) == 0:
-	case p.live:
-		lines = []string{p.line(active, p.width()-1)}
-	default:
-		for _, r := range active {
-			lines = append(lines, p.line([]*runState{r}, plainWidth))
-		}
-	}
-	return lines
-}
-
-// line is the state of the active runs in at most width columns; what matters least is left out first.
-func (p *progress) line(active []*runState, width int) string {
-	left := ""
+	left, ended, indent, width := "", 0, "", plainWidth
 	if d, ok := p.left(); ok {
 		left = duration(d) + " left"
 	}
-	var parts []part
-	if len(active) == 1 {
-		if p.total > 1 {
-			parts = append(parts, part{fmt.Sprintf("%d/%d", active[0].number, p.total), 2})
-		}
-		parts = append(parts, active[0].parts(rateText(active))...)
-	} else {
-		parts = append(parts, part{fmt.Sprintf("%d of %d done", p.ended(), p.total), 2})
-		for _, r := range active {
-			parts = append(parts, part{r.short(), 0})
-		}
-		parts = append(parts, part{rateText(active), 3})
-	}
-	return fit(append(parts, part{left, 0}), width)
-}
-
-func (p *progress) ended() int {
-	n := 0
 	for _, r := range p.runs {
 		if r.ended {
-			n++
+			ended++
 		}
 	}
-	return n
+	if p.live {
+		width = p.width() - 1
+	}
+	if p.live && p.total > 1 && ended < len(p.runs) {
+		lines = append(lines, fit([]part{{fmt.Sprintf("%d of %d done", ended, p.total), 0}, {left, 0}}, width))
+		left, indent = "", "  "
+	}
+	for _, r := range p.runs {
+		if !r.ended {
+			lines = append(lines, indent+fit(append(r.parts(), part{left, 0}), width-len(indent)))
+		}
+	}
+	return lines
 }
 
 // left estimates the time until the last run ends: the work left, divided by the speed so far. Work is counted in
@@ -103,27 +76,14 @@ func (p *progress) left() (time.Duration, bool) {
 	return seconds(todo / done * spent), true
 }
 
-func rateText(active []*runState) string {
-	rate := 0.0
-	for _, r := range active {
-		if r.working == 0 { // the speed of steps says nothing about the speed of long work
-			rate += r.rate
-		}
-	}
-	if rate == 0 {
-		return ""
-	}
-	return count.Number(int64(rate+0.5)) + " img/s"
-}
-
 // job are the observers of one run.
 func (p *progress) job(job experiment.Job) experiment.Events {
-	return p.named(fmt.Sprintf("%s s%d", job.Name(), job.Seed), job.Index, job.Total)
+	return p.named(fmt.Sprintf("%s s%d", job.Name(), job.Seed), job.Total)
 }
 
-// named are the observers of a run called name, the one with an index among so many.
-func (p *progress) named(name string, index, total int) experiment.Events {
-	r := &runState{name: name, number: index + 1}
+// named are the observers of a run called name, one among so many.
+func (p *progress) named(name string, total int) experiment.Events {
+	r := &runState{name: name}
 	ev := p.events(r)
 	ev.Begin = func(_ experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
 		p.locked(func() {

@@ -56,6 +56,12 @@ func accuracies(v ...float64) []*float64 {
 	return a
 }
 
+// shownAt are the lines of a progress in so many columns.
+func shownAt(p *progress, width int) string {
+	p.width = func() int { return width + 1 }
+	return strings.Join(p.shown(), "\n")
+}
+
 // TestProgressLine pins the line of docs/cli.md on a wide and on narrow terminals.
 func TestProgressLine(t *testing.T) {
 	var out bytes.Buffer
@@ -78,7 +84,7 @@ func TestProgressLine(t *testing.T) {
 		{26, "er s3  task 7/20  36s left"},
 		{5, "er s3"},
 	} {
-		if got := p.line(p.runs, c.width); got != c.want {
+		if got := shownAt(p, c.width); got != c.want {
 			t.Errorf("width %d:\n got %s\nwant %s", c.width, got, c.want)
 		}
 	}
@@ -118,7 +124,7 @@ func TestProgressCountsTasksAsNotesDo(t *testing.T) {
 	ev.Begin(job, streamOf(3), experiment.Plan{Steps: 30, FLOPsPerStep: 1000, Tasks: []int{2, 4, 5}, TaskNames: []string{"spring", "", "a season of more than 24 letters"}})
 	for i, want := range []string{"task 2/5  spring  step", "task 4/5  step", "task 5/5  a season of more than 2…  step"} {
 		ev.TaskBegin(ocl.TaskInfo{Index: i})
-		if got := p.line(p.runs, 120); !strings.Contains(got, want) {
+		if got := shownAt(p, 120); !strings.Contains(got, want) {
 			t.Errorf("got %q, want %s", got, want)
 		}
 	}
@@ -138,12 +144,12 @@ func TestProgressSeveral(t *testing.T) {
 	er.StepEnd(400, ocl.StepStats{Samples: 10})
 	finetune.StepEnd(600, ocl.StepStats{Samples: 10})
 	// 1,000 of 6,000 steps took 10 s.
-	want := "0 of 6 done  er s1 task 1/10  finetune s1 task 1/10  50s left"
-	if got := p.line(p.runs, 120); got != want {
+	want := "0 of 6 done  50s left\n  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %\n  finetune s1  task 1/10  step 600/1,000  loss 0.00  running 0.0 %"
+	if got := shownAt(p, 120); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	finetune.End(experiment.Job{}, nil, nil)
-	if got, want := p.line(p.runs[:1], 120), "1/6  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %  46s left"; got != want {
+	if got, want := shownAt(p, 120), "1 of 6 done  46s left\n  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -236,7 +242,7 @@ func TestProgressPauses(t *testing.T) {
 		if got, ok := p.left(); !ok || got < 345*time.Second || got > 365*time.Second {
 			t.Errorf("from step %d, in the middle of the first of four, %v left (%t), want 350 s", resumed, got, ok)
 		}
-		if line := p.line(p.runs, 120); strings.Contains(line, "img/s") || !strings.Contains(line, "working 50.0 %") {
+		if line := shownAt(p, 120); strings.Contains(line, "img/s") || !strings.Contains(line, "working 50.0 %") {
 			t.Errorf("from step %d: %q", resumed, line)
 		}
 	}

@@ -40,11 +40,7 @@ func newReport() *cobra.Command {
 			if written == nil {
 				return err
 			}
-			if raw.given {
-				return errors.Join(raw.print(cmd.OutOrStdout(), written), err)
-			}
-			_, printed := fmt.Fprintln(cmd.OutOrStdout(), written.Page)
-			return errors.Join(printed, err)
+			return errors.Join(err, raw.printOr(cmd.OutOrStdout(), written, written.Page+"\n"))
 		},
 	}
 	addOut(cmd, &out)
@@ -93,11 +89,7 @@ func newReportPaper() *cobra.Command {
 			if written == nil {
 				return err
 			}
-			if raw.given {
-				return errors.Join(raw.print(cmd.OutOrStdout(), written), err)
-			}
-			_, printed := fmt.Fprintln(cmd.OutOrStdout(), written.Page)
-			return errors.Join(printed, err)
+			return errors.Join(err, raw.printOr(cmd.OutOrStdout(), written, written.Page+"\n"))
 		},
 	}
 	addOut(cmd, &out)

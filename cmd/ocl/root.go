@@ -57,7 +57,6 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	group(completion)
 	root.SetHelpCommand(newHelp(root))
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd, cmd.OutOrStdout()) })
 	return root
 }
 

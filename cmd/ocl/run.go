@@ -205,21 +205,20 @@ func (f *runFlags) announce(w io.Writer) {
 	fmt.Fprintf(w, "%s %s; Ctrl-C stops, `ocl run --resume %s` continues\n", verb, f.opts.Out, quoteWord(f.opts.Out))
 }
 
-// finish prints the results and writes the report. Its error is err, with that of the report and of runs that diverged.
+// finish prints the results and writes the report. Its error is err, with those of both and of runs that diverged.
 func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err error) error {
-	stdout := cmd.OutOrStdout()
-	if f.json.given && (len(results) > 0 || err == nil) {
-		if e := f.json.print(stdout, results); e != nil {
-			return e
-		}
+	switch {
+	case f.json.given && (len(results) > 0 || err == nil):
+		err = errors.Join(err, f.json.print(cmd.OutOrStdout(), results))
+	case len(results) > 0:
+		err = errors.Join(err, printResults(cmd, results))
 	}
-	if len(results) > 0 {
-		if !f.json.given {
-			if e := report.Table(stdout, results, report.TableOptions{Known: known.Methods(), Catalogue: experiment.Schema(), Width: terminalWidth(stdout)}); e != nil {
-				return e
-			}
+	if len(results) > 0 && !f.noReport {
+		out := f.opts.Out
+		if _, fault := os.Stat(filepath.Join(out, experiment.ConfigFile)); fault != nil { // one run of an experiment was continued
+			out = filepath.Dir(filepath.Clean(out))
 		}
-		err = errors.Join(err, f.report(cmd))
+		err = errors.Join(err, reportOn(cmd, out, f.json.given))
 	}
 	if err == nil {
 		err = divergence(results)
@@ -227,24 +226,24 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 	return err
 }
 
-// report writes the report of the experiment, unless --no-report is given.
-func (f *runFlags) report(cmd *cobra.Command) error {
-	if f.noReport {
-		return nil
+// printResults prints the table of results.
+func printResults(cmd *cobra.Command, results []*result.Result) error {
+	w := cmd.OutOrStdout()
+	return report.Table(w, results, report.TableOptions{Known: known.Methods(), Catalogue: experiment.Schema(), Width: terminalWidth(w)})
+}
+
+// reportOn writes the report of a folder into it, and says where; on standard error if the output is JSON.
+func reportOn(cmd *cobra.Command, folder string, asJSON bool) error {
+	written, err := report.Write([]string{folder}, folder, report.Options{Known: known.Methods(), Catalogue: experiment.Schema()})
+	if written == nil {
+		return err
 	}
-	out := f.opts.Out
-	if _, err := os.Stat(filepath.Join(out, experiment.ConfigFile)); err != nil { // one run of an experiment was continued
-		out = filepath.Dir(filepath.Clean(out))
+	w := cmd.OutOrStdout()
+	if asJSON {
+		w = cmd.ErrOrStderr()
 	}
-	written, err := report.Write([]string{out}, out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema()})
-	switch {
-	case written == nil:
-	case f.json.given:
-		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", written.Page)
-	default:
-		fmt.Fprintf(cmd.OutOrStdout(), "\nreport: %s\n", written.Page)
-	}
-	return err
+	_, printed := fmt.Fprintf(w, "\nreport: %s\n", written.Page)
+	return errors.Join(err, printed)
 }
 
 // divergence is an error where runs diverged: exit code 3.

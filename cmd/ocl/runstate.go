@@ -19,7 +19,6 @@ const longestName = 24
 // runState is what the progress line shows of one run.
 type runState struct {
 	name   string // "er s3"
-	number int    // 1-based, among all runs
 	info   ocl.StreamInfo
 	plan   experiment.Plan
 	began  time.Time
@@ -170,7 +169,7 @@ func (r *runState) continues() string {
 }
 
 // parts are the pieces of the line of one run.
-func (r *runState) parts(rate string) []part {
+func (r *runState) parts() []part {
 	parts := []part{{r.name, 0}}
 	if r.task > 0 {
 		parts = append(parts, part{r.place(), 0}, part{r.taskName(), 4})
@@ -188,7 +187,11 @@ func (r *runState) parts(rate string) []part {
 	if r.running.weight > 0 {
 		parts = append(parts, part{"running " + percent(r.running.value), 5})
 	}
-	return append(parts, part{r.seenText(), 1}, part{rate, 3})
+	parts = append(parts, part{r.seenText(), 1})
+	if r.rate > 0 && r.working == 0 { // the speed of steps says nothing about the speed of long work
+		parts = append(parts, part{count.Number(int64(r.rate+0.5)) + " img/s", 3})
+	}
+	return parts
 }
 
 func (r *runState) seenText() string {
@@ -217,15 +220,6 @@ func (r *runState) taskName() string {
 		name = append(name[:longestName-1], '…')
 	}
 	return string(name)
-}
-
-// short returns a short text for a run that shares its line with others.
-func (r *runState) short() string {
-	s := r.name + " " + r.place()
-	if r.seen != nil {
-		s += " " + percent(*r.seen)
-	}
-	return s
 }
 
 // last is the line that stays when the run has ended. A run that was interrupted or diverged has a result and no error, and

@@ -33,7 +33,7 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	}
 	show := newProgress(stderr, f.quiet || f.dryRun)
 	defer show.stop()
-	o := tune.Options{Options: f.opts, Events: func(r tune.Running) experiment.Events { return show.named(r.Name, r.Index, r.Total) }}
+	o := tune.Options{Options: f.opts, Events: func(r tune.Running) experiment.Events { return show.named(r.Name, r.Total) }}
 	o.Progress, o.ReadOnly = newOpening(stderr).work, f.dryRun
 	o.Program, o.Revision, o.Command = program()
 	if f.resume != "" {

@@ -20,8 +20,6 @@ import (
 	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/internal/nearest"
-	"ocl/report"
-	"ocl/report/known"
 	"ocl/study"
 )
 
@@ -348,15 +346,8 @@ func (f *sweepFlags) report(cmd *cobra.Command) error {
 			results = append(results, r)
 		}
 	}
-	out := cmd.OutOrStdout()
-	if f.json.given {
-		out = cmd.ErrOrStderr()
-	} else if err := report.Table(out, results, report.TableOptions{Known: known.Methods(), Catalogue: experiment.Schema(), Width: terminalWidth(out)}); err != nil {
-		return err
+	if !f.json.given {
+		err = printResults(cmd, results)
 	}
-	written, err := report.Write([]string{f.opts.Out}, f.opts.Out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema()})
-	if written != nil {
-		fmt.Fprintf(out, "\nreport: %s\n", written.Page)
-	}
-	return err
+	return errors.Join(err, reportOn(cmd, f.opts.Out, f.json.given))
 }

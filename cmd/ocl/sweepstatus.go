@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -103,14 +102,37 @@ type studyStatus struct {
 	List     []jobStatus `json:"list"`
 }
 
+func newJobStatus(e study.Entry, st study.State) jobStatus {
+	p := st.Progress
+	return jobStatus{e.Folder, e.Name, e.Memory, e.Data, e.Seed, e.Timing, st.Phase, st.Outcome, p.Step, e.Steps, p.Task, p.Tasks, p.Trial, p.Trials,
+		p.Working, p.Seen, p.Host, st.Attempt, st.Error, st.Accuracy}
+}
+
+// parts are the pieces of the line of a job at work.
+func (j jobStatus) parts(name string) []part {
+	parts := []part{{name, 0}}
+	if j.Trial > 0 {
+		parts = append(parts, part{fmt.Sprintf("trial %d/%d", j.Trial, j.Trials), 0})
+	}
+	if j.Task > 0 {
+		parts = append(parts, part{fmt.Sprintf("task %d/%d", j.Task, j.Tasks), 0})
+	}
+	parts = append(parts, part{"step " + count.Number(j.Step) + "/" + count.Number(j.Steps), 2})
+	if j.Working > 0 {
+		parts = append(parts, part{"working " + percent(j.Working), 1})
+	}
+	if j.Seen != nil {
+		parts = append(parts, part{"seen " + percent(*j.Seen), 1})
+	}
+	return append(parts, part{j.Host, 1})
+}
+
 func statusOf(dir string, store study.Store, entries []study.Entry) studyStatus {
 	s := studyStatus{Folder: dir, Cancelled: store.Cancelled(), List: []jobStatus{}}
 	for _, e := range entries {
 		st := store.State(e)
 		s.add(st)
-		p := st.Progress
-		s.List = append(s.List, jobStatus{e.Folder, e.Name, e.Memory, e.Data, e.Seed, e.Timing, st.Phase, st.Outcome, p.Step, e.Steps, p.Task, p.Tasks, p.Trial, p.Trials,
-			p.Working, p.Seen, p.Host, st.Attempt, st.Error, st.Accuracy})
+		s.List = append(s.List, newJobStatus(e, st))
 	}
 	events, damaged, _ := study.ReadLog(dir) // a log is dispensable
 	s.Damaged = damaged
@@ -158,45 +180,27 @@ func newSweepStatus() *cobra.Command {
 			}
 			defer store.Close()
 			s := statusOf(args[0], store, entries)
-			if raw.given {
-				return raw.print(cmd.OutOrStdout(), s)
-			}
-			return s.write(cmd.OutOrStdout())
+			return raw.printOr(cmd.OutOrStdout(), s, s.text())
 		},
 	}
 	addJSON(cmd, &raw, studyStatus{})
 	return cmd
 }
 
-func (s studyStatus) write(w io.Writer) error {
+// text says how far a study is, and which jobs are at work or failed.
+func (s studyStatus) text() string {
 	text := s.line()
 	if s.Cancelled {
 		text += ". The study is cancelled; `ocl sweep retry " + quoteWord(s.Folder) + "` lets it go on"
 	}
-	if _, err := fmt.Fprintln(w, text); err != nil {
-		return err
-	}
-	running := table{head: []string{"running", "task", "step", "seen", "machine"}, right: []bool{false, true, true, true, false}}
+	text += "\n"
+	running := ""
 	unusable := table{head: []string{"cannot be used", "error"}, right: []bool{false, false}}
 	failed := table{head: []string{"failed", "attempt", "step", "error"}, right: []bool{false, true, true, false}}
 	for _, j := range s.List {
 		switch j.Phase {
 		case study.Running:
-			seen, task := "", ""
-			if j.Seen != nil {
-				seen = percent(*j.Seen)
-			}
-			if j.Tasks > 0 {
-				task = fmt.Sprintf("%d/%d", j.Task, j.Tasks)
-			}
-			if j.Trial > 0 {
-				task = fmt.Sprintf("trial %d/%d, %s", j.Trial, j.Trials, task)
-			}
-			step := count.Number(j.Step) + "/" + count.Number(j.Steps)
-			if j.Working > 0 {
-				step += ", working " + percent(j.Working)
-			}
-			running.rows = append(running.rows, []string{j.Folder, task, step, seen, j.Host})
+			running += "  " + fit(j.parts(j.Folder), plainWidth) + "\n"
 		case study.Begun:
 			if j.Error != "" {
 				unusable.rows = append(unusable.rows, []string{j.Folder, printable(study.Problem(j.Error))})
@@ -205,19 +209,13 @@ func (s studyStatus) write(w io.Writer) error {
 			failed.rows = append(failed.rows, []string{j.Folder, count.Number(j.Attempt), count.Number(j.Step), printable(study.Problem(j.Error))})
 		}
 	}
-	for _, t := range []table{running, failed, unusable} {
-		if len(t.rows) == 0 {
-			continue
-		}
-		if _, err := fmt.Fprintln(w); err != nil {
-			return err
-		}
-		if err := t.write(w); err != nil {
-			return err
-		}
+	if running != "" {
+		text += "\nrunning\n" + running
 	}
-	if s.Takeover+s.Damaged == 0 {
-		return nil
+	for _, t := range []table{failed, unusable} {
+		if len(t.rows) > 0 {
+			text += "\n" + t.String()
+		}
 	}
 	var notes []string
 	if s.Takeover > 0 {
@@ -226,8 +224,10 @@ func (s studyStatus) write(w io.Writer) error {
 	if s.Damaged > 0 {
 		notes = append(notes, fmt.Sprintf("%s of the logs damaged, which harms nothing", count.Of(s.Damaged, "line")))
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(notes, "; "))
-	return err
+	if len(notes) > 0 {
+		text += "\n" + strings.Join(notes, "; ") + "\n"
+	}
+	return text
 }
 
 func newSweepRetry() *cobra.Command {

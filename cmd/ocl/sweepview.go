@@ -89,30 +89,15 @@ func (v *sweepView) overview(width int) []string {
 		j := v.jobs[i]
 		if r := v.own[j.Folder]; r != nil {
 			n.add(study.State{Phase: study.Running})
-			here = append(here, "  "+fit(r.parts(""), width-2))
+			here = append(here, "  "+fit(r.parts(), width-2))
 			continue
 		}
 		n.add(st)
 		if st.Phase == study.Running {
-			parts := []part{{j.String(), 0}}
-			if st.Progress.Trial > 0 {
-				parts = append(parts, part{fmt.Sprintf("trial %d/%d", st.Progress.Trial, st.Progress.Trials), 0})
+			if st.Progress.Host == v.store.Host() {
+				st.Progress.Host = fmt.Sprintf("process %d", st.Progress.PID)
 			}
-			if st.Progress.Task > 0 {
-				parts = append(parts, part{fmt.Sprintf("task %d/%d", st.Progress.Task, st.Progress.Tasks), 0})
-			}
-			parts = append(parts, part{"step " + count.Number(st.Progress.Step) + "/" + count.Number(j.Steps), 2})
-			if st.Progress.Working > 0 {
-				parts = append(parts, part{"working " + percent(st.Progress.Working), 1})
-			}
-			if st.Progress.Seen != nil {
-				parts = append(parts, part{"seen " + percent(*st.Progress.Seen), 1})
-			}
-			machine := st.Progress.Host
-			if machine == v.store.Host() {
-				machine = fmt.Sprintf("process %d", st.Progress.PID)
-			}
-			elsewhere = append(elsewhere, "  "+fit(append(parts, part{machine, 1}), width-2))
+			elsewhere = append(elsewhere, "  "+fit(newJobStatus(j.Entry, st).parts(j.String()), width-2))
 		}
 	}
 	parts := []part{{fmt.Sprintf("%s of %s done", count.Number(n.Done), count.Of(n.Jobs, "job")), 0}, {fmt.Sprintf("%d running", n.Running), 1}}

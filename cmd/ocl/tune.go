@@ -89,7 +89,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	f.opts.Progress, f.opts.ReadOnly = newOpening(stderr).work, f.dryRun
 	show := newProgress(stderr, f.quiet || f.dryRun)
 	defer show.stop()
-	f.opts.Events = func(r tune.Running) experiment.Events { return show.named(r.Name, r.Index, r.Total) }
+	f.opts.Events = func(r tune.Running) experiment.Events { return show.named(r.Name, r.Total) }
 	if f.results != "" {
 		if f.opts.Archive, err = experiment.OpenArchive(ctx, f.results); err != nil {
 			return err

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,6 +49,9 @@ func newVerify() *cobra.Command {
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.committed {
 				return atLeastOne("RESULT", "at least one folder with results, such as runs/er5k")(cmd, args)
+			}
+			if len(args) > 1 {
+				return usage(fmt.Errorf("%s: %d results are given, and one is run again at a time. Give one, or add --committed, which compares all of them and runs nothing", pathOf(cmd), len(args)))
 			}
 			return exactly("RESULT")(cmd, args)
 		},
@@ -95,11 +97,7 @@ func (f *verifyFlags) verify(cmd *cobra.Command, path string) error {
 		return fmt.Errorf("%s: %s: %w", pathOf(cmd), path, err)
 	}
 	v.Result = path
-	if f.asJSON.given {
-		err = f.asJSON.print(cmd.OutOrStdout(), v)
-	} else {
-		err = v.write(cmd.OutOrStdout())
-	}
+	err = f.asJSON.printOr(cmd.OutOrStdout(), v, v.text())
 	if n := len(v.Differences); n > 0 {
 		err = errors.Join(err, differentError{fmt.Errorf("%s: %s: it differs from its run, in %s of the %s compared", pathOf(cmd), path, count.Number(n), count.Of(v.Values, "value"))})
 	}
@@ -146,10 +144,7 @@ func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *res
 	if err != nil {
 		return nil, err
 	}
-	out := &verdict{Same: len(differences) == 0, Values: values, Steps: results[0].Outcome.Step, Differences: []differenceJSON{}}
-	for _, d := range differences {
-		out.Differences = append(out.Differences, differenceJSON{d.Key, d.A, d.B})
-	}
+	out := &verdict{Same: len(differences) == 0, Values: values, Steps: results[0].Outcome.Step, Differences: append([]result.Difference{}, differences...)}
 	return out, nil
 }
 
@@ -176,35 +171,25 @@ func dataFolder(given string, r *result.Result) string {
 
 // verdict is what `ocl verify --json` prints of one result.
 type verdict struct {
-	Result      string           `json:"result"`
-	Same        bool             `json:"same"`
-	Values      int              `json:"values"` // that were compared
-	Steps       int              `json:"steps"`  // of the new run
-	Differences []differenceJSON `json:"differences"`
+	Result      string              `json:"result"`
+	Same        bool                `json:"same"`
+	Values      int                 `json:"values"` // that were compared
+	Steps       int                 `json:"steps"`  // of the new run
+	Differences []result.Difference `json:"differences"`
 }
 
-// differenceJSON is a key with other values, in words.
-type differenceJSON struct {
-	Key      string `json:"key"`
-	Recorded string `json:"recorded"`
-	Run      string `json:"run"`
-}
-
-// write prints what was found.
-func (v *verdict) write(w io.Writer) error {
+// text says what was found.
+func (v *verdict) text() string {
 	if v.Same {
-		_, err := fmt.Fprintf(w, "%s: the same as its run, bit for bit: %s compared after %s\n", v.Result, count.Of(v.Values, "value"), count.Of(v.Steps, "step"))
-		return err
+		return fmt.Sprintf("%s: the same as its run, bit for bit: %s compared after %s\n", v.Result, count.Of(v.Values, "value"), count.Of(v.Steps, "step"))
 	}
-	var b strings.Builder
 	t := table{head: []string{"key", "recorded", "this run"}, right: []bool{false, false, false}}
 	for _, d := range v.Differences[:min(shownDifferences, len(v.Differences))] {
-		t.rows = append(t.rows, []string{printable(d.Key), printable(d.Recorded), printable(d.Run)})
+		t.rows = append(t.rows, []string{printable(d.Key), printable(d.A), printable(d.B)})
 	}
-	b.WriteString(t.String())
+	text := t.String()
 	if more := len(v.Differences) - shownDifferences; more > 0 {
-		fmt.Fprintf(&b, "and %s more, which --json lists\n", count.Number(more))
+		text += fmt.Sprintf("and %s more, which --json lists\n", count.Number(more))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return text
 }

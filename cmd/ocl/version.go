@@ -45,12 +45,8 @@ type formats struct {
 
 func printVersion(w io.Writer, asJSON *jsonFlag) error {
 	v := readVersion()
-	if asJSON.given {
-		return asJSON.print(w, v)
-	}
-	_, err := fmt.Fprintf(w, "ocl %s\nrevision     %s\nnumbers      %d\nkernel       %s, of %s\nconvolution  %s\ngo           %s %s\n",
-		v.Version, v.source(), v.Numbers, v.Kernel, joinWords(v.Kernels), v.Convolution, v.Go, v.Platform)
-	return err
+	return asJSON.printOr(w, v, fmt.Sprintf("ocl %s\nrevision     %s\nnumbers      %d\nkernel       %s, of %s\nconvolution  %s\ngo           %s %s\n",
+		v.Version, v.source(), v.Numbers, v.Kernel, joinWords(v.Kernels), v.Convolution, v.Go, v.Platform))
 }
 
 func readVersion() version {

@@ -22,7 +22,11 @@ var whereAndWhen = []string{
 }
 
 // Difference is a key that two results have with different values, in words for messages.
-type Difference struct{ Key, A, B string }
+type Difference struct {
+	Key string `json:"key"`
+	A   string `json:"recorded"`
+	B   string `json:"run"`
+}
 
 func (d Difference) String() string { return fmt.Sprintf("%s is %s and %s", d.Key, d.A, d.B) }
 

@@ -184,9 +184,13 @@ func (p *Parent) StreamNotes(info ocl.StreamInfo, c, asked config.Config) (notes
 		notes = append(notes, note)
 	}
 	if len(old) > 0 {
+		data := p.Config.Data.Name
+		if dir := p.Config.Data.Dir; dir != "" {
+			data += " --data-dir " + dir
+		}
 		notes = append(notes, fmt.Sprintf("%s of the parent %s not in this stream, and its accuracy says nothing of them. "+
 			"Afterwards, measure what is forgotten with `ocl eval RUN --data %s`", count.Of(len(old), "class"),
-			map[bool]string{true: "is", false: "are"}[len(old) == 1], p.Config.Data.Name))
+			map[bool]string{true: "is", false: "are"}[len(old) == 1], data))
 	}
 	return notes
 }
