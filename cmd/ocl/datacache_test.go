@@ -22,7 +22,7 @@ func TestCachesAreListed(t *testing.T) {
 	}
 	want := `data set       images  shape      size  made              state       source
 mini-imagenet  60,000  3×84×84  1.3 GB  2026-03-01 12:30  good        pictures
-folder             10  3×32×32  31.0 kB  2026-03-01 12:30  2 left out  \x1bmine
+folder             10  3×32×32  31 kB  2026-03-01 12:30  2 left out  \x1bmine
 ?                   ?  ?           5 B  2026-03-01 12:30  damaged     c/3.images: cut
 3 files, 1.3 GB, in c
 `
@@ -33,7 +33,7 @@ folder             10  3×32×32  31.0 kB  2026-03-01 12:30  2 left out  \x1bmin
 	if err := writeCleaned(&b, list[1:]); err != nil {
 		t.Fatal(err)
 	}
-	want = "removed c/2.images (folder, 10 images, 31.0 kB)\nremoved c/3.images (cut, 5 B)\n2 files removed, 31.0 kB freed\n"
+	want = "removed c/2.images (folder, 10 images, 31 kB)\nremoved c/3.images (cut, 5 B)\n2 files removed, 31 kB freed\n"
 	if b.String() != want {
 		t.Errorf("removed\n%s\nwant\n%s", b.String(), want)
 	}

@@ -108,7 +108,7 @@ func TestFetchTriesAgainAloud(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}
 	code, _, stderr := called(context.Background(), "data", "fetch", "cifar100", "--data-dir", t.TempDir())
-	if want := "a/cifar.tar.gz: the connection broke: unexpected EOF; trying again in 1s, attempt 2 of 6, from byte 1,000\n"; code != exitDone || !strings.Contains(stderr, want) {
+	if want := "a/cifar.tar.gz: the connection broke: unexpected EOF; trying again in 1.0s, attempt 2 of 6, from byte 1,000\n"; code != exitDone || !strings.Contains(stderr, want) {
 		t.Errorf("exit code %d, standard error\n%swant in it\n%s", code, stderr, want)
 	}
 }

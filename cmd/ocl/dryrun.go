@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"ocl"
 	"ocl/config"
 	"ocl/experiment"
-	"ocl/experiment/train"
 	"ocl/internal/count"
 	"ocl/method"
 )
@@ -23,17 +23,43 @@ const (
 	trialFor = time.Second
 )
 
-// planned is what --dry-run prints about a run.
+// planned is what --dry-run prints about the runs that differ in their seeds alone.
 type planned struct {
-	Run          string  `json:"run"` // its folder's name
-	Steps        int     `json:"steps"`
-	TestSamples  int     `json:"test_samples"`
-	FLOPsPerStep int64   `json:"flops_per_step"`
-	MemoryBytes  int64   `json:"memory_bytes"` // estimated peak
-	Seconds      float64 `json:"seconds"`      // estimated for what is left, with the machine to itself
-	State        string  `json:"state"`        // of the run in --out; "" where nothing is there
-	StepsDone    int     `json:"steps_done"`   // of the run in --out
-	Experts      int     `json:"experts"`      // networks that the learner makes at most; 0 of most methods
+	Method          string   `json:"method"` // with its tricks
+	Data            string   `json:"data"`
+	Memory          int      `json:"memory"`
+	Seeds           []uint64 `json:"seeds"`
+	Folders         []string `json:"folders"`
+	Timing          bool     `json:"timing"`
+	Tuned           bool     `json:"tuned"` // before the run; steps and work are with the trials
+	After           string   `json:"after"` // the job that tunes for these
+	Steps           int      `json:"steps"` // of a run
+	TestSamples     int      `json:"test_samples"`
+	FLOPs           float64  `json:"flops"`
+	MemoryBytes     int64    `json:"memory_bytes"`     // estimated peak of a run
+	CheckpointBytes int64    `json:"checkpoint_bytes"` // of one; a run at work has two
+	Experts         int      `json:"experts"`          // networks that the learner makes at most; 0 of most methods
+	Seconds         float64  `json:"seconds"`          // estimated for what is left of a run, on the machine or, of a study, on one core
+	Done            int      `json:"done"`             // runs that --out has the results of
+	Taken           int      `json:"taken"`            // runs whose results --results has
+
+	left float64 // floating-point operations of a run that is not done
+	x    *experiment.Experiment
+	run  experiment.Job
+}
+
+// withPlanned is a list with a run more, which is counted with those that differ from it in their seeds alone.
+func withPlanned(list []*planned, one planned) []*planned {
+	i := slices.IndexFunc(list, func(p *planned) bool {
+		return p.x == one.x && p.Method == one.Method && p.Timing == one.Timing && (p.After == "") == (one.After == "")
+	})
+	if i < 0 {
+		return append(list, &one)
+	}
+	p := list[i]
+	p.Seeds, p.Folders, p.left = append(p.Seeds, one.Seeds...), append(p.Folders, one.Folders...), max(p.left, one.left)
+	p.Done, p.Taken = p.Done+one.Done, p.Taken+one.Taken
+	return list
 }
 
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
@@ -53,8 +79,7 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 	for _, note := range x.Notes() {
 		fmt.Fprintln(notes, note)
 	}
-	clock := timer{workers: f.opts.Workers}
-	var runs []planned
+	var runs []*planned
 	for _, job := range x.Jobs() {
 		if err := stopped(ctx); err != nil {
 			return err
@@ -67,24 +92,39 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 		if err != nil {
 			return err
 		}
-		left := 0.0
-		if !found.Ended() {
-			speed, err := clock.speed(ctx, x, job.Method)
-			if err != nil {
-				return err
-			}
-			left = p.Left(found) / speed
+		one := planned{Method: job.Name(), Data: job.Config.Data.Name, Memory: job.Config.Memory, Seeds: []uint64{job.Seed}, Folders: []string{job.Folder}, Steps: p.Steps,
+			TestSamples: p.TestSamples, FLOPs: p.FLOPs(), MemoryBytes: p.MemoryBytes, CheckpointBytes: p.CheckpointBytes, Experts: p.Experts, x: x, run: job}
+		if found.Ended() {
+			one.Done = 1
+		} else {
+			one.left = p.Left(found)
 		}
-		runs = append(runs, planned{job.Folder, p.Steps, p.TestSamples, p.FLOPsPerStep, p.MemoryBytes, left, found.State, found.Step, p.Experts})
+		runs = withPlanned(runs, one)
 	}
-	if err := stopped(ctx); err != nil {
+	if err := estimate(ctx, runs, f.opts.Workers); err != nil {
 		return err
 	}
-	if f.json.given {
-		return f.json.print(w, runs)
-	}
-	return printPlan(w, runs, f.opts.Out)
+	return f.json.printOr(w, runs, planText(runs, f.opts.Out))
 }
+
+// estimate estimates the seconds of the runs by short trials of their methods.
+func estimate(ctx context.Context, runs []*planned, workers int) error {
+	clock := timer{workers: workers}
+	for _, p := range runs {
+		if p.open() == 0 {
+			continue
+		}
+		speed, err := clock.speed(ctx, p.x, p.run.Method)
+		if err != nil {
+			return err
+		}
+		p.Seconds = p.left / speed
+	}
+	return stopped(ctx)
+}
+
+// open is how many of the runs are to be done.
+func (p *planned) open() int { return len(p.Seeds) - p.Done - p.Taken }
 
 // stopped is an error where the person has interrupted the command.
 func stopped(ctx context.Context) error {
@@ -94,57 +134,47 @@ func stopped(ctx context.Context) error {
 	return nil
 }
 
-// printPlan prints the runs, and where out is a folder also what it has of each.
-func printPlan(w io.Writer, runs []planned, out string) error {
-	t := table{head: []string{"run", "steps", "images tested", "GFLOP per step", "memory", "time"},
-		right: []bool{false, true, true, true, true, true, false}}
-	if out != "" {
-		t.head = append(t.head[:5], "time left", "so far")
-	}
-	total, left := 0.0, 0
-	for _, r := range runs {
-		total += r.Seconds
-		row := []string{r.Run, count.Number(r.Steps), count.Number(r.TestSamples),
-			fmt.Sprintf("%.2f", float64(r.FLOPsPerStep)/1e9), count.Bytes(r.MemoryBytes), count.Duration(r.Seconds)}
-		if out != "" {
-			row = append(row, r.soFar())
+// planTable lists planned runs.
+func planTable(runs []*planned) table {
+	t := table{head: []string{"method", "data", "memory", "runs", "steps", "RAM", "time each"}, right: []bool{false, false, true, true, true, true, true}}
+	for _, p := range runs {
+		name, memory, each := p.Method, "–", count.Duration(p.Seconds)
+		if p.Memory > 0 {
+			memory = count.Number(p.Memory)
 		}
-		t.rows = append(t.rows, row)
-		if !r.ended() {
-			left++
+		if p.Timing {
+			name += " (timed)"
 		}
+		switch {
+		case p.After != "":
+			name += " (tuned by another)"
+		case p.Tuned:
+			name += " (with tuning)"
+		}
+		if p.open() == 0 {
+			each = "done"
+		}
+		t.rows = append(t.rows, []string{name, p.Data, memory, count.Number(len(p.Seeds)), count.Number(p.Steps), count.Bytes(p.MemoryBytes), each})
 	}
-	if err := t.write(w); err != nil {
-		return err
-	}
-	have := ""
-	if kept := len(runs) - left; kept > 0 {
-		have = fmt.Sprintf("%s has the results of %d of %s, which are kept.\n", out, kept, count.Of(len(runs), "run"))
-	}
-	most := 0
-	for _, r := range runs {
-		most = max(most, r.Experts)
-	}
-	if most > 0 {
-		have += fmt.Sprintf("Times and memory of cndpm are those of as many experts as there can be, up to %d, which are trained for most of the time. "+
-			"A run with fewer takes less.\n", most)
-	}
-	_, err := fmt.Fprintf(w, "\n%sAbout %s for %s, one after the other, on this machine. Nothing was written.\n",
-		have, count.Duration(total), count.Of(left, "run"))
-	return err
+	return t
 }
 
-func (p planned) ended() bool { return train.Found{State: p.State}.Ended() }
-
-// soFar says how far a run is.
-func (p planned) soFar() string {
-	switch {
-	case p.State == "":
-		return "not begun"
-	case p.ended():
-		return p.State
+// planText is the plan of `ocl run`.
+func planText(runs []*planned, out string) string {
+	text := planTable(runs).String() + "\n"
+	total, all, left, experts := 0.0, 0, 0, 0
+	for _, p := range runs {
+		total += float64(p.open()) * p.Seconds
+		all, left, experts = all+len(p.Seeds), left+p.open(), max(experts, p.Experts)
 	}
-	return fmt.Sprintf("%s, step %s", p.State, count.Number(p.StepsDone))
+	if kept := all - left; kept > 0 {
+		text += fmt.Sprintf("%s has the results of %d of %s, which are kept.\n", out, kept, count.Of(all, "run"))
+	}
+	if experts > 0 {
+		text += fmt.Sprintf("Times and memory of cndpm are those of as many experts as there can be, up to %d, which are trained for most of the time. "+
+			"A run with fewer takes less.\n", experts)
+	}
+	return text + fmt.Sprintf("About %s for %s, one after the other, on this machine. Nothing was written.\n", count.Duration(total), count.Of(left, "run"))
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

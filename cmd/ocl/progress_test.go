@@ -88,6 +88,7 @@ func TestProgressLine(t *testing.T) {
 			t.Errorf("width %d:\n got %s\nwant %s", c.width, got, c.want)
 		}
 	}
+	p.width = func() int { return 121 }
 	p.draw()
 	p.draw()
 	if lines := strings.Split(out.String(), "\n"); len(lines) != 3 || !strings.HasPrefix(lines[0], "er s3  task 7/20") || !strings.HasPrefix(lines[1], "\x1b[J\x1b[1A\rer s3") || lines[2] != "\x1b[J" {

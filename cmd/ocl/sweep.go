@@ -67,7 +67,7 @@ func newSweep() *cobra.Command {
 	flags.StringVar(&f.results, "results", "", "folder with results that exist already; those of the study's runs are reused and not computed again (default: none)")
 	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
-	addJSON(cmd, &f.json, studyStatus{}, plannedCell{})
+	addJSON(cmd, &f.json, studyStatus{}, planned{})
 	annotate(flags, groupOutput, map[string]string{"out": "DIR", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
 	cmd.AddCommand(newSweepJoin(), newSweepStatus(), newSweepRetry(), newSweepCancel())
 	return cmd
