@@ -1,7 +1,6 @@
 package learner_test
 
 import (
-	"math"
 	"slices"
 	"testing"
 
@@ -38,63 +37,6 @@ func TestAGEMIsFinetune(t *testing.T) {
 	if r.Memory.Len() != 12 {
 		t.Errorf("%d samples stored in the first task, want 12", r.Memory.Len())
 	}
-}
-
-// TestAGEMProjects: a step against the reference becomes orthogonal to it, any other stays as it is
-// (docs/deviations.md: A-GEM).
-func TestAGEMProjects(t *testing.T) {
-	agreed, projected := 0, 0
-	for _, lr := range []float64{0.001, 0.1} {
-		r := perceptron(t, lr)
-		r.Memory = memory.NewStore(10, shape, nil)
-		r.Retrieve = memory.Random{Size: 10} // all of it
-		a := learner.NewAGEM(r)
-		batches := made.Batches(1, 40, 5)
-		made.Learn(t, a, batches, 0, 20)
-		if err := a.BeginTask(ocl.TaskInfo{Index: 1}); err != nil {
-			t.Fatal(err)
-		}
-		for _, b := range slices.Concat(batches[20:30], batches[:10]) { // other classes than the memory has at first, and the same
-			stored := contents(r.Memory)
-			g, mean := gradient(t, r.Net, b)
-			reference, meanStored := gradient(t, r.Net, stored)
-			s, err := a.Gradient(r, b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if s.Replay != 10 || !(math.Abs(s.Loss-mean-meanStored) <= 1e-5) {
-				t.Errorf("%d rows replayed at loss %v, want 10 at %v", s.Replay, s.Loss, mean+meanStored)
-			}
-			dot, square, size := product(g, reference), product(reference, reference), math.Sqrt(product(g, g)*product(reference, reference))
-			factor := 0.0
-			if dot >= 0 {
-				agreed++
-			} else {
-				projected++
-				factor = dot / square
-				if after := product(r.Net.Grads(), reference); !(math.Abs(after) <= 1e-6*size) {
-					t.Errorf("g·g_ref is %v after the projection, %v before", after, dot)
-				}
-			}
-			for i, v := range r.Net.Grads() {
-				// Replayed rows come in another order, so that g_ref rounds differently: some ulps of values up to 1.
-				if want := float64(g[i]) - factor*float64(reference[i]); factor == 0 && v != g[i] || !(math.Abs(float64(v)-want) <= 2e-6) {
-					t.Fatalf("g·g_ref %v: gradient %d is %v, want %v", dot, i, v, want)
-				}
-			}
-			r.Opt.Step(r.Net, r.WS)
-		}
-	}
-	if agreed == 0 || projected == 0 {
-		t.Errorf("%d steps agreed with their reference, %d did not; want some of each", agreed, projected)
-	}
-}
-
-func product(x, y []float32) (sum float64) {
-	for i, v := range x {
-		sum += float64(v) * float64(y[i])
-	}
-	return sum
 }
 
 // boundaries are the learners that use task boundaries.

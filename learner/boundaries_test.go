@@ -2,9 +2,7 @@ package learner_test
 
 import (
 	"context"
-	"encoding/json"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
@@ -50,14 +48,8 @@ func (r *recorder) Retrieve(dst []int, m *memory.Store, b ocl.Batch, env memory.
 // TestGoldenBoundaries follows A-GEM, EWC++, LwF and LwF.MC over twenty steps and two tasks of an independent PyTorch
 // program, which draws the same numbers: losses, parameters, retrieved slots and the samples in memory.
 func TestGoldenBoundaries(t *testing.T) {
-	text, err := os.ReadFile("testdata/boundaries.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var g trajectories
-	if err := json.Unmarshal(text, &g); err != nil {
-		t.Fatal(err)
-	}
+	learner.ReadGolden(t, "boundaries.json", &g)
 	learners := map[string]func(*learner.Replay) ocl.Learner{
 		"finetune": func(r *learner.Replay) ocl.Learner { return r },
 		"agem":     func(r *learner.Replay) ocl.Learner { return learner.NewAGEM(r) },
@@ -108,13 +100,7 @@ func TestGoldenBoundaries(t *testing.T) {
 			if compared == 0 || compared != len(c.Params) {
 				t.Errorf("the parameters are compared after %d steps, want all %d of the file", compared, len(c.Params))
 			}
-			for slot, number := range c.Memory {
-				want, got := g.samples(number, 1), g.samples(number, 1)
-				r.Memory.Gather(got.X, got.Y, []int{slot})
-				if got.Y[0] != want.Y[0] || !slices.Equal(got.X.Data, want.X.Data) {
-					t.Errorf("slot %d does not hold sample %d", slot, number)
-				}
-			}
+			g.checkMemory(t, r.Memory, c.Memory)
 		})
 	}
 }
@@ -129,7 +115,7 @@ func (g *trajectories) finetune(t *testing.T) *learner.Replay {
 	for i, p := range net.Named() {
 		values := make([]float32, p.Len())
 		for j := range values {
-			v := 2*unit(uint64(i), j) - 1
+			v := 2*learner.U01(i, j) - 1
 			if p.In > 0 {
 				values[j] = float32(v / math.Sqrt(float64(p.In)))
 			} else {
@@ -172,25 +158,24 @@ func (g *trajectories) samples(first, n int) ocl.Batch {
 	for row := range n {
 		number := first + row
 		half := g.Classes / 2
-		label := number/(g.Task*g.Batch)*half + int(splitmix(5000<<32|uint64(number))%uint64(half))
+		label := number/(g.Task*g.Batch)*half + int(learner.Hash(5000, number)%uint64(half))
 		y[row] = ocl.Label(label)
 		for i := range g.Pixels {
-			v := 255 * (float64(0.6*unit(uint64(3000+label), i)) + float64(0.4*unit(uint64(4000+number), i)))
+			v := 255 * (float64(0.6*learner.U01(3000+label, i)) + float64(0.4*learner.U01(4000+number, i)))
 			pixels[row*g.Pixels+i] = byte(math.RoundToEven(v))
 		}
 	}
 	return ocl.NewBatch([3]int{1, 1, g.Pixels}, pixels, y, ocl.NewPixelValues(1, nil, nil))
 }
 
-// splitmix is the output of splitmix64 for a state.
-func splitmix(z uint64) uint64 {
-	z += 0x9E3779B97F4A7C15
-	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-	z = (z ^ z>>27) * 0x94D049BB133111EB
-	return z ^ z>>31
-}
-
-// unit is number i of a stream, in [0,1).
-func unit(stream uint64, i int) float64 {
-	return float64(splitmix(stream<<32|uint64(i))>>40) / (1 << 24)
+// checkMemory compares what the slots of m hold with the samples of these numbers.
+func (g *trajectories) checkMemory(t *testing.T, m *memory.Store, numbers []int) {
+	t.Helper()
+	for slot, number := range numbers {
+		want, got := g.samples(number, 1), g.samples(number, 1)
+		m.Gather(got.X, got.Y, []int{slot})
+		if got.Y[0] != want.Y[0] || !slices.Equal(got.X.Data, want.X.Data) {
+			t.Errorf("slot %d does not hold sample %d", slot, number)
+		}
+	}
 }

@@ -18,9 +18,9 @@ import (
 type cndpmGolden struct {
 	LogAlpha                          float64
 	Stored                            [][]int
-	Sleeps                            goldenValues
-	NLL, Chilled, Share, Counts, Loss goldenValues
-	Asleep, Awake                     []goldenValues // by expert
+	Sleeps                            GoldenValues
+	NLL, Chilled, Share, Counts, Loss GoldenValues
+	Asleep, Awake                     []GoldenValues // by expert
 }
 
 // tinyCNDPM is the learner of the golden file.
@@ -50,7 +50,7 @@ func TestCNDPMGolden(t *testing.T) {
 
 func followCNDPM(t *testing.T, atOnce int) {
 	var g cndpmGolden
-	readGolden(t, "cndpm.json", &g)
+	ReadGolden(t, "cndpm.json", &g)
 	c := tinyCNDPM(t)
 	c.atOnce = atOnce
 	c.LogAlpha = g.LogAlpha
@@ -61,13 +61,13 @@ func followCNDPM(t *testing.T, atOnce int) {
 	c.normals = func(dst []float32) {
 		for i := range dst {
 			k := 3 * normal
-			dst[i] = float32(2 * (u01(7000, k) + u01(7000, k+1) + u01(7000, k+2) - 1.5))
+			dst[i] = float32(2 * (U01(7000, k) + U01(7000, k+1) + U01(7000, k+2) - 1.5))
 			normal++
 		}
 	}
 	c.slot = func(n int) int {
 		slot++
-		return int(u01(8000, slot-1) * float64(n))
+		return int(U01(8000, slot-1) * float64(n))
 	}
 	drawExpert(c.blank, 0)
 	var losses []float64
@@ -99,9 +99,9 @@ func followCNDPM(t *testing.T, atOnce int) {
 			t.Fatal(err)
 		}
 	}
-	g.Sleeps.check(t, "losses of sleeps", losses)
+	g.Sleeps.Check(t, "losses of sleeps", losses)
 	for k, e := range c.experts {
-		g.Asleep[k].check(t, fmt.Sprintf("expert %d after its sleep", k+1), stateOf(e))
+		g.Asleep[k].Check(t, fmt.Sprintf("expert %d after its sleep", k+1), stateOf(e))
 	}
 	c.steps = 4
 	var nll, chilled, share, counts, loss []float64
@@ -129,13 +129,13 @@ func followCNDPM(t *testing.T, atOnce int) {
 		counts = append(counts, c.experts[0].logCount, c.experts[1].logCount)
 		loss = append(loss, stats.Loss)
 	}
-	g.NLL.check(t, "likelihoods of images", nll)
-	g.Chilled.check(t, "likelihoods of labels", chilled)
-	g.Share.check(t, "responsibilities", share)
-	g.Counts.check(t, "counts", counts)
-	g.Loss.check(t, "losses", loss)
+	g.NLL.Check(t, "likelihoods of images", nll)
+	g.Chilled.Check(t, "likelihoods of labels", chilled)
+	g.Share.Check(t, "responsibilities", share)
+	g.Counts.Check(t, "counts", counts)
+	g.Loss.Check(t, "losses", loss)
 	for k, e := range c.experts {
-		g.Awake[k].check(t, fmt.Sprintf("expert %d at the end", k+1), stateOf(e))
+		g.Awake[k].Check(t, fmt.Sprintf("expert %d at the end", k+1), stateOf(e))
 	}
 }
 
@@ -143,7 +143,7 @@ func followCNDPM(t *testing.T, atOnce int) {
 func cndpmBatch(step int) ocl.Batch {
 	const first = 50 // number of the first sample
 	label := func(sample int) int {
-		u := u01(2000, sample-first)
+		u := U01(2000, sample-first)
 		if step < 4 {
 			return int(u*3) + 3*(step/2)
 		}
@@ -157,7 +157,7 @@ func drawExpert(e *expert, number int) {
 	eachTensor(e, func(j int, net *nn.Network, p nn.Param) {
 		torch := make([]float32, p.Len())
 		for i := range torch {
-			torch[i] = float32((2*u01(5000+100*number+j, i) - 1) / math.Sqrt(fanIn(net, p)))
+			torch[i] = float32((2*U01(5000+100*number+j, i) - 1) / math.Sqrt(fanIn(net, p)))
 		}
 		p.FromTorch(net.Params()[p.Offset:][:p.Len()], flattened(p, torch, true))
 		net.Changed()
@@ -196,7 +196,7 @@ func stateOf(e *expert) (v []float64) {
 	eachTensor(e, func(_ int, net *nn.Network, p nn.Param) {
 		torch := make([]float32, p.Len())
 		p.ToTorch(torch, net.Params()[p.Offset:][:p.Len()])
-		v = append(v, every(max(1, p.Len()/16), flattened(p, torch, false))...)
+		v = append(v, Every(max(1, p.Len()/16), flattened(p, torch, false))...)
 	})
 	return v
 }

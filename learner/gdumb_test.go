@@ -105,31 +105,6 @@ func TestGDumbStops(t *testing.T) {
 	}
 }
 
-// TestGDumbOriginal: the original's schedule, crops and mixtures each change the training, and mixing keeps the loss
-// finite.
-func TestGDumbOriginal(t *testing.T) {
-	params := map[string][]float32{}
-	for name, change := range map[string]func(*learner.GDumb){
-		"survey":  func(*learner.GDumb) {},
-		"crop":    func(g *learner.GDumb) { g.Crop = true },
-		"cut-mix": func(g *learner.GDumb) { g.CutMix = 0.5 },
-		"rate":    func(g *learner.GDumb) { g.Rate = learner.CosineRestarts(0.05, 0.0005) },
-	} {
-		g := gdumb(t, 40)
-		change(g)
-		learnertest.Observe(t, g, made.Batches(1, 8, 5))
-		if err := g.Prepare(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		params[name] = slices.Clone(g.Net.Params())
-		for other, p := range params {
-			if other != name && slices.Equal(p, params[name]) {
-				t.Errorf("%s trains as %s does", name, other)
-			}
-		}
-	}
-}
-
 // TestCosineRestarts: an epoch at a tenth, then cycles of 1, 2, 4, … epochs that each begin at the top.
 func TestCosineRestarts(t *testing.T) {
 	rate := learner.CosineRestarts(0.05, 0.0005)

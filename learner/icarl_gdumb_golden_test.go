@@ -2,9 +2,7 @@ package learner
 
 import (
 	"context"
-	"encoding/json"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
@@ -20,65 +18,12 @@ import (
 // The golden files of this test are made by testdata/icarl_gdumb.py, from the equations in PyTorch and from the same
 // random numbers.
 
-// goldenValues are values of the reference and how far a float32 run may be from them.
-type goldenValues struct {
-	Tol    float64
-	Values []float64
-}
-
-func (g goldenValues) check(t *testing.T, what string, got []float64) {
-	t.Helper()
-	if len(got) != len(g.Values) || len(got) == 0 {
-		t.Fatalf("%s: %d values, want %d", what, len(got), len(g.Values))
-	}
-	worst := 0.0
-	for i, want := range g.Values {
-		d := math.Abs(got[i] - want)
-		worst = max(worst, d)
-		if !(d <= g.Tol) {
-			t.Fatalf("%s: value %d is %v, want %v ± %.2g", what, i, got[i], want, g.Tol)
-		}
-	}
-	t.Logf("%s: at most %.2g from the reference, tolerance %.2g", what, worst, g.Tol)
-}
-
-func readGolden(t *testing.T, name string, v any) {
-	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
-	if err == nil {
-		err = json.Unmarshal(b, v)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// every stride-th of the values.
-func every(stride int, v []float32) []float64 {
-	var out []float64
-	for i := 0; i < len(v); i += stride {
-		out = append(out, float64(v[i]))
-	}
-	return out
-}
-
-// hash is splitmix64's output for number i of a stream, u01 the same in [0,1).
-func hash(stream, i int) uint64 {
-	z := uint64(stream)<<32 | uint64(i)
-	z += 0x9E3779B97F4A7C15
-	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-	z = (z ^ z>>27) * 0x94D049BB133111EB
-	return z ^ z>>31
-}
-
-func u01(stream, i int) float64 { return float64(hash(stream, i)>>40) / (1 << 24) }
-
 // drawSample is an image [c,h,w] with the pattern of a label and the noise of a sample.
 func drawSample(sample, label int, c, h, w int) []byte {
 	pixels := make([]byte, c*h*w)
 	for i := range pixels {
 		p, y, x := i/(h*w), i/w%h, i%w
-		pixels[i] = byte(math.RoundToEven(255 * (0.75*u01(3000+label, (p*4+y*4/h)*4+x*4/w) + 0.25*u01(1000+sample, i))))
+		pixels[i] = byte(math.RoundToEven(255 * (0.75*U01(3000+label, (p*4+y*4/h)*4+x*4/w) + 0.25*U01(1000+sample, i))))
 	}
 	return pixels
 }
@@ -106,16 +51,6 @@ func sampleOf(t *testing.T, row []float32, end int, label func(int) int, c, h, w
 	return -1
 }
 
-// checkPredictions compares where the reference is sure.
-func checkPredictions(t *testing.T, what string, got []ocl.Label, want []int) {
-	t.Helper()
-	for i, y := range want {
-		if y >= 0 && got[i] != ocl.Label(y) {
-			t.Errorf("%s: image %d: class %d, want %d", what, i, got[i], y)
-		}
-	}
-}
-
 // numbers counts from lo to hi-1.
 func numbers(lo, hi int) []int {
 	var v []int
@@ -134,12 +69,12 @@ func TestICaRLGolden(t *testing.T) {
 			Tasks                                                   [][]ocl.Label
 			LR, Decay                                               float64
 		}
-		Loss, Params, Running goldenValues
+		Loss, Params, Running GoldenValues
 		Predictions           [][]int
 		Replayed, Written     [][]int
 		Memory                []int
 	}
-	readGolden(t, "icarl.json", &g)
+	ReadGolden(t, "icarl.json", &g)
 	c := g.Case
 	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: c.Classes, NF: c.NF}, rng.New(1, "network/init"))
 	if err != nil {
@@ -154,7 +89,7 @@ func TestICaRLGolden(t *testing.T) {
 	}
 	label := func(sample int) int {
 		classes := c.Tasks[sample/(c.Steps*c.Batch)]
-		return int(classes[hash(2000, sample)%uint64(len(classes))])
+		return int(classes[Hash(2000, sample)%uint64(len(classes))])
 	}
 	test := sampleBatch(numbers(9000, 9000+c.Test), func(s int) int { return (s - 9000) % 6 }, 3, 32, 32).X
 	var losses []float64
@@ -190,11 +125,11 @@ func TestICaRLGolden(t *testing.T) {
 		if err := l.Predict(labels, test); err != nil {
 			t.Fatal(err)
 		}
-		checkPredictions(t, "after a task", labels, g.Predictions[task])
+		CheckPredictions(t, "after a task", labels, g.Predictions[task])
 	}
-	g.Loss.check(t, "loss", losses)
-	g.Params.check(t, "parameters", every(c.Stride, net.Params()))
-	g.Running.check(t, "running statistics", every(c.Stride, net.Running()))
+	g.Loss.Check(t, "loss", losses)
+	g.Params.Check(t, "parameters", Every(c.Stride, net.Params()))
+	g.Running.Check(t, "running statistics", Every(c.Stride, net.Running()))
 	checkMemory(t, l.Memory, g.Memory, len(losses)*c.Batch, label, 3, 32, 32)
 }
 
@@ -233,7 +168,7 @@ func checkMemory(t *testing.T, m *memory.Store, want []int, end int, label func(
 // gradients, by the survey's settings and by the original's: losses, parameters, predictions.
 func TestGDumbGolden(t *testing.T) {
 	type training struct {
-		Loss, Params goldenValues
+		Loss, Params GoldenValues
 		Predictions  []int
 	}
 	var g struct {
@@ -246,10 +181,10 @@ func TestGDumbGolden(t *testing.T) {
 		Memory           [][]int
 		Survey, Original training
 	}
-	readGolden(t, "gdumb.json", &g)
+	ReadGolden(t, "gdumb.json", &g)
 	c := g.Case
 	channels, h, w := c.Shape[0], c.Shape[1], c.Shape[2]
-	label := func(sample int) int { return int(hash(2000, sample) % uint64(1+sample/12)) }
+	label := func(sample int) int { return int(Hash(2000, sample) % uint64(1+sample/12)) }
 	test := sampleBatch(numbers(9000, 9000+c.Test), func(s int) int { return (s - 9000) % c.Classes }, channels, h, w).X
 	for name, want := range map[string]training{"survey": g.Survey, "original": g.Original} {
 		t.Run(name, func(t *testing.T) {
@@ -279,13 +214,13 @@ func TestGDumbGolden(t *testing.T) {
 			if err := l.Prepare(ctx); err != nil {
 				t.Fatal(err)
 			}
-			want.Loss.check(t, "loss", losses)
-			want.Params.check(t, "parameters", every(c.Stride, net.Params()))
+			want.Loss.Check(t, "loss", losses)
+			want.Params.Check(t, "parameters", Every(c.Stride, net.Params()))
 			labels := make([]ocl.Label, c.Test)
 			if err := l.Predict(labels, test); err != nil {
 				t.Fatal(err)
 			}
-			checkPredictions(t, "after training", labels, want.Predictions)
+			CheckPredictions(t, "after training", labels, want.Predictions)
 		})
 	}
 }

@@ -1,10 +1,8 @@
 package learner_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -26,42 +24,20 @@ type trajectory struct {
 	Seed                                                       uint64
 	LR                                                         float64 `json:"lr"`
 	WeightDecay                                                float64 `json:"weight_decay"`
-	Scores                                                     within
+	Scores                                                     learner.GoldenValues
 	Steps                                                      []struct {
 		Loss, Tol     float64
 		Slots, Memory []int
 	}
 	States []struct {
 		Step int
-		within
-	}
-}
-
-// within is numbers and how far ours may be from any of them.
-type within struct {
-	Values []float64
-	Tol    float64
-}
-
-func (w within) check(t *testing.T, what string, got []float64) {
-	t.Helper()
-	if len(got) != len(w.Values) {
-		t.Fatalf("%s: %d numbers, the file has %d", what, len(got), len(w.Values))
-	}
-	worst, where := 0.0, 0
-	for i, v := range got {
-		if d := math.Abs(v - w.Values[i]); !(d <= worst) {
-			worst, where = d, i
-		}
-	}
-	if !(worst <= w.Tol) {
-		t.Errorf("%s: number %d is %v, want %v ± %v", what, where, got[where], w.Values[where], w.Tol)
+		learner.GoldenValues
 	}
 }
 
 // start is number i of parameter tensor p, the t-th, in PyTorch's order.
 func start(p nn.Param, t, i int) float32 {
-	v := 2*unit(uint64(t), i) - 1
+	v := 2*learner.U01(t, i) - 1
 	switch {
 	case p.In > 0:
 		v /= math.Sqrt(float64(p.In * p.Taps))
@@ -105,12 +81,12 @@ func (g *trajectory) batch(step int) ocl.Batch {
 	n, size := g.Size/8, 3*g.Size*g.Size
 	pixels, labels := make([]byte, g.Batch*size), make([]ocl.Label, g.Batch)
 	for i := range labels {
-		y := int(splitmix(uint64(2000+step)<<32|uint64(i)) % uint64(g.Classes))
+		y := int(learner.Hash(2000+step, i) % uint64(g.Classes))
 		labels[i] = ocl.Label(y)
 		for k := range size {
 			channel, py, px := k/(g.Size*g.Size), k/g.Size%g.Size/8, k%g.Size/8
 			square := func(image int) int { return ((image*3+channel)*n+py)*n + px }
-			v := 0.5*unit(5000, square(y)) + 0.25*unit(uint64(3000+step), square(i)) + 0.25*unit(uint64(1000+step), i*size+k)
+			v := 0.5*learner.U01(5000, square(y)) + 0.25*learner.U01(3000+step, square(i)) + 0.25*learner.U01(1000+step, i*size+k)
 			pixels[i*size+k] = byte(math.RoundToEven(255 * v))
 		}
 	}
@@ -153,14 +129,8 @@ func TestGoldenMIRAndGSS(t *testing.T) {
 	} {
 		for _, workers := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s/workers=%d", name, workers), func(t *testing.T) {
-				text, err := os.ReadFile("testdata/" + name + ".json")
-				if err != nil {
-					t.Fatal(err)
-				}
 				var g trajectory
-				if err := json.Unmarshal(text, &g); err != nil {
-					t.Fatal(err)
-				}
+				learner.ReadGolden(t, name+".json", &g)
 				r := g.learner(t, workers)
 				change(r)
 				if r.Retrieve == nil {
@@ -176,7 +146,7 @@ func (g *trajectory) repeat(t *testing.T, r *learner.Replay) {
 	if g.Format != 1 || len(g.Steps) != 20 || len(g.States) != 2 {
 		t.Fatalf("format %d, %d steps, %d states; want 1, 20, 2", g.Format, len(g.Steps), len(g.States))
 	}
-	seen := &recording{Retriever: r.Retrieve}
+	seen := &recorder{Retriever: r.Retrieve}
 	r.Retrieve = seen
 	var all []ocl.Batch
 	for i, want := range g.Steps {
@@ -199,7 +169,7 @@ func (g *trajectory) repeat(t *testing.T, r *learner.Replay) {
 		}
 		for _, s := range g.States {
 			if s.Step == i+1 {
-				s.check(t, fmt.Sprintf("state after step %d", s.Step), g.state(r.Net))
+				s.Check(t, fmt.Sprintf("state after step %d", s.Step), g.state(r.Net))
 			}
 		}
 	}
@@ -208,6 +178,6 @@ func (g *trajectory) repeat(t *testing.T, r *learner.Replay) {
 		if err := (checkpoint.Parts{checkpoint.Numbers("update/scores", scores)}).LoadState(learnertest.State(t, r).Decoder()); err != nil {
 			t.Fatal(err)
 		}
-		g.Scores.check(t, "scores", scores)
+		g.Scores.Check(t, "scores", scores)
 	}
 }

@@ -65,24 +65,6 @@ func TestNoCapacityIsFinetune(t *testing.T) {
 	}
 }
 
-// TestLargeMemoryKeepsAll: a reservoir with capacity ≥ stream keeps everything, in order.
-func TestLargeMemoryKeepsAll(t *testing.T) {
-	r := perceptron(t, 0.1)
-	r.Memory = memory.NewStore(30, shape, nil)
-	batches := made.Batches(1, 6, 5)
-	learnertest.Observe(t, r, batches)
-	if r.Memory.Len() != 30 || r.Memory.Seen() != 30 {
-		t.Fatalf("%d stored of %d seen, want 30 of 30", r.Memory.Len(), r.Memory.Seen())
-	}
-	x, y := tensor.New(1, 3, 5, 4), make([]ocl.Label, 1)
-	for i := range 30 {
-		r.Memory.Gather(x, y, []int{i})
-		if b := batches[i/5]; y[0] != b.Y[i%5] || !slices.Equal(x.Data, b.X.Row(i%5)) {
-			t.Errorf("slot %d does not hold sample %d", i, i)
-		}
-	}
-}
-
 // gradient is that of the mean cross entropy of a batch on a copy of the network, found apart from the learner.
 func gradient(t *testing.T, net *nn.Network, b ocl.Batch) ([]float32, float64) {
 	t.Helper()

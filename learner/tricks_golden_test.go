@@ -2,10 +2,8 @@ package learner_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
@@ -52,17 +50,9 @@ func replayOf(t *testing.T, l ocl.Learner) *learner.Replay {
 // independent PyTorch program, which draws the same numbers: losses, retrieved slots, and at each end, after review and
 // teacher's copy, parameters and predictions by head and by class means.
 func TestGoldenTricks(t *testing.T) {
-	text, err := os.ReadFile("testdata/tricks.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var g trajectories
 	var f trickCases
-	for _, to := range []any{&g, &f} {
-		if err := json.Unmarshal(text, to); err != nil {
-			t.Fatal(err)
-		}
-	}
+	learner.ReadGolden(t, "tricks.json", &g, &f)
 	if len(f.Cases) != 3*8+3 {
 		t.Errorf("%d cases, want 3 methods with each of 8 lists of tricks, and A-GEM with another reference in 3", len(f.Cases))
 	}
@@ -119,16 +109,10 @@ func TestGoldenTricks(t *testing.T) {
 					}
 				}
 				g.compare(t, step+1, r.Net, c.Ends[task], c.ParamTol)
-				checkLabels(t, "head", learnertest.Predict(t, l, stream.X), c.Heads[task])
-				checkLabels(t, "class means", byMeans(t, r, stream), c.Means[task])
+				learner.CheckPredictions(t, "head", learnertest.Predict(t, l, stream.X), c.Heads[task])
+				learner.CheckPredictions(t, "class means", byMeans(t, r, stream), c.Means[task])
 			}
-			for slot, number := range c.Memory {
-				want, got := g.samples(number, 1), g.samples(number, 1)
-				r.Memory.Gather(got.X, got.Y, []int{slot})
-				if got.Y[0] != want.Y[0] || !slices.Equal(got.X.Data, want.X.Data) {
-					t.Errorf("slot %d does not hold sample %d", slot, number)
-				}
-			}
+			g.checkMemory(t, r.Memory, c.Memory)
 		})
 	}
 }
@@ -145,13 +129,4 @@ func byMeans(t *testing.T, r *learner.Replay, b ocl.Batch) []ocl.Label {
 		t.Fatal(err)
 	}
 	return labels
-}
-
-func checkLabels(t *testing.T, what string, got []ocl.Label, want []int) {
-	t.Helper()
-	for i, y := range want {
-		if y >= 0 && int(got[i]) != y {
-			t.Errorf("%s: sample %d is of class %d, want %d", what, i, got[i], y)
-		}
-	}
 }

@@ -28,32 +28,6 @@ func replaying(t *testing.T, capacity int) *learner.Replay {
 	return r
 }
 
-// TestFirstTaskOfTricksIsER: in the first task KDC, KDC* and a review to come change nothing, bit for bit, and a single
-// iteration never does, but a second one.
-func TestFirstTaskOfTricksIsER(t *testing.T) {
-	for name, change := range map[string]func(*learner.Replay){
-		"kdc": func(r *learner.Replay) {
-			r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{}
-		},
-		"kdc*": func(r *learner.Replay) {
-			r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{Root: true}
-		},
-		"rv":        func(r *learner.Replay) { r.Review = &learner.Review{Batch: 4} },
-		"mi, r = 1": func(r *learner.Replay) { r.Iterations = 1 },
-		"mi, r = 2": func(r *learner.Replay) { r.Iterations = 2 },
-	} {
-		er, r := replaying(t, 12), replaying(t, 12)
-		change(r)
-		batches := residualCase.Batches(1, 8, 5)
-		want := residualCase.Learn(t, er, batches, 0, 3) // of 4 in the first task
-		got := residualCase.Learn(t, learner.Bounded{Replay: r}, batches, 0, 3)
-		same := slices.Equal(got, want) && slices.Equal(er.Net.Params(), r.Net.Params()) && slices.Equal(er.Net.Running(), r.Net.Running())
-		if same != (name != "mi, r = 2") {
-			t.Errorf("%s: stats %v, ER %v, the same with their networks: %v", name, got, want, same)
-		}
-	}
-}
-
 // TestTeacherIsInEvaluationMode: distilling moves no running statistic that plain steps would not, whatever the teacher
 // saw, and a step's loss is that of the teacher's logits by running statistics, for the incoming and the replayed batch
 // alike; with Training by each batch's own.
@@ -100,50 +74,6 @@ func TestTeacherIsInEvaluationMode(t *testing.T) {
 		if !(math.Abs(got.Loss-want) <= 1e-5) {
 			t.Errorf("%+v: loss %v, want %v", c, got.Loss, want)
 		}
-	}
-}
-
-// TestReview: one pass over all of the memory in batches of which the last is smaller, each sample once, at a tenth of
-// the learning rate for gradient and weight decay, batch norm by the batch; then the rate is as before
-// (docs/deviations.md: review).
-func TestReview(t *testing.T) {
-	r := replaying(t, 11)
-	r.Opt = optim.SGD{LR: 0.1, WeightDecay: 0.01}.New()
-	r.Criterion = loss.Labels{} // not the review's
-	r.Review = &learner.Review{Batch: 4}
-	l := learner.Bounded{Replay: r}
-	batches := residualCase.Batches(1, 8, 5)
-	residualCase.Learn(t, l, batches, 0, 3)
-	learnertest.Observe(t, l, batches[3:4]) // the fourth, without the task's end
-	before := r.Net.Clone()
-	if err := l.EndTask(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-
-	order := make([]int, 11)
-	for i := range order {
-		order[i] = i
-	}
-	rng.New(1, "review").Shuffle(11, func(i, j int) { order[i], order[j] = order[j], order[i] })
-	ws := before.NewWorkspace(1)
-	defer ws.Close()
-	opt := optim.SGD{LR: 0.01, WeightDecay: 0.01}.New()
-	for _, slots := range [][]int{order[:4], order[4:8], order[8:]} {
-		x, y, d := tensor.New(len(slots), 3, 32, 32), make([]ocl.Label, len(slots)), tensor.New(len(slots), 6)
-		r.Memory.Gather(x, y, slots)
-		before.ZeroGrads()
-		z := before.Forward(ws, x, nn.Train)
-		if _, err := (loss.CrossEntropy{}).Eval(d, loss.Input{Logits: z, Y: y}); err != nil {
-			t.Fatal(err)
-		}
-		before.Backward(ws, d)
-		opt.Step(before, ws)
-	}
-	if !slices.Equal(before.Params(), r.Net.Params()) || !slices.Equal(before.Running(), r.Net.Running()) {
-		t.Error("another network than after three steps at a tenth of the rate")
-	}
-	if got := r.Opt.LR(); got != 0.1 {
-		t.Errorf("learning rate %v after the review, want 0.1", got)
 	}
 }
 
