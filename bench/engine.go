@@ -12,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"ocl/internal/kernel"
 	"ocl/nn/arch"
 )
 
@@ -182,7 +181,7 @@ type measured struct {
 }
 
 func (m *measured) report(o Options, rigs []*rig) *Report {
-	rep := &Report{Kernel: kernel.Active().Name, Convolution: rigs[0].net.ConvolutionName(), Workers: o.Workers, PeakGFLOPS: median(m.peak)}
+	rep := &Report{Kernel: rigs[0].net.KernelName(), Convolution: rigs[0].net.ConvolutionName(), Workers: o.Workers, PeakGFLOPS: median(m.peak)}
 	for _, r := range rigs {
 		step, eval := median(r.step), median(r.eval)
 		gflops := float64(r.net.FLOPs()) * 3 * 2 * batch / step / 1e9

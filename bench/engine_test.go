@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ocl/internal/kernel"
+	"ocl/nn"
 )
 
 // TestLayerFLOPs compares the breakdown with the network's own count, at an even and an odd size.
@@ -41,7 +41,7 @@ func TestEngine(t *testing.T) {
 	if rounds != 1 || len(rep.Steps) != 1 || len(rep.Evaluation) != 1 || len(rep.AtOnce) != 1 || len(rep.Layers) != 1 {
 		t.Fatalf("%d rounds, report %+v; want one of everything", rounds, rep)
 	}
-	if rep.Kernel != kernel.Active().Name || rep.Convolution != "winograd" && rep.Convolution != "direct" {
+	if rep.Kernel != nn.DefaultEngine().Kernel || rep.Convolution != "winograd" && rep.Convolution != "direct" {
 		t.Errorf("kernel %q, convolution %q; want those in use", rep.Kernel, rep.Convolution)
 	}
 	s, e := rep.Steps[0], rep.Evaluation[0]

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ocl"
-	"ocl/internal/kernel"
 	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/loss"
@@ -74,14 +73,14 @@ func Methods(ctx context.Context, o MethodOptions) (*MethodsReport, error) {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	rep := &MethodsReport{Kernel: kernel.Active().Name, Workers: o.Workers, Memory: o.Memory}
+	rep := &MethodsReport{Workers: o.Workers, Memory: o.Memory}
 	m := &measured{}
 	for _, name := range o.Methods {
 		r, err := newMethodRig(name, nil, o)
 		if err != nil {
 			return nil, err
 		}
-		rep.Convolution = r.net.ConvolutionName()
+		rep.Kernel, rep.Convolution = r.net.KernelName(), r.net.ConvolutionName()
 		cost, err := r.measure(ctx, o, m)
 		r.close()
 		if err == nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ocl/internal/kernel"
+	"ocl/nn"
 )
 
 // peakRounds are the rounds of the peak loop between two looks at the clock: some tens of microseconds.
@@ -16,7 +17,10 @@ const peakFor = 30 * time.Millisecond
 // fmaPeak measures the fused multiply-adds that so many threads do together, in GFLOP/s: the sum of their own rates
 // while all of them run. It is 0 where the kernels have no peak loop.
 func fmaPeak(threads int) float64 {
-	set := kernel.Active()
+	set, err := kernel.Find(nn.DefaultEngine().Kernel)
+	if err != nil {
+		panic(err) // it was found before
+	}
 	rates := make([]float64, threads)
 	var wg sync.WaitGroup
 	for i := range threads {

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"time"
 
-	"ocl/internal/kernel"
 	"ocl/tensor"
 )
 
@@ -66,7 +65,7 @@ func Predict(ctx context.Context, o Options) (*PredictReport, error) {
 	}); err != nil {
 		return nil, err
 	}
-	rep := &PredictReport{Kernel: kernel.Active().Name, Convolution: all[0].net.ConvolutionName(), Workers: o.Workers}
+	rep := &PredictReport{Kernel: all[0].net.KernelName(), Convolution: all[0].net.ConvolutionName(), Workers: o.Workers}
 	for _, t := range all {
 		one, batch := median(t.one), median(t.batch) // which sorts
 		rep.Predict = append(rep.Predict, Prediction{t.size, 1e3 * one, 1e3 * t.one[0], 1e3 * batch, 1e3 * t.batch[0], evaluated / batch})

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ocl"
-	"ocl/internal/kernel"
 	"ocl/learner"
 	"ocl/method"
 	"ocl/tensor"
@@ -124,7 +123,7 @@ func Tricks(ctx context.Context, o TrickOptions) (*TricksReport, error) {
 		o.show(o.Method, MethodProgress{Filled: -1, Round: round + 1, Left: spent * time.Duration(o.Rounds-round-1) / time.Duration(round+1)})
 	}
 	rep := &TricksReport{
-		Kernel: kernel.Active().Name, Convolution: all[0].net.ConvolutionName(), Workers: o.Workers, Memory: o.Memory,
+		Kernel: all[0].net.KernelName(), Convolution: all[0].net.ConvolutionName(), Workers: o.Workers, Memory: o.Memory,
 		Method: o.Method, Steps: o.Steps, Rounds: o.Rounds, MS: 1e3 * median(plain.steps) / float64(o.Steps), EndMS: 1e3 * median(plain.ends),
 	}
 	for _, c := range all[1:] {

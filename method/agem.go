@@ -34,10 +34,7 @@ var agem = Info{
 	Signals:  []string{"task boundaries"},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
 	Options:  []Option{agemReference},
-	Tuning: Tuning{
-		Paper:   grid(rates7, decays4),
-		Authors: grid(rates7, decays4),
-	},
+	Tuning:   both(grid(rates7, decays4)),
 	check: func(s Setup) error {
 		if agemPlain(s) && s.fills().Distil == nil {
 			return errors.New("option reference: plain differs from criterion only where a trick distils. Add --trick kdc or 'kdc*', or remove reference")

@@ -23,11 +23,8 @@ var er = Info{
 	Look:     2,
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
-	Tuning: Tuning{
-		Paper:   grid(rates7, decays4),
-		Authors: grid(rates7, decays4),
-	},
-	passes: replay,
+	Tuning:   both(grid(rates7, decays4)),
+	passes:   replay,
 	build: func(s Setup) (ocl.Learner, error) {
 		r := s.compose()
 		r.Memory = s.store()

@@ -37,13 +37,10 @@ var ewc = Info{
 	Signals:  []string{"task boundaries"},
 	Settings: []string{"replay.iterations", "replay.augment"},
 	Options:  []Option{ewcLambda, ewcAlpha, ewcEvery, ewcRaw},
-	Tuning: Tuning{
-		Paper:   grid(rates4, decays2, ewcAxis),
-		Authors: grid(rates4, decays2, ewcAxis),
-	},
-	Refuses: withoutMemory,
-	check:   checkEWC,
-	passes:  learn,
+	Tuning:   both(grid(rates4, decays2, ewcAxis)),
+	Refuses:  withoutMemory,
+	check:    checkEWC,
+	passes:   learn,
 	build: func(s Setup) (ocl.Learner, error) {
 		return learner.NewEWC(s.compose(), learner.EWCOptions{
 			Lambda: option[float64](s, ewcLambda), Alpha: option[float64](s, ewcAlpha),

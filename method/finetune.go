@@ -18,13 +18,10 @@ var finetune = Info{
 	},
 	Traits:   Traits{Baseline: true},
 	Settings: []string{"replay.iterations", "replay.augment"},
-	Tuning: Tuning{
-		Paper:   grid(rates7, decays4), // ER's
-		Authors: grid(rates7, decays4),
-	},
-	Refuses: withoutMemory,
-	passes:  learn,
-	build:   func(s Setup) (ocl.Learner, error) { return s.compose(), nil },
+	Tuning:   both(grid(rates7, decays4)), // ER's
+	Refuses:  withoutMemory,
+	passes:   learn,
+	build:    func(s Setup) (ocl.Learner, error) { return s.compose(), nil },
 }
 
 // surveyCitation is that of the survey.

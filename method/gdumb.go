@@ -54,10 +54,7 @@ var gdumb = Info{
 	},
 	Settings: []string{"memory"},
 	Options:  []Option{gdumbEpochs, gdumbBatch, gdumbClip, gdumbPreset, gdumbUpdate},
-	Tuning: Tuning{
-		Paper:   grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001}),
-		Authors: grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001}),
-	},
+	Tuning:   both(grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001})),
 	Refuses: map[string]string{
 		"kdc":  "it trains from scratch, so there is no earlier network to distil from",
 		"kdc*": "it trains from scratch, so there is no earlier network to distil from",

@@ -46,10 +46,7 @@ var gss = Info{
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
 	Options:  []Option{gssSize, gssSubset, gssGate},
-	Tuning: Tuning{
-		Paper:   grid(rates4, decays2, Axis{"method.gss.subset_size", []any{10, 20, 50}}),
-		Authors: grid(rates4, decays2, Axis{"method.gss.subset_size", []any{10, 20, 50}}),
-	},
+	Tuning:   both(grid(rates4, decays2, Axis{"method.gss.subset_size", []any{10, 20, 50}})),
 	check: func(s Setup) error {
 		if option[string](s, gssGate) == "batch" && option[string](s, gssSubset) == "sample" {
 			return errors.New("option subset: sample cannot be used with gate batch, which draws one subset for the whole incoming batch. " +

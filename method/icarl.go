@@ -33,10 +33,7 @@ var icarl = Info{
 	Signals:  []string{"task boundaries", "tasks of stored samples"},
 	Settings: []string{"memory", "replay.batch", "replay.teacher", "replay.augment"},
 	Teacher:  config.TeacherTraining,
-	Tuning: Tuning{
-		Paper:   grid(rates7, decays4),
-		Authors: grid(rates7, decays4),
-	},
+	Tuning:   both(grid(rates7, decays4)),
 	Refuses: map[string]string{
 		"kdc":  "it already distils old classes from a teacher of its own",
 		"kdc*": "it already distils old classes from a teacher of its own",

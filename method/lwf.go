@@ -29,10 +29,7 @@ var lwf = Info{
 	Settings: []string{"replay.iterations", "replay.teacher", "replay.augment"},
 	Teacher:  config.TeacherTraining,
 	Options:  []Option{lwfMC},
-	Tuning: Tuning{
-		Paper:   grid(rates7, decays4),
-		Authors: grid(rates7, decays4),
-	},
+	Tuning:   both(grid(rates7, decays4)),
 	Refuses: map[string]string{
 		"kdc":  "it already uses this mixture, on incoming samples alone",
 		"kdc*": "it already uses the mixture of kdc, on incoming samples alone",

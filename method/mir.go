@@ -44,10 +44,7 @@ var mir = Info{
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
 	Options:  []Option{mirCandidates, mirStatistics},
-	Tuning: Tuning{
-		Paper:   grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
-		Authors: grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
-	},
+	Tuning:   both(grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}})),
 	check: func(s Setup) error {
 		if _, is := s.Opt.(optim.SGD); s.Opt != nil && !is {
 			return errors.New("it looks ahead by a step of SGD, and optimizer.name is another optimiser. Use optimizer.name=sgd")

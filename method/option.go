@@ -33,6 +33,9 @@ func grid(rates, decays []any, more ...Axis) Grid {
 	return append(Grid{{"optimizer.lr", rates}, {"optimizer.weight_decay", decays}}, more...)
 }
 
+// both is what the survey and its authors' files say alike.
+func both(g Grid) Tuning { return Tuning{Paper: g, Authors: g} }
+
 // Learning rates and weight decays of table:hyper.
 var (
 	rates7  = []any{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1}

@@ -35,9 +35,35 @@ func AllKernels() []string { return kernel.Names() }
 // Winograd's wherever it fits, and "table" is the faster one for each convolution.
 func Convolutions() []string { return []string{conv.Direct, conv.Winograd, conv.Table} }
 
-// DefaultEngine is the engine of a network for which nobody chose one: the kernel set and the algorithm in use. It panics
-// with the error of [CheckEnvironment] if there is one.
-func DefaultEngine() Engine { return Engine{kernel.Active().Name, Convolution()} }
+// DefaultEngine is the engine of a network for which nobody chose one: what the environment names, and else the fastest
+// kernel set and the table. It panics with the error of [CheckEnvironment] if there is one.
+func DefaultEngine() Engine {
+	if errStandard != nil {
+		panic(errStandard.Error())
+	}
+	return standard
+}
+
+// CheckEnvironment returns an error when OCL_KERNEL names a kernel set that cannot run here, or OCL_CONV no algorithm.
+func CheckEnvironment() error { return errStandard }
+
+var standard, errStandard = standardEngine(EngineOfEnvironment())
+
+// standardEngine is e with the fastest set and the table where it has none.
+func standardEngine(e Engine) (Engine, error) {
+	set, err := kernel.Find(e.Kernel)
+	if err != nil {
+		err = fmt.Errorf("kernel: OCL_KERNEL: %w, or unset it to use the fastest", err)
+	} else {
+		e.Kernel = set.Name
+	}
+	if e.Convolution == "" {
+		e.Convolution = conv.Table
+	} else if wrong := convolutionIsKnown(e.Convolution); wrong != nil {
+		err = errors.Join(err, fmt.Errorf("nn: OCL_CONV: %w, or unset the variable", wrong))
+	}
+	return e, err
+}
 
 // EngineOfEnvironment is the engine that the environment variables OCL_KERNEL and OCL_CONV name; the field of a
 // variable that is not set is empty. The names are not checked.
@@ -51,31 +77,23 @@ func (e Engine) Check() error {
 
 // choose finds the kernel set and the algorithm.
 func (e Engine) choose() (*kernel.Set, string, error) {
-	set, err := e.set()
-	if err != nil {
-		return nil, "", err
+	if (e.Kernel == "" || e.Convolution == "") && errStandard != nil {
+		return nil, "", errStandard
+	}
+	if e.Kernel == "" {
+		e.Kernel = standard.Kernel
 	}
 	if e.Convolution == "" {
-		return set, algorithm, errAlgorithm
+		e.Convolution = standard.Convolution
+	}
+	set, err := kernel.Find(e.Kernel)
+	if err != nil {
+		return nil, "", fmt.Errorf("nn: %w", err)
 	}
 	if err := convolutionIsKnown(e.Convolution); err != nil {
 		return nil, "", fmt.Errorf("nn: algorithm of convolutions %w", err)
 	}
 	return set, e.Convolution, nil
-}
-
-func (e Engine) set() (*kernel.Set, error) {
-	if e.Kernel != "" {
-		set, err := kernel.Find(e.Kernel)
-		if err != nil {
-			return nil, fmt.Errorf("nn: %w", err)
-		}
-		return set, nil
-	}
-	if err := kernel.CheckEnvironment(); err != nil {
-		return nil, err
-	}
-	return kernel.Active(), nil
 }
 
 func convolutionIsKnown(name string) error {
@@ -113,38 +131,4 @@ func (n *Network) ConvolutionName() string {
 		return conv.Winograd
 	}
 	return conv.Table
-}
-
-var (
-	algorithm    = conv.Table
-	errAlgorithm error
-)
-
-func init() {
-	if v := os.Getenv("OCL_CONV"); v != "" {
-		if err := UseConvolution(v); err != nil {
-			errAlgorithm = fmt.Errorf("nn: OCL_CONV: %w, or unset the variable", err)
-		}
-	}
-}
-
-// UseConvolution sets the algorithm of the convolutions of networks made from now on: "direct", "winograd" or "table".
-func UseConvolution(name string) error {
-	if err := convolutionIsKnown(name); err != nil {
-		return err
-	}
-	algorithm, errAlgorithm = name, nil
-	return nil
-}
-
-// CheckEnvironment returns an error when OCL_KERNEL names a kernel set that cannot run here, or OCL_CONV no algorithm.
-func CheckEnvironment() error { return errors.Join(kernel.CheckEnvironment(), errAlgorithm) }
-
-// Convolution is the algorithm in use for networks made from now on: "table" unless OCL_CONV says otherwise. It panics if
-// OCL_CONV names none.
-func Convolution() string {
-	if errAlgorithm != nil {
-		panic(errAlgorithm.Error())
-	}
-	return algorithm
 }

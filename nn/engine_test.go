@@ -10,27 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/internal/kernel"
 	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
 	"ocl/tensor"
 )
-
-// useKernels sets the active kernel set for the rest of a test.
-func useKernels(t *testing.T, name string) {
-	t.Helper()
-	before := kernel.Active().Name
-	if err := kernel.Use(name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := kernel.Use(before); err != nil {
-			t.Error(err)
-		}
-	})
-}
 
 // everything runs all that a network, its workspace and its optimisers do through some steps of training, and returns
 // the bits of all that comes of it. between is called between the steps.
@@ -110,7 +95,7 @@ func TestEngineOfANetwork(t *testing.T) {
 	want := map[string][]byte{}
 	for _, name := range []string{fastest, slowest} {
 		t.Run(name+" in use", func(t *testing.T) {
-			useKernels(t, name)
+			nn.Use(t, nn.Engine{Kernel: name})
 			want[name] = everything(t, nn.Engine{}, func() {})
 		})
 	}
@@ -119,19 +104,15 @@ func TestEngineOfANetwork(t *testing.T) {
 	}
 	for name, other := range map[string]string{fastest: slowest, slowest: fastest} {
 		t.Run(name+" where "+other+" is in use", func(t *testing.T) {
-			useKernels(t, other)
+			nn.Use(t, nn.Engine{Kernel: other})
 			if got := everything(t, nn.Engine{Kernel: name}, func() {}); !slices.Equal(got, want[name]) {
 				t.Error("other bits than where it is in use")
 			}
 		})
 	}
 	t.Run("chosen by nobody", func(t *testing.T) {
-		useKernels(t, fastest)
-		got := everything(t, nn.Engine{}, func() {
-			if err := kernel.Use(slowest); err != nil {
-				t.Fatal(err)
-			}
-		})
+		nn.Use(t, nn.Engine{Kernel: fastest})
+		got := everything(t, nn.Engine{}, func() { nn.Use(t, nn.Engine{Kernel: slowest}) })
 		if !slices.Equal(got, want[fastest]) {
 			t.Error("a set that comes into use later changes a network that was there before")
 		}
@@ -173,7 +154,7 @@ func TestVectorsOfAWorkspace(t *testing.T) {
 	want := map[*nn.Network][]uint64{}
 	for _, net := range []*nn.Network{fast, slow} {
 		t.Run(net.KernelName()+" in use", func(t *testing.T) {
-			useKernels(t, net.KernelName())
+			nn.Use(t, nn.Engine{Kernel: net.KernelName()})
 			ws := net.NewWorkspace(2)
 			defer ws.Close()
 			want[net] = vectors(ws)
@@ -184,7 +165,7 @@ func TestVectorsOfAWorkspace(t *testing.T) {
 	}
 	for own, other := range map[*nn.Network]*nn.Network{fast: slow, slow: fast} {
 		t.Run(own.KernelName()+" where "+other.KernelName()+" is in use", func(t *testing.T) {
-			useKernels(t, other.KernelName())
+			nn.Use(t, nn.Engine{Kernel: other.KernelName()})
 			ws := own.NewWorkspace(2)
 			defer ws.Close()
 			x := randomImages(own, 2)
@@ -204,9 +185,9 @@ func TestVectorsOfAWorkspace(t *testing.T) {
 
 // TestAlgorithmOfANetwork is the same for the algorithm of convolutions.
 func TestAlgorithmOfANetwork(t *testing.T) {
-	useConvolution(t, "direct")
+	nn.Use(t, nn.Engine{Convolution: "direct"})
 	want := everything(t, nn.Engine{}, func() {})
-	useConvolution(t, "winograd")
+	nn.Use(t, nn.Engine{Convolution: "winograd"})
 	if got := everything(t, nn.Engine{Convolution: "direct"}, func() {}); !slices.Equal(got, want) {
 		t.Error("direct, chosen where winograd is in use, gives other bits than where direct is in use")
 	}

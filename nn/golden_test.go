@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/internal/kernel"
 	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
@@ -243,40 +242,26 @@ func TestGolden(t *testing.T) {
 			forEachSet(t, func(t *testing.T) {
 				steps := g.Steps
 				switch {
-				case size == 32 && kernel.Active().Name != "generic":
-				case kernel.Active().Name == "generic" && size > 32:
+				case size == 32 && nn.DefaultEngine().Kernel != "generic":
+				case nn.DefaultEngine().Kernel == "generic" && size > 32:
 					t.Skip("plain Go is slow, and its kernels do not know sizes")
-				case kernel.Active().Name == "generic":
+				case nn.DefaultEngine().Kernel == "generic":
 					steps = 1
-				case kernel.Active().Name != nn.Kernels()[0]:
+				case nn.DefaultEngine().Kernel != nn.Kernels()[0]:
 					steps = 2
 				}
 				for name, wider := range map[string]float64{"direct": 1, "winograd": conv.WinogradRounding} {
-					if kernel.Active().Name == "generic" {
+					if nn.DefaultEngine().Kernel == "generic" {
 						wider *= math.Sqrt2
 					}
 					t.Run(name, func(t *testing.T) {
-						useConvolution(t, name)
+						nn.Use(t, nn.Engine{Convolution: name})
 						g.replay(t, steps, wider)
 					})
 				}
 			})
 		})
 	}
-}
-
-// useConvolution sets the algorithm of convolutions for the rest of a test.
-func useConvolution(t *testing.T, name string) {
-	t.Helper()
-	before := nn.Convolution()
-	if err := nn.UseConvolution(name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := nn.UseConvolution(before); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 func (g *golden) replay(t *testing.T, steps int, wider float64) {

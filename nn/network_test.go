@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"ocl/checkpoint"
-	"ocl/internal/kernel"
 	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
@@ -19,17 +18,9 @@ import (
 // forEachSet runs f with every kernel set of this machine.
 func forEachSet(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	before := kernel.Active().Name
-	for _, s := range kernel.Available() {
-		t.Run(s.Name, func(t *testing.T) {
-			if err := kernel.Use(s.Name); err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := kernel.Use(before); err != nil {
-					t.Fatal(err)
-				}
-			}()
+	for _, name := range nn.Kernels() {
+		t.Run(name, func(t *testing.T) {
+			nn.Use(t, nn.Engine{Kernel: name})
 			f(t)
 		})
 	}
@@ -95,7 +86,7 @@ func TestWorkersGiveTheSameBits(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, side := range []int{32, 46} {
 			c := arch.Config{Channels: 3, Height: side, Width: side, Classes: 10, NF: 16} // Winograd's algorithm in every stage
-			if kernel.Active().Name == "generic" {                                        // plain Go is slow, above all under the race detector
+			if nn.DefaultEngine().Kernel == "generic" {                                   // plain Go is slow, above all under the race detector
 				c.NF = 3
 			}
 			want := passes(t, c, 1)
@@ -359,14 +350,11 @@ func TestConvolutionName(t *testing.T) {
 		{"winograd", func() *nn.Network { return perceptron }, "direct"},
 	} {
 		t.Run(c.use+" "+c.want, func(t *testing.T) {
-			useConvolution(t, c.use)
+			nn.Use(t, nn.Engine{Convolution: c.use})
 			if got := c.net().ConvolutionName(); got != c.want {
 				t.Errorf("%s; want %s", got, c.want)
 			}
 		})
-	}
-	if err := nn.UseConvolution("fourier"); err == nil || nn.Convolution() == "fourier" {
-		t.Errorf("fourier: %v, %s in use; want an error", err, nn.Convolution())
 	}
 }
 
@@ -399,7 +387,7 @@ func TestWorkspaceRefuses(t *testing.T) {
 	if c.net.ConvolutionName() == other {
 		other = "winograd"
 	}
-	useConvolution(t, other)
+	nn.Use(t, nn.Engine{Convolution: other})
 	stranger, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 10, NF: 20}, rng.New(1, "net"))
 	if err != nil {
 		t.Fatal(err)

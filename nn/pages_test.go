@@ -5,7 +5,6 @@ package nn_test
 import (
 	"testing"
 
-	"ocl/internal/kernel"
 	"ocl/internal/pages"
 	"ocl/nn"
 	"ocl/optim"
@@ -17,7 +16,7 @@ import (
 func TestInputsAtPages(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		list := networks(t)
-		if kernel.Active().Name == "generic" {
+		if nn.DefaultEngine().Kernel == "generic" {
 			list = list[3:] // plain Go checks bounds anyway
 		}
 		for _, c := range list {

@@ -51,7 +51,7 @@ func printVersion(w io.Writer, asJSON *jsonFlag) error {
 
 func readVersion() version {
 	info, _ := debug.ReadBuildInfo()
-	v := version{Version: release, Numbers: result.Numbers, Kernel: kernel.Active().Name, Convolution: nn.Convolution(),
+	v := version{Version: release, Numbers: result.Numbers, Kernel: nn.DefaultEngine().Kernel, Convolution: nn.DefaultEngine().Convolution,
 		Formats: formats{config.Version, result.Version, result.EventsVersion, checkpoint.Version, tune.Version},
 		Go:      runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	v.Revision, v.Modified = origin(revision, info)

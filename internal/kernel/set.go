@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -36,35 +35,6 @@ var sets = []*Set{
 	{Name: "avx512", Lanes: 16, PlanesOut: 10, GradOut: 5, GradIn: 5, ChannelLastVecs: 5, NarrowOuts: 4, isa: avx512},
 	{Name: "avx2", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, NarrowOuts: 2, isa: avx2},
 	{Name: "generic", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, NarrowOuts: 2, isa: generic},
-}
-
-// active is the set in use; nil where OCL_KERNEL names one that cannot run here, and errActive says so.
-var active, errActive = Find(os.Getenv("OCL_KERNEL"))
-
-// Active is the set in use: the fastest that the machine can run, or the one OCL_KERNEL names. It panics with the error of
-// [CheckEnvironment] if there is one: another set would give other numbers.
-func Active() *Set {
-	if err := CheckEnvironment(); err != nil {
-		panic(err.Error())
-	}
-	return active
-}
-
-// CheckEnvironment returns an error when OCL_KERNEL names a set that cannot run here.
-func CheckEnvironment() error {
-	if active == nil {
-		return fmt.Errorf("kernel: OCL_KERNEL: %w, or unset it to use the fastest", errActive)
-	}
-	return nil
-}
-
-// Use makes the named set the active one; networks made before keep theirs. It fails where the machine lacks it.
-func Use(name string) error {
-	s, err := Find(name)
-	if err == nil {
-		active = s
-	}
-	return err
 }
 
 // Available lists the sets that this machine can run, fastest first.
