@@ -12,15 +12,12 @@ import (
 	"bytes"
 	"context"
 	"flag"
-	"fmt"
 	"image"
 	"image/color"
 	"image/png"
 	"log"
 	"os"
 	"path/filepath"
-	"sync/atomic"
-	"time"
 
 	"ocl/data/internal/cache"
 	"ocl/data/internal/core50"
@@ -30,57 +27,38 @@ const side = 128 // pixels
 
 func main() {
 	log.SetFlags(0)
-	out := flag.String("out", "", "folder in which core50_128x128 is made; it must not exist there yet")
+	out := flag.String("out", "", "folder in which core50_128x128 is made")
 	flag.Parse()
-	root := filepath.Join(*out, "core50_128x128")
 	if *out == "" || flag.NArg() > 0 {
 		log.Fatal("core50tree: no folder is given. Use -out DIR")
 	}
-	if _, err := os.Stat(root); err == nil {
-		log.Fatalf("core50tree: %s exists. Remove it, or use another folder with -out", root)
-	}
-	begin := time.Now()
-	size, err := write(root)
+	cells := core50.All()
+	err := cache.Each(context.Background(), len(cells), 0, 0, nil, func(i int, _ []uint8) error {
+		return film(filepath.Join(*out, "core50_128x128", filepath.FromSlash(cells[i].Folder())), cells[i])
+	})
 	if err != nil {
 		log.Fatalf("core50tree: %v", err)
 	}
-	fmt.Printf("%s: %d frames, %d bytes, %.0f s\n", root, core50.Total, size, time.Since(begin).Seconds())
 }
 
-// write writes all frames and returns their bytes, or the first error.
-func write(root string) (int64, error) {
-	var total atomic.Int64
-	cells := core50.All()
-	err := cache.Each(context.Background(), len(cells), 0, 0, nil, func(i int, _ []uint8) error {
-		n, err := film(root, cells[i])
-		total.Add(n)
-		return err
-	})
-	return total.Load(), err
-}
-
-// film writes the frames of a cell and returns their bytes.
-func film(root string, c core50.Cell) (int64, error) {
-	folder := filepath.Join(root, filepath.FromSlash(c.Folder()))
+// film writes the frames of a cell into a folder.
+func film(folder string, c core50.Cell) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return 0, err
+		return err
 	}
 	img := image.NewPaletted(image.Rect(0, 0, side, side), palette(c))
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	var buf bytes.Buffer
-	var total int64
 	for f := c.First(); f < core50.Frames; f++ {
 		draw(img, c, f)
-		buf.Reset()
+		var buf bytes.Buffer
 		if err := encoder.Encode(&buf, img); err != nil {
-			return total, err
+			return err
 		}
 		if err := os.WriteFile(filepath.Join(folder, c.Name(f)), buf.Bytes(), 0o644); err != nil {
-			return total, err
+			return err
 		}
-		total += int64(buf.Len())
 	}
-	return total, nil
+	return nil
 }
 
 // The colours of a palette: two of the place, two of the thing.
