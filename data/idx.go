@@ -32,27 +32,20 @@ func (f idxFormat) again() string {
 	return fmt.Sprintf("Get the files again; `ocl data info %s` says where", f.set)
 }
 
-// idxFiles are the paths of the four files; "" is missing.
-type idxFiles struct{ trainImages, trainLabels, testImages, testLabels string }
-
-func (f *idxFiles) list() []*string {
-	return []*string{&f.trainImages, &f.trainLabels, &f.testImages, &f.testLabels}
-}
-
 // find looks for the files in a folder: packed by gzip or not, with the hyphen of the published names or the dot that older
-// programs unpack to. missing are the published names of those that are not there.
-func (f idxFormat) find(fsys fs.FS, folder string) (files idxFiles, missing []string) {
-	list := files.list()
+// programs unpack to. Their paths are those of the images and the labels for training, then for testing. missing are the published
+// names of those that are not there.
+func (f idxFormat) find(fsys fs.FS, folder string) (files [4]string, missing []string) {
 	for i, what := range []string{f.train + "-images%sidx3-ubyte", f.train + "-labels%sidx1-ubyte", f.test + "-images%sidx3-ubyte", f.test + "-labels%sidx1-ubyte"} {
 		for _, form := range []string{what + ".gz", what} {
 			for _, between := range []string{"-", "."} {
 				name := path.Join(folder, f.prefix+fmt.Sprintf(form, between))
-				if info, err := fs.Stat(fsys, name); *list[i] == "" && err == nil && !info.IsDir() {
-					*list[i] = name
+				if info, err := fs.Stat(fsys, name); files[i] == "" && err == nil && !info.IsDir() {
+					files[i] = name
 				}
 			}
 		}
-		if *list[i] == "" {
+		if files[i] == "" {
 			missing = append(missing, f.prefix+fmt.Sprintf(what, "-")+".gz")
 		}
 	}
@@ -60,38 +53,36 @@ func (f idxFormat) find(fsys fs.FS, folder string) (files idxFiles, missing []st
 }
 
 // read reads the set from four files. most bounds the bytes that one of them can have, whatever it says.
-func (f idxFormat) read(fsys fs.FS, files idxFiles, most int64) (*Set, error) {
+func (f idxFormat) read(fsys fs.FS, files [4]string, most int64) (*Set, error) {
 	set := &Set{C: 1, H: idxSide, W: idxSide, Classes: len(f.names), ClassNames: f.names}
-	for _, half := range []struct {
-		split          *Split
-		images, labels string
-	}{{&set.Train, files.trainImages, files.trainLabels}, {&set.Test, files.testImages, files.testLabels}} {
-		pixels, err := f.file(fsys, half.images, most, 0x803, idxSide*idxSide)
+	for h, split := range []*Split{&set.Train, &set.Test} {
+		imagesName, labelsName := files[2*h], files[2*h+1]
+		pixels, err := f.file(fsys, imagesName, most, 0x803, idxSide*idxSide)
 		if err != nil {
 			return nil, err
 		}
-		labels, err := f.file(fsys, half.labels, most, 0x801, 1)
+		labels, err := f.file(fsys, labelsName, most, 0x801, 1)
 		if err != nil {
 			return nil, err
 		}
 		if n := len(pixels) / (idxSide * idxSide); len(labels) != n {
-			return nil, fmt.Errorf("%s has %s for the %s of %s. %s", shown(half.labels), count.Of(len(labels), "label"), count.Of(n, "image"), shown(half.images), f.again())
+			return nil, fmt.Errorf("%s has %s for the %s of %s. %s", shown(labelsName), count.Of(len(labels), "label"), count.Of(n, "image"), shown(imagesName), f.again())
 		}
 		if f.transposed {
 			transpose(pixels)
 		}
-		half.split.Images, half.split.Y = Block{pixels, idxSide * idxSide}, make([]int32, len(labels))
+		split.Images, split.Y = Block{pixels, idxSide * idxSide}, make([]int32, len(labels))
 		seen := make([]bool, len(f.names))
 		for i, y := range labels {
 			k := int(y) - f.first
 			if k < 0 || k >= len(f.names) {
-				return nil, fmt.Errorf("%s: record %d has label %d, but labels go from %d to %d. %s", shown(half.labels), i, y, f.first, f.first+len(f.names)-1, f.again())
+				return nil, fmt.Errorf("%s: record %d has label %d, but labels go from %d to %d. %s", shown(labelsName), i, y, f.first, f.first+len(f.names)-1, f.again())
 			}
-			half.split.Y[i], seen[k] = int32(k), true
+			split.Y[i], seen[k] = int32(k), true
 		}
 		for k, ok := range seen {
 			if !ok {
-				return nil, fmt.Errorf("%s: no image has label %d. %s", shown(half.labels), k+f.first, f.again())
+				return nil, fmt.Errorf("%s: no image has label %d. %s", shown(labelsName), k+f.first, f.again())
 			}
 		}
 	}

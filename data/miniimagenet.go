@@ -123,9 +123,6 @@ func (f miniFormat) listFolder(ctx context.Context, root string, seed uint64) (*
 	}
 	l, err := f.listing(root, c, seed)
 	if err != nil {
-		if p != nil {
-			err = errors.Join(err, p.release())
-		}
 		return nil, err
 	}
 	l.pictures.packed = p

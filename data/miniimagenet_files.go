@@ -114,46 +114,42 @@ func (f miniFormat) readFolders(root string) (classed, error) {
 	return c, nil
 }
 
-// readPickles opens the three pickles. Images are in the order of the pickles, and classes in that of their first images. The
-// pixels are read when an image is decoded.
+// readPickles reads the three pickles but for their pixels, which are read when an image is decoded. Images are in the order of the
+// pickles, and classes in that of their first images.
 func (f miniFormat) readPickles(root string) (classed, *packed, error) {
 	var all classed
 	var parts []*pickle.MiniImageNet
-	var files []*os.File
-	release := func() (err error) {
-		for _, f := range files {
-			err = errors.Join(err, f.Close())
-		}
-		return err
-	}
 	for i, list := range f.lists {
-		m, file, err := readPickle(filepath.Join(root, f.pickle(i)))
-		if file != nil {
-			files = append(files, file)
-		}
+		m, err := readPickle(filepath.Join(root, f.pickle(i)))
 		if err == nil {
 			parts = append(parts, m)
 			err = all.add(nil, m.Classes, list.classes)
 		}
 		if err != nil {
-			return classed{}, nil, errors.Join(fmt.Errorf("%s: %w. All three files are needed; %s", f.pickle(i), cause.Of(err), miniFetch), release())
+			return classed{}, nil, fmt.Errorf("%s: %w. All three files are needed; %s", f.pickle(i), cause.Of(err), miniFetch)
 		}
 	}
-	return all, &packed{len(all.labels), func(i int, dst []uint8) error { return readPacked(parts, i, dst) }, release}, nil
+	return all, &packed{len(all.labels), func(i int, dst []uint8) error { return readPacked(parts, i, dst) }}, nil
 }
 
-// readPickle opens a pickle. The file stays open for the pixels.
-func readPickle(name string) (*pickle.MiniImageNet, *os.File, error) {
-	file, err := os.Open(name)
+func readPickle(name string) (*pickle.MiniImageNet, error) {
+	info, err := os.Stat(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	info, err := file.Stat()
+	return pickle.ReadMiniImageNet(reopened(name), info.Size())
+}
+
+// reopened is a file that is opened for each read, so that nobody has to close it.
+type reopened string
+
+func (name reopened) ReadAt(b []byte, at int64) (int, error) {
+	file, err := os.Open(string(name))
 	if err != nil {
-		return nil, file, err
+		return 0, err
 	}
-	m, err := pickle.ReadMiniImageNet(file, info.Size())
-	return m, file, err
+	defer file.Close()
+	return file.ReadAt(b, at)
 }
 
 // readPacked reads image i of the pickles, whose colours lie side by side, as planes.

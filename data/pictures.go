@@ -2,7 +2,6 @@ package data
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,9 +29,8 @@ type pictures struct {
 
 // packed are images that lie decoded in the files of pictures, many in each.
 type packed struct {
-	count   int
-	read    func(i int, dst []uint8) error // writes image i into dst; several goroutines call it at once
-	release func() error                   // after the last call of read
+	count int
+	read  func(i int, dst []uint8) error // writes image i into dst; several goroutines call it at once
 }
 
 // images is how many there are.
@@ -61,15 +59,8 @@ func (p pictures) fileName(i int) string {
 
 // open returns the decoded images, 3×side×side, in the order of the files. It decodes those that are not in a cache yet:
 // that of the same names, sizes and times of the files, size, filter and decoder. With SkipUnreadable, dropped are the
-// files that cannot be read; they have no image. With ReadOnly, packed images stay open: they may be decoded again.
+// files that cannot be read; they have no image.
 func (p pictures) open(ctx context.Context, spec Spec) (images *cache.Images, dropped []cache.Fault, err error) {
-	if p.packed != nil {
-		defer func() {
-			if err != nil || !spec.ReadOnly {
-				err = errors.Join(err, p.packed.release())
-			}
-		}()
-	}
 	key, err := p.key(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -133,7 +124,7 @@ func (p pictures) decode(i int, dst []uint8) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name(i), err)
 	}
-	if err := picture.Decode(text, dst, p.side, p.fit); err != nil {
+	if err := picture.Decode(text, dst, p.side, p.side, p.fit); err != nil {
 		return fmt.Errorf("%s: %w", p.name(i), err)
 	}
 	return nil

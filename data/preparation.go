@@ -86,14 +86,14 @@ func (p Preparation) Decode(file []byte, dst []uint8) error {
 		panic(fmt.Sprintf("data: room for %d bytes of an image instead of %d", len(dst), p.Len()))
 	}
 	if p.side == 0 && !p.grey {
-		return guarded(func() error { return picture.DecodeTo(file, dst, p.w, p.h, p.fit) })
+		return guarded(func() error { return picture.Decode(file, dst, p.w, p.h, p.fit) })
 	}
 	w, h := p.w, p.h
 	if p.side > 0 {
 		w, h = p.side, p.side
 	}
 	rgb := make([]uint8, 3*w*h)
-	if err := guarded(func() error { return picture.DecodeTo(file, rgb, w, h, p.fit) }); err != nil {
+	if err := guarded(func() error { return picture.Decode(file, rgb, w, h, p.fit) }); err != nil {
 		return err
 	}
 	if p.grey {

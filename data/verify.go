@@ -109,13 +109,6 @@ func (r *Report) readFiles(ctx context.Context, info Info, spec Spec) {
 		return
 	}
 	p := l.pictures
-	if p.packed != nil {
-		defer func() {
-			if err := p.packed.release(); err != nil {
-				r.fault(err)
-			}
-		}()
-	}
 	n := p.images()
 	d := decoded{sums: make([][sha256.Size]byte, n), errs: make([]error, n)}
 	err = cache.Each(ctx, n, 0, 3*p.side*p.side, spec.progress(p.set+": images decoded"), func(i int, buf []uint8) error {

@@ -51,43 +51,34 @@ func (n Names) Hint(word string) string {
 // leading hyphens, so that flags may be given with theirs.
 func (n Names) Near(word string) []string {
 	word = short(word)
-	type found struct {
-		name          string
-		edits, shared int
-	}
-	var alike, sharing []found
-	for _, name := range n.List {
-		f := found{name: name, edits: edits(word, name)}
-		near := alikeBy(f.edits, word, name)
+	list, score := slices.Clone(n.List), map[string]int{} // the lower, the nearer
+	for _, name := range list {
+		d := edits(word, name)
+		near := alikeBy(d, word, name)
 		if n.Aliases != nil {
 			for _, alias := range n.Aliases(name) {
-				d := edits(word, alias)
-				f.edits, near = min(f.edits, d+1), near || alikeBy(d, word, alias) // a name of its own comes first
+				of := edits(word, alias)
+				d, near = min(d, of+1), near || alikeBy(of, word, alias) // a name of its own comes first
 			}
 		}
 		if near {
-			alike = append(alike, f)
+			score[name] = d
 		}
 	}
-	if len(alike) == 0 {
-		for _, name := range n.List {
+	if len(score) == 0 {
+		for _, name := range list {
 			if shared := n.shared(word, name); shared > 0 {
-				sharing = append(sharing, found{name, edits(word, name), shared})
+				score[name] = -shared
 			}
 		}
+		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(edits(word, a), edits(word, b)) })
 	}
-	list := append(alike, sharing...)
-	least, most := longest, 0
-	for _, f := range list {
-		least, most = min(least, f.edits), max(most, f.shared)
+	least := longest
+	for _, s := range score {
+		least = min(least, s)
 	}
-	list = slices.DeleteFunc(list, func(f found) bool { return f.shared < most || most == 0 && f.edits > least })
-	slices.SortStableFunc(list, func(a, b found) int { return cmp.Compare(a.edits, b.edits) })
-	var names []string
-	for _, f := range list[:min(len(list), Most)] {
-		names = append(names, f.name)
-	}
-	return names
+	list = slices.DeleteFunc(list, func(name string) bool { s, is := score[name]; return !is || s > least })
+	return list[:min(len(list), Most)]
 }
 
 // alikeBy says whether a word may be a typing error for a name at the given edit distance.

@@ -43,7 +43,7 @@ func FuzzDecode(f *testing.F) {
 			w, h, _, sizeErr := sizeOf(file)
 			most := uint64(8<<20 + 30*w*h) // a decoder's tables, and its images
 			var err error
-			if n := fuzztest.Allocated(most, func() { err = Decode(file, dst, side, fit) }); n > most {
+			if n := fuzztest.Allocated(most, func() { err = Decode(file, dst, side, side, fit) }); n > most {
 				t.Fatalf("%d×%d pixels in %d bytes allocate %d bytes (%v)", w, h, len(file), n, err)
 			}
 			if sizeErr != nil && err == nil {
@@ -58,7 +58,7 @@ func FuzzDecode(f *testing.F) {
 				continue
 			}
 			again := make([]uint8, len(dst))
-			if err := Decode(file, again, side, fit); err != nil || !slices.Equal(dst, again) {
+			if err := Decode(file, again, side, side, fit); err != nil || !slices.Equal(dst, again) {
 				t.Fatalf("the second time: %v, or other pixels", err)
 			}
 		}

@@ -7,7 +7,7 @@
 // black, as are those of its canvas that the first frame does not cover. JPEG and WebP leave rounding and the
 // interpolation of colours to the decoder, so their pixels lie near those of Pillow.
 //
-// Start at [DecodeTo].
+// Start at [Decode].
 package picture
 
 import (
@@ -49,18 +49,13 @@ func grown[T any](b *[]T, n int) []T {
 	return *b
 }
 
-// Decode is [DecodeTo] for a square: dst is uint8 [3,side,side].
-func Decode(file []byte, dst []uint8, side int, fit Fit) error {
-	return DecodeTo(file, dst, side, side, fit)
-}
-
-// DecodeTo decodes file, the bytes of a JPEG, PNG, GIF, WebP or BMP file, into dst, uint8 [3,h,w] in planes red, green,
+// Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP or BMP file, into dst, uint8 [3,h,w] in planes red, green,
 // blue. The content decides on the format. An animation gives its first frame. The pixels of an image that has the wanted
 // size are not changed. Images are refused, before memory is allocated for them, that
 // have more than 100 megapixels or 65,535 pixels on a side, or many more pixels than so short a file can describe.
 //
 // An error does not name the file, which the caller knows. A dst of another length than 3·h·w panics.
-func DecodeTo(file []byte, dst []uint8, w, h int, fit Fit) error {
+func Decode(file []byte, dst []uint8, w, h int, fit Fit) error {
 	if w < 1 || h < 1 || len(dst) != 3*w*h || fit != Crop && fit != Stretch {
 		panic(fmt.Sprintf("picture: dst has %d elements for %d×%d pixels and fit %d", len(dst), w, h, fit))
 	}

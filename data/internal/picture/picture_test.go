@@ -127,7 +127,7 @@ func bmpOf(t testing.TB, m image.Image) []byte {
 func decode(t testing.TB, file []byte, side int, fit Fit) []uint8 {
 	t.Helper()
 	dst := bytes.Repeat([]byte{77}, 3*side*side)
-	if err := Decode(file, dst, side, fit); err != nil {
+	if err := Decode(file, dst, side, side, fit); err != nil {
 		t.Fatal(err)
 	}
 	return dst

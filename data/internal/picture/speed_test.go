@@ -36,7 +36,7 @@ func TestRealMiniImageNet(t *testing.T) {
 		if w, h, format, err := sizeOf(file); w != 84 || h != 84 || format != "JPEG" || err != nil {
 			t.Errorf("image %d is %d×%d, %s, %v", i, w, h, format, err)
 		}
-		if err := Decode(file, dst, 84, Crop); err != nil {
+		if err := Decode(file, dst, 84, 84, Crop); err != nil {
 			t.Errorf("image %d: %v", i, err)
 		}
 	}
@@ -55,7 +55,7 @@ func BenchmarkDecode(b *testing.B) {
 			b.RunParallel(func(p *testing.PB) {
 				dst := make([]uint8, 3*c.side*c.side)
 				for p.Next() {
-					if err := Decode(files[int(next.Add(1))%len(files)], dst, c.side, Crop); err != nil {
+					if err := Decode(files[int(next.Add(1))%len(files)], dst, c.side, c.side, Crop); err != nil {
 						b.Error(err)
 					}
 				}
