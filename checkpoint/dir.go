@@ -49,7 +49,7 @@ func Read(path string) (Loaded, error) {
 	if err != nil {
 		return Loaded{}, fmt.Errorf("checkpoint: %w", err)
 	}
-	c, err := parse(b)
+	c, err := Parse(b)
 	if err != nil {
 		return Loaded{}, fmt.Errorf("checkpoint: %s: %w", path, err)
 	}

@@ -61,14 +61,6 @@ func lengths(name string, data []byte) []byte {
 // Parse reads a whole file. The container keeps views of b, so the file cannot claim memory that it does not fill; b must
 // not change afterwards. A damaged file gives an error that wraps [ErrCorrupt].
 func Parse(b []byte) (*Container, error) {
-	c, err := parse(b)
-	if err != nil {
-		return nil, fmt.Errorf("checkpoint: %w", err)
-	}
-	return c, nil
-}
-
-func parse(b []byte) (*Container, error) {
 	if len(b) < minFileSize {
 		return nil, fmt.Errorf("%w: it has %d bytes, but a checkpoint has at least %d", ErrCorrupt, len(b), minFileSize)
 	}

@@ -21,7 +21,7 @@ import (
 // the indices. A set without them ends before. Names of classes and domains are left out: no stream splits by them.
 func digest(s *Set) (string, error) {
 	h := sha256.New()
-	word := func(v int) { writeWord(h, uint32(v)) }
+	word := func(v int) { h.Write(binary.LittleEndian.AppendUint32(nil, uint32(v))) }
 	for _, v := range []int{s.C, s.H, s.W, s.Classes} {
 		word(v)
 	}
@@ -80,10 +80,4 @@ func writePixels(h io.Writer, images Images, size int) error {
 		_, _ = h.Write(pixels)
 	}
 	return nil
-}
-
-func writeWord(w io.Writer, v uint32) {
-	var b [4]byte
-	binary.LittleEndian.PutUint32(b[:], v)
-	_, _ = w.Write(b[:]) // a hash never fails
 }

@@ -413,20 +413,6 @@ func TestRealMiniImageNet(t *testing.T) {
 	}
 }
 
-// BenchmarkMiniImageNetCache builds the cache of the real images.
-func BenchmarkMiniImageNetCache(b *testing.B) {
-	dir := os.Getenv("OCL_DATA")
-	if dir == "" {
-		b.Skip("OCL_DATA is unset; set it to the folder that holds mini-imagenet")
-	}
-	for b.Loop() {
-		b.Setenv("OCL_CACHE", b.TempDir())
-		if _, err := Open(b.Context(), Spec{Name: miniFolder, Dir: dir}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkMiniImageNetOpen opens the real images when they are in the cache of OCL_CACHE.
 func BenchmarkMiniImageNetOpen(b *testing.B) {
 	dir := os.Getenv("OCL_DATA")

@@ -1,12 +1,10 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"sync"
-
-	"ocl/data/internal/cache"
 )
 
 // Stats are statistics of the training images.
@@ -17,45 +15,28 @@ type Stats struct {
 	Mean, Std []float64
 }
 
-// statsChunk is how many images a worker counts before it adds its counts to those of the others.
-const statsChunk = 256
-
-// Statistics computes them from counts of the 256 values, so that they do not depend on the order of the images or on the
-// number of workers. progress may be nil. It is an error if an image cannot be read, or if ctx ends.
+// Statistics computes them from counts of the 256 values, so that they do not depend on the order of the images. progress may be
+// nil. It is an error if an image cannot be read, or if ctx ends.
 func Statistics(ctx context.Context, s *Set, progress func(done, total int)) (Stats, error) {
 	n, plane := s.Train.Len(), s.H*s.W
 	counts := make([][256]uint64, s.C)
-	var mu sync.Mutex
-	chunks := (n + statsChunk - 1) / statsChunk
-	tell := func(done, _ int) {
-		if progress != nil {
-			progress(min(done*statsChunk, n), n)
+	buf := make([]uint8, s.ImageLen())
+	for i := range n {
+		if progress != nil && i%1000 == 0 {
+			progress(i, n)
+		}
+		pixels, err := s.Train.Images.Image(i, buf)
+		if err = cmp.Or(ctx.Err(), err); err != nil {
+			return Stats{}, fmt.Errorf("data: %s: statistics: %w", s.Name, err)
+		}
+		for c := range counts {
+			for _, v := range pixels[c*plane : (c+1)*plane] {
+				counts[c][v]++
+			}
 		}
 	}
-	err := cache.Each(ctx, chunks, 0, s.ImageLen(), tell, func(k int, buf []uint8) error {
-		own := make([][256]uint64, s.C)
-		for i := k * statsChunk; i < min((k+1)*statsChunk, n); i++ {
-			pixels, err := s.Train.Images.Image(i, buf)
-			if err != nil {
-				return err
-			}
-			for c := range own {
-				for _, v := range pixels[c*plane : (c+1)*plane] {
-					own[c][v]++
-				}
-			}
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		for c := range own {
-			for v, times := range own[c] {
-				counts[c][v] += times
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return Stats{}, fmt.Errorf("data: %s: statistics: %w", s.Name, err)
+	if progress != nil {
+		progress(n, n)
 	}
 	st := Stats{Images: n}
 	for _, times := range counts {

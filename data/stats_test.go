@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// Mean and deviation are those of the formula, by channel, over the training images alone; more images than one worker
-// takes at a time are all counted, with progress.
+// Mean and deviation are those of the formula, by channel, over the training images alone, with progress.
 func TestStatistics(t *testing.T) {
-	const n = 2*statsChunk + 3
+	const n = 1003
 	set := &Set{Name: "s", C: 3, H: 1, W: 2}
 	b := newBlock(n, set.ImageLen())
 	set.Train, set.Test = Split{Images: b, Y: make([]int32, n)}, Split{Images: newBlock(5, 6), Y: make([]int32, 5)}
