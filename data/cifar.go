@@ -158,16 +158,7 @@ func (f cifarFormat) openFolder(dir string, l cifarLayout) (*Set, error) {
 	r := f.reader(l)
 	var faults []error
 	for _, name := range r.files() {
-		file, err := os.Open(filepath.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) && name == r.names {
-			continue
-		}
-		if err == nil {
-			err = r.readOpen(name, file)
-		} else {
-			err = fmt.Errorf("%s: %w. %s", name, cause.Of(err), r.again())
-		}
-		if err != nil {
+		if err := r.readFile(filepath.Join(dir, name), name); err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", shown(dir), err))
 		}
 	}
@@ -181,8 +172,15 @@ func (f cifarFormat) openFolder(dir string, l cifarLayout) (*Set, error) {
 	return set, nil
 }
 
-// readOpen reads a file of a folder and closes it.
-func (r *cifarReader) readOpen(name string, file *os.File) error {
+// readFile reads a file of a folder.
+func (r *cifarReader) readFile(path, name string) error {
+	file, err := os.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && name == r.names:
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %w. %s", name, cause.Of(err), r.again())
+	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {

@@ -35,15 +35,9 @@ func Preview(set *Set, opts PreviewOptions) (image.Image, error) {
 	}
 	classes := min(cmp.Or(opts.Classes, min(set.Classes, 200)), set.Classes)
 	samples := cmp.Or(opts.Samples, 8)
-	places := make([][]int32, classes)
-	for i, y := range split.Y {
-		if int(y) < classes && len(places[y]) < samples {
-			places[y] = append(places[y], int32(i))
-		}
-	}
 	rows := make([]Row, classes)
-	for k, of := range places {
-		images, err := set.Take(split, of)
+	for k, of := range placesByClass(split.Y, set.Classes)[:classes] {
+		images, err := set.Take(split, of[:min(samples, len(of))])
 		if err != nil {
 			return nil, err
 		}

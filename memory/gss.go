@@ -24,7 +24,7 @@ type GSS struct {
 	Size      int  // n, stored samples to compare with
 	PerSample bool // draw a subset for each row, as the algorithm does, from a memory that holds the rows before it
 
-	scores  scores // C
+	scores  // C
 	slots   []int
 	rows    Buffer
 	cosines []float64
@@ -91,12 +91,6 @@ func (g *GSS) compare(b, refs ocl.Batch, env Env) ([]float64, error) {
 	return g.cosines, env.Probe.Cosines(g.cosines, Groups{b, 1}, Groups{refs, 1})
 }
 
-// SaveState implements [ocl.State].
-func (g *GSS) SaveState(e *checkpoint.Encoder) error { return g.scores.parts().SaveState(e) }
-
-// LoadState implements [ocl.State].
-func (g *GSS) LoadState(d *checkpoint.Decoder) error { return g.scores.parts().LoadState(d) }
-
 // scores holds one number for each filled slot of a store.
 type scores []float64
 
@@ -130,3 +124,9 @@ func (s scores) draw(src *rng.Source) int {
 func (s *scores) parts() checkpoint.Parts {
 	return checkpoint.Parts{checkpoint.List("scores", (*[]float64)(s))}
 }
+
+// SaveState implements [ocl.State].
+func (s *scores) SaveState(e *checkpoint.Encoder) error { return s.parts().SaveState(e) }
+
+// LoadState implements [ocl.State].
+func (s *scores) LoadState(d *checkpoint.Decoder) error { return s.parts().LoadState(d) }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"ocl"
-	"ocl/checkpoint"
 )
 
 // GSSBatch is GSS-Greedy as in the code of the survey's authors (docs/deviations.md, GSS-Greedy). It compares with
@@ -17,7 +16,7 @@ import (
 type GSSBatch struct {
 	Size int // n, batches to compare with
 
-	scores  scores
+	scores
 	slots   []int
 	weights scores
 	rows    Buffer
@@ -120,9 +119,3 @@ func (g *GSSBatch) candidates(n int, env Env) {
 		g.slots = append(g.slots, i)
 	}
 }
-
-// SaveState implements [ocl.State].
-func (g *GSSBatch) SaveState(e *checkpoint.Encoder) error { return g.scores.parts().SaveState(e) }
-
-// LoadState implements [ocl.State].
-func (g *GSSBatch) LoadState(d *checkpoint.Decoder) error { return g.scores.parts().LoadState(d) }

@@ -89,8 +89,8 @@ func formatOf(file []byte) (*format, error) {
 			return f, nil
 		}
 	}
-	return nil, fmt.Errorf("this is no %s image (it begins with %+q). Convert it to one of these, or remove it",
-		names(), file[:min(len(file), 8)])
+	return nil, fmt.Errorf("this is no JPEG, PNG, GIF, WebP or BMP image (it begins with %+q). Convert it to one of these, or remove it",
+		file[:min(len(file), 8)])
 }
 
 // problem says what a decoder's error means for the owner of the file.

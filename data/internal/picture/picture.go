@@ -14,9 +14,6 @@ import (
 	"bytes"
 	"fmt"
 	"image"
-	"slices"
-	"strings"
-	"sync"
 )
 
 // Fit says how an image of another size or form becomes one of the wanted size.
@@ -32,22 +29,6 @@ const (
 
 // Version names decoder and filter. It is part of cache keys: raise it when a change gives other pixels.
 const Version = "picture/1"
-
-// scratch is the memory of one call to Decode that the next call can use again.
-type scratch struct {
-	planes []uint8 // [3,h,w] as the file stores them
-	turned []uint8 // one plane [h,w] as EXIF turns it
-	rows   []uint8 // one plane [rows,w], resized across
-	sums   []int32 // [w]
-}
-
-var pool = sync.Pool{New: func() any { return new(scratch) }}
-
-// grown is b with n elements, whose values are left over from earlier use.
-func grown[T any](b *[]T, n int) []T {
-	*b = slices.Grow((*b)[:0], n)[:n]
-	return *b
-}
 
 // Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP or BMP file, into dst, uint8 [3,h,w] in planes red, green,
 // blue. The content decides on the format. An animation gives its first frame. The pixels of an image that has the wanted
@@ -72,20 +53,18 @@ func Decode(file []byte, dst []uint8, w, h int, fit Fit) error {
 		f.convert(dst, img, w, h)
 		return nil
 	}
-	s := pool.Get().(*scratch)
-	defer pool.Put(s)
 	size := fromW * fromH
-	planes := grown(&s.planes, 3*size)
+	planes := make([]uint8, 3*size)
 	f.convert(planes, img, fromW, fromH)
 	across, down := axes(turn, fromW, fromH, w, h, fit)
 	for c := range 3 {
 		plane, to := planes[c*size:(c+1)*size], dst[c*w*h:(c+1)*w*h]
 		if turn != upright {
-			turned := grown(&s.turned, size)
+			turned := make([]uint8, size)
 			turn.apply(turned, plane, fromW, fromH)
 			plane = turned
 		}
-		resize(to, plane, across, down, s)
+		resize(to, plane, across, down)
 	}
 	return nil
 }
@@ -109,16 +88,6 @@ func Extensions() []string {
 		all = append(all, f.extensions...)
 	}
 	return all
-}
-
-// names lists the formats for messages: "JPEG, PNG or GIF".
-func names() string {
-	var all []string
-	for _, f := range formats {
-		all = append(all, f.name)
-	}
-	last := len(all) - 1
-	return strings.Join(all[:last], ", ") + " or " + all[last]
 }
 
 // convert writes the pixels of what f.decode returned into dst, [3,h,w].

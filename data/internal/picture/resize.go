@@ -56,14 +56,14 @@ func (a axis) rows() (first, end int) {
 
 // resize makes the plane src, [down.in, across.in], the plane dst: first across, then down, rounded to bytes after each, as
 // Pillow does. Pillow 13 goes down first where an image shrinks far more in height; its pixels then differ by at most 1.
-func resize(dst, src []uint8, across, down axis, s *scratch) {
+func resize(dst, src []uint8, across, down axis) {
 	side := len(across.taps)
 	top, bottom := down.rows()
-	rows := grown(&s.rows, (bottom-top)*side)
+	rows := make([]uint8, (bottom-top)*side)
 	for y := top; y < bottom; y++ {
 		across.one(rows[(y-top)*side:][:side], src[y*across.in:][:across.in])
 	}
-	sums := grown(&s.sums, side)
+	sums := make([]int32, side)
 	for y, t := range down.taps {
 		for x := range sums {
 			sums[x] = 1 << (weightBits - 1) // one half
