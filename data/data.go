@@ -191,7 +191,8 @@ func (i Info) check(spec Spec) error {
 	if spec.SkipUnreadable && i.list == nil {
 		return fmt.Errorf("data.unreadable: %s is not made of image files, so no image of it can be left out. Remove data.unreadable", i.Name)
 	}
-	for key, n := range map[string]int{"train_per_class": spec.TrainPerClass, "test_per_class": spec.TestPerClass} {
+	for half, n := range []int{spec.TrainPerClass, spec.TestPerClass} {
+		key := []string{"train_per_class", "test_per_class"}[half]
 		switch {
 		case n < 0:
 			return fmt.Errorf("data.%s: %d is out of range. Use 1 or more, or 0 for the default", key, n)

@@ -95,9 +95,9 @@ func (o Options) check(set *data.Set) error {
 	if err := o.checkOrder(set.Classes); err != nil {
 		faults = append(faults, err)
 	}
-	for key, values := range map[string][]float64{"mean": o.Mean, "std": o.Std} {
+	for i, values := range [][]float64{o.Mean, o.Std} {
 		if n := len(values); n != 0 && n != set.C {
-			add("stream.%s has %s, but the images have %s. Give one value for each channel", key, count.Of(n, "value"), count.Of(set.C, "channel"))
+			add("stream.%s has %s, but the images have %s. Give one value for each channel", []string{"mean", "std"}[i], count.Of(n, "value"), count.Of(set.C, "channel"))
 		}
 	}
 	return errors.Join(faults...)
