@@ -9,31 +9,6 @@ import (
 	"ocl/experiment/build"
 )
 
-// TestCompleteStream: what a config leaves to the data is filled in, so that a result says it.
-func TestCompleteStream(t *testing.T) {
-	seven := &data.Set{Classes: 7}
-	for _, tt := range []struct {
-		set    *data.Set
-		change func(*config.Config)
-		kind   string
-		tasks  int
-		sizes  []int
-	}{
-		{seven, func(*config.Config) {}, "classes", 3, []int{3, 2, 2}},
-		{seven, func(c *config.Config) { c.Stream.TaskClasses = []int{4, 3} }, "classes", 2, []int{4, 3}},
-		{seven, func(c *config.Config) { c.Stream.Tasks = 7 }, "classes", 7, nil},
-		{&data.Set{Classes: 100}, func(*config.Config) {}, "classes", 10, nil},
-		{&data.Set{Classes: 7, Tasks: 4, Train: data.Split{Task: []int32{0, 1, 2, 3}}}, func(*config.Config) {}, "tasks", 4, nil},
-	} {
-		c := config.Default()
-		tt.change(&c)
-		build.CompleteStream(tt.set, &c)
-		if c.Stream.Kind != tt.kind || c.Stream.Tasks != tt.tasks || !slices.Equal(c.Stream.TaskClasses, tt.sizes) {
-			t.Errorf("%+v, want the kind %s and %d tasks of %v", c.Stream, tt.kind, tt.tasks, tt.sizes)
-		}
-	}
-}
-
 // TestSavedConfigGivesTheSameStream: the config that a run leaves, with the number of tasks filled in, makes the tasks of
 // the run again, also where they are not equally large.
 func TestSavedConfigGivesTheSameStream(t *testing.T) {

@@ -40,26 +40,6 @@ func inUse(t *testing.T, out string, c config.Config) {
 	}
 }
 
-// Two calls of one process do not write in the folder of one run.
-func TestRunIsLocked(t *testing.T) {
-	t.Parallel()
-	out := filepath.Join(t.TempDir(), "x")
-	c := one("er")
-	first := true
-	mustRun(t, c, Options{Out: out, Concurrency: 1, Events: func(Job) Events {
-		return Events{StepEnd: func(int, ocl.StepStats) {
-			if first {
-				first = false
-				inUse(t, out, c)
-			}
-		}}
-	}})
-	if first {
-		t.Error("no step was taken")
-	}
-	mustRun(t, c, Options{Out: out}) // the lock is given back
-}
-
 // A run at work elsewhere is left to the other, and its result is taken when it has ended meanwhile.
 func TestOthersRunsAreLeftToThem(t *testing.T) {
 	t.Parallel()

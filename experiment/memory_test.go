@@ -7,7 +7,6 @@ import (
 
 	"ocl"
 	"ocl/config"
-	"ocl/experiment/result"
 	"ocl/method"
 )
 
@@ -79,17 +78,4 @@ func countedRun(t *testing.T, name string, drop bool) config.Config {
 		}
 	}
 	return c
-}
-
-// TestInterruptedMemoryByTask: an interrupted result has the counts of the tasks that ended.
-func TestInterruptedMemoryByTask(t *testing.T) {
-	t.Parallel()
-	ctx, o := stopAfter(30, Options{})
-	results, err := Run(ctx, one("er"), o)
-	if err == nil {
-		t.Fatal("the run was not stopped")
-	}
-	if m := results[0].Memory; len(m.TaskCounts) != 2 || results[0].Outcome.State != result.Interrupted {
-		t.Errorf("%d counts by task after 2 tasks", len(m.TaskCounts))
-	}
 }

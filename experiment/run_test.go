@@ -221,22 +221,6 @@ func TestEvalAndProtocol(t *testing.T) {
 	}
 }
 
-// TestPlannedMemoryOfShift: a plan counts the disturbed images that the stream keeps: those of a task and of all tests, and
-// all of them where the method learns offline.
-func TestPlannedMemoryOfShift(t *testing.T) {
-	t.Parallel()
-	c := one("finetune")
-	c.Methods, c.Stream.Tasks = []string{"finetune", "offline"}, 10
-	plain := plansOf(t, c)
-	c.Stream.Shift.Kind = "noise"
-	disturbed := plansOf(t, c)
-	for i, images := range []int64{60 + 200, 600 + 200} {
-		if more := disturbed[i].MemoryBytes - plain[i].MemoryBytes; more != images*192 {
-			t.Errorf("run %d: %d images take %d bytes, want %d", i, images, more, images*192)
-		}
-	}
-}
-
 // A run whose loss is no number is a result; the others go on, and it is not run again.
 func TestDiverged(t *testing.T) {
 	t.Parallel()

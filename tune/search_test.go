@@ -49,20 +49,6 @@ func TestRandomPoints(t *testing.T) {
 	}
 }
 
-// TestRandomSearch: the record has the drawn points, and its search.
-func TestRandomSearch(t *testing.T) {
-	t.Parallel()
-	c := tiny("er")
-	s := Search{SearchRandom, 3, c.Seed}
-	r := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]"), Repeats: 1, Search: s}, outTo(t.TempDir()))[0]
-	if r.Search != s || len(r.Points) != 3 || r.Chosen == nil {
-		t.Errorf("the record has the search %+v and %d points", r.Search, len(r.Points))
-	}
-	if r.Steps != 3*12 || r.GridSteps != 2*12 {
-		t.Errorf("%d steps, and %d of the grid; want 36 and 24", r.Steps, r.GridSteps)
-	}
-}
-
 // TestHalving: nine points with a quarter of the images, the best three with half of them, the best of these with all. A diverged point is not
 // among the best, and the last round is the run that a full grid makes.
 func TestHalving(t *testing.T) {

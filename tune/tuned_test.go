@@ -2,12 +2,10 @@ package tune
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"ocl"
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
@@ -66,45 +64,6 @@ func TestTuned(t *testing.T) {
 	}
 	if len(keys) != 2 {
 		t.Error("two runs have one key before tuning")
-	}
-}
-
-// TestTunedIsContinued: an experiment that is stopped again and again, in its tuning and in its runs, ends in the same results.
-func TestTunedIsContinued(t *testing.T) {
-	t.Parallel()
-	c := asked(t)
-	want, err := mustOpenTuned(t, t.Context(), c, outTo(t.TempDir())).Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, stops := t.TempDir(), 0
-	for {
-		ctx, cancel := context.WithCancel(t.Context())
-		steps := 0
-		d := mustOpenTuned(t, ctx, c, Options{Options: experiment.Options{Out: out, Concurrency: 1}, Events: func(Running) experiment.Events {
-			return experiment.Events{StepEnd: func(int, ocl.StepStats) {
-				if steps++; steps == 25 {
-					cancel()
-				}
-			}}
-		}})
-		got, err := d.Run(ctx)
-		cancel()
-		if err == nil {
-			for i := range want {
-				if difference, same := result.Same(want[i], got[i]); !same || got[i].Tuning.Key != want[i].Tuning.Key {
-					t.Errorf("run %d differs: %s", i, difference)
-				}
-			}
-			break
-		}
-		if !errors.Is(err, context.Canceled) || stops > 20 {
-			t.Fatalf("stopped %d times: %v", stops, err)
-		}
-		stops++
-	}
-	if stops < 3 {
-		t.Errorf("the experiment was stopped %d times, want more", stops)
 	}
 }
 

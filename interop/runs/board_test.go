@@ -19,13 +19,12 @@ import (
 
 	"ocl/experiment/result"
 	"ocl/internal/fuzztest"
-	"ocl/interop/tensorboard/eventtest"
 )
 
 // listing is an event file as text, a line for each event. Images are checked and shown by their size.
 func listing(t *testing.T, file string) string {
 	t.Helper()
-	events, err := eventtest.Parse([]byte(file))
+	events, err := parseBoard([]byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,4 @@
-// Package eventtest reads event files of TensorBoard strictly, for tests of what writes them. It knows only what
-// package tensorboard writes, and refuses everything else. Start at [Parse].
-package eventtest
+package runs
 
 import (
 	"encoding/binary"
@@ -13,8 +11,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Event is a record of an event file.
-type Event struct {
+// written is a record of an event file of TensorBoard.
+type written struct {
 	WallTime float64 // seconds since 1970
 	Step     int64
 	Version  string // of the file, in its first record
@@ -28,9 +26,9 @@ type Event struct {
 	Strings            [][]byte  // of the tensor
 }
 
-// Parse reads a whole file: the length of each record, both sums, and the fields of its message. What remains of a cut
-// record is an error.
-func Parse(file []byte) (all []Event, err error) {
+// parseBoard reads a whole event file strictly: the length of each record, both sums, and the fields of its message. What remains of a cut
+// record is an error, and so is a field that package tensorboard does not write.
+func parseBoard(file []byte) (all []written, err error) {
 	for n := 1; len(file) > 0; n++ {
 		if len(file) < 12 || sum(file[:8]) != binary.LittleEndian.Uint32(file[8:]) {
 			return all, fmt.Errorf("record %d: its length is cut, or the sum of its length is wrong", n)
@@ -40,7 +38,7 @@ func Parse(file []byte) (all []Event, err error) {
 		if length > math.MaxInt32 || uint64(len(file)) < length+4 || sum(file[:length]) != binary.LittleEndian.Uint32(file[length:]) {
 			return all, fmt.Errorf("record %d: its data are cut, or the sum of its data is wrong", n)
 		}
-		e, err := event(file[:length])
+		e, err := parseEvent(file[:length])
 		if err != nil {
 			return all, fmt.Errorf("record %d: %w", n, err)
 		}
@@ -109,7 +107,7 @@ func (m message) text(field protowire.Number) (v []byte) {
 	return v
 }
 
-func event(data []byte) (e Event, err error) {
+func parseEvent(data []byte) (e written, err error) {
 	inner := func(m message, field protowire.Number, known ...protowire.Number) message {
 		var of message
 		if err == nil {
@@ -124,7 +122,7 @@ func event(data []byte) (e Event, err error) {
 	plugin := inner(metadata, 1, 1)
 	tensor := inner(value, 8, 1, 2, 5, 8)
 	shape := inner(tensor, 2, 2)
-	e = Event{WallTime: math.Float64frombits(m.number(1)), Step: int64(m.number(2)), Version: string(m.text(3)), Tag: string(value.text(1)),
+	e = written{WallTime: math.Float64frombits(m.number(1)), Step: int64(m.number(2)), Version: string(m.text(3)), Tag: string(value.text(1)),
 		Plugin: string(plugin.text(1)), Name: string(metadata.text(2)), Help: string(metadata.text(3)), Class: metadata.number(4),
 		Type: tensor.number(1), Strings: tensor.bytes[8]}
 	for i := range shape.bytes[2] {
