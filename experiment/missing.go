@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"strings"
 
 	"ocl/data"
 	"ocl/internal/count"
@@ -12,35 +13,41 @@ import (
 // be read.
 func missingImages(set *data.Set) (notes []string) {
 	trained, tested := occurring(set.Train.Y, set.Classes), occurring(set.Test.Y, set.Classes)
-	untrained, untested := unreadable(set.Train, set.Classes), unreadable(set.Test, set.Classes)
-	for _, g := range []struct {
-		lacks      func(k int) bool
-		what       string
-		unread     func(k int) bool // the files are there
-		one, those string           // what follows for one class and for more
-	}{
-		{func(k int) bool { return !trained[k] && !tested[k] }, "image", func(k int) bool { return untrained[k] || untested[k] }, "", ""},
-		{func(k int) bool { return trained[k] && !tested[k] }, "test image", func(k int) bool { return untested[k] },
-			", so its accuracy is unknown", ", so their accuracy is unknown"},
-		{func(k int) bool { return !trained[k] && tested[k] }, "training image", func(k int) bool { return untrained[k] },
-			", so its test images are always wrong", ", so their test images are always wrong"},
+	unread := func(half data.Split, k int) bool { return half.Unreadable != nil && half.Unreadable[k] > 0 }
+	type lack struct {
+		what   string
+		unread bool // the files are there
+	}
+	lacking := map[lack][]string{} // names of classes
+	for k := range set.Classes {
+		untrained, untested := unread(set.Train, k), unread(set.Test, k)
+		var of lack
+		switch {
+		case !trained[k] && !tested[k]:
+			of = lack{"image", untrained || untested}
+		case !tested[k]:
+			of = lack{"test image", untested}
+		case !trained[k]:
+			of = lack{"training image", untrained}
+		default:
+			continue
+		}
+		lacking[of] = append(lacking[of], named(set, k))
+	}
+	for _, g := range []struct{ what, so string }{
+		{"image", ""}, {"test image", ", so %s accuracy is unknown"}, {"training image", ", so %s test images are always wrong"},
 	} {
 		for _, unread := range []bool{false, true} {
-			var names []string
-			for k := range set.Classes {
-				if g.lacks(k) && g.unread(k) == unread {
-					names = append(names, named(set, k))
-				}
-			}
-			what := g.what + "s"
+			names, what := lacking[lack{g.what, unread}], g.what+"s"
 			if unread {
 				what = "readable " + g.what
 			}
+			so := func(whose string) string { return strings.Replace(g.so, "%s", whose, 1) }
 			switch n := len(names); {
 			case n == 1:
-				notes = append(notes, fmt.Sprintf("%s has no %s%s", names[0], what, g.one))
+				notes = append(notes, fmt.Sprintf("%s has no %s%s", names[0], what, so("its")))
 			case n > 1:
-				notes = append(notes, fmt.Sprintf("%d classes have no %s%s: %s", n, what, g.those, count.Some(names)))
+				notes = append(notes, fmt.Sprintf("%d classes have no %s%s: %s", n, what, so("their"), count.Some(names)))
 			}
 		}
 	}
@@ -53,15 +60,6 @@ func named(set *data.Set, k int) string {
 		return set.ClassName(k)
 	}
 	return fmt.Sprintf("%.40q", set.ClassName(k))
-}
-
-// unreadable says of each class whether images of a half are left out because they cannot be read.
-func unreadable(half data.Split, classes int) []bool {
-	found := make([]bool, classes)
-	for k, n := range half.Unreadable {
-		found[k] = n > 0
-	}
-	return found
 }
 
 // occurring says of each class whether it has a label.

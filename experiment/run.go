@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"ocl/config"
@@ -60,18 +58,11 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 	workers, concurrency := Share(runtime.GOMAXPROCS(0), costs, x.opts.Workers, x.opts.Concurrency)
 	results, errs := make([]*result.Result, len(jobs)), make([]error, len(jobs))
 	run := func(wanted func(i int) bool) {
-		var next atomic.Int64
-		var wg sync.WaitGroup
-		for range concurrency {
-			wg.Go(func() {
-				for i := int(next.Add(1)) - 1; i < len(jobs); i = int(next.Add(1)) - 1 {
-					if wanted(i) && ctx.Err() == nil { // a run that was not begun leaves nothing
-						results[i], errs[i] = x.runJob(ctx, jobs[i], workers, concurrency)
-					}
-				}
-			})
-		}
-		wg.Wait()
+		Each(ctx, len(jobs), concurrency, func(i int) {
+			if wanted(i) {
+				results[i], errs[i] = x.runJob(ctx, jobs[i], workers, concurrency)
+			}
+		})
 	}
 	run(func(int) bool { return true })
 	run(func(i int) bool { return errors.Is(errs[i], ErrBusy) }) // other processes may have ended them

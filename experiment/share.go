@@ -1,6 +1,10 @@
 package experiment
 
-import "slices"
+import (
+	"context"
+	"slices"
+	"sync"
+)
 
 // Share chooses the goroutines of each run and the number of simultaneous runs, as far as they are not given (0), so
 // that the last run ends first. Simultaneous runs on one core each have more throughput than one run on all cores, but
@@ -46,4 +50,24 @@ func span(costs []float64, places int) float64 {
 func speed(workers int) float64 {
 	const alone = 1.0 / 9
 	return 1 / (alone + (1-alone)/float64(workers))
+}
+
+// Each calls f with 0 to n-1, so many at a time, until ctx ends. It returns when all calls have.
+func Each(ctx context.Context, n, concurrency int, f func(i int)) {
+	next := make(chan int)
+	var calls sync.WaitGroup
+	for range concurrency {
+		calls.Go(func() {
+			for i := range next {
+				if ctx.Err() == nil {
+					f(i)
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	calls.Wait()
 }

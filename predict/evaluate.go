@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"ocl/data"
 	"ocl/internal/cause"
@@ -144,21 +146,12 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 	defer cancel()
 	var (
 		mu   sync.Mutex
-		next int
 		errs error
+		next atomic.Int64
 		wg   sync.WaitGroup
 	)
 	step := part * max(1, p.slots[0].ws.Workers())
-	take := func() []sample {
-		mu.Lock()
-		defer mu.Unlock()
-		if ctx.Err() != nil {
-			return nil
-		}
-		from := next
-		next = min(next+step, len(samples))
-		return samples[from:next]
-	}
+	parts := slices.Collect(slices.Chunk(samples, step))
 	keep := func(these []sample, guesses []Guess, err error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -181,7 +174,8 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 	for range p.slots {
 		wg.Go(func() {
 			buf, guesses := make([]uint8, step*size), make([]Guess, step)
-			for these := take(); len(these) > 0; these = take() {
+			for i := next.Add(1) - 1; i < int64(len(parts)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				these := parts[i]
 				keep(these, guesses, p.predictSamples(guesses[:len(these)], buf, these, size))
 			}
 		})

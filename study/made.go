@@ -66,29 +66,22 @@ func (m Made) encode(text []byte) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(m.Data)) {
 		pairs = append(pairs, [2]string{dataPrefix + name, m.Data[name]})
 	}
-	node := &yaml.Node{Kind: yaml.MappingNode}
-	for _, p := range pairs {
-		if p[1] != "" {
-			key, value := new(yaml.Node), new(yaml.Node)
-			key.SetString(p[0])
-			value.SetString(p[1])
-			node.Content = append(node.Content, key, value)
-		}
-	}
-	var b bytes.Buffer
-	b.Write(text)
-	if len(text) > 0 && text[len(text)-1] != '\n' {
+	b := bytes.NewBuffer(slices.Clone(text))
+	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
 		b.WriteByte('\n')
 	}
-	b.WriteString("# ocl wrote the lines below when the study was made.\n")
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	made := new(yaml.Node)
-	made.SetString("made")
-	if err := e.Encode(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{made, node}}); err != nil {
-		return nil, fmt.Errorf("study: the study cannot be written: %w", err)
+	b.WriteString("# ocl wrote the lines below when the study was made.\nmade:\n")
+	for _, p := range pairs {
+		if p[1] == "" {
+			continue
+		}
+		line, err := yaml.Marshal(map[string]string{p[0]: p[1]})
+		if err != nil {
+			return nil, fmt.Errorf("study: the study cannot be written: %w", err)
+		}
+		fmt.Fprintf(b, "  %s\n", bytes.ReplaceAll(bytes.TrimSpace(line), []byte("\n"), []byte("\n  ")))
 	}
-	return b.Bytes(), e.Close()
+	return b.Bytes(), nil
 }
 
 // check refuses a program or a machine whose runs could not be compared with those of the study.

@@ -120,7 +120,7 @@ func TestRunAtIsGuarded(t *testing.T) {
 func TestPointsBySeed(t *testing.T) {
 	t.Parallel()
 	c := asked(t)
-	c.Tune.Search, c.Tune.Points = SearchRandom, 2
+	c.Tune.Search, c.Tune.Points = config.SearchRandom, 2
 	tunings := mustOpenTuned(t, t.Context(), c, Options{}).Tuner().tunings
 	x, err := experiment.Open(t.Context(), func() config.Config { p := c.Clone(); p.Tune = config.Tune{}; return p }(), experiment.Options{})
 	if err != nil {

@@ -226,7 +226,7 @@ func (r *Record) check() error {
 	if err := r.Search.check(); err != nil {
 		return errors.New("search is not possible")
 	}
-	if want := r.Search.Points; r.Search.Name != SearchRandom {
+	if want := r.Search.Points; r.Search.Name != config.SearchRandom {
 		want = g.Count()
 		if len(r.Points) != want {
 			return fmt.Errorf("there are %d points, but the grid has %d", len(r.Points), want)

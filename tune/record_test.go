@@ -25,7 +25,7 @@ func example() *Record {
 	low, high, chosen := 0.25, 0.5, 1
 	return &Record{
 		Format: Format, Version: Version, Key: key, Config: c, DataDigest: "sha256:00", Numbers: 2, Kernel: "avx2", Convolution: "winograd",
-		Grid: GridRecord{g.Name, g.Digest(), g.Axes}, Search: Search{Name: SearchHalving}, Repeats: 1, Steps: 40, GridSteps: 36, Chosen: &chosen,
+		Grid: GridRecord{g.Name, g.Digest(), g.Axes}, Search: Search{Name: config.SearchHalving}, Repeats: 1, Steps: 40, GridSteps: 36, Chosen: &chosen,
 		Points: []Point{
 			{[]string{"0.001"}, Stopped, &low, []Trial{trial(0.25, low)}},
 			{[]string{"0.1"}, result.Finished, &high, []Trial{trial(0.25, low), trial(0.5, low), trial(1, high)}},
@@ -141,7 +141,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := example()
-	r.Search = Search{SearchRandom, 3, 5}
+	r.Search = Search{config.SearchRandom, 3, 5}
 	var top map[string]any
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -11,39 +11,34 @@ import (
 	"ocl/internal/rng"
 )
 
-// Searches, the values of Search.Name.
-const (
-	SearchGrid    = config.SearchGrid
-	SearchRandom  = config.SearchRandom
-	SearchHalving = config.SearchHalving
-)
-
 // Search says which points are tried, and with how many images.
 type Search struct {
 	Name   string `json:"name"`
-	Points int    `json:"points,omitempty"` // of SearchRandom, how many are drawn
-	Seed   uint64 `json:"seed,omitempty"`   // of the draws of SearchRandom: that of the run which is tuned
+	Points int    `json:"points,omitempty"` // of config.SearchRandom, how many are drawn
+	Seed   uint64 `json:"seed,omitempty"`   // of the draws of config.SearchRandom: that of the run which is tuned
 }
 
 // Searches lists the names of all searches.
-func Searches() []string { return []string{SearchGrid, SearchRandom, SearchHalving} }
+func Searches() []string {
+	return []string{config.SearchGrid, config.SearchRandom, config.SearchHalving}
+}
 
 // check says what is wrong with a search.
 func (s Search) check() error {
 	switch {
 	case !slices.Contains(Searches(), s.Name):
-		return fmt.Errorf("tune: there is no search %s. Use %s, %s or %s", cause.Shown(s.Name), SearchGrid, SearchRandom, SearchHalving)
-	case s.Name == SearchRandom && (s.Points < 1 || s.Points > maxPoints):
+		return fmt.Errorf("tune: there is no search %s. Use %s, %s or %s", cause.Shown(s.Name), config.SearchGrid, config.SearchRandom, config.SearchHalving)
+	case s.Name == config.SearchRandom && (s.Points < 1 || s.Points > maxPoints):
 		return fmt.Errorf("tune: a random search of %d points is not possible. Use 1 to %d points", s.Points, maxPoints)
-	case s.Name != SearchRandom && s.Points != 0:
-		return fmt.Errorf("tune: only the search %s takes a number of points. Remove it, or use that search", SearchRandom)
+	case s.Name != config.SearchRandom && s.Points != 0:
+		return fmt.Errorf("tune: only the search %s takes a number of points. Remove it, or use that search", config.SearchRandom)
 	}
 	return nil
 }
 
 // of is the search for the run of a seed. A random one draws by it, so that the points of a run do not depend on the other runs of an experiment.
 func (s Search) of(seed uint64) Search {
-	if s.Name == SearchRandom {
+	if s.Name == config.SearchRandom {
 		s.Seed = seed
 	}
 	return s
@@ -61,7 +56,7 @@ type rung struct {
 // rungs are the rounds of a search. Halving as in Jamieson and Talwalkar, Non-stochastic Best Arm Identification and Hyperparameter
 // Optimization, 2016, but with a third of the points: of 28 points 10 and then 4 go on, which is 16 full trials instead of 28.
 func (s Search) rungs() []rung {
-	if s.Name == SearchHalving {
+	if s.Name == config.SearchHalving {
 		return []rung{{0.25, 3}, {0.5, 3}, {1, 1}}
 	}
 	return []rung{{1, 1}}
@@ -72,7 +67,7 @@ func (r rung) after(n int) int { return (n + r.keep - 1) / r.keep }
 
 // points lists the values of every point that is tried, by axis.
 func (s Search) points(g Grid) ([][]string, error) {
-	if s.Name != SearchRandom {
+	if s.Name != config.SearchRandom {
 		return g.Points(), nil
 	}
 	src := rng.New(s.Seed, "tune/random")
@@ -91,7 +86,7 @@ func (s Search) points(g Grid) ([][]string, error) {
 				break
 			}
 			if tries++; tries == 1000 {
-				return nil, fmt.Errorf("tune: the grid %s has too few values for %d different points. Use fewer points, or the search %s", cause.Shown(g.Name), s.Points, SearchGrid)
+				return nil, fmt.Errorf("tune: the grid %s has too few values for %d different points. Use fewer points, or the search %s", cause.Shown(g.Name), s.Points, config.SearchGrid)
 			}
 		}
 		points = append(points, p)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/config"
 	"ocl/experiment/result"
 )
 
@@ -13,7 +14,7 @@ import (
 // seed draws the same points.
 func TestRandomPoints(t *testing.T) {
 	g := gridOf(t, "optimizer.lr: [0.0001, 0.1]\noptimizer.weight_decay: [0, 0.01]\nmethod.mir.candidates: [25, 50, 100]")
-	s := Search{SearchRandom, 400, 7}
+	s := Search{config.SearchRandom, 400, 7}
 	points, err := s.points(*g)
 	if err != nil || len(points) != s.Points {
 		t.Fatalf("%d points, %v", len(points), err)
@@ -35,7 +36,7 @@ func TestRandomPoints(t *testing.T) {
 		t.Errorf("%d of 400 rates are below the geometric mean, want about 200", low)
 	}
 	again, _ := s.points(*g)
-	other, _ := Search{SearchRandom, 400, 8}.points(*g)
+	other, _ := Search{config.SearchRandom, 400, 8}.points(*g)
 	if !slices.EqualFunc(points, again, slices.Equal[[]string]) || slices.EqualFunc(points, other, slices.Equal[[]string]) {
 		t.Error("the seed does not decide the points")
 	}
@@ -44,7 +45,7 @@ func TestRandomPoints(t *testing.T) {
 		t.Errorf("the first points are %q, want %q", got, want)
 	}
 	few := gridOf(t, "method.mir.candidates: [25, 50]")
-	if _, err := (Search{SearchRandom, 3, 1}).points(*few); err == nil || !strings.Contains(err.Error(), "too few values for 3 different points") {
+	if _, err := (Search{config.SearchRandom, 3, 1}).points(*few); err == nil || !strings.Contains(err.Error(), "too few values for 3 different points") {
 		t.Errorf("3 points of 2: %v", err)
 	}
 }
@@ -57,7 +58,7 @@ func TestHalving(t *testing.T) {
 	c.Data.TrainPerClass = 8
 	grid := gridOf(t, "optimizer.lr: [1e38, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3]")
 	out := t.TempDir()
-	r := mustTune(t, c, Spec{File: grid, Repeats: 1, Search: Search{Name: SearchHalving}}, outTo(out))[0]
+	r := mustTune(t, c, Spec{File: grid, Repeats: 1, Search: Search{Name: config.SearchHalving}}, outTo(out))[0]
 	rounds := map[int]int{}
 	for i, p := range r.Points {
 		rounds[len(p.Trials)]++

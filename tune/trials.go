@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
 
 	"ocl/experiment"
 	"ocl/experiment/result"
@@ -52,28 +51,8 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 // runEach runs trials, some at a time, and returns their errors.
 func (t *Tuner) runEach(ctx context.Context, trials []*trial, workers, concurrency int) []error {
 	errs := make([]error, len(trials))
-	each(ctx, len(trials), concurrency, func(i int) { errs[i] = t.runTrial(ctx, trials[i], workers, concurrency) })
+	experiment.Each(ctx, len(trials), concurrency, func(i int) { errs[i] = t.runTrial(ctx, trials[i], workers, concurrency) })
 	return errs
-}
-
-// each calls f with 0 to n-1, some at a time, until ctx ends.
-func each(ctx context.Context, n, concurrency int, f func(i int)) {
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range concurrency {
-		wg.Go(func() {
-			for i := range next {
-				if ctx.Err() == nil {
-					f(i)
-				}
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
 }
 
 // folderOf is the run folder of a trial.

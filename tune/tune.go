@@ -23,7 +23,7 @@ import (
 type Spec struct {
 	Grid    string // Paper or Authors; "" is Paper
 	File    *Grid  // a grid instead of a named one
-	Search  Search // the zero value is SearchGrid
+	Search  Search // the zero value is config.SearchGrid
 	Repeats int    // of each point; 0 is by data and method
 }
 
@@ -97,7 +97,7 @@ type trial struct {
 // Open checks a config, the grid and the points, and opens the data. Each run of the config (seed, method, tricks) is tuned by itself. It
 // writes nothing but a cache of images that have to be decoded, and with Options.ReadOnly not even that.
 func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, error) {
-	spec.Grid, spec.Search.Name = cmp.Or(spec.Grid, Paper), cmp.Or(spec.Search.Name, SearchGrid)
+	spec.Grid, spec.Search.Name = cmp.Or(spec.Grid, Paper), cmp.Or(spec.Search.Name, config.SearchGrid)
 	if err := spec.Search.check(); err != nil {
 		return nil, cause.As(err, ErrGrid)
 	}

@@ -245,7 +245,7 @@ func TestOpenRefuses(t *testing.T) {
 		{tiny("offline"), Spec{}, "the survey's table has no grid for offline. Use --grid authors"},
 		{tiny("er"), Spec{Grid: "mine"}, "there is no grid"},
 		{tiny("er"), Spec{Search: Search{Name: "magic"}}, "there is no search magic"},
-		{tiny("er"), Spec{Search: Search{Name: SearchRandom}}, "a random search of 0 points is not possible"},
+		{tiny("er"), Spec{Search: Search{Name: config.SearchRandom}}, "a random search of 0 points is not possible"},
 		{tiny("er"), Spec{Search: Search{Points: 3}}, "only the search random takes a number of points"},
 		{tiny("er"), Spec{Repeats: -1}, "repetitions are out of range"},
 		{tiny("er"), Spec{File: gridOf(t, "method.mir.candidates: [50]")}, "none of the methods reads method.mir.candidates"},

@@ -30,7 +30,7 @@ type Tuned struct {
 
 // SpecOf is what a config wants to have tried. A grid that is a file is read.
 func SpecOf(t config.Tune) (Spec, error) {
-	s := Spec{Search: Search{Name: cmp.Or(t.Search, SearchGrid), Points: t.Points}, Repeats: t.Repeats}
+	s := Spec{Search: Search{Name: cmp.Or(t.Search, config.SearchGrid), Points: t.Points}, Repeats: t.Repeats}
 	if t.Grid == Paper || t.Grid == Authors {
 		s.Grid = t.Grid
 		return s, nil
@@ -197,7 +197,7 @@ func (r *Record) block(key string) *result.Tuning {
 func (d *Tuned) runAll(ctx context.Context, runs []*tunedRun, costs []float64) []error {
 	workers, concurrency := experiment.Share(runtime.GOMAXPROCS(0), costs, d.opts.Workers, d.opts.Concurrency)
 	errs := make([]error, len(runs))
-	each(ctx, len(runs), concurrency, func(i int) {
+	experiment.Each(ctx, len(runs), concurrency, func(i int) {
 		one := runs[i]
 		place := experiment.RunIn{Folder: one.folder, Workers: workers, Concurrent: concurrency}
 		if d.opts.Events != nil {

@@ -54,7 +54,7 @@ func newTune() *cobra.Command {
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return !slices.Contains(decidedByTuning, k.Name) })
 	flags := cmd.Flags()
 	flags.StringVar(&f.grid, "grid", tune.Paper, "what is tried: paper (the survey's table), authors (its authors' files), or a YAML file of keys and values")
-	flags.StringVar(&f.spec.Search.Name, "search", tune.SearchGrid, "grid (every point), random (--points of them, drawn within the bounds) or halving (the best third goes on with more images, twice)")
+	flags.StringVar(&f.spec.Search.Name, "search", config.SearchGrid, "grid (every point), random (--points of them, drawn within the bounds) or halving (the best third goes on with more images, twice)")
 	flags.IntVar(&f.spec.Search.Points, "points", 0, "with --search random, how many points are drawn (default: none)")
 	flags.IntVar(&f.spec.Repeats, "repeats", 0, "trials of each point, each with another network at the start (default: 3, but 1 for core50, disturbed images and offline)")
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the records and the trials (default runs/tune-<data>-<UTC time>)")
@@ -133,9 +133,9 @@ func (f *tuneFlags) check() error {
 	switch s := f.spec.Search; {
 	case !slices.Contains(tune.Searches(), s.Name):
 		fault("--search: there is no search %q. Use %s", s.Name, strings.Join(tune.Searches(), ", "))
-	case s.Name == tune.SearchRandom && s.Points < 1:
+	case s.Name == config.SearchRandom && s.Points < 1:
 		fault("--search random draws points, but --points does not say how many. Add --points 20")
-	case s.Name != tune.SearchRandom && s.Points != 0:
+	case s.Name != config.SearchRandom && s.Points != 0:
 		fault("--points is only for --search random. Remove it, or add --search random")
 	}
 	if f.spec.Repeats < 0 {
@@ -186,7 +186,7 @@ func (f *tuneFlags) print(w io.Writer, records []*tune.Record, plans []tune.Prev
 			fmt.Fprintln(w)
 		}
 		saved := ""
-		if r.Search.Name != tune.SearchGrid && r.GridSteps > 0 {
+		if r.Search.Name != config.SearchGrid && r.GridSteps > 0 {
 			saved = fmt.Sprintf(" instead of %s for the whole grid", count.Number(r.GridSteps))
 		}
 		fmt.Fprintf(w, "%s: %s, %s each, %s%s\n\n", tunedName(r), count.Of(len(r.Points), "point"), count.Of(r.Repeats, "trial"), count.Of(r.Steps, "step"), saved)

@@ -41,13 +41,28 @@ func check(r *Result) error {
 	return nil
 }
 
-var keyPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var (
+	keyPattern    = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+)
+
+// matches refuses a text that is no key, or no digest.
+func matches(at, text string, pattern *regexp.Regexp) error {
+	if pattern.MatchString(text) {
+		return nil
+	}
+	want := "64 digits of 0-9 and a-f"
+	if pattern == digestPattern {
+		want = "sha256: and " + want
+	}
+	return fmt.Errorf("%s is %s, but must be %s", at, cut(text), want)
+}
 
 func checkKey(r *Result) error {
-	if r.Key != "" && !keyPattern.MatchString(r.Key) {
-		return fmt.Errorf("key is %s, but must be 64 digits of 0-9 and a-f", cut(r.Key))
+	if r.Key == "" {
+		return nil
 	}
-	return nil
+	return matches("key", r.Key, keyPattern)
 }
 
 // checkForeign wants a config of what ocl has run, and of anything else nothing that only a run of ocl has.
@@ -62,8 +77,9 @@ func checkForeign(r *Result) error {
 		return errors.New("foreign and config are both given, but ocl has no config of what another program has run")
 	case f.Program == "" || f.File == "":
 		return errors.New("foreign.program or foreign.file is empty")
-	case !digestPattern.MatchString(f.Digest):
-		return fmt.Errorf("foreign.digest is %s, but must be sha256: and 64 digits of 0-9 and a-f", cut(f.Digest))
+	}
+	if err := matches("foreign.digest", f.Digest, digestPattern); err != nil {
+		return err
 	}
 	if r.Key != "" || r.Tuning != nil || r.Parent != nil || r.Classifiers != nil || r.ErrorAnalysis != nil || r.Evaluations != nil || r.Memory != nil {
 		return errors.New("foreign and what only a run of ocl has are both given, such as key or memory")
@@ -74,20 +90,17 @@ func checkForeign(r *Result) error {
 	return nil
 }
 
-var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-
 // checkTuning wants a value for each key, chosen and of each point.
 func checkTuning(r *Result) error {
 	t := r.Tuning
 	switch {
 	case t == nil:
 		return nil
-	case !keyPattern.MatchString(t.Key):
-		return fmt.Errorf("tuning.key is %s, but must be 64 digits of 0-9 and a-f", cut(t.Key))
-	case !digestPattern.MatchString(t.GridDigest):
-		return fmt.Errorf("tuning.grid_digest is %s, but must be sha256: and 64 digits of 0-9 and a-f", cut(t.GridDigest))
 	case len(t.Chosen) != len(t.Keys):
 		return fmt.Errorf("tuning.chosen has %d values, but there are %d keys", len(t.Chosen), len(t.Keys))
+	}
+	if err := errors.Join(matches("tuning.key", t.Key, keyPattern), matches("tuning.grid_digest", t.GridDigest, digestPattern)); err != nil {
+		return err
 	}
 	for i, p := range t.Points {
 		if len(p.Values) != len(t.Keys) {
@@ -107,14 +120,10 @@ func checkParent(r *Result) error {
 		return nil
 	case p.Run == "":
 		return errors.New("parent.run is empty, but must be the name of a folder")
-	case !keyPattern.MatchString(p.Key):
-		return fmt.Errorf("parent.key is %s, but must be 64 digits of 0-9 and a-f", cut(p.Key))
-	case !digestPattern.MatchString(p.Checkpoint):
-		return fmt.Errorf("parent.checkpoint is %s, but must be sha256: and 64 digits of 0-9 and a-f", cut(p.Checkpoint))
 	case p.Classes > r.Stream.Classes:
 		return fmt.Errorf("parent.classes is %d, but must be at most stream.classes, which is %d", p.Classes, r.Stream.Classes)
 	}
-	return nil
+	return errors.Join(matches("parent.key", p.Key, keyPattern), matches("parent.checkpoint", p.Checkpoint, digestPattern))
 }
 
 func checkStream(r *Result) error {

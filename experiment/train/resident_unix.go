@@ -1,4 +1,4 @@
-//go:build unix && !linux
+//go:build unix
 
 package train
 
@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// peakResident is the most memory the process has had resident, in bytes, as getrusage says. 0 is unknown.
-func peakResident() int64 {
+// systemPeak is the most memory the process has had resident, in bytes, as getrusage says. 0 is unknown.
+func systemPeak() int64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0

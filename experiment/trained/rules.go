@@ -6,7 +6,6 @@ import (
 
 	"ocl"
 	"ocl/config"
-	"ocl/experiment/train"
 	"ocl/learner"
 )
 
@@ -24,11 +23,8 @@ func (t *Model) Rules(ctx context.Context) ([]Rule, error) {
 	all := t.Classifiers
 	if names := t.Config.Classifiers; len(names) > len(all.Names) {
 		var err error
-		if all, err = train.NewClassifiers(names, t.Learner); err == nil {
-			err = all.Fit(ctx)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("experiment: %s: %w", t.Folder, err)
+		if all, err = t.fitted(ctx, names...); err != nil {
+			return nil, err
 		}
 	}
 	if _, several := t.Learner.(learner.Scored); several {

@@ -79,15 +79,23 @@ func (t *Model) Choose(ctx context.Context, name string) error {
 	if name == t.Classifiers.Names[0] {
 		return nil
 	}
-	chosen, err := train.NewClassifiers([]string{name}, t.Learner)
+	chosen, err := t.fitted(ctx, name)
 	if err == nil {
-		err = chosen.Fit(ctx)
+		t.Classifiers = chosen
+	}
+	return err
+}
+
+// fitted are classifiers of the run that can predict.
+func (t *Model) fitted(ctx context.Context, names ...string) (train.Classifiers, error) {
+	c, err := train.NewClassifiers(names, t.Learner)
+	if err == nil {
+		err = c.Fit(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("experiment: %s: %w", t.Folder, err)
+		return c, fmt.Errorf("experiment: %s: %w", t.Folder, err)
 	}
-	t.Classifiers = chosen
-	return nil
+	return c, nil
 }
 
 // Classifier is the name of the one that was chosen.
