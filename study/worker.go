@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -60,7 +58,7 @@ type Sum struct {
 // are given back. After drain is closed, no further job is begun, and those at work come to their end. The error joins
 // those of jobs that failed here; one about the store or a full disk ends the worker.
 func (w *Worker) Run(ctx context.Context, drain <-chan struct{}) (Sum, error) {
-	r := &session{Worker: w, phases: make([]string, len(w.Jobs)), others: map[int]bool{}, drain: drain}
+	r := &session{Worker: w, phases: make([]string, len(w.Jobs)), drain: drain}
 	if w.MaxTime > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, w.MaxTime)
@@ -89,8 +87,7 @@ type session struct {
 	fatal   bool
 	wake    chan struct{}
 	ready   map[string]bool // in this round, of jobs that tune for others: whether they have ended
-	others  map[int]bool    // jobs that others were at work on when they were last looked at
-	looked  time.Time       // at those
+	looked  time.Time       // when the round began
 	settled int             // rounds in a row in which all that is left was at work elsewhere for sure
 }
 
@@ -195,46 +192,48 @@ func (r *session) take(places int) (index int, c Claim, over bool) {
 		r.cancel()
 		return 0, nil, r.working == 0
 	}
-	if i, c, err := r.freed(); err != nil {
-		r.end(err)
-		return 0, nil, r.working == 0
-	} else if c != nil {
-		return i, c, false
+	if time.Since(r.looked) >= r.poll() { // what another process has begun and left is continued before anything else
+		r.next = 0
 	}
-	left, sure := 0, true // in this round, of what is not at work here
-	r.ready = map[string]bool{}
-	for ; r.next < len(r.Jobs); r.next++ {
-		i := r.next
-		j := r.Jobs[i]
-		if r.phases[i] != "" {
-			continue
+	var left int
+	var sure bool
+	for whole := false; !whole; r.next = 0 { // a round that began in the middle does not know what is left
+		whole, left, sure, r.ready = r.next == 0, 0, true, map[string]bool{}
+		if whole {
+			r.looked = time.Now()
 		}
-		if r.waits(j) || j.Timing && r.working > 0 || !r.lockMachine(j.Timing) {
-			left, sure = left+1, false
-			continue
-		}
-		c, st, err := r.Store.Claim(j.Entry)
-		if err != nil {
-			r.end(err)
-			return 0, nil, r.working == 0
-		}
-		if c != nil {
-			r.next++
-			r.begin(i)
-			return i, c, false
-		}
-		delete(r.others, i)
-		switch st.Phase {
-		case Done, Failed:
-			r.phases[i] = st.Phase
-			r.changed(j, st)
-		default:
-			r.others[i] = true
-			left++
-			sure = sure && st.Sure
+		for ; r.next < len(r.Jobs); r.next++ {
+			i := r.next
+			j := r.Jobs[i]
+			if r.phases[i] != "" {
+				continue
+			}
+			if r.waits(j) || j.Timing && r.working > 0 || !r.lockMachine(j.Timing) {
+				left, sure = left+1, false
+				continue
+			}
+			c, st, err := r.Store.Claim(j.Entry)
+			if err != nil {
+				r.end(err)
+				return 0, nil, r.working == 0
+			}
+			if c != nil {
+				r.phases[i], r.timed = Running, j.Timing
+				r.working++
+				r.next++
+				r.settled = 0
+				return i, c, false
+			}
+			switch st.Phase {
+			case Done, Failed:
+				r.phases[i] = st.Phase
+				r.changed(j, st)
+			default:
+				left++
+				sure = sure && st.Sure
+			}
 		}
 	}
-	r.next = 0
 	if r.working == 0 {
 		r.unlockMachine()
 	}
@@ -245,45 +244,6 @@ func (r *session) take(places int) (index int, c Claim, over bool) {
 	}
 	// A lock may be held for a moment by a process that only looks. So one round is not enough to know that all jobs are at work.
 	return 0, nil, r.working == 0 && (left == 0 || !r.Stay && r.settled > 1)
-}
-
-// begin notes that a job is at work here.
-func (r *session) begin(i int) {
-	r.phases[i], r.timed = Running, r.Jobs[i].Timing
-	r.working++
-	r.settled = 0
-	delete(r.others, i)
-}
-
-// freed claims a job that another process was at work on and is not any more: what it has begun is continued before anything else. It looks at
-// those jobs at most once in r.poll().
-func (r *session) freed() (int, Claim, error) {
-	if time.Since(r.looked) < r.poll() {
-		return 0, nil, nil
-	}
-	r.looked = time.Now()
-	for _, i := range slices.Sorted(maps.Keys(r.others)) {
-		j := r.Jobs[i]
-		if j.Timing {
-			continue // it waits until it can be alone
-		}
-		if !r.lockMachine(false) {
-			break
-		}
-		c, st, err := r.Store.Claim(j.Entry)
-		switch {
-		case err != nil:
-			return 0, nil, err
-		case c != nil:
-			r.begin(i)
-			return i, c, nil
-		case st.Phase == Done || st.Phase == Failed:
-			r.phases[i] = st.Phase
-			delete(r.others, i)
-			r.changed(j, st)
-		}
-	}
-	return 0, nil, nil
 }
 
 // poll is the time between two looks for jobs.

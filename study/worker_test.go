@@ -356,6 +356,23 @@ func TestFreedJobsComeFirst(t *testing.T) {
 	})
 }
 
+// TestWorkerStays: a worker that is to stay waits for a job that another process is at work on, also if all jobs after it are done.
+func TestWorkerStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 3)
+		dead := b.open(t)
+		if c, _, err := dead.Claim(b.jobs[0].Entry); c == nil {
+			t.Fatal(err)
+		}
+		w := b.worker(b.open(t))
+		w.Concurrency, w.Stay = 1, true
+		time.AfterFunc(time.Minute, dead.Die)
+		if sum, err := w.Run(t.Context(), nil); err != nil || sum.Done != 3 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+	})
+}
+
 // TestNewsIsTold: who asks for the state of a job knows its task and step soon after it has begun.
 func TestNewsIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
