@@ -153,7 +153,7 @@ func TestSeedsOfTheirOwn(t *testing.T) {
 	keys := maps.Clone(tiny)
 	keys["seed"], keys["include"] = list{0, 1, 3}, list{map[string]any{"seeds": map[string]any{"order": 0}}}
 	s, jobs := opened(t, sheet(t, keys))
-	if s.Len() != 6 || len(jobs) != 5 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "er m50 s0, is the same as another one and is made once") {
+	if s.Len() != 6 || len(jobs) != 5 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "has 1 run more than once, such as er m50 s0, with other words") {
 		t.Errorf("%d runs have %d jobs, and it says %q; want 6 and 5", s.Len(), len(jobs), s.Notes)
 	}
 	if entries := study.Entries(jobs); len(entries) == 5 {

@@ -104,7 +104,7 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 	shareTunings(jobs)
 	slices.SortStableFunc(jobs, func(a, b Job) int {
 		if a.Timing != b.Timing {
-			return cmp.Compare(truth(a.Timing), truth(b.Timing))
+			return map[bool]int{true: 1, false: -1}[a.Timing]
 		}
 		return cmp.Or(cmp.Compare(b.FLOPs, a.FLOPs), cmp.Compare(a.Seed, b.Seed))
 	})
@@ -113,14 +113,10 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 
 // sameNotes says that runs are those of other combinations of values, as different words may mean the same.
 func sameNotes(names []string) []string {
-	switch n := len(names); n {
-	case 0:
+	if len(names) == 0 {
 		return nil
-	case 1:
-		return []string{fmt.Sprintf("a run of the study, %s, is the same as another one and is made once", names[0])}
-	default:
-		return []string{fmt.Sprintf("%s of the study, such as %s, are the same as others and are made once", count.Of(n, "run"), names[0])}
 	}
+	return []string{fmt.Sprintf("the study has %s more than once, such as %s, with other words. Each is made once", count.Of(len(names), "run"), names[0])}
 }
 
 // jobs are the jobs of a combination, one for each seed, planned. made takes what it says of the engine and the data.
@@ -195,13 +191,6 @@ func untuned(x *experiment.Experiment) (jobs []Job) {
 		jobs = append(jobs, Job{Run: run, Experiment: x, Entry: Entry{Key: run.Key, Folder: run.Folder, Also: run.Identity.Wider()}})
 	}
 	return jobs
-}
-
-func truth(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // experiment opens the data of a config, or takes those that are open.

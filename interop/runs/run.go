@@ -52,7 +52,7 @@ func Open(s result.Source) (*Run, error) {
 		return nil, fmt.Errorf("export: %s: %w. Give its whole path", s.Path, err)
 	}
 	r.Name = strings.TrimSuffix(filepath.Base(folder), result.Packed)
-	// result.Read has checked both times; "" stays the zero time.
+	// A time that is missing or cannot be read is the zero time.
 	r.started, _ = time.Parse(time.RFC3339, res.Provenance.Started)
 	r.ended.at, _ = time.Parse(time.RFC3339, res.Provenance.Ended)
 	r.ended.step = res.Outcome.Step

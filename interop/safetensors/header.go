@@ -32,21 +32,21 @@ func (f *Reader) parse(text []byte) error {
 		name, _ := token.(string) // keys of an object are texts
 		switch {
 		case seen[name]:
-			return fmt.Errorf("the name %s is given twice", quoted(name))
+			return fmt.Errorf("the name %.60q is given twice", name)
 		case name == metadataKey:
 			err = d.Decode(&f.Metadata)
 		default:
 			var e entry
 			if err = d.Decode(&e); err == nil {
 				if err := e.check(); err != nil {
-					return fmt.Errorf("%s: %w", quoted(name), err)
+					return fmt.Errorf("%.60q: %w", name, err)
 				}
 				f.Tensors = append(f.Tensors, Info{Name: name, Type: e.Type, Shape: e.Shape, begin: e.Offsets[0], end: e.Offsets[1]})
 			}
 		}
 		seen[name] = true
 		if err != nil {
-			return fmt.Errorf("%s: it is not what the format says: %.200v", quoted(name), err)
+			return fmt.Errorf("%.60q: it is not what the format says: %.200v", name, err)
 		}
 	}
 	if err == nil {

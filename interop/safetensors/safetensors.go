@@ -39,7 +39,6 @@ const metadataKey = "__metadata__"
 const (
 	maxHeader = 100_000_000 // bytes, as in the reference implementation
 	maxAxes   = 64          // as in PyTorch
-	maxShown  = 60          // characters of a name in a message
 )
 
 // sizes are the bytes of a value of each type.
@@ -55,12 +54,4 @@ var ErrFormat = errors.New("not a valid safetensors file")
 
 func damaged(format string, a ...any) error {
 	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, a...))
-}
-
-// quoted is a word of a file for a message.
-func quoted(word string) string {
-	if r := []rune(word); len(r) > maxShown {
-		word = string(r[:maxShown]) + "…"
-	}
-	return fmt.Sprintf("%q", word)
 }

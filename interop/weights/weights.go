@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ocl/internal/count"
 	"ocl/interop/safetensors"
 	"ocl/nn"
 )
@@ -16,9 +17,6 @@ const (
 	Means   = "ncm.means"   // [classes with a mean, features]
 	Classes = "ncm.classes" // the class of each row
 )
-
-// maxListed is how many differences of a kind a message lists.
-const maxListed = 6
 
 // Of lists the parameters of a network and its running statistics, in the order of the network.
 func Of(net *nn.Network) (list []safetensors.Tensor) {
@@ -108,8 +106,8 @@ func compare(wanted []nn.Param, passed []string, f *safetensors.Reader) error {
 			unknown = append(unknown, fmt.Sprintf("%.60q", info.Name))
 		}
 	}
-	count := len(missing) + len(shapes) + len(unknown)
-	if count == 0 {
+	n := len(missing) + len(shapes) + len(unknown)
+	if n == 0 {
 		return nil
 	}
 	var kinds []string
@@ -118,24 +116,15 @@ func compare(wanted []nn.Param, passed []string, f *safetensors.Reader) error {
 		list []string
 	}{{"missing", missing}, {"of another shape", shapes}, {"unknown", unknown}} {
 		if len(k.list) > 0 {
-			kinds = append(kinds, k.kind+": "+cut(k.list))
+			kinds = append(kinds, k.kind+": "+count.Some(k.list))
 		}
 	}
 	noun := "tensors do"
-	if count == 1 {
+	if n == 1 {
 		noun = "tensor does"
 	}
 	return fmt.Errorf("%d %s not fit the network (%s). Rename or reshape them in PyTorch as docs/interop.md says, or choose the network of "+
-		"the file with --network, network.width and network.hidden", count, noun, strings.Join(kinds, "; "))
-}
-
-// cut joins a list, and says how many it leaves out.
-func cut(list []string) string {
-	text := strings.Join(list[:min(len(list), maxListed)], ", ")
-	if more := len(list) - maxListed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+		"the file with --network, network.width and network.hidden", n, noun, strings.Join(kinds, "; "))
 }
 
 // Into sets the parameters and running statistics of a network of the matched shape. If head is false, the head of the network

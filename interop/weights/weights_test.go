@@ -149,7 +149,7 @@ func TestMismatchListsAll(t *testing.T) {
 	}
 	_, err := Match(net, readerOf(t, changed))
 	const want = "22 tensors do not fit the network (missing: layer1.0.conv1.weight, layer1.0.bn1.weight, layer1.0.bn1.bias, layer1.0.conv2.weight, " +
-		`layer1.0.bn2.weight, layer1.0.bn2.bias and 14 more; of another shape: conv1.weight is [9] instead of [1 1 3 3]; unknown: "module.\x1bbias"). Rename or`
+		`layer1.0.bn2.weight, and 15 more; of another shape: conv1.weight is [9] instead of [1 1 3 3]; unknown: "module.\x1bbias"). Rename or`
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s…", err, want)
 	}
