@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/image/font/sfnt"
@@ -150,9 +151,9 @@ func (r *raster) add(contour []point, m affine) {
 		if a.y > b.y {
 			a, b, dir = b, a, -1
 		}
-		// Line j lies at y = j·step + step/2; it is crossed when a.y <= y < b.y.
-		first := max(0, ceilDiv(a.y-step/2, step))
-		last := min(len(r.lines), ceilDiv(b.y-step/2, step))
+		// Line j lies at y = j·step + step/2; it is crossed when a.y <= y < b.y. A shift by 5 divides by step and rounds down.
+		first := max(0, (a.y+step/2-1)>>5)
+		last := min(len(r.lines), (b.y+step/2-1)>>5)
 		for j := first; j < last; j++ {
 			x := a.x + (b.x-a.x)*(j*step+step/2-a.y)/(b.y-a.y)
 			r.lines[j] = append(r.lines[j], crossing{x, dir})
@@ -166,11 +167,7 @@ func (r *raster) fill() {
 		if len(line) == 0 {
 			continue
 		}
-		for i := 1; i < len(line); i++ {
-			for k := i; k > 0 && line[k].x < line[k-1].x; k-- {
-				line[k], line[k-1] = line[k-1], line[k]
-			}
-		}
+		slices.SortStableFunc(line, func(a, b crossing) int { return a.x - b.x })
 		row := r.cover[j/subLines*r.size:][:r.size]
 		winding, from := 0, 0
 		for _, c := range line {
@@ -197,11 +194,4 @@ func (r *raster) span(row []int, a, b int) {
 
 func (m affine) apply(p point) point {
 	return point{(p.x*m.xx+p.y*m.xy)>>16 + m.dx, (p.x*m.yx+p.y*m.yy)>>16 + m.dy}
-}
-
-func ceilDiv(a, b int) int {
-	if a >= 0 {
-		return (a + b - 1) / b
-	}
-	return -(-a / b)
 }

@@ -35,40 +35,30 @@ type summed interface {
 
 // part selects images of another source, in a given order.
 type part struct {
-	of Images
+	of summed
 	at []int32
 }
 
 func (p part) Len() int                                  { return len(p.at) }
 func (p part) Image(i int, buf []uint8) ([]uint8, error) { return p.of.Image(int(p.at[i]), buf) }
-
-// summedPart is a part whose checksums are known.
-type summedPart struct {
-	part
-	sums summed
-}
-
-// Sum is the checksum of image i of the part.
-func (p summedPart) Sum(i int) [sha256.Size]byte { return p.sums.Sum(int(p.at[i])) }
+func (p part) Sum(i int) [sha256.Size]byte               { return p.of.Sum(int(p.at[i])) }
 
 // take returns the part of a split at the given places, in that order.
 func (s Split) take(at []int32) Split {
 	return Split{Images: taken(s.Images, at), Y: pick(s.Y, at), Domain: pick(s.Domain, at), Strength: pick(s.Strength, at), Task: pick(s.Task, at), Unreadable: s.Unreadable}
 }
 
-// taken is some of the images of a source.
+// taken is some of the images of a source, whose checksums are known unless it is a Block.
 func taken(from Images, at []int32) Images {
-	switch from := from.(type) {
-	case summed:
-		return summedPart{part{from, at}, from}
-	case Block: // a copy, so that the others take no memory
-		b := newBlock(len(at), from.Size)
-		for i, k := range at {
-			copy(b.at(i), from.at(int(k)))
-		}
-		return b
+	whole, is := from.(Block)
+	if !is {
+		return part{from.(summed), at}
 	}
-	return part{from, at}
+	b := newBlock(len(at), whole.Size) // a copy, so that the others take no memory
+	for i, k := range at {
+		copy(b.at(i), whole.at(int(k)))
+	}
+	return b
 }
 
 func pick[T any](from []T, at []int32) []T {

@@ -15,15 +15,12 @@ type Store struct {
 	shape  [3]int // C, H, W
 	size   int    // C·H·W
 	values ocl.PixelValues
-	blocks [][]byte // the images of blockSlots slots each, which are made as slots fill
+	images [][]byte // by slot, made as slots fill; an emptied slot keeps its bytes for the next image
 	y      []ocl.Label
 	cap    int
 	seen   int
 	origin []int64 // by slot
 }
-
-// blockSlots is the number of images that space is taken for at once, so that a filling memory seldom allocates.
-const blockSlots = 64
 
 // NewStore returns an empty memory for capacity (≥ 0) images of shape [C,H,W], of which a network sees values; nil is
 // k/255. Space is taken as slots fill.
@@ -81,7 +78,7 @@ func (m *Store) Put(b ocl.Batch, slots []int) {
 		case slot < 0 || slot >= len(m.y):
 			panic(fmt.Sprintf("memory: Put: slot %d for row %d is not -1 or a slot in [0, %d] below the capacity %d", slot, i, len(m.y), m.cap))
 		}
-		copy(m.image(slot), b.Image(i))
+		copy(m.images[slot], b.Image(i))
 		m.y[slot] = b.Y[i]
 		m.origin[slot] = int64(m.seen) + int64(i)
 	}
@@ -90,14 +87,9 @@ func (m *Store) Put(b ocl.Batch, slots []int) {
 
 // grow makes room for n images.
 func (m *Store) grow(n int) {
-	for len(m.blocks)*blockSlots < n {
-		m.blocks = append(m.blocks, make([]byte, min(blockSlots, m.cap-len(m.blocks)*blockSlots)*m.size))
+	for len(m.images) < n {
+		m.images = append(m.images, make([]byte, m.size))
 	}
-}
-
-// image is the 8-bit image in a slot, which may be empty.
-func (m *Store) image(slot int) []byte {
-	return m.blocks[slot/blockSlots][slot%blockSlots*m.size:][:m.size]
 }
 
 // Clear empties the memory. How many samples it has seen stays.
@@ -117,7 +109,7 @@ func (m *Store) Gather(x *tensor.Tensor, y []ocl.Label, slots []int) {
 	m.check("Gather", x, len(slots))
 	for i, slot := range slots {
 		y[i] = m.y[slot] // before the image, so that an empty slot panics
-		m.values.Write(x.Row(i), m.image(slot))
+		m.values.Write(x.Row(i), m.images[slot])
 	}
 }
 
@@ -173,7 +165,7 @@ func (m *Store) checkOrigins() error {
 func (m *Store) pixels() ([]byte, error) {
 	all := make([]byte, 0, len(m.y)*m.size)
 	for slot := range m.y {
-		all = append(all, m.image(slot)...)
+		all = append(all, m.images[slot]...)
 	}
 	return all, nil
 }
@@ -185,7 +177,7 @@ func (m *Store) setPixels(all []byte) error {
 	}
 	m.grow(len(m.y))
 	for slot := range m.y {
-		copy(m.image(slot), all[slot*m.size:])
+		copy(m.images[slot], all[slot*m.size:])
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func TestCIFARThatIsNone(t *testing.T) {
 		"a list":            {"]", "the pickle: found a list of 0, wanted a dictionary"},
 		"the file of names": {dictionary("label_names", "]"), "the pickle: found a dictionary of 'label_names', wanted 'data' in it"},
 		"empty":             {"}", "the pickle: found an empty dictionary, wanted 'data' in it"},
-		"many keys":         {dictionary("a", "N", "b", "N", "c", "N", "d", "N", "e", "N", "f", "N", "g", "N", "h", "N", "i", "N"), "found a dictionary of 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', …, wanted"},
+		"many keys":         {dictionary("a", "N", "b", "N", "c", "N", "d", "N", "e", "N", "f", "N", "g", "N", "h", "N", "i", "N"), "found a dictionary of 'a', 'b', 'c', 'd', 'e', and 4 more, wanted"},
 		"evil keys":         {dictionary("\x1b[2J'", "N"), `found a dictionary of "\x1b[2J'", wanted`},
 		"data in a list":    {dictionary("data", ints(1)), "['data']: found a list of 1, wanted an array of uint8 [N,3072]"},
 		"data of MNIST":     {dictionary("data", uint8s(2, 784)), "['data']: found an array of uint8 [2,784], wanted an array of uint8 [N,3072]"},

@@ -133,15 +133,11 @@ func (p place) key(name string) place {
 
 // firstKeys lists the first keys of a dictionary, for messages.
 func firstKeys(keys []string) string {
-	const most = 8
-	var names []string
-	for _, k := range keys[:min(most, len(keys))] {
-		names = append(names, quoted(k))
+	names := make([]string, len(keys))
+	for i, k := range keys[:min(5, len(keys))] { // no more are listed
+		names[i] = quoted(k)
 	}
-	if len(keys) > most {
-		names = append(names, "…")
-	}
-	return strings.Join(names, ", ")
+	return count.Some(names)
 }
 
 // ints are the integers of a list or of an array with one axis, each in [0, end).
