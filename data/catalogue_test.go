@@ -23,21 +23,6 @@ func TestCatalogueIsSortedAndComplete(t *testing.T) {
 	}
 }
 
-// TestBadSpecs: what a data set cannot give is refused before it is read.
-func TestBadSpecs(t *testing.T) {
-	for _, c := range []struct {
-		spec Spec
-		want string
-	}{
-		{Spec{Name: "glyphs", Channels: 2}, "data.channels: 2 is not possible. Use data.channels=3"},
-		{Spec{Name: "npz", TrainPerClass: -1}, "data.train_per_class: -1 is out of range. Use 1 or more"},
-	} {
-		if _, err := Open(t.Context(), c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %q", c.spec, err, c.want)
-		}
-	}
-}
-
 func TestPreview(t *testing.T) {
 	set := openSmall(t, Spec{Name: "glyphs", Size: 16, TrainPerClass: 3, TestPerClass: 1})
 	sheet, err := Preview(set, PreviewOptions{Classes: 6, Samples: 5})

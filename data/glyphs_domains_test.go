@@ -2,7 +2,6 @@ package data
 
 import (
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -41,12 +40,6 @@ func TestGlyphDomains(t *testing.T) {
 				}
 			}
 		}
-	}
-	if _, err := Open(t.Context(), Spec{Name: "glyphs", Domains: "size"}); err == nil || !strings.Contains(err.Error(), `data.domains: "size" is unknown. Use one of font, noise, rotation`) {
-		t.Errorf("unknown domains: %v", err)
-	}
-	if _, err := Open(t.Context(), Spec{Name: "npz", Domains: "font"}); err == nil || !strings.Contains(err.Error(), "data.domains: the images have no domains to choose from") {
-		t.Errorf("domains of npz: %v", err)
 	}
 }
 
