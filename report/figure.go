@@ -49,18 +49,14 @@ func (f *figure) chart() chart.Chart {
 	return f.Bars
 }
 
-// files are the contents of figures/ID.svg, .pdf and .png, by extension.
-func (f *figure) files() (map[string][]byte, error) {
+// write writes figures/ID.svg, .pdf and .png.
+func (f *figure) write(w *Folder) {
 	d, description := chart.Draw(f.chart(), chart.File(f.Title)), f.Alt+" "+f.Caption
-	pdf, err := d.PDF(f.Title, description)
-	files := map[string][]byte{"svg": d.SVG(f.Title, description), "pdf": pdf}
-	if err == nil && f.PNG {
-		files["png"], err = d.PNG()
+	w.Write("figures/"+f.ID+".pdf", d.PDF(f.Title, description))
+	if f.PNG {
+		w.Write("figures/"+f.ID+".png", d.PNG())
 	}
-	if err != nil {
-		return nil, fmt.Errorf("report: figure %s: %w", f.ID, err)
-	}
-	return files, nil
+	w.Write("figures/"+f.ID+".svg", d.SVG(f.Title, description))
 }
 
 // inline draws lines and bars as SVG for the page, once for a wide and once for a narrow one, with room for the

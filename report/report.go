@@ -6,10 +6,8 @@ package report
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"ocl/config"
 )
@@ -102,15 +100,8 @@ func (r *reading) write(w *Folder, o Options) (*Written, error) {
 	p, figures, undrawn := newPage(st)
 	tables := append(p.tables(), undrawn...)
 	for _, f := range figures {
-		if w.Err != nil {
-			break
-		}
-		files, err := f.files()
-		if err != nil {
-			return nil, err
-		}
-		for _, extension := range slices.Sorted(maps.Keys(files)) {
-			w.Write("figures/"+f.ID+"."+extension, files[extension])
+		if w.Err == nil {
+			f.write(w)
 		}
 		tables = append(tables, f.table())
 	}

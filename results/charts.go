@@ -11,7 +11,9 @@ import (
 	"strconv"
 	"strings"
 
+	"ocl/internal/count"
 	"ocl/method"
+	"ocl/metric"
 	"ocl/report"
 	"ocl/report/chart"
 	"ocl/report/known"
@@ -63,15 +65,7 @@ func methodsChart(cells []*paper.Cell) ([]byte, error) {
 	slices.SortStableFunc(c.Rows, func(a, b chart.Row) int { return cmp.Compare(b.Values[1].At, a.Values[1].At) })
 	title := "Average accuracy on CIFAR-100, memory of 5,000 images"
 	return chart.Draw(&c, layout(title)).Adaptive(title, fmt.Sprintf("Average accuracy after the last of 18 tasks. %s have no memory. Lines are "+
-		"95 %% intervals; a mean of fewer than %d seeds has none. %s", listed(free), leastSeeds, described(c.Rows))), nil
-}
-
-// listed is names as a sentence has them.
-func listed(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+		"95 %% intervals; a mean of fewer than %d seeds has none. %s", count.And(free), leastSeeds, described(c.Rows))), nil
 }
 
 // described says in words what the rows show.
@@ -88,7 +82,7 @@ func described(rows []chart.Row) string {
 }
 
 // valueOf is an estimate with its interval, where there are enough runs for one.
-func valueOf(e paper.Estimate) chart.Value {
+func valueOf(e metric.Estimate) chart.Value {
 	half := e.Half
 	if e.N < leastSeeds {
 		half = none

@@ -167,7 +167,7 @@ func (p *page) Claims() string {
 	b.WriteString("## Without a run\n\n")
 	for _, list := range without {
 		c := list[0].Claim
-		fmt.Fprintf(&b, "- **%s.** %s (`%s`; %s)\n", c.Title, sentences(c), c.Source, listed(benchmarksOf(list)))
+		fmt.Fprintf(&b, "- **%s.** %s (`%s`; %s)\n", c.Title, sentences(c), c.Source, count.And(benchmarksOf(list)))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

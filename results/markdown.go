@@ -7,12 +7,10 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"ocl/internal/count"
 	"ocl/metric"
-	"ocl/report/paper"
 	"ocl/survey"
 )
 
@@ -34,7 +32,7 @@ func (t *table) String() string { return strings.TrimSuffix(t.b.String(), "\n") 
 const dash = "–"
 
 // plusMinus is a mean with its interval, which one of fewer than three runs does not have.
-func plusMinus(e paper.Estimate) string {
+func plusMinus(e metric.Estimate) string {
 	switch {
 	case e.N == 0:
 		return dash
@@ -49,11 +47,6 @@ func published(v survey.Value) string {
 		return fmt.Sprintf("%.0f", v.Mean)
 	}
 	return fmt.Sprintf("%.1f ± %.1f", v.Mean, v.Interval)
-}
-
-// signed is a difference with its sign, never −0.0.
-func signed(v float64) string {
-	return strings.ReplaceAll(fmt.Sprintf("%+.1f", math.Round(v*10)/10+0), "-", "−")
 }
 
 // thousands is a size of the memory; none is a dash.
@@ -76,16 +69,6 @@ func joined(values []float64) string {
 		return dash
 	}
 	return strings.Join(words, ", ")
-}
-
-// estimate is the mean of those values that are numbers.
-func estimate(values []float64) paper.Estimate {
-	v := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	e := paper.Estimate{Mean: none, Half: none, N: len(v)}
-	if len(v) > 0 {
-		e.Mean, e.Half = metric.Interval(v)
-	}
-	return e
 }
 
 // resultName has the parts of the name of a result: what is before its seed, the seed, and the rest.

@@ -29,8 +29,7 @@ const sheetText = "sheet.md.tmpl"
 // page has what a generated page is filled in from.
 type page struct {
 	root         string // of the repository
-	study        *paper.Study
-	runs         []run // all committed results, those of earlier numbers versions too
+	runs         []run  // all committed results, those of earlier numbers versions too
 	cells        map[string][]*paper.Cell
 	claims       []findings.Finding
 	confirmation sheet // the cells of the confirmation, from its runs alone
@@ -52,30 +51,23 @@ func openPage(root string, runs []run) (*page, error) {
 			return nil, fmt.Errorf("%s: %s", l.Path, l.Reason)
 		}
 	}
-	return newPage(root, s, runs)
+	return newPage(root, s, runs), nil
 }
 
-func newPage(root string, s *paper.Study, runs []run) (*page, error) {
-	p := &page{root: root, study: s.WithoutConfirmation(), runs: runs, cells: map[string][]*paper.Cell{}}
-	confirmation := s.Confirmation()
+func newPage(root string, s *paper.Study, runs []run) *page {
+	p := &page{root: root, runs: runs, cells: map[string][]*paper.Cell{}}
+	study, confirmation := s.WithoutConfirmation(), s.Confirmation()
 	p.confirmation = sheet{name: "confirmation", title: "The confirmation"}
 	for _, label := range measured {
-		cells, err := p.study.Cells(label)
-		if err != nil {
-			return nil, err
-		}
-		p.cells[label] = cells
-		if cells, err = confirmation.Cells(label); err != nil {
-			return nil, err
-		}
-		for _, c := range cells {
+		p.cells[label] = study.Cells(label)
+		for _, c := range confirmation.Cells(label) {
 			if c.Verdict != paper.NoVerdict && c.Repeat == "" {
 				p.confirmation.cells = append(p.confirmation.cells, c)
 			}
 		}
 	}
 	p.claims = findings.Check(s)
-	return p, nil
+	return p
 }
 
 // pages are the pages below docs and the CSV files of the tables.

@@ -32,7 +32,6 @@ func TestCommandsOfCells(t *testing.T) {
 func TestWordsOfPages(t *testing.T) {
 	path := func(name string) string { return filepath.Join("root", "results", filepath.FromSlash(name)) }
 	for got, want := range map[string]string{
-		signed(-0.04): "+0.0", signed(-1.26): "−1.3", signed(2): "+2.0",
 		thousands(0): "–", thousands(500): "500", thousands(10000): "10,000",
 		joined([]float64{1, math.NaN(), 2.25}): "1.0, 2.2", joined([]float64{math.NaN()}): "–",
 		files("root", nil): "–",

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ocl/experiment/result"
+	"ocl/metric"
 	"ocl/report/chart"
 	"ocl/reproduce"
 )
@@ -113,17 +114,17 @@ func checkFile(t *testing.T, path string) []byte {
 // TestIntervals: a mean has an interval from three seeds on, in the chart and on the page.
 func TestIntervals(t *testing.T) {
 	near := func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
-	if v := valueOf(estimate([]float64{10, none, 20})); !near(v.At, 15) || v.Low == v.Low || v.High == v.High {
+	if v := valueOf(metric.EstimateOf([]float64{10, none, 20})); !near(v.At, 15) || v.Low == v.Low || v.High == v.High {
 		t.Errorf("two seeds are %+v, want 15 without an interval", v)
 	}
-	if v := valueOf(estimate([]float64{10, 20, 30})); !near(v.At, 20) || !(v.Low > -4.9 && v.Low < -4.8) || !near(v.High, 40-v.Low) {
+	if v := valueOf(metric.EstimateOf([]float64{10, 20, 30})); !near(v.At, 20) || !(v.Low > -4.9 && v.Low < -4.8) || !near(v.High, 40-v.Low) {
 		t.Errorf("three seeds are %+v, want 20 ± 24.8", v)
 	}
-	if v := valueOf(estimate(nil)); v.At == v.At {
+	if v := valueOf(metric.EstimateOf(nil)); v.At == v.At {
 		t.Errorf("a method without a run is %+v", v)
 	}
 	for want, values := range map[string][]float64{"15.0": {10, 20}, "20.0 ± 24.8": {10, 20, 30}, "–": {none}} {
-		if got := plusMinus(estimate(values)); got != want {
+		if got := plusMinus(metric.EstimateOf(values)); got != want {
 			t.Errorf("%v is %q, want %q", values, got, want)
 		}
 	}

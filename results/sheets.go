@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/internal/count"
+	"ocl/metric"
 	"ocl/report/paper"
 	"ocl/survey"
 )
@@ -141,7 +143,7 @@ func values(cells []*paper.Cell) string {
 		ours, difference := plusMinus(c.Ours), dash
 		if c.Ours.N > 0 {
 			ours += fmt.Sprintf(" (%d)", c.Ours.N)
-			difference = signed(c.Difference())
+			difference = count.Signed(c.Difference(), 1)
 		}
 		if n := c.Diverged(); n > 0 {
 			ours += fmt.Sprintf(", %d of %d diverged", n, len(c.Runs))
@@ -201,11 +203,11 @@ func (s *sheetPage) commands(cells []*paper.Cell) string {
 }
 
 // means is the accuracy of the runs of a cell by the nearest class mean; nothing for a cell that is by it itself.
-func means(c *paper.Cell) paper.Estimate {
+func means(c *paper.Cell) metric.Estimate {
 	if c.Spec.Classifier == config.ClassifierNCM {
-		return estimate(nil)
+		return metric.EstimateOf(nil)
 	}
-	return estimate(accuracies(c.Runs, config.ClassifierNCM))
+	return metric.EstimateOf(accuracies(c.Runs, config.ClassifierNCM))
 }
 
 // cellColumns are those of the CSV files of cells, and what each says of one. A value that there is none of is empty.

@@ -8,9 +8,7 @@ package survey
 import (
 	"embed"
 	"encoding/csv"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -65,13 +63,17 @@ type Grid struct {
 	Values    []string
 }
 
-// Read reads a table of results.
-func Read(label string) ([]Value, error) {
-	records, err := read(files, label, "row", "column", "memory", "mean", "interval")
-	if err != nil {
-		return nil, err
+// Read returns a table of results. It panics for a label of another one, as the files are part of the program.
+func Read(label string) []Value {
+	var values []Value
+	for _, r := range read(label, "row", "column", "memory", "mean", "interval") {
+		v := Value{Row: r[0], Column: r[1], Memory: int(number(r[2])), Mean: number(r[3]), Interval: math.NaN()}
+		if r[4] != "" {
+			v.Interval = number(r[4])
+		}
+		values = append(values, v)
 	}
-	return parseValues(label, records)
+	return values
 }
 
 // Find returns the cell of a table with that row, column and memory.
@@ -83,86 +85,35 @@ func Find(values []Value, row, column string, memory int) (Value, bool) {
 	return values[i], true
 }
 
-// Grids reads the table of hyperparameters (table:hyper).
-func Grids() ([]Grid, error) {
-	records, err := read(files, Hyperparameters, "row", "column", "parameter", "values")
-	if err != nil {
-		return nil, err
+// Grids returns the table of hyperparameters (table:hyper).
+func Grids() (all []Grid) {
+	for _, r := range read(Hyperparameters, "row", "column", "parameter", "values") {
+		all = append(all, Grid{Method: r[0], Dataset: r[1], Parameter: r[2], Values: strings.Split(r[3], ", ")})
 	}
-	return parseGrids(records)
+	return all
 }
 
-// read reads the records of a table without its head and its label, and holds them to those columns and to having no two with the same key:
-// everything but what was measured or tried.
-func read(dir fs.FS, label string, columns ...string) ([][]string, error) {
-	name, ok := names[label]
-	if !ok {
-		return nil, fmt.Errorf("survey: there is no table %q", label)
-	}
-	f, err := dir.Open(name)
+// read returns the records of a table without its head and its label, and holds them to those columns.
+func read(label string, columns ...string) [][]string {
+	f, err := files.Open(names[label])
 	if err != nil {
-		return nil, fmt.Errorf("survey: %w", err)
+		panic(fmt.Sprintf("survey: there is no table %q", label))
 	}
 	defer f.Close()
 	records, err := csv.NewReader(f).ReadAll()
+	if err != nil || !slices.Equal(records[0], append([]string{"label"}, columns...)) {
+		panic(fmt.Sprintf("survey: %s: the first line is not label,%s: %v", names[label], strings.Join(columns, ","), err))
+	}
+	for i, r := range records {
+		records[i] = r[1:]
+	}
+	return records[1:]
+}
+
+func number(text string) float64 {
+	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return nil, fmt.Errorf("survey: %s: %w", name, err)
+		panic("survey: " + err.Error())
 	}
-	if len(records) < 2 || !slices.Equal(records[0], append([]string{"label"}, columns...)) {
-		return nil, fmt.Errorf("survey: %s: the first line is not label,%s, or no line follows", name, strings.Join(columns, ","))
-	}
-	seen := map[string]bool{}
-	for i, r := range records[1:] {
-		key := strings.Join(r[1:4], "|")
-		if r[0] != label {
-			return nil, fmt.Errorf("survey: %s: line %d is of table %q, not of %q", name, i+2, r[0], label)
-		}
-		if seen[key] {
-			return nil, fmt.Errorf("survey: %s: line %d repeats the cell %q", name, i+2, key)
-		}
-		seen[key] = true
-		records[i+1] = r[1:]
-	}
-	return records[1:], nil
-}
-
-// most is the largest value in the tables, a count of test images.
-const most = 10_000
-
-func parseValues(label string, records [][]string) ([]Value, error) {
-	var values []Value
-	for i, r := range records {
-		v := Value{Row: r[0], Column: r[1], Interval: math.NaN()}
-		var memory, mean, interval error
-		v.Memory, memory = strconv.Atoi(r[2])
-		v.Mean, mean = strconv.ParseFloat(r[3], 64)
-		if r[4] != "" {
-			v.Interval, interval = strconv.ParseFloat(r[4], 64)
-		}
-		if err := errors.Join(memory, mean, interval); err != nil {
-			return nil, fmt.Errorf("survey: %s: line %d: %w", names[label], i+2, err)
-		}
-		if v.Row == "" || v.Memory < 0 || !(v.Mean >= 0 && v.Mean <= most) || v.Interval <= 0 || v.Interval > v.Mean {
-			return nil, fmt.Errorf("survey: %s: line %d is out of range: %v", names[label], i+2, r)
-		}
-		values = append(values, v)
-	}
-	return values, nil
-}
-
-func parseGrids(records [][]string) ([]Grid, error) {
-	var all []Grid
-	for i, r := range records {
-		g := Grid{Method: r[0], Dataset: r[1], Parameter: r[2], Values: strings.Split(r[3], ", ")}
-		for _, v := range g.Values {
-			if _, err := strconv.ParseFloat(v, 64); err != nil {
-				return nil, fmt.Errorf("survey: %s: line %d: %w", names[Hyperparameters], i+2, err)
-			}
-		}
-		if g.Method == "" || g.Parameter == "" {
-			return nil, fmt.Errorf("survey: %s: line %d names no method or no parameter", names[Hyperparameters], i+2)
-		}
-		all = append(all, g)
-	}
-	return all, nil
+	return v
 }

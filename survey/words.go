@@ -1,6 +1,6 @@
 package survey
 
-import "fmt"
+import "slices"
 
 // The tables of words, by their labels in the paper.
 const (
@@ -21,14 +21,8 @@ var columns = map[string][]string{
 	TrickComments:  {"row", "number", "comment"},
 }
 
-// Words reads a table of words: a record for each line, with the columns of its file but for the label. The first one is the row.
-func Words(label string) ([][]string, error) {
-	head, ok := columns[label]
-	if !ok {
-		return nil, fmt.Errorf("survey: there is no table of words %q", label)
-	}
-	return read(files, label, head...)
-}
+// Words returns a table of words: a record for each line, with the columns of its file but for the label. The first one is the row.
+func Words(label string) [][]string { return read(label, columns[label]...) }
 
 // WordColumns are the columns of a table of words.
-func WordColumns(label string) []string { return append([]string(nil), columns[label]...) }
+func WordColumns(label string) []string { return slices.Clone(columns[label]) }

@@ -232,16 +232,8 @@ func writeEvaluation(dir string, info predict.Info, e *predict.Evaluation) error
 	title := fmt.Sprintf("%s, %s images: %s are predicted right", e.Data, e.Half, percent(e.Accuracy()))
 	about := "The share of the images of a row's class that are predicted as a column's class, in per cent. Numbers are those of classes.csv."
 	d := chart.Draw(heat, chart.File(title))
-	png, err := d.PNG()
-	if err != nil {
-		return err
-	}
-	pdf, err := d.PDF(title, about)
-	if err != nil {
-		return err
-	}
 	for name, text := range map[string][]byte{"classes.csv": csvOf(classes), "confusion.csv": csvOf(confusion),
-		"confusion.svg": d.SVG(title, about), "confusion.png": png, "confusion.pdf": pdf} {
+		"confusion.svg": d.SVG(title, about), "confusion.png": d.PNG(), "confusion.pdf": d.PDF(title, about)} {
 		if err := atomicfile.WriteBytes(filepath.Join(dir, name), text); err != nil {
 			return err
 		}

@@ -100,11 +100,8 @@ func (r *Run) board(ctx context.Context, w io.Writer) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			encoded, err := chart.Draw(p.heat, chart.File(p.title)).PNG()
-			if err == nil {
-				err = t.Image(p.series, tensorboard.At{Step: int64(p.task + 1), Time: r.afterTask(p.task).at}, encoded)
-			}
-			if err != nil {
+			encoded := chart.Draw(p.heat, chart.File(p.title)).PNG()
+			if err := t.Image(p.series, tensorboard.At{Step: int64(p.task + 1), Time: r.afterTask(p.task).at}, encoded); err != nil {
 				return err
 			}
 		}

@@ -3,7 +3,6 @@ package chart
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"image/color"
 	"math"
 	"strings"
@@ -103,7 +102,7 @@ func circle(p pen, at Point, r float64) {
 const pngScale = 2
 
 // PNG is the drawing as an image with two pixels for each of its own, in the colours of a light page.
-func (d *Drawing) PNG() ([]byte, error) {
+func (d *Drawing) PNG() []byte {
 	p := pngPen{gg.NewContext(int(math.Ceil(pngScale*d.Width)), int(math.Ceil(pngScale*d.Height)))}
 	p.SetColor(color.White)
 	p.Clear()
@@ -111,9 +110,9 @@ func (d *Drawing) PNG() ([]byte, error) {
 	d.draw(p)
 	var b bytes.Buffer
 	if err := p.EncodePNG(&b); err != nil {
-		return nil, fmt.Errorf("chart: PNG: %w", err)
+		panic("chart: an image in memory cannot be written: " + err.Error())
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // pngPen draws pixels. The context scales paths, but not the widths of lines and the lengths of dashes.
@@ -159,7 +158,7 @@ const points = 0.75
 
 // PDF is the drawing as one page, with text as text, in the colours of a light page. The same drawing gives the same
 // bytes.
-func (d *Drawing) PDF(title, description string) ([]byte, error) {
+func (d *Drawing) PDF(title, description string) []byte {
 	p := pdfPen{fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: points * d.Width, Ht: points * d.Height}})}
 	// A fixed date, since fpdf would take the present one.
 	p.SetCreationDate(time.Unix(0, 0).UTC())
@@ -177,9 +176,9 @@ func (d *Drawing) PDF(title, description string) ([]byte, error) {
 	d.draw(p)
 	var b bytes.Buffer
 	if err := p.Output(&b); err != nil {
-		return nil, fmt.Errorf("chart: PDF: %w", err)
+		panic("chart: a page in memory cannot be written: " + err.Error())
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // pdfPen writes the operators of a PDF page.

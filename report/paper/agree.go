@@ -99,11 +99,7 @@ func anyProtocol(cell identity.Part) string {
 var tableCells = sync.OnceValues(func() (keys map[string]bool, protocols map[string]string) {
 	keys, protocols = map[string]bool{}, map[string]string{}
 	for _, label := range tables {
-		values, err := survey.Read(label)
-		if err != nil {
-			continue // [Study.Cells] says it
-		}
-		for _, v := range values {
+		for _, v := range survey.Read(label) {
 			spec, ok := specOf(label, v)
 			if !ok {
 				continue

@@ -32,32 +32,28 @@ var (
 )
 
 // bars builds a panel of bars, one for each method, for each stream and quantity.
-func (p *paper) bars(b figureBuilder) (*figure, error) {
-	f := &figure{Label: b.label, Text: b.text, Title: "What each method reaches and costs"}
+func (p *paper) bars(b figureBuilder) (panels []*panel) {
 	for _, stream := range b.streams {
 		for _, q := range b.quantities {
 			pl := panelOf(b.label, stream, q.name)
 			p.barPanel(pl, stream, b.memories[0], q)
-			f.Panels = append(f.Panels, pl)
+			panels = append(panels, pl)
 		}
 	}
-	return f, nil
+	return panels
 }
 
 // barPanel fills a panel.
 func (p *paper) barPanel(pl *panel, stream string, memory int, q quantity) {
 	bars := &chart.Bars{Parts: []string{q.name}, Say: func(v float64) string { return q.say(v) + q.unit }}
 	pl.Alt = fmt.Sprintf("Bar chart of the %s of each method, %s.", q.name, stream)
-	published, _ := survey.Read(survey.ClassIncremental)
-	if slices.Contains(newDomains, stream) {
-		published, _ = survey.Read(survey.DomainIncremental)
-	}
+	published := survey.Read(tableOf(stream))
 	for _, name := range rowsOf(stream) {
 		spec, ok := plainSpec(name, stream, memory)
 		if !ok {
 			continue
 		}
-		runs, _ := p.study.Find(spec, func(r *Run) bool { return r.Result.Outcome.State == result.Finished && q.of(r) != nil })
+		runs, _ := p.Find(spec, func(r *Run) bool { return r.Result.Outcome.State == result.Finished && q.of(r) != nil })
 		if len(runs) == 0 {
 			continue
 		}
@@ -99,22 +95,18 @@ func memorySides() []chart.Side {
 
 // trickBars builds the figures of the tricks: a panel for each method, with a row for each trick and a bar for each memory. Beside the
 // paper, a row is a trick at one memory, and its second value the published one.
-func (p *paper) trickBars(b figureBuilder) (*figure, error) {
-	label, where := survey.TricksCIFAR100, "CIFAR-100"
+func (p *paper) trickBars(b figureBuilder) (panels []*panel) {
+	label := survey.TricksCIFAR100
 	if b.label == figTricksMini {
-		label, where = survey.TricksMiniImage, "Mini-ImageNet"
+		label = survey.TricksMiniImage
 	}
-	cells, err := p.study.Cells(label)
-	if err != nil {
-		return nil, err
-	}
-	f := &figure{Label: b.label, Text: b.text, Title: "Average accuracy with each trick on " + where}
+	cells := p.Cells(label)
 	for _, name := range []string{"A-GEM", "ER", "MIR"} {
 		pl := panelOf(b.label, name)
 		p.trickPanel(pl, cells, name)
-		f.Panels = append(f.Panels, pl)
+		panels = append(panels, pl)
 	}
-	return f, nil
+	return panels
 }
 
 // trickPanel fills the panel of a method.

@@ -11,8 +11,7 @@ import (
 )
 
 // timeAccuracy builds a scatter plot of run time and accuracy for each stream.
-func (p *paper) timeAccuracy(b figureBuilder) (*figure, error) {
-	f := &figure{Label: b.label, Text: b.text, Title: "Time against accuracy"}
+func (p *paper) timeAccuracy(b figureBuilder) (panels []*panel) {
 	for _, stream := range b.streams {
 		pl := panelOf(b.label, stream)
 		s := &chart.Scatter{XLabel: "seconds of a run", YLabel: "average accuracy, %"}
@@ -28,7 +27,7 @@ func (p *paper) timeAccuracy(b figureBuilder) (*figure, error) {
 					continue
 				}
 				seen[spec] = true
-				runs, _ := p.study.Find(spec, func(r *Run) bool {
+				runs, _ := p.Find(spec, func(r *Run) bool {
 					return r.Result.Outcome.State == result.Finished && r.Result.Provenance.Concurrency == 1 && accuracy.of(r) != nil
 				})
 				if len(runs) == 0 {
@@ -49,14 +48,13 @@ func (p *paper) timeAccuracy(b figureBuilder) (*figure, error) {
 			spec, _ := plainSpec("ER", stream, 5000)
 			pl.Missing = notDrawn(spec, "--eval final")
 		}
-		f.Panels = append(f.Panels, pl)
+		panels = append(panels, pl)
 	}
-	return f, nil
+	return panels
 }
 
 // memoryHeat builds a heat map of what the memory holds for each method that chooses by itself what it stores.
-func (p *paper) memoryHeat(b figureBuilder) (*figure, error) {
-	f := &figure{Label: b.label, Text: b.text, Title: "What the memory holds after each task"}
+func (p *paper) memoryHeat(b figureBuilder) (panels []*panel) {
 	for _, stream := range b.streams {
 		for _, name := range []string{"ER", "GSS", "GDumb"} {
 			pl := panelOf(b.label, stream, name)
@@ -64,15 +62,15 @@ func (p *paper) memoryHeat(b figureBuilder) (*figure, error) {
 			if !ok {
 				continue
 			}
-			runs, _ := p.study.Find(spec, func(r *Run) bool { return len(r.Held) > 0 && r.Result.Outcome.State == result.Finished })
+			runs, _ := p.Find(spec, func(r *Run) bool { return len(r.Held) > 0 && r.Result.Outcome.State == result.Finished })
 			pl.heat(runs)
 			if len(runs) == 0 {
 				pl.Missing = notDrawn(spec, "--eval final")
 			}
-			f.Panels = append(f.Panels, pl)
+			panels = append(panels, pl)
 		}
 	}
-	return f, nil
+	return panels
 }
 
 // heat fills a panel with the shares of the tasks in the memory.

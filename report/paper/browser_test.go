@@ -15,7 +15,7 @@ func TestBrowser(t *testing.T) {
 		t.Skip("-short leaves out the large page")
 	}
 	b := browsertest.Start(t)
-	page, err := whole(t).page()
+	page, err := everyCell().page()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package paper
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -25,10 +25,10 @@ type Cell struct {
 	Known              bool   // ocl has the method
 	Repeat             string // the table that has the same cell first; "" is this one
 
-	Runs     []*Run    // that it is made of, by seed; those that diverged too
-	Values   []float64 // what each of them measured, in the unit of the table; NaN of one that diverged
-	Settings string    // of the runs, such as "optimizer.lr=0.01", or "tuned"
-	Ours     Estimate
+	Runs     []*Run          // that it is made of, by seed; those that diverged too
+	Values   []float64       // what each of them measured, in the unit of the table; NaN of one that diverged
+	Settings string          // of the runs, such as "optimizer.lr=0.01", or "tuned"
+	Ours     metric.Estimate // the survey gives it as mean ± 95 %
 
 	Others      []*Run    // further runs of these seeds and settings, by path, which do not count ([Study.Find])
 	OtherValues []float64 // what each of them measured
@@ -36,9 +36,6 @@ type Cell struct {
 	Nearness string // why its setting is one that was chosen because it came nearer to the published value; "" is one that was not
 	Judgement
 }
-
-// Estimate is a mean over runs. The survey gives it as mean ± 95 %.
-type Estimate = metric.Estimate
 
 // Difference is our mean minus the published one; NaN without runs.
 func (c *Cell) Difference() float64 { return c.Ours.Mean - c.Published.Mean }
@@ -220,12 +217,7 @@ func (s *Study) find(spec Spec, need Need) (runs, others []*Run, settings string
 			others = append(others, r)
 		}
 	}
-	slices.SortFunc(runs, func(a, b *Run) int {
-		if a.Seed < b.Seed {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(runs, func(a, b *Run) int { return cmp.Compare(a.Seed, b.Seed) })
 	return runs, others, order[0]
 }
 
@@ -259,17 +251,10 @@ func (r *Run) evaluations() int {
 	return slices.Index([]string{config.EvalFinal, config.EvalSeen, config.EvalAll}, r.Result.Config.Eval)
 }
 
-// Cells are those of a table with published values, in the order of its data file. An error says that there is no such table.
-func (s *Study) Cells(label string) ([]*Cell, error) {
-	values, err := survey.Read(label)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.Contains(tables, label) {
-		return nil, fmt.Errorf("paper: %s has no cells that are measured", label)
-	}
+// Cells are those of a table with published values, in the order of its data file. It panics for the label of another table.
+func (s *Study) Cells(label string) []*Cell {
 	var cells []*Cell
-	for _, v := range values {
+	for _, v := range survey.Read(label) {
 		c := &Cell{Table: label, Row: v.Row, Column: v.Column, Memory: v.Memory, Published: v, Ours: metric.EstimateOf(nil)}
 		if c.Spec, c.Known = specOf(label, v); c.Known {
 			s.fill(c)
@@ -288,7 +273,7 @@ func (s *Study) Cells(label string) ([]*Cell, error) {
 		}
 	}
 	s.judge(cells)
-	return cells, nil
+	return cells
 }
 
 // fill finds the runs of a cell and measures them.
@@ -314,11 +299,7 @@ func (s *Study) fillBest(c *Cell) {
 	if c.Table == survey.TricksMiniImage {
 		column = survey.MiniImageNet
 	}
-	methods, err := s.Cells(survey.ClassIncremental)
-	if err != nil {
-		return
-	}
-	for _, m := range methods {
+	for _, m := range s.Cells(survey.ClassIncremental) {
 		if m.Column == column && m.Memory == c.Memory && m.Ours.N > 0 && !(m.Ours.Mean <= c.Ours.Mean) {
 			c.Spec, c.Runs, c.Values, c.Settings, c.Ours = m.Spec, m.Runs, m.Values, m.Settings, m.Ours
 			c.Others, c.OtherValues = m.Others, m.OtherValues
@@ -332,11 +313,7 @@ func firstTable(c *Cell) string {
 		if label == c.Table || c.Table == survey.ErrorAnalysis || c.Table == survey.TrickTimes {
 			return ""
 		}
-		values, err := survey.Read(label)
-		if err != nil {
-			return ""
-		}
-		for _, v := range values {
+		for _, v := range survey.Read(label) {
 			if spec, ok := specOf(label, v); ok && spec == c.Spec {
 				return label
 			}
@@ -355,6 +332,17 @@ func (c Counts) Sum() int {
 		sum += n
 	}
 	return sum
+}
+
+// countMeasured counts cells, without those that repeat a cell of another table, and of these those that were measured.
+func countMeasured(cells []*Cell) (all, measured int) {
+	for _, c := range cells {
+		if c.Repeat == "" {
+			all++
+			measured += min(c.Ours.N, 1)
+		}
+	}
+	return all, measured
 }
 
 // CountVerdicts counts cells by verdict, without those that repeat a cell of another table or have no verdict.

@@ -35,7 +35,7 @@ func TestCommittedCells(t *testing.T) {
 		{survey.ClassIncremental, "ER", survey.MiniImageNet, 5000, []float64{16.0, 18.7}}, {survey.DomainIncremental, "ER", survey.Blur, 5000, []float64{6.0}},
 		{survey.ErrorAnalysis, "ER", "e(o,n)", 5000, []float64{6405}}, {survey.ErrorAnalysis, "MIR", "e(o,o)", 5000, []float64{2457}},
 	} {
-		all := cellsOf(t, s, w.label)
+		all := s.Cells(w.label)
 		i := slices.IndexFunc(all, func(c *Cell) bool { return c.Row == w.row && c.Column == w.column && c.Memory == w.memory })
 		if i < 0 {
 			t.Errorf("%s has no %s %s %d", w.label, w.row, w.column, w.memory)
@@ -49,7 +49,7 @@ func TestCommittedCells(t *testing.T) {
 			}
 		}
 	}
-	if counts := CountVerdicts(cellsOf(t, s, survey.TricksCIFAR100)); counts.Sum() != 63 {
+	if counts := CountVerdicts(s.Cells(survey.TricksCIFAR100)); counts.Sum() != 63 {
 		t.Errorf("%s counts %d cells, want 63", survey.TricksCIFAR100, counts.Sum())
 	}
 }
@@ -132,7 +132,7 @@ func TestCommands(t *testing.T) {
 	s := committed(t)
 	form := regexp.MustCompile(`^ocl run --data \S+ --data-dir DIR .*--runs 1[05]$`)
 	for _, label := range tables {
-		for _, c := range cellsOf(t, s, label) {
+		for _, c := range s.Cells(label) {
 			if label == survey.TrickTimes {
 				if command := c.Command(); command != "ocl sweep studies/trick_time.yaml --data-dir DIR" {
 					t.Errorf("%s with %s: command %q, which times nothing", label, c.Row, command)
@@ -153,7 +153,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("CN-DPM on %s has the command\n%s, want %s", benchmark, got, want)
 		}
 	}
-	for _, c := range cellsOf(t, s, survey.TricksCIFAR100) {
+	for _, c := range s.Cells(survey.TricksCIFAR100) {
 		if c.Row == "KDC*" && c.Column == "MIR" && c.Memory == 5000 {
 			const want = "ocl run --data cifar100 --data-dir DIR --tasks 20 --protocol survey --eval final --method mir --memory 5000 --trick 'kdc*' " +
 				"--lr 0.01 optimizer.weight_decay=0.0001 method.mir.candidates=50 --runs 15"

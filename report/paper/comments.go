@@ -14,11 +14,7 @@ var (
 type Comment struct{ Table, Row, Number string }
 
 // comments builds tab: comment_method and tab:comment_trick: each comment beside what was measured that bears on it.
-func (p *paper) comments(label string) (*table, error) {
-	records, err := survey.Words(label)
-	if err != nil {
-		return nil, err
-	}
+func (p *paper) comments(label string) *table {
 	kind := "method"
 	if label == survey.TrickComments {
 		kind = "trick"
@@ -26,9 +22,9 @@ func (p *paper) comments(label string) (*table, error) {
 	t := &table{Label: label, Title: "What the survey says of each " + kind + ", and what was measured",
 		Text: "Comments in short, in words of our own. Beside each are the claims of the survey that it stands for, on each data set, and what the results show of their parts: " +
 			"differences of accuracies in points, ratios of run times, or shares of tasks, as mean ± 95 % interval over the seeds. docs/findings.md says what decides a part.",
-		Head: []column{{kind, kind, true}, {"the survey", "the survey", true}, {"measured", "measured", true}}}
+		Head: heads([]string{kind, "the survey", "measured"})}
 	last := ""
-	for _, r := range records {
+	for _, r := range survey.Words(label) {
 		measured := missing(notRun)
 		if lines := p.checked[Comment{label, r[0], r[1]}]; len(lines) > 0 {
 			measured = cell{Text: lines[0], Small: lines[1:]}
@@ -36,5 +32,5 @@ func (p *paper) comments(label string) (*table, error) {
 		t.Rows = append(t.Rows, row{Cells: []cell{words(r[0]), words(r[2]), measured}, Rule: last != "" && last != r[0]})
 		last = r[0]
 	}
-	return t, nil
+	return t
 }

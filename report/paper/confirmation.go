@@ -35,11 +35,7 @@ func confirmed(s Spec) bool {
 var confirmingKeys = sync.OnceValue(func() map[string]string {
 	keys := map[string]string{}
 	for _, label := range []string{survey.ClassIncremental, survey.TricksCIFAR100} {
-		values, err := survey.Read(label)
-		if err != nil {
-			panic("paper: " + err.Error()) // the file is part of the program
-		}
-		for _, v := range values {
+		for _, v := range survey.Read(label) {
 			if s, ok := specOf(label, v); ok && confirmed(s) {
 				key, settings := keysOf(s)
 				keys[key] = settings

@@ -95,7 +95,7 @@ func TestConfirmation(t *testing.T) {
 	verdicts := map[Spec]*Cell{}
 	counts := Counts{}
 	for _, label := range []string{survey.ClassIncremental, survey.TricksCIFAR100} {
-		cells := cellsOf(t, c, label)
+		cells := c.Cells(label)
 		for v, n := range CountVerdicts(cells) {
 			counts[v] += n
 		}
@@ -136,7 +136,7 @@ func TestConfirmingDivergence(t *testing.T) {
 	}
 	s := mustRead(t, dir)
 	for study, want := range map[*Study]int{s: 4, s.Confirmation(): 5} {
-		for _, c := range cellsOf(t, study, survey.ClassIncremental) {
+		for _, c := range study.Cells(survey.ClassIncremental) {
 			if c.Spec == er && c.Ours.N != want {
 				t.Errorf("%d of %d runs count, want %d", c.Ours.N, len(c.Runs), want)
 			}

@@ -1,16 +1,14 @@
 package paper
 
 import (
-	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"ocl/internal/count"
 	"ocl/method"
+	"ocl/metric"
 	"ocl/report"
 	"ocl/report/chart"
 	"ocl/report/known"
@@ -36,20 +34,20 @@ type panel struct {
 	data    [][]string     // lines of the figure's CSV file
 
 	svg, pdf []byte // its files
-	fault    error
 }
 
 // figureBuilder is a figure as data: a panel for each of some streams at each of some sizes of the memory, and for each of some measures.
 type figureBuilder struct {
 	label      string
+	title      string
 	text       string
 	streams    []string
 	memories   []int
 	quantities []quantity
-	build      func(*paper, figureBuilder) (*figure, error)
+	build      func(*paper, figureBuilder) []*panel
 }
 
-// Labels of the survey's figures; the last three are ours.
+// Labels of the figures.
 const (
 	figCurves, figBars, figErrors          = "fig:nc_5k", "fig:nc_bar", "fig:trick_motivation"
 	figTricks, figTricksMini, figDomains   = "fig:trick_cifar", "fig:trick_mini", "fig:ni_bar"
@@ -58,30 +56,39 @@ const (
 	figAnytime, figTimeAccuracy, figMemory = "beyond:anytime", "beyond:time", "beyond:memory"
 )
 
-const curveText = "Average accuracy after each task on the tasks learned so far, in per cent: means, with 95 % intervals as bands. Runs that were tested after the last task only " +
-	"(`--eval final`) have no curve. "
+const (
+	curveTitle = "Average accuracy after each task, "
+	barTitle   = "What each method reaches and costs"
+	trickTitle = "Average accuracy with each trick on "
+	curveText  = "Average accuracy after each task on the tasks learned so far, in per cent: means, with 95 % intervals as bands. Runs that were tested after the last task only " +
+		"(`--eval final`) have no curve. "
+)
 
-// figureBuilders are the figures in the order of the paper, and then those beyond it.
+// figureBuilders are the figures in the order of the paper.
 var figureBuilders = []figureBuilder{
-	{figCurves, curveText + "Memory of 5,000.", newClasses, []int{5000}, nil, (*paper).curves},
-	{figBars, "Methods without tricks, memory of 5,000. Run times can be compared only among jobs with timing: true in a study; others are marked “not timed”, as they may have shared the machine.", newClasses, []int{5000},
+	{figCurves, curveTitle + "new classes", curveText + "Memory of 5,000.", newClasses, []int{5000}, nil, (*paper).curves},
+	{figBars, barTitle, "Methods without tricks, memory of 5,000. Run times can be compared only among jobs with timing: true in a study; others are marked “not timed”, as they may have shared the machine.", newClasses, []int{5000},
 		[]quantity{accuracy, forgetting, runTime}, (*paper).bars},
-	{figErrors, "CIFAR-100 in 20 tasks with a memory of 5,000, protocol standard, after each task. Filled markers are of new classes, hollow ones of old classes; of the " +
+	{figErrors, "Error ratios, logits and the head on CIFAR-100, for new and for old classes", "CIFAR-100 in 20 tasks with a memory of 5,000, protocol standard, after each task. Filled markers are of new classes, hollow ones of old classes; of the " +
 		"error ratios er(o,n) has filled markers.", cifar, []int{5000}, nil, (*paper).errorCurves},
-	{figTricks, "Average accuracy at the end with each trick on CIFAR-100, as in table:trick_cifar.", nil, nil, nil, (*paper).trickBars},
-	{figDomains, "Methods without tricks, memory of 5,000. CORe50-NI has one test set for all tasks, so it has no forward and backward transfer.", newDomains, []int{5000},
+	{figTricks, trickTitle + "CIFAR-100", "Average accuracy at the end with each trick on CIFAR-100, as in table:trick_cifar.", nil, nil, nil, (*paper).trickBars},
+	{figDomains, barTitle, "Methods without tricks, memory of 5,000. CORe50-NI has one test set for all tasks, so it has no forward and backward transfer.", newDomains, []int{5000},
 		[]quantity{accuracy, forgetting, runTime, forward, backward}, (*paper).bars},
-	{figCIFAR, curveText, []string{survey.CIFAR100}, memories, nil, (*paper).curves},
-	{figMini, curveText, []string{survey.MiniImageNet}, memories, nil, (*paper).curves},
-	{figCORe50, curveText, []string{survey.CORe50NC}, memories, nil, (*paper).curves},
-	{figTricksMini, "Average accuracy at the end with each trick on Mini-ImageNet, as in table:trick_mini.", nil, nil, nil, (*paper).trickBars},
-	{figNoise, curveText, []string{survey.Noise}, memories, nil, (*paper).curves},
-	{figOcclusion, curveText, []string{survey.Occlusion}, memories, nil, (*paper).curves},
-	{figCORe50NI, curveText, []string{survey.CORe50NI}, memories, nil, (*paper).curves},
-	{figAnytime, "Accuracy on the tasks seen so far against learner steps, at the evaluations in the middle of tasks (`eval_every`). Memory of 5,000.", everywhere, []int{5000}, nil, (*paper).anytime},
-	{figTimeAccuracy, "Each method at each size of its memory: seconds of one run against average accuracy at the end, means over the runs. Offline is left out. Runs beside other runs of ocl are left out; what else the machine did is not known.",
+	{figCIFAR, curveTitle + survey.CIFAR100, curveText, []string{survey.CIFAR100}, memories, nil, (*paper).curves},
+	{figMini, curveTitle + survey.MiniImageNet, curveText, []string{survey.MiniImageNet}, memories, nil, (*paper).curves},
+	{figCORe50, curveTitle + survey.CORe50NC, curveText, []string{survey.CORe50NC}, memories, nil, (*paper).curves},
+	{figTricksMini, trickTitle + "Mini-ImageNet", "Average accuracy at the end with each trick on Mini-ImageNet, as in table:trick_mini.", nil, nil, nil, (*paper).trickBars},
+	{figNoise, curveTitle + survey.Noise, curveText, []string{survey.Noise}, memories, nil, (*paper).curves},
+	{figOcclusion, curveTitle + survey.Occlusion, curveText, []string{survey.Occlusion}, memories, nil, (*paper).curves},
+	{figCORe50NI, curveTitle + survey.CORe50NI, curveText, []string{survey.CORe50NI}, memories, nil, (*paper).curves},
+}
+
+// beyondBuilders are the figures that the survey does not have.
+var beyondBuilders = []figureBuilder{
+	{figAnytime, "Accuracy within tasks", "Accuracy on the tasks seen so far against learner steps, at the evaluations in the middle of tasks (`eval_every`). Memory of 5,000.", everywhere, []int{5000}, nil, (*paper).anytime},
+	{figTimeAccuracy, "Time against accuracy", "Each method at each size of its memory: seconds of one run against average accuracy at the end, means over the runs. Offline is left out. Runs beside other runs of ocl are left out; what else the machine did is not known.",
 		everywhere, memories, nil, (*paper).timeAccuracy},
-	{figMemory, "Share of the stored samples that came with each task, after each task, in per cent. Memory of 5,000, mean over the runs.", []string{survey.CIFAR100, survey.Noise}, []int{5000}, nil, (*paper).memoryHeat},
+	{figMemory, "What the memory holds after each task", "Share of the stored samples that came with each task, after each task, in per cent. Memory of 5,000, mean over the runs.", []string{survey.CIFAR100, survey.Noise}, []int{5000}, nil, (*paper).memoryHeat},
 }
 
 // ID names the figure's files and its place on the page.
@@ -96,18 +103,18 @@ func lookOf(row string) chart.Look {
 	return report.LookOf(known.Method(info))
 }
 
-// rowsOf are the methods of the table that a stream belongs to, in its order.
-func rowsOf(stream string) []string {
-	label := survey.ClassIncremental
+// tableOf is the table of methods that a stream belongs to.
+func tableOf(stream string) string {
 	if slices.Contains(newDomains, stream) {
-		label = survey.DomainIncremental
+		return survey.DomainIncremental
 	}
-	values, err := survey.Read(label)
-	if err != nil {
-		return nil
-	}
+	return survey.ClassIncremental
+}
+
+// rowsOf are the methods of that table, in its order.
+func rowsOf(stream string) []string {
 	var rows []string
-	for _, v := range values {
+	for _, v := range survey.Read(tableOf(stream)) {
 		if !slices.Contains(rows, v.Row) {
 			rows = append(rows, v.Row)
 		}
@@ -159,39 +166,20 @@ func memoryName(sizes []int, m int) string {
 	return "M = " + count.Short(m)
 }
 
-// draw draws the files of all panels, on all cores.
-func (p *paper) draw() error {
-	var wait sync.WaitGroup
-	var faults []error
-	free := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, f := range p.figures {
-		for _, pl := range f.Panels {
-			if pl.Missing != "" {
-				continue
-			}
-			free <- struct{}{}
-			wait.Go(func() {
-				defer func() { <-free }()
-				title := f.Title + " (" + pl.Name + ")"
-				d := chart.Draw(pl.chart, chart.File(title))
-				pl.svg = d.SVG(title, pl.Alt+" "+f.Text)
-				pl.pdf, pl.fault = d.PDF(title, pl.Alt+" "+f.Text)
-			})
+// draw draws the files of the figure's panels.
+func (f *figure) draw() {
+	onAllCores(f.Panels, func(_ int, pl *panel) {
+		if pl.Missing == "" {
+			title := f.Title + " (" + pl.Name + ")"
+			d := chart.Draw(pl.chart, chart.File(title))
+			pl.svg, pl.pdf = d.SVG(title, pl.Alt+" "+f.Text), d.PDF(title, pl.Alt+" "+f.Text)
 		}
-	}
-	wait.Wait()
-	for _, f := range p.figures {
-		for _, pl := range f.Panels {
-			if pl.fault != nil {
-				faults = append(faults, fmt.Errorf("report: figure %s: %w", pl.ID, pl.fault))
-			}
-		}
-	}
-	return errors.Join(faults...)
+	})
 }
 
-// write writes the files of the figure, which has been drawn.
+// write writes the files of the figure.
 func (f *figure) write(to *report.Folder) {
+	f.draw()
 	for _, p := range f.Panels {
 		if p.Missing == "" {
 			to.Write("figures/"+p.ID+".svg", p.svg)
@@ -213,7 +201,7 @@ func (f *figure) csv() []byte {
 }
 
 // point is a line of the CSV file.
-func (p *panel) point(series, quantity, x string, e Estimate, published, half float64) {
+func (p *panel) point(series, quantity, x string, e metric.Estimate, published, half float64) {
 	p.data = append(p.data, []string{p.Name, series, quantity, x, full(e.Mean), full(e.Half), strconv.Itoa(e.N), full(published), full(half)})
 }
 
@@ -251,10 +239,10 @@ func (p *paper) document() []byte {
 	var b strings.Builder
 	b.WriteString("% Written by ocl report paper. Compile it in its folder: pdflatex paper.tex\n\\documentclass{article}\n\\usepackage[a4paper,margin=15mm]{geometry}\n" +
 		"\\usepackage{booktabs}\n\\usepackage{graphicx}\n\\begin{document}\n")
-	for _, t := range p.tables {
+	for _, t := range p.Tables {
 		fmt.Fprintf(&b, "\\input{tables/%s.tex}\n\\clearpage\n", t.ID())
 	}
-	for _, f := range p.figures {
+	for _, f := range slices.Concat(p.Figures, p.Beyond) {
 		fmt.Fprintf(&b, "\\input{tables/%s.tex}\n\\clearpage\n", f.ID())
 	}
 	b.WriteString("\\end{document}\n")

@@ -21,11 +21,7 @@ func notDrawn(spec Spec, eval string) string {
 }
 
 // curves builds a line chart of accuracy over tasks for each stream and memory.
-func (p *paper) curves(b figureBuilder) (*figure, error) {
-	f := &figure{Label: b.label, Text: b.text, Title: "Average accuracy after each task, new classes"}
-	if len(b.streams) == 1 {
-		f.Title = "Average accuracy after each task, " + b.streams[0]
-	}
+func (p *paper) curves(b figureBuilder) (panels []*panel) {
 	for _, stream := range b.streams {
 		for _, m := range b.memories {
 			name := stream
@@ -38,10 +34,10 @@ func (p *paper) curves(b figureBuilder) (*figure, error) {
 			p.lines(pl, lines, stream, m, "average accuracy", everyTask, "--eval seen", upToTasks, func(r *Run, task int) float64 {
 				return metric.AverageAccuracy(result.MatrixOf(r.Result.Accuracy, r.Result.Stream.CommonTest), task-1)
 			})
-			f.Panels = append(f.Panels, pl)
+			panels = append(panels, pl)
 		}
 	}
-	return f, nil
+	return panels
 }
 
 // everyTask is the need of a curve: a run that ended and was tested after its first task.
@@ -59,16 +55,15 @@ func upToTasks(runs []*Run) (tasks []int) {
 }
 
 // anytime builds a line chart of the accuracy within tasks for each stream that has such evaluations.
-func (p *paper) anytime(b figureBuilder) (*figure, error) {
-	f := &figure{Label: b.label, Text: b.text, Title: "Accuracy within tasks"}
+func (p *paper) anytime(b figureBuilder) (panels []*panel) {
 	for _, stream := range b.streams {
 		pl := panelOf(b.label, stream)
 		pl.Alt = "Line chart of the accuracy on the tasks seen so far within tasks, " + stream + "."
 		p.lines(pl, &chart.Lines{XLabel: "learner steps", YLabel: "accuracy on the tasks seen, %"}, stream, b.memories[0], "accuracy on the tasks seen",
 			func(r *Run) bool { return len(r.Result.Evaluations) > 0 }, "eval_every=50", steps, func(r *Run, step int) float64 { return r.Result.Anytime(step) })
-		f.Panels = append(f.Panels, pl)
+		panels = append(panels, pl)
 	}
-	return f, nil
+	return panels
 }
 
 // steps are those after which runs were evaluated in the middle of a task.
@@ -89,7 +84,7 @@ func (p *paper) lines(pl *panel, lines *chart.Lines, stream string, memory int, 
 		if !ok {
 			continue
 		}
-		runs, _ := p.study.Find(spec, need)
+		runs, _ := p.Find(spec, need)
 		if len(runs) == 0 {
 			continue
 		}
@@ -126,7 +121,7 @@ func (pl *panel) finish(lines *chart.Lines, floor, ceiling float64, missing stri
 }
 
 // over is the estimate of a value over runs.
-func over(runs []*Run, value func(*Run) float64) Estimate {
+func over(runs []*Run, value func(*Run) float64) metric.Estimate {
 	var v []float64
 	for _, r := range runs {
 		v = append(v, value(r))
@@ -149,8 +144,7 @@ var errorPanels = []struct {
 }
 
 // errorCurves builds fig:trick_motivation.
-func (p *paper) errorCurves(b figureBuilder) (*figure, error) {
-	f := &figure{Label: b.label, Text: b.text, Title: "Error ratios, logits and the head on CIFAR-100, for new and for old classes"}
+func (p *paper) errorCurves(b figureBuilder) (panels []*panel) {
 	for k, part := range errorPanels {
 		pl := panelOf(b.label, part.name)
 		lines := &chart.Lines{XLabel: "tasks learned", YLabel: part.unit, XMin: 1, XMax: 1, Sparse: true, Say: sayNumber}
@@ -162,7 +156,7 @@ func (p *paper) errorCurves(b figureBuilder) (*figure, error) {
 		var spec Spec
 		for _, name := range []string{"A-GEM", "ER", "MIR"} {
 			spec, _ = specOf(survey.ErrorAnalysis, survey.Value{Row: name, Memory: 5000})
-			runs, _ := p.study.Find(spec, func(r *Run) bool { return r.Result.ErrorAnalysis != nil && len(r.Result.ErrorAnalysis.Tasks) > 1 })
+			runs, _ := p.Find(spec, func(r *Run) bool { return r.Result.ErrorAnalysis != nil && len(r.Result.ErrorAnalysis.Tasks) > 1 })
 			if len(runs) == 0 {
 				continue
 			}
@@ -188,9 +182,9 @@ func (p *paper) errorCurves(b figureBuilder) (*figure, error) {
 			}
 		}
 		pl.finish(lines, math.Inf(-1), ceiling, notDrawn(spec, "--eval seen"))
-		f.Panels = append(f.Panels, pl)
+		panels = append(panels, pl)
 	}
-	return f, nil
+	return panels
 }
 
 func sayNumber(y, half float64) string { return count.PlusMinus(y, half, count.Significant) }

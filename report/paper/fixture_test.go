@@ -186,14 +186,5 @@ func committed(t testing.TB) *Study {
 
 var readCommitted = sync.OnceValues(func() (*Study, error) { return Read([]string{"../../results"}) })
 
-func cellsOf(t testing.TB, s *Study, label string) []*Cell {
-	t.Helper()
-	cells, err := s.Cells(label)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cells
-}
-
 // er is ER with a memory of 5,000 on CIFAR-100 under the survey's protocol.
 var er = Spec{Benchmark: survey.CIFAR100, Protocol: config.ProtocolSurvey, Method: "er", Classifier: config.ClassifierHead, Memory: 5000}

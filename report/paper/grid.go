@@ -57,55 +57,47 @@ var grids = map[string]grid{
 }
 
 // grid builds a measured table.
-func (p *paper) grid(label string) (*table, error) {
-	g := grids[label]
-	cells, err := p.study.Cells(label)
-	if err != nil {
-		return nil, err
-	}
-	t := &table{Label: label, Title: g.title, Text: g.text, Head: []column{{g.head, g.head, true}}, Cells: cells, Data: dataOf(cells)}
-	if len(g.memories) > 1 {
+func (p *paper) grid(label string) *table {
+	g, cells := grids[label], p.Cells(label)
+	t := &table{Label: label, Title: g.title, Text: g.text, Head: heads([]string{g.head}), Notes: gridNotes(cells), Cells: cells, Data: dataOf(cells)}
+	if len(g.memories) == 1 {
+		t.Head = append(t.Head, heads(nil, g.groups...)...)
+	} else {
 		t.Groups = []group{{"", 1}}
-	}
-	for _, name := range g.groups {
-		if len(g.memories) == 1 {
-			t.Head = append(t.Head, column{Text: name, Full: name})
-			continue
-		}
-		t.Groups = append(t.Groups, group{name, len(g.memories)})
-		for _, m := range g.memories {
-			t.Head = append(t.Head, column{Text: "M = " + count.Short(m), Full: name + ", M = " + count.Short(m)})
-		}
-	}
-	var names []string
-	for _, c := range cells {
-		if !slices.Contains(names, c.Row) {
-			names = append(names, c.Row)
-		}
-	}
-	found := map[string][]*Cell{} // by row, then in the order of the columns
-	for _, name := range names {
-		for _, group := range g.groups {
+		for _, name := range g.groups {
+			t.Groups = append(t.Groups, group{name, len(g.memories)})
 			for _, m := range g.memories {
-				found[name] = append(found[name], cellAt(cells, name, group, m))
+				t.Head = append(t.Head, column{Text: "M = " + count.Short(m), Full: name + ", M = " + count.Short(m)})
 			}
 		}
 	}
-	best := g.best(names, found)
-	for _, name := range names {
-		r := row{Cells: []cell{words(name)}, Rule: slices.Contains(g.rules, name)}
-		for i, c := range found[name] {
+	var names []string
+	var lines [][]*Cell // of the names, in the order of the columns
+	for _, c := range cells {
+		if slices.Contains(names, c.Row) {
+			continue
+		}
+		var line []*Cell
+		for _, group := range g.groups {
+			for _, m := range g.memories {
+				line = append(line, cellAt(cells, c.Row, group, m))
+			}
+		}
+		names, lines = append(names, c.Row), append(lines, line)
+	}
+	for k, line := range lines {
+		r := row{Cells: []cell{words(names[k])}, Rule: slices.Contains(g.rules, names[k])}
+		for i, c := range line {
 			shown := p.shown(g, c)
-			shown.Best = best[[2]string{name, strconv.Itoa(i)}]
-			for k := i + 1; c != nil && (i == 0 || found[name][i-1] != c) && k < len(found[name]) && found[name][k] == c; k++ {
+			shown.Best = g.ranks(c) && g.format(c.Ours.Mean) == g.best(lines, i)
+			for k := i + 1; c != nil && (i == 0 || line[i-1] != c) && k < len(line) && line[k] == c; k++ {
 				shown.Same = k - i + 1
 			}
 			r.Cells = append(r.Cells, shown)
 		}
 		t.Rows = append(t.Rows, r)
 	}
-	t.Notes = gridNotes(cells)
-	return t, nil
+	return t
 }
 
 // cellAt is the cell of a row in a column; one that the survey has for all memories, or for all columns, stands in each. It is nil where the
@@ -119,30 +111,20 @@ func cellAt(cells []*Cell, row, column string, memory int) *Cell {
 	return nil
 }
 
-// best says which cells are the best of their column, by row and number of the column. Those that look the same are all of them.
-func (g grid) best(names []string, found map[string][]*Cell) map[[2]string]bool {
-	best := map[[2]string]bool{}
-	if g.unranked {
-		return best
-	}
-	for i := range found[names[0]] {
-		top := math.NaN()
-		for _, name := range names {
-			c := found[name][i]
-			if c == nil || c.Ours.N == 0 || slices.Contains(g.bounds, name) {
-				continue
-			}
-			if v := c.Ours.Mean; math.IsNaN(top) || v > top != g.least && v != top {
-				top = v
-			}
-		}
-		for _, name := range names {
-			if c := found[name][i]; c != nil && c.Ours.N > 0 && !slices.Contains(g.bounds, name) && g.format(c.Ours.Mean) == g.format(top) {
-				best[[2]string{name, strconv.Itoa(i)}] = true
-			}
+// ranks says whether a cell may be the best of its column.
+func (g grid) ranks(c *Cell) bool {
+	return !g.unranked && c != nil && c.Ours.N > 0 && !slices.Contains(g.bounds, c.Row)
+}
+
+// best is the best number of a column as the table prints it. Cells that look the same are all the best.
+func (g grid) best(lines [][]*Cell, column int) string {
+	best := math.NaN()
+	for _, line := range lines {
+		if c := line[column]; g.ranks(c) && (math.IsNaN(best) || g.least && c.Ours.Mean < best || !g.least && c.Ours.Mean > best) {
+			best = c.Ours.Mean
 		}
 	}
-	return best
+	return g.format(best)
 }
 
 // shown is a cell as the table has it.
@@ -190,36 +172,22 @@ func (g grid) format(v float64) string { return count.Fixed(v, g.decimals) }
 
 // gridNotes say what a reader of the table should know.
 func gridNotes(cells []*Cell) []string {
-	counts, repeats, runs := CountVerdicts(cells), 0, map[string]bool{}
-	measured := 0
+	counts, runs := CountVerdicts(cells), map[string]bool{}
+	all, measured := countMeasured(cells)
 	for _, c := range cells {
-		if c.Repeat != "" {
-			repeats++
-		} else if c.Ours.N > 0 {
-			measured++
-		}
 		for _, r := range c.Runs {
 			runs[r.Path] = true
 		}
 	}
-	text := fmt.Sprintf("Measured: %d of %s, by %s", measured, count.Of(len(cells)-repeats, "cell"), count.Of(len(runs), "run"))
-	var parts []string
-	for _, v := range Verdicts() {
-		if counts.Sum() > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[v], plural[v]))
-		}
+	text := fmt.Sprintf("Measured: %d of %s, by %s", measured, count.Of(all, "cell"), count.Of(len(runs), "run"))
+	if counts.Sum() > 0 {
+		text += fmt.Sprintf("; %d agree, %d differ, %d are undecided, %d are not run", counts[Agrees], counts[Differs], counts[Undecided], counts[NotRun])
 	}
-	if len(parts) > 0 {
-		text += "; " + strings.Join(parts, ", ")
-	}
-	if repeats > 0 {
+	if repeats := len(cells) - all; repeats > 0 {
 		text += fmt.Sprintf(". %s of other tables are not counted again", count.Of(repeats, "cell"))
 	}
 	return []string{text + "."}
 }
-
-// plural says what several cells do.
-var plural = map[Verdict]string{Agrees: "agree", Differs: "differ", Undecided: "are undecided", NotRun: "are not run"}
 
 // dataOf is a line for each cell, in full precision and in the unit of the table.
 func dataOf(cells []*Cell) [][]string {

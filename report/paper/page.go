@@ -54,26 +54,13 @@ func prose(s string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// Tables and Figures are those of the survey, Beyond are the figures that it does not have.
-func (p *paper) Tables() []*table   { return p.tables }
-func (p *paper) Figures() []*figure { return p.split(false) }
-func (p *paper) Beyond() []*figure  { return p.split(true) }
-
-func (p *paper) split(beyond bool) (figures []*figure) {
-	for _, f := range p.figures {
-		if strings.HasPrefix(f.Label, "beyond:") == beyond {
-			figures = append(figures, f)
-		}
-	}
-	return figures
-}
-
 // Answer is the page in two sentences.
 func (p *paper) Answer() string {
-	cells, measured := p.measured()
-	counts := p.counts()
+	all := p.cells()
+	cells, measured := countMeasured(all)
+	counts := CountVerdicts(all)
 	return fmt.Sprintf("%d of the survey's %s are measured, by %s. %d of all cells have a published interval: %d agree, %d differ, %d are undecided, and %d were not run.",
-		measured, count.Of(cells, "cell"), count.Of(len(p.study.Runs), "run"), counts.Sum(), counts[Agrees], counts[Differs], counts[Undecided], counts[NotRun])
+		measured, count.Of(cells, "cell"), count.Of(len(p.Runs), "run"), counts.Sum(), counts[Agrees], counts[Differs], counts[Undecided], counts[NotRun])
 }
 
 // Rule says what the verdicts mean.
@@ -82,18 +69,15 @@ func (p *paper) Rule() string {
 		"It differs if Welch's test says so at %.0f %% after Holm's correction over the table's cells of its data set. Else it is undecided.", near, 100*level)
 }
 
-// LeftOut are the results that were not used.
-func (p *paper) LeftOut() []LeftOut { return p.study.LeftOut }
-
 // LeftOutText says how many they are.
 func (p *paper) LeftOutText() string {
-	return count.Of(len(p.study.LeftOut), "result") + " could not be used."
+	return count.Of(len(p.LeftOut), "result") + " could not be used."
 }
 
-// Notes are about the results.
-func (p *paper) Notes() []string {
-	notes := p.study.Notes
-	if n := len(p.study.Unused()); n > 0 {
+// AllNotes are about the results.
+func (p *paper) AllNotes() []string {
+	notes := p.Notes
+	if n := len(p.Unused()); n > 0 {
 		notes = append(notes, fmt.Sprintf("%s %s in no table: no cell of the survey has their settings.", runsText(n, 0), isOrAre(n)))
 	}
 	return notes

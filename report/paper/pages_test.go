@@ -33,7 +33,7 @@ func TestMethodPagesHaveTheCells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cells := cellsOf(t, s, w.label)
+		cells := s.Cells(w.label)
 		i := slices.IndexFunc(cells, func(c *Cell) bool { return c.Row == w.row && c.Column == w.column && c.Memory == w.memory })
 		if i < 0 || len(cells[i].Values) < 2 {
 			t.Errorf("%s has no cell %s %s %d with several runs", w.label, w.row, w.column, w.memory)

@@ -56,20 +56,7 @@ func Read(paths []string) (*Study, error) {
 	}
 	s := &Study{byKey: map[string][]*Run{}}
 	runs, faults := make([]*Run, len(files)), make([]error, len(files))
-	var wait sync.WaitGroup
-	next := make(chan int)
-	for range runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
-			for i := range next {
-				runs[i], faults[i] = readRun(files[i])
-			}
-		})
-	}
-	for i := range files {
-		next <- i
-	}
-	close(next)
-	wait.Wait()
+	onAllCores(files, func(i int, file string) { runs[i], faults[i] = readRun(file) })
 	var foreign []string
 	for i, r := range runs {
 		switch {
@@ -103,6 +90,20 @@ func Read(paths []string) (*Study, error) {
 		return s, fmt.Errorf("report: %w: %d of %s cannot be used%s", report.ErrLeftOut, len(s.LeftOut), count.Of(len(files), "result"), listed(s.LeftOut, ", and the page names each"))
 	}
 	return s, nil
+}
+
+// onAllCores calls a function for each value of a list, as many at once as there are cores.
+func onAllCores[T any](list []T, do func(i int, v T)) {
+	var wait sync.WaitGroup
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, v := range list {
+		free <- struct{}{}
+		wait.Go(func() {
+			do(i, v)
+			<-free
+		})
+	}
+	wait.Wait()
 }
 
 // mostAlike is how many results that were left out for the same reason have a line each.
@@ -215,11 +216,7 @@ func slim(a *result.ErrorAnalysis) {
 func (s *Study) Unused() []*Run {
 	used := map[*Run]bool{}
 	for _, label := range tables {
-		cells, err := s.Cells(label)
-		if err != nil {
-			continue // the labels are those of the survey
-		}
-		for _, c := range cells {
+		for _, c := range s.Cells(label) {
 			if c.Spec.Method == "" {
 				continue
 			}

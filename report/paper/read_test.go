@@ -134,7 +134,7 @@ func TestFind(t *testing.T) {
 	if got := names(er, func(r *Run) bool { return r.Result.Config.Eval == config.EvalAll }); !slices.Equal(got, []string{"a/er-s1.json.gz"}) {
 		t.Errorf("ER with all test sets has %v", got)
 	}
-	for _, c := range cellsOf(t, s, survey.TricksCIFAR100) {
+	for _, c := range s.Cells(survey.TricksCIFAR100) {
 		want := map[string]int{"N/A": 3, "NCM": 1, bestRow: 3}[c.Row]
 		if c.Column != "ER" && c.Row != bestRow || c.Memory != 5000 {
 			want = 0

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ocl/internal/count"
+	"ocl/metric"
 	"ocl/report"
 )
 
@@ -32,6 +33,17 @@ type column struct {
 	Text  string
 	Full  string // with what the group says, for narrow pages
 	Words bool   // text stands to the left, numbers to the right
+}
+
+// heads are columns of words, and then columns of numbers.
+func heads(words []string, numbers ...string) (columns []column) {
+	for _, name := range words {
+		columns = append(columns, column{name, name, true})
+	}
+	for _, name := range numbers {
+		columns = append(columns, column{name, name, false})
+	}
+	return columns
 }
 
 // row is a line; a rule stands above it where a new kind of rows begins.
@@ -205,7 +217,7 @@ func texEscape(s string) string {
 }
 
 // plusMinus is an estimate in words, as format writes its numbers.
-func plusMinus(e Estimate, format func(float64) string) string {
+func plusMinus(e metric.Estimate, format func(float64) string) string {
 	if e.N == 0 {
 		return notRun
 	}

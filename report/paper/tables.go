@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/internal/count"
 	"ocl/method"
 	"ocl/survey"
 )
@@ -16,7 +16,7 @@ import (
 // builders are the tables in the order of the paper.
 var builders = []struct {
 	label string
-	build func(*paper, string) (*table, error)
+	build func(*paper, string) *table
 }{
 	{survey.Signals, (*paper).signals},
 	{survey.Datasets, (*paper).datasets},
@@ -32,20 +32,11 @@ var builders = []struct {
 	{survey.TricksMiniImage, (*paper).grid},
 }
 
-// matches says whether a run learned a stream of the benchmark, whatever else it did.
-func (b Benchmark) matches(r *Run) bool {
-	s := r.Result.Config.Stream
-	kind := s.Kind
-	if kind == "" {
-		kind = config.KindClasses // of earlier programs
-	}
-	return r.Result.Config.Data.Name == b.Data && kind == b.Kind && s.Tasks == b.Tasks && s.Shift.Kind == b.Shift && s.Shift.Blur == b.Blur
-}
-
-// streamOf is the stream of the first run of a benchmark; nil without one. Its protocol may leave out tasks.
+// streamOf is the stream of the first run of a benchmark, whatever else the run did; nil without one. Its protocol may leave out tasks.
 func (s *Study) streamOf(b Benchmark) *result.Stream {
 	for _, r := range s.Runs {
-		if b.matches(r) {
+		c := r.Result.Config.Stream
+		if r.Result.Config.Data.Name == b.Data && c.Kind == b.Kind && c.Tasks == b.Tasks && c.Shift.Kind == b.Shift && c.Shift.Blur == b.Blur {
 			return &r.Result.Stream
 		}
 	}
@@ -53,24 +44,18 @@ func (s *Study) streamOf(b Benchmark) *result.Stream {
 }
 
 // datasets builds tab:dataset: what the survey says of each stream, and what the results say.
-func (p *paper) datasets(label string) (*table, error) {
-	records, err := survey.Words(label)
-	if err != nil {
-		return nil, err
-	}
+func (p *paper) datasets(label string) *table {
 	t := &table{Label: label, Title: "The data sets and what they are cut into",
-		Text: "As the results have it. OCI streams bring new classes, ODI streams new domains. Images by task are those of the tasks in the results."}
-	for _, name := range []string{"data set", "tasks", "training images a task", "test images a task", "classes", "image", "setting"} {
-		t.Head = append(t.Head, column{name, name, name == "data set"})
-	}
-	for _, r := range records {
+		Text: "As the results have it. OCI streams bring new classes, ODI streams new domains. Images by task are those of the tasks in the results.",
+		Head: heads([]string{"data set"}, "tasks", "training images a task", "test images a task", "classes", "image", "setting")}
+	for _, r := range survey.Words(label) {
 		name := r[0]
 		if name == "NS-MiniImageNet" {
 			name = survey.Noise
 		}
 		b := benchmark(name)
 		ours := make([]string, 6)
-		if s := p.study.streamOf(b); s != nil {
+		if s := p.streamOf(b); s != nil {
 			ours = streamWords(b, s)
 		}
 		line := row{Cells: []cell{words(r[0])}}
@@ -88,7 +73,7 @@ func (p *paper) datasets(label string) (*table, error) {
 		}
 		t.Rows = append(t.Rows, line)
 	}
-	return t, nil
+	return t
 }
 
 // streamWords are the columns of tab:dataset.
@@ -101,10 +86,7 @@ func streamWords(b Benchmark, s *result.Stream) []string {
 		if len(v) == 0 {
 			return ""
 		}
-		if low, high := slices.Min(v), slices.Max(v); low != high {
-			return fmt.Sprintf("%d to %d", low, high)
-		}
-		return strconv.Itoa(v[0])
+		return count.Range(slices.Min(v), slices.Max(v))
 	}
 	setting := "OCI"
 	if b.DomainIncremental() {
@@ -114,22 +96,17 @@ func streamWords(b Benchmark, s *result.Stream) []string {
 }
 
 // disturbances builds tab: ns_mini. Result files hold no images, so the table has their strengths, and the command that draws them.
-func (p *paper) disturbances(label string) (*table, error) {
-	records, err := survey.Words(label)
-	if err != nil {
-		return nil, err
-	}
+func (p *paper) disturbances(label string) *table {
 	t := &table{Label: label, Title: "How strongly each task of NS-MiniImageNet is disturbed",
 		Text: "Strengths of the survey and of the results. Results hold no images: `ocl data preview mini-imagenet --data-dir DIR --tasks 10 --shift noise -o sheet.png` draws some of each task.",
-		Head: []column{{"kind", "kind", true}}}
+		Head: heads([]string{"kind"})}
 	for i := range 10 {
-		name := "task " + strconv.Itoa(i+1)
-		t.Head = append(t.Head, column{Text: name, Full: name})
+		t.Head = append(t.Head, heads(nil, "task "+strconv.Itoa(i+1))...)
 	}
-	t.Head = append(t.Head, column{"results", "results", true})
+	t.Head = append(t.Head, heads([]string{"results"})...)
 	of := map[string][]string{}
 	var kinds []string
-	for _, r := range records {
+	for _, r := range survey.Words(label) {
 		if of[r[0]] == nil {
 			kinds = append(kinds, r[0])
 		}
@@ -142,20 +119,19 @@ func (p *paper) disturbances(label string) (*table, error) {
 		}
 		t.Rows = append(t.Rows, row{Cells: append(line.Cells, p.strengthsOf(strings.ToLower(kind), of[kind]))})
 	}
-	return t, nil
+	return t
 }
 
 // strengthsOf says whether the results of a kind of disturbance have the survey's strengths.
 func (p *paper) strengthsOf(kind string, published []string) cell {
 	same, other := 0, 0
-	for _, r := range p.study.Runs {
+	for _, r := range p.Runs {
 		s := r.Result.Config.Stream
 		if s.Shift.Kind != kind || s.Tasks != len(published) {
 			continue
 		}
 		list := s.Shift.Strengths(kind)
-		equal := len(list) == 0 || slices.EqualFunc(list, published, func(v float64, text string) bool { w, err := strconv.ParseFloat(text, 64); return err == nil && v == w })
-		if equal {
+		if len(list) == 0 || slices.EqualFunc(list, published, func(v float64, text string) bool { w, err := strconv.ParseFloat(text, 64); return err == nil && v == w }) {
 			same++
 		} else {
 			other++
@@ -171,21 +147,13 @@ func (p *paper) strengthsOf(kind string, published []string) cell {
 }
 
 // signals builds tab: summary: what the methods need and how they work, and what ocl tells each.
-func (p *paper) signals(label string) (*table, error) {
-	records, err := survey.Words(label)
-	if err != nil {
-		return nil, err
-	}
+func (p *paper) signals(label string) *table {
+	columns := survey.WordColumns(label)
+	columns[0] = "method"
 	t := &table{Label: label, Title: "What each method is told, and how it works",
-		Text: "The marks are the survey's. The last two columns say what ocl tells the method besides the images and labels of each batch, and how many results there are of it."}
-	for i, name := range survey.WordColumns(label) {
-		if i == 0 {
-			name = "method"
-		}
-		t.Head = append(t.Head, column{name, name, true})
-	}
-	t.Head = append(t.Head, column{"ocl tells it", "ocl tells it", true}, column{Text: "runs", Full: "runs"})
-	for _, r := range records {
+		Text: "The marks are the survey's. The last two columns say what ocl tells the method besides the images and labels of each batch, and how many results there are of it.",
+		Head: heads(append(columns, "ocl tells it"), "runs")}
+	for _, r := range survey.Words(label) {
 		line := row{}
 		for i, v := range r {
 			if v == "no" && i > 0 {
@@ -196,7 +164,7 @@ func (p *paper) signals(label string) (*table, error) {
 		line.Cells = append(line.Cells, p.told(MethodName(r[0]))...)
 		t.Rows = append(t.Rows, line)
 	}
-	return t, nil
+	return t
 }
 
 // told are the signals of a method, and the number of its results.
@@ -210,7 +178,7 @@ func (p *paper) told(name string) []cell {
 		signals = "nothing"
 	}
 	n := 0
-	for _, r := range p.study.Runs {
+	for _, r := range p.Runs {
 		if r.Result.Method.Name == name {
 			n++
 		}
@@ -225,38 +193,26 @@ func (p *paper) told(name string) []cell {
 var parameters = map[string]string{"LR": "optimizer.lr", "WD": "optimizer.weight_decay", "lambda": "method.ewc++.lambda", "C": "method.mir.candidates", "n": "method.gss.subset_size",
 	"cc": "method.cndpm.classifier_chill", "alpha": "method.cndpm.log_alpha"}
 
-// columns of table:hyper, each with the benchmarks that it is of.
-var hyperColumns = []struct {
-	name string
-	of   []string
-}{
-	{"CIFAR-100", []string{survey.CIFAR100}}, {"Mini-ImageNet", []string{survey.MiniImageNet}}, {"CORe50-NC", []string{survey.CORe50NC}},
-	{"NS-MiniImageNet", []string{survey.Noise, survey.Occlusion, survey.Blur}}, {"CORe50-NI", []string{survey.CORe50NI}},
-}
+// hyperColumns are the columns of table:hyper, and hyperColumn is that of each benchmark.
+var (
+	hyperColumns = []string{"CIFAR-100", "Mini-ImageNet", "CORe50-NC", "NS-MiniImageNet", "CORe50-NI"}
+	hyperColumn  = map[string]string{survey.CIFAR100: "CIFAR-100", survey.MiniImageNet: "Mini-ImageNet", survey.CORe50NC: "CORe50-NC",
+		survey.Noise: "NS-MiniImageNet", survey.Occlusion: "NS-MiniImageNet", survey.Blur: "NS-MiniImageNet", survey.CORe50NI: "CORe50-NI"}
+)
 
 // hyperparameters builds table:hyper: the values that the survey tried, and those that our runs of the tables have.
-func (p *paper) hyperparameters(label string) (*table, error) {
-	records, err := survey.Grids()
-	if err != nil {
-		return nil, err
-	}
+func (p *paper) hyperparameters(label string) *table {
 	t := &table{Label: label, Title: "The hyperparameters that were tried, and those of our runs",
 		Text: "The survey's grids, and below each data set the values of the runs in the tables of methods. The survey did not record what it chose.",
-		Head: []column{{"method", "method", true}, {"parameter", "parameter", true}, {"grid", "grid", true}}}
-	for _, c := range hyperColumns {
-		t.Head = append(t.Head, column{Text: c.name, Full: c.name})
-	}
-	used, err := p.usedValues()
-	if err != nil {
-		return nil, err
-	}
+		Head: heads([]string{"method", "parameter", "grid"}, hyperColumns...)}
+	used := p.usedValues()
 	last := ""
-	for _, g := range records {
+	for _, g := range survey.Grids() {
 		line := row{Cells: []cell{words(g.Method), words(strings.TrimSpace(g.Parameter + " " + g.Dataset)), words(strings.Join(g.Values, ", "))}, Rule: last != "" && g.Method != last}
 		last = g.Method
 		for _, c := range hyperColumns {
-			switch counts := used[[3]string{g.Method, g.Parameter, c.name}]; {
-			case g.Dataset != "" && g.Dataset != c.name:
+			switch counts := used[[3]string{MethodName(g.Method), g.Parameter, c}]; {
+			case g.Dataset != "" && g.Dataset != c:
 				line.Cells = append(line.Cells, words("–"))
 			case len(counts) == 0:
 				line.Cells = append(line.Cells, missing(notRun))
@@ -266,32 +222,18 @@ func (p *paper) hyperparameters(label string) (*table, error) {
 		}
 		t.Rows = append(t.Rows, line)
 	}
-	return t, nil
+	return t
 }
 
 // usedValues counts the values of the runs in the tables of methods, by method, parameter and column of table:hyper.
-func (p *paper) usedValues() (map[[3]string]map[string]int, error) {
+func (p *paper) usedValues() map[[3]string]map[string]int {
 	used := map[[3]string]map[string]int{}
 	for _, label := range []string{survey.ClassIncremental, survey.DomainIncremental} {
-		cells, err := p.study.Cells(label)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range cells {
-			at := slices.IndexFunc(hyperColumns, func(h struct {
-				name string
-				of   []string
-			}) bool {
-				return slices.Contains(h.of, c.Column)
-			})
-			row := c.Row
-			if row == "EWC" {
-				row = "EWC++"
-			}
+		for _, c := range p.Cells(label) {
 			for _, r := range c.Runs {
 				for parameter, key := range parameters {
 					if v, ok := r.Result.Config.Text(key); ok {
-						k := [3]string{row, parameter, hyperColumns[at].name}
+						k := [3]string{c.Spec.Method, parameter, hyperColumn[c.Column]}
 						if used[k] == nil {
 							used[k] = map[string]int{}
 						}
@@ -301,7 +243,7 @@ func (p *paper) usedValues() (map[[3]string]map[string]int, error) {
 			}
 		}
 	}
-	return used, nil
+	return used
 }
 
 // valuesCell lists values with the number of their runs, most runs first.

@@ -67,7 +67,7 @@ func (s *Study) judge(cells []*Cell) {
 			families[c.Spec.Benchmark] = append(families[c.Spec.Benchmark], c)
 		default:
 			if first[c.Repeat] == nil {
-				first[c.Repeat], _ = s.Cells(c.Repeat) // its label is one of tables
+				first[c.Repeat] = s.Cells(c.Repeat)
 			}
 			for _, f := range first[c.Repeat] {
 				if f.Spec == c.Spec {

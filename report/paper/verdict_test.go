@@ -105,12 +105,12 @@ func TestVerdictOfRepeat(t *testing.T) {
 		write(t, dir, fmt.Sprintf("er-s%d.json.gz", seed+1), fake(er, seed+1, config.EvalFinal))
 	}
 	s := mustRead(t, dir)
-	first := cellsOf(t, s, survey.ClassIncremental)
+	first := s.Cells(survey.ClassIncremental)
 	i := slices.IndexFunc(first, func(c *Cell) bool { return c.Spec == er })
 	if first[i].Verdict != Differs {
 		t.Fatalf("ER is %q", first[i].Verdict)
 	}
-	for _, c := range cellsOf(t, s, survey.TricksCIFAR100) {
+	for _, c := range s.Cells(survey.TricksCIFAR100) {
 		switch {
 		case c.Row == bestRow && c.Verdict != NoVerdict:
 			t.Errorf("%s is %q", c.Row, c.Verdict)
@@ -134,7 +134,7 @@ func TestKernelsThatCount(t *testing.T) {
 	add("b-s1.json.gz", 1, config.EvalAll, "avx2", true)
 	add("c-s2.json.gz", 2, config.EvalFinal, "avx512", false)
 	s := mustRead(t, dir)
-	for _, c := range cellsOf(t, s, survey.ClassIncremental) {
+	for _, c := range s.Cells(survey.ClassIncremental) {
 		if c.Spec != er {
 			continue
 		}
@@ -158,7 +158,7 @@ func TestCommittedRepeats(t *testing.T) {
 		if label == survey.TrickTimes {
 			continue
 		}
-		for _, c := range cellsOf(t, s, label) {
+		for _, c := range s.Cells(label) {
 			for i, r := range c.Others {
 				for k, counted := range c.Runs {
 					if counted.Seed == r.Seed && counted.Kernels() == r.Kernels() {

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"path/filepath"
+	"slices"
 
 	"ocl/report"
 )
@@ -25,11 +26,11 @@ type Written struct {
 
 // paper is the page in the making.
 type paper struct {
-	study   *Study
-	beside  bool
-	tables  []*table
-	figures []*figure
-	checked map[Comment][]string
+	*Study
+	beside          bool
+	Tables          []*table
+	Figures, Beyond []*figure // of the survey, and those that it does not have
+	checked         map[Comment][]string
 }
 
 // Write reads the results in and below folders ([Read]) and writes the tables and figures of the survey from them into the folder out:
@@ -45,11 +46,7 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := build(study, o)
-	if err != nil {
-		return nil, err
-	}
-	written, err := p.write(out)
+	written, err := build(study, o).write(out)
 	if err != nil {
 		return nil, err
 	}
@@ -57,46 +54,39 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 }
 
 // build makes all tables and figures.
-func build(study *Study, o Options) (*paper, error) {
-	p := &paper{study: study, beside: o.Beside}
+func build(study *Study, o Options) *paper {
+	p := &paper{Study: study, beside: o.Beside}
 	if o.Comments != nil {
 		p.checked = o.Comments(study)
 	}
 	for _, b := range builders {
-		t, err := b.build(p, b.label)
-		if err != nil {
-			return nil, err
-		}
-		p.tables = append(p.tables, t)
+		p.Tables = append(p.Tables, b.build(p, b.label))
 	}
-	for _, b := range figureBuilders {
-		f, err := b.build(p, b)
-		if err != nil {
-			return nil, err
+	figures := func(builders []figureBuilder) (figures []*figure) {
+		for _, b := range builders {
+			figures = append(figures, &figure{Label: b.label, Title: b.title, Text: b.text, Panels: b.build(p, b)})
 		}
-		p.figures = append(p.figures, f)
+		return figures
 	}
-	return p, nil
+	p.Figures, p.Beyond = figures(figureBuilders), figures(beyondBuilders)
+	return p
 }
 
 // write writes all files below a folder.
 func (p *paper) write(out string) (*Written, error) {
-	if err := p.draw(); err != nil {
-		return nil, err
-	}
 	page, err := p.page()
 	if err != nil {
 		return nil, err
 	}
 	to := report.Folder{Path: out}
 	to.Make("tables", "figures")
-	for _, t := range p.tables {
+	for _, t := range p.Tables {
 		name := "tables/" + t.ID()
 		to.Write(name+".csv", t.csv())
 		to.Write(name+".md", t.markdown())
 		to.Write(name+".tex", t.latex())
 	}
-	for _, f := range p.figures {
+	for _, f := range slices.Concat(p.Figures, p.Beyond) {
 		f.write(&to)
 	}
 	to.Write("paper.tex", p.document())
@@ -104,33 +94,16 @@ func (p *paper) write(out string) (*Written, error) {
 	if to.Err != nil {
 		return nil, to.Err
 	}
-	w := &Written{Page: filepath.Join(out, "paper.html"), Files: to.Files, Counts: p.counts(), LeftOut: append([]LeftOut{}, p.study.LeftOut...)}
-	w.Cells, w.Runs = p.measured()
+	all := p.cells()
+	w := &Written{Page: filepath.Join(out, "paper.html"), Files: to.Files, Counts: CountVerdicts(all), LeftOut: append([]LeftOut{}, p.LeftOut...)}
+	w.Cells, w.Runs = countMeasured(all)
 	return w, nil
 }
 
-// counts are the verdicts of all tables.
-func (p *paper) counts() Counts {
-	all := Counts{}
-	for _, t := range p.tables {
-		for v, n := range CountVerdicts(t.Cells) {
-			all[v] += n
-		}
+// cells are those of all tables.
+func (p *paper) cells() (all []*Cell) {
+	for _, t := range p.Tables {
+		all = append(all, t.Cells...)
 	}
 	return all
-}
-
-// measured counts the cells with a published value, each once, and those of them that were measured.
-func (p *paper) measured() (cells, measured int) {
-	for _, t := range p.tables {
-		for _, c := range t.Cells {
-			if c.Repeat == "" {
-				cells++
-				if c.Ours.N > 0 {
-					measured++
-				}
-			}
-		}
-	}
-	return cells, measured
 }

@@ -26,11 +26,7 @@ func specs() []Spec {
 	var all []Spec
 	seen := map[Spec]bool{}
 	for _, label := range tables {
-		values, err := survey.Read(label)
-		if err != nil {
-			panic(err)
-		}
-		for _, v := range values {
+		for _, v := range survey.Read(label) {
 			spec, ok := specOf(label, v)
 			if label == survey.TrickTimes && spec.Classifier == config.ClassifierNCM { // a run with that classifier alone
 				spec.Classifier, spec.Tricks = config.ClassifierHead, config.ClassifierNCM
@@ -57,7 +53,7 @@ func studyOf(results ...*result.Result) *Study {
 }
 
 // everyCell is a paper of a study with a run of every cell.
-var everyCell = sync.OnceValues(func() (*paper, error) {
+var everyCell = sync.OnceValue(func() *paper {
 	var results []*result.Result
 	for _, spec := range specs() {
 		results = append(results, fake(spec, 1, config.EvalAll))
@@ -65,19 +61,10 @@ var everyCell = sync.OnceValues(func() (*paper, error) {
 	return build(studyOf(results...), Options{Beside: true})
 })
 
-func whole(t testing.TB) *paper {
-	t.Helper()
-	p, err := everyCell()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // TestEveryCell: of a study that has every cell, every table and figure is written in every format, with nothing missing.
 func TestEveryCell(t *testing.T) {
 	out := t.TempDir()
-	p := whole(t)
+	p := everyCell()
 	w, err := p.write(out)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +94,7 @@ func TestEveryCell(t *testing.T) {
 	}
 	known := 0
 	for _, label := range tables {
-		for _, c := range cellsOf(t, p.study, label) {
+		for _, c := range p.Cells(label) {
 			if c.Known && c.Repeat == "" {
 				known++
 			}
@@ -230,7 +217,7 @@ func TestWrite(t *testing.T) {
 
 // TestBestIsBold: the best candidate of each column is bold, bounds aside; of times the shortest is the best.
 func TestBestIsBold(t *testing.T) {
-	for _, tt := range whole(t).tables {
+	for _, tt := range everyCell().Tables {
 		g, is := grids[tt.Label]
 		if !is || g.unranked {
 			continue
