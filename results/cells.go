@@ -92,8 +92,8 @@ func (p *page) Count() string {
 	for _, s := range p.sheets() {
 		for _, data := range s.columns {
 			name := s.label
-			if run := s.run(); len(run) > 0 {
-				name = fmt.Sprintf("[%s](reproduction/%s.md)", name, s.name)
+			if len(s.run()) > 0 {
+				name = fmt.Sprintf("[%s](reproduction/%s.md)", name, s.Name)
 			}
 			line(name, data, of(s.cells, data))
 		}
@@ -110,7 +110,7 @@ func (p *page) Differing() string {
 	for _, s := range append(p.sheets(), p.confirmation) {
 		for _, c := range s.cells {
 			if c.Verdict == paper.Differs {
-				t.row(nameOf(c), s.title, joined(c.Values), published(c.Published), notes(c))
+				t.row(nameOf(c), s.Title, joined(c.Values), published(c.Published), notes(c))
 			}
 		}
 	}
@@ -118,10 +118,7 @@ func (p *page) Differing() string {
 }
 
 // ConfirmationCells is a row for each cell of the confirmation that has runs.
-func (p *page) ConfirmationCells() string {
-	run := p.confirmation.run()
-	return values(run)
-}
+func (p *page) ConfirmationCells() string { return values(p.confirmation.run()) }
 
 // near are the cells whose setting was chosen because it came nearer to the published value.
 func near(cells []*paper.Cell) []*paper.Cell {
@@ -160,7 +157,7 @@ func (p *page) Times() string {
 				ratio = fmt.Sprintf("%.2f", c.Ours.Mean/b.Ours.Mean)
 			}
 		}
-		t.row(c.Row, thousands(c.Memory), ours, published(c.Published), ratio, fmt.Sprintf("%.2f", c.Published.Mean/base[c.Memory].Published.Mean), files(p.root, c.Files()))
+		t.row(c.Row, thousands(c.Memory), ours, published(c.Published), ratio, fmt.Sprintf("%.2f", c.Published.Mean/base[c.Memory].Published.Mean), p.files(c.Files()))
 	}
 	return "    " + cells[0].Command() + "\n\n" + t.String()
 }

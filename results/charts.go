@@ -145,14 +145,14 @@ func agreementChart(p *page) []byte {
 		if len(run) == 0 {
 			continue
 		}
-		look := report.LookOf(report.Known{Name: s.name, Look: s.look})
+		look := report.LookOf(report.Known{Name: s.Name, Look: s.look})
 		c.Groups = append(c.Groups, chart.Side{Name: s.short, Look: look})
 		for _, cell := range run {
 			if cell.Spec.Method == "offline" { // it would take half of the figure
 				continue
 			}
 			v := valueOf(cell.Ours)
-			spot := chart.Spot{Group: s.short, Tip: s.title + ": " + nameOf(cell), Look: look, X: cell.Published.Mean, Y: v.At, Half: v.High - v.At, Wide: cell.Published.Interval}
+			spot := chart.Spot{Group: s.short, Tip: s.Title + ": " + nameOf(cell), Look: look, X: cell.Published.Mean, Y: v.At, Half: v.High - v.At, Wide: cell.Published.Interval}
 			if cell.Verdict == paper.Differs {
 				spot.Label = nameOf(cell)
 			}

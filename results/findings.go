@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,20 +10,21 @@ import (
 	"unicode"
 
 	"ocl/internal/count"
+	"ocl/report"
 	"ocl/report/findings"
 )
 
-// byClaim are the findings about something, those of one claim together.
+// byClaim are the findings of a group, those of one claim together.
 func (p *page) byClaim(g findings.Group) (claims [][]findings.Finding) {
 	for _, f := range p.claims {
-		if f.Claim.Group != g {
-			continue
-		}
-		if n := len(claims); n > 0 && claims[n-1][0].Claim.Title == f.Claim.Title {
+		n := len(claims)
+		switch {
+		case f.Claim.Group != g:
+		case n > 0 && claims[n-1][0].Claim.Title == f.Claim.Title:
 			claims[n-1] = append(claims[n-1], f)
-			continue
+		default:
+			claims = append(claims, []findings.Finding{f})
 		}
-		claims = append(claims, []findings.Finding{f})
 	}
 	return claims
 }
@@ -82,24 +84,13 @@ func (p *page) ClaimTable() string {
 			}
 		}
 		c := list[0].Claim
-		link := anchor(c.Title)
-		if len(seeds) == 0 {
-			link = "without-a-run"
+		link, span := "without-a-run", dash
+		if len(seeds) > 0 {
+			link, span = anchor(c.Title), count.Range(slices.Min(seeds), slices.Max(seeds))
 		}
-		t.row(fmt.Sprintf("[%s](#%s)", c.Title, link), "`"+c.Source+"`", strings.Join(verdicts, "; "), span(seeds))
+		t.row(fmt.Sprintf("[%s](#%s)", c.Title, link), "`"+c.Source+"`", strings.Join(verdicts, "; "), span)
 	}
 	return t.String()
-}
-
-// span is the least and the largest of some numbers, a dash for none.
-func span(n []int) string {
-	switch {
-	case len(n) == 0:
-		return dash
-	case slices.Min(n) == slices.Max(n):
-		return strconv.Itoa(n[0])
-	}
-	return fmt.Sprintf("%d to %d", slices.Min(n), slices.Max(n))
 }
 
 // bold marks the verdicts that decide.
@@ -244,9 +235,9 @@ func partTable(rows []partRow) string {
 		{"part", true, func(r partRow) string { return r.What }},
 		{"ocl", true, func(r partRow) string { return r.Ours }},
 		{"seeds", true, func(r partRow) string { return strconv.Itoa(r.Seeds) }},
-		{"kernels", true, func(r partRow) string { return orDash(r.Kernels) }},
-		{"p (Holm)", has(func(r partRow) bool { return !math.IsNaN(r.P) }), func(r partRow) string { return probability(r.P) }},
-		{"the paper", has(func(r partRow) bool { return r.Published != "" }), func(r partRow) string { return orDash(r.Published) }},
+		{"kernels", true, func(r partRow) string { return cmp.Or(r.Kernels, dash) }},
+		{"p (Holm)", has(func(r partRow) bool { return !math.IsNaN(r.P) }), func(r partRow) string { return count.Chance(r.P) }},
+		{"the paper", has(func(r partRow) bool { return r.Published != "" }), func(r partRow) string { return cmp.Or(r.Published, dash) }},
 		{"", true, func(r partRow) string {
 			if r.Why != "" {
 				return bold(r.Verdict) + ": " + r.Why
@@ -274,32 +265,14 @@ func partTable(rows []partRow) string {
 }
 
 // claimsCSV has a line for each part of each claim on each data set.
-func (p *page) claimsCSV() ([]byte, error) {
+func (p *page) claimsCSV() []byte {
 	lines := [][]string{{"claim", "source", "data", "claim_verdict", "part", "ours", "seeds", "kernels", "p_holm", "p_sign_flip_holm", "published", "verdict", "why", "study", "files"}}
 	for _, f := range p.claims {
 		for _, part := range f.Parts {
 			lines = append(lines, []string{f.Claim.Title, f.Claim.Source, f.Benchmark, string(f.Verdict), part.What, part.Ours, strconv.Itoa(part.Seeds), part.Kernels,
-				exact(part.P), exact(part.SignFlip), part.Published, string(part.Verdict), part.Why, f.Claim.StudyOf(f.Benchmark),
-				each(part.Paths, func(path string) string { return below(p.root, path) })})
+				count.Exact(part.P), count.Exact(part.SignFlip), part.Published, string(part.Verdict), part.Why, f.Claim.StudyOf(f.Benchmark),
+				each(part.Paths, p.below)})
 		}
 	}
-	return csvOf(lines)
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return dash
-	}
-	return text
-}
-
-// probability is a probability to three places, a dash where there is none.
-func probability(p float64) string {
-	switch {
-	case math.IsNaN(p):
-		return dash
-	case p < 0.001:
-		return "< 0.001"
-	}
-	return fmt.Sprintf("%.3f", p)
+	return report.CSV(lines)
 }

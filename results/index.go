@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,6 +13,8 @@ import (
 
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/count"
+	"ocl/report"
 	"ocl/reproduce"
 )
 
@@ -41,25 +44,23 @@ func readRuns(folder string) (runs []run, err error) {
 		if err != nil || !strings.HasSuffix(path, result.Packed) {
 			return err
 		}
-		r := run{}
-		if r.Result, err = result.Read(path); err != nil {
-			return err
-		}
 		text, err := unpacked(path)
 		if err != nil {
 			return err
 		}
+		r, err := result.Parse(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
 		sum := sha256.Sum256(text)
-		r.digest = hex.EncodeToString(sum[:])
 		name, err := filepath.Rel(folder, path)
-		r.file = filepath.ToSlash(name)
-		runs = append(runs, r)
+		runs = append(runs, run{r, filepath.ToSlash(name), hex.EncodeToString(sum[:])})
 		return err
 	})
 	return runs, err
 }
 
-// unpacked is the text of a compressed file that has been read as a result.
+// unpacked is the text of a compressed file.
 func unpacked(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -73,45 +74,59 @@ func unpacked(path string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// columns of runs.csv and what each says of a run; a value that was not measured is empty.
-var columns = []struct {
-	name string
-	of   func(r run) string
-}{
-	{"file", func(r run) string { return r.file }},
-	{"data", func(r run) string { return r.Config.Data.Name }},
-	{"protocol", func(r run) string { return r.Config.Protocol }},
-	{"method", func(r run) string { return r.Method.Name }},
-	{"tricks", func(r run) string { return strings.Join(r.Method.Tricks, "+") }},
-	{"memory", func(r run) string { return strconv.Itoa(r.capacity()) }},
-	{"seed", func(r run) string { return strconv.FormatUint(r.Config.Seed, 10) }},
-	{"evaluation", func(r run) string { return r.Config.Eval }},
-	{"changed", run.changed},
-	{"average_accuracy", func(r run) string { return number(r.Metrics.AverageAccuracy) }},
-	{"class_means", func(r run) string { return number(r.Classifiers["ncm"].Metrics.AverageAccuracy) }},
-	{"forgetting", func(r run) string { return number(r.Metrics.AverageForgetting) }},
-	{"learning_accuracy", func(r run) string { return number(r.Metrics.LearningAccuracy) }},
-	{"bwt_plus", func(r run) string { return number(r.Metrics.BWTPlus) }},
-	{"fwt", func(r run) string { return number(r.Metrics.FWT) }},
-	{"outcome", func(r run) string { return r.Outcome.State }},
-	{"step", func(r run) string { return strconv.Itoa(r.Outcome.Step) }},
-	{"revision", func(r run) string { return r.Provenance.Revision }},
-	{"numbers", func(r run) string { return strconv.Itoa(r.Provenance.Numbers) }},
-	{"kernel", func(r run) string { return r.Provenance.Kernel }},
-	{"convolution", func(r run) string { return r.Provenance.Convolution }},
-	{"seconds", func(r run) string {
-		return strconv.FormatFloat(r.Seconds.Train+r.Seconds.Prepare+r.Seconds.Test, 'f', 1, 64)
-	}},
-	{"key", func(r run) string { return experiment.Key(r.Result) }},
-	{"sha256", func(r run) string { return r.digest }},
+// field is a value in a CSV file, and the name of its column.
+type field struct{ name, value string }
+
+// csvOf is a CSV file with a line for each thing, all of which have the same fields.
+func csvOf(things [][]field) []byte {
+	lines := make([][]string, 1+len(things))
+	for i, fields := range things {
+		for _, f := range fields {
+			if i == 0 {
+				lines[0] = append(lines[0], f.name)
+			}
+			lines[1+i] = append(lines[1+i], f.value)
+		}
+	}
+	return report.CSV(lines)
 }
 
-// capacity is the size of the memory in samples, 0 for a method without one.
-func (r run) capacity() int {
-	if r.Memory == nil {
-		return 0
+// index is runs.csv: a line for each run. A value that was not measured is empty.
+func index(runs []run) []byte {
+	var lines [][]field
+	for _, r := range runs {
+		capacity := 0
+		if r.Memory != nil {
+			capacity = r.Memory.Capacity
+		}
+		lines = append(lines, []field{
+			{"file", r.file},
+			{"data", r.Config.Data.Name},
+			{"protocol", r.Config.Protocol},
+			{"method", r.Method.Name},
+			{"tricks", strings.Join(r.Method.Tricks, "+")},
+			{"memory", strconv.Itoa(capacity)},
+			{"seed", strconv.FormatUint(r.Config.Seed, 10)},
+			{"evaluation", r.Config.Eval},
+			{"changed", r.changed()},
+			{"average_accuracy", number(r.Metrics.AverageAccuracy)},
+			{"class_means", number(r.Classifiers["ncm"].Metrics.AverageAccuracy)},
+			{"forgetting", number(r.Metrics.AverageForgetting)},
+			{"learning_accuracy", number(r.Metrics.LearningAccuracy)},
+			{"bwt_plus", number(r.Metrics.BWTPlus)},
+			{"fwt", number(r.Metrics.FWT)},
+			{"outcome", r.Outcome.State},
+			{"step", strconv.Itoa(r.Outcome.Step)},
+			{"revision", r.Provenance.Revision},
+			{"numbers", strconv.Itoa(r.Provenance.Numbers)},
+			{"kernel", r.Provenance.Kernel},
+			{"convolution", r.Provenance.Convolution},
+			{"seconds", strconv.FormatFloat(r.Seconds.Train+r.Seconds.Prepare+r.Seconds.Test, 'f', 1, 64)},
+			{"key", experiment.Key(r.Result)},
+			{"sha256", r.digest},
+		})
 	}
-	return r.Memory.Capacity
+	return csvOf(lines)
 }
 
 // changed lists the keys of the config that do not have their defaults, but for those with a column of their own.
@@ -134,17 +149,5 @@ func number(v *float64) string {
 	if v == nil {
 		return ""
 	}
-	return strconv.FormatFloat(*v, 'g', -1, 64)
-}
-
-// index is runs.csv: a line for each run.
-func index(runs []run) ([]byte, error) {
-	lines := make([][]string, 1+len(runs))
-	for _, c := range columns {
-		lines[0] = append(lines[0], c.name)
-		for i, r := range runs {
-			lines[1+i] = append(lines[1+i], c.of(r))
-		}
-	}
-	return csvOf(lines)
+	return count.Exact(*v)
 }

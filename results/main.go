@@ -70,10 +70,6 @@ type file struct {
 
 // derived makes all files that follow from the committed ones.
 func (p *page) derived() ([]file, error) {
-	lines, err := index(p.runs)
-	if err != nil {
-		return nil, err
-	}
 	references, err := references(p.runs)
 	if err != nil {
 		return nil, err
@@ -87,6 +83,6 @@ func (p *page) derived() ([]file, error) {
 		return nil, err
 	}
 	pages, err := p.pages()
-	return append([]file{{"results/runs.csv", lines}, {"reproduce/references.json", references}, {"docs/images/methods.svg", methods},
+	return append([]file{{"results/runs.csv", index(p.runs)}, {"reproduce/references.json", references}, {"docs/images/methods.svg", methods},
 		{"docs/images/step.svg", steps}, {"docs/images/agreement.svg", agreementChart(p)}}, pages...), err
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/csv"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -75,11 +73,11 @@ func joined(values []float64) string {
 var resultName = regexp.MustCompile(`^(.*-s)(\d+)(\..*|-.*)$`)
 
 // files names results below results/. Those of one cell that differ in their seed alone are joined as the shell does: er-m5000-s{1,2}.json.gz.
-func files(root string, paths []string) string {
+func (p *page) files(paths []string) string {
 	var names []string
 	seeds := map[string][]string{}
 	for _, path := range paths {
-		name, seed := below(root, path), ""
+		name, seed := p.below(path), ""
 		if m := resultName.FindStringSubmatch(name); m != nil {
 			name, seed = m[1]+"%s"+m[3], m[2]
 		}
@@ -102,17 +100,10 @@ func files(root string, paths []string) string {
 }
 
 // below is the path of a result below results/, with slashes.
-func below(root, path string) string {
-	name, err := filepath.Rel(filepath.Join(root, "results"), path)
+func (p *page) below(path string) string {
+	name, err := filepath.Rel(filepath.Join(p.root, "results"), path)
 	if err != nil {
 		name = path
 	}
 	return filepath.ToSlash(name)
-}
-
-// csvOf is a CSV file.
-func csvOf(lines [][]string) ([]byte, error) {
-	var b bytes.Buffer
-	err := csv.NewWriter(&b).WriteAll(lines)
-	return b.Bytes(), err
 }

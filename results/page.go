@@ -57,7 +57,7 @@ func openPage(root string, runs []run) (*page, error) {
 func newPage(root string, s *paper.Study, runs []run) *page {
 	p := &page{root: root, runs: runs, cells: map[string][]*paper.Cell{}}
 	study, confirmation := s.WithoutConfirmation(), s.Confirmation()
-	p.confirmation = sheet{name: "confirmation", title: "The confirmation"}
+	p.confirmation = sheet{Name: "confirmation", Title: "The confirmation"}
 	for _, label := range measured {
 		p.cells[label] = study.Cells(label)
 		for _, c := range confirmation.Cells(label) {
@@ -72,63 +72,32 @@ func newPage(root string, s *paper.Study, runs []run) *page {
 
 // pages are the pages below docs and the CSV files of the tables.
 func (p *page) pages() (files []file, err error) {
-	text, err := texts.ReadFile("pages/" + sheetText)
-	if err != nil {
-		return nil, err
-	}
-	add := func(name string, text []byte, err error) error {
-		files = append(files, file{name, text})
-		return err
-	}
 	var all []*paper.Cell
 	for _, s := range p.sheets() {
 		all = append(all, s.cells...)
-		if run := s.run(); len(run) == 0 {
-			continue
-		}
-		name := "docs/reproduction/" + s.name
-		page, bad := fill(sheetText, string(text), &sheetPage{p, s})
-		lines, alsoBad := cellsCSV(p.root, s.cells, nil)
-		if err := errors.Join(add(name+".md", page, bad), add(name+".csv", lines, alsoBad)); err != nil {
-			return nil, err
+		if name := "docs/reproduction/" + s.Name; len(s.run()) > 0 {
+			files = append(files, file{name + ".md", fill("pages/"+sheetText, &sheetPage{p, s})}, file{name + ".csv", p.cellsCSV(s.cells, nil)})
 		}
 	}
-	for name, label := range map[string]string{"error-analysis": survey.ErrorAnalysis, "run-times": survey.TrickTimes} { // their pages are texts of their own
-		lines, err := cellsCSV(p.root, p.cells[label], nil)
-		if err := add("docs/reproduction/"+name+".csv", lines, err); err != nil {
-			return nil, err
-		}
-	}
-	lines, err := cellsCSV(p.root, all, p.confirmation.cells)
-	if err := add("results/cells.csv", lines, err); err != nil {
-		return nil, err
-	}
-	lines, err = p.claimsCSV()
-	if err := add("results/claims.csv", lines, err); err != nil {
-		return nil, err
-	}
+	files = append(files,
+		file{"docs/reproduction/error-analysis.csv", p.cellsCSV(p.cells[survey.ErrorAnalysis], nil)}, // their pages are texts of their own
+		file{"docs/reproduction/run-times.csv", p.cellsCSV(p.cells[survey.TrickTimes], nil)},
+		file{"results/cells.csv", p.cellsCSV(all, p.confirmation.cells)},
+		file{"results/claims.csv", p.claimsCSV()})
 	err = fs.WalkDir(texts, "pages", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == sheetText {
-			return err
+		if err == nil && !e.IsDir() && e.Name() != sheetText {
+			files = append(files, file{"docs/" + strings.TrimSuffix(strings.TrimPrefix(path, "pages/"), ".tmpl"), fill(path, p)})
 		}
-		text, err := texts.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		name := strings.TrimSuffix(strings.TrimPrefix(path, "pages/"), ".tmpl")
-		page, err := fill(name, string(text), p)
-		return add("docs/"+name, page, err)
+		return err
 	})
 	return files, err
 }
 
 // fill fills in a text.
-func fill(name, text string, from any) ([]byte, error) {
-	t, err := template.New(name).Parse(text)
-	if err != nil {
-		return nil, err
-	}
+func fill(path string, from any) []byte {
 	var b bytes.Buffer
-	err = t.Execute(&b, from)
-	return b.Bytes(), err
+	if err := template.Must(template.ParseFS(texts, path)).Execute(&b, from); err != nil {
+		panic(err) // the texts are part of the program
+	}
+	return b.Bytes()
 }

@@ -34,8 +34,8 @@ func TestWordsOfPages(t *testing.T) {
 	for got, want := range map[string]string{
 		thousands(0): "–", thousands(500): "500", thousands(10000): "10,000",
 		joined([]float64{1, math.NaN(), 2.25}): "1.0, 2.2", joined([]float64{math.NaN()}): "–",
-		files("root", nil): "–",
-		files("root", []string{path("a/er-m5-s1.json.gz"), path("a/er-m5-s2.json.gz"), path("b/er-m5-s3-all.json.gz"), path("c.csv")}): "`a/er-m5-s{1,2}.json.gz` `b/er-m5-s3-all.json.gz` `c.csv`",
+		(&page{root: "root"}).files(nil): "–",
+		(&page{root: "root"}).files([]string{path("a/er-m5-s1.json.gz"), path("a/er-m5-s2.json.gz"), path("b/er-m5-s3-all.json.gz"), path("c.csv")}): "`a/er-m5-s{1,2}.json.gz` `b/er-m5-s3-all.json.gz` `c.csv`",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -73,17 +73,17 @@ func TestPages(t *testing.T) {
 	for _, s := range append(p.sheets(), p.confirmation) {
 		run := s.run()
 		for _, c := range s.cells {
-			if len(run) > 0 && s.name != p.confirmation.name && !strings.Contains(text["docs/reproduction/"+s.name+".md"], "\n| "+nameOf(c)+" | ") {
-				t.Errorf("the page of %s does not have %s", s.title, nameOf(c))
+			if len(run) > 0 && s.Name != p.confirmation.Name && !strings.Contains(text["docs/reproduction/"+s.Name+".md"], "\n| "+nameOf(c)+" | ") {
+				t.Errorf("the page of %s does not have %s", s.Title, nameOf(c))
 			}
 			if c.Verdict == paper.Differs {
-				if differ++; !strings.Contains(text["docs/reproduction.md"], "\n| "+nameOf(c)+" | "+s.title+" | ") {
-					t.Errorf("docs/reproduction.md does not say that %s of %s differs", nameOf(c), s.title)
+				if differ++; !strings.Contains(text["docs/reproduction.md"], "\n| "+nameOf(c)+" | "+s.Title+" | ") {
+					t.Errorf("docs/reproduction.md does not say that %s of %s differs", nameOf(c), s.Title)
 				}
 			}
 		}
 		cells += len(s.cells)
-		if name := "docs/reproduction/" + s.name + ".csv"; text[name] != "" && strings.Count(text[name], "\n") != 1+len(s.cells) {
+		if name := "docs/reproduction/" + s.Name + ".csv"; text[name] != "" && strings.Count(text[name], "\n") != 1+len(s.cells) {
 			t.Errorf("%s does not have a line for each of %d cells", name, len(s.cells))
 		}
 	}

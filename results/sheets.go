@@ -16,13 +16,13 @@ import (
 
 // sheet is a table of the survey, or its columns of one data set. It is a page and a CSV file of its own.
 type sheet struct {
-	name    string // of the page and of the CSV file, below docs/reproduction
-	title   string
+	Name    string // of the page and of the CSV file, below docs/reproduction
+	Title   string
 	short   string   // in the legend of the chart
 	look    int      // in the chart, a number of report.Known
 	label   string   // of the survey's table
 	columns []string // data sets
-	text    string   // below the title
+	Text    string   // below the title
 	cells   []*paper.Cell
 }
 
@@ -31,22 +31,22 @@ func (p *page) sheets() []sheet {
 	const chosen = " Nothing was tuned on these images: learning rates, weight decays and options are those that were\n" +
 		"chosen on CIFAR-100 ([settings](../tuning.md#the-settings-of-the-tables)). The survey tuned each run on its own data."
 	all := []sheet{
-		{name: "methods-cifar100", title: "Methods on Split CIFAR-100", short: "CIFAR-100", look: 2, label: survey.ClassIncremental, columns: []string{survey.CIFAR100},
-			text: "table:nc, first columns."},
-		{name: "tricks-cifar100", title: "Tricks on Split CIFAR-100", short: "CIFAR-100, tricks", look: 6, label: survey.TricksCIFAR100, columns: []string{survey.CIFAR100},
-			text: "table:trick_cifar. A row NCM is the other classifier of the runs without a trick, so its command is theirs with `--classifiers head,ncm`."},
-		{name: "methods-mini-imagenet", title: "Methods on Split Mini-ImageNet", short: "Mini-ImageNet", look: 5, label: survey.ClassIncremental, columns: []string{survey.MiniImageNet},
-			text: "table:nc." + chosen},
-		{name: "tricks-mini-imagenet", title: "Tricks on Split Mini-ImageNet", short: "Mini-ImageNet, tricks", look: 3, label: survey.TricksMiniImage, columns: []string{survey.MiniImageNet},
-			text: "table:trick_mini." + chosen},
-		{name: "methods-core50-nc", title: "Methods on CORe50-NC", short: "CORe50-NC", look: 4, label: survey.ClassIncremental, columns: []string{survey.CORe50NC},
-			text: "table:nc, last columns."},
-		{name: "ns-mini-imagenet", title: "Methods on NS-MiniImageNet", short: "NS-MiniImageNet", look: 8, label: survey.DomainIncremental, columns: []string{survey.Noise, survey.Occlusion, survey.Blur},
-			text: "table:ni. The tasks have the same classes, so there is no nearest class mean and no trick in the paper." + chosen + " Blur as published is across\n" +
+		{Name: "methods-cifar100", Title: "Methods on Split CIFAR-100", short: "CIFAR-100", look: 2, label: survey.ClassIncremental, columns: []string{survey.CIFAR100},
+			Text: "table:nc, first columns."},
+		{Name: "tricks-cifar100", Title: "Tricks on Split CIFAR-100", short: "CIFAR-100, tricks", look: 6, label: survey.TricksCIFAR100, columns: []string{survey.CIFAR100},
+			Text: "table:trick_cifar. A row NCM is the other classifier of the runs without a trick, so its command is theirs with `--classifiers head,ncm`."},
+		{Name: "methods-mini-imagenet", Title: "Methods on Split Mini-ImageNet", short: "Mini-ImageNet", look: 5, label: survey.ClassIncremental, columns: []string{survey.MiniImageNet},
+			Text: "table:nc." + chosen},
+		{Name: "tricks-mini-imagenet", Title: "Tricks on Split Mini-ImageNet", short: "Mini-ImageNet, tricks", look: 3, label: survey.TricksMiniImage, columns: []string{survey.MiniImageNet},
+			Text: "table:trick_mini." + chosen},
+		{Name: "methods-core50-nc", Title: "Methods on CORe50-NC", short: "CORe50-NC", look: 4, label: survey.ClassIncremental, columns: []string{survey.CORe50NC},
+			Text: "table:nc, last columns."},
+		{Name: "ns-mini-imagenet", Title: "Methods on NS-MiniImageNet", short: "NS-MiniImageNet", look: 8, label: survey.DomainIncremental, columns: []string{survey.Noise, survey.Occlusion, survey.Blur},
+			Text: "table:ni. The tasks have the same classes, so there is no nearest class mean and no trick in the paper." + chosen + " Blur as published is across\n" +
 				"the images of a task (`stream.shift.blur=cross-image`, [deviations](../deviations.md)). Blurred image by image it has no published value;\n" +
 				"[examined](choices.md#examined) has a run."},
-		{name: "methods-core50-ni", title: "Methods on CORe50-NI", short: "CORe50-NI", look: 1, label: survey.DomainIncremental, columns: []string{survey.CORe50NI},
-			text: "table:ni, last columns."},
+		{Name: "methods-core50-ni", Title: "Methods on CORe50-NI", short: "CORe50-NI", look: 1, label: survey.DomainIncremental, columns: []string{survey.CORe50NI},
+			Text: "table:ni, last columns."},
 	}
 	for i := range all {
 		s := &all[i]
@@ -103,27 +103,18 @@ func nameOf(c *paper.Cell) string {
 // sheetPage is a sheet with what its page is filled in from.
 type sheetPage struct {
 	*page
-	sheet sheet
+	sheet
 }
-
-// Title is the heading of the page.
-func (s *sheetPage) Title() string { return s.sheet.title }
-
-// Name is the name of the sheet's files.
-func (s *sheetPage) Name() string { return s.sheet.name }
-
-// Text says what the table is.
-func (s *sheetPage) Text() string { return s.sheet.text }
 
 // Tables are, for each data set with a run, the cells that have runs beside the paper's, and then the commands and files of all cells.
 func (s *sheetPage) Tables() string {
 	var b strings.Builder
-	run := s.sheet.run()
-	for _, data := range s.sheet.columns {
+	run := s.run()
+	for _, data := range s.columns {
 		if len(of(run, data)) == 0 {
 			continue
 		}
-		if len(s.sheet.columns) > 1 {
+		if len(s.columns) > 1 {
 			fmt.Fprintf(&b, "## %s\n\n", data)
 		}
 		b.WriteString(values(of(run, data)) + "\n\n" + s.commands(of(s.sheet.cells, data)) + "\n\n")
@@ -197,7 +188,7 @@ func (s *sheetPage) commands(cells []*paper.Cell) string {
 		if len(c.Runs) > 0 {
 			minutes = fmt.Sprintf("%.0f", math.Ceil(c.Seconds()/float64(len(c.Runs))/60))
 		}
-		t.row(nameOf(c), own(c.Command(), common), minutes, files(s.root, c.Files()))
+		t.row(nameOf(c), own(c.Command(), common), minutes, s.files(c.Files()))
 	}
 	return "    " + strings.Join(common, " ") + "\n\n" + t.String()
 }
@@ -210,41 +201,34 @@ func means(c *paper.Cell) metric.Estimate {
 	return metric.EstimateOf(accuracies(c.Runs, config.ClassifierNCM))
 }
 
-// cellColumns are those of the CSV files of cells, and what each says of one. A value that there is none of is empty.
-var cellColumns = []struct {
-	name string
-	of   func(root string, c *paper.Cell) string
-}{
-	{"table", func(_ string, c *paper.Cell) string { return c.Table }},
-	{"data", func(_ string, c *paper.Cell) string { return dataOf(c) }},
-	{"row", func(_ string, c *paper.Cell) string { return c.Row }},
-	{"column", func(_ string, c *paper.Cell) string { return c.Column }},
-	{"memory", func(_ string, c *paper.Cell) string { return strconv.Itoa(c.Memory) }},
-	{"classifier", func(_ string, c *paper.Cell) string { return c.Spec.Classifier }},
-	{"seeds", func(_ string, c *paper.Cell) string {
-		return each(c.Runs, func(r *paper.Run) string { return strconv.FormatUint(r.Seed, 10) })
-	}},
-	{"values", func(_ string, c *paper.Cell) string { return each(c.Values, plain) }},
-	{"ours_mean", func(_ string, c *paper.Cell) string { return exact(c.Ours.Mean) }},
-	{"ours_half", func(_ string, c *paper.Cell) string { return exact(c.Ours.Half) }},
-	{"n", func(_ string, c *paper.Cell) string { return strconv.Itoa(c.Ours.N) }},
-	{"published", func(_ string, c *paper.Cell) string { return exact(c.Published.Mean) }},
-	{"published_half", func(_ string, c *paper.Cell) string { return exact(c.Published.Interval) }},
-	{"published_n", func(_ string, c *paper.Cell) string {
-		all := paper.Benchmarks()
-		return strconv.Itoa(all[slices.IndexFunc(all, func(b paper.Benchmark) bool { return b.Name == c.Spec.Benchmark })].Runs)
-	}},
-	{"former", func(_ string, c *paper.Cell) string { return string(c.Former) }},
-	{"verdict", func(_ string, c *paper.Cell) string { return string(c.Verdict) }},
-	{"note", func(_ string, c *paper.Cell) string { return c.Note }},
-	{"chosen_by_nearness", func(_ string, c *paper.Cell) string { return c.Nearness }},
-	{"kernels", func(_ string, c *paper.Cell) string {
-		return each(c.Runs, func(r *paper.Run) string { return r.Result.Provenance.Kernel })
-	}},
-	{"others", func(_ string, c *paper.Cell) string { return each(c.OtherValues, plain) }},
-	{"files", func(root string, c *paper.Cell) string {
-		return each(c.Files(), func(path string) string { return below(root, path) })
-	}},
+// fields are what the CSV files of cells say of one. runs says of which runs it is made: those of the tables, or those of the confirmation.
+func (p *page) fields(runs string, c *paper.Cell) []field {
+	all := paper.Benchmarks()
+	benchmark := all[slices.IndexFunc(all, func(b paper.Benchmark) bool { return b.Name == c.Spec.Benchmark })]
+	return []field{
+		{"runs", runs},
+		{"table", c.Table},
+		{"data", dataOf(c)},
+		{"row", c.Row},
+		{"column", c.Column},
+		{"memory", strconv.Itoa(c.Memory)},
+		{"classifier", c.Spec.Classifier},
+		{"seeds", each(c.Runs, func(r *paper.Run) string { return strconv.FormatUint(r.Seed, 10) })},
+		{"values", each(c.Values, plain)},
+		{"ours_mean", count.Exact(c.Ours.Mean)},
+		{"ours_half", count.Exact(c.Ours.Half)},
+		{"n", strconv.Itoa(c.Ours.N)},
+		{"published", count.Exact(c.Published.Mean)},
+		{"published_half", count.Exact(c.Published.Interval)},
+		{"published_n", strconv.Itoa(benchmark.Runs)},
+		{"former", string(c.Former)},
+		{"verdict", string(c.Verdict)},
+		{"note", c.Note},
+		{"chosen_by_nearness", c.Nearness},
+		{"kernels", each(c.Runs, func(r *paper.Run) string { return r.Result.Provenance.Kernel })},
+		{"others", each(c.OtherValues, plain)},
+		{"files", each(c.Files(), p.below)},
+	}
 }
 
 // plain is a number in full precision, NaN of a run that diverged.
@@ -259,31 +243,14 @@ func each[T any](list []T, of func(T) string) string {
 	return strings.Join(words, " ")
 }
 
-// exact is a number in full precision, empty where there is none.
-func exact(v float64) string {
-	if math.IsNaN(v) {
-		return ""
+// cellsCSV has a line for each cell.
+func (p *page) cellsCSV(cells, confirmation []*paper.Cell) []byte {
+	var lines [][]field
+	for _, c := range cells {
+		lines = append(lines, p.fields("tables", c))
 	}
-	return number(&v)
-}
-
-// cellsCSV has a line for each cell. The first column says of which runs it is made: those of the tables, or those of the confirmation.
-func cellsCSV(root string, cells, confirmation []*paper.Cell) ([]byte, error) {
-	head := []string{"runs"}
-	for _, c := range cellColumns {
-		head = append(head, c.name)
+	for _, c := range confirmation {
+		lines = append(lines, p.fields("confirmation", c))
 	}
-	lines := [][]string{head}
-	add := func(runs string, cells []*paper.Cell) {
-		for _, cell := range cells {
-			line := []string{runs}
-			for _, c := range cellColumns {
-				line = append(line, c.of(root, cell))
-			}
-			lines = append(lines, line)
-		}
-	}
-	add("tables", cells)
-	add("confirmation", confirmation)
 	return csvOf(lines)
 }
