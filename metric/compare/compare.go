@@ -139,19 +139,15 @@ type Pair struct {
 
 // All compares every two of the arms, which are one family: (0,1), (0,2), … (1,2), …
 func All(arms [][]Value) []Pair {
-	sorted := make([][]average, len(arms))
-	for i, a := range arms {
-		sorted[i] = averages(a)
-	}
 	var pairs []Pair
-	var family []test
-	for i, a := range sorted {
-		for k, b := range sorted[i+1:] {
+	var family []Question
+	for i, a := range arms {
+		for k, b := range arms[i+1:] {
 			pairs = append(pairs, Pair{First: i, Second: i + 1 + k})
-			family = append(family, test{a, b, 0})
+			family = append(family, Question{First: a, Second: b})
 		}
 	}
-	for i, c := range answers(family) {
+	for i, c := range Family(family) {
 		pairs[i].Comparison = c
 	}
 	return pairs
@@ -160,25 +156,10 @@ func All(arms [][]Value) []Pair {
 // Family answers questions that belong together, in their order. Holm's correction is over all of them that have enough pairs, so what
 // is asked must not depend on what was measured.
 func Family(questions []Question) []Comparison {
-	family := make([]test, len(questions))
+	all := make([]Comparison, len(questions))
+	p, flips := make([]float64, len(questions)), make([]float64, len(questions))
 	for i, q := range questions {
-		family[i] = test{averages(q.First), averages(q.Second), q.Margin}
-	}
-	return answers(family)
-}
-
-// test is a question with its values by seed and engine, sorted.
-type test struct {
-	first, second []average
-	margin        float64
-}
-
-// answers measures the tests of a family, corrects their probabilities and gives the verdicts.
-func answers(family []test) []Comparison {
-	all := make([]Comparison, len(family))
-	p, flips := make([]float64, len(family)), make([]float64, len(family))
-	for i, x := range family {
-		c := x.measure()
+		c := q.measure()
 		all[i], p[i], flips[i] = c, c.P, c.SignFlip
 		switch {
 		case c.N() < LeastSeeds:
@@ -193,7 +174,7 @@ func answers(family []test) []Comparison {
 		if c.SignFlipHolm = flips[i]; !math.IsNaN(c.P) {
 			c.Holm = p[i]
 		}
-		c.decide(family[i].margin)
+		c.decide(questions[i].Margin)
 	}
 	return all
 }
@@ -225,19 +206,19 @@ func (c *Comparison) decide(margin float64) {
 }
 
 // measure is everything of the comparison that does not depend on the family.
-func (x test) measure() Comparison {
+func (q Question) measure() Comparison {
 	nan := math.NaN()
 	c := Comparison{T: nan, P: nan, SignFlip: nan, Holm: nan, SignFlipHolm: nan}
 	var d []float64
 	rounding, size := 0.0, 0.0
-	for _, v := range x.differences(&c) {
+	for _, v := range q.differences(&c) {
 		c.Seeds, d = append(c.Seeds, v.seed), append(d, v.value)
 		rounding += v.variance
 		size = max(size, v.size)
 	}
 	n := float64(len(d))
 	c.Mean, c.Half = metric.Interval(d)
-	if x.margin == 0 {
+	if q.Margin == 0 {
 		c.SignFlip = signFlip(d)
 	}
 	if len(d) < 2 {
@@ -260,10 +241,10 @@ func (x test) measure() Comparison {
 	beyond := func(distance float64) float64 { return metric.Tail(distance/se, n-1) }
 	c.T = c.Mean / se
 	switch size := math.Abs(c.Mean); {
-	case x.margin > 0 && size < x.margin: // alike
-		c.P = beyond(x.margin - size)
+	case q.Margin > 0 && size < q.Margin: // alike
+		c.P = beyond(q.Margin - size)
 	default: // the margin is on both sides of 0, and without one this is the two-sided test
-		c.P = beyond(size-x.margin) + beyond(size+x.margin)
+		c.P = beyond(size-q.Margin) + beyond(size+q.Margin)
 	}
 	return c
 }
@@ -279,8 +260,8 @@ type average struct {
 
 // differences are those of the seeds that both arms have from one engine, by rising seed. It adds the engines to c, and counts the seeds
 // that have none in common.
-func (x test) differences(c *Comparison) []average {
-	first, second := x.first, x.second
+func (q Question) differences(c *Comparison) []average {
+	first, second := averages(q.First), averages(q.Second)
 	var all []average
 	for len(first) > 0 && len(second) > 0 {
 		seed := max(first[0].seed, second[0].seed)
