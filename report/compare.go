@@ -28,8 +28,7 @@ func (g *row) values() []compare.Value {
 	var found []compare.Value
 	for _, r := range slices.Concat(g.finished, g.repeats) {
 		if v := orNaN(r.Metrics.AverageAccuracy); r.Outcome.State == result.Finished && !math.IsNaN(v) {
-			p := r.Provenance
-			found = append(found, compare.Value{Seed: r.seed, Engine: compare.Engine{Kernel: p.Kernel, Convolution: p.Convolution}, Value: v, Step: r.OneImage()})
+			found = append(found, compare.Value{Seed: r.seed, Engine: r.engine(), Value: v, Step: r.OneImage()})
 		}
 	}
 	return found
@@ -149,14 +148,4 @@ func (p pairing) cells() []cell {
 }
 
 // chanceCell prints a probability.
-func chanceCell(p float64) cell { return numCell(chanceText(p), p) }
-
-func chanceText(p float64) string {
-	switch {
-	case math.IsNaN(p):
-		return count.None
-	case p < 0.001:
-		return "< 0.001"
-	}
-	return strconv.FormatFloat(p, 'f', 3, 64)
-}
+func chanceCell(p float64) cell { return numCell(count.Chance(p), p) }

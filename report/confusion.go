@@ -20,7 +20,7 @@ const maxTableClasses = 20
 func (g *row) taskConfusion() *figure {
 	last := -1
 	for _, r := range g.counted() {
-		if t := r.lastErrors(); t != nil {
+		if t := r.ErrorAnalysis.Last(); t != nil {
 			last = max(last, t.Task)
 		}
 	}
@@ -30,7 +30,7 @@ func (g *row) taskConfusion() *figure {
 	names := g.setting.taskNames()[:last+1]
 	cols := append(slices.Clone(names), "unseen")
 	v := meanMatrix(g.counted(), last+1, last+2, func(r *run) [][]float64 {
-		if t := r.lastErrors(); t != nil && t.Task == last {
+		if t := r.ErrorAnalysis.Last(); t != nil && t.Task == last {
 			return result.Shares(t.Confusion, upTo(0, last), upTo(0, last+1))
 		}
 		return nil

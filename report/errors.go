@@ -15,32 +15,11 @@ import (
 // maxPanelRows bounds the rows, two lines each, drawn in a panel; the CSV has all of them.
 const maxPanelRows = 6
 
-// errorsAfter is the error analysis after task i (0-based), nil where there is none.
-func (r *run) errorsAfter(i int) *result.TaskErrors {
-	if r.ErrorAnalysis == nil {
-		return nil
-	}
-	for k := range r.ErrorAnalysis.Tasks {
-		if t := &r.ErrorAnalysis.Tasks[k]; t.Task == i {
-			return t
-		}
-	}
-	return nil
-}
-
-// lastErrors is the error analysis after the last task that was evaluated, nil where there is none.
-func (r *run) lastErrors() *result.TaskErrors {
-	if r.ErrorAnalysis == nil || len(r.ErrorAnalysis.Tasks) == 0 {
-		return nil
-	}
-	return &r.ErrorAnalysis.Tasks[len(r.ErrorAnalysis.Tasks)-1]
-}
-
 // analysed are the rows with an error analysis.
 func (s *setting) analysed() []*row {
 	var rows []*row
 	for _, g := range s.rows {
-		if slices.ContainsFunc(g.counted(), func(r *run) bool { return r.lastErrors() != nil }) {
+		if slices.ContainsFunc(g.counted(), func(r *run) bool { return r.ErrorAnalysis.Last() != nil }) {
 			rows = append(rows, g)
 		}
 	}
@@ -50,7 +29,7 @@ func (s *setting) analysed() []*row {
 // atEnd is the estimate of a value of the last error analysis of each run; nil is not measured.
 func (g *row) atEnd(of func(*result.TaskErrors) *float64) metric.Estimate {
 	return g.over(func(r *run) float64 {
-		if t := r.lastErrors(); t != nil {
+		if t := r.ErrorAnalysis.Last(); t != nil {
 			return orNaN(of(t))
 		}
 		return math.NaN()
@@ -196,7 +175,7 @@ func (s *setting) panel(p panel) *figure {
 			runs := 0
 			for k, key := range []string{p.newKey, p.oldKey} {
 				e := overRuns(g.followed(), func(r *run) float64 {
-					if t := r.errorsAfter(i); t != nil {
+					if t := r.ErrorAnalysis.After(i); t != nil {
 						return orNaN(result.ErrorOf(key)(t))
 					}
 					return math.NaN()
@@ -261,7 +240,7 @@ func csvHas(more int) string {
 // none.
 func (s *setting) predictionsFigure() *figure {
 	f := s.lineFigure("predictions", "task of the predicted class", "share of the predictions, %", "task", "predictions", followedAt(s.taskNumbers()), func(r *run, i, _ int) float64 {
-		return share(r.lastErrors(), i)
+		return share(r.ErrorAnalysis.Last(), i)
 	})
 	if len(f.Lines.Series) == 0 {
 		return nil

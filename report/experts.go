@@ -1,14 +1,12 @@
 package report
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
 	"html/template"
 	"image"
 	"image/color"
 	"image/draw"
-	"image/png"
 	"strconv"
 	"strings"
 
@@ -51,13 +49,9 @@ func (g *row) expertsFigure(r *run) *figure {
 	for i, e := range r.Experts.List {
 		later := max(0, e.Count-1-float64(e.Stored))
 		parameters += e.Parameters
-		task := "before"
-		if e.Task >= 0 && e.Task < len(names) {
-			task = names[e.Task]
-		}
-		when := "from task " + task
-		if e.Task < 0 {
-			when = "from before the run"
+		task, when := "before", "from before the run"
+		if e.Task >= 0 {
+			task, when = names[e.Task], "from task "+names[e.Task]
 		}
 		stack := chart.Stack{Label: "expert " + strconv.Itoa(i+1), Look: g.style, Parts: []float64{float64(e.Stored), later},
 			Text: fmt.Sprintf("%s, step %s: %s stored, %s learned later", when, count.Number(e.Step), count.Of(e.Stored, "sample"), whole(later))}
@@ -105,10 +99,6 @@ func (g *row) picture(r *run) *picture {
 			}
 		}
 	}
-	var file bytes.Buffer
-	if err := png.Encode(&file, img); err != nil {
-		return nil
-	}
 	var experts []string
 	for _, k := range p.Experts {
 		experts = append(experts, strconv.Itoa(k+1))
@@ -119,6 +109,6 @@ func (g *row) picture(r *run) *picture {
 			"An expert without a sharp reconstruction can still tell its images from others.", g.full(), r.Config.Seed, count.And(experts)),
 		Alt:   fmt.Sprintf("%s with %s each, and their reconstructions, which are smoother.", count.Of(len(p.Experts), "expert"), count.Of(p.Images, "image")),
 		Width: pictureScale * img.Bounds().Dx(), Height: pictureScale * img.Bounds().Dy(),
-		Source: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(file.Bytes())),
+		Source: embedded(img),
 	}
 }

@@ -30,17 +30,6 @@ func foreignSlug(name string) string {
 	return slugify(strings.TrimSuffix(strings.Replace(name, foreignMark, "-foreign-", 1), ")"))
 }
 
-// foreignLast puts foreign runs last, because settingOf needs the settings of all other runs.
-func foreignLast(a, b *run) int {
-	switch {
-	case a.Foreign == nil && b.Foreign != nil:
-		return -1
-	case a.Foreign != nil && b.Foreign == nil:
-		return 1
-	}
-	return 0
-}
-
 // foreign says whether ocl has not run the row.
 func (g *row) foreign() bool { return g.runs[0].Foreign != nil }
 

@@ -71,9 +71,9 @@ func (c catalogue) bound(name string) Bound {
 func (c catalogue) look(name string) chart.Look {
 	k := c[c.place(name)]
 	if k.Bound != NoBound {
-		return chart.Look(boundLooks[k.Bound])
+		return boundLooks[k.Bound]
 	}
-	return chart.Look(candidateLooks[(k.Look-1)%len(candidateLooks)])
+	return candidateLooks[(k.Look-1)%len(candidateLooks)]
 }
 
 // LookOf is how reports draw a known method that is a bound or has a number.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,12 +24,13 @@ func (st *study) mixtures() []string {
 	if v := distinct(func(r *run) string { return fmt.Sprint(r.Provenance.Numbers) }); len(v) > 1 {
 		out = append(out, fmt.Sprintf("The results mix numbers versions %s: a change between them moved benchmark figures, so rows of different versions cannot be compared (CHANGELOG, [NUMBERS]). They are never averaged together.", count.And(v)))
 	}
-	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Kernel) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix the kernels %s: with them, runs of one seed differ by rounding, which may move an accuracy by a point or more. Times cannot be compared.", count.And(v)))
+	rounding := func(what string, of func(*run) string) {
+		if v := distinct(of); len(v) > 1 {
+			out = append(out, fmt.Sprintf("The results mix the %s %s: with them, runs of one seed differ by rounding, which may move an accuracy by a point or more. Times cannot be compared.", what, count.And(v)))
+		}
 	}
-	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Convolution) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix the convolutions %s: with them, runs of one seed differ by rounding, which may move an accuracy by a point or more. Times cannot be compared.", count.And(v)))
-	}
+	rounding("kernels", func(r *run) string { return orUnknown(r.Provenance.Kernel) })
+	rounding("convolutions", func(r *run) string { return orUnknown(r.Provenance.Convolution) })
 	if v := distinct(func(r *run) string { return fmt.Sprintf("%d", max(r.Provenance.Concurrency, 1)) }); len(v) > 1 {
 		st.together = fmt.Sprintf("The results mix concurrencies (%s runs at once), so times cannot be compared.", count.And(v))
 		out = append(out, st.together)
@@ -36,9 +38,4 @@ func (st *study) mixtures() []string {
 	return out
 }
 
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
-}
+func orUnknown(s string) string { return cmp.Or(s, "unknown") }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
-	"html"
+	"html/template"
 	"image"
 	"image/color"
 	"image/png"
@@ -18,7 +18,7 @@ import (
 func (f *figure) heatImage() string {
 	h := f.Heat
 	return fmt.Sprintf(`<p class="note">%s ↓, %s →</p><picture><source media="(prefers-color-scheme:dark)" srcset="%s"/><img class="pixels" src="%s" alt="%s"/></picture>`,
-		html.EscapeString(h.RowLabel), html.EscapeString(h.ColLabel), h.dataURI(true), h.dataURI(false), html.EscapeString(f.Alt))
+		template.HTMLEscapeString(h.RowLabel), template.HTMLEscapeString(h.ColLabel), h.dataURI(true), h.dataURI(false), template.HTMLEscapeString(f.Alt))
 }
 
 // dataURI is the PNG of the cells; those without a value are clear.
@@ -35,9 +35,14 @@ func (h *heat) dataURI(dark bool) string {
 			}
 		}
 	}
+	return string(embedded(img))
+}
+
+// embedded is an image as a PNG inside the page.
+func embedded(img image.Image) template.URL {
 	var b bytes.Buffer
 	if err := png.Encode(&b, img); err != nil {
 		panic("report: an image in memory cannot be written: " + err.Error())
 	}
-	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
+	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes()))
 }

@@ -27,17 +27,17 @@ type block struct {
 // sections are in the order of the page. One that shows nothing of any setting is left out. A new figure is its
 // function, its place here and its row of docs/report.md.
 var sections = []section{
-	{"accuracy", "Accuracy", "Accuracy after each task", figures((*setting).accuracyFigure), nil},
-	{"anytime", "Anytime", "Accuracy during training", figures((*setting).anytimeFigure), nil},
+	{"accuracy", "Accuracy", "Accuracy after each task", drawn((*setting).accuracyFigure), nil},
+	{"anytime", "Anytime", "Accuracy during training", drawn((*setting).anytimeFigure), nil},
 	{"comparison", "Comparison", "Rows compared in pairs", func(*setting) []block { return nil }, (*study).comparisonLead},
 	{"forgetting", "Forgetting", "Forgetting per task", func(s *setting) []block {
-		if s.tasks() < 2 {
-			if s.first.Parent != nil {
-				return []block{{Note: upper(s.Name) + ": there is only one task. What it makes the learner forget of the classes of its parent is not measured here; `ocl eval` measures it."}}
-			}
-			return []block{{Note: upper(s.Name) + ": there is only one task, so nothing can be forgotten."}}
+		switch {
+		case s.tasks() > 1:
+			return []block{{Figure: s.forgettingFigure()}}
+		case s.first.Parent != nil:
+			return []block{{Note: upper(s.Name) + ": there is only one task. What it makes the learner forget of the classes of its parent is not measured here; `ocl eval` measures it."}}
 		}
-		return []block{{Figure: s.forgettingFigure()}}
+		return []block{{Note: upper(s.Name) + ": there is only one task, so nothing can be forgotten."}}
 	}, nil},
 	{"matrix", "Matrices", "Accuracy matrices",
 		galleries(fmt.Sprintf("nothing was evaluated, or there are more than %d tasks", maxHeatTasks), (*row).matrixFigure), nil},
@@ -46,18 +46,16 @@ var sections = []section{
 	{"errors", "Errors", "Old and new classes confused", (*setting).errors, (*study).errorsLead},
 	{"memory", "Memory", "What the memory holds", galleries("no memory, or its contents by task were not recorded", (*row).memoryFigure), nil},
 	{"experts", "Experts", "Experts of a mixture", (*setting).experts, nil},
-	{"time", "Time", "Run time", figures((*setting).timeFigure), nil},
+	{"time", "Time", "Run time", drawn((*setting).timeFigure), nil},
 }
 
-// figures makes a section of figures, each one of a setting; a nil one is left out.
-func figures(build ...func(*setting) *figure) func(*setting) []block {
-	return func(s *setting) (blocks []block) {
-		for _, b := range build {
-			if f := b(s); f != nil {
-				blocks = append(blocks, block{Figure: f})
-			}
+// drawn makes a section of a figure of each setting; a nil one is left out.
+func drawn(build func(*setting) *figure) func(*setting) []block {
+	return func(s *setting) []block {
+		if f := build(s); f != nil {
+			return []block{{Figure: f}}
 		}
-		return blocks
+		return nil
 	}
 }
 

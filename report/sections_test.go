@@ -47,7 +47,7 @@ func TestEmptySections(t *testing.T) {
 	kept := sections
 	defer func() { sections = kept }()
 	none := func(*setting) *figure { return nil }
-	sections = []section{{"full", "Full", "A full one", figures((*setting).timeFigure), nil}, {"empty", "Empty", "An empty one", figures(none), nil}}
+	sections = []section{{"full", "Full", "A full one", drawn((*setting).timeFigure), nil}, {"empty", "Empty", "An empty one", drawn(none), nil}}
 	p, drawn, _ := newPage(studyOf([]*run{newRun(pair(1)[0].make(), "")}, nil))
 	page, err := render(p)
 	if err != nil {

@@ -1,9 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"ocl/experiment/result"
@@ -32,11 +32,7 @@ func settingKey(r *run) string {
 
 // settingName names the stream, the number of tasks and the protocol.
 func settingName(s result.Stream) string {
-	name := s.Name
-	if name == "" {
-		name = "an unnamed stream"
-	}
-	name += fmt.Sprintf(" in %s", count.Of(len(s.Tasks), "task"))
+	name := cmp.Or(s.Name, "an unnamed stream") + " in " + count.Of(len(s.Tasks), "task")
 	if s.Protocol != "" {
 		name += ", " + s.Protocol + " protocol"
 	}
@@ -54,10 +50,7 @@ var aspects = []func(*run) (text, slug string){
 		return count.Of(r.Stream.Classes, "class"), fmt.Sprintf("%d-classes", r.Stream.Classes)
 	},
 	func(r *run) (string, string) {
-		text := streamText(r)
-		if text == "" {
-			return "plain", "plain"
-		}
+		text := cmp.Or(streamText(r), "plain")
 		return text, slugify(text)
 	},
 	imagesAspect,
@@ -75,9 +68,6 @@ func digestAspect(r *run) (text, slug string) {
 	digest := shorten(orUnknown(r.Provenance.DataDigest), 19) // as the table of provenance has it
 	return "data " + digest, digest
 }
-
-// foreignAspect tells what other programs have measured from what ocl has.
-func foreignAspect(*run) (text, slug string) { return "measured by other programs", "foreign" }
 
 // imagesAspect is the number of images, of each class where they all have as many.
 func imagesAspect(r *run) (text, slug string) {
@@ -139,7 +129,7 @@ func (s *setting) apart(settings []*setting) (found []func(*run) (text, slug str
 	for _, o := range settings {
 		if (o.first.Foreign == nil) != (s.first.Foreign == nil) { // of one nothing but the name is known
 			if s.first.Foreign != nil && settingName(o.stream) == settingName(s.stream) {
-				return []func(*run) (text, slug string){foreignAspect}
+				return []func(*run) (text, slug string){func(*run) (string, string) { return "measured by other programs", "foreign" }}
 			}
 			continue
 		}
@@ -170,19 +160,9 @@ func (s *setting) finish(methods catalogue) {
 		}
 		return place
 	}
-	slices.SortStableFunc(s.rows, func(a, b *row) int {
-		if d := rank(a) - rank(b); d != 0 {
-			return d
-		}
-		return a.memory - b.memory
-	})
+	slices.SortStableFunc(s.rows, func(a, b *row) int { return cmp.Or(rank(a)-rank(b), a.memory-b.memory) })
 	for _, g := range s.rows {
-		slices.SortStableFunc(g.runs, func(a, b *run) int {
-			if a.seed < b.seed {
-				return -1
-			}
-			return 1
-		})
+		slices.SortStableFunc(g.runs, func(a, b *run) int { return cmp.Compare(a.seed, b.seed) })
 		for _, r := range g.runs {
 			if r.Outcome.State == result.Finished {
 				g.finished = append(g.finished, r)
@@ -192,7 +172,7 @@ func (s *setting) finish(methods catalogue) {
 			s.memories = append(s.memories, g.memory)
 		}
 	}
-	sort.Ints(s.memories)
+	slices.Sort(s.memories)
 	for _, g := range s.rows {
 		g.width = 2
 		if i := slices.Index(s.memories, g.memory); i >= 0 && len(s.memories) > 1 {

@@ -9,7 +9,7 @@ import (
 	"ocl/config"
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
-	"ocl/internal/count"
+	"ocl/metric/compare"
 	"ocl/report/chart"
 )
 
@@ -58,9 +58,6 @@ func rowConfig(r *run) map[string]string {
 	return texts
 }
 
-// optionPrefix begins the keys of a method's options.
-func optionPrefix(method string) string { return "method." + method + "." }
-
 // keyOf is the identity of a row, printed in one string.
 func keyOf(r *run, setting string, cfg map[string]string) string {
 	var b strings.Builder
@@ -73,18 +70,15 @@ func keyOf(r *run, setting string, cfg map[string]string) string {
 
 // otherEngine says in what two runs of the same configuration still differ, "" if in nothing.
 func otherEngine(a, b *run) string {
-	var parts []string
-	for _, v := range []struct{ name, a, b string }{
-		{"kernels", a.Provenance.Kernel, b.Provenance.Kernel}, {"convolutions", a.Provenance.Convolution, b.Provenance.Convolution},
-	} {
-		if v.a != v.b {
-			parts = append(parts, fmt.Sprintf("the %s (%s and %s)", v.name, orUnknown(v.a), orUnknown(v.b)))
-		}
-	}
-	if len(parts) == 0 {
+	if a.engine() == b.engine() {
 		return ""
 	}
-	return " but for " + count.And(parts)
+	return fmt.Sprintf(" but for the kernels (%s and %s)", a.engine(), b.engine())
+}
+
+// engine is what computed the run.
+func (r *run) engine() compare.Engine {
+	return compare.Engine{Kernel: r.Provenance.Kernel, Convolution: r.Provenance.Convolution}
 }
 
 // newStudy groups runs into rows and settings. The order is that of the first run of each, settings first.
@@ -96,12 +90,16 @@ func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema)
 		schema = new(config.Schema)
 	}
 	rows, settings := map[string]*row{}, map[string]*setting{}
-	var all []*run
+	var all, foreign []*run
 	for _, r := range runs {
 		r.id = identity.Of(schema, r.Result)
-		all = append(all, r.byClassifier(schema.OwnRule(r.Method.Name))...)
+		if split := r.byClassifier(schema.OwnRule(r.Method.Name)); r.Foreign == nil {
+			all = append(all, split...)
+		} else {
+			foreign = append(foreign, split...)
+		}
 	}
-	slices.SortStableFunc(all, foreignLast)
+	all = append(all, foreign...) // last, because settingOf needs the settings of all other runs
 	for _, r := range all {
 		methods.add(r.Method.Name)
 		cfg := rowConfig(r)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ocl/report/chart"
@@ -17,42 +18,39 @@ const (
 	purple    = "#CC79A7"
 )
 
-// look is a chart.Look whose fields may stay without names in the tables below: class, light and dark colour, dash,
-// marker.
-type look chart.Look
+// look is a chart.Look.
+func look(class, light, dark string, dash []float64, marker chart.Marker) chart.Look {
+	return chart.Look{Class: class, Light: light, Dark: dark, Dash: dash, Marker: marker}
+}
 
 // The looks, by number from 1: their order stays for ever, and new ones go last. The colours do not tell so many
 // methods apart, so those that share one differ in dash and marker; the bounds are greys.
 var (
-	candidateLooks = []look{
-		{"c0", skyBlue, skyBlue, []float64{8, 3}, chart.Square},
-		{"c1", blue, "#2F9BE0", nil, chart.Circle},
-		{"c2", purple, purple, nil, chart.Diamond},
-		{"c3", "#000000", "#F2F2F2", []float64{8, 3, 2, 3}, chart.Square},
-		{"c4", green, "#12B88A", nil, chart.Triangle},
-		{"c5", orange, orange, nil, chart.DownTriangle},
-		{"c6", vermilion, "#F2703A", []float64{2, 3}, chart.Triangle},
-		{"c7", vermilion, "#F2703A", nil, chart.Diamond},
-		{"c8", purple, purple, []float64{8, 3, 2, 3}, chart.DownTriangle},
-		{"c9", green, "#12B88A", []float64{8, 3, 2, 3}, chart.Plus},
-		{"c10", skyBlue, skyBlue, []float64{2, 3}, chart.Diamond},
-		{"c11", orange, orange, []float64{8, 3}, chart.Square},
-		{"c12", blue, "#2F9BE0", []float64{8, 3, 2, 3}, chart.Cross},
-		{"c13", purple, purple, []float64{2, 3}, chart.Triangle},
+	candidateLooks = []chart.Look{
+		look("c0", skyBlue, skyBlue, []float64{8, 3}, chart.Square),
+		look("c1", blue, "#2F9BE0", nil, chart.Circle),
+		look("c2", purple, purple, nil, chart.Diamond),
+		look("c3", "#000000", "#F2F2F2", []float64{8, 3, 2, 3}, chart.Square),
+		look("c4", green, "#12B88A", nil, chart.Triangle),
+		look("c5", orange, orange, nil, chart.DownTriangle),
+		look("c6", vermilion, "#F2703A", []float64{2, 3}, chart.Triangle),
+		look("c7", vermilion, "#F2703A", nil, chart.Diamond),
+		look("c8", purple, purple, []float64{8, 3, 2, 3}, chart.DownTriangle),
+		look("c9", green, "#12B88A", []float64{8, 3, 2, 3}, chart.Plus),
+		look("c10", skyBlue, skyBlue, []float64{2, 3}, chart.Diamond),
+		look("c11", orange, orange, []float64{8, 3}, chart.Square),
+		look("c12", blue, "#2F9BE0", []float64{8, 3, 2, 3}, chart.Cross),
+		look("c13", purple, purple, []float64{2, 3}, chart.Triangle),
 	}
-	boundLooks = map[Bound]look{
-		LowerBound: {"lower", "#767676", "#9A9A9A", []float64{2, 3}, chart.Cross},
-		UpperBound: {"upper", "#4D4D4D", "#C4C4C4", []float64{8, 3}, chart.Plus},
+	boundLooks = map[Bound]chart.Look{
+		LowerBound: look("lower", "#767676", "#9A9A9A", []float64{2, 3}, chart.Cross),
+		UpperBound: look("upper", "#4D4D4D", "#C4C4C4", []float64{8, 3}, chart.Plus),
 	}
 )
 
 // allStyles lists every look that the page may use, for its CSS.
 func allStyles() []chart.Look {
-	var all []chart.Look
-	for _, l := range candidateLooks {
-		all = append(all, chart.Look(l))
-	}
-	return append(all, chart.Look(boundLooks[LowerBound]), chart.Look(boundLooks[UpperBound]))
+	return append(slices.Clone(candidateLooks), boundLooks[LowerBound], boundLooks[UpperBound])
 }
 
 // styleSheet is the part of the page's CSS that comes from the tables above: --m-CLASS for each look, and --h0 … --h20

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/csv"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"ocl/internal/count"
 )
 
 // table is one table of the report, ready for HTML, CSV and Markdown.
@@ -50,12 +51,7 @@ type cell struct {
 func textCell(s string) cell { return cell{Text: s, Raw: s} }
 
 // numCell prints v for people as text and for machines in full; what is not a number has no raw value.
-func numCell(text string, v float64) cell {
-	if v != v {
-		return cell{Text: text}
-	}
-	return cell{Text: text, Raw: strconv.FormatFloat(v, 'g', -1, 64)}
-}
+func numCell(text string, v float64) cell { return cell{Text: text, Raw: count.Exact(v)} }
 
 // csvBytes writes the raw values, fractions as fractions.
 func (t *table) csvBytes() []byte {

@@ -157,28 +157,18 @@ func (s *setting) footnotes() []string {
 // tunedText says which values the runs of a row were tuned to, and with which grid: "ER: tuned by the grid paper to lr 0.1 (seeds 1, 3), lr
 // 0.01 (seed 2)"; "" where nothing was tuned.
 func (g *row) tunedText() string {
-	var choices []string
-	seeds := map[string][]string{}
 	grid := ""
-	for _, r := range g.runs {
-		t := r.Tuning
-		if t == nil {
-			continue
+	choices := g.bySeeds(func(r *run) string {
+		if r.Tuning == nil {
+			return ""
 		}
-		grid = t.Grid
+		grid = r.Tuning.Grid
 		var words []string
-		for i, key := range t.Keys {
-			words = append(words, inWords(key, t.Chosen[i]))
+		for i, key := range r.Tuning.Keys {
+			words = append(words, inWords(key, r.Tuning.Chosen[i]))
 		}
-		choice := strings.Join(words, ", ")
-		if seeds[choice] == nil {
-			choices = append(choices, choice)
-		}
-		seeds[choice] = append(seeds[choice], strconv.FormatUint(r.seed, 10))
-	}
-	for i, c := range choices {
-		choices[i] = c + " (" + seedList(seeds[c]) + ")"
-	}
+		return strings.Join(words, ", ")
+	}, func(choice, seeds string) string { return choice + " (" + seeds + ")" })
 	if len(choices) == 0 {
 		return ""
 	}
@@ -212,12 +202,10 @@ func (g *row) runsText() string {
 
 // outcomes says for the runs that did not finish what happened to them, seeds with the same fate together.
 func (g *row) outcomes() []string {
-	var order []string
-	seeds := map[string][]string{}
-	for _, r := range g.runs {
+	return g.bySeeds(func(r *run) string {
 		o := r.Outcome
 		if o.State == result.Finished {
-			continue
+			return ""
 		}
 		text := o.State
 		if !strings.Contains(o.Reason, fmt.Sprintf(", step %d: ", o.Step)) { // the reason of a run of ours says it
@@ -228,22 +216,28 @@ func (g *row) outcomes() []string {
 		}
 		switch {
 		case len(g.finished) > 0:
-			text += "; not in the means"
+			return text + "; not in the means"
 		case r.lastRow() < 0:
-			text += "; nothing was evaluated before that"
-		default:
-			text += fmt.Sprintf("; the numbers are those after %s", count.Of(r.lastRow()+1, "task"))
+			return text + "; nothing was evaluated before that"
 		}
-		if seeds[text] == nil {
-			order = append(order, text)
+		return text + fmt.Sprintf("; the numbers are those after %s", count.Of(r.lastRow()+1, "task"))
+	}, func(text, seeds string) string { return fmt.Sprintf("%s, %s: %s", g.full(), seeds, text) })
+}
+
+// bySeeds lists what is said of the row's runs, each text once with the seeds that it is said of. "" says nothing of a run.
+func (g *row) bySeeds(say func(*run) string, join func(text, seeds string) string) (list []string) {
+	seeds := map[string][]string{}
+	for _, r := range g.runs {
+		text := say(r)
+		if text != "" && seeds[text] == nil {
+			list = append(list, text)
 		}
 		seeds[text] = append(seeds[text], strconv.FormatUint(r.seed, 10))
 	}
-	var out []string
-	for _, text := range order {
-		out = append(out, fmt.Sprintf("%s, %s: %s", g.full(), seedList(seeds[text]), text))
+	for i, text := range list {
+		list[i] = join(text, seedList(seeds[text]))
 	}
-	return out
+	return list
 }
 
 // seedList is "seed 1" or "seeds 1, 2 and 3".

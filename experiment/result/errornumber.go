@@ -23,6 +23,27 @@ func ErrorOf(key string) func(*TaskErrors) *float64 {
 	return errorNumbers[i].Of
 }
 
+// Last is the analysis after the last task that was evaluated, nil where there is none.
+func (a *ErrorAnalysis) Last() *TaskErrors {
+	if a == nil || len(a.Tasks) == 0 {
+		return nil
+	}
+	return &a.Tasks[len(a.Tasks)-1]
+}
+
+// After is the analysis after a task (0-based), nil where there is none.
+func (a *ErrorAnalysis) After(task int) *TaskErrors {
+	if a == nil {
+		return nil
+	}
+	for k := range a.Tasks {
+		if a.Tasks[k].Task == task {
+			return &a.Tasks[k]
+		}
+	}
+	return nil
+}
+
 // Shares are the counts of the given rows and columns of a confusion matrix by the sum of each whole row, NaN where a row has no counts.
 func Shares(counts [][]int, rows, cols []int) [][]float64 {
 	out := make([][]float64, len(rows))

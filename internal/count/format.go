@@ -25,6 +25,22 @@ func Fixed(v float64, decimals int) string {
 // Percent prints a fraction in per cent with one decimal and without the sign of the unit: 0.2135 is "21.4".
 func Percent(v float64) string { return Fixed(100*v, 1) }
 
+// Exact prints a number in full precision, and nothing for one that is none: for files that programs read.
+func Exact(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// Chance prints a probability with three decimals: "0.012", "< 0.001".
+func Chance(p float64) string {
+	if p < 0.001 {
+		return "< 0.001"
+	}
+	return Fixed(p, 3)
+}
+
 // Signed prints a difference with its sign: "+1.2", "−0.3", "+0.0".
 func Signed(v float64, decimals int) string {
 	if math.IsNaN(v) {

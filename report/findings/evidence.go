@@ -123,22 +123,17 @@ func changedKey(spec paper.Spec, changes []paper.Change) string {
 }
 
 // runs are those of an arm that have a measure, one for each seed and engine. All have the same settings.
-func (e *evidence) runs(a arm, m measure) []*paper.Run {
+func (e *evidence) runs(a arm, m measure) (all []*paper.Run) {
 	has := func(r *paper.Run) bool { _, ok := m.of(r); return ok }
 	if len(a.changes) > 0 {
-		type one struct {
-			seed   uint64
-			engine compare.Engine
+		for _, r := range e.changed[changedKey(a.spec, a.changes)] {
+			if has(r) && !slices.ContainsFunc(all, func(o *paper.Run) bool { return o.Seed == r.Seed && o.Engine() == r.Engine() }) {
+				all = append(all, r)
+			}
 		}
-		seen := map[one]bool{}
-		return slices.DeleteFunc(slices.Clone(e.changed[changedKey(a.spec, a.changes)]), func(r *paper.Run) bool {
-			again := !has(r) || seen[one{r.Seed, r.Engine()}]
-			seen[one{r.Seed, r.Engine()}] = seen[one{r.Seed, r.Engine()}] || has(r)
-			return again
-		})
+		return all
 	}
 	_, settings := e.find(a.spec, has)
-	var all []*paper.Run
 	for _, engine := range e.engines {
 		runs, of := e.find(a.spec, func(r *paper.Run) bool { return r.Engine() == engine && has(r) })
 		if of == settings {

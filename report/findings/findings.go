@@ -128,19 +128,6 @@ func (f Finding) Count(v Verdict) int {
 	return n
 }
 
-// Paths are the results that bear on it, each once, in the order in which parts use them.
-func (f Finding) Paths() []string {
-	var paths []string
-	for _, p := range f.Parts {
-		for _, path := range p.Paths {
-			if !slices.Contains(paths, path) {
-				paths = append(paths, path)
-			}
-		}
-	}
-	return paths
-}
-
 // Check judges every claim on every benchmark for which it is made.
 func Check(s *paper.Study) []Finding { return judge(s, Claims()) }
 

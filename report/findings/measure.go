@@ -136,24 +136,13 @@ func diverged() measure {
 
 // oldAsNew is the share of the samples of old classes that are taken for new ones after a task, in per cent.
 func oldAsNew(task int) measure {
-	of := func(r *paper.Run) (share float64, old int, ok bool) {
-		if r.Result.ErrorAnalysis == nil {
-			return 0, 0, false
-		}
-		for _, t := range r.Result.ErrorAnalysis.Tasks {
-			if t.Task == task && t.OldAsNewOfSamples != nil {
-				return 100 * *t.OldAsNewOfSamples, t.Old, true
-			}
-		}
-		return 0, 0, false
-	}
 	return measure{name: fmt.Sprint("er(o,n) after ", task), of: func(r *paper.Run) (float64, bool) {
-		share, _, ok := of(r)
-		return share, ok
-	}, image: func(r *paper.Run) float64 {
-		_, old, _ := of(r)
-		return 100 / float64(old)
-	}}
+		t := r.Result.ErrorAnalysis.After(task)
+		if t == nil || t.OldAsNewOfSamples == nil {
+			return 0, false
+		}
+		return 100 * *t.OldAsNewOfSamples, true
+	}, image: func(r *paper.Run) float64 { return 100 / float64(r.Result.ErrorAnalysis.After(task).Old) }}
 }
 
 // course measures after how many of the tasks with old classes a < b holds, as a share in per cent.

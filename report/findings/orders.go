@@ -85,56 +85,38 @@ func publishedDifference(a, b arm) string {
 	return signed(x - y)
 }
 
-// leads are the parts that a method is ahead of others at each size of the memory.
-func leads(name string, others []string, at ...int) func(string) []question {
+// against are parts about a method and each of some others, at each size of the memory.
+func against(name string, others []string, at []int, ask func(method, other arm) question) func(string) []question {
 	return func(b string) (list []question) {
 		for _, m := range at {
 			for _, other := range others {
 				if other != name && has(other, m) {
-					list = append(list, ahead(of(b, name, "none", m), of(b, other, "none", m)))
+					list = append(list, ask(of(b, name, "none", m), of(b, other, "none", m)))
 				}
 			}
 		}
 		return list
 	}
+}
+
+// leads are the parts that a method is ahead of others at each size of the memory.
+func leads(name string, others []string, at ...int) func(string) []question {
+	return against(name, others, at, ahead)
 }
 
 // behind are the parts that others are ahead of a method.
 func behind(name string, others []string, at ...int) func(string) []question {
-	return func(b string) (list []question) {
-		for _, m := range at {
-			for _, other := range others {
-				list = append(list, ahead(of(b, other, "none", m), of(b, name, "none", m)))
-			}
-		}
-		return list
-	}
+	return against(name, others, at, func(method, other arm) question { return ahead(other, method) })
 }
 
 // asGood are the parts that a method is as good as others.
 func asGood(name string, others []string, at ...int) func(string) []question {
-	return func(b string) (list []question) {
-		for _, m := range at {
-			for _, other := range others {
-				list = append(list, alike(of(b, name, "none", m), of(b, other, "none", m)))
-			}
-		}
-		return list
-	}
+	return against(name, others, at, alike)
 }
 
 // helps are the parts that tricks raise the accuracy of methods.
 func helps(methods, tricks []string, at ...int) func(string) []question {
-	return func(b string) (list []question) {
-		for _, m := range at {
-			for _, name := range methods {
-				for _, trick := range tricks {
-					list = append(list, ahead(of(b, name, trick, m), of(b, name, "none", m)))
-				}
-			}
-		}
-		return list
-	}
+	return outdoes(methods, tricks, []string{"none"}, at...)
 }
 
 // outdoes are the parts that each of some tricks is ahead of others on the same method.

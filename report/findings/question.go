@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -126,12 +127,7 @@ func (e *evidence) samples(q question) (list []sample, others int) {
 	for _, s := range of {
 		list = append(list, s)
 	}
-	slices.SortFunc(list, func(a, b sample) int {
-		if a.seed < b.seed {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.seed, b.seed) })
 	return list, others
 }
 

@@ -40,7 +40,7 @@ func (p *paper) timeAccuracy(b figureBuilder) (panels []*panel) {
 					label += " " + count.Short(spec.Memory)
 				}
 				s.Points = append(s.Points, chart.Spot{Label: label, Look: look, X: x.Mean, Y: y.Mean, Half: y.Half})
-				pl.point(label, "average accuracy", full(x.Mean), y, math.NaN(), math.NaN())
+				pl.point(label, "average accuracy", count.Exact(x.Mean), y, math.NaN(), math.NaN())
 				pl.Alt += fmt.Sprintf(" %s: %.1f %% in %.0f s.", label, y.Mean, x.Mean)
 			}
 		}

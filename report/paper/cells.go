@@ -137,15 +137,15 @@ func (r *Run) diverged() bool { return r.Result.Outcome.State == result.Diverged
 
 // lastErrors is a column of the error analysis after the last task.
 func lastErrors(column string, r *Run) (float64, bool) {
-	a := r.Result.ErrorAnalysis
-	if a == nil || len(a.Tasks) == 0 {
+	last := r.Result.ErrorAnalysis.Last()
+	if last == nil {
 		return math.NaN(), false
 	}
 	key, ratio := map[string]string{"e(n,o)": "errors_new_as_old", "e(n,n)": "errors_new_as_new", "e(o,o)": "errors_old_as_old", "e(o,n)": "errors_old_as_new"}[column], 1.0
 	if key == "" { // the published table has shares of the errors (docs/deviations.md)
 		key, ratio = map[string]string{"er(n,o)": "errors_new_as_old_of_errors", "er(o,n)": "errors_old_as_new_of_errors"}[column], 100
 	}
-	v := result.ErrorOf(key)(&a.Tasks[len(a.Tasks)-1])
+	v := result.ErrorOf(key)(last)
 	if v == nil {
 		return math.NaN(), false
 	}

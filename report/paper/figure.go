@@ -202,7 +202,7 @@ func (f *figure) csv() []byte {
 
 // point is a line of the CSV file.
 func (p *panel) point(series, quantity, x string, e metric.Estimate, published, half float64) {
-	p.data = append(p.data, []string{p.Name, series, quantity, x, full(e.Mean), full(e.Half), strconv.Itoa(e.N), full(published), full(half)})
+	p.data = append(p.data, []string{p.Name, series, quantity, x, count.Exact(e.Mean), count.Exact(e.Half), strconv.Itoa(e.N), count.Exact(published), count.Exact(half)})
 }
 
 // markdown is the figure for people: its panels as links to the images, in words.

@@ -201,10 +201,10 @@ func dataOf(cells []*Cell) [][]string {
 		}
 		values, kernels, files := listsOf(c.Runs, c.Values)
 		otherValues, otherKernels, otherFiles := listsOf(c.Others, c.OtherValues)
-		records = append(records, []string{c.Table, c.Row, c.Column, strconv.Itoa(c.Memory), full(c.Ours.Mean), full(c.Ours.Half), strconv.Itoa(c.Ours.N),
-			strconv.Itoa(c.Diverged()), strings.Join(seeds, " "), values, kernels, c.Settings, full(c.Published.Mean), full(c.Published.Interval),
-			full(c.Difference()), full(c.Low), full(c.High), full(c.Margin), full(c.P), full(c.PHolm), string(c.Verdict), c.Note, c.Nearness, c.Repeat,
-			full(c.Seconds()), c.Command(), files, otherValues, otherKernels, otherFiles})
+		records = append(records, []string{c.Table, c.Row, c.Column, strconv.Itoa(c.Memory), count.Exact(c.Ours.Mean), count.Exact(c.Ours.Half), strconv.Itoa(c.Ours.N),
+			strconv.Itoa(c.Diverged()), strings.Join(seeds, " "), values, kernels, c.Settings, count.Exact(c.Published.Mean), count.Exact(c.Published.Interval),
+			count.Exact(c.Difference()), count.Exact(c.Low), count.Exact(c.High), count.Exact(c.Margin), count.Exact(c.P), count.Exact(c.PHolm), string(c.Verdict), c.Note, c.Nearness, c.Repeat,
+			count.Exact(c.Seconds()), c.Command(), files, otherValues, otherKernels, otherFiles})
 	}
 	return records
 }
@@ -213,15 +213,7 @@ func dataOf(cells []*Cell) [][]string {
 func listsOf(runs []*Run, measured []float64) (values, kernels, files string) {
 	var v, k, f []string
 	for i, r := range runs {
-		v, k, f = append(v, full(measured[i])), append(k, strings.ReplaceAll(r.Kernels(), " ", "/")), append(f, r.Path)
+		v, k, f = append(v, count.Exact(measured[i])), append(k, strings.ReplaceAll(r.Kernels(), " ", "/")), append(f, r.Path)
 	}
 	return strings.Join(v, " "), strings.Join(k, " "), strings.Join(f, " ")
-}
-
-// full prints a number in full, "" for none.
-func full(v float64) string {
-	if math.IsNaN(v) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
 }
