@@ -66,7 +66,7 @@ func TestClassifierRows(t *testing.T) {
 		t.Errorf("accuracies %v and %v, want the second half as large again", a, b)
 	}
 	var text bytes.Buffer
-	if err := Table(&text, results, TableOptions{Known: methods}); err != nil || !strings.Contains(text.String(), "ER + NCM, memory 500") {
+	if err := Table(&text, results, Options{Known: methods}, 0); err != nil || !strings.Contains(text.String(), "ER + NCM, memory 500") {
 		t.Errorf("%v\n%s", err, &text)
 	}
 }

@@ -63,9 +63,6 @@ func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 		if note := s.foreignNote(); note != "" {
 			p.Notes = append(p.Notes, note)
 		}
-		if note := s.untestedNote(); note != "" {
-			p.Notes = append(p.Notes, note)
-		}
 	}
 	if p.Several {
 		p.Answers = append(p.Answers, fmt.Sprintf("Compare only rows of the same stream: the %d streams of this report differ in data, tasks or protocol.", len(st.settings)))
@@ -122,12 +119,16 @@ func (st *study) title() string {
 // render prints the page.
 func render(p *page) ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"inline": func(f *figure) template.HTML { return template.HTML(f.inline()) },
-		"heat":   func(f *figure) template.HTML { return template.HTML(f.heatTable()) },
-		"glue":   Glue,
-		"css":    func() template.CSS { return template.CSS(pageCSS + styleSheet()) },
-		"js":     func() template.JS { return template.JS(pageJS) },
-		"swatch": func(c cell) template.HTML { return template.HTML(swatchOf(c.Mark)) },
+		"inline":  func(f *figure) template.HTML { return template.HTML(f.inline()) },
+		"srcset":  func(u template.URL) template.Srcset { return template.Srcset(u) },
+		"step":    chart.HeatStep,
+		"none":    func(v float64) bool { return math.IsNaN(v) },
+		"whole":   func(v float64) string { return count.Fixed(100*v, 0) },
+		"percent": count.Percent,
+		"glue":    Glue,
+		"css":     func() template.CSS { return template.CSS(pageCSS + styleSheet()) },
+		"js":      func() template.JS { return template.JS(pageJS) },
+		"swatch":  func(c cell) template.HTML { return template.HTML(swatchOf(c.Mark)) },
 	}).Parse(pageTemplate)
 	if err != nil {
 		return nil, fmt.Errorf("report: page template: %w", err)
@@ -184,40 +185,21 @@ func swatchOf(class string) string {
 	return ""
 }
 
-// heatTable draws a heat map as an HTML table: numbers in the cells, the exact value and its place on hover. Cells and
-// rows go without the end tags that HTML lets go, a twentieth of a large page.
-func (f *figure) heatTable() string {
-	h := f.Heat
-	if h.Image {
-		return f.heatImage()
+// Title is the cell in words, without its value; "" where the number in it must do.
+func (h *heat) Title(i, j int) string {
+	if h.Say == nil {
+		return ""
 	}
-	var b strings.Builder
-	size := "big"
-	if len(h.Cols) > 12 {
-		size = "small"
+	return h.Say(i, j)
+}
+
+// Size says how large the cells of the table on the page are.
+func (h *heat) Size() string {
+	switch n := len(h.Cols); {
+	case n > 40:
+		return "tiny"
+	case n > 12:
+		return "small"
 	}
-	if len(h.Cols) > 40 {
-		size = "tiny"
-	}
-	fmt.Fprintf(&b, `<table class="heat %s"><thead><tr><th scope=col>%s&nbsp;↓<br/>%s&nbsp;→</th>`, size, template.HTMLEscapeString(h.RowLabel), template.HTMLEscapeString(h.ColLabel))
-	for _, c := range h.Cols {
-		fmt.Fprintf(&b, `<th scope=col>%s</th>`, template.HTMLEscapeString(c))
-	}
-	b.WriteString("</tr></thead><tbody>")
-	for i, row := range h.V {
-		fmt.Fprintf(&b, `<tr><th scope=row>%s`, template.HTMLEscapeString(h.Rows[i]))
-		for j, v := range row {
-			if math.IsNaN(v) {
-				b.WriteString(`<td>·`)
-				continue
-			}
-			if h.Say == nil {
-				fmt.Fprintf(&b, `<td class=h%d>%.0f`, chart.HeatStep(v), 100*v)
-				continue
-			}
-			fmt.Fprintf(&b, `<td class=h%d title="%s: %s %%">%.0f`, chart.HeatStep(v), template.HTMLEscapeString(h.Say(i, j)), count.Percent(v), 100*v)
-		}
-	}
-	b.WriteString("</tbody></table>")
-	return b.String()
+	return "big"
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
 	"html/template"
 	"image"
 	"image/color"
@@ -13,16 +12,9 @@ import (
 	"ocl/report/chart"
 )
 
-// heatImage draws a heat map of many cells as an image inside the page, a pixel a cell, in light and in dark colours: a
-// table would be larger than all the rest.
-func (f *figure) heatImage() string {
-	h := f.Heat
-	return fmt.Sprintf(`<p class="note">%s ↓, %s →</p><picture><source media="(prefers-color-scheme:dark)" srcset="%s"/><img class="pixels" src="%s" alt="%s"/></picture>`,
-		template.HTMLEscapeString(h.RowLabel), template.HTMLEscapeString(h.ColLabel), h.dataURI(true), h.dataURI(false), template.HTMLEscapeString(f.Alt))
-}
-
-// dataURI is the PNG of the cells; those without a value are clear.
-func (h *heat) dataURI(dark bool) string {
+// Pixels is a heat map of many cells as a PNG inside the page, a pixel a cell: a table would be larger than all the rest. Cells without a value are
+// clear.
+func (h *heat) Pixels(dark bool) template.URL {
 	palette := color.Palette{color.Transparent}
 	for step := range chart.HeatSteps {
 		palette = append(palette, chart.HeatColor(step, dark))
@@ -35,7 +27,7 @@ func (h *heat) dataURI(dark bool) string {
 			}
 		}
 	}
-	return string(embedded(img))
+	return embedded(img)
 }
 
 // embedded is an image as a PNG inside the page.

@@ -268,7 +268,7 @@ func FuzzPage(f *testing.F) {
 			t.Errorf("the page shows %q", html[max(0, m[0]-100):min(len(html), m[1]+20)])
 		}
 		var table bytes.Buffer
-		if err := Table(&table, results, TableOptions{Known: methods}); err != nil {
+		if err := Table(&table, results, Options{Known: methods}, 0); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.ContainsFunc(table.Bytes(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' }) {

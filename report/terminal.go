@@ -8,23 +8,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/internal/count"
 )
 
-// TableOptions are how [Table] prints.
-type TableOptions struct {
-	Known     []Known        // as in [Options]
-	Catalogue *config.Schema // as in [Options]
-	Width     int            // columns of the terminal; 0 is 100, and more than 100 is never used
-}
-
 // Table prints the table that ends an experiment: for each method its average accuracy with the 95 % interval over the
 // runs in per cent, forgetting in points, learning accuracy in per cent, and the time of one run. Runs that diverged or
-// were interrupted are listed below it and are not in the means. Lines have at most opts.Width columns, at least 40; a
-// wider table becomes a list. It returns the error of w.
-func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
+// were interrupted are listed below it and are not in the means. Lines have at most width columns, that is 40 to 100, and 100 for a width of 0;
+// a wider table becomes a list. It returns the error of w.
+func Table(w io.Writer, results []*result.Result, o Options, width int) error {
 	var runs []*run
 	for _, r := range results {
 		if r != nil {
@@ -35,12 +27,11 @@ func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
 		_, err := io.WriteString(w, "No run has a result yet.\n")
 		return err
 	}
-	width := opts.Width
 	if width <= 0 || width > 100 {
 		width = 100
 	}
 	width = max(width, 40)
-	st := newStudy(runs, nil, opts.Known, opts.Catalogue)
+	st := newStudy(runs, nil, o.Known, o.Catalogue)
 	var b strings.Builder
 	for i, s := range st.settings {
 		if i > 0 {

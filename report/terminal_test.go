@@ -15,7 +15,7 @@ import (
 func tableText(t *testing.T, res []*result.Result, width int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Table(&b, res, TableOptions{Known: methods, Width: width}); err != nil {
+	if err := Table(&b, res, Options{Known: methods}, width); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -117,7 +117,7 @@ func TestControlCharacters(t *testing.T) {
 	r := (fake{method: "er", title: "E\x1b[31mR", memory: 10, seed: 1, tasks: 2, perTask: 1, level: 0.5, decay: 0.5, state: "diverged"}).make()
 	r.Outcome.Reason, r.Stream.Name = "\x1b]0;x\a\u009b1m", "a\rb"
 	var b strings.Builder
-	if err := Table(&b, []*result.Result{r}, TableOptions{Known: methods}); err != nil {
+	if err := Table(&b, []*result.Result{r}, Options{Known: methods}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsAny(b.String(), "\x1b\a\r\u009b") || !strings.Contains(b.String(), "E\ufffd[31mR") {

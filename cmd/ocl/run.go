@@ -229,7 +229,7 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 // printResults prints the table of results.
 func printResults(cmd *cobra.Command, results []*result.Result) error {
 	w := cmd.OutOrStdout()
-	return report.Table(w, results, report.TableOptions{Known: known.Methods(), Catalogue: experiment.Schema(), Width: terminalWidth(w)})
+	return report.Table(w, results, report.Options{Known: known.Methods(), Catalogue: experiment.Schema()}, terminalWidth(w))
 }
 
 // reportOn writes the report of a folder into it, and says where; on standard error if the output is JSON.
