@@ -3,16 +3,22 @@ package chart
 import (
 	"bytes"
 	"cmp"
+	"image"
 	"image/color"
+	"image/draw"
+	"image/png"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"codeberg.org/go-fonts/liberation/liberationsansregular"
 	"codeberg.org/go-pdf/fpdf"
-	"git.sr.ht/~sbinet/gg"
+	"golang.org/x/image/font"
 	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/math/fixed"
+	"golang.org/x/image/vector"
 )
 
 // pen is what PNG and PDF have in common: a path is made, then filled or stroked and forgotten.
@@ -103,54 +109,141 @@ const pngScale = 2
 
 // PNG is the drawing as an image with two pixels for each of its own, in the colours of a light page.
 func (d *Drawing) PNG() []byte {
-	p := pngPen{gg.NewContext(int(math.Ceil(pngScale*d.Width)), int(math.Ceil(pngScale*d.Height)))}
-	p.SetColor(color.White)
-	p.Clear()
-	p.Scale(pngScale, pngScale)
+	p := &pngPen{image: image.NewRGBA(image.Rect(0, 0, int(math.Ceil(pngScale*d.Width)), int(math.Ceil(pngScale*d.Height)))), faces: map[float64]font.Face{}}
+	draw.Draw(p.image, p.image.Bounds(), image.White, image.Point{}, draw.Src)
 	d.draw(p)
 	var b bytes.Buffer
-	if err := p.EncodePNG(&b); err != nil {
+	if err := png.Encode(&b, p.image); err != nil {
 		panic("chart: an image in memory cannot be written: " + err.Error())
 	}
 	return b.Bytes()
 }
 
-// pngPen draws pixels. The context scales paths, but not the widths of lines and the lengths of dashes.
-type pngPen struct{ *gg.Context }
-
-func (p pngPen) fill(c color.NRGBA) {
-	p.SetColor(c)
-	p.Fill()
+// pngPen draws pixels: its path is in pixels of the image, curves as lines.
+type pngPen struct {
+	image *image.RGBA
+	lines [][]Point
+	faces map[float64]font.Face
 }
 
-func (p pngPen) stroke(c color.NRGBA, width float64, dash []float64) {
-	p.SetColor(c)
-	p.SetLineWidth(pngScale * width)
-	p.SetLineCapButt()
-	p.SetDash(scaled(dash, pngScale)...)
-	p.Stroke()
+func (p *pngPen) MoveTo(x, y float64) {
+	p.lines = append(p.lines, []Point{{pngScale * x, pngScale * y}})
 }
 
-func (p pngPen) text(x, y, size float64, c color.NRGBA, s string) {
-	face, err := opentype.NewFace(sans(), &opentype.FaceOptions{Size: pngScale * size, DPI: 72})
-	if err != nil {
-		panic("chart: the font that the program carries cannot be used: " + err.Error())
+func (p *pngPen) LineTo(x, y float64) {
+	last := &p.lines[len(p.lines)-1]
+	*last = append(*last, Point{pngScale * x, pngScale * y})
+}
+
+func (p *pngPen) CubicTo(x1, y1, x2, y2, x, y float64) {
+	line := p.lines[len(p.lines)-1]
+	from := line[len(line)-1]
+	const parts = 8
+	for i := 1; i <= parts; i++ {
+		t := float64(i) / parts
+		u := 1 - t
+		a, b, c, d := u*u*u, 3*u*u*t, 3*u*t*t, t*t*t
+		p.LineTo(a*from.X/pngScale+b*x1+c*x2+d*x, a*from.Y/pngScale+b*y1+c*y2+d*y)
 	}
-	p.Push()
-	p.Identity() // it would scale the pixels of letters
-	p.SetFontFace(face)
-	p.SetColor(c)
-	p.DrawString(s, pngScale*x, pngScale*y)
-	p.Pop()
 }
 
-// scaled are the lengths of dashes, so many times as long.
-func scaled(dash []float64, by float64) []float64 {
-	long := make([]float64, len(dash))
-	for i, v := range dash {
-		long[i] = by * v
+func (p *pngPen) ClosePath() {
+	last := &p.lines[len(p.lines)-1]
+	*last = append(*last, (*last)[0])
+}
+
+func (p *pngPen) fill(c color.NRGBA) { p.paint(c, p.lines) }
+
+// stroke paints a rectangle along each part of the path, and a disc around each corner. What is painted twice is painted once.
+func (p *pngPen) stroke(c color.NRGBA, width float64, dash []float64) {
+	r := pngScale * width / 2
+	var shapes [][]Point
+	for _, line := range p.lines {
+		for _, piece := range dashed(line, dash) {
+			for i := 1; i < len(piece); i++ {
+				a, b := piece[i-1], piece[i]
+				length := math.Hypot(b.X-a.X, b.Y-a.Y)
+				if length == 0 {
+					continue
+				}
+				x, y := r*(b.Y-a.Y)/length, r*(a.X-b.X)/length
+				shapes = append(shapes, []Point{{a.X + x, a.Y + y}, {b.X + x, b.Y + y}, {b.X - x, b.Y - y}, {a.X - x, a.Y - y}})
+				if i+1 < len(piece) || piece[0] == b {
+					var disc []Point
+					for k := range 16 {
+						sin, cos := math.Sincos(float64(k) * math.Pi / 8)
+						disc = append(disc, Point{b.X + r*cos, b.Y + r*sin})
+					}
+					shapes = append(shapes, disc)
+				}
+			}
+		}
 	}
-	return long
+	p.paint(c, shapes)
+}
+
+// dashed cuts a line of a path into its dashes, whose lengths are in pixels of the drawing.
+func dashed(line []Point, dash []float64) (pieces [][]Point) {
+	if len(dash) == 0 {
+		return [][]Point{line}
+	}
+	k, left := 0, pngScale*dash[0]
+	piece := []Point{line[0]}
+	for i := 1; i < len(line); i++ {
+		a, b := line[i-1], line[i]
+		for length := math.Hypot(b.X-a.X, b.Y-a.Y); length > left; length = math.Hypot(b.X-a.X, b.Y-a.Y) {
+			a = Point{a.X + (b.X-a.X)*left/length, a.Y + (b.Y-a.Y)*left/length}
+			if k%2 == 0 {
+				pieces = append(pieces, append(piece, a))
+			}
+			k, piece = k+1, []Point{a}
+			left = pngScale * dash[k%len(dash)]
+		}
+		left -= math.Hypot(b.X-a.X, b.Y-a.Y)
+		piece = append(piece, b)
+	}
+	if k%2 == 0 {
+		pieces = append(pieces, piece)
+	}
+	return pieces
+}
+
+// paint paints polygons that all turn the same way, and forgets the path.
+func (p *pngPen) paint(c color.NRGBA, polygons [][]Point) {
+	low, high := Point{math.Inf(1), math.Inf(1)}, Point{math.Inf(-1), math.Inf(-1)}
+	for _, q := range slices.Concat(polygons...) {
+		low, high = Point{min(low.X, q.X), min(low.Y, q.Y)}, Point{max(high.X, q.X), max(high.Y, q.Y)}
+	}
+	if low.X > high.X {
+		return
+	}
+	area := image.Rect(int(math.Floor(low.X)), int(math.Floor(low.Y)), int(math.Ceil(high.X)), int(math.Ceil(high.Y)))
+	z := vector.NewRasterizer(area.Dx(), area.Dy())
+	for _, polygon := range polygons {
+		for i, q := range polygon {
+			x, y := float32(q.X-float64(area.Min.X)), float32(q.Y-float64(area.Min.Y))
+			if i == 0 {
+				z.MoveTo(x, y)
+			} else {
+				z.LineTo(x, y)
+			}
+		}
+		z.ClosePath()
+	}
+	z.Draw(p.image, area, image.NewUniform(c), image.Point{})
+	p.lines = nil
+}
+
+func (p *pngPen) text(x, y, size float64, c color.NRGBA, s string) {
+	if p.faces[size] == nil {
+		f, err := opentype.NewFace(sans(), &opentype.FaceOptions{Size: pngScale * size, DPI: 72})
+		if err != nil {
+			panic("chart: the font that the program carries cannot be used: " + err.Error())
+		}
+		p.faces[size] = f
+	}
+	d := font.Drawer{Dst: p.image, Src: image.NewUniform(c), Face: p.faces[size], Dot: fixed.Point26_6{X: fixed.Int26_6(64 * pngScale * x), Y: fixed.Int26_6(64 * pngScale * y)}}
+	d.DrawString(s)
 }
 
 // points is the number of points (1/72 inch) for a pixel (1/96 inch).
@@ -200,7 +293,11 @@ func (p pdfPen) stroke(c color.NRGBA, width float64, dash []float64) {
 	p.SetAlpha(float64(c.A)/255, "Normal")
 	p.SetDrawColor(int(c.R), int(c.G), int(c.B))
 	p.SetLineWidth(points * width)
-	p.SetDashPattern(scaled(dash, points), 0)
+	scaled := make([]float64, len(dash))
+	for i, v := range dash {
+		scaled[i] = points * v
+	}
+	p.SetDashPattern(scaled, 0)
 	p.DrawPath("D")
 }
 
