@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"ocl/internal/nearest"
 )
 
 // Version is the version of the files that the program writes. It rises when a key changes its meaning or is removed. A key that a file lacks
@@ -137,8 +135,8 @@ func (r *reader) section(prefix string, n *yaml.Node) {
 			}
 		case r.isSection(key):
 			r.section(key+".", value)
-		case value.Kind == yaml.MappingNode && !strings.HasPrefix(key, "method.") && !r.known(key):
-			r.fault(name, "%w", unknown("unknown key %s. %s", shown(key), sectionMeant(key)))
+		case r.grid != nil && key == timingKey:
+			r.timing(name, value)
 		default:
 			r.leaf(name, key, value)
 			r.lines[key] = name.Line
@@ -168,20 +166,6 @@ func (r *reader) isSection(key string) bool {
 		}
 	}
 	return false
-}
-
-// sectionMeant is the hint for a section that is not known.
-func sectionMeant(key string) string {
-	sections := []string{"method"}
-	for _, k := range table {
-		if i := strings.LastIndex(k.Name, "."); i >= 0 && !slices.Contains(sections, k.Name[:i]) {
-			sections = append(sections, k.Name[:i])
-		}
-	}
-	if near := nearest.Word(key, sections); near != "" {
-		return "Did you mean the section " + near + "? " + allKeys
-	}
-	return allKeys
 }
 
 // leaf sets a key from its node.

@@ -149,8 +149,6 @@ func (s *Schema) ParseSheet(name string, text []byte) (Sheet, error) {
 			sheet.Include = r.grids(key, value)
 		case excludeKey:
 			sheet.Exclude = r.grids(key, value)
-		case timingKey:
-			sheet.Top.Timing = r.timing(key, value)
 		case madeKey:
 			sheet.Made = r.made(key, value)
 			sheet.Text = before(text, key.Line)
@@ -158,7 +156,7 @@ func (s *Schema) ParseSheet(name string, text []byte) (Sheet, error) {
 			r.fault(key, "version is a key of configs. A study has `%s: %d` instead; remove the line", sheetKey, SheetVersion)
 		default:
 			near := nearest.Word(key.Value, sheetKeys)
-			if near != "" && !r.known(key.Value) && !r.isSection(key.Value) {
+			if near != "" && key.Value != timingKey && !r.known(key.Value) && !r.isSection(key.Value) {
 				r.fault(key, "%w", unknown("unknown key %s. Did you mean %s?", shown(key.Value), near))
 				continue
 			}
@@ -203,30 +201,23 @@ func (r *reader) grids(key, n *yaml.Node) (list []Grid) {
 			r.fault(item, "an entry of %s must hold keys with values, but it holds %s. Write `- methods: [er]`", key.Value, show(item))
 			continue
 		}
-		rest := *item
-		if name, v := topKey(item, timingKey); name != nil && key.Value == includeKey {
-			g.Timing = r.timing(name, v)
-			rest.Content = nil
-			for i := 0; i+1 < len(item.Content); i += 2 {
-				if item.Content[i].Value != timingKey {
-					rest.Content = append(rest.Content, item.Content[i], item.Content[i+1])
-				}
-			}
+		r.fill(&g, item)
+		if g.Timing != nil && key.Value == excludeKey {
+			r.fault(item, "%s says how runs are made, so it leaves none out. Remove it", timingKey)
 		}
-		r.fill(&g, &rest)
 		list = append(list, g)
 	}
 	return list
 }
 
-func (r *reader) timing(key, n *yaml.Node) *bool {
+// timing reads whether the runs of a grid are timed.
+func (r *reader) timing(key, n *yaml.Node) {
 	v, err := fromNode(false, n)
-	if err != nil {
-		r.fault(key, "%s cannot be %s. Use true or false", key.Value, show(n))
-		return nil
+	if truth, is := v.(bool); is && err == nil {
+		r.grid.Timing = &truth
+		return
 	}
-	truth := v.(bool)
-	return &truth
+	r.fault(key, "%s cannot be %s. Use true or false", key.Value, show(n))
 }
 
 // made reads what the program has added.

@@ -101,19 +101,28 @@ func inspect(path string) (*inspected, error) {
 		return nil, err
 	}
 	t := table{head: []string{"result", "method", "seed", "outcome", "accuracy"}, right: []bool{false, false, true, false, true}}
-	var names []string
-	var faults []error
-	for _, f := range found {
+	return listed("folder of results", path, found, t, func(f result.Source) (string, []string, error) {
 		r, err := result.ReadAny(f.Path)
 		if err != nil {
-			faults = append(faults, err)
-			continue
+			return "", nil, err
 		}
-		faults = append(faults, changed(f.Path, r))
-		names = append(names, f.Path)
-		t.rows = append(t.rows, []string{filepath.Base(f.Path), methodOf(r), strconv.FormatUint(r.Config.Seed, 10), r.Outcome.State, accuracyOf(r)})
+		return f.Path, []string{filepath.Base(f.Path), methodOf(r), strconv.FormatUint(r.Config.Seed, 10), r.Outcome.State, accuracyOf(r)}, changed(f.Path, r)
+	})
+}
+
+// listed is a folder with several things of one kind: look says what each is and its row in the table, nil if it cannot be read, and what is
+// wrong with it.
+func listed[F, C any](kind, path string, files []F, t table, look func(F) (C, []string, error)) (*inspected, error) {
+	all := []C{}
+	var faults []error
+	for _, f := range files {
+		content, row, err := look(f)
+		faults = append(faults, err)
+		if row != nil {
+			all, t.rows = append(all, content), append(t.rows, row)
+		}
 	}
-	return &inspected{"folder of results", path, names, t.String()}, errors.Join(faults...)
+	return &inspected{kind, path, all, t.String()}, errors.Join(faults...)
 }
 
 // inspectExperiment lists the runs of an experiment; where there is one, it is inspected.
@@ -127,18 +136,16 @@ func inspectExperiment(path string) (*inspected, error) {
 		State  string `json:"state"`
 		Step   int    `json:"step"`
 	}
-	runs, t := []run{}, table{head: []string{"run", "state", "step"}, right: []bool{false, false, true}}
-	var faults []error
-	for _, f := range folders {
-		folder := filepath.Dir(f)
+	t := table{head: []string{"run", "state", "step"}, right: []bool{false, false, true}}
+	return listed("experiment", path, folders, t, func(file string) (run, []string, error) {
+		folder := filepath.Dir(file)
 		found, err := train.Find(folder)
 		if err != nil {
-			faults, found.State = append(faults, err), "damaged"
+			found.State = "damaged"
 		}
-		runs = append(runs, run{filepath.Base(folder), found.State, found.Step})
-		t.rows = append(t.rows, []string{filepath.Base(folder), found.State, count.Number(found.Step)})
-	}
-	return &inspected{"experiment", path, runs, t.String()}, errors.Join(faults...)
+		name := filepath.Base(folder)
+		return run{name, found.State, found.Step}, []string{name, found.State, count.Number(found.Step)}, err
+	})
 }
 
 // inspectTunings lists the records of tuning in a folder; where there is one, it is inspected.
@@ -147,18 +154,13 @@ func inspectTunings(path string, records []string) (*inspected, error) {
 		return inspectFile(records[0])
 	}
 	t := table{head: []string{"tuning", "points", "steps"}, right: []bool{false, true, true}}
-	var all []*tune.Record
-	var faults []error
-	for _, name := range records {
-		r, err := tune.Read(name)
+	return listed("folder of tunings", path, records, t, func(file string) (*tune.Record, []string, error) {
+		r, err := tune.Read(file)
 		if err != nil {
-			faults = append(faults, err)
-			continue
+			return nil, nil, err
 		}
-		all = append(all, r)
-		t.rows = append(t.rows, []string{filepath.Base(filepath.Dir(name)), count.Number(len(r.Points)), count.Number(r.Steps)})
-	}
-	return &inspected{"folder of tunings", path, all, t.String()}, errors.Join(faults...)
+		return r, []string{filepath.Base(filepath.Dir(file)), count.Number(len(r.Points)), count.Number(r.Steps)}, nil
+	})
 }
 
 // inspectRun shows the result of a run and its newest checkpoint, where they are there.

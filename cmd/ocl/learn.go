@@ -44,7 +44,7 @@ func newLearn() *cobra.Command {
 	// The other keys have hidden flags, so that all of them that are given can be named in one message.
 	for _, k := range config.Keys() {
 		if k.Flag() != "" && !k.Anew {
-			addKey(cmd, k)
+			addKey(cmd, k, k.Flag(), k.Group, k.Value)
 			cmd.Flags().Lookup(k.Flag()).Hidden = true
 		}
 	}

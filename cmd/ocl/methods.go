@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 
@@ -46,7 +47,8 @@ func newMethods() *cobra.Command {
 			case tricks:
 				text, forJSON = listTricks().String(), each(method.Tricks(), newTrickJSON)
 				if markdown {
-					text = tricksPage()
+					_, text, _ = strings.Cut(methodsPage(), "\n# Tricks")
+					text = "# Tricks" + text
 				}
 			default:
 				text, forJSON = listMethods().String(), each(method.Catalogue(), newMethodJSON)
@@ -264,52 +266,29 @@ func escape(text string) string {
 	return strings.NewReplacer("|", `\|`, "*", `\*`).Replace(text)
 }
 
-// methodsIntroduction begins docs/methods.md.
-const methodsIntroduction = `# Methods
-
-This page explains the methods and the [tricks](#tricks) to readers who have not read their papers. A method is a way to learn from a
-stream of batches. A trick changes one part of a method. ` + "`ocl methods NAME` and `ocl methods --tricks NAME`" + ` print a short form.
-
-The survey is Mai et al., *Online Continual Learning in Image Classification: An Empirical Survey*. Symbols are the survey's: B_n is the
-incoming batch, B_M the replay batch, M the memory or its size in samples, θ the parameters, ℓ the loss, and α the learning rate (α_lr
-for EWC++, which has another α). Accuracies are for CIFAR-100 by the survey's protocol, 18 of 20 tasks: the mean over the tasks after the
-last one, in per cent, with a 95 % interval. Tuning grids are those of the survey's table:hyper. [deviations.md](deviations.md) says where the survey's text and its
-authors' code differ, and which of them ocl follows.
-
-` + "`ocl methods --markdown > docs/methods.md`" + ` writes this page from the catalogue in ` + "`method/`" + ` and the texts in ` + "`method/page/`" + `; a test keeps it
-current.
-
-`
+// methodsText is docs/methods.md without what is made of the catalogue.
+//
+//go:embed methods.md.tmpl
+var methodsText string
 
 // methodsPage is docs/methods.md.
 func methodsPage() string {
-	var b strings.Builder
-	fmt.Fprint(&b, methodsIntroduction+"| name | method | memory | signals | predicts |\n|---|---|---|---|---|\n")
+	var methods, tricks string
 	for _, info := range method.Catalogue() {
 		e := methodEntry(info)
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s |\n", e.name, anchor(e.name), e.title, e.facts[1].text, e.facts[2].text, e.facts[3].text)
+		methods += fmt.Sprintf("| [%s](#%s) | %s | %s | %s | %s |\n", e.name, anchor(e.name), e.title, e.facts[1].text, e.facts[2].text, e.facts[3].text)
 	}
 	for _, info := range method.Catalogue() {
-		b.WriteString("\n" + methodEntry(info).markdown())
+		methods += "\n" + methodEntry(info).markdown()
 	}
-	return b.String() + tricksPage()
-}
-
-// tricksPage is the part of docs/methods.md on tricks.
-func tricksPage() string {
-	var b strings.Builder
-	fmt.Fprint(&b, "\n# Tricks\n\nMost replay methods take these tricks, one at a time or several joined by plus signs. `--trick none,ncm,lb+rv` runs each method of\n"+
-		"`--method` three times: plain, with `ncm`, and with `lb` and `rv` together. If two tricks do not go together, or a method does not take a\n"+
-		"trick, ocl says so before it runs anything.\n\n"+
-		"| name | trick | signals | methods |\n|---|---|---|---|\n")
 	for _, t := range method.Tricks() {
 		takes, _ := takers(t)
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s |\n", escape(t.Name), trickAnchor(t), t.Title, listText(t.Signals), joinWords(takes))
+		tricks += fmt.Sprintf("| [%s](#%s) | %s | %s | %s |\n", escape(t.Name), trickAnchor(t), t.Title, listText(t.Signals), joinWords(takes))
 	}
 	for _, t := range method.Tricks() {
-		b.WriteString("\n" + trickEntry(t).markdown())
+		tricks += "\n" + trickEntry(t).markdown()
 	}
-	return b.String()
+	return strings.NewReplacer("{{methods}}", strings.TrimSuffix(methods, "\n")+"\n", "{{tricks}}", tricks).Replace(methodsText)
 }
 
 // anchor is where a heading can be linked to: letters and digits alone are kept.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -251,31 +252,63 @@ func (l *labelling) read(name string) ([]byte, error) {
 }
 
 // labelPrinter prints the result for each file; end is called last.
-type labelPrinter interface {
-	print(labelled) error
-	end() error
+type labelPrinter struct {
+	print func(labelled) error
+	end   func() error
 }
 
 func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 	switch {
-	case f.asJSON.given:
-		return &labelJSON{json.NewEncoder(w), info.Measure, &f.asJSON}
-	case f.asCSV:
-		c := &labelCSV{csv.NewWriter(w)}
-		_ = c.w.Write([]string{"image", "rank", "class", "name", string(info.Measure), "error"}) // end tells of errors
-		return c
+	case f.asJSON.given: // a line for each file
+		enc := json.NewEncoder(w)
+		return labelPrinter{func(r labelled) error {
+			picked, err := f.asJSON.pick(newLabelledJSON(r, info.Measure))
+			if err != nil {
+				return err
+			}
+			return enc.Encode(picked)
+		}, func() error { return nil }}
+	case f.asCSV: // a line for each guess, and one with the error for a file without guesses
+		c := csv.NewWriter(w)
+		_ = c.Write([]string{"image", "rank", "class", "name", string(info.Measure), "error"}) // end tells of errors
+		return labelPrinter{func(r labelled) error {
+			if r.err != nil {
+				return c.Write([]string{r.file, "", "", "", "", r.err.Error()})
+			}
+			for i, g := range r.guesses {
+				if err := c.Write([]string{r.file, strconv.Itoa(i + 1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64), ""}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func() error { c.Flush(); return c.Error() }}
 	}
-	return &labelTable{w: w, info: info, t: table{head: []string{"image", "rank", "class", string(info.Measure)}, right: []bool{false, true, false, true}}}
+	t := table{head: []string{"image", "rank", "class", string(info.Measure)}, right: []bool{false, true, false, true}}
+	return labelPrinter{func(r labelled) error {
+		for i, g := range r.guesses {
+			value := percent(g.Value)
+			if info.Measure == predict.Distance {
+				value = fmt.Sprintf("%.3f", g.Value)
+			}
+			t.rows = append(t.rows, []string{printable(r.file), strconv.Itoa(i + 1), printable(cmp.Or(g.Name, "class "+strconv.Itoa(g.Class))), value})
+		}
+		return nil
+	}, func() error { // columns depend on all guesses
+		if len(t.rows) == 0 {
+			return nil
+		}
+		return t.write(w)
+	}}
 }
 
-// labelJSON prints a line for each file.
-type labelJSON struct {
-	w       *json.Encoder
-	measure predict.Measure
-	fields  *jsonFlag
+// labelledJSON is a line of `ocl predict --json`: guesses, or why there are none.
+type labelledJSON struct {
+	Image   string      `json:"image"`
+	Guesses []guessJSON `json:"guesses,omitempty"`
+	Error   string      `json:"error,omitempty"`
 }
 
-// guessJSON is a guess as `ocl predict --json` prints it. Either probability or distance is there.
+// guessJSON is a guess. Either probability or distance is there.
 type guessJSON struct {
 	Class       int      `json:"class"`
 	Name        string   `json:"name,omitempty"`
@@ -283,80 +316,17 @@ type guessJSON struct {
 	Distance    *float64 `json:"distance,omitempty"`
 }
 
-// labelledJSON is a line: guesses, or why there are none.
-type labelledJSON struct {
-	Image   string      `json:"image"`
-	Guesses []guessJSON `json:"guesses,omitempty"`
-	Error   string      `json:"error,omitempty"`
-}
-
-func (l *labelJSON) print(r labelled) error {
+func newLabelledJSON(r labelled, measure predict.Measure) labelledJSON {
 	line := labelledJSON{Image: r.file}
 	if r.err != nil {
 		line.Error = r.err.Error()
 	}
 	for _, g := range r.guesses {
-		out := guessJSON{Class: g.Class, Name: g.Name}
-		if l.measure == predict.Distance {
-			out.Distance = &g.Value
-		} else {
-			out.Probability = &g.Value
+		out := guessJSON{Class: g.Class, Name: g.Name, Probability: &g.Value}
+		if measure == predict.Distance {
+			out.Probability, out.Distance = nil, &g.Value
 		}
 		line.Guesses = append(line.Guesses, out)
 	}
-	picked, err := l.fields.pick(line)
-	if err != nil {
-		return err
-	}
-	return l.w.Encode(picked)
-}
-
-func (l *labelJSON) end() error { return nil }
-
-// labelCSV prints a line for each guess, and one with the error for a file without guesses.
-type labelCSV struct{ w *csv.Writer }
-
-func (l *labelCSV) print(r labelled) error {
-	if r.err != nil {
-		return l.w.Write([]string{r.file, "", "", "", "", r.err.Error()})
-	}
-	for i, g := range r.guesses {
-		if err := l.w.Write([]string{r.file, strconv.Itoa(i + 1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64), ""}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *labelCSV) end() error {
-	l.w.Flush()
-	return l.w.Error()
-}
-
-// labelTable prints all guesses at the end, as columns depend on all of them.
-type labelTable struct {
-	w    io.Writer
-	info predict.Info
-	t    table
-}
-
-func (l *labelTable) print(r labelled) error {
-	for i, g := range r.guesses {
-		name, value := g.Name, percent(g.Value)
-		if name == "" {
-			name = "class " + strconv.Itoa(g.Class)
-		}
-		if l.info.Measure == predict.Distance {
-			value = fmt.Sprintf("%.3f", g.Value)
-		}
-		l.t.rows = append(l.t.rows, []string{printable(r.file), strconv.Itoa(i + 1), printable(name), value})
-	}
-	return nil
-}
-
-func (l *labelTable) end() error {
-	if len(l.t.rows) == 0 {
-		return nil
-	}
-	return l.t.write(l.w)
+	return line
 }

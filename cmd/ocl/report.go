@@ -31,7 +31,7 @@ func newReport() *cobra.Command {
 			"Without -o, the report of a single folder is written into that folder, and the report of a file beside it. " +
 			"Only result files are read, so the data are not needed. A result that cannot be read is named and left out, and the exit code is 1.",
 		Args:              atLeastOne("DIR", "a folder with results, such as runs/er5k"),
-		ValidArgsFunction: completeFolders,
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneFolder(cmd, args, out); err != nil {
 				return err
@@ -80,7 +80,7 @@ func newReportPaper() *cobra.Command {
 		Long: "All results in the folders and in the folders below are read. What was run says which cell each belongs to. Cells without a result are " +
 			"marked, with the command that runs them. paper.html has everything; tables are written as CSV, Markdown and LaTeX too, figures as SVG and PDF.",
 		Args:              atLeastOne("DIR", "a folder with results, such as runs/study"),
-		ValidArgsFunction: completeFolders,
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			if err := oneFolder(cmd, dirs, out); err != nil {
 				return err
@@ -97,9 +97,4 @@ func newReportPaper() *cobra.Command {
 	addJSON(cmd, &raw, paper.Written{})
 	annotate(cmd.Flags(), groupOutput, map[string]string{"beside": ""})
 	return cmd
-}
-
-// completeFolders completes words that are folders.
-func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,8 +30,9 @@ const settingsHelp = "KEY=VALUE sets any key of the config, such as optimizer.na
 type configFlags struct {
 	flags *pflag.FlagSet
 	file  string
-	pairs []string // KEY=VALUE
-	words []string // the other words of the command line
+	pairs []string          // KEY=VALUE
+	words []string          // the other words of the command line
+	own   map[string]string // by key, the flags that only this command has
 	// settle changes the config after the file was read and before the flags are; nil changes nothing.
 	settle func(*config.Config)
 	// takes says whether the command takes a key of package config; nil takes all, and the options of methods.
@@ -59,7 +61,7 @@ func addConfig(cmd *cobra.Command, file bool, takes func(config.Key) bool, words
 	for _, group := range []string{config.GroupData, config.GroupMethod, config.GroupTraining} {
 		for _, k := range config.Keys() {
 			if k.Group == group && c.has(k) {
-				addKey(cmd, k)
+				addKey(cmd, k, k.Flag(), k.Group, k.Value)
 			}
 		}
 	}
@@ -69,14 +71,27 @@ func addConfig(cmd *cobra.Command, file bool, takes func(config.Key) bool, words
 // has says whether the command takes a key.
 func (c *configFlags) has(k config.Key) bool { return c.takes == nil || c.takes(k) }
 
-// addKey defines the flag of a key.
-func addKey(cmd *cobra.Command, k config.Key) {
+// addOwn gives the command a flag of its own for a key.
+func (c *configFlags) addOwn(cmd *cobra.Command, key, flag, group, value string) {
+	if c.own == nil {
+		c.own = map[string]string{}
+	}
+	c.own[key] = flag
+	for _, k := range config.Keys() {
+		if k.Name == key {
+			addKey(cmd, k, flag, group, value)
+		}
+	}
+}
+
+// addKey defines a flag for a key.
+func addKey(cmd *cobra.Command, k config.Key, flag, group, value string) {
 	usage := k.Help
 	if k.Unset != "" && !k.Place {
 		usage += " (default: " + k.Unset + ")"
 	}
-	f := cmd.Flags().VarPF(&settingValue{list: k.List(), kind: k.Value, text: k.Default()}, k.Flag(), "", usage)
-	annotate(cmd.Flags(), k.Group, map[string]string{f.Name: k.Value})
+	f := cmd.Flags().VarPF(&settingValue{list: k.List(), kind: value, text: k.Default()}, flag, "", usage)
+	annotate(cmd.Flags(), group, map[string]string{f.Name: value})
 	if choices := choicesOf(k); len(choices) > 0 {
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return choices, cobra.ShellCompDirectiveNoFileComp
@@ -198,7 +213,7 @@ type setting struct{ as, key, text string }
 // given lists what the command line says of keys: flags in the order of the keys, then KEY=VALUE.
 func (c *configFlags) given() (list []setting) {
 	for _, k := range config.Keys() {
-		if f := c.flags.Lookup(k.Flag()); f != nil && f.Changed {
+		if f := c.flags.Lookup(cmp.Or(c.own[k.Name], k.Flag())); f != nil && f.Changed {
 			list = append(list, setting{"--" + f.Name, k.Name, f.Value.String()})
 		}
 	}
@@ -250,7 +265,7 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	var set []setting
 	allowed := c.names()
 	for _, g := range c.given() {
-		if !slices.Contains(allowed, g.key) && slices.Contains(schema.Names(), g.key) {
+		if c.own[g.key] == "" && !slices.Contains(allowed, g.key) && slices.Contains(schema.Names(), g.key) {
 			faults = append(faults, fmt.Errorf("%s cannot be set for this command. Remove it", g.as))
 		} else if err := schema.Set(&cfg, g.key, g.text); err != nil {
 			fault(g, err)

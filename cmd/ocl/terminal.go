@@ -1,11 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"ocl/internal/count"
 )
 
 // plainWidth is the width assumed where there is no terminal to ask.
@@ -42,3 +47,81 @@ func paint(cmd *cobra.Command, w io.Writer, style, text string) string {
 	}
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
+
+// percent prints a fraction: 0.2136 is "21.4 %".
+func percent(v float64) string { return count.Percent(v) + " %" }
+
+// duration prints a time for people: "8.0s", "2m40s", "3h05m".
+func duration(d time.Duration) string { return count.Duration(d.Seconds()) }
+
+// fold breaks text at spaces into lines of at most width characters; a longer word keeps its own line.
+func fold(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case columns(line)+1+columns(word) > width:
+			lines = append(lines, line)
+			line = word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
+
+// columns is the width of s on a terminal, every character counted as one.
+func columns(s string) int { return len([]rune(s)) }
+
+// table is rows of text under a head; columns are aligned to the right where right says so, and the last one is folded
+// so that no line is wider than plainWidth.
+type table struct {
+	head  []string
+	rows  [][]string
+	right []bool
+}
+
+func (t table) write(w io.Writer) error {
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+func (t table) String() string {
+	width := make([]int, len(t.head))
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		for i, cell := range row {
+			width[i] = max(width[i], columns(cell))
+		}
+	}
+	last, indent := len(width)-1, 0
+	for _, n := range width[:last] {
+		indent += n + 2
+	}
+	width[last] = min(width[last], max(plainWidth-indent, 20))
+	var b strings.Builder
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		line := ""
+		for i, cell := range row[:last] {
+			pad := strings.Repeat(" ", width[i]-columns(cell))
+			if t.right[i] {
+				line += pad + cell + "  "
+			} else {
+				line += cell + pad + "  "
+			}
+		}
+		for i, part := range fold(row[last], width[last]) {
+			if i > 0 {
+				line = strings.Repeat(" ", indent)
+			}
+			if t.right[last] {
+				line += strings.Repeat(" ", width[last]-columns(part))
+			}
+			fmt.Fprintln(&b, strings.TrimRight(line+part, " "))
+		}
+	}
+	return b.String()
+}
+
+func joinWords(w []string) string { return strings.Join(w, ", ") }

@@ -24,8 +24,6 @@ import (
 // tuneFlags are the flags of `ocl tune` besides those of the config.
 type tuneFlags struct {
 	config *configFlags
-	grid   string
-	spec   tune.Spec
 	opts   tune.Options
 	dryRun bool
 	quiet  bool
@@ -53,10 +51,12 @@ func newTune() *cobra.Command {
 	}
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return !slices.Contains(decidedByTuning, k.Name) })
 	flags := cmd.Flags()
-	flags.StringVar(&f.grid, "grid", tune.Paper, "what is tried: paper (the survey's table), authors (its authors' files), or a YAML file of keys and values")
-	flags.StringVar(&f.spec.Search.Name, "search", config.SearchGrid, "grid (every point), random (--points of them, drawn within the bounds) or halving (the best third goes on with more images, twice)")
-	flags.IntVar(&f.spec.Search.Points, "points", 0, "with --search random, how many points are drawn (default: none)")
-	flags.IntVar(&f.spec.Repeats, "repeats", 0, "trials of each point, each with another network at the start (default: 3, but 1 for core50, disturbed images and offline)")
+	f.config.addOwn(cmd, "tune.grid", "grid", groupTuning, "GRID")
+	grid := flags.Lookup("grid")
+	grid.Usage, grid.DefValue = "what is tried: paper (the survey's table), authors (its authors' files), or a YAML file of keys and values", tune.Paper
+	f.config.addOwn(cmd, "tune.search", "search", groupTuning, "NAME")
+	f.config.addOwn(cmd, "tune.points", "points", groupTuning, "N")
+	f.config.addOwn(cmd, "tune.repeats", "repeats", groupTuning, "N")
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the records and the trials (default runs/tune-<data>-<UTC time>)")
 	flags.StringVar(&f.results, "results", "", "folder with results that exist already, such as the --out of another tuning; those of trials are reused (default: none)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the points, the steps and the estimated time, but run nothing")
@@ -65,11 +65,7 @@ func newTune() *cobra.Command {
 	addCheckpointEvery(flags, &f.opts.CheckpointEvery)
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.json, tune.Record{}, plannedTuning{})
-	annotate(flags, groupTuning, map[string]string{"grid": "GRID", "search": "NAME", "points": "N", "repeats": "N"})
 	annotate(flags, groupOutput, map[string]string{"out": "DIR", "results": "DIR", "dry-run": ""})
-	_ = cmd.RegisterFlagCompletionFunc("search", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return tune.Searches(), cobra.ShellCompDirectiveNoFileComp
-	})
 	return cmd
 }
 
@@ -79,12 +75,17 @@ var decidedByTuning = []string{"protocol", "eval", "eval_every", "tune.grid"}
 func (f *tuneFlags) run(cmd *cobra.Command) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	f.config.settle = func(c *config.Config) { // a file may be that of a run with tuning
-		c.Tune, c.Protocol = config.Tune{}, config.ProtocolTuning
+		c.Tune, c.Protocol = config.Tune{Grid: tune.Paper}, config.ProtocolSurvey
 	}
 	cfg, err := f.config.config(stderr)
-	if err = errors.Join(err, f.check(), usage(f.readGrid())); err != nil {
+	if err != nil {
 		return err
 	}
+	spec, err := tune.SpecOf(cfg.Tune)
+	if err != nil {
+		return unfit(err)
+	}
+	cfg.Tune, cfg.Protocol = config.Tune{}, config.ProtocolTuning
 	f.opts.Program, f.opts.Revision, f.opts.Command = program()
 	f.opts.Progress, f.opts.ReadOnly = newOpening(stderr).work, f.dryRun
 	show := newProgress(stderr, f.quiet || f.dryRun)
@@ -95,7 +96,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	t, err := tune.Open(ctx, cfg, f.spec, f.opts)
+	t, err := tune.Open(ctx, cfg, spec, f.opts)
 	if err != nil {
 		return unfit(err)
 	}
@@ -124,31 +125,6 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 		err = f.print(cmd.OutOrStdout(), records, t.Previews())
 	}
 	return errors.Join(err, noChoice(records))
-}
-
-// check refuses flags that contradict each other.
-func (f *tuneFlags) check() error {
-	var faults []error
-	fault := func(format string, a ...any) { faults = append(faults, fmt.Errorf(format, a...)) }
-	switch s := f.spec.Search; {
-	case !slices.Contains(tune.Searches(), s.Name):
-		fault("--search: there is no search %q. Use %s", s.Name, strings.Join(tune.Searches(), ", "))
-	case s.Name == config.SearchRandom && s.Points < 1:
-		fault("--search random draws points, but --points does not say how many. Add --points 20")
-	case s.Name != config.SearchRandom && s.Points != 0:
-		fault("--points is only for --search random. Remove it, or add --search random")
-	}
-	if f.spec.Repeats < 0 {
-		fault("--repeats: %d is out of range. Use at least 1, or 0 for the usual number", f.spec.Repeats)
-	}
-	return usage(errors.Join(faults...))
-}
-
-// readGrid finds the grid that --grid names, in the catalogue or in a file.
-func (f *tuneFlags) readGrid() error {
-	spec, err := tune.SpecOf(config.Tune{Grid: f.grid})
-	f.spec.Grid, f.spec.File = spec.Grid, spec.File
-	return err
 }
 
 // noChoice is an error where all points of a tuning diverged: exit code 3.
@@ -257,7 +233,7 @@ func (f *tuneFlags) commandFor(r *tune.Record) string {
 	}
 	add := func(key, value string) { words = append(words, config.Argument(key, quoteWord(value))) }
 	for _, key := range f.config.names() {
-		if value, given := f.config.text(key); given && chosen[key] == "" {
+		if value, given := f.config.text(key); given && chosen[key] == "" && !strings.HasPrefix(key, "tune.") {
 			add(key, value)
 		}
 	}
