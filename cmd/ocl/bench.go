@@ -75,59 +75,49 @@ func (f *benchFlags) progress(w io.Writer) *benchProgress {
 	return &benchProgress{w: w}
 }
 
-// addEngine defines the flags of benchmarks of the network.
-func addEngine(cmd *cobra.Command, f *benchFlags, opts *bench.Options, sizes []int, seconds float64, example any) {
+// newBenchNetwork is a command that measures the network; text prints its report.
+func newBenchNetwork[R any](name string, sizes []int, seconds float64, example R, run func(context.Context, bench.Options) (*R, error), text func(*R) string) (*cobra.Command, *bench.Options) {
+	var f benchFlags
+	opts := &bench.Options{}
+	cmd := &cobra.Command{Use: name, Args: exactly(), RunE: func(cmd *cobra.Command, _ []string) error {
+		err := f.check(rangeOf{"size", len(opts.Sizes) > 0, "at least one size, such as 32"}, rangeOf{"at-once", opts.AtOnce == 0 || opts.AtOnce >= 2, "at least 2, or 0 for no comparison"})
+		for _, s := range opts.Sizes {
+			if s < bench.SmallestSize || s > bench.LargestSize {
+				err = usage(fmt.Errorf("--size: %d is out of range. Use %d to %d pixels", s, bench.SmallestSize, bench.LargestSize))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		opts.Budget, opts.Rounds, opts.Workers = f.budget(), f.rounds, f.workers
+		if progress := f.progress(cmd.ErrOrStderr()); progress != nil {
+			opts.Round = progress.round
+			defer progress.clear()
+		}
+		rep, err := run(cmd.Context(), *opts)
+		if err != nil {
+			return err
+		}
+		return f.asJSON.printOr(cmd.OutOrStdout(), rep, text(rep))
+	}}
 	cmd.Flags().IntSliceVar(&opts.Sizes, "size", sizes, "sides of the images, each at least 25")
 	f.add(cmd, seconds, "total time to measure", example)
 	annotate(cmd.Flags(), groupOutput, map[string]string{"size": "PIXELS,..."})
-}
-
-// measure runs a benchmark of the network.
-func measure[R any](cmd *cobra.Command, f *benchFlags, opts bench.Options, run func(context.Context, bench.Options) (R, error)) (rep R, err error) {
-	err = f.check(rangeOf{"size", len(opts.Sizes) > 0, "at least one size, such as 32"}, rangeOf{"at-once", opts.AtOnce == 0 || opts.AtOnce >= 2, "at least 2, or 0 for no comparison"})
-	for _, s := range opts.Sizes {
-		if s < bench.SmallestSize || s > bench.LargestSize {
-			err = usage(fmt.Errorf("--size: %d is out of range. Use %d to %d pixels", s, bench.SmallestSize, bench.LargestSize))
-		}
-	}
-	if err != nil {
-		return rep, err
-	}
-	opts.Budget, opts.Rounds, opts.Workers = f.budget(), f.rounds, f.workers
-	if progress := f.progress(cmd.ErrOrStderr()); progress != nil {
-		opts.Round = progress.round
-		defer progress.clear()
-	}
-	return run(cmd.Context(), opts)
+	return cmd, opts
 }
 
 func newBenchEngine() *cobra.Command {
-	var (
-		f    benchFlags
-		opts bench.Options
-	)
-	cmd := &cobra.Command{
-		Use:   "engine",
-		Short: "Measure the speed of a training step and of an evaluation, as shares of the machine's peak speed (FMA).",
-		Example: `  ocl bench engine
+	cmd, opts := newBenchNetwork("engine", []int{32, 84, 128}, 30, bench.Report{}, bench.Engine, printBench)
+	cmd.Short = "Measure the speed of a training step and of an evaluation, as shares of the machine's peak speed (FMA)."
+	cmd.Example = `  ocl bench engine
   ocl bench engine --size 32 --layers
   OCL_KERNEL=avx2 ocl bench engine --size 32 --json steps
-  OCL_CONV=direct ocl bench engine --layers`,
-		Long: "The network is the survey's reduced ResNet-18. A step is a forward and a backward pass on 10 incoming images, the same on 10 " +
-			"replayed images, and one SGD update. An evaluation predicts 200 images. Peak, steps and evaluations are measured " +
-			"in turn, and medians are printed. Run nothing else on the machine at the same time. OCL_KERNEL=avx512|avx2|generic " +
-			"chooses the kernels, and OCL_CONV=direct|winograd|table the algorithm of convolutions, for all commands. Without " +
-			"them, the fastest are used.",
-		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			rep, err := measure(cmd, &f, opts, bench.Engine)
-			if err != nil {
-				return err
-			}
-			return f.asJSON.printOr(cmd.OutOrStdout(), rep, printBench(rep))
-		},
-	}
-	addEngine(cmd, &f, &opts, []int{32, 84, 128}, 30, bench.Report{})
+  OCL_CONV=direct ocl bench engine --layers`
+	cmd.Long = "The network is the survey's reduced ResNet-18. A step is a forward and a backward pass on 10 incoming images, the same on 10 " +
+		"replayed images, and one SGD update. An evaluation predicts 200 images. Peak, steps and evaluations are measured " +
+		"in turn, and medians are printed. Run nothing else on the machine at the same time. OCL_KERNEL=avx512|avx2|generic " +
+		"chooses the kernels, and OCL_CONV=direct|winograd|table the algorithm of convolutions, for all commands. Without " +
+		"them, the fastest are used."
 	cmd.Flags().IntVar(&opts.AtOnce, "at-once", 0, "also compare N runs at the same time, one worker each, with one run alone (default: no)")
 	cmd.Flags().BoolVar(&opts.Layers, "layers", false, "also print the time of each layer in a step")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"at-once": "N", "layers": ""})
@@ -135,27 +125,12 @@ func newBenchEngine() *cobra.Command {
 }
 
 func newBenchPredict() *cobra.Command {
-	var (
-		f    benchFlags
-		opts bench.Options
-	)
-	cmd := &cobra.Command{
-		Use:   "predict",
-		Short: "Measure how fast a trained network predicts: a single image at a time, and 200 at a time.",
-		Example: `  ocl bench predict
-  ocl bench predict --size 32 --workers 2 --json all`,
-		Long: "The network is the survey's reduced ResNet-18 with 100 classes. Medians are printed, and the least time of each measurement: " +
-			"that of the moments in which nothing else ran on the machine. bench/compare_predict.py compares with PyTorch and ONNX Runtime.",
-		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			rep, err := measure(cmd, &f, opts, bench.Predict)
-			if err != nil {
-				return err
-			}
-			return f.asJSON.printOr(cmd.OutOrStdout(), rep, printBenchPredict(rep))
-		},
-	}
-	addEngine(cmd, &f, &opts, []int{32, 84}, 10, bench.PredictReport{})
+	cmd, _ := newBenchNetwork("predict", []int{32, 84}, 10, bench.PredictReport{}, bench.Predict, printBenchPredict)
+	cmd.Short = "Measure how fast a trained network predicts: a single image at a time, and 200 at a time."
+	cmd.Example = `  ocl bench predict
+  ocl bench predict --size 32 --workers 2 --json all`
+	cmd.Long = "The network is the survey's reduced ResNet-18 with 100 classes. Medians are printed, and the least time of each measurement: " +
+		"that of the moments in which nothing else ran on the machine. bench/compare_predict.py compares with PyTorch and ONNX Runtime."
 	return cmd
 }
 

@@ -112,17 +112,20 @@ func printable(line string) string {
 	return b.String()
 }
 
-// usageError is a wrong command line or a wrong config: exit code 2.
-type usageError struct{ error }
+// coded is an error with an exit code of its own.
+type coded struct {
+	error
+	code int
+}
 
-func (e usageError) Unwrap() error { return e.error }
+func (e coded) Unwrap() error { return e.error }
 
-// usage marks err as wrong usage; nil stays nil.
+// usage marks err as a wrong command line or a wrong config; nil stays nil.
 func usage(err error) error {
 	if err == nil {
 		return nil
 	}
-	return usageError{err}
+	return coded{err, exitUsage}
 }
 
 // unfit marks an error about settings that fit neither the data nor each other as wrong usage.
@@ -135,28 +138,10 @@ func unfit(err error) error {
 	return err
 }
 
-// divergedError says that runs ended with the outcome diverged: exit code 3 where it is the only error.
-type divergedError struct{ error }
-
-func (e divergedError) Unwrap() error { return e.error }
-
-// onlyDiverged tells whether err says that runs diverged and nothing else.
-func onlyDiverged(err error) bool {
-	if _, ok := err.(divergedError); ok { //nolint:errorlint // the tree is walked here: all of it must be such errors
-		return true
-	}
-	inner := causes(err)
-	return len(inner) > 0 && !slices.ContainsFunc(inner, func(e error) bool { return !onlyDiverged(e) })
-}
-
-// differentError says that a result is not what its run ends in: exit code 4.
-type differentError struct{ error }
-
-func (e differentError) Unwrap() error { return e.error }
-
+// exitCode is that of the gravest of the errors that err joins: a run that diverged counts if nothing else is wrong.
 func exitCode(err error) int {
-	var u usageError
-	var different differentError
+	all := codes(err)
+	others := func(code int) bool { return code != exitDiverged }
 	switch {
 	case err == nil:
 		return exitDone
@@ -164,12 +149,27 @@ func exitCode(err error) int {
 		return exitFailed
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &u):
+	case slices.Contains(all, exitUsage):
 		return exitUsage
-	case onlyDiverged(err):
+	case !slices.ContainsFunc(all, others):
 		return exitDiverged
-	case errors.As(err, &different):
+	case slices.Contains(all, exitDifferent):
 		return exitDifferent
 	}
 	return exitFailed
+}
+
+// codes are the exit codes of the errors that err joins.
+func codes(err error) (all []int) {
+	if own, ok := err.(coded); ok { //nolint:errorlint // the tree is walked here
+		return []int{own.code}
+	}
+	inner := causes(err)
+	if len(inner) == 0 {
+		return []int{exitFailed}
+	}
+	for _, e := range inner {
+		all = append(all, codes(e)...)
+	}
+	return all
 }

@@ -15,7 +15,7 @@ import (
 
 func TestExitCodes(t *testing.T) {
 	failed := errors.New("no room")
-	diverged := divergedError{errors.New("er, seed 1 diverged")}
+	diverged := coded{errors.New("er, seed 1 diverged"), exitDiverged}
 	panicked := fmt.Errorf("er: %w", &train.PanicError{Value: "boom"})
 	for _, c := range []struct {
 		err  error
@@ -29,7 +29,7 @@ func TestExitCodes(t *testing.T) {
 		{errors.Join(diverged, failed), 1},
 		{errors.Join(diverged, panicked), 1},
 		{errors.Join(diverged, context.Canceled), 130},
-		{divergedError{failed}, 3},
+		{coded{failed, exitDiverged}, 3},
 		{context.Canceled, 130},
 		{errors.Join(context.Canceled, panicked), 1},
 	} {

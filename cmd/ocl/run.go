@@ -259,8 +259,8 @@ func divergence(results []*result.Result) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	return divergedError{fmt.Errorf("%s of %d diverged: %s. Use a smaller --lr",
-		count.Of(len(runs), "run"), len(results), strings.Join(runs, ", "))}
+	return coded{fmt.Errorf("%s of %d diverged: %s. Use a smaller --lr",
+		count.Of(len(runs), "run"), len(results), strings.Join(runs, ", ")), exitDiverged}
 }
 
 // quoteWord writes s so that a shell reads one word.

@@ -329,7 +329,7 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []stud
 		err = errors.Join(err, f.report(cmd))
 	}
 	if n := phases(store, entries).Diverged; err == nil && n > 0 && cmd.Name() == "sweep" {
-		err = divergedError{fmt.Errorf("%s of %d diverged. Use a smaller learning rate for them, or take it as what was found", count.Of(n, "job"), len(jobs))}
+		err = coded{fmt.Errorf("%s of %d diverged. Use a smaller learning rate for them, or take it as what was found", count.Of(n, "job"), len(jobs)), exitDiverged}
 	}
 	return err
 }

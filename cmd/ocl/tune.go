@@ -143,7 +143,7 @@ func nothingChosen(names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return divergedError{fmt.Errorf("all points of %s diverged, so nothing is chosen. Use a grid with smaller learning rates", strings.Join(names, ", "))}
+	return coded{fmt.Errorf("all points of %s diverged, so nothing is chosen. Use a grid with smaller learning rates", strings.Join(names, ", ")), exitDiverged}
 }
 
 // tunedName names the run that a record is about.

@@ -99,7 +99,7 @@ func (f *verifyFlags) verify(cmd *cobra.Command, path string) error {
 	v.Result = path
 	err = f.asJSON.printOr(cmd.OutOrStdout(), v, v.text())
 	if n := len(v.Differences); n > 0 {
-		err = errors.Join(err, differentError{fmt.Errorf("%s: %s: it differs from its run, in %s of the %s compared", pathOf(cmd), path, count.Number(n), count.Of(v.Values, "value"))})
+		err = errors.Join(err, coded{fmt.Errorf("%s: %s: it differs from its run, in %s of the %s compared", pathOf(cmd), path, count.Number(n), count.Of(v.Values, "value")), exitDifferent})
 	}
 	return err
 }
