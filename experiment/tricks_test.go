@@ -41,56 +41,6 @@ func TestJobsOfAGrid(t *testing.T) {
 	}
 }
 
-func TestRefusedGrids(t *testing.T) {
-	for _, tt := range []struct {
-		methods, tricks string
-		want            []string // parts of the error; none is no error
-	}{
-		{"er, agem", "none, lb, kdc+lb", nil},
-		{"er, gdumb, icarl", "none, rv, lb", []string{"gdumb with rv: ", "gdumb with lb: ", "icarl with lb: "}},
-		{"gdumb", "lb+ncm+rv", []string{"gdumb with rv: ", "gdumb with lb: "}},
-		{"er", "lb+ss+kdc+kdc*", []string{"er with lb and ss: ", "er with kdc and kdc*: "}},
-		{"er", "lb+ss, kdc+kdc*", []string{"er with lb and ss: ", "er with kdc and kdc*: "}},
-		{"er", "lb, kcd", []string{`config: tricks (--trick): unknown trick "kcd"`, "Did you mean kdc?"}},
-		{"er", "rv+lb, lb+rv", []string{"rv+lb and lb+rv are the same tricks"}},
-		{"er, 3 iterations", "none, lb, mi", []string{"config: tricks (--trick): none and mi are the same run when replay.iterations 3 is set"}},
-		{"er, 3 iterations", "lb, mi", nil},
-		{"er, head and means", "none, lb, ncm", []string{"config: tricks (--trick): none and ncm are the same run when classifiers head,ncm is set"}},
-		{"er, head and means", "lb, lb+ncm", []string{"lb and lb+ncm are the same run when classifiers head,ncm is set"}},
-		{"er, head and means", "ncm, lb", nil},
-		{"er, head and means", "none, mi", nil},
-		{"er", "none, none", []string{"none is listed twice"}},
-		{"er", "", []string{"config: tricks (--trick): the list is empty"}},
-	} {
-		c := tiny()
-		methods, several := strings.CutSuffix(tt.methods, ", 3 iterations")
-		if several {
-			c.Replay.Iterations = 3
-		}
-		methods, both := strings.CutSuffix(methods, ", head and means")
-		if both {
-			c.Classifiers = []string{config.ClassifierHead, config.ClassifierNCM}
-		}
-		for key, value := range map[string]string{"methods": methods, "tricks": tt.tricks} {
-			if err := Schema().Set(&c, key, value); err != nil {
-				t.Fatal(err)
-			}
-		}
-		err := Schema().Validate(c)
-		if (err == nil) != (len(tt.want) == 0) {
-			t.Errorf("%s with %s: error %v, want %q", tt.methods, tt.tricks, err, tt.want)
-		}
-		for _, part := range tt.want {
-			if err == nil || !strings.Contains(err.Error(), part) {
-				t.Errorf("%s with %s: error %v, want one with %q", tt.methods, tt.tricks, err, part)
-			}
-		}
-		if err != nil && len(strings.Split(err.Error(), "\n"))-strings.Count(err.Error(), " alone. ") != max(1, len(tt.want)-strings.Count(strings.Join(tt.want, ""), "Did you")) {
-			t.Errorf("%s with %s: error %v, want one line for each pair, and what to do", tt.methods, tt.tricks, err)
-		}
-	}
-}
-
 // Results say what was asked for, and which signals it uses; their configs do the same again.
 func TestTricksInResults(t *testing.T) {
 	t.Parallel()

@@ -226,13 +226,12 @@ func (r *Record) check() error {
 	if err := r.Search.check(); err != nil {
 		return errors.New("search is not possible")
 	}
-	if want := r.Search.Points; r.Search.Name != config.SearchRandom {
-		want = g.Count()
-		if len(r.Points) != want {
-			return fmt.Errorf("there are %d points, but the grid has %d", len(r.Points), want)
-		}
-	} else if len(r.Points) != want {
-		return fmt.Errorf("there are %d points, but search.points is %d", len(r.Points), want)
+	want := g.Count()
+	if r.Search.Name == config.SearchRandom {
+		want = r.Search.Points
+	}
+	if len(r.Points) != want {
+		return fmt.Errorf("there are %d points, but its search has %d", len(r.Points), want)
 	}
 	for i, p := range r.Points {
 		if err := p.check(len(r.Grid.Axes), r.Repeats); err != nil {

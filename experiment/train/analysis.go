@@ -16,7 +16,7 @@ const maxConfusion = 1_000
 func (c *Classifiers) newEvaluations(info ocl.StreamInfo, t int) []evaluation {
 	all := make([]evaluation, len(c.Names))
 	for i := range all {
-		all[i].accuracy, all[i].tally = undefined(info.TestSets()), newTally(info.Classes)
+		all[i] = evaluation{accuracy: undefined(info.TestSets()), right: make([]int, info.Classes), all: make([]int, info.Classes)}
 		if c.plain || info.Scenario != ocl.ClassIncremental || info.Classes > maxConfusion {
 			continue
 		}

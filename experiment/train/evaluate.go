@@ -47,14 +47,6 @@ func newEvaluator(c config.Config, st ocl.Stream, l ocl.Learner, before []int) (
 	return e, err
 }
 
-// prepare lets a learner prepare for an evaluation, if it does so. It ends when ctx does.
-func (e *evaluator) prepare(ctx context.Context) error {
-	if p, ok := e.learner.(ocl.Preparer); ok {
-		return p.Prepare(ctx)
-	}
-	return nil
-}
-
 // measure tests the classifiers on some test sets, after task t. There is an evaluation for each classifier.
 func (e *evaluator) measure(ctx context.Context, c *Classifiers, t int, sets []int) ([]evaluation, error) {
 	info := e.stream.Info()
@@ -108,13 +100,13 @@ func (e *evaluator) test(ctx context.Context, c *Classifiers, set int, found []e
 
 // evaluation holds the results of one classifier in one evaluation.
 type evaluation struct {
-	accuracy []float64 // by test set, NaN where not evaluated
-	tally
-	confusion metric.Confusion // nil without error analysis
-	logits    *metric.Logits   // nil without, and where the classifier does not predict by logits
+	accuracy   []float64        // by test set, NaN where not evaluated
+	right, all []int            // test samples by class
+	confusion  metric.Confusion // nil without error analysis
+	logits     *metric.Logits   // nil without, and where the classifier does not predict by logits
 }
 
-// add counts a batch of samples with labels y, and returns how many are right. logits [B,K] may be nil.
+// add counts predictions of a batch of samples with labels y, and returns how many are right. logits [B,K] may be nil.
 func (e *evaluation) add(y, predicted []ocl.Label, logits *tensor.Tensor) (right int) {
 	for i, label := range y {
 		if e.confusion != nil {
@@ -123,21 +115,9 @@ func (e *evaluation) add(y, predicted []ocl.Label, logits *tensor.Tensor) (right
 		if e.logits != nil {
 			e.logits.Add(int(label), logits.Row(i))
 		}
-	}
-	return e.tally.add(y, predicted)
-}
-
-// tally counts test samples by class.
-type tally struct{ right, all []int }
-
-func newTally(classes int) tally { return tally{make([]int, classes), make([]int, classes)} }
-
-// add counts predictions of samples with the labels y and returns how many are right.
-func (t *tally) add(y, predicted []ocl.Label) (right int) {
-	for i, label := range y {
-		t.all[label]++
+		e.all[label]++
 		if predicted[i] == label {
-			t.right[label]++
+			e.right[label]++
 			right++
 		}
 	}
@@ -145,11 +125,11 @@ func (t *tally) add(y, predicted []ocl.Label) (right int) {
 }
 
 // perClass is the accuracy of each class, NaN where no sample was tested.
-func (t *tally) perClass() []float64 {
-	out := undefined(len(t.all))
-	for k, n := range t.all {
+func (e *evaluation) perClass() []float64 {
+	out := undefined(len(e.all))
+	for k, n := range e.all {
 		if n > 0 {
-			out[k] = float64(t.right[k]) / float64(n)
+			out[k] = float64(e.right[k]) / float64(n)
 		}
 	}
 	return out
@@ -190,7 +170,7 @@ func (r *run) evaluate(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := clock(&r.found.Seconds.Prepare, func() error { return r.tests.prepare(ctx) }); err != nil {
+		if err := r.prepare(ctx); err != nil {
 			return interruptedBy(ctx, err)
 		}
 		r.at.Phase = prepared
@@ -211,7 +191,7 @@ func (r *run) evaluateMidTask(ctx context.Context) error {
 	if err := r.journal.flush(); err != nil { // the next line may come late
 		return err
 	}
-	if err := clock(&r.found.Seconds.Prepare, func() error { return r.tests.prepare(ctx) }); err != nil {
+	if err := r.prepare(ctx); err != nil {
 		return r.stopOn(ctx, err)
 	}
 	found, err := r.measure(ctx, &r.tests.midTask, config.EvalSeen)
@@ -220,6 +200,14 @@ func (r *run) evaluateMidTask(ctx context.Context) error {
 	}
 	r.found.Evaluations = append(r.found.Evaluations, result.Evaluation{Step: r.at.Step, Task: r.at.Task, Accuracy: nullable(found[0].accuracy)})
 	return r.report(Evaluated{Task: r.at.Task, Step: r.at.Step, MidTask: true, Accuracy: nullable(found[0].accuracy)})
+}
+
+// prepare lets a learner prepare for an evaluation, if it does so, and keeps the time. It ends when ctx does.
+func (r *run) prepare(ctx context.Context) error {
+	if p, ok := r.learner.(ocl.Preparer); ok {
+		return clock(&r.found.Seconds.Prepare, func() error { return p.Prepare(ctx) })
+	}
+	return nil
 }
 
 // measure fits and tests classifiers on the test sets of eval, and keeps the time. If ctx ends, it stops the run.

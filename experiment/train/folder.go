@@ -105,15 +105,6 @@ func (r *run) finish(res *result.Result) error {
 	return nil
 }
 
-// closeFolder ends what is under way. What matters was reported and synced with the last save.
-func (r *run) closeFolder() {
-	defer r.lock.Unlock()
-	defer func() { _ = r.journal.close() }()
-	if r.snapshots != nil {
-		_ = r.snapshots.Wait()
-	}
-}
-
 // openFolder claims the folder of the run. It returns the result if the run has ended before; otherwise the run
 // continues from its newest checkpoint that is not damaged. Without a checkpoint it saves the state at step 0, so that
 // a full disk is noticed before the training begins.

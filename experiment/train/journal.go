@@ -19,7 +19,7 @@ import (
 	"ocl/internal/atomicfile"
 )
 
-// flushAfter is how long a line of the journal may wait before others can read it.
+// flushAfter is how long the line of a step may wait before others can read it.
 const flushAfter = time.Second
 
 // journal writes the events.jsonl of a run (docs/format/events.md). A checkpoint saves its length, and a resumed run
@@ -53,9 +53,6 @@ func openJournal(path string, length int64, id identity.Identity, key string) (j
 	if length == 0 {
 		err = j.add(result.Event{Event: result.EventRun, Format: result.EventsFormat, Version: result.EventsVersion,
 			Key: key, DataDigest: id.Data, Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution})
-		if err == nil {
-			err = j.flush()
-		}
 	}
 	return j, found, err
 }
@@ -83,7 +80,7 @@ func copyStart(path string, length int64) (whole bool, err error) {
 	return whole || length == 0, err
 }
 
-// add writes an event with the time.
+// add writes an event with the time. Others can read it at once, or a step after a second.
 func (j *journal) add(e result.Event) error {
 	if j == nil {
 		return nil
@@ -95,6 +92,9 @@ func (j *journal) add(e result.Event) error {
 	}
 	n, err := j.buf.Write(append(text, '\n'))
 	j.length += int64(n)
+	if err == nil && (e.Event != result.EventStep || time.Since(j.flushed) >= flushAfter) {
+		return j.flush()
+	}
 	return j.named(err)
 }
 
@@ -111,13 +111,7 @@ func (j *journal) step(at Position, s ocl.StepStats) error {
 	if at.Samples > 0 {
 		e.RunningAccuracy = rounded(float64(at.Correct)/float64(at.Samples), 'f', 4)
 	}
-	if err := j.add(e); err != nil {
-		return err
-	}
-	if time.Since(j.flushed) >= flushAfter {
-		return j.flush()
-	}
-	return nil
+	return j.add(e)
 }
 
 // rounded is v with so many digits, which keeps the file short.
@@ -126,29 +120,18 @@ func rounded(v float64, format byte, digits int) *float64 {
 	return &v
 }
 
-// task writes that a task begins, at once.
+// task writes that a task begins.
 func (j *journal) task(t ocl.TaskInfo, step int) error {
 	e := result.Event{Event: result.EventTask, Step: step, Task: &t.Index, Train: t.Train, Test: t.Test}
 	for _, k := range t.Classes {
 		e.Classes = append(e.Classes, int(k))
 	}
-	err := j.add(e)
-	if err == nil {
-		err = j.flush()
-	}
-	return err
+	return j.add(e)
 }
 
-// evaluation writes what an evaluation found, at once.
+// evaluation writes what an evaluation found.
 func (j *journal) evaluation(e Evaluated, parameters int) error {
-	if j == nil {
-		return nil
-	}
-	err := j.add(result.Event{Event: result.EventEvaluation, Step: e.Step, Task: &e.Task, Between: e.MidTask, Accuracy: e.Accuracy, Parameters: parameters})
-	if err == nil {
-		err = j.flush()
-	}
-	return err
+	return j.add(result.Event{Event: result.EventEvaluation, Step: e.Step, Task: &e.Task, Between: e.MidTask, Accuracy: e.Accuracy, Parameters: parameters})
 }
 
 // flush lets other processes read what was written.

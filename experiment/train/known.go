@@ -37,21 +37,16 @@ func readKnown(d *checkpoint.Decoder) (s Known, err error) {
 		return s, err
 	}
 	const most = 1 << 20 // of a side and of classes: far beyond any data set, and their products fit into an int
+	possible := s.Tasks >= 0 && s.Steps >= 0 && (len(s.ClassNames) == 0 || len(s.ClassNames) == s.Classes)
 	for _, n := range append(s.Shape[:], s.Classes) {
-		if n < 1 || n > most {
-			return s, fmt.Errorf("checkpoint: section %s says images of %v and %d classes. Another program made the file", knownSection, s.Shape, s.Classes)
-		}
-	}
-	if n := len(s.ClassNames); n != 0 && n != s.Classes {
-		return s, fmt.Errorf("checkpoint: section %s has %d names for %d classes. Another program made the file", knownSection, n, s.Classes)
+		possible = possible && n >= 1 && n <= most
 	}
 	for i, k := range s.Learned {
-		if k < 0 || k >= s.Classes || i > 0 && k <= s.Learned[i-1] {
-			return s, fmt.Errorf("checkpoint: section %s says that class %d of %d was learned. Another program made the file", knownSection, k, s.Classes)
-		}
+		possible = possible && k >= 0 && k < s.Classes && (i == 0 || k > s.Learned[i-1])
 	}
-	if s.Tasks < 0 || s.Steps < 0 {
-		return s, fmt.Errorf("checkpoint: section %s says %d tasks and %d steps. Another program made the file", knownSection, s.Tasks, s.Steps)
+	if !possible {
+		return s, fmt.Errorf("checkpoint: section %s says images of %v, %d classes, of which %d have names and %.80s were learned, %d tasks and %d steps. Another program made the file",
+			knownSection, s.Shape, s.Classes, len(s.ClassNames), fmt.Sprint(s.Learned), s.Tasks, s.Steps)
 	}
 	return s, nil
 }

@@ -201,11 +201,16 @@ func (r *run) countConcurrent() {
 	r.found.Timed = r.found.Timed && r.Timed && r.found.Concurrent == 1
 }
 
+// close ends what is under way. What matters was reported and synced with the last save.
 func (r *run) close() {
 	if r.ws != nil {
 		defer r.ws.Close()
 	}
-	r.closeFolder()
+	defer r.lock.Unlock()
+	defer func() { _ = r.journal.close() }()
+	if r.snapshots != nil {
+		_ = r.snapshots.Wait()
+	}
 }
 
 func (r *run) begin() {

@@ -27,7 +27,7 @@ func (m Model) prepare(g *graph) string {
 		sized, h, w = "inner", m.Inner, m.Inner
 	}
 	side := g.ints("side", []int64{int64(h), int64(w)}, 2)
-	resize := []attribute{intAttribute("antialias", 1), intsAttribute("axes", 2, 3), intAttribute("exclude_outside", 1), textAttribute("mode", "linear")}
+	resize := []message{attribute("antialias", 1), attribute("axes", []int{2, 3}), attribute("exclude_outside", 1), attribute("mode", "linear")}
 	if m.Fit == Stretch {
 		g.node("Resize", sized, []string{imagesName, "", "", side}, resize...)
 	} else {
@@ -36,7 +36,7 @@ func (m Model) prepare(g *graph) string {
 	if m.Inner > 0 {
 		m.pad(g, sized)
 	}
-	x := g.node("Cast", "values", []string{pixelsName}, intAttribute("to", typeFloat32))
+	x := g.node("Cast", "values", []string{pixelsName}, attribute("to", typeFloat32))
 	if len(m.Mean)+len(m.Std) == 0 {
 		return g.node("Div", normalisedName, []string{x, g.floats("most", []float32{255})})
 	}
@@ -56,9 +56,9 @@ func (m Model) pad(g *graph, x string) {
 
 // cut does what package data does with images. It scales them, rounding sizes down, so that they just cover h×w, and cuts out
 // the middle. If the surplus is odd, half of it is rounded to the nearest even number.
-func cut(g *graph, output, side string, c, h, w int, resize []attribute) {
+func cut(g *graph, output, side string, c, h, w int, resize []message) {
 	// scaled height = max(h, height·w/width), and the same with the sides swapped
-	sides := g.node("Shape", "sides", []string{imagesName}, intAttribute("start", 2))
+	sides := g.node("Shape", "sides", []string{imagesName}, attribute("start", 2))
 	others := g.node("Gather", "sides.swapped", []string{sides, g.ints("swap", []int64{1, 0}, 2)})
 	scaled := g.node("Mul", "scaled.product", []string{sides, g.ints("side.swapped", []int64{int64(w), int64(h)}, 2)})
 	scaled = g.node("Div", "scaled.quotient", []string{scaled, others})
@@ -66,10 +66,10 @@ func cut(g *graph, output, side string, c, h, w int, resize []attribute) {
 	large := g.node("Resize", "resized", []string{imagesName, "", "", scaled}, resize...)
 
 	more := g.node("Sub", "surplus", []string{scaled, side})
-	half := g.node("Cast", "surplus.values", []string{more}, intAttribute("to", typeFloat32))
+	half := g.node("Cast", "surplus.values", []string{more}, attribute("to", typeFloat32))
 	half = g.node("Div", "surplus.half", []string{half, g.floats("two", []float32{2})})
 	half = g.node("Round", "surplus.rounded", []string{half}) // half to even
-	first := g.node("Cast", "first", []string{half}, intAttribute("to", typeInt64))
+	first := g.node("Cast", "first", []string{half}, attribute("to", typeInt64))
 	end := g.node("Add", "end", []string{first, side})
 	middle := g.node("Slice", "middle", []string{large, first, end, g.ints("axes", []int64{2, 3}, 2)})
 	// The tensor has this shape already (0 stands for the number of images). Reshape declares it, for programs that infer shapes.
@@ -82,7 +82,7 @@ func (m Model) body(g *graph, x string) string {
 	flat := false
 	flatten := func() {
 		if !flat {
-			x = g.node("Flatten", x+".flat", []string{x}, intAttribute("axis", 1))
+			x = g.node("Flatten", x+".flat", []string{x}, attribute("axis", 1))
 		}
 		flat = true
 	}
@@ -98,8 +98,8 @@ func (m Model) body(g *graph, x string) string {
 			}
 			x = m.rectified(g, g.node("Add", y+".sum", []string{y, x}))
 		case nn.PoolLayer:
-			x = g.node("AveragePool", "pooled", []string{x}, intsAttribute("kernel_shape", int64(l.Side), int64(l.Side)),
-				intsAttribute("strides", int64(l.Side), int64(l.Side)))
+			x = g.node("AveragePool", "pooled", []string{x}, attribute("kernel_shape", []int{l.Side, l.Side}),
+				attribute("strides", []int{l.Side, l.Side}))
 			flatten()
 		case nn.LinearLayer:
 			flatten()
@@ -138,9 +138,9 @@ func (m Model) convolution(g *graph, x string, c nn.ConvInfo) string {
 		bias[o] = float32(float64(params[c.Beta.Offset+o]) - shift)
 	}
 	side := int(math.Sqrt(float64(c.Weight.Taps)))
-	pad, stride := int64(side/2), int64(c.Stride)
+	pad, stride := side/2, c.Stride
 	return g.node("Conv", name, []string{x, g.floats(c.Weight.Name, weight, c.Weight.Out, c.Weight.In, side, side), g.floats(name+".bias", bias, len(bias))},
-		intsAttribute("kernel_shape", int64(side), int64(side)), intsAttribute("pads", pad, pad, pad, pad), intsAttribute("strides", stride, stride))
+		attribute("kernel_shape", []int{side, side}), attribute("pads", []int{pad, pad, pad, pad}), attribute("strides", []int{stride, stride}))
 }
 
 func float32s(v []float64) (out []float32) {

@@ -12,7 +12,7 @@ type graph struct {
 }
 
 // node adds an operation with one output and returns the output's name, which is the node's too. An input "" is left out.
-func (g *graph) node(operator, output string, inputs []string, attributes ...attribute) string {
+func (g *graph) node(operator, output string, inputs []string, attributes ...message) string {
 	var n message
 	for _, in := range inputs {
 		n.text(nodeInput, in)

@@ -24,7 +24,7 @@ func (m Model) classify(g *graph, features string) {
 			add(g, features)
 			added[values] = true
 		}
-		g.node("ArgMax", label, []string{values}, intAttribute("axis", 1), intAttribute("keepdims", 0))
+		g.node("ArgMax", label, []string{values}, attribute("axis", 1), attribute("keepdims", 0))
 	}
 }
 
@@ -32,7 +32,7 @@ func (m Model) classify(g *graph, features string) {
 func (m Model) byLogits(g *graph, features string) {
 	all := m.Net.Layers()
 	m.linear(g, logitsName, features, all[len(all)-1])
-	g.node("Softmax", probabilitiesName, []string{logitsName}, intAttribute("axis", 1))
+	g.node("Softmax", probabilitiesName, []string{logitsName}, attribute("axis", 1))
 	g.outputs = append(g.outputs,
 		value(logitsName, typeFloat32, "one a class", "batch", m.Net.Classes()),
 		value(probabilitiesName, typeFloat32, "softmax of the logits", "batch", m.Net.Classes()))
@@ -45,7 +45,7 @@ const leastLength = 1e-12
 // is 0 the scores of all classes are lower by 1, which moves no label.
 func (m Model) byMeans(g *graph, features string, means Means) {
 	k, dim := m.Net.Classes(), m.Net.FeatureDim()
-	length := g.node("ReduceL2", "length", []string{features, g.ints("length.axes", []int64{1}, 1)}, intAttribute("keepdims", 1))
+	length := g.node("ReduceL2", "length", []string{features, g.ints("length.axes", []int64{1}, 1)}, attribute("keepdims", 1))
 	length = g.node("Max", "length.positive", []string{length, g.floats("length.least", []float32{leastLength})})
 	unit := g.node("Div", "features.unit", []string{features, length})
 

@@ -77,33 +77,23 @@ func (m *message) bytes(field protowire.Number, b []byte) {
 	*m = protowire.AppendBytes(protowire.AppendTag(*m, field, protowire.BytesType), b)
 }
 
-// attribute is a setting of a node.
-type attribute message
-
-func intAttribute(name string, v int64) attribute {
-	var a message
+// attribute is a setting of a node: a number, a text or a list of numbers.
+func attribute(name string, v any) (a message) {
 	a.text(attributeName, name)
-	a.number(attributeInt, v)
-	a.number(attributeType, attributeIsInt)
-	return attribute(a)
-}
-
-func intsAttribute(name string, list ...int64) attribute {
-	var a message
-	a.text(attributeName, name)
-	for _, v := range list {
-		a.number(attributeInts, v)
+	switch v := v.(type) {
+	case int:
+		a.number(attributeInt, int64(v))
+		a.number(attributeType, attributeIsInt)
+	case string:
+		a.text(attributeText, v)
+		a.number(attributeType, attributeIsText)
+	case []int:
+		for _, n := range v {
+			a.number(attributeInts, int64(n))
+		}
+		a.number(attributeType, attributeIsInts)
 	}
-	a.number(attributeType, attributeIsInts)
-	return attribute(a)
-}
-
-func textAttribute(name, s string) attribute {
-	var a message
-	a.text(attributeName, name)
-	a.text(attributeText, s)
-	a.number(attributeType, attributeIsText)
-	return attribute(a)
+	return a
 }
 
 // value describes an input or output. A dimension is an int, or a string for one that is free.
