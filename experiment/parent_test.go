@@ -456,25 +456,3 @@ func TestNewClassesAreTold(t *testing.T) {
 		}
 	}
 }
-
-// TestLearnOnPlan: the plan of a run with a parent counts the steps and tests of the new stream alone, and the work of
-// preparing on a memory that is full from the beginning.
-func TestLearnOnPlan(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"er", "gdumb"} {
-		out := Options{Out: filepath.Join(t.TempDir(), "parent"), KeepCheckpoint: true}
-		mustRun(t, ofPictures(t, name, "a", "b"), out) // 32 images, of which 12 are stored
-		x := mustOpen(t, learnOn(t, out.Out, pictures(t, 7, "c")), Options{})
-		p, err := x.Plan(x.Jobs()[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.Steps != 2 || p.TestSamples != 1 || p.StepsDone != 0 {
-			t.Errorf("%s: %+v", name, p)
-		}
-		prepared := build.Method(name).Prepared(12, build.Setup(x.Jobs()[0].Config))
-		if want := 3 * p.FLOPsPerImage * int64(prepared); p.PrepareFLOPs[0] != want || (want > 0) != (name == "gdumb") {
-			t.Errorf("%s: %d operations to prepare, want %d", name, p.PrepareFLOPs[0], want)
-		}
-	}
-}

@@ -207,19 +207,15 @@ func (s *Study) experiment(ctx context.Context, open map[config.Data]*experiment
 
 // describe is what a study says of its data, but for the place.
 func describe(d config.Data) string {
-	c, plain := config.Default(), config.Default()
-	c.Data, c.Data.Dir, plain.Data.Name = d, "", d.Name
-	text := d.Name
-	if more := config.Difference(plain, c); more != "" {
-		var parts []string
-		for part := range strings.SplitSeq(more, ", ") {
-			key, rest, _ := strings.Cut(part, " is ")
-			_, here, _ := strings.Cut(rest, " there and ")
-			parts = append(parts, strings.TrimPrefix(key, "data.")+" "+strings.TrimSuffix(here, " here"))
+	c := config.Default()
+	c.Data, c.Data.Dir = d, ""
+	words := []string{d.Name}
+	for _, v := range experiment.Schema().Values(c) {
+		if key, is := strings.CutPrefix(v.Name, "data."); is && key != "name" && !v.Usual {
+			words = append(words, key+" "+v.Text)
 		}
-		text += ", " + strings.Join(parts, ", ")
 	}
-	return text
+	return strings.Join(words, ", ")
 }
 
 // separate gives jobs with the same folder but other keys folders of their own: eight digits of two keys may be the same.

@@ -11,17 +11,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// documented lists the keys in the first column of the table below a heading of docs/format/result.md, and which of them
+// documented lists the keys in the first column of the table below a heading of a page of docs/format, and which of them
 // have a "?" behind their type.
-func documented(t *testing.T, heading string) (keys []string, optional map[string]bool) {
+func documented(t *testing.T, name, heading string) (keys []string, optional map[string]bool) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/format/result.md")
+	page, err := os.ReadFile("../../docs/format/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, text, ok := strings.Cut(string(page), heading)
 	if !ok {
-		t.Fatalf("docs/format/result.md has no %q", heading)
+		t.Fatalf("docs/format/%s has no %q", name, heading)
 	}
 	text, _, _ = strings.Cut(text, "\n## ")
 	optional = map[string]bool{}
@@ -64,7 +64,7 @@ func jsonKeys(t reflect.Type, prefix string, optional map[string]bool) []string 
 func TestPageHasTheKeys(t *testing.T) {
 	optional := map[string]bool{}
 	want := jsonKeys(reflect.TypeFor[Result](), "", optional)
-	keys, marked := documented(t, "\n## Keys")
+	keys, marked := documented(t, "result.md", "\n## Keys")
 	if d := cmp.Diff(want, keys); d != "" {
 		t.Errorf("docs/format/result.md and the type differ: %s", d)
 	}
@@ -73,12 +73,20 @@ func TestPageHasTheKeys(t *testing.T) {
 	}
 }
 
+// docs/format/events.md has the keys of an event.
+func TestEventsPage(t *testing.T) {
+	keys, _ := documented(t, "events.md", "\n## Keys")
+	if d := cmp.Diff(jsonKeys(reflect.TypeFor[Event](), "", map[string]bool{}), keys); d != "" {
+		t.Errorf("docs/format/events.md and the type differ: %s", d)
+	}
+}
+
 func TestPageHasWhereAndWhen(t *testing.T) {
-	keys, _ := documented(t, "\n## The same result")
+	keys, _ := documented(t, "result.md", "\n## The same result")
 	if d := cmp.Diff(whereAndWhen, keys); d != "" {
 		t.Errorf("docs/format/result.md and whereAndWhen differ: %s", d)
 	}
-	all, _ := documented(t, "\n## Keys")
+	all, _ := documented(t, "result.md", "\n## Keys")
 	for _, k := range keys {
 		if !strings.HasPrefix(k, "config.") && !strings.Contains(strings.Join(all, "\n")+"\n", k+"\n") {
 			t.Errorf("%s is no key of a result", k)
