@@ -43,10 +43,16 @@ func Jobs(x *experiment.Experiment, c config.Config) (*experiment.Experiment, []
 	if err := schema.Validate(c); err != nil {
 		return nil, nil, err
 	}
-	spec, of, err := wanted(c)
+	spec, err := SpecOf(c.Tune)
 	if err != nil {
 		return nil, nil, err
 	}
+	return jobsOf(x, c, spec)
+}
+
+// jobsOf are [Jobs] whose grid was read.
+func jobsOf(x *experiment.Experiment, c config.Config, spec Spec) (*experiment.Experiment, []Job, error) {
+	schema, of := experiment.Schema(), tried(c)
 	plain := c.Clone()
 	plain.Tune = config.Tune{}
 	runs, tries := schema.Runs(plain), schema.Runs(tuning(of))

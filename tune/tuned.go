@@ -59,7 +59,7 @@ func OpenTuned(ctx context.Context, c config.Config, o Options) (*Tuned, error) 
 	if err := schema.Validate(c); err != nil {
 		return nil, err
 	}
-	spec, of, err := wanted(c)
+	spec, err := SpecOf(c.Tune)
 	if err != nil {
 		return nil, err
 	}
@@ -70,20 +70,17 @@ func OpenTuned(ctx context.Context, c config.Config, o Options) (*Tuned, error) 
 		}
 		o.Out = filepath.Join(o.Out, Folder)
 	}
-	d.tuner, err = Open(ctx, of, spec, o)
+	d.tuner, err = Open(ctx, tried(c), spec, o)
 	return d, err
 }
 
-// wanted is what a config wants to have tried, and the config of the runs on which it is tried, without [config.Tune].
-func wanted(c config.Config) (spec Spec, of config.Config, err error) {
-	if spec, err = SpecOf(c.Tune); err != nil {
-		return spec, of, err
-	}
-	of = c.Clone()
+// tried is the config of the runs on which settings are tried, without [config.Tune].
+func tried(c config.Config) config.Config {
+	of := c.Clone()
 	if of.Tune = (config.Tune{}); c.Tune.Seed != nil {
 		of.Seed, of.Runs = *c.Tune.Seed, 1
 	}
-	return spec, of, nil
+	return of
 }
 
 // Into chooses Options.Out where it was empty.
@@ -125,13 +122,17 @@ func (d *Tuned) Run(ctx context.Context) ([]*result.Result, error) {
 		return nil, err
 	}
 	base := d.tuner.open[1]
-	_, jobs, err := Jobs(base, d.whole)
-	if err != nil {
-		return nil, err
-	}
+	plain := d.whole.Clone()
+	plain.Tune = config.Tune{}
 	var todo []*tunedRun
 	var costs []float64
-	for i, j := range jobs {
+	for i, run := range experiment.Schema().Runs(plain) {
+		run.Tune = d.whole.Tune
+		_, jobs, err := jobsOf(base, run, d.tuner.spec)
+		if err != nil {
+			return nil, err
+		}
+		j := jobs[0]
 		one := &tunedRun{name: fmt.Sprintf("%s s%d", j.Before.Name(), j.Before.Seed), folder: filepath.Join(d.opts.Out, j.Folder)}
 		record := records[i%len(records)] // seed by seed; of tunings by one seed there are as many as runs of a seed
 		if record.Chosen == nil {

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -64,6 +65,22 @@ func TestTuned(t *testing.T) {
 	}
 	if len(keys) != 2 {
 		t.Error("two runs have one key before tuning")
+	}
+}
+
+// TestTunedMethods: each method of an experiment is tuned and then run, seed by seed.
+func TestTunedMethods(t *testing.T) {
+	t.Parallel()
+	c := asked(t)
+	c.Methods = []string{"finetune", "er"}
+	write(t, c.Tune.Grid, "optimizer.lr: [0.1]\nreplay.batch: [5]\n")
+	results, err := mustOpenTuned(t, t.Context(), c, outTo(t.TempDir())).Run(t.Context())
+	var got []string
+	for _, r := range results {
+		got = append(got, fmt.Sprintf("%s s%d %d", r.Method.Name, r.Config.Seed, len(r.Tuning.Keys)))
+	}
+	if want := "finetune s1 1,er s1 2,finetune s2 1,er s2 2"; err != nil || strings.Join(got, ",") != want {
+		t.Errorf("%q, %v; want %s", got, err, want)
 	}
 }
 
