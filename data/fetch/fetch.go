@@ -59,7 +59,7 @@ type Retry struct {
 // Get continues there.
 //
 // Get stops at the first file that it cannot have; the error says what to do. If ctx ends, the error wraps its cause.
-// Two Gets must not write to one o.Dir at the same time.
+// Get writes nothing outside o.Dir. Two Gets must not write to one o.Dir at the same time.
 func Get(ctx context.Context, files []File, o Options) error {
 	o.stall, o.retries, o.backoff = cmp.Or(o.stall, 30*time.Second), cmp.Or(o.retries, 5), cmp.Or(o.backoff, time.Second)
 	for _, f := range files {
@@ -86,10 +86,18 @@ func (d *download) get(ctx context.Context) error {
 	if here, err := d.here(ctx); here || err != nil {
 		return err
 	}
-	part := d.path + ".part"
-	err := atomicfile.MakeFolder(filepath.Dir(d.path))
-	if err == nil {
-		d.part, err = os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
+	part, name := d.path+".part", filepath.FromSlash(d.file.Name)
+	err := atomicfile.MakeFolder(d.Dir)
+	if err != nil {
+		return unwritable(d.Dir, err)
+	}
+	root, err := os.OpenRoot(d.Dir) // what is written through it cannot lie outside, even by links
+	if err != nil {
+		return unwritable(d.Dir, err)
+	}
+	defer root.Close()
+	if err = root.MkdirAll(filepath.Dir(name), 0o755); err == nil {
+		d.part, err = root.OpenFile(name+".part", os.O_RDWR|os.O_CREATE, 0o644)
 	}
 	if err != nil {
 		return unwritable(part, err)
@@ -108,12 +116,12 @@ func (d *download) get(ctx context.Context) error {
 	}
 	switch {
 	case err != nil && d.size == 0: // a wrong or empty part is of no use to anybody
-		return errors.Join(err, d.part.Close(), os.Remove(part))
+		return errors.Join(err, d.part.Close(), root.Remove(name+".part"))
 	case err != nil:
 		return err
 	}
 	if err = errors.Join(d.part.Sync(), d.part.Close()); err == nil {
-		err = os.Rename(part, d.path)
+		err = root.Rename(name+".part", name)
 	}
 	if err == nil {
 		err = atomicfile.SyncFolder(filepath.Dir(d.path))

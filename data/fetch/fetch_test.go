@@ -369,7 +369,7 @@ func TestFirstFaultEndsGet(t *testing.T) {
 	wantFile(t, filepath.Join(dir, "a"), b)
 }
 
-// TestPlacesThatCannotBeWritten has a file where a folder must be, and folders where a file must be.
+// TestPlacesThatCannotBeWritten has a file where a folder must be, folders where a file must be, and links that lead out.
 func TestPlacesThatCannotBeWritten(t *testing.T) {
 	b := content(1, 10)
 	s := serve(t, whole(b))
@@ -378,13 +378,18 @@ func TestPlacesThatCannotBeWritten(t *testing.T) {
 		{"sub", ".", "sub/a", "sub"},
 		{"a.part/", ".", "a", "a.part"},
 		{"a/", ".", "a", "a is not a file, and the download would replace it"},
+		{"@sub", ".", "sub/a", "escapes"},
+		{"@a.part", ".", "a", "escapes"},
 	} {
-		root := t.TempDir()
-		path := filepath.Join(root, c.there)
+		root, outside := t.TempDir(), t.TempDir()
+		path := filepath.Join(root, strings.Trim(c.there, "@/"))
 		var err error
-		if strings.HasSuffix(c.there, "/") {
+		switch {
+		case c.there[0] == '@':
+			err = os.Symlink(outside, path)
+		case strings.HasSuffix(c.there, "/"):
 			err = os.Mkdir(path, 0o755)
-		} else {
+		default:
 			err = os.WriteFile(path, nil, 0o644)
 		}
 		if err != nil {
@@ -392,6 +397,7 @@ func TestPlacesThatCannotBeWritten(t *testing.T) {
 		}
 		err = Get(t.Context(), []File{{URL: s.URL, Name: c.name, MD5: md5Of(b)}}, quick(filepath.Join(root, c.dir)))
 		wantError(t, err, c.want, "--data-dir")
+		wantNames(t, outside)
 	}
 	s.wantRequests(t)
 }
