@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ocl/data/internal/core50"
@@ -159,8 +160,7 @@ type core50Census struct {
 	frames      int
 	train, test [core50.Objects + 1]int  // of each object
 	sessions    [core50.Sessions + 1]int // of each session
-	strays      int                      // images that are no frames of the published set
-	stray       string                   // the first of them
+	strays      []string                 // images that are no frames of the published set
 }
 
 func (n *core50Census) add(c core50.Cell) {
@@ -173,15 +173,11 @@ func (n *core50Census) add(c core50.Cell) {
 	}
 }
 
-// others counts the images in a folder that are no official frames.
+// others notes the images in a folder that are no official frames.
 func (n *core50Census) others(c core50.Cell, names map[string]bool) {
 	for name := range names {
-		if !strings.HasSuffix(name, ".png") {
-			continue
-		}
-		n.strays++
-		if path := c.Folder() + "/" + name; n.stray == "" || path < n.stray {
-			n.stray = path
+		if strings.HasSuffix(name, ".png") {
+			n.strays = append(n.strays, c.Folder()+"/"+name)
 		}
 	}
 }
@@ -209,8 +205,8 @@ func (n *core50Census) notes() []string {
 		tell("only test frames", core50.Objects, "objects", func(i int) bool { return n.train[i] == 0 && n.test[i] > 0 })
 		notes = append(notes, text)
 	}
-	if n.strays > 0 {
-		notes = append(notes, fmt.Sprintf("core50: %s left out, besides the published frames, such as %s", count.Of(n.strays, "image"), shown(n.stray)))
+	if len(n.strays) > 0 {
+		notes = append(notes, fmt.Sprintf("core50: %s left out, besides the published frames, such as %s", count.Of(len(n.strays), "image"), shown(slices.Min(n.strays))))
 	}
 	return notes
 }

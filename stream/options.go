@@ -33,16 +33,13 @@ func CheckTasks(tasks, classes int) error {
 		return nil
 	}
 	var near []string // the divisors below and above
-	for d := max(min(tasks-1, classes), 0); d > 0; d-- {
-		if classes%d == 0 {
-			near = append(near, strconv.Itoa(d))
-			break
+	for _, step := range []int{-1, 1} {
+		d := min(max(tasks, 0), classes+1) + step
+		for d > 0 && d <= classes && classes%d != 0 {
+			d += step
 		}
-	}
-	for d := max(tasks+1, 1); d <= classes; d++ {
-		if classes%d == 0 {
+		if d > 0 && d <= classes {
 			near = append(near, strconv.Itoa(d))
-			break
 		}
 	}
 	unequal := ""
