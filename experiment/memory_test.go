@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ocl"
 	"ocl/config"
 	"ocl/method"
 )
@@ -36,32 +35,6 @@ func TestMemoryByTask(t *testing.T) {
 					t.Errorf("%s, drop_last %v, after task %d: %s", info.Name, drop, i+1, d)
 				}
 			}
-		}
-	}
-}
-
-// TestMemoryByTaskWhereClassesReturn: the samples of a task are there at its end, where classes say nothing.
-func TestMemoryByTaskWhereClassesReturn(t *testing.T) {
-	t.Parallel()
-	for _, info := range method.Catalogue() {
-		if !info.UsesMemory || info.OwnNetworks { // which empties its memory
-			continue
-		}
-		c := countedRun(t, info.Name, true)
-		c.Stream.Kind = config.KindShift
-		c.Stream.Shift.Kind, c.Stream.Tasks = "noise", 10
-		r := mustRun(t, c, Options{})[0]
-		for i, counts := range r.Memory.TaskCounts {
-			n := 0
-			for _, of := range counts {
-				n += of
-			}
-			if n != c.Memory || len(counts) > i+1 || i == 0 && counts[0] != n {
-				t.Errorf("%s, after task %d: %v, want %d samples of the tasks learned", info.Name, i+1, counts, c.Memory)
-			}
-		}
-		if last := r.Memory.TaskCounts[len(r.Memory.TaskCounts)-1]; r.Stream.Scenario != string(ocl.DomainIncremental) || len(last) < 2 {
-			t.Errorf("%s: %s stream, %v at its end; want samples of several tasks", info.Name, r.Stream.Scenario, last)
 		}
 	}
 }

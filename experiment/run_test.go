@@ -111,19 +111,6 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// The first command of the readme takes its two runs in turn on two cores: ER has twice the work of Finetune.
-func TestShareOfTheDefault(t *testing.T) {
-	t.Parallel()
-	x := mustOpen(t, config.Default(), Options{})
-	costs, err := x.costs(x.jobs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w, c := Share(2, costs, 0, 0); w != 2 || c != 1 {
-		t.Errorf("%d workers, %d at once, for costs %v", w, c, costs)
-	}
-}
-
 // What is done already costs nothing, and what was interrupted the rest.
 func TestCostsOfWhatIsLeft(t *testing.T) {
 	t.Parallel()

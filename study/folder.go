@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,21 +54,23 @@ type sighting struct {
 
 // OpenFolder opens the store in a folder. program is the version of ocl, for the log.
 func OpenFolder(dir, program string) *Folder {
-	host, err := os.Hostname()
-	if err != nil || host == "" {
-		host = "unknown"
-	}
-	return &Folder{dir: dir, machine: machineID(host), host: host, log: logFile{dir: dir, host: host, program: program},
+	host := hostName()
+	return &Folder{dir: dir, machine: machineID(), host: host, log: logFile{dir: dir, host: host, program: program},
 		lock: experiment.LockRun, known: map[string]State{}, watched: map[string]sighting{}, mine: map[string]*claim{}}
 }
 
 // machineID tells machines apart on which a lock says whether a process lives: the boot id of Linux, which containers of
 // one machine share, or the host's name.
-func machineID(host string) string {
+func machineID() string {
 	if id, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil && len(id) > 8 {
 		return "boot " + strings.TrimSpace(string(id))
 	}
-	return "host " + host
+	return "host " + hostName()
+}
+
+func hostName() string {
+	host, _ := os.Hostname()
+	return cmp.Or(host, "unknown")
 }
 
 // Host is the name of this machine.

@@ -292,7 +292,7 @@ func (r *session) lockMachine(alone bool) bool {
 		}
 		r.unlockMachine()
 	}
-	f := flock.New(filepath.Join(r.Quiet, ".timing-"+fileWord(machineID(hostName()))), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
+	f := flock.New(filepath.Join(r.Quiet, ".timing-"+fileWord(machineID())), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
 	try := f.TryRLock
 	if alone {
 		try = f.TryLock
@@ -327,11 +327,6 @@ func (r *session) unlockMachine() {
 
 func (r *session) anyTimed() bool {
 	return len(r.Jobs) > 0 && r.Jobs[len(r.Jobs)-1].Timing // they are last
-}
-
-func hostName() string {
-	host, _ := os.Hostname()
-	return host
 }
 
 // work does a job and ends its claim.

@@ -221,21 +221,6 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// TestSeedsAndMethods: each seed of each method is tuned by itself.
-func TestSeedsAndMethods(t *testing.T) {
-	t.Parallel()
-	c := tiny("er")
-	c.Methods, c.Runs = []string{"finetune", "er"}, 2
-	records := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.1]\nreplay.batch: [5, 10]"), Repeats: 1}, outTo(t.TempDir()))
-	var got []string
-	for _, r := range records {
-		got = append(got, r.Config.Methods[0]+" "+string(rune('0'+r.Config.Seed))+" "+string(rune('0'+len(r.Points))))
-	}
-	if want := []string{"finetune 1 1", "er 1 2", "finetune 2 1", "er 2 2"}; !slices.Equal(got, want) {
-		t.Errorf("records %q, want %q", got, want)
-	}
-}
-
 func TestOpenRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		c    config.Config

@@ -94,7 +94,9 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 			p.MidTaskFLOPs[t] = prepare
 		}
 		if evaluatedAfter(c.Eval, t, n) {
-			p.TestSamples += evaluatedSamples(st, c.Eval, t)
+			for _, set := range testSets(of, c.Eval, t) {
+				p.TestSamples += of.Tasks[set].Test
+			}
 			p.PrepareFLOPs[t] = prepare
 			if slices.Contains(c.Classifiers, config.ClassifierNCM) {
 				p.PrepareFLOPs[t] += net.FLOPs * int64(stored)
@@ -134,15 +136,6 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 // evaluatedAfter says whether there is an evaluation after task t of so many.
 func evaluatedAfter(eval string, t, tasks int) bool { return eval != config.EvalFinal || t == tasks-1 }
 
-// evaluatedSamples is the number of test samples of the evaluation after task t.
-func evaluatedSamples(st build.Stream, eval string, t int) int {
-	samples := 0
-	for _, set := range testSets(st.Info(), eval, t) {
-		samples += st.Info().Tasks[set].Test
-	}
-	return samples
-}
-
 const (
 	baseBytes       = 30 << 20 // the program and the Go runtime
 	parameterCopies = 10       // parameters, gradients, packed weights, a checkpoint in the making and one being written
@@ -150,9 +143,10 @@ const (
 	savedCopies     = 2        // vectors of the length of the parameters in a checkpoint: the parameters, and a teacher's or a Fisher matrix
 )
 
-// networkBytes estimates what a network takes, with what a step of so many rows needs.
+// networkBytes estimates what a network takes, with what a step of so many rows needs. What a workspace holds for the largest pass is estimated
+// from the work: an activation takes part in some hundreds of multiply-adds forward, as in the survey's network.
 func networkBytes(n Network, rows int) int64 {
-	return int64(n.Params)*4*parameterCopies + activationBytes(n.FLOPs, rows)
+	return int64(n.Params)*4*parameterCopies + n.FLOPs/200*4*int64(max(rows, testBatch/10))*4
 }
 
 // expertBytes estimates what so many experts take: their parameters and gradients, two checkpoints, and the maps of the images
@@ -160,10 +154,4 @@ func networkBytes(n Network, rows int) int64 {
 func expertBytes(n Network, experts int, image int64) int64 {
 	const copies, images, floatsOfPixel = 5, 20, 20
 	return int64(n.Params)*4*copies + int64(experts)*images*image*floatsOfPixel
-}
-
-// activationBytes estimates what a workspace holds for the largest pass, from the work: an activation takes part in
-// some hundreds of multiply-adds forward, as in the survey's network.
-func activationBytes(flops int64, rows int) int64 {
-	return flops / 200 * 4 * int64(max(rows, testBatch/10)) * 4
 }
