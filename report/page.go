@@ -117,8 +117,8 @@ func (st *study) title() string {
 }
 
 // render prints the page.
-func render(p *page) ([]byte, error) {
-	t, err := template.New("page").Funcs(template.FuncMap{
+func render(p *page) []byte {
+	t := template.Must(template.New("page").Funcs(template.FuncMap{
 		"inline":  func(f *figure) template.HTML { return template.HTML(f.inline()) },
 		"srcset":  func(u template.URL) template.Srcset { return template.Srcset(u) },
 		"step":    chart.HeatStep,
@@ -129,15 +129,12 @@ func render(p *page) ([]byte, error) {
 		"css":     func() template.CSS { return template.CSS(pageCSS + styleSheet()) },
 		"js":      func() template.JS { return template.JS(pageJS) },
 		"swatch":  func(c cell) template.HTML { return template.HTML(swatchOf(c.Mark)) },
-	}).Parse(pageTemplate)
-	if err != nil {
-		return nil, fmt.Errorf("report: page template: %w", err)
-	}
+	}).Parse(pageTemplate))
 	var b bytes.Buffer
 	if err := t.Execute(&b, p); err != nil {
-		return nil, fmt.Errorf("report: page: %w", err)
+		panic("report: the page: " + err.Error()) // the template is part of the program
 	}
-	return bytes.Map(xmlRune, b.Bytes()), nil
+	return bytes.Map(xmlRune, b.Bytes())
 }
 
 // xmlRune is r, or U+FFFD for what neither the page nor its figures can hold, such as a control character in a name

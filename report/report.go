@@ -109,11 +109,7 @@ func (r *reading) write(w *Folder, o Options) (*Written, error) {
 		w.Write("tables/"+t.ID+".csv", t.csvBytes())
 		w.Write("tables/"+t.ID+".md", t.markdown())
 	}
-	b, err := render(p)
-	if err != nil {
-		return nil, err
-	}
-	w.Write("report.html", b)
+	w.Write("report.html", render(p))
 	if w.Err != nil {
 		return nil, w.Err
 	}

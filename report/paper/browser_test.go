@@ -15,12 +15,8 @@ func TestBrowser(t *testing.T) {
 		t.Skip("-short leaves out the large page")
 	}
 	b := browsertest.Start(t)
-	page, err := everyCell().page()
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(t.TempDir(), "paper.html")
-	if err := os.WriteFile(path, page, 0o666); err != nil {
+	if err := os.WriteFile(path, everyCell().page(), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	b.Check(t, path)

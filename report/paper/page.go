@@ -21,8 +21,8 @@ var pageTemplate string
 var pageCSS string
 
 // page is the HTML page: one file that needs nothing else.
-func (p *paper) page() ([]byte, error) {
-	t, err := template.New("paper").Funcs(template.FuncMap{
+func (p *paper) page() []byte {
+	t := template.Must(template.New("paper").Funcs(template.FuncMap{
 		"css":    func() template.CSS { return template.CSS(report.PageStyle() + pageCSS) },
 		"js":     func() template.JS { return template.JS(report.PageScript()) },
 		"chart":  func(pl *panel) template.HTML { return template.HTML(pl.inline()) },
@@ -30,15 +30,12 @@ func (p *paper) page() ([]byte, error) {
 		"glue":   report.Glue,
 		"prose":  prose,
 		"number": func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) },
-	}).Parse(pageTemplate)
-	if err != nil {
-		return nil, fmt.Errorf("report: the template of the page: %w", err)
-	}
+	}).Parse(pageTemplate))
 	var b bytes.Buffer
 	if err := t.Execute(&b, p); err != nil {
-		return nil, fmt.Errorf("report: the page: %w", err)
+		panic("report: the page: " + err.Error()) // the template is part of the program
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // prose is a text with commands between backquotes.

@@ -74,10 +74,6 @@ func build(study *Study, o Options) *paper {
 
 // write writes all files below a folder.
 func (p *paper) write(out string) (*Written, error) {
-	page, err := p.page()
-	if err != nil {
-		return nil, err
-	}
 	to := report.Folder{Path: out}
 	to.Make("tables", "figures")
 	for _, t := range p.Tables {
@@ -90,7 +86,7 @@ func (p *paper) write(out string) (*Written, error) {
 		f.write(&to)
 	}
 	to.Write("paper.tex", p.document())
-	to.Write("paper.html", page)
+	to.Write("paper.html", p.page())
 	if to.Err != nil {
 		return nil, to.Err
 	}
