@@ -153,6 +153,19 @@ func (s *Schema) Names() []string {
 	return names
 }
 
+// Choices are the values of a key, or of each entry of its list, where they can be listed.
+func (s *Schema) Choices(k Key) []string {
+	switch k.Name {
+	case "data.name":
+		return namesOf(s.Data)
+	case "stream.kind":
+		return namesOf(s.Streams)
+	case "methods":
+		return namesOf(s.Methods)
+	}
+	return k.Choices
+}
+
 // find finds a key, or an option of a method. A schema without methods knows every option of any method.
 func (s *Schema) find(key string) (Key, bool) {
 	if k, ok := find(key); ok {

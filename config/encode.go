@@ -5,58 +5,50 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// branch is a key of a file: a value, or further branches.
-type branch struct {
-	name  string
-	value any      // of a leaf; nil is not set
-	below []branch // of a section
-	note  string   // what a value that is not set stands for
-}
-
-// tree is c in the order of its keys, the version first.
-func (c Config) tree() []branch {
-	t := []branch{{name: versionKey, value: Version}}
-	for _, k := range table {
-		leaf := branch{value: k.value(&c)}
+// document is c in the order of its keys, the version first. A value that is not set has a comment that says what it stands for.
+func (c Config) document() *yaml.Node {
+	root := mapping()
+	root.Content = []*yaml.Node{node(versionKey), node(Version)}
+	keys := slices.Clone(table)
+	for _, key := range optionKeys(c) {
+		keys = append(keys, keyCalled(key))
+	}
+	for _, k := range keys {
+		path := strings.Split(k.Name, ".")
+		if k.index == nil {
+			method, option, _ := cutOption(k.Name)
+			path = []string{"method", method, option}
+		}
+		at, last := root, len(path)-1
+		for _, section := range path[:last] {
+			at = below(at, section)
+		}
+		value := node(k.value(&c))
 		if k.IsUnset(k.text(&c)) {
-			leaf.note = k.Unset
+			value.LineComment = k.Unset
 		}
-		t = grown(t, strings.Split(k.Name, "."), leaf)
+		at.Content = append(at.Content, node(path[last]), value)
 	}
-	methods := branch{name: "method"}
-	for _, name := range sortedKeys(c.Method) {
-		m := branch{name: name}
-		for _, option := range sortedKeys(c.Method[name]) {
-			m.below = append(m.below, branch{name: option, value: c.Method[name][option]})
-		}
-		if len(m.below) > 0 {
-			methods.below = append(methods.below, m)
-		}
-	}
-	if len(methods.below) > 0 {
-		t = append(t, methods)
-	}
-	return t
+	return root
 }
 
-// grown is a tree with a leaf more, at the end of a path of names.
-func grown(t []branch, path []string, leaf branch) []branch {
-	if len(path) == 1 {
-		leaf.name = path[0]
-		return append(t, leaf)
+func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
+
+// below is a section of a mapping, which is made where it is not there.
+func below(n *yaml.Node, section string) *yaml.Node {
+	if _, there := topKey(n, section); there != nil {
+		return there
 	}
-	i := slices.IndexFunc(t, func(b branch) bool { return b.name == path[0] })
-	if i < 0 {
-		i, t = len(t), append(t, branch{name: path[0]})
-	}
-	t[i].below = grown(t[i].below, path[1:], leaf)
-	return t
+	made := mapping()
+	n.Content = append(n.Content, node(section), made)
+	return made
 }
 
 // YAML is the config as a file that [Schema.Parse] reads back to the same config.
@@ -64,23 +56,10 @@ func (c Config) YAML() ([]byte, error) {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
-	if err := e.Encode(mapping(c.tree())); err != nil {
+	if err := e.Encode(c.document()); err != nil {
 		return nil, fmt.Errorf("config: the config cannot be written as YAML: %w", err)
 	}
 	return b.Bytes(), e.Close()
-}
-
-func mapping(t []branch) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	for _, b := range t {
-		value := mapping(b.below)
-		if b.below == nil {
-			value = node(b.value)
-			value.LineComment = b.note
-		}
-		n.Content = append(n.Content, node(b.name), value)
-	}
-	return n
 }
 
 // node is a value in YAML; lists stand on one line.
@@ -142,7 +121,7 @@ func escaped(r rune) bool {
 // MarshalJSON implements [json.Marshaler]: all keys in their order; what is not set is null or empty.
 func (c Config) MarshalJSON() ([]byte, error) {
 	var text, b bytes.Buffer
-	if err := object(&text, c.tree()); err != nil {
+	if err := writeJSON(&text, c.document()); err != nil {
 		return nil, fmt.Errorf("config: the config cannot be written as JSON: %w", err)
 	}
 	for _, r := range text.String() {
@@ -155,52 +134,39 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func object(b *bytes.Buffer, t []branch) error {
-	b.WriteByte('{')
-	for i, x := range t {
-		if i > 0 {
-			b.WriteByte(',')
+// writeJSON writes a node as JSON.
+func writeJSON(b *bytes.Buffer, n *yaml.Node) error {
+	switch n.Kind {
+	case yaml.MappingNode, yaml.SequenceNode:
+		signs := "[]"
+		if n.Kind == yaml.MappingNode {
+			signs = "{}"
 		}
-		name, err := json.Marshal(x.name)
-		if err != nil {
-			return err
-		}
-		b.Write(append(name, ':'))
-		if x.below != nil {
-			if err := object(b, x.below); err != nil {
+		b.WriteByte(signs[0])
+		for i, item := range n.Content {
+			switch {
+			case n.Kind == yaml.MappingNode && i%2 == 1:
+				b.WriteByte(':')
+			case i > 0:
+				b.WriteByte(',')
+			}
+			if err := writeJSON(b, item); err != nil {
 				return err
 			}
-			continue
 		}
-		text, err := json.Marshal(x.json())
-		if err != nil {
-			return fmt.Errorf("%s: %w", x.name, err)
-		}
-		b.Write(text)
+		b.WriteByte(signs[1])
+		return nil
 	}
-	b.WriteByte('}')
-	return nil
-}
-
-// json is the value as package encoding/json takes it.
-func (b branch) json() any {
-	switch v := b.value.(type) {
-	case Order:
-		switch {
-		case v.Name != "":
-			return v.Name
-		case v.IsUnset():
-			return nil
-		}
-		return v.Classes
-	case []string:
-		return append([]string{}, v...) // an empty list, not null
-	case []int:
-		return append([]int{}, v...)
-	case []float64:
-		return append([]float64{}, v...)
+	var value any = json.RawMessage(n.Value)
+	switch n.Tag {
+	case "!!str":
+		value = n.Value
+	case "!!float":
+		value, _ = strconv.ParseFloat(n.Value, 64) // which JSON writes otherwise
 	}
-	return b.value
+	text, err := json.Marshal(value)
+	b.Write(text)
+	return err
 }
 
 // UnmarshalJSON implements [json.Unmarshaler]: it reads the config of a result, as [Schema.Parse] does of the

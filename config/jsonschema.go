@@ -19,9 +19,9 @@ func (s *Schema) JSONSchema() ([]byte, error) {
 		for _, section := range path[:len(path)-1] {
 			into = within(into, section)
 		}
+		k.Choices = s.Choices(k)
 		add(into, path[len(path)-1], k.schema())
 	}
-	s.addNames(root)
 	text, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("config: the schema cannot be written as JSON: %w", err)
@@ -51,20 +51,6 @@ func within(object map[string]any, name string) map[string]any {
 	section["type"] = orNull("object", true) // a section whose keys are all taken away
 	add(object, name, section)
 	return section
-}
-
-// addNames restricts the names to those of the catalogue.
-func (s *Schema) addNames(root map[string]any) {
-	if len(s.Methods) == 0 {
-		return
-	}
-	properties := root["properties"].(map[string]any)
-	properties["methods"].(map[string]any)["items"].(map[string]any)["enum"] = namesOf(s.Methods)
-	enum := func(section, key string, names []string) {
-		within(root, section)["properties"].(map[string]any)[key].(map[string]any)["enum"] = names
-	}
-	enum("data", "name", namesOf(s.Data))
-	enum("stream", "kind", append([]string{""}, namesOf(s.Streams)...))
 }
 
 // schema describes the values of the key.

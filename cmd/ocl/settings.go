@@ -17,7 +17,6 @@ import (
 	"ocl/experiment"
 	"ocl/internal/nearest"
 	"ocl/method"
-	"ocl/stream"
 )
 
 // Groups of flags in the help, besides those of package config.
@@ -101,20 +100,13 @@ func addKey(cmd *cobra.Command, k config.Key, flag, group, value string) {
 
 // choicesOf are the values of a key, or of each entry of its list, where they can be listed.
 func choicesOf(k config.Key) []string {
-	switch k.Name {
-	case "data.name":
-		return data.Names()
-	case "stream.kind":
-		return streamNames()
-	case "methods":
-		return methodNames()
-	case "tricks":
+	if k.Name == "tricks" {
 		return trickNames()
 	}
 	if k.Truth() {
 		return []string{"true", "false"}
 	}
-	return k.Choices
+	return experiment.Schema().Choices(k)
 }
 
 // complete completes KEY= and its values.
@@ -322,10 +314,6 @@ func isPath(name string) error {
 
 func methodNames() []string {
 	return each(method.Catalogue(), func(i method.Info) string { return i.Name })
-}
-
-func streamNames() []string {
-	return each(stream.Kinds(), func(k stream.Kind) string { return k.Name })
 }
 
 // trickNames are the names that --trick combines.
