@@ -81,7 +81,7 @@ func Read(paths []string) (*Study, error) {
 	}
 	slices.SortFunc(s.LeftOut, func(a, b LeftOut) int { return strings.Compare(a.Path, b.Path) })
 	if n := len(foreign); len(s.Runs) == 0 && len(s.LeftOut) == 0 && n > 0 {
-		return nil, fmt.Errorf("report: all %s are of other programs (`ocl report import`), which are in no table of the survey, so nothing is written. Give folders of finished runs of ocl", count.Of(n, "result"))
+		return nil, fmt.Errorf("report: only other programs have made the results here (%s of `ocl report import`), and no table of the survey has those, so nothing is written. Give folders of finished runs of ocl", count.Of(n, "result"))
 	}
 	if len(s.Runs) == 0 {
 		return nil, fmt.Errorf("report: no result can be used, so nothing is written. Give folders of finished runs%s", listed(s.LeftOut, ""))
