@@ -98,48 +98,45 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 		set.Incomplete = true
 	}
 	all := Split{Images: images}
-	var train, test []int32 // places
-	var lost [2][]int       // unreadable training and test images of each class
-	for i, e := range l.entries {
-		all.Y, all.Domain, all.Task = append(all.Y, e.label), append(all.Domain, e.domain), append(all.Task, e.task)
-		into, half := &train, 0
-		if e.test {
-			into, half = &test, 1
+	for _, e := range l.entries {
+		all.Y = append(all.Y, e.label)
+		if len(set.Domains) > 0 {
+			all.Domain = append(all.Domain, e.domain)
 		}
-		if !without[i] {
-			*into = append(*into, int32(i))
-			continue
+		if set.Tasks > 0 {
+			all.Task = append(all.Task, e.task)
 		}
-		if lost[half] == nil {
-			lost[half] = make([]int, set.Classes)
+	}
+	for half, what := range []string{"training", "testing"} {
+		var at []int32 // places
+		var lost []int // unreadable images of each class
+		for i, e := range l.entries {
+			switch {
+			case e.test != (half == 1):
+			case !without[i]:
+				at = append(at, int32(i))
+			default:
+				if lost == nil {
+					lost = make([]int, set.Classes)
+				}
+				lost[e.label]++
+			}
 		}
-		lost[half][e.label]++
+		switch {
+		case len(at) == 0 && lost != nil:
+			return nil, fmt.Errorf("%s: there is no readable image for %s. `ocl data verify` lists what is wrong with each", shown(l.pictures.root), what)
+		case len(at) == 0:
+			return nil, fmt.Errorf("%s: there is no image for %s. Check --data-dir; `ocl data info NAME` describes the files", shown(l.pictures.root), what)
+		}
+		split := []*Split{&set.Train, &set.Test}[half]
+		*split = all.take(at)
+		split.Unreadable = lost
 	}
-	if len(set.Domains) == 0 {
-		all.Domain = nil
-	}
-	if set.Tasks == 0 {
-		all.Task = nil
-	}
-	set.Train, set.Test = all.take(train), all.take(test)
-	set.Train.Unreadable, set.Test.Unreadable = lost[0], lost[1]
 	if slices.Contains(set.Test.Task, allTasks) {
 		set.Test.Task = nil
 	}
 	if l.divided {
 		set.Notes = append(set.Notes, l.divisionNote(len(dropped)))
-	}
-	for _, half := range []struct {
-		of   *Split
-		what string
-	}{{&set.Train, "training"}, {&set.Test, "testing"}} {
-		switch {
-		case half.of.Len() > 0:
-		case half.of.Unreadable != nil:
-			return nil, fmt.Errorf("%s: there is no readable image for %s. `ocl data verify` lists what is wrong with each", shown(l.pictures.root), half.what)
-		default:
-			return nil, fmt.Errorf("%s: there is no image for %s. Check --data-dir; `ocl data info NAME` describes the files", shown(l.pictures.root), half.what)
-		}
 	}
 	return set, nil
 }

@@ -54,17 +54,11 @@ func Verify(ctx context.Context, spec Spec) (Report, error) {
 
 // fault adds an error, or those that it joins.
 func (r *Report) fault(err error) {
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		var lines []string
-		for _, e := range many.Unwrap() {
-			lines = append(lines, e.Error())
-		}
-		if err.Error() == strings.Join(lines, "\n") { // made by errors.Join, and not by fmt.Errorf
-			r.Faults = append(r.Faults, many.Unwrap()...)
-			return
-		}
+	if many, ok := err.(interface{ Unwrap() []error }); ok && strings.Contains(err.Error(), "\n") { // of errors.Join, and not of fmt.Errorf
+		r.Faults = append(r.Faults, many.Unwrap()...)
+	} else {
+		r.Faults = append(r.Faults, err)
 	}
-	r.Faults = append(r.Faults, err)
 }
 
 // note adds a sentence.
