@@ -202,7 +202,7 @@ func (c *CNDPM) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 			return stats, nil
 		}
 		if err := c.check(b); err != nil {
-			return stats, err
+			return stats, fmt.Errorf("learner: cndpm: step %d: %w", c.steps+1, err)
 		}
 		c.steps++
 		before := c.WS.FLOPs()
@@ -231,16 +231,10 @@ func (c *CNDPM) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 
 // check refuses a batch that cannot be learned.
 func (c *CNDPM) check(b ocl.Batch) error {
-	for i, y := range b.Y {
-		if y < 0 || int(y) >= c.Net.Classes {
-			return fmt.Errorf("learner: cndpm: step %d: row %d: label %d is not a class in [0, %d)", c.steps+1, i, y, c.Net.Classes)
-		}
-	}
 	if b.Len() > c.Capacity {
-		return fmt.Errorf("learner: cndpm: step %d: a batch of %d samples is larger than the short-term memory of %d. Use a larger memory or smaller batches",
-			c.steps+1, b.Len(), c.Capacity)
+		return fmt.Errorf("a batch of %d samples is larger than the short-term memory of %d. Use a larger memory or smaller batches", b.Len(), c.Capacity)
 	}
-	return nil
+	return checkClasses(b, c.Net.Classes)
 }
 
 // wake learns a batch: it sends each sample to the short-term memory or to the experts.
@@ -496,18 +490,16 @@ func (c *CNDPM) pass(all []*expert, learning int) lateral {
 	return lateral{vaes: c.VAE.Pass(c.WS, vaesOf(all), c.atOnce, learning), nets: c.Net.Pass(c.WS, netsOf(all), c.atOnce, learning), of: len(all)}
 }
 
-func vaesOf(all []*expert) []*arch.VAE {
-	list := make([]*arch.VAE, len(all))
-	for i, e := range all {
-		list[i] = e.vae
+func vaesOf(all []*expert) (list []*arch.VAE) {
+	for _, e := range all {
+		list = append(list, e.vae)
 	}
 	return list
 }
 
-func netsOf(all []*expert) []*arch.Sharing {
-	list := make([]*arch.Sharing, len(all))
-	for i, e := range all {
-		list[i] = e.net
+func netsOf(all []*expert) (list []*arch.Sharing) {
+	for _, e := range all {
+		list = append(list, e.net)
 	}
 	return list
 }

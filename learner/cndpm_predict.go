@@ -152,13 +152,7 @@ func (c *CNDPM) mix(dst []float64, i int) {
 func (c *CNDPM) mixed(i int) ocl.Label {
 	c.scores = grow(c.scores, c.Net.Classes)
 	c.mix(c.scores, i)
-	best := 0
-	for y, v := range c.scores {
-		if v > c.scores[best] {
-			best = y
-		}
-	}
-	return ocl.Label(best)
+	return argmax(c.scores)
 }
 
 // Scores implements [Scored]. Without an expert there are none, which is an error.

@@ -105,12 +105,10 @@ func (g *GDumb) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 	}
 	g.prepare()
 	g.steps++
-	for i, y := range b.Y {
-		if y < 0 || int(y) >= g.Net.Classes() {
-			return stats, fmt.Errorf("learner: gdumb: step %d: row %d: label %d is not a class in [0, %d)", g.steps, i, y, g.Net.Classes())
-		}
+	err := checkClasses(b, g.Net.Classes())
+	if err != nil {
+		return stats, fmt.Errorf("learner: gdumb: step %d: %w", g.steps, err)
 	}
-	var err error
 	if g.slots, err = g.Update.Update(g.slots[:0], g.Memory, b, g.env); err != nil {
 		return stats, fmt.Errorf("learner: gdumb: step %d: memory update: %w", g.steps, err)
 	}

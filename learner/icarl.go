@@ -47,7 +47,7 @@ type ICaRL struct {
 	steps            int64
 	order            []ocl.Label // by output: the classes in the order in which they appeared
 	column           []int       // by class: its output, -1 before it appeared
-	current          []bool      // by class: it is one of the task's
+	current          []ocl.Label // classes of the task, rising
 	outputs          []ocl.Label // 0, 1, …
 	earlier          []int       // slots that hold samples of earlier tasks, rising
 	ncm              NCM
@@ -75,7 +75,7 @@ func (l *ICaRL) prepare() {
 		return
 	}
 	l.retrieve.Rand, l.update.Rand = rng.New(l.Seed, "memory/retrieve"), rng.New(l.Seed, "memory/update")
-	l.column, l.current = make([]int, l.Net.Classes()), make([]bool, l.Net.Classes())
+	l.column = make([]int, l.Net.Classes())
 	for y := range l.column {
 		l.column[y] = -1
 	}
@@ -101,14 +101,18 @@ func (l *ICaRL) BeginTask(task ocl.TaskInfo) error {
 	if err := l.boundaries.begin("iCaRL", task); err != nil {
 		return err
 	}
-	clear(l.current)
+	l.current = append(l.current[:0], task.Classes...)
+	slices.Sort(l.current)
+	l.current = slices.Compact(l.current)
 	for _, y := range task.Classes {
 		if y < 0 || int(y) >= len(l.column) {
 			return fmt.Errorf("learner: icarl: task %d has class %d, but classes must be in [0, %d). Use a network with an output for each class",
 				task.Index+1, y, len(l.column))
 		}
-		l.current[y] = true
-		l.appear(y)
+		if l.column[y] < 0 {
+			l.column[y] = len(l.order)
+			l.order = append(l.order, y)
+		}
 	}
 	l.earlier = l.earlier[:0]
 	for slot := range l.Memory.Len() {
@@ -117,12 +121,10 @@ func (l *ICaRL) BeginTask(task ocl.TaskInfo) error {
 	return nil
 }
 
-// appear gives a class its output.
-func (l *ICaRL) appear(y ocl.Label) {
-	if l.column[y] < 0 {
-		l.column[y] = len(l.order)
-		l.order = append(l.order, y)
-	}
+// isCurrent says whether a class is one of the task's.
+func (l *ICaRL) isCurrent(y ocl.Label) bool {
+	_, is := slices.BinarySearch(l.current, y)
+	return is
 }
 
 // EndTask implements [ocl.TaskAware]. The memory is reviewed if Review is set, and then the network becomes the
@@ -151,7 +153,7 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 	defer l.meter.since(l.WS, l.WS.FLOPs())
 	l.steps++
 	for i, y := range b.Y {
-		if y < 0 || int(y) >= len(l.current) || !l.current[y] {
+		if !l.isCurrent(y) {
 			return stats, fmt.Errorf("learner: icarl: step %d: row %d has label %d, which is not a class of the current task. "+
 				"Call BeginTask with the classes of a task before its batches", l.steps, i, y)
 		}
@@ -201,7 +203,7 @@ func (l *ICaRL) aim() {
 		t := l.targets.Row(i)
 		for k, y := range l.order {
 			switch {
-			case !l.current[y]:
+			case !l.isCurrent(y):
 				t[k] = float32(loss.Sigmoid(float64(taught.Row(i)[k])))
 			case y == label:
 				t[k] = 1
@@ -292,7 +294,8 @@ func (l *ICaRL) parts() checkpoint.Parts {
 		checkpoint.Values("steps", &l.steps),
 		checkpoint.Int32List("classes", &l.order),
 		checkpoint.Then(l.arrange),
-		checkpoint.Via(l.currentClasses, l.setCurrent, func(v *[]ocl.Label) checkpoint.Part { return checkpoint.Int32List("current", v) }),
+		checkpoint.Int32List("current", &l.current),
+		checkpoint.Then(func() error { return checkRising(len(l.column), l.current) }),
 		checkpoint.Int32List("earlier", &l.earlier),
 		checkpoint.Sub("net", l.Net), optimiserPart(l.Opt, l.Net), memoryPart(l.Memory, l.Net),
 		checkpoint.Sub("teacher", l.Teacher.parts(l.Net)), checkpoint.Then(l.fits),
@@ -324,7 +327,7 @@ func (l *ICaRL) arrange() error {
 // fits checks that the loaded classes, memory and teacher belong together.
 func (l *ICaRL) fits() error {
 	for _, y := range l.order {
-		if !l.current[y] && l.Teacher.net == nil {
+		if !l.isCurrent(y) && l.Teacher.net == nil {
 			return fmt.Errorf("learner: icarl: the state has class %d of an earlier task but no teacher, so it belongs to another configuration. Use the one it was saved with", y)
 		}
 	}
@@ -334,26 +337,4 @@ func (l *ICaRL) fits() error {
 		}
 	}
 	return checkSlots(l.Memory, l.earlier)
-}
-
-// currentClasses are those of the task, rising.
-func (l *ICaRL) currentClasses() (list []ocl.Label) {
-	for y, is := range l.current {
-		if is {
-			list = append(list, ocl.Label(y))
-		}
-	}
-	return list
-}
-
-// setCurrent restores l.current from what currentClasses returned.
-func (l *ICaRL) setCurrent(list []ocl.Label) error {
-	if err := checkRising(len(l.column), list); err != nil {
-		return err
-	}
-	clear(l.current)
-	for _, y := range list {
-		l.current[y] = true
-	}
-	return nil
 }

@@ -11,11 +11,11 @@ import (
 	"ocl/tensor"
 )
 
-// argmax is the index of the largest logit, the first one where several are.
-func argmax(logits []float32) ocl.Label {
+// argmax is the index of the largest score, the first one where several are.
+func argmax[T float32 | float64](scores []T) ocl.Label {
 	best := 0
-	for k, v := range logits {
-		if v > logits[best] {
+	for k, v := range scores {
+		if v > scores[best] {
 			best = k
 		}
 	}
@@ -54,6 +54,16 @@ func diverged(loss float64) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %v. Use a smaller learning rate", ocl.ErrDiverged, loss)
+}
+
+// checkClasses returns an error if a label of a batch is none of so many classes.
+func checkClasses(b ocl.Batch, classes int) error {
+	for i, y := range b.Y {
+		if y < 0 || int(y) >= classes {
+			return fmt.Errorf("row %d: label %d is not a class in [0, %d)", i, y, classes)
+		}
+	}
+	return nil
 }
 
 // checkRoom returns an error unless dst has room for one label of each row of x.

@@ -71,8 +71,8 @@ func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]
 	}
 	ws.makeLanes(n, len(batches), most)
 	first := ws.lanes[0].pass
-	first.pack(ws.team, ws.profile, n)
-	first.packBackward(ws.team, ws.profile, n)
+	first.pack(ws.team, ws.profile, n, false)
+	first.pack(ws.team, ws.profile, n, true)
 	ws.accumulate = accumulation{n, ws, batches, parts, loss}
 	ws.team.Run(&ws.accumulate, len(batches))
 	ws.accumulate = accumulation{}

@@ -55,26 +55,18 @@ func (j *packJob) DoChunk(_, chunk int) {
 	}
 }
 
-// pack makes the weights of a forward pass ready.
-func (p *pass) pack(team *workers.Team, prof *profile, net *Network) {
-	if p.packs.forward == net.version {
+// pack makes the weights of a forward or a backward pass ready.
+func (p *pass) pack(team *workers.Team, prof *profile, net *Network, backward bool) {
+	done, work := &p.packs.forward, "pack forward"
+	if backward {
+		done, work = &p.packs.backward, "pack backward"
+	}
+	if *done == net.version {
 		return
 	}
 	prof.start()
-	p.job = packJob{p, net, false}
+	p.job = packJob{p, net, backward}
 	team.Run(&p.job, len(p.convs))
-	p.packs.forward = net.version
-	prof.mark("weights", "pack forward")
-}
-
-// packBackward makes the weights of a backward pass ready.
-func (p *pass) packBackward(team *workers.Team, prof *profile, net *Network) {
-	if p.packs.backward == net.version {
-		return
-	}
-	prof.start()
-	p.job = packJob{p, net, true}
-	team.Run(&p.job, len(p.convs))
-	p.packs.backward = net.version
-	prof.mark("weights", "pack backward")
+	*done = net.version
+	prof.mark("weights", work)
 }

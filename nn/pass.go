@@ -121,7 +121,7 @@ func (p *pass) gradient(g conv.Layout) []float32 {
 
 func (p *pass) begin(net *Network, x *tensor.Tensor, mode Mode) {
 	p.net, p.mode, p.images, p.pending, p.spent = net, mode, x.Dim(0), p.pending[:0], false
-	p.pack(p.team, p.profile, net)
+	p.pack(p.team, p.profile, net, false)
 	p.profile.start()
 	switch s := p.states[0].(type) {
 	case *stemState:
@@ -180,7 +180,7 @@ func (p *pass) finish(a []float32) *tensor.Tensor {
 func (p *pass) backward(d *tensor.Tensor) {
 	net := p.net
 	p.spent = true
-	p.packBackward(p.team, p.profile, net)
+	p.pack(p.team, p.profile, net, true)
 	p.profile.start()
 	for img := range p.images {
 		copy(p.dlogits[img*p.outLayout.PixelStride:][:net.classes], d.Row(img))

@@ -119,7 +119,7 @@ func (ws *Workspace) ready(passes ...*pass) {
 	if ws.reader && ws.packs.forward != n.version {
 		panic("nn: the network was changed after Readers. Make new readers of it")
 	}
-	passes[0].pack(ws.team, nil, n)
+	passes[0].pack(ws.team, nil, n, false)
 	for _, p := range passes {
 		p.settle(n)
 	}
@@ -136,7 +136,7 @@ func (n *Network) Readers(count, size int) []*Workspace {
 		ws.packs, ws.reader = shared, true
 		ws.makeEval(n)
 		if i == 0 {
-			ws.eval[0].pack(ws.team, nil, n)
+			ws.eval[0].pack(ws.team, nil, n, false)
 		}
 		all[i] = ws
 	}

@@ -45,9 +45,7 @@ func (c Case) costs(t *testing.T) {
 	if l.Cost() != cost {
 		t.Errorf("after a prediction %+v, before it %+v", l.Cost(), cost)
 	}
-	if err := l.LoadState(State(t, twin).Decoder()); err != nil {
-		t.Fatal(err)
-	}
+	load(t, l, State(t, twin))
 	if cost.StepFLOPs = 0; l.Cost() != cost {
 		t.Errorf("just loaded: %+v, want %+v", l.Cost(), cost)
 	}

@@ -1,7 +1,6 @@
 package learnertest
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -25,9 +24,7 @@ func (c Case) grows(t *testing.T) {
 	test := c.Batches(2, 1, 23)[0].X
 
 	heir := c.Heir(t, 2, c.Classes+further)
-	if err := heir.LoadState(saved.Decoder()); err != nil {
-		t.Fatal(err)
-	}
+	load(t, heir, saved)
 	if open, ok := old.(learner.Open); ok {
 		a, b := logits(open, test), logits(heir.(learner.Open), test)
 		for i := range test.Dim(0) {
@@ -38,9 +35,7 @@ func (c Case) grows(t *testing.T) {
 	}
 	grown := State(t, heir)
 	twin := c.Heir(t, 3, c.Classes+further)
-	if err := twin.LoadState(throughFile(t, grown).Decoder()); err != nil {
-		t.Fatal(err)
-	}
+	load(t, twin, throughFile(t, grown))
 	CheckSame(t, "the state of the heir, loaded", State(t, twin), grown)
 	more := c.newClasses()
 	c.learnThird(t, heir, more, further)
@@ -53,9 +48,7 @@ func (c Case) grows(t *testing.T) {
 	}
 	if open, ok := heir.(learner.Open); ok {
 		unlearned := c.Heir(t, 4, c.Classes+further)
-		if err := unlearned.LoadState(grown.Decoder()); err != nil {
-			t.Fatal(err)
-		}
+		load(t, unlearned, grown)
 		a, b := logits(unlearned.(learner.Open), more[0].X), logits(open, more[0].X)
 		if slices.Equal(a.Row(0)[c.Classes:], b.Row(0)[c.Classes:]) {
 			t.Errorf("the logits of the new classes are still %v after they were learned", a.Row(0)[c.Classes:])
@@ -63,9 +56,7 @@ func (c Case) grows(t *testing.T) {
 	}
 
 	same := c.Heir(t, 2, c.Classes)
-	if err := same.LoadState(saved.Decoder()); err != nil {
-		t.Fatal(err)
-	}
+	load(t, same, saved)
 	CheckSame(t, "an heir of the same size", State(t, same), saved)
 	c.learnThird(t, same, batches[:c.Steps], 0)
 	c.learnThird(t, old, batches[:c.Steps], 0)
@@ -93,7 +84,6 @@ func (c Case) newClasses() []ocl.Batch {
 // learnThird shows batches to l as a third task, which has further new classes. If further is 0, it has those of the first task.
 func (c Case) learnThird(t *testing.T, l ocl.Learner, batches []ocl.Batch, further int) {
 	t.Helper()
-	aware, ok := l.(ocl.TaskAware)
 	task := ocl.TaskInfo{Index: 2, Classes: c.task(0).Classes}
 	if further > 0 {
 		task.Classes = nil
@@ -101,15 +91,7 @@ func (c Case) learnThird(t *testing.T, l ocl.Learner, batches []ocl.Batch, furth
 	for k := range further {
 		task.Classes = append(task.Classes, ocl.Label(c.Classes+k))
 	}
-	if ok {
-		if err := aware.BeginTask(task); err != nil {
-			t.Fatal(err)
-		}
-	}
+	beginTask(t, l, task)
 	Observe(t, l, batches)
-	if ok {
-		if err := aware.EndTask(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	endTask(t, l)
 }

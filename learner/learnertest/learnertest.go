@@ -71,30 +71,49 @@ func (c Case) Learn(t *testing.T, l ocl.Learner, all []ocl.Batch, lo, hi int) []
 	return stats
 }
 
+// learned is a learner that has learned the first batches.
+func (c Case) learned(t *testing.T, seed uint64) ocl.Learner {
+	t.Helper()
+	l := c.New(t, seed)
+	c.Learn(t, l, c.Batches(1, c.Steps, 5), 0, c.Steps)
+	return l
+}
+
 // taskOf is the task of batch i of n.
 func taskOf(i, n int) int { return 2 * i / n }
 
 // begin is called before batch i of n. If a task begins there, it calls BeginTask on a learner that uses boundaries.
 func (c Case) begin(t *testing.T, l ocl.Learner, i, n int) {
 	t.Helper()
-	aware, ok := l.(ocl.TaskAware)
-	if !ok || i > 0 && taskOf(i, n) == taskOf(i-1, n) {
-		return
+	if i == 0 || taskOf(i, n) != taskOf(i-1, n) {
+		beginTask(t, l, c.task(taskOf(i, n)))
 	}
-	if err := aware.BeginTask(c.task(taskOf(i, n))); err != nil {
-		t.Fatalf("before batch %d: %v", i, err)
+}
+
+// beginTask tells a learner that uses boundaries of a task, endTask of its end.
+func beginTask(t *testing.T, l ocl.Learner, task ocl.TaskInfo) {
+	t.Helper()
+	if aware, ok := l.(ocl.TaskAware); ok {
+		if err := aware.BeginTask(task); err != nil {
+			t.Fatalf("task %d: %v", task.Index, err)
+		}
+	}
+}
+
+func endTask(t *testing.T, l ocl.Learner) {
+	t.Helper()
+	if aware, ok := l.(ocl.TaskAware); ok {
+		if err := aware.EndTask(context.Background()); err != nil {
+			t.Fatalf("the end of a task: %v", err)
+		}
 	}
 }
 
 // end is called after batch i of n, and calls EndTask likewise.
 func (c Case) end(t *testing.T, l ocl.Learner, i, n int) {
 	t.Helper()
-	aware, ok := l.(ocl.TaskAware)
-	if !ok || i < n-1 && taskOf(i, n) == taskOf(i+1, n) {
-		return
-	}
-	if err := aware.EndTask(context.Background()); err != nil {
-		t.Fatalf("after batch %d: %v", i, err)
+	if i == n-1 || taskOf(i, n) != taskOf(i+1, n) {
+		endTask(t, l)
 	}
 }
 
@@ -182,6 +201,14 @@ func Predict(t *testing.T, l ocl.Learner, x *tensor.Tensor) []ocl.Label {
 	return dst
 }
 
+// load loads a state.
+func load(t *testing.T, l ocl.Learner, state *checkpoint.Container) {
+	t.Helper()
+	if err := l.LoadState(state.Decoder()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func prepare(t *testing.T, l ocl.Learner) {
 	t.Helper()
 	if p, ok := l.(ocl.Preparer); ok {
@@ -232,11 +259,7 @@ func (c Case) repeats(t *testing.T) {
 }
 
 func (c Case) seeds(t *testing.T) {
-	a, b := c.New(t, 1), c.New(t, 2)
-	batches := c.Batches(1, c.Steps, 5)
-	c.Learn(t, a, batches, 0, c.Steps)
-	c.Learn(t, b, batches, 0, c.Steps)
-	if State(t, a).Equal(State(t, b)) {
+	if State(t, c.learned(t, 1)).Equal(State(t, c.learned(t, 2))) {
 		t.Error("seeds 1 and 2 lead to the same state; want the seed to matter")
 	}
 }
@@ -288,8 +311,7 @@ func (c Case) predictIsPure(t *testing.T) {
 }
 
 func (c Case) predictRows(t *testing.T) {
-	l := c.New(t, 1)
-	c.Learn(t, l, c.Batches(1, c.Steps, 5), 0, c.Steps)
+	l := c.learned(t, 1)
 	x := c.Batches(2, 1, 37)[0].X
 	all := Predict(t, l, x)
 	for i, y := range all {
@@ -345,11 +367,10 @@ func (c Case) open(t *testing.T) {
 func (c Case) diverged(t *testing.T) {
 	for name, v := range map[string]float64{"NaN": math.NaN(), "an infinity": math.Inf(1)} {
 		for _, all := range []bool{false, true} {
-			l, ok := c.New(t, 1).(learner.Open)
+			l, ok := c.learned(t, 1).(learner.Open)
 			if !ok {
 				return
 			}
-			c.Learn(t, l, c.Batches(1, c.Steps, 5), 0, c.Steps)
 			prepare(t, l)
 			p := l.Parts()
 			params := p.Net.Params()
@@ -394,9 +415,7 @@ func (c Case) boundaries(t *testing.T) {
 		t.Errorf("a batch before any task: error %v, want one that names BeginTask", err)
 	}
 	l = c.New(t, 1)
-	if err := l.LoadState(before.Decoder()); err != nil {
-		t.Fatal(err)
-	}
+	load(t, l, before)
 	if _, err := l.Observe(context.Background(), batches[0]); err == nil {
 		t.Error("a batch before any task, loaded: no error")
 	}
@@ -404,9 +423,7 @@ func (c Case) boundaries(t *testing.T) {
 	aware := l.(ocl.TaskAware)
 	c.begin(t, l, 0, c.Steps)
 	loaded := c.New(t, 2)
-	if err := loaded.LoadState(throughFile(t, State(t, l)).Decoder()); err != nil {
-		t.Fatal(err)
-	}
+	load(t, loaded, throughFile(t, State(t, l)))
 	if err := aware.BeginTask(c.task(1)); err == nil || !strings.Contains(err.Error(), "EndTask") {
 		t.Errorf("a task in the middle of another: error %v, want one that names EndTask", err)
 	}
@@ -452,9 +469,7 @@ func (c Case) prepares(t *testing.T) {
 	want := Predict(t, twin, test)
 	CheckSame(t, "prepared twice", State(t, twin), State(t, l))
 	loaded := c.New(t, 2)
-	if err := loaded.LoadState(State(t, l).Decoder()); err != nil {
-		t.Fatal(err)
-	}
+	load(t, loaded, State(t, l))
 	if err := loaded.Predict(dst, test); err != nil || !slices.Equal(dst, want) {
 		t.Errorf("loaded: predictions %v (%v), want %v", dst, err, want)
 	}
@@ -498,9 +513,7 @@ func (c Case) resumes(t *testing.T) {
 	used := c.New(t, 1)
 	c.Learn(t, used, c.Batches(3, 2*c.Steps, 5), 0, 2*c.Steps)
 	for name, l := range map[string]ocl.Learner{"fresh": c.New(t, 1), "used": used} {
-		if err := l.LoadState(saved.Decoder()); err != nil {
-			t.Fatalf("%s learner: %v", name, err)
-		}
+		load(t, l, saved)
 		CheckSame(t, name+" learner, just loaded", State(t, l), saved)
 		if got := c.Learn(t, l, batches, cut, 2*c.Steps); !slices.Equal(got, want) {
 			t.Errorf("%s learner: stats %v, want %v", name, got, want)

@@ -62,9 +62,7 @@ func (c Case) origins(t *testing.T) {
 		if i == n*3/4 {
 			saved := State(t, l)
 			l = c.New(t, 2)
-			if err := l.LoadState(saved.Decoder()); err != nil {
-				t.Fatal(err)
-			}
+			load(t, l, saved)
 		}
 	}
 	m := learner.MemoryOf(l)

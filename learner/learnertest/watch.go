@@ -160,9 +160,7 @@ func (c Case) reload(t *testing.T, l ocl.Pausing) ocl.Pausing {
 	t.Helper()
 	saved := throughFile(t, State(t, l))
 	fresh := c.New(t, 1).(ocl.Pausing)
-	if err := fresh.LoadState(saved.Decoder()); err != nil {
-		t.Fatal(err)
-	}
+	load(t, fresh, saved)
 	if !fresh.Paused() {
 		t.Fatal("loaded from the state of a paused learner, and not paused")
 	}

@@ -132,11 +132,7 @@ func (c SharingConfig) Pass(ws *nn.Workspace, all []*Sharing, n, learning int) *
 		if stage > 1 { // the first stage keeps the size
 			h, w = (h+1)/2, (w+1)/2
 		}
-		if stage == 0 {
-			trunks = append(trunks, p.wiring.Trunk(last, h, w))
-			continue
-		}
-		trunks = append(trunks, p.wiring.Trunk(last<<(stage-1), h, w))
+		trunks = append(trunks, p.wiring.Trunk(last<<max(stage-1, 0), h, w))
 	}
 	pooled := p.wiring.Trunk(last<<(stages-1), 1, 1)
 	for i, a := range all {
