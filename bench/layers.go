@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -21,11 +22,9 @@ func (r *rig) layers(peak float64) Layers {
 	total := 0.0
 	for _, t := range r.ws.Profile() {
 		p := LayerPart{Layer: strings.TrimSuffix(t.Layer, ".weight"), Work: t.Work, MS: t.Time.Seconds() * 1e3 / profiled}
-		for _, work := range products {
-			if n := flops[t.Layer]; n > 0 && work == t.Work {
-				p.GFLOPS = float64(n) * 2 * batch / p.MS / 1e6
-				p.PeakShare = shareOf(p.GFLOPS, peak)
-			}
+		if n := flops[t.Layer]; n > 0 && slices.Contains(products, t.Work) {
+			p.GFLOPS = float64(n) * 2 * batch / p.MS / 1e6
+			p.PeakShare = shareOf(p.GFLOPS, peak)
 		}
 		l.Parts = append(l.Parts, p)
 		total += p.MS
