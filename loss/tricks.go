@@ -37,16 +37,9 @@ type Separated struct{}
 type Distilled struct {
 	Labels Criterion // nil is CrossEntropy
 	Root   bool      // λ is the root of the share: KDC*
-}
-
-// Undistilled is the trick KDC* as the survey's authors' code has it (docs/deviations.md: KDC, KDC*). There is never a
-// teacher, so what is left of [Distilled] is its first term:
-//
-//	L = λ·L_labels,   λ = √(|C_new| / (|C_old| + |C_new|))
-//
-// In the first task L is L_labels. It allocates no more than L_labels.
-type Undistilled struct {
-	Labels Criterion // nil is CrossEntropy
+	// Alone leaves λ·L_labels, as the survey's authors' code does, where KDC* never gets a teacher (docs/deviations.md: KDC,
+	// KDC*).
+	Alone bool
 }
 
 // Temperature is T of the distillation (survey §app:impl_detail).
@@ -56,7 +49,6 @@ var (
 	_ Criterion = Labels{}
 	_ Criterion = Separated{}
 	_ Criterion = Distilled{}
-	_ Criterion = Undistilled{}
 )
 
 // Eval implements [Criterion].
@@ -100,10 +92,10 @@ func (Separated) Eval(d *tensor.Tensor, in Input) (float64, error) {
 // Eval implements [Criterion].
 func (c Distilled) Eval(d *tensor.Tensor, in Input) (float64, error) {
 	labels := cmp.Or[Criterion](c.Labels, CrossEntropy{})
-	if in.Teacher == nil {
+	if in.Teacher == nil && !c.Alone {
 		return labels.Eval(d, in)
 	}
-	if len(d.Data) > 0 && &d.Data[0] == &in.Logits.Data[0] {
+	if !c.Alone && len(d.Data) > 0 && &d.Data[0] == &in.Logits.Data[0] {
 		panic("loss: Distilled reads the logits twice; want another tensor for the gradient")
 	}
 	mean, err := labels.Eval(d, in)
@@ -114,25 +106,11 @@ func (c Distilled) Eval(d *tensor.Tensor, in Input) (float64, error) {
 	if c.Root {
 		w = math.Sqrt(w)
 	}
-	scale(d, w)
-	return float64(w*mean) + float64((1-w)*Distillation{T: Temperature}.AddTo(d, in.Logits, in.Teacher, 1-w)), nil
-}
-
-// Eval implements [Criterion].
-func (c Undistilled) Eval(d *tensor.Tensor, in Input) (float64, error) {
-	labels := cmp.Or[Criterion](c.Labels, CrossEntropy{})
-	mean, err := labels.Eval(d, in)
-	if err != nil {
-		return 0, err
-	}
-	w := math.Sqrt(in.Share)
-	scale(d, w)
-	return w * mean, nil
-}
-
-// scale multiplies a gradient by a weight.
-func scale(d *tensor.Tensor, weight float64) {
 	for i, v := range d.Data {
-		d.Data[i] = float32(weight) * v
+		d.Data[i] = float32(w) * v
 	}
+	if c.Alone {
+		return w * mean, nil
+	}
+	return float64(w*mean) + float64((1-w)*Distillation{T: Temperature}.AddTo(d, in.Logits, in.Teacher, 1-w)), nil
 }

@@ -16,7 +16,7 @@ import (
 // trickCriteria are the criteria of the survey's tricks, alone and together, and that of LwF.MC.
 var trickCriteria = map[string]loss.Criterion{
 	"lb": loss.Labels{}, "ss": loss.Separated{}, "kdc": loss.Distilled{}, "kdc*": loss.Distilled{Root: true},
-	"kdc* authors": loss.Undistilled{}, "kdc* authors+lb": loss.Undistilled{Labels: loss.Labels{}}, "lwf mc": loss.LwFMC{},
+	"kdc* authors": loss.Distilled{Root: true, Alone: true}, "kdc* authors+lb": loss.Distilled{Labels: loss.Labels{}, Root: true, Alone: true}, "lwf mc": loss.LwFMC{},
 	"kdc+lb": loss.Distilled{Labels: loss.Labels{}}, "kdc*+ss": loss.Distilled{Labels: loss.Separated{}, Root: true},
 }
 
@@ -84,7 +84,7 @@ func TestTricksAreCrossEntropy(t *testing.T) {
 		"separated, first task":       {loss.Separated{}, loss.Input{New: all}},
 		"separated, old classes only": {loss.Separated{}, loss.Input{Old: all}},
 		"distilled, first task":       {loss.Distilled{}, loss.Input{New: all, Share: 1}},
-		"undistilled, first task":     {loss.Undistilled{}, loss.Input{New: all, Share: 1}},
+		"undistilled, first task":     {loss.Distilled{Root: true, Alone: true}, loss.Input{New: all, Share: 1}},
 	} {
 		d := tensor.New(7, 5)
 		c.in.Logits, c.in.Y = z, y

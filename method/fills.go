@@ -10,11 +10,10 @@ import (
 type Fills struct {
 	// Labels is the loss on labels, instead of cross entropy.
 	Labels loss.Criterion
-	// Distil mixes the loss on labels, nil for cross entropy, with that of a teacher, which the learner then has.
-	Distil func(labels loss.Criterion) loss.Criterion
-	// Undistilled replaces Distil if replay.kdc_star is authors; the learner then has no teacher. If it is nil, Distil is always
-	// used.
-	Undistilled func(labels loss.Criterion) loss.Criterion
+	// Distil mixes the loss on labels with that of a teacher, which the learner then has. With Alone it has none if
+	// replay.kdc_star is authors.
+	Distil *loss.Distilled
+	Alone  bool
 	// Iterations is the number of steps on each incoming batch, unless replay.iterations is set to more than 1.
 	Iterations int
 	// Reviews has the memory learned once at each task's end.
@@ -60,7 +59,7 @@ func (s Setup) fills() Fills {
 			all.Labels = t.Labels
 		}
 		if t.Distil != nil {
-			all.Distil, all.Undistilled = t.Distil, t.Undistilled
+			all.Distil, all.Alone = t.Distil, t.Alone
 		}
 		all.Iterations = max(all.Iterations, t.Iterations)
 		all.Reviews = all.Reviews || t.Reviews
@@ -77,11 +76,11 @@ func (s Setup) compose() *learner.Replay {
 	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt.New(), Augment: s.Augment, Seed: s.Seed}
 	f := s.fills()
 	r.Criterion = f.Labels
-	switch {
-	case s.Taught():
-		r.Criterion, r.Teacher = f.Distil(f.Labels), &learner.Teacher{Training: s.Training}
-	case f.Distil != nil:
-		r.Criterion = f.Undistilled(f.Labels)
+	if f.Distil != nil {
+		r.Criterion = loss.Distilled{Labels: f.Labels, Root: f.Distil.Root, Alone: !s.Taught()}
+	}
+	if s.Taught() {
+		r.Teacher = &learner.Teacher{Training: s.Training}
 	}
 	if f.Classes || f.Distil != nil { // the weight of distillation depends on their numbers
 		r.Classes = &learner.Classes{}
@@ -109,7 +108,7 @@ func (s Setup) Steps() int {
 // Taught says whether a teacher predicts all rows of a step because of a trick.
 func (s Setup) Taught() bool {
 	f := s.fills()
-	return f.Distil != nil && (f.Undistilled == nil || !s.Undistilled)
+	return f.Distil != nil && !(f.Alone && s.Undistilled)
 }
 
 // Reviewed says whether the memory is learned once more at each task's end.

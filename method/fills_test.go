@@ -200,13 +200,12 @@ func TestSlotsExclude(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	distil := func(labels loss.Criterion) loss.Criterion { return loss.Distilled{Labels: labels} }
 	for with, c := range map[string]struct {
 		fills method.Fills
 		why   string
 	}{
 		"lb":   {method.Fills{Labels: loss.Separated{}}, "the classes of the softmax"},
-		"kdc*": {method.Fills{Distil: distil}, "the same mixture with different weights"},
+		"kdc*": {method.Fills{Distil: &loss.Distilled{}}, "the same mixture with different weights"},
 		"mi":   {method.Fills{Iterations: 3}, "the number of steps"},
 		"rv":   {method.Fills{Reviews: true}, "learned at the end of a task"},
 		"ncm":  {method.Fills{Classifies: true}, "the classifier"},

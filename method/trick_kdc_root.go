@@ -20,8 +20,5 @@ var trickKDCRoot = Trick{
 	Cost:     "4/3 ×: the teacher's forward pass over all samples of a step; 1 × in the first task",
 	Expect: "Learns new classes better than kdc. The survey on CIFAR-100, with ER: 12.6, 21.2 and 24.2 % with 1,000, 5,000 " +
 		"and 10,000 samples.",
-	Fills: Fills{
-		Distil:      func(labels loss.Criterion) loss.Criterion { return loss.Distilled{Labels: labels, Root: true} },
-		Undistilled: func(labels loss.Criterion) loss.Criterion { return loss.Undistilled{Labels: labels} },
-	},
+	Fills: Fills{Distil: &loss.Distilled{Root: true}, Alone: true},
 }

@@ -27,7 +27,7 @@ func (n *Network) ForwardBeside(ws *Workspace, other *Network, x *tensor.Tensor,
 	ws.belong(n)
 	ws.belong(other)
 	ws.last = nil
-	p := &ws.probe
+	p := &ws.pair
 	if p.passes[0] == nil || p.passes[0].n < x.Dim(0) {
 		for i, packs := range []*packs{ws.packs, &p.packs} {
 			if p.teams[i] == nil {

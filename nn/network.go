@@ -143,7 +143,7 @@ type training struct {
 	lanes      []*lane   // of Accumulate
 	sum        []float32 // gradient of one batch of Accumulate
 	accumulate accumulation
-	probe      sideBySide
+	pair       sideBySide
 	profile    *profile
 }
 
@@ -199,7 +199,7 @@ func (ws *Workspace) Close() {
 	ws.own("Close")
 	ws.team.Close() // first: it refuses while the workers are at work
 	ws.closeLanes()
-	ws.probe.close()
+	ws.pair.close()
 }
 
 // EnableProfile makes the workspace record the time of each layer's work from now on.

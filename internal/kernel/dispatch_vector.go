@@ -6,8 +6,14 @@ import "math"
 // Where sums are taken, vector sets run them in lanes: the order depends on the shape alone, never on alignment.
 // Elementwise work may be split anywhere: the bits stay the same.
 
-// need panics unless x has n floats.
-func need(x []float32, n int) { _ = x[n-1] }
+// need panics unless each array that there is has n floats.
+func need(n int, arrays ...[]float32) {
+	for _, x := range arrays {
+		if x != nil {
+			_ = x[n-1]
+		}
+	}
+}
 
 // floor is the least value that a kernel with an optional ReLU may write.
 func floor(relu bool) float32 {
@@ -22,7 +28,7 @@ func (s *Set) PlaneSum(x []float32, a Area) (sum float32) {
 	if a.empty() {
 		return 0
 	}
-	need(x, a.end())
+	need(a.end(), x)
 	if s.isa == generic {
 		return planeSumGeneric(x, a)
 	}
@@ -34,7 +40,7 @@ func (s *Set) PlaneSquares(x []float32, a Area, mean float32) (sum float32) {
 	if a.empty() {
 		return 0
 	}
-	need(x, a.end())
+	need(a.end(), x)
 	if s.isa == generic {
 		return planeSquaresGeneric(x, a, mean)
 	}
@@ -47,11 +53,7 @@ func (s *Set) PlaneScale(y, x, res []float32, a Area, scale, shift float32, relu
 	if a.empty() {
 		return
 	}
-	need(y, a.end())
-	need(x, a.end())
-	if res != nil {
-		need(res, a.end())
-	}
+	need(a.end(), y, x, res)
 	switch {
 	case s.isa == generic:
 		planeScaleGeneric(y, x, res, a, scale, shift, relu)
@@ -67,11 +69,7 @@ func (s *Set) PlaneNormSums(a *PlaneNorm) (sg, sgz float32) {
 	if a.empty() {
 		return 0, 0
 	}
-	need(a.G, a.end())
-	need(a.Z, a.end())
-	if a.Y != nil {
-		need(a.Y, a.end())
-	}
+	need(a.end(), a.G, a.Z, a.Y)
 	if s.isa == generic {
 		return planeNormSumsGeneric(a)
 	}
@@ -86,9 +84,7 @@ func (s *Set) PlaneNormApply(dz []float32, a *PlaneNorm, p, q, r float32) {
 	if a.empty() {
 		return
 	}
-	need(dz, a.end())
-	need(a.G, a.end())
-	need(a.Z, a.end())
+	need(a.end(), dz, a.G, a.Z)
 	if s.isa == generic {
 		planeNormApplyGeneric(dz, a, p, q, r)
 	} else {
@@ -101,7 +97,7 @@ func (s *Set) ChannelLastSums(sum, x []float32, n, stride int) {
 	if n <= 0 || len(sum) == 0 {
 		return
 	}
-	need(x, (n-1)*stride+len(sum))
+	need((n-1)*stride+len(sum), x)
 	if s.isa == generic {
 		channelLastSumsGeneric(sum, x, n, stride)
 	} else {
@@ -114,8 +110,8 @@ func (s *Set) ChannelLastSquares(sum, x, mean []float32, n, stride int) {
 	if n <= 0 || len(sum) == 0 {
 		return
 	}
-	need(x, (n-1)*stride+len(sum))
-	need(mean, len(sum))
+	need((n-1)*stride+len(sum), x)
+	need(len(sum), mean)
 	if s.isa == generic {
 		channelLastSquaresGeneric(sum, x, mean, n, stride)
 	} else {
@@ -131,12 +127,8 @@ func (s *Set) ChannelLastScale(y, x, res, scale, shift []float32, n, stride int,
 		return
 	}
 	end := (n-1)*stride + c
-	need(y, end)
-	need(x, end)
-	need(shift, c)
-	if res != nil {
-		need(res, end)
-	}
+	need(end, y, x, res)
+	need(c, shift)
 	switch {
 	case s.isa == generic:
 		channelLastScaleGeneric(y, x, res, scale, shift, n, stride, relu)
@@ -153,14 +145,8 @@ func (s *Set) ChannelLastNormSums(sg, sgz []float32, a *ChannelLastNorm) {
 		return
 	}
 	end := (a.N-1)*a.Stride + a.C
-	need(a.G, end)
-	need(a.Z, end)
-	need(a.Mean, a.C)
-	need(sg, a.C)
-	need(sgz, a.C)
-	if a.Y != nil {
-		need(a.Y, end)
-	}
+	need(end, a.G, a.Z, a.Y)
+	need(a.C, a.Mean, sg, sgz)
 	switch {
 	case s.isa == generic:
 		channelLastNormSumsGeneric(sg, sgz, a)
@@ -177,12 +163,8 @@ func (s *Set) ChannelLastNormApply(dz []float32, a *ChannelLastNorm, p, q, r []f
 		return
 	}
 	end := (a.N-1)*a.Stride + a.C
-	need(dz, end)
-	need(a.G, end)
-	need(a.Z, end)
-	for _, c := range [...][]float32{a.Mean, p, q, r} {
-		need(c, a.C)
-	}
+	need(end, dz, a.G, a.Z)
+	need(a.C, a.Mean, p, q, r)
 	if s.isa == generic {
 		channelLastNormApplyGeneric(dz, a, p, q, r)
 	} else {
@@ -195,7 +177,7 @@ func (s *Set) Axpy(y, x []float32, a float32) {
 	if len(y) == 0 {
 		return
 	}
-	need(x, len(y))
+	need(len(y), x)
 	if s.isa == generic {
 		axpyGeneric(y, x, a)
 	} else {
@@ -208,7 +190,7 @@ func (s *Set) ReLUGrad(g, y []float32) {
 	if len(g) == 0 {
 		return
 	}
-	need(y, len(g))
+	need(len(g), y)
 	if s.isa == generic {
 		reluGradGeneric(g, y)
 	} else {
@@ -221,7 +203,7 @@ func (s *Set) SGD(w, g []float32, lr, decay float32) {
 	if len(w) == 0 {
 		return
 	}
-	need(g, len(w))
+	need(len(w), g)
 	if s.isa == generic {
 		sgdGeneric(w, g, lr, decay)
 	} else {
@@ -234,8 +216,7 @@ func (s *Set) Momentum(w, g, m []float32, lr, decay, mu float32) {
 	if len(w) == 0 {
 		return
 	}
-	need(g, len(w))
-	need(m, len(w))
+	need(len(w), g, m)
 	if s.isa == generic {
 		momentumGeneric(w, g, m, lr, decay, mu)
 	} else {
@@ -249,9 +230,7 @@ func (s *Set) Adam(w, g, m, v []float32, a AdamStep) {
 	if len(w) == 0 {
 		return
 	}
-	need(g, len(w))
-	need(m, len(w))
-	need(v, len(w))
+	need(len(w), g, m, v)
 	f := &adamFactors{
 		step: float32(a.LR / a.Correction1), decay: float32(a.Decay), rest1: float32(1 - a.Beta1),
 		beta2: float32(a.Beta2), rest2: float32(1 - a.Beta2), root: float32(1 / math.Sqrt(a.Correction2)),
@@ -276,7 +255,7 @@ func (s *Set) LaneSums(dst, src []float32) {
 	if len(dst) == 0 {
 		return
 	}
-	need(src, len(dst)*s.Lanes)
+	need(len(dst)*s.Lanes, src)
 	if s.isa == generic {
 		laneSumsGeneric(dst, src, s.Lanes)
 	} else {
@@ -289,7 +268,7 @@ func (s *Set) Dot(x, y []float32) (sum float64) {
 	if len(y) == 0 {
 		return 0
 	}
-	need(x, len(y))
+	need(len(y), x)
 	if s.isa == generic {
 		return dotGeneric(x, y)
 	}
@@ -302,8 +281,7 @@ func (s *Set) SigmoidError(y, t, in []float32) (sum float64) {
 	if len(y) == 0 {
 		return 0
 	}
-	need(t, len(y))
-	need(in, len(y))
+	need(len(y), t, in)
 	if s.isa == generic {
 		return sigmoidErrorGeneric(y, t, in)
 	}
@@ -316,9 +294,7 @@ func (s *Set) SigmoidErrorGrad(d, y, t, in []float32, f float32) {
 	if len(d) == 0 {
 		return
 	}
-	need(y, len(d))
-	need(t, len(d))
-	need(in, len(d))
+	need(len(d), y, t, in)
 	if s.isa == generic {
 		sigmoidErrorGradGeneric(d, y, t, in, f)
 	} else {
@@ -335,8 +311,8 @@ func (s *Set) Transpose(dst []float32, dstStride int, src []float32, srcStride, 
 	if n <= 0 || m <= 0 {
 		return
 	}
-	need(dst, (m-1)*dstStride+n)
-	need(src, (n-1)*srcStride+m)
+	need((m-1)*dstStride+n, dst)
+	need((n-1)*srcStride+m, src)
 	if s.isa == generic || n < blockSide || m < blockSide {
 		transposeGeneric(dst, dstStride, src, srcStride, n, m)
 		return
@@ -358,7 +334,7 @@ func (s *Set) Split(even, odd, x []float32) {
 	if len(even) == 0 {
 		return
 	}
-	need(x, len(even)+len(odd))
+	need(len(even)+len(odd), x)
 	if vecs := len(odd) / blockSide; s.isa != generic && vecs > 0 {
 		s.isa.split(&even[0], &odd[0], &x[0], vecs)
 		done := vecs * blockSide
@@ -374,7 +350,7 @@ func (s *Set) Merge(x, even, odd []float32) {
 	if len(even) == 0 {
 		return
 	}
-	need(x, len(even)+len(odd))
+	need(len(even)+len(odd), x)
 	if vecs := len(odd) / blockSide; s.isa != generic && vecs > 0 {
 		s.isa.merge(&x[0], &even[0], &odd[0], vecs)
 		done := vecs * blockSide
