@@ -261,7 +261,7 @@ func (c *CNDPM) wake(b ocl.Batch, stats *ocl.StepStats) error {
 	}
 	free, learned := c.Memory.Len(), 0
 	for i := range n {
-		if c.mixed(i) == b.Y[i] {
+		if argmax(c.mixed(i)) == b.Y[i] {
 			stats.Correct++
 		}
 		if c.assign(i) {

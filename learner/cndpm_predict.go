@@ -75,12 +75,17 @@ func (c *CNDPM) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 		}
 		return nil
 	}
-	return c.eachPart(len(dst), func(lo, hi int) error {
+	return c.eachScored(x, func(i int, scores []float64) { dst[i] = argmax(scores) })
+}
+
+// eachScored calls f with the scores of each image.
+func (c *CNDPM) eachScored(x *tensor.Tensor, f func(i int, scores []float64)) error {
+	return c.eachPart(x.Dim(0), func(lo, hi int) error {
 		if err := c.explain(x.Rows(lo, hi)); err != nil {
 			return err
 		}
 		for i := lo; i < hi; i++ {
-			dst[i] = c.mixed(i - lo)
+			f(i, c.mixed(i-lo))
 		}
 		return nil
 	})
@@ -133,9 +138,10 @@ func (c *CNDPM) sourceOf(image []float32) *rng.Source {
 	return rng.New(c.Seed, string(name))
 }
 
-// mix writes log p(y|x) ∝ Σ_k n_k p_k(x) p_k(y|x) of image i to dst [K], less a constant, by c.nll and c.logP.
-func (c *CNDPM) mix(dst []float64, i int) {
-	all := c.trained()
+// mixed is log p(y|x) ∝ Σ_k n_k p_k(x) p_k(y|x) of image i, less a constant, by c.nll and c.logP, until the next call.
+func (c *CNDPM) mixed(i int) (scores []float64) {
+	c.scores = grow(c.scores, c.Net.Classes)
+	dst, all := c.scores, c.trained()
 	most := math.Inf(-1)
 	for k, e := range all {
 		most = max(most, e.logCount-c.nll[k+1][i])
@@ -146,13 +152,7 @@ func (c *CNDPM) mix(dst []float64, i int) {
 			dst[y] = logSumExp(dst[y], e.logCount-c.nll[k+1][i]-most+c.logP[k+1][i*len(dst)+y])
 		}
 	}
-}
-
-// mixed is the class of the largest of them, the first one where several are.
-func (c *CNDPM) mixed(i int) ocl.Label {
-	c.scores = grow(c.scores, c.Net.Classes)
-	c.mix(c.scores, i)
-	return argmax(c.scores)
+	return dst
 }
 
 // Scores implements [Scored]. Without an expert there are none, which is an error.
@@ -163,15 +163,7 @@ func (c *CNDPM) Scores(dst []float64, x *tensor.Tensor) error {
 	if len(c.trained()) == 0 {
 		return fmt.Errorf("learner: cndpm: no expert was made yet, so classes have no probabilities. Learn until the short-term memory of %d samples was full", c.Capacity)
 	}
-	return c.eachPart(x.Dim(0), func(lo, hi int) error {
-		if err := c.explain(x.Rows(lo, hi)); err != nil {
-			return err
-		}
-		for i := lo; i < hi; i++ {
-			c.mix(dst[i*c.Net.Classes:(i+1)*c.Net.Classes], i-lo)
-		}
-		return nil
-	})
+	return c.eachScored(x, func(i int, scores []float64) { copy(dst[i*len(scores):], scores) })
 }
 
 // classMeans makes the means of the stored images those of the memory.

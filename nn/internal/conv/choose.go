@@ -15,21 +15,17 @@ const WinogradRounding = 4.5
 
 // winogradTable is the fewest channels, input and output, for which Winograd's algorithm is faster, as measured with
 // `ocl bench engine --layers` (docs/benchmarks.md). It is a table and not a timing at start-up, so that a run can be
-// repeated bit for bit; plain Go follows avx2.
-var winogradTable = map[string]struct{ planes, channelLast int }{
-	"avx2":    {16, 32},
-	"avx512":  {16, 32},
-	"generic": {16, 32},
-}
+// repeated bit for bit; it is the same for all kernel sets.
+var winogradTable = struct{ planes, channelLast int }{16, 32}
 
 // byWinograd decides for one convolution.
 func (m *Maker) byWinograd(in, out Layout, w Window) bool {
 	if m.Algorithm == Direct || !winogradFits(m.Set, in, out, w) {
 		return false
 	}
-	least := winogradTable[m.Set.Name].planes
+	least := winogradTable.planes
 	if in.ChannelLast {
-		least = winogradTable[m.Set.Name].channelLast
+		least = winogradTable.channelLast
 	}
 	return m.Algorithm == Winograd || min(in.C, out.C) >= least
 }
@@ -43,13 +39,11 @@ func winogradFits(s *kernel.Set, in, out Layout, w Window) bool {
 
 // ByWinograd says whether a convolution uses Winograd's algorithm, and whether it could.
 func ByWinograd(c Conv) (uses, could bool) {
-	switch u := c.(type) {
+	switch c.(type) {
 	case *winogradChannelLast, *winogradPlanes:
-		return true, true
-	case *directChannelLast:
-		could = winogradFits(u.s, u.in, u.out, u.w)
-	case *directPlanes:
-		could = winogradFits(u.s, u.in, u.out, u.w)
+		uses = true
 	}
-	return false, could
+	return uses, c.(interface{ winogradFits() bool }).winogradFits()
 }
+
+func (c *core) winogradFits() bool { return winogradFits(c.s, c.in, c.out, c.w) }

@@ -3,6 +3,7 @@
 package workers
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -180,3 +181,11 @@ func (t *Team) Close() {
 
 // Closed says whether Close was called.
 func (t *Team) Closed() bool { return t.state.Load() == closed }
+
+// pause is one turn of a waiting loop. Now and then it lets other goroutines run, because a machine may have fewer
+// free cores than workers.
+func pause(i int) {
+	if i&1023 == 1023 {
+		runtime.Gosched()
+	}
+}
