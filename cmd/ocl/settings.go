@@ -70,15 +70,15 @@ func addConfig(cmd *cobra.Command, file bool, takes func(config.Key) bool, words
 // has says whether the command takes a key.
 func (c *configFlags) has(k config.Key) bool { return c.takes == nil || c.takes(k) }
 
-// addOwn gives the command a flag of its own for a key.
-func (c *configFlags) addOwn(cmd *cobra.Command, key, flag, group, value string) {
+// addOwn gives the command a flag of its own for a key of tuning.
+func (c *configFlags) addOwn(cmd *cobra.Command, key, flag, value string) {
 	if c.own == nil {
 		c.own = map[string]string{}
 	}
 	c.own[key] = flag
 	for _, k := range config.Keys() {
 		if k.Name == key {
-			addKey(cmd, k, flag, group, value)
+			addKey(cmd, k, flag, groupTuning, value)
 		}
 	}
 }

@@ -51,12 +51,12 @@ func newTune() *cobra.Command {
 	}
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return !slices.Contains(decidedByTuning, k.Name) })
 	flags := cmd.Flags()
-	f.config.addOwn(cmd, "tune.grid", "grid", groupTuning, "GRID")
+	f.config.addOwn(cmd, "tune.grid", "grid", "GRID")
 	grid := flags.Lookup("grid")
 	grid.Usage, grid.DefValue = "what is tried: paper (the survey's table), authors (its authors' files), or a YAML file of keys and values", tune.Paper
-	f.config.addOwn(cmd, "tune.search", "search", groupTuning, "NAME")
-	f.config.addOwn(cmd, "tune.points", "points", groupTuning, "N")
-	f.config.addOwn(cmd, "tune.repeats", "repeats", groupTuning, "N")
+	f.config.addOwn(cmd, "tune.search", "search", "NAME")
+	f.config.addOwn(cmd, "tune.points", "points", "N")
+	f.config.addOwn(cmd, "tune.repeats", "repeats", "N")
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the records and the trials (default runs/tune-<data>-<UTC time>)")
 	flags.StringVar(&f.results, "results", "", "folder with results that exist already, such as the --out of another tuning; those of trials are reused (default: none)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the points, the steps and the estimated time, but run nothing")

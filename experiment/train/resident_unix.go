@@ -14,7 +14,7 @@ func systemPeak() int64 {
 		return 0
 	}
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
-		return int64(u.Maxrss) // bytes there, KiB elsewhere
+		return int64(u.Maxrss) //nolint:unconvert // bytes there, KiB elsewhere; an int32 on some machines
 	}
-	return int64(u.Maxrss) << 10
+	return int64(u.Maxrss) << 10 //nolint:unconvert // an int32 on some machines
 }

@@ -46,14 +46,14 @@ func (f *Reader) parse(text []byte) error {
 		}
 		seen[name] = true
 		if err != nil {
-			return fmt.Errorf("%.60q: it is not what the format says: %.200v", name, err)
+			return fmt.Errorf("%.60q: it is not what the format says: %.200s", name, err.Error()) // a text of the file may be in it
 		}
 	}
 	if err == nil {
 		_, err = d.Token() // the closing brace
 	}
 	if err != nil {
-		return fmt.Errorf("it is not valid JSON: %.200v", err)
+		return fmt.Errorf("it is not valid JSON: %.200s", err.Error())
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows the closing brace")

@@ -2,7 +2,6 @@ package tensorboard_test
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"image"
 	"image/color"
@@ -79,10 +78,3 @@ func TestImageMustBePNG(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
-
-// full is a disk without room.
-type full struct{}
-
-var errFull = errors.New("no space left")
-
-func (full) Write([]byte) (int, error) { return 0, errFull }
