@@ -20,25 +20,30 @@ const allFields = "all"
 type jsonFlag struct {
 	given  bool
 	fields []string // such as metrics.average_accuracy; nil is all
-	known  []string // the outermost ones that there are
-	types  []reflect.Type
+	// examples are values such as are printed: structs, or lists of them
+	examples []any
 }
 
 // addJSON adds the flag --json to a command that prints values like the examples, structs or lists of them.
 func addJSON(cmd *cobra.Command, j *jsonFlag, examples ...any) {
-	for _, v := range examples {
-		j.types = append(j.types, outermost(reflect.TypeOf(v)))
-		for _, name := range fieldsOf(v) {
-			if !slices.Contains(j.known, name) {
-				j.known = append(j.known, name)
-			}
-		}
-	}
+	j.examples = examples
 	cmd.Flags().Var(j, "json", "print JSON with these fields, or with all; --json alone lists the fields")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"json": "FIELD,..."})
 	_ = cmd.RegisterFlagCompletionFunc("json", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return append([]string{allFields}, j.known...), cobra.ShellCompDirectiveNoFileComp
+		return append([]string{allFields}, j.known()...), cobra.ShellCompDirectiveNoFileComp
 	})
+}
+
+// known are the names of the outermost fields that there are.
+func (j *jsonFlag) known() (names []string) {
+	for _, v := range j.examples {
+		for _, name := range fieldsOf(v) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // fieldsOf are the names of the outermost fields in the JSON of a value, or of the items of a list.
@@ -102,7 +107,7 @@ func (j *jsonFlag) String() string { return "" }
 
 // Type is what the flag takes, in words.
 func (j *jsonFlag) Type() string {
-	return "all, or some of the fields " + strings.Join(j.known, ",") + " (a field of a field stands behind a point)"
+	return "all, or some of the fields " + strings.Join(j.known(), ",") + " (a field of a field stands behind a point)"
 }
 
 func (j *jsonFlag) Set(text string) error {
@@ -113,7 +118,7 @@ func (j *jsonFlag) Set(text string) error {
 	j.fields = strings.Split(text, ",")
 	for _, name := range j.fields {
 		path := strings.Split(name, ".")
-		if !slices.Contains(j.known, path[0]) || !slices.ContainsFunc(j.types, func(t reflect.Type) bool { return leads(t, path) }) {
+		if !slices.Contains(j.known(), path[0]) || !slices.ContainsFunc(j.examples, func(v any) bool { return leads(outermost(reflect.TypeOf(v)), path) }) {
 			return errors.New(j.Type())
 		}
 	}

@@ -91,11 +91,12 @@ func addKey(cmd *cobra.Command, k config.Key, flag, group, value string) {
 	}
 	f := cmd.Flags().VarPF(&settingValue{list: k.List(), kind: value, text: k.Default()}, flag, "", usage)
 	annotate(cmd.Flags(), group, map[string]string{f.Name: value})
-	if choices := choicesOf(k); len(choices) > 0 {
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	_ = cmd.RegisterFlagCompletionFunc(f.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		if choices := choicesOf(k); len(choices) > 0 {
 			return choices, cobra.ShellCompDirectiveNoFileComp
-		})
-	}
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	})
 }
 
 // choicesOf are the values of a key, or of each entry of its list, where they can be listed.
