@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ const genericKernel = "generic"
 func programOf(r *result.Result) string {
 	p := r.Provenance
 	if p.Program == "" {
-		return "revision " + cause.Shown(p.Revision)
+		return "revision " + cause.Shown(cmp.Or(p.Revision, "unknown"))
 	}
-	return "version " + cause.Shown(p.Program) + ", revision " + cause.Shown(p.Revision)
+	return "version " + cause.Shown(cmp.Or(p.Program, "unknown")) + ", revision " + cause.Shown(cmp.Or(p.Revision, "unknown"))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,7 +61,7 @@ func TestFootprint(t *testing.T) {
 
 // takeFootprint prints the anonymous memory of the process at each stage.
 func takeFootprint(folder string) error {
-	debug.SetGCPercent(heapGrowth)
+	collectEarly()
 	const side, capacity, batch = 84, 10000, 10
 	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: side, Width: side, Classes: 100, NF: 20}, rng.New(1, "network/init"))
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,12 +45,8 @@ const (
 	exitInterrupted = 130
 )
 
-// heapGrowth is by how many per cent the heap may grow before it is collected. A training step allocates nothing, so collecting often costs
-// nothing there, and the peak stays near what the data and the network need.
-const heapGrowth = 25
-
 func main() {
-	debug.SetGCPercent(heapGrowth)
+	collectEarly()
 	// After the first signal the default action is restored, so that a second Ctrl-C ends the process at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"ocl"
 	"ocl/config"
@@ -186,6 +188,9 @@ func (p *Parent) StreamNotes(info ocl.StreamInfo, c, asked config.Config) (notes
 	if len(old) > 0 {
 		data := p.Config.Data.Name
 		if dir := p.Config.Data.Dir; dir != "" {
+			if strings.Contains(dir, " ") {
+				dir = strconv.Quote(dir)
+			}
 			data += " --data-dir " + dir
 		}
 		notes = append(notes, fmt.Sprintf("%s of the parent %s not in this stream, and its accuracy says nothing of them. "+

@@ -4,8 +4,6 @@
 package foreign
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +34,7 @@ func Read(name string, r io.Reader, common bool) ([][]*float64, error) {
 		return nil, fmt.Errorf("import: %s: it has more than %s bytes, too many for a table of accuracies. Give a table with a row for each task", name, count.Number(maxBytes))
 	}
 	t := table{name: name, common: common}
-	if err := t.split(text); err != nil {
+	if err := t.split(string(text)); err != nil {
 		return nil, err
 	}
 	if err := t.checkNumbers(); err != nil {
@@ -75,29 +73,38 @@ func (t *table) fault(line, column int, format string, a ...any) error {
 	return fmt.Errorf("import: %s, line %d, column %d: %s", t.name, line, column, fmt.Sprintf(format, a...))
 }
 
-// split cuts the text into lines and cells. Empty lines and comments do not count. Spreadsheets write a byte order mark and quotation marks.
-func (t *table) split(text []byte) error {
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
-	r.Comment, r.FieldsPerRecord, r.LazyQuotes, r.TrimLeadingSpace = '#', -1, true, true
-	for {
-		cells, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("import: %s: %w. Save the table as CSV with commas", t.name, err)
-		}
-		line, _ := r.FieldPos(0)
+// split cuts the text into lines and cells. Spreadsheets write a byte order mark and quotation marks.
+func (t *table) split(text string) error {
+	text = strings.TrimPrefix(text, "\ufeff")
+	empty, n := 0, 0 // the first empty line since the last row
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
 		switch {
+		case strings.HasPrefix(line, "#"):
+			continue
+		case line == "":
+			if empty == 0 {
+				empty = n
+			}
+			continue
+		case empty > 0 && len(t.rows) > 0:
+			return t.fault(empty, 1, "the line is empty, but the accuracies after task %d are wanted. Add the row, or remove the line", len(t.rows)+1)
 		case len(t.rows) == maxTasks:
-			return t.fault(line, 1, "there are more than %s rows, but at most that many tasks are read. Give a table with a row for each task", count.Number(maxTasks))
-		case len(cells) > maxTasks:
-			return t.fault(line, maxTasks+1, "there are more than %s columns, but at most that many tasks are read. Give a table with a column for each task", count.Number(maxTasks))
+			return t.fault(n, 1, "there are more than %s rows, but at most that many tasks are read. Give a table with a row for each task", count.Number(maxTasks))
+		case strings.Count(line, ",") >= maxTasks:
+			return t.fault(n, maxTasks+1, "there are more than %s columns, but at most that many tasks are read. Give a table with a column for each task", count.Number(maxTasks))
 		}
+		empty = 0
+		cells := strings.Split(line, ",")
 		for i, c := range cells {
-			cells[i] = strings.TrimSpace(c)
+			c = strings.TrimSpace(c)
+			if len(c) > 1 && c[0] == '"' && c[len(c)-1] == '"' {
+				c = strings.TrimSpace(c[1 : len(c)-1])
+			}
+			cells[i] = c
 		}
-		t.rows = append(t.rows, row{line, cells})
+		t.rows = append(t.rows, row{n, cells})
 	}
 	if len(t.rows) == 0 {
 		return fmt.Errorf("import: %s: it has no numbers, but a row for each task is wanted. Write the accuracies after each task in a line, with commas between them", t.name)
@@ -122,9 +129,9 @@ func (t *table) checkNumbers() error {
 			switch {
 			case err == nil || absent(text) || errors.Is(err, strconv.ErrRange):
 			case len(r.cells) == 1 && strings.ContainsAny(text, "; \t"):
-				return t.fault(r.line, 1, "found %.40q, but numbers with commas between them are wanted. Save the table as CSV with commas, and with points in the numbers", text)
+				return t.fault(r.line, 1, "found %s, but numbers with commas between them are wanted. Save the table as CSV with commas, and with points in the numbers", shown(text))
 			default:
-				return t.fault(r.line, j+1, "found %.40q, but a number from 0 to 1 is wanted. The table has numbers alone: remove the names of its rows and columns", text)
+				return t.fault(r.line, j+1, "found %s, but a number from 0 to 1 is wanted. The table has numbers alone: remove the names of its rows and columns", shown(text))
 			}
 		}
 	}
@@ -174,12 +181,21 @@ func (t *table) value(r row, i, j int) (*float64, error) {
 	v, _ := strconv.ParseFloat(text, 64) // it is a number, or infinite
 	switch {
 	case v > 1 && v <= 100:
-		return nil, t.fault(r.line, j+1, "found %.40q, but a number from 0 to 1 is wanted. Divide per cent by 100", text)
+		return nil, t.fault(r.line, j+1, "found %s, but a number from 0 to 1 is wanted. Divide per cent by 100", shown(text))
 	case !(v >= 0 && v <= 1):
-		return nil, t.fault(r.line, j+1, "found %.40q, but a number from 0 to 1 is wanted. Write accuracies as fractions", text)
+		return nil, t.fault(r.line, j+1, "found %s, but a number from 0 to 1 is wanted. Write accuracies as fractions", shown(text))
 	}
 	v += 0 // so that -0 is 0
 	return &v, nil
+}
+
+// shown quotes a text of the file, and shortens what is long.
+func shown(s string) string {
+	const most = 40
+	if len(s) > most {
+		return fmt.Sprintf("%q…", s[:most])
+	}
+	return fmt.Sprintf("%q", s)
 }
 
 // About is what the user states about accuracies, because their file has only numbers.

@@ -83,14 +83,14 @@ func TestReadBad(t *testing.T) {
 		{"0.9,0.1,0.2\n0.5,0.7,0.85\n", false, []string{"line 1, column 3: found 3 columns in 2 rows, but as many columns as rows are wanted, one for each task", "Add the missing rows"}},
 		{"0.9\n0.5,0.7,0.85\n", false, []string{"line 2, column 3: found 3 columns in 2 rows"}},
 		{"0.9,0.1\n0.6,0.8\n0.5,0.7\n", false, []string{"line 1, column 3: found 2 columns in 3 rows, but as many columns as rows are wanted, or in this row 1. Add the missing columns"}},
-		{"0.9\n0.6,0.8\n\n0.1,0.1,0.1,0.1", false, []string{"line 4, column 4: found 4 columns in 3 rows"}},
+		{"0.9\n0.6,0.8\n\n0.1,0.1,0.1,0.1", false, []string{"line 3, column 1: the line is empty, but the accuracies after task 3 are wanted. Add the row"}},
 		{"0.9,0.1\n,0.8\n", false, []string{"line 2, column 1: there is no number, but after task 2 the accuracy on task 1 is wanted", "transpose"}},
 		{"nan", false, []string{"line 1, column 1: there is no number"}},
 		{"0.9\n0.8,0.7\n", true, []string{"line 2, column 2: found 2 columns, but one is wanted, as all tasks share one test set. Leave out --common-test"}},
 		{"0.9\n\"\"\n", true, []string{"line 2, column 1: there is no number"}},
 		{strings.Repeat("0.5\n", maxTasks+1), true, []string{"line 1001, column 1: there are more than 1,000 rows"}},
 		{strings.Repeat("0.5,", 5000), false, []string{"line 1, column 1001: there are more than 1,000 columns"}},
-		{strings.Repeat("x", 4000), false, []string{`found "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", but`}},
+		{strings.Repeat("x", 4000), false, []string{`found "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"…, but`}},
 		{strings.Repeat("\n", maxBytes+1), false, []string{"it has more than 33,554,432 bytes"}},
 	} {
 		_, err := Read("x.csv", strings.NewReader(c.text), c.common)

@@ -49,3 +49,16 @@ func TestWrittenIsRead(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 }
+
+// Values begin at a multiple of 64 bytes, which NumPy's memory maps like.
+func TestHeaderIsAligned(t *testing.T) {
+	for axes := range 20 {
+		shape := make([]int, axes)
+		for i := range shape {
+			shape[i] = 10 * (i + 1)
+		}
+		if h := header("<f4", shape); len(h)%64 != 0 || h[len(h)-1] != '\n' {
+			t.Errorf("%d axes: %d bytes: %q", axes, len(h), h)
+		}
+	}
+}

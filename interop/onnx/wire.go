@@ -1,6 +1,10 @@
 package onnx
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // Numbers of the fields that are written, by message, from onnx.proto (https://github.com/onnx/onnx).
 const (
@@ -92,6 +96,8 @@ func attribute(name string, v any) (a message) {
 			a.number(attributeInts, int64(n))
 		}
 		a.number(attributeType, attributeIsInts)
+	default:
+		panic(fmt.Sprintf("onnx: attribute %s: %T is no type of an attribute here", name, v))
 	}
 	return a
 }

@@ -6,54 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"slices"
+	"strconv"
 )
 
-// entry is what a header says of a tensor.
-type entry struct {
-	Type    string  `json:"dtype"`
-	Shape   []int   `json:"shape"`
-	Offsets []int64 `json:"data_offsets"`
-}
-
-// parse reads a header, one name after the other. Unmarshal into a map would hide names that occur twice, and would allocate the whole
+// parse reads a header token by token. Unmarshal into a map would hide names that occur twice, and would allocate the whole
 // header before anything is checked.
 func (f *Reader) parse(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
+	d.UseNumber()
+	p := parser{d}
 	seen := map[string]bool{}
-	_, err := d.Token() // the brace that text begins with
-	for err == nil && d.More() {
-		var token json.Token
-		if token, err = d.Token(); err != nil {
-			break
-		}
-		name, _ := token.(string) // keys of an object are texts
-		switch {
-		case seen[name]:
-			return fmt.Errorf("the name %.60q is given twice", name)
-		case name == metadataKey:
-			err = d.Decode(&f.Metadata)
-		default:
-			var e entry
-			if err = d.Decode(&e); err == nil {
-				if err := e.check(); err != nil {
-					return fmt.Errorf("%.60q: %w", name, err)
-				}
-				f.Tensors = append(f.Tensors, Info{Name: name, Type: e.Type, Shape: e.Shape, begin: e.Offsets[0], end: e.Offsets[1]})
-			}
+	err := p.object(func(name string) (err error) {
+		if seen[name] {
+			return fmt.Errorf("the name %s is given twice", quoted(name))
 		}
 		seen[name] = true
-		if err != nil {
-			return fmt.Errorf("%.60q: it is not what the format says: %.200s", name, err.Error()) // a text of the file may be in it
+		if name == metadataKey {
+			f.Metadata, err = p.texts()
+			return err
 		}
-	}
-	if err == nil {
-		_, err = d.Token() // the closing brace
-	}
+		t, err := p.tensor(name)
+		f.Tensors = append(f.Tensors, t)
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("it is not valid JSON: %.200s", err.Error())
+		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows the closing brace")
@@ -61,30 +38,124 @@ func (f *Reader) parse(text []byte) error {
 	return nil
 }
 
-func (e entry) check() error {
-	switch {
-	case e.Type == "" || e.Shape == nil || e.Offsets == nil:
-		return errors.New("dtype, shape or data_offsets is missing")
-	case len(e.Shape) > maxAxes:
-		return fmt.Errorf("the shape has %d axes, but at most %d are possible", len(e.Shape), maxAxes)
-	case len(e.Shape) > 0 && slices.Min(e.Shape) < 0:
-		return fmt.Errorf("the shape %v has a negative number", e.Shape)
-	case len(e.Offsets) != 2 || e.Offsets[0] < 0 || e.Offsets[0] > e.Offsets[1]:
-		return fmt.Errorf("data_offsets are %.40s instead of a begin and an end after it", fmt.Sprint(e.Offsets))
+// parser reads JSON of a known shape.
+type parser struct{ d *json.Decoder }
+
+// delim reads one of the signs of objects and lists.
+func (p parser) delim(want json.Delim) error {
+	token, err := p.token()
+	if err == nil && token != want {
+		err = fmt.Errorf("there is %.40q instead of %v", fmt.Sprint(token), want)
 	}
-	return nil
+	return err
 }
 
-// product is the number of bytes of a shape; ok is false where it does not fit into 63 bits.
-func product(shape []int, size int64) (bytes int64, ok bool) {
-	if slices.Contains(shape, 0) {
-		return 0, true
+func (p parser) token() (json.Token, error) {
+	token, err := p.d.Token()
+	if err != nil {
+		return nil, errors.New("it is not valid JSON")
 	}
-	for _, d := range shape {
-		if int64(d) > math.MaxInt64/size {
-			return 0, false
+	return token, nil
+}
+
+// object reads an object; f reads the value of each key.
+func (p parser) object(f func(key string) error) error {
+	if err := p.delim('{'); err != nil {
+		return err
+	}
+	for p.d.More() {
+		key, err := p.text()
+		if err != nil {
+			return err
 		}
-		size *= int64(d)
+		if err := f(key); err != nil {
+			return err
+		}
 	}
-	return size, true
+	return p.delim('}')
+}
+
+func (p parser) text() (string, error) {
+	token, err := p.token()
+	text, ok := token.(string)
+	if err == nil && !ok {
+		err = fmt.Errorf("there is %.40q instead of a text", fmt.Sprint(token))
+	}
+	return text, err
+}
+
+// texts reads an object of texts.
+func (p parser) texts() (map[string]string, error) {
+	all := map[string]string{}
+	return all, p.object(func(key string) (err error) {
+		if _, twice := all[key]; twice {
+			return fmt.Errorf("the metadata %s are given twice", quoted(key))
+		}
+		all[key], err = p.text()
+		return err
+	})
+}
+
+// numbers reads a list of at most so many whole numbers from 0.
+func (p parser) numbers(most int) (list []int64, err error) {
+	if err := p.delim('['); err != nil {
+		return nil, err
+	}
+	for p.d.More() {
+		token, err := p.token()
+		if err != nil {
+			return nil, err
+		}
+		word, ok := token.(json.Number)
+		n, err := strconv.ParseInt(word.String(), 10, strconv.IntSize)
+		if !ok || err != nil || n < 0 {
+			return nil, fmt.Errorf("there is %.40q instead of a whole number from 0", fmt.Sprint(token))
+		}
+		if len(list) == most {
+			return nil, fmt.Errorf("a list has more than %d numbers", most)
+		}
+		list = append(list, n)
+	}
+	return list, p.delim(']')
+}
+
+// tensor reads what a header says of a tensor.
+func (p parser) tensor(name string) (Info, error) {
+	t := Info{Name: name}
+	seen := map[string]bool{}
+	err := p.object(func(key string) error {
+		if seen[key] {
+			return fmt.Errorf("%s is given twice", quoted(key))
+		}
+		seen[key] = true
+		switch key {
+		case "dtype":
+			text, err := p.text()
+			t.Type = text
+			return err
+		case "shape":
+			list, err := p.numbers(maxAxes)
+			for _, n := range list {
+				t.Shape = append(t.Shape, int(n))
+			}
+			return err
+		case "data_offsets":
+			list, err := p.numbers(2)
+			if err == nil && (len(list) != 2 || list[0] > list[1]) {
+				err = fmt.Errorf("data_offsets is %v instead of a begin and an end after it", list)
+			}
+			if err == nil {
+				t.begin, t.end = list[0], list[1]
+			}
+			return err
+		}
+		return fmt.Errorf("the key %s is unknown", quoted(key))
+	})
+	if err == nil && len(seen) != 3 {
+		err = errors.New("dtype, shape or data_offsets is missing")
+	}
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", quoted(name), err)
+	}
+	return t, nil
 }

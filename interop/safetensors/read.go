@@ -1,7 +1,6 @@
 package safetensors
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -72,18 +71,23 @@ func readAt(r io.ReaderAt, b []byte, at int64) error {
 
 // place sorts the tensors by their places, which must fill size bytes without gaps.
 func (f *Reader) place(size int64) error {
-	slices.SortStableFunc(f.Tensors, func(a, b Info) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end)) })
+	slices.SortStableFunc(f.Tensors, func(a, b Info) int {
+		if a.begin != b.begin {
+			return int(max(-1, min(1, a.begin-b.begin)))
+		}
+		return int(max(-1, min(1, a.end-b.end)))
+	})
 	at := int64(0)
 	for _, t := range f.Tensors {
 		if t.begin != at {
-			return fmt.Errorf("%.60q begins at byte %d of the values, but the tensor before it ends at %d", t.Name, t.begin, at)
+			return fmt.Errorf("%s begins at byte %d of the values, but the tensor before it ends at %d", quoted(t.Name), t.begin, at)
 		}
 		width, known := sizes[t.Type]
 		if !known {
-			return fmt.Errorf("%.60q has the unknown type %.60q", t.Name, t.Type)
+			return fmt.Errorf("%s has the unknown type %s", quoted(t.Name), quoted(t.Type))
 		}
 		if want, ok := product(t.Shape, width); !ok || want != t.end-t.begin {
-			return fmt.Errorf("%.60q has %d bytes, which is not what its shape %v of %s needs", t.Name, t.end-t.begin, t.Shape, t.Type)
+			return fmt.Errorf("%s has %d bytes, which is not what its shape %v of %s needs", quoted(t.Name), t.end-t.begin, t.Shape, t.Type)
 		}
 		at = t.end
 	}
@@ -116,7 +120,7 @@ func (f *Reader) Floats(t Info) ([]float32, error) {
 	case "BF16":
 		at = func(b []byte) float32 { return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16) }
 	default:
-		return nil, fmt.Errorf("safetensors: %.60q has the type %s, but weights are F32, F64, F16 or BF16. Convert it with .float() before it is saved", t.Name, t.Type)
+		return nil, fmt.Errorf("safetensors: %s has the type %s, but weights are F32, F64, F16 or BF16. Convert it with .float() before it is saved", quoted(t.Name), t.Type)
 	}
 	raw, err := f.bytes(t)
 	if err != nil {
@@ -133,7 +137,7 @@ func (f *Reader) Floats(t Info) ([]float32, error) {
 // Ints reads the values of a tensor of the type I64.
 func (f *Reader) Ints(t Info) ([]int64, error) {
 	if t.Type != typeInt {
-		return nil, fmt.Errorf("safetensors: %.60q has the type %s, not %s. Convert it with .long() before it is saved", t.Name, t.Type, typeInt)
+		return nil, fmt.Errorf("safetensors: %s has the type %s, not %s. Convert it with .long() before it is saved", quoted(t.Name), t.Type, typeInt)
 	}
 	raw, err := f.bytes(t)
 	if err != nil {
@@ -149,7 +153,7 @@ func (f *Reader) Ints(t Info) ([]int64, error) {
 func (f *Reader) bytes(t Info) ([]byte, error) {
 	raw := make([]byte, t.end-t.begin)
 	if err := readAt(f.r, raw, f.base+t.begin); err != nil {
-		return nil, fmt.Errorf("safetensors: %.60q: %w", t.Name, err)
+		return nil, fmt.Errorf("safetensors: %s: %w", quoted(t.Name), err)
 	}
 	return raw, nil
 }

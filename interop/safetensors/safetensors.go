@@ -7,6 +7,7 @@ package safetensors
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Tensor is an array with a name. It has Floats, or Ints where Floats is nil, in row-major order.
@@ -39,6 +40,7 @@ const metadataKey = "__metadata__"
 const (
 	maxHeader = 100_000_000 // bytes, as in the reference implementation
 	maxAxes   = 64          // as in PyTorch
+	maxShown  = 60          // characters of a name in a message
 )
 
 // sizes are the bytes of a value of each type.
@@ -54,4 +56,29 @@ var ErrFormat = errors.New("not a valid safetensors file")
 
 func damaged(format string, a ...any) error {
 	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, a...))
+}
+
+// quoted is a word of a file for a message.
+func quoted(word string) string {
+	if r := []rune(word); len(r) > maxShown {
+		word = string(r[:maxShown]) + "…"
+	}
+	return fmt.Sprintf("%q", word)
+}
+
+// product is the number of bytes of a shape; ok is false where it does not fit into 63 bits.
+func product(shape []int, size int64) (bytes int64, ok bool) {
+	bytes = size
+	for _, d := range shape {
+		if d == 0 {
+			return 0, true
+		}
+	}
+	for _, d := range shape {
+		if int64(d) > math.MaxInt64/bytes {
+			return 0, false
+		}
+		bytes *= int64(d)
+	}
+	return bytes, true
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 )
@@ -53,27 +54,28 @@ func (t Tensor) width() int {
 
 // headerOf is the JSON of a header, filled up with spaces to a multiple of 8 bytes.
 func headerOf(tensors []Tensor, metadata map[string]string) ([]byte, error) {
-	b := bytes.NewBufferString("{")
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	add := func(name string, v any) error {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	next := func(key string) error {
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
-		for _, part := range []any{name, v} {
-			if err := e.Encode(part); err != nil {
-				return err
-			}
-			b.Truncate(b.Len() - 1) // the encoder ends a line
-			b.WriteByte(':')
-		}
-		b.Truncate(b.Len() - 1)
-		return nil
+		return writeJSON(&b, key, ':')
 	}
 	if len(metadata) > 0 {
-		if err := add(metadataKey, metadata); err != nil {
+		if err := next(metadataKey); err != nil {
 			return nil, err
 		}
+		for i, key := range slices.Sorted(maps.Keys(metadata)) {
+			b.WriteByte("{,"[min(i, 1)])
+			if err := writeJSON(&b, key, ':'); err != nil {
+				return nil, err
+			}
+			if err := writeJSON(&b, metadata[key], 0); err != nil {
+				return nil, err
+			}
+		}
+		b.WriteByte('}')
 	}
 	at, named := int64(0), map[string]bool{metadataKey: true}
 	for _, t := range tensors {
@@ -81,11 +83,16 @@ func headerOf(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 			panic(fmt.Sprintf("safetensors: %s of shape %v: %d floats and %d integers, or its name is there already", t.Name, t.Shape, len(t.Floats), len(t.Ints)))
 		}
 		named[t.Name] = true
-		end := at + int64(t.Len()*t.width())
-		kind := map[int]string{4: typeFloat, 8: typeInt}[t.width()]
-		if err := add(t.Name, entry{kind, append([]int{}, t.Shape...), []int64{at, end}}); err != nil {
+		if err := next(t.Name); err != nil {
 			return nil, err
 		}
+		end := at + int64(t.Len()*t.width())
+		kind := map[int]string{4: typeFloat, 8: typeInt}[t.width()]
+		entry, err := json.Marshal(entry{kind, append([]int{}, t.Shape...), []int64{at, end}})
+		if err != nil {
+			return nil, err
+		}
+		b.Write(entry)
 		at = end
 	}
 	b.WriteByte('}')
@@ -93,4 +100,25 @@ func headerOf(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 		b.WriteByte(' ')
 	}
 	return b.Bytes(), nil
+}
+
+// entry is what a header says of a tensor.
+type entry struct {
+	Type    string  `json:"dtype"`
+	Shape   []int   `json:"shape"`
+	Offsets []int64 `json:"data_offsets"`
+}
+
+// writeJSON writes a text as JSON, with a sign after it if there is one.
+func writeJSON(b *bytes.Buffer, text string, sign byte) error {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(text); err != nil {
+		return err
+	}
+	b.Truncate(b.Len() - 1) // the encoder ends a line
+	if sign != 0 {
+		b.WriteByte(sign)
+	}
+	return nil
 }

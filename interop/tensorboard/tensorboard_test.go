@@ -2,6 +2,7 @@ package tensorboard_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"image"
 	"image/color"
@@ -76,5 +77,22 @@ func TestImageMustBePNG(t *testing.T) {
 	err = w.Image(tensorboard.Series{Tag: "confusion"}, tensorboard.At{}, []byte("GIF89a"))
 	if err == nil || !strings.Contains(err.Error(), "tensorboard: confusion: the image is not a PNG file") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// full is a disk without room.
+type full struct{}
+
+var errFull = errors.New("no space left")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestErrorsOfTheDiskAreTold(t *testing.T) {
+	w, err := tensorboard.NewWriter(full{}, time.Time{})
+	if !errors.Is(err, errFull) {
+		t.Errorf("error at the beginning is %v", err)
+	}
+	if err := w.Scalar(tensorboard.Series{Tag: "a"}, tensorboard.At{}, 1); !errors.Is(err, errFull) {
+		t.Errorf("error of a scalar is %v", err)
 	}
 }
