@@ -166,6 +166,9 @@ func readAxis(key string, values []yaml.Node) (Axis, error) {
 		return a, fmt.Errorf("%s has %d values, but 1 to %d are possible. Write `%s: [1, 2]` with values of your own", key, len(values), maxValues, key)
 	}
 	for _, n := range values {
+		if n.Alias != nil {
+			n = *n.Alias
+		}
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
 			return a, fmt.Errorf("a value of %s is not a number or a word. Write `%s: [1, 2]` with values of your own", key, key)
 		}

@@ -1,6 +1,9 @@
 package tune
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Preview is what a tuning is going to do.
 type Preview struct {
@@ -42,7 +45,7 @@ func (t *Tuner) Previews() []Preview {
 			p.Trials, whole = search.effort(len(u.points), u.record.Repeats)
 			later := whole/(float64(trials)*search.rungs()[0].share) - 1
 			p.Left += later * work
-			p.Steps += int(later * float64(p.Steps))
+			p.Steps += int(math.Round(later * float64(p.Steps)))
 		}
 		all = append(all, p)
 	}

@@ -43,7 +43,7 @@ type planned struct {
 	Done            int      `json:"done"`             // runs that --out has the results of
 	Taken           int      `json:"taken"`            // runs whose results --results has
 
-	left float64 // floating-point operations of a run that is not done
+	left float64 // floating-point operations of all its runs that are not done
 	x    *experiment.Experiment
 	run  experiment.Job
 }
@@ -57,7 +57,7 @@ func withPlanned(list []*planned, one planned) []*planned {
 		return append(list, &one)
 	}
 	p := list[i]
-	p.Seeds, p.Folders, p.left = append(p.Seeds, one.Seeds...), append(p.Folders, one.Folders...), max(p.left, one.left)
+	p.Seeds, p.Folders, p.left = append(p.Seeds, one.Seeds...), append(p.Folders, one.Folders...), p.left+one.left
 	p.Done, p.Taken = p.Done+one.Done, p.Taken+one.Taken
 	return list
 }
@@ -118,7 +118,7 @@ func estimate(ctx context.Context, runs []*planned, workers int) error {
 		if err != nil {
 			return err
 		}
-		p.Seconds = p.left / speed
+		p.Seconds = p.left / float64(max(1, p.open())) / speed
 	}
 	return stopped(ctx)
 }

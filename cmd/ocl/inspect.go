@@ -86,7 +86,7 @@ func inspect(path string) (*inspected, error) {
 		return &inspected{"study", path, s, s.text()}, err
 	case has(tune.RecordFile):
 		return inspectFile(filepath.Join(path, tune.RecordFile))
-	case filepath.Base(path) == experiment.CheckpointDir:
+	case filepath.Base(path) == experiment.CheckpointDir && runAround(path):
 		return inspectRun(filepath.Dir(filepath.Clean(path)))
 	case has(experiment.RunConfigFile), has(experiment.ResultFile):
 		return inspectRun(path)
@@ -364,4 +364,15 @@ func checkpointFacts(c *trained.CheckpointInfo) string {
 		t.rows = append(t.rows, []string{printable(s.Name), count.Bytes(s.Bytes), s.CRC})
 	}
 	return factLines(lines) + "\n" + t.String()
+}
+
+// runAround tells whether a folder lies in that of a run.
+func runAround(path string) bool {
+	run := filepath.Dir(filepath.Clean(path))
+	for _, name := range []string{experiment.RunConfigFile, experiment.ResultFile} {
+		if _, err := os.Stat(filepath.Join(run, name)); err == nil {
+			return true
+		}
+	}
+	return false
 }

@@ -70,7 +70,7 @@ func newTune() *cobra.Command {
 }
 
 // decidedByTuning are the keys that a tuning sets itself.
-var decidedByTuning = []string{"protocol", "eval", "eval_every", "tune.grid"}
+var decidedByTuning = []string{"protocol", "eval", "eval_every", "tune.grid", "tune.seed"}
 
 func (f *tuneFlags) run(cmd *cobra.Command) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
