@@ -48,10 +48,10 @@ type planned struct {
 	run  experiment.Job
 }
 
-// withPlanned is a list with a run more, which is counted with those that differ from it in their seeds alone.
+// withPlanned is a list with a run more, which is counted with those that differ from it in their seeds alone and have as many steps.
 func withPlanned(list []*planned, one planned) []*planned {
 	i := slices.IndexFunc(list, func(p *planned) bool {
-		return p.x == one.x && p.Method == one.Method && p.Timing == one.Timing && (p.After == "") == (one.After == "")
+		return p.x == one.x && p.Method == one.Method && p.Steps == one.Steps && p.Timing == one.Timing && (p.After == "") == (one.After == "")
 	})
 	if i < 0 {
 		return append(list, &one)
