@@ -101,14 +101,16 @@ func (l *ICaRL) BeginTask(task ocl.TaskInfo) error {
 	if err := l.boundaries.begin("iCaRL", task); err != nil {
 		return err
 	}
-	l.current = append(l.current[:0], task.Classes...)
-	slices.Sort(l.current)
-	l.current = slices.Compact(l.current)
 	for _, y := range task.Classes {
 		if y < 0 || int(y) >= len(l.column) {
 			return fmt.Errorf("learner: icarl: task %d has class %d, but classes must be in [0, %d). Use a network with an output for each class",
 				task.Index+1, y, len(l.column))
 		}
+	}
+	l.current = append(l.current[:0], task.Classes...)
+	slices.Sort(l.current)
+	l.current = slices.Compact(l.current)
+	for _, y := range task.Classes {
 		if l.column[y] < 0 {
 			l.column[y] = len(l.order)
 			l.order = append(l.order, y)

@@ -20,16 +20,16 @@ const longestBackoff = 30 * time.Second
 // and change what is sent.
 var client = &http.Client{CheckRedirect: func(req *http.Request, via []*http.Request) error {
 	if via[len(via)-1].URL.Scheme == "https" && req.URL.Scheme != "https" {
-		return fmt.Errorf("%w to %s", errInsecure, req.URL.Redacted())
+		return fmt.Errorf("%w from https to %s", errRedirect, req.URL.Redacted())
 	}
 	if len(via) >= 10 {
-		return errors.New("the server redirects 10 times")
+		return fmt.Errorf("%w 10 times", errRedirect)
 	}
 	return nil
 }}
 
-// errInsecure is wrapped by the error about a redirect that is not followed.
-var errInsecure = errors.New("the server redirects from https")
+// errRedirect is wrapped by errors about redirects that are not followed.
+var errRedirect = errors.New("the server redirects")
 
 // temporary is a fault that another attempt may not meet.
 type temporary struct{ error }
@@ -177,7 +177,7 @@ func (d *download) unanswered(ctx context.Context, err error) error {
 	if asked := (*url.Error)(nil); errors.As(err, &asked) {
 		err = asked.Err
 	}
-	if errors.Is(err, errInsecure) {
+	if errors.Is(err, errRedirect) {
 		return d.errorf("%w. Get the file by hand if you trust that address, and save it as %s", err, d.path)
 	}
 	if unknown := (*tls.CertificateVerificationError)(nil); errors.As(err, &unknown) {

@@ -357,6 +357,21 @@ func TestRedirectsStaySecure(t *testing.T) {
 	plain.wantRequests(t)
 }
 
+// TestRedirectsEnd has a server that sends the client to itself. It is asked ten times, and not again.
+func TestRedirectsEnd(t *testing.T) {
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		http.Redirect(w, r, r.URL.Path, http.StatusFound)
+	}))
+	defer s.Close()
+	err := Get(t.Context(), []File{{URL: s.URL, Name: "a", MD5: md5Of(content(1, 10))}}, quick(t.TempDir()))
+	wantError(t, err, "the server redirects 10 times", "Get the file by hand")
+	if asked != 10 {
+		t.Errorf("the server was asked %d times, wanted 10", asked)
+	}
+}
+
 // TestFirstFaultEndsGet: files before it stay.
 func TestFirstFaultEndsGet(t *testing.T) {
 	b := content(1, 10)

@@ -109,6 +109,21 @@ func TestArraysOfIntegers(t *testing.T) {
 	}
 }
 
+// TestArraysHaveSigns: the highest bit of an element is its sign where the type has one.
+func TestArraysHaveSigns(t *testing.T) {
+	root, err := read(source([]byte(arrayOf("K\x01\x85", strings.Replace(u1, "u1", "i1", 1), "U\x01\xfe"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer caught(&err)
+		root.ints(1 << 30)
+	}()
+	if err == nil || !strings.Contains(err.Error(), "found -2") {
+		t.Errorf("error %v, wanted one with found -2", err)
+	}
+}
+
 // TestEveryTruncationIsAnError: a file that is cut off anywhere is refused.
 func TestEveryTruncationIsAnError(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.pkl")
