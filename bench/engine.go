@@ -46,7 +46,7 @@ type Options struct {
 // Report is what [Engine] measured: medians over all rounds. Shares are fractions of PeakGFLOPS.
 type Report struct {
 	Kernel      string       `json:"kernel"`
-	Convolution string       `json:"convolution"` // algorithm, as nn.Convolution names it
+	Convolution string       `json:"convolution"` // algorithm, one of nn.Convolutions
 	Workers     int          `json:"workers"`
 	PeakGFLOPS  float64      `json:"peak_gflops"` // of all workers together; 0 where it cannot be measured
 	Steps       []Step       `json:"steps"`

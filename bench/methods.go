@@ -48,7 +48,7 @@ type MethodProgress struct {
 // MethodsReport is what [Methods] measured.
 type MethodsReport struct {
 	Kernel      string       `json:"kernel"`
-	Convolution string       `json:"convolution"` // algorithm, as nn.Convolution names it
+	Convolution string       `json:"convolution"` // algorithm, one of nn.Convolutions
 	Workers     int          `json:"workers"`
 	PeakGFLOPS  float64      `json:"peak_gflops"` // of all workers together, median over the whole measurement
 	Memory      int          `json:"memory"`

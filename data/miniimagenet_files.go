@@ -137,18 +137,29 @@ func readPickle(name string) (*pickle.MiniImageNet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pickle.ReadMiniImageNet(reopened(name), info.Size())
+	return pickle.ReadMiniImageNet(reopened{name, info}, info.Size())
 }
 
 // reopened is a file that is opened for each read, so that nobody has to close it.
-type reopened string
+type reopened struct {
+	name  string
+	first fs.FileInfo // of the file whose contents are known
+}
 
-func (name reopened) ReadAt(b []byte, at int64) (int, error) {
-	file, err := os.Open(string(name))
+// ReadAt implements [io.ReaderAt]. A file that has taken the place of the first one is an error, as its images may lie elsewhere.
+func (r reopened) ReadAt(b []byte, at int64) (int, error) {
+	file, err := os.Open(r.name)
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
+	info, err := file.Stat()
+	if err == nil && (!os.SameFile(info, r.first) || info.Size() != r.first.Size() || !info.ModTime().Equal(r.first.ModTime())) {
+		err = fmt.Errorf("%s was changed while it was read. Run the same command again", r.name)
+	}
+	if err != nil {
+		return 0, err
+	}
 	return file.ReadAt(b, at)
 }
 

@@ -429,3 +429,29 @@ func BenchmarkMiniImageNetOpen(b *testing.B) {
 		open()
 	}
 }
+
+// TestReplacedPickleIsAnError: places of images in the old file mean nothing in the new one.
+func TestReplacedPickleIsAnError(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.pkl")
+	write := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(name, "old")
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, b := reopened{name, info}, make([]byte, 3)
+	if n, err := r.ReadAt(b, 0); n != 3 || err != nil || string(b) != "old" {
+		t.Errorf("read %q, %v", b[:n], err)
+	}
+	write(name+".new", "new")
+	if err := os.Rename(name+".new", name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ReadAt(b, 0); err == nil || !strings.Contains(err.Error(), "was changed while it was read") {
+		t.Errorf("error %v after the file was replaced", err)
+	}
+}
