@@ -31,10 +31,10 @@ func newLayerMap(n, c, h, w int) *layerMap {
 	return &layerMap{n, c, h, w, make([]float64, n*c*h*w), make([]float64, n*c*h*w)}
 }
 
-// image is the values of an image [c,h,w] and their gradients.
-func (v *layerMap) image(i int) (x, d []float64) {
+// image is the values of an image [c,h,w], and where they begin among those of the batch.
+func (v *layerMap) image(i int) (x []float64, first int) {
 	size := v.c * v.h * v.w
-	return v.x[i*size:][:size], v.d[i*size:][:size]
+	return v.x[i*size:][:size], i * size
 }
 
 // newReference runs the forward pass of images [B,C,H,W] in a mode and returns the logits [B,K]. run.backward follows.
@@ -83,6 +83,28 @@ func (run *reference) rounded(sum, size float64) float64 {
 		return sum
 	}
 	return sum + size*0x1p-24*run.noise.NormFloat64()
+}
+
+// sums adds terms to values, each of which is a sum of many, and then rounds every value that got some, as rounded does.
+type sums struct {
+	run   *reference
+	to    []float64
+	sizes []float64 // of the absolute values of the terms
+}
+
+func (run *reference) newSums(to []float64) sums { return sums{run, to, make([]float64, len(to))} }
+
+func (s sums) add(i int, term float64) {
+	s.to[i] += term
+	s.sizes[i] += math.Abs(term)
+}
+
+func (s sums) round() {
+	for i, size := range s.sizes {
+		if size > 0 {
+			s.to[i] = s.run.rounded(s.to[i], size)
+		}
+	}
 }
 
 func (run *reference) param(i int) float64 { return float64(run.net.Params()[i]) }
@@ -157,17 +179,20 @@ func (run *reference) linear(l nn.LayerInfo, m *layerMap) *layerMap {
 		}
 	}
 	run.back = append(run.back, func() {
+		params, inputs := run.newSums(run.grads), run.newSums(m.d)
 		for img := range m.n {
-			x, d := m.image(img)
-			_, g := y.image(img)
+			x, first := m.image(img)
+			g := y.d[img*len(y.d)/m.n:][:len(y.d)/m.n]
 			for o, g := range g {
-				run.grads[l.Bias.Offset+o] += g
+				params.add(l.Bias.Offset+o, g)
 				for i, v := range x {
-					run.grads[weight(i, o)] += run.rounded(g*v, math.Abs(g*v))
-					d[i] += run.rounded(g*run.param(weight(i, o)), math.Abs(g*run.param(weight(i, o))))
+					params.add(weight(i, o), g*v)
+					inputs.add(first+i, g*run.param(weight(i, o)))
 				}
 			}
 		}
+		params.round()
+		inputs.round()
 	})
 	return y
 }
@@ -200,16 +225,19 @@ func (run *reference) convolution(c nn.ConvInfo, m *layerMap) *layerMap {
 		}
 	}
 	run.back = append(run.back, func() {
+		params, inputs := run.newSums(run.grads), run.newSums(m.d)
 		for img := range m.n {
-			x, d := m.image(img)
-			_, g := y.image(img)
+			x, first := m.image(img)
+			g := y.d[img*len(y.d)/m.n:][:len(y.d)/m.n]
 			for p, g := range g {
 				each(p/(y.h*y.w), p/y.w%y.h, p%y.w, func(i, w int) {
-					run.grads[w] += run.rounded(g*x[i], math.Abs(g*x[i]))
-					d[i] += run.rounded(g*run.param(w), math.Abs(g*run.param(w)))
+					params.add(w, g*x[i])
+					inputs.add(first+i, g*run.param(w))
 				})
 			}
 		}
+		params.round()
+		inputs.round()
 	})
 	return run.norm(c, y)
 }
@@ -259,11 +287,13 @@ func (run *reference) norm(c nn.ConvInfo, m *layerMap) *layerMap {
 			run.grads[c.Beta.Offset+ch] += sum
 			run.grads[c.Gamma.Offset+ch] += product
 			all(func(i int) {
-				g := y.d[i]
+				g, size := y.d[i], math.Abs(y.d[i])
 				if batch {
-					g -= sum/count + (m.x[i]-mean)*inverse*product/count
+					slope := (m.x[i] - mean) * inverse * product / count
+					g -= sum/count + slope
+					size += math.Abs(sum/count) + math.Abs(slope)
 				}
-				m.d[i] += run.rounded(g*inverse*gamma, math.Abs(y.d[i]*inverse*gamma))
+				m.d[i] += run.rounded(g*inverse*gamma, size*math.Abs(inverse*gamma))
 			})
 		})
 	}
