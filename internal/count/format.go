@@ -89,7 +89,7 @@ func Duration(seconds float64) string {
 
 // Bytes prints a size: 1234567890 is "1.2 GB".
 func Bytes(n int64) string {
-	v, units := float64(n), []string{"B", "kB", "MB", "GB", "TB"}
+	v, units := float64(n), []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
 	unit := 0
 	for v >= 999.5 && unit < len(units)-1 {
 		v /= 1000
