@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+
+	"ocl/internal/limit"
 )
 
 // Version is that of the file format. A file with another version is refused. There were files of version 2, which had
@@ -19,7 +21,6 @@ const (
 	headerSize  = len(magic) + 4 + 4 // magic, version, number of sections
 	sectionSize = 4 + 4 + 8          // CRC, length of the name, length of the data
 	trailerSize = len(endMarker) + 4 // marker, CRC of everything before the marker
-	maxName     = 1 << 12            // bytes; far above any real name
 	minFileSize = headerSize + trailerSize
 )
 
@@ -101,7 +102,7 @@ func (c *Container) parseSection(b []byte) ([]byte, error) {
 	want := binary.LittleEndian.Uint32(b)
 	nameLen, dataLen := binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint64(b[8:])
 	body := b[sectionSize:]
-	if nameLen > maxName || uint64(nameLen) > uint64(len(body)) || dataLen > uint64(len(body))-uint64(nameLen) {
+	if nameLen > limit.SectionName || uint64(nameLen) > uint64(len(body)) || dataLen > uint64(len(body))-uint64(nameLen) {
 		return b, fmt.Errorf("%w: the name has %d and the data have %d bytes, but %d bytes are left", ErrCorrupt, nameLen, dataLen, len(body))
 	}
 	end := int(nameLen) + int(dataLen)

@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ocl/internal/fuzztest"
+	"ocl/internal/limit"
 )
 
 // small is a schema of two methods, a trick and a data set, as a caller hands one over.
@@ -336,7 +337,7 @@ func TestParseFaults(t *testing.T) {
 func TestManyFaults(t *testing.T) {
 	repeat := func(format string) string {
 		var b strings.Builder
-		for i := 0; b.Len() < MaxBytes-200; i++ {
+		for i := 0; b.Len() < limit.Config-200; i++ {
 			fmt.Fprintf(&b, format, i)
 		}
 		return b.String()
@@ -360,7 +361,7 @@ func TestManyFaults(t *testing.T) {
 			err = small.Validate(c)
 		}
 		lines := strings.Split(fmt.Sprint(err), "\n")
-		if last := lines[len(lines)-1]; len(lines) > maxFaults+1 || !strings.HasPrefix(last, tt.last) {
+		if last := lines[len(lines)-1]; len(lines) > limit.Faults+1 || !strings.HasPrefix(last, tt.last) {
 			t.Errorf("%s: %d lines, the last one %.200s", tt.name, len(lines), last)
 		}
 	}

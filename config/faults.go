@@ -8,22 +8,20 @@ import (
 	"strings"
 	"unicode"
 
+	"ocl/internal/limit"
 	"ocl/internal/nearest"
 )
-
-// maxFaults is how many faults are reported: a file that is not a config at all has one in each line.
-const maxFaults = 20
 
 // faults collects everything that is wrong with a config, so that one run of the command reports it all.
 type faults struct {
 	list   []error
-	more   bool   // there were others beyond maxFaults
+	more   bool   // there were others beyond limit.Faults
 	places Places // of keys that a file gave
 }
 
 // full says that no further fault is reported, so that nobody needs to look for one.
 func (f *faults) full() bool {
-	f.more = f.more || len(f.list) == maxFaults
+	f.more = f.more || len(f.list) == limit.Faults
 	return f.more
 }
 

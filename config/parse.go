@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"ocl/internal/limit"
 )
 
 // Version is the version of the files that the program writes. It rises when a key changes its meaning or is removed. A key that a file lacks
@@ -18,9 +20,6 @@ const Version = 3
 
 // versionKey is the first key of files that the program writes.
 const versionKey = "version"
-
-// MaxBytes is the most text that is read as a config, ten thousand times the size of a usual one.
-const MaxBytes = 1 << 20
 
 // Parse reads a config in YAML or JSON, of a person or a program. Keys that it lacks get their defaults. Errors name the file as name. Everything
 // that is wrong with keys and types is reported at once, with its line; [Schema.Validate] checks the ranges.
@@ -32,8 +31,8 @@ func (s *Schema) Parse(name string, text []byte) (Config, error) {
 // ParseAt is Parse, and says which lines gave the keys, for [Schema.ValidateAt].
 func (s *Schema) ParseAt(name string, text []byte) (Config, Places, error) {
 	c, from := Default(), Places{File: name, Lines: map[string]int{}}
-	if len(text) > MaxBytes {
-		return c, from, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a config. Give a config file", name, MaxBytes)
+	if len(text) > limit.Config {
+		return c, from, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a config. Give a config file", name, limit.Config)
 	}
 	root, err := document(name, text)
 	if err != nil || root == nil {

@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ocl/internal/limit"
 	"ocl/internal/nearest"
 )
 
@@ -114,8 +115,8 @@ func topKey(n *yaml.Node, key string) (name, value *yaml.Node) {
 // [Schema.ValidateAt] checks the configs that come of it.
 func (s *Schema) ParseSheet(name string, text []byte) (Sheet, error) {
 	sheet := Sheet{Name: name, Text: text}
-	if len(text) > MaxBytes {
-		return sheet, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a study. Give a study file", name, MaxBytes)
+	if len(text) > limit.Config {
+		return sheet, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a study. Give a study file", name, limit.Config)
 	}
 	root, err := document(name, text)
 	if err != nil {

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-)
 
-// maxNames is the most names in a list of a config, far more than there are: names are compared with each other.
-const maxNames = 1000
+	"ocl/internal/limit"
+)
 
 // Validate reports everything that is wrong with a config at once, one fault a line; nil if an experiment can start. What
 // only the data can show (that tasks divide the classes, that files are whole) is checked when they are opened.
@@ -21,8 +20,8 @@ func (s *Schema) Validate(c Config) error { return s.ValidateAt(c, Places{}) }
 func (s *Schema) ValidateAt(c Config, from Places) error {
 	f := faults{places: from}
 	for _, k := range table {
-		if names, ok := k.value(&c).([]string); ok && len(names) > maxNames {
-			f.add(k.Name, "the list has %d names, but at most %d are allowed. Shorten the list", len(names), maxNames)
+		if names, ok := k.value(&c).([]string); ok && len(names) > limit.Names {
+			f.add(k.Name, "the list has %d names, but at most %d are allowed. Shorten the list", len(names), limit.Names)
 		}
 	}
 	if len(f.list) > 0 {

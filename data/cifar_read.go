@@ -17,6 +17,7 @@ import (
 	"ocl/data/internal/pickle"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/limit"
 )
 
 // cifarReader reads the files of one layout into a set, in any order.
@@ -159,12 +160,9 @@ func anywhere(file io.Reader, size int64) (io.ReaderAt, error) {
 	return bytes.NewReader(b), err
 }
 
-// maxNameBytes bounds a file of names; the longest has about 2 kB.
-const maxNameBytes = 1 << 16
-
 // readNames reads the names of classes: lines of a text, or a pickle.
 func (r *cifarReader) readNames(in io.Reader, size int64) error {
-	text, err := readUpTo(in, maxNameBytes)
+	text, err := readUpTo(in, limit.CIFARNames)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/limit"
 )
 
 var csvInfo = Info{
@@ -36,12 +37,6 @@ var csvInfo = Info{
 	list: listCSV,
 }
 
-// Bounds of a list: larger ones are mistakes.
-const (
-	maxCSVBytes = 1 << 30
-	maxCSVField = 4096 // bytes, the longest path of Linux
-)
-
 // listCSV reads the list that spec.Dir names.
 func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 	const use = "Use --data-dir FILE.csv, a list with the columns path and label"
@@ -52,8 +47,8 @@ func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 	switch {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s: this is a folder. %s; for class folders use --data folder", shown(spec.Dir), use)
-	case info.Size() > maxCSVBytes:
-		return nil, fmt.Errorf("%s: the file has %s, but at most %s are read. Check that it is a list of images", shown(spec.Dir), count.Of(info.Size(), "byte"), count.Number(maxCSVBytes))
+	case info.Size() > limit.ImageList:
+		return nil, fmt.Errorf("%s: the file has %s, but at most %s are read. Check that it is a list of images", shown(spec.Dir), count.Of(info.Size(), "byte"), count.Number(limit.ImageList))
 	}
 	file, err := os.Open(spec.Dir)
 	if err != nil {
@@ -110,8 +105,8 @@ func readCSV(ctx context.Context, r io.Reader) (csvRows, error) {
 			return nil, csvFault(err)
 		}
 		line, _ := lines.FieldPos(0)
-		if i := slices.IndexFunc(fields, func(f string) bool { return len(f) > maxCSVField }); i >= 0 {
-			return nil, fmt.Errorf("line %d: a field has %s, but at most %s are read. Check the quotes", line, count.Of(len(fields[i]), "byte"), count.Number(maxCSVField))
+		if i := slices.IndexFunc(fields, func(f string) bool { return len(f) > limit.ImageListField }); i >= 0 {
+			return nil, fmt.Errorf("line %d: a field has %s, but at most %s are read. Check the quotes", line, count.Of(len(fields[i]), "byte"), count.Number(limit.ImageListField))
 		}
 		field := func(name string) string {
 			if i, is := columns[name]; is {

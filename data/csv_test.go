@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"ocl/internal/fuzztest"
+	"ocl/internal/limit"
 )
 
 // listed writes a list beside the image files 1.png to 9.png of the levels 10 to 90, and returns its name.
@@ -222,7 +223,7 @@ func TestCSVFaults(t *testing.T) {
 			t.Errorf("%q: got %v, want it to say %q", dir, err, want)
 		}
 	}
-	if err := os.Truncate(name, maxCSVBytes+1); err == nil { // takes no room
+	if err := os.Truncate(name, limit.ImageList+1); err == nil { // takes no room
 		if _, err := Open(t.Context(), Spec{Name: "csv", Dir: name}); err == nil || !strings.Contains(err.Error(), "the file has 1,073,741,825 bytes") {
 			t.Errorf("a file of a gigabyte: %v", err)
 		}

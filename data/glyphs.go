@@ -20,6 +20,7 @@ import (
 
 	"ocl/data/internal/cache"
 	"ocl/internal/count"
+	"ocl/internal/limit"
 )
 
 var glyphsInfo = Info{
@@ -65,7 +66,6 @@ const (
 	glyphSize, glyphMinSize, glyphMaxSize = 32, 8, 512
 	glyphTrainPerClass, glyphTestPerClass = 100, 25
 	glyphMaxPerClass                      = 10000
-	glyphMaxBytes                         = 16 << 30
 )
 
 // openGlyphs draws the data set. Image i of a split shows class i mod 100 and depends only on the split, on i and on the
@@ -80,9 +80,9 @@ func openGlyphs(ctx context.Context, spec Spec) (*Set, error) {
 		return nil, err
 	}
 	set := &Set{Name: "glyphs", C: 3, H: size, W: size, Classes: len(outlines[0])}
-	if bytes := int64(train+test) * int64(set.Classes*set.ImageLen()); bytes > glyphMaxBytes {
+	if bytes := int64(train+test) * int64(set.Classes*set.ImageLen()); bytes > limit.Set {
 		return nil, fmt.Errorf("%d images per class of %d×%d pixels need %s bytes, more than the limit of %s. "+
-			"Use a smaller data.size, data.train_per_class or data.test_per_class", train+test, size, size, count.Number(bytes), count.Number(glyphMaxBytes))
+			"Use a smaller data.size, data.train_per_class or data.test_per_class", train+test, size, size, count.Number(bytes), count.Number(limit.Set))
 	}
 	for _, r := range glyphClasses {
 		set.ClassNames = append(set.ClassNames, string(r))

@@ -16,6 +16,7 @@ import (
 	"ocl/data/internal/pickle"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/limit"
 )
 
 // readLists reads train.csv, val.csv and test.csv. Images are in the order of the lists, and classes in that of their first
@@ -24,7 +25,7 @@ func (f miniFormat) readLists(ctx context.Context, root string) (classed, error)
 	var all classed
 	seen := map[string]bool{}
 	for i, list := range f.lists {
-		text, err := readSmall(filepath.Join(root, f.csv(i)), 64<<20) // the longest of the published ones has 1.2 MB
+		text, err := readSmall(filepath.Join(root, f.csv(i)), limit.MiniImageNetList)
 		if err != nil {
 			return classed{}, fmt.Errorf("%s: %w. All three lists are needed; %s", f.csv(i), err, miniFetch)
 		}
@@ -185,7 +186,7 @@ func readPacked(parts []*pickle.MiniImageNet, i int, dst []uint8) error {
 // readClassNames reads the file of names where it is there: lines of an id, a tab and a name. A class without a name keeps
 // its id.
 func readClassNames(file string, ids []string) ([]string, error) {
-	text, err := readSmall(file, 1<<20)
+	text, err := readSmall(file, limit.ClassNames)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ids, nil
 	}

@@ -10,10 +10,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-)
 
-// maxNPYHeader is NumPy's own limit on a header read without trust (numpy.lib.format, max_header_size).
-const maxNPYHeader = 10000
+	"ocl/internal/limit"
+)
 
 // The header is a Python dictionary literal; NumPy writes exactly these three keys, in any order.
 var (
@@ -51,8 +50,8 @@ func (a *npy) header(size int64) error {
 		return fmt.Errorf("this is not a NumPy array of format 1 to 3. %s", again)
 	}
 	n := binary.LittleEndian.Uint32(fixed[8:])
-	if n > maxNPYHeader {
-		return fmt.Errorf("the header has %d bytes, more than the limit of %d. %s", n, maxNPYHeader, again)
+	if n > limit.NPYHeader {
+		return fmt.Errorf("the header has %d bytes, more than the limit of %d. %s", n, limit.NPYHeader, again)
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(a.in, text); err != nil {
@@ -85,8 +84,8 @@ func (a *npy) setShape(text string) (int64, error) {
 	count := int64(1)
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 		d, err := strconv.ParseInt(part, 10, 64)
-		if err != nil || d > maxNPZBytes || count > 0 && d > maxNPZBytes/count {
-			return 0, fmt.Errorf("the shape (%.60s) has more than %d values. Write a smaller array", text, int64(maxNPZBytes))
+		if err != nil || d > limit.Set || count > 0 && d > limit.Set/count {
+			return 0, fmt.Errorf("the shape (%.60s) has more than %d values. Write a smaller array", text, int64(limit.Set))
 		}
 		if a.shape = append(a.shape, int(d)); len(a.shape) > 4 {
 			return 0, fmt.Errorf("the shape (%.60s…) has more than 4 axes. Write images or labels, as `ocl data info npz` describes them", text)

@@ -13,6 +13,7 @@ import (
 
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/limit"
 )
 
 var npzInfo = Info{
@@ -30,19 +31,9 @@ var npzInfo = Info{
 	open:    openNPZ,
 }
 
-// maxNPZBytes is the largest set that is read, 16 GiB: more would not fit beside a network on the machines in view.
-const maxNPZBytes = 16 << 30
-
-// A small file must not take a large memory. Photographs compress two or three times and black drawings on white thirty
-// times, but zeros a thousand times: 16 MB of them are 16 GB.
-const (
-	freeNPZBytes = 256 << 20 // a set of any file may take so many bytes
-	maxNPZRatio  = 32        // or so many for each byte of the file
-)
-
 // npzLimit is how many bytes images and labels from a file of size bytes may take.
 func npzLimit(size int64) int64 {
-	return min(max(freeNPZBytes, maxNPZRatio*min(size, maxNPZBytes)), maxNPZBytes)
+	return min(max(limit.SetFree, limit.SetRatio*min(size, limit.Set)), limit.Set)
 }
 
 func openNPZ(_ context.Context, spec Spec) (*Set, error) {
@@ -193,7 +184,7 @@ func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
 	}
 	packed, whole := entry.CompressedSize64, entry.UncompressedSize64
 	// Deflate expands by at most 1,032; an entry that says more lies, and its array is not allocated.
-	if packed > uint64(size) || whole > 1032*packed+1032 || whole > maxNPZBytes {
+	if packed > uint64(size) || whole > 1032*packed+1032 || whole > limit.Set {
 		return nil, fmt.Errorf("%s: an entry of %s in a file of %d cannot hold %s, as it states. The file is damaged; "+
 			"write it again", name, count.Of(packed, "byte"), size, count.Of(whole, "byte"))
 	}

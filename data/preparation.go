@@ -11,10 +11,8 @@ import (
 	"ocl/data/internal/picture"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/limit"
 )
-
-// maxPictureBytes is the largest image file that is read. A photograph of 100 megapixels has about 50 MB.
-const maxPictureBytes = 256 << 20
 
 // PictureEndings are the endings of the names of images that can be read, in lower case with the dot.
 func PictureEndings() []string { return picture.Extensions() }
@@ -26,7 +24,7 @@ func IsPicture(name string) bool {
 
 // ReadPicture reads an image file as a whole. It refuses one of more than 256 MB, and does not name it.
 func ReadPicture(r io.Reader) ([]byte, error) {
-	text, err := readUpTo(r, maxPictureBytes)
+	text, err := readUpTo(r, limit.Picture)
 	if errors.Is(err, errTooLong) {
 		err = fmt.Errorf("%w. Make the image smaller", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/internal/limit"
 )
 
 // Load reads a config file: YAML, JSON, or the result.json of a run, compressed by gzip or not, which gives the config
@@ -44,9 +45,6 @@ func Load(path string) (c config.Config, from config.Places, notes []string, err
 	return c, from, notes, nil
 }
 
-// maxResult is the most that is read of a JSON file: what package result reads, and a byte that shows that there is more.
-const maxResult = 64<<20 + 1
-
 // readSome reads at most as much of a file as a config or a result can have. The parsers refuse longer files, and a
 // disk image or an endless pipe is not read into memory first.
 func readSome(path string) ([]byte, error) {
@@ -59,10 +57,10 @@ func readSome(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(unpacked, config.MaxBytes+1))
-	if err != nil || len(text) <= config.MaxBytes || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+	text, err := io.ReadAll(io.LimitReader(unpacked, limit.Config+1))
+	if err != nil || len(text) <= limit.Config || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return text, err
 	}
-	more, err := io.ReadAll(io.LimitReader(unpacked, maxResult-int64(len(text))))
+	more, err := io.ReadAll(io.LimitReader(unpacked, limit.Result+1-int64(len(text))))
 	return append(text, more...), err
 }

@@ -4,10 +4,8 @@ import (
 	"fmt"
 
 	"ocl/checkpoint"
+	"ocl/internal/limit"
 )
-
-// mostExperts is far more than any stream makes.
-const mostExperts = 1 << 16
 
 // SaveState implements [ocl.State].
 func (c *CNDPM) SaveState(e *checkpoint.Encoder) error {
@@ -62,7 +60,7 @@ func (c *CNDPM) started(seed, initSeed int64, experts int) error {
 	if c.asleep {
 		most = int64(c.sleepSteps())
 	}
-	if experts < 0 || experts > mostExperts || c.asleep && experts == 0 || c.done < 0 || c.done > most || c.steps < 0 {
+	if experts < 0 || experts > limit.Experts || c.asleep && experts == 0 || c.done < 0 || c.done > most || c.steps < 0 {
 		return fmt.Errorf("learner: cndpm: the state has %d experts and is at step %d of a sleep of %d, so it belongs to another configuration. Use the one it was saved with",
 			experts, c.done, most)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/internal/limit"
 	"ocl/tensor"
 )
 
@@ -122,9 +123,6 @@ func (m *Store) Counts() map[ocl.Label]int {
 	return counts
 }
 
-// maxSeen is the most samples that a store may have seen, far above any stream and far below what an int holds.
-const maxSeen = 1 << 50
-
 // OriginsSection is the name of the section of the origins in a saved store, below the store's own prefix.
 const OriginsSection = "origins"
 
@@ -136,7 +134,7 @@ func (m *Store) parts() checkpoint.Parts {
 		checkpoint.Values("size", &capacity, &length, &m.seen),
 		checkpoint.Int32List("labels", &m.y),
 		checkpoint.Then(func() error {
-			if capacity != m.cap || length < 0 || length > capacity || m.seen < length || m.seen > maxSeen || len(m.y) != length {
+			if capacity != m.cap || length < 0 || length > capacity || m.seen < length || m.seen > limit.Seen || len(m.y) != length {
 				return fmt.Errorf("memory: the state has %d samples with %d labels, %d seen, in %d slots instead of %d, so it belongs to another configuration. Use the one it was saved with",
 					length, len(m.y), m.seen, capacity, m.cap)
 			}

@@ -15,6 +15,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/atomicfile"
+	"ocl/internal/limit"
 )
 
 // Names in the folder of a run.
@@ -183,9 +184,6 @@ type failure struct {
 
 const failureFormat = "ocl-failure"
 
-// mostFailure is the most that is read of a failed.json.
-const mostFailure = 1 << 20
-
 // readFailure reads why a job failed. A file that cannot be read fails the job all the same: nobody removes it by accident.
 func readFailure(folder string) (f failure, failed bool) {
 	path := filepath.Join(folder, failedFile)
@@ -193,7 +191,7 @@ func readFailure(folder string) (f failure, failed bool) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, false
 	}
-	if err == nil && info.Size() <= mostFailure {
+	if err == nil && info.Size() <= limit.StudyFailure {
 		var text []byte
 		if text, err = os.ReadFile(path); err == nil {
 			err = json.Unmarshal(text, &f)

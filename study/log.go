@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"ocl/internal/limit"
 )
 
 // logFolder holds the logs of a study: a file for each process. Nothing depends on them.
@@ -93,9 +95,6 @@ func fileWord(text string) string {
 	}, text)
 }
 
-// mostLine is the longest line of a log that is read: an error may be long.
-const mostLine = 1 << 20
-
 // ReadLog reads what the processes of a study have noted, file by file in the order of their names. skipped counts lines
 // that are damaged, and the last lines of killed processes. Files that cannot be read are skipped too: a log is dispensable.
 func ReadLog(dir string) (events []Event, skipped int, err error) {
@@ -116,7 +115,7 @@ func ReadLog(dir string) (events []Event, skipped int, err error) {
 			continue
 		}
 		lines := bufio.NewScanner(f)
-		lines.Buffer(nil, mostLine)
+		lines.Buffer(nil, limit.StudyLine)
 		for lines.Scan() {
 			var e Event
 			if parseLine(lines.Bytes(), &e) {

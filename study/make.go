@@ -16,6 +16,7 @@ import (
 	"ocl/experiment"
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
+	"ocl/internal/limit"
 )
 
 // Load reads the study of a folder. dataDir is where the data lie on this machine; "" is where they lay when it was made.
@@ -59,7 +60,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, config.MaxBytes+1))
+	return io.ReadAll(io.LimitReader(f, limit.Config+1))
 }
 
 // Make makes a folder that of a study, or adds what is new to the study that it has. That must have the same engine and
@@ -173,7 +174,7 @@ func ReadJobs(dir string) ([]Entry, error) {
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, mostLine)
+	lines.Buffer(nil, limit.StudyLine)
 	var head jobsHead
 	bad := func(n int) error {
 		return fmt.Errorf("study: %s:%d: the line is damaged. Remove the file; `ocl sweep join` writes it anew", path, n)

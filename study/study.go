@@ -17,12 +17,7 @@ import (
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/internal/count"
-)
-
-// Most is how many runs a study may have without the word of a person, and Limit how many it may have at all.
-const (
-	Most  = 10_000
-	Limit = 1_000_000
+	"ocl/internal/limit"
 )
 
 // Study is a file with the runs that it describes.
@@ -53,7 +48,7 @@ func (s *Study) Len() int {
 }
 
 // Parse reads a study: a study file, or a config of `ocl run`, which is the smallest study. Everything that is wrong with
-// it is reported at once, with its line. yes allows more than [Most] runs. dataDir is where the data lie that are read from
+// it is reported at once, with its line. yes allows more than [limit.StudyRuns] runs. dataDir is where the data lie that are read from
 // files; "" leaves what the file says.
 func Parse(name string, text []byte, dataDir string, yes bool) (*Study, error) {
 	schema := experiment.Schema()
@@ -84,7 +79,7 @@ func Parse(name string, text []byte, dataDir string, yes bool) (*Study, error) {
 	return s, s.Made.read(sheet.Made)
 }
 
-// ErrTooMany is wrapped by the error about a study of more than [Most] runs, which a person may allow.
+// ErrTooMany is wrapped by the error about a study of more than [limit.StudyRuns] runs, which a person may allow.
 var ErrTooMany = errors.New("too many runs")
 
 // expansion turns grids into runs.
@@ -124,12 +119,9 @@ func (x *expansion) add(err error) {
 	}
 }
 
-// mostFaults is how many errors of a study are seen.
-const mostFaults = 20
-
 func (x *expansion) err() error {
-	if n := len(x.faults); n > mostFaults {
-		x.faults = append(x.faults[:mostFaults:mostFaults], fmt.Errorf("study: there are %d more errors. Fix these first", n-mostFaults))
+	if n := len(x.faults); n > limit.Faults {
+		x.faults = append(x.faults[:limit.Faults:limit.Faults], fmt.Errorf("study: there are %d more errors. Fix these first", n-limit.Faults))
 	}
 	return errors.Join(x.faults...)
 }
@@ -270,12 +262,12 @@ func product(c config.Config, many []config.Setting, f func(config.Config)) {
 func (x *expansion) fits(runs float64, line int) bool {
 	all := runs + float64(x.runs)
 	switch {
-	case all > Limit:
-		x.fault(line, "the study has about %s, but at most %s are possible. Divide it into several studies", count.Of(int64(min(all, math.MaxInt64/2)), "run"), count.Number(Limit))
+	case all > limit.StudyRunsConfirmed:
+		x.fault(line, "the study has about %s, but at most %s are possible. Divide it into several studies", count.Of(int64(min(all, math.MaxInt64/2)), "run"), count.Number(limit.StudyRunsConfirmed))
 		return false
-	case all > Most && !x.yes:
+	case all > limit.StudyRuns && !x.yes:
 		x.add(fmt.Errorf("study: %s: the study has about %s, which is more than %s: %w. Make it smaller, or add --yes",
-			x.name, count.Of(int64(all), "run"), count.Number(Most), ErrTooMany))
+			x.name, count.Of(int64(all), "run"), count.Number(limit.StudyRuns), ErrTooMany))
 		return false
 	}
 	return true

@@ -17,6 +17,7 @@ import (
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/internal/cause"
+	"ocl/internal/limit"
 	"ocl/internal/nearest"
 	"ocl/method"
 )
@@ -103,13 +104,6 @@ func columnOf(c config.Config) method.Data {
 	return ""
 }
 
-// Bounds of a file.
-const (
-	maxBytes  = 1 << 16
-	maxValues = 1000  // of a key
-	maxPoints = 10000 // of a grid
-)
-
 // ParseGrid reads a grid from a YAML or JSON file, whose keys are those of a config with their dots:
 //
 //	optimizer.lr: [0.01, 0.1]
@@ -124,8 +118,8 @@ func ParseGrid(name string, text []byte) (Grid, error) {
 	var more any
 	err := d.Decode(&keys)
 	switch {
-	case len(text) > maxBytes:
-		return g, fmt.Errorf("tune: %s: the file has more than %d bytes, too many for a grid. Give a file of keys and values", cause.Shown(name), maxBytes)
+	case len(text) > limit.Grid:
+		return g, fmt.Errorf("tune: %s: the file has more than %d bytes, too many for a grid. Give a file of keys and values", cause.Shown(name), limit.Grid)
 	case err == nil && len(keys) == 0 || errors.Is(err, io.EOF):
 		return g, fmt.Errorf("tune: %s: the file has no keys. %s", cause.Shown(name), write)
 	case err != nil:
@@ -146,8 +140,8 @@ func ParseGrid(name string, text []byte) (Grid, error) {
 		}
 		g.Axes = append(g.Axes, axis)
 	}
-	if len(faults) == 0 && g.Count() > maxPoints {
-		faults = append(faults, fmt.Errorf("tune: %s: the grid has more than %d points. Give fewer values", cause.Shown(name), maxPoints))
+	if len(faults) == 0 && g.Count() > limit.GridPoints {
+		faults = append(faults, fmt.Errorf("tune: %s: the grid has more than %d points. Give fewer values", cause.Shown(name), limit.GridPoints))
 	}
 	return g, errors.Join(faults...)
 }
@@ -162,8 +156,8 @@ func readAxis(key string, values []yaml.Node) (Axis, error) {
 			All: "`ocl config keys` lists all keys"}.Hint(key))
 	case !isTunable(key):
 		return a, fmt.Errorf("%s cannot be tuned, because it says what is compared and not how a method learns. Remove it, and set it with a flag", key)
-	case len(values) == 0 || len(values) > maxValues:
-		return a, fmt.Errorf("%s has %d values, but 1 to %d are possible. Write `%s: [1, 2]` with values of your own", key, len(values), maxValues, key)
+	case len(values) == 0 || len(values) > limit.GridValues:
+		return a, fmt.Errorf("%s has %d values, but 1 to %d are possible. Write `%s: [1, 2]` with values of your own", key, len(values), limit.GridValues, key)
 	}
 	for _, n := range values {
 		if n.Alias != nil {

@@ -17,6 +17,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/cause"
+	"ocl/internal/limit"
 )
 
 // RecordFile is the name of a record in the folder of its tuning.
@@ -132,9 +133,6 @@ func (r *Record) write(path string, permit func() error) error {
 	return experiment.WriteShared(filepath.Dir(path), filepath.Base(path), text, permit)
 }
 
-// mostRecord bounds what is read of a record.
-const mostRecord = 64 << 20
-
 // Read reads a record strictly: only known keys, each once, and shapes, ranges and choice that fit each other. It never panics, whatever the
 // file holds. The error wraps [ErrDamaged], [ErrNewer] or the error of the system.
 func Read(path string) (*Record, error) {
@@ -143,7 +141,7 @@ func Read(path string) (*Record, error) {
 		return nil, fmt.Errorf("tune: %w. Check the path", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostRecord+1))
+	text, err := io.ReadAll(io.LimitReader(f, limit.TuneRecord+1))
 	if err != nil {
 		return nil, fmt.Errorf("tune: %w. Copy the file from another disk", err)
 	}
@@ -161,8 +159,8 @@ func Parse(text []byte) (*Record, error) {
 	damaged := func(format string, a ...any) error {
 		return fmt.Errorf("%w: %s. %s", ErrDamaged, fmt.Sprintf(format, a...), again)
 	}
-	if len(text) > mostRecord {
-		return nil, damaged("it has more than %d bytes", mostRecord)
+	if len(text) > limit.TuneRecord {
+		return nil, damaged("it has more than %d bytes", limit.TuneRecord)
 	}
 	var head struct {
 		Format  *string `json:"format"`

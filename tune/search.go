@@ -8,6 +8,7 @@ import (
 
 	"ocl/config"
 	"ocl/internal/cause"
+	"ocl/internal/limit"
 	"ocl/internal/rng"
 )
 
@@ -28,8 +29,8 @@ func (s Search) check() error {
 	switch {
 	case !slices.Contains(Searches(), s.Name):
 		return fmt.Errorf("tune: there is no search %s. Use %s, %s or %s", cause.Shown(s.Name), config.SearchGrid, config.SearchRandom, config.SearchHalving)
-	case s.Name == config.SearchRandom && (s.Points < 1 || s.Points > maxPoints):
-		return fmt.Errorf("tune: a random search of %d points is not possible. Use 1 to %d points", s.Points, maxPoints)
+	case s.Name == config.SearchRandom && (s.Points < 1 || s.Points > limit.GridPoints):
+		return fmt.Errorf("tune: a random search of %d points is not possible. Use 1 to %d points", s.Points, limit.GridPoints)
 	case s.Name != config.SearchRandom && s.Points != 0:
 		return fmt.Errorf("tune: only the search %s takes a number of points. Remove it, or use that search", config.SearchRandom)
 	}

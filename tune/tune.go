@@ -16,6 +16,7 @@ import (
 	"ocl/experiment/result"
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
+	"ocl/internal/limit"
 	"ocl/method"
 )
 
@@ -101,8 +102,8 @@ func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, e
 	if err := spec.Search.check(); err != nil {
 		return nil, cause.As(err, ErrGrid)
 	}
-	if spec.Repeats < 0 || spec.Repeats > maxRepeats {
-		return nil, cause.As(fmt.Errorf("tune: %d repetitions are out of range. Use 1 to %d, or 0 for the usual number", spec.Repeats, maxRepeats), ErrGrid)
+	if spec.Repeats < 0 || spec.Repeats > limit.Repeats {
+		return nil, cause.As(fmt.Errorf("tune: %d repetitions are out of range. Use 1 to %d, or 0 for the usual number", spec.Repeats, limit.Repeats), ErrGrid)
 	}
 	c = tuning(o.Place(c))
 	t := &Tuner{opts: o, spec: spec, base: c, open: map[float64]*experiment.Experiment{}, trials: map[string]*trial{}}
@@ -139,8 +140,6 @@ func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, e
 	}
 	return t, nil
 }
-
-const maxRepeats = 1000
 
 // tuning is a config as its runs are tried.
 func tuning(c config.Config) config.Config {

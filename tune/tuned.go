@@ -16,6 +16,7 @@ import (
 	"ocl/experiment/result"
 	"ocl/experiment/train"
 	"ocl/internal/cause"
+	"ocl/internal/limit"
 )
 
 // Tuned is an experiment whose config asks for tuning (config.Tune): each of its runs is tuned on the first two tasks, and then a fresh
@@ -40,7 +41,7 @@ func SpecOf(t config.Tune) (Spec, error) {
 		return s, cause.As(fmt.Errorf("tune: %q is neither %s nor %s, and no file of that name can be read. Give one of them", t.Grid, Paper, Authors), ErrGrid)
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, 2*maxBytes))
+	text, err := io.ReadAll(io.LimitReader(file, 2*limit.Grid))
 	if err != nil {
 		return s, fmt.Errorf("tune: %w. Give a YAML file of keys and values", err)
 	}

@@ -24,14 +24,12 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment/result"
+	"ocl/internal/limit"
 	"ocl/internal/nearest"
 	"ocl/interop/foreign"
 	"ocl/interop/output"
 	"ocl/method"
 )
-
-// longestForeign is how many characters a name of something foreign may have: it stands in tables and figures.
-const longestForeign = 60
 
 // importFlags are the flags of `ocl report import`.
 type importFlags struct {
@@ -125,8 +123,8 @@ func (f *importFlags) check(cmd *cobra.Command) error {
 		switch {
 		case *n.value == "":
 			fault("%s: --%s is missing. Give the name of %s", pathOf(cmd), n.flag, n.what)
-		case utf8.RuneCountInString(*n.value) > longestForeign || strings.ContainsFunc(*n.value, func(r rune) bool { return !unicode.IsPrint(r) }):
-			fault("--%s cannot be %.80q. Use at most %d characters that can be printed", n.flag, *n.value, longestForeign)
+		case utf8.RuneCountInString(*n.value) > limit.ForeignName || strings.ContainsFunc(*n.value, func(r rune) bool { return !unicode.IsPrint(r) }):
+			fault("--%s cannot be %.80q. Use at most %d characters that can be printed", n.flag, *n.value, limit.ForeignName)
 		}
 	}
 	for _, c := range []struct {
@@ -171,13 +169,12 @@ func replaceable(path string) error {
 
 // readTable reads a file that may be a table of accuracies, at most as much of it as one can have.
 func readTable(path string) ([]byte, error) {
-	const most = 32<<20 + 1 // what package foreign refuses
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w. Give the path of a CSV file", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most))
+	text, err := io.ReadAll(io.LimitReader(f, limit.Foreign+1))
 	if err != nil {
 		return nil, fmt.Errorf("%w. Give the path of a CSV file", err)
 	}

@@ -6,14 +6,9 @@ import (
 	"strconv"
 
 	"github.com/spf13/pflag"
+
+	"ocl/internal/limit"
 )
-
-// maxWorkers is far above what one network can use. Each worker has its own activations, so a slip such as 99999 would
-// fill the memory of the machine.
-const maxWorkers = 256
-
-// maxConcurrency is more than any machine has cores.
-const maxConcurrency = 4096
 
 // countValue is the value of a flag that takes a number from 1 to most; 0 is its default.
 type countValue struct {
@@ -23,13 +18,13 @@ type countValue struct {
 
 // addWorkers defines --workers.
 func addWorkers(flags *pflag.FlagSet, to *int, usage string) {
-	flags.Var(countValue{to, maxWorkers}, "workers", usage)
+	flags.Var(countValue{to, limit.Workers}, "workers", usage)
 	annotate(flags, groupOutput, map[string]string{"workers": "N"})
 }
 
 // addConcurrency defines --concurrency, where what is, such as "runs at the same time".
 func addConcurrency(flags *pflag.FlagSet, to *int, what string) {
-	flags.Var(countValue{to, maxConcurrency}, "concurrency", what+"; results do not depend on it (default: chosen)")
+	flags.Var(countValue{to, limit.Concurrency}, "concurrency", what+"; results do not depend on it (default: chosen)")
 	annotate(flags, groupOutput, map[string]string{"concurrency": "N"})
 }
 

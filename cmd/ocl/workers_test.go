@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"ocl/internal/limit"
 )
 
 // TestWorkersAreBounded: no command starts so many workers that their activations fill the memory.
@@ -15,7 +17,7 @@ func TestWorkersAreBounded(t *testing.T) {
 	walk = func(cmd *cobra.Command) {
 		if f := cmd.Flags().Lookup("workers"); f != nil {
 			found++
-			for text, ok := range map[string]bool{"0": true, "1": true, strconv.Itoa(maxWorkers): true, strconv.Itoa(maxWorkers + 1): false, "-1": false, "two": false} {
+			for text, ok := range map[string]bool{"0": true, "1": true, strconv.Itoa(limit.Workers): true, strconv.Itoa(limit.Workers + 1): false, "-1": false, "two": false} {
 				if err := f.Value.Set(text); (err == nil) != ok {
 					t.Errorf("%s --workers %s: %v", pathOf(cmd), text, err)
 				}

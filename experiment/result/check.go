@@ -12,14 +12,7 @@ import (
 	"strings"
 
 	"ocl/config"
-)
-
-// Bounds of the shapes and counts that a file may claim, so that a damaged one cannot ask for all memory and sums do not
-// overflow.
-const (
-	maxTasks   = 10_000 // as a config may have
-	maxClasses = 100_000
-	maxCount   = 1_000_000_000
+	"ocl/internal/limit"
 )
 
 // Check returns what [Read] would refuse in the file of a result, nil if nothing: a value that is not a finite number,
@@ -128,16 +121,16 @@ func checkParent(r *Result) error {
 
 func checkStream(r *Result) error {
 	s := &r.Stream
-	if n := len(s.Tasks); n > maxTasks {
-		return fmt.Errorf("stream.tasks has %d tasks, but must have at most %d", n, maxTasks)
+	if n := len(s.Tasks); n > limit.ResultTasks {
+		return fmt.Errorf("stream.tasks has %d tasks, but must have at most %d", n, limit.ResultTasks)
 	}
-	if s.Classes > maxClasses {
-		return fmt.Errorf("stream.classes is %d, but must be 0 to %d", s.Classes, maxClasses)
+	if s.Classes > limit.ResultClasses {
+		return fmt.Errorf("stream.classes is %d, but must be 0 to %d", s.Classes, limit.ResultClasses)
 	}
 	for i, t := range s.Tasks {
 		at := fmt.Sprintf("stream.tasks[%d]", i)
-		if t.Index >= maxTasks {
-			return fmt.Errorf("%s.index is %d, but must be 0 to %d", at, t.Index, maxTasks-1)
+		if t.Index >= limit.ResultTasks {
+			return fmt.Errorf("%s.index is %d, but must be 0 to %d", at, t.Index, limit.ResultTasks-1)
 		}
 		for _, c := range t.Classes {
 			if c >= s.Classes {
@@ -246,8 +239,8 @@ func checkExperts(r *Result) error {
 		if i > 0 && e.Step < x.List[i-1].Step || e.Step < 1 || e.Task < -1 || e.Task == -1 && r.Parent == nil || e.Task >= len(r.Stream.Tasks) {
 			return fmt.Errorf("experts.list[%d] began at step %d in task %d, but steps must rise from 1, and tasks be 0 to %d", i, e.Step, e.Task, len(r.Stream.Tasks)-1)
 		}
-		if !(e.Count >= 1 && e.Count <= maxCount) {
-			return fmt.Errorf("experts.list[%d].count is %v, but must be 1 to %d", i, e.Count, maxCount)
+		if !(e.Count >= 1 && e.Count <= limit.ResultCount) {
+			return fmt.Errorf("experts.list[%d].count is %v, but must be 1 to %d", i, e.Count, limit.ResultCount)
 		}
 	}
 	return checkPictures(x)
@@ -381,7 +374,7 @@ func fraction(v *float64) string {
 // anyCount accepts all numbers: [checkNumbers] has looked at them.
 func anyCount(int) string { return "" }
 
-// checkNumbers refuses whole numbers that are negative, and those of things that are more than maxCount.
+// checkNumbers refuses whole numbers that are negative, and those of things that are more than limit.ResultCount.
 func checkNumbers(r *Result) error {
 	if at := outOfRange(reflect.ValueOf(r).Elem()); at != "" {
 		return errors.New(strings.TrimPrefix(at, "."))
@@ -394,8 +387,8 @@ func checkNumbers(r *Result) error {
 func outOfRange(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Int, reflect.Int64:
-		if n := v.Int(); n < 0 || n > maxCount && v.Kind() == reflect.Int {
-			return fmt.Sprintf(" is %d, but must be 0 to %d", n, maxCount)
+		if n := v.Int(); n < 0 || n > limit.ResultCount && v.Kind() == reflect.Int {
+			return fmt.Sprintf(" is %d, but must be 0 to %d", n, limit.ResultCount)
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {

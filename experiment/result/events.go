@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+
+	"ocl/internal/limit"
 )
 
 // EventsFormat and EventsVersion are in the first line of every events.jsonl.
@@ -51,10 +53,6 @@ type Event struct {
 	Parameters      int        `json:"parameters,omitempty"`
 }
 
-// maxLine is the largest length of a line of events.jsonl, in bytes: fifty times that of an evaluation of a thousand
-// test sets.
-const maxLine = 1 << 20
-
 // Events reads an events.jsonl, also while it is being written: it ignores a last line without its end. A line that is
 // not an event, a first line of another format and a newer version are errors that name the line, and end the reading.
 func Events(r io.Reader) iter.Seq2[Event, error] {
@@ -87,8 +85,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		part, err := r.ReadSlice('\n')
 		line = append(line, part...)
 		switch {
-		case len(line) > maxLine:
-			return nil, fmt.Errorf("%w: the line has more than %d bytes", ErrDamaged, maxLine)
+		case len(line) > limit.EventLine:
+			return nil, fmt.Errorf("%w: the line has more than %d bytes", ErrDamaged, limit.EventLine)
 		case err == nil:
 			return line[:len(line)-1], nil
 		case !errors.Is(err, bufio.ErrBufferFull):

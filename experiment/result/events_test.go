@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"ocl/internal/limit"
 )
 
 // TestEvents reads lines behind a first one that is right.
@@ -26,7 +28,7 @@ func TestEvents(t *testing.T) {
 		{"an empty line", first + "\n" + step(1) + "\n", 1, ErrDamaged, "line 2: damaged: it is not the JSON object"},
 		{"null", first + "null\n", 1, ErrDamaged, `line 2: damaged: it has no key "event"`},
 		{"a list", first + step(1) + "\n[]\n", 2, ErrDamaged, "line 3: damaged: it is not the JSON object"},
-		{"a long line", first + `{"event":"` + strings.Repeat("x", maxLine) + "\"}\n", 1, ErrDamaged, "line 2: damaged: the line has more than 1048576 bytes"},
+		{"a long line", first + `{"event":"` + strings.Repeat("x", limit.EventLine) + "\"}\n", 1, ErrDamaged, "line 2: damaged: the line has more than 1048576 bytes"},
 	} {
 		n, message := 0, ""
 		var fault error

@@ -10,6 +10,7 @@ import (
 
 	"ocl/config"
 	"ocl/internal/cause"
+	"ocl/internal/limit"
 )
 
 // Reasons why a file cannot be read. The error of a missing file is fs.ErrNotExist.
@@ -23,10 +24,6 @@ var (
 	// ErrForeign says that ocl has not run what the file is of: `ocl report import` has read it from another program's.
 	ErrForeign = errors.New("foreign")
 )
-
-// maxBytes bounds what is read of one file: a run of 1,000 tasks and 1,000 classes without error analysis stays below
-// 32 MB.
-const maxBytes = 64 << 20
 
 // Remedy is what to do about a damaged file: the end of errors that wrap [ErrDamaged].
 const Remedy = "Restore the file, or remove it and run again, which continues from the checkpoint if there is one"
@@ -79,8 +76,8 @@ func Parse(text []byte) (*Result, error) {
 
 // ParseAny is [ReadAny] for a text already in memory.
 func ParseAny(text []byte) (*Result, error) {
-	if len(text) > maxBytes {
-		return nil, fmt.Errorf("%w: it has more than %d bytes, too many for one result. Give the result.json of a run", ErrDamaged, maxBytes)
+	if len(text) > limit.Result {
+		return nil, fmt.Errorf("%w: it has more than %d bytes, too many for one result. Give the result.json of a run", ErrDamaged, limit.Result)
 	}
 	// Format and version are read first: a later version may change the type of any other key.
 	var top map[string]json.RawMessage

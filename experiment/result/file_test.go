@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ocl/internal/fuzztest"
+	"ocl/internal/limit"
 )
 
 // example is a small result that uses every optional key.
@@ -178,7 +179,7 @@ func TestShapes(t *testing.T) {
 		{change(`"version": 1`, `"version": "1"`), ErrDamaged, []string{`version is "1", but must be 1`}},
 		{change(`"version": 1`, `"version": 0`), ErrVersion, []string{"version is 0, but must be 1"}},
 
-		{strings.Repeat(" ", maxBytes+1), ErrDamaged, []string{"too many for one result"}},
+		{strings.Repeat(" ", limit.Result+1), ErrDamaged, []string{"too many for one result"}},
 		{change(`"title"`, `"titel\u001b"`), ErrNewer, []string{"written by a newer ocl", `"titel\x1b"`, "Use that ocl", `ocl "1.2.0" wrote it`}},
 		{change(`"outcome": {`, `"Outcome": {`), ErrDamaged, []string{"outcome is missing", "docs/format/result.md", "Restore the file"}},
 		{change(`"seed": 1`, `"sead\u001b": 1`), ErrNewer, []string{"its config has a key", `sead`, `ocl "1.2.0" wrote it`}},

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"ocl/internal/limit"
 )
 
 // Packed is the end of the name of a result that gzip has compressed, such as er-m5000-s1.json.gz.
@@ -49,5 +51,5 @@ func readText(f io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(r, maxBytes+1))
+	return io.ReadAll(io.LimitReader(r, limit.Result+1))
 }

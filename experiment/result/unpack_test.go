@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ocl/internal/fuzztest"
+	"ocl/internal/limit"
 )
 
 // packed is a text that gzip compressed.
@@ -61,9 +62,9 @@ func TestReadUnpacks(t *testing.T) {
 		}
 	}
 
-	bomb := packed(t, io.MultiReader(strings.NewReader("{"), io.LimitReader(endless{}, 4*maxBytes)))
+	bomb := packed(t, io.MultiReader(strings.NewReader("{"), io.LimitReader(endless{}, 4*limit.Result)))
 	var err error
-	most := uint64(6 * maxBytes) // a slice that grows, and the copies it leaves
+	most := uint64(6 * limit.Result) // a slice that grows, and the copies it leaves
 	if n := fuzztest.Allocated(most, func() { _, err = read(bomb) }); n > most {
 		t.Errorf("%d bytes were allocated for a text of 256 MB", n)
 	}

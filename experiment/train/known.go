@@ -7,6 +7,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/experiment/build"
 	"ocl/experiment/identity"
+	"ocl/internal/limit"
 )
 
 // Known is what a checkpoint says of the images and classes that its learner knows, so that the learner can be used without its data.
@@ -36,10 +37,9 @@ func readKnown(d *checkpoint.Decoder) (s Known, err error) {
 	if err := (checkpoint.Parts{checkpoint.JSON(knownSection, &s)}).LoadState(d); err != nil {
 		return s, err
 	}
-	const most = 1 << 20 // of a side and of classes: far beyond any data set, and their products fit into an int
 	possible := s.Tasks >= 0 && s.Steps >= 0 && (len(s.ClassNames) == 0 || len(s.ClassNames) == s.Classes)
 	for _, n := range append(s.Shape[:], s.Classes) {
-		possible = possible && n >= 1 && n <= most
+		possible = possible && n >= 1 && n <= limit.KnownSide
 	}
 	for i, k := range s.Learned {
 		possible = possible && k >= 0 && k < s.Classes && (i == 0 || k > s.Learned[i-1])

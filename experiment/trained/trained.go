@@ -23,6 +23,7 @@ import (
 	"ocl/experiment/train"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/limit"
 	"ocl/learner"
 	"ocl/nn"
 )
@@ -200,18 +201,6 @@ func readSaved(d *checkpoint.Decoder) (train.Saved, error) {
 	return s, err
 }
 
-// Bounds of what a learner is made for: far beyond what data sets have, and near enough that a file can claim no impossible
-// memory.
-const (
-	mostChannels = 16
-	mostValues   = 1 << 22 // of an image
-	mostClasses  = 1 << 16
-)
-
-// mostUnsaved is the largest number of parameters of a network of which the checkpoint has none, that of GDumb: 60 times
-// the survey's network.
-const mostUnsaved = 1 << 26
-
 // checkSize refuses images that do not fit the config of a checkpoint, and sizes of networks that do not fit the file,
 // before a network claims memory. params is the length in bytes of the network's section, negative where there is none:
 // GDumb trains a new network for each prediction.
@@ -221,7 +210,7 @@ func checkSize(c config.Config, images train.Known, params int) error {
 		return fmt.Errorf("checkpoint: stream.mean has %d values for images of %d channels. Another program made the file", n, channels)
 	}
 	values := channels * images.Shape[1] * images.Shape[2]
-	if channels > mostChannels || values > mostValues || images.Classes > mostClasses {
+	if channels > limit.KnownChannels || values > limit.KnownValues || images.Classes > limit.KnownClasses {
 		return fmt.Errorf("checkpoint: section %s says images of %v and %d classes, more than any data have. Another program made the file",
 			"stream", images.Shape, images.Classes)
 	}
@@ -229,12 +218,12 @@ func checkSize(c config.Config, images train.Known, params int) error {
 	info, s := build.Method(c.Methods[0]), build.Setup(c)
 	s.Shape, s.Classes = images.Shape, images.Classes
 	switch {
-	case info.OwnNetworks && info.Begins(s) > mostUnsaved:
-		return fmt.Errorf("checkpoint: the networks would have %d parameters from the start. Use a run whose networks have at most %d then", info.Begins(s), mostUnsaved)
+	case info.OwnNetworks && info.Begins(s) > limit.UnsavedParameters:
+		return fmt.Errorf("checkpoint: the networks would have %d parameters from the start. Use a run whose networks have at most %d then", info.Begins(s), limit.UnsavedParameters)
 	case info.OwnNetworks: // it makes the others as it reads them
-	case params < 0 && least > mostUnsaved:
+	case params < 0 && least > limit.UnsavedParameters:
 		return fmt.Errorf("checkpoint: the network would have %d parameters or more, and the file has none of them. Use a run with a network of at most %d",
-			least, mostUnsaved)
+			least, limit.UnsavedParameters)
 	case params >= 0 && params/4 < least:
 		return fmt.Errorf("checkpoint: the network has %d parameters, but this config with images of %v and %d classes needs %d or more. Another program made the file",
 			params/4, images.Shape, images.Classes, least)

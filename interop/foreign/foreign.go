@@ -12,12 +12,7 @@ import (
 
 	"ocl/experiment/result"
 	"ocl/internal/count"
-)
-
-// Bounds of a table, so that a file of another kind cannot ask for all memory.
-const (
-	maxBytes = 32 << 20
-	maxTasks = 1000
+	"ocl/internal/limit"
 )
 
 // Read reads the accuracies of one run with T tasks. Each line is a row, with commas between its numbers, which are fractions in
@@ -26,12 +21,12 @@ const (
 // number, and the matrix is T×1. Lines that begin with # count as comments. name is that of the file, for errors, which say the line,
 // the column, what is wanted and what to do.
 func Read(name string, r io.Reader, common bool) ([][]*float64, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	text, err := io.ReadAll(io.LimitReader(r, limit.Foreign+1))
 	if err != nil {
 		return nil, fmt.Errorf("import: %s: %w. Copy the file from another disk", name, err)
 	}
-	if len(text) > maxBytes {
-		return nil, fmt.Errorf("import: %s: it has more than %s bytes, too many for a table of accuracies. Give a table with a row for each task", name, count.Number(maxBytes))
+	if len(text) > limit.Foreign {
+		return nil, fmt.Errorf("import: %s: it has more than %s bytes, too many for a table of accuracies. Give a table with a row for each task", name, count.Number(limit.Foreign))
 	}
 	t := table{name: name, common: common}
 	if err := t.split(string(text)); err != nil {
@@ -90,10 +85,10 @@ func (t *table) split(text string) error {
 			continue
 		case empty > 0 && len(t.rows) > 0:
 			return t.fault(empty, 1, "the line is empty, but the accuracies after task %d are wanted. Add the row, or remove the line", len(t.rows)+1)
-		case len(t.rows) == maxTasks:
-			return t.fault(n, 1, "there are more than %s rows, but at most that many tasks are read. Give a table with a row for each task", count.Number(maxTasks))
-		case strings.Count(line, ",") >= maxTasks:
-			return t.fault(n, maxTasks+1, "there are more than %s columns, but at most that many tasks are read. Give a table with a column for each task", count.Number(maxTasks))
+		case len(t.rows) == limit.ForeignTasks:
+			return t.fault(n, 1, "there are more than %s rows, but at most that many tasks are read. Give a table with a row for each task", count.Number(limit.ForeignTasks))
+		case strings.Count(line, ",") >= limit.ForeignTasks:
+			return t.fault(n, limit.ForeignTasks+1, "there are more than %s columns, but at most that many tasks are read. Give a table with a column for each task", count.Number(limit.ForeignTasks))
 		}
 		empty = 0
 		cells := strings.Split(line, ",")

@@ -11,6 +11,7 @@ import (
 
 	"ocl/experiment/result"
 	"ocl/internal/fuzztest"
+	"ocl/internal/limit"
 )
 
 // plainly is a matrix with NaN where nothing was measured.
@@ -88,10 +89,10 @@ func TestReadBad(t *testing.T) {
 		{"nan", false, []string{"line 1, column 1: there is no number"}},
 		{"0.9\n0.8,0.7\n", true, []string{"line 2, column 2: found 2 columns, but one is wanted, as all tasks share one test set. Leave out --common-test"}},
 		{"0.9\n\"\"\n", true, []string{"line 2, column 1: there is no number"}},
-		{strings.Repeat("0.5\n", maxTasks+1), true, []string{"line 1001, column 1: there are more than 1,000 rows"}},
+		{strings.Repeat("0.5\n", limit.ForeignTasks+1), true, []string{"line 1001, column 1: there are more than 1,000 rows"}},
 		{strings.Repeat("0.5,", 5000), false, []string{"line 1, column 1001: there are more than 1,000 columns"}},
 		{strings.Repeat("x", 4000), false, []string{`found "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"…, but`}},
-		{strings.Repeat("\n", maxBytes+1), false, []string{"it has more than 33,554,432 bytes"}},
+		{strings.Repeat("\n", limit.Foreign+1), false, []string{"it has more than 33,554,432 bytes"}},
 	} {
 		_, err := Read("x.csv", strings.NewReader(c.text), c.common)
 		if err == nil {

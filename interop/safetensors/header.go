@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"ocl/internal/limit"
 )
 
 // parse reads a header token by token. Unmarshal into a map would hide names that occur twice, and would allocate the whole
@@ -134,7 +136,7 @@ func (p parser) tensor(name string) (Info, error) {
 			t.Type = text
 			return err
 		case "shape":
-			list, err := p.numbers(maxAxes)
+			list, err := p.numbers(limit.SafetensorsAxes)
 			for _, n := range list {
 				t.Shape = append(t.Shape, int(n))
 			}

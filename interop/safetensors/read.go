@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"unicode/utf8"
+
+	"ocl/internal/limit"
 )
 
 // Reader reads one file. Only its header is in memory, until values are asked for.
@@ -41,7 +43,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 		return nil, err
 	}
 	length := binary.LittleEndian.Uint64(word[:])
-	if most := min(uint64(size)-8, maxHeader); length > most {
+	if most := min(uint64(size)-8, limit.SafetensorsHeader); length > most {
 		return nil, damaged("the file says that its header has %d bytes, but at most %d are possible. Save it again, with save_file of the Python library safetensors", length, most)
 	}
 	text := make([]byte, length)

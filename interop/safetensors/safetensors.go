@@ -38,9 +38,7 @@ const metadataKey = "__metadata__"
 
 // Limits of the format and of what a reader accepts.
 const (
-	maxHeader = 100_000_000 // bytes, as in the reference implementation
-	maxAxes   = 64          // as in PyTorch
-	maxShown  = 60          // characters of a name in a message
+	maxShown = 60 // characters of a name in a message
 )
 
 // sizes are the bytes of a value of each type.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ocl/internal/fuzztest"
+	"ocl/internal/limit"
 )
 
 func read(b []byte) (*Reader, error) { return NewReader(bytes.NewReader(b), int64(len(b))) }
@@ -195,7 +196,7 @@ type endless struct{}
 
 func (endless) ReadAt(b []byte, at int64) (int, error) {
 	if at == 0 {
-		return copy(b, binary.LittleEndian.AppendUint64(nil, maxHeader+1)), nil
+		return copy(b, binary.LittleEndian.AppendUint64(nil, limit.SafetensorsHeader+1)), nil
 	}
 	return 0, io.EOF
 }

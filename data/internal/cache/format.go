@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"ocl/internal/count"
+	"ocl/internal/limit"
 )
 
 // A file has four parts. Numbers are little-endian.
@@ -35,8 +36,7 @@ const (
 
 	summedPrefix = len(magic) + 4 + 4
 	prefixSize   = summedPrefix + sha256.Size
-	maxImage     = 1 << 30 // bytes; far above any real image, and it fits an int of 32 bits
-	maxText      = 400     // bytes of a text in the header
+	maxText      = 400 // bytes of a text in the header
 	fileSuffix   = ".images"
 )
 
@@ -65,7 +65,7 @@ func (l layout) size() int64         { return l.headerAt() + l.header }
 func layoutOf(shape [3]int, n int) (layout, error) {
 	l := layout{images: int64(n), image: 1}
 	for _, v := range shape {
-		if v < 1 || int64(v) > maxImage/l.image {
+		if v < 1 || int64(v) > limit.CachedImage/l.image {
 			return layout{}, fmt.Errorf("images of %v are not possible", shape)
 		}
 		l.image *= int64(v)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ocl/internal/fuzztest"
+	"ocl/internal/limit"
 )
 
 // TestRefused: whatever calls something, makes an object or refers to something outside the file is refused, and so is each
@@ -88,7 +89,7 @@ func TestGoodArraysNextToTheRefusedOnes(t *testing.T) {
 // TestTooManyValues: what a byte of a file makes larger than itself is bounded: values, marks and what is remembered.
 func TestTooManyValues(t *testing.T) {
 	for name, b := range map[string]string{"tuples": ")", "marks": "(", "remembered": "\x94"} {
-		_, err := read(source([]byte("\x80\x04N" + strings.Repeat(b, maxValues))))
+		_, err := read(source([]byte("\x80\x04N" + strings.Repeat(b, limit.PickleValues))))
 		wantError(t, name, err, "the pickle has more than 4,194,304 values, which is the limit")
 	}
 }

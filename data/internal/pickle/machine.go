@@ -22,13 +22,10 @@ import (
 	"slices"
 
 	"ocl/internal/count"
+	"ocl/internal/limit"
 )
 
 const (
-	// maxValues is how many values, marks and remembered values a pickle may have in all, so that a hostile file takes at most some
-	// hundred megabytes besides its own bytes. The published file with the most, CIFAR-100 for training, has some 200,000: labels and
-	// names of files.
-	maxValues = 1 << 22
 	// large is how long the bytes of a value are that are left in the file.
 	large = 1 << 20
 )
@@ -243,8 +240,8 @@ func (m *machine) line() string {
 
 // counted bounds the number of values.
 func (m *machine) counted() {
-	if m.values++; m.values > maxValues {
-		fail("the pickle has more than %s values, which is the limit", count.Number(maxValues))
+	if m.values++; m.values > limit.PickleValues {
+		fail("the pickle has more than %s values, which is the limit", count.Number(limit.PickleValues))
 	}
 }
 
@@ -327,8 +324,8 @@ func (m *machine) set(kvs []any) {
 		fail("a dictionary has a key without a value; the pickle is damaged")
 	}
 	for kv := range slices.Chunk(kvs, 2) {
-		if b, is := kv[0].([]byte); !is || len(b) > maxText {
-			fail("the key of a dictionary is %s, wanted a text of at most %d", describe(kv[0]), maxText)
+		if b, is := kv[0].([]byte); !is || len(b) > limit.PickleText {
+			fail("the key of a dictionary is %s, wanted a text of at most %d", describe(kv[0]), limit.PickleText)
 		}
 		k := text(kv[0])
 		if _, twice := d.values[k]; twice {

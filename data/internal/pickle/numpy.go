@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"ocl/internal/limit"
 )
 
 // array is an array of integers of NumPy, the lowest byte of each first.
@@ -99,9 +101,6 @@ func (m *machine) build(v any) {
 	}
 }
 
-// maxAxes is above what any data set needs.
-const maxAxes = 8
-
 // set fills an array and checks that the shape fits the bytes.
 func (a *array) set(shape, typ, contents any, fortran bool) {
 	t, is := typ.(dtype)
@@ -109,8 +108,8 @@ func (a *array) set(shape, typ, contents any, fortran bool) {
 		fail("the type of an array is %s, wanted a type of NumPy", describe(typ))
 	}
 	s, is := shape.(tuple)
-	if !is || len(s) > maxAxes {
-		fail("the shape of an array is %s, wanted a tuple of at most %d integers", describe(shape), maxAxes)
+	if !is || len(s) > limit.PickleAxes {
+		fail("the shape of an array is %s, wanted a tuple of at most %d integers", describe(shape), limit.PickleAxes)
 	}
 	have := int64(-1)
 	switch b := contents.(type) {

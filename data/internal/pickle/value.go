@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"ocl/internal/count"
+	"ocl/internal/limit"
 )
 
 // A value of a pickle is one of these, or an int64, a bool, a text or bytes as []byte, an array, a dtype or a global of NumPy.
@@ -25,9 +26,6 @@ type (
 		values map[string]any
 	}
 )
-
-// maxText bounds the length in bytes of a key and of a name: a file that uses one long text many times makes copies.
-const maxText = 256
 
 // describe says what a value is, for messages. It shows nothing that the file chose.
 func describe(v any) string {
@@ -187,8 +185,8 @@ func (p place) texts(n int) []string {
 	}
 	out := make([]string, n)
 	for i, x := range l.items {
-		if b, is := x.([]byte); !is || len(b) > maxText {
-			p.below(fmt.Sprint(i), x).wrong(fmt.Sprintf("a text of at most %d bytes", maxText))
+		if b, is := x.([]byte); !is || len(b) > limit.PickleText {
+			p.below(fmt.Sprint(i), x).wrong(fmt.Sprintf("a text of at most %d bytes", limit.PickleText))
 		}
 		out[i] = text(x)
 	}

@@ -14,17 +14,7 @@ import (
 	"golang.org/x/image/webp"
 
 	"ocl/internal/count"
-)
-
-// Bounds of an image. Its pixels are allocated before the decoder knows whether the file has them, so a small file must not
-// ask for a large memory. Decoding takes up to 30 bytes for each pixel (a progressive CMYK JPEG).
-const (
-	maxPixels = 100e6
-	maxSide   = 1<<16 - 1 // what JPEG and GIF can say; it also bounds what resizing takes
-	// An image of any file may have so many pixels, and more only if the file has a byte for so many of them. A JPEG of
-	// one colour has 170 to 512 pixels in each byte, and a photograph 10.
-	freePixels   = 4e6
-	pixelsOfByte = 1000
+	"ocl/internal/limit"
 )
 
 // format is one kind of file. All fields are set.
@@ -69,10 +59,10 @@ func header(file []byte) (f *format, w, h int, err error) {
 	switch pixels := int64(w) * int64(h); {
 	case w < 1 || h < 1:
 		err = fmt.Errorf("the %s image has no pixels (%d×%d). Remove the file", f.name, w, h)
-	case w > maxSide || h > maxSide || pixels > maxPixels:
+	case w > limit.PictureSide || h > limit.PictureSide || pixels > limit.PicturePixels:
 		err = fmt.Errorf("the %s image is %d×%d pixels; at most %d megapixels, and %d on a side, are read. Make it smaller",
-			f.name, w, h, int(maxPixels/1e6), maxSide)
-	case pixels > max(freePixels, pixelsOfByte*int64(len(file))):
+			f.name, w, h, limit.PicturePixels/1_000_000, limit.PictureSide)
+	case pixels > max(limit.PictureFree, limit.PixelsOfByte*int64(len(file))):
 		err = fmt.Errorf("the %s image is %d×%d pixels, but its file has %s. Remove the file, or make the image smaller",
 			f.name, w, h, count.Of(len(file), "byte"))
 	}

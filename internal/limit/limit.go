@@ -1,0 +1,124 @@
+// Package limit holds the limits on what comes from outside: how large files, lists and numbers may be. docs/limits.md is
+// written from the comments here, which have one form: what is bounded, its unit, the reason, and what changes the limit.
+// The ranges of the keys of a config are in config/keys.go.
+package limit
+
+// Texts that people write.
+const (
+	// Config is the size of a config or of a study file, in bytes. A usual one has a hundredth of a percent of it. Key: none.
+	Config = 1 << 20
+	// Names is the length of a list of names in a config, in names. Names are compared with each other, and there are far fewer. Key: none.
+	Names = 1000
+	// Faults is how many errors of a config or of a study are printed, in errors. A file that is no config has one in each line. Key: none.
+	Faults = 20
+	// Grid is the size of a grid file, in bytes. A usual one has less than a kilobyte. Key: none.
+	Grid = 1 << 16
+	// GridValues is how many values a key of a grid may have, in values. Each is tried with all values of the other keys. Key: none.
+	GridValues = 1000
+	// GridPoints is how many points a grid or a random search may have, in points. Each is trained several times. Key: none.
+	GridPoints = 10_000
+	// Repeats is how often each point of a grid may be tried, in repetitions. The survey has 15 runs of each method. Key: none.
+	Repeats = 1000
+	// StudyRuns is how many runs a study may have without a word of its author, in runs. A slip in a list multiplies all others. Key: `--yes`.
+	StudyRuns = 10_000
+	// StudyRunsConfirmed is how many runs a study may have at all, in runs. Each has a folder and some memory in each process. Key: none; divide the study.
+	StudyRunsConfirmed = 1_000_000
+)
+
+// Numbers of flags.
+const (
+	// Workers is the number of threads that train one network, in threads. Each has its own activations, so that a slip such as 99999 would fill the memory. Key: none.
+	Workers = 256
+	// Concurrency is the number of runs at the same time, in runs. No machine has more cores. Key: none.
+	Concurrency = 4096
+)
+
+// Files that the program writes and reads again.
+const (
+	// Result is the size of a result.json after unpacking, in bytes. The largest of the committed results has a fiftieth of it. Key: none.
+	Result = 64 << 20
+	// ResultTasks is the number of tasks in a result, in tasks. It is the range of stream.tasks. Key: none.
+	ResultTasks = 10_000
+	// ResultClasses is the number of classes in a result, in classes. No known set of images has as many. Key: none.
+	ResultClasses = 100_000
+	// ResultCount is each number of images and of steps in a result, in units. Sums of them fit into an integer. Key: none.
+	ResultCount = 1_000_000_000
+	// EventLine is the length of a line of events.jsonl, in bytes. The longest have a number for each class and test set. Key: none.
+	EventLine = 1 << 20
+	// TuneRecord is the size of a tuning.json, in bytes. It has a few numbers for each trial. Key: none.
+	TuneRecord = 64 << 20
+	// StudyLine is the length of a line in the log or the list of a study, in bytes. The text of an error may be long. Key: none.
+	StudyLine = 1 << 20
+	// StudyFailure is the size of a failed.json, in bytes. It has the text of one error. Key: none.
+	StudyFailure = 1 << 20
+	// SectionName is the length of the name of a section of a checkpoint, in bytes. The longest has a hundred. Key: none.
+	SectionName = 1 << 12
+	// KnownSide is each side of the images and the number of classes that a checkpoint tells, in units. Their products fit into an integer. Key: none.
+	KnownSide = 1 << 20
+	// KnownChannels is the number of channels of the images of a checkpoint, in channels. A network is made before its parameters are read. Key: none.
+	KnownChannels = 16
+	// KnownValues is the number of values of an image of a checkpoint, in values. A network is made before its parameters are read. Key: none.
+	KnownValues = 1 << 22
+	// KnownClasses is the number of classes of a checkpoint, in classes. A network is made before its parameters are read. Key: none.
+	KnownClasses = 1 << 16
+	// UnsavedParameters is the size of a network that is made for a checkpoint without parameters, in parameters. A small file must not take a large memory. Key: none.
+	UnsavedParameters = 1 << 26
+	// Experts is the number of experts in a checkpoint of cndpm, in networks. No stream makes a hundredth of them. Key: none.
+	Experts = 1 << 16
+	// Seen is how many samples a memory may have seen, in samples. It is far above any stream and below what an integer holds. Key: none.
+	Seen = 1 << 50
+)
+
+// Images and sets of them.
+const (
+	// Picture is the size of an image file, in bytes. A photograph of 100 megapixels has about 50 MB. Key: none.
+	Picture = 256 << 20
+	// PicturePixels is the number of pixels of an image, in pixels. Decoding takes up to 30 bytes for each. Key: none; make the image smaller.
+	PicturePixels = 100_000_000
+	// PictureSide is each side of an image, in pixels. JPEG and GIF cannot have more. Key: none.
+	PictureSide = 1<<16 - 1
+	// PictureFree is the number of pixels that any image file may have, whatever its size, in pixels. A small file must not take a large memory. Key: none.
+	PictureFree = 4_000_000
+	// PixelsOfByte is how many pixels there may be beyond these for each byte of the file, in pixels. A JPEG of one colour has 170 to 512, a photograph 10. Key: none.
+	PixelsOfByte = 1000
+	// CachedImage is the size of an image in a cache of decoded images, in bytes. It fits an integer of 32 bits. Key: none.
+	CachedImage = 1 << 30
+	// ImageList is the size of a CSV list of images, in bytes. It has room for ten million images. Key: none.
+	ImageList = 1 << 30
+	// ImageListField is the length of a field in a CSV list of images, in bytes. It is the longest path of Linux. Key: none.
+	ImageListField = 4096
+	// Set is how much memory the images of an npz file or of drawn glyphs may take, in bytes. More would not fit beside a network on usual machines. Key: none.
+	Set = 16 << 30
+	// SetFree is how much memory the images of any npz file may take, whatever its size, in bytes. A small file must not take a large memory. Key: none.
+	SetFree = 256 << 20
+	// SetRatio is how much memory there may be for each byte of an npz file, in bytes. Black drawings on white are compressed thirty times, zeros a thousand times. Key: none.
+	SetRatio = 32
+	// NPYHeader is the length of the header of an array in an npz file, in bytes. It is the limit of NumPy. Key: none.
+	NPYHeader = 10_000
+	// PickleValues is the number of values in a pickle, in values. CIFAR-100 has 200,000, and each takes some memory. Key: none.
+	PickleValues = 1 << 22
+	// PickleText is the length of a key or name in a pickle, in bytes. A file may use one text many times. Key: none.
+	PickleText = 256
+	// PickleAxes is the number of axes of an array in a pickle, in axes. Images have four. Key: none.
+	PickleAxes = 8
+	// ClassNames is the size of a file of class names, in bytes. The longest of the published ones has 50 kB. Key: none.
+	ClassNames = 1 << 20
+	// CIFARNames is the size of the file of class names of CIFAR, in bytes. The longest has about 2 kB. Key: none.
+	CIFARNames = 1 << 16
+	// MiniImageNetList is the size of a list of Mini-ImageNet, in bytes. The longest of the published ones has 1.2 MB. Key: none.
+	MiniImageNetList = 64 << 20
+)
+
+// Files of other programs.
+const (
+	// Foreign is the size of a table of accuracies of another program, in bytes. It has room for all numbers of the most tasks. Key: none.
+	Foreign = 32 << 20
+	// ForeignTasks is the number of tasks in a table of accuracies of another program, in tasks. A matrix has its square. Key: none.
+	ForeignTasks = 1000
+	// ForeignName is the length of a name for results of another program, in characters. It stands in tables and figures. Key: none.
+	ForeignName = 60
+	// SafetensorsHeader is the size of the header of a safetensors file, in bytes. It is the limit of the reference implementation. Key: none.
+	SafetensorsHeader = 100_000_000
+	// SafetensorsAxes is the number of axes of an array in a safetensors file, in axes. It is the limit of PyTorch. Key: none.
+	SafetensorsAxes = 64
+)
