@@ -15,6 +15,8 @@ import (
 
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 const (
@@ -174,7 +176,7 @@ func (f cifarFormat) openFolder(dir string, l cifarLayout) (*Set, error) {
 
 // readFile reads a file of a folder.
 func (r *cifarReader) readFile(path, name string) error {
-	file, err := os.Open(path)
+	file, size, err := input.Open(path, input.Want{Most: limit.DataFile})
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && name == r.names:
 		return nil
@@ -182,11 +184,7 @@ func (r *cifarReader) readFile(path, name string) error {
 		return fmt.Errorf("%s: %w. %s", name, cause.Of(err), r.again())
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return cause.Of(err)
-	}
-	return r.read(name, file, info.Size())
+	return r.read(name, file, size)
 }
 
 func (l cifarLayout) again() string { return "Download " + l.archive + " again from " + cifarSource }
@@ -227,7 +225,7 @@ func exists(name string) bool {
 
 // contents names what a folder holds, for error messages.
 func contents(dir string) string {
-	entries, err := os.ReadDir(dir)
+	entries, err := input.ReadDir(dir)
 	switch {
 	case err != nil:
 		return "a folder that cannot be read"

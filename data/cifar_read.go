@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"ocl/data/internal/pickle"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -207,7 +207,7 @@ func (r *cifarReader) finish() (*Set, error) {
 
 // openArchive reads one of the official archives without unpacking it.
 func (f cifarFormat) openArchive(name string) (*Set, error) {
-	file, err := os.Open(name)
+	file, _, err := input.Open(name, input.Want{Most: limit.DataFile})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(name), cause.Of(err))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"ocl/data/internal/picture"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
 )
 
 var core50Info = Info{
@@ -113,7 +113,7 @@ func (l *listing) addCORe50(ctx context.Context) error {
 
 // namesIn are the names of the entries of a folder; none where there is no folder.
 func namesIn(folder string) (map[string]bool, error) {
-	entries, err := os.ReadDir(folder)
+	entries, err := input.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

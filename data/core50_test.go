@@ -189,7 +189,7 @@ func TestCORe50WrongPlace(t *testing.T) {
 		{at("other"), "there are no frames here, such as s1/o1/C_01_01_000.png in core50_128x128. The folder holds notes.txt. Check --data-dir"},
 		{at("packed"), "the images are still packed in core50_128x128.zip. Unpack this file"},
 		{at("empty"), "there are no frames here"},
-		{at("file"), "not a directory. Make the folder readable"},
+		{at("file"), "it is a file, not a folder. Make the folder readable"},
 		{at("train"), "there is no image for testing"},
 		{at("test"), "there is no image for training"},
 	} {

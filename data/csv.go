@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -44,15 +44,12 @@ func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case info.IsDir():
+	if info.IsDir() {
 		return nil, fmt.Errorf("%s: this is a folder. %s; for class folders use --data folder", shown(spec.Dir), use)
-	case info.Size() > limit.ImageList:
-		return nil, fmt.Errorf("%s: the file has %s, but at most %s are read. Check that it is a list of images", shown(spec.Dir), count.Of(info.Size(), "byte"), count.Number(limit.ImageList))
 	}
-	file, err := os.Open(spec.Dir)
+	file, _, err := input.Open(spec.Dir, input.Want{Most: limit.ImageList})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Check its permissions", shown(spec.Dir), cause.Of(err))
+		return nil, fmt.Errorf("%s: %w. Give a list of images that can be read", shown(spec.Dir), cause.Of(err))
 	}
 	defer file.Close()
 	rows, err := readCSV(ctx, file)

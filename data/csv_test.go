@@ -224,7 +224,7 @@ func TestCSVFaults(t *testing.T) {
 		}
 	}
 	if err := os.Truncate(name, limit.ImageList+1); err == nil { // takes no room
-		if _, err := Open(t.Context(), Spec{Name: "csv", Dir: name}); err == nil || !strings.Contains(err.Error(), "the file has 1,073,741,825 bytes") {
+		if _, err := Open(t.Context(), Spec{Name: "csv", Dir: name}); err == nil || !strings.Contains(err.Error(), "it has 1,073,741,825 bytes, and 1,073,741,824 are the limit") {
 			t.Errorf("a file of a gigabyte: %v", err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
 )
 
 var folderInfo = Info{
@@ -247,7 +248,7 @@ func (t *tree) walk(name string) ([]string, error) {
 // read lists what lies in a folder, sorted by name: the names of the folders, and the paths of the images below the root.
 // Links are what they lead to.
 func (t *tree) read(name string) (folders, images []string, err error) {
-	entries, err := os.ReadDir(t.path(name))
+	entries, err := input.ReadDir(t.path(name))
 	if err != nil {
 		return nil, nil, t.fault(name, err)
 	}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"ocl/data/internal/picture"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
 )
 
 var miniImageNetInfo = Info{
@@ -98,7 +98,7 @@ var errNoLayout = errors.New("no layout")
 // listFolder reads the layout that a folder has. Where it has several, the lists come before the pickles and these before
 // the folders of classes.
 func (f miniFormat) listFolder(ctx context.Context, root string, seed uint64) (*listing, error) {
-	if _, err := os.ReadDir(root); err != nil {
+	if _, err := input.ReadDir(root); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, errNoLayout
 		}

@@ -16,6 +16,7 @@ import (
 	"ocl/data/internal/pickle"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -88,7 +89,7 @@ var wordNetID = regexp.MustCompile(`^n\d{8}$`)
 // readFolders reads folders of classes. Classes and images are in the order of their names. Files whose names do not end as
 // those of images do are left out.
 func (f miniFormat) readFolders(root string) (classed, error) {
-	entries, err := os.ReadDir(root)
+	entries, err := input.ReadDir(root)
 	if err != nil {
 		return classed{}, cause.Of(err)
 	}
@@ -97,7 +98,7 @@ func (f miniFormat) readFolders(root string) (classed, error) {
 		if !wordNetID.MatchString(e.Name()) {
 			continue
 		}
-		inside, err := os.ReadDir(filepath.Join(root, e.Name()))
+		inside, err := input.ReadDir(filepath.Join(root, e.Name()))
 		if err != nil {
 			return classed{}, fmt.Errorf("%s: %w. Make it a folder of images", e.Name(), cause.Of(err))
 		}
@@ -134,11 +135,16 @@ func (f miniFormat) readPickles(root string) (classed, *packed, error) {
 }
 
 func readPickle(name string) (*pickle.MiniImageNet, error) {
-	info, err := os.Stat(name)
+	file, size, err := input.Open(name, input.Want{Most: limit.DataFile})
 	if err != nil {
 		return nil, err
 	}
-	return pickle.ReadMiniImageNet(reopened{name, info}, info.Size())
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return pickle.ReadMiniImageNet(reopened{name, info}, size)
 }
 
 // reopened is a file that is opened for each read, so that nobody has to close it.
@@ -149,7 +155,7 @@ type reopened struct {
 
 // ReadAt implements [io.ReaderAt]. A file that has taken the place of the first one is an error, as its images may lie elsewhere.
 func (r reopened) ReadAt(b []byte, at int64) (int, error) {
-	file, err := os.Open(r.name)
+	file, _, err := input.Open(r.name, input.Want{Most: limit.DataFile})
 	if err != nil {
 		return 0, err
 	}
@@ -225,10 +231,6 @@ func parseClassNames(text []byte, ids []string) ([]string, error) {
 
 // readSmall reads a file of at most so many bytes.
 func readSmall(name string, most int64) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, cause.Of(err)
-	}
-	defer file.Close()
-	return readUpTo(file, most)
+	text, err := input.ReadFile(name, input.Want{Most: most})
+	return text, cause.Of(err)
 }

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"ocl/internal/cause"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 const (
@@ -77,7 +78,7 @@ func (f idxFormat) open(dir string, side int, folders, archives []string) (*Set,
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		set, err = f.openFirst(os.DirFS(dir), folders, math.MaxInt64)
+		set, err = f.openFirst(input.Files{Folder: dir, Most: limit.DataFile}, folders, math.MaxInt64)
 	case archives == nil:
 		return nil, fmt.Errorf("%s: this is a file. %s", shown(dir), use)
 	default:
@@ -203,15 +204,15 @@ func emnistSplit(place string) (dir, split string, err error) {
 // openZip reads the files in an archive without unpacking it. Only those that are packed by gzip are looked for; an entry
 // is no longer than the archive.
 func (f idxFormat) openZip(name string) (*Set, error) {
-	info, err := os.Stat(name)
+	file, size, err := input.Open(name, input.Want{Most: limit.DataFile})
 	if err != nil {
 		return nil, cause.Of(err)
 	}
-	archive, err := zip.OpenReader(name)
+	defer file.Close()
+	archive, err := zip.NewReader(file, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: this is no zip archive that can be read (%w). %s", shown(filepath.Base(name)), cause.Of(err), f.again())
 	}
-	defer archive.Close()
 	archive.File = slices.DeleteFunc(archive.File, func(e *zip.File) bool { return !strings.HasSuffix(e.Name, ".gz") })
-	return f.openFirst(archive, []string{"gzip", "."}, info.Size())
+	return f.openFirst(archive, []string{"gzip", "."}, size)
 }

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -41,16 +42,12 @@ func openNPZ(_ context.Context, spec Spec) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Open(name)
+	file, size, err := input.Open(name, input.Want{Most: limit.DataFile})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(name), cause.Of(err))
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown(name), cause.Of(err))
-	}
-	set, err := readNPZ(file, info.Size())
+	set, err := readNPZ(file, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(name), err)
 	}
@@ -66,11 +63,15 @@ func findNPZ(dir string) (string, error) {
 	if !info.IsDir() {
 		return dir, nil
 	}
-	found, err := fs.Glob(os.DirFS(dir), "*.npz")
-	if err != nil || len(found) != 1 {
+	entries, err := input.ReadDir(dir)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w. Use --data-dir FILE.npz", shown(dir), cause.Of(err))
+	}
+	found := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return filepath.Ext(e.Name()) != ".npz" })
+	if len(found) != 1 {
 		return "", fmt.Errorf("%s: the folder has %d .npz files instead of one. Use --data-dir FILE.npz", shown(dir), len(found))
 	}
-	return filepath.Join(dir, found[0]), nil
+	return filepath.Join(dir, found[0].Name()), nil
 }
 
 // readNPZ decodes a zip archive of four arrays, size bytes long. It allocates no more than npzLimit for the set.

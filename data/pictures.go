@@ -115,12 +115,7 @@ func (p pictures) decode(i int, dst []uint8) error {
 		}
 		return nil
 	}
-	file, err := os.Open(p.place(i))
-	if err != nil {
-		return fmt.Errorf("%s: %w", p.name(i), cause.Of(err))
-	}
-	defer file.Close()
-	text, err := ReadPicture(file)
+	text, err := ReadPictureFile(p.place(i))
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name(i), err)
 	}

@@ -11,6 +11,7 @@ import (
 	"ocl/data/internal/picture"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -29,6 +30,16 @@ func ReadPicture(r io.Reader) ([]byte, error) {
 		err = fmt.Errorf("%w. Make the image smaller", err)
 	}
 	return text, err
+}
+
+// ReadPictureFile reads an image file as a whole, which must be a regular file. It refuses one of more than 256 MB. Its errors do not
+// name it.
+func ReadPictureFile(name string) ([]byte, error) {
+	text, err := input.ReadFile(name, input.Want{Most: limit.Picture})
+	if errors.Is(err, input.ErrSize) {
+		err = fmt.Errorf("%w. Make the image smaller", cause.Of(err))
+	}
+	return text, cause.Of(err)
 }
 
 var errTooLong = errors.New("the file has more than")

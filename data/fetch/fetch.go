@@ -20,6 +20,8 @@ import (
 
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 // File is a file at an official address.
@@ -135,26 +137,22 @@ func (d *download) get(ctx context.Context) error {
 // here says whether the file is in its place with the right size and checksum. It may be there by a symbolic link to
 // anywhere, as nothing is written.
 func (d *download) here(ctx context.Context) (bool, error) {
-	file, err := os.Open(d.path)
-	if errors.Is(err, os.ErrNotExist) {
+	file, size, err := input.Open(d.path, input.Want{Most: limit.DataFile})
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, input.ErrSize):
 		return false, nil
-	}
-	if err != nil {
+	case errors.Is(err, input.ErrKind):
+		return false, fmt.Errorf("fetch: %s is not a file, and the download would replace it. Remove it, or use another --data-dir", d.path)
+	case err != nil:
 		return false, unwritable(d.path, err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return false, unwritable(d.path, err)
-	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("fetch: %s is not a file, and the download would replace it. Remove it, or use another --data-dir", d.path)
-	case d.file.Bytes > 0 && info.Size() != d.file.Bytes:
+	if d.file.Bytes > 0 && size != d.file.Bytes {
 		return false, nil
 	}
 	fault, err := d.fault(ctx, file)
 	if err == nil && fault == "" {
-		d.Progress(d.file, info.Size(), info.Size())
+		d.Progress(d.file, size, size)
 	}
 	return fault == "", err
 }

@@ -98,22 +98,29 @@ func fits(file *os.File, before fs.FileInfo, w Want) (int64, error) {
 }
 
 func regular(info fs.FileInfo) error {
-	mode, found := info.Mode(), "of an unknown kind"
-	switch {
-	case mode.IsRegular():
+	if info.Mode().IsRegular() {
 		return nil
-	case mode.IsDir():
-		found = "a folder"
-	case mode&fs.ModeNamedPipe != 0:
-		found = "a pipe"
-	case mode&fs.ModeSocket != 0:
-		found = "a socket"
-	case mode&fs.ModeDevice != 0:
-		found = "a device"
-	case mode&fs.ModeSymlink != 0:
-		found = "a symbolic link"
 	}
-	return fmt.Errorf("it is %s, %w", found, ErrKind)
+	return fmt.Errorf("it is %s, %w", kindOf(info), ErrKind)
+}
+
+// kindOf is what something in the file system is, in words.
+func kindOf(info fs.FileInfo) string {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return "a file"
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	}
+	return "of an unknown kind"
 }
 
 // ReadFile reads a whole file. Its errors are those of [Open].

@@ -25,6 +25,14 @@ const (
 	StudyRunsConfirmed = 1_000_000
 )
 
+// Folders.
+const (
+	// FolderEntries is the number of entries of a folder, in entries. A study may have a folder with a folder for each run. Key: none.
+	FolderEntries = 2_000_000
+	// TreeEntries is the number of entries below a folder in which results or images are looked for, in entries. The largest known set of images has as many. Key: none.
+	TreeEntries = 20_000_000
+)
+
 // Numbers of flags.
 const (
 	// Workers is the number of threads that train one network, in threads. Each has its own activations, so that a slip such as 99999 would fill the memory. Key: none.
@@ -43,14 +51,26 @@ const (
 	ResultClasses = 100_000
 	// ResultCount is each number of images and of steps in a result, in units. Sums of them fit into an integer. Key: none.
 	ResultCount = 1_000_000_000
+	// Events is the size of an events.jsonl, in bytes. It has some 100 bytes for each step, and is read line by line. Key: none.
+	Events = 64 << 30
 	// EventLine is the length of a line of events.jsonl, in bytes. The longest have a number for each class and test set. Key: none.
 	EventLine = 1 << 20
 	// TuneRecord is the size of a tuning.json, in bytes. It has a few numbers for each trial. Key: none.
 	TuneRecord = 64 << 20
+	// StudyJobs is the size of the list of the jobs of a study, in bytes. It has some 500 bytes for each. Key: none.
+	StudyJobs = 1 << 30
+	// StudyLog is the size of a log of a study, in bytes. It has some 300 bytes for each attempt of a job. Key: none.
+	StudyLog = 1 << 30
+	// StudyNote is the size of the claim of a job and of the note that it is done, in bytes. They have one line. Key: none.
+	StudyNote = 1 << 16
 	// StudyLine is the length of a line in the log or the list of a study, in bytes. The text of an error may be long. Key: none.
 	StudyLine = 1 << 20
 	// StudyFailure is the size of a failed.json, in bytes. It has the text of one error. Key: none.
 	StudyFailure = 1 << 20
+	// Checkpoint is the size of a checkpoint, in bytes. It is read as a whole, so that the memory of the process is a limit too. Key: none; use less `--memory`.
+	Checkpoint = 64 << 30
+	// Weights is the size of a file of weights, in bytes. The header says which length the file must have. Key: none.
+	Weights = 64 << 30
 	// SectionName is the length of the name of a section of a checkpoint, in bytes. The longest has a hundred. Key: none.
 	SectionName = 1 << 12
 	// KnownSide is each side of the images and the number of classes that a checkpoint tells, in units. Their products fit into an integer. Key: none.
@@ -81,8 +101,12 @@ const (
 	PictureFree = 4_000_000
 	// PixelsOfByte is how many pixels there may be beyond these for each byte of the file, in pixels. A JPEG of one colour has 170 to 512, a photograph 10. Key: none.
 	PixelsOfByte = 1000
+	// Cache is the size of a cache of decoded images, in bytes. It is read image by image. Key: none.
+	Cache = 1 << 42
 	// CachedImage is the size of an image in a cache of decoded images, in bytes. It fits an integer of 32 bits. Key: none.
 	CachedImage = 1 << 30
+	// DataFile is the size of a file of a data set, in bytes. Each reader has a limit of its own on what it keeps of it. Key: none.
+	DataFile = 1 << 40
 	// ImageList is the size of a CSV list of images, in bytes. It has room for ten million images. Key: none.
 	ImageList = 1 << 30
 	// ImageListField is the length of a field in a CSV list of images, in bytes. It is the longest path of Linux. Key: none.

@@ -81,7 +81,7 @@ func amount(v int64, unit string) string {
 		for _, u := range []struct {
 			shift int
 			name  string
-		}{{30, "GiB"}, {20, "MiB"}, {10, "KiB"}} {
+		}{{40, "TiB"}, {30, "GiB"}, {20, "MiB"}, {10, "KiB"}} {
 			if v>>u.shift<<u.shift == v {
 				return count.Number(v>>u.shift) + " " + u.name
 			}

@@ -20,6 +20,7 @@ import (
 
 	"ocl/internal/atomicfile"
 	"ocl/internal/count"
+	"ocl/internal/input"
 )
 
 // Folder is the environment variable that names the folder of the caches.
@@ -92,8 +93,11 @@ func Open(ctx context.Context, s Spec) (*Images, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, s.buildError(dir, l, err)
 	}
-	lock := lockOf(dir)
-	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+	lock, err := lockOf(dir)
+	if err == nil {
+		_, err = lock.TryLockContext(ctx, 20*time.Millisecond)
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			err = fmt.Errorf("waiting for another ocl that builds a cache: %w", ctx.Err())
 		}
@@ -110,10 +114,7 @@ func Open(ctx context.Context, s Spec) (*Images, error) {
 }
 
 // lockOf is held while a file is built in a folder. The system releases it when the process ends; its empty file stays.
-func lockOf(dir string) *flock.Flock {
-	// Network file systems that make flock out of byte ranges want a file opened for writing.
-	return flock.New(filepath.Join(dir, ".lock"), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
-}
+func lockOf(dir string) (*flock.Flock, error) { return input.NewLock(filepath.Join(dir, ".lock")) }
 
 // Find opens the file of the key and builds none. The error wraps fs.ErrNotExist if there is none, and else says why Open
 // would build it again.

@@ -8,6 +8,9 @@ import (
 	"os"
 	"slices"
 	"sync/atomic"
+
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 // Images are the images of a file. Methods may be called by several goroutines at once, except Close.
@@ -24,16 +27,12 @@ type Images struct {
 
 // openFile opens a file and checks its header and index. The error wraps fs.ErrNotExist if there is none.
 func openFile(path string) (*Images, error) {
-	f, err := os.Open(path)
+	f, size, err := input.Open(path, input.Want{Most: limit.Cache})
 	if err != nil {
 		return nil, fmt.Errorf("data: cache: %w", err)
 	}
 	m := &Images{path: path, file: f}
-	info, err := f.Stat()
-	if err == nil {
-		m.header, m.layout, m.index, err = read(f, info.Size())
-	}
-	if err != nil {
+	if m.header, m.layout, m.index, err = read(f, size); err != nil {
 		return nil, errors.Join(fmt.Errorf("data: cache: %s: %w", path, err), f.Close())
 	}
 	m.checked = make([]atomic.Bool, m.Len())

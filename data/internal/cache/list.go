@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"ocl/internal/atomicfile"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 // Entry is a file in the folder of the caches. A damaged one has only Path, Bytes, Made and Fault.
@@ -63,7 +65,10 @@ func Clean(remove func(Entry) bool) (removed []Entry, err error) {
 		case err != nil:
 			return nil // it was removed meanwhile
 		case leftover:
-			lock := lockOf(dir)
+			lock, err := lockOf(dir)
+			if err != nil {
+				return fmt.Errorf("data: cache: %w", err)
+			}
 			if locked, err := lock.TryLock(); err != nil || !locked {
 				return err
 			}
@@ -90,7 +95,7 @@ func eachFile(do func(dir, name string) error) error {
 	if err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(dir)
+	entries, err := input.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -110,13 +115,13 @@ func entryOf(path string) (Entry, error) {
 		return Entry{}, err
 	}
 	e := Entry{Path: path, Bytes: info.Size(), Made: info.ModTime().UTC()}
-	f, err := os.Open(path)
+	f, size, err := input.Open(path, input.Want{Most: limit.Cache})
 	if err != nil {
 		e.Fault = err.Error()
 		return e, nil
 	}
 	defer f.Close()
-	h, _, _, err := read(f, info.Size())
+	h, _, _, err := read(f, size)
 	switch {
 	case err != nil:
 		e.Fault = err.Error()
