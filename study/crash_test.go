@@ -64,7 +64,7 @@ func worker(dir string) error {
 	}
 	store := study.OpenFolder(dir, "test")
 	defer store.Close()
-	_, err = (&study.Worker{Store: store, Jobs: jobs, Concurrency: 1, Workers: 1, Poll: 50 * time.Millisecond}).Run(ctx, nil)
+	_, err = (&study.Worker{Store: store, Jobs: jobs, Concurrency: 1, Workers: 1, Poll: 50 * time.Millisecond}).Run(ctx)
 	return err
 }
 

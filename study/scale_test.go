@@ -105,7 +105,7 @@ func simulate(dir string) error {
 			}
 			return &mine, err
 		}}
-	sum, err := w.Run(context.Background(), nil)
+	sum, err := w.Run(context.Background())
 	fmt.Printf("%d %d\n", sum.Done, last.Load())
 	return err
 }

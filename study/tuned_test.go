@@ -66,13 +66,13 @@ tune: {grid: GRID, repeats: 2, seed: 9}
 			},
 		}
 	}}
-	if sum, err := w.Run(ctx, nil); err != nil || sum.Released != 1 || sum.Left != 3 {
+	if sum, err := w.Run(ctx); err != nil || sum.Released != 1 || sum.Left != 3 {
 		t.Fatalf("stopped in the second trial: %+v, %v", sum, err)
 	}
 	if st := store.State(jobs[0].Entry); st.Phase != study.Begun || st.Progress.Step != trial+3 {
 		t.Errorf("stopped in the second trial, it is %+v, want step %d", st, trial+3)
 	}
-	if sum, err := w.Run(t.Context(), nil); err != nil || sum.Done != 3 {
+	if sum, err := w.Run(t.Context()); err != nil || sum.Done != 3 {
 		t.Fatalf("%+v, %v", sum, err)
 	}
 	if order[0] != jobs[0].Folder || trials[jobs[0].Folder] != 6 || len(trials) != 1 { // 2, and 4 of which one is kept
@@ -121,7 +121,7 @@ tune: {grid: GRID, seed: 9, repeats: 1}
 	store := study.OpenFolder(dir, "test")
 	defer store.Close()
 	w := &study.Worker{Store: store, Jobs: jobs, Concurrency: 2, Workers: 1, Poll: 10 * time.Millisecond}
-	sum, err := w.Run(t.Context(), nil)
+	sum, err := w.Run(t.Context())
 	if sum.Failed != 2 || err == nil || !strings.Contains(err.Error(), "all points diverged") || !strings.Contains(err.Error(), "which has no result") {
 		t.Errorf("%+v, %v", sum, err)
 	}

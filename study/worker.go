@@ -55,10 +55,9 @@ type Sum struct {
 }
 
 // Run does jobs until none is left, ctx ends, or the time is over. After the end of ctx, jobs at work save their state and
-// are given back. After drain is closed, no further job is begun, and those at work come to their end. The error joins
-// those of jobs that failed here; one about the store or a full disk ends the worker.
-func (w *Worker) Run(ctx context.Context, drain <-chan struct{}) (Sum, error) {
-	r := &session{Worker: w, phases: make([]string, len(w.Jobs)), drain: drain}
+// are given back. The error joins those of jobs that failed here; one about the store or a full disk ends the worker.
+func (w *Worker) Run(ctx context.Context) (Sum, error) {
+	r := &session{Worker: w, phases: make([]string, len(w.Jobs))}
 	if w.MaxTime > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, w.MaxTime)
@@ -72,9 +71,8 @@ func (w *Worker) Run(ctx context.Context, drain <-chan struct{}) (Sum, error) {
 // session is one call of Run.
 type session struct {
 	*Worker
-	ctx   context.Context
-	stop  context.CancelFunc
-	drain <-chan struct{}
+	ctx  context.Context
+	stop context.CancelFunc
 
 	mu      sync.Mutex
 	phases  []string // of each job as this worker knows it: Done, Failed, Running (here), or "" to be looked at
@@ -158,22 +156,6 @@ func (r *session) rest() {
 	case <-timer.C:
 	case <-r.wake:
 	case <-r.ctx.Done():
-	case <-r.drain:
-		// Jobs at work continue, so wait for them.
-		select {
-		case <-timer.C:
-		case <-r.wake:
-		case <-r.ctx.Done():
-		}
-	}
-}
-
-func (r *session) draining() bool {
-	select {
-	case <-r.drain:
-		return true
-	default:
-		return r.ctx.Err() != nil
 	}
 }
 
@@ -182,7 +164,7 @@ func (r *session) draining() bool {
 func (r *session) take(places int) (index int, c Claim, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.fatal || r.draining() {
+	if r.fatal || r.ctx.Err() != nil {
 		return 0, nil, r.working == 0
 	}
 	if r.working >= places || r.timed {

@@ -123,7 +123,7 @@ func TestWorkersShareAStudy(t *testing.T) {
 		for range 3 {
 			wg.Go(func() {
 				s := b.open(t)
-				sum, err := b.worker(s).Run(t.Context(), nil)
+				sum, err := b.worker(s).Run(t.Context())
 				if err != nil || sum.Failed+sum.AllFailed > 0 {
 					t.Errorf("%+v, %v", sum, err)
 				}
@@ -146,11 +146,11 @@ func TestLongestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := b.worker(b.open(t))
 		w.Concurrency = 1
-		sum, err := w.Run(t.Context(), nil)
+		sum, err := w.Run(t.Context())
 		if err != nil || sum.Done != 5 || sum.Left != 0 {
 			t.Errorf("%+v, %v", sum, err)
 		}
-		if sum, err := b.worker(b.open(t)).Run(t.Context(), nil); err != nil || sum.Done != 0 {
+		if sum, err := b.worker(b.open(t)).Run(t.Context()); err != nil || sum.Done != 0 {
 			t.Errorf("the second call: %+v, %v", sum, err)
 		}
 	})
@@ -164,39 +164,35 @@ func TestLongestFirst(t *testing.T) {
 	b.check(t, 0)
 }
 
-// TestDrainAndStop: after drain, what is at work comes to its end and nothing more begins; after the end of ctx and at the
-// end of the time it is given back.
-func TestDrainAndStop(t *testing.T) {
+// TestStop: after the end of ctx and at the end of the time, what is at work is given back; a cancelled study begins nothing more.
+func TestStop(t *testing.T) {
 	for name, tt := range map[string]struct {
-		end  func(w *study.Worker, drain chan struct{}, cancel func())
+		end  func(w *study.Worker, cancel func())
 		want study.Sum
 	}{
-		"drain": {func(_ *study.Worker, drain chan struct{}, _ func()) { close(drain) }, study.Sum{Done: 2, Left: 4}},
-		"stop":  {func(_ *study.Worker, _ chan struct{}, cancel func()) { cancel() }, study.Sum{Released: 2, Left: 6}},
-		"both":  {func(_ *study.Worker, drain chan struct{}, cancel func()) { close(drain); cancel() }, study.Sum{Released: 2, Left: 6}},
+		"stop":  {func(_ *study.Worker, cancel func()) { cancel() }, study.Sum{Released: 2, Left: 6}},
 		"time":  {nil, study.Sum{Released: 2, Left: 6}},
-		"study": {func(w *study.Worker, _ chan struct{}, _ func()) { w.Store.Cancel() }, study.Sum{Done: 2, Left: 4}},
+		"study": {func(w *study.Worker, _ func()) { w.Store.Cancel() }, study.Sum{Done: 2, Left: 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, 6)
 			synctest.Test(t, func(t *testing.T) {
-				drain := make(chan struct{})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				w := b.worker(b.open(t))
 				if tt.end == nil {
 					w.MaxTime = took / 2
 				} else {
-					time.AfterFunc(took/2, func() { tt.end(w, drain, cancel) })
+					time.AfterFunc(took/2, func() { tt.end(w, cancel) })
 				}
-				if sum, err := w.Run(ctx, drain); err != nil || sum != tt.want {
+				if sum, err := w.Run(ctx); err != nil || sum != tt.want {
 					t.Errorf("%+v, %v; want %+v", sum, err, tt.want)
 				}
 			})
 			synctest.Test(t, func(t *testing.T) {
 				s := b.open(t)
 				s.Resume()
-				if sum, err := b.worker(s).Run(t.Context(), nil); err != nil || sum.Left > 0 {
+				if sum, err := b.worker(s).Run(t.Context()); err != nil || sum.Left > 0 {
 					t.Errorf("%+v, %v", sum, err)
 				}
 			})
@@ -218,7 +214,7 @@ func TestFailures(t *testing.T) {
 			}
 			return do(ctx, j, at)
 		}
-		sum, err := w.Run(t.Context(), nil)
+		sum, err := w.Run(t.Context())
 		if sum != (study.Sum{Done: 2, Failed: 2, AllFailed: 2}) || err == nil || !strings.Contains(err.Error(), "something odd") || !strings.Contains(err.Error(), "panic: a bug") {
 			t.Errorf("%+v, %v", sum, err)
 		}
@@ -228,12 +224,12 @@ func TestFailures(t *testing.T) {
 			}
 		}
 		b.failed[b.jobs[1].Key] = fmt.Errorf("writing: %w", syscall.ENOSPC)
-		sum, err = b.worker(b.open(t)).Run(t.Context(), nil)
+		sum, err = b.worker(b.open(t)).Run(t.Context())
 		if sum.Failed != 0 || !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%+v, %v", sum, err)
 		}
 		clear(b.failed)
-		if sum, err = b.worker(b.open(t)).Run(t.Context(), nil); err != nil || sum.Left+sum.AllFailed > 0 {
+		if sum, err = b.worker(b.open(t)).Run(t.Context()); err != nil || sum.Left+sum.AllFailed > 0 {
 			t.Errorf("%+v, %v", sum, err)
 		}
 	})
@@ -251,7 +247,7 @@ func TestTimedJobsRunAlone(t *testing.T) {
 			wg.Go(func() {
 				w := b.worker(b.open(t))
 				w.Quiet, w.Stay = b.dir, true
-				if _, err := w.Run(t.Context(), nil); err != nil {
+				if _, err := w.Run(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -293,13 +289,13 @@ func TestWorkerWaitsForTheDead(t *testing.T) {
 			}
 		}()
 		began := time.Now()
-		sum, err := b.worker(b.open(t)).Run(t.Context(), nil)
+		sum, err := b.worker(b.open(t)).Run(t.Context())
 		if d := time.Since(began); err != nil || sum.Left != 1 || d > 2*study.BeatEvery {
 			t.Errorf("%+v, %v after %v; want it left to the other machine", sum, err, d)
 		}
 		close(beating) // it dies
 		w := b.worker(b.open(t))
-		if sum, err := w.Run(t.Context(), nil); err != nil || sum.Done != 1 {
+		if sum, err := w.Run(t.Context()); err != nil || sum.Done != 1 {
 			t.Errorf("%+v, %v", sum, err)
 		}
 		if d := time.Since(began); d > study.StaleAfter+time.Minute {
@@ -325,7 +321,7 @@ func TestLostClaimStops(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { s.Cancel() })
 		var notes []string
 		w.Note = func(text string) { notes = append(notes, text) }
-		sum, err := w.Run(t.Context(), nil)
+		sum, err := w.Run(t.Context())
 		if err != nil || sum.Failed+sum.Done > 0 || len(notes) == 0 || !strings.Contains(notes[0], "another process has taken over the job") {
 			t.Errorf("%+v, %v, notes %q", sum, err, notes)
 		}
@@ -346,7 +342,7 @@ func TestFreedJobsComeFirst(t *testing.T) {
 			time.Sleep(3*took + took/2)
 			dead.Die()
 		}()
-		if sum, err := w.Run(t.Context(), nil); err != nil || sum.Done != 8 {
+		if sum, err := w.Run(t.Context()); err != nil || sum.Done != 8 {
 			t.Fatalf("%+v, %v", sum, err)
 		}
 		at := slices.Index(b.order, b.jobs[0].Folder)
@@ -367,7 +363,7 @@ func TestWorkerStays(t *testing.T) {
 		w := b.worker(b.open(t))
 		w.Concurrency, w.Stay = 1, true
 		time.AfterFunc(time.Minute, dead.Die)
-		if sum, err := w.Run(t.Context(), nil); err != nil || sum.Done != 3 {
+		if sum, err := w.Run(t.Context()); err != nil || sum.Done != 3 {
 			t.Errorf("%+v, %v", sum, err)
 		}
 	})
@@ -404,7 +400,7 @@ func TestNewsIsTold(t *testing.T) {
 			}
 			return b.do(ctx, j, at)
 		}
-		if _, err := w.Run(t.Context(), nil); err != nil {
+		if _, err := w.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	})

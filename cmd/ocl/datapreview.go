@@ -1,12 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"image"
 	"image/jpeg"
 	"image/png"
-	"os"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment"
+	"ocl/interop/output"
 	"ocl/stream"
 )
 
@@ -117,8 +117,11 @@ func (f *previewFlags) preview(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return unfit(err)
 	}
-	if err := writeSheet(sheet, f.out); err != nil {
-		return fmt.Errorf("%s: %w", pathOf(cmd), err)
+	if err := cmd.Context().Err(); err != nil { // nothing was written yet
+		return err
+	}
+	if err := writeSheet(cmd, sheet, f.out); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), f.out)
 	return err
@@ -146,18 +149,11 @@ func (f *previewFlags) configs(cmd *cobra.Command, name string) ([]config.Config
 }
 
 // writeSheet writes a sheet as its name says: PNG, or JPEG.
-func writeSheet(sheet image.Image, name string) error {
-	file, err := os.Create(name)
-	if err != nil {
-		return fmt.Errorf("%w. Use -o to choose a file that can be written", err)
-	}
-	if strings.EqualFold(filepath.Ext(name), ".png") {
-		err = png.Encode(file, sheet)
-	} else {
-		err = jpeg.Encode(file, sheet, &jpeg.Options{Quality: sheetQuality})
-	}
-	if err := errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("%s is incomplete: %w. Make room on the disk and try again", name, err)
-	}
-	return nil
+func writeSheet(cmd *cobra.Command, sheet image.Image, name string) error {
+	return output.Write(pathOf(cmd), name, func(w io.Writer) error {
+		if strings.EqualFold(filepath.Ext(name), ".png") {
+			return png.Encode(w, sheet)
+		}
+		return jpeg.Encode(w, sheet, &jpeg.Options{Quality: sheetQuality})
+	})
 }

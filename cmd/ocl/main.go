@@ -16,11 +16,13 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"ocl/experiment"
+	"ocl/internal/limit"
 	"ocl/nn"
 	"ocl/predict"
 	"ocl/tune"
@@ -33,7 +35,7 @@ var exitCodes = [][2]string{
 	{"2", "wrong usage: an unknown command, flag, key or name, or a value out of range; nothing was done"},
 	{"3", "a run diverged and none failed: its loss, or an output of its network, became NaN or infinite"},
 	{"4", "`ocl verify` found that a result differs from its run"},
-	{"130", "interrupted by Ctrl-C or SIGTERM; the results so far are written"},
+	{"130", "interrupted by Ctrl-C or SIGTERM; what was ready is written"},
 }
 
 const (
@@ -45,11 +47,20 @@ const (
 	exitInterrupted = 130
 )
 
+// patience is how long a command may take to end after a signal. Tests on busy machines have more.
+var patience = limit.SignalMillis * time.Millisecond
+
 func main() {
 	collectEarly()
-	// After the first signal the default action is restored, so that a second Ctrl-C ends the process at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() {
+		stop() // a second Ctrl-C ends the process at once
+		time.Sleep(patience)
+		// Something does not look at ctx, or waits for a disk or another process. All files appear as a whole, so that nothing is torn.
+		time.AfterFunc(100*time.Millisecond, func() { os.Exit(exitInterrupted) }) // perhaps nobody reads standard error
+		fmt.Fprintf(os.Stderr, "ocl: the command did not end within %s of the signal, so it was ended. What it had written before is whole.\n", duration(patience))
+		os.Exit(exitInterrupted)
+	})
 	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

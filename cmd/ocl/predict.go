@@ -11,16 +11,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"ocl/config"
 	"ocl/data"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 	"ocl/predict"
 )
 
@@ -77,6 +82,9 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 		return usage(fmt.Errorf("%s: both --json and --csv are given. Use one of them", pathOf(cmd)))
 	}
 	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
+	if file, is := cmd.InOrStdin().(*os.File); is && slices.Contains(places, standardInput) && term.IsTerminal(int(file.Fd())) {
+		return usage(fmt.Errorf("%s: - is an image on standard input, but that is a terminal. Write `ocl predict %s - < IMAGE`", pathOf(cmd), quoteWord(run)))
+	}
 	files, err := listImages(ctx, places, notes)
 	if err != nil {
 		return fmt.Errorf("%s: %w", pathOf(cmd), err)
@@ -89,7 +97,8 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	for _, note := range p.Info().Notes {
 		fmt.Fprintln(notes, ended(printable(note)))
 	}
-	l := &labelling{p: p, in: cmd.InOrStdin(), top: min(f.top, p.Info().Guesses), out: f.printer(cmd.OutOrStdout(), p.Info())}
+	in := input.Stream(ctx, cmd.InOrStdin(), limit.SilenceSeconds*time.Second)
+	l := &labelling{p: p, in: in, top: min(f.top, p.Info().Guesses), out: f.printer(cmd.OutOrStdout(), p.Info())}
 	show := newOpening(notes)
 	l.progress = func(done int) { show.work("images labelled", done, len(files)) }
 	l.fault = func(err error) {
@@ -241,7 +250,11 @@ func (l *labelling) one(name string) ([]predict.Guess, error) {
 
 func (l *labelling) read(name string) ([]byte, error) {
 	if name == standardInput {
-		return data.ReadPicture(l.in)
+		text, err := data.ReadPicture(l.in)
+		if errors.Is(err, input.ErrSilent) {
+			err = fmt.Errorf("%w on standard input. Write `ocl predict RUN - < IMAGE`", err)
+		}
+		return text, err
 	}
 	file, err := os.Open(name)
 	if err != nil {

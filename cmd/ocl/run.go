@@ -104,15 +104,16 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	for _, note := range x.Notes() {
 		show.note(note)
 	}
-	results, err := until(ctx, show, func() ([]*result.Result, error) { return x.Run(ctx) })
+	results, err := until(ctx, show.screen, stopping, func() ([]*result.Result, error) { return x.Run(ctx) })
 	return f.finish(cmd, results, err)
 }
 
-// until does work that ctx may stop, says so then, and takes the progress away.
-func until[R any](ctx context.Context, show *progress, work func() (R, error)) (R, error) {
-	stopped := context.AfterFunc(ctx, func() {
-		show.note("stopping after this step; press Ctrl-C again to quit at once")
-	})
+// stopping is said of runs that a signal stops.
+const stopping = "stopping after this step; press Ctrl-C again to quit at once"
+
+// until does work that ctx may stop, says note then, and takes the progress away.
+func until[R any](ctx context.Context, show *screen, note string, work func() (R, error)) (R, error) {
+	stopped := context.AfterFunc(ctx, func() { show.note(note) })
 	done, err := work()
 	stopped()
 	show.stop()
@@ -320,7 +321,7 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 		return err
 	}
 	f.announce(stderr)
-	results, err := until(ctx, show, func() ([]*result.Result, error) { return d.Run(ctx) })
+	results, err := until(ctx, show.screen, stopping, func() ([]*result.Result, error) { return d.Run(ctx) })
 	return errors.Join(f.finish(cmd, results, err), nothingChosen(d.Diverged()))
 }
 

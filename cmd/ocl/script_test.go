@@ -26,7 +26,9 @@ import (
 
 func TestMain(m *testing.M) {
 	faulttest.Arm()
-	testscript.Main(m, map[string]func(){"ocl": main})
+	// A busy machine takes long for what takes a second, and tests want the whole outcome of an interrupted command.
+	patient := func() { patience = time.Minute; main() }
+	testscript.Main(m, map[string]func(){"ocl": patient, "ocl-impatient": main})
 }
 
 // TestScript runs the command in testdata/script/*.txtar. Besides testscript's own commands there are:

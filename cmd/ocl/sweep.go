@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,7 +44,7 @@ func newSweep() *cobra.Command {
   ocl sweep status runs/study`,
 		Long: "STUDY is a study file, whose keys may have lists of values, or a config of `ocl run`. Each run is a job with a folder in --out. " +
 			"The same command continues a study that was stopped at any moment, and `ocl sweep join DIR` helps, here or on another machine. " +
-			"After Ctrl-C the jobs at work come to their end; after a second one they save their state and stop at once.",
+			"After Ctrl-C or SIGTERM the jobs at work save their state.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := exactly("STUDY")(cmd, args); err != nil {
 				return err
@@ -81,8 +79,7 @@ func newSweepJoin() *cobra.Command {
 		Example: `  ocl sweep join runs/study
   ocl sweep join /shared/study --max-time 3h45m --data-dir DIR`,
 		Long: "DIR is the folder of a study. Any number of workers, on one machine or on many that share the folder, do the jobs of a study that `ocl sweep` has made. " +
-			"A worker ends when all jobs are done or at work elsewhere. SIGTERM and the end of --max-time save the jobs at work and give them back; " +
-			"after Ctrl-C they first come to their end.",
+			"A worker ends when all jobs are done or at work elsewhere. Ctrl-C, SIGTERM and the end of --max-time save the jobs at work and give them back.",
 		Args:              exactly("DIR"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -153,7 +150,7 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 		return err
 	}
 	if !f.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s; Ctrl-C ends the study after the jobs at work, the same command continues it,\n"+
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s; Ctrl-C saves the jobs at work, the same command continues the study,\n"+
 			"and `ocl sweep join %s` helps\n", count.Of(len(jobs), "job"), f.opts.Out, quoteWord(f.opts.Out))
 	}
 	return f.work(cmd, jobs, true)
@@ -248,65 +245,17 @@ func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error
 	}
 	show := newSweepView(cmd.ErrOrStderr(), f.quiet, store, jobs)
 	defer show.stop()
-	ctx, drain, ended := sweepSignals(cmd.Context(), show.note)
-	defer ended()
 	w := study.Worker{Store: store, Jobs: jobs, Concurrency: f.opts.Concurrency, Workers: f.opts.Workers, MaxTime: f.maxTime, Stay: stay,
 		Quiet: f.opts.Out, Watch: show.watch, Changed: show.changed, Note: show.note}
-	sum, err := w.Run(ctx, drain)
-	show.stop()
+	sum, err := until(cmd.Context(), show.screen, "the jobs at work save their state and are given back", func() (study.Sum, error) { return w.Run(cmd.Context()) })
 	for _, text := range store.Aside() {
 		fmt.Fprintln(cmd.ErrOrStderr(), text)
 	}
-	return f.finish(cmd, store, jobs, sum, err, stoppedBy(ctx, drain))
-}
-
-// errTerminated is the cause of a context that SIGTERM has ended.
-var errTerminated = errors.New("SIGTERM")
-
-// stoppedBy says in words what stopped the jobs, such as Ctrl-C; "" if nothing did.
-func stoppedBy(ctx context.Context, drain <-chan struct{}) string {
-	select {
-	case <-drain:
-		return "interrupted"
-	case <-ctx.Done():
-		if errors.Is(context.Cause(ctx), errTerminated) {
-			return "stopped by SIGTERM"
-		}
-		return "interrupted"
-	default:
-		return ""
-	}
-}
-
-// sweepSignals handles signals. The first Ctrl-C closes drain; the second one, or SIGTERM, ends ctx; a third one ends the process,
-// as without a handler.
-func sweepSignals(parent context.Context, note func(string)) (ctx context.Context, drain <-chan struct{}, ended func()) {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent)) // which the first signal ends
-	gently := make(chan struct{})
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		pressed := 0
-		for s := range signals {
-			if pressed++; s == os.Interrupt && pressed == 1 {
-				note("no further job is begun; those at work come to their end. Press Ctrl-C again to save them and stop at once")
-				close(gently)
-				continue
-			}
-			note("jobs at work save their state and are given back")
-			if s == syscall.SIGTERM {
-				cancel(errTerminated)
-			}
-			cancel(context.Canceled)
-			signal.Stop(signals)
-			return
-		}
-	}()
-	return ctx, gently, func() { signal.Stop(signals); cancel(nil) }
+	return f.finish(cmd, store, jobs, sum, err)
 }
 
 // finish prints the results of the jobs. err is the worker's error.
-func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []study.Job, sum study.Sum, err error, stopped string) error {
+func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []study.Job, sum study.Sum, err error) error {
 	stdout := cmd.OutOrStdout()
 	entries := study.Entries(jobs)
 	if f.json.given {
@@ -315,8 +264,8 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []stud
 		err = errors.Join(err, e)
 	}
 	switch {
-	case stopped != "" && sum.Left > 0:
-		return errors.Join(err, fmt.Errorf("%s with %s left. The same command continues: %w", stopped, count.Of(sum.Left, "job"), context.Canceled))
+	case cmd.Context().Err() != nil && sum.Left > 0:
+		return errors.Join(err, fmt.Errorf("interrupted with %s left. The same command continues: %w", count.Of(sum.Left, "job"), context.Canceled))
 	case sum.Left > 0 && store.Cancelled():
 		return errors.Join(err, fmt.Errorf("sweep: the study was cancelled with %s left. `ocl sweep retry %s` lets it go on", count.Of(sum.Left, "job"), quoteWord(f.opts.Out)))
 	case f.maxTime > 0 && sum.Left > 0 && sum.Released > 0:

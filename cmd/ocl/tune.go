@@ -115,7 +115,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	if !f.quiet {
 		fmt.Fprintf(stderr, "writing to %s; Ctrl-C stops, the same command with --out %s continues\n", f.opts.Out, quoteWord(f.opts.Out))
 	}
-	records, err := until(ctx, show, func() ([]*tune.Record, error) { return t.Run(ctx) })
+	records, err := until(ctx, show.screen, stopping, func() ([]*tune.Record, error) { return t.Run(ctx) })
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *res
 	for _, note := range x.Notes() {
 		show.note(note)
 	}
-	results, err := until(ctx, show, func() ([]*result.Result, error) { return x.Run(ctx) })
+	results, err := until(ctx, show.screen, stopping, func() ([]*result.Result, error) { return x.Run(ctx) })
 	switch {
 	case err != nil && ctx.Err() != nil && opts.Out != "":
 		return nil, fmt.Errorf("the run was stopped. The same command continues it: %w", ctx.Err())

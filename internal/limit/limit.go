@@ -146,3 +146,11 @@ const (
 	// SafetensorsAxes is the number of axes of an array in a safetensors file, in axes. It is the limit of PyTorch. Key: none.
 	SafetensorsAxes = 64
 )
+
+// Waiting.
+const (
+	// SignalMillis is how long a command may take to end after the first Ctrl-C or SIGTERM, in milliseconds. Then it is ended, so that it is gone after two seconds even if a disk does not answer. Key: none.
+	SignalMillis = 1500
+	// SilenceSeconds is how long nothing may come on standard input, in seconds. A command in a script must not wait for ever. Key: none.
+	SilenceSeconds = 30
+)
