@@ -65,7 +65,7 @@ func (p pictures) open(ctx context.Context, spec Spec) (images *cache.Images, dr
 	if err != nil {
 		return nil, nil, err
 	}
-	images, err = cache.Open(ctx, p.cached(key, spec))
+	images, err = cache.Open(ctx, p.cached(ctx, key, spec))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,10 +73,14 @@ func (p pictures) open(ctx context.Context, spec Spec) (images *cache.Images, dr
 }
 
 // cached describes the cache file of a key.
-func (p pictures) cached(key string, spec Spec) cache.Spec {
+func (p pictures) cached(ctx context.Context, key string, spec Spec) cache.Spec {
+	if spec.ReadOnly { // images are decoded later too, when ctx may have ended
+		ctx = context.WithoutCancel(ctx)
+	}
 	return cache.Spec{
 		Name: p.set, Source: p.source(), Key: key, Shape: [3]int{3, p.side, p.side}, N: p.images(),
-		Skip: spec.SkipUnreadable, ReadOnly: spec.ReadOnly, Decode: p.decode, Progress: spec.progress(p.set + ": images decoded"),
+		Skip: spec.SkipUnreadable, ReadOnly: spec.ReadOnly, Progress: spec.progress(p.set + ": images decoded"),
+		Decode: func(i int, dst []uint8) error { return p.decode(ctx, i, dst) },
 	}
 }
 
@@ -108,7 +112,7 @@ func (p pictures) there(i int) bool {
 }
 
 // decode writes image i into dst.
-func (p pictures) decode(i int, dst []uint8) error {
+func (p pictures) decode(ctx context.Context, i int, dst []uint8) error {
 	if p.packed != nil {
 		if err := p.packed.read(i, dst); err != nil {
 			return fmt.Errorf("%s: %w", p.name(i), cause.Of(err))
@@ -119,7 +123,7 @@ func (p pictures) decode(i int, dst []uint8) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name(i), err)
 	}
-	if err := picture.Decode(text, dst, p.side, p.side, p.fit); err != nil {
+	if err := picture.Decode(ctx, text, dst, p.side, p.side, p.fit); err != nil {
 		return fmt.Errorf("%s: %w", p.name(i), err)
 	}
 	return nil

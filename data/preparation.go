@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -88,21 +89,22 @@ func NewPreparation(spec Spec, c, h, w int) (Preparation, error) {
 func (p Preparation) Len() int { return p.c * p.h * p.w }
 
 // Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP or BMP file of any size, into dst, uint8 [C,H,W]. It turns the
-// image as its EXIF data say. An error does not name the file, which the caller knows. A fault of a decoder is an error
-// too. A dst of another length than Len panics.
-func (p Preparation) Decode(file []byte, dst []uint8) error {
+// image as its EXIF data say. All calls share one budget of memory, for which a call waits; an image that needs more than that
+// is refused. The call ends early when ctx does. An error does not name the file, which the caller knows. A fault of a decoder
+// is an error too. A dst of another length than Len panics.
+func (p Preparation) Decode(ctx context.Context, file []byte, dst []uint8) error {
 	if len(dst) != p.Len() {
 		panic(fmt.Sprintf("data: room for %d bytes of an image instead of %d", len(dst), p.Len()))
 	}
 	if p.side == 0 && !p.grey {
-		return guarded(func() error { return picture.Decode(file, dst, p.w, p.h, p.fit) })
+		return picture.Decode(ctx, file, dst, p.w, p.h, p.fit)
 	}
 	w, h := p.w, p.h
 	if p.side > 0 {
 		w, h = p.side, p.side
 	}
 	rgb := make([]uint8, 3*w*h)
-	if err := guarded(func() error { return picture.Decode(file, rgb, w, h, p.fit) }); err != nil {
+	if err := picture.Decode(ctx, file, rgb, w, h, p.fit); err != nil {
 		return err
 	}
 	if p.grey {
@@ -110,16 +112,6 @@ func (p Preparation) Decode(file []byte, dst []uint8) error {
 	}
 	p.place(dst, rgb, w, h)
 	return nil
-}
-
-// guarded turns a panic of a decoder, which is a fault of that decoder, into an error.
-func guarded(decode func() error) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errors.New("the image made its decoder fail. Convert it to PNG, and report the fault with the file")
-		}
-	}()
-	return decode()
 }
 
 // grey makes the first plane of [3,h,w] the luma of all three, as Pillow's convert("L") does, and returns the number of

@@ -106,7 +106,7 @@ func (r *Report) readFiles(ctx context.Context, info Info, spec Spec) {
 	n := p.images()
 	d := decoded{sums: make([][sha256.Size]byte, n), errs: make([]error, n)}
 	err = cache.Each(ctx, n, 0, 3*p.side*p.side, spec.progress(p.set+": images decoded"), func(i int, buf []uint8) error {
-		if d.errs[i] = p.decode(i, buf); d.errs[i] == nil {
+		if d.errs[i] = p.decode(ctx, i, buf); d.errs[i] == nil {
 			d.sums[i] = sha256.Sum256(buf)
 		}
 		return nil
@@ -142,7 +142,7 @@ func (r *Report) holdCache(ctx context.Context, p pictures, spec Spec, d decoded
 		return // a file is missing, which is reported, so there is no cache of these files
 	}
 	spec.SkipUnreadable = true // a cache without them is no fault of the cache
-	images, err := cache.Find(p.cached(key, spec))
+	images, err := cache.Find(p.cached(ctx, key, spec))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		r.note("there is no cache of the decoded images yet: the first run makes it")

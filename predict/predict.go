@@ -155,11 +155,11 @@ func (p *Predictor) Info() Info { return p.info }
 
 // Prepare makes of an image file of any size the image that the learner knows, uint8 [C,H,W], exactly as its data set
 // does: see [data.Preparation].
-func (p *Predictor) Prepare(dst []uint8, file []byte) error {
+func (p *Predictor) Prepare(ctx context.Context, dst []uint8, file []byte) error {
 	if err := p.checkImages(1, len(dst)); err != nil {
 		return err
 	}
-	if err := p.preparation.Decode(file, dst); err != nil {
+	if err := p.preparation.Decode(ctx, file, dst); err != nil {
 		return fmt.Errorf("predict: %w", err)
 	}
 	return nil
@@ -182,8 +182,9 @@ func (p *Predictor) PredictBatch(dst []Guess, images []uint8, top int) error {
 	return p.predict(s, dst, images, top)
 }
 
-// PredictFile fills dst with the len(dst) best guesses for the bytes of an image file, the best first.
-func (p *Predictor) PredictFile(dst []Guess, file []byte) error {
+// PredictFile fills dst with the len(dst) best guesses for the bytes of an image file, the best first. Decoding the file ends early
+// when ctx does.
+func (p *Predictor) PredictFile(ctx context.Context, dst []Guess, file []byte) error {
 	if len(dst) < 1 || len(dst) > p.info.Guesses {
 		return p.PredictBatch(dst, nil, len(dst)) // which says so
 	}
@@ -192,7 +193,7 @@ func (p *Predictor) PredictFile(dst []Guess, file []byte) error {
 		return err
 	}
 	defer p.give(s)
-	if err := p.Prepare(s.image, file); err != nil {
+	if err := p.Prepare(ctx, s.image, file); err != nil {
 		return err
 	}
 	return p.predict(s, dst, s.image, len(dst))

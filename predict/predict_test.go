@@ -284,13 +284,13 @@ func TestPredictFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, want, prepared := make([]Guess, 3), make([]Guess, 3), make([]uint8, 3*8*8)
-	if err := errors.Join(p.PredictFile(got, b.Bytes()), p.Prepare(prepared, b.Bytes()), p.PredictBatch(want, prepared, 3)); err != nil {
+	if err := errors.Join(p.PredictFile(t.Context(), got, b.Bytes()), p.Prepare(t.Context(), prepared, b.Bytes()), p.PredictBatch(want, prepared, 3)); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(got, want) || slices.Max(prepared) == slices.Min(prepared) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if err := p.PredictFile(got, []byte("no image")); err == nil || !strings.Contains(err.Error(), "this is no JPEG") {
+	if err := p.PredictFile(t.Context(), got, []byte("no image")); err == nil || !strings.Contains(err.Error(), "this is no JPEG") {
 		t.Error(err)
 	}
 }
@@ -308,12 +308,12 @@ func TestWrongCalls(t *testing.T) {
 	}{
 		"no guess":            {p.PredictBatch(nil, image, 0), "Ask for 1 to"},
 		"too many guesses":    {p.PredictBatch(many, image, len(many)), "Ask for 1 to"},
-		"too many of a file":  {p.PredictFile(many, nil), "Ask for 1 to"},
-		"no guess of a file":  {p.PredictFile(nil, nil), "Ask for 1 to"},
+		"too many of a file":  {p.PredictFile(t.Context(), many, nil), "Ask for 1 to"},
+		"no guess of a file":  {p.PredictFile(t.Context(), nil, nil), "Ask for 1 to"},
 		"a guess too few":     {p.PredictBatch(many[:3], image, 2), "give room for all"},
 		"a byte too few":      {p.PredictBatch(many[:1], image[1:], 1), "192 bytes for each image"},
 		"an image too many":   {p.PredictBatch(many[:2], append(image, image...), 2), "192 bytes for each image"},
-		"preparing elsewhere": {p.Prepare(image[1:], nil), "192 bytes for each image"},
+		"preparing elsewhere": {p.Prepare(t.Context(), image[1:], nil), "192 bytes for each image"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: %v", what, c.err)
@@ -321,7 +321,7 @@ func TestWrongCalls(t *testing.T) {
 	}
 	p.Close()
 	p.Close()
-	for what, err := range map[string]error{"PredictBatch": p.PredictBatch(many[:1], image, 1), "PredictFile": p.PredictFile(many[:1], nil)} {
+	for what, err := range map[string]error{"PredictBatch": p.PredictBatch(many[:1], image, 1), "PredictFile": p.PredictFile(t.Context(), many[:1], nil)} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%s after Close: %v", what, err)
 		}

@@ -11,13 +11,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
 
 	"ocl/config"
@@ -205,18 +206,20 @@ type labelled struct {
 func (l *labelling) all(ctx context.Context, files []labelled) error {
 	for from := 0; from < len(files); from += atOnce {
 		results := files[from:min(from+atOnce, len(files))]
-		var wg sync.WaitGroup
+		var group errgroup.Group
+		group.SetLimit(2 * runtime.GOMAXPROCS(0)) // each has a file in memory
 		for i := range results {
 			if results[i].err != nil {
 				continue // its folder could not be read
 			}
-			wg.Go(func() {
+			group.Go(func() error {
 				if results[i].err = ctx.Err(); results[i].err == nil {
-					results[i].guesses, results[i].err = l.one(results[i].file)
+					results[i].guesses, results[i].err = l.one(ctx, results[i].file)
 				}
+				return nil // so that the others go on
 			})
 		}
-		wg.Wait()
+		_ = group.Wait()
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -236,11 +239,11 @@ func (l *labelling) all(ctx context.Context, files []labelled) error {
 }
 
 // one labels a file. An error names it.
-func (l *labelling) one(name string) ([]predict.Guess, error) {
+func (l *labelling) one(ctx context.Context, name string) ([]predict.Guess, error) {
 	guesses := make([]predict.Guess, l.top)
 	text, err := l.read(name)
 	if err == nil {
-		err = l.p.PredictFile(guesses, text)
+		err = l.p.PredictFile(ctx, guesses, text)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

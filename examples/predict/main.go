@@ -33,7 +33,7 @@ func main() {
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err == nil {
-			err = p.PredictFile(best, text)
+			err = p.PredictFile(context.Background(), best, text)
 		}
 		if err != nil {
 			log.Printf("%s: %v", name, err)

@@ -93,7 +93,7 @@ const (
 const (
 	// Picture is the size of an image file, in bytes. A photograph of 100 megapixels has about 50 MB. Key: none.
 	Picture = 256 << 20
-	// PicturePixels is the number of pixels of an image, in pixels. Decoding takes up to 30 bytes for each. Key: none; make the image smaller.
+	// PicturePixels is the number of pixels of an image, in pixels. No camera of today has more. Key: none; make the image smaller.
 	PicturePixels = 100_000_000
 	// PictureSide is each side of an image, in pixels. JPEG and GIF cannot have more. Key: none.
 	PictureSide = 1<<16 - 1
@@ -103,6 +103,12 @@ const (
 	PixelsOfByte = 1000
 	// Cache is the size of a cache of decoded images, in bytes. It is read image by image. Key: none.
 	Cache = 1 << 42
+	// PictureMemory is the memory that one image may take while it is decoded, in bytes. A small file can otherwise take 2.4 GB, and several are decoded at the same time; all of them share as much, or 256 MiB for each core where that is more, and at most half of the memory of the process. Key: none; make the image smaller, or save a JPEG without progressive.
+	PictureMemory = 1_000_000_000
+	// PictureMemoryOfCore is the memory for each core that images share while they are decoded, in bytes. A usual photograph of 57 megapixels takes as much. Key: none.
+	PictureMemoryOfCore = 256 << 20
+	// PictureScans is how many scans a progressive JPEG may have, in scans. Each goes over the whole image, whatever bytes of the file it has, and programs write 10 to 64. Key: none; save the image again.
+	PictureScans = 100
 	// CachedImage is the size of an image in a cache of decoded images, in bytes. It fits an integer of 32 bits. Key: none.
 	CachedImage = 1 << 30
 	// DataFile is the size of a file of a data set, in bytes. Each reader has a limit of its own on what it keeps of it. Key: none.

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"hash/crc32"
 	"image"
@@ -119,7 +120,7 @@ func TestBadFiles(t *testing.T) {
 		dst := make([]uint8, 3*8*8)
 		var err error
 		const most = 1 << 20
-		if n := fuzztest.Allocated(most, func() { err = Decode(c.file, dst, 8, 8, Crop) }); n > most {
+		if n := fuzztest.Allocated(most, func() { err = Decode(context.Background(), c.file, dst, 8, 8, Crop) }); n > most {
 			t.Errorf("%s: Decode allocates %d bytes", c.name, n)
 		}
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
@@ -155,7 +156,7 @@ func TestLongAndNarrow(t *testing.T) {
 		dst := make([]uint8, 3*84*84)
 		const most = 32 << 20
 		if n := fuzztest.Allocated(most, func() {
-			if err := Decode(file, dst, 84, 84, fit); err != nil {
+			if err := Decode(context.Background(), file, dst, 84, 84, fit); err != nil {
 				t.Fatal(err)
 			}
 		}); n > most {

@@ -24,16 +24,17 @@ type format struct {
 	is         func(file []byte) bool
 	config     func(io.Reader) (image.Config, error)
 	decode     func(io.Reader) (image.Image, error)
-	exif       func(file []byte) []byte // the TIFF block of the EXIF data; nil where the file has none
-	matrix     matrix                   // what its YCbCr colours mean
+	memory     func(file []byte, c image.Config) int64 // bytes that decode allocates
+	exif       func(file []byte) []byte                // the TIFF block of the EXIF data; nil where the file has none
+	matrix     matrix                                  // what its YCbCr colours mean
 }
 
 var formats = []*format{
-	{"JPEG", []string{".jpg", ".jpeg"}, begins("\xff\xd8\xff"), jpeg.DecodeConfig, jpeg.Decode, exifOfJPEG, fullRange},
-	{"PNG", []string{".png"}, begins("\x89PNG\r\n\x1a\n"), png.DecodeConfig, png.Decode, exifOfPNG, fullRange},
-	{"GIF", []string{".gif"}, begins("GIF8"), gif.DecodeConfig, gif.Decode, noEXIF, fullRange},
-	{"WebP", []string{".webp"}, isWebP, webp.DecodeConfig, webp.Decode, exifOfWebP, videoRange},
-	{"BMP", []string{".bmp"}, begins("BM"), bmp.DecodeConfig, bmp.Decode, noEXIF, fullRange},
+	{"JPEG", []string{".jpg", ".jpeg"}, begins("\xff\xd8\xff"), jpeg.DecodeConfig, jpeg.Decode, memoryOfJPEG, exifOfJPEG, fullRange},
+	{"PNG", []string{".png"}, begins("\x89PNG\r\n\x1a\n"), png.DecodeConfig, png.Decode, memoryOfPNG, exifOfPNG, fullRange},
+	{"GIF", []string{".gif"}, begins("GIF8"), gif.DecodeConfig, gif.Decode, memoryOfGIF, noEXIF, fullRange},
+	{"WebP", []string{".webp"}, isWebP, webp.DecodeConfig, webp.Decode, memoryOfWebP, exifOfWebP, videoRange},
+	{"BMP", []string{".bmp"}, begins("BM"), bmp.DecodeConfig, bmp.Decode, memoryOfBMP, noEXIF, fullRange},
 }
 
 func begins(magic string) func([]byte) bool {
@@ -46,16 +47,16 @@ func isWebP(file []byte) bool {
 
 func noEXIF([]byte) []byte { return nil }
 
-// header is the format of a file and the size of its image as stored. It refuses images that Decode should not allocate.
-func header(file []byte) (f *format, w, h int, err error) {
+// header is the format of a file, and the size and kind of its image as stored. It refuses images that Decode should not
+// read.
+func header(file []byte) (f *format, c image.Config, err error) {
 	if f, err = formatOf(file); err != nil {
-		return nil, 0, 0, err
+		return nil, c, err
 	}
-	c, err := f.config(bytes.NewReader(file))
-	if err != nil {
-		return nil, 0, 0, f.problem(file, err)
+	if c, err = f.config(bytes.NewReader(file)); err != nil {
+		return nil, c, f.problem(file, err)
 	}
-	w, h = c.Width, c.Height
+	w, h := c.Width, c.Height
 	switch pixels := int64(w) * int64(h); {
 	case w < 1 || h < 1:
 		err = fmt.Errorf("the %s image has no pixels (%d×%d). Remove the file", f.name, w, h)
@@ -65,8 +66,10 @@ func header(file []byte) (f *format, w, h int, err error) {
 	case pixels > max(limit.PictureFree, limit.PixelsOfByte*int64(len(file))):
 		err = fmt.Errorf("the %s image is %d×%d pixels, but its file has %s. Remove the file, or make the image smaller",
 			f.name, w, h, count.Of(len(file), "byte"))
+	case f.name == "JPEG" && frameOfJPEG(file).scans > limit.PictureScans:
+		err = fmt.Errorf("the JPEG image has more than %d scans, which is the limit. Save it again, or remove it", limit.PictureScans)
 	}
-	return f, w, h, err
+	return f, c, err
 }
 
 // formatOf tells the format from the first bytes: the ending of a name may lie.

@@ -12,8 +12,11 @@ package picture
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
-	"image"
+
+	"ocl/internal/limit"
 )
 
 // Fit says how an image of another size or form becomes one of the wanted size.
@@ -32,40 +35,67 @@ const Version = "picture/1"
 
 // Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP or BMP file, into dst, uint8 [3,h,w] in planes red, green,
 // blue. The content decides on the format. An animation gives its first frame. The pixels of an image that has the wanted
-// size are not changed. Images are refused, before memory is allocated for them, that
-// have more than 100 megapixels or 65,535 pixels on a side, or many more pixels than so short a file can describe.
+// size are not changed.
 //
-// An error does not name the file, which the caller knows. A dst of another length than 3·h·w panics.
-func Decode(file []byte, dst []uint8, w, h int, fit Fit) error {
+// Images are refused, before memory is allocated for them, that have more than 100 megapixels or 65,535 pixels on a side, or
+// many more pixels than so short a file can describe, or that take more than 1 GB to decode. All calls share one budget of
+// memory: a call waits until there is enough of it. It ends early, with the error of ctx, when ctx does.
+//
+// An error does not name the file, which the caller knows. A fault of a decoder is an error too. A dst of another length than
+// 3·h·w panics.
+func Decode(ctx context.Context, file []byte, dst []uint8, w, h int, fit Fit) error {
 	if w < 1 || h < 1 || len(dst) != 3*w*h || fit != Crop && fit != Stretch {
 		panic(fmt.Sprintf("picture: dst has %d elements for %d×%d pixels and fit %d", len(dst), w, h, fit))
 	}
-	f, fromW, fromH, err := header(file)
+	err := guarded(func() error { return memory().decode(ctx, file, dst, w, h, fit) })
+	if ctx.Err() != nil {
+		return ctx.Err() // what a decoder says then may be anything
+	}
+	return err
+}
+
+// guarded turns a panic of a decoder into an error.
+func guarded(decode func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("the image made its decoder fail. Convert it to PNG, and report the fault with the file")
+		}
+	}()
+	return decode()
+}
+
+func (r *room) decode(ctx context.Context, file []byte, dst []uint8, w, h int, fit Fit) error {
+	f, c, err := header(file)
 	if err != nil {
 		return err
 	}
-	img, err := f.decode(bytes.NewReader(file))
+	turn := orientation(f.exif(file))
+	need := f.memoryOf(file, c, turn, w)
+	if most := min(r.all, limit.PictureMemory); need > most {
+		return f.tooLarge(file, c, need, most)
+	}
+	giveBack, err := r.take(ctx, need)
+	if err != nil {
+		return err
+	}
+	defer giveBack()
+	img, err := f.decode(reader{ctx, bytes.NewReader(file)})
 	if err != nil {
 		return f.problem(file, err)
 	}
-	turn := orientation(f.exif(file))
-	if fromW == w && fromH == h && turn == upright {
-		f.convert(dst, img, w, h)
+	image := rowsOf(img, c.Width, c.Height, f.matrix)
+	if turn != upright {
+		image = turn.rows(image, c.Width, c.Height)
+	}
+	if c.Width == w && c.Height == h && turn == upright {
+		n := w * h
+		for y := range h {
+			image(y, dst[y*w:][:w], dst[n+y*w:][:w], dst[2*n+y*w:][:w])
+		}
 		return nil
 	}
-	size := fromW * fromH
-	planes := make([]uint8, 3*size)
-	f.convert(planes, img, fromW, fromH)
-	across, down := axes(turn, fromW, fromH, w, h, fit)
-	for c := range 3 {
-		plane, to := planes[c*size:(c+1)*size], dst[c*w*h:(c+1)*w*h]
-		if turn != upright {
-			turned := make([]uint8, size)
-			turn.apply(turned, plane, fromW, fromH)
-			plane = turned
-		}
-		resize(to, plane, across, down)
-	}
+	across, down := axes(turn, c.Width, c.Height, w, h, fit)
+	resize(dst, image, across, down)
 	return nil
 }
 
@@ -88,10 +118,4 @@ func Extensions() []string {
 		all = append(all, f.extensions...)
 	}
 	return all
-}
-
-// convert writes the pixels of what f.decode returned into dst, [3,h,w].
-func (f *format) convert(dst []uint8, img image.Image, w, h int) {
-	n := w * h
-	toPlanes([3][]uint8{dst[:n], dst[n : 2*n], dst[2*n : 3*n]}, w, h, img, f.matrix)
 }

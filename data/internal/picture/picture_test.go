@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"image"
 	"image/color"
@@ -17,11 +18,11 @@ import (
 
 // sizeOf is the width and height of an image as Decode sees it, after EXIF orientation, with the name of its format.
 func sizeOf(file []byte) (w, h int, format string, err error) {
-	f, w, h, err := header(file)
+	f, c, err := header(file)
 	if err != nil {
 		return 0, 0, "", err
 	}
-	w, h = orientation(f.exif(file)).size(w, h)
+	w, h = orientation(f.exif(file)).size(c.Width, c.Height)
 	return w, h, f.name, nil
 }
 
@@ -127,7 +128,7 @@ func bmpOf(t testing.TB, m image.Image) []byte {
 func decode(t testing.TB, file []byte, side int, fit Fit) []uint8 {
 	t.Helper()
 	dst := bytes.Repeat([]byte{77}, 3*side*side)
-	if err := Decode(file, dst, side, side, fit); err != nil {
+	if err := Decode(context.Background(), file, dst, side, side, fit); err != nil {
 		t.Fatal(err)
 	}
 	return dst

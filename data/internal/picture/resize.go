@@ -54,22 +54,38 @@ func (a axis) rows() (first, end int) {
 	return a.taps[0].first, last.first + last.to - last.from
 }
 
-// resize makes the plane src, [down.in, across.in], the plane dst: first across, then down, rounded to bytes after each, as
-// Pillow does. Pillow 13 goes down first where an image shrinks far more in height; its pixels then differ by at most 1.
-func resize(dst, src []uint8, across, down axis) {
+// resize makes of an image, whose sides are those of the axes, the planes dst, red, green and blue: first across, then down, rounded
+// to bytes after each, as Pillow does. Pillow 13 goes down first where an image shrinks far more in height; its pixels then
+// differ by at most 1.
+func resize(dst []uint8, image rows, across, down axis) {
 	side := len(across.taps)
 	top, bottom := down.rows()
-	rows := make([]uint8, (bottom-top)*side)
-	for y := top; y < bottom; y++ {
-		across.one(rows[(y-top)*side:][:side], src[y*across.in:][:across.in])
+	var row, narrow [3][]uint8
+	for c := range row {
+		row[c], narrow[c] = make([]uint8, across.in), make([]uint8, (bottom-top)*side)
 	}
+	for y := top; y < bottom; y++ {
+		image(y, row[0], row[1], row[2])
+		for c := range row {
+			across.one(narrow[c][(y-top)*side:][:side], row[c])
+		}
+	}
+	size := side * len(down.taps)
+	for c := range narrow {
+		down.all(dst[c*size:][:size], narrow[c], side)
+	}
+}
+
+// all resizes the columns of src, which are those from the first needed row on, into the plane dst.
+func (a axis) all(dst, src []uint8, side int) {
+	top, _ := a.rows()
 	sums := make([]int32, side)
-	for y, t := range down.taps {
+	for y, t := range a.taps {
 		for x := range sums {
 			sums[x] = 1 << (weightBits - 1) // one half
 		}
-		for i, weight := range down.weights[t.from:t.to] {
-			for x, v := range rows[(t.first-top+i)*side:][:side] {
+		for i, weight := range a.weights[t.from:t.to] {
+			for x, v := range src[(t.first-top+i)*side:][:side] {
 				sums[x] += int32(v) * weight
 			}
 		}

@@ -16,23 +16,42 @@ func (t turn) size(w, h int) (int, int) {
 	return w, h
 }
 
-// apply turns the plane src, [h,w], into dst. The pixel of dst at (x, y) is that of src at start + x·right + y·down.
-func (t turn) apply(dst, src []uint8, w, h int) {
-	start, right, down := 0, 1, w
-	if t == 2 || t == 3 || t == 7 || t == 8 { // from the right end of a row
-		start, right = w-1, -1
+// rows are those of a w×h image after the turn, which needs the whole image: 3·w·h bytes.
+func (t turn) rows(stored rows, w, h int) rows {
+	var planes [3][]uint8
+	var row [3][]uint8
+	for c := range planes {
+		planes[c], row[c] = make([]uint8, w*h), make([]uint8, w)
 	}
-	if t == 3 || t == 4 || t == 6 || t == 7 { // from the last row
-		start, down = start+(h-1)*w, -w
-	}
-	if t.aside() {
-		right, down = down, right
-	}
-	w, h = t.size(w, h)
 	for y := range h {
-		row := dst[y*w:][:w]
-		for x, at := 0, start+y*down; x < w; x, at = x+1, at+right {
-			row[x] = src[at]
+		stored(y, row[0], row[1], row[2])
+		for c := range planes {
+			t.put(planes[c], row[c], y, h)
 		}
+	}
+	w, _ = t.size(w, h)
+	return func(y int, r, g, b []uint8) {
+		for c, dst := range [][]uint8{r, g, b} {
+			copy(dst, planes[c][y*w:][:w])
+		}
+	}
+}
+
+// put writes row y of a stored image, h rows high, where it belongs in the turned image.
+func (t turn) put(turned, row []uint8, y, h int) {
+	w := len(row)
+	if t == 3 || t == 4 || t == 6 || t == 7 { // from the last row
+		y = h - 1 - y
+	}
+	at, step := y*w, 1
+	if t.aside() {
+		at, step = y, h
+	}
+	if t == 2 || t == 3 || t == 7 || t == 8 { // from the right end of a row
+		at, step = at+(w-1)*step, -step
+	}
+	for _, v := range row {
+		turned[at] = v
+		at += step
 	}
 }

@@ -10,17 +10,17 @@ const (
 	videoRange               // WebP: Y from 16 to 235, Cb and Cr from 16 to 240
 )
 
-// convert writes p, w×h and at the origin, into the planes red, green and blue. Pixels that share a colour sample all take
-// its value, as color.YCbCr does; libjpeg and libwebp interpolate between samples.
-func (m matrix) convert(dst [3][]uint8, w, h int, p *image.YCbCr) {
+// rows are those of p, w wide and at the origin. Pixels that share a colour sample all take its value, as color.YCbCr does;
+// libjpeg and libwebp interpolate between samples.
+func (m matrix) rows(p *image.YCbCr, w int) rows {
 	row := rowOfFullRange
 	if m == videoRange {
 		row = rowOfVideoRange
 	}
 	shift := sharedColumns(p.SubsampleRatio)
-	for y := range h {
+	return func(y int, r, g, b []uint8) {
 		luma, chroma := y*p.YStride, p.COffset(0, y)
-		row(dst[0][y*w:][:w], dst[1][y*w:][:w], dst[2][y*w:][:w], p.Y[luma:][:w], p.Cb[chroma:], p.Cr[chroma:], shift)
+		row(r[:w], g[:w], b[:w], p.Y[luma:][:w], p.Cb[chroma:], p.Cr[chroma:], shift)
 	}
 }
 
