@@ -40,7 +40,7 @@ func TestPageInABrowser(t *testing.T) {
 				}
 				dirs = append(dirs, path)
 			}
-			w, err := Write(dirs, filepath.Join(t.TempDir(), c.name), Options{Known: methods})
+			w, err := Write(t.Context(), dirs, filepath.Join(t.TempDir(), c.name), Options{Known: methods})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,7 +14,9 @@ import (
 type Folder struct {
 	Path  string
 	Files []string // paths of what was written
-	Err   error    // the first error; it names the path and says what to do
+	Err   error    // the first error; it names the path and says what to do, or is that of Context
+	// Context ends the writing.
+	Context context.Context //nolint:containedctx // it is that of one call of Write
 }
 
 // Make makes folders below the folder, of which "" is itself, and all above them.
@@ -32,6 +35,9 @@ func (f *Folder) Make(names ...string) {
 // Write writes a file below the folder, whole or not at all. Its name has slashes.
 func (f *Folder) Write(name string, text []byte) {
 	if f.Err != nil {
+		return
+	}
+	if f.Err = f.Context.Err(); f.Err != nil {
 		return
 	}
 	path := filepath.Join(f.Path, filepath.FromSlash(name))

@@ -9,7 +9,7 @@ import (
 
 // TestFolderStopsAtTheFirstError: the error names the file once and says what to do, and what comes after it is not written.
 func TestFolderStopsAtTheFirstError(t *testing.T) {
-	f := Folder{Path: filepath.Join(t.TempDir(), "out")}
+	f := Folder{Context: t.Context(), Path: filepath.Join(t.TempDir(), "out")}
 	f.Make("", "tables", "tables/b.csv") // a folder where a file is to be
 	f.Write("tables/a.csv", []byte("a"))
 	f.Write("tables/b.csv", []byte("b"))

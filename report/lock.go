@@ -23,18 +23,20 @@ const lockPatience = time.Minute
 // lock locks the folder of a report, so that its files are all of one report. It waits for another process, or another
 // call in this one, that holds the lock, and says whether it had to. The system takes the lock back when the process
 // ends.
-func lock(out string, patience time.Duration) (unlock func(), waited bool, err error) {
+func lock(ctx context.Context, out string, patience time.Duration) (unlock func(), waited bool, err error) {
 	path := filepath.Join(out, LockFile)
 	// Network file systems that make flock out of byte ranges want a file opened for writing.
 	file := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
 	locked, err := file.TryLock()
 	if err == nil && !locked {
 		waited = true
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		_, err = file.TryLockContext(ctx, 20*time.Millisecond)
 	}
 	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, waited, errors.Join(err, file.Close())
 	case errors.Is(err, context.DeadlineExceeded):
 		_ = file.Close()
 		return nil, waited, fmt.Errorf("report: %s: another process has been writing a report there for %s (it holds %s). "+

@@ -43,7 +43,7 @@ func TestTwoWriters(t *testing.T) {
 	var writers sync.WaitGroup
 	for _, dir := range dirs {
 		writers.Go(func() {
-			if _, err := Write([]string{dir}, out, Options{Known: methods}); err != nil {
+			if _, err := Write(t.Context(), []string{dir}, out, Options{Known: methods}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -56,16 +56,16 @@ func TestTwoWriters(t *testing.T) {
 
 func TestLockIsHeld(t *testing.T) {
 	out := t.TempDir()
-	unlock, waited, err := lock(out, time.Second)
+	unlock, waited, err := lock(t.Context(), out, time.Second)
 	if err != nil || waited {
 		t.Fatalf("waited %v, %v", waited, err)
 	}
-	if _, _, err := lock(out, 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "another process has been writing a report there") {
+	if _, _, err := lock(t.Context(), out, 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "another process has been writing a report there") {
 		t.Errorf("a locked folder: %v", err)
 	}
 	freed := time.AfterFunc(100*time.Millisecond, unlock)
 	defer freed.Stop()
-	again, waited, err := lock(out, 10*time.Second)
+	again, waited, err := lock(t.Context(), out, 10*time.Second)
 	if err != nil || !waited {
 		t.Fatalf("waited %v, %v", waited, err)
 	}
@@ -74,7 +74,7 @@ func TestLockIsHeld(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(taken, LockFile), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := lock(taken, time.Second); err == nil || !strings.Contains(err.Error(), "cannot be locked") {
+	if _, _, err := lock(t.Context(), taken, time.Second); err == nil || !strings.Contains(err.Error(), "cannot be locked") {
 		t.Errorf("no file to lock: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -58,7 +59,7 @@ type reading struct {
 // readAll reads every run below the given folders, each an experiment folder, a run folder or a folder of compressed
 // results, and the given files, each a result. A run that two folders name is read once. A result that cannot be read or was edited
 // is left out, unless all are.
-func readAll(dirs []string) (*reading, error) {
+func readAll(ctx context.Context, dirs []string) (*reading, error) {
 	if len(dirs) == 0 {
 		return nil, errors.New("report: no folder is given. Run \"ocl report DIR\" with the folder of an experiment or a run")
 	}
@@ -79,6 +80,9 @@ func readAll(dirs []string) (*reading, error) {
 				continue
 			}
 			seen[key] = true
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			res, err := result.ReadAny(f.Path)
 			if err == nil && res.Foreign == nil {
 				if err = result.CheckMetrics(res); err != nil {

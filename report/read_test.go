@@ -44,7 +44,7 @@ func TestNothingReadable(t *testing.T) {
 	dir := write(t, "accuracy: 12")
 	for _, in := range []string{dir, filepath.Join(dir, "run")} {
 		out := filepath.Join(t.TempDir(), "out")
-		w, err := Write([]string{in}, out, Options{Known: methods})
+		w, err := Write(t.Context(), []string{in}, out, Options{Known: methods})
 		if w != nil || err == nil || errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) {
 			t.Fatalf("%v, %v", w, err)
 		}
@@ -77,7 +77,7 @@ func TestLeftOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w, err := Write([]string{dir}, "", Options{Known: methods})
+	w, err := Write(t.Context(), []string{dir}, "", Options{Known: methods})
 	if w == nil || !errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) || !errors.Is(err, result.ErrNewer) || !errors.Is(err, result.ErrEdited) {
 		t.Fatalf("%v, %v", w, err)
 	}
@@ -145,7 +145,7 @@ func TestBadFolders(t *testing.T) {
 		{[]string{exp}, "not a whole JSON file"},
 		{[]string{filepath.Dir(exp)}, "its folders are experiments. Give them instead, such as "},
 	} {
-		_, err := Write(c.dirs, "", Options{Known: methods})
+		_, err := Write(t.Context(), c.dirs, "", Options{Known: methods})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error is %v, want %q", c.dirs, err, c.want)
 		}
@@ -189,7 +189,7 @@ func TestCompressedResults(t *testing.T) {
 		{one, filepath.Join(dir, "report.html"), 1, "ocl run --config " + quote(one) + " --out " + quote(dir) + "-er-m500-s1-again"},
 		{experiment, filepath.Join(experiment, "report.html"), 1, "er-m500-s1/result.json.gz --out " + quote(experiment) + "-er-m500-s1-again"},
 	} {
-		w, err := Write([]string{c.path}, "", Options{Known: methods})
+		w, err := Write(t.Context(), []string{c.path}, "", Options{Known: methods})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +212,7 @@ func TestRunsWithoutResultAreSaid(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "er-m500-s9", "checkpoint"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	read, err := readAll([]string{dir})
+	read, err := readAll(t.Context(), []string{dir})
 	if err != nil || len(read.notes) != 1 || !strings.Contains(read.notes[0], "er-m500-s9 has no result.json yet") {
 		t.Error("the page does not say that er-m500-s9 has no result")
 	}

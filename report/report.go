@@ -4,6 +4,7 @@
 package report
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -41,27 +42,28 @@ type Written struct {
 // A result that cannot be read or was edited is left out: the page names it, and the error wraps [ErrLeftOut] and says why, beside
 // what was written. With any other error nothing is returned; that no result can be used is one. Results of different
 // numbers versions, kernels or convolutions are reported with a warning on the page. Every file appears whole or not at
-// all, and the page last; a second report in the same folder waits for the first.
-func Write(dirs []string, out string, o Options) (*Written, error) {
-	read, err := readAll(dirs)
+// all, and the page last; a second report in the same folder waits for the first. It ends
+// when ctx does, with its error.
+func Write(ctx context.Context, dirs []string, out string, o Options) (*Written, error) {
+	read, err := readAll(ctx, dirs)
 	if err != nil {
 		return nil, err
 	}
 	if out, err = OutFolder(dirs, out); err != nil {
 		return nil, err
 	}
-	w := Folder{Path: out}
+	w := Folder{Path: out, Context: ctx}
 	w.Make("", "figures", "tables")
 	if w.Err != nil {
 		return nil, w.Err
 	}
-	unlock, waited, err := lock(out, lockPatience)
+	unlock, waited, err := lock(ctx, out, lockPatience)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	if waited { // runs may have ended since
-		if read, err = readAll(dirs); err != nil {
+		if read, err = readAll(ctx, dirs); err != nil {
 			return nil, err
 		}
 	}
@@ -106,6 +108,9 @@ func (r *reading) write(w *Folder, o Options) (*Written, error) {
 		tables = append(tables, f.table())
 	}
 	for _, t := range tables {
+		if w.Err != nil {
+			break
+		}
 		w.Write("tables/"+t.ID+".csv", t.csvBytes())
 		w.Write("tables/"+t.ID+".md", t.markdown())
 	}

@@ -28,7 +28,7 @@ import (
 // writePage writes a report and returns its page.
 func writePage(t *testing.T, dirs []string, out string) string {
 	t.Helper()
-	written, err := Write(dirs, out, Options{Known: methods})
+	written, err := Write(t.Context(), dirs, out, Options{Known: methods})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestMerge(t *testing.T) {
 	}
 	save(t, a, small)
 	save(t, b, large)
-	if _, err := Write([]string{a, b}, "", Options{Known: methods}); err == nil || !strings.Contains(err.Error(), `Give one with "--out DIR"`) {
+	if _, err := Write(t.Context(), []string{a, b}, "", Options{Known: methods}); err == nil || !strings.Contains(err.Error(), `Give one with "--out DIR"`) {
 		t.Errorf("two folders and no place for the report: error is %v", err)
 	}
 	page := writePage(t, []string{a, b, a}, out)

@@ -16,7 +16,7 @@ func TestSummaries(t *testing.T) {
 	f := pair(2)
 	f[2].state, f[2].through = "diverged", 3
 	save(t, dir, f)
-	w, err := Write([]string{dir}, "", Options{Known: methods})
+	w, err := Write(t.Context(), []string{dir}, "", Options{Known: methods})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"bytes"
 	"embed"
 	"errors"
@@ -40,7 +41,7 @@ var measured = []string{survey.ClassIncremental, survey.TricksCIFAR100, survey.T
 
 // openPage reads the committed results. Only results of earlier numbers versions may be left out.
 func openPage(root string, runs []run) (*page, error) {
-	s, err := paper.Read([]string{filepath.Join(root, "results")})
+	s, err := paper.Read(context.Background(), []string{filepath.Join(root, "results")})
 	if err != nil && !errors.Is(err, report.ErrLeftOut) {
 		return nil, err
 	}

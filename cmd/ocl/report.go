@@ -36,7 +36,7 @@ func newReport() *cobra.Command {
 			if err := oneFolder(cmd, args, out); err != nil {
 				return err
 			}
-			written, err := report.Write(args, out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema(), All: all, PNG: png})
+			written, err := report.Write(cmd.Context(), args, out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema(), All: all, PNG: png})
 			if written == nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func newReportPaper() *cobra.Command {
 			if err := oneFolder(cmd, dirs, out); err != nil {
 				return err
 			}
-			written, err := paper.Write(dirs, out, paper.Options{Beside: beside, Comments: findings.Comments})
+			written, err := paper.Write(cmd.Context(), dirs, out, paper.Options{Beside: beside, Comments: findings.Comments})
 			if written == nil {
 				return err
 			}

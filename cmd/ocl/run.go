@@ -237,7 +237,11 @@ func printResults(cmd *cobra.Command, results []*result.Result) error {
 
 // reportOn writes the report of a folder into it, and says where; on standard error if the output is JSON.
 func reportOn(cmd *cobra.Command, folder string, asJSON bool) error {
-	written, err := report.Write([]string{folder}, folder, report.Options{Known: known.Methods(), Catalogue: experiment.Schema()})
+	ctx := cmd.Context()
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx) // what stopped the runs does not stop their report
+	}
+	written, err := report.Write(ctx, []string{folder}, folder, report.Options{Known: known.Methods(), Catalogue: experiment.Schema()})
 	if written == nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func main() {
 	}
 	r := results[0]
 	fmt.Printf("average accuracy %.1f %% on the new tasks, after %d tasks of %s\n", 100**r.Metrics.AverageAccuracy, r.Parent.Tasks, r.Parent.Run)
-	written, err := report.Write([]string{"runs/continue/second"}, "runs/continue/second", report.Options{})
+	written, err := report.Write(ctx, []string{"runs/continue/second"}, "runs/continue/second", report.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Printf("average accuracy %.1f %%\n", 100**results[0].Metrics.AverageAccuracy)
-	written, err := report.Write([]string{"runs/first"}, "runs/first", report.Options{})
+	written, err := report.Write(context.Background(), []string{"runs/first"}, "runs/first", report.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

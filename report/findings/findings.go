@@ -1,7 +1,7 @@
 // Package findings checks what the survey says against results: each [Claim] is a sentence of the paper in our own words, the label under which
 // the paper says it, and its parts, which say what is measured of which runs and what decides.
 //
-//	study, err := paper.Read([]string{"results"})
+//	study, err := paper.Read(ctx, []string{"results"})
 //	for _, f := range findings.Check(study) {
 //		fmt.Println(f.Claim.Text, f.Benchmark, f.Verdict)
 //	}

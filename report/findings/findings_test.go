@@ -101,7 +101,7 @@ func check(t *testing.T, claim string, all ...[]made) Finding {
 			t.Fatal(err)
 		}
 	}
-	s, err := paper.Read([]string{dir})
+	s, err := paper.Read(t.Context(), []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}

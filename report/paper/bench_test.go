@@ -64,7 +64,7 @@ func BenchmarkReport(b *testing.B) {
 		}
 	}()
 	for b.Loop() {
-		if _, err := Write([]string{dir}, b.TempDir(), Options{Beside: true}); err != nil {
+		if _, err := Write(b.Context(), []string{dir}, b.TempDir(), Options{Beside: true}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -4,7 +4,7 @@
 //
 // [Read] reads result files, and the cells of a table come from [Study.Cells], by the table's label:
 //
-//	study, err := paper.Read([]string{"results"})      // an error that wraps report.ErrLeftOut names what was left out; study is the rest
+//	study, err := paper.Read(ctx, []string{"results"})      // an error that wraps report.ErrLeftOut names what was left out; study is the rest
 //	cells := study.Cells(survey.ClassIncremental)
 //	for _, c := range cells {
 //		fmt.Println(c.Row, c.Column, c.Memory, c.Ours, c.Published, c.Verdict, c.Files(), c.Command())

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"context"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -184,7 +185,7 @@ func committed(t testing.TB) *Study {
 	return s
 }
 
-var readCommitted = sync.OnceValues(func() (*Study, error) { return Read([]string{"../../results"}) })
+var readCommitted = sync.OnceValues(func() (*Study, error) { return Read(context.Background(), []string{"../../results"}) })
 
 // er is ER with a memory of 5,000 on CIFAR-100 under the survey's protocol.
 var er = Spec{Benchmark: survey.CIFAR100, Protocol: config.ProtocolSurvey, Method: "er", Classifier: config.ClassifierHead, Memory: 5000}

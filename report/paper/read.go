@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,14 +50,21 @@ type Study struct {
 // this program has, results of a data set of which the others have other images, and results that would fill a cell if it were not for their
 // protocol. The study names them, and the error wraps [report.ErrLeftOut] and is returned beside the study. Any other error comes alone: a
 // path that is not there, or no result that can be used.
-func Read(paths []string) (*Study, error) {
+func Read(ctx context.Context, paths []string) (*Study, error) {
 	files, err := find(paths)
 	if err != nil {
 		return nil, err
 	}
 	s := &Study{byKey: map[string][]*Run{}}
 	runs, faults := make([]*Run, len(files)), make([]error, len(files))
-	onAllCores(files, func(i int, file string) { runs[i], faults[i] = readRun(file) })
+	onAllCores(files, func(i int, file string) {
+		if ctx.Err() == nil {
+			runs[i], faults[i] = readRun(file)
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	var foreign []string
 	for i, r := range runs {
 		switch {

@@ -58,7 +58,7 @@ func TestLeftOut(t *testing.T) {
 			} else {
 				writeText(t, dir, "bad/result.json", tt.text)
 			}
-			s, err := Read([]string{dir})
+			s, err := Read(t.Context(), []string{dir})
 			if s == nil || !errors.Is(err, report.ErrLeftOut) || !strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("the error is %v, want %s with %q", err, bad, tt.want)
 			}
@@ -68,7 +68,7 @@ func TestLeftOut(t *testing.T) {
 			if runs, _ := s.Find(er, func(*Run) bool { return true }); len(runs) != 3 {
 				t.Errorf("%d runs are left, want 3", len(runs))
 			}
-			if s, err := Read([]string{filepath.Dir(bad)}); (name == "truncated" || name == "newer" || strings.HasPrefix(name, "edited") || name == "later numbers") && (s != nil || err == nil) {
+			if s, err := Read(t.Context(), []string{filepath.Dir(bad)}); (name == "truncated" || name == "newer" || strings.HasPrefix(name, "edited") || name == "later numbers") && (s != nil || err == nil) {
 				t.Errorf("alone it gives %v, %v", s, err)
 			}
 		})
@@ -111,7 +111,7 @@ func TestFind(t *testing.T) {
 	other.Config.Replay.Batch = 20
 	other.Key = experiment.Key(other)
 	write(t, dir, "d/other.json.gz", other)
-	s, err := Read([]string{dir, filepath.Join(dir, "b"), filepath.Join(dir, "b", "er-s2.json.gz")})
+	s, err := Read(t.Context(), []string{dir, filepath.Join(dir, "b"), filepath.Join(dir, "b", "er-s2.json.gz")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestFind(t *testing.T) {
 	late := fake(er, 6, config.EvalFinal) // it shared the machine
 	late.Provenance.Timed = false
 	write(t, dir, "e/er-s6.json.gz", late)
-	if s, err = Read([]string{dir}); err != nil {
+	if s, err = Read(t.Context(), []string{dir}); err != nil {
 		t.Fatal(err)
 	}
 	timed := needOf(survey.TrickTimes, "", config.ClassifierHead)
@@ -156,7 +156,7 @@ func TestFind(t *testing.T) {
 	shared := fake(er, 1, config.EvalFinal)
 	shared.Provenance.Timed = false
 	write(t, dir, "z/er-s1.json.gz", shared)
-	if s, err = Read([]string{dir}); err != nil {
+	if s, err = Read(t.Context(), []string{dir}); err != nil {
 		t.Fatal(err)
 	}
 	if accuracy, times := names(er, all)[0], names(er, timed)[0]; accuracy != "z/er-s1.json.gz" || times != "b/er-s1.json.gz" {
@@ -166,17 +166,17 @@ func TestFind(t *testing.T) {
 	seen.Provenance.Timed = false
 	write(t, dir, "y/er-s2.json.gz", seen)
 	write(t, dir, "x/er-s2.json.gz", fake(er, 2, config.EvalFinal))
-	if s, err = Read([]string{dir}); err != nil {
+	if s, err = Read(t.Context(), []string{dir}); err != nil {
 		t.Fatal(err)
 	}
 	if accuracy, times := names(er, all)[1], names(er, timed)[1]; accuracy != "y/er-s2.json.gz" || times != "x/er-s2.json.gz" {
 		t.Errorf("beside a run that was not timed and evaluates more, accuracies come from %s and run times from %s", accuracy, times)
 	}
 	without := t.TempDir()
-	if _, err := Read([]string{without}); err == nil || !strings.Contains(err.Error(), without) {
+	if _, err := Read(t.Context(), []string{without}); err == nil || !strings.Contains(err.Error(), without) {
 		t.Errorf("an empty folder gives %v", err)
 	}
-	if _, err := Read([]string{filepath.Join(without, "x")}); err == nil || !strings.Contains(err.Error(), "not there") {
+	if _, err := Read(t.Context(), []string{filepath.Join(without, "x")}); err == nil || !strings.Contains(err.Error(), "not there") {
 		t.Errorf("an absent folder gives %v", err)
 	}
 }
@@ -202,7 +202,7 @@ func TestForeign(t *testing.T) {
 	if _, err := result.ReadAny(path); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Read([]string{dir})
+	s, err := Read(t.Context(), []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 
@@ -36,9 +37,10 @@ type paper struct {
 // Write reads the results in and below folders ([Read]) and writes the tables and figures of the survey from them into the folder out:
 // paper.html, tables/ (CSV, Markdown and LaTeX), figures/ (SVG and PDF) and paper.tex, which has all of them. An empty out is the folder
 // itself where there is one only. An error that wraps [report.ErrLeftOut] names results that were not used, and comes beside what was
-// written. With any other error nothing is returned. Every file appears whole or not at all, and the page last.
-func Write(dirs []string, out string, o Options) (*Written, error) {
-	study, left := Read(dirs)
+// written. With any other error nothing is returned. Every file appears whole or not at all, and the page last. It ends
+// when ctx does, with its error.
+func Write(ctx context.Context, dirs []string, out string, o Options) (*Written, error) {
+	study, left := Read(ctx, dirs)
 	if study == nil {
 		return nil, left
 	}
@@ -46,7 +48,11 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 	if err != nil {
 		return nil, err
 	}
-	written, err := build(study, o).write(out)
+	p, err := build(ctx, study, o)
+	if err != nil {
+		return nil, err
+	}
+	written, err := p.write(ctx, out)
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +60,15 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 }
 
 // build makes all tables and figures.
-func build(study *Study, o Options) *paper {
+func build(ctx context.Context, study *Study, o Options) (*paper, error) {
 	p := &paper{Study: study, beside: o.Beside}
 	if o.Comments != nil {
 		p.checked = o.Comments(study)
 	}
 	for _, b := range builders {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		p.Tables = append(p.Tables, b.build(p, b.label))
 	}
 	figures := func(builders []figureBuilder) (figures []*figure) {
@@ -69,12 +78,12 @@ func build(study *Study, o Options) *paper {
 		return figures
 	}
 	p.Figures, p.Beyond = figures(figureBuilders), figures(beyondBuilders)
-	return p
+	return p, ctx.Err()
 }
 
 // write writes all files below a folder.
-func (p *paper) write(out string) (*Written, error) {
-	to := report.Folder{Path: out}
+func (p *paper) write(ctx context.Context, out string) (*Written, error) {
+	to := report.Folder{Path: out, Context: ctx}
 	to.Make("tables", "figures")
 	for _, t := range p.Tables {
 		name := "tables/" + t.ID()
@@ -83,7 +92,9 @@ func (p *paper) write(out string) (*Written, error) {
 		to.Write(name+".tex", t.latex())
 	}
 	for _, f := range slices.Concat(p.Figures, p.Beyond) {
-		f.write(&to)
+		if to.Err == nil {
+			f.write(&to)
+		}
 	}
 	to.Write("paper.tex", p.document())
 	to.Write("paper.html", p.page())

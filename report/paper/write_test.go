@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"context"
 	"bytes"
 	"encoding/csv"
 	"encoding/xml"
@@ -58,14 +59,15 @@ var everyCell = sync.OnceValue(func() *paper {
 	for _, spec := range specs() {
 		results = append(results, fake(spec, 1, config.EvalAll))
 	}
-	return build(studyOf(results...), Options{Beside: true})
+	p, _ := build(context.Background(), studyOf(results...), Options{Beside: true}) // it fails only when a context ends
+	return p
 })
 
 // TestEveryCell: of a study that has every cell, every table and figure is written in every format, with nothing missing.
 func TestEveryCell(t *testing.T) {
 	out := t.TempDir()
 	p := everyCell()
-	w, err := p.write(out)
+	w, err := p.write(context.Background(), out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +114,7 @@ func TestEveryCell(t *testing.T) {
 
 func mustRead(t testing.TB, dir string) *Study {
 	t.Helper()
-	s, err := Read([]string{dir})
+	s, err := Read(t.Context(), []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +201,7 @@ func TestWrite(t *testing.T) {
 	}
 	var texts [2][]byte
 	for i := range texts {
-		w, err := Write([]string{dir}, t.TempDir(), Options{Comments: said})
+		w, err := Write(t.Context(), []string{dir}, t.TempDir(), Options{Comments: said})
 		if err != nil {
 			t.Fatal(err)
 		}
