@@ -91,6 +91,9 @@ func Methods(ctx context.Context, o MethodOptions) (*MethodsReport, error) {
 			rep.PeakGFLOPS = median(m.peak)
 			return rep, err
 		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		return nil, fmt.Errorf("bench: %s: %w", name, err)
 	}
 	rep.PeakGFLOPS = median(m.peak)

@@ -82,7 +82,10 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 	})
 	if err != nil {
 		text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()) // the exit code already says that the command was interrupted
-		for fault := range strings.SplitSeq(text, "\n") {                      // joined errors are one a line
+		if text == context.Canceled.Error() {
+			text = "interrupted"
+		}
+		for fault := range strings.SplitSeq(text, "\n") { // joined errors are one a line
 			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), ended(printable(fault)))
 		}
 	}
