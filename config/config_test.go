@@ -352,8 +352,8 @@ func TestManyFaults(t *testing.T) {
 		{"tricks", "tricks: [" + repeat("k%d,") + "none]\n", "config: tricks (--trick): the list has 1"},
 		{"some methods", "methods: [" + strings.Repeat("a,b,", 400) + "er]\n", "config: there may be more"},
 		{"some tricks", "tricks: [" + strings.TrimPrefix(repeat("k%d,")[:4000], "x") + "]\n", "config: there may be more"},
-		{"hidden layers", "network: {hidden: [" + strings.Repeat("0,", 500_000) + "1]}\n", "config: there may be more errors. Fix these first"},
-		{"classes", "stream: {class_order: [" + strings.Repeat("7,", 500_000) + "1]}\n", "config: stream.class_order: the list has 500001 classes"},
+		{"hidden layers", "network: {hidden: [" + strings.Repeat("0,", 500_000) + "1]}\n", "config: network.hidden: the list has 500,001 entries, but at most 1,000"},
+		{"classes", "stream: {class_order: [" + strings.Repeat("7,", 500_000) + "1]}\n", "config: stream.class_order: the list has 500,001 entries, but at most 100,000"},
 		{"comments", strings.Repeat("# a\n", 260_000) + "k: 1\n", "config: x.yaml:260001: unknown key k."},
 	} {
 		c, err := small.Parse("x.yaml", []byte(tt.text))
@@ -990,5 +990,31 @@ func TestKept(t *testing.T) {
 		if got := Kept(parent, c); !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// TestAliasesAreCounted: aliases that stand for more than a file may have are refused before any is followed.
+func TestAliasesAreCounted(t *testing.T) {
+	numbers := strings.Repeat("1, ", 20_000)
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x]\n"
+	for c := 'b'; c < 'm'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9))
+	}
+	for _, text := range []string{
+		"study: 1\nmethods: [er]\nmemory: &x [" + numbers + "]\ninclude: [" + strings.Repeat("{methods: [er], memory: *x}, ", 1000) + "]\n",
+		"study: 1\n" + bomb,
+		"study: 1\na: &a [*a]\n",
+	} {
+		var err error
+		most := uint64(64 << 20)
+		if got := fuzztest.Allocated(most, func() { _, err = small.ParseSheet("s.yaml", []byte(text)) }); got > most {
+			t.Errorf("%d bytes were allocated for %d bytes of text", got, len(text))
+		}
+		if err == nil || !strings.Contains(err.Error(), "s.yaml: its aliases (*name) stand for more than 1048576 values. Write out") {
+			t.Errorf("%.60s: error %v", text, err)
+		}
+	}
+	if _, err := small.ParseSheet("s.yaml", []byte("study: 1\nmethods: &m [er]\ninclude: [{methods: *m}]\n")); err != nil {
+		t.Error(err)
 	}
 }

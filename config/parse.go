@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -62,7 +63,26 @@ func document(name string, text []byte) (*yaml.Node, error) {
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s: the file holds several YAML documents. Keep one of them", name)
 	}
+	if written(&document, map[*yaml.Node]float64{}) > limit.Config {
+		return nil, fmt.Errorf("config: %s: its aliases (*name) stand for more than %d values. Write out what they stand for", name, limit.Config)
+	}
 	return resolve(document.Content[0]), nil
+}
+
+// written is how many nodes a document would have if its aliases were written out, infinitely many where one is within
+// itself: what a reader of all of it goes through.
+func written(n *yaml.Node, known map[*yaml.Node]float64) float64 {
+	n = resolve(n)
+	if sum, there := known[n]; there {
+		return sum
+	}
+	known[n] = math.Inf(1) // as long as it is under way
+	sum := 1.0
+	for _, below := range n.Content {
+		sum += written(below, known)
+	}
+	known[n] = sum
+	return sum
 }
 
 // reader walks one document.

@@ -263,11 +263,14 @@ func (r *reader) several(name *yaml.Node, k Key, n *yaml.Node, v any, err error)
 	if len(s.Values) == 0 {
 		r.fault(name, "%s has an empty list, so the study would have no runs. Give at least one value, or remove the key", k.Name)
 	}
-	for i, v := range s.Values {
-		if slices.ContainsFunc(s.Values[:i], func(other any) bool { return equal(v, other) }) {
-			r.fault(name, "%s: %s is listed twice. Remove one of them", k.Name, shown(plain(v)))
+	seen := make(map[string]bool, len(s.Values))
+	for _, v := range s.Values {
+		text := plain(v)
+		if seen[text] {
+			r.fault(name, "%s: %s is listed twice. Remove one of them", k.Name, shown(text))
 			break
 		}
+		seen[text] = true
 	}
 	r.grid.Settings = append(r.grid.Settings, s)
 }

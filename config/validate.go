@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ocl/internal/count"
 	"ocl/internal/limit"
 )
 
@@ -20,9 +21,13 @@ func (s *Schema) Validate(c Config) error { return s.ValidateAt(c, Places{}) }
 func (s *Schema) ValidateAt(c Config, from Places) error {
 	f := faults{places: from}
 	for _, k := range table {
-		if names, ok := k.value(&c).([]string); ok && len(names) > limit.Names {
-			f.add(k.Name, "the list has %d names, but at most %d are allowed. Shorten the list", len(names), limit.Names)
+		if n, most := k.length(&c); n > most {
+			f.add(k.Name, "the list has %s entries, but at most %s are allowed. Shorten the list", count.Number(n), count.Number(most))
 		}
+	}
+	if all := float64(c.Runs) * float64(len(c.Methods)) * float64(len(c.Tricks)); len(f.list) == 0 && c.Runs <= limit.StudyRuns && all > limit.StudyRunsConfirmed {
+		f.add("runs", "%d runs of each of %d methods with %d entries of tricks are %s, but at most %s are possible. Use fewer",
+			c.Runs, len(c.Methods), len(c.Tricks), count.Of(int64(all), "run"), count.Number(limit.StudyRunsConfirmed))
 	}
 	if len(f.list) > 0 {
 		return f.err()
@@ -97,6 +102,24 @@ func (k Key) checkText(f *faults, c Config) {
 	}
 }
 
+// length is how many entries the list of a key has, and how many it may have.
+func (k Key) length(c *Config) (n, most int) {
+	switch v := k.value(c).(type) {
+	case []string:
+		return len(v), limit.Names
+	case []int:
+		if k.Name == "network.hidden" {
+			return len(v), limit.Layers
+		}
+		return len(v), limit.Labels
+	case []float64:
+		return len(v), limit.Labels
+	case Order:
+		return len(v.Classes), limit.Labels
+	}
+	return 0, 0
+}
+
 // check holds a value of the key's type against its declaration.
 func (k Key) check(f *faults, v any) {
 	switch v := v.(type) {
@@ -120,13 +143,15 @@ func (k Key) check(f *faults, v any) {
 		if len(v) == 0 {
 			f.add(k.Name, "the list is empty. Give at least one name; the default is %s", k.Default())
 		}
-		for i, name := range v {
+		seen := make(map[string]bool, len(v))
+		for _, name := range v {
 			switch {
 			case len(k.Choices) > 0 && !slices.Contains(k.Choices, name):
 				f.add(k.Name, "unknown value %q. %s", name, meant(name, k.Choices, ""))
-			case slices.Contains(v[:i], name):
+			case seen[name]:
 				f.add(k.Name, "%s is listed twice. Remove one of them", shown(name))
 			}
+			seen[name] = true
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 // worker does jobs of a study, one at a time, with a checkpoint after each task.
 func worker(dir string) error {
 	ctx := context.Background()
-	s, err := study.Load(dir, "")
+	s, err := study.Load(ctx, dir, "")
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func made(t testing.TB, text string) (string, []study.Job) {
 	if err := os.WriteFile(grid, []byte(tunedGrid), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s, err := study.Parse("s.yaml", []byte(strings.ReplaceAll(text, "GRID", grid)), os.Getenv("OCL_DATA"), false)
+	s, err := study.Parse(t.Context(), "s.yaml", []byte(strings.ReplaceAll(text, "GRID", grid)), os.Getenv("OCL_DATA"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ var tiny = map[string]any{"methods": list{"er"}, "memory": 50, "data.train_per_c
 // opened are the jobs of a study.
 func opened(t *testing.T, text string) (*study.Study, []study.Job) {
 	t.Helper()
-	s, err := study.Parse("s.yaml", []byte(text), "", false)
+	s, err := study.Parse(t.Context(), "s.yaml", []byte(text), "", false)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -134,7 +134,7 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 		keys := maps.Clone(tiny)
 		maps.Copy(keys, c.with)
 		keys[k.Name] = c.values
-		s, err := study.Parse("s.yaml", []byte(sheet(t, keys)), "", false)
+		s, err := study.Parse(t.Context(), "s.yaml", []byte(sheet(t, keys)), "", false)
 		if err != nil || s.Len() != 2 {
 			t.Errorf("%s: %v; want 2 runs", k.Name, err)
 			continue

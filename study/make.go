@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,13 +20,13 @@ import (
 	"ocl/internal/limit"
 )
 
-// Load reads the study of a folder. dataDir is where the data lie on this machine; "" is where they lay when it was made.
-func Load(dir, dataDir string) (*Study, error) {
+// Load reads the study of a folder. It ends when ctx does. dataDir is where the data lie on this machine; "" is where they lay when it was made.
+func Load(ctx context.Context, dir, dataDir string) (*Study, error) {
 	made, text, err := ReadMade(dir)
 	if err != nil {
 		return nil, err
 	}
-	s, err := Parse(filepath.Join(dir, StudyFile), text, cmp.Or(dataDir, made.DataDir), true)
+	s, err := Parse(ctx, filepath.Join(dir, StudyFile), text, cmp.Or(dataDir, made.DataDir), true)
 	if err == nil {
 		useGrids(dir, s.Combinations)
 	}

@@ -12,7 +12,7 @@ import (
 
 // TestFolderOfAStudyThatWasKilledAtItsStart may be used: it has only what the start of a study leaves.
 func TestFolderOfAStudyThatWasKilledAtItsStart(t *testing.T) {
-	s, err := Parse("s.yaml", []byte(small+"methods: [er]\nmemory: 50\n"), "", false)
+	s, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [er]\nmemory: 50\n"), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestFolderOfAStudyThatWasKilledAtItsStart(t *testing.T) {
 // TestGolden: the folder of a study that version 0.2.0 of the formats wrote is read by every later ocl, and has the same jobs.
 func TestGolden(t *testing.T) {
 	const folder = "testdata/golden"
-	s, err := Load(folder, "")
+	s, err := Load(t.Context(), folder, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func shipped(t *testing.T, name string) *study.Study {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := study.Parse(name, text, "data", false)
+	s, err := study.Parse(t.Context(), name, text, "data", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestShippedStudiesOpen(t *testing.T) {
 			s := shipped(t, filepath.Base(file))
 			text, err := os.ReadFile(file)
 			if err == nil {
-				s, err = study.Parse(file, text, dir, false)
+				s, err = study.Parse(t.Context(), file, text, dir, false)
 			}
 			if err != nil {
 				t.Fatal(err)

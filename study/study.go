@@ -8,8 +8,11 @@
 package study
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -50,39 +53,17 @@ func (s *Study) Len() int {
 // Parse reads a study: a study file, or a config of `ocl run`, which is the smallest study. Everything that is wrong with
 // it is reported at once, with its line. yes allows more than [limit.StudyRuns] runs. dataDir is where the data lie that are read from
 // files; "" leaves what the file says.
-func Parse(name string, text []byte, dataDir string, yes bool) (*Study, error) {
-	schema := experiment.Schema()
-	is, err := config.IsSheet(name, text)
-	if err != nil {
-		return nil, err
-	}
-	var sheet config.Sheet
-	x := expansion{schema: schema, name: name, dataDir: dataDir, yes: yes}
-	if !is {
-		c, places, err := schema.ParseAt(name, text)
-		if err != nil {
-			return nil, fmt.Errorf("%w\nconfig: %s: if this is a study, in which keys may have lists of values, begin it with `study: %d`", err, name, config.SheetVersion)
-		}
-		x.plain(c, places)
-		sheet.Text = text
-	} else {
-		if sheet, err = schema.ParseSheet(name, text); err != nil {
-			x.partly = true
-			x.add(err)
-		}
-		x.sheet(sheet)
-	}
-	if err := x.err(); err != nil {
-		return nil, err
-	}
-	s := &Study{Name: name, Combinations: x.combinations, Text: sheet.Text}
-	return s, s.Made.read(sheet.Made)
+//
+// Runs are counted before any is made. It ends when ctx does.
+func Parse(ctx context.Context, name string, text []byte, dataDir string, yes bool) (*Study, error) {
+	x := expansion{schema: experiment.Schema(), name: name, dataDir: dataDir, yes: yes}
+	return x.parse(ctx, text)
 }
 
 // ErrTooMany is wrapped by the error about a study of more than [limit.StudyRuns] runs, which a person may allow.
 var ErrTooMany = errors.New("too many runs")
 
-// expansion turns grids into runs.
+// expansion turns the text of a study into runs.
 type expansion struct {
 	schema  *config.Schema
 	name    string
@@ -92,9 +73,40 @@ type expansion struct {
 	combinations []Combination
 	place        map[string]int // of each combination by all that it says but for the seed, so that none is there twice
 	runs         int            // of all combinations
+	listed       float64        // runs that were listed so far, also those that are there twice or excluded
 	partly       bool           // the file could not be read whole, so that what is missing is no fault
 	faults       []error
 	seen         map[string]bool
+}
+
+func (x *expansion) parse(ctx context.Context, text []byte) (*Study, error) {
+	is, err := config.IsSheet(x.name, text)
+	if err != nil {
+		return nil, err
+	}
+	var sheet config.Sheet
+	if !is {
+		c, places, err := x.schema.ParseAt(x.name, text)
+		if err != nil {
+			return nil, fmt.Errorf("%w\nconfig: %s: if this is a study, in which keys may have lists of values, begin it with `study: %d`", err, x.name, config.SheetVersion)
+		}
+		x.plain(ctx, c, places)
+		sheet.Text = text
+	} else {
+		if sheet, err = x.schema.ParseSheet(x.name, text); err != nil {
+			x.partly = true
+			x.add(err)
+		}
+		x.sheet(ctx, sheet)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("study: %s: interrupted while its runs were listed: %w", x.name, err)
+	}
+	if err := x.err(); err != nil {
+		return nil, err
+	}
+	s := &Study{Name: x.name, Combinations: x.combinations, Text: sheet.Text}
+	return s, s.Made.read(sheet.Made)
 }
 
 func (x *expansion) fault(line int, format string, a ...any) {
@@ -121,7 +133,7 @@ func (x *expansion) add(err error) {
 
 func (x *expansion) err() error {
 	if n := len(x.faults); n > limit.Faults {
-		x.faults = append(x.faults[:limit.Faults:limit.Faults], fmt.Errorf("study: there are %d more errors. Fix these first", n-limit.Faults))
+		x.faults = append(x.faults[:limit.Faults:limit.Faults], errors.New("study: there may be more errors. Fix these first"))
 	}
 	return errors.Join(x.faults...)
 }
@@ -129,7 +141,7 @@ func (x *expansion) err() error {
 const noMethods = "it names no methods. Add them, such as `methods: [er]`"
 
 // plain adds the runs of a config.
-func (x *expansion) plain(c config.Config, places config.Places) {
+func (x *expansion) plain(ctx context.Context, c config.Config, places config.Places) {
 	if _, names := places.Lines["methods"]; !names {
 		x.fault(0, noMethods)
 	}
@@ -138,31 +150,37 @@ func (x *expansion) plain(c config.Config, places config.Places) {
 		x.add(err)
 		return
 	}
-	if x.fits(float64(c.Runs)*float64(len(c.Methods))*float64(len(c.Tricks)), 0) {
+	if x.fits(float64(c.Runs)*float64(len(c.Methods))*float64(len(c.Tricks)), 0, "") {
 		for _, one := range x.schema.Runs(c) {
+			if ctx.Err() != nil {
+				return
+			}
 			x.include(one, false)
 		}
 	}
 }
 
 // sheet adds the runs of a study file.
-func (x *expansion) sheet(s config.Sheet) {
+func (x *expansion) sheet(ctx context.Context, s config.Sheet) {
 	if _, names := s.Top.Find("methods"); names || len(s.Include) == 0 {
 		if !names {
 			x.fault(s.Top.Line, noMethods)
 		}
-		x.grid(s.Top, s.Exclude)
+		x.grid(ctx, s.Top, s.Exclude)
 	} else if len(s.Exclude) > 0 {
 		x.fault(s.Exclude[0].Line, "exclude removes runs of the methods at the top, but none are given there. Add methods at the top, or remove exclude")
 	}
 	for _, g := range s.Include {
+		if ctx.Err() != nil || len(x.faults) > limit.Faults {
+			return
+		}
 		whole := g.Over(s.Top)
 		if _, names := whole.Find("methods"); !names {
 			x.fault(g.Line, "this entry of include names no methods. Add them, such as `methods: [er]`")
 			continue
 		}
 		before, faults := x.runs, len(x.faults)
-		if x.grid(whole, nil); x.runs == before && len(x.faults) == faults {
+		if x.grid(ctx, whole, nil); x.runs == before && len(x.faults) == faults {
 			x.fault(g.Line, "this entry of include adds no run, because the study has all of its runs already. Remove it")
 		}
 	}
@@ -172,57 +190,72 @@ func (x *expansion) sheet(s config.Sheet) {
 }
 
 // grid adds the runs of a grid but for those that exclude removes.
-func (x *expansion) grid(g config.Grid, exclude []config.Grid) {
-	combinations := 1.0
+func (x *expansion) grid(ctx context.Context, g config.Grid, exclude []config.Grid) {
+	combinations, runs := 1.0, 1.0
+	largest, most := "", 1.0 // the key that makes most runs
 	var many []config.Setting
 	base := config.Default()
 	for _, s := range g.Settings {
+		n := float64(len(s.Values))
 		if len(s.Values) == 1 {
 			s.Apply(&base, s.Values[0])
-			continue
+		} else {
+			many = append(many, s)
 		}
-		many = append(many, s)
-		combinations *= float64(len(s.Values))
+		if s.Key == "runs" { // each value is as many runs; other than positive numbers are faults later
+			n, runs = 0, 0
+			for _, v := range s.Values {
+				one, _ := v.(int)
+				n += float64(max(1, one))
+			}
+		}
+		if n > most {
+			largest, most = s.Key, n
+		}
+		combinations *= n
+	}
+	if runs > 0 { // the file does not give them
+		combinations *= float64(max(1, base.Runs))
 	}
 	if _, given := g.Find("methods"); !given {
 		combinations *= float64(len(base.Methods))
 	}
-	if !x.fits(combinations*float64(max(1, base.Runs)), g.Line) {
+	if !x.fits(combinations, g.Line, largest) {
 		return
 	}
-	used := make([]bool, len(exclude))
+	removed := excluding(exclude)
 	places := g.Places(x.name)
 	timing := g.Timing != nil && *g.Timing
-	product(base, many, func(c config.Config) {
+	for c := range product(base, many) {
+		if ctx.Err() != nil || len(x.faults) > limit.Faults {
+			return
+		}
 		x.settle(&c)
 		for _, name := range c.Methods { // several if the file names none
 			for _, tricks := range c.Tricks {
 				one := c.Clone()
 				one.Methods, one.Tricks = []string{name}, []string{tricks}
-				x.combination(one, places, timing, exclude, used)
+				x.combination(ctx, one, places, timing, removed)
 			}
 		}
-	})
+	}
 	for i, e := range exclude {
-		if !used[i] && len(x.faults) == 0 {
+		if !removed.used[i] && len(x.faults) == 0 {
 			x.fault(e.Line, "this entry of exclude removes nothing, because no run has these values. Correct or remove it")
 		}
 	}
 }
 
 // combination adds the runs of one method with its tricks, a run for each seed.
-func (x *expansion) combination(c config.Config, places config.Places, timing bool, exclude []config.Grid, used []bool) {
+func (x *expansion) combination(ctx context.Context, c config.Config, places config.Places, timing bool, removed *exclusion) {
 	var kept []config.Config
 	for i := range c.Runs {
+		if ctx.Err() != nil {
+			return
+		}
 		one := c
 		one.Seed, one.Runs = c.Seed+uint64(i), 1
-		out := false
-		for e, g := range exclude {
-			if matches(g, one) {
-				out, used[e] = true, true
-			}
-		}
-		if !out {
+		if !removed.removes(one) {
 			kept = append(kept, one)
 		}
 	}
@@ -236,40 +269,129 @@ func (x *expansion) combination(c config.Config, places config.Places, timing bo
 		return
 	}
 	for _, one := range kept {
+		if ctx.Err() != nil {
+			return
+		}
 		x.include(x.schema.Runs(one)[0], timing)
 	}
 }
 
-// matches says whether a run has one of the values of every key of an entry of exclude.
-func matches(g config.Grid, c config.Config) bool {
-	return !slices.ContainsFunc(g.Settings, func(s config.Setting) bool { return !s.Matches(c) })
+// exclusion finds the entries of exclude that remove a run. An entry removes a run that has one of the values of every
+// key of the entry. Each is found by the values of one of its keys, that which the fewest entries share, so that many
+// entries and many runs together cost little.
+type exclusion struct {
+	entries []map[string]map[string]bool // their values, by key
+	by      map[string]map[string][]int  // entries by the value of their key
+	used    []bool                       // by entry, whether it removes a run
 }
 
-// product calls f with every combination of the values.
-func product(c config.Config, many []config.Setting, f func(config.Config)) {
+func excluding(exclude []config.Grid) *exclusion {
+	e := &exclusion{by: map[string]map[string][]int{}, used: make([]bool, len(exclude))}
+	shared := map[[2]string]int{} // how many entries have the value of a key
+	for _, g := range exclude {
+		entry := map[string]map[string]bool{}
+		for _, s := range g.Settings {
+			entry[s.Key] = map[string]bool{}
+			for _, v := range s.Values {
+				text := config.FormatValue(v)
+				entry[s.Key][text] = true
+				shared[[2]string{s.Key, text}]++
+			}
+		}
+		e.entries = append(e.entries, entry)
+	}
+	for i, entry := range e.entries {
+		key, least := "", math.MaxInt
+		for _, k := range slices.Sorted(maps.Keys(entry)) {
+			most := 0
+			for text := range entry[k] {
+				most = max(most, shared[[2]string{k, text}])
+			}
+			if most < least {
+				key, least = k, most
+			}
+		}
+		if e.by[key] == nil {
+			e.by[key] = map[string][]int{}
+		}
+		for text := range entry[key] {
+			e.by[key][text] = append(e.by[key][text], i)
+		}
+	}
+	return e
+}
+
+// unset is no value of any key.
+const unset = "\x00"
+
+// removes says whether an entry removes the run, and marks all that do as used.
+func (e *exclusion) removes(c config.Config) (out bool) {
+	texts := map[string]string{} // of the run, by key
+	has := func(key string, values map[string]bool) bool {
+		text, known := texts[key]
+		if !known {
+			value, set := c.Text(key)
+			if text = value; !set { // an option of another method
+				text = unset
+			}
+			texts[key] = text
+		}
+		return values[text]
+	}
+	for key, entries := range e.by {
+		text, _ := c.Text(key)
+		for _, i := range entries[text] {
+			if out && e.used[i] {
+				continue
+			}
+			matches := true
+			for k, values := range e.entries[i] {
+				matches = matches && has(k, values)
+			}
+			if matches {
+				out, e.used[i] = true, true
+			}
+		}
+	}
+	return out
+}
+
+// product is every combination of the values.
+func product(c config.Config, many []config.Setting) iter.Seq[config.Config] {
+	return func(yield func(config.Config) bool) { combine(c, many, yield) }
+}
+
+func combine(c config.Config, many []config.Setting, yield func(config.Config) bool) bool {
 	if len(many) == 0 {
-		f(c)
-		return
+		return yield(c)
 	}
 	for _, v := range many[0].Values {
 		one := c.Clone()
 		many[0].Apply(&one, v)
-		product(one, many[1:], f)
+		if !combine(one, many[1:], yield) {
+			return false
+		}
 	}
+	return true
 }
 
-// fits is false, with a fault, if a grid has more runs than are allowed.
-func (x *expansion) fits(runs float64, line int) bool {
-	all := runs + float64(x.runs)
+// fits is false, with a fault, if a grid has more runs than are allowed. key is the one that makes most of them.
+func (x *expansion) fits(runs float64, line int, key string) bool {
+	all := x.listed + runs
 	switch {
 	case all > limit.StudyRunsConfirmed:
-		x.fault(line, "the study has about %s, but at most %s are possible. Divide it into several studies", count.Of(int64(min(all, math.MaxInt64/2)), "run"), count.Number(limit.StudyRunsConfirmed))
+		why := "Divide it into several studies"
+		if key != "" {
+			why = fmt.Sprintf("%s makes most of them. Give it less, or divide the study", key)
+		}
+		x.fault(line, "the study has about %s, but at most %s are possible. %s", count.Of(int64(min(all, math.MaxInt64/2)), "run"), count.Number(limit.StudyRunsConfirmed), why)
 		return false
 	case all > limit.StudyRuns && !x.yes:
 		x.add(fmt.Errorf("study: %s: the study has about %s, which is more than %s: %w. Make it smaller, or add --yes",
 			x.name, count.Of(int64(all), "run"), count.Number(limit.StudyRuns), ErrTooMany))
 		return false
 	}
+	x.listed = all
 	return true
 }
 

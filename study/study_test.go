@@ -57,7 +57,7 @@ func TestExpansion(t *testing.T) {
 		// What include adds, exclude leaves.
 		{"methods: [er]\nmemory: [100, 200]\nexclude: [{memory: 200}]\ninclude: [{memory: 200, optimizer: {lr: 0.01}}]", "er m100 s1, er m200 s1 lr0.01"},
 	} {
-		s, err := Parse("s.yaml", []byte(small+tt.text), "", false)
+		s, err := Parse(t.Context(), "s.yaml", []byte(small+tt.text), "", false)
 		if err != nil {
 			t.Errorf("%s: %v", tt.text, err)
 			continue
@@ -71,7 +71,7 @@ func TestExpansion(t *testing.T) {
 // TestConfigIsAStudy: a config of ocl run has the runs that ocl run makes of it.
 func TestConfigIsAStudy(t *testing.T) {
 	text := []byte(strings.TrimPrefix(small, "study: 1\n") + "methods: [er, agem]\ntricks: [none, rv]\nruns: 2\nmemory: 50\n")
-	s, err := Parse("exp.yaml", text, "", false)
+	s, err := Parse(t.Context(), "exp.yaml", text, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestConfigIsAStudy(t *testing.T) {
 // TestErrorsComeTogether: keys that are not known, values out of range and methods that do not take a trick are told at once; what is missing
 // because a key could not be read is not. So are the faults that show only with the data.
 func TestErrorsComeTogether(t *testing.T) {
-	_, err := Parse("s.yaml", []byte(small+"memmory: 3\nmethods: [er, icarl]\ntricks: [ncm]\noptimizer: {lr: -1}\nmethds: [er]\n"), "", false)
+	_, err := Parse(t.Context(), "s.yaml", []byte(small+"memmory: 3\nmethods: [er, icarl]\ntricks: [ncm]\noptimizer: {lr: -1}\nmethds: [er]\n"), "", false)
 	for _, want := range []string{"unknown key memmory", "optimizer.lr (--lr): -1 is out of range", "icarl", "unknown key methds"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q too", err, want)
@@ -106,7 +106,7 @@ func TestErrorsComeTogether(t *testing.T) {
 	if err != nil && strings.Contains(err.Error(), "names no methods") {
 		t.Errorf("got %v", err)
 	}
-	s, err := Parse("s.yaml", []byte("study: 1\nmethods: [er]\nnetwork: {name: mlp}\ndata: {train_per_class: 1}\nstream: {tasks: 50, drop_last: true, batch: [10, 11]}\n"), "", false)
+	s, err := Parse(t.Context(), "s.yaml", []byte("study: 1\nmethods: [er]\nnetwork: {name: mlp}\ndata: {train_per_class: 1}\nstream: {tasks: 50, drop_last: true, batch: [10, 11]}\n"), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestBadStudies(t *testing.T) {
 		"methods: [er]\nmade: 3":                                                  "s.yaml:6: made is what ocl writes",
 		"methods: [er]\nmade: {kernel: avx2}":                                     "`made` lacks",
 		"methods: [er]\nruns: 10000\nmemory: [100, 200]":                          "the study has about 20,000 runs, which is more than 10,000",
-		"methods: [er]\nruns: 10000\nseeds: {order: [" + hundred + "]}":           "at most 1,000,000 are possible",
+		"methods: [er]\nruns: 10000\nseeds: {order: [" + hundred + "]}":           "at most 100,000 are possible. runs makes most of them",
 		"methods: [er]\nmethod: {mir: {candidates: [50, no]}}":                    "method.mir.candidates: the value no is not possible",
 		"methods: [er]\nruns: 0":                                                  "s.yaml:6: runs (--runs): 0 is out of range",
 		"methods: [er]\nmemory: [5, 100]":                                         "s.yaml:6: memory: 5 is smaller than replay.batch",
@@ -156,7 +156,7 @@ func TestBadStudies(t *testing.T) {
 		"methods: [er]\nmemory: 100\nmemory: 200":                                 "s.yaml:7: memory is given twice",
 		"methods: [er]\ndata: {name: cifar100}\nstream: {tasks: 20}\nnetwork: {}": "is given twice",
 	} {
-		_, err := Parse("s.yaml", []byte(small+text), "", false)
+		_, err := Parse(t.Context(), "s.yaml", []byte(small+text), "", false)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\ngot  %v\nwant %s", text, err, want)
 		}
@@ -168,18 +168,18 @@ func TestBadStudies(t *testing.T) {
 		"study: 1\n---\nstudy: 1\n":        "several YAML documents",
 		"study: 1\ndata: {name: cifar100}": "no folder is given",
 	} {
-		if _, err := Parse("s.yaml", []byte(text), "", false); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(t.Context(), "s.yaml", []byte(text), "", false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\ngot  %v\nwant %s", text, err, want)
 		}
 	}
-	_, err := Parse("s.yaml", []byte(small+"methods: [finetune]\nruns: 10000\noptimizer: {lr: [0.1, 0.2]}"), "", false)
+	_, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune]\nruns: 10000\noptimizer: {lr: [0.1, 0.2]}"), "", false)
 	if !errors.Is(err, ErrTooMany) {
 		t.Errorf("error %v, want ErrTooMany", err)
 	}
 	if testing.Short() {
 		return // so many runs take seconds
 	}
-	if s, err := Parse("s.yaml", []byte(small+"methods: [finetune]\nruns: 10000\noptimizer: {lr: [0.1, 0.2]}"), "", true); err != nil || s.Len() != 20000 {
+	if s, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune]\nruns: 10000\noptimizer: {lr: [0.1, 0.2]}"), "", true); err != nil || s.Len() != 20000 {
 		t.Errorf("error %v with --yes", err)
 	}
 }
@@ -188,7 +188,7 @@ func TestBadStudies(t *testing.T) {
 // first; what a folder has of a study is the same study.
 func TestJobsAreThoseOfRun(t *testing.T) {
 	ctx := context.Background()
-	s, err := Parse("s.yaml", []byte(small+"methods: [finetune, er]\nmemory: [20, 30]\nruns: 2\ninclude: [{methods: [er], seed: 1000, runs: 1, timing: true}]\n"), "", false)
+	s, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune, er]\nmemory: [20, 30]\nruns: 2\ninclude: [{methods: [er], seed: 1000, runs: 1, timing: true}]\n"), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestJobsAreThoseOfRun(t *testing.T) {
 	if err := Make(dir, s, jobs, made); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Load(dir, "")
+	again, err := Load(t.Context(), dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestJobsAreThoseOfRun(t *testing.T) {
 	}
 
 	// A seed may be added, and nothing may fall out.
-	more, err := Parse("s.yaml", []byte(small+"methods: [finetune, er]\nmemory: [20, 30]\nruns: 3\ninclude: [{methods: [er], seed: 1000, runs: 1, timing: true}]\n"), "", false)
+	more, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune, er]\nmemory: [20, 30]\nruns: 3\ninclude: [{methods: [er], seed: 1000, runs: 1, timing: true}]\n"), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestConfigBecomesAStudy(t *testing.T) {
 	ctx := context.Background()
 	for _, head := range []string{"", fmt.Sprintf("version: %d\n", config.Version)} {
 		text := head + strings.TrimPrefix(small, "study: 1\n") + "methods: [er, mir]\nmemory: 50\nruns: 2\n"
-		s, err := Parse("exp.yaml", []byte(text), "", false)
+		s, err := Parse(t.Context(), "exp.yaml", []byte(text), "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +291,7 @@ func TestConfigBecomesAStudy(t *testing.T) {
 		if err := Make(dir, s, jobs, made); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Load(dir, "")
+		again, err := Load(t.Context(), dir, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +304,7 @@ func TestConfigBecomesAStudy(t *testing.T) {
 
 // TestOthersAreRefused: a program with other numbers, a machine with another engine and other data cannot add to a study.
 func TestOthersAreRefused(t *testing.T) {
-	s, err := Parse("s.yaml", []byte(small+"methods: [er]\n"), "", false)
+	s, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [er]\n"), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ tune: {grid: GRID, seed: 9, repeats: 1}
 	if err := os.WriteFile(filepath.Join(dir, "grids", "my.yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s, err := study.Load(dir, "")
+	s, err := study.Load(t.Context(), dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}

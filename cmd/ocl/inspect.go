@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +47,7 @@ func newInspect() *cobra.Command {
 			"Everything that is read is checked; the exit code is 1 if something is damaged. Nothing is changed.",
 		Args: exactly("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			found, err := inspect(args[0])
+			found, err := inspect(cmd.Context(), args[0])
 			if found == nil {
 				return fmt.Errorf("%s: %w", pathOf(cmd), err)
 			}
@@ -58,7 +59,7 @@ func newInspect() *cobra.Command {
 }
 
 // inspect says what there is at a path. With an error, what is found may be nil, or have a fault.
-func inspect(path string) (*inspected, error) {
+func inspect(ctx context.Context, path string) (*inspected, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w. Give a file or a folder of ocl", path, cause.Of(err))
@@ -72,7 +73,7 @@ func inspect(path string) (*inspected, error) {
 	}
 	switch {
 	case has("study.yaml"):
-		entries, store, err := studyFolder(path)
+		entries, store, err := studyFolder(ctx, path)
 		if err != nil {
 			return nil, err
 		}

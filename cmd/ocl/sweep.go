@@ -125,7 +125,7 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 		}
 	}
 	there.DataDir = cmp.Or(f.opts.DataDir, there.DataDir)
-	s, err := study.Parse(file, text, there.DataDir, f.yes)
+	s, err := study.Parse(cmd.Context(), file, text, there.DataDir, f.yes)
 	if err != nil {
 		return usage(err)
 	}
@@ -190,7 +190,7 @@ func (f *sweepFlags) taken(t *study.Reuse, n int, verb string) []string {
 
 // join does jobs of a study that exists.
 func (f *sweepFlags) join(cmd *cobra.Command) error {
-	s, err := study.Load(f.opts.Out, f.opts.DataDir)
+	s, err := study.Load(cmd.Context(), f.opts.Out, f.opts.DataDir)
 	if err != nil {
 		return err
 	}

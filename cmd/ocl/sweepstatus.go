@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -149,11 +150,11 @@ func statusOf(dir string, store study.Store, entries []study.Entry) studyStatus 
 }
 
 // studyFolder opens the list of jobs and the store of a study, without its data.
-func studyFolder(dir string) ([]study.Entry, *study.Folder, error) {
+func studyFolder(ctx context.Context, dir string) ([]study.Entry, *study.Folder, error) {
 	if _, err := filepath.Abs(dir); err != nil {
 		return nil, nil, err
 	}
-	if _, err := study.Load(dir, "."); err != nil { // such as one of a newer ocl
+	if _, err := study.Load(ctx, dir, "."); err != nil { // such as one of a newer ocl
 		return nil, nil, err
 	}
 	entries, err := study.ReadJobs(dir)
@@ -174,7 +175,7 @@ func newSweepStatus() *cobra.Command {
 		Args:              exactly("DIR"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			entries, store, err := studyFolder(args[0])
+			entries, store, err := studyFolder(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -240,7 +241,7 @@ func newSweepRetry() *cobra.Command {
 			"Workers that are at work find them; otherwise start one with `ocl sweep join DIR`.",
 		Args: atLeastOne("DIR", "the folder of a study, such as runs/study"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			entries, store, err := studyFolder(args[0])
+			entries, store, err := studyFolder(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -286,7 +287,7 @@ func newSweepCancel() *cobra.Command {
 		Args:              exactly("DIR"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, store, err := studyFolder(args[0])
+			_, store, err := studyFolder(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

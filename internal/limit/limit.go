@@ -21,8 +21,12 @@ const (
 	Repeats = 1000
 	// StudyRuns is how many runs a study may have without a word of its author, in runs. A slip in a list multiplies all others. Key: `--yes`.
 	StudyRuns = 10_000
-	// StudyRunsConfirmed is how many runs a study may have at all, in runs. Each has a folder and some memory in each process. Key: none; divide the study.
-	StudyRunsConfirmed = 1_000_000
+	// StudyRunsConfirmed is how many runs a study or an experiment may have at all, in runs. Each has a folder and some kilobytes of memory in each process; the largest that was tried has as many. Key: none; divide the study.
+	StudyRunsConfirmed = 100_000
+	// Layers is the number of hidden layers of an MLP, in layers. The deepest that learns something has some ten. Key: none.
+	Layers = 1000
+	// Labels is the length of a list of numbers in a config, in numbers. It is the number of classes that a result may have. Key: none.
+	Labels = 100_000
 )
 
 // Folders.

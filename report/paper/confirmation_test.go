@@ -36,7 +36,7 @@ func TestConfirmationFile(t *testing.T) {
 			t.Errorf("its head does not say: %s", want)
 		}
 	}
-	s, err := study.Parse(name, []byte(text), "data", false)
+	s, err := study.Parse(t.Context(), name, []byte(text), "data", false)
 	if err != nil {
 		t.Fatal(err)
 	}
