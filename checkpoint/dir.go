@@ -103,6 +103,9 @@ func (d *Dir) Load() (Loaded, error) {
 			return got, nil
 		}
 		if !errors.Is(err, ErrCorrupt) { // a person decides about a file that cannot be read or has another version
+			if errors.As(err, new(*fs.PathError)) {
+				err = fmt.Errorf("%w. Mend it, or remove it to continue from the checkpoint before it", err)
+			}
 			return Loaded{}, err
 		}
 		skipped = append(skipped, err)
@@ -114,17 +117,20 @@ func (d *Dir) Load() (Loaded, error) {
 		d.folder, len(skipped), errors.Join(skipped...))
 }
 
-// Newest is the path of the checkpoint of the highest step in a folder, damaged or not. It is an error that wraps
+// Files lists the paths of the checkpoints in a folder, damaged or not, newest step first. It is an error that wraps
 // fs.ErrNotExist if there is none.
-func Newest(folder string) (string, error) {
+func Files(folder string) (paths []string, err error) {
 	names, err := stepsIn(folder)
-	if err == nil && len(names) == 0 {
-		err = none(folder)
-	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return filepath.Join(folder, names[0]), nil
+	if len(names) == 0 {
+		return nil, none(folder)
+	}
+	for _, name := range names {
+		paths = append(paths, filepath.Join(folder, name))
+	}
+	return paths, nil
 }
 
 func none(folder string) error {

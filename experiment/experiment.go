@@ -145,7 +145,7 @@ func check(c config.Config, o Options) (config.Config, *trained.Parent, error) {
 		return c, nil, errors.New("experiment: the config has to be tuned first (tune.grid), which is not done here. " +
 			"Run it with `ocl run`, or package tune; `ocl run --resume` takes the folder of the whole experiment")
 	}
-	p, err := trained.OpenParent(c.Parent)
+	p, err := trained.OpenParent(c.Parent, false)
 	if err != nil {
 		return c, nil, fmt.Errorf("experiment: %w", err)
 	}

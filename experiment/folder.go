@@ -10,7 +10,6 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/config"
-	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
 	"ocl/internal/atomicfile"
@@ -183,35 +182,17 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 			continue
 		}
 		folder := filepath.Join(x.opts.Out, e.Name())
-		made, ok := madeIn(folder)
-		if j, ours := byConfig[schema.Canonical(made.Config)]; ok && ours {
+		made, err := train.MadeIn(folder)
+		if err != nil {
+			continue // it is not ours, or that of a newer ocl
+		}
+		if j, ours := byConfig[schema.Canonical(made.Config)]; ours {
 			if err := train.Accept(j.Identity, made); err != nil {
 				return fmt.Errorf("experiment: %s: %w, or replace the experiment with --force", folder, err)
 			}
 		}
 	}
 	return nil
-}
-
-// madeIn is the identity of the run in a folder, by its config and the first line of its events. ok is false where there is none.
-func madeIn(folder string) (id identity.Identity, ok bool) {
-	text, err := os.ReadFile(filepath.Join(folder, RunConfigFile))
-	if err != nil {
-		return id, false
-	}
-	if id.Config, err = Schema().Parse(RunConfigFile, text); err != nil {
-		return id, false // it is not ours, or that of a newer ocl
-	}
-	f, err := os.Open(filepath.Join(folder, EventsFile))
-	if err != nil {
-		return id, false
-	}
-	defer f.Close()
-	for e, err := range result.Events(f) {
-		id.Data, id.Numbers, id.Kernel, id.Convolution = e.DataDigest, e.Numbers, e.Kernel, e.Convolution
-		return id, err == nil
-	}
-	return id, false
 }
 
 // sparesParent refuses a folder that is, or contains, the folder of the parent: the run needs the parent when it is resumed.

@@ -60,7 +60,7 @@ func FuzzCheckpoint(f *testing.F) {
 		}
 		var model *trained.Model
 		most := uint64(4000*state.Size() + 1<<20)
-		if n := fuzztest.Allocated(most, func() { model, err = trained.Open(t.Context(), folder, 1) }); n > most {
+		if n := fuzztest.Allocated(most, func() { model, err = trained.Open(t.Context(), folder, trained.Options{}) }); n > most {
 			t.Fatalf("%d bytes were allocated for a checkpoint of %d", n, state.Size())
 		}
 		if err != nil {

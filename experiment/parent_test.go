@@ -31,7 +31,7 @@ import (
 // learnOn is the config of a run that continues the one in folder, on other data.
 func learnOn(t *testing.T, folder string, d config.Data) config.Config {
 	t.Helper()
-	c, err := trained.LearnOn(folder)
+	c, err := trained.LearnOn(folder, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestLearnOnNewClasses(t *testing.T) {
 			if d := cmp.Diff([]string{"a", "b", "m", "n", "c", "x", "y", "z"}, got.Stream.ClassNames); d != "" || p.Tasks != 4 || p.Key != child.Key || p.Classes != 7 {
 				t.Errorf("%s: %+v", d, p)
 			}
-			model, err := trained.Open(t.Context(), out("grand").Out, 1)
+			model, err := trained.Open(t.Context(), out("grand").Out, trained.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -330,7 +330,7 @@ func TestParentRefuses(t *testing.T) {
 		_, err := Open(t.Context(), c, Options{})
 		fails(err, want)
 	}
-	p, err := trained.OpenParent(config.Parent{Run: out("parent").Out})
+	p, err := trained.OpenParent(config.Parent{Run: out("parent").Out}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,14 +354,14 @@ func TestParentRefuses(t *testing.T) {
 	if _, err := Run(ctx, one("er"), o); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	_, err = trained.LearnOn(o.Out)
+	_, err = trained.LearnOn(o.Out, false)
 	fails(err, "the run was stopped within task 1. Continue it with `ocl run --resume ")
 	c := one("finetune")
 	c.Optimizer.LR, c.Memory = 1e30, config.DefaultMemory
 	if got := mustRun(t, c, out("diverged")); got[0].Outcome.State != result.Diverged {
 		t.Fatal(got[0].Outcome)
 	}
-	_, err = trained.LearnOn(out("diverged").Out)
+	_, err = trained.LearnOn(out("diverged").Out, false)
 	fails(err, "the run has diverged, so its network is worth nothing. Run it again, with a smaller --lr")
 	ctx, cancel := context.WithCancel(t.Context())
 	o = out("working")
@@ -369,7 +369,7 @@ func TestParentRefuses(t *testing.T) {
 	o.Events = func(Job) Events {
 		return Events{StepEnd: func(int, ocl.StepStats) {
 			if !asked {
-				_, err = trained.LearnOn(o.Out)
+				_, err = trained.LearnOn(o.Out, false)
 			}
 			asked = true
 			cancel()
@@ -402,7 +402,7 @@ func TestLearnOnOneClass(t *testing.T) {
 			if info.UsesMemory && !info.OwnNetworks && child.Memory.ClassCounts[0][2] == 0 {
 				t.Errorf("no image of the new class is stored: %v", child.Memory.ClassCounts)
 			}
-			model, err := trained.Open(t.Context(), out("child").Out, 1)
+			model, err := trained.Open(t.Context(), out("child").Out, trained.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -50,9 +50,9 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 			return x, nil
 		}
 	}
-	made, ok := madeIn(dir)
+	made, notMade := train.MadeIn(dir)
 	for _, j := range x.jobs {
-		if ok && Schema().Canonical(made.Config) == Schema().Canonical(j.Config) {
+		if notMade == nil && Schema().Canonical(made.Config) == Schema().Canonical(j.Config) {
 			if err := train.Accept(j.Identity, made); err != nil {
 				return nil, fmt.Errorf("experiment: resume: %s: %w", dir, err)
 			}

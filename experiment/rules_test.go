@@ -28,7 +28,7 @@ func TestRulesPredictAsTheLearner(t *testing.T) {
 		c := one(want.method)
 		c.Classifiers = want.classifiers
 		folder, _ := trainedRun(t, c)
-		model, err := trained.Open(t.Context(), folder, 1)
+		model, err := trained.Open(t.Context(), folder, trained.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -55,10 +55,10 @@ func TestStoppedOfflineHasLearnedNothing(t *testing.T) {
 	const nothing = "the run has not learned a task to its end. Continue it with `ocl run --resume "
 	for steps, want := range map[int]string{0: nothing, 5: "the run was stopped within task 5. Continue it with `ocl run --resume "} {
 		folder := stoppedRun(t, one("offline"), steps)
-		if model, err := trained.Open(t.Context(), folder, 1); err == nil || !strings.Contains(err.Error(), nothing) {
+		if model, err := trained.Open(t.Context(), folder, trained.Options{}); err == nil || !strings.Contains(err.Error(), nothing) {
 			t.Errorf("%d steps: used: %+v, %v", steps, model, err)
 		}
-		if _, err := trained.LearnOn(folder); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := trained.LearnOn(folder, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d steps: continued:\ngot  %v\nwant %s", steps, err, want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestStoppedOfflineHasLearnedNothing(t *testing.T) {
 func TestTrainedNotesThatItsRunWasStopped(t *testing.T) {
 	t.Parallel()
 	folder := stoppedRun(t, one("er"), 15)
-	model, err := trained.Open(t.Context(), folder, 1)
+	model, err := trained.Open(t.Context(), folder, trained.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestTrainedNotesThatItsRunWasStopped(t *testing.T) {
 	if _, err := Resume(t.Context(), folder, Options{KeepCheckpoint: true}); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := trained.Open(t.Context(), folder, 1)
+	whole, err := trained.Open(t.Context(), folder, trained.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestTrainedNotesThatItsRunWasStopped(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, ResultFile)); err != nil {
 		t.Fatal(err)
 	}
-	begun, err := trained.Open(t.Context(), folder, 1)
+	begun, err := trained.Open(t.Context(), folder, trained.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestTrainedPredictsAsItsRun(t *testing.T) {
 			c.Classifiers = []string{config.ClassifierNCM}
 		}
 		folder, res := trainedRun(t, c)
-		model, err := trained.Open(t.Context(), filepath.Dir(folder), 1)
+		model, err := trained.Open(t.Context(), filepath.Dir(folder), trained.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -98,7 +98,7 @@ func TestNotTrained(t *testing.T) {
 		out:                            "the run has no checkpoint. Run it again, without --keep-checkpoint=false",
 		begun:                          "the run has not learned a task to its end. Continue it with `ocl run --resume ",
 	} {
-		got, err := trained.Open(t.Context(), folder, 1)
+		got, err := trained.Open(t.Context(), folder, trained.Options{})
 		if err == nil || got != nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}

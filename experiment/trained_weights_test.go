@@ -16,7 +16,7 @@ import (
 func tensorsOf(t *testing.T, c config.Config) (*trained.Model, map[string]safetensors.Tensor, map[string]string) {
 	t.Helper()
 	folder, _ := trainedRun(t, c)
-	model, err := trained.Open(t.Context(), folder, 1)
+	model, err := trained.Open(t.Context(), folder, trained.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

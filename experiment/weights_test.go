@@ -259,7 +259,7 @@ func TestChildNeedsNoFirstWeights(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	child, err := trained.LearnOn(out)
+	child, err := trained.LearnOn(out, false)
 	if err != nil {
 		t.Fatal(err)
 	}

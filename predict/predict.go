@@ -28,6 +28,7 @@ import (
 type Options struct {
 	Classifier string // one of those of the run, "head" or "ncm"; "" is the first of them
 	Workers    int    // goroutines that share the work of one call; 0 is 1
+	Older      bool   // take the newest checkpoint that can be read, if the newest one cannot; Info.Older records it
 	AtOnce     int    // calls that work at the same time, further ones wait; 0 is as many as processors have room for
 }
 
@@ -54,6 +55,7 @@ type Info struct {
 	Folder     string // of the run
 	Checkpoint string // the file that was read
 	Digest     string // "sha256:…" of that file
+	Older      bool   // there are newer ones, which could not be read
 	Config     config.Config
 	Tasks      int // that the learner has learned
 	C, H, W    int // shape of an image: channels and pixels
@@ -91,7 +93,7 @@ var ErrClassifier = trained.ErrClassifier
 // ErrClosed is what a call after [Predictor.Close] returns.
 var ErrClosed = errors.New("predict: the predictor was closed. Open another one")
 
-// Open restores the learner of a run from its newest checkpoint that is not damaged. run is the folder of a run, or of an
+// Open restores the learner of a run from its newest checkpoint. run is the folder of a run, or of an
 // experiment that has one run. Some learners train for a while before they can predict; that ends when ctx does. A folder
 // without a task that was learned to its end is an error.
 func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
@@ -100,7 +102,7 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 	if atOnce < 1 {
 		atOnce = max(1, runtime.GOMAXPROCS(0)/workers)
 	}
-	t, err := trained.Open(ctx, run, max(workers, atOnce))
+	t, err := trained.Open(ctx, run, trained.Options{Workers: max(workers, atOnce), Older: o.Older})
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +134,7 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)
 	}
 	p := &Predictor{net: t.Net, means: t.Means(), preparation: preparation, pixels: t.Info.Pixels, info: Info{
-		Folder: t.Folder, Checkpoint: t.Checkpoint, Digest: t.Digest, Config: t.Config, Tasks: t.Tasks,
+		Folder: t.Folder, Checkpoint: t.Checkpoint, Digest: t.Digest, Older: t.Older, Config: t.Config, Tasks: t.Tasks,
 		C: t.Info.Channels, H: t.Info.Height, W: t.Info.Width, Classes: t.Info.Classes, ClassNames: t.ClassNames,
 		Learned: t.Learned, Classifier: t.Classifier(), Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
 	}}

@@ -118,7 +118,7 @@ func TestBestGuessIsThePredictionOfTheRun(t *testing.T) {
 		for i, v := range images {
 			x.Data[i] = p.pixels[i/(set.H*set.W)%set.C][v]
 		}
-		run, err := trained.Open(t.Context(), p.Info().Folder, 1)
+		run, err := trained.Open(t.Context(), p.Info().Folder, trained.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

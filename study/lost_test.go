@@ -183,7 +183,7 @@ func TestStartsAreJobs(t *testing.T) {
 		if _, err := x.RunJob(t.Context(), x.Jobs()[0], at); err != nil {
 			t.Fatal(err)
 		}
-		trained, err := trained.Open(t.Context(), at.Folder, 1)
+		trained, err := trained.Open(t.Context(), at.Folder, trained.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

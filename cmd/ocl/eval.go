@@ -28,6 +28,7 @@ type evalFlags struct {
 	half    string
 	unseen  bool
 	by      string // the classifier
+	older   bool
 	out     string
 	workers int
 	asJSON  jsonFlag
@@ -53,10 +54,11 @@ func newEval() *cobra.Command {
 	flags.StringVar(&f.half, "half", predict.Test, "images to measure on: test, train or all")
 	flags.BoolVar(&f.unseen, "unseen", false, "also images of classes that the learner has not learned")
 	addClassifier(cmd, &f.by)
+	addOlder(cmd, &f.older)
 	addWorkers(flags, &f.workers, "goroutines (default: one per processor)")
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the tables and the confusion matrix (default: none is written)")
 	addJSON(cmd, &f.asJSON, evalJSON{})
-	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "classifier": "NAME", "out": "DIR"})
+	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "classifier": "NAME", "older": "", "out": "DIR"})
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") }, "RUN")
 	return cmd
 }
@@ -67,7 +69,7 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 		return usage(fmt.Errorf("%s: --half cannot be %q. Use %s", pathOf(cmd), f.half, strings.Join(halves, ", ")))
 	}
 	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
-	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.by, AtOnce: f.workers})
+	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.by, Older: f.older, AtOnce: f.workers})
 	if err != nil {
 		return unfit(err)
 	}
@@ -131,6 +133,7 @@ type evalJSON struct {
 	Run        string          `json:"run"`
 	Checkpoint string          `json:"checkpoint"`
 	Digest     string          `json:"checkpoint_digest"`
+	Older      bool            `json:"older_checkpoint"` // newer ones could not be read
 	Data       string          `json:"data"`
 	DataDigest string          `json:"data_digest"`
 	Half       string          `json:"half"`
@@ -155,7 +158,7 @@ type evalClassJSON struct {
 }
 
 func newEvalJSON(info predict.Info, e *predict.Evaluation) evalJSON {
-	out := evalJSON{Run: info.Folder, Checkpoint: info.Checkpoint, Digest: info.Digest, Data: e.Data, DataDigest: e.Digest, Half: e.Half, Classifier: info.Classifier,
+	out := evalJSON{Run: info.Folder, Checkpoint: info.Checkpoint, Digest: info.Digest, Older: info.Older, Data: e.Data, DataDigest: e.Digest, Half: e.Half, Classifier: info.Classifier,
 		Images: e.Images, Correct: e.Correct, LeftOut: e.LeftOut, Accuracy: e.Accuracy(), ClassMean: e.ClassAccuracy(), Confusion: e.Confusion, Notes: notNil(e.Notes)}
 	for k := range e.Confusion {
 		images, correct, accuracy := e.Class(k)

@@ -30,22 +30,24 @@ import (
 type exportFormat struct {
 	name, about string
 	ending      string // of the file that is written; "" is a folder
-	// write writes what run names to out, or to a place beside it if out is "". It returns the path that was written, and
-	// below it what else a person should know, a line each.
-	write func(ctx context.Context, run, out string) (string, error)
+	results     bool   // it takes results, and no checkpoint
+	// write writes what run names to out, or to a place beside it if out is "". older is [trained.Options.Older]. It returns the
+	// path that was written, and below it what else a person should know, a line each.
+	write func(ctx context.Context, run, out string, older bool) (string, error)
 }
 
 // exportFormats are all of them, in the order of the help.
 var exportFormats = []exportFormat{
-	{"safetensors", "weights of the network, for PyTorch and `ocl run network.init=FILE`", ".safetensors", exportWeights(".safetensors", safetensors.Write)},
-	{"npz", "weights of the network, for NumPy", ".npz", exportWeights(".npz", npz.Write)},
-	{"onnx", "classifier from image to class, for onnxruntime and others", ".onnx", exportONNX},
-	{"tensorboard", "curves and confusion of one or more runs, for TensorBoard", "", exportTensorboard},
-	{"csv", "every number of one or more runs in one table", ".csv", exportCSV},
+	{"safetensors", "weights of the network, for PyTorch and `ocl run network.init=FILE`", ".safetensors", false, exportWeights(".safetensors", safetensors.Write)},
+	{"npz", "weights of the network, for NumPy", ".npz", false, exportWeights(".npz", npz.Write)},
+	{"onnx", "classifier from image to class, for onnxruntime and others", ".onnx", false, exportONNX},
+	{"tensorboard", "curves and confusion of one or more runs, for TensorBoard", "", true, exportTensorboard},
+	{"csv", "every number of one or more runs in one table", ".csv", true, exportCSV},
 }
 
 func newExport() *cobra.Command {
 	var to, out string
+	var older bool
 	cmd := &cobra.Command{
 		Use:   "export RUN",
 		Short: "Write what a run learned, or what runs measured, in a form that other programs read.",
@@ -65,7 +67,10 @@ func newExport() *cobra.Command {
 			if other := filepath.Ext(out); format.ending != other && slices.ContainsFunc(exportFormats, func(f exportFormat) bool { return other != "" && f.ending == other }) {
 				return usage(fmt.Errorf("export: -o %s ends like a file of another format than %s. Choose a path that ends otherwise, or another --to", out, format.name))
 			}
-			text, err := format.write(cmd.Context(), args[0], out)
+			if older && format.results {
+				return usage(fmt.Errorf("export: --to %s takes results, and no checkpoint. Remove --older", format.name))
+			}
+			text, err := format.write(cmd.Context(), args[0], out, older)
 			if text == "" {
 				return err
 			}
@@ -81,7 +86,8 @@ func newExport() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVar(&to, "to", "", "format to write: "+strings.Join(formatNames(), ", "))
 	flags.StringVarP(&out, "out", "o", "", "file or folder to write (default: beside the run or its results)")
-	annotate(flags, groupOutput, map[string]string{"to": "FORMAT", "out": "PATH"})
+	addOlder(cmd, &older)
+	annotate(flags, groupOutput, map[string]string{"to": "FORMAT", "out": "PATH", "older": ""})
 	_ = cmd.RegisterFlagCompletionFunc("to", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return formatNames(), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -135,11 +141,11 @@ func formatOf(cmd *cobra.Command, name string) (exportFormat, error) {
 // the file, which is replaced as a whole or stays as it was; "" is a file with that ending beside the folder of the run.
 // prepare gives what writes the content. The data are not needed. It returns the path that was written, and below it what
 // else a person should know, a line each.
-func exportTrained(ctx context.Context, run, out, ending string, prepare func(*trained.Model) (func(io.Writer) error, error)) (string, error) {
+func exportTrained(ctx context.Context, run, out, ending string, older bool, prepare func(*trained.Model) (func(io.Writer) error, error)) (string, error) {
 	if info, err := os.Stat(out); err == nil && info.IsDir() {
 		return "", fmt.Errorf("export: %s: this is a folder. Give the name of a file, such as %s", out, filepath.Join(out, "model"+ending))
 	}
-	t, err := trained.Open(ctx, run, runtime.GOMAXPROCS(0))
+	t, err := trained.Open(ctx, run, trained.Options{Workers: runtime.GOMAXPROCS(0), Older: older})
 	if err != nil {
 		return "", err
 	}
@@ -162,9 +168,9 @@ func exportTrained(ctx context.Context, run, out, ending string, prepare func(*t
 }
 
 // exportWeights exports the weights of a run to files with an ending.
-func exportWeights(ending string, write func(io.Writer, []safetensors.Tensor, map[string]string) error) func(ctx context.Context, run, out string) (string, error) {
-	return func(ctx context.Context, run, out string) (string, error) {
-		return exportTrained(ctx, run, out, ending, func(t *trained.Model) (func(io.Writer) error, error) {
+func exportWeights(ending string, write func(io.Writer, []safetensors.Tensor, map[string]string) error) func(ctx context.Context, run, out string, older bool) (string, error) {
+	return func(ctx context.Context, run, out string, older bool) (string, error) {
+		return exportTrained(ctx, run, out, ending, older, func(t *trained.Model) (func(io.Writer) error, error) {
 			tensors, metadata, err := t.Weights(ctx, release)
 			return func(w io.Writer) error { return write(w, tensors, metadata) }, err
 		})
@@ -172,8 +178,8 @@ func exportWeights(ending string, write func(io.Writer, []safetensors.Tensor, ma
 }
 
 // exportONNX exports the classifier of a run as an ONNX model.
-func exportONNX(ctx context.Context, run, out string) (string, error) {
-	return exportTrained(ctx, run, out, ".onnx", func(t *trained.Model) (func(io.Writer) error, error) {
+func exportONNX(ctx context.Context, run, out string, older bool) (string, error) {
+	return exportTrained(ctx, run, out, ".onnx", older, func(t *trained.Model) (func(io.Writer) error, error) {
 		m, err := onnxModel(ctx, t)
 		return func(w io.Writer) error { return onnx.Write(w, m) }, err
 	})
@@ -193,6 +199,9 @@ func onnxModel(ctx context.Context, t *trained.Model) (onnx.Model, error) {
 		Net: t.Net, Mean: t.Config.Stream.Mean, Std: t.Config.Stream.Std, ClassNames: t.ClassNames, Version: release,
 		Facts: []onnx.Fact{{Key: "checkpoint", Value: t.Digest}, {Key: "method", Value: t.Config.Methods[0]}, {Key: "tricks", Value: t.Config.Tricks[0]},
 			{Key: "data", Value: t.Config.Data.Name}, {Key: "tasks_learned", Value: strconv.Itoa(t.Tasks)}},
+	}
+	if t.Older {
+		m.Facts = append(m.Facts, onnx.Fact{Key: "older_checkpoint", Value: "true"})
 	}
 	var stretch bool
 	if stretch, m.Inner = info.Fit(t.Info.Height, t.Info.Width); stretch {
@@ -224,7 +233,7 @@ func meansOf(r trained.Rule) *onnx.Means {
 // exportTensorboard writes the runs in a folder of a run or an experiment for TensorBoard. out is the folder for its
 // --logdir, or for a single run an event file; "" is a folder beside the results. It returns the path. A result that cannot be used is an error,
 // and then nothing is written.
-func exportTensorboard(ctx context.Context, run, out string) (string, error) {
+func exportTensorboard(ctx context.Context, run, out string, _ bool) (string, error) {
 	found, _, err := result.Find(run)
 	for _, f := range found {
 		if fault := usable(f.Path); fault != nil {
@@ -249,7 +258,7 @@ func usable(path string) error {
 // exportCSV writes every number of the runs in a folder of a run, an experiment or a study into one table. out is a file or a
 // folder; "" is a file beside the results. It returns the path, and below it which runs have no result yet. Results that cannot be
 // used are left out, and are the error.
-func exportCSV(ctx context.Context, run, out string) (string, error) {
+func exportCSV(ctx context.Context, run, out string, _ bool) (string, error) {
 	found, pending, err := result.Find(run)
 	if err != nil {
 		return "", err

@@ -14,6 +14,7 @@ import (
 
 func newLearn() *cobra.Command {
 	var f runFlags
+	var older bool
 	cmd := &cobra.Command{
 		Use:   "learn RUN",
 		Short: "Let the learner of a finished run learn another stream, with all that it knows and stores.",
@@ -32,7 +33,7 @@ func newLearn() *cobra.Command {
 			if _, given := f.config.text("data.name"); !given {
 				return usage(errors.New("learn: --data is missing, and nothing else says what to learn. Give a data set, such as --data folder --data-dir photos"))
 			}
-			parent, err := trained.LearnOn(f.config.words[0])
+			parent, err := trained.LearnOn(f.config.words[0], older)
 			if err != nil {
 				return err
 			}
@@ -55,6 +56,8 @@ func newLearn() *cobra.Command {
 	}
 	cmd.Flags().Lookup("data").DefValue = "" // it must be given
 	f.addOutput(cmd)
+	addOlder(cmd, &older)
+	annotate(cmd.Flags(), groupOutput, map[string]string{"older": ""})
 	return cmd
 }
 

@@ -37,6 +37,7 @@ const standardInput = "-"
 type predictFlags struct {
 	top        int
 	classifier string
+	older      bool
 	workers    int
 	asJSON     jsonFlag
 	asCSV      bool
@@ -67,11 +68,12 @@ func newPredict() *cobra.Command {
 	flags.SortFlags = false
 	flags.IntVar(&f.top, "top", 1, "guesses for each image, the best first")
 	addClassifier(cmd, &f.classifier)
+	addOlder(cmd, &f.older)
 	addWorkers(flags, &f.workers, "images that are worked on at the same time (default: one per processor)")
 	addJSON(cmd, &f.asJSON, labelledJSON{})
 	flags.Lookup("json").Usage += "; one object a line for each image"
 	flags.BoolVar(&f.asCSV, "csv", false, "print CSV")
-	annotate(flags, groupOutput, map[string]string{"csv": "", "top": "N", "classifier": "NAME"})
+	annotate(flags, groupOutput, map[string]string{"csv": "", "top": "N", "classifier": "NAME", "older": ""})
 	return cmd
 }
 
@@ -90,7 +92,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	if err != nil {
 		return fmt.Errorf("%s: %w", pathOf(cmd), err)
 	}
-	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.classifier, AtOnce: f.workers})
+	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.classifier, Older: f.older, AtOnce: f.workers})
 	if err != nil {
 		return unfit(err)
 	}
@@ -120,6 +122,11 @@ func addClassifier(cmd *cobra.Command, to *string) {
 	_ = cmd.RegisterFlagCompletionFunc("classifier", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return config.Classifiers(), cobra.ShellCompDirectiveNoFileComp
 	})
+}
+
+// addOlder defines --older.
+func addOlder(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "older", false, "if the newest checkpoint is damaged, take the one before it, and record that")
 }
 
 // listImages lists what to label: files that are named, and the images below folders, in the order of their names. A
@@ -278,7 +285,7 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 	case f.asJSON.given: // a line for each file
 		enc := json.NewEncoder(w)
 		return labelPrinter{func(r labelled) error {
-			picked, err := f.asJSON.pick(newLabelledJSON(r, info.Measure))
+			picked, err := f.asJSON.pick(newLabelledJSON(r, info))
 			if err != nil {
 				return err
 			}
@@ -322,6 +329,7 @@ type labelledJSON struct {
 	Image   string      `json:"image"`
 	Guesses []guessJSON `json:"guesses,omitempty"`
 	Error   string      `json:"error,omitempty"`
+	Older   bool        `json:"older_checkpoint,omitempty"` // newer checkpoints could not be read
 }
 
 // guessJSON is a guess. Either probability or distance is there.
@@ -332,14 +340,14 @@ type guessJSON struct {
 	Distance    *float64 `json:"distance,omitempty"`
 }
 
-func newLabelledJSON(r labelled, measure predict.Measure) labelledJSON {
-	line := labelledJSON{Image: r.file}
+func newLabelledJSON(r labelled, info predict.Info) labelledJSON {
+	line := labelledJSON{Image: r.file, Older: info.Older}
 	if r.err != nil {
 		line.Error = r.err.Error()
 	}
 	for _, g := range r.guesses {
 		out := guessJSON{Class: g.Class, Name: g.Name, Probability: &g.Value}
-		if measure == predict.Distance {
+		if info.Measure == predict.Distance {
 			out.Probability, out.Distance = nil, &g.Value
 		}
 		line.Guesses = append(line.Guesses, out)

@@ -30,7 +30,7 @@ func main() {
 		log.Fatal(err)
 	}
 
-	next, err := trained.LearnOn("runs/continue/first") // the same method, memory and network
+	next, err := trained.LearnOn("runs/continue/first", false) // the same method, memory and network
 	if err != nil {
 		log.Fatal(err)
 	}

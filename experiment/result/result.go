@@ -114,8 +114,9 @@ type TuningPoint struct {
 type Parent struct {
 	Run        string `json:"run"` // name of its folder
 	Key        string `json:"key"`
-	Checkpoint string `json:"checkpoint"` // "sha256:…" of the file
-	Tasks      int    `json:"tasks"`      // learned to their end
+	Checkpoint string `json:"checkpoint"`                 // "sha256:…" of the file
+	Older      bool   `json:"older_checkpoint,omitempty"` // it had newer ones, which could not be read
+	Tasks      int    `json:"tasks"`                      // learned to their end
 	Steps      int    `json:"steps"`
 	Classes    int    `json:"classes"` // outputs of its network
 }

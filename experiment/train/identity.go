@@ -2,12 +2,19 @@ package train
 
 import (
 	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
 
 	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/experiment/build"
 	"ocl/experiment/identity"
+	"ocl/experiment/result"
 	"ocl/internal/cause"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 // startAnew is what else to do about files that belong to another run.
@@ -15,20 +22,76 @@ const startAnew = "or start again with another --out"
 
 // Accept returns an error if what was made under the identity made does not belong to id. The error says what differs.
 func Accept(id, made identity.Identity) error {
-	switch {
-	case made.Data != id.Data:
-		return fmt.Errorf("it was made with the data %s, but this run has %s. Use the same data, %s", cause.Shown(made.Data), id.Data, startAnew)
-	case made.Numbers != id.Numbers: // first, as setting the others would not help
-		return fmt.Errorf("it was made with numbers version %d, but this ocl has %d. Use the ocl that made it, %s", made.Numbers, id.Numbers, startAnew)
-	case made.Kernel != id.Kernel:
-		return fmt.Errorf("it was made with the %s kernels, but this run uses %s. Set OCL_KERNEL=%s, %s", cause.Shown(made.Kernel), id.Kernel, cause.Shown(made.Kernel), startAnew)
-	case made.Convolution != id.Convolution:
-		return fmt.Errorf("it was made with %s convolutions, but this run uses %s. Set OCL_CONV=%s, %s",
-			cause.Shown(made.Convolution), id.Convolution, cause.Shown(made.Convolution), startAnew)
-	case build.Schema().Canonical(made.Config) != build.Schema().Canonical(id.Config):
-		return fmt.Errorf("it was made with another config: %s. Use that config, %s", config.Difference(made.Config, id.Config), startAnew)
+	if what, remedy := differ(id, made); what != "" {
+		return fmt.Errorf("%s. %s, %s", what, remedy, startAnew)
 	}
 	return nil
+}
+
+// differ says how what was made differs from id, and what to do to make the same; "" is not at all.
+func differ(id, made identity.Identity) (what, remedy string) {
+	switch {
+	case made.Data != id.Data:
+		return fmt.Sprintf("it was made with the data %s, but this run has %s", cause.Shown(made.Data), cause.Shown(id.Data)), "Use the same data"
+	case made.Numbers != id.Numbers: // first, as setting the others would not help
+		return fmt.Sprintf("it was made with numbers version %d, but this ocl has %d", made.Numbers, id.Numbers), "Use the ocl that made it"
+	case made.Kernel != id.Kernel:
+		return fmt.Sprintf("it was made with the %s kernels, but this run uses %s", cause.Shown(made.Kernel), cause.Shown(id.Kernel)), "Set OCL_KERNEL=" + cause.Shown(made.Kernel)
+	case made.Convolution != id.Convolution:
+		return fmt.Sprintf("it was made with %s convolutions, but this run uses %s", cause.Shown(made.Convolution), cause.Shown(id.Convolution)), "Set OCL_CONV=" + cause.Shown(made.Convolution)
+	case build.Schema().Canonical(made.Config) != build.Schema().Canonical(id.Config):
+		return "it was made with another config: " + config.Difference(made.Config, id.Config), "Use that config"
+	}
+	return "", ""
+}
+
+// OfRun returns an error if a checkpoint in the folder of a run, made under the identity made, is of another run than the
+// folder's config and the first line of its events say. What cannot be read says nothing.
+func OfRun(folder string, made identity.Identity) error {
+	run := made
+	if c, err := ReadConfig(folder); err == nil {
+		run.Config = c
+	}
+	if e, err := firstEvent(folder); err == nil {
+		run.Data, run.Numbers, run.Kernel, run.Convolution = e.DataDigest, e.Numbers, e.Kernel, e.Convolution
+	}
+	if what, _ := differ(run, made); what != "" {
+		return fmt.Errorf("this checkpoint is of another run than its folder: %s. Remove it, or give the folder of its run", strings.ReplaceAll(what, "this ocl", "this run"))
+	}
+	return nil
+}
+
+// MadeIn is the identity of the run in a folder, by its config and the first line of its events. It is an error if one of them
+// is absent or cannot be read.
+func MadeIn(folder string) (id identity.Identity, err error) {
+	if id.Config, err = ReadConfig(folder); err != nil {
+		return id, err
+	}
+	e, err := firstEvent(folder)
+	id.Data, id.Numbers, id.Kernel, id.Convolution = e.DataDigest, e.Numbers, e.Kernel, e.Convolution
+	return id, err
+}
+
+// ReadConfig reads the config in the folder of a run.
+func ReadConfig(folder string) (config.Config, error) {
+	text, err := input.ReadFile(filepath.Join(folder, ConfigFile), input.Want{Most: limit.Config})
+	if err != nil {
+		return config.Config{}, err
+	}
+	return build.Schema().Parse(ConfigFile, text)
+}
+
+// firstEvent is the first line of the events of a run, which says what run it is.
+func firstEvent(folder string) (result.Event, error) {
+	f, _, err := input.Open(filepath.Join(folder, EventsFile), input.Want{Most: math.MaxInt64})
+	if err != nil {
+		return result.Event{}, err
+	}
+	defer f.Close()
+	for e, err := range result.Events(f) {
+		return e, err
+	}
+	return result.Event{}, io.ErrUnexpectedEOF
 }
 
 // identityParts are the parts of an identity in a checkpoint. A tuning is none of them: the config has the values that it chose.

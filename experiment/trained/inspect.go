@@ -1,11 +1,8 @@
 package trained
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"ocl/checkpoint"
@@ -51,19 +48,11 @@ type CheckpointSection struct {
 // Inspect reads a checkpoint file, or the newest one of a run or of an experiment that has one run, and checks
 // all of it.
 func Inspect(path string) (*CheckpointInfo, error) {
-	file, err := checkpointFile(path)
+	x, err := inspected(path)
 	if err != nil {
 		return nil, fmt.Errorf("experiment: %w", err)
 	}
-	x, err := checkpoint.Read(file)
-	if err != nil {
-		return nil, fmt.Errorf("experiment: %w", err)
-	}
-	d := x.Decoder()
-	s, err := train.ReadSaved(d)
-	if err != nil {
-		return nil, fmt.Errorf("experiment: %s: %w", file, err)
-	}
+	file, d, s := x.Path, x.Decoder(), x.saved
 	made, at := s.Identity, s.At
 	c := made.Config
 	info := &CheckpointInfo{File: file, Version: checkpoint.Version, Bytes: int64(len(x.File)), Key: made.Key(), Method: c.Methods[0], Trick: strings.Join(c.Tricks, "+"),
@@ -81,22 +70,24 @@ func Inspect(path string) (*CheckpointInfo, error) {
 	return info, nil
 }
 
-// checkpointFile is the file that a person means.
-func checkpointFile(path string) (string, error) {
+// inspected reads the checkpoint that a person means.
+func inspected(path string) (x chosen, err error) {
 	at, err := os.Stat(path)
 	if err != nil {
-		return "", fmt.Errorf("%w. Give a checkpoint file or the folder of a run", err)
+		return x, fmt.Errorf("%w. Give a checkpoint file or the folder of a run", err)
 	}
-	if !at.IsDir() {
-		return path, nil
+	if at.IsDir() {
+		folder, err := runFolder(path)
+		if err != nil {
+			return x, err
+		}
+		return choose(folder, "", false)
 	}
-	folder, err := runFolder(path)
-	if err != nil {
-		return "", err
+	if x.Loaded, err = checkpoint.Read(path); err != nil {
+		return x, err
 	}
-	file, err := checkpoint.Newest(filepath.Join(folder, train.CheckpointDir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s: the run has no checkpoint. Run it again, without --keep-checkpoint=false", folder)
+	if x.saved, err = train.ReadSaved(x.Decoder()); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
 	}
-	return file, err
+	return x, err
 }

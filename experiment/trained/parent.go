@@ -15,7 +15,6 @@ import (
 	"ocl/experiment/build"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
-	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/nn"
 )
@@ -35,9 +34,9 @@ type Parent struct {
 //
 // Classes are known by their names. Those that the parent has keep their index, and new ones get the next indices; the
 // head of the network grows by as many outputs. It is an error if the parent is at work, has diverged, or was stopped
-// within a task.
-func LearnOn(folder string) (config.Config, error) {
-	p, err := OpenParent(config.Parent{Run: folder})
+// within a task, or if its newest checkpoint cannot be read, unless older takes the newest that can.
+func LearnOn(folder string, older bool) (config.Config, error) {
+	p, err := OpenParent(config.Parent{Run: folder}, older)
 	if err != nil {
 		return config.Config{}, fmt.Errorf("experiment: %w", err)
 	}
@@ -52,8 +51,9 @@ func LearnOn(folder string) (config.Config, error) {
 	return c, nil
 }
 
-// OpenParent reads the checkpoint that a run continues from; nil is no parent.
-func OpenParent(c config.Parent) (*Parent, error) {
+// OpenParent reads the checkpoint that a run continues from; nil is no parent. Without a digest in c, it is the newest of the
+// run, or with older the newest that can be read.
+func OpenParent(c config.Parent, older bool) (*Parent, error) {
 	if c.Run == "" {
 		return nil, nil
 	}
@@ -67,21 +67,16 @@ func OpenParent(c config.Parent) (*Parent, error) {
 	}
 	defer lock.Unlock() // once its checkpoint and its result are read
 	p := &Parent{}
-	if p.State, err = newest(folder); err != nil {
+	from, err := choose(folder, c.Checkpoint, older)
+	if err != nil {
 		return nil, err
 	}
 	if p.Folder, err = filepath.Abs(folder); err != nil {
 		return nil, err
 	}
-	for _, skipped := range p.State.Skipped {
-		p.Notes = append(p.Notes, fmt.Sprintf("%v. Learning on from the checkpoint before it, %s", skipped, filepath.Base(p.State.Path)))
-	}
+	p.State, p.Older, p.Notes = from.Loaded, from.older, from.notes()
 	p.Checkpoint = digestOf(p.State.File)
-	if c.Checkpoint != "" && c.Checkpoint != p.Checkpoint {
-		return nil, fmt.Errorf("%s has the digest %s, but parent.checkpoint is %s. Give the run that has this checkpoint, or remove parent.checkpoint",
-			p.State.Path, p.Checkpoint, cause.Shown(c.Checkpoint))
-	}
-	if err := p.read(); err != nil {
+	if err := p.read(from.saved); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.State.Path, err)
 	}
 	return p, nil
@@ -101,11 +96,7 @@ func idle(folder string) (*train.Lock, error) {
 }
 
 // read takes from the checkpoint what the run and its learner are.
-func (p *Parent) read() error {
-	s, err := readSaved(p.State.Decoder())
-	if err != nil {
-		return err
-	}
+func (p *Parent) read(s train.Saved) error {
 	resume := fmt.Sprintf("Continue it with `ocl run --resume %s`", p.Folder)
 	res, err := result.Read(filepath.Join(p.Folder, train.ResultFile))
 	switch {

@@ -28,11 +28,12 @@ import (
 	"ocl/nn"
 )
 
-// Model is the learner of a run as its newest checkpoint has it. One goroutine uses it at a time, and Close ends it.
+// Model is the learner of a run as a checkpoint has it. One goroutine uses it at a time, and Close ends it.
 type Model struct {
 	Folder     string         // of the run
 	Checkpoint string         // the file that was read
 	Digest     string         // "sha256:…" of that file
+	Older      bool           // newer checkpoints could not be read ([Options])
 	Config     config.Config  // of the run
 	Tasks      int            // that the learner has learned to their end, those before its run too
 	Steps      int            // of the learner, those before its run too
@@ -48,13 +49,20 @@ type Model struct {
 	ws *nn.Workspace
 }
 
-// Open restores the learner of a run from its newest checkpoint that is not damaged. folder is that of a run, or of
-// an experiment that has one run. The learner is ready to predict: it has prepared for it, which trains for a while if
+// Options say how a learner is opened.
+type Options struct {
+	Workers int // goroutines; 0 is 1
+	// Older takes the newest checkpoint that can be read, if the newest one cannot. Model.Older and a note record it.
+	Older bool
+}
+
+// Open restores the learner of a run from its newest checkpoint. folder is that of a run, or of an experiment that has one
+// run. The learner is ready to predict: it has prepared for it, which trains for a while if
 // nothing was measured since it last learned. With its recorded engine the learner predicts with the same bits as in the
 // run; a machine that lacks those kernels uses its own, with a note. The data are not needed. A run that has not ended a
-// task is an error.
-func Open(ctx context.Context, folder string, workers int) (*Model, error) {
-	t, err := restore(folder, workers)
+// task is an error, and so are a newest checkpoint that cannot be read, without Options.Older, and one of another run.
+func Open(ctx context.Context, folder string, o Options) (*Model, error) {
+	t, err := restore(folder, o)
 	if err == nil {
 		err = t.prepare(ctx)
 	}
@@ -134,33 +142,36 @@ func (t *Model) prepare(ctx context.Context) error {
 	return t.Classifiers.Fit(ctx)
 }
 
-// restore reads a run's newest checkpoint.
-func restore(folder string, workers int) (*Model, error) {
+// restore reads a run's checkpoint.
+func restore(folder string, o Options) (*Model, error) {
 	folder, err := runFolder(folder)
 	if err != nil {
 		return nil, err
 	}
-	got, err := newest(folder)
+	got, err := choose(folder, "", o.Older)
 	if err != nil {
 		return nil, err
 	}
-	t := &Model{Folder: folder, Checkpoint: got.Path, Digest: digestOf(got.File)}
-	for _, skipped := range got.Skipped {
-		t.Notes = append(t.Notes, fmt.Sprintf("%v. Using the checkpoint before it, %s", skipped, filepath.Base(got.Path)))
-	}
-	if err := t.decode(got.Decoder(), workers); err != nil {
+	t := &Model{Folder: folder, Checkpoint: got.Path, Digest: digestOf(got.File), Older: got.older}
+	t.Notes = got.notes()
+	if err := t.decode(got, max(1, o.Workers)); err != nil {
 		t.Close()
 		return nil, fmt.Errorf("%s: %w", got.Path, err)
 	}
 	return t, nil
 }
 
-// decode makes the learner of a checkpoint.
-func (t *Model) decode(d *checkpoint.Decoder, workers int) error {
-	read, err := readSaved(d)
-	if err != nil {
-		return err
+// notes say which newer checkpoints were passed over.
+func (c chosen) notes() (notes []string) {
+	for _, skipped := range c.Skipped {
+		notes = append(notes, fmt.Sprintf("%v. Using the checkpoint before it, %s", skipped, filepath.Base(c.Path)))
 	}
+	return notes
+}
+
+// decode makes the learner of a checkpoint.
+func (t *Model) decode(from chosen, workers int) (err error) {
+	d, read := from.Decoder(), from.saved
 	made, images := read.Identity, read.Known
 	t.Config, t.ClassNames = made.Config, images.ClassNames
 	t.Tasks, t.Steps = images.Tasks, images.Steps
@@ -182,7 +193,7 @@ func (t *Model) decode(d *checkpoint.Decoder, workers int) error {
 	if t.Net, err = build.NewNetwork(t.Info, c, 0); err != nil {
 		return err
 	}
-	t.ws = t.Net.NewWorkspace(max(1, workers))
+	t.ws = t.Net.NewWorkspace(workers)
 	if t.Learner, err = build.NewLearner(t.Net, t.ws, t.Info, c); err != nil {
 		return err
 	}
@@ -286,19 +297,65 @@ func isRun(folder string) bool {
 	return err == nil
 }
 
-// newest is the newest checkpoint of a run that is not damaged.
-func newest(folder string) (got checkpoint.Loaded, err error) {
-	dir := filepath.Join(folder, train.CheckpointDir)
-	if _, err = os.Stat(dir); err == nil { // OpenDir would make it
-		var store *checkpoint.Dir
-		if store, err = checkpoint.OpenDir(dir); err == nil {
-			got, err = store.Load()
-		}
-	}
+// chosen is a checkpoint that was read, with what it says of its run.
+type chosen struct {
+	checkpoint.Loaded
+	saved train.Saved
+	older bool // newer ones could not be read
+}
+
+// choose reads a checkpoint of a run: that with a digest if one is given, else the newest. If that cannot be read, it is an
+// error that names the newest one that can be read, which is taken with older. A checkpoint of another run is an error too.
+func choose(folder, digest string, older bool) (got chosen, err error) {
+	files, err := checkpoint.Files(filepath.Join(folder, train.CheckpointDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return got, fmt.Errorf("%s: the run has no checkpoint. Run it again, without --keep-checkpoint=false", folder)
 	}
-	return got, err
+	if err != nil {
+		return got, err
+	}
+	var faults []error
+	unreadable := false
+	for _, file := range files {
+		got, err = readChosen(folder, file)
+		sum := digestOf(got.File)
+		switch got.older = unreadable; {
+		case errors.Is(err, errOtherRun):
+			return got, err
+		case err != nil:
+			unreadable = true
+		case digest != "" && digest != sum:
+			err = fmt.Errorf("%s has the digest %s", file, sum)
+		case digest == "" && unreadable && !older:
+			return got, fmt.Errorf("%w. The checkpoint before it, %s, can be read: --older of predict, eval, export and learn takes it, and records that",
+				errors.Join(faults...), filepath.Base(file))
+		default:
+			got.Skipped = faults
+			return got, nil
+		}
+		faults = append(faults, err)
+	}
+	if digest != "" {
+		return got, fmt.Errorf("%w, but parent.checkpoint is %s. Give the run that has this checkpoint, or remove parent.checkpoint", errors.Join(faults...), cause.Shown(digest))
+	}
+	return got, fmt.Errorf("%w. No other checkpoint of the run can be read", errors.Join(faults...))
+}
+
+// errOtherRun is wrapped by the error about a checkpoint of another run.
+var errOtherRun = errors.New("a checkpoint of another run")
+
+// readChosen reads a checkpoint in the folder of a run.
+func readChosen(folder, file string) (got chosen, err error) {
+	if got.Loaded, err = checkpoint.Read(file); err != nil {
+		return got, err
+	}
+	if got.saved, err = readSaved(got.Decoder()); err != nil {
+		return got, fmt.Errorf("%s: %w", file, err)
+	}
+	if err := train.OfRun(folder, got.saved.Identity); err != nil {
+		return got, cause.As(fmt.Errorf("%s: %w", file, err), errOtherRun)
+	}
+	return got, nil
 }
 
 // digestOf is the digest of a file that was read. The file itself may be another one by now.

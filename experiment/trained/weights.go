@@ -89,6 +89,9 @@ func (t *Model) metadata(classifier, program string) map[string]string {
 		"checkpoint":    t.Digest,
 		"ocl_version":   program,
 	}
+	if t.Older {
+		m["older_checkpoint"] = "true"
+	}
 	if c.Network.Name == build.MLP {
 		m["hidden"] = jsonOf(c.Network.Hidden)
 	} else {
