@@ -85,6 +85,53 @@ func TestOthersRunsAreLeftToThem(t *testing.T) {
 	}
 }
 
+// A process that has done its share waits for the run of another one, and does it itself if the other did not end it.
+func TestOthersRunsAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "x")
+	c := one("er")
+	c.Runs = 2
+	x := mustOpen(t, c, Options{Out: out, Concurrency: 1})
+	if err := x.SetUp(); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := LockRun(filepath.Join(out, x.Jobs()[0].Folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.opts.Events = func(Job) Events {
+		return Events{Note: func(text string) {
+			if text == Waiting {
+				unlock()
+			}
+		}}
+	}
+	results, err := x.Run(t.Context())
+	if err != nil || len(results) != 2 {
+		t.Fatal(results, err)
+	}
+
+	// The end of ctx ends the waiting.
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := os.Remove(filepath.Join(out, x.Jobs()[0].Folder, ResultFile)); err != nil {
+		t.Fatal(err)
+	}
+	if unlock, err = LockRun(filepath.Join(out, x.Jobs()[0].Folder)); err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	x.opts.Events = func(Job) Events {
+		return Events{Note: func(text string) {
+			if text == Waiting {
+				cancel()
+			}
+		}}
+	}
+	if _, err := x.Run(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, ErrBusy) {
+		t.Error(err)
+	}
+}
+
 // hold runs the experiment in the folder and stops for ever after its first checkpoint, which it tells.
 func hold(out string) error {
 	_, err := Run(context.Background(), one("er"), Options{Out: out, Concurrency: 1, Events: func(Job) Events {

@@ -31,8 +31,9 @@ func Run(ctx context.Context, c config.Config, o Options) ([]*result.Result, err
 // Finished runs in it are kept, and the others continue from their checkpoints. So the same call again completes an
 // experiment that was stopped at any moment, with the same numbers. The folder may have the same experiment, or one
 // whose runs are all among those of x, such as fewer seeds or methods: the new runs are added. Another experiment in
-// the folder is refused before anything is written. Runs of another process are left to it. If it has not ended them
-// when all other runs are done, the error wraps [ErrBusy].
+// the folder is refused before anything is written. Runs of another process are left to it. When all other runs are done,
+// Run waits for them, and continues those that the other process did not end. If all runs are those of another process,
+// the error wraps [ErrBusy] at once.
 //
 // A run whose loss is no longer a finite number has a result with the outcome "diverged". A run that fails with an
 // error or a panic does not stop the others; the errors of all runs are joined. On a full disk a run fails and keeps
@@ -65,7 +66,11 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 		})
 	}
 	run(func(int) bool { return true })
-	run(func(i int) bool { return errors.Is(errs[i], ErrBusy) }) // other processes may have ended them
+	isBusy := func(err error) bool { return errors.Is(err, ErrBusy) }
+	run(func(i int) bool { return isBusy(errs[i]) }) // other processes may have ended them
+	for ctx.Err() == nil && slices.ContainsFunc(errs, isBusy) && slices.ContainsFunc(errs, func(err error) bool { return !isBusy(err) }) {
+		run(func(i int) bool { return isBusy(errs[i]) && x.freed(ctx, jobs[i]) })
+	}
 	results = slices.DeleteFunc(results, func(r *result.Result) bool { return r == nil })
 	err = errors.Join(errs...)
 	done := 0
@@ -83,6 +88,19 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 	}
 	return results, err
 }
+
+// freed waits until no other process is at work on a job. It is false if ctx ended before.
+func (x *Experiment) freed(ctx context.Context, j Job) bool {
+	if x.opts.Events != nil {
+		if e := x.opts.Events(j); e.Note != nil {
+			e.Note(Waiting)
+		}
+	}
+	return train.Await(ctx, filepath.Join(x.opts.Out, j.Folder))
+}
+
+// Waiting is the note about a run that another process is at work on, when nothing else is left to do.
+const Waiting = "another ocl is at work on this run. Waiting for it to end"
 
 // RunJob runs one job to its end in a folder of its own, or keeps the result that it has there. It may be called for different jobs at the same
 // time. If another process or call has the folder locked, the error wraps [ErrBusy]. Options.Out, Workers, Concurrency and Events are those of

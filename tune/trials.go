@@ -31,14 +31,20 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 		costs[i] = one.cost
 	}
 	workers, concurrency := experiment.Share(runtime.GOMAXPROCS(0), costs, t.opts.Workers, t.opts.Concurrency)
-	errs := t.runEach(ctx, todo, workers, concurrency)
-	var busy []*trial
-	for i, err := range errs {
-		if errors.Is(err, experiment.ErrBusy) {
-			busy, errs[i] = append(busy, todo[i]), nil
-		}
+	errs := make([]error, len(todo))
+	run := func(wanted func(i int) bool) {
+		experiment.Each(ctx, len(todo), concurrency, func(i int) {
+			if wanted(i) {
+				errs[i] = t.runTrial(ctx, todo[i], workers, concurrency)
+			}
+		})
 	}
-	errs = append(errs, t.runEach(ctx, busy, workers, concurrency)...) // another process may have ended them
+	isBusy := func(err error) bool { return errors.Is(err, experiment.ErrBusy) }
+	run(func(int) bool { return true })
+	run(func(i int) bool { return isBusy(errs[i]) }) // another process may have ended them
+	for ctx.Err() == nil && slices.ContainsFunc(errs, isBusy) && slices.ContainsFunc(errs, func(err error) bool { return !isBusy(err) }) {
+		run(func(i int) bool { return isBusy(errs[i]) && t.freed(ctx, todo[i]) })
+	}
 	if err := ctx.Err(); err != nil && t.opts.Permit != nil {
 		return errors.Join(append(errs, fmt.Errorf("tune: interrupted: %w", err))...) // the caller guards the folder and says how to continue
 	} else if err != nil {
@@ -48,11 +54,20 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// runEach runs trials, some at a time, and returns their errors.
-func (t *Tuner) runEach(ctx context.Context, trials []*trial, workers, concurrency int) []error {
-	errs := make([]error, len(trials))
-	experiment.Each(ctx, len(trials), concurrency, func(i int) { errs[i] = t.runTrial(ctx, trials[i], workers, concurrency) })
-	return errs
+// freed waits until no other process is at work on a trial. It is false if ctx ended before.
+func (t *Tuner) freed(ctx context.Context, one *trial) bool {
+	if note := t.events(one).Note; note != nil {
+		note(experiment.Waiting)
+	}
+	return train.Await(ctx, t.folderOf(one))
+}
+
+// events are the observers of a trial.
+func (t *Tuner) events(one *trial) experiment.Events {
+	if t.opts.Events == nil {
+		return experiment.Events{}
+	}
+	return t.opts.Events(Running{one.name, slices.Index(t.order, one), len(t.order), one.job})
 }
 
 // folderOf is the run folder of a trial.
@@ -107,10 +122,8 @@ func (t *Tuner) take(one *trial) error {
 }
 
 func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency int) error {
-	place := experiment.RunIn{Folder: t.folderOf(one), Workers: workers, Concurrent: concurrency, Permit: t.opts.Permit, Locked: t.opts.Permit != nil}
-	if t.opts.Events != nil {
-		place.Events = t.opts.Events(Running{one.name, slices.Index(t.order, one), len(t.order), one.job})
-	}
+	place := experiment.RunIn{Folder: t.folderOf(one), Workers: workers, Concurrent: concurrency, Permit: t.opts.Permit, Locked: t.opts.Permit != nil,
+		Events: t.events(one)}
 	if err := atomicfile.MakeFolder(filepath.Dir(place.Folder)); err != nil {
 		return fmt.Errorf("tune: %w. Use --out to choose a folder that can be written", err)
 	}

@@ -55,6 +55,22 @@ func InTurn(f *flock.Flock) (bool, error) {
 	return f.TryLockContext(ctx, 20*time.Millisecond)
 }
 
+// Await waits until no other process has the folder of a run locked, or until it cannot be locked at all. It is false if ctx
+// ended before.
+func Await(ctx context.Context, folder string) bool {
+	for {
+		lock, err := LockFolder(folder, LockFile, Together)
+		if lock.Unlock(); !errors.Is(err, ErrBusy) {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
 // Unlock unlocks the folder; nil has nothing to unlock.
 func (l *Lock) Unlock() {
 	if l != nil {
