@@ -8,6 +8,7 @@ import (
 
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
+	"ocl/internal/escape"
 )
 
 // Folder is a folder that a report is written to. After the first error nothing more is written.
@@ -32,7 +33,8 @@ func (f *Folder) Make(names ...string) {
 	}
 }
 
-// Write writes a file below the folder, whole or not at all. Its name has slashes.
+// Write writes a file below the folder, whole or not at all. Its name has slashes. Characters that do not show, such as those that turn
+// what follows, are escaped in files for people.
 func (f *Folder) Write(name string, text []byte) {
 	if f.Err != nil {
 		return
@@ -41,6 +43,10 @@ func (f *Folder) Write(name string, text []byte) {
 		return
 	}
 	path := filepath.Join(f.Path, filepath.FromSlash(name))
+	switch filepath.Ext(name) {
+	case ".html", ".svg", ".md", ".tex", ".json":
+		text = []byte(escape.Lines(string(text)))
+	}
 	if err := atomicfile.WriteBytes(path, text); err != nil {
 		f.Err = fmt.Errorf("report: %s: %w. Free some disk space, or use another folder with \"--out DIR\"", path, cause.Of(err))
 		return

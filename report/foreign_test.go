@@ -1,6 +1,10 @@
 package report
 
 import (
+	"bytes"
+	"encoding/csv"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +102,80 @@ func TestForeignBesideOurs(t *testing.T) {
 	for _, s := range st.summaries() {
 		if is := s.Foreign != nil; is != strings.Contains(s.Label, "foreign") || is && s.Seconds.Mean != nil {
 			t.Errorf("the summary of %s is %+v", s.Label, s)
+		}
+	}
+}
+
+// hostile is a name that a browser, a reader of Markdown, a spreadsheet and a terminal would each obey.
+const hostile = "=cmd|' /C calc'!A0<script>alert(1)</script>`x`\x1b[31m\u202e\u200b[a](javascript:b)"
+
+// TestHostileNames: names that other programs chose are text in every file of a report.
+func TestHostileNames(t *testing.T) {
+	r := alien(hostile, 1, 3, 0.5)
+	r.Method.Name, r.Method.Title, r.Foreign.File = hostile, hostile, hostile
+	r.Stream.Notes = []string{hostile}
+	for i := range r.Stream.Tasks {
+		r.Stream.Tasks[i].Name = hostile
+	}
+	st := withAliens([]*result.Result{r, alien("avalanche", 1, 10, 0.5)}, pair(2)...)
+	st.warnings = append(st.warnings, hostile)
+	dir := t.TempDir()
+	w := &Folder{Path: dir}
+	w.Make("tables", "figures")
+	p, figures, undrawn := newPage(st)
+	tables := append(p.tables(), undrawn...)
+	for _, f := range figures {
+		f.write(w)
+		tables = append(tables, f.table())
+	}
+	for _, x := range tables {
+		w.Write("tables/"+x.ID+".csv", x.csvBytes())
+		w.Write("tables/"+x.ID+".md", x.markdown())
+	}
+	w.Write("report.html", render(p))
+	if w.Err != nil {
+		t.Fatal(w.Err)
+	}
+	seen := map[string]int{}
+	for _, path := range w.Files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := filepath.Ext(path)
+		if strings.Contains(string(text), "alert(1)") {
+			seen[kind]++
+		}
+		if kind == ".pdf" || kind == ".png" {
+			continue
+		}
+		if strings.ContainsAny(string(text), "\x1b\u202e\u200b") {
+			t.Errorf("%s has characters that do not show", path)
+		}
+		switch kind {
+		case ".csv":
+			records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+			for _, cell := range slices.Concat(records...) {
+				if strings.HasPrefix(cell, "=") {
+					t.Errorf("%s has the formula %q", path, cell)
+				}
+			}
+		case ".md":
+			if strings.Contains(string(text), "<script") || strings.Contains(string(text), "[a](") || strings.Contains(strings.ReplaceAll(string(text), "\\`", ""), "`x") {
+				t.Errorf("%s has markup:\n%s", path, text)
+			}
+		case ".html":
+			if strings.Contains(string(text), "<script>alert") {
+				t.Errorf("%s has the script", path)
+			}
+		}
+	}
+	for _, kind := range []string{".csv", ".md", ".html", ".svg"} {
+		if seen[kind] == 0 {
+			t.Errorf("the name is in no file of the kind %s, so nothing was tested: %v", kind, seen)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"ocl/internal/count"
+	"ocl/internal/escape"
 )
 
 // table is one table of the report, ready for HTML, CSV and Markdown.
@@ -70,10 +71,14 @@ func (t *table) csvBytes() []byte {
 	return CSV(records)
 }
 
-// CSV writes records, RFC 4180.
+// CSV writes records, RFC 4180, with their cells as [escape.CSV] has them.
 func CSV(records [][]string) []byte {
 	var b bytes.Buffer
-	_ = csv.NewWriter(&b).WriteAll(records) // a bytes.Buffer takes every write
+	w := csv.NewWriter(&b)
+	for _, r := range records {
+		_ = w.Write(escape.CSV(r)) // a bytes.Buffer takes every write
+	}
+	w.Flush()
 	return b.Bytes()
 }
 
@@ -86,27 +91,27 @@ func (t *table) markdown() []byte {
 		if h.Hidden {
 			continue
 		}
-		heads, numbers = append(heads, h.Text), append(numbers, h.Num)
+		heads, numbers = append(heads, escape.Markdown(h.Text)), append(numbers, h.Num)
 		for k, row := range t.Rows {
-			rows[k] = append(rows[k], row[i].Text)
+			rows[k] = append(rows[k], escape.Markdown(row[i].Text))
 		}
 	}
 	title := ""
 	if t.Title != "" {
-		title = "**" + t.Title + "**\n\n"
+		title = "**" + escape.Markdown(t.Title) + "**\n\n"
 	}
 	return []byte(title + Markdown(heads, numbers, rows))
 }
 
-// Markdown writes a table with its columns padded, so that the source reads as well as the page. Numbers stand to the right.
+// Markdown writes a table with its columns padded, so that the source reads as well as the page. Numbers stand to the right. Cells are Markdown:
+// text of others is as [escape.Markdown] has it.
 func Markdown(heads []string, numbers []bool, rows [][]string) string {
-	clean := strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace
 	width := make([]int, len(heads))
 	rule := make([]string, len(heads))
 	for i := range heads {
-		width[i] = max(utf8.RuneCountInString(clean(heads[i])), 3)
+		width[i] = max(utf8.RuneCountInString(heads[i]), 3)
 		for _, row := range rows {
-			width[i] = max(width[i], utf8.RuneCountInString(clean(row[i])))
+			width[i] = max(width[i], utf8.RuneCountInString(row[i]))
 		}
 		if rule[i] = strings.Repeat("-", width[i]); numbers[i] {
 			rule[i] = rule[i][1:] + ":"
@@ -120,7 +125,7 @@ func Markdown(heads []string, numbers []bool, rows [][]string) string {
 			if numbers[i] {
 				pad = padLeft
 			}
-			b.WriteString(" " + pad(clean(text), width[i]) + " |")
+			b.WriteString(" " + pad(text, width[i]) + " |")
 		}
 		b.WriteByte('\n')
 	}

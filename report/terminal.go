@@ -5,11 +5,11 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 )
 
 // Table prints the table that ends an experiment: for each method its average accuracy with the 95 % interval over the
@@ -51,18 +51,8 @@ func Table(w io.Writer, results []*result.Result, o Options, width int) error {
 		}
 		b.WriteString(strings.Join(wrap("note: "+warn, width), "\n") + "\n")
 	}
-	_, err := io.WriteString(w, visible(b.String()))
+	_, err := io.WriteString(w, escape.Lines(b.String()))
 	return err
-}
-
-// visible replaces control characters, which results may hold in any text, so that a terminal does not obey them.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
 }
 
 // terminal prints the table of one setting.

@@ -120,7 +120,7 @@ func TestControlCharacters(t *testing.T) {
 	if err := Table(&b, []*result.Result{r}, Options{Known: methods}, 0); err != nil {
 		t.Fatal(err)
 	}
-	if strings.ContainsAny(b.String(), "\x1b\a\r\u009b") || !strings.Contains(b.String(), "E\ufffd[31mR") {
+	if strings.ContainsAny(b.String(), "\x1b\a\r\u009b") || !strings.Contains(b.String(), `E\x1b[31mR`) {
 		t.Errorf("the table is %q", b.String())
 	}
 }

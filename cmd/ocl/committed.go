@@ -16,6 +16,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/reproduce"
 )
 
@@ -50,7 +51,7 @@ func (f *verifyFlags) compareCommitted(cmd *cobra.Command, paths []string) error
 // cannot be used. It is an error if no result is left.
 func readEnded(ctx context.Context, notes io.Writer, paths []string) (runs []*result.Result, faults, err error) {
 	seen := map[string]bool{}
-	note := func(format string, args ...any) { fmt.Fprintln(notes, printable(fmt.Sprintf(format, args...))) }
+	note := func(format string, args ...any) { fmt.Fprintln(notes, escape.Line(fmt.Sprintf(format, args...))) }
 	for _, path := range paths {
 		found, pending, err := result.Find(path)
 		if err != nil {
@@ -177,7 +178,7 @@ func checkedText(cmd *cobra.Command, groups []*reproduce.Group) string {
 		if i > 0 {
 			fmt.Fprintln(&b)
 		}
-		fmt.Fprintln(&b, paint(cmd, cmd.OutOrStdout(), bold, printable(stream)))
+		fmt.Fprintln(&b, paint(cmd, cmd.OutOrStdout(), bold, escape.Line(stream)))
 		t := table{head: []string{"verdict", "measured", "here", "committed", "difference", "p", "seeds", "runs"},
 			right: []bool{false, false, true, true, true, true, false, false}}
 		var below []string
@@ -190,7 +191,7 @@ func checkedText(cmd *cobra.Command, groups []*reproduce.Group) string {
 		}
 		b.WriteString(t.String())
 		for _, line := range below {
-			fmt.Fprintln(&b, strings.Join(fold(printable(line), plainWidth), "\n"))
+			fmt.Fprintln(&b, strings.Join(fold(escape.Line(line), plainWidth), "\n"))
 		}
 	}
 	return b.String()
@@ -198,7 +199,7 @@ func checkedText(cmd *cobra.Command, groups []*reproduce.Group) string {
 
 // checkedRows are the rows of a group, and sentences to stand below the table.
 func checkedRows(name string, g *reproduce.Group) (rows [][]string, notes []string) {
-	name = printable(name)
+	name = escape.Line(name)
 	add := func(seeds []uint64, measured, here, committed, difference, p, verdict string) {
 		rows = append(rows, []string{verdict, measured, here, committed, difference, p, listSeeds(seeds), name})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"ocl/data"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 )
 
 func newDataCache() *cobra.Command {
@@ -102,11 +103,11 @@ func writeCaches(w io.Writer, dir string, list []data.CacheFile) error {
 	}
 	t := table{head: []string{"data set", "images", "shape", "size", "made", "state", "source"}, right: []bool{false, true, false, true, false, false, false}}
 	for _, f := range list {
-		row := []string{"?", "?", "?", count.Bytes(f.Bytes), f.Made.Local().Format("2006-01-02 15:04"), "damaged", f.Path + ": " + printable(f.Fault)}
+		row := []string{"?", "?", "?", count.Bytes(f.Bytes), f.Made.Local().Format("2006-01-02 15:04"), "damaged", f.Path + ": " + f.Fault}
 		if f.Fault == "" {
 			row[0], row[1] = f.Name, count.Number(f.Images)
 			row[2] = fmt.Sprintf("%d×%d×%d", f.Shape[0], f.Shape[1], f.Shape[2])
-			row[5], row[6] = "good", printable(f.Source)
+			row[5], row[6] = "good", f.Source
 		}
 		if f.Faults > 0 {
 			row[5] = count.Number(f.Faults) + " left out"
@@ -126,9 +127,9 @@ func writeCleaned(w io.Writer, gone []data.CacheFile) error {
 	for _, f := range gone {
 		what := fmt.Sprintf("%s, %s", f.Name, count.Of(f.Images, "image"))
 		if f.Fault != "" {
-			what = printable(f.Fault)
+			what = f.Fault
 		}
-		fmt.Fprintf(&b, "removed %s (%s, %s)\n", f.Path, what, count.Bytes(f.Bytes))
+		fmt.Fprintln(&b, escape.Line(fmt.Sprintf("removed %s (%s, %s)", f.Path, what, count.Bytes(f.Bytes))))
 	}
 	fmt.Fprintf(&b, "%s removed, %s freed\n", count.Of(len(gone), "file"), count.Bytes(room(gone)))
 	_, err := io.WriteString(w, b.String())

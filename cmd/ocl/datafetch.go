@@ -10,6 +10,7 @@ import (
 	"ocl/data"
 	"ocl/data/fetch"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 )
 
 // filesOf returns the addresses of a data set. Tests put files of their own server there.
@@ -75,7 +76,7 @@ func fetchFiles(cmd *cobra.Command, name string, files []fetch.File, dir string)
 		Retrying: func(f fetch.File, r fetch.Retry) {
 			show.end()
 			fmt.Fprintf(stderr, "%s: %s; trying again in %s, attempt %d of %d, from byte %s\n",
-				f.Name, printable(r.Why.Error()), duration(r.Wait), r.Attempt, r.Of, count.Number(r.From))
+				f.Name, escape.Line(r.Why.Error()), duration(r.Wait), r.Attempt, r.Of, count.Number(r.From))
 		},
 	})
 	show.end()

@@ -9,6 +9,7 @@ import (
 
 	"ocl/data"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 )
 
 func newDataInfo() *cobra.Command {
@@ -109,7 +110,7 @@ func infoText(info data.Info) string {
 func writeField(b *strings.Builder, format, name, text string) {
 	for text := range strings.Lines(text) {
 		for _, line := range fold(text, 84) {
-			fmt.Fprintf(b, format, name, line)
+			fmt.Fprintf(b, format, name, escape.Line(line))
 			name = ""
 		}
 	}
@@ -139,7 +140,7 @@ func printOpened(cmd *cobra.Command, spec data.Spec, stats bool, asJSON *jsonFla
 		return writeContents(cmd.OutOrStdout(), set)
 	}
 	for _, note := range set.Notes {
-		fmt.Fprintln(cmd.ErrOrStderr(), printable(note))
+		fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(note))
 	}
 	return writeStats(cmd.OutOrStdout(), set, st)
 }
@@ -179,7 +180,7 @@ func writeContents(w io.Writer, set *data.Set) error {
 	}
 	field("digest", set.Digest)
 	for _, note := range set.Notes {
-		field("note", ended(printable(note)))
+		field("note", ended(note))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -191,7 +192,7 @@ func withNames(n int, names []string) string {
 	if len(names) == 0 {
 		return text
 	}
-	text += ": " + printable(strings.Join(names[:min(listedNames, len(names))], ", "))
+	text += ": " + strings.Join(names[:min(listedNames, len(names))], ", ")
 	if more := len(names) - listedNames; more > 0 {
 		text += fmt.Sprintf(", and %d more", more)
 	}

@@ -12,6 +12,7 @@ import (
 	"ocl/data"
 	"ocl/experiment/build"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 )
 
 // shownFaults is how many faults of a data set are printed; the others are counted, and --json has them.
@@ -94,7 +95,7 @@ func writeReport(w io.Writer, name string, r data.Report) error {
 	}
 	fmt.Fprintf(&b, "%s: %s checked, %s\n", name, count.Of(r.Images, "image"), state)
 	for _, f := range r.Faults[:min(shownFaults, len(r.Faults))] {
-		fmt.Fprintln(&b, "fault: "+ended(printable(f.Error())))
+		fmt.Fprintln(&b, "fault: "+ended(escape.Line(f.Error())))
 	}
 	if more := len(r.Faults) - shownFaults; more > 0 {
 		fmt.Fprintf(&b, "and %s more, which --json lists\n", count.Of(more, "fault"))
@@ -103,7 +104,7 @@ func writeReport(w io.Writer, name string, r data.Report) error {
 		fmt.Fprintln(&b, "digest: "+r.Digest)
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintln(&b, "note: "+ended(printable(n)))
+		fmt.Fprintln(&b, "note: "+ended(escape.Line(n)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

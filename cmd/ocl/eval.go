@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/csv"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,8 +15,10 @@ import (
 	"ocl/experiment"
 	"ocl/internal/atomicfile"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/interop/output"
 	"ocl/predict"
+	"ocl/report"
 	"ocl/report/chart"
 )
 
@@ -99,7 +99,7 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	}
 	if !f.asJSON.given { // it has the notes
 		for _, note := range e.Notes {
-			fmt.Fprintln(notes, ended(printable(note)))
+			fmt.Fprintln(notes, ended(escape.Line(note)))
 		}
 	}
 	return f.asJSON.printOr(cmd.OutOrStdout(), newEvalJSON(info, e), evaluationText(info, e))
@@ -200,9 +200,9 @@ func evaluationText(info predict.Info, e *predict.Evaluation) string {
 		}
 		most := "–"
 		if len(row) > 1 && wrong != k && row[wrong] > 0 {
-			most = fmt.Sprintf("%s (%s)", printable(nameOf(info, wrong)), count.Number(row[wrong]))
+			most = fmt.Sprintf("%s (%s)", nameOf(info, wrong), count.Number(row[wrong]))
 		}
-		t.rows = append(t.rows, []string{printable(nameOf(info, k)), count.Number(images), count.Number(correct), percent(accuracy), most})
+		t.rows = append(t.rows, []string{nameOf(info, k), count.Number(images), count.Number(correct), percent(accuracy), most})
 	}
 	return head + t.String()
 }
@@ -235,18 +235,11 @@ func writeEvaluation(dir string, info predict.Info, e *predict.Evaluation) error
 	title := fmt.Sprintf("%s, %s images: %s are predicted right", e.Data, e.Half, percent(e.Accuracy()))
 	about := "The share of the images of a row's class that are predicted as a column's class, in per cent. Numbers are those of classes.csv."
 	d := chart.Draw(heat, chart.File(title))
-	for name, text := range map[string][]byte{"classes.csv": csvOf(classes), "confusion.csv": csvOf(confusion),
+	for name, text := range map[string][]byte{"classes.csv": report.CSV(classes), "confusion.csv": report.CSV(confusion),
 		"confusion.svg": d.SVG(title, about), "confusion.png": d.PNG(), "confusion.pdf": d.PDF(title, about)} {
 		if err := atomicfile.WriteBytes(filepath.Join(dir, name), text); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func csvOf(rows [][]string) []byte {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	_ = w.WriteAll(rows) // a buffer takes all
-	return b.Bytes()
 }

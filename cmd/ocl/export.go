@@ -18,6 +18,7 @@ import (
 	"ocl/experiment/result"
 	"ocl/experiment/trained"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/internal/nearest"
 	"ocl/interop/npz"
 	"ocl/interop/onnx"
@@ -76,7 +77,7 @@ func newExport() *cobra.Command {
 			}
 			path, notes, _ := strings.Cut(text, "\n")
 			for note := range strings.Lines(notes) {
-				fmt.Fprintln(cmd.ErrOrStderr(), ended(printable(strings.TrimSpace(note))))
+				fmt.Fprintln(cmd.ErrOrStderr(), ended(escape.Line(strings.TrimSpace(note))))
 			}
 			_, printed := fmt.Fprintln(cmd.OutOrStdout(), path)
 			return errors.Join(err, printed)

@@ -188,13 +188,13 @@ func writePage(w io.Writer, root *cobra.Command) error {
 	fmt.Fprint(&list, "| command | does |\n|---|---|")
 	for _, cmd := range allCommands(root)[1:] {
 		if !cmd.HasAvailableSubCommands() || cmd.Flags().Lookup("out") != nil || cmd.Flags().Lookup("json") != nil { // a command of its own
-			fmt.Fprintf(&list, "\n| [`%s`](#%s) | %s |", cmd.CommandPath(), strings.ReplaceAll(cmd.CommandPath(), " ", "-"), escape(cmd.Short))
+			fmt.Fprintf(&list, "\n| [`%s`](#%s) | %s |", cmd.CommandPath(), strings.ReplaceAll(cmd.CommandPath(), " ", "-"), inTable(cmd.Short))
 		}
 		fmt.Fprintf(&help, "\n## %s\n\n```text\n%s```\n", cmd.CommandPath(), helpText(cmd))
 	}
 	codes := "| exit code | means |\n|---|---|"
 	for _, c := range exitCodes {
-		codes += fmt.Sprintf("\n| %s | %s |", c[0], escape(c[1]))
+		codes += fmt.Sprintf("\n| %s | %s |", c[0], inTable(c[1]))
 	}
 	_, err := io.WriteString(w, strings.NewReplacer("{{commands}}", list.String(), "{{exit codes}}", codes).Replace(pageText)+help.String())
 	return err

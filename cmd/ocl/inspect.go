@@ -20,6 +20,7 @@ import (
 	"ocl/experiment/trained"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/interop/safetensors"
 	"ocl/study"
 	"ocl/tune"
@@ -51,7 +52,7 @@ func newInspect() *cobra.Command {
 			if found == nil {
 				return fmt.Errorf("%s: %w", pathOf(cmd), err)
 			}
-			return errors.Join(asJSON.printOr(cmd.OutOrStdout(), found, fmt.Sprintf("%s: %s\n%s", printable(found.Path), found.Kind, found.text)), err)
+			return errors.Join(asJSON.printOr(cmd.OutOrStdout(), found, fmt.Sprintf("%s: %s\n%s", escape.Line(found.Path), found.Kind, found.text)), err)
 		},
 	}
 	addJSON(cmd, &asJSON, inspected{})
@@ -81,7 +82,7 @@ func inspect(ctx context.Context, path string) (*inspected, error) {
 		s := statusOf(path, store, entries)
 		for _, j := range s.List {
 			if j.Phase == study.Begun && j.Error != "" {
-				err = errors.Join(err, fmt.Errorf("%s cannot be used: %s", filepath.Join(path, j.Folder), printable(study.Problem(j.Error))))
+				err = errors.Join(err, fmt.Errorf("%s cannot be used: %s", filepath.Join(path, j.Folder), escape.Line(study.Problem(j.Error))))
 			}
 		}
 		return &inspected{"study", path, s, s.text()}, err
@@ -287,7 +288,7 @@ func inspectWeights(path string, f *os.File) (*inspected, error) {
 	t := table{head: []string{"tensor", "type", "shape"}, right: make([]bool, 3)}
 	for _, x := range r.Tensors {
 		content.Tensors = append(content.Tensors, tensor{x.Name, x.Type, x.Shape})
-		t.rows = append(t.rows, []string{printable(x.Name), x.Type, strings.Trim(fmt.Sprint(x.Shape), "[]")})
+		t.rows = append(t.rows, []string{x.Name, x.Type, strings.Trim(fmt.Sprint(x.Shape), "[]")})
 	}
 	return &inspected{"weights", path, content, t.String()}, nil
 }
@@ -305,7 +306,7 @@ func changed(path string, r *result.Result) error {
 
 // methodOf is the method of a result with its tricks.
 func methodOf(r *result.Result) string {
-	return printable(strings.Join(append([]string{r.Method.Name}, r.Method.Tricks...), "+"))
+	return escape.Line(strings.Join(append([]string{r.Method.Name}, r.Method.Tricks...), "+"))
 }
 
 // accuracyOf is the average accuracy of a result.
@@ -338,7 +339,7 @@ func resultFacts(r *result.Result) string {
 func factLines(facts [][2]string) string {
 	var b strings.Builder
 	for _, f := range facts {
-		fmt.Fprintf(&b, "%-8s %s\n", f[0], printable(f[1]))
+		fmt.Fprintf(&b, "%-8s %s\n", f[0], escape.Line(f[1]))
 	}
 	return b.String()
 }
@@ -362,7 +363,7 @@ func checkpointFacts(c *trained.CheckpointInfo) string {
 	}
 	t := table{head: []string{"section", "size", "CRC-32C"}, right: []bool{false, true, false}}
 	for _, s := range c.Sections {
-		t.rows = append(t.rows, []string{printable(s.Name), count.Bytes(s.Bytes), s.CRC})
+		t.rows = append(t.rows, []string{s.Name, count.Bytes(s.Bytes), s.CRC})
 	}
 	return factLines(lines) + "\n" + t.String()
 }

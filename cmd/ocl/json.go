@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"ocl/internal/escape"
 	"reflect"
 	"slices"
 	"strings"
@@ -180,10 +181,17 @@ func (j *jsonFlag) pick(v any) (any, error) {
 	return out[0], nil
 }
 
-// printJSON writes v as indented JSON and a newline.
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+// printJSON writes v as indented JSON and a newline. Characters that do not show are escaped, which changes no value.
+func printJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
+
+func encodeJSON(w io.Writer, v any, indent string) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(escape.JSON(b.Bytes()))
+	return err
 }

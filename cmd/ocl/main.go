@@ -13,15 +13,14 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"ocl/experiment"
+	"ocl/internal/escape"
 	"ocl/internal/limit"
 	"ocl/nn"
 	"ocl/predict"
@@ -86,7 +85,7 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 			text = "interrupted"
 		}
 		for fault := range strings.SplitSeq(text, "\n") { // joined errors are one a line
-			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), ended(printable(fault)))
+			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), ended(escape.Line(fault)))
 		}
 	}
 	if list := panics(err); len(list) > 0 {
@@ -101,24 +100,6 @@ func ended(line string) string {
 		return line
 	}
 	return line + "."
-}
-
-// printable returns a line in which control characters are escaped as in Go, such as \x1b, so that a terminal does not obey
-// them. Messages should quote text from files themselves; this function covers those that do not.
-func printable(line string) string {
-	var b strings.Builder
-	for i, r := range line {
-		_, size := utf8.DecodeRuneInString(line[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, line[i])
-		case strconv.IsPrint(r) || r == '\t':
-			b.WriteRune(r)
-		default:
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		}
-	}
-	return b.String()
 }
 
 // coded is an error with an exit code of its own.

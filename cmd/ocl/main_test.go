@@ -69,16 +69,3 @@ func TestPanics(t *testing.T) {
 		}
 	}
 }
-
-func TestPrintable(t *testing.T) {
-	for in, want := range map[string]string{
-		"Ψ×€ 日本\tok":        "Ψ×€ 日本\tok",
-		"a\x1b[31mb\rc\x00": `a\x1b[31mb\rc\x00`,
-		"\xff\x9b2J":        `\xff\x9b2J`,
-		"\u202etxt.exe":     `\u202etxt.exe`,
-	} {
-		if got := printable(in); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
-	}
-}

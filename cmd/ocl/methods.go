@@ -181,7 +181,7 @@ func trickEntry(t method.Trick) entry {
 			facts = append(facts, fact{"not with", other.Name + ": " + reason})
 		}
 	}
-	return entry{name: t.Name, heading: "Trick " + escape(t.Name), title: t.Title, summary: t.Summary, idea: t.Idea, page: t.Page(),
+	return entry{name: t.Name, heading: "Trick " + inTable(t.Name), title: t.Title, summary: t.Summary, idea: t.Idea, page: t.Page(),
 		facts: append(facts, fact{"cost", t.Cost}, fact{"expect", t.Expect}, fact{"citation", t.Citation}), json: newTrickJSON(t)}
 }
 
@@ -250,7 +250,7 @@ func (e entry) markdown() string {
 	page := strings.ReplaceAll(e.page, "(../../docs/", "(") // links from docs, and not from method/page
 	fmt.Fprintf(&b, "## %s\n\n%s: %s\n\n%s\n| | |\n|---|---|\n", e.heading, e.title, e.summary, page)
 	for _, f := range e.facts {
-		fmt.Fprintf(&b, "| %s | %s |\n", f.name, escape(f.text))
+		fmt.Fprintf(&b, "| %s | %s |\n", f.name, inTable(f.text))
 	}
 	if len(e.options) > 0 {
 		fmt.Fprintf(&b, "\n| option, `method.%s.…` | default | range | meaning |\n|---|---|---|---|\n", e.name)
@@ -261,8 +261,8 @@ func (e entry) markdown() string {
 	return b.String()
 }
 
-// escape is text with the signs of Markdown escaped.
-func escape(text string) string {
+// inTable is Markdown for a cell of a table.
+func inTable(text string) string {
 	return strings.NewReplacer("|", `\|`, "*", `\*`).Replace(text)
 }
 
@@ -283,7 +283,7 @@ func methodsPage() string {
 	}
 	for _, t := range method.Tricks() {
 		takes, _ := takers(t)
-		tricks += fmt.Sprintf("| [%s](#%s) | %s | %s | %s |\n", escape(t.Name), trickAnchor(t), t.Title, listText(t.Signals), joinWords(takes))
+		tricks += fmt.Sprintf("| [%s](#%s) | %s | %s | %s |\n", inTable(t.Name), trickAnchor(t), t.Title, listText(t.Signals), joinWords(takes))
 	}
 	for _, t := range method.Tricks() {
 		tricks += "\n" + trickEntry(t).markdown()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ocl/experiment/train"
+	"ocl/internal/escape"
 )
 
 // guard calls f and turns a panic into an error with the stack.
@@ -56,6 +57,6 @@ func tellPanics(w io.Writer, args []string, list []*train.PanicError) {
 		text += fmt.Sprintf("\n\npanic: %v\n\n%s", p.Value, p.Stack)
 	}
 	for line := range strings.Lines(text) {
-		fmt.Fprintln(w, printable(strings.TrimSuffix(line, "\n")))
+		fmt.Fprintln(w, escape.Line(strings.TrimSuffix(line, "\n")))
 	}
 }

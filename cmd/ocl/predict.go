@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +24,7 @@ import (
 	"ocl/data"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/predict"
@@ -98,7 +98,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	}
 	defer p.Close()
 	for _, note := range p.Info().Notes {
-		fmt.Fprintln(notes, ended(printable(note)))
+		fmt.Fprintln(notes, ended(escape.Line(note)))
 	}
 	in := input.Stream(ctx, cmd.InOrStdin(), limit.SilenceSeconds*time.Second)
 	l := &labelling{p: p, in: in, top: min(f.top, p.Info().Guesses), out: f.printer(cmd.OutOrStdout(), p.Info())}
@@ -106,7 +106,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	l.progress = func(done int) { show.work("images labelled", done, len(files)) }
 	l.fault = func(err error) {
 		show.end()
-		fmt.Fprintf(notes, "%s %s\n", paint(cmd, notes, red, "ocl:"), ended(printable(err.Error())))
+		fmt.Fprintf(notes, "%s %s\n", paint(cmd, notes, red, "ocl:"), ended(escape.Line(err.Error())))
 	}
 	err = l.all(ctx, files)
 	show.end()
@@ -185,7 +185,7 @@ func (s *skippedFiles) add(path string) { s.n, s.such = s.n+1, path }
 
 func (s *skippedFiles) note(w io.Writer, what string) {
 	if s.n > 0 {
-		fmt.Fprintf(w, "%s skipped, such as %s\n", count.Of(s.n, what), printable(s.such))
+		fmt.Fprintf(w, "%s skipped, such as %s\n", count.Of(s.n, what), escape.Line(s.such))
 	}
 }
 
@@ -283,23 +283,22 @@ type labelPrinter struct {
 func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 	switch {
 	case f.asJSON.given: // a line for each file
-		enc := json.NewEncoder(w)
 		return labelPrinter{func(r labelled) error {
 			picked, err := f.asJSON.pick(newLabelledJSON(r, info))
 			if err != nil {
 				return err
 			}
-			return enc.Encode(picked)
+			return encodeJSON(w, picked, "")
 		}, func() error { return nil }}
 	case f.asCSV: // a line for each guess, and one with the error for a file without guesses
 		c := csv.NewWriter(w)
 		_ = c.Write([]string{"image", "rank", "class", "name", string(info.Measure), "error"}) // end tells of errors
 		return labelPrinter{func(r labelled) error {
 			if r.err != nil {
-				return c.Write([]string{r.file, "", "", "", "", r.err.Error()})
+				return c.Write(escape.CSV([]string{r.file, "", "", "", "", r.err.Error()}))
 			}
 			for i, g := range r.guesses {
-				if err := c.Write([]string{r.file, strconv.Itoa(i + 1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64), ""}); err != nil {
+				if err := c.Write(escape.CSV([]string{r.file, strconv.Itoa(i + 1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64), ""})); err != nil {
 					return err
 				}
 			}
@@ -313,7 +312,7 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 			if info.Measure == predict.Distance {
 				value = fmt.Sprintf("%.3f", g.Value)
 			}
-			t.rows = append(t.rows, []string{printable(r.file), strconv.Itoa(i + 1), printable(cmp.Or(g.Name, "class "+strconv.Itoa(g.Class))), value})
+			t.rows = append(t.rows, []string{r.file, strconv.Itoa(i + 1), cmp.Or(g.Name, "class "+strconv.Itoa(g.Class)), value})
 		}
 		return nil
 	}, func() error { // columns depend on all guesses

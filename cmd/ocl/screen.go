@@ -10,6 +10,7 @@ import (
 	"ocl"
 	"ocl/experiment"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 )
 
 const (
@@ -91,7 +92,7 @@ func (s *screen) clear() {
 func (s *screen) say(w io.Writer, text string) {
 	if w != nil {
 		s.clear()
-		fmt.Fprintln(w, printable(text))
+		fmt.Fprintln(w, escape.Line(text))
 	}
 }
 

@@ -204,10 +204,10 @@ func (s studyStatus) text() string {
 			running += "  " + fit(j.parts(j.Folder), plainWidth) + "\n"
 		case study.Begun:
 			if j.Error != "" {
-				unusable.rows = append(unusable.rows, []string{j.Folder, printable(study.Problem(j.Error))})
+				unusable.rows = append(unusable.rows, []string{j.Folder, study.Problem(j.Error)})
 			}
 		case study.Failed:
-			failed.rows = append(failed.rows, []string{j.Folder, count.Number(j.Attempt), count.Number(j.Step), printable(study.Problem(j.Error))})
+			failed.rows = append(failed.rows, []string{j.Folder, count.Number(j.Attempt), count.Number(j.Step), study.Problem(j.Error)})
 		}
 	}
 	if running != "" {

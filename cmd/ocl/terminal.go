@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"ocl/internal/count"
+	"ocl/internal/escape"
 )
 
 // plainWidth is the width assumed where there is no terminal to ask.
@@ -75,7 +76,7 @@ func fold(text string, width int) []string {
 // columns is the width of s on a terminal, every character counted as one.
 func columns(s string) int { return len([]rune(s)) }
 
-// table is rows of text under a head; columns are aligned to the right where right says so, and the last one is folded
+// table is rows of text under a head, in which what does not show is escaped; columns are aligned to the right where right says so, and the last one is folded
 // so that no line is wider than plainWidth.
 type table struct {
 	head  []string
@@ -90,7 +91,15 @@ func (t table) write(w io.Writer) error {
 
 func (t table) String() string {
 	width := make([]int, len(t.head))
-	for _, row := range append([][]string{t.head}, t.rows...) {
+	lines := [][]string{t.head}
+	for _, row := range t.rows {
+		line := make([]string, len(row))
+		for i, cell := range row {
+			line[i] = escape.Line(cell)
+		}
+		lines = append(lines, line)
+	}
+	for _, row := range lines {
 		for i, cell := range row {
 			width[i] = max(width[i], columns(cell))
 		}
@@ -101,7 +110,7 @@ func (t table) String() string {
 	}
 	width[last] = min(width[last], max(plainWidth-indent, 20))
 	var b strings.Builder
-	for _, row := range append([][]string{t.head}, t.rows...) {
+	for _, row := range lines {
 		line := ""
 		for i, cell := range row[:last] {
 			pad := strings.Repeat(" ", width[i]-columns(cell))

@@ -185,7 +185,7 @@ func (v *verdict) text() string {
 	}
 	t := table{head: []string{"key", "recorded", "this run"}, right: []bool{false, false, false}}
 	for _, d := range v.Differences[:min(shownDifferences, len(v.Differences))] {
-		t.rows = append(t.rows, []string{printable(d.Key), printable(d.A), printable(d.B)})
+		t.rows = append(t.rows, []string{d.Key, d.A, d.B})
 	}
 	text := t.String()
 	if more := len(v.Differences) - shownDifferences; more > 0 {

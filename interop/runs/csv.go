@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ocl/experiment/result"
+	"ocl/internal/escape"
 	"ocl/interop/output"
 )
 
@@ -72,7 +73,7 @@ func (r *Run) lines(ctx context.Context, table *csv.Writer) error {
 			}
 			line = append(line, text)
 		}
-		return table.Write(append(line, number(v.Value)))
+		return table.Write(escape.CSV(append(line, number(v.Value))))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/metric"
 	"ocl/report"
 )
@@ -101,22 +102,21 @@ func (t *table) csv() []byte {
 
 // markdown is the table for people.
 func (t *table) markdown() []byte {
-	star := strings.NewReplacer("*", `\*`).Replace
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s** (%s)\n\n", star(t.Title), t.Label)
+	fmt.Fprintf(&b, "**%s** (%s)\n\n", escape.Markdown(t.Title), t.Label)
 	if t.Text != "" {
 		b.WriteString(t.Text + "\n\n")
 	}
 	var heads []string
 	var numbers []bool
 	for _, h := range t.Head {
-		heads, numbers = append(heads, star(h.Full)), append(numbers, !h.Words)
+		heads, numbers = append(heads, escape.Markdown(h.Full)), append(numbers, !h.Words)
 	}
 	var rows [][]string
 	for _, r := range t.Rows {
 		var texts []string
 		for i, c := range r.Cells {
-			text, small := star(c.Text), star(strings.Join(c.Small, "; "))
+			text, small := escape.Markdown(c.Text), escape.Markdown(strings.Join(c.Small, "; "))
 			if c.Best {
 				text = "**" + text + "**"
 			}
@@ -131,9 +131,20 @@ func (t *table) markdown() []byte {
 	}
 	b.WriteString(report.Markdown(heads, numbers, rows))
 	for _, n := range t.Notes {
-		b.WriteString("\n" + n + "\n")
+		b.WriteString("\n" + markdownProse(n) + "\n")
 	}
 	return []byte(b.String())
+}
+
+// markdownProse is a text with commands between backquotes, as [prose] is.
+func markdownProse(s string) string {
+	parts := strings.Split(s, "`")
+	for i, part := range parts {
+		if i%2 == 0 || i == len(parts)-1 { // a last backquote may have no partner
+			parts[i] = escape.Markdown(part)
+		}
+	}
+	return strings.Join(parts, "`")
 }
 
 // latex is the table as a float of LaTeX, for a document with the packages booktabs and graphicx.
