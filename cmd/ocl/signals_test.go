@@ -44,7 +44,7 @@ func interruption(dir string, args []string, after time.Duration, s syscall.Sign
 		took = time.Since(sent)
 	}
 	end.Stop()
-	return ended_(cmd, fault, &out, &err, time.Since(start)), took
+	return outcomeOf(cmd, fault, &out, &err, time.Since(start)), took
 }
 
 // whole says what is torn of the files below a folder. A file that is being written has a temporary name.
@@ -91,14 +91,11 @@ func whole(dir string) error {
 
 // interrupts sends a signal to a command at a random instant of its work, and says what is wrong then.
 func interrupts(world, line string, lasts time.Duration, draw *rand.Rand) (took time.Duration, fault string) {
-	dir, err := os.MkdirTemp("", "ocl-signal-")
+	dir, err := copyOf(world)
 	if err != nil {
 		return 0, err.Error()
 	}
 	defer os.RemoveAll(dir)
-	if err := os.CopyFS(dir, os.DirFS(world)); err != nil {
-		return 0, err.Error()
-	}
 	after, s := time.Duration(draw.Int64N(int64(lasts))), []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[draw.IntN(2)]
 	r, took := interruption(dir, strings.Fields(line), after, s)
 	what := fmt.Sprintf("%v after %v", s, after)
@@ -115,7 +112,7 @@ func interrupts(world, line string, lasts time.Duration, draw *rand.Rand) (took 
 	if err := whole(dir); err != nil {
 		return took, fmt.Sprintf("%s: %v", what, err)
 	}
-	if again := child_(dir, strings.Fields(line)); again.err != nil {
+	if again := give(dir, strings.Fields(line)); again.err != nil {
 		return took, fmt.Sprintf("%s: the same command again: %v: %s", what, again.err, again.stderr)
 	}
 	if err := whole(dir); err != nil {
@@ -127,10 +124,7 @@ func interrupts(world, line string, lasts time.Duration, draw *rand.Rand) (took 
 // TestSignals: the first signal ends every command soon, at whatever instant it comes. No file is torn, and the same command works afterwards.
 // The instants are drawn; -killseed repeats them.
 func TestSignals(t *testing.T) {
-	world, err := makeWorld()
-	if err != nil {
-		t.Fatal(err)
-	}
+	world := makeWorld(t)
 	draw := draws(t)
 	var all []string
 	for path := range leaves(t) {
@@ -158,7 +152,7 @@ func TestSignals(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			r := child_(dir, strings.Fields(line))
+			r := give(dir, strings.Fields(line))
 			if r.err != nil {
 				t.Errorf("%s: %v: %s", line, r.err, r.stderr)
 				return

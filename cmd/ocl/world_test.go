@@ -5,13 +5,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -66,7 +67,6 @@ var lines = map[string][]string{
 	"data verify":           {"data verify folder --data-dir images data.size=8", "data verify npz --data-dir tiny.npz"},
 	"eval":                  {"eval x -o measured", "eval photos"},
 	"export":                {"export x --to onnx -o x.onnx", "export x --to npz -o x.npz", "export x --to csv -o x.csv", "export study --to csv -o s.csv", "export x --to tensorboard -o board"},
-	"help":                  {"help run"},
 	"inspect":               {"inspect x", "inspect study", "inspect tuned", "inspect x.safetensors", "inspect matrix.json.gz", "inspect cfg.yaml"},
 	"learn":                 {"learn x --data folder --data-dir images data.size=8 --tasks 2 --batch 1 --out learned --quiet --no-report"},
 	"methods":               {"methods er"},
@@ -110,51 +110,50 @@ func leaves(t *testing.T) map[string]*cobra.Command {
 	return all
 }
 
-// makeWorld makes a world once for all tests.
-var makeWorld = sync.OnceValues(func() (string, error) {
+// makeWorld makes a world.
+func makeWorld(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	check := func(err error) {
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
+	}
+	files := maps.Clone(worldFiles)
+	for name, text := range pictures() {
+		if strings.HasPrefix(name, "images/class0/") || strings.HasPrefix(name, "images/class1/") {
+			files[name] = text
+		}
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		check(errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
+	}
+	check(writeNPZ(filepath.Join(dir, "tiny.npz"), ""))
+	for _, line := range worldLines {
+		if r := give(dir, strings.Fields(line)); r.err != nil {
+			t.Fatalf("ocl %s: %v: %s", line, r.err, r.stderr)
+		}
+	}
+	// A run that was interrupted before its result was written.
+	check(os.CopyFS(filepath.Join(dir, "half"), os.DirFS(filepath.Join(dir, "x"))))
+	results, err := filepath.Glob(filepath.Join(dir, "half", "*", "result.json"))
+	check(err)
+	for _, path := range results {
+		check(os.Remove(path))
+	}
+	return dir
+}
+
+// copyOf is a copy of a world in a folder of its own.
+func copyOf(world string) (string, error) {
 	dir, err := os.MkdirTemp("", "ocl-world-")
 	if err != nil {
 		return "", err
 	}
-	for name, text := range pictures() {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return dir, err
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return dir, err
-		}
-	}
-	for name, text := range worldFiles {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			return dir, err
-		}
-	}
-	if err := writeNPZ(filepath.Join(dir, "tiny.npz"), ""); err != nil {
-		return dir, err
-	}
-	for _, line := range worldLines {
-		if r := child_(dir, strings.Fields(line)); r.err != nil {
-			return dir, &worldError{line, r}
-		}
-	}
-	// A run that was interrupted before its result was written.
-	if err := os.CopyFS(filepath.Join(dir, "half"), os.DirFS(filepath.Join(dir, "x"))); err != nil {
-		return dir, err
-	}
-	results, err := filepath.Glob(filepath.Join(dir, "half", "*", "result.json"))
-	for _, path := range results {
-		err = os.Remove(path)
-	}
-	return dir, err
-})
-
-type worldError struct {
-	line string
-	r    outcome
+	return dir, os.CopyFS(dir, os.DirFS(world))
 }
-
-func (e *worldError) Error() string { return e.line + ": " + e.r.err.Error() + "\n" + e.r.stderr }
 
 // outcome is what a child did.
 type outcome struct {
@@ -163,7 +162,6 @@ type outcome struct {
 	stdout, stderr string
 	took           time.Duration
 	rss            int64 // peak, in bytes
-	signalled      bool
 }
 
 // childLimit is the address space that a child may have, in KiB: one that takes all memory ends in a Go trace.
@@ -181,8 +179,8 @@ func command(ctx context.Context, dir string, args []string) *exec.Cmd {
 // childTimeout is generous: a busy machine takes long for what takes a second.
 const childTimeout = 60 * time.Second
 
-// child_ runs the program to its end.
-func child_(dir string, args []string) outcome {
+// give runs the program to its end.
+func give(dir string, args []string) outcome {
 	ctx, cancel := context.WithTimeout(context.Background(), childTimeout)
 	defer cancel()
 	cmd := command(ctx, dir, args)
@@ -190,10 +188,10 @@ func child_(dir string, args []string) outcome {
 	cmd.Stdout, cmd.Stderr = &out, &err
 	start := time.Now()
 	fault := cmd.Run()
-	return ended_(cmd, fault, &out, &err, time.Since(start))
+	return outcomeOf(cmd, fault, &out, &err, time.Since(start))
 }
 
-func ended_(cmd *exec.Cmd, fault error, out, err *bytes.Buffer, took time.Duration) outcome {
+func outcomeOf(cmd *exec.Cmd, fault error, out, err *bytes.Buffer, took time.Duration) outcome {
 	r := outcome{code: -1, err: fault, stdout: out.String(), stderr: err.String(), took: took}
 	if s := cmd.ProcessState; s != nil {
 		r.code = s.ExitCode()
