@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	"ocl/internal/atomicfile"
+	"ocl/internal/budget"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 const (
@@ -45,7 +48,7 @@ type Loaded struct {
 
 // Read reads a checkpoint file. A file that is damaged is an error that wraps [ErrCorrupt].
 func Read(path string) (Loaded, error) {
-	b, err := os.ReadFile(path)
+	b, err := read(path)
 	if err != nil {
 		return Loaded{}, fmt.Errorf("checkpoint: %w", err)
 	}
@@ -54,6 +57,21 @@ func Read(path string) (Loaded, error) {
 		return Loaded{}, fmt.Errorf("checkpoint: %s: %w", path, err)
 	}
 	return Loaded{Container: c, Path: path, File: b}, nil
+}
+
+// read reads a file as a whole, if it has the beginning and the end of a checkpoint. A huge file with holes, or one that was cut, is
+// refused before it takes any memory.
+func read(path string) ([]byte, error) {
+	want := input.Want{Most: min(limit.Checkpoint, budget.Bytes())}
+	file, size, err := input.Open(path, want)
+	if err != nil {
+		return nil, err
+	}
+	err = checkEnds(file, size)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return input.ReadFile(path, want)
 }
 
 // OpenDir returns the Dir of a folder, which it creates when missing.
@@ -160,7 +178,7 @@ func (d *Dir) warn(faults []error) {
 // removeExcept removes all checkpoints but those called keep, and what crashes left, and returns an error for each that
 // stays.
 func (d *Dir) removeExcept(keep ...string) []error {
-	entries, err := os.ReadDir(d.folder)
+	entries, err := input.ReadDir(d.folder)
 	if err != nil {
 		return []error{fmt.Errorf("checkpoint: %w", err)}
 	}
@@ -187,7 +205,7 @@ func isLeftOver(name string) bool {
 
 // stepsIn lists the checkpoints in a folder, newest step first.
 func stepsIn(folder string) (names []string, err error) {
-	entries, err := os.ReadDir(folder)
+	entries, err := input.ReadDir(folder)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -62,14 +63,8 @@ func lengths(name string, data []byte) []byte {
 // Parse reads a whole file. The container keeps views of b, so the file cannot claim memory that it does not fill; b must
 // not change afterwards. A damaged file gives an error that wraps [ErrCorrupt].
 func Parse(b []byte) (*Container, error) {
-	if len(b) < minFileSize {
-		return nil, fmt.Errorf("%w: it has %d bytes, but a checkpoint has at least %d", ErrCorrupt, len(b), minFileSize)
-	}
-	if string(b[:len(magic)]) != magic {
-		return nil, fmt.Errorf("%w: it starts with %q instead of %q", ErrCorrupt, b[:len(magic)], magic)
-	}
-	if version := binary.LittleEndian.Uint32(b[len(magic):]); version != Version {
-		return nil, fmt.Errorf("the file has format version %d, but this ocl reads %d. Use the ocl that wrote it", version, Version)
+	if err := checkEnds(bytes.NewReader(b), int64(len(b))); err != nil {
+		return nil, err
 	}
 	count := binary.LittleEndian.Uint32(b[len(magic)+4:])
 	rest := b[headerSize : len(b)-trailerSize]
@@ -83,15 +78,35 @@ func Parse(b []byte) (*Container, error) {
 	if len(rest) != 0 {
 		return nil, fmt.Errorf("%w: there are %d bytes after the last section", ErrCorrupt, len(rest))
 	}
-	trailer := b[len(b)-trailerSize:]
-	if string(trailer[:len(endMarker)]) != endMarker {
-		return nil, fmt.Errorf("%w: the end marker is %q instead of %q", ErrCorrupt, trailer[:len(endMarker)], endMarker)
-	}
-	want := binary.LittleEndian.Uint32(trailer[len(endMarker):])
+	want := binary.LittleEndian.Uint32(b[len(b)-trailerSize+len(endMarker):])
 	if got := crc32.Checksum(b[:len(b)-trailerSize], castagnoli); got != want {
 		return nil, fmt.Errorf("%w: the checksum (CRC-32C) of the file is %08x instead of %08x", ErrCorrupt, got, want)
 	}
 	return c, nil
+}
+
+// checkEnds checks the header and the end marker of a file of size bytes.
+func checkEnds(r io.ReaderAt, size int64) error {
+	if size < int64(minFileSize) {
+		return fmt.Errorf("%w: it has %d bytes, but a checkpoint has at least %d", ErrCorrupt, size, minFileSize)
+	}
+	head, end := make([]byte, headerSize), make([]byte, len(endMarker))
+	if _, err := r.ReadAt(head, 0); err != nil {
+		return err
+	}
+	if string(head[:len(magic)]) != magic {
+		return fmt.Errorf("%w: it starts with %q instead of %q", ErrCorrupt, head[:len(magic)], magic)
+	}
+	if version := binary.LittleEndian.Uint32(head[len(magic):]); version != Version {
+		return fmt.Errorf("the file has format version %d, but this ocl reads %d. Use the ocl that wrote it", version, Version)
+	}
+	if _, err := r.ReadAt(end, size-int64(trailerSize)); err != nil {
+		return err
+	}
+	if string(end) != endMarker {
+		return fmt.Errorf("%w: the end marker is %q instead of %q", ErrCorrupt, end, endMarker)
+	}
+	return nil
 }
 
 // parseSection takes one section off the front of b and returns what follows it, or b itself with an error.

@@ -12,6 +12,7 @@ import (
 	"ocl/experiment/result"
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
+	"ocl/internal/input"
 )
 
 // Archived is a result that lies somewhere.
@@ -34,7 +35,7 @@ type Archive struct {
 // interrupted runs are left out.
 func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
 	a := &Archive{byKey: map[string]int{}}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	err := input.Walk(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

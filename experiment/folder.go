@@ -13,6 +13,8 @@ import (
 	"ocl/experiment/result"
 	"ocl/experiment/train"
 	"ocl/internal/atomicfile"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 // Names in an experiment folder (Options.Out) and in the folder of a run below it.
@@ -103,10 +105,10 @@ func WriteConfig(out string, c config.Config, mayUse func() error) error {
 // ReadFolder reads the config of the experiment in a folder; nil is a folder that is new, or has only what is left of one. Its entries are
 // those of the folder. Errors end with remedy.
 func ReadFolder(out, remedy string) (c *config.Config, entries []os.DirEntry, err error) {
-	if entries, err = os.ReadDir(out); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if entries, err = input.ReadDir(out); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("experiment: %w. Choose another --out", err)
 	}
-	text, err := os.ReadFile(filepath.Join(out, ConfigFile))
+	text, err := input.ReadFile(filepath.Join(out, ConfigFile), input.Want{Most: limit.Config})
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && onlyOurs(entries):
 		return nil, entries, nil
@@ -225,7 +227,7 @@ func onlyOurs(entries []os.DirEntry) bool {
 // nothing is removed, if a run there is at work. The config is removed last: until then the folder is known as that of an
 // experiment.
 func clearExperiment(out string) error {
-	entries, err := os.ReadDir(out)
+	entries, err := input.ReadDir(out)
 	if err != nil {
 		return fmt.Errorf("experiment: %w. Choose another --out", err)
 	}
@@ -269,7 +271,7 @@ func clearExperiment(out string) error {
 
 // holdsRun says whether a folder is that of a run.
 func holdsRun(folder string) bool {
-	text, err := os.ReadFile(filepath.Join(folder, RunConfigFile))
+	text, err := input.ReadFile(filepath.Join(folder, RunConfigFile), input.Want{Most: limit.Config})
 	if err == nil {
 		_, err = Schema().Parse(RunConfigFile, text)
 	} else {
@@ -304,7 +306,7 @@ func clearRun(folder string) error {
 
 // removeMatching removes the files of a folder whose names match a pattern; a missing folder holds none.
 func removeMatching(folder string, patterns []string) error {
-	entries, err := os.ReadDir(folder)
+	entries, err := input.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -46,9 +46,9 @@ func Load(path string) (c config.Config, from config.Places, notes []string, err
 }
 
 // readSome reads at most as much of a file as a config or a result can have. The parsers refuse longer files, and a
-// disk image or an endless pipe is not read into memory first.
+// disk image is not read into memory first.
 func readSome(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, _, err := input.Open(path, input.Want{Most: limit.Result})
 	if err != nil {
 		return nil, err
 	}

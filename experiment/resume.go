@@ -9,6 +9,8 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/train"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 // OpenResumed opens an experiment to continue what was interrupted in dir: its folder, or the folder of one of its runs to continue only that
@@ -63,9 +65,9 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 
 // readConfig reads a config that the program wrote.
 func readConfig(path string) (config.Config, error) {
-	text, err := os.ReadFile(path)
+	text, err := input.ReadFile(path, input.Want{Most: limit.Config})
 	if err != nil {
-		return config.Config{}, err
+		return config.Config{}, fmt.Errorf("experiment: resume: %w. Restore the file, or start again in another --out", err)
 	}
 	return Schema().Parse(path, text)
 }

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"ocl/experiment/train"
 	"ocl/internal/atomicfile"
+	"ocl/internal/input"
 )
 
 // WriteShared writes a small file that several processes may write at the same time, each of them the same bytes, unless the
@@ -18,13 +18,16 @@ import (
 func WriteShared(dir, name string, text []byte, permit func() error) error {
 	path := filepath.Join(dir, name)
 	lock, err := train.LockFolder(dir, LockFile, train.InTurn)
-	if err == nil {
+	switch {
+	case errors.Is(err, input.ErrKind):
+		return err
+	case err == nil:
 		defer lock.Unlock()
 		if err := atomicfile.RemoveTemporaries(dir, name); err != nil {
 			return err
 		}
 	}
-	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
+	if there, err := input.ReadFile(path, input.Want{Most: int64(len(text))}); err == nil && bytes.Equal(there, text) {
 		return nil
 	}
 	err = atomicfile.WriteBytesIf(path, text, permit)

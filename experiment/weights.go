@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"ocl/experiment/build"
 	"ocl/internal/cause"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
 	"ocl/nn"
@@ -49,19 +50,12 @@ func (x *Experiment) readStart(net *nn.Network) error {
 
 // readWeights reads a file of weights for networks such as net, and its digest.
 func readWeights(path string, net *nn.Network) (s *weights.Start, digest string, err error) {
-	info, err := os.Stat(path)
+	f, size, err := input.Open(path, input.Want{Most: limit.Weights})
 	if err != nil {
 		return nil, "", fmt.Errorf("%w. Give the path of a safetensors file, such as `ocl export` writes", cause.Of(err))
 	}
-	if !info.Mode().IsRegular() {
-		return nil, "", errors.New("this is not a file. Give the path of a safetensors file, such as `ocl export` writes")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, "", fmt.Errorf("%w. Give the path of a file that can be read", cause.Of(err))
-	}
 	defer f.Close()
-	r, err := safetensors.NewReader(f, info.Size())
+	r, err := safetensors.NewReader(f, size)
 	if err != nil {
 		if other := otherFormat(f); other != "" {
 			err = errors.New(other)
@@ -72,7 +66,7 @@ func readWeights(path string, net *nn.Network) (s *weights.Start, digest string,
 		return nil, "", err
 	}
 	h := sha256.New()
-	if _, err := io.Copy(h, io.NewSectionReader(f, 0, info.Size())); err != nil {
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {
 		return nil, "", err
 	}
 	return s, "sha256:" + hex.EncodeToString(h.Sum(nil)), nil

@@ -179,7 +179,7 @@ func TestUnusableWeights(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"absent": "absent: no such file or directory. Give the path of a safetensors file",
-		"":       ": this is not a file. Give the path of a safetensors file",
+		"":       ": it is a folder, not a regular file. Give the path of a safetensors file",
 		"text":   "text: not a valid safetensors file: the file says that its header has",
 		"short":  "short: not a valid safetensors file",
 		"onnx":   "onnx: this looks like an ONNX model, whose weights ocl does not read. Give a safetensors file, such as `ocl export RUN --to safetensors` writes",

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"ocl/internal/cause"
+	"ocl/internal/input"
 )
 
 // LockFile is the file in a report's folder that a process locks while it writes a report there. It is empty and is
@@ -25,8 +23,10 @@ const lockPatience = time.Minute
 // ends.
 func lock(ctx context.Context, out string, patience time.Duration) (unlock func(), waited bool, err error) {
 	path := filepath.Join(out, LockFile)
-	// Network file systems that make flock out of byte ranges want a file opened for writing.
-	file := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
+	file, err := input.NewLock(path)
+	if err != nil {
+		return nil, false, fmt.Errorf("report: %w. Remove it, or use another folder with \"--out DIR\"", err)
+	}
 	locked, err := file.TryLock()
 	if err == nil && !locked {
 		waited = true

@@ -74,7 +74,7 @@ func TestLockIsHeld(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(taken, LockFile), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := lock(t.Context(), taken, time.Second); err == nil || !strings.Contains(err.Error(), "cannot be locked") {
+	if _, _, err := lock(t.Context(), taken, time.Second); err == nil || !strings.Contains(err.Error(), "it is a folder, not a regular file. Remove it") {
 		t.Errorf("no file to lock: %v", err)
 	}
 }

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"ocl/internal/count"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 	"ocl/method"
 	"ocl/metric"
 	"ocl/report"
@@ -89,7 +90,7 @@ func valueOf(e metric.Estimate) chart.Value {
 
 // stepChart sets the time of a training step beside PyTorch's.
 func stepChart(file string) ([]byte, error) {
-	f, err := os.Open(file)
+	f, _, err := input.Open(file, input.Want{Most: limit.Config})
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 	"ocl/report"
 	"ocl/reproduce"
 )
@@ -40,7 +41,7 @@ type run struct {
 
 // readRuns reads all results below a folder, by name.
 func readRuns(folder string) (runs []run, err error) {
-	err = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+	err = input.Walk(folder, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, result.Packed) {
 			return err
 		}
@@ -62,7 +63,7 @@ func readRuns(folder string) (runs []run, err error) {
 
 // unpacked is the text of a compressed file.
 func unpacked(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, _, err := input.Open(path, input.Want{Most: limit.Result})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func unpacked(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(r)
+	return io.ReadAll(io.LimitReader(r, limit.Result+1))
 }
 
 // field is a value in a CSV file, and the name of its column.

@@ -15,6 +15,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/atomicfile"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -62,7 +63,7 @@ func parseRecord(text []byte) (r record, ok bool) {
 
 // readClaim reads the claim of a run. The text is what the file holds, whole or not.
 func readClaim(path string) (r record, text []byte, ok bool, err error) {
-	f, err := os.Open(path)
+	f, _, err := input.Open(path, input.Want{Most: limit.StudyNote})
 	if err != nil {
 		return r, nil, false, err
 	}
@@ -151,7 +152,7 @@ func bury(folder string, dead record, text []byte) bool {
 
 // graves returns the renamed claims of dead processes, and the temporary files that they left.
 func graves(folder string) (dead []record, paths []string, err error) {
-	files, err := os.ReadDir(folder)
+	files, err := input.ReadDir(folder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,15 +188,12 @@ const failureFormat = "ocl-failure"
 // readFailure reads why a job failed. A file that cannot be read fails the job all the same: nobody removes it by accident.
 func readFailure(folder string) (f failure, failed bool) {
 	path := filepath.Join(folder, failedFile)
-	info, err := os.Stat(path)
+	text, err := input.ReadFile(path, input.Want{Most: limit.StudyFailure})
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, false
 	}
-	if err == nil && info.Size() <= limit.StudyFailure {
-		var text []byte
-		if text, err = os.ReadFile(path); err == nil {
-			err = json.Unmarshal(text, &f)
-		}
+	if err == nil {
+		err = json.Unmarshal(text, &f)
 	}
 	if err != nil || f.Format != failureFormat {
 		return failure{Error: path + " is damaged"}, true
@@ -234,7 +232,7 @@ func (c *claim) permit() error {
 // Beat writes over the claim, if it is ours.
 func (c *claim) Beat(p Progress) error {
 	path := filepath.Join(c.folder, claimFile)
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := input.OpenToWrite(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c.permit()
 	}

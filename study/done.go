@@ -6,6 +6,8 @@ import (
 
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 // doneFile says of the result beside it that it was found whole, and what it has in short. Reading a result takes milliseconds, and every
@@ -43,7 +45,7 @@ func stampOf(folder string) (s stamp, ok bool) {
 
 // noted is the state of a job whose result is the one that was noted as whole.
 func noted(folder string, e Entry) (State, bool) {
-	text, err := os.ReadFile(filepath.Join(folder, doneFile))
+	text, err := input.ReadFile(filepath.Join(folder, doneFile), input.Want{Most: limit.StudyNote})
 	var n doneNote
 	if err != nil || len(text) == 0 || !parseLine(text[:len(text)-1], &n) || n.Key != e.Key {
 		return State{}, false
@@ -58,8 +60,15 @@ func noted(folder string, e Entry) (State, bool) {
 // write writes the file of a result that is known to be whole, as its run has written it or somebody has read it. Two
 // processes write the same bytes. It is not synced, and a fault changes nothing: a file that is not whole counts as none.
 func (n doneNote) write(folder string) {
-	if line, err := checkedLine(n); err == nil {
-		_ = os.WriteFile(filepath.Join(folder, doneFile), line, 0o644)
+	line, err := checkedLine(n)
+	if err != nil {
+		return
+	}
+	path := filepath.Join(folder, doneFile)
+	_ = os.Remove(path) // a new file is no link to another one
+	if f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err == nil {
+		_, _ = f.Write(line)
+		_ = f.Close()
 	}
 }
 

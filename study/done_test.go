@@ -1,8 +1,10 @@
 package study_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,5 +83,44 @@ func TestNotesOfDoneJobs(t *testing.T) {
 				t.Errorf("claim %v, %+v, %v", c, st, err)
 			}
 		})
+	}
+}
+
+// TestNothingIsWrittenThroughLinks: links in the folder of a job never lead the process to a file elsewhere.
+func TestNothingIsWrittenThroughLinks(t *testing.T) {
+	r, dir := studytest.Results(t, 1)[0], t.TempDir()
+	s := study.OpenFolder(dir, "test")
+	defer s.Close()
+	c, _, err := s.Claim(studytest.Entry(r))
+	if c == nil || err != nil {
+		t.Fatal(c, err)
+	}
+	folder, precious := c.Place().Folder, filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(precious, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(precious, filepath.Join(folder, ".done")); err != nil {
+		t.Skip(err)
+	}
+	claimed := filepath.Join(t.TempDir(), "claim")
+	if err := errors.Join(os.Rename(filepath.Join(folder, ".claim"), claimed), os.Symlink(claimed, filepath.Join(folder, ".claim"))); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := os.ReadFile(claimed)
+	if err := c.Beat(study.Progress{Step: 1}); err == nil || !strings.Contains(err.Error(), "it is a symbolic link") {
+		t.Errorf("a claim that is a link is written: %v", err)
+	}
+	if after, err := os.ReadFile(claimed); err != nil || string(after) != string(before) {
+		t.Errorf("the target of the claim was %s and is %s (%v)", before, after, err)
+	}
+	studytest.Write(t, c, r)
+	if err := c.Done(r); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(precious); err != nil || string(text) != "precious" {
+		t.Errorf("the target of the note is %.40q (%v)", text, err)
+	}
+	if info, err := os.Lstat(filepath.Join(folder, ".done")); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("the note is %v (%v), wanted a file", info.Mode(), err)
 	}
 }

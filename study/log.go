@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -98,7 +99,7 @@ func fileWord(text string) string {
 // ReadLog reads what the processes of a study have noted, file by file in the order of their names. skipped counts lines
 // that are damaged, and the last lines of killed processes. Files that cannot be read are skipped too: a log is dispensable.
 func ReadLog(dir string) (events []Event, skipped int, err error) {
-	files, err := os.ReadDir(filepath.Join(dir, logFolder))
+	files, err := input.ReadDir(filepath.Join(dir, logFolder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -109,7 +110,7 @@ func ReadLog(dir string) (events []Event, skipped int, err error) {
 		if file.IsDir() || filepath.Ext(file.Name()) != ".jsonl" {
 			continue
 		}
-		f, err := os.Open(filepath.Join(dir, logFolder, file.Name()))
+		f, _, err := input.Open(filepath.Join(dir, logFolder, file.Name()), input.Want{Most: limit.StudyLog})
 		if err != nil {
 			skipped++
 			continue

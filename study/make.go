@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"ocl/experiment"
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -37,12 +37,12 @@ func Load(ctx context.Context, dir, dataDir string) (*Study, error) {
 // fs.ErrNotExist if there is none.
 func ReadMade(dir string) (made Made, text []byte, err error) {
 	path := filepath.Join(dir, StudyFile)
-	text, err = readFile(path)
+	text, err = input.ReadFile(path, input.Want{Most: limit.Config})
 	if errors.Is(err, fs.ErrNotExist) {
 		return made, nil, cause.As(fmt.Errorf("study: %s has no %s. Give the folder of a study, as `ocl sweep` makes it", dir, StudyFile), fs.ErrNotExist)
 	}
 	if err != nil {
-		return made, nil, fmt.Errorf("study: %w", err)
+		return made, nil, fmt.Errorf("study: %w. Give the folder of a study whose %s can be read", err, StudyFile)
 	}
 	sheet, err := experiment.Schema().ParseSheet(path, text)
 	if err == nil {
@@ -54,23 +54,13 @@ func ReadMade(dir string) (made Made, text []byte, err error) {
 	return made, text, err
 }
 
-// readFile reads a file that is at most as long as a study can be, and a byte more where it is longer.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit.Config+1))
-}
-
 // Make makes a folder that of a study, or adds what is new to the study that it has. That must have the same engine and
 // data, and all its jobs must be among the given ones: nothing that was computed may fall out of a study by accident.
 func Make(dir string, s *Study, jobs []Job, made Made) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return fmt.Errorf("study: %w. Use --out to choose a folder that can be written", err)
 	}
-	entries, err := os.ReadDir(dir)
+	entries, err := input.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("study: %w", err)
 	}
@@ -169,7 +159,7 @@ func WriteJobs(dir string, entries []Entry) error {
 // ReadJobs reads the list of a study's jobs. A damaged one is an error; `ocl sweep join` writes it anew.
 func ReadJobs(dir string) ([]Entry, error) {
 	path := filepath.Join(dir, jobsFile)
-	f, err := os.Open(path)
+	f, _, err := input.Open(path, input.Want{Most: limit.StudyJobs})
 	if err != nil {
 		return nil, fmt.Errorf("study: %w. `ocl sweep join` writes it anew", err)
 	}

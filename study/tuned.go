@@ -3,7 +3,6 @@ package study
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -12,6 +11,8 @@ import (
 	"ocl/experiment/result"
 	"ocl/experiment/train"
 	"ocl/internal/atomicfile"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 	"ocl/tune"
 )
 
@@ -88,7 +89,7 @@ func foundIn(folder string, e Entry) (train.Found, error) {
 	if err != nil || !e.Tuned {
 		return f, err
 	}
-	trials, _ := os.ReadDir(filepath.Join(folder, tune.Folder, tune.Trials)) // that are not there are none
+	trials, _ := input.ReadDir(filepath.Join(folder, tune.Folder, tune.Trials)) // that are not there are none
 	for _, trial := range trials {
 		if one, err := train.Find(filepath.Join(folder, tune.Folder, tune.Trials, trial.Name())); err == nil && one.State != "" {
 			f.Step += one.Step
@@ -122,7 +123,7 @@ func keepGrids(dir string, runs []Combination) error {
 			return fmt.Errorf("study: two grids have the same name: %s and %s. Rename one of the files", other, grid)
 		}
 		from[name] = grid
-		text, err := os.ReadFile(grid)
+		text, err := input.ReadFile(grid, input.Want{Most: limit.Grid})
 		if err == nil {
 			err = atomicfile.MakeFolder(filepath.Join(dir, gridsFolder))
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/input"
 )
 
 // Worker does jobs of a study until none is left to take. Several workers, in one process or in many, do the same study.
@@ -274,12 +274,15 @@ func (r *session) lockMachine(alone bool) bool {
 		}
 		r.unlockMachine()
 	}
-	f := flock.New(filepath.Join(r.Quiet, ".timing-"+fileWord(machineID())), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
-	try := f.TryRLock
-	if alone {
-		try = f.TryLock
+	f, err := input.NewLock(filepath.Join(r.Quiet, ".timing-"+fileWord(machineID())))
+	got := false
+	switch {
+	case err != nil:
+	case alone:
+		got, err = f.TryLock()
+	default:
+		got, err = f.TryRLock()
 	}
-	got, err := try()
 	if err != nil {
 		r.Quiet = ""
 		r.tell("the folder of the study has no locks, so other workers may be at work beside jobs with timing: true. Their results do not count as timed; use a disk with locks")

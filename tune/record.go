@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +15,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/cause"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -136,14 +135,12 @@ func (r *Record) write(path string, permit func() error) error {
 // Read reads a record strictly: only known keys, each once, and shapes, ranges and choice that fit each other. It never panics, whatever the
 // file holds. The error wraps [ErrDamaged], [ErrNewer] or the error of the system.
 func Read(path string) (*Record, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("tune: %w. Check the path", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit.TuneRecord+1))
-	if err != nil {
-		return nil, fmt.Errorf("tune: %w. Copy the file from another disk", err)
+	text, err := input.ReadFile(path, input.Want{Most: limit.TuneRecord})
+	switch {
+	case errors.Is(err, input.ErrSize):
+		return nil, fmt.Errorf("tune: %w: %w. %s", ErrDamaged, err, again)
+	case err != nil:
+		return nil, fmt.Errorf("tune: %w. Give the path of a %s that can be read", err, RecordFile)
 	}
 	r, err := Parse(text)
 	if err != nil {

@@ -5,17 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
+	"io/fs"
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
 	"ocl/internal/cause"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -36,14 +36,12 @@ func SpecOf(t config.Tune) (Spec, error) {
 		s.Grid = t.Grid
 		return s, nil
 	}
-	file, err := os.Open(t.Grid)
-	if err != nil {
-		return s, cause.As(fmt.Errorf("tune: %q is neither %s nor %s, and no file of that name can be read. Give one of them", t.Grid, Paper, Authors), ErrGrid)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, 2*limit.Grid))
-	if err != nil {
-		return s, fmt.Errorf("tune: %w. Give a YAML file of keys and values", err)
+	text, err := input.ReadFile(t.Grid, input.Want{Most: limit.Grid})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, cause.As(fmt.Errorf("tune: %q is neither %s nor %s, and there is no file of that name. Give one of them", t.Grid, Paper, Authors), ErrGrid)
+	case err != nil:
+		return s, cause.As(fmt.Errorf("tune: the grid %s: %w. Give a YAML file of keys and values", cause.Shown(t.Grid), cause.Of(err)), ErrGrid)
 	}
 	g, err := ParseGrid(filepath.Base(t.Grid), text)
 	if err != nil {

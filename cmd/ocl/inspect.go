@@ -21,6 +21,8 @@ import (
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/escape"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 	"ocl/interop/safetensors"
 	"ocl/study"
 	"ocl/tune"
@@ -95,7 +97,11 @@ func inspect(ctx context.Context, path string) (*inspected, error) {
 	case has(experiment.ConfigFile):
 		return inspectExperiment(path)
 	}
-	if records, err := filepath.Glob(filepath.Join(path, "*", tune.RecordFile)); err == nil && len(records) > 0 {
+	records, err := below(path, tune.RecordFile)
+	if err != nil {
+		return nil, err
+	}
+	if len(records) > 0 {
 		return inspectTunings(path, records)
 	}
 	found, _, err := result.Find(path)
@@ -127,9 +133,21 @@ func listed[F, C any](kind, path string, files []F, t table, look func(F) (C, []
 	return &inspected{kind, path, all, t.String()}, errors.Join(faults...)
 }
 
+// below are the files of this name in the folders of a folder.
+func below(path, name string) (files []string, err error) {
+	folders, err := input.ReadDir(path)
+	for _, f := range folders {
+		file := filepath.Join(path, f.Name(), name)
+		if _, err := os.Lstat(file); err == nil {
+			files = append(files, file)
+		}
+	}
+	return files, err
+}
+
 // inspectExperiment lists the runs of an experiment; where there is one, it is inspected.
 func inspectExperiment(path string) (*inspected, error) {
-	folders, err := filepath.Glob(filepath.Join(path, "*", experiment.RunConfigFile))
+	folders, err := below(path, experiment.RunConfigFile)
 	if err != nil || len(folders) == 1 {
 		return inspectRun(filepath.Dir(slices.Concat(folders, []string{path})[0]))
 	}
@@ -173,13 +191,13 @@ func inspectRun(folder string) (*inspected, error) {
 	}
 	var faults []error
 	path := filepath.Join(folder, experiment.ResultFile)
-	if _, err := os.Stat(path); err == nil {
+	if _, err := os.Lstat(path); err == nil {
 		if content.Result, err = result.Read(path); err == nil {
 			err = changed(path, content.Result)
 		}
 		faults = append(faults, err)
 	}
-	kept, _ := os.ReadDir(filepath.Join(folder, experiment.CheckpointDir)) // a folder that is not there has none
+	kept, _ := input.ReadDir(filepath.Join(folder, experiment.CheckpointDir)) // a folder that is not there has none
 	if len(kept) > 0 {
 		var err error
 		content.Checkpoint, err = trained.Inspect(folder)
@@ -197,7 +215,7 @@ func inspectRun(folder string) (*inspected, error) {
 
 // inspectFile finds out what a file is by its first bytes.
 func inspectFile(path string) (*inspected, error) {
-	f, err := os.Open(path)
+	f, size, err := input.Open(path, input.Want{Most: limit.DataFile})
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +253,7 @@ func inspectFile(path string) (*inspected, error) {
 	case format(result.EventsFormat):
 		return inspectEvents(path)
 	case len(head) > 8 && head[8] == '{':
-		return inspectWeights(path, f)
+		return inspectWeights(path, f, size)
 	}
 	c, from, _, err := experiment.Load(path)
 	if err = errors.Join(err, experiment.Schema().ValidateAt(c, from)); err != nil {
@@ -247,7 +265,7 @@ func inspectFile(path string) (*inspected, error) {
 
 // inspectEvents counts the events of a run.
 func inspectEvents(path string) (*inspected, error) {
-	f, err := os.Open(path)
+	f, _, err := input.Open(path, input.Want{Most: limit.Events})
 	if err != nil {
 		return nil, err
 	}
@@ -266,12 +284,8 @@ func inspectEvents(path string) (*inspected, error) {
 }
 
 // inspectWeights lists the tensors of a safetensors file.
-func inspectWeights(path string, f *os.File) (*inspected, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	r, err := safetensors.NewReader(f, info.Size())
+func inspectWeights(path string, f *os.File, size int64) (*inspected, error) {
+	r, err := safetensors.NewReader(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

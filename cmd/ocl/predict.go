@@ -145,7 +145,7 @@ func listImages(ctx context.Context, places []string, notes io.Writer) (files []
 			continue
 		}
 		before := len(files)
-		_ = filepath.WalkDir(place, func(path string, e fs.DirEntry, err error) error {
+		_ = input.Walk(place, func(path string, e fs.DirEntry, err error) error {
 			secret := path != place && strings.HasPrefix(filepath.Base(path), ".")
 			switch {
 			case ctx.Err() != nil:
@@ -266,12 +266,11 @@ func (l *labelling) read(name string) ([]byte, error) {
 		}
 		return text, err
 	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("%w. Give image files, folders, or - for standard input", cause.Of(err))
+	text, err := data.ReadPictureFile(name)
+	if err != nil && !errors.Is(err, input.ErrSize) {
+		err = fmt.Errorf("%w. Give image files, folders, or - for standard input", err)
 	}
-	defer file.Close()
-	return data.ReadPicture(file)
+	return text, err
 }
 
 // labelPrinter prints the result for each file; end is called last.

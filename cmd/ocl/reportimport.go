@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -24,6 +23,7 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment/result"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/internal/nearest"
 	"ocl/interop/foreign"
@@ -169,12 +169,7 @@ func replaceable(path string) error {
 
 // readTable reads a file that may be a table of accuracies, at most as much of it as one can have.
 func readTable(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w. Give the path of a CSV file", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit.Foreign+1))
+	text, err := input.ReadFile(path, input.Want{Most: limit.Foreign})
 	if err != nil {
 		return nil, fmt.Errorf("%w. Give the path of a CSV file", err)
 	}

@@ -17,6 +17,8 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 	"ocl/internal/nearest"
 	"ocl/study"
 )
@@ -108,7 +110,7 @@ func (f *sweepFlags) addWorker(cmd *cobra.Command) {
 
 // sweep makes the folder of a study and does its jobs.
 func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
-	text, err := os.ReadFile(file)
+	text, err := input.ReadFile(file, input.Want{Most: limit.Config})
 	if err != nil {
 		return fmt.Errorf("sweep: %w. Give the path of a study file", err)
 	}

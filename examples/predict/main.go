@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ocl/data"
 	"ocl/predict"
 )
 
@@ -31,7 +32,7 @@ func main() {
 	defer p.Close()
 	best := make([]predict.Guess, min(3, p.Info().Guesses)) // the three best guesses
 	for _, name := range files {
-		text, err := os.ReadFile(name)
+		text, err := data.ReadPictureFile(name)
 		if err == nil {
 			err = p.PredictFile(context.Background(), best, text)
 		}

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"ocl/config"
 	"ocl/internal/cause"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -38,17 +38,12 @@ func Read(path string) (*Result, error) { return readBy(path, Parse) }
 func ReadAny(path string) (*Result, error) { return readBy(path, ParseAny) }
 
 func readBy(path string, parse func(text []byte) (*Result, error)) (*Result, error) {
-	// Reading a pipe would wait for its writer, and the error for a folder would be that of a damaged disk.
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("result: %s: %w. Check the path", path, cause.Of(err))
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("result: %s: this is not a file (%s). Give the path of a result.json", path, info.Mode())
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("result: %s: %w. Check who may read the file", path, cause.Of(err))
+	f, _, err := input.Open(path, input.Want{Most: limit.Result})
+	switch {
+	case errors.Is(err, input.ErrSize):
+		return nil, fmt.Errorf("result: %s: %w: %w. Give the result.json of a run", path, ErrDamaged, cause.Of(err))
+	case err != nil:
+		return nil, fmt.Errorf("result: %s: %w. Give the path of a result.json that can be read", path, cause.Of(err))
 	}
 	defer f.Close()
 	text, err := readText(f)

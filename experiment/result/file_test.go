@@ -285,7 +285,7 @@ func TestRead(t *testing.T) {
 	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("the error does not say which file: %v", err)
 	}
-	if _, err := Read(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "this is not a file") {
+	if _, err := Read(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "it is a folder, not a regular file") {
 		t.Errorf("a folder: %v", err)
 	}
 }

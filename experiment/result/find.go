@@ -11,6 +11,7 @@ import (
 
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
 )
 
 // Source is a file that should hold a result, and the run folder that it lies in. A file of another name, such as
@@ -31,7 +32,7 @@ func Find(path string) (found []Source, pending []string, err error) {
 	if s, ok := inRunFolder(path); ok {
 		return []Source{s}, nil, nil
 	}
-	entries, err := os.ReadDir(path)
+	entries, err := input.ReadDir(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("result: %s: %w. Give a folder that can be read", path, cause.Of(err))
 	}

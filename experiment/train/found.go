@@ -8,6 +8,7 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/experiment/result"
+	"ocl/internal/input"
 )
 
 // Found is what a folder has of a run.
@@ -37,7 +38,7 @@ func Find(folder string) (Found, error) {
 		return Found{}, nil
 	}
 	f := Found{State: Begun}
-	files, _ := os.ReadDir(filepath.Join(folder, CheckpointDir)) // that are not there are none
+	files, _ := input.ReadDir(filepath.Join(folder, CheckpointDir)) // that are not there are none
 	for _, file := range files {
 		if step, is := checkpoint.StepOf(file.Name()); is {
 			f.Step = max(f.Step, step)

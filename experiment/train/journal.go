@@ -17,6 +17,8 @@ import (
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/internal/atomicfile"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 // flushAfter is how long the line of a step may wait before others can read it.
@@ -42,7 +44,7 @@ func openJournal(path string, length int64, id identity.Identity, key string) (j
 	if !found {
 		length = 0
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := input.OpenToWrite(path)
 	if err != nil {
 		return nil, false, err
 	}
@@ -62,11 +64,10 @@ func openJournal(path string, length int64, id identity.Identity, key string) (j
 func copyStart(path string, length int64) (whole bool, err error) {
 	var from io.Reader = strings.NewReader("")
 	if length > 0 {
-		old, err := os.Open(path)
+		old, size, err := input.Open(path, input.Want{Most: limit.Events})
 		if err == nil {
 			defer old.Close()
-			info, err := old.Stat()
-			if whole = err == nil && info.Size() >= length; whole {
+			if whole = size >= length; whole {
 				from = io.LimitReader(old, length)
 			}
 		} else if !errors.Is(err, fs.ErrNotExist) {

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"ocl/internal/input"
 )
 
 // LockFile is the file in a folder that processes lock, while a run is at work there or while the folder is set up. It is empty and never
@@ -27,8 +28,10 @@ type Lock struct{ file *flock.Flock }
 // LockFolder locks a file of a folder that exists, in the way of how. If it is locked already, the error wraps [ErrBusy].
 func LockFolder(folder, name string, how func(*flock.Flock) (bool, error)) (*Lock, error) {
 	path := filepath.Join(folder, name)
-	// Network file systems that make flock out of byte ranges want a file opened for writing.
-	file := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
+	file, err := input.NewLock(path)
+	if err != nil {
+		return nil, fmt.Errorf("experiment: %w. Remove it", err)
+	}
 	locked, err := how(file)
 	if err != nil || !locked {
 		_ = file.Close() // nothing was written to it

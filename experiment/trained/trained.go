@@ -23,6 +23,7 @@ import (
 	"ocl/experiment/train"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/learner"
 	"ocl/nn"
@@ -271,7 +272,7 @@ func runFolder(folder string) (string, error) {
 	if isRun(folder) {
 		return folder, nil
 	}
-	entries, err := os.ReadDir(folder)
+	entries, err := input.ReadDir(folder)
 	if err != nil {
 		return "", fmt.Errorf("%w. Give the folder of a run", err)
 	}

@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+
+	"ocl/internal/input"
 )
 
 // Write writes the whole file at path, or leaves it unchanged: the bytes go to a temporary file in the same folder, which
@@ -113,7 +115,7 @@ var temporaryMiddle = regexp.MustCompile(`^\.[0-9]+(-[0-9]+){1,2}$`)
 // RemoveTemporaries removes what crashes have left of files of these names that were being written. The caller has locked
 // the folder.
 func RemoveTemporaries(folder string, names ...string) error {
-	entries, err := os.ReadDir(folder)
+	entries, err := input.ReadDir(folder)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ocl/experiment/result"
+	"ocl/internal/input"
 	"ocl/interop/output"
 	"ocl/interop/tensorboard"
 	"ocl/report/chart"
@@ -68,7 +69,7 @@ func (r *Run) eventFileIn(logdir string) (string, error) {
 		name += "." + key[:8]
 	}
 	folder := filepath.Join(logdir, r.Name)
-	entries, err := os.ReadDir(folder)
+	entries, err := input.ReadDir(folder)
 	if err != nil && !os.IsNotExist(err) {
 		return "", fmt.Errorf("export: %w. Choose another folder with -o", err)
 	}

@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 // Run is a run whose result is there.
@@ -82,12 +83,12 @@ func (r *Run) events() iter.Seq2[event, error] {
 		if r.journal == "" {
 			return
 		}
-		f, err := os.Open(r.journal)
+		f, _, err := input.Open(r.journal, input.Want{Most: limit.Events})
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
 		if err != nil {
-			yield(event{}, fmt.Errorf("export: %w. Check who may read the file", err))
+			yield(event{}, fmt.Errorf("export: %w. Move the file away to export the result alone", err))
 			return
 		}
 		defer f.Close()

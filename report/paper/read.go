@@ -16,6 +16,7 @@ import (
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/internal/input"
 	"ocl/report"
 )
 
@@ -147,7 +148,7 @@ func find(paths []string) ([]string, error) {
 	seen := map[string]bool{}
 	for _, path := range paths {
 		found := false
-		err := filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
+		err := input.Walk(path, func(name string, e fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}

@@ -17,6 +17,8 @@ import (
 	"strconv"
 
 	"ocl/internal/atomicfile"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 	"ocl/internal/rng"
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
@@ -67,16 +69,12 @@ func run(from, images, to string) error {
 
 // read opens a file for f.
 func read(path string, f func(*safetensors.Reader) error) error {
-	file, err := os.Open(path)
+	file, size, err := input.Open(path, input.Want{Most: limit.Weights})
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	r, err := safetensors.NewReader(file, info.Size())
+	r, err := safetensors.NewReader(file, size)
 	if err == nil {
 		err = f(r)
 	}
