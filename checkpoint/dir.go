@@ -82,17 +82,27 @@ func OpenDir(folder string) (*Dir, error) {
 	return &Dir{folder: folder}, nil
 }
 
-// Save writes the checkpoint of a step (≥ 0) and returns its path. Without an error, the file is safe on the disk, and
+// Save writes the checkpoint of a step (≥ 0) and returns its path. A folder that somebody has removed is made again, if the
+// folder above it is still there. Without an error, the file is safe on the disk, and
 // the folder has this file, the one that was saved or loaded before it, and those that could not be removed (see
 // [Dir.Warn]). All others are gone: where a run was resumed from an earlier one, those of later steps are damaged. With an
 // error, the folder is unchanged.
 func (d *Dir) Save(step int, c *Container) (string, error) {
 	name := fmt.Sprintf("%s%d%s", filePrefix, step, fileSuffix)
 	path := filepath.Join(d.folder, name)
-	err := atomicfile.WriteIf(path, d.Permit, func(w io.Writer) error {
-		_, err := c.WriteTo(w)
-		return err
-	})
+	write := func() error {
+		return atomicfile.WriteIf(path, d.Permit, func(w io.Writer) error {
+			_, err := c.WriteTo(w)
+			return err
+		})
+	}
+	err := write()
+	if errors.Is(err, fs.ErrNotExist) && os.Mkdir(d.folder, 0o755) == nil {
+		d.warn([]error{fmt.Errorf("checkpoint: %s was removed while it was in use, with the checkpoints in it. It was made again", d.folder)})
+		if err = atomicfile.SyncFolder(filepath.Dir(d.folder)); err == nil {
+			err = write()
+		}
+	}
 	if err != nil {
 		return "", fmt.Errorf("checkpoint: %w", err)
 	}

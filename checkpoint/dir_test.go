@@ -187,3 +187,28 @@ func TestOldCheckpointStays(t *testing.T) {
 		t.Errorf("Clear: error %v", err)
 	}
 }
+
+// TestFolderRemoved: a folder that is removed while it is in use is made again, with a warning, unless the one above it is gone too.
+func TestFolderRemoved(t *testing.T) {
+	d := savedDir(t, 1, 2)
+	var warned []string
+	d.Warn = func(err error) { warned = append(warned, err.Error()) }
+	if err := os.RemoveAll(d.folder); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Save(3, numbered(3)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.Load(); err != nil || stepIn(t, got) != 3 {
+		t.Error(got, err)
+	}
+	if len(warned) != 1 || !strings.Contains(warned[0], "was removed while it was in use") {
+		t.Errorf("warned %q", warned)
+	}
+	if err := os.RemoveAll(filepath.Dir(d.folder)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Save(4, numbered(4)); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}

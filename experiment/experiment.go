@@ -72,6 +72,9 @@ type (
 // ErrBusy is wrapped by errors about a run or an experiment that another process or another call of this process runs.
 var ErrBusy = train.ErrBusy
 
+// ErrVanished is wrapped by errors about a folder that was removed or moved while it was in use.
+var ErrVanished = train.ErrVanished
+
 // Schema is the schema of configs with the methods, tricks and data sets of this program.
 func Schema() *config.Schema { return build.Schema() }
 

@@ -150,6 +150,9 @@ func (x *Experiment) runJob(ctx context.Context, j Job, workers, concurrent int)
 	}
 	s.RunIn = train.RunIn{Workers: workers, Concurrent: concurrent}
 	if x.opts.Out != "" {
+		if err := train.Vanished(x.opts.Out); err != nil { // the run would make it again, without its config
+			return nil, fmt.Errorf("experiment: %w", err)
+		}
 		s.Folder = filepath.Join(x.opts.Out, j.Folder)
 	}
 	if x.opts.Events != nil {

@@ -122,3 +122,35 @@ func TestLearnOnSparesItsParent(t *testing.T) {
 		}
 	}
 }
+
+// TestFolderVanishes: a run whose folder is removed says that and not that the disk is full, and the runs after it do not make
+// the folder of the experiment again.
+func TestFolderVanishes(t *testing.T) {
+	t.Parallel()
+	for _, whole := range []bool{false, true} {
+		c := one("er")
+		c.Runs = 2
+		out := filepath.Join(t.TempDir(), "x")
+		removed := false
+		results, err := Run(t.Context(), c, Options{Out: out, Concurrency: 1, Events: func(j Job) Events {
+			return Events{TaskBegin: func(ocl.TaskInfo) {
+				folder := filepath.Join(out, j.Folder)
+				if whole {
+					folder = out
+				}
+				if !removed {
+					if err := os.RemoveAll(folder); err != nil {
+						t.Error(err)
+					}
+				}
+				removed = true
+			}}
+		}})
+		if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), "it was removed or moved while a run was at work in it") {
+			t.Errorf("got %v", err)
+		}
+		if _, err := os.Stat(out); whole != os.IsNotExist(err) || (len(results) == 1) == whole {
+			t.Errorf("removed all: %v; the folder: %v; %d results", whole, err, len(results))
+		}
+	}
+}

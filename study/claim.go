@@ -14,6 +14,7 @@ import (
 
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 	"ocl/internal/atomicfile"
 	"ocl/internal/input"
 	"ocl/internal/limit"
@@ -225,6 +226,9 @@ func (c *claim) permit() error {
 		return fmt.Errorf("study: %w", err)
 	case err == nil && ok && r.Token == c.mine.Token:
 		return nil
+	}
+	if gone := train.Vanished(c.folder); gone != nil {
+		return fmt.Errorf("study: %w. %w", gone, ErrLost)
 	}
 	return fmt.Errorf("study: %s: %w, as this one was not heard of for %s", c.folder, ErrLost, StaleAfter)
 }

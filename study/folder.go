@@ -14,6 +14,7 @@ import (
 
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 	"ocl/internal/atomicfile"
 )
 
@@ -85,6 +86,9 @@ func (s *Folder) Close() error { return s.log.close() }
 // Claim implements [Store].
 func (s *Folder) Claim(e Entry) (Claim, State, error) {
 	folder := folderOf(s.dir, e)
+	if gone := train.Vanished(s.dir); gone != nil { // it would be made again, without its list
+		return nil, State{}, fmt.Errorf("study: %w", gone)
+	}
 	// A result without a note is read under the lock: its process, if it lives, is about to write the note, and reading
 	// takes milliseconds.
 	if st, done := s.noted(e, folder); done {

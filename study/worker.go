@@ -375,6 +375,9 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 	r.phases[i] = ""
 	var ended error
 	switch {
+	case errors.Is(err, experiment.ErrVanished):
+		r.tell(fmt.Sprintf("%s  %v. The job is done again", j, err))
+		ended = c.Release()
 	case errors.Is(err, ErrLost):
 		r.tell(fmt.Sprintf("%s  another process has taken over the job, as this one was not heard of for long; it stops here", j))
 		ended = c.Release()

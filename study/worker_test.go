@@ -405,3 +405,41 @@ func TestNewsIsTold(t *testing.T) {
 		}
 	})
 }
+
+// TestFolderVanishes: a job whose folder is removed is done again, the others are not touched, and without the folder of the
+// study nothing is made.
+func TestFolderVanishes(t *testing.T) {
+	b := newBench(t, 4)
+	synctest.Test(t, func(t *testing.T) {
+		w := b.worker(b.open(t))
+		var told []string
+		w.Note = func(text string) { told = append(told, text) }
+		removed := false
+		w.Do = func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
+			if j.Key == b.jobs[1].Key && !removed {
+				removed = true
+				if err := os.RemoveAll(at.Folder); err != nil {
+					t.Error(err)
+				}
+			}
+			return b.do(ctx, j, at)
+		}
+		if sum, err := w.Run(t.Context()); err != nil || sum.Done != 4 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		if text := strings.Join(told, "\n"); !strings.Contains(text, "the folder has vanished") || !strings.Contains(text, "The job is done again") {
+			t.Errorf("told %q", told)
+		}
+		b.check(t, 1)
+
+		if err := os.RemoveAll(b.dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.worker(b.open(t)).Run(t.Context()); !errors.Is(err, experiment.ErrVanished) {
+			t.Errorf("without the folder of the study: %v", err)
+		}
+		if _, err := os.Stat(b.dir); !os.IsNotExist(err) {
+			t.Error("the folder of the study was made again", err)
+		}
+	})
+}

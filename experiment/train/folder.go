@@ -99,6 +99,9 @@ func (r *run) finish(res *result.Result) error {
 	if err := atomicfile.WriteBytesIf(filepath.Join(r.Folder, ResultFile), text, r.Permit); err != nil {
 		return fmt.Errorf("%w. %s", err, makeRoom)
 	}
+	if events := filepath.Join(r.Folder, EventsFile); Vanished(events) != nil {
+		r.note(events + " was removed while the run was at work, so the events are lost. The result is complete")
+	}
 	if r.KeepCheckpoint || res.Outcome.State == result.Interrupted {
 		return nil
 	}

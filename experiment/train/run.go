@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -107,6 +109,7 @@ func Run(ctx context.Context, s Spec) (res *result.Result, err error) {
 	}
 	err = errors.Join(err, caught(func() error { r.close(); return nil }))
 	if err != nil {
+		err = r.vanished(err)
 		at := ""
 		if r.begun {
 			at = fmt.Sprintf(" task %d, step %d:", r.taskNumber(), r.at.Step)
@@ -117,6 +120,27 @@ func Run(ctx context.Context, s Spec) (res *result.Result, err error) {
 		err = errors.Join(err, caught(func() error { r.Events.End(r.Job, res, err); return nil }))
 	}
 	return res, err
+}
+
+// ErrVanished is wrapped by errors about a folder that was removed or moved while it was in use.
+var ErrVanished = errors.New("the folder has vanished")
+
+// Vanished is the error about a folder that was removed or moved while it was in use, nil if it is still there.
+func Vanished(folder string) error {
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w: it was removed or moved while a run was at work in it. Put it back, or run again", folder, ErrVanished)
+	}
+	return nil
+}
+
+// vanished replaces an error about a file by that of the folder of the run, if this is the reason.
+func (r *run) vanished(err error) error {
+	if r.begun && r.Folder != "" && errors.Is(err, fs.ErrNotExist) {
+		if gone := Vanished(r.Folder); gone != nil {
+			return gone
+		}
+	}
+	return err
 }
 
 // taskNumber is the number in the whole stream, from 1, of the task under way, or of the last one at the end.
