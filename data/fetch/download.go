@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -16,17 +17,27 @@ import (
 
 const longestBackoff = 30 * time.Second
 
-// client follows redirects as net/http does, but not from https to another scheme: whoever sits on the way could then see
-// and change what is sent.
-var client = &http.Client{CheckRedirect: func(req *http.Request, via []*http.Request) error {
-	if via[len(via)-1].URL.Scheme == "https" && req.URL.Scheme != "https" {
-		return fmt.Errorf("%w from https to %s", errRedirect, req.URL.Redacted())
+// client follows redirects as net/http does, but to https, and from http to http, alone: by another scheme, whoever sits on the way
+// could see and change what is sent.
+var client = &http.Client{Transport: transport(), CheckRedirect: func(req *http.Request, via []*http.Request) error {
+	if from, to := via[len(via)-1].URL.Scheme, req.URL.Scheme; to != "https" && (from != "http" || to != "http") {
+		return fmt.Errorf("%w from %s to %s", errRedirect, from, req.URL.Redacted())
 	}
 	if len(via) >= 10 {
 		return fmt.Errorf("%w 10 times", errRedirect)
 	}
 	return nil
 }}
+
+// transport is the usual one, but with a connection for each request: on an idle one, net/http prints what a server sends unasked.
+func transport() *http.Transport {
+	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	if usual, is := http.DefaultTransport.(*http.Transport); is {
+		t = usual.Clone()
+		t.DisableKeepAlives = true
+	}
+	return t
+}
 
 // errRedirect is wrapped by errors about redirects that are not followed.
 var errRedirect = errors.New("the server redirects")
@@ -113,6 +124,9 @@ func (d *download) attempt(ctx context.Context) error {
 		return d.errorf("the server offers %s of type %q, and the file has %s. Get the file from elsewhere and save it as %s",
 			count.Of(total, "byte"), resp.Header.Get("Content-Type"), count.Of(d.file.Bytes, "byte"), d.path)
 	}
+	if d.file.Bytes == 0 && total > d.longest {
+		return d.tooLong(d.longest)
+	}
 	if first != d.size {
 		if err := d.empty(); err != nil {
 			return err
@@ -143,9 +157,8 @@ func (d *download) receive(ctx context.Context, body io.Reader, clock *time.Time
 		clock.Reset(d.stall)
 		n, reading := body.Read(buffer)
 		clock.Stop()
-		if d.total > 0 && d.size+int64(n) > d.total {
-			return errors.Join(d.errorf("the server sends more than the %s of the file. The bytes were removed: get the file from elsewhere and save it as %s",
-				count.Of(d.total, "byte"), d.path), d.empty())
+		if most := cmp.Or(d.total, d.longest); d.size+int64(n) > most {
+			return d.tooLong(most)
 		}
 		written, err := d.part.WriteAt(buffer[:n], d.size)
 		d.size += int64(written)
@@ -167,6 +180,12 @@ func (d *download) receive(ctx context.Context, body io.Reader, clock *time.Time
 			return nil
 		}
 	}
+}
+
+// tooLong empties the part, as the server sends more bytes than the file may have.
+func (d *download) tooLong(most int64) error {
+	return errors.Join(d.errorf("the server sends more than %s, which the file cannot have. The bytes were removed: get the file from elsewhere and save it as %s",
+		count.Of(most, "byte"), d.path), d.empty())
 }
 
 // unanswered explains a request without a response.

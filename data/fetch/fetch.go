@@ -42,6 +42,7 @@ type Options struct {
 	// Retrying is called before the wait for another attempt, on the goroutine of Get.
 	Retrying func(file File, r Retry)
 
+	longest int64         // bytes of a file whose size nobody says; 0: limit.Download
 	stall   time.Duration // no byte for so long is a stall, which ends an attempt; 0: 30 s
 	retries int           // attempts after one another that may bring nothing new; 0: 5
 	backoff time.Duration // wait before the first retry, doubled for each further one up to 30 s; 0: 1 s
@@ -63,7 +64,8 @@ type Retry struct {
 // Get stops at the first file that it cannot have; the error says what to do. If ctx ends, the error wraps its cause.
 // Get writes nothing outside o.Dir. Two Gets must not write to one o.Dir at the same time.
 func Get(ctx context.Context, files []File, o Options) error {
-	o.stall, o.retries, o.backoff = cmp.Or(o.stall, 30*time.Second), cmp.Or(o.retries, 5), cmp.Or(o.backoff, time.Second)
+	o.longest = cmp.Or(o.longest, limit.Download)
+	o.stall, o.retries, o.backoff = cmp.Or(o.stall, limit.DownloadSilenceSeconds*time.Second), cmp.Or(o.retries, 5), cmp.Or(o.backoff, time.Second)
 	for _, f := range files {
 		d := download{Options: o, file: f, path: filepath.Join(o.Dir, filepath.FromSlash(f.Name))}
 		if err := d.get(ctx); err != nil {
@@ -98,6 +100,9 @@ func (d *download) get(ctx context.Context) error {
 		return unwritable(d.Dir, err)
 	}
 	defer root.Close()
+	if info, err := root.Lstat(name + ".part"); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("fetch: %s is not a file, and the download would be written to it. Remove it, or use another --data-dir", part)
+	}
 	if err = root.MkdirAll(filepath.Dir(name), 0o755); err == nil {
 		d.part, err = root.OpenFile(name+".part", os.O_RDWR|os.O_CREATE, 0o644)
 	}

@@ -95,6 +95,26 @@ func stays(*http.Request)   {}
 func breaks(*http.Request)  { panic(http.ErrAbortHandler) }
 func hangs(r *http.Request) { <-r.Context().Done() }
 
+// endless sends bytes for as long as somebody takes them.
+func endless(w http.ResponseWriter, _ *http.Request) {
+	for err := error(nil); err == nil; {
+		_, err = w.Write(make([]byte, 1<<16))
+	}
+}
+
+// lies announces length bytes and sends all of b.
+func lies(b []byte, length int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err == nil {
+			_, err = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", length, b)
+		}
+		if err = errors.Join(err, conn.Close()); err != nil {
+			log.Print(err)
+		}
+	}
+}
+
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
@@ -217,7 +237,10 @@ func TestTransfers(t *testing.T) {
 		"longer, size unknown":      {handlers: []http.HandlerFunc{whole(b)}, there: append(slices.Clone(b), 1), asked: []string{"bytes=100001-"}, fault: []string{"The bytes were removed"}},
 		"a page instead of a file":  {handlers: []http.HandlerFunc{html}, there: half, bytes: 100_000, asked: []string{rest}, fault: []string{`offers 6 bytes of type "text/html"`, "the file has 100,000 bytes"}, kept: 50_000},
 		"too short, size unknown":   {handlers: []http.HandlerFunc{html}, asked: []string{""}, fault: []string{"has the MD5 "}},
-		"too long":                  {handlers: []http.HandlerFunc{sent(b, -1, stays)}, bytes: 99_000, asked: []string{""}, fault: []string{"sends more than the 99,000 bytes", "The bytes were removed"}},
+		"too long":                  {handlers: []http.HandlerFunc{sent(b, -1, stays)}, bytes: 99_000, asked: []string{""}, fault: []string{"sends more than 99,000 bytes", "The bytes were removed"}},
+		"endless":                   {handlers: []http.HandlerFunc{endless}, asked: []string{""}, fault: []string{"sends more than 300,000 bytes", "The bytes were removed"}},
+		"announces too much":        {handlers: []http.HandlerFunc{sent(half, 300_001, breaks)}, asked: []string{""}, fault: []string{"sends more than 300,000 bytes"}},
+		"sends more than announced": {handlers: []http.HandlerFunc{lies(b, 60_000)}, asked: []string{""}, fault: []string{"has the MD5 "}},
 		"never all of it":           {handlers: []http.HandlerFunc{sent(half, 100_000, breaks)}, asked: []string{"", rest, rest}, fault: []string{"the connection broke: unexpected EOF", "attempts in a row: 3", "continues after 50,000 of 100,000 bytes"}, kept: 50_000},
 		"not found":                 {handlers: []http.HandlerFunc{status(404)}, asked: []string{""}, fault: []string{"the server answers 404 Not Found.", "save it as"}},
 		"no content":                {handlers: []http.HandlerFunc{status(204)}, asked: []string{""}, fault: []string{"the server answers 204 No Content."}},
@@ -227,6 +250,7 @@ func TestTransfers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, c.handlers...)
 			o := quick(t.TempDir())
+			o.longest = 300_000
 			if name == "stalled" || name == "silent" {
 				o.stall = 100 * time.Millisecond
 			}
@@ -351,10 +375,35 @@ func TestRedirectsStaySecure(t *testing.T) {
 	secure := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
 	defer secure.Close()
 	client.Transport = secure.Client().Transport
-	defer func() { client.Transport = nil }()
+	defer func() { client.Transport = transport() }()
 	err := Get(t.Context(), []File{{URL: secure.URL, Name: "a", MD5: md5Of(content(1, 10))}}, quick(t.TempDir()))
 	wantError(t, err, "redirects from https to http:", "save it as")
 	plain.wantRequests(t)
+}
+
+// TestRedirectsElsewhere has servers that send the client to what is no web page. None is asked again.
+func TestRedirectsElsewhere(t *testing.T) {
+	for _, to := range []string{"file:///etc/passwd", "ftp://127.0.0.1/a", "gopher://127.0.0.1/a"} {
+		s := serve(t, http.RedirectHandler(to, http.StatusFound).ServeHTTP)
+		wantError(t, Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, quick(t.TempDir())), "the server redirects from http to "+to)
+		s.wantRequests(t, "")
+	}
+}
+
+// TestNothingIsWrittenThroughLinks: what lies in the place of the part is not written to unless it is a file.
+func TestNothingIsWrittenThroughLinks(t *testing.T) {
+	s := serve(t, whole(content(1, 1000)))
+	o := quick(t.TempDir())
+	mine := filepath.Join(o.Dir, "mine")
+	if err := errors.Join(os.WriteFile(mine, []byte("mine"), 0o644), os.Symlink("mine", filepath.Join(o.Dir, "a.part")), os.Mkdir(filepath.Join(o.Dir, "b.part"), 0o755)); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		wantError(t, Get(t.Context(), []File{{URL: s.URL, Name: name, MD5: md5Of(content(1, 1000))}}, o), name+".part is not a file")
+	}
+	if text, err := os.ReadFile(mine); err != nil || string(text) != "mine" {
+		t.Errorf("the file has %d bytes, %v", len(text), err)
+	}
 }
 
 // TestRedirectsEnd has a server that sends the client to itself. It is asked ten times, and not again.
@@ -394,7 +443,7 @@ func TestPlacesThatCannotBeWritten(t *testing.T) {
 		{"a.part/", ".", "a", "a.part"},
 		{"a/", ".", "a", "a is not a file, and the download would replace it"},
 		{"@sub", ".", "sub/a", "escapes"},
-		{"@a.part", ".", "a", "escapes"},
+		{"@a.part", ".", "a", "a.part is not a file"},
 	} {
 		root, outside := t.TempDir(), t.TempDir()
 		path := filepath.Join(root, strings.Trim(c.there, "@/"))

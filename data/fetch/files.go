@@ -17,7 +17,7 @@ var files = map[string][]File{
 		URL:  "https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",
 		Name: "cifar-100-binary.tar.gz", Bytes: 168_513_733, MD5: "03b5dce01913d631647c71ecec9e9cb8",
 	}},
-	"core50": {{
+	"core50": {{ // no https address is known; nobody can make another file of this MD5
 		URL:  "http://bias.csr.unibo.it/maltoni/download/core50/core50_128x128.zip",
 		Name: "core50/core50_128x128.zip", MD5: "745f3373fed08d69343f1058ee559e13",
 	}},
@@ -25,7 +25,8 @@ var files = map[string][]File{
 		URL:  "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip",
 		Name: "emnist/gzip.zip", Bytes: 561_753_746, MD5: "58c8d27c78d21e728a6bc7b3cc06412e",
 	}},
-	"fashion-mnist": idx("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/", "fashion-mnist/", [4]File{
+	// The address that the authors give is that of a web site, which Amazon serves without https. This one is of the same files.
+	"fashion-mnist": idx("https://fashion-mnist.s3.eu-central-1.amazonaws.com/", "fashion-mnist/", [4]File{
 		{Bytes: 26_421_880, MD5: "8d4fb7e6c68d591d4c3dfef9ec88bf0d"},
 		{Bytes: 29_515, MD5: "25c81989df183df01b3e8a0aad5dffbe"},
 		{Bytes: 4_422_102, MD5: "bef4ecab320f06d8554ea6380940ec79"},

@@ -135,6 +135,10 @@ const (
 	PickleText = 256
 	// PickleAxes is the number of axes of an array in a pickle, in axes. Images have four. Key: none.
 	PickleAxes = 8
+	// Download is the size of a file of `ocl data fetch` that neither its authors nor the server state, in bytes. The largest known one, CORe50, has 4 GB. Key: none; get the file by hand.
+	Download = 32 << 30
+	// DownloadSilenceSeconds is how long a server may send nothing, in seconds. After it, `ocl data fetch` asks again. Key: none.
+	DownloadSilenceSeconds = 30
 	// ClassNames is the size of a file of class names, in bytes. The longest of the published ones has 50 kB. Key: none.
 	ClassNames = 1 << 20
 	// CIFARNames is the size of the file of class names of CIFAR, in bytes. The longest has about 2 kB. Key: none.
