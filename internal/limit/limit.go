@@ -129,8 +129,10 @@ const (
 	SetRatio = 32
 	// NPYHeader is the length of the header of an array in an npz file, in bytes. It is the limit of NumPy. Key: none.
 	NPYHeader = 10_000
-	// PickleValues is the number of values in a pickle, in values. CIFAR-100 has 200,000, and each takes some memory. Key: none.
-	PickleValues = 1 << 22
+	// PickleSteps is the number of instructions in a pickle, in instructions. CIFAR-100 has 250,000, and each may make a value that takes up to 150 bytes of memory. Key: none.
+	PickleSteps = 1 << 19
+	// PickleTexts is the size of all texts of a pickle together that have less than 1 MiB, in bytes. They are held in memory, and the names of files in CIFAR-100 have 1 MB. Key: none.
+	PickleTexts = 16 << 20
 	// PickleText is the length of a key or name in a pickle, in bytes. A file may use one text many times. Key: none.
 	PickleText = 256
 	// PickleAxes is the number of axes of an array in a pickle, in axes. Images have four. Key: none.

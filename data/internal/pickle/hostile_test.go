@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"ocl/internal/fuzztest"
-	"ocl/internal/limit"
 )
 
 // TestRefused: whatever calls something, makes an object or refers to something outside the file is refused, and so is each
@@ -86,11 +85,22 @@ func TestGoodArraysNextToTheRefusedOnes(t *testing.T) {
 	}
 }
 
-// TestTooManyValues: what a byte of a file makes larger than itself is bounded: values, marks and what is remembered.
-func TestTooManyValues(t *testing.T) {
-	for name, b := range map[string]string{"tuples": ")", "marks": "(", "remembered": "\x94"} {
-		_, err := read(source([]byte("\x80\x04N" + strings.Repeat(b, limit.PickleValues))))
-		wantError(t, name, err, "the pickle has more than 4,194,304 values, which is the limit")
+// TestMemoryHasALimit: however long a pickle is, what its instructions make takes little memory, and so do its texts.
+func TestMemoryHasALimit(t *testing.T) {
+	const instructions = "the pickle has more than 524,288 instructions, which is the limit"
+	for name, c := range map[string]struct{ again, want string }{
+		"tuples": {")", instructions}, "lists": {"]", instructions}, "marks": {"(", instructions}, "remembered": {"\x94", instructions},
+		"protocols": {"\x80\x04", instructions}, "dictionaries": {"}U\x01aNs", instructions}, "nested tuples": {"\x85", instructions},
+		"long texts": {"T" + le4(1<<19) + strings.Repeat("x", 1<<19), "the texts of the pickle have more than 16,777,216 bytes, which is the limit"},
+	} {
+		b := []byte("\x80\x04N" + strings.Repeat(c.again, 32<<20/len(c.again)))
+		const most = 120 << 20
+		if n := fuzztest.Allocated(most, func() {
+			_, err := read(source(b))
+			wantError(t, name, err, c.want)
+		}); n > most {
+			t.Errorf("%s: %d bytes are allocated for %d of the file", name, n, len(b))
+		}
 	}
 }
 

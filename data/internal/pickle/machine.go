@@ -58,14 +58,14 @@ type machine struct {
 	r        *bufio.Reader // of the file from at on
 	at, size int64         // bytes read; bytes of the file
 
-	stack  []any // see describe
-	marks  []int // where on the stack each mark stands, the last on top
-	memo   []any
-	values int // so far: pushed, marked and remembered
+	stack []any // see describe
+	marks []int // where on the stack each mark stands, the last on top
+	memo  []any
+	held  int64 // bytes of texts in memory
 }
 
 // read reads the pickle that fills r, which has size bytes. It executes nothing. Besides what the file holds it allocates
-// in proportion to the number of values.
+// in proportion to the number of instructions, which is limited.
 func read(r io.ReaderAt, size int64) (root place, err error) {
 	m := &machine{file: r, size: size, r: bufio.NewReaderSize(nil, int(min(size, 1<<16)))}
 	m.seek(0)
@@ -76,8 +76,11 @@ func read(r io.ReaderAt, size int64) (root place, err error) {
 		}
 	}()
 	defer caught(&err)
-	for {
+	for steps := 1; ; steps++ {
 		begin = m.at
+		if steps > limit.PickleSteps {
+			fail("the pickle has more than %s instructions, which is the limit", count.Number(limit.PickleSteps))
+		}
 		op := byte(m.number(1))
 		if op == '.' { // STOP
 			return place{v: m.result(), file: r}, nil
@@ -111,7 +114,6 @@ func (m *machine) do(op byte) {
 		}
 	case '(': // MARK
 		m.marks = append(m.marks, len(m.stack))
-		m.counted()
 	case 'N': // NONE
 		m.push(none{})
 	case 0x88, 0x89: // NEWTRUE, NEWFALSE
@@ -220,6 +222,9 @@ func (m *machine) take(n uint64) any {
 		m.seek(s.at + s.n)
 		return s
 	}
+	if m.held += int64(n); m.held > limit.PickleTexts {
+		fail("the texts of the pickle have more than %s, which is the limit", count.Of(limit.PickleTexts, "byte"))
+	}
 	b := make([]byte, n)
 	_, err := io.ReadFull(m.r, b)
 	check(err)
@@ -238,17 +243,9 @@ func (m *machine) line() string {
 	return string(line[:len(line)-1])
 }
 
-// counted bounds the number of values.
-func (m *machine) counted() {
-	if m.values++; m.values > limit.PickleValues {
-		fail("the pickle has more than %s values, which is the limit", count.Number(limit.PickleValues))
-	}
-}
-
 // push puts a value on the stack.
 func (m *machine) push(v any) {
 	m.stack = append(m.stack, v)
-	m.counted()
 }
 
 // top returns the n values on top of the stack, above the last mark. They are valid until the next push.
@@ -292,7 +289,6 @@ func (m *machine) put(n uint64) {
 		m.memo = append(m.memo, nil)
 	}
 	m.memo[n] = v
-	m.counted()
 }
 
 // get pushes the value that was remembered under a number.
