@@ -52,7 +52,7 @@ func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 		return nil, fmt.Errorf("%s: %w. Give a list of images that can be read", shown(spec.Dir), cause.Of(err))
 	}
 	defer file.Close()
-	rows, err := readCSV(ctx, file)
+	rows, err := readCSV(ctx, file, limit.SetImages)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(spec.Dir), err)
 	}
@@ -72,20 +72,38 @@ type csvRow struct {
 
 type csvRows []csvRow
 
-// readCSV reads a list and checks each row by itself.
-func readCSV(ctx context.Context, r io.Reader) (csvRows, error) {
+// rowReader reads the bytes of a row, of which there may be left so many: package csv keeps whole rows in memory.
+type rowReader struct {
+	r    io.Reader
+	left int
+}
+
+var errRow = fmt.Errorf("a row has more than %s bytes", count.Number(limit.ImageListRow))
+
+func (r *rowReader) Read(b []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, errRow
+	}
+	n, err := r.r.Read(b[:min(len(b), r.left)])
+	r.left -= n
+	return n, err
+}
+
+// readCSV reads a list of at most so many rows, and checks each row by itself.
+func readCSV(ctx context.Context, r io.Reader, most int) (csvRows, error) {
 	in := bufio.NewReader(r)
 	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
 		_, _ = in.Discard(len(mark))
 	}
-	lines := csv.NewReader(in)
+	row := &rowReader{in, limit.ImageListRow}
+	lines := csv.NewReader(row)
 	lines.TrimLeadingSpace, lines.ReuseRecord = true, true
 	head, err := lines.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("the file is empty. The first line names the columns, such as path,label")
 	}
 	if err != nil {
-		return nil, csvFault(err)
+		return nil, csvFault(err, 1)
 	}
 	columns, err := csvHead(head)
 	if err != nil {
@@ -93,15 +111,20 @@ func readCSV(ctx context.Context, r io.Reader) (csvRows, error) {
 	}
 	var rows csvRows
 	seen := map[string]int{}
+	line := 1
 	for ctx.Err() == nil {
+		row.left = limit.ImageListRow
 		fields, err := lines.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, csvFault(err)
+			return nil, csvFault(err, line+1)
 		}
-		line, _ := lines.FieldPos(0)
+		if len(rows) == most {
+			return nil, fmt.Errorf("there are more than %s, which is the limit. Use a part of them", count.Of(most, "row"))
+		}
+		line, _ = lines.FieldPos(0)
 		if i := slices.IndexFunc(fields, func(f string) bool { return len(f) > limit.ImageListField }); i >= 0 {
 			return nil, fmt.Errorf("line %d: a field has %s, but at most %s are read. Check the quotes", line, count.Of(len(fields[i]), "byte"), count.Number(limit.ImageListField))
 		}
@@ -111,16 +134,16 @@ func readCSV(ctx context.Context, r io.Reader) (csvRows, error) {
 			}
 			return ""
 		}
-		row := csvRow{line, field("path"), field("label"), field("task"), strings.ToLower(field("split"))}
-		if err := row.check(); err != nil {
+		image := csvRow{line, field("path"), field("label"), field("task"), strings.ToLower(field("split"))}
+		if err := image.check(); err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
-		place := filepath.Clean(filepath.FromSlash(row.path))
+		place := filepath.Clean(filepath.FromSlash(image.path))
 		if before, twice := seen[place]; twice {
-			return nil, fmt.Errorf("line %d: %s is listed on line %d already. List each image once", line, shown(row.path), before)
+			return nil, fmt.Errorf("line %d: %s is listed on line %d already. List each image once", line, shown(image.path), before)
 		}
 		seen[place] = line
-		rows = append(rows, row)
+		rows = append(rows, image)
 	}
 	if len(rows) == 0 && ctx.Err() == nil {
 		return nil, errors.New("there is no row after the names of the columns. Add a row for each image")
@@ -128,9 +151,12 @@ func readCSV(ctx context.Context, r io.Reader) (csvRows, error) {
 	return rows, ctx.Err()
 }
 
-// csvFault turns an error of package csv into a message of this program.
-func csvFault(err error) error {
+// csvFault turns an error of package csv into a message of this program. line is where a row without a line begins.
+func csvFault(err error, line int) error {
 	var p *csv.ParseError
+	if errors.Is(err, errRow) {
+		return fmt.Errorf("line %d: %w, which is the limit. Close the quotes, or check that the file is a list of images", line, err)
+	}
 	if !errors.As(err, &p) {
 		return fmt.Errorf("%w. Check the file", cause.Of(err))
 	}

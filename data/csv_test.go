@@ -31,6 +31,30 @@ func openCSV(t *testing.T, text string) (*Set, error) {
 	return Open(t.Context(), Spec{Name: "csv", Dir: listed(t, text), Size: 8})
 }
 
+// TestCSVHasLimits: a row that does not end takes little memory, and so does a list of too many images.
+func TestCSVHasLimits(t *testing.T) {
+	const long = 64 << 20
+	for name, c := range map[string]struct{ text, want string }{
+		"a line":            {"path,label\n1.png,a\n" + strings.Repeat("x", long), "line 3: a row has more than 65,536 bytes, which is the limit. Close the quotes"},
+		"an open quote":     {"path,label\n1.png,a\n\"" + strings.Repeat("x,y\n", long/4), "line 3: a row has more than 65,536 bytes"},
+		"empty lines":       {"path,label\n1.png,a\n" + strings.Repeat("\n", long), "line 3: a row has more than 65,536 bytes"},
+		"names of columns":  {strings.Repeat("path,", long/5), "line 1: a row has more than 65,536 bytes"},
+		"a row of commas":   {"path,label\n" + strings.Repeat(",", 60_000) + "\n", "line 2: the number of fields is not that of the first line"},
+		"a field":           {"path,label\n" + strings.Repeat("x", 60_000) + ",a\n", "line 2: a field has 60,000 bytes, but at most 4,096 are read"},
+		"more images":       {"path,label\n1,a\n2,a\n3,a\n4,a\n5,a\n", "there are more than 4 rows, which is the limit. Use a part of them"},
+		"rows of the limit": {"path,label\n1,a\n2,a\n3,a\n4,a\n", ""},
+	} {
+		const most = 16 << 20
+		var err error
+		if n := fuzztest.Allocated(most, func() { _, err = readCSV(t.Context(), strings.NewReader(c.text), 4) }); n > most {
+			t.Errorf("%s: %d bytes are allocated", name, n)
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
+			t.Errorf("%s: the error is %v, not %s", name, err, c.want)
+		}
+	}
+}
+
 // TestCSVForms: what spreadsheets write is one and the same list: a mark at the beginning, ends of lines of Windows, quotes,
 // blanks, blank lines, columns in another order, capitals.
 func TestCSVForms(t *testing.T) {
@@ -251,7 +275,7 @@ func FuzzCSV(f *testing.F) {
 		if n := fuzztest.Allocated(most, func() {
 			l = newListing("csv", Spec{Dir: "list.csv"})
 			var rows csvRows
-			if rows, err = readCSV(t.Context(), strings.NewReader(string(text))); err == nil {
+			if rows, err = readCSV(t.Context(), strings.NewReader(string(text)), 100); err == nil {
 				err = rows.fill(l, Spec{Seed: 1})
 			}
 		}); n > most {

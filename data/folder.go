@@ -13,6 +13,7 @@ import (
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 var folderInfo = Info{
@@ -46,7 +47,7 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{ctx: ctx, root: spec.Dir, skip: spec.SkipUnreadable, above: []os.FileInfo{info}}
+	t := &tree{ctx: ctx, root: spec.Dir, skip: spec.SkipUnreadable, most: limit.SetImages, above: []os.FileInfo{info}}
 	train, test, err := t.halves()
 	if err != nil {
 		return nil, err
@@ -95,6 +96,9 @@ type tree struct {
 	ctx  context.Context
 	root string
 	skip bool // leave out links that lead nowhere
+	most int  // images in class folders
+
+	found, entries int // so far: images in class folders, and all entries
 
 	above   []os.FileInfo // the folders above the one that is walked, from the root on
 	remarks []string
@@ -124,7 +128,7 @@ func (t *tree) halves() (train, test []classFolder, err error) {
 	for _, name := range folders {
 		is, inside := halfNames[strings.ToLower(name)], []string(nil)
 		if is != "" {
-			if inside, _, err = (&tree{ctx: t.ctx, root: t.root, skip: t.skip}).read(name); err != nil {
+			if inside, _, err = (&tree{ctx: t.ctx, root: t.root, skip: t.skip, most: t.most}).read(name); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -235,6 +239,9 @@ func (t *tree) walk(name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.found += len(files); t.found > t.most {
+		return nil, fmt.Errorf("%s: the class folders have more than %s, which is the limit. Use a part of them", shown(t.root), count.Of(t.most, "image"))
+	}
 	for _, folder := range folders {
 		more, err := t.walk(path.Join(name, folder))
 		if err != nil {
@@ -251,6 +258,9 @@ func (t *tree) read(name string) (folders, images []string, err error) {
 	entries, err := input.ReadDir(t.path(name))
 	if err != nil {
 		return nil, nil, t.fault(name, err)
+	}
+	if t.entries += len(entries); t.entries > limit.TreeEntries {
+		return nil, nil, fmt.Errorf("%s: there are more than %s below the folder, which is the limit. Use a part of them", shown(t.root), count.Of(limit.TreeEntries, "entry"))
 	}
 	for _, e := range entries {
 		at, kind := path.Join(name, e.Name()), e.Type()

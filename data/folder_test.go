@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -289,6 +290,17 @@ func TestFolderUnreadableClass(t *testing.T) {
 	note := "a fifth of each class is for testing, 1 of 3 images, drawn with data.seed 0 before unreadable images were left out"
 	if set, err = Open(t.Context(), spec); err != nil || !slices.Contains(set.Notes, note) {
 		t.Errorf("%v: notes %q, want %q", err, set.Notes, note)
+	}
+}
+
+// TestFolderHasLimits: more images than the limit are an error, wherever they lie below the class folders.
+func TestFolderHasLimits(t *testing.T) {
+	root := photos(t, "cat/1.png", "cat/old/2.png", "dog/3.png", "outside.png")
+	for most, want := range map[int]string{3: "", 2: root + ": the class folders have more than 2 images, which is the limit. Use a part of them"} {
+		walked := &tree{ctx: t.Context(), root: root, most: most}
+		if _, _, err := walked.halves(); fmt.Sprint(err) != cmp.Or(want, "<nil>") {
+			t.Errorf("with a limit of %d: %v", most, err)
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func (f miniFormat) readLists(ctx context.Context, root string) (classed, error)
 // parseList reads a list: a line filename,label and then one such pair for each image. Files are relative to the folder of
 // images; seen has those of earlier lists.
 func parseList(ctx context.Context, text []byte, seen map[string]bool) (files, ids []string, err error) {
-	rows, err := readCSV(ctx, bytes.NewReader(text))
+	rows, err := readCSV(ctx, bytes.NewReader(text), limit.SetImages)
 	for _, r := range rows {
 		name := path.Join(miniImages, r.path)
 		switch {

@@ -119,6 +119,10 @@ const (
 	DataFile = 1 << 40
 	// ImageList is the size of a CSV list of images, in bytes. It has room for ten million images. Key: none.
 	ImageList = 1 << 30
+	// SetImages is the number of a user's own images in a list or in folders, in images. Each takes 400 bytes of memory beside its pixels. Key: none.
+	SetImages = 5_000_000
+	// ImageListRow is the length of a row in a CSV list of images, in bytes. It has room for four fields of the largest length, and a quote that is not closed makes a row of the rest of the file. Key: none.
+	ImageListRow = 1 << 16
 	// ImageListField is the length of a field in a CSV list of images, in bytes. It is the longest path of Linux. Key: none.
 	ImageListField = 4096
 	// Set is how much memory the images of an npz file or of drawn glyphs may take, in bytes. More would not fit beside a network on usual machines. Key: none.
