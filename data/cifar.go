@@ -40,7 +40,7 @@ var cifar10Info = Info{
 	Licence:  cifarLicence,
 	Citation: cifarCitation,
 	Example:  "ocl run --data cifar10 --data-dir cifar-10-binary.tar.gz --tasks 5 --memory 1000",
-	open:     func(_ context.Context, spec Spec) (*Set, error) { return cifar10.open(spec.Dir) },
+	open:     func(ctx context.Context, spec Spec) (*Set, error) { return cifar10.open(ctx, spec.Dir) },
 }
 
 var cifar100Info = Info{
@@ -57,7 +57,7 @@ var cifar100Info = Info{
 	Licence:  cifarLicence,
 	Citation: cifarCitation,
 	Example:  "ocl run --data cifar100 --data-dir cifar-100-binary.tar.gz --tasks 20 --memory 5000",
-	open:     func(_ context.Context, spec Spec) (*Set, error) { return cifar100.open(spec.Dir) },
+	open:     func(ctx context.Context, spec Spec) (*Set, error) { return cifar100.open(ctx, spec.Dir) },
 
 	KnownDigests: []string{"sha256:5c84f78bbf0fe3499fba1bb43681507c72a6894aaf77d1913127dfe211deef41"},
 }
@@ -114,13 +114,13 @@ func (f cifarFormat) endings() []string {
 }
 
 // open finds the data at dir (see Info.Layout of the two sets) and reads them.
-func (f cifarFormat) open(dir string) (*Set, error) {
+func (f cifarFormat) open(ctx context.Context, dir string) (*Set, error) {
 	info, err := given("folder", dir, f.use())
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return f.openArchive(dir)
+		return f.openArchive(ctx, dir)
 	}
 	for _, l := range f.layouts {
 		for _, folder := range []string{dir, filepath.Join(dir, l.folder)} {
@@ -131,7 +131,7 @@ func (f cifarFormat) open(dir string) (*Set, error) {
 	}
 	for _, l := range f.layouts {
 		if archive := filepath.Join(dir, l.archive); exists(archive) {
-			return f.openArchive(archive)
+			return f.openArchive(ctx, archive)
 		}
 	}
 	binary := f.layouts[0]

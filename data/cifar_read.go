@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -95,12 +96,12 @@ func (f cifarFormat) labelBytes() int {
 func (f cifarFormat) record() int { return f.labelBytes() + 3*f.side*f.side }
 
 // checkSize refuses a file that cannot hold n images, before anything is made for it. A pickle has lists of labels and of
-// names besides, and takes two bytes for many a pixel where Python 3 wrote it in an early protocol.
+// names besides.
 func (r *cifarReader) checkSize(size int64, n int) error {
 	want := int64(n) * int64(r.record())
 	most := want
 	if r.python {
-		most, want = 3*want+1<<20, 0
+		most, want = want+limit.PickleTexts, 0
 	}
 	switch {
 	case size < want:
@@ -206,18 +207,20 @@ func (r *cifarReader) finish() (*Set, error) {
 }
 
 // openArchive reads one of the official archives without unpacking it.
-func (f cifarFormat) openArchive(name string) (*Set, error) {
+func (f cifarFormat) openArchive(ctx context.Context, name string) (*Set, error) {
 	file, _, err := input.Open(name, input.Want{Most: limit.DataFile})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(name), cause.Of(err))
 	}
 	defer file.Close()
-	set, err := f.readArchive(bufio.NewReaderSize(file, 1<<20))
+	set, err := f.readArchive(bufio.NewReaderSize(until{ctx, file}, 1<<20))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(name), err)
 	}
 	return set, nil
 }
+
+var errArchive = fmt.Errorf("its files have more than %s, which is the limit", count.Of(limit.Archive, "byte"))
 
 // readArchive decodes a gzipped tar. The first entry that has the name of a file of a layout decides on the layout. All
 // other entries are skipped, and so are links and entries whose names lead out of the archive: nothing is written, and
@@ -228,7 +231,7 @@ func (f cifarFormat) readArchive(in io.Reader) (*Set, error) {
 		return nil, fmt.Errorf("this is not a gzip file (%w). Use --data-dir with %s, or with the folder that it unpacks to", err, f.layouts[0].archive)
 	}
 	var r *cifarReader
-	archive := tar.NewReader(packed)
+	archive := tar.NewReader(&bounded{packed, limit.Archive, errArchive})
 	for {
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {

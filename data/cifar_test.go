@@ -156,7 +156,7 @@ func TestCIFARDigest(t *testing.T) {
 	own := writeFolder(t, t.TempDir(), cifarFiles())
 	renamed := writeFolder(t, t.TempDir(), map[string][]byte{"download": packTarGz(cifarFiles())})
 	for _, dir := range []string{own, filepath.Join(renamed, "download")} {
-		set, err := smallFormat.open(dir)
+		set, err := smallFormat.open(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestCIFARLayouts(t *testing.T) {
 			own := writeFolder(t, filepath.Join(root, "a", l.folder), files)
 			holder := writeFolder(t, filepath.Join(root, "b"), map[string][]byte{l.archive: gzipped(packTar(l.folder, files), gzip.BestSpeed)})
 			for _, dir := range []string{own, filepath.Dir(own), holder, filepath.Join(holder, l.archive)} {
-				set, err := f.open(dir)
+				set, err := f.open(t.Context(), dir)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -223,7 +223,7 @@ func TestCIFARFaults(t *testing.T) {
 		{"names", "fine_label_names.txt: the file has 2 class names instead of 3", smallFormat, small, func(f files) { f["fine_label_names.txt"] = []byte("apple bear") }},
 		{"truncated pickle", "data_batch_2: byte", single10, ten, func(f files) { f["data_batch_2"] = f["data_batch_2"][:5000] }},
 		{"empty pickle", "test: byte 0: the file is cut off", single100, hundred, func(f files) { f["test"] = nil }},
-		{"oversized pickle", "test_batch: the file is too long: it has 2,000,000 bytes", single10, ten, func(f files) { f["test_batch"] = make([]byte, 2e6) }},
+		{"oversized pickle", "test_batch: the file is too long: it has 20,000,000 bytes", single10, ten, func(f files) { f["test_batch"] = make([]byte, 2e7) }},
 		{"too few", "data_batch_1: the file has 3 images instead of 4", single10, ten, func(f files) { f["data_batch_1"] = single10.pickled(0, 3) }},
 		{"other counts", "data_batch_1 to data_batch_5: class 0 has 3 images instead of 2", single10, ten, func(f files) { f["data_batch_5"] = single10.pickled(0, 4) }},
 		{"the other CIFAR", "train: the pickle: found a dictionary of 'data', 'labels', wanted 'fine_labels' in it", single100, hundred, func(f files) { f["train"] = single10.pickled(0, 100) }},
@@ -238,7 +238,7 @@ func TestCIFARFaults(t *testing.T) {
 			folder := writeFolder(t, t.TempDir(), files)
 			archive := filepath.Join(writeFolder(t, t.TempDir(), map[string][]byte{"x.tar.gz": gzipped(packTar("x", files), gzip.BestSpeed)}), "x.tar.gz")
 			for _, dir := range []string{folder, archive} {
-				_, err := c.format.open(dir)
+				_, err := c.format.open(t.Context(), dir)
 				wantFault(t, dir, err, c.want)
 				if err != nil && (!strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "Download cifar-10")) {
 					t.Errorf("%v does not say where, or what to do", err)
@@ -314,7 +314,7 @@ func TestCIFARWrongPlace(t *testing.T) {
 		{file, "not a gzip file"},
 		{cut, "x.tar.gz"},
 	} {
-		if _, err := smallFormat.open(c.dir); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := smallFormat.open(t.Context(), c.dir); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want it to say %q", c.dir, err, c.want)
 		}
 	}

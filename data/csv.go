@@ -72,22 +72,7 @@ type csvRow struct {
 
 type csvRows []csvRow
 
-// rowReader reads the bytes of a row, of which there may be left so many: package csv keeps whole rows in memory.
-type rowReader struct {
-	r    io.Reader
-	left int
-}
-
 var errRow = fmt.Errorf("a row has more than %s bytes", count.Number(limit.ImageListRow))
-
-func (r *rowReader) Read(b []byte) (int, error) {
-	if r.left <= 0 {
-		return 0, errRow
-	}
-	n, err := r.r.Read(b[:min(len(b), r.left)])
-	r.left -= n
-	return n, err
-}
 
 // readCSV reads a list of at most so many rows, and checks each row by itself.
 func readCSV(ctx context.Context, r io.Reader, most int) (csvRows, error) {
@@ -95,7 +80,7 @@ func readCSV(ctx context.Context, r io.Reader, most int) (csvRows, error) {
 	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
 		_, _ = in.Discard(len(mark))
 	}
-	row := &rowReader{in, limit.ImageListRow}
+	row := &bounded{in, limit.ImageListRow, errRow} // package csv keeps whole rows in memory
 	lines := csv.NewReader(row)
 	lines.TrimLeadingSpace, lines.ReuseRecord = true, true
 	head, err := lines.Read()

@@ -140,7 +140,10 @@ func Open(ctx context.Context, spec Spec) (*Set, error) {
 	set, err := info.opened(ctx, spec)
 	if err == nil {
 		set.DefaultTasks = info.Tasks
-		set.Digest, err = digest(set)
+		set.Digest, err = digest(ctx, set)
+	}
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err() // what a reader says then may be anything
 	}
 	if err != nil {
 		return nil, fmt.Errorf("data: %s: %w", spec.Name, err)

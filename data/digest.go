@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -19,7 +20,7 @@ import (
 // halves, how many indices there are and the indices; one with strengths with "strength" and, for both halves, how many
 // there are and their bits; one with tasks with "task", their number and, for both halves, how many indices there are and
 // the indices. A set without them ends before. Names of classes and domains are left out: no stream splits by them.
-func digest(s *Set) (string, error) {
+func digest(ctx context.Context, s *Set) (string, error) {
 	h := sha256.New()
 	word := func(v int) { h.Write(binary.LittleEndian.AppendUint32(nil, uint32(v))) }
 	for _, v := range []int{s.C, s.H, s.W, s.Classes} {
@@ -31,7 +32,7 @@ func digest(s *Set) (string, error) {
 		for _, y := range p.Y {
 			word(int(y))
 		}
-		if err := writePixels(h, p.Images, s.ImageLen()); err != nil {
+		if err := writePixels(ctx, h, p.Images, s.ImageLen()); err != nil {
 			return "", err
 		}
 	}
@@ -62,7 +63,7 @@ func digest(s *Set) (string, error) {
 }
 
 // writePixels adds the images of a half, or the sums of those whose sums are known.
-func writePixels(h io.Writer, images Images, size int) error {
+func writePixels(ctx context.Context, h io.Writer, images Images, size int) error {
 	if known, ok := images.(summed); ok {
 		_, _ = io.WriteString(h, "sums")
 		for i := range known.Len() {
@@ -73,6 +74,9 @@ func writePixels(h io.Writer, images Images, size int) error {
 	}
 	buf := make([]uint8, size)
 	for i := range images.Len() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		pixels, err := images.Image(i, buf)
 		if err != nil {
 			return err

@@ -1,6 +1,9 @@
 package data
 
-import "testing"
+import (
+	"context"
+	"testing"
+)
 
 // tinySet has everything that a set can have.
 func tinySet() *Set {
@@ -54,7 +57,7 @@ func withTasks(n int, train, test []int32) func(*Set) {
 
 func digestOf(t *testing.T, s *Set) string {
 	t.Helper()
-	d, err := digest(s)
+	d, err := digest(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

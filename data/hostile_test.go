@@ -123,7 +123,7 @@ func TestNothingOfAFileReachesTheTerminalRaw(t *testing.T) {
 	}
 	root := t.TempDir()
 	if os.PathSeparator == '/' {
-		_, err := smallFormat.open(writeFolder(t, filepath.Join(root, "listing"), map[string][]byte{evil: nil}))
+		_, err := smallFormat.open(t.Context(), writeFolder(t, filepath.Join(root, "listing"), map[string][]byte{evil: nil}))
 		plain("listing", err)
 		for _, name := range []string{"cifar100", "npz"} {
 			_, err = Open(t.Context(), Spec{Name: name, Dir: evil})

@@ -3,6 +3,7 @@ package data
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,10 +20,11 @@ const idxSide = 28
 
 // idxFormat is a data set of four files in the format IDX, which MNIST was published in.
 type idxFormat struct {
-	set         string // its name
-	prefix      string // of the names of the files
-	train, test string // words for the halves in these names
-	first       int    // the label of class 0
+	ctx         context.Context // ends the reading of files
+	set         string          // its name
+	prefix      string          // of the names of the files
+	train, test string          // words for the halves in these names
+	first       int             // the label of class 0
 	names       []string
 	transposed  bool // rows of an image are columns in the file
 }
@@ -100,7 +102,7 @@ func (f idxFormat) file(fsys fs.FS, name string, most int64, magic uint32, size 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w. %s", shown(name), cause.Of(err), f.again())
 	}
-	records, err := readIDX(file, min(info.Size(), most), magic, size)
+	records, err := readIDX(until{f.ctx, file}, min(info.Size(), most), magic, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w. %s", shown(name), err, f.again())
 	}

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -285,7 +286,7 @@ func TestRealMNIST(t *testing.T) {
 
 // FuzzIDX reads files of images and of labels: good ones with changes, packed or not.
 func FuzzIDX(f *testing.F) {
-	small := idxFormat{train: "train", test: "t10k", names: []string{"a", "b"}, transposed: true}
+	small := idxFormat{ctx: context.Background(), train: "train", test: "t10k", names: []string{"a", "b"}, transposed: true}
 	good := idxSet("", "t10k", 2, 0)
 	f.Add(good["train-images-idx3-ubyte"], good["train-labels-idx1-ubyte"], []byte{}, false)
 	f.Add(good["train-images-idx3-ubyte"], good["train-labels-idx1-ubyte"], []byte{4, 3, 10}, true)

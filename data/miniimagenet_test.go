@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -115,7 +116,7 @@ func openMini(t testing.TB, spec Spec) (*Set, error) {
 	small := Info{Name: miniFolder, list: smallMini.list}
 	set, err := small.opened(t.Context(), spec)
 	if err == nil {
-		set.Digest, err = digest(set)
+		set.Digest, err = digest(context.Background(), set)
 	}
 	return set, err
 }

@@ -38,8 +38,8 @@ var mnistInfo = Info{
 	Example: "ocl run --data mnist --data-dir mnist --network mlp",
 	MinSize: idxMinSize, MaxSize: idxMaxSize, Tasks: 5,
 	KnownDigests: []string{"sha256:2b0e15a43c595fc4f53a27c471776c465aa7ce6a03b75d696f8ad35f5caca830"},
-	open: func(_ context.Context, spec Spec) (*Set, error) {
-		return openIDX(spec, "mnist", "MNIST", strings.Split("0123456789", ""))
+	open: func(ctx context.Context, spec Spec) (*Set, error) {
+		return openIDX(ctx, spec, "mnist", "MNIST", strings.Split("0123456789", ""))
 	},
 }
 
@@ -55,15 +55,15 @@ var fashionMNISTInfo = Info{
 		"Learning Algorithms. arXiv:1708.07747, 2017.",
 	Example: "ocl run --data fashion-mnist --data-dir fashion-mnist --network mlp",
 	MinSize: idxMinSize, MaxSize: idxMaxSize, Tasks: 5,
-	open: func(_ context.Context, spec Spec) (*Set, error) {
-		return openIDX(spec, "fashion-mnist", "FashionMNIST",
+	open: func(ctx context.Context, spec Spec) (*Set, error) {
+		return openIDX(ctx, spec, "fashion-mnist", "FashionMNIST",
 			[]string{"T-shirt or top", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"})
 	},
 }
 
 // openIDX reads MNIST or Fashion-MNIST. The folder of its own name comes first, as both have files of the same names.
-func openIDX(spec Spec, name, torch string, classes []string) (*Set, error) {
-	f := idxFormat{set: name, train: "train", test: "t10k", names: classes}
+func openIDX(ctx context.Context, spec Spec, name, torch string, classes []string) (*Set, error) {
+	f := idxFormat{ctx: ctx, set: name, train: "train", test: "t10k", names: classes}
 	return f.open(spec.Dir, spec.Size, []string{name, name + "/raw", torch + "/raw", ".", "raw"}, nil)
 }
 
@@ -163,12 +163,12 @@ var emnistSplits = map[string]string{
 }
 
 // openEMNIST reads one of the splits, from files or from the archive.
-func openEMNIST(_ context.Context, spec Spec) (*Set, error) {
+func openEMNIST(ctx context.Context, spec Spec) (*Set, error) {
 	dir, split, err := emnistSplit(spec.Dir)
 	if err != nil {
 		return nil, err
 	}
-	f := idxFormat{set: "emnist", prefix: "emnist-" + split + "-", train: "train", test: "test", names: strings.Split(emnistSplits[split], ""), transposed: true}
+	f := idxFormat{ctx: ctx, set: "emnist", prefix: "emnist-" + split + "-", train: "train", test: "test", names: strings.Split(emnistSplits[split], ""), transposed: true}
 	if split == "letters" {
 		f.first = 1
 	}
@@ -209,7 +209,7 @@ func (f idxFormat) openZip(name string) (*Set, error) {
 		return nil, cause.Of(err)
 	}
 	defer file.Close()
-	archive, err := zip.NewReader(file, size)
+	archive, err := zip.NewReader(untilAt{f.ctx, file}, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: this is no zip archive that can be read (%w). %s", shown(filepath.Base(name)), cause.Of(err), f.again())
 	}

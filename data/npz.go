@@ -37,7 +37,7 @@ func npzLimit(size int64) int64 {
 	return min(max(limit.SetFree, limit.SetRatio*min(size, limit.Set)), limit.Set)
 }
 
-func openNPZ(_ context.Context, spec Spec) (*Set, error) {
+func openNPZ(ctx context.Context, spec Spec) (*Set, error) {
 	name, err := findNPZ(spec.Dir)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func openNPZ(_ context.Context, spec Spec) (*Set, error) {
 		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(name), cause.Of(err))
 	}
 	defer file.Close()
-	set, err := readNPZ(file, size)
+	set, err := readNPZ(untilAt{ctx, file}, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(name), err)
 	}

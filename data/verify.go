@@ -44,7 +44,7 @@ func Verify(ctx context.Context, spec Spec) (Report, error) {
 		r.fault(err)
 	} else {
 		r.Images = set.Train.Len() + set.Test.Len()
-		r.hold(info, set)
+		r.hold(ctx, info, set)
 	}
 	if ctx.Err() != nil {
 		return Report{}, fmt.Errorf("data: %s: the check was stopped: %w", spec.Name, ctx.Err())
@@ -67,7 +67,7 @@ func (r *Report) note(format string, args ...any) {
 }
 
 // hold compares the counts and the digest of a set that could be read with the published ones.
-func (r *Report) hold(info Info, set *Set) {
+func (r *Report) hold(ctx context.Context, info Info, set *Set) {
 	r.Notes = append(r.Notes, set.Notes...)
 	for _, half := range []struct {
 		name      string
@@ -78,7 +78,7 @@ func (r *Report) hold(info Info, set *Set) {
 		}
 	}
 	var err error
-	if r.Digest, err = digest(set); err != nil {
+	if r.Digest, err = digest(ctx, set); err != nil {
 		r.fault(err)
 		return
 	}
@@ -129,7 +129,7 @@ func (r *Report) readFiles(ctx context.Context, info Info, spec Spec) {
 		if set, err := l.halved(d, dropped); err != nil {
 			r.fault(err)
 		} else {
-			r.hold(info, set)
+			r.hold(ctx, info, set)
 		}
 	}
 	r.holdCache(ctx, p, spec, d)

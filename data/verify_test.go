@@ -157,7 +157,7 @@ func TestVerifyTellsOfTheDigest(t *testing.T) {
 		{Info{}, ""}, {Info{Classes: 2, Draws: true}, ""},
 	} {
 		r := &Report{}
-		if r.hold(c.info, set); c.want == "" && len(r.Notes) > 0 || c.want != "" && !r.hasNote(c.want) {
+		if r.hold(context.Background(), c.info, set); c.want == "" && len(r.Notes) > 0 || c.want != "" && !r.hasNote(c.want) {
 			t.Errorf("notes %q, want %q", r.Notes, c.want)
 		}
 	}

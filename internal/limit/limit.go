@@ -133,6 +133,8 @@ const (
 	SetRatio = 32
 	// NPYHeader is the length of the header of an array in an npz file, in bytes. It is the limit of NumPy. Key: none.
 	NPYHeader = 10_000
+	// Archive is the size of all files of an archive of CIFAR together, in bytes. The official ones have 186 MB. Key: none; unpack the archive.
+	Archive = 1 << 30
 	// PickleSteps is the number of instructions in a pickle, in instructions. CIFAR-100 has 250,000, and each may make a value that takes up to 150 bytes of memory. Key: none.
 	PickleSteps = 1 << 19
 	// PickleTexts is the size of all texts of a pickle together that have less than 1 MiB, in bytes. They are held in memory, and the names of files in CIFAR-100 have 1 MB. Key: none.
