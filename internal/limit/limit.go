@@ -97,7 +97,7 @@ const (
 const (
 	// Picture is the size of an image file, in bytes. A photograph of 100 megapixels has about 50 MB. Key: none.
 	Picture = 256 << 20
-	// PicturePixels is the number of pixels of an image, in pixels. No camera of today has more. Key: none; make the image smaller.
+	// PicturePixels is the number of pixels of an image, in pixels. Usual photographs have a fifth of it. Key: none; make the image smaller.
 	PicturePixels = 100_000_000
 	// PictureSide is each side of an image, in pixels. JPEG and GIF cannot have more. Key: none.
 	PictureSide = 1<<16 - 1
@@ -163,8 +163,8 @@ const (
 	ForeignTasks = 1000
 	// ForeignName is the length of a name for results of another program, in characters. It stands in tables and figures. Key: none.
 	ForeignName = 60
-	// SafetensorsHeader is the size of the header of a safetensors file, in bytes. It is the limit of the reference implementation. Key: none.
-	SafetensorsHeader = 100_000_000
+	// SafetensorsHeader is the size of the header of a safetensors file, in bytes. It has room for 100,000 tensors, each of which takes time and memory, and large networks have a thousand. Key: none.
+	SafetensorsHeader = 10_000_000
 	// SafetensorsAxes is the number of axes of an array in a safetensors file, in axes. It is the limit of PyTorch. Key: none.
 	SafetensorsAxes = 64
 )

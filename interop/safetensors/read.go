@@ -31,7 +31,7 @@ type Info struct {
 }
 
 // NewReader reads the header of a file of size bytes. What is not a whole file of the format is an error that wraps
-// [ErrFormat]: one that is cut, a header longer than the file or than 100 MB, a name given twice, a shape whose bytes are
+// [ErrFormat]: one that is cut, a header longer than the file or than 10 MB, a name given twice, a shape whose bytes are
 // not those of its place, or places that overlap, leave a gap or lie outside of the file. It allocates in proportion to
 // the header.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {

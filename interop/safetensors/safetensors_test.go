@@ -201,7 +201,7 @@ func (endless) ReadAt(b []byte, at int64) (int, error) {
 	return 0, io.EOF
 }
 
-// A header above the format's limit is refused before anything is allocated for it, however long the file is.
+// A header above the limit is refused before anything is allocated for it, however long the file is.
 func TestHeaderOfGigabytesIsNotRead(t *testing.T) {
 	n := fuzztest.Allocated(1<<16, func() {
 		if _, err := NewReader(endless{}, math.MaxInt64); !errors.Is(err, ErrFormat) {
