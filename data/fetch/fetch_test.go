@@ -288,11 +288,11 @@ func TestSlowServerDoesNotStall(t *testing.T) {
 		for i := range b {
 			w.Write(b[i : i+1])
 			w.(http.Flusher).Flush()
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond)
 		}
 	})
 	o := quick(t.TempDir())
-	o.stall = 200 * time.Millisecond
+	o.stall = 2 * time.Second // twenty times as long as a byte takes, for a machine that does other things too
 	if err := Get(t.Context(), []File{{URL: s.URL, Name: "a", Bytes: 30, MD5: md5Of(b)}}, o); err != nil {
 		t.Fatal(err)
 	}
