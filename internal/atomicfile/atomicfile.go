@@ -6,21 +6,26 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"syscall"
+	"time"
 
 	"ocl/internal/input"
 )
 
 // Write writes the whole file at path, or leaves it unchanged: the bytes go to a temporary file in the same folder, which
 // is fsynced and renamed to path, and the folder is fsynced. The folder must exist. Two writers of one path, in one process
-// or in two, do not disturb each other: path has what one of them wrote.
+// or in two, do not disturb each other: path has what one of them wrote. What a process that was killed has left of path is
+// removed.
 func Write(path string, write func(io.Writer) error) error { return WriteIf(path, nil, write) }
 
 // WriteIf is [Write] if permit, which is called when the bytes are safe on the disk and before they get the name path,
@@ -55,6 +60,7 @@ func build(path string, permit func() error, fill func(*os.File) error) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
+	removeLeftOvers(path, f) // first, as they may take the room
 	if err = fill(f); err == nil {
 		err = f.Sync()
 	}
@@ -76,27 +82,76 @@ func build(path string, permit func() error, fill func(*os.File) error) error {
 	return nil
 }
 
-// temporaries counts the temporary names of this process.
-var temporaries atomic.Int64
+// temporaries counts the temporary names of this process, from a number that is drawn: another machine may have this one's
+// number by accident.
+var temporaries = func() *atomic.Int64 {
+	n := new(atomic.Int64)
+	n.Store(int64(rand.Uint32()))
+	return n
+}()
 
-// drawn tells this process from others with its number: those of other machines that share the folder. Without it, the
-// file of a process that was removed as a left-over could be followed by one of the same name, which the first process
-// would then take for its own. No number of a run depends on it.
-var drawn = rand.Uint32()
+// machine is a number for the machine and its list of processes, as the number of a process says nothing elsewhere: in another
+// container, or on a machine that shares the folder.
+var machine = func() uint32 {
+	host, _ := os.Hostname()
+	boot, _ := input.ReadFile("/proc/sys/kernel/random/boot_id", input.Want{Most: 1 << 10}) // Linux alone has these two
+	list, _ := os.Readlink("/proc/self/ns/pid")
+	return crc32.ChecksumIEEE(fmt.Appendf(boot, "%s %s", list, host))
+}()
 
 // createTemporary creates a file that nobody else writes, such as .result.json.4711-812034-12.tmp for result.json. It is
-// hidden, and in the same folder, so that the rename stays on one disk. Its name has the process, what it has drawn and a
+// hidden, and in the same folder, so that the rename stays on one disk. Its name has the process, the machine and a
 // counter; a name that exists already is skipped.
 func createTemporary(path string) (string, *os.File, error) {
 	folder, name := filepath.Split(path)
 	for range 10000 {
-		temp := filepath.Join(folder, fmt.Sprintf(".%s.%d-%d-%d%s", name, os.Getpid(), drawn, temporaries.Add(1), tempSuffix))
+		temp := filepath.Join(folder, fmt.Sprintf(".%s.%d-%d-%d%s", name, os.Getpid(), machine, temporaries.Add(1), tempSuffix))
 		f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if !errors.Is(err, fs.ErrExist) {
 			return temp, f, err
 		}
 	}
 	return "", nil, fmt.Errorf("there are already 10000 temporary files. Remove the files .%s.*%s", name, tempSuffix)
+}
+
+// forgotten is how long a temporary file of another machine stands still before it is removed.
+const forgotten = 24 * time.Hour
+
+// removeLeftOvers removes temporary files of path that nobody writes any more: those of processes of this machine that have
+// ended, and those that were not written to for a day before ours was made. Both times are of the file system's clock. What
+// cannot be listed or removed stays.
+func removeLeftOvers(path string, ours *os.File) {
+	folder, name := filepath.Split(path)
+	entries, err := input.ReadDir(filepath.Clean(folder))
+	now, failed := ours.Stat()
+	if err != nil || failed != nil {
+		return
+	}
+	for _, e := range entries {
+		if !IsTemporary(e.Name(), name) {
+			continue
+		}
+		info, err := e.Info()
+		if err == nil && (ended(e.Name(), name) || now.ModTime().Sub(info.ModTime()) > forgotten) {
+			_ = os.Remove(filepath.Join(folder, e.Name()))
+		}
+	}
+}
+
+// ended tells whether the process that made a temporary file of target is known to have ended.
+func ended(temp, target string) bool {
+	var pid, counter int64
+	var of uint32
+	n, _ := fmt.Sscanf(strings.TrimPrefix(temp, "."+target+"."), "%d-%d-%d", &pid, &of, &counter)
+	if n != 3 || of != machine || pid <= 0 || pid > math.MaxInt32 {
+		return false
+	}
+	p, err := os.FindProcess(int(pid))
+	if err != nil { // as on Windows
+		return true
+	}
+	err = p.Signal(syscall.Signal(0))
+	return errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH)
 }
 
 // tempSuffix ends the names of files that are being written.

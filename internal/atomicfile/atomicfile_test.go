@@ -7,9 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestTwoWritersAtOnce: eight writers of one path, and a reader that never sees anything but one whole content.
@@ -66,7 +68,7 @@ func TestTemporaryNameTaken(t *testing.T) {
 	dir := t.TempDir()
 	var others []string
 	for i := range int64(3) {
-		others = append(others, filepath.Join(dir, fmt.Sprintf(".f.%d-%d-%d.tmp", os.Getpid(), drawn, temporaries.Load()+1+i)))
+		others = append(others, filepath.Join(dir, fmt.Sprintf(".f.%d-%d-%d.tmp", os.Getpid(), machine, temporaries.Load()+1+i)))
 	}
 	for _, o := range others {
 		if err := os.WriteFile(o, []byte("of another"), 0o644); err != nil {
@@ -152,5 +154,42 @@ func TestWrite(t *testing.T) {
 	}
 	if err := WriteBytes(filepath.Join(t.TempDir(), "none", "f"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing folder: error %v, want fs.ErrNotExist", err)
+	}
+}
+
+// TestLeftOvers: what a killed process has left of a file goes with the next write of this file. What another process writes,
+// here or elsewhere, stays, and so do temporary files of other targets.
+func TestLeftOvers(t *testing.T) {
+	folder := t.TempDir()
+	dead := exec.Command(os.Args[0], "-test.run=^$")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	gone, here := dead.Process.Pid, os.Getpid()
+	names := map[string]bool{ // whether it stays
+		fmt.Sprintf(".f.%d-%d-1.tmp", gone, machine):   false,
+		fmt.Sprintf(".f.%d-%d-2.tmp", here, machine):   true,
+		fmt.Sprintf(".f.%d-%d-1.tmp", gone, machine+1): true,
+		".f.12-1-1.tmp": false, // of another machine, and old
+		".f.tmp":        true,
+		fmt.Sprintf(".g.%d-%d-1.tmp", gone, machine): true,
+		fmt.Sprintf("f.%d-%d-1.tmp", gone, machine):  true,
+	}
+	for name := range names {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := time.Now().Add(-2 * forgotten)
+	if err := os.Chtimes(filepath.Join(folder, ".f.12-1-1.tmp"), long, long); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteBytes(filepath.Join(folder, "f"), []byte("whole")); err != nil {
+		t.Fatal(err)
+	}
+	for name, stays := range names {
+		if _, err := os.Stat(filepath.Join(folder, name)); (err == nil) != stays {
+			t.Errorf("%s: %v; want it to stay: %v", name, err, stays)
+		}
 	}
 }

@@ -155,9 +155,7 @@ func (s Spec) open(path string) (*Images, error) {
 // build writes the file. The lock is held, so what other builds have left is of processes that were killed.
 func (s Spec) build(ctx context.Context, path string, l layout) error {
 	dir := filepath.Dir(path)
-	if err := atomicfile.RemoveTemporaries(dir, filepath.Base(path)); err != nil {
-		return s.buildError(dir, l, err)
-	}
+	removeLeftOvers()
 	if free, known := freeSpace(dir); known && free < float64(l.size()) {
 		return s.buildError(dir, l, fmt.Errorf("the disk has room for %d MB", int64(free/1e6)))
 	}

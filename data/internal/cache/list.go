@@ -89,6 +89,17 @@ func Clean(remove func(Entry) bool) (removed []Entry, err error) {
 	return removed, err
 }
 
+// removeLeftOvers removes what killed builds have left, of this cache and of others. The lock is held. What cannot be removed
+// stays.
+func removeLeftOvers() {
+	_ = eachFile(func(dir, name string) error {
+		if isLeftover(name) {
+			return os.Remove(filepath.Join(dir, name))
+		}
+		return nil
+	})
+}
+
 // eachFile calls do with [Dir] and the name of each file in it, and joins the errors.
 func eachFile(do func(dir, name string) error) error {
 	dir, err := Dir()

@@ -63,3 +63,18 @@ func TestListAndClean(t *testing.T) {
 		t.Errorf("%d calls of Decode: what was removed is built again", calls.Load())
 	}
 }
+
+// TestBuildRemovesLeftOvers: what killed builds have left goes with the next build, whichever cache they were for.
+func TestBuildRemovesLeftOvers(t *testing.T) {
+	s, _ := small(t, 20)
+	if err := os.MkdirAll(folder(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"." + fileOf(s.Key) + ".12-3-1.tmp", "." + fileOf("another") + ".4-1-2.tmp", ".another.4-1-2.tmp"} {
+		if err := os.WriteFile(filepath.Join(folder(), name), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustOpen(t, s)
+	wantFiles(t, folder(), fileOf(s.Key), ".another.4-1-2.tmp")
+}
