@@ -7,6 +7,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/internal/fuzztest"
 	"ocl/method"
 	"ocl/survey"
 )
@@ -208,7 +209,12 @@ func FuzzParseGrid(f *testing.F) {
 	f.Add([]byte("a: &a [*a]\n"))
 	f.Add([]byte("network.hidden: [\"16,32\", 8]\n\"\\x1b\": [1]\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		g, err := ParseGrid("grid.yaml", text)
+		var g Grid
+		var err error
+		most := uint64(4<<20 + 4000*len(text))
+		if n := fuzztest.Allocated(most, func() { g, err = ParseGrid("grid.yaml", text) }); n > most {
+			t.Fatalf("%d bytes were allocated for a file of %d", n, len(text))
+		}
 		if err != nil {
 			if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' && r != '\n' }) {
 				t.Fatalf("a message has raw bytes of the file: %q", err)

@@ -114,7 +114,12 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, choices []byte) {
 		text := fuzztest.JSON(base, fuzztest.Of(choices))
 		for _, text := range [][]byte{text, choices} {
-			r, err := Parse(text)
+			var r *Record
+			var err error
+			most := uint64(1<<20 + 2000*len(text))
+			if n := fuzztest.Allocated(most, func() { r, err = Parse(text) }); n > most {
+				t.Fatalf("%d bytes were allocated for a file of %d", n, len(text))
+			}
 			if err != nil {
 				if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' && r != '\n' }) {
 					t.Fatalf("a message has raw bytes of the file: %q", err)
