@@ -81,3 +81,33 @@ func mentions(in ast.Node, name string) (found bool) {
 	})
 	return found
 }
+
+// TestLimitsAreUsed: docs/limits.md, which is made of internal/limit, has no limit that nothing keeps.
+func TestLimitsAreUsed(t *testing.T) {
+	defined, used := map[string]bool{}, map[string]bool{}
+	for _, p := range packages(t) {
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if limit, is := strings.CutPrefix(nameOf(n), "limit."); is {
+					used[limit] = true
+				}
+				if spec, is := n.(*ast.ValueSpec); is && short(p.ImportPath) == "internal/limit" {
+					defined[spec.Names[0].Name] = true
+				}
+				return true
+			})
+		}
+	}
+	if len(defined) == 0 {
+		t.Error("internal/limit has no limits")
+	}
+	for limit := range defined {
+		if !used[limit] {
+			t.Errorf("nothing uses limit.%s. Remove it", limit)
+		}
+	}
+}

@@ -50,3 +50,16 @@ func notFollowed(path string) (fs.FileInfo, error) {
 	}
 	return info, err
 }
+
+// Replaceable is an error if a path that a person chose for a file leads to something else. Renaming a new file to that path would
+// remove a device of the system, such as /dev/null, or the pipe of another process. Errors are a [fs.PathError].
+func Replaceable(path string) error {
+	info, err := os.Stat(path)
+	if err == nil {
+		err = regular(info)
+	}
+	if errors.Is(err, ErrKind) {
+		return &fs.PathError{Op: "write", Path: path, Err: err}
+	}
+	return nil // what else is wrong is found when it is written
+}

@@ -11,6 +11,7 @@ import (
 
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
+	"ocl/internal/input"
 )
 
 // Write writes a file that appears whole or not at all, and makes its folder. An error of write, which is about the
@@ -19,6 +20,9 @@ import (
 func Write(command, path string, write func(io.Writer) error) error {
 	var content error
 	to := &sink{}
+	if err := input.Replaceable(path); err != nil {
+		return fmt.Errorf("%s: %s cannot be written: %w. Choose another path with -o", command, path, cause.Of(err))
+	}
 	err := atomicfile.MakeFolder(filepath.Dir(path))
 	if err == nil {
 		err = atomicfile.Write(path, func(w io.Writer) error {
