@@ -33,6 +33,9 @@ import (
 // standardInput is the word for an image on standard input.
 const standardInput = "-"
 
+// silence is how long nothing may come there. Tests have less.
+var silence = limit.SilenceSeconds * time.Second
+
 // predictFlags are the flags of `ocl predict`.
 type predictFlags struct {
 	top        int
@@ -100,7 +103,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	for _, note := range p.Info().Notes {
 		fmt.Fprintln(notes, ended(escape.Line(note)))
 	}
-	in := input.Stream(ctx, cmd.InOrStdin(), limit.SilenceSeconds*time.Second)
+	in := input.Stream(ctx, cmd.InOrStdin(), silence)
 	l := &labelling{p: p, in: in, top: min(f.top, p.Info().Guesses), out: f.printer(cmd.OutOrStdout(), p.Info())}
 	show := newOpening(notes)
 	l.progress = func(done int) { show.work("images labelled", done, len(files)) }

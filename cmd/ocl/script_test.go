@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	faulttest.Arm()
 	// A busy machine takes long for what takes a second, and tests want the whole outcome of an interrupted command.
 	patient := func() { patience = time.Minute; main() }
-	testscript.Main(m, map[string]func(){"ocl": patient, "ocl-impatient": main})
+	testscript.Main(m, map[string]func(){"ocl": patient, "ocl-impatient": main, "ocl-hasty": func() { silence = time.Second / 2; patient() }})
 }
 
 // TestScript runs the command in testdata/script/*.txtar. Besides testscript's own commands there are:

@@ -201,3 +201,49 @@ func TestLastResort(t *testing.T) {
 		}
 	}
 }
+
+// TestStandardInput: a command that reads standard input ends at a signal, when nothing comes, and at the limit of what may come.
+func TestStandardInput(t *testing.T) {
+	world := makeWorld(t)
+	zeros, err := os.Open("/dev/zero")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer zeros.Close()
+	from, to, err := os.Pipe() // on which nothing comes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	defer to.Close()
+	for _, c := range []struct {
+		program string
+		in      *os.File
+		signal  bool
+		code    int
+		fault   string
+	}{
+		{"ocl", from, true, exitInterrupted, ""},
+		{"ocl-hasty", from, false, exitFailed, "ocl: -: nothing came for 0.5s on standard input. Write `ocl predict RUN - < IMAGE`.\n"},
+		{"ocl", zeros, false, exitFailed, "ocl: -: the file has more than 268,435,456 bytes. Make the image smaller.\n"},
+	} {
+		cmd := exec.Command(c.program, "predict", filepath.Join(world, "photos"), "-")
+		var text bytes.Buffer
+		cmd.Stdin, cmd.Stderr = c.in, &text
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if c.signal {
+			time.AfterFunc(time.Second, func() { cmd.Process.Signal(os.Interrupt) })
+		}
+		end := time.AfterFunc(2*signalBound, func() { cmd.Process.Kill() })
+		_ = cmd.Wait()
+		end.Stop()
+		if cmd.ProcessState.ExitCode() != c.code || !strings.HasPrefix(text.String(), c.fault) {
+			t.Errorf("%s: %v: %s", c.program, cmd.ProcessState, text.String())
+		}
+		if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && u.Maxrss<<10 > mostMemory {
+			t.Errorf("%s: it takes %d MB", c.program, u.Maxrss>>10)
+		}
+	}
+}
