@@ -259,7 +259,8 @@ func (s slot) try(world string, class badFile, known *knownOutcomes) string {
 	}
 	r := give(dir, s.args)
 	text := r.stdout + r.stderr
-	switch name := filepath.Base(s.path); {
+	named := func(part string) bool { return strings.Contains(text, part) } // by its name, or that of its folder
+	switch {
 	case r.code < 0:
 		return fmt.Sprintf("it hangs, with %d MB, until %v; %.500s", r.rss>>20, r.took, r.stderr)
 	case strings.Contains(text, "goroutine ") || strings.Contains(text, "This is a bug"):
@@ -272,13 +273,13 @@ func (s slot) try(world string, class badFile, known *knownOutcomes) string {
 		if said := r.said(); said == known.outcome(s.args, s.path).said() || said == known.outcome(s.args, "").said() {
 			return "" // it does without the file, or reads nothing of it
 		}
-		if !strings.Contains(text, name) && !strings.Contains(text, filepath.Base(filepath.Dir(s.path))) {
+		if !slices.ContainsFunc(strings.Split(s.path, "/"), named) {
 			return fmt.Sprintf("it believes the file: %.500s", text)
 		}
 	case r.code != exitFailed && r.code != exitUsage:
 		return fmt.Sprintf("exit code %d: %.500s", r.code, r.stderr)
 	case s.made, r.said() == known.outcome(s.args, s.path).said(): // the flag may not fit the line; nothing is there
-	case whole && !strings.Contains(text, strings.Split(s.path, "/")[0]), !whole && !strings.Contains(text, name):
+	case !slices.ContainsFunc(strings.Split(s.path, "/"), named):
 		return fmt.Sprintf("exit code %d, and no message names it: %.500s", r.code, r.stderr)
 	}
 	return ""
