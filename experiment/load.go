@@ -27,10 +27,7 @@ func Load(path string) (c config.Config, from config.Places, notes []string, err
 	if err != nil {
 		return c, from, nil, fmt.Errorf("config: %w. Give the path of a config file or of a result.json", err)
 	}
-	var head struct {
-		Format string `json:"format"`
-	}
-	if trimmed := bytes.TrimSpace(text); !bytes.HasPrefix(trimmed, []byte("{")) || json.Unmarshal(trimmed, &head) != nil || head.Format != result.Format {
+	if !isResult(bytes.TrimSpace(text)) {
 		c, from, err = Schema().ParseAt(filepath.Base(path), text)
 		return c, from, nil, err
 	}
@@ -43,6 +40,20 @@ func Load(path string) (c config.Config, from config.Places, notes []string, err
 		notes = append(notes, fmt.Sprintf("%s was made with numbers version %d, but this ocl has %d. The numbers of the run may differ", path, n, result.Numbers))
 	}
 	return c, from, notes, nil
+}
+
+// isResult tells whether a text is a result, also one that is cut or damaged, and not a config in JSON.
+func isResult(text []byte) bool {
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return false
+	}
+	var head struct {
+		Format string `json:"format"`
+	}
+	if json.Unmarshal(text, &head) != nil {
+		return bytes.Contains(text[:min(len(text), 1<<12)], []byte(`"`+result.Format+`"`))
+	}
+	return head.Format == result.Format
 }
 
 // readSome reads at most as much of a file as a config or a result can have. The parsers refuse longer files, and a

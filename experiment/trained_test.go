@@ -107,3 +107,41 @@ func TestNotTrained(t *testing.T) {
 		t.Errorf("%v, %v in a folder that was empty", entries, err)
 	}
 }
+
+// TestResultsThatCannotBeUsed: a damaged result is called damaged and not that of a run that goes on, and a diverged run is called
+// diverged, which resuming does not mend.
+func TestResultsThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	folder, _ := trainedRun(t, one("er"))
+	file := filepath.Join(folder, ResultFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, text[:700], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	model, err := trained.Open(t.Context(), folder, trained.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	parent, err := trained.OpenParent(config.Parent{Run: folder}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, notes := range [][]string{model.Notes, parent.Notes} {
+		if len(notes) != 1 || !strings.Contains(notes[0], file+": damaged: ") {
+			t.Errorf("notes %q", notes)
+		}
+	}
+	if _, _, _, err := Load(file); !errors.Is(err, result.ErrDamaged) || !strings.Contains(err.Error(), file+": damaged: ") {
+		t.Errorf("as a config: %v", err)
+	}
+	c := one("er")
+	c.Optimizer.LR = 1e30
+	folder, res := trainedRun(t, c)
+	if _, err := trained.Open(t.Context(), folder, trained.Options{}); res.Outcome.State != result.Diverged || err == nil || !strings.Contains(err.Error(), "the run has diverged before it had learned a task to its end. Run it again, with a smaller --lr") {
+		t.Errorf("%s: %v", res.Outcome.State, err)
+	}
+}

@@ -61,8 +61,12 @@ func Find(path string) (found []Source, pending []string, err error) {
 		if len(pending) == 1 {
 			have = "has"
 		}
+		how := fmt.Sprintf(`"ocl run --resume %s"`, path)
+		if exists(filepath.Join(path, "study.yaml")) {
+			how = fmt.Sprintf(`"ocl sweep join %s"; "ocl sweep status %s" says how far it is`, path, path)
+		}
 		return nil, nil, fmt.Errorf("result: %s: %s %s begun, but none has a result.json yet. "+
-			"Wait until a run has ended, or continue with \"ocl run --resume %s\"", path, count.Of(len(pending), "run"), have, path)
+			"Wait until a run has ended, or continue with %s", path, count.Of(len(pending), "run"), have, how)
 	case len(found) == 0:
 		return nil, nil, fmt.Errorf("result: %s: there is no result.json in it or in its folders. Give the folder of an experiment, of a run or of compressed results; "+
 			"\"ocl run --out %s\" makes one", path, path)

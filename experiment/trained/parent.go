@@ -101,11 +101,14 @@ func (p *Parent) read(s train.Saved) error {
 	res, err := result.Read(filepath.Join(p.Folder, train.ResultFile))
 	switch {
 	case err == nil && res.Outcome.State == result.Diverged:
-		return errors.New("the run has diverged, so its network is worth nothing. Run it again, with a smaller --lr")
+		return errors.New("the run has diverged, so its network is worth nothing. " + runAgain)
 	case !s.At.BetweenTasks():
 		return fmt.Errorf("the run was stopped within task %d. %s", s.At.Task+1, resume)
 	case s.At.Step == 0: // the first task may be a later one than task 0
 		return fmt.Errorf("the run has not learned a task to its end. %s", resume)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.Notes = append(p.Notes, fmt.Sprintf("nobody can say whether the parent has ended or diverged: %v", err))
 	}
 	p.Config, p.Known = s.Identity.Config, s.Known
 	p.Run, p.Key = filepath.Base(p.Folder), s.Identity.Key()

@@ -132,9 +132,6 @@ func (t *Model) Close() {
 
 // prepare lets the learner and the first classifier of its run prepare for predictions.
 func (t *Model) prepare(ctx context.Context) error {
-	if t.Tasks == 0 {
-		return fmt.Errorf("%s: the run has not learned a task to its end. Continue it with `ocl run --resume %s`", t.Folder, t.Folder)
-	}
 	if p, ok := t.Learner.(ocl.Preparer); ok {
 		if err := p.Prepare(ctx); err != nil {
 			return err
@@ -170,18 +167,33 @@ func (c chosen) notes() (notes []string) {
 	return notes
 }
 
+// runAgain is what to do about a run that has diverged.
+const runAgain = "Run it again, with a smaller --lr"
+
 // decode makes the learner of a checkpoint.
 func (t *Model) decode(from chosen, workers int) (err error) {
 	d, read := from.Decoder(), from.saved
 	made, images := read.Identity, read.Known
 	t.Config, t.ClassNames = made.Config, images.ClassNames
 	t.Tasks, t.Steps = images.Tasks, images.Steps
-	if read.At.Within() {
+	res, unread := result.Read(filepath.Join(t.Folder, train.ResultFile))
+	diverged := unread == nil && res.Outcome.State == result.Diverged
+	learned := count.Of(t.Tasks, "task")
+	switch {
+	case t.Tasks == 0 && diverged:
+		return fmt.Errorf("the run has diverged before it had learned a task to its end. %s", runAgain)
+	case t.Tasks == 0:
+		return fmt.Errorf("the run has not learned a task to its end. Continue it with `ocl run --resume %s`", t.Folder)
+	case diverged:
+		t.Notes = append(t.Notes, fmt.Sprintf("the run has diverged at step %d; this is its learner of before, after %s. %s", res.Outcome.Step, learned, runAgain))
+	case unread != nil && !errors.Is(unread, fs.ErrNotExist):
+		t.Notes = append(t.Notes, fmt.Sprintf("nobody can say whether the run has ended or diverged: %v", unread))
+	case read.At.Within():
 		t.Notes = append(t.Notes, fmt.Sprintf("the run was stopped within task %d, so its learner has learned a part of that task. "+
 			"Continue it with `ocl run --resume %s`", read.At.Task+1, t.Folder))
-	} else if res, err := result.Read(filepath.Join(t.Folder, train.ResultFile)); err != nil || res.Outcome.State == result.Interrupted {
+	case unread != nil || res.Outcome.State == result.Interrupted:
 		t.Notes = append(t.Notes, fmt.Sprintf("the run has not ended, and its learner has learned %s so far. If it was stopped, "+
-			"continue it with `ocl run --resume %s`", count.Of(t.Tasks, "task"), t.Folder))
+			"continue it with `ocl run --resume %s`", learned, t.Folder))
 	}
 	for _, k := range images.Learned {
 		t.Learned = append(t.Learned, ocl.Label(k))
