@@ -82,8 +82,11 @@ func whole(dir string) error {
 		case ".ckpt", ".npz", ".onnx", ".safetensors":
 			good = len(b) > 0
 		}
-		if err != nil || !good {
-			return fmt.Errorf("%s is torn: %v", path, err)
+		if err != nil {
+			return fmt.Errorf("%s is torn: %w", path, err)
+		}
+		if !good {
+			return fmt.Errorf("%s is torn", path)
 		}
 		return nil
 	})
