@@ -80,11 +80,7 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 		return errors.Join(err, unwritten) // cobra asks nobody whether the help could be written
 	})
 	if err != nil {
-		text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()) // the exit code already says that the command was interrupted
-		if text == context.Canceled.Error() {
-			text = "interrupted"
-		}
-		for fault := range strings.SplitSeq(text, "\n") { // joined errors are one a line
+		for fault := range strings.SplitSeq(interrupted(err.Error()), "\n") { // joined errors are one a line
 			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), ended(escape.Line(fault)))
 		}
 	}
@@ -92,6 +88,20 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 		tellPanics(stderr, args, list)
 	}
 	return exitCode(err)
+}
+
+// interrupted is a message that ends in a person's words, and not Go's, where the command was interrupted.
+func interrupted(text string) string {
+	before, was := strings.CutSuffix(text, context.Canceled.Error())
+	said := strings.Contains(before, "interrupted") || strings.Contains(before, "stopped")
+	switch {
+	case !was:
+		return text
+	case said:
+		return strings.TrimSuffix(before, ": ")
+	default:
+		return before + "interrupted"
+	}
 }
 
 // ended is a line of a message with a full stop at its end, unless it ends in another sign.

@@ -69,3 +69,18 @@ func TestPanics(t *testing.T) {
 		}
 	}
 }
+
+// TestInterrupted: every message of an interrupted command says so, once and in words.
+func TestInterrupted(t *testing.T) {
+	for text, want := range map[string]string{
+		"context canceled":                                         "interrupted",
+		"data: glyphs: context canceled":                           "data: glyphs: interrupted",
+		"the check was stopped: context canceled":                  "the check was stopped",
+		"tune: interrupted. Continue with `ocl`: context canceled": "tune: interrupted. Continue with `ocl`",
+		"experiment: the disk is full":                             "experiment: the disk is full",
+	} {
+		if got := interrupted(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
