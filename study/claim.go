@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"ocl/experiment"
@@ -192,6 +193,9 @@ func readFailure(folder string) (f failure, failed bool) {
 	text, err := input.ReadFile(path, input.Want{Most: limit.StudyFailure})
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, false
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return failure{Error: folder + " is not a folder. Remove it, and the job is done"}, true
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &f)

@@ -181,3 +181,18 @@ func TestLog(t *testing.T) {
 		t.Errorf("without a log: %v, %d, %v", events, skipped, err)
 	}
 }
+
+// TestFileInPlaceOfAJob: a file where the folder of a job belongs fails that job alone, and says so.
+func TestFileInPlaceOfAJob(t *testing.T) {
+	e := studytest.Entry(studytest.Results(t, 1)[0])
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, e.Folder), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := study.OpenFolder(dir, "test")
+	defer s.Close()
+	c, st, err := s.Claim(e)
+	if c != nil || err != nil || st.Phase != study.Failed || !strings.HasSuffix(st.Error, e.Folder+" is not a folder. Remove it, and the job is done") {
+		t.Errorf("claim %v, %+v, error %v", c, st, err)
+	}
+}
