@@ -98,7 +98,7 @@ type tree struct {
 	skip bool // leave out links that lead nowhere
 	most int  // images in class folders
 
-	found, entries int // so far: images in class folders, and all entries
+	found, folders, entries int // so far: images in class folders, folders, and all entries
 
 	above   []os.FileInfo // the folders above the one that is walked, from the root on
 	remarks []string
@@ -223,6 +223,13 @@ func (t *tree) enter(name string) (leave func(), err error) {
 	}
 	if slices.ContainsFunc(t.above, func(a os.FileInfo) bool { return os.SameFile(a, info) }) {
 		return nil, fmt.Errorf("%s: this is a link to a folder in which it lies. Remove the link", shown(path.Join(t.root, name)))
+	}
+	if t.folders++; t.folders > limit.SetFolders {
+		return nil, fmt.Errorf("%s: there are more than %s, which is the limit; one to which links lead counts each time. Remove some folders or links",
+			shown(t.root), count.Of(limit.SetFolders, "folder"))
+	}
+	if len(t.above) > limit.SetDepth {
+		return nil, fmt.Errorf("%s: a folder lies more than %s deep. Move its images further up", shown(t.root), count.Of(limit.SetDepth, "folder"))
 	}
 	t.above = append(t.above, info)
 	return func() { t.above = t.above[:len(t.above)-1] }, t.ctx.Err()

@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	"golang.org/x/image/bmp"
+
+	"ocl/internal/limit"
 )
 
 // square is an image file of one grey.
@@ -301,6 +303,40 @@ func TestFolderHasLimits(t *testing.T) {
 		if _, _, err := walked.halves(); fmt.Sprint(err) != cmp.Or(want, "<nil>") {
 			t.Errorf("with a limit of %d: %v", most, err)
 		}
+	}
+}
+
+// TestFolderEnds: neither very deep folders nor few links that lead to very many folders keep a walk from its end.
+func TestFolderEnds(t *testing.T) {
+	root := photos(t, "cat/1.png", "dog/2.png")
+	deep := strings.Repeat("d/", limit.SetDepth)
+	if err := os.MkdirAll(filepath.Join(root, "cat", deep), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	want := root + ": a folder lies more than 100 folders deep. Move its images further up"
+	if _, err := listFolder(t.Context(), Spec{Dir: root}); err == nil || err.Error() != want {
+		t.Errorf("the error is %v, not %s", err, want)
+	}
+	root = photos(t, "cat/1.png", "dog/2.png")
+	outside := t.TempDir()
+	for i := range 20 { // 2²⁰ ways from the first to the last
+		at := filepath.Join(outside, fmt.Sprint(i))
+		if err := os.Mkdir(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a", "b"} {
+			if err := os.Symlink(filepath.Join(outside, fmt.Sprint(i+1)), filepath.Join(at, name)); err != nil {
+				t.Skip(err)
+			}
+		}
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(outside, "20"), 0o755), os.Symlink(filepath.Join(outside, "0"), filepath.Join(root, "cat", "many"))); err != nil {
+		t.Fatal(err)
+	}
+	want = root + ": there are more than 200,000 folders, which is the limit"
+	walked := &tree{ctx: t.Context(), root: root, most: 10, folders: limit.SetFolders - 1000} // all of them take seconds
+	if _, _, err := walked.halves(); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("the error is %v, not %s", err, want)
 	}
 }
 

@@ -121,6 +121,10 @@ const (
 	ImageList = 1 << 30
 	// SetImages is the number of a user's own images in a list or in folders, in images. Each takes 400 bytes of memory beside its pixels. Key: none.
 	SetImages = 5_000_000
+	// SetFolders is the number of folders that are walked for a user's own images, in folders. A folder counts each time that a link leads to it, and few links can lead to folders without end. Key: none.
+	SetFolders = 200_000
+	// SetDepth is how deep a folder of a user's own images may lie below a class, in folders. Nobody finds an image deeper down. Key: none.
+	SetDepth = 100
 	// ImageListRow is the length of a row in a CSV list of images, in bytes. It has room for four fields of the largest length, and a quote that is not closed makes a row of the rest of the file. Key: none.
 	ImageListRow = 1 << 16
 	// ImageListField is the length of a field in a CSV list of images, in bytes. It is the longest path of Linux. Key: none.
@@ -152,7 +156,7 @@ const (
 	// CIFARNames is the size of the file of class names of CIFAR, in bytes. The longest has about 2 kB. Key: none.
 	CIFARNames = 1 << 16
 	// MiniImageNetList is the size of a list of Mini-ImageNet, in bytes. The longest of the published ones has 1.2 MB. Key: none.
-	MiniImageNetList = 64 << 20
+	MiniImageNetList = 8 << 20
 )
 
 // Files of other programs.
