@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"ocl/internal/budget"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/input"
@@ -117,6 +118,10 @@ func readNPZSplit(set *Set, split *Split, archive *zip.Reader, half string, size
 		return fmt.Errorf("%s: shape %v needs %s of memory, but at most %s are allowed for a file of %s. If the images are right, "+
 			"write the file without compression, with numpy.savez",
 			x.name, x.shape, count.Of(need, "byte"), count.Number(limit), count.Of(size, "byte"))
+	}
+	if most := budget.Bytes() / 4 * 3; need > most {
+		return fmt.Errorf("%s: shape %v needs %s of memory, and %s are three quarters of what this process may use. Use fewer or smaller images",
+			x.name, x.shape, count.Of(need, "byte"), count.Number(most))
 	}
 	images := newBlock(n, c*h*w)
 	split.Images = images

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -291,6 +292,18 @@ func TestNPZWrongPlace(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "data: npz: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want it to say %q", c.dir, err, c.want)
 		}
+	}
+}
+
+// TestNPZNeedsMemory: a set that the process has no memory for is refused.
+func TestNPZNeedsMemory(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(64 << 20))
+	large := arrays()
+	large["x_train"] = array{descr: "|u1", shape: "(3, 4096, 4096)", data: make([]byte, 3<<24)}
+	b := packNPZ(large, zip.Store)
+	const want = "x_train: shape [3 4096 4096] needs 50,331,660 bytes of memory, and 50,331,648 are three quarters of what this process may use. Use fewer or smaller images"
+	if _, err := readNPZ(bytes.NewReader(b), int64(len(b))); err == nil || err.Error() != want {
+		t.Errorf("the error is %v, not %s", err, want)
 	}
 }
 
