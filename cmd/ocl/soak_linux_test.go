@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -107,10 +106,11 @@ const soakRoom = 16 << 20
 func jumping(t *testing.T) (bin string) {
 	t.Helper()
 	dir := t.TempDir()
-	of := filepath.Join(runtime.GOROOT(), "src", "time")
-	if out, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
-		of = filepath.Join(strings.TrimSpace(string(out)), "src", "time")
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
 	}
+	of := filepath.Join(strings.TrimSpace(string(out)), "src", "time")
 	text, err := os.ReadFile(filepath.Join(of, "time.go"))
 	if err != nil {
 		t.Fatal(err)

@@ -8,15 +8,22 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"unicode"
 )
 
 // MakeFolder makes a folder and all missing folders above it, as os.MkdirAll does, with mode 0755 before umask. Without
 // an error, the new folders survive a power cut: the folder above each of them was fsynced. Many goroutines and
-// processes may call it at the same time.
+// processes may call it at the same time. A new folder's name has no character that does not show, such as a control character or a
+// bidirectional mark: lists and logs would show another name.
 func MakeFolder(path string) error {
 	path = filepath.Clean(path)
 	if isFolder(path) {
 		return nil
+	}
+	for _, r := range filepath.Base(path) {
+		if !unicode.IsGraphic(r) {
+			return &fs.PathError{Op: "mkdir", Path: path, Err: fmt.Errorf("its name has the character %U, which does not show; choose another name", r)}
+		}
 	}
 	above := filepath.Dir(path)
 	if above != path {

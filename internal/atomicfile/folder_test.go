@@ -45,3 +45,21 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfFolders: a folder whose name would show as another one is not made.
+func TestNamesOfFolders(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a\x1b[31m", "\u202etxt", "zero\u200bwidth", "line\nbreak"} {
+		for _, path := range []string{name, filepath.Join(name, "below")} {
+			if err := MakeFolder(filepath.Join(dir, path)); err == nil || !strings.Contains(err.Error(), ", which does not show") {
+				t.Errorf("%q is made: %v", path, err)
+			}
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+	if err := MakeFolder(filepath.Join(dir, "Größe 日本 é")); err != nil {
+		t.Error(err)
+	}
+}
