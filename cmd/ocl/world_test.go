@@ -74,7 +74,7 @@ var lines = map[string][]string{
 	"report":                {"report x -o r", "report study -o r", "report matrix.json.gz x -o r"},
 	"report import":         {"report import matrix.csv --method er --data glyphs --program other -o m.json.gz"},
 	"report paper":          {"report paper x -o p"},
-	"run":                   {"run --config cfg.yaml --out n --quiet --no-report" + worldly, "run --resume x --quiet --no-report", "run --resume half --quiet --no-report", "run network.init=x.safetensors --out n --quiet --no-report" + worldly, "run --config cfg.yaml --tune grid.yaml --protocol survey tune.repeats=1 --out n --quiet --no-report", "run --data folder --data-dir images data.size=8 --tasks 2 --method er --memory 20 --network mlp network.hidden=8 --out n --quiet --no-report"},
+	"run":                   {"run --config cfg.yaml --out n --quiet --no-report" + worldly, "run --resume x --quiet --no-report", "run --resume half --quiet --no-report", "run network.init=x.safetensors --out n --quiet --no-report" + worldly, "run --config cfg.yaml --tune grid.yaml --protocol survey tune.repeats=1 --out n --quiet --no-report" + worldly, "run --data folder --data-dir images data.size=8 --tasks 2 --method er --memory 20 --network mlp network.hidden=8 --out n --quiet --no-report"},
 	"sweep":                 {"sweep study.yaml --out n --results x --workers 1 --concurrency 1 --quiet --no-report", "sweep study.yaml --out study --workers 1 --concurrency 1 --quiet --no-report"},
 	"sweep cancel":          {"sweep cancel study"},
 	"sweep join":            {"sweep join study --workers 1 --concurrency 1 --quiet"},
