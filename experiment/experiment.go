@@ -305,6 +305,17 @@ func (x *Experiment) examine(j Job) error {
 	if x.config.Eval == "" {
 		x.config.Eval = defaultEval(info.Scenario)
 	}
+	if err := x.examineNetwork(j, info); err != nil {
+		return err
+	}
+	if err := x.plan(st, j).CheckMemory(); err != nil {
+		return fmt.Errorf("experiment: %s: %w", j.Name(), err)
+	}
+	return nil
+}
+
+// examineNetwork builds the network of a job and drops it, for what must be known of it.
+func (x *Experiment) examineNetwork(j Job, info ocl.StreamInfo) error {
 	own := build.Method(j.Method).OwnNetworks
 	if _, known := x.network[own]; known {
 		return nil
@@ -322,7 +333,7 @@ func (x *Experiment) examine(j Job) error {
 		convolution = net.Engine().Convolution // of networks to come
 	}
 	x.network[own] = network{
-		train.Network{FLOPs: net.FLOPs(), Params: len(net.Params())},
+		train.Network{FLOPs: net.FLOPs(), Params: len(net.Params()), Memory: net.Footprint()},
 		config.Engine{Kernel: net.KernelName(), Convolution: convolution},
 	}
 	if own {

@@ -52,11 +52,14 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 		defer lock.Unlock()
 	}
 	jobs := x.chosen
-	costs, err := x.costs(jobs)
+	costs, plans, err := x.costs(jobs)
 	if err != nil {
 		return nil, err
 	}
-	workers, concurrency := Share(runtime.GOMAXPROCS(0), costs, x.opts.Workers, x.opts.Concurrency)
+	workers, concurrency, err := ShareMemory(runtime.GOMAXPROCS(0), costs, plans, x.opts.Workers, x.opts.Concurrency)
+	if err != nil {
+		return nil, err
+	}
 	results, errs := make([]*result.Result, len(jobs)), make([]error, len(jobs))
 	run := func(wanted func(i int) bool) {
 		Each(ctx, len(jobs), concurrency, func(i int) {
@@ -190,23 +193,23 @@ func (x *Experiment) plan(st build.Stream, j Job) Plan {
 	return train.NewPlan(j.Config, st, x.network[build.Method(j.Method).OwnNetworks].Network, before, x.set.Train.MemoryBytes()+x.set.Test.MemoryBytes())
 }
 
-// costs estimates the work that is left of each job, in floating-point operations: none for a run that has ended, and
+// costs are the plans of jobs. It also estimates the work that is left of each job, in floating-point operations: none for a run that has ended, and
 // what comes after the last step that is known for one that was interrupted. With another
 // seed, classes of unequal size may be in other tasks, which makes a step more or less; all seeds are taken to cost the
 // same.
-func (x *Experiment) costs(jobs []Job) ([]float64, error) {
+func (x *Experiment) costs(jobs []Job) ([]float64, []Plan, error) {
 	plans := map[string]Plan{}
-	costs := make([]float64, len(jobs))
+	costs, all := make([]float64, len(jobs)), make([]Plan, len(jobs))
 	for i, j := range jobs {
 		p, known := plans[j.Name()]
 		if !known {
 			var err error
 			if p, err = x.Plan(j); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			plans[j.Name()] = p
 		}
-		costs[i] = p.FLOPs()
+		costs[i], all[i] = p.FLOPs(), p
 		if x.opts.Out == "" {
 			continue
 		}
@@ -214,5 +217,5 @@ func (x *Experiment) costs(jobs []Job) ([]float64, error) {
 			costs[i] = p.Left(f)
 		}
 	}
-	return costs, nil
+	return costs, all, nil
 }

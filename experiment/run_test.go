@@ -123,7 +123,7 @@ func TestCostsOfWhatIsLeft(t *testing.T) {
 	plans := plansOf(t, tiny())
 	finetune, er := plans[0].FLOPs(), plans[1].FLOPs()
 	want := []float64{0, er * 3 / 4, finetune, er}
-	if got, err := x.costs(x.jobs); err != nil || !slices.Equal(got, want) {
+	if got, _, err := x.costs(x.jobs); err != nil || !slices.Equal(got, want) {
 		t.Errorf("costs %v (%v), want %v", got, err, want)
 	}
 	for i, want := range []train.Found{{State: result.Finished, Step: 60}, {State: result.Interrupted, Step: 15}, {}, {}} {

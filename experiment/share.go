@@ -2,8 +2,12 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
+
+	"ocl/experiment/train"
+	"ocl/internal/cause"
 )
 
 // Share chooses the goroutines of each run and the number of simultaneous runs, as far as they are not given (0), so
@@ -70,4 +74,27 @@ func Each(ctx context.Context, n, concurrency int, f func(i int)) {
 	}
 	close(next)
 	calls.Wait()
+}
+
+// ShareMemory is [Share] for runs, with their plans, that must fit the memory of the process at once. If concurrency is 0, as
+// many run at once as fit; otherwise it is an error if not even those fit that need least.
+func ShareMemory(cores int, costs []float64, plans []Plan, workers, concurrency int) (w, c int, err error) {
+	var open []Plan
+	for i, cost := range costs {
+		if cost > 0 {
+			open = append(open, plans[i])
+		}
+	}
+	if concurrency > 0 {
+		if err := train.FitAtOnce(open, concurrency); err != nil {
+			return 0, 0, cause.As(fmt.Errorf("experiment: %w", err), ErrUnfit)
+		}
+	}
+	w, c = Share(cores, costs, workers, concurrency)
+	if concurrency == 0 {
+		if most := train.AtOnce(open, c); most < c {
+			w, c = Share(cores, costs, workers, most)
+		}
+	}
+	return w, c, nil
 }

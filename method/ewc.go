@@ -33,7 +33,7 @@ var ewc = Info{
 			"penalty explodes and the run ends as diverged. The survey on CIFAR-100: 3.7 % average accuracy.",
 	},
 	Look:     3,
-	Traits:   Traits{TaskBoundaries: true},
+	Traits:   Traits{TaskBoundaries: true, Vectors: 4},
 	Signals:  []string{"task boundaries"},
 	Settings: []string{"replay.iterations", "replay.augment"},
 	Options:  []Option{ewcLambda, ewcAlpha, ewcEvery, ewcRaw},

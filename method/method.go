@@ -72,6 +72,7 @@ type Traits struct {
 	Baseline       bool   // it does nothing about forgetting: the lower bound of all others
 	Offline        bool   // it learns all tasks at once; its options Epochs and Batch say how they are shown to it
 	OwnNetworks    bool   // it makes its networks itself, of another kind than network.* says, and has no use for Setup.Net
+	Vectors        int    // it keeps so many vectors with a number for each parameter
 	ClassMeans     bool   // its own rule is the nearest class mean, as with the trick ncm
 	OwnOutputs     bool   // output k of its network is that of the k-th class that appeared, and not of class k
 	Prediction     string // the rule; "" is the class with the largest logit

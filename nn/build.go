@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"ocl/internal/budget"
+	"ocl/internal/count"
 	"ocl/internal/rng"
 	"ocl/nn/internal/conv"
 )
@@ -27,7 +29,7 @@ func NewBuilder(c, h, w int, e Engine, src *rng.Source) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{net: &Network{set: set, algorithm: convolution, c: c, h: h, w: w}, src: src, g: conv.PlanesLayout(c, h, w, 1)}, nil
+	return &Builder{net: &Network{set: set, algorithm: convolution, c: c, h: h, w: w}, src: src, g: conv.Sketch(false, c, h, w, 1)}, nil
 }
 
 // kernel adds the weights of a convolution.
@@ -107,7 +109,7 @@ func (b *Builder) Stem(convName, normName string, out int) {
 	l := &stemLayer{out: out, conv: b.kernel(convName+".weight", b.g.C, 9, out), norm: b.norm(normName, out)}
 	b.count(b.g.C, 9, out, b.g.Pixels())
 	b.net.layers = append(b.net.layers, l)
-	b.g = conv.PlanesLayout(out, b.g.H, b.g.W, 1)
+	b.g = conv.Sketch(false, out, b.g.H, b.g.W, 1)
 }
 
 // Block adds a basic residual block of the given stride; prefix names its parameters ("layer1.0").
@@ -116,7 +118,7 @@ func (b *Builder) Block(prefix string, out, stride int) {
 	oh, ow := w.Out(b.g.H), w.Out(b.g.W)
 	if !b.g.ChannelLast && (out >= channelLastFrom || ow < conv.PlanesWidth) {
 		b.net.layers = append(b.net.layers, channelLastLayer{})
-		b.g = conv.ChannelLastLayout(b.g.C, b.g.H, b.g.W, 1)
+		b.g = conv.Sketch(true, b.g.C, b.g.H, b.g.W, 1)
 	}
 	in := b.g.C
 	l := &blockLayer{out: out, stride: stride}
@@ -129,9 +131,9 @@ func (b *Builder) Block(prefix string, out, stride int) {
 	}
 	b.net.layers = append(b.net.layers, l)
 	if b.g.ChannelLast {
-		b.g = conv.ChannelLastLayout(out, oh, ow, 1)
+		b.g = conv.Sketch(true, out, oh, ow, 1)
 	} else {
-		b.g = conv.PlanesLayout(out, oh, ow, 1)
+		b.g = conv.Sketch(false, out, oh, ow, 1)
 	}
 }
 
@@ -143,10 +145,10 @@ func (b *Builder) AvgPool(side int) error {
 	}
 	if !b.g.ChannelLast {
 		b.net.layers = append(b.net.layers, channelLastLayer{})
-		b.g = conv.ChannelLastLayout(b.g.C, b.g.H, b.g.W, 1)
+		b.g = conv.Sketch(true, b.g.C, b.g.H, b.g.W, 1)
 	}
 	b.net.layers = append(b.net.layers, poolLayer{side})
-	b.g = conv.ChannelLastLayout(b.g.C*(b.g.H/side)*(b.g.W/side), 1, 1, 1)
+	b.g = conv.Sketch(true, b.g.C*(b.g.H/side)*(b.g.W/side), 1, 1, 1)
 	b.net.featureDim = b.g.C
 	return nil
 }
@@ -160,20 +162,36 @@ func (b *Builder) Linear(name string, out int, relu bool) {
 	b.net.initial[len(b.net.initial)-1].bound = 1 / math.Sqrt(float64(in))
 	b.count(in, 1, out, 1)
 	b.net.layers = append(b.net.layers, l)
-	b.g = conv.ChannelLastLayout(out, 1, 1, 1)
+	b.g = conv.Sketch(true, out, 1, 1, 1)
 	if relu {
 		b.net.featureDim = out
 	}
 }
 
-// Build draws the parameters and returns the network; the last layer's outputs are the logits.
-func (b *Builder) Build() *Network {
+// Build draws the parameters and returns the network; the last layer's outputs are the logits. It is an error, and takes no
+// memory, if the network does not fit the memory of the process ([budget.Bytes]) or if one image does not fit its maps.
+func (b *Builder) Build() (*Network, error) {
 	n := b.net
 	n.classes, n.shape = b.g.C, shapeOf(n)
+	if need, have := 8*b.floats(), budget.Bytes(); need > float64(have) {
+		return nil, fmt.Errorf("nn: a network of %s parameters takes %s with its gradients, and this process may use %s: %w. Use a smaller network",
+			count.Number(saturated(b.floats())), count.Bytes(saturated(need)), count.Bytes(have), ErrMemory)
+	}
+	if _, err := n.Footprint().Pass(1); err != nil {
+		return nil, err
+	}
 	n.params, n.grads = make([]float32, b.total()), make([]float32, b.total())
 	if k := len(n.stats); k > 0 {
 		n.running = make([]float32, n.stats[k-1].Offset+n.stats[k-1].Out)
 	}
 	n.Init(b.src)
-	return n
+	return n, nil
+}
+
+// floats is the number of parameters, also where it is too large for an int.
+func (b *Builder) floats() (sum float64) {
+	for _, p := range b.net.list {
+		sum += max(float64(p.In), 1) * max(float64(p.Taps), 1) * float64(p.Out)
+	}
+	return sum
 }

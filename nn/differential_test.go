@@ -108,7 +108,7 @@ func (l randomNetwork) build(t *testing.T, e nn.Engine, seed uint64) *nn.Network
 		b.Linear(fmt.Sprintf("hidden%d", i), out, true)
 	}
 	b.Linear("linear", l.classes, false)
-	net := b.Build()
+	net := must(b.Build())
 	r := rand.New(rand.NewPCG(seed, 37))
 	for _, p := range net.Named() {
 		if p.In == 0 { // γ, β and biases differ from their first values

@@ -27,7 +27,7 @@ func TestLargeBatch(t *testing.T) {
 	}
 	b.Linear("wide", wide, true)
 	b.Linear("linear", 2, false)
-	net := b.Build()
+	net := must(b.Build())
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
 	x := tensor.New(math.MaxInt32/wide+2, 1, 1, 1)
@@ -68,7 +68,7 @@ func TestNarrowImages(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Linear("linear", 2, false)
-		net := b.Build()
+		net := must(b.Build())
 		ws := net.NewWorkspace(1)
 		defer ws.Close()
 		if got := panicText(func() { net.Predict(ws, tensor.New(2, 3, 20, width)) }); !strings.Contains(got, want) {
@@ -84,7 +84,7 @@ func TestApartIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Linear("linear", 2, false)
-	net := b.Build()
+	net := must(b.Build())
 	ws := net.NewWorkspace(2)
 	defer ws.Close()
 	x := tensor.New(2, 1, 2, 2)
@@ -93,4 +93,12 @@ func TestApartIsWhole(t *testing.T) {
 	if got := panicText(func() { _ = net.AccumulateApart(ws, []*tensor.Tensor{x, x}, [][]float32{part}, loss) }); !strings.Contains(got, "9 values for gradient 0 instead of 10") {
 		t.Errorf("panic %q, want one with both lengths", got)
 	}
+}
+
+// must is what a call returns that cannot fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

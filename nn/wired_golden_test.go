@@ -152,7 +152,7 @@ func likelihoodGolden(t *testing.T, got map[string][]float32, size int) {
 		t.Fatal(err)
 	}
 	weights := b.Transposed("up", 8, 3)
-	net := b.Build()
+	net := must(b.Build())
 	fillGolden(net, 8)
 	ws := net.NewWorkspace(2)
 	defer ws.Close()

@@ -87,7 +87,7 @@ func (c wiredCase) build(t testing.TB, e nn.Engine, n, workers int, forward bool
 		t.Fatal(err)
 	}
 	weights := c.weights(b)
-	net := b.Build()
+	net := must(b.Build())
 	ws := net.NewWorkspace(workers)
 	t.Cleanup(ws.Close)
 	w := ws.Wire(net, n)
@@ -221,7 +221,7 @@ func TestTrunk(t *testing.T) {
 	b1, b2 := builder("first"), builder("second")
 	a1 := b1.Conv("a", 3, 3, 5, true)
 	a2, c2, d2 := b2.Conv("a", 3, 3, 4, true), b2.Conv("b", 9, 3, 6, true), b2.Matrix("fc", 3*3*6, 3)
-	n1, n2 := b1.Build(), b2.Build()
+	n1, n2 := must(b1.Build()), must(b2.Build())
 	ws := n1.NewWorkspace(2)
 	defer ws.Close()
 	w := ws.Wire(n1, 2)
@@ -332,7 +332,7 @@ func TestSectionsShareMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			l1, l2 := b.Conv("a", c.c, 3, 50, true), b.Conv("b", 50, 3, 90, true)
-			another := b.Build()
+			another := must(b.Build())
 			other := both.Section(another, true)
 			wide := other.Conv(l2, other.Conv(l1, in, 1, true), 1, true)
 			idle := both.Section(net, false)

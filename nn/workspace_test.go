@@ -43,7 +43,7 @@ func averaged(t *testing.T, h, w, stride int) *nn.Network {
 		t.Fatal(err)
 	}
 	b.Linear("linear", 5, false)
-	return b.Build()
+	return must(b.Build())
 }
 
 func perceptron(t *testing.T, c, h, w int, hidden ...int) *nn.Network {
@@ -288,3 +288,11 @@ func (m *marks) Do(lo, hi int) {
 }
 
 func (m *marks) Sum(lo, hi int) float64 { m.Do(lo, hi); return 0 }
+
+// must is what a call returns that cannot fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -90,7 +90,10 @@ type session struct {
 }
 
 func (r *session) run() (Sum, error) {
-	workers, places := r.share()
+	workers, places, err := r.share()
+	if err != nil {
+		return Sum{}, err
+	}
 	r.wake = make(chan struct{}, 1)
 	var wg sync.WaitGroup
 	for {
@@ -124,8 +127,9 @@ func (r *session) run() (Sum, error) {
 }
 
 // share is how many goroutines each job gets, and how many jobs run at once.
-func (r *session) share() (workers, places int) {
+func (r *session) share() (workers, places int, err error) {
 	var costs []float64
+	var plans []experiment.Plan
 	enough := 4096 // of so many jobs, the rest does not change the choice
 	if r.Workers > 0 && r.Concurrency > 0 {
 		enough = r.Concurrency
@@ -137,15 +141,15 @@ func (r *session) share() (workers, places int) {
 		if st := r.Store.State(j.Entry); st.Phase == Done || st.Phase == Failed {
 			continue
 		}
+		plans = append(plans, j.Plan)
 		if costs = append(costs, max(1, j.FLOPs)); len(costs) == enough {
 			break
 		}
 	}
 	if len(costs) == 0 {
-		return max(r.Workers, 1), max(r.Concurrency, 1)
+		return max(r.Workers, 1), max(r.Concurrency, 1), nil
 	}
-	workers, places = experiment.Share(runtime.GOMAXPROCS(0), costs, r.Workers, r.Concurrency)
-	return workers, places
+	return experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, r.Workers, r.Concurrency)
 }
 
 // rest waits until something may have changed.

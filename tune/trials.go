@@ -26,11 +26,14 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 		}
 	}
 	slices.SortStableFunc(todo, func(a, b *trial) int { return cmp.Compare(b.cost, a.cost) })
-	costs := make([]float64, len(todo))
+	costs, plans := make([]float64, len(todo)), make([]experiment.Plan, len(todo))
 	for i, one := range todo {
-		costs[i] = one.cost
+		costs[i], plans[i] = one.cost, one.plan
 	}
-	workers, concurrency := experiment.Share(runtime.GOMAXPROCS(0), costs, t.opts.Workers, t.opts.Concurrency)
+	workers, concurrency, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, t.opts.Workers, t.opts.Concurrency)
+	if err != nil {
+		return err
+	}
 	errs := make([]error, len(todo))
 	run := func(wanted func(i int) bool) {
 		experiment.Each(ctx, len(todo), concurrency, func(i int) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"time"
 
@@ -80,6 +81,8 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 		fmt.Fprintln(notes, note)
 	}
 	var runs []*planned
+	var costs []float64
+	var plans []experiment.Plan
 	for _, job := range x.Jobs() {
 		if err := stopped(ctx); err != nil {
 			return err
@@ -99,7 +102,11 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 		} else {
 			one.left = p.Left(found)
 		}
+		costs, plans = append(costs, one.left), append(plans, p)
 		runs = withPlanned(runs, one)
+	}
+	if _, _, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, f.opts.Workers, f.opts.Concurrency); err != nil {
+		return unfit(err)
 	}
 	if err := estimate(ctx, runs, f.opts.Workers); err != nil {
 		return err

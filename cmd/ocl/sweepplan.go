@@ -30,6 +30,8 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experim
 		found = study.Match(archive, store, jobs)
 	}
 	var cells []*planned
+	var costs []float64
+	var plans []experiment.Plan
 	for n, j := range jobs {
 		one := planned{Method: j.Name, Data: j.Data, Memory: j.Memory, Seeds: []uint64{j.Seed}, Folders: []string{j.Folder}, Timing: j.Timing, Tuned: j.Tuned, After: j.After,
 			Steps: j.Steps, TestSamples: j.Plan.TestSamples, FLOPs: j.FLOPs, MemoryBytes: j.Plan.MemoryBytes, CheckpointBytes: j.Plan.CheckpointBytes,
@@ -43,6 +45,12 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experim
 			one.left = j.FLOPs
 		}
 		cells = withPlanned(cells, one)
+		if !j.Timing {
+			costs, plans = append(costs, one.left), append(plans, j.Plan)
+		}
+	}
+	if _, _, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, f.opts.Workers, f.opts.Concurrency); err != nil {
+		return unfit(err)
 	}
 	if err := estimate(cmd.Context(), cells, 1); err != nil {
 		return err

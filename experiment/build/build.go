@@ -3,6 +3,7 @@
 package build
 
 import (
+	"errors"
 	"fmt"
 
 	"ocl"
@@ -135,10 +136,26 @@ func NewNetwork(info ocl.StreamInfo, c config.Config, inherited int) (net *nn.Ne
 	case c.Network.Name == MLP:
 		build = arch.MLP
 	}
-	if net, err = build(size, rng.New(c.InitSeed(), source)); err == nil && inherited > 0 {
+	if net, err = build(size, rng.New(c.InitSeed(), source)); err != nil {
+		if errors.Is(err, nn.ErrMemory) {
+			err = fmt.Errorf("%s: %w", WideKey(c), err)
+		}
+		return nil, err
+	}
+	if inherited > 0 {
 		net.Inherit(inherited)
 	}
-	return net, err
+	return net, nil
+}
+
+// WideKey is the key that makes the network of a run large, with its value.
+func WideKey(c config.Config) string {
+	key := "network.width"
+	if c.Network.Name == MLP {
+		key = "network.hidden"
+	}
+	text, _ := c.Text(key)
+	return fmt.Sprintf("%s (%.40s)", key, text)
 }
 
 // NewLearner makes the learner of a run, which trains the network with the workspace.

@@ -5,6 +5,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/build"
+	"ocl/nn"
 )
 
 // Plan is what a run is going to do, for progress and --dry-run.
@@ -20,6 +21,7 @@ type Plan struct {
 	MidTaskFLOPs  []int64 // before each evaluation in the middle of each task
 	MidTask       int     // evaluations in the middle of tasks
 	MemoryBytes   int64   // estimated peak
+	Needs         []Need  // what makes most of the peak
 	// CheckpointBytes is about how long a checkpoint is. A run has two of them while it is at work, and none when it has
 	// ended, unless it keeps them.
 	CheckpointBytes int64
@@ -62,6 +64,7 @@ func (p Plan) Left(f Found) float64 {
 type Network struct {
 	FLOPs  int64 // to predict an image
 	Params int
+	Memory nn.Footprint
 }
 
 // NewPlan counts the steps, tests and work of a run with the config c on the stream st. before is how many samples its memory was offered before
@@ -123,12 +126,8 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 		}
 	}
 	image := int64(of.Channels * of.Height * of.Width)
-	p.MemoryBytes = baseBytes + data + st.MemoryBytes() + 3*int64(c.Memory)*image
-	if p.Experts > 0 {
-		p.MemoryBytes += expertBytes(net, p.Experts, image)
-	} else {
-		p.MemoryBytes += networkBytes(net, of.Batch+c.Replay.Batch)
-	}
+	p.Needs = needs(c, net, p.Experts > 0, of, data+st.MemoryBytes(), min(seen, c.Memory))
+	p.MemoryBytes = estimated(p.Needs, net, p.Experts, of.Batch+c.Replay.Batch, float64(image))
 	p.CheckpointBytes = int64(min(seen, c.Memory))*image + int64(net.Params)*4*savedCopies
 	return p
 }
@@ -136,22 +135,5 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 // evaluatedAfter says whether there is an evaluation after task t of so many.
 func evaluatedAfter(eval string, t, tasks int) bool { return eval != config.EvalFinal || t == tasks-1 }
 
-const (
-	baseBytes       = 30 << 20 // the program and the Go runtime
-	parameterCopies = 10       // parameters, gradients, packed weights, a checkpoint in the making and one being written
-	testBatch       = 200      // rows of an evaluation's batch
-	savedCopies     = 2        // vectors of the length of the parameters in a checkpoint: the parameters, and a teacher's or a Fisher matrix
-)
-
-// networkBytes estimates what a network takes, with what a step of so many rows needs. What a workspace holds for the largest pass is estimated
-// from the work: an activation takes part in some hundreds of multiply-adds forward, as in the survey's network.
-func networkBytes(n Network, rows int) int64 {
-	return int64(n.Params)*4*parameterCopies + n.FLOPs/200*4*int64(max(rows, testBatch/10))*4
-}
-
-// expertBytes estimates what so many experts take: their parameters and gradients, two checkpoints, and the maps of the images
-// that go through all of them together.
-func expertBytes(n Network, experts int, image int64) int64 {
-	const copies, images, floatsOfPixel = 5, 20, 20
-	return int64(n.Params)*4*copies + int64(experts)*images*image*floatsOfPixel
-}
+// savedCopies is the vectors of the length of the parameters in a checkpoint: the parameters, and a teacher's or a Fisher matrix.
+const savedCopies = 2

@@ -4,7 +4,9 @@ package budget
 
 import (
 	"math"
-	"runtime/debug"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -14,10 +16,26 @@ import (
 // word, else the smaller of the machine's memory and the limit of the control group. It is [math.MaxInt64] where nothing
 // is known.
 func Bytes() int64 {
-	if set := debug.SetMemoryLimit(-1); set != math.MaxInt64 {
+	if set, ok := parse(os.Getenv("GOMEMLIMIT")); ok {
 		return set
 	}
 	return machine()
+}
+
+// parse reads a value of GOMEMLIMIT. The limit that package debug tells would not do: a program moves it as it runs.
+func parse(text string) (bytes int64, ok bool) {
+	unit := int64(1)
+	text = strings.TrimSuffix(text, "B")
+	for i, prefix := range []string{"Ki", "Mi", "Gi", "Ti"} {
+		if number, is := strings.CutSuffix(text, prefix); is {
+			text, unit = number, 1<<(10*(i+1))
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/unit {
+		return 0, false
+	}
+	return n * unit, true
 }
 
 // machine is read once: neither value changes in practice, and decoders ask often.

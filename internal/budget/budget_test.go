@@ -2,7 +2,6 @@ package budget
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,17 +21,23 @@ func TestMain(m *testing.M) {
 
 // TestLimitOfTheUser: GOMEMLIMIT is the user's word, also if the machine has less.
 func TestLimitOfTheUser(t *testing.T) {
-	was := debug.SetMemoryLimit(-1)
-	defer debug.SetMemoryLimit(was)
-	for _, set := range []int64{3 << 30, 1 << 60} {
-		debug.SetMemoryLimit(set)
-		if got := Bytes(); got != set {
-			t.Errorf("Bytes is %d with a limit of %d", got, set)
+	for text, want := range map[string]int64{"3GiB": 3 << 30, "1048576TiB": 1 << 60, "500": 500, "7B": 7, "2KiB": 2048, "9MiB": 9 << 20} {
+		t.Setenv("GOMEMLIMIT", text)
+		if got := Bytes(); got != want {
+			t.Errorf("Bytes is %d with GOMEMLIMIT=%s, want %d", got, text, want)
 		}
 	}
-	debug.SetMemoryLimit(math.MaxInt64)
-	if got := Bytes(); got <= 0 || runtime.GOOS == "linux" && got > 1<<50 {
-		t.Errorf("Bytes is %d without a limit", got)
+	for _, text := range []string{"", "off", "x", "-5", "9999999999TiB"} {
+		t.Setenv("GOMEMLIMIT", text)
+		if got := Bytes(); got <= 0 || runtime.GOOS == "linux" && got > 1<<50 {
+			t.Errorf("Bytes is %d with GOMEMLIMIT=%q", got, text)
+		}
+	}
+	t.Setenv("GOMEMLIMIT", "")
+	before := Bytes()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 28)) // as the program does while it runs
+	if got := Bytes(); got != before {
+		t.Errorf("Bytes is %d, and %d once the program has moved the collector's limit", before, got)
 	}
 }
 

@@ -63,7 +63,7 @@ func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
 			c.Height, c.Width, LeastSide, LeastSide)
 	}
 	b.Linear("linear", c.Classes, false)
-	return b.Build(), nil
+	return b.Build()
 }
 
 // MLP is a perceptron with the given hidden layers, each followed by a ReLU, and a linear head. It draws from src.
@@ -85,5 +85,5 @@ func MLP(c Config, src *rng.Source) (*nn.Network, error) {
 		b.Linear(fmt.Sprintf("hidden.%d", i), h, true)
 	}
 	b.Linear("linear", c.Classes, false)
-	return b.Build(), nil
+	return b.Build()
 }

@@ -108,7 +108,9 @@ func (c SharingConfig) New(before int, src *rng.Source) (*Sharing, error) {
 		in = n.all << stage
 	}
 	n.head = b.Matrix("linear", n.all<<(stages-1), c.Classes)
-	n.Net = b.Build()
+	if n.Net, err = b.Build(); err != nil {
+		return nil, err
+	}
 	return n, nil
 }
 

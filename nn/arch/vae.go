@@ -107,7 +107,9 @@ func (c VAEConfig) New(before int, src *rng.Source) (*VAE, error) {
 	v.conv2 = e.Conv("enc2", v.all, 3, 2*v.own, true)
 	v.code = e.Matrix("enc3", pixels*2*v.all, 4*v.own)
 	v.latent = e.Matrix("latent", 4*v.all, 2*c.Latent)
-	v.Encoder = e.Build()
+	if v.Encoder, err = e.Build(); err != nil {
+		return nil, err
+	}
 
 	d, err := nn.NewBuilder(c.Channels, c.Height, c.Width, c.Engine, src)
 	if err != nil {
@@ -118,8 +120,8 @@ func (c VAEConfig) New(before int, src *rng.Source) (*VAE, error) {
 	v.lin2 = d.Matrix("dec2", 4*nf, pixels*2*nf)
 	v.up1 = d.Transposed("dec3", 2*nf, nf)
 	v.up = d.Transposed("dec4", nf, c.Channels)
-	v.Decoder = d.Build()
-	return v, nil
+	v.Decoder, err = d.Build()
+	return v, err
 }
 
 // Parameters is the number of parameters of both halves.

@@ -53,6 +53,28 @@ func Reach(outputs int) int { return roundUp(outputs+planesPad, ChannelPad) }
 // not reach all of it.
 func PlanesLayout(c, h, w, n int) Layout { return reached(planesLayout, c, h, w, n) }
 
+// Sketch is a layout of a size that nothing may be able to hold: for counting alone. [Layout.Check] says whether it can be
+// used.
+func Sketch(channelLast bool, c, h, w, n int) Layout {
+	if channelLast {
+		return channelLastLayout(c, h, w, n)
+	}
+	return planesLayout(c, h, w, n)
+}
+
+// Check says why a layout cannot be used: offsets of 32 bits must reach all of it.
+func (g Layout) Check() error {
+	if g.Size() <= math.MaxInt32 {
+		return nil
+	}
+	remedy := "Use smaller images"
+	if most := sort.Search(g.N, func(m int) bool { return Sketch(g.ChannelLast, g.C, g.H, g.W, m+1).Size() > math.MaxInt32 }); most > 0 {
+		remedy = fmt.Sprintf("Use at most %d images at a time", most)
+	}
+	return fmt.Errorf("%d images with %d channels of %d×%d pixels take %d floats, and offsets reach %d. %s",
+		g.N, g.C, g.H, g.W, g.Size(), math.MaxInt32, remedy)
+}
+
 func planesLayout(c, h, w, n int) Layout {
 	g := Layout{C: c, H: h, W: w, N: n, RowStride: w + 1, plane: (h + 1) * (w + 1), pad: overshoot(c)}
 	g.lead = roundUp(w+2, 16)
@@ -79,16 +101,10 @@ func channelLastLayout(c, h, w, n int) Layout {
 // it.
 func reached(layout func(c, h, w, n int) Layout, c, h, w, n int) Layout {
 	g := layout(c, h, w, n)
-	size := g.Size()
-	if size <= math.MaxInt32 {
-		return g
+	if err := g.Check(); err != nil {
+		panic("conv: " + err.Error())
 	}
-	remedy := "Use smaller images"
-	if most := sort.Search(n, func(m int) bool { return layout(c, h, w, m+1).Size() > math.MaxInt32 }); most > 0 {
-		remedy = fmt.Sprintf("Use at most %d images at a time", most)
-	}
-	panic(fmt.Sprintf("conv: %d images with %d channels of %d×%d pixels take %d floats, and offsets reach %d. %s",
-		n, c, h, w, size, math.MaxInt32, remedy))
+	return g
 }
 
 // offset is v as an entry of a table. It is checked here, once; loops that use the table check nothing.

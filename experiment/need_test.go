@@ -1,0 +1,112 @@
+package experiment
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl"
+	"ocl/config"
+	"ocl/experiment/train"
+	"ocl/internal/fuzztest"
+	"ocl/method"
+)
+
+// smallRun is a config of few steps on drawn images.
+func smallRun(name string) config.Config {
+	c := config.Default()
+	c.Data.TrainPerClass, c.Data.TestPerClass, c.Data.Size = 4, 1, 32
+	c.Stream.Tasks, c.Methods, c.Memory, c.Eval = 2, []string{name}, 100, config.EvalFinal
+	return c
+}
+
+// live is the bytes in use.
+func live() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// TestNeeds compares what a run is said to need at least, and its estimated peak, with what it holds in the end of its steps.
+func TestNeeds(t *testing.T) {
+	for _, info := range method.Catalogue() {
+		for _, network := range []string{"resnet18", "mlp"} {
+			if info.OwnNetworks && network == "mlp" {
+				continue
+			}
+			t.Run(info.Name+"/"+network, func(t *testing.T) {
+				c := smallRun(info.Name)
+				c.Network.Name, c.Network.Hidden = network, []int{600, 400}
+				if info.OwnNetworks {
+					c.Method = map[string]map[string]any{info.Name: {"sleep_vae_steps": 2, "sleep_classifier_steps": 2}}
+				}
+				before, most, steps := live(), 0.0, 0
+				x, err := Open(t.Context(), c, Options{Workers: 1, Events: func(Job) Events {
+					return Events{
+						StepEnd: func(int, ocl.StepStats) {
+							if steps++; steps == 15 || steps == 35 {
+								most = max(most, live()-before)
+							}
+						},
+						Evaluated: func(Evaluated) { most = max(most, live()-before) },
+					}
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan, err := x.Plan(x.Jobs()[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := x.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				least := 0.0
+				for _, n := range plan.Needs {
+					least += n.Bytes
+				}
+				if estimate := float64(plan.MemoryBytes) / (most + 30<<20); !(least <= most) || !(estimate >= 0.5 && estimate <= 2.5) {
+					t.Errorf("at least %.1f MB and estimated %.1f MB, but %.1f MB are in use: %v", least/1e6, float64(plan.MemoryBytes)/1e6, most/1e6, plan.Needs)
+				}
+			})
+		}
+	}
+}
+
+// TestTooLarge: what cannot fit is refused before it is allocated, with the key that makes it large.
+func TestTooLarge(t *testing.T) {
+	t.Setenv("GOMEMLIMIT", "300MiB")
+	for _, tt := range []struct {
+		change func(c *config.Config)
+		want   string
+	}{
+		{func(c *config.Config) { c.Network.Width = 4096 }, "network.width (4096): nn: a network of"},
+		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", []int{1e6, 1e6, 1e6} }, "network.hidden (1000000,1000000,1000000): nn: a network of 2,003,"},
+		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", slices.Repeat([]int{1e6}, 100) }, "takes 792 TB"},
+		{func(c *config.Config) { c.Stream.Batch = 200 }, "Use less of stream.batch (200)"},
+		{func(c *config.Config) { c.Replay.Batch, c.Memory = 400, 400 }, "Use less of replay.batch (400)"},
+	} {
+		c := smallRun("er")
+		tt.change(&c)
+		var err error
+		most := uint64(256 << 20)
+		if got := fuzztest.Allocated(most, func() { _, err = Open(t.Context(), c, Options{}) }); got > most {
+			t.Errorf("%s: %d bytes were allocated", tt.want, got)
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !errors.Is(err, ErrUnfit) || !errors.Is(err, train.ErrMemory) {
+			t.Errorf("error %v, want %s", err, tt.want)
+		}
+	}
+	c := smallRun("er")
+	c.Runs = 8
+	x, err := Open(t.Context(), c, Options{Concurrency: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Run(t.Context()); !errors.Is(err, train.ErrMemory) || !strings.Contains(err.Error(), "8 runs at once") || !strings.Contains(err.Error(), "Use less of --concurrency (8)") {
+		t.Errorf("eight at once: %v", err)
+	}
+}

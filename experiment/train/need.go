@@ -1,0 +1,178 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"ocl"
+	"ocl/config"
+	"ocl/experiment/build"
+	"ocl/internal/budget"
+	"ocl/internal/count"
+	"ocl/method"
+	"ocl/nn"
+)
+
+// Need is memory that a run holds at its peak, at least.
+type Need struct {
+	What  string
+	Bytes float64
+	Key   string // of the config that makes it large, with its value
+	Fault error  // why no memory would do; nil is none
+}
+
+// needs lists what a run needs at least, with so many bytes of images, and so many of them stored in its memory.
+func needs(c config.Config, net Network, experts bool, of ocl.StreamInfo, images int64, stored int) []Need {
+	const number = 4 // bytes
+	info, s := build.Method(c.Methods[0]), build.Setup(c)
+	image := float64(of.Channels) * float64(of.Height) * float64(of.Width)
+	key := func(name string) string {
+		text, _ := c.Text(name)
+		return name + " (" + text + ")"
+	}
+	list := []Need{
+		{What: "the images", Bytes: float64(images), Key: "data.train_per_class"},
+		{What: "the memory", Bytes: float64(stored) * (image + storedBytes), Key: key("memory")},
+		{What: "an incoming batch", Bytes: float64(of.Batch) * image * (number + 1), Key: key("stream.batch")},
+	}
+	if experts { // the first two: there may be no more
+		s.Shape, s.Classes = [3]int{of.Channels, of.Height, of.Width}, of.Classes
+		return append(list, Need{What: "the first experts", Bytes: 2 * 2 * number * float64(info.Begins(s)), Key: "method." + c.Methods[0]})
+	}
+	params := number * float64(net.Params)
+	wide := build.WideKey(c)
+	list = append(list, Need{What: "the parameters and their gradients", Bytes: 2*params + net.Memory.Weights(), Key: wide})
+	copies := float64(info.Vectors)
+	switch {
+	case c.Optimizer.Name == "adam":
+		copies += 2
+	case c.Optimizer.Momentum > 0:
+		copies++
+	}
+	learned, largest := map[method.Work]int{}, map[method.Work]int{}
+	taught := false
+	for _, p := range info.Passes(s, of.Batch) {
+		taught = taught || p.Work == method.Predict
+		most := min(slices.Max(p.Images), max(of.Batch, stored)) // no more are replayed than there are
+		learned[p.Work], largest[p.Work] = max(learned[p.Work], len(p.Images)), max(largest[p.Work], most)
+	}
+	if learned[method.Learn] > 1 { // the gradient of a second batch
+		copies++
+	}
+	if taught || learned[method.Score] > 0 { // another network, with its gradients
+		copies += 2
+	}
+	list = append(list, Need{What: "copies of the parameters", Bytes: copies * params, Key: wide})
+	if n := learned[method.Gradients]; n > 0 {
+		list = append(list, Need{What: gradients, Bytes: 2 * params, Key: wide})
+	}
+	rows := max(largest[method.Learn], 1)
+	pass, err := net.Memory.Pass(rows)
+	batch := "stream.batch"
+	if rows > of.Batch {
+		batch = "replay.batch"
+	}
+	if pass1, _ := net.Memory.Pass(1); pass1 > pass/2 { // whatever the batch
+		return append(list, Need{What: "the maps of an image", Bytes: pass, Key: wide, Fault: err})
+	}
+	return append(list, Need{What: "the maps of a batch", Bytes: pass, Key: key(batch), Fault: err})
+}
+
+const (
+	baseBytes       = 30 << 20 // the program and the Go runtime
+	storedBytes     = 36       // of a stored image beside its pixels: label, origin and where it lies
+	parameterCopies = 10       // parameters, gradients, packed weights, a checkpoint in the making and one being written
+	testBatch       = 200      // rows of an evaluation's batch
+	gradients       = "gradients of stored images"
+	manyGradients   = 10 // as many as gradients, at most, by how many there are at least
+	// peakOfNeed is the peak of a run, in which a checkpoint is made and another one written, and freed memory was not given back
+	// yet, divided by what it needs at least.
+	peakOfNeed = 1.5
+)
+
+// estimated is the peak of a run that needs so much at least. What a workspace holds for the largest pass is estimated from
+// the work, too: an activation takes part in some hundreds of multiply-adds forward, as in the survey's network.
+func estimated(list []Need, net Network, experts, rows int, image float64) int64 {
+	sum, most := 0.0, 0.0
+	for _, n := range list {
+		sum += n.Bytes
+		if n.What == gradients {
+			most += (manyGradients - 1) * n.Bytes
+		}
+	}
+	if experts > 0 { // the maps of the images that go through all of them together
+		const copies, images, floatsOfPixel, decoded, bytesOfPixel = 5, 20, 20, 800, 64
+		most += list[0].Bytes + float64(net.Params)*4*copies + float64(experts)*images*image*floatsOfPixel + decoded*image*bytesOfPixel
+	} else {
+		most += list[0].Bytes + float64(net.Params)*4*parameterCopies + float64(net.FLOPs)/200*4*float64(max(rows, testBatch/10))*4
+	}
+	return int64(min(baseBytes+max(most, peakOfNeed*sum), math.MaxInt64/2))
+}
+
+// ErrMemory is wrapped by errors about runs that need more memory than this process may use.
+var ErrMemory = nn.ErrMemory
+
+// CheckMemory is an error if a run that needs so much cannot fit the memory that this process may use. It says what is
+// large and which key makes it so.
+func (p Plan) CheckMemory() error { return Fits(p.Needs, 1) }
+
+// Fits is [Plan.CheckMemory] for so many runs at once; they share the images.
+func Fits(list []Need, runs int) error {
+	sum := 0.0
+	for i, n := range list {
+		if n.Fault != nil {
+			return fmt.Errorf("%s is too large: %w", n.Key, errors.Join(n.Fault))
+		}
+		if i > 0 {
+			n.Bytes *= float64(runs)
+		}
+		sum += n.Bytes
+	}
+	have := budget.Bytes()
+	if sum <= float64(have) {
+		return nil
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Need) int { return int(math.Copysign(1, b.Bytes-a.Bytes)) })
+	var words []string
+	for _, n := range list[:min(3, len(list))] {
+		if n.Bytes >= sum/float64(runs)/50 {
+			words = append(words, fmt.Sprintf("%s %s", n.What, sized(n.Bytes)))
+		}
+	}
+	of, remedy := "a run", list[0].Key
+	if runs > 1 {
+		of, remedy = count.Of(runs, "run")+" at once", fmt.Sprintf("--concurrency (%d), or %s", runs, remedy)
+	}
+	return fmt.Errorf("%s needs at least %s of memory (%s%s), but this process may use %s: %w. Use less of %s",
+		of, sized(sum), strings.Join(words, ", "), map[bool]string{true: " each"}[runs > 1], count.Bytes(have), ErrMemory, remedy)
+}
+
+// AtOnce is how many of some runs fit at once, whichever they are; at least 1, as one that does not fit says so itself.
+func AtOnce(plans []Plan, most int) int {
+	for n := min(most, len(plans)); n > 1; n-- {
+		if !slices.ContainsFunc(plans, func(p Plan) bool { return Fits(p.Needs, n) != nil }) {
+			return n
+		}
+	}
+	return 1
+}
+
+// FitAtOnce is an error if so many of some runs cannot be at work at once, even those that need least.
+func FitAtOnce(plans []Plan, n int) error {
+	if n = min(n, len(plans)); n < 2 {
+		return nil
+	}
+	var err error
+	for _, p := range plans {
+		if err = Fits(p.Needs, n); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func sized(bytes float64) string { return count.Bytes(int64(min(bytes, math.MaxInt64/2))) }
