@@ -2,6 +2,9 @@ package data
 
 import "ocl/data/internal/cache"
 
+// ErrCache is wrapped by errors about a file of decoded images whose bytes have changed.
+var ErrCache = cache.ErrDamaged
+
 // CacheFile describes a file of decoded images.
 type CacheFile = cache.Entry
 

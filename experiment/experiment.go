@@ -75,6 +75,9 @@ var ErrBusy = train.ErrBusy
 // ErrVanished is wrapped by errors about a folder that was removed or moved while it was in use.
 var ErrVanished = train.ErrVanished
 
+// ErrCache is wrapped by errors about a cache of decoded images whose bytes have changed while it was in use.
+var ErrCache = data.ErrCache
+
 // Schema is the schema of configs with the methods, tricks and data sets of this program.
 func Schema() *config.Schema { return build.Schema() }
 

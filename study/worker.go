@@ -84,9 +84,10 @@ type session struct {
 	errs    []error
 	fatal   bool
 	wake    chan struct{}
-	ready   map[string]bool // in this round, of jobs that tune for others: whether they have ended
-	looked  time.Time       // when the round began
-	settled int             // rounds in a row in which all that is left was at work elsewhere for sure
+	ready   map[string]bool      // in this round, of jobs that tune for others: whether they have ended
+	looked  time.Time            // when the round began
+	damaged map[config.Data]bool // data whose cache is damaged: their jobs are left to other processes
+	settled int                  // rounds in a row in which all that is left was at work elsewhere for sure
 }
 
 func (r *session) run() (Sum, error) {
@@ -94,7 +95,7 @@ func (r *session) run() (Sum, error) {
 	if err != nil {
 		return Sum{}, err
 	}
-	r.wake = make(chan struct{}, 1)
+	r.wake, r.damaged = make(chan struct{}, 1), map[config.Data]bool{}
 	var wg sync.WaitGroup
 	for {
 		i, c, over := r.take(places)
@@ -191,7 +192,7 @@ func (r *session) take(places int) (index int, c Claim, over bool) {
 		for ; r.next < len(r.Jobs); r.next++ {
 			i := r.next
 			j := r.Jobs[i]
-			if r.phases[i] != "" {
+			if r.phases[i] != "" || r.damaged[j.Run.Config.Data] {
 				continue
 			}
 			if r.waits(j) || j.Timing && r.working > 0 || !r.lockMachine(j.Timing) {
@@ -388,6 +389,12 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 	case isFull(err):
 		ended = c.Release()
 		r.end(fmt.Errorf("study: %s: %w", j, err))
+	case errors.Is(err, experiment.ErrCache):
+		ended = c.Release()
+		if data := j.Run.Config.Data; !r.damaged[data] {
+			r.damaged[data] = true
+			r.errs = append(r.errs, fmt.Errorf("study: %s: %w", j, err))
+		}
 	case errors.Is(err, experiment.ErrBusy):
 		ended = c.Release()
 	case err != nil && r.ctx.Err() != nil && errors.Is(err, r.ctx.Err()), err == nil && (res == nil || res.Outcome.State == result.Interrupted):

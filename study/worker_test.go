@@ -443,3 +443,30 @@ func TestFolderVanishes(t *testing.T) {
 		}
 	})
 }
+
+// TestCacheIsDamaged: a job that cannot go on because the cache of its data is damaged has not failed, and is left to the
+// next process with the other jobs of these data. Jobs of other data are done. One message says it.
+func TestCacheIsDamaged(t *testing.T) {
+	b := newBench(t, 6)
+	for i := range 3 {
+		b.jobs[i].Run.Config.Data.Name = "photos"
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := b.worker(b.open(t))
+		w.Concurrency = 2
+		w.Do = func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
+			if j.Run.Config.Data.Name == "photos" {
+				time.Sleep(took)
+				return nil, fmt.Errorf("image 7: %w", experiment.ErrCache)
+			}
+			return b.do(ctx, j, at)
+		}
+		sum, err := w.Run(t.Context())
+		if sum.Done != 3 || sum.Failed != 0 || sum.Left != 3 || !errors.Is(err, experiment.ErrCache) || strings.Count(err.Error(), "image 7") != 1 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		if sum, err := b.worker(b.open(t)).Run(t.Context()); err != nil || sum.Done != 3 {
+			t.Errorf("the next process: %+v, %v", sum, err)
+		}
+	})
+}
