@@ -1,9 +1,9 @@
 package paper
 
 import (
-	"context"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"

@@ -1,8 +1,8 @@
 package paper
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
