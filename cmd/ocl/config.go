@@ -13,6 +13,7 @@ import (
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 )
 
 func newConfig() *cobra.Command {
@@ -89,9 +90,9 @@ func newConfigCheck() *cobra.Command {
 				return usage(fmt.Errorf("%s is not valid:\n%w", args[0], err))
 			}
 			for _, note := range notes {
-				fmt.Fprintln(cmd.ErrOrStderr(), note)
+				fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(note))
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is valid: %s\n", args[0], count.Of(v.Runs, "run"))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is valid: %s\n", escape.Line(args[0]), count.Of(v.Runs, "run"))
 			return err
 		},
 	}

@@ -98,7 +98,7 @@ type cachesJSON struct {
 // writeCaches prints a table of the files, their folder and how much room they take.
 func writeCaches(w io.Writer, dir string, list []data.CacheFile) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(w, "no files of decoded images in %s\n", dir)
+		_, err := fmt.Fprintf(w, "no files of decoded images in %s\n", escape.Line(dir))
 		return err
 	}
 	t := table{head: []string{"data set", "images", "shape", "size", "made", "state", "source"}, right: []bool{false, true, false, true, false, false, false}}
@@ -117,7 +117,7 @@ func writeCaches(w io.Writer, dir string, list []data.CacheFile) error {
 	if err := t.write(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s, %s, in %s\n", count.Of(len(list), "file"), count.Bytes(room(list)), dir)
+	_, err := fmt.Fprintf(w, "%s, %s, in %s\n", count.Of(len(list), "file"), count.Bytes(room(list)), escape.Line(dir))
 	return err
 }
 

@@ -68,7 +68,7 @@ func byHand(cmd *cobra.Command, info data.Info) error {
 // fetchFiles downloads files to dir and says where they are and what to do next.
 func fetchFiles(cmd *cobra.Command, name string, files []fetch.File, dir string) error {
 	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	fmt.Fprintf(stderr, "downloading %s%s to %s; Ctrl-C stops, the same command continues\n", count.Of(len(files), "file"), sizeOf(files), dir)
+	fmt.Fprintf(stderr, "downloading %s%s to %s; Ctrl-C stops, the same command continues\n", count.Of(len(files), "file"), sizeOf(files), escape.Line(dir))
 	show := newOpening(stderr)
 	show.words = count.Bytes
 	err := fetch.Get(cmd.Context(), files, fetch.Options{
@@ -85,7 +85,7 @@ func fetchFiles(cmd *cobra.Command, name string, files []fetch.File, dir string)
 	}
 	var b strings.Builder
 	for _, f := range files {
-		fmt.Fprintln(&b, filepath.Join(dir, filepath.FromSlash(f.Name)))
+		fmt.Fprintln(&b, escape.Line(filepath.Join(dir, filepath.FromSlash(f.Name))))
 	}
 	if text := fetch.HowTo(name); text != "" {
 		fmt.Fprintf(&b, "\n%s", strings.ReplaceAll(text, "DATA-DIR", quoteWord(dir)))

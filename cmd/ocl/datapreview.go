@@ -15,6 +15,7 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment"
+	"ocl/internal/escape"
 	"ocl/interop/output"
 	"ocl/stream"
 )
@@ -123,7 +124,7 @@ func (f *previewFlags) preview(cmd *cobra.Command, name string) error {
 	if err := writeSheet(cmd, sheet, f.out); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), f.out)
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), escape.Line(f.out))
 	return err
 }
 

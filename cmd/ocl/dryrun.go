@@ -14,6 +14,7 @@ import (
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/method"
 )
 
@@ -78,7 +79,7 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 		return err
 	}
 	for _, note := range x.Notes() {
-		fmt.Fprintln(notes, note)
+		fmt.Fprintln(notes, escape.Line(note))
 	}
 	var runs []*planned
 	var costs []float64
@@ -111,7 +112,7 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 	if err := estimate(ctx, runs, f.opts.Workers); err != nil {
 		return err
 	}
-	return f.json.printOr(w, runs, planText(runs, f.opts.Out))
+	return f.json.printOr(w, runs, escape.Lines(planText(runs, f.opts.Out)))
 }
 
 // estimate estimates the seconds of the runs by short trials of their methods.

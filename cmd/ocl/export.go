@@ -79,7 +79,7 @@ func newExport() *cobra.Command {
 			for note := range strings.Lines(notes) {
 				fmt.Fprintln(cmd.ErrOrStderr(), ended(escape.Line(strings.TrimSpace(note))))
 			}
-			_, printed := fmt.Fprintln(cmd.OutOrStdout(), path)
+			_, printed := fmt.Fprintln(cmd.OutOrStdout(), escape.Line(path))
 			return errors.Join(err, printed)
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/experiment"
+	"ocl/internal/escape"
 	"ocl/report"
 	"ocl/report/findings"
 	"ocl/report/known"
@@ -40,7 +41,7 @@ func newReport() *cobra.Command {
 			if written == nil {
 				return err
 			}
-			return errors.Join(err, raw.printOr(cmd.OutOrStdout(), written, written.Page+"\n"))
+			return errors.Join(err, raw.printOr(cmd.OutOrStdout(), written, escape.Line(written.Page)+"\n"))
 		},
 	}
 	addOut(cmd, &out)
@@ -89,7 +90,7 @@ func newReportPaper() *cobra.Command {
 			if written == nil {
 				return err
 			}
-			return errors.Join(err, raw.printOr(cmd.OutOrStdout(), written, written.Page+"\n"))
+			return errors.Join(err, raw.printOr(cmd.OutOrStdout(), written, escape.Line(written.Page)+"\n"))
 		},
 	}
 	addOut(cmd, &out)

@@ -23,6 +23,7 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment/result"
+	"ocl/internal/escape"
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/internal/nearest"
@@ -102,10 +103,10 @@ func (f *importFlags) convert(cmd *cobra.Command, path string) error {
 	}
 	if name := f.about.Data; !slices.Contains(data.Names(), name) {
 		if near := nearest.Word(name, data.Names()); near != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "note: ocl has no data set %s, so no result of ocl stands beside this one. If %s is meant, import it again with --data %s.\n", name, near, near)
+			fmt.Fprintf(cmd.ErrOrStderr(), "note: ocl has no data set %s, so no result of ocl stands beside this one. If %s is meant, import it again with --data %s.\n", escape.Line(name), near, near)
 		}
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), f.out)
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), escape.Line(f.out))
 	return err
 }
 

@@ -19,6 +19,7 @@ import (
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/report"
 	"ocl/report/known"
 	"ocl/tune"
@@ -205,7 +206,7 @@ func (f *runFlags) announce(w io.Writer) {
 	if f.resume != "" {
 		verb = "continuing in"
 	}
-	fmt.Fprintf(w, "%s %s; Ctrl-C stops, `ocl run --resume %s` continues\n", verb, f.opts.Out, quoteWord(f.opts.Out))
+	fmt.Fprintf(w, "%s %s; Ctrl-C stops, `ocl run --resume %s` continues\n", verb, escape.Line(f.opts.Out), quoteWord(f.opts.Out))
 }
 
 // finish prints the results and writes the report. Its error is err, with those of both and of runs that diverged.
@@ -249,7 +250,7 @@ func reportOn(cmd *cobra.Command, folder string, asJSON bool) error {
 	if asJSON {
 		w = cmd.ErrOrStderr()
 	}
-	_, printed := fmt.Fprintf(w, "\nreport: %s\n", written.Page)
+	_, printed := fmt.Fprintf(w, "\nreport: %s\n", escape.Line(written.Page))
 	return errors.Join(err, printed)
 }
 
@@ -274,6 +275,9 @@ func quoteWord(s string) string {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+=:@%,", r)
 	}) {
 		return s
+	}
+	if escape.Line(s) != s { // what does not show, as Bash and Z shell understand it
+		return "$'" + escape.Line(strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s)) + "'"
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -15,6 +15,7 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment"
+	"ocl/internal/escape"
 	"ocl/internal/nearest"
 	"ocl/method"
 )
@@ -277,7 +278,7 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	}
 	if len(faults) == 0 {
 		for _, note := range fileNotes {
-			fmt.Fprintln(notes, note)
+			fmt.Fprintln(notes, escape.Line(note))
 		}
 	}
 	return cfg, usage(errors.Join(faults...))

@@ -17,6 +17,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/internal/nearest"
@@ -153,7 +154,7 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 	}
 	if !f.quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s; Ctrl-C saves the jobs at work, the same command continues the study,\n"+
-			"and `ocl sweep join %s` helps\n", count.Of(len(jobs), "job"), f.opts.Out, quoteWord(f.opts.Out))
+			"and `ocl sweep join %s` helps\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out), quoteWord(f.opts.Out))
 	}
 	return f.work(cmd, jobs, true)
 }
@@ -169,7 +170,7 @@ func (f *sweepFlags) takeOver(cmd *cobra.Command, jobs []study.Job, archive *exp
 	taken, err := t.Copy(store)
 	if !f.quiet || err != nil {
 		for _, line := range f.taken(t, taken, "were reused") {
-			fmt.Fprintln(cmd.ErrOrStderr(), line)
+			fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(line))
 		}
 	}
 	return err
@@ -216,7 +217,7 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 	if err == nil {
 		several := slices.ContainsFunc(jobs, func(j study.Job) bool { return j.Data != jobs[0].Data })
 		for _, note := range s.Notes {
-			fmt.Fprintln(cmd.ErrOrStderr(), note)
+			fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(note))
 		}
 		printed := map[string]bool{}
 		for _, j := range jobs {
@@ -227,7 +228,7 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 				}
 				if !printed[text] {
 					printed[text] = true
-					fmt.Fprintln(cmd.ErrOrStderr(), text)
+					fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(text))
 				}
 			}
 		}
@@ -251,7 +252,7 @@ func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error
 		Quiet: f.opts.Out, Watch: show.watch, Changed: show.changed, Note: show.note}
 	sum, err := until(cmd.Context(), show.screen, "the jobs at work save their state and are given back", func() (study.Sum, error) { return w.Run(cmd.Context()) })
 	for _, text := range store.Aside() {
-		fmt.Fprintln(cmd.ErrOrStderr(), text)
+		fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(text))
 	}
 	return f.finish(cmd, store, jobs, sum, err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"ocl/experiment"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/study"
 )
 
@@ -55,10 +56,10 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experim
 	if err := estimate(cmd.Context(), cells, 1); err != nil {
 		return err
 	}
-	if err := f.json.printOr(cmd.OutOrStdout(), cells, f.planText(len(jobs), cells)); err != nil || found == nil || f.json.given {
+	if err := f.json.printOr(cmd.OutOrStdout(), cells, escape.Lines(f.planText(len(jobs), cells))); err != nil || found == nil || f.json.given {
 		return err
 	}
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(f.taken(found, found.Match, "would be reused"), "\n"))
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), escape.Lines(strings.Join(f.taken(found, found.Match, "would be reused"), "\n")))
 	return err
 }
 

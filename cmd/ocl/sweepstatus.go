@@ -10,6 +10,7 @@ import (
 
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/study"
 )
 
@@ -181,7 +182,7 @@ func newSweepStatus() *cobra.Command {
 			}
 			defer store.Close()
 			s := statusOf(args[0], store, entries)
-			return raw.printOr(cmd.OutOrStdout(), s, s.text())
+			return raw.printOr(cmd.OutOrStdout(), s, escape.Lines(s.text()))
 		},
 	}
 	addJSON(cmd, &raw, studyStatus{})
@@ -295,7 +296,7 @@ func newSweepCancel() *cobra.Command {
 			if err := store.Cancel(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the study in %s is cancelled; `ocl sweep retry %s` lets it go on\n", args[0], quoteWord(args[0]))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the study in %s is cancelled; `ocl sweep retry %s` lets it go on\n", escape.Line(args[0]), quoteWord(args[0]))
 			return err
 		},
 	}

@@ -18,6 +18,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/tune"
 )
 
@@ -113,7 +114,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 		t.Into(f.opts.Out)
 	}
 	if !f.quiet {
-		fmt.Fprintf(stderr, "writing to %s; Ctrl-C stops, the same command with --out %s continues\n", f.opts.Out, quoteWord(f.opts.Out))
+		fmt.Fprintf(stderr, "writing to %s; Ctrl-C stops, the same command with --out %s continues\n", escape.Line(f.opts.Out), quoteWord(f.opts.Out))
 	}
 	records, err := until(ctx, show.screen, stopping, func() ([]*tune.Record, error) { return t.Run(ctx) })
 	if err != nil {
@@ -169,9 +170,9 @@ func (f *tuneFlags) print(w io.Writer, records []*tune.Record, plans []tune.Prev
 		if err := pointTable(r).write(w); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "\nrecord: %s\n", filepath.Join(f.opts.Out, plans[i].Folder, tune.RecordFile))
+		fmt.Fprintf(w, "\nrecord: %s\n", escape.Line(filepath.Join(f.opts.Out, plans[i].Folder, tune.RecordFile)))
 		if r.Chosen != nil {
-			fmt.Fprintf(w, "to use it: %s\n", f.commandFor(r))
+			fmt.Fprintf(w, "to use it: %s\n", escape.Line(f.commandFor(r)))
 		}
 	}
 	return nil

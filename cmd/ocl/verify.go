@@ -14,6 +14,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 )
 
 // dataVariable is the environment variable with the folder of the data sets.
@@ -97,7 +98,7 @@ func (f *verifyFlags) verify(cmd *cobra.Command, path string) error {
 		return fmt.Errorf("%s: %s: %w", pathOf(cmd), path, err)
 	}
 	v.Result = path
-	err = f.asJSON.printOr(cmd.OutOrStdout(), v, v.text())
+	err = f.asJSON.printOr(cmd.OutOrStdout(), v, escape.Lines(v.text()))
 	if n := len(v.Differences); n > 0 {
 		err = errors.Join(err, coded{fmt.Errorf("%s: %s: it differs from its run, in %s of the %s compared", pathOf(cmd), path, count.Number(n), count.Of(v.Values, "value")), exitDifferent})
 	}
