@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -297,7 +296,7 @@ func TestNPZWrongPlace(t *testing.T) {
 
 // TestNPZNeedsMemory: a set that the process has no memory for is refused.
 func TestNPZNeedsMemory(t *testing.T) {
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(64 << 20))
+	t.Setenv("GOMEMLIMIT", "64MiB")
 	large := arrays()
 	large["x_train"] = array{descr: "|u1", shape: "(3, 4096, 4096)", data: make([]byte, 3<<24)}
 	b := packNPZ(large, zip.Store)
