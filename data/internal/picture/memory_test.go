@@ -163,12 +163,18 @@ func TestContextEndsDecoding(t *testing.T) {
 		t.Errorf("waiting for memory ends with %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
+	var decoded error
 	file := with(t, func(r io.Reader) (image.Image, error) {
 		cancel()
-		return png.Decode(r)
+		img, err := png.Decode(r)
+		decoded = err
+		return img, err
 	})
 	if err := Decode(ctx, file, make([]uint8, 3*8*8), 8, 8, Crop); !errors.Is(err, context.Canceled) {
 		t.Errorf("reading ends with %v", err)
+	}
+	if !errors.Is(decoded, context.Canceled) {
+		t.Errorf("the decoder goes on to read, and ends with %v", decoded)
 	}
 }
 
