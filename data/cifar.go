@@ -208,7 +208,7 @@ func given(kind, dir, use string) (os.FileInfo, error) {
 func givenFolder(dir, use string) (os.FileInfo, error) {
 	info, err := given("folder", dir, use)
 	if err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("%s: this is a file. %s", shown(dir), use)
+		return nil, fmt.Errorf("%s: this is %s. %s", shown(dir), input.Kind(info), use)
 	}
 	return info, err
 }

@@ -58,3 +58,18 @@ func TestPipesAreNoData(t *testing.T) {
 		})
 	}
 }
+
+// TestPipesAreNoFolders: what lies in the place of a folder is called what it is.
+func TestPipesAreNoFolders(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "x")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range []string{"folder", "mnist", "mini-imagenet", "core50"} {
+		for dir, want := range map[string]string{pipe: pipe + ": this is a pipe. Use --data-dir", "/dev/null": "/dev/null: this is a device. Use --data-dir"} {
+			if _, err := Open(t.Context(), Spec{Name: set, Dir: dir}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, wanted one that says %s", set, err, want)
+			}
+		}
+	}
+}

@@ -80,7 +80,7 @@ func (f idxFormat) open(dir string, side int, folders, archives []string) (*Set,
 	case info.IsDir():
 		set, err = f.openFirst(input.Files{Folder: dir, Most: limit.DataFile}, folders, math.MaxInt64)
 	case archives == nil:
-		return nil, fmt.Errorf("%s: this is a file. %s", shown(dir), use)
+		return nil, fmt.Errorf("%s: this is %s. %s", shown(dir), input.Kind(info), use)
 	default:
 		set, err = f.openZip(dir)
 	}

@@ -27,7 +27,7 @@ func readDir(path string, most int) ([]fs.DirEntry, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
-		return fault(fmt.Errorf("it is %s, %w", kindOf(info), ErrFolder))
+		return fault(fmt.Errorf("it is %s, %w", Kind(info), ErrFolder))
 	}
 	folder, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -101,11 +101,11 @@ func regular(info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
 	}
-	return fmt.Errorf("it is %s, %w", kindOf(info), ErrKind)
+	return fmt.Errorf("it is %s, %w", Kind(info), ErrKind)
 }
 
-// kindOf is what something in the file system is, in words.
-func kindOf(info fs.FileInfo) string {
+// Kind is what something in the file system is, in words: "a pipe".
+func Kind(info fs.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
 		return "a file"

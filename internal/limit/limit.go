@@ -115,6 +115,8 @@ const (
 	PictureScans = 100
 	// CachedImage is the size of an image in a cache of decoded images, in bytes. It fits an integer of 32 bits. Key: none.
 	CachedImage = 1 << 30
+	// CacheHeader is the size of the header of a cache of decoded images, in bytes. It has up to 450 for each image that was left out. Key: none.
+	CacheHeader = 64 << 20
 	// DataFile is the size of a file of a data set, in bytes. Each reader has a limit of its own on what it keeps of it. Key: none.
 	DataFile = 1 << 40
 	// ImageList is the size of a CSV list of images, in bytes. It has room for ten million images. Key: none.

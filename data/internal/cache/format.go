@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -70,7 +69,7 @@ func layoutOf(shape [3]int, n int) (layout, error) {
 		}
 		l.image *= int64(v)
 	}
-	if n < 1 || l.images > (math.MaxInt64/2)/(l.image+sha256.Size) || n > math.MaxInt/sha256.Size {
+	if n < 1 || n > limit.SetImages {
 		return layout{}, fmt.Errorf("%d images are not possible", n)
 	}
 	return l, nil
@@ -88,6 +87,9 @@ func (s Spec) write(ctx context.Context, f *os.File, l layout) error {
 	text, err := json.Marshal(h)
 	if err != nil {
 		return err
+	}
+	if len(text) > limit.CacheHeader {
+		return refused(s.Name, h.Faults, s.N)
 	}
 	prefix := binary.LittleEndian.AppendUint32([]byte(magic), version)
 	prefix = binary.LittleEndian.AppendUint32(prefix, uint32(len(text)))
@@ -149,8 +151,8 @@ func read(r io.ReaderAt, size int64) (header, layout, []byte, error) {
 		return h, l, nil, fmt.Errorf("it has format version %d, but this ocl reads %d", v, version)
 	}
 	n := int64(binary.LittleEndian.Uint32(prefix[len(magic)+4:]))
-	if n > size-int64(prefixSize) {
-		return damaged("its header has %s, but it has %s", count.Of(n, "byte"), count.Number(size))
+	if most := min(size-int64(prefixSize), limit.CacheHeader); n > most {
+		return damaged("its header has %s, but at most %s are possible", count.Of(n, "byte"), count.Number(most))
 	}
 	text := make([]byte, n)
 	if _, err := r.ReadAt(text, size-n); err != nil && !errors.Is(err, io.EOF) {

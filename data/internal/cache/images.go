@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -67,7 +68,7 @@ func (m *Images) Faults() []Fault { return m.header.Faults }
 
 // Image reads image i, uint8 [C,H,W] flattened, into buf, or into a new slice if buf is too short.
 //
-// The first use of an image checks its SHA-256. The error wraps [ErrDamaged] if it is wrong, or if the file has become
+// The first use of an image checks its SHA-256, and so does each use of one that ends in zeros. The error wraps [ErrDamaged] if it is wrong, or if the file has become
 // shorter; other images can still be used. An image that was left out is an error that has the message of its fault. Image
 // panics if i is out of range. An image that is in no file is decoded and not checked.
 func (m *Images) Image(i int, buf []uint8) ([]uint8, error) {
@@ -93,7 +94,7 @@ func (m *Images) read(i int, buf []uint8, right bool) error {
 	how := ""
 	if _, err := m.file.ReadAt(buf, m.layout.imageAt(i)); err != nil {
 		how = fmt.Sprintf("it cannot be read (%v)", err)
-	} else if right {
+	} else if right && !endsInZeros(buf) {
 		return nil
 	} else if sum := sha256.Sum256(buf); sum != m.Sum(i) {
 		how = "its SHA-256 is another one"
@@ -106,6 +107,13 @@ func (m *Images) read(i int, buf []uint8, right bool) error {
 		return fmt.Errorf("data: cache: %s: image %d was left out: %s", m.path, i, m.Faults()[k].Message)
 	}
 	return fmt.Errorf("data: cache: %s: image %d: %s, so %w. Run `ocl data cache clean`, then the same command again", m.path, i, how, ErrDamaged)
+}
+
+// endsInZeros says whether an image may be of a file that was cut and has become as long again, as on a disk that was full or
+// whose network failed. Few other images end so.
+func endsInZeros(pixels []uint8) bool {
+	var zeros [16]uint8
+	return bytes.HasSuffix(pixels, zeros[:min(len(pixels), len(zeros))])
 }
 
 // Verify checks every image, by all cores, whether it was used before or not. It returns an error for each image that is
