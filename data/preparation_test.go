@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"image"
 	"image/color"
@@ -213,7 +214,11 @@ func FuzzPreparation(f *testing.F) {
 		}
 		for _, p := range all {
 			dst, again := make([]uint8, p.Len()), make([]uint8, p.Len())
-			err := p.Decode(t.Context(), file, dst)
+			var err error
+			const most = 80 << 20 // an interlaced PNG of 16 bits that has the most pixels of a small file, and a decoder's tables
+			if n := fuzztest.Allocated(most, func() { err = p.Decode(context.Background(), file, dst) }); n > most {
+				t.Fatalf("%d bytes are allocated for a file of %d (%v)", n, len(file), err)
+			}
 			if err != nil {
 				if strings.ContainsFunc(err.Error(), func(r rune) bool { return !unicode.IsPrint(r) }) {
 					t.Fatalf("%q", err)

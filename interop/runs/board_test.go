@@ -211,7 +211,12 @@ func FuzzRun(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		r, err := Open(result.Source{Path: filepath.Join(folder, "result.json"), Folder: folder})
+		var r *Run
+		var err error
+		most := uint64(100*(len(changed)+len(events)) + 4<<20) // a line of the journal may have a megabyte
+		if n := fuzztest.Allocated(most, func() { r, err = Open(result.Source{Path: filepath.Join(folder, "result.json"), Folder: folder}) }); n > most {
+			t.Fatalf("%d bytes are allocated for files of %d and %d", n, len(changed), len(events))
+		}
 		if err != nil {
 			return
 		}
