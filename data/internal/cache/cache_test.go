@@ -407,6 +407,28 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestStoppedIsNoFault: images whose decoding is stopped are not left out, also if no other image is left to begin.
+func TestStoppedIsNoFault(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	s, _ := small(t, 3)
+	s.Skip = true
+	good, all := s.Decode, sync.WaitGroup{}
+	all.Add(s.N - 1)
+	s.Decode = func(i int, dst []uint8) error {
+		if i < s.N-1 {
+			defer all.Done()
+			return good(i, dst)
+		}
+		all.Wait()
+		stop()
+		return ctx.Err()
+	}
+	if _, err := Open(ctx, s); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	wantFiles(t, folder())
+}
+
 // Shapes and numbers that no file can have are refused before anything is made, and so is a file for which there is no room.
 func TestImpossibleSpecs(t *testing.T) {
 	_, known := freeSpace(t.TempDir())

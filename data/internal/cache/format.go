@@ -108,6 +108,9 @@ func (s Spec) decodeAll(ctx context.Context, l layout, keep func(i int, pixels [
 	err := Each(ctx, s.N, 0, int(l.image), s.Progress, func(i int, buf []uint8) error {
 		clear(buf) // a decoder that writes less must not show the image before it
 		if err := s.Decode(i, buf); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err() // the image may be sound
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			h.Faults = append(h.Faults, Fault{i, oneLine(err.Error())})
