@@ -21,7 +21,7 @@ const longestBackoff = 30 * time.Second
 // could see and change what is sent.
 var client = &http.Client{Transport: transport(), CheckRedirect: func(req *http.Request, via []*http.Request) error {
 	if from, to := via[len(via)-1].URL.Scheme, req.URL.Scheme; to != "https" && (from != "http" || to != "http") {
-		return fmt.Errorf("%w from %s to %s", errRedirect, from, req.URL.Redacted())
+		return fmt.Errorf("%w from %s to %.200s", errRedirect, from, req.URL.Redacted())
 	}
 	if len(via) >= 10 {
 		return fmt.Errorf("%w 10 times", errRedirect)
@@ -202,7 +202,7 @@ func (d *download) unanswered(ctx context.Context, err error) error {
 	if unknown := (*tls.CertificateVerificationError)(nil); errors.As(err, &unknown) {
 		return d.errorf("the server cannot prove who it is: %w. Check the clock and the certificates of this machine", unknown.Err)
 	}
-	return temporary{fmt.Errorf("no answer: %w", err)}
+	return temporary{fmt.Errorf("no answer: %.300s", err.Error())} // net/http quotes lines of the server, which may have megabytes
 }
 
 // refused explains a status that brings no bytes. Errors of the server pass, and so do those that ask to come later.

@@ -406,6 +406,29 @@ func TestNothingIsWrittenThroughLinks(t *testing.T) {
 	}
 }
 
+// TestLongAnswers: a message quotes the beginning of what a server says, which may have megabytes.
+func TestLongAnswers(t *testing.T) {
+	long := strings.Repeat("z", 100_000)
+	for name, handler := range map[string]http.HandlerFunc{
+		"an address": http.RedirectHandler("ftp://a/"+long, http.StatusFound).ServeHTTP,
+		"a line": func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				_, err = fmt.Fprintf(conn, "%s\r\n\r\n", long)
+			}
+			if err = errors.Join(err, conn.Close()); err != nil {
+				log.Print(err)
+			}
+		},
+	} {
+		s := serve(t, handler)
+		err := Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, quick(t.TempDir()))
+		if err == nil || !strings.Contains(err.Error(), "zzz") || len(err.Error()) > 1000 {
+			t.Errorf("%s of %d bytes: %.2000v", name, len(long), err)
+		}
+	}
+}
+
 // TestRedirectsEnd has a server that sends the client to itself. It is asked ten times, and not again.
 func TestRedirectsEnd(t *testing.T) {
 	asked := 0
