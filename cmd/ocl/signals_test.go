@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image/png"
 	"io"
@@ -36,12 +37,12 @@ func interruption(dir string, args []string, after time.Duration, s syscall.Sign
 	if fault := cmd.Start(); fault != nil {
 		return outcome{code: -1, err: fault}, 0
 	}
-	var sent time.Time
-	send := time.AfterFunc(after, func() { sent = time.Now(); cmd.Process.Signal(s) })
+	sent := make(chan time.Time, 1)
+	send := time.AfterFunc(after, func() { sent <- time.Now(); cmd.Process.Signal(s) })
 	end := time.AfterFunc(after+signalBound, func() { cmd.Process.Kill() })
 	fault := cmd.Wait()
 	if !send.Stop() {
-		took = time.Since(sent)
+		took = time.Since(<-sent)
 	}
 	end.Stop()
 	return outcomeOf(cmd, fault, &out, &err, time.Since(start)), took
@@ -213,12 +214,18 @@ func TestStandardInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer zeros.Close()
-	from, to, err := os.Pipe() // on which nothing comes
+	from, to, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer from.Close()
 	defer to.Close()
+	silent, open, err := os.Pipe() // on which nothing comes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	defer open.Close()
 	for _, c := range []struct {
 		program string
 		in      *os.File
@@ -227,7 +234,7 @@ func TestStandardInput(t *testing.T) {
 		fault   string
 	}{
 		{"ocl", from, true, exitInterrupted, ""},
-		{"ocl-hasty", from, false, exitFailed, "ocl: -: nothing came for 0.5s on standard input. Write `ocl predict RUN - < IMAGE`.\n"},
+		{"ocl-hasty", silent, false, exitFailed, "ocl: -: nothing came for 0.5s on standard input. Write `ocl predict RUN - < IMAGE`.\n"},
 		{"ocl", zeros, false, exitFailed, "ocl: -: the file has more than 268,435,456 bytes. Make the image smaller.\n"},
 	} {
 		cmd := exec.Command(c.program, "predict", filepath.Join(world, "photos"), "-")
@@ -237,7 +244,14 @@ func TestStandardInput(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.signal {
-			time.AfterFunc(time.Second, func() { cmd.Process.Signal(os.Interrupt) })
+			// More than fits into a pipe: it has begun to read.
+			err := to.SetWriteDeadline(time.Now().Add(2 * signalBound))
+			if err == nil {
+				_, err = to.Write(make([]byte, 1<<17))
+			}
+			if err = errors.Join(err, cmd.Process.Signal(os.Interrupt)); err != nil {
+				t.Error(err)
+			}
 		}
 		end := time.AfterFunc(2*signalBound, func() { cmd.Process.Kill() })
 		_ = cmd.Wait()

@@ -146,9 +146,9 @@ func makeWorld(t *testing.T) string {
 	return dir
 }
 
-// copyOf is a copy of a world in a folder of its own.
+// copyOf is a copy of a world beside it, in the folder of the test.
 func copyOf(world string) (string, error) {
-	dir, err := os.MkdirTemp("", "ocl-world-")
+	dir, err := os.MkdirTemp(filepath.Dir(world), "copy-")
 	if err != nil {
 		return "", err
 	}
@@ -157,6 +157,7 @@ func copyOf(world string) (string, error) {
 
 // outcome is what a child did.
 type outcome struct {
+	dir            string // where
 	code           int
 	err            error
 	stdout, stderr string
@@ -192,7 +193,7 @@ func give(dir string, args []string) outcome {
 }
 
 func outcomeOf(cmd *exec.Cmd, fault error, out, err *bytes.Buffer, took time.Duration) outcome {
-	r := outcome{code: -1, err: fault, stdout: out.String(), stderr: err.String(), took: took}
+	r := outcome{dir: cmd.Dir, code: -1, err: fault, stdout: out.String(), stderr: err.String(), took: took}
 	if s := cmd.ProcessState; s != nil {
 		r.code = s.ExitCode()
 		if u, ok := s.SysUsage().(*syscall.Rusage); ok {
