@@ -172,15 +172,18 @@ func (x *Experiment) remedyFor(old config.Config) string {
 }
 
 // checkStrays refuses a folder with a run that has the config of one of our runs, but was made with other data, another
-// numbers version or another engine. The experiment would mix runs that cannot be compared.
+// numbers version or another engine. The experiment would mix runs that cannot be compared. It also refuses to resume a folder that has runs,
+// but none of ours: its config is of another experiment.
 func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 	keys, byConfig, schema := map[string]bool{}, map[string]Job{}, Schema()
 	for _, j := range x.jobs {
 		keys[j.Folder] = true
 		byConfig[schema.Canonical(j.Config)] = j
 	}
+	stray, some := "", false
 	for _, e := range entries {
 		if !e.IsDir() || keys[e.Name()] {
+			some = some || e.IsDir()
 			continue
 		}
 		folder := filepath.Join(x.opts.Out, e.Name())
@@ -193,6 +196,11 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 				return fmt.Errorf("experiment: %s: %w, or replace the experiment with --force", folder, err)
 			}
 		}
+		stray = e.Name()
+	}
+	if x.opts.resumed && stray != "" && !some {
+		return fmt.Errorf("experiment: %s: its %s is of another experiment, as no run in the folder is one of it, such as %s. Restore the file, or start again in another --out",
+			x.opts.Out, ConfigFile, stray)
 	}
 	return nil
 }

@@ -301,6 +301,22 @@ func TestStrayRunsRefused(t *testing.T) {
 	refused("it was made with the data sha256:0")
 }
 
+// A folder whose config is of another experiment than all its runs is not resumed.
+func TestConfigOfAnotherExperimentRefused(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "x")
+	mustRun(t, one("er"), Options{Out: out})
+	other := filepath.Join(t.TempDir(), "y")
+	mustRun(t, one("finetune"), Options{Out: other})
+	if err := os.Rename(filepath.Join(other, ConfigFile), filepath.Join(out, ConfigFile)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Resume(t.Context(), out, Options{})
+	if err == nil || !strings.Contains(err.Error(), "its experiment.yaml is of another experiment") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // The data are opened once for any number of experiments over them.
 func TestWithSharesTheData(t *testing.T) {
 	t.Parallel()
