@@ -114,7 +114,20 @@ func TestEvalEveryResumes(t *testing.T) {
 	c.EvalEvery, c.Classifiers = 4, []string{"ncm", "head"}
 	want := filepath.Join(t.TempDir(), "whole")
 	mustRun(t, c, Options{Out: want})
-	for _, at := range []int64{6, 9, 31, 33} {
+	const many = 1 << 40
+	looked := func(f func(ctx context.Context) error) int64 {
+		ctx := &looks{Context: context.Background()}
+		ctx.left.Store(many)
+		if err := f(ctx); err != nil {
+			t.Fatal(err)
+		}
+		return many - ctx.left.Load()
+	}
+	opened := looked(func(ctx context.Context) error { _, err := Open(ctx, c, Options{}); return err })
+	all := looked(func(ctx context.Context) error { _, err := Run(ctx, c, Options{Concurrency: 1}); return err })
+	t.Logf("%d looks, %d of them while the experiment is opened", all, opened)
+	for k := int64(1); k < 8; k++ {
+		at := opened + (all-opened)*k/8
 		out := filepath.Join(t.TempDir(), "x")
 		ctx := &looks{Context: context.Background()}
 		ctx.left.Store(at)
