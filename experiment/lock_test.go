@@ -16,16 +16,35 @@ import (
 	"ocl/experiment/result"
 )
 
-// inUse wants every way to write in the folder of a run refused, and its files left alone.
+// inUse wants --force refused in the folder of a run that is at work, and every other call to wait until its context ends; and all
+// files left alone.
 func inUse(t *testing.T, out string, c config.Config) {
 	t.Helper()
 	before := tree(t, out)
 	other := c
 	other.Seed = 99
-	_, run := Run(context.Background(), c, Options{Out: out})
+	waiting := func(f func(context.Context, Options) ([]*result.Result, error)) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		waited := false
+		_, err := f(ctx, Options{Out: out, Events: func(Job) Events {
+			return Events{Note: func(text string) {
+				if text == Waiting {
+					waited = true
+					cancel()
+				}
+			}}
+		}})
+		if !waited || !errors.Is(err, context.Canceled) {
+			t.Errorf("waited %v, error %v", waited, err)
+		}
+		return err
+	}
+	run := waiting(func(ctx context.Context, o Options) ([]*result.Result, error) { return Run(ctx, c, o) })
 	_, force := Run(context.Background(), other, Options{Out: out, Force: true})
-	_, resume := Resume(context.Background(), out, Options{})
-	_, resumeOne := Resume(context.Background(), filepath.Join(out, jobsOf(t, c)[0].Folder), Options{})
+	resume := waiting(func(ctx context.Context, o Options) ([]*result.Result, error) { return Resume(ctx, out, o) })
+	resumeOne := waiting(func(ctx context.Context, o Options) ([]*result.Result, error) {
+		return Resume(ctx, filepath.Join(out, jobsOf(t, c)[0].Folder), o)
+	})
 	for name, err := range map[string]error{"run": run, "force": force, "resume": resume, "resume one": resumeOne} {
 		want := filepath.Join(out, jobsOf(t, c)[0].Folder) + ": another ocl is using the folder"
 		if name == "force" {

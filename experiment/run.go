@@ -31,9 +31,8 @@ func Run(ctx context.Context, c config.Config, o Options) ([]*result.Result, err
 // Finished runs in it are kept, and the others continue from their checkpoints. So the same call again completes an
 // experiment that was stopped at any moment, with the same numbers. The folder may have the same experiment, or one
 // whose runs are all among those of x, such as fewer seeds or methods: the new runs are added. Another experiment in
-// the folder is refused before anything is written. Runs of another process are left to it. When all other runs are done,
-// Run waits for them, and continues those that the other process did not end. If all runs are those of another process,
-// the error wraps [ErrBusy] at once.
+// the folder is refused before anything is written. Runs of another process are left to it. When no other run is left,
+// Run waits for them until ctx ends, and continues those that the other process did not end.
 //
 // A run whose loss is no longer a finite number has a result with the outcome "diverged". A run that fails with an
 // error or a panic does not stop the others; the errors of all runs are joined. On a full disk a run fails and keeps
@@ -71,7 +70,7 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 	run(func(int) bool { return true })
 	isBusy := func(err error) bool { return errors.Is(err, ErrBusy) }
 	run(func(i int) bool { return isBusy(errs[i]) }) // other processes may have ended them
-	for ctx.Err() == nil && slices.ContainsFunc(errs, isBusy) && slices.ContainsFunc(errs, func(err error) bool { return !isBusy(err) }) {
+	for ctx.Err() == nil && slices.ContainsFunc(errs, isBusy) {
 		run(func(i int) bool { return isBusy(errs[i]) && x.freed(ctx, jobs[i]) })
 	}
 	results = slices.DeleteFunc(results, func(r *result.Result) bool { return r == nil })

@@ -45,7 +45,7 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 	isBusy := func(err error) bool { return errors.Is(err, experiment.ErrBusy) }
 	run(func(int) bool { return true })
 	run(func(i int) bool { return isBusy(errs[i]) }) // another process may have ended them
-	for ctx.Err() == nil && slices.ContainsFunc(errs, isBusy) && slices.ContainsFunc(errs, func(err error) bool { return !isBusy(err) }) {
+	for ctx.Err() == nil && slices.ContainsFunc(errs, isBusy) {
 		run(func(i int) bool { return isBusy(errs[i]) && t.freed(ctx, todo[i]) })
 	}
 	if err := ctx.Err(); err != nil && t.opts.Permit != nil {
