@@ -165,6 +165,9 @@ func (s *Folder) take(e Entry, folder string, locked bool, unlock func()) (*clai
 		if d.Start == found.Step {
 			mine.Deaths = d.Deaths + 1
 		}
+		if d.Stopping {
+			mine.Deaths-- // a person or the system ended it
+		}
 	}
 	if mine.Deaths >= MostDeaths {
 		f := failure{Error: fmt.Sprintf("%d attempts died at step %d", mine.Deaths, found.Step), Attempt: mine.Attempt - 1, Step: found.Step, Deaths: mine.Deaths}

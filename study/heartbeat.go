@@ -27,9 +27,9 @@ type heartbeat struct {
 // leastBeat is the least time between two beats: news waits for so long.
 const leastBeat = time.Second
 
-// beat tells the store until stopped is closed, soon after there is news and else every [BeatEvery]. A lost claim ends the run; so does the end
-// of the study.
-func (p *heartbeat) beat(stopped <-chan struct{}, cancelled func() bool, end func()) {
+// beat tells the store until stopped is closed: at once when the process is asked to end, soon after other news, and else every
+// [BeatEvery]. A lost claim ends the run; so does the end of the study.
+func (p *heartbeat) beat(stopped, asked <-chan struct{}, cancelled func() bool, end func()) {
 	tick := time.NewTicker(BeatEvery)
 	defer tick.Stop()
 	quiet := ""
@@ -38,13 +38,15 @@ func (p *heartbeat) beat(stopped <-chan struct{}, cancelled func() bool, end fun
 		case <-stopped:
 			return
 		case <-tick.C:
+		case <-asked:
+			asked = p.stopping()
 		case <-p.news:
-			wait := time.NewTimer(leastBeat)
 			select {
 			case <-stopped:
-				wait.Stop()
 				return
-			case <-wait.C:
+			case <-asked:
+				asked = p.stopping()
+			case <-time.After(leastBeat):
 			}
 			tick.Reset(BeatEvery)
 		}
@@ -128,6 +130,12 @@ func (p *heartbeat) events(ev experiment.Events) experiment.Events {
 		}
 	}
 	return ev
+}
+
+// stopping notes that the process was asked to end, which it is only once.
+func (p *heartbeat) stopping() (never <-chan struct{}) {
+	p.set(func(at *Progress) { at.Stopping = true })
+	return nil
 }
 
 // soon asks for a beat soon.

@@ -96,6 +96,8 @@ type Progress struct {
 	Trials  int      `json:"trials,omitempty"`
 	Working float64  `json:"working,omitempty"` // share of long work under way that is done, such as a sleep of CN-DPM or a review; 0 where there is none
 	Seen    *float64 `json:"seen,omitempty"`    // mean accuracy on the tasks learned, nil before the first evaluation
+	// Stopping says that the process was asked to end. If it dies then, that says nothing against the job.
+	Stopping bool `json:"stopping,omitempty"`
 }
 
 // Event is a line of the log.

@@ -155,6 +155,10 @@ func (r *session) share() (workers, places int, err error) {
 
 // rest waits until something may have changed.
 func (r *session) rest() {
+	if r.ctx.Err() != nil { // take has said that jobs are still at work
+		<-r.wake
+		return
+	}
 	timer := time.NewTimer(r.poll())
 	defer timer.Stop()
 	select {
@@ -340,7 +344,7 @@ func (r *session) work(i int, c Claim, workers, places int) {
 	at.Events = p.events(watch)
 	stopped := make(chan struct{})
 	var beats sync.WaitGroup
-	beats.Go(func() { p.beat(stopped, r.Store.Cancelled, r.cancelled) })
+	beats.Go(func() { p.beat(stopped, r.ctx.Done(), r.Store.Cancelled, r.cancelled) })
 	do := r.Do
 	if do == nil {
 		do = Learn

@@ -260,6 +260,26 @@ func TestTimedJobsRunAlone(t *testing.T) {
 	b.check(t, 0)
 }
 
+// TestStoppingIsToldAtOnce: when a process is asked to end, its claims say so at once. If it dies then, no job has a death more.
+func TestStoppingIsToldAtOnce(t *testing.T) {
+	b := newBench(t, 1)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := b.worker(b.open(t))
+		var at study.Progress
+		w.Do = func(job context.Context, _ study.Job, _ experiment.RunIn) (*result.Result, error) {
+			cancel()
+			<-job.Done()
+			time.Sleep(time.Millisecond)
+			at = w.Store.State(b.jobs[0].Entry).Progress
+			return nil, job.Err()
+		}
+		if sum, err := w.Run(ctx); err != nil || sum.Released != 1 || !at.Stopping {
+			t.Errorf("%+v, %v, and %+v is told; want the job given back after the claim said that its process is asked to end", sum, err, at)
+		}
+	})
+}
+
 // TestWorkerWaitsForTheDead: the job of a machine that has died is done by a worker that finds its claim, and one whose jobs
 // are all at work elsewhere ends soon, unless it is to stay.
 func TestWorkerWaitsForTheDead(t *testing.T) {

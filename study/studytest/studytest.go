@@ -275,7 +275,7 @@ func lost(t *testing.T, s Stores, all []*result.Result) {
 
 func deaths(t *testing.T, s Stores, all []*result.Result) {
 	e := Entry(all[0])
-	die := func(step string) {
+	die := func(step string, asked bool) {
 		t.Helper()
 		store := s.Open("a")
 		var c study.Claim
@@ -291,14 +291,22 @@ func deaths(t *testing.T, s Stores, all []*result.Result) {
 		if step != "" {
 			begin(t, c, step)
 		}
+		if asked {
+			if err := c.Beat(study.Progress{Stopping: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		s.Kill(store)
 	}
-	die("")
-	die("10") // it got on
-	die("")
-	die("20")
-	die("")
-	die("")
+	die("", false)
+	die("10", false) // it got on
+	die("", false)
+	die("20", false)
+	die("", false)
+	for range 3 {
+		die("", true) // it was asked to end
+	}
+	die("", false)
 	last := s.Open("a")
 	for range 400 {
 		c, st, err := last.Claim(e)
