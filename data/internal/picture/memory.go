@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"ocl/internal/budget"
+	"ocl/internal/count"
 	"ocl/internal/limit"
 )
 
@@ -73,12 +74,13 @@ func (f *format) memoryOf(file []byte, c image.Config, turn turn, narrow int) in
 
 // tooLarge is the error about a picture that takes more than most bytes.
 func (f *format) tooLarge(file []byte, c image.Config, bytes, most int64) error {
+	const mb = 1_000_000
 	kind, remedy := f.name, "Make it smaller"
 	if f.name == "JPEG" && frameOfJPEG(file).progressive {
 		kind, remedy = "progressive JPEG", remedy+", or save it as a JPEG that is not progressive"
 	}
-	return fmt.Errorf("decoding the %s image of %d×%d pixels takes %.2g GB of memory, more than the limit of %.2g GB. %s",
-		kind, c.Width, c.Height, float64(bytes)/1e9, float64(most)/1e9, remedy)
+	return fmt.Errorf("decoding the %s image of %d×%d pixels takes %s MB of memory, more than the limit of %s MB. %s",
+		kind, c.Width, c.Height, count.Number((bytes+mb-1)/mb), count.Number(most/mb), remedy)
 }
 
 // The following are how many bytes the decoder of a format allocates for an image.

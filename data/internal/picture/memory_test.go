@@ -58,11 +58,11 @@ func TestMemoryHasALimit(t *testing.T) {
 		want string
 	}{
 		{"progressive CMYK", r, blackJPEG(10000, 10000, 4, true, 0),
-			"decoding the progressive JPEG image of 10000×10000 pixels takes 2.4 GB of memory, more than the limit of 1 GB. Make it smaller, or save it as a JPEG that is not progressive"},
+			"decoding the progressive JPEG image of 10000×10000 pixels takes 2,401 MB of memory, more than the limit of 1,000 MB. Make it smaller, or save it as a JPEG that is not progressive"},
 		{"progressive", r, blackJPEG(10000, 10000, 3, true, 0),
-			"decoding the progressive JPEG image of 10000×10000 pixels takes 1.9 GB of memory, more than the limit of 1 GB. Make it smaller, or save it as a JPEG that is not progressive"},
-		{"a PNG where there is little memory", small, pngOf(t, image.NewRGBA(image.Rect(0, 0, 600, 500))),
-			"decoding the PNG image of 600×500 pixels takes 0.0012 GB of memory, more than the limit of 0.001 GB. Make it smaller"},
+			"decoding the progressive JPEG image of 10000×10000 pixels takes 1,901 MB of memory, more than the limit of 1,000 MB. Make it smaller, or save it as a JPEG that is not progressive"},
+		{"a PNG where there is little memory", small, pngOf(t, image.NewRGBA(image.Rect(0, 0, 500, 500))),
+			"decoding the PNG image of 500×500 pixels takes 2 MB of memory, more than the limit of 1 MB. Make it smaller"},
 		{"a smaller one", small, pngOf(t, image.NewRGBA(image.Rect(0, 0, 490, 500))), ""},
 		{"a progressive JPEG that the small room holds", small, blackJPEG(256, 200, 3, true, limit.PictureScans-1), ""},
 		{"many scans", r, blackJPEG(256, 200, 3, true, limit.PictureScans),
