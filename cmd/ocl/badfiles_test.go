@@ -317,11 +317,8 @@ func (s slot) try(world string, class badFile, known *knownOutcomes) string {
 	return ""
 }
 
-// The most memory that a command takes in a world, and the longest message, in bytes.
-const (
-	mostMemory  = 1 << 30
-	longMessage = 3000
-)
+// longMessage is the longest message, in bytes.
+const longMessage = 3000
 
 // ofAnotherRun is the content of the file of the other run of a world that is like a file; nil if there is none.
 func ofAnotherRun(world, path string) []byte {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -165,8 +166,14 @@ type outcome struct {
 	rss            int64 // peak, in bytes
 }
 
-// childLimit is the address space that a child may have, in KiB: one that takes all memory ends in a Go trace.
-const childLimit = "4000000"
+// mostMemory is the most memory that a command takes in a world, in bytes, and childLimit the address space that it may have, in KiB: one that
+// takes all memory ends in a Go trace. The race detector takes several times the memory, and terabytes of addresses.
+var mostMemory, childLimit = func() (int64, string) {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return 8 << 30, "unlimited"
+	}
+	return 1 << 30, "4000000"
+}()
 
 // command is the program in a folder, with nothing of the person's environment.
 func command(ctx context.Context, dir string, args []string) *exec.Cmd {
