@@ -30,7 +30,14 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 		if err != nil {
 			return nil, err
 		}
-		return Open(ctx, c, o)
+		x, err := Open(ctx, c, o)
+		if err == nil {
+			err = x.hasRun(o.Out)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return x, nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, RunConfigFile)); err != nil {
 		return nil, fmt.Errorf("experiment: resume: %s: the folder has neither the %s of an experiment nor the %s of a run. "+
@@ -61,6 +68,33 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 		}
 	}
 	return nil, fmt.Errorf("experiment: resume: %s is not a run of the experiment in %s. Give the folder of the experiment to resume all its runs", dir, o.Out)
+}
+
+// hasRun refuses a folder with runs of which none is of x: its config is then that of another experiment.
+func (x *Experiment) hasRun(dir string) error {
+	entries, err := input.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("experiment: resume: %w", err)
+	}
+	ours, other := map[string]bool{}, ""
+	for _, j := range x.jobs {
+		ours[j.Folder], ours[Schema().Canonical(j.Config)] = true, true
+	}
+	for _, e := range entries {
+		c, err := train.ReadConfig(filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue
+		}
+		if ours[e.Name()] || ours[Schema().Canonical(c)] {
+			return nil
+		}
+		other = e.Name()
+	}
+	if other != "" {
+		return fmt.Errorf("experiment: resume: %s: its %s is of another experiment than the run %s. Restore the file, or give the folder of its experiment",
+			dir, ConfigFile, other)
+	}
+	return nil
 }
 
 // readConfig reads a config that the program wrote.

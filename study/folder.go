@@ -184,7 +184,7 @@ func (s *Folder) take(e Entry, folder string, locked bool, unlock func()) (*clai
 	if err != nil || !made {
 		s.forget(mine.Token)
 		if err != nil {
-			return nil, State{}, fmt.Errorf("study: %s: the job cannot be claimed: %w", folder, err)
+			return nil, State{}, fmt.Errorf("study: %s: the job cannot be claimed: %w. Make room on the disk, or give a folder that can be written", folder, err)
 		}
 		return nil, s.running(folder, false), nil
 	}

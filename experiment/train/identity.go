@@ -78,6 +78,9 @@ func ReadConfig(folder string) (config.Config, error) {
 	if err != nil {
 		return config.Config{}, err
 	}
+	if len(text) == 0 { // it would be the config without any setting
+		return config.Config{}, io.ErrUnexpectedEOF
+	}
 	return build.Schema().Parse(ConfigFile, text)
 }
 
