@@ -176,7 +176,7 @@ func sumTolerance(n int) float64 { return float64(n) * 0x1p-24 }
 // TestConvolutions compares the convolution and its gradients, in both layouts, with the definition in float64.
 func TestConvolutions(t *testing.T) {
 	type shape struct{ in, out, h, w, n int }
-	shapes := []shape{{3, 20, 32, 32, 2}, {20, 20, 16, 16, 3}, {4, 7, 14, 19, 2}, {5, 5, 33, 48, 1}, {17, 11, 21, 42, 2}}
+	shapes := []shape{{3, 20, 32, 32, 2}, {20, 20, 16, 16, 3}, {4, 7, 14, 19, 2}, {5, 5, 33, 48, 1}, {17, 11, 21, 42, 2}, {20, 20, 3, 288, 2}}
 	small := []shape{{20, 20, 4, 4, 3}, {16, 33, 5, 7, 2}, {7, 100, 1, 1, 4}, {40, 80, 8, 8, 1}}
 	for _, s := range kernel.Available() {
 		for _, channelLast := range []bool{false, true} {

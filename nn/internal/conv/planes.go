@@ -183,7 +183,7 @@ func newPlanesConv(s *kernel.Set, out, in Layout, off []int32, channels int) *pl
 		if out.W == s.Lanes {
 			step = 2
 		}
-		c.band = min(out.H, max((floats/out.RowStride-2)/step*step, roundUp(planesRun/out.RowStride, 2)))
+		c.band = min(out.H, max(step, (floats/out.RowStride-2)/step*step, roundUp(planesRun/out.RowStride, 2)))
 		c.bands = (out.H + c.band - 1) / c.band
 	} else {
 		c.band = max(4, (floats-2*out.RowStride)/vec)
