@@ -43,20 +43,41 @@ func FuzzStudy(f *testing.F) {
 // allowed.
 func parsed(t *testing.T, text []byte) (s *Study, listed float64, err error) {
 	t.Helper()
+	var most uint64
 	read := func() {
 		x := expansion{schema: experiment.Schema(), name: "s.yaml"}
-		s, err = x.parse(t.Context(), text)
-		listed = x.listed
+		bound := func() uint64 {
+			listed = x.listed
+			if most = 4<<20 + 4000*uint64(len(text)); listed <= limit.StudyRuns { // no run of more is made
+				most += 200_000 * uint64(listed)
+			}
+			return most
+		}
+		s, err = x.parse(&frugal{t.Context(), fuzztest.Total(), bound}, text)
+		bound()
 	}
 	got := fuzztest.Allocated(math.MaxUint64, read)
-	most := uint64(4<<20) + 4000*uint64(len(text)) + 200_000*uint64(listed)
 	if got > most { // something else may have allocated meanwhile
 		got = fuzztest.Allocated(most, read)
 	}
 	if got > most {
-		t.Errorf("%d bytes of text and %v runs: %d bytes were allocated, more than %d", len(text), listed, got, most)
+		t.Fatalf("%d bytes of text and %v runs: %d bytes were allocated, more than %d", len(text), listed, got, most)
 	}
 	return s, listed, err
+}
+
+// frugal is a context that ends when so much was allocated since it began, before a study takes all memory.
+type frugal struct {
+	context.Context
+	begun uint64
+	bound func() uint64
+}
+
+func (f *frugal) Err() error {
+	if fuzztest.Total()-f.begun > 2*f.bound() {
+		return errors.New("too much was allocated")
+	}
+	return f.Context.Err()
 }
 
 // TestStudiesAreCounted: a study of too many runs is refused before any of them is made, with the key that makes most.

@@ -245,12 +245,9 @@ func copied(v any) any {
 // things from before the call. So a count above most is taken again, exactly, and the least of several calls is
 // returned: what f allocates is in each of them. f may be called more than once and must do the same each time.
 func Allocated(most uint64, f func()) uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(sample)
-	before := sample[0].Value.Uint64()
+	before := Total()
 	f()
-	metrics.Read(sample)
-	least := sample[0].Value.Uint64() - before
+	least := Total() - before
 	for n := 0; n < 5 && least > most; n++ {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -259,4 +256,11 @@ func Allocated(most uint64, f func()) uint64 {
 		least = min(least, after.TotalAlloc-before.TotalAlloc)
 	}
 	return least
+}
+
+// Total is how many bytes the program has allocated since its start, by a quick count.
+func Total() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
