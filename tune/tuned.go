@@ -125,6 +125,7 @@ func (d *Tuned) Run(ctx context.Context) ([]*result.Result, error) {
 	plain.Tune = config.Tune{}
 	var todo []*tunedRun
 	var costs []float64
+	var plans []experiment.Plan
 	for i, run := range experiment.Schema().Runs(plain) {
 		run.Tune = d.whole.Tune
 		_, jobs, err := jobsOf(base, run, d.tuner.spec)
@@ -148,9 +149,9 @@ func (d *Tuned) Run(ctx context.Context) ([]*result.Result, error) {
 			return nil, err
 		}
 		found, _ := train.Find(one.folder) // an error is reported when it runs
-		todo, costs = append(todo, one), append(costs, plan.Left(found))
+		todo, costs, plans = append(todo, one), append(costs, plan.Left(found)), append(plans, plan)
 	}
-	errs := d.runAll(ctx, todo, costs)
+	errs := d.runAll(ctx, todo, costs, plans)
 	var results []*result.Result
 	for _, one := range todo {
 		if one.result != nil {
@@ -194,8 +195,11 @@ func (r *Record) block(key string) *result.Tuning {
 }
 
 // runAll makes the runs, several at a time if the last one then ends sooner. costs are the work that each has left.
-func (d *Tuned) runAll(ctx context.Context, runs []*tunedRun, costs []float64) []error {
-	workers, concurrency := experiment.Share(runtime.GOMAXPROCS(0), costs, d.opts.Workers, d.opts.Concurrency)
+func (d *Tuned) runAll(ctx context.Context, runs []*tunedRun, costs []float64, plans []experiment.Plan) []error {
+	workers, concurrency, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, d.opts.Workers, d.opts.Concurrency)
+	if err != nil {
+		return []error{err}
+	}
 	errs := make([]error, len(runs))
 	experiment.Each(ctx, len(runs), concurrency, func(i int) {
 		one := runs[i]

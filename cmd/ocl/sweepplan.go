@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,26 +45,26 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experim
 			one.left = j.FLOPs
 		}
 		cells = withPlanned(cells, one)
-		if !j.Timing {
+		if !j.Timing { // those that are timed run alone
 			costs, plans = append(costs, one.left), append(plans, j.Plan)
 		}
 	}
-	if _, _, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, f.opts.Workers, f.opts.Concurrency); err != nil {
+	_, places, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, f.opts.Workers, f.opts.Concurrency)
+	if err != nil {
 		return unfit(err)
 	}
 	if err := estimate(cmd.Context(), cells, 1); err != nil {
 		return err
 	}
-	if err := f.json.printOr(cmd.OutOrStdout(), cells, escape.Lines(f.planText(len(jobs), cells))); err != nil || found == nil || f.json.given {
+	if err := f.json.printOr(cmd.OutOrStdout(), cells, escape.Lines(f.planText(len(jobs), places, cells))); err != nil || found == nil || f.json.given {
 		return err
 	}
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), escape.Lines(strings.Join(f.taken(found, found.Match, "would be reused"), "\n")))
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), escape.Lines(strings.Join(f.taken(found, found.Match, "would be reused"), "\n")))
 	return err
 }
 
-// planText is the plan of a study.
-func (f *sweepFlags) planText(jobs int, cells []*planned) string {
-	var costs []float64
+// planText is the plan of a study, of which so many jobs are at work at once.
+func (f *sweepFlags) planText(jobs, places int, cells []*planned) string {
 	total, kept, disk, peak := 0.0, 0, int64(0), int64(0)
 	for _, c := range cells {
 		left := c.open()
@@ -78,19 +77,12 @@ func (f *sweepFlags) planText(jobs int, cells []*planned) string {
 		if f.opts.KeepCheckpoint {
 			disk += int64(left) * 2 * c.CheckpointBytes
 		}
-		if !c.Timing { // those that are timed run alone
-			costs = append(costs, slices.Repeat([]float64{c.FLOPs}, left)...)
-		}
-	}
-	places := max(1, f.opts.Concurrency)
-	if len(costs) > 0 {
-		_, places = experiment.Share(runtime.GOMAXPROCS(0), costs, f.opts.Workers, f.opts.Concurrency)
 	}
 	have := ""
 	if kept > 0 {
 		have = fmt.Sprintf("%s has the results of %d of them. ", f.opts.Out, kept)
 	}
 	return fmt.Sprintf("%s\n%s. %sAbout %s on one core of this machine, and %s with %s at once.\nAbout %s of disk space, and up to %s more for each job at work. Nothing was written.\n",
-		planTable(cells), count.Of(jobs, "job"), have, count.Duration(total), count.Duration(total/float64(max(places, 1))), count.Of(places, "job"),
+		planTable(cells), count.Of(jobs, "job"), have, count.Duration(total), count.Duration(total/float64(places)), count.Of(places, "job"),
 		count.Bytes(disk), count.Bytes(peak))
 }
