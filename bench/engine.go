@@ -109,6 +109,13 @@ func Engine(ctx context.Context, o Options) (*Report, error) {
 	if len(o.Sizes) == 0 {
 		return nil, fmt.Errorf("%w: none is given. Give at least one", ErrSize)
 	}
+	rigsOfSize := 1
+	if o.AtOnce > 1 {
+		rigsOfSize += o.AtOnce + 1
+	}
+	if err := fit(o.Sizes, rigsOfSize); err != nil {
+		return nil, err
+	}
 	var rigs []*rig
 	for _, size := range o.Sizes {
 		r, err := newRig(size, o.Workers)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ocl/internal/fuzztest"
 	"ocl/nn"
 )
 
@@ -87,6 +88,24 @@ func TestEngineStops(t *testing.T) {
 	}
 	if _, err := Engine(context.Background(), Options{Sizes: []int{8}}); !errors.Is(err, ErrSize) {
 		t.Errorf("error %v, want %v", err, ErrSize)
+	}
+}
+
+// TestTooLarge: what cannot fit the memory is refused before it is allocated.
+func TestTooLarge(t *testing.T) {
+	t.Setenv("GOMEMLIMIT", "300MiB")
+	for _, measure := range []func() error{
+		func() error { _, err := Engine(t.Context(), Options{Sizes: []int{256}, Rounds: 1}); return err },
+		func() error {
+			_, err := Engine(t.Context(), Options{Sizes: []int{25}, Rounds: 1, AtOnce: 100})
+			return err
+		},
+		func() error { _, err := Predict(t.Context(), Options{Sizes: []int{256}, Rounds: 1}); return err },
+	} {
+		var err error
+		if got := fuzztest.Allocated(16<<20, func() { err = measure() }); got > 16<<20 || !errors.Is(err, nn.ErrMemory) {
+			t.Errorf("error %v after %d bytes were allocated", err, got)
+		}
 	}
 }
 

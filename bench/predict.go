@@ -41,6 +41,9 @@ func Predict(ctx context.Context, o Options) (*PredictReport, error) {
 	if len(o.Sizes) == 0 {
 		return nil, fmt.Errorf("%w: none is given. Give at least one", ErrSize)
 	}
+	if err := fit(o.Sizes, 1); err != nil {
+		return nil, err
+	}
 	type timed struct {
 		*rig
 		one, batch []float64

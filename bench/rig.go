@@ -1,10 +1,14 @@
 package bench
 
 import (
+	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"ocl"
+	"ocl/internal/budget"
+	"ocl/internal/count"
 	"ocl/internal/rng"
 	"ocl/loss"
 	"ocl/nn"
@@ -38,10 +42,37 @@ type rig struct {
 	crowd      []*rig    // one worker each, at once
 }
 
+// network draws a network for images of a size, or makes its outline without a source.
+func network(size int, src *rng.Source) (*nn.Network, error) {
+	return arch.ResNet18(arch.Config{Channels: 3, Height: size, Width: size, Classes: classes, NF: width}, src)
+}
+
+// fit is an error if so many rigs of each size take more memory than the process may use.
+func fit(sizes []int, each int) error {
+	sum := 0.0
+	for _, size := range sizes {
+		net, err := network(size, nil)
+		if err != nil {
+			return fmt.Errorf("%w: %d: %w", ErrSize, size, err)
+		}
+		f := net.Footprint()
+		pass, err := f.Pass(2 * batch)
+		if err != nil {
+			return fmt.Errorf("%w: %d: %w", ErrSize, size, err)
+		}
+		images := float64(2*batch+evaluated) * 3 * float64(size*size)
+		sum += float64(each) * (pass + f.Weights() + 4*(2*float64(f.Params())+images))
+	}
+	if have := budget.Bytes(); sum > float64(have) {
+		return fmt.Errorf("%w: the measurement needs at least %s of memory, but this process may use %s: %w. Use smaller or fewer images (--size), or fewer runs at once (--at-once)",
+			ErrSize, count.Bytes(int64(min(sum, math.MaxInt64/2))), count.Bytes(have), nn.ErrMemory)
+	}
+	return nil
+}
+
 // newRig draws a network and random images from fixed seeds.
 func newRig(size, workers int) (*rig, error) {
-	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: size, Width: size, Classes: classes, NF: width},
-		rng.New(1, "bench/network"))
+	net, err := network(size, rng.New(1, "bench/network"))
 	if err != nil {
 		return nil, err
 	}

@@ -317,17 +317,13 @@ func (x *Experiment) examine(j Job) error {
 	return nil
 }
 
-// examineNetwork builds the network of a job and drops it, for what must be known of it.
+// examineNetwork makes the outline of the network of a job, for what must be known of it.
 func (x *Experiment) examineNetwork(j Job, info ocl.StreamInfo) error {
 	own := build.Method(j.Method).OwnNetworks
 	if _, known := x.network[own]; known {
 		return nil
 	}
-	inherited := 0
-	if x.parent != nil {
-		inherited = x.parent.Classes
-	}
-	net, err := build.NewNetwork(info, j.Config, inherited)
+	net, err := build.Outline(info, j.Config)
 	if err != nil {
 		return err
 	}
@@ -336,7 +332,7 @@ func (x *Experiment) examineNetwork(j Job, info ocl.StreamInfo) error {
 		convolution = net.Engine().Convolution // of networks to come
 	}
 	x.network[own] = network{
-		train.Network{FLOPs: net.FLOPs(), Params: len(net.Params()), Memory: net.Footprint()},
+		train.Network{FLOPs: net.FLOPs(), Params: net.Footprint().Params(), Memory: net.Footprint()},
 		config.Engine{Kernel: net.KernelName(), Convolution: convolution},
 	}
 	if own {

@@ -23,7 +23,8 @@ type Builder struct {
 }
 
 // NewBuilder starts a network for images of c channels and h×w pixels that computes by an engine. It is an error where
-// this machine has no such engine.
+// this machine has no such engine. With a nil src the network is an outline: it says what a network is, such as its names, its
+// work and its memory, and has no parameters.
 func NewBuilder(c, h, w int, e Engine, src *rng.Source) (*Builder, error) {
 	set, convolution, err := e.choose()
 	if err != nil {
@@ -168,7 +169,7 @@ func (b *Builder) Linear(name string, out int, relu bool) {
 	}
 }
 
-// Build draws the parameters and returns the network; the last layer's outputs are the logits. It is an error, and takes no
+// Build draws the parameters, unless it makes an outline, and returns the network; the last layer's outputs are the logits. It is an error, and takes no
 // memory, if the network does not fit the memory of the process ([budget.Bytes]) or if one image does not fit its maps.
 func (b *Builder) Build() (*Network, error) {
 	n := b.net
@@ -179,6 +180,9 @@ func (b *Builder) Build() (*Network, error) {
 	}
 	if _, err := n.Footprint().Pass(1); err != nil {
 		return nil, err
+	}
+	if b.src == nil {
+		return n, nil
 	}
 	n.params, n.grads = make([]float32, b.total()), make([]float32, b.total())
 	if k := len(n.stats); k > 0 {

@@ -29,6 +29,14 @@ func (n *Network) Footprint() Footprint {
 	return Footprint{c}
 }
 
+// Params is the number of parameters.
+func (f Footprint) Params() (sum int) {
+	for _, p := range f.net.list {
+		sum += p.Len()
+	}
+	return sum
+}
+
 // Pass is the least memory in bytes that a forward and a backward pass over so many images keeps: activations and, where layers
 // do not share them, gradients. It takes none. It is an error if the maps of so many images cannot be made at all.
 func (f Footprint) Pass(images int) (float64, error) {

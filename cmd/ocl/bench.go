@@ -12,6 +12,7 @@ import (
 
 	"ocl/bench"
 	"ocl/internal/count"
+	"ocl/internal/limit"
 	"ocl/method"
 )
 
@@ -80,7 +81,7 @@ func newBenchNetwork[R any](name string, sizes []int, seconds float64, example R
 	var f benchFlags
 	opts := &bench.Options{}
 	cmd := &cobra.Command{Use: name, Args: exactly(), RunE: func(cmd *cobra.Command, _ []string) error {
-		err := f.check(rangeOf{"size", len(opts.Sizes) > 0, "at least one size, such as 32"}, rangeOf{"at-once", opts.AtOnce == 0 || opts.AtOnce >= 2, "at least 2, or 0 for no comparison"})
+		err := f.check(rangeOf{"size", len(opts.Sizes) > 0, "at least one size, such as 32"}, rangeOf{"at-once", opts.AtOnce == 0 || opts.AtOnce >= 2 && opts.AtOnce <= limit.Concurrency, fmt.Sprintf("2 to %d, or 0 for no comparison", limit.Concurrency)})
 		for _, s := range opts.Sizes {
 			if s < bench.SmallestSize || s > bench.LargestSize {
 				err = usage(fmt.Errorf("--size: %d is out of range. Use %d to %d pixels", s, bench.SmallestSize, bench.LargestSize))
@@ -159,7 +160,8 @@ func newBenchMethods() *cobra.Command {
 			"step; it is compared with the same evaluation without the trick. Run nothing else on the machine at the same time.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := f.check(rangeOf{"method", len(opts.Methods) > 0, "at least one method, such as er"}, rangeOf{"memory", opts.Memory >= 50, "at least 50"})
+			err := f.check(rangeOf{"method", len(opts.Methods) > 0, "at least one method, such as er"}, rangeOf{"memory", opts.Memory >= 50 && opts.Memory <= limit.BenchMemory, fmt.Sprintf("50 to %d", limit.BenchMemory)},
+				rangeOf{"steps", steps >= 1 && steps <= limit.BenchSteps, fmt.Sprintf("1 to %d", limit.BenchSteps)})
 			for _, name := range opts.Methods {
 				if _, unknown := method.Lookup(name); unknown != nil && err == nil {
 					err = usage(fmt.Errorf("--method: unknown method %q. %s", name, meantMethod(name)))

@@ -227,6 +227,7 @@ func (t *timer) speed(ctx context.Context, x *experiment.Experiment, name string
 	if cfg.Memory == 0 {
 		cfg.Memory = config.DefaultMemory
 	}
+	shrink(&cfg)
 	step, plan, err := t.trial(ctx, x, cfg)
 	if err != nil && cfg.Network.Name != "mlp" { // images that are too small for it, of a method with networks of its own
 		cfg.Network.Name = "mlp"
@@ -240,6 +241,21 @@ func (t *timer) speed(ctx context.Context, x *experiment.Experiment, name string
 	}
 	t.speeds[like] = float64(plan.FLOPsPerStep) / max(step.Seconds(), 1e-9)
 	return t.speeds[like], nil
+}
+
+// shrink makes what a trial takes small. A large network or batch has about the speed of a smaller one, in operations a second.
+func shrink(c *config.Config) {
+	const width, units, layers, batch = 64, 2000, 4, 100
+	c.Stream.Batch, c.Replay.Batch = min(c.Stream.Batch, batch), min(c.Replay.Batch, batch)
+	n := &c.Network
+	if n.Width <= width && len(n.Hidden) <= layers && (len(n.Hidden) == 0 || slices.Max(n.Hidden) <= units) {
+		return
+	}
+	n.Init, n.InitDigest = "", "" // it has weights of another shape
+	n.Width, n.Hidden = min(n.Width, width), slices.Clone(n.Hidden[:min(len(n.Hidden), layers)])
+	for i, h := range n.Hidden {
+		n.Hidden[i] = min(h, units)
+	}
 }
 
 // trial learns the beginning of the stream with one method. It returns the mean time of a step, without that of getting its images:

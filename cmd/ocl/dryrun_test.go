@@ -9,11 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"ocl/config"
 )
 
 // TestDryRunInterrupted: no plan is printed where the trial was cut off, before it or in it.
@@ -111,4 +114,20 @@ func listing(t *testing.T, root string) (all []string) {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// TestTrialsAreSmall: a dry run tries no network and no batch that takes long or much memory, and leaves usual ones as they are.
+func TestTrialsAreSmall(t *testing.T) {
+	usual := config.Default()
+	same := usual.Clone()
+	if shrink(&same); !reflect.DeepEqual(same, usual) {
+		t.Errorf("the usual config became %v", same)
+	}
+	large := config.Default()
+	large.Stream.Batch, large.Replay.Batch, large.Network.Init = 100000, 100000, "w.safetensors"
+	large.Network.Width, large.Network.Hidden = 4096, slices.Repeat([]int{1e6}, 100)
+	if shrink(&large); large.Stream.Batch != 100 || large.Replay.Batch != 100 || large.Network.Init != "" || large.Network.Width != 64 ||
+		!slices.Equal(large.Network.Hidden, []int{2000, 2000, 2000, 2000}) {
+		t.Errorf("a large config became %v", large)
+	}
 }

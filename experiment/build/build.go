@@ -120,30 +120,41 @@ func CompleteStream(set *data.Set, c *config.Config) {
 // NewNetwork draws the parameters from the source "network/init" of the seed of initial parameters. With the network
 // of a parent run with so many classes (K > 0), it keeps all that this one has: outputs from K on are drawn from the source "network/grow/K", and
 // the rest is to be loaded.
-func NewNetwork(info ocl.StreamInfo, c config.Config, inherited int) (net *nn.Network, err error) {
+func NewNetwork(info ocl.StreamInfo, c config.Config, inherited int) (*nn.Network, error) {
+	source := "network/init"
+	if inherited > 0 {
+		source = fmt.Sprintf("network/grow/%d", inherited)
+	}
+	net, err := newNetwork(info, c, rng.New(c.InitSeed(), source))
+	if err == nil && inherited > 0 {
+		net.Inherit(inherited)
+	}
+	return net, err
+}
+
+// Outline is the outline of the network of a run (see [nn.NewBuilder]): it takes little memory, whatever the network does.
+func Outline(info ocl.StreamInfo, c config.Config) (*nn.Network, error) {
+	return newNetwork(info, c, nil)
+}
+
+func newNetwork(info ocl.StreamInfo, c config.Config, src *rng.Source) (net *nn.Network, err error) {
 	size := arch.Config{
 		Channels: info.Channels, Height: info.Height, Width: info.Width, Classes: info.Classes,
 		NF: c.Network.Width, Hidden: c.Network.Hidden,
 		Engine: nn.Engine{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution},
 	}
-	source, build := "network/init", arch.ResNet18
-	if inherited > 0 {
-		source = fmt.Sprintf("network/grow/%d", inherited)
-	}
+	build := arch.ResNet18
 	switch {
 	case Method(c.Methods[0]).OwnNetworks: // this one is not used, so it is small
 		size.Hidden, build = []int{1}, arch.MLP
 	case c.Network.Name == MLP:
 		build = arch.MLP
 	}
-	if net, err = build(size, rng.New(c.InitSeed(), source)); err != nil {
+	if net, err = build(size, src); err != nil {
 		if errors.Is(err, nn.ErrMemory) {
 			err = fmt.Errorf("%s: %w", WideKey(c), err)
 		}
 		return nil, err
-	}
-	if inherited > 0 {
-		net.Inherit(inherited)
 	}
 	return net, nil
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // Bytes returns the number of bytes of memory that this process may use: GOMEMLIMIT if that is set, as it is the user's
-// word, else the smaller of the machine's memory and the limit of the control group. It is [math.MaxInt64] where nothing
-// is known.
+// word, else the least of the machine's memory, the limit of the control group and that of the address space. It is
+// [math.MaxInt64] where nothing is known.
 func Bytes() int64 {
 	if set, ok := parse(os.Getenv("GOMEMLIMIT")); ok {
 		return set
@@ -38,10 +38,10 @@ func parse(text string) (bytes int64, ok bool) {
 	return n * unit, true
 }
 
-// machine is read once: neither value changes in practice, and decoders ask often.
+// machine is read once: the values do not change in practice, and decoders ask often.
 var machine = sync.OnceValue(func() int64 {
 	least := uint64(math.MaxInt64)
-	for _, limit := range []memlimit.Provider{memlimit.FromSystem, memlimit.FromCgroup} {
+	for _, limit := range []memlimit.Provider{memlimit.FromSystem, memlimit.FromCgroup, addresses} {
 		if n, err := limit(); err == nil { // an error is "no limit", or that this system does not tell
 			least = min(least, n)
 		}

@@ -68,3 +68,16 @@ func TestLimitOfAControlGroup(t *testing.T) {
 		t.Errorf("a process in a group with a limit of 1073741824 bytes may use %s", got)
 	}
 }
+
+// TestLimitOfAddresses: what a shell allows with ulimit -v counts too.
+func TestLimitOfAddresses(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux enforces such a limit")
+	}
+	cmd := exec.Command("sh", "-c", `ulimit -v 2000000 && exec "$1"`, "sh", os.Args[0])
+	cmd.Env = append(os.Environ(), "OCL_TEST_PRINT_BUDGET=1", "GOMEMLIMIT=off")
+	out, err := cmd.CombinedOutput()
+	if got := strings.TrimSpace(string(out)); err != nil || got != "2048000000" {
+		t.Errorf("%s, %v, want 2048000000", got, err)
+	}
+}

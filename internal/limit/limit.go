@@ -43,6 +43,10 @@ const (
 	Workers = 256
 	// Concurrency is the number of runs at the same time, in runs. No machine has more cores. Key: none.
 	Concurrency = 4096
+	// BenchMemory is `--memory` of `ocl bench methods`, in images. The memory is filled image by image before the measurement, which takes hours for more. Key: none.
+	BenchMemory = 100_000
+	// BenchSteps is `--steps` of `ocl bench methods`, in steps. Far fewer tell the same. Key: none.
+	BenchSteps = 100_000
 )
 
 // Files that the program writes and reads again.
