@@ -98,7 +98,9 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 	if err != nil {
 		return err
 	}
-	if err := experiment.WriteShared(dir, StudyFile, whole, nil); err != nil {
+	if err := experiment.WriteShared(dir, StudyFile, whole, nil); errors.Is(err, input.ErrKind) { // which says to remove it
+		return fmt.Errorf("study: %w", err)
+	} else if err != nil {
 		return fmt.Errorf("study: %w. Make room on the disk, or choose another --out", err)
 	}
 	return WriteJobs(dir, Entries(jobs))

@@ -38,6 +38,15 @@ func TestFolderOfAStudyThatWasKilledAtItsStart(t *testing.T) {
 			t.Errorf("%s is left", e.Name())
 		}
 	}
+
+	// Something in the place of the lock is to be removed, and no other advice follows.
+	dir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, experiment.LockFile), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Make(dir, s, jobs, made); err == nil || !strings.HasSuffix(err.Error(), "it is a folder, not a regular file. Remove it") {
+		t.Errorf("a folder in the place of the lock: %v", err)
+	}
 }
 
 // TestGolden: the folder of a study that version 0.2.0 of the formats wrote is read by every later ocl, and has the same jobs.
