@@ -120,7 +120,7 @@ func TestHostileNames(t *testing.T) {
 	st := withAliens([]*result.Result{r, alien("avalanche", 1, 10, 0.5)}, pair(2)...)
 	st.warnings = append(st.warnings, hostile)
 	dir := t.TempDir()
-	w := &Folder{Path: dir}
+	w := &Folder{Context: t.Context(), Path: dir}
 	w.Make("tables", "figures")
 	p, figures, undrawn := newPage(st)
 	tables := append(p.tables(), undrawn...)
