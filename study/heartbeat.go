@@ -39,13 +39,15 @@ func (p *heartbeat) beat(stopped, asked <-chan struct{}, cancelled func() bool, 
 			return
 		case <-tick.C:
 		case <-asked:
-			asked = p.stopping()
+			p.stopping()
+			asked = nil
 		case <-p.news:
 			select {
 			case <-stopped:
 				return
 			case <-asked:
-				asked = p.stopping()
+				p.stopping()
+				asked = nil
 			case <-time.After(leastBeat):
 			}
 			tick.Reset(BeatEvery)
@@ -132,11 +134,8 @@ func (p *heartbeat) events(ev experiment.Events) experiment.Events {
 	return ev
 }
 
-// stopping notes that the process was asked to end, which it is only once.
-func (p *heartbeat) stopping() (never <-chan struct{}) {
-	p.set(func(at *Progress) { at.Stopping = true })
-	return nil
-}
+// stopping notes that the process was asked to end.
+func (p *heartbeat) stopping() { p.set(func(at *Progress) { at.Stopping = true }) }
 
 // soon asks for a beat soon.
 func (p *heartbeat) soon() {
