@@ -85,6 +85,7 @@ const (
 	baseBytes       = 30 << 20 // the program and the Go runtime
 	storedBytes     = 36       // of a stored image beside its pixels: label, origin and where it lies
 	parameterCopies = 10       // parameters, gradients, packed weights, a checkpoint in the making and one being written
+	passesAtOnce    = 3        // whose maps a workspace holds at most, with those of an evaluation
 	testBatch       = 200      // rows of an evaluation's batch
 	gradients       = "gradients of stored images"
 	manyGradients   = 10 // as many as gradients, at most, by how many there are at least
@@ -107,7 +108,8 @@ func estimated(list []Need, net Network, experts, rows int, image float64) int64
 		const copies, images, floatsOfPixel, decoded, bytesOfPixel = 5, 20, 20, 800, 64
 		most += list[0].Bytes + float64(net.Params)*4*copies + float64(experts)*images*image*floatsOfPixel + decoded*image*bytesOfPixel
 	} else {
-		most += list[0].Bytes + float64(net.Params)*4*parameterCopies + float64(net.FLOPs)/200*4*float64(max(rows, testBatch/10))*4
+		work, maps := float64(net.FLOPs)/200*4*float64(max(rows, testBatch/10))*4, list[len(list)-1].Bytes
+		most += list[0].Bytes + float64(net.Params)*4*parameterCopies + min(work, passesAtOnce*maps)
 	}
 	return int64(min(baseBytes+max(most, peakOfNeed*sum), math.MaxInt64/2))
 }
