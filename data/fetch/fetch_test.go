@@ -395,7 +395,10 @@ func TestNothingIsWrittenThroughLinks(t *testing.T) {
 	s := serve(t, whole(content(1, 1000)))
 	o := quick(t.TempDir())
 	mine := filepath.Join(o.Dir, "mine")
-	if err := errors.Join(os.WriteFile(mine, []byte("mine"), 0o644), os.Symlink("mine", filepath.Join(o.Dir, "a.part")), os.Mkdir(filepath.Join(o.Dir, "b.part"), 0o755)); err != nil {
+	if err := errors.Join(os.WriteFile(mine, []byte("mine"), 0o644), os.Mkdir(filepath.Join(o.Dir, "b.part"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("mine", filepath.Join(o.Dir, "a.part")); err != nil {
 		t.Skip(err)
 	}
 	for _, name := range []string{"a", "b"} {
