@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/loss"
 	"ocl/method"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

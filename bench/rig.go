@@ -9,11 +9,11 @@ import (
 	"ocl"
 	"ocl/internal/budget"
 	"ocl/internal/count"
-	"ocl/internal/rng"
 	"ocl/loss"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

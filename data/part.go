@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ocl/internal/count"
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // reduce keeps as many images of each class as spec asks for. They are drawn by the source "data/part/train" or

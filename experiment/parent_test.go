@@ -22,10 +22,10 @@ import (
 	"ocl/experiment/build"
 	"ocl/experiment/result"
 	"ocl/experiment/trained"
-	"ocl/internal/rng"
 	"ocl/learner/learnertest"
 	"ocl/method"
 	"ocl/nn"
+	"ocl/rng"
 )
 
 // learnOn is the config of a run that continues the one in folder, on other data.

@@ -5,8 +5,8 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
-	"ocl/internal/rng"
 	"ocl/memory"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/memory"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/memory"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 )
 
 // trajectories is testdata/boundaries.json, which boundaries.py makes: see there.

@@ -6,12 +6,12 @@ import (
 	"math"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/loss"
 	"ocl/memory"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

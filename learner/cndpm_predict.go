@@ -6,9 +6,9 @@ import (
 	"math"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/loss"
 	"ocl/memory"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

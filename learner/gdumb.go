@@ -6,11 +6,11 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
-	"ocl/internal/rng"
 	"ocl/loss"
 	"ocl/memory"
 	"ocl/nn"
 	"ocl/optim"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

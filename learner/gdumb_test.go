@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/memory"
 	"ocl/optim"
+	"ocl/rng"
 )
 
 // gdumb is GDumb on the small perceptron.

@@ -9,7 +9,6 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
-	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/loss"
@@ -17,6 +16,7 @@ import (
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

@@ -9,13 +9,13 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
-	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/memory"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 )
 
 // trajectory is a file of testdata/mir_gss.py, which says what is in it.

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/memory"
 	"ocl/nn/arch"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/loss"
 	"ocl/memory"
 	"ocl/nn"
 	"ocl/optim"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"ocl/internal/rng"
 	"ocl/loss"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

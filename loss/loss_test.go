@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/loss"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

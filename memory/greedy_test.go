@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/memory"
 	"ocl/memory/memorytest"
+	"ocl/rng"
 )
 
 func TestGreedyContract(t *testing.T) { memorytest.Updater(t, &memory.Greedy{}) }

@@ -6,7 +6,7 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // GSS is GSS-Greedy (survey appendix A, alg:GSS; Aljundi et al. 2019). It keeps samples whose gradients point in

@@ -4,7 +4,7 @@ package memory
 
 import (
 	"ocl"
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // Updater is MemoryUpdate: it decides which slot each incoming row goes to.

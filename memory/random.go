@@ -2,7 +2,7 @@ package memory
 
 import (
 	"ocl"
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // Random is random retrieval: Size of the filled slots, uniformly without replacement, or all of them if there are

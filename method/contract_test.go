@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/learner/learnertest"
 	"ocl/method"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 )
 
 // build makes a learner of the catalogue on a small network; change may alter the setup.

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"testing"
 
-	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/memory"
 	"ocl/method"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 )
 
 // TestGDumbPresets compares the catalogue's GDumb with the settings of docs/deviations.md, GDumb's learner: by default the

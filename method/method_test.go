@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/method"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 )
 
 func TestCatalogueIsSortedAndWhole(t *testing.T) {

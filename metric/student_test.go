@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // TestWelch compares with SciPy: stats.t.sf and stats.t.ppf with the degrees of freedom of the definition, and stats.ttest_ind of two lists.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"ocl/internal/budget"
 	"ocl/internal/count"
-	"ocl/internal/rng"
 	"ocl/nn/internal/conv"
+	"ocl/rng"
 )
 
 // channelLastFrom is the number of channels from which maps are channel-last: channels then fill vectors

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"ocl/internal/rng"
 	"ocl/nn"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

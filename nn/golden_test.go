@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/nn/internal/conv"
 	"ocl/optim"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

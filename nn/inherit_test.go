@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"ocl/checkpoint"
-	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/rng"
 )
 
 // grown is a network of the seed with so many outputs.

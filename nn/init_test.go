@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

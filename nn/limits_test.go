@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/internal/rng"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

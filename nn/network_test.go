@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"ocl/checkpoint"
-	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

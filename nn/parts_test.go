@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/rng"
 )
 
 // TestPartsAreTheBatch: passes that take a batch in parts give the bits of those that take it whole, also where

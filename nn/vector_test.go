@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"ocl/internal/rng"
+	"ocl/rng"
 
 	"ocl/tensor"
 )

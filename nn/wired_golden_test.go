@@ -7,8 +7,8 @@ import (
 	"os"
 	"testing"
 
-	"ocl/internal/rng"
 	"ocl/nn"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

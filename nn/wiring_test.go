@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/internal/rng"
 	"ocl/nn"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

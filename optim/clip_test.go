@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"ocl/internal/rng"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 )
 
 // TestClipNorm: gradients above the limit are scaled to it, all by one factor; others stay.

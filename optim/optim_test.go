@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"ocl/checkpoint"
-	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 )
 
 func network(t *testing.T) *nn.Network {

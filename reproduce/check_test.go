@@ -9,7 +9,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/result"
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 const (

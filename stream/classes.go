@@ -7,7 +7,7 @@ import (
 	"ocl"
 	"ocl/data"
 	"ocl/internal/count"
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // classes brings new classes with every task (survey §3.1, class-incremental): equally many, unless Options.TaskClasses

@@ -7,7 +7,7 @@ import (
 	"ocl"
 	"ocl/data"
 	"ocl/internal/count"
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // domains brings new instances of the same classes with every task (survey §3.1, domain-incremental). Each task has its own

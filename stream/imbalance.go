@@ -7,7 +7,7 @@ import (
 
 	"ocl/data"
 	"ocl/internal/count"
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // pool lists the training images that the stream has, in the order of the data set. With LongTail the classes, in an order

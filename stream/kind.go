@@ -7,7 +7,7 @@ import (
 	"ocl"
 	"ocl/data"
 	"ocl/internal/nearest"
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // Kind is a way to make tasks of a data set.

@@ -8,7 +8,7 @@ import (
 
 	"ocl"
 	"ocl/internal/count"
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // Offline delivers all tasks of a stream together, several times, each epoch in a new order. The survey's baseline of

@@ -10,7 +10,7 @@ import (
 	"ocl"
 	"ocl/data"
 	"ocl/internal/count"
-	"ocl/internal/rng"
+	"ocl/rng"
 	"ocl/stream/shift"
 )
 

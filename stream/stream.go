@@ -13,7 +13,7 @@ import (
 	"ocl"
 	"ocl/data"
 	"ocl/internal/count"
-	"ocl/internal/rng"
+	"ocl/rng"
 	"ocl/stream/shift"
 )
 

@@ -9,7 +9,7 @@ import (
 	"ocl/config"
 	"ocl/internal/cause"
 	"ocl/internal/limit"
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // Search says which points are tried, and with how many images.

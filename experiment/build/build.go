@@ -9,11 +9,11 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
-	"ocl/internal/rng"
 	"ocl/method"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
+	"ocl/rng"
 	"ocl/stream"
 )
 

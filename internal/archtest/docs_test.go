@@ -128,7 +128,7 @@ func ciSteps(t *testing.T) (script string, steps []string) {
 	return string(text), steps
 }
 
-// TestCommandsInDocs holds the commands that documents name, those of ocl apart (cmd/ocl has the commands): targets of
+// TestCommandsInDocs holds the commands that documents name, those of ocl apart (cli has the commands): targets of
 // make, steps of .ci/run, packages of go and the tests that -run and -bench name, and every name of a test.
 func TestCommandsInDocs(t *testing.T) {
 	tests, _ := testNames(t)

@@ -16,10 +16,10 @@ import (
 	"testing"
 
 	"ocl/data"
-	"ocl/internal/rng"
 	"ocl/interop/onnx"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

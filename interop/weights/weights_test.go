@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ocl/internal/rng"
 	"ocl/interop/safetensors"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/learner"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

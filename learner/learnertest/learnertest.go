@@ -14,8 +14,8 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
-	"ocl/internal/rng"
 	"ocl/learner"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

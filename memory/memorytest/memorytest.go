@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/memory"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 const (

@@ -5,8 +5,8 @@ package arch
 import (
 	"fmt"
 
-	"ocl/internal/rng"
 	"ocl/nn"
+	"ocl/rng"
 )
 
 // Config sizes a network and says how it computes. NF is the width of ResNet18, Hidden the hidden layers of MLP.

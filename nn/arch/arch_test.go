@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 func TestLeastSide(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

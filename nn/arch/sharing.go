@@ -3,8 +3,8 @@ package arch
 import (
 	"fmt"
 
-	"ocl/internal/rng"
 	"ocl/nn"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

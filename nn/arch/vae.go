@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"ocl/internal/rng"
 	"ocl/nn"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

@@ -3,7 +3,7 @@ package shift
 import (
 	"fmt"
 
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // noiseUnit is the standard deviation of noise of strength 1, in [0,1] pixel units; from the survey's code.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // grey is the value of the images of greyTask, about the middle, where clipping is rare.

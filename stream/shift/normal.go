@@ -3,7 +3,7 @@ package shift
 import (
 	"math"
 
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // The ziggurat of Marsaglia and Tsang (2000) covers the density f(x) = e^(-x²/2), x ≥ 0, with layers of the same area,

@@ -3,7 +3,7 @@ package shift
 import (
 	"fmt"
 
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // occlusion paints a white square of OcclusionSide(f, S) pixels, S the shorter side of the image, over all channels. Its

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/internal/rng"
+	"ocl/rng"
 )
 
 // pixel is the byte p of image i of the made-up tasks, which testdata/golden.py has too.

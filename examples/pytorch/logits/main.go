@@ -19,11 +19,11 @@ import (
 	"ocl/internal/atomicfile"
 	"ocl/internal/input"
 	"ocl/internal/limit"
-	"ocl/internal/rng"
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/rng"
 	"ocl/tensor"
 )
 

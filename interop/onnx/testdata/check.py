@@ -12,7 +12,7 @@ The tests of Go alone need no Python. They compare with goldens that this script
 Trained runs are exported and compared by a test that calls this script with "compare DIR":
 
     OCL_ONNX_PYTHON=/tmp/onnx/bin/python OCL_ONNX_RUNS=runs/er5k OCL_DATA=DIR \\
-        go test ./cmd/ocl -run TestONNXRuntimeAgrees -count=1 -v
+        go test ./cli -run TestONNXRuntimeAgrees -count=1 -v
 """
 
 import base64

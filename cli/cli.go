@@ -1,0 +1,182 @@
+// Package cli is the command ocl as a library. [Main] runs one command line; cmd/ocl calls it and does nothing else. A program that
+// imports methods, data sets, streams or networks of its own calls it too, and has all commands with them.
+//
+// The package reads flags, prints, and sets exit codes. The work is done by the packages experiment, data, method, report and bench.
+// Results go to standard output, progress and messages to standard error. Start at [Main]; the tree of commands is in root.go, and
+// `ocl run` in run.go.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ocl/experiment"
+	"ocl/internal/escape"
+	"ocl/internal/limit"
+	"ocl/nn"
+	"ocl/predict"
+	"ocl/tune"
+)
+
+// exitCodes says what the exit codes mean, for the help.
+var exitCodes = [][2]string{
+	{"0", "done"},
+	{"1", "failed: a file, a disk, data or a run, or runs that do not reproduce the committed ones; everything else was still done"},
+	{"2", "wrong usage: an unknown command, flag, key or name, or a value out of range; nothing was done"},
+	{"3", "a run diverged and none failed: its loss, or an output of its network, became NaN or infinite"},
+	{"4", "`ocl verify` found that a result differs from its run"},
+	{"130", "interrupted by Ctrl-C or SIGTERM; what was ready is written"},
+}
+
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitDiverged    = 3
+	exitDifferent   = 4
+	exitInterrupted = 130
+)
+
+// patience is how long a command may take to end after a signal. Tests on busy machines have more.
+var patience = limit.SignalMillis * time.Millisecond
+
+// Main runs one command line, such as "run", "--method", "er", and returns the exit code for [os.Exit]. It reads standard input and
+// writes to standard output and standard error. The first Ctrl-C or SIGTERM ends the command as the end of ctx does; a second one ends
+// the process at once. Main ends the process if the command does not end within two seconds of the first. Call it once.
+func Main(ctx context.Context, args ...string) int {
+	collectEarly()
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ended := context.AfterFunc(ctx, func() {
+		stop() // a second Ctrl-C ends the process at once
+		time.Sleep(patience)
+		// Something does not look at ctx, or waits for a disk or another process. All files appear as a whole, so that nothing is torn.
+		time.AfterFunc(100*time.Millisecond, func() { os.Exit(exitInterrupted) }) // perhaps nobody reads standard error
+		fmt.Fprintf(os.Stderr, "ocl: the command did not end within %s of the signal, so it was ended. What it had written before is whole.\n", duration(patience))
+		os.Exit(exitInterrupted)
+	})
+	code := execute(ctx, args, os.Stdout, os.Stderr)
+	ended()
+	return code
+}
+
+// execute runs one command line and returns its exit code.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return executeRoot(ctx, newRoot(stdout, stderr), args, stderr)
+}
+
+func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr io.Writer) int {
+	root.SetArgs(args)
+	var unwritten error
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { unwritten = printHelp(cmd, cmd.OutOrStdout()) })
+	err := guard(func() error {
+		if err := nn.CheckEnvironment(); err != nil {
+			return usage(err)
+		}
+		err := root.ExecuteContext(ctx)
+		return errors.Join(err, unwritten) // cobra asks nobody whether the help could be written
+	})
+	if err != nil {
+		for fault := range strings.SplitSeq(interrupted(err.Error()), "\n") { // joined errors are one a line
+			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), ended(escape.Line(fault)))
+		}
+	}
+	if list := panics(err); len(list) > 0 {
+		tellPanics(stderr, args, list)
+	}
+	return exitCode(err)
+}
+
+// interrupted is a message that ends in a person's words, and not Go's, where the command was interrupted.
+func interrupted(text string) string {
+	before, was := strings.CutSuffix(text, context.Canceled.Error())
+	said := strings.Contains(before, "interrupted") || strings.Contains(before, "stopped")
+	switch {
+	case !was:
+		return text
+	case said:
+		return strings.TrimSuffix(before, ": ")
+	default:
+		return before + "interrupted"
+	}
+}
+
+// ended is a line of a message with a full stop at its end, unless it ends in another sign.
+func ended(line string) string {
+	if line == "" || strings.ContainsRune(".?!:", rune(line[len(line)-1])) {
+		return line
+	}
+	return line + "."
+}
+
+// coded is an error with an exit code of its own.
+type coded struct {
+	error
+	code int
+}
+
+func (e coded) Unwrap() error { return e.error }
+
+// usage marks err as a wrong command line or a wrong config; nil stays nil.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return coded{err, exitUsage}
+}
+
+// unfit marks an error about settings that fit neither the data nor each other as wrong usage.
+func unfit(err error) error {
+	for _, such := range []error{experiment.ErrUnfit, tune.ErrGrid, predict.ErrUnfit, predict.ErrClassifier} {
+		if errors.Is(err, such) {
+			return usage(err)
+		}
+	}
+	return err
+}
+
+// exitCode is that of the gravest of the errors that err joins: a run that diverged counts if nothing else is wrong.
+func exitCode(err error) int {
+	all := codes(err)
+	others := func(code int) bool { return code != exitDiverged }
+	switch {
+	case err == nil:
+		return exitDone
+	case len(panics(err)) > 0:
+		return exitFailed
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case slices.Contains(all, exitUsage):
+		return exitUsage
+	case !slices.ContainsFunc(all, others):
+		return exitDiverged
+	case slices.Contains(all, exitDifferent):
+		return exitDifferent
+	}
+	return exitFailed
+}
+
+// codes are the exit codes of the errors that err joins.
+func codes(err error) (all []int) {
+	if own, ok := err.(coded); ok { //nolint:errorlint // the tree is walked here
+		return []int{own.code}
+	}
+	inner := causes(err)
+	if len(inner) == 0 {
+		return []int{exitFailed}
+	}
+	for _, e := range inner {
+		all = append(all, codes(e)...)
+	}
+	return all
+}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// How far the heap may grow before it is collected. A training step allocates nothing, so collecting often costs nothing
+// there, and the peak stays near what the data and the network need. A run has hundreds of megabytes in a few large
+// buffers, which the collector does not look into; then even less may wait.
+const (
+	heapGrowth  = 25      // per cent
+	leastGrowth = 2       // per cent
+	garbage     = 8 << 20 // bytes that may wait where that is less than heapGrowth
+
+	// The collector keeps a tenth of the heap's size in freed memory for later. Where much is in use, it keeps no more than this, with
+	// its own tables and the stacks.
+	much = 256 << 20
+	kept = 32 << 20
+)
+
+// collectEarly sets the collector's target, and again after each of its rounds.
+func collectEarly() {
+	debug.SetGCPercent(heapGrowth)
+	(&collector{growth: heapGrowth}).set()
+}
+
+// collector is dead as soon as it is made, so its finalizer runs after the next round.
+type collector struct {
+	growth int
+	live   [1]metrics.Sample
+}
+
+func (c *collector) set() {
+	c.live[0].Name = "/gc/heap/live:bytes"
+	metrics.Read(c.live[:])
+	live := c.live[0].Value.Uint64()
+	if growth := growthFor(live); growth != c.growth {
+		c.growth = growth
+		debug.SetGCPercent(growth)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limitFor(live))
+	}
+	runtime.SetFinalizer(c, (*collector).set)
+}
+
+// growthFor is the target for so many bytes in use.
+func growthFor(live uint64) int {
+	return int(max(leastGrowth, min(heapGrowth, 100*garbage/max(1, live))))
+}
+
+// limitFor is the memory that the collector may hold with so many bytes in use, beyond which it gives freed memory back at once.
+func limitFor(live uint64) int64 {
+	if live < much {
+		return math.MaxInt64
+	}
+	return int64(live) + kept
+}

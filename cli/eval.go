@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ocl/config"
+	"ocl/data"
+	"ocl/experiment"
+	"ocl/internal/atomicfile"
+	"ocl/internal/count"
+	"ocl/internal/escape"
+	"ocl/interop/output"
+	"ocl/predict"
+	"ocl/report"
+	"ocl/report/chart"
+)
+
+// evalFlags are the flags of `ocl eval`.
+type evalFlags struct {
+	config  *configFlags
+	half    string
+	unseen  bool
+	by      string // the classifier
+	older   bool
+	out     string
+	workers int
+	asJSON  jsonFlag
+}
+
+func newEval() *cobra.Command {
+	var f evalFlags
+	cmd := &cobra.Command{
+		Use:   "eval RUN",
+		Short: "Measure a trained learner on a data set with the same classes.",
+		Example: `  ocl eval runs/er5k
+  ocl eval runs/er5k --data cifar100 --data-dir DIR --json accuracy,images
+  ocl eval runs/photos --data folder --data-dir new-photos --half all -o measured`,
+		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. The data are " +
+			"those of the run unless flags say otherwise. Classes are matched by name if both have names, and else by number. Images " +
+			"of classes that the learner has not learned are left out. Accuracy is the share of all images that are predicted right, so a class with more images " +
+			"counts for more; the mean over classes is printed beside it. -o writes the confusion matrix as SVG, PNG, PDF and CSV.",
+		ValidArgsFunction: completeFolder,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.eval(cmd, f.config.words[0]) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.half, "half", predict.Test, "images to measure on: test, train or all")
+	flags.BoolVar(&f.unseen, "unseen", false, "also images of classes that the learner has not learned")
+	addClassifier(cmd, &f.by)
+	addOlder(cmd, &f.older)
+	addWorkers(flags, &f.workers, "goroutines (default: one per processor)")
+	flags.StringVarP(&f.out, "out", "o", "", "folder for the tables and the confusion matrix (default: none is written)")
+	addJSON(cmd, &f.asJSON, evalJSON{})
+	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "classifier": "NAME", "older": "", "out": "DIR"})
+	f.config = addConfig(cmd, true, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") }, "RUN")
+	return cmd
+}
+
+func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
+	halves := []string{predict.Test, predict.Train, predict.All}
+	if !slices.Contains(halves, f.half) {
+		return usage(fmt.Errorf("%s: --half cannot be %q. Use %s", pathOf(cmd), f.half, strings.Join(halves, ", ")))
+	}
+	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
+	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.by, Older: f.older, AtOnce: f.workers})
+	if err != nil {
+		return unfit(err)
+	}
+	defer p.Close()
+	info := p.Info()
+	c, err := f.data(cmd, info)
+	if err != nil {
+		return err
+	}
+	show := newOpening(notes)
+	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work})
+	if err != nil {
+		show.end()
+		return err
+	}
+	e, err := p.Evaluate(ctx, set, predict.EvaluateOptions{Half: f.half, Unseen: f.unseen,
+		Progress: func(done, total int) { show.work(set.Name+": images measured", done, total) }})
+	show.end()
+	if err != nil {
+		return unfit(err)
+	}
+	e.Notes = slices.Concat(info.Notes, set.Notes, e.Notes)
+	if f.out != "" {
+		if err := writeEvaluation(f.out, info, e); err != nil {
+			return fmt.Errorf("%s: %w. %s", pathOf(cmd), err, output.Remedy(err))
+		}
+	}
+	if !f.asJSON.given { // it has the notes
+		for _, note := range e.Notes {
+			fmt.Fprintln(notes, ended(escape.Line(note)))
+		}
+	}
+	return f.asJSON.printOr(cmd.OutOrStdout(), newEvalJSON(info, e), evaluationText(info, e))
+}
+
+// data is the config of the data: those of the run, or others of flags, with images of the learner's shape.
+func (f *evalFlags) data(cmd *cobra.Command, info predict.Info) (config.Config, error) {
+	f.config.settle = func(c *config.Config) {
+		if f.config.file == "" {
+			c.Data = info.Config.Data
+		}
+		if name, given := f.config.text("data.name"); given && name != info.Config.Data.Name {
+			c.Data = config.Default().Data
+			c.Data.Name = name
+		}
+		c.Network.Name = "mlp" // it takes images of all sizes, and none is trained
+		if known, err := data.Lookup(c.Data.Name); err == nil {
+			if c.Data.Size == 0 && known.MinSize <= info.H && info.H <= known.MaxSize && info.H == info.W {
+				c.Data.Size = info.H
+			}
+			if info.C == 3 {
+				c.Data.Channels = 3
+			}
+		}
+	}
+	return f.config.config(cmd.ErrOrStderr())
+}
+
+// evalJSON is what `ocl eval --json` prints.
+type evalJSON struct {
+	Run        string          `json:"run"`
+	Checkpoint string          `json:"checkpoint"`
+	Digest     string          `json:"checkpoint_digest"`
+	Older      bool            `json:"older_checkpoint"` // newer ones could not be read
+	Data       string          `json:"data"`
+	DataDigest string          `json:"data_digest"`
+	Half       string          `json:"half"`
+	Classifier string          `json:"classifier"`
+	Images     int             `json:"images"`
+	Correct    int             `json:"correct"`
+	LeftOut    int             `json:"left_out"`
+	Accuracy   float64         `json:"accuracy"`            // over images
+	ClassMean  float64         `json:"mean_class_accuracy"` // each class counts the same
+	Classes    []evalClassJSON `json:"classes"`
+	Confusion  [][]int         `json:"confusion"` // [class][predicted]
+	Notes      []string        `json:"notes"`
+}
+
+// evalClassJSON is a class of the learner; accuracy is null without images.
+type evalClassJSON struct {
+	Class    int      `json:"class"`
+	Name     string   `json:"name,omitempty"`
+	Images   int      `json:"images"`
+	Correct  int      `json:"correct"`
+	Accuracy *float64 `json:"accuracy"`
+}
+
+func newEvalJSON(info predict.Info, e *predict.Evaluation) evalJSON {
+	out := evalJSON{Run: info.Folder, Checkpoint: info.Checkpoint, Digest: info.Digest, Older: info.Older, Data: e.Data, DataDigest: e.Digest, Half: e.Half, Classifier: info.Classifier,
+		Images: e.Images, Correct: e.Correct, LeftOut: e.LeftOut, Accuracy: e.Accuracy(), ClassMean: e.ClassAccuracy(), Confusion: e.Confusion, Notes: notNil(e.Notes)}
+	for k := range e.Confusion {
+		images, correct, accuracy := e.Class(k)
+		c := evalClassJSON{Class: k, Images: images, Correct: correct}
+		if info.ClassNames != nil {
+			c.Name = info.ClassNames[k]
+		}
+		if images > 0 {
+			c.Accuracy = &accuracy
+		}
+		out.Classes = append(out.Classes, c)
+	}
+	return out
+}
+
+// nameOf is a class in tables.
+func nameOf(info predict.Info, k int) string {
+	if info.ClassNames != nil {
+		return info.ClassNames[k]
+	}
+	return "class " + strconv.Itoa(k)
+}
+
+// evaluationText says the accuracy, and of each class what it is mistaken for most.
+func evaluationText(info predict.Info, e *predict.Evaluation) string {
+	head := fmt.Sprintf("%s, %s images: accuracy %s (%s of %s); mean over classes %s\n\n", e.Data, e.Half, percent(e.Accuracy()),
+		count.Number(e.Correct), count.Of(e.Images, "image"), percent(e.ClassAccuracy()))
+	t := table{head: []string{"class", "images", "correct", "accuracy", "mistaken most for"}, right: []bool{false, true, true, true, false}}
+	for k, row := range e.Confusion {
+		images, correct, accuracy := e.Class(k)
+		if images == 0 {
+			continue
+		}
+		wrong := 0
+		for j, n := range row {
+			if j != k && (wrong == k || n > row[wrong]) {
+				wrong = j
+			}
+		}
+		most := "–"
+		if len(row) > 1 && wrong != k && row[wrong] > 0 {
+			most = fmt.Sprintf("%s (%s)", nameOf(info, wrong), count.Number(row[wrong]))
+		}
+		t.rows = append(t.rows, []string{nameOf(info, k), count.Number(images), count.Number(correct), percent(accuracy), most})
+	}
+	return head + t.String()
+}
+
+// writeEvaluation writes classes.csv, confusion.csv, and the confusion as a picture in three formats. Classes without
+// images have no row in the picture.
+func writeEvaluation(dir string, info predict.Info, e *predict.Evaluation) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	classes := [][]string{{"class", "name", "images", "correct", "accuracy"}}
+	confusion := [][]string{{"class", "predicted", "images"}}
+	heat := &chart.Heat{RowLabel: "true class", ColLabel: "predicted class"}
+	for k, row := range e.Confusion {
+		images, correct, accuracy := e.Class(k)
+		heat.Cols = append(heat.Cols, strconv.Itoa(k))
+		if images == 0 {
+			continue
+		}
+		classes = append(classes, []string{strconv.Itoa(k), nameOf(info, k), strconv.Itoa(images), strconv.Itoa(correct), strconv.FormatFloat(accuracy, 'g', 6, 64)})
+		shares := make([]float64, len(row))
+		for j, n := range row {
+			shares[j] = float64(n) / float64(images)
+			if n > 0 {
+				confusion = append(confusion, []string{strconv.Itoa(k), strconv.Itoa(j), strconv.Itoa(n)})
+			}
+		}
+		heat.Rows, heat.V = append(heat.Rows, strconv.Itoa(k)), append(heat.V, shares)
+	}
+	title := fmt.Sprintf("%s, %s images: %s are predicted right", e.Data, e.Half, percent(e.Accuracy()))
+	about := "The share of the images of a row's class that are predicted as a column's class, in per cent. Numbers are those of classes.csv."
+	d := chart.Draw(heat, chart.File(title))
+	for name, text := range map[string][]byte{"classes.csv": report.CSV(classes), "confusion.csv": report.CSV(confusion),
+		"confusion.svg": d.SVG(title, about), "confusion.png": d.PNG(), "confusion.pdf": d.PDF(title, about)} {
+		if err := atomicfile.WriteBytes(filepath.Join(dir, name), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ocl/data"
+	"ocl/experiment/result"
+	"ocl/experiment/trained"
+	"ocl/internal/count"
+	"ocl/internal/escape"
+	"ocl/internal/nearest"
+	"ocl/interop/npz"
+	"ocl/interop/onnx"
+	"ocl/interop/output"
+	"ocl/interop/runs"
+	"ocl/interop/safetensors"
+)
+
+// exportFormat is a form in which other programs read runs.
+type exportFormat struct {
+	name, about string
+	ending      string // of the file that is written; "" is a folder
+	results     bool   // it takes results, and no checkpoint
+	// write writes what run names to out, or to a place beside it if out is "". older is [trained.Options.Older]. It returns the
+	// path that was written, and below it what else a person should know, a line each.
+	write func(ctx context.Context, run, out string, older bool) (string, error)
+}
+
+// exportFormats are all of them, in the order of the help.
+var exportFormats = []exportFormat{
+	{"safetensors", "weights of the network, for PyTorch and `ocl run network.init=FILE`", ".safetensors", false, exportWeights(".safetensors", safetensors.Write)},
+	{"npz", "weights of the network, for NumPy", ".npz", false, exportWeights(".npz", npz.Write)},
+	{"onnx", "classifier from image to class, for onnxruntime and others", ".onnx", false, exportONNX},
+	{"tensorboard", "curves and confusion of one or more runs, for TensorBoard", "", true, exportTensorboard},
+	{"csv", "every number of one or more runs in one table", ".csv", true, exportCSV},
+}
+
+func newExport() *cobra.Command {
+	var to, out string
+	var older bool
+	cmd := &cobra.Command{
+		Use:   "export RUN",
+		Short: "Write what a run learned, or what runs measured, in a form that other programs read.",
+		Example: `  ocl export runs/er5k --to safetensors
+  ocl export runs/er5k --to onnx -o er.onnx
+  ocl export runs/study --to csv`,
+		Long: "RUN is the folder of a run or of an experiment. safetensors, npz and onnx take the newest checkpoint of one run, which " +
+			"`ocl run` keeps; tensorboard and csv take the results of all runs there. The data are not needed. The path of what was " +
+			"written is printed. The formats are\n" + formatList(),
+		Args:              exactly("RUN"),
+		ValidArgsFunction: completeFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			format, err := formatOf(cmd, to)
+			if err != nil {
+				return err
+			}
+			if other := filepath.Ext(out); format.ending != other && slices.ContainsFunc(exportFormats, func(f exportFormat) bool { return other != "" && f.ending == other }) {
+				return usage(fmt.Errorf("export: -o %s ends like a file of another format than %s. Choose a path that ends otherwise, or another --to", out, format.name))
+			}
+			if older && format.results {
+				return usage(fmt.Errorf("export: --to %s takes results, and no checkpoint. Remove --older", format.name))
+			}
+			text, err := format.write(cmd.Context(), args[0], out, older)
+			if text == "" {
+				return err
+			}
+			path, notes, _ := strings.Cut(text, "\n")
+			for note := range strings.Lines(notes) {
+				fmt.Fprintln(cmd.ErrOrStderr(), ended(escape.Line(strings.TrimSpace(note))))
+			}
+			_, printed := fmt.Fprintln(cmd.OutOrStdout(), escape.Line(path))
+			return errors.Join(err, printed)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&to, "to", "", "format to write: "+strings.Join(formatNames(), ", "))
+	flags.StringVarP(&out, "out", "o", "", "file or folder to write (default: beside the run or its results)")
+	addOlder(cmd, &older)
+	annotate(flags, groupOutput, map[string]string{"to": "FORMAT", "out": "PATH", "older": ""})
+	_ = cmd.RegisterFlagCompletionFunc("to", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return formatNames(), cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+// completeFolder completes one word that is a folder.
+func completeFolder(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+func formatNames() []string {
+	return each(exportFormats, func(f exportFormat) string { return f.name })
+}
+
+// formatList describes the forms and what they write, for the help.
+func formatList() string {
+	width := 0
+	for _, f := range exportFormats {
+		width = max(width, len(f.name))
+	}
+	var b strings.Builder
+	for _, f := range exportFormats {
+		kind := "a folder"
+		if f.ending != "" {
+			kind = f.ending
+		}
+		fmt.Fprintf(&b, "\t%-*s  %s (%s)\n", width, f.name, f.about, kind)
+	}
+	return b.String()
+}
+
+// formatOf is the format called name.
+func formatOf(cmd *cobra.Command, name string) (exportFormat, error) {
+	for _, f := range exportFormats {
+		if f.name == name {
+			return f, nil
+		}
+	}
+	if name == "" {
+		return exportFormat{}, usage(errors.New("export: no format is given. Add --to " + nearest.Or(formatNames())))
+	}
+	names := nearest.Names{List: formatNames(), All: fmt.Sprintf("`%s --help` lists all formats", cmd.CommandPath())}
+	return exportFormat{}, usage(fmt.Errorf("--to: unknown format %q. %s", name, names.Hint(name)))
+}
+
+// exportTrained writes a file of what a run learned. run is the folder of a run, or of an experiment with one run. out is
+// the file, which is replaced as a whole or stays as it was; "" is a file with that ending beside the folder of the run.
+// prepare gives what writes the content. The data are not needed. It returns the path that was written, and below it what
+// else a person should know, a line each.
+func exportTrained(ctx context.Context, run, out, ending string, older bool, prepare func(*trained.Model) (func(io.Writer) error, error)) (string, error) {
+	if info, err := os.Stat(out); err == nil && info.IsDir() {
+		return "", fmt.Errorf("export: %s: this is a folder. Give the name of a file, such as %s", out, filepath.Join(out, "model"+ending))
+	}
+	t, err := trained.Open(ctx, run, trained.Options{Workers: runtime.GOMAXPROCS(0), Older: older})
+	if err != nil {
+		return "", err
+	}
+	defer t.Close()
+	write, err := prepare(t)
+	if err != nil {
+		return "", err
+	}
+	if out == "" {
+		folder, err := filepath.Abs(t.Folder) // it may be "."
+		if err != nil {
+			return "", fmt.Errorf("export: %s: %w. Give its whole path", t.Folder, err)
+		}
+		out = folder + ending
+	}
+	if err := output.Write("export", out, write); err != nil {
+		return "", err
+	}
+	return strings.Join(append([]string{out}, t.Notes...), "\n"), nil
+}
+
+// exportWeights exports the weights of a run to files with an ending.
+func exportWeights(ending string, write func(io.Writer, []safetensors.Tensor, map[string]string) error) func(ctx context.Context, run, out string, older bool) (string, error) {
+	return func(ctx context.Context, run, out string, older bool) (string, error) {
+		return exportTrained(ctx, run, out, ending, older, func(t *trained.Model) (func(io.Writer) error, error) {
+			tensors, metadata, err := t.Weights(ctx, release)
+			return func(w io.Writer) error { return write(w, tensors, metadata) }, err
+		})
+	}
+}
+
+// exportONNX exports the classifier of a run as an ONNX model.
+func exportONNX(ctx context.Context, run, out string, older bool) (string, error) {
+	return exportTrained(ctx, run, out, ".onnx", older, func(t *trained.Model) (func(io.Writer) error, error) {
+		m, err := onnxModel(ctx, t)
+		return func(w io.Writer) error { return onnx.Write(w, m) }, err
+	})
+}
+
+// onnxModel is what a trained learner predicts by, as package onnx wants it.
+func onnxModel(ctx context.Context, t *trained.Model) (onnx.Model, error) {
+	rules, err := t.Rules(ctx)
+	if err != nil {
+		return onnx.Model{}, err
+	}
+	info, err := data.Lookup(t.Config.Data.Name)
+	if err != nil {
+		return onnx.Model{}, err
+	}
+	m := onnx.Model{
+		Net: t.Net, Mean: t.Config.Stream.Mean, Std: t.Config.Stream.Std, ClassNames: t.ClassNames, Version: release,
+		Facts: []onnx.Fact{{Key: "checkpoint", Value: t.Digest}, {Key: "method", Value: t.Config.Methods[0]}, {Key: "tricks", Value: t.Config.Tricks[0]},
+			{Key: "data", Value: t.Config.Data.Name}, {Key: "tasks_learned", Value: strconv.Itoa(t.Tasks)}},
+	}
+	if t.Older {
+		m.Facts = append(m.Facts, onnx.Fact{Key: "older_checkpoint", Value: "true"})
+	}
+	var stretch bool
+	if stretch, m.Inner = info.Fit(t.Info.Height, t.Info.Width); stretch {
+		m.Fit = onnx.Stretch
+	}
+	var means *onnx.Means
+	for _, r := range rules {
+		rule := onnx.Rule{Name: r.Classifier}
+		if r.Classes != nil {
+			if means == nil { // another rule by class means, such as iCaRL's own beside ncm, has the same ones
+				means = meansOf(r)
+			}
+			rule.Means = means
+		}
+		m.Rules = append(m.Rules, rule)
+	}
+	return m, nil
+}
+
+// meansOf are the class means of a rule.
+func meansOf(r trained.Rule) *onnx.Means {
+	m := &onnx.Means{Values: r.Means}
+	for _, k := range r.Classes {
+		m.Classes = append(m.Classes, int(k))
+	}
+	return m
+}
+
+// exportTensorboard writes the runs in a folder of a run or an experiment for TensorBoard. out is the folder for its
+// --logdir, or for a single run an event file; "" is a folder beside the results. It returns the path. A result that cannot be used is an error,
+// and then nothing is written.
+func exportTensorboard(ctx context.Context, run, out string, _ bool) (string, error) {
+	found, _, err := result.Find(run)
+	for _, f := range found {
+		if fault := usable(f.Path); fault != nil {
+			err = errors.Join(err, fmt.Errorf("export: %w", fault))
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return runs.Tensorboard(ctx, run, out)
+}
+
+// usable says whether a file has a whole result that nobody has changed.
+func usable(path string) error {
+	r, err := result.Read(path)
+	if err != nil {
+		return err
+	}
+	return changed(path, r)
+}
+
+// exportCSV writes every number of the runs in a folder of a run, an experiment or a study into one table. out is a file or a
+// folder; "" is a file beside the results. It returns the path, and below it which runs have no result yet. Results that cannot be
+// used are left out, and are the error.
+func exportCSV(ctx context.Context, run, out string, _ bool) (string, error) {
+	found, pending, err := result.Find(run)
+	if err != nil {
+		return "", err
+	}
+	var whole []result.Source
+	var faults []error
+	for _, f := range found {
+		if err := usable(f.Path); err != nil {
+			faults = append(faults, fmt.Errorf("export: left out: %w", err))
+			continue
+		}
+		whole = append(whole, f)
+	}
+	if len(whole) == 0 {
+		return "", errors.Join(faults...)
+	}
+	path, err := runs.CSVOf(ctx, whole, run, out)
+	if err != nil {
+		return "", err
+	}
+	if len(pending) > 0 {
+		path += "\n" + "not in the table, as they have no result yet: " + strings.TrimSuffix(count.Some(pending), ".")
+	}
+	return path, errors.Join(faults...)
+}

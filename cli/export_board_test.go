@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestExportsOfACommittedResult: both exports write where they are told to, and say where.
+func TestExportsOfACommittedResult(t *testing.T) {
+	result := filepath.Join("..", "..", "results", "cifar100", "errors", "er-m5000-s1-seen.json.gz")
+	dir := t.TempDir()
+	path, err := exportCSV(t.Context(), result, dir, false)
+	if want := filepath.Join(dir, "measurements.csv"); err != nil || path != want {
+		t.Errorf("the table is %s, %v; want %s", path, err, want)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+	path, err = exportTensorboard(t.Context(), result, dir, false)
+	if err != nil || path != dir {
+		t.Errorf("the event files are in %s, %v; want %s", path, err, dir)
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "er-m5000-s1-seen", "*tfevents*")); err != nil || len(files) != 1 {
+		t.Errorf("event files %v, %v; want one", files, err)
+	}
+}

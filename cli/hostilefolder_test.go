@@ -1,0 +1,62 @@
+//go:build linux
+
+package cli
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestHostileFolders: no command prints what a terminal obeys, or what does not show, of the names of the files and folders that it
+// reads and writes.
+func TestHostileFolders(t *testing.T) {
+	const name = "a\x1b[31m\u202e\u009b"
+	world := makeWorld(t)
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 2)
+	for path := range leaves(t) {
+		for _, line := range lines[path] {
+			args := strings.Fields(line)
+			for i, word := range args {
+				if i <= strings.Count(path, " ") {
+					continue
+				}
+				key, value, pair := strings.Cut(word, "=")
+				if !pair {
+					key, value = "", word
+				} else {
+					key += "="
+				}
+				_, err := os.Stat(filepath.Join(world, value))
+				if err == nil || i > 0 && slices.Contains([]string{"-o", "--out"}, args[i-1]) {
+					args[i] = key + name + "/" + value
+				}
+			}
+			if !strings.Contains(strings.Join(args, " "), name) {
+				continue
+			}
+			wg.Go(func() {
+				places <- struct{}{}
+				defer func() { <-places }()
+				dir := t.TempDir()
+				// Some runs of the world have the images as data.
+				err := errors.Join(os.CopyFS(filepath.Join(dir, name), os.DirFS(world)), os.Symlink(name+"/images", filepath.Join(dir, "images")))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				args = slices.DeleteFunc(args, func(word string) bool { return word == "--quiet" })
+				r := give(dir, args)
+				if text := r.stdout + r.stderr; r.err != nil || strings.ContainsAny(text, "\x1b\u202e\u009b") {
+					t.Errorf("ocl %q: %v, and it prints %q", args, r.err, text)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}

@@ -1,0 +1,394 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/experiment/train"
+	"ocl/experiment/trained"
+	"ocl/internal/cause"
+	"ocl/internal/count"
+	"ocl/internal/escape"
+	"ocl/internal/input"
+	"ocl/internal/limit"
+	"ocl/interop/safetensors"
+	"ocl/study"
+	"ocl/tune"
+)
+
+// inspected is what `ocl inspect --json` prints: what there is at a path.
+type inspected struct {
+	Kind    string `json:"kind"`
+	Path    string `json:"path"`
+	Content any    `json:"content"`
+
+	text string
+}
+
+func newInspect() *cobra.Command {
+	var asJSON jsonFlag
+	cmd := &cobra.Command{
+		Use:   "inspect PATH",
+		Short: "Say what a file or a folder of ocl is and what it holds, and check it.",
+		Example: `  ocl inspect runs/er5k
+  ocl inspect er.safetensors
+  ocl inspect runs/er5k --json kind,content`,
+		Long: "PATH is the folder of a study, an experiment, a run or a tuning, or a file: a result, a checkpoint, a record of tuning, events, weights " +
+			"(safetensors) or a config. Of a run its result and its newest checkpoint are shown, with the size and the checksum of each section. " +
+			"Everything that is read is checked; the exit code is 1 if something is damaged. Nothing is changed.",
+		Args: exactly("PATH"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, err := inspect(cmd.Context(), args[0])
+			if found == nil {
+				return fmt.Errorf("%s: %w", pathOf(cmd), err)
+			}
+			return errors.Join(asJSON.printOr(cmd.OutOrStdout(), found, fmt.Sprintf("%s: %s\n%s", escape.Line(found.Path), found.Kind, found.text)), err)
+		},
+	}
+	addJSON(cmd, &asJSON, inspected{})
+	return cmd
+}
+
+// inspect says what there is at a path. With an error, what is found may be nil, or have a fault.
+func inspect(ctx context.Context, path string) (*inspected, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w. Give a file or a folder of ocl", path, cause.Of(err))
+	}
+	if !info.IsDir() {
+		return inspectFile(path)
+	}
+	has := func(name string) bool {
+		_, err := os.Stat(filepath.Join(path, name))
+		return err == nil
+	}
+	switch {
+	case has("study.yaml"):
+		entries, store, err := studyFolder(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		defer store.Close()
+		s := statusOf(path, store, entries)
+		for _, j := range s.List {
+			if j.Phase == study.Begun && j.Error != "" {
+				err = errors.Join(err, fmt.Errorf("%s cannot be used: %s", filepath.Join(path, j.Folder), escape.Line(study.Problem(j.Error))))
+			}
+		}
+		return &inspected{"study", path, s, s.text()}, err
+	case has(tune.RecordFile):
+		return inspectFile(filepath.Join(path, tune.RecordFile))
+	case filepath.Base(path) == experiment.CheckpointDir && runAround(path):
+		return inspectRun(filepath.Dir(filepath.Clean(path)))
+	case has(experiment.RunConfigFile), has(experiment.ResultFile):
+		return inspectRun(path)
+	case has(experiment.ConfigFile):
+		return inspectExperiment(path)
+	}
+	records, err := below(path, tune.RecordFile)
+	if err != nil {
+		return nil, err
+	}
+	if len(records) > 0 {
+		return inspectTunings(path, records)
+	}
+	found, _, err := result.Find(path)
+	if err != nil {
+		return nil, err
+	}
+	t := table{head: []string{"result", "method", "seed", "outcome", "accuracy"}, right: []bool{false, false, true, false, true}}
+	return listed("folder of results", path, found, t, func(f result.Source) (string, []string, error) {
+		r, err := result.ReadAny(f.Path)
+		if err != nil {
+			return "", nil, err
+		}
+		return f.Path, []string{filepath.Base(f.Path), methodOf(r), strconv.FormatUint(r.Config.Seed, 10), r.Outcome.State, accuracyOf(r)}, changed(f.Path, r)
+	})
+}
+
+// listed is a folder with several things of one kind: look says what each is and its row in the table, nil if it cannot be read, and what is
+// wrong with it.
+func listed[F, C any](kind, path string, files []F, t table, look func(F) (C, []string, error)) (*inspected, error) {
+	all := []C{}
+	var faults []error
+	for _, f := range files {
+		content, row, err := look(f)
+		faults = append(faults, err)
+		if row != nil {
+			all, t.rows = append(all, content), append(t.rows, row)
+		}
+	}
+	return &inspected{kind, path, all, t.String()}, errors.Join(faults...)
+}
+
+// below are the files of this name in the folders of a folder.
+func below(path, name string) (files []string, err error) {
+	folders, err := input.ReadDir(path)
+	for _, f := range folders {
+		file := filepath.Join(path, f.Name(), name)
+		if _, err := os.Lstat(file); err == nil {
+			files = append(files, file)
+		}
+	}
+	return files, err
+}
+
+// inspectExperiment lists the runs of an experiment; where there is one, it is inspected.
+func inspectExperiment(path string) (*inspected, error) {
+	folders, err := below(path, experiment.RunConfigFile)
+	if err != nil || len(folders) == 1 {
+		return inspectRun(filepath.Dir(slices.Concat(folders, []string{path})[0]))
+	}
+	type run struct {
+		Folder string `json:"folder"`
+		State  string `json:"state"`
+		Step   int    `json:"step"`
+	}
+	t := table{head: []string{"run", "state", "step"}, right: []bool{false, false, true}}
+	return listed("experiment", path, folders, t, func(file string) (run, []string, error) {
+		folder := filepath.Dir(file)
+		found, err := train.Find(folder)
+		if err != nil {
+			found.State = "damaged"
+		}
+		name := filepath.Base(folder)
+		return run{name, found.State, found.Step}, []string{name, found.State, count.Number(found.Step)}, err
+	})
+}
+
+// inspectTunings lists the records of tuning in a folder; where there is one, it is inspected.
+func inspectTunings(path string, records []string) (*inspected, error) {
+	if len(records) == 1 {
+		return inspectFile(records[0])
+	}
+	t := table{head: []string{"tuning", "points", "steps"}, right: []bool{false, true, true}}
+	return listed("folder of tunings", path, records, t, func(file string) (*tune.Record, []string, error) {
+		r, err := tune.Read(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, []string{filepath.Base(filepath.Dir(file)), count.Number(len(r.Points)), count.Number(r.Steps)}, nil
+	})
+}
+
+// inspectRun shows the result of a run and its newest checkpoint, where they are there.
+func inspectRun(folder string) (*inspected, error) {
+	var content struct {
+		Result     *result.Result          `json:"result"`
+		Checkpoint *trained.CheckpointInfo `json:"checkpoint"`
+	}
+	var faults []error
+	path := filepath.Join(folder, experiment.ResultFile)
+	if _, err := os.Lstat(path); err == nil {
+		if content.Result, err = result.Read(path); err == nil {
+			err = changed(path, content.Result)
+		}
+		faults = append(faults, err)
+	}
+	kept, _ := input.ReadDir(filepath.Join(folder, experiment.CheckpointDir)) // a folder that is not there has none
+	if len(kept) > 0 {
+		var err error
+		content.Checkpoint, err = trained.Inspect(folder)
+		faults = append(faults, err)
+	}
+	text := ""
+	if content.Result != nil {
+		text = resultFacts(content.Result)
+	}
+	if content.Checkpoint != nil {
+		text += "\nnewest checkpoint\n" + checkpointFacts(content.Checkpoint)
+	}
+	return &inspected{"run", folder, content, text}, errors.Join(faults...)
+}
+
+// inspectFile finds out what a file is by its first bytes.
+func inspectFile(path string) (*inspected, error) {
+	f, size, err := input.Open(path, input.Want{Most: limit.DataFile})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	unpacked, err := result.Unpack(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	head := make([]byte, 4096)
+	n, _ := io.ReadFull(unpacked, head) // a shorter file is complete
+	head = head[:n]
+	if n == 0 {
+		return nil, fmt.Errorf("%s: the file is empty", path)
+	}
+	format := func(name string) bool { return bytes.Contains(head, []byte(`"`+name+`"`)) }
+	switch {
+	case bytes.HasPrefix(head, []byte("OCLCKPT")):
+		info, err := trained.Inspect(path)
+		if info == nil {
+			return nil, err
+		}
+		return &inspected{"checkpoint", path, info, checkpointFacts(info)}, err
+	case format(result.Format):
+		r, err := result.ReadAny(path)
+		if err != nil {
+			return nil, err
+		}
+		return &inspected{"result", path, r, resultFacts(r)}, changed(path, r)
+	case format(tune.Format):
+		r, err := tune.Read(path)
+		if err != nil {
+			return nil, err
+		}
+		return &inspected{"record of tuning", path, r, pointTable(r).String()}, nil
+	case format(result.EventsFormat):
+		return inspectEvents(path)
+	case len(head) > 8 && head[8] == '{':
+		return inspectWeights(path, f, size)
+	}
+	c, from, _, err := experiment.Load(path)
+	if err = errors.Join(err, experiment.Schema().ValidateAt(c, from)); err != nil {
+		return nil, fmt.Errorf("%s is no file that ocl writes, and no config either:\n%w", path, err)
+	}
+	text, err := experiment.Schema().Resolved(c).YAML()
+	return &inspected{"config", path, c, string(text)}, err
+}
+
+// inspectEvents counts the events of a run.
+func inspectEvents(path string) (*inspected, error) {
+	f, _, err := input.Open(path, input.Want{Most: limit.Events})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	counts, t := map[string]int{}, table{head: []string{"event", "number"}, right: []bool{false, true}}
+	for e, err := range result.Events(f) {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		counts[e.Event]++
+	}
+	for _, name := range []string{result.EventRun, result.EventTask, result.EventStep, result.EventEvaluation} {
+		t.rows = append(t.rows, []string{name, count.Number(counts[name])})
+	}
+	return &inspected{"events", path, counts, t.String()}, nil
+}
+
+// inspectWeights lists the tensors of a safetensors file.
+func inspectWeights(path string, f *os.File, size int64) (*inspected, error) {
+	r, err := safetensors.NewReader(f, size)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	type tensor struct {
+		Name  string `json:"name"`
+		Type  string `json:"type"`
+		Shape []int  `json:"shape"`
+	}
+	var content struct {
+		Metadata map[string]string `json:"metadata"`
+		Tensors  []tensor          `json:"tensors"`
+	}
+	content.Metadata = r.Metadata
+	t := table{head: []string{"tensor", "type", "shape"}, right: make([]bool, 3)}
+	for _, x := range r.Tensors {
+		content.Tensors = append(content.Tensors, tensor{x.Name, x.Type, x.Shape})
+		t.rows = append(t.rows, []string{x.Name, x.Type, strings.Trim(fmt.Sprint(x.Shape), "[]")})
+	}
+	return &inspected{"weights", path, content, t.String()}, nil
+}
+
+// changed says whether somebody has changed a result after its run wrote it. One of another program cannot tell.
+func changed(path string, r *result.Result) error {
+	if r.Foreign != nil {
+		return nil
+	}
+	if err := experiment.Intact(r); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// methodOf is the method of a result with its tricks.
+func methodOf(r *result.Result) string {
+	return escape.Line(strings.Join(append([]string{r.Method.Name}, r.Method.Tricks...), "+"))
+}
+
+// accuracyOf is the average accuracy of a result.
+func accuracyOf(r *result.Result) string {
+	if r.Metrics.AverageAccuracy == nil {
+		return "–"
+	}
+	return percent(*r.Metrics.AverageAccuracy)
+}
+
+// resultFacts are what a result says first. Names come from a file.
+func resultFacts(r *result.Result) string {
+	p := r.Provenance
+	made := fmt.Sprintf("numbers version %d, kernels %s, convolutions %s", p.Numbers, p.Kernel, p.Convolution)
+	if p.Program != "" { // committed results do not say it
+		made = fmt.Sprintf("ocl %s, revision %s, %s", p.Program, p.Revision, made)
+	}
+	lines := [][2]string{{"method", methodOf(r)}, {"accuracy", accuracyOf(r)}, {"made by", made}}
+	if r.Foreign != nil {
+		lines[2][1] = "another program, " + r.Foreign.Program
+	} else {
+		c := r.Config
+		lines = append(lines, [2]string{"run", fmt.Sprintf("%s, %s, memory %d, seed %d, key %s", c.Data.Name, count.Of(len(r.Accuracy), "task"), c.Memory, c.Seed, r.Key)},
+			[2]string{"outcome", fmt.Sprintf("%s after %s", r.Outcome.State, count.Of(r.Outcome.Step, "step"))})
+	}
+	return factLines(lines)
+}
+
+// factLines prints a name and what there is to say of it on each line.
+func factLines(facts [][2]string) string {
+	var b strings.Builder
+	for _, f := range facts {
+		fmt.Fprintf(&b, "%-8s %s\n", f[0], escape.Line(f[1]))
+	}
+	return b.String()
+}
+
+// checkpointFacts are what a checkpoint has. Names come from a file.
+func checkpointFacts(c *trained.CheckpointInfo) string {
+	place := fmt.Sprintf("task %d, %s, next batch %d", c.Task+1, c.Phase, c.Batch+1)
+	if c.Batch == 0 && c.Phase == train.Phase(0).String() {
+		place = count.Of(c.Task, "task") + " learned"
+	}
+	lines := [][2]string{
+		{"file", fmt.Sprintf("%s, format version %d, %s", c.File, c.Version, count.Bytes(c.Bytes))},
+		{"run", fmt.Sprintf("%s, trick %s, on %s, seed %d, key %.12s", c.Method, c.Trick, c.Data, c.Seed, c.Key)},
+		{"place", fmt.Sprintf("step %d, %s", c.Step, place)},
+		{"engine", fmt.Sprintf("numbers version %d, kernels %s, convolutions %s", c.Numbers, c.Kernel, c.Convolution)},
+		{"data", c.Digest},
+	}
+	if m := c.Memory; m != nil {
+		lines = append(lines, [2]string{"memory", fmt.Sprintf("%s stored, in %s, of %s", count.Of(int(m.Stored), "image"), count.Of(int(m.Capacity), "slot"),
+			count.Of(int(m.Seen), "sample"))})
+	}
+	t := table{head: []string{"section", "size", "CRC-32C"}, right: []bool{false, true, false}}
+	for _, s := range c.Sections {
+		t.rows = append(t.rows, []string{s.Name, count.Bytes(s.Bytes), s.CRC})
+	}
+	return factLines(lines) + "\n" + t.String()
+}
+
+// runAround tells whether a folder lies in that of a run.
+func runAround(path string) bool {
+	run := filepath.Dir(filepath.Clean(path))
+	for _, name := range []string{experiment.RunConfigFile, experiment.ResultFile} {
+		if _, err := os.Stat(filepath.Join(run, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,312 @@
+package cli
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ocl/config"
+	"ocl/internal/nearest"
+	"ocl/method"
+)
+
+func newMethods() *cobra.Command {
+	var (
+		markdown, tricks bool
+		asJSON           jsonFlag
+	)
+	cmd := &cobra.Command{
+		Use:   "methods [NAME]",
+		Short: "List the methods or the tricks, or describe one: its idea, formula, options and cost.",
+		Example: `  ocl methods
+  ocl methods er
+  ocl methods --tricks
+  ocl methods --tricks rv
+  ocl methods --json name,citation
+  ocl methods --markdown > docs/methods.md`,
+		Args:              atMostOne("[NAME]"),
+		ValidArgsFunction: completeFirst(methodNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if markdown && asJSON.given {
+				return usage(fmt.Errorf("%s: --markdown and --json are both given. Remove one of them", pathOf(cmd)))
+			}
+			var text string
+			var forJSON any
+			switch {
+			case len(args) > 0:
+				e, err := entryCalled(args[0], tricks)
+				if err != nil {
+					return usage(err)
+				}
+				text, forJSON = e.describe(), e.json
+				if markdown {
+					text = e.markdown()
+				}
+			case tricks:
+				text, forJSON = listTricks().String(), each(method.Tricks(), newTrickJSON)
+				if markdown {
+					_, text, _ = strings.Cut(methodsPage(), "\n# Tricks")
+					text = "# Tricks" + text
+				}
+			default:
+				text, forJSON = listMethods().String(), each(method.Catalogue(), newMethodJSON)
+				if markdown {
+					text = methodsPage()
+				}
+			}
+			return asJSON.printOr(cmd.OutOrStdout(), forJSON, text)
+		},
+	}
+	cmd.Flags().BoolVar(&tricks, "tricks", false, "list or describe the tricks (for --trick of `ocl run`) instead of the methods")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print Markdown, as in docs/methods.md")
+	addJSON(cmd, &asJSON, methodJSON{}, trickJSON{})
+	annotate(cmd.Flags(), groupOutput, map[string]string{"tricks": "", "markdown": ""})
+	return cmd
+}
+
+// meantMethod says which method an unknown name probably stands for.
+func meantMethod(name string) string {
+	about := func(name string) string {
+		info, _ := method.Lookup(name)
+		return info.Title + " " + info.Summary
+	}
+	return nearest.Names{List: methodNames(), Meaning: about, All: "`ocl methods` lists all methods"}.Hint(name)
+}
+
+// meantTrick says which trick an unknown name probably stands for.
+func meantTrick(name string) string {
+	about := func(name string) string {
+		t, _ := method.LookupTrick(name)
+		return t.Title + " " + t.Summary
+	}
+	return nearest.Names{List: trickNames()[1:], Meaning: about, All: "`ocl methods --tricks` lists all tricks"}.Hint(name)
+}
+
+func listMethods() table {
+	t := table{head: []string{"name", "method", "memory", "signals", "summary"}, right: make([]bool, 5)}
+	for _, info := range method.Catalogue() {
+		memory := "none"
+		if info.UsesMemory {
+			memory = "samples"
+		}
+		t.rows = append(t.rows, []string{info.Name, info.Title, memory, listText(info.Signals), info.Summary})
+	}
+	return t
+}
+
+func listTricks() table {
+	t := table{head: []string{"name", "trick", "methods", "summary"}, right: make([]bool, 4)}
+	for _, trick := range method.Tricks() {
+		takes, _ := takers(trick)
+		t.rows = append(t.rows, []string{trick.Name, trick.Title, joinWords(takes), trick.Summary})
+	}
+	return t
+}
+
+func listText(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return joinWords(names)
+}
+
+// entry is a method or a trick as it is described.
+type entry struct {
+	name, heading, title, summary string
+	idea, page                    string // for the terminal, and for docs/methods.md
+	facts                         []fact
+	options                       []config.Option
+	advice                        []method.Advice
+	json                          any
+}
+
+// fact is a line of what there is to say of a method or a trick.
+type fact struct{ name, text string }
+
+// entryCalled is the method or the trick of that name.
+func entryCalled(name string, isTrick bool) (entry, error) {
+	info, noMethod := method.Lookup(name)
+	trick, noTrick := method.LookupTrick(name)
+	switch {
+	case isTrick && noTrick != nil:
+		return entry{}, fmt.Errorf("unknown trick %q. %s", name, meantTrick(name))
+	case isTrick:
+		return trickEntry(trick), nil
+	case noMethod != nil && noTrick == nil:
+		return entry{}, fmt.Errorf("%q is a trick, not a method. Use `ocl methods --tricks %s`", name, quoteWord(name))
+	case noMethod != nil:
+		return entry{}, fmt.Errorf("unknown method %q. %s", name, meantMethod(name))
+	}
+	return methodEntry(info), nil
+}
+
+func methodEntry(info method.Info) entry {
+	memory, settings := "none", "network and optimizer only"
+	if info.UsesMemory {
+		memory = "stores samples"
+	}
+	if len(info.Settings) > 0 {
+		settings = joinWords(info.Settings)
+	}
+	tuning := gridText(info.Paper)
+	if other := gridText(info.Authors); other != tuning {
+		tuning += "; by the authors' files: " + other
+	}
+	return entry{name: info.Name, heading: info.Name, title: info.Title, summary: info.Summary, idea: info.Idea, page: info.Page(), facts: []fact{
+		{"update", info.Formula},
+		{"memory", memory},
+		{"signals", listText(info.Signals)},
+		{"predicts", info.Rule()},
+		{"settings", settings},
+		{"tuning", tuning},
+		{"cost", info.CostPerStep},
+		{"expect", info.Expect},
+		{"citation", info.Citation},
+	}, options: info.Options, advice: info.Advice, json: newMethodJSON(info)}
+}
+
+func trickEntry(t method.Trick) entry {
+	takes, refusals := takers(t)
+	facts := []fact{
+		{"update", t.Formula},
+		{"signals", listText(t.Signals)},
+		{"settings", listText(t.Settings)},
+		{"methods", joinWords(takes)},
+		{"refused by", strings.Join(refusals, "; ")},
+	}
+	for _, other := range method.Tricks() {
+		if reason, excluded := t.Excludes(other); excluded {
+			facts = append(facts, fact{"not with", other.Name + ": " + reason})
+		}
+	}
+	return entry{name: t.Name, heading: "Trick " + inTable(t.Name), title: t.Title, summary: t.Summary, idea: t.Idea, page: t.Page(),
+		facts: append(facts, fact{"cost", t.Cost}, fact{"expect", t.Expect}, fact{"citation", t.Citation}), json: newTrickJSON(t)}
+}
+
+// takers are the methods that take a trick, and the refusals of the others, as "names: reason".
+func takers(t method.Trick) (takes, refusals []string) {
+	var reasons []string
+	refusers := map[string][]string{} // by reason
+	for _, info := range method.Catalogue() {
+		reason, refused := info.Refuses[t.Name]
+		if !refused {
+			takes = append(takes, info.Name)
+			continue
+		}
+		if refusers[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		refusers[reason] = append(refusers[reason], info.Name)
+	}
+	for _, reason := range reasons {
+		refusals = append(refusals, joinWords(refusers[reason])+": "+reason)
+	}
+	return takes, refusals
+}
+
+// gridText writes a grid as "optimizer.lr 0.01, 0.1 · optimizer.weight_decay 0, 0.001".
+func gridText(g method.Grid) string {
+	if len(g) == 0 {
+		return "no grid"
+	}
+	return strings.Join(each(g, func(a method.Axis) string { return a.Key + " " + joinWords(each(a.Values, config.FormatValue)) }), " · ")
+}
+
+// describe is an entry as a terminal shows it.
+func (e entry) describe() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n\n", e.name, e.title)
+	for _, text := range []string{e.summary, e.idea} {
+		fmt.Fprintf(&b, "%s\n\n", strings.Join(fold(text, plainWidth), "\n"))
+	}
+	for _, f := range e.facts {
+		for _, line := range fold(f.text, plainWidth-12) {
+			fmt.Fprintf(&b, "%-10s  %s\n", f.name, line)
+			f.name = ""
+		}
+	}
+	if len(e.options) > 0 {
+		fmt.Fprintf(&b, "\nOptions, set by method.%s.NAME=VALUE:\n", e.name)
+		t := table{head: []string{"name", "default", "range", "meaning"}, right: []bool{false, true, false, false}}
+		for _, o := range e.options {
+			t.rows = append(t.rows, []string{o.Name, config.FormatValue(o.Default), o.Wanted(), o.Meaning})
+		}
+		b.WriteString(t.String())
+	}
+	if len(e.advice) > 0 {
+		fmt.Fprint(&b, "\nHow to choose those that decide whether it works:\n")
+		for _, a := range e.advice {
+			fmt.Fprintf(&b, "\n%s\n  %s\n", a.Of, strings.Join(fold(a.Text, plainWidth-2), "\n  "))
+		}
+	}
+	return b.String()
+}
+
+// markdown is the section of docs/methods.md about an entry.
+func (e entry) markdown() string {
+	var b strings.Builder
+	page := strings.ReplaceAll(e.page, "(../../docs/", "(") // links from docs, and not from method/page
+	fmt.Fprintf(&b, "## %s\n\n%s: %s\n\n%s\n| | |\n|---|---|\n", e.heading, e.title, e.summary, page)
+	for _, f := range e.facts {
+		fmt.Fprintf(&b, "| %s | %s |\n", f.name, inTable(f.text))
+	}
+	if len(e.options) > 0 {
+		fmt.Fprintf(&b, "\n| option, `method.%s.…` | default | range | meaning |\n|---|---|---|---|\n", e.name)
+		for _, o := range e.options {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Name, config.FormatValue(o.Default), o.Wanted(), o.Meaning)
+		}
+	}
+	return b.String()
+}
+
+// inTable is Markdown for a cell of a table.
+func inTable(text string) string {
+	return strings.NewReplacer("|", `\|`, "*", `\*`).Replace(text)
+}
+
+// methodsText is docs/methods.md without what is made of the catalogue.
+//
+//go:embed methods.md.tmpl
+var methodsText string
+
+// methodsPage is docs/methods.md.
+func methodsPage() string {
+	var methods, tricks string
+	for _, info := range method.Catalogue() {
+		e := methodEntry(info)
+		methods += fmt.Sprintf("| [%s](#%s) | %s | %s | %s | %s |\n", e.name, anchor(e.name), e.title, e.facts[1].text, e.facts[2].text, e.facts[3].text)
+	}
+	for _, info := range method.Catalogue() {
+		methods += "\n" + methodEntry(info).markdown()
+	}
+	for _, t := range method.Tricks() {
+		takes, _ := takers(t)
+		tricks += fmt.Sprintf("| [%s](#%s) | %s | %s | %s |\n", inTable(t.Name), trickAnchor(t), t.Title, listText(t.Signals), joinWords(takes))
+	}
+	for _, t := range method.Tricks() {
+		tricks += "\n" + trickEntry(t).markdown()
+	}
+	return strings.NewReplacer("{{methods}}", strings.TrimSuffix(methods, "\n")+"\n", "{{tricks}}", tricks).Replace(methodsText)
+}
+
+// anchor is where a heading can be linked to: letters and digits alone are kept.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, heading)
+}
+
+// trickAnchor is the anchor of the heading of a trick. If two tricks have the same anchor without their signs, the
+// later one gets a number.
+func trickAnchor(t method.Trick) string {
+	at := "trick-" + anchor(t.Name)
+	if at != "trick-"+t.Name {
+		at += "-1"
+	}
+	return at
+}

@@ -1,0 +1,357 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
+
+	"ocl/config"
+	"ocl/data"
+	"ocl/internal/cause"
+	"ocl/internal/count"
+	"ocl/internal/escape"
+	"ocl/internal/input"
+	"ocl/internal/limit"
+	"ocl/predict"
+)
+
+// standardInput is the word for an image on standard input.
+const standardInput = "-"
+
+// silence is how long nothing may come there. Tests have less.
+var silence = limit.SilenceSeconds * time.Second
+
+// predictFlags are the flags of `ocl predict`.
+type predictFlags struct {
+	top        int
+	classifier string
+	older      bool
+	workers    int
+	asJSON     jsonFlag
+	asCSV      bool
+}
+
+func newPredict() *cobra.Command {
+	var f predictFlags
+	cmd := &cobra.Command{
+		Use:   "predict RUN IMAGE...",
+		Short: "Label images by a trained learner.",
+		Example: `  ocl predict runs/er5k cat.jpg
+  ocl predict runs/er5k photos --top 5 --json all
+  ocl predict runs/er5k - < cat.jpg`,
+		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. Images are " +
+			"prepared exactly as the data of the run were; a learner of grey images gets colours as grey. IMAGE is a file, a folder or -, which is one image on " +
+			"standard input. A folder stands for the files below it that end in " + strings.Join(data.PictureEndings(), ", ") + ", in the order of their names; " +
+			"hidden files and folders and all others are skipped, and counted on standard error. What cannot be read is named there too, and is an error in the output of " +
+			"--json and --csv; all other images are labelled, and the exit code is then 1.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage(fmt.Errorf("%s: a run and at least one image are needed. Write `ocl predict RUN IMAGE`", pathOf(cmd)))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.predict(cmd, args[0], args[1:]) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.IntVar(&f.top, "top", 1, "guesses for each image, the best first")
+	addClassifier(cmd, &f.classifier)
+	addOlder(cmd, &f.older)
+	addWorkers(flags, &f.workers, "images that are worked on at the same time (default: one per processor)")
+	addJSON(cmd, &f.asJSON, labelledJSON{})
+	flags.Lookup("json").Usage += "; one object a line for each image"
+	flags.BoolVar(&f.asCSV, "csv", false, "print CSV")
+	annotate(flags, groupOutput, map[string]string{"csv": "", "top": "N", "classifier": "NAME", "older": ""})
+	return cmd
+}
+
+func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) error {
+	switch {
+	case f.top < 1:
+		return usage(fmt.Errorf("%s: --top %d is out of range. Use at least 1", pathOf(cmd), f.top))
+	case f.asJSON.given && f.asCSV:
+		return usage(fmt.Errorf("%s: both --json and --csv are given. Use one of them", pathOf(cmd)))
+	}
+	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
+	if file, is := cmd.InOrStdin().(*os.File); is && slices.Contains(places, standardInput) && term.IsTerminal(int(file.Fd())) {
+		return usage(fmt.Errorf("%s: - is an image on standard input, but that is a terminal. Write `ocl predict %s - < IMAGE`", pathOf(cmd), quoteWord(run)))
+	}
+	files, err := listImages(ctx, places, notes)
+	if err != nil {
+		return fmt.Errorf("%s: %w", pathOf(cmd), err)
+	}
+	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.classifier, Older: f.older, AtOnce: f.workers})
+	if err != nil {
+		return unfit(err)
+	}
+	defer p.Close()
+	for _, note := range p.Info().Notes {
+		fmt.Fprintln(notes, ended(escape.Line(note)))
+	}
+	in := input.Stream(ctx, cmd.InOrStdin(), silence)
+	l := &labelling{p: p, in: in, top: min(f.top, p.Info().Guesses), out: f.printer(cmd.OutOrStdout(), p.Info())}
+	show := newOpening(notes)
+	l.progress = func(done int) { show.work("images labelled", done, len(files)) }
+	l.fault = func(err error) {
+		show.end()
+		fmt.Fprintf(notes, "%s %s\n", paint(cmd, notes, red, "ocl:"), ended(escape.Line(err.Error())))
+	}
+	err = l.all(ctx, files)
+	show.end()
+	if err = errors.Join(err, l.out.end()); err == nil && l.faults > 0 {
+		err = fmt.Errorf("%s: %s of %s could not be labelled. The messages above name them", pathOf(cmd), count.Number(l.faults), count.Of(len(files), "image"))
+	}
+	return err
+}
+
+// addClassifier defines --classifier.
+func addClassifier(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "classifier", "", "what predicts, if the run has several: "+strings.Join(config.Classifiers(), ", ")+" (default: the first of the run's --classifiers)")
+	_ = cmd.RegisterFlagCompletionFunc("classifier", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return config.Classifiers(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// addOlder defines --older.
+func addOlder(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "older", false, "if the newest checkpoint is damaged, take the one before it, and record that")
+}
+
+// listImages lists what to label: files that are named, and the images below folders, in the order of their names. A
+// place that cannot be read has its error, so that the others are labelled. A note counts the files that are skipped.
+func listImages(ctx context.Context, places []string, notes io.Writer) (files []labelled, err error) {
+	var hidden, others skippedFiles
+	stdin := 0
+	for _, place := range places {
+		if place == standardInput {
+			if stdin++; stdin > 1 {
+				return nil, usage(errors.New("- is given twice, but standard input has one image. Write it once"))
+			}
+		}
+		if info, err := os.Stat(place); place == standardInput || err != nil || !info.IsDir() {
+			files = append(files, labelled{file: place}) // reading it later returns the error
+			continue
+		}
+		before := len(files)
+		_ = input.Walk(place, func(path string, e fs.DirEntry, err error) error {
+			secret := path != place && strings.HasPrefix(filepath.Base(path), ".")
+			switch {
+			case ctx.Err() != nil:
+				return filepath.SkipAll
+			case err != nil:
+				files = append(files, labelled{file: path, err: fmt.Errorf("%s: %w. Give a folder that can be read", path, cause.Of(err))})
+			case secret:
+				hidden.add(path)
+				if e.IsDir() {
+					return filepath.SkipDir
+				}
+			case e.IsDir():
+			case data.IsPicture(path) && e.Type()&^fs.ModeSymlink == 0: // reading a pipe may never end
+				files = append(files, labelled{file: path})
+			default:
+				others.add(path)
+			}
+			return nil
+		})
+		if len(files) == before {
+			files = append(files, labelled{file: place, err: fmt.Errorf("%s: there is no image below this folder. Give a folder of files that end in %s",
+				place, strings.Join(data.PictureEndings(), ", "))})
+		}
+	}
+	hidden.note(notes, "hidden path")
+	others.note(notes, "non-image file")
+	return files, ctx.Err()
+}
+
+// skippedFiles are files of folders that are not labelled.
+type skippedFiles struct {
+	n    int
+	such string
+}
+
+func (s *skippedFiles) add(path string) { s.n, s.such = s.n+1, path }
+
+func (s *skippedFiles) note(w io.Writer, what string) {
+	if s.n > 0 {
+		fmt.Fprintf(w, "%s skipped, such as %s\n", count.Of(s.n, what), escape.Line(s.such))
+	}
+}
+
+// labelling labels files, several at the same time, and prints them in their order.
+type labelling struct {
+	p        *predict.Predictor
+	in       io.Reader // standard input
+	top      int
+	out      labelPrinter
+	progress func(done int)
+	fault    func(error)
+	faults   int
+}
+
+// atOnce is the number of files after which their labels are printed.
+const atOnce = 64
+
+// labelled is the result for one file: its guesses or an error.
+type labelled struct {
+	file    string
+	guesses []predict.Guess
+	err     error
+}
+
+func (l *labelling) all(ctx context.Context, files []labelled) error {
+	for from := 0; from < len(files); from += atOnce {
+		results := files[from:min(from+atOnce, len(files))]
+		var group errgroup.Group
+		group.SetLimit(2 * runtime.GOMAXPROCS(0)) // each has a file in memory
+		for i := range results {
+			if results[i].err != nil {
+				continue // its folder could not be read
+			}
+			group.Go(func() error {
+				if results[i].err = ctx.Err(); results[i].err == nil {
+					results[i].guesses, results[i].err = l.one(ctx, results[i].file)
+				}
+				return nil // so that the others go on
+			})
+		}
+		_ = group.Wait()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for _, r := range results {
+			if r.err != nil {
+				l.faults++
+				l.fault(r.err)
+			}
+			if err := l.out.print(r); err != nil {
+				return err
+			}
+		}
+		clear(results) // there may be very many files
+		l.progress(from + len(results))
+	}
+	return nil
+}
+
+// one labels a file. An error names it.
+func (l *labelling) one(ctx context.Context, name string) ([]predict.Guess, error) {
+	guesses := make([]predict.Guess, l.top)
+	text, err := l.read(name)
+	if err == nil {
+		err = l.p.PredictFile(ctx, guesses, text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return guesses, nil
+}
+
+func (l *labelling) read(name string) ([]byte, error) {
+	if name == standardInput {
+		text, err := data.ReadPicture(l.in)
+		if errors.Is(err, input.ErrSilent) {
+			err = fmt.Errorf("%w on standard input. Write `ocl predict RUN - < IMAGE`", err)
+		}
+		return text, err
+	}
+	text, err := data.ReadPictureFile(name)
+	if err != nil && !errors.Is(err, input.ErrSize) {
+		err = fmt.Errorf("%w. Give image files, folders, or - for standard input", err)
+	}
+	return text, err
+}
+
+// labelPrinter prints the result for each file; end is called last.
+type labelPrinter struct {
+	print func(labelled) error
+	end   func() error
+}
+
+func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
+	switch {
+	case f.asJSON.given: // a line for each file
+		return labelPrinter{func(r labelled) error {
+			picked, err := f.asJSON.pick(newLabelledJSON(r, info))
+			if err != nil {
+				return err
+			}
+			return encodeJSON(w, picked, "")
+		}, func() error { return nil }}
+	case f.asCSV: // a line for each guess, and one with the error for a file without guesses
+		c := csv.NewWriter(w)
+		_ = c.Write([]string{"image", "rank", "class", "name", string(info.Measure), "error"}) // end tells of errors
+		return labelPrinter{func(r labelled) error {
+			if r.err != nil {
+				return c.Write(escape.CSV([]string{r.file, "", "", "", "", r.err.Error()}))
+			}
+			for i, g := range r.guesses {
+				if err := c.Write(escape.CSV([]string{r.file, strconv.Itoa(i + 1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64), ""})); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func() error { c.Flush(); return c.Error() }}
+	}
+	t := table{head: []string{"image", "rank", "class", string(info.Measure)}, right: []bool{false, true, false, true}}
+	return labelPrinter{func(r labelled) error {
+		for i, g := range r.guesses {
+			value := percent(g.Value)
+			if info.Measure == predict.Distance {
+				value = fmt.Sprintf("%.3f", g.Value)
+			}
+			t.rows = append(t.rows, []string{r.file, strconv.Itoa(i + 1), cmp.Or(g.Name, "class "+strconv.Itoa(g.Class)), value})
+		}
+		return nil
+	}, func() error { // columns depend on all guesses
+		if len(t.rows) == 0 {
+			return nil
+		}
+		return t.write(w)
+	}}
+}
+
+// labelledJSON is a line of `ocl predict --json`: guesses, or why there are none.
+type labelledJSON struct {
+	Image   string      `json:"image"`
+	Guesses []guessJSON `json:"guesses,omitempty"`
+	Error   string      `json:"error,omitempty"`
+	Older   bool        `json:"older_checkpoint,omitempty"` // newer checkpoints could not be read
+}
+
+// guessJSON is a guess. Either probability or distance is there.
+type guessJSON struct {
+	Class       int      `json:"class"`
+	Name        string   `json:"name,omitempty"`
+	Probability *float64 `json:"probability,omitempty"`
+	Distance    *float64 `json:"distance,omitempty"`
+}
+
+func newLabelledJSON(r labelled, info predict.Info) labelledJSON {
+	line := labelledJSON{Image: r.file, Older: info.Older}
+	if r.err != nil {
+		line.Error = r.err.Error()
+	}
+	for _, g := range r.guesses {
+		out := guessJSON{Class: g.Class, Name: g.Name, Probability: &g.Value}
+		if info.Measure == predict.Distance {
+			out.Probability, out.Distance = nil, &g.Value
+		}
+		line.Guesses = append(line.Guesses, out)
+	}
+	return line
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ocl/experiment"
+	"ocl/internal/escape"
+	"ocl/report"
+	"ocl/report/findings"
+	"ocl/report/known"
+	"ocl/report/paper"
+)
+
+func newReport() *cobra.Command {
+	var (
+		out      string
+		all, png bool
+		raw      jsonFlag
+	)
+	cmd := &cobra.Command{
+		Use:   "report DIR...",
+		Short: "Write one report, with figures and tables, of the results in experiment or run folders.",
+		Example: `  ocl report runs/er5k
+  ocl report runs/er1k runs/er5k runs/er10k -o study
+  ocl report --all runs/methods
+  ocl report runs/er5k --json rows > er5k.json
+  ocl report paper results --beside -o paper`,
+		Long: "DIR is an experiment folder, a run folder, a folder of compressed results (NAME.json.gz), or the file of one result. " +
+			"Without -o, the report of a single folder is written into that folder, and the report of a file beside it. " +
+			"Only result files are read, so the data are not needed. A result that cannot be read is named and left out, and the exit code is 1.",
+		Args:              atLeastOne("DIR", "a folder with results, such as runs/er5k"),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneFolder(cmd, args, out); err != nil {
+				return err
+			}
+			written, err := report.Write(cmd.Context(), args, out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema(), All: all, PNG: png})
+			if written == nil {
+				return err
+			}
+			return errors.Join(err, raw.printOr(cmd.OutOrStdout(), written, escape.Line(written.Page)+"\n"))
+		},
+	}
+	addOut(cmd, &out)
+	cmd.Flags().BoolVar(&all, "all", false, "draw every row; by default the error analysis shows at most six rows per panel, ten heat maps of each kind and four confusion matrices")
+	cmd.Flags().BoolVar(&png, "png", false, "write each figure as PNG too, for programs that take neither SVG nor PDF")
+	addJSON(cmd, &raw, report.Written{})
+	annotate(cmd.Flags(), groupOutput, map[string]string{"all": "", "png": ""})
+	cmd.AddCommand(newReportPaper(), newReportImport())
+	return cmd
+}
+
+// addOut defines -o, the folder of a report.
+func addOut(cmd *cobra.Command, out *string) {
+	cmd.Flags().StringVarP(out, "out", "o", "", "folder for the report, which is made if needed (default: the folder given)")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR"})
+}
+
+// oneFolder is an error where nobody says into which of several folders a report goes.
+func oneFolder(cmd *cobra.Command, dirs []string, out string) error {
+	if out == "" && len(dirs) > 1 {
+		return usage(fmt.Errorf("%s: %d folders are given, but no folder for their report. Add -o DIR", pathOf(cmd), len(dirs)))
+	}
+	return nil
+}
+
+func newReportPaper() *cobra.Command {
+	var (
+		out    string
+		beside bool
+		raw    jsonFlag
+	)
+	cmd := &cobra.Command{
+		Use:   "paper DIR...",
+		Short: "Write the tables and figures of the survey from results, each under its label.",
+		Example: `  ocl report paper results -o paper
+  ocl report paper runs/study --beside`,
+		Long: "All results in the folders and in the folders below are read. What was run says which cell each belongs to. Cells without a result are " +
+			"marked, with the command that runs them. paper.html has everything; tables are written as CSV, Markdown and LaTeX too, figures as SVG and PDF.",
+		Args:              atLeastOne("DIR", "a folder with results, such as runs/study"),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			if err := oneFolder(cmd, dirs, out); err != nil {
+				return err
+			}
+			written, err := paper.Write(cmd.Context(), dirs, out, paper.Options{Beside: beside, Comments: findings.Comments})
+			if written == nil {
+				return err
+			}
+			return errors.Join(err, raw.printOr(cmd.OutOrStdout(), written, escape.Line(written.Page)+"\n"))
+		},
+	}
+	addOut(cmd, &out)
+	cmd.Flags().BoolVar(&beside, "beside", false, "put the published value beside each cell, with the difference and the verdict")
+	addJSON(cmd, &raw, paper.Written{})
+	annotate(cmd.Flags(), groupOutput, map[string]string{"beside": ""})
+	return cmd
+}

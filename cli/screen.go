@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"ocl"
+	"ocl/experiment"
+	"ocl/internal/count"
+	"ocl/internal/escape"
+)
+
+const (
+	redrawEvery = 100 * time.Millisecond // on a terminal
+	plainEvery  = 10 * time.Second       // elsewhere
+)
+
+// screen shows how far work is. On a terminal it redraws some lines; elsewhere it prints them every ten seconds. No work waits
+// for it longer than for a lock.
+type screen struct {
+	out   io.Writer // nil prints notes only
+	notes io.Writer
+	live  bool // on a terminal
+	width func() int
+	now   func() time.Time
+	lines func() []string // what there is to show now; called with the lock
+
+	mu         sync.Mutex
+	drawn      int // lines on the terminal that are redrawn
+	quit, done chan struct{}
+	once       sync.Once
+}
+
+// newScreen is a screen that shows lines once it is started. With quiet only notes are printed.
+func newScreen(w io.Writer, quiet bool, lines func() []string) *screen {
+	s := &screen{out: w, notes: w, live: isTerminal(w), now: time.Now, lines: lines, quit: make(chan struct{}), done: make(chan struct{})}
+	s.width = func() int { return terminalWidth(w) }
+	if quiet {
+		s.out, s.live = nil, false
+	}
+	return s
+}
+
+// start draws again and again until stop. It calls before, if that is not nil, without the lock before each drawing.
+func (s *screen) start(before func()) {
+	every := plainEvery
+	if s.live {
+		every = redrawEvery
+	}
+	go func() {
+		defer close(s.done)
+		clock := time.NewTicker(every)
+		defer clock.Stop()
+		for {
+			select {
+			case <-clock.C:
+				if before != nil {
+					before()
+				}
+				s.locked(s.draw)
+			case <-s.quit:
+				return
+			}
+		}
+	}()
+}
+
+// stop ends the display and takes the live lines away. It may be called again.
+func (s *screen) stop() {
+	s.once.Do(func() { close(s.quit) })
+	<-s.done
+	s.locked(func() { s.clear(); s.out = nil })
+}
+
+func (s *screen) locked(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+func (s *screen) clear() {
+	if s.drawn > 0 {
+		fmt.Fprintf(s.notes, "\x1b[%dA\r\x1b[J", s.drawn)
+		s.drawn = 0
+	}
+}
+
+// say prints a line for good, above the live ones. Without w it prints nothing.
+func (s *screen) say(w io.Writer, text string) {
+	if w != nil {
+		s.clear()
+		fmt.Fprintln(w, escape.Line(text))
+	}
+}
+
+// note prints a line whatever is shown otherwise.
+func (s *screen) note(text string) { s.locked(func() { s.say(s.notes, text) }) }
+
+func (s *screen) draw() {
+	if s.out == nil {
+		return
+	}
+	lines := s.lines()
+	if !s.live {
+		for _, line := range lines {
+			fmt.Fprintln(s.out, line)
+		}
+		return
+	}
+	var b strings.Builder
+	if s.drawn > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\r", s.drawn)
+	}
+	for _, line := range lines {
+		b.WriteString(line + "\x1b[K\n")
+	}
+	fmt.Fprint(s.out, b.String()+"\x1b[J")
+	s.drawn = len(lines)
+}
+
+// events are observers that keep the state of a run.
+func (s *screen) events(r *runState) experiment.Events {
+	return experiment.Events{
+		TaskBegin: func(t ocl.TaskInfo) { s.locked(func() { r.taskBegin(t) }) },
+		StepEnd:   func(step int, stats ocl.StepStats) { s.locked(func() { r.stepEnd(s.now(), step, stats) }) },
+		Working:   func(done, total int) { s.locked(func() { r.workedOn(float64(done) / float64(total)) }) },
+		Tested:    func(done, total int) { s.locked(func() { r.testing, r.toTest = done, total }) },
+		Evaluated: func(e experiment.Evaluated) { s.locked(func() { r.evaluated(e) }) },
+	}
+}
+
+// part is a piece of a line; the larger drop, the sooner it is left out.
+type part struct {
+	text string
+	drop int
+}
+
+// fit joins the parts that fit into width.
+func fit(parts []part, width int) string {
+	for drop := 9; ; drop-- {
+		var texts []string
+		for _, s := range parts {
+			if s.text != "" && s.drop <= drop {
+				texts = append(texts, s.text)
+			}
+		}
+		line := strings.Join(texts, "  ")
+		if columns(line) <= width {
+			return line
+		}
+		if drop == 0 {
+			return string([]rune(line)[:max(width, 0)])
+		}
+	}
+}
+
+// opening shows how far long work is outside of runs, such as decoding images into a cache, or a download. On a terminal it
+// redraws one line; elsewhere it prints a line every ten seconds. Work of less than a second shows nothing.
+type opening struct {
+	out   io.Writer
+	live  bool
+	words func(n int64) string // an amount of work
+	now   func() time.Time
+
+	what  string // the work under way
+	begun time.Time
+	from  int64 // done when it began
+	last  int64
+	next  time.Time
+	shown bool // since it began
+	ended bool // and shown
+	open  bool // the line on the terminal has no end yet
+}
+
+func newOpening(w io.Writer) *opening {
+	return &opening{out: w, live: isTerminal(w), words: count.Number[int64], now: time.Now}
+}
+
+// work is what data.Spec and experiment.Options call.
+func (o *opening) work(what string, done, total int) { o.tell(what, int64(done), int64(total)) }
+
+// tell is called with the progress of each piece of work. A total of 0 is unknown. The clock starts again when another piece
+// begins, or the same one from its start.
+func (o *opening) tell(what string, done, total int64) {
+	now := o.now()
+	if what != o.what || done < o.last {
+		o.end()
+		o.what, o.begun, o.from, o.next = what, now, done, now.Add(time.Second)
+		o.shown, o.ended = false, false
+	}
+	o.last = done
+	ended := total > 0 && done >= total
+	if o.ended || now.Before(o.next) && !(ended && o.shown) {
+		return
+	}
+	text := what + ": " + o.words(done)
+	if total > 0 {
+		text += " of " + o.words(total)
+	}
+	if done > o.from && done < total {
+		left := time.Duration(float64(now.Sub(o.begun)) / float64(done-o.from) * float64(total-done))
+		text += ", " + duration(left) + " left"
+	}
+	o.shown, o.ended, o.next = true, ended, now.Add(plainEvery)
+	if !o.live {
+		fmt.Fprintln(o.out, text)
+		return
+	}
+	o.open, o.next = true, now.Add(redrawEvery)
+	fmt.Fprintf(o.out, "\r%s\x1b[K", text)
+	if ended {
+		o.end()
+	}
+}
+
+// end ends the line on the terminal, so that a message does not stand behind it.
+func (o *opening) end() {
+	if o.open {
+		fmt.Fprintln(o.out)
+	}
+	o.open = false
+}

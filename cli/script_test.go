@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/sbinet/npyio"
+
+	"ocl/experiment/result"
+	"ocl/internal/faulttest"
+	"ocl/internal/kernel"
+	"ocl/rng"
+)
+
+func TestMain(m *testing.M) {
+	faulttest.Arm()
+	// A busy machine takes long for what takes a second, and tests want the whole outcome of an interrupted command.
+	command := func() { os.Exit(Main(context.Background(), os.Args[1:]...)) }
+	patient := func() { patience = time.Minute; command() }
+	testscript.Main(m, map[string]func(){"ocl": patient, "ocl-impatient": command, "ocl-hasty": func() { silence = time.Second / 2; patient() }})
+}
+
+// TestScript runs the command in testdata/script/*.txtar. Besides testscript's own commands there are:
+//
+//	code N ocl ARGS...            the command ends with exit code N
+//	npz FILE [KIND]               an .npz of 4 classes of 6×6 images, 40 to train and 10 to test each; KIND is
+//	                              label (a test label out of range), missing (no y_test) or other (other images)
+//	resize FILE BYTES             a file of zeros, or an existing file made so long
+//	folder NAME PATTERN           the environment variable NAME is the one folder of that pattern, as names of runs have digits
+//	                              of their keys
+//	same RESULT RESULT            two results are the same but for the keys that say where and when
+//	poke FILE OFFSET BYTE         one byte changed; a negative offset counts from the end; FILE may be a pattern, and
+//	                              is then the file that was written last
+//	edit FILE REGEXP TEXT         the first match in a file replaced; the text may name groups
+//	moved RESULT FILE SEED POINTS  the result of a run with another seed, whose accuracies after the last task are so many points higher
+//	names FOLDER FILE             a copy of the file, with a name of bytes that a terminal would obey
+//
+// The condition [simd] is true where there are other kernels than plain Go.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("TERM", "xterm")
+			repo, err := filepath.Abs("..")
+			if err != nil {
+				return err
+			}
+			env.Setenv("REPO", repo)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": code, "folder": folder, "same": same, "npz": imagesNPZ, "resize": resize, "poke": poke, "edit": edit, "moved": moved, "names": names,
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "simd" {
+				return len(kernel.Available()) > 1, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		RequireExplicitExec: true,
+	})
+}
+
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N COMMAND ARGS...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func folder(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: folder NAME PATTERN")
+	}
+	found, err := filepath.Glob(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%s: found %q, want one folder", args[1], found)
+	}
+	rel, err := filepath.Rel(ts.MkAbs("."), found[0])
+	ts.Check(err)
+	ts.Setenv(args[0], filepath.ToSlash(rel))
+}
+
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: same RESULT RESULT")
+	}
+	a, err := result.Read(ts.MkAbs(args[0]))
+	ts.Check(err)
+	b, err := result.Read(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if difference, same := result.Same(a, b); same == neg {
+		ts.Fatalf("same is %v: %s", same, difference)
+	}
+}
+
+func imagesNPZ(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: npz FILE [KIND]")
+	}
+	ts.Check(writeNPZ(ts.MkAbs(args[0]), append(args, "")[1]))
+}
+
+// writeNPZ draws images of noise around a brightness that is the class's own, so that there is something to learn.
+func writeNPZ(path, kind string) error {
+	const classes, side = 4, 6
+	src := rng.New(1, "cmd/ocl/npz/"+kind)
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, part := range []struct {
+		name     string
+		perClass int
+	}{{"train", 40}, {"test", 10}} {
+		var x []uint8
+		var y []int64
+		for i := range classes * part.perClass {
+			k := i % classes
+			for range side * side * 3 {
+				x = append(x, uint8(30+60*k+src.IntN(30)))
+			}
+			y = append(y, int64(k))
+		}
+		if kind == "label" && part.name == "test" {
+			y[7] = classes
+		}
+		if err := addArray(z, "x_"+part.name, x, len(y), side, side, 3); err != nil {
+			return err
+		}
+		if kind == "missing" && part.name == "test" {
+			continue
+		}
+		if err := addArray(z, "y_"+part.name, y, len(y)); err != nil {
+			return err
+		}
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
+}
+
+// addArray writes a NumPy array; npyio writes slices of one dimension, so the shape is put into its header.
+func addArray(z *zip.Writer, name string, values any, shape ...int) error {
+	w, err := z.Create(name + ".npy")
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := npyio.Write(&b, values); err != nil {
+		return err
+	}
+	flat := b.Bytes()
+	size := int(flat[8]) | int(flat[9])<<8
+	head := string(flat[10 : 10+size])
+	at, end := strings.Index(head, "("), strings.Index(head, ")")
+	text := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(shape)), ", "), "[]") + ","
+	head = strings.TrimRight(head[:at+1]+text+head[end:], " \n")
+	head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
+	_, err = w.Write(append(append(append(flat[:8:8], byte(len(head)), byte(len(head)>>8)), head...), flat[10+size:]...))
+	return err
+}
+
+func resize(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: resize FILE BYTES")
+	}
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_RDWR|os.O_CREATE, 0o644)
+	ts.Check(err)
+	ts.Check(errors.Join(f.Truncate(n), f.Close()))
+}
+
+func poke(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: poke FILE OFFSET BYTE")
+	}
+	at, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	value, err := strconv.ParseUint(args[2], 0, 8)
+	ts.Check(err)
+	f, err := os.OpenFile(newest(ts, ts.MkAbs(args[0])), os.O_RDWR, 0)
+	ts.Check(err)
+	info, err := f.Stat()
+	ts.Check(err)
+	if at < 0 {
+		at += info.Size()
+	}
+	_, err = f.WriteAt([]byte{byte(value)}, at)
+	ts.Check(errors.Join(err, f.Close()))
+}
+
+func edit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: edit FILE REGEXP TEXT")
+	}
+	path := ts.MkAbs(args[0])
+	text, err := os.ReadFile(path)
+	ts.Check(err)
+	pattern, err := regexp.Compile(args[1])
+	ts.Check(err)
+	at := pattern.FindSubmatchIndex(text)
+	if at == nil {
+		ts.Fatalf("%s has nothing like %s", args[0], args[1])
+	}
+	changed := slices.Concat(text[:at[0]], pattern.Expand(nil, []byte(args[2]), text, at), text[at[1]:])
+	ts.Check(os.WriteFile(path, changed, 0o644))
+}
+
+// newest is the file written last of those that match a pattern.
+func newest(ts *testscript.TestScript, pattern string) string {
+	paths, err := filepath.Glob(pattern)
+	ts.Check(err)
+	var best string
+	var at time.Time
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		ts.Check(err)
+		if info.ModTime().After(at) {
+			best, at = p, info.ModTime()
+		}
+	}
+	if best == "" {
+		ts.Fatalf("no file matches %s", pattern)
+	}
+	return best
+}
+
+func names(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: names FOLDER FILE")
+	}
+	b, err := os.ReadFile(ts.MkAbs(args[1]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(args[0]), "esc\x1b[31mred\nline.png"), b, 0o644))
+}

@@ -1,0 +1,305 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/internal/count"
+	"ocl/internal/escape"
+	"ocl/internal/input"
+	"ocl/internal/limit"
+	"ocl/internal/nearest"
+	"ocl/study"
+)
+
+// sweepFlags are the flags of `ocl sweep` and `ocl sweep join`. No number depends on them.
+type sweepFlags struct {
+	opts     experiment.Options
+	maxTime  time.Duration
+	yes      bool
+	dryRun   bool
+	quiet    bool
+	json     jsonFlag
+	noReport bool
+	results  string // folder of results that are reused
+}
+
+func newSweep() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use:   "sweep STUDY",
+		Short: "Do all runs of a study: methods, tricks, memories, data sets and seeds in one file.",
+		Example: `  ocl sweep studies/quick.yaml
+  ocl sweep study.yaml --dry-run --data-dir DIR
+  ocl sweep study.yaml --out runs/study --data-dir DIR
+  ocl sweep status runs/study`,
+		Long: "STUDY is a study file, whose keys may have lists of values, or a config of `ocl run`. Each run is a job with a folder in --out. " +
+			"The same command continues a study that was stopped at any moment, and `ocl sweep join DIR` helps, here or on another machine. " +
+			"After Ctrl-C or SIGTERM the jobs at work save their state.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := exactly("STUDY")(cmd, args); err != nil {
+				return err
+			}
+			_, err := os.Stat(args[0])
+			if near := nearest.Word(args[0], commandNames(cmd)); err != nil && near != "" && !strings.ContainsAny(args[0], "./") {
+				return usage(fmt.Errorf("sweep: there is no file %q. Did you mean `ocl sweep %s`?", args[0], near))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.sweep(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the study (default: runs/ and the name of the file)")
+	f.addWorker(cmd)
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the jobs, the estimated time, memory and disk space, but run nothing")
+	flags.StringVar(&f.results, "results", "", "folder with results that exist already; those of the study's runs are reused and not computed again (default: none)")
+	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
+	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
+	addJSON(cmd, &f.json, studyStatus{}, planned{})
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
+	cmd.AddCommand(newSweepJoin(), newSweepStatus(), newSweepRetry(), newSweepCancel())
+	return cmd
+}
+
+func newSweepJoin() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use:   "join DIR",
+		Short: "Join a study as a worker: do its jobs until none is left to take.",
+		Example: `  ocl sweep join runs/study
+  ocl sweep join /shared/study --max-time 3h45m --data-dir DIR`,
+		Long: "DIR is the folder of a study. Any number of workers, on one machine or on many that share the folder, do the jobs of a study that `ocl sweep` has made. " +
+			"A worker ends when all jobs are done or at work elsewhere. Ctrl-C, SIGTERM and the end of --max-time save the jobs at work and give them back.",
+		Args:              exactly("DIR"),
+		ValidArgsFunction: completeFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.opts.Out = args[0]
+			return f.join(cmd)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	f.addWorker(cmd)
+	return cmd
+}
+
+// addWorker defines the flags of commands that do jobs.
+func (f *sweepFlags) addWorker(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.opts.DataDir, "data-dir", "", "where the data lie on this machine, for the data sets that are read from files (default: as the study says)")
+	addConcurrency(flags, &f.opts.Concurrency, "jobs at the same time")
+	addWorkers(flags, &f.opts.Workers, "goroutines of each job; results do not depend on it (default: chosen)")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "time after which jobs at work are saved and given back, such as 3h45m (default: none)")
+	addCheckpointEvery(flags, &f.opts.CheckpointEvery)
+	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", false, "keep the last checkpoint of a finished job")
+	addQuiet(flags, &f.quiet)
+	annotate(flags, groupOutput, map[string]string{"data-dir": "PATH", "max-time": "TIME", "keep-checkpoint": ""})
+	_ = cmd.MarkFlagDirname("data-dir")
+}
+
+// sweep makes the folder of a study and does its jobs.
+func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
+	text, err := input.ReadFile(file, input.Want{Most: limit.Config})
+	if err != nil {
+		return fmt.Errorf("sweep: %w. Give the path of a study file", err)
+	}
+	if f.opts.Out == "" {
+		f.opts.Out = filepath.Join("runs", strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
+	}
+	there, _, err := study.ReadMade(f.opts.Out)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if f.opts.DataDir != "" { // workers may be started in other folders
+		if f.opts.DataDir, err = filepath.Abs(f.opts.DataDir); err != nil {
+			return fmt.Errorf("sweep: %w", err)
+		}
+	}
+	there.DataDir = cmp.Or(f.opts.DataDir, there.DataDir)
+	s, err := study.Parse(cmd.Context(), file, text, there.DataDir, f.yes)
+	if err != nil {
+		return usage(err)
+	}
+	s.Made = there // its engine; data and numbers must be the same
+	jobs, made, err := f.open(cmd, s)
+	if err != nil {
+		return err
+	}
+	var archive *experiment.Archive
+	if f.results != "" {
+		if archive, err = experiment.OpenArchive(cmd.Context(), f.results); err != nil {
+			return err
+		}
+	}
+	if f.dryRun {
+		return f.plan(cmd, jobs, archive)
+	}
+	if err := study.Make(f.opts.Out, s, jobs, made); err != nil {
+		return err
+	}
+	if err := f.takeOver(cmd, jobs, archive); err != nil {
+		return err
+	}
+	if !f.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s; Ctrl-C saves the jobs at work, the same command continues the study,\n"+
+			"and `ocl sweep join %s` helps\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out), quoteWord(f.opts.Out))
+	}
+	return f.work(cmd, jobs, true)
+}
+
+// takeOver takes the results that exist already.
+func (f *sweepFlags) takeOver(cmd *cobra.Command, jobs []study.Job, archive *experiment.Archive) error {
+	if archive == nil {
+		return nil
+	}
+	store := study.OpenFolder(f.opts.Out, release)
+	defer store.Close()
+	t := study.Match(archive, store, jobs)
+	taken, err := t.Copy(store)
+	if !f.quiet || err != nil {
+		for _, line := range f.taken(t, taken, "were reused") {
+			fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(line))
+		}
+	}
+	return err
+}
+
+// taken says how many results of an archive count, and why the others do not.
+func (f *sweepFlags) taken(t *study.Reuse, n int, verb string) []string {
+	lines := []string{fmt.Sprintf("%s: %s %s", f.results, count.Of(n, "result"), verb)}
+	if n == 1 {
+		lines[0] = strings.Replace(lines[0], verb, strings.Replace(verb, "were", "was", 1), 1)
+	}
+	if t.Have > 0 {
+		lines = append(lines, fmt.Sprintf("  %s not needed: the study has the result already", count.Number(t.Have)))
+	}
+	for _, reason := range t.Reasons() {
+		lines = append(lines, fmt.Sprintf("  %s left out: %s", count.Number(t.Others[reason]), reason))
+	}
+	return lines
+}
+
+// join does jobs of a study that exists.
+func (f *sweepFlags) join(cmd *cobra.Command) error {
+	s, err := study.Load(cmd.Context(), f.opts.Out, f.opts.DataDir)
+	if err != nil {
+		return err
+	}
+	jobs, _, err := f.open(cmd, s)
+	if err == nil {
+		err = study.Join(f.opts.Out, s, jobs)
+	}
+	if err != nil {
+		return err
+	}
+	return f.work(cmd, jobs, false)
+}
+
+// open opens the data and lists the jobs.
+func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, study.Made, error) {
+	o := f.opts
+	o.Out, o.DataDir = "", "" // the configs have the place of the data
+	o.Program, o.Revision, o.Command = program()
+	o.Progress, o.ReadOnly = newOpening(cmd.ErrOrStderr()).work, f.dryRun
+	jobs, made, err := s.Open(cmd.Context(), o)
+	if err == nil {
+		several := slices.ContainsFunc(jobs, func(j study.Job) bool { return j.Data != jobs[0].Data })
+		for _, note := range s.Notes {
+			fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(note))
+		}
+		printed := map[string]bool{}
+		for _, j := range jobs {
+			for _, note := range j.Experiment.Notes() {
+				text := note
+				if several {
+					text = j.Data + ": " + note
+				}
+				if !printed[text] {
+					printed[text] = true
+					fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(text))
+				}
+			}
+		}
+	}
+	return jobs, made, unfit(err)
+}
+
+// work does jobs and shows how far they are.
+func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error {
+	store := study.OpenFolder(f.opts.Out, release)
+	defer store.Close()
+	if store.Cancelled() {
+		return fmt.Errorf("sweep: the study in %s was cancelled. `ocl sweep retry %s` lets it go on", f.opts.Out, quoteWord(f.opts.Out))
+	}
+	if err := cmd.Context().Err(); err != nil {
+		return fmt.Errorf("interrupted before the first job: %w", err)
+	}
+	show := newSweepView(cmd.ErrOrStderr(), f.quiet, store, jobs)
+	defer show.stop()
+	w := study.Worker{Store: store, Jobs: jobs, Concurrency: f.opts.Concurrency, Workers: f.opts.Workers, MaxTime: f.maxTime, Stay: stay,
+		Quiet: f.opts.Out, Watch: show.watch, Changed: show.changed, Note: show.note}
+	sum, err := until(cmd.Context(), show.screen, "the jobs at work save their state and are given back", func() (study.Sum, error) { return w.Run(cmd.Context()) })
+	for _, text := range store.Aside() {
+		fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(text))
+	}
+	return f.finish(cmd, store, jobs, sum, err)
+}
+
+// finish prints the results of the jobs. err is the worker's error.
+func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []study.Job, sum study.Sum, err error) error {
+	stdout := cmd.OutOrStdout()
+	entries := study.Entries(jobs)
+	if f.json.given {
+		err = errors.Join(err, f.json.print(stdout, statusOf(f.opts.Out, store, entries)))
+	} else if _, e := fmt.Fprintln(stdout, phases(store, entries).line()); e != nil {
+		err = errors.Join(err, e)
+	}
+	switch {
+	case cmd.Context().Err() != nil && sum.Left > 0:
+		return errors.Join(err, fmt.Errorf("interrupted with %s left. The same command continues: %w", count.Of(sum.Left, "job"), context.Canceled))
+	case sum.Left > 0 && store.Cancelled():
+		return errors.Join(err, fmt.Errorf("sweep: the study was cancelled with %s left. `ocl sweep retry %s` lets it go on", count.Of(sum.Left, "job"), quoteWord(f.opts.Out)))
+	case f.maxTime > 0 && sum.Left > 0 && sum.Released > 0:
+		return err // the next worker goes on
+	case sum.AllFailed > 0 && err == nil:
+		err = fmt.Errorf("sweep: %s failed. `ocl sweep status %s` says why, and `ocl sweep retry %s` tries them again",
+			count.Of(sum.AllFailed, "job"), quoteWord(f.opts.Out), quoteWord(f.opts.Out))
+	}
+	if sum.Left == 0 && cmd.Name() == "sweep" && !f.noReport {
+		err = errors.Join(err, f.report(cmd))
+	}
+	if n := phases(store, entries).Diverged; err == nil && n > 0 && cmd.Name() == "sweep" {
+		err = coded{fmt.Errorf("%s of %d diverged. Use a smaller learning rate for them, or take it as what was found", count.Of(n, "job"), len(jobs)), exitDiverged}
+	}
+	return err
+}
+
+// report prints the main table and writes the report of a study.
+func (f *sweepFlags) report(cmd *cobra.Command) error {
+	found, _, err := result.Find(f.opts.Out)
+	if err != nil {
+		return err
+	}
+	var results []*result.Result
+	for _, s := range found {
+		if r, err := result.Read(s.Path); err == nil { // the report names results that cannot be read
+			results = append(results, r)
+		}
+	}
+	if !f.json.given {
+		err = printResults(cmd, results)
+	}
+	return errors.Join(err, reportOn(cmd, f.opts.Out, f.json.given))
+}

@@ -1,0 +1,303 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ocl/experiment/result"
+	"ocl/internal/count"
+	"ocl/internal/escape"
+	"ocl/study"
+)
+
+// phaseCounts are how many jobs of a study are in which phase.
+type phaseCounts struct {
+	Jobs     int `json:"jobs"`
+	Done     int `json:"done"`
+	Diverged int `json:"diverged"` // of those that are done
+	Running  int `json:"running"`
+	Begun    int `json:"begun"` // and nobody is at work on them
+	Failed   int `json:"failed"`
+	Waiting  int `json:"waiting"`
+}
+
+func (p *phaseCounts) add(st study.State) {
+	p.Jobs++
+	switch st.Phase {
+	case study.Done:
+		p.Done++
+		if st.Outcome == result.Diverged {
+			p.Diverged++
+		}
+	case study.Running:
+		p.Running++
+	case study.Begun:
+		p.Begun++
+	case study.Failed:
+		p.Failed++
+	default:
+		p.Waiting++
+	}
+}
+
+// line says it in words; what there is none of is left out.
+func (p phaseCounts) line() string {
+	text := fmt.Sprintf("%s of %s done", count.Number(p.Done), count.Of(p.Jobs, "job"))
+	if p.Diverged > 0 {
+		text += fmt.Sprintf(" (%s diverged)", count.Number(p.Diverged))
+	}
+	for _, v := range []struct {
+		n    int
+		word string
+	}{{p.Running, "running"}, {p.Begun, "begun and stopped"}, {p.Failed, "failed"}, {p.Waiting, "waiting"}} {
+		if v.n > 0 {
+			text += fmt.Sprintf(", %s %s", count.Number(v.n), v.word)
+		}
+	}
+	return text
+}
+
+func phases(store study.Store, entries []study.Entry) (p phaseCounts) {
+	for _, e := range entries {
+		p.add(store.State(e))
+	}
+	return p
+}
+
+// jobStatus is what `ocl sweep status --json` prints of a job.
+type jobStatus struct {
+	Folder   string   `json:"folder"`
+	Method   string   `json:"method"` // with its tricks
+	Memory   int      `json:"memory"`
+	Data     string   `json:"data"`
+	Seed     uint64   `json:"seed"`
+	Timing   bool     `json:"timing"`
+	Phase    string   `json:"phase"`
+	Outcome  string   `json:"outcome"`
+	Step     int      `json:"step"`
+	Steps    int      `json:"steps"`
+	Task     int      `json:"task"`
+	Tasks    int      `json:"tasks"`
+	Trial    int      `json:"trial"` // of a tuning under way, from 1; 0 outside
+	Trials   int      `json:"trials"`
+	Working  float64  `json:"working"` // share of long work under way, 0 where there is none
+	Seen     *float64 `json:"seen"`
+	Host     string   `json:"host"`
+	Attempt  int      `json:"attempt"`
+	Error    string   `json:"error"`
+	Accuracy *float64 `json:"accuracy"`
+}
+
+// studyStatus is what `ocl sweep status --json` prints.
+type studyStatus struct {
+	Folder    string `json:"folder"`
+	Cancelled bool   `json:"cancelled"`
+	phaseCounts
+	Attempts int         `json:"attempts"`  // that the logs know
+	Takeover int         `json:"takeovers"` // of jobs whose process died
+	Damaged  int         `json:"damaged_log_lines"`
+	Hours    float64     `json:"hours"` // of all attempts that ended
+	List     []jobStatus `json:"list"`
+}
+
+func newJobStatus(e study.Entry, st study.State) jobStatus {
+	p := st.Progress
+	return jobStatus{e.Folder, e.Name, e.Memory, e.Data, e.Seed, e.Timing, st.Phase, st.Outcome, p.Step, e.Steps, p.Task, p.Tasks, p.Trial, p.Trials,
+		p.Working, p.Seen, p.Host, st.Attempt, st.Error, st.Accuracy}
+}
+
+// parts are the pieces of the line of a job at work.
+func (j jobStatus) parts(name string) []part {
+	parts := []part{{name, 0}}
+	if j.Trial > 0 {
+		parts = append(parts, part{fmt.Sprintf("trial %d/%d", j.Trial, j.Trials), 0})
+	}
+	if j.Task > 0 {
+		parts = append(parts, part{fmt.Sprintf("task %d/%d", j.Task, j.Tasks), 0})
+	}
+	parts = append(parts, part{"step " + count.Number(j.Step) + "/" + count.Number(j.Steps), 2})
+	if j.Working > 0 {
+		parts = append(parts, part{"working " + percent(j.Working), 1})
+	}
+	if j.Seen != nil {
+		parts = append(parts, part{"seen " + percent(*j.Seen), 1})
+	}
+	return append(parts, part{j.Host, 1})
+}
+
+func statusOf(dir string, store study.Store, entries []study.Entry) studyStatus {
+	s := studyStatus{Folder: dir, Cancelled: store.Cancelled(), List: []jobStatus{}}
+	for _, e := range entries {
+		st := store.State(e)
+		s.add(st)
+		s.List = append(s.List, newJobStatus(e, st))
+	}
+	events, damaged, _ := study.ReadLog(dir) // a log is dispensable
+	s.Damaged = damaged
+	for _, e := range events {
+		s.Hours += e.Seconds / 3600
+		switch e.Event {
+		case study.EventClaim:
+			s.Attempts++
+		case study.EventTakeover:
+			s.Takeover++
+		}
+	}
+	return s
+}
+
+// studyFolder opens the list of jobs and the store of a study, without its data.
+func studyFolder(ctx context.Context, dir string) ([]study.Entry, *study.Folder, error) {
+	if _, err := filepath.Abs(dir); err != nil {
+		return nil, nil, err
+	}
+	if _, err := study.Load(ctx, dir, "."); err != nil { // such as one of a newer ocl
+		return nil, nil, err
+	}
+	entries, err := study.ReadJobs(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	return entries, study.OpenFolder(dir, release), nil
+}
+
+func newSweepStatus() *cobra.Command {
+	var raw jsonFlag
+	cmd := &cobra.Command{
+		Use:   "status DIR",
+		Short: "Say how far a study is: jobs that are done, at work, failed or waiting.",
+		Example: `  ocl sweep status runs/study
+  ocl sweep status runs/study --json done,failed`,
+		Long:              "DIR is the folder of a study. The data are not needed, and nothing is changed.",
+		Args:              exactly("DIR"),
+		ValidArgsFunction: completeFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entries, store, err := studyFolder(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			s := statusOf(args[0], store, entries)
+			return raw.printOr(cmd.OutOrStdout(), s, escape.Lines(s.text()))
+		},
+	}
+	addJSON(cmd, &raw, studyStatus{})
+	return cmd
+}
+
+// text says how far a study is, and which jobs are at work or failed.
+func (s studyStatus) text() string {
+	text := s.line()
+	if s.Cancelled {
+		text += ". The study is cancelled; `ocl sweep retry " + quoteWord(s.Folder) + "` lets it go on"
+	}
+	text += "\n"
+	running := ""
+	unusable := table{head: []string{"cannot be used", "error"}, right: []bool{false, false}}
+	failed := table{head: []string{"failed", "attempt", "step", "error"}, right: []bool{false, true, true, false}}
+	for _, j := range s.List {
+		switch j.Phase {
+		case study.Running:
+			running += "  " + fit(j.parts(j.Folder), plainWidth) + "\n"
+		case study.Begun:
+			if j.Error != "" {
+				unusable.rows = append(unusable.rows, []string{j.Folder, study.Problem(j.Error)})
+			}
+		case study.Failed:
+			failed.rows = append(failed.rows, []string{j.Folder, count.Number(j.Attempt), count.Number(j.Step), study.Problem(j.Error)})
+		}
+	}
+	if running != "" {
+		text += "\nrunning\n" + running
+	}
+	for _, t := range []table{failed, unusable} {
+		if len(t.rows) > 0 {
+			text += "\n" + t.String()
+		}
+	}
+	var notes []string
+	if s.Takeover > 0 {
+		notes = append(notes, fmt.Sprintf("%s taken over from processes that died", count.Of(s.Takeover, "job")))
+	}
+	if s.Damaged > 0 {
+		notes = append(notes, fmt.Sprintf("%s of the logs damaged, which harms nothing", count.Of(s.Damaged, "line")))
+	}
+	if len(notes) > 0 {
+		text += "\n" + strings.Join(notes, "; ") + "\n"
+	}
+	return text
+}
+
+func newSweepRetry() *cobra.Command {
+	return &cobra.Command{
+		Use:   "retry DIR [RUN...]",
+		Short: "Let failed jobs of a study be tried again, and a cancelled study go on.",
+		Example: `  ocl sweep retry runs/study
+  ocl sweep retry runs/study er-m5000-s3-1f2e3d4c`,
+		Long: "DIR is the folder of a study, and RUN the names of folders in it; without them, all failed jobs are meant. " +
+			"Workers that are at work find them; otherwise start one with `ocl sweep join DIR`.",
+		Args: atLeastOne("DIR", "the folder of a study, such as runs/study"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entries, store, err := studyFolder(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			wanted := map[string]bool{}
+			for _, name := range args[1:] {
+				wanted[filepath.Base(name)] = true
+			}
+			n := 0
+			for _, e := range entries {
+				if len(args) > 1 && !wanted[e.Folder] {
+					continue
+				}
+				delete(wanted, e.Folder)
+				again, err := store.Retry(e)
+				if err != nil {
+					return err
+				}
+				if again {
+					n++
+				}
+			}
+			for name := range wanted {
+				return usage(fmt.Errorf("sweep retry: %q is no job of the study in %s. `ocl sweep status %s --json list` lists them", name, args[0], quoteWord(args[0])))
+			}
+			if err := store.Resume(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s will be tried again, and the study is not cancelled; `ocl sweep` or `ocl sweep join` goes on with it\n", count.Of(n, "failed job"))
+			return err
+		},
+	}
+}
+
+func newSweepCancel() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel DIR",
+		Short: "Stop all workers of a study, on all machines.",
+		Example: `  ocl sweep cancel runs/study
+  ocl sweep retry runs/study`,
+		Long: "DIR is the folder of a study. Within 15 seconds its workers save the jobs at work and end, and none begins again until `ocl sweep retry DIR`. " +
+			"Nothing is lost.",
+		Args:              exactly("DIR"),
+		ValidArgsFunction: completeFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, store, err := studyFolder(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			if err := store.Cancel(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the study in %s is cancelled; `ocl sweep retry %s` lets it go on\n", escape.Line(args[0]), quoteWord(args[0]))
+			return err
+		},
+	}
+}
