@@ -12,9 +12,9 @@ import (
 // panics.
 type LossFunc func(batch int, logits, d *tensor.Tensor) error
 
-// lane runs one batch of Accumulate while other lanes run other batches. It has its own workers, activations and gradients.
+// lane runs one batch of Accumulate or AccumulateTogether. It has its own activations and gradients.
 type lane struct {
-	team *workers.Team
+	team *workers.Team // its own while other lanes run other batches; that of the workspace where lanes run in turn
 	pass *pass
 	sum  []float32 // gradient of the batch [P]; nil for the first, which adds to the network's
 	err  error
@@ -66,7 +66,7 @@ func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]
 	if len(batches) == 0 {
 		return nil
 	}
-	if len(batches) == 1 || ws.team.Size() < len(batches) {
+	if ws.inTurn(len(batches)) {
 		return n.accumulateInTurn(ws, batches, parts, loss, most)
 	}
 	ws.makeLanes(n, len(batches), most)
@@ -159,13 +159,19 @@ type lossTask struct {
 // DoChunk implements [workers.Task].
 func (l *lossTask) DoChunk(int, int) { l.err = l.loss(l.batch, l.logits, l.d) }
 
-// makeLanes makes n lanes for batches of up to most images and shares the workers out.
+// inTurn says that so many batches are better run one after the other by all workers than at the same time.
+func (ws *Workspace) inTurn(batches int) bool { return batches == 1 || ws.team.Size() < batches }
+
+// makeLanes makes n lanes for batches of up to most images and shares the workers out, unless the lanes run in turn.
 func (ws *Workspace) makeLanes(net *Network, n, most int) {
 	if len(ws.lanes) != n {
 		ws.closeLanes()
 		ws.train = nil // of a first step without memory: lanes take its place
 		for i := range n {
-			l := &lane{team: workers.New(ws.team.Size() / n)}
+			l := &lane{team: ws.team}
+			if !ws.inTurn(n) {
+				l.team = workers.New(ws.team.Size() / n)
+			}
 			if i > 0 {
 				l.sum = make([]float32, len(net.params))
 			}
@@ -174,7 +180,7 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 	}
 	for _, l := range ws.lanes {
 		if l.pass == nil || l.pass.n < most {
-			profile := ws.profile.beside(n)
+			profile := ws.laneProfile(l)
 			if l.pass != nil {
 				profile = l.pass.profile
 			}
@@ -184,9 +190,19 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 	}
 }
 
+// laneProfile is a new profile for a lane, or nil if nothing is recorded.
+func (ws *Workspace) laneProfile(l *lane) *profile {
+	if l.team == ws.team {
+		return ws.profile.beside(1)
+	}
+	return ws.profile.beside(len(ws.lanes))
+}
+
 func (ws *Workspace) closeLanes() {
 	for _, l := range ws.lanes {
-		l.team.Close()
+		if l.team != ws.team {
+			l.team.Close()
+		}
 	}
 	ws.lanes = nil
 }

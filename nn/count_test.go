@@ -35,6 +35,9 @@ func TestWorkspaceCounts(t *testing.T) {
 			{"accumulate apart", func() error {
 				return c.net.AccumulateApart(ws, []*tensor.Tensor{c.x, c.x}, apart, objectiveOf)
 			}, 6 * n},
+			{"accumulate together", func() error {
+				return c.net.AccumulateTogether(ws, []*tensor.Tensor{c.x, c.x}, sumOf)
+			}, 6 * n},
 			{"a step", func() error { ahead.StepFrom(ws, c.net, 0.1); return nil }, 0},
 		} {
 			before := ws.FLOPs()

@@ -50,6 +50,7 @@ func FuzzNetworks(f *testing.F) {
 				got.compare(t, what, net, exact, rounded[:])
 			}
 		}
+		fuzzTogether(t, layers, seed, x)
 	})
 }
 

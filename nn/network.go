@@ -143,6 +143,7 @@ type training struct {
 	lanes      []*lane   // of Accumulate
 	sum        []float32 // gradient of one batch of Accumulate
 	accumulate accumulation
+	together   together
 	pair       sideBySide
 	profile    *profile
 }
@@ -209,7 +210,7 @@ func (ws *Workspace) EnableProfile() {
 		ws.train.profile = ws.profile
 	}
 	for _, l := range ws.lanes {
-		l.pass.profile = ws.profile.beside(len(ws.lanes))
+		l.pass.profile = ws.laneProfile(l)
 	}
 }
 

@@ -3,6 +3,7 @@ package nn_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"ocl/nn"
 	"ocl/tensor"
@@ -39,10 +40,16 @@ func (v *layerMap) image(i int) (x []float64, first int) {
 
 // newReference runs the forward pass of images [B,C,H,W] in a mode and returns the logits [B,K]. run.backward follows.
 func newReference(net *nn.Network, x *tensor.Tensor, mode nn.Mode, noise *rand.Rand) (run *reference, logits *layerMap) {
-	run = &reference{net: net, mode: mode, noise: noise, grads: make([]float64, len(net.Params()))}
+	var running []float64
 	for _, v := range net.Running() {
-		run.running = append(run.running, float64(v))
+		running = append(running, float64(v))
 	}
+	return referenceAfter(running, net, x, mode, noise)
+}
+
+// referenceAfter is newReference where an earlier pass has left the running statistics.
+func referenceAfter(running []float64, net *nn.Network, x *tensor.Tensor, mode nn.Mode, noise *rand.Rand) (run *reference, logits *layerMap) {
+	run = &reference{net: net, mode: mode, noise: noise, grads: make([]float64, len(net.Params())), running: slices.Clone(running)}
 	c, h, w := net.Input()
 	m := newLayerMap(x.Dim(0), c, h, w)
 	for i, v := range x.Data {
