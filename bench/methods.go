@@ -191,7 +191,7 @@ func (r *methodRig) measure(ctx context.Context, o MethodOptions, m *measured) (
 	if err := r.fill(ctx, o.Memory, show); err != nil {
 		return cost, err
 	}
-	passes := r.info.Passes(r.setup, r.batches[1][0].Len())
+	passes := r.info.StepPasses(r.setup, r.batches[1][0].Len())
 	for _, p := range passes {
 		cost.Passes = append(cost.Passes, p.String())
 	}

@@ -200,7 +200,7 @@ func (c *contender) predict(dst []ocl.Label, x *tensor.Tensor) error {
 // counted is the arithmetic of a turn in forward passes of one image, with or without a task's end and its evaluation.
 func (c *contender) counted(steps int, ended bool) float64 {
 	sum := 0
-	for _, p := range c.info.Passes(c.setup, batch) {
+	for _, p := range c.info.StepPasses(c.setup, batch) {
 		sum += steps * p.Forwards()
 	}
 	memory := []int{c.setup.Memory}

@@ -35,24 +35,24 @@ var agem = Info{
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
 	Options:  []Option{agemReference},
 	Tuning:   both(grid(rates7, decays4)),
-	check: func(s Setup) error {
+	Check: func(s Setup) error {
 		if agemPlain(s) && s.fills().Distil == nil {
 			return errors.New("option reference: plain differs from criterion only where a trick distils. Add --trick kdc or 'kdc*', or remove reference")
 		}
 		return nil
 	},
-	passes: replay,
-	build: func(s Setup) (ocl.Learner, error) {
-		r := s.compose()
-		r.Memory = s.store()
+	Passes: ReplayPasses,
+	Build: func(s Setup) (ocl.Learner, error) {
+		r := s.Replay()
+		r.Memory = s.Store()
 		r.Retrieve = memory.Random{Size: s.ReplayBatch}
 		a := learner.NewAGEM(r)
 		if agemPlain(s) {
-			a.Reference = s.labels()
+			a.Reference = s.Labels()
 		}
 		return a, nil
 	},
 }
 
 // agemPlain says whether g_ref comes from the loss on labels alone.
-func agemPlain(s Setup) bool { return option[string](s, agemReference) == "plain" }
+func agemPlain(s Setup) bool { return OptionOf[string](s, agemReference) == "plain" }

@@ -43,11 +43,11 @@ func cndpmGrid(rates, chills, alphas []any) Grid {
 func cndpmNetworks(s Setup) (arch.VAEConfig, arch.SharingConfig) {
 	c, h, w := s.Shape[0], s.Shape[1], s.Shape[2]
 	return arch.VAEConfig{
-			Channels: c, Height: h, Width: w, Features: option[int](s, cndpmVAEWidth), Growth: option[int](s, cndpmVAEGrowth),
-			Latent: option[int](s, cndpmLatent), Draws: option[int](s, cndpmDraws), LogVariance: option[float64](s, cndpmVariance),
+			Channels: c, Height: h, Width: w, Features: OptionOf[int](s, cndpmVAEWidth), Growth: OptionOf[int](s, cndpmVAEGrowth),
+			Latent: OptionOf[int](s, cndpmLatent), Draws: OptionOf[int](s, cndpmDraws), LogVariance: OptionOf[float64](s, cndpmVariance),
 		}, arch.SharingConfig{
-			Channels: c, Height: h, Width: w, Classes: s.Classes, Features: option[int](s, cndpmNetWidth), Growth: option[int](s, cndpmNetGrowth),
-			Blocks: option[int](s, cndpmNetBlocks),
+			Channels: c, Height: h, Width: w, Classes: s.Classes, Features: OptionOf[int](s, cndpmNetWidth), Growth: OptionOf[int](s, cndpmNetGrowth),
+			Blocks: OptionOf[int](s, cndpmNetBlocks),
 		}
 }
 
@@ -109,16 +109,14 @@ var cndpm = Info{
 		"rv":   "its memory is emptied whenever an expert was trained on it",
 		"ss":   "its loss is that of a mixture of experts, not one softmax",
 	},
-	growing: growing{
-		begins: func(s Setup) int { // the placeholder
-			vae, net := cndpmNetworks(s)
-			return vae.Size(0) + net.Size(0)
-		},
-		grows:       cndpmGrowth,
-		checkImages: arch.CheckExpert,
+	Begins: func(s Setup) int { // the placeholder
+		vae, net := cndpmNetworks(s)
+		return vae.Size(0) + net.Size(0)
 	},
-	check: func(s Setup) error {
-		if batch := option[int](s, cndpmBatch); s.Memory < batch {
+	Grows:       cndpmGrowth,
+	CheckImages: arch.CheckExpert,
+	Check: func(s Setup) error {
+		if batch := OptionOf[int](s, cndpmBatch); s.Memory < batch {
 			return fmt.Errorf("memory: %d is smaller than method.cndpm.sleep_batch (%d), the samples in a training step of a new expert. Use --memory %d or more",
 				s.Memory, batch, batch)
 		}
@@ -127,7 +125,7 @@ var cndpm = Info{
 		}
 		return nil
 	},
-	build: func(s Setup) (ocl.Learner, error) {
+	Build: func(s Setup) (ocl.Learner, error) {
 		vae, net := cndpmNetworks(s)
 		vae.Engine, net.Engine = s.Net.Engine(), s.Net.Engine()
 		if err := arch.CheckExpert(vae.Height, vae.Width); err != nil {
@@ -136,10 +134,10 @@ var cndpm = Info{
 		return &learner.CNDPM{
 			WS: s.WS, Opt: s.Opt, Memory: memory.NewStore(2*s.Memory-1, s.Shape, s.Pixels), Capacity: s.Memory, Inherit: s.Net.Inherited(), Seed: s.Seed, InitSeed: s.InitSeed,
 			VAE: vae, Net: net,
-			LogAlpha: option[float64](s, cndpmLogAlpha), Chill: option[float64](s, cndpmChill),
-			VAESteps: option[int](s, cndpmVAESteps), ClassifierSteps: option[int](s, cndpmClassifierSteps), Batch: option[int](s, cndpmBatch),
-			L2: option[float64](s, cndpmL2), Clip: option[float64](s, cndpmClip),
-			WakeRate: option[float64](s, cndpmWakeRate), ClassifierRate: option[float64](s, cndpmNetRate),
+			LogAlpha: OptionOf[float64](s, cndpmLogAlpha), Chill: OptionOf[float64](s, cndpmChill),
+			VAESteps: OptionOf[int](s, cndpmVAESteps), ClassifierSteps: OptionOf[int](s, cndpmClassifierSteps), Batch: OptionOf[int](s, cndpmBatch),
+			L2: OptionOf[float64](s, cndpmL2), Clip: OptionOf[float64](s, cndpmClip),
+			WakeRate: OptionOf[float64](s, cndpmWakeRate), ClassifierRate: OptionOf[float64](s, cndpmNetRate),
 		}, nil
 	},
 }
@@ -149,8 +147,8 @@ var cndpm = Info{
 func cndpmGrowth(s Setup, samples, _ int) (g Growth) {
 	vae, net := cndpmNetworks(s)
 	draws := float64(vae.Draws)
-	steps := float64(option[int](s, cndpmBatch)) * float64(option[int](s, cndpmVAESteps))
-	netSteps := float64(option[int](s, cndpmBatch)) * float64(option[int](s, cndpmClassifierSteps))
+	steps := float64(OptionOf[int](s, cndpmBatch)) * float64(OptionOf[int](s, cndpmVAESteps))
+	netSteps := float64(OptionOf[int](s, cndpmBatch)) * float64(OptionOf[int](s, cndpmClassifierSteps))
 	g.Experts = samples / max(1, s.Memory)
 	encodes, classifies, measure := 0.0, 0.0, 0.0 // of all experts so far
 	blank := workOf(vae, net, 0)

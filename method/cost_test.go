@@ -63,14 +63,14 @@ func TestStepCostIsThatOfItsPasses(t *testing.T) {
 					setup = *s
 				})(t, 1)
 				forwards := 0
-				for _, p := range info.Passes(setup, 5) {
+				for _, p := range info.StepPasses(setup, 5) {
 					if slices.Contains(p.Images, 0) {
 						t.Errorf("pass %s of no image", p)
 					}
 					forwards += p.Forwards()
 				}
 				gradients := 0 // that GSS finds twice where a batch passes
-				for _, p := range info.Passes(setup, 5) {
+				for _, p := range info.StepPasses(setup, 5) {
 					if p.Work == method.Gradients && setup.Options["gate"] == "batch" {
 						gradients += p.Forwards()
 					}

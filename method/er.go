@@ -24,10 +24,10 @@ var er = Info{
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
 	Tuning:   both(grid(rates7, decays4)),
-	passes:   replay,
-	build: func(s Setup) (ocl.Learner, error) {
-		r := s.compose()
-		r.Memory = s.store()
+	Passes:   ReplayPasses,
+	Build: func(s Setup) (ocl.Learner, error) {
+		r := s.Replay()
+		r.Memory = s.Store()
 		r.Retrieve = memory.Random{Size: s.ReplayBatch}
 		if s.Joint {
 			r.Step = learner.Joint{}

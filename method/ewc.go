@@ -39,18 +39,18 @@ var ewc = Info{
 	Options:  []Option{ewcLambda, ewcAlpha, ewcEvery, ewcRaw},
 	Tuning:   both(grid(rates4, decays2, ewcAxis)),
 	Refuses:  withoutMemory,
-	check:    checkEWC,
-	passes:   learn,
-	build: func(s Setup) (ocl.Learner, error) {
-		return learner.NewEWC(s.compose(), learner.EWCOptions{
-			Lambda: option[float64](s, ewcLambda), Alpha: option[float64](s, ewcAlpha),
-			Every: option[int](s, ewcEvery), Raw: option[bool](s, ewcRaw),
+	Check:    checkEWC,
+	Passes:   LearnPasses,
+	Build: func(s Setup) (ocl.Learner, error) {
+		return learner.NewEWC(s.Replay(), learner.EWCOptions{
+			Lambda: OptionOf[float64](s, ewcLambda), Alpha: OptionOf[float64](s, ewcAlpha),
+			Every: OptionOf[int](s, ewcEvery), Raw: OptionOf[bool](s, ewcRaw),
 		}), nil
 	},
 }
 
 func checkEWC(s Setup) error {
-	if every := option[int](s, ewcEvery); option[bool](s, ewcRaw) && every != ewcEvery.Default && every != 1 {
+	if every := OptionOf[int](s, ewcEvery); OptionOf[bool](s, ewcRaw) && every != ewcEvery.Default && every != 1 {
 		return fmt.Errorf("option every: %d is given, but raw updates the Fisher information at every step. Remove every or raw", every)
 	}
 	return nil

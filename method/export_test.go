@@ -6,6 +6,15 @@ import (
 	"testing"
 )
 
+// Restore takes what a test registers out of the catalogue at its end.
+func Restore(t *testing.T) {
+	before := catalogue
+	t.Cleanup(func() { catalogue = before })
+}
+
+// Fault is what [Register] would say of an entry.
+func (i Info) Fault() error { return i.fault() }
+
 // AddTrick puts a trick into the catalogue for the length of a test.
 func AddTrick(t *testing.T, trick Trick) {
 	t.Helper()

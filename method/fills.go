@@ -25,7 +25,7 @@ type Fills struct {
 	Classes bool
 }
 
-// slots are the places of a learner that tricks fill, in the order in which compose fills them. A slot holds one
+// slots are the places of a learner that tricks fill, in the order in which [Setup.Replay] fills them. A slot holds one
 // trick. Two tricks for the same slot exclude each other, and why gives the reason.
 var slots = []struct {
 	filled func(Fills) bool
@@ -69,10 +69,10 @@ func (s Setup) fills() Fills {
 	return all
 }
 
-// compose makes a Replay with the slots that the tricks of a run fill: first the loss on labels, then the
-// distillation around it with its teacher, then the classes that either of them needs, then the steps and the review.
-// The classifier is not part of it; an evaluation asks [Setup.Classified].
-func (s Setup) compose() *learner.Replay {
+// Replay makes a Replay without a memory, which is Finetune, with the slots that the tricks of a run fill: first the loss on
+// labels, then the distillation around it with its teacher, then the classes that either of them needs, then the steps and the
+// review. The classifier is not part of it; an evaluation asks [Setup.Classified]. It draws nothing.
+func (s Setup) Replay() *learner.Replay {
 	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt.New(), Augment: s.Augment, Seed: s.Seed}
 	f := s.fills()
 	r.Criterion = f.Labels
@@ -85,12 +85,12 @@ func (s Setup) compose() *learner.Replay {
 	if f.Classes || f.Distil != nil { // the weight of distillation depends on their numbers
 		r.Classes = &learner.Classes{}
 	}
-	r.Iterations, r.Review = s.Steps(), s.review()
+	r.Iterations, r.Review = s.Steps(), s.Review()
 	return r
 }
 
-// labels returns the loss on labels without distillation.
-func (s Setup) labels() loss.Criterion {
+// Labels returns the loss on labels without distillation: cross entropy, or what a trick puts in its place.
+func (s Setup) Labels() loss.Criterion {
 	if f := s.fills(); f.Labels != nil {
 		return f.Labels
 	}
@@ -117,8 +117,8 @@ func (s Setup) Reviewed() bool { return s.fills().Reviews }
 // Classified says whether a trick replaces the classifier by the nearest class mean.
 func (s Setup) Classified() bool { return s.fills().Classifies }
 
-// review returns the review of a learner, or nil if no trick reviews the memory.
-func (s Setup) review() *learner.Review {
+// Review returns the review of a learner, or nil if no trick reviews the memory.
+func (s Setup) Review() *learner.Review {
 	if !s.Reviewed() {
 		return nil
 	}

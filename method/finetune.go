@@ -20,8 +20,8 @@ var finetune = Info{
 	Settings: []string{"replay.iterations", "replay.augment"},
 	Tuning:   both(grid(rates7, decays4)), // ER's
 	Refuses:  withoutMemory,
-	passes:   learn,
-	build:    func(s Setup) (ocl.Learner, error) { return s.compose(), nil },
+	Passes:   LearnPasses,
+	Build:    func(s Setup) (ocl.Learner, error) { return s.Replay(), nil },
 }
 
 // surveyCitation is that of the survey.

@@ -63,17 +63,17 @@ var gdumb = Info{
 		"rv":   "it trains on the memory alone, many times",
 		"ss":   "it learns all classes again from scratch, so none of them is old",
 	},
-	prepared: func(stored int, s Setup) int { return stored * option[int](s, gdumbEpochs) },
-	passes:   func(s Setup, _ int) []Pass { return learn(s, option[int](s, gdumbBatch)) },
-	build: func(s Setup) (ocl.Learner, error) {
+	Prepared: func(stored int, s Setup) int { return stored * OptionOf[int](s, gdumbEpochs) },
+	Passes:   func(s Setup, _ int) []Pass { return LearnPasses(s, OptionOf[int](s, gdumbBatch)) },
+	Build: func(s Setup) (ocl.Learner, error) {
 		g := &learner.GDumb{
-			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.store(), Seed: s.Seed, InitSeed: s.InitSeed,
-			Epochs: option[int](s, gdumbEpochs), Batch: option[int](s, gdumbBatch), Clip: option[float64](s, gdumbClip),
+			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.Store(), Seed: s.Seed, InitSeed: s.InitSeed,
+			Epochs: OptionOf[int](s, gdumbEpochs), Batch: OptionOf[int](s, gdumbBatch), Clip: OptionOf[float64](s, gdumbClip),
 		}
-		if option[string](s, gdumbUpdate) == gdumbReservoir {
+		if OptionOf[string](s, gdumbUpdate) == gdumbReservoir {
 			g.Update = memory.Reservoir{}
 		}
-		if option[string](s, gdumbPreset) == gdumbOriginal {
+		if OptionOf[string](s, gdumbPreset) == gdumbOriginal {
 			const high, low = 0.05, 0.0005
 			g.Opt = optim.SGD{LR: high, Momentum: 0.9, WeightDecay: 1e-6}
 			g.Rate, g.Crop, g.CutMix = learner.CosineRestarts(high, low), true, 0.5

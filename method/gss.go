@@ -47,29 +47,29 @@ var gss = Info{
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
 	Options:  []Option{gssSize, gssSubset, gssGate},
 	Tuning:   both(grid(rates4, decays2, Axis{"method.gss.subset_size", []any{10, 20, 50}})),
-	check: func(s Setup) error {
-		if option[string](s, gssGate) == "batch" && option[string](s, gssSubset) == "sample" {
+	Check: func(s Setup) error {
+		if OptionOf[string](s, gssGate) == "batch" && OptionOf[string](s, gssSubset) == "sample" {
 			return errors.New("option subset: sample cannot be used with gate batch, which draws one subset for the whole incoming batch. " +
 				"Add method.gss.gate=sample, or remove subset")
 		}
 		return nil
 	},
-	passes: func(s Setup, b int) []Pass {
+	Passes: func(s Setup, b int) []Pass {
 		if s.Memory == 0 {
-			return learn(s, b)
+			return LearnPasses(s, b)
 		}
-		return append(replay(s, b), Pass{Gradients, gssGradients(s, b)})
+		return append(ReplayPasses(s, b), Pass{Gradients, gssGradients(s, b)})
 	},
-	build: func(s Setup) (ocl.Learner, error) {
-		r := s.compose()
-		r.Memory = s.store()
+	Build: func(s Setup) (ocl.Learner, error) {
+		r := s.Replay()
+		r.Memory = s.Store()
 		r.Retrieve = memory.Random{Size: s.ReplayBatch}
 		if s.Joint {
 			r.Step = learner.Joint{}
 		}
-		n := option[int](s, gssSize)
-		r.Update = &memory.GSS{Size: n, PerSample: option[string](s, gssSubset) == "sample"}
-		if option[string](s, gssGate) == "batch" {
+		n := OptionOf[int](s, gssSize)
+		r.Update = &memory.GSS{Size: n, PerSample: OptionOf[string](s, gssSubset) == "sample"}
+		if OptionOf[string](s, gssGate) == "batch" {
 			r.Update = &memory.GSSBatch{Size: n}
 		}
 		return r, nil
@@ -78,12 +78,12 @@ var gss = Info{
 
 // gssGradients is the images whose gradients a memory update finds, by batch.
 func gssGradients(s Setup, b int) []int {
-	n := option[int](s, gssSize)
+	n := OptionOf[int](s, gssSize)
 	switch {
-	case option[string](s, gssGate) == "batch":
+	case OptionOf[string](s, gssGate) == "batch":
 		size := min(memory.ReferenceBatch, s.Memory)
 		return []int{b, min(n, s.Memory/size) * size}
-	case option[string](s, gssSubset) == "sample":
+	case OptionOf[string](s, gssSubset) == "sample":
 		var images []int
 		for range b {
 			images = append(images, 1, min(n, s.Memory))

@@ -42,15 +42,15 @@ var icarl = Info{
 		"ncm":  "it already predicts by the nearest class mean",
 		"ss":   "it treats each class as a yes-or-no question, and " + takesLabels,
 	},
-	prepared: func(stored int, _ Setup) int { return stored / 3 }, // forward alone
-	passes: func(s Setup, b int) []Pass {
-		both := []int{b + s.replayed()}
+	Prepared: func(stored int, _ Setup) int { return stored / 3 }, // forward alone
+	Passes: func(s Setup, b int) []Pass {
+		both := []int{b + s.Replayed()}
 		return []Pass{{Predict, both}, {Learn, both}}
 	},
-	build: func(s Setup) (ocl.Learner, error) {
+	Build: func(s Setup) (ocl.Learner, error) {
 		return &learner.ICaRL{
-			Net: s.Net, WS: s.WS, Opt: s.Opt.New(), Memory: s.store(), ReplayBatch: s.ReplayBatch, Augment: s.Augment, Seed: s.Seed,
-			Teacher: learner.Teacher{Training: s.Training}, Review: s.review(),
+			Net: s.Net, WS: s.WS, Opt: s.Opt.New(), Memory: s.Store(), ReplayBatch: s.ReplayBatch, Augment: s.Augment, Seed: s.Seed,
+			Teacher: learner.Teacher{Training: s.Training}, Review: s.Review(),
 		}, nil
 	},
 }

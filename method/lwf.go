@@ -38,9 +38,9 @@ var lwf = Info{
 		"rv":   withoutMemory["rv"],
 		"ss":   withoutMemory["ss"],
 	},
-	passes: func(_ Setup, b int) []Pass { return []Pass{{Predict, []int{b}}, {Learn, []int{b}}} },
-	build: func(s Setup) (ocl.Learner, error) {
-		l := learner.NewLwF(s.compose(), option[bool](s, lwfMC))
+	Passes: func(_ Setup, b int) []Pass { return []Pass{{Predict, []int{b}}, {Learn, []int{b}}} },
+	Build: func(s Setup) (ocl.Learner, error) {
+		l := learner.NewLwF(s.Replay(), OptionOf[bool](s, lwfMC))
 		l.Teacher.Training = s.Training
 		return l, nil
 	},

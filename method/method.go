@@ -1,5 +1,6 @@
 // Package method is the catalogue of methods and tricks. A method has a name, a constructor, a citation, options, and
-// texts that explain it. The package knows nothing of data and streams. Start at [Catalogue].
+// texts that explain it. The package knows nothing of data and streams. Start at [Catalogue], and at [Register] to add a method of
+// your own.
 package method
 
 import (
@@ -11,6 +12,7 @@ import (
 
 	"ocl"
 	"ocl/internal/nearest"
+	"ocl/internal/origin"
 	"ocl/learner"
 	"ocl/memory"
 	"ocl/nn"
@@ -19,9 +21,11 @@ import (
 
 // Info describes a method of the catalogue.
 type Info struct {
-	Name string // as on the command line
+	Name string // as on the command line: letters, digits and single hyphens, with plus signs at the end, such as ewc++
 	Text
-	Look int // number of its colour, dash and marker in reports, for ever: the next that no method has; 0 for the bounds, which have their own
+	// Look is the number of its colour, dash and marker in reports, for ever: of a method of this module the next that no method
+	// has. Baseline and Offline have looks of their own and 0 here. With 0 a method of another module has one that follows from its name.
+	Look int
 	Traits
 	Signals  []string // supervisory signals used besides the labels of each batch (survey §3, tab: summary)
 	Settings []string // keys of the config that it reads, beyond network and optimiser
@@ -29,12 +33,29 @@ type Info struct {
 	Options  []Option // method.<Name>.<option>; only what no shared setting says
 	Tuning
 	Refuses map[string]string // by name of a trick, why the method does not take it; it takes all others
-	growing
 
-	prepared func(stored int, s Setup) int // what Prepared says; nil is 0
-	check    func(Setup) error             // what options and settings must be to each other; nil is nothing
-	passes   func(s Setup, b int) []Pass   // what Passes says
-	build    func(Setup) (ocl.Learner, error)
+	// Build makes the learner. It gets options, settings and tricks that are valid, and each option has its value or its
+	// default ([OptionOf]). What it returns belongs to the caller; nil without an error is an error of [Info.New].
+	Build func(Setup) (ocl.Learner, error)
+	// Check says what options and settings must be to each other, before anything is built: Net and WS may be nil. The error
+	// begins with the option, such as "option candidates: 5 is smaller than …". Nil is nothing.
+	Check func(Setup) error
+	// Passes are the passes of one iteration of a step, without tricks, as [Info.StepPasses] has them with tricks: b incoming
+	// samples, a full memory, at least one image in each batch. Nil is [ReplayPasses] with a memory and [LearnPasses] without.
+	Passes func(s Setup, b int) []Pass
+	// Prepared estimates the work before an evaluation with so many stored samples: the number of images that go forward and
+	// backward through the network. It reads only the options of the setup. Nil is 0.
+	Prepared func(stored int, s Setup) int
+
+	// Begins is the number of parameters that a new learner of a method with OwnNetworks has, before it has loaded a state. Of
+	// the setup it reads Shape, Classes and Options.
+	Begins func(s Setup) int
+	// Grows estimates a learner of a method with OwnNetworks after so many samples in batches of b.
+	Grows func(s Setup, samples, b int) Growth
+	// CheckImages says whether the method takes images of a size in pixels; nil is all that its network takes.
+	CheckImages func(height, width int) error
+
+	origin origin.Origin
 }
 
 // Text explains a method to people.
@@ -54,13 +75,6 @@ type Tuning struct {
 	Paper, Authors Grid          // the survey's table:hyper, and its authors' files
 	PaperOn        map[Data]Grid // instead of Paper, on some data
 	AuthorsOn      map[Data]Grid // instead of Authors, on some data
-}
-
-// growing is what a method with networks of its own says of them.
-type growing struct {
-	begins      func(s Setup) int                    // what Begins says; nil is the network of the setup
-	grows       func(s Setup, samples, b int) Growth // what Grows says; nil is nothing
-	checkImages func(height, width int) error        // whether it takes images of a size in pixels; nil is all that its network takes
 }
 
 // Traits are the properties of a method that the rest of the program needs.
@@ -108,16 +122,17 @@ type Setup struct {
 	Tricks      []string        // names of Tricks, as ParseTricks orders them
 }
 
-// option is the value of an option of the method that is being built.
-func option[T any](s Setup, o Option) T {
+// OptionOf is the value of an option of the method that is being built, or the option's default. T is the type of the default;
+// another type panics.
+func OptionOf[T bool | string | int | float64](s Setup, o Option) T {
 	if v, ok := s.Options[o.Name]; ok {
 		return v.(T)
 	}
 	return o.Default.(T)
 }
 
-// store is an empty memory.
-func (s Setup) store() *memory.Store { return memory.NewStore(s.Memory, s.Shape, s.Pixels) }
+// Store is an empty memory for Memory samples.
+func (s Setup) Store() *memory.Store { return memory.NewStore(s.Memory, s.Shape, s.Pixels) }
 
 // Catalogue returns all methods, sorted by name.
 func Catalogue() []Info { return slices.Clone(catalogue) }
@@ -153,11 +168,23 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 	if err := errors.Join(i.CheckTricks(s.Tricks)...); err != nil {
 		return nil, fmt.Errorf("method: %w", err)
 	}
-	l, err := i.build(s)
+	l, err := i.Build(s)
+	if err == nil && isNil(l) {
+		return nil, fmt.Errorf("method: %s: Build returned no learner and no error. Return one of them", i.Name)
+	}
 	if r, plain := l.(*learner.Replay); plain && s.fills().TaskBoundaries() {
 		return learner.Bounded{Replay: r}, err
 	}
 	return l, err
+}
+
+// isNil says whether an interface is nil or holds a nil pointer.
+func isNil(l ocl.Learner) bool {
+	if l == nil {
+		return true
+	}
+	v := reflect.ValueOf(l)
+	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // Defaults returns the default value of each option.
@@ -172,19 +199,10 @@ func (i Info) Defaults() map[string]any {
 // CheckTogether says whether options and settings that are valid by themselves can be used together. The error begins
 // with the option.
 func (i Info) CheckTogether(s Setup) error {
-	if i.check == nil {
+	if i.Check == nil {
 		return nil
 	}
-	return i.check(s)
-}
-
-// Begins returns the number of parameters that a new learner of a method with networks of its own has, before it has loaded a
-// state. Of the setup it reads Shape, Classes and Options.
-func (i Info) Begins(s Setup) int {
-	if i.begins == nil {
-		return 0
-	}
-	return i.begins(s)
+	return i.Check(s)
 }
 
 // Growth is an upper estimate of the size of a learner that makes networks as it learns.
@@ -195,24 +213,6 @@ type Growth struct {
 	Image      float64 // to predict an image, on average over the stream
 }
 
-// Grows estimates a learner of a method with networks of its own after so many samples in batches of b. ok is false of other
-// methods.
-func (i Info) Grows(s Setup, samples, b int) (g Growth, ok bool) {
-	if i.grows == nil {
-		return g, false
-	}
-	return i.grows(s, samples, b), true
-}
-
-// Prepared estimates the work before an evaluation with that many stored samples: the number of images that go
-// forward and backward through the network. It reads only the options of the setup.
-func (i Info) Prepared(stored int, s Setup) int {
-	if i.prepared == nil {
-		return 0
-	}
-	return i.prepared(stored, s)
-}
-
 // CheckStream says whether a stream gives the method, with tricks, the supervisory signals that it uses, and images that it
 // takes.
 func (i Info) CheckStream(s ocl.StreamInfo, tricks ...string) error {
@@ -220,8 +220,8 @@ func (i Info) CheckStream(s ocl.StreamInfo, tricks ...string) error {
 		return fmt.Errorf("method: %s: stream %s does not say where tasks begin and end, and the method needs this. "+
 			"Remove stream.task_signals=false, or use a method that `ocl methods` lists without the signal task boundaries", i.Name, s.Name)
 	}
-	if i.checkImages != nil {
-		if err := i.checkImages(s.Height, s.Width); err != nil {
+	if i.CheckImages != nil {
+		if err := i.CheckImages(s.Height, s.Width); err != nil {
 			return fmt.Errorf("method: %s: stream %s: %w", i.Name, s.Name, err)
 		}
 	}

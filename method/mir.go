@@ -45,34 +45,34 @@ var mir = Info{
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
 	Options:  []Option{mirCandidates, mirStatistics},
 	Tuning:   both(grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}})),
-	check: func(s Setup) error {
+	Check: func(s Setup) error {
 		if _, is := s.Opt.(optim.SGD); s.Opt != nil && !is {
 			return errors.New("it looks ahead by a step of SGD, and optimizer.name is another optimiser. Use optimizer.name=sgd")
 		}
-		if c := option[int](s, mirCandidates); c < s.ReplayBatch {
+		if c := OptionOf[int](s, mirCandidates); c < s.ReplayBatch {
 			return fmt.Errorf("option candidates: %d is smaller than replay.batch (%d). Use at least %d", c, s.ReplayBatch, s.ReplayBatch)
 		}
 		return nil
 	},
-	passes: func(s Setup, b int) []Pass {
-		passes := learn(s, b)
-		candidates := min(option[int](s, mirCandidates), s.Memory)
+	Passes: func(s Setup, b int) []Pass {
+		passes := LearnPasses(s, b)
+		candidates := min(OptionOf[int](s, mirCandidates), s.Memory)
 		if candidates > s.ReplayBatch || candidates > 0 && mirMoves(s) {
 			passes = append(passes, Pass{Score, []int{candidates}}) // otherwise there is nothing to choose
 		}
-		if n := s.replayed(); n > 0 {
+		if n := s.Replayed(); n > 0 {
 			passes = append(passes, Pass{Learn, []int{n}})
 		}
 		return passes
 	},
-	build: func(s Setup) (ocl.Learner, error) {
-		r := s.compose()
-		r.Memory = s.store()
-		r.Retrieve = &memory.MIR{Size: s.ReplayBatch, Candidates: option[int](s, mirCandidates), Always: mirMoves(s)}
+	Build: func(s Setup) (ocl.Learner, error) {
+		r := s.Replay()
+		r.Memory = s.Store()
+		r.Retrieve = &memory.MIR{Size: s.ReplayBatch, Candidates: OptionOf[int](s, mirCandidates), Always: mirMoves(s)}
 		r.Step = learner.LookAhead{Moves: mirMoves(s)}
 		return r, nil
 	},
 }
 
 // mirMoves says whether the candidates move the running statistics.
-func mirMoves(s Setup) bool { return option[string](s, mirStatistics) == "moved" }
+func mirMoves(s Setup) bool { return OptionOf[string](s, mirStatistics) == "moved" }

@@ -40,11 +40,11 @@ var offline = Info{
 		"rv":   withoutMemory["rv"],
 		"ss":   allAtOnce,
 	},
-	passes: learn,
+	Passes: LearnPasses,
 	// The learner is Finetune, to the bit, and so it needs no golden file of its own: the stream is what differs.
-	build: func(s Setup) (ocl.Learner, error) {
+	Build: func(s Setup) (ocl.Learner, error) {
 		s.Iterations = 1
-		return s.compose(), nil
+		return s.Replay(), nil
 	},
 }
 

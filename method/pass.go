@@ -43,17 +43,24 @@ func (p Pass) Forwards() int {
 	return 3 * sum
 }
 
-// Passes are the passes of a step with b incoming samples and a full memory, from the second task on. For a method
+// StepPasses are the passes of a step with b incoming samples and a full memory, from the second task on. For a method
 // that trains when it prepares they are those of a step of that training, for one that learns offline those of a
 // batch of its own size. They are exactly what Cost of a learner counts, but for two methods whose work depends on
 // the data: iCaRL replays fewer rows once most of its memory is of the current task, and GSS with gate batch computes
 // its gradients a second time if the batch is accepted. Of the setup, Memory and everything from the config must be
 // set. A method with networks of its own has none.
-func (i Info) Passes(s Setup, b int) []Pass {
-	if i.passes == nil {
+func (i Info) StepPasses(s Setup, b int) []Pass {
+	var once []Pass
+	switch {
+	case i.Passes != nil:
+		once = i.Passes(s, b)
+	case i.OwnNetworks:
 		return nil
+	case i.UsesMemory:
+		once = ReplayPasses(s, b)
+	default:
+		once = LearnPasses(s, b)
 	}
-	once := i.passes(s, b)
 	if s.Taught() {
 		var taught []Pass
 		for _, p := range once {
@@ -77,20 +84,20 @@ func (i Info) Passes(s Setup, b int) []Pass {
 	return all
 }
 
-// learn is the passes of a method that learns from the incoming batch alone.
-func learn(_ Setup, b int) []Pass { return []Pass{{Learn, []int{b}}} }
+// LearnPasses are the passes of a method that learns from the incoming batch of b rows alone.
+func LearnPasses(_ Setup, b int) []Pass { return []Pass{{Learn, []int{b}}} }
 
-// replay is the passes of ER.
-func replay(s Setup, b int) []Pass {
-	n := s.replayed()
+// ReplayPasses are the passes of ER: the incoming batch of b rows, and [Setup.Replayed] rows of a full memory.
+func ReplayPasses(s Setup, b int) []Pass {
+	n := s.Replayed()
 	switch {
 	case n == 0:
-		return learn(s, b)
+		return LearnPasses(s, b)
 	case s.Joint:
 		return []Pass{{Learn, []int{b + n}}}
 	}
 	return []Pass{{Learn, []int{b, n}}}
 }
 
-// replayed is the rows replayed from a full memory.
-func (s Setup) replayed() int { return min(s.ReplayBatch, s.Memory) }
+// Replayed is the number of rows that are replayed from a full memory in each step.
+func (s Setup) Replayed() int { return min(s.ReplayBatch, s.Memory) }

@@ -162,7 +162,7 @@ func TestCostOfTricks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range info.Passes(method.Setup{Memory: 1000, ReplayBatch: 10, Iterations: 1, Tricks: tricks}, 10) {
+		for _, p := range info.StepPasses(method.Setup{Memory: 1000, ReplayBatch: 10, Iterations: 1, Tricks: tricks}, 10) {
 			sum += p.Forwards()
 		}
 		return sum

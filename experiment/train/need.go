@@ -54,7 +54,7 @@ func needs(c config.Config, net Network, experts bool, of ocl.StreamInfo, images
 	}
 	learned, largest := map[method.Work]int{}, map[method.Work]int{}
 	taught := false
-	for _, p := range info.Passes(s, of.Batch) {
+	for _, p := range info.StepPasses(s, of.Batch) {
 		taught = taught || p.Work == method.Predict
 		most := min(slices.Max(p.Images), max(of.Batch, stored)) // no more are replayed than there are
 		learned[p.Work], largest[p.Work] = max(learned[p.Work], len(p.Images)), max(largest[p.Work], most)

@@ -89,7 +89,10 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 			continue
 		}
 		stored := min(seen, c.Memory)
-		prepare := 3 * net.FLOPs * int64(info.Prepared(stored, s))
+		prepare := int64(0)
+		if info.Prepared != nil {
+			prepare = 3 * net.FLOPs * int64(info.Prepared(stored, s))
+		}
 		if c.EvalEvery > 0 {
 			n := p.Steps/c.EvalEvery - from/c.EvalEvery
 			p.MidTask += n
@@ -114,14 +117,14 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 		for t := range n {
 			samples += st.Batches(t) * of.Batch // nearly: a last batch may be smaller
 		}
-		g, _ := info.Grows(s, samples, of.Batch)
+		g := info.Grows(s, samples, of.Batch)
 		net.Params = g.Parameters
 		p.Experts, p.FLOPsPerImage = g.Experts, int64(g.Image)
 		p.FLOPsPerStep = int64(g.Learn / float64(max(1, p.Steps)))
 		p.FLOPsPerPause = int64(g.Learn / float64(max(1, g.Experts)))
 	}
 	if !info.Deferred {
-		for _, pass := range info.Passes(s, of.Batch) {
+		for _, pass := range info.StepPasses(s, of.Batch) {
 			p.FLOPsPerStep += net.FLOPs * int64(pass.Forwards())
 		}
 	}

@@ -1,0 +1,108 @@
+// Package origin says which module and which line a part of the program comes from that was registered at its start: a method, a data
+// set, a kind of stream or a network. It does not know what is registered. Start at [OfCaller].
+package origin
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// Origin is where something was registered. Module and Version are "" of this module.
+type Origin struct {
+	Module  string // path
+	Version string
+	Place   string // file:line
+}
+
+// OfCaller is the origin of the call that is skip calls above the caller of OfCaller: 1 is whoever called that function.
+func OfCaller(skip int) Origin {
+	pcs := make([]uintptr, 1)
+	if runtime.Callers(skip+2, pcs) == 0 {
+		return Origin{Place: "an unknown place"}
+	}
+	frame, _ := runtime.CallersFrames(pcs).Next()
+	o := Origin{Place: fmt.Sprintf("%s:%d", frame.File, frame.Line)}
+	o.Module, o.Version = moduleOf(packageOf(frame.Function), readBuild())
+	return o
+}
+
+// own is the path of this module.
+var own = strings.TrimSuffix(reflect.TypeFor[Origin]().PkgPath(), "/internal/origin")
+
+// readBuild is what the binary says of its modules; nil where it says nothing.
+func readBuild() *debug.BuildInfo {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return nil
+	}
+	return info
+}
+
+// packageOf is the import path of the package of a function as package runtime names it, such as
+// "gopkg.in/yaml%2ev3.(*T).Method.func1". An external test package has the path of what it tests.
+func packageOf(function string) string {
+	slash := strings.LastIndex(function, "/") + 1
+	last, _, _ := strings.Cut(function[slash:], ".")
+	path := function[:slash] + strings.ReplaceAll(last, "%2e", ".")
+	return strings.TrimSuffix(path, "_test")
+}
+
+// within says whether a package lies in a module.
+func within(pkg, module string) bool {
+	return module != "" && (pkg == module || strings.HasPrefix(pkg, module+"/"))
+}
+
+// moduleOf is the module of a package of a program and its version, both "" for this module. A package main is of the main module.
+// Without a note of the module its path is that of the package, and its version is unknown.
+func moduleOf(pkg string, build *debug.BuildInfo) (module, version string) {
+	if within(pkg, own) {
+		return "", ""
+	}
+	if build == nil {
+		return pkg, "(unknown)"
+	}
+	if pkg == "main" || within(pkg, build.Main.Path) {
+		module, version = build.Main.Path, mainVersion(build)
+	}
+	for _, d := range build.Deps {
+		if !within(pkg, d.Path) || len(d.Path) <= len(module) {
+			continue
+		}
+		module, version = d.Path, d.Version
+		if d.Replace != nil {
+			if version = d.Replace.Version; version == "" { // a folder
+				version = devel
+			}
+		}
+	}
+	switch module {
+	case "":
+		return pkg, "(unknown)"
+	case own:
+		return "", ""
+	}
+	return module, version
+}
+
+// devel is the version of what was built from a folder.
+const devel = "(devel)"
+
+// mainVersion is the version of the main module, with the revision of its folder where the build knows one.
+func mainVersion(build *debug.BuildInfo) string {
+	if v := build.Main.Version; v != "" && v != devel {
+		return v
+	}
+	version := devel
+	for _, s := range build.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			version += " " + s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			version += " modified"
+		}
+	}
+	return version
+}

@@ -1,0 +1,165 @@
+package method_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"ocl"
+	"ocl/learner"
+	"ocl/learner/learnertest"
+	"ocl/loss"
+	"ocl/memory"
+	"ocl/method"
+	"ocl/nn/arch"
+	"ocl/optim"
+	"ocl/rng"
+)
+
+// twin is ER as somebody else would register it, with an option.
+func twin(name string) method.Info {
+	size := method.Option{Name: "size", Default: 4, Least: 1, Meaning: "rows to replay"}
+	return method.Info{
+		Name: name, Text: method.Text{Summary: "A twin of ER."}, Traits: method.Traits{UsesMemory: true},
+		Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"}, Options: []method.Option{size},
+		Build: func(s method.Setup) (ocl.Learner, error) {
+			r := s.Replay()
+			r.Memory, r.Retrieve = s.Store(), memory.Random{Size: method.OptionOf[int](s, size)}
+			return r, nil
+		},
+	}
+}
+
+// TestRegister: a registered method is found, stands in its place, and learns what its twin of the catalogue learns, with tricks too.
+func TestRegister(t *testing.T) {
+	method.Restore(t)
+	method.Register(twin("er-twin"))
+	TestCatalogueIsSorted(t)
+	info, err := method.Lookup("er-twin")
+	if err != nil || info.Title != "er-twin" {
+		t.Fatalf("found %q with the title %q: %v", info.Name, info.Title, err)
+	}
+	if module, version := info.Origin(); module != "" || version != "" {
+		t.Errorf("a method of this module is from module %q, version %q", module, version)
+	}
+	s := method.Setup{Memory: 5, ReplayBatch: 3}
+	if got, want := fmt.Sprint(info.StepPasses(s, 10)), "[learn 10 + 3]"; got != want {
+		t.Errorf("a method with a memory and without Passes has %s, want %s", got, want)
+	}
+	for _, tricks := range [][]string{nil, {"kdc", "lb", "rv"}} {
+		with := func(s *method.Setup) { s.Tricks = tricks }
+		got := learned(t, build("er-twin", perceptron, with)(t, 1))
+		learnertest.CheckSame(t, fmt.Sprint("the twin with ", tricks), got, learned(t, build("er", perceptron, with)(t, 1)))
+	}
+}
+
+// panicOf is what a call panics with, "" without.
+func panicOf(f func()) (text string) {
+	defer func() {
+		if v := recover(); v != nil {
+			text = fmt.Sprint(v)
+		}
+	}()
+	f()
+	return ""
+}
+
+// TestRegisterRefuses: a faulty entry panics with what is wrong, where, and what to do; nothing is registered then.
+func TestRegisterRefuses(t *testing.T) {
+	method.Restore(t)
+	method.Register(twin("er-twin"))
+	before := len(method.Catalogue())
+	for name, c := range map[string]struct {
+		change func(*method.Info)
+		want   []string
+	}{
+		"no name":           {func(i *method.Info) { i.Name = "" }, []string{"no name", "Set Name"}},
+		"a space":           {func(i *method.Info) { i.Name = "er ace" }, []string{`"er ace" cannot be a name`, "letters, digits"}},
+		"a path":            {func(i *method.Info) { i.Name = "../er" }, []string{`"../er" cannot be a name`}},
+		"a flag":            {func(i *method.Info) { i.Name = "-er" }, []string{`"-er" cannot be a name`}},
+		"a number":          {func(i *method.Info) { i.Name = "1e5" }, []string{`"1e5" cannot be a name`}},
+		"a trick":           {func(i *method.Info) { i.Name = "x+lb" }, []string{`"x+lb" cannot be a name`, "at the end"}},
+		"two hyphens":       {func(i *method.Info) { i.Name = "a--b" }, []string{"single hyphens"}},
+		"a long name":       {func(i *method.Info) { i.Name = strings.Repeat("a", 41) }, []string{"41 letters", "at most 40"}},
+		"no build":          {func(i *method.Info) { i.Build = nil }, []string{"new-one", "there is no Build"}},
+		"a taken name":      {func(i *method.Info) { i.Name = "er" }, []string{"the name er is taken", "method/catalogue.go"}},
+		"one registered":    {func(i *method.Info) { i.Name = "er-twin" }, []string{"the name er-twin is taken", "register_test.go:"}},
+		"the same folder":   {func(i *method.Info) { i.Name = "EWCpp" }, []string{"is taken by the method ewc++"}},
+		"a taken look":      {func(i *method.Info) { i.Look = 2 }, []string{"the look 2 of new-one is that of er", "Leave Look 0"}},
+		"a negative look":   {func(i *method.Info) { i.Look = -1 }, []string{"the look -1"}},
+		"no default":        {func(i *method.Info) { i.Options[0].Default = nil }, []string{"option size", "no default"}},
+		"another type":      {func(i *method.Info) { i.Options[0].Default = int64(3) }, []string{"int64", "Use bool, string, int or float64"}},
+		"a bad default":     {func(i *method.Info) { i.Options[0].Default = 0 }, []string{"the default 0 is not allowed"}},
+		"a default of NaN":  {func(i *method.Info) { i.Options[0].Default = math.NaN() }, []string{"the default NaN is not allowed"}},
+		"a nameless option": {func(i *method.Info) { i.Options[0].Name = "" }, []string{`"" cannot be a name`}},
+		"an option's dot":   {func(i *method.Info) { i.Options[0].Name = "a.b" }, []string{`"a.b" cannot be a name`}},
+		"two options":       {func(i *method.Info) { i.Options = append(i.Options, i.Options[0]) }, []string{"option size is there twice"}},
+		"a setting":         {func(i *method.Info) { i.Settings[1] = "replay.bach" }, []string{"replay.bach", "Did you mean replay.batch?"}},
+		"memory unread":     {func(i *method.Info) { i.Settings = i.Settings[1:] }, []string{"UsesMemory is true"}},
+		"a refusal":         {func(i *method.Info) { i.Refuses = map[string]string{"kcd": "x"} }, []string{`unknown trick "kcd"`}},
+		"a teacher":         {func(i *method.Info) { i.Teacher = "both" }, []string{`the teacher is "both"`}},
+		"own networks":      {func(i *method.Info) { i.OwnNetworks = true }, []string{"Begins and Grows"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			info := twin("new-one")
+			c.change(&info)
+			got := panicOf(func() { method.Register(info) })
+			for _, want := range append(c.want, "register_test.go:") {
+				if !strings.Contains(got, want) {
+					t.Errorf("panic %q, want %q in it", got, want)
+				}
+			}
+		})
+	}
+	if n := len(method.Catalogue()); n != before {
+		t.Errorf("%d methods, want %d", n, before)
+	}
+}
+
+// TestNames: what a name may be.
+func TestNames(t *testing.T) {
+	method.Restore(t)
+	for _, name := range []string{"er-ace", "der++", "scr", "x-2-y", "ER2"} {
+		if text := panicOf(func() { method.Register(twin(name)) }); text != "" {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// TestBuildOfNothing: a Build that returns no learner is an error of New, not a panic in the first step.
+func TestBuildOfNothing(t *testing.T) {
+	net, err := arch.MLP(perceptron, rng.New(1, "network/init"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws := net.NewWorkspace(1)
+	defer ws.Close()
+	s := method.Setup{Net: net, WS: ws, Opt: optim.SGD{LR: 0.1}, ReplayBatch: 1, Iterations: 1, Shape: [3]int{3, 5, 4}, Classes: 6}
+	for name, l := range map[string]ocl.Learner{"nil": nil, "a nil pointer": (*learner.Replay)(nil)} {
+		info := method.Info{Name: "nothing", Build: func(method.Setup) (ocl.Learner, error) { return l, nil }}
+		if _, err := info.New(s); err == nil || !strings.Contains(err.Error(), "nothing: Build returned no learner") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestSetup: what a Setup gives a Build beside its fields.
+func TestSetup(t *testing.T) {
+	s := method.Setup{Memory: 3, ReplayBatch: 5, Tricks: []string{"lb", "rv"}}
+	if s.Replayed() != 3 || s.Labels() != (loss.Labels{}) || s.Review().Batch != 5 {
+		t.Errorf("%d rows, the loss %T, the review %+v", s.Replayed(), s.Labels(), s.Review())
+	}
+	if s.Tricks = nil; s.Labels() != (loss.CrossEntropy{}) || s.Review() != nil {
+		t.Errorf("without tricks: the loss %T, the review %+v", s.Labels(), s.Review())
+	}
+}
+
+// TestCatalogueIsWithoutFault holds the methods of this module to what [method.Register] wants of others.
+func TestCatalogueIsWithoutFault(t *testing.T) {
+	for _, info := range method.Catalogue() {
+		if err := info.Fault(); err != nil {
+			t.Error(err)
+		}
+	}
+}
