@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"ocl"
+	"ocl/augment"
 	"ocl/checkpoint"
 	"ocl/memory"
 	"ocl/rng"
@@ -26,40 +27,10 @@ func CosineRestarts(high, low float64) Schedule {
 	}
 }
 
-// augmenter crops images after padding them with zeros by an eighth of the longer side, the usual 4 pixels at 32×32,
-// and mirrors them with probability ½.
-type augmenter struct{ image []float32 }
-
-// cropAndFlip changes each row of x [B,C,H,W]. It draws three numbers a row: the offsets y and x, and the mirror.
-func (a *augmenter) cropAndFlip(x *tensor.Tensor, src *rng.Source) {
-	c, h, w := x.Shape[1], x.Shape[2], x.Shape[3]
-	pad := (max(h, w) + 7) / 8
-	for i := range x.Shape[0] {
-		dy, dx, mirror := src.IntN(2*pad+1)-pad, src.IntN(2*pad+1)-pad, src.IntN(2) == 1
-		row := x.Row(i)
-		a.image = append(a.image[:0], row...)
-		clear(row)
-		for plane := range c {
-			from, to := a.image[plane*h*w:], row[plane*h*w:]
-			for y := max(0, -dy); y < min(h, h-dy); y++ {
-				for col := range w {
-					at := col + dx
-					if mirror {
-						at = w - 1 - col + dx
-					}
-					if at >= 0 && at < w {
-						to[y*w+col] = from[(y+dy)*w+at]
-					}
-				}
-			}
-		}
-	}
-}
-
 // augmentation changes the images that a network is trained on, with new draws each time. Without a source it changes
 // nothing.
 type augmentation struct {
-	augmenter
+	crops augment.CropFlip
 	rand  *rng.Source
 	shown memory.Buffer
 }
@@ -70,7 +41,7 @@ func (a *augmentation) begin(seed uint64) { a.rand = rng.New(seed, "replay/augme
 // apply changes each row of x.
 func (a *augmentation) apply(x *tensor.Tensor) {
 	if a.rand != nil {
-		a.cropAndFlip(x, a.rand)
+		a.crops.Apply(x, a.rand)
 	}
 }
 

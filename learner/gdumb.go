@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ocl"
+	"ocl/augment"
 	"ocl/checkpoint"
 	"ocl/loss"
 	"ocl/memory"
@@ -51,7 +52,7 @@ type GDumb struct {
 	slots    []int
 	drawn    memory.Buffer // of a training step
 	mixed    mixture
-	augment  augmenter
+	crops    augment.CropFlip
 	images   []*tensor.Tensor
 	loss     nn.LossFunc // evaluate
 	mean     float64     // what evaluate found
@@ -169,7 +170,7 @@ func (g *GDumb) Prepare(ctx context.Context) error {
 func (g *GDumb) step(opt optim.Optimizer, slots []int, src *rng.Source) error {
 	g.drawn.Gather(g.Memory, slots)
 	if g.Crop {
-		g.augment.cropAndFlip(&g.drawn.X, src)
+		g.crops.Apply(&g.drawn.X, src)
 	}
 	g.mixed.share = 1
 	if g.CutMix > 0 && src.Float64() < g.CutMix {
