@@ -54,7 +54,7 @@ func breaksHere() { panic("a slice\nof \x1b[2J nothing") }
 func TestPanics(t *testing.T) {
 	code, text := executeBroken(func() error { breaksHere(); return nil })
 	for _, want := range []string{"ocl: panic: a slice.\nocl: of \\x1b[2J nothing. This is a bug in ocl", "ocl " + release, "command  ocl boom 'two words'\n", "panic: a slice\n",
-		"breaksHere(", "main_test.go:"} {
+		"breaksHere(", "cli_test.go:"} {
 		if code != exitFailed || !strings.Contains(text, want) || strings.Contains(text, "\x1b") {
 			t.Errorf("exit code %d, and the message lacks %q:\n%s", code, want, text)
 		}

@@ -8,7 +8,7 @@ import (
 
 // TestExportsOfACommittedResult: both exports write where they are told to, and say where.
 func TestExportsOfACommittedResult(t *testing.T) {
-	result := filepath.Join("..", "..", "results", "cifar100", "errors", "er-m5000-s1-seen.json.gz")
+	result := filepath.Join("..", "results", "cifar100", "errors", "er-m5000-s1-seen.json.gz")
 	dir := t.TempDir()
 	path, err := exportCSV(t.Context(), result, dir, false)
 	if want := filepath.Join(dir, "measurements.csv"); err != nil || path != want {
