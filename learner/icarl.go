@@ -75,7 +75,7 @@ func (l *ICaRL) prepare() {
 		return
 	}
 	l.retrieve.Rand, l.update.Rand = rng.New(l.Seed, "memory/retrieve"), rng.New(l.Seed, "memory/update")
-	l.column = make([]int, l.Net.Classes())
+	l.column = make([]int, l.Net.Capacity())
 	for y := range l.column {
 		l.column[y] = -1
 	}
@@ -199,7 +199,7 @@ func (l *ICaRL) gather(b ocl.Batch) {
 func (l *ICaRL) aim() {
 	rows, seen := len(l.both.Y), len(l.order)
 	l.targets.Resize(rows, seen)
-	l.Teacher.teach(l.images)
+	l.Teacher.teach(l.Net, l.images)
 	taught := l.Teacher.target(0)
 	for i, label := range l.both.Y {
 		t := l.targets.Row(i)

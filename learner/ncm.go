@@ -23,8 +23,8 @@ import (
 type NCM struct {
 	classes []ocl.Label // those with a mean, rising
 	means   []float32   // [len(classes),D]
-	sums    []float64   // [K,D], while fitting
-	counts  []int       // [K]
+	sums    []float64   // [capacity,D], while fitting
+	counts  []int       // [capacity]
 	slots   []int
 	samples memory.Buffer
 	watch   func(done, total int) // called after each batch of Fit; may be nil
@@ -38,8 +38,8 @@ const fitBatch = 200
 // After an error the means stay as they were. An empty memory leaves no means.
 func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *memory.Store) error {
 	dim := net.FeatureDim()
-	if need := net.Classes() * dim; len(c.sums) != need {
-		c.sums, c.counts = make([]float64, need), make([]int, net.Classes())
+	if need := net.Capacity() * dim; len(c.sums) != need {
+		c.sums, c.counts = make([]float64, need), make([]int, net.Capacity())
 	}
 	clear(c.sums)
 	clear(c.counts)

@@ -215,7 +215,7 @@ func (r *Replay) batches() []*tensor.Tensor {
 		r.images = append(r.images, r.passes[i].X)
 	}
 	if r.Teacher != nil {
-		r.Teacher.teach(r.images)
+		r.Teacher.teach(r.Net, r.images)
 	}
 	return r.images
 }
@@ -281,7 +281,7 @@ func (r *Replay) parts() checkpoint.Parts {
 			}))
 	}
 	if r.Classes != nil {
-		parts = append(parts, checkpoint.Sub("classes", r.Classes.parts(r.Net.Classes())))
+		parts = append(parts, checkpoint.Sub("classes", r.Classes.parts(r.Net.Capacity())))
 	}
 	if r.Teacher != nil {
 		parts = append(parts, checkpoint.Sub("teacher", r.Teacher.parts(r.Net)))

@@ -154,10 +154,14 @@ func (t *Teacher) copy(net *nn.Network) {
 	t.net.CopyFrom(net)
 }
 
-// teach computes and keeps the teacher's logits for some batches of images. Without a teacher it does nothing.
-func (t *Teacher) teach(batches []*tensor.Tensor) {
+// teach computes and keeps the teacher's logits for some batches of images that net learns. Without a teacher it does
+// nothing. Classes that became active since it was copied have the logits of outputs that never learned.
+func (t *Teacher) teach(net *nn.Network, batches []*tensor.Tensor) {
 	if t.net == nil {
 		return
+	}
+	if k := net.Classes(); t.net.Classes() != k {
+		t.net.SetActive(k)
 	}
 	for len(t.targets) < len(batches) {
 		t.targets = append(t.targets, tensor.Tensor{})

@@ -132,7 +132,7 @@ func (a *accumulation) DoChunk(_, batch int) {
 func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int, loss LossFunc, dst []float32) error {
 	logits := p.forward(net, x, Train)
 	d := p.dout
-	d.Shape[0], d.Data = p.images, d.Data[:len(logits.Data)]
+	d.Resize(logits.Shape...)
 	p.loss = lossTask{loss, batch, logits, d, nil}
 	p.team.Run(&p.loss, 1)
 	err := p.loss.err

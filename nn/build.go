@@ -174,6 +174,9 @@ func (b *Builder) Linear(name string, out int, relu bool) {
 func (b *Builder) Build() (*Network, error) {
 	n := b.net
 	n.classes, n.shape = b.g.C, shapeOf(n)
+	for i := max(0, len(n.list)-2); i < len(n.list); i++ { // weights and biases of the last layer
+		n.list[i].classes = true
+	}
 	if need, have := 8*b.floats(), budget.Bytes(); need > float64(have) {
 		return nil, fmt.Errorf("nn: a network of %s parameters takes %s with its gradients, and this process may use %s: %w. Use a smaller network",
 			count.Number(saturated(b.floats())), count.Bytes(saturated(need)), count.Bytes(have), ErrMemory)

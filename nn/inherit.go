@@ -32,19 +32,28 @@ func (n *Network) Fit(saved []float32) ([]float32, error) {
 
 // take copies a saved vector [P] to dst, and leaves what belongs to outputs that it does not have.
 func (n *Network) take(dst, saved []float32) error {
-	w, b := n.list[len(n.list)-2], n.list[len(n.list)-1]
 	if len(saved) == len(dst) {
 		copy(dst, saved)
 		return nil
 	}
-	from := n.inherited
-	if from == 0 || len(saved) != w.Offset+(w.In+1)*from {
+	from, fewer := n.inherited, 0
+	for _, p := range n.list {
+		if p.classes {
+			fewer += p.Len() / p.Out * (n.classes - from)
+		}
+	}
+	if from == 0 || len(saved) != len(dst)-fewer {
 		return fmt.Errorf("nn: the state has %d numbers for %d parameters, so it belongs to another configuration. Use the one it was saved with", len(saved), len(dst))
 	}
-	copy(dst[:w.Offset], saved)
-	for i := range w.In {
-		copy(dst[w.Offset+i*w.Out:][:from], saved[w.Offset+i*from:])
+	for _, p := range n.list {
+		rows, out := p.Len()/p.Out, p.Out
+		if p.classes {
+			out = from
+		}
+		for i := range rows {
+			copy(dst[p.Offset+i*p.Out:][:out], saved[i*out:])
+		}
+		saved = saved[rows*out:]
 	}
-	copy(dst[b.Offset:][:from], saved[w.Offset+w.In*from:])
 	return nil
 }

@@ -17,7 +17,8 @@ type Network struct {
 	set        *kernel.Set
 	algorithm  string // of convolutions
 	c, h, w    int
-	classes    int
+	classes    int // all, active or not
+	active     int // of them; 0 means all, see SetActive
 	inherited  int // outputs of smaller networks whose states fit; 0 means none, see Inherit
 	featureDim int
 	flops      int64
@@ -55,9 +56,6 @@ func (n *Network) Changed() { n.version = versions.Add(1) }
 // ZeroGrads sets all gradients to zero.
 func (n *Network) ZeroGrads() { clear(n.grads) }
 
-// Classes is K, the number of logits.
-func (n *Network) Classes() int { return n.classes }
-
 // FeatureDim is D, the number of features before the head.
 func (n *Network) FeatureDim() int { return n.featureDim }
 
@@ -65,8 +63,8 @@ func (n *Network) FeatureDim() int { return n.featureDim }
 // plus the bias.
 func (n *Network) HeadRow(dst []float32, k int) (bias float32) {
 	w, b := n.list[len(n.list)-2], n.list[len(n.list)-1]
-	if len(dst) != w.In || k < 0 || k >= n.classes {
-		panic(fmt.Sprintf("nn: HeadRow: room for %d values of logit %d. Give room for %d values of a logit in [0, %d)", len(dst), k, w.In, n.classes))
+	if len(dst) != w.In || k < 0 || k >= n.Classes() {
+		panic(fmt.Sprintf("nn: HeadRow: room for %d values of logit %d. Give room for %d values of a logit in [0, %d)", len(dst), k, w.In, n.Classes()))
 	}
 	for i := range dst {
 		dst[i] = n.params[w.Offset+i*w.Out+k]
@@ -91,7 +89,7 @@ func (n *Network) Clone() *Network {
 	return &c
 }
 
-// CopyFrom sets parameters and running statistics to those of src, a network of the same shape. It panics where src is
+// CopyFrom sets parameters, running statistics and the number of active classes to those of src, a network of the same shape. It panics where src is
 // of another shape.
 func (n *Network) CopyFrom(src *Network) {
 	if own, others := n.differsInShape(src); own != "" {
@@ -99,15 +97,17 @@ func (n *Network) CopyFrom(src *Network) {
 	}
 	copy(n.params, src.params)
 	copy(n.running, src.running)
+	n.active = src.active
 	n.version = src.version
 }
 
-// parts is the state: parameters and running statistics.
+// parts is the state: parameters, running statistics and, where SetActive was called, the number of active classes.
 func (n *Network) parts() checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Via(n.Params, func(saved []float32) error { return n.take(n.params, saved) },
 			func(v *[]float32) checkpoint.Part { return checkpoint.List("params", v) }),
 		checkpoint.Numbers("running", n.running),
+		n.activePart(),
 	}
 }
 
@@ -366,7 +366,7 @@ func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float
 		ws.belong(n) // it may be closed
 		panic("nn: one Backward follows a Forward, because it writes over the activations. Call Forward again")
 	}
-	d.CheckShape("gradient of the logits", p.images, n.classes)
+	d.CheckShape("gradient of the logits", p.images, n.Classes())
 	ws.count(n, 2*p.images)
 	p.dst, p.samples = dst, samples
 	p.backward(d)

@@ -70,10 +70,10 @@ func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass
 	}
 	s.outLayout = g
 	s.dlogits = make([]float32, g.Size())
-	s.logits = tensor.New(0, net.classes)
+	s.logits = tensor.New(0, g.C)
 	s.featureOut = tensor.New(0, net.featureDim)
-	s.logits.Data = make([]float32, s.channelLastN*net.classes)
-	s.dout = tensor.New(n, net.classes)
+	s.logits.Data = make([]float32, s.channelLastN*g.C)
+	s.dout = tensor.New(n, g.C)
 	s.featureOut.Data = make([]float32, s.channelLastN*net.featureDim)
 	return s
 }
@@ -166,11 +166,11 @@ func (p *pass) infer(net *Network, x *tensor.Tensor) *tensor.Tensor {
 	return p.finish(a)
 }
 
-// finish copies the outputs of the last layer.
+// finish copies the outputs of the last layer that are active.
 func (p *pass) finish(a []float32) *tensor.Tensor {
-	net := p.net
-	p.logits.Shape[0] = p.images
-	p.logits.Data = p.logits.Data[:p.images*net.classes]
+	k := p.net.Classes()
+	p.logits.Shape[0], p.logits.Shape[1] = p.images, k
+	p.logits.Data = p.logits.Data[:p.images*k]
 	for img := range p.images {
 		copy(p.logits.Row(img), a[img*p.outLayout.PixelStride:])
 	}
@@ -183,7 +183,8 @@ func (p *pass) backward(d *tensor.Tensor) {
 	p.pack(p.team, p.profile, net, true)
 	p.profile.start()
 	for img := range p.images {
-		copy(p.dlogits[img*p.outLayout.PixelStride:][:net.classes], d.Row(img))
+		row := p.dlogits[img*p.outLayout.PixelStride:][:p.outLayout.C]
+		clear(row[copy(row, d.Row(img)):])
 	}
 	g := p.dlogits
 	for i := len(p.states) - 1; i >= 0; i-- {

@@ -28,7 +28,7 @@ func (t *predictTask) DoChunk(worker, chunk int) {
 func (t *predictTask) infer(p *pass, x *tensor.Tensor, lo int) {
 	logits := p.infer(t.net, x)
 	if t.out.Logits != nil {
-		copy(t.out.Logits.Data[lo*t.net.classes:], logits.Data)
+		copy(t.out.Logits.Data[lo*logits.Dim(1):], logits.Data)
 	}
 	if t.out.Features == nil {
 		return
@@ -45,7 +45,7 @@ type Outputs struct{ Logits, Features *tensor.Tensor }
 // not depend on the others. It changes nothing but the workspace, to which the result belongs.
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	n.checkPredict(ws, x)
-	ws.predict.out = Outputs{Logits: resized(&ws.out.Logits, x.Dim(0), n.classes)}
+	ws.predict.out = Outputs{Logits: resized(&ws.out.Logits, x.Dim(0), n.Classes())}
 	n.predict(ws, x)
 	return ws.out.Logits
 }
@@ -61,7 +61,7 @@ func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tenso
 // PredictOutputs is Predict and PredictFeatures in one pass.
 func (n *Network) PredictOutputs(ws *Workspace, x *tensor.Tensor) Outputs {
 	n.checkPredict(ws, x)
-	ws.predict.out = Outputs{resized(&ws.out.Logits, x.Dim(0), n.classes), resized(&ws.out.Features, x.Dim(0), n.featureDim)}
+	ws.predict.out = Outputs{resized(&ws.out.Logits, x.Dim(0), n.Classes()), resized(&ws.out.Features, x.Dim(0), n.featureDim)}
 	n.predict(ws, x)
 	return ws.out
 }

@@ -13,7 +13,7 @@ import (
 // Optimizer makes one step from the gradients of a network.
 type Optimizer interface {
 	// Step updates the parameters with the workers of ws, or alone where ws is nil, and tells the network; gradients
-	// stay as they are.
+	// stay as they are. Parameters of inactive outputs ([nn.Network.SetActive]) stay as they are too.
 	Step(net *nn.Network, ws *nn.Workspace)
 	// LR is the learning rate.
 	LR() float64
@@ -37,8 +37,9 @@ type SGD struct{ LR, WeightDecay, Momentum float64 }
 
 type sgd struct {
 	SGD
-	m   []float32 // [P], nil without momentum or before the first step
-	net *nn.Network
+	m    []float32 // [P], nil without momentum or before the first step
+	net  *nn.Network
+	kept []float32 // parameters of inactive outputs
 }
 
 // IsSGD says whether o is [SGD], whose step without momentum and weight decay is θ − LR·g.
@@ -77,9 +78,24 @@ func (s *sgd) Step(net *nn.Network, ws *nn.Workspace) {
 	if s.Momentum != 0 && s.m == nil {
 		s.m = make([]float32, len(net.Params()))
 	}
-	s.net = net
+	s.net, s.kept = net, net.AppendInactive(s.kept[:0])
 	ws.Share(s, len(net.Params()))
+	leave(net, s.kept, s.m)
 	net.Changed()
+}
+
+// leave undoes a step for inactive outputs, whose gradient is 0: weight decay has changed their parameters, which were
+// kept, and left traces in the vectors [P] of the optimiser, each of which may be nil.
+func leave(net *nn.Network, kept []float32, vectors ...[]float32) {
+	if len(kept) == 0 {
+		return
+	}
+	net.SetInactive(net.Params(), kept)
+	for _, v := range vectors {
+		if v != nil {
+			net.SetInactive(v, nil)
+		}
+	}
 }
 
 // Do implements [nn.Work].
@@ -111,6 +127,7 @@ type adam struct {
 	m, v []float32 // [P]
 	t    int64     // steps taken
 	net  *nn.Network
+	kept []float32 // parameters of inactive outputs
 }
 
 // New implements [Settings].
@@ -126,8 +143,9 @@ func (a *adam) Step(net *nn.Network, ws *nn.Workspace) {
 		a.m, a.v = make([]float32, n), make([]float32, n)
 	}
 	a.t++
-	a.net = net
+	a.net, a.kept = net, net.AppendInactive(a.kept[:0])
 	ws.Share(a, len(net.Params()))
+	leave(net, a.kept, a.m, a.v)
 	net.Changed()
 }
 
