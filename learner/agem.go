@@ -20,7 +20,7 @@ import (
 // Finetune. The memory is filled from the first batch on, so the reference may contain samples of the current task.
 type AGEM struct {
 	*Replay
-	Reference loss.Criterion // loss that g_ref is computed from, without a teacher; nil uses Replay.Criterion
+	Reference loss.Criterion // loss that g_ref is computed from; nil uses Replay.Criterion
 
 	tasks     int64 // begun
 	reference []float32
@@ -54,24 +54,18 @@ func (a *AGEM) BeginTask(t ocl.TaskInfo) error {
 func (a *AGEM) EndTask(ctx context.Context) error { return a.endTask(ctx) }
 
 // Gradient implements [Stepper].
-func (a *AGEM) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
-	r.Net.ZeroGrads()
-	r.passes = append(r.passes[:0], pass{Batch: b, count: b.Len()})
+func (a *AGEM) Gradient(r *Replay, _ ocl.Batch) (s ocl.StepStats, err error) {
+	var reference Pass
 	if a.tasks > 1 {
-		replay, err := r.retrieve()
-		if err != nil {
+		if reference, err = r.Draw(nil); err != nil {
 			return s, err
 		}
-		if s.Replay = replay.Len(); s.Replay > 0 {
-			r.passes = append(r.passes, pass{Batch: replay, criterion: a.Reference})
-		}
 	}
-	if s.Replay == 0 {
-		s.Loss, s.Correct, err = r.accumulate()
-		return s, err
+	if reference.Len() == 0 {
+		return r.Accumulate(r.Incoming())
 	}
-	s.Loss, s.Correct, err = r.accumulateApart(a.apart)
-	if err != nil {
+	reference.Criterion = a.Reference
+	if s, err = r.AccumulateApart(a.apart, r.Incoming(), reference); err != nil {
 		return s, err
 	}
 	g := r.Net.Grads()

@@ -53,9 +53,7 @@ type GDumb struct {
 	drawn    memory.Buffer // of a training step
 	mixed    mixture
 	crops    augment.CropFlip
-	images   []*tensor.Tensor
-	loss     nn.LossFunc // evaluate
-	mean     float64     // what evaluate found
+	train    trainer
 	gradient tensor.Tensor
 }
 
@@ -77,7 +75,7 @@ var (
 
 // prepare fills the fields that were left to the survey's choice.
 func (g *GDumb) prepare() {
-	if g.loss != nil {
+	if g.env.Rand != nil {
 		return
 	}
 	g.env.Rand = rng.New(g.Seed, "memory/update")
@@ -93,8 +91,7 @@ func (g *GDumb) prepare() {
 	if g.Clip == 0 {
 		g.Clip = gdumbClip
 	}
-	g.images = []*tensor.Tensor{&g.drawn.X}
-	g.loss = g.evaluate
+	g.train = trainer{net: g.Net, ws: g.WS, criterion: (*mixedEntropy)(g)}
 }
 
 // Observe implements [ocl.Learner]: it stores, and learns nothing. Loss is 0 and Correct -1. It looks at ctx once,
@@ -177,10 +174,11 @@ func (g *GDumb) step(opt optim.Optimizer, slots []int, src *rng.Source) error {
 		g.mixed.cut(&g.drawn, src)
 	}
 	g.Net.ZeroGrads()
-	if err := g.Net.Accumulate(g.WS, g.images, g.loss); err != nil {
+	s, err := g.train.accumulate(nil, gathered(&g.drawn))
+	if err != nil {
 		return err
 	}
-	if err := diverged(g.mean); err != nil {
+	if err := diverged(s.Loss); err != nil {
 		return err
 	}
 	optim.ClipNorm(g.Net, g.WS, g.Clip)
@@ -188,24 +186,26 @@ func (g *GDumb) step(opt optim.Optimizer, slots []int, src *rng.Source) error {
 	return nil
 }
 
-// evaluate is the mean cross entropy of a step; of a mixed batch, that of both labels by their share of the image.
-func (g *GDumb) evaluate(_ int, logits, d *tensor.Tensor) (err error) {
-	if g.mean, err = (loss.CrossEntropy{}).Eval(d, loss.Input{Logits: logits, Y: g.drawn.Y}); err != nil || g.mixed.share == 1 {
-		return err
+// mixedEntropy is the mean cross entropy of a training step; of a mixed batch, that of both labels by their share of the image.
+type mixedEntropy GDumb
+
+// Eval implements [loss.Criterion].
+func (g *mixedEntropy) Eval(d *tensor.Tensor, in loss.Input) (float64, error) {
+	mean, err := loss.CrossEntropy{}.Eval(d, in)
+	if err != nil || g.mixed.share == 1 {
+		return mean, err
 	}
-	other := &g.gradient
-	other.Resize(d.Shape...)
-	copy(other.Data, d.Data)
-	mean, err := (loss.CrossEntropy{}).Eval(other, loss.Input{Logits: logits, Y: g.mixed.y})
+	g.gradient.Resize(d.Shape...)
+	in.Y = g.mixed.y
+	other, err := loss.CrossEntropy{}.Eval(&g.gradient, in)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	share := g.mixed.share
-	g.mean = float64(share*g.mean) + float64((1-share)*mean)
-	for i, v := range other.Data {
+	for i, v := range g.gradient.Data {
 		d.Data[i] = float32(float64(share*float64(d.Data[i])) + float64((1-share)*float64(v)))
 	}
-	return nil
+	return float64(share*mean) + float64((1-share)*other), nil
 }
 
 // Predict implements [ocl.Learner]: the class of the largest logit of the network that Prepare trained.

@@ -52,15 +52,12 @@ type ICaRL struct {
 	earlier          []int       // slots that hold samples of earlier tasks, rising
 	ncm              NCM
 
-	slots   []int
+	slots   []int         // that store chose
+	drawn   memory.Buffer // B_M
 	both    memory.Buffer // B_n, then B_M
-	replay  tensor.Tensor // view of B_M
 	targets tensor.Tensor // t [B, classes seen]
-	images  []*tensor.Tensor
-	loss    nn.LossFunc // evaluate
-	mean    float64     // what evaluate found
+	train   trainer
 	correct int
-	rows    int // of B_n
 }
 
 var (
@@ -71,7 +68,7 @@ var (
 )
 
 func (l *ICaRL) prepare() {
-	if l.loss != nil {
+	if l.column != nil {
 		return
 	}
 	l.retrieve.Rand, l.update.Rand = rng.New(l.Seed, "memory/retrieve"), rng.New(l.Seed, "memory/update")
@@ -79,16 +76,15 @@ func (l *ICaRL) prepare() {
 	for y := range l.column {
 		l.column[y] = -1
 	}
-	l.images = make([]*tensor.Tensor, 1)
 	l.Teacher.ws = l.WS.Beside()
-	l.loss = l.evaluate
+	l.train = trainer{net: l.Net, ws: l.WS, criterion: (*distilledOutputs)(l), teacher: &l.Teacher}
 	if l.Augment {
 		l.augment.begin(l.Seed)
 	}
 	if l.Review != nil {
 		l.Review.belong(l.Net, l.WS, l.Opt, l.Memory, &l.augment, l.Seed)
 		l.Review.column = func(y ocl.Label) ocl.Label { return ocl.Label(l.column[y]) }
-		l.Review.among = func() []ocl.Label { return l.outputs[:len(l.order)] }
+		l.Review.train.criterion, l.Review.train.classes = loss.Separated{}, &Classes{}
 		for k := range l.column {
 			l.outputs = append(l.outputs, ocl.Label(k))
 		}
@@ -134,6 +130,7 @@ func (l *ICaRL) isCurrent(y ocl.Label) bool {
 func (l *ICaRL) EndTask(ctx context.Context) error {
 	if l.Review != nil {
 		l.ncm.Forget()
+		l.Review.train.classes.current = l.outputs[:len(l.order)]
 		if err := l.Review.run(ctx); err != nil {
 			return err
 		}
@@ -161,71 +158,60 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 		}
 	}
 	l.ncm.Forget()
-	l.gather(b)
-	l.images[0] = &l.both.X
-	l.aim()
 	l.Net.ZeroGrads()
-	if err := l.Net.Accumulate(l.WS, l.images, l.loss); err != nil {
+	s, err := l.train.accumulate(nil, l.draw(b))
+	if err != nil {
 		return stats, fmt.Errorf("learner: icarl: step %d: %w", l.steps, err)
 	}
-	stats.Loss, stats.Correct, stats.Replay = l.mean, l.correct, len(l.both.Y)-b.Len()
-	if err := diverged(l.mean); err != nil {
+	stats.Loss, stats.Correct, stats.Replay = s.Loss, l.correct, s.Replay
+	l.train.forget()
+	if err := diverged(s.Loss); err != nil {
 		return stats, err
 	}
 	l.Opt.Step(l.Net, l.WS)
 	return stats, l.store(b)
 }
 
-// gather puts B_n and then B_M into one batch, as the network is shown it.
-func (l *ICaRL) gather(b ocl.Batch) {
-	l.slots = l.slots[:0]
+// draw is the pass of B_n and then B_M, as the network is shown it.
+func (l *ICaRL) draw(b ocl.Batch) Pass {
+	slots := l.drawn.Slots[:0]
 	if l.Teacher.net != nil {
-		l.slots = memory.Sample(l.slots, len(l.earlier), l.ReplayBatch, l.retrieve.Rand)
+		slots = memory.Sample(slots, len(l.earlier), l.ReplayBatch, l.retrieve.Rand)
 	}
-	for i, k := range l.slots {
-		l.slots[i] = l.earlier[k]
+	for i, k := range slots {
+		slots[i] = l.earlier[k]
 	}
-	l.rows = b.Len()
-	c, h, w := l.Net.Input()
-	l.both.Resize(l.rows+len(l.slots), c, h, w)
-	copy(l.both.Y, b.Y)
-	incoming := copy(l.both.X.Data, b.X.Data)
-	l.replay.Shape, l.replay.Data = append(l.replay.Shape[:0], len(l.slots), c, h, w), l.both.X.Data[incoming:]
-	l.Memory.Gather(&l.replay, l.both.Y[l.rows:], l.slots)
-	l.augment.apply(&l.both.X)
+	l.drawn.Gather(l.Memory, slots)
+	pass := Join(&l.both, Pass{Batch: b, Role: loss.Incoming}, gathered(&l.drawn))
+	l.augment.apply(pass.X)
+	return pass
 }
 
-// aim computes the targets t of all rows.
-func (l *ICaRL) aim() {
-	rows, seen := len(l.both.Y), len(l.order)
-	l.targets.Resize(rows, seen)
-	l.Teacher.teach(l.Net, l.images)
-	taught := l.Teacher.target(0)
-	for i, label := range l.both.Y {
+// distilledOutputs is the loss of iCaRL and its gradient.
+type distilledOutputs ICaRL
+
+// Eval implements [loss.Criterion]. It also counts the rows of B_n that are predicted correctly by the classes seen.
+func (l *distilledOutputs) Eval(d *tensor.Tensor, in loss.Input) (float64, error) {
+	seen := len(l.order)
+	l.targets.Resize(len(in.Y), seen)
+	l.correct = 0
+	for i, label := range in.Y {
 		t := l.targets.Row(i)
 		for k, y := range l.order {
 			switch {
-			case !l.isCurrent(y):
-				t[k] = float32(loss.Sigmoid(float64(taught.Row(i)[k])))
+			case !(*ICaRL)(l).isCurrent(y):
+				t[k] = float32(loss.Sigmoid(float64(in.Teacher.Row(i)[k])))
 			case y == label:
 				t[k] = 1
 			default:
 				t[k] = 0
 			}
 		}
-	}
-}
-
-// evaluate computes the loss of the single pass and its gradient.
-func (l *ICaRL) evaluate(_ int, logits, d *tensor.Tensor) error {
-	l.correct = 0
-	for i, y := range l.both.Y[:l.rows] {
-		if int(argmax(logits.Row(i)[:len(l.order)])) == l.column[y] {
+		if (in.Slots == nil || in.Slots[i] < 0) && int(argmax(in.Logits.Row(i)[:seen])) == l.column[label] {
 			l.correct++
 		}
 	}
-	l.mean = loss.BCE(d, logits, &l.targets)
-	return nil
+	return loss.BCE(d, in.Logits, &l.targets), nil
 }
 
 // store is MemoryUpdate. A slot that is overwritten is not replayed any more in this task.

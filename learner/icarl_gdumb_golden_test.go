@@ -210,7 +210,7 @@ func TestGDumbGolden(t *testing.T) {
 				checkMemory(t, l.Memory, content, (i+1)*c.Batch, label, channels, h, w)
 			}
 			var losses []float64
-			l.Watch(func(int, int) { losses = append(losses, l.mean) })
+			l.Watch(func(int, int) { losses = append(losses, l.train.passes[0].Loss) })
 			if err := l.Prepare(ctx); err != nil {
 				t.Fatal(err)
 			}

@@ -14,24 +14,22 @@ import (
 type LookAhead struct{ Moves bool }
 
 // Gradient implements [Stepper].
-func (l LookAhead) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
-	r.Net.ZeroGrads()
-	r.passes = append(r.passes[:0], pass{Batch: b, count: b.Len()})
-	if s.Loss, s.Correct, err = r.accumulate(); err != nil {
+func (l LookAhead) Gradient(r *Replay, _ ocl.Batch) (ocl.StepStats, error) {
+	s, err := r.Accumulate(r.Incoming())
+	if err != nil {
 		return s, err
 	}
 	r.probe.incoming, r.probe.candidates = true, nn.BatchOnly
 	if l.Moves {
 		r.probe.candidates = nn.Train
 	}
-	replay, err := r.retrieve()
+	replayed, err := r.Draw(nil)
 	r.probe.incoming = false
-	if err != nil || replay.Len() == 0 {
+	if err != nil || replayed.Len() == 0 {
 		return s, err
 	}
-	s.Replay = replay.Len()
-	r.passes = append(r.passes[:0], pass{Batch: replay})
-	replayed, _, err := r.accumulate()
-	s.Loss += replayed
+	second, err := r.Accumulate(replayed)
+	s.Loss += second.Loss
+	s.Replay = second.Replay
 	return s, err
 }

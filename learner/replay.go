@@ -2,6 +2,7 @@ package learner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"ocl"
@@ -53,19 +54,24 @@ type Replay struct {
 	Teacher *Teacher // its logits, for Criterion; nil means none
 	Review  *Review  // of the memory, at each task's end; nil means none
 
+	// Seen are the classes observed so far, for Criterion and Step; nil does not keep them.
+	Seen *Seen
+
 	owner                  string // of the Replay, if it needs the boundaries of tasks itself
 	boundaries             boundaries
 	retrieveEnv, updateEnv memory.Env
 	probe                  probe
 	augment                augmentation
 	incoming               ocl.Batch // B_n as it came, while Observe learns it
+	shown                  ocl.Batch // B_n as the network sees it in this step
+	train                  trainer
 	meter                  meter
 	steps                  int64 // batches observed
-	slots                  []int
+	slots                  []int // that Update chose
 	replayed, joined       memory.Buffer
-	passes                 []pass
-	images                 []*tensor.Tensor // of the passes
-	loss                   nn.LossFunc      // evaluate
+	named                  map[string]*rng.Source // of Rand
+	kept                   tensor.Tensor          // of Keep
+	keeps                  bool                   // kept is of this batch
 }
 
 // DefaultReplayBatch is the size of B_M where nothing else is said: the survey's 10 (§exp_setup).
@@ -98,7 +104,7 @@ func (r *Replay) prepare() {
 		r.Criterion = loss.CrossEntropy{}
 	}
 	r.Iterations = max(r.Iterations, 1)
-	r.loss = r.evaluate
+	r.train = trainer{net: r.Net, ws: r.WS, criterion: r.Criterion, classes: r.Classes, seen: r.Seen, teacher: r.Teacher}
 	if r.Augment {
 		r.augment.begin(r.Seed)
 	}
@@ -124,11 +130,17 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 	}
 	defer r.meter.since(r.WS, r.WS.FLOPs())
 	r.steps++
-	r.incoming = b
-	defer func() { r.incoming = ocl.Batch{} }() // it belongs to the caller
+	if err := checkClasses(b, r.Net.Classes()); err != nil {
+		return stats, fmt.Errorf("learner: step %d: %w", r.steps, err)
+	}
+	r.incoming, r.keeps = b, false
+	defer r.forget()
 	for i := range r.Iterations {
-		g, err := r.Step.Gradient(r, r.augment.of(b))
-		if err != nil {
+		r.shown = r.augment.of(b)
+		r.Net.ZeroGrads()
+		g, err := r.Step.Gradient(r, r.shown)
+		skip := errors.Is(err, SkipStep)
+		if err != nil && !skip {
 			return stats, fmt.Errorf("learner: step %d: %w", r.steps, err)
 		}
 		if i == 0 {
@@ -136,19 +148,27 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 		}
 		stats.Loss += g.Loss / float64(r.Iterations)
 		stats.Replay += g.Replay
-		if err := diverged(g.Loss); err != nil {
+		if err := r.train.diverged(r.steps, g.Loss); err != nil {
 			return stats, err
 		}
-		r.Opt.Step(r.Net, r.WS)
+		if !skip {
+			r.Opt.Step(r.Net, r.WS)
+		}
+	}
+	if r.Seen != nil {
+		r.Seen.add(b.Y)
 	}
 	if r.Memory == nil {
 		return stats, nil
 	}
-	var err error
+	numbers, err := r.carried(b.Len())
+	if err != nil {
+		return stats, err
+	}
 	if r.slots, err = r.Update.Update(r.slots[:0], r.Memory, b, r.updateEnv); err != nil {
 		return stats, fmt.Errorf("learner: step %d: memory update: %w", r.steps, err)
 	}
-	r.Memory.Put(b, r.slots)
+	r.Memory.PutWith(b, r.slots, numbers)
 	return stats, nil
 }
 
@@ -171,91 +191,6 @@ func (r *Replay) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 // Decide implements [Open]: the class of the largest logit.
 func (r *Replay) Decide(dst []ocl.Label, o nn.Outputs) error {
 	return largest(dst, o.Logits)
-}
-
-// retrieve is line 3. It returns the replay batch in a buffer of the learner, augmented if Augment is set. The batch
-// is empty if nothing is stored.
-func (r *Replay) retrieve() (ocl.Batch, error) {
-	if r.Memory == nil || r.Memory.Len() == 0 {
-		return ocl.Batch{}, nil
-	}
-	var err error
-	if r.slots, err = r.Retrieve.Retrieve(r.slots[:0], r.Memory, r.incoming, r.retrieveEnv); err != nil {
-		return ocl.Batch{}, fmt.Errorf("memory retrieval: %w", err)
-	}
-	b := r.replayed.Gather(r.Memory, r.slots)
-	r.augment.apply(b.X)
-	return b, nil
-}
-
-// pass is a batch that goes through the network separately, and its results.
-type pass struct {
-	ocl.Batch
-	criterion loss.Criterion // instead of the learner's, and without its teacher; nil is the learner's
-	count     int            // the first rows, whose right predictions are counted
-	mean      float64
-	correct   int
-}
-
-// accumulate runs the passes in training mode and adds the gradients of their mean losses to the network's gradients.
-// It returns the sum of the mean losses, and how many of the counted rows were predicted correctly.
-func (r *Replay) accumulate() (sum float64, correct int, err error) {
-	return r.finish(r.Net.Accumulate(r.WS, r.batches(), r.loss))
-}
-
-// accumulateApart is accumulate, but the gradient of pass i > 0 goes to parts[i-1] [P].
-func (r *Replay) accumulateApart(parts [][]float32) (sum float64, correct int, err error) {
-	return r.finish(r.Net.AccumulateApart(r.WS, r.batches(), parts, r.loss))
-}
-
-// batches returns the images of the passes. If there is a teacher, it computes its answers first.
-func (r *Replay) batches() []*tensor.Tensor {
-	r.images = r.images[:0]
-	for i := range r.passes {
-		r.images = append(r.images, r.passes[i].X)
-	}
-	if r.Teacher != nil {
-		r.Teacher.teach(r.Net, r.images)
-	}
-	return r.images
-}
-
-// finish sums up the passes, unless they ended in an error.
-func (r *Replay) finish(err error) (float64, int, error) {
-	if err != nil {
-		return 0, 0, err
-	}
-	sum, correct := 0.0, 0
-	for i := range r.passes {
-		sum += r.passes[i].mean
-		correct += r.passes[i].correct
-	}
-	clear(r.passes) // batches belong to the caller
-	clear(r.images)
-	return sum, correct, nil
-}
-
-// evaluate is the loss of pass i; passes may be evaluated at the same time.
-func (r *Replay) evaluate(i int, logits, d *tensor.Tensor) (err error) {
-	p := &r.passes[i]
-	for row, y := range p.Y[:p.count] {
-		if argmax(logits.Row(row)) == y {
-			p.correct++
-		}
-	}
-	in := loss.Input{Logits: logits, Y: p.Y}
-	if r.Classes != nil {
-		in.Old, in.New, in.Share = r.Classes.old, r.Classes.current, r.Classes.share()
-	}
-	criterion := r.Criterion
-	switch {
-	case p.criterion != nil:
-		criterion = p.criterion
-	case r.Teacher != nil:
-		in.Teacher = r.Teacher.target(i)
-	}
-	p.mean, err = criterion.Eval(d, in)
-	return err
 }
 
 // SaveState implements [ocl.State].
@@ -289,17 +224,33 @@ func (r *Replay) parts() checkpoint.Parts {
 	if r.Review != nil {
 		parts = append(parts, checkpoint.Sub("review", r.Review.parts()))
 	}
-	parts = append(parts, checkpoint.Inline(r.augment.parts()))
-	if r.Memory == nil {
-		return parts
+	if r.Seen != nil {
+		parts = append(parts, checkpoint.Sub("seen", r.Seen.parts(r.Net.Classes())))
 	}
-	parts = append(parts, memoryPart(r.Memory, r.Net))
+	parts = append(parts, checkpoint.Inline(r.augment.parts()), checkpoint.Inline(r.namedParts()))
+	if r.Memory != nil {
+		parts = append(parts, r.memoryParts()...)
+	}
+	if _, around := r.Step.(ocl.Learner); !around { // a learner around r, as EWC is, saves itself
+		parts = appendState(parts, "step", r.Step)
+	}
+	return appendState(parts, "criterion", r.Criterion)
+}
+
+// memoryParts is the state of the memory and of the rules that fill and read it.
+func (r *Replay) memoryParts() checkpoint.Parts {
+	parts := checkpoint.Parts{memoryPart(r.Memory, r.Net)}
 	if r.Review != nil {
 		parts = append(parts, checkpoint.Then(r.Review.fits))
 	}
 	parts = append(parts, checkpoint.Binary("rng/retrieve", r.retrieveEnv.Rand), checkpoint.Binary("rng/update", r.updateEnv.Rand))
-	if s, ok := r.Update.(ocl.State); ok {
-		parts = append(parts, checkpoint.Sub("update", s))
+	return appendState(appendState(parts, "update", r.Update), "retrieve", r.Retrieve)
+}
+
+// appendState appends the state of a part of a learner below a name, if it has one.
+func appendState(parts checkpoint.Parts, name string, of any) checkpoint.Parts {
+	if s, ok := of.(ocl.State); ok {
+		parts = append(parts, checkpoint.Sub(name, s))
 	}
 	return parts
 }

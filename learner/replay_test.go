@@ -195,11 +195,14 @@ func TestEmptyBatch(t *testing.T) {
 
 // TestObserveAllocates pins a steady step at no allocation, with the memory full and the replay batch whole.
 func TestObserveAllocates(t *testing.T) {
-	for name, step := range map[string]learner.Stepper{"summed": learner.Summed{}, "joint": learner.Joint{}} {
+	for name, step := range map[string]learner.Stepper{"summed": learner.Summed{}, "joint": learner.Joint{}, "dark": &dark{far: &far{}}} {
 		c := learnertest.Case{Shape: [3]int{3, 32, 32}, Classes: 6}
 		r := residual(t)
 		r.Memory = memory.NewStore(12, c.Shape, nil)
 		r.Step = step
+		if name == "dark" {
+			r.Memory.CarryOutputs(6)
+		}
 		batches := c.Batches(1, 6, 5)
 		learnertest.Observe(t, r, batches)
 		i, ctx := 0, context.Background()

@@ -11,7 +11,6 @@ import (
 	"ocl/nn"
 	"ocl/optim"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // Review is the review trick (survey §trick_detail): at the end of every task, the last one too, one pass over the
@@ -24,23 +23,17 @@ import (
 type Review struct {
 	Batch int // 0 is DefaultReplayBatch
 
-	net    *nn.Network
-	ws     *nn.Workspace
+	train  trainer
 	opt    optim.Optimizer
 	memory *memory.Store
 	shown  *augmentation
 	column func(y ocl.Label) ocl.Label // output of a class; nil is the class itself
-	among  func() []ocl.Label          // outputs that the softmax goes over; nil is all
 
-	watch  func(done, total int) // may be nil
-	rand   *rng.Source
-	left   []int32 // slots to review before the task has ended
-	begun  bool    // the review of this task's end has begun, and left is what remains of it
-	slots  []int
-	drawn  memory.Buffer
-	images []*tensor.Tensor
-	loss   nn.LossFunc // evaluate
-	mean   float64     // what evaluate found
+	watch func(done, total int) // may be nil
+	rand  *rng.Source
+	left  []int32 // slots to review before the task has ended
+	begun bool    // the review of this task's end has begun, and left is what remains of it
+	drawn memory.Buffer
 }
 
 // reviewSlowdown is how many times smaller the learning rate of a review is than that of training.
@@ -48,13 +41,12 @@ const reviewSlowdown = 10
 
 // belong gives the review the parts of its learner.
 func (v *Review) belong(net *nn.Network, ws *nn.Workspace, opt optim.Optimizer, m *memory.Store, shown *augmentation, seed uint64) {
-	v.net, v.ws, v.opt, v.memory, v.shown = net, ws, opt, m, shown
+	v.train = trainer{net: net, ws: ws, criterion: loss.CrossEntropy{}}
+	v.opt, v.memory, v.shown = opt, m, shown
 	v.rand = rng.New(seed, "review")
 	if v.Batch == 0 {
 		v.Batch = DefaultReplayBatch
 	}
-	v.images = []*tensor.Tensor{&v.drawn.X}
-	v.loss = v.evaluate
 }
 
 // run reviews the memory. It checks ctx before each step and returns an error that wraps its error; if it is called
@@ -92,37 +84,27 @@ func (v *Review) run(ctx context.Context) error {
 
 // step is one step, on the samples in slots.
 func (v *Review) step(slots []int32) error {
-	v.slots = v.slots[:0]
+	v.drawn.Slots = v.drawn.Slots[:0]
 	for _, slot := range slots {
-		v.slots = append(v.slots, int(slot))
+		v.drawn.Slots = append(v.drawn.Slots, int(slot))
 	}
-	v.drawn.Gather(v.memory, v.slots)
+	v.drawn.Gather(v.memory, v.drawn.Slots)
 	v.shown.apply(&v.drawn.X)
 	if v.column != nil {
 		for i, y := range v.drawn.Y {
 			v.drawn.Y[i] = v.column(y)
 		}
 	}
-	v.net.ZeroGrads()
-	if err := v.net.Accumulate(v.ws, v.images, v.loss); err != nil {
+	v.train.net.ZeroGrads()
+	s, err := v.train.accumulate(nil, gathered(&v.drawn))
+	if err != nil {
 		return fmt.Errorf("learner: review: %w", err)
 	}
-	if err := diverged(v.mean); err != nil {
+	if err := diverged(s.Loss); err != nil {
 		return fmt.Errorf("learner: review at the task's end: %w", err)
 	}
-	v.opt.Step(v.net, v.ws)
+	v.opt.Step(v.train.net, v.train.ws)
 	return nil
-}
-
-func (v *Review) evaluate(_ int, logits, d *tensor.Tensor) (err error) {
-	in := loss.Input{Logits: logits, Y: v.drawn.Y}
-	if v.among == nil {
-		v.mean, err = loss.CrossEntropy{}.Eval(d, in)
-		return err
-	}
-	in.New = v.among()
-	v.mean, err = loss.Separated{}.Eval(d, in)
-	return err
 }
 
 // fits checks the slots that are left against the memory, once that is loaded.

@@ -10,23 +10,43 @@ import (
 	"ocl/tensor"
 )
 
-// Criterion is a loss over a batch. Several goroutines may evaluate it at once, each on a batch of its own.
+// Criterion is a loss over a batch. Several goroutines may evaluate it at once, each on a batch of its own. One with a state
+// that changes the numbers of a run implements [ocl.State] too; a learner then saves and loads it.
 type Criterion interface {
 	// Eval writes dL/dlogits into d [B,K] and returns the mean loss over the B rows (0 when B is 0). Logits that are
-	// not finite give a loss that is not finite, and no error.
+	// not finite give a loss that is not finite, and no error. It changes nothing but the numbers in d.
 	Eval(d *tensor.Tensor, in Input) (float64, error)
 }
 
 // Input is everything that a criterion may use: the logits [B,K] of a batch and its labels, len(Y) == B, and what a
-// learner knows if it is TaskAware. Lists of classes rise.
+// learner knows of the rows and of the classes. Lists of classes rise.
 type Input struct {
-	Logits *tensor.Tensor
+	Logits *tensor.Tensor // the outputs of the network
 	Y      []ocl.Label
 
-	Old, New []ocl.Label    // C_old and C_new: the classes of earlier tasks, and those of this one
+	Role   Role           // where the rows come from; 0 is unknown
+	Slots  []int          // [B]: the memory slot of each row, -1 for a row that is not stored; nil if no row is
+	Stored *tensor.Tensor // [B,F]: the floats that the memory carries with each row; nil if it carries none, or no row is stored
+	Valid  []int          // [B]: how many of the first columns of Stored each row has, at most F; further ones are 0. nil without Stored
+
+	Old, New []ocl.Label    // C_old and C_new, if the learner is TaskAware: the classes of earlier tasks, and those of this one
 	Share    float64        // |C_new| / (|C_old| + |C_new|), a class counted once for every task it occurs in
+	Seen     []ocl.Label    // the classes that were observed before the incoming batch; nil if the learner does not keep them
 	Teacher  *tensor.Tensor // the teacher's logits [B,K] of the same batch; nil without a teacher
 }
+
+// Role says where the rows of a batch come from, as a sum of bits.
+type Role uint8
+
+const (
+	Incoming Role                  = 1 << iota // rows of the incoming batch B_n
+	Replayed                                   // rows from memory
+	View                                       // the images are another view of rows that the network sees too, such as a crop
+	Joined   = Incoming | Replayed             // both in one batch; Slots tells them apart
+)
+
+// Has says whether the role has all bits of another one.
+func (r Role) Has(bits Role) bool { return r&bits == bits }
 
 // CrossEntropy is the mean over rows of −log softmax(z)_y, over all K outputs: K is known from the first step and
 // nothing is masked. Sums are in float64, the gradient (softmax(z) − onehot(y))/B is rounded to float32 once. The

@@ -7,10 +7,14 @@ import (
 	"ocl/tensor"
 )
 
-// Buffer is room for images [N,C,H,W] and their labels that grows and is used again.
+// Buffer is room for images [N,C,H,W] with their labels, and for what a memory has beside them, that grows and is used again.
 type Buffer struct {
 	X tensor.Tensor
 	Y []ocl.Label
+
+	Slots  []int         // [N]: where the samples were gathered
+	Floats tensor.Tensor // [N,F]: what the slots carry; empty if F is 0
+	Valid  []int         // [N]: how many of the F numbers each slot has
 }
 
 // Resize makes room for n images of shape [C,H,W]. The first samples stay, the others are undefined.
@@ -19,10 +23,14 @@ func (r *Buffer) Resize(n, c, h, w int) {
 	r.Y = slices.Grow(r.Y, max(0, n-len(r.Y)))[:n]
 }
 
-// Gather returns copies of the samples in slots of m. They hold until the buffer is used again.
+// Gather returns copies of the samples in slots of m, and fills Slots, Floats and Valid. All hold until the buffer is used again.
 func (r *Buffer) Gather(m *Store, slots []int) ocl.Batch {
 	r.Resize(len(slots), m.shape[0], m.shape[1], m.shape[2])
 	m.Gather(&r.X, r.Y, slots)
+	r.Slots = append(r.Slots[:0], slots...)
+	r.Valid = slices.Grow(r.Valid[:0], len(slots))[:len(slots)]
+	r.Floats.Resize(len(slots), m.Floats())
+	m.GatherFloats(&r.Floats, r.Valid, slots)
 	return ocl.Batch{X: &r.X, Y: r.Y}
 }
 

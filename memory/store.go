@@ -11,7 +11,8 @@ import (
 )
 
 // Store is M: up to Cap samples in numbered slots, each an 8-bit image [C,H,W] with its label. Slots [0, Len) are filled. A
-// sample is copied in and copied out, so no caller holds a view of the memory.
+// sample is copied in and copied out, so no caller holds a view of the memory. Slots can carry numbers beside their samples
+// ([Store.Carry]).
 type Store struct {
 	shape  [3]int // C, H, W
 	size   int    // C·H·W
@@ -21,6 +22,7 @@ type Store struct {
 	cap    int
 	seen   int
 	origin []int64 // by slot
+	floats floats
 }
 
 // NewStore returns an empty memory for capacity (≥ 0) images of shape [C,H,W], of which a network sees values; nil is
@@ -58,13 +60,19 @@ func (m *Store) Shape() [3]int { return m.shape }
 // Label is the label in a filled slot.
 func (m *Store) Label(slot int) ocl.Label { return m.y[slot] }
 
-// Bytes is the number of bytes of the stored images and labels.
-func (m *Store) Bytes() int64 { return int64(len(m.y)) * int64(m.size+4) }
+// Bytes is the number of bytes of the stored images, labels, and numbers that slots carry.
+func (m *Store) Bytes() int64 { return int64(len(m.y)) * int64(m.size+4+m.floats.bytes()) }
 
 // Put stores row i of b in slots[i], in order, or drops it where slots[i] is -1; slot Len() is the next free one. All
-// rows count as seen. It panics if a slot is out of range, which is a bug in an Updater, and if b has no pixels.
-func (m *Store) Put(b ocl.Batch, slots []int) {
+// rows count as seen. It panics if a slot is out of range, which is a bug in an Updater, if b has no pixels, and if slots carry
+// numbers.
+func (m *Store) Put(b ocl.Batch, slots []int) { m.PutWith(b, slots, nil) }
+
+// PutWith is [Store.Put] with the numbers that the slots carry, a row for each row of b: [B,F], or with [Store.CarryOutputs]
+// fewer columns. It panics on another shape.
+func (m *Store) PutWith(b ocl.Batch, slots []int, numbers *tensor.Tensor) {
 	m.check("Put", b.X, len(slots))
+	m.floats.check(numbers, len(slots))
 	if len(b.Pixels) != len(b.X.Data) {
 		panic(fmt.Sprintf("memory: Put: %d pixels of %d values. Fill Batch.Pixels", len(b.Pixels), len(b.X.Data)))
 	}
@@ -82,6 +90,9 @@ func (m *Store) Put(b ocl.Batch, slots []int) {
 		copy(m.images[slot], b.Image(i))
 		m.y[slot] = b.Y[i]
 		m.origin[slot] = int64(m.seen) + int64(i)
+		if numbers != nil {
+			m.floats.put(slot, numbers.Row(i))
+		}
 	}
 	m.seen += len(slots)
 }
@@ -95,7 +106,7 @@ func (m *Store) grow(n int) {
 
 // Clear empties the memory. How many samples it has seen stays.
 func (m *Store) Clear() {
-	m.y, m.origin = m.y[:0], m.origin[:0]
+	m.y, m.origin, m.floats.valid = m.y[:0], m.origin[:0], m.floats.valid[:0]
 }
 
 // check panics unless x is [n,C,H,W].
@@ -126,8 +137,8 @@ func (m *Store) Counts() map[ocl.Label]int {
 // OriginsSection is the name of the section of the origins in a saved store, below the store's own prefix.
 const OriginsSection = "origins"
 
-// parts is the state: the stored samples, where they came from, and the counter. Loading gives the same bits. The
-// capacity and the shape must be those of the memory that was saved.
+// parts is the state: the stored samples, where they came from, what their slots carry, and the counter. Loading gives the
+// same bits. The capacity and the shape must be those of the memory that was saved.
 func (m *Store) parts() checkpoint.Parts {
 	capacity, length := m.cap, len(m.y)
 	return checkpoint.Parts{
@@ -143,6 +154,7 @@ func (m *Store) parts() checkpoint.Parts {
 		checkpoint.Made("pixels", m.pixels, m.setPixels),
 		checkpoint.List(OriginsSection, &m.origin),
 		checkpoint.Then(m.checkOrigins),
+		m.floats.parts(m.Len),
 	}
 }
 

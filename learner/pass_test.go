@@ -1,0 +1,388 @@
+package learner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/learner"
+	"ocl/learner/learnertest"
+	"ocl/loss"
+	"ocl/memory"
+	"ocl/nn/arch"
+	"ocl/optim"
+	"ocl/rng"
+	"ocl/tensor"
+)
+
+// dark uses all that a stepper of another module can: two draws, a view of the incoming batch with noise from a source of its
+// own, outputs that the memory carries, the classes seen, and states of its own and of its criteria.
+type dark struct {
+	first, second, view memory.Buffer
+	steps               int64 // of all batches
+	far                 *far
+}
+
+var _ ocl.State = (*dark)(nil)
+
+func (s *dark) Gradient(r *learner.Replay, _ ocl.Batch) (ocl.StepStats, error) {
+	a, err := r.Draw(&s.first)
+	if err != nil {
+		return ocl.StepStats{}, err
+	}
+	b, err := r.Draw(&s.second)
+	if err != nil {
+		return ocl.StepStats{}, err
+	}
+	s.steps++
+	s.far.weight = 1 / float64(s.steps)
+	a.Criterion = s.far
+	in := r.Incoming()
+	view := in.View(&s.view)
+	for i := range view.X.Data {
+		view.X.Data[i] += 0.1 * r.Rand("noise").Float32()
+	}
+	stats, err := r.Accumulate(in, view, a, b)
+	if err != nil {
+		return stats, err
+	}
+	r.Keep(r.Passes()[0].Outputs)
+	return stats, nil
+}
+
+func (s *dark) SaveState(e *checkpoint.Encoder) error { return s.parts().SaveState(e) }
+func (s *dark) LoadState(d *checkpoint.Decoder) error { return s.parts().LoadState(d) }
+func (s *dark) parts() checkpoint.Parts {
+	return checkpoint.Parts{checkpoint.Values("steps", &s.steps)}
+}
+
+// far is the squared distance from the stored outputs.
+type far struct{ weight float64 }
+
+func (c *far) Eval(d *tensor.Tensor, in loss.Input) (float64, error) {
+	clear(d.Data)
+	sum, n := 0.0, 0
+	for i, valid := range in.Valid {
+		n += valid
+		for k, v := range in.Stored.Row(i)[:valid] {
+			difference := float64(in.Logits.Row(i)[k] - v)
+			sum += float64(difference * difference)
+			d.Row(i)[k] = float32(difference)
+		}
+	}
+	scale := c.weight / float64(max(n, 1))
+	for i := range d.Data {
+		d.Data[i] *= float32(2 * scale)
+	}
+	return float64(sum * scale), nil
+}
+
+// unseen is cross entropy over the classes of the batch and those that were never observed; of replayed rows over all. It counts the
+// classes seen in its state.
+type unseen struct{ most int }
+
+func (c *unseen) Eval(d *tensor.Tensor, in loss.Input) (float64, error) {
+	if in.Seen == nil || in.Role == 0 {
+		return 0, errors.New("the learner does not say which classes were seen, or where rows come from")
+	}
+	if !in.Role.Has(loss.Incoming) {
+		return loss.CrossEntropy{}.Eval(d, in)
+	}
+	if !in.Role.Has(loss.View) {
+		c.most = max(c.most, len(in.Seen))
+	}
+	in.New = nil
+	for k := range in.Logits.Dim(1) {
+		if y := ocl.Label(k); slices.Contains(in.Y, y) || !slices.Contains(in.Seen, y) {
+			in.New = append(in.New, y)
+		}
+	}
+	return loss.Separated{}.Eval(d, in)
+}
+
+func (c *unseen) SaveState(e *checkpoint.Encoder) error { return c.parts().SaveState(e) }
+func (c *unseen) LoadState(d *checkpoint.Decoder) error { return c.parts().LoadState(d) }
+func (c *unseen) parts() checkpoint.Parts {
+	return checkpoint.Parts{checkpoint.Values("most", &c.most)}
+}
+
+// newDark builds such a learner for so many classes, with a network that inherits from one for fewer, if any.
+func newDark(t *testing.T, seed uint64, classes, inherited int) *learner.Replay {
+	t.Helper()
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: classes, Hidden: []int{16}}, rng.New(seed, "network/init"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if inherited > 0 {
+		net.Inherit(inherited)
+	}
+	r := learnerOf(t, net, 0.1)
+	r.Opt, r.Seed = optim.SGD{LR: 0.1, Momentum: 0.5}.New(), seed
+	r.Memory = memory.NewStore(12, shape, nil)
+	r.Memory.CarryOutputs(classes)
+	r.Step, r.Criterion, r.Seen = &dark{far: &far{}}, &unseen{}, &learner.Seen{}
+	return r
+}
+
+// TestSeamContract: a method that somebody else writes with all that there is for that is a learner like those of the catalogue.
+func TestSeamContract(t *testing.T) {
+	c := made
+	c.Capacity = 12
+	c.New = func(t *testing.T, seed uint64) ocl.Learner { return newDark(t, seed, 6, 0) }
+	c.Heir = func(t *testing.T, seed uint64, classes int) ocl.Learner { return newDark(t, seed, classes, 6) }
+	learnertest.Run(t, c)
+}
+
+// TestSeamIsSaved: the sections of all that a method of somebody else adds, and nothing of it where it is not used.
+func TestSeamIsSaved(t *testing.T) {
+	r := newDark(t, 1, 6, 0)
+	made.Learn(t, r, made.Batches(1, 6, 5), 0, 4)
+	names := learnertest.State(t, r).Names()
+	further := []string{
+		"criterion/most", "memory/floats/data", "memory/floats/size", "memory/floats/valid", "rng/names", "rng/step/noise", "seen/classes", "step/steps",
+	}
+	plain := []string{
+		"memory/labels", "memory/origins", "memory/pixels", "memory/size", "net/params", "net/running", "opt/m", "rng/retrieve", "rng/update", "steps",
+	}
+	want := slices.Sorted(slices.Values(slices.Concat(further, plain)))
+	if slices.Sort(names); !slices.Equal(names, want) {
+		t.Errorf("sections %q, want %q", names, want)
+	}
+	er := newDark(t, 1, 6, 0)
+	er.Memory, er.Step, er.Criterion, er.Seen = memory.NewStore(12, shape, nil), nil, nil, nil
+	made.Learn(t, er, made.Batches(1, 6, 5), 0, 4)
+	names = learnertest.State(t, er).Names()
+	if slices.Sort(names); !slices.Equal(names, plain) {
+		t.Errorf("sections of ER %q, want %q", names, plain)
+	}
+}
+
+// TestPassesSayWhereRowsComeFrom: roles, slots and what slots carry, alone and joined.
+func TestPassesSayWhereRowsComeFrom(t *testing.T) {
+	r := newDark(t, 1, 6, 0)
+	batches := made.Batches(1, 3, 5)
+	learnertest.Observe(t, r, batches[:2])
+	var joined memory.Buffer
+	asked := false
+	r.Step = stepFunc(func(r *learner.Replay, b ocl.Batch) (ocl.StepStats, error) {
+		in, view := r.Incoming(), r.Incoming().View(&memory.Buffer{})
+		if in.Role != loss.Incoming || in.X != b.X || view.Role != loss.Incoming|loss.View || view.X == b.X || !slices.Equal(view.X.Data, b.X.Data) {
+			t.Errorf("the incoming batch has the role %v, a view of it %v", in.Role, view.Role)
+		}
+		p, err := r.Draw(nil)
+		if err != nil || p.Role != loss.Replayed || p.Len() != 10 {
+			t.Fatalf("drawn: role %v, %d rows (%v)", p.Role, p.Len(), err)
+		}
+		one := tensor.New(1, 3, 5, 4)
+		for i, slot := range p.Slots {
+			y := make([]ocl.Label, 1)
+			r.Memory.Gather(one, y, []int{slot})
+			if !slices.Equal(one.Data, p.X.Row(i)) || y[0] != p.Y[i] || p.Valid[i] != 6 {
+				t.Errorf("row %d is not the sample of slot %d, or has %d of 6 numbers", i, slot, p.Valid[i])
+			}
+		}
+		both := learner.Join(&joined, learner.Pass{}, in, p)
+		wantSlots := append([]int{-1, -1, -1, -1, -1}, p.Slots...)
+		if both.Role != loss.Joined || !slices.Equal(both.Slots, wantSlots) || !slices.Equal(both.Y, slices.Concat(in.Y, p.Y)) ||
+			!slices.Equal(both.X.Data, slices.Concat(in.X.Data, p.X.Data)) || !slices.Equal(both.Valid[:6], []int{0, 0, 0, 0, 0, 6}) ||
+			!slices.Equal(both.Stored.Data, slices.Concat(make([]float32, 5*6), p.Stored.Data)) {
+			t.Errorf("joined: %+v", both)
+		}
+		asked = true
+		stats, err := r.Accumulate(view, both, both.View(&memory.Buffer{}))
+		if stats.Replay != 10 || stats.Correct != r.Passes()[1].Correct || r.Passes()[0].Correct != 0 || r.Passes()[2].Correct != 0 {
+			t.Errorf("%+v; want 10 rows replayed, and rows of views not counted", stats)
+		}
+		r.Keep(tensor.New(5, 6))
+		return stats, err
+	})
+	learnertest.Observe(t, r, batches[2:])
+	if !asked {
+		t.Error("the stepper was not asked")
+	}
+}
+
+// stepFunc is a stepper, and criterionFunc a criterion.
+type (
+	stepFunc      func(r *learner.Replay, b ocl.Batch) (ocl.StepStats, error)
+	criterionFunc func(d *tensor.Tensor, in loss.Input) (float64, error)
+)
+
+func (f stepFunc) Gradient(r *learner.Replay, b ocl.Batch) (ocl.StepStats, error) { return f(r, b) }
+func (f criterionFunc) Eval(d *tensor.Tensor, in loss.Input) (float64, error)     { return f(d, in) }
+
+// TestFaultyCriteria: a criterion of somebody else that does what it may not ends the learner with an error that names it and the
+// step, before the network has moved.
+func TestFaultyCriteria(t *testing.T) {
+	good := loss.CrossEntropy{}
+	for name, c := range map[string]struct {
+		eval     criterionFunc
+		want     string
+		diverged bool
+	}{
+		"NaN":       {func(*tensor.Tensor, loss.Input) (float64, error) { return math.NaN(), nil }, "NaN of criterion", true},
+		"infinite":  {func(*tensor.Tensor, loss.Input) (float64, error) { return math.Inf(1), nil }, "+Inf of criterion", true},
+		"its error": {func(*tensor.Tensor, loss.Input) (float64, error) { return 0, errors.New("no luck") }, "no luck", false},
+		"NaN in the gradient": {func(d *tensor.Tensor, in loss.Input) (float64, error) {
+			d.Data[3] = float32(math.NaN())
+			return 1, nil
+		}, "the gradient has a value that is none", true},
+		"another shape": {func(d *tensor.Tensor, in loss.Input) (float64, error) {
+			d.Resize(2, 3)
+			return 1, nil
+		}, "a gradient of shape [2 3] of its own. Write into the one that is given, of shape [5 6]", false},
+		"another memory": {func(d *tensor.Tensor, in loss.Input) (float64, error) {
+			*d = *tensor.New(5, 6)
+			return 1, nil
+		}, "a gradient of shape [5 6] of its own", false},
+		"labels": {func(d *tensor.Tensor, in loss.Input) (float64, error) {
+			in.Y[1] = (in.Y[1] + 1) % 6
+			return good.Eval(d, in)
+		}, "changed the labels", false},
+		"outputs": {func(d *tensor.Tensor, in loss.Input) (float64, error) {
+			return good.Eval(in.Logits, in)
+		}, "changed the labels, slots or outputs", false},
+	} {
+		r := perceptron(t, 0.1)
+		r.Criterion = criterionFunc(func(d *tensor.Tensor, in loss.Input) (float64, error) {
+			if len(in.Y) == 5 {
+				return c.eval(d, in)
+			}
+			return good.Eval(d, in)
+		})
+		learnertest.Observe(t, r, made.Batches(1, 1, 4))
+		before := slices.Clone(r.Net.Params())
+		_, err := r.Observe(context.Background(), made.Batches(1, 1, 5)[0])
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "criterion learner_test.criterionFunc") ||
+			!strings.Contains(err.Error(), "step 2") || errors.Is(err, ocl.ErrDiverged) != c.diverged {
+			t.Errorf("%s: error %v, want %q, the criterion and step 2", name, err, c.want)
+		}
+		if !slices.Equal(r.Net.Params(), before) {
+			t.Errorf("%s: the network has moved", name)
+		}
+	}
+}
+
+// TestFaultyKeep: what a stepper keeps must be what the memory carries.
+func TestFaultyKeep(t *testing.T) {
+	for name, c := range map[string]struct {
+		carry func(*memory.Store)
+		keep  *tensor.Tensor
+		want  string
+	}{
+		"nothing kept":    {func(m *memory.Store) { m.Carry(3) }, nil, "carries 3 numbers with each sample, but learner_test.stepFunc keeps none"},
+		"nothing carried": {func(m *memory.Store) {}, tensor.New(5, 3), "keeps numbers, but the memory carries none"},
+		"another shape":   {func(m *memory.Store) { m.Carry(3) }, tensor.New(5, 2), "keeps numbers of shape [5 2] for 5 rows. Keep 3 of each row"},
+		"another number":  {func(m *memory.Store) { m.Carry(3) }, tensor.New(4, 3), "keeps numbers of shape [4 3] for 5 rows"},
+		"right":           {func(m *memory.Store) { m.Carry(3) }, tensor.New(5, 3), ""},
+	} {
+		r := perceptron(t, 0.1)
+		r.Memory = memory.NewStore(12, shape, nil)
+		c.carry(r.Memory)
+		r.Step = stepFunc(func(r *learner.Replay, b ocl.Batch) (ocl.StepStats, error) {
+			if c.keep != nil {
+				r.Keep(c.keep)
+			}
+			return learner.Summed{}.Gradient(r, b)
+		})
+		_, err := r.Observe(context.Background(), made.Batches(1, 1, 5)[0])
+		if c.want == "" != (err == nil) || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "step 1")) {
+			t.Errorf("%s: error %v, want %q in step 1", name, err, c.want)
+		}
+	}
+}
+
+// TestSkipStep: the network stays as it is, also by weight decay and momentum, and the batch is observed and stored.
+func TestSkipStep(t *testing.T) {
+	r := perceptron(t, 0.1)
+	r.Opt = optim.SGD{LR: 0.1, Momentum: 0.9, WeightDecay: 0.1}.New()
+	r.Memory, r.Seen = memory.NewStore(12, shape, nil), &learner.Seen{}
+	learnertest.Observe(t, r, made.Batches(1, 1, 5))
+	before := slices.Clone(r.Net.Params())
+	r.Step = stepFunc(func(*learner.Replay, ocl.Batch) (ocl.StepStats, error) {
+		return ocl.StepStats{Correct: -1}, learner.SkipStep
+	})
+	b := made.Batches(2, 2, 5)[1]
+	if s := learnertest.Observe(t, r, []ocl.Batch{b})[0]; s.Correct != -1 || s.Loss != 0 {
+		t.Errorf("%+v", s)
+	}
+	if !slices.Equal(r.Net.Params(), before) || r.Memory.Len() != 10 || !slices.Contains(r.Seen.Classes(), b.Y[0]) {
+		t.Errorf("the network has moved, or %d samples are stored, or %v were seen", r.Memory.Len(), r.Seen.Classes())
+	}
+}
+
+// TestSeenIsBeforeTheBatch, in every iteration, and rises.
+func TestSeenIsBeforeTheBatch(t *testing.T) {
+	r := perceptron(t, 0.1)
+	r.Seen, r.Iterations = &learner.Seen{}, 2
+	var got []string
+	r.Criterion = criterionFunc(func(d *tensor.Tensor, in loss.Input) (float64, error) {
+		got = append(got, fmt.Sprint(in.Seen, in.Seen == nil))
+		return loss.CrossEntropy{}.Eval(d, in)
+	})
+	for _, y := range []ocl.Label{4, 1, 4} {
+		b := made.Batches(1, 1, 1)[0]
+		b.Y[0] = y
+		learnertest.Observe(t, r, []ocl.Batch{b})
+	}
+	if want := []string{"[] false", "[] false", "[4] false", "[4] false", "[1 4] false", "[1 4] false"}; !slices.Equal(got, want) {
+		t.Errorf("seen %q, want %q", got, want)
+	}
+}
+
+// TestNamedSources: a source of a stepper is that of its name, and a load goes back to where it was, also to before its first
+// draw.
+func TestNamedSources(t *testing.T) {
+	r := perceptron(t, 0.1)
+	fresh := learnertest.State(t, r)
+	want := rng.New(r.Seed, "step/a")
+	var numbers []uint64
+	for range 4 {
+		numbers = append(numbers, want.Uint64())
+	}
+	draw := func(name string, want ...uint64) {
+		t.Helper()
+		for _, n := range want {
+			if got := r.Rand(name).Uint64(); got != n {
+				t.Errorf("source %s drew %d, want %d", name, got, n)
+			}
+		}
+	}
+	draw("a", numbers[:2]...)
+	draw("b/c", rng.New(r.Seed, "step/b/c").Uint64())
+	saved := learnertest.State(t, r)
+	draw("a", numbers[2:]...)
+	for range 2 { // into one with the sources, and into a new one
+		if err := r.LoadState(saved.Decoder()); err != nil {
+			t.Fatal(err)
+		}
+		learnertest.CheckSame(t, "loaded", learnertest.State(t, r), saved)
+		draw("a", numbers[2:]...)
+		r = perceptron(t, 0.1)
+	}
+	if err := r.LoadState(saved.Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.LoadState(fresh.Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	draw("a", numbers...)
+	names := "b\na"
+	bad := checkpoint.NewContainer()
+	for _, name := range saved.Names() {
+		b, _ := saved.Decoder().Bytes(name)
+		if name == "rng/names" {
+			b = []byte(names)
+		}
+		bad.Encoder().Bytes(name, b)
+	}
+	if err := r.LoadState(bad.Decoder()); err == nil || !strings.Contains(err.Error(), "not in order") {
+		t.Errorf("names out of order: error %v", err)
+	}
+}
