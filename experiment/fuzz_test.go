@@ -41,7 +41,7 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Add([]byte{0, 1, 9, 3, 2})
 	f.Add([]byte{3, 8, 1, 4})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		state := learnertest.Changed(saved.Container, fuzztest.Of(b))
+		state := learnertest.Changed(saved.Container, b)
 		folder := t.TempDir()
 		store, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
 		if err == nil {

@@ -131,7 +131,17 @@ type trainer struct {
 	images []*tensor.Tensor
 	rooms  []room      // by pass that is run
 	loss   nn.LossFunc // evaluate
+
+	together  TogetherLoss // of all passes; nil where each has its own
+	by        any          // who gave it
+	gradients []*tensor.Tensor
+	joint     nn.JointLoss // evaluateTogether
 }
+
+// TogetherLoss is one loss over several passes, see [Replay.AccumulateTogether]. It writes the gradient of the outputs of pass i,
+// p[i].Outputs [B_i,K], to d[i], which begins as zeros, and returns the loss. d[i] is nil for a pass without rows. It changes
+// nothing else. It is called in one goroutine.
+type TogetherLoss func(p []Pass, d []*tensor.Tensor) (float64, error)
 
 // room is what a pass needs beside the network. It has copies of what a criterion may read and must not change.
 type room struct {
@@ -154,9 +164,20 @@ func (t *trainer) accumulate(apart [][]float32, passes ...Pass) (ocl.StepStats, 
 	return t.finish(err)
 }
 
+// accumulateTogether is accumulate with one loss over all passes, which by gives.
+func (t *trainer) accumulateTogether(by any, f TogetherLoss, passes ...Pass) (ocl.StepStats, error) {
+	t.begin(passes)
+	if t.joint == nil {
+		t.joint = t.evaluateTogether
+	}
+	t.together, t.by = f, by
+	return t.finish(t.net.AccumulateTogether(t.ws, t.images, t.joint))
+}
+
 // begin keeps the passes, and lets the teacher compute its answers.
 func (t *trainer) begin(passes []Pass) {
 	t.passes = append(t.passes[:0], passes...)
+	t.together, t.by = nil, nil
 	t.run, t.images = t.run[:0], t.images[:0]
 	for i := range t.passes {
 		if p := &t.passes[i]; p.Len() > 0 {
@@ -196,6 +217,14 @@ func (t *trainer) finish(err error) (s ocl.StepStats, _ error) {
 // forget drops the passes, whose batches belong to others.
 func (t *trainer) forget() { clear(t.passes) }
 
+// author is who gave the loss of a pass.
+func (t *trainer) author(p *Pass) any {
+	if t.by != nil {
+		return t.by
+	}
+	return t.of(p)
+}
+
 // of is the criterion of a pass.
 func (t *trainer) of(p *Pass) loss.Criterion {
 	if p.Criterion != nil {
@@ -220,6 +249,31 @@ func (t *trainer) evaluate(i int, logits, d *tensor.Tensor) error {
 		return fmt.Errorf("criterion %T: %w", criterion, err)
 	}
 	return err
+}
+
+// evaluateTogether is one loss over all passes. It becomes that of the first pass.
+func (t *trainer) evaluateTogether(outputs, d []*tensor.Tensor) error {
+	t.gradients = append(t.gradients[:0], make([]*tensor.Tensor, len(t.passes))...)
+	for i, k := range t.run {
+		t.input(i, &t.passes[k], outputs[i])
+		t.rooms[i].see(d[i])
+		t.gradients[k] = &t.rooms[i].gradient
+	}
+	sum, err := t.together(t.passes, t.gradients)
+	for i, k := range t.run {
+		p := &t.passes[k]
+		p.Loss = 0
+		if err == nil {
+			err = t.rooms[i].check(p, outputs[i], d[i], sum)
+		}
+	}
+	if len(t.run) > 0 {
+		t.passes[t.run[0]].Loss = sum
+	}
+	if err != nil {
+		return fmt.Errorf("the loss of %T: %w", t.by, err)
+	}
+	return nil
 }
 
 // input fills in what the network answered, and is what a criterion gets of the i-th pass that is run.
@@ -280,15 +334,15 @@ func (r *room) check(p *Pass, logits, d *tensor.Tensor, mean float64) error {
 // that found it, because the learning rate may not be the reason then.
 func (t *trainer) diverged(step int64, mean float64) error {
 	for i := range t.passes {
-		if p := &t.passes[i]; p.Len() > 0 && p.Loss-p.Loss != 0 && !isOurs(t.of(p)) {
-			return fmt.Errorf("%w: %v of criterion %T in step %d. Use a smaller learning rate, or correct the criterion", ocl.ErrDiverged, p.Loss, t.of(p), step)
+		if p := &t.passes[i]; p.Len() > 0 && p.Loss-p.Loss != 0 && !isOurs(t.author(p)) {
+			return fmt.Errorf("%w: %v of %T in step %d. Use a smaller learning rate, or correct the loss", ocl.ErrDiverged, p.Loss, t.author(p), step)
 		}
 	}
 	return diverged(mean)
 }
 
-// isOurs says whether a criterion is one of this module.
-func isOurs(c loss.Criterion) bool {
+// isOurs says whether a criterion or a stepper is one of this module.
+func isOurs(c any) bool {
 	of := reflect.TypeOf(c)
 	if of.Kind() == reflect.Pointer {
 		of = of.Elem()

@@ -226,8 +226,8 @@ func TestFaultyCriteria(t *testing.T) {
 		want     string
 		diverged bool
 	}{
-		"NaN":       {func(*tensor.Tensor, loss.Input) (float64, error) { return math.NaN(), nil }, "NaN of criterion", true},
-		"infinite":  {func(*tensor.Tensor, loss.Input) (float64, error) { return math.Inf(1), nil }, "+Inf of criterion", true},
+		"NaN":       {func(*tensor.Tensor, loss.Input) (float64, error) { return math.NaN(), nil }, "NaN of learner_test", true},
+		"infinite":  {func(*tensor.Tensor, loss.Input) (float64, error) { return math.Inf(1), nil }, "+Inf of learner_test", true},
 		"its error": {func(*tensor.Tensor, loss.Input) (float64, error) { return 0, errors.New("no luck") }, "no luck", false},
 		"NaN in the gradient": {func(d *tensor.Tensor, in loss.Input) (float64, error) {
 			d.Data[3] = float32(math.NaN())
@@ -259,12 +259,103 @@ func TestFaultyCriteria(t *testing.T) {
 		learnertest.Observe(t, r, made.Batches(1, 1, 4))
 		before := slices.Clone(r.Net.Params())
 		_, err := r.Observe(context.Background(), made.Batches(1, 1, 5)[0])
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "criterion learner_test.criterionFunc") ||
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "learner_test.criterionFunc") ||
 			!strings.Contains(err.Error(), "step 2") || errors.Is(err, ocl.ErrDiverged) != c.diverged {
 			t.Errorf("%s: error %v, want %q, the criterion and step 2", name, err, c.want)
 		}
 		if !slices.Equal(r.Net.Params(), before) {
 			t.Errorf("%s: the network has moved", name)
+		}
+	}
+}
+
+// together is Summed as one loss over both passes.
+type together struct {
+	draw  memory.Buffer
+	all   learner.TogetherLoss // loss
+	after func(p []learner.Pass, d []*tensor.Tensor, sum float64) float64
+}
+
+func (s *together) Gradient(r *learner.Replay, _ ocl.Batch) (ocl.StepStats, error) {
+	p, err := r.Draw(&s.draw)
+	if err != nil {
+		return ocl.StepStats{}, err
+	}
+	if s.all == nil {
+		s.all = s.loss
+	}
+	return r.AccumulateTogether(s.all, r.Incoming(), p)
+}
+
+func (s *together) loss(p []learner.Pass, d []*tensor.Tensor) (sum float64, err error) {
+	for i := range p {
+		if p[i].Len() == 0 {
+			continue
+		}
+		mean, err := loss.CrossEntropy{}.Eval(d[i], loss.Input{Logits: p[i].Outputs, Y: p[i].Y})
+		if err != nil {
+			return 0, err
+		}
+		sum += mean
+	}
+	if s.after != nil {
+		sum = s.after(p, d, sum)
+	}
+	return sum, nil
+}
+
+// TestTogether: a sum over the passes as one loss is ER, bit for bit, for any number of workers.
+func TestTogether(t *testing.T) {
+	batches := residualCase.Batches(1, 4, 5)
+	for _, workers := range []int{1, 2} {
+		var stats [2][]ocl.StepStats
+		var params [2][]float32
+		for i, step := range []learner.Stepper{learner.Summed{}, &together{}} {
+			r := residual(t)
+			r.WS = r.Net.NewWorkspace(workers)
+			t.Cleanup(r.WS.Close)
+			r.Memory, r.Step = memory.NewStore(12, residualCase.Shape, nil), step
+			stats[i] = learnertest.Observe(t, r, batches)
+			params[i] = r.Net.Params()
+		}
+		if !slices.Equal(stats[0], stats[1]) || !slices.Equal(params[0], params[1]) {
+			t.Errorf("%d workers: one loss gives %v, one a pass %v, or another network", workers, stats[1], stats[0])
+		}
+	}
+}
+
+// TestFaultyTogether: a loss over several passes that does what it may not is an error that names its stepper and the step.
+func TestFaultyTogether(t *testing.T) {
+	for name, c := range map[string]struct {
+		after    func(p []learner.Pass, d []*tensor.Tensor, sum float64) float64
+		want     string
+		diverged bool
+	}{
+		"NaN": {func(_ []learner.Pass, _ []*tensor.Tensor, _ float64) float64 { return math.NaN() }, "NaN of *learner_test.together", true},
+		"another shape": {func(_ []learner.Pass, d []*tensor.Tensor, sum float64) float64 {
+			d[1].Resize(3, 6)
+			return sum
+		}, "a gradient of shape [3 6] of its own", false},
+		"labels": {func(p []learner.Pass, _ []*tensor.Tensor, sum float64) float64 {
+			p[1].Y[0] = (p[1].Y[0] + 1) % 6
+			return sum
+		}, "changed the labels", false},
+		"outputs": {func(p []learner.Pass, _ []*tensor.Tensor, sum float64) float64 {
+			p[0].Outputs.Data[0]++
+			return sum
+		}, "slots or outputs", false},
+	} {
+		r := perceptron(t, 0.1)
+		r.Memory = memory.NewStore(12, shape, nil)
+		step := &together{}
+		r.Step = step
+		batches := made.Batches(1, 2, 5)
+		learnertest.Observe(t, r, batches[:1])
+		step.after = c.after
+		_, err := r.Observe(context.Background(), batches[1])
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "*learner_test.together") ||
+			!strings.Contains(err.Error(), "step 2") || errors.Is(err, ocl.ErrDiverged) != c.diverged {
+			t.Errorf("%s: error %v, want %q, the stepper and step 2", name, err, c.want)
 		}
 	}
 }

@@ -195,7 +195,7 @@ func TestEmptyBatch(t *testing.T) {
 
 // TestObserveAllocates pins a steady step at no allocation, with the memory full and the replay batch whole.
 func TestObserveAllocates(t *testing.T) {
-	for name, step := range map[string]learner.Stepper{"summed": learner.Summed{}, "joint": learner.Joint{}, "dark": &dark{far: &far{}}} {
+	for name, step := range map[string]learner.Stepper{"summed": learner.Summed{}, "joint": learner.Joint{}, "dark": &dark{far: &far{}}, "together": &together{}} {
 		c := learnertest.Case{Shape: [3]int{3, 32, 32}, Classes: 6}
 		r := residual(t)
 		r.Memory = memory.NewStore(12, c.Shape, nil)

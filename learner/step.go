@@ -85,6 +85,14 @@ func (r *Replay) AccumulateApart(apart [][]float32, passes ...Pass) (ocl.StepSta
 	return r.train.accumulate(apart, passes...)
 }
 
+// AccumulateTogether is [Replay.Accumulate] for one loss over several passes, such as one that compares two views of the same
+// images: all passes run forward, f is called once, and all run back. Loss is that of f, and [Pass.Criterion] is not asked.
+// All passes keep their activations until the end, so this takes more memory. Where f is a sum over the passes, the bits are
+// those of Accumulate.
+func (r *Replay) AccumulateTogether(f TogetherLoss, passes ...Pass) (ocl.StepStats, error) {
+	return r.train.accumulateTogether(r.Step, f, passes...)
+}
+
 // Passes are those of the last Accumulate, with its results, in the order in which they were given. They hold until the next
 // one, or until Gradient returns.
 func (r *Replay) Passes() []Pass { return r.train.passes }

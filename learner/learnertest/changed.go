@@ -8,8 +8,9 @@ import (
 // maxChanged is how many sections one input changes at most.
 const maxChanged = 8
 
-// Changed returns a copy of a state in which sections are missing or hold something else, as a fuzzer chooses.
-func Changed(state *checkpoint.Container, choices *fuzztest.Choices) *checkpoint.Container {
+// Changed returns a copy of a state in which sections are missing or hold something else, as the bytes of a fuzzer choose.
+func Changed(state *checkpoint.Container, fuzzed []byte) *checkpoint.Container {
+	choices := fuzztest.Of(fuzzed)
 	names := state.Names()
 	changed := map[string][]byte{}
 	for n := 0; n < maxChanged && choices.More(); n++ {
