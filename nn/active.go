@@ -55,7 +55,7 @@ func (n *Network) AppendInactive(dst []float32) []float32 {
 		return dst
 	}
 	for _, p := range n.list {
-		if !p.classes {
+		if !p.Classes {
 			continue
 		}
 		for at := p.Offset; at < p.Offset+p.Len(); at += p.Out {
@@ -72,7 +72,7 @@ func (n *Network) SetInactive(v, values []float32) {
 		return
 	}
 	for _, p := range n.list {
-		if !p.classes {
+		if !p.Classes {
 			continue
 		}
 		for at := p.Offset; at < p.Offset+p.Len(); at += p.Out {

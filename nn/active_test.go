@@ -14,8 +14,9 @@ import (
 	"ocl/tensor"
 )
 
-// activeConfigs are a residual network and a perceptron.
-var activeConfigs = []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}}}
+// activeConfigs are a residual network and perceptrons.
+var activeConfigs = []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}},
+	{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}, Head: nn.Head{Kind: nn.CosineHead}}}
 
 // columns are the first k of each row of [B,K].
 func columns(x *tensor.Tensor, k int) (v []float32) {
@@ -29,7 +30,7 @@ func columns(x *tensor.Tensor, k int) (v []float32) {
 func ofClasses(net *nn.Network, first, limit int) []bool {
 	is := make([]bool, len(net.Params()))
 	for _, p := range net.Named() {
-		if !strings.HasPrefix(p.Name, "linear.") {
+		if p.Name != "linear.weight" && p.Name != "linear.bias" {
 			continue
 		}
 		for i := range p.Len() {

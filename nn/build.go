@@ -156,27 +156,33 @@ func (b *Builder) AvgPool(side int) error {
 
 // Linear adds a linear layer with bias, and a ReLU if relu is set; the outputs of the last ReLU are the features.
 func (b *Builder) Linear(name string, out int, relu bool) {
+	b.linear(name, out, relu)
+	if relu {
+		b.net.featureDim = out
+	}
+}
+
+// linear adds a linear layer whose outputs are features if it comes before the head and has a ReLU.
+func (b *Builder) linear(name string, out int, relu bool) {
 	in := b.g.C * b.g.H * b.g.W
-	l := &linearLayer{out: out, relu: relu, input: len(b.net.layers) == 0}
+	l := &linearLayer{out: out, relu: relu, input: len(b.net.layers) == 0, features: relu && b.net.head.Kind == ""}
 	l.w = b.param(Param{Name: name + ".weight", In: in, Taps: 1, Out: out})
 	l.bias = b.vector(name+".bias", out, 0)
 	b.net.initial[len(b.net.initial)-1].bound = 1 / math.Sqrt(float64(in))
 	b.count(in, 1, out, 1)
 	b.net.layers = append(b.net.layers, l)
 	b.g = conv.Sketch(true, out, 1, 1, 1)
-	if relu {
-		b.net.featureDim = out
-	}
 }
 
-// Build draws the parameters, unless it makes an outline, and returns the network; the last layer's outputs are the logits. It is an error, and takes no
+// Build draws the parameters, unless it makes an outline, and returns the network. Without [Builder.Head] the last layer is a linear head, whose outputs are the logits. It is an error, and takes no
 // memory, if the network does not fit the memory of the process ([budget.Bytes]) or if one image does not fit its maps.
 func (b *Builder) Build() (*Network, error) {
 	n := b.net
-	n.classes, n.shape = b.g.C, shapeOf(n)
-	for i := max(0, len(n.list)-2); i < len(n.list); i++ { // weights and biases of the last layer
-		n.list[i].classes = true
+	if n.head.Kind == "" {
+		b.headless()
 	}
+	n.classed()
+	n.shape = shapeOf(n)
 	if need, have := 8*b.floats(), budget.Bytes(); need > float64(have) {
 		return nil, fmt.Errorf("nn: a network of %s parameters takes %s with its gradients, and this process may use %s: %w. Use a smaller network",
 			count.Number(saturated(b.floats())), count.Bytes(saturated(need)), count.Bytes(have), ErrMemory)

@@ -14,7 +14,7 @@ func TestWorkspaceCounts(t *testing.T) {
 		defer ws.Close()
 		beside, ahead := ws.Beside(), c.net.Clone()
 		n := int64(c.x.Dim(0))
-		d := tensor.New(c.x.Dim(0), c.net.Classes())
+		d := tensor.New(c.x.Dim(0), c.net.Outputs())
 		samples := make([]float32, c.x.Dim(0)*len(c.net.Params()))
 		apart := [][]float32{make([]float32, len(c.net.Params()))}
 		for _, pass := range []struct {

@@ -33,7 +33,7 @@ func FuzzNetworks(f *testing.F) {
 		}
 		x := images(batch, layers.c, layers.h, layers.w, seed)
 		mode := []nn.Mode{nn.Train, nn.Train, nn.BatchOnly, nn.Eval}[r.IntN(4)]
-		dlogits := tensor.New(x.Dim(0), layers.classes)
+		dlogits := tensor.New(x.Dim(0), generic.Outputs())
 		for i := range dlogits.Data {
 			dlogits.Data[i] = float32(r.NormFloat64())
 		}
@@ -61,6 +61,7 @@ type randomNetwork struct {
 	blocks           []int // channels of each, times 2 with a stride of 2
 	pool             int
 	hidden           []int
+	head             nn.Head
 }
 
 func randomLayers(r *rand.Rand) randomNetwork {
@@ -84,11 +85,14 @@ func randomLayers(r *rand.Rand) randomNetwork {
 	for range r.IntN(3) {
 		n.hidden = append(n.hidden, 1+r.IntN(40))
 	}
+	if n.stem > 0 || len(n.hidden) > 0 {
+		n.head = []nn.Head{{}, {Kind: nn.CosineHead}, {Kind: nn.ProjectionHead, Out: 1 + r.IntN(20)}}[r.IntN(3)]
+	}
 	return n
 }
 
 func (l randomNetwork) String() string {
-	return fmt.Sprintf("images %d×%d×%d, stem %d, blocks %v, pool %d, hidden %v, classes %d", l.c, l.h, l.w, l.stem, l.blocks, l.pool, l.hidden, l.classes)
+	return fmt.Sprintf("images %d×%d×%d, stem %d, blocks %v, pool %d, hidden %v, head %v, classes %d", l.c, l.h, l.w, l.stem, l.blocks, l.pool, l.hidden, l.head, l.classes)
 }
 
 func (l randomNetwork) build(t *testing.T, e nn.Engine, seed uint64) *nn.Network {
@@ -108,7 +112,9 @@ func (l randomNetwork) build(t *testing.T, e nn.Engine, seed uint64) *nn.Network
 	for i, out := range l.hidden {
 		b.Linear(fmt.Sprintf("hidden%d", i), out, true)
 	}
-	b.Linear("linear", l.classes, false)
+	if err := b.Head("linear", l.head, l.classes); err != nil {
+		t.Fatal(err)
+	}
 	net := must(b.Build())
 	r := rand.New(rand.NewPCG(seed, 37))
 	for _, p := range net.Named() {

@@ -39,7 +39,7 @@ type namedNet struct {
 	x    *tensor.Tensor
 }
 
-// networks has odd sizes, both layouts, strides, widths that fill no vector and the perceptron.
+// networks has odd sizes, both layouts, strides, widths that fill no vector, the perceptron and all heads.
 func networks(t testing.TB) []namedNet {
 	t.Helper()
 	var out []namedNet
@@ -58,6 +58,8 @@ func networks(t testing.TB) []namedNet {
 	add("resnet 36×27", arch.Config{Channels: 1, Height: 36, Width: 27, Classes: 5, NF: 3}, 2)
 	add("resnet 33×48 wide", arch.Config{Channels: 2, Height: 33, Width: 48, Classes: 5, NF: 17}, 2)
 	add("mlp", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33, 18}}, 4)
+	add("mlp with a cosine head", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33, 18}, Head: nn.Head{Kind: nn.CosineHead}}, 4)
+	add("mlp with a projection", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33}, Head: nn.Head{Kind: nn.ProjectionHead, Hidden: 11, Out: 9}}, 4)
 	return out
 }
 
@@ -68,7 +70,7 @@ func TestPerceptronGradients(t *testing.T) {
 		for _, mode := range []nn.Mode{nn.BatchOnly, nn.Eval} {
 			ws := c.net.NewWorkspace(1)
 			defer ws.Close()
-			d := tensor.New(c.x.Dim(0), c.net.Classes())
+			d := tensor.New(c.x.Dim(0), c.net.Outputs())
 			objective(c.net.Forward(ws, c.x, mode), d)
 			c.net.ZeroGrads()
 			c.net.Backward(ws, d)

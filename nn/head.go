@@ -75,6 +75,8 @@ type linearLayer struct {
 	w    convRef
 	bias int
 	relu bool
+	// features: the outputs are those of the trunk
+	features bool
 	// input: the features are the images themselves
 	input bool
 }
@@ -97,7 +99,7 @@ func (l *linearLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	if l.input {
 		s.x = p.own("input", in)
 	}
-	if l.relu {
+	if l.features {
 		p.features, p.featureLayout = s.y, out
 	}
 	if !p.inference {

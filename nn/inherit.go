@@ -38,7 +38,7 @@ func (n *Network) take(dst, saved []float32) error {
 	}
 	from, fewer := n.inherited, 0
 	for _, p := range n.list {
-		if p.classes {
+		if p.Classes {
 			fewer += p.Len() / p.Out * (n.classes - from)
 		}
 	}
@@ -47,7 +47,7 @@ func (n *Network) take(dst, saved []float32) error {
 	}
 	for _, p := range n.list {
 		rows, out := p.Len()/p.Out, p.Out
-		if p.classes {
+		if p.Classes {
 			out = from
 		}
 		for i := range rows {

@@ -27,6 +27,16 @@ func grown(t *testing.T, c arch.Config, seed uint64, classes int) *nn.Network {
 	return net
 }
 
+// sigmaOf is the scale of a cosine head, nil without one.
+func sigmaOf(net *nn.Network) *float32 {
+	for _, p := range net.Named() {
+		if p.Name == "linear.sigma" {
+			return &net.Params()[p.Offset]
+		}
+	}
+	return nil
+}
+
 // saved is the state of a network.
 func saved(t *testing.T, net *nn.Network) *checkpoint.Decoder {
 	t.Helper()
@@ -41,12 +51,17 @@ func saved(t *testing.T, net *nn.Network) *checkpoint.Decoder {
 // and the parameters of the others are those that the heir was drawn with.
 func TestHeirKeepsLogits(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
-		for _, c := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}}} {
+		for _, c := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}},
+			{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}, Head: nn.Head{Kind: nn.CosineHead}}} {
 			for _, k := range [][2]int{{1, 2}, {3, 40}, {16, 17}} {
 				old, heir, drawn := grown(t, c, 1, k[0]), grown(t, c, 2, k[1]), grown(t, c, 2, k[1])
 				x := images(3, c.Channels, c.Height, c.Width, 1)
 				ws, other := old.NewWorkspace(1), heir.NewWorkspace(1)
 				old.Forward(ws, x, nn.Train) // moves the running statistics
+				if s := sigmaOf(old); s != nil {
+					*s = 1.25
+					old.Changed()
+				}
 				heir.Inherit(k[0])
 				if err := heir.LoadState(saved(t, old)); err != nil {
 					t.Fatal(err)
@@ -63,6 +78,12 @@ func TestHeirKeepsLogits(t *testing.T) {
 							t.Errorf("%d to %d outputs, %s: logits of image %d are %v, and were %v", k[0], k[1], of.name, i, of.b.Row(i)[:k[0]], of.a.Row(i))
 						}
 					}
+				}
+				if s := sigmaOf(heir); s != nil {
+					if *s != *sigmaOf(old) {
+						t.Errorf("%d to %d outputs: the scale is %v, and was %v", k[0], k[1], *s, *sigmaOf(old))
+					}
+					*s = *sigmaOf(drawn) // rows have it as a factor
 				}
 				a, b := make([]float32, heir.FeatureDim()), make([]float32, heir.FeatureDim())
 				for y := k[0]; y < k[1]; y++ {

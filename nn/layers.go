@@ -16,6 +16,8 @@ const (
 	PoolLayer
 	// LinearLayer is y = x·W + b, followed by a ReLU if ReLU is set. Before it, maps are flattened in the order (c, y, x).
 	LinearLayer
+	// CosineLayer is y_k = Scale · W_k·x / (‖W_k‖·‖x‖), see [Head].
+	CosineLayer
 )
 
 // LayerInfo describes one layer of a network for those who write the network down in another form.
@@ -24,8 +26,9 @@ type LayerInfo struct {
 	Convs []ConvInfo // of a stem or a block
 	Side  int        // of the windows of a pool, pixels
 	ReLU  bool       // after a linear layer
-	// Weight and Bias are the parameters of a linear layer.
-	Weight, Bias Param
+	// Weight and Bias are the parameters of a linear layer, Weight and Scale those of a cosine layer.
+	Weight, Bias, Scale Param
+	Head                bool // of the head; the features are the inputs of the first such layer
 }
 
 // ConvInfo describes a convolution without bias and the batch norm behind it. Its kernel is √Taps pixels wide, centred,
@@ -38,11 +41,10 @@ type ConvInfo struct {
 	Eps            float64 // added to the variance
 }
 
-// Layers describes the layers in their order; the outputs of the last are the logits. The features are the input of
-// that layer.
+// Layers describes the layers in their order; the outputs of the last are the logits.
 func (n *Network) Layers() []LayerInfo {
 	var all []LayerInfo
-	for _, l := range n.layers {
+	for i, l := range n.layers {
 		switch l := l.(type) {
 		case *stemLayer:
 			all = append(all, LayerInfo{Kind: StemLayer, Convs: []ConvInfo{n.convInfo(l.conv, l.norm, 1)}})
@@ -55,7 +57,9 @@ func (n *Network) Layers() []LayerInfo {
 		case poolLayer:
 			all = append(all, LayerInfo{Kind: PoolLayer, Side: l.side})
 		case *linearLayer:
-			all = append(all, LayerInfo{Kind: LinearLayer, ReLU: l.relu, Weight: paramAt(n.list, l.w.at), Bias: paramAt(n.list, l.bias)})
+			all = append(all, LayerInfo{Kind: LinearLayer, Head: i >= n.trunk, ReLU: l.relu, Weight: paramAt(n.list, l.w.at), Bias: paramAt(n.list, l.bias)})
+		case *cosineLayer:
+			all = append(all, LayerInfo{Kind: CosineLayer, Head: true, Weight: paramAt(n.list, l.w.at), Scale: paramAt(n.list, l.sigma)})
 		case channelLastLayer: // the engine's memory layout, which changes no number
 		default:
 			panic(fmt.Sprintf("nn: Layers: %v has no description. Add one here", l))

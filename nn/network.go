@@ -20,6 +20,8 @@ type Network struct {
 	classes    int // all, active or not
 	active     int // of them; 0 means all, see SetActive
 	inherited  int // outputs of smaller networks whose states fit; 0 means none, see Inherit
+	head       Head
+	trunk      int // layers before the head
 	featureDim int
 	flops      int64
 	layers     []layer
@@ -55,22 +57,6 @@ func (n *Network) Changed() { n.version = versions.Add(1) }
 
 // ZeroGrads sets all gradients to zero.
 func (n *Network) ZeroGrads() { clear(n.grads) }
-
-// FeatureDim is D, the number of features before the head.
-func (n *Network) FeatureDim() int { return n.featureDim }
-
-// HeadRow copies the weights [D] of logit k to dst and returns its bias: logit k is their product with the features,
-// plus the bias.
-func (n *Network) HeadRow(dst []float32, k int) (bias float32) {
-	w, b := n.list[len(n.list)-2], n.list[len(n.list)-1]
-	if len(dst) != w.In || k < 0 || k >= n.Classes() {
-		panic(fmt.Sprintf("nn: HeadRow: room for %d values of logit %d. Give room for %d values of a logit in [0, %d)", len(dst), k, w.In, n.Classes()))
-	}
-	for i := range dst {
-		dst[i] = n.params[w.Offset+i*w.Out+k]
-	}
-	return n.params[b.Offset+k]
-}
 
 // Input is the shape of an image: channels, height and width in pixels.
 func (n *Network) Input() (c, h, w int) { return n.c, n.h, n.w }
@@ -257,7 +243,7 @@ type shared struct {
 
 func (s *shared) DoChunk(_, chunk int) { s.work.Do(chunk*shareSpan, min((chunk+1)*shareSpan, s.n)) }
 
-// Forward returns the logits [B,K] of the images x [B,C,H,W]. They belong to the workspace and hold until its next use.
+// Forward returns the logits [B,K] of the images x [B,C,H,W], or the outputs [B,Outputs] of a projection. They belong to the workspace and hold until its next use.
 func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tensor {
 	n.check(x)
 	p := ws.trainFor(n, x.Dim(0))
@@ -366,7 +352,7 @@ func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float
 		ws.belong(n) // it may be closed
 		panic("nn: one Backward follows a Forward, because it writes over the activations. Call Forward again")
 	}
-	d.CheckShape("gradient of the logits", p.images, n.Classes())
+	d.CheckShape("gradient of the logits", p.images, n.Outputs())
 	ws.count(n, 2*p.images)
 	p.dst, p.samples = dst, samples
 	p.backward(d)

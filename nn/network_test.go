@@ -120,7 +120,7 @@ func TestAccumulateIsPassByPass(t *testing.T) {
 		ws := c.net.NewWorkspace(1)
 		defer ws.Close()
 		for i, x := range batches {
-			d := tensor.New(x.Dim(0), c.net.Classes())
+			d := tensor.New(x.Dim(0), c.net.Outputs())
 			objective(c.net.Forward(ws, x, nn.Train), d)
 			c.net.ZeroGrads()
 			if i == 0 { // the first batch adds where it computes
@@ -203,7 +203,7 @@ func TestPredictIsForwardInEvalMode(t *testing.T) {
 			if both := c.net.PredictOutputs(ws, c.x); !slices.Equal(both.Logits.Data, want) || !slices.Equal(both.Features.Data, features) {
 				t.Errorf("%s: PredictOutputs differs from Predict and PredictFeatures", c.name)
 			}
-			k := c.net.Classes()
+			k := c.net.Outputs()
 			if got := c.net.Predict(ws, c.x.Rows(1, 2)).Data; !slices.Equal(got, want[k:2*k]) {
 				t.Errorf("%s: the prediction of an image depends on its neighbours", c.name)
 			}
@@ -211,9 +211,14 @@ func TestPredictIsForwardInEvalMode(t *testing.T) {
 	})
 }
 
-// TestHeadRow: logits are the product of the head's rows with the features.
+// TestHeadRow: logits are the product of the head's rows with the features, of length 1 for a cosine head. A projection has
+// no rows.
 func TestHeadRow(t *testing.T) {
 	for _, c := range networks(t) {
+		if !c.net.Head().PerClass() {
+			mustPanic(t, c.name, func() { c.net.HeadRow(make([]float32, c.net.FeatureDim()), 0) }, "no row a class")
+			continue
+		}
 		ws := c.net.NewWorkspace(1)
 		defer ws.Close()
 		out := c.net.PredictOutputs(ws, c.x)
@@ -221,10 +226,15 @@ func TestHeadRow(t *testing.T) {
 		for k := range c.net.Classes() {
 			bias := c.net.HeadRow(row, k)
 			for i := range c.x.Dim(0) {
-				want := float64(bias)
+				want, square := 0.0, 0.0
 				for d, w := range row {
-					want += float64(w) * float64(out.Features.Row(i)[d])
+					f := float64(out.Features.Row(i)[d])
+					want, square = want+float64(w)*f, square+f*f
 				}
+				if c.net.Head().Kind == nn.CosineHead {
+					want /= math.Sqrt(square)
+				}
+				want += float64(bias)
 				if got := float64(out.Logits.Row(i)[k]); !(math.Abs(got-want) <= 1e-4*(1+math.Abs(want))) {
 					t.Fatalf("%s: logit %d of image %d is %v, want %v", c.name, k, i, got, want)
 				}
@@ -239,7 +249,7 @@ func TestPerSampleGradientsAreOneByOneGradients(t *testing.T) {
 			ws := c.net.NewWorkspace(2)
 			defer ws.Close()
 			p, b := len(c.net.Params()), c.x.Dim(0)
-			d := tensor.New(b, c.net.Classes())
+			d := tensor.New(b, c.net.Outputs())
 			objective(c.net.Forward(ws, c.x, nn.Eval), d)
 			got := make([]float32, b*p)
 			c.net.BackwardPerSample(ws, d, got)
@@ -363,7 +373,7 @@ func TestWorkspaceRefuses(t *testing.T) {
 	c := networks(t)[0]
 	ws := c.net.NewWorkspace(1)
 	defer ws.Close()
-	x, d := c.x, tensor.New(c.x.Dim(0), c.net.Classes())
+	x, d := c.x, tensor.New(c.x.Dim(0), c.net.Outputs())
 	refused := func(what string, call func()) {
 		t.Helper()
 		defer func() {

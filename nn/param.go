@@ -14,7 +14,7 @@ type Param struct {
 	Conv   bool // of a convolution, whose taps are a square
 	// Transposed: of a transposed convolution, which PyTorch stores [in][out][tap]
 	Transposed bool
-	classes    bool // Out is the classes
+	Classes    bool // of the head, with a column for each class
 }
 
 // Len is the number of elements.

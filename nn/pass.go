@@ -168,7 +168,7 @@ func (p *pass) infer(net *Network, x *tensor.Tensor) *tensor.Tensor {
 
 // finish copies the outputs of the last layer that are active.
 func (p *pass) finish(a []float32) *tensor.Tensor {
-	k := p.net.Classes()
+	k := p.net.Outputs()
 	p.logits.Shape[0], p.logits.Shape[1] = p.images, k
 	p.logits.Data = p.logits.Data[:p.images*k]
 	for img := range p.images {

@@ -38,14 +38,14 @@ func (t *predictTask) infer(p *pass, x *tensor.Tensor, lo int) {
 	}
 }
 
-// Outputs are what a network makes of B images: logits [B,K] and features φ(x) [B,D].
+// Outputs are what a network makes of B images: logits [B,K], or the outputs of a projection, and features φ(x) [B,D].
 type Outputs struct{ Logits, Features *tensor.Tensor }
 
 // Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. Those of an image do
 // not depend on the others. It changes nothing but the workspace, to which the result belongs.
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	n.checkPredict(ws, x)
-	ws.predict.out = Outputs{Logits: resized(&ws.out.Logits, x.Dim(0), n.Classes())}
+	ws.predict.out = Outputs{Logits: resized(&ws.out.Logits, x.Dim(0), n.Outputs())}
 	n.predict(ws, x)
 	return ws.out.Logits
 }
@@ -61,7 +61,7 @@ func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tenso
 // PredictOutputs is Predict and PredictFeatures in one pass.
 func (n *Network) PredictOutputs(ws *Workspace, x *tensor.Tensor) Outputs {
 	n.checkPredict(ws, x)
-	ws.predict.out = Outputs{resized(&ws.out.Logits, x.Dim(0), n.Classes()), resized(&ws.out.Features, x.Dim(0), n.featureDim)}
+	ws.predict.out = Outputs{resized(&ws.out.Logits, x.Dim(0), n.Outputs()), resized(&ws.out.Features, x.Dim(0), n.featureDim)}
 	n.predict(ws, x)
 	return ws.out
 }

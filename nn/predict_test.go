@@ -50,7 +50,7 @@ func TestReaders(t *testing.T) {
 					if got := c.net.Predict(ws, x); !slices.Equal(got.Data, want) {
 						t.Errorf("%s: other logits", c.name)
 					}
-					if got := c.net.Predict(ws, x.Rows(0, 1)); !slices.Equal(got.Data, want[:c.net.Classes()]) {
+					if got := c.net.Predict(ws, x.Rows(0, 1)); !slices.Equal(got.Data, want[:c.net.Outputs()]) {
 						t.Errorf("%s: other logits of one image", c.name)
 					}
 				}

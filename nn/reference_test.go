@@ -72,6 +72,8 @@ func referenceAfter(running []float64, net *nn.Network, x *tensor.Tensor, mode n
 			if l.ReLU {
 				m = run.relu(m)
 			}
+		case nn.CosineLayer:
+			m = run.cosine(l, m)
 		}
 	}
 	return run, m
@@ -195,6 +197,64 @@ func (run *reference) linear(l nn.LayerInfo, m *layerMap) *layerMap {
 				for i, v := range x {
 					params.add(weight(i, o), g*v)
 					inputs.add(first+i, g*run.param(weight(i, o)))
+				}
+			}
+		}
+		params.round()
+		inputs.round()
+	})
+	return y
+}
+
+// cosine is a layer of cosines of features and weights, times a scale.
+func (run *reference) cosine(l nn.LayerInfo, m *layerMap) *layerMap {
+	y := newLayerMap(m.n, l.Weight.Out, 1, 1)
+	weight := func(i, o int) int { return l.Weight.Offset + i*l.Weight.Out + o }
+	scale := run.param(l.Scale.Offset)
+	length := func(n int, at func(i int) float64) float64 {
+		sum := 0.0
+		for i := range n {
+			sum += square(at(i))
+		}
+		return math.Sqrt(run.rounded(sum, sum))
+	}
+	cosines, columns, rows := make([]float64, len(y.x)), make([]float64, l.Weight.Out), make([]float64, m.n)
+	for o := range columns {
+		columns[o] = length(m.c*m.h*m.w, func(i int) float64 { return run.param(weight(i, o)) })
+	}
+	for img := range m.n {
+		x, _ := m.image(img)
+		to, first := y.image(img)
+		rows[img] = length(m.c*m.h*m.w, func(i int) float64 { return x[i] })
+		for o := range to {
+			sum, size := 0.0, 0.0
+			for i, v := range x {
+				sum += v * run.param(weight(i, o))
+				size += math.Abs(v * run.param(weight(i, o)))
+			}
+			if lengths := rows[img] * columns[o]; lengths > 0 {
+				cosines[first+o] = run.rounded(sum, size) / lengths
+			}
+			to[o] = scale * cosines[first+o]
+		}
+	}
+	run.back = append(run.back, func() {
+		params, inputs := run.newSums(run.grads), run.newSums(m.d)
+		for img := range m.n {
+			x, first := m.image(img)
+			for o := range l.Weight.Out {
+				g, cos := y.d[img*l.Weight.Out+o], cosines[img*l.Weight.Out+o]
+				params.add(l.Scale.Offset, g*cos)
+				if rows[img]*columns[o] == 0 {
+					continue
+				}
+				g *= scale
+				for i, v := range x {
+					w := run.param(weight(i, o))
+					params.add(weight(i, o), g*v/(rows[img]*columns[o]))
+					params.add(weight(i, o), -g*cos*w/square(columns[o]))
+					inputs.add(first+i, g*w/(rows[img]*columns[o]))
+					inputs.add(first+i, -g*cos*v/square(rows[img]))
 				}
 			}
 		}

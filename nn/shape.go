@@ -37,6 +37,9 @@ func shapeOf(n *Network) []string {
 	for i, l := range n.layers {
 		shape = append(shape, fmt.Sprintf("layer %d: %v", i+1, l))
 	}
+	if !n.head.PerClass() { // no layer says how many
+		shape = append(shape, fmt.Sprintf("%d classes", n.classes))
+	}
 	if len(n.layers) == 0 { // they are wired elsewhere
 		for _, p := range n.list {
 			shape = append(shape, fmt.Sprintf("%s of %v", p.Name, p.Shape()))

@@ -3,7 +3,7 @@ package nn
 import "ocl/tensor"
 
 // JointLoss writes the gradient of one loss over several passes of [Network.AccumulateTogether]: that of the outputs of
-// pass i to d[i], given outputs[i]. Both are [B_i, K], and d begins as zeros. It is called once, in one goroutine. It must
+// pass i to d[i], given outputs[i]. Both are [B_i, Outputs], and d begins as zeros. It is called once, in one goroutine. It must
 // not use the workspace, nor one beside it: that panics.
 type JointLoss func(outputs, d []*tensor.Tensor) error
 

@@ -135,7 +135,7 @@ func TestTogetherIsAccumulateForASum(t *testing.T) {
 func TestTogetherRefuses(t *testing.T) {
 	c := networks(t)[0]
 	other := perceptron(t, 3, 4, 5, 7)
-	x, d := c.x, tensor.New(c.x.Dim(0), c.net.Classes())
+	x, d := c.x, tensor.New(c.x.Dim(0), c.net.Outputs())
 	two := []*tensor.Tensor{x, x}
 	for _, workers := range []int{1, 2, 3} {
 		ws := c.net.NewWorkspace(workers)

@@ -15,6 +15,7 @@ type Config struct {
 	Classes                 int
 	NF                      int
 	Hidden                  []int
+	Head                    nn.Head // the zero value is linear
 	Engine                  nn.Engine
 }
 
@@ -34,7 +35,7 @@ const (
 )
 
 // ResNet18 is the reduced ResNet-18 of the survey (§exp_setup): a 3×3 stem of NF channels without
-// max-pooling, four stages of two basic blocks with NF, 2·NF, 4·NF and 8·NF channels, 4×4 average pooling and a linear
+// max-pooling, four stages of two basic blocks with NF, 2·NF, 4·NF and 8·NF channels, 4×4 average pooling and a
 // head over all classes. Features have 8·NF·⌊h/4⌋·⌊w/4⌋ values for a last map of h×w. Images with a side below
 // [LeastSide] are an error. It draws from src.
 func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
@@ -62,11 +63,13 @@ func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
 		return nil, fmt.Errorf("arch: resnet18: images of %d×%d are smaller than %d×%d. Use larger images, or an MLP (--network mlp)",
 			c.Height, c.Width, LeastSide, LeastSide)
 	}
-	b.Linear("linear", c.Classes, false)
+	if err := b.Head("linear", c.Head, c.Classes); err != nil {
+		return nil, err
+	}
 	return b.Build()
 }
 
-// MLP is a perceptron with the given hidden layers, each followed by a ReLU, and a linear head. It draws from src.
+// MLP is a perceptron with the given hidden layers, each followed by a ReLU, and a head. It draws from src.
 func MLP(c Config, src *rng.Source) (*nn.Network, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -84,6 +87,8 @@ func MLP(c Config, src *rng.Source) (*nn.Network, error) {
 		}
 		b.Linear(fmt.Sprintf("hidden.%d", i), h, true)
 	}
-	b.Linear("linear", c.Classes, false)
+	if err := b.Head("linear", c.Head, c.Classes); err != nil {
+		return nil, err
+	}
 	return b.Build()
 }
