@@ -27,6 +27,8 @@ type methodJSON struct {
 	Expect         string            `json:"expect"`
 	Refuses        map[string]string `json:"refuses"` // by name of a trick, why the method does not take it
 	Citation       string            `json:"citation"`
+	Module         string            `json:"module,omitempty"` // another one that registered the method, with its version
+	Version        string            `json:"version,omitempty"`
 }
 
 // optionJSON is a key of one method alone. Default is of the type, which is named as in JSON Schema.
@@ -59,6 +61,7 @@ func newMethodJSON(info method.Info) methodJSON {
 		Tuning: tuningJSON{newAxesJSON(info.Paper), newAxesJSON(info.Authors)}, Cost: info.CostPerStep, Expect: info.Expect,
 		Refuses: notNilMap(info.Refuses), Citation: info.Citation,
 	}
+	m.Module, m.Version = info.Origin()
 	for _, o := range info.Options {
 		m.Options = append(m.Options, optionJSON{
 			Name: o.Name, Key: "method." + info.Name + "." + o.Name, Type: typeName(o.Default), Default: o.Default, Range: o.Wanted(),

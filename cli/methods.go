@@ -3,7 +3,9 @@ package cli
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -154,7 +156,7 @@ func methodEntry(info method.Info) entry {
 	if other := gridText(info.Authors); other != tuning {
 		tuning += "; by the authors' files: " + other
 	}
-	return entry{name: info.Name, heading: info.Name, title: info.Title, summary: info.Summary, idea: info.Idea, page: info.Page(), facts: []fact{
+	facts := []fact{
 		{"update", info.Formula},
 		{"memory", memory},
 		{"signals", listText(info.Signals)},
@@ -164,7 +166,11 @@ func methodEntry(info method.Info) entry {
 		{"cost", info.CostPerStep},
 		{"expect", info.Expect},
 		{"citation", info.Citation},
-	}, options: info.Options, advice: info.Advice, json: newMethodJSON(info)}
+	}
+	if module, version := info.Origin(); module != "" {
+		facts = append(facts, fact{"module", module + " " + version})
+	}
+	return entry{name: info.Name, heading: info.Name, title: info.Title, summary: info.Summary, idea: info.Idea, page: info.Page(), facts: facts, options: info.Options, advice: info.Advice, json: newMethodJSON(info)}
 }
 
 func trickEntry(t method.Trick) entry {
@@ -214,14 +220,22 @@ func gridText(g method.Grid) string {
 	return strings.Join(each(g, func(a method.Axis) string { return a.Key + " " + joinWords(each(a.Values, config.FormatValue)) }), " · ")
 }
 
+// told are the facts that have a text: a method of another module may say less.
+func (e entry) told() []fact {
+	return slices.DeleteFunc(slices.Clone(e.facts), func(f fact) bool { return f.text == "" })
+}
+
 // describe is an entry as a terminal shows it.
 func (e entry) describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n", e.name, e.title)
 	for _, text := range []string{e.summary, e.idea} {
+		if text == "" {
+			continue
+		}
 		fmt.Fprintf(&b, "%s\n\n", strings.Join(fold(text, plainWidth), "\n"))
 	}
-	for _, f := range e.facts {
+	for _, f := range e.told() {
 		for _, line := range fold(f.text, plainWidth-12) {
 			fmt.Fprintf(&b, "%-10s  %s\n", f.name, line)
 			f.name = ""
@@ -248,8 +262,11 @@ func (e entry) describe() string {
 func (e entry) markdown() string {
 	var b strings.Builder
 	page := strings.ReplaceAll(e.page, "(../../docs/", "(") // links from docs, and not from method/page
+	if page == "" {                                         // of a method of another module
+		page = e.idea + "\n"
+	}
 	fmt.Fprintf(&b, "## %s\n\n%s: %s\n\n%s\n| | |\n|---|---|\n", e.heading, e.title, e.summary, page)
-	for _, f := range e.facts {
+	for _, f := range e.told() {
 		fmt.Fprintf(&b, "| %s | %s |\n", f.name, inTable(f.text))
 	}
 	if len(e.options) > 0 {
@@ -273,17 +290,21 @@ var methodsText string
 
 // methodsPage is docs/methods.md.
 func methodsPage() string {
+	all := each(method.Catalogue(), methodEntry)
+	headings := append([]string{"Methods"}, each(all, func(e entry) string { return e.heading })...)
+	headings = append(headings, "Tricks")
+	headings = append(headings, each(method.Tricks(), func(t method.Trick) string { return trickEntry(t).heading })...)
+	at := anchors(headings)
 	var methods, tricks string
-	for _, info := range method.Catalogue() {
-		e := methodEntry(info)
-		methods += fmt.Sprintf("| [%s](#%s) | %s | %s | %s | %s |\n", e.name, anchor(e.name), e.title, e.facts[1].text, e.facts[2].text, e.facts[3].text)
+	for i, e := range all {
+		methods += fmt.Sprintf("| [%s](#%s) | %s | %s | %s | %s |\n", e.name, at[1+i], e.title, e.facts[1].text, e.facts[2].text, e.facts[3].text)
 	}
-	for _, info := range method.Catalogue() {
-		methods += "\n" + methodEntry(info).markdown()
+	for _, e := range all {
+		methods += "\n" + e.markdown()
 	}
-	for _, t := range method.Tricks() {
+	for i, t := range method.Tricks() {
 		takes, _ := takers(t)
-		tricks += fmt.Sprintf("| [%s](#%s) | %s | %s | %s |\n", inTable(t.Name), trickAnchor(t), t.Title, listText(t.Signals), joinWords(takes))
+		tricks += fmt.Sprintf("| [%s](#%s) | %s | %s | %s |\n", inTable(t.Name), at[len(all)+2+i], t.Title, listText(t.Signals), joinWords(takes))
 	}
 	for _, t := range method.Tricks() {
 		tricks += "\n" + trickEntry(t).markdown()
@@ -291,22 +312,25 @@ func methodsPage() string {
 	return strings.NewReplacer("{{methods}}", strings.TrimSuffix(methods, "\n")+"\n", "{{tricks}}", tricks).Replace(methodsText)
 }
 
-// anchor is where a heading can be linked to: letters and digits alone are kept.
-func anchor(heading string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
+// anchors are where the headings of a page can be linked to, as GitHub makes them: letters, digits, hyphens and underscores are kept, a
+// space becomes a hyphen, and a heading whose anchor is taken gets a number.
+func anchors(headings []string) []string {
+	names, taken := make([]string, len(headings)), map[string]bool{}
+	for i, heading := range headings {
+		plain := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-', r == '_', unicode.IsLetter(r), unicode.IsNumber(r):
+				return r
+			}
+			return -1
+		}, strings.ToLower(heading))
+		names[i] = plain
+		for n := 1; taken[names[i]]; n++ {
+			names[i] = fmt.Sprintf("%s-%d", plain, n)
 		}
-		return -1
-	}, heading)
-}
-
-// trickAnchor is the anchor of the heading of a trick. If two tricks have the same anchor without their signs, the
-// later one gets a number.
-func trickAnchor(t method.Trick) string {
-	at := "trick-" + anchor(t.Name)
-	if at != "trick-"+t.Name {
-		at += "-1"
+		taken[names[i]] = true
 	}
-	return at
+	return names
 }

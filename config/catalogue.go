@@ -15,21 +15,22 @@ type Schema struct {
 
 // Catalogue is what the names in a config stand for.
 type Catalogue struct {
-	Data    []DataSet
-	Streams []StreamKind
-	Methods []Method
-	Tricks  []Trick
+	Data     []DataSet
+	Streams  []StreamKind
+	Networks []NetworkKind
+	Methods  []Method
+	Tricks   []Trick
 	// ParseTricks reads the tricks of one run, such as "lb+ncm", and returns their names in order; nil where Tricks is
 	// empty.
 	ParseTricks func(text string) ([]string, error)
 	// CheckShift says what is wrong with the disturbances of a stream; nil checks nothing.
 	CheckShift func(Stream) error
-	LeastSide  map[string]int // by name of a network, the smallest side in pixels of the images that it takes
 }
 
 // DataSet is what a config has to respect of a data set.
 type DataSet struct {
-	Name     string
+	Name string
+	Origin
 	NeedsDir bool
 	Classes  int      // 0: as the files have
 	Domains  []string // the values of data.domains that it takes
@@ -44,14 +45,23 @@ type DataSet struct {
 // StreamKind is what a config has to respect of a kind of stream.
 type StreamKind struct {
 	Name string
+	Origin
 	// CheckTasks says whether so many tasks can be made of so many classes; nil checks nothing.
 	CheckTasks func(tasks, classes int) error
 	AllClasses bool // every task has all classes, so that there is no list of them to order
 }
 
+// NetworkKind is what a config has to respect of a network.
+type NetworkKind struct {
+	Name string
+	Origin
+	LeastSide int // smallest side in pixels of the images that it takes; 0 is any
+}
+
 // Method is what a config has to respect of a method.
 type Method struct {
-	Name       string
+	Name string
+	Origin
 	About      string // what it is, in words; messages about unknown names look there too
 	UsesMemory bool
 	Scratch    bool // it trains its network from drawn weights each time, so it takes none of a file
@@ -108,11 +118,12 @@ func (o Option) key(method string) Key {
 // entry is what a catalogue lists by name.
 type entry interface{ called() string }
 
-func (d DataSet) called() string    { return d.Name }
-func (k StreamKind) called() string { return k.Name }
-func (m Method) called() string     { return m.Name }
-func (t Trick) called() string      { return t.Name }
-func (o Option) called() string     { return o.Name }
+func (d DataSet) called() string     { return d.Name }
+func (k StreamKind) called() string  { return k.Name }
+func (n NetworkKind) called() string { return n.Name }
+func (m Method) called() string      { return m.Name }
+func (t Trick) called() string       { return t.Name }
+func (o Option) called() string      { return o.Name }
 
 // lookup finds an entry by its name.
 func lookup[T entry](list []T, name string) (T, bool) {

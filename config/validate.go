@@ -203,7 +203,8 @@ func (s *Schema) checkData(f *faults, c Config) {
 	if d.Unreadable == UnreadableSkip && !set.Files {
 		f.add("data.unreadable", "%s is given, but %s is not made of image files, so no image can be left out. Remove data.unreadable", d.Unreadable, d.Name)
 	}
-	if least := s.LeastSide[c.Network.Name]; d.Size != 0 && d.Size < least && !s.makeNetworks(c.Methods) {
+	network, _ := lookup(s.Networks, c.Network.Name)
+	if least := network.LeastSide; d.Size != 0 && d.Size < least && !s.makeNetworks(c.Methods) {
 		remedy := "Use a larger data.size, or --network mlp"
 		if set.MaxSize == 0 {
 			remedy = "Remove data.size, as the files have a fixed size, or use --network mlp"

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ocl/experiment/result"
@@ -127,6 +128,8 @@ func (r Archived) Differ(j Job) error {
 		return fmt.Errorf("other kernels (%s)", cause.Shown(made.Kernel))
 	case made.Convolution != j.Identity.Convolution:
 		return fmt.Errorf("another algorithm of convolutions (%s)", cause.Shown(made.Convolution))
+	case !slices.Equal(made.Registered, j.Identity.Registered):
+		return errors.New("another version of a module")
 	}
 	return errors.New("fewer evaluations or other classifiers")
 }

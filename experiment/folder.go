@@ -122,6 +122,9 @@ func ReadFolder(out, remedy string) (c *config.Config, entries []os.DirEntry, er
 		err = Schema().Validate(old)
 	}
 	if err != nil {
+		if fault := lacks(out); fault != nil {
+			err = fault
+		}
 		return nil, nil, fmt.Errorf("experiment: %s: its %s cannot be read: %w. %s", out, ConfigFile, err, remedy)
 	}
 	return &old, entries, nil

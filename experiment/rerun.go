@@ -34,6 +34,9 @@ func OpenRerun(ctx context.Context, made *result.Result, parent string, o Option
 	} else if err != nil {
 		return nil, fmt.Errorf("experiment: %w", err)
 	}
+	if err := Schema().Lacks(made.Provenance.Registered); err != nil {
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
 	c := recordedOf(made)
 	switch {
 	case parent != "" && made.Parent == nil:
@@ -53,6 +56,8 @@ func OpenRerun(ctx context.Context, made *result.Result, parent string, o Option
 	switch {
 	case was.Data != is.Data:
 		return nil, fmt.Errorf("experiment: the data have the digest %s, but the result was made with %s. Give the same data (--data-dir)", is.Data, cause.Shown(was.Data))
+	case config.OtherVersions(was.Registered, is.Registered) != "":
+		return nil, fmt.Errorf("experiment: %s. Use the version that made it", config.OtherVersions(was.Registered, is.Registered))
 	case was.Key() != is.Key():
 		return nil, fmt.Errorf("experiment: this ocl makes another run of its config: %s. Use the ocl that made it (%s)", config.Difference(was.Config, is.Config), programOf(made))
 	}

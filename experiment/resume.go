@@ -26,6 +26,9 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 	}
 	if _, err := os.Stat(filepath.Join(dir, ConfigFile)); err == nil {
 		o.Out, o.resumed = filepath.Clean(dir), true
+		if err := lacks(dir); err != nil {
+			return nil, fmt.Errorf("experiment: resume: %s: %w", dir, err)
+		}
 		c, err := readConfig(filepath.Join(dir, ConfigFile))
 		if err != nil {
 			return nil, err
@@ -44,6 +47,9 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 			"Give the folder of an experiment or of one of its runs", dir, ConfigFile, RunConfigFile)
 	}
 	o.Out, o.resumed = filepath.Dir(full), true
+	if err := lacks(o.Out); err != nil {
+		return nil, fmt.Errorf("experiment: resume: %s: %w", dir, err)
+	}
 	whole, err := readConfig(filepath.Join(o.Out, ConfigFile))
 	if err != nil { // the folder of the run was moved out of its experiment
 		return nil, fmt.Errorf("experiment: resume: %s: the folder above it has no readable %s: %w. Put the run back into its experiment, "+
@@ -68,6 +74,20 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 		}
 	}
 	return nil, fmt.Errorf("experiment: resume: %s is not a run of the experiment in %s. Give the folder of the experiment to resume all its runs", dir, o.Out)
+}
+
+// lacks is an error if a run of the experiment in a folder used something of another module that this program does not have.
+func lacks(dir string) error {
+	entries, err := input.ReadDir(dir)
+	if err != nil {
+		return nil // whoever reads the folder says so
+	}
+	for _, e := range entries {
+		if err := train.Lacks(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hasRun refuses a folder with runs of which none is of x: its config is then that of another experiment.

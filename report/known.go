@@ -11,7 +11,7 @@ import (
 type Known struct {
 	Name  string // in results
 	Bound Bound
-	Look  int // number of its look, from 1; 0 is the first that no other method has. Bounds have looks of their own
+	Look  int // number of its look, from 1; 0 is the one that follows from its name. Bounds have looks of their own
 }
 
 // Bound says whether a method is a candidate, or a lower or upper bound for the candidates.
@@ -26,22 +26,20 @@ const (
 // catalogue is the known methods of a report, and then those that it met in results, in that order.
 type catalogue []Known
 
-// newCatalogue is the known methods, each candidate with its look.
-func newCatalogue(known []Known) catalogue {
-	c := catalogue(slices.Clone(known))
-	for i := range c {
-		if c[i].Look == 0 && c[i].Bound == NoBound {
-			c[i].Look = c.free()
-		}
-	}
-	return c
-}
+// newCatalogue is the known methods.
+func newCatalogue(known []Known) catalogue { return slices.Clone(known) }
 
-// add appends a method unless it is known.
-func (c *catalogue) add(name string) {
-	if c.place(name) < 0 {
-		*c = append(*c, Known{Name: name, Look: c.free()})
+// add appends a method unless it is known. One that another program ran has the first look that no method has; one of ocl that this
+// program does not have looks as in the program that has it.
+func (c *catalogue) add(name string, foreign bool) {
+	if c.place(name) >= 0 {
+		return
 	}
+	k := Known{Name: name}
+	if foreign {
+		k.Look = c.free()
+	}
+	*c = append(*c, k)
 }
 
 // free is the first look that no method has.
@@ -73,10 +71,13 @@ func (c catalogue) look(name string) chart.Look {
 	if k.Bound != NoBound {
 		return boundLooks[k.Bound]
 	}
+	if k.Look == 0 {
+		return lookOfName(k.Name)
+	}
 	return candidateLooks[(k.Look-1)%len(candidateLooks)]
 }
 
-// LookOf is how reports draw a known method that is a bound or has a number.
+// LookOf is how reports draw a known method.
 func LookOf(k Known) chart.Look { return newCatalogue([]Known{k}).look(k.Name) }
 
 // plainName is a method's name as the catalogue compares it and files have it: ewc++, EWC-pp and ewcpp are one.

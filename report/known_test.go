@@ -13,9 +13,9 @@ import (
 // TestLooks: known methods have their looks whatever the results hold, the others those that are left, in the order in
 // which they appear.
 func TestLooks(t *testing.T) {
-	c := newCatalogue([]Known{{Name: "b"}, {Name: "low", Bound: LowerBound}, {Name: "a++"}, {Name: "high", Bound: UpperBound}})
+	c := newCatalogue([]Known{{Name: "b", Look: 1}, {Name: "low", Bound: LowerBound}, {Name: "a++", Look: 2}, {Name: "high", Bound: UpperBound}})
 	for _, name := range []string{"new", "A-pp", "older", "New", "low"} {
-		c.add(name)
+		c.add(name, true)
 	}
 	if len(c) != 6 {
 		t.Errorf("%v, want two more methods", c)
@@ -26,7 +26,11 @@ func TestLooks(t *testing.T) {
 		}
 	}
 	for i := range 100 {
-		c.add(fmt.Sprint("m", i))
+		c.add(fmt.Sprint("m", i), true)
+	}
+	c.add("er-x", false)
+	if got, want := c.look("er-x").Class, lookOfName("er-x").Class; got != want {
+		t.Errorf("a method that this program lacks has the look %s, want %s", got, want)
 	}
 	if got := c.look("m99").Class; got != candidateLooks[(99+4)%len(candidateLooks)].Class {
 		t.Errorf("the hundredth method has the look %s", got)
@@ -37,8 +41,8 @@ func TestLooks(t *testing.T) {
 func TestLooksStay(t *testing.T) {
 	known := []Known{{Name: "er", Look: 2}, {Name: "low", Bound: LowerBound}, {Name: "mir", Look: 8}}
 	more := newCatalogue(append([]Known{{Name: "aser"}, {Name: "cope", Look: 9}}, known...))
-	more.add("beside")
-	for name, want := range map[string]string{"er": "c1", "mir": "c7", "low": "lower", "cope": "c8", "aser": "c0", "beside": "c2"} {
+	more.add("beside", true)
+	for name, want := range map[string]string{"er": "c1", "mir": "c7", "low": "lower", "cope": "c8", "aser": lookOfName("aser").Class, "beside": "c0"} {
 		if got := more.look(name).Class; got != want {
 			t.Errorf("%s has the look %s, want %s", name, got, want)
 		}

@@ -31,6 +31,21 @@ func (st *study) mixtures() []string {
 	}
 	rounding("kernels", func(r *run) string { return orUnknown(r.Provenance.Kernel) })
 	rounding("convolutions", func(r *run) string { return orUnknown(r.Provenance.Convolution) })
+	versions := map[string]map[string]bool{} // of modules, by what they registered
+	for _, r := range st.runs {
+		for _, registered := range r.Provenance.Registered {
+			what := registered.What()
+			if versions[what] == nil {
+				versions[what] = map[string]bool{}
+			}
+			versions[what][registered.From()] = true
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(versions)) {
+		if v := slices.Sorted(maps.Keys(versions[what])); len(v) > 1 {
+			out = append(out, fmt.Sprintf("The results mix versions of the %s: %s. Rows of different versions are never averaged together.", what, count.And(v)))
+		}
+	}
 	if v := distinct(func(r *run) string { return fmt.Sprintf("%d", max(r.Provenance.Concurrency, 1)) }); len(v) > 1 {
 		st.together = fmt.Sprintf("The results mix concurrencies (%s runs at once), so times cannot be compared.", count.And(v))
 		out = append(out, st.together)

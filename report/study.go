@@ -101,7 +101,7 @@ func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema)
 	}
 	all = append(all, foreign...) // last, because settingOf needs the settings of all other runs
 	for _, r := range all {
-		methods.add(r.Method.Name)
+		methods.add(r.Method.Name, r.Foreign != nil)
 		cfg := rowConfig(r)
 		home := st.settingOf(r)
 		key := keyOf(r, home, cfg)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -48,17 +49,50 @@ var (
 	}
 )
 
-// allStyles lists every look that the page may use, for its CSS.
-func allStyles() []chart.Look {
+// namedLooks are those of methods without a number: every colour with every dash and every marker, in an order that stays for ever.
+var namedLooks = func() (all []chart.Look) {
+	for _, colour := range []int{1, 4, 6, 2, 5, 0, 3} { // candidateLooks that have it
+		for _, dash := range [][]float64{nil, {8, 3}, {2, 3}, {8, 3, 2, 3}} {
+			for _, marker := range []chart.Marker{chart.Circle, chart.Square, chart.Triangle, chart.Diamond, chart.DownTriangle, chart.Plus, chart.Cross} {
+				c := candidateLooks[colour]
+				all = append(all, look(fmt.Sprintf("n%d", len(all)), c.Light, c.Dark, dash, marker))
+			}
+		}
+	}
+	return all
+}()
+
+// lookOfName is the look of a method without a number, by its name alone: none of candidateLooks. By chance two methods may have the same.
+func lookOfName(name string) chart.Look {
+	for try := 0; ; try++ {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%s %d", plainName(name), try)
+		l := namedLooks[h.Sum64()%uint64(len(namedLooks))]
+		if !slices.ContainsFunc(candidateLooks, func(c chart.Look) bool { return alike(c, l) }) {
+			return l
+		}
+	}
+}
+
+// alike says whether two looks cannot be told apart.
+func alike(a, b chart.Look) bool {
+	return a.Light == b.Light && a.Marker == b.Marker && slices.Equal(a.Dash, b.Dash)
+}
+
+// ownColours lists the looks that have a colour of their own in the CSS of a page. The others take theirs.
+func ownColours() []chart.Look {
 	return append(slices.Clone(candidateLooks), boundLooks[LowerBound], boundLooks[UpperBound])
 }
+
+// allStyles lists every look that the page may use.
+func allStyles() []chart.Look { return append(ownColours(), namedLooks...) }
 
 // styleSheet is the part of the page's CSS that comes from the tables above: --m-CLASS for each look, and --h0 … --h20
 // with --t0 … --t20 for the cells of heat maps and the numbers in them.
 func styleSheet() string {
 	vars := func(dark bool) string {
 		var b strings.Builder
-		for _, s := range allStyles() {
+		for _, s := range ownColours() {
 			c := s.Light
 			if dark {
 				c = s.Dark
@@ -75,8 +109,16 @@ func styleSheet() string {
 	fmt.Fprintf(&b, ":root{%s}\n@media (prefers-color-scheme:dark){:root{%s}}\n", vars(false), vars(true))
 	// Paper is white whatever the screen was.
 	fmt.Fprintf(&b, "@media print{:root{%s}}\n", vars(false))
-	for _, s := range allStyles() {
-		fmt.Fprintf(&b, ".m-%s{--c:var(--m-%s)}", s.Class, s.Class)
+	for _, s := range ownColours() {
+		fmt.Fprintf(&b, ".m-%s", s.Class)
+		if first := slices.IndexFunc(candidateLooks, func(c chart.Look) bool { return c.Light == s.Light }); first >= 0 && candidateLooks[first].Class == s.Class {
+			for _, n := range namedLooks {
+				if n.Light == s.Light {
+					fmt.Fprintf(&b, ",.m-%s", n.Class)
+				}
+			}
+		}
+		fmt.Fprintf(&b, "{--c:var(--m-%s)}", s.Class)
 	}
 	for i := range chart.HeatSteps {
 		fmt.Fprintf(&b, ".h%d{background:var(--h%d);color:var(--t%d)}", i, i, i)

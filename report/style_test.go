@@ -12,12 +12,49 @@ import (
 
 func TestLooksDiffer(t *testing.T) {
 	looks, classes := map[string]string{}, map[string]bool{}
-	for _, s := range allStyles() {
-		look := fmt.Sprint(s.Light, s.Dash, s.Marker)
-		if other, dup := looks[look]; dup || classes[s.Class] {
-			t.Errorf("%s looks like %s, or has the class of another", s.Class, other)
+	for _, list := range [][]chart.Look{ownColours(), namedLooks} {
+		clear(looks) // the names of methods choose none of those with a number (TestLookOfName)
+		for _, s := range list {
+			look := fmt.Sprint(s.Light, s.Dash, s.Marker)
+			if other, dup := looks[look]; dup || classes[s.Class] {
+				t.Errorf("%s looks like %s, or has the class of another", s.Class, other)
+			}
+			looks[look], classes[s.Class] = s.Class, true
 		}
-		looks[look], classes[s.Class] = s.Class, true
+	}
+}
+
+// TestLookOfName: a method without a number looks as its name says, for ever and like none that has a number, and its class has a colour
+// on the page. The names of a few methods have different looks.
+func TestLookOfName(t *testing.T) {
+	css, seen := styleSheet(), map[string]bool{}
+	for name, want := range map[string]string{"er-ace": "n181", "der++": "n179", "scr": "n139"} {
+		l := lookOfName(name)
+		if l.Class != want {
+			t.Errorf("%s has the look %s; want %s, which it has since methods can be registered", name, l.Class, want)
+		}
+		seen[l.Class] = true
+		if !regexp.MustCompile(`\.m-` + l.Class + `[,{]`).MatchString(css) {
+			t.Errorf("the style sheet lacks .m-%s", l.Class)
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("three methods have %d looks", len(seen))
+	}
+	for i := range 10_000 {
+		l := lookOfName(fmt.Sprint("method-", i))
+		for _, c := range candidateLooks {
+			if alike(c, l) {
+				t.Fatalf("method-%d looks like %s", i, c.Class)
+			}
+		}
+		seen[l.Class] = true
+	}
+	if want := len(namedLooks) - len(candidateLooks); len(seen) != want {
+		t.Errorf("names choose %d looks, want all %d", len(seen), want)
+	}
+	if lookOfName("DER++").Class != lookOfName("derpp").Class {
+		t.Error("der++ and derpp, which are one name, have two looks")
 	}
 }
 
@@ -84,7 +121,7 @@ func TestContrast(t *testing.T) {
 			page = dark["bg"]
 		}
 		// Lines carry dash, marker and label besides their colour; still they must be seen.
-		for _, s := range allStyles() {
+		for _, s := range ownColours() {
 			if c := chart.Contrast(chart.ParseHex(vars["m-"+s.Class]), chart.ParseHex(page)); !(c >= 2) {
 				t.Errorf("%s: the line of %s has contrast %.2f with the page, want 2", name, s.Class, c)
 			}

@@ -2,6 +2,7 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ocl/config"
+	"ocl/experiment"
 	"ocl/experiment/result"
 )
 
@@ -22,15 +25,20 @@ type Made struct {
 	Processor           string            // GOARCH, of the generic kernels alone
 	DataDir             string            // where the data lay on the machine that made it; "" is as the file says
 	Data                map[string]string // digests, by what the study says of its data
+	// Registered is what other modules have registered of what its runs use.
+	Registered []config.Registered
 }
 
 // IsZero says that the study was not made yet.
 func (m Made) IsZero() bool { return m.Numbers == 0 }
 
-// dataPrefix begins the keys of digests.
-const dataPrefix = "data "
+// What begins the keys of digests and of modules. The latter go on with a key of configs and its value, such as "module methods er-ace".
+const (
+	dataPrefix   = "data "
+	modulePrefix = "module "
+)
 
-// read takes what a file says.
+// read takes what a file says. What this program lacks of other modules is an error.
 func (m *Made) read(from map[string]string) error {
 	if from == nil {
 		return nil
@@ -40,6 +48,10 @@ func (m *Made) read(from map[string]string) error {
 		switch name, isData := strings.CutPrefix(key, dataPrefix); {
 		case isData:
 			m.Data[name] = value
+		case strings.HasPrefix(key, modulePrefix):
+			at, name, _ := strings.Cut(strings.TrimPrefix(key, modulePrefix), " ")
+			module, version, _ := strings.Cut(value, " ")
+			m.Registered = append(m.Registered, config.Registered{Key: at, Name: name, Module: module, Version: version})
 		case key == "kernel":
 			m.Kernel = value
 		case key == "convolution":
@@ -54,8 +66,42 @@ func (m *Made) read(from map[string]string) error {
 			return fmt.Errorf("study: made.%q is unknown. Another ocl made the study; use that one", key)
 		}
 	}
+	slices.SortFunc(m.Registered, byName)
+	if err := experiment.Schema().Lacks(m.Registered); err != nil {
+		return fmt.Errorf("study: %w", err)
+	}
 	if m.Numbers < 1 || m.Kernel == "" || m.Convolution == "" {
 		return errors.New("study: `made` lacks kernel, convolution or numbers. Remove it and what is below it, and give `ocl sweep` the file again")
+	}
+	return nil
+}
+
+// byName compares two by their keys and names.
+func byName(a, b config.Registered) int {
+	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Name, b.Name))
+}
+
+// use notes what a run uses of other modules.
+func (m *Made) use(list []config.Registered) {
+	for _, r := range list {
+		if at, there := slices.BinarySearchFunc(m.Registered, r, byName); !there {
+			m.Registered = slices.Insert(m.Registered, at, r)
+		}
+	}
+}
+
+// sameVersions refuses a program that has other versions of modules than the study was made with.
+func (m Made) sameVersions(here []config.Registered) error {
+	both := slices.DeleteFunc(slices.Clone(here), func(r config.Registered) bool {
+		_, there := slices.BinarySearchFunc(m.Registered, r, byName)
+		return !there
+	})
+	made := slices.DeleteFunc(slices.Clone(m.Registered), func(r config.Registered) bool {
+		_, there := slices.BinarySearchFunc(both, r, byName)
+		return !there
+	})
+	if what := config.OtherVersions(made, both); what != "" {
+		return fmt.Errorf("study: %s. Use the program that made it, or make the study anew in another folder", what)
 	}
 	return nil
 }
@@ -65,6 +111,9 @@ func (m Made) encode(text []byte) ([]byte, error) {
 	pairs := [][2]string{{"numbers", strconv.Itoa(m.Numbers)}, {"kernel", m.Kernel}, {"convolution", m.Convolution}, {"processor", m.Processor}, {"data_dir", m.DataDir}}
 	for _, name := range slices.Sorted(maps.Keys(m.Data)) {
 		pairs = append(pairs, [2]string{dataPrefix + name, m.Data[name]})
+	}
+	for _, r := range m.Registered {
+		pairs = append(pairs, [2]string{modulePrefix + r.Key + " " + r.Name, r.Module + " " + r.Version})
 	}
 	b := bytes.NewBuffer(slices.Clone(text))
 	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {

@@ -45,8 +45,8 @@ func ReadMade(dir string) (made Made, text []byte, err error) {
 		return made, nil, fmt.Errorf("study: %w. Give the folder of a study whose %s can be read", err, StudyFile)
 	}
 	sheet, err := experiment.Schema().ParseSheet(path, text)
-	if err == nil {
-		err = made.read(sheet.Made)
+	if fault := made.read(sheet.Made); fault != nil {
+		err = fault // it may be the cause of the other one
 	}
 	if err == nil && made.IsZero() {
 		err = fmt.Errorf("study: %s: it does not say what was made of it. Give `ocl sweep` the study's file again", path)

@@ -100,6 +100,9 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 			return nil, Made{}, fmt.Errorf("study: the study was made with other data: %s has the digest %s there and %s here. Use the same data, or make the study anew in another folder", name, digest, here)
 		}
 	}
+	if err := s.Made.sameVersions(made.Registered); err != nil {
+		return nil, Made{}, err
+	}
 	separate(jobs)
 	shareTunings(jobs)
 	slices.SortStableFunc(jobs, func(a, b Job) int {
@@ -147,6 +150,9 @@ func (s *Study) jobs(ctx context.Context, g Combination, open map[config.Data]*e
 			made.Processor = runtime.GOARCH
 		}
 		made.Data[describe(c.Data)] = x.DataDigest()
+		for _, run := range x.Jobs() {
+			made.use(run.Identity.Registered)
+		}
 		listed := untuned(x)
 		if c.Tune.Grid != "" {
 			if listed, err = tunedJobs(x, c, o); err != nil {

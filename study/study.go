@@ -97,6 +97,9 @@ func (x *expansion) parse(ctx context.Context, text []byte) (*Study, error) {
 			x.partly = true
 			x.add(err)
 		}
+		if err := new(Made).read(sheet.Made); err != nil {
+			return nil, err // it may be the cause of all others
+		}
 		x.sheet(ctx, sheet)
 	}
 	if err := ctx.Err(); err != nil {

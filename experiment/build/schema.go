@@ -16,7 +16,7 @@ import (
 func Schema() *config.Schema {
 	s := &config.Schema{Catalogue: config.Catalogue{
 		ParseTricks: method.ParseTricks,
-		LeastSide:   map[string]int{ResNet18: arch.LeastSide},
+		Networks:    []config.NetworkKind{{Name: ResNet18, LeastSide: arch.LeastSide}, {Name: MLP}},
 		CheckShift:  checkShift,
 	}}
 	for _, info := range data.Catalogue() {
@@ -31,7 +31,7 @@ func Schema() *config.Schema {
 		if info.ClassMeans {
 			own = config.ClassifierNCM
 		}
-		s.Methods = append(s.Methods, config.Method{OwnRule: own, Name: info.Name, About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred, OwnNetworks: info.OwnNetworks,
+		s.Methods = append(s.Methods, config.Method{OwnRule: own, Name: info.Name, Origin: originOf(info.Origin()), About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred, OwnNetworks: info.OwnNetworks,
 			Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,
 			Refuses: info.CheckTricks, Check: func(c config.Config) error { return info.CheckTogether(Setup(c)) }})
 	}
@@ -39,6 +39,11 @@ func Schema() *config.Schema {
 		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies, Teacher: t.Teacher})
 	}
 	return s
+}
+
+// originOf is where a name comes from.
+func originOf(module, version string) config.Origin {
+	return config.Origin{Module: module, Version: version}
 }
 
 // checkShift says what is wrong with the disturbances of a stream.

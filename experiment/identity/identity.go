@@ -21,7 +21,9 @@ type Identity struct {
 	Numbers     int           // result.Numbers
 	Kernel      string        // kernel set
 	Convolution string        // algorithm of the network's convolutions
-	Tuning      *result.Tuning
+	// Registered are the names of the config that stand for something of another module.
+	Registered []config.Registered
+	Tuning     *result.Tuning
 
 	catalogue *config.Schema
 }
@@ -30,18 +32,22 @@ type Identity struct {
 func Of(catalogue *config.Schema, r *result.Result) Identity {
 	id := New(catalogue, r.Config)
 	id.Data, id.Numbers, id.Kernel, id.Convolution = r.Provenance.DataDigest, r.Provenance.Numbers, r.Provenance.Kernel, r.Provenance.Convolution
-	id.Tuning = r.Tuning
+	id.Registered, id.Tuning = r.Provenance.Registered, r.Tuning
 	return id
 }
 
 // New is the identity of a run of which only the config is known. The zero catalogue knows no names, so that every run reads every key.
 func New(catalogue *config.Schema, c config.Config) Identity {
-	return Identity{Config: c, catalogue: catalogue}
+	return Identity{Config: c, Registered: catalogue.Registered(c), catalogue: catalogue}
 }
 
 // Key is a hash of what the numbers depend on. Configs with the same meaning have the same key ([config.Schema.Canonical]).
 func (id Identity) Key() string {
-	return hashed("ocl-key 1\ndata %s\nnumbers %d\nkernel %s\nconvolution %s\n%s", id.Data, id.Numbers, id.Kernel, id.Convolution, id.catalogue.Canonical(id.Config))
+	registered := "" // so that runs without anything of another module keep their keys
+	for _, r := range id.Registered {
+		registered += fmt.Sprintf("registered %q %q %q %q\n", r.Key, r.Name, r.Module, r.Version)
+	}
+	return hashed("ocl-key 1\ndata %s\nnumbers %d\nkernel %s\nconvolution %s\n%s%s", id.Data, id.Numbers, id.Kernel, id.Convolution, registered, id.catalogue.Canonical(id.Config))
 }
 
 // TuningKey is the key of a tuning: which run is tried first, and what is tried and how.
@@ -133,7 +139,7 @@ func (p Part) Without(keys ...string) Part {
 	return p.Only(func(key string) bool { return !slices.Contains(keys, key) })
 }
 
-// Learned is what a run learns: its config without what is measured, without what it does not read and without the engine. First weights and a
+// Learned is what a run learns: the versions of the modules that registered its parts, and its config without what is measured, without what it does not read and without the engine. First weights and a
 // parent are known by their digests, or by their paths before a run has read them. Two runs that have learned the same have the same numbers if
 // their data, engine and numbers version are the same too. Values say what was written, also where another text means the same for this seed.
 func (id Identity) Learned() (p Part) {
@@ -157,6 +163,13 @@ func (id Identity) Learned() (p Part) {
 			v.Text, v.Usual = config.TrickText(tricks), len(tricks) == 0
 		}
 		p = append(p, v)
+	}
+	for _, r := range id.Registered {
+		name := "module"
+		if r.Key != "methods" { // which everybody thinks of
+			name = "module of " + r.Kind()
+		}
+		p = append(p, value(name, r.Module+" "+r.Version))
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,36 @@ func TestParts(t *testing.T) {
 	a := of(func(c *config.Config) { c.Network.Init, c.Network.InitDigest = "a", "sha256:0" })
 	if b := of(func(c *config.Config) { c.Network.Init, c.Network.InitDigest = "b", "sha256:0" }); a.Learned().String() != b.Learned().String() {
 		t.Errorf("weights of one digest differ:\n%s%s", a.Learned(), b.Learned())
+	}
+}
+
+// TestModules: runs of two versions of a method of another module have two keys, and are never seeds of one row. Without anything of another
+// module a run keeps the key that it had before modules could register anything.
+func TestModules(t *testing.T) {
+	plain := of(func(*config.Config) {})
+	if got, want := plain.Key(), "399576126928424a5bf7a3f2200dd9b8d584e02e332af8ce2698bc9014d98232"; got != want {
+		t.Errorf("the key of a run of this module is %s, want %s", got, want)
+	}
+	version := func(v string) identity.Identity {
+		id := plain
+		id.Registered = []config.Registered{{Key: "methods", Name: "er", Module: "example.com/er", Version: v}}
+		return id
+	}
+	one, two := version("v1.0.0"), version("v1.0.1")
+	if one.Key() == plain.Key() || one.Key() == two.Key() {
+		t.Error("the version of a module is not part of the key")
+	}
+	if one.Learned().String() == two.Learned().String() || one.Row().String() == two.Row().String() {
+		t.Error("runs of two versions have learned the same, or are of one row")
+	}
+	r := &result.Result{Config: plain.Config, Provenance: result.Provenance{Registered: one.Registered}}
+	if got := identity.Of(experiment.Schema(), r).Registered; !slices.Equal(got, one.Registered) {
+		t.Errorf("a result has %v, want %v", got, one.Registered)
+	}
+	for _, key := range one.Wider() {
+		if slices.Contains(two.Wider(), key) {
+			t.Error("a run of one version serves for one of another")
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 
+	"ocl/config"
 	"ocl/internal/limit"
 )
 
@@ -40,6 +41,8 @@ type Event struct {
 	Numbers     int    `json:"numbers,omitempty"`
 	Kernel      string `json:"kernel,omitempty"`
 	Convolution string `json:"convolution,omitempty"`
+	// Registered is that of the result (Provenance.Registered).
+	Registered []config.Registered `json:"registered,omitempty"`
 
 	Step            int        `json:"step,omitempty"` // learner steps taken
 	Task            *int       `json:"task,omitempty"` // counted from 0

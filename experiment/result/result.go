@@ -86,6 +86,8 @@ type Provenance struct {
 	Ended        string   `json:"ended,omitempty"`
 	Command      []string `json:"command,omitempty"` // the words of the command line
 	DataDigest   string   `json:"data_digest"`
+	// Registered are the method, data set, kind of stream and network of the run as far as another module has registered them, with its version.
+	Registered []config.Registered `json:"registered,omitempty"`
 }
 
 // Tuning says how settings of a run were chosen on the first two tasks (docs/tuning.md). The config has the chosen values, so no number

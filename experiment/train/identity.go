@@ -39,6 +39,8 @@ func differ(id, made identity.Identity) (what, remedy string) {
 		return fmt.Sprintf("it was made with the %s kernels, but this run uses %s", cause.Shown(made.Kernel), cause.Shown(id.Kernel)), "Set OCL_KERNEL=" + cause.Shown(made.Kernel)
 	case made.Convolution != id.Convolution:
 		return fmt.Sprintf("it was made with %s convolutions, but this run uses %s", cause.Shown(made.Convolution), cause.Shown(id.Convolution)), "Set OCL_CONV=" + cause.Shown(made.Convolution)
+	case config.OtherVersions(made.Registered, id.Registered) != "":
+		return config.OtherVersions(made.Registered, id.Registered), "Use the version that made it"
 	case build.Schema().Canonical(made.Config) != build.Schema().Canonical(id.Config):
 		return "it was made with another config: " + config.Difference(made.Config, id.Config), "Use that config"
 	}
@@ -53,10 +55,10 @@ func OfRun(folder string, made identity.Identity) error {
 		run.Config = c
 	}
 	if e, err := firstEvent(folder); err == nil {
-		run.Data, run.Numbers, run.Kernel, run.Convolution = e.DataDigest, e.Numbers, e.Kernel, e.Convolution
+		take(&run, e)
 	}
 	if what, _ := differ(run, made); what != "" {
-		return fmt.Errorf("this checkpoint is of another run than its folder: %s. Remove it, or give the folder of its run", strings.ReplaceAll(what, "this ocl", "this run"))
+		return fmt.Errorf("this checkpoint is of another run than its folder: %s. Remove it, or give the folder of its run", strings.NewReplacer("this ocl", "this run", "this program", "this run").Replace(what))
 	}
 	return nil
 }
@@ -68,11 +70,26 @@ func MadeIn(folder string) (id identity.Identity, err error) {
 		return id, err
 	}
 	e, err := firstEvent(folder)
-	id.Data, id.Numbers, id.Kernel, id.Convolution = e.DataDigest, e.Numbers, e.Kernel, e.Convolution
+	take(&id, e)
 	return id, err
 }
 
-// ReadConfig reads the config in the folder of a run.
+// take takes what the first event of a run says of its identity.
+func take(id *identity.Identity, e result.Event) {
+	id.Data, id.Numbers, id.Kernel, id.Convolution, id.Registered = e.DataDigest, e.Numbers, e.Kernel, e.Convolution, e.Registered
+}
+
+// Lacks is an error if the run in a folder used something of another module that this program does not have. A folder that is not that of a
+// run, or whose events cannot be read, lacks nothing.
+func Lacks(folder string) error {
+	e, err := firstEvent(folder)
+	if err != nil {
+		return nil
+	}
+	return build.Schema().Lacks(e.Registered)
+}
+
+// ReadConfig reads the config in the folder of a run. What this program lacks of other modules is an error.
 func ReadConfig(folder string) (config.Config, error) {
 	text, err := input.ReadFile(filepath.Join(folder, ConfigFile), input.Want{Most: limit.Config})
 	if err != nil {
@@ -80,6 +97,9 @@ func ReadConfig(folder string) (config.Config, error) {
 	}
 	if len(text) == 0 { // it would be the config without any setting
 		return config.Config{}, io.ErrUnexpectedEOF
+	}
+	if err := Lacks(folder); err != nil {
+		return config.Config{}, err
 	}
 	return build.Schema().Parse(ConfigFile, text)
 }
@@ -99,7 +119,12 @@ func firstEvent(folder string) (result.Event, error) {
 
 // identityParts are the parts of an identity in a checkpoint. A tuning is none of them: the config has the values that it chose.
 func identityParts(id *identity.Identity) checkpoint.Parts {
+	registered := len(id.Registered) > 0
 	return checkpoint.Parts{
+		checkpoint.Either(&registered, registeredSection, checkpoint.Parts{checkpoint.JSON(registeredSection, &id.Registered)}, checkpoint.Parts{
+			checkpoint.Then(func() error { id.Registered = nil; return nil }),
+		}),
+		checkpoint.Then(func() error { return build.Schema().Lacks(id.Registered) }),
 		checkpoint.JSON("config", (*recordedConfig)(&id.Config)),
 		checkpoint.Bytes("data", &id.Data),
 		checkpoint.Values("numbers", &id.Numbers),
@@ -107,6 +132,9 @@ func identityParts(id *identity.Identity) checkpoint.Parts {
 		checkpoint.Bytes("convolution", &id.Convolution),
 	}
 }
+
+// registeredSection is what other modules have registered, in checkpoints of runs with such things alone.
+const registeredSection = "registered"
 
 // ReadIdentity reads the identity in a checkpoint.
 func ReadIdentity(d *checkpoint.Decoder) (identity.Identity, error) {

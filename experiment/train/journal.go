@@ -54,7 +54,7 @@ func openJournal(path string, length int64, id identity.Identity, key string) (j
 	j = &journal{file: f, buf: bufio.NewWriter(f), length: length}
 	if length == 0 {
 		err = j.add(result.Event{Event: result.EventRun, Format: result.EventsFormat, Version: result.EventsVersion,
-			Key: key, DataDigest: id.Data, Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution})
+			Key: key, DataDigest: id.Data, Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution, Registered: id.Registered})
 	}
 	return j, found, err
 }

@@ -333,7 +333,7 @@ func choose(folder, digest string, older bool) (got chosen, err error) {
 		got, err = readChosen(folder, file)
 		sum := digestOf(got.File)
 		switch got.older = unreadable; {
-		case errors.Is(err, errOtherRun):
+		case errors.Is(err, errOtherRun), errors.Is(err, config.ErrLacks):
 			return got, err
 		case err != nil:
 			unreadable = true

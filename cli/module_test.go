@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ocl/experiment/result"
+)
+
+// otherModule is a program in a module of its own that registers two methods.
+const otherModule = `package main
+
+import (
+	"context"
+	"os"
+
+	"ocl"
+	"ocl/cli"
+	"ocl/memory"
+	"ocl/method"
+)
+
+func main() {
+	for _, name := range []string{"er-x", "derx++"} {
+		rows := method.Option{Name: "rows", Default: 10, Least: 1, Most: 100, Meaning: "rows to replay"}
+		method.Register(method.Info{
+			Name: name, Text: method.Text{Title: "Other", Summary: "ER of another module."}, Traits: method.Traits{UsesMemory: true},
+			Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"}, Options: []method.Option{rows},
+			Tuning: method.Tuning{Paper: method.Grid{{Key: "optimizer.lr", Values: []any{0.01, 0.1}}, {Key: "method." + name + ".rows", Values: []any{5}}}},
+			Build: func(s method.Setup) (ocl.Learner, error) {
+				r := s.Replay()
+				r.Memory, r.Retrieve = s.Store(), memory.Random{Size: method.OptionOf[int](s, rows)}
+				return r, nil
+			},
+		})
+	}
+	os.Exit(cli.Main(context.Background(), os.Args[1:]...))
+}
+`
+
+// programs builds the program of another module at two of its commits, and ocl itself.
+func programs(t *testing.T, dir string) (first, second, plain string) {
+	t.Helper()
+	repo, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := os.ReadFile(filepath.Join(repo, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(dir, "other")
+	if err := os.Mkdir(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	needs := strings.Replace(string(mod), "module ocl\n", "module example.com/other\n", 1) +
+		"\nrequire ocl v0.0.0\n\nreplace ocl => " + filepath.ToSlash(repo) + "\n"
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do := func(name string, args ...string) {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Dir = home
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+		}
+	}
+	commit := func(message string) {
+		do("git", "add", ".")
+		do("git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", message)
+	}
+	first, second, plain = filepath.Join(dir, "first.exe"), filepath.Join(dir, "second.exe"), filepath.Join(dir, "ocl.exe")
+	write("go.mod", needs)
+	write("go.sum", string(sum))
+	write("main.go", otherModule)
+	do("git", "init", "-q")
+	do("go", "build", "-o", plain, "ocl/cmd/ocl")
+	do("go", "mod", "tidy")
+	commit("one")
+	do("go", "build", "-buildvcs=true", "-o", first, ".")
+	write("note", "a change")
+	commit("two")
+	do("go", "build", "-buildvcs=true", "-o", second, ".")
+	return first, second, plain
+}
+
+// TestOtherModule goes with a method of another module through the commands: the program that has it runs, verifies and reports it as one of
+// its own, a program of another version mixes no numbers, and ocl itself says what it lacks.
+func TestOtherModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds three programs")
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("without git a build has no version")
+	}
+	dir := t.TempDir()
+	first, second, plain := programs(t, dir)
+	call := func(program string, args ...string) (string, bool) {
+		t.Helper()
+		cmd := exec.Command(program, args...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		return string(out), err == nil
+	}
+	succeeds := func(program string, args ...string) string {
+		t.Helper()
+		out, ok := call(program, args...)
+		if !ok {
+			t.Fatalf("%q failed:\n%s", args, out)
+		}
+		return out
+	}
+	small := []string{"--memory", "20", "--network", "mlp", "--tasks", "2", "data.train_per_class=5", "data.test_per_class=3", "network.hidden=8"}
+	run := append([]string{"run", "--method", "er-x,derx++,er", "method.er-x.rows=5", "--out", "runs"}, small...)
+	succeeds(first, run...)
+	folder := func(pattern string) string {
+		t.Helper()
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%s: %q, want one (%v)", pattern, found, err)
+		}
+		return found[0]
+	}
+	own, ours := folder("runs/er-x-m20-*"), folder("runs/er-m20-*")
+	folder("runs/derxpp-m20-*")
+	read := func(folder string) *result.Result {
+		t.Helper()
+		r, err := result.Read(filepath.Join(folder, "result.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	made := read(own).Provenance.Registered
+	if len(made) != 1 || made[0].Key != "methods" || made[0].Name != "er-x" || made[0].Module != "example.com/other" || !regexp.MustCompile(`^v0\.0\.0-\d{14}-[0-9a-f]{12}$`).MatchString(made[0].Version) {
+		t.Fatalf("the result is of %+v, want er-x of example.com/other with its commit", made)
+	}
+	if r := read(ours); r.Provenance.Registered != nil {
+		t.Errorf("a run of er is of %+v", r.Provenance.Registered)
+	}
+	// What is registered is as good as what is built in.
+	succeeds(first, "verify", filepath.Join(own, "result.json"))
+	succeeds(first, "run", "--resume", "runs")
+	succeeds(first, "inspect", own)
+	succeeds(first, "report", "runs", "--out", "first")
+	if out := succeeds(first, "methods", "er-x"); !strings.Contains(out, "example.com/other v0.0.0-") || !strings.Contains(out, "method.er-x.NAME") {
+		t.Errorf("the description of er-x lacks its module or its options:\n%s", out)
+	}
+	if out := succeeds(first, "methods", "--markdown"); !strings.Contains(out, "[er-x](#er-x)") || !strings.Contains(out, "[derx++](#derx)") {
+		t.Error("docs/methods.md would not link to er-x and derx++")
+	}
+	for want, args := range map[string][]string{
+		"er-x": {"__complete", "run", "--method", "er-"}, "method.er-x.rows=": {"__complete", "run", "method.er-x."},
+		"method.derx++.rows": {"config", "keys"}, "derx++": {"config", "schema"},
+	} {
+		if out := succeeds(first, args...); !strings.Contains(out, want) {
+			t.Errorf("%q lacks %s", args, want)
+		}
+	}
+	var fields []map[string]any
+	if err := json.Unmarshal([]byte(succeeds(first, "methods", "--json", "name,module")), &fields); err != nil {
+		t.Error(err)
+	} else if len(fields) < 3 || fields[2]["name"] != "derx++" || fields[2]["module"] != "example.com/other" {
+		t.Errorf("the JSON of the third method is %v", fields[2])
+	}
+	succeeds(first, append([]string{"tune", "--method", "er-x", "--out", "tuned"}, strings.Fields(strings.ReplaceAll(strings.Join(small, " "), "--tasks 2", "--tasks 4"))...)...)
+	study := "study: 1\nmethods: [er-x, derx++]\nmemory: 20\nruns: 1\ndata: {train_per_class: 5, test_per_class: 3}\nnetwork: {name: mlp, hidden: [8]}\n" +
+		"stream: {tasks: 2}\nmethod: {er-x: {rows: [5, 10]}}\n"
+	if err := os.WriteFile(filepath.Join(dir, "study.yaml"), []byte(study), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	succeeds(first, "sweep", "study.yaml", "--workers", "2", "--out", "sweep")
+
+	// Another version is refused where numbers would mix, and has runs of its own.
+	refused := func(program string, wants []string, args ...string) {
+		t.Helper()
+		out, ok := call(program, args...)
+		if ok {
+			t.Errorf("%q succeeded:\n%s", args, out)
+		}
+		for _, want := range wants {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q: %s\nwant %q", args, out, want)
+			}
+		}
+	}
+	older := []string{"made with the method", "of example.com/other v0.0.0-", "this program has that of example.com/other v0.0.0-"}
+	refused(second, older, "verify", filepath.Join(own, "result.json"))
+	refused(second, older, "run", "--resume", "runs")
+	refused(second, older, run...)
+	refused(second, older, "sweep", "join", "sweep")
+	again := append([]string{"run", "--method", "er-x,derx++,er", "method.er-x.rows=5", "--out", "again"}, small...)
+	succeeds(second, again...)
+	if read(folder("again/er-x-m20-*")).Key == read(own).Key || read(folder("again/er-m20-*")).Key != read(ours).Key {
+		t.Error("the keys of er-x are the same for two versions, or those of er are not")
+	}
+	succeeds(second, "report", "runs", "again", "--out", "both")
+	page, err := os.ReadFile(filepath.Join(dir, "both", "report.html"))
+	if err != nil || !strings.Contains(string(page), "The results mix versions of the method er-x") {
+		t.Errorf("the report of two versions does not say so (%v)", err)
+	}
+
+	// A program without the method says which one, of which module and version, and what to do. A report needs no method.
+	lacks := []string{"of example.com/other " + made[0].Version, "imports the package", "cli.Main"}
+	for _, args := range [][]string{
+		{"verify", filepath.Join(own, "result.json")}, {"predict", own, "."}, {"export", own, "--to", "safetensors", "-o", "x"}, {"eval", own, "--data", "glyphs"},
+		{"learn", own, "--data", "glyphs", "--tasks", "1", "--out", "more"}, {"inspect", own}, {"run", "--resume", "runs"}, {"run", "--resume", own},
+		append([]string{"run", "--method", "er", "--out", "runs"}, small...), {"sweep", "join", "sweep"}, {"sweep", "status", "sweep"},
+	} {
+		refused(plain, lacks, args...)
+		if out, _ := call(plain, args...); strings.Count(out, "cli.Main") != 1 || strings.Contains(out, "goroutine") {
+			t.Errorf("%q says it more than once:\n%s", args, out)
+		}
+	}
+	succeeds(plain, "report", "runs", "--out", "plain")
+	mark := func(report string) string {
+		t.Helper()
+		page, err := os.ReadFile(filepath.Join(dir, report, "report.html"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return regexp.MustCompile(`class="sw m-n\d+`).FindString(string(page))
+	}
+	if with, without := mark("first"), mark("plain"); with == "" || with != without {
+		t.Errorf("er-x looks like %q in the report of the program that has it, and like %q in that of one without it", with, without)
+	}
+}
