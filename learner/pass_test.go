@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"ocl"
 	"ocl/checkpoint"
@@ -161,6 +162,42 @@ func TestSeamIsSaved(t *testing.T) {
 	if slices.Sort(names); !slices.Equal(names, plain) {
 		t.Errorf("sections of ER %q, want %q", names, plain)
 	}
+}
+
+// FuzzSeam: a changed state of such a learner is refused with a message that can be read, or the learner is whole.
+func FuzzSeam(f *testing.F) {
+	for _, b := range []string{"", "\x0b\x01\x00", "\x0c\x05\x08\x03\x01", "\x0d\x05\x07\x03\x0e", "\x0e\x06\x09\x04\x00", "\x0f\x01\x00", "\x10\x05\x00"} {
+		f.Add([]byte(b))
+	}
+	batches := made.Batches(1, 6, 5)
+	var saved *checkpoint.Container
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if saved == nil {
+			l := newDark(t, 1, 6, 0)
+			made.Learn(t, l, batches, 0, 4)
+			saved = learnertest.State(t, l)
+		}
+		state, l := learnertest.Changed(saved, b), newDark(t, 2, 6, 0)
+		if err := l.LoadState(state.Decoder()); err != nil {
+			if strings.ContainsFunc(err.Error(), unicode.IsControl) {
+				t.Errorf("a message with a control character: %q", err)
+			}
+			return
+		}
+		again := learnertest.State(t, l)
+		for _, name := range again.Names() {
+			got, _ := again.Decoder().Bytes(name)
+			want, err := state.Decoder().Bytes(name)
+			if grown := name == "memory/floats/data" || name == "memory/floats/size"; !grown && (err != nil || !slices.Equal(got, want)) {
+				t.Errorf("section %s is loaded and saved as something else", name)
+			}
+		}
+		for _, b := range batches[4:] {
+			if _, err := l.Observe(context.Background(), b); err != nil {
+				return
+			}
+		}
+	})
 }
 
 // TestPassesSayWhereRowsComeFrom: roles, slots and what slots carry, alone and joined.

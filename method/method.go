@@ -46,6 +46,9 @@ type Info struct {
 	// Prepared estimates the work before an evaluation with so many stored samples: the number of images that go forward and
 	// backward through the network. It reads only the options of the setup. Nil is 0.
 	Prepared func(stored int, s Setup) int
+	// Floats is how many numbers each memory slot carries beside its sample ([memory.Store.Carry]), for the estimate of what a run
+	// needs; New checks it. Of the setup it reads Shape, Classes and Options. Nil is 0.
+	Floats func(s Setup) int
 
 	// Begins is the number of parameters that a new learner of a method with OwnNetworks has, before it has loaded a state. Of
 	// the setup it reads Shape, Classes and Options.
@@ -172,10 +175,30 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 	if err == nil && isNil(l) {
 		return nil, fmt.Errorf("method: %s: Build returned no learner and no error. Return one of them", i.Name)
 	}
+	if m := learner.MemoryOf(l); err == nil && m != nil && m.Floats() != i.floats(s) {
+		return nil, fmt.Errorf("method: %s: its memory carries %d numbers with each sample, but Floats of its Info says %d. Let both say the same", i.Name, m.Floats(), i.floats(s))
+	}
 	if r, plain := l.(*learner.Replay); plain && s.fills().TaskBoundaries() {
 		return learner.Bounded{Replay: r}, err
 	}
 	return l, err
+}
+
+// floats is what Floats says.
+func (i Info) floats(s Setup) int {
+	if i.Floats == nil {
+		return 0
+	}
+	return i.Floats(s)
+}
+
+// SlotBytes is the number of bytes of the numbers that each memory slot carries.
+func (i Info) SlotBytes(s Setup) int {
+	const number, header = 4, 32 // where they are, and how many
+	if n := i.floats(s); n > 0 {
+		return number*n + header
+	}
+	return 0
 }
 
 // isNil says whether an interface is nil or holds a nil pointer.

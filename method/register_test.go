@@ -12,6 +12,7 @@ import (
 	"ocl/loss"
 	"ocl/memory"
 	"ocl/method"
+	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
 	"ocl/rng"
@@ -52,6 +53,47 @@ func TestRegister(t *testing.T) {
 		got := learned(t, build("er-twin", perceptron, with)(t, 1))
 		learnertest.CheckSame(t, fmt.Sprint("the twin with ", tricks), got, learned(t, build("er", perceptron, with)(t, 1)))
 	}
+}
+
+// TestFloats: what a memory carries is counted in what a run needs, so an Info that says something else is refused.
+func TestFloats(t *testing.T) {
+	method.Restore(t)
+	carrying := func(carry int, say func(method.Setup) int) method.Info {
+		info := twin("carrying")
+		info.Floats = say
+		info.Build = func(s method.Setup) (ocl.Learner, error) {
+			r := s.Replay()
+			r.Memory = s.Store()
+			if carry > 0 {
+				r.Memory.CarryOutputs(carry)
+			}
+			return r, nil
+		}
+		return info
+	}
+	s := method.Setup{Net: newNetwork(t), Opt: optim.SGD{}, Memory: 3, ReplayBatch: 3, Iterations: 1, Shape: [3]int{1, 2, 2}, Classes: 6}
+	classes := func(s method.Setup) int { return s.Classes }
+	if _, err := carrying(6, classes).New(s); err != nil {
+		t.Error(err)
+	}
+	for _, info := range []method.Info{carrying(6, nil), carrying(0, classes), carrying(4, classes)} {
+		if _, err := info.New(s); err == nil || !strings.Contains(err.Error(), "but Floats of its Info says") {
+			t.Errorf("error %v, want one about Floats", err)
+		}
+	}
+	if got, want := carrying(6, classes).SlotBytes(s), 6*4+32; got != want || twin("er-twin").SlotBytes(s) != 0 {
+		t.Errorf("%d bytes a slot, want %d, and none without numbers", got, want)
+	}
+}
+
+// newNetwork is a small network.
+func newNetwork(t *testing.T) *nn.Network {
+	t.Helper()
+	net, err := arch.MLP(arch.Config{Channels: 1, Height: 2, Width: 2, Classes: 6, Hidden: []int{4}}, rng.New(1, "network/init"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net
 }
 
 // panicOf is what a call panics with, "" without.

@@ -28,6 +28,7 @@ type Need struct {
 func needs(c config.Config, net Network, experts bool, of ocl.StreamInfo, images int64, stored int) []Need {
 	const number = 4 // bytes
 	info, s := build.Method(c.Methods[0]), build.Setup(c)
+	s.Shape, s.Classes = [3]int{of.Channels, of.Height, of.Width}, of.Classes
 	image := float64(of.Channels) * float64(of.Height) * float64(of.Width)
 	key := func(name string) string {
 		text, _ := c.Text(name)
@@ -35,11 +36,10 @@ func needs(c config.Config, net Network, experts bool, of ocl.StreamInfo, images
 	}
 	list := []Need{
 		{What: "the images", Bytes: float64(images), Key: "data.train_per_class"},
-		{What: "the memory", Bytes: float64(stored) * (image + storedBytes), Key: key("memory")},
+		{What: "the memory", Bytes: float64(stored) * (image + storedBytes + float64(info.SlotBytes(s))), Key: key("memory")},
 		{What: "an incoming batch", Bytes: float64(of.Batch) * image * (number + 1), Key: key("stream.batch")},
 	}
 	if experts { // the first two: there may be no more
-		s.Shape, s.Classes = [3]int{of.Channels, of.Height, of.Width}, of.Classes
 		return append(list, Need{What: "the first experts", Bytes: 2 * 2 * number * float64(info.Begins(s)), Key: "method." + c.Methods[0]})
 	}
 	params := number * float64(net.Params)

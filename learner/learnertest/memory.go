@@ -6,6 +6,7 @@ import (
 
 	"ocl"
 	"ocl/learner"
+	"ocl/memory"
 	"ocl/tensor"
 )
 
@@ -29,6 +30,27 @@ func (c Case) capacity(t *testing.T) {
 		}
 		if m != nil && (m.Bytes() > 0) != (stored > 0) {
 			t.Fatalf("step %d: %d samples in %d bytes", i, stored, m.Bytes())
+		}
+	}
+}
+
+// floats checks what the slots of a memory carry: each sample has numbers, they are finite, and those that it does not have are 0.
+func floats(t *testing.T, m *memory.Store) {
+	t.Helper()
+	slots := make([]int, m.Len())
+	for slot := range slots {
+		slots[slot] = slot
+	}
+	rows, valid := tensor.New(len(slots), m.Floats()), make([]int, len(slots))
+	m.GatherFloats(rows, valid, slots)
+	for slot, n := range valid {
+		if m.Floats() == 0 {
+			continue
+		}
+		row := rows.Row(slot)
+		strange := slices.ContainsFunc(row, func(v float32) bool { return v-v != 0 })
+		if strange || n < 1 || slices.ContainsFunc(row[n:], func(v float32) bool { return v != 0 }) {
+			t.Fatalf("slot %d carries %v, of which %d are of its sample; want finite numbers, at least 1, and zeros after them", slot, row, n)
 		}
 	}
 }
@@ -66,6 +88,7 @@ func (c Case) origins(t *testing.T) {
 		}
 	}
 	m := learner.MemoryOf(l)
+	floats(t, m)
 	places := m.Origins()
 	if m.Seen() != len(images) || len(places) != m.Len() {
 		t.Fatalf("%d samples were offered, with %d origins of %d; want %d offered, and an origin of each stored one", m.Seen(), len(places), m.Len(), len(images))

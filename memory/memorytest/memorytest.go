@@ -28,6 +28,19 @@ var values = func() ocl.PixelValues {
 // NewStore returns an empty memory for images of [Batch].
 func NewStore(capacity int) *memory.Store { return memory.NewStore(capacity, Shape, values) }
 
+// carried is how many numbers a slot carries where a test uses them, and numbers are those of a batch: the number of the sample,
+// and its negative.
+const carried = 2
+
+func numbers(b ocl.Batch) *tensor.Tensor {
+	rows := tensor.New(b.Len(), carried)
+	for i := range b.Len() {
+		n := float32(Number(b.X.Row(i)))
+		rows.Data[carried*i], rows.Data[carried*i+1] = n, -n
+	}
+	return rows
+}
+
 // Batch returns b samples numbered from first on; sample i has the label i modulo 7.
 func Batch(first, b int) ocl.Batch {
 	y := make([]ocl.Label, b)
@@ -51,18 +64,23 @@ func Labelled(first int, y []ocl.Label) ocl.Batch {
 func Number(row []float32) int { return int(row[0] + row[3]) }
 
 // Samples returns the numbers of the samples in a store that was filled with [Batch], slot by slot, and fails the test
-// if an image or a label was mixed up.
+// if an image, a label or what a slot carries was mixed up.
 func Samples(t *testing.T, m *memory.Store) []int {
 	t.Helper()
 	n := m.Len()
+	rows, valid := tensor.New(n, m.Floats()), make([]int, n)
 	x, y, slots := tensor.New(n, Shape[0], Shape[1], Shape[2]), make([]ocl.Label, n), make([]int, n)
 	for i := range slots {
 		slots[i] = i
 	}
 	m.Gather(x, y, slots)
+	m.GatherFloats(rows, valid, slots)
 	for i := range slots {
 		row := x.Row(i)
 		slots[i] = Number(row)
+		if want := numbers(Batch(slots[i], 1)); m.Floats() > 0 && (valid[i] != carried || !slices.Equal(rows.Row(i), want.Data)) {
+			t.Fatalf("slot %d holds sample %d and carries %v, want %v", i, slots[i], rows.Row(i), want.Data)
+		}
 		if want := Batch(slots[i], 1); !slices.Equal(row, want.X.Data) || y[i] != want.Y[0] || m.Label(i) != y[i] {
 			t.Fatalf("slot %d holds %v with label %d: no sample that was put in", i, row, y[i])
 		}
@@ -109,11 +127,13 @@ func Updater(t *testing.T, u memory.Updater) {
 }
 
 // Updaters checks the Updaters that build makes. Update returns one valid slot for each row and does not change the store. The
-// same seed gives the same slots. The capacity is kept, any batch size works, and the origin of each stored sample is its number.
+// same seed gives the same slots, whatever the slots carry. The capacity is kept, any batch size works, and the origin of each
+// stored sample is its number, as is what its slot carries.
 func Updaters(t *testing.T, build func() memory.Updater) {
 	for _, capacity := range []int{0, 1, 7, 50} {
 		u, twinUpdater := build(), build()
 		m, twin := NewStore(capacity), NewStore(capacity)
+		m.Carry(carried)
 		env, twinEnv := Env(1), Env(1)
 		seen := 0
 		for step, b := range []int{1, 10, 3, 0, 25, 10, 10} {
@@ -134,15 +154,15 @@ func Updaters(t *testing.T, build func() memory.Updater) {
 			if err != nil || !slices.Equal(again, slots[1:]) {
 				t.Fatalf("capacity %d, step %d: slots %v, with the same seed %v (%v)", capacity, step, slots[1:], again, err)
 			}
-			m.Put(batch, slots[1:]) // panics where a slot is out of range
+			m.PutWith(batch, slots[1:], numbers(batch)) // panics where a slot is out of range
 			twin.Put(batch, again)
 			seen += b
 			if m.Len() > capacity || m.Seen() != seen {
 				t.Fatalf("capacity %d, step %d: %d stored, %d seen of %d", capacity, step, m.Len(), m.Seen(), seen)
 			}
-			numbers := Samples(t, m)
-			if origins := m.Origins(); !slices.EqualFunc(origins, numbers, func(a int64, b int) bool { return a == int64(b) }) {
-				t.Fatalf("capacity %d, step %d: origins %v of the samples %v", capacity, step, origins, numbers)
+			stored := Samples(t, m)
+			if origins := m.Origins(); !slices.EqualFunc(origins, stored, func(a int64, b int) bool { return a == int64(b) }) {
+				t.Fatalf("capacity %d, step %d: origins %v of the samples %v", capacity, step, origins, stored)
 			}
 		}
 	}
@@ -157,7 +177,8 @@ func Retriever(t *testing.T, r memory.Retriever, size int) {
 		for i := range slots {
 			slots[i] = i
 		}
-		m.Put(Batch(0, stored), slots)
+		m.Carry(carried)
+		m.PutWith(Batch(0, stored), slots, numbers(Batch(0, stored)))
 		before := Samples(t, m)
 		a, b := Env(1), Env(1)
 		for range 20 {
