@@ -211,6 +211,9 @@ func (t *trainer) finish(err error) (s ocl.StepStats, _ error) {
 			}
 		}
 	}
+	if !t.net.Head().PerClass() {
+		s.Correct = -1
+	}
 	return s, nil
 }
 
@@ -279,8 +282,9 @@ func (t *trainer) evaluateTogether(outputs, d []*tensor.Tensor) error {
 // input fills in what the network answered, and is what a criterion gets of the i-th pass that is run.
 func (t *trainer) input(i int, p *Pass, logits *tensor.Tensor) loss.Input {
 	p.Correct = 0
+	perClass := t.net.Head().PerClass()
 	for row, y := range p.Y {
-		if p.isIncoming(row) && argmax(logits.Row(row)) == y {
+		if perClass && p.isIncoming(row) && argmax(logits.Row(row)) == y {
 			p.Correct++
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"ocl/learner/learnertest"
 	"ocl/loss"
 	"ocl/memory"
+	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
 	"ocl/rng"
@@ -393,6 +394,31 @@ func TestFaultyTogether(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "*learner_test.together") ||
 			!strings.Contains(err.Error(), "step 2") || errors.Is(err, ocl.ErrDiverged) != c.diverged {
 			t.Errorf("%s: error %v, want %q, the stepper and step 2", name, err, c.want)
+		}
+	}
+}
+
+// TestProjection: outputs of no class count no right predictions, and predict none but by class means.
+func TestProjection(t *testing.T) {
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}, Head: nn.Head{Kind: nn.ProjectionHead, Out: 7}}, rng.New(1, "network/init"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := learnerOf(t, net, 0.1)
+	r.Memory, r.Criterion = memory.NewStore(12, shape, nil), criterionFunc(func(d *tensor.Tensor, in loss.Input) (float64, error) {
+		clear(d.Data)
+		return 1, nil
+	})
+	batches := made.Batches(1, 2, 5)
+	if s := learnertest.Observe(t, r, batches)[1]; s.Correct != -1 || s.Loss != 2 || s.Replay != 5 {
+		t.Errorf("%+v; want -1 correct, a loss of 2 and 5 replayed", s)
+	}
+	if err := r.Predict(make([]ocl.Label, 5), batches[0].X); err == nil || !strings.Contains(err.Error(), "Use learner.Nearest") {
+		t.Errorf("predicts by a projection: error %v", err)
+	}
+	for _, y := range learnertest.Predict(t, &learner.Nearest{Replay: r}, batches[0].X) {
+		if y < 0 || y >= 6 {
+			t.Errorf("label %d by class means", y)
 		}
 	}
 }

@@ -188,8 +188,11 @@ func (r *Replay) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	return r.Decide(dst, nn.Outputs{Logits: r.Net.Predict(r.WS, x)})
 }
 
-// Decide implements [Open]: the class of the largest logit.
+// Decide implements [Open]: the class of the largest logit. It is an error if no output of the network is that of a class.
 func (r *Replay) Decide(dst []ocl.Label, o nn.Outputs) error {
+	if head := r.Net.Head(); !head.PerClass() {
+		return fmt.Errorf("learner: no output of a %s head is that of a class, so a Replay cannot predict by it. Use learner.Nearest", head.Kind)
+	}
 	return largest(dst, o.Logits)
 }
 

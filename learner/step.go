@@ -72,7 +72,8 @@ func (r *Replay) Draw(dst *memory.Buffer) (Pass, error) {
 // same time if there are workers. Running statistics move in the order of the passes. A teacher answers first, in evaluation
 // mode or as [Teacher.Training] says. Passes without rows are left out. The bits do not depend on the number of workers.
 //
-// Loss is the sum of the mean losses, Correct counts rows of B_n, and Replay rows of B_M; views of rows do not count. A
+// Loss is the sum of the mean losses, Correct counts rows of B_n (-1 if no output is that of a class), and Replay rows of B_M;
+// views of rows do not count. A
 // criterion that makes a gradient of its own or changes what it was given is an error, also one that finds a gradient that is
 // not finite with a loss that is (ErrDiverged). A loss that is not finite is an error of Observe.
 func (r *Replay) Accumulate(passes ...Pass) (ocl.StepStats, error) {
