@@ -533,7 +533,7 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Tune.Repeats = 2 }, "config: tune.repeats: it is given, but nothing is tuned. Add --tune paper, or remove it"},
 		{func(c *Config) { c.Tune.Grid = "paper" }, "config: tune.grid: a tuning learns the first two tasks, and the protocol standard keeps them for the run. Use --protocol survey, or remove --tune"},
 		{func(c *Config) { c.Protocol, c.Tune = ProtocolSurvey, Tune{Grid: "paper", Search: SearchRandom} }, "config: tune.points: a random search draws points, but nothing says how many"},
-		{func(c *Config) { c.Protocol, c.Tune = ProtocolSurvey, Tune{Grid: "paper", Points: 3} }, "config: tune.points: only the search random draws points. Remove tune.points, or set tune.search to random"},
+		{func(c *Config) { c.Protocol, c.Tune = ProtocolSurvey, Tune{Grid: "paper", Points: 3} }, "config: tune.points: only the search random draws points. Remove tune.points (--points of `ocl tune`), or use tune.search=random (--search)"},
 		{func(c *Config) { c.Protocol, c.Tune = ProtocolSurvey, Tune{Grid: "paper", Search: "luck"} }, "config: tune.search: unknown value \"luck\""},
 		{func(c *Config) { c.Network.Init, c.Network.InitDigest = "w", "sha256:12" }, "config: network.init_digest: sha256:12 is not a digest. Use sha256: and 64 hexadecimal digits"},
 		{func(c *Config) { c.Network.Init, c.Parent.Run = "w", "x" }, "config: network.init: the run has the network of its parent, so it cannot start from a file too. Remove"},

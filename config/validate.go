@@ -80,9 +80,9 @@ func checkTune(f *faults, c Config) {
 	}
 	switch random := t.Search == SearchRandom; {
 	case random && t.Points == 0:
-		f.add("tune.points", "a random search draws points, but nothing says how many. Set tune.points, such as 20")
+		f.add("tune.points", "a random search draws points, but nothing says how many. Use tune.points=20, for example, or --points 20 with `ocl tune`")
 	case !random && t.Points != 0:
-		f.add("tune.points", "only the search random draws points. Remove tune.points, or set tune.search to random")
+		f.add("tune.points", "only the search random draws points. Remove tune.points (--points of `ocl tune`), or use tune.search=random (--search)")
 	}
 }
 

@@ -97,15 +97,27 @@ func TestStudiesAreCounted(t *testing.T) {
 	}
 }
 
-// TestManyExclusions: the entries of exclude are not held against every run.
+// TestManyExclusions: the entries of exclude are not held against every run: few have the value under which a run looks for them.
 func TestManyExclusions(t *testing.T) {
 	var b strings.Builder
 	for i := range 3000 {
 		fmt.Fprintf(&b, "- {methods: [er], seed: [%d, %d]}\n", i+2, 1000_000+i)
 	}
-	s, _, err := parsed(t, []byte(small+"methods: [er]\nruns: 3000\nexclude:\n"+b.String()))
+	text := small + "methods: [er]\nruns: 3000\nexclude:\n" + b.String()
+	s, _, err := parsed(t, []byte(text))
 	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "this entry of exclude removes nothing") { // only the last
 		t.Errorf("%v, %v", s, err)
+	}
+	sheet, err := experiment.Schema().ParseSheet("s.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, by := range excluding(sheet.Exclude).by {
+		for value, entries := range by {
+			if len(entries) > 1 {
+				t.Errorf("a run with %s %s is held against %d entries", key, value, len(entries))
+			}
+		}
 	}
 }
 

@@ -130,11 +130,11 @@ func ParseGrid(name string, text []byte) (Grid, error) {
 	}
 	var faults []error
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		axis, err := readAxis(key, keys[key])
+		axis, line, err := readAxis(key, keys[key])
 		if err != nil {
 			at := cause.Shown(name)
-			if len(keys[key]) > 0 {
-				at += fmt.Sprintf(":%d", keys[key][0].Line)
+			if line > 0 {
+				at += fmt.Sprintf(":%d", line)
 			}
 			faults = append(faults, fmt.Errorf("tune: %s: %w", at, err))
 		}
@@ -146,36 +146,40 @@ func ParseGrid(name string, text []byte) (Grid, error) {
 	return g, errors.Join(faults...)
 }
 
-// readAxis checks a key and its values.
-func readAxis(key string, values []yaml.Node) (Axis, error) {
-	a := Axis{Key: key}
+// readAxis checks a key and its values. An error is about a line: that of the value that is wrong, or of the first value; 0 without values.
+func readAxis(key string, values []yaml.Node) (a Axis, line int, err error) {
+	a.Key = key
+	if len(values) > 0 {
+		line = values[0].Line
+	}
 	schema := experiment.Schema()
 	switch names := schema.Names(); {
 	case !slices.Contains(names, key):
-		return a, fmt.Errorf("unknown key %s. %s", cause.Shown(key), nearest.Names{List: slices.DeleteFunc(names, func(n string) bool { return !isTunable(n) }),
+		return a, line, fmt.Errorf("unknown key %s. %s", cause.Shown(key), nearest.Names{List: slices.DeleteFunc(names, func(n string) bool { return !isTunable(n) }),
 			All: "`ocl config keys` lists all keys"}.Hint(key))
 	case !isTunable(key):
-		return a, fmt.Errorf("%s cannot be tuned, because it says what is compared and not how a method learns. Remove it, and set it with a flag", key)
+		return a, line, fmt.Errorf("%s cannot be tuned, because it says what is compared and not how a method learns. Remove it, and set it with a flag", key)
 	case len(values) == 0 || len(values) > limit.GridValues:
-		return a, fmt.Errorf("%s has %d values, but 1 to %d are possible. Write `%s: [1, 2]` with values of your own", key, len(values), limit.GridValues, key)
+		return a, line, fmt.Errorf("%s has %d values, but 1 to %d are possible. Write `%s: [1, 2]` with values of your own", key, len(values), limit.GridValues, key)
 	}
 	for _, n := range values {
+		line = n.Line
 		if n.Alias != nil {
 			n = *n.Alias
 		}
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
-			return a, fmt.Errorf("a value of %s is not a number or a word. Write `%s: [1, 2]` with values of your own", key, key)
+			return a, line, fmt.Errorf("a value of %s is not a number or a word. Write `%s: [1, 2]` with values of your own", key, key)
 		}
 		v, err := conform(schema, key, n.Value)
 		if err != nil {
-			return a, errors.New(strings.TrimPrefix(err.Error(), "config: "))
+			return a, line, errors.New(strings.TrimPrefix(err.Error(), "config: "))
 		}
 		if slices.Contains(a.Values, v) {
-			return a, fmt.Errorf("%s has the value %s twice. Remove one of them", key, cause.Shown(v))
+			return a, line, fmt.Errorf("%s has the value %s twice. Remove one of them", key, cause.Shown(v))
 		}
 		a.Values = append(a.Values, v)
 	}
-	return a, nil
+	return a, 0, nil
 }
 
 // conform returns a value as a config writes it: 0.01 for 1e-2.

@@ -158,6 +158,7 @@ func TestGridFaults(t *testing.T) {
 		{"[1]", "line 1: cannot unmarshal !!seq"},
 		{"a: [", "the file is not YAML"},
 		{"a: [1]\n---\nb: [1]\n", "several YAML documents"},
+		{"optimizer.lr:\n- 1\n- 2\n- x", "g.yaml:4: "},
 		{"optimizer.lr: [1]\noptimizer.rl: [1]", "g.yaml:2: unknown key optimizer.rl. Did you mean optimizer.lr"},
 		{"memory: [100]", "memory cannot be tuned"},
 		{"network.name: [mlp]", "network.name cannot be tuned"},
