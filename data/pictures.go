@@ -119,11 +119,8 @@ func (p pictures) decode(ctx context.Context, i int, dst []uint8) error {
 		}
 		return nil
 	}
-	text, err := ReadPictureFile(p.place(i))
+	err := UsePictureFile(ctx, p.place(i), func(file []byte) error { return picture.Decode(ctx, file, dst, p.side, p.side, p.fit) })
 	if err != nil {
-		return fmt.Errorf("%s: %w", p.name(i), err)
-	}
-	if err := picture.Decode(ctx, text, dst, p.side, p.side, p.fit); err != nil {
 		return fmt.Errorf("%s: %w", p.name(i), err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -41,6 +42,25 @@ func ReadPictureFile(name string) ([]byte, error) {
 		err = fmt.Errorf("%w. Make the image smaller", cause.Of(err))
 	}
 	return text, cause.Of(err)
+}
+
+// UsePictureFile is [ReadPictureFile], and gives the file to use, which does not keep it. Calls at the same time wait until their
+// files together take at most 512 MB, or a quarter of the memory of the process. The waiting ends with the error of ctx.
+func UsePictureFile(ctx context.Context, name string, use func(file []byte) error) error {
+	size := int64(0)
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+		size = min(info.Size(), limit.Picture)
+	}
+	giveBack, err := picture.RoomForFile(ctx, size)
+	if err != nil {
+		return err
+	}
+	defer giveBack()
+	text, err := ReadPictureFile(name)
+	if err != nil {
+		return err
+	}
+	return use(text)
 }
 
 var errTooLong = errors.New("the file has more than")

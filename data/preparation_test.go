@@ -8,12 +8,16 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
 
+	"ocl/data/internal/picture"
 	"ocl/internal/fuzztest"
+	"ocl/internal/limit"
 )
 
 // prepared is what a preparation makes of a file.
@@ -188,6 +192,28 @@ func TestReadPictureHasAnEnd(t *testing.T) {
 	broken := errors.New("broken")
 	if _, err := ReadPicture(io.MultiReader(strings.NewReader("x"), failing{broken})); !errors.Is(err, broken) {
 		t.Error(err)
+	}
+}
+
+// TestPictureFilesShareMemory: large files are in memory one after the other, and waiting ends with the context.
+func TestPictureFilesShareMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large.png")
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, limit.Picture+1)); err != nil {
+		t.Fatal(err)
+	}
+	giveBack, err := picture.RoomForFile(t.Context(), limit.PictureFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	use := func([]byte) error { t.Error("a file that is too large was read"); return nil }
+	if err := UsePictureFile(ctx, path, use); !errors.Is(err, context.Canceled) {
+		t.Errorf("with no room: %v", err)
+	}
+	giveBack()
+	if err := UsePictureFile(t.Context(), path, use); err == nil || !strings.Contains(err.Error(), "Make the image smaller") {
+		t.Errorf("with room: %v", err)
 	}
 }
 

@@ -70,6 +70,9 @@ func build(path string, permit func() error, fill func(*os.File) error) error {
 	}
 	if err == nil {
 		err = os.Rename(temp, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("its folder, or what was written in it, was removed meanwhile: %w. Write it again", fs.ErrNotExist)
+		}
 	}
 	if err != nil {
 		// The first error is the one that matters; if the temporary file stays, that is no worse than a crash.

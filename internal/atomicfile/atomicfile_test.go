@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -191,5 +193,22 @@ func TestLeftOvers(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(folder, name)); (err == nil) != stays {
 			t.Errorf("%s: %v; want it to stay: %v", name, err, stays)
 		}
+	}
+}
+
+// TestVanished: a folder that is removed while a file in it is written is told of.
+func TestVanished(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "x")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	err := Build(filepath.Join(dir, "a"), func(f *os.File) error {
+		return os.RemoveAll(dir)
+	})
+	if runtime.GOOS == "windows" && err != nil {
+		t.Skip("an open file keeps its folder: ", err)
+	}
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "was removed meanwhile") || strings.Contains(err.Error(), "rename") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -101,6 +101,8 @@ const (
 const (
 	// Picture is the size of an image file, in bytes. A photograph of 100 megapixels has about 50 MB. Key: none.
 	Picture = 256 << 20
+	// PictureFiles is the size of all image files that are decoded at the same time, in bytes. Two whole files a core would otherwise take all memory; it is at most a quarter of that of the process, and a larger file is decoded alone. Key: none.
+	PictureFiles = 512 << 20
 	// PicturePixels is the number of pixels of an image, in pixels. Usual photographs have a fifth of it. Key: none; make the image smaller.
 	PicturePixels = 100_000_000
 	// PictureSide is each side of an image, in pixels. JPEG and GIF cannot have more. Key: none.

@@ -31,6 +31,16 @@ var memory = sync.OnceValue(func() *room {
 	return newRoom(min(budget.Bytes()/2, max(limit.PictureMemory, limit.PictureMemoryOfCore*int64(runtime.GOMAXPROCS(0)))))
 })
 
+// files is the room of whole files, beside that of Decode. Who has a part of it may wait for a part of the other, and never the other way.
+var files = sync.OnceValue(func() *room { return newRoom(max(1, min(budget.Bytes()/4, limit.PictureFiles))) })
+
+// RoomForFile waits until there is room for a file of so many bytes beside those of other calls, or for it alone if it is
+// larger than the room. The caller gives it back.
+func RoomForFile(ctx context.Context, bytes int64) (giveBack func(), err error) {
+	r := files()
+	return r.take(ctx, min(max(bytes, 0), r.all))
+}
+
 // large is from how many bytes on the memory of a picture is collected at once: otherwise garbage of a gigabyte would lie
 // beside the next picture.
 const large = 1 << 27
