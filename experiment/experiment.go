@@ -219,6 +219,9 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 	}
 	nameFolders(x.jobs)
 	x.chosen = x.jobs
+	if err := x.checkMemory(); err != nil {
+		return nil, err
+	}
 	return x, nil
 }
 
@@ -308,11 +311,27 @@ func (x *Experiment) examine(j Job) error {
 	if x.config.Eval == "" {
 		x.config.Eval = defaultEval(info.Scenario)
 	}
-	if err := x.examineNetwork(j, info); err != nil {
-		return err
-	}
-	if err := x.plan(st, j).CheckMemory(); err != nil {
-		return fmt.Errorf("experiment: %s: %w", j.Name(), err)
+	return x.examineNetwork(j, info)
+}
+
+// checkMemory is an error if a run that has not ended yet cannot fit the memory of the process.
+func (x *Experiment) checkMemory() error {
+	checked := map[string]bool{} // methods with their tricks; the seed makes no difference
+	for _, j := range x.jobs {
+		if checked[j.Name()] {
+			continue
+		}
+		if f, err := x.Found(j); err == nil && f.Ended() { // an error is reported when the run begins
+			continue
+		}
+		checked[j.Name()] = true
+		p, err := x.Plan(j)
+		if err != nil {
+			return cause.As(err, ErrUnfit)
+		}
+		if err := p.CheckMemory(); err != nil {
+			return cause.As(fmt.Errorf("experiment: %s: %w", j.Name(), err), ErrUnfit)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -88,6 +89,7 @@ func TestTooLarge(t *testing.T) {
 		{func(c *config.Config) { c.Network.Width = 4096 }, "network.width (4096): nn: a network of"},
 		{func(c *config.Config) { c.Network.Width = 100 }, "Use less of network.width (100)"}, // it fits without the rest of a run
 		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", []int{1e6, 1e6, 1e6} }, "network.hidden (1000000,1000000,1000000): nn: a network of 2,003,"},
+		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", slices.Repeat([]int{1e6}, 100) }, "network.hidden (1000000,1000000,1000000,1000000,1000000,…): nn:"},
 		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", slices.Repeat([]int{1e6}, 100) }, "takes 792 TB"},
 		{func(c *config.Config) { c.Stream.Batch = 200 }, "Use less of stream.batch (200)"},
 		{func(c *config.Config) { c.Replay.Batch, c.Memory = 400, 400 }, "Use less of replay.batch (400)"},
@@ -111,5 +113,27 @@ func TestTooLarge(t *testing.T) {
 	}
 	if _, err := x.Run(t.Context()); !errors.Is(err, train.ErrMemory) || !strings.Contains(err.Error(), "8 runs at once") || !strings.Contains(err.Error(), "Use less of --concurrency (8)") {
 		t.Errorf("eight at once: %v", err)
+	}
+}
+
+// TestFinishedNeedsNoMemory: an experiment that has ended is only read, also where its runs would not fit. One that has a run left is refused.
+func TestFinishedNeedsNoMemory(t *testing.T) {
+	c := one("er")
+	o := Options{Out: filepath.Join(t.TempDir(), "x")}
+	want, err := Run(t.Context(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOMEMLIMIT", "100KiB")
+	again, err := Run(t.Context(), c, o)
+	if err != nil || len(again) != 1 || again[0].Key != want[0].Key {
+		t.Errorf("%d results, %v", len(again), err)
+	}
+	if _, err := Resume(t.Context(), o.Out, o); err != nil {
+		t.Error(err)
+	}
+	c.Runs = 2
+	if _, err := Run(t.Context(), c, o); !errors.Is(err, train.ErrMemory) {
+		t.Errorf("with a run that is left: %v", err)
 	}
 }

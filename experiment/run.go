@@ -74,6 +74,9 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 		run(func(i int) bool { return isBusy(errs[i]) && x.freed(ctx, jobs[i]) })
 	}
 	results = slices.DeleteFunc(results, func(r *result.Result) bool { return r == nil })
+	if ctx.Err() != nil { // who waits for another process knows of it already
+		errs = slices.DeleteFunc(errs, isBusy)
+	}
 	err = errors.Join(errs...)
 	done := 0
 	for _, r := range results {

@@ -49,6 +49,7 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 		run(func(i int) bool { return isBusy(errs[i]) && t.freed(ctx, todo[i]) })
 	}
 	if err := ctx.Err(); err != nil && t.opts.Permit != nil {
+		errs = slices.DeleteFunc(errs, isBusy)                                        // who waits for another process knows of it already
 		return errors.Join(append(errs, fmt.Errorf("tune: interrupted: %w", err))...) // the caller guards the folder and says how to continue
 	} else if err != nil {
 		done := len(t.order) - len(slices.DeleteFunc(slices.Clone(t.order), func(one *trial) bool { return one.result != nil }))

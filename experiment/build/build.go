@@ -5,6 +5,7 @@ package build
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"ocl"
 	"ocl/config"
@@ -166,7 +167,11 @@ func WideKey(c config.Config) string {
 		key = "network.hidden"
 	}
 	text, _ := c.Text(key)
-	return fmt.Sprintf("%s (%.40s)", key, text)
+	const most = 40 // bytes
+	if len(text) > most {
+		text = text[:strings.LastIndex(text[:most], ",")+1] + "…"
+	}
+	return fmt.Sprintf("%s (%s)", key, text)
 }
 
 // NewLearner makes the learner of a run, which trains the network with the workspace.
