@@ -97,8 +97,12 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 	return exitCode(err)
 }
 
-// interrupted is a message that ends in a person's words, and not Go's, where the command was interrupted.
+// ofSignals are Go's words for the cause of an end by a signal, in those of a person.
+var ofSignals = strings.NewReplacer("interrupt signal received", "interrupted", "terminated signal received", "interrupted")
+
+// interrupted is a message in a person's words, and not Go's, where the command was interrupted.
 func interrupted(text string) string {
+	text = ofSignals.Replace(text)
 	before, was := strings.CutSuffix(text, context.Canceled.Error())
 	said := strings.Contains(before, "interrupted") || strings.Contains(before, "stopped")
 	switch {

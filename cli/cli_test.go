@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -70,14 +73,31 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+// causeOf is what Go says of a context that a signal has ended.
+func causeOf(t *testing.T, s os.Signal) string {
+	ctx, stop := signal.NotifyContext(t.Context(), s)
+	defer stop()
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(s)
+	}
+	if err != nil {
+		t.Skip("no signals here: ", err)
+	}
+	<-ctx.Done()
+	return context.Cause(ctx).Error()
+}
+
 // TestInterrupted: every message of an interrupted command says so, once and in words.
 func TestInterrupted(t *testing.T) {
 	for text, want := range map[string]string{
-		"context canceled":                                         "interrupted",
-		"data: glyphs: context canceled":                           "data: glyphs: interrupted",
-		"the check was stopped: context canceled":                  "the check was stopped",
-		"tune: interrupted. Continue with `ocl`: context canceled": "tune: interrupted. Continue with `ocl`",
-		"experiment: the disk is full":                             "experiment: the disk is full",
+		"context canceled":                                                         "interrupted",
+		"data: glyphs: context canceled":                                           "data: glyphs: interrupted",
+		"the check was stopped: context canceled":                                  "the check was stopped",
+		"tune: interrupted. Continue with `ocl`: context canceled":                 "tune: interrupted. Continue with `ocl`",
+		"experiment: the disk is full":                                             "experiment: the disk is full",
+		"stopped after 5 bytes: " + causeOf(t, os.Interrupt) + ". Run it again":    "stopped after 5 bytes: interrupted. Run it again",
+		"stopped after 5 bytes: " + causeOf(t, syscall.SIGTERM) + ". Run it again": "stopped after 5 bytes: interrupted. Run it again",
 	} {
 		if got := interrupted(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,7 +46,7 @@ func newEval() *cobra.Command {
 		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. The data are " +
 			"those of the run unless flags say otherwise. Classes are matched by name if both have names, and else by number. Images " +
 			"of classes that the learner has not learned are left out. Accuracy is the share of all images that are predicted right, so a class with more images " +
-			"counts for more; the mean over classes is printed beside it. -o writes the confusion matrix as SVG, PNG, PDF and CSV.",
+			"counts for more; the mean over classes is printed beside it. -o writes the confusion matrix as SVG, PNG, PDF and CSV, and all that --json prints as evaluation.json.",
 		ValidArgsFunction: completeFolder,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.eval(cmd, f.config.words[0]) },
 	}
@@ -207,8 +208,8 @@ func evaluationText(info predict.Info, e *predict.Evaluation) string {
 	return head + t.String()
 }
 
-// writeEvaluation writes classes.csv, confusion.csv, and the confusion as a picture in three formats. Classes without
-// images have no row in the picture.
+// writeEvaluation writes evaluation.json, which says what was measured and with which checkpoint, classes.csv, confusion.csv, and the
+// confusion as a picture in three formats. Classes without images have no row in the picture.
 func writeEvaluation(dir string, info predict.Info, e *predict.Evaluation) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -235,7 +236,11 @@ func writeEvaluation(dir string, info predict.Info, e *predict.Evaluation) error
 	title := fmt.Sprintf("%s, %s images: %s are predicted right", e.Data, e.Half, percent(e.Accuracy()))
 	about := "The share of the images of a row's class that are predicted as a column's class, in per cent. Numbers are those of classes.csv."
 	d := chart.Draw(heat, chart.File(title))
-	for name, text := range map[string][]byte{"classes.csv": report.CSV(classes), "confusion.csv": report.CSV(confusion),
+	var all bytes.Buffer
+	if err := encodeJSON(&all, newEvalJSON(info, e), "  "); err != nil {
+		return err
+	}
+	for name, text := range map[string][]byte{"evaluation.json": all.Bytes(), "classes.csv": report.CSV(classes), "confusion.csv": report.CSV(confusion),
 		"confusion.svg": d.SVG(title, about), "confusion.png": d.PNG(), "confusion.pdf": d.PDF(title, about)} {
 		if err := atomicfile.WriteBytes(filepath.Join(dir, name), text); err != nil {
 			return err

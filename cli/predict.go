@@ -217,7 +217,7 @@ func (l *labelling) all(ctx context.Context, files []labelled) error {
 	for from := 0; from < len(files); from += atOnce {
 		results := files[from:min(from+atOnce, len(files))]
 		var group errgroup.Group
-		group.SetLimit(2 * runtime.GOMAXPROCS(0)) // each has a file in memory
+		group.SetLimit(2 * runtime.GOMAXPROCS(0)) // one may wait for the disk while another is decoded
 		for i := range results {
 			if results[i].err != nil {
 				continue // its folder could not be read
@@ -251,29 +251,32 @@ func (l *labelling) all(ctx context.Context, files []labelled) error {
 // one labels a file. An error names it.
 func (l *labelling) one(ctx context.Context, name string) ([]predict.Guess, error) {
 	guesses := make([]predict.Guess, l.top)
-	text, err := l.read(name)
-	if err == nil {
-		err = l.p.PredictFile(ctx, guesses, text)
-	}
-	if err != nil {
+	if err := l.guess(ctx, name, guesses); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return guesses, nil
 }
 
-func (l *labelling) read(name string) ([]byte, error) {
+func (l *labelling) guess(ctx context.Context, name string, guesses []predict.Guess) error {
 	if name == standardInput {
 		text, err := data.ReadPicture(l.in)
 		if errors.Is(err, input.ErrSilent) {
 			err = fmt.Errorf("%w on standard input. Write `ocl predict RUN - < IMAGE`", err)
 		}
-		return text, err
+		if err != nil {
+			return err
+		}
+		return l.p.PredictFile(ctx, guesses, text)
 	}
-	text, err := data.ReadPictureFile(name)
+	var fault error // of the prediction
+	err := data.UsePictureFile(ctx, name, func(file []byte) error {
+		fault = l.p.PredictFile(ctx, guesses, file)
+		return nil
+	})
 	if err != nil && !errors.Is(err, input.ErrSize) {
 		err = fmt.Errorf("%w. Give image files, folders, or - for standard input", err)
 	}
-	return text, err
+	return errors.Join(err, fault)
 }
 
 // labelPrinter prints the result for each file; end is called last.
@@ -294,13 +297,19 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 		}, func() error { return nil }}
 	case f.asCSV: // a line for each guess, and one with the error for a file without guesses
 		c := csv.NewWriter(w)
-		_ = c.Write([]string{"image", "rank", "class", "name", string(info.Measure), "error"}) // end tells of errors
+		head := []string{"image", "rank", "class", "name", string(info.Measure), "error"}
+		write := func(line ...string) error { return c.Write(escape.CSV(line)) }
+		if info.Older {
+			head = append(head, "older_checkpoint")
+			write = func(line ...string) error { return c.Write(escape.CSV(append(line, info.Checkpoint))) }
+		}
+		_ = c.Write(head) // end tells of errors
 		return labelPrinter{func(r labelled) error {
 			if r.err != nil {
-				return c.Write(escape.CSV([]string{r.file, "", "", "", "", r.err.Error()}))
+				return write(r.file, "", "", "", "", r.err.Error())
 			}
 			for i, g := range r.guesses {
-				if err := c.Write(escape.CSV([]string{r.file, strconv.Itoa(i + 1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64), ""})); err != nil {
+				if err := write(r.file, strconv.Itoa(i+1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64), ""); err != nil {
 					return err
 				}
 			}
@@ -321,7 +330,11 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 		if len(t.rows) == 0 {
 			return nil
 		}
-		return t.write(w)
+		if err := t.write(w); err != nil || !info.Older {
+			return err
+		}
+		_, err := fmt.Fprintf(w, "\nThe labels are those of the older checkpoint %s.\n", escape.Line(info.Checkpoint))
+		return err
 	}}
 }
 
