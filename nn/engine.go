@@ -107,9 +107,6 @@ func convolutionIsKnown(name string) error {
 // Engine is how the network computes, with no field empty.
 func (n *Network) Engine() Engine { return Engine{n.set.Name, n.algorithm} }
 
-// KernelSet is the kernel set that the network uses, for what works on its parameters.
-func (n *Network) KernelSet() *kernel.Set { return n.set }
-
 // ConvolutionName is the algorithm of the network's 3×3 convolutions of stride 1: "winograd" where all that Winograd's
 // algorithm fits use it, "direct" where none does, "table" for both kinds.
 func (n *Network) ConvolutionName() string {

@@ -100,7 +100,7 @@ func leave(net *nn.Network, kept []float32, vectors ...[]float32) {
 
 // Do implements [nn.Work].
 func (s *sgd) Do(lo, hi int) {
-	k, w, g := s.net.KernelSet(), s.net.Params()[lo:hi], s.net.Grads()[lo:hi]
+	k, w, g := kernel.Named(s.net.KernelName()), s.net.Params()[lo:hi], s.net.Grads()[lo:hi]
 	if s.Momentum == 0 {
 		k.SGD(w, g, float32(s.SGD.LR), float32(s.WeightDecay))
 		return
@@ -151,7 +151,7 @@ func (a *adam) Step(net *nn.Network, ws *nn.Workspace) {
 
 // Do implements [nn.Work].
 func (a *adam) Do(lo, hi int) {
-	a.net.KernelSet().Adam(a.net.Params()[lo:hi], a.net.Grads()[lo:hi], a.m[lo:hi], a.v[lo:hi], kernel.AdamStep{
+	kernel.Named(a.net.KernelName()).Adam(a.net.Params()[lo:hi], a.net.Grads()[lo:hi], a.m[lo:hi], a.v[lo:hi], kernel.AdamStep{
 		LR: a.Adam.LR, Decay: a.WeightDecay, Beta1: adamBeta1, Beta2: adamBeta2, Eps: adamEps,
 		Correction1: 1 - math.Pow(adamBeta1, float64(a.t)), Correction2: 1 - math.Pow(adamBeta2, float64(a.t)),
 	})

@@ -2,7 +2,7 @@
 // the same classes. It knows nothing of training; package trained restores the learner from the checkpoint of its run.
 // Start at [Open].
 //
-// Before version 1.0 of ocl, names and fields of this package may change, with a line in the changelog. What an image is
+// docs/stability.md promises the names of this package. What an image is
 // predicted as does not change: it is what the run predicted, bit for bit where the machine has the kernels of the run.
 package predict
 

@@ -1,7 +1,9 @@
 package archtest
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,5 +32,32 @@ func TestReadmeShowsTheExample(t *testing.T) {
 	}
 	if want := strings.Join(lines, ""); !found || block != want {
 		t.Errorf("README.md's Go block is not what examples/first/main.go does; want\n%s", want)
+	}
+}
+
+// TestExampleBuildsOutside builds README's example in a module of its own, as README says how. What it needs is in the cache of modules.
+func TestExampleBuildsOutside(t *testing.T) {
+	here, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	files := map[string]string{"go.mod": fmt.Sprintf("module outside\n\ngo 1.26.0\n\nrequire ocl v0.0.0\n\nreplace ocl => %q\n", here)}
+	for name, path := range map[string]string{"go.sum": "go.sum", "main.go": "examples/first/main.go"} {
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("go", "vet", "-mod=mod", ".")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOPROXY=off")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, text)
 	}
 }

@@ -57,6 +57,16 @@ func Names() []string {
 	return names
 }
 
+// Named is the set of that name; nil is none. It allocates nothing.
+func Named(name string) *Set {
+	for _, s := range sets {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
 // Find returns the named set, or the fastest for the empty name. The error says which sets the machine can run.
 func Find(name string) (*Set, error) {
 	var names []string
