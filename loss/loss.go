@@ -1,5 +1,14 @@
 // Package loss holds the criteria on logits. It knows nothing of networks: a caller runs the forward and the backward
 // pass. Start at [Criterion].
+//
+// A criterion gets the outputs of a batch with all that a learner knows of its rows ([Input]), writes the gradient of the mean
+// loss, and returns that loss:
+//
+//	d := tensor.New(2, 3) // dL/dlogits
+//	l, err := loss.CrossEntropy{}.Eval(d, loss.Input{Logits: logits, Y: []ocl.Label{0, 2}})
+//
+// The others are the labels trick ([Labels]), separated softmax ([Separated]) and distillation, which add to it or replace it. One of
+// another module is a type with the method Eval.
 package loss
 
 import (

@@ -1,5 +1,16 @@
 // Package memory holds stored samples, the rules that decide which incoming samples are stored ([Updater]), and the
 // rules that choose which stored samples are replayed ([Retriever]). It knows nothing of networks. Start at [Store].
+//
+// A learner asks an Updater for the slot of each incoming row, puts the rows there, and asks a Retriever which slots to replay:
+//
+//	m := memory.NewStore(1000, [3]int{3, 32, 32}, nil)
+//	slots, err := memory.Reservoir{}.Update(nil, m, batch, env) // a slot for each row, or -1
+//	m.Put(batch, slots)
+//	slots, err = memory.Random{Size: 10}.Retrieve(nil, m, batch, env)
+//	m.Gather(x, y, slots)
+//
+// [Env] gives them their own random source, and a [Probe] that answers questions about the network and changes nothing. Images are
+// stored as bytes where pixel values allow it.
 package memory
 
 import (

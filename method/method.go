@@ -1,6 +1,19 @@
 // Package method is the catalogue of methods and tricks. A method has a name, a constructor, a citation, options, and
 // texts that explain it. The package knows nothing of data and streams. Start at [Catalogue], and at [Register] to add a method of
 // your own.
+//
+// The command line, configs, studies and reports know every method of the catalogue. A program adds its own in an init function:
+//
+//	method.Register(method.Info{
+//		Name: "er-ace", // and texts, traits and options
+//		Build: func(s method.Setup) (ocl.Learner, error) {
+//			r := s.Replay() // what ER has
+//			r.Criterion = &ace{}
+//			return r, nil
+//		},
+//	})
+//
+// and calls cli.Main, which has run, tune, sweep, report and all other commands with it.
 package method
 
 import (

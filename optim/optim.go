@@ -1,4 +1,11 @@
 // Package optim updates the parameters of a network along its gradients. It knows nothing of losses. Start at [SGD].
+//
+// Settings make an optimiser, which has its state and is saved with it:
+//
+//	opt := optim.SGD{LR: 0.1, Momentum: 0.9}.New()
+//	opt.Step(net, ws) // from the gradients that a backward pass has left
+//
+// [Adam] is the other one. [ClipNorm] and [ClipValue] bound the gradients before a step.
 package optim
 
 import (

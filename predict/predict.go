@@ -2,8 +2,8 @@
 // the same classes. It knows nothing of training; package trained restores the learner from the checkpoint of its run.
 // Start at [Open].
 //
-// docs/stability.md promises the names of this package. What an image is
-// predicted as does not change: it is what the run predicted, bit for bit where the machine has the kernels of the run.
+// docs/stability.md promises the names of this package. What an image is predicted as does not change: it is what the run
+// predicted, bit for bit where the machine has the kernels of the run.
 package predict
 
 import (

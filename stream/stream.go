@@ -1,6 +1,16 @@
 // Package stream makes streams of data sets: it splits the classes into tasks, orders and shuffles them by the seed and
 // delivers each training image once, in mini-batches. It knows nothing of learners, memories or metrics. Start at
 // [Split].
+//
+// A stream delivers tasks in order, and each batch of a task once; a second pass is an error:
+//
+//	tasks, err := stream.Split(set, stream.Options{Tasks: 10, Batch: 10, Seed: 1})
+//	for batch, err := range tasks.Train(0) {
+//		// the learner observes the batch
+//	}
+//
+// Test images may be seen any number of times. The kinds of streams are those of [Kinds]: new classes or new domains, changed
+// images, blurry boundaries, rare classes, or tasks of one's own.
 package stream
 
 import (

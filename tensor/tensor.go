@@ -1,5 +1,12 @@
 // Package tensor holds float32 arrays with a shape. It knows nothing of layers, labels or the engine's memory
 // layouts. A wrong shape is a bug and panics with both shapes.
+//
+//	x := tensor.New(10, 3, 32, 32)        // zeros: ten images [B,C,H,W]
+//	y := tensor.Of([]float32{1, 2, 3}, 3) // a tensor over these numbers, which are not copied
+//	first := x.Rows(0, 5)                 // a view of five rows
+//	values := x.Row(0)                    // the 3·32·32 numbers of the first image
+//
+// A tensor has no arithmetic: packages nn and loss compute on its numbers.
 package tensor
 
 import (
