@@ -46,6 +46,9 @@ func promised(t *testing.T) (paths []string) {
 // typesOf are the packages with so many paths, as the compiler has written down their types.
 func typesOf(t *testing.T, paths []string) []*types.Package {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the compiler has to write down the types of all packages")
+	}
 	cmd := exec.Command("go", append([]string{"list", "-deps", "-export", "-json=ImportPath,Export"}, paths...)...)
 	cmd.Dir, cmd.Stderr = root, os.Stderr
 	out, err := cmd.Output()
