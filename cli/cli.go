@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/experiment"
+	"ocl/internal/budget"
 	"ocl/internal/escape"
 	"ocl/internal/limit"
 	"ocl/nn"
@@ -54,6 +55,10 @@ var patience = limit.SignalMillis * time.Millisecond
 // writes to standard output and standard error. The first Ctrl-C or SIGTERM ends the command as the end of ctx does; a second one ends
 // the process at once. Main ends the process if the command does not end within two seconds of the first. Call it once.
 func Main(ctx context.Context, args ...string) int {
+	if err := budget.Check(); err != nil {
+		fmt.Fprintf(os.Stderr, "ocl: %s.\n", err)
+		return exitFailed
+	}
 	collectEarly()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

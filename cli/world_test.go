@@ -185,7 +185,7 @@ func command(ctx context.Context, dir string, args []string) *exec.Cmd {
 }
 
 // childTimeout is generous: a busy machine takes long for what takes a second.
-const childTimeout = 60 * time.Second
+const childTimeout = 5 * time.Minute
 
 // give runs the program to its end.
 func give(dir string, args []string) outcome {

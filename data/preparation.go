@@ -65,16 +65,24 @@ func UsePictureFile(ctx context.Context, name string, use func(file []byte) erro
 
 var errTooLong = errors.New("the file has more than")
 
-// readUpTo reads all of r, which has at most so many bytes.
+// readUpTo reads all of r, which has at most so many bytes. It reads them in parts, as one that grows would be there twice.
 func readUpTo(r io.Reader, most int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err != nil {
-		return nil, cause.Of(err)
+	const part = 1 << 20
+	var parts [][]byte
+	for sum := int64(0); ; {
+		b := make([]byte, min(part, most+1-sum))
+		n, err := io.ReadFull(r, b)
+		sum += int64(n)
+		parts = append(parts, b[:n])
+		switch {
+		case sum > most:
+			return nil, fmt.Errorf("%w %s", errTooLong, count.Of(most, "byte"))
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return slices.Concat(parts...), nil
+		case err != nil:
+			return nil, cause.Of(err)
+		}
 	}
-	if int64(len(text)) > most {
-		return nil, fmt.Errorf("%w %s", errTooLong, count.Of(most, "byte"))
-	}
-	return text, nil
 }
 
 // Preparation makes of any image file the image that a data set would have made of it: uint8 [C,H,W]. The filter and

@@ -97,6 +97,14 @@ const (
 	Seen = 1 << 50
 )
 
+// The process.
+const (
+	// Addresses is the least address space that a shell must allow, in bytes. The Go runtime reserves a part of it at once, and ends with a trace where it cannot. Key: ulimit -v.
+	Addresses = 2_000_000_000
+	// OpenFiles is the least number of open files that a shell must allow, in files. The Go runtime opens some itself. Key: ulimit -n.
+	OpenFiles = 16
+)
+
 // Images and sets of them.
 const (
 	// Picture is the size of an image file, in bytes. A photograph of 100 megapixels has about 50 MB. Key: none.
