@@ -8,15 +8,16 @@ import (
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/memory"
+	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
 	"ocl/rng"
 )
 
 // nearest is a learner by class means on the network of perceptron, for some classes of which from are inherited.
-func nearest(t *testing.T, seed uint64, from, classes int) *learner.Nearest {
+func nearest(t *testing.T, seed uint64, from, classes int, head nn.Head) *learner.Nearest {
 	t.Helper()
-	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: classes, Hidden: []int{16}}, rng.New(seed, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: classes, Hidden: []int{16}, Head: head}, rng.New(seed, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,20 +29,25 @@ func nearest(t *testing.T, seed uint64, from, classes int) *learner.Nearest {
 	return &learner.Nearest{Replay: r}
 }
 
+// TestNearestContract runs the contract with an output a class, and with a head that has none.
 func TestNearestContract(t *testing.T) {
-	c := made
-	c.Capacity = 12
-	c.New = func(t *testing.T, seed uint64) ocl.Learner { t.Helper(); return nearest(t, seed, 0, 6) }
-	c.Heir = func(t *testing.T, seed uint64, classes int) ocl.Learner {
-		t.Helper()
-		return nearest(t, seed, 6, classes)
+	for name, head := range map[string]nn.Head{"linear": {}, "projection": {Kind: nn.ProjectionHead, Out: 9}} {
+		t.Run(name, func(t *testing.T) {
+			c := made
+			c.Capacity = 12
+			c.New = func(t *testing.T, seed uint64) ocl.Learner { t.Helper(); return nearest(t, seed, 0, 6, head) }
+			c.Heir = func(t *testing.T, seed uint64, classes int) ocl.Learner {
+				t.Helper()
+				return nearest(t, seed, 6, classes, head)
+			}
+			learnertest.Run(t, c)
+		})
 	}
-	learnertest.Run(t, c)
 }
 
 // TestNearestTrainsAsReplay: it is a Replay with another rule, which is that of NCM on the memory.
 func TestNearestTrainsAsReplay(t *testing.T) {
-	l, plain := nearest(t, 1, 0, 6), nearest(t, 1, 0, 6).Replay
+	l, plain := nearest(t, 1, 0, 6, nn.Head{}), nearest(t, 1, 0, 6, nn.Head{}).Replay
 	batches := made.Batches(1, 6, 5)
 	learnertest.Observe(t, l, batches)
 	learnertest.Observe(t, plain, batches)
