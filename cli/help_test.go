@@ -82,7 +82,7 @@ func TestShownIsRunAgain(t *testing.T) {
 		"stream.shift.blur": "cross-image",
 		"stream.std":        "1,2,3", "methods": "er,gss", "tricks": "none,rv", "memory": "70", "classifiers": "head,ncm", "replay.batch": "7",
 		"replay.iterations": "3", "replay.joint": "true", "replay.augment": "true", "replay.teacher": "training", "replay.kdc_star": "authors", "network.name": "mlp", "network.width": "3",
-		"network.hidden": "9", "network.init": "w.safetensors", "network.init_digest": "sha256:" + strings.Repeat("5", 64), "optimizer.name": "adam", "optimizer.lr": "1e-7", "optimizer.weight_decay": "0.5", "optimizer.momentum": "0.9",
+		"network.hidden": "9", "network.head": "cosine", "network.init": "w.safetensors", "network.init_digest": "sha256:" + strings.Repeat("5", 64), "optimizer.name": "adam", "optimizer.lr": "1e-7", "optimizer.weight_decay": "0.5", "optimizer.momentum": "0.9",
 		"protocol": "survey", "eval": "final", "eval_every": "9", "seed": "18446744073709551614", "seeds.order": "5", "seeds.init": "6",
 		"seeds.memory": "7", "runs": "2", "engine.kernel": "generic", "engine.convolution": "direct",
 		"parent.run": "runs/er1k", "parent.checkpoint": "sha256:0",

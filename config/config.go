@@ -244,11 +244,18 @@ type Replay struct {
 	KDCStar    string // whether the trick kdc* has a teacher
 }
 
+// Values of Network.Head.
+const (
+	HeadLinear = "linear"
+	HeadCosine = "cosine"
+)
+
 // Network names the network.
 type Network struct {
 	Name   string
-	Width  int   // nf of resnet18
-	Hidden []int // hidden layers of mlp
+	Width  int    // nf of resnet18
+	Hidden []int  // hidden layers of mlp
+	Head   string // HeadLinear or HeadCosine; "" leaves it to the method, and is linear for most
 	// Init is a file of weights that the network starts with; "" draws them. It is not part of what makes two experiments
 	// the same, but InitDigest is: "sha256:…" of the file, which is found when an experiment is opened.
 	Init, InitDigest string

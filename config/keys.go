@@ -130,6 +130,8 @@ var table = placed([]Key{
 		Help: "feature maps in the first stage of resnet18"},
 	{Name: "network.hidden", Short: "hidden", Least: 1, Most: 1_000_000, ReadBy: "mlp",
 		Help: "units in each hidden layer of mlp"},
+	{Name: "network.head", Short: "head", Unset: "linear, unless the method has a head of its own", Choices: []string{HeadLinear, HeadCosine},
+		Help: "how features become logits: linear (weights and biases) or cosine (cosines of features and weights, times a learned number, as in LUCIR)"},
 	{Name: "network.init", Short: "init", Place: true, Unset: "drawn weights",
 		Help: "safetensors file with the weights that the network starts with, from `ocl export` or PyTorch"},
 	{Name: "network.init_digest", Anew: true, Unset: "that of the file",

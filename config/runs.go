@@ -129,7 +129,7 @@ func (s *Schema) settled(c Config) Config {
 		common string // what no text stands for
 	}{
 		{&c.Data.Unreadable, UnreadableFail}, {&c.Stream.Shift.Occlusion, OcclusionPerTask},
-		{&c.Stream.Shift.Blur, BlurPerImage},
+		{&c.Stream.Shift.Blur, BlurPerImage}, {&c.Network.Head, HeadLinear},
 	} {
 		if *v.text == v.common {
 			*v.text = ""

@@ -32,10 +32,22 @@ class Block(nn.Module):
         return F.relu(self.bn2(self.conv2(y)) + self.shortcut(x))
 
 
+class CosineLinear(nn.Module):
+    """sigma times the cosines of the features and the rows of weight."""
+
+    def __init__(self, inputs, classes):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(classes, inputs))
+        self.sigma = nn.Parameter(torch.empty(1))
+
+    def forward(self, x):
+        return self.sigma * F.linear(F.normalize(x), F.normalize(self.weight))
+
+
 class ReducedResNet18(nn.Module):
     """The survey's network: `width` channels in the first stage, no pooling before the last 4x4 average."""
 
-    def __init__(self, shape, classes, width=20):
+    def __init__(self, shape, classes, width=20, head=nn.Linear):
         super().__init__()
         channels, height, width_px = shape
         self.conv1 = nn.Conv2d(channels, width, 3, 1, 1, bias=False)
@@ -48,7 +60,7 @@ class ReducedResNet18(nn.Module):
             inputs = outputs
             if stage > 0:
                 height, width_px = (height + 1) // 2, (width_px + 1) // 2
-        self.linear = nn.Linear(inputs * (height // 4) * (width_px // 4), classes)
+        self.linear = head(inputs * (height // 4) * (width_px // 4), classes)
 
     def features(self, x):
         x = F.relu(self.bn1(self.conv1(x)))
@@ -62,11 +74,11 @@ class ReducedResNet18(nn.Module):
 class MLP(nn.Module):
     """Hidden layers with ReLU on the image as one row: channel by channel, each row by row."""
 
-    def __init__(self, shape, classes, hidden):
+    def __init__(self, shape, classes, hidden, head=nn.Linear):
         super().__init__()
         sizes = [shape[0] * shape[1] * shape[2], *hidden]
         self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes, sizes[1:]))
-        self.linear = nn.Linear(sizes[-1], classes)
+        self.linear = head(sizes[-1], classes)
 
     def features(self, x):
         x = x.flatten(1)
@@ -92,10 +104,11 @@ class Predictor:
         if "architecture" not in self.about:
             raise ValueError(f"{path}: the file does not say which network it holds. {want}")
         shape, classes = json.loads(self.about["shape"]), int(self.about["classes"])
+        head = CosineLinear if self.about.get("head") == "cosine" else nn.Linear
         if self.about["architecture"] == "mlp":
-            self.net = MLP(shape, classes, json.loads(self.about["hidden"]))
+            self.net = MLP(shape, classes, json.loads(self.about["hidden"]), head)
         else:
-            self.net = ReducedResNet18(shape, classes, int(self.about["width"]))
+            self.net = ReducedResNet18(shape, classes, int(self.about["width"]), head)
         self.means, self.mean_classes = tensors.pop("ncm.means", None), tensors.pop("ncm.classes", None)
         # strict: nothing is missing and nothing is left over. Batch norm's num_batches_tracked, which no prediction
         # needs, may be absent.

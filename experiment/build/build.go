@@ -141,13 +141,13 @@ func Outline(info ocl.StreamInfo, c config.Config) (*nn.Network, error) {
 func newNetwork(info ocl.StreamInfo, c config.Config, src *rng.Source) (net *nn.Network, err error) {
 	size := arch.Config{
 		Channels: info.Channels, Height: info.Height, Width: info.Width, Classes: info.Classes,
-		NF: c.Network.Width, Hidden: c.Network.Hidden,
+		NF: c.Network.Width, Hidden: c.Network.Hidden, Head: Head(c),
 		Engine: nn.Engine{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution},
 	}
 	build := arch.ResNet18
 	switch {
 	case Method(c.Methods[0]).OwnNetworks: // this one is not used, so it is small
-		size.Hidden, build = []int{1}, arch.MLP
+		size.Hidden, size.Head, build = []int{1}, nn.Head{}, arch.MLP
 	case c.Network.Name == MLP:
 		build = arch.MLP
 	}
@@ -158,6 +158,14 @@ func newNetwork(info ocl.StreamInfo, c config.Config, src *rng.Source) (net *nn.
 		return nil, err
 	}
 	return net, nil
+}
+
+// Head is the head of the network of a run: the one that the method needs, or else the one that the config says.
+func Head(c config.Config) nn.Head {
+	if own := Method(c.Methods[0]).Head; own != nil {
+		return own(Setup(c))
+	}
+	return nn.Head{Kind: c.Network.Head}
 }
 
 // WideKey is the key that makes the network of a run large, with its value.

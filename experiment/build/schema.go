@@ -1,12 +1,14 @@
 package build
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"ocl/config"
 	"ocl/data"
 	"ocl/method"
+	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/stream"
 	"ocl/stream/shift"
@@ -33,7 +35,7 @@ func Schema() *config.Schema {
 		}
 		s.Methods = append(s.Methods, config.Method{OwnRule: own, Name: info.Name, Origin: originOf(info.Origin()), About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred, OwnNetworks: info.OwnNetworks,
 			Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,
-			Refuses: info.CheckTricks, Check: func(c config.Config) error { return info.CheckTogether(Setup(c)) }})
+			Refuses: info.CheckTricks, Check: func(c config.Config) error { return check(info, c) }})
 	}
 	for _, t := range method.Tricks() {
 		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies, Teacher: t.Teacher})
@@ -44,6 +46,15 @@ func Schema() *config.Schema {
 // originOf is where a name comes from.
 func originOf(module, version string) config.Origin {
 	return config.Origin{Module: module, Version: version}
+}
+
+// check says whether a method can be used with a config.
+func check(info method.Info, c config.Config) error {
+	s := Setup(c)
+	if given := c.Network.Head; given != "" && info.Head != nil && info.Head(s).Kind != given {
+		return fmt.Errorf("network.head: %s is given, but %s needs another head (%s). Remove network.head", given, info.Name, cmp.Or(info.Head(s).Kind, nn.LinearHead))
+	}
+	return info.CheckTogether(s)
 }
 
 // checkShift says what is wrong with the disturbances of a stream.

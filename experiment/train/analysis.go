@@ -56,7 +56,9 @@ func taskErrors(task int, e *evaluation, info ocl.StreamInfo, c *Classifiers) re
 			NewOwn: finite(l.Own(metric.New)), OldOwn: finite(l.Own(metric.Old)),
 			NewAll: finite(l.All(metric.New)), OldAll: finite(l.All(metric.Old)),
 		}
-		t.Head = headOf(c.Open.Parts().Net, groups)
+		if net := c.Open.Parts().Net; net.Head().PerClass() {
+			t.Head = headOf(net, groups)
+		}
 	}
 	return t
 }

@@ -11,6 +11,7 @@ import (
 	"ocl/experiment/build"
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
+	"ocl/nn"
 )
 
 // Weights are the tensors of the network for other programs ([weights.Of]), with the class means where a classifier of the
@@ -24,8 +25,10 @@ func (t *Model) Weights(ctx context.Context, program string) ([]safetensors.Tens
 	}
 	list := weights.Of(t.Net)
 	if o, ok := t.Learner.(interface{ Order() []ocl.Label }); ok {
-		named := t.Net.Named()
-		for _, p := range named[len(named)-2:] {
+		for _, p := range t.Net.Named() {
+			if !p.Classes {
+				continue
+			}
 			at := slices.IndexFunc(list, func(w safetensors.Tensor) bool { return w.Name == p.Name })
 			list[at].Floats = byClass(list[at].Floats, o.Order(), t.Info.Classes)
 		}
@@ -96,6 +99,9 @@ func (t *Model) metadata(classifier, program string) map[string]string {
 		m["hidden"] = jsonOf(c.Network.Hidden)
 	} else {
 		m["width"] = strconv.Itoa(c.Network.Width)
+	}
+	if head := t.Net.Head(); head.Kind != nn.LinearHead {
+		m["head"] = head.Kind
 	}
 	mean, std := slices.Clone(c.Stream.Mean), slices.Clone(c.Stream.Std)
 	for len(mean) < t.Info.Channels {

@@ -78,7 +78,6 @@ func cut(g *graph, output, side string, c, h, w int, resize []message) {
 
 // body is the network up to its features [batch,D].
 func (m Model) body(g *graph, x string) string {
-	all := m.Net.Layers()
 	flat := false
 	flatten := func() {
 		if !flat {
@@ -86,7 +85,10 @@ func (m Model) body(g *graph, x string) string {
 		}
 		flat = true
 	}
-	for _, l := range all[:len(all)-1] {
+	for _, l := range m.Net.Layers() {
+		if l.Head {
+			break
+		}
 		switch l.Kind {
 		case nn.StemLayer:
 			x = m.rectified(g, m.convolution(g, x, l.Convs[0]))

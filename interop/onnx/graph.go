@@ -9,6 +9,7 @@ import (
 // graph is the parts of a graph as they are added. Nodes come after those whose outputs they read.
 type graph struct {
 	nodes, constants, inputs, outputs []message
+	unit                              string // the features, scaled to length 1; "" before anything asked for them
 }
 
 // node adds an operation with one output and returns the output's name, which is the node's too. An input "" is left out.

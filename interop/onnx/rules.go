@@ -1,5 +1,11 @@
 package onnx
 
+import (
+	"strings"
+
+	"ocl/nn"
+)
+
 // Names of the outputs.
 const (
 	labelName         = "label"
@@ -30,25 +36,47 @@ func (m Model) classify(g *graph, features string) {
 
 // byLogits adds the head.
 func (m Model) byLogits(g *graph, features string) {
-	all := m.Net.Layers()
-	m.linear(g, logitsName, features, all[len(all)-1])
+	k, dim := m.Net.Classes(), m.Net.FeatureDim()
+	weight, bias, row := make([]float32, dim*k), make([]float32, k), make([]float32, dim)
+	for y := range bias {
+		bias[y] = m.Net.HeadRow(row, y)
+		for d, v := range row {
+			weight[d*k+y] = v
+		}
+	}
+	named := m.Net.Named()
+	name := strings.TrimSuffix(named[len(named)-2].Name, ".weight")
+	inputs := []string{features, g.floats(name+".weight", weight, dim, k)}
+	if m.Net.Head().Kind == nn.CosineHead { // rows that have the scale in them, and features of length 1
+		inputs[0] = unit(g, features)
+	} else {
+		inputs = append(inputs, g.floats(name+".bias", bias, k))
+	}
+	g.node("Gemm", logitsName, inputs)
 	g.node("Softmax", probabilitiesName, []string{logitsName}, attribute("axis", 1))
 	g.outputs = append(g.outputs,
-		value(logitsName, typeFloat32, "one a class", "batch", m.Net.Classes()),
-		value(probabilitiesName, typeFloat32, "softmax of the logits", "batch", m.Net.Classes()))
+		value(logitsName, typeFloat32, "one a class", "batch", k),
+		value(probabilitiesName, typeFloat32, "softmax of the logits", "batch", k))
 }
 
 // leastLength replaces the length of features that are all 0, to avoid a division by 0. They stay 0, as in learner.NCM.
 const leastLength = 1e-12
 
+// unit is the features, scaled to length 1, once for all rules.
+func unit(g *graph, features string) string {
+	if g.unit != "" {
+		return g.unit
+	}
+	length := g.node("ReduceL2", "length", []string{features, g.ints("length.axes", []int64{1}, 1)}, attribute("keepdims", 1))
+	length = g.node("Max", "length.positive", []string{length, g.floats("length.least", []float32{leastLength})})
+	g.unit = g.node("Div", "features.unit", []string{features, length})
+	return g.unit
+}
+
 // byMeans adds the class means μ as a linear layer on features f of length 1: −‖f − μ_k‖² = 2f·μ_k − ‖μ_k‖² − 1. Where f
 // is 0 the scores of all classes are lower by 1, which moves no label.
 func (m Model) byMeans(g *graph, features string, means Means) {
 	k, dim := m.Net.Classes(), m.Net.FeatureDim()
-	length := g.node("ReduceL2", "length", []string{features, g.ints("length.axes", []int64{1}, 1)}, attribute("keepdims", 1))
-	length = g.node("Max", "length.positive", []string{length, g.floats("length.least", []float32{leastLength})})
-	unit := g.node("Div", "features.unit", []string{features, length})
-
 	weight, bias := make([]float32, dim*k), make([]float32, k)
 	for y := range bias {
 		bias[y] = NoMean
@@ -61,7 +89,7 @@ func (m Model) byMeans(g *graph, features string, means Means) {
 		}
 		bias[y] = float32(-square - 1)
 	}
-	g.node("Gemm", scoresName, []string{unit, g.floats("means.weight", weight, dim, k), g.floats("means.bias", bias, k)})
+	g.node("Gemm", scoresName, []string{unit(g, features), g.floats("means.weight", weight, dim, k), g.floats("means.bias", bias, k)})
 	g.outputs = append(g.outputs, value(scoresName, typeFloat32,
 		"one a class: minus the squared distance between its mean feature and the feature of the image, both of length 1", "batch", k))
 }

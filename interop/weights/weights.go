@@ -73,16 +73,23 @@ func Match(net *nn.Network, f *safetensors.Reader) (*Start, error) {
 
 // otherHead names the parameters of the head where the file has one for another number of classes.
 func (s *Start) otherHead(net *nn.Network, f *safetensors.Reader) []string {
-	named := net.Named()
-	w, b := named[len(named)-2], named[len(named)-1]
-	weight, there := f.Find(w.Name)
-	bias, also := f.Find(b.Name)
-	if !there || !also || len(weight.Shape) != 2 || weight.Shape[1] != w.In || !slices.Equal(bias.Shape, weight.Shape[:1]) || weight.Shape[0] == w.Out {
+	classes, names := 0, []string(nil)
+	for _, p := range net.Named() {
+		if !p.Classes {
+			continue
+		}
+		found, there := f.Find(p.Name)
+		if !there || len(found.Shape) == 0 || names != nil && found.Shape[0] != classes || !slices.Equal(found.Shape[1:], p.Shape()[1:]) {
+			return nil
+		}
+		classes, names = found.Shape[0], append(names, p.Name)
+	}
+	if names == nil || classes == net.Capacity() {
 		return nil
 	}
-	s.OtherHead = fmt.Sprintf("the file has a head for %d classes, but there are %d. The head (%s, %s) starts from drawn weights",
-		weight.Shape[0], w.Out, w.Name, b.Name)
-	return []string{w.Name, b.Name}
+	s.OtherHead = fmt.Sprintf("the file has a head for %d classes, but there are %d. The head (%s) starts from drawn weights",
+		classes, net.Capacity(), strings.Join(names, ", "))
+	return names
 }
 
 // compare returns an error that lists which tensors are missing, have another shape or are unknown. Names in passed are not

@@ -94,7 +94,7 @@ func load(f *safetensors.Reader) (*nn.Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metadata classes: %w", err)
 	}
-	c := arch.Config{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: classes}
+	c := arch.Config{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: classes, Head: nn.Head{Kind: f.Metadata["head"]}}
 	build := arch.ResNet18
 	if f.Metadata["architecture"] == "mlp" {
 		build = arch.MLP
