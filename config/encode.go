@@ -12,8 +12,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is c in the order of its keys, the version first. A value that is not set has a comment that says what it stands for.
-func (c Config) document() *yaml.Node {
+// document is c in the order of its keys, the version first. A value that is not set has a comment that says what it stands for,
+// or, in a record, may be left out ([Key.Later]).
+func (c Config) document(record bool) *yaml.Node {
 	root := mapping()
 	root.Content = []*yaml.Node{node(versionKey), node(Version)}
 	keys := slices.Clone(table)
@@ -21,6 +22,9 @@ func (c Config) document() *yaml.Node {
 		keys = append(keys, keyCalled(key))
 	}
 	for _, k := range keys {
+		if record && k.Later && k.IsUnset(k.text(&c)) {
+			continue
+		}
 		path := strings.Split(k.Name, ".")
 		if k.index == nil {
 			method, option, _ := cutOption(k.Name)
@@ -56,7 +60,7 @@ func (c Config) YAML() ([]byte, error) {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
-	if err := e.Encode(c.document()); err != nil {
+	if err := e.Encode(c.document(false)); err != nil {
 		return nil, fmt.Errorf("config: the config cannot be written as YAML: %w", err)
 	}
 	return b.Bytes(), e.Close()
@@ -118,10 +122,10 @@ func escaped(r rune) bool {
 	return r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff
 }
 
-// MarshalJSON implements [json.Marshaler]: all keys in their order; what is not set is null or empty.
+// MarshalJSON implements [json.Marshaler]: all keys in their order; what is not set is null or empty, or left out ([Key.Later]).
 func (c Config) MarshalJSON() ([]byte, error) {
 	var text, b bytes.Buffer
-	if err := writeJSON(&text, c.document()); err != nil {
+	if err := writeJSON(&text, c.document(true)); err != nil {
 		return nil, fmt.Errorf("config: the config cannot be written as JSON: %w", err)
 	}
 	for _, r := range text.String() {

@@ -33,6 +33,9 @@ type Key struct {
 	// which is out of range.
 	ZeroInFiles bool
 
+	// Later says that older records lack the key. A record in which it is not set is written without it and keeps its bytes.
+	Later bool
+
 	Place  bool // it says where, not what: no part of what makes two experiments the same
 	Engine bool // it says how the arithmetic is done
 	// Measured says that it is about what is measured of a run: nothing that is learned depends on it.
@@ -130,7 +133,7 @@ var table = placed([]Key{
 		Help: "feature maps in the first stage of resnet18"},
 	{Name: "network.hidden", Short: "hidden", Least: 1, Most: 1_000_000, ReadBy: "mlp",
 		Help: "units in each hidden layer of mlp"},
-	{Name: "network.head", Short: "head", Unset: "linear, unless the method has a head of its own", Choices: []string{HeadLinear, HeadCosine},
+	{Name: "network.head", Short: "head", Later: true, Unset: "linear, unless the method has a head of its own", Choices: []string{HeadLinear, HeadCosine},
 		Help: "how features become logits: linear (weights and biases) or cosine (cosines of features and weights, times a learned number, as in LUCIR)"},
 	{Name: "network.init", Short: "init", Place: true, Unset: "drawn weights",
 		Help: "safetensors file with the weights that the network starts with, from `ocl export` or PyTorch"},
