@@ -38,6 +38,7 @@ func init() {
 		Traits:   method.Traits{UsesMemory: true},
 		Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
 		Options:  []method.Option{alpha, beta},
+		Floats:   func(s method.Setup) int { return s.Classes },
 		Tuning: method.Tuning{Paper: method.Grid{
 			{Key: "optimizer.lr", Values: []any{0.01, 0.03, 0.1}},
 			{Key: "method.der++.alpha", Values: []any{0.1, 0.2, 0.5}},
