@@ -122,6 +122,14 @@ type TaskAware interface {
 	EndTask(ctx context.Context) error
 }
 
+// Extending learners take tasks whose classes nobody knew when they began, as those of a camera: BeginTask gets the classes that are known
+// then, and ExtendTask each further one before its first batch.
+type Extending interface {
+	TaskAware
+	// ExtendTask adds classes to the task that has begun. Those that it has already change nothing.
+	ExtendTask(classes []Label) error
+}
+
 // Preparer learners work once before each evaluation, on the clock.
 type Preparer interface {
 	Prepare(ctx context.Context) error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"io"
 	"os"
 	"path"
@@ -135,10 +136,55 @@ func (p Preparation) Decode(ctx context.Context, file []byte, dst []uint8) error
 	if err := picture.Decode(ctx, file, rgb, w, h, p.fit); err != nil {
 		return err
 	}
+	p.finish(dst, rgb, w, h)
+	return nil
+}
+
+// finish makes dst of an image [3,h,w] of the size that it has before it is padded. It changes rgb.
+func (p Preparation) finish(dst, rgb []uint8, w, h int) {
 	if p.grey {
 		rgb = rgb[:grey(rgb)]
 	}
 	p.place(dst, rgb, w, h)
+}
+
+// Easel prepares images that are in memory already, as [Preparation.Decode] prepares files, and keeps its buffers: further images of the
+// same size and of a type of package image allocate nothing. One goroutine uses it at a time. [Preparation.Easel] makes one.
+type Easel struct {
+	p      Preparation
+	canvas picture.Canvas
+	rgb    []uint8 // [3,h,w] before grey and padding; empty where dst is that
+}
+
+// Easel returns an easel for this preparation.
+func (p Preparation) Easel() *Easel {
+	e := &Easel{p: p}
+	if p.side > 0 {
+		e.rgb = make([]uint8, 3*p.side*p.side)
+	} else if p.grey {
+		e.rgb = make([]uint8, 3*p.w*p.h)
+	}
+	return e
+}
+
+// Draw makes of img, which may have any size, bounds and type, the image dst, uint8 [C,H,W]. It is that of a PNG file with the same pixels.
+// It is an error if img is nil, has no pixels, or more of them than are read from a file. A dst of another length than Len panics.
+func (e *Easel) Draw(dst []uint8, img image.Image) error {
+	p := e.p
+	if len(dst) != p.Len() {
+		panic(fmt.Sprintf("data: room for %d bytes of an image instead of %d", len(dst), p.Len()))
+	}
+	if e.rgb == nil {
+		return e.canvas.Draw(dst, img, p.w, p.h, p.fit)
+	}
+	w, h := p.w, p.h
+	if p.side > 0 {
+		w, h = p.side, p.side
+	}
+	if err := e.canvas.Draw(e.rgb, img, w, h, p.fit); err != nil {
+		return err
+	}
+	p.finish(dst, e.rgb, w, h)
 	return nil
 }
 

@@ -177,6 +177,34 @@ func TestPreparationFaults(t *testing.T) {
 	}
 }
 
+// TestEaselIsDecode: an image in memory is prepared as its file is, also where the set has it grey, padded or in three equal channels, and
+// again without an allocation.
+func TestEaselIsDecode(t *testing.T) {
+	m := gradient(45, 40)
+	file := pngFile(t, m)
+	for _, p := range []Preparation{
+		preparation(t, Spec{Name: "folder"}, 3, 24, 24), preparation(t, Spec{Name: "npz"}, 1, 8, 4), preparation(t, Spec{Name: "mini-imagenet"}, 3, miniSide, miniSide),
+		preparation(t, Spec{Name: "mnist"}, 1, 32, 32), preparation(t, Spec{Name: "mnist", Channels: 3}, 3, 28, 28), preparation(t, Spec{Name: "cifar10"}, 3, 32, 32),
+	} {
+		e, dst := p.Easel(), make([]uint8, p.Len())
+		draw := func() {
+			if err := e.Draw(dst, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		draw()
+		if !slices.Equal(dst, prepared(t, p, file)) {
+			t.Errorf("%+v: another image than that of the file", p)
+		}
+		if n := testing.AllocsPerRun(5, draw); n != 0 {
+			t.Errorf("%+v: %v allocations", p, n)
+		}
+		if err := e.Draw(dst, nil); err == nil {
+			t.Error("nil is drawn")
+		}
+	}
+}
+
 // endless is a file that never ends.
 type endless struct{}
 

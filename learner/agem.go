@@ -29,7 +29,7 @@ type AGEM struct {
 
 var (
 	_ ocl.Learner   = (*AGEM)(nil)
-	_ ocl.TaskAware = (*AGEM)(nil)
+	_ ocl.Extending = (*AGEM)(nil)
 	_ Stepper       = (*AGEM)(nil)
 )
 

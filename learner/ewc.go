@@ -45,7 +45,7 @@ type EWCOptions struct {
 
 var (
 	_ ocl.Learner   = (*EWC)(nil)
-	_ ocl.TaskAware = (*EWC)(nil)
+	_ ocl.Extending = (*EWC)(nil)
 	_ Stepper       = (*EWC)(nil)
 )
 

@@ -62,7 +62,7 @@ type ICaRL struct {
 
 var (
 	_ ocl.Learner   = (*ICaRL)(nil)
-	_ ocl.TaskAware = (*ICaRL)(nil)
+	_ ocl.Extending = (*ICaRL)(nil)
 	_ ocl.Preparer  = (*ICaRL)(nil)
 	_ ocl.Watched   = (*ICaRL)(nil)
 )
@@ -97,24 +97,40 @@ func (l *ICaRL) BeginTask(task ocl.TaskInfo) error {
 	if err := l.boundaries.begin("iCaRL", task); err != nil {
 		return err
 	}
-	for _, y := range task.Classes {
-		if y < 0 || int(y) >= len(l.column) {
-			return fmt.Errorf("learner: icarl: task %d has class %d, but classes must be in [0, %d). Use a network with an output for each class",
-				task.Index+1, y, len(l.column))
-		}
-	}
-	l.current = append(l.current[:0], task.Classes...)
-	slices.Sort(l.current)
-	l.current = slices.Compact(l.current)
-	for _, y := range task.Classes {
-		if l.column[y] < 0 {
-			l.column[y] = len(l.order)
-			l.order = append(l.order, y)
-		}
+	l.current = l.current[:0]
+	if err := l.extend(task.Classes); err != nil {
+		return fmt.Errorf("learner: icarl: task %d: %w", task.Index+1, err)
 	}
 	l.earlier = l.earlier[:0]
 	for slot := range l.Memory.Len() {
 		l.earlier = append(l.earlier, slot)
+	}
+	return nil
+}
+
+// ExtendTask implements [ocl.Extending]. New classes get the next outputs, in the order of the list.
+func (l *ICaRL) ExtendTask(classes []ocl.Label) error {
+	if err := l.extend(classes); err != nil {
+		return fmt.Errorf("learner: icarl: further classes of the task: %w", err)
+	}
+	return nil
+}
+
+// extend adds classes to those of the task.
+func (l *ICaRL) extend(classes []ocl.Label) error {
+	for _, y := range classes {
+		if y < 0 || int(y) >= len(l.column) {
+			return fmt.Errorf("there is class %d, but classes must be in [0, %d). Use a network with an output for each class", y, len(l.column))
+		}
+	}
+	for _, y := range classes {
+		if at, has := slices.BinarySearch(l.current, y); !has {
+			l.current = slices.Insert(l.current, at, y)
+		}
+		if l.column[y] < 0 {
+			l.column[y] = len(l.order)
+			l.order = append(l.order, y)
+		}
 	}
 	return nil
 }

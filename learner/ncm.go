@@ -113,6 +113,11 @@ func (c *NCM) Means() (classes []ocl.Label, means []float32) {
 	return slices.Clone(c.classes), slices.Clone(c.means)
 }
 
+// CopyFrom makes the means those of src, for a goroutine that uses them while src finds others.
+func (c *NCM) CopyFrom(src *NCM) {
+	c.classes, c.means = append(c.classes[:0], src.classes...), append(c.means[:0], src.means...)
+}
+
 // Forget drops the means: the network or the memory has changed.
 func (c *NCM) Forget() { c.classes, c.means = c.classes[:0], c.means[:0] }
 

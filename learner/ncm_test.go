@@ -70,6 +70,16 @@ func TestNCMSquares(t *testing.T) {
 	if !slices.Equal(ncm.Classes(), []ocl.Label{0, 2}) {
 		t.Errorf("classes %v", ncm.Classes())
 	}
+	var kept learner.NCM // keeps its means whatever becomes of the first one
+	kept.CopyFrom(&ncm)
+	_, means := kept.Means()
+	m.Put(rounded(tensor.Of([]float32{0, 1, 0}, 1, 1, 1, 3), 1), []int{0})
+	if err := ncm.Fit(context.Background(), net, ws, m); err != nil {
+		t.Fatal(err)
+	}
+	if classes, same := kept.Means(); !slices.Equal(classes, []ocl.Label{0, 2}) || !slices.Equal(same, means) || !slices.Equal(ncm.Classes(), []ocl.Label{1, 2}) {
+		t.Errorf("the copy has classes %v and means %v, and the first one %v", classes, same, ncm.Classes())
+	}
 	if err := ncm.Squares(squares, []float32{0, float32(math.NaN()), 0}); !errors.Is(err, ocl.ErrDiverged) {
 		t.Errorf("NaN: %v", err)
 	}

@@ -16,7 +16,7 @@ type Bounded struct{ *Replay }
 
 var (
 	_ ocl.Learner   = Bounded{}
-	_ ocl.TaskAware = Bounded{}
+	_ ocl.Extending = Bounded{}
 	_ Open          = Bounded{}
 )
 
@@ -60,6 +60,14 @@ func (r *Replay) beginTask(t ocl.TaskInfo) error {
 	}
 	if r.Classes != nil {
 		r.Classes.begin(t.Classes)
+	}
+	return nil
+}
+
+// ExtendTask is that of [ocl.Extending], for the learners that contain a Replay and are TaskAware.
+func (r *Replay) ExtendTask(classes []ocl.Label) error {
+	if r.Classes != nil {
+		r.Classes.extend(classes)
 	}
 	return nil
 }
@@ -111,6 +119,16 @@ func (c *Classes) begin(classes []ocl.Label) {
 	c.current = append(c.current[:0], classes...)
 	slices.Sort(c.current)
 	c.newCount = int64(len(classes))
+}
+
+// extend adds further classes to those of this task.
+func (c *Classes) extend(classes []ocl.Label) {
+	for _, y := range classes {
+		if at, has := slices.BinarySearch(c.current, y); !has {
+			c.current = slices.Insert(c.current, at, y)
+			c.newCount++
+		}
+	}
 }
 
 func (c *Classes) end() {

@@ -152,6 +152,9 @@ func Run(t *testing.T, c Case) {
 	if _, ok := c.New(t, 1).(ocl.TaskAware); ok {
 		t.Run("refuses boundaries that it is not told of", c.boundaries)
 	}
+	if _, ok := c.New(t, 1).(ocl.Extending); ok {
+		t.Run("takes further classes of a task", c.extends)
+	}
 	if _, ok := c.New(t, 1).(ocl.Preparer); ok {
 		t.Run("prepares", c.prepares)
 	}
@@ -432,6 +435,30 @@ func (c Case) boundaries(t *testing.T) {
 	Observe(t, twin, batches[:1])
 	Observe(t, loaded, batches[:1])
 	CheckSame(t, "loaded before the first batch of a task", State(t, loaded), State(t, twin))
+}
+
+// extends checks that a task whose classes are told one by one, before the first batch that has them, some twice, ends as one that began with
+// all of them, and that a task may begin without any.
+func (c Case) extends(t *testing.T) {
+	batches := c.Batches(1, c.Steps, 5)
+	l, twin := c.New(t, 1), c.New(t, 1)
+	for i := range batches {
+		task := c.task(taskOf(i, c.Steps))
+		if i == 0 || taskOf(i-1, c.Steps) != task.Index {
+			begun := task
+			begun.Classes = nil
+			beginTask(t, l, begun)
+			for k := range task.Classes {
+				if err := l.(ocl.Extending).ExtendTask(task.Classes[max(0, k-1) : k+1]); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		Observe(t, l, batches[i:i+1])
+		c.end(t, l, i, c.Steps)
+	}
+	c.Learn(t, twin, batches, 0, c.Steps)
+	CheckSame(t, "classes told one by one", State(t, l), State(t, twin))
 }
 
 // prepares checks a Preparer. It is an error to prepare without stored samples, and to predict before Prepare. A cancelled

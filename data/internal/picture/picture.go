@@ -95,7 +95,7 @@ func (r *room) decode(ctx context.Context, file []byte, dst []uint8, w, h int, f
 		return nil
 	}
 	across, down := axes(turn, c.Width, c.Height, w, h, fit)
-	resize(dst, image, across, down)
+	new(resizer).resize(dst, image, across, down)
 	return nil
 }
 

@@ -39,28 +39,34 @@ func rowsOf(img image.Image, w, h int, m matrix) rows {
 
 // interleaved takes pixels of step bytes apart; the channels lie apart bytes from each other, 0 for grey.
 func interleaved(pix []uint8, stride, step, apart int) rows {
-	return func(y int, r, g, b []uint8) {
-		row := pix[y*stride:][:len(r)*step]
-		g, b = g[:len(r)], b[:len(r)]
-		for x := range r {
-			p := row[x*step:]
-			r[x], g[x], b[x] = p[0], p[apart], p[2*apart]
-		}
+	return func(y int, r, g, b []uint8) { rowOf(pix[y*stride:], step, apart, r, g, b) }
+}
+
+// rowOf is a row of [interleaved] that begins with pix.
+func rowOf(pix []uint8, step, apart int, r, g, b []uint8) {
+	row := pix[:len(r)*step]
+	g, b = g[:len(r)], b[:len(r)]
+	for x := range r {
+		p := row[x*step:]
+		r[x], g[x], b[x] = p[0], p[apart], p[2*apart]
 	}
 }
 
 // fromCMYK uses Pillow's formula: the light that black lets through, less what the ink takes of it.
 func fromCMYK(p *image.CMYK) rows {
-	return func(y int, r, g, b []uint8) {
-		for x := range r {
-			ink := p.Pix[y*p.Stride+4*x:][:4]
-			light := 255 - int(ink[3])
-			shade := func(ink uint8) uint8 {
-				t := int(ink)*light + 128
-				return uint8(light - (t+t>>8)>>8) // t/255, rounded
-			}
-			r[x], g[x], b[x] = shade(ink[0]), shade(ink[1]), shade(ink[2])
+	return func(y int, r, g, b []uint8) { rowOfCMYK(p.Pix[y*p.Stride:], r, g, b) }
+}
+
+// rowOfCMYK is a row of [fromCMYK] that begins with pix.
+func rowOfCMYK(pix, r, g, b []uint8) {
+	for x := range r {
+		ink := pix[4*x:][:4]
+		light := 255 - int(ink[3])
+		shade := func(ink uint8) uint8 {
+			t := int(ink)*light + 128
+			return uint8(light - (t+t>>8)>>8) // t/255, rounded
 		}
+		r[x], g[x], b[x] = shade(ink[0]), shade(ink[1]), shade(ink[2])
 	}
 }
 

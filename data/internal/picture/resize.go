@@ -54,32 +54,46 @@ func (a axis) rows() (first, end int) {
 	return a.taps[0].first, last.first + last.to - last.from
 }
 
+// resizer resizes images and keeps its buffers for the next one.
+type resizer struct {
+	row, narrow [3][]uint8
+	sums        []int32
+}
+
 // resize makes of an image, whose sides are those of the axes, the planes dst, red, green and blue: first across, then down, rounded
 // to bytes after each, as Pillow does. Pillow 13 goes down first where an image shrinks far more in height; its pixels then
 // differ by at most 1.
-func resize(dst []uint8, image rows, across, down axis) {
+func (s *resizer) resize(dst []uint8, image rows, across, down axis) {
 	side := len(across.taps)
 	top, bottom := down.rows()
-	var row, narrow [3][]uint8
-	for c := range row {
-		row[c], narrow[c] = make([]uint8, across.in), make([]uint8, (bottom-top)*side)
+	for c := range s.row {
+		s.row[c], s.narrow[c] = held(s.row[c], across.in), held(s.narrow[c], (bottom-top)*side)
 	}
+	s.sums = held(s.sums, side)
 	for y := top; y < bottom; y++ {
-		image(y, row[0], row[1], row[2])
-		for c := range row {
-			across.one(narrow[c][(y-top)*side:][:side], row[c])
+		image(y, s.row[0], s.row[1], s.row[2])
+		for c := range s.row {
+			across.one(s.narrow[c][(y-top)*side:][:side], s.row[c])
 		}
 	}
 	size := side * len(down.taps)
-	for c := range narrow {
-		down.all(dst[c*size:][:size], narrow[c], side)
+	for c := range s.narrow {
+		down.all(dst[c*size:][:size], s.narrow[c], s.sums)
 	}
 }
 
-// all resizes the columns of src, which are those from the first needed row on, into the plane dst.
-func (a axis) all(dst, src []uint8, side int) {
+// held is b with length n, and allocates only if it has to.
+func held[T any](b []T, n int) []T {
+	if cap(b) < n {
+		return make([]T, n)
+	}
+	return b[:n]
+}
+
+// all resizes the columns of src, which are those from the first needed row on, into the plane dst. sums has room for a row.
+func (a axis) all(dst, src []uint8, sums []int32) {
 	top, _ := a.rows()
-	sums := make([]int32, side)
+	side := len(sums)
 	for y, t := range a.taps {
 		for x := range sums {
 			sums[x] = 1 << (weightBits - 1) // one half
