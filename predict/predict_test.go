@@ -233,9 +233,8 @@ func TestClassifierIsChosen(t *testing.T) {
 
 // Of equal scores the lowest class comes first, as learners decide.
 func TestEqualScores(t *testing.T) {
-	p := &Predictor{}
 	got := make([]Guess, 3)
-	p.best(got, []float64{1, 3, 2, 3, 2, 0})
+	best(got, []float64{1, 3, 2, 3, 2, 0}, nil)
 	if want := []Guess{{Class: 1, Value: 3}, {Class: 3, Value: 3}, {Class: 2, Value: 2}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

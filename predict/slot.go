@@ -60,14 +60,7 @@ func (p *Predictor) judge(s *slot, dst []Guess, top int) error {
 			if err := p.means.Squares(s.scores, features.Row(i)); err != nil {
 				return fmt.Errorf("predict: %s: %w", p.info.Folder, err)
 			}
-			for k, v := range s.scores {
-				s.scores[k] = -v
-			}
-			guesses := dst[i*top : (i+1)*top]
-			p.best(guesses, s.scores)
-			for g := range guesses {
-				guesses[g].Value = math.Sqrt(-guesses[g].Value)
-			}
+			Distances(dst[i*top:(i+1)*top], s.scores, p.info.ClassNames)
 		}
 		return nil
 	}
@@ -79,7 +72,7 @@ func (p *Predictor) judge(s *slot, dst []Guess, top int) error {
 		}
 		for i := range n {
 			copy(s.scores, all[i*classes:])
-			p.probabilities(dst[i*top:(i+1)*top], s.scores)
+			Probabilities(dst[i*top:(i+1)*top], s.scores, p.info.ClassNames)
 		}
 		return nil
 	}
@@ -91,26 +84,38 @@ func (p *Predictor) judge(s *slot, dst []Guess, top int) error {
 			}
 			s.scores[k] = float64(v)
 		}
-		p.probabilities(dst[i*top:(i+1)*top], s.scores)
+		Probabilities(dst[i*top:(i+1)*top], s.scores, p.info.ClassNames)
 	}
 	return nil
 }
 
-// probabilities fills guesses with the best classes and the softmax over all scores.
-func (p *Predictor) probabilities(guesses []Guess, scores []float64) {
-	p.best(guesses, scores)
+// Probabilities fills dst with the classes of the highest scores, such as logits, the best first and the lowest class first where scores are
+// equal, as learners decide. Their values are the softmax over all scores [K], len(dst) ≤ K. names are those of the classes, nil for none.
+func Probabilities(dst []Guess, scores []float64, names []string) {
+	best(dst, scores, names)
 	sum := 0.0
 	for _, v := range scores {
-		sum += math.Exp(v - guesses[0].Value)
+		sum += math.Exp(v - dst[0].Value)
 	}
-	for g, first := 0, guesses[0].Value; g < len(guesses); g++ {
-		guesses[g].Value = math.Exp(guesses[g].Value-first) / sum
+	for g, first := 0, dst[0].Value; g < len(dst); g++ {
+		dst[g].Value = math.Exp(dst[g].Value-first) / sum
 	}
 }
 
-// best fills dst with the classes of the highest scores, the lowest class first where scores are equal, as learners
-// decide.
-func (p *Predictor) best(dst []Guess, scores []float64) {
+// Distances is [Probabilities] for the classes whose means are nearest, given the squares of the distances [K] as
+// [learner.NCM.Squares] has them, which it changes. Values are the distances.
+func Distances(dst []Guess, squares []float64, names []string) {
+	for k, v := range squares {
+		squares[k] = -v
+	}
+	best(dst, squares, names)
+	for g := range dst {
+		dst[g].Value = math.Sqrt(-dst[g].Value)
+	}
+}
+
+// best fills dst with the classes of the highest scores.
+func best(dst []Guess, scores []float64, names []string) {
 	found := 0
 	for k, v := range scores {
 		if found == len(dst) && !(v > dst[found-1].Value) {
@@ -123,9 +128,9 @@ func (p *Predictor) best(dst []Guess, scores []float64) {
 		}
 		dst[at] = Guess{Class: k, Value: v}
 	}
-	if p.info.ClassNames != nil {
+	if names != nil {
 		for g := range dst {
-			dst[g].Name = p.info.ClassNames[dst[g].Class]
+			dst[g].Name = names[dst[g].Class]
 		}
 	}
 }
