@@ -24,6 +24,7 @@ var mayOpen = map[string]string{
 	"experiment/train/machine.go": "/proc is of the system, and its files have no size",
 	"study/folder.go":             "/proc is of the system, and its files have no size",
 	"examples/predict/main.go":    "it lists a folder as a program outside this module would",
+	"examples/camera/main.go":     "it lists folders as a program outside this module would",
 }
 
 // TestFilesAreOpenedByInput: what comes from outside is opened by internal/input, which opens regular files of a stated size and never

@@ -105,6 +105,16 @@ const (
 	OpenFiles = 16
 )
 
+// Learners in programs (package live).
+const (
+	// LiveLabel is the length of the name of a class, in bytes. Names stand in messages and tables. Key: none.
+	LiveLabel = 256
+	// LiveBatch is the number of images in a batch, in images. Each is in memory as the network's maps. Key: none.
+	LiveBatch = 10_000
+	// LiveQueue is the number of images that may wait to be learned, in images. They are in memory, and a saved file has them. Key: none.
+	LiveQueue = 1_000_000
+)
+
 // Images and sets of them.
 const (
 	// Picture is the size of an image file, in bytes. A photograph of 100 megapixels has about 50 MB. Key: none.

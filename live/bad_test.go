@@ -1,0 +1,514 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/color"
+	"image/draw"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"ocl/checkpoint"
+	"ocl/internal/fuzztest"
+	"ocl/predict"
+)
+
+// TestImagesOfAnyKind: images of other sizes, grey, of 16 bits, paletted and with alpha are learned and predicted, also by a learner of grey
+// images, and what is no image is an error that changes nothing.
+func TestImagesOfAnyKind(t *testing.T) {
+	t.Parallel()
+	grey := small("er")
+	grey.Channels = 1
+	for _, o := range []Options{small("er"), grey} {
+		l := made(t, o)
+		whole := picture(1, "a", 300)
+		r := whole.Rect
+		for i, to := range []draw.Image{
+			image.NewNRGBA(r), image.NewRGBA(r), image.NewGray(r), image.NewGray16(r), image.NewRGBA64(r), image.NewNRGBA64(r), image.NewCMYK(r),
+			image.NewPaletted(r, color.Palette{color.Black, color.White, color.Transparent}), image.NewNRGBA(image.Rect(-3, -3, 1, 9)), image.NewGray(image.Rect(0, 0, 1, 1)),
+			image.NewAlpha(r), image.NewGray(image.Rect(5, 5, 4000, 6)),
+		} {
+			draw.Draw(to, to.Bounds(), whole, image.Point{}, draw.Src)
+			if err := l.Learn(t.Context(), to, "a"); err != nil {
+				t.Errorf("%T (%d): %v", to, i, err)
+			}
+			flush(t, l)
+			if got, err := l.Predict(to, 1); err != nil || got[0].Name != "a" {
+				t.Errorf("%T (%d): %v, %v", to, i, got, err)
+			}
+		}
+		flush(t, l)
+		before := stateOf(t, l)
+		for name, x := range map[string]struct {
+			img  image.Image
+			want string
+		}{
+			"nil":   {nil, "there is no image (nil). Give one"},
+			"empty": {image.NewGray(image.Rect(0, 0, 0, 0)), "the image has no pixels (0×0)"},
+			"huge":  {image.NewUniform(color.White), "Make it smaller"},
+			"short": {&image.Gray{Rect: image.Rect(0, 0, 9, 9)}, "Give a whole image"},
+		} {
+			if err := l.Learn(t.Context(), x.img, "b"); err == nil || !strings.Contains(err.Error(), "live: the image is not learned: ") || !strings.Contains(err.Error(), x.want) {
+				t.Errorf("learn %s: %v", name, err)
+			}
+			if got, err := l.Predict(x.img, 1); err == nil || !strings.Contains(err.Error(), x.want) {
+				t.Errorf("predict %s: %v, %v", name, got, err)
+			}
+		}
+		for _, n := range []int{0, 1, 191, 193, 65} {
+			if err := l.LearnPixels(t.Context(), make([]byte, n), "b"); err == nil || !strings.Contains(err.Error(), "bytes for an image of") {
+				t.Errorf("%d bytes: %v", n, err)
+			}
+			if _, err := l.PredictPixels(make([]predict.Guess, 1), make([]byte, n)); err == nil || !strings.Contains(err.Error(), "bytes for an image of") {
+				t.Errorf("%d bytes: %v", n, err)
+			}
+		}
+		flush(t, l)
+		if !stateOf(t, l).Equal(before) || len(l.Classes()) != 1 {
+			t.Errorf("images that are none have changed the learner; classes %q", l.Classes())
+		}
+	}
+}
+
+// TestImageIsPreparedLikeAFile: an image is learned as the pixels that `ocl predict` makes of it, and may be changed after the call.
+func TestImageIsPreparedLikeAFile(t *testing.T) {
+	a, b := made(t, small("er")), made(t, small("er"))
+	for i := range 20 {
+		img := picture(i, "a", 13)
+		pixels := make([]byte, 3*8*8)
+		if err := a.preparation.Easel().Draw(pixels, img); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.LearnPixels(t.Context(), pixels, "a"); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Learn(t.Context(), img, "a"); err != nil {
+			t.Fatal(err)
+		}
+		clear(pixels)
+		clear(img.Pix)
+	}
+	flush(t, a)
+	flush(t, b)
+	sameState(t, "pixels and images", a, b)
+}
+
+// TestLabels: what cannot name a class is an error that shows no raw bytes, and makes no class.
+func TestLabels(t *testing.T) {
+	l := made(t, small("er"))
+	img := picture(1, "a", 8)
+	for _, label := range []string{"", strings.Repeat("x", 10_000), strings.Repeat("ä", 129), "a\nb", "a\x1b[2Jb", "\u202eabc", "a\u200bb", "\xff\xfe", " cat", "cat ", "\t", "\x00", "\u2028"} {
+		err := l.Learn(t.Context(), img, label)
+		if !errors.Is(err, ErrLabel) || len(err.Error()) > 600 || strings.ContainsFunc(err.Error(), func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%.40q: %q", label, err)
+		}
+	}
+	if n := len(l.Classes()); n != 0 {
+		t.Errorf("%d classes", n)
+	}
+	for _, label := range []string{"cat", strings.Repeat("x", 256), "Größe 9 кот 猫 🐈", "../../etc/passwd", "a b", "0", "-1", "\"", "<b>"} {
+		if err := l.Learn(t.Context(), img, label); err != nil {
+			t.Errorf("%q: %v", label, err)
+		}
+	}
+	if n := len(l.Classes()); n != 9 {
+		t.Errorf("%d classes", n)
+	}
+	path := filepath.Join(t.TempDir(), "x")
+	if err := l.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	o, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(o.Classes(), l.Classes()) {
+		t.Errorf("opened %q", o.Classes())
+	}
+	closed(t, o)
+}
+
+// TestNothingLearned: there is nothing to predict before an image was learned.
+func TestNothingLearned(t *testing.T) {
+	l := made(t, small("er"))
+	if _, err := l.Predict(picture(1, "a", 8), 1); !errors.Is(err, ErrNothing) {
+		t.Error(err)
+	}
+	flush(t, l)
+	learn(t, l, 0, 3, 1)
+	if _, err := l.Predict(picture(1, "a", 8), 1); !errors.Is(err, ErrNothing) {
+		t.Error(err)
+	}
+	path := filepath.Join(t.TempDir(), "x")
+	if err := l.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	o, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flush(t, o)
+	if got, err := o.Predict(picture(1, "a", 8), 1); err != nil || len(got) != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	closed(t, o)
+	for _, k := range []int{0, -1} {
+		if _, err := l.Predict(picture(1, "a", 8), k); err == nil || !strings.Contains(err.Error(), "Ask for 1 or more") {
+			t.Error(err)
+		}
+	}
+	if _, err := l.PredictInto(nil, picture(1, "a", 8)); err == nil || !strings.Contains(err.Error(), "Give room for 1 or more") {
+		t.Error(err)
+	}
+}
+
+// TestAfterClose: every call after Close says so, and a call that waits ends.
+func TestAfterClose(t *testing.T) {
+	o := small("er")
+	o.Queue = 10
+	l := made(t, o)
+	learn(t, l, 0, 10, 1)
+	flush(t, l)
+	learn(t, l, 10, 19, 1)
+	l.step.Lock()
+	waits := make(chan error, 2)
+	if err := l.Learn(t.Context(), picture(1, "a", 8), "a"); err != nil {
+		t.Fatal(err)
+	}
+	go func() { waits <- l.Flush(context.Background()) }()
+	go func() { waits <- l.Learn(context.Background(), picture(1, "a", 8), "a") }()
+	ended := make(chan error)
+	go func() { ended <- l.Close() }()
+	for range 2 {
+		if err := <-waits; !errors.Is(err, ErrClosed) {
+			t.Errorf("a call that waits: %v", err)
+		}
+	}
+	l.step.Unlock()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	img := picture(1, "a", 8)
+	path := filepath.Join(t.TempDir(), "x")
+	for name, f := range map[string]func() error{
+		"Learn":         func() error { return l.Learn(t.Context(), img, "a") },
+		"LearnPixels":   func() error { return l.LearnPixels(t.Context(), make([]byte, 192), "a") },
+		"Predict":       func() error { _, err := l.Predict(img, 1); return err },
+		"PredictInto":   func() error { _, err := l.PredictInto(make([]predict.Guess, 1), img); return err },
+		"PredictPixels": func() error { _, err := l.PredictPixels(make([]predict.Guess, 1), make([]byte, 192)); return err },
+		"Boundary":      l.Boundary,
+		"Flush":         func() error { return l.Flush(t.Context()) },
+		"Save":          func() error { return l.Save(path) },
+	} {
+		if err := f(); !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a closed learner was saved: %v", err)
+	}
+	closed(t, l)
+	l.Stats()
+	l.Classes()
+}
+
+// TestCancelled: a ctx that has ended ends Learn and Flush, and nothing is learned twice or lost.
+func TestCancelled(t *testing.T) {
+	l := made(t, small("er"))
+	ctx, cancel := context.WithCancel(t.Context())
+	learn(t, l, 0, 3, 1)
+	cancel()
+	if err := l.Learn(ctx, picture(1, "b", 8), "b"); !errors.Is(err, context.Canceled) || len(l.Classes()) != 1 {
+		t.Errorf("%v, classes %q", err, l.Classes())
+	}
+	if err := l.Flush(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	flush(t, l)
+	if s := l.Stats(); s.Images != 3 || s.Waiting != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestRefusedMethods: methods that cannot learn so are refused with the reason.
+func TestRefusedMethods(t *testing.T) {
+	for method, want := range map[string]string{
+		"gdumb": "GDumb trains a new network for every prediction", "offline": "Offline learns all images together in many epochs",
+		"cndpm": "predicts with the networks that it trains",
+	} {
+		if _, err := New(Options{Method: method}); !errors.Is(err, ErrMethod) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+}
+
+// TestBadOptions: options that cannot be are errors that name them.
+func TestBadOptions(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		o    Options
+	}{
+		{"unknown method", Options{Method: "nothing"}},
+		{"unknown trick", Options{Method: "er+nothing"}},
+		{"it already predicts", Options{Method: "icarl+ncm"}},
+		{"Channels is 2", Options{Channels: 2}},
+		{"a capacity of -1 outputs", Options{Capacity: -1}},
+		{"a capacity of 1,000,000", Options{Capacity: 1_000_000}},
+		{"Batch is -1", Options{Process: Process{Batch: -1}}},
+		{"Queue is 9", Options{Process: Process{Queue: 999_999_999}}},
+		{"no room for a batch of 20", Options{Process: Process{Batch: 20, Queue: 10}}},
+		{"Workers is 1", Options{Process: Process{Workers: 1_000_000}}},
+		{"MaxBytes is -1", Options{Process: Process{MaxBytes: -1}}},
+		{"optimizer.lr", Options{LR: -1}},
+		{"memory", Options{Memory: -1}},
+		{"network.name", Options{Network: "transformer"}},
+		{"data.size", Options{Size: 8}},
+		{"no setting of a live", Options{Set: []string{"data.dir=/etc"}}},
+		{"no setting of a live", Options{Set: []string{"network.init=/etc/passwd"}}},
+		{"no setting of a live", Options{Set: []string{"replay.batch"}}},
+		{"replay.batch", Options{Set: []string{"replay.batch=0"}}},
+		{"needs a network of", Options{Process: Process{MaxParameters: 1000}}},
+		{"and the memory need", Options{Process: Process{MaxBytes: 1000}}},
+	} {
+		l, err := New(c.o)
+		if err == nil {
+			closed(t, l)
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "live: ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v", c.want, err)
+		}
+	}
+}
+
+// TestBounds: a class beyond a bound is refused, nothing else changes, and the classes that are there go on.
+func TestBounds(t *testing.T) {
+	parameters := func(l *Learner) int { return l.Stats().Parameters }
+	for name, bound := range map[string]func(o *Options, l *Learner){
+		"classes":    func(o *Options, _ *Learner) { o.MaxClasses = 8 },
+		"parameters": func(o *Options, l *Learner) { o.MaxParameters = parameters(l) + 10 },
+		"bytes":      func(o *Options, l *Learner) { o.MaxBytes = l.Stats().Bytes + 100 },
+	} {
+		o := small("er")
+		bound(&o, made(t, o))
+		l := made(t, o)
+		for i := range 8 {
+			if err := l.Learn(t.Context(), picture(i, "a", 8), shapeName(0, 1)+string(rune('a'+i))); err != nil {
+				t.Fatalf("%s: class %d: %v", name, i, err)
+			}
+		}
+		for range 2 {
+			if err := l.Learn(t.Context(), picture(1, "b", 8), "one more"); !errors.Is(err, ErrBound) || !strings.Contains(err.Error(), `"one more"`) || !strings.Contains(err.Error(), "a larger bound") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		learned := l.Classes()
+		if err := l.Learn(t.Context(), picture(1, "b", 8), learned[3]); err != nil || len(learned) != 8 {
+			t.Errorf("%s: %v, classes %q", name, err, learned)
+		}
+		flush(t, l)
+		path := filepath.Join(t.TempDir(), "x")
+		if err := l.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Open(path) // bounds are kept
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.Learn(t.Context(), picture(1, "b", 8), "one more"); !errors.Is(err, ErrBound) {
+			t.Errorf("%s, opened: %v", name, err)
+		}
+		closed(t, again)
+		again, err = OpenWith(path, func(p *Process) { p.MaxClasses, p.MaxParameters, p.MaxBytes, p.Age = 0, 0, 0, time.Hour })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.Learn(t.Context(), picture(1, "b", 8), "one more"); err != nil || again.process.Age != time.Hour {
+			t.Errorf("%s, opened without: %v", name, err)
+		}
+		closed(t, again)
+	}
+}
+
+// savedFile is a file of a learner that has learned some images and has others waiting.
+func savedFile(t testing.TB) string {
+	t.Helper()
+	o := small("er")
+	o.Memory = 10
+	l, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, l)
+	learn(t, l, 0, 20, 3)
+	flush(t, l)
+	learn(t, l, 20, 23, 3)
+	path := filepath.Join(t.TempDir(), "saved.ocl")
+	if err := l.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestFilesThatCannotBeOpened: truncated, damaged and foreign files are errors that name the file and say what to do.
+func TestFilesThatCannotBeOpened(t *testing.T) {
+	good, err := os.ReadFile(savedFile(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := slices.Clone(good)
+	flipped[len(flipped)/2] ^= 4
+	newer, err := checkpoint.Parse(slices.Clone(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := checkpoint.NewContainer()
+	foreign.Encoder().Bytes("identity/config", []byte("{}"))
+	file := func(c *checkpoint.Container) []byte {
+		var b bytes.Buffer
+		if _, err := c.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	dir := t.TempDir()
+	for name, x := range map[string]struct {
+		content []byte
+		want    string
+	}{
+		"empty":     {nil, "the file is damaged"},
+		"text":      {[]byte(strings.Repeat("hello ", 10)), "the file is damaged"},
+		"truncated": {good[:len(good)-100], "the file is damaged"},
+		"half":      {good[:len(good)/2], "the file is damaged"},
+		"flipped":   {flipped, "the checksum"},
+		"foreign":   {file(foreign), "none of a live learner. Give a file of Save, or the folder of a run"},
+		"newer":     {file(changedSection(newer, headerSection, func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })), "has version 2, and this ocl reads 1"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, x.content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		l, err := Open(path)
+		if err == nil {
+			closed(t, l)
+		}
+		if err == nil || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, path := range []string{filepath.Join(dir, "absent"), dir} {
+		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "Give") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// changedSection is a container with one section changed.
+func changedSection(c *checkpoint.Container, section string, change func([]byte) []byte) *checkpoint.Container {
+	to := checkpoint.NewContainer()
+	for _, name := range c.Names() {
+		b, err := c.Decoder().Bytes(name)
+		if err != nil {
+			panic(err)
+		}
+		if name == section {
+			b = change(slices.Clone(b))
+		}
+		to.Encoder().Bytes(name, b)
+	}
+	return to
+}
+
+// TestSaveFails: where a file cannot be written, the error says so, nothing is left over, and the learner goes on.
+func TestSaveFails(t *testing.T) {
+	l := made(t, small("er"))
+	learn(t, l, 0, 20, 2)
+	flush(t, l)
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Join(dir, "absent", "x"), filepath.Join(dir, strings.Repeat("x", 300))} {
+		if err := l.Save(path); err == nil || !strings.Contains(err.Error(), "Save to a folder that is there and has room") {
+			t.Errorf("%.80s: %v", path, err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("%v, %v are left", err, entries)
+	}
+	learn(t, l, 20, 40, 2)
+	flush(t, l)
+	if err := l.Save(filepath.Join(dir, "x")); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzOpen changes a section of a good file. Whatever comes out, nothing panics, memory is in proportion, the message can be printed, and what is
+// opened predicts, learns, and is saved and opened as the same.
+func FuzzOpen(f *testing.F) {
+	text, err := os.ReadFile(savedFile(f))
+	if err != nil {
+		f.Fatal(err)
+	}
+	good, err := checkpoint.Parse(text)
+	if err != nil {
+		f.Fatal(err)
+	}
+	names := good.Names()
+	for i := range names {
+		f.Add(uint8(i), []byte{})
+		f.Add(uint8(i), []byte{20, 0, 5, 1})
+		f.Add(uint8(i), []byte{7, 3, 9, 4, 1, 0, 2, 2, 3, 1})
+	}
+	f.Fuzz(func(t *testing.T, section uint8, changes []byte) {
+		name := names[int(section)%len(names)]
+		file := changedSection(good, name, func(b []byte) []byte {
+			if name == headerSection || name == configSection {
+				return fuzztest.JSON(b, fuzztest.Of(changes))
+			}
+			for c := fuzztest.Of(changes); c.More(); {
+				b = fuzztest.Bytes(b, c)
+			}
+			return b
+		})
+		var l *Learner
+		var err error
+		const most = 64 << 20
+		if n := fuzztest.Allocated(most, func() {
+			if l != nil {
+				closed(t, l)
+			}
+			l, err = decode(file.Decoder(), func(p *Process) { p.Workers, p.AtOnce, p.Age = 1, 1, -1 })
+		}); n > most {
+			t.Errorf("%d bytes are allocated (%v)", n, err)
+		}
+		if err != nil {
+			if strings.ContainsFunc(err.Error(), func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }) {
+				t.Errorf("%q", err)
+			}
+			return
+		}
+		defer closed(t, l)
+		if c, h, w := l.Shape(); c*h*w < 1<<16 {
+			_ = l.Learn(context.Background(), picture(1, "a", 8), "a")
+		}
+		_ = l.Flush(context.Background()) // learning rates may be any
+		if _, err := l.Predict(picture(1, "a", 8), 3); err != nil && l.Err() == nil {
+			t.Errorf("no prediction: %v", err)
+		}
+		state, err := l.state()
+		if err != nil {
+			return
+		}
+		again, err := decode(state.Decoder(), func(p *Process) { p.Workers, p.AtOnce, p.Age = 1, 1, -1 })
+		if err != nil {
+			t.Fatalf("what was opened cannot be opened again: %v", err)
+		}
+		defer closed(t, again)
+		sameState(t, "opened again", l, again)
+	})
+}

@@ -1,0 +1,259 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/config"
+	"ocl/experiment/build"
+	"ocl/internal/count"
+	"ocl/internal/limit"
+	"ocl/learner"
+	"ocl/nn"
+)
+
+// core is a learner with its network, and what it knows of tasks and classes. One goroutine uses it at a time.
+type core struct {
+	config  config.Config
+	stream  ocl.StreamInfo // shape of the images, pixel values, and in Classes how many outputs the head has
+	workers int
+
+	net     *nn.Network
+	ws      *nn.Workspace
+	learner ocl.Learner
+	ncm     *learner.NCM // class means that a classifier of the config predicts by; nil where the learner's own rule decides
+
+	classes int         // that have been learned: the active outputs
+	task    bool        // a task has begun and not ended
+	current []ocl.Label // its classes, rising
+	tasks   int         // that have ended
+	batches int64
+	images  int64
+}
+
+// newCore makes the learner of a config for images of a shape. With inherited > 0 it can load the state of one with so many outputs.
+func newCore(c config.Config, shape [3]int, capacity, inherited, workers int) (*core, error) {
+	k := &core{config: c, workers: workers, stream: ocl.StreamInfo{Name: c.Data.Name, Channels: shape[0], Height: shape[1], Width: shape[2],
+		Classes: capacity, Batch: c.Stream.Batch, Pixels: ocl.NewPixelValues(shape[0], c.Stream.Mean, c.Stream.Std)}}
+	if err := checkMethod(c); err != nil {
+		return nil, err
+	}
+	var err error
+	if k.net, err = build.NewNetwork(k.stream, c, inherited); err != nil {
+		return nil, fmt.Errorf("live: %w", err)
+	}
+	k.ws = k.net.NewWorkspace(workers)
+	if k.learner, err = build.NewLearner(k.net, k.ws, k.stream, c); err == nil {
+		err = checkLearner(c, k.learner)
+	}
+	if err != nil {
+		k.ws.Close()
+		return nil, err
+	}
+	if byMeans(c) {
+		k.ncm = &learner.NCM{}
+	}
+	return k, nil
+}
+
+// outline is the network that newCore would make, without its parameters.
+func outline(c config.Config, shape [3]int, capacity int) (*nn.Network, error) {
+	return build.Outline(ocl.StreamInfo{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: capacity}, c)
+}
+
+// parts are the network, the memory and the rule of the learner, which checkLearner has seen.
+func (k *core) parts() learner.Parts { return k.learner.(learner.Open).Parts() }
+
+// means are the class means that it predicts by; nil where it predicts by logits.
+func (k *core) means() *learner.NCM {
+	if k.ncm != nil {
+		return k.ncm
+	}
+	return k.parts().Means
+}
+
+// observe learns a batch, whose classes may be new ones.
+func (k *core) observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
+	k.activate(max(k.classes, int(slices.Max(b.Y))+1))
+	if err := k.tell(b.Y); err != nil {
+		return ocl.StepStats{}, err
+	}
+	stats, err := k.learner.Observe(ctx, b)
+	if err != nil {
+		return stats, err
+	}
+	k.batches++
+	k.images += int64(b.Len())
+	return stats, nil
+}
+
+// activate makes the first classes outputs of the head active.
+func (k *core) activate(classes int) {
+	if classes != k.classes {
+		k.classes = classes
+		k.net.SetActive(classes)
+	}
+}
+
+// tell tells a learner that uses boundaries of a task that begins with these labels, or of further classes of the task.
+func (k *core) tell(labels []ocl.Label) error {
+	aware, ok := k.learner.(ocl.Extending)
+	if !ok {
+		return nil
+	}
+	var further []ocl.Label
+	for _, y := range labels {
+		if !k.task || !slices.Contains(k.current, y) {
+			further = append(further, y)
+		}
+	}
+	slices.Sort(further)
+	further = slices.Compact(further)
+	if k.task {
+		if len(further) == 0 {
+			return nil
+		}
+		k.current = append(k.current, further...)
+		slices.Sort(k.current)
+		return aware.ExtendTask(further)
+	}
+	k.task, k.current = true, further
+	return aware.BeginTask(ocl.TaskInfo{Index: k.tasks, Classes: slices.Clone(further)})
+}
+
+// boundary ends the task, if one has begun.
+func (k *core) boundary(ctx context.Context) error {
+	aware, ok := k.learner.(ocl.TaskAware)
+	if !ok || !k.task {
+		return nil
+	}
+	if err := aware.EndTask(ctx); err != nil {
+		return err
+	}
+	k.task, k.current = false, nil
+	k.tasks++
+	return nil
+}
+
+// prepare finds the class means for predictions, where there are any: a pass over the memory.
+func (k *core) prepare(ctx context.Context) error {
+	if p, ok := k.learner.(ocl.Preparer); ok {
+		if err := p.Prepare(ctx); err != nil {
+			return err
+		}
+	}
+	if k.ncm == nil {
+		return nil
+	}
+	p := k.parts()
+	return k.ncm.Fit(ctx, p.Net, p.WS, p.Memory)
+}
+
+// grown is the learner with twice the outputs, until there are as many as classes. The old one is closed.
+func (k *core) grown(classes int) (*core, error) {
+	capacity := k.stream.Classes
+	for capacity < classes {
+		capacity *= 2
+	}
+	state := checkpoint.NewContainer()
+	if err := k.SaveState(state.Encoder()); err != nil {
+		return nil, err
+	}
+	larger, err := newCore(k.config, k.shape(), capacity, k.stream.Classes, k.workers)
+	if err != nil {
+		return nil, err
+	}
+	if err := larger.LoadState(state.Decoder()); err != nil {
+		larger.close()
+		return nil, err
+	}
+	k.close()
+	return larger, nil
+}
+
+func (k *core) shape() [3]int { return [3]int{k.stream.Channels, k.stream.Height, k.stream.Width} }
+
+func (k *core) close() { k.ws.Close() }
+
+// SaveState implements [ocl.State].
+func (k *core) SaveState(e *checkpoint.Encoder) error { return k.state().SaveState(e) }
+
+// LoadState implements [ocl.State].
+func (k *core) LoadState(d *checkpoint.Decoder) error { return k.state().LoadState(d) }
+
+func (k *core) state() checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.Values("live/counts", &k.classes, &k.task, &k.tasks, &k.batches, &k.images),
+		checkpoint.Int32List("live/task", &k.current),
+		checkpoint.Then(func() error {
+			bad := k.classes < 0 || k.classes > k.stream.Classes || k.tasks < 0 || k.batches < 0 || k.images < 0 || k.images > limit.Seen || !slices.IsSorted(k.current)
+			for _, y := range k.current {
+				bad = bad || y < 0 || int(y) >= k.classes
+			}
+			if bad {
+				return fmt.Errorf("live: section live says %d classes of %d outputs, %d tasks, %d batches and %d images. Another program made the file", k.classes, k.stream.Classes, k.tasks, k.batches, k.images)
+			}
+			if k.classes > 0 {
+				k.net.SetActive(k.classes)
+			}
+			return nil
+		}),
+		checkpoint.Sub("learner", k.learner),
+	}
+}
+
+// bytes is how much memory a learner with a head of so many outputs holds at least, and how many parameters its network has: parameters,
+// gradients, packed weights, the vectors of optimiser and method, the published copies, the maps of a batch, the stored images, and those that
+// wait.
+func held(c config.Config, p Process, shape [3]int, capacity int) (bytes int64, parameters int, err error) {
+	const number, published, waiting = 4, 3, 64
+	net, err := outline(c, shape, capacity)
+	if err != nil {
+		return 0, 0, err
+	}
+	f := net.Footprint()
+	parameters = f.Params()
+	info, s := build.Method(c.Methods[0]), build.Setup(c)
+	vectors := 2 + 2*published + info.Vectors // each network has its gradients
+	switch {
+	case c.Optimizer.Name == "adam":
+		vectors += 2
+	case c.Optimizer.Momentum > 0:
+		vectors++
+	}
+	if info.TaskBoundaries || s.Taught() { // a teacher
+		vectors += 2
+	}
+	image := int64(shape[0]) * int64(shape[1]) * int64(shape[2])
+	rows := p.Batch
+	stored := int64(0)
+	if usesMemory(c) {
+		stored = int64(c.Memory)
+		rows += s.ReplayBatch
+	}
+	maps, err := f.Pass(rows)
+	if err != nil {
+		return 0, 0, err
+	}
+	total := float64(vectors)*number*float64(parameters) + (1+float64(p.AtOnce))*f.Weights() + maps + float64(stored)*float64(image+waiting) + float64(p.Queue)*float64(image+waiting)
+	return int64(min(total, 1<<62)), parameters, nil
+}
+
+// checkBounds refuses a learner that would be larger than the bounds of its options.
+func (p Process) checkBounds(c config.Config, shape [3]int, capacity int) error {
+	bytes, parameters, err := held(c, p, shape, capacity)
+	switch {
+	case err != nil:
+		return err
+	case p.MaxParameters > 0 && parameters > p.MaxParameters:
+		return fmt.Errorf("%w: a head of %s needs a network of %s parameters, and MaxParameters is %s. Use a smaller network or capacity, or a larger bound",
+			ErrBound, count.Of(capacity, "output"), count.Number(parameters), count.Number(p.MaxParameters))
+	case p.MaxBytes > 0 && bytes > p.MaxBytes:
+		return fmt.Errorf("%w: a head of %s and the memory need %s, and MaxBytes is %s. Use less memory, a smaller network or capacity, or a larger bound",
+			ErrBound, count.Of(capacity, "output"), count.Bytes(bytes), count.Bytes(p.MaxBytes))
+	}
+	return nil
+}

@@ -1,0 +1,366 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"ocl"
+	"ocl/internal/cause"
+	"ocl/internal/count"
+	"ocl/internal/limit"
+)
+
+// checkLabel refuses what cannot name a class.
+func checkLabel(label string) error {
+	why := ""
+	switch {
+	case label == "":
+		why = "it is empty. Give a name"
+	case len(label) > limit.LiveLabel:
+		why = fmt.Sprintf("it has %s, and %d are the limit. Give a shorter name", count.Of(len(label), "byte"), limit.LiveLabel)
+	case !utf8.ValidString(label):
+		why = "it is not UTF-8. Give text"
+	case strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsGraphic(r) }):
+		why = "it has a character that does not show. Remove that"
+	case strings.TrimSpace(label) != label:
+		why = "it begins or ends with a space. Remove that"
+	}
+	if why == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: %s", ErrLabel, cause.Shown(label), why)
+}
+
+// learn puts an image into the queue, which fill draws.
+func (l *Learner) learn(ctx context.Context, label string, fill func(dst []byte) error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("live: the image is not learned: %w", err)
+		}
+	}()
+	if err := checkLabel(label); err != nil {
+		return err
+	}
+	if err := l.wait(ctx); err != nil {
+		return err
+	}
+	e := l.take()
+	if err = fill(e.pixels); err == nil {
+		err = l.accept(e, label)
+	}
+	if err != nil {
+		<-l.tokens
+		l.give(e)
+	}
+	return err
+}
+
+// wait waits for room in the queue, and takes it.
+func (l *Learner) wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case l.tokens <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s wait to be learned, which is as many as may: %w", count.Of(l.process.Queue, "image"), ctx.Err())
+	case <-l.failed:
+		return l.Err()
+	case <-l.closing:
+		return ErrClosed
+	}
+}
+
+// take returns an entry with room for an image.
+func (l *Learner) take() *entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.free); n > 0 {
+		e := l.free[n-1]
+		l.free = l.free[:n-1]
+		return e
+	}
+	return &entry{pixels: make([]byte, l.preparation.Len())}
+}
+
+// give gives entries back that are not used any more.
+func (l *Learner) give(list ...*entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free = append(l.free, list...)
+}
+
+// accept puts an entry into the queue as one of the class called label.
+func (l *Learner) accept(e *entry, label string) (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if e.y, err = l.classOf(label); err != nil {
+		return err
+	}
+	e.at = time.Now()
+	l.queue = append(l.queue, e)
+	l.look()
+	return nil
+}
+
+// usable is the error of a learner that does not learn any more. The caller holds mu.
+func (l *Learner) usable() error {
+	if l.closed {
+		return ErrClosed
+	}
+	return l.err
+}
+
+// look wakes the goroutine that learns.
+func (l *Learner) look() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// classOf is the class called label, which it adds if it is new and the bounds allow it. The caller holds mu.
+func (l *Learner) classOf(label string) (ocl.Label, error) {
+	if y, known := l.class[label]; known {
+		return y, nil
+	}
+	n := len(l.names)
+	if most := l.process.MaxClasses; most > 0 && n >= most {
+		return 0, fmt.Errorf("%w: %s would be class %s, and MaxClasses is %s. Use one of the classes that are there, or a larger bound",
+			ErrBound, cause.Shown(label), count.Number(n+1), count.Number(most))
+	}
+	if n == l.room {
+		err := checkCapacity(2 * l.room)
+		if err == nil {
+			err = l.process.checkBounds(l.config, l.shape, 2*l.room)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%s is a new class, and all outputs of the network are taken: %w", cause.Shown(label), err)
+		}
+		l.room *= 2
+	}
+	l.names = append(l.names, label)
+	l.class[label] = ocl.Label(n)
+	return ocl.Label(n), nil
+}
+
+// checkCapacity refuses heads that cannot be.
+func checkCapacity(outputs int) error {
+	if outputs < 1 || outputs > limit.KnownClasses {
+		return fmt.Errorf("live: %w: a capacity of %s. Use 1 to %s", ErrBound, count.Of(outputs, "output"), count.Number(limit.KnownClasses))
+	}
+	return nil
+}
+
+// Boundary says that a task ends after all images that were given to Learn before. A method that uses tasks then does what it does at their
+// end, such as a review of the memory, which may take long; the next image begins another task. Boundary does not wait for that; [Learner.Flush]
+// does. The images before it that do not fill a batch are learned as a smaller one.
+func (l *Learner) Boundary() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		return fmt.Errorf("live: %w", err)
+	}
+	if n := len(l.queue); n > 0 && l.queue[n-1].boundary {
+		return nil
+	}
+	l.queue = append(l.queue, &entry{boundary: true, at: time.Now()})
+	l.look()
+	return nil
+}
+
+// Flush waits until all images that were given to Learn before are learned, the last ones as a smaller batch if they do not fill one, and until
+// predictions use what was learned. When ctx ends before that, its error is returned, and they are learned all the same.
+func (l *Learner) Flush(ctx context.Context) error {
+	l.mu.Lock()
+	want := l.taken + int64(len(l.queue))
+	l.flush = max(l.flush, want)
+	l.look()
+	for {
+		err, shown, progress := l.usable(), l.shown >= want, l.progress
+		l.mu.Unlock()
+		if err == nil && shown {
+			return nil
+		}
+		if err == nil {
+			select {
+			case <-progress:
+			case <-l.closing:
+				err = ErrClosed
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("live: flush: %w", err)
+		}
+		l.mu.Lock()
+	}
+}
+
+// publishEvery is how often a new copy of the weights is published at most, in predictions by logits.
+const publishEvery = 100 * time.Millisecond
+
+// shareOfMeans is how many times longer than to find class means it takes until they are found again.
+const shareOfMeans = 10
+
+// loop learns until the learner is closed.
+func (l *Learner) loop(ctx context.Context) {
+	defer close(l.ended)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		wait, err := l.work(ctx)
+		if err != nil && ctx.Err() == nil {
+			l.fail(err)
+		}
+		timer.Reset(wait)
+		select {
+		case <-l.wake:
+		case <-timer.C:
+		case <-l.closing:
+			return
+		}
+	}
+}
+
+// idle is how long the loop waits when nothing is due.
+const idle = time.Hour
+
+// work does one thing that is due, and says how long to wait for the next one.
+func (l *Learner) work(ctx context.Context) (wait time.Duration, err error) {
+	l.step.Lock()
+	defer l.step.Unlock()
+	now := time.Now()
+	publish := l.desk.stale && !now.Before(l.desk.next)
+	wait = idle
+	if l.desk.stale {
+		wait = l.desk.next.Sub(now)
+	}
+	var cut []*entry
+	l.mu.Lock()
+	taken, ended := l.taken, l.err != nil
+	publish = publish || l.flush > l.shown && l.flush <= taken
+	if !publish && !ended {
+		var due time.Duration
+		cut, due = l.cut(now)
+		wait = min(wait, due)
+	}
+	l.mu.Unlock()
+	switch {
+	case ended:
+		return idle, nil
+	case publish:
+		return 0, l.publish(ctx, taken)
+	case len(cut) > 0:
+		return 0, l.learnCut(ctx, cut)
+	}
+	return wait, nil
+}
+
+// cut takes the next batch or the next boundary from the queue if it is due, and otherwise says how long until it is. The caller holds mu.
+func (l *Learner) cut(now time.Time) (cut []*entry, wait time.Duration) {
+	n := 0
+	for n < len(l.queue) && n < l.process.Batch && !l.queue[n].boundary {
+		n++
+	}
+	flush := l.flush > l.taken // somebody waits for entries that are in the queue
+	if flush {
+		n = min(n, int(l.flush-l.taken))
+	}
+	wait = idle
+	due := n == l.process.Batch || flush || n < len(l.queue) // what follows is a boundary
+	if age := l.process.Age; !due && n > 0 && age > 0 {
+		wait = age - now.Sub(l.queue[0].at)
+		due = wait <= 0
+	}
+	if !due {
+		return nil, wait
+	}
+	n = max(n, 1) // a boundary
+	cut = slices.Clone(l.queue[:n])
+	l.queue = slices.Delete(l.queue, 0, n)
+	l.taken += int64(n)
+	return cut, 0
+}
+
+// learnCut learns a batch, or ends a task, and publishes if that is due.
+func (l *Learner) learnCut(ctx context.Context, cut []*entry) error {
+	if cut[0].boundary {
+		if err := l.core.boundary(ctx); err != nil {
+			return err
+		}
+		l.desk.stale = l.core.classes > 0
+		l.count(ocl.StepStats{})
+		return nil
+	}
+	b := l.batch(cut)
+	defer func() {
+		for range cut {
+			<-l.tokens
+		}
+		l.give(cut...)
+	}()
+	if most := int(slices.Max(b.Y)) + 1; most > l.core.stream.Classes {
+		k, err := l.core.grown(most)
+		if err != nil {
+			return err
+		}
+		l.core = k
+		bytes, parameters, err := held(l.config, l.process, l.shape, k.stream.Classes)
+		if err != nil {
+			return err
+		}
+		l.mu.Lock()
+		l.stats.Bytes, l.stats.Parameters = bytes, parameters
+		l.mu.Unlock()
+	}
+	stats, err := l.core.observe(ctx, b)
+	if err != nil {
+		return err
+	}
+	l.desk.stale = true
+	l.desk.probe(b)
+	l.count(stats)
+	return nil
+}
+
+// batch makes a batch of the entries.
+func (l *Learner) batch(cut []*entry) ocl.Batch {
+	y, pixels := make([]ocl.Label, len(cut)), make([]byte, 0, len(cut)*l.preparation.Len())
+	for i, e := range cut {
+		y[i] = e.y
+		pixels = append(pixels, e.pixels...)
+	}
+	return ocl.NewBatch(l.shape, pixels, y, l.core.stream.Pixels)
+}
+
+// fail ends learning with an error. Predictions go on.
+func (l *Learner) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	after := fmt.Sprintf("learning has ended after %s: ", count.Of(l.stats.Batches, "batch"))
+	if errors.Is(err, ocl.ErrDiverged) {
+		l.err = fmt.Errorf("%s%w. Predictions go on with the last good weights. Open the last saved file to go on from there", after, err)
+	} else {
+		l.err = fmt.Errorf("%s%w. Predictions go on. Open the last saved file to go on from there", after, err)
+	}
+	close(l.failed)
+	l.advance()
+}
+
+// advance wakes those that wait for progress. The caller holds mu.
+func (l *Learner) advance() {
+	close(l.progress)
+	l.progress = make(chan struct{})
+}

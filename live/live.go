@@ -1,0 +1,281 @@
+// Package live learns from images that come one at a time, from a camera, a queue or a request, and predicts meanwhile.
+//
+//	l, err := live.New(live.Options{Method: "er", Memory: 2000})
+//	err = l.Learn(ctx, img, "cat")      // an image.Image of any size; a new name is a new class
+//	guesses, err := l.Predict(img, 3)   // any number of goroutines, while Learn goes on
+//	err = l.Save("cats.ocl")
+//	err = l.Close()
+//
+// A [Learner] is one of the methods of `ocl methods` with one goroutine that learns. [Learner.Learn] puts an image into a queue. Images are
+// learned in batches, which are cut when [Process].Batch images wait, or when the first of them has waited for [Process].Age. Each image is learned
+// once.
+//
+// Predictions use a copy of the network. A new copy is published at most every 100 milliseconds, and after [Learner.Flush]. So no prediction waits
+// for a step, and an image that was learned changes predictions a little later. Methods that predict by class means (iCaRL, and the trick ncm)
+// find them again for each copy, by a pass over the memory. They publish less often, so that this takes a tenth of the time at most.
+//
+// Classes have names, and get the outputs of the network in the order in which they come. The network has outputs for classes to come, which
+// change no other number before their class is there. When all are taken, the head doubles. [Learner.Boundary] tells a method that uses tasks
+// where one ends; other methods ignore it. GDumb, Offline and CN-DPM cannot learn so, and [New] says why.
+//
+// [Learner.Save] writes all of a learner, with the images that wait, and [Open] continues it to the same bits, if batches are cut by size.
+// [Open] also takes the folder of a run of `ocl run`. What was learned since the last Save is lost when the process ends.
+//
+// If the loss becomes a number that is none, learning ends with an error that wraps [ocl.ErrDiverged]. Predictions go on with the last good weights,
+// and the file of the last Save stays as it was.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"slices"
+	"sync"
+	"time"
+
+	"ocl"
+	"ocl/config"
+	"ocl/data"
+	"ocl/experiment/build"
+	"ocl/predict"
+)
+
+// Learner learns and predicts. All methods may be called by any number of goroutines.
+type Learner struct {
+	process     Process
+	config      config.Config
+	shape       [3]int // C, H, W
+	preparation data.Preparation
+	pixels      ocl.PixelValues
+	notes       []string
+
+	step sync.Mutex // of core: held for a step, and while the state is copied
+	core *core
+
+	mu       sync.Mutex
+	queue    []*entry
+	free     []*entry
+	names    []string // of all classes, those that wait to be learned too
+	class    map[string]ocl.Label
+	room     int           // outputs that the head has, or will have when all of the queue is learned
+	taken    int64         // entries that have left the queue
+	flush    int64         // entries that somebody wants learned, counted as taken is
+	shown    int64         // entries behind the published copy
+	progress chan struct{} // closed and made anew when taken, shown or failed change
+	err      error         // that has ended learning
+	closed   bool
+	stats    Stats
+
+	tokens  chan struct{} // one for each image that waits
+	wake    chan struct{} // the goroutine that learns looks again
+	failed  chan struct{} // closed with err
+	closing chan struct{} // closed by Close
+	ended   chan struct{} // closed when the goroutine that learns has ended
+	stop    context.CancelFunc
+	easels  sync.Pool
+
+	desk desk
+}
+
+// Stats say how far a learner is.
+type Stats struct {
+	Classes    int     // that have been learned
+	Capacity   int     // outputs of the head
+	Parameters int     // of the network
+	Bytes      int64   // that the learner holds at least when its memory and queue are full
+	Batches    int64   // learned
+	Images     int64   // learned
+	Waiting    int     // images
+	Stored     int     // images in the memory
+	Tasks      int     // that have ended, of a method that uses tasks
+	Loss       float64 // of the last batch; 0 before the first
+	Correct    int     // images of the last batch that were predicted right before they were learned; -1 of a method that does not say
+	Published  int64   // batches behind the copy that predicts
+}
+
+// New makes a learner that knows no class.
+func New(o Options) (*Learner, error) {
+	c, err := o.config()
+	if err != nil {
+		return nil, err
+	}
+	channels, capacity := o.Channels, o.Capacity
+	setZero(&channels, 3)
+	setZero(&capacity, defaultCapacity)
+	if channels != 1 && channels != 3 {
+		return nil, fmt.Errorf("live: Channels is %d. Use 3, or 1 for grey images", o.Channels)
+	}
+	if err := checkCapacity(capacity); err != nil {
+		return nil, err
+	}
+	p, err := o.Process.complete()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMethod(c); err != nil {
+		return nil, err
+	}
+	shape := [3]int{channels, c.Data.Size, c.Data.Size}
+	if err := p.checkBounds(c, shape, capacity); err != nil {
+		return nil, fmt.Errorf("live: %w", err)
+	}
+	k, err := newCore(c, shape, capacity, 0, p.Workers)
+	if err != nil {
+		return nil, err
+	}
+	return start(k, p, nil, nil, nil)
+}
+
+// start makes a learner of a core that knows classes of these names, and begins to learn what waits. It closes the core after an error.
+func start(k *core, p Process, names []string, waiting []*entry, notes []string) (*Learner, error) {
+	shape := k.shape()
+	preparation, err := data.NewPreparation(build.Data(k.config), shape[0], shape[1], shape[2])
+	bytes, parameters, wrong := held(k.config, p, shape, k.stream.Classes)
+	if err = errors.Join(err, wrong); err != nil {
+		k.close()
+		return nil, fmt.Errorf("live: %w", err)
+	}
+	l := &Learner{
+		process: p, config: k.config, shape: shape, preparation: preparation, pixels: k.stream.Pixels, notes: notes, core: k,
+		queue: waiting, names: names, class: map[string]ocl.Label{}, room: k.stream.Classes,
+		progress: make(chan struct{}), tokens: make(chan struct{}, p.Queue), wake: make(chan struct{}, 1), failed: make(chan struct{}),
+		closing: make(chan struct{}), ended: make(chan struct{}),
+		stats: Stats{Parameters: parameters, Bytes: bytes},
+	}
+	for y, name := range names {
+		l.class[name] = ocl.Label(y)
+	}
+	for len(names) > l.room {
+		l.room *= 2
+	}
+	for _, e := range waiting {
+		if !e.boundary {
+			l.tokens <- struct{}{}
+		}
+	}
+	l.easels.New = func() any { return preparation.Easel() }
+	l.desk.begin(l)
+	l.count(ocl.StepStats{Correct: -1})
+	ctx, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	if k.classes > 0 {
+		if err := l.publish(ctx, 0); err != nil {
+			l.desk.close()
+			k.close()
+			stop()
+			return nil, fmt.Errorf("live: %w", err)
+		}
+	}
+	go l.loop(ctx)
+	return l, nil
+}
+
+// count sets the stats of a step, while nobody else uses the core.
+func (l *Learner) count(s ocl.StepStats) {
+	k := l.core
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := &l.stats
+	of.Classes, of.Capacity, of.Batches, of.Images, of.Tasks = k.classes, k.stream.Classes, k.batches, k.images, k.tasks
+	if s.Samples > 0 {
+		of.Loss, of.Correct = s.Loss, s.Correct
+	}
+	if m := k.parts().Memory; m != nil {
+		of.Stored = m.Len()
+	}
+}
+
+// Stats say how far the learner is.
+func (l *Learner) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.stats
+	s.Waiting = len(l.tokens)
+	return s
+}
+
+// Classes are the names of the classes, also of those that wait to be learned, in the order in which they came.
+func (l *Learner) Classes() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.names)
+}
+
+// Shape is that of the images that the network sees: C, H, W. [Learner.LearnPixels] and [Learner.PredictPixels] take such images.
+func (l *Learner) Shape() (c, h, w int) { return l.shape[0], l.shape[1], l.shape[2] }
+
+// Measure is what the values of guesses are: probabilities, or of a method that predicts by class means, distances.
+func (l *Learner) Measure() predict.Measure { return l.desk.measure }
+
+// Notes are what a person should know of the file or run that was opened, such as that this machine has other kernels.
+func (l *Learner) Notes() []string { return slices.Clone(l.notes) }
+
+// Err is the error that has ended learning, such as one that wraps [ocl.ErrDiverged]; nil where learning goes on.
+func (l *Learner) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Close ends the learner after the step and the predictions that are at work. Images that wait are not learned; [Learner.Flush] before it
+// learns them. Nothing is saved. Other calls then return [ErrClosed], also those that wait. Closing twice is harmless.
+func (l *Learner) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		<-l.ended
+		return nil
+	}
+	l.closed = true
+	close(l.closing)
+	l.mu.Unlock()
+	l.stop()
+	<-l.ended
+	l.desk.close()
+	l.step.Lock() // a Save may be at work
+	defer l.step.Unlock()
+	l.core.close()
+	return nil
+}
+
+// entry is an image that waits, or the end of a task.
+type entry struct {
+	boundary bool
+	pixels   []byte // [C,H,W]
+	y        ocl.Label
+	at       time.Time
+}
+
+// Learn puts an image of any size into the queue to be learned as one of the class of that name; a new name is a new class. The
+// image is made as large as the network sees images, as `ocl predict` does it. Learn waits while the queue is full, until ctx ends. It does not
+// wait for the image to be learned; [Learner.Flush] does. The image may be changed afterwards.
+//
+// A label has 1 to 256 bytes of UTF-8 without control characters or space at its ends; others are an error that wraps [ErrLabel]. A class beyond a
+// bound of the options is one that wraps [ErrBound]. After an error the image is not learned, and nothing has changed.
+func (l *Learner) Learn(ctx context.Context, img image.Image, label string) error {
+	return l.learn(ctx, label, func(dst []byte) error {
+		e := l.easels.Get().(*data.Easel)
+		defer l.easels.Put(e)
+		return e.Draw(dst, img)
+	})
+}
+
+// LearnPixels is [Learner.Learn] for an image of the size that the network sees: uint8 [C,H,W], see [Learner.Shape].
+func (l *Learner) LearnPixels(ctx context.Context, pixels []byte, label string) error {
+	return l.learn(ctx, label, func(dst []byte) error {
+		if err := l.checkPixels(pixels); err != nil {
+			return err
+		}
+		copy(dst, pixels)
+		return nil
+	})
+}
+
+// checkPixels refuses pixels that are not an image.
+func (l *Learner) checkPixels(pixels []byte) error {
+	if c, h, w := l.Shape(); len(pixels) != c*h*w {
+		return fmt.Errorf("there are %d bytes for an image of %d×%d×%d. Give %d", len(pixels), c, h, w, c*h*w)
+	}
+	return nil
+}

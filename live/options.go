@@ -1,0 +1,198 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"ocl"
+	"ocl/config"
+	"ocl/experiment/build"
+	"ocl/internal/count"
+	"ocl/internal/limit"
+	"ocl/learner"
+	"ocl/method"
+)
+
+// Options say what a new learner is. The zero value is a small ER for colour images of 32×32 pixels.
+type Options struct {
+	Method   string  // of `ocl methods`, with tricks if wanted: "er", "er+ncm"; "" is er
+	Memory   int     // stored images, of a method with a memory; 0 is 500
+	Size     int     // side in pixels of the images that the network sees; 0 is 32
+	Channels int     // 3, or 1 for grey; 0 is 3
+	Network  string  // "resnet18" or "mlp"; "" is resnet18
+	LR       float64 // learning rate; 0 is 0.1
+	Seed     uint64  // of all that is drawn; 0 is 1
+	// Set are further settings as on the command line, such as "optimizer.momentum=0.9" or "replay.batch=20": those of replay, optimizer,
+	// network, method, seeds and engine, and stream.mean and stream.std. `ocl config keys` explains them.
+	Set []string
+	// Capacity is how many outputs the head has at first; 0 is 256. Classes that are not there yet change nothing but the room they take.
+	// A full head doubles.
+	Capacity int
+
+	Process
+}
+
+// Process are the options that no weight depends on, except by when batches are cut. They may be others each time that a learner is opened.
+type Process struct {
+	Batch int           // images that are learned in one step; 0 is 10
+	Age   time.Duration // after which a smaller batch is cut, counted from its first image; 0 is 200 ms, and a negative one is never
+	Queue int           // images that may wait, at least Batch; 0 is 16 batches. Learn waits for room
+
+	// Bounds, each 0 for none. Learn refuses a new class that would go beyond them, with an error that wraps ErrBound; New and Open
+	// refuse a learner that does.
+	MaxClasses    int
+	MaxParameters int   // of the network
+	MaxBytes      int64 // of what Stats.Bytes counts
+
+	Workers int // goroutines that learn; 0 is one fewer than there are processors, so that one is left for predictions
+	AtOnce  int // predictions that work at the same time; further ones wait for each other. 0 is as many as there are processors
+}
+
+// Errors that other errors of this package wrap.
+var (
+	ErrClosed  = errors.New("the learner was closed. Open or make another one")
+	ErrBound   = errors.New("a bound of the options is reached")
+	ErrMethod  = errors.New("the method cannot learn so")
+	ErrLabel   = errors.New("the label cannot name a class")
+	ErrNothing = errors.New("nothing has been learned yet. Learn an image first")
+)
+
+// Defaults of Options and Process.
+const (
+	defaultMethod   = "er"
+	defaultSize     = 32
+	defaultCapacity = 256
+	defaultAge      = 200 * time.Millisecond
+	queuedBatches   = 16
+)
+
+// complete fills in the defaults and refuses what is none of the possible values.
+func (p Process) complete() (Process, error) {
+	for _, v := range []struct {
+		name  string
+		value int64
+		most  int64
+	}{
+		{"Batch", int64(p.Batch), limit.LiveBatch}, {"Queue", int64(p.Queue), limit.LiveQueue}, {"MaxClasses", int64(p.MaxClasses), limit.KnownClasses},
+		{"MaxParameters", int64(p.MaxParameters), 1 << 62}, {"MaxBytes", p.MaxBytes, 1 << 62}, {"Workers", int64(p.Workers), limit.Workers},
+		{"AtOnce", int64(p.AtOnce), limit.Concurrency},
+	} {
+		if v.value < 0 || v.value > v.most {
+			return p, fmt.Errorf("live: %s is %d. Use 0 to %d", v.name, v.value, v.most)
+		}
+	}
+	setZero(&p.Batch, config.Default().Stream.Batch)
+	setZero(&p.Age, defaultAge)
+	setZero(&p.Queue, queuedBatches*p.Batch)
+	setZero(&p.Workers, max(1, runtime.GOMAXPROCS(0)-1))
+	setZero(&p.AtOnce, runtime.GOMAXPROCS(0))
+	if p.Queue < p.Batch {
+		return p, fmt.Errorf("live: a queue of %s has no room for a batch of %d. Use a larger Queue or a smaller Batch", count.Of(p.Queue, "image"), p.Batch)
+	}
+	return p, nil
+}
+
+// setZero gives what is zero a default.
+func setZero[T comparable](v *T, to T) {
+	if *v == *new(T) {
+		*v = to
+	}
+}
+
+// settings are the keys that Options.Set may have, or how they begin.
+var settings = []string{"replay.", "optimizer.", "network.", "method.", "seeds.", "engine.", "stream.mean", "stream.std"}
+
+// config is the config of a run that would learn what the options say.
+func (o Options) config() (config.Config, error) {
+	c, s := config.Default(), build.Schema()
+	name, tricks := methodAndTricks(o.Method)
+	c.Methods, c.Tricks = []string{name}, []string{tricks}
+	c.Data = config.Data{Name: "folder", Dir: "live", Size: o.Size} // images are prepared as those of a folder
+	setZero(&c.Data.Size, defaultSize)
+	c.Seed = max(o.Seed, 1)
+	c.Memory = o.Memory
+	setZero(&c.Memory, config.DefaultMemory)
+	if o.Network != "" {
+		c.Network.Name = o.Network
+	}
+	if o.LR != 0 {
+		c.Optimizer.LR = o.LR
+	}
+	for _, text := range o.Set {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok || key == "network.init" || !slices.ContainsFunc(settings, func(begin string) bool { return strings.HasPrefix(key, begin) }) {
+			return c, fmt.Errorf("live: %.80q is no setting of a live learner. Use key=value with a key of %s", text, strings.Join(settings, ", "))
+		}
+		if err := s.Set(&c, key, value); err != nil {
+			return c, fmt.Errorf("live: %w", err)
+		}
+	}
+	if err := s.Validate(c); err != nil {
+		return c, fmt.Errorf("live: %w", err)
+	}
+	return s.Runs(c)[0], nil
+}
+
+// methodAndTricks are those of text such as "er+ncm". The name of a method may have a + of its own.
+func methodAndTricks(text string) (name, tricks string) {
+	setZero(&text, defaultMethod)
+	for name = text; name != ""; name = name[:max(0, strings.LastIndex(name, "+"))] {
+		if _, err := method.Lookup(name); err != nil {
+			continue
+		}
+		if name == text {
+			return name, config.NoTrick
+		}
+		return name, text[len(name)+1:]
+	}
+	return text, config.NoTrick // the error names it
+}
+
+// checkMethod refuses methods that cannot learn from images that come one at a time, with the reason.
+func checkMethod(c config.Config) error {
+	info := build.Method(c.Methods[0])
+	why := ""
+	switch {
+	case info.Offline:
+		why = "learns all images together in many epochs, and here each comes once. Use another method, such as er"
+	case info.Deferred:
+		why = "trains a new network for every prediction, which takes minutes. Use another method, such as er"
+	case info.OwnNetworks:
+		why = "predicts with the networks that it trains, so that predictions would wait for its training. Use another method, such as er"
+	}
+	if why != "" {
+		return fmt.Errorf("live: %w: %s %s", ErrMethod, info.Title, why)
+	}
+	return nil
+}
+
+// checkLearner refuses learners, such as those of other modules, that do not show what they predict with.
+func checkLearner(c config.Config, l ocl.Learner) error {
+	name := c.Methods[0]
+	shows, open := l.(learner.Open)
+	if !open {
+		return fmt.Errorf("live: %w: %s does not show the network that it predicts with (learner.Open), so there is nothing to predict with while it learns", ErrMethod, name)
+	}
+	if p := shows.Parts(); !p.ByLogits && p.Means == nil && !byMeans(c) {
+		return fmt.Errorf("live: %w: %s predicts neither by its logits nor by class means, so a copy of its network is not enough for predictions", ErrMethod, name)
+	}
+	if _, aware := l.(ocl.TaskAware); aware {
+		if _, extends := l.(ocl.Extending); !extends {
+			return fmt.Errorf("live: %w: %s must know all classes of a task when the task begins (it is no ocl.Extending), and here nobody knows them", ErrMethod, name)
+		}
+	}
+	return nil
+}
+
+// byMeans says that a classifier of the config predicts by class means, instead of the learner's own rule.
+func byMeans(c config.Config) bool { return c.Classifiers[0] == config.ClassifierNCM }
+
+// usesMemory says whether the method stores images.
+func usesMemory(c config.Config) bool {
+	info, err := method.Lookup(c.Methods[0])
+	return err == nil && info.UsesMemory
+}
