@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ocl/data/internal/picture"
+	"ocl/internal/origin"
 )
 
 // Info describes a data set of the catalogue.
@@ -47,9 +48,13 @@ type Info struct {
 	// fit is how image files become images; the zero value crops.
 	fit picture.Fit
 
-	// A data set has one of these two: list for image files, which are decoded into a cache, or open for all others.
+	// list is for image files, which are decoded into a cache; nil for all others.
 	list func(context.Context, Spec) (*listing, error)
-	open func(context.Context, Spec) (*Set, error)
+	// Open reads the set from spec.Dir, or draws it, in the size of the spec if MaxSize is not 0. It ends with ctx. A part of the images
+	// (TrainPerClass, TestPerClass), three channels of one and the digest are not its business. Data sets of image files have none.
+	Open func(ctx context.Context, spec Spec) (*Set, error)
+
+	origin origin.Origin
 }
 
 // catalogue is sorted by name; a new data set is a new file and one entry here.

@@ -12,7 +12,7 @@ func TestCatalogueIsSortedAndComplete(t *testing.T) {
 	}
 	for _, info := range Catalogue() {
 		got, err := Lookup(info.Name)
-		if err != nil || got.Name != info.Name || (got.open == nil) == (got.list == nil) {
+		if err != nil || got.Name != info.Name || (got.Open == nil) == (got.list == nil) {
 			t.Errorf("Lookup(%q): %+v, %v", info.Name, got, err)
 		}
 		for _, field := range []string{info.Title, info.Source, info.Licence, info.Citation, info.Example, info.Shape} {

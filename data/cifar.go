@@ -40,7 +40,7 @@ var cifar10Info = Info{
 	Licence:  cifarLicence,
 	Citation: cifarCitation,
 	Example:  "ocl run --data cifar10 --data-dir cifar-10-binary.tar.gz --tasks 5 --memory 1000",
-	open:     func(ctx context.Context, spec Spec) (*Set, error) { return cifar10.open(ctx, spec.Dir) },
+	Open:     func(ctx context.Context, spec Spec) (*Set, error) { return cifar10.open(ctx, spec.Dir) },
 }
 
 var cifar100Info = Info{
@@ -57,7 +57,7 @@ var cifar100Info = Info{
 	Licence:  cifarLicence,
 	Citation: cifarCitation,
 	Example:  "ocl run --data cifar100 --data-dir cifar-100-binary.tar.gz --tasks 20 --memory 5000",
-	open:     func(ctx context.Context, spec Spec) (*Set, error) { return cifar100.open(ctx, spec.Dir) },
+	Open:     func(ctx context.Context, spec Spec) (*Set, error) { return cifar100.open(ctx, spec.Dir) },
 
 	KnownDigests: []string{"sha256:5c84f78bbf0fe3499fba1bb43681507c72a6894aaf77d1913127dfe211deef41"},
 }

@@ -160,7 +160,9 @@ func (i Info) opened(ctx context.Context, spec Spec) (*Set, error) {
 	var l *listing
 	var err error
 	if i.list == nil {
-		set, err = i.open(ctx, spec)
+		if set, err = i.Open(ctx, spec); err == nil && i.origin.Place != "" {
+			err = set.fault()
+		}
 	} else if l, err = i.list(ctx, spec); err == nil {
 		set, err = l.open(ctx, spec)
 	}

@@ -38,7 +38,7 @@ var glyphsInfo = Info{
 	Draws:    true,
 	Domains:  []string{"font", "noise", "rotation"},
 	MinSize:  glyphMinSize, MaxSize: glyphMaxSize, MaxPerClass: glyphMaxPerClass,
-	open: openGlyphs,
+	Open: openGlyphs,
 }
 
 // glyphClasses are the characters, one class each: digits and Latin, Greek and Cyrillic letters. Characters that differ

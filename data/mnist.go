@@ -38,7 +38,7 @@ var mnistInfo = Info{
 	Example: "ocl run --data mnist --data-dir mnist --network mlp",
 	MinSize: idxMinSize, MaxSize: idxMaxSize, Tasks: 5,
 	KnownDigests: []string{"sha256:2b0e15a43c595fc4f53a27c471776c465aa7ce6a03b75d696f8ad35f5caca830"},
-	open: func(ctx context.Context, spec Spec) (*Set, error) {
+	Open: func(ctx context.Context, spec Spec) (*Set, error) {
 		return openIDX(ctx, spec, "mnist", "MNIST", strings.Split("0123456789", ""))
 	},
 }
@@ -55,7 +55,7 @@ var fashionMNISTInfo = Info{
 		"Learning Algorithms. arXiv:1708.07747, 2017.",
 	Example: "ocl run --data fashion-mnist --data-dir fashion-mnist --network mlp",
 	MinSize: idxMinSize, MaxSize: idxMaxSize, Tasks: 5,
-	open: func(ctx context.Context, spec Spec) (*Set, error) {
+	Open: func(ctx context.Context, spec Spec) (*Set, error) {
 		return openIDX(ctx, spec, "fashion-mnist", "FashionMNIST",
 			[]string{"T-shirt or top", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"})
 	},
@@ -148,7 +148,7 @@ var emnistInfo = Info{
 		"handwritten letters. arXiv:1702.05373, 2017.",
 	Example: "ocl run --data emnist --data-dir gzip.zip --network mlp",
 	MinSize: idxMinSize, MaxSize: idxMaxSize,
-	open: openEMNIST,
+	Open: openEMNIST,
 }
 
 const (

@@ -30,7 +30,7 @@ var npzInfo = Info{
 	Source:  `your own; numpy.savez_compressed("mine.npz", x_train=..., y_train=..., x_test=..., y_test=...) makes one`,
 	Licence: "yours", Citation: "none",
 	Example: "ocl run --data npz --data-dir mine.npz --tasks 5",
-	open:    openNPZ,
+	Open:    openNPZ,
 }
 
 // npzLimit is how many bytes images and labels from a file of size bytes may take.

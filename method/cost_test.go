@@ -31,9 +31,7 @@ func TestStepCostIsThatOfItsPasses(t *testing.T) {
 			cases[" "+key] = changes[key]
 		}
 		for _, o := range info.Options {
-			if value, ok := others[info.Name][o.Name]; ok {
-				cases[" "+o.Name] = with(o.Name, value)
-			}
+			cases[" "+o.Name] = with(o.Name, other(info.Name, o))
 		}
 		switch info.Name {
 		case "agem":

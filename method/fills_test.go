@@ -161,9 +161,8 @@ func TestTricksCompose(t *testing.T) {
 				})
 			}
 		}
-		want := map[string]int{"agem": 44, "er": 44, "gss": 44, "mir": 44, "ewc++": 1, "finetune": 1}[info.Name] // 21 − 2 pairs, 35 − 10 triples
-		if composed != want {
-			t.Errorf("%s: %d pairs and triples, want %d", info.Name, composed, want)
+		if len(info.Refuses) == 0 && composed != 44 { // 21 − 2 pairs, 35 − 10 triples
+			t.Errorf("%s: %d pairs and triples, want 44", info.Name, composed)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"ocl"
 	"ocl/data"
 	"ocl/internal/nearest"
+	"ocl/internal/origin"
 	"ocl/rng"
 )
 
@@ -20,6 +21,13 @@ type Kind struct {
 	// CheckTasks says whether so many tasks can be made of a data set with so many classes, before the data set is
 	// open; nil checks nothing.
 	CheckTasks func(tasks, classes int) error
+
+	// Divide shares the images of a kind that another module registers among the tasks, o.Tasks of them: train are the images of
+	// set.Train that the stream uses, by their index and rising. Random choices draw from a named source of o.Seed. Options that do
+	// not fit are an error.
+	Divide func(set *data.Set, o Options, train []int32) ([]Share, error)
+
+	origin origin.Origin
 
 	// tasks returns the default number of tasks; nil derives it from the number of classes.
 	tasks  func(set *data.Set, o Options) int
@@ -72,6 +80,9 @@ func (o Options) SharesTest(set *data.Set) bool {
 	kind, err := LookupKind(o.Kind)
 	return err == nil && kind.common != nil && kind.common(set)
 }
+
+// Share is the images of a task, by their index in set.Train and in set.Test.
+type Share struct{ Train, Test []int32 }
 
 // kinds is the catalogue, sorted by name. A new kind is a file with its entry and one line here.
 var kinds = []Kind{classes, domains, shifted, tasks}

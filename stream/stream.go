@@ -107,7 +107,11 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	opts = opts.For(set)
 	kind, err := LookupKind(opts.Kind)
 	if err == nil {
-		err = errors.Join(kind.checkLists(opts), kind.check(set, opts), opts.check(set), opts.checkPool(set))
+		var own error
+		if kind.check != nil {
+			own = kind.check(set, opts)
+		}
+		err = errors.Join(kind.checkLists(opts), own, opts.check(set), opts.checkPool(set))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
@@ -124,7 +128,10 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if kind.scenario != nil {
 		s.info.Scenario = kind.scenario(set)
 	}
-	shares := kind.divide(input{set, opts, opts.pool(set)})
+	shares, err := kind.shares(input{set, opts, opts.pool(set)})
+	if err != nil {
+		return nil, fmt.Errorf("stream: kind %s: %w", kind.Name, err)
+	}
 	opts.blur(shares, set)
 	if opts.HeldOut {
 		s.test = half{name: shift.Train, from: &set.Train}

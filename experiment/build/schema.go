@@ -22,11 +22,11 @@ func Schema() *config.Schema {
 		CheckShift:  checkShift,
 	}}
 	for _, info := range data.Catalogue() {
-		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes, Domains: info.Domains, Ordered: info.Ordered, Files: info.Cached(), Size: info.Size,
+		s.Data = append(s.Data, config.DataSet{Name: info.Name, Origin: originOf(info.Origin()), NeedsDir: info.NeedsDir, Classes: info.Classes, Domains: info.Domains, Ordered: info.Ordered, Files: info.Cached(), Size: info.Size,
 			MinSize: info.MinSize, MaxSize: info.MaxSize, MaxPerClass: info.MaxPerClass})
 	}
 	for _, k := range stream.Kinds() {
-		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, CheckTasks: k.CheckTasks, AllClasses: k.AllClasses})
+		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, Origin: originOf(k.Origin()), CheckTasks: k.CheckTasks, AllClasses: k.AllClasses})
 	}
 	for _, info := range method.Catalogue() {
 		own := ""

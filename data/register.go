@@ -1,0 +1,78 @@
+package data
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ocl/internal/origin"
+)
+
+// Register adds a data set to the catalogue, for the whole program. Call it from an init function or at the start of main, before anything
+// reads the catalogue. Results of runs record the module that calls Register, with its version.
+//
+// An entry without a name or without Open, with a name that is taken or has other characters than letters, digits and single hyphens, is a
+// bug and panics.
+func Register(info Info) {
+	from := origin.OfCaller(1)
+	switch at := slices.IndexFunc(catalogue, func(i Info) bool { return strings.EqualFold(i.Name, info.Name) }); {
+	case !setName.MatchString(info.Name):
+		panic(fmt.Sprintf("data: Register at %s: %q cannot be a name. Use letters, digits and single hyphens, beginning with a letter", from.Place, info.Name))
+	case info.Open == nil:
+		panic(fmt.Sprintf("data: Register at %s: %s: there is no Open. Set it to the function that reads the images", from.Place, info.Name))
+	case at >= 0:
+		place := catalogue[at].origin.Place
+		if place == "" {
+			place = "data/catalogue.go of this module"
+		}
+		panic(fmt.Sprintf("data: Register at %s: the name %s is taken by a data set registered at %s. Use another name", from.Place, info.Name, place))
+	}
+	if info.Title == "" {
+		info.Title = info.Name
+	}
+	info.origin = from
+	at, _ := slices.BinarySearchFunc(catalogue, info.Name, func(i Info, name string) int { return strings.Compare(i.Name, name) })
+	catalogue = slices.Insert(slices.Clone(catalogue), at, info)
+}
+
+var setName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*$`)
+
+// Origin is the module that registered the data set, and its version; both are "" for those of this module.
+func (i Info) Origin() (module, version string) { return i.origin.Module, i.origin.Version }
+
+// fault is what is wrong with a set that a registered Open has made.
+func (s *Set) fault() error {
+	if s == nil {
+		return fmt.Errorf("Open returned no set and no error. Return one of them")
+	}
+	if s.C != 1 && s.C != 3 || s.H < 1 || s.W < 1 || s.Classes < 1 || len(s.ClassNames) > 0 && len(s.ClassNames) != s.Classes {
+		return fmt.Errorf("Open returned images of %d×%d×%d, %d classes and %d names of classes. Return 1 or 3 channels, at least one pixel and class, and a name for each class or none",
+			s.C, s.H, s.W, s.Classes, len(s.ClassNames))
+	}
+	seen := make([]bool, s.Classes)
+	for _, half := range []struct {
+		name string
+		of   *Split
+	}{{"Train", &s.Train}, {"Test", &s.Test}} {
+		n := len(half.of.Y)
+		if half.of.Images == nil || half.of.Images.Len() != n {
+			return fmt.Errorf("Open returned %d labels in %s and another number of images. Return a label for each image", n, half.name)
+		}
+		for _, list := range [][]int32{half.of.Domain, half.of.Task} {
+			if list != nil && len(list) != n {
+				return fmt.Errorf("Open returned %d images in %s, but %d of their domains or tasks. Return one for each image or none", n, half.name, len(list))
+			}
+		}
+		for i, y := range half.of.Y {
+			if y < 0 || int(y) >= s.Classes {
+				return fmt.Errorf("Open returned the label %d for image %d of %s, but there are %d classes. Return labels from 0 to %d", y, i, half.name, s.Classes, s.Classes-1)
+			}
+			seen[y] = seen[y] || half.name == "Train"
+		}
+	}
+	if k := slices.Index(seen, false); k >= 0 {
+		return fmt.Errorf("Open returned no training image of class %d. Leave the class out", k)
+	}
+	return nil
+}
