@@ -12,7 +12,7 @@ import (
 	"ocl/experiment/result"
 )
 
-// otherModule is a program in a module of its own that registers two methods.
+// otherModule is a program in a module of its own that registers two methods, a data set and a kind of stream.
 const otherModule = `package main
 
 import (
@@ -21,11 +21,25 @@ import (
 
 	"ocl"
 	"ocl/cli"
+	"ocl/data"
 	"ocl/memory"
 	"ocl/method"
+	"ocl/stream"
 )
 
 func main() {
+	data.Register(data.Info{Name: "dots", Title: "dots of another module", Open: func(context.Context, data.Spec) (*data.Set, error) {
+		set := &data.Set{Name: "dots", C: 1, H: 1, W: 1, Classes: 2}
+		for _, half := range []*data.Split{&set.Train, &set.Test} {
+			half.Images, half.Y = data.Block{Pixels: []uint8{0, 255, 0, 255}, Size: 1}, []int32{0, 1, 0, 1}
+		}
+		return set, nil
+	}})
+	stream.Register(stream.Kind{Name: "halves", Scenario: ocl.DomainIncremental, Summary: "the images in their order", AllClasses: true,
+		Divide: func(set *data.Set, o stream.Options, train []int32) ([]stream.Share, error) {
+			half := len(train) / 2
+			return []stream.Share{{Train: train[:half], Test: []int32{0, 1}}, {Train: train[half:], Test: []int32{2, 3}}}, nil
+		}})
 	for _, name := range []string{"er-x", "derx++"} {
 		rows := method.Option{Name: "rows", Default: 10, Least: 1, Most: 100, Meaning: "rows to replay"}
 		method.Register(method.Info{
@@ -123,6 +137,18 @@ func TestOtherModule(t *testing.T) {
 		}
 		return out
 	}
+	refused := func(program string, wants []string, args ...string) {
+		t.Helper()
+		out, ok := call(program, args...)
+		if ok {
+			t.Errorf("%q succeeded:\n%s", args, out)
+		}
+		for _, want := range wants {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q: %s\nwant %q", args, out, want)
+			}
+		}
+	}
 	small := []string{"--memory", "20", "--network", "mlp", "--tasks", "2", "data.train_per_class=5", "data.test_per_class=3", "network.hidden=8"}
 	run := append([]string{"run", "--method", "er-x,derx++,er", "method.er-x.rows=5", "--out", "runs"}, small...)
 	succeeds(first, run...)
@@ -152,6 +178,11 @@ func TestOtherModule(t *testing.T) {
 		t.Errorf("a run of er is of %+v", r.Provenance.Registered)
 	}
 	// What is registered is as good as what is built in.
+	succeeds(first, "run", "--method", "er-x", "--data", "dots", "--stream", "halves", "--tasks", "2", "--batch", "1", "--network", "mlp", "network.hidden=4", "--memory", "10", "--out", "dots")
+	if list := read(folder("dots/er-x-*")).Provenance.Registered; len(list) != 3 || list[1].Name != "dots" || list[2].Name != "halves" || list[2].Module != "example.com/other" {
+		t.Errorf("a run with method, data and stream of another module is of %+v", list)
+	}
+	refused(plain, []string{"the method er-x of example.com/other"}, "verify", filepath.Join(folder("dots/er-x-*"), "result.json"))
 	succeeds(first, "verify", filepath.Join(own, "result.json"))
 	succeeds(first, "run", "--resume", "runs")
 	succeeds(first, "inspect", own)
@@ -164,7 +195,8 @@ func TestOtherModule(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"er-x": {"__complete", "run", "--method", "er-"}, "method.er-x.rows=": {"__complete", "run", "method.er-x."},
-		"method.derx++.rows": {"config", "keys"}, "derx++": {"config", "schema"},
+		"method.derx++.rows": {"config", "keys"}, "derx++": {"config", "schema"}, "\ndots ": {"data", "list"},
+		"the images in their order": {"data", "streams"}, "halves": {"__complete", "run", "--stream", ""}, "dots": {"__complete", "run", "--data", "d"},
 	} {
 		if out := succeeds(first, args...); !strings.Contains(out, want) {
 			t.Errorf("%q lacks %s", args, want)
@@ -185,18 +217,6 @@ func TestOtherModule(t *testing.T) {
 	succeeds(first, "sweep", "study.yaml", "--workers", "2", "--out", "sweep")
 
 	// Another version is refused where numbers would mix, and has runs of its own.
-	refused := func(program string, wants []string, args ...string) {
-		t.Helper()
-		out, ok := call(program, args...)
-		if ok {
-			t.Errorf("%q succeeded:\n%s", args, out)
-		}
-		for _, want := range wants {
-			if !strings.Contains(out, want) {
-				t.Errorf("%q: %s\nwant %q", args, out, want)
-			}
-		}
-	}
 	older := []string{"made with the method", "of example.com/other v0.0.0-", "this program has that of example.com/other v0.0.0-"}
 	refused(second, older, "verify", filepath.Join(own, "result.json"))
 	refused(second, older, "run", "--resume", "runs")

@@ -44,10 +44,10 @@ func (i Info) Origin() (module, version string) { return i.origin.Module, i.orig
 // fault is what is wrong with a set that a registered Open has made.
 func (s *Set) fault() error {
 	if s == nil {
-		return fmt.Errorf("Open returned no set and no error. Return one of them")
+		return fmt.Errorf("its Open returned no set and no error. Return one of them")
 	}
 	if s.C != 1 && s.C != 3 || s.H < 1 || s.W < 1 || s.Classes < 1 || len(s.ClassNames) > 0 && len(s.ClassNames) != s.Classes {
-		return fmt.Errorf("Open returned images of %d×%d×%d, %d classes and %d names of classes. Return 1 or 3 channels, at least one pixel and class, and a name for each class or none",
+		return fmt.Errorf("its Open returned images of %d×%d×%d, %d classes and %d names of classes. Return 1 or 3 channels, at least one pixel and class, and a name for each class or none",
 			s.C, s.H, s.W, s.Classes, len(s.ClassNames))
 	}
 	seen := make([]bool, s.Classes)
@@ -57,22 +57,22 @@ func (s *Set) fault() error {
 	}{{"Train", &s.Train}, {"Test", &s.Test}} {
 		n := len(half.of.Y)
 		if half.of.Images == nil || half.of.Images.Len() != n {
-			return fmt.Errorf("Open returned %d labels in %s and another number of images. Return a label for each image", n, half.name)
+			return fmt.Errorf("its Open returned %d labels in %s and another number of images. Return a label for each image", n, half.name)
 		}
 		for _, list := range [][]int32{half.of.Domain, half.of.Task} {
 			if list != nil && len(list) != n {
-				return fmt.Errorf("Open returned %d images in %s, but %d of their domains or tasks. Return one for each image or none", n, half.name, len(list))
+				return fmt.Errorf("its Open returned %d images in %s, but %d of their domains or tasks. Return one for each image or none", n, half.name, len(list))
 			}
 		}
 		for i, y := range half.of.Y {
 			if y < 0 || int(y) >= s.Classes {
-				return fmt.Errorf("Open returned the label %d for image %d of %s, but there are %d classes. Return labels from 0 to %d", y, i, half.name, s.Classes, s.Classes-1)
+				return fmt.Errorf("its Open returned the label %d for image %d of %s, but there are %d classes. Return labels from 0 to %d", y, i, half.name, s.Classes, s.Classes-1)
 			}
 			seen[y] = seen[y] || half.name == "Train"
 		}
 	}
 	if k := slices.Index(seen, false); k >= 0 {
-		return fmt.Errorf("Open returned no training image of class %d. Leave the class out", k)
+		return fmt.Errorf("its Open returned no training image of class %d. Leave the class out", k)
 	}
 	return nil
 }

@@ -29,12 +29,12 @@ func Intact(r *result.Result) error {
 // the recorded one. It is an error if the numbers could not be the same: if the result was edited or its run was interrupted, if
 // this program has another numbers version, this machine does not have the engine, or the data are others.
 func OpenRerun(ctx context.Context, made *result.Result, parent string, o Options) (*Experiment, error) {
+	if err := Schema().Lacks(made.Provenance.Registered); err != nil { // or the key would seem to be edited
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
 	if err := repeatable(made); errors.Is(err, result.ErrEdited) {
 		return nil, fmt.Errorf("experiment: %w. Get the file again from where it was made, or make the run again", err)
 	} else if err != nil {
-		return nil, fmt.Errorf("experiment: %w", err)
-	}
-	if err := Schema().Lacks(made.Provenance.Registered); err != nil {
 		return nil, fmt.Errorf("experiment: %w", err)
 	}
 	c := recordedOf(made)

@@ -55,18 +55,18 @@ func (k Kind) shares(d input) ([]taskImages, error) {
 		return nil, err
 	}
 	if len(given) != d.o.Tasks {
-		return nil, fmt.Errorf("Divide made %s, but %d are asked for. Make as many, or refuse stream.tasks (--tasks)", count.Of(len(given), "task"), d.o.Tasks)
+		return nil, fmt.Errorf("its Divide made %s, but %d are asked for. Make as many, or refuse stream.tasks (--tasks)", count.Of(len(given), "task"), d.o.Tasks)
 	}
 	shares := make([]taskImages, len(given))
 	for t, s := range given {
 		for _, i := range s.Train {
 			if _, ours := slices.BinarySearch(d.train, i); !ours {
-				return nil, fmt.Errorf("Divide gave task %d the training image %d, which the stream does not use. Share the given images", t+1, i)
+				return nil, fmt.Errorf("its Divide gave task %d the training image %d, which the stream does not use. Share the given images", t+1, i)
 			}
 		}
 		for _, i := range s.Test {
 			if i < 0 || int(i) >= d.set.Test.Len() {
-				return nil, fmt.Errorf("Divide gave task %d the test image %d of %d. Share those that there are", t+1, i, d.set.Test.Len())
+				return nil, fmt.Errorf("its Divide gave task %d the test image %d of %d. Share those that there are", t+1, i, d.set.Test.Len())
 			}
 		}
 		shares[t] = taskImages{train: slices.Clone(s.Train), test: slices.Clone(s.Test)}
