@@ -80,7 +80,7 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 func lacks(dir string) error {
 	entries, err := input.ReadDir(dir)
 	if err != nil {
-		return nil // whoever reads the folder says so
+		return nil //nolint:nilerr // whoever reads the folder says so
 	}
 	for _, e := range entries {
 		if err := train.Lacks(filepath.Join(dir, e.Name())); err != nil {
