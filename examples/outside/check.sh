@@ -3,7 +3,7 @@
 # resumes it, sweeps with two workers of which one is killed, tunes, verifies, and reports. It ends with an error if anything fails.
 set -euo pipefail
 program=$(realpath "$1")
-methods=${2:-er-ace,der++}
+methods=${2:-er-ace,der++,scr}
 small=(data.train_per_class=4 data.test_per_class=2 --tasks 5 --memory 50 --network mlp)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -41,6 +41,7 @@ killed "$program" run --method "$methods" "${small[@]}" --out out --quiet --chec
 has out/report.html ER-ACE
 results=(out/*/result.json)
 [ "${#results[@]}" = "$(wc -w <<<"${methods//,/ }")" ] || { echo "there are results: ${results[*]}"; exit 1; }
+has "${results[0]}" example.com/outside
 
 echo "== verify: the killed run has the bits of one that nobody disturbed"
 for result in "${results[@]}"; do

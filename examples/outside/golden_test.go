@@ -63,6 +63,9 @@ func build(t *testing.T, name string, shape [3]int, from, classes int, seed uint
 		change(&s)
 	}
 	c := arch.Config{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: classes, Hidden: []int{8}}
+	if info.Head != nil {
+		c.Head = info.Head(s)
+	}
 	if s.Net, err = arch.MLP(c, rng.New(seed, "network/init")); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +185,7 @@ func names(options []method.Option) (all []string) {
 	return all
 }
 
-// settings are other values of the settings that all methods have.
+// settings are other values of the settings that all three methods have.
 func settings() map[string]func(*method.Setup) {
 	return map[string]func(*method.Setup){
 		"memory":            func(s *method.Setup) { s.Memory = 3 },

@@ -1,4 +1,4 @@
-// Command outside is ocl with two more methods, ER-ACE and DER++, from a module of its own. Each of them is one
+// Command outside is ocl with three more methods, ER-ACE, DER++ and SCR, from a module of its own. Each of them is one
 // file, which registers the method.
 package main
 
