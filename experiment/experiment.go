@@ -88,12 +88,12 @@ type Experiment struct {
 	config  config.Config // resolved
 	set     *data.Set
 	jobs    []Job
-	chosen  []Job            // what Run runs
-	network map[bool]network // by whether the method makes its networks itself
-	weights *weights.Start   // what networks start from besides drawn weights; nil is nothing, or absent
-	absent  error            // of a resumed experiment, why those weights cannot be used; only runs without a checkpoint need them
-	parent  *trained.Parent  // nil without
-	classes trained.Union    // of the parent and the data; unused without a parent
+	chosen  []Job // what Run runs
+	network map[kind]network
+	weights *weights.Start  // what networks start from besides drawn weights; nil is nothing, or absent
+	absent  error           // of a resumed experiment, why those weights cannot be used; only runs without a checkpoint need them
+	parent  *trained.Parent // nil without
+	classes trained.Union   // of the parent and the data; unused without a parent
 	notes   []string
 	ready   bool // the folder is set up
 }
@@ -163,7 +163,7 @@ func check(c config.Config, o Options) (config.Config, *trained.Parent, error) {
 
 // newExperiment lists the jobs of a config that is valid by itself.
 func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent) (*Experiment, error) {
-	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes), network: map[bool]network{}}
+	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes), network: map[kind]network{}}
 	build.CompleteStream(set, &x.config)
 	if p != nil {
 		trained.FewClasses(set, c.Stream, &x.config.Stream)
@@ -196,7 +196,7 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 				skipped[text] = append(skipped[text], seed)
 			}
 		}
-		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network[build.Method(j.Method).OwnNetworks].engine, x.config.Network.InitDigest
+		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network[kindOf(j)].engine, x.config.Network.InitDigest
 		j.Identity = x.identify(j)
 		j.Key = j.Identity.Key()
 		x.jobs = append(x.jobs, j)
@@ -287,7 +287,20 @@ func (x *Experiment) chooseEngine() error {
 	return nil
 }
 
-// network is what an experiment must know about its network before a run begins. It is the same in all runs.
+// kind is what the networks of an experiment's runs differ in.
+type kind struct {
+	own  bool    // the method makes its networks itself
+	head nn.Head // which a method may choose
+}
+
+func kindOf(j Job) kind {
+	if build.Method(j.Method).OwnNetworks {
+		return kind{own: true}
+	}
+	return kind{head: build.Head(j.Config)}
+}
+
+// network is what an experiment must know about its networks before a run begins. It is the same in all runs of a kind.
 type network struct {
 	train.Network
 	engine config.Engine // what its arithmetic really is
@@ -338,8 +351,9 @@ func (x *Experiment) checkMemory() error {
 
 // examineNetwork makes the outline of the network of a job, for what must be known of it.
 func (x *Experiment) examineNetwork(j Job, info ocl.StreamInfo) error {
-	own := build.Method(j.Method).OwnNetworks
-	if _, known := x.network[own]; known {
+	kind := kindOf(j)
+	own := kind.own
+	if _, known := x.network[kind]; known {
 		return nil
 	}
 	net, err := build.Outline(info, j.Config)
@@ -350,7 +364,7 @@ func (x *Experiment) examineNetwork(j Job, info ocl.StreamInfo) error {
 	if own {
 		convolution = net.Engine().Convolution // of networks to come
 	}
-	x.network[own] = network{
+	x.network[kind] = network{
 		train.Network{FLOPs: net.FLOPs(), Params: net.Footprint().Params(), Memory: net.Footprint()},
 		config.Engine{Kernel: net.KernelName(), Convolution: convolution},
 	}

@@ -54,7 +54,9 @@ var (
 )
 
 // Parts implements [Open].
-func (r *Replay) Parts() Parts { return Parts{Net: r.Net, WS: r.WS, Memory: r.Memory, ByLogits: r.Net.Head().PerClass()} }
+func (r *Replay) Parts() Parts {
+	return Parts{Net: r.Net, WS: r.WS, Memory: r.Memory, ByLogits: r.Net.Head().PerClass()}
+}
 
 // Parts implements [Open]. The network can be used only between Prepare and the next Observe.
 func (g *GDumb) Parts() Parts { return Parts{Net: g.Net, WS: g.WS, Memory: g.Memory, ByLogits: true} }
