@@ -1,10 +1,12 @@
 package experiment
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"ocl/config"
 	"ocl/experiment/result"
 )
 
@@ -21,6 +23,15 @@ func TestGolden(t *testing.T) {
 	}
 	if err := Intact(r); err != nil {
 		t.Error(err)
+	}
+	edited := *r
+	edited.Key = "0" + key[1:]
+	if err := Intact(&edited); !errors.Is(err, result.ErrEdited) {
+		t.Errorf("another key: %v", err)
+	}
+	edited.Provenance.Registered = []config.Registered{{Key: "methods", Name: "er", Module: "example.com/other", Version: "v1"}}
+	if err := Intact(&edited); err != nil { // only a program that has it knows the defaults of its options, and so the key
+		t.Errorf("a method that this program lacks: %v", err)
 	}
 	if *r.Metrics.AverageAccuracy != 0.005 || r.Classifiers["ncm"].Metrics.AverageAccuracy == nil || len(r.ErrorAnalysis.Tasks) != 4 || r.Memory.Capacity != 20 || len(r.Evaluations) != 3 {
 		t.Errorf("the result is read as one of %s with the metrics %+v", r.Method.Name, r.Metrics)

@@ -16,12 +16,17 @@ import (
 )
 
 // Intact says whether a result is what its run wrote, as far as the file alone shows: its config has the key that it says, and its
-// metrics follow from its accuracies. The error wraps [result.ErrEdited]; it does not name the file.
+// metrics follow from its accuracies. The error wraps [result.ErrEdited]; it does not name the file. The key contains the defaults of
+// options, which a program that lacks the method, or has another version of it, does not know. Such a program checks the metrics alone.
 func Intact(r *result.Result) error {
-	if r.Key != Key(r) {
-		return fmt.Errorf("its config does not have the key that it says; %w", result.ErrEdited)
+	made, here := r.Provenance.Registered, Schema().Registered(r.Config)
+	switch {
+	case !slices.Equal(made, here) || r.Key == Key(r):
+		return result.CheckMetrics(r)
+	case len(made) > 0:
+		return fmt.Errorf("its config does not have the key that it says: the defaults of %s were others when it was made, or %w", made[0].From(), result.ErrEdited)
 	}
-	return result.CheckMetrics(r)
+	return fmt.Errorf("its config does not have the key that it says; %w", result.ErrEdited)
 }
 
 // OpenRerun opens the experiment of one run that left a result, to run it again: with the config and the engine that the result

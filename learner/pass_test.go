@@ -452,6 +452,25 @@ func TestFaultyKeep(t *testing.T) {
 	}
 }
 
+// TestChangedBatch: a stepper that changes the incoming batch is found before the memory stores it.
+func TestChangedBatch(t *testing.T) {
+	for name, change := range map[string]func(ocl.Batch){
+		"a label": func(b ocl.Batch) { b.Y[0]++ }, "a pixel": func(b ocl.Batch) { b.Pixels[3]++ },
+	} {
+		r := perceptron(t, 0.1)
+		r.Memory = memory.NewStore(12, shape, nil)
+		r.Step = stepFunc(func(r *learner.Replay, b ocl.Batch) (ocl.StepStats, error) {
+			change(b)
+			return learner.Summed{}.Gradient(r, b)
+		})
+		const want = "step 1: the stepper learner_test.stepFunc changed labels or pixels of the incoming batch"
+		_, err := r.Observe(context.Background(), made.Batches(1, 1, 5)[0])
+		if err == nil || !strings.Contains(err.Error(), want) || r.Memory.Len() > 0 {
+			t.Errorf("%s: error %v with %d samples stored, want %q", name, err, r.Memory.Len(), want)
+		}
+	}
+}
+
 // TestSkipStep: the network stays as it is, also by weight decay and momentum, and the batch is observed and stored.
 func TestSkipStep(t *testing.T) {
 	r := perceptron(t, 0.1)

@@ -1,9 +1,11 @@
 package learner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"ocl"
 	"ocl/checkpoint"
@@ -72,6 +74,8 @@ type Replay struct {
 	named                  map[string]*rng.Source // of Rand
 	kept                   tensor.Tensor          // of Keep
 	keeps                  bool                   // kept is of this batch
+	labels                 []ocl.Label            // copy of B_n, by which a stepper that changes it is found
+	pixels                 []byte
 }
 
 // DefaultReplayBatch is the size of B_M where nothing else is said: the survey's 10 (§exp_setup).
@@ -138,10 +142,15 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 	for i := range r.Iterations {
 		r.shown = r.augment.of(b)
 		r.Net.ZeroGrads()
+		r.labels, r.pixels = append(r.labels[:0], b.Y...), append(r.pixels[:0], b.Pixels...)
 		g, err := r.Step.Gradient(r, r.shown)
 		skip := errors.Is(err, SkipStep)
 		if err != nil && !skip {
 			return stats, fmt.Errorf("learner: step %d: %w", r.steps, err)
+		}
+		if !slices.Equal(r.labels, b.Y) || !bytes.Equal(r.pixels, b.Pixels) {
+			return stats, fmt.Errorf("learner: step %d: the stepper %T changed labels or pixels of the incoming batch, which the memory would store. "+
+				"Let it change a copy (Pass.View)", r.steps, r.Step)
 		}
 		if i == 0 {
 			stats.Correct = g.Correct

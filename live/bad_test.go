@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"image/draw"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -432,8 +433,17 @@ func TestSaveFails(t *testing.T) {
 	learn(t, l, 0, 20, 2)
 	flush(t, l)
 	dir := t.TempDir()
-	for _, path := range []string{dir, filepath.Join(dir, "absent", "x"), filepath.Join(dir, strings.Repeat("x", 300))} {
-		if err := l.Save(path); err == nil || !strings.Contains(err.Error(), "Save to a folder that is there and has room") {
+	socket := filepath.Join(t.TempDir(), "s") // replacing a device or a socket would take it from others
+	door, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer door.Close()
+	for path, want := range map[string]string{
+		"": "there is no path", dir: "Give the name of a file", socket: "Give the name of a file",
+		filepath.Join(dir, "absent", "x"): "Save to a folder that is there and has room", filepath.Join(dir, strings.Repeat("x", 300)): "Save to a folder that is there and has room",
+	} {
+		if err := l.Save(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v", path, err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"ocl/experiment/trained"
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/nn"
 )
@@ -52,8 +53,14 @@ const (
 
 // Save writes the learner to a file, with all that it has learned and stored and with the images that wait. [Open] continues it. The file appears
 // whole or not at all: if Save fails, as on a full disk, or if the process ends, path has what it had. Learning stops only while the state is copied
-// in memory. Saving changes nothing. A learner whose learning has ended by an error is not saved.
+// in memory. A device, a pipe or a folder at path is an error; a link is replaced, and not the file that it leads to. Saving changes nothing. A learner whose learning has ended by an error is not saved.
 func (l *Learner) Save(path string) error {
+	if path == "" {
+		return errors.New("live: save: there is no path. Give the name of a file")
+	}
+	if err := input.Replaceable(path); err != nil {
+		return fmt.Errorf("live: save: %w. Give the name of a file", err)
+	}
 	state, err := l.state()
 	if err != nil {
 		return fmt.Errorf("live: save: %w", err)
