@@ -246,6 +246,37 @@ func TestPassesSayWhereRowsComeFrom(t *testing.T) {
 	}
 }
 
+// TestViewsAreNotCounted: rows of a view are not counted as predicted correctly, even if they are.
+func TestViewsAreNotCounted(t *testing.T) {
+	r := perceptron(t, 0.1)
+	b := made.Batches(1, 1, 5)[0]
+	b.Y = learnertest.Predict(t, r, b.X)
+	r.Step = stepFunc(func(r *learner.Replay, b ocl.Batch) (ocl.StepStats, error) {
+		in := r.Incoming()
+		stats, err := r.Accumulate(in.View(&memory.Buffer{}), in)
+		if p := r.Passes(); stats.Correct != 5 || p[0].Correct != 0 || p[1].Correct != 5 {
+			t.Errorf("%+v; %d rows of the view and %d of the batch are counted, want 0 and 5", stats, p[0].Correct, p[1].Correct)
+		}
+		return stats, err
+	})
+	if s := learnertest.Observe(t, r, []ocl.Batch{b})[0]; s.Correct != 5 {
+		t.Errorf("%+v, want 5 correct", s)
+	}
+}
+
+// TestJoinAgain: a buffer that was used before gives rows without numbers zeros.
+func TestJoinAgain(t *testing.T) {
+	var dst memory.Buffer
+	b := made.Batches(1, 1, 2)[0]
+	in := learner.Pass{Batch: b, Role: loss.Incoming}
+	of := learner.Pass{Batch: b, Role: loss.Replayed, Slots: []int{3, 4}, Stored: tensor.Of([]float32{1, 2, 3, 4}, 2, 2), Valid: []int{2, 1}}
+	learner.Join(&dst, of, in)
+	got := learner.Join(&dst, in, of)
+	if want := []float32{0, 0, 0, 0, 1, 2, 3, 4}; !slices.Equal(got.Stored.Data, want) || !slices.Equal(got.Valid, []int{0, 0, 2, 1}) || !slices.Equal(got.Slots, []int{-1, -1, 3, 4}) {
+		t.Errorf("numbers %v, valid %v, slots %v; want %v", got.Stored.Data, got.Valid, got.Slots, want)
+	}
+}
+
 // stepFunc is a stepper, and criterionFunc a criterion.
 type (
 	stepFunc      func(r *learner.Replay, b ocl.Batch) (ocl.StepStats, error)
@@ -267,6 +298,10 @@ func TestFaultyCriteria(t *testing.T) {
 		"NaN":       {func(*tensor.Tensor, loss.Input) (float64, error) { return math.NaN(), nil }, "NaN of learner_test", true},
 		"infinite":  {func(*tensor.Tensor, loss.Input) (float64, error) { return math.Inf(1), nil }, "+Inf of learner_test", true},
 		"its error": {func(*tensor.Tensor, loss.Input) (float64, error) { return 0, errors.New("no luck") }, "no luck", false},
+		"NaN in both": {func(d *tensor.Tensor, in loss.Input) (float64, error) {
+			d.Data[3] = float32(math.NaN())
+			return math.NaN(), nil
+		}, "NaN of learner_test", true},
 		"NaN in the gradient": {func(d *tensor.Tensor, in loss.Input) (float64, error) {
 			d.Data[3] = float32(math.NaN())
 			return 1, nil
@@ -275,6 +310,10 @@ func TestFaultyCriteria(t *testing.T) {
 			d.Resize(2, 3)
 			return 1, nil
 		}, "a gradient of shape [2 3] of its own. Write into the one that is given, of shape [5 6]", false},
+		"as many numbers in another shape": {func(d *tensor.Tensor, in loss.Input) (float64, error) {
+			d.Resize(6, 5)
+			return 1, nil
+		}, "a gradient of shape [6 5] of its own. Write into the one that is given, of shape [5 6]", false},
 		"another memory": {func(d *tensor.Tensor, in loss.Input) (float64, error) {
 			*d = *tensor.New(5, 6)
 			return 1, nil
@@ -378,6 +417,10 @@ func TestFaultyTogether(t *testing.T) {
 			p[1].Y[0] = (p[1].Y[0] + 1) % 6
 			return sum
 		}, "changed the labels", false},
+		"slots": {func(p []learner.Pass, _ []*tensor.Tensor, sum float64) float64 {
+			p[1].Slots[2]++
+			return sum
+		}, "changed the labels, slots", false},
 		"outputs": {func(p []learner.Pass, _ []*tensor.Tensor, sum float64) float64 {
 			p[0].Outputs.Data[0]++
 			return sum
@@ -471,6 +514,26 @@ func TestChangedBatch(t *testing.T) {
 	}
 }
 
+// TestKeepIsOfOneBatch: what was kept for a batch is not stored with the next one.
+func TestKeepIsOfOneBatch(t *testing.T) {
+	r := perceptron(t, 0.1)
+	r.Memory = memory.NewStore(12, shape, nil)
+	r.Memory.Carry(3)
+	keep := true
+	r.Step = stepFunc(func(r *learner.Replay, b ocl.Batch) (ocl.StepStats, error) {
+		if keep {
+			r.Keep(tensor.New(5, 3))
+		}
+		return learner.Summed{}.Gradient(r, b)
+	})
+	batches := made.Batches(1, 2, 5)
+	learnertest.Observe(t, r, batches[:1])
+	keep = false
+	if _, err := r.Observe(context.Background(), batches[1]); err == nil || !strings.Contains(err.Error(), "step 2") || !strings.Contains(err.Error(), "keeps none") {
+		t.Errorf("error %v, want that nothing is kept in step 2", err)
+	}
+}
+
 // TestSkipStep: the network stays as it is, also by weight decay and momentum, and the batch is observed and stored.
 func TestSkipStep(t *testing.T) {
 	r := perceptron(t, 0.1)
@@ -531,12 +594,14 @@ func TestNamedSources(t *testing.T) {
 	draw("b/c", rng.New(r.Seed, "step/b/c").Uint64())
 	saved := learnertest.State(t, r)
 	draw("a", numbers[2:]...)
-	for range 2 { // into one with the sources, and into a new one
+	for range 2 { // into one with these sources and another, and into a new one
+		r.Rand("z").Uint64()
 		if err := r.LoadState(saved.Decoder()); err != nil {
 			t.Fatal(err)
 		}
 		learnertest.CheckSame(t, "loaded", learnertest.State(t, r), saved)
 		draw("a", numbers[2:]...)
+		draw("z", rng.New(r.Seed, "step/z").Uint64())
 		r = perceptron(t, 0.1)
 	}
 	if err := r.LoadState(saved.Decoder()); err != nil {

@@ -59,6 +59,10 @@ func TestFloatsStayWithTheirSamples(t *testing.T) {
 	check(nil)
 	m.PutWith(memorytest.Batch(6, 1), []int{0}, tensor.Of([]float32{8}, 1, 1))
 	check([]float32{8, 0, 0}, 1)
+	if err := m.LoadState(save(t, m).Decoder()); err != nil { // the emptied slots are not saved
+		t.Error(err)
+	}
+	check([]float32{8, 0, 0}, 1)
 	if m := carrying(fixed(5)); m.Floats() != 5 || memorytest.NewStore(4).Floats() != 0 {
 		t.Errorf("%d and %d numbers a slot", m.Floats(), memorytest.NewStore(4).Floats())
 	}
