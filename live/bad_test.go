@@ -391,6 +391,12 @@ func TestFilesThatCannotBeOpened(t *testing.T) {
 		"flipped":   {flipped, "the checksum"},
 		"foreign":   {file(foreign), "none of a live learner. Give a file of Save, or the folder of a run"},
 		"newer":     {file(changedSection(newer, headerSection, func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })), "has version 2, and this ocl reads 1"},
+		"shape": {file(changedSection(newer, headerSection, func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"shape":[3,8,8]`), []byte(`"shape":[3,0,8]`), 1)
+		})), "images of [3 0 8]"},
+		"fewer":   {file(changedSection(newer, "learner/net/params", func(b []byte) []byte { return b[:len(b)-4] })), "bytes of parameters instead of"},
+		"more":    {file(changedSection(newer, "learner/net/params", func(b []byte) []byte { return append(b, 0, 0, 0, 0) })), "bytes of parameters instead of"},
+		"waiting": {file(changedSection(newer, waitingSection, func(b []byte) []byte { return b[1:] })), "575 bytes for 3 images of 192"},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, x.content, 0o644); err != nil {
