@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -93,7 +94,7 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 	})
 	if err != nil {
 		for fault := range strings.SplitSeq(interrupted(err.Error()), "\n") { // joined errors are one a line
-			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), ended(escape.Line(fault)))
+			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), ended(shortened(escape.Line(fault))))
 		}
 	}
 	if list := panics(err); len(list) > 0 {
@@ -118,6 +119,17 @@ func interrupted(text string) string {
 	default:
 		return before + "interrupted"
 	}
+}
+
+// longName is a name that is longer than that of any file. The parts of paths and lists are names of their own.
+var longName = regexp.MustCompile(`[^\s/,]{256,}`)
+
+// shortened is a line of a message without the middle of long names: nothing has such a name, so they are unknown values that somebody gave.
+func shortened(line string) string {
+	return longName.ReplaceAllStringFunc(line, func(name string) string {
+		r := []rune(name)
+		return string(r[:60]) + "…" + string(r[len(r)-20:])
+	})
 }
 
 // ended is a line of a message with a full stop at its end, unless it ends in another sign.

@@ -52,6 +52,27 @@ func executeBroken(run func() error) (code int, stderr string) {
 
 func breaksHere() { panic("a slice\nof \x1b[2J nothing") }
 
+// TestLongNames: a long unknown value is shortened in a message, wherever it is given. The path of a file is not.
+func TestLongNames(t *testing.T) {
+	name := strings.Repeat("x", 5000)
+	for _, line := range []string{
+		"$", "help $", "run --$", "run --method $", "run --method er+$", "run --data $", "run --network $", "run --stream $", "run --trick $", "run --workers $", "run $=1",
+		"run optimizer.lr=$", "run --config $", "methods $", "data $", "data info $", "bench $", "inspect $", "report $", "export $ --to onnx", "export a --to $", "sweep $",
+		"predict $ a.png", "completion $",
+	} {
+		var out, errs bytes.Buffer
+		code := execute(t.Context(), strings.Fields(strings.ReplaceAll(line, "$", name)), &out, &errs)
+		if text := out.String() + errs.String(); code == exitDone || len(text) > 600 || !strings.Contains(text, "xxxx") {
+			t.Errorf("ocl %s: exit code %d, and a message of %d bytes: %.600s", line, code, len(text), text)
+		}
+	}
+	path := strings.Repeat(strings.Repeat("x", 250)+"/", 10) + "a.yaml"
+	var out, errs bytes.Buffer
+	if code := execute(t.Context(), []string{"run", "--config", path}, &out, &errs); code == exitDone || !strings.Contains(errs.String(), path) {
+		t.Errorf("a path that is no file: exit code %d, %s", code, &errs)
+	}
+}
+
 // TestPanics: each panic, also one that package experiment caught beside an error of another run, is told with its stack, the version and
 // the command line, without what a terminal would obey.
 func TestPanics(t *testing.T) {
