@@ -71,7 +71,13 @@ func TestNeeds(t *testing.T) {
 				for _, n := range plan.Needs {
 					least += n.Bytes
 				}
-				if estimate := float64(plan.MemoryBytes) / (most + 30<<20); !(least <= most) || !(estimate >= 0.5 && estimate <= 2.5) {
+				// At the peak there are also a checkpoint in the making and one being written. The program itself is not measured, nor is it counted here.
+				// With an MLP, whose parameters take the most, half of a right estimate is refused. Maps are estimated less exactly.
+				peak, lowest := most+2*float64(plan.CheckpointBytes), 0.7
+				if network == "resnet18" {
+					lowest = 0.45
+				}
+				if estimate := (float64(plan.MemoryBytes) - 30<<20) / peak; !(least <= most) || !(estimate >= lowest && estimate <= 1.6) {
 					t.Errorf("at least %.1f MB and estimated %.1f MB, but %.1f MB are in use: %v", least/1e6, float64(plan.MemoryBytes)/1e6, most/1e6, plan.Needs)
 				}
 			})
@@ -89,7 +95,7 @@ func TestTooLarge(t *testing.T) {
 		{func(c *config.Config) { c.Network.Width = 4096 }, "network.width (4096): nn: a network of"},
 		{func(c *config.Config) { c.Network.Width = 100 }, "Use less of network.width (100)"}, // it fits without the rest of a run
 		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", []int{1e6, 1e6, 1e6} }, "network.hidden (1000000,1000000,1000000): nn: a network of 2,003,"},
-		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", slices.Repeat([]int{1e6}, 100) }, "network.hidden (1000000,1000000,1000000,1000000,1000000,…): nn:"},
+		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", slices.Repeat([]int{999_999}, 100) }, "network.hidden (999999,999999,999999,999999,999999,…): nn:"},
 		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", slices.Repeat([]int{1e6}, 100) }, "takes 792 TB"},
 		{func(c *config.Config) { c.Stream.Batch = 200 }, "Use less of stream.batch (200)"},
 		{func(c *config.Config) { c.Replay.Batch, c.Memory = 400, 400 }, "Use less of replay.batch (400)"},
