@@ -43,7 +43,7 @@ func newLearn() *cobra.Command {
 	}
 	f.config = addConfig(cmd, false, func(k config.Key) bool { return k.Anew }, "RUN")
 	// The other keys have hidden flags, so that all of them that are given can be named in one message.
-	for _, k := range config.Keys() {
+	for _, k := range experiment.Schema().Keys() {
 		if k.Flag() != "" && !k.Anew {
 			addKey(cmd, k, k.Flag(), k.Group, k.Value)
 			cmd.Flags().Lookup(k.Flag()).Hidden = true

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +15,7 @@ import (
 	"ocl/experiment/result"
 )
 
-// otherModule is a program in a module of its own that registers two methods, a data set and a kind of stream.
+// otherModule is a program in a module of its own that registers two methods, a data set, a kind of stream and a network.
 const otherModule = `package main
 
 import (
@@ -24,10 +27,29 @@ import (
 	"ocl/data"
 	"ocl/memory"
 	"ocl/method"
+	"ocl/nn"
+	"ocl/nn/arch"
+	"ocl/rng"
 	"ocl/stream"
 )
 
 func main() {
+	arch.Register(arch.Info{Name: "tiny", Summary: "one block", Settings: []string{arch.Width}, LeastSide: 14,
+		Build: func(c arch.Config, src *rng.Source) (*nn.Network, error) {
+			b, err := nn.NewBuilder(c.Channels, c.Height, c.Width, c.Engine, src)
+			if err != nil {
+				return nil, err
+			}
+			b.Stem("stem", "norm", c.NF)
+			b.Block("block", c.NF, 2)
+			if err := b.AvgPool(4); err != nil {
+				return nil, err
+			}
+			if err := b.Head("linear", c.Head, c.Classes); err != nil {
+				return nil, err
+			}
+			return b.Build()
+		}})
 	data.Register(data.Info{Name: "dots", Title: "dots of another module", Open: func(context.Context, data.Spec) (*data.Set, error) {
 		set := &data.Set{Name: "dots", C: 1, H: 1, W: 1, Classes: 2}
 		for _, half := range []*data.Split{&set.Train, &set.Test} {
@@ -183,6 +205,7 @@ func TestOtherModule(t *testing.T) {
 		t.Errorf("a run with method, data and stream of another module is of %+v", list)
 	}
 	refused(plain, []string{"the method er-x of example.com/other"}, "verify", filepath.Join(folder("dots/er-x-*"), "result.json"))
+	net := testNetwork(t, dir, folder, succeeds, first)
 	succeeds(first, "verify", filepath.Join(own, "result.json"))
 	succeeds(first, "run", "--resume", "runs")
 	succeeds(first, "inspect", own)
@@ -197,6 +220,7 @@ func TestOtherModule(t *testing.T) {
 		"er-x": {"__complete", "run", "--method", "er-"}, "method.er-x.rows=": {"__complete", "run", "method.er-x."},
 		"method.derx++.rows": {"config", "keys"}, "derx++": {"config", "schema"}, "\ndots ": {"data", "list"},
 		"the images in their order": {"data", "streams"}, "halves": {"__complete", "run", "--stream", ""}, "dots": {"__complete", "run", "--data", "d"},
+		"\ntiny\n": {"__complete", "run", "--network", ""}, "resnet18 (reduced), mlp or tiny (one block)": {"run", "--help"}, `"tiny"`: {"config", "schema"}, "| resnet18, tiny, not cndpm |": {"config", "keys", "--markdown"},
 	} {
 		if out := succeeds(first, args...); !strings.Contains(out, want) {
 			t.Errorf("%q lacks %s", args, want)
@@ -245,6 +269,11 @@ func TestOtherModule(t *testing.T) {
 			t.Errorf("%q says it more than once:\n%s", args, out)
 		}
 	}
+	for _, args := range [][]string{{"verify", filepath.Join(net, "result.json")}, {"predict", net, "."}, {"export", net, "--to", "onnx", "-o", "y"}, {"run", "--resume", "nets"}} {
+		refused(plain, []string{"the network tiny of example.com/other " + made[0].Version, "imports the package", "cli.Main"}, args...)
+	}
+	refused(plain, []string{`network.name (--network): unknown value "tiny". Use resnet18 or mlp`}, "run", "--method", "er", "--network", "tiny", "--out", "none")
+	succeeds(plain, "report", "nets", "--out", "plainnets")
 	succeeds(plain, "report", "runs", "--out", "plain")
 	mark := func(report string) string {
 		t.Helper()
@@ -257,4 +286,36 @@ func TestOtherModule(t *testing.T) {
 	if with, without := mark("first"), mark("plain"); with == "" || with != without {
 		t.Errorf("er-x looks like %q in the report of the program that has it, and like %q in that of one without it", with, without)
 	}
+}
+
+// testNetwork goes with a network of another module through the commands of the program that has it. It returns the folder of its run.
+func testNetwork(t *testing.T, dir string, folder func(string) string, succeeds func(string, ...string) string, program string) (run string) {
+	t.Helper()
+	succeeds(program, "run", "--method", "er", "--network", "tiny", "network.width=3", "--memory", "20", "--tasks", "2", "data.train_per_class=5", "data.test_per_class=3", "data.size=16", "--out", "nets")
+	run = folder("nets/er-*")
+	r, err := result.Read(filepath.Join(run, "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := r.Provenance.Registered; len(list) != 1 || list[0].Key != "network.name" || list[0].Name != "tiny" || list[0].Module != "example.com/other" {
+		t.Errorf("a run with a network of another module is of %+v", list)
+	}
+	succeeds(program, "verify", filepath.Join(run, "result.json"))
+	succeeds(program, "run", "--resume", "nets")
+	succeeds(program, "eval", run, "--data", "glyphs")
+	picture, err := os.Create(filepath.Join(dir, "picture.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(png.Encode(picture, image.NewGray(image.Rect(0, 0, 16, 16))), picture.Close()); err != nil {
+		t.Fatal(err)
+	}
+	succeeds(program, "predict", run, "picture.png")
+	for _, format := range []string{"safetensors", "npz", "onnx"} {
+		succeeds(program, "export", run, "--to", format, "-o", "net."+format)
+	}
+	if out := succeeds(program, "report", "nets", "--out", "netsreport"); strings.Contains(out, "goroutine") {
+		t.Error(out)
+	}
+	return run
 }

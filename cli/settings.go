@@ -59,7 +59,7 @@ func addConfig(cmd *cobra.Command, file bool, takes func(config.Key) bool, words
 		_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
 	}
 	for _, group := range []string{config.GroupData, config.GroupMethod, config.GroupTraining} {
-		for _, k := range config.Keys() {
+		for _, k := range experiment.Schema().Keys() {
 			if k.Group == group && c.has(k) {
 				addKey(cmd, k, k.Flag(), k.Group, k.Value)
 			}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"ocl/internal/nearest"
 )
 
 // Schema is the table of keys and the names that the program knows. The zero value knows no names and accepts any
@@ -55,7 +57,9 @@ type StreamKind struct {
 type NetworkKind struct {
 	Name string
 	Origin
-	LeastSide int // smallest side in pixels of the images that it takes; 0 is any
+	About     string   // a few words; "" is none
+	Settings  []string // keys that it reads, of those that not every network reads
+	LeastSide int      // smallest side in pixels of the images that it takes; 0 is any
 }
 
 // Method is what a config has to respect of a method.
@@ -146,13 +150,38 @@ func namesOf[T entry](list []T) []string {
 
 // keys are those of [Keys], then method.<name>.<option> of each option.
 func (s *Schema) keys() []Key {
-	keys := Keys()
+	keys := s.Keys()
 	for _, m := range s.Methods {
 		for _, o := range m.Options {
 			keys = append(keys, o.key(m.Name))
 		}
 	}
 	return keys
+}
+
+// Keys are those of [Keys]; network.name has the networks that there are as its choices and in its help.
+func (s *Schema) Keys() []Key {
+	keys := Keys()
+	for i := range keys {
+		keys[i] = s.chosen(keys[i])
+	}
+	return keys
+}
+
+// chosen is a key with the networks of the schema.
+func (s *Schema) chosen(k Key) Key {
+	if k.Name != networkName || len(s.Networks) == 0 {
+		return k
+	}
+	k.Choices = namesOf(s.Networks)
+	words := make([]string, len(s.Networks))
+	for i, n := range s.Networks {
+		if words[i] = n.Name; n.About != "" {
+			words[i] += " (" + n.About + ")"
+		}
+	}
+	k.Help = nearest.Or(words)
+	return k
 }
 
 // Names lists the names of all keys: those of [Keys], then method.<name>.<option> of each option.
@@ -167,6 +196,8 @@ func (s *Schema) Names() []string {
 // Choices are the values of a key, or of each entry of its list, where they can be listed.
 func (s *Schema) Choices(k Key) []string {
 	switch k.Name {
+	case networkName:
+		return namesOf(s.Networks)
 	case "data.name":
 		return namesOf(s.Data)
 	case "stream.kind":
@@ -246,6 +277,49 @@ func (s *Schema) OwnRule(method string) string {
 	m, _ := lookup(s.Methods, method)
 	return m.OwnRule
 }
+
+// ReadsNetwork says whether a network reads a key of configs: every network reads those that are no setting of some networks alone. An
+// unknown one may read all but those of the networks of this module.
+func (s *Schema) ReadsNetwork(name, key string) bool {
+	k, known := find(key)
+	if !known || k.network() == "" {
+		return true
+	}
+	if n, known := lookup(s.Networks, name); known {
+		return slices.Contains(n.Settings, key)
+	}
+	return k.network() == name || !slices.ContainsFunc(table, func(k Key) bool { return k.network() == name })
+}
+
+// networksOf are the names of the networks that read a key which not every network reads.
+func (s *Schema) networksOf(k Key) []string {
+	if k.network() == "" {
+		return nil
+	}
+	var names []string
+	for _, n := range s.Networks {
+		if slices.Contains(n.Settings, k.Name) {
+			names = append(names, n.Name)
+		}
+	}
+	if names == nil {
+		names = []string{k.network()}
+	}
+	return names
+}
+
+// Concerns says whether a key is about the network or the optimiser of a config, and not about another one.
+func (s *Schema) Concerns(k Key, c Config) bool {
+	if k.network() != "" {
+		return s.ReadsNetwork(c.Network.Name, k.Name)
+	}
+	section, _, _ := strings.Cut(k.Name, ".")
+	named, ok := find(section + ".name")
+	return !ok || !slices.Contains(named.Choices, k.ReadBy) || named.text(&c) == k.ReadBy
+}
+
+// networkName is the key of the network.
+const networkName = "network.name"
 
 // isNetworkKey says whether a key is about the network that most methods share.
 func isNetworkKey(key string) bool { return strings.HasPrefix(key, "network.") }

@@ -40,8 +40,8 @@ type Key struct {
 	Engine bool // it says how the arithmetic is done
 	// Measured says that it is about what is measured of a run: nothing that is learned depends on it.
 	Measured bool
-	Anew     bool // a run with a parent may have another value than the parent; it keeps the others
-	ReadBy   string
+	Anew     bool   // a run with a parent may have another value than the parent; it keeps the others
+	ReadBy   string // the network or the optimiser of this module that reads it and not every other does, or the method; "" is all
 
 	index  []int  // of the field that holds it; nil of an option
 	preset any    // of an option, its default; nil where the option is in no catalogue
@@ -127,8 +127,8 @@ var table = placed([]Key{
 		Help:    "batch norm statistics of a teacher: evaluation (the running statistics) or training (those of the current batch)"},
 	{Name: "replay.kdc_star", Short: "kdc-star", Choices: []string{KDCStarText, KDCStarAuthors},
 		Help: "form of the trick kdc*: text (with a teacher, as in the survey's text) or authors (without one, as in its authors' code)"},
-	{Name: "network.name", Short: "network", Group: GroupTraining, Value: "NAME", Choices: []string{"resnet18", "mlp"},
-		Help: "resnet18 (reduced) or mlp"},
+	{Name: "network.name", Short: "network", Group: GroupTraining, Value: "NAME",
+		Help: "network that learns"},
 	{Name: "network.width", Short: "width", Least: 1, Most: 4_096, ReadBy: "resnet18",
 		Help: "feature maps in the first stage of resnet18"},
 	{Name: "network.hidden", Short: "hidden", Least: 1, Most: 1_000_000, ReadBy: "mlp",
@@ -269,15 +269,12 @@ func (k Key) Wanted() string {
 	return text
 }
 
-// network is the one network that reads the key; "" where they all do, or it is about something else.
+// network is the network of this module that reads the key and not every other does; "" where they all do, or it is about something else.
 func (k Key) network() string {
-	if k.ReadBy == "" {
+	if !isNetworkKey(k.Name) {
 		return ""
 	}
-	if names, _ := find("network.name"); slices.Contains(names.Choices, k.ReadBy) {
-		return k.ReadBy
-	}
-	return ""
+	return k.ReadBy
 }
 
 func (k Key) bounded() bool { return k.Least != 0 || k.Most != 0 }
@@ -298,13 +295,6 @@ func (k Key) holds(v float64) bool {
 		return false
 	}
 	return true
-}
-
-// Concerns says whether a key is about the network or the optimiser of a config, and not about another one.
-func (k Key) Concerns(c Config) bool {
-	section, _, _ := strings.Cut(k.Name, ".")
-	named, ok := find(section + ".name")
-	return !ok || !slices.Contains(named.Choices, k.ReadBy) || named.text(&c) == k.ReadBy
 }
 
 // Truth says that the key is true or false.

@@ -26,6 +26,9 @@ func (s *Schema) Entries() []Entry {
 		if k.IsUnset(e.Default) {
 			e.Default = k.Unset
 		}
+		if networks := s.networksOf(k); networks != nil {
+			e.ReadBy = strings.Join(networks, ", ")
+		}
 		if methods, tricks := s.Readers(k.Name); len(methods)+len(tricks) > 0 {
 			e.ReadBy = strings.Join(methods, ", ")
 			if len(tricks) > 0 {

@@ -120,7 +120,7 @@ func (s *Schema) run(c Config) Config {
 func (s *Schema) settled(c Config) Config {
 	d := Default()
 	for _, k := range table {
-		if name := k.network(); name != "" && name != c.Network.Name {
+		if !s.ReadsNetwork(c.Network.Name, k.Name) {
 			k.assign(&c, &d)
 		}
 	}

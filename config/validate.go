@@ -11,6 +11,7 @@ import (
 
 	"ocl/internal/count"
 	"ocl/internal/limit"
+	"ocl/internal/nearest"
 )
 
 // Validate reports everything that is wrong with a config at once, one fault a line; nil if an experiment can start. What
@@ -34,7 +35,7 @@ func (s *Schema) ValidateAt(c Config, from Places) error {
 	}
 	for _, k := range table {
 		k.checkText(&f, c)
-		k.check(&f, k.value(&c))
+		s.chosen(k).check(&f, k.value(&c))
 	}
 	for _, key := range optionKeys(c) {
 		keyCalled(key).checkText(&f, c)
@@ -530,8 +531,8 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	}
 	methods, tricks := s.Readers(key)
 	k, _ := find(key)
-	if d, own := Default(), k.network(); own != "" && own != c.Network.Name && !equal(k.value(&c), k.value(&d)) {
-		return fmt.Errorf("%s: %s is given, but %s does not use it. Use --network %s, or remove it", key, shown(k.text(&c)), shown(c.Network.Name), own)
+	if d := Default(); !s.ReadsNetwork(c.Network.Name, key) && !equal(k.value(&c), k.value(&d)) {
+		return fmt.Errorf("%s: %s is given, but %s does not use it. Use --network %s, or remove it", key, shown(k.text(&c)), shown(c.Network.Name), nearest.Or(s.networksOf(k)))
 	}
 	if d := Default(); isNetworkKey(key) && s.makeNetworks(c.Methods) && !equal(k.value(&c), k.value(&d)) {
 		return fmt.Errorf("%s: %s is given, but %s makes networks of its own and does not use it. Remove it", key, shown(k.text(&c)), listed)

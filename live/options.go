@@ -23,7 +23,7 @@ type Options struct {
 	Memory   int     // stored images, of a method with a memory; 0 is 500
 	Size     int     // side in pixels of the images that the network sees; 0 is 32
 	Channels int     // 3, or 1 for grey; 0 is 3
-	Network  string  // "resnet18" or "mlp"; "" is resnet18
+	Network  string  // "resnet18", "mlp" or one that was registered; "" is resnet18
 	LR       float64 // learning rate; 0 is 0.1
 	Seed     uint64  // of all that is drawn; 0 is 1
 	// Set are further settings as on the command line, such as "optimizer.momentum=0.9" or "replay.batch=20": those of replay, optimizer,

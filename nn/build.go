@@ -105,7 +105,7 @@ func (b *Builder) count(in, taps, out, pixels int) {
 	b.net.flops += 2 * int64(in*taps) * int64(out*pixels)
 }
 
-// Stem adds conv3×3 → batch norm → ReLU on the images.
+// Stem adds conv3×3 → batch norm → ReLU on the images. [Builder.Build] refuses images that are narrower than 14 pixels.
 func (b *Builder) Stem(convName, normName string, out int) {
 	l := &stemLayer{out: out, conv: b.kernel(convName+".weight", b.g.C, 9, out), norm: b.norm(normName, out)}
 	b.count(b.g.C, 9, out, b.g.Pixels())
@@ -180,6 +180,11 @@ func (b *Builder) Build() (*Network, error) {
 	n := b.net
 	if n.head.Kind == "" {
 		b.headless()
+	}
+	if len(n.layers) > 0 {
+		if _, stem := n.layers[0].(*stemLayer); stem && n.w < conv.PlanesWidth {
+			return nil, fmt.Errorf("nn: a stem on images that are %d pixels wide. Use images of at least %d, or linear layers", n.w, conv.PlanesWidth)
+		}
 	}
 	n.classed()
 	n.shape = shapeOf(n)

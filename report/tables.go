@@ -340,7 +340,8 @@ func evaluationText(r *run) string {
 	return text
 }
 
-// networkText names the network with its own settings: those that no network of another name reads.
+// networkText names the network with its own settings: those that no network of another name reads. What a network of another module reads is
+// known where it is not the default.
 func networkText(r *run) string {
 	if r.Experts != nil {
 		v := r.Method.Title + ": networks of its own"
@@ -350,9 +351,10 @@ func networkText(r *run) string {
 		return v
 	}
 	v := r.Config.Network.Name
+	ours := slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return v != "" && k.ReadBy == v })
 	for _, k := range config.Keys() {
 		name, ok := strings.CutPrefix(k.Name, "network.")
-		if text, _ := r.Config.Text(k.Name); ok && text != "" && k.ReadBy == r.Config.Network.Name {
+		if text, _ := r.Config.Text(k.Name); ok && text != "" && (k.ReadBy == r.Config.Network.Name || !ours && k.ReadBy != "" && text != k.Default()) {
 			v += ", " + strings.ReplaceAll(name, "_", " ") + " " + text
 		}
 	}

@@ -19,6 +19,8 @@ func TestFacts(t *testing.T) {
 		{func(*config.Config) {}, "Network", "resnet18, width 20, 1,109,240 parameters"},
 		{func(c *config.Config) { c.Network.Name = "mlp" }, "Network", "mlp, hidden 256,256, 1,109,240 parameters"},
 		{func(c *config.Config) { c.Network.Name = "lenet" }, "Network", "lenet, 1,109,240 parameters"},
+		{func(c *config.Config) { c.Network.Name, c.Network.Width = "lenet", 7 }, "Network", "lenet, width 7, 1,109,240 parameters"},
+		{func(c *config.Config) { c.Network.Name, c.Network.Width = "mlp", 7 }, "Network", "mlp, hidden 256,256, 1,109,240 parameters"},
 		{func(*config.Config) {}, "Optimiser", "sgd, lr 0.1, weight decay 0"},
 		{func(c *config.Config) { c.Optimizer.Momentum = 0.9 }, "Optimiser", "sgd, lr 0.1, weight decay 0, momentum 0.9"},
 		{func(*config.Config) {}, "Batches", "10 incoming, 10 replayed if there is a memory"},

@@ -211,10 +211,10 @@ func reads(c config.Config, key string) bool {
 	if strings.HasPrefix(key, "method.") {
 		return strings.HasPrefix(key, "method."+c.Methods[0]+".")
 	}
-	if network := map[string]string{"network.width": "resnet18", "network.hidden": "mlp"}[key]; network != "" {
-		return network == c.Network.Name
-	}
 	schema := experiment.Schema()
+	if !schema.ReadsNetwork(c.Network.Name, key) {
+		return false
+	}
 	tricks, _ := schema.ParseTricks(c.Tricks[0]) // which are valid
 	return schema.Reads(c.Methods[0], tricks, key)
 }

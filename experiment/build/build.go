@@ -3,6 +3,7 @@
 package build
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -139,25 +140,36 @@ func Outline(info ocl.StreamInfo, c config.Config) (*nn.Network, error) {
 }
 
 func newNetwork(info ocl.StreamInfo, c config.Config, src *rng.Source) (net *nn.Network, err error) {
-	size := arch.Config{
-		Channels: info.Channels, Height: info.Height, Width: info.Width, Classes: info.Classes,
-		NF: c.Network.Width, Hidden: c.Network.Hidden, Head: Head(c),
-		Engine: nn.Engine{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution},
+	size := sizeOf(info, c)
+	if Method(c.Methods[0]).OwnNetworks { // this one is not used, so it is small
+		size.Hidden, size.Head = []int{1}, nn.Head{}
+		net, err = arch.MLP(size, src)
+	} else {
+		net, err = Architecture(c).New(size, src)
 	}
-	build := arch.ResNet18
-	switch {
-	case Method(c.Methods[0]).OwnNetworks: // this one is not used, so it is small
-		size.Hidden, size.Head, build = []int{1}, nn.Head{}, arch.MLP
-	case c.Network.Name == MLP:
-		build = arch.MLP
-	}
-	if net, err = build(size, src); err != nil {
+	if err != nil {
 		if errors.Is(err, nn.ErrMemory) {
 			err = fmt.Errorf("%s: %w", WideKey(c), err)
 		}
 		return nil, err
 	}
 	return net, nil
+}
+
+// sizeOf is what package arch has to know of a network.
+func sizeOf(info ocl.StreamInfo, c config.Config) arch.Config {
+	return arch.Config{
+		Channels: info.Channels, Height: info.Height, Width: info.Width, Classes: info.Classes,
+		NF: c.Network.Width, Hidden: c.Network.Hidden, Head: Head(c),
+		Engine: nn.Engine{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution},
+	}
+}
+
+// LeastParameters is a number of parameters that the network of a run has at least, see [arch.Info.LeastParameters].
+func LeastParameters(info ocl.StreamInfo, c config.Config) (int, error) {
+	size := sizeOf(info, c)
+	size.Engine = nn.Engine{} // which may be that of another machine, and changes no size
+	return Architecture(c).LeastParameters(size)
 }
 
 // Head is the head of the network of a run: the one that the method needs, or else the one that the config says.
@@ -170,10 +182,7 @@ func Head(c config.Config) nn.Head {
 
 // WideKey is the key that makes the network of a run large, with its value.
 func WideKey(c config.Config) string {
-	key := "network.width"
-	if c.Network.Name == MLP {
-		key = "network.hidden"
-	}
+	key := cmp.Or(Architecture(c).WideKey(), "network.name")
 	text, _ := c.Text(key)
 	const most = 40 // bytes
 	if len(text) > most {

@@ -18,9 +18,11 @@ import (
 func Schema() *config.Schema {
 	s := &config.Schema{Catalogue: config.Catalogue{
 		ParseTricks: method.ParseTricks,
-		Networks:    []config.NetworkKind{{Name: ResNet18, LeastSide: arch.LeastSide}, {Name: MLP}},
 		CheckShift:  checkShift,
 	}}
+	for _, info := range arch.Catalogue() {
+		s.Networks = append(s.Networks, config.NetworkKind{Name: info.Name, Origin: originOf(info.Origin()), About: info.Summary, Settings: info.Settings, LeastSide: info.LeastSide})
+	}
 	for _, info := range data.Catalogue() {
 		s.Data = append(s.Data, config.DataSet{Name: info.Name, Origin: originOf(info.Origin()), NeedsDir: info.NeedsDir, Classes: info.Classes, Domains: info.Domains, Ordered: info.Ordered, Files: info.Cached(), Size: info.Size,
 			MinSize: info.MinSize, MaxSize: info.MaxSize, MaxPerClass: info.MaxPerClass})
@@ -77,8 +79,8 @@ func checkShift(s config.Stream) error {
 
 // Values of Config.Network.Name.
 const (
-	ResNet18 = "resnet18"
-	MLP      = "mlp"
+	ResNet18 = arch.NameResNet18
+	MLP      = arch.NameMLP
 )
 
 // Method is the entry of a method that a validated config names.
@@ -86,6 +88,15 @@ func Method(name string) method.Info {
 	info, err := method.Lookup(name)
 	if err != nil {
 		panic("build: a validated config names an unknown method: " + name)
+	}
+	return info
+}
+
+// Architecture is the entry of the network that a validated config names.
+func Architecture(c config.Config) arch.Info {
+	info, err := arch.Lookup(c.Network.Name)
+	if err != nil {
+		panic("build: a validated config names an unknown network: " + c.Network.Name)
 	}
 	return info
 }

@@ -149,7 +149,7 @@ func (id Identity) Learned() (p Part) {
 		name = c.Methods[0]
 	}
 	for _, v := range id.catalogue.Values(c) {
-		read := v.Concerns(c) && id.catalogue.Reads(name, tricks, v.Name)
+		read := id.catalogue.Concerns(v.Key, c) && id.catalogue.Reads(name, tricks, v.Name)
 		switch {
 		case v.Engine, v.Measured, strings.HasPrefix(v.Name, tuneSection), v.Name == "runs":
 			continue

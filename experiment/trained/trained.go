@@ -238,13 +238,18 @@ func checkSize(c config.Config, images train.Known, params int) error {
 		return fmt.Errorf("checkpoint: section %s says images of %v and %d classes, more than any data have. Another program made the file",
 			"stream", images.Shape, images.Classes)
 	}
-	least := leastParameters(c.Network, values, images.Classes)
 	info, s := build.Method(c.Methods[0]), build.Setup(c)
 	s.Shape, s.Classes = images.Shape, images.Classes
+	if info.OwnNetworks { // it makes the others as it reads them
+		if first := info.Begins(s); first > limit.UnsavedParameters {
+			return fmt.Errorf("checkpoint: the networks would have %d parameters from the start. Use a run whose networks have at most %d then", first, limit.UnsavedParameters)
+		}
+		return nil
+	}
+	least, err := build.LeastParameters(ocl.StreamInfo{Channels: channels, Height: images.Shape[1], Width: images.Shape[2], Classes: images.Classes}, c)
 	switch {
-	case info.OwnNetworks && info.Begins(s) > limit.UnsavedParameters:
-		return fmt.Errorf("checkpoint: the networks would have %d parameters from the start. Use a run whose networks have at most %d then", info.Begins(s), limit.UnsavedParameters)
-	case info.OwnNetworks: // it makes the others as it reads them
+	case err != nil:
+		return fmt.Errorf("checkpoint: %w", err)
 	case params < 0 && least > limit.UnsavedParameters:
 		return fmt.Errorf("checkpoint: the network would have %d parameters or more, and the file has none of them. Use a run with a network of at most %d",
 			least, limit.UnsavedParameters)
@@ -253,20 +258,6 @@ func checkSize(c config.Config, images train.Known, params int) error {
 			params/4, images.Shape, images.Classes, least)
 	}
 	return nil
-}
-
-// leastParameters is a number of parameters that a network for images of so many values and for so many classes has at
-// least: its weights without its biases and without those for the channels of the image. It allocates nothing.
-func leastParameters(n config.Network, values, classes int) int {
-	if n.Name != build.MLP {
-		return 2724*n.Width*n.Width + 8*n.Width*classes // 36+128+512+2048 for the blocks of the four stages, and the head
-	}
-	least, inputs := 0, values
-	for _, units := range n.Hidden {
-		least += inputs * units
-		inputs = units
-	}
-	return least + inputs*classes
 }
 
 // engine is the one of the run, or this machine's where it cannot have that.

@@ -49,11 +49,15 @@ func TestLeastParameters(t *testing.T) {
 	for _, n := range []config.Network{{Name: "resnet18", Width: 20}, {Name: "resnet18", Width: 1}, {Name: build.MLP, Hidden: []int{30, 7}}, {Name: build.MLP, Hidden: []int{5}}} {
 		c := config.Default()
 		c.Network = n
-		net, err := build.NewNetwork(ocl.StreamInfo{Channels: 3, Height: 32, Width: 32, Classes: 10}, c, 0)
+		of := ocl.StreamInfo{Channels: 3, Height: 32, Width: 32, Classes: 10}
+		net, err := build.NewNetwork(of, c, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		least, all := leastParameters(n, 3*32*32, 10), len(net.Params())
+		least, all := 0, len(net.Params())
+		if least, err = build.LeastParameters(of, c); err != nil {
+			t.Fatal(err)
+		}
 		if least > all || least < all*8/10 {
 			t.Errorf("%+v: %d parameters, of which %d are counted", n, all, least)
 		}

@@ -12,6 +12,7 @@ import (
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
 	"ocl/nn"
+	"ocl/nn/arch"
 )
 
 // Weights are the tensors of the network for other programs ([weights.Of]), with the class means where a classifier of the
@@ -95,10 +96,13 @@ func (t *Model) metadata(classifier, program string) map[string]string {
 	if t.Older {
 		m["older_checkpoint"] = "true"
 	}
-	if c.Network.Name == build.MLP {
-		m["hidden"] = jsonOf(c.Network.Hidden)
-	} else {
-		m["width"] = strconv.Itoa(c.Network.Width)
+	for _, key := range build.Architecture(c).Settings {
+		switch key {
+		case arch.Hidden:
+			m["hidden"] = jsonOf(c.Network.Hidden)
+		case arch.Width:
+			m["width"] = strconv.Itoa(c.Network.Width)
+		}
 	}
 	if head := t.Net.Head(); head.Kind != nn.LinearHead {
 		m["head"] = head.Kind

@@ -1,5 +1,17 @@
-// Package arch holds the networks of the survey: the reduced ResNet-18 and a multi-layer perceptron. It knows only how
-// layers follow each other.
+// Package arch holds the networks of the survey, the reduced ResNet-18 and a multi-layer perceptron, and the catalogue from which
+// configs choose. It knows only how layers follow each other. Another module adds a network of its own with [Register]:
+//
+//	arch.Register(arch.Info{Name: "shallow", Settings: []string{arch.Width}, Build: func(c arch.Config, src *rng.Source) (*nn.Network, error) {
+//		b, err := nn.NewBuilder(c.Channels, c.Height, c.Width, c.Engine, src)
+//		if err != nil {
+//			return nil, err
+//		}
+//		b.Linear("hidden", 16*c.NF, true)
+//		if err := b.Head("linear", c.Head, c.Classes); err != nil {
+//			return nil, err
+//		}
+//		return b.Build()
+//	}})
 package arch
 
 import (

@@ -95,9 +95,11 @@ func load(f *safetensors.Reader) (*nn.Network, error) {
 		return nil, fmt.Errorf("metadata classes: %w", err)
 	}
 	c := arch.Config{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: classes, Head: nn.Head{Kind: f.Metadata["head"]}}
-	build := arch.ResNet18
-	if f.Metadata["architecture"] == "mlp" {
-		build = arch.MLP
+	info, err := arch.Lookup(f.Metadata["architecture"])
+	if err != nil {
+		return nil, fmt.Errorf("metadata architecture: %w", err)
+	}
+	if info.Name == arch.NameMLP {
 		err = json.Unmarshal([]byte(f.Metadata["hidden"]), &c.Hidden)
 	} else {
 		c.NF, err = strconv.Atoi(f.Metadata["width"])
@@ -105,7 +107,7 @@ func load(f *safetensors.Reader) (*nn.Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metadata of the layers: %w", err)
 	}
-	net, err := build(c, rng.New(1, "network/init"))
+	net, err := info.New(c, rng.New(1, "network/init"))
 	if err != nil {
 		return nil, err
 	}

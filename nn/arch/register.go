@@ -1,0 +1,65 @@
+package arch
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ocl/internal/origin"
+)
+
+// Register adds a network to the catalogue, for the whole program: --network NAME then chooses it. Call it from an init function or at the
+// start of main, before anything reads the catalogue. Results of runs record the module that calls Register, with its version.
+//
+// An entry without a name or without Build, with a name that is taken or has other characters than letters, digits and single
+// hyphens, or with settings that no network reads, is a bug and panics.
+func Register(info Info) {
+	from := origin.OfCaller(1)
+	if err := info.fault(); err != nil {
+		panic(fmt.Sprintf("arch: Register at %s: %v", from.Place, err))
+	}
+	if at := slices.IndexFunc(catalogue, func(i Info) bool { return strings.EqualFold(i.Name, info.Name) }); at >= 0 {
+		place := catalogue[at].origin.Place
+		if place == "" {
+			place = "nn/arch/catalogue.go of this module"
+		}
+		panic(fmt.Sprintf("arch: Register at %s: the name %s is taken by a network registered at %s. Use another name", from.Place, info.Name, place))
+	}
+	info.origin, info.least = from, nil
+	own := slices.IndexFunc(catalogue, func(i Info) bool { return i.least == nil })
+	if own < 0 {
+		own = len(catalogue)
+	}
+	at, _ := slices.BinarySearchFunc(catalogue[own:], info.Name, func(i Info, name string) int { return strings.Compare(i.Name, name) })
+	catalogue = slices.Insert(slices.Clone(catalogue), own+at, info)
+}
+
+var networkName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*$`)
+
+// longestName is that of a network: tables and messages hold it.
+const longestName = 40
+
+// fault is the first thing that is wrong with an entry.
+func (i Info) fault() error {
+	switch {
+	case i.Name == "":
+		return fmt.Errorf("the network has no name. Set Name")
+	case len(i.Name) > longestName:
+		return fmt.Errorf("the name %.50q has %d letters. Use at most %d", i.Name, len(i.Name), longestName)
+	case !networkName.MatchString(i.Name):
+		return fmt.Errorf("%q cannot be a name. Use letters, digits and single hyphens, beginning with a letter", i.Name)
+	case i.Build == nil:
+		return fmt.Errorf("%s: there is no Build. Set it to the function that makes the network", i.Name)
+	case i.LeastSide < 0:
+		return fmt.Errorf("%s: the smallest side %d is negative. Use 0 for any", i.Name, i.LeastSide)
+	case i.Wide != "" && !slices.Contains(i.Settings, i.Wide):
+		return fmt.Errorf("%s: Wide is %q, but Settings are %q. Use one of them, or none", i.Name, i.Wide, i.Settings)
+	}
+	for at, key := range i.Settings {
+		if key != Width && key != Hidden || slices.Contains(i.Settings[:at], key) {
+			return fmt.Errorf("%s: Settings has %q, which is no setting of a network or there twice. Use %s and %s", i.Name, key, Width, Hidden)
+		}
+	}
+	return nil
+}
