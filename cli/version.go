@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/internal/kernel"
+	"ocl/internal/origin"
 	"ocl/nn"
 	"ocl/tune"
 )
@@ -54,33 +56,21 @@ func readVersion() version {
 	v := version{Version: release, Numbers: result.Numbers, Kernel: nn.DefaultEngine().Kernel, Convolution: nn.DefaultEngine().Convolution,
 		Formats: formats{config.Version, result.Version, result.EventsVersion, checkpoint.Version, tune.Version},
 		Go:      runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	v.Revision, v.Modified = origin(revision, info)
+	v.Revision, v.Modified = originOf(revision, info)
 	for _, s := range kernel.Available() {
 		v.Kernels = append(v.Kernels, s.Name)
 	}
 	return v
 }
 
-// origin is the revision that was linked, or else the one in the stamp of the build, which may be nil, and whether its
+// originOf is the revision that was linked, or else the one in the stamp of the build, which may be nil, and whether its
 // source was modified.
-func origin(linked string, info *debug.BuildInfo) (revision string, modified bool) {
+func originOf(linked string, info *debug.BuildInfo) (revision string, modified bool) {
 	if linked != "" {
 		return linked, false
 	}
-	if info != nil {
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				revision = s.Value
-			case "vcs.modified":
-				modified = s.Value == "true"
-			}
-		}
-	}
-	if revision == "" {
-		return "unknown", false
-	}
-	return revision, modified
+	revision, modified = origin.Revision(info)
+	return cmp.Or(revision, "unknown"), modified
 }
 
 // source is the revision, marked if the source was modified.

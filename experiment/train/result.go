@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -11,6 +12,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/experiment/build"
 	"ocl/experiment/result"
+	"ocl/internal/origin"
 	"ocl/learner"
 )
 
@@ -116,18 +118,12 @@ func revision(given string) string {
 	if given != "" {
 		return given
 	}
-	revision, dirty := "unknown", ""
-	if build, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range build.Settings {
-			switch {
-			case s.Key == "vcs.revision":
-				revision = s.Value
-			case s.Key == "vcs.modified" && s.Value == "true":
-				dirty = "+dirty"
-			}
-		}
+	build, _ := debug.ReadBuildInfo()
+	revision, modified := origin.Revision(build)
+	if modified {
+		return revision + "+dirty"
 	}
-	return revision + dirty
+	return cmp.Or(revision, "unknown")
 }
 
 // SkippedText names the tasks that are left out because images are absent or cannot be read; "" means none.

@@ -87,6 +87,31 @@ func moduleOf(pkg string, build *debug.BuildInfo) (module, version string) {
 	return module, version
 }
 
+// Revision is that of this module's source by the stamp of a build, which may be nil, and whether the source was modified. A program of
+// another module has the stamp of its own source; the version of this module is all that it knows. "" is unknown.
+func Revision(build *debug.BuildInfo) (revision string, modified bool) {
+	switch {
+	case build == nil:
+		return "", false
+	case build.Main.Path != own:
+		for _, d := range build.Deps {
+			if d.Path == own && d.Replace == nil {
+				revision = d.Version
+			}
+		}
+		return revision, false
+	}
+	for _, s := range build.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = s.Value
+		case "vcs.modified":
+			modified = s.Value == "true"
+		}
+	}
+	return revision, modified && revision != ""
+}
+
 // devel is the version of what was built from a folder.
 const devel = "(devel)"
 

@@ -124,7 +124,7 @@ func TestNetworksAreChecked(t *testing.T) {
 	for want, f := range map[string]func(arch.Config, *rng.Source) (*nn.Network, error){
 		"the network broken: it is Sunday":                         func(arch.Config, *rng.Source) (*nn.Network, error) { return nil, errors.New("it is Sunday") },
 		"returned no network and no error":                         func(arch.Config, *rng.Source) (*nn.Network, error) { return nil, nil },
-		"for images of 3×8×14, and they are 1×8×14":                  changed(func(c *arch.Config) { c.Channels = 3 }),
+		"for images of 3×8×14, and they are 1×8×14":                changed(func(c *arch.Config) { c.Channels = 3 }),
 		"for 5 classes, and there are 4":                           changed(func(c *arch.Config) { c.Classes = 5 }),
 		"with a linear head, and a cosine head is wanted":          changed(func(c *arch.Config) { c.Head = nn.Head{} }),
 		"a projection head, and a cosine head is wanted":           changed(func(c *arch.Config) { c.Head = nn.Head{Kind: nn.ProjectionHead, Out: 4} }),
