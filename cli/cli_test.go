@@ -103,7 +103,7 @@ func causeOf(t *testing.T, s os.Signal) string {
 		err = self.Signal(s)
 	}
 	if err != nil {
-		t.Skip("no signals here: ", err)
+		t.Skip("this system sends no signal to its own process: ", err)
 	}
 	<-ctx.Done()
 	return context.Cause(ctx).Error()

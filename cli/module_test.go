@@ -137,10 +137,10 @@ func programs(t *testing.T, dir string) (first, second, plain string) {
 // its own, a program of another version mixes no numbers, and ocl itself says what it lacks.
 func TestOtherModule(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds three programs")
+		t.Skip("-short: the test builds three programs")
 	}
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("without git a build has no version")
+		t.Skip("there is no git, and without it a build has no version")
 	}
 	dir := t.TempDir()
 	first, second, plain := programs(t, dir)

@@ -1,13 +1,8 @@
 package experiment
 
 import (
-	"context"
-	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"ocl/config"
 	"ocl/experiment/build"
@@ -46,18 +41,7 @@ func TestCosineHead(t *testing.T) {
 	if err != nil || heir.Head().Kind != nn.CosineHead || heir.Inherited() != model.Info.Classes-1 {
 		t.Errorf("the heir: %v", err)
 	}
-	want, out := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "x")
-	mustRun(t, c, Options{Out: want})
-	ctx, o := stopAfter(29, Options{Out: out})
-	if _, err := Run(ctx, c, o); !errors.Is(err, context.Canceled) {
-		t.Fatalf("interrupted: error %v", err)
-	}
-	if _, err := Resume(t.Context(), out, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
-		t.Errorf("resumed: %s", d)
-	}
+	resumes(t, c)
 	c.Network.Head = "euclid"
 	if err := Schema().Validate(c); err == nil || !strings.Contains(err.Error(), "network.head") {
 		t.Errorf("an unknown head: %v", err)

@@ -1,14 +1,9 @@
 package experiment
 
 import (
-	"context"
-	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"ocl/config"
 	"ocl/experiment/build"
@@ -78,16 +73,5 @@ func TestRegisteredNetwork(t *testing.T) {
 	if heir, err := build.NewNetwork(model.Info, c, model.Info.Classes-1); err != nil || heir.Inherited() != model.Info.Classes-1 {
 		t.Errorf("the heir: %v", err)
 	}
-	want, out := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "x")
-	mustRun(t, c, Options{Out: want})
-	ctx, o := stopAfter(29, Options{Out: out})
-	if _, err := Run(ctx, c, o); !errors.Is(err, context.Canceled) {
-		t.Fatalf("interrupted: error %v", err)
-	}
-	if _, err := Resume(t.Context(), out, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
-		t.Errorf("resumed: %s", d)
-	}
+	resumes(t, c)
 }

@@ -3,11 +3,14 @@ package experiment
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"ocl"
 	"ocl/config"
@@ -176,3 +179,20 @@ func (o Options) savingEvery(steps int) Options {
 }
 
 func lines(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
+
+// resumes checks that the run of a config ends in the same files if it is interrupted after 29 steps and resumed.
+func resumes(t *testing.T, c config.Config) {
+	t.Helper()
+	want, out := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "x")
+	mustRun(t, c, Options{Out: want})
+	ctx, o := stopAfter(29, Options{Out: out})
+	if _, err := Run(ctx, c, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted: error %v", err)
+	}
+	if _, err := Resume(t.Context(), out, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
+		t.Errorf("resumed: %s", d)
+	}
+}

@@ -47,7 +47,7 @@ func promised(t *testing.T) (paths []string) {
 func typesOf(t *testing.T, paths []string) []*types.Package {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("the compiler has to write down the types of all packages")
+		t.Skip("-short: the compiler has to write down the types of all packages")
 	}
 	cmd := exec.Command("go", append([]string{"list", "-deps", "-export", "-json=ImportPath,Export"}, paths...)...)
 	cmd.Dir, cmd.Stderr = root, os.Stderr

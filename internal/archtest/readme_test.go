@@ -38,7 +38,7 @@ func TestReadmeShowsTheExample(t *testing.T) {
 // TestExampleBuildsOutside builds README's example in a module of its own, as README says how. What it needs is in the cache of modules.
 func TestExampleBuildsOutside(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the example is built")
+		t.Skip("-short: the test builds the example")
 	}
 	here, err := filepath.Abs(root)
 	if err != nil {
