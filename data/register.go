@@ -2,7 +2,6 @@ package data
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,16 +16,12 @@ import (
 func Register(info Info) {
 	from := origin.OfCaller(1)
 	switch at := slices.IndexFunc(catalogue, func(i Info) bool { return strings.EqualFold(i.Name, info.Name) }); {
-	case !setName.MatchString(info.Name):
-		panic(fmt.Sprintf("data: Register at %s: %q cannot be a name. Use letters, digits and single hyphens, beginning with a letter", from.Place, info.Name))
+	case origin.CheckName(info.Name) != nil:
+		panic(fmt.Sprintf("data: Register at %s: %v", from.Place, origin.CheckName(info.Name)))
 	case info.Open == nil:
 		panic(fmt.Sprintf("data: Register at %s: %s: there is no Open. Set it to the function that reads the images", from.Place, info.Name))
 	case at >= 0:
-		place := catalogue[at].origin.Place
-		if place == "" {
-			place = "data/catalogue.go of this module"
-		}
-		panic(fmt.Sprintf("data: Register at %s: the name %s is taken by a data set registered at %s. Use another name", from.Place, info.Name, place))
+		panic(fmt.Sprintf("data: Register at %s: the name %s is taken by a data set registered at %s. Use another name", from.Place, info.Name, catalogue[at].origin.PlaceOr("data/catalogue.go")))
 	}
 	if info.Title == "" {
 		info.Title = info.Name
@@ -35,8 +30,6 @@ func Register(info Info) {
 	at, _ := slices.BinarySearchFunc(catalogue, info.Name, func(i Info, name string) int { return strings.Compare(i.Name, name) })
 	catalogue = slices.Insert(slices.Clone(catalogue), at, info)
 }
-
-var setName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*$`)
 
 // Origin is the module that registered the data set, and its version; both are "" for those of this module.
 func (i Info) Origin() (module, version string) { return i.origin.Module, i.origin.Version }

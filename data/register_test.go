@@ -54,7 +54,7 @@ func TestRegisterRefuses(t *testing.T) {
 	data.Restore(t)
 	data.Register(data.Info{Name: "two-stripes", Open: stripes})
 	for want, info := range map[string]data.Info{
-		`"" cannot be a name`:     {Open: stripes},
+		"there is no name":        {Open: stripes},
 		`"a b" cannot be a name`:  {Name: "a b", Open: stripes},
 		"there is no Open":        {Name: "x"},
 		"the name MNIST is taken": {Name: "MNIST", Open: stripes},

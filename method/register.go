@@ -24,7 +24,7 @@ func Register(info Info) {
 		panic(fmt.Sprintf("method: Register at %s: %v", from.Place, err))
 	}
 	for _, other := range catalogue {
-		if place := other.place(); plain(other.Name) == plain(info.Name) {
+		if place := other.origin.PlaceOr("method/catalogue.go"); plain(other.Name) == plain(info.Name) {
 			panic(fmt.Sprintf("method: Register at %s: the name %s is taken by the method %s, registered at %s. Use another name",
 				from.Place, info.Name, other.Name, place))
 		} else if info.Look > 0 && other.Look == info.Look {
@@ -44,37 +44,23 @@ func Register(info Info) {
 // the revision of the folder if the build knows it. Both are "" for the methods of this module.
 func (i Info) Origin() (module, version string) { return i.origin.Module, i.origin.Version }
 
-// place is where the method was registered.
-func (i Info) place() string {
-	if i.origin.Place == "" {
-		return "method/catalogue.go of this module"
-	}
-	return i.origin.Place
-}
-
 // plain is a name as reports and file names compare it: ewc++, EWC-pp and ewcpp are one.
 func plain(name string) string {
 	return strings.NewReplacer("++", "pp", "+", "", "-", "").Replace(strings.ToLower(name))
 }
 
-// What a name may be. It is a word of the command line, a part of keys, folders, links and of names with tricks, such as er+lb.
-var (
-	methodName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\+*$`)
-	optionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
-)
-
-// longestName is that of a method: names of folders hold it, with those of tricks.
-const longestName = 40
+var optionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
 // fault is the first thing that is wrong with an entry.
 func (i Info) fault() error {
+	if err := origin.CheckName(strings.TrimRight(i.Name, "+")); err != nil && strings.Contains(i.Name, "+") {
+		return fmt.Errorf("%w. Plus signs may stand at the end", err)
+	} else if err != nil {
+		return err
+	}
 	switch {
-	case i.Name == "":
-		return fmt.Errorf("the method has no name. Set Name")
-	case len(i.Name) > longestName:
-		return fmt.Errorf("the name %.50q has %d letters. Use at most %d", i.Name, len(i.Name), longestName)
-	case !methodName.MatchString(i.Name):
-		return fmt.Errorf("%q cannot be a name. Use letters, digits and single hyphens, beginning with a letter, with plus signs at the end alone", i.Name)
+	case len(i.Name) > origin.LongestName:
+		return fmt.Errorf("the name %.50q has %d letters. Use at most %d", i.Name, len(i.Name), origin.LongestName)
 	case i.Build == nil:
 		return fmt.Errorf("%s: there is no Build. Set it to the function that makes the learner", i.Name)
 	case i.Look < 0:

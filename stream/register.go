@@ -2,7 +2,6 @@ package stream
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,25 +18,19 @@ import (
 func Register(k Kind) {
 	from := origin.OfCaller(1)
 	switch at := slices.IndexFunc(kinds, func(other Kind) bool { return strings.EqualFold(other.Name, k.Name) }); {
-	case !kindName.MatchString(k.Name):
-		panic(fmt.Sprintf("stream: Register at %s: %q cannot be a name. Use letters, digits and single hyphens, beginning with a letter", from.Place, k.Name))
+	case origin.CheckName(k.Name) != nil:
+		panic(fmt.Sprintf("stream: Register at %s: %v", from.Place, origin.CheckName(k.Name)))
 	case k.Divide == nil:
 		panic(fmt.Sprintf("stream: Register at %s: %s: there is no Divide. Set it to the function that makes the tasks", from.Place, k.Name))
 	case k.Scenario != ocl.ClassIncremental && k.Scenario != ocl.DomainIncremental:
 		panic(fmt.Sprintf("stream: Register at %s: %s: the scenario is %q. Set Scenario to ocl.ClassIncremental or ocl.DomainIncremental", from.Place, k.Name, k.Scenario))
 	case at >= 0:
-		place := kinds[at].origin.Place
-		if place == "" {
-			place = "stream/kind.go of this module"
-		}
-		panic(fmt.Sprintf("stream: Register at %s: the name %s is taken by a kind registered at %s. Use another name", from.Place, k.Name, place))
+		panic(fmt.Sprintf("stream: Register at %s: the name %s is taken by a kind registered at %s. Use another name", from.Place, k.Name, kinds[at].origin.PlaceOr("stream/kind.go")))
 	}
 	k.origin = from
 	at, _ := slices.BinarySearchFunc(kinds, k.Name, func(k Kind, name string) int { return strings.Compare(k.Name, name) })
 	kinds = slices.Insert(slices.Clone(kinds), at, k)
 }
-
-var kindName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*$`)
 
 // Origin is the module that registered the kind, and its version; both are "" for those of this module.
 func (k Kind) Origin() (module, version string) { return k.origin.Module, k.origin.Version }

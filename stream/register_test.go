@@ -47,7 +47,7 @@ func TestRegisterRefuses(t *testing.T) {
 	good := stream.Kind{Name: "in-turn", Scenario: ocl.DomainIncremental, Divide: turns}
 	stream.Register(good)
 	for want, change := range map[string]func(*stream.Kind){
-		`"" cannot be a name`:       func(k *stream.Kind) { k.Name = "" },
+		"there is no name":          func(k *stream.Kind) { k.Name = "" },
 		"there is no Divide":        func(k *stream.Kind) { k.Name, k.Divide = "x", nil },
 		"the scenario is":           func(k *stream.Kind) { k.Name, k.Scenario = "x", "" },
 		"the name Classes is taken": func(k *stream.Kind) { k.Name = "Classes" },

@@ -3,8 +3,10 @@
 package origin
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -27,6 +29,33 @@ func OfCaller(skip int) Origin {
 	o := Origin{Place: fmt.Sprintf("%s:%d", frame.File, frame.Line)}
 	o.Module, o.Version = moduleOf(packageOf(frame.Function), readBuild())
 	return o
+}
+
+// PlaceOr is where something was registered, or the file of this module that lists its own.
+func (o Origin) PlaceOr(file string) string {
+	if o.Place == "" {
+		return file + " of this module"
+	}
+	return o.Place
+}
+
+// LongestName is that of what is registered: names of folders, tables and messages hold it.
+const LongestName = 40
+
+var name = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*$`)
+
+// CheckName says whether something can be registered by a name. It is a word of the command line, a part of keys and of links. The error
+// begins with the name.
+func CheckName(text string) error {
+	switch {
+	case text == "":
+		return errors.New("there is no name. Set Name")
+	case len(text) > LongestName:
+		return fmt.Errorf("the name %.50q has %d letters. Use at most %d", text, len(text), LongestName)
+	case !name.MatchString(text):
+		return fmt.Errorf("%q cannot be a name. Use letters, digits and single hyphens, beginning with a letter", text)
+	}
+	return nil
 }
 
 // own is the path of this module.

@@ -2,7 +2,6 @@ package arch
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,11 +19,7 @@ func Register(info Info) {
 		panic(fmt.Sprintf("arch: Register at %s: %v", from.Place, err))
 	}
 	if at := slices.IndexFunc(catalogue, func(i Info) bool { return strings.EqualFold(i.Name, info.Name) }); at >= 0 {
-		place := catalogue[at].origin.Place
-		if place == "" {
-			place = "nn/arch/catalogue.go of this module"
-		}
-		panic(fmt.Sprintf("arch: Register at %s: the name %s is taken by a network registered at %s. Use another name", from.Place, info.Name, place))
+		panic(fmt.Sprintf("arch: Register at %s: the name %s is taken by a network registered at %s. Use another name", from.Place, info.Name, catalogue[at].origin.PlaceOr("nn/arch/catalogue.go")))
 	}
 	info.origin, info.least = from, nil
 	own := slices.IndexFunc(catalogue, func(i Info) bool { return i.least == nil })
@@ -35,20 +30,12 @@ func Register(info Info) {
 	catalogue = slices.Insert(slices.Clone(catalogue), own+at, info)
 }
 
-var networkName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*$`)
-
-// longestName is that of a network: tables and messages hold it.
-const longestName = 40
-
 // fault is the first thing that is wrong with an entry.
 func (i Info) fault() error {
+	if err := origin.CheckName(i.Name); err != nil {
+		return err
+	}
 	switch {
-	case i.Name == "":
-		return fmt.Errorf("the network has no name. Set Name")
-	case len(i.Name) > longestName:
-		return fmt.Errorf("the name %.50q has %d letters. Use at most %d", i.Name, len(i.Name), longestName)
-	case !networkName.MatchString(i.Name):
-		return fmt.Errorf("%q cannot be a name. Use letters, digits and single hyphens, beginning with a letter", i.Name)
 	case i.Build == nil:
 		return fmt.Errorf("%s: there is no Build. Set it to the function that makes the network", i.Name)
 	case i.LeastSide < 0:

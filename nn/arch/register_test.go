@@ -69,7 +69,7 @@ func TestRegisterRefuses(t *testing.T) {
 	good := arch.Info{Name: "tiny", Build: hidden, Settings: []string{arch.Width}}
 	arch.Register(good)
 	for want, change := range map[string]func(*arch.Info){
-		"the network has no name":                            func(i *arch.Info) { i.Name = "" },
+		"there is no name":                                   func(i *arch.Info) { i.Name = "" },
 		`"a b" cannot be a name`:                             func(i *arch.Info) { i.Name = "a b" },
 		"has 41 letters":                                     func(i *arch.Info) { i.Name = strings.Repeat("x", 41) },
 		"there is no Build":                                  func(i *arch.Info) { i.Name, i.Build = "x", nil },
