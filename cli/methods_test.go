@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/experiment"
 	"ocl/method"
 )
 
@@ -30,6 +31,18 @@ func TestCommandsPageIsCurrent(t *testing.T) {
 	}
 	if b.String() != string(page) {
 		t.Error("docs/cli.md is not what the commands say; run `go run ./cmd/ocl help --markdown > docs/cli.md`")
+	}
+}
+
+// TestConfigPageIsCurrent: docs/format/config.md has the keys as `ocl config keys --markdown` prints them. It is here because tests of package
+// experiment register a network, which the keys would name.
+func TestConfigPageIsCurrent(t *testing.T) {
+	page, err := os.ReadFile("../docs/format/config.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if table := experiment.Schema().Markdown(); !strings.Contains(string(page), table) {
+		t.Error("docs/format/config.md is not current; put the output of `go run ./cmd/ocl config keys --markdown` into it")
 	}
 }
 

@@ -31,10 +31,14 @@ func funnel(c arch.Config, src *rng.Source) (*nn.Network, error) {
 	return b.Build()
 }
 
+// A name is registered once, and a test can run more than once.
+func init() {
+	arch.Register(arch.Info{Name: "funnel", Summary: "of a test", Build: funnel, Settings: []string{arch.Width}, LeastSide: 14})
+}
+
 // TestRegisteredNetwork: a registered network learns, is opened and exported with its settings, grows by classes, and is resumed to the same bits. A
 // setting that it does not read makes no other key.
 func TestRegisteredNetwork(t *testing.T) {
-	arch.Register(arch.Info{Name: "funnel", Summary: "of a test", Build: funnel, Settings: []string{arch.Width}, LeastSide: 14})
 	c := one("er")
 	c.Data.Size, c.Network.Name, c.Network.Width = 16, "funnel", 3
 	c.Classifiers = []string{config.ClassifierHead, config.ClassifierNCM}

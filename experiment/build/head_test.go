@@ -12,13 +12,17 @@ import (
 	"ocl/nn"
 )
 
-// TestHeadOfMethod: the head that a method needs is that of its network, and a config with another one is refused.
-func TestHeadOfMethod(t *testing.T) {
+// A name is registered once, and a test can run more than once.
+func init() {
 	method.Register(method.Info{
 		Name: "projected", Text: method.Text{Title: "Projected"},
 		Head:  func(method.Setup) nn.Head { return nn.Head{Kind: nn.ProjectionHead, Out: 5} },
 		Build: func(s method.Setup) (ocl.Learner, error) { return &learner.Replay{Net: s.Net, WS: s.WS}, nil },
 	})
+}
+
+// TestHeadOfMethod: the head that a method needs is that of its network, and a config with another one is refused.
+func TestHeadOfMethod(t *testing.T) {
 	c := config.Default()
 	c.Network.Name, c.Network.Hidden = build.MLP, []int{7}
 	for _, of := range []struct {
