@@ -53,40 +53,47 @@ func needs(c config.Config, net Network, experts bool, of ocl.StreamInfo, images
 		copies++
 	}
 	learned, largest := map[method.Work]int{}, map[method.Work]int{}
-	taught := false
 	for _, p := range info.StepPasses(s, of.Batch) {
-		taught = taught || p.Work == method.Predict
 		most := min(slices.Max(p.Images), max(of.Batch, stored)) // no more are replayed than there are
 		learned[p.Work], largest[p.Work] = max(learned[p.Work], len(p.Images)), max(largest[p.Work], most)
 	}
 	if learned[method.Learn] > 1 { // the gradient of a second batch
 		copies++
 	}
-	if taught || learned[method.Score] > 0 { // another network, with its gradients
+	if learned[method.Predict]+learned[method.Score] > 0 { // another network, with its gradients
 		copies += 2
 	}
 	list = append(list, Need{What: "copies of the parameters", Bytes: copies * params, Key: wide})
-	if n := learned[method.Gradients]; n > 0 {
+	if learned[method.Gradients] > 0 {
 		list = append(list, Need{What: gradients, Bytes: 2 * params, Key: wide})
 	}
-	rows := max(largest[method.Learn], 1)
-	pass, err := net.Memory.Pass(rows)
-	batch := "stream.batch"
-	if rows > of.Batch {
-		batch = "replay.batch"
+	if n := largest[method.Predict]; n > 0 {
+		pass, err := net.Memory.Pass(n)
+		list = append(list, Need{What: teacherMaps, Bytes: pass, Key: key("stream.batch"), Fault: err})
 	}
+	rows := max(largest[method.Learn], 1)
+	batch := key("stream.batch")
+	if rows > of.Batch {
+		batch = key("replay.batch")
+	}
+	if n := largest[method.Score]; n > rows { // its rows go through the network at once, too
+		rows, batch = n, "method."+c.Methods[0]
+	}
+	pass, err := net.Memory.Pass(rows)
 	if pass1, _ := net.Memory.Pass(1); pass1 > pass/2 { // whatever the batch
 		return append(list, Need{What: "the maps of an image", Bytes: pass, Key: wide, Fault: err})
 	}
-	return append(list, Need{What: "the maps of a batch", Bytes: pass, Key: key(batch), Fault: err})
+	return append(list, Need{What: "the maps of a batch", Bytes: pass, Key: batch, Fault: err})
 }
 
 const (
 	baseBytes       = 30 << 20 // the program and the Go runtime
 	storedBytes     = 36       // of a stored image beside its pixels: label, origin and where it lies
 	parameterCopies = 10       // parameters, gradients, packed weights, a checkpoint in the making and one being written
-	passesAtOnce    = 3        // whose maps a workspace holds at most, with those of an evaluation
-	testBatch       = 200      // rows of an evaluation's batch
+	evaluated       = 20       // rows of a pass that takes as much as an evaluation of 200
+	passBytes       = 1.3      // what a pass takes, divided by what it takes at least
+	teacherMaps     = "the maps of a teacher"
+	teacherPasses   = 2 // what a teacher takes for its maps, divided by what it takes at least
 	gradients       = "gradients of stored images"
 	manyGradients   = 10 // as many as gradients, at most, by how many there are at least
 	// peakOfNeed is the peak of a run, in which a checkpoint is made and another one written, and freed memory was not given back
@@ -94,22 +101,24 @@ const (
 	peakOfNeed = 1.5
 )
 
-// estimated is the peak of a run that needs so much at least. What a workspace holds for the largest pass is estimated from
-// the work, too: an activation takes part in some hundreds of multiply-adds forward, as in the survey's network.
-func estimated(list []Need, net Network, experts, rows int, image float64) int64 {
+// estimated is the peak of a run that needs so much at least. The shares of the maps were measured with the survey's network.
+func estimated(list []Need, net Network, experts int, image float64) int64 {
 	sum, most := 0.0, 0.0
 	for _, n := range list {
 		sum += n.Bytes
-		if n.What == gradients {
+		switch n.What {
+		case gradients:
 			most += (manyGradients - 1) * n.Bytes
+		case teacherMaps:
+			most += teacherPasses * n.Bytes
 		}
 	}
 	if experts > 0 { // the maps of the images that go through all of them together
 		const copies, images, floatsOfPixel, decoded, bytesOfPixel = 5, 20, 20, 800, 64
 		most += list[0].Bytes + float64(net.Params)*4*copies + float64(experts)*images*image*floatsOfPixel + decoded*image*bytesOfPixel
 	} else {
-		work, maps := float64(net.FLOPs)/200*4*float64(max(rows, testBatch/10))*4, list[len(list)-1].Bytes
-		most += list[0].Bytes + float64(net.Params)*4*parameterCopies + min(work, passesAtOnce*maps)
+		evaluation, _ := net.Memory.Pass(evaluated)
+		most += list[0].Bytes + float64(net.Params)*4*parameterCopies + passBytes*list[len(list)-1].Bytes + evaluation
 	}
 	return int64(min(baseBytes+max(most, peakOfNeed*sum), math.MaxInt64/2))
 }
