@@ -158,7 +158,11 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 		stats.Loss += g.Loss / float64(r.Iterations)
 		stats.Replay += g.Replay
 		if err := r.train.diverged(r.steps, g.Loss); err != nil {
-			return stats, err
+			before := r.steps
+			if i == 0 {
+				before--
+			}
+			return stats, r.broken(err, before)
 		}
 		if !skip {
 			r.Opt.Step(r.Net, r.WS)
@@ -202,7 +206,16 @@ func (r *Replay) Decide(dst []ocl.Label, o nn.Outputs) error {
 	if head := r.Net.Head(); !head.PerClass() {
 		return fmt.Errorf("learner: no output of a %s head is that of a class, so a Replay cannot predict by it. Use learner.Nearest", head.Kind)
 	}
-	return largest(dst, o.Logits)
+	return r.broken(largest(dst, o.Logits), r.steps)
+}
+
+// broken adds to an error that wraps ErrDiverged which step left parameters that are not finite, if a stepper of somebody else made it. The loss
+// of such a step may be finite: it is the next one, or a prediction, that finds them.
+func (r *Replay) broken(err error, step int64) error {
+	if !errors.Is(err, ocl.ErrDiverged) || r.Step == nil || isOurs(r.Step) || !slices.ContainsFunc(r.Net.Params(), func(v float32) bool { return v-v != 0 }) {
+		return err
+	}
+	return fmt.Errorf("%w. %T left parameters that are not finite in step %d. If a smaller rate does not help, correct what it adds to Net.Grads", err, r.Step, step)
 }
 
 // SaveState implements [ocl.State].

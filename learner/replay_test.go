@@ -178,6 +178,38 @@ func TestDiverged(t *testing.T) {
 	}
 }
 
+// poisoner is a stepper of somebody else, whose gradients have a NaN once.
+type poisoner struct{ step, at int }
+
+func (p *poisoner) Gradient(r *learner.Replay, _ ocl.Batch) (ocl.StepStats, error) {
+	stats, err := r.Accumulate(r.Incoming())
+	if p.step++; p.step == p.at {
+		grads := r.Net.Grads()
+		grads[len(grads)-1] = float32(math.NaN())
+	}
+	return stats, err
+}
+
+// TestDivergedByAStepper: the step after the one in which a stepper of somebody else wrote a NaN ends the learner, and so does a prediction. Both
+// say who wrote it, and in which step.
+func TestDivergedByAStepper(t *testing.T) {
+	batches := made.Batches(1, 3, 5)
+	for _, c := range []struct{ iterations, at, learned, step int }{{1, 2, 2, 2}, {2, 3, 1, 2}, {2, 4, 2, 2}} {
+		r := perceptron(t, 0.1)
+		r.Step, r.Iterations = &poisoner{at: c.at}, c.iterations
+		learnertest.Observe(t, r, batches[:c.learned])
+		want := fmt.Sprintf("*learner_test.poisoner left parameters that are not finite in step %d.", c.step)
+		if c.at == c.learned*c.iterations {
+			if err := r.Predict(make([]ocl.Label, 5), batches[0].X); !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: a prediction: error %v, want %q", c, err, want)
+			}
+		}
+		if _, err := r.Observe(context.Background(), batches[c.learned]); !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: a step: error %v, want %q", c, err, want)
+		}
+	}
+}
+
 func TestLabelOutOfRange(t *testing.T) {
 	b := made.Batches(1, 1, 2)[0]
 	b.Y[1] = 6

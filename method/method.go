@@ -139,15 +139,29 @@ type Setup struct {
 	InitSeed    uint64          // of the initial parameters of networks that it makes later
 	Options     map[string]any  // by Option.Name; what is absent has its default
 	Tricks      []string        // names of Tricks, as ParseTricks orders them
+
+	of *Info // the method in Build and Check; nil elsewhere
 }
 
-// OptionOf is the value of an option of the method that is being built, or the option's default. T is the type of the default;
-// another type panics.
+// OptionOf is the value of an option of the method that is being built, or the option's default. It panics if T is not the type of the
+// option, and in Build and Check also if the Options of the Info do not list it.
 func OptionOf[T bool | string | int | float64](s Setup, o Option) T {
-	if v, ok := s.Options[o.Name]; ok {
-		return v.(T)
+	name := ""
+	if s.of != nil {
+		name = s.of.Name + ": "
+		if !slices.ContainsFunc(s.of.Options, func(own Option) bool { return own.Name == o.Name }) {
+			panic(fmt.Sprintf("method: %soption %s: OptionOf asks for it, but the method does not declare it. Add it to Options of the Info", name, o.Name))
+		}
 	}
-	return o.Default.(T)
+	v, given := s.Options[o.Name]
+	if !given {
+		v = o.Default
+	}
+	value, is := v.(T)
+	if !is {
+		panic(fmt.Sprintf("method: %soption %s: it is of type %T, but OptionOf[%T] asks for it. Use OptionOf[%T]", name, o.Name, v, value, v))
+	}
+	return value
 }
 
 // Store is an empty memory for Memory samples.
@@ -170,6 +184,7 @@ func Lookup(name string) (Info, error) {
 
 // New builds a learner. A fault of the setup or the options is an error that names the key of the config.
 func (i Info) New(s Setup) (ocl.Learner, error) {
+	s.of = &i
 	if err := i.CheckOptions(s.Options); err != nil {
 		return nil, err
 	}
@@ -241,6 +256,7 @@ func (i Info) CheckTogether(s Setup) error {
 	if i.Check == nil {
 		return nil
 	}
+	s.of = &i
 	return i.Check(s)
 }
 

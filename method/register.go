@@ -2,6 +2,7 @@ package method
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -17,7 +18,8 @@ import (
 // module of the package that calls Register, and results of runs record that module and its version.
 //
 // A faulty entry is a bug and panics: no name, one that is taken or has characters that a name cannot have, no Build, an option
-// without a default, a Look that is taken, a setting or a trick that does not exist.
+// without a default, a Look that is taken, a setting or a trick that does not exist, a grid with a key that is neither a setting nor an
+// option of the method.
 func Register(info Info) {
 	from := origin.OfCaller(1)
 	if err := info.fault(); err != nil {
@@ -95,8 +97,24 @@ func (i Info) fault() error {
 			return fmt.Errorf("%s: option %s is there twice. Remove one", i.Name, o.Name)
 		}
 		seen[o.Name] = true
+		keys = append(keys, "method."+i.Name+"."+o.Name)
+	}
+	for _, g := range i.grids() {
+		for _, a := range g {
+			if !slices.Contains(keys, a.Key) {
+				return fmt.Errorf("%s: Tuning has %q, which is neither a key of configs nor an option of the method. %s", i.Name, a.Key, nearest.Hint(a.Key, keys))
+			}
+			if len(a.Values) == 0 {
+				return fmt.Errorf("%s: Tuning has no values of %s. Add some, or remove it", i.Name, a.Key)
+			}
+		}
 	}
 	return nil
+}
+
+// grids are those of Tuning.
+func (t Tuning) grids() []Grid {
+	return slices.Concat([]Grid{t.Paper, t.Authors}, slices.Collect(maps.Values(t.PaperOn)), slices.Collect(maps.Values(t.AuthorsOn)))
 }
 
 // optionFault is the first thing that is wrong with an option.

@@ -141,7 +141,12 @@ func TestRegisterRefuses(t *testing.T) {
 		"memory unread":     {func(i *method.Info) { i.Settings = i.Settings[1:] }, []string{"UsesMemory is true"}},
 		"a refusal":         {func(i *method.Info) { i.Refuses = map[string]string{"kcd": "x"} }, []string{`unknown trick "kcd"`}},
 		"a teacher":         {func(i *method.Info) { i.Teacher = "both" }, []string{`the teacher is "both"`}},
-		"own networks":      {func(i *method.Info) { i.OwnNetworks = true }, []string{"Begins and Grows"}},
+		"a grid":            {func(i *method.Info) { i.Paper = method.Grid{{Key: "method.new-one.sizes", Values: []any{3}}} }, []string{"Tuning has", "Did you mean method.new-one.size?"}},
+		"a grid's method": {func(i *method.Info) {
+			i.AuthorsOn = map[method.Data]method.Grid{method.CORe50NC: {{Key: "method.er.size", Values: []any{3}}}}
+		}, []string{`Tuning has "method.er.size"`}},
+		"an empty grid": {func(i *method.Info) { i.Authors = method.Grid{{Key: "optimizer.lr"}} }, []string{"no values of optimizer.lr"}},
+		"own networks":  {func(i *method.Info) { i.OwnNetworks = true }, []string{"Begins and Grows"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			info := twin("new-one")
@@ -183,6 +188,28 @@ func TestBuildOfNothing(t *testing.T) {
 		if _, err := info.New(s); err == nil || !strings.Contains(err.Error(), "nothing: Build returned no learner") {
 			t.Errorf("%s: error %v", name, err)
 		}
+	}
+}
+
+// TestOptionOf: who asks for an option that the method does not declare, or for another type, learns which method and option it is.
+func TestOptionOf(t *testing.T) {
+	size, other := twin("er-twin").Options[0], method.Option{Name: "rows", Default: 3}
+	s := method.Setup{Memory: 5, ReplayBatch: 3, Iterations: 1}
+	for want, ask := range map[string]func(method.Setup){
+		"method: er-twin: option rows: OptionOf asks for it, but the method does not declare it.": func(s method.Setup) { method.OptionOf[int](s, other) },
+		"method: er-twin: option size: it is of type int, but OptionOf[float64] asks for it.":     func(s method.Setup) { method.OptionOf[float64](s, size) },
+	} {
+		built, checked := twin("er-twin"), twin("er-twin")
+		built.Build = func(s method.Setup) (ocl.Learner, error) { ask(s); return nil, nil }
+		checked.Check = func(s method.Setup) error { ask(s); return nil }
+		for where, call := range map[string]func(){"Build": func() { _, _ = built.New(s) }, "Check": func() { _ = checked.CheckTogether(s) }} {
+			if got := panicOf(call); !strings.HasPrefix(got, want) {
+				t.Errorf("%s: panic %q, want %q", where, got, want)
+			}
+		}
+	}
+	if got, want := panicOf(func() { method.OptionOf[string](s, size) }), "method: option size: it is of type int, but OptionOf[string]"; !strings.HasPrefix(got, want) {
+		t.Errorf("without a method: panic %q, want %q", got, want)
 	}
 }
 
