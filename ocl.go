@@ -1,9 +1,18 @@
 // Package ocl holds the common types of online continual learning: labels, batches, streams and learners.
 //
-// A [Stream] delivers tasks D_1 … D_T, each training batch once. A [Learner] observes the batches and predicts
-// labels. Optional interfaces ([TaskAware], [Preparer]) say which supervisory signals a learner uses. The package
-// holds no algorithm and no implementation, and knows nothing of networks, data sets or files. Start at package
-// learner for the methods, at package stream for the streams and at package experiment for whole runs.
+// A [Stream] delivers tasks D_1 … D_T, each training batch once. A [Learner] observes the batches and predicts labels:
+//
+//	for batch, err := range s.Train(task) {
+//		stats, err := l.Observe(ctx, batch)
+//	}
+//	for batch, err := range s.Test(task) {
+//		labels := make([]ocl.Label, batch.Len())
+//		err := l.Predict(labels, batch.X)
+//	}
+//
+// Optional interfaces ([TaskAware], [Preparer]) say which supervisory signals a learner uses. The package holds no
+// algorithm and no implementation, and knows nothing of networks, data sets or files. Start at package learner for the
+// methods, at package stream for the streams and at package experiment for whole runs.
 package ocl
 
 import (

@@ -2,6 +2,13 @@
 // table of all keys ([Keys]), and what comes of that table: parsing, validation, flags, the page docs/format/config.md and
 // a JSON Schema for editors.
 //
+//	c := config.Default() // the built-in glyphs, Finetune and ER
+//	c.Methods, c.Memory = []string{"er", "mir"}, 1000
+//	schema := experiment.Schema() // what this program knows
+//	err := schema.Set(&c, "method.mir.candidates", "25")
+//	err = schema.Validate(c) // all faults at once
+//	text, err := c.YAML()
+//
 // It imports no other package of this program that knows methods or data. Its callers give it the methods, tricks and
 // data sets in a [Catalogue], which is part of a [Schema]; package experiment has the one of this program. Start at
 // [Config] and [Schema].

@@ -1,5 +1,10 @@
 // Package metric computes the numbers of the survey's tables from accuracy matrices. It knows nothing of learners,
-// runs or files. Start at [Matrix].
+// runs or files. Start at [Matrix], which has a row for each task that was learned:
+//
+//	m := metric.Matrix{Rows: [][]float64{{0.9, 0.1, 0.2}, {0.6, 0.8, 0.3}, {0.5, 0.7, 0.85}}}
+//	average := metric.AverageAccuracy(m, 2)      // after the last task: 0.683
+//	forgetting := metric.AverageForgetting(m, 2) // 0.25
+//	mean, half := metric.Interval(averages)      // over runs: mean ± half is the 95 % interval
 //
 // All indices are 0-based. A value that is undefined or needs an entry that was not evaluated is NaN, never 0; results
 // write it as absent. The worked example of the docstrings is

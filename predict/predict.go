@@ -1,6 +1,14 @@
 // Package predict uses a trained learner without its data: it labels images, and measures the learner on any data set with
 // the same classes. It knows nothing of training; package trained restores the learner from the checkpoint of its run.
-// Start at [Open].
+// Start at [Open]:
+//
+//	p, err := predict.Open(ctx, "runs/mine", predict.Options{}) // the folder of a run that ocl run --out made
+//	defer p.Close()
+//	best := make([]predict.Guess, 3)
+//	err = p.PredictFile(ctx, best, file) // the bytes of a JPEG or PNG file of any size
+//	fmt.Println(best[0].Name, best[0].Value)
+//
+// A [Predictor] may be used by any number of goroutines. [Predictor.Evaluate] measures it on a data set.
 //
 // docs/stability.md promises the names of this package. What an image is predicted as does not change: it is what the run
 // predicted, bit for bit where the machine has the kernels of the run.
