@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
 
 	"ocl/experiment/train"
@@ -14,7 +13,7 @@ import (
 func guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &train.PanicError{Value: v, Stack: debug.Stack()}
+			err = train.Panicked(v)
 		}
 	}()
 	return f()

@@ -17,6 +17,7 @@ import (
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 	"ocl/internal/input"
 )
 
@@ -373,7 +374,7 @@ func (r *session) cancelled() {
 func guarded(ctx context.Context, do Work, j Job, at experiment.RunIn) (res *result.Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			res, err = nil, fmt.Errorf("study: %s: panic: %v. This is a bug in ocl; please report it with the study", j, v)
+			res, err = nil, fmt.Errorf("study: %s: %w", j, train.Panicked(v))
 		}
 	}()
 	return do(ctx, j, at)

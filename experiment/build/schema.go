@@ -45,6 +45,29 @@ func Schema() *config.Schema {
 	return s
 }
 
+// Modules are the versions of the other modules that have registered something in this program, by their paths.
+func Modules() map[string]string {
+	versions := map[string]string{}
+	note := func(module, version string) {
+		if module != "" {
+			versions[module] = version
+		}
+	}
+	for _, info := range arch.Catalogue() {
+		note(info.Origin())
+	}
+	for _, info := range data.Catalogue() {
+		note(info.Origin())
+	}
+	for _, k := range stream.Kinds() {
+		note(k.Origin())
+	}
+	for _, info := range method.Catalogue() {
+		note(info.Origin())
+	}
+	return versions
+}
+
 // originOf is where a name comes from.
 func originOf(module, version string) config.Origin {
 	return config.Origin{Module: module, Version: version}

@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/experiment/build"
 	"ocl/experiment/result"
+	"ocl/internal/origin"
 	"ocl/interop/weights"
 	"ocl/learner"
 	"ocl/nn"
@@ -66,13 +69,28 @@ type Parent struct {
 	State         checkpoint.Loaded
 }
 
-// PanicError is a panic in a run: a bug of ocl, reported with the place where it happened.
+// PanicError is a panic: a bug of ocl or of a module that has registered something, reported with the place where it happened.
 type PanicError struct {
 	Value any
 	Stack []byte
 }
 
+// Panicked is the error about a panic, for who recovered its value.
+func Panicked(value any) *PanicError {
+	switch v := value.(type) {
+	case *checkpoint.Panic: // of the goroutine that wrote
+		return &PanicError{Value: v, Stack: v.Stack}
+	case *origin.Panic: // of a worker
+		return &PanicError{Value: v.Value, Stack: v.Stack}
+	}
+	return &PanicError{Value: value, Stack: debug.Stack()}
+}
+
 func (e *PanicError) Error() string {
+	modules := build.Modules()
+	if f, theirs := origin.InStack(e.Stack, slices.Sorted(maps.Keys(modules))); theirs {
+		return fmt.Sprintf("panic: %v, in %s of the module %s %s (%s). Please report it there, with the config", e.Value, f.Function, f.Module, modules[f.Module], f.Place)
+	}
 	return fmt.Sprintf("panic: %v. This is a bug in ocl; please report it with the config", e.Value)
 }
 
@@ -151,12 +169,8 @@ func (r *run) taskNumber() int {
 // caught calls f and turns a panic into an error with the stack.
 func caught(f func() error) (err error) {
 	defer func() {
-		switch v := recover().(type) {
-		case nil:
-		case *checkpoint.Panic: // of the goroutine that wrote
-			err = &PanicError{Value: v, Stack: v.Stack}
-		default:
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+		if v := recover(); v != nil {
+			err = Panicked(v)
 		}
 	}()
 	return f()

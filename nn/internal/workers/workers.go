@@ -4,8 +4,11 @@ package workers
 
 import (
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
+
+	"ocl/internal/origin"
 )
 
 // Task is work that can be done in independent chunks, by any worker in any order: chunks write to different places and
@@ -29,7 +32,7 @@ type Team struct {
 	task   Task
 	mu     sync.Mutex
 	wake   *sync.Cond
-	panics atomic.Pointer[any]
+	panics atomic.Pointer[origin.Panic]
 }
 
 // states of a team
@@ -61,8 +64,8 @@ func New(n int) *Team {
 // Size is the number of workers.
 func (t *Team) Size() int { return t.size }
 
-// Run does all chunks of a task and returns when they are done. A panic of any worker is raised again here, and the
-// team can be used further. Run panics where the team works already, as when a chunk calls it or a second goroutine
+// Run does all chunks of a task and returns when they are done. A panic of any worker is raised again here, with its stack
+// where there are several ([origin.Panic]), and the team can be used further. Run panics where the team works already, as when a chunk calls it or a second goroutine
 // does, whatever the numbers of workers and chunks, and after Close. A chunk must not call runtime.Goexit, as t.FailNow
 // does: its worker would be missing from then on, and Run would wait for it.
 func (t *Team) Run(task Task, chunks int) {
@@ -89,7 +92,7 @@ func (t *Team) Run(task Task, chunks int) {
 		pause(i)
 	}
 	if e := t.panics.Swap(nil); e != nil {
-		panic(*e)
+		panic(e)
 	}
 }
 
@@ -129,8 +132,7 @@ func (t *Team) Span(pieces int) int {
 func (t *Team) take(worker int) {
 	defer func() {
 		if e := recover(); e != nil {
-			raised := e // a copy: e itself must not escape in the usual case
-			t.panics.CompareAndSwap(nil, &raised)
+			t.panics.CompareAndSwap(nil, &origin.Panic{Value: e, Stack: debug.Stack()})
 		}
 	}()
 	for k := range t.shares {

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"ocl/internal/origin"
 )
 
 // taskFunc is a function as a task.
@@ -113,7 +115,7 @@ func TestRunFromTwoGoroutines(t *testing.T) {
 	}
 }
 
-// TestPanicsAreRaisedAgain: whichever worker panics, the caller of Run gets the value, and the team works on.
+// TestPanicsAreRaisedAgain: whichever worker panics, the caller of Run gets the value with the stack, and the team works on.
 func TestPanicsAreRaisedAgain(t *testing.T) {
 	for _, size := range sizes {
 		team := New(size)
@@ -132,8 +134,11 @@ func TestPanicsAreRaisedAgain(t *testing.T) {
 					}
 				}), size)
 			})
+			if p, is := got.(*origin.Panic); is && strings.Contains(string(p.Stack), "TestPanicsAreRaisedAgain") {
+				got = p.Value
+			}
 			if got != fault {
-				t.Errorf("%s: the panic is %v, want the worker's own value", what, got)
+				t.Errorf("%s: the panic is %v, want the worker's own value with its stack", what, got)
 			}
 			checkWorks(t, team, what)
 		}
