@@ -25,13 +25,25 @@ import (
 	"ocl"
 	"ocl/cli"
 	"ocl/data"
+	"ocl/loss"
 	"ocl/memory"
 	"ocl/method"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/rng"
 	"ocl/stream"
+	"ocl/tensor"
 )
+
+// broken is a criterion that panics once.
+type broken struct{ loss.Criterion }
+
+func (b broken) Eval(d *tensor.Tensor, in loss.Input) (float64, error) {
+	if in.Role.Has(loss.Replayed) {
+		panic("no such row")
+	}
+	return b.Criterion.Eval(d, in)
+}
 
 func main() {
 	arch.Register(arch.Info{Name: "tiny", Summary: "one block", Settings: []string{arch.Width}, LeastSide: 14,
@@ -62,6 +74,12 @@ func main() {
 			half := len(train) / 2
 			return []stream.Share{{Train: train[:half], Test: []int32{0, 1}}, {Train: train[half:], Test: []int32{2, 3}}}, nil
 		}})
+	method.Register(method.Info{Name: "breaks", Traits: method.Traits{UsesMemory: true}, Settings: []string{"memory", "replay.batch"},
+		Build: func(s method.Setup) (ocl.Learner, error) {
+			r := s.Replay()
+			r.Memory, r.Criterion = s.Store(), broken{s.Labels()}
+			return r, nil
+		}})
 	for _, name := range []string{"er-x", "derx++"} {
 		rows := method.Option{Name: "rows", Default: 10, Least: 1, Most: 100, Meaning: "rows to replay"}
 		method.Register(method.Info{
@@ -79,8 +97,8 @@ func main() {
 }
 `
 
-// programs builds the program of another module at two of its commits, and ocl itself.
-func programs(t *testing.T, dir string) (first, second, plain string) {
+// programs builds the program of another module without a commit and at two of its commits, and ocl itself.
+func programs(t *testing.T, dir string) (unstamped, first, second, plain string) {
 	t.Helper()
 	repo, err := filepath.Abs("..")
 	if err != nil {
@@ -118,19 +136,20 @@ func programs(t *testing.T, dir string) (first, second, plain string) {
 		do("git", "add", ".")
 		do("git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", message)
 	}
-	first, second, plain = filepath.Join(dir, "first.exe"), filepath.Join(dir, "second.exe"), filepath.Join(dir, "ocl.exe")
+	unstamped, first, second, plain = filepath.Join(dir, "unstamped.exe"), filepath.Join(dir, "first.exe"), filepath.Join(dir, "second.exe"), filepath.Join(dir, "ocl.exe")
 	write("go.mod", needs)
 	write("go.sum", string(sum))
 	write("main.go", otherModule)
 	do("git", "init", "-q")
 	do("go", "build", "-o", plain, "ocl/cmd/ocl")
 	do("go", "mod", "tidy")
+	do("go", "build", "-buildvcs=false", "-o", unstamped, ".")
 	commit("one")
 	do("go", "build", "-buildvcs=true", "-o", first, ".")
 	write("note", "a change")
 	commit("two")
 	do("go", "build", "-buildvcs=true", "-o", second, ".")
-	return first, second, plain
+	return unstamped, first, second, plain
 }
 
 // TestOtherModule goes with a method of another module through the commands: the program that has it runs, verifies and reports it as one of
@@ -143,7 +162,7 @@ func TestOtherModule(t *testing.T) {
 		t.Skip("there is no git, and without it a build has no version")
 	}
 	dir := t.TempDir()
-	first, second, plain := programs(t, dir)
+	unstamped, first, second, plain := programs(t, dir)
 	call := func(program string, args ...string) (string, bool) {
 		t.Helper()
 		cmd := exec.Command(program, args...)
@@ -229,8 +248,16 @@ func TestOtherModule(t *testing.T) {
 	var fields []map[string]any
 	if err := json.Unmarshal([]byte(succeeds(first, "methods", "--json", "name,module")), &fields); err != nil {
 		t.Error(err)
-	} else if len(fields) < 3 || fields[2]["name"] != "derx++" || fields[2]["module"] != "example.com/other" {
-		t.Errorf("the JSON of the third method is %v", fields[2])
+	} else if len(fields) < 4 || fields[3]["name"] != "derx++" || fields[3]["module"] != "example.com/other" {
+		t.Errorf("the JSON of the fourth method is %v", fields[3])
+	}
+	if out := succeeds(first, "--version"); !strings.Contains(out, "\nmodule       example.com/other "+made[0].Version+"\n") {
+		t.Errorf("the version lacks the module:\n%s", out)
+	}
+	// A panic in the code of the module is told as one of it, also in a worker.
+	for _, workers := range []string{"1", "2"} {
+		refused(first, []string{"breaks, seed 1: task 1, step 1: panic: no such row, in main.broken.Eval of the module example.com/other " + made[0].Version + " (", "main.go:", "Please report it there"},
+			append([]string{"run", "--method", "breaks", "--workers", workers, "--out", "broken" + workers}, small...)...)
 	}
 	succeeds(first, append([]string{"tune", "--method", "er-x", "--out", "tuned"}, strings.Fields(strings.ReplaceAll(strings.Join(small, " "), "--tasks 2", "--tasks 4"))...)...)
 	study := "study: 1\nmethods: [er-x, derx++]\nmemory: 20\nruns: 1\ndata: {train_per_class: 5, test_per_class: 3}\nnetwork: {name: mlp, hidden: [8]}\n" +
@@ -257,12 +284,31 @@ func TestOtherModule(t *testing.T) {
 		t.Errorf("the report of two versions does not say so (%v)", err)
 	}
 
+	// A version that names no state of the code is said before a run and in its report.
+	const vague = "example.com/other (devel)"
+	if out := succeeds(unstamped, append([]string{"run", "--method", "er-x", "--out", "unstamped"}, small...)...); !strings.Contains(out, "the version of "+vague+" does not name one state of its code") {
+		t.Errorf("a run says nothing of the unknown version:\n%s", out)
+	}
+	if out := succeeds(first, append([]string{"run", "--method", "er-x", "--out", "stamped", "--dry-run"}, small...)...); strings.Contains(out, "does not name one state") {
+		t.Errorf("a run of a commit says that its version is unknown:\n%s", out)
+	}
+	page, err = os.ReadFile(filepath.Join(dir, "unstamped", "report.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"The results that use " + vague + " may be of several states of its code", "Here ocl stands for a program that has the method er-x of " + vague + ".",
+		"<dt>Other modules</dt><dd>method er-x of " + vague + "</dd>"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the report of a run of an unknown version lacks %q", want)
+		}
+	}
+
 	// A program without the method says which one, of which module and version, and what to do. A report needs no method.
 	lacks := []string{"of example.com/other " + made[0].Version, "imports the package", "cli.Main"}
 	for _, args := range [][]string{
 		{"verify", filepath.Join(own, "result.json")}, {"predict", own, "."}, {"export", own, "--to", "safetensors", "-o", "x"}, {"eval", own, "--data", "glyphs"},
 		{"learn", own, "--data", "glyphs", "--tasks", "1", "--out", "more"}, {"inspect", own}, {"run", "--resume", "runs"}, {"run", "--resume", own},
-		append([]string{"run", "--method", "er", "--out", "runs"}, small...), {"sweep", "join", "sweep"}, {"sweep", "status", "sweep"},
+		append([]string{"run", "--method", "er", "--out", "runs"}, small...), {"sweep", "join", "sweep"},
 	} {
 		refused(plain, lacks, args...)
 		if out, _ := call(plain, args...); strings.Count(out, "cli.Main") != 1 || strings.Contains(out, "goroutine") {
@@ -274,6 +320,11 @@ func TestOtherModule(t *testing.T) {
 	}
 	refused(plain, []string{`network.name (--network): unknown value "tiny". Use resnet18 or mlp`}, "run", "--method", "er", "--network", "tiny", "--out", "none")
 	succeeds(plain, "report", "nets", "--out", "plainnets")
+	for _, args := range [][]string{{"sweep", "status", "sweep"}, {"inspect", "sweep"}} {
+		if out := succeeds(plain, args...); !strings.Contains(out, "3 of 3 jobs done") {
+			t.Errorf("%q does not say how far the study is:\n%s", args, out)
+		}
+	}
 	succeeds(plain, "report", "runs", "--out", "plain")
 	mark := func(report string) string {
 		t.Helper()

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/internal/escape"
@@ -150,12 +152,12 @@ func statusOf(dir string, store study.Store, entries []study.Entry) studyStatus 
 	return s
 }
 
-// studyFolder opens the list of jobs and the store of a study, without its data.
+// studyFolder opens the list of jobs and the store of a study, without its data and whatever its methods are.
 func studyFolder(ctx context.Context, dir string) ([]study.Entry, *study.Folder, error) {
 	if _, err := filepath.Abs(dir); err != nil {
 		return nil, nil, err
 	}
-	if _, err := study.Load(ctx, dir, "."); err != nil { // such as one of a newer ocl
+	if _, err := study.Load(ctx, dir, "."); err != nil && !errors.Is(err, config.ErrLacks) { // such as one of a newer ocl
 		return nil, nil, err
 	}
 	entries, err := study.ReadJobs(dir)

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"ocl/checkpoint"
 	"ocl/config"
+	"ocl/experiment/build"
 	"ocl/experiment/result"
 	"ocl/internal/kernel"
 	"ocl/internal/origin"
@@ -34,6 +37,13 @@ type version struct {
 	Convolution string   `json:"convolution"` // algorithm of convolutions in use
 	Go          string   `json:"go"`
 	Platform    string   `json:"platform"` // operating system and processor
+	Modules     []module `json:"modules"`  // other ones that have registered something in this program
+}
+
+// module is a module with its version.
+type module struct {
+	Path    string `json:"path"`
+	Version string `json:"version"`
 }
 
 // formats are the versions of the files that this program writes (docs/format). It reads the earlier ones of configs.
@@ -47,18 +57,26 @@ type formats struct {
 
 func printVersion(w io.Writer, asJSON *jsonFlag) error {
 	v := readVersion()
-	return asJSON.printOr(w, v, fmt.Sprintf("ocl %s\nrevision     %s\nnumbers      %d\nkernel       %s, of %s\nconvolution  %s\ngo           %s %s\n",
-		v.Version, v.source(), v.Numbers, v.Kernel, joinWords(v.Kernels), v.Convolution, v.Go, v.Platform))
+	text := fmt.Sprintf("ocl %s\nrevision     %s\nnumbers      %d\nkernel       %s, of %s\nconvolution  %s\ngo           %s %s\n",
+		v.Version, v.source(), v.Numbers, v.Kernel, joinWords(v.Kernels), v.Convolution, v.Go, v.Platform)
+	for _, m := range v.Modules {
+		text += fmt.Sprintf("module       %s %s\n", m.Path, m.Version)
+	}
+	return asJSON.printOr(w, v, text)
 }
 
 func readVersion() version {
 	info, _ := debug.ReadBuildInfo()
 	v := version{Version: release, Numbers: result.Numbers, Kernel: nn.DefaultEngine().Kernel, Convolution: nn.DefaultEngine().Convolution,
 		Formats: formats{config.Version, result.Version, result.EventsVersion, checkpoint.Version, tune.Version},
-		Go:      runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+		Go:      runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Modules: []module{}}
 	v.Revision, v.Modified = originOf(revision, info)
 	for _, s := range kernel.Available() {
 		v.Kernels = append(v.Kernels, s.Name)
+	}
+	modules := build.Modules()
+	for _, path := range slices.Sorted(maps.Keys(modules)) {
+		v.Modules = append(v.Modules, module{path, modules[path]})
 	}
 	return v
 }

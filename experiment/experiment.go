@@ -21,6 +21,7 @@ import (
 	"ocl/experiment/train"
 	"ocl/experiment/trained"
 	"ocl/internal/cause"
+	"ocl/internal/origin"
 	"ocl/interop/weights"
 	"ocl/nn"
 )
@@ -172,6 +173,7 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 		return nil, err
 	}
 	x.notes = append(x.notes, missingImages(set)...)
+	x.notes = append(x.notes, inexact(Schema().Registered(x.config))...)
 	if err := x.unite(); err != nil {
 		return nil, cause.As(fmt.Errorf("experiment: %w", err), ErrUnfit)
 	}
@@ -223,6 +225,18 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 		return nil, err
 	}
 	return x, nil
+}
+
+// inexact are notes about modules whose version does not name one state of their code: the numbers of two states would have the same keys.
+func inexact(list []config.Registered) (notes []string) {
+	for _, r := range list {
+		note := fmt.Sprintf("the version of %s does not name one state of its code, so results of two states cannot be told apart. "+
+			"Use another --out after each change of it, or build the program from a commit", r.From())
+		if !origin.Exact(r.Version) && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
 }
 
 // unite finds the classes of the data among those of the parent, if there is one.
@@ -389,7 +403,7 @@ func (x *Experiment) Config() config.Config { return x.config.Clone() }
 func (x *Experiment) Jobs() []Job { return slices.Clone(x.jobs) }
 
 // Notes are for the person, before the experiment runs: an environment variable overrides the config, images of the data
-// set are absent, classes have no test images.
+// set are absent, classes have no test images, the version of a module is not known.
 func (x *Experiment) Notes() []string { return slices.Clone(x.notes) }
 
 // DataDigest is the digest of the data that are open.

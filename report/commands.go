@@ -14,27 +14,35 @@ import (
 type recipe struct {
 	What    string // "ER, memory 5,000"
 	Command string
+	Needs   string // what the program of the command must have, "" for ocl itself
 	Config  string // the resolved config of the first run, YAML
 }
 
 // recipes gives the command that repeats each experiment folder, or each row where there is none, with the config.
 func (st *study) recipes() []recipe {
 	var out []recipe
-	done := map[string]bool{}
+	var parents []string
+	of := map[string][]*run{} // by parent
 	for _, g := range st.rows {
 		for _, r := range g.runs {
 			if r.folder == "" || r.Foreign != nil {
 				continue
 			}
 			parent := filepath.Dir(filepath.Clean(r.folder))
-			file := filepath.Join(parent, "experiment.yaml")
-			if _, err := os.Stat(file); err == nil && !done[parent] {
-				done[parent] = true
-				out = append(out, recipe{
-					What:    "The experiment " + filepath.ToSlash(parent),
-					Command: fmt.Sprintf("ocl run --config %s --out %s", quote(file), quote(again(parent, ""))),
-				})
+			if of[parent] == nil {
+				parents = append(parents, parent)
 			}
+			of[parent] = append(of[parent], r)
+		}
+	}
+	for _, parent := range parents {
+		file := filepath.Join(parent, "experiment.yaml")
+		if _, err := os.Stat(file); err == nil {
+			out = append(out, recipe{
+				What:    "The experiment " + filepath.ToSlash(parent),
+				Command: fmt.Sprintf("ocl run --config %s --out %s", quote(file), quote(again(parent, ""))),
+				Needs:   needs(of[parent]),
+			})
 		}
 	}
 	for _, g := range st.rows {
@@ -47,10 +55,20 @@ func (st *study) recipes() []recipe {
 			rec.What += fmt.Sprintf(", seed %d alone", r.seed)
 			rec.Command = fmt.Sprintf("ocl run --config %s --out %s", quote(r.file),
 				quote(again(filepath.Dir(filepath.Clean(r.folder)), strings.TrimSuffix(filepath.Base(r.folder), result.Packed))))
+			rec.Needs = needs([]*run{r})
 		}
 		out = append(out, rec)
 	}
 	return out
+}
+
+// needs says which program repeats runs that use something of other modules; "" is ocl itself. Results do not say what it is called.
+func needs(runs []*run) string {
+	text := registeredText(runs)
+	if text == "" {
+		return ""
+	}
+	return "Here ocl stands for a program that has the " + text + "."
 }
 
 // again names a folder beside an experiment's for the experiment, or one run of it, once more.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"ocl/internal/count"
+	"ocl/internal/origin"
 )
 
 // mixtures returns warnings if the runs of a report have different numbers versions, kernels, convolutions or concurrencies.
@@ -32,6 +33,7 @@ func (st *study) mixtures() []string {
 	rounding("kernels", func(r *run) string { return orUnknown(r.Provenance.Kernel) })
 	rounding("convolutions", func(r *run) string { return orUnknown(r.Provenance.Convolution) })
 	versions := map[string]map[string]bool{} // of modules, by what they registered
+	inexact := map[string]bool{}             // modules whose version names no state of their code
 	for _, r := range st.runs {
 		for _, registered := range r.Provenance.Registered {
 			what := registered.What()
@@ -39,12 +41,18 @@ func (st *study) mixtures() []string {
 				versions[what] = map[string]bool{}
 			}
 			versions[what][registered.From()] = true
+			if !origin.Exact(registered.Version) {
+				inexact[registered.From()] = true
+			}
 		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(versions)) {
 		if v := slices.Sorted(maps.Keys(versions[what])); len(v) > 1 {
 			out = append(out, fmt.Sprintf("The results mix versions of the %s: %s. Rows of different versions are never averaged together.", what, count.And(v)))
 		}
+	}
+	for _, from := range slices.Sorted(maps.Keys(inexact)) {
+		out = append(out, fmt.Sprintf("The results that use %s may be of several states of its code, because this version does not name one.", from))
 	}
 	if v := distinct(func(r *run) string { return fmt.Sprintf("%d", max(r.Provenance.Concurrency, 1)) }); len(v) > 1 {
 		st.together = fmt.Sprintf("The results mix concurrencies (%s runs at once), so times cannot be compared.", count.And(v))

@@ -268,6 +268,7 @@ func (s *setting) facts() []fact {
 	}
 	add("Special", streamText(s.first))
 	add("Parent", values(parentText))
+	add("Other modules", values(func(r *run) string { return registeredText([]*run{r}) }))
 	add("Data", strings.Join(st.Notes, "; "))
 	add("Evaluation", values(evaluationText))
 	add("Network", values(networkText))
@@ -288,6 +289,19 @@ func (s *setting) facts() []fact {
 		methods[i] += " (" + sets[i] + ")"
 	}
 	return append(f, fact{"Methods", strings.Join(methods, "; ")})
+}
+
+// registeredText lists what runs use of other modules: "method er-ace of example.com/ace v1.2.0".
+func registeredText(runs []*run) string {
+	var list []string
+	for _, r := range runs {
+		for _, registered := range r.Provenance.Registered {
+			if text := registered.String(); !slices.Contains(list, text) {
+				list = append(list, text)
+			}
+		}
+	}
+	return count.And(list)
 }
 
 // parentText says which run a run has continued.

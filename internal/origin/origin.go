@@ -1,5 +1,5 @@
 // Package origin says which module and which line a part of the program comes from that was registered at its start: a method, a data
-// set, a kind of stream or a network. It does not know what is registered. Start at [OfCaller].
+// set, a kind of stream or a network, and in which module a panic began. It does not know what is registered. Start at [OfCaller].
 package origin
 
 import (
@@ -91,7 +91,7 @@ func moduleOf(pkg string, build *debug.BuildInfo) (module, version string) {
 		return "", ""
 	}
 	if build == nil {
-		return pkg, "(unknown)"
+		return pkg, unknown
 	}
 	if pkg == "main" || within(pkg, build.Main.Path) {
 		module, version = build.Main.Path, mainVersion(build)
@@ -109,7 +109,7 @@ func moduleOf(pkg string, build *debug.BuildInfo) (module, version string) {
 	}
 	switch module {
 	case "":
-		return pkg, "(unknown)"
+		return pkg, unknown
 	case own:
 		return "", ""
 	}
@@ -141,8 +141,19 @@ func Revision(build *debug.BuildInfo) (revision string, modified bool) {
 	return revision, modified && revision != ""
 }
 
-// devel is the version of what was built from a folder.
-const devel = "(devel)"
+// devel is the version of what was built from a folder, and unknown that of what the build says nothing of. Modified and dirty end those of
+// source with changes that are not committed.
+const (
+	devel    = "(devel)"
+	unknown  = "(unknown)"
+	modified = " modified"
+	dirty    = "+dirty"
+)
+
+// Exact says whether a version stands for one state of the source.
+func Exact(version string) bool {
+	return version != devel && version != unknown && !strings.HasSuffix(version, modified) && !strings.HasSuffix(version, dirty)
+}
 
 // mainVersion is the version of the main module, with the revision of its folder where the build knows one.
 func mainVersion(build *debug.BuildInfo) string {
@@ -155,7 +166,7 @@ func mainVersion(build *debug.BuildInfo) string {
 		case s.Key == "vcs.revision":
 			version += " " + s.Value
 		case s.Key == "vcs.modified" && s.Value == "true":
-			version += " modified"
+			version += modified
 		}
 	}
 	return version

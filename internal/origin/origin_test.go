@@ -66,6 +66,18 @@ func TestModuleOf(t *testing.T) {
 	}
 }
 
+// TestExact: versions that stand for one state of the source.
+func TestExact(t *testing.T) {
+	for version, want := range map[string]bool{
+		"v1.2.3": true, devel + " 1a2b3c": true, "v0.0.0-20260101000000-1a2b3c4d5e6f": true,
+		devel: false, unknown: false, devel + " 1a2b3c modified": false, "v0.0.0-20260101000000-1a2b3c4d5e6f+dirty": false,
+	} {
+		if got := Exact(version); got != want {
+			t.Errorf("%s: %v, want %v", version, got, want)
+		}
+	}
+}
+
 // register stands for a function such as method.Register.
 func register() Origin { return OfCaller(1) }
 
