@@ -2,9 +2,11 @@ package archtest
 
 import (
 	"fmt"
+	"go/format"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -35,32 +37,60 @@ func TestReadmeShowsTheExample(t *testing.T) {
 	}
 }
 
-// TestExampleBuildsOutside builds README's example in a module of its own, as README says how. What it needs is in the cache of modules.
-func TestExampleBuildsOutside(t *testing.T) {
+// outside makes a module of its own beside this one, with some files, and runs a command of go in it. What it needs is in the cache of modules.
+func outside(t *testing.T, files map[string]string, args ...string) {
+	t.Helper()
 	if testing.Short() {
-		t.Skip("-short: the test builds the example")
+		t.Skip("-short: the test builds a program")
 	}
 	here, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	files := map[string]string{"go.mod": fmt.Sprintf("module outside\n\ngo 1.26.0\n\nrequire ocl v0.0.0\n\nreplace ocl => %q\n", here)}
-	for name, path := range map[string]string{"go.sum": "go.sum", "main.go": "examples/first/main.go"} {
-		text, err := os.ReadFile(filepath.Join(root, path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = string(text)
+	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	files["go.mod"], files["go.sum"] = fmt.Sprintf("module outside\n\ngo 1.26.0\n\nrequire ocl v0.0.0\n\nreplace ocl => %q\n", here), string(sums)
+	dir := t.TempDir()
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "vet", "-mod=mod", ".")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOPROXY=off")
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOPROXY=off")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, text)
 	}
+}
+
+// TestExampleBuildsOutside builds README's example in a module of its own, as README says how.
+func TestExampleBuildsOutside(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "examples", "first", "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside(t, map[string]string{"main.go": string(text)}, "vet", ".")
+}
+
+// TestMethodOutside: what HACKING.md says to copy into a module of one's own is formatted, and passes its test there.
+func TestMethodOutside(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "HACKING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "### Add a method in your own module\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	files := map[string]string{}
+	for _, m := range regexp.MustCompile("(?s)`([a-z_]+\\.go)`[^`]*```go\n(.*?)```\n").FindAllStringSubmatch(section, -1) {
+		files[m[1]] = m[2]
+		if formatted, err := format.Source([]byte(m[2])); err != nil || string(formatted) != m[2] {
+			t.Errorf("%s of HACKING.md is not formatted (%v)", m[1], err)
+		}
+	}
+	if len(files) != 3 {
+		t.Fatalf("HACKING.md has %d files to copy, want 3", len(files))
+	}
+	outside(t, files, "test", ".")
 }
