@@ -294,6 +294,25 @@ func TestHeadDoubles(t *testing.T) {
 	}
 }
 
+// TestLateClasses: classes that come one by one, each when samples of the others are stored, are learned by all that looks at copies of the
+// network.
+func TestLateClasses(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"mir", "gss", "er+kdc"} {
+		l := made(t, small(method))
+		for i := range 240 {
+			name := fmt.Sprintf("class %d", i%(1+i/60))
+			if err := l.Learn(t.Context(), picture(i, name, 12), name); err != nil {
+				t.Fatalf("%s: image %d: %v", method, i, err)
+			}
+		}
+		flush(t, l)
+		if s := l.Stats(); s.Classes != 4 || s.Images != 240 {
+			t.Errorf("%s: %+v", method, s)
+		}
+	}
+}
+
 // TestAge: a batch is cut when its first image has waited long enough, and the copy of the weights follows.
 func TestAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -67,12 +67,14 @@ func (d *descent) Do(lo, hi int) {
 }
 
 // StepFrom sets the parameters of n to θ − lr·g, where θ and g are the parameters and gradients of src, a network of
-// its shape, which stays as it is. Running statistics and gradients of n stay as they are too.
+// its shape, which stays as it is, and the number of active classes to that of src. Running statistics and gradients of n stay
+// as they are too.
 func (n *Network) StepFrom(ws *Workspace, src *Network, lr float64) {
 	ws.belong(n)
 	ws.belong(src)
 	ws.descending = descent{n, src, float32(lr)}
 	ws.Share(&ws.descending, len(n.params))
 	ws.descending = descent{}
+	n.active = src.active
 	n.Changed()
 }

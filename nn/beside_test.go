@@ -94,6 +94,12 @@ func TestStepFrom(t *testing.T) {
 			t.Fatalf("parameter %d is %v, want %v", i, v, want)
 		}
 	}
+	c.net.SetActive(2) // also after the copy was made
+	defer c.net.SetActive(c.net.Capacity())
+	ahead.StepFrom(ws, c.net, 0.25)
+	if own, others := c.net.ForwardBeside(ws, ahead, c.x, nn.BatchOnly); own.Dim(1) != 2 || others.Dim(1) != 2 {
+		t.Errorf("logits %v, and %v after a step; want those of 2 active classes", own.Shape, others.Shape)
+	}
 }
 
 // TestCosines compares Cosines with float64, for numbers of rows around a tile's and lengths around a block's.
