@@ -217,6 +217,7 @@ func held(c config.Config, p Process, shape [3]int, capacity int) (bytes int64, 
 	f := net.Footprint()
 	parameters = f.Params()
 	info, s := build.Method(c.Methods[0]), build.Setup(c)
+	s.Shape, s.Classes = shape, capacity
 	vectors := 2 + 2*published + info.Vectors // each network has its gradients
 	switch {
 	case c.Optimizer.Name == "adam":
@@ -238,7 +239,7 @@ func held(c config.Config, p Process, shape [3]int, capacity int) (bytes int64, 
 	if err != nil {
 		return 0, 0, err
 	}
-	total := float64(vectors)*number*float64(parameters) + (1+float64(p.AtOnce))*f.Weights() + maps + float64(stored)*float64(image+waiting) + float64(p.Queue)*float64(image+waiting)
+	total := float64(vectors)*number*float64(parameters) + (1+float64(p.AtOnce))*f.Weights() + maps + float64(stored)*float64(image+waiting+int64(info.SlotBytes(s))) + float64(p.Queue)*float64(image+waiting)
 	return int64(min(total, 1<<62)), parameters, nil
 }
 
