@@ -203,16 +203,19 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 		return nil, fmt.Errorf("method: %w", err)
 	}
 	l, err := i.Build(s)
-	if err == nil && isNil(l) {
+	if err != nil {
+		return nil, err
+	}
+	if isNil(l) {
 		return nil, fmt.Errorf("method: %s: Build returned no learner and no error. Return one of them", i.Name)
 	}
-	if m := learner.MemoryOf(l); err == nil && m != nil && m.Floats() != i.floats(s) {
+	if m := learner.MemoryOf(l); m != nil && m.Floats() != i.floats(s) {
 		return nil, fmt.Errorf("method: %s: its memory carries %d numbers with each sample, but Floats of its Info says %d. Let both say the same", i.Name, m.Floats(), i.floats(s))
 	}
 	if r, plain := l.(*learner.Replay); plain && s.fills().TaskBoundaries() {
-		return learner.Bounded{Replay: r}, err
+		return learner.Bounded{Replay: r}, nil
 	}
-	return l, err
+	return l, nil
 }
 
 // floats is what Floats says.

@@ -1,6 +1,7 @@
 package method_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -188,6 +189,10 @@ func TestBuildOfNothing(t *testing.T) {
 		if _, err := info.New(s); err == nil || !strings.Contains(err.Error(), "nothing: Build returned no learner") {
 			t.Errorf("%s: error %v", name, err)
 		}
+	}
+	info := method.Info{Name: "failing", Build: func(method.Setup) (ocl.Learner, error) { return (*learner.Replay)(nil), errors.New("no luck") }}
+	if l, err := info.New(s); l != nil || err == nil || err.Error() != "no luck" {
+		t.Errorf("a Build that fails: %v, error %v", l, err)
 	}
 }
 
