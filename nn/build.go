@@ -20,6 +20,7 @@ type Builder struct {
 	net *Network
 	src *rng.Source
 	g   conv.Layout
+	end int // layers up to the last of the head
 }
 
 // NewBuilder starts a network for images of c channels and h×w pixels that computes by an engine. It is an error where
@@ -180,6 +181,8 @@ func (b *Builder) Build() (*Network, error) {
 	n := b.net
 	if n.head.Kind == "" {
 		b.headless()
+	} else if len(n.layers) > b.end {
+		return nil, fmt.Errorf("nn: %s behind the head. Add the head last", count.Of(len(n.layers)-b.end, "layer"))
 	}
 	if len(n.layers) > 0 {
 		if _, stem := n.layers[0].(*stemLayer); stem && n.w < conv.PlanesWidth {

@@ -54,11 +54,14 @@ func (h Head) check(features int) (Head, error) {
 
 // Head adds the head of so many classes on the features, after which [Builder.Build] follows. name is that of the
 // parameters of a linear or cosine head; those of a projection are called head.0 and head.2, as SCR's authors have them. It
-// is an error where h is no head, or where there is no layer with features before it.
+// is an error where h is no head, where there is one already, or where there is no layer with features before it.
 func (b *Builder) Head(name string, h Head, classes int) error {
 	h, err := h.check(b.net.featureDim)
 	if err != nil {
 		return err
+	}
+	if b.net.head.Kind != "" {
+		return fmt.Errorf("nn: a %s head behind a %s head. Add one head, as the last", h.Kind, b.net.head.Kind)
 	}
 	if h.Kind != LinearHead && b.net.featureDim == 0 {
 		return fmt.Errorf("nn: a %s head on a network without features. Add average pooling or a linear layer with a ReLU before it", h.Kind)
@@ -74,6 +77,7 @@ func (b *Builder) Head(name string, h Head, classes int) error {
 		b.linear("head.0", h.Hidden, true)
 		b.linear("head.2", h.Out, false)
 	}
+	b.end = len(n.layers)
 	return nil
 }
 

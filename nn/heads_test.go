@@ -101,6 +101,18 @@ func TestHeadRefuses(t *testing.T) {
 			t.Errorf("%v on images: want an error", head)
 		}
 	}
+	b := must(nn.NewBuilder(1, 2, 2, nn.Engine{}, rng.New(1, "net")))
+	b.Linear("hidden", 4, true)
+	if err := b.Head("linear", nn.Head{}, 3); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Head("other", nn.Head{Kind: nn.CosineHead}, 3); err == nil || !strings.Contains(err.Error(), "a cosine head behind a linear head") {
+		t.Errorf("two heads: %v", err)
+	}
+	b.Linear("more", 3, false)
+	if _, err := b.Build(); err == nil || !strings.Contains(err.Error(), "nn: 1 layer behind the head") {
+		t.Errorf("a layer behind the head: %v", err)
+	}
 }
 
 // TestCosineOfNothing: features or weights of length 0 have the cosine 0, and no gradient that is not a number.
