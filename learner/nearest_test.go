@@ -7,6 +7,7 @@ import (
 	"ocl"
 	"ocl/learner"
 	"ocl/learner/learnertest"
+	"ocl/loss"
 	"ocl/memory"
 	"ocl/nn"
 	"ocl/nn/arch"
@@ -25,6 +26,9 @@ func nearest(t *testing.T, seed uint64, from, classes int, head nn.Head) *learne
 		net.Inherit(from)
 	}
 	r := learnerOf(t, net, 0)
+	if !head.PerClass() {
+		r.Criterion = criterionFunc(loss.CrossEntropy{}.Eval) // of somebody else
+	}
 	r.Opt, r.Seed, r.Memory = optim.SGD{LR: 0.1, Momentum: 0.5}.New(), seed, memory.NewStore(12, shape, nil)
 	return &learner.Nearest{Replay: r}
 }

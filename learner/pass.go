@@ -27,19 +27,20 @@ type Pass struct {
 	// A step fills these. They hold until the next step of the learner.
 	Teacher *tensor.Tensor // the teacher's logits [B,K]; nil if the learner has no teacher
 	Outputs *tensor.Tensor // the outputs [B,K] of the network, a copy
-	Loss    float64        // the mean over the rows
+	Loss    float64        // the mean over the rows; of one loss over several passes, all of it is that of the first with rows
 	Correct int            // rows of B_n whose largest output is that of their label; rows of memory and of views are not counted
 }
 
-// View is a copy of a pass in dst, whose images the caller may change, such as by augmenting them.
+// View is a copy of a pass in dst, another buffer than that of the pass, whose images the caller may change, such as by augmenting
+// them. Its criterion is the learner's.
 func (p Pass) View(dst *memory.Buffer) Pass {
 	view := Join(dst, p)
 	view.Role |= loss.View
 	return view
 }
 
-// Join is one pass with the rows of several, in their order, as copies in dst. Its criterion is the learner's. Passes without
-// rows are left out.
+// Join is one pass with the rows of several, in their order, as copies in dst, which none of the passes may be in. Its criterion is
+// the learner's. Passes without rows are left out.
 func Join(dst *memory.Buffer, passes ...Pass) Pass {
 	var all Pass
 	rows, floats, stored := 0, 0, false
@@ -241,6 +242,9 @@ func (t *trainer) evaluate(i int, logits, d *tensor.Tensor) error {
 	p := &t.passes[t.run[i]]
 	in := t.input(i, p, logits)
 	criterion := t.of(p)
+	if head := t.net.Head(); !head.PerClass() && isOurs(criterion) {
+		return fmt.Errorf("%T learns from an output a class, and a %s head has none. Set a criterion of its outputs, or use AccumulateTogether", criterion, head.Kind)
+	}
 	room := &t.rooms[i]
 	room.see(d)
 	mean, err := criterion.Eval(&room.gradient, in)
@@ -296,9 +300,10 @@ func (t *trainer) input(i int, p *Pass, logits *tensor.Tensor) loss.Input {
 	if t.teacher != nil {
 		p.Teacher = t.teacher.target(i)
 	}
-	in := loss.Input{Logits: logits, Y: p.Y, Role: p.Role, Slots: p.Slots, Stored: p.Stored, Valid: p.Valid, Teacher: p.Teacher}
+	// Lists are clipped, so that what a criterion appends goes into a copy: other goroutines read them at the same time.
+	in := loss.Input{Logits: logits, Y: slices.Clip(p.Y), Role: p.Role, Slots: p.Slots, Stored: p.Stored, Valid: p.Valid, Teacher: p.Teacher}
 	if t.classes != nil {
-		in.Old, in.New, in.Share = t.classes.old, t.classes.current, t.classes.share()
+		in.Old, in.New, in.Share = slices.Clip(t.classes.old), slices.Clip(t.classes.current), t.classes.share()
 	}
 	if t.seen != nil {
 		in.Seen = t.seen.Classes()

@@ -452,8 +452,8 @@ func TestProjection(t *testing.T) {
 		clear(d.Data)
 		return 1, nil
 	})
-	batches := made.Batches(1, 2, 5)
-	if s := learnertest.Observe(t, r, batches)[1]; s.Correct != -1 || s.Loss != 2 || s.Replay != 5 {
+	batches := made.Batches(1, 3, 5)
+	if s := learnertest.Observe(t, r, batches[:2])[1]; s.Correct != -1 || s.Loss != 2 || s.Replay != 5 {
 		t.Errorf("%+v; want -1 correct, a loss of 2 and 5 replayed", s)
 	}
 	if err := r.Predict(make([]ocl.Label, 5), batches[0].X); err == nil || !strings.Contains(err.Error(), "Use learner.Nearest") {
@@ -463,6 +463,15 @@ func TestProjection(t *testing.T) {
 		if y < 0 || y >= 6 {
 			t.Errorf("label %d by class means", y)
 		}
+	}
+	r.Step = stepFunc(func(r *learner.Replay, _ ocl.Batch) (ocl.StepStats, error) {
+		in := r.Incoming()
+		in.Criterion = loss.CrossEntropy{}
+		return r.Accumulate(in)
+	})
+	const want = "step 3: loss.CrossEntropy learns from an output a class, and a projection head has none"
+	if _, err := r.Observe(context.Background(), batches[2]); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("learns by a projection as by classes: error %v, want %q", err, want)
 	}
 }
 
@@ -560,15 +569,32 @@ func TestSeenIsBeforeTheBatch(t *testing.T) {
 	var got []string
 	r.Criterion = criterionFunc(func(d *tensor.Tensor, in loss.Input) (float64, error) {
 		got = append(got, fmt.Sprint(in.Seen, in.Seen == nil))
+		if cap(in.Seen) > len(in.Seen) || cap(in.Y) > len(in.Y) {
+			t.Errorf("a criterion that appends to %v or %v changes what others read", in.Seen, in.Y)
+		}
 		return loss.CrossEntropy{}.Eval(d, in)
 	})
 	for _, y := range []ocl.Label{4, 1, 4} {
 		b := made.Batches(1, 1, 1)[0]
-		b.Y[0] = y
+		b.Y = append(make([]ocl.Label, 0, 9), y)
 		learnertest.Observe(t, r, []ocl.Batch{b})
 	}
 	if want := []string{"[] false", "[] false", "[4] false", "[4] false", "[1 4] false", "[1 4] false"}; !slices.Equal(got, want) {
 		t.Errorf("seen %q, want %q", got, want)
+	}
+}
+
+// TestSeenOfActiveClasses: a learner loads the classes seen of a network that has more active classes than its own had before.
+func TestSeenOfActiveClasses(t *testing.T) {
+	few, more := perceptron(t, 0.1), perceptron(t, 0.1)
+	few.Seen, more.Seen = &learner.Seen{}, &learner.Seen{}
+	few.Net.SetActive(1)
+	more.Net.SetActive(4)
+	b := made.Batches(1, 1, 2)[0]
+	copy(b.Y, []ocl.Label{0, 3})
+	learnertest.Observe(t, more, []ocl.Batch{b})
+	if err := few.LoadState(learnertest.State(t, more).Decoder()); err != nil || !slices.Equal(few.Seen.Classes(), b.Y) {
+		t.Errorf("%v were seen: %v", few.Seen.Classes(), err)
 	}
 }
 
@@ -611,6 +637,14 @@ func TestNamedSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	draw("a", numbers...)
+	func() {
+		defer func() {
+			if got := fmt.Sprint(recover()); !strings.Contains(got, "has several lines") {
+				t.Errorf("a name of two lines: panic %q", got)
+			}
+		}()
+		r.Rand("a\nb")
+	}()
 	names := "b\na"
 	bad := checkpoint.NewContainer()
 	for _, name := range saved.Names() {

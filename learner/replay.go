@@ -250,7 +250,7 @@ func (r *Replay) parts() checkpoint.Parts {
 		parts = append(parts, checkpoint.Sub("review", r.Review.parts()))
 	}
 	if r.Seen != nil {
-		parts = append(parts, checkpoint.Sub("seen", r.Seen.parts(r.Net.Classes())))
+		parts = append(parts, checkpoint.Sub("seen", r.Seen.parts(r.Net)))
 	}
 	parts = append(parts, checkpoint.Inline(r.augment.parts()), checkpoint.Inline(r.namedParts()))
 	if r.Memory != nil {

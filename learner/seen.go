@@ -5,18 +5,19 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/nn"
 )
 
 // Seen are the classes that a learner has observed. The zero value has observed none.
 type Seen struct{ classes []ocl.Label }
 
 // Classes are those of all batches before the one that is being observed, rising. It is never nil. The caller does not change
-// it.
+// it; what it appends goes into a copy.
 func (s *Seen) Classes() []ocl.Label {
 	if s.classes == nil {
 		return []ocl.Label{}
 	}
-	return s.classes
+	return slices.Clip(s.classes)
 }
 
 // add notes the classes of a batch.
@@ -28,10 +29,10 @@ func (s *Seen) add(y []ocl.Label) {
 	}
 }
 
-// parts is the state, of so many classes in all.
-func (s *Seen) parts(classes int) checkpoint.Parts {
+// parts is the state; net, whose state is loaded before, has the classes.
+func (s *Seen) parts(net *nn.Network) checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Int32List("classes", &s.classes),
-		checkpoint.Then(func() error { return checkRising(classes, s.classes) }),
+		checkpoint.Then(func() error { return checkRising(net.Classes(), s.classes) }),
 	}
 }

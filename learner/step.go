@@ -100,8 +100,8 @@ func (r *Replay) Passes() []Pass { return r.train.passes }
 
 // Keep says what the memory carries with the rows of B_n that Update will store: numbers [B_n,F], such as the outputs of the
 // network ([memory.Store.Carry]; with [memory.Store.CarryOutputs] there may be fewer columns). They are copied. Of several
-// calls for a batch the last one counts, also over iterations. For a memory that carries numbers, each Gradient must
-// call it: otherwise Observe returns an error, as for another shape.
+// calls for a batch the last one counts, also over iterations. A memory that carries numbers needs a call for each batch:
+// without one Observe returns an error, as for another shape.
 func (r *Replay) Keep(rows *tensor.Tensor) {
 	r.kept.Resize(rows.Shape...)
 	copy(r.kept.Data, rows.Data)
@@ -124,11 +124,14 @@ func (r *Replay) carried(n int) (*tensor.Tensor, error) {
 	return &r.kept, nil
 }
 
-// Rand is the source "step/NAME" of Seed, which is saved with the learner. Ask for it each time: a load may replace it. A name is
-// one line.
+// Rand is the source "step/NAME" of Seed, which is saved with the learner. Ask for it each time: a load may replace it. A name has
+// one line, or Rand panics.
 func (r *Replay) Rand(name string) *rng.Source {
 	s := r.named[name]
 	if s == nil {
+		if strings.Contains(name, "\n") {
+			panic(fmt.Sprintf("learner: Rand: the name %q has several lines. Use one", name))
+		}
 		if r.named == nil {
 			r.named = map[string]*rng.Source{}
 		}

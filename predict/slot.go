@@ -90,7 +90,7 @@ func (p *Predictor) judge(s *slot, dst []Guess, top int) error {
 }
 
 // Probabilities fills dst with the classes of the highest scores, such as logits, the best first and the lowest class first where scores are
-// equal, as learners decide. Their values are the softmax over all scores [K], len(dst) ≤ K. names are those of the classes, nil for none.
+// equal, as learners decide. Their values are the softmax over all scores [K], 1 ≤ len(dst) ≤ K. names are those of the classes, nil for none.
 func Probabilities(dst []Guess, scores []float64, names []string) {
 	best(dst, scores, names)
 	sum := 0.0
