@@ -57,7 +57,7 @@ func (a *AGEM) EndTask(ctx context.Context) error { return a.endTask(ctx) }
 func (a *AGEM) Gradient(r *Replay, _ ocl.Batch) (s ocl.StepStats, err error) {
 	var reference Pass
 	if a.tasks > 1 {
-		if reference, err = r.Draw(nil); err != nil {
+		if reference, err = r.Draw(); err != nil {
 			return s, err
 		}
 	}

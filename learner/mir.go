@@ -23,7 +23,7 @@ func (l LookAhead) Gradient(r *Replay, _ ocl.Batch) (ocl.StepStats, error) {
 	if l.Moves {
 		r.probe.candidates = nn.Train
 	}
-	replayed, err := r.Draw(nil)
+	replayed, err := r.Draw()
 	r.probe.incoming = false
 	if err != nil || replayed.Len() == 0 {
 		return s, err

@@ -26,19 +26,19 @@ import (
 // dark uses all that a stepper of another module can: two draws, a view of the incoming batch with noise from a source of its
 // own, outputs that the memory carries, the classes seen, and states of its own and of its criteria.
 type dark struct {
-	first, second, view memory.Buffer
-	steps               int64 // of all batches
-	far                 *far
+	view  memory.Buffer
+	steps int64 // of all batches
+	far   *far
 }
 
 var _ ocl.State = (*dark)(nil)
 
 func (s *dark) Gradient(r *learner.Replay, _ ocl.Batch) (ocl.StepStats, error) {
-	a, err := r.Draw(&s.first)
+	a, err := r.Draw()
 	if err != nil {
 		return ocl.StepStats{}, err
 	}
-	b, err := r.Draw(&s.second)
+	b, err := r.Draw()
 	if err != nil {
 		return ocl.StepStats{}, err
 	}
@@ -213,9 +213,12 @@ func TestPassesSayWhereRowsComeFrom(t *testing.T) {
 		if in.Role != loss.Incoming || in.X != b.X || view.Role != loss.Incoming|loss.View || view.X == b.X || !slices.Equal(view.X.Data, b.X.Data) {
 			t.Errorf("the incoming batch has the role %v, a view of it %v", in.Role, view.Role)
 		}
-		p, err := r.Draw(nil)
+		p, err := r.Draw()
 		if err != nil || p.Role != loss.Replayed || p.Len() != 10 {
 			t.Fatalf("drawn: role %v, %d rows (%v)", p.Role, p.Len(), err)
+		}
+		if again, err := r.Draw(); err != nil || again.X == p.X || &again.Slots[0] == &p.Slots[0] {
+			t.Fatalf("a second draw is in the room of the first (%v)", err)
 		}
 		one := tensor.New(1, 3, 5, 4)
 		for i, slot := range p.Slots {
@@ -348,13 +351,12 @@ func TestFaultyCriteria(t *testing.T) {
 
 // together is Summed as one loss over both passes.
 type together struct {
-	draw  memory.Buffer
 	all   learner.TogetherLoss // loss
 	after func(p []learner.Pass, d []*tensor.Tensor, sum float64) float64
 }
 
 func (s *together) Gradient(r *learner.Replay, _ ocl.Batch) (ocl.StepStats, error) {
-	p, err := r.Draw(&s.draw)
+	p, err := r.Draw()
 	if err != nil {
 		return ocl.StepStats{}, err
 	}

@@ -68,9 +68,11 @@ type Replay struct {
 	shown                  ocl.Batch // B_n as the network sees it in this step
 	train                  trainer
 	meter                  meter
-	steps                  int64 // batches observed
-	slots                  []int // that Update chose
-	replayed, joined       memory.Buffer
+	steps                  int64            // batches observed
+	slots                  []int            // that Update chose
+	draws                  []*memory.Buffer // one for each Draw of a step
+	drawn                  int              // of them in this step
+	joined                 memory.Buffer
 	named                  map[string]*rng.Source // of Rand
 	kept                   tensor.Tensor          // of Keep
 	keeps                  bool                   // kept is of this batch
@@ -141,6 +143,7 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 	defer r.forget()
 	for i := range r.Iterations {
 		r.shown = r.augment.of(b)
+		r.drawn = 0
 		r.Net.ZeroGrads()
 		r.labels, r.pixels = append(r.labels[:0], b.Y...), append(r.pixels[:0], b.Pixels...)
 		g, err := r.Step.Gradient(r, r.shown)

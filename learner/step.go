@@ -21,7 +21,7 @@ import (
 //
 // A Stepper makes its passes of [Replay.Incoming] and [Replay.Draw], and runs them by [Replay.Accumulate] and its likes:
 //
-//	replayed, err := r.Draw(nil)
+//	replayed, err := r.Draw()
 //	if err != nil {
 //		return ocl.StepStats{}, err
 //	}
@@ -50,14 +50,16 @@ func (r *Replay) Incoming() Pass { return Pass{Batch: r.shown, Role: loss.Incomi
 // "memory/retrieve" (as Retrieve does), and then, if Augment is set, from "replay/augment": three numbers for each row, in
 // their order. Retrieve sees B_n as it arrived.
 //
-// The pass is in dst and holds until dst is used again; nil is a buffer of the learner, for one pass at a time.
-func (r *Replay) Draw(dst *memory.Buffer) (Pass, error) {
+// The pass holds until Gradient returns, also where it draws again.
+func (r *Replay) Draw() (Pass, error) {
 	if r.Memory == nil || r.Memory.Len() == 0 {
 		return Pass{Role: loss.Replayed}, nil
 	}
-	if dst == nil {
-		dst = &r.replayed
+	if r.drawn == len(r.draws) {
+		r.draws = append(r.draws, &memory.Buffer{})
 	}
+	dst := r.draws[r.drawn]
+	r.drawn++
 	var err error
 	if dst.Slots, err = r.Retrieve.Retrieve(dst.Slots[:0], r.Memory, r.incoming, r.retrieveEnv); err != nil {
 		return Pass{}, fmt.Errorf("memory retrieval: %w", err)
@@ -179,7 +181,7 @@ type Summed struct{}
 
 // Gradient implements [Stepper].
 func (Summed) Gradient(r *Replay, _ ocl.Batch) (ocl.StepStats, error) {
-	replayed, err := r.Draw(nil)
+	replayed, err := r.Draw()
 	if err != nil {
 		return ocl.StepStats{}, err
 	}
@@ -192,7 +194,7 @@ type Joint struct{}
 
 // Gradient implements [Stepper].
 func (Joint) Gradient(r *Replay, _ ocl.Batch) (ocl.StepStats, error) {
-	replayed, err := r.Draw(nil)
+	replayed, err := r.Draw()
 	if err != nil {
 		return ocl.StepStats{}, err
 	}

@@ -63,18 +63,17 @@ func init() {
 
 // dark is the step of DER++: incoming samples, a draw that is held near its stored outputs, and a draw with its labels.
 type dark struct {
-	near          near
-	again         weighted
-	first, second memory.Buffer
+	near  near
+	again weighted
 }
 
 // Gradient implements [learner.Stepper].
 func (d *dark) Gradient(r *learner.Replay, _ ocl.Batch) (ocl.StepStats, error) {
-	first, err := r.Draw(&d.first)
+	first, err := r.Draw()
 	if err != nil {
 		return ocl.StepStats{}, err
 	}
-	second, err := r.Draw(&d.second)
+	second, err := r.Draw()
 	if err != nil {
 		return ocl.StepStats{}, err
 	}

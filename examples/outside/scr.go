@@ -111,7 +111,7 @@ type contrast struct {
 
 // Gradient implements [learner.Stepper]. The two views are two passes, each with its own batch statistics.
 func (c *contrast) Gradient(r *learner.Replay, _ ocl.Batch) (ocl.StepStats, error) {
-	replayed, err := r.Draw(nil)
+	replayed, err := r.Draw()
 	if err != nil {
 		return ocl.StepStats{}, err
 	}
