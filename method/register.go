@@ -99,7 +99,7 @@ func (i Info) fault() error {
 		seen[o.Name] = true
 		keys = append(keys, "method."+i.Name+"."+o.Name)
 	}
-	for _, g := range i.grids() {
+	for _, g := range slices.Concat([]Grid{i.Paper, i.Authors}, slices.Collect(maps.Values(i.PaperOn)), slices.Collect(maps.Values(i.AuthorsOn))) {
 		for _, a := range g {
 			if !slices.Contains(keys, a.Key) {
 				return fmt.Errorf("%s: Tuning has %q, which is neither a key of configs nor an option of the method. %s", i.Name, a.Key, nearest.Hint(a.Key, keys))
@@ -110,11 +110,6 @@ func (i Info) fault() error {
 		}
 	}
 	return nil
-}
-
-// grids are those of Tuning.
-func (t Tuning) grids() []Grid {
-	return slices.Concat([]Grid{t.Paper, t.Authors}, slices.Collect(maps.Values(t.PaperOn)), slices.Collect(maps.Values(t.AuthorsOn)))
 }
 
 // optionFault is the first thing that is wrong with an option.
