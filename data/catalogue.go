@@ -33,7 +33,7 @@ type Info struct {
 	// MaxPerClass is the largest number of images per class that may be drawn for each half; 0 means no bound.
 	MaxPerClass int
 
-	// Draws says that the program draws the images, in the number that is asked for.
+	// Draws says that Open draws the images, in the number that is asked for.
 	Draws bool
 	// Domains lists what may differ between the domains of the images, the default first; empty if there is no choice.
 	Domains []string
@@ -50,8 +50,9 @@ type Info struct {
 
 	// list is for image files, which are decoded into a cache; nil for all others.
 	list func(context.Context, Spec) (*listing, error)
-	// Open reads the set from spec.Dir, or draws it, in the size of the spec if MaxSize is not 0. It ends with ctx. A part of the images
-	// (TrainPerClass, TestPerClass), three channels of one and the digest are not its business. Data sets of image files have none.
+	// Open reads the set from spec.Dir, or draws it, in the size of the spec if MaxSize is not 0. It ends with ctx. What it returns is not
+	// changed. Three channels of one and the digest are not its business, and only with Draws is the number of images (TrainPerClass,
+	// TestPerClass). Data sets of image files have none.
 	Open func(ctx context.Context, spec Spec) (*Set, error)
 
 	origin origin.Origin

@@ -161,7 +161,10 @@ func (i Info) opened(ctx context.Context, spec Spec) (*Set, error) {
 	var err error
 	if i.list == nil {
 		if set, err = i.Open(ctx, spec); err == nil && i.origin.Place != "" {
-			err = set.fault()
+			if err = set.fault(); err == nil {
+				own := *set // another call may return the same one
+				set = &own
+			}
 		}
 	} else if l, err = i.list(ctx, spec); err == nil {
 		set, err = l.open(ctx, spec)
@@ -169,12 +172,12 @@ func (i Info) opened(ctx context.Context, spec Spec) (*Set, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case i.Draws:
-		return set, nil
 	case i.MaxSize == 0 && spec.Size != 0 && (spec.Size != set.H || spec.Size != set.W):
 		return nil, fmt.Errorf("data.size is %d, but the images are %d×%d. Remove data.size", spec.Size, set.H, set.W)
 	}
-	set.reduce(spec)
+	if !i.Draws {
+		set.reduce(spec)
+	}
 	set.grow(spec.Channels)
 	return set, nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"math"
 )
@@ -80,6 +81,9 @@ func writePixels(ctx context.Context, h io.Writer, images Images, size int) erro
 		pixels, err := images.Image(i, buf)
 		if err != nil {
 			return err
+		}
+		if len(pixels) != size { // of a set of another module
+			return fmt.Errorf("image %d has %d bytes instead of %d. Let Images return C·H·W bytes for each image", i, len(pixels), size)
 		}
 		_, _ = h.Write(pixels)
 	}

@@ -35,30 +35,36 @@ type summed interface {
 
 // part selects images of another source, in a given order.
 type part struct {
-	of summed
+	of Images
 	at []int32
 }
 
 func (p part) Len() int                                  { return len(p.at) }
 func (p part) Image(i int, buf []uint8) ([]uint8, error) { return p.of.Image(int(p.at[i]), buf) }
-func (p part) Sum(i int) [sha256.Size]byte               { return p.of.Sum(int(p.at[i])) }
+
+// summedPart is a part of images that are summed.
+type summedPart struct{ part }
+
+func (p summedPart) Sum(i int) [sha256.Size]byte { return p.of.(summed).Sum(int(p.at[i])) }
 
 // take returns the part of a split at the given places, in that order.
 func (s Split) take(at []int32) Split {
 	return Split{Images: taken(s.Images, at), Y: pick(s.Y, at), Domain: pick(s.Domain, at), Strength: pick(s.Strength, at), Task: pick(s.Task, at), Unreadable: s.Unreadable}
 }
 
-// taken is some of the images of a source, whose checksums are known unless it is a Block.
+// taken is some of the images of a source.
 func taken(from Images, at []int32) Images {
-	whole, is := from.(Block)
-	if !is {
-		return part{from.(summed), at}
+	switch whole := from.(type) {
+	case Block:
+		b := newBlock(len(at), whole.Size) // a copy, so that the others take no memory
+		for i, k := range at {
+			copy(b.at(i), whole.at(int(k)))
+		}
+		return b
+	case summed:
+		return summedPart{part{whole, at}}
 	}
-	b := newBlock(len(at), whole.Size) // a copy, so that the others take no memory
-	for i, k := range at {
-		copy(b.at(i), whole.at(int(k)))
-	}
-	return b
+	return part{from, at} // of another module
 }
 
 func pick[T any](from []T, at []int32) []T {

@@ -49,12 +49,27 @@ func (s *Set) fault() error {
 		of   *Split
 	}{{"Train", &s.Train}, {"Test", &s.Test}} {
 		n := len(half.of.Y)
+		if b, is := half.of.Images.(Block); is && b.Size != s.ImageLen() {
+			return fmt.Errorf("its Open returned a block in %s whose Size is %d, but an image has %d bytes. Set Size to C·H·W", half.name, b.Size, s.ImageLen())
+		}
 		if half.of.Images == nil || half.of.Images.Len() != n {
 			return fmt.Errorf("its Open returned %d labels in %s and another number of images. Return a label for each image", n, half.name)
 		}
-		for _, list := range [][]int32{half.of.Domain, half.of.Task} {
-			if list != nil && len(list) != n {
-				return fmt.Errorf("its Open returned %d images in %s, but %d of their domains or tasks. Return one for each image or none", n, half.name, len(list))
+		if s := half.of.Strength; s != nil && len(s) != n {
+			return fmt.Errorf("its Open returned %d images in %s, but %d strengths. Return one for each image or none", n, half.name, len(s))
+		}
+		for _, list := range []struct {
+			what string
+			of   []int32
+			most int
+		}{{"domain", half.of.Domain, len(s.Domains)}, {"task", half.of.Task, s.Tasks}} {
+			if list.of != nil && len(list.of) != n {
+				return fmt.Errorf("its Open returned %d images in %s, but %d of their %ss. Return one for each image or none", n, half.name, len(list.of), list.what)
+			}
+			for i, v := range list.of {
+				if v < 0 || int(v) >= list.most {
+					return fmt.Errorf("its Open returned the %s %d for image %d of %s, but the set says that there are %d. Count from 0, and set Domains and Tasks", list.what, v, i, half.name, list.most)
+				}
 			}
 		}
 		for i, y := range half.of.Y {

@@ -43,6 +43,37 @@ func TestRegister(t *testing.T) {
 	}
 }
 
+// lazy are images that another module reads when they are asked for, n bytes of each.
+type lazy struct {
+	data.Images
+	n int
+}
+
+func (l lazy) Image(i int, buf []uint8) ([]uint8, error) {
+	pixels, err := l.Images.Image(i, buf)
+	return pixels[:l.n], err
+}
+
+// TestRegisteredImages: images need not be in memory for a part of them to be used, and a set that Open returns twice is not changed.
+func TestRegisteredImages(t *testing.T) {
+	data.Restore(t)
+	whole, err := stripes(t.Context(), data.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole.Train.Images = lazy{whole.Train.Images, 16}
+	data.Register(data.Info{Name: "two-stripes", Open: func(context.Context, data.Spec) (*data.Set, error) { return whole, nil }})
+	for _, c := range []struct{ perClass, channels, images, c int }{{0, 0, 40, 1}, {3, 3, 6, 3}, {0, 0, 40, 1}} {
+		set, err := data.Open(t.Context(), data.Spec{Name: "two-stripes", TrainPerClass: c.perClass, Channels: c.channels})
+		if err != nil || set.Train.Len() != c.images || set.C != c.c {
+			t.Fatalf("%+v: %+v, %v", c, set, err)
+		}
+	}
+	if whole.C != 1 || whole.Train.Len() != 40 || whole.Digest != "" {
+		t.Errorf("the set of Open has now %d channels, %d images and the digest %q", whole.C, whole.Train.Len(), whole.Digest)
+	}
+}
+
 // panicOf is what a call panics with.
 func panicOf(f func()) (text string) {
 	defer func() { text = fmt.Sprint(recover()) }()
@@ -72,7 +103,11 @@ func TestRegisteredSetsAreChecked(t *testing.T) {
 	changes := map[string]func(*data.Set){
 		"1 or 3 channels": func(s *data.Set) { s.C = 5 }, "labels from 0 to 1": func(s *data.Set) { s.Test.Y[3] = 2 },
 		"another number of images": func(s *data.Set) { s.Train.Y = s.Train.Y[:7] }, "no training image of class 1": func(s *data.Set) { clear(s.Train.Y) },
-		"3 of their domains or tasks": func(s *data.Set) { s.Train.Task = make([]int32, 3) },
+		"3 of their tasks":          func(s *data.Set) { s.Train.Task = make([]int32, 3) },
+		"but 1 strengths":           func(s *data.Set) { s.Test.Strength = make([]float32, 1) },
+		"the domain 0 for":          func(s *data.Set) { s.Test.Domain = make([]int32, 40) },
+		"Size is 0":                 func(s *data.Set) { s.Train.Images = data.Block{Pixels: make([]uint8, 640)} },
+		"has 3 bytes instead of 16": func(s *data.Set) { s.Train.Images = lazy{s.Train.Images, 3} },
 	}
 	var change func(*data.Set)
 	data.Register(data.Info{Name: "broken", Open: func(ctx context.Context, spec data.Spec) (*data.Set, error) {
