@@ -23,8 +23,8 @@ type Kind struct {
 	CheckTasks func(tasks, classes int) error
 
 	// Divide shares the images of a kind that another module registers among the tasks, o.Tasks of them: train are the images of
-	// set.Train that the stream uses, by their index and rising. Random choices draw from a named source of o.Seed. Options that do
-	// not fit are an error.
+	// set.Train that the stream uses, by their index and rising. Each of them is in one task or in none, and each task has some. Random
+	// choices draw from a named source of o.Seed. Options that do not fit are an error.
 	Divide func(set *data.Set, o Options, train []int32) ([]Share, error)
 
 	origin origin.Origin

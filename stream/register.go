@@ -50,12 +50,20 @@ func (k Kind) shares(d input) ([]taskImages, error) {
 	if len(given) != d.o.Tasks {
 		return nil, fmt.Errorf("its Divide made %s, but %d are asked for. Make as many, or refuse stream.tasks (--tasks)", count.Of(len(given), "task"), d.o.Tasks)
 	}
-	shares := make([]taskImages, len(given))
+	shares, taskOf := make([]taskImages, len(given)), make([]int, len(d.train))
 	for t, s := range given {
+		if len(s.Train) == 0 && !d.set.Incomplete {
+			return nil, fmt.Errorf("its Divide gave task %d no training image. Give each task some, or use fewer --tasks", t+1)
+		}
 		for _, i := range s.Train {
-			if _, ours := slices.BinarySearch(d.train, i); !ours {
+			at, ours := slices.BinarySearch(d.train, i)
+			switch {
+			case !ours:
 				return nil, fmt.Errorf("its Divide gave task %d the training image %d, which the stream does not use. Share the given images", t+1, i)
+			case taskOf[at] > 0:
+				return nil, fmt.Errorf("its Divide gave the training image %d to task %d and to task %d. Give each image once", i, taskOf[at], t+1)
 			}
+			taskOf[at] = t + 1
 		}
 		for _, i := range s.Test {
 			if i < 0 || int(i) >= d.set.Test.Len() {

@@ -81,6 +81,8 @@ func TestSharesAreChecked(t *testing.T) {
 		"Divide made 1 task, but 2":        {{}},
 		"task 2 the training image 100":    {{Train: []int32{0}, Test: []int32{0}}, {Train: []int32{100}}},
 		"task 1 the training image -1":     {{Train: []int32{-1}}, {}},
+		"task 2 no training image":         {{Train: []int32{0}, Test: []int32{0}}, {Test: []int32{1}}},
+		"image 3 to task 1 and to task 2":  {{Train: []int32{2, 3}, Test: []int32{0}}, {Train: []int32{3}, Test: []int32{1}}},
 		"task 1 the test image 100 of 100": {{Train: []int32{0}, Test: []int32{100}}, {}},
 		"kind broken: it is Sunday":        nil,
 	} {
