@@ -159,7 +159,8 @@ func (s *Schema) keys() []Key {
 	return keys
 }
 
-// Keys are those of [Keys]; network.name has the networks that there are as its choices and in its help.
+// Keys are those of [Keys]; network.name has the networks that there are as its choices and in its help, and data.domains what the data
+// sets take.
 func (s *Schema) Keys() []Key {
 	keys := Keys()
 	for i := range keys {
@@ -168,8 +169,19 @@ func (s *Schema) Keys() []Key {
 	return keys
 }
 
-// chosen is a key with the networks of the schema.
+// chosen is a key with the networks and the data sets of the schema.
 func (s *Schema) chosen(k Key) Key {
+	if k.Name == "data.domains" {
+		k.Choices = slices.Clone(k.Choices)
+		for _, set := range s.Data {
+			for _, name := range set.Domains {
+				if !slices.Contains(k.Choices, name) {
+					k.Choices = append(k.Choices, name)
+				}
+			}
+		}
+		return k
+	}
 	if k.Name != networkName || len(s.Networks) == 0 {
 		return k
 	}

@@ -67,6 +67,21 @@ func TestRegistered(t *testing.T) {
 	}
 }
 
+// TestRegisteredDomains: data.domains takes what a data set of another module says, and that set alone.
+func TestRegisteredDomains(t *testing.T) {
+	s := &config.Schema{Catalogue: config.Catalogue{Data: []config.DataSet{{Name: "glyphs", Domains: []string{"font"}}, {Name: "runes", Domains: []string{"age"}}}}}
+	for _, x := range []struct{ set, domains, want string }{
+		{"runes", "age", ""}, {"runes", "size", "Use font, noise, rotation or age"}, {"runes", "font", "the domains of runes are others. Use age"},
+	} {
+		c := config.Default()
+		c.Data.Name, c.Data.Domains, c.Stream.Kind = x.set, x.domains, config.KindDomains
+		err := s.Validate(c)
+		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
+			t.Errorf("%s of %s: %v, want %q", x.domains, x.set, err, x.want)
+		}
+	}
+}
+
 func TestOtherVersions(t *testing.T) {
 	one := config.Registered{Key: "methods", Name: "er-ace", Module: "example.com/ace", Version: "v1"}
 	two := one

@@ -198,8 +198,13 @@ func (s *Schema) checkData(f *faults, c Config) {
 			f.add(v.key, "%d is out of range for %s. Use %s from %d to %d", v.asked, d.Name, v.key, v.lo, v.hi)
 		}
 	}
-	if d.Domains != "" && len(set.Domains) == 0 {
+	domains, _ := find("data.domains")
+	switch domains = s.chosen(domains); {
+	case d.Domains == "" || slices.Contains(set.Domains, d.Domains):
+	case len(set.Domains) == 0:
 		f.add("data.domains", "%s is given, but %s has no domains to choose from. Remove data.domains", d.Domains, d.Name)
+	case slices.Contains(domains.Choices, d.Domains): // others are no value of the key
+		f.add("data.domains", "%s is given, but the domains of %s are others. Use %s", d.Domains, d.Name, nearest.Or(set.Domains))
 	}
 	if d.Unreadable == UnreadableSkip && !set.Files {
 		f.add("data.unreadable", "%s is given, but %s is not made of image files, so no image can be left out. Remove data.unreadable", d.Unreadable, d.Name)
