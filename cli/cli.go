@@ -63,17 +63,26 @@ func Main(ctx context.Context, args ...string) int {
 	collectEarly()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ended := context.AfterFunc(ctx, func() {
+	ended := make(chan struct{})
+	defer close(ended)
+	context.AfterFunc(ctx, func() {
 		stop() // a second Ctrl-C ends the process at once
-		time.Sleep(patience)
-		// Something does not look at ctx, or waits for a disk or another process. All files appear as a whole, so that nothing is torn.
-		time.AfterFunc(100*time.Millisecond, func() { os.Exit(exitInterrupted) }) // perhaps nobody reads standard error
-		fmt.Fprintf(os.Stderr, "ocl: the command did not end within %s of the signal, so it was ended. What it had written before is whole.\n", duration(patience))
-		os.Exit(exitInterrupted)
+		endLate(ended, time.After(patience))
 	})
-	code := execute(ctx, args, os.Stdout, os.Stderr)
-	ended()
-	return code
+	return execute(ctx, args, os.Stdout, os.Stderr)
+}
+
+// endLate ends the process if it is late before the command has ended: something does not look at its context, or waits for a disk or another
+// process. All files appear as a whole, so that nothing is torn.
+func endLate(ended <-chan struct{}, late <-chan time.Time) {
+	select {
+	case <-ended: // the program may do other things
+		return
+	case <-late:
+	}
+	time.AfterFunc(100*time.Millisecond, func() { os.Exit(exitInterrupted) }) // perhaps nobody reads standard error
+	fmt.Fprintf(os.Stderr, "ocl: the command did not end within %s of the signal, so it was ended. What it had written before is whole.\n", duration(patience))
+	os.Exit(exitInterrupted)
 }
 
 // execute runs one command line and returns its exit code.

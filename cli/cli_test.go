@@ -94,6 +94,13 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+// TestEndLate: a program that does more after its command was interrupted and has ended is left alone.
+func TestEndLate(t *testing.T) {
+	ended := make(chan struct{})
+	close(ended)
+	endLate(ended, nil)
+}
+
 // causeOf is what Go says of a context that a signal has ended.
 func causeOf(t *testing.T, s os.Signal) string {
 	ctx, stop := signal.NotifyContext(t.Context(), s)

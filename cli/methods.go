@@ -272,7 +272,7 @@ func (e entry) markdown() string {
 	if len(e.options) > 0 {
 		fmt.Fprintf(&b, "\n| option, `method.%s.…` | default | range | meaning |\n|---|---|---|---|\n", e.name)
 		for _, o := range e.options {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Name, config.FormatValue(o.Default), o.Wanted(), o.Meaning)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Name, inTable(config.FormatValue(o.Default)), inTable(o.Wanted()), inTable(o.Meaning))
 		}
 	}
 	return b.String()
@@ -297,7 +297,7 @@ func methodsPage() string {
 	at := anchors(headings)
 	var methods, tricks string
 	for i, e := range all {
-		methods += fmt.Sprintf("| [%s](#%s) | %s | %s | %s | %s |\n", e.name, at[1+i], e.title, e.facts[1].text, e.facts[2].text, e.facts[3].text)
+		methods += fmt.Sprintf("| [%s](#%s) | %s | %s | %s | %s |\n", e.name, at[1+i], inTable(e.title), e.facts[1].text, e.facts[2].text, inTable(e.facts[3].text))
 	}
 	for _, e := range all {
 		methods += "\n" + e.markdown()
