@@ -139,9 +139,10 @@ func (p Part) Without(keys ...string) Part {
 	return p.Only(func(key string) bool { return !slices.Contains(keys, key) })
 }
 
-// Learned is what a run learns: the versions of the modules that registered its parts, and its config without what is measured, without what it does not read and without the engine. First weights and a
-// parent are known by their digests, or by their paths before a run has read them. Two runs that have learned the same have the same numbers if
-// their data, engine and numbers version are the same too. Values say what was written, also where another text means the same for this seed.
+// Learned is what a run learns: its config without what is measured, without what it does not read and without the engine, and the versions of
+// the modules that registered its parts. First weights and a parent are known by their digests, or by their paths before a run has read them. Two
+// runs that have learned the same have the same numbers if their data, engine and numbers version are the same too. Values say what was
+// written, also where another text means the same for this seed.
 func (id Identity) Learned() (p Part) {
 	c := id.Config
 	name, tricks := "", id.tricks()
