@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"image"
 	"image/color"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"unicode"
 
 	"ocl/checkpoint"
+	"ocl/config"
 	"ocl/internal/fuzztest"
 	"ocl/predict"
 )
@@ -251,15 +254,16 @@ func TestRefusedMethods(t *testing.T) {
 	}
 }
 
-// TestBadOptions: options that cannot be are errors that name them.
+// TestBadOptions: options that cannot be are errors that name their fields or the keys of Set, and no flags, which a program does not have.
 func TestBadOptions(t *testing.T) {
+	set := func(list ...string) Options { return Options{Set: list} }
 	for _, c := range []struct {
 		want string
 		o    Options
 	}{
-		{"unknown method", Options{Method: "nothing"}},
-		{"unknown trick", Options{Method: "er+nothing"}},
-		{"it already predicts", Options{Method: "icarl+ncm"}},
+		{`live: Method: unknown method "nothing"`, Options{Method: "nothing"}},
+		{`live: Method: unknown trick "nothing"`, Options{Method: "er+nothing"}},
+		{"live: Method: icarl with ncm: it already predicts", Options{Method: "icarl+ncm"}},
 		{"Channels is 2", Options{Channels: 2}},
 		{"a capacity of -1 outputs", Options{Capacity: -1}},
 		{"a capacity of 1,000,000", Options{Capacity: 1_000_000}},
@@ -268,14 +272,21 @@ func TestBadOptions(t *testing.T) {
 		{"no room for a batch of 20", Options{Process: Process{Batch: 20, Queue: 10}}},
 		{"Workers is 1", Options{Process: Process{Workers: 1_000_000}}},
 		{"MaxBytes is -1", Options{Process: Process{MaxBytes: -1}}},
-		{"optimizer.lr", Options{LR: -1}},
-		{"memory", Options{Memory: -1}},
-		{"network.name", Options{Network: "transformer"}},
-		{"data.size", Options{Size: 8}},
-		{"no setting of a live", Options{Set: []string{"data.dir=/etc"}}},
-		{"no setting of a live", Options{Set: []string{"network.init=/etc/passwd"}}},
-		{"no setting of a live", Options{Set: []string{"replay.batch"}}},
-		{"replay.batch", Options{Set: []string{"replay.batch=0"}}},
+		{"live: Memory: -1 is out of range", Options{Memory: -1}},
+		{"live: Memory: 5 is smaller than replay.batch (10). Use Memory: 10 or replay.batch=5", Options{Memory: 5}},
+		{"live: Size: 8 is too small for resnet18, which needs images of at least 25 pixels a side. Use a larger Size, or network.name=mlp", Options{Size: 8}},
+		{"\nSize: -3 is out of range for folder. Use Size from", Options{Size: -3}},
+		{"live: optimizer.lr: -1 is out of range", set("optimizer.lr=-1")},
+		{`live: network.name: unknown value "transformer"`, set("network.name=transformer")},
+		{"network.hidden: 16 is given, but resnet18 does not use it. Use network.name=mlp, or remove it", set("network.hidden=16")},
+		{"mir.candidates is an option of mir, but mir is not in the list of methods (er). Add it to Method, or remove", set("method.mir.candidates=20")},
+		{"no setting of a live", set("data.dir=/etc")},
+		{"no setting of a live", set("network.init=/etc/passwd")},
+		{"no setting of a live", set("replay.batch")},
+		{"no setting of a live", set("seedling=1")},
+		{"live: Set: unknown key", set("optimizer.rate=1")},
+		{"live: Set: optimizer.lr cannot be x", set("optimizer.lr=x")},
+		{"replay.batch", set("replay.batch=0")},
 		{"needs a network of", Options{Process: Process{MaxParameters: 1000}}},
 		{"and the memory need", Options{Process: Process{MaxBytes: 1000}}},
 	} {
@@ -283,8 +294,65 @@ func TestBadOptions(t *testing.T) {
 		if err == nil {
 			closed(t, l)
 		}
-		if err == nil || !strings.HasPrefix(err.Error(), "live: ") || !strings.Contains(err.Error(), c.want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "live: ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "--") || strings.Contains(err.Error(), "config:") {
 			t.Errorf("%q: %v", c.want, err)
+		}
+	}
+}
+
+// TestNoErrorNamesAFlag: whatever flags errors about configs have, they have none in the words of live.
+func TestNoErrorNamesAFlag(t *testing.T) {
+	for _, k := range config.Keys() {
+		if k.Flag() == "" {
+			continue
+		}
+		text := "config: " + k.Name + " (--" + k.Flag() + "): wrong. Use --" + k.Flag() + " 1, or remove --" + k.Flag() + "."
+		if got := inFields(errors.New(text)).Error(); strings.Contains(got, "--") || strings.Contains(got, "config:") || !strings.Contains(got, ": wrong. Use ") {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+	if err := inFields(config.ErrUnknown); !errors.Is(err, config.ErrUnknown) {
+		t.Error("the error is not the one that it was any more")
+	}
+}
+
+// TestZeroLearner: a Learner that was made by no function refuses every call.
+func TestZeroLearner(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // so that a call that waits ends
+	img, pixels, guesses := picture(1, "a", 8), make([]byte, 192), make([]predict.Guess, 1)
+	for name, f := range map[string]func(l *Learner) error{
+		"Learn":         func(l *Learner) error { return l.Learn(ctx, img, "a") },
+		"LearnPixels":   func(l *Learner) error { return l.LearnPixels(ctx, pixels, "a") },
+		"Predict":       func(l *Learner) error { _, err := l.Predict(img, 1); return err },
+		"PredictInto":   func(l *Learner) error { _, err := l.PredictInto(guesses, img); return err },
+		"PredictPixels": func(l *Learner) error { _, err := l.PredictPixels(guesses, pixels); return err },
+		"Boundary":      (*Learner).Boundary,
+		"Flush":         func(l *Learner) error { return l.Flush(ctx) },
+		"Save":          func(l *Learner) error { return l.Save(filepath.Join(t.TempDir(), "x")) },
+		"Err":           (*Learner).Err,
+		"Close":         (*Learner).Close,
+	} {
+		if err := f(new(Learner)); err == nil || !strings.Contains(err.Error(), "Use New or Open") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	l := new(Learner)
+	if l.Stats() != (Stats{}) || l.Classes() != nil || l.Notes() != nil || l.Measure() != "" {
+		t.Errorf("%+v, %v, %v, %q", l.Stats(), l.Classes(), l.Notes(), l.Measure())
+	}
+}
+
+// TestNoContext: a ctx that is nil is an error.
+func TestNoContext(t *testing.T) {
+	l := made(t, small("er"))
+	var none context.Context
+	for name, f := range map[string]func() error{
+		"Learn": func() error { return l.Learn(none, picture(1, "a", 8), "a") },
+		"Flush": func() error { return l.Flush(none) },
+	} {
+		if err := f(); err == nil || !strings.Contains(err.Error(), "the context is nil. Give one, such as context.Background()") || len(l.Classes()) > 0 {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -384,8 +452,10 @@ func TestFilesThatCannotBeOpened(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"empty":     {nil, "the file is damaged"},
-		"text":      {[]byte(strings.Repeat("hello ", 10)), "the file is damaged"},
+		"empty":     {nil, "the file is empty. Give a file of Save"},
+		"text":      {[]byte(strings.Repeat("hello ", 10)), `this is a file of another kind: it begins with "hello hello hello hello ". Give a file of Save, or the folder of a run`},
+		"short":     {[]byte("\x1b[2J"), `it begins with "\x1b[2J". Give`},
+		"mangled":   {bytes.Replace(good, []byte("\n"), []byte("\r\n"), 1), "the file is damaged"},
 		"truncated": {good[:len(good)-100], "the file is damaged"},
 		"half":      {good[:len(good)/2], "the file is damaged"},
 		"flipped":   {flipped, "the checksum"},
@@ -397,6 +467,9 @@ func TestFilesThatCannotBeOpened(t *testing.T) {
 		"fewer":   {file(changedSection(newer, "learner/net/params", func(b []byte) []byte { return b[:len(b)-4] })), "bytes of parameters instead of"},
 		"more":    {file(changedSection(newer, "learner/net/params", func(b []byte) []byte { return append(b, 0, 0, 0, 0) })), "bytes of parameters instead of"},
 		"waiting": {file(changedSection(newer, waitingSection, func(b []byte) []byte { return b[1:] })), "575 bytes for 3 images of 192"},
+		"tasks": {file(changedSection(newer, headerSection, func(b []byte) []byte {
+			return regexp.MustCompile(`"waiting":\[`).ReplaceAll(b, []byte(`"waiting":[-1,-1,-1,-1,-1,`))
+		})), "576 bytes for 3 images of 192"},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, x.content, 0o644); err != nil {
@@ -410,10 +483,88 @@ func TestFilesThatCannotBeOpened(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, path := range []string{filepath.Join(dir, "absent"), dir} {
-		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "Give") {
-			t.Errorf("%s: %v", path, err)
+	for path, want := range map[string]string{filepath.Join(dir, "absent"): "Give", dir: "Give", "": "live: open: the path is empty. Give a file of Save, or the folder of a run"} {
+		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", path, err)
 		}
+	}
+}
+
+// opened changes the header of a saved file, and opens that.
+func opened(t *testing.T, change func(h map[string]any)) (*Learner, error) {
+	t.Helper()
+	text, err := os.ReadFile(savedFile(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := checkpoint.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := changedSection(good, headerSection, func(b []byte) []byte {
+		h := map[string]any{}
+		if err := json.Unmarshal(b, &h); err != nil {
+			t.Fatal(err)
+		}
+		change(h)
+		if b, err = json.Marshal(h); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	})
+	return decode(file.Decoder(), nil)
+}
+
+// TestEndsOfTasksTakeNoPlaceOfImages: a learner that is opened has the queue that it had, however many tasks end in it.
+func TestEndsOfTasksTakeNoPlaceOfImages(t *testing.T) {
+	l, err := opened(t, func(h map[string]any) {
+		w := h["waiting"].([]any)
+		h["batch"], h["queue"], h["waiting"] = 1, 3, []any{-1, w[0], -1, w[1], -1, w[2], -1}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, l)
+	flush(t, l)
+	if s := l.Stats(); l.process.Queue != 3 || s.Images != 23 || s.Waiting != 0 {
+		t.Errorf("a queue of %d, %+v", l.process.Queue, s)
+	}
+}
+
+// TestFileOfAnotherProgram: a file that needs what a module has registered that this program does not have says which one.
+func TestFileOfAnotherProgram(t *testing.T) {
+	for _, name := range []string{"er-x", "er"} {
+		_, err := opened(t, func(h map[string]any) {
+			h["registered"] = []config.Registered{{Key: "methods", Name: name, Module: "example.com/x", Version: "v1.2.3"}}
+		})
+		if !errors.Is(err, config.ErrLacks) || !strings.Contains(err.Error(), "does not have the method "+name+" of example.com/x v1.2.3") || !strings.Contains(err.Error(), "imports the package") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestSavesFollowEachOther: of two calls of Save the later one leaves the later state.
+func TestSavesFollowEachOther(t *testing.T) {
+	l := made(t, small("er"))
+	learn(t, l, 0, 10, 1)
+	flush(t, l)
+	path := filepath.Join(t.TempDir(), "x")
+	l.saving.Lock() // as a Save does that is still writing
+	saved := make(chan error)
+	go func() { saved <- l.Save(path) }()
+	learn(t, l, 10, 20, 1)
+	flush(t, l)
+	l.saving.Unlock()
+	if err := <-saved; err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, again)
+	if s := again.Stats(); s.Images != 20 {
+		t.Errorf("%+v", s)
 	}
 }
 

@@ -21,7 +21,7 @@ var residual = sync.OnceValue(func() (of struct {
 	images [][]byte
 }) {
 	var err error
-	if of.Learner, err = New(Options{Memory: 2000, LR: 0.01, Process: Process{Workers: 1}}); err != nil {
+	if of.Learner, err = New(Options{Memory: 2000, Set: []string{"optimizer.lr=0.01"}, Process: Process{Workers: 1}}); err != nil {
 		panic(err)
 	}
 	for i := range 100 {

@@ -43,7 +43,7 @@ func newCore(c config.Config, shape [3]int, capacity, inherited, workers int) (*
 	}
 	var err error
 	if k.net, err = build.NewNetwork(k.stream, c, inherited); err != nil {
-		return nil, fmt.Errorf("live: %w", err)
+		return nil, fmt.Errorf("live: %w", inFields(err))
 	}
 	k.ws = k.net.NewWorkspace(workers)
 	if k.learner, err = build.NewLearner(k.net, k.ws, k.stream, c); err == nil {
@@ -61,7 +61,8 @@ func newCore(c config.Config, shape [3]int, capacity, inherited, workers int) (*
 
 // outline is the network that newCore would make, without its parameters.
 func outline(c config.Config, shape [3]int, capacity int) (*nn.Network, error) {
-	return build.Outline(ocl.StreamInfo{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: capacity}, c)
+	net, err := build.Outline(ocl.StreamInfo{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: capacity}, c)
+	return net, inFields(err)
 }
 
 // parts are the network, the memory and the rule of the learner, which checkLearner has seen.

@@ -1,10 +1,12 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -34,10 +36,12 @@ type header struct {
 	Shape       [3]int   `json:"shape"`
 	Outputs     int      `json:"outputs"` // of the head
 	Classes     []string `json:"classes"`
-	Waiting     []int    `json:"waiting,omitempty"` // classes of the images that wait, in order; -1 is the end of a task
-	Batch       int      `json:"batch"`
-	Age         int64    `json:"age_ns"`
-	Queue       int      `json:"queue"`
+
+	Registered []config.Registered `json:"registered,omitempty"` // what of the config another module has registered, as in a result
+	Waiting    []int               `json:"waiting,omitempty"`    // classes of the images that wait, in order; -1 is the end of a task
+	Batch      int                 `json:"batch"`
+	Age        int64               `json:"age_ns"`
+	Queue      int                 `json:"queue"`
 
 	MaxClasses    int   `json:"max_classes,omitempty"`
 	MaxParameters int   `json:"max_parameters,omitempty"`
@@ -61,6 +65,8 @@ func (l *Learner) Save(path string) error {
 	if err := input.Replaceable(path); err != nil {
 		return fmt.Errorf("live: save: %w. Give the name of a file", err)
 	}
+	l.saving.Lock()
+	defer l.saving.Unlock()
 	state, err := l.state()
 	if err != nil {
 		return fmt.Errorf("live: save: %w", err)
@@ -86,7 +92,8 @@ func (l *Learner) state() (*checkpoint.Container, error) {
 	}
 	p := l.process
 	h := header{
-		Version: version, Numbers: result.Numbers, Kernel: k.net.KernelName(), Convolution: k.net.Engine().Convolution, Shape: l.shape, Outputs: k.stream.Classes,
+		Registered: build.Schema().Registered(k.config),
+		Version:    version, Numbers: result.Numbers, Kernel: k.net.KernelName(), Convolution: k.net.Engine().Convolution, Shape: l.shape, Outputs: k.stream.Classes,
 		Classes: slices.Clone(l.names), Batch: p.Batch, Age: int64(p.Age), Queue: p.Queue, MaxClasses: p.MaxClasses, MaxParameters: p.MaxParameters, MaxBytes: p.MaxBytes,
 	}
 	var pixels []byte
@@ -122,6 +129,9 @@ func Open(path string) (*Learner, error) { return OpenWith(path, nil) }
 
 // OpenWith is [Open] with other options of the process: set changes those of the file.
 func OpenWith(path string, set func(*Process)) (*Learner, error) {
+	if path == "" {
+		return nil, errors.New("live: open: the path is empty. Give a file of Save, or the folder of a run")
+	}
 	at, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("live: %w. Give a file of Save, or the folder of a run", err)
@@ -146,11 +156,36 @@ func changed(p Process, set func(*Process)) (Process, error) {
 }
 
 func openFile(path string, set func(*Process)) (*Learner, error) {
+	if err := checkKind(path); err != nil {
+		return nil, err
+	}
 	file, err := checkpoint.Read(path)
 	if err != nil {
 		return nil, err
 	}
 	return decode(file.Decoder(), set)
+}
+
+// checkKind refuses a file that does not begin as one of Save, and shows how it begins. One that does may be damaged, which who reads it says.
+func checkKind(path string) error {
+	f, _, err := input.Open(path, input.Want{Most: math.MaxInt64})
+	if err != nil {
+		return cause.Of(err)
+	}
+	defer f.Close()
+	head := make([]byte, 24)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return cause.Of(err)
+	}
+	const remedy = "Give a file of Save, or the folder of a run"
+	switch {
+	case n == 0:
+		return fmt.Errorf("the file is empty. %s", remedy)
+	case !bytes.HasPrefix(head[:n], []byte("OCLCKPT")):
+		return fmt.Errorf("this is a file of another kind: it begins with %q. %s", head[:n], remedy)
+	}
+	return nil
 }
 
 // decode makes the learner of a file.
@@ -167,6 +202,9 @@ func decode(d *checkpoint.Decoder, set func(*Process)) (*Learner, error) {
 		return nil, fmt.Errorf("the file has version %d, and this ocl reads %d. Use the ocl that wrote it", h.Version, version)
 	}
 	s := build.Schema()
+	if err := s.Lacks(h.Registered); err != nil { // or a setting would seem to be unknown
+		return nil, err
+	}
 	c, err := s.Parse("section "+configSection, text)
 	if err == nil {
 		err = s.Validate(c)
@@ -184,11 +222,14 @@ func decode(d *checkpoint.Decoder, set func(*Process)) (*Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Queue = max(p.Queue, len(h.Waiting))
+	p.Queue = max(p.Queue, h.images())
 	if err := p.checkBounds(c, h.Shape, h.Outputs); err != nil {
 		return nil, err
 	}
 	notes := h.engine(&c)
+	if what := config.OtherVersions(h.Registered, s.Registered(c)); what != "" {
+		notes = append(notes, what+". It goes on with what is here, which may compute otherwise")
+	}
 	k, err := newCore(c, h.Shape, h.Outputs, 0, p.Workers)
 	if err != nil {
 		return nil, err
@@ -227,16 +268,13 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 		}
 		names[name] = true
 	}
-	images := 0
 	for _, y := range h.Waiting {
 		if y < -1 || y >= len(h.Classes) {
 			return fmt.Errorf("section %s has an image of class %d of %d. Another program made the file", headerSection, y, len(h.Classes))
 		}
-		if y >= 0 {
-			images++
-		}
 	}
-	if len(h.Waiting) > limit.LiveQueue || len(pixels) != images*size {
+	images := h.images()
+	if images > limit.LiveQueue || len(h.Waiting) > 2*images+1 || len(pixels) != images*size {
 		return fmt.Errorf("section %s has %d bytes for %d images of %d. Another program made the file", waitingSection, len(pixels), images, size)
 	}
 	net, err := outline(c, h.Shape, h.Outputs)
@@ -247,6 +285,17 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 		return fmt.Errorf("the network has %d bytes of parameters instead of %d. Another program made the file", have, want)
 	}
 	return nil
+}
+
+// images are how many images wait.
+func (h header) images() int {
+	n := 0
+	for _, y := range h.Waiting {
+		if y >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // waiting are the entries of the queue.
@@ -291,7 +340,10 @@ func openRun(folder string, set func(*Process)) (*Learner, error) {
 		return nil, err
 	}
 	defer t.Close()
-	names := t.ClassNames
+	names, notes := t.ClassNames, t.Notes
+	if sorted := slices.Sorted(slices.Values(names)); len(slices.Compact(sorted)) < len(names) {
+		names, notes = nil, append(notes, "several classes of the run have one name, so the classes are called by their numbers")
+	}
 	for k := len(names); k < t.Info.Classes; k++ {
 		names = append(names, fmt.Sprint(k))
 	}
@@ -328,5 +380,5 @@ func openRun(folder string, set func(*Process)) (*Learner, error) {
 	}
 	k.batches, k.tasks = int64(t.Steps), t.Tasks
 	k.activate(t.Info.Classes)
-	return start(k, p, names, nil, t.Notes)
+	return start(k, p, names, nil, notes)
 }

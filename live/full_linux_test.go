@@ -14,7 +14,9 @@ import (
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "saved.ocl")
-	l := made(t, small("er"))
+	o := small("er")
+	o.Set = append(o.Set, "network.hidden=2000") // the file is longer than all that package testing writes meanwhile, which has the limit too
+	l := made(t, o)
 	learn(t, l, 0, 20, 2)
 	flush(t, l)
 	if err := l.Save(path); err != nil {
@@ -30,7 +32,7 @@ func TestFullDisk(t *testing.T) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: limit.Max}); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 20, Max: limit.Max}); err != nil {
 		t.Fatal(err)
 	}
 	full := l.Save(path)

@@ -44,6 +44,9 @@ func (l *Learner) learn(ctx context.Context, label string, fill func(dst []byte)
 			err = fmt.Errorf("live: the image is not learned: %w", err)
 		}
 	}()
+	if err := l.callable(ctx); err != nil {
+		return err
+	}
 	if err := checkLabel(label); err != nil {
 		return err
 	}
@@ -59,6 +62,17 @@ func (l *Learner) learn(ctx context.Context, label string, fill func(dst []byte)
 		l.give(e)
 	}
 	return err
+}
+
+// callable refuses a zero Learner and a nil ctx, of which a call would never end.
+func (l *Learner) callable(ctx context.Context) error {
+	switch {
+	case l.ended == nil:
+		return errZero
+	case ctx == nil:
+		return errContext
+	}
+	return nil
 }
 
 // wait waits for room in the queue, and takes it.
@@ -115,7 +129,10 @@ func (l *Learner) accept(e *entry, label string) (err error) {
 
 // usable is the error of a learner that does not learn any more. The caller holds mu.
 func (l *Learner) usable() error {
-	if l.closed {
+	switch {
+	case l.ended == nil:
+		return errZero
+	case l.closed:
 		return ErrClosed
 	}
 	return l.err
@@ -182,6 +199,9 @@ func (l *Learner) Boundary() error {
 // Flush waits until all images that were given to Learn before are learned, the last ones as a smaller batch if they do not fill one, and until
 // predictions use what was learned. When ctx ends before that, its error is returned, and they are learned all the same.
 func (l *Learner) Flush(ctx context.Context) error {
+	if err := l.callable(ctx); err != nil {
+		return fmt.Errorf("live: flush: %w", err)
+	}
 	l.mu.Lock()
 	want := l.taken + int64(len(l.queue))
 	l.flush = max(l.flush, want)

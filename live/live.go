@@ -41,7 +41,7 @@ import (
 	"ocl/predict"
 )
 
-// Learner learns and predicts. All methods may be called by any number of goroutines.
+// Learner learns and predicts. All methods may be called by any number of goroutines. [New] and [Open] make one; a zero Learner refuses all calls.
 type Learner struct {
 	process     Process
 	config      config.Config
@@ -52,6 +52,8 @@ type Learner struct {
 
 	step sync.Mutex // of core: held for a step, and while the state is copied
 	core *core
+
+	saving sync.Mutex // held for a Save: of two, the later state must not be replaced by the earlier one
 
 	mu       sync.Mutex
 	queue    []*entry
@@ -85,7 +87,7 @@ type Stats struct {
 	Parameters int     // of the network
 	Bytes      int64   // that the learner holds at least when its memory and queue are full
 	Batches    int64   // learned
-	Images     int64   // learned
+	Images     int64   // learned; of a run that was opened, those since then
 	Waiting    int     // images
 	Stored     int     // images in the memory
 	Tasks      int     // that have ended, of a method that uses tasks
@@ -215,6 +217,9 @@ func (l *Learner) Notes() []string { return slices.Clone(l.notes) }
 func (l *Learner) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.ended == nil {
+		return errZero
+	}
 	return l.err
 }
 
@@ -222,7 +227,11 @@ func (l *Learner) Err() error {
 // learns them. Nothing is saved. Other calls then return [ErrClosed], also those that wait. Closing twice is harmless.
 func (l *Learner) Close() error {
 	l.mu.Lock()
-	if l.closed {
+	switch {
+	case l.ended == nil:
+		l.mu.Unlock()
+		return fmt.Errorf("live: close: %w", errZero)
+	case l.closed:
 		l.mu.Unlock()
 		<-l.ended
 		return nil
@@ -252,7 +261,8 @@ type entry struct {
 // wait for the image to be learned; [Learner.Flush] does. The image may be changed afterwards.
 //
 // A label has 1 to 256 bytes of UTF-8 without control characters or space at its ends; others are an error that wraps [ErrLabel]. A class beyond a
-// bound of the options is one that wraps [ErrBound]. After an error the image is not learned, and nothing has changed.
+// bound of the options is one that wraps [ErrBound]. After an error the image is not learned, and nothing has changed. A ctx that ends when the image
+// has its place in the queue comes too late: Learn returns nil.
 func (l *Learner) Learn(ctx context.Context, img image.Image, label string) error {
 	return l.learn(ctx, label, func(dst []byte) error {
 		e := l.easels.Get().(*data.Easel)
@@ -274,6 +284,9 @@ func (l *Learner) LearnPixels(ctx context.Context, pixels []byte, label string) 
 
 // checkPixels refuses pixels that are not an image.
 func (l *Learner) checkPixels(pixels []byte) error {
+	if l.ended == nil {
+		return errZero
+	}
 	if c, h, w := l.Shape(); len(pixels) != c*h*w {
 		return fmt.Errorf("there are %d bytes for an image of %d×%d×%d. Give %d", len(pixels), c, h, w, c*h*w)
 	}

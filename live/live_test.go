@@ -22,7 +22,7 @@ import (
 
 // small are options of a learner that learns a batch in less than a millisecond, and cuts batches by size alone.
 func small(method string) Options {
-	return Options{Method: method, Memory: 30, Size: 8, Network: "mlp", LR: 0.05, Set: []string{"network.hidden=16"}, Capacity: 8, Process: Process{Age: -1, Workers: 1, AtOnce: 2}}
+	return Options{Method: method, Memory: 30, Size: 8, Set: []string{"network.name=mlp", "network.hidden=16", "optimizer.lr=0.05"}, Capacity: 8, Process: Process{Age: -1, Workers: 1, AtOnce: 2}}
 }
 
 // made is a learner of these options, which the test closes.
@@ -412,7 +412,7 @@ func TestBoundaries(t *testing.T) {
 // stays, and can be opened.
 func TestDivergence(t *testing.T) {
 	o := small("er")
-	o.LR = 1e30
+	o.Set = append(o.Set, "optimizer.lr=1e30")
 	l := made(t, o)
 	path := filepath.Join(t.TempDir(), "saved.ocl")
 	learn(t, l, 0, 10, 1)

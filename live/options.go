@@ -6,11 +6,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ocl"
 	"ocl/config"
 	"ocl/experiment/build"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/limit"
 	"ocl/learner"
@@ -19,15 +21,12 @@ import (
 
 // Options say what a new learner is. The zero value is a small ER for colour images of 32×32 pixels.
 type Options struct {
-	Method   string  // of `ocl methods`, with tricks if wanted: "er", "er+ncm"; "" is er
-	Memory   int     // stored images, of a method with a memory; 0 is 500
-	Size     int     // side in pixels of the images that the network sees; 0 is 32
-	Channels int     // 3, or 1 for grey; 0 is 3
-	Network  string  // "resnet18", "mlp" or one that was registered; "" is resnet18
-	LR       float64 // learning rate; 0 is 0.1
-	Seed     uint64  // of all that is drawn; 0 is 1
-	// Set are further settings as on the command line, such as "optimizer.momentum=0.9" or "replay.batch=20": those of replay, optimizer,
-	// network, method, seeds and engine, and stream.mean and stream.std. `ocl config keys` explains them.
+	Method   string // of `ocl methods`, with tricks if wanted: "er", "er+ncm"; "" is er
+	Memory   int    // stored images, of a method with a memory; 0 is 500
+	Size     int    // side in pixels of the images that the network sees; 0 is 32
+	Channels int    // 3, or 1 for grey; 0 is 3
+	// Set are all other settings of a learner, such as "network.name=mlp", "optimizer.lr=0.05" or "seed=2": the keys of network, optimizer,
+	// replay, method, seed, seeds and engine, and stream.mean and stream.std. `ocl config keys` explains them, with their defaults.
 	Set []string
 	// Capacity is how many outputs the head has at first; 0 is 256. Classes that are not there yet change nothing but the room they take.
 	// A full head doubles.
@@ -59,6 +58,12 @@ var (
 	ErrMethod  = errors.New("the method cannot learn so")
 	ErrLabel   = errors.New("the label cannot name a class")
 	ErrNothing = errors.New("nothing has been learned yet. Learn an image first")
+)
+
+// Errors of calls that are faulty in the program.
+var (
+	errZero    = errors.New("this Learner was made by no function of package live. Use New or Open")
+	errContext = errors.New("the context is nil. Give one, such as context.Background()")
 )
 
 // Defaults of Options and Process.
@@ -104,7 +109,12 @@ func setZero[T comparable](v *T, to T) {
 }
 
 // settings are the keys that Options.Set may have, or how they begin.
-var settings = []string{"replay.", "optimizer.", "network.", "method.", "seeds.", "engine.", "stream.mean", "stream.std"}
+var settings = []string{"network.", "optimizer.", "replay.", "method.", "seed", "seeds.", "engine.", "stream.mean", "stream.std"}
+
+// setting says whether Options.Set may have a key.
+func setting(key string) bool {
+	return key != "network.init" && slices.ContainsFunc(settings, func(s string) bool { return key == s || strings.HasSuffix(s, ".") && strings.HasPrefix(key, s) })
+}
 
 // config is the config of a run that would learn what the options say.
 func (o Options) config() (config.Config, error) {
@@ -113,29 +123,64 @@ func (o Options) config() (config.Config, error) {
 	c.Methods, c.Tricks = []string{name}, []string{tricks}
 	c.Data = config.Data{Name: "folder", Dir: "live", Size: o.Size} // images are prepared as those of a folder
 	setZero(&c.Data.Size, defaultSize)
-	c.Seed = max(o.Seed, 1)
 	c.Memory = o.Memory
 	setZero(&c.Memory, config.DefaultMemory)
-	if o.Network != "" {
-		c.Network.Name = o.Network
-	}
-	if o.LR != 0 {
-		c.Optimizer.LR = o.LR
-	}
+	var given []string
 	for _, text := range o.Set {
 		key, value, ok := strings.Cut(text, "=")
-		if !ok || key == "network.init" || !slices.ContainsFunc(settings, func(begin string) bool { return strings.HasPrefix(key, begin) }) {
-			return c, fmt.Errorf("live: %.80q is no setting of a live learner. Use key=value with a key of %s", text, strings.Join(settings, ", "))
+		if !ok || !setting(key) {
+			return c, fmt.Errorf("live: Set: %.80q is no setting of a live learner. Use key=value with a key of %s", text, strings.Join(settings, ", "))
 		}
 		if err := s.Set(&c, key, value); err != nil {
-			return c, fmt.Errorf("live: %w", err)
+			return c, fmt.Errorf("live: Set: %w", inFields(err))
+		}
+		given = append(given, key)
+	}
+	err := s.Validate(c)
+	for i := 0; err == nil && i < len(given); i++ {
+		if err = s.CheckGiven(c, given[i]); err != nil {
+			err = fmt.Errorf("Set: %w", err)
 		}
 	}
-	if err := s.Validate(c); err != nil {
-		return c, fmt.Errorf("live: %w", err)
+	if err != nil {
+		return c, fmt.Errorf("live: %w", inFields(err))
 	}
 	return s.Runs(c)[0], nil
 }
+
+// inFields is an error about a config, with the fields of Options in the place of keys and of flags, which a program does not have.
+func inFields(err error) error {
+	if err == nil {
+		return nil
+	}
+	return cause.As(errors.New(fields().Replace(err.Error())), err)
+}
+
+// fields replaces what errors about configs call a key.
+var fields = sync.OnceValue(func() *strings.Replacer {
+	field := map[string]string{"methods": "Method", "tricks": "Method", "memory": "Memory", "data.size": "Size"}
+	var pairs []string
+	keys := config.Keys()
+	slices.SortStableFunc(keys, func(a, b config.Key) int { return len(b.Flag()) - len(a.Flag()) }) // one flag may begin with another
+	for _, k := range keys {
+		name, known := field[k.Name]
+		if !known {
+			name = k.Name
+		}
+		pairs = append(pairs, "config: "+k.Name+":", name+":")
+		if flag := "--" + k.Flag(); flag != "--" {
+			set := name + "="
+			if known {
+				set = name + ": "
+			}
+			if k.Name == "tricks" {
+				set = "the trick "
+			}
+			pairs = append(pairs, "config: "+k.Name+" ("+flag+")", name, " ("+flag+")", "", flag+" ", set, flag, name)
+		}
+	}
+	return strings.NewReplacer(append(pairs, "data.size", "Size", "config: ", "")...)
+})
 
 // methodAndTricks are those of text such as "er+ncm". The name of a method may have a + of its own.
 func methodAndTricks(text string) (name, tricks string) {

@@ -208,6 +208,9 @@ func (d *desk) show(m *model) {
 func (d *desk) acquire() (*slot, *model, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.freed == nil {
+		return nil, nil, errZero
+	}
 	for len(d.free) == 0 && !d.closed {
 		d.freed.Wait()
 	}

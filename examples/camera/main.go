@@ -44,7 +44,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := run(ctx, flag.Arg(0), *model, 200*time.Millisecond, live.Options{Method: *method, Memory: *memory, Size: *size, LR: 0.05}, os.Stdout)
+	err := run(ctx, flag.Arg(0), *model, 200*time.Millisecond, live.Options{Method: *method, Memory: *memory, Size: *size, Set: []string{"optimizer.lr=0.05"}}, os.Stdout)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -161,6 +161,9 @@ func (c *camera) read(ctx context.Context, e fs.DirEntry, label, name string) er
 		fmt.Fprintf(c.out, "%q:", name)
 		for _, g := range guesses {
 			fmt.Fprintf(c.out, " %q (%s %.2f)", g.Name, c.learner.Measure(), g.Value)
+		}
+		if err != nil {
+			fmt.Fprint(c.out, " no guess, because nothing has been learned yet")
 		}
 		fmt.Fprintln(c.out)
 		return nil

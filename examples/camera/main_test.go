@@ -89,7 +89,7 @@ func put(t *testing.T, folder, name string, content []byte) {
 
 var colours = map[string]color.NRGBA{"red": {220, 30, 20, 255}, "blue": {10, 60, 230, 255}}
 
-var options = live.Options{Memory: 50, Size: 8, Network: "mlp", LR: 0.05, Set: []string{"network.hidden=16"}, Process: live.Process{Workers: 1}}
+var options = live.Options{Memory: 50, Size: 8, Set: []string{"network.name=mlp", "network.hidden=16", "optimizer.lr=0.05"}, Process: live.Process{Workers: 1}}
 
 // TestFolderThatFills: pictures that come while the program runs are learned under the names of their folders, others are predicted, and the learner
 // goes on when the program is started again, without learning a picture twice.
@@ -109,7 +109,7 @@ func TestFolderThatFills(t *testing.T) {
 	}
 	end := begin()
 	put(t, folder, "empty.png", file(t, colours["red"], 1))
-	if line := out.line(t, `"empty.png":`); line != `"empty.png":` {
+	if line := out.line(t, `"empty.png":`); line != `"empty.png": no guess, because nothing has been learned yet` {
 		t.Errorf("before anything was learned: %s", line)
 	}
 	for i := range 100 {

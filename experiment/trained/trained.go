@@ -159,10 +159,14 @@ func restore(folder string, o Options) (*Model, error) {
 	return t, nil
 }
 
-// notes say which newer checkpoints were passed over.
+// notes say which newer checkpoints were passed over, and what of other modules has another version here.
 func (c chosen) notes() (notes []string) {
 	for _, skipped := range c.Skipped {
 		notes = append(notes, fmt.Sprintf("%v. Using the checkpoint before it, %s", skipped, filepath.Base(c.Path)))
+	}
+	made := c.saved.Identity
+	if what := config.OtherVersions(made.Registered, build.Schema().Registered(made.Config)); what != "" {
+		notes = append(notes, what+". It may compute other numbers")
 	}
 	return notes
 }
