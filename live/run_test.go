@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ocl/config"
+	"ocl/data"
 	"ocl/experiment"
 	"ocl/predict"
 )
@@ -87,6 +88,36 @@ func TestRunGoesOn(t *testing.T) {
 			t.Errorf("%s: %+v", c.method, s)
 		}
 	}
+}
+
+// TestNamesThatClassesShare: classes of a run with one name are called by their numbers, and a learner of it can be saved and opened.
+func TestNamesThatClassesShare(t *testing.T) {
+	data.Register(data.Info{Name: "cranes", Open: func(context.Context, data.Spec) (*data.Set, error) {
+		set := &data.Set{Name: "cranes", C: 1, H: 1, W: 2, Classes: 2, ClassNames: []string{"crane", "crane"}}
+		for _, half := range []*data.Split{&set.Train, &set.Test} {
+			half.Images, half.Y = data.Block{Pixels: []uint8{0, 255, 255, 0}, Size: 2}, []int32{0, 1}
+		}
+		return set, nil
+	}})
+	l, err := Open(run(t, "er", func(c *config.Config) {
+		c.Data, c.Stream.Tasks, c.Stream.Batch = config.Data{Name: "cranes"}, 2, 1
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, l)
+	if names := l.Classes(); !slices.Equal(names, []string{"0", "1"}) || len(l.Notes()) != 1 || !strings.Contains(l.Notes()[0], "several classes of the run have one name") {
+		t.Errorf("classes %q, notes %q", names, l.Notes())
+	}
+	path := filepath.Join(t.TempDir(), "x")
+	if err := l.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed(t, again)
 }
 
 // TestRunsThatCannotGoOn: runs of methods that cannot learn so are refused with the reason.

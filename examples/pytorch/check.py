@@ -89,6 +89,7 @@ def main():
     if o.ocl:
         network = ["--network", p.about["architecture"]]
         network += ["network.hidden=" + p.about["hidden"].strip("[]")] if "hidden" in p.about else ["network.width=" + p.about["width"]]
+        network += ["network.head=" + p.about["head"]] if "head" in p.about else []
         subprocess.run([o.ocl, "run", "--quiet", "--no-report", f"network.init={trained}", "--lr", "1e-30", "--method", "finetune", "--data", o.data, "--data-dir", o.folder,
                         "data.train_per_class=1", "data.test_per_class=1", "--out", work / "run", *network], check=True, stdout=subprocess.DEVNULL)
         subprocess.run([o.ocl, "export", work / "run", "--to", "safetensors", "-o", work / "run.safetensors"], check=True, stdout=subprocess.DEVNULL)

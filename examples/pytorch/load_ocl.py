@@ -104,11 +104,14 @@ class Predictor:
         if "architecture" not in self.about:
             raise ValueError(f"{path}: the file does not say which network it holds. {want}")
         shape, classes = json.loads(self.about["shape"]), int(self.about["classes"])
-        head = CosineLinear if self.about.get("head") == "cosine" else nn.Linear
+        head = {"linear": nn.Linear, "cosine": CosineLinear, "projection": lambda *_: nn.Identity()}[self.about.get("head", "linear")]
+        tensors = {name: t for name, t in tensors.items() if not name.startswith("head.")}  # a projection, which no prediction needs
         if self.about["architecture"] == "mlp":
             self.net = MLP(shape, classes, json.loads(self.about["hidden"]), head)
-        else:
+        elif self.about["architecture"] == "resnet18":
             self.net = ReducedResNet18(shape, classes, int(self.about["width"]), head)
+        else:
+            raise ValueError(f"{path}: this script does not have the network {self.about['architecture']}. Add its class to the script")
         self.means, self.mean_classes = tensors.pop("ncm.means", None), tensors.pop("ncm.classes", None)
         # strict: nothing is missing and nothing is left over. Batch norm's num_batches_tracked, which no prediction
         # needs, may be absent.
