@@ -136,14 +136,13 @@ func (o Options) config() (config.Config, error) {
 		}
 		given = append(given, key)
 	}
-	err := s.Validate(c)
-	for i := 0; err == nil && i < len(given); i++ {
-		if err = s.CheckGiven(c, given[i]); err != nil {
-			err = fmt.Errorf("Set: %w", err)
-		}
-	}
-	if err != nil {
+	if err := s.Validate(c); err != nil {
 		return c, fmt.Errorf("live: %w", inFields(err))
+	}
+	for _, key := range given {
+		if err := s.CheckGiven(c, key); err != nil {
+			return c, fmt.Errorf("live: Set: %w", inFields(err))
+		}
 	}
 	return s.Runs(c)[0], nil
 }
