@@ -61,6 +61,7 @@ func (s Spec) progress(what string) func(done, total int) {
 type Set struct {
 	Name       string
 	C, H, W    int      // channels (1 or 3) and pixels
+	Tripled    bool     // the images are grey, and data.channels=3 made the three channels
 	Classes    int      // K: labels lie in [0, K), and each of them occurs in Train
 	ClassNames []string // K names, or nil where the files hold none
 	Domains    []string // names of the domains that Split.Domain counts (glyphs: typefaces), or nil

@@ -70,7 +70,7 @@ func (s *Set) grow(channels int) {
 		return
 	}
 	size := s.ImageLen()
-	s.C = 3
+	s.C, s.Tripled = 3, true
 	s.Train.Images, s.Test.Images = tripled{s.Train.Images, size}, tripled{s.Test.Images, size}
 }
 

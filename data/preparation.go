@@ -107,11 +107,23 @@ func NewPreparation(spec Spec, c, h, w int) (Preparation, error) {
 		return Preparation{}, fmt.Errorf("data: %s: images of %d channels and %d×%d pixels cannot be made. Use 1 or 3 channels and at least one pixel", spec.Name, c, w, h)
 	}
 	p := Preparation{c: c, h: h, w: w, fit: info.fit, grey: c == 1}
-	if spec.Channels == 3 && !strings.HasPrefix(info.Shape, "3") {
+	if spec.Channels == 3 && info.maybeGrey() {
 		p.grey = true
 	}
 	_, p.side = info.Fit(h, w)
 	return p, nil
+}
+
+// maybeGrey says whether only the files say how many channels images have.
+func (i Info) maybeGrey() bool { return !strings.HasPrefix(i.Shape, "3") }
+
+// CheckChannels refuses three channels of images that have them, where predictions could not know it: they would make pictures grey.
+func (s *Set) CheckChannels(spec Spec) error {
+	info, err := Lookup(spec.Name)
+	if err == nil && spec.Channels == 3 && !s.Tripled && info.maybeGrey() {
+		return errors.New("data.channels is 3, which makes three channels of grey images, but the images have three. Remove data.channels")
+	}
+	return err
 }
 
 // Len is C·H·W, the bytes of an image.

@@ -164,6 +164,9 @@ func check(c config.Config, o Options) (config.Config, *trained.Parent, error) {
 
 // newExperiment lists the jobs of a config that is valid by itself.
 func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent) (*Experiment, error) {
+	if err := set.CheckChannels(build.Data(c)); err != nil {
+		return nil, cause.As(fmt.Errorf("experiment: %w", err), ErrUnfit)
+	}
 	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes), network: map[kind]network{}}
 	build.CompleteStream(set, &x.config)
 	if p != nil {
