@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ocl/experiment/result"
+	"ocl/live"
 )
 
 // otherModule is a program in a module of its own that registers two methods, a data set, a kind of stream and a network.
@@ -20,12 +21,16 @@ const otherModule = `package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 
 	"ocl"
 	"ocl/cli"
 	"ocl/data"
 	"ocl/loss"
+	"ocl/live"
 	"ocl/memory"
 	"ocl/method"
 	"ocl/nn"
@@ -93,7 +98,28 @@ func main() {
 			},
 		})
 	}
+	if len(os.Args) == 3 && os.Args[1] == "live" {
+		if err := remember(os.Args[2]); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(cli.Main(context.Background(), os.Args[1:]...))
+}
+
+// remember learns one more image with the learner of a file, or of a new file.
+func remember(path string) error {
+	l, err := live.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		l, err = live.New(live.Options{Method: "er-x", Memory: 20, Size: 16, Set: []string{"network.name=tiny", "network.width=3"}})
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Notes())
+	ctx := context.Background()
+	return errors.Join(l.LearnPixels(ctx, make([]byte, 3*16*16), "a"), l.Flush(ctx), l.Save(path))
 }
 `
 
@@ -225,6 +251,12 @@ func TestOtherModule(t *testing.T) {
 	}
 	refused(plain, []string{"the method er-x of example.com/other"}, "verify", filepath.Join(folder("dots/er-x-*"), "result.json"))
 	net := testNetwork(t, dir, folder, succeeds, first)
+	testBoth(t, folder, succeeds, first)
+	for range 2 {
+		if out := succeeds(first, "live", "cats.ocl"); out != "[]\n" {
+			t.Errorf("a live learner of this version has the notes %s", out)
+		}
+	}
 	succeeds(first, "verify", filepath.Join(own, "result.json"))
 	succeeds(first, "run", "--resume", "runs")
 	succeeds(first, "inspect", own)
@@ -273,6 +305,11 @@ func TestOtherModule(t *testing.T) {
 	refused(second, older, "run", "--resume", "runs")
 	refused(second, older, run...)
 	refused(second, older, "sweep", "join", "sweep")
+	for _, args := range [][]string{{"live", "cats.ocl"}, {"predict", net, "picture.png"}} { // nothing mixes, but they say so
+		if out := succeeds(second, args...); !strings.Contains(out, "it was made with the ") || !strings.Contains(out, older[2]) {
+			t.Errorf("%q does not say that the version is another one:\n%s", args, out)
+		}
+	}
 	again := append([]string{"run", "--method", "er-x,derx++,er", "method.er-x.rows=5", "--out", "again"}, small...)
 	succeeds(second, again...)
 	if read(folder("again/er-x-m20-*")).Key == read(own).Key || read(folder("again/er-m20-*")).Key != read(ours).Key {
@@ -318,6 +355,9 @@ func TestOtherModule(t *testing.T) {
 	for _, args := range [][]string{{"verify", filepath.Join(net, "result.json")}, {"predict", net, "."}, {"export", net, "--to", "onnx", "-o", "y"}, {"run", "--resume", "nets"}} {
 		refused(plain, []string{"the network tiny of example.com/other " + made[0].Version, "imports the package", "cli.Main"}, args...)
 	}
+	if _, err := live.Open(filepath.Join(dir, "cats.ocl")); err == nil || !strings.Contains(err.Error(), "the method er-x of example.com/other v0.0.0-") || !strings.Contains(err.Error(), lacks[1]) {
+		t.Errorf("a live learner without the method: %v", err)
+	}
 	refused(plain, []string{`network.name (--network): unknown value "tiny". Use resnet18 or mlp`}, "run", "--method", "er", "--network", "tiny", "--out", "none")
 	succeeds(plain, "report", "nets", "--out", "plainnets")
 	for _, args := range [][]string{{"sweep", "status", "sweep"}, {"inspect", "sweep"}} {
@@ -337,6 +377,21 @@ func TestOtherModule(t *testing.T) {
 	if with, without := mark("first"), mark("plain"); with == "" || with != without {
 		t.Errorf("er-x looks like %q in the report of the program that has it, and like %q in that of one without it", with, without)
 	}
+}
+
+// testBoth goes with a method and a network of another module together through the commands that use a run.
+func testBoth(t *testing.T, folder func(string) string, succeeds func(string, ...string) string, program string) {
+	t.Helper()
+	few := []string{"--tasks", "2", "data.train_per_class=2", "data.test_per_class=1", "data.size=16"}
+	succeeds(program, append([]string{"run", "--method", "er-x", "--network", "tiny", "network.width=3", "--memory", "20", "--out", "two"}, few...)...)
+	succeeds(program, append([]string{"learn", folder("two/er-x-*"), "--data", "glyphs", "--out", "grown"}, few...)...)
+	for _, run := range []string{folder("two/er-x-*"), folder("grown/er-x-*")} {
+		succeeds(program, "predict", run, "picture.png")
+		succeeds(program, "eval", run)
+		succeeds(program, "export", run, "--to", "onnx", "-o", "both.onnx")
+		succeeds(program, "export", run, "--to", "safetensors", "-o", "both.safetensors")
+	}
+	succeeds(program, "verify", filepath.Join(folder("grown/er-x-*"), "result.json"))
 }
 
 // testNetwork goes with a network of another module through the commands of the program that has it. It returns the folder of its run.
