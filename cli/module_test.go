@@ -288,7 +288,7 @@ func TestOtherModule(t *testing.T) {
 	}
 	// A panic in the code of the module is told as one of it, also in a worker.
 	for _, workers := range []string{"1", "2"} {
-		refused(first, []string{"breaks, seed 1: task 1, step 1: panic: no such row, in main.broken.Eval of the module example.com/other " + made[0].Version + " (", "main.go:", "Please report it there"},
+		refused(first, []string{"breaks, seed 1: task 1, step 1: panic: no such row, in main.broken.Eval of the module example.com/other " + made[0].Version + " (", "main.go:", "Please correct it there"},
 			append([]string{"run", "--method", "breaks", "--workers", workers, "--out", "broken" + workers}, small...)...)
 	}
 	succeeds(first, append([]string{"tune", "--method", "er-x", "--out", "tuned"}, strings.Fields(strings.ReplaceAll(strings.Join(small, " "), "--tasks 2", "--tasks 4"))...)...)

@@ -564,6 +564,53 @@ func TestSkipStep(t *testing.T) {
 	}
 }
 
+// slotsFunc retrieves and updates by a function of the number of filled slots.
+type slotsFunc func(filled int) []int
+
+func (f slotsFunc) Update(dst []int, m *memory.Store, _ ocl.Batch, _ memory.Env) ([]int, error) {
+	return append(dst, f(m.Len())...), nil
+}
+
+func (f slotsFunc) Retrieve(dst []int, m *memory.Store, _ ocl.Batch, _ memory.Env) ([]int, error) {
+	return append(dst, f(m.Len())...), nil
+}
+
+// TestWrongSlots: what an updater or a retriever returns is held against the memory, and the error names it.
+func TestWrongSlots(t *testing.T) {
+	const name = "learner_test.slotsFunc."
+	for want, choose := range map[string]slotsFunc{
+		"step 1: " + name + "Update returned 0 slots for 5 rows. Append one for each row, -1 to drop it": func(int) []int { return nil },
+		"step 1: " + name + "Update returned the slot 3 for row 1. Return -1, or a slot from 0 to 1":     func(n int) []int { return []int{n, 3, -1, -1, -1} },
+		"step 1: " + name + "Update returned the slot -7 for row 0. Return -1, or a slot from 0 to 0":    func(int) []int { return []int{-7, 0, 0, 0, 0} },
+		"step 2: " + name + "Update returned the slot 6 for row 4. Return -1, or a slot from 0 to 5":     func(n int) []int { return [][]int{0: {0, 1, 2, 3, 4}, 5: {5, 0, 1, 2, 6}}[n] },
+		"step 3: " + name + "Retrieve returned the slot 2. Return slots from 0 to 1":                     func(n int) []int { return []int{0, n} },
+		"step 3: " + name + "Retrieve returned the slot -1. Return slots from 0 to 1":                    func(int) []int { return []int{-1} },
+		"step 3: " + name + "Retrieve returned 3 slots, but 2 are filled. Return none twice":             func(int) []int { return []int{0, 1, 0} },
+	} {
+		r := perceptron(t, 0.1)
+		r.Memory = memory.NewStore(6, shape, nil)
+		if strings.Contains(want, "Update") {
+			r.Update = choose
+		} else {
+			r.Update, r.Retrieve = slotsFunc(func(n int) []int { return []int{min(n, 1), -1, -1, -1, 0} }), slotsFunc(func(n int) []int {
+				if n < 2 {
+					return nil
+				}
+				return choose(n)
+			})
+		}
+		var err error
+		for _, b := range made.Batches(1, 3, 5) {
+			if _, err = r.Observe(context.Background(), b); err != nil {
+				break
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %s", err, want)
+		}
+	}
+}
+
 // TestSeenIsBeforeTheBatch, in every iteration, and rises.
 func TestSeenIsBeforeTheBatch(t *testing.T) {
 	r := perceptron(t, 0.1)

@@ -184,8 +184,27 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 	if r.slots, err = r.Update.Update(r.slots[:0], r.Memory, b, r.updateEnv); err != nil {
 		return stats, fmt.Errorf("learner: step %d: memory update: %w", r.steps, err)
 	}
+	if err := checkUpdated(r.slots, b.Len(), r.Memory.Len(), r.Memory.Cap()); err != nil {
+		return stats, fmt.Errorf("learner: step %d: %T.Update %w", r.steps, r.Update, err)
+	}
 	r.Memory.PutWith(b, r.slots, numbers)
 	return stats, nil
+}
+
+// checkUpdated says whether an updater gave each of so many rows a slot that a memory with so many filled ones has.
+func checkUpdated(slots []int, rows, filled, capacity int) error {
+	if len(slots) != rows {
+		return fmt.Errorf("returned %d slots for %d rows. Append one for each row, -1 to drop it", len(slots), rows)
+	}
+	for i, slot := range slots {
+		switch {
+		case slot == filled && slot < capacity:
+			filled++
+		case slot < -1 || slot >= filled:
+			return fmt.Errorf("returned the slot %d for row %d. Return -1, or a slot from 0 to %d", slot, i, min(filled, capacity-1))
+		}
+	}
+	return nil
 }
 
 // Watch implements [ocl.Watched]: the [Review] is long work, and there is no other.

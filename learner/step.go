@@ -64,9 +64,25 @@ func (r *Replay) Draw() (Pass, error) {
 	if dst.Slots, err = r.Retrieve.Retrieve(dst.Slots[:0], r.Memory, r.incoming, r.retrieveEnv); err != nil {
 		return Pass{}, fmt.Errorf("memory retrieval: %w", err)
 	}
+	if err := checkRetrieved(dst.Slots, r.Memory.Len()); err != nil {
+		return Pass{}, fmt.Errorf("%T.Retrieve %w", r.Retrieve, err)
+	}
 	dst.Gather(r.Memory, dst.Slots)
 	r.augment.apply(&dst.X)
 	return gathered(dst), nil
+}
+
+// checkRetrieved says whether a retriever chose slots of a memory with so many filled ones.
+func checkRetrieved(slots []int, filled int) error {
+	if len(slots) > filled {
+		return fmt.Errorf("returned %d slots, but %d are filled. Return none twice", len(slots), filled)
+	}
+	for _, slot := range slots {
+		if slot < 0 || slot >= filled {
+			return fmt.Errorf("returned the slot %d. Return slots from 0 to %d", slot, filled-1)
+		}
+	}
+	return nil
 }
 
 // Accumulate runs the passes through the network in training mode, each with its own batch-norm statistics, and adds the

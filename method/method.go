@@ -209,6 +209,14 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 	if isNil(l) {
 		return nil, fmt.Errorf("method: %s: Build returned no learner and no error. Return one of them", i.Name)
 	}
+	if r, plain := l.(*learner.Replay); plain {
+		switch {
+		case s.Net != nil && r.Net == nil, s.WS != nil && r.WS == nil, s.Opt != nil && r.Opt == nil:
+			return nil, fmt.Errorf("method: %s: Build returned a Replay without Net, WS or Opt. Begin with Setup.Replay, which sets them", i.Name)
+		case i.UsesMemory && r.Memory == nil:
+			return nil, fmt.Errorf("method: %s: UsesMemory is set, but Build returned a Replay without a memory. Set its Memory to Setup.Store, or clear UsesMemory", i.Name)
+		}
+	}
 	if m := learner.MemoryOf(l); m != nil && m.Floats() != i.floats(s) {
 		return nil, fmt.Errorf("method: %s: its memory carries %d numbers with each sample, but Floats of its Info says %d. Let both say the same", i.Name, m.Floats(), i.floats(s))
 	}

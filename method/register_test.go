@@ -190,6 +190,14 @@ func TestBuildOfNothing(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
+	for want, info := range map[string]method.Info{
+		"half: Build returned a Replay without Net, WS or Opt": {Name: "half", Build: func(s method.Setup) (ocl.Learner, error) { return &learner.Replay{Net: s.Net, WS: s.WS}, nil }},
+		"none: UsesMemory is set, but Build returned a Replay": {Name: "none", Traits: method.Traits{UsesMemory: true}, Build: func(s method.Setup) (ocl.Learner, error) { return s.Replay(), nil }},
+	} {
+		if _, err := info.New(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
 	info := method.Info{Name: "failing", Build: func(method.Setup) (ocl.Learner, error) { return (*learner.Replay)(nil), errors.New("no luck") }}
 	if l, err := info.New(s); l != nil || err == nil || err.Error() != "no luck" {
 		t.Errorf("a Build that fails: %v, error %v", l, err)

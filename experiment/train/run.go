@@ -89,7 +89,7 @@ func Panicked(value any) *PanicError {
 func (e *PanicError) Error() string {
 	modules := build.Modules()
 	if f, theirs := origin.InStack(e.Stack, slices.Sorted(maps.Keys(modules))); theirs {
-		return fmt.Sprintf("panic: %v, in %s of the module %s %s (%s). Please report it there, with the config", e.Value, f.Function, f.Module, modules[f.Module], f.Place)
+		return fmt.Sprintf("panic: %v, in %s of the module %s %s (%s). Please correct it there, or report it there with the config", e.Value, f.Function, f.Module, modules[f.Module], f.Place)
 	}
 	return fmt.Sprintf("panic: %v. This is a bug in ocl; please report it with the config", e.Value)
 }
