@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/experiment"
+	"ocl/experiment/train"
 	"ocl/internal/budget"
 	"ocl/internal/escape"
 	"ocl/internal/limit"
@@ -94,7 +95,7 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 	root.SetArgs(args)
 	var unwritten error
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { unwritten = printHelp(cmd, cmd.OutOrStdout()) })
-	err := guard(func() error {
+	err := train.Caught(func() error {
 		if err := nn.CheckEnvironment(); err != nil {
 			return usage(err)
 		}

@@ -9,16 +9,6 @@ import (
 	"ocl/internal/escape"
 )
 
-// guard calls f and turns a panic into an error with the stack.
-func guard(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = train.Panicked(v)
-		}
-	}()
-	return f()
-}
-
 // panics are the panics among the errors of err.
 func panics(err error) []*train.PanicError {
 	if p, ok := err.(*train.PanicError); ok { //nolint:errorlint // the tree is walked here: errors.As finds one of several

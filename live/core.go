@@ -9,6 +9,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/experiment/build"
+	"ocl/experiment/train"
 	"ocl/internal/count"
 	"ocl/internal/limit"
 	"ocl/learner"
@@ -43,12 +44,15 @@ func newCore(c config.Config, shape [3]int, capacity, inherited, workers int) (*
 	}
 	var err error
 	if k.net, err = build.NewNetwork(k.stream, c, inherited); err != nil {
-		return nil, fmt.Errorf("live: %w", inFields(err))
+		return nil, inFields(err)
 	}
 	k.ws = k.net.NewWorkspace(workers)
-	if k.learner, err = build.NewLearner(k.net, k.ws, k.stream, c); err == nil {
-		err = checkLearner(c, k.learner)
-	}
+	err = train.Caught(func() (err error) {
+		if k.learner, err = build.NewLearner(k.net, k.ws, k.stream, c); err != nil {
+			return err
+		}
+		return checkLearner(c, k.learner)
+	})
 	if err != nil {
 		k.ws.Close()
 		return nil, err
@@ -60,8 +64,11 @@ func newCore(c config.Config, shape [3]int, capacity, inherited, workers int) (*
 }
 
 // outline is the network that newCore would make, without its parameters.
-func outline(c config.Config, shape [3]int, capacity int) (*nn.Network, error) {
-	net, err := build.Outline(ocl.StreamInfo{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: capacity}, c)
+func outline(c config.Config, shape [3]int, capacity int) (net *nn.Network, err error) {
+	err = train.Caught(func() (err error) { // for Learn, which asks for it too
+		net, err = build.Outline(ocl.StreamInfo{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: capacity}, c)
+		return err
+	})
 	return net, inFields(err)
 }
 
@@ -183,7 +190,9 @@ func (k *core) close() { k.ws.Close() }
 func (k *core) SaveState(e *checkpoint.Encoder) error { return k.state().SaveState(e) }
 
 // LoadState implements [ocl.State].
-func (k *core) LoadState(d *checkpoint.Decoder) error { return k.state().LoadState(d) }
+func (k *core) LoadState(d *checkpoint.Decoder) error {
+	return train.Caught(func() error { return k.state().LoadState(d) })
+}
 
 func (k *core) state() checkpoint.Parts {
 	return checkpoint.Parts{
@@ -195,7 +204,7 @@ func (k *core) state() checkpoint.Parts {
 				bad = bad || y < 0 || int(y) >= k.classes
 			}
 			if bad {
-				return fmt.Errorf("live: section live says %d classes of %d outputs, %d tasks, %d batches and %d images. Another program made the file", k.classes, k.stream.Classes, k.tasks, k.batches, k.images)
+				return fmt.Errorf("section live says %d classes of %d outputs, %d tasks, %d batches and %d images. Another program made the file", k.classes, k.stream.Classes, k.tasks, k.batches, k.images)
 			}
 			if k.classes > 0 {
 				k.net.SetActive(k.classes)

@@ -16,6 +16,7 @@ import (
 	"ocl/config"
 	"ocl/experiment/build"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 	"ocl/experiment/trained"
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
@@ -140,7 +141,11 @@ func OpenWith(path string, set func(*Process)) (*Learner, error) {
 	if at.IsDir() {
 		open = openRun
 	}
-	l, err := open(path, set)
+	var l *Learner
+	err = train.Caught(func() (err error) {
+		l, err = open(path, set)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("live: %s: %w", path, err)
 	}
@@ -374,7 +379,7 @@ func openRun(folder string, set func(*Process)) (*Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := k.learner.LoadState(state.Decoder()); err != nil {
+	if err := train.Caught(func() error { return k.learner.LoadState(state.Decoder()) }); err != nil {
 		k.close()
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"ocl"
+	"ocl/experiment/train"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/limit"
@@ -174,7 +175,7 @@ func (l *Learner) classOf(label string) (ocl.Label, error) {
 // checkCapacity refuses heads that cannot be.
 func checkCapacity(outputs int) error {
 	if outputs < 1 || outputs > limit.KnownClasses {
-		return fmt.Errorf("live: %w: a capacity of %s. Use 1 to %s", ErrBound, count.Of(outputs, "output"), count.Number(limit.KnownClasses))
+		return fmt.Errorf("%w: a capacity of %s. Use 1 to %s", ErrBound, count.Of(outputs, "output"), count.Number(limit.KnownClasses))
 	}
 	return nil
 }
@@ -240,7 +241,11 @@ func (l *Learner) loop(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		wait, err := l.work(ctx)
+		var wait time.Duration
+		err := train.Caught(func() (err error) { // of a method or network of another module
+			wait, err = l.work(ctx)
+			return err
+		})
 		if err != nil && ctx.Err() == nil {
 			l.fail(err)
 		}

@@ -22,7 +22,7 @@
 // [Open] also takes the folder of a run of `ocl run`. What was learned since the last Save is lost when the process ends.
 //
 // If the loss becomes a number that is none, learning ends with an error that wraps [ocl.ErrDiverged]. Predictions go on with the last good weights,
-// and the file of the last Save stays as it was.
+// and the file of the last Save stays as it was. A panic in a method or a network of another module ends learning in the same way.
 package live
 
 import (
@@ -38,6 +38,7 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment/build"
+	"ocl/experiment/train"
 	"ocl/predict"
 )
 
@@ -96,8 +97,20 @@ type Stats struct {
 	Published  int64   // batches behind the copy that predicts
 }
 
-// New makes a learner that knows no class.
-func New(o Options) (*Learner, error) {
+// New makes a learner that knows no class. A panic in a method or network of another module is an error too.
+func New(o Options) (l *Learner, err error) {
+	err = train.Caught(func() (err error) {
+		l, err = fresh(o)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("live: %w", err)
+	}
+	return l, nil
+}
+
+// fresh is New without the beginning of its errors.
+func fresh(o Options) (*Learner, error) {
 	c, err := o.config()
 	if err != nil {
 		return nil, err
@@ -106,7 +119,7 @@ func New(o Options) (*Learner, error) {
 	setZero(&channels, 3)
 	setZero(&capacity, defaultCapacity)
 	if channels != 1 && channels != 3 {
-		return nil, fmt.Errorf("live: Channels is %d. Use 3, or 1 for grey images", o.Channels)
+		return nil, fmt.Errorf("Channels is %d. Use 3, or 1 for grey images", o.Channels)
 	}
 	if err := checkCapacity(capacity); err != nil {
 		return nil, err
@@ -120,7 +133,7 @@ func New(o Options) (*Learner, error) {
 	}
 	shape := [3]int{channels, c.Data.Size, c.Data.Size}
 	if err := p.checkBounds(c, shape, capacity); err != nil {
-		return nil, fmt.Errorf("live: %w", err)
+		return nil, err
 	}
 	k, err := newCore(c, shape, capacity, 0, p.Workers)
 	if err != nil {
@@ -136,7 +149,7 @@ func start(k *core, p Process, names []string, waiting []*entry, notes []string)
 	bytes, parameters, wrong := held(k.config, p, shape, k.stream.Classes)
 	if err = errors.Join(err, wrong); err != nil {
 		k.close()
-		return nil, fmt.Errorf("live: %w", err)
+		return nil, err
 	}
 	l := &Learner{
 		process: p, config: k.config, shape: shape, preparation: preparation, pixels: k.stream.Pixels, notes: notes, core: k,
@@ -162,11 +175,11 @@ func start(k *core, p Process, names []string, waiting []*entry, notes []string)
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	if k.classes > 0 {
-		if err := l.publish(ctx, 0); err != nil {
+		if err := train.Caught(func() error { return l.publish(ctx, 0) }); err != nil {
 			l.desk.close()
 			k.close()
 			stop()
-			return nil, fmt.Errorf("live: %w", err)
+			return nil, err
 		}
 	}
 	go l.loop(ctx)
@@ -213,7 +226,7 @@ func (l *Learner) Measure() predict.Measure { return l.desk.measure }
 // Notes are what a person should know of the file or run that was opened, such as that this machine has other kernels.
 func (l *Learner) Notes() []string { return slices.Clone(l.notes) }
 
-// Err is the error that has ended learning, such as one that wraps [ocl.ErrDiverged]; nil where learning goes on.
+// Err is the error that has ended learning, such as one that wraps [ocl.ErrDiverged] or is about a panic; nil where learning goes on.
 func (l *Learner) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

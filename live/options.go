@@ -87,7 +87,7 @@ func (p Process) complete() (Process, error) {
 		{"AtOnce", int64(p.AtOnce), limit.Concurrency},
 	} {
 		if v.value < 0 || v.value > v.most {
-			return p, fmt.Errorf("live: %s is %d. Use 0 to %d", v.name, v.value, v.most)
+			return p, fmt.Errorf("%s is %d. Use 0 to %d", v.name, v.value, v.most)
 		}
 	}
 	setZero(&p.Batch, config.Default().Stream.Batch)
@@ -96,7 +96,7 @@ func (p Process) complete() (Process, error) {
 	setZero(&p.Workers, max(1, runtime.GOMAXPROCS(0)-1))
 	setZero(&p.AtOnce, runtime.GOMAXPROCS(0))
 	if p.Queue < p.Batch {
-		return p, fmt.Errorf("live: a queue of %s has no room for a batch of %d. Use a larger Queue or a smaller Batch", count.Of(p.Queue, "image"), p.Batch)
+		return p, fmt.Errorf("a queue of %s has no room for a batch of %d. Use a larger Queue or a smaller Batch", count.Of(p.Queue, "image"), p.Batch)
 	}
 	return p, nil
 }
@@ -129,19 +129,19 @@ func (o Options) config() (config.Config, error) {
 	for _, text := range o.Set {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || !setting(key) {
-			return c, fmt.Errorf("live: Set: %.80q is no setting of a live learner. Use key=value with a key of %s", text, strings.Join(settings, ", "))
+			return c, fmt.Errorf("Set: %.80q is no setting of a live learner. Use key=value with a key of %s", text, strings.Join(settings, ", "))
 		}
 		if err := s.Set(&c, key, value); err != nil {
-			return c, fmt.Errorf("live: Set: %w", inFields(err))
+			return c, fmt.Errorf("Set: %w", inFields(err))
 		}
 		given = append(given, key)
 	}
 	if err := s.Validate(c); err != nil {
-		return c, fmt.Errorf("live: %w", inFields(err))
+		return c, inFields(err)
 	}
 	for _, key := range given {
 		if err := s.CheckGiven(c, key); err != nil {
-			return c, fmt.Errorf("live: Set: %w", inFields(err))
+			return c, fmt.Errorf("Set: %w", inFields(err))
 		}
 	}
 	return s.Runs(c)[0], nil
@@ -209,7 +209,7 @@ func checkMethod(c config.Config) error {
 		why = "predicts with the networks that it trains, so that predictions would wait for its training. Use another method, such as er"
 	}
 	if why != "" {
-		return fmt.Errorf("live: %w: %s %s", ErrMethod, info.Title, why)
+		return fmt.Errorf("%w: %s %s", ErrMethod, info.Title, why)
 	}
 	return nil
 }
@@ -219,14 +219,14 @@ func checkLearner(c config.Config, l ocl.Learner) error {
 	name := c.Methods[0]
 	shows, open := l.(learner.Open)
 	if !open {
-		return fmt.Errorf("live: %w: %s does not show the network that it predicts with (learner.Open), so there is nothing to predict with while it learns", ErrMethod, name)
+		return fmt.Errorf("%w: %s does not show the network that it predicts with (learner.Open), so there is nothing to predict with while it learns", ErrMethod, name)
 	}
 	if p := shows.Parts(); !p.ByLogits && p.Means == nil && !byMeans(c) {
-		return fmt.Errorf("live: %w: %s predicts neither by its logits nor by class means, so a copy of its network is not enough for predictions", ErrMethod, name)
+		return fmt.Errorf("%w: %s predicts neither by its logits nor by class means, so a copy of its network is not enough for predictions", ErrMethod, name)
 	}
 	if _, aware := l.(ocl.TaskAware); aware {
 		if _, extends := l.(ocl.Extending); !extends {
-			return fmt.Errorf("live: %w: %s must know all classes of a task when the task begins (it is no ocl.Extending), and here nobody knows them", ErrMethod, name)
+			return fmt.Errorf("%w: %s must know all classes of a task when the task begins (it is no ocl.Extending), and here nobody knows them", ErrMethod, name)
 		}
 	}
 	return nil

@@ -118,14 +118,14 @@ type run struct {
 func Run(ctx context.Context, s Spec) (res *result.Result, err error) {
 	r := &run{Spec: s}
 	r.Concurrent = max(1, s.Concurrent)
-	err = caught(func() (err error) {
+	err = Caught(func() (err error) {
 		res, err = r.whole(ctx)
 		return err
 	})
 	if p := new(PanicError); errors.As(err, &p) {
 		res = nil
 	}
-	err = errors.Join(err, caught(func() error { r.close(); return nil }))
+	err = errors.Join(err, Caught(func() error { r.close(); return nil }))
 	if err != nil {
 		err = r.vanished(err)
 		at := ""
@@ -135,7 +135,7 @@ func Run(ctx context.Context, s Spec) (res *result.Result, err error) {
 		err = fmt.Errorf("experiment: %s, seed %d:%s %w", r.Job.Name(), r.Job.Seed, at, err)
 	}
 	if r.Events.End != nil {
-		err = errors.Join(err, caught(func() error { r.Events.End(r.Job, res, err); return nil }))
+		err = errors.Join(err, Caught(func() error { r.Events.End(r.Job, res, err); return nil }))
 	}
 	return res, err
 }
@@ -166,8 +166,8 @@ func (r *run) taskNumber() int {
 	return r.Stream.Original(min(r.at.Task, len(r.Stream.Info().Tasks)-1)) + 1
 }
 
-// caught calls f and turns a panic into an error with the stack.
-func caught(f func() error) (err error) {
+// Caught calls f and turns a panic into an error with the stack.
+func Caught(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = Panicked(v)
