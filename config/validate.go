@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -129,16 +130,16 @@ func (k Key) check(f *faults, v any) {
 			f.add(k.Name, "unknown value %q. %s", v, meant(v, k.Choices, ""))
 		}
 	case int:
-		k.checkNumber(f, float64(v), 0)
+		k.checkNumber(f, float64(v), strconv.Itoa(v), 0)
 	case float64:
-		k.checkNumber(f, v, 0)
+		k.checkNumber(f, v, number(v), 0)
 	case []int:
 		for i, x := range v {
-			k.checkNumber(f, float64(x), i+1)
+			k.checkNumber(f, float64(x), strconv.Itoa(x), i+1)
 		}
 	case []float64:
 		for i, x := range v {
-			k.checkNumber(f, x, i+1)
+			k.checkNumber(f, x, number(x), i+1)
 		}
 	case []string:
 		if len(v) == 0 {
@@ -157,8 +158,8 @@ func (k Key) check(f *faults, v any) {
 	}
 }
 
-// checkNumber holds a number against the range of the key; nth is its place in a list, from 1, or 0.
-func (k Key) checkNumber(f *faults, v float64, nth int) {
+// checkNumber holds a number, which messages write as text, against the range of the key; nth is its place in a list, from 1, or 0.
+func (k Key) checkNumber(f *faults, v float64, text string, nth int) {
 	if k.holds(v) || f.full() {
 		return
 	}
@@ -166,7 +167,7 @@ func (k Key) checkNumber(f *faults, v float64, nth int) {
 	if nth > 0 {
 		value = fmt.Sprintf("value %d: ", nth)
 	}
-	f.add(k.Name, "%s%s is out of range. Use %s", value, number(v), k.Wanted())
+	f.add(k.Name, "%s%s is out of range. Use %s", value, text, k.Wanted())
 }
 
 func (s *Schema) checkData(f *faults, c Config) {

@@ -275,7 +275,9 @@ func TestBadOptions(t *testing.T) {
 		{"live: Memory: -1 is out of range", Options{Memory: -1}},
 		{"live: Memory: 5 is smaller than replay.batch (10). Use Memory: 10 or replay.batch=5", Options{Memory: 5}},
 		{"live: Size: 8 is too small for resnet18, which needs images of at least 25 pixels a side. Use a larger Size, or network.name=mlp", Options{Size: 8}},
-		{"\nSize: -3 is out of range for folder. Use Size from", Options{Size: -3}},
+
+		{"Size is -3. Use 8 to 512", Options{Size: -3}},
+		{"Memory: 4611686018427387904 is out of range", Options{Memory: 1 << 62}},
 		{"live: optimizer.lr: -1 is out of range", set("optimizer.lr=-1")},
 		{`live: network.name: unknown value "transformer"`, set("network.name=transformer")},
 		{"network.hidden: 16 is given, but resnet18 does not use it. Use network.name=mlp, or remove it", set("network.hidden=16")},
@@ -284,8 +286,8 @@ func TestBadOptions(t *testing.T) {
 		{"no setting of a live", set("network.init=/etc/passwd")},
 		{"no setting of a live", set("replay.batch")},
 		{"no setting of a live", set("seedling=1")},
-		{"live: Set: unknown key", set("optimizer.rate=1")},
-		{"live: Set: optimizer.lr cannot be x", set("optimizer.lr=x")},
+		{"live: option Set: unknown key", set("optimizer.rate=1")},
+		{"live: option Set: optimizer.lr cannot be x", set("optimizer.lr=x")},
 		{"replay.batch", set("replay.batch=0")},
 		{"needs a network of", Options{Process: Process{MaxParameters: 1000}}},
 		{"and the memory need", Options{Process: Process{MaxBytes: 1000}}},
@@ -294,7 +296,7 @@ func TestBadOptions(t *testing.T) {
 		if err == nil {
 			closed(t, l)
 		}
-		if err == nil || !strings.HasPrefix(err.Error(), "live: ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "--") || strings.Contains(err.Error(), "config:") {
+		if err == nil || !strings.HasPrefix(err.Error(), "live: ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "--") || strings.Contains(err.Error(), "config:") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", c.want, err)
 		}
 	}
@@ -479,11 +481,11 @@ func TestFilesThatCannotBeOpened(t *testing.T) {
 		if err == nil {
 			closed(t, l)
 		}
-		if err == nil || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), path) {
+		if err == nil || !strings.Contains(err.Error(), x.want) || strings.Count(err.Error(), path) != 1 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for path, want := range map[string]string{filepath.Join(dir, "absent"): "Give", dir: "Give", "": "live: open: the path is empty. Give a file of Save, or the folder of a run"} {
+	for path, want := range map[string]string{filepath.Join(dir, "absent"): "Give", dir: "live: experiment: " + dir + ": there is no run here. Give", "": "live: open: the path is empty. Give a file of Save, or the folder of a run"} {
 		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", path, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"ocl"
@@ -146,10 +147,13 @@ func OpenWith(path string, set func(*Process)) (*Learner, error) {
 		l, err = open(path, set)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("live: %s: %w", path, err)
+	switch {
+	case err == nil:
+		return l, nil
+	case strings.Contains(err.Error(), path+": "): // who reads files names them
+		return nil, fmt.Errorf("live: %w", err)
 	}
-	return l, nil
+	return nil, fmt.Errorf("live: %s: %w", path, err)
 }
 
 // changed is p after set.

@@ -119,7 +119,7 @@ func fresh(o Options) (*Learner, error) {
 	setZero(&channels, 3)
 	setZero(&capacity, defaultCapacity)
 	if channels != 1 && channels != 3 {
-		return nil, fmt.Errorf("Channels is %d. Use 3, or 1 for grey images", o.Channels)
+		return nil, fmt.Errorf("option Channels is %d. Use 3, or 1 for grey images", o.Channels)
 	}
 	if err := checkCapacity(capacity); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"ocl"
 	"ocl/config"
+	"ocl/data"
 	"ocl/experiment/build"
 	"ocl/internal/cause"
 	"ocl/internal/count"
@@ -123,16 +124,19 @@ func (o Options) config() (config.Config, error) {
 	c.Methods, c.Tricks = []string{name}, []string{tricks}
 	c.Data = config.Data{Name: "folder", Dir: "live", Size: o.Size} // images are prepared as those of a folder
 	setZero(&c.Data.Size, defaultSize)
+	if images, err := data.Lookup(c.Data.Name); err != nil || c.Data.Size < images.MinSize || c.Data.Size > images.MaxSize {
+		return c, errors.Join(err, fmt.Errorf("option Size is %d. Use %d to %d, or 0 for %d", o.Size, images.MinSize, images.MaxSize, defaultSize))
+	}
 	c.Memory = o.Memory
 	setZero(&c.Memory, config.DefaultMemory)
 	var given []string
 	for _, text := range o.Set {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || !setting(key) {
-			return c, fmt.Errorf("Set: %.80q is no setting of a live learner. Use key=value with a key of %s", text, strings.Join(settings, ", "))
+			return c, fmt.Errorf("option Set: %.80q is no setting of a live learner. Use key=value with a key of %s", text, strings.Join(settings, ", "))
 		}
 		if err := s.Set(&c, key, value); err != nil {
-			return c, fmt.Errorf("Set: %w", inFields(err))
+			return c, fmt.Errorf("option Set: %w", inFields(err))
 		}
 		given = append(given, key)
 	}
@@ -141,7 +145,7 @@ func (o Options) config() (config.Config, error) {
 	}
 	for _, key := range given {
 		if err := s.CheckGiven(c, key); err != nil {
-			return c, fmt.Errorf("Set: %w", inFields(err))
+			return c, fmt.Errorf("option Set: %w", inFields(err))
 		}
 	}
 	return s.Runs(c)[0], nil

@@ -36,6 +36,10 @@ type Parent struct {
 // head of the network grows by as many outputs. It is an error if the parent is at work, has diverged, or was stopped
 // within a task, or if its newest checkpoint cannot be read, unless older takes the newest that can.
 func LearnOn(folder string, older bool) (config.Config, error) {
+	folder, err := runFolder(folder) // OpenParent speaks of a key of the config
+	if err != nil {
+		return config.Config{}, fmt.Errorf("experiment: %w", err)
+	}
 	p, err := OpenParent(config.Parent{Run: folder}, older)
 	if err != nil {
 		return config.Config{}, fmt.Errorf("experiment: %w", err)
