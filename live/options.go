@@ -29,8 +29,8 @@ type Options struct {
 	// Set are all other settings of a learner, such as "network.name=mlp", "optimizer.lr=0.05" or "seed=2": the keys of network, optimizer,
 	// replay, method, seed, seeds and engine, and stream.mean and stream.std. `ocl config keys` explains them, with their defaults.
 	Set []string
-	// Capacity is how many outputs the head has at first; 0 is 256. Classes that are not there yet change nothing but the room they take.
-	// A full head doubles.
+	// Capacity is how many outputs the head has at first; 0 is 256. The outputs of classes that are not there yet change no other
+	// number, but another Capacity is another draw of the first weights. A full head doubles.
 	Capacity int
 
 	Process
