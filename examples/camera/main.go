@@ -3,7 +3,7 @@
 //	go run ./examples/camera pictures
 //
 // A picture in a folder below, such as pictures/cat/0001.jpg, is an image of the class cat. It is predicted first, which says how well the
-// learner does, and then learned. A picture in the folder itself has no label and is predicted alone. A program that writes pictures should
+// learner does, and then learned. A picture in the folder itself has no label and is predicted alone, as soon as something has been learned. A program that writes pictures should
 // write them elsewhere and rename them; a picture that is not whole yet is read again until it is.
 //
 // The learner is saved to the file of -model every minute and when the program ends (Ctrl-C), and is opened from it when the program starts
@@ -52,7 +52,7 @@ func main() {
 
 // run looks at the folder every so often until ctx ends, and then saves the learner.
 func run(ctx context.Context, folder, model string, every time.Duration, o live.Options, out io.Writer) error {
-	c := &camera{folder: folder, model: model, out: out, done: map[string]bool{}, tries: map[string]int{}}
+	c := &camera{folder: folder, model: model, out: out, done: map[string]bool{}, waits: map[string]bool{}, tries: map[string]int{}}
 	if err := c.begin(o); err != nil {
 		return err
 	}
@@ -79,6 +79,7 @@ type camera struct {
 	out           io.Writer
 	learner       *live.Learner
 	done          map[string]bool // pictures that were read
+	waits         map[string]bool // pictures that came before anything was learned
 	tries         map[string]int  // of pictures that could not be read
 	since         time.Time       // pictures that are older were learned before
 	saved         time.Time
@@ -88,6 +89,13 @@ type camera struct {
 // begin opens the learner, or makes one.
 func (c *camera) begin(o live.Options) (err error) {
 	c.saved = time.Now()
+	probe, err := os.CreateTemp(filepath.Dir(c.model), ".camera-*") // or what is learned would be lost at the end
+	if err != nil {
+		return fmt.Errorf("-model: %w. Give a file in a folder that is there and can be written to", err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return err
+	}
 	at, err := os.Stat(c.model)
 	if errors.Is(err, fs.ErrNotExist) {
 		c.learner, err = live.New(o)
@@ -97,6 +105,7 @@ func (c *camera) begin(o live.Options) (err error) {
 		return err
 	}
 	c.since = at.ModTime()
+	fmt.Fprintf(c.out, "the learner of %q goes on; its method, memory and size are those of the file, and -method, -memory and -size are ignored\n", c.model)
 	c.learner, err = live.Open(c.model)
 	return err
 }
@@ -152,8 +161,15 @@ func (c *camera) read(ctx context.Context, e fs.DirEntry, label, name string) er
 		}
 		return nil
 	}
-	c.done[name] = true
 	guesses, err := c.learner.Predict(img, 3)
+	if errors.Is(err, live.ErrNothing) && label == "" { // it is asked again in the next look
+		if !c.waits[name] {
+			c.waits[name] = true
+			fmt.Fprintf(c.out, "%q waits, because nothing has been learned yet\n", name)
+		}
+		return nil
+	}
+	c.done[name] = true
 	if err != nil && !errors.Is(err, live.ErrNothing) {
 		return fmt.Errorf("%q: %w", name, err)
 	}
@@ -161,9 +177,6 @@ func (c *camera) read(ctx context.Context, e fs.DirEntry, label, name string) er
 		fmt.Fprintf(c.out, "%q:", name)
 		for _, g := range guesses {
 			fmt.Fprintf(c.out, " %q (%s %.2f)", g.Name, c.learner.Measure(), g.Value)
-		}
-		if err != nil {
-			fmt.Fprint(c.out, " no guess, because nothing has been learned yet")
 		}
 		fmt.Fprintln(c.out)
 		return nil

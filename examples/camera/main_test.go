@@ -109,9 +109,7 @@ func TestFolderThatFills(t *testing.T) {
 	}
 	end := begin()
 	put(t, folder, "empty.png", file(t, colours["red"], 1))
-	if line := out.line(t, `"empty.png":`); line != `"empty.png": no guess, because nothing has been learned yet` {
-		t.Errorf("before anything was learned: %s", line)
-	}
+	out.line(t, `"empty.png" waits, because nothing has been learned yet`)
 	for i := range 100 {
 		for name, c := range colours {
 			put(t, folder, fmt.Sprintf("%s/%d.png", name, i), file(t, c, i))
@@ -120,6 +118,9 @@ func TestFolderThatFills(t *testing.T) {
 	put(t, folder, "notes.txt", []byte("no picture"))
 	put(t, folder, "red/broken.png", file(t, colours["red"], 0)[:50])
 	put(t, folder, "\x1b[2J/1.png", file(t, colours["red"], 0))
+	if line := out.line(t, `"empty.png":`); !strings.Contains(line, "(probability ") {
+		t.Errorf("after something was learned: %s", line)
+	}
 	out.line(t, `"red/broken.png" is left out: `)
 	out.line(t, `"\x1b[2J/1.png" is left out: `)
 	end()
@@ -127,6 +128,7 @@ func TestFolderThatFills(t *testing.T) {
 
 	time.Sleep(20 * time.Millisecond) // so that pictures are newer than the file where a file system counts coarsely
 	end = begin()
+	out.line(t, fmt.Sprintf("the learner of %q goes on", model))
 	put(t, folder, "what.png", file(t, colours["blue"], 7))
 	if line := out.line(t, `"what.png":`); !strings.HasPrefix(line, `"what.png": "blue" (probability `) {
 		t.Errorf("predicted %s", line)
@@ -139,6 +141,16 @@ func TestFolderThatFills(t *testing.T) {
 	end()
 	if got := out.String(); !strings.HasSuffix(got, "learned 201 images of 2 classes; of 1 that were predicted before they were learned, 1 were right\n") {
 		t.Errorf("at the end: %s", got[len(got)-200:])
+	}
+}
+
+// TestNoPlaceForTheModel: where the learner cannot be saved, the program says so before it learns.
+func TestNoPlaceForTheModel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // so that it would end at once
+	err := run(ctx, t.TempDir(), filepath.Join(t.TempDir(), "absent", "x"), time.Millisecond, options, &output{})
+	if err == nil || !strings.Contains(err.Error(), "Give a file in a folder that is there") {
+		t.Error(err)
 	}
 }
 
