@@ -15,8 +15,9 @@
 // find them again for each copy, by a pass over the memory. They publish less often, so that this takes a tenth of the time at most.
 //
 // Classes have names, and get the outputs of the network in the order in which they come. The network has outputs for classes to come, which
-// change no other number before their class is there. Another [Options].Capacity is another draw of the first weights, so other numbers. When all are taken, the head doubles. [Learner.Boundary] tells a method that uses tasks
-// where one ends; other methods ignore it. GDumb, Offline and CN-DPM cannot learn so, and [New] says why.
+// change no other number before their class is there. Another [Options].Capacity is another draw of the first weights, so other numbers. When all
+// are taken, the head doubles. [Learner.Boundary] tells a method that uses tasks where one ends; other methods ignore it. GDumb, Offline and
+// CN-DPM cannot learn so, and [New] says why.
 //
 // [Learner.Save] writes all of a learner, with the images that wait, and [Open] continues it to the same bits, if batches are cut by size.
 // [Open] also takes the folder of a run of `ocl run`. What was learned since the last Save is lost when the process ends.
