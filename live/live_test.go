@@ -277,14 +277,7 @@ func TestHeadDoubles(t *testing.T) {
 		if got, err := l.Predict(picture(3, "class 1", 12), 99); err != nil || len(got) != 9 && method != "icarl" { // it does not guess a class of which nothing is stored
 			t.Errorf("%s: %v, %v", method, got, err)
 		}
-		path := filepath.Join(t.TempDir(), "saved.ocl")
-		if err := l.Save(path); err != nil {
-			t.Fatal(err)
-		}
-		opened, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		opened := reopened(t, l)
 		learn(t, opened, 300, 400, 20)
 		learn(t, l, 300, 400, 20)
 		flush(t, opened)
@@ -452,4 +445,18 @@ func TestDivergence(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	closed(t, opened)
+}
+
+// reopened is the learner that Open makes of what l saves.
+func reopened(t *testing.T, l *Learner) *Learner {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "saved.ocl")
+	if err := l.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
 }

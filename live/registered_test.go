@@ -1,7 +1,6 @@
 package live
 
 import (
-	"path/filepath"
 	"testing"
 
 	"ocl"
@@ -45,14 +44,7 @@ func TestRegisteredMethod(t *testing.T) {
 		t.Errorf("outputs of stored images count as %d bytes, want %d", got, want)
 	}
 	learn(t, l, 0, 45, 9)
-	path := filepath.Join(t.TempDir(), "saved.ocl")
-	if err := l.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	opened, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := reopened(t, l)
 	learn(t, l, 45, 200, 11)
 	learn(t, opened, 45, 200, 11)
 	flush(t, l)
