@@ -140,6 +140,11 @@ func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema)
 	})
 	st.name()
 	st.warnings = append(st.warnings, st.mixtures()...)
+	for _, s := range st.settings {
+		if text := s.chance(); text != "" {
+			st.warn(s.titled(text))
+		}
+	}
 	return st
 }
 
