@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -102,6 +103,9 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	defer p.Close()
 	for _, note := range p.Info().Notes {
 		fmt.Fprintln(notes, ended(escape.Line(note)))
+	}
+	if most := p.Info().Guesses; f.top > most {
+		fmt.Fprintf(notes, "--top %s: there are %s for each image, as the learner can name no more classes.\n", count.Number(f.top), count.Of(most, "guess"))
 	}
 	in := input.Stream(ctx, cmd.InOrStdin(), silence)
 	l := &labelling{p: p, in: in, top: min(f.top, p.Info().Guesses), out: f.printer(cmd.OutOrStdout(), p.Info())}
@@ -338,11 +342,16 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 	}}
 }
 
-// labelledJSON is a line of `ocl predict --json`: guesses, or why there are none.
+// labelledJSON is a line of `ocl predict --json`: guesses, or why there are none, and what made them.
 type labelledJSON struct {
-	Image   string      `json:"image"`
+	Image string `json:"image"`
+	// Bytes is the name where it is not UTF-8. JSON has no other texts, so Image has U+FFFD for what is none.
+	Bytes   []byte      `json:"image_base64,omitempty"`
 	Guesses []guessJSON `json:"guesses,omitempty"`
 	Error   string      `json:"error,omitempty"`
+	Run     string      `json:"run"`
+	Digest  string      `json:"checkpoint_digest"`
+	Step    int         `json:"step"`                       // of the learner
 	Older   bool        `json:"older_checkpoint,omitempty"` // newer checkpoints could not be read
 }
 
@@ -355,7 +364,10 @@ type guessJSON struct {
 }
 
 func newLabelledJSON(r labelled, info predict.Info) labelledJSON {
-	line := labelledJSON{Image: r.file, Older: info.Older}
+	line := labelledJSON{Image: r.file, Run: info.Folder, Digest: info.Digest, Step: info.Steps, Older: info.Older}
+	if !utf8.ValidString(r.file) {
+		line.Bytes = []byte(r.file)
+	}
 	if r.err != nil {
 		line.Error = r.err.Error()
 	}

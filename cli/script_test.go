@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 //	                              is then the file that was written last
 //	edit FILE REGEXP TEXT         the first match in a file replaced; the text may name groups
 //	moved RESULT FILE SEED POINTS  the result of a run with another seed, whose accuracies after the last task are so many points higher
-//	names FOLDER FILE             a copy of the file, with a name of bytes that a terminal would obey
+//	names FOLDER FILE             copies of the file, with a name of bytes that a terminal would obey and with one that is not UTF-8
 //
 // The condition [simd] is true where there are other kernels than plain Go.
 func TestScript(t *testing.T) {
@@ -260,4 +260,6 @@ func names(ts *testscript.TestScript, neg bool, args []string) {
 	b, err := os.ReadFile(ts.MkAbs(args[1]))
 	ts.Check(err)
 	ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(args[0]), "esc\x1b[31mred\nline.png"), b, 0o644))
+	// Not every file system takes names that are not UTF-8.
+	_ = os.WriteFile(filepath.Join(ts.MkAbs(args[0]), "latin\xe9.png"), b, 0o644)
 }

@@ -66,6 +66,7 @@ type Info struct {
 	Older      bool   // there are newer ones, which could not be read
 	Config     config.Config
 	Tasks      int // that the learner has learned
+	Steps      int // of the learner when the checkpoint was written, those before its run too
 	C, H, W    int // shape of an image: channels and pixels
 	Classes    int // K
 	ClassNames []string
@@ -142,7 +143,7 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)
 	}
 	p := &Predictor{net: t.Net, means: t.Means(), preparation: preparation, pixels: t.Info.Pixels, info: Info{
-		Folder: t.Folder, Checkpoint: t.Checkpoint, Digest: t.Digest, Older: t.Older, Config: t.Config, Tasks: t.Tasks,
+		Folder: t.Folder, Checkpoint: t.Checkpoint, Digest: t.Digest, Older: t.Older, Config: t.Config, Tasks: t.Tasks, Steps: t.Steps,
 		C: t.Info.Channels, H: t.Info.Height, W: t.Info.Width, Classes: t.Info.Classes, ClassNames: t.ClassNames,
 		Learned: t.Learned, Classifier: t.Classifier(), Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
 	}}
