@@ -12,6 +12,15 @@ import onnxruntime
 from PIL import Image, ImageOps
 
 
+def pixels_of(file, channels):
+    """The pixels of an image file, uint8 [channels,height,width], as ocl reads them: upright, and of 16 bits the upper byte."""
+    image = ImageOps.exif_transpose(Image.open(file))
+    if image.mode.startswith("I"):  # 16 bits of grey, which convert would cut off at 255
+        image = Image.fromarray((numpy.asarray(image) >> 8).astype(numpy.uint8))
+    image = image.convert("L" if channels == 1 else "RGB")
+    return numpy.asarray(image).reshape(image.height, image.width, channels).transpose(2, 0, 1)
+
+
 def main(model, *files):
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     names = json.loads(session.get_modelmeta().custom_metadata_map.get("class_names", "null"))
@@ -19,13 +28,12 @@ def main(model, *files):
     failed = 0
     for file in files:
         try:
-            image = ImageOps.exif_transpose(Image.open(file)).convert("L" if channels == 1 else "RGB")
+            pixels = pixels_of(file, channels)
         except (OSError, Image.DecompressionBombError) as error:  # no image, or none that Pillow reads
             print(f"{file}: {error}", file=sys.stderr)
             failed += 1
             continue
-        pixels = numpy.asarray(image).reshape(image.height, image.width, channels)
-        (label,) = session.run(["label"], {"images": pixels.transpose(2, 0, 1)[None]})
+        (label,) = session.run(["label"], {"images": pixels[None]})
         print(file, names[label[0]] if names else label[0], sep="\t")
     return 1 if failed else 0
 
