@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Difference is that of two means whose spreads differ, with its standard error and the degrees of freedom of Welch and Satterthwaite.
@@ -32,7 +32,14 @@ func ErrorOf(half float64, n int) float64 { return half / quantile(0.975, float6
 
 // Tail is the probability that Student's t with so many degrees of freedom is above t.
 func Tail(t, freedom float64) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Survival(t)
+	if t == 0 {
+		return 0.5
+	}
+	beyond := 0.5 * mathext.RegIncBeta(freedom/2, 0.5, freedom/(t*t+freedom)) // |t|, on one side
+	if t > 0 {
+		return beyond
+	}
+	return 1 - beyond
 }
 
 // Unpaired asks whether two samples are of one distribution. It is Student's t-test with the spread that both have together, so its
@@ -69,5 +76,9 @@ func quantile(q, freedom float64) float64 {
 	if !(freedom > 0) {
 		return math.NaN()
 	}
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(q)
+	if q == 0.5 {
+		return 0
+	}
+	x := mathext.InvRegIncBeta(freedom/2, 0.5, 2*min(q, 1-q))
+	return math.Copysign(math.Sqrt(freedom*(1-x)/x), q-0.5)
 }

@@ -166,7 +166,7 @@ func (b *Builder) Linear(name string, out int, relu bool) {
 // linear adds a linear layer whose outputs are features if it comes before the head and has a ReLU.
 func (b *Builder) linear(name string, out int, relu bool) {
 	in := b.g.C * b.g.H * b.g.W
-	l := &linearLayer{out: out, relu: relu, input: len(b.net.layers) == 0, features: relu && b.net.head.Kind == ""}
+	l := &linearLayer{first: len(b.net.list) == 0, out: out, relu: relu, input: len(b.net.layers) == 0, features: relu && b.net.head.Kind == ""}
 	l.w = b.param(Param{Name: name + ".weight", In: in, Taps: 1, Out: out})
 	l.bias = b.vector(name+".bias", out, 0)
 	b.net.initial[len(b.net.initial)-1].bound = 1 / math.Sqrt(float64(in))

@@ -11,13 +11,14 @@ import (
 type cosineLayer struct {
 	out   int
 	w     convRef
-	sigma int // its offset
+	sigma int  // its offset
+	first bool // as that of a linear layer
 }
 
 // cosine adds such a layer.
 func (b *Builder) cosine(name string, out int) {
 	in := b.g.C
-	l := &cosineLayer{out: out, w: b.param(Param{Name: name + ".weight", In: in, Taps: 1, Out: out})}
+	l := &cosineLayer{first: len(b.net.list) == 0, out: out, w: b.param(Param{Name: name + ".weight", In: in, Taps: 1, Out: out})}
 	l.sigma = b.vector(name+".sigma", 1, 1)
 	b.count(in, 1, out, 1)
 	b.net.layers = append(b.net.layers, l)
@@ -111,6 +112,9 @@ func (s *cosineState) backward(p *pass, g []float32) []float32 {
 		s.shorten(p, 0)
 	}
 	p.weights(s.l.w, s.conv, g, s.x)
+	if s.l.first {
+		return nil
+	}
 	s.conv.InputGradient(p.team, s.g, g, p.images, nil)
 	for img := range p.images {
 		x := s.x[img*s.in.PixelStride:][:s.in.C]

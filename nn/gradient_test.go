@@ -44,11 +44,7 @@ func networks(t testing.TB) []namedNet {
 	t.Helper()
 	var out []namedNet
 	add := func(name string, c arch.Config, n int) {
-		make := arch.ResNet18
-		if c.Hidden != nil {
-			make = arch.MLP
-		}
-		net, err := make(c, rng.New(3, name))
+		net, err := buildOf(c)(c, rng.New(3, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,6 +56,8 @@ func networks(t testing.TB) []namedNet {
 	add("mlp", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33, 18}}, 4)
 	add("mlp with a cosine head", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33, 18}, Head: nn.Head{Kind: nn.CosineHead}}, 4)
 	add("mlp with a projection", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33}, Head: nn.Head{Kind: nn.ProjectionHead, Hidden: 11, Out: 9}}, 4)
+	add("linear", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6}, 4)
+	add("linear with a cosine head", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Head: nn.Head{Kind: nn.CosineHead}}, 4)
 	return out
 }
 

@@ -79,6 +79,7 @@ type linearLayer struct {
 	features bool
 	// input: the features are the images themselves
 	input bool
+	first bool // no layer before it has parameters, so nobody asks for the gradient of its input
 }
 
 type linearState struct {
@@ -141,7 +142,7 @@ func (s *linearState) backward(p *pass, g []float32) []float32 {
 		}
 	}
 	p.weights(s.l.w, s.conv, g, s.lastInput)
-	if s.l.input {
+	if s.l.first {
 		return nil
 	}
 	s.conv.InputGradient(p.team, s.g, g, p.images, nil)

@@ -64,7 +64,7 @@ func (b *Builder) Head(name string, h Head, classes int) error {
 		return fmt.Errorf("nn: a %s head behind a %s head. Add one head, as the last", h.Kind, b.net.head.Kind)
 	}
 	if h.Kind != LinearHead && b.net.featureDim == 0 {
-		return fmt.Errorf("nn: a %s head on a network without features. Add average pooling or a linear layer with a ReLU before it", h.Kind)
+		return fmt.Errorf("nn: a %s head on a network without features. Add average pooling, a linear layer with a ReLU or Flatten before it", h.Kind)
 	}
 	n := b.net
 	n.head, n.classes, n.trunk = h, classes, len(n.layers)

@@ -16,11 +16,8 @@ import (
 // TestHeads: a network says what its head is, how many outputs it has and what its parameters are called. The trunk does not
 // depend on the head: it is drawn the same and has the same features.
 func TestHeads(t *testing.T) {
-	for _, of := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2, Classes: 5}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 16}, Classes: 5}} {
-		build := arch.MLP
-		if of.NF > 0 {
-			build = arch.ResNet18
-		}
+	for _, of := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2, Classes: 5}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 16}, Classes: 5}, {Channels: 2, Height: 4, Width: 2, Classes: 5}} {
+		build := buildOf(of)
 		x := images(3, of.Channels, of.Height, of.Width, 1)
 		var features []float32
 		for _, c := range []struct {
@@ -67,6 +64,48 @@ func TestHeads(t *testing.T) {
 			}
 			ws.Close()
 		}
+	}
+}
+
+// buildOf is what makes the network that a config is of: a head alone, where it has no width and no hidden layers.
+func buildOf(c arch.Config) func(arch.Config, *rng.Source) (*nn.Network, error) {
+	switch {
+	case c.NF > 0:
+		return arch.ResNet18
+	case c.Hidden != nil:
+		return arch.MLP
+	}
+	return arch.Linear
+}
+
+// TestFlatten: the features of a network of a head alone are the values of the images, for any number of them, and only images are flattened.
+func TestFlatten(t *testing.T) {
+	net := must(arch.Linear(arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6}, rng.New(1, "net")))
+	for _, workers := range []int{1, 2} {
+		ws := net.NewWorkspace(workers)
+		defer ws.Close()
+		for _, n := range []int{1, 3, 100} {
+			x := images(n, 3, 5, 7, 1)
+			out := net.PredictOutputs(ws, x)
+			if !sameBits(out.Features.Data, x.Data) {
+				t.Errorf("%d images, %d workers: the features are not their values", n, workers)
+			}
+			row := make([]float32, 3*5*7)
+			for k, got := range out.Logits.Row(n - 1) {
+				want := float64(net.HeadRow(row, k))
+				for i, v := range x.Row(n - 1) {
+					want += float64(float64(v) * float64(row[i]))
+				}
+				if diff := float64(got) - want; !(max(diff, -diff) <= 1e-5) {
+					t.Errorf("%d images: logit %d is %v, want %v", n, k, got, want)
+				}
+			}
+		}
+	}
+	b := must(nn.NewBuilder(1, 2, 2, nn.Engine{}, rng.New(1, "net")))
+	b.Linear("hidden", 4, true)
+	if err := b.Flatten(); err == nil || !strings.Contains(err.Error(), "flattening behind 1 layers") {
+		t.Errorf("flattening features: %v", err)
 	}
 }
 

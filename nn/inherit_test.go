@@ -16,11 +16,7 @@ import (
 func grown(t *testing.T, c arch.Config, seed uint64, classes int) *nn.Network {
 	t.Helper()
 	c.Classes = classes
-	build := arch.MLP
-	if c.NF > 0 {
-		build = arch.ResNet18
-	}
-	net, err := build(c, rng.New(seed, "net"))
+	net, err := buildOf(c)(c, rng.New(seed, "net"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +48,7 @@ func saved(t *testing.T, net *nn.Network) *checkpoint.Decoder {
 func TestHeirKeepsLogits(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}},
-			{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}, Head: nn.Head{Kind: nn.CosineHead}}} {
+			{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}, Head: nn.Head{Kind: nn.CosineHead}}, {Channels: 1, Height: 3, Width: 5}} {
 			for _, k := range [][2]int{{1, 2}, {3, 40}, {16, 17}} {
 				old, heir, drawn := grown(t, c, 1, k[0]), grown(t, c, 2, k[1]), grown(t, c, 2, k[1])
 				x := images(3, c.Channels, c.Height, c.Width, 1)

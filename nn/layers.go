@@ -14,6 +14,8 @@ const (
 	// PoolLayer is average pooling by windows of Side×Side at a stride of Side, rounding down, and flattening in the
 	// order (c, y, x). Its outputs are the features.
 	PoolLayer
+	// FlattenLayer makes the values of the images the features, in the order (c, y, x). It is the first layer.
+	FlattenLayer
 	// LinearLayer is y = x·W + b, followed by a ReLU if ReLU is set. Before it, maps are flattened in the order (c, y, x).
 	LinearLayer
 	// CosineLayer is y_k = Scale · W_k·x / (‖W_k‖·‖x‖), see [Head].
@@ -56,6 +58,8 @@ func (n *Network) Layers() []LayerInfo {
 			all = append(all, info)
 		case poolLayer:
 			all = append(all, LayerInfo{Kind: PoolLayer, Side: l.side})
+		case flattenLayer:
+			all = append(all, LayerInfo{Kind: FlattenLayer})
 		case *linearLayer:
 			all = append(all, LayerInfo{Kind: LinearLayer, Head: i >= n.trunk, ReLU: l.relu, Weight: paramAt(n.list, l.w.at), Bias: paramAt(n.list, l.bias)})
 		case *cosineLayer:

@@ -69,6 +69,9 @@ func (f Footprint) Pass(images int) (float64, error) {
 		case poolLayer:
 			g = conv.Sketch(true, g.C*(g.H/l.side)*(g.W/l.side), 1, 1, images)
 			take(1, g)
+		case flattenLayer:
+			g = conv.Sketch(true, l.values, 1, 1, images)
+			take(1, g)
 		case *cosineLayer:
 			take(1, g) // the gradient of the input
 			g = conv.Sketch(true, l.out, 1, 1, images)

@@ -130,6 +130,10 @@ func (p *pass) begin(net *Network, x *tensor.Tensor, mode Mode) {
 		for img := range p.images {
 			copy(s.x[img*s.in.PixelStride:], x.Row(img))
 		}
+	case *flattenState:
+		for img := range p.images {
+			copy(s.x[img*s.in.PixelStride:], x.Row(img))
+		}
 	}
 	p.mark("input", "forward")
 }

@@ -103,6 +103,8 @@ func (m Model) body(g *graph, x string) string {
 			x = g.node("AveragePool", "pooled", []string{x}, attribute("kernel_shape", []int{l.Side, l.Side}),
 				attribute("strides", []int{l.Side, l.Side}))
 			flatten()
+		case nn.FlattenLayer:
+			flatten()
 		case nn.LinearLayer:
 			flatten()
 			if x = m.linear(g, strings.TrimSuffix(l.Weight.Name, ".weight"), x, l); l.ReLU {

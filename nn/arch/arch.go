@@ -1,4 +1,4 @@
-// Package arch holds the networks of the survey, the reduced ResNet-18 and a multi-layer perceptron, and the catalogue from which
+// Package arch holds the networks of the survey, the reduced ResNet-18 and a multi-layer perceptron, a head alone, and the catalogue from which
 // configs choose. It knows only how layers follow each other. Another module adds a network of its own with [Register]:
 //
 //	arch.Register(arch.Info{Name: "shallow", Settings: []string{arch.Width}, Build: func(c arch.Config, src *rng.Source) (*nn.Network, error) {
@@ -98,6 +98,24 @@ func MLP(c Config, src *rng.Source) (*nn.Network, error) {
 			return nil, fmt.Errorf("arch: mlp: hidden layer %d has %d units. Use at least 1", i+1, h)
 		}
 		b.Linear(fmt.Sprintf("hidden.%d", i), h, true)
+	}
+	if err := b.Head("linear", c.Head, c.Classes); err != nil {
+		return nil, err
+	}
+	return b.Build()
+}
+
+// Linear is a head on the values of the images, without a hidden layer. It draws from src.
+func Linear(c Config, src *rng.Source) (*nn.Network, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	b, err := nn.NewBuilder(c.Channels, c.Height, c.Width, c.Engine, src)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Flatten(); err != nil {
+		return nil, err
 	}
 	if err := b.Head("linear", c.Head, c.Classes); err != nil {
 		return nil, err

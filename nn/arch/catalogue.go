@@ -36,6 +36,7 @@ type Info struct {
 const (
 	NameResNet18 = "resnet18"
 	NameMLP      = "mlp"
+	NameLinear   = "linear"
 )
 
 // The settings that a network may read.
@@ -56,6 +57,12 @@ var catalogue = []Info{
 			inputs = units
 		}
 		return least + inputs*c.Classes
+	}},
+	{Name: NameLinear, Summary: "no hidden layer", Build: Linear, least: func(c Config) int {
+		if c.Head.Kind == nn.ProjectionHead {
+			return c.Head.Out
+		}
+		return c.Channels * c.Height * c.Width * c.Classes
 	}},
 }
 
@@ -151,8 +158,8 @@ func (i Info) fits(net *nn.Network, c Config, src *rng.Source) error {
 	return ordered(net)
 }
 
-// ordered says what is wrong with the order of layers: images go into a stem with its blocks and a pooling, or into nothing of these, then into
-// linear layers, and what the head reads has been pooled or has gone through a ReLU.
+// ordered says what is wrong with the order of layers: images go into a stem with its blocks and a pooling, are flattened, or neither, then into
+// linear layers, and what the head reads has been pooled, flattened or has gone through a ReLU.
 func ordered(net *nn.Network) error {
 	layers := net.Layers()
 	maps, features := false, false // what the next layer gets
@@ -162,7 +169,7 @@ func ordered(net *nn.Network) error {
 				return fmt.Errorf("the last layer has a ReLU, and so is no head. End with Head(name, c.Head, c.Classes) of the builder")
 			}
 			if !features {
-				return fmt.Errorf("the head does not read features. Let a pooling, or a linear layer with a ReLU, come before the head")
+				return fmt.Errorf("the head does not read features. Let a pooling, a linear layer with a ReLU or Flatten come before the head")
 			}
 			return nil
 		}
@@ -171,6 +178,7 @@ func ordered(net *nn.Network) error {
 			if at > 0 {
 				return fmt.Errorf("layer %d is a stem, which takes images. Begin with it, and use blocks after it", at+1)
 			}
+		case nn.FlattenLayer: // which is first, as the builder sees to
 		default:
 			if !maps && l.Kind != nn.LinearLayer {
 				return fmt.Errorf("layer %d is a block or a pooling, and there is no map before it. Begin with a stem, and pool once, before linear layers", at+1)
@@ -180,7 +188,7 @@ func ordered(net *nn.Network) error {
 			}
 		}
 		maps = l.Kind == nn.StemLayer || l.Kind == nn.BlockLayer
-		features = l.Kind == nn.PoolLayer || l.Kind == nn.LinearLayer && l.ReLU
+		features = l.Kind == nn.PoolLayer || l.Kind == nn.FlattenLayer || l.Kind == nn.LinearLayer && l.ReLU
 	}
 	return fmt.Errorf("there is no head. End with Head(name, c.Head, c.Classes) of the builder")
 }

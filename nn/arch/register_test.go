@@ -41,7 +41,7 @@ func TestRegister(t *testing.T) {
 	for _, i := range arch.Catalogue() {
 		names = append(names, i.Name)
 	}
-	if !slices.Equal(names, []string{"resnet18", "mlp", "alpha", "zeta"}) {
+	if !slices.Equal(names, []string{"resnet18", "mlp", "linear", "alpha", "zeta"}) {
 		t.Errorf("the networks are %q", names)
 	}
 	alpha, err := arch.Lookup("alpha")
@@ -59,7 +59,7 @@ func TestRegister(t *testing.T) {
 			t.Errorf("%v: %d parameters are said (%v), and there are %d", head, n, err, len(net.Params()))
 		}
 	}
-	if _, err := arch.Lookup("alfa"); err == nil || !strings.Contains(err.Error(), `no network "alfa". Use resnet18, mlp, alpha or zeta`) {
+	if _, err := arch.Lookup("alfa"); err == nil || !strings.Contains(err.Error(), `no network "alfa". Use resnet18, mlp, linear, alpha or zeta`) {
 		t.Errorf("an unknown network: %v", err)
 	}
 }
