@@ -114,7 +114,8 @@ type Learner interface {
 }
 
 // Cost is how large a learner is and how much work it does. Floating-point operations are those of passes through
-// networks, two for each multiply-add, counted when they are made. Other work of a learner is not counted.
+// networks, two for each multiply-add, counted when they are made, and those of the sums of a learner that trains nothing. Other work is not
+// counted.
 type Cost struct {
 	Parameters int   // of all networks that it predicts with
 	StepFLOPs  int64 // of the last batch that was observed, all its steps together; 0 before the first since it was made or loaded

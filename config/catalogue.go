@@ -71,6 +71,8 @@ type Method struct {
 	Scratch    bool // it trains its network from drawn weights each time, so it takes none of a file
 	// OwnNetworks says that it makes its networks itself and reads no key network.*.
 	OwnNetworks bool
+	// NoGradient says that it computes its classifier of sums and reads no key network.* and optimizer.*.
+	NoGradient bool
 	// OwnRule is the classifier that the method's own rule is, of those that any method may have; "" is none of them.
 	OwnRule  string
 	Settings []string // keys that it reads, of those that not every method reads
@@ -276,7 +278,7 @@ func TrickText(names []string) string {
 // a method that makes its networks itself reads none of network.*.
 func (s *Schema) Reads(method string, tricks []string, key string) bool {
 	m, _ := lookup(s.Methods, method)
-	if m.OwnNetworks && isNetworkKey(key) {
+	if m.ignores(key) {
 		return false
 	}
 	return !s.selective(key) || slices.Contains(m.Settings, key) || slices.ContainsFunc(s.Tricks, func(t Trick) bool {
@@ -336,11 +338,24 @@ const networkName = "network.name"
 // isNetworkKey says whether a key is about the network that most methods share.
 func isNetworkKey(key string) bool { return strings.HasPrefix(key, "network.") }
 
+// ignores says whether the method does not read a key of the network or the optimiser, which most read.
+func (m Method) ignores(key string) bool {
+	return isNetworkKey(key) && (m.OwnNetworks || m.NoGradient) || m.NoGradient && strings.HasPrefix(key, "optimizer.")
+}
+
+// ignored says whether all methods of a list ignore a key.
+func (s *Schema) ignored(methods []string, key string) bool {
+	return len(methods) > 0 && !slices.ContainsFunc(methods, func(name string) bool {
+		m, _ := lookup(s.Methods, name)
+		return !m.ignores(key)
+	})
+}
+
 // makeNetworks says whether all methods of a list make their networks themselves.
 func (s *Schema) makeNetworks(methods []string) bool {
 	return len(methods) > 0 && !slices.ContainsFunc(methods, func(name string) bool {
 		m, _ := lookup(s.Methods, name)
-		return !m.OwnNetworks
+		return !m.OwnNetworks && !m.NoGradient
 	})
 }
 

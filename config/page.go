@@ -37,9 +37,11 @@ func (s *Schema) Entries() []Entry {
 		}
 		for _, m := range s.Methods {
 			switch {
-			case !isNetworkKey(k.Name) || !m.OwnNetworks:
+			case !m.ignores(k.Name):
 			case e.ReadBy == "":
 				e.ReadBy = "all but " + m.Name
+			case strings.HasPrefix(e.ReadBy, "all but "):
+				e.ReadBy += ", " + m.Name
 			default:
 				e.ReadBy += ", not " + m.Name
 			}

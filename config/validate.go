@@ -418,6 +418,9 @@ func (s *Schema) checkTraining(f *faults, c Config) {
 		if known && m.OwnNetworks && c.Network.Init != "" {
 			f.add("network.init", "%s makes networks of its own, which cannot start from a file. Remove network.init, or %s from --method", name, name)
 		}
+		if known && m.NoGradient && c.Network.Init != "" {
+			f.add("network.init", "%s computes its classifier of sums, so it cannot start from a file. Remove network.init, or %s from --method", name, name)
+		}
 		if known && m.Scratch && c.Network.Init != "" {
 			f.add("network.init", "%s trains a new network from drawn weights for each evaluation, so it cannot start from a file. Remove network.init, or %s from --method", name, name)
 		}
@@ -540,8 +543,12 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	if d := Default(); !s.ReadsNetwork(c.Network.Name, key) && !equal(k.value(&c), k.value(&d)) {
 		return fmt.Errorf("%s: %s is given, but %s does not use it. Use --network %s, or remove it", key, shown(k.text(&c)), shown(c.Network.Name), nearest.Or(s.networksOf(k)))
 	}
-	if d := Default(); isNetworkKey(key) && s.makeNetworks(c.Methods) && !equal(k.value(&c), k.value(&d)) {
-		return fmt.Errorf("%s: %s is given, but %s makes networks of its own and does not use it. Remove it", key, shown(k.text(&c)), listed)
+	if d := Default(); s.ignored(c.Methods, key) && !equal(k.value(&c), k.value(&d)) {
+		why := "makes networks of its own and"
+		if slices.ContainsFunc(c.Methods, func(name string) bool { m, _ := lookup(s.Methods, name); return m.NoGradient }) {
+			why = "trains no network by gradients and"
+		}
+		return fmt.Errorf("%s: %s is given, but %s %s does not use it. Remove it", key, shown(k.text(&c)), listed, why)
 	}
 	if len(methods)+len(tricks) == 0 || slices.ContainsFunc(c.Methods, func(name string) bool { _, known := lookup(s.Methods, name); return !known }) {
 		return nil

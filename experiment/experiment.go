@@ -307,12 +307,16 @@ func (x *Experiment) chooseEngine() error {
 // kind is what the networks of an experiment's runs differ in.
 type kind struct {
 	own  bool    // the method makes its networks itself
+	of   string  // the method, if it computes its network
 	head nn.Head // which a method may choose
 }
 
 func kindOf(j Job) kind {
 	if build.Method(j.Method).OwnNetworks {
 		return kind{own: true}
+	}
+	if build.Method(j.Method).Solves != nil {
+		return kind{of: j.Method}
 	}
 	return kind{head: build.Head(j.Config)}
 }

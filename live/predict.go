@@ -120,10 +120,7 @@ func (l *Learner) publish(ctx context.Context, taken int64) error {
 		if err := l.core.prepare(ctx); err != nil {
 			return err
 		}
-		every := publishEvery
-		if l.core.means() != nil {
-			every = max(every, shareOfMeans*time.Since(began))
-		}
+		every := max(publishEvery, shareOfMeans*time.Since(began))
 		m := d.room(l.core)
 		m.take(l)
 		if err := d.check(m); err != nil {

@@ -12,5 +12,8 @@ var catalogue = []Info{
 	icarl,
 	lwf,
 	mir,
+	ncm,
 	offline,
+	ranpac,
+	slda,
 }

@@ -36,9 +36,19 @@ func heir(name string, network arch.Config, change func(*method.Setup)) func(*te
 // construct makes a learner whose network inherits from one of so many classes, or from none.
 func construct(t *testing.T, name string, network arch.Config, inherited int, seed uint64, change func(*method.Setup)) ocl.Learner {
 	t.Helper()
+	info, err := method.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Solves != nil {
+		s := method.Setup{Options: maps.Clone(options[name])}
+		if change != nil {
+			change(&s)
+		}
+		network.NF, network.Hidden = 0, info.Solves(s).Hidden
+	}
 	src := rng.New(seed, "network/init")
 	var net *nn.Network
-	var err error
 	switch {
 	case network.NF > 0:
 		net, err = arch.ResNet18(network, src)
@@ -67,10 +77,6 @@ func construct(t *testing.T, name string, network arch.Config, inherited int, se
 	if change != nil {
 		change(&s)
 	}
-	info, err := method.Lookup(name)
-	if err != nil {
-		t.Fatal(err)
-	}
 	l, err := info.New(s)
 	if err != nil {
 		t.Fatal(err)
@@ -91,10 +97,11 @@ var changes = map[string]func(*method.Setup){
 
 // options are those that the contract's few batches need to differ from their defaults, by method.
 var options = map[string]map[string]any{
-	"ewc++": {"every": 1, "lambda": 10.0},
-	"gss":   {"gate": "sample"},         // the other gate and the other subset are compared with it
-	"gdumb": {"epochs": 12, "batch": 5}, // 30 learn the few classes whatever the rest
-	"cndpm": tiny,
+	"ewc++":  {"every": 1, "lambda": 10.0},
+	"gss":    {"gate": "sample"},         // the other gate and the other subset are compared with it
+	"gdumb":  {"epochs": 12, "batch": 5}, // 30 learn the few classes whatever the rest
+	"cndpm":  tiny,
+	"ranpac": {"projection": 11, "ridge": 1.0},
 }
 
 // tiny are experts that are trained within a test: a sleep of seven steps.
@@ -111,12 +118,13 @@ var others = map[string]map[string]any{
 		"l2": 0.5, "clip": 1e-3, "wake_rate": 5.0, "classifier_rate": 3.0, "vae_log_variance": -2.0, "vae_features": 7, "vae_growth": 3,
 		"classifier_features": 7, "classifier_growth": 3, "classifier_blocks": 2,
 	},
-	"ewc++": {"every": 2, "lambda": 1.0, "alpha": 0.5, "raw": true},
-	"gdumb": {"epochs": 3, "batch": 12, "clip": 0.1, "preset": "original", "update": "reservoir"},
-	"gss":   {"subset_size": 2, "subset": "sample", "gate": "batch"},
-	"agem":  {"reference": "plain"},
-	"lwf":   {"mc": true},
-	"mir":   {"candidates": 5, "statistics": "moved"},
+	"ewc++":  {"every": 2, "lambda": 1.0, "alpha": 0.5, "raw": true},
+	"gdumb":  {"epochs": 3, "batch": 12, "clip": 0.1, "preset": "original", "update": "reservoir"},
+	"gss":    {"subset_size": 2, "subset": "sample", "gate": "batch"},
+	"agem":   {"reference": "plain"},
+	"lwf":    {"mc": true},
+	"ranpac": {"projection": 3, "ridge": 1e6, "solver": "recursive"},
+	"mir":    {"candidates": 5, "statistics": "moved"},
 }
 
 // other is another value of an option of a method.
@@ -174,6 +182,9 @@ func TestContract(t *testing.T) {
 				}
 				name, network = "experts", expertImages
 			}
+			if info.Solves != nil && name != "linear" {
+				continue // it computes its own
+			}
 			if network.NF > 0 && !slices.Contains([]string{"agem", "er", "gss", "icarl", "mir"}, info.Name) {
 				continue // these five use every kind of pass
 			}
@@ -191,6 +202,7 @@ func TestContract(t *testing.T) {
 				if info.UsesMemory {
 					c.Capacity = 12
 				}
+				c.Drawless = info.Name == "ncm" || info.Name == "slda"
 				if info.OwnNetworks {
 					c.Steps, c.Late = 10, true // for two experts
 				}
@@ -211,6 +223,10 @@ func TestContract(t *testing.T) {
 					switch {
 					case info.Offline:
 						continue // a stream reads them (experiment.TestOfflineOptions)
+					case c.Drawless:
+						continue // they tell the few images apart with any value (learner.TestComputedOptions)
+					case info.Name == "ranpac" && o.Name == "solver":
+						continue // both ways lead to one solution (learner.TestRanPACSolvers)
 					case info.Name == "mir" && o.Name == "statistics" && network.NF == 0:
 						continue // they are those of batch norm, which the MLP has not
 					case info.Name == "agem" && o.Name == "reference":

@@ -48,13 +48,13 @@ func (p Pass) Forwards() int {
 // batch of its own size. They are exactly what Cost of a learner counts, but for two methods whose work depends on
 // the data: iCaRL replays fewer rows once most of its memory is of the current task, and GSS with gate batch computes
 // its gradients a second time if the batch is accepted. Of the setup, Memory and everything from the config must be
-// set. A method with networks of its own has none.
+// set. A method with networks of its own, or that Solves, has none.
 func (i Info) StepPasses(s Setup, b int) []Pass {
 	var once []Pass
 	switch {
 	case i.Passes != nil:
 		once = i.Passes(s, b)
-	case i.OwnNetworks:
+	case i.OwnNetworks, i.Solves != nil:
 		return nil
 	case i.UsesMemory:
 		once = ReplayPasses(s, b)

@@ -160,7 +160,7 @@ func newNetwork(info ocl.StreamInfo, c config.Config, src *rng.Source) (net *nn.
 func sizeOf(info ocl.StreamInfo, c config.Config) arch.Config {
 	return arch.Config{
 		Channels: info.Channels, Height: info.Height, Width: info.Width, Classes: info.Classes,
-		NF: c.Network.Width, Hidden: c.Network.Hidden, Head: Head(c),
+		NF: c.Network.Width, Hidden: Hidden(c), Head: Head(c),
 		Engine: nn.Engine{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution},
 	}
 }
@@ -182,6 +182,9 @@ func Head(c config.Config) nn.Head {
 
 // WideKey is the key that makes the network of a run large, with its value.
 func WideKey(c config.Config) string {
+	if Method(c.Methods[0]).Solves != nil {
+		return "method." + c.Methods[0]
+	}
 	key := cmp.Or(Architecture(c).WideKey(), "network.name")
 	text, _ := c.Text(key)
 	const most = 40 // bytes

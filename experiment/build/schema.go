@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"ocl"
 	"ocl/config"
 	"ocl/data"
 	"ocl/method"
@@ -35,7 +36,7 @@ func Schema() *config.Schema {
 		if info.ClassMeans {
 			own = config.ClassifierNCM
 		}
-		s.Methods = append(s.Methods, config.Method{OwnRule: own, Name: info.Name, Origin: originOf(info.Origin()), About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred, OwnNetworks: info.OwnNetworks,
+		s.Methods = append(s.Methods, config.Method{OwnRule: own, Name: info.Name, Origin: originOf(info.Origin()), About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred, OwnNetworks: info.OwnNetworks, NoGradient: info.Solves != nil,
 			Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,
 			Refuses: info.CheckTricks, Check: func(c config.Config) error { return check(info, c) }})
 	}
@@ -115,13 +116,48 @@ func Method(name string) method.Info {
 	return info
 }
 
-// Architecture is the entry of the network that a validated config names.
+// Architecture is the entry of the network that a validated config names, or of the one that its method computes.
 func Architecture(c config.Config) arch.Info {
-	info, err := arch.Lookup(c.Network.Name)
+	name := c.Network.Name
+	if of := solution(ocl.StreamInfo{}, c); of != nil {
+		name = NetworkName(c)
+	}
+	info, err := arch.Lookup(name)
 	if err != nil {
 		panic("build: a validated config names an unknown network: " + c.Network.Name)
 	}
 	return info
+}
+
+// NetworkName is what the catalogue calls the network of a run.
+func NetworkName(c config.Config) string {
+	switch of := solution(ocl.StreamInfo{}, c); {
+	case of == nil:
+		return c.Network.Name
+	case of.Hidden == nil:
+		return arch.NameLinear
+	}
+	return MLP
+}
+
+// Hidden is the hidden layers of the network of a run that is a perceptron.
+func Hidden(c config.Config) []int {
+	if of := solution(ocl.StreamInfo{}, c); of != nil {
+		return of.Hidden
+	}
+	return c.Network.Hidden
+}
+
+// solution describes the network that the method of a run computes; nil where it trains one.
+func solution(info ocl.StreamInfo, c config.Config) *method.Solution {
+	solves := Method(c.Methods[0]).Solves
+	if solves == nil {
+		return nil
+	}
+	s := Setup(c)
+	s.Shape, s.Classes = [3]int{info.Channels, info.Height, info.Width}, info.Classes
+	of := solves(s)
+	return &of
 }
 
 // Tricks are the names of the tricks of a run.

@@ -42,6 +42,9 @@ func needs(c config.Config, net Network, experts bool, of ocl.StreamInfo, images
 	if experts { // the first two: there may be no more
 		return append(list, Need{What: "the first experts", Bytes: 2 * 2 * number * float64(info.Begins(s)), Key: "method." + c.Methods[0]})
 	}
+	if info.Solves != nil {
+		list = append(list, Need{What: "sums over the samples", Bytes: 8 * float64(info.Solves(s).Numbers), Key: "method." + c.Methods[0]})
+	}
 	params := number * float64(net.Params)
 	wide := build.WideKey(c)
 	list = append(list, Need{What: "the parameters and their gradients", Bytes: 2*params + net.Memory.Weights(), Key: wide})

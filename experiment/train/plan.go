@@ -123,6 +123,17 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 		p.FLOPsPerStep = int64(g.Learn / float64(max(1, p.Steps)))
 		p.FLOPsPerPause = int64(g.Learn / float64(max(1, g.Experts)))
 	}
+	sums := 0
+	if info.Solves != nil {
+		solved := info.Solves(s)
+		sums = solved.Numbers
+		p.FLOPsPerStep = int64(float64(of.Batch) * (solved.Step + float64(net.FLOPs)*float64(len(solved.Hidden))))
+		for t := range n {
+			if evaluatedAfter(c.Eval, t, n) {
+				p.PrepareFLOPs[t] = int64(solved.Prepare)
+			}
+		}
+	}
 	if !info.Deferred {
 		for _, pass := range info.StepPasses(s, of.Batch) {
 			p.FLOPsPerStep += net.FLOPs * int64(pass.Forwards())
@@ -131,7 +142,7 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 	image := int64(of.Channels * of.Height * of.Width)
 	p.Needs = needs(c, net, p.Experts > 0, of, data+st.MemoryBytes(), min(seen, c.Memory))
 	p.MemoryBytes = estimated(p.Needs, net, p.Experts, float64(image))
-	p.CheckpointBytes = int64(min(seen, c.Memory))*image + int64(net.Params)*4*savedCopies
+	p.CheckpointBytes = int64(min(seen, c.Memory))*image + int64(net.Params)*4*savedCopies + int64(sums)*8
 	return p
 }
 

@@ -81,7 +81,7 @@ func (t *Model) metadata(classifier, program string) map[string]string {
 	c := t.Config
 	m := map[string]string{
 		"format":        "pt", // the axes are in PyTorch's order
-		"architecture":  c.Network.Name,
+		"architecture":  build.NetworkName(c),
 		"shape":         jsonOf([]int{t.Info.Channels, t.Info.Height, t.Info.Width}),
 		"classes":       strconv.Itoa(t.Info.Classes),
 		"classifier":    classifier,
@@ -99,7 +99,7 @@ func (t *Model) metadata(classifier, program string) map[string]string {
 	for _, key := range build.Architecture(c).Settings {
 		switch key {
 		case arch.Hidden:
-			m["hidden"] = jsonOf(c.Network.Hidden)
+			m["hidden"] = jsonOf(build.Hidden(c))
 		case arch.Width:
 			m["width"] = strconv.Itoa(c.Network.Width)
 		}

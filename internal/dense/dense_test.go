@@ -1,0 +1,191 @@
+package dense
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"ocl/rng"
+)
+
+func drawn(seed uint64, n int) []float64 {
+	src := rng.New(seed, "dense")
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = 2*src.Float64() - 1
+	}
+	return x
+}
+
+// sizes have rows for no whole stripe, panel or span, and for several.
+var sizes = []int{1, 2, 7, 65, 200, 2*span + 3}
+
+// gram is the sum of the outer products of so many drawn rows.
+func gram(n, rows, workers int) *Sym {
+	s := &Sym{N: n}
+	s.Add(drawn(uint64(n), n*rows), 1, workers)
+	return s
+}
+
+// TestAdd: the sum is that of the definition, product after product in the order of the rows, to the bit, whatever the goroutines and the calls.
+func TestAdd(t *testing.T) {
+	for _, n := range sizes {
+		x := drawn(uint64(n), n*13)
+		want := make([]float64, 0, Size(n))
+		for i := range n {
+			for j := i; j < n; j++ {
+				sum := 0.0
+				for r := range 13 {
+					sum += float64(x[r*n+i] * x[r*n+j])
+				}
+				want = append(want, sum)
+			}
+		}
+		for _, workers := range []int{1, 2, 5} {
+			for _, cut := range []int{1, 2, 7, 13} {
+				s := &Sym{N: n}
+				for part := range slices.Chunk(x, cut*n) {
+					s.Add(part, 1, workers)
+				}
+				if !slices.Equal(s.Data, want) {
+					t.Errorf("%d×%d with %d goroutines, %d rows a call: other bits than the definition", n, n, workers, cut)
+				}
+			}
+		}
+	}
+}
+
+// TestSolve: a factor solves as gonum's does, U is the factor of A, and no bit depends on the goroutines or on how many systems are solved at once.
+func TestSolve(t *testing.T) {
+	for _, n := range sizes {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s := gram(n, n+5, 2)
+			s.Scale(0.5, 0.1)
+			full := mat.NewSymDense(n, nil)
+			for i := range n {
+				for j, v := range s.Row(i) {
+					full.SetSym(i, i+j, v)
+				}
+			}
+			var reference mat.Cholesky
+			if !reference.Factorize(full) {
+				t.Fatal("gonum finds no factor")
+			}
+			const systems = 11
+			b := drawn(9, n*systems)
+			var first, factor []float64
+			for _, workers := range []int{1, 2, 5} {
+				u := s.Clone()
+				if err := u.Cholesky(context.Background(), workers); err != nil {
+					t.Fatal(err)
+				}
+				got := slices.Clone(b)
+				u.Solve(got, workers)
+				if first == nil {
+					first, factor = got, u.Data
+				}
+				alone := slices.Clone(b[:n])
+				u.Solve(alone, workers)
+				if !slices.Equal(u.Data, factor) || !slices.Equal(got, first) || !slices.Equal(alone, first[:n]) {
+					t.Errorf("%d goroutines: other bits than with one", workers)
+				}
+				half := slices.Clone(b)
+				u.Forward(half, workers)
+				for r := range systems { // ‖U⁻ᵀb‖² = bᵀA⁻¹b
+					want := Dot(b[r*n:][:n], first[r*n:][:n])
+					if sum := Dot(half[r*n:][:n], half[r*n:][:n]); !(math.Abs(sum-want) <= 1e-9*math.Abs(want)) {
+						t.Errorf("system %d: ‖U⁻ᵀb‖² is %v, want %v", r, sum, want)
+					}
+				}
+			}
+			product := make([]float64, n*systems)
+			s.Times(product, first, 3)
+			for r := range systems {
+				var want mat.VecDense
+				if err := reference.SolveVecTo(&want, mat.NewVecDense(n, slices.Clone(b[r*n:][:n]))); err != nil {
+					t.Fatal(err)
+				}
+				for i := range n {
+					if got, want := first[r*n+i], want.AtVec(i); !(math.Abs(got-want) <= 1e-9*max(1, math.Abs(want))) {
+						t.Fatalf("system %d, element %d: %v, and gonum has %v", r, i, got, want)
+					}
+					if diff := product[r*n+i] - b[r*n+i]; !(math.Abs(diff) <= 1e-9) {
+						t.Fatalf("system %d, element %d: A·v is off by %v", r, i, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestProcessors: the number of processors that Go uses changes no bit.
+func TestProcessors(t *testing.T) {
+	var want []float64
+	for _, processors := range []int{1, 2, 3} {
+		before := runtime.GOMAXPROCS(processors)
+		s := gram(130, 150, runtime.GOMAXPROCS(0))
+		err := s.Cholesky(context.Background(), runtime.GOMAXPROCS(0))
+		x := drawn(1, 3*130)
+		s.Solve(x, runtime.GOMAXPROCS(0))
+		runtime.GOMAXPROCS(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = x
+		}
+		if !slices.Equal(x, want) {
+			t.Errorf("%d processors: other bits than with one", processors)
+		}
+	}
+}
+
+func TestCholeskyRefuses(t *testing.T) {
+	for name, data := range map[string][]float64{
+		"singular": {1, 1, 1}, "negative": {-1, 0, 1}, "indefinite": {1, 2, 1}, "NaN": {math.NaN(), 0, 1}, "infinite": {math.Inf(1), 0, 1},
+	} {
+		s := &Sym{N: 2, Data: data}
+		if err := s.Cholesky(context.Background(), 1); !errors.Is(err, ErrIndefinite) {
+			t.Errorf("%s: error %v, want ErrIndefinite", name, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := gram(5, 9, 1).Cholesky(ctx, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v", err)
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	for _, n := range []int{768, 2000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, x := &Sym{N: n}, drawn(1, 64*n)
+			for b.Loop() {
+				s.Add(x, 1, runtime.GOMAXPROCS(0))
+			}
+			b.ReportMetric(float64(b.N)*64*2*float64(Size(n))/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+	}
+}
+
+func BenchmarkCholesky(b *testing.B) {
+	for _, n := range []int{768, 2000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := gram(n, n, 2)
+			s.Scale(1, 10)
+			for b.Loop() {
+				u := s.Clone()
+				if err := u.Cholesky(context.Background(), runtime.GOMAXPROCS(0)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)*math.Pow(float64(n), 3)/3/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+	}
+}

@@ -1,0 +1,31 @@
+package method
+
+// Solution describes a learner that computes its classifier of sums and trains nothing. Its network is a linear head on the values of an image, or on
+// hidden layers that never change.
+type Solution struct {
+	Hidden  []int   // units of the hidden layers; nil is a head alone
+	Numbers int     // of float64 that it keeps at most, those of an evaluation included
+	Step    float64 // operations for a sample, beside those of its network
+	Prepare float64 // operations before an evaluation
+}
+
+// values is how many values an image has.
+func (s Setup) values() int { return s.Shape[0] * s.Shape[1] * s.Shape[2] }
+
+// cholesky is the operations of the factor of a matrix [n,n] and of the solutions of so many systems.
+func cholesky(n, systems int) float64 {
+	return float64(n) * float64(n) * (float64(n)/3 + 2*float64(systems))
+}
+
+// withoutGradient is what a method refuses that trains nothing.
+var withoutGradient = map[string]string{
+	"kdc":  computed,
+	"kdc*": computed,
+	"lb":   computed,
+	"mi":   "it takes no steps: a second one would count a sample twice",
+	"ncm":  needsMemory + " for class means",
+	"rv":   needsMemory + " to review",
+	"ss":   computed,
+}
+
+const computed = "it computes its classifier of sums and has no loss"
