@@ -118,7 +118,7 @@ func TestAllMethodsStartWithWeights(t *testing.T) {
 			}
 			continue
 		}
-		if name.Scratch {
+		if name.Scratch || name.NoGradient {
 			if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), "so it cannot start from a file") {
 				t.Errorf("%s: %v", name.Name, err)
 			}
