@@ -57,10 +57,22 @@ type StreamInfo struct {
 	Batch    int // b, samples in a full incoming batch
 	Tasks    []TaskInfo
 	Digest   string      // "sha256:…" of the data behind the stream
-	Pixels   PixelValues // [C], by which X is made of 8-bit pixels
+	Pixels   PixelValues // [C], by which X is made of 8-bit pixels; nil where the samples are embeddings
+
+	// Embeddings says that a sample is no image, but D numbers that a network has made of one: C is D, H and W are 1, and X is made of
+	// [Float16].
+	Embeddings bool
 
 	CommonTest   bool // there is one test set for all tasks; otherwise each task has its own
 	NoBoundaries bool // nobody says where a task begins and ends, so no TaskAware learner can learn it
+}
+
+// Encoding is how X is made of the bytes of samples.
+func (s StreamInfo) Encoding() Encoding {
+	if s.Embeddings {
+		return Float16{}
+	}
+	return s.Pixels
 }
 
 // TestSets is the number of test sets: 1 where all tasks share it, otherwise one a task.

@@ -170,7 +170,7 @@ func writeContents(w io.Writer, set *data.Set) error {
 	var b strings.Builder
 	field := func(name, text string) { writeField(&b, "%-9s %s\n", name, text) }
 	field("data set", set.Name)
-	field("images", fmt.Sprintf("%s for training, %s for testing, %d×%d×%d", count.Number(set.Train.Len()), count.Number(set.Test.Len()), set.C, set.H, set.W))
+	field("images", fmt.Sprintf("%s for training, %s for testing, %s", count.Number(set.Train.Len()), count.Number(set.Test.Len()), shapeOf(set)))
 	field("classes", withNames(set.Classes, set.ClassNames))
 	if set.Tasks > 0 {
 		field("tasks", withNames(set.Tasks, set.TaskNames))
@@ -197,4 +197,12 @@ func withNames(n int, names []string) string {
 		text += fmt.Sprintf(", and %d more", more)
 	}
 	return text
+}
+
+// shapeOf says what a sample of a set is.
+func shapeOf(set *data.Set) string {
+	if set.Embeddings {
+		return "embeddings of " + count.Of(set.C, "number")
+	}
+	return fmt.Sprintf("%d×%d×%d", set.C, set.H, set.W)
 }

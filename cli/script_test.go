@@ -131,6 +131,10 @@ func imagesNPZ(ts *testscript.TestScript, neg bool, args []string) {
 // writeNPZ draws images of noise around a brightness that is the class's own, so that there is something to learn.
 func writeNPZ(path, kind string) error {
 	const classes, side = 4, 6
+	shape := []int{side, side, 3}
+	if kind == "embeddings" {
+		shape = []int{8}
+	}
 	src := rng.New(1, "cmd/ocl/npz/"+kind)
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -139,18 +143,30 @@ func writeNPZ(path, kind string) error {
 		perClass int
 	}{{"train", 40}, {"test", 10}} {
 		var x []uint8
+		var e []float32
 		var y []int64
 		for i := range classes * part.perClass {
 			k := i % classes
 			for range side * side * 3 {
 				x = append(x, uint8(30+60*k+src.IntN(30)))
 			}
+			for d := range shape[0] {
+				v := float32(src.Float64() - 0.5)
+				if d == 2*k {
+					v += 2
+				}
+				e = append(e, v)
+			}
 			y = append(y, int64(k))
 		}
 		if kind == "label" && part.name == "test" {
 			y[7] = classes
 		}
-		if err := addArray(z, "x_"+part.name, x, len(y), side, side, 3); err != nil {
+		var values any = x
+		if kind == "embeddings" {
+			values = e
+		}
+		if err := addArray(z, "x_"+part.name, values, append([]int{len(y)}, shape...)...); err != nil {
 			return err
 		}
 		if kind == "missing" && part.name == "test" {

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ocl"
 )
 
 // Spec says which data set to open and how. 0 is the default of a number.
@@ -60,8 +62,9 @@ func (s Spec) progress(what string) func(done, total int) {
 // Set is an open data set. It does not change after Open has returned it, so any number of streams may share it.
 type Set struct {
 	Name       string
-	C, H, W    int      // channels (1 or 3) and pixels
+	C, H, W    int      // channels (1 or 3 of images) and pixels
 	Tripled    bool     // the images are grey, and data.channels=3 made the three channels
+	Embeddings bool     // samples are numbers that a network has made of images, D of them in float16: C is D, H and W are 1
 	Classes    int      // K: labels lie in [0, K), and each of them occurs in Train
 	ClassNames []string // K names, or nil where the files hold none
 	Domains    []string // names of the domains that Split.Domain counts (glyphs: typefaces), or nil
@@ -119,8 +122,21 @@ func (s Split) MemoryBytes() int64 {
 	return 0
 }
 
-// ImageLen is C·H·W, the bytes of one image.
-func (s *Set) ImageLen() int { return s.C * s.H * s.W }
+// ImageLen is the bytes of one sample: C·H·W of an image, 2·D of an embedding.
+func (s *Set) ImageLen() int {
+	if s.Embeddings {
+		return ocl.Float16{}.Bytes(s.C)
+	}
+	return s.C * s.H * s.W
+}
+
+// Samples says in a word what samples are.
+func Samples(embeddings bool) string {
+	if embeddings {
+		return "embeddings"
+	}
+	return "images"
+}
 
 // ClassName is the name of class k, or "class k" where the data set has no names.
 func (s *Set) ClassName(k int) string {
@@ -178,6 +194,9 @@ func (i Info) opened(ctx context.Context, spec Spec) (*Set, error) {
 	}
 	if !i.Draws {
 		set.reduce(spec)
+	}
+	if set.Embeddings && spec.Channels != 0 {
+		return nil, errors.New("data.channels: embeddings have no channels. Remove data.channels")
 	}
 	set.grow(spec.Channels)
 	return set, nil

@@ -20,7 +20,7 @@ import (
 // A set with domains goes on with the word "domain", their number (a stream may have a task for each) and, for both
 // halves, how many indices there are and the indices; one with strengths with "strength" and, for both halves, how many
 // there are and their bits; one with tasks with "task", their number and, for both halves, how many indices there are and
-// the indices. A set without them ends before. Names of classes and domains are left out: no stream splits by them.
+// the indices. A set of embeddings goes on with "float16". A set without them ends before. Names of classes and domains are left out: no stream splits by them.
 func digest(ctx context.Context, s *Set) (string, error) {
 	h := sha256.New()
 	word := func(v int) { h.Write(binary.LittleEndian.AppendUint32(nil, uint32(v))) }
@@ -60,6 +60,9 @@ func digest(ctx context.Context, s *Set) (string, error) {
 		return list
 	})
 	column("task", func(p Split) []int32 { return p.Task }, s.Tasks)
+	if s.Embeddings {
+		h.Write([]byte("float16"))
+	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 

@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/x448/float16"
+
+	"ocl"
 	"ocl/internal/limit"
 )
 
@@ -114,6 +117,17 @@ func (a *npy) values(n int, use func(i int, bits uint64) error) error {
 	return nil
 }
 
+// float is the value of bits.
+func (a *npy) float(bits uint64) float64 {
+	switch a.width() {
+	case 2:
+		return float64(float16.Frombits(uint16(bits)).Float32())
+	case 4:
+		return float64(math.Float32frombits(uint32(bits)))
+	}
+	return math.Float64frombits(bits)
+}
+
 // pixels reads the next image. Floats from 0 to 1 become the nearest of 256 levels.
 func (a *npy) pixels(dst []uint8) error {
 	if a.kind() == 'u' {
@@ -123,10 +137,7 @@ func (a *npy) pixels(dst []uint8) error {
 		return nil
 	}
 	return a.values(len(dst), func(p int, bits uint64) error {
-		v := math.Float64frombits(bits)
-		if a.width() == 4 {
-			v = float64(math.Float32frombits(uint32(bits)))
-		}
+		v := a.float(bits)
 		if !(v >= 0 && v <= 1) {
 			return fmt.Errorf("the value %v, but floats must lie between 0 and 1. Divide values from 0 to 255 by 255, or convert them with "+
 				"astype(numpy.uint8)", v)
@@ -156,6 +167,28 @@ func (a *npy) images(dst []uint8, order string, c, plane int) error {
 	}
 	return a.end()
 }
+
+// embeddings reads all embeddings, whose numbers become the nearest ones of float16.
+func (a *npy) embeddings(dst Block) error {
+	row := make([]float32, dst.Size/2)
+	for i := range dst.Len() {
+		err := a.values(len(row), func(k int, bits uint64) error {
+			v := a.float(bits)
+			if row[k] = float32(v); !(math.Abs(v) <= float16Most) {
+				return fmt.Errorf("number %d is %v, but embeddings are finite and within ±%d. Scale them, or leave the sample out", k, v, float16Most)
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("%s: record %d: %w", a.name, i, err)
+		}
+		ocl.Float16{}.Put(dst.at(i), row)
+	}
+	return a.end()
+}
+
+// float16Most is the largest number of float16.
+const float16Most = 65504
 
 // integers reads labels, integers of any width, sign and byte order, into dst.
 func (a *npy) integers(dst []int32) error {

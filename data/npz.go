@@ -20,11 +20,12 @@ import (
 
 var npzInfo = Info{
 	Name: "npz", Title: "your own arrays",
-	Summary: "Your own labelled images, from a NumPy .npz file.",
-	Shape:   "1 or 3 channels, any height and width", NeedsDir: true,
+	Summary: "Your own labelled images or embeddings, from a NumPy .npz file.",
+	Shape:   "1 or 3 channels, any height and width; or embeddings", NeedsDir: true,
 	Layout: "--data-dir is the .npz file, or a folder that holds exactly one. Its arrays are:\n" +
 		"x_train, x_test: [N,H,W,C], [N,C,H,W] or [N,H,W] (grey); C is 1 or 3\n" +
 		"their values are uint8, or float32 or float64 from 0 to 1, which become bytes: 255 times the value, rounded\n" +
+		"or embeddings of another network: [N,D], float16, float32 or float64 of any size, which become float16\n" +
 		"y_train, y_test: integers of any width, [N] or [N,1], from 0 to K-1 without gaps",
 	Endings: []string{".npz"},
 	Source:  `your own; numpy.savez_compressed("mine.npz", x_train=..., y_train=..., x_test=..., y_test=...) makes one`,
@@ -105,15 +106,20 @@ func readNPZSplit(set *Set, split *Split, archive *zip.Reader, half string, size
 	if err != nil {
 		return err
 	}
+	embeddings := order == embedded
 	if set.C == 0 {
-		set.C, set.H, set.W = c, h, w
+		set.C, set.H, set.W, set.Embeddings = c, h, w, embeddings
+	} else if embeddings != set.Embeddings {
+		return fmt.Errorf("%s has shape %v, but one of x_train and x_test has images and the other one embeddings. Make both alike", x.name, x.shape)
+	} else if embeddings && c != set.C {
+		return fmt.Errorf("%s has embeddings of %d numbers, but x_train of %d. Make both by the same network", x.name, c, set.C)
 	} else if c != set.C || h != set.H || w != set.W {
 		return fmt.Errorf("%s has images of %d×%d×%d, but x_train of %d×%d×%d. Make both alike",
 			x.name, c, h, w, set.C, set.H, set.W)
 	}
 	n := x.shape[0]
-	// Images are a byte each pixel, labels four bytes; the other half that was read counts too.
-	need := int64(n)*int64(c*h*w) + 4*int64(n) + int64(set.Train.Len())*int64(c*h*w+4)
+	// Images are a byte each pixel, embeddings two bytes a number, labels four bytes; the other half that was read counts too.
+	need := int64(n+set.Train.Len()) * int64(set.ImageLen()+4)
 	if limit := npzLimit(size); need > limit {
 		return fmt.Errorf("%s: shape %v needs %s of memory, but at most %s are allowed for a file of %s. If the images are right, "+
 			"write the file without compression, with numpy.savez",
@@ -123,9 +129,14 @@ func readNPZSplit(set *Set, split *Split, archive *zip.Reader, half string, size
 		return fmt.Errorf("%s: shape %v needs %s of memory, and %s are three quarters of what this process may use. Use fewer or smaller images",
 			x.name, x.shape, count.Of(need, "byte"), count.Number(most))
 	}
-	images := newBlock(n, c*h*w)
+	images := newBlock(n, set.ImageLen())
 	split.Images = images
-	if err := x.images(images.Pixels, order, c, h*w); err != nil {
+	if embeddings {
+		err = x.embeddings(images)
+	} else {
+		err = x.images(images.Pixels, order, c, h*w)
+	}
+	if err != nil {
 		return err
 	}
 	y, err := openNPY(archive, "y_"+half, size)
@@ -206,10 +217,18 @@ func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
 	return a, nil
 }
 
-// layout says how the images lie: "HWC" or "CHW", and their extents.
+// embedded is the layout of embeddings.
+const embedded = "D"
+
+// layout says how the images lie, "HWC" or "CHW", or that they are embeddings, and their extents.
 func (a *npy) layout() (order string, c, h, w int, err error) {
 	channels := func(n int) bool { return n == 1 || n == 3 }
 	switch s := a.shape; {
+	case len(s) == 2 && a.kind() != 'f':
+		return "", 0, 0, 0, fmt.Errorf("%s has shape %v and dtype %q. Embeddings are floats: use float16, float32 or float64; images have shape [N,H,W,C], [N,C,H,W] or [N,H,W]",
+			a.name, s, a.dtype)
+	case len(s) == 2:
+		order, c, h, w = embedded, s[1], 1, 1
 	case a.dtype[1:] != "u1" && a.dtype[1:] != "f4" && a.dtype[1:] != "f8":
 		return "", 0, 0, 0, fmt.Errorf("%s has dtype %q instead of uint8, float32 or float64. Convert values from 0 to 255 with astype(numpy.uint8), and "+
 			"values from 0 to 1 with astype(numpy.float32)",
@@ -222,7 +241,7 @@ func (a *npy) layout() (order string, c, h, w int, err error) {
 		order, c, h, w = "CHW", s[1], s[2], s[3]
 	}
 	if c == 0 || a.shape[0]*h*w == 0 {
-		return "", 0, 0, 0, fmt.Errorf("%s has shape %v. Use [N,H,W,C] or [N,C,H,W] with C of 1 or 3, or [N,H,W], with at least one image of at least one pixel", a.name, a.shape)
+		return "", 0, 0, 0, fmt.Errorf("%s has shape %v. Use [N,H,W,C] or [N,C,H,W] with C of 1 or 3, or [N,H,W], with at least one image of at least one pixel, or [N,D] for embeddings", a.name, a.shape)
 	}
 	return order, c, h, w, nil
 }

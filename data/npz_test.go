@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -225,6 +226,64 @@ func TestNPZFloats(t *testing.T) {
 	}
 }
 
+// embedded3 is a whole small data set of three classes: embeddings of two numbers, float16.
+func embedded3() map[string]array {
+	f := arrays()
+	f["x_train"] = array{descr: "<f2", shape: "(3, 2)", data: words(2, binary.LittleEndian, 0x3c00, 0xc000, 0, 1, 0x7bff, 0x3555)}
+	f["x_test"] = array{descr: "<f2", shape: "(1, 2)", data: words(2, binary.LittleEndian, 0x3800, 0x4248)}
+	return f
+}
+
+// TestNPZEmbeddings: floats of two axes are embeddings, of each width and byte order, kept as the nearest numbers of float16.
+func TestNPZEmbeddings(t *testing.T) {
+	for _, descr := range []string{"<f2", "<f4", ">f4", "<f8", ">f8"} {
+		f := embedded3()
+		if descr != "<f2" {
+			a := f["x_train"]
+			floats(descr, 1, -2, 0, 1.0/(1<<24), 65504, 0.333251953125+1.0/(1<<14))(&a)
+			f["x_train"] = array{descr: a.descr, shape: "(3, 2)", data: a.data}
+		}
+		b := packNPZ(f, zip.Deflate)
+		set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatalf("%s: %v", descr, err)
+		}
+		if !set.Embeddings || set.C != 2 || set.H != 1 || set.W != 1 || set.ImageLen() != 4 {
+			t.Errorf("%s: %+v", descr, set)
+		}
+		if got, want := pixelsOf(set.Train), embedded3()["x_train"].data; !bytes.Equal(got, want) {
+			t.Errorf("%s: %x, want %x", descr, got, want)
+		}
+	}
+}
+
+// TestEmbeddingsAreNoImages: what is about pixels refuses embeddings, and their digest is not that of images of the same bytes.
+func TestEmbeddingsAreNoImages(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "e.npz")
+	if err := os.WriteFile(name, packNPZ(embedded3(), zip.Store), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Open(t.Context(), Spec{Name: "npz", Dir: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Spec{Name: "npz", Dir: name, Channels: 3}); err == nil || !strings.Contains(err.Error(), "embeddings have no channels") {
+		t.Errorf("three channels: %v", err)
+	}
+	if _, err := Statistics(t.Context(), set, nil); err == nil || !strings.Contains(err.Error(), "the data are embeddings") {
+		t.Errorf("statistics: %v", err)
+	}
+	if _, err := Preview(set, PreviewOptions{}); err == nil || !strings.Contains(err.Error(), "the data are embeddings") {
+		t.Errorf("preview: %v", err)
+	}
+	other := *set
+	other.Embeddings, other.C = false, 4
+	if digestOf(t, &other) == digestOf(t, set) {
+		t.Error("images of the same bytes have the same digest")
+	}
+}
+
 func TestNPZFaults(t *testing.T) {
 	type files = map[string]array
 	x := func(change func(*array)) func(files) {
@@ -261,6 +320,27 @@ func TestNPZFaults(t *testing.T) {
 		{"large label", "record 0: the label 4294967296", y(func(a *array) { a.data = words(8, binary.LittleEndian, 1<<32, 0, 1) })},
 		{"gap", "y_train: class 1 has no image", y(func(a *array) { a.data = words(8, binary.LittleEndian, 2, 0, 0) })},
 		{"test label", "y_test: record 0 has label 7", func(f files) { f["y_test"] = array{descr: "|u1", shape: "(1,)", data: []byte{7}} }},
+		{"integer embeddings", `x_train has shape [3 12] and dtype "|u1". Embeddings are floats`, x(func(a *array) { a.shape = "(3, 12)" })},
+		{"one half of embeddings", "one of x_train and x_test has images and the other one embeddings", x(func(a *array) { a.descr, a.shape = "<f2", "(3, 6)" })},
+		{"other width", "x_test has embeddings of 3 numbers, but x_train of 2", func(f files) {
+			clear(f)
+			maps.Copy(f, embedded3())
+			f["x_test"] = array{descr: "<f2", shape: "(1, 3)", data: make([]byte, 6)}
+		}},
+		{"no finite embedding", "x_train: record 1: number 1 is NaN, but embeddings are finite", func(f files) {
+			clear(f)
+			maps.Copy(f, embedded3())
+			a := f["x_train"]
+			floats("<f4", 0, 1, 2, math.NaN(), 4, 5)(&a)
+			f["x_train"] = array{descr: a.descr, shape: "(3, 2)", data: a.data}
+		}},
+		{"too large embedding", "x_train: record 2: number 0 is 70000, but embeddings are finite and within ±65504", func(f files) {
+			clear(f)
+			maps.Copy(f, embedded3())
+			a := f["x_train"]
+			floats(">f8", 0, 1, 2, 3, 70000, 5)(&a)
+			f["x_train"] = array{descr: a.descr, shape: "(3, 2)", data: a.data}
+		}},
 		{"other size", "x_test has images of 3×1×4, but x_train of 3×2×2", func(f files) {
 			f["x_test"] = array{descr: "|u1", shape: "(1, 1, 4, 3)", data: counting(12)}
 		}},
@@ -338,18 +418,24 @@ func packArrays(xTrain, yTrain, xTest, yTest []byte) []byte {
 func written(set *Set) []byte {
 	var entries [][]byte
 	for _, s := range []Split{set.Train, set.Test} {
-		pixels, labels := make([]byte, 0, len(pixelsOf(s))), make([]int64, s.Len())
-		plane := set.H * set.W
+		labels := make([]int64, s.Len())
 		for i, y := range s.Y {
 			labels[i] = int64(y)
-			for p := range plane {
-				for c := range set.C {
-					pixels = append(pixels, imageOf(s, i)[c*plane+p])
+		}
+		x := array{descr: "<f2", shape: fmt.Sprintf("(%d, %d)", s.Len(), set.C), data: pixelsOf(s)}
+		if !set.Embeddings {
+			x = array{descr: "|u1", shape: fmt.Sprintf("(%d, %d, %d, %d)", s.Len(), set.H, set.W, set.C)}
+			plane := set.H * set.W
+			for i := range s.Len() {
+				for p := range plane {
+					for c := range set.C {
+						x.data = append(x.data, imageOf(s, i)[c*plane+p])
+					}
 				}
 			}
 		}
 		entries = append(entries,
-			array{descr: "|u1", shape: fmt.Sprintf("(%d, %d, %d, %d)", s.Len(), set.H, set.W, set.C), data: pixels}.bytes(),
+			x.bytes(),
 			array{descr: "<u4", shape: fmt.Sprintf("(%d,)", s.Len()), data: words(4, binary.LittleEndian, labels...)}.bytes())
 	}
 	return packArrays(entries[0], entries[1], entries[2], entries[3])
@@ -375,6 +461,7 @@ func FuzzNPZ(f *testing.F) {
 	floats("<f4", 0, 0.25, 0.5, 0.75, 1, 0)(&a)
 	fractions["x_train"], fractions["x_test"] = a, array{descr: ">f8", shape: "(1, 1, 2)", data: make([]byte, 16)}
 	add(packNPZ(fractions, zip.Store), fractions)
+	add(packNPZ(embedded3(), zip.Store), embedded3())
 	f.Fuzz(func(t *testing.T, file, xTrain, yTrain, xTest, yTest []byte) {
 		for _, b := range [][]byte{file, packArrays(xTrain, yTrain, xTest, yTest)} {
 			set := decode(t, len(b), func() (*Set, error) { return readNPZ(bytes.NewReader(b), int64(len(b))) })

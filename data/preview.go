@@ -2,6 +2,7 @@ package data
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -64,6 +65,9 @@ const cell = 40
 // Sheet draws rows of images of the set, in columns side by side; 0 columns make the sheet about square. Images are enlarged by
 // whole factors without smoothing, so that every pixel can be seen.
 func (s *Set) Sheet(rows []Row, columns int) (image.Image, error) {
+	if s.Embeddings {
+		return nil, errors.New("data: preview: the data are embeddings, of which there is nothing to see. Preview the images of which they were made")
+	}
 	scale := max(1, (cell+max(s.H, s.W)-1)/max(s.H, s.W))
 	w, h := s.W*scale, s.H*scale
 	face, err := labelFace()

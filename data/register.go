@@ -39,7 +39,10 @@ func (s *Set) fault() error {
 	if s == nil {
 		return fmt.Errorf("its Open returned no set and no error. Return one of them")
 	}
-	if s.C != 1 && s.C != 3 || s.H < 1 || s.W < 1 || s.Classes < 1 || len(s.ClassNames) > 0 && len(s.ClassNames) != s.Classes {
+	if s.Embeddings && (s.C < 1 || s.H != 1 || s.W != 1) {
+		return fmt.Errorf("its Open returned embeddings of %d×%d×%d. Set C to the numbers of an embedding, and H and W to 1", s.C, s.H, s.W)
+	}
+	if !s.Embeddings && s.C != 1 && s.C != 3 || s.H < 1 || s.W < 1 || s.Classes < 1 || len(s.ClassNames) > 0 && len(s.ClassNames) != s.Classes {
 		return fmt.Errorf("its Open returned images of %d×%d×%d, %d classes and %d names of classes. Return 1 or 3 channels, at least one pixel and class, and a name for each class or none",
 			s.C, s.H, s.W, s.Classes, len(s.ClassNames))
 	}
@@ -50,7 +53,7 @@ func (s *Set) fault() error {
 	}{{"Train", &s.Train}, {"Test", &s.Test}} {
 		n := len(half.of.Y)
 		if b, is := half.of.Images.(Block); is && b.Size != s.ImageLen() {
-			return fmt.Errorf("its Open returned a block in %s whose Size is %d, but an image has %d bytes. Set Size to C·H·W", half.name, b.Size, s.ImageLen())
+			return fmt.Errorf("its Open returned a block in %s whose Size is %d, but an image has %d bytes. Set Size to Set.ImageLen", half.name, b.Size, s.ImageLen())
 		}
 		if half.of.Images == nil || half.of.Images.Len() != n {
 			return fmt.Errorf("its Open returned %d labels in %s and another number of images. Return a label for each image", n, half.name)

@@ -24,6 +24,7 @@ import (
 	"ocl/internal/origin"
 	"ocl/interop/weights"
 	"ocl/nn"
+	"ocl/nn/arch"
 )
 
 // Options are how an experiment is run; no result depends on them.
@@ -169,6 +170,9 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 	}
 	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes), network: map[kind]network{}}
 	build.CompleteStream(set, &x.config)
+	if set.Embeddings && x.config.Network.Name == config.Default().Network.Name { // which takes no embeddings, and nobody has chosen it
+		x.config.Network.Name = arch.NameLinear
+	}
 	if p != nil {
 		trained.FewClasses(set, c.Stream, &x.config.Stream)
 	}
@@ -341,6 +345,9 @@ func (x *Experiment) examine(j Job) error {
 	info := st.Info()
 	if err := build.Method(j.Method).CheckStream(info, j.Tricks...); err != nil {
 		return err
+	}
+	if j.Config.Replay.Augment && info.Embeddings {
+		return fmt.Errorf("experiment: %s: replay.augment crops and flips images, and stream %s has embeddings. Remove replay.augment", j.Name(), info.Name)
 	}
 	if x.config.Eval == "" {
 		x.config.Eval = defaultEval(info.Scenario)

@@ -349,6 +349,9 @@ func openRun(folder string, set func(*Process)) (*Learner, error) {
 		return nil, err
 	}
 	defer t.Close()
+	if t.Info.Embeddings {
+		return nil, errors.New("the run has learned embeddings, and this package takes images. Continue it with `ocl learn`")
+	}
 	names, notes := t.ClassNames, t.Notes
 	if sorted := slices.Sorted(slices.Values(names)); len(slices.Compact(sorted)) < len(names) {
 		names, notes = nil, append(notes, "several classes of the run have one name, so the classes are called by their numbers")

@@ -10,13 +10,13 @@ import (
 	"ocl/tensor"
 )
 
-// Store is M: up to Cap samples in numbered slots, each an 8-bit image [C,H,W] with its label. Slots [0, Len) are filled. A
+// Store is M: up to Cap samples in numbered slots, each an 8-bit image [C,H,W] or an embedding, with its label. Slots [0, Len) are filled. A
 // sample is copied in and copied out, so no caller holds a view of the memory. Slots can carry numbers beside their samples
 // ([Store.Carry]).
 type Store struct {
 	shape  [3]int // C, H, W
-	size   int    // C·H·W
-	values ocl.PixelValues
+	size   int    // bytes of a sample
+	by     ocl.Encoding
 	images [][]byte // by slot, made as slots fill; an emptied slot keeps its bytes for the next image
 	y      []ocl.Label
 	cap    int
@@ -25,20 +25,21 @@ type Store struct {
 	floats floats
 }
 
-// NewStore returns an empty memory for capacity (≥ 0) images of shape [C,H,W], of which a network sees values; nil is
-// k/255. Space is taken as slots fill.
-func NewStore(capacity int, shape [3]int, values ocl.PixelValues) *Store {
-	size := shape[0] * shape[1] * shape[2]
-	if capacity < 0 || size <= 0 {
+// NewStore returns an empty memory for capacity (≥ 0) samples of shape [C,H,W], of which a network sees what an encoding says; nil is
+// that of images, k/255. Space is taken as slots fill.
+func NewStore(capacity int, shape [3]int, by ocl.Encoding) *Store {
+	values := shape[0] * shape[1] * shape[2]
+	if capacity < 0 || values <= 0 {
 		panic(fmt.Sprintf("memory: NewStore: capacity %d and shape %v. Use a capacity of at least 0 and positive extents", capacity, shape))
 	}
-	if values == nil {
-		values = ocl.NewPixelValues(shape[0], nil, nil)
+	pixels, of := by.(ocl.PixelValues)
+	switch {
+	case by == nil || of && pixels == nil:
+		by = ocl.NewPixelValues(shape[0], nil, nil)
+	case of && len(pixels) != shape[0]:
+		panic(fmt.Sprintf("memory: NewStore: values of %d channels for images of shape %v", len(pixels), shape))
 	}
-	if len(values) != shape[0] {
-		panic(fmt.Sprintf("memory: NewStore: values of %d channels for images of shape %v", len(values), shape))
-	}
-	return &Store{shape: shape, size: size, cap: capacity, values: values}
+	return &Store{shape: shape, size: by.Bytes(values), cap: capacity, by: by}
 }
 
 // Len is the number of filled slots.
@@ -54,7 +55,7 @@ func (m *Store) Seen() int { return m.seen }
 // the sample's 0-based place in the stream. No update and no retrieval depends on it; it says for a report what is stored.
 func (m *Store) Origins() []int64 { return slices.Clone(m.origin) }
 
-// Shape is the shape [C,H,W] of a stored image.
+// Shape is the shape [C,H,W] of a stored sample.
 func (m *Store) Shape() [3]int { return m.shape }
 
 // Label is the label in a filled slot.
@@ -73,8 +74,8 @@ func (m *Store) Put(b ocl.Batch, slots []int) { m.PutWith(b, slots, nil) }
 func (m *Store) PutWith(b ocl.Batch, slots []int, numbers *tensor.Tensor) {
 	m.check("Put", b.X, len(slots))
 	m.floats.check(numbers, len(slots))
-	if len(b.Pixels) != len(b.X.Data) {
-		panic(fmt.Sprintf("memory: Put: %d pixels of %d values. Fill Batch.Pixels", len(b.Pixels), len(b.X.Data)))
+	if want := m.by.Bytes(len(b.X.Data)); len(b.Pixels) != want {
+		panic(fmt.Sprintf("memory: Put: %d bytes of %d values instead of %d. Fill Batch.Pixels", len(b.Pixels), len(b.X.Data), want))
 	}
 	for i, slot := range slots {
 		switch {
@@ -121,7 +122,7 @@ func (m *Store) Gather(x *tensor.Tensor, y []ocl.Label, slots []int) {
 	m.check("Gather", x, len(slots))
 	for i, slot := range slots {
 		y[i] = m.y[slot] // before the image, so that an empty slot panics
-		m.values.Write(x.Row(i), m.images[slot])
+		m.by.Write(x.Row(i), m.images[slot])
 	}
 }
 

@@ -137,6 +137,7 @@ type Setup struct {
 	Shape       [3]int          // C, H, W
 	Normalises  bool            // the stream has a mean or a deviation, so values of pixels may be outside [0,1]
 	Pixels      ocl.PixelValues // [C], as ocl.StreamInfo has them; nil is k/255
+	Embeddings  bool            // samples are embeddings, see ocl.StreamInfo; Pixels is nil then
 	Classes     int             // K
 	Seed        uint64          // of everything that the learner draws, except InitSeed
 	InitSeed    uint64          // of the initial parameters of networks that it makes later
@@ -168,7 +169,15 @@ func OptionOf[T bool | string | int | float64](s Setup, o Option) T {
 }
 
 // Store is an empty memory for Memory samples.
-func (s Setup) Store() *memory.Store { return memory.NewStore(s.Memory, s.Shape, s.Pixels) }
+func (s Setup) Store() *memory.Store { return memory.NewStore(s.Memory, s.Shape, s.Encoding()) }
+
+// Encoding is how samples are stored.
+func (s Setup) Encoding() ocl.Encoding {
+	if s.Embeddings {
+		return ocl.Float16{}
+	}
+	return s.Pixels
+}
 
 // Catalogue returns all methods, sorted by name.
 func Catalogue() []Info { return slices.Clone(catalogue) }
@@ -288,6 +297,9 @@ func (i Info) CheckStream(s ocl.StreamInfo, tricks ...string) error {
 	if i.TaskBoundaries && s.NoBoundaries {
 		return fmt.Errorf("method: %s: stream %s does not say where tasks begin and end, and the method needs this. "+
 			"Remove stream.task_signals=false, or use a method that `ocl methods` lists without the signal task boundaries", i.Name, s.Name)
+	}
+	if i.CheckImages != nil && s.Embeddings {
+		return fmt.Errorf("method: %s: stream %s has embeddings, and the method needs images. Use another method", i.Name, s.Name)
 	}
 	if i.CheckImages != nil {
 		if err := i.CheckImages(s.Height, s.Width); err != nil {

@@ -17,7 +17,12 @@ var ErrUnfit = errors.New("the data do not fit the learner")
 // match gives each class of a data set the class of the learner that it is: by name if both have names, and otherwise by
 // number. Notes say what is not as in the run.
 func (i Info) match(set *data.Set) (to []int, notes []string, err error) {
-	if set.C != i.C || set.H != i.H || set.W != i.W {
+	switch {
+	case set.Embeddings != i.Embeddings:
+		return nil, nil, cause.As(fmt.Errorf("predict: %s has %s, and the learner takes %s. Use what the run was trained on", set.Name, data.Samples(set.Embeddings), data.Samples(i.Embeddings)), ErrUnfit)
+	case set.Embeddings && set.C != i.C:
+		return nil, nil, cause.As(fmt.Errorf("predict: %s has embeddings of %d numbers, and the learner takes %d. Use embeddings of the same network", set.Name, set.C, i.C), ErrUnfit)
+	case set.C != i.C || set.H != i.H || set.W != i.W:
 		return nil, nil, cause.As(fmt.Errorf("predict: the images of %s are %d×%d×%d, and the learner takes %d×%d×%d. %s", set.Name, set.C, set.H, set.W, i.C, i.H, i.W, set.Remedy(i.C, i.H, i.W)), ErrUnfit)
 	}
 	to = make([]int, set.Classes)

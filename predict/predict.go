@@ -68,6 +68,8 @@ type Info struct {
 	Tasks      int // that the learner has learned
 	Steps      int // of the learner when the checkpoint was written, those before its run too
 	C, H, W    int // shape of an image: channels and pixels
+	// Embeddings says that the learner takes embeddings, C numbers in float16, in place of images, and no image file.
+	Embeddings bool
 	Classes    int // K
 	ClassNames []string
 	Learned    []ocl.Label // the classes of its tasks, rising; nil where no file says them
@@ -87,7 +89,8 @@ type Predictor struct {
 	scored      learner.Scored // instead of net, which is of no use then
 	trained     *trained.Model // what scored belongs to
 	preparation data.Preparation
-	pixels      ocl.PixelValues
+	size        int          // bytes of an image or an embedding
+	by          ocl.Encoding // of these bytes
 
 	mu     sync.Mutex
 	freed  *sync.Cond
@@ -137,22 +140,23 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 			return nil, err
 		}
 	}
-	spec := build.Data(t.Config)
-	preparation, err := data.NewPreparation(spec, t.Info.Channels, t.Info.Height, t.Info.Width)
-	if err != nil {
-		return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)
-	}
-	p := &Predictor{net: t.Net, means: t.Means(), preparation: preparation, pixels: t.Info.Pixels, info: Info{
+	p := &Predictor{net: t.Net, means: t.Means(), by: t.Info.Encoding(), info: Info{
 		Folder: t.Folder, Checkpoint: t.Checkpoint, Digest: t.Digest, Older: t.Older, Config: t.Config, Tasks: t.Tasks, Steps: t.Steps,
-		C: t.Info.Channels, H: t.Info.Height, W: t.Info.Width, Classes: t.Info.Classes, ClassNames: t.ClassNames,
+		C: t.Info.Channels, H: t.Info.Height, W: t.Info.Width, Embeddings: t.Info.Embeddings, Classes: t.Info.Classes, ClassNames: t.ClassNames,
 		Learned: t.Learned, Classifier: t.Classifier(), Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
 	}}
+	p.size = p.by.Bytes(p.info.C * p.info.H * p.info.W)
+	if !p.info.Embeddings {
+		if p.preparation, err = data.NewPreparation(build.Data(t.Config), p.info.C, p.info.H, p.info.W); err != nil {
+			return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)
+		}
+	}
 	if p.means != nil {
 		p.info.Measure, p.info.Guesses = Distance, len(p.means.Classes())
 	}
 	p.freed = sync.NewCond(&p.mu)
 	for _, ws := range p.net.Readers(atOnce, workers) {
-		p.slots = append(p.slots, newSlot(ws, p.info))
+		p.slots = append(p.slots, p.newSlot(ws))
 	}
 	p.free = slices.Clone(p.slots)
 	if scored != nil {
@@ -167,6 +171,9 @@ func (p *Predictor) Info() Info { return p.info }
 // Prepare makes of an image file of any size the image that the learner knows, uint8 [C,H,W], exactly as its data set
 // does: see [data.Preparation].
 func (p *Predictor) Prepare(ctx context.Context, dst []uint8, file []byte) error {
+	if p.info.Embeddings {
+		return fmt.Errorf("predict: %s: the learner takes embeddings, and the run does not say which network made them. Use `ocl eval` with a file of embeddings", p.info.Folder)
+	}
 	if err := p.checkImages(1, len(dst)); err != nil {
 		return err
 	}
@@ -211,7 +218,7 @@ func (p *Predictor) PredictFile(ctx context.Context, dst []Guess, file []byte) e
 }
 
 func (p *Predictor) checkImages(n, bytes int) error {
-	if size := p.preparation.Len(); bytes != n*size {
+	if size := p.size; bytes != n*size {
 		return fmt.Errorf("predict: %d bytes for %d images of %d×%d×%d. Give %d bytes for each image", bytes, n, p.info.C, p.info.H, p.info.W, size)
 	}
 	return nil

@@ -115,8 +115,8 @@ func TestBestGuessIsThePredictionOfTheRun(t *testing.T) {
 		images := pixels(t, set)
 		n, size := set.Test.Len(), set.ImageLen()
 		x := tensor.New(n, set.C, set.H, set.W)
-		for i, v := range images {
-			x.Data[i] = p.pixels[i/(set.H*set.W)%set.C][v]
+		for i := range n {
+			p.by.Write(x.Row(i), images[i*size:(i+1)*size])
 		}
 		run, err := trained.Open(t.Context(), p.Info().Folder, trained.Options{})
 		if err != nil {

@@ -20,34 +20,34 @@ type slot struct {
 	scores []float64     // [K]: what the guesses of an image are ordered by, more is better
 }
 
-func newSlot(ws *nn.Workspace, info Info) *slot {
-	size := info.C * info.H * info.W
+func (p *Predictor) newSlot(ws *nn.Workspace) *slot {
+	i := p.info
 	return &slot{
-		ws: ws, image: make([]uint8, size), scores: make([]float64, info.Classes),
-		x: tensor.Tensor{Shape: []int{0, info.C, info.H, info.W}, Data: make([]float32, 0, part*ws.Workers()*size)},
+		ws: ws, image: make([]uint8, p.size), scores: make([]float64, i.Classes),
+		x: tensor.Tensor{Shape: []int{0, i.C, i.H, i.W}, Data: make([]float32, 0, part*ws.Workers()*i.C*i.H*i.W)},
 	}
 }
 
-// load makes inputs of the images, uint8 [n,C,H,W].
-func (s *slot) load(images []uint8, values ocl.PixelValues) {
-	size := len(s.image)
-	s.x.Shape[0], s.x.Data = len(images)/size, s.x.Data[:len(images)]
-	for at := 0; at < len(images); at += size {
-		values.Write(s.x.Data[at:at+size], images[at:at+size])
+// load makes inputs of the images or embeddings.
+func (p *Predictor) load(s *slot, images []uint8) {
+	values := s.x.RowLen()
+	n := len(images) / p.size
+	s.x.Shape[0], s.x.Data = n, s.x.Data[:n*values]
+	for i := range n {
+		p.by.Write(s.x.Data[i*values:(i+1)*values], images[i*p.size:(i+1)*p.size])
 	}
 }
 
-// predict fills dst [N,top] with guesses for the images.
+// predict fills dst [N,top] with guesses for the images or embeddings.
 func (p *Predictor) predict(s *slot, dst []Guess, images []uint8, top int) error {
-	size := len(s.image)
-	most := cap(s.x.Data) / size
+	most := cap(s.x.Data) / s.x.RowLen()
 	for len(dst) > 0 {
 		n := min(most, len(dst)/top)
-		s.load(images[:n*size], p.pixels)
+		p.load(s, images[:n*p.size])
 		if err := p.judge(s, dst[:n*top], top); err != nil {
 			return err
 		}
-		dst, images = dst[n*top:], images[n*size:]
+		dst, images = dst[n*top:], images[n*p.size:]
 	}
 	return nil
 }

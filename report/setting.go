@@ -44,7 +44,11 @@ var aspects = []func(*run) (text, slug string){
 	func(r *run) (string, string) { return orUnknown(r.Stream.Scenario), r.Stream.Scenario },
 	func(r *run) (string, string) {
 		s := r.Stream.Shape
-		return fmt.Sprintf("%d × %d pixels in %s", s[1], s[2], count.Of(s[0], "channel")), fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2])
+		slug := fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2])
+		if r.Stream.Embeddings {
+			slug = fmt.Sprintf("embeddings-%d", s[0])
+		}
+		return r.Stream.Sample(), slug
 	},
 	func(r *run) (string, string) {
 		return count.Of(r.Stream.Classes, "class"), fmt.Sprintf("%d-classes", r.Stream.Classes)

@@ -240,7 +240,7 @@ func (s *setting) facts() []fact {
 	st := s.stream
 	train, test := images(st)
 	f := []fact{
-		{"Stream", fmt.Sprintf("%s, %s, %d × %d pixels, %s", orUnknown(st.Name), orUnknown(st.Scenario), st.Shape[1], st.Shape[2], count.Of(st.Shape[0], "channel"))},
+		{"Stream", fmt.Sprintf("%s, %s, %s", orUnknown(st.Name), orUnknown(st.Scenario), st.Sample())},
 		{"Tasks", fmt.Sprintf("%s%s with %s in all, %s training images and %s test images", count.Of(len(st.Tasks), "task"), s.numbersText(), classesText(st), count.Number(train), count.Number(test))},
 	}
 	if s.first.Foreign != nil {

@@ -49,7 +49,7 @@ func (s *Tasks) put(buf *buffer, i int, h *half, of sample) error {
 		return err
 	}
 	copy(pixels, read)
-	s.info.Pixels.Write(buf.whole.X.Row(i), pixels)
+	s.info.Encoding().Write(buf.whole.X.Row(i), pixels)
 	return nil
 }
 
@@ -60,9 +60,8 @@ func (s *Tasks) fill(buf *buffer, h *half, n int, of func(i int) sample) (ocl.Ba
 			return ocl.Batch{}, fmt.Errorf("stream: %w", err)
 		}
 	}
-	values := n * buf.whole.X.RowLen()
-	buf.view.Shape[0], buf.view.Data = n, buf.whole.X.Data[:values]
-	return ocl.Batch{X: &buf.view, Y: buf.whole.Y[:n], Pixels: buf.whole.Pixels[:values]}, nil
+	buf.view.Shape[0], buf.view.Data = n, buf.whole.X.Data[:n*buf.whole.X.RowLen()]
+	return ocl.Batch{X: &buf.view, Y: buf.whole.Y[:n], Pixels: buf.whole.Pixels[:n*s.set.ImageLen()]}, nil
 }
 
 // deliver yields a list of a half in batches of size b, from the given batch on. It says whether all were taken.

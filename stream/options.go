@@ -92,8 +92,14 @@ func (o Options) check(set *data.Set) error {
 	if err := o.checkOrder(set.Classes); err != nil {
 		faults = append(faults, err)
 	}
+	if o.Kind == shifted.Name && set.Embeddings {
+		add("stream.shift: the data are embeddings, and only images can be disturbed. Remove stream.shift, or use images")
+	}
 	for i, values := range [][]float64{o.Mean, o.Std} {
-		if n := len(values); n != 0 && n != set.C {
+		switch n := len(values); {
+		case n != 0 && set.Embeddings:
+			add("stream.%s: the data are embeddings, which are taken as they are. Remove stream.mean and stream.std", []string{"mean", "std"}[i])
+		case n != 0 && n != set.C:
 			add("stream.%s has %s, but the images have %s. Give one value for each channel", []string{"mean", "std"}[i], count.Of(n, "value"), count.Of(set.C, "channel"))
 		}
 	}

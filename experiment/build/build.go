@@ -198,7 +198,7 @@ func WideKey(c config.Config) string {
 func NewLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c config.Config) (ocl.Learner, error) {
 	s := Setup(c)
 	s.Net, s.WS = net, ws
-	s.Shape, s.Pixels, s.Classes = [3]int{info.Channels, info.Height, info.Width}, info.Pixels, info.Classes
+	s.Shape, s.Pixels, s.Embeddings, s.Classes = [3]int{info.Channels, info.Height, info.Width}, info.Pixels, info.Embeddings, info.Classes
 	return Method(c.Methods[0]).New(s)
 }
 

@@ -2,7 +2,12 @@
 // does not know how they are made. Start at [Result].
 package result
 
-import "ocl/config"
+import (
+	"fmt"
+
+	"ocl/config"
+	"ocl/internal/count"
+)
 
 // Format and Version are the first two fields of every result.json.
 const (
@@ -130,6 +135,8 @@ type Stream struct {
 	Protocol string `json:"protocol"`
 	Shape    [3]int `json:"shape"` // C, H, W
 	Classes  int    `json:"classes"`
+	// Embeddings says that samples are no images but C numbers, which a network has made of images.
+	Embeddings bool `json:"embeddings,omitempty"`
 	// ClassNames may be empty.
 	ClassNames []string `json:"class_names,omitempty"`
 	// CommonTest says that all tasks share one test set: accuracy has one column.
@@ -138,6 +145,14 @@ type Stream struct {
 	// absent or cannot be read, tasks that are left out.
 	Notes []string `json:"notes,omitempty"`
 	Tasks []Task   `json:"tasks"`
+}
+
+// Sample says in words what a sample is.
+func (s Stream) Sample() string {
+	if !s.Embeddings {
+		return fmt.Sprintf("%d × %d pixels in %s", s.Shape[1], s.Shape[2], count.Of(s.Shape[0], "channel"))
+	}
+	return "embeddings of " + count.Of(s.Shape[0], "number")
 }
 
 // Order are the classes, counted from 0, in the order in which the tasks bring them.

@@ -12,7 +12,8 @@ import (
 
 // Known is what a checkpoint says of the images and classes that its learner knows, so that the learner can be used without its data.
 type Known struct {
-	Shape      [3]int   `json:"shape"` // C, H, W
+	Shape      [3]int   `json:"shape"`                // C, H, W
+	Embeddings bool     `json:"embeddings,omitempty"` // as ocl.StreamInfo has it
 	Classes    int      `json:"classes"`
 	ClassNames []string `json:"class_names,omitempty"`
 

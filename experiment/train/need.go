@@ -30,14 +30,15 @@ func needs(c config.Config, net Network, experts bool, of ocl.StreamInfo, images
 	info, s := build.Method(c.Methods[0]), build.Setup(c)
 	s.Shape, s.Classes = [3]int{of.Channels, of.Height, of.Width}, of.Classes
 	image := float64(of.Channels) * float64(of.Height) * float64(of.Width)
+	bytes := float64(of.Encoding().Bytes(of.Channels * of.Height * of.Width))
 	key := func(name string) string {
 		text, _ := c.Text(name)
 		return name + " (" + text + ")"
 	}
 	list := []Need{
 		{What: "the images", Bytes: float64(images), Key: "data.train_per_class"},
-		{What: "the memory", Bytes: float64(stored) * (image + storedBytes + float64(info.SlotBytes(s))), Key: key("memory")},
-		{What: "an incoming batch", Bytes: float64(of.Batch) * image * (number + 1), Key: key("stream.batch")},
+		{What: "the memory", Bytes: float64(stored) * (bytes + storedBytes + float64(info.SlotBytes(s))), Key: key("memory")},
+		{What: "an incoming batch", Bytes: float64(of.Batch) * (image*number + bytes), Key: key("stream.batch")},
 	}
 	if experts { // the first two: there may be no more
 		return append(list, Need{What: "the first experts", Bytes: 2 * 2 * number * float64(info.Begins(s)), Key: "method." + c.Methods[0]})

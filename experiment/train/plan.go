@@ -142,7 +142,7 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 	image := int64(of.Channels * of.Height * of.Width)
 	p.Needs = needs(c, net, p.Experts > 0, of, data+st.MemoryBytes(), min(seen, c.Memory))
 	p.MemoryBytes = estimated(p.Needs, net, p.Experts, float64(image))
-	p.CheckpointBytes = int64(min(seen, c.Memory))*image + int64(net.Params)*4*savedCopies + int64(sums)*8
+	p.CheckpointBytes = int64(min(seen, c.Memory))*int64(of.Encoding().Bytes(int(image))) + int64(net.Params)*4*savedCopies + int64(sums)*8
 	return p
 }
 

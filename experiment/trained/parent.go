@@ -148,7 +148,12 @@ func (p *Parent) Fits(jobs []train.Job, set *data.Set) error {
 		return fmt.Errorf("parent.run: a run keeps the learner of its parent, but %s, with the parent's value first. Remove the setting, "+
 			"or start without a parent", d)
 	}
-	if have, want := [3]int{set.C, set.H, set.W}, p.Known.Shape; have != want {
+	if set.Embeddings != p.Known.Embeddings {
+		return fmt.Errorf("parent.run: the parent has learned %s, and %s has %s. Use the same", data.Samples(p.Known.Embeddings), set.Name, data.Samples(set.Embeddings))
+	}
+	if have, want := [3]int{set.C, set.H, set.W}, p.Known.Shape; have != want && set.Embeddings {
+		return fmt.Errorf("parent.run: the parent has learned embeddings of %d numbers, but those of %s have %d. Use embeddings of the same network", want[0], set.Name, have[0])
+	} else if have != want {
 		return fmt.Errorf("parent.run: the parent has learned images of %d×%d×%d, but those of %s are %d×%d×%d. %s", want[0], want[1], want[2], set.Name, have[0], have[1], have[2], set.Remedy(want[0], want[1], want[2]))
 	}
 	return nil

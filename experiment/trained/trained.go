@@ -204,7 +204,10 @@ func (t *Model) decode(from chosen, workers int) (err error) {
 	}
 	s := made.Config.Stream
 	t.Info = ocl.StreamInfo{Name: made.Config.Data.Name, Channels: images.Shape[0], Height: images.Shape[1], Width: images.Shape[2],
-		Classes: images.Classes, Pixels: ocl.NewPixelValues(images.Shape[0], s.Mean, s.Std), Batch: s.Batch}
+		Classes: images.Classes, Embeddings: images.Embeddings, Batch: s.Batch}
+	if !images.Embeddings {
+		t.Info.Pixels = ocl.NewPixelValues(images.Shape[0], s.Mean, s.Std)
+	}
 	c := made.Config
 	c.Engine = t.engine(made)
 	if t.Net, err = build.NewNetwork(t.Info, c, 0); err != nil {
@@ -238,7 +241,7 @@ func checkSize(c config.Config, images train.Known, params int) error {
 		return fmt.Errorf("checkpoint: stream.mean has %d values for images of %d channels. Another program made the file", n, channels)
 	}
 	values := channels * images.Shape[1] * images.Shape[2]
-	if channels > limit.KnownChannels || values > limit.KnownValues || images.Classes > limit.KnownClasses {
+	if channels > limit.KnownChannels && !images.Embeddings || values > limit.KnownValues || images.Classes > limit.KnownClasses {
 		return fmt.Errorf("checkpoint: section %s says images of %v and %d classes, more than any data have. Another program made the file",
 			"stream", images.Shape, images.Classes)
 	}

@@ -1,0 +1,59 @@
+package ocl_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"ocl"
+	"ocl/memory"
+	"ocl/tensor"
+)
+
+// TestFloat16: every number of half precision comes back as it was, others as the nearest one, and what is too large is told.
+func TestFloat16(t *testing.T) {
+	by := ocl.Float16{}
+	for bits := range 1 << 16 {
+		stored := []byte{byte(bits), byte(bits >> 8)}
+		var v [1]float32
+		by.Write(v[:], stored)
+		if v[0] != v[0] {
+			continue
+		}
+		again := make([]byte, 2)
+		if finite := by.Put(again, v[:]); !slices.Equal(again, stored) || finite != !math.IsInf(float64(v[0]), 0) {
+			t.Fatalf("%#04x is %v and becomes %x, finite %v", bits, v[0], again, finite)
+		}
+	}
+	stored := make([]byte, by.Bytes(2))
+	if !by.Put(stored, []float32{1 + 1.0/4096, 65519}) || by.Put(stored, []float32{1, 65520}) {
+		t.Errorf("%x", stored)
+	}
+	var v [1]float32
+	by.Put(stored, []float32{1 + 1.0/4096, 0})
+	if by.Write(v[:], stored); v[0] != 1 {
+		t.Errorf("%v instead of 1", v[0])
+	}
+}
+
+// TestBatchOfEmbeddings: rows, copies and a memory have the embeddings of a batch.
+func TestBatchOfEmbeddings(t *testing.T) {
+	by, shape := ocl.Float16{}, [3]int{3, 1, 1}
+	values := []float32{1, 2, 3, -4, 5, -6}
+	stored := make([]byte, by.Bytes(len(values)))
+	by.Put(stored, values)
+	b := ocl.NewBatch(shape, stored, []ocl.Label{0, 1}, by)
+	if !slices.Equal(b.X.Data, values) {
+		t.Errorf("%v", b.X.Data)
+	}
+	if part := b.Rows(1, 2); !slices.Equal(part.Pixels, stored[6:]) || !slices.Equal(part.Image(0), stored[6:]) {
+		t.Errorf("row 1 has the bytes %x", part.Pixels)
+	}
+	m := memory.NewStore(2, shape, by)
+	m.Put(b, []int{0, 1})
+	x, y := tensor.New(2, 3, 1, 1), make([]ocl.Label, 2)
+	m.Gather(x, y, []int{1, 0})
+	if want := []float32{-4, 5, -6, 1, 2, 3}; !slices.Equal(x.Data, want) || m.Bytes() != 2*(6+4) {
+		t.Errorf("%v, and %d bytes", x.Data, m.Bytes())
+	}
+}
