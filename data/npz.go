@@ -227,6 +227,8 @@ func (a *npy) layout() (order string, c, h, w int, err error) {
 	case len(s) == 2 && a.kind() != 'f':
 		return "", 0, 0, 0, fmt.Errorf("%s has shape %v and dtype %q. Embeddings are floats: use float16, float32 or float64; images have shape [N,H,W,C], [N,C,H,W] or [N,H,W]",
 			a.name, s, a.dtype)
+	case len(s) == 2 && s[1] > limit.KnownSide:
+		return "", 0, 0, 0, fmt.Errorf("%s has embeddings of %s. Use embeddings of at most %s", a.name, count.Of(s[1], "number"), count.Number(limit.KnownSide))
 	case len(s) == 2:
 		order, c, h, w = embedded, s[1], 1, 1
 	case a.dtype[1:] != "u1" && a.dtype[1:] != "f4" && a.dtype[1:] != "f8":

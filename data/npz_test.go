@@ -321,6 +321,9 @@ func TestNPZFaults(t *testing.T) {
 		{"gap", "y_train: class 1 has no image", y(func(a *array) { a.data = words(8, binary.LittleEndian, 2, 0, 0) })},
 		{"test label", "y_test: record 0 has label 7", func(f files) { f["y_test"] = array{descr: "|u1", shape: "(1,)", data: []byte{7}} }},
 		{"integer embeddings", `x_train has shape [3 12] and dtype "|u1". Embeddings are floats`, x(func(a *array) { a.shape = "(3, 12)" })},
+		{"wide embeddings", "x_train has embeddings of 1,048,577 numbers. Use embeddings of at most 1,048,576", x(func(a *array) {
+			a.descr, a.shape, a.data = "<f2", "(1, 1048577)", make([]byte, 2*1048577)
+		})},
 		{"one half of embeddings", "one of x_train and x_test has images and the other one embeddings", x(func(a *array) { a.descr, a.shape = "<f2", "(3, 6)" })},
 		{"other width", "x_test has embeddings of 3 numbers, but x_train of 2", func(f files) {
 			clear(f)

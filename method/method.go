@@ -74,7 +74,8 @@ type Info struct {
 	// Solves describes a method that computes its classifier of sums, without gradient: it reads no key network.* and optimizer.*, and Setup.Net is the
 	// network of the [Solution]. Of the setup it reads Shape, Classes and Options. Nil is a method that trains.
 	Solves func(s Setup) Solution
-	// CheckImages says whether the method takes images of a size in pixels; nil is all that its network takes.
+	// CheckImages says whether the method takes images of a size in pixels; nil is all that its network takes. A method that has it takes no
+	// embeddings.
 	CheckImages func(height, width int) error
 
 	origin origin.Origin

@@ -67,7 +67,8 @@ func init() {
 			n := b + s.Replayed()
 			return []method.Pass{{Work: method.Learn, Images: []int{n, n}}}
 		},
-		Prepared: func(stored int, _ method.Setup) int { return stored },
+		Prepared:    func(stored int, _ method.Setup) int { return stored },
+		CheckImages: func(_, _ int) error { return nil }, // of any size, but no embeddings, which have no views
 		Build: func(s method.Setup) (ocl.Learner, error) {
 			if s.Memory < 1 {
 				return nil, fmt.Errorf("scr: it learns and predicts by its memory, and memory is 0. Use at least 1")

@@ -80,7 +80,7 @@ func (r *run) streamResult() result.Stream {
 		Name: info.Name, Scenario: string(info.Scenario), Protocol: r.Job.Config.Protocol, CommonTest: info.CommonTest,
 		Shape: [3]int{info.Channels, info.Height, info.Width}, Classes: info.Classes, ClassNames: r.ClassNames,
 		Embeddings: info.Embeddings,
-		Notes: slices.Clone(r.Notes),
+		Notes:      slices.Clone(r.Notes),
 	}
 	if text := SkippedText(r.Stream); text != "" {
 		s.Notes = append(s.Notes, text)
