@@ -271,7 +271,7 @@ func TestOtherModule(t *testing.T) {
 		"er-x": {"__complete", "run", "--method", "er-"}, "method.er-x.rows=": {"__complete", "run", "method.er-x."},
 		"method.derx++.rows": {"config", "keys"}, "derx++": {"config", "schema"}, "\ndots ": {"data", "list"},
 		"the images in their order": {"data", "streams"}, "halves": {"__complete", "run", "--stream", ""}, "dots": {"__complete", "run", "--data", "d"},
-		"\ntiny\n": {"__complete", "run", "--network", ""}, "resnet18 (reduced), mlp or tiny (one block)": {"run", "--help"}, `"tiny"`: {"config", "schema"}, "| resnet18, tiny, not cndpm |": {"config", "keys", "--markdown"},
+		"\ntiny\n": {"__complete", "run", "--network", ""}, "resnet18 (reduced), mlp, linear (no hidden layer) or tiny (one block)": {"run", "--help"}, `"tiny"`: {"config", "schema"}, "| resnet18, tiny, not cndpm, not ncm, not ranpac, not slda |": {"config", "keys", "--markdown"},
 	} {
 		if out := succeeds(first, args...); !strings.Contains(out, want) {
 			t.Errorf("%q lacks %s", args, want)
@@ -358,7 +358,7 @@ func TestOtherModule(t *testing.T) {
 	if _, err := live.Open(filepath.Join(dir, "cats.ocl")); err == nil || !strings.Contains(err.Error(), "the method er-x of example.com/other v0.0.0-") || !strings.Contains(err.Error(), lacks[1]) {
 		t.Errorf("a live learner without the method: %v", err)
 	}
-	refused(plain, []string{`network.name (--network): unknown value "tiny". Use resnet18 or mlp`}, "run", "--method", "er", "--network", "tiny", "--out", "none")
+	refused(plain, []string{`network.name (--network): unknown value "tiny". Use resnet18, mlp or linear`}, "run", "--method", "er", "--network", "tiny", "--out", "none")
 	succeeds(plain, "report", "nets", "--out", "plainnets")
 	for _, args := range [][]string{{"sweep", "status", "sweep"}, {"inspect", "sweep"}} {
 		if out := succeeds(plain, args...); !strings.Contains(out, "3 of 3 jobs done") {
