@@ -146,6 +146,9 @@ func entryCalled(name string, isTrick bool) (entry, error) {
 
 func methodEntry(info method.Info) entry {
 	memory, settings := "none", "network and optimizer only"
+	if info.Solves != nil {
+		settings = "its own only"
+	}
 	if info.UsesMemory {
 		memory = "stores samples"
 	}

@@ -17,7 +17,7 @@ var ncm = Info{
 		Formula:     "μ_y = (1/n_y) Σ x;  y* = argmin_y ‖x − μ_y‖",
 		Citation:    "Mensink et al., Distance-Based Image Classification: Generalizing to New Classes at Near-Zero Cost, TPAMI 2013",
 		CostPerStep: "a sum of the inputs: next to nothing",
-		Expect:      "The simplest baseline on features of a frozen network: 61.5 % on CIFAR-100 with those of a ResNet-50 of ImageNet (McDonnell et al.). It does not forget.",
+		Expect:      "The simplest baseline on features of a frozen network: 61.5 % on CIFAR-100 with those of a ResNet-50 of ImageNet (McDonnell et al.). What it sums is never lost; accuracy on old classes falls as new ones compete with them.",
 	},
 	Look:    10,
 	Traits:  Traits{Prediction: "the class of the nearest mean"},

@@ -33,7 +33,7 @@ var ranpac = Info{
 		Citation:    "McDonnell et al., RanPAC: Random Projections and Pre-trained Models for Continual Learning, NeurIPS 2023",
 		CostPerStep: "M² operations for a sample, and a Cholesky factor of M³/3 before each evaluation",
 		Expect: "The best of the three learners without gradient in its paper: on CIFAR-100 with features of a ResNet-50 of ImageNet 75.5 % with " +
-			"M = 10,000 and 73.3 % without projection. It does not forget.",
+			"M = 10,000 and 73.3 % without projection. What it sums is never lost; accuracy on old classes falls as new ones compete with them.",
 	},
 	Look:    12,
 	Traits:  Traits{Prediction: "the class of the highest score of ridge regression"},

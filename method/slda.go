@@ -18,7 +18,7 @@ var slda = Info{
 		Formula:     "Σ ← (t·Σ + t/(t+1)·d·dᵀ)/(t+1), d = x − μ_y;  Λ = ((1−ε)·Σ + ε·I)⁻¹;  y* = argmax_y μ_y·Λ·x − ½·μ_y·Λ·μ_y",
 		Citation:    "Hayes and Kanan, Lifelong Machine Learning with Deep Streaming Linear Discriminant Analysis, CLVision at CVPR 2020",
 		CostPerStep: "D² operations for a sample of D values, and a Cholesky factor of D³/3 before each evaluation",
-		Expect:      "Among the best learners on features of a frozen network (Hayes and Kanan, Online Continual Learning for Embedded Devices, 2022). It does not forget.",
+		Expect:      "Among the best learners on features of a frozen network (Hayes and Kanan, Online Continual Learning for Embedded Devices, 2022). What it sums is never lost; accuracy on old classes falls as new ones compete with them.",
 	},
 	Look:    11,
 	Traits:  Traits{Prediction: "the class of the highest score of linear discriminant analysis"},

@@ -63,5 +63,5 @@ func (s *setting) chance() string {
 
 // remedy says what may help against results that are chance. It begins with a space.
 func (s *setting) remedy() string {
-	return " Take more images of each class, another rate (a smaller --lr) or class means (--classifiers ncm)."
+	return " Take more images of each class, or, for a method with steps and a memory, another rate (a smaller --lr) or class means (--classifiers ncm)."
 }
