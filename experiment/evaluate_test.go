@@ -27,7 +27,7 @@ import (
 // same but for what was asked for.
 func TestEvalEveryChangesNoBit(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"er", "gdumb", "icarl", "agem", "offline"} {
+	for _, name := range []string{"er", "gdumb", "icarl", "agem", "slda", "offline"} {
 		c := one(name)
 		c.Method = map[string]map[string]any{"gdumb": {"epochs": 2}, "offline": {"epochs": 2, "batch": 64}}
 		c.Classifiers = []string{"head"}
@@ -70,6 +70,9 @@ func TestEvalEveryChangesNoBit(t *testing.T) {
 		plans := plansOf(t, c)
 		if plans[0].MidTask != told {
 			t.Errorf("%s: %d evaluations in the middle are planned, %d were made", name, plans[0].MidTask, told)
+		}
+		if last := len(plans[0].MidTaskFLOPs) - 1; (plans[0].MidTaskFLOPs[last] > 0) != (plans[0].PrepareFLOPs[last] > 0) {
+			t.Errorf("%s: %d operations are planned before an evaluation in the middle, %d before one at the end of a task", name, plans[0].MidTaskFLOPs[last], plans[0].PrepareFLOPs[last])
 		}
 	}
 }

@@ -184,7 +184,7 @@ type moments struct {
 // held is how many rows wait at most.
 const held = 64
 
-// row is room for another row, of zeros.
+// row is room for another row, which the caller fills.
 func (m *moments) row() []float64 {
 	if len(m.rows) == held*m.sum.N {
 		m.flush()

@@ -5,6 +5,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/build"
+	"ocl/method"
 	"ocl/nn"
 )
 
@@ -73,6 +74,11 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 	info, s := build.Method(c.Methods[0]), build.Setup(c)
 	p := Plan{FLOPsPerImage: net.FLOPs}
 	of := st.Info()
+	s.Shape, s.Classes = [3]int{of.Channels, of.Height, of.Width}, of.Classes
+	var solved method.Solution
+	if info.Solves != nil {
+		solved = info.Solves(s)
+	}
 	n := len(of.Tasks)
 	p.PrepareFLOPs, p.MidTaskFLOPs = make([]int64, n), make([]int64, n)
 	seen, tested := before, 0 // samples of the tasks so far
@@ -89,7 +95,7 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 			continue
 		}
 		stored := min(seen, c.Memory)
-		prepare := int64(0)
+		prepare := int64(solved.Prepare)
 		if info.Prepared != nil {
 			prepare = 3 * net.FLOPs * int64(info.Prepared(stored, s))
 		}
@@ -112,7 +118,7 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 			p.PrepareFLOPs[t] += 3 * net.FLOPs * int64(stored)
 		}
 	}
-	if s.Shape, s.Classes = [3]int{of.Channels, of.Height, of.Width}, of.Classes; info.OwnNetworks {
+	if info.OwnNetworks {
 		samples := 0
 		for t := range n {
 			samples += st.Batches(t) * of.Batch // nearly: a last batch may be smaller
@@ -123,16 +129,8 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 		p.FLOPsPerStep = int64(g.Learn / float64(max(1, p.Steps)))
 		p.FLOPsPerPause = int64(g.Learn / float64(max(1, g.Experts)))
 	}
-	sums := 0
 	if info.Solves != nil {
-		solved := info.Solves(s)
-		sums = solved.Numbers
 		p.FLOPsPerStep = int64(float64(of.Batch) * (solved.Step + float64(net.FLOPs)*float64(len(solved.Hidden))))
-		for t := range n {
-			if evaluatedAfter(c.Eval, t, n) {
-				p.PrepareFLOPs[t] = int64(solved.Prepare)
-			}
-		}
 	}
 	if !info.Deferred {
 		for _, pass := range info.StepPasses(s, of.Batch) {
@@ -142,7 +140,7 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 	image := int64(of.Channels * of.Height * of.Width)
 	p.Needs = needs(c, net, p.Experts > 0, of, data+st.MemoryBytes(), min(seen, c.Memory))
 	p.MemoryBytes = estimated(p.Needs, net, p.Experts, float64(image))
-	p.CheckpointBytes = int64(min(seen, c.Memory))*int64(of.Encoding().Bytes(int(image))) + int64(net.Params)*4*savedCopies + int64(sums)*8
+	p.CheckpointBytes = int64(min(seen, c.Memory))*int64(of.Encoding().Bytes(int(image))) + int64(net.Params)*4*savedCopies + int64(solved.Numbers)*8
 	return p
 }
 
