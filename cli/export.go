@@ -197,7 +197,7 @@ func onnxModel(ctx context.Context, t *trained.Model) (onnx.Model, error) {
 		return onnx.Model{}, err
 	}
 	m := onnx.Model{
-		Net: t.Net, Mean: t.Config.Stream.Mean, Std: t.Config.Stream.Std, ClassNames: t.ClassNames, Version: release,
+		Net: t.Net, Embeddings: t.Info.Embeddings, Mean: t.Config.Stream.Mean, Std: t.Config.Stream.Std, ClassNames: t.ClassNames, Version: release,
 		Facts: []onnx.Fact{{Key: "checkpoint", Value: t.Digest}, {Key: "method", Value: t.Config.Methods[0]}, {Key: "tricks", Value: t.Config.Tricks[0]},
 			{Key: "data", Value: t.Config.Data.Name}, {Key: "tasks_learned", Value: strconv.Itoa(t.Tasks)}},
 	}

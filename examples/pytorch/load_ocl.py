@@ -106,8 +106,8 @@ class Predictor:
         shape, classes = json.loads(self.about["shape"]), int(self.about["classes"])
         head = {"linear": nn.Linear, "cosine": CosineLinear, "projection": lambda *_: nn.Identity()}[self.about.get("head", "linear")]
         tensors = {name: t for name, t in tensors.items() if not name.startswith("head.")}  # a projection, which no prediction needs
-        if self.about["architecture"] == "mlp":
-            self.net = MLP(shape, classes, json.loads(self.about["hidden"]), head)
+        if self.about["architecture"] in ("mlp", "linear"):  # linear has no hidden layer
+            self.net = MLP(shape, classes, json.loads(self.about.get("hidden", "[]")), head)
         elif self.about["architecture"] == "resnet18":
             self.net = ReducedResNet18(shape, classes, int(self.about["width"]), head)
         else:
@@ -117,12 +117,16 @@ class Predictor:
         # needs, may be absent.
         self.net.load_state_dict(tensors, strict=True)
         self.net.eval()
-        self.mean = torch.tensor(json.loads(self.about["mean"])).view(-1, 1, 1)
-        self.std = torch.tensor(json.loads(self.about["std"])).view(-1, 1, 1)
+        self.embeddings = "embeddings" in self.about
+        if not self.embeddings:
+            self.mean = torch.tensor(json.loads(self.about["mean"])).view(-1, 1, 1)
+            self.std = torch.tensor(json.loads(self.about["std"])).view(-1, 1, 1)
         self.names = json.loads(self.about["class_names"]) if "class_names" in self.about else [str(k) for k in range(classes)]
 
     def normalise(self, pixels):
-        """Images [N,C,H,W] of uint8 as the network takes them."""
+        """Images [N,C,H,W] of uint8, or embeddings [N,D], as the network takes them."""
+        if self.embeddings:
+            return pixels.half().float()  # as ocl keeps them
         return (pixels.float() / 255 - self.mean) / self.std
 
     @torch.no_grad()

@@ -107,11 +107,15 @@ func (t *Model) metadata(classifier, program string) map[string]string {
 	if head := t.Net.Head(); head.Kind != nn.LinearHead {
 		m["head"] = head.Kind
 	}
-	mean, std := slices.Clone(c.Stream.Mean), slices.Clone(c.Stream.Std)
-	for len(mean) < t.Info.Channels {
-		mean, std = append(mean, 0), append(std, 1)
+	if t.Info.Embeddings {
+		m["embeddings"] = "true" // which have no pixels and no mean of them
+	} else {
+		mean, std := slices.Clone(c.Stream.Mean), slices.Clone(c.Stream.Std)
+		for len(mean) < t.Info.Channels {
+			mean, std = append(mean, 0), append(std, 1)
+		}
+		m["mean"], m["std"] = jsonOf(mean), jsonOf(std)
 	}
-	m["mean"], m["std"] = jsonOf(mean), jsonOf(std)
 	if len(t.ClassNames) > 0 {
 		m["class_names"] = jsonOf(t.ClassNames)
 	}

@@ -10,6 +10,7 @@ import (
 // Names of the values between the parts of a graph. Viewers of ONNX files show them.
 const (
 	imagesName     = "images"     // the input, uint8 [batch,C,height,width]
+	embeddingsName = "embeddings" // the input of a model that takes them, float32 [batch,D]
 	pixelsName     = "pixels"     // uint8 [batch,C,H,W]
 	normalisedName = "normalised" // float32 [batch,C,H,W], what the network learned from
 )
@@ -21,6 +22,10 @@ const (
 // onnxruntime gives the border other pixels.
 func (m Model) prepare(g *graph) string {
 	c, h, w := m.Net.Input()
+	if m.Embeddings {
+		g.inputs = append(g.inputs, value(embeddingsName, typeFloat32, "what another network has made of images", "batch", c))
+		return embeddingsName
+	}
 	g.inputs = append(g.inputs, value(imagesName, typeUint8, "images of one size, channel after channel, 0 to 255", "batch", c, "height", "width"))
 	sized := pixelsName
 	if m.Inner > 0 {

@@ -95,6 +95,11 @@ func (m Model) message() (b message) {
 // doc describes the model in words, for a reader who has only the file.
 func (m Model) doc() string {
 	c, h, w := m.Net.Input()
+	if m.Embeddings {
+		return fmt.Sprintf("A classifier with %d classes, trained by ocl on embeddings that another network has made of images. "+
+			"Input embeddings: float32 [batch,%d]. "+
+			"Output label: the class, whose name is at that index in class_names of the metadata.", m.Net.Classes(), c)
+	}
 	channels := "red, green, blue"
 	if c == 1 {
 		channels = "grey"
@@ -107,9 +112,14 @@ func (m Model) doc() string {
 // metadata returns the keys and values for programs: those of the model, then those of the caller.
 func (m Model) metadata() []Fact {
 	c, h, w := m.Net.Input()
-	mean, std := m.normalisation()
-	facts := []Fact{{"ocl_version", m.Version}, {"image_size", encoded([]int{c, h, w})}, {"fit", m.Fit.String()},
-		{"mean", encoded(mean)}, {"std", encoded(std)}, {"rule", m.Rules[0].Name}}
+	facts := []Fact{{"ocl_version", m.Version}}
+	if m.Embeddings {
+		facts = append(facts, Fact{"embedding_size", encoded(c)})
+	} else {
+		mean, std := m.normalisation()
+		facts = append(facts, Fact{"image_size", encoded([]int{c, h, w})}, Fact{"fit", m.Fit.String()}, Fact{"mean", encoded(mean)}, Fact{"std", encoded(std)})
+	}
+	facts = append(facts, Fact{"rule", m.Rules[0].Name})
 	if m.ClassNames != nil {
 		facts = append(facts, Fact{"class_names", encoded(m.ClassNames)})
 	}

@@ -39,8 +39,8 @@ func (f Fit) String() string { return map[Fit]string{Crop: "crop", Stretch: "str
 
 // Model is a network and how it classifies.
 //
-// Its graph has one input, images [batch,C,height,width] in uint8 (0 to 255; batch, height and width are free), and these
-// outputs:
+// Its graph has one input, images [batch,C,height,width] in uint8 (0 to 255; batch, height and width are free), or with Embeddings
+// embeddings [batch,D] in float32, and these outputs:
 //
 //	label                  int64 [batch], the class by the first of Rules
 //	logits, probabilities  float32 [batch,K], for a rule without means; probabilities are the softmax of the logits
@@ -50,6 +50,7 @@ func (f Fit) String() string { return map[Fit]string{Crop: "crop", Stretch: "str
 // The resized image is rounded to uint8, as it was before training. Batch norm is part of the convolutions.
 type Model struct {
 	Net        *nn.Network
+	Embeddings bool      // the network takes embeddings [D,1,1] as they are: Mean, Std, Fit and Inner say nothing then
 	Mean, Std  []float64 // [C] of pixels in [0,1]: the network learned (v/255 − mean)/std; nil is 0 and 1
 	Fit        Fit
 	Inner      int      // side in pixels that images are scaled to before they are padded with zeros; 0 means no padding

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ocl/interop/onnx"
+	"ocl/nn/arch"
+	"ocl/rng"
 )
 
 // described is an input or output in words.
@@ -25,6 +27,24 @@ func described(t *testing.T, v fields) string {
 		}
 	}
 	return fmt.Sprintf("%s %s [%s]", v.text(1), map[int]string{1: "float", 2: "uint8", 7: "int64"}[tensor.numbers(1)[0]], strings.Join(dims, ","))
+}
+
+// TestEmbeddings: a model of embeddings takes them as they are, and says nothing of pixels.
+func TestEmbeddings(t *testing.T) {
+	net, err := arch.Linear(arch.Config{Channels: 6, Height: 1, Width: 1, Classes: 3}, rng.New(1, "network/init"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := decodeModel(t, written(t, onnx.Model{Net: net, Embeddings: true, Rules: []onnx.Rule{{Name: "head"}}, Version: "0"}))
+	if d := cmp.Diff([]string{"embeddings float [batch,6]"}, m.inputs); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(map[string]string{"ocl_version": "0", "embedding_size": "6", "rule": "head"}, m.metadata); d != "" {
+		t.Error(d)
+	}
+	if first := m.nodes[0]; first.operator != "Flatten" || first.inputs[0] != "embeddings" {
+		t.Errorf("the graph begins with %v", first)
+	}
 }
 
 // A model declares its inputs and outputs, each node reads only earlier values, and each value is read by a node or is an output.
