@@ -6,6 +6,7 @@ import (
 
 	"ocl"
 	"ocl/data"
+	_ "ocl/data/gofonts" // glyphs are drawn of them
 	"ocl/learner"
 	"ocl/nn/arch"
 	"ocl/optim"

@@ -14,6 +14,7 @@ import (
 
 	"ocl/config"
 	"ocl/data"
+	"ocl/data/sheet"
 	"ocl/experiment"
 	"ocl/internal/escape"
 	"ocl/interop/output"
@@ -104,14 +105,14 @@ func (f *previewFlags) preview(cmd *cobra.Command, name string) error {
 		return err
 	}
 	show := newOpening(cmd.ErrOrStderr())
-	var sheet image.Image
+	var drawn image.Image
 	if tasks {
 		o := stream.PreviewOptions{Samples: f.samples, Test: f.test, Same: f.same}
-		sheet, err = experiment.Preview(cmd.Context(), configs, o, show.work)
+		drawn, err = experiment.Preview(cmd.Context(), configs, o, show.work)
 	} else {
 		var set *data.Set
 		if set, err = experiment.OpenData(cmd.Context(), configs[0], experiment.Options{Progress: show.work}); err == nil {
-			sheet, err = data.Preview(set, data.PreviewOptions{Samples: f.samples, Classes: f.classes, Test: f.test})
+			drawn, err = sheet.Classes(set, sheet.Options{Samples: f.samples, Classes: f.classes, Test: f.test})
 		}
 	}
 	show.end()
@@ -121,7 +122,7 @@ func (f *previewFlags) preview(cmd *cobra.Command, name string) error {
 	if err := cmd.Context().Err(); err != nil { // nothing was written yet
 		return err
 	}
-	if err := writeSheet(cmd, sheet, f.out); err != nil {
+	if err := writeSheet(cmd, drawn, f.out); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), escape.Line(f.out))

@@ -7,17 +7,6 @@ import (
 	"fmt"
 	"math/bits"
 
-	"golang.org/x/image/font/gofont/gobold"
-	"golang.org/x/image/font/gofont/gobolditalic"
-	"golang.org/x/image/font/gofont/goitalic"
-	"golang.org/x/image/font/gofont/gomedium"
-	"golang.org/x/image/font/gofont/gomediumitalic"
-	"golang.org/x/image/font/gofont/gomono"
-	"golang.org/x/image/font/gofont/gomonobold"
-	"golang.org/x/image/font/gofont/gomonobolditalic"
-	"golang.org/x/image/font/gofont/gomonoitalic"
-	"golang.org/x/image/font/gofont/goregular"
-
 	"ocl/data/internal/cache"
 	"ocl/internal/count"
 	"ocl/internal/limit"
@@ -49,18 +38,6 @@ const glyphClasses = "0123456789" +
 	"ΓΔΘΛΞΠΣΦΨΩ" + "βγδεζλμξπσω" +
 	"БДЖИЙЦЧШЩЪЫЭЮЯЂЉЊЄЏ" +
 	"ÆŒæßÞÜŁŊĦĐðŧ"
-
-// glyphFonts are the domains where nobody asks for others. The small capitals are left out: their a is an A.
-var glyphFonts = []struct {
-	name string
-	ttf  []byte
-}{
-	{"regular", goregular.TTF}, {"italic", goitalic.TTF},
-	{"medium", gomedium.TTF}, {"medium italic", gomediumitalic.TTF},
-	{"bold", gobold.TTF}, {"bold italic", gobolditalic.TTF},
-	{"mono", gomono.TTF}, {"mono italic", gomonoitalic.TTF},
-	{"mono bold", gomonobold.TTF}, {"mono bold italic", gomonobolditalic.TTF},
-}
 
 const (
 	glyphSize, glyphMinSize, glyphMaxSize = 32, 8, 512

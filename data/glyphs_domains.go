@@ -1,6 +1,10 @@
 package data
 
-import "fmt"
+import (
+	"fmt"
+
+	"ocl/data/internal/typeface"
+)
 
 // glyphDomains says which domain an image of the glyphs is in. No image depends on it: the same images are sorted in another
 // way.
@@ -26,8 +30,8 @@ func glyphDomainsOf(name string) glyphDomains {
 	switch name {
 	case "", "font":
 		d.of = func(font, _, _ int) int { return font }
-		for _, f := range glyphFonts {
-			d.names = append(d.names, f.name)
+		for _, f := range typeface.All {
+			d.names = append(d.names, f.Name)
 		}
 	case "noise":
 		const parts = 10

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/image/font/sfnt"
 	"golang.org/x/image/math/fixed"
+
+	"ocl/data/internal/typeface"
 )
 
 // The glyphs are drawn in integers only. Floating point would be the same on every machine only as long as no product is
@@ -24,16 +26,19 @@ type outline struct {
 
 // glyphOutlines returns the outlines [font][class], made at the first call.
 var glyphOutlines = sync.OnceValues(func() ([][]outline, error) {
-	all := make([][]outline, len(glyphFonts))
-	for i, f := range glyphFonts {
-		parsed, err := sfnt.Parse(f.ttf)
+	if len(typeface.All) == 0 {
+		return nil, errors.New(`this program has no typefaces to draw with. Import _ "ocl/data/gofonts" in its code`)
+	}
+	all := make([][]outline, len(typeface.All))
+	for i, f := range typeface.All {
+		parsed, err := sfnt.Parse(f.TTF)
 		if err != nil {
-			return nil, fmt.Errorf("font %s: %w", f.name, err)
+			return nil, fmt.Errorf("font %s: %w", f.Name, err)
 		}
 		for _, r := range glyphClasses {
 			o, err := loadOutline(parsed, r)
 			if err != nil {
-				return nil, fmt.Errorf("font %s: character %c: %w", f.name, r, err)
+				return nil, fmt.Errorf("font %s: character %c: %w", f.Name, r, err)
 			}
 			all[i] = append(all[i], o)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	_ "ocl/data/gofonts"
 )
 
 // TestGlyphsAreTheSameEverywhere pins images of both splits and three sizes. If it fails on one machine only, the drawing

@@ -274,9 +274,6 @@ func TestEmbeddingsAreNoImages(t *testing.T) {
 	if _, err := Statistics(t.Context(), set, nil); err == nil || !strings.Contains(err.Error(), "the data are embeddings") {
 		t.Errorf("statistics: %v", err)
 	}
-	if _, err := Preview(set, PreviewOptions{}); err == nil || !strings.Contains(err.Error(), "the data are embeddings") {
-		t.Errorf("preview: %v", err)
-	}
 	other := *set
 	other.Embeddings, other.C = false, 4
 	if digestOf(t, &other) == digestOf(t, set) {

@@ -15,6 +15,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
+	_ "ocl/data/gofonts" // the data set glyphs
 	"ocl/experiment/build"
 	"ocl/experiment/identity"
 	"ocl/experiment/result"

@@ -6,6 +6,7 @@ import (
 
 	"ocl/config"
 	"ocl/data"
+	"ocl/data/sheet"
 	"ocl/experiment/build"
 	"ocl/internal/cause"
 	"ocl/stream"
@@ -49,5 +50,5 @@ func Preview(ctx context.Context, configs []config.Config, o stream.PreviewOptio
 	if len(rows) <= oneBlock*len(configs) {
 		columns = len(configs)
 	}
-	return set.Sheet(rows, columns)
+	return sheet.Draw(set, rows, columns)
 }

@@ -7,6 +7,7 @@ import (
 
 	"ocl"
 	"ocl/data"
+	_ "ocl/data/gofonts"
 )
 
 // Tasks of the kind domains share the images by domain: each image is in one task, each task has its own domains in

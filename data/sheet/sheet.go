@@ -1,4 +1,5 @@
-package data
+// Package sheet draws contact sheets: rows of images of a data set with a label before each. Start at [Classes].
+package sheet
 
 import (
 	"cmp"
@@ -12,67 +13,57 @@ import (
 	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/opentype"
 	"golang.org/x/image/math/fixed"
+
+	"ocl/data"
 )
 
-// PreviewOptions say what a contact sheet shows; the zero value is a good sheet.
-type PreviewOptions struct {
+// Options say what a contact sheet of classes shows; the zero value is a good sheet.
+type Options struct {
 	Samples int  // images per class; default 8, fewer where the set has fewer
 	Classes int  // classes from the first on; default all, at most 200
 	Test    bool // images of the test half
 }
 
-// Row is a line of a sheet: a label and images after it, uint8 [C,H,W] of the set.
-type Row struct {
-	Label  string
-	Images [][]uint8
-}
-
-// Preview draws a contact sheet: a row of images for each class with its name before it. The images are the first of
+// Classes draws a contact sheet of a data set: a row of images for each class with its name before it. The images are the first of
 // their class.
-func Preview(set *Set, opts PreviewOptions) (image.Image, error) {
+func Classes(set *data.Set, opts Options) (image.Image, error) {
 	split := set.Train
 	if opts.Test {
 		split = set.Test
 	}
 	classes := min(cmp.Or(opts.Classes, min(set.Classes, 200)), set.Classes)
 	samples := cmp.Or(opts.Samples, 8)
-	rows := make([]Row, classes)
-	for k, of := range placesByClass(split.Y, set.Classes)[:classes] {
-		images, err := set.Take(split, of[:min(samples, len(of))])
+	places := make([][]int32, classes)
+	for i, y := range split.Y {
+		if int(y) < classes && len(places[y]) < samples {
+			places[y] = append(places[y], int32(i))
+		}
+	}
+	rows := make([]data.Row, classes)
+	for k, at := range places {
+		images, err := set.Take(split, at)
 		if err != nil {
 			return nil, err
 		}
-		rows[k] = Row{set.ClassName(k), images}
+		rows[k] = data.Row{Label: set.ClassName(k), Images: images}
 	}
-	return set.Sheet(rows, 0)
-}
-
-// Take returns the images of a half at some places, which the caller must not change.
-func (s *Set) Take(half Split, at []int32) ([][]uint8, error) {
-	images := make([][]uint8, len(at))
-	for k, i := range at {
-		var err error
-		if images[k], err = half.Images.Image(int(i), make([]uint8, s.ImageLen())); err != nil {
-			return nil, err
-		}
-	}
-	return images, nil
+	return Draw(set, rows, 0)
 }
 
 // cell is the smallest side of an image on a sheet, in pixels.
 const cell = 40
 
-// Sheet draws rows of images of the set, in columns side by side; 0 columns make the sheet about square. Images are enlarged by
+// Draw draws rows of images of the set, in columns side by side; 0 columns make the sheet about square. Images are enlarged by
 // whole factors without smoothing, so that every pixel can be seen.
-func (s *Set) Sheet(rows []Row, columns int) (image.Image, error) {
+func Draw(s *data.Set, rows []data.Row, columns int) (image.Image, error) {
 	if s.Embeddings {
-		return nil, errors.New("data: preview: the data are embeddings, of which there is nothing to see. Preview the images of which they were made")
+		return nil, errors.New("sheet: the data are embeddings, of which there is nothing to see. Preview the images of which they were made")
 	}
 	scale := max(1, (cell+max(s.H, s.W)-1)/max(s.H, s.W))
 	w, h := s.W*scale, s.H*scale
 	face, err := labelFace()
 	if err != nil {
-		return nil, fmt.Errorf("data: preview: %w", err)
+		return nil, fmt.Errorf("sheet: %w", err)
 	}
 	label, samples := 0, 0
 	for _, row := range rows {
@@ -96,7 +87,7 @@ func (s *Set) Sheet(rows []Row, columns int) (image.Image, error) {
 		text.Dot = fixed.P(x+label-2*gap-font.MeasureString(face, row.Label).Ceil(), y+(h+ascent)/2)
 		text.DrawString(row.Label)
 		for i, pixels := range row.Images {
-			s.paste(sheet, image.Pt(x+label+i*(w+gap), y), pixels, scale)
+			paste(s, sheet, image.Pt(x+label+i*(w+gap), y), pixels, scale)
 		}
 	}
 	return sheet, nil
@@ -112,7 +103,7 @@ func labelFace() (font.Face, error) {
 }
 
 // paste draws an image [C,H,W] with its corner at p, every pixel scale×scale large.
-func (s *Set) paste(dst *image.RGBA, p image.Point, pixels []uint8, scale int) {
+func paste(s *data.Set, dst *image.RGBA, p image.Point, pixels []uint8, scale int) {
 	plane := s.H * s.W
 	for y := range s.H * scale {
 		for x := range s.W * scale {
