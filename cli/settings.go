@@ -35,7 +35,7 @@ type configFlags struct {
 	own   map[string]string // by key, the flags that only this command has
 	// settle changes the config after the file was read and before the flags are; nil changes nothing.
 	settle func(*config.Config)
-	// takes says whether the command takes a key of package config; nil takes all, and the options of methods.
+	// takes says whether the command takes a key of package config, or the option of a method, of which it sees the name alone; nil takes all.
 	takes func(config.Key) bool
 }
 
@@ -135,14 +135,14 @@ func (c *configFlags) complete(word string) (list []string, how cobra.ShellCompD
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// names are the keys that the command takes, with the options of methods if it takes all.
+// names are the keys that the command takes, with those of the options of methods.
 func (c *configFlags) names() []string {
 	refused := map[string]bool{}
 	for _, k := range config.Keys() {
 		refused[k.Name] = !c.has(k)
 	}
 	return slices.DeleteFunc(experiment.Schema().Names(), func(name string) bool {
-		return refused[name] || c.takes != nil && strings.HasPrefix(name, "method.")
+		return refused[name] || strings.HasPrefix(name, "method.") && !c.has(config.Key{Name: name})
 	})
 }
 

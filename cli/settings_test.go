@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -41,6 +42,22 @@ func TestWrongWords(t *testing.T) {
 		root.SetArgs(args)
 		if err := root.Execute(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngot  %v\nwant %s", line, err, want)
+		}
+	}
+}
+
+// TestOptionsOfMethods: a command that trains takes the options of methods, also those that a grid does not vary, and another one refuses them.
+func TestOptionsOfMethods(t *testing.T) {
+	for line, want := range map[string]string{
+		"tune --method slda method.slda.shrinkage=0.1 --dry-run": "",
+		"run --method slda method.slda.shrinkage=0.1 --dry-run":  "",
+		"data preview glyphs method.slda.shrinkage=0.1":          "method.slda.shrinkage cannot be set for this command. Remove it",
+	} {
+		root := newRoot(io.Discard, io.Discard)
+		root.SetArgs(append(strings.Fields(line), "data.size=8", "data.train_per_class=2", "data.test_per_class=1"))
+		err := root.Execute()
+		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) && want != "" {
+			t.Errorf("%s\ngot  %v\nwant %q", line, err, want)
 		}
 	}
 }
