@@ -146,6 +146,99 @@ func TestRanPACSolvers(t *testing.T) {
 	}
 }
 
+// TestClassMeansByDefinition compares the scores with the squared distances to the class means: 2·μ·x − ‖μ‖² = ‖x‖² − ‖x − μ‖². With unit lengths it is
+// the cosine.
+func TestClassMeansByDefinition(t *testing.T) {
+	const d, classes = 5, 3
+	b := gaussians(4, 60, d, classes, 1)
+	for _, name := range []string{"ncm", "normalised"} {
+		l := computing(t, name, d, classes, 1)
+		observeAll(t, l, b, 9)
+		parts := l.(learner.Open).Parts()
+		logits := parts.Net.Predict(parts.WS, b.X)
+		scaled := func(x []float64) []float64 {
+			if sum := 0.0; name == "normalised" {
+				for _, v := range x {
+					sum += v * v
+				}
+				for i := range x {
+					x[i] /= math.Sqrt(sum)
+				}
+			}
+			return x
+		}
+		row := func(r int) []float64 {
+			x := make([]float64, d)
+			for i, v := range b.X.Row(r) {
+				x[i] = float64(v)
+			}
+			return x
+		}
+		for k := range classes {
+			mean, n := make([]float64, d), 0.0
+			for r, y := range b.Y {
+				if int(y) == k {
+					for i, v := range scaled(row(r)) {
+						mean[i] += v
+					}
+					n++
+				}
+			}
+			for i := range mean {
+				mean[i] /= n
+			}
+			mean = scaled(mean)
+			for r := range b.Len() {
+				want := 0.0
+				for i, v := range row(r) {
+					if want += mean[i] * v; name == "ncm" {
+						want += mean[i]*v - mean[i]*mean[i]
+					}
+				}
+				if got := float64(logits.Row(r)[k]); !(math.Abs(got-want) <= 1e-5*max(1, math.Abs(want))) {
+					t.Fatalf("%s: sample %d, class %d: score %v, want %v", name, r, k, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestRidgeByDefinition compares the weights of ranpac without a projection with (Σ x·xᵀ + λ·I)⁻¹·Σ x·yᵀ, solved by elimination, for a λ that matters.
+func TestRidgeByDefinition(t *testing.T) {
+	const d, classes, ridge = 4, 3, 7
+	b := gaussians(5, 50, d, classes, 1)
+	for _, name := range []string{"ridge", "recursive ridge"} {
+		l := computing(t, name, d, classes, 1)
+		l.(*learner.RanPAC).Ridge = ridge
+		observeAll(t, l, b, 9)
+		net := l.(learner.Open).Parts().Net
+		list := net.Named()
+		w := list[len(list)-2]
+		for k := range classes {
+			gram, right := make([]float64, d*d), make([]float64, d)
+			for i := range d {
+				gram[i*d+i] = ridge
+			}
+			for r, y := range b.Y {
+				x := b.X.Row(r)
+				for i := range d {
+					for j := range d {
+						gram[i*d+j] += float64(x[i]) * float64(x[j])
+					}
+					if int(y) == k {
+						right[i] += float64(x[i])
+					}
+				}
+			}
+			for i, want := range gauss(gram, right) {
+				if got := float64(net.Params()[w.Offset+i*w.Out+k]); !(math.Abs(got-want) <= 1e-6) {
+					t.Errorf("%s: weight %d of class %d is %v, want %v", name, i, k, got, want)
+				}
+			}
+		}
+	}
+}
+
 // TestSLDAByDefinition compares the scores with the formula of the paper, computed sample after sample.
 func TestSLDAByDefinition(t *testing.T) {
 	const d, classes = 2, 2
