@@ -194,28 +194,30 @@ type timer struct {
 }
 
 // trialMethod returns the method that is timed for a method. Steps that do not train, or do less in the first task, cannot be used
-// for an estimate. For such methods it returns one that has as many samples in a step and trains from the first step on.
-func trialMethod(name string) (string, error) {
-	info, err := method.Lookup(name)
+// for an estimate. For such methods it returns one that has as many samples in a step and trains from the first step on. Steps of a
+// method without gradient have too few operations to say how fast its predictions are, so a linear network is timed for it.
+func trialMethod(info method.Info) string {
 	switch {
-	case err != nil:
-		return "", err
-	case info.Deferred || info.OwnNetworks || info.TaskBoundaries && !info.UsesMemory:
-		return "finetune", nil
+	case info.Deferred || info.OwnNetworks || info.Solves != nil || info.TaskBoundaries && !info.UsesMemory:
+		return "finetune"
 	case info.TaskBoundaries:
-		return "er", nil
+		return "er"
 	}
-	return name, nil
+	return info.Name
 }
 
 // speed is the floating-point operations a second of a method on the data of an experiment. Preparations, predictions and what tricks
 // add are taken to have the same speed.
 func (t *timer) speed(ctx context.Context, x *experiment.Experiment, name string) (float64, error) {
-	name, err := trialMethod(name)
+	info, err := method.Lookup(name)
 	if err != nil {
 		return 0, err
 	}
 	cfg := x.Config()
+	if info.Solves != nil { // see trialMethod
+		cfg.Network.Name = "linear"
+	}
+	name = trialMethod(info)
 	like := fmt.Sprint(name, cfg.Data, cfg.Network, cfg.Stream.Batch, cfg.Replay.Batch, cfg.Engine)
 	if speed, known := t.speeds[like]; known {
 		return speed, nil
