@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"ocl"
@@ -406,6 +407,42 @@ func TestComputedRefuses(t *testing.T) {
 			}
 		}
 		learnertest.CheckSame(t, name+", after batches that it refused", learnertest.State(t, l), before)
+	}
+}
+
+// TestComputedOverflows: sums beyond float32 are an error of Prepare, and no classifier.
+func TestComputedOverflows(t *testing.T) {
+	l := computing(t, "ncm", 4, 3, 1)
+	b := gaussians(1, 20, 4, 3, 1)
+	for i := range b.X.Data {
+		b.X.Data[i] = 1e30
+	}
+	if _, err := l.Observe(context.Background(), b); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.(ocl.Preparer).Prepare(context.Background()); !errors.Is(err, ocl.ErrDiverged) {
+		t.Errorf("means of 1e30: error %v, want ocl.ErrDiverged", err)
+	}
+}
+
+// TestComputedStates: a state replaces all that a learner has observed, and one of other features is refused.
+func TestComputedStates(t *testing.T) {
+	for _, name := range computed {
+		b := gaussians(1, 20, 4, 3, 1)
+		l, used := computing(t, name, 4, 3, 1), computing(t, name, 4, 3, 1)
+		for batch, l := range map[int]ocl.Learner{20: l, 7: used} {
+			if _, err := l.Observe(context.Background(), b.Rows(0, batch)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		saved := learnertest.State(t, l)
+		if err := used.LoadState(saved.Decoder()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		learnertest.CheckSame(t, name+", loaded after other batches", learnertest.State(t, used), saved)
+		if err := computing(t, name, 5, 3, 1).LoadState(saved.Decoder()); err == nil || !strings.Contains(err.Error(), "another configuration") {
+			t.Errorf("%s: a state of 4 features for a learner of 5: error %v", name, err)
+		}
 	}
 }
 
