@@ -251,7 +251,8 @@ func held(c config.Config, p Process, shape [3]int, capacity int) (bytes int64, 
 	}
 	total := float64(vectors)*number*float64(parameters) + (1+float64(p.AtOnce))*f.Weights() + maps + float64(stored)*float64(image+waiting+int64(info.SlotBytes(s))) + float64(p.Queue)*float64(image+waiting)
 	if info.Solves != nil {
-		total += 8 * float64(info.Solves(s).Numbers)
+		solved := info.Solves(s)
+		total += 8 * float64(solved.Numbers+solved.Solving)
 	}
 	return int64(min(total, 1<<62)), parameters, nil
 }

@@ -25,7 +25,7 @@ var ncm = Info{
 	Tuning:  both(Grid{{"method.ncm.normalise", []any{false, true}}}),
 	Refuses: withoutGradient,
 	Solves: func(s Setup) Solution {
-		return Solution{Numbers: s.Classes * s.values(), Step: 2 * float64(s.values())}
+		return Solution{Numbers: s.Classes * s.values(), Solving: s.Classes * s.values(), Step: 2 * float64(s.values())}
 	},
 	Build: func(s Setup) (ocl.Learner, error) {
 		return &learner.ClassMeans{Net: s.Net, WS: s.WS, Normalise: OptionOf[bool](s, ncmNormalise)}, nil

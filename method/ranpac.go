@@ -47,9 +47,10 @@ var ranpac = Info{
 			hidden, n = []int{m}, m
 		}
 		sums := float64(n) * float64(n+1) / 2
-		of := Solution{Hidden: hidden, Numbers: int(2*sums) + s.Classes*n, Step: 2 * sums, Prepare: cholesky(n, s.Classes)}
+		kept := int(sums) + s.Classes*n
+		of := Solution{Hidden: hidden, Numbers: kept, Solving: kept, Step: 2 * sums, Prepare: cholesky(n, s.Classes)}
 		if OptionOf[string](s, ranpacSolver) == ranpacRecursive {
-			of.Numbers, of.Step, of.Prepare = int(sums)+s.Classes*n, 6*sums, 0
+			of.Solving, of.Step, of.Prepare = s.Classes*n, 6*sums, 0
 		}
 		return of
 	},

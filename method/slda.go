@@ -27,7 +27,7 @@ var slda = Info{
 	Refuses: withoutGradient,
 	Solves: func(s Setup) Solution {
 		sums := float64(s.values()) * float64(s.values()+1) / 2
-		return Solution{Numbers: int(2*sums) + s.Classes*s.values(), Step: 2 * sums, Prepare: cholesky(s.values(), s.Classes)}
+		return Solution{Numbers: int(sums) + s.Classes*s.values(), Solving: int(sums) + s.Classes*s.values(), Step: 2 * sums, Prepare: cholesky(s.values(), s.Classes)}
 	},
 	Build: func(s Setup) (ocl.Learner, error) {
 		return &learner.SLDA{Net: s.Net, WS: s.WS, Shrinkage: OptionOf[float64](s, sldaShrinkage)}, nil

@@ -4,7 +4,8 @@ package method
 // hidden layers that never change.
 type Solution struct {
 	Hidden  []int   // units of the hidden layers; nil is a head alone
-	Numbers int     // of float64 that it keeps at most, those of an evaluation included
+	Numbers int     // of float64 that it keeps
+	Solving int     // of float64 that it has besides, before an evaluation
 	Step    float64 // operations for a sample, beside those of its network
 	Prepare float64 // operations before an evaluation
 }

@@ -127,6 +127,17 @@ func estimated(list []Need, net Network, experts int, image float64) int64 {
 	return int64(min(baseBytes+max(most, peakOfNeed*sum), math.MaxInt64/2))
 }
 
+// estimatedSolved is the peak of a run of a learner without gradient that needs so much at least: a checkpoint is made and another one written, or
+// the head is computed, and an evaluation has its images and the head. None has the vectors of training.
+func estimatedSolved(list []Need, solved method.Solution, head, image int64) int64 {
+	const number, sum, images = 4, 8, 200
+	total := float64(head + images*number*image + sum*int64(solved.Numbers+max(solved.Numbers, solved.Solving)))
+	for _, n := range list {
+		total += n.Bytes
+	}
+	return int64(min(baseBytes+total+list[0].Bytes, math.MaxInt64/2))
+}
+
 // ErrMemory is wrapped by errors about runs that need more memory than this process may use.
 var ErrMemory = nn.ErrMemory
 

@@ -139,8 +139,18 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 	}
 	image := int64(of.Channels * of.Height * of.Width)
 	p.Needs = needs(c, net, p.Experts > 0, of, data+st.MemoryBytes(), min(seen, c.Memory))
-	p.MemoryBytes = estimated(p.Needs, net, p.Experts, float64(image))
-	p.CheckpointBytes = int64(min(seen, c.Memory))*int64(of.Encoding().Bytes(int(image))) + int64(net.Params)*4*savedCopies + int64(solved.Numbers)*8
+	p.CheckpointBytes = int64(min(seen, c.Memory)) * int64(of.Encoding().Bytes(int(image)))
+	if info.Solves != nil {
+		head := int64(of.Classes) * image * 4
+		if h := solved.Hidden; h != nil {
+			head = int64(of.Classes) * int64(h[len(h)-1]) * 4
+		}
+		p.CheckpointBytes += int64(solved.Numbers)*8 + head
+		p.MemoryBytes = estimatedSolved(p.Needs, solved, head, image)
+	} else {
+		p.MemoryBytes = estimated(p.Needs, net, p.Experts, float64(image))
+		p.CheckpointBytes += int64(net.Params) * 4 * savedCopies
+	}
 	return p
 }
 
