@@ -4,12 +4,14 @@ package kernel
 const ChannelLastTile = 5
 
 // Finish is what a convolution does to a sum before it stores it: y = sum·Scale[o] + Shift[o] for output o, plus Res at the
-// place of the output where Res is not nil, then max(0, y) where Relu is set; a NaN passes. Where Scale is nil the sum
-// itself is stored. Res may be the output, and then the sum is added once where positions repeat inside a tile.
+// place of the output where Res is not nil, then max(0, y) where Relu is set, then min(Most, y) where Most is not 0; a NaN
+// passes. Where Scale is nil the sum itself is stored. Res may be the output, and then the sum is added once where positions
+// repeat inside a tile.
 type Finish struct {
 	Scale, Shift []float32 // a value an output of the block
 	Res          []float32
 	Relu         bool
+	Most         float32 // with Relu only, and not for the transforms of Winograd's algorithm
 }
 
 // Tail is x[at:], and nil for nil: the rest of an array that an argument may lack, such as Finish.Res.
@@ -101,4 +103,35 @@ type ChannelLastGrad struct {
 	Tiles     int
 	Vecs      int  // 1 ≤ Vecs ≤ Set.ChannelLastVecs
 	Write     bool // write to Dst instead of adding
+}
+
+// Depthwise describes a convolution of each channel with weights of its own in the channel-last layout:
+//
+//	out[OutPos[j] + c] = Σ_t X[XPos[j] + TapX[t] + c] · W[t·C + c]
+//
+// for all j < len(OutPos), a multiple of ChannelLastTile; 0 ≤ c < C, a multiple of Lanes. There is at least one tap. Positions
+// may repeat inside a tile: the same value is then written twice.
+type Depthwise struct {
+	Out    []float32
+	X      []float32
+	W      []float32
+	OutPos []int32
+	XPos   []int32
+	TapX   []int32
+	C      int
+	Finish
+}
+
+// ChannelLastMax describes the maximum over taps in the channel-last layout, with positions and channels as in [Depthwise]:
+//
+//	out[OutPos[j] + c] = max_t X[XPos[j] + TapX[t] + c]
+//
+// A NaN passes.
+type ChannelLastMax struct {
+	Out    []float32
+	X      []float32
+	OutPos []int32
+	XPos   []int32
+	TapX   []int32
+	C      int
 }

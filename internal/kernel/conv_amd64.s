@@ -396,106 +396,124 @@ summed7:
 	MOVQ    R13, R14
 	MOVQ    (R10), R15
 	SUBQ    R15, R14
-	MOVB    224(R10), R15
-	MOVBQZX R15, R15
-	XORL    R10, R10
-	TESTQ   R15, R15
+	MOVB    224(R10), BP
+	MOVBQZX BP, BP
+	XORL    R15, R15
+	TESTQ   BP, BP
 	JNZ     rectified15
-	MOVL    $0xff800000, R10
+	MOVL    $0xff800000, R15
 
 rectified15:
-	VMOVD        R10, X10
-	VBROADCASTSS X10, Y10
+	VMOVD        R15, X11
+	VBROADCASTSS X11, Y10
+	MOVL         228(R10), R15
+	TESTL        R15, R15
+	JNZ          limited16
+	MOVL         $0x7f800000, R15
+
+limited16:
+	VMOVD        R15, X11
+	VBROADCASTSS X11, Y11
 	MOVQ         R9, R10
-	VBROADCASTSS (R11), Y11
-	VBROADCASTSS (R12), Y12
-	VFMADD213PS  Y12, Y11, Y0
+	VBROADCASTSS (R11), Y12
+	VBROADCASTSS (R12), Y13
+	VFMADD213PS  Y13, Y12, Y0
 	TESTQ        R13, R13
-	JZ           skip16
+	JZ           skip17
 	VADDPS       (R10)(R14*1), Y0, Y0
 
-skip16:
+skip17:
 	VMAXPS      Y0, Y10, Y0
+	VMINPS      Y0, Y11, Y0
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Y12, Y11, Y1
+	VFMADD213PS Y13, Y12, Y1
 	TESTQ       R13, R13
-	JZ          skip17
+	JZ          skip18
 	VADDPS      (R15)(R14*1), Y1, Y1
 
-skip17:
+skip18:
 	VMAXPS       Y1, Y10, Y1
+	VMINPS       Y1, Y11, Y1
 	ADDQ         BX, R10
-	VBROADCASTSS 4(R11), Y11
-	VBROADCASTSS 4(R12), Y12
-	VFMADD213PS  Y12, Y11, Y2
+	VBROADCASTSS 4(R11), Y12
+	VBROADCASTSS 4(R12), Y13
+	VFMADD213PS  Y13, Y12, Y2
 	TESTQ        R13, R13
-	JZ           skip18
+	JZ           skip19
 	VADDPS       (R10)(R14*1), Y2, Y2
 
-skip18:
+skip19:
 	VMAXPS      Y2, Y10, Y2
+	VMINPS      Y2, Y11, Y2
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Y12, Y11, Y3
+	VFMADD213PS Y13, Y12, Y3
 	TESTQ       R13, R13
-	JZ          skip19
+	JZ          skip20
 	VADDPS      (R15)(R14*1), Y3, Y3
 
-skip19:
+skip20:
 	VMAXPS       Y3, Y10, Y3
+	VMINPS       Y3, Y11, Y3
 	ADDQ         BX, R10
-	VBROADCASTSS 8(R11), Y11
-	VBROADCASTSS 8(R12), Y12
-	VFMADD213PS  Y12, Y11, Y4
+	VBROADCASTSS 8(R11), Y12
+	VBROADCASTSS 8(R12), Y13
+	VFMADD213PS  Y13, Y12, Y4
 	TESTQ        R13, R13
-	JZ           skip20
+	JZ           skip21
 	VADDPS       (R10)(R14*1), Y4, Y4
 
-skip20:
+skip21:
 	VMAXPS      Y4, Y10, Y4
+	VMINPS      Y4, Y11, Y4
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Y12, Y11, Y5
+	VFMADD213PS Y13, Y12, Y5
 	TESTQ       R13, R13
-	JZ          skip21
+	JZ          skip22
 	VADDPS      (R15)(R14*1), Y5, Y5
 
-skip21:
+skip22:
 	VMAXPS       Y5, Y10, Y5
+	VMINPS       Y5, Y11, Y5
 	ADDQ         BX, R10
-	VBROADCASTSS 12(R11), Y11
-	VBROADCASTSS 12(R12), Y12
-	VFMADD213PS  Y12, Y11, Y6
+	VBROADCASTSS 12(R11), Y12
+	VBROADCASTSS 12(R12), Y13
+	VFMADD213PS  Y13, Y12, Y6
 	TESTQ        R13, R13
-	JZ           skip22
+	JZ           skip23
 	VADDPS       (R10)(R14*1), Y6, Y6
 
-skip22:
+skip23:
 	VMAXPS      Y6, Y10, Y6
+	VMINPS      Y6, Y11, Y6
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Y12, Y11, Y7
+	VFMADD213PS Y13, Y12, Y7
 	TESTQ       R13, R13
-	JZ          skip23
+	JZ          skip24
 	VADDPS      (R15)(R14*1), Y7, Y7
 
-skip23:
+skip24:
 	VMAXPS       Y7, Y10, Y7
+	VMINPS       Y7, Y11, Y7
 	ADDQ         BX, R10
-	VBROADCASTSS 16(R11), Y11
-	VBROADCASTSS 16(R12), Y12
-	VFMADD213PS  Y12, Y11, Y8
+	VBROADCASTSS 16(R11), Y12
+	VBROADCASTSS 16(R12), Y13
+	VFMADD213PS  Y13, Y12, Y8
 	TESTQ        R13, R13
-	JZ           skip24
+	JZ           skip25
 	VADDPS       (R10)(R14*1), Y8, Y8
 
-skip24:
+skip25:
 	VMAXPS      Y8, Y10, Y8
+	VMINPS      Y8, Y11, Y8
 	LEAQ        (R10)(SI*1), R11
-	VFMADD213PS Y12, Y11, Y9
+	VFMADD213PS Y13, Y12, Y9
 	TESTQ       R13, R13
-	JZ          skip25
+	JZ          skip26
 	VADDPS      (R11)(R14*1), Y9, Y9
 
-skip25:
+skip26:
 	VMAXPS Y9, Y10, Y9
+	VMINPS Y9, Y11, Y9
 	ADDQ   BX, R10
 
 skip14:
@@ -557,9 +575,9 @@ TEXT ·planesGradAVX2(SB), NOSPLIT, $40-8
 	MOVQ   (AX), CX
 	MOVQ   72(AX), DX
 
-group26:
+group27:
 	SUBQ    $0x03, 16(SP)
-	JLT     done27
+	JLT     done28
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -575,7 +593,7 @@ group26:
 	MOVQ    a+0(FP), BX
 	MOVB    160(BX), BL
 	TESTB   BL, BL
-	JNZ     set28
+	JNZ     set29
 	VMOVUPS (CX), Y0
 	VMOVUPS 32(CX), Y1
 	VMOVUPS 64(CX), Y2
@@ -589,7 +607,7 @@ group26:
 	VMOVUPS 320(CX), Y10
 	VMOVUPS 352(CX), Y11
 
-set28:
+set29:
 	MOVQ    24(AX), BX
 	MOVQ    96(AX), SI
 	SHLQ    $0x02, SI
@@ -607,17 +625,17 @@ set28:
 	MOVQ    120(AX), R12
 	MOVQ    R12, 24(SP)
 	TESTQ   R12, R12
-	JZ      skip29
+	JZ      skip30
 
-counted30:
+counted31:
 	MOVQ 152(AX), R12
 	CMPQ R12, $0x04
-	JNE  width32
+	JNE  width33
 	MOVQ 136(AX), R12
 	MOVQ 144(AX), R13
 	SHLQ $0x02, R13
 
-loop33:
+loop34:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -697,18 +715,18 @@ loop33:
 	ADDQ        R13, R8
 	ADDQ        R13, BX
 	DECQ        R12
-	JNZ         loop33
-	JMP         image31
+	JNZ         loop34
+	JMP         image32
 
-width32:
+width33:
 	MOVQ 152(AX), R12
 	CMPQ R12, $0x02
-	JNE  width34
+	JNE  width35
 	MOVQ 136(AX), R12
 	MOVQ 144(AX), R13
 	SHLQ $0x02, R13
 
-loop35:
+loop36:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -750,23 +768,23 @@ loop35:
 	ADDQ        R13, R8
 	ADDQ        R13, BX
 	DECQ        R12
-	JNZ         loop35
-	JMP         image31
+	JNZ         loop36
+	JMP         image32
 
-width34:
+width35:
 	MOVQ  136(AX), R12
 	MOVQ  R12, 32(SP)
 	TESTQ R12, R12
-	JZ    skip36
+	JZ    skip37
 
-counted37:
+counted38:
 	MOVQ  152(AX), R12
 	MOVQ  R12, R13
 	SHRQ  $0x01, R13
 	TESTQ R13, R13
-	JZ    skip38
+	JZ    skip39
 
-loop39:
+loop40:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -808,14 +826,14 @@ loop39:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, BX
 	DECQ        R13
-	JNZ         loop39
+	JNZ         loop40
 
-skip38:
+skip39:
 	ANDQ  $0x01, R12
 	TESTQ R12, R12
-	JZ    skip40
+	JZ    skip41
 
-loop41:
+loop42:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -838,22 +856,22 @@ loop41:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, BX
 	DECQ        R12
-	JNZ         loop41
+	JNZ         loop42
 
-skip40:
+skip41:
 	ADDQ (SP), R8
 	ADDQ (SP), BX
 	DECQ 32(SP)
-	JNZ  counted37
+	JNZ  counted38
 
-skip36:
-image31:
+skip37:
+image32:
 	ADDQ 8(SP), R8
 	ADDQ 8(SP), BX
 	DECQ 24(SP)
-	JNZ  counted30
+	JNZ  counted31
 
-skip29:
+skip30:
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	VMOVUPS Y2, 64(CX)
@@ -868,9 +886,9 @@ skip29:
 	VMOVUPS Y11, 352(CX)
 	ADDQ    $0x00000180, CX
 	ADDQ    $0x0000000c, DX
-	JMP     group26
+	JMP     group27
 
-done27:
+done28:
 	VZEROUPPER
 	RET
 
@@ -883,19 +901,19 @@ TEXT ·channelLast1AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none42
+	JZ    none43
 
 tile:
 	MOVQ  a+0(FP), SI
 	MOVQ  128(SI), SI
 	MOVQ  168(AX), DI
 	TESTQ SI, SI
-	JZ    zeros43
+	JZ    zeros44
 	TESTQ DI, DI
-	JZ    zeros43
+	JZ    zeros44
 	XORQ  SI, SI
 
-taps45:
+taps46:
 	MOVQ         120(AX), DI
 	MOVQ         144(AX), R8
 	MOVQ         24(AX), R9
@@ -917,7 +935,7 @@ taps45:
 	MOVQ         168(AX), DI
 	XORQ         R8, R8
 	TESTQ        SI, SI
-	JNZ          terms46
+	JNZ          terms47
 	PREFETCHT0   2048(R9)
 	VMOVUPS      (R9), Y5
 	VBROADCASTSS (R10)(R8*4), Y6
@@ -933,9 +951,9 @@ taps45:
 	ADDQ         $0x00000020, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JE           next47
+	JE           next48
 
-terms46:
+terms47:
 	PREFETCHT0   2048(R9)
 	VMOVUPS      (R9), Y5
 	VBROADCASTSS (R10)(R8*4), Y6
@@ -951,92 +969,105 @@ terms46:
 	ADDQ         $0x00000020, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          terms46
+	JNE          terms47
 
-next47:
+next48:
 	INCQ SI
 	MOVQ a+0(FP), DI
 	MOVQ 128(DI), DI
 	CMPQ SI, DI
-	JLT  taps45
-	JMP  done44
+	JLT  taps46
+	JMP  done45
 
-zeros43:
+zeros44:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 
-done44:
+done45:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip48
+	JZ      skip49
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    256(DI), R12
-	MOVBQZX R12, R12
-	XORL    DI, DI
-	TESTQ   R12, R12
-	JNZ     rectified49
-	MOVL    $0xff800000, DI
+	MOVB    256(DI), R13
+	MOVBQZX R13, R13
+	XORL    R12, R12
+	TESTQ   R13, R13
+	JNZ     rectified50
+	MOVL    $0xff800000, R12
 
-rectified49:
-	VMOVD        DI, X5
-	VBROADCASTSS X5, Y5
+rectified50:
+	VMOVD        R12, X6
+	VBROADCASTSS X6, Y5
+	MOVL         260(DI), R12
+	TESTL        R12, R12
+	JNZ          limited51
+	MOVL         $0x7f800000, R12
+
+limited51:
+	VMOVD        R12, X6
+	VBROADCASTSS X6, Y6
 	LEAQ         (SI)(R11*1), R11
 	MOVLQSX      (CX), DI
-	VMOVUPS      (R8), Y6
-	VFMADD213PS  (R9), Y6, Y0
+	VMOVUPS      (R8), Y7
+	VFMADD213PS  (R9), Y7, Y0
 	TESTQ        R10, R10
-	JZ           skip50
+	JZ           skip52
 	VADDPS       (R11)(DI*4), Y0, Y0
 
-skip50:
-	VMAXPS      Y0, Y5, Y0
-	MOVLQSX     4(CX), DI
-	VMOVUPS     (R8), Y6
-	VFMADD213PS (R9), Y6, Y1
-	TESTQ       R10, R10
-	JZ          skip51
-	VADDPS      (R11)(DI*4), Y1, Y1
-
-skip51:
-	VMAXPS      Y1, Y5, Y1
-	MOVLQSX     8(CX), DI
-	VMOVUPS     (R8), Y6
-	VFMADD213PS (R9), Y6, Y2
-	TESTQ       R10, R10
-	JZ          skip52
-	VADDPS      (R11)(DI*4), Y2, Y2
-
 skip52:
-	VMAXPS      Y2, Y5, Y2
-	MOVLQSX     12(CX), DI
-	VMOVUPS     (R8), Y6
-	VFMADD213PS (R9), Y6, Y3
+	VMAXPS      Y0, Y5, Y0
+	VMINPS      Y0, Y6, Y0
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Y7
+	VFMADD213PS (R9), Y7, Y1
 	TESTQ       R10, R10
 	JZ          skip53
-	VADDPS      (R11)(DI*4), Y3, Y3
+	VADDPS      (R11)(DI*4), Y1, Y1
 
 skip53:
-	VMAXPS      Y3, Y5, Y3
-	MOVLQSX     16(CX), DI
-	VMOVUPS     (R8), Y6
-	VFMADD213PS (R9), Y6, Y4
+	VMAXPS      Y1, Y5, Y1
+	VMINPS      Y1, Y6, Y1
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Y7
+	VFMADD213PS (R9), Y7, Y2
 	TESTQ       R10, R10
 	JZ          skip54
-	VADDPS      (R11)(DI*4), Y4, Y4
+	VADDPS      (R11)(DI*4), Y2, Y2
 
 skip54:
-	VMAXPS Y4, Y5, Y4
+	VMAXPS      Y2, Y5, Y2
+	VMINPS      Y2, Y6, Y2
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Y7
+	VFMADD213PS (R9), Y7, Y3
+	TESTQ       R10, R10
+	JZ          skip55
+	VADDPS      (R11)(DI*4), Y3, Y3
 
-skip48:
+skip55:
+	VMAXPS      Y3, Y5, Y3
+	VMINPS      Y3, Y6, Y3
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Y7
+	VFMADD213PS (R9), Y7, Y4
+	TESTQ       R10, R10
+	JZ          skip56
+	VADDPS      (R11)(DI*4), Y4, Y4
+
+skip56:
+	VMAXPS Y4, Y5, Y4
+	VMINPS Y4, Y6, Y4
+
+skip49:
 	MOVLQSX (CX), DI
 	VMOVUPS Y0, (SI)(DI*4)
 	MOVLQSX 4(CX), DI
@@ -1052,7 +1083,7 @@ skip48:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none42:
+none43:
 	VZEROUPPER
 	RET
 
@@ -1067,9 +1098,9 @@ TEXT ·channelLastGrad1AVX2(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip55
+	JZ    skip57
 
-loop56:
+loop58:
 	MOVQ         72(AX), R8
 	MOVQ         96(AX), R9
 	MOVQ         BX, R10
@@ -1085,9 +1116,9 @@ loop56:
 	MOVQ         a+0(FP), R10
 	MOVQ         80(R10), R12
 	TESTQ        R12, R12
-	JZ           none57
+	JZ           none59
 	TESTQ        $0x00000003, R12
-	JNZ          odd58
+	JNZ          odd60
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y5
@@ -1145,89 +1176,6 @@ loop56:
 	SHRQ         $0x02, R12
 	DECQ         R12
 	TESTQ        R12, R12
-	JZ           skip60
-
-loop61:
-	MOVLQSX      (R8), R10
-	MOVLQSX      (R9), R11
-	VMOVUPS      (DX)(R11*4), Y5
-	VBROADCASTSS (CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS 4(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 8(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS 12(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS 16(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	MOVLQSX      4(R8), R10
-	MOVLQSX      4(R9), R11
-	VMOVUPS      (DX)(R11*4), Y5
-	VBROADCASTSS (CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS 4(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 8(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS 12(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS 16(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	MOVLQSX      8(R8), R10
-	MOVLQSX      8(R9), R11
-	VMOVUPS      (DX)(R11*4), Y5
-	VBROADCASTSS (CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS 4(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 8(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS 12(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS 16(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	MOVLQSX      12(R8), R10
-	MOVLQSX      12(R9), R11
-	VMOVUPS      (DX)(R11*4), Y5
-	VBROADCASTSS (CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS 4(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 8(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS 12(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS 16(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	ADDQ         $0x00000010, R8
-	ADDQ         $0x00000010, R9
-	DECQ         R12
-	JNZ          loop61
-
-skip60:
-	JMP summed59
-
-odd58:
-	MOVLQSX      (R8), R10
-	MOVLQSX      (R9), R11
-	VMOVUPS      (DX)(R11*4), Y5
-	VBROADCASTSS (CX)(R10*4), Y6
-	VMULPS       Y5, Y6, Y0
-	VBROADCASTSS 4(CX)(R10*4), Y6
-	VMULPS       Y5, Y6, Y1
-	VBROADCASTSS 8(CX)(R10*4), Y6
-	VMULPS       Y5, Y6, Y2
-	VBROADCASTSS 12(CX)(R10*4), Y6
-	VMULPS       Y5, Y6, Y3
-	VBROADCASTSS 16(CX)(R10*4), Y6
-	VMULPS       Y5, Y6, Y4
-	ADDQ         $0x00000004, R8
-	ADDQ         $0x00000004, R9
-	DECQ         R12
-	MOVQ         R12, R13
-	SHRQ         $0x02, R13
-	TESTQ        R13, R13
 	JZ           skip62
 
 loop63:
@@ -1285,15 +1233,98 @@ loop63:
 	VFMADD231PS  Y5, Y6, Y4
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
-	DECQ         R13
+	DECQ         R12
 	JNZ          loop63
 
 skip62:
-	ANDQ  $0x03, R12
-	TESTQ R12, R12
-	JZ    skip64
+	JMP summed61
+
+odd60:
+	MOVLQSX      (R8), R10
+	MOVLQSX      (R9), R11
+	VMOVUPS      (DX)(R11*4), Y5
+	VBROADCASTSS (CX)(R10*4), Y6
+	VMULPS       Y5, Y6, Y0
+	VBROADCASTSS 4(CX)(R10*4), Y6
+	VMULPS       Y5, Y6, Y1
+	VBROADCASTSS 8(CX)(R10*4), Y6
+	VMULPS       Y5, Y6, Y2
+	VBROADCASTSS 12(CX)(R10*4), Y6
+	VMULPS       Y5, Y6, Y3
+	VBROADCASTSS 16(CX)(R10*4), Y6
+	VMULPS       Y5, Y6, Y4
+	ADDQ         $0x00000004, R8
+	ADDQ         $0x00000004, R9
+	DECQ         R12
+	MOVQ         R12, R13
+	SHRQ         $0x02, R13
+	TESTQ        R13, R13
+	JZ           skip64
 
 loop65:
+	MOVLQSX      (R8), R10
+	MOVLQSX      (R9), R11
+	VMOVUPS      (DX)(R11*4), Y5
+	VBROADCASTSS (CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS 4(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 12(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 16(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	MOVLQSX      4(R8), R10
+	MOVLQSX      4(R9), R11
+	VMOVUPS      (DX)(R11*4), Y5
+	VBROADCASTSS (CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS 4(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 12(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 16(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	MOVLQSX      8(R8), R10
+	MOVLQSX      8(R9), R11
+	VMOVUPS      (DX)(R11*4), Y5
+	VBROADCASTSS (CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS 4(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 12(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 16(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	MOVLQSX      12(R8), R10
+	MOVLQSX      12(R9), R11
+	VMOVUPS      (DX)(R11*4), Y5
+	VBROADCASTSS (CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS 4(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 12(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 16(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000010, R9
+	DECQ         R13
+	JNZ          loop65
+
+skip64:
+	ANDQ  $0x03, R12
+	TESTQ R12, R12
+	JZ    skip66
+
+loop67:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y5
@@ -1310,69 +1341,69 @@ loop65:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop65
+	JNZ          loop67
 
-skip64:
-	JMP summed59
+skip66:
+	JMP summed61
 
-none57:
+none59:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 
-summed59:
+summed61:
 	MOVQ   a+0(FP), R8
 	MOVB   144(R8), R8
 	TESTB  R8, R8
-	JNZ    set66
+	JNZ    set68
 	VADDPS (BX), Y0, Y0
 
-set66:
+set68:
 	VMOVUPS Y0, (BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set67
+	JNZ     set69
 	VADDPS  (BX), Y1, Y1
 
-set67:
+set69:
 	VMOVUPS Y1, (BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set68
+	JNZ     set70
 	VADDPS  (BX), Y2, Y2
 
-set68:
+set70:
 	VMOVUPS Y2, (BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set69
+	JNZ     set71
 	VADDPS  (BX), Y3, Y3
 
-set69:
+set71:
 	VMOVUPS Y3, (BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set70
+	JNZ     set72
 	VADDPS  (BX), Y4, Y4
 
-set70:
+set72:
 	VMOVUPS Y4, (BX)
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop56
+	JNZ     loop58
 
-skip55:
+skip57:
 	VZEROUPPER
 	RET
 
@@ -1385,19 +1416,19 @@ TEXT ·channelLast2AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none71
+	JZ    none73
 
 tile:
 	MOVQ  a+0(FP), SI
 	MOVQ  128(SI), SI
 	MOVQ  168(AX), DI
 	TESTQ SI, SI
-	JZ    zeros72
+	JZ    zeros74
 	TESTQ DI, DI
-	JZ    zeros72
+	JZ    zeros74
 	XORQ  SI, SI
 
-taps74:
+taps76:
 	MOVQ         120(AX), DI
 	MOVQ         144(AX), R8
 	MOVQ         24(AX), R9
@@ -1419,7 +1450,7 @@ taps74:
 	MOVQ         168(AX), DI
 	XORQ         R8, R8
 	TESTQ        SI, SI
-	JNZ          terms75
+	JNZ          terms77
 	PREFETCHT0   2048(R9)
 	VMOVUPS      (R9), Y10
 	VMOVUPS      32(R9), Y11
@@ -1441,9 +1472,9 @@ taps74:
 	ADDQ         $0x00000040, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JE           next76
+	JE           next78
 
-terms75:
+terms77:
 	PREFETCHT0   2048(R9)
 	VMOVUPS      (R9), Y10
 	VMOVUPS      32(R9), Y11
@@ -1465,17 +1496,17 @@ terms75:
 	ADDQ         $0x00000040, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          terms75
+	JNE          terms77
 
-next76:
+next78:
 	INCQ SI
 	MOVQ a+0(FP), DI
 	MOVQ 128(DI), DI
 	CMPQ SI, DI
-	JLT  taps74
-	JMP  done73
+	JLT  taps76
+	JMP  done75
 
-zeros72:
+zeros74:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1487,115 +1518,133 @@ zeros72:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 
-done73:
+done75:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip77
+	JZ      skip79
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    256(DI), R12
-	MOVBQZX R12, R12
-	XORL    DI, DI
-	TESTQ   R12, R12
-	JNZ     rectified78
-	MOVL    $0xff800000, DI
+	MOVB    256(DI), R13
+	MOVBQZX R13, R13
+	XORL    R12, R12
+	TESTQ   R13, R13
+	JNZ     rectified80
+	MOVL    $0xff800000, R12
 
-rectified78:
-	VMOVD        DI, X10
-	VBROADCASTSS X10, Y10
+rectified80:
+	VMOVD        R12, X11
+	VBROADCASTSS X11, Y10
+	MOVL         260(DI), R12
+	TESTL        R12, R12
+	JNZ          limited81
+	MOVL         $0x7f800000, R12
+
+limited81:
+	VMOVD        R12, X11
+	VBROADCASTSS X11, Y11
 	LEAQ         (SI)(R11*1), R11
 	MOVLQSX      (CX), DI
-	VMOVUPS      (R8), Y11
-	VFMADD213PS  (R9), Y11, Y0
+	VMOVUPS      (R8), Y12
+	VFMADD213PS  (R9), Y12, Y0
 	TESTQ        R10, R10
-	JZ           skip79
+	JZ           skip82
 	VADDPS       (R11)(DI*4), Y0, Y0
 
-skip79:
-	VMAXPS      Y0, Y10, Y0
-	VMOVUPS     32(R8), Y11
-	VFMADD213PS 32(R9), Y11, Y1
-	TESTQ       R10, R10
-	JZ          skip80
-	VADDPS      32(R11)(DI*4), Y1, Y1
-
-skip80:
-	VMAXPS      Y1, Y10, Y1
-	MOVLQSX     4(CX), DI
-	VMOVUPS     (R8), Y11
-	VFMADD213PS (R9), Y11, Y2
-	TESTQ       R10, R10
-	JZ          skip81
-	VADDPS      (R11)(DI*4), Y2, Y2
-
-skip81:
-	VMAXPS      Y2, Y10, Y2
-	VMOVUPS     32(R8), Y11
-	VFMADD213PS 32(R9), Y11, Y3
-	TESTQ       R10, R10
-	JZ          skip82
-	VADDPS      32(R11)(DI*4), Y3, Y3
-
 skip82:
-	VMAXPS      Y3, Y10, Y3
-	MOVLQSX     8(CX), DI
-	VMOVUPS     (R8), Y11
-	VFMADD213PS (R9), Y11, Y4
+	VMAXPS      Y0, Y10, Y0
+	VMINPS      Y0, Y11, Y0
+	VMOVUPS     32(R8), Y12
+	VFMADD213PS 32(R9), Y12, Y1
 	TESTQ       R10, R10
 	JZ          skip83
-	VADDPS      (R11)(DI*4), Y4, Y4
+	VADDPS      32(R11)(DI*4), Y1, Y1
 
 skip83:
-	VMAXPS      Y4, Y10, Y4
-	VMOVUPS     32(R8), Y11
-	VFMADD213PS 32(R9), Y11, Y5
+	VMAXPS      Y1, Y10, Y1
+	VMINPS      Y1, Y11, Y1
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Y12
+	VFMADD213PS (R9), Y12, Y2
 	TESTQ       R10, R10
 	JZ          skip84
-	VADDPS      32(R11)(DI*4), Y5, Y5
+	VADDPS      (R11)(DI*4), Y2, Y2
 
 skip84:
-	VMAXPS      Y5, Y10, Y5
-	MOVLQSX     12(CX), DI
-	VMOVUPS     (R8), Y11
-	VFMADD213PS (R9), Y11, Y6
+	VMAXPS      Y2, Y10, Y2
+	VMINPS      Y2, Y11, Y2
+	VMOVUPS     32(R8), Y12
+	VFMADD213PS 32(R9), Y12, Y3
 	TESTQ       R10, R10
 	JZ          skip85
-	VADDPS      (R11)(DI*4), Y6, Y6
+	VADDPS      32(R11)(DI*4), Y3, Y3
 
 skip85:
-	VMAXPS      Y6, Y10, Y6
-	VMOVUPS     32(R8), Y11
-	VFMADD213PS 32(R9), Y11, Y7
+	VMAXPS      Y3, Y10, Y3
+	VMINPS      Y3, Y11, Y3
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Y12
+	VFMADD213PS (R9), Y12, Y4
 	TESTQ       R10, R10
 	JZ          skip86
-	VADDPS      32(R11)(DI*4), Y7, Y7
+	VADDPS      (R11)(DI*4), Y4, Y4
 
 skip86:
-	VMAXPS      Y7, Y10, Y7
-	MOVLQSX     16(CX), DI
-	VMOVUPS     (R8), Y11
-	VFMADD213PS (R9), Y11, Y8
+	VMAXPS      Y4, Y10, Y4
+	VMINPS      Y4, Y11, Y4
+	VMOVUPS     32(R8), Y12
+	VFMADD213PS 32(R9), Y12, Y5
 	TESTQ       R10, R10
 	JZ          skip87
-	VADDPS      (R11)(DI*4), Y8, Y8
+	VADDPS      32(R11)(DI*4), Y5, Y5
 
 skip87:
-	VMAXPS      Y8, Y10, Y8
-	VMOVUPS     32(R8), Y11
-	VFMADD213PS 32(R9), Y11, Y9
+	VMAXPS      Y5, Y10, Y5
+	VMINPS      Y5, Y11, Y5
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Y12
+	VFMADD213PS (R9), Y12, Y6
 	TESTQ       R10, R10
 	JZ          skip88
-	VADDPS      32(R11)(DI*4), Y9, Y9
+	VADDPS      (R11)(DI*4), Y6, Y6
 
 skip88:
-	VMAXPS Y9, Y10, Y9
+	VMAXPS      Y6, Y10, Y6
+	VMINPS      Y6, Y11, Y6
+	VMOVUPS     32(R8), Y12
+	VFMADD213PS 32(R9), Y12, Y7
+	TESTQ       R10, R10
+	JZ          skip89
+	VADDPS      32(R11)(DI*4), Y7, Y7
 
-skip77:
+skip89:
+	VMAXPS      Y7, Y10, Y7
+	VMINPS      Y7, Y11, Y7
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Y12
+	VFMADD213PS (R9), Y12, Y8
+	TESTQ       R10, R10
+	JZ          skip90
+	VADDPS      (R11)(DI*4), Y8, Y8
+
+skip90:
+	VMAXPS      Y8, Y10, Y8
+	VMINPS      Y8, Y11, Y8
+	VMOVUPS     32(R8), Y12
+	VFMADD213PS 32(R9), Y12, Y9
+	TESTQ       R10, R10
+	JZ          skip91
+	VADDPS      32(R11)(DI*4), Y9, Y9
+
+skip91:
+	VMAXPS Y9, Y10, Y9
+	VMINPS Y9, Y11, Y9
+
+skip79:
 	MOVLQSX (CX), DI
 	VMOVUPS Y0, (SI)(DI*4)
 	VMOVUPS Y1, 32(SI)(DI*4)
@@ -1616,7 +1665,7 @@ skip77:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none71:
+none73:
 	VZEROUPPER
 	RET
 
@@ -1631,9 +1680,9 @@ TEXT ·channelLastGrad2AVX2(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip89
+	JZ    skip92
 
-loop90:
+loop93:
 	MOVQ         72(AX), R8
 	MOVQ         96(AX), R9
 	MOVQ         BX, R10
@@ -1649,9 +1698,9 @@ loop90:
 	MOVQ         a+0(FP), R10
 	MOVQ         80(R10), R12
 	TESTQ        R12, R12
-	JZ           none91
+	JZ           none94
 	TESTQ        $0x00000003, R12
-	JNZ          odd92
+	JNZ          odd95
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -1733,9 +1782,9 @@ loop90:
 	SHRQ         $0x02, R12
 	DECQ         R12
 	TESTQ        R12, R12
-	JZ           skip94
+	JZ           skip97
 
-loop95:
+loop98:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -1815,12 +1864,12 @@ loop95:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R12
-	JNZ          loop95
+	JNZ          loop98
 
-skip94:
-	JMP summed93
+skip97:
+	JMP summed96
 
-odd92:
+odd95:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -1846,9 +1895,9 @@ odd92:
 	MOVQ         R12, R13
 	SHRQ         $0x02, R13
 	TESTQ        R13, R13
-	JZ           skip96
+	JZ           skip99
 
-loop97:
+loop100:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -1928,14 +1977,14 @@ loop97:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop97
+	JNZ          loop100
 
-skip96:
+skip99:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip98
+	JZ    skip101
 
-loop99:
+loop102:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -1958,12 +2007,12 @@ loop99:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop99
+	JNZ          loop102
 
-skip98:
-	JMP summed93
+skip101:
+	JMP summed96
 
-none91:
+none94:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1975,67 +2024,67 @@ none91:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 
-summed93:
+summed96:
 	MOVQ   a+0(FP), R8
 	MOVB   144(R8), R8
 	TESTB  R8, R8
-	JNZ    set100
+	JNZ    set103
 	VADDPS (BX), Y0, Y0
 	VADDPS 32(BX), Y1, Y1
 
-set100:
+set103:
 	VMOVUPS Y0, (BX)
 	VMOVUPS Y1, 32(BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set101
+	JNZ     set104
 	VADDPS  (BX), Y2, Y2
 	VADDPS  32(BX), Y3, Y3
 
-set101:
+set104:
 	VMOVUPS Y2, (BX)
 	VMOVUPS Y3, 32(BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set102
+	JNZ     set105
 	VADDPS  (BX), Y4, Y4
 	VADDPS  32(BX), Y5, Y5
 
-set102:
+set105:
 	VMOVUPS Y4, (BX)
 	VMOVUPS Y5, 32(BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set103
+	JNZ     set106
 	VADDPS  (BX), Y6, Y6
 	VADDPS  32(BX), Y7, Y7
 
-set103:
+set106:
 	VMOVUPS Y6, (BX)
 	VMOVUPS Y7, 32(BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set104
+	JNZ     set107
 	VADDPS  (BX), Y8, Y8
 	VADDPS  32(BX), Y9, Y9
 
-set104:
+set107:
 	VMOVUPS Y8, (BX)
 	VMOVUPS Y9, 32(BX)
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop90
+	JNZ     loop93
 
-skip89:
+skip92:
 	VZEROUPPER
 	RET
 
@@ -2048,7 +2097,7 @@ TEXT ·channelLastNarrowAVX2(SB), NOSPLIT, $8-8
 	MOVQ    a+0(FP), BX
 	MOVQ    80(BX), BX
 	TESTQ   BX, BX
-	JZ      none105
+	JZ      none108
 	MOVQ    168(AX), SI
 	ANDQ    $0x00000007, SI
 	LEAQ    lanemask<>+32(SB), DI
@@ -2071,10 +2120,10 @@ tile:
 	MOVQ   a+0(FP), SI
 	MOVQ   128(SI), SI
 	TESTQ  SI, SI
-	JZ     done106
+	JZ     done109
 	XORQ   SI, SI
 
-taps107:
+taps110:
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -2097,9 +2146,9 @@ taps107:
 	XORQ    DI, DI
 	SHRQ    $0x03, R8
 	TESTQ   R8, R8
-	JZ      skip108
+	JZ      skip111
 
-loop109:
+loop112:
 	VMOVUPS     (R9), Y11
 	VMOVUPS     32(R9), Y12
 	VMOVUPS     (R10)(DI*1), Y13
@@ -2120,12 +2169,12 @@ loop109:
 	ADDQ        $0x00000040, R9
 	ADDQ        $0x00000020, DI
 	DECQ        R8
-	JNZ         loop109
+	JNZ         loop112
 
-skip108:
+skip111:
 	MOVQ        (SP), R8
 	TESTQ       R8, R8
-	JZ          skip110
+	JZ          skip113
 	VMOVUPS     (R9), Y11
 	VMOVUPS     32(R9), Y12
 	VMASKMOVPS  (R10)(DI*1), Y0, Y13
@@ -2144,14 +2193,14 @@ skip108:
 	VFMADD231PS Y11, Y13, Y9
 	VFMADD231PS Y12, Y13, Y10
 
-skip110:
+skip113:
 	INCQ SI
 	MOVQ a+0(FP), DI
 	MOVQ 128(DI), DI
 	CMPQ SI, DI
-	JLT  taps107
+	JLT  taps110
 
-done106:
+done109:
 	VHADDPS      Y2, Y1, Y1
 	VHADDPS      Y1, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X2
@@ -2176,72 +2225,85 @@ done106:
 	MOVQ         a+0(FP), DI
 	MOVQ         184(DI), R9
 	TESTQ        R9, R9
-	JZ           skip111
+	JZ           skip114
 	MOVQ         208(DI), R10
 	MOVQ         232(DI), R8
 	MOVQ         R8, R11
 	MOVQ         (DI), R12
 	SUBQ         R12, R11
-	MOVB         256(DI), R12
-	MOVBQZX      R12, R12
-	XORL         DI, DI
-	TESTQ        R12, R12
-	JNZ          rectified112
-	MOVL         $0xff800000, DI
+	MOVB         256(DI), R13
+	MOVBQZX      R13, R13
+	XORL         R12, R12
+	TESTQ        R13, R13
+	JNZ          rectified115
+	MOVL         $0xff800000, R12
 
-rectified112:
-	VMOVD        DI, X6
-	VBROADCASTSS X6, Y6
-	VMOVSD       (R9), X7
-	VMOVSD       (R10), X8
+rectified115:
+	VMOVD        R12, X7
+	VBROADCASTSS X7, Y6
+	MOVL         260(DI), R12
+	TESTL        R12, R12
+	JNZ          limited116
+	MOVL         $0x7f800000, R12
+
+limited116:
+	VMOVD        R12, X7
+	VBROADCASTSS X7, Y7
+	VMOVSD       (R9), X8
+	VMOVSD       (R10), X9
 	LEAQ         (SI)(R11*1), R9
-	VFMADD213PS  X8, X7, X2
+	VFMADD213PS  X9, X8, X2
 	TESTQ        R8, R8
-	JZ           skip113
+	JZ           skip117
 	MOVLQSX      (CX), DI
-	VMOVSD       (R9)(DI*4), X9
-	VADDPS       X9, X2, X2
-
-skip113:
-	VMAXPS      X2, X6, X2
-	VFMADD213PS X8, X7, X1
-	TESTQ       R8, R8
-	JZ          skip114
-	MOVLQSX     4(CX), DI
-	VMOVSD      (R9)(DI*4), X9
-	VADDPS      X9, X1, X1
-
-skip114:
-	VMAXPS      X1, X6, X1
-	VFMADD213PS X8, X7, X3
-	TESTQ       R8, R8
-	JZ          skip115
-	MOVLQSX     8(CX), DI
-	VMOVSD      (R9)(DI*4), X9
-	VADDPS      X9, X3, X3
-
-skip115:
-	VMAXPS      X3, X6, X3
-	VFMADD213PS X8, X7, X4
-	TESTQ       R8, R8
-	JZ          skip116
-	MOVLQSX     12(CX), DI
-	VMOVSD      (R9)(DI*4), X9
-	VADDPS      X9, X4, X4
-
-skip116:
-	VMAXPS      X4, X6, X4
-	VFMADD213PS X8, X7, X5
-	TESTQ       R8, R8
-	JZ          skip117
-	MOVLQSX     16(CX), DI
-	VMOVSD      (R9)(DI*4), X9
-	VADDPS      X9, X5, X5
+	VMOVSD       (R9)(DI*4), X10
+	VADDPS       X10, X2, X2
 
 skip117:
-	VMAXPS X5, X6, X5
+	VMAXPS      X2, X6, X2
+	VMINPS      X2, X7, X2
+	VFMADD213PS X9, X8, X1
+	TESTQ       R8, R8
+	JZ          skip118
+	MOVLQSX     4(CX), DI
+	VMOVSD      (R9)(DI*4), X10
+	VADDPS      X10, X1, X1
 
-skip111:
+skip118:
+	VMAXPS      X1, X6, X1
+	VMINPS      X1, X7, X1
+	VFMADD213PS X9, X8, X3
+	TESTQ       R8, R8
+	JZ          skip119
+	MOVLQSX     8(CX), DI
+	VMOVSD      (R9)(DI*4), X10
+	VADDPS      X10, X3, X3
+
+skip119:
+	VMAXPS      X3, X6, X3
+	VMINPS      X3, X7, X3
+	VFMADD213PS X9, X8, X4
+	TESTQ       R8, R8
+	JZ          skip120
+	MOVLQSX     12(CX), DI
+	VMOVSD      (R9)(DI*4), X10
+	VADDPS      X10, X4, X4
+
+skip120:
+	VMAXPS      X4, X6, X4
+	VMINPS      X4, X7, X4
+	VFMADD213PS X9, X8, X5
+	TESTQ       R8, R8
+	JZ          skip121
+	MOVLQSX     16(CX), DI
+	VMOVSD      (R9)(DI*4), X10
+	VADDPS      X10, X5, X5
+
+skip121:
+	VMAXPS X5, X6, X5
+	VMINPS X5, X7, X5
+
+skip114:
 	MOVLQSX (CX), DI
 	VMOVSD  X2, (SI)(DI*4)
 	MOVLQSX 4(CX), DI
@@ -2257,7 +2319,613 @@ skip111:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none105:
+none108:
+	VZEROUPPER
+	RET
+
+// func depthwiseAVX2(a *Depthwise)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwiseAVX2(SB), NOSPLIT, $8-8
+	MOVQ a+0(FP), AX
+	MOVQ 72(AX), CX
+	MOVQ 96(AX), DX
+	MOVQ a+0(FP), BX
+	MOVQ 80(BX), BX
+
+tile:
+	XORQ SI, SI
+
+channels:
+	MOVQ    144(AX), DI
+	SHLQ    $0x02, DI
+	SUBQ    SI, DI
+	CMPQ    DI, $0x00000040
+	JLT     fewer122
+	MOVQ    24(AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	MOVLQSX 8(DX), R10
+	LEAQ    (DI)(R10*4), R10
+	MOVLQSX 12(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	MOVLQSX 16(DX), R12
+	LEAQ    (DI)(R12*4), R12
+	MOVQ    48(AX), DI
+	MOVQ    144(AX), R13
+	SHLQ    $0x02, R13
+	ADDQ    SI, DI
+	MOVQ    120(AX), R14
+	MOVQ    a+0(FP), R15
+	MOVQ    128(R15), R15
+	MOVLQSX (R14), BP
+	VMOVUPS (DI), Y10
+	VMOVUPS 32(DI), Y11
+	VMULPS  (R8)(BP*4), Y10, Y0
+	VMULPS  32(R8)(BP*4), Y11, Y1
+	VMULPS  (R9)(BP*4), Y10, Y2
+	VMULPS  32(R9)(BP*4), Y11, Y3
+	VMULPS  (R10)(BP*4), Y10, Y4
+	VMULPS  32(R10)(BP*4), Y11, Y5
+	VMULPS  (R11)(BP*4), Y10, Y6
+	VMULPS  32(R11)(BP*4), Y11, Y7
+	VMULPS  (R12)(BP*4), Y10, Y8
+	VMULPS  32(R12)(BP*4), Y11, Y9
+	ADDQ    R13, DI
+	ADDQ    $0x04, R14
+	DECQ    R15
+	TESTQ   R15, R15
+	JZ      skip123
+
+loop124:
+	MOVLQSX     (R14), BP
+	VMOVUPS     (DI), Y10
+	VMOVUPS     32(DI), Y11
+	VFMADD231PS (R8)(BP*4), Y10, Y0
+	VFMADD231PS 32(R8)(BP*4), Y11, Y1
+	VFMADD231PS (R9)(BP*4), Y10, Y2
+	VFMADD231PS 32(R9)(BP*4), Y11, Y3
+	VFMADD231PS (R10)(BP*4), Y10, Y4
+	VFMADD231PS 32(R10)(BP*4), Y11, Y5
+	VFMADD231PS (R11)(BP*4), Y10, Y6
+	VFMADD231PS 32(R11)(BP*4), Y11, Y7
+	VFMADD231PS (R12)(BP*4), Y10, Y8
+	VFMADD231PS 32(R12)(BP*4), Y11, Y9
+	ADDQ        R13, DI
+	ADDQ        $0x04, R14
+	DECQ        R15
+	JNZ         loop124
+
+skip123:
+	MOVQ    a+0(FP), DI
+	MOVQ    152(DI), R8
+	TESTQ   R8, R8
+	JZ      skip125
+	MOVQ    176(DI), R9
+	MOVQ    200(DI), R10
+	MOVQ    R10, R11
+	MOVQ    (DI), R12
+	SUBQ    R12, R11
+	MOVB    224(DI), R13
+	MOVBQZX R13, R13
+	XORL    R12, R12
+	TESTQ   R13, R13
+	JNZ     rectified126
+	MOVL    $0xff800000, R12
+
+rectified126:
+	VMOVD        R12, X11
+	VBROADCASTSS X11, Y10
+	MOVL         228(DI), R12
+	TESTL        R12, R12
+	JNZ          limited127
+	MOVL         $0x7f800000, R12
+
+limited127:
+	VMOVD        R12, X11
+	VBROADCASTSS X11, Y11
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	MOVLQSX      (CX), DI
+	LEAQ         (SI)(DI*4), DI
+	ADDQ         R11, DI
+	MOVQ         (AX), R12
+	VMOVUPS      (R8), Y12
+	VFMADD213PS  (R9), Y12, Y0
+	TESTQ        R10, R10
+	JZ           skip128
+	VADDPS       (R12)(DI*1), Y0, Y0
+
+skip128:
+	VMAXPS      Y0, Y10, Y0
+	VMINPS      Y0, Y11, Y0
+	VMOVUPS     32(R8), Y12
+	VFMADD213PS 32(R9), Y12, Y1
+	TESTQ       R10, R10
+	JZ          skip129
+	VADDPS      32(R12)(DI*1), Y1, Y1
+
+skip129:
+	VMAXPS      Y1, Y10, Y1
+	VMINPS      Y1, Y11, Y1
+	MOVLQSX     4(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R12
+	VMOVUPS     (R8), Y12
+	VFMADD213PS (R9), Y12, Y2
+	TESTQ       R10, R10
+	JZ          skip130
+	VADDPS      (R12)(DI*1), Y2, Y2
+
+skip130:
+	VMAXPS      Y2, Y10, Y2
+	VMINPS      Y2, Y11, Y2
+	VMOVUPS     32(R8), Y12
+	VFMADD213PS 32(R9), Y12, Y3
+	TESTQ       R10, R10
+	JZ          skip131
+	VADDPS      32(R12)(DI*1), Y3, Y3
+
+skip131:
+	VMAXPS      Y3, Y10, Y3
+	VMINPS      Y3, Y11, Y3
+	MOVLQSX     8(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R12
+	VMOVUPS     (R8), Y12
+	VFMADD213PS (R9), Y12, Y4
+	TESTQ       R10, R10
+	JZ          skip132
+	VADDPS      (R12)(DI*1), Y4, Y4
+
+skip132:
+	VMAXPS      Y4, Y10, Y4
+	VMINPS      Y4, Y11, Y4
+	VMOVUPS     32(R8), Y12
+	VFMADD213PS 32(R9), Y12, Y5
+	TESTQ       R10, R10
+	JZ          skip133
+	VADDPS      32(R12)(DI*1), Y5, Y5
+
+skip133:
+	VMAXPS      Y5, Y10, Y5
+	VMINPS      Y5, Y11, Y5
+	MOVLQSX     12(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R12
+	VMOVUPS     (R8), Y12
+	VFMADD213PS (R9), Y12, Y6
+	TESTQ       R10, R10
+	JZ          skip134
+	VADDPS      (R12)(DI*1), Y6, Y6
+
+skip134:
+	VMAXPS      Y6, Y10, Y6
+	VMINPS      Y6, Y11, Y6
+	VMOVUPS     32(R8), Y12
+	VFMADD213PS 32(R9), Y12, Y7
+	TESTQ       R10, R10
+	JZ          skip135
+	VADDPS      32(R12)(DI*1), Y7, Y7
+
+skip135:
+	VMAXPS      Y7, Y10, Y7
+	VMINPS      Y7, Y11, Y7
+	MOVLQSX     16(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R11
+	VMOVUPS     (R8), Y12
+	VFMADD213PS (R9), Y12, Y8
+	TESTQ       R10, R10
+	JZ          skip136
+	VADDPS      (R11)(DI*1), Y8, Y8
+
+skip136:
+	VMAXPS      Y8, Y10, Y8
+	VMINPS      Y8, Y11, Y8
+	VMOVUPS     32(R8), Y12
+	VFMADD213PS 32(R9), Y12, Y9
+	TESTQ       R10, R10
+	JZ          skip137
+	VADDPS      32(R11)(DI*1), Y9, Y9
+
+skip137:
+	VMAXPS Y9, Y10, Y9
+	VMINPS Y9, Y11, Y9
+
+skip125:
+	MOVQ    (AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (CX), R8
+	VMOVUPS Y0, (DI)(R8*4)
+	VMOVUPS Y1, 32(DI)(R8*4)
+	MOVLQSX 4(CX), R8
+	VMOVUPS Y2, (DI)(R8*4)
+	VMOVUPS Y3, 32(DI)(R8*4)
+	MOVLQSX 8(CX), R8
+	VMOVUPS Y4, (DI)(R8*4)
+	VMOVUPS Y5, 32(DI)(R8*4)
+	MOVLQSX 12(CX), R8
+	VMOVUPS Y6, (DI)(R8*4)
+	VMOVUPS Y7, 32(DI)(R8*4)
+	MOVLQSX 16(CX), R8
+	VMOVUPS Y8, (DI)(R8*4)
+	VMOVUPS Y9, 32(DI)(R8*4)
+	ADDQ    $0x00000040, SI
+	JMP     channels
+
+fewer122:
+	MOVQ    144(AX), DI
+	SHLQ    $0x02, DI
+	SUBQ    SI, DI
+	CMPQ    DI, $0x00000020
+	JLT     fewer138
+	MOVQ    24(AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	MOVLQSX 8(DX), R10
+	LEAQ    (DI)(R10*4), R10
+	MOVLQSX 12(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	MOVLQSX 16(DX), R12
+	LEAQ    (DI)(R12*4), R12
+	MOVQ    48(AX), DI
+	MOVQ    144(AX), R13
+	SHLQ    $0x02, R13
+	ADDQ    SI, DI
+	MOVQ    120(AX), R14
+	MOVQ    a+0(FP), R15
+	MOVQ    128(R15), R15
+	MOVLQSX (R14), BP
+	VMOVUPS (DI), Y5
+	VMULPS  (R8)(BP*4), Y5, Y0
+	VMULPS  (R9)(BP*4), Y5, Y1
+	VMULPS  (R10)(BP*4), Y5, Y2
+	VMULPS  (R11)(BP*4), Y5, Y3
+	VMULPS  (R12)(BP*4), Y5, Y4
+	ADDQ    R13, DI
+	ADDQ    $0x04, R14
+	DECQ    R15
+	TESTQ   R15, R15
+	JZ      skip139
+
+loop140:
+	MOVLQSX     (R14), BP
+	VMOVUPS     (DI), Y5
+	VFMADD231PS (R8)(BP*4), Y5, Y0
+	VFMADD231PS (R9)(BP*4), Y5, Y1
+	VFMADD231PS (R10)(BP*4), Y5, Y2
+	VFMADD231PS (R11)(BP*4), Y5, Y3
+	VFMADD231PS (R12)(BP*4), Y5, Y4
+	ADDQ        R13, DI
+	ADDQ        $0x04, R14
+	DECQ        R15
+	JNZ         loop140
+
+skip139:
+	MOVQ    a+0(FP), DI
+	MOVQ    152(DI), R8
+	TESTQ   R8, R8
+	JZ      skip141
+	MOVQ    176(DI), R9
+	MOVQ    200(DI), R10
+	MOVQ    R10, R11
+	MOVQ    (DI), R12
+	SUBQ    R12, R11
+	MOVB    224(DI), R13
+	MOVBQZX R13, R13
+	XORL    R12, R12
+	TESTQ   R13, R13
+	JNZ     rectified142
+	MOVL    $0xff800000, R12
+
+rectified142:
+	VMOVD        R12, X6
+	VBROADCASTSS X6, Y5
+	MOVL         228(DI), R12
+	TESTL        R12, R12
+	JNZ          limited143
+	MOVL         $0x7f800000, R12
+
+limited143:
+	VMOVD        R12, X6
+	VBROADCASTSS X6, Y6
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	MOVLQSX      (CX), DI
+	LEAQ         (SI)(DI*4), DI
+	ADDQ         R11, DI
+	MOVQ         (AX), R12
+	VMOVUPS      (R8), Y7
+	VFMADD213PS  (R9), Y7, Y0
+	TESTQ        R10, R10
+	JZ           skip144
+	VADDPS       (R12)(DI*1), Y0, Y0
+
+skip144:
+	VMAXPS      Y0, Y5, Y0
+	VMINPS      Y0, Y6, Y0
+	MOVLQSX     4(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R12
+	VMOVUPS     (R8), Y7
+	VFMADD213PS (R9), Y7, Y1
+	TESTQ       R10, R10
+	JZ          skip145
+	VADDPS      (R12)(DI*1), Y1, Y1
+
+skip145:
+	VMAXPS      Y1, Y5, Y1
+	VMINPS      Y1, Y6, Y1
+	MOVLQSX     8(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R12
+	VMOVUPS     (R8), Y7
+	VFMADD213PS (R9), Y7, Y2
+	TESTQ       R10, R10
+	JZ          skip146
+	VADDPS      (R12)(DI*1), Y2, Y2
+
+skip146:
+	VMAXPS      Y2, Y5, Y2
+	VMINPS      Y2, Y6, Y2
+	MOVLQSX     12(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R12
+	VMOVUPS     (R8), Y7
+	VFMADD213PS (R9), Y7, Y3
+	TESTQ       R10, R10
+	JZ          skip147
+	VADDPS      (R12)(DI*1), Y3, Y3
+
+skip147:
+	VMAXPS      Y3, Y5, Y3
+	VMINPS      Y3, Y6, Y3
+	MOVLQSX     16(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R11
+	VMOVUPS     (R8), Y7
+	VFMADD213PS (R9), Y7, Y4
+	TESTQ       R10, R10
+	JZ          skip148
+	VADDPS      (R11)(DI*1), Y4, Y4
+
+skip148:
+	VMAXPS Y4, Y5, Y4
+	VMINPS Y4, Y6, Y4
+
+skip141:
+	MOVQ    (AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (CX), R8
+	VMOVUPS Y0, (DI)(R8*4)
+	MOVLQSX 4(CX), R8
+	VMOVUPS Y1, (DI)(R8*4)
+	MOVLQSX 8(CX), R8
+	VMOVUPS Y2, (DI)(R8*4)
+	MOVLQSX 12(CX), R8
+	VMOVUPS Y3, (DI)(R8*4)
+	MOVLQSX 16(CX), R8
+	VMOVUPS Y4, (DI)(R8*4)
+	ADDQ    $0x00000020, SI
+	JMP     channels
+
+fewer138:
+	ADDQ $0x14, CX
+	ADDQ $0x14, DX
+	SUBQ $0x05, BX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func channelLastMaxAVX2(a *ChannelLastMax)
+// Requires: AVX
+TEXT ·channelLastMaxAVX2(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), AX
+	MOVQ 48(AX), CX
+	MOVQ 72(AX), DX
+	MOVQ a+0(FP), BX
+	MOVQ 56(BX), BX
+
+tile:
+	XORQ SI, SI
+
+channels:
+	MOVQ    120(AX), DI
+	SHLQ    $0x02, DI
+	SUBQ    SI, DI
+	CMPQ    DI, $0x00000040
+	JLT     fewer149
+	MOVQ    24(AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	MOVLQSX 8(DX), R10
+	LEAQ    (DI)(R10*4), R10
+	MOVLQSX 12(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	MOVLQSX 16(DX), R12
+	LEAQ    (DI)(R12*4), R12
+	MOVQ    96(AX), DI
+	MOVQ    a+0(FP), R13
+	MOVQ    104(R13), R13
+	MOVLQSX (DI), R14
+	VMOVUPS (R8)(R14*4), Y0
+	VMOVUPS 32(R8)(R14*4), Y1
+	VMOVUPS (R9)(R14*4), Y2
+	VMOVUPS 32(R9)(R14*4), Y3
+	VMOVUPS (R10)(R14*4), Y4
+	VMOVUPS 32(R10)(R14*4), Y5
+	VMOVUPS (R11)(R14*4), Y6
+	VMOVUPS 32(R11)(R14*4), Y7
+	VMOVUPS (R12)(R14*4), Y8
+	VMOVUPS 32(R12)(R14*4), Y9
+	ADDQ    $0x04, DI
+	DECQ    R13
+	TESTQ   R13, R13
+	JZ      skip150
+
+loop151:
+	MOVLQSX (DI), R14
+	VMOVUPS (R8)(R14*4), Y10
+	VMAXPS  Y0, Y10, Y0
+	VCMPPS  $0x03, Y10, Y10, Y10
+	VORPS   Y10, Y0, Y0
+	VMOVUPS 32(R8)(R14*4), Y10
+	VMAXPS  Y1, Y10, Y1
+	VCMPPS  $0x03, Y10, Y10, Y10
+	VORPS   Y10, Y1, Y1
+	VMOVUPS (R9)(R14*4), Y10
+	VMAXPS  Y2, Y10, Y2
+	VCMPPS  $0x03, Y10, Y10, Y10
+	VORPS   Y10, Y2, Y2
+	VMOVUPS 32(R9)(R14*4), Y10
+	VMAXPS  Y3, Y10, Y3
+	VCMPPS  $0x03, Y10, Y10, Y10
+	VORPS   Y10, Y3, Y3
+	VMOVUPS (R10)(R14*4), Y10
+	VMAXPS  Y4, Y10, Y4
+	VCMPPS  $0x03, Y10, Y10, Y10
+	VORPS   Y10, Y4, Y4
+	VMOVUPS 32(R10)(R14*4), Y10
+	VMAXPS  Y5, Y10, Y5
+	VCMPPS  $0x03, Y10, Y10, Y10
+	VORPS   Y10, Y5, Y5
+	VMOVUPS (R11)(R14*4), Y10
+	VMAXPS  Y6, Y10, Y6
+	VCMPPS  $0x03, Y10, Y10, Y10
+	VORPS   Y10, Y6, Y6
+	VMOVUPS 32(R11)(R14*4), Y10
+	VMAXPS  Y7, Y10, Y7
+	VCMPPS  $0x03, Y10, Y10, Y10
+	VORPS   Y10, Y7, Y7
+	VMOVUPS (R12)(R14*4), Y10
+	VMAXPS  Y8, Y10, Y8
+	VCMPPS  $0x03, Y10, Y10, Y10
+	VORPS   Y10, Y8, Y8
+	VMOVUPS 32(R12)(R14*4), Y10
+	VMAXPS  Y9, Y10, Y9
+	VCMPPS  $0x03, Y10, Y10, Y10
+	VORPS   Y10, Y9, Y9
+	ADDQ    $0x04, DI
+	DECQ    R13
+	JNZ     loop151
+
+skip150:
+	MOVQ    (AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (CX), R8
+	VMOVUPS Y0, (DI)(R8*4)
+	VMOVUPS Y1, 32(DI)(R8*4)
+	MOVLQSX 4(CX), R8
+	VMOVUPS Y2, (DI)(R8*4)
+	VMOVUPS Y3, 32(DI)(R8*4)
+	MOVLQSX 8(CX), R8
+	VMOVUPS Y4, (DI)(R8*4)
+	VMOVUPS Y5, 32(DI)(R8*4)
+	MOVLQSX 12(CX), R8
+	VMOVUPS Y6, (DI)(R8*4)
+	VMOVUPS Y7, 32(DI)(R8*4)
+	MOVLQSX 16(CX), R8
+	VMOVUPS Y8, (DI)(R8*4)
+	VMOVUPS Y9, 32(DI)(R8*4)
+	ADDQ    $0x00000040, SI
+	JMP     channels
+
+fewer149:
+	MOVQ    120(AX), DI
+	SHLQ    $0x02, DI
+	SUBQ    SI, DI
+	CMPQ    DI, $0x00000020
+	JLT     fewer152
+	MOVQ    24(AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	MOVLQSX 8(DX), R10
+	LEAQ    (DI)(R10*4), R10
+	MOVLQSX 12(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	MOVLQSX 16(DX), R12
+	LEAQ    (DI)(R12*4), R12
+	MOVQ    96(AX), DI
+	MOVQ    a+0(FP), R13
+	MOVQ    104(R13), R13
+	MOVLQSX (DI), R14
+	VMOVUPS (R8)(R14*4), Y0
+	VMOVUPS (R9)(R14*4), Y1
+	VMOVUPS (R10)(R14*4), Y2
+	VMOVUPS (R11)(R14*4), Y3
+	VMOVUPS (R12)(R14*4), Y4
+	ADDQ    $0x04, DI
+	DECQ    R13
+	TESTQ   R13, R13
+	JZ      skip153
+
+loop154:
+	MOVLQSX (DI), R14
+	VMOVUPS (R8)(R14*4), Y5
+	VMAXPS  Y0, Y5, Y0
+	VCMPPS  $0x03, Y5, Y5, Y5
+	VORPS   Y5, Y0, Y0
+	VMOVUPS (R9)(R14*4), Y5
+	VMAXPS  Y1, Y5, Y1
+	VCMPPS  $0x03, Y5, Y5, Y5
+	VORPS   Y5, Y1, Y1
+	VMOVUPS (R10)(R14*4), Y5
+	VMAXPS  Y2, Y5, Y2
+	VCMPPS  $0x03, Y5, Y5, Y5
+	VORPS   Y5, Y2, Y2
+	VMOVUPS (R11)(R14*4), Y5
+	VMAXPS  Y3, Y5, Y3
+	VCMPPS  $0x03, Y5, Y5, Y5
+	VORPS   Y5, Y3, Y3
+	VMOVUPS (R12)(R14*4), Y5
+	VMAXPS  Y4, Y5, Y4
+	VCMPPS  $0x03, Y5, Y5, Y5
+	VORPS   Y5, Y4, Y4
+	ADDQ    $0x04, DI
+	DECQ    R13
+	JNZ     loop154
+
+skip153:
+	MOVQ    (AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (CX), R8
+	VMOVUPS Y0, (DI)(R8*4)
+	MOVLQSX 4(CX), R8
+	VMOVUPS Y1, (DI)(R8*4)
+	MOVLQSX 8(CX), R8
+	VMOVUPS Y2, (DI)(R8*4)
+	MOVLQSX 12(CX), R8
+	VMOVUPS Y3, (DI)(R8*4)
+	MOVLQSX 16(CX), R8
+	VMOVUPS Y4, (DI)(R8*4)
+	ADDQ    $0x00000020, SI
+	JMP     channels
+
+fewer152:
+	ADDQ $0x14, CX
+	ADDQ $0x14, DX
+	SUBQ $0x05, BX
+	JNZ  tile
 	VZEROUPPER
 	RET
 
@@ -2279,9 +2947,9 @@ TEXT ·fmaPeakAVX2(SB), NOSPLIT, $0-8
 	VXORPS Y11, Y11, Y11
 	VXORPS Y12, Y12, Y12
 	TESTQ  AX, AX
-	JZ     skip118
+	JZ     skip155
 
-loop119:
+loop156:
 	VFMADD231PS Y12, Y12, Y0
 	VFMADD231PS Y12, Y12, Y1
 	VFMADD231PS Y12, Y12, Y2
@@ -2295,9 +2963,9 @@ loop119:
 	VFMADD231PS Y12, Y12, Y10
 	VFMADD231PS Y12, Y12, Y11
 	DECQ        AX
-	JNZ         loop119
+	JNZ         loop156
 
-skip118:
+skip155:
 	VZEROUPPER
 	RET
 
@@ -2877,196 +3545,224 @@ summed7:
 	MOVQ    R13, R14
 	MOVQ    (R10), R15
 	SUBQ    R15, R14
-	MOVB    224(R10), R15
-	MOVBQZX R15, R15
-	XORL    R10, R10
-	TESTQ   R15, R15
+	MOVB    224(R10), BP
+	MOVBQZX BP, BP
+	XORL    R15, R15
+	TESTQ   BP, BP
 	JNZ     rectified15
-	MOVL    $0xff800000, R10
+	MOVL    $0xff800000, R15
 
 rectified15:
-	VMOVD        R10, X20
-	VBROADCASTSS X20, Z20
+	VMOVD        R15, X21
+	VBROADCASTSS X21, Z20
+	MOVL         228(R10), R15
+	TESTL        R15, R15
+	JNZ          limited16
+	MOVL         $0x7f800000, R15
+
+limited16:
+	VMOVD        R15, X21
+	VBROADCASTSS X21, Z21
 	MOVQ         R9, R10
-	VBROADCASTSS (R11), Z21
-	VBROADCASTSS (R12), Z22
-	VFMADD213PS  Z22, Z21, Z0
+	VBROADCASTSS (R11), Z22
+	VBROADCASTSS (R12), Z23
+	VFMADD213PS  Z23, Z22, Z0
 	TESTQ        R13, R13
-	JZ           skip16
+	JZ           skip17
 	VADDPS       (R10)(R14*1), Z0, Z0
 
-skip16:
+skip17:
 	VMAXPS      Z0, Z20, Z0
+	VMINPS      Z0, Z21, Z0
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Z22, Z21, Z1
+	VFMADD213PS Z23, Z22, Z1
 	TESTQ       R13, R13
-	JZ          skip17
+	JZ          skip18
 	VADDPS      (R15)(R14*1), Z1, Z1
 
-skip17:
+skip18:
 	VMAXPS       Z1, Z20, Z1
+	VMINPS       Z1, Z21, Z1
 	ADDQ         BX, R10
-	VBROADCASTSS 4(R11), Z21
-	VBROADCASTSS 4(R12), Z22
-	VFMADD213PS  Z22, Z21, Z2
+	VBROADCASTSS 4(R11), Z22
+	VBROADCASTSS 4(R12), Z23
+	VFMADD213PS  Z23, Z22, Z2
 	TESTQ        R13, R13
-	JZ           skip18
+	JZ           skip19
 	VADDPS       (R10)(R14*1), Z2, Z2
 
-skip18:
+skip19:
 	VMAXPS      Z2, Z20, Z2
+	VMINPS      Z2, Z21, Z2
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Z22, Z21, Z3
+	VFMADD213PS Z23, Z22, Z3
 	TESTQ       R13, R13
-	JZ          skip19
+	JZ          skip20
 	VADDPS      (R15)(R14*1), Z3, Z3
 
-skip19:
+skip20:
 	VMAXPS       Z3, Z20, Z3
+	VMINPS       Z3, Z21, Z3
 	ADDQ         BX, R10
-	VBROADCASTSS 8(R11), Z21
-	VBROADCASTSS 8(R12), Z22
-	VFMADD213PS  Z22, Z21, Z4
+	VBROADCASTSS 8(R11), Z22
+	VBROADCASTSS 8(R12), Z23
+	VFMADD213PS  Z23, Z22, Z4
 	TESTQ        R13, R13
-	JZ           skip20
+	JZ           skip21
 	VADDPS       (R10)(R14*1), Z4, Z4
 
-skip20:
+skip21:
 	VMAXPS      Z4, Z20, Z4
+	VMINPS      Z4, Z21, Z4
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Z22, Z21, Z5
+	VFMADD213PS Z23, Z22, Z5
 	TESTQ       R13, R13
-	JZ          skip21
+	JZ          skip22
 	VADDPS      (R15)(R14*1), Z5, Z5
 
-skip21:
+skip22:
 	VMAXPS       Z5, Z20, Z5
+	VMINPS       Z5, Z21, Z5
 	ADDQ         BX, R10
-	VBROADCASTSS 12(R11), Z21
-	VBROADCASTSS 12(R12), Z22
-	VFMADD213PS  Z22, Z21, Z6
+	VBROADCASTSS 12(R11), Z22
+	VBROADCASTSS 12(R12), Z23
+	VFMADD213PS  Z23, Z22, Z6
 	TESTQ        R13, R13
-	JZ           skip22
+	JZ           skip23
 	VADDPS       (R10)(R14*1), Z6, Z6
 
-skip22:
+skip23:
 	VMAXPS      Z6, Z20, Z6
+	VMINPS      Z6, Z21, Z6
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Z22, Z21, Z7
+	VFMADD213PS Z23, Z22, Z7
 	TESTQ       R13, R13
-	JZ          skip23
+	JZ          skip24
 	VADDPS      (R15)(R14*1), Z7, Z7
 
-skip23:
+skip24:
 	VMAXPS       Z7, Z20, Z7
+	VMINPS       Z7, Z21, Z7
 	ADDQ         BX, R10
-	VBROADCASTSS 16(R11), Z21
-	VBROADCASTSS 16(R12), Z22
-	VFMADD213PS  Z22, Z21, Z8
+	VBROADCASTSS 16(R11), Z22
+	VBROADCASTSS 16(R12), Z23
+	VFMADD213PS  Z23, Z22, Z8
 	TESTQ        R13, R13
-	JZ           skip24
+	JZ           skip25
 	VADDPS       (R10)(R14*1), Z8, Z8
 
-skip24:
+skip25:
 	VMAXPS      Z8, Z20, Z8
+	VMINPS      Z8, Z21, Z8
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Z22, Z21, Z9
+	VFMADD213PS Z23, Z22, Z9
 	TESTQ       R13, R13
-	JZ          skip25
+	JZ          skip26
 	VADDPS      (R15)(R14*1), Z9, Z9
 
-skip25:
+skip26:
 	VMAXPS       Z9, Z20, Z9
+	VMINPS       Z9, Z21, Z9
 	ADDQ         BX, R10
-	VBROADCASTSS 20(R11), Z21
-	VBROADCASTSS 20(R12), Z22
-	VFMADD213PS  Z22, Z21, Z10
+	VBROADCASTSS 20(R11), Z22
+	VBROADCASTSS 20(R12), Z23
+	VFMADD213PS  Z23, Z22, Z10
 	TESTQ        R13, R13
-	JZ           skip26
+	JZ           skip27
 	VADDPS       (R10)(R14*1), Z10, Z10
 
-skip26:
+skip27:
 	VMAXPS      Z10, Z20, Z10
+	VMINPS      Z10, Z21, Z10
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Z22, Z21, Z11
+	VFMADD213PS Z23, Z22, Z11
 	TESTQ       R13, R13
-	JZ          skip27
+	JZ          skip28
 	VADDPS      (R15)(R14*1), Z11, Z11
 
-skip27:
+skip28:
 	VMAXPS       Z11, Z20, Z11
+	VMINPS       Z11, Z21, Z11
 	ADDQ         BX, R10
-	VBROADCASTSS 24(R11), Z21
-	VBROADCASTSS 24(R12), Z22
-	VFMADD213PS  Z22, Z21, Z12
+	VBROADCASTSS 24(R11), Z22
+	VBROADCASTSS 24(R12), Z23
+	VFMADD213PS  Z23, Z22, Z12
 	TESTQ        R13, R13
-	JZ           skip28
+	JZ           skip29
 	VADDPS       (R10)(R14*1), Z12, Z12
 
-skip28:
+skip29:
 	VMAXPS      Z12, Z20, Z12
+	VMINPS      Z12, Z21, Z12
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Z22, Z21, Z13
+	VFMADD213PS Z23, Z22, Z13
 	TESTQ       R13, R13
-	JZ          skip29
+	JZ          skip30
 	VADDPS      (R15)(R14*1), Z13, Z13
 
-skip29:
+skip30:
 	VMAXPS       Z13, Z20, Z13
+	VMINPS       Z13, Z21, Z13
 	ADDQ         BX, R10
-	VBROADCASTSS 28(R11), Z21
-	VBROADCASTSS 28(R12), Z22
-	VFMADD213PS  Z22, Z21, Z14
+	VBROADCASTSS 28(R11), Z22
+	VBROADCASTSS 28(R12), Z23
+	VFMADD213PS  Z23, Z22, Z14
 	TESTQ        R13, R13
-	JZ           skip30
+	JZ           skip31
 	VADDPS       (R10)(R14*1), Z14, Z14
 
-skip30:
+skip31:
 	VMAXPS      Z14, Z20, Z14
+	VMINPS      Z14, Z21, Z14
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Z22, Z21, Z15
+	VFMADD213PS Z23, Z22, Z15
 	TESTQ       R13, R13
-	JZ          skip31
+	JZ          skip32
 	VADDPS      (R15)(R14*1), Z15, Z15
 
-skip31:
+skip32:
 	VMAXPS       Z15, Z20, Z15
+	VMINPS       Z15, Z21, Z15
 	ADDQ         BX, R10
-	VBROADCASTSS 32(R11), Z21
-	VBROADCASTSS 32(R12), Z22
-	VFMADD213PS  Z22, Z21, Z16
+	VBROADCASTSS 32(R11), Z22
+	VBROADCASTSS 32(R12), Z23
+	VFMADD213PS  Z23, Z22, Z16
 	TESTQ        R13, R13
-	JZ           skip32
+	JZ           skip33
 	VADDPS       (R10)(R14*1), Z16, Z16
 
-skip32:
+skip33:
 	VMAXPS      Z16, Z20, Z16
+	VMINPS      Z16, Z21, Z16
 	LEAQ        (R10)(SI*1), R15
-	VFMADD213PS Z22, Z21, Z17
+	VFMADD213PS Z23, Z22, Z17
 	TESTQ       R13, R13
-	JZ          skip33
+	JZ          skip34
 	VADDPS      (R15)(R14*1), Z17, Z17
 
-skip33:
+skip34:
 	VMAXPS       Z17, Z20, Z17
+	VMINPS       Z17, Z21, Z17
 	ADDQ         BX, R10
-	VBROADCASTSS 36(R11), Z21
-	VBROADCASTSS 36(R12), Z22
-	VFMADD213PS  Z22, Z21, Z18
+	VBROADCASTSS 36(R11), Z22
+	VBROADCASTSS 36(R12), Z23
+	VFMADD213PS  Z23, Z22, Z18
 	TESTQ        R13, R13
-	JZ           skip34
+	JZ           skip35
 	VADDPS       (R10)(R14*1), Z18, Z18
 
-skip34:
+skip35:
 	VMAXPS      Z18, Z20, Z18
+	VMINPS      Z18, Z21, Z18
 	LEAQ        (R10)(SI*1), R11
-	VFMADD213PS Z22, Z21, Z19
+	VFMADD213PS Z23, Z22, Z19
 	TESTQ       R13, R13
-	JZ          skip35
+	JZ          skip36
 	VADDPS      (R11)(R14*1), Z19, Z19
 
-skip35:
+skip36:
 	VMAXPS Z19, Z20, Z19
+	VMINPS Z19, Z21, Z19
 	ADDQ   BX, R10
 
 skip14:
@@ -3143,9 +3839,9 @@ TEXT ·planesGradAVX512(SB), NOSPLIT, $40-8
 	MOVQ   (AX), CX
 	MOVQ   72(AX), DX
 
-group36:
+group37:
 	SUBQ    $0x05, 16(SP)
-	JLT     done37
+	JLT     done38
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -3174,7 +3870,7 @@ group36:
 	MOVQ    a+0(FP), BX
 	MOVB    160(BX), BL
 	TESTB   BL, BL
-	JNZ     set38
+	JNZ     set39
 	VMOVUPS (CX), Z0
 	VMOVUPS 64(CX), Z1
 	VMOVUPS 128(CX), Z2
@@ -3201,7 +3897,7 @@ group36:
 	VMOVUPS 1472(CX), Z23
 	VMOVUPS 1536(CX), Z24
 
-set38:
+set39:
 	MOVQ    24(AX), BX
 	MOVQ    96(AX), SI
 	SHLQ    $0x02, SI
@@ -3221,17 +3917,17 @@ set38:
 	MOVQ    120(AX), R14
 	MOVQ    R14, 24(SP)
 	TESTQ   R14, R14
-	JZ      skip39
+	JZ      skip40
 
-counted40:
+counted41:
 	MOVQ 152(AX), R14
 	CMPQ R14, $0x02
-	JNE  width42
+	JNE  width43
 	MOVQ 136(AX), R14
 	MOVQ 144(AX), R15
 	SHLQ $0x02, R15
 
-loop43:
+loop44:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -3305,18 +4001,18 @@ loop43:
 	ADDQ        R15, R8
 	ADDQ        R15, BX
 	DECQ        R14
-	JNZ         loop43
-	JMP         image41
+	JNZ         loop44
+	JMP         image42
 
-width42:
+width43:
 	MOVQ 152(AX), R14
 	CMPQ R14, $0x01
-	JNE  width44
+	JNE  width45
 	MOVQ 136(AX), R14
 	MOVQ 144(AX), R15
 	SHLQ $0x02, R15
 
-loop45:
+loop46:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -3355,23 +4051,23 @@ loop45:
 	ADDQ        R15, R8
 	ADDQ        R15, BX
 	DECQ        R14
-	JNZ         loop45
-	JMP         image41
+	JNZ         loop46
+	JMP         image42
 
-width44:
+width45:
 	MOVQ  136(AX), R14
 	MOVQ  R14, 32(SP)
 	TESTQ R14, R14
-	JZ    skip46
+	JZ    skip47
 
-counted47:
+counted48:
 	MOVQ  152(AX), R14
 	MOVQ  R14, R15
 	SHRQ  $0x01, R15
 	TESTQ R15, R15
-	JZ    skip48
+	JZ    skip49
 
-loop49:
+loop50:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -3445,14 +4141,14 @@ loop49:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, BX
 	DECQ        R15
-	JNZ         loop49
+	JNZ         loop50
 
-skip48:
+skip49:
 	ANDQ  $0x01, R14
 	TESTQ R14, R14
-	JZ    skip50
+	JZ    skip51
 
-loop51:
+loop52:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -3491,22 +4187,22 @@ loop51:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, BX
 	DECQ        R14
-	JNZ         loop51
+	JNZ         loop52
 
-skip50:
+skip51:
 	ADDQ (SP), R8
 	ADDQ (SP), BX
 	DECQ 32(SP)
-	JNZ  counted47
+	JNZ  counted48
 
-skip46:
-image41:
+skip47:
+image42:
 	ADDQ 8(SP), R8
 	ADDQ 8(SP), BX
 	DECQ 24(SP)
-	JNZ  counted40
+	JNZ  counted41
 
-skip39:
+skip40:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
@@ -3534,9 +4230,9 @@ skip39:
 	VMOVUPS Z24, 1536(CX)
 	ADDQ    $0x00000640, CX
 	ADDQ    $0x00000014, DX
-	JMP     group36
+	JMP     group37
 
-done37:
+done38:
 	VZEROUPPER
 	RET
 
@@ -3549,19 +4245,19 @@ TEXT ·channelLast1AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none52
+	JZ    none53
 
 tile:
 	MOVQ  a+0(FP), SI
 	MOVQ  128(SI), SI
 	MOVQ  168(AX), DI
 	TESTQ SI, SI
-	JZ    zeros53
+	JZ    zeros54
 	TESTQ DI, DI
-	JZ    zeros53
+	JZ    zeros54
 	XORQ  SI, SI
 
-taps55:
+taps56:
 	MOVQ         120(AX), DI
 	MOVQ         144(AX), R8
 	MOVQ         24(AX), R9
@@ -3583,7 +4279,7 @@ taps55:
 	MOVQ         168(AX), DI
 	XORQ         R8, R8
 	TESTQ        SI, SI
-	JNZ          terms56
+	JNZ          terms57
 	PREFETCHT0   2048(R9)
 	VMOVUPS      (R9), Z5
 	VBROADCASTSS (R10)(R8*4), Z6
@@ -3599,9 +4295,9 @@ taps55:
 	ADDQ         $0x00000040, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JE           next57
+	JE           next58
 
-terms56:
+terms57:
 	PREFETCHT0   2048(R9)
 	VMOVUPS      (R9), Z5
 	VBROADCASTSS (R10)(R8*4), Z6
@@ -3617,92 +4313,105 @@ terms56:
 	ADDQ         $0x00000040, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          terms56
+	JNE          terms57
 
-next57:
+next58:
 	INCQ SI
 	MOVQ a+0(FP), DI
 	MOVQ 128(DI), DI
 	CMPQ SI, DI
-	JLT  taps55
-	JMP  done54
+	JLT  taps56
+	JMP  done55
 
-zeros53:
+zeros54:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 
-done54:
+done55:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip58
+	JZ      skip59
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    256(DI), R12
-	MOVBQZX R12, R12
-	XORL    DI, DI
-	TESTQ   R12, R12
-	JNZ     rectified59
-	MOVL    $0xff800000, DI
+	MOVB    256(DI), R13
+	MOVBQZX R13, R13
+	XORL    R12, R12
+	TESTQ   R13, R13
+	JNZ     rectified60
+	MOVL    $0xff800000, R12
 
-rectified59:
-	VMOVD        DI, X5
-	VBROADCASTSS X5, Z5
+rectified60:
+	VMOVD        R12, X6
+	VBROADCASTSS X6, Z5
+	MOVL         260(DI), R12
+	TESTL        R12, R12
+	JNZ          limited61
+	MOVL         $0x7f800000, R12
+
+limited61:
+	VMOVD        R12, X6
+	VBROADCASTSS X6, Z6
 	LEAQ         (SI)(R11*1), R11
 	MOVLQSX      (CX), DI
-	VMOVUPS      (R8), Z6
-	VFMADD213PS  (R9), Z6, Z0
+	VMOVUPS      (R8), Z7
+	VFMADD213PS  (R9), Z7, Z0
 	TESTQ        R10, R10
-	JZ           skip60
+	JZ           skip62
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip60:
-	VMAXPS      Z0, Z5, Z0
-	MOVLQSX     4(CX), DI
-	VMOVUPS     (R8), Z6
-	VFMADD213PS (R9), Z6, Z1
-	TESTQ       R10, R10
-	JZ          skip61
-	VADDPS      (R11)(DI*4), Z1, Z1
-
-skip61:
-	VMAXPS      Z1, Z5, Z1
-	MOVLQSX     8(CX), DI
-	VMOVUPS     (R8), Z6
-	VFMADD213PS (R9), Z6, Z2
-	TESTQ       R10, R10
-	JZ          skip62
-	VADDPS      (R11)(DI*4), Z2, Z2
-
 skip62:
-	VMAXPS      Z2, Z5, Z2
-	MOVLQSX     12(CX), DI
-	VMOVUPS     (R8), Z6
-	VFMADD213PS (R9), Z6, Z3
+	VMAXPS      Z0, Z5, Z0
+	VMINPS      Z0, Z6, Z0
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Z7
+	VFMADD213PS (R9), Z7, Z1
 	TESTQ       R10, R10
 	JZ          skip63
-	VADDPS      (R11)(DI*4), Z3, Z3
+	VADDPS      (R11)(DI*4), Z1, Z1
 
 skip63:
-	VMAXPS      Z3, Z5, Z3
-	MOVLQSX     16(CX), DI
-	VMOVUPS     (R8), Z6
-	VFMADD213PS (R9), Z6, Z4
+	VMAXPS      Z1, Z5, Z1
+	VMINPS      Z1, Z6, Z1
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Z7
+	VFMADD213PS (R9), Z7, Z2
 	TESTQ       R10, R10
 	JZ          skip64
-	VADDPS      (R11)(DI*4), Z4, Z4
+	VADDPS      (R11)(DI*4), Z2, Z2
 
 skip64:
-	VMAXPS Z4, Z5, Z4
+	VMAXPS      Z2, Z5, Z2
+	VMINPS      Z2, Z6, Z2
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Z7
+	VFMADD213PS (R9), Z7, Z3
+	TESTQ       R10, R10
+	JZ          skip65
+	VADDPS      (R11)(DI*4), Z3, Z3
 
-skip58:
+skip65:
+	VMAXPS      Z3, Z5, Z3
+	VMINPS      Z3, Z6, Z3
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Z7
+	VFMADD213PS (R9), Z7, Z4
+	TESTQ       R10, R10
+	JZ          skip66
+	VADDPS      (R11)(DI*4), Z4, Z4
+
+skip66:
+	VMAXPS Z4, Z5, Z4
+	VMINPS Z4, Z6, Z4
+
+skip59:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	MOVLQSX 4(CX), DI
@@ -3718,7 +4427,7 @@ skip58:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none52:
+none53:
 	VZEROUPPER
 	RET
 
@@ -3733,9 +4442,9 @@ TEXT ·channelLastGrad1AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip65
+	JZ    skip67
 
-loop66:
+loop68:
 	MOVQ         72(AX), R8
 	MOVQ         96(AX), R9
 	MOVQ         BX, R10
@@ -3751,9 +4460,9 @@ loop66:
 	MOVQ         a+0(FP), R10
 	MOVQ         80(R10), R12
 	TESTQ        R12, R12
-	JZ           none67
+	JZ           none69
 	TESTQ        $0x00000003, R12
-	JNZ          odd68
+	JNZ          odd70
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z5
@@ -3811,89 +4520,6 @@ loop66:
 	SHRQ         $0x02, R12
 	DECQ         R12
 	TESTQ        R12, R12
-	JZ           skip70
-
-loop71:
-	MOVLQSX      (R8), R10
-	MOVLQSX      (R9), R11
-	VMOVUPS      (DX)(R11*4), Z5
-	VBROADCASTSS (CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z0
-	VBROADCASTSS 4(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS 8(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z2
-	VBROADCASTSS 12(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z3
-	VBROADCASTSS 16(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z4
-	MOVLQSX      4(R8), R10
-	MOVLQSX      4(R9), R11
-	VMOVUPS      (DX)(R11*4), Z5
-	VBROADCASTSS (CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z0
-	VBROADCASTSS 4(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS 8(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z2
-	VBROADCASTSS 12(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z3
-	VBROADCASTSS 16(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z4
-	MOVLQSX      8(R8), R10
-	MOVLQSX      8(R9), R11
-	VMOVUPS      (DX)(R11*4), Z5
-	VBROADCASTSS (CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z0
-	VBROADCASTSS 4(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS 8(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z2
-	VBROADCASTSS 12(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z3
-	VBROADCASTSS 16(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z4
-	MOVLQSX      12(R8), R10
-	MOVLQSX      12(R9), R11
-	VMOVUPS      (DX)(R11*4), Z5
-	VBROADCASTSS (CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z0
-	VBROADCASTSS 4(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS 8(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z2
-	VBROADCASTSS 12(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z3
-	VBROADCASTSS 16(CX)(R10*4), Z6
-	VFMADD231PS  Z5, Z6, Z4
-	ADDQ         $0x00000010, R8
-	ADDQ         $0x00000010, R9
-	DECQ         R12
-	JNZ          loop71
-
-skip70:
-	JMP summed69
-
-odd68:
-	MOVLQSX      (R8), R10
-	MOVLQSX      (R9), R11
-	VMOVUPS      (DX)(R11*4), Z5
-	VBROADCASTSS (CX)(R10*4), Z6
-	VMULPS       Z5, Z6, Z0
-	VBROADCASTSS 4(CX)(R10*4), Z6
-	VMULPS       Z5, Z6, Z1
-	VBROADCASTSS 8(CX)(R10*4), Z6
-	VMULPS       Z5, Z6, Z2
-	VBROADCASTSS 12(CX)(R10*4), Z6
-	VMULPS       Z5, Z6, Z3
-	VBROADCASTSS 16(CX)(R10*4), Z6
-	VMULPS       Z5, Z6, Z4
-	ADDQ         $0x00000004, R8
-	ADDQ         $0x00000004, R9
-	DECQ         R12
-	MOVQ         R12, R13
-	SHRQ         $0x02, R13
-	TESTQ        R13, R13
 	JZ           skip72
 
 loop73:
@@ -3951,15 +4577,98 @@ loop73:
 	VFMADD231PS  Z5, Z6, Z4
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
-	DECQ         R13
+	DECQ         R12
 	JNZ          loop73
 
 skip72:
-	ANDQ  $0x03, R12
-	TESTQ R12, R12
-	JZ    skip74
+	JMP summed71
+
+odd70:
+	MOVLQSX      (R8), R10
+	MOVLQSX      (R9), R11
+	VMOVUPS      (DX)(R11*4), Z5
+	VBROADCASTSS (CX)(R10*4), Z6
+	VMULPS       Z5, Z6, Z0
+	VBROADCASTSS 4(CX)(R10*4), Z6
+	VMULPS       Z5, Z6, Z1
+	VBROADCASTSS 8(CX)(R10*4), Z6
+	VMULPS       Z5, Z6, Z2
+	VBROADCASTSS 12(CX)(R10*4), Z6
+	VMULPS       Z5, Z6, Z3
+	VBROADCASTSS 16(CX)(R10*4), Z6
+	VMULPS       Z5, Z6, Z4
+	ADDQ         $0x00000004, R8
+	ADDQ         $0x00000004, R9
+	DECQ         R12
+	MOVQ         R12, R13
+	SHRQ         $0x02, R13
+	TESTQ        R13, R13
+	JZ           skip74
 
 loop75:
+	MOVLQSX      (R8), R10
+	MOVLQSX      (R9), R11
+	VMOVUPS      (DX)(R11*4), Z5
+	VBROADCASTSS (CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS 4(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 8(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z2
+	VBROADCASTSS 12(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z3
+	VBROADCASTSS 16(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z4
+	MOVLQSX      4(R8), R10
+	MOVLQSX      4(R9), R11
+	VMOVUPS      (DX)(R11*4), Z5
+	VBROADCASTSS (CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS 4(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 8(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z2
+	VBROADCASTSS 12(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z3
+	VBROADCASTSS 16(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z4
+	MOVLQSX      8(R8), R10
+	MOVLQSX      8(R9), R11
+	VMOVUPS      (DX)(R11*4), Z5
+	VBROADCASTSS (CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS 4(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 8(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z2
+	VBROADCASTSS 12(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z3
+	VBROADCASTSS 16(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z4
+	MOVLQSX      12(R8), R10
+	MOVLQSX      12(R9), R11
+	VMOVUPS      (DX)(R11*4), Z5
+	VBROADCASTSS (CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS 4(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 8(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z2
+	VBROADCASTSS 12(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z3
+	VBROADCASTSS 16(CX)(R10*4), Z6
+	VFMADD231PS  Z5, Z6, Z4
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000010, R9
+	DECQ         R13
+	JNZ          loop75
+
+skip74:
+	ANDQ  $0x03, R12
+	TESTQ R12, R12
+	JZ    skip76
+
+loop77:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z5
@@ -3976,69 +4685,69 @@ loop75:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop75
+	JNZ          loop77
 
-skip74:
-	JMP summed69
+skip76:
+	JMP summed71
 
-none67:
+none69:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 
-summed69:
+summed71:
 	MOVQ   a+0(FP), R8
 	MOVB   144(R8), R8
 	TESTB  R8, R8
-	JNZ    set76
+	JNZ    set78
 	VADDPS (BX), Z0, Z0
 
-set76:
+set78:
 	VMOVUPS Z0, (BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set77
+	JNZ     set79
 	VADDPS  (BX), Z1, Z1
 
-set77:
+set79:
 	VMOVUPS Z1, (BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set78
+	JNZ     set80
 	VADDPS  (BX), Z2, Z2
 
-set78:
+set80:
 	VMOVUPS Z2, (BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set79
+	JNZ     set81
 	VADDPS  (BX), Z3, Z3
 
-set79:
+set81:
 	VMOVUPS Z3, (BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set80
+	JNZ     set82
 	VADDPS  (BX), Z4, Z4
 
-set80:
+set82:
 	VMOVUPS Z4, (BX)
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop66
+	JNZ     loop68
 
-skip65:
+skip67:
 	VZEROUPPER
 	RET
 
@@ -4051,19 +4760,19 @@ TEXT ·channelLast2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none81
+	JZ    none83
 
 tile:
 	MOVQ  a+0(FP), SI
 	MOVQ  128(SI), SI
 	MOVQ  168(AX), DI
 	TESTQ SI, SI
-	JZ    zeros82
+	JZ    zeros84
 	TESTQ DI, DI
-	JZ    zeros82
+	JZ    zeros84
 	XORQ  SI, SI
 
-taps84:
+taps86:
 	MOVQ         120(AX), DI
 	MOVQ         144(AX), R8
 	MOVQ         24(AX), R9
@@ -4085,7 +4794,7 @@ taps84:
 	MOVQ         168(AX), DI
 	XORQ         R8, R8
 	TESTQ        SI, SI
-	JNZ          terms85
+	JNZ          terms87
 	PREFETCHT0   2048(R9)
 	PREFETCHT0   2112(R9)
 	VMOVUPS      (R9), Z10
@@ -4108,9 +4817,9 @@ taps84:
 	ADDQ         $0x00000080, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JE           next86
+	JE           next88
 
-terms85:
+terms87:
 	PREFETCHT0   2048(R9)
 	PREFETCHT0   2112(R9)
 	VMOVUPS      (R9), Z10
@@ -4133,17 +4842,17 @@ terms85:
 	ADDQ         $0x00000080, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          terms85
+	JNE          terms87
 
-next86:
+next88:
 	INCQ SI
 	MOVQ a+0(FP), DI
 	MOVQ 128(DI), DI
 	CMPQ SI, DI
-	JLT  taps84
-	JMP  done83
+	JLT  taps86
+	JMP  done85
 
-zeros82:
+zeros84:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4155,115 +4864,133 @@ zeros82:
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
 
-done83:
+done85:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip87
+	JZ      skip89
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    256(DI), R12
-	MOVBQZX R12, R12
-	XORL    DI, DI
-	TESTQ   R12, R12
-	JNZ     rectified88
-	MOVL    $0xff800000, DI
+	MOVB    256(DI), R13
+	MOVBQZX R13, R13
+	XORL    R12, R12
+	TESTQ   R13, R13
+	JNZ     rectified90
+	MOVL    $0xff800000, R12
 
-rectified88:
-	VMOVD        DI, X10
-	VBROADCASTSS X10, Z10
+rectified90:
+	VMOVD        R12, X11
+	VBROADCASTSS X11, Z10
+	MOVL         260(DI), R12
+	TESTL        R12, R12
+	JNZ          limited91
+	MOVL         $0x7f800000, R12
+
+limited91:
+	VMOVD        R12, X11
+	VBROADCASTSS X11, Z11
 	LEAQ         (SI)(R11*1), R11
 	MOVLQSX      (CX), DI
-	VMOVUPS      (R8), Z11
-	VFMADD213PS  (R9), Z11, Z0
+	VMOVUPS      (R8), Z12
+	VFMADD213PS  (R9), Z12, Z0
 	TESTQ        R10, R10
-	JZ           skip89
+	JZ           skip92
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip89:
-	VMAXPS      Z0, Z10, Z0
-	VMOVUPS     64(R8), Z11
-	VFMADD213PS 64(R9), Z11, Z1
-	TESTQ       R10, R10
-	JZ          skip90
-	VADDPS      64(R11)(DI*4), Z1, Z1
-
-skip90:
-	VMAXPS      Z1, Z10, Z1
-	MOVLQSX     4(CX), DI
-	VMOVUPS     (R8), Z11
-	VFMADD213PS (R9), Z11, Z2
-	TESTQ       R10, R10
-	JZ          skip91
-	VADDPS      (R11)(DI*4), Z2, Z2
-
-skip91:
-	VMAXPS      Z2, Z10, Z2
-	VMOVUPS     64(R8), Z11
-	VFMADD213PS 64(R9), Z11, Z3
-	TESTQ       R10, R10
-	JZ          skip92
-	VADDPS      64(R11)(DI*4), Z3, Z3
-
 skip92:
-	VMAXPS      Z3, Z10, Z3
-	MOVLQSX     8(CX), DI
-	VMOVUPS     (R8), Z11
-	VFMADD213PS (R9), Z11, Z4
+	VMAXPS      Z0, Z10, Z0
+	VMINPS      Z0, Z11, Z0
+	VMOVUPS     64(R8), Z12
+	VFMADD213PS 64(R9), Z12, Z1
 	TESTQ       R10, R10
 	JZ          skip93
-	VADDPS      (R11)(DI*4), Z4, Z4
+	VADDPS      64(R11)(DI*4), Z1, Z1
 
 skip93:
-	VMAXPS      Z4, Z10, Z4
-	VMOVUPS     64(R8), Z11
-	VFMADD213PS 64(R9), Z11, Z5
+	VMAXPS      Z1, Z10, Z1
+	VMINPS      Z1, Z11, Z1
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Z12
+	VFMADD213PS (R9), Z12, Z2
 	TESTQ       R10, R10
 	JZ          skip94
-	VADDPS      64(R11)(DI*4), Z5, Z5
+	VADDPS      (R11)(DI*4), Z2, Z2
 
 skip94:
-	VMAXPS      Z5, Z10, Z5
-	MOVLQSX     12(CX), DI
-	VMOVUPS     (R8), Z11
-	VFMADD213PS (R9), Z11, Z6
+	VMAXPS      Z2, Z10, Z2
+	VMINPS      Z2, Z11, Z2
+	VMOVUPS     64(R8), Z12
+	VFMADD213PS 64(R9), Z12, Z3
 	TESTQ       R10, R10
 	JZ          skip95
-	VADDPS      (R11)(DI*4), Z6, Z6
+	VADDPS      64(R11)(DI*4), Z3, Z3
 
 skip95:
-	VMAXPS      Z6, Z10, Z6
-	VMOVUPS     64(R8), Z11
-	VFMADD213PS 64(R9), Z11, Z7
+	VMAXPS      Z3, Z10, Z3
+	VMINPS      Z3, Z11, Z3
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Z12
+	VFMADD213PS (R9), Z12, Z4
 	TESTQ       R10, R10
 	JZ          skip96
-	VADDPS      64(R11)(DI*4), Z7, Z7
+	VADDPS      (R11)(DI*4), Z4, Z4
 
 skip96:
-	VMAXPS      Z7, Z10, Z7
-	MOVLQSX     16(CX), DI
-	VMOVUPS     (R8), Z11
-	VFMADD213PS (R9), Z11, Z8
+	VMAXPS      Z4, Z10, Z4
+	VMINPS      Z4, Z11, Z4
+	VMOVUPS     64(R8), Z12
+	VFMADD213PS 64(R9), Z12, Z5
 	TESTQ       R10, R10
 	JZ          skip97
-	VADDPS      (R11)(DI*4), Z8, Z8
+	VADDPS      64(R11)(DI*4), Z5, Z5
 
 skip97:
-	VMAXPS      Z8, Z10, Z8
-	VMOVUPS     64(R8), Z11
-	VFMADD213PS 64(R9), Z11, Z9
+	VMAXPS      Z5, Z10, Z5
+	VMINPS      Z5, Z11, Z5
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Z12
+	VFMADD213PS (R9), Z12, Z6
 	TESTQ       R10, R10
 	JZ          skip98
-	VADDPS      64(R11)(DI*4), Z9, Z9
+	VADDPS      (R11)(DI*4), Z6, Z6
 
 skip98:
-	VMAXPS Z9, Z10, Z9
+	VMAXPS      Z6, Z10, Z6
+	VMINPS      Z6, Z11, Z6
+	VMOVUPS     64(R8), Z12
+	VFMADD213PS 64(R9), Z12, Z7
+	TESTQ       R10, R10
+	JZ          skip99
+	VADDPS      64(R11)(DI*4), Z7, Z7
 
-skip87:
+skip99:
+	VMAXPS      Z7, Z10, Z7
+	VMINPS      Z7, Z11, Z7
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Z12
+	VFMADD213PS (R9), Z12, Z8
+	TESTQ       R10, R10
+	JZ          skip100
+	VADDPS      (R11)(DI*4), Z8, Z8
+
+skip100:
+	VMAXPS      Z8, Z10, Z8
+	VMINPS      Z8, Z11, Z8
+	VMOVUPS     64(R8), Z12
+	VFMADD213PS 64(R9), Z12, Z9
+	TESTQ       R10, R10
+	JZ          skip101
+	VADDPS      64(R11)(DI*4), Z9, Z9
+
+skip101:
+	VMAXPS Z9, Z10, Z9
+	VMINPS Z9, Z11, Z9
+
+skip89:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -4284,7 +5011,7 @@ skip87:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none81:
+none83:
 	VZEROUPPER
 	RET
 
@@ -4299,9 +5026,9 @@ TEXT ·channelLastGrad2AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip99
+	JZ    skip102
 
-loop100:
+loop103:
 	MOVQ         72(AX), R8
 	MOVQ         96(AX), R9
 	MOVQ         BX, R10
@@ -4322,9 +5049,9 @@ loop100:
 	MOVQ         a+0(FP), R10
 	MOVQ         80(R10), R12
 	TESTQ        R12, R12
-	JZ           none101
+	JZ           none104
 	TESTQ        $0x00000003, R12
-	JNZ          odd102
+	JNZ          odd105
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -4406,9 +5133,9 @@ loop100:
 	SHRQ         $0x02, R12
 	DECQ         R12
 	TESTQ        R12, R12
-	JZ           skip104
+	JZ           skip107
 
-loop105:
+loop108:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -4488,12 +5215,12 @@ loop105:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R12
-	JNZ          loop105
+	JNZ          loop108
 
-skip104:
-	JMP summed103
+skip107:
+	JMP summed106
 
-odd102:
+odd105:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -4519,9 +5246,9 @@ odd102:
 	MOVQ         R12, R13
 	SHRQ         $0x02, R13
 	TESTQ        R13, R13
-	JZ           skip106
+	JZ           skip109
 
-loop107:
+loop110:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -4601,14 +5328,14 @@ loop107:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop107
+	JNZ          loop110
 
-skip106:
+skip109:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip108
+	JZ    skip111
 
-loop109:
+loop112:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -4631,12 +5358,12 @@ loop109:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop109
+	JNZ          loop112
 
-skip108:
-	JMP summed103
+skip111:
+	JMP summed106
 
-none101:
+none104:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4648,67 +5375,67 @@ none101:
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
 
-summed103:
+summed106:
 	MOVQ   a+0(FP), R8
 	MOVB   144(R8), R8
 	TESTB  R8, R8
-	JNZ    set110
+	JNZ    set113
 	VADDPS (BX), Z0, Z0
 	VADDPS 64(BX), Z1, Z1
 
-set110:
+set113:
 	VMOVUPS Z0, (BX)
 	VMOVUPS Z1, 64(BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set111
+	JNZ     set114
 	VADDPS  (BX), Z2, Z2
 	VADDPS  64(BX), Z3, Z3
 
-set111:
+set114:
 	VMOVUPS Z2, (BX)
 	VMOVUPS Z3, 64(BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set112
+	JNZ     set115
 	VADDPS  (BX), Z4, Z4
 	VADDPS  64(BX), Z5, Z5
 
-set112:
+set115:
 	VMOVUPS Z4, (BX)
 	VMOVUPS Z5, 64(BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set113
+	JNZ     set116
 	VADDPS  (BX), Z6, Z6
 	VADDPS  64(BX), Z7, Z7
 
-set113:
+set116:
 	VMOVUPS Z6, (BX)
 	VMOVUPS Z7, 64(BX)
 	ADDQ    SI, BX
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set114
+	JNZ     set117
 	VADDPS  (BX), Z8, Z8
 	VADDPS  64(BX), Z9, Z9
 
-set114:
+set117:
 	VMOVUPS Z8, (BX)
 	VMOVUPS Z9, 64(BX)
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop100
+	JNZ     loop103
 
-skip99:
+skip102:
 	VZEROUPPER
 	RET
 
@@ -4721,19 +5448,19 @@ TEXT ·channelLast3AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none115
+	JZ    none118
 
 tile:
 	MOVQ  a+0(FP), SI
 	MOVQ  128(SI), SI
 	MOVQ  168(AX), DI
 	TESTQ SI, SI
-	JZ    zeros116
+	JZ    zeros119
 	TESTQ DI, DI
-	JZ    zeros116
+	JZ    zeros119
 	XORQ  SI, SI
 
-taps118:
+taps121:
 	MOVQ         120(AX), DI
 	MOVQ         144(AX), R8
 	MOVQ         24(AX), R9
@@ -4755,7 +5482,7 @@ taps118:
 	MOVQ         168(AX), DI
 	XORQ         R8, R8
 	TESTQ        SI, SI
-	JNZ          terms119
+	JNZ          terms122
 	PREFETCHT0   2048(R9)
 	PREFETCHT0   2112(R9)
 	PREFETCHT0   2176(R9)
@@ -4785,9 +5512,9 @@ taps118:
 	ADDQ         $0x000000c0, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JE           next120
+	JE           next123
 
-terms119:
+terms122:
 	PREFETCHT0   2048(R9)
 	PREFETCHT0   2112(R9)
 	PREFETCHT0   2176(R9)
@@ -4817,17 +5544,17 @@ terms119:
 	ADDQ         $0x000000c0, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          terms119
+	JNE          terms122
 
-next120:
+next123:
 	INCQ SI
 	MOVQ a+0(FP), DI
 	MOVQ 128(DI), DI
 	CMPQ SI, DI
-	JLT  taps118
-	JMP  done117
+	JLT  taps121
+	JMP  done120
 
-zeros116:
+zeros119:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4844,155 +5571,178 @@ zeros116:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 
-done117:
+done120:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip121
+	JZ      skip124
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    256(DI), R12
-	MOVBQZX R12, R12
-	XORL    DI, DI
-	TESTQ   R12, R12
-	JNZ     rectified122
-	MOVL    $0xff800000, DI
+	MOVB    256(DI), R13
+	MOVBQZX R13, R13
+	XORL    R12, R12
+	TESTQ   R13, R13
+	JNZ     rectified125
+	MOVL    $0xff800000, R12
 
-rectified122:
-	VMOVD        DI, X15
-	VBROADCASTSS X15, Z15
+rectified125:
+	VMOVD        R12, X16
+	VBROADCASTSS X16, Z15
+	MOVL         260(DI), R12
+	TESTL        R12, R12
+	JNZ          limited126
+	MOVL         $0x7f800000, R12
+
+limited126:
+	VMOVD        R12, X16
+	VBROADCASTSS X16, Z16
 	LEAQ         (SI)(R11*1), R11
 	MOVLQSX      (CX), DI
-	VMOVUPS      (R8), Z16
-	VFMADD213PS  (R9), Z16, Z0
+	VMOVUPS      (R8), Z17
+	VFMADD213PS  (R9), Z17, Z0
 	TESTQ        R10, R10
-	JZ           skip123
+	JZ           skip127
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip123:
-	VMAXPS      Z0, Z15, Z0
-	VMOVUPS     64(R8), Z16
-	VFMADD213PS 64(R9), Z16, Z1
-	TESTQ       R10, R10
-	JZ          skip124
-	VADDPS      64(R11)(DI*4), Z1, Z1
-
-skip124:
-	VMAXPS      Z1, Z15, Z1
-	VMOVUPS     128(R8), Z16
-	VFMADD213PS 128(R9), Z16, Z2
-	TESTQ       R10, R10
-	JZ          skip125
-	VADDPS      128(R11)(DI*4), Z2, Z2
-
-skip125:
-	VMAXPS      Z2, Z15, Z2
-	MOVLQSX     4(CX), DI
-	VMOVUPS     (R8), Z16
-	VFMADD213PS (R9), Z16, Z3
-	TESTQ       R10, R10
-	JZ          skip126
-	VADDPS      (R11)(DI*4), Z3, Z3
-
-skip126:
-	VMAXPS      Z3, Z15, Z3
-	VMOVUPS     64(R8), Z16
-	VFMADD213PS 64(R9), Z16, Z4
-	TESTQ       R10, R10
-	JZ          skip127
-	VADDPS      64(R11)(DI*4), Z4, Z4
-
 skip127:
-	VMAXPS      Z4, Z15, Z4
-	VMOVUPS     128(R8), Z16
-	VFMADD213PS 128(R9), Z16, Z5
+	VMAXPS      Z0, Z15, Z0
+	VMINPS      Z0, Z16, Z0
+	VMOVUPS     64(R8), Z17
+	VFMADD213PS 64(R9), Z17, Z1
 	TESTQ       R10, R10
 	JZ          skip128
-	VADDPS      128(R11)(DI*4), Z5, Z5
+	VADDPS      64(R11)(DI*4), Z1, Z1
 
 skip128:
-	VMAXPS      Z5, Z15, Z5
-	MOVLQSX     8(CX), DI
-	VMOVUPS     (R8), Z16
-	VFMADD213PS (R9), Z16, Z6
+	VMAXPS      Z1, Z15, Z1
+	VMINPS      Z1, Z16, Z1
+	VMOVUPS     128(R8), Z17
+	VFMADD213PS 128(R9), Z17, Z2
 	TESTQ       R10, R10
 	JZ          skip129
-	VADDPS      (R11)(DI*4), Z6, Z6
+	VADDPS      128(R11)(DI*4), Z2, Z2
 
 skip129:
-	VMAXPS      Z6, Z15, Z6
-	VMOVUPS     64(R8), Z16
-	VFMADD213PS 64(R9), Z16, Z7
+	VMAXPS      Z2, Z15, Z2
+	VMINPS      Z2, Z16, Z2
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Z17
+	VFMADD213PS (R9), Z17, Z3
 	TESTQ       R10, R10
 	JZ          skip130
-	VADDPS      64(R11)(DI*4), Z7, Z7
+	VADDPS      (R11)(DI*4), Z3, Z3
 
 skip130:
-	VMAXPS      Z7, Z15, Z7
-	VMOVUPS     128(R8), Z16
-	VFMADD213PS 128(R9), Z16, Z8
+	VMAXPS      Z3, Z15, Z3
+	VMINPS      Z3, Z16, Z3
+	VMOVUPS     64(R8), Z17
+	VFMADD213PS 64(R9), Z17, Z4
 	TESTQ       R10, R10
 	JZ          skip131
-	VADDPS      128(R11)(DI*4), Z8, Z8
+	VADDPS      64(R11)(DI*4), Z4, Z4
 
 skip131:
-	VMAXPS      Z8, Z15, Z8
-	MOVLQSX     12(CX), DI
-	VMOVUPS     (R8), Z16
-	VFMADD213PS (R9), Z16, Z9
+	VMAXPS      Z4, Z15, Z4
+	VMINPS      Z4, Z16, Z4
+	VMOVUPS     128(R8), Z17
+	VFMADD213PS 128(R9), Z17, Z5
 	TESTQ       R10, R10
 	JZ          skip132
-	VADDPS      (R11)(DI*4), Z9, Z9
+	VADDPS      128(R11)(DI*4), Z5, Z5
 
 skip132:
-	VMAXPS      Z9, Z15, Z9
-	VMOVUPS     64(R8), Z16
-	VFMADD213PS 64(R9), Z16, Z10
+	VMAXPS      Z5, Z15, Z5
+	VMINPS      Z5, Z16, Z5
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Z17
+	VFMADD213PS (R9), Z17, Z6
 	TESTQ       R10, R10
 	JZ          skip133
-	VADDPS      64(R11)(DI*4), Z10, Z10
+	VADDPS      (R11)(DI*4), Z6, Z6
 
 skip133:
-	VMAXPS      Z10, Z15, Z10
-	VMOVUPS     128(R8), Z16
-	VFMADD213PS 128(R9), Z16, Z11
+	VMAXPS      Z6, Z15, Z6
+	VMINPS      Z6, Z16, Z6
+	VMOVUPS     64(R8), Z17
+	VFMADD213PS 64(R9), Z17, Z7
 	TESTQ       R10, R10
 	JZ          skip134
-	VADDPS      128(R11)(DI*4), Z11, Z11
+	VADDPS      64(R11)(DI*4), Z7, Z7
 
 skip134:
-	VMAXPS      Z11, Z15, Z11
-	MOVLQSX     16(CX), DI
-	VMOVUPS     (R8), Z16
-	VFMADD213PS (R9), Z16, Z12
+	VMAXPS      Z7, Z15, Z7
+	VMINPS      Z7, Z16, Z7
+	VMOVUPS     128(R8), Z17
+	VFMADD213PS 128(R9), Z17, Z8
 	TESTQ       R10, R10
 	JZ          skip135
-	VADDPS      (R11)(DI*4), Z12, Z12
+	VADDPS      128(R11)(DI*4), Z8, Z8
 
 skip135:
-	VMAXPS      Z12, Z15, Z12
-	VMOVUPS     64(R8), Z16
-	VFMADD213PS 64(R9), Z16, Z13
+	VMAXPS      Z8, Z15, Z8
+	VMINPS      Z8, Z16, Z8
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Z17
+	VFMADD213PS (R9), Z17, Z9
 	TESTQ       R10, R10
 	JZ          skip136
-	VADDPS      64(R11)(DI*4), Z13, Z13
+	VADDPS      (R11)(DI*4), Z9, Z9
 
 skip136:
-	VMAXPS      Z13, Z15, Z13
-	VMOVUPS     128(R8), Z16
-	VFMADD213PS 128(R9), Z16, Z14
+	VMAXPS      Z9, Z15, Z9
+	VMINPS      Z9, Z16, Z9
+	VMOVUPS     64(R8), Z17
+	VFMADD213PS 64(R9), Z17, Z10
 	TESTQ       R10, R10
 	JZ          skip137
-	VADDPS      128(R11)(DI*4), Z14, Z14
+	VADDPS      64(R11)(DI*4), Z10, Z10
 
 skip137:
-	VMAXPS Z14, Z15, Z14
+	VMAXPS      Z10, Z15, Z10
+	VMINPS      Z10, Z16, Z10
+	VMOVUPS     128(R8), Z17
+	VFMADD213PS 128(R9), Z17, Z11
+	TESTQ       R10, R10
+	JZ          skip138
+	VADDPS      128(R11)(DI*4), Z11, Z11
 
-skip121:
+skip138:
+	VMAXPS      Z11, Z15, Z11
+	VMINPS      Z11, Z16, Z11
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Z17
+	VFMADD213PS (R9), Z17, Z12
+	TESTQ       R10, R10
+	JZ          skip139
+	VADDPS      (R11)(DI*4), Z12, Z12
+
+skip139:
+	VMAXPS      Z12, Z15, Z12
+	VMINPS      Z12, Z16, Z12
+	VMOVUPS     64(R8), Z17
+	VFMADD213PS 64(R9), Z17, Z13
+	TESTQ       R10, R10
+	JZ          skip140
+	VADDPS      64(R11)(DI*4), Z13, Z13
+
+skip140:
+	VMAXPS      Z13, Z15, Z13
+	VMINPS      Z13, Z16, Z13
+	VMOVUPS     128(R8), Z17
+	VFMADD213PS 128(R9), Z17, Z14
+	TESTQ       R10, R10
+	JZ          skip141
+	VADDPS      128(R11)(DI*4), Z14, Z14
+
+skip141:
+	VMAXPS Z14, Z15, Z14
+	VMINPS Z14, Z16, Z14
+
+skip124:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -5018,7 +5768,7 @@ skip121:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none115:
+none118:
 	VZEROUPPER
 	RET
 
@@ -5033,9 +5783,9 @@ TEXT ·channelLastGrad3AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip138
+	JZ    skip142
 
-loop139:
+loop143:
 	MOVQ         72(AX), R8
 	MOVQ         96(AX), R9
 	MOVQ         BX, R10
@@ -5061,9 +5811,9 @@ loop139:
 	MOVQ         a+0(FP), R10
 	MOVQ         80(R10), R12
 	TESTQ        R12, R12
-	JZ           none140
+	JZ           none144
 	TESTQ        $0x00000003, R12
-	JNZ          odd141
+	JNZ          odd145
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z15
@@ -5169,261 +5919,7 @@ loop139:
 	SHRQ         $0x02, R12
 	DECQ         R12
 	TESTQ        R12, R12
-	JZ           skip143
-
-loop144:
-	MOVLQSX      (R8), R10
-	MOVLQSX      (R9), R11
-	VMOVUPS      (DX)(R11*4), Z15
-	VMOVUPS      64(DX)(R11*4), Z16
-	VMOVUPS      128(DX)(R11*4), Z17
-	VBROADCASTSS (CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z0
-	VFMADD231PS  Z16, Z18, Z1
-	VFMADD231PS  Z17, Z18, Z2
-	VBROADCASTSS 4(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z3
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS 8(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z6
-	VFMADD231PS  Z16, Z18, Z7
-	VFMADD231PS  Z17, Z18, Z8
-	VBROADCASTSS 12(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z9
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS 16(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z12
-	VFMADD231PS  Z16, Z18, Z13
-	VFMADD231PS  Z17, Z18, Z14
-	MOVLQSX      4(R8), R10
-	MOVLQSX      4(R9), R11
-	VMOVUPS      (DX)(R11*4), Z15
-	VMOVUPS      64(DX)(R11*4), Z16
-	VMOVUPS      128(DX)(R11*4), Z17
-	VBROADCASTSS (CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z0
-	VFMADD231PS  Z16, Z18, Z1
-	VFMADD231PS  Z17, Z18, Z2
-	VBROADCASTSS 4(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z3
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS 8(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z6
-	VFMADD231PS  Z16, Z18, Z7
-	VFMADD231PS  Z17, Z18, Z8
-	VBROADCASTSS 12(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z9
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS 16(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z12
-	VFMADD231PS  Z16, Z18, Z13
-	VFMADD231PS  Z17, Z18, Z14
-	MOVLQSX      8(R8), R10
-	MOVLQSX      8(R9), R11
-	VMOVUPS      (DX)(R11*4), Z15
-	VMOVUPS      64(DX)(R11*4), Z16
-	VMOVUPS      128(DX)(R11*4), Z17
-	VBROADCASTSS (CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z0
-	VFMADD231PS  Z16, Z18, Z1
-	VFMADD231PS  Z17, Z18, Z2
-	VBROADCASTSS 4(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z3
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS 8(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z6
-	VFMADD231PS  Z16, Z18, Z7
-	VFMADD231PS  Z17, Z18, Z8
-	VBROADCASTSS 12(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z9
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS 16(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z12
-	VFMADD231PS  Z16, Z18, Z13
-	VFMADD231PS  Z17, Z18, Z14
-	MOVLQSX      12(R8), R10
-	MOVLQSX      12(R9), R11
-	VMOVUPS      (DX)(R11*4), Z15
-	VMOVUPS      64(DX)(R11*4), Z16
-	VMOVUPS      128(DX)(R11*4), Z17
-	VBROADCASTSS (CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z0
-	VFMADD231PS  Z16, Z18, Z1
-	VFMADD231PS  Z17, Z18, Z2
-	VBROADCASTSS 4(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z3
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS 8(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z6
-	VFMADD231PS  Z16, Z18, Z7
-	VFMADD231PS  Z17, Z18, Z8
-	VBROADCASTSS 12(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z9
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS 16(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z12
-	VFMADD231PS  Z16, Z18, Z13
-	VFMADD231PS  Z17, Z18, Z14
-	ADDQ         $0x00000010, R8
-	ADDQ         $0x00000010, R9
-	DECQ         R12
-	JNZ          loop144
-
-skip143:
-	JMP summed142
-
-odd141:
-	MOVLQSX      (R8), R10
-	MOVLQSX      (R9), R11
-	VMOVUPS      (DX)(R11*4), Z15
-	VMOVUPS      64(DX)(R11*4), Z16
-	VMOVUPS      128(DX)(R11*4), Z17
-	VBROADCASTSS (CX)(R10*4), Z18
-	VMULPS       Z15, Z18, Z0
-	VMULPS       Z16, Z18, Z1
-	VMULPS       Z17, Z18, Z2
-	VBROADCASTSS 4(CX)(R10*4), Z18
-	VMULPS       Z15, Z18, Z3
-	VMULPS       Z16, Z18, Z4
-	VMULPS       Z17, Z18, Z5
-	VBROADCASTSS 8(CX)(R10*4), Z18
-	VMULPS       Z15, Z18, Z6
-	VMULPS       Z16, Z18, Z7
-	VMULPS       Z17, Z18, Z8
-	VBROADCASTSS 12(CX)(R10*4), Z18
-	VMULPS       Z15, Z18, Z9
-	VMULPS       Z16, Z18, Z10
-	VMULPS       Z17, Z18, Z11
-	VBROADCASTSS 16(CX)(R10*4), Z18
-	VMULPS       Z15, Z18, Z12
-	VMULPS       Z16, Z18, Z13
-	VMULPS       Z17, Z18, Z14
-	ADDQ         $0x00000004, R8
-	ADDQ         $0x00000004, R9
-	DECQ         R12
-	MOVQ         R12, R13
-	SHRQ         $0x02, R13
-	TESTQ        R13, R13
-	JZ           skip145
-
-loop146:
-	MOVLQSX      (R8), R10
-	MOVLQSX      (R9), R11
-	VMOVUPS      (DX)(R11*4), Z15
-	VMOVUPS      64(DX)(R11*4), Z16
-	VMOVUPS      128(DX)(R11*4), Z17
-	VBROADCASTSS (CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z0
-	VFMADD231PS  Z16, Z18, Z1
-	VFMADD231PS  Z17, Z18, Z2
-	VBROADCASTSS 4(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z3
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS 8(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z6
-	VFMADD231PS  Z16, Z18, Z7
-	VFMADD231PS  Z17, Z18, Z8
-	VBROADCASTSS 12(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z9
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS 16(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z12
-	VFMADD231PS  Z16, Z18, Z13
-	VFMADD231PS  Z17, Z18, Z14
-	MOVLQSX      4(R8), R10
-	MOVLQSX      4(R9), R11
-	VMOVUPS      (DX)(R11*4), Z15
-	VMOVUPS      64(DX)(R11*4), Z16
-	VMOVUPS      128(DX)(R11*4), Z17
-	VBROADCASTSS (CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z0
-	VFMADD231PS  Z16, Z18, Z1
-	VFMADD231PS  Z17, Z18, Z2
-	VBROADCASTSS 4(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z3
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS 8(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z6
-	VFMADD231PS  Z16, Z18, Z7
-	VFMADD231PS  Z17, Z18, Z8
-	VBROADCASTSS 12(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z9
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS 16(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z12
-	VFMADD231PS  Z16, Z18, Z13
-	VFMADD231PS  Z17, Z18, Z14
-	MOVLQSX      8(R8), R10
-	MOVLQSX      8(R9), R11
-	VMOVUPS      (DX)(R11*4), Z15
-	VMOVUPS      64(DX)(R11*4), Z16
-	VMOVUPS      128(DX)(R11*4), Z17
-	VBROADCASTSS (CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z0
-	VFMADD231PS  Z16, Z18, Z1
-	VFMADD231PS  Z17, Z18, Z2
-	VBROADCASTSS 4(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z3
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS 8(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z6
-	VFMADD231PS  Z16, Z18, Z7
-	VFMADD231PS  Z17, Z18, Z8
-	VBROADCASTSS 12(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z9
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS 16(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z12
-	VFMADD231PS  Z16, Z18, Z13
-	VFMADD231PS  Z17, Z18, Z14
-	MOVLQSX      12(R8), R10
-	MOVLQSX      12(R9), R11
-	VMOVUPS      (DX)(R11*4), Z15
-	VMOVUPS      64(DX)(R11*4), Z16
-	VMOVUPS      128(DX)(R11*4), Z17
-	VBROADCASTSS (CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z0
-	VFMADD231PS  Z16, Z18, Z1
-	VFMADD231PS  Z17, Z18, Z2
-	VBROADCASTSS 4(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z3
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS 8(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z6
-	VFMADD231PS  Z16, Z18, Z7
-	VFMADD231PS  Z17, Z18, Z8
-	VBROADCASTSS 12(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z9
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS 16(CX)(R10*4), Z18
-	VFMADD231PS  Z15, Z18, Z12
-	VFMADD231PS  Z16, Z18, Z13
-	VFMADD231PS  Z17, Z18, Z14
-	ADDQ         $0x00000010, R8
-	ADDQ         $0x00000010, R9
-	DECQ         R13
-	JNZ          loop146
-
-skip145:
-	ANDQ  $0x03, R12
-	TESTQ R12, R12
-	JZ    skip147
+	JZ           skip147
 
 loop148:
 	MOVLQSX      (R8), R10
@@ -5451,15 +5947,269 @@ loop148:
 	VFMADD231PS  Z15, Z18, Z12
 	VFMADD231PS  Z16, Z18, Z13
 	VFMADD231PS  Z17, Z18, Z14
-	ADDQ         $0x00000004, R8
-	ADDQ         $0x00000004, R9
+	MOVLQSX      4(R8), R10
+	MOVLQSX      4(R9), R11
+	VMOVUPS      (DX)(R11*4), Z15
+	VMOVUPS      64(DX)(R11*4), Z16
+	VMOVUPS      128(DX)(R11*4), Z17
+	VBROADCASTSS (CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z0
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z2
+	VBROADCASTSS 4(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z3
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS 8(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z6
+	VFMADD231PS  Z16, Z18, Z7
+	VFMADD231PS  Z17, Z18, Z8
+	VBROADCASTSS 12(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z9
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS 16(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z12
+	VFMADD231PS  Z16, Z18, Z13
+	VFMADD231PS  Z17, Z18, Z14
+	MOVLQSX      8(R8), R10
+	MOVLQSX      8(R9), R11
+	VMOVUPS      (DX)(R11*4), Z15
+	VMOVUPS      64(DX)(R11*4), Z16
+	VMOVUPS      128(DX)(R11*4), Z17
+	VBROADCASTSS (CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z0
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z2
+	VBROADCASTSS 4(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z3
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS 8(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z6
+	VFMADD231PS  Z16, Z18, Z7
+	VFMADD231PS  Z17, Z18, Z8
+	VBROADCASTSS 12(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z9
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS 16(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z12
+	VFMADD231PS  Z16, Z18, Z13
+	VFMADD231PS  Z17, Z18, Z14
+	MOVLQSX      12(R8), R10
+	MOVLQSX      12(R9), R11
+	VMOVUPS      (DX)(R11*4), Z15
+	VMOVUPS      64(DX)(R11*4), Z16
+	VMOVUPS      128(DX)(R11*4), Z17
+	VBROADCASTSS (CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z0
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z2
+	VBROADCASTSS 4(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z3
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS 8(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z6
+	VFMADD231PS  Z16, Z18, Z7
+	VFMADD231PS  Z17, Z18, Z8
+	VBROADCASTSS 12(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z9
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS 16(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z12
+	VFMADD231PS  Z16, Z18, Z13
+	VFMADD231PS  Z17, Z18, Z14
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000010, R9
 	DECQ         R12
 	JNZ          loop148
 
 skip147:
-	JMP summed142
+	JMP summed146
 
-none140:
+odd145:
+	MOVLQSX      (R8), R10
+	MOVLQSX      (R9), R11
+	VMOVUPS      (DX)(R11*4), Z15
+	VMOVUPS      64(DX)(R11*4), Z16
+	VMOVUPS      128(DX)(R11*4), Z17
+	VBROADCASTSS (CX)(R10*4), Z18
+	VMULPS       Z15, Z18, Z0
+	VMULPS       Z16, Z18, Z1
+	VMULPS       Z17, Z18, Z2
+	VBROADCASTSS 4(CX)(R10*4), Z18
+	VMULPS       Z15, Z18, Z3
+	VMULPS       Z16, Z18, Z4
+	VMULPS       Z17, Z18, Z5
+	VBROADCASTSS 8(CX)(R10*4), Z18
+	VMULPS       Z15, Z18, Z6
+	VMULPS       Z16, Z18, Z7
+	VMULPS       Z17, Z18, Z8
+	VBROADCASTSS 12(CX)(R10*4), Z18
+	VMULPS       Z15, Z18, Z9
+	VMULPS       Z16, Z18, Z10
+	VMULPS       Z17, Z18, Z11
+	VBROADCASTSS 16(CX)(R10*4), Z18
+	VMULPS       Z15, Z18, Z12
+	VMULPS       Z16, Z18, Z13
+	VMULPS       Z17, Z18, Z14
+	ADDQ         $0x00000004, R8
+	ADDQ         $0x00000004, R9
+	DECQ         R12
+	MOVQ         R12, R13
+	SHRQ         $0x02, R13
+	TESTQ        R13, R13
+	JZ           skip149
+
+loop150:
+	MOVLQSX      (R8), R10
+	MOVLQSX      (R9), R11
+	VMOVUPS      (DX)(R11*4), Z15
+	VMOVUPS      64(DX)(R11*4), Z16
+	VMOVUPS      128(DX)(R11*4), Z17
+	VBROADCASTSS (CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z0
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z2
+	VBROADCASTSS 4(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z3
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS 8(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z6
+	VFMADD231PS  Z16, Z18, Z7
+	VFMADD231PS  Z17, Z18, Z8
+	VBROADCASTSS 12(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z9
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS 16(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z12
+	VFMADD231PS  Z16, Z18, Z13
+	VFMADD231PS  Z17, Z18, Z14
+	MOVLQSX      4(R8), R10
+	MOVLQSX      4(R9), R11
+	VMOVUPS      (DX)(R11*4), Z15
+	VMOVUPS      64(DX)(R11*4), Z16
+	VMOVUPS      128(DX)(R11*4), Z17
+	VBROADCASTSS (CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z0
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z2
+	VBROADCASTSS 4(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z3
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS 8(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z6
+	VFMADD231PS  Z16, Z18, Z7
+	VFMADD231PS  Z17, Z18, Z8
+	VBROADCASTSS 12(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z9
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS 16(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z12
+	VFMADD231PS  Z16, Z18, Z13
+	VFMADD231PS  Z17, Z18, Z14
+	MOVLQSX      8(R8), R10
+	MOVLQSX      8(R9), R11
+	VMOVUPS      (DX)(R11*4), Z15
+	VMOVUPS      64(DX)(R11*4), Z16
+	VMOVUPS      128(DX)(R11*4), Z17
+	VBROADCASTSS (CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z0
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z2
+	VBROADCASTSS 4(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z3
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS 8(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z6
+	VFMADD231PS  Z16, Z18, Z7
+	VFMADD231PS  Z17, Z18, Z8
+	VBROADCASTSS 12(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z9
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS 16(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z12
+	VFMADD231PS  Z16, Z18, Z13
+	VFMADD231PS  Z17, Z18, Z14
+	MOVLQSX      12(R8), R10
+	MOVLQSX      12(R9), R11
+	VMOVUPS      (DX)(R11*4), Z15
+	VMOVUPS      64(DX)(R11*4), Z16
+	VMOVUPS      128(DX)(R11*4), Z17
+	VBROADCASTSS (CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z0
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z2
+	VBROADCASTSS 4(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z3
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS 8(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z6
+	VFMADD231PS  Z16, Z18, Z7
+	VFMADD231PS  Z17, Z18, Z8
+	VBROADCASTSS 12(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z9
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS 16(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z12
+	VFMADD231PS  Z16, Z18, Z13
+	VFMADD231PS  Z17, Z18, Z14
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000010, R9
+	DECQ         R13
+	JNZ          loop150
+
+skip149:
+	ANDQ  $0x03, R12
+	TESTQ R12, R12
+	JZ    skip151
+
+loop152:
+	MOVLQSX      (R8), R10
+	MOVLQSX      (R9), R11
+	VMOVUPS      (DX)(R11*4), Z15
+	VMOVUPS      64(DX)(R11*4), Z16
+	VMOVUPS      128(DX)(R11*4), Z17
+	VBROADCASTSS (CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z0
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z2
+	VBROADCASTSS 4(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z3
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS 8(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z6
+	VFMADD231PS  Z16, Z18, Z7
+	VFMADD231PS  Z17, Z18, Z8
+	VBROADCASTSS 12(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z9
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS 16(CX)(R10*4), Z18
+	VFMADD231PS  Z15, Z18, Z12
+	VFMADD231PS  Z16, Z18, Z13
+	VFMADD231PS  Z17, Z18, Z14
+	ADDQ         $0x00000004, R8
+	ADDQ         $0x00000004, R9
+	DECQ         R12
+	JNZ          loop152
+
+skip151:
+	JMP summed146
+
+none144:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5476,16 +6226,16 @@ none140:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 
-summed142:
+summed146:
 	MOVQ   a+0(FP), R8
 	MOVB   144(R8), R8
 	TESTB  R8, R8
-	JNZ    set149
+	JNZ    set153
 	VADDPS (BX), Z0, Z0
 	VADDPS 64(BX), Z1, Z1
 	VADDPS 128(BX), Z2, Z2
 
-set149:
+set153:
 	VMOVUPS Z0, (BX)
 	VMOVUPS Z1, 64(BX)
 	VMOVUPS Z2, 128(BX)
@@ -5493,12 +6243,12 @@ set149:
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set150
+	JNZ     set154
 	VADDPS  (BX), Z3, Z3
 	VADDPS  64(BX), Z4, Z4
 	VADDPS  128(BX), Z5, Z5
 
-set150:
+set154:
 	VMOVUPS Z3, (BX)
 	VMOVUPS Z4, 64(BX)
 	VMOVUPS Z5, 128(BX)
@@ -5506,12 +6256,12 @@ set150:
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set151
+	JNZ     set155
 	VADDPS  (BX), Z6, Z6
 	VADDPS  64(BX), Z7, Z7
 	VADDPS  128(BX), Z8, Z8
 
-set151:
+set155:
 	VMOVUPS Z6, (BX)
 	VMOVUPS Z7, 64(BX)
 	VMOVUPS Z8, 128(BX)
@@ -5519,12 +6269,12 @@ set151:
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set152
+	JNZ     set156
 	VADDPS  (BX), Z9, Z9
 	VADDPS  64(BX), Z10, Z10
 	VADDPS  128(BX), Z11, Z11
 
-set152:
+set156:
 	VMOVUPS Z9, (BX)
 	VMOVUPS Z10, 64(BX)
 	VMOVUPS Z11, 128(BX)
@@ -5532,21 +6282,21 @@ set152:
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set153
+	JNZ     set157
 	VADDPS  (BX), Z12, Z12
 	VADDPS  64(BX), Z13, Z13
 	VADDPS  128(BX), Z14, Z14
 
-set153:
+set157:
 	VMOVUPS Z12, (BX)
 	VMOVUPS Z13, 64(BX)
 	VMOVUPS Z14, 128(BX)
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop139
+	JNZ     loop143
 
-skip138:
+skip142:
 	VZEROUPPER
 	RET
 
@@ -5559,19 +6309,19 @@ TEXT ·channelLast4AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none154
+	JZ    none158
 
 tile:
 	MOVQ  a+0(FP), SI
 	MOVQ  128(SI), SI
 	MOVQ  168(AX), DI
 	TESTQ SI, SI
-	JZ    zeros155
+	JZ    zeros159
 	TESTQ DI, DI
-	JZ    zeros155
+	JZ    zeros159
 	XORQ  SI, SI
 
-taps157:
+taps161:
 	MOVQ         120(AX), DI
 	MOVQ         144(AX), R8
 	MOVQ         24(AX), R9
@@ -5593,7 +6343,7 @@ taps157:
 	MOVQ         168(AX), DI
 	XORQ         R8, R8
 	TESTQ        SI, SI
-	JNZ          terms158
+	JNZ          terms162
 	PREFETCHT0   2048(R9)
 	PREFETCHT0   2112(R9)
 	PREFETCHT0   2176(R9)
@@ -5630,9 +6380,9 @@ taps157:
 	ADDQ         $0x00000100, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JE           next159
+	JE           next163
 
-terms158:
+terms162:
 	PREFETCHT0   2048(R9)
 	PREFETCHT0   2112(R9)
 	PREFETCHT0   2176(R9)
@@ -5669,17 +6419,17 @@ terms158:
 	ADDQ         $0x00000100, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          terms158
+	JNE          terms162
 
-next159:
+next163:
 	INCQ SI
 	MOVQ a+0(FP), DI
 	MOVQ 128(DI), DI
 	CMPQ SI, DI
-	JLT  taps157
-	JMP  done156
+	JLT  taps161
+	JMP  done160
 
-zeros155:
+zeros159:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5701,195 +6451,223 @@ zeros155:
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
 
-done156:
+done160:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip160
+	JZ      skip164
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    256(DI), R12
-	MOVBQZX R12, R12
-	XORL    DI, DI
-	TESTQ   R12, R12
-	JNZ     rectified161
-	MOVL    $0xff800000, DI
+	MOVB    256(DI), R13
+	MOVBQZX R13, R13
+	XORL    R12, R12
+	TESTQ   R13, R13
+	JNZ     rectified165
+	MOVL    $0xff800000, R12
 
-rectified161:
-	VMOVD        DI, X20
-	VBROADCASTSS X20, Z20
+rectified165:
+	VMOVD        R12, X21
+	VBROADCASTSS X21, Z20
+	MOVL         260(DI), R12
+	TESTL        R12, R12
+	JNZ          limited166
+	MOVL         $0x7f800000, R12
+
+limited166:
+	VMOVD        R12, X21
+	VBROADCASTSS X21, Z21
 	LEAQ         (SI)(R11*1), R11
 	MOVLQSX      (CX), DI
-	VMOVUPS      (R8), Z21
-	VFMADD213PS  (R9), Z21, Z0
+	VMOVUPS      (R8), Z22
+	VFMADD213PS  (R9), Z22, Z0
 	TESTQ        R10, R10
-	JZ           skip162
+	JZ           skip167
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip162:
-	VMAXPS      Z0, Z20, Z0
-	VMOVUPS     64(R8), Z21
-	VFMADD213PS 64(R9), Z21, Z1
-	TESTQ       R10, R10
-	JZ          skip163
-	VADDPS      64(R11)(DI*4), Z1, Z1
-
-skip163:
-	VMAXPS      Z1, Z20, Z1
-	VMOVUPS     128(R8), Z21
-	VFMADD213PS 128(R9), Z21, Z2
-	TESTQ       R10, R10
-	JZ          skip164
-	VADDPS      128(R11)(DI*4), Z2, Z2
-
-skip164:
-	VMAXPS      Z2, Z20, Z2
-	VMOVUPS     192(R8), Z21
-	VFMADD213PS 192(R9), Z21, Z3
-	TESTQ       R10, R10
-	JZ          skip165
-	VADDPS      192(R11)(DI*4), Z3, Z3
-
-skip165:
-	VMAXPS      Z3, Z20, Z3
-	MOVLQSX     4(CX), DI
-	VMOVUPS     (R8), Z21
-	VFMADD213PS (R9), Z21, Z4
-	TESTQ       R10, R10
-	JZ          skip166
-	VADDPS      (R11)(DI*4), Z4, Z4
-
-skip166:
-	VMAXPS      Z4, Z20, Z4
-	VMOVUPS     64(R8), Z21
-	VFMADD213PS 64(R9), Z21, Z5
-	TESTQ       R10, R10
-	JZ          skip167
-	VADDPS      64(R11)(DI*4), Z5, Z5
-
 skip167:
-	VMAXPS      Z5, Z20, Z5
-	VMOVUPS     128(R8), Z21
-	VFMADD213PS 128(R9), Z21, Z6
+	VMAXPS      Z0, Z20, Z0
+	VMINPS      Z0, Z21, Z0
+	VMOVUPS     64(R8), Z22
+	VFMADD213PS 64(R9), Z22, Z1
 	TESTQ       R10, R10
 	JZ          skip168
-	VADDPS      128(R11)(DI*4), Z6, Z6
+	VADDPS      64(R11)(DI*4), Z1, Z1
 
 skip168:
-	VMAXPS      Z6, Z20, Z6
-	VMOVUPS     192(R8), Z21
-	VFMADD213PS 192(R9), Z21, Z7
+	VMAXPS      Z1, Z20, Z1
+	VMINPS      Z1, Z21, Z1
+	VMOVUPS     128(R8), Z22
+	VFMADD213PS 128(R9), Z22, Z2
 	TESTQ       R10, R10
 	JZ          skip169
-	VADDPS      192(R11)(DI*4), Z7, Z7
+	VADDPS      128(R11)(DI*4), Z2, Z2
 
 skip169:
-	VMAXPS      Z7, Z20, Z7
-	MOVLQSX     8(CX), DI
-	VMOVUPS     (R8), Z21
-	VFMADD213PS (R9), Z21, Z8
+	VMAXPS      Z2, Z20, Z2
+	VMINPS      Z2, Z21, Z2
+	VMOVUPS     192(R8), Z22
+	VFMADD213PS 192(R9), Z22, Z3
 	TESTQ       R10, R10
 	JZ          skip170
-	VADDPS      (R11)(DI*4), Z8, Z8
+	VADDPS      192(R11)(DI*4), Z3, Z3
 
 skip170:
-	VMAXPS      Z8, Z20, Z8
-	VMOVUPS     64(R8), Z21
-	VFMADD213PS 64(R9), Z21, Z9
+	VMAXPS      Z3, Z20, Z3
+	VMINPS      Z3, Z21, Z3
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Z22
+	VFMADD213PS (R9), Z22, Z4
 	TESTQ       R10, R10
 	JZ          skip171
-	VADDPS      64(R11)(DI*4), Z9, Z9
+	VADDPS      (R11)(DI*4), Z4, Z4
 
 skip171:
-	VMAXPS      Z9, Z20, Z9
-	VMOVUPS     128(R8), Z21
-	VFMADD213PS 128(R9), Z21, Z10
+	VMAXPS      Z4, Z20, Z4
+	VMINPS      Z4, Z21, Z4
+	VMOVUPS     64(R8), Z22
+	VFMADD213PS 64(R9), Z22, Z5
 	TESTQ       R10, R10
 	JZ          skip172
-	VADDPS      128(R11)(DI*4), Z10, Z10
+	VADDPS      64(R11)(DI*4), Z5, Z5
 
 skip172:
-	VMAXPS      Z10, Z20, Z10
-	VMOVUPS     192(R8), Z21
-	VFMADD213PS 192(R9), Z21, Z11
+	VMAXPS      Z5, Z20, Z5
+	VMINPS      Z5, Z21, Z5
+	VMOVUPS     128(R8), Z22
+	VFMADD213PS 128(R9), Z22, Z6
 	TESTQ       R10, R10
 	JZ          skip173
-	VADDPS      192(R11)(DI*4), Z11, Z11
+	VADDPS      128(R11)(DI*4), Z6, Z6
 
 skip173:
-	VMAXPS      Z11, Z20, Z11
-	MOVLQSX     12(CX), DI
-	VMOVUPS     (R8), Z21
-	VFMADD213PS (R9), Z21, Z12
+	VMAXPS      Z6, Z20, Z6
+	VMINPS      Z6, Z21, Z6
+	VMOVUPS     192(R8), Z22
+	VFMADD213PS 192(R9), Z22, Z7
 	TESTQ       R10, R10
 	JZ          skip174
-	VADDPS      (R11)(DI*4), Z12, Z12
+	VADDPS      192(R11)(DI*4), Z7, Z7
 
 skip174:
-	VMAXPS      Z12, Z20, Z12
-	VMOVUPS     64(R8), Z21
-	VFMADD213PS 64(R9), Z21, Z13
+	VMAXPS      Z7, Z20, Z7
+	VMINPS      Z7, Z21, Z7
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Z22
+	VFMADD213PS (R9), Z22, Z8
 	TESTQ       R10, R10
 	JZ          skip175
-	VADDPS      64(R11)(DI*4), Z13, Z13
+	VADDPS      (R11)(DI*4), Z8, Z8
 
 skip175:
-	VMAXPS      Z13, Z20, Z13
-	VMOVUPS     128(R8), Z21
-	VFMADD213PS 128(R9), Z21, Z14
+	VMAXPS      Z8, Z20, Z8
+	VMINPS      Z8, Z21, Z8
+	VMOVUPS     64(R8), Z22
+	VFMADD213PS 64(R9), Z22, Z9
 	TESTQ       R10, R10
 	JZ          skip176
-	VADDPS      128(R11)(DI*4), Z14, Z14
+	VADDPS      64(R11)(DI*4), Z9, Z9
 
 skip176:
-	VMAXPS      Z14, Z20, Z14
-	VMOVUPS     192(R8), Z21
-	VFMADD213PS 192(R9), Z21, Z15
+	VMAXPS      Z9, Z20, Z9
+	VMINPS      Z9, Z21, Z9
+	VMOVUPS     128(R8), Z22
+	VFMADD213PS 128(R9), Z22, Z10
 	TESTQ       R10, R10
 	JZ          skip177
-	VADDPS      192(R11)(DI*4), Z15, Z15
+	VADDPS      128(R11)(DI*4), Z10, Z10
 
 skip177:
-	VMAXPS      Z15, Z20, Z15
-	MOVLQSX     16(CX), DI
-	VMOVUPS     (R8), Z21
-	VFMADD213PS (R9), Z21, Z16
+	VMAXPS      Z10, Z20, Z10
+	VMINPS      Z10, Z21, Z10
+	VMOVUPS     192(R8), Z22
+	VFMADD213PS 192(R9), Z22, Z11
 	TESTQ       R10, R10
 	JZ          skip178
-	VADDPS      (R11)(DI*4), Z16, Z16
+	VADDPS      192(R11)(DI*4), Z11, Z11
 
 skip178:
-	VMAXPS      Z16, Z20, Z16
-	VMOVUPS     64(R8), Z21
-	VFMADD213PS 64(R9), Z21, Z17
+	VMAXPS      Z11, Z20, Z11
+	VMINPS      Z11, Z21, Z11
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Z22
+	VFMADD213PS (R9), Z22, Z12
 	TESTQ       R10, R10
 	JZ          skip179
-	VADDPS      64(R11)(DI*4), Z17, Z17
+	VADDPS      (R11)(DI*4), Z12, Z12
 
 skip179:
-	VMAXPS      Z17, Z20, Z17
-	VMOVUPS     128(R8), Z21
-	VFMADD213PS 128(R9), Z21, Z18
+	VMAXPS      Z12, Z20, Z12
+	VMINPS      Z12, Z21, Z12
+	VMOVUPS     64(R8), Z22
+	VFMADD213PS 64(R9), Z22, Z13
 	TESTQ       R10, R10
 	JZ          skip180
-	VADDPS      128(R11)(DI*4), Z18, Z18
+	VADDPS      64(R11)(DI*4), Z13, Z13
 
 skip180:
-	VMAXPS      Z18, Z20, Z18
-	VMOVUPS     192(R8), Z21
-	VFMADD213PS 192(R9), Z21, Z19
+	VMAXPS      Z13, Z20, Z13
+	VMINPS      Z13, Z21, Z13
+	VMOVUPS     128(R8), Z22
+	VFMADD213PS 128(R9), Z22, Z14
 	TESTQ       R10, R10
 	JZ          skip181
-	VADDPS      192(R11)(DI*4), Z19, Z19
+	VADDPS      128(R11)(DI*4), Z14, Z14
 
 skip181:
-	VMAXPS Z19, Z20, Z19
+	VMAXPS      Z14, Z20, Z14
+	VMINPS      Z14, Z21, Z14
+	VMOVUPS     192(R8), Z22
+	VFMADD213PS 192(R9), Z22, Z15
+	TESTQ       R10, R10
+	JZ          skip182
+	VADDPS      192(R11)(DI*4), Z15, Z15
 
-skip160:
+skip182:
+	VMAXPS      Z15, Z20, Z15
+	VMINPS      Z15, Z21, Z15
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Z22
+	VFMADD213PS (R9), Z22, Z16
+	TESTQ       R10, R10
+	JZ          skip183
+	VADDPS      (R11)(DI*4), Z16, Z16
+
+skip183:
+	VMAXPS      Z16, Z20, Z16
+	VMINPS      Z16, Z21, Z16
+	VMOVUPS     64(R8), Z22
+	VFMADD213PS 64(R9), Z22, Z17
+	TESTQ       R10, R10
+	JZ          skip184
+	VADDPS      64(R11)(DI*4), Z17, Z17
+
+skip184:
+	VMAXPS      Z17, Z20, Z17
+	VMINPS      Z17, Z21, Z17
+	VMOVUPS     128(R8), Z22
+	VFMADD213PS 128(R9), Z22, Z18
+	TESTQ       R10, R10
+	JZ          skip185
+	VADDPS      128(R11)(DI*4), Z18, Z18
+
+skip185:
+	VMAXPS      Z18, Z20, Z18
+	VMINPS      Z18, Z21, Z18
+	VMOVUPS     192(R8), Z22
+	VFMADD213PS 192(R9), Z22, Z19
+	TESTQ       R10, R10
+	JZ          skip186
+	VADDPS      192(R11)(DI*4), Z19, Z19
+
+skip186:
+	VMAXPS Z19, Z20, Z19
+	VMINPS Z19, Z21, Z19
+
+skip164:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -5920,7 +6698,7 @@ skip160:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none154:
+none158:
 	VZEROUPPER
 	RET
 
@@ -5935,9 +6713,9 @@ TEXT ·channelLastGrad4AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip182
+	JZ    skip187
 
-loop183:
+loop188:
 	MOVQ         72(AX), R8
 	MOVQ         96(AX), R9
 	MOVQ         BX, R10
@@ -5968,9 +6746,9 @@ loop183:
 	MOVQ         a+0(FP), R10
 	MOVQ         80(R10), R12
 	TESTQ        R12, R12
-	JZ           none184
+	JZ           none189
 	TESTQ        $0x00000003, R12
-	JNZ          odd185
+	JNZ          odd190
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -6100,9 +6878,9 @@ loop183:
 	SHRQ         $0x02, R12
 	DECQ         R12
 	TESTQ        R12, R12
-	JZ           skip187
+	JZ           skip192
 
-loop188:
+loop193:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -6230,12 +7008,12 @@ loop188:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R12
-	JNZ          loop188
+	JNZ          loop193
 
-skip187:
-	JMP summed186
+skip192:
+	JMP summed191
 
-odd185:
+odd190:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -6273,9 +7051,9 @@ odd185:
 	MOVQ         R12, R13
 	SHRQ         $0x02, R13
 	TESTQ        R13, R13
-	JZ           skip189
+	JZ           skip194
 
-loop190:
+loop195:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -6403,14 +7181,14 @@ loop190:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop190
+	JNZ          loop195
 
-skip189:
+skip194:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip191
+	JZ    skip196
 
-loop192:
+loop197:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -6445,12 +7223,12 @@ loop192:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop192
+	JNZ          loop197
 
-skip191:
-	JMP summed186
+skip196:
+	JMP summed191
 
-none184:
+none189:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6472,17 +7250,17 @@ none184:
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
 
-summed186:
+summed191:
 	MOVQ   a+0(FP), R8
 	MOVB   144(R8), R8
 	TESTB  R8, R8
-	JNZ    set193
+	JNZ    set198
 	VADDPS (BX), Z0, Z0
 	VADDPS 64(BX), Z1, Z1
 	VADDPS 128(BX), Z2, Z2
 	VADDPS 192(BX), Z3, Z3
 
-set193:
+set198:
 	VMOVUPS Z0, (BX)
 	VMOVUPS Z1, 64(BX)
 	VMOVUPS Z2, 128(BX)
@@ -6491,13 +7269,13 @@ set193:
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set194
+	JNZ     set199
 	VADDPS  (BX), Z4, Z4
 	VADDPS  64(BX), Z5, Z5
 	VADDPS  128(BX), Z6, Z6
 	VADDPS  192(BX), Z7, Z7
 
-set194:
+set199:
 	VMOVUPS Z4, (BX)
 	VMOVUPS Z5, 64(BX)
 	VMOVUPS Z6, 128(BX)
@@ -6506,13 +7284,13 @@ set194:
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set195
+	JNZ     set200
 	VADDPS  (BX), Z8, Z8
 	VADDPS  64(BX), Z9, Z9
 	VADDPS  128(BX), Z10, Z10
 	VADDPS  192(BX), Z11, Z11
 
-set195:
+set200:
 	VMOVUPS Z8, (BX)
 	VMOVUPS Z9, 64(BX)
 	VMOVUPS Z10, 128(BX)
@@ -6521,13 +7299,13 @@ set195:
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set196
+	JNZ     set201
 	VADDPS  (BX), Z12, Z12
 	VADDPS  64(BX), Z13, Z13
 	VADDPS  128(BX), Z14, Z14
 	VADDPS  192(BX), Z15, Z15
 
-set196:
+set201:
 	VMOVUPS Z12, (BX)
 	VMOVUPS Z13, 64(BX)
 	VMOVUPS Z14, 128(BX)
@@ -6536,13 +7314,13 @@ set196:
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set197
+	JNZ     set202
 	VADDPS  (BX), Z16, Z16
 	VADDPS  64(BX), Z17, Z17
 	VADDPS  128(BX), Z18, Z18
 	VADDPS  192(BX), Z19, Z19
 
-set197:
+set202:
 	VMOVUPS Z16, (BX)
 	VMOVUPS Z17, 64(BX)
 	VMOVUPS Z18, 128(BX)
@@ -6550,9 +7328,9 @@ set197:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop183
+	JNZ     loop188
 
-skip182:
+skip187:
 	VZEROUPPER
 	RET
 
@@ -6565,19 +7343,19 @@ TEXT ·channelLast5AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none198
+	JZ    none203
 
 tile:
 	MOVQ  a+0(FP), SI
 	MOVQ  128(SI), SI
 	MOVQ  168(AX), DI
 	TESTQ SI, SI
-	JZ    zeros199
+	JZ    zeros204
 	TESTQ DI, DI
-	JZ    zeros199
+	JZ    zeros204
 	XORQ  SI, SI
 
-taps201:
+taps206:
 	MOVQ         120(AX), DI
 	MOVQ         144(AX), R8
 	MOVQ         24(AX), R9
@@ -6599,7 +7377,7 @@ taps201:
 	MOVQ         168(AX), DI
 	XORQ         R8, R8
 	TESTQ        SI, SI
-	JNZ          terms202
+	JNZ          terms207
 	PREFETCHT0   2048(R9)
 	PREFETCHT0   2112(R9)
 	PREFETCHT0   2176(R9)
@@ -6643,9 +7421,9 @@ taps201:
 	ADDQ         $0x00000140, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JE           next203
+	JE           next208
 
-terms202:
+terms207:
 	PREFETCHT0   2048(R9)
 	PREFETCHT0   2112(R9)
 	PREFETCHT0   2176(R9)
@@ -6689,17 +7467,17 @@ terms202:
 	ADDQ         $0x00000140, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          terms202
+	JNE          terms207
 
-next203:
+next208:
 	INCQ SI
 	MOVQ a+0(FP), DI
 	MOVQ 128(DI), DI
 	CMPQ SI, DI
-	JLT  taps201
-	JMP  done200
+	JLT  taps206
+	JMP  done205
 
-zeros199:
+zeros204:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6726,235 +7504,268 @@ zeros199:
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 
-done200:
+done205:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip204
+	JZ      skip209
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    256(DI), R12
-	MOVBQZX R12, R12
-	XORL    DI, DI
-	TESTQ   R12, R12
-	JNZ     rectified205
-	MOVL    $0xff800000, DI
+	MOVB    256(DI), R13
+	MOVBQZX R13, R13
+	XORL    R12, R12
+	TESTQ   R13, R13
+	JNZ     rectified210
+	MOVL    $0xff800000, R12
 
-rectified205:
-	VMOVD        DI, X25
-	VBROADCASTSS X25, Z25
+rectified210:
+	VMOVD        R12, X26
+	VBROADCASTSS X26, Z25
+	MOVL         260(DI), R12
+	TESTL        R12, R12
+	JNZ          limited211
+	MOVL         $0x7f800000, R12
+
+limited211:
+	VMOVD        R12, X26
+	VBROADCASTSS X26, Z26
 	LEAQ         (SI)(R11*1), R11
 	MOVLQSX      (CX), DI
-	VMOVUPS      (R8), Z26
-	VFMADD213PS  (R9), Z26, Z0
+	VMOVUPS      (R8), Z27
+	VFMADD213PS  (R9), Z27, Z0
 	TESTQ        R10, R10
-	JZ           skip206
+	JZ           skip212
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip206:
-	VMAXPS      Z0, Z25, Z0
-	VMOVUPS     64(R8), Z26
-	VFMADD213PS 64(R9), Z26, Z1
-	TESTQ       R10, R10
-	JZ          skip207
-	VADDPS      64(R11)(DI*4), Z1, Z1
-
-skip207:
-	VMAXPS      Z1, Z25, Z1
-	VMOVUPS     128(R8), Z26
-	VFMADD213PS 128(R9), Z26, Z2
-	TESTQ       R10, R10
-	JZ          skip208
-	VADDPS      128(R11)(DI*4), Z2, Z2
-
-skip208:
-	VMAXPS      Z2, Z25, Z2
-	VMOVUPS     192(R8), Z26
-	VFMADD213PS 192(R9), Z26, Z3
-	TESTQ       R10, R10
-	JZ          skip209
-	VADDPS      192(R11)(DI*4), Z3, Z3
-
-skip209:
-	VMAXPS      Z3, Z25, Z3
-	VMOVUPS     256(R8), Z26
-	VFMADD213PS 256(R9), Z26, Z4
-	TESTQ       R10, R10
-	JZ          skip210
-	VADDPS      256(R11)(DI*4), Z4, Z4
-
-skip210:
-	VMAXPS      Z4, Z25, Z4
-	MOVLQSX     4(CX), DI
-	VMOVUPS     (R8), Z26
-	VFMADD213PS (R9), Z26, Z5
-	TESTQ       R10, R10
-	JZ          skip211
-	VADDPS      (R11)(DI*4), Z5, Z5
-
-skip211:
-	VMAXPS      Z5, Z25, Z5
-	VMOVUPS     64(R8), Z26
-	VFMADD213PS 64(R9), Z26, Z6
-	TESTQ       R10, R10
-	JZ          skip212
-	VADDPS      64(R11)(DI*4), Z6, Z6
-
 skip212:
-	VMAXPS      Z6, Z25, Z6
-	VMOVUPS     128(R8), Z26
-	VFMADD213PS 128(R9), Z26, Z7
+	VMAXPS      Z0, Z25, Z0
+	VMINPS      Z0, Z26, Z0
+	VMOVUPS     64(R8), Z27
+	VFMADD213PS 64(R9), Z27, Z1
 	TESTQ       R10, R10
 	JZ          skip213
-	VADDPS      128(R11)(DI*4), Z7, Z7
+	VADDPS      64(R11)(DI*4), Z1, Z1
 
 skip213:
-	VMAXPS      Z7, Z25, Z7
-	VMOVUPS     192(R8), Z26
-	VFMADD213PS 192(R9), Z26, Z8
+	VMAXPS      Z1, Z25, Z1
+	VMINPS      Z1, Z26, Z1
+	VMOVUPS     128(R8), Z27
+	VFMADD213PS 128(R9), Z27, Z2
 	TESTQ       R10, R10
 	JZ          skip214
-	VADDPS      192(R11)(DI*4), Z8, Z8
+	VADDPS      128(R11)(DI*4), Z2, Z2
 
 skip214:
-	VMAXPS      Z8, Z25, Z8
-	VMOVUPS     256(R8), Z26
-	VFMADD213PS 256(R9), Z26, Z9
+	VMAXPS      Z2, Z25, Z2
+	VMINPS      Z2, Z26, Z2
+	VMOVUPS     192(R8), Z27
+	VFMADD213PS 192(R9), Z27, Z3
 	TESTQ       R10, R10
 	JZ          skip215
-	VADDPS      256(R11)(DI*4), Z9, Z9
+	VADDPS      192(R11)(DI*4), Z3, Z3
 
 skip215:
-	VMAXPS      Z9, Z25, Z9
-	MOVLQSX     8(CX), DI
-	VMOVUPS     (R8), Z26
-	VFMADD213PS (R9), Z26, Z10
+	VMAXPS      Z3, Z25, Z3
+	VMINPS      Z3, Z26, Z3
+	VMOVUPS     256(R8), Z27
+	VFMADD213PS 256(R9), Z27, Z4
 	TESTQ       R10, R10
 	JZ          skip216
-	VADDPS      (R11)(DI*4), Z10, Z10
+	VADDPS      256(R11)(DI*4), Z4, Z4
 
 skip216:
-	VMAXPS      Z10, Z25, Z10
-	VMOVUPS     64(R8), Z26
-	VFMADD213PS 64(R9), Z26, Z11
+	VMAXPS      Z4, Z25, Z4
+	VMINPS      Z4, Z26, Z4
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Z27
+	VFMADD213PS (R9), Z27, Z5
 	TESTQ       R10, R10
 	JZ          skip217
-	VADDPS      64(R11)(DI*4), Z11, Z11
+	VADDPS      (R11)(DI*4), Z5, Z5
 
 skip217:
-	VMAXPS      Z11, Z25, Z11
-	VMOVUPS     128(R8), Z26
-	VFMADD213PS 128(R9), Z26, Z12
+	VMAXPS      Z5, Z25, Z5
+	VMINPS      Z5, Z26, Z5
+	VMOVUPS     64(R8), Z27
+	VFMADD213PS 64(R9), Z27, Z6
 	TESTQ       R10, R10
 	JZ          skip218
-	VADDPS      128(R11)(DI*4), Z12, Z12
+	VADDPS      64(R11)(DI*4), Z6, Z6
 
 skip218:
-	VMAXPS      Z12, Z25, Z12
-	VMOVUPS     192(R8), Z26
-	VFMADD213PS 192(R9), Z26, Z13
+	VMAXPS      Z6, Z25, Z6
+	VMINPS      Z6, Z26, Z6
+	VMOVUPS     128(R8), Z27
+	VFMADD213PS 128(R9), Z27, Z7
 	TESTQ       R10, R10
 	JZ          skip219
-	VADDPS      192(R11)(DI*4), Z13, Z13
+	VADDPS      128(R11)(DI*4), Z7, Z7
 
 skip219:
-	VMAXPS      Z13, Z25, Z13
-	VMOVUPS     256(R8), Z26
-	VFMADD213PS 256(R9), Z26, Z14
+	VMAXPS      Z7, Z25, Z7
+	VMINPS      Z7, Z26, Z7
+	VMOVUPS     192(R8), Z27
+	VFMADD213PS 192(R9), Z27, Z8
 	TESTQ       R10, R10
 	JZ          skip220
-	VADDPS      256(R11)(DI*4), Z14, Z14
+	VADDPS      192(R11)(DI*4), Z8, Z8
 
 skip220:
-	VMAXPS      Z14, Z25, Z14
-	MOVLQSX     12(CX), DI
-	VMOVUPS     (R8), Z26
-	VFMADD213PS (R9), Z26, Z15
+	VMAXPS      Z8, Z25, Z8
+	VMINPS      Z8, Z26, Z8
+	VMOVUPS     256(R8), Z27
+	VFMADD213PS 256(R9), Z27, Z9
 	TESTQ       R10, R10
 	JZ          skip221
-	VADDPS      (R11)(DI*4), Z15, Z15
+	VADDPS      256(R11)(DI*4), Z9, Z9
 
 skip221:
-	VMAXPS      Z15, Z25, Z15
-	VMOVUPS     64(R8), Z26
-	VFMADD213PS 64(R9), Z26, Z16
+	VMAXPS      Z9, Z25, Z9
+	VMINPS      Z9, Z26, Z9
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Z27
+	VFMADD213PS (R9), Z27, Z10
 	TESTQ       R10, R10
 	JZ          skip222
-	VADDPS      64(R11)(DI*4), Z16, Z16
+	VADDPS      (R11)(DI*4), Z10, Z10
 
 skip222:
-	VMAXPS      Z16, Z25, Z16
-	VMOVUPS     128(R8), Z26
-	VFMADD213PS 128(R9), Z26, Z17
+	VMAXPS      Z10, Z25, Z10
+	VMINPS      Z10, Z26, Z10
+	VMOVUPS     64(R8), Z27
+	VFMADD213PS 64(R9), Z27, Z11
 	TESTQ       R10, R10
 	JZ          skip223
-	VADDPS      128(R11)(DI*4), Z17, Z17
+	VADDPS      64(R11)(DI*4), Z11, Z11
 
 skip223:
-	VMAXPS      Z17, Z25, Z17
-	VMOVUPS     192(R8), Z26
-	VFMADD213PS 192(R9), Z26, Z18
+	VMAXPS      Z11, Z25, Z11
+	VMINPS      Z11, Z26, Z11
+	VMOVUPS     128(R8), Z27
+	VFMADD213PS 128(R9), Z27, Z12
 	TESTQ       R10, R10
 	JZ          skip224
-	VADDPS      192(R11)(DI*4), Z18, Z18
+	VADDPS      128(R11)(DI*4), Z12, Z12
 
 skip224:
-	VMAXPS      Z18, Z25, Z18
-	VMOVUPS     256(R8), Z26
-	VFMADD213PS 256(R9), Z26, Z19
+	VMAXPS      Z12, Z25, Z12
+	VMINPS      Z12, Z26, Z12
+	VMOVUPS     192(R8), Z27
+	VFMADD213PS 192(R9), Z27, Z13
 	TESTQ       R10, R10
 	JZ          skip225
-	VADDPS      256(R11)(DI*4), Z19, Z19
+	VADDPS      192(R11)(DI*4), Z13, Z13
 
 skip225:
-	VMAXPS      Z19, Z25, Z19
-	MOVLQSX     16(CX), DI
-	VMOVUPS     (R8), Z26
-	VFMADD213PS (R9), Z26, Z20
+	VMAXPS      Z13, Z25, Z13
+	VMINPS      Z13, Z26, Z13
+	VMOVUPS     256(R8), Z27
+	VFMADD213PS 256(R9), Z27, Z14
 	TESTQ       R10, R10
 	JZ          skip226
-	VADDPS      (R11)(DI*4), Z20, Z20
+	VADDPS      256(R11)(DI*4), Z14, Z14
 
 skip226:
-	VMAXPS      Z20, Z25, Z20
-	VMOVUPS     64(R8), Z26
-	VFMADD213PS 64(R9), Z26, Z21
+	VMAXPS      Z14, Z25, Z14
+	VMINPS      Z14, Z26, Z14
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Z27
+	VFMADD213PS (R9), Z27, Z15
 	TESTQ       R10, R10
 	JZ          skip227
-	VADDPS      64(R11)(DI*4), Z21, Z21
+	VADDPS      (R11)(DI*4), Z15, Z15
 
 skip227:
-	VMAXPS      Z21, Z25, Z21
-	VMOVUPS     128(R8), Z26
-	VFMADD213PS 128(R9), Z26, Z22
+	VMAXPS      Z15, Z25, Z15
+	VMINPS      Z15, Z26, Z15
+	VMOVUPS     64(R8), Z27
+	VFMADD213PS 64(R9), Z27, Z16
 	TESTQ       R10, R10
 	JZ          skip228
-	VADDPS      128(R11)(DI*4), Z22, Z22
+	VADDPS      64(R11)(DI*4), Z16, Z16
 
 skip228:
-	VMAXPS      Z22, Z25, Z22
-	VMOVUPS     192(R8), Z26
-	VFMADD213PS 192(R9), Z26, Z23
+	VMAXPS      Z16, Z25, Z16
+	VMINPS      Z16, Z26, Z16
+	VMOVUPS     128(R8), Z27
+	VFMADD213PS 128(R9), Z27, Z17
 	TESTQ       R10, R10
 	JZ          skip229
-	VADDPS      192(R11)(DI*4), Z23, Z23
+	VADDPS      128(R11)(DI*4), Z17, Z17
 
 skip229:
-	VMAXPS      Z23, Z25, Z23
-	VMOVUPS     256(R8), Z26
-	VFMADD213PS 256(R9), Z26, Z24
+	VMAXPS      Z17, Z25, Z17
+	VMINPS      Z17, Z26, Z17
+	VMOVUPS     192(R8), Z27
+	VFMADD213PS 192(R9), Z27, Z18
 	TESTQ       R10, R10
 	JZ          skip230
-	VADDPS      256(R11)(DI*4), Z24, Z24
+	VADDPS      192(R11)(DI*4), Z18, Z18
 
 skip230:
-	VMAXPS Z24, Z25, Z24
+	VMAXPS      Z18, Z25, Z18
+	VMINPS      Z18, Z26, Z18
+	VMOVUPS     256(R8), Z27
+	VFMADD213PS 256(R9), Z27, Z19
+	TESTQ       R10, R10
+	JZ          skip231
+	VADDPS      256(R11)(DI*4), Z19, Z19
 
-skip204:
+skip231:
+	VMAXPS      Z19, Z25, Z19
+	VMINPS      Z19, Z26, Z19
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Z27
+	VFMADD213PS (R9), Z27, Z20
+	TESTQ       R10, R10
+	JZ          skip232
+	VADDPS      (R11)(DI*4), Z20, Z20
+
+skip232:
+	VMAXPS      Z20, Z25, Z20
+	VMINPS      Z20, Z26, Z20
+	VMOVUPS     64(R8), Z27
+	VFMADD213PS 64(R9), Z27, Z21
+	TESTQ       R10, R10
+	JZ          skip233
+	VADDPS      64(R11)(DI*4), Z21, Z21
+
+skip233:
+	VMAXPS      Z21, Z25, Z21
+	VMINPS      Z21, Z26, Z21
+	VMOVUPS     128(R8), Z27
+	VFMADD213PS 128(R9), Z27, Z22
+	TESTQ       R10, R10
+	JZ          skip234
+	VADDPS      128(R11)(DI*4), Z22, Z22
+
+skip234:
+	VMAXPS      Z22, Z25, Z22
+	VMINPS      Z22, Z26, Z22
+	VMOVUPS     192(R8), Z27
+	VFMADD213PS 192(R9), Z27, Z23
+	TESTQ       R10, R10
+	JZ          skip235
+	VADDPS      192(R11)(DI*4), Z23, Z23
+
+skip235:
+	VMAXPS      Z23, Z25, Z23
+	VMINPS      Z23, Z26, Z23
+	VMOVUPS     256(R8), Z27
+	VFMADD213PS 256(R9), Z27, Z24
+	TESTQ       R10, R10
+	JZ          skip236
+	VADDPS      256(R11)(DI*4), Z24, Z24
+
+skip236:
+	VMAXPS Z24, Z25, Z24
+	VMINPS Z24, Z26, Z24
+
+skip209:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -6990,7 +7801,7 @@ skip204:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none198:
+none203:
 	VZEROUPPER
 	RET
 
@@ -7005,9 +7816,9 @@ TEXT ·channelLastGrad5AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip231
+	JZ    skip237
 
-loop232:
+loop238:
 	MOVQ         72(AX), R8
 	MOVQ         96(AX), R9
 	MOVQ         BX, R10
@@ -7043,9 +7854,9 @@ loop232:
 	MOVQ         a+0(FP), R10
 	MOVQ         80(R10), R12
 	TESTQ        R12, R12
-	JZ           none233
+	JZ           none239
 	TESTQ        $0x00000003, R12
-	JNZ          odd234
+	JNZ          odd240
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -7199,9 +8010,9 @@ loop232:
 	SHRQ         $0x02, R12
 	DECQ         R12
 	TESTQ        R12, R12
-	JZ           skip236
+	JZ           skip242
 
-loop237:
+loop243:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -7353,12 +8164,12 @@ loop237:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R12
-	JNZ          loop237
+	JNZ          loop243
 
-skip236:
-	JMP summed235
+skip242:
+	JMP summed241
 
-odd234:
+odd240:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -7402,9 +8213,9 @@ odd234:
 	MOVQ         R12, R13
 	SHRQ         $0x02, R13
 	TESTQ        R13, R13
-	JZ           skip238
+	JZ           skip244
 
-loop239:
+loop245:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -7556,14 +8367,14 @@ loop239:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop239
+	JNZ          loop245
 
-skip238:
+skip244:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip240
+	JZ    skip246
 
-loop241:
+loop247:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -7604,12 +8415,12 @@ loop241:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop241
+	JNZ          loop247
 
-skip240:
-	JMP summed235
+skip246:
+	JMP summed241
 
-none233:
+none239:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7636,18 +8447,18 @@ none233:
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 
-summed235:
+summed241:
 	MOVQ   a+0(FP), R8
 	MOVB   144(R8), R8
 	TESTB  R8, R8
-	JNZ    set242
+	JNZ    set248
 	VADDPS (BX), Z0, Z0
 	VADDPS 64(BX), Z1, Z1
 	VADDPS 128(BX), Z2, Z2
 	VADDPS 192(BX), Z3, Z3
 	VADDPS 256(BX), Z4, Z4
 
-set242:
+set248:
 	VMOVUPS Z0, (BX)
 	VMOVUPS Z1, 64(BX)
 	VMOVUPS Z2, 128(BX)
@@ -7657,14 +8468,14 @@ set242:
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set243
+	JNZ     set249
 	VADDPS  (BX), Z5, Z5
 	VADDPS  64(BX), Z6, Z6
 	VADDPS  128(BX), Z7, Z7
 	VADDPS  192(BX), Z8, Z8
 	VADDPS  256(BX), Z9, Z9
 
-set243:
+set249:
 	VMOVUPS Z5, (BX)
 	VMOVUPS Z6, 64(BX)
 	VMOVUPS Z7, 128(BX)
@@ -7674,14 +8485,14 @@ set243:
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set244
+	JNZ     set250
 	VADDPS  (BX), Z10, Z10
 	VADDPS  64(BX), Z11, Z11
 	VADDPS  128(BX), Z12, Z12
 	VADDPS  192(BX), Z13, Z13
 	VADDPS  256(BX), Z14, Z14
 
-set244:
+set250:
 	VMOVUPS Z10, (BX)
 	VMOVUPS Z11, 64(BX)
 	VMOVUPS Z12, 128(BX)
@@ -7691,14 +8502,14 @@ set244:
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set245
+	JNZ     set251
 	VADDPS  (BX), Z15, Z15
 	VADDPS  64(BX), Z16, Z16
 	VADDPS  128(BX), Z17, Z17
 	VADDPS  192(BX), Z18, Z18
 	VADDPS  256(BX), Z19, Z19
 
-set245:
+set251:
 	VMOVUPS Z15, (BX)
 	VMOVUPS Z16, 64(BX)
 	VMOVUPS Z17, 128(BX)
@@ -7708,14 +8519,14 @@ set245:
 	MOVQ    a+0(FP), R8
 	MOVB    144(R8), R8
 	TESTB   R8, R8
-	JNZ     set246
+	JNZ     set252
 	VADDPS  (BX), Z20, Z20
 	VADDPS  64(BX), Z21, Z21
 	VADDPS  128(BX), Z22, Z22
 	VADDPS  192(BX), Z23, Z23
 	VADDPS  256(BX), Z24, Z24
 
-set246:
+set252:
 	VMOVUPS Z20, (BX)
 	VMOVUPS Z21, 64(BX)
 	VMOVUPS Z22, 128(BX)
@@ -7724,9 +8535,9 @@ set246:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop232
+	JNZ     loop238
 
-skip231:
+skip237:
 	VZEROUPPER
 	RET
 
@@ -7739,7 +8550,7 @@ TEXT ·channelLastNarrowAVX512(SB), NOSPLIT, $8-8
 	MOVQ    a+0(FP), BX
 	MOVQ    80(BX), BX
 	TESTQ   BX, BX
-	JZ      none247
+	JZ      none253
 	MOVQ    168(AX), SI
 	ANDQ    $0x0000000f, SI
 	LEAQ    bitmask<>+0(SB), DI
@@ -7771,10 +8582,10 @@ tile:
 	MOVQ   a+0(FP), SI
 	MOVQ   128(SI), SI
 	TESTQ  SI, SI
-	JZ     done248
+	JZ     done254
 	XORQ   SI, SI
 
-taps249:
+taps255:
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -7797,9 +8608,9 @@ taps249:
 	XORQ    DI, DI
 	SHRQ    $0x04, R8
 	TESTQ   R8, R8
-	JZ      skip250
+	JZ      skip256
 
-loop251:
+loop257:
 	VMOVUPS     (R9), Z20
 	VMOVUPS     64(R9), Z21
 	VMOVUPS     128(R9), Z22
@@ -7832,12 +8643,12 @@ loop251:
 	ADDQ        $0x00000100, R9
 	ADDQ        $0x00000040, DI
 	DECQ        R8
-	JNZ         loop251
+	JNZ         loop257
 
-skip250:
+skip256:
 	MOVQ        (SP), R8
 	TESTQ       R8, R8
-	JZ          skip252
+	JZ          skip258
 	VMOVUPS     (R9), Z20
 	VMOVUPS     64(R9), Z21
 	VMOVUPS     128(R9), Z22
@@ -7868,14 +8679,14 @@ skip250:
 	VFMADD231PS Z22, Z24, Z18
 	VFMADD231PS Z23, Z24, Z19
 
-skip252:
+skip258:
 	INCQ SI
 	MOVQ a+0(FP), DI
 	MOVQ 128(DI), DI
 	CMPQ SI, DI
-	JLT  taps249
+	JLT  taps255
 
-done248:
+done254:
 	VUNPCKLPS     Z1, Z0, Z20
 	VUNPCKHPS     Z1, Z0, Z0
 	VADDPS        Z20, Z0, Z0
@@ -7945,72 +8756,85 @@ done248:
 	MOVQ          a+0(FP), DI
 	MOVQ          184(DI), R9
 	TESTQ         R9, R9
-	JZ            skip253
+	JZ            skip259
 	MOVQ          208(DI), R10
 	MOVQ          232(DI), R8
 	MOVQ          R8, R11
 	MOVQ          (DI), R12
 	SUBQ          R12, R11
-	MOVB          256(DI), R12
-	MOVBQZX       R12, R12
-	XORL          DI, DI
-	TESTQ         R12, R12
-	JNZ           rectified254
-	MOVL          $0xff800000, DI
+	MOVB          256(DI), R13
+	MOVBQZX       R13, R13
+	XORL          R12, R12
+	TESTQ         R13, R13
+	JNZ           rectified260
+	MOVL          $0xff800000, R12
 
-rectified254:
-	VMOVD        DI, X25
-	VBROADCASTSS X25, Z25
-	VMOVUPS      (R9), X26
-	VMOVUPS      (R10), X27
+rectified260:
+	VMOVD        R12, X26
+	VBROADCASTSS X26, Z25
+	MOVL         260(DI), R12
+	TESTL        R12, R12
+	JNZ          limited261
+	MOVL         $0x7f800000, R12
+
+limited261:
+	VMOVD        R12, X26
+	VBROADCASTSS X26, Z26
+	VMOVUPS      (R9), X27
+	VMOVUPS      (R10), X28
 	LEAQ         (SI)(R11*1), R9
-	VFMADD213PS  X27, X26, X20
+	VFMADD213PS  X28, X27, X20
 	TESTQ        R8, R8
-	JZ           skip255
+	JZ           skip262
 	MOVLQSX      (CX), DI
-	VMOVUPS      (R9)(DI*4), X28
-	VADDPS       X28, X20, X20
+	VMOVUPS      (R9)(DI*4), X29
+	VADDPS       X29, X20, X20
 
-skip255:
+skip262:
 	VMAXPS      X20, X25, X20
-	VFMADD213PS X27, X26, X21
+	VMINPS      X20, X26, X20
+	VFMADD213PS X28, X27, X21
 	TESTQ       R8, R8
-	JZ          skip256
+	JZ          skip263
 	MOVLQSX     4(CX), DI
-	VMOVUPS     (R9)(DI*4), X28
-	VADDPS      X28, X21, X21
+	VMOVUPS     (R9)(DI*4), X29
+	VADDPS      X29, X21, X21
 
-skip256:
+skip263:
 	VMAXPS      X21, X25, X21
-	VFMADD213PS X27, X26, X22
+	VMINPS      X21, X26, X21
+	VFMADD213PS X28, X27, X22
 	TESTQ       R8, R8
-	JZ          skip257
+	JZ          skip264
 	MOVLQSX     8(CX), DI
-	VMOVUPS     (R9)(DI*4), X28
-	VADDPS      X28, X22, X22
+	VMOVUPS     (R9)(DI*4), X29
+	VADDPS      X29, X22, X22
 
-skip257:
+skip264:
 	VMAXPS      X22, X25, X22
-	VFMADD213PS X27, X26, X23
+	VMINPS      X22, X26, X22
+	VFMADD213PS X28, X27, X23
 	TESTQ       R8, R8
-	JZ          skip258
+	JZ          skip265
 	MOVLQSX     12(CX), DI
-	VMOVUPS     (R9)(DI*4), X28
-	VADDPS      X28, X23, X23
+	VMOVUPS     (R9)(DI*4), X29
+	VADDPS      X29, X23, X23
 
-skip258:
+skip265:
 	VMAXPS      X23, X25, X23
-	VFMADD213PS X27, X26, X24
+	VMINPS      X23, X26, X23
+	VFMADD213PS X28, X27, X24
 	TESTQ       R8, R8
-	JZ          skip259
+	JZ          skip266
 	MOVLQSX     16(CX), DI
-	VMOVUPS     (R9)(DI*4), X28
-	VADDPS      X28, X24, X24
+	VMOVUPS     (R9)(DI*4), X29
+	VADDPS      X29, X24, X24
+
+skip266:
+	VMAXPS X24, X25, X24
+	VMINPS X24, X26, X24
 
 skip259:
-	VMAXPS X24, X25, X24
-
-skip253:
 	MOVLQSX (CX), DI
 	VMOVUPS X20, (SI)(DI*4)
 	MOVLQSX 4(CX), DI
@@ -8026,7 +8850,797 @@ skip253:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none247:
+none253:
+	VZEROUPPER
+	RET
+
+// func depthwiseAVX512(a *Depthwise)
+// Requires: AVX, AVX512F
+TEXT ·depthwiseAVX512(SB), NOSPLIT, $8-8
+	MOVQ a+0(FP), AX
+	MOVQ 72(AX), CX
+	MOVQ 96(AX), DX
+	MOVQ a+0(FP), BX
+	MOVQ 80(BX), BX
+
+tile:
+	XORQ SI, SI
+
+channels:
+	MOVQ    144(AX), DI
+	SHLQ    $0x02, DI
+	SUBQ    SI, DI
+	CMPQ    DI, $0x00000100
+	JLT     fewer267
+	MOVQ    24(AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	MOVLQSX 8(DX), R10
+	LEAQ    (DI)(R10*4), R10
+	MOVLQSX 12(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	MOVLQSX 16(DX), R12
+	LEAQ    (DI)(R12*4), R12
+	MOVQ    48(AX), DI
+	MOVQ    144(AX), R13
+	SHLQ    $0x02, R13
+	ADDQ    SI, DI
+	MOVQ    120(AX), R14
+	MOVQ    a+0(FP), R15
+	MOVQ    128(R15), R15
+	MOVLQSX (R14), BP
+	VMOVUPS (DI), Z20
+	VMOVUPS 64(DI), Z21
+	VMOVUPS 128(DI), Z22
+	VMOVUPS 192(DI), Z23
+	VMULPS  (R8)(BP*4), Z20, Z0
+	VMULPS  64(R8)(BP*4), Z21, Z1
+	VMULPS  128(R8)(BP*4), Z22, Z2
+	VMULPS  192(R8)(BP*4), Z23, Z3
+	VMULPS  (R9)(BP*4), Z20, Z4
+	VMULPS  64(R9)(BP*4), Z21, Z5
+	VMULPS  128(R9)(BP*4), Z22, Z6
+	VMULPS  192(R9)(BP*4), Z23, Z7
+	VMULPS  (R10)(BP*4), Z20, Z8
+	VMULPS  64(R10)(BP*4), Z21, Z9
+	VMULPS  128(R10)(BP*4), Z22, Z10
+	VMULPS  192(R10)(BP*4), Z23, Z11
+	VMULPS  (R11)(BP*4), Z20, Z12
+	VMULPS  64(R11)(BP*4), Z21, Z13
+	VMULPS  128(R11)(BP*4), Z22, Z14
+	VMULPS  192(R11)(BP*4), Z23, Z15
+	VMULPS  (R12)(BP*4), Z20, Z16
+	VMULPS  64(R12)(BP*4), Z21, Z17
+	VMULPS  128(R12)(BP*4), Z22, Z18
+	VMULPS  192(R12)(BP*4), Z23, Z19
+	ADDQ    R13, DI
+	ADDQ    $0x04, R14
+	DECQ    R15
+	TESTQ   R15, R15
+	JZ      skip268
+
+loop269:
+	MOVLQSX     (R14), BP
+	VMOVUPS     (DI), Z20
+	VMOVUPS     64(DI), Z21
+	VMOVUPS     128(DI), Z22
+	VMOVUPS     192(DI), Z23
+	VFMADD231PS (R8)(BP*4), Z20, Z0
+	VFMADD231PS 64(R8)(BP*4), Z21, Z1
+	VFMADD231PS 128(R8)(BP*4), Z22, Z2
+	VFMADD231PS 192(R8)(BP*4), Z23, Z3
+	VFMADD231PS (R9)(BP*4), Z20, Z4
+	VFMADD231PS 64(R9)(BP*4), Z21, Z5
+	VFMADD231PS 128(R9)(BP*4), Z22, Z6
+	VFMADD231PS 192(R9)(BP*4), Z23, Z7
+	VFMADD231PS (R10)(BP*4), Z20, Z8
+	VFMADD231PS 64(R10)(BP*4), Z21, Z9
+	VFMADD231PS 128(R10)(BP*4), Z22, Z10
+	VFMADD231PS 192(R10)(BP*4), Z23, Z11
+	VFMADD231PS (R11)(BP*4), Z20, Z12
+	VFMADD231PS 64(R11)(BP*4), Z21, Z13
+	VFMADD231PS 128(R11)(BP*4), Z22, Z14
+	VFMADD231PS 192(R11)(BP*4), Z23, Z15
+	VFMADD231PS (R12)(BP*4), Z20, Z16
+	VFMADD231PS 64(R12)(BP*4), Z21, Z17
+	VFMADD231PS 128(R12)(BP*4), Z22, Z18
+	VFMADD231PS 192(R12)(BP*4), Z23, Z19
+	ADDQ        R13, DI
+	ADDQ        $0x04, R14
+	DECQ        R15
+	JNZ         loop269
+
+skip268:
+	MOVQ    a+0(FP), DI
+	MOVQ    152(DI), R8
+	TESTQ   R8, R8
+	JZ      skip270
+	MOVQ    176(DI), R9
+	MOVQ    200(DI), R10
+	MOVQ    R10, R11
+	MOVQ    (DI), R12
+	SUBQ    R12, R11
+	MOVB    224(DI), R13
+	MOVBQZX R13, R13
+	XORL    R12, R12
+	TESTQ   R13, R13
+	JNZ     rectified271
+	MOVL    $0xff800000, R12
+
+rectified271:
+	VMOVD        R12, X21
+	VBROADCASTSS X21, Z20
+	MOVL         228(DI), R12
+	TESTL        R12, R12
+	JNZ          limited272
+	MOVL         $0x7f800000, R12
+
+limited272:
+	VMOVD        R12, X21
+	VBROADCASTSS X21, Z21
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	MOVLQSX      (CX), DI
+	LEAQ         (SI)(DI*4), DI
+	ADDQ         R11, DI
+	MOVQ         (AX), R12
+	VMOVUPS      (R8), Z22
+	VFMADD213PS  (R9), Z22, Z0
+	TESTQ        R10, R10
+	JZ           skip273
+	VADDPS       (R12)(DI*1), Z0, Z0
+
+skip273:
+	VMAXPS      Z0, Z20, Z0
+	VMINPS      Z0, Z21, Z0
+	VMOVUPS     64(R8), Z22
+	VFMADD213PS 64(R9), Z22, Z1
+	TESTQ       R10, R10
+	JZ          skip274
+	VADDPS      64(R12)(DI*1), Z1, Z1
+
+skip274:
+	VMAXPS      Z1, Z20, Z1
+	VMINPS      Z1, Z21, Z1
+	VMOVUPS     128(R8), Z22
+	VFMADD213PS 128(R9), Z22, Z2
+	TESTQ       R10, R10
+	JZ          skip275
+	VADDPS      128(R12)(DI*1), Z2, Z2
+
+skip275:
+	VMAXPS      Z2, Z20, Z2
+	VMINPS      Z2, Z21, Z2
+	VMOVUPS     192(R8), Z22
+	VFMADD213PS 192(R9), Z22, Z3
+	TESTQ       R10, R10
+	JZ          skip276
+	VADDPS      192(R12)(DI*1), Z3, Z3
+
+skip276:
+	VMAXPS      Z3, Z20, Z3
+	VMINPS      Z3, Z21, Z3
+	MOVLQSX     4(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R12
+	VMOVUPS     (R8), Z22
+	VFMADD213PS (R9), Z22, Z4
+	TESTQ       R10, R10
+	JZ          skip277
+	VADDPS      (R12)(DI*1), Z4, Z4
+
+skip277:
+	VMAXPS      Z4, Z20, Z4
+	VMINPS      Z4, Z21, Z4
+	VMOVUPS     64(R8), Z22
+	VFMADD213PS 64(R9), Z22, Z5
+	TESTQ       R10, R10
+	JZ          skip278
+	VADDPS      64(R12)(DI*1), Z5, Z5
+
+skip278:
+	VMAXPS      Z5, Z20, Z5
+	VMINPS      Z5, Z21, Z5
+	VMOVUPS     128(R8), Z22
+	VFMADD213PS 128(R9), Z22, Z6
+	TESTQ       R10, R10
+	JZ          skip279
+	VADDPS      128(R12)(DI*1), Z6, Z6
+
+skip279:
+	VMAXPS      Z6, Z20, Z6
+	VMINPS      Z6, Z21, Z6
+	VMOVUPS     192(R8), Z22
+	VFMADD213PS 192(R9), Z22, Z7
+	TESTQ       R10, R10
+	JZ          skip280
+	VADDPS      192(R12)(DI*1), Z7, Z7
+
+skip280:
+	VMAXPS      Z7, Z20, Z7
+	VMINPS      Z7, Z21, Z7
+	MOVLQSX     8(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R12
+	VMOVUPS     (R8), Z22
+	VFMADD213PS (R9), Z22, Z8
+	TESTQ       R10, R10
+	JZ          skip281
+	VADDPS      (R12)(DI*1), Z8, Z8
+
+skip281:
+	VMAXPS      Z8, Z20, Z8
+	VMINPS      Z8, Z21, Z8
+	VMOVUPS     64(R8), Z22
+	VFMADD213PS 64(R9), Z22, Z9
+	TESTQ       R10, R10
+	JZ          skip282
+	VADDPS      64(R12)(DI*1), Z9, Z9
+
+skip282:
+	VMAXPS      Z9, Z20, Z9
+	VMINPS      Z9, Z21, Z9
+	VMOVUPS     128(R8), Z22
+	VFMADD213PS 128(R9), Z22, Z10
+	TESTQ       R10, R10
+	JZ          skip283
+	VADDPS      128(R12)(DI*1), Z10, Z10
+
+skip283:
+	VMAXPS      Z10, Z20, Z10
+	VMINPS      Z10, Z21, Z10
+	VMOVUPS     192(R8), Z22
+	VFMADD213PS 192(R9), Z22, Z11
+	TESTQ       R10, R10
+	JZ          skip284
+	VADDPS      192(R12)(DI*1), Z11, Z11
+
+skip284:
+	VMAXPS      Z11, Z20, Z11
+	VMINPS      Z11, Z21, Z11
+	MOVLQSX     12(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R12
+	VMOVUPS     (R8), Z22
+	VFMADD213PS (R9), Z22, Z12
+	TESTQ       R10, R10
+	JZ          skip285
+	VADDPS      (R12)(DI*1), Z12, Z12
+
+skip285:
+	VMAXPS      Z12, Z20, Z12
+	VMINPS      Z12, Z21, Z12
+	VMOVUPS     64(R8), Z22
+	VFMADD213PS 64(R9), Z22, Z13
+	TESTQ       R10, R10
+	JZ          skip286
+	VADDPS      64(R12)(DI*1), Z13, Z13
+
+skip286:
+	VMAXPS      Z13, Z20, Z13
+	VMINPS      Z13, Z21, Z13
+	VMOVUPS     128(R8), Z22
+	VFMADD213PS 128(R9), Z22, Z14
+	TESTQ       R10, R10
+	JZ          skip287
+	VADDPS      128(R12)(DI*1), Z14, Z14
+
+skip287:
+	VMAXPS      Z14, Z20, Z14
+	VMINPS      Z14, Z21, Z14
+	VMOVUPS     192(R8), Z22
+	VFMADD213PS 192(R9), Z22, Z15
+	TESTQ       R10, R10
+	JZ          skip288
+	VADDPS      192(R12)(DI*1), Z15, Z15
+
+skip288:
+	VMAXPS      Z15, Z20, Z15
+	VMINPS      Z15, Z21, Z15
+	MOVLQSX     16(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R11
+	VMOVUPS     (R8), Z22
+	VFMADD213PS (R9), Z22, Z16
+	TESTQ       R10, R10
+	JZ          skip289
+	VADDPS      (R11)(DI*1), Z16, Z16
+
+skip289:
+	VMAXPS      Z16, Z20, Z16
+	VMINPS      Z16, Z21, Z16
+	VMOVUPS     64(R8), Z22
+	VFMADD213PS 64(R9), Z22, Z17
+	TESTQ       R10, R10
+	JZ          skip290
+	VADDPS      64(R11)(DI*1), Z17, Z17
+
+skip290:
+	VMAXPS      Z17, Z20, Z17
+	VMINPS      Z17, Z21, Z17
+	VMOVUPS     128(R8), Z22
+	VFMADD213PS 128(R9), Z22, Z18
+	TESTQ       R10, R10
+	JZ          skip291
+	VADDPS      128(R11)(DI*1), Z18, Z18
+
+skip291:
+	VMAXPS      Z18, Z20, Z18
+	VMINPS      Z18, Z21, Z18
+	VMOVUPS     192(R8), Z22
+	VFMADD213PS 192(R9), Z22, Z19
+	TESTQ       R10, R10
+	JZ          skip292
+	VADDPS      192(R11)(DI*1), Z19, Z19
+
+skip292:
+	VMAXPS Z19, Z20, Z19
+	VMINPS Z19, Z21, Z19
+
+skip270:
+	MOVQ    (AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (CX), R8
+	VMOVUPS Z0, (DI)(R8*4)
+	VMOVUPS Z1, 64(DI)(R8*4)
+	VMOVUPS Z2, 128(DI)(R8*4)
+	VMOVUPS Z3, 192(DI)(R8*4)
+	MOVLQSX 4(CX), R8
+	VMOVUPS Z4, (DI)(R8*4)
+	VMOVUPS Z5, 64(DI)(R8*4)
+	VMOVUPS Z6, 128(DI)(R8*4)
+	VMOVUPS Z7, 192(DI)(R8*4)
+	MOVLQSX 8(CX), R8
+	VMOVUPS Z8, (DI)(R8*4)
+	VMOVUPS Z9, 64(DI)(R8*4)
+	VMOVUPS Z10, 128(DI)(R8*4)
+	VMOVUPS Z11, 192(DI)(R8*4)
+	MOVLQSX 12(CX), R8
+	VMOVUPS Z12, (DI)(R8*4)
+	VMOVUPS Z13, 64(DI)(R8*4)
+	VMOVUPS Z14, 128(DI)(R8*4)
+	VMOVUPS Z15, 192(DI)(R8*4)
+	MOVLQSX 16(CX), R8
+	VMOVUPS Z16, (DI)(R8*4)
+	VMOVUPS Z17, 64(DI)(R8*4)
+	VMOVUPS Z18, 128(DI)(R8*4)
+	VMOVUPS Z19, 192(DI)(R8*4)
+	ADDQ    $0x00000100, SI
+	JMP     channels
+
+fewer267:
+	MOVQ    144(AX), DI
+	SHLQ    $0x02, DI
+	SUBQ    SI, DI
+	CMPQ    DI, $0x00000040
+	JLT     fewer293
+	MOVQ    24(AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	MOVLQSX 8(DX), R10
+	LEAQ    (DI)(R10*4), R10
+	MOVLQSX 12(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	MOVLQSX 16(DX), R12
+	LEAQ    (DI)(R12*4), R12
+	MOVQ    48(AX), DI
+	MOVQ    144(AX), R13
+	SHLQ    $0x02, R13
+	ADDQ    SI, DI
+	MOVQ    120(AX), R14
+	MOVQ    a+0(FP), R15
+	MOVQ    128(R15), R15
+	MOVLQSX (R14), BP
+	VMOVUPS (DI), Z5
+	VMULPS  (R8)(BP*4), Z5, Z0
+	VMULPS  (R9)(BP*4), Z5, Z1
+	VMULPS  (R10)(BP*4), Z5, Z2
+	VMULPS  (R11)(BP*4), Z5, Z3
+	VMULPS  (R12)(BP*4), Z5, Z4
+	ADDQ    R13, DI
+	ADDQ    $0x04, R14
+	DECQ    R15
+	TESTQ   R15, R15
+	JZ      skip294
+
+loop295:
+	MOVLQSX     (R14), BP
+	VMOVUPS     (DI), Z5
+	VFMADD231PS (R8)(BP*4), Z5, Z0
+	VFMADD231PS (R9)(BP*4), Z5, Z1
+	VFMADD231PS (R10)(BP*4), Z5, Z2
+	VFMADD231PS (R11)(BP*4), Z5, Z3
+	VFMADD231PS (R12)(BP*4), Z5, Z4
+	ADDQ        R13, DI
+	ADDQ        $0x04, R14
+	DECQ        R15
+	JNZ         loop295
+
+skip294:
+	MOVQ    a+0(FP), DI
+	MOVQ    152(DI), R8
+	TESTQ   R8, R8
+	JZ      skip296
+	MOVQ    176(DI), R9
+	MOVQ    200(DI), R10
+	MOVQ    R10, R11
+	MOVQ    (DI), R12
+	SUBQ    R12, R11
+	MOVB    224(DI), R13
+	MOVBQZX R13, R13
+	XORL    R12, R12
+	TESTQ   R13, R13
+	JNZ     rectified297
+	MOVL    $0xff800000, R12
+
+rectified297:
+	VMOVD        R12, X6
+	VBROADCASTSS X6, Z5
+	MOVL         228(DI), R12
+	TESTL        R12, R12
+	JNZ          limited298
+	MOVL         $0x7f800000, R12
+
+limited298:
+	VMOVD        R12, X6
+	VBROADCASTSS X6, Z6
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	MOVLQSX      (CX), DI
+	LEAQ         (SI)(DI*4), DI
+	ADDQ         R11, DI
+	MOVQ         (AX), R12
+	VMOVUPS      (R8), Z7
+	VFMADD213PS  (R9), Z7, Z0
+	TESTQ        R10, R10
+	JZ           skip299
+	VADDPS       (R12)(DI*1), Z0, Z0
+
+skip299:
+	VMAXPS      Z0, Z5, Z0
+	VMINPS      Z0, Z6, Z0
+	MOVLQSX     4(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R12
+	VMOVUPS     (R8), Z7
+	VFMADD213PS (R9), Z7, Z1
+	TESTQ       R10, R10
+	JZ          skip300
+	VADDPS      (R12)(DI*1), Z1, Z1
+
+skip300:
+	VMAXPS      Z1, Z5, Z1
+	VMINPS      Z1, Z6, Z1
+	MOVLQSX     8(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R12
+	VMOVUPS     (R8), Z7
+	VFMADD213PS (R9), Z7, Z2
+	TESTQ       R10, R10
+	JZ          skip301
+	VADDPS      (R12)(DI*1), Z2, Z2
+
+skip301:
+	VMAXPS      Z2, Z5, Z2
+	VMINPS      Z2, Z6, Z2
+	MOVLQSX     12(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R12
+	VMOVUPS     (R8), Z7
+	VFMADD213PS (R9), Z7, Z3
+	TESTQ       R10, R10
+	JZ          skip302
+	VADDPS      (R12)(DI*1), Z3, Z3
+
+skip302:
+	VMAXPS      Z3, Z5, Z3
+	VMINPS      Z3, Z6, Z3
+	MOVLQSX     16(CX), DI
+	LEAQ        (SI)(DI*4), DI
+	ADDQ        R11, DI
+	MOVQ        (AX), R11
+	VMOVUPS     (R8), Z7
+	VFMADD213PS (R9), Z7, Z4
+	TESTQ       R10, R10
+	JZ          skip303
+	VADDPS      (R11)(DI*1), Z4, Z4
+
+skip303:
+	VMAXPS Z4, Z5, Z4
+	VMINPS Z4, Z6, Z4
+
+skip296:
+	MOVQ    (AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (CX), R8
+	VMOVUPS Z0, (DI)(R8*4)
+	MOVLQSX 4(CX), R8
+	VMOVUPS Z1, (DI)(R8*4)
+	MOVLQSX 8(CX), R8
+	VMOVUPS Z2, (DI)(R8*4)
+	MOVLQSX 12(CX), R8
+	VMOVUPS Z3, (DI)(R8*4)
+	MOVLQSX 16(CX), R8
+	VMOVUPS Z4, (DI)(R8*4)
+	ADDQ    $0x00000040, SI
+	JMP     channels
+
+fewer293:
+	ADDQ $0x14, CX
+	ADDQ $0x14, DX
+	SUBQ $0x05, BX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func channelLastMaxAVX512(a *ChannelLastMax)
+// Requires: AVX, AVX512F
+TEXT ·channelLastMaxAVX512(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), AX
+	MOVQ 48(AX), CX
+	MOVQ 72(AX), DX
+	MOVQ a+0(FP), BX
+	MOVQ 56(BX), BX
+
+tile:
+	XORQ SI, SI
+
+channels:
+	MOVQ    120(AX), DI
+	SHLQ    $0x02, DI
+	SUBQ    SI, DI
+	CMPQ    DI, $0x00000100
+	JLT     fewer304
+	MOVQ    24(AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	MOVLQSX 8(DX), R10
+	LEAQ    (DI)(R10*4), R10
+	MOVLQSX 12(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	MOVLQSX 16(DX), R12
+	LEAQ    (DI)(R12*4), R12
+	MOVQ    96(AX), DI
+	MOVQ    a+0(FP), R13
+	MOVQ    104(R13), R13
+	MOVLQSX (DI), R14
+	VMOVUPS (R8)(R14*4), Z0
+	VMOVUPS 64(R8)(R14*4), Z1
+	VMOVUPS 128(R8)(R14*4), Z2
+	VMOVUPS 192(R8)(R14*4), Z3
+	VMOVUPS (R9)(R14*4), Z4
+	VMOVUPS 64(R9)(R14*4), Z5
+	VMOVUPS 128(R9)(R14*4), Z6
+	VMOVUPS 192(R9)(R14*4), Z7
+	VMOVUPS (R10)(R14*4), Z8
+	VMOVUPS 64(R10)(R14*4), Z9
+	VMOVUPS 128(R10)(R14*4), Z10
+	VMOVUPS 192(R10)(R14*4), Z11
+	VMOVUPS (R11)(R14*4), Z12
+	VMOVUPS 64(R11)(R14*4), Z13
+	VMOVUPS 128(R11)(R14*4), Z14
+	VMOVUPS 192(R11)(R14*4), Z15
+	VMOVUPS (R12)(R14*4), Z16
+	VMOVUPS 64(R12)(R14*4), Z17
+	VMOVUPS 128(R12)(R14*4), Z18
+	VMOVUPS 192(R12)(R14*4), Z19
+	ADDQ    $0x04, DI
+	DECQ    R13
+	TESTQ   R13, R13
+	JZ      skip305
+
+loop306:
+	MOVLQSX (DI), R14
+	VMOVUPS (R8)(R14*4), Z20
+	VMAXPS  Z0, Z20, Z0
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z0
+	VMOVUPS 64(R8)(R14*4), Z20
+	VMAXPS  Z1, Z20, Z1
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z1
+	VMOVUPS 128(R8)(R14*4), Z20
+	VMAXPS  Z2, Z20, Z2
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z2
+	VMOVUPS 192(R8)(R14*4), Z20
+	VMAXPS  Z3, Z20, Z3
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z3
+	VMOVUPS (R9)(R14*4), Z20
+	VMAXPS  Z4, Z20, Z4
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z4
+	VMOVUPS 64(R9)(R14*4), Z20
+	VMAXPS  Z5, Z20, Z5
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z5
+	VMOVUPS 128(R9)(R14*4), Z20
+	VMAXPS  Z6, Z20, Z6
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z6
+	VMOVUPS 192(R9)(R14*4), Z20
+	VMAXPS  Z7, Z20, Z7
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z7
+	VMOVUPS (R10)(R14*4), Z20
+	VMAXPS  Z8, Z20, Z8
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z8
+	VMOVUPS 64(R10)(R14*4), Z20
+	VMAXPS  Z9, Z20, Z9
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z9
+	VMOVUPS 128(R10)(R14*4), Z20
+	VMAXPS  Z10, Z20, Z10
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z10
+	VMOVUPS 192(R10)(R14*4), Z20
+	VMAXPS  Z11, Z20, Z11
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z11
+	VMOVUPS (R11)(R14*4), Z20
+	VMAXPS  Z12, Z20, Z12
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z12
+	VMOVUPS 64(R11)(R14*4), Z20
+	VMAXPS  Z13, Z20, Z13
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z13
+	VMOVUPS 128(R11)(R14*4), Z20
+	VMAXPS  Z14, Z20, Z14
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z14
+	VMOVUPS 192(R11)(R14*4), Z20
+	VMAXPS  Z15, Z20, Z15
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z15
+	VMOVUPS (R12)(R14*4), Z20
+	VMAXPS  Z16, Z20, Z16
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z16
+	VMOVUPS 64(R12)(R14*4), Z20
+	VMAXPS  Z17, Z20, Z17
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z17
+	VMOVUPS 128(R12)(R14*4), Z20
+	VMAXPS  Z18, Z20, Z18
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z18
+	VMOVUPS 192(R12)(R14*4), Z20
+	VMAXPS  Z19, Z20, Z19
+	VCMPPS  $0x03, Z20, Z20, K1
+	VMOVAPS Z20, K1, Z19
+	ADDQ    $0x04, DI
+	DECQ    R13
+	JNZ     loop306
+
+skip305:
+	MOVQ    (AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (CX), R8
+	VMOVUPS Z0, (DI)(R8*4)
+	VMOVUPS Z1, 64(DI)(R8*4)
+	VMOVUPS Z2, 128(DI)(R8*4)
+	VMOVUPS Z3, 192(DI)(R8*4)
+	MOVLQSX 4(CX), R8
+	VMOVUPS Z4, (DI)(R8*4)
+	VMOVUPS Z5, 64(DI)(R8*4)
+	VMOVUPS Z6, 128(DI)(R8*4)
+	VMOVUPS Z7, 192(DI)(R8*4)
+	MOVLQSX 8(CX), R8
+	VMOVUPS Z8, (DI)(R8*4)
+	VMOVUPS Z9, 64(DI)(R8*4)
+	VMOVUPS Z10, 128(DI)(R8*4)
+	VMOVUPS Z11, 192(DI)(R8*4)
+	MOVLQSX 12(CX), R8
+	VMOVUPS Z12, (DI)(R8*4)
+	VMOVUPS Z13, 64(DI)(R8*4)
+	VMOVUPS Z14, 128(DI)(R8*4)
+	VMOVUPS Z15, 192(DI)(R8*4)
+	MOVLQSX 16(CX), R8
+	VMOVUPS Z16, (DI)(R8*4)
+	VMOVUPS Z17, 64(DI)(R8*4)
+	VMOVUPS Z18, 128(DI)(R8*4)
+	VMOVUPS Z19, 192(DI)(R8*4)
+	ADDQ    $0x00000100, SI
+	JMP     channels
+
+fewer304:
+	MOVQ    120(AX), DI
+	SHLQ    $0x02, DI
+	SUBQ    SI, DI
+	CMPQ    DI, $0x00000040
+	JLT     fewer307
+	MOVQ    24(AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	MOVLQSX 8(DX), R10
+	LEAQ    (DI)(R10*4), R10
+	MOVLQSX 12(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	MOVLQSX 16(DX), R12
+	LEAQ    (DI)(R12*4), R12
+	MOVQ    96(AX), DI
+	MOVQ    a+0(FP), R13
+	MOVQ    104(R13), R13
+	MOVLQSX (DI), R14
+	VMOVUPS (R8)(R14*4), Z0
+	VMOVUPS (R9)(R14*4), Z1
+	VMOVUPS (R10)(R14*4), Z2
+	VMOVUPS (R11)(R14*4), Z3
+	VMOVUPS (R12)(R14*4), Z4
+	ADDQ    $0x04, DI
+	DECQ    R13
+	TESTQ   R13, R13
+	JZ      skip308
+
+loop309:
+	MOVLQSX (DI), R14
+	VMOVUPS (R8)(R14*4), Z5
+	VMAXPS  Z0, Z5, Z0
+	VCMPPS  $0x03, Z5, Z5, K1
+	VMOVAPS Z5, K1, Z0
+	VMOVUPS (R9)(R14*4), Z5
+	VMAXPS  Z1, Z5, Z1
+	VCMPPS  $0x03, Z5, Z5, K1
+	VMOVAPS Z5, K1, Z1
+	VMOVUPS (R10)(R14*4), Z5
+	VMAXPS  Z2, Z5, Z2
+	VCMPPS  $0x03, Z5, Z5, K1
+	VMOVAPS Z5, K1, Z2
+	VMOVUPS (R11)(R14*4), Z5
+	VMAXPS  Z3, Z5, Z3
+	VCMPPS  $0x03, Z5, Z5, K1
+	VMOVAPS Z5, K1, Z3
+	VMOVUPS (R12)(R14*4), Z5
+	VMAXPS  Z4, Z5, Z4
+	VCMPPS  $0x03, Z5, Z5, K1
+	VMOVAPS Z5, K1, Z4
+	ADDQ    $0x04, DI
+	DECQ    R13
+	JNZ     loop309
+
+skip308:
+	MOVQ    (AX), DI
+	ADDQ    SI, DI
+	MOVLQSX (CX), R8
+	VMOVUPS Z0, (DI)(R8*4)
+	MOVLQSX 4(CX), R8
+	VMOVUPS Z1, (DI)(R8*4)
+	MOVLQSX 8(CX), R8
+	VMOVUPS Z2, (DI)(R8*4)
+	MOVLQSX 12(CX), R8
+	VMOVUPS Z3, (DI)(R8*4)
+	MOVLQSX 16(CX), R8
+	VMOVUPS Z4, (DI)(R8*4)
+	ADDQ    $0x00000040, SI
+	JMP     channels
+
+fewer307:
+	ADDQ $0x14, CX
+	ADDQ $0x14, DX
+	SUBQ $0x05, BX
+	JNZ  tile
 	VZEROUPPER
 	RET
 
@@ -8048,9 +9662,9 @@ TEXT ·fmaPeakAVX512(SB), NOSPLIT, $0-8
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	TESTQ  AX, AX
-	JZ     skip260
+	JZ     skip310
 
-loop261:
+loop311:
 	VFMADD231PS Z12, Z12, Z0
 	VFMADD231PS Z12, Z12, Z1
 	VFMADD231PS Z12, Z12, Z2
@@ -8064,8 +9678,8 @@ loop261:
 	VFMADD231PS Z12, Z12, Z10
 	VFMADD231PS Z12, Z12, Z11
 	DECQ        AX
-	JNZ         loop261
+	JNZ         loop311
 
-skip260:
+skip310:
 	VZEROUPPER
 	RET

@@ -44,6 +44,9 @@ func (f *Finish) finish(sum float32, o, at int) float32 {
 	if f.Relu {
 		y = max(y, 0) // a NaN passes, so that a diverged loss is seen
 	}
+	if f.Most != 0 {
+		y = min(y, f.Most)
+	}
 	return y
 }
 
@@ -133,6 +136,36 @@ func channelLastGradGeneric(s *Set, a *ChannelLastGrad) {
 					d[v] += float32(x * y[v])
 				}
 			}
+		}
+	}
+}
+
+func depthwiseGeneric(a *Depthwise) {
+	var tile [ChannelLastTile]float32
+	for t := 0; t < len(a.OutPos); t += ChannelLastTile {
+		for c := range a.C {
+			for j := range tile {
+				sum := float32(0)
+				for tap, rel := range a.TapX {
+					sum += float32(a.X[int(a.XPos[t+j])+int(rel)+c] * a.W[tap*a.C+c])
+				}
+				tile[j] = a.finish(sum, c, int(a.OutPos[t+j])+c)
+			}
+			for j, v := range tile {
+				a.Out[int(a.OutPos[t+j])+c] = v
+			}
+		}
+	}
+}
+
+func channelLastMaxGeneric(a *ChannelLastMax) {
+	for j, at := range a.OutPos {
+		for c := range a.C {
+			most := a.X[int(a.XPos[j])+int(a.TapX[0])+c]
+			for _, rel := range a.TapX[1:] {
+				most = max(most, a.X[int(a.XPos[j])+int(rel)+c])
+			}
+			a.Out[int(at)+c] = most
 		}
 	}
 }

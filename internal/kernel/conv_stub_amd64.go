@@ -39,6 +39,16 @@ func channelLastGrad2AVX2(a *ChannelLastGrad)
 //go:noescape
 func channelLastNarrowAVX2(a *ChannelLast)
 
+// depthwiseAVX2 is depthwiseGeneric with vectors along channels.
+//
+//go:noescape
+func depthwiseAVX2(a *Depthwise)
+
+// channelLastMaxAVX2 is channelLastMaxGeneric with vectors along channels.
+//
+//go:noescape
+func channelLastMaxAVX2(a *ChannelLastMax)
+
 // fmaPeakAVX2 runs n rounds of 12 independent vector multiply-adds.
 //
 //go:noescape
@@ -109,6 +119,16 @@ func channelLastGrad5AVX512(a *ChannelLastGrad)
 //go:noescape
 func channelLastNarrowAVX512(a *ChannelLast)
 
+// depthwiseAVX512 is depthwiseGeneric with vectors along channels.
+//
+//go:noescape
+func depthwiseAVX512(a *Depthwise)
+
+// channelLastMaxAVX512 is channelLastMaxGeneric with vectors along channels.
+//
+//go:noescape
+func channelLastMaxAVX512(a *ChannelLastMax)
+
 // fmaPeakAVX512 runs n rounds of 12 independent vector multiply-adds.
 //
 //go:noescape
@@ -167,6 +187,22 @@ func (i isa) channelLastNarrow(a *ChannelLast) {
 		channelLastNarrowAVX512(a)
 	} else {
 		channelLastNarrowAVX2(a)
+	}
+}
+
+func (i isa) depthwise(a *Depthwise) {
+	if i == avx512 {
+		depthwiseAVX512(a)
+	} else {
+		depthwiseAVX2(a)
+	}
+}
+
+func (i isa) channelLastMax(a *ChannelLastMax) {
+	if i == avx512 {
+		channelLastMaxAVX512(a)
+	} else {
+		channelLastMaxAVX2(a)
 	}
 }
 

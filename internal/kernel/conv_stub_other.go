@@ -11,6 +11,8 @@ func (i isa) channelLastGrad1(a *ChannelLastGrad) { panic(noVectors) }
 func (i isa) channelLast2(a *ChannelLast)         { panic(noVectors) }
 func (i isa) channelLastGrad2(a *ChannelLastGrad) { panic(noVectors) }
 func (i isa) channelLastNarrow(a *ChannelLast)    { panic(noVectors) }
+func (i isa) depthwise(a *Depthwise)              { panic(noVectors) }
+func (i isa) channelLastMax(a *ChannelLastMax)    { panic(noVectors) }
 func (i isa) fmaPeak(n int)                       { panic(noVectors) }
 func (i isa) channelLast3(a *ChannelLast)         { panic(noVectors) }
 func (i isa) channelLastGrad3(a *ChannelLastGrad) { panic(noVectors) }

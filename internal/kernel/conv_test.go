@@ -61,6 +61,9 @@ func anyFinish(r *rand.Rand, outputs int, out guarded, shift int) (f Finish) {
 		return f
 	}
 	f.Scale, f.Shift, f.Relu = normal(r, outputs, shift), normal(r, outputs, shift), r.IntN(2) == 0
+	if f.Relu && r.IntN(2) == 0 {
+		f.Most = 0.75
+	}
 	switch r.IntN(3) {
 	case 0:
 		f.Res = normal(r, len(out.part), shift)
@@ -312,6 +315,73 @@ func testChannelLast(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles in
 	want.check(t, fmt.Sprintf("vecs=%d c=%d taps=%d tiles=%d", vecs, c, taps, tiles), out, before)
 }
 
+// channelPositions draws whole tiles of positions, the last of each the one before it again, of maps whose channels take
+// room floats.
+func channelPositions(r *rand.Rand, tiles, inputs, room int) (out, x []int32, outputs int) {
+	perm := r.Perm(2 * ChannelLastTile * max(1, tiles))
+	for j := range tiles * ChannelLastTile {
+		if j%ChannelLastTile == ChannelLastTile-1 {
+			out, x = append(out, out[j-1]), append(x, x[j-1])
+			continue
+		}
+		out, x = append(out, int32(perm[j]*(room+3))), append(x, int32(r.IntN(inputs)*room))
+	}
+	return out, x, len(perm) * (room + 3)
+}
+
+// TestDepthwise compares Depthwise and ChannelLastMax with their definitions in float64, with channels that fill one to nine
+// vectors, borders of sentinels, and values that are no numbers.
+func TestDepthwise(t *testing.T) {
+	forSets(t, func(t *testing.T, s *Set) {
+		r := rand.New(rand.NewPCG(6, 0))
+		for _, vecs := range sample(0, 1, 2, 3, 4, 5, 9) {
+			for _, taps := range sample(1, 2, 9, 25) {
+				for _, tiles := range sample(0, 1, 3) {
+					for range 4 {
+						testDepthwise(t, s, r, vecs*s.Lanes, taps, tiles)
+					}
+				}
+			}
+		}
+	})
+}
+
+func testDepthwise(t *testing.T, s *Set, r *rand.Rand, c, taps, tiles int) {
+	const positions = 9
+	shift, what := r.IntN(3), fmt.Sprintf("c=%d taps=%d tiles=%d", c, taps, tiles)
+	a := Depthwise{C: c, X: normal(r, (positions+taps)*(c+1), shift), W: normal(r, taps*c, shift)}
+	poison(r, a.X)
+	for i := range taps {
+		a.TapX = append(a.TapX, int32((taps-1-i)*(c+1)))
+	}
+	var size int
+	a.OutPos, a.XPos, size = channelPositions(r, tiles, positions, c+1)
+	out := newGuarded(size, shift)
+	most := ChannelLastMax{X: a.X, OutPos: a.OutPos, XPos: a.XPos, TapX: a.TapX, C: c}
+	largest, wantMost := out.clone(), newExpected()
+	a.Finish = anyFinish(r, c, out, shift)
+	want, before := newExpected(), out.clone()
+	want.terms = taps + 3
+	for j, at := range a.OutPos {
+		for ch := range c {
+			place, x := int(at)+ch, func(tap int) float32 { return a.X[int(a.XPos[j]+a.TapX[tap])+ch] }
+			want.set(place, 0)
+			wantMost.set(place, x(0))
+			for i := range taps {
+				want.add(place, a.W[i*c+ch], x(i))
+				wantMost.set(place, max(float32(wantMost.sum[place]), x(i)))
+			}
+			want.finish(&a.Finish, ch, place)
+		}
+	}
+	a.Out, most.Out = out.part, largest.part
+	s.Depthwise(&a)
+	want.check(t, what, out, before)
+	empty := largest.clone()
+	s.ChannelLastMax(&most)
+	wantMost.check(t, "maximum, "+what, largest, empty)
+}
+
 func TestChannelLastGrad(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		r := rand.New(rand.NewPCG(4, 0))
@@ -381,6 +451,28 @@ func TestConvRefuses(t *testing.T) {
 			"channel-last, Shift": func() {
 				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Vecs: 1, Finish: Finish{Scale: floats, Shift: few}})
 			},
+			"depthwise, W": func() {
+				s.Depthwise(&Depthwise{Out: floats, X: floats, W: few, OutPos: tile, XPos: tile, TapX: tile, C: s.Lanes})
+			},
+			"depthwise, XPos": func() {
+				s.Depthwise(&Depthwise{Out: floats, X: floats, W: floats, OutPos: tile, TapX: tile, C: s.Lanes})
+			},
+			"depthwise, no tap": func() {
+				s.Depthwise(&Depthwise{Out: floats, X: floats, W: floats, OutPos: tile, XPos: tile, C: s.Lanes})
+			},
+			"depthwise, channels": func() {
+				s.Depthwise(&Depthwise{Out: floats, X: floats, W: floats, OutPos: tile, XPos: tile, TapX: tile, C: 1})
+			},
+			"maximum, no tap": func() {
+				s.ChannelLastMax(&ChannelLastMax{Out: floats, X: floats, OutPos: tile, XPos: tile, C: s.Lanes})
+			},
+			"Most without Relu": func() {
+				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Vecs: 1, Finish: Finish{Scale: floats, Shift: floats, Most: 6}})
+			},
+			"winograd, Most": func() {
+				s.WinogradChannelLastOutput(&WinogradChannelLast{T: floats, X: floats, Pos: make([]int32, WinogradTileRows*WinogradTileCols), C: s.Lanes},
+					&Finish{Scale: floats, Shift: floats, Relu: true, Most: 6})
+			},
 			"channel-last, narrow, Shift": func() {
 				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Finish: Finish{Scale: floats, Shift: few[:1]}})
 			},
@@ -445,6 +537,19 @@ func TestConvSplits(t *testing.T) {
 			s.ChannelLast(&a)
 		}
 		same(t, "ChannelLast", whole, parts)
+
+		clear(whole)
+		clear(parts)
+		d := Depthwise{Out: whole, X: x, W: w, OutPos: pos, XPos: xPos, TapX: off[:taps], C: bw}
+		s.Depthwise(&d)
+		for j := range pos {
+			d.Out, d.OutPos, d.XPos = parts, nil, nil
+			for range ChannelLastTile {
+				d.OutPos, d.XPos = append(d.OutPos, pos[j]), append(d.XPos, xPos[j])
+			}
+			s.Depthwise(&d)
+		}
+		same(t, "Depthwise", whole, parts)
 	})
 }
 

@@ -83,6 +83,45 @@ func (f *Finish) check(outputs int) {
 	} else if f.Res != nil || f.Relu {
 		panic("kernel: finish: Res or Relu without Scale")
 	}
+	if f.Most < 0 || f.Most > 0 && !f.Relu {
+		panic("kernel: finish: Most is negative or without Relu")
+	}
+}
+
+// Depthwise convolves each channel by itself; see [Depthwise].
+func (s *Set) Depthwise(a *Depthwise) {
+	s.checkPositions(a.OutPos, a.XPos, a.TapX, a.C)
+	enough(len(a.W), len(a.TapX)*a.C, "kernel: depthwise: W is shorter than the taps want")
+	a.check(a.C)
+	switch {
+	case len(a.OutPos) == 0 || a.C == 0:
+	case s.isa == generic:
+		depthwiseGeneric(a)
+	default:
+		s.isa.depthwise(a)
+	}
+}
+
+// ChannelLastMax writes the maxima over taps; see [ChannelLastMax].
+func (s *Set) ChannelLastMax(a *ChannelLastMax) {
+	s.checkPositions(a.OutPos, a.XPos, a.TapX, a.C)
+	switch {
+	case len(a.OutPos) == 0 || a.C == 0:
+	case s.isa == generic:
+		channelLastMaxGeneric(a)
+	default:
+		s.isa.channelLastMax(a)
+	}
+}
+
+// checkPositions panics unless kernels that treat each channel by itself can run.
+func (s *Set) checkPositions(out, x, taps []int32, channels int) {
+	if len(out)%ChannelLastTile != 0 || len(x) < len(out) || len(taps) == 0 {
+		panic("kernel: depthwise: positions are no whole tiles, tables differ in length, or there is no tap")
+	}
+	if channels%s.Lanes != 0 {
+		panic("kernel: depthwise: channels do not fill vectors")
+	}
 }
 
 // ChannelLastGrad computes tiles of a weight gradient in the channel-last layout; see [ChannelLastGrad].

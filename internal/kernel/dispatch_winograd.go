@@ -35,7 +35,7 @@ func (s *Set) WinogradChannelLastOutput(a *WinogradChannelLast, f *Finish) {
 	if !s.checkWinogradChannelLast(a, WinogradTileRows*WinogradTileCols) {
 		return
 	}
-	f.check(a.C)
+	f.checkWinograd(a.C)
 	switch {
 	case s.isa == generic:
 		winogradChannelLastOutputGeneric(a, f)
@@ -100,7 +100,7 @@ func (s *Set) WinogradPlanesOutput(a *WinogradPlanes, f *Finish) {
 	if !s.checkWinogradPlanes(a, WinogradTileRows, WinogradProducts) {
 		return
 	}
-	f.check(a.C)
+	f.checkWinograd(a.C)
 	switch {
 	case s.isa == generic:
 		winogradPlanesOutputGeneric(s, a, f)
@@ -187,4 +187,12 @@ func (s *Set) checkWinogradWeights(a *WinogradWeights) bool {
 	enough(len(a.U), (WinogradProducts-1)*a.Step+(a.Rows-1)*a.URow+a.Width, "kernel: winograd weights: products end beyond U")
 	enough(len(a.W), (a.Rows-1)*a.WRow+8*a.WTap+a.Width, "kernel: winograd weights: taps end beyond W")
 	return true
+}
+
+// checkWinograd is check for the transforms, which have no Most.
+func (f *Finish) checkWinograd(outputs int) {
+	f.check(outputs)
+	if f.Most != 0 {
+		panic("kernel: winograd: a Finish with Most. Use a direct convolution")
+	}
 }

@@ -108,6 +108,17 @@ func TestChannelLastPages(t *testing.T) {
 					call(fmt.Sprint("channel-last, narrow, ", c, " channels, finish ", i), func() { s.ChannelLast(&a) })
 				}
 			}
+			for _, c := range []int{width, 5 * s.Lanes} {
+				pos := func(step int) []int32 { return f.table(0, int32(step), int32(2*step), int32(2*step), int32(4*step)) }
+				a := Depthwise{OutPos: pos(c), XPos: pos(8), TapX: f.table(0, 50, 9), C: c, Out: f.floats(5 * c), X: f.floats(82 + c), W: f.floats(3 * c)}
+				for i, finish := range f.finishes(c, len(a.Out)) {
+					a.Finish = finish
+					call(fmt.Sprint("depthwise, ", c, " channels, finish ", i), func() { s.Depthwise(&a) })
+				}
+				call(fmt.Sprint("maximum, ", c, " channels"), func() {
+					s.ChannelLastMax(&ChannelLastMax{Out: a.Out, X: a.X, OutPos: a.OutPos, XPos: a.XPos, TapX: a.TapX, C: c})
+				})
+			}
 			for _, tiles := range []int{1, 3} {
 				inputs := tiles * ChannelLastTile
 				a := ChannelLastGrad{X: f.floats(40 + inputs), Y: f.floats(30 + width), XPos: f.table(0, 40, 7), YPos: f.table(30, 0, 1),

@@ -80,6 +80,9 @@ func (e *expected) finish(f *Finish, c, at int) {
 	if f.Relu {
 		e.sum[at] = max(e.sum[at], 0)
 	}
+	if f.Most != 0 {
+		e.sum[at] = min(e.sum[at], float64(f.Most))
+	}
 }
 
 // restore sets elements back to their value before the call and expects nothing of them, because nothing reads them.

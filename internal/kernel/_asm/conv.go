@@ -31,6 +31,8 @@ func convKernels(g *generator) {
 			c.channelLastGrad(v)
 		}
 		c.channelLastNarrow()
+		c.depthwise()
+		c.channelLastMax()
 		c.fmaPeak()
 	}
 }
@@ -249,7 +251,7 @@ func (c *convolutions) planesTile(x, out, w, off, stride, second reg.GPVirtual) 
 				a := acc[2*i+v]
 				c.VFMADD213PS(b[1], b[0], a)
 				c.unless(f.res, func() { c.VADDPS(Mem{Base: at, Index: f.delta, Scale: 1}, a, a) })
-				c.VMAXPS(a, f.floor, a)
+				c.rectified(f, a)
 			}
 			c.ADDQ(stride, o)
 		}
@@ -268,10 +270,21 @@ func (c *convolutions) planesTile(x, out, w, off, stride, second reg.GPVirtual) 
 type finishRegisters struct {
 	scale, shift, res reg.GPVirtual
 	delta             reg.GPVirtual // from Out to Res, bytes
-	floor             reg.VecVirtual
+	floor, most       reg.VecVirtual
 }
 
-// finished does body if the argument struct has a Scale. VMAXPS returns its second source when one is a NaN, so a NaN passes.
+// rectified applies the Relu and the Most of a finish. VMAXPS and VMINPS return their second source when one is a NaN, so a
+// NaN passes.
+func (c *convolutions) rectified(f finishRegisters, a reg.VecVirtual) {
+	floor, most := reg.Register(f.floor), reg.Register(f.most)
+	if a.Size() == 16 {
+		floor, most = f.floor.AsX(), f.most.AsX()
+	}
+	c.VMAXPS(a, floor, a)
+	c.VMINPS(a, most, a)
+}
+
+// finished does body if the argument struct has a Scale.
 func (c *convolutions) finished(body func(finishRegisters)) {
 	args := c.Dereference(c.Param("a"))
 	load := func(f string) reg.GPVirtual {
@@ -281,7 +294,7 @@ func (c *convolutions) finished(body func(finishRegisters)) {
 	}
 	scale := load("Scale")
 	c.unless(scale, func() {
-		f := finishRegisters{scale, load("Shift"), load("Res"), c.GP64(), c.vec()}
+		f := finishRegisters{scale, load("Shift"), load("Res"), c.GP64(), c.vec(), c.vec()}
 		c.MOVQ(f.res, f.delta)
 		out, bits, relu := c.GP64(), c.GP32(), c.GP64()
 		c.Load(args.Field("Out").Base(), out)
@@ -297,6 +310,18 @@ func (c *convolutions) finished(body func(finishRegisters)) {
 		low := c.XMM()
 		c.VMOVD(bits, low)
 		c.VBROADCASTSS(low, f.floor)
+		most, err := args.Field("Finish").Field("Most").Resolve()
+		if err != nil {
+			panic(err)
+		}
+		limited := c.label("limited")
+		c.MOVL(most.Addr, bits)
+		c.TESTL(bits, bits)
+		c.JNZ(LabelRef(limited))
+		c.MOVL(U32(math.Float32bits(float32(math.Inf(1)))), bits)
+		c.Label(limited)
+		c.VMOVD(bits, low)
+		c.VBROADCASTSS(low, f.most)
 		body(f)
 	})
 }
@@ -470,7 +495,7 @@ func (c *convolutions) channelLast(vecs int) {
 				c.VMOVUPS(Mem{Base: f.scale, Disp: v * c.bytes}, b)
 				c.VFMADD213PS(Mem{Base: f.shift, Disp: v * c.bytes}, b, a)
 				c.unless(f.res, func() { c.VADDPS(Mem{Base: res, Index: o, Scale: 4, Disp: v * c.bytes}, a, a) })
-				c.VMAXPS(a, f.floor, a)
+				c.rectified(f, a)
 			}
 		}
 	})
@@ -581,7 +606,7 @@ func (c *convolutions) channelLastNarrow() {
 				move(Mem{Base: res, Index: o, Scale: 4}, more)
 				c.VADDPS(more, s, s)
 			})
-			c.VMAXPS(s, f.floor.AsX(), s)
+			c.rectified(f, s)
 		}
 	})
 	for j, s := range sums {
