@@ -79,6 +79,12 @@ const (
 	Checkpoint = 64 << 30
 	// Weights is the size of a file of weights, in bytes. The header says which length the file must have. Key: none.
 	Weights = 64 << 30
+	// Backbone is the size of a file of a pretrained network, in bytes. It is read as a whole, and the largest known one, ResNet-50, has 102 MB. Key: none.
+	Backbone = 512 << 20
+	// BackboneSide is the side of the pictures of a pretrained network, in pixels. The maps of one picture take 400 MB of memory then. Key: none.
+	BackboneSide = 1024
+	// BackboneLeastSide is the smallest side of the pictures of a pretrained network, in pixels. The last maps have a pixel then. Key: none.
+	BackboneLeastSide = 32
 	// SectionName is the length of the name of a section of a checkpoint, in bytes. The longest has a hundred. Key: none.
 	SectionName = 1 << 12
 	// KnownSide is each side of the images and the number of classes that a checkpoint tells, in units. Their products fit into an integer. Key: none.

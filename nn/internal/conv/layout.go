@@ -18,6 +18,7 @@ type Layout struct {
 	RowStride                int
 	plane, stride, lead, pad int
 	PixelStride              int // channel-last: floats from a pixel to the next
+	Border                   int // channel-last: pixels of zeros on each side of a map
 }
 
 const (
@@ -97,10 +98,25 @@ func channelLastLayout(c, h, w, n int) Layout {
 	return Layout{ChannelLast: true, C: c, H: h, W: w, N: n, PixelStride: stride}
 }
 
+// Bordered is a channel-last layout with so many pixels on each side of every map, which must be zero.
+func (g Layout) Bordered(pixels int) Layout {
+	g.Border = pixels
+	return g.checked()
+}
+
+// DenseLayout is channel-last with nothing between pixels and so many pixels of zeros on each side: for the pictures
+// that a [Stem] reads. It panics as ChannelLastLayout does.
+func DenseLayout(c, h, w, n, border int) Layout {
+	return Layout{ChannelLast: true, C: c, H: h, W: w, N: n, PixelStride: c, Border: border}.checked()
+}
+
 // reached makes a layout. It panics where the tables of convolutions, whose offsets are of 32 bits, do not reach all of
 // it.
 func reached(layout func(c, h, w, n int) Layout, c, h, w, n int) Layout {
-	g := layout(c, h, w, n)
+	return layout(c, h, w, n).checked()
+}
+
+func (g Layout) checked() Layout {
 	if err := g.Check(); err != nil {
 		panic("conv: " + err.Error())
 	}
@@ -146,7 +162,13 @@ func (g Layout) Size() int {
 func (g Layout) zeros() int { return g.Behind() + tileSlack }
 
 // Behind is, in the channel-last layout, the index behind the last pixel. What is there must be zero.
-func (g Layout) Behind() int { return g.N * g.Pixels() * g.PixelStride }
+func (g Layout) Behind() int { return g.From(g.N) }
+
+// From is, in the channel-last layout, where an image begins, with its border. A buffer from there on has the same
+// layout, without the images before.
+func (g Layout) From(img int) int {
+	return img * (g.H + 2*g.Border) * (g.W + 2*g.Border) * g.PixelStride
+}
 
 // RowAt is the index of pixel (y, 0) of an image's channel in the planes layout.
 func (g Layout) RowAt(c, img, y int) int { return c*g.stride + g.lead + img*g.plane + y*g.RowStride }
@@ -162,7 +184,8 @@ func (g Layout) ClearBorder(v []float32, c, img int) {
 
 // PixelAt is the index of channel 0 of a pixel in the channel-last layout.
 func (g Layout) PixelAt(img, y, x int) int {
-	return ((img*g.H+y)*g.W + x) * g.PixelStride
+	b := g.Border
+	return ((img*(g.H+2*b)+y+b)*(g.W+2*b) + x + b) * g.PixelStride
 }
 
 // Pixels is the number of pixels of one image.

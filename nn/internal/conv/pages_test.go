@@ -56,6 +56,43 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestLocalPages: convolutions of each channel by itself, of pictures, and maxima keep to buffers of their layouts' size.
+func TestLocalPages(t *testing.T) {
+	team := workers.New(1)
+	for _, s := range kernel.Available() {
+		m := &Maker{Set: s, Workers: 1}
+		for _, e := range pages.Edges {
+			for _, l := range localCases {
+				floats := func(n int) []float32 { return pages.Floats(t, n, e) }
+				side := l.q.outs(l.side, l.border)
+				in, out := ChannelLastLayout(72, l.side, l.side, 2).Bordered(l.border), ChannelLastLayout(72, side, side, 2)
+				pictures := DenseLayout(3, l.side, l.side, 2, l.border)
+				x, z, p, scale := floats(in.Size()), floats(out.Size()), floats(pictures.Size()), floats(Reach(72))
+				f := kernel.Finish{Scale: scale, Shift: scale, Res: floats(out.Size()), Relu: true}
+				d, c := m.Depthwise(in, out, l.q, &Packed{}), m.Stem(pictures, out, l.q, &Packed{})
+				taps := l.q.Side * l.q.Side
+				for what, do := range map[string]func(){
+					"depthwise, packing": func() { d.PackForward(floats(72 * taps)) },
+					"stem, packing":      func() { c.PackForward(floats(72 * 3 * taps)) },
+				} {
+					if err := pages.Fault(do); err != nil {
+						t.Errorf("%s, %v, %v: %s: %v", s.Name, l, e, what, err)
+					}
+				}
+				for what, do := range map[string]func(){
+					"depthwise": func() { d.Forward(team, z, x, 2, f) },
+					"stem":      func() { c.Forward(team, z, p, 2, f) },
+					"maximum":   func() { m.MaxPool(in, out, l.q).Forward(team, z, x, 2) },
+				} {
+					if err := pages.Fault(do); err != nil {
+						t.Errorf("%s, %v, %v: %s: %v", s.Name, l, e, what, err)
+					}
+				}
+			}
+		}
+	}
+}
+
 func checkPages(t *testing.T, team *workers.Team, m *Maker, in, out Layout, w Window, e pages.Edge) {
 	floats := func(n int) []float32 { return pages.Floats(t, n, e) }
 	call := func(what string, do func()) {

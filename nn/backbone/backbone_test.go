@@ -1,0 +1,395 @@
+package backbone
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl/interop/safetensors"
+	"ocl/interop/weights"
+	"ocl/nn"
+	"ocl/nn/arch"
+	"ocl/rng"
+)
+
+// content is a file of weights before it is written.
+type content struct {
+	metadata map[string]string
+	tensors  []safetensors.Tensor
+}
+
+// drawn is a file of a network of layers with drawn weights.
+func drawn(name string, side, classes int, seed uint64) content {
+	n := newNetwork(side, classes)
+	for _, a := range architectures {
+		if a.name == name {
+			a.layers(n)
+		}
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	c := content{metadata: map[string]string{keyVersion: version, keyArchitecture: name, keySide: fmt.Sprint(side),
+		keyMean: "[0.4,0.5,0.6]", keyStd: "[0.2,0.25,0.3]", keyTrainedOn: "nothing", keyLicence: "none"}}
+	for _, info := range n.tensors() {
+		t := safetensors.Tensor{Name: info.Name, Shape: info.Shape}
+		t.Floats = make([]float32, t.Len())
+		fan := 1
+		for _, d := range t.Shape[1:] {
+			fan *= d
+		}
+		for i := range t.Floats {
+			switch v := r.NormFloat64(); {
+			case strings.HasSuffix(t.Name, "running_var"):
+				t.Floats[i] = float32(0.3 + v*v)
+			case len(t.Shape) == 1 && strings.HasSuffix(t.Name, "weight"):
+				t.Floats[i] = float32(0.6 + 0.2*v)
+			case len(t.Shape) == 1:
+				t.Floats[i] = float32(0.3 * v)
+			default:
+				t.Floats[i] = float32(v * math.Sqrt(2/float64(fan)))
+			}
+		}
+		c.tensors = append(c.tensors, t)
+	}
+	return c
+}
+
+// text is the bytes of the file.
+func (c content) text(t testing.TB) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := safetensors.Write(&out, c.tensors, c.metadata); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// photos are drawn pictures.
+func photos(n, side int) []uint8 {
+	r := rand.New(rand.NewPCG(7, 0))
+	pixels := make([]uint8, n*3*side*side)
+	for i := range pixels {
+		pixels[i] = uint8(r.IntN(256))
+	}
+	return pixels
+}
+
+// exactly computes the features and logits of a picture in float64, by the definitions.
+func exactly(c content, n *network, mean, std [3]float32, pixels []uint8) (features, out []float64) {
+	tensor := func(name string) []float32 {
+		return c.tensors[slices.IndexFunc(c.tensors, func(t safetensors.Tensor) bool { return t.Name == name })].Floats
+	}
+	maps := make([][]float64, len(n.maps)) // [c][y][x]
+	maps[0] = make([]float64, len(pixels))
+	for i, v := range pixels {
+		k := i / (n.side * n.side)
+		maps[0][i] = (float64(v)/255 - float64(mean[k])) / float64(std[k])
+	}
+	for _, l := range n.layers {
+		in, z := n.maps[l.in], n.maps[l.out]
+		x, y := maps[l.in], make([]float64, z.channels*z.side*z.side)
+		maps[l.out] = y
+		if l.kind == meanLayer {
+			for i, v := range x {
+				y[i/(in.side*in.side)] += v / float64(in.side*in.side)
+			}
+			continue
+		}
+		var w []float32
+		if l.name != "" {
+			w = tensor(l.name + ".weight")
+		}
+		q, taps := l.window, l.window.side*l.window.side
+		for i := range y {
+			o, oy, ox := i/(z.side*z.side), i/z.side%z.side, i%z.side
+			sum := 0.
+			if l.kind == maxPoolLayer {
+				sum = math.Inf(-1)
+			}
+			for t := range taps {
+				iy, ix := oy*q.stride-q.before+t/q.side, ox*q.stride-q.before+t%q.side
+				if iy < 0 || ix < 0 || iy >= in.side || ix >= in.side {
+					continue
+				}
+				at := iy*in.side + ix
+				switch l.kind {
+				case maxPoolLayer:
+					sum = max(sum, x[o*in.side*in.side+at])
+				case depthwiseLayer:
+					sum += x[o*in.side*in.side+at] * float64(w[o*taps+t])
+				default:
+					for ch := range in.channels {
+						sum += x[ch*in.side*in.side+at] * float64(w[(o*in.channels+ch)*taps+t])
+					}
+				}
+			}
+			if l.norm != "" {
+				sum = (sum-float64(tensor(l.norm + ".running_mean")[o]))/math.Sqrt(float64(tensor(l.norm + ".running_var")[o])+n.epsilon)*
+					float64(tensor(l.norm + ".weight")[o]) + float64(tensor(l.norm + ".bias")[o])
+			} else if l.name != "" {
+				sum += float64(tensor(l.name + ".bias")[o])
+			}
+			if l.res != none {
+				sum += maps[l.res][i]
+			}
+			if l.act != linear {
+				sum = max(sum, 0)
+			}
+			if l.act == relu6 {
+				sum = min(sum, 6)
+			}
+			y[i] = sum
+		}
+	}
+	last := n.layers[len(n.layers)-1]
+	return maps[last.in], maps[last.out]
+}
+
+// TestReference compares every architecture, with drawn weights and small pictures of even and odd maps, with the definitions in
+// float64, by every kernel set and both algorithms of convolutions.
+func TestReference(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		side int
+	}{{"efficientnet-lite0", 32}, {"efficientnet-lite0", 45}, {"torchvision-resnet18", 45}, {"torchvision-resnet50", 32}} {
+		if testing.Short() && c.name == "torchvision-resnet50" {
+			continue
+		}
+		file := drawn(c.name, c.side, 11, 1)
+		text, pixels := file.text(t), photos(1, c.side)
+		var features, out []float64
+		for _, set := range nn.Kernels() {
+			for _, algorithm := range []string{"direct", "winograd"} {
+				if algorithm == "winograd" && (set == "generic" || c.name == "efficientnet-lite0") {
+					continue // it is slow, or has no 3×3 convolution of stride 1
+				}
+				t.Run(fmt.Sprint(c.name, "/", c.side, "/", set, "/", algorithm), func(t *testing.T) {
+					b, err := decode(text, nn.Engine{Kernel: set, Convolution: algorithm})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if features == nil {
+						features, out = exactly(file, b.net, b.info.Mean, b.info.Std, pixels)
+					}
+					w := b.NewWorkspace(1, 1)
+					defer w.Close()
+					got, logits := make([]float32, b.info.Features), make([]float32, b.info.Classes)
+					if err := w.Features(got, pixels, 1); err != nil {
+						t.Fatal(err)
+					}
+					if err := w.Logits(logits, pixels, 1); err != nil {
+						t.Fatal(err)
+					}
+					near(t, "features", got, features)
+					near(t, "logits", logits, out)
+				})
+			}
+		}
+	}
+}
+
+func near(t *testing.T, what string, got []float32, want []float64) {
+	t.Helper()
+	const tolerance = 2e-5
+	worst, largest := 0., 0.
+	for i, v := range want {
+		worst, largest = max(worst, math.Abs(float64(got[i])-v)), max(largest, math.Abs(v))
+	}
+	if !(worst <= tolerance*largest) || !(largest > 1e-3) {
+		t.Errorf("%s differ by %.2g of the largest, %.3g", what, worst/largest, largest)
+	}
+}
+
+// TestSameBits: the features of a picture are the same bits with one, two and three workers, alone and in batches of every
+// composition, also where batches are larger than a workspace takes at a time.
+func TestSameBits(t *testing.T) {
+	for _, name := range []string{"efficientnet-lite0", "torchvision-resnet18"} {
+		const side, n = 64, 7
+		b, err := decode(drawn(name, side, 3, 2).text(t), nn.DefaultEngine())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pixels, d := photos(n, side), b.info.Features
+		picture := len(pixels) / n
+		var want []float32
+		for _, workers := range []int{1, 2, 3} {
+			for _, batch := range []int{1, 3, 16} {
+				w := b.NewWorkspace(workers, batch)
+				got := make([]float32, n*d)
+				for lo := 0; lo < n; lo += 4 { // 4 and 3
+					m := min(4, n-lo)
+					if err := w.Features(got[lo*d:][:m*d], pixels[lo*picture:][:m*picture], m); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.Close()
+				if want == nil {
+					want = got
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%s: %d workers and batches of %d give other bits", name, workers, batch)
+				}
+			}
+		}
+		if slices.Equal(want[:d], want[d:2*d]) {
+			t.Errorf("%s: two pictures have the same features", name)
+		}
+	}
+}
+
+// TestOwn: a file of a network of this project gives the outputs of the network.
+func TestOwn(t *testing.T) {
+	for name, c := range map[string]arch.Config{
+		arch.NameResNet18: {NF: 4}, arch.NameMLP: {Hidden: []int{20, 7}},
+	} {
+		entry, err := arch.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Channels, c.Height, c.Width, c.Classes = 3, 32, 32, 5
+		net, err := entry.New(c, rng.New(3, "network/init"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := content{tensors: weights.Of(net), metadata: map[string]string{keyExport: "1", keyArchitecture: name, "shape": "[3,32,32]", "classes": "5",
+			"width": "4", "hidden": "[20,7]", keyMean: "[0.5,0.5,0.5]", keyStd: "[0.5,0.25,1]", "data": "glyphs"}}
+		b, err := decode(file.text(t), nn.DefaultEngine())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := b.NewWorkspace(2, 4)
+		ws := net.NewWorkspace(1)
+		pixels := photos(3, 32)
+		w2 := Workspace{b: b, own: ws, table: w.table}
+		want, got := make([]float32, 3*b.Info().Features), make([]float32, 3*b.Info().Features)
+		w2.x.Resize(3, 3, 32, 32)
+		for i, v := range pixels {
+			k := i / 1024 % 3
+			w2.x.Data[i] = (float32(v)/255 - b.info.Mean[k]) / b.info.Std[k]
+		}
+		copy(want, net.PredictFeatures(ws, &w2.x).Data)
+		if err := w.Features(got, pixels, 3); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) || b.Info().TrainedOn != "glyphs" {
+			t.Errorf("%s: features differ from those of the network, or %+v", name, b.Info())
+		}
+		logits := make([]float32, 3*5)
+		if err := w.Logits(logits, pixels, 3); err != nil || !slices.Equal(logits, net.Predict(ws, &w2.x).Data) {
+			t.Errorf("%s: logits differ from those of the network (%v)", name, err)
+		}
+		w.Close()
+		ws.Close()
+		for key, value := range map[string]string{"width": "60000", "hidden": "[60000,60000]", "shape": "[1,32,32]", keyStd: "[0,1,1]"} {
+			if key == "width" && name != arch.NameResNet18 || key == "hidden" && name != arch.NameMLP {
+				continue
+			}
+			wrong := content{tensors: file.tensors, metadata: map[string]string{}}
+			for k, v := range file.metadata {
+				wrong.metadata[k] = v
+			}
+			wrong.metadata[key] = value
+			if _, err := decode(wrong.text(t), nn.DefaultEngine()); err == nil {
+				t.Errorf("%s: %s=%s was read", name, key, value)
+			}
+		}
+	}
+}
+
+// TestBadFiles: every fault of a file is an error that names what is wrong, all faults of a kind at once.
+func TestBadFiles(t *testing.T) {
+	const name = "torchvision-resnet18"
+	good := drawn(name, 32, 3, 1)
+	for what, c := range map[string]struct {
+		change func(c *content)
+		want   []string
+	}{
+		"another architecture": {func(c *content) { c.metadata[keyArchitecture] = "torchvision-resnet50" }, []string{"missing: ", "another shape: ", "convert.py"}},
+		"unknown architecture": {func(c *content) { c.metadata[keyArchitecture] = "resnet19" }, []string{"unknown"}},
+		"missing, shape, unknown": {func(c *content) {
+			c.tensors[0].Name = "other"
+			c.tensors[1].Shape = []int{8, 8}
+		}, []string{"3 tensors", "missing: ", "another shape: ", `unknown: "other"`}},
+		"type": {func(c *content) {
+			c.tensors[1].Floats, c.tensors[1].Ints = nil, make([]int64, 64)
+		}, []string{"another type: ", "I64"}},
+		"nan":            {func(c *content) { c.tensors[0].Floats[5] = float32(math.NaN()) }, []string{"value 5 is NaN"}},
+		"infinite":       {func(c *content) { c.tensors[2].Floats[0] = float32(math.Inf(1)) }, []string{"value 0 is +Inf"}},
+		"variance":       {func(c *content) { c.tensors[4].Floats[0] = -1 }, []string{"bn1.running_var", "not negative"}},
+		"no metadata":    {func(c *content) { c.metadata = nil }, []string{keyArchitecture, keySide, keyMean, keyLicence, "are missing"}},
+		"one is missing": {func(c *content) { delete(c.metadata, keyLicence) }, []string{"licence of a backbone is missing"}},
+		"version":        {func(c *content) { c.metadata[keyVersion] = "2" }, []string{"version"}},
+		"all lie": {func(c *content) {
+			c.metadata[keySide], c.metadata[keyMean], c.metadata[keyStd] = "9999999", "[1,2]", "[0.1,0,0.1]"
+		}, []string{"side is", "mean is", "std is"}},
+		"null": {func(c *content) { c.metadata[keyMean] = "[null,0,0]" }, []string{"mean is"}},
+	} {
+		c2 := drawn(name, 32, 3, 1)
+		c.change(&c2)
+		_, err := decode(c2.text(t), nn.DefaultEngine())
+		for _, part := range c.want {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %v; want %q in it", what, err, part)
+			}
+		}
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "b.safetensors")
+	text := good.text(t)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(path, nn.DefaultEngine())
+	if err != nil || !strings.HasPrefix(b.Digest(), "sha256:") || b.Info().Classes != 3 || b.Info().Features != 512 || b.Engine() != nn.DefaultEngine() {
+		t.Fatalf("%v, %v", b, err)
+	}
+	if err := os.WriteFile(path, text[:len(text)-1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path, nn.DefaultEngine()); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a file that is cut: %v", err)
+	}
+	pipe := filepath.Join(dir, "pipe")
+	switch err := makePipe(pipe); {
+	case errors.Is(err, errors.ErrUnsupported):
+	case err != nil:
+		t.Fatal(err)
+	default:
+		if _, err := Open(pipe, nn.DefaultEngine()); err == nil || !strings.Contains(err.Error(), "a pipe") {
+			t.Errorf("a pipe: %v", err)
+		}
+	}
+	large := filepath.Join(dir, "large")
+	if err := os.WriteFile(large, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(large, 2<<30); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(large, nn.DefaultEngine()); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("a file of 2 GB: %v", err)
+	}
+}
+
+// TestNotFinite: weights of huge numbers make features that are none, which is an error.
+func TestNotFinite(t *testing.T) {
+	c := drawn("torchvision-resnet18", 32, 3, 1)
+	for i := range c.tensors[0].Floats {
+		c.tensors[0].Floats[i] = 3e38
+	}
+	b, err := decode(c.text(t), nn.DefaultEngine())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := b.NewWorkspace(1, 1)
+	defer w.Close()
+	if err := w.Features(make([]float32, 512), photos(1, 32), 1); err == nil || !strings.Contains(err.Error(), "picture 0: feature") {
+		t.Errorf("%v", err)
+	}
+}
