@@ -60,8 +60,10 @@ type StreamInfo struct {
 	Pixels   PixelValues // [C], by which X is made of 8-bit pixels; nil where the samples are embeddings
 
 	// Embeddings says that a sample is no image, but D numbers that a network has made of one: C is D, H and W are 1, and X is made of
-	// [Float16].
+	// [Float16]. Of is the shape [C,H,W] of the images, and By says which network it was; both are zero where they are not known.
 	Embeddings bool
+	Of         [3]int
+	By         string
 
 	CommonTest   bool // there is one test set for all tasks; otherwise each task has its own
 	NoBoundaries bool // nobody says where a task begins and ends, so no TaskAware learner can learn it

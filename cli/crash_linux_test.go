@@ -24,7 +24,11 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/faulttest"
+	"ocl/interop/safetensors"
+	"ocl/interop/weights"
 	"ocl/method"
+	"ocl/nn/arch"
+	"ocl/rng"
 	"ocl/study"
 	"ocl/tune"
 )
@@ -104,7 +108,24 @@ func crashingOthers() []crashing {
 			files: map[string]string{"s.yaml": "study: 1\ndata: {size: 8, train_per_class: 4, test_per_class: 2}\nstream: {tasks: 2}\nnetwork: {name: mlp, hidden: [8]}\nmemory: 20\ninclude:\n  - {methods: [er], tricks: [rv]}\n  - {methods: [gdumb]}\n"}},
 		{name: "cache", args: strings.Fields("run --data folder --data-dir $OUT/images data.size=8 --tasks 2 --method finetune --network mlp network.hidden=8 --workers 1 --concurrency 1 --checkpoint-every -1 --no-report --out $OUT/run"),
 			files: pictures()},
+		{name: "embed", args: strings.Fields("run --backbone $OUT/frozen.safetensors --data folder --data-dir $OUT/images --tasks 2 --method slda --workers 1 --concurrency 1 --checkpoint-every -1 --no-report --out $OUT/run"),
+			files: withBackbone(pictures())},
 	}
+}
+
+// withBackbone adds frozen.safetensors, a network of this project with random weights.
+func withBackbone(files map[string]string) map[string]string {
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 8, Width: 8, Classes: 2, Hidden: []int{5}}, rng.New(1, "network/init"))
+	var text bytes.Buffer
+	if err == nil {
+		err = safetensors.Write(&text, weights.Of(net), map[string]string{"ocl_version": "1", "architecture": "mlp", "shape": "[3,8,8]", "classes": "2",
+			"hidden": "[5]", "mean": "[0,0,0]", "std": "[1,1,1]", "data": "glyphs"})
+	}
+	if err != nil {
+		panic(err)
+	}
+	files["frozen.safetensors"] = text.String()
+	return files
 }
 
 // pictures are the files of a person's own data set: 4 classes of 6 images.

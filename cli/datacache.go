@@ -19,11 +19,11 @@ func newDataCache() *cobra.Command {
 	var asJSON jsonFlag
 	cmd := group(&cobra.Command{
 		Use:   "cache",
-		Short: "List and remove the files of decoded images.",
+		Short: "List and remove the files of decoded images and of embeddings.",
 		Example: `  ocl data cache
   ocl data cache --json files
   ocl data cache clean --older-than 30`,
-		Long: "Data sets of image files are decoded once, into a file in the folder that OCL_CACHE names, or in ocl in your folder of " +
+		Long: "Data sets of image files are decoded once, and embeddings of a --backbone are made once, into files in the folder that OCL_CACHE names, or in ocl in your folder of " +
 			"caches. A file that is removed is made again when its data set is next used. The list has of each file the data set, the " +
 			"images, size, age, state and source.",
 	}, newDataCacheClean())

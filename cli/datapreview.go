@@ -68,7 +68,7 @@ func newDataPreview() *cobra.Command {
 
 // seenInPreview says whether the command takes a key: those of data and stream, but for the data set, which is a word.
 func seenInPreview(k config.Key) bool {
-	return strings.HasPrefix(k.Name, "data.") && k.Name != "data.name" || strings.HasPrefix(k.Name, "stream.") || k.Name == "protocol" || k.Name == "seed"
+	return ofData(k) || strings.HasPrefix(k.Name, "stream.") || k.Name == "protocol" || k.Name == "seed"
 }
 
 // ofTasks says whether the command line says something about the stream.
@@ -145,6 +145,7 @@ func (f *previewFlags) configs(cmd *cobra.Command, name string) ([]config.Config
 		if err != nil {
 			return nil, err
 		}
+		c.Data.Backbone, c.Data.BackboneDigest = "", "" // there is nothing to see of embeddings
 		list = append(list, c)
 	}
 	return list, nil

@@ -66,7 +66,9 @@ func newDataVerify() *cobra.Command {
 }
 
 // ofData says whether a key is about the files and the images of a data set that a command names.
-func ofData(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") && k.Name != "data.name" }
+func ofData(k config.Key) bool {
+	return strings.HasPrefix(k.Name, "data.") && k.Name != "data.name" && !strings.HasPrefix(k.Name, "data.backbone")
+}
 
 // spec is what the command line says of a data set.
 func (c *configFlags) spec(cmd *cobra.Command, name string) (data.Spec, error) {

@@ -66,7 +66,8 @@ func withPlanned(list []*planned, one planned) []*planned {
 
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
 func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Config) error {
-	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers, Progress: newOpening(notes).work, ReadOnly: true})
+	show := newOpening(notes)
+	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers, Progress: show.work, Embedding: show.embedding, ReadOnly: true})
 	if err != nil {
 		return cmp.Or(stopped(ctx), unfit(err)) // opening the data may be what was interrupted
 	}

@@ -70,7 +70,8 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 		return usage(fmt.Errorf("%s: --half cannot be %q. Use %s", pathOf(cmd), f.half, strings.Join(halves, ", ")))
 	}
 	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
-	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.by, Older: f.older, AtOnce: f.workers})
+	file, _ := f.config.text("data.backbone")
+	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.by, Older: f.older, AtOnce: f.workers, Backbone: file})
 	if err != nil {
 		return unfit(err)
 	}
@@ -81,7 +82,7 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 		return err
 	}
 	show := newOpening(notes)
-	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work})
+	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding})
 	if err != nil {
 		show.end()
 		return err
@@ -113,8 +114,9 @@ func (f *evalFlags) data(cmd *cobra.Command, info predict.Info) (config.Config, 
 			c.Data = info.Config.Data
 		}
 		if name, given := f.config.text("data.name"); given && name != info.Config.Data.Name {
+			backbone := c.Data
 			c.Data = config.Default().Data
-			c.Data.Name = name
+			c.Data.Name, c.Data.Backbone, c.Data.BackboneDigest = name, backbone.Backbone, backbone.BackboneDigest
 		}
 		c.Network.Name = "mlp" // it takes images of all sizes, and none is trained
 		if known, err := data.Lookup(c.Data.Name); err == nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/data"
+	"ocl/experiment/build"
 	"ocl/experiment/result"
 	"ocl/experiment/trained"
 	"ocl/internal/count"
@@ -32,9 +34,15 @@ type exportFormat struct {
 	name, about string
 	ending      string // of the file that is written; "" is a folder
 	results     bool   // it takes results, and no checkpoint
-	// write writes what run names to out, or to a place beside it if out is "". older is [trained.Options.Older]. It returns the
-	// path that was written, and below it what else a person should know, a line each.
-	write func(ctx context.Context, run, out string, older bool) (string, error)
+	// write writes what run names to out, or to a place beside it if out is "". It returns the path that was written, and below it what else
+	// a person should know, a line each.
+	write func(ctx context.Context, run, out string, from exportSource) (string, error)
+}
+
+// exportSource says what of a run is exported.
+type exportSource struct {
+	older    bool   // see [trained.Options.Older]
+	backbone string // the file of the pretrained network of the run; "" is where the run had it
 }
 
 // exportFormats are all of them, in the order of the help.
@@ -48,7 +56,7 @@ var exportFormats = []exportFormat{
 
 func newExport() *cobra.Command {
 	var to, out string
-	var older bool
+	var from exportSource
 	cmd := &cobra.Command{
 		Use:   "export RUN",
 		Short: "Write what a run learned, or what runs measured, in a form that other programs read.",
@@ -68,10 +76,13 @@ func newExport() *cobra.Command {
 			if other := filepath.Ext(out); format.ending != other && slices.ContainsFunc(exportFormats, func(f exportFormat) bool { return other != "" && f.ending == other }) {
 				return usage(fmt.Errorf("export: -o %s ends like a file of another format than %s. Choose a path that ends otherwise, or another --to", out, format.name))
 			}
-			if older && format.results {
+			if from.older && format.results {
 				return usage(fmt.Errorf("export: --to %s takes results, and no checkpoint. Remove --older", format.name))
 			}
-			text, err := format.write(cmd.Context(), args[0], out, older)
+			if from.backbone != "" && format.name != "onnx" {
+				return usage(fmt.Errorf("export: --to %s does not take a pretrained network along. Remove --backbone, or use --to onnx", format.name))
+			}
+			text, err := format.write(cmd.Context(), args[0], out, from)
 			if text == "" {
 				return err
 			}
@@ -87,8 +98,9 @@ func newExport() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVar(&to, "to", "", "format to write: "+strings.Join(formatNames(), ", "))
 	flags.StringVarP(&out, "out", "o", "", "file or folder to write (default: beside the run or its results)")
-	addOlder(cmd, &older)
-	annotate(flags, groupOutput, map[string]string{"to": "FORMAT", "out": "PATH", "older": ""})
+	addOlder(cmd, &from.older)
+	addBackbone(cmd, &from.backbone)
+	annotate(flags, groupOutput, map[string]string{"to": "FORMAT", "out": "PATH", "older": "", "backbone": "FILE"})
 	_ = cmd.RegisterFlagCompletionFunc("to", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return formatNames(), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -142,11 +154,11 @@ func formatOf(cmd *cobra.Command, name string) (exportFormat, error) {
 // the file, which is replaced as a whole or stays as it was; "" is a file with that ending beside the folder of the run.
 // prepare gives what writes the content. The data are not needed. It returns the path that was written, and below it what
 // else a person should know, a line each.
-func exportTrained(ctx context.Context, run, out, ending string, older bool, prepare func(*trained.Model) (func(io.Writer) error, error)) (string, error) {
+func exportTrained(ctx context.Context, run, out, ending string, from exportSource, prepare func(*trained.Model) (func(io.Writer) error, error)) (string, error) {
 	if info, err := os.Stat(out); err == nil && info.IsDir() {
 		return "", fmt.Errorf("export: %s: this is a folder. Give the name of a file, such as %s", out, filepath.Join(out, "model"+ending))
 	}
-	t, err := trained.Open(ctx, run, trained.Options{Workers: runtime.GOMAXPROCS(0), Older: older})
+	t, err := trained.Open(ctx, run, trained.Options{Workers: runtime.GOMAXPROCS(0), Older: from.older})
 	if err != nil {
 		return "", err
 	}
@@ -169,9 +181,9 @@ func exportTrained(ctx context.Context, run, out, ending string, older bool, pre
 }
 
 // exportWeights exports the weights of a run to files with an ending.
-func exportWeights(ending string, write func(io.Writer, []safetensors.Tensor, map[string]string) error) func(ctx context.Context, run, out string, older bool) (string, error) {
-	return func(ctx context.Context, run, out string, older bool) (string, error) {
-		return exportTrained(ctx, run, out, ending, older, func(t *trained.Model) (func(io.Writer) error, error) {
+func exportWeights(ending string, write func(io.Writer, []safetensors.Tensor, map[string]string) error) func(ctx context.Context, run, out string, from exportSource) (string, error) {
+	return func(ctx context.Context, run, out string, from exportSource) (string, error) {
+		return exportTrained(ctx, run, out, ending, from, func(t *trained.Model) (func(io.Writer) error, error) {
 			tensors, metadata, err := t.Weights(ctx, release)
 			return func(w io.Writer) error { return write(w, tensors, metadata) }, err
 		})
@@ -179,15 +191,15 @@ func exportWeights(ending string, write func(io.Writer, []safetensors.Tensor, ma
 }
 
 // exportONNX exports the classifier of a run as an ONNX model.
-func exportONNX(ctx context.Context, run, out string, older bool) (string, error) {
-	return exportTrained(ctx, run, out, ".onnx", older, func(t *trained.Model) (func(io.Writer) error, error) {
-		m, err := onnxModel(ctx, t)
+func exportONNX(ctx context.Context, run, out string, from exportSource) (string, error) {
+	return exportTrained(ctx, run, out, ".onnx", from, func(t *trained.Model) (func(io.Writer) error, error) {
+		m, err := onnxModel(ctx, t, from.backbone)
 		return func(w io.Writer) error { return onnx.Write(w, m) }, err
 	})
 }
 
-// onnxModel is what a trained learner predicts by, as package onnx wants it.
-func onnxModel(ctx context.Context, t *trained.Model) (onnx.Model, error) {
+// onnxModel is what a trained learner predicts by, as package onnx wants it. file is the one of its pretrained network, see [exportSource].
+func onnxModel(ctx context.Context, t *trained.Model, file string) (onnx.Model, error) {
 	rules, err := t.Rules(ctx)
 	if err != nil {
 		return onnx.Model{}, err
@@ -204,8 +216,18 @@ func onnxModel(ctx context.Context, t *trained.Model) (onnx.Model, error) {
 	if t.Older {
 		m.Facts = append(m.Facts, onnx.Fact{Key: "older_checkpoint", Value: "true"})
 	}
+	h, w := t.Info.Height, t.Info.Width
+	switch made := t.Info.Of != [3]int{}; {
+	case made:
+		if m.Frozen, err = frozen(t, file); err != nil {
+			return onnx.Model{}, err
+		}
+		h, w = t.Info.Of[1], t.Info.Of[2]
+	case file != "":
+		return onnx.Model{}, errors.New("export: the run has no pretrained network. Leave out --backbone")
+	}
 	var stretch bool
-	if stretch, m.Inner = info.Fit(t.Info.Height, t.Info.Width); stretch {
+	if stretch, m.Inner = info.Fit(h, w); stretch {
 		m.Fit = onnx.Stretch
 	}
 	var means *onnx.Means
@@ -222,6 +244,18 @@ func onnxModel(ctx context.Context, t *trained.Model) (onnx.Model, error) {
 	return m, nil
 }
 
+// frozen is the pretrained network of a run.
+func frozen(t *trained.Model, file string) (*onnx.Frozen, error) {
+	c := t.Config
+	c.Data.Backbone = cmp.Or(file, c.Data.Backbone)
+	net, err := build.Backbone(c)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w. If the file has moved, say where it is with --backbone FILE", err)
+	}
+	layers, err := net.Layers(c.Data.Backbone)
+	return &onnx.Frozen{Net: net, Layers: layers, Of: t.Info.Of}, err
+}
+
 // meansOf are the class means of a rule.
 func meansOf(r trained.Rule) *onnx.Means {
 	m := &onnx.Means{Values: r.Means}
@@ -234,7 +268,7 @@ func meansOf(r trained.Rule) *onnx.Means {
 // exportTensorboard writes the runs in a folder of a run or an experiment for TensorBoard. out is the folder for its
 // --logdir, or for a single run an event file; "" is a folder beside the results. It returns the path. A result that cannot be used is an error,
 // and then nothing is written.
-func exportTensorboard(ctx context.Context, run, out string, _ bool) (string, error) {
+func exportTensorboard(ctx context.Context, run, out string, _ exportSource) (string, error) {
 	found, _, err := result.Find(run)
 	for _, f := range found {
 		if fault := usable(f.Path); fault != nil {
@@ -259,7 +293,7 @@ func usable(path string) error {
 // exportCSV writes every number of the runs in a folder of a run, an experiment or a study into one table. out is a file or a
 // folder; "" is a file beside the results. It returns the path, and below it which runs have no result yet. Results that cannot be
 // used are left out, and are the error.
-func exportCSV(ctx context.Context, run, out string, _ bool) (string, error) {
+func exportCSV(ctx context.Context, run, out string, _ exportSource) (string, error) {
 	found, pending, err := result.Find(run)
 	if err != nil {
 		return "", err

@@ -10,14 +10,14 @@ import (
 func TestExportsOfACommittedResult(t *testing.T) {
 	result := filepath.Join("..", "results", "cifar100", "errors", "er-m5000-s1-seen.json.gz")
 	dir := t.TempDir()
-	path, err := exportCSV(t.Context(), result, dir, false)
+	path, err := exportCSV(t.Context(), result, dir, exportSource{})
 	if want := filepath.Join(dir, "measurements.csv"); err != nil || path != want {
 		t.Errorf("the table is %s, %v; want %s", path, err, want)
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Error(err)
 	}
-	path, err = exportTensorboard(t.Context(), result, dir, false)
+	path, err = exportTensorboard(t.Context(), result, dir, exportSource{})
 	if err != nil || path != dir {
 		t.Errorf("the event files are in %s, %v; want %s", path, err, dir)
 	}

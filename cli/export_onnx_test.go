@@ -46,7 +46,7 @@ func TestExportONNX(t *testing.T) {
 		"ncm": {"--method", "er", "--classifiers", "ncm,head"}, "icarl, head,ncm": {"--method", "icarl", "--classifiers", "head,ncm"},
 	} {
 		run := smallRun(t, args...)
-		path, err := exportONNX(t.Context(), run, "", false)
+		path, err := exportONNX(t.Context(), run, "", exportSource{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -59,7 +59,7 @@ func TestExportONNX(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := filepath.Join(t.TempDir(), "other.onnx")
-		if path, err = exportONNX(t.Context(), run, other, false); err != nil || path != other {
+		if path, err = exportONNX(t.Context(), run, other, exportSource{}); err != nil || path != other {
 			t.Errorf("%s: %s, %v", name, path, err)
 		}
 		if second, err := os.ReadFile(other); err != nil || !bytes.Equal(first, second) {
@@ -89,10 +89,10 @@ func TestExportONNXRefuses(t *testing.T) {
 	if err := os.WriteFile(out, []byte("before"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := exportONNX(t.Context(), folder, out, false); err == nil || !strings.Contains(err.Error(), "there is no run here") {
+	if _, err := exportONNX(t.Context(), folder, out, exportSource{}); err == nil || !strings.Contains(err.Error(), "there is no run here") {
 		t.Errorf("an empty folder: %v", err)
 	}
-	if _, err := exportONNX(t.Context(), folder, folder, false); err == nil || !strings.Contains(err.Error(), "this is a folder. Give the name of a file") {
+	if _, err := exportONNX(t.Context(), folder, folder, exportSource{}); err == nil || !strings.Contains(err.Error(), "this is a folder. Give the name of a file") {
 		t.Errorf("to a folder: %v", err)
 	}
 	if b, err := os.ReadFile(out); err != nil || string(b) != "before" {
@@ -123,7 +123,7 @@ func TestONNXRuntimeAgrees(t *testing.T) {
 		}
 		defer trained.Close()
 		dir := t.TempDir()
-		if _, err := exportONNX(t.Context(), run, filepath.Join(dir, "model.onnx"), false); err != nil {
+		if _, err := exportONNX(t.Context(), run, filepath.Join(dir, "model.onnx"), exportSource{}); err != nil {
 			t.Fatal(err)
 		}
 		set, err := experiment.OpenData(t.Context(), trained.Config, experiment.Options{})

@@ -42,6 +42,7 @@ type predictFlags struct {
 	top        int
 	classifier string
 	older      bool
+	backbone   string
 	workers    int
 	asJSON     jsonFlag
 	asCSV      bool
@@ -73,11 +74,12 @@ func newPredict() *cobra.Command {
 	flags.IntVar(&f.top, "top", 1, "guesses for each image, the best first")
 	addClassifier(cmd, &f.classifier)
 	addOlder(cmd, &f.older)
+	addBackbone(cmd, &f.backbone)
 	addWorkers(flags, &f.workers, "images that are worked on at the same time (default: one per processor)")
 	addJSON(cmd, &f.asJSON, labelledJSON{})
 	flags.Lookup("json").Usage += "; one object a line for each image"
 	flags.BoolVar(&f.asCSV, "csv", false, "print CSV")
-	annotate(flags, groupOutput, map[string]string{"csv": "", "top": "N", "classifier": "NAME", "older": ""})
+	annotate(flags, groupOutput, map[string]string{"csv": "", "top": "N", "classifier": "NAME", "older": "", "backbone": "FILE"})
 	return cmd
 }
 
@@ -96,7 +98,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	if err != nil {
 		return fmt.Errorf("%s: %w", pathOf(cmd), err)
 	}
-	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.classifier, Older: f.older, AtOnce: f.workers})
+	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.classifier, Older: f.older, AtOnce: f.workers, Backbone: f.backbone})
 	if err != nil {
 		return unfit(err)
 	}
@@ -134,6 +136,12 @@ func addClassifier(cmd *cobra.Command, to *string) {
 // addOlder defines --older.
 func addOlder(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "older", false, "if the newest checkpoint is damaged, take the one before it, and record that")
+}
+
+// addBackbone defines --backbone of a command that takes the pretrained network of a run.
+func addBackbone(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "backbone", "", "where the pretrained network of the run lies on this machine (default: where the run had it)")
+	_ = cmd.MarkFlagFilename("backbone", "safetensors")
 }
 
 // listImages lists what to label: files that are named, and the images below folders, in the order of their names. A

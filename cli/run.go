@@ -54,7 +54,7 @@ func newRun() *cobra.Command {
 	f.config = addConfig(cmd, true, nil)
 	f.addOutput(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.resume, "resume", "", "continue the experiment or the run in this folder; add --data-dir or network.init=FILE if the data or the first weights have moved")
+	flags.StringVar(&f.resume, "resume", "", "continue the experiment or the run in this folder; add --data-dir, --backbone or network.init=FILE if the data, the pretrained network or the first weights have moved")
 	addConcurrency(flags, &f.opts.Concurrency, "runs at the same time")
 	annotate(flags, groupOutput, map[string]string{"resume": "DIR"})
 	return cmd
@@ -129,13 +129,15 @@ func program() (version, revision string, command []string) {
 
 // open opens the experiment that the flags describe, or the one to continue.
 func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Experiment, error) {
-	f.opts.Progress = newOpening(stderr).work
+	show := newOpening(stderr)
+	f.opts.Progress, f.opts.Embedding = show.work, show.embedding
 	if f.resume != "" {
 		if _, err := os.Stat(f.resume); err != nil { // checked before announce, which says that the run continues there
 			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume, cause.Of(err))
 		}
 		f.opts.Out = f.resume
 		f.opts.DataDir, _ = f.config.text("data.dir")
+		f.opts.Backbone, _ = f.config.text("data.backbone")
 		f.opts.Init, _ = f.config.text("network.init")
 		return experiment.OpenResumed(ctx, f.resume, f.opts)
 	}
@@ -307,6 +309,7 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	if f.resume != "" {
 		f.opts.Out, o.Out = f.resume, f.resume
 		o.DataDir, _ = f.config.text("data.dir")
+		o.Backbone, _ = f.config.text("data.backbone")
 		o.Init, _ = f.config.text("network.init")
 	}
 	d, err := tune.OpenTuned(ctx, cfg, o)

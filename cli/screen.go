@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ocl"
+	"ocl/data/embed"
 	"ocl/experiment"
 	"ocl/internal/count"
 	"ocl/internal/escape"
@@ -214,6 +215,14 @@ func (o *opening) tell(what string, done, total int64) {
 	if ended {
 		o.end()
 	}
+}
+
+// embedding is called before embeddings are made, and says how many, how long it will take and how much room.
+func (o *opening) embedding(w embed.Work) error {
+	o.end()
+	_, err := fmt.Fprintf(o.out, "%s through %s: about %s on %s, %s in %s\n", count.Of(w.Images, "image"), escape.Line(w.By), duration(max(w.Time(), time.Second)),
+		count.Of(w.Cores, "core"), count.Bytes(w.Bytes), escape.Line(w.Folder))
+	return err
 }
 
 // end ends the line on the terminal, so that a message does not stand behind it.

@@ -284,14 +284,14 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	return cfg, usage(errors.Join(faults...))
 }
 
-// fixed lists what the command line says of the config that a resumed experiment keeps. The places of the data and of the first
-// weights are not among it, as these may have moved.
+// fixed lists what the command line says of the config that a resumed experiment keeps. The places of the data and of files
+// of weights are not among it, as these may have moved.
 func (c *configFlags) fixed() (list []string) {
 	if c.file != "" {
 		list = append(list, "--config")
 	}
 	for _, g := range c.given() {
-		if g.key != "data.dir" && g.key != "network.init" {
+		if g.key != "data.dir" && g.key != "data.backbone" && g.key != "network.init" {
 			list = append(list, g.as)
 		}
 	}

@@ -67,13 +67,14 @@ func newVerify() *cobra.Command {
 	flags.SortFlags = false
 	flags.BoolVar(&f.committed, "committed", false, "say whether results reproduce what the committed runs of the same config have measured; nothing is run")
 	flags.StringVar(&f.opts.DataDir, "data-dir", "", "where the data lie on this machine, for a data set that is read from files (default: the recorded folder, or $"+dataVariable+")")
+	addBackbone(cmd, &f.opts.Backbone)
 	flags.StringVar(&f.opts.Init, "init", "", "where the first weights lie on this machine, for a run that began with some (default: the recorded file)")
 	flags.StringVar(&f.parent, "parent", "", "folder of the run that was learned on from, for a result of ocl learn (default: the recorded folder)")
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "new folder for the run; the same command then continues it after Ctrl-C (default: nothing is written)")
 	addWorkers(flags, &f.opts.Workers, "goroutines of the run; results do not depend on it (default: chosen)")
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.asJSON, verdict{}, groupJSON{})
-	annotate(flags, groupOutput, map[string]string{"committed": "", "data-dir": "PATH", "init": "FILE", "parent": "RUN", "out": "DIR"})
+	annotate(flags, groupOutput, map[string]string{"committed": "", "data-dir": "PATH", "backbone": "FILE", "init": "FILE", "parent": "RUN", "out": "DIR"})
 	_ = cmd.MarkFlagDirname("data-dir")
 	_ = cmd.MarkFlagDirname("parent")
 	_ = cmd.MarkFlagFilename("init", "safetensors")
@@ -111,7 +112,7 @@ func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *res
 	opts.Program, opts.Revision, opts.Command = program()
 	opts.DataDir = dataFolder(opts.DataDir, recorded)
 	opening := newOpening(stderr)
-	opts.Progress = opening.work
+	opts.Progress, opts.Embedding = opening.work, opening.embedding
 	show := newProgress(stderr, f.quiet)
 	defer show.stop()
 	opts.Events = show.job

@@ -33,6 +33,7 @@ var worldLines = []string{
 	"export x --to safetensors -o x.safetensors",
 	"report import matrix.csv --method er --data glyphs --program other",
 	"run --data folder --data-dir images data.size=8 --tasks 2 --method er --memory 20 --network mlp network.hidden=8 --out photos --quiet --no-report",
+	"run --backbone x.safetensors --data folder --data-dir images --tasks 2 --method slda --out frozen --quiet --no-report",
 }
 
 // worldFiles are the files from which a world is made, beside pictures.
@@ -66,16 +67,17 @@ var lines = map[string][]string{
 	"data preview":          {"data preview folder --data-dir images data.size=8 -o sheet.png", "data preview npz --data-dir tiny.npz -o sheet.png", "data preview glyphs --config cfg.yaml -o sheet.png"},
 	"data streams":          {"data streams"},
 	"data verify":           {"data verify folder --data-dir images data.size=8", "data verify npz --data-dir tiny.npz"},
-	"eval":                  {"eval x -o measured", "eval photos"},
+	"embed":                 {"embed --backbone x.safetensors --data folder --data-dir images -o e.npz"},
+	"eval":                  {"eval x -o measured", "eval photos", "eval frozen"},
 	"export":                {"export x --to onnx -o x.onnx", "export x --to npz -o x.npz", "export x --to csv -o x.csv", "export study --to csv -o s.csv", "export x --to tensorboard -o board"},
 	"inspect":               {"inspect x", "inspect study", "inspect tuned", "inspect x.safetensors", "inspect matrix.json.gz", "inspect cfg.yaml"},
 	"learn":                 {"learn x --data folder --data-dir images data.size=8 --tasks 2 --batch 1 --out learned --quiet --no-report"},
 	"methods":               {"methods er"},
-	"predict":               {"predict photos images/class0", "predict photos images/class1/1.png"},
+	"predict":               {"predict photos images/class0", "predict photos images/class1/1.png", "predict frozen images/class0 --backbone x.safetensors"},
 	"report":                {"report x -o r", "report study -o r", "report matrix.json.gz x -o r"},
 	"report import":         {"report import matrix.csv --method er --data glyphs --program other -o m.json.gz"},
 	"report paper":          {"report paper x -o p"},
-	"run":                   {"run --config cfg.yaml --out n --quiet --no-report" + worldly, "run --resume x --quiet --no-report", "run --resume half --quiet --no-report", "run network.init=x.safetensors --out n --quiet --no-report" + worldly, "run --config cfg.yaml --tune grid.yaml --protocol survey tune.repeats=1 --out n --quiet --no-report" + worldly, "run --data folder --data-dir images data.size=8 --tasks 2 --method er --memory 20 --network mlp network.hidden=8 --out n --quiet --no-report"},
+	"run":                   {"run --config cfg.yaml --out n --quiet --no-report" + worldly, "run --resume x --quiet --no-report", "run --resume half --quiet --no-report", "run network.init=x.safetensors --out n --quiet --no-report" + worldly, "run --config cfg.yaml --tune grid.yaml --protocol survey tune.repeats=1 --out n --quiet --no-report" + worldly, "run --data folder --data-dir images data.size=8 --tasks 2 --method er --memory 20 --network mlp network.hidden=8 --out n --quiet --no-report", "run --backbone x.safetensors --data folder --data-dir images --tasks 2 --method slda --out n --quiet --no-report"},
 	"sweep":                 {"sweep study.yaml --out n --results x --workers 1 --concurrency 1 --quiet --no-report", "sweep study.yaml --out study --workers 1 --concurrency 1 --quiet --no-report"},
 	"sweep cancel":          {"sweep cancel study"},
 	"sweep join":            {"sweep join study --workers 1 --concurrency 1 --quiet"},

@@ -211,7 +211,7 @@ func (s *Schema) checkData(f *faults, c Config) {
 		f.add("data.unreadable", "%s is given, but %s is not made of image files, so no image can be left out. Remove data.unreadable", d.Unreadable, d.Name)
 	}
 	network, _ := lookup(s.Networks, c.Network.Name)
-	if least := network.LeastSide; d.Size != 0 && d.Size < least && !s.makeNetworks(c.Methods) {
+	if least := network.LeastSide; d.Backbone == "" && d.Size != 0 && d.Size < least && !s.makeNetworks(c.Methods) {
 		remedy := "Use a larger data.size, or --network mlp"
 		if set.MaxSize == 0 {
 			remedy = "Remove data.size, as the files have a fixed size, or use --network mlp"
@@ -394,21 +394,32 @@ func (s *Schema) checkClassifiers(f *faults, c Config) {
 	}
 }
 
-// digests is what network.init_digest looks like.
+// digests is what the digest of a file of weights looks like.
 var digests = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 func (s *Schema) checkTraining(f *faults, c Config) {
 	if c.Network.Name == "mlp" && len(c.Network.Hidden) == 0 {
 		f.add("network.hidden", "the list is empty, but mlp needs at least one hidden layer. Use 256 or 256,256")
 	}
-	if n := c.Network; n.InitDigest != "" {
-		const key = "network.init_digest"
-		switch {
-		case !digests.MatchString(n.InitDigest):
-			f.add(key, "%s is not a digest. Use sha256: and 64 hexadecimal digits, as a result has it, or remove it", shown(n.InitDigest))
-		case n.Init == "":
-			f.add(key, "a digest is given, but no file of weights. Set network.init, or remove the digest")
+	for _, w := range []struct{ key, file, digest string }{
+		{"network.init", c.Network.Init, c.Network.InitDigest}, {"data.backbone", c.Data.Backbone, c.Data.BackboneDigest},
+	} {
+		switch key := w.key + "_digest"; {
+		case w.digest == "":
+		case !digests.MatchString(w.digest):
+			f.add(key, "%s is not a digest. Use sha256: and 64 hexadecimal digits, as a result has it, or remove it", shown(w.digest))
+		case w.file == "":
+			f.add(key, "a digest is given, but no file of weights. Set %s, or remove the digest", w.key)
 		}
+	}
+	if c.Data.Backbone != "" && c.Replay.Augment {
+		f.add("replay.augment", "images are cropped and flipped, but with data.backbone embeddings are learned. Remove one of them")
+	}
+	if c.Data.Backbone != "" && c.Stream.Shift.Kind != "" {
+		f.add("stream.shift.kind", "images are disturbed, but with data.backbone embeddings are learned. Remove one of them")
+	}
+	if c.Data.Backbone != "" && len(c.Stream.Mean)+len(c.Stream.Std) > 0 {
+		f.add("stream.mean", "stream.mean and stream.std are those of pixels, but with data.backbone embeddings are learned. Remove them")
 	}
 	if c.Network.Init != "" && c.Parent.Run != "" {
 		f.add("network.init", "the run has the network of its parent, so it cannot start from a file too. Remove network.init or parent.run")

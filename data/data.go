@@ -62,9 +62,12 @@ func (s Spec) progress(what string) func(done, total int) {
 // Set is an open data set. It does not change after Open has returned it, so any number of streams may share it.
 type Set struct {
 	Name       string
-	C, H, W    int      // channels (1 or 3 of images) and pixels
-	Tripled    bool     // the images are grey, and data.channels=3 made the three channels
-	Embeddings bool     // samples are numbers that a network has made of images, D of them in float16: C is D, H and W are 1
+	C, H, W    int    // channels (1 or 3 of images) and pixels
+	Tripled    bool   // the images are grey, and data.channels=3 made the three channels
+	Embeddings bool   // samples are numbers that a network has made of images, D of them in float16: C is D, H and W are 1
+	Of         [3]int // the shape of the images that embeddings were made of; zeros where it is not known
+	By         string // the network that has made them, and ByDigest that of its file; "" where they are not known
+	ByDigest   string
 	Classes    int      // K: labels lie in [0, K), and each of them occurs in Train
 	ClassNames []string // K names, or nil where the files hold none
 	Domains    []string // names of the domains that Split.Domain counts (glyphs: typefaces), or nil

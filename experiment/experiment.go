@@ -15,6 +15,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
+	"ocl/data/embed"
 	_ "ocl/data/gofonts" // the data set glyphs
 	"ocl/experiment/build"
 	"ocl/experiment/identity"
@@ -25,7 +26,6 @@ import (
 	"ocl/internal/origin"
 	"ocl/interop/weights"
 	"ocl/nn"
-	"ocl/nn/arch"
 )
 
 // Options are how an experiment is run; no result depends on them.
@@ -37,6 +37,7 @@ type Options struct {
 	CheckpointEvery int    // seconds; 0 is 60, negative only at task ends
 	KeepCheckpoint  bool   // keep the last checkpoint of a finished run
 	DataDir         string // where the data lie on this machine; "" is Config.Data.Dir
+	Backbone        string // where the pretrained network lies on this machine; "" is Config.Data.Backbone
 	Init            string // where the first weights lie on this machine; "" is Config.Network.Init
 	ReadOnly        bool   // write no cache of decoded images, for a plan (data.Spec.ReadOnly)
 
@@ -48,6 +49,9 @@ type Options struct {
 	// Events returns the observers of a job; nil is no observer. The goroutine of the run calls it when the job begins,
 	// and once more when it tries again a run that another process had locked.
 	Events func(Job) Events
+
+	// Embedding is called before embeddings are made that no cache has, with what it will take; an error ends it. It may be nil.
+	Embedding func(embed.Work) error
 
 	// Progress hears of long work before the first run begins, such as decoding images into a cache; may be nil.
 	Progress func(what string, done, total int)
@@ -117,17 +121,10 @@ func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) 
 	return newExperiment(c, o, set, p)
 }
 
-// Place sets where data and first weights lie on this machine.
+// Place sets where data, the pretrained network and first weights lie on this machine.
 func (o Options) Place(c config.Config) config.Config {
-	c.Data.Dir, c.Network.Init = cmp.Or(o.DataDir, c.Data.Dir), cmp.Or(o.Init, c.Network.Init)
+	c.Data.Dir, c.Data.Backbone, c.Network.Init = cmp.Or(o.DataDir, c.Data.Dir), cmp.Or(o.Backbone, c.Data.Backbone), cmp.Or(o.Init, c.Network.Init)
 	return c
-}
-
-// OpenData opens the data of a config, with Options.Progress and Options.ReadOnly.
-func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error) {
-	spec := build.Data(c)
-	spec.Progress, spec.ReadOnly = o.Progress, o.ReadOnly
-	return data.Open(ctx, spec)
 }
 
 // With is another experiment over the data that x has opened. Its config has the same keys of data.
@@ -135,6 +132,9 @@ func (x *Experiment) With(c config.Config, o Options) (*Experiment, error) {
 	c, p, err := check(c, o)
 	if err != nil {
 		return nil, err
+	}
+	if c.Data.BackboneDigest == "" {
+		c.Data.BackboneDigest = x.config.Data.BackboneDigest
 	}
 	if c.Data != x.config.Data {
 		return nil, errors.New("experiment: the config names other data than those that are open. Use Open for it")
@@ -171,9 +171,7 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 	}
 	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes), network: map[kind]network{}}
 	build.CompleteStream(set, &x.config)
-	if set.Embeddings && x.config.Network.Name == config.Default().Network.Name { // which takes no embeddings, and nobody has chosen it
-		x.config.Network.Name = arch.NameLinear
-	}
+	x.completeEmbeddings()
 	if p != nil {
 		trained.FewClasses(set, c.Stream, &x.config.Stream)
 	}

@@ -95,7 +95,7 @@ func (p *Predictor) Evaluate(ctx context.Context, set *data.Set, o EvaluateOptio
 	if p.info.Config.Data.Name == set.Name && e.Half != Test {
 		e.Notes = append(e.Notes, "the learner may have been trained on some of these images")
 	}
-	return e, p.count(ctx, e, samples, set.ImageLen(), o.Progress)
+	return e, p.count(ctx, e, samples, set, o.Progress)
 }
 
 // sample is an image of a half and its class of the learner.
@@ -141,7 +141,7 @@ func (e *Evaluation) choose(set *data.Set, to []int, i Info, unseen bool) ([]sam
 }
 
 // count predicts the samples, in parts that the slots share, and counts what they are predicted as.
-func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, size int, progress func(done, total int)) error {
+func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, set *data.Set, progress func(done, total int)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
@@ -173,10 +173,10 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 	}
 	for range p.slots {
 		wg.Go(func() {
-			buf, guesses := make([]uint8, step*size), make([]Guess, step)
+			buf, guesses := make([]uint8, step*set.ImageLen()), make([]Guess, step)
 			for i := next.Add(1) - 1; i < int64(len(parts)) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				these := parts[i]
-				keep(these, guesses, p.predictSamples(guesses[:len(these)], buf, these, size))
+				keep(these, guesses, p.predictSamples(guesses[:len(these)], buf, these, set))
 			}
 		})
 	}
@@ -188,7 +188,8 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 }
 
 // predictSamples reads images and predicts them.
-func (p *Predictor) predictSamples(dst []Guess, buf []uint8, these []sample, size int) error {
+func (p *Predictor) predictSamples(dst []Guess, buf []uint8, these []sample, set *data.Set) error {
+	size := set.ImageLen()
 	for i, s := range these {
 		to := buf[i*size : (i+1)*size]
 		image, err := s.from.Image(s.at, to)
@@ -197,5 +198,5 @@ func (p *Predictor) predictSamples(dst []Guess, buf []uint8, these []sample, siz
 		}
 		copy(to, image)
 	}
-	return p.PredictBatch(dst, buf[:len(these)*size], 1)
+	return p.predictBatch(dst, buf[:len(these)*size], 1, set.Embeddings)
 }

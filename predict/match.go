@@ -17,12 +17,13 @@ var ErrUnfit = errors.New("the data do not fit the learner")
 // match gives each class of a data set the class of the learner that it is: by name if both have names, and otherwise by
 // number. Notes say what is not as in the run.
 func (i Info) match(set *data.Set) (to []int, notes []string, err error) {
-	switch {
-	case set.Embeddings != i.Embeddings:
-		return nil, nil, cause.As(fmt.Errorf("predict: %s has %s, and the learner takes %s. Use what the run was trained on", set.Name, data.Samples(set.Embeddings), data.Samples(i.Embeddings)), ErrUnfit)
-	case set.Embeddings && set.C != i.C:
-		return nil, nil, cause.As(fmt.Errorf("predict: %s has embeddings of %d numbers, and the learner takes %d. Use embeddings of the same network", set.Name, set.C, i.C), ErrUnfit)
-	case set.C != i.C || set.H != i.H || set.W != i.W:
+	if set.Embeddings {
+		if err := i.matchEmbeddings(set); err != nil {
+			return nil, nil, cause.As(fmt.Errorf("predict: %w", err), ErrUnfit)
+		}
+	} else if i.Embeddings {
+		return nil, nil, cause.As(fmt.Errorf("predict: %s has images, and the learner knows embeddings of %d numbers by a network that the run does not name. Use embeddings of the same network", set.Name, i.C), ErrUnfit)
+	} else if set.C != i.C || set.H != i.H || set.W != i.W {
 		return nil, nil, cause.As(fmt.Errorf("predict: the images of %s are %d×%d×%d, and the learner takes %d×%d×%d. %s", set.Name, set.C, set.H, set.W, i.C, i.H, i.W, set.Remedy(i.C, i.H, i.W)), ErrUnfit)
 	}
 	to = make([]int, set.Classes)
@@ -56,6 +57,20 @@ func (i Info) match(set *data.Set) (to []int, notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("%s has no images of %s that the learner knows: %s", set.Name, count.Of(len(absent), "class"), count.Some(absent)))
 	}
 	return to, notes, nil
+}
+
+// matchEmbeddings refuses embeddings of another network than the learner's.
+func (i Info) matchEmbeddings(set *data.Set) error {
+	digest := i.Config.Data.BackboneDigest
+	switch {
+	case !i.Embeddings && digest == "":
+		return fmt.Errorf("%s has embeddings, and the learner takes images of %d×%d×%d. Use images", set.Name, i.C, i.H, i.W)
+	case set.ByDigest != digest:
+		return fmt.Errorf("%s has embeddings of another network than the one of the run. Use the network whose digest is %s", set.Name, digest)
+	case i.Embeddings && set.C != i.C:
+		return fmt.Errorf("%s has embeddings of %d numbers, and the learner takes %d. Use embeddings of the same network", set.Name, set.C, i.C)
+	}
+	return nil
 }
 
 // unnamed says why classes cannot be matched by name; "" where they can.

@@ -15,6 +15,7 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
+	"ocl/data/embed"
 	"ocl/experiment/build"
 	"ocl/experiment/trained"
 	"ocl/learner"
@@ -37,6 +39,7 @@ type Options struct {
 	Classifier string // one of those of the run, "head" or "ncm"; "" is the first of them
 	Workers    int    // goroutines that share the work of one call; 0 is 1
 	Older      bool   // take the newest checkpoint that can be read, if the newest one cannot; Info.Older records it
+	Backbone   string // where the pretrained network of the run lies on this machine; "" is where the run had it
 	AtOnce     int    // calls that work at the same time, further ones wait; 0 is as many as processors have room for
 }
 
@@ -68,7 +71,8 @@ type Info struct {
 	Tasks      int // that the learner has learned
 	Steps      int // of the learner when the checkpoint was written, those before its run too
 	C, H, W    int // shape of an image: channels and pixels
-	// Embeddings says that the learner takes embeddings, C numbers in float16, in place of images, and no image file.
+	// Embeddings says that nobody knows which network made the embeddings that the learner knows. In place of an image it then takes an
+	// embedding, C numbers in float16, and no image file.
 	Embeddings bool
 	Classes    int // K
 	ClassNames []string
@@ -89,8 +93,10 @@ type Predictor struct {
 	scored      learner.Scored // instead of net, which is of no use then
 	trained     *trained.Model // what scored belongs to
 	preparation data.Preparation
-	size        int          // bytes of an image or an embedding
-	by          ocl.Encoding // of these bytes
+	size        int          // bytes of an image
+	input       [3]int       // what the learner takes: an image, or an embedding [D,1,1]
+	by          ocl.Encoding // of that
+	maker       *embed.Maker // of the embeddings; nil where the learner takes images
 
 	mu     sync.Mutex
 	freed  *sync.Cond
@@ -140,29 +146,57 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 			return nil, err
 		}
 	}
-	p := &Predictor{net: t.Net, means: t.Means(), by: t.Info.Encoding(), info: Info{
+	p := &Predictor{net: t.Net, means: t.Means(), by: t.Info.Encoding(), input: [3]int{t.Info.Channels, t.Info.Height, t.Info.Width}}
+	shape, err := p.see(t, o.Backbone)
+	if err != nil {
+		return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)
+	}
+	p.info = Info{
 		Folder: t.Folder, Checkpoint: t.Checkpoint, Digest: t.Digest, Older: t.Older, Config: t.Config, Tasks: t.Tasks, Steps: t.Steps,
-		C: t.Info.Channels, H: t.Info.Height, W: t.Info.Width, Embeddings: t.Info.Embeddings, Classes: t.Info.Classes, ClassNames: t.ClassNames,
+		C: shape[0], H: shape[1], W: shape[2], Embeddings: t.Info.Embeddings && p.maker == nil, Classes: t.Info.Classes, ClassNames: t.ClassNames,
 		Learned: t.Learned, Classifier: t.Classifier(), Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
-	}}
-	p.size = p.by.Bytes(p.info.C * p.info.H * p.info.W)
-	if !p.info.Embeddings {
-		if p.preparation, err = data.NewPreparation(build.Data(t.Config), p.info.C, p.info.H, p.info.W); err != nil {
-			return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)
-		}
 	}
 	if p.means != nil {
 		p.info.Measure, p.info.Guesses = Distance, len(p.means.Classes())
 	}
 	p.freed = sync.NewCond(&p.mu)
 	for _, ws := range p.net.Readers(atOnce, workers) {
-		p.slots = append(p.slots, p.newSlot(ws))
+		p.slots = append(p.slots, p.newSlot(ws, workers))
 	}
 	p.free = slices.Clone(p.slots)
 	if scored != nil {
 		p.scored, p.trained, kept = scored, t, true
 	}
 	return p, nil
+}
+
+// see finds out which images the learner takes, of which shape, and how they are made of image files.
+func (p *Predictor) see(t *trained.Model, file string) (shape [3]int, err error) {
+	shape = p.input
+	if t.Info.Embeddings && t.Info.Of == [3]int{} {
+		p.size = p.by.Bytes(shape[0])
+		return shape, nil
+	}
+	if t.Info.Embeddings {
+		shape = t.Info.Of
+		c := t.Config
+		c.Data.Backbone = cmp.Or(file, c.Data.Backbone)
+		net, err := build.Backbone(c)
+		if err != nil {
+			return shape, fmt.Errorf("%w. If the file has moved, say where it is with --backbone FILE", err)
+		}
+		if p.maker, err = embed.New(net, shape); err != nil {
+			return shape, err
+		}
+		if d := p.maker.Dim(); d != p.input[0] {
+			return shape, fmt.Errorf("data.backbone: %s makes embeddings of %d numbers, and the learner takes %d. Another program made the checkpoint", c.Data.Backbone, d, p.input[0])
+		}
+	} else if file != "" {
+		return shape, errors.New("the run has no pretrained network. Leave out --backbone")
+	}
+	p.preparation, err = data.NewPreparation(build.Data(t.Config), shape[0], shape[1], shape[2])
+	p.size = p.preparation.Len()
+	return shape, err
 }
 
 // Info describes the learner.
@@ -172,9 +206,9 @@ func (p *Predictor) Info() Info { return p.info }
 // does: see [data.Preparation].
 func (p *Predictor) Prepare(ctx context.Context, dst []uint8, file []byte) error {
 	if p.info.Embeddings {
-		return fmt.Errorf("predict: %s: the learner takes embeddings, and the run does not say which network made them. Use `ocl eval` with a file of embeddings", p.info.Folder)
+		return fmt.Errorf("predict: %s: the learner knows embeddings, and the run does not say which network made them. Use `ocl eval` with a file of embeddings, or a run with --backbone", p.info.Folder)
 	}
-	if err := p.checkImages(1, len(dst)); err != nil {
+	if err := p.checkImages(1, len(dst), p.size); err != nil {
 		return err
 	}
 	if err := p.preparation.Decode(ctx, file, dst); err != nil {
@@ -189,7 +223,16 @@ func (p *Predictor) PredictBatch(dst []Guess, images []uint8, top int) error {
 	if top < 1 || top > p.info.Guesses || len(dst)%top != 0 {
 		return fmt.Errorf("predict: room for %d guesses, %d of each image. Ask for 1 to %d of each, and give room for all", len(dst), top, p.info.Guesses)
 	}
-	if err := p.checkImages(len(dst)/top, len(images)); err != nil {
+	return p.predictBatch(dst, images, top, false)
+}
+
+// predictBatch is PredictBatch, where images may be embeddings already.
+func (p *Predictor) predictBatch(dst []Guess, images []uint8, top int, embedded bool) error {
+	size := p.size
+	if embedded {
+		size = p.by.Bytes(p.input[0])
+	}
+	if err := p.checkImages(len(dst)/top, len(images), size); err != nil {
 		return err
 	}
 	s, err := p.take()
@@ -197,7 +240,7 @@ func (p *Predictor) PredictBatch(dst []Guess, images []uint8, top int) error {
 		return err
 	}
 	defer p.give(s)
-	return p.predict(s, dst, images, top)
+	return p.predict(s, dst, images, top, embedded)
 }
 
 // PredictFile fills dst with the len(dst) best guesses for the bytes of an image file, the best first. Decoding the file ends early
@@ -214,11 +257,11 @@ func (p *Predictor) PredictFile(ctx context.Context, dst []Guess, file []byte) e
 	if err := p.Prepare(ctx, s.image, file); err != nil {
 		return err
 	}
-	return p.predict(s, dst, s.image, len(dst))
+	return p.predict(s, dst, s.image, len(dst), false)
 }
 
-func (p *Predictor) checkImages(n, bytes int) error {
-	if size := p.size; bytes != n*size {
+func (p *Predictor) checkImages(n, bytes, size int) error {
+	if bytes != n*size {
 		return fmt.Errorf("predict: %d bytes for %d images of %d×%d×%d. Give %d bytes for each image", bytes, n, p.info.C, p.info.H, p.info.W, size)
 	}
 	return nil
@@ -239,6 +282,9 @@ func (p *Predictor) Close() {
 	}
 	for _, s := range p.slots {
 		s.ws.Close()
+		if s.desk != nil {
+			s.desk.Close()
+		}
 	}
 	if p.trained != nil {
 		p.trained.Close()

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"ocl"
+	"ocl/data/embed"
 	"ocl/nn"
 	"ocl/tensor"
 )
@@ -18,36 +19,54 @@ type slot struct {
 	x      tensor.Tensor // inputs [n,C,H,W], with room for those of all workers
 	image  []uint8       // [C,H,W], of an image file
 	scores []float64     // [K]: what the guesses of an image are ordered by, more is better
+
+	desk     *embed.Desk // nil where the learner takes images
+	embedded []byte      // embeddings of as many images as x has room for
 }
 
-func (p *Predictor) newSlot(ws *nn.Workspace) *slot {
-	i := p.info
-	return &slot{
-		ws: ws, image: make([]uint8, p.size), scores: make([]float64, i.Classes),
-		x: tensor.Tensor{Shape: []int{0, i.C, i.H, i.W}, Data: make([]float32, 0, part*ws.Workers()*i.C*i.H*i.W)},
+func (p *Predictor) newSlot(ws *nn.Workspace, workers int) *slot {
+	size, rows := p.input[0]*p.input[1]*p.input[2], part*ws.Workers()
+	s := &slot{
+		ws: ws, image: make([]uint8, p.size), scores: make([]float64, p.info.Classes),
+		x: tensor.Tensor{Shape: []int{0, p.input[0], p.input[1], p.input[2]}, Data: make([]float32, 0, rows*size)},
 	}
+	if p.maker != nil {
+		s.desk, s.embedded = p.maker.Desk(workers, embeddedAtOnce), make([]byte, rows*p.by.Bytes(size))
+	}
+	return s
 }
 
-// load makes inputs of the images or embeddings.
-func (p *Predictor) load(s *slot, images []uint8) {
-	values := s.x.RowLen()
-	n := len(images) / p.size
-	s.x.Shape[0], s.x.Data = n, s.x.Data[:n*values]
+// embeddedAtOnce is how many images go through a pretrained network together: few, as one of them has much larger maps than a
+// network that learns.
+const embeddedAtOnce = 4
+
+// load makes inputs of n images or embeddings.
+func (p *Predictor) load(s *slot, n int, images []uint8) {
+	size, from := s.x.RowLen(), len(images)/n
+	s.x.Shape[0], s.x.Data = n, s.x.Data[:n*size]
 	for i := range n {
-		p.by.Write(s.x.Data[i*values:(i+1)*values], images[i*p.size:(i+1)*p.size])
+		p.by.Write(s.x.Data[i*size:(i+1)*size], images[i*from:(i+1)*from])
 	}
 }
 
-// predict fills dst [N,top] with guesses for the images or embeddings.
-func (p *Predictor) predict(s *slot, dst []Guess, images []uint8, top int) error {
+// predict fills dst [N,top] with guesses for the images, or for their embeddings.
+func (p *Predictor) predict(s *slot, dst []Guess, images []uint8, top int, embedded bool) error {
+	size := len(images) * top / max(1, len(dst))
 	most := cap(s.x.Data) / s.x.RowLen()
 	for len(dst) > 0 {
 		n := min(most, len(dst)/top)
-		p.load(s, images[:n*p.size])
+		these := images[:n*size]
+		if s.desk != nil && !embedded {
+			these = s.embedded[:n*p.by.Bytes(p.input[0])]
+			if err := s.desk.Embed(these, images[:n*size]); err != nil {
+				return fmt.Errorf("predict: %w", err)
+			}
+		}
+		p.load(s, n, these)
 		if err := p.judge(s, dst[:n*top], top); err != nil {
 			return err
 		}
-		dst, images = dst[n*top:], images[n*p.size:]
+		dst, images = dst[n*top:], images[n*size:]
 	}
 	return nil
 }

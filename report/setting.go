@@ -26,7 +26,7 @@ type setting struct {
 // settingKey is the identity of a setting.
 func settingKey(r *run) string {
 	s := r.Stream
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%d\x00%v\x00%d\x00%s\x00%s", streamText(r), s.Name, s.Scenario, s.Protocol, len(s.Tasks), s.Shape, s.Classes,
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%d\x00%v\x00%s\x00%d\x00%s\x00%s", streamText(r), s.Name, s.Scenario, s.Protocol, len(s.Tasks), s.Shape, s.By, s.Classes,
 		r.Config.Stream.ClassOrder, r.Provenance.DataDigest)
 }
 
@@ -46,7 +46,7 @@ var aspects = []func(*run) (text, slug string){
 		s := r.Stream.Shape
 		slug := fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2])
 		if r.Stream.Embeddings {
-			slug = fmt.Sprintf("embeddings-%d", s[0])
+			slug = slugify(cmp.Or(r.Stream.By, fmt.Sprintf("embeddings-%d", s[0])))
 		}
 		return r.Stream.Sample(), slug
 	},

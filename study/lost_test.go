@@ -121,7 +121,8 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 	}
 	tested := map[string]string{ // of the other keys
 		"data.dir": "it says where the images lie", "network.init": "TestStartsAreJobs", "network.init_digest": "the file has one digest", "parent.run": "TestStartsAreJobs",
-		"parent.checkpoint": "the parent has one newest checkpoint",
+		"parent.checkpoint": "the parent has one newest checkpoint", "data.backbone": "it says where the network lies",
+		"data.backbone_digest": "the digest of the data is a function of it",
 	}
 	for _, k := range config.Keys() {
 		c, there := cases[k.Name]

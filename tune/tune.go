@@ -233,7 +233,7 @@ func (t *Tuner) settle(u *unit) error {
 	}
 	r := &u.record
 	r.Key, r.Config = identity.TuningKey(job.Key, u.grid.Digest(), u.record.Search.text(), u.record.Repeats), job.Config
-	r.Config.Data.Dir, r.Config.Network.Init = "", "" // places
+	r.Config.Data.Dir, r.Config.Data.Backbone, r.Config.Network.Init = "", "", "" // places
 	r.DataDigest, r.Numbers, r.Kernel, r.Convolution = x.DataDigest(), result.Numbers, job.Config.Engine.Kernel, job.Config.Engine.Convolution
 	r.GridSteps = u.grid.Count() * r.Repeats * plan.Steps
 	u.name = fmt.Sprintf("%s s%d", job.Name(), job.Seed)

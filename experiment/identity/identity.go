@@ -154,7 +154,8 @@ func (id Identity) Learned() (p Part) {
 		switch {
 		case v.Engine, v.Measured, strings.HasPrefix(v.Name, tuneSection), v.Name == "runs":
 			continue
-		case v.Place && !(v.Name == "network.init" && c.Network.InitDigest == "" || v.Name == "parent.run" && c.Parent.Checkpoint == ""):
+		case v.Place && !(v.Name == "network.init" && c.Network.InitDigest == "" ||
+			v.Name == "data.backbone" && c.Data.BackboneDigest == "" || v.Name == "parent.run" && c.Parent.Checkpoint == ""):
 			continue
 		case v.Name == "memory" && !read: // a method without memory has the value 0, but a file without the key means the default
 			v.Text, v.Usual = "0", false

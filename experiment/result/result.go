@@ -135,8 +135,11 @@ type Stream struct {
 	Protocol string `json:"protocol"`
 	Shape    [3]int `json:"shape"` // C, H, W
 	Classes  int    `json:"classes"`
-	// Embeddings says that samples are no images but C numbers, which a network has made of images.
-	Embeddings bool `json:"embeddings,omitempty"`
+	// Embeddings says that samples are no images but C numbers, which the network By has made of images of the shape Of. A
+	// result of the same data without them says nothing of this one. By and Of are absent where they are not known.
+	Embeddings bool   `json:"embeddings,omitempty"`
+	By         string `json:"by,omitempty"`
+	Of         [3]int `json:"of,omitzero"`
 	// ClassNames may be empty.
 	ClassNames []string `json:"class_names,omitempty"`
 	// CommonTest says that all tasks share one test set: accuracy has one column.
@@ -152,7 +155,11 @@ func (s Stream) Sample() string {
 	if !s.Embeddings {
 		return fmt.Sprintf("%d × %d pixels in %s", s.Shape[1], s.Shape[2], count.Of(s.Shape[0], "channel"))
 	}
-	return "embeddings of " + count.Of(s.Shape[0], "number")
+	text := "embeddings of " + count.Of(s.Shape[0], "number")
+	if s.By != "" {
+		text += " by " + s.By
+	}
+	return text
 }
 
 // Order are the classes, counted from 0, in the order in which the tasks bring them.

@@ -14,7 +14,7 @@ import (
 // whereAndWhen are the keys that say where and when a result was made. They and everything below them are not compared.
 // docs/format/result.md has the same list.
 var whereAndWhen = []string{
-	"config.data.dir", "config.network.init", "config.parent.run", "parent.run", "tuning",
+	"config.data.dir", "config.data.backbone", "config.network.init", "config.parent.run", "parent.run", "tuning",
 	"provenance.program", "provenance.revision", "provenance.workers", "provenance.concurrency", "provenance.timed", "provenance.go",
 	"provenance.processor", "provenance.architecture", "provenance.started", "provenance.ended", "provenance.command",
 	"seconds",

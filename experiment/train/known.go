@@ -14,6 +14,7 @@ import (
 type Known struct {
 	Shape      [3]int   `json:"shape"`                // C, H, W
 	Embeddings bool     `json:"embeddings,omitempty"` // as ocl.StreamInfo has it
+	Of         [3]int   `json:"of,omitzero"`
 	Classes    int      `json:"classes"`
 	ClassNames []string `json:"class_names,omitempty"`
 
@@ -41,6 +42,11 @@ func readKnown(d *checkpoint.Decoder) (s Known, err error) {
 	possible := s.Tasks >= 0 && s.Steps >= 0 && (len(s.ClassNames) == 0 || len(s.ClassNames) == s.Classes)
 	for _, n := range append(s.Shape[:], s.Classes) {
 		possible = possible && n >= 1 && n <= limit.KnownSide
+	}
+	if s.Of != [3]int{} {
+		for _, n := range s.Of {
+			possible = possible && s.Embeddings && n >= 1 && n <= limit.KnownSide
+		}
 	}
 	for i, k := range s.Learned {
 		possible = possible && k >= 0 && k < s.Classes && (i == 0 || k > s.Learned[i-1])

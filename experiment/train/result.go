@@ -79,8 +79,8 @@ func (r *run) streamResult() result.Stream {
 	s := result.Stream{
 		Name: info.Name, Scenario: string(info.Scenario), Protocol: r.Job.Config.Protocol, CommonTest: info.CommonTest,
 		Shape: [3]int{info.Channels, info.Height, info.Width}, Classes: info.Classes, ClassNames: r.ClassNames,
-		Embeddings: info.Embeddings,
-		Notes:      slices.Clone(r.Notes),
+		Embeddings: info.Embeddings, By: info.By, Of: info.Of,
+		Notes: slices.Clone(r.Notes),
 	}
 	if text := SkippedText(r.Stream); text != "" {
 		s.Notes = append(s.Notes, text)

@@ -1,6 +1,7 @@
 package trained
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -120,12 +121,18 @@ func (p *Parent) read(s train.Saved) error {
 	return nil
 }
 
-// Complete fills in what a config leaves to its parent: the checkpoint, and the side of images that can have any.
+// Complete fills in what a config leaves to its parent: the checkpoint, the side of images that can have any, and where the pretrained
+// network lies.
 func (p *Parent) Complete(c config.Config) config.Config {
 	c.Parent = config.Parent{Run: p.Folder, Checkpoint: p.Checkpoint}
-	side := p.Known.Shape[1]
+	image := p.Known.Shape
+	if p.Known.Embeddings {
+		image = p.Known.Of
+		c.Data.Backbone, c.Data.BackboneDigest = cmp.Or(c.Data.Backbone, p.Config.Data.Backbone), p.Config.Data.BackboneDigest
+	}
+	side := image[1]
 	info, err := data.Lookup(c.Data.Name)
-	if err == nil && c.Data.Size == 0 && side == p.Known.Shape[2] && side != info.Size && info.MinSize <= side && side <= info.MaxSize {
+	if err == nil && c.Data.Size == 0 && side == image[2] && side != info.Size && info.MinSize <= side && side <= info.MaxSize {
 		c.Data.Size = side
 	}
 	return c

@@ -204,7 +204,7 @@ func (t *Model) decode(from chosen, workers int) (err error) {
 	}
 	s := made.Config.Stream
 	t.Info = ocl.StreamInfo{Name: made.Config.Data.Name, Channels: images.Shape[0], Height: images.Shape[1], Width: images.Shape[2],
-		Classes: images.Classes, Embeddings: images.Embeddings, Batch: s.Batch}
+		Classes: images.Classes, Embeddings: images.Embeddings, Of: images.Of, Batch: s.Batch}
 	if !images.Embeddings {
 		t.Info.Pixels = ocl.NewPixelValues(images.Shape[0], s.Mean, s.Std)
 	}

@@ -5,7 +5,6 @@ package npz
 
 import (
 	"archive/zip"
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -20,24 +19,37 @@ const Metadata = "__metadata__"
 
 // Write writes tensors under their names, and metadata under [Metadata]. The same content gives the same bytes.
 func Write(w io.Writer, tensors []safetensors.Tensor, metadata map[string]string) error {
-	archive := zip.NewWriter(w)
-	text, err := json.Marshal(metadata) // with its keys in order
-	if err != nil {
-		return fmt.Errorf("npz: %w", err)
-	}
-	if err := add(archive, Metadata, fmt.Sprintf("|S%d", len(text)), nil, text); err != nil {
-		return err
-	}
+	var arrays []Array
 	for _, t := range tensors {
 		kind, values := "<f4", any(t.Floats)
 		if t.Floats == nil && t.Ints != nil {
 			kind, values = "<i8", t.Ints
 		}
-		var b bytes.Buffer
-		if err := binary.Write(&b, binary.LittleEndian, values); err != nil {
-			return fmt.Errorf("npz: %s: %w", t.Name, err)
-		}
-		if err := add(archive, t.Name, kind, t.Shape, b.Bytes()); err != nil {
+		arrays = append(arrays, Array{t.Name, kind, t.Shape, func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, values) }})
+	}
+	return WriteArrays(w, arrays, metadata)
+}
+
+// Array is an array whose values are written when it is their turn, so that it may be larger than memory.
+type Array struct {
+	Name, Type string // of NumPy, such as <f2
+	Shape      []int
+	Values     func(io.Writer) error // in little-endian bytes
+}
+
+// WriteArrays writes arrays, and metadata under [Metadata]. The same content gives the same bytes.
+func WriteArrays(w io.Writer, arrays []Array, metadata map[string]string) error {
+	archive := zip.NewWriter(w)
+	text, err := json.Marshal(metadata) // with its keys in order
+	if err != nil {
+		return fmt.Errorf("npz: %w", err)
+	}
+	arrays = append([]Array{{Metadata, fmt.Sprintf("|S%d", len(text)), nil, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}}}, arrays...)
+	for _, a := range arrays {
+		if err := add(archive, a); err != nil {
 			return err
 		}
 	}
@@ -48,13 +60,16 @@ func Write(w io.Writer, tensors []safetensors.Tensor, metadata map[string]string
 }
 
 // add adds one array. The archive is not compressed: weights do not become smaller.
-func add(archive *zip.Writer, name, kind string, shape []int, values []byte) error {
-	f, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
+func add(archive *zip.Writer, a Array) error {
+	f, err := archive.CreateHeader(&zip.FileHeader{Name: a.Name + ".npy", Method: zip.Store})
 	if err == nil {
-		_, err = f.Write(append(header(kind, shape), values...))
+		_, err = f.Write(header(a.Type, a.Shape))
+	}
+	if err == nil {
+		err = a.Values(f)
 	}
 	if err != nil {
-		return fmt.Errorf("npz: %s: %w", name, err)
+		return fmt.Errorf("npz: %s: %w", a.Name, err)
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ const (
 // exclude_outside the weights are those of Pillow's BILINEAR, which package data uses; without exclude_outside
 // onnxruntime gives the border other pixels.
 func (m Model) prepare(g *graph) string {
-	c, h, w := m.Net.Input()
-	if m.Embeddings {
+	c, h, w := m.image()
+	if m.Embeddings && m.Frozen == nil {
 		g.inputs = append(g.inputs, value(embeddingsName, typeFloat32, "what another network has made of images", "batch", c))
 		return embeddingsName
 	}
@@ -41,6 +41,9 @@ func (m Model) prepare(g *graph) string {
 	if m.Inner > 0 {
 		m.pad(g, sized)
 	}
+	if m.Frozen != nil {
+		return m.Frozen.embed(g, pixelsName)
+	}
 	x := g.node("Cast", "values", []string{pixelsName}, attribute("to", typeFloat32))
 	if len(m.Mean)+len(m.Std) == 0 {
 		return g.node("Div", normalisedName, []string{x, g.floats("most", []float32{255})})
@@ -53,7 +56,7 @@ func (m Model) prepare(g *graph) string {
 
 // pad puts images of Inner×Inner pixels into the middle of black ones.
 func (m Model) pad(g *graph, x string) {
-	_, h, w := m.Net.Input()
+	_, h, w := m.image()
 	top, left := (h-m.Inner)/2, (w-m.Inner)/2
 	pads := []int64{0, 0, int64(top), int64(left), 0, 0, int64(h - m.Inner - top), int64(w - m.Inner - left)}
 	g.node("Pad", pixelsName, []string{x, g.ints("pads", pads, len(pads))})

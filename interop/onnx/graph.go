@@ -10,10 +10,12 @@ import (
 type graph struct {
 	nodes, constants, inputs, outputs []message
 	unit                              string // the features, scaled to length 1; "" before anything asked for them
+	prefix                            string // of the names that are added
 }
 
 // node adds an operation with one output and returns the output's name, which is the node's too. An input "" is left out.
 func (g *graph) node(operator, output string, inputs []string, attributes ...message) string {
+	output = g.prefix + output
 	var n message
 	for _, in := range inputs {
 		n.text(nodeInput, in)
@@ -38,6 +40,7 @@ func (g *graph) ints(name string, v []int64, dims ...int) string {
 }
 
 func (g *graph) constant(element int64, name string, values any, dims []int) string {
+	name = g.prefix + name
 	raw, err := binary.Append(nil, binary.LittleEndian, values)
 	if err != nil {
 		panic(fmt.Sprintf("onnx: %v", err)) // lists of numbers have a length
@@ -94,8 +97,8 @@ func (m Model) message() (b message) {
 
 // doc describes the model in words, for a reader who has only the file.
 func (m Model) doc() string {
-	c, h, w := m.Net.Input()
-	if m.Embeddings {
+	c, h, w := m.image()
+	if m.Embeddings && m.Frozen == nil {
 		return fmt.Sprintf("A classifier with %d classes, trained by ocl on embeddings that another network has made of images. "+
 			"Input embeddings: float32 [batch,%d]. "+
 			"Output label: the class, whose name is at that index in class_names of the metadata.", m.Net.Classes(), c)
@@ -111,13 +114,16 @@ func (m Model) doc() string {
 
 // metadata returns the keys and values for programs: those of the model, then those of the caller.
 func (m Model) metadata() []Fact {
-	c, h, w := m.Net.Input()
+	c, h, w := m.image()
 	facts := []Fact{{"ocl_version", m.Version}}
-	if m.Embeddings {
+	if m.Embeddings && m.Frozen == nil {
 		facts = append(facts, Fact{"embedding_size", encoded(c)})
 	} else {
 		mean, std := m.normalisation()
 		facts = append(facts, Fact{"image_size", encoded([]int{c, h, w})}, Fact{"fit", m.Fit.String()}, Fact{"mean", encoded(mean)}, Fact{"std", encoded(std)})
+	}
+	if m.Frozen != nil {
+		facts = append(facts, Fact{"backbone", m.Frozen.Net.Info().Architecture}, Fact{"backbone_digest", m.Frozen.Net.Digest()})
 	}
 	facts = append(facts, Fact{"rule", m.Rules[0].Name})
 	if m.ClassNames != nil {
@@ -150,6 +156,13 @@ func (m Model) withoutMean(means *Means) (absent []int) {
 
 // normalisation is mean and deviation of each channel.
 func (m Model) normalisation() (mean, std []float64) {
+	if m.Frozen != nil {
+		i := m.Frozen.Net.Info()
+		for k := range i.Mean {
+			mean, std = append(mean, float64(i.Mean[k])), append(std, float64(i.Std[k]))
+		}
+		return mean, std
+	}
 	c, _, _ := m.Net.Input()
 	if mean = m.Mean; len(mean) == 0 {
 		mean = make([]float64, c)

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"ocl/nn"
+	"ocl/nn/backbone"
 )
 
 // What every model is written for. Opset 18 is the first whose Resize has antialias, without which small versions of
@@ -40,7 +41,7 @@ func (f Fit) String() string { return map[Fit]string{Crop: "crop", Stretch: "str
 // Model is a network and how it classifies.
 //
 // Its graph has one input, images [batch,C,height,width] in uint8 (0 to 255; batch, height and width are free), or with Embeddings
-// embeddings [batch,D] in float32, and these outputs:
+// without Frozen embeddings [batch,D] in float32, and these outputs:
 //
 //	label                  int64 [batch], the class by the first of Rules
 //	logits, probabilities  float32 [batch,K], for a rule without means; probabilities are the softmax of the logits
@@ -50,7 +51,8 @@ func (f Fit) String() string { return map[Fit]string{Crop: "crop", Stretch: "str
 // The resized image is rounded to uint8, as it was before training. Batch norm is part of the convolutions.
 type Model struct {
 	Net        *nn.Network
-	Embeddings bool      // the network takes embeddings [D,1,1] as they are: Mean, Std, Fit and Inner say nothing then
+	Embeddings bool      // the network takes embeddings [D,1,1] as they are: Mean and Std say nothing then
+	Frozen     *Frozen   // the pretrained network that makes the embeddings of images; nil is none: Fit and Inner say nothing then
 	Mean, Std  []float64 // [C] of pixels in [0,1]: the network learned (v/255 − mean)/std; nil is 0 and 1
 	Fit        Fit
 	Inner      int      // side in pixels that images are scaled to before they are padded with zeros; 0 means no padding
@@ -58,6 +60,21 @@ type Model struct {
 	ClassNames []string // [K], or nil
 	Version    string   // of ocl
 	Facts      []Fact   // further metadata, in this order
+}
+
+// Frozen is a pretrained network in front of a network that takes embeddings.
+type Frozen struct {
+	Net    *backbone.Backbone
+	Layers []backbone.Layer // of Net; nil for a network of this project
+	Of     [3]int           // the shape [C,H,W] of the images that embeddings are made of
+}
+
+// image is the shape of an image as the learner knew it, or that of an embedding [D,1,1].
+func (m Model) image() (c, h, w int) {
+	if m.Frozen != nil {
+		return m.Frozen.Of[0], m.Frozen.Of[1], m.Frozen.Of[2]
+	}
+	return m.Net.Input()
 }
 
 // Rule is a way to get from a network to a class. A rule without means predicts the class of the largest logit. A rule

@@ -2,15 +2,22 @@ package onnx_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ocl/interop/onnx"
+	"ocl/interop/safetensors"
+	"ocl/interop/weights"
+	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/backbone"
 	"ocl/rng"
 )
 
@@ -47,6 +54,66 @@ func TestEmbeddings(t *testing.T) {
 	}
 }
 
+// TestFrozen: a pretrained network in front of a classifier takes images, and both are in one graph.
+func TestFrozen(t *testing.T) {
+	c := arch.Config{Channels: 3, Height: 8, Width: 8, Classes: 2, Hidden: []int{6}}
+	own, err := arch.MLP(c, rng.New(1, "network/init"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := arch.MLP(arch.Config{Channels: 6, Height: 1, Width: 1, Classes: 3, Hidden: []int{4}}, rng.New(2, "network/init"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	path := filepath.Join(t.TempDir(), "own.safetensors")
+	if err := errors.Join(safetensors.Write(&text, weights.Of(own), map[string]string{"ocl_version": "1", "architecture": "mlp", "shape": "[3,8,8]", "classes": "2",
+		"hidden": "[6]", "mean": "[0.5,0.25,0]", "std": "[1,2,1]", "data": "glyphs"}), os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	net, err := backbone.Open(path, nn.DefaultEngine())
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers := []backbone.Layer{
+		{Kind: backbone.Convolution, Name: "stem", Out: 1, Residual: -1, Weight: make([]float32, 6*3*9), Bias: make([]float32, 6), Shape: [4]int{6, 3, 3, 3}, Groups: 1, Side: 3, Stride: 2, Behind: 1, ReLU: true, Most: 6},
+		{Kind: backbone.Maximum, In: 1, Out: 2, Residual: -1, Side: 3, Stride: 1, Before: 1, Behind: 1},
+		{Kind: backbone.Convolution, Name: "depthwise", In: 2, Out: 3, Residual: 1, Weight: make([]float32, 6*9), Bias: make([]float32, 6), Shape: [4]int{6, 1, 3, 3}, Groups: 6, Side: 3, Stride: 1, Before: 1, Behind: 1, ReLU: true},
+		{Kind: backbone.Mean, In: 3, Out: 4, Residual: -1},
+	}
+	for name, f := range map[string]onnx.Frozen{
+		"of the project": {Net: net, Of: [3]int{3, 8, 8}}, "of others": {Net: net, Layers: layers, Of: [3]int{3, 8, 8}},
+		"grey": {Net: net, Of: [3]int{1, 8, 8}}, "of other images": {Net: net, Of: [3]int{3, 12, 20}},
+	} {
+		m := decodeModel(t, written(t, onnx.Model{Net: head, Embeddings: true, Frozen: &f, Rules: []onnx.Rule{{Name: "head"}}, Version: "0"}))
+		holdsTogether(t, name, m)
+		if want := fmt.Sprintf("images uint8 [batch,%d,height,width]", f.Of[0]); len(m.inputs) != 1 || m.inputs[0] != want {
+			t.Errorf("%s: inputs %v, want %s", name, m.inputs, want)
+		}
+		if want := fmt.Sprintf("[%d,%d,%d]", f.Of[0], f.Of[1], f.Of[2]); m.metadata["image_size"] != want || m.metadata["backbone_digest"] != net.Digest() || m.metadata["mean"] != "[0.5,0.25,0]" {
+			t.Errorf("%s: metadata %v", name, m.metadata)
+		}
+		operators := map[string]int{}
+		for _, n := range m.nodes {
+			operators[n.operator]++
+		}
+		want := map[string]int{"Resize": 1, "Gemm": 3, "Cast": 5}
+		switch name {
+		case "grey":
+			want["Concat"] = 1
+		case "of other images":
+			want["Resize"] = 2
+		case "of others":
+			want["Gemm"], want["Conv"], want["MaxPool"], want["Clip"], want["Add"], want["GlobalAveragePool"] = 2, 2, 1, 1, 2, 1
+		}
+		for o, n := range want {
+			if operators[o] != n {
+				t.Errorf("%s: %d nodes %s, want %d", name, operators[o], o, n)
+			}
+		}
+	}
+}
+
 // A model declares its inputs and outputs, each node reads only earlier values, and each value is read by a node or is an output.
 func TestModelHoldsTogether(t *testing.T) {
 	for name, want := range map[string]model{
@@ -74,32 +141,38 @@ func TestModelHoldsTogether(t *testing.T) {
 				t.Errorf("%s: %s: %s", name, what, d)
 			}
 		}
-		known, read := map[string]bool{"": true, "images": true}, map[string]bool{}
-		for c := range m.constants {
-			known[c] = true
+		holdsTogether(t, name, m)
+	}
+}
+
+// holdsTogether wants each node to read only earlier values, and each value to be read by a node or to be an output.
+func holdsTogether(t *testing.T, name string, m model) {
+	t.Helper()
+	known, read := map[string]bool{"": true, "images": true}, map[string]bool{}
+	for c := range m.constants {
+		known[c] = true
+	}
+	for _, n := range m.nodes {
+		for _, in := range n.inputs {
+			if !known[in] {
+				t.Errorf("%s: %s reads %s, which does not come before it", name, n.outputs[0], in)
+			}
+			read[in] = true
 		}
-		for _, n := range m.nodes {
-			for _, in := range n.inputs {
-				if !known[in] {
-					t.Errorf("%s: %s reads %s, which does not come before it", name, n.outputs[0], in)
-				}
-				read[in] = true
-			}
-			if len(n.outputs) != 1 || known[n.outputs[0]] {
-				t.Errorf("%s: %s writes %q; a name is there once", name, n.operator, n.outputs)
-			}
-			known[n.outputs[0]] = true
-			if n.operator == "BatchNormalization" {
-				t.Errorf("%s: there is batch norm, which convolutions hold", name)
-			}
+		if len(n.outputs) != 1 || known[n.outputs[0]] {
+			t.Errorf("%s: %s writes %q; a name is there once", name, n.operator, n.outputs)
 		}
-		for _, v := range m.outputs {
-			read[strings.Fields(v)[0]] = true
+		known[n.outputs[0]] = true
+		if n.operator == "BatchNormalization" {
+			t.Errorf("%s: there is batch norm, which convolutions hold", name)
 		}
-		for v := range known {
-			if v != "" && !read[v] {
-				t.Errorf("%s: nobody reads %s", name, v)
-			}
+	}
+	for _, v := range m.outputs {
+		read[strings.Fields(v)[0]] = true
+	}
+	for v := range known {
+		if v != "" && !read[v] {
+			t.Errorf("%s: nobody reads %s", name, v)
 		}
 	}
 }

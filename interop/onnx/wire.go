@@ -63,6 +63,7 @@ const (
 	typeFloat32 = 1
 	typeUint8   = 2
 	typeInt64   = 7
+	typeFloat16 = 10
 )
 
 // message is an encoded protobuf message.

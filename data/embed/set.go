@@ -1,0 +1,246 @@
+package embed
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"ocl"
+	"ocl/data"
+	"ocl/data/internal/cache"
+	"ocl/data/internal/picture"
+)
+
+// Options say how the embeddings of a set are made. No embedding depends on them.
+type Options struct {
+	// Begin is called before the first embedding is made, if any has to be; an error of it ends the work. It may be nil.
+	Begin func(Work) error
+	// Progress is called with how many images of which half are done. It may be nil.
+	Progress func(what string, done, total int)
+	ReadOnly bool // write no cache: where embeddings are in none, all are made each time they are asked for
+}
+
+// Work is what has to be done for a set.
+type Work struct {
+	By      string        // the network
+	Images  int           // without an embedding in the cache
+	Bytes   int64         // that their embeddings will take on disk
+	Folder  string        // of the caches
+	EachOne time.Duration // to make an embedding, as one was timed on one core
+	Cores   int           // that will work at the same time
+}
+
+// Time is how long the work will take, probably.
+func (w Work) Time() time.Duration {
+	return time.Duration(w.Images) * w.EachOne / time.Duration(w.Cores)
+}
+
+// part is how many embeddings a file of the cache has. A process that is killed loses at most one of them.
+const part = 2048
+
+const picturesAs = picture.Version
+
+// half is the images of a half, and where their embeddings are.
+type half struct {
+	name  string // train or test
+	of    data.Images
+	parts []*cache.Images // nil where there is no file yet
+	desks room
+}
+
+// Set returns the set of the embeddings of a set of images. Those in the cache are not made again: the cache knows them by the
+// digests of the images and of the network, and by the engine that computes. All cores work. When ctx ends, so does the work; what was
+// made until then stays in the cache, but for the last 2,048 embeddings at most. The digest of the new set is a function of the two
+// digests.
+func (m *Maker) Set(ctx context.Context, set *data.Set, o Options) (*data.Set, error) {
+	if have := [3]int{set.C, set.H, set.W}; have != m.shape {
+		return nil, fmt.Errorf("embed: %s has images of %v, and not of %v", set.Name, have, m.shape)
+	}
+	halves := []*half{{name: "train", of: set.Train.Images}, {name: "test", of: set.Test.Images}}
+	missing := 0
+	for _, h := range halves {
+		missing += m.find(set, h)
+	}
+	if missing > 0 {
+		if err := m.begin(set, missing, o); err != nil {
+			return nil, err
+		}
+	}
+	done := 0
+	for _, h := range halves {
+		for i, have := range h.parts {
+			if have != nil || o.ReadOnly {
+				continue
+			}
+			spec := m.spec(set, h, i)
+			if o.Progress != nil {
+				spec.Progress = func(n, _ int) { o.Progress(set.Name+": embeddings made", done+n, missing) }
+			}
+			built, err := m.build(ctx, spec, h, i)
+			if err != nil {
+				return nil, err
+			}
+			h.parts[i] = built
+			done += spec.N
+		}
+	}
+	made := *set
+	made.C, made.H, made.W, made.Embeddings, made.Of, made.Tripled = m.Dim(), 1, 1, true, m.shape, false
+	made.By, made.ByDigest = m.By(), m.net.Digest()
+	made.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Appendf(nil, "ocl embeddings 1\n%s\n%s\n%v %s\n", m.net.Digest(), set.Digest, m.shape, picturesAs)))
+	made.Train.Images, made.Test.Images = m.images(halves[0], missing > 0 && o.ReadOnly), m.images(halves[1], missing > 0 && o.ReadOnly)
+	return &made, nil
+}
+
+// images are the embeddings of a half: those of the files, or made when they are asked for.
+func (m *Maker) images(h *half, anew bool) data.Images {
+	if anew {
+		return &fresh{m, h}
+	}
+	return files(h.parts)
+}
+
+// By says which network makes the embeddings.
+func (m *Maker) By() string {
+	i := m.net.Info()
+	if i.TrainedOn == "" {
+		return i.Architecture
+	}
+	return i.Architecture + " trained on " + i.TrainedOn
+}
+
+// find opens what the cache has of a half, and returns how many embeddings are missing.
+func (m *Maker) find(set *data.Set, h *half) (missing int) {
+	n := h.of.Len()
+	h.parts = make([]*cache.Images, (n+part-1)/part)
+	for i := range h.parts {
+		spec := m.spec(set, h, i)
+		if have, err := cache.Find(spec); err == nil {
+			h.parts[i] = have
+		} else {
+			missing += spec.N
+		}
+	}
+	return missing
+}
+
+// spec describes the file of a part.
+func (m *Maker) spec(set *data.Set, h *half, i int) cache.Spec {
+	first, n := i*part, h.of.Len()
+	last := min(first+part, n)
+	return cache.Spec{
+		Name: set.Name, Source: fmt.Sprintf("%s images %d to %d by %s", h.name, first+1, last, m.By()),
+		Key:   fmt.Sprintf("embeddings 1 %s\n%s\n%v %s %v\n%s %d %d\n", m.net.Digest(), set.Digest, m.shape, picturesAs, m.net.Engine(), h.name, first, last),
+		Shape: [3]int{ocl.Float16{}.Bytes(m.Dim()), 1, 1}, N: last - first,
+	}
+}
+
+// begin says what will be done, after an image was timed.
+func (m *Maker) begin(set *data.Set, missing int, o Options) error {
+	if o.Begin == nil {
+		return nil
+	}
+	w := Work{By: m.By(), Images: missing, Bytes: int64(missing) * int64(ocl.Float16{}.Bytes(m.Dim())), Cores: runtime.GOMAXPROCS(0)}
+	var err error
+	if w.Folder, err = cache.Dir(); err != nil {
+		return err
+	}
+	d := m.Desk(1, 1)
+	defer d.Close()
+	from, dst := set.Train.Images, make([]byte, ocl.Float16{}.Bytes(m.Dim()))
+	for range 2 { // the first one also prepares what others find
+		start := time.Now()
+		pixels, err := from.Image(0, make([]uint8, m.ImageLen()))
+		if err == nil {
+			err = d.Embed(dst, pixels)
+		}
+		if err != nil {
+			return err
+		}
+		w.EachOne = time.Since(start)
+	}
+	return o.Begin(w)
+}
+
+// build makes the embeddings of a part, each image by one core.
+func (m *Maker) build(ctx context.Context, spec cache.Spec, h *half, i int) (*cache.Images, error) {
+	spec.Decode = func(k int, dst []uint8) error { return m.embed(h, i*part+k, dst) }
+	defer h.desks.close()
+	return cache.Open(ctx, spec)
+}
+
+// embed makes embedding i of a half.
+func (m *Maker) embed(h *half, i int, dst []uint8) error {
+	d := h.desks.take(m)
+	defer h.desks.give(d)
+	pixels, err := h.of.Image(i, make([]uint8, m.ImageLen()))
+	if err != nil {
+		return err
+	}
+	return d.Embed(dst, pixels)
+}
+
+// fresh are embeddings of a half that are made each time they are asked for.
+type fresh struct {
+	m *Maker
+	*half
+}
+
+// Len is how many there are.
+func (f *fresh) Len() int { return f.of.Len() }
+
+// Image is embedding i in the bytes of float16.
+func (f *fresh) Image(i int, buf []uint8) ([]uint8, error) { return buf, f.m.embed(f.half, i, buf) }
+
+// room has the desks that nobody works at.
+type room struct {
+	mu    sync.Mutex
+	desks []*Desk
+}
+
+// take returns a free desk, or a new one.
+func (r *room) take(m *Maker) *Desk {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := len(r.desks) - 1
+	if last < 0 {
+		return m.Desk(1, 1)
+	}
+	d := r.desks[last]
+	r.desks = r.desks[:last]
+	return d
+}
+
+func (r *room) give(d *Desk) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.desks = append(r.desks, d)
+}
+
+// close closes all desks, when nobody works any more.
+func (r *room) close() {
+	for _, d := range r.desks {
+		d.Close()
+	}
+	r.desks = nil
+}
+
+// files are the embeddings of a half in the files of its parts.
+type files []*cache.Images
+
+// Len is how many there are.
+func (f files) Len() (n int) {
+	for _, p := range f {
+		n += p.Len()
+	}
+	return n
+}
+
+// Image is embedding i in the bytes of float16.
+func (f files) Image(i int, buf []uint8) ([]uint8, error) { return f[i/part].Image(i%part, buf) }
+
+// Sum is the SHA-256 of these bytes.
+func (f files) Sum(i int) [sha256.Size]byte { return f[i/part].Sum(i % part) }

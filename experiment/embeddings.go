@@ -1,0 +1,54 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+
+	"ocl/config"
+	"ocl/data"
+	"ocl/data/embed"
+	"ocl/experiment/build"
+	"ocl/nn/arch"
+)
+
+// OpenData opens the data of a config, with Options.Progress and Options.ReadOnly. With a pretrained network they are the
+// embeddings that it makes of the images, which takes long where the cache does not have them.
+func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error) {
+	spec := build.Data(c)
+	spec.Progress, spec.ReadOnly = o.Progress, o.ReadOnly
+	if c.Data.Backbone == "" {
+		return data.Open(ctx, spec)
+	}
+	net, err := build.Backbone(c)
+	if err != nil {
+		return nil, err
+	}
+	info, err := data.Lookup(spec.Name)
+	if err == nil && spec.Size == 0 && info.Cached() { // of files of any size
+		spec.Size = min(max(net.Info().Side, info.MinSize), info.MaxSize)
+	}
+	set, err := data.Open(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if set.Embeddings {
+		return nil, fmt.Errorf("data.backbone: %s has embeddings already. Remove data.backbone, or use images", set.Name)
+	}
+	maker, err := embed.New(net, [3]int{set.C, set.H, set.W})
+	if err != nil {
+		return nil, fmt.Errorf("data.backbone: %w", err)
+	}
+	return maker.Set(ctx, set, embed.Options{Begin: o.Embedding, Progress: o.Progress, ReadOnly: o.ReadOnly})
+}
+
+// completeEmbeddings fills in what a config leaves to embeddings: the digest of the network that made them, and a network that takes
+// them, where the config has the one for images that nobody has chosen.
+func (x *Experiment) completeEmbeddings() {
+	if !x.set.Embeddings {
+		return
+	}
+	x.config.Data.BackboneDigest = x.set.ByDigest
+	if x.config.Network.Name == config.Default().Network.Name {
+		x.config.Network.Name = arch.NameLinear
+	}
+}
