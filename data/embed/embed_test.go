@@ -84,7 +84,7 @@ func all(t *testing.T, set *data.Set) (b []byte) {
 // have their own.
 func TestSet(t *testing.T) {
 	t.Setenv("OCL_CACHE", t.TempDir())
-	set, net := images(t, side, 21), network(t, 1, 1) // 2,100 images, more than a part
+	set, net := images(t, side, 21), network(t, 1, 1) // 2,100 images, more than a file
 	m, made := maker(t, net, set), 0
 	o := Options{Begin: func(w Work) error { made = w.Images; return nil }}
 	got, err := m.Set(t.Context(), set, o)
@@ -96,7 +96,7 @@ func TestSet(t *testing.T) {
 	}
 	ws, bytesOf := net.NewWorkspace(1, 1), all(t, got)
 	defer ws.Close()
-	for _, i := range []int{0, 2047, 2048, 2099} {
+	for _, i := range []int{0, 63, 64, 2047, 2048, 2099} {
 		pixels, err := set.Train.Images.Image(i, make([]uint8, set.ImageLen()))
 		if err != nil {
 			t.Fatal(err)
@@ -129,6 +129,15 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// TestParts: no half has many files, and none loses much when it is stopped.
+func TestParts(t *testing.T) {
+	for n, want := range map[int]int{0: 64, 1: 64, 480: 64, 50_000: 782, 1_281_167: 2048} {
+		if got := partOf(n); got != want {
+			t.Errorf("%d images: files of %d, want %d", n, got, want)
+		}
+	}
+}
+
 // TestReadOnly: a plan writes no file, and sees the same embeddings and the same digest.
 func TestReadOnly(t *testing.T) {
 	dir := t.TempDir()
@@ -157,7 +166,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, err := m.Set(ctx, set, Options{Progress: func(_ string, done, total int) {
-		if done > part { // the first file is whole
+		if done > 3*leastPart { // three files are whole
 			cancel()
 		}
 	}})
@@ -166,8 +175,8 @@ func TestInterrupted(t *testing.T) {
 	}
 	left := 0
 	got, err := m.Set(t.Context(), set, Options{Begin: func(w Work) error { left = w.Images; return nil }})
-	if err != nil || left == 0 || left > 2200-part { // the file at work is lost, or was just ended
-		t.Fatalf("%d were made after %d, %v", left, part, err)
+	if err != nil || left == 0 || left > 2200-3*leastPart { // the file at work is lost, or was just ended
+		t.Fatalf("%d were made after %d, %v", left, 3*leastPart, err)
 	}
 	want := all(t, got)
 	t.Setenv("OCL_CACHE", t.TempDir())

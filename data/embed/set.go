@@ -38,8 +38,15 @@ func (w Work) Time() time.Duration {
 	return time.Duration(w.Images) * w.EachOne / time.Duration(w.Cores)
 }
 
-// part is how many embeddings a file of the cache has. A process that is killed loses at most one of them.
-const part = 2048
+// A half of a set has its embeddings in at most 64 files, unless these would have more than 2,048 embeddings. A process that is stopped loses
+// at most the file at work, so that little is made twice of small sets too, and a large set needs few open files.
+const (
+	leastPart, mostPart = 64, 2048
+	usualParts          = 64
+)
+
+// partOf is how many embeddings a file of the cache has, of a half of n images.
+func partOf(n int) int { return min(max((n+usualParts-1)/usualParts, leastPart), mostPart) }
 
 const picturesAs = picture.Version
 
@@ -47,19 +54,27 @@ const picturesAs = picture.Version
 type half struct {
 	name  string // train or test
 	of    data.Images
+	part  int             // embeddings in a file
 	parts []*cache.Images // nil where there is no file yet
 	desks room
 }
 
 // Set returns the set of the embeddings of a set of images. Those in the cache are not made again: the cache knows them by the
 // digests of the images and of the network, and by the engine that computes. All cores work. When ctx ends, so does the work; what was
-// made until then stays in the cache, but for the last 2,048 embeddings at most. The digest of the new set is a function of the two
+// made until then stays in the cache, but for the file at work. The digest of the new set is a function of the two
 // digests.
 func (m *Maker) Set(ctx context.Context, set *data.Set, o Options) (*data.Set, error) {
 	if have := [3]int{set.C, set.H, set.W}; have != m.shape {
 		return nil, fmt.Errorf("embed: %s has images of %v, and not of %v", set.Name, have, m.shape)
 	}
 	halves := []*half{{name: "train", of: set.Train.Images}, {name: "test", of: set.Test.Images}}
+	if !o.ReadOnly { // otherwise they are needed later
+		defer func() {
+			for _, h := range halves {
+				h.desks.close()
+			}
+		}()
+	}
 	missing := 0
 	for _, h := range halves {
 		missing += m.find(set, h)
@@ -100,7 +115,7 @@ func (m *Maker) images(h *half, anew bool) data.Images {
 	if anew {
 		return &fresh{m, h}
 	}
-	return files(h.parts)
+	return files{h.parts, h.part}
 }
 
 // By says which network makes the embeddings.
@@ -115,7 +130,8 @@ func (m *Maker) By() string {
 // find opens what the cache has of a half, and returns how many embeddings are missing.
 func (m *Maker) find(set *data.Set, h *half) (missing int) {
 	n := h.of.Len()
-	h.parts = make([]*cache.Images, (n+part-1)/part)
+	h.part = partOf(n)
+	h.parts = make([]*cache.Images, (n+h.part-1)/h.part)
 	for i := range h.parts {
 		spec := m.spec(set, h, i)
 		if have, err := cache.Find(spec); err == nil {
@@ -129,8 +145,8 @@ func (m *Maker) find(set *data.Set, h *half) (missing int) {
 
 // spec describes the file of a part.
 func (m *Maker) spec(set *data.Set, h *half, i int) cache.Spec {
-	first, n := i*part, h.of.Len()
-	last := min(first+part, n)
+	first, n := i*h.part, h.of.Len()
+	last := min(first+h.part, n)
 	return cache.Spec{
 		Name: set.Name, Source: fmt.Sprintf("%s images %d to %d by %s", h.name, first+1, last, m.By()),
 		Key:   fmt.Sprintf("embeddings 1 %s\n%s\n%v %s %v\n%s %d %d\n", m.net.Digest(), set.Digest, m.shape, picturesAs, m.net.Engine(), h.name, first, last),
@@ -167,8 +183,7 @@ func (m *Maker) begin(set *data.Set, missing int, o Options) error {
 
 // build makes the embeddings of a part, each image by one core.
 func (m *Maker) build(ctx context.Context, spec cache.Spec, h *half, i int) (*cache.Images, error) {
-	spec.Decode = func(k int, dst []uint8) error { return m.embed(h, i*part+k, dst) }
-	defer h.desks.close()
+	spec.Decode = func(k int, dst []uint8) error { return m.embed(h, i*h.part+k, dst) }
 	return cache.Open(ctx, spec)
 }
 
@@ -229,18 +244,23 @@ func (r *room) close() {
 }
 
 // files are the embeddings of a half in the files of its parts.
-type files []*cache.Images
+type files struct {
+	parts []*cache.Images
+	part  int
+}
 
 // Len is how many there are.
 func (f files) Len() (n int) {
-	for _, p := range f {
+	for _, p := range f.parts {
 		n += p.Len()
 	}
 	return n
 }
 
 // Image is embedding i in the bytes of float16.
-func (f files) Image(i int, buf []uint8) ([]uint8, error) { return f[i/part].Image(i%part, buf) }
+func (f files) Image(i int, buf []uint8) ([]uint8, error) {
+	return f.parts[i/f.part].Image(i%f.part, buf)
+}
 
 // Sum is the SHA-256 of these bytes.
-func (f files) Sum(i int) [sha256.Size]byte { return f[i/part].Sum(i % part) }
+func (f files) Sum(i int) [sha256.Size]byte { return f.parts[i/f.part].Sum(i % f.part) }
