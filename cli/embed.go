@@ -113,8 +113,7 @@ func (d embedJSON) text(c config.Config) string {
 	if c.Data.Dir != "" {
 		run += " --data-dir " + quoteWord(c.Data.Dir)
 	}
-	if d.Out != "" {
-		run = "ocl run --method slda --data npz --data-dir " + quoteWord(d.Out)
+	if d.Out != "" { // a run of the file has no names of classes and takes no pictures, so that the other one is told
 		text += escape.Line(d.Out) + "\n"
 	}
 	return text + "Now: " + run + "\n"

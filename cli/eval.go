@@ -123,7 +123,7 @@ func (f *evalFlags) data(cmd *cobra.Command, info predict.Info) (config.Config, 
 			if c.Data.Size == 0 && known.MinSize <= info.H && info.H <= known.MaxSize && info.H == info.W {
 				c.Data.Size = info.H
 			}
-			if info.C == 3 {
+			if info.C == 3 && c.Data.Backbone == "" { // a backbone takes grey images as they are
 				c.Data.Channels = 3
 			}
 		}

@@ -65,8 +65,12 @@ func (i Info) matchEmbeddings(set *data.Set) error {
 	switch {
 	case !i.Embeddings && digest == "":
 		return fmt.Errorf("%s has embeddings, and the learner takes images of %d×%d×%d. Use images", set.Name, i.C, i.H, i.W)
+	case set.ByDigest != digest && digest == "":
+		return fmt.Errorf("%s gives embeddings by %s, and the run does not say which network made its own. Use a file of embeddings, as the run did", set.Name, set.By)
+	case set.ByDigest != digest && set.ByDigest == "":
+		return fmt.Errorf("%s does not say which network made its embeddings, and the learner knows those of the network %s. Use images", set.Name, digest)
 	case set.ByDigest != digest:
-		return fmt.Errorf("%s has embeddings of another network than the one of the run. Use the network whose digest is %s", set.Name, digest)
+		return fmt.Errorf("%s has embeddings of the network %s, and the learner knows those of %s. Use the network of the run", set.Name, set.ByDigest, digest)
 	case i.Embeddings && set.C != i.C:
 		return fmt.Errorf("%s has embeddings of %d numbers, and the learner takes %d. Use embeddings of the same network", set.Name, set.C, i.C)
 	}

@@ -183,7 +183,10 @@ func (p *Predictor) see(t *trained.Model, file string) (shape [3]int, err error)
 		c.Data.Backbone = cmp.Or(file, c.Data.Backbone)
 		net, err := build.Backbone(c)
 		if err != nil {
-			return shape, fmt.Errorf("%w. If the file has moved, say where it is with --backbone FILE", err)
+			if file == "" {
+				err = fmt.Errorf("%w. If the file has moved, say where it is with --backbone FILE", err)
+			}
+			return shape, err
 		}
 		if p.maker, err = embed.New(net, shape); err != nil {
 			return shape, err
