@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,7 @@ func newEmbed() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.out, "out", "o", "", "NumPy file for x_train, y_train, x_test and y_test, which ends in .npz (default: none is written)")
+	flags.StringVarP(&f.out, "out", "o", "", "NumPy file for x_train, y_train, x_test, y_test and class_names, which ends in .npz (default: none is written)")
 	addJSON(cmd, &f.asJSON, embedJSON{})
 	annotate(flags, groupOutput, map[string]string{"out": "FILE"})
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") })
@@ -113,7 +114,7 @@ func (d embedJSON) text(c config.Config) string {
 	if c.Data.Dir != "" {
 		run += " --data-dir " + quoteWord(c.Data.Dir)
 	}
-	if d.Out != "" { // a run of the file has no names of classes and takes no pictures, so that the other one is told
+	if d.Out != "" { // a run of the file takes no pictures, so that the other one is told
 		text += escape.Line(d.Out) + "\n"
 	}
 	return text + "Now: " + run + "\n"
@@ -140,9 +141,37 @@ func writeEmbeddings(ctx context.Context, w io.Writer, set *data.Set) error {
 			return nil
 		}}, npz.Array{Name: "y_" + half.name, Type: "<i4", Shape: []int{half.Len()}, Values: func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, half.Y) }})
 	}
+	if texts := namesArray(set.ClassNames); texts != nil {
+		arrays = append(arrays, *texts)
+	}
 	names, err := json.Marshal(set.ClassNames)
 	if err != nil {
 		return err
 	}
 	return npz.WriteArrays(w, arrays, map[string]string{"data": set.Name, "data_digest": set.Digest, "backbone": set.By, "backbone_digest": set.ByDigest, "class_names": string(names)})
+}
+
+// namesArray are names of classes as NumPy has texts: four bytes a character, with zeros after the last one. It is nil where there are
+// none, or where one is no text, as the name of a folder need not be.
+func namesArray(names []string) *npz.Array {
+	longest := 0
+	for _, name := range names {
+		if !utf8.ValidString(name) {
+			return nil
+		}
+		longest = max(longest, utf8.RuneCountInString(name))
+	}
+	if longest == 0 {
+		return nil
+	}
+	return &npz.Array{Name: "class_names", Type: fmt.Sprintf("<U%d", longest), Shape: []int{len(names)}, Values: func(w io.Writer) error {
+		for _, name := range names {
+			text := make([]rune, longest)
+			copy(text, []rune(name))
+			if err := binary.Write(w, binary.LittleEndian, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
 }

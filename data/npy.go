@@ -2,6 +2,7 @@ package data
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/x448/float16"
 
@@ -23,12 +26,14 @@ var (
 	npyFortran = regexp.MustCompile(`'fortran_order': *(True|False)`)
 	npyShape   = regexp.MustCompile(`'shape': *\(([0-9, ]*)\)`)
 	npyType    = regexp.MustCompile(`^[<>|=]([biuf])([1248])$`)
+	npyTexts   = regexp.MustCompile(`^[<>|=]([SU])([1-9][0-9]{0,5})$`)
 )
 
 // npy is one array of the archive, its header read and checked, its data still to come.
 type npy struct {
 	name  string
-	dtype string // such as "|u1" or "<i8": the byte order, the kind and the number of bytes of a value
+	texts bool   // that its values shall be texts, and not numbers
+	dtype string // such as "|u1" or "<i8": the byte order, the kind and the number of bytes of a value, or of characters of a text "<U12"
 	shape []int
 	in    *bufio.Reader
 	close func() error
@@ -37,7 +42,15 @@ type npy struct {
 func (a *npy) Close() error { return a.close() }
 
 func (a *npy) kind() byte { return a.dtype[1] }
-func (a *npy) width() int { return int(a.dtype[2] - '0') }
+
+// width is the bytes of a value. A character of the kind U has four.
+func (a *npy) width() int {
+	n, _ := strconv.Atoi(a.dtype[2:])
+	if a.kind() == 'U' {
+		n *= 4
+	}
+	return n
+}
 
 // header reads the header of an array, format 1 to 3, and checks that the shape fills the entry of size bytes exactly.
 // The tests write with sbinet/npyio. This reader is our own, because theirs allocates whatever length the file states and
@@ -71,7 +84,9 @@ func (a *npy) header(size int64) error {
 		return err
 	case string(fortran[1]) == "True" && len(a.shape) > 1:
 		return errors.New("the array is in Fortran order. Write numpy.ascontiguousarray of it")
-	case !npyType.MatchString(a.dtype):
+	case a.texts && !npyTexts.MatchString(a.dtype):
+		return fmt.Errorf("the array has dtype %.20q, which is no text. Write numpy.array of a list of str", a.dtype)
+	case !a.texts && !npyType.MatchString(a.dtype):
 		return fmt.Errorf("the array has dtype %.20q, which is neither integers nor floats. Write numbers; numpy.unique(labels, return_inverse=True)[1] makes "+
 			"labels of words", a.dtype)
 	}
@@ -218,4 +233,35 @@ func (a *npy) end() error {
 		return fmt.Errorf("%s: the array does not end where its shape says, or its checksum is wrong. The file is damaged; write it again", a.name)
 	}
 	return nil
+}
+
+// strings reads n texts, without the zeros that fill them up. Those of the kind S are UTF-8.
+func (a *npy) strings(n int) ([]string, error) {
+	raw := make([]byte, a.width())
+	var order binary.ByteOrder = binary.LittleEndian
+	if a.dtype[0] == '>' {
+		order = binary.BigEndian
+	}
+	all := make([]string, n)
+	for i := range all {
+		if _, err := io.ReadFull(a.in, raw); err != nil {
+			return nil, fmt.Errorf("%s: %w. The file is truncated or damaged; write it again", a.name, err)
+		}
+		text := raw
+		if a.kind() == 'U' {
+			text = nil
+			for at := 0; at < len(raw); at += 4 {
+				r := order.Uint32(raw[at:])
+				if r > unicode.MaxRune || !utf8.ValidRune(rune(r)) {
+					return nil, fmt.Errorf("%s: text %d has the character %#x, which does not exist. Write it again with numpy.savez", a.name, i, r)
+				}
+				text = utf8.AppendRune(text, rune(r))
+			}
+		}
+		all[i] = string(bytes.TrimRight(text, "\x00"))
+		if !utf8.ValidString(all[i]) {
+			return nil, fmt.Errorf("%s: text %d is not UTF-8. Write numpy.array of a list of str", a.name, i)
+		}
+	}
+	return all, a.end()
 }

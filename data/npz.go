@@ -26,7 +26,8 @@ var npzInfo = Info{
 		"x_train, x_test: [N,H,W,C], [N,C,H,W] or [N,H,W] (grey); C is 1 or 3\n" +
 		"their values are uint8, or float32 or float64 from 0 to 1, which become bytes: 255 times the value, rounded\n" +
 		"or embeddings of another network: [N,D], float16, float32 or float64 of any size, which become float16\n" +
-		"y_train, y_test: integers of any width, [N] or [N,1], from 0 to K-1 without gaps",
+		"y_train, y_test: integers of any width, [N] or [N,1], from 0 to K-1 without gaps\n" +
+		"class_names, which may be missing: K texts, the names of the classes in the order of their labels",
 	Endings: []string{".npz"},
 	Source:  `your own; numpy.savez_compressed("mine.npz", x_train=..., y_train=..., x_test=..., y_test=...) makes one`,
 	Licence: "yours", Citation: "none",
@@ -76,7 +77,7 @@ func findNPZ(dir string) (string, error) {
 	return filepath.Join(dir, found[0].Name()), nil
 }
 
-// readNPZ decodes a zip archive of four arrays, size bytes long. It allocates no more than npzLimit for the set.
+// readNPZ decodes a zip archive of four arrays, and of names where it has them, size bytes long. It allocates no more than npzLimit for the set.
 func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
@@ -90,6 +91,9 @@ func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
 		return nil, err
 	}
 	if err := checkNPZLabels(set); err != nil {
+		return nil, err
+	}
+	if err := readNPZNames(set, archive, size); err != nil {
 		return nil, err
 	}
 	return set, nil
@@ -185,8 +189,48 @@ func checkNPZLabels(set *Set) error {
 	return nil
 }
 
-// openNPY finds the array called name and reads its header; size is that of the whole file.
+// npzNames is the array of the names of classes.
+const npzNames = "class_names"
+
+// readNPZNames reads class_names, where it is there.
+func readNPZNames(set *Set, archive *zip.Reader, size int64) error {
+	if !slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == npzNames+".npy" }) {
+		return nil
+	}
+	a, err := openArray(archive, npzNames, size, true)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if len(a.shape) != 1 || a.shape[0] != set.Classes {
+		return fmt.Errorf("%s has shape %v, but there are %s. Write a name for each, in the order of the labels", npzNames, a.shape, count.Of(set.Classes, "class"))
+	}
+	if n := int64(set.Classes) * int64(a.width()); n > limit.ClassNames {
+		return fmt.Errorf("%s has %s, more than the limit of %s. Use shorter names", npzNames, count.Of(n, "byte"), count.Number(limit.ClassNames))
+	}
+	if set.ClassNames, err = a.strings(set.Classes); err != nil {
+		return err
+	}
+	seen := map[string]int{}
+	for k, name := range set.ClassNames {
+		if before, again := seen[name]; again || name == "" {
+			if name == "" {
+				return fmt.Errorf("%s: class %d has an empty name. Give it one, or leave %s out", npzNames, k, npzNames)
+			}
+			return fmt.Errorf("%s: classes %d and %d are both called %.60q. Give each its own name", npzNames, before, k, name)
+		}
+		seen[name] = k
+	}
+	return nil
+}
+
+// openNPY finds the array of numbers called name and reads its header; size is that of the whole file.
 func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
+	return openArray(archive, name, size, false)
+}
+
+// openArray is openNPY, also for an array of texts.
+func openArray(archive *zip.Reader, name string, size int64, texts bool) (*npy, error) {
 	var entry *zip.File
 	var names []string
 	for _, f := range archive.File {
@@ -209,7 +253,7 @@ func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w. Write the file again with numpy.savez", name, err)
 	}
-	a := &npy{name: name, in: bufio.NewReaderSize(r, 1<<18), close: r.Close}
+	a := &npy{name: name, texts: texts, in: bufio.NewReaderSize(r, 1<<18), close: r.Close}
 	if err := a.header(int64(whole)); err != nil {
 		a.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/sbinet/npyio/npz"
 
@@ -75,7 +76,7 @@ func words(width int, order binary.ByteOrder, values ...int64) []byte {
 func packNPZ(files map[string]array, method uint16) []byte {
 	var buf bytes.Buffer
 	w := zip.NewWriter(&buf)
-	for _, name := range []string{"y_train", "x_train", "x_test", "y_test"} {
+	for _, name := range []string{"y_train", "class_names", "x_train", "x_test", "y_test"} {
 		if a, ok := files[name]; ok {
 			e, _ := w.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: method})
 			e.Write(a.bytes())
@@ -476,6 +477,87 @@ func FuzzNPZ(f *testing.F) {
 			if digestOf(t, back) != digestOf(t, set) {
 				t.Errorf("%d×%d×%d, %d and %d images: written and read again they differ", set.C, set.H, set.W, set.Train.Len(), set.Test.Len())
 			}
+		}
+	})
+}
+
+// wide are texts as NumPy writes those of str, each of so many characters.
+func wide(n int, order binary.ByteOrder, texts ...string) []byte {
+	var b []byte
+	for _, text := range texts {
+		runes := append([]rune(text), make([]rune, n)...)[:n]
+		for _, r := range runes {
+			b = append(b, words(4, order, int64(r))...)
+		}
+	}
+	return b
+}
+
+// TestNPZNames: names of both kinds and orders are read, and what is no list of names is refused.
+func TestNPZNames(t *testing.T) {
+	little, big := binary.ByteOrder(binary.LittleEndian), binary.ByteOrder(binary.BigEndian)
+	for _, c := range []struct {
+		what  string
+		names array
+		want  string // the names, or a part of the message
+	}{
+		{"str", array{descr: "<U5", shape: "(3,)", data: wide(5, little, "Käfer", "b", "日本")}, "Käfer b 日本"},
+		{"str of another machine", array{descr: ">U5", shape: "(3,)", data: wide(5, big, "Käfer", "b", "c")}, "Käfer b c"},
+		{"bytes", array{descr: "|S2", shape: "(3,)", data: []byte("a\x00bbc\x00")}, "a bb c"},
+		{"too few", array{descr: "|S1", shape: "(2,)", data: []byte("ab")}, "class_names has shape [2], but there are 3 classes. Write a name for each"},
+		{"two axes", array{descr: "|S1", shape: "(3, 1)", data: []byte("abc")}, "class_names has shape [3 1]"},
+		{"numbers", array{descr: "<i4", shape: "(3,)", data: make([]byte, 12)}, "class_names: the array has dtype \"<i4\", which is no text. Write numpy.array of a list of str"},
+		{"objects", array{descr: "|O", shape: "(3,)", data: make([]byte, 24)}, "which is no text"},
+		{"equal ones", array{descr: "|S1", shape: "(3,)", data: []byte("aba")}, "classes 0 and 2 are both called \"a\". Give each its own name"},
+		{"an empty one", array{descr: "|S1", shape: "(3,)", data: []byte("ab\x00")}, "class 2 has an empty name"},
+		{"no UTF-8", array{descr: "|S1", shape: "(3,)", data: []byte("ab\xff")}, "text 2 is not UTF-8"},
+		{"no character", array{descr: "<U1", shape: "(3,)", data: words(4, little, 'a', 0xd800, 'b')}, "text 1 has the character 0xd800, which does not exist"},
+		{"long ones", array{descr: "|S400000", shape: "(3,)", data: make([]byte, 1_200_000)}, "more than the limit of 1,048,576. Use shorter names"},
+		{"cut", array{descr: "|S2", shape: "(3,)", data: []byte("abcde")}, "class_names: shape [3] of \"|S2\" needs"},
+	} {
+		f := arrays()
+		f["class_names"] = c.names
+		b := packNPZ(f, zip.Deflate)
+		set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			plainMessage(t, err)
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %q", c.what, err, c.want)
+			}
+			continue
+		}
+		if got := strings.Join(set.ClassNames, " "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+}
+
+// FuzzNPYTexts reads the fuzzer's bytes as the names of three classes.
+func FuzzNPYTexts(f *testing.F) {
+	f.Add(array{descr: "<U2", shape: "(3,)", data: wide(2, binary.LittleEndian, "a", "bé", "c")}.bytes())
+	f.Add(array{descr: ">U1", shape: "(3,)", data: wide(1, binary.BigEndian, "a", "b", "c")}.bytes())
+	f.Add(array{descr: "|S2", shape: "(3,)", data: []byte("a\x00bbc\x00")}.bytes())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var buf bytes.Buffer
+		w := zip.NewWriter(&buf)
+		e, _ := w.CreateHeader(&zip.FileHeader{Name: npzNames + ".npy", Method: zip.Store})
+		e.Write(b)
+		w.Close()
+		archive, err := zip.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := &Set{Classes: 3}
+		most := uint64(1<<20 + 16*buf.Len())
+		if n := fuzztest.Allocated(most, func() { err = readNPZNames(set, archive, int64(buf.Len())) }); n > most {
+			t.Fatalf("%d bytes were allocated for names in %d", n, buf.Len())
+		}
+		if err != nil {
+			plainMessage(t, err)
+			return
+		}
+		if n := set.ClassNames; len(n) != 3 || n[0] == n[1] || n[1] == n[2] || n[0] == n[2] || !utf8.ValidString(strings.Join(n, "")) {
+			t.Errorf("names %q", n)
 		}
 	})
 }
