@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,6 +48,7 @@ func TestMain(m *testing.M) {
 //	                              is then the file that was written last
 //	edit FILE REGEXP TEXT         the first match in a file replaced; the text may name groups
 //	moved RESULT FILE SEED POINTS  the result of a run with another seed, whose accuracies after the last task are so many points higher
+//	photos FOLDER                 two folders of 15 images each, bright and dark
 //	names FOLDER FILE             copies of the file, with a name of bytes that a terminal would obey and with one that is not UTF-8
 //
 // The condition [simd] is true where there are other kernels than plain Go.
@@ -63,7 +66,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "folder": folder, "same": same, "npz": imagesNPZ, "resize": resize, "poke": poke, "edit": edit, "moved": moved, "names": names,
+			"code": code, "folder": folder, "same": same, "npz": imagesNPZ, "resize": resize, "poke": poke, "edit": edit, "moved": moved, "names": names, "photos": photos,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "simd" {
@@ -267,6 +270,26 @@ func newest(ts *testscript.TestScript, pattern string) string {
 		ts.Fatalf("no file matches %s", pattern)
 	}
 	return best
+}
+
+func photos(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: photos FOLDER")
+	}
+	src := rng.New(1, "cli/photos")
+	for class, light := range map[string]int{"dark": 20, "light": 200} {
+		dir := filepath.Join(ts.MkAbs(args[0]), class)
+		ts.Check(os.MkdirAll(dir, 0o755))
+		for i := range 15 {
+			m := image.NewGray(image.Rect(0, 0, 8, 8))
+			for p := range m.Pix {
+				m.Pix[p] = uint8(light + src.IntN(30))
+			}
+			var b bytes.Buffer
+			ts.Check(png.Encode(&b, m))
+			ts.Check(os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.png", i)), b.Bytes(), 0o644))
+		}
+	}
 }
 
 func names(ts *testscript.TestScript, neg bool, args []string) {

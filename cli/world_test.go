@@ -48,6 +48,7 @@ var worldFiles = map[string]string{
 // The tests of bad files and of signals go through them. A word that is the path of something in the world, and each flag that takes a
 // path, is tried.
 var lines = map[string][]string{
+	"advise":                {"advise many --time 2s --quiet --backbone x.safetensors"},
 	"bench engine":          {"bench engine --size 32 --repeat 3 --workers 1"},
 	"bench methods":         {"bench methods --method er --repeat 1 --workers 1 --memory 50"},
 	"bench predict":         {"bench predict --size 32 --repeat 3 --workers 1"},
@@ -127,6 +128,9 @@ func makeWorld(t *testing.T) string {
 	for name, text := range pictures() {
 		if strings.HasPrefix(name, "images/class0/") || strings.HasPrefix(name, "images/class1/") {
 			files[name] = text
+			for _, copy := range []string{"a", "b", "c"} { // advise holds out a tenth of each class
+				files[strings.Replace(name, "images/", "many/", 1)+copy+".png"] = text
+			}
 		}
 	}
 	for name, text := range files {

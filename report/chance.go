@@ -67,5 +67,8 @@ func (s *setting) remedy() string {
 	if !s.first.Stream.Embeddings {
 		text = " A pretrained network helps most (--backbone, see docs/format/backbone.md)." + text
 	}
+	if s.first.Stream.Name == "folder" {
+		text += " `ocl advise DIR` tries some settings on your images."
+	}
 	return text
 }

@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/internal/count"
+	"ocl/metric"
+)
+
+// candidate is a way to learn that `ocl advise` tries.
+type candidate struct {
+	Name  string   // what it is called in the table
+	Keys  []string // KEY=VALUE, beside the data and what is held out
+	Words string   // the same as words of `ocl run`
+}
+
+// advised are the settings, the cheapest first, so that most of them fit any time. Ten classes of sixty photographs ended at chance with a rate of 0.1, so all steps have 0.01.
+var advised = []candidate{
+	// A network without convolutions takes a second, and says whether colours and places alone tell the classes apart.
+	{"ER, small network", []string{"methods=er", "optimizer.lr=0.01", "data.size=32", "network.name=mlp", "replay.iterations=5"},
+		"--method er --network mlp --lr 0.01 data.size=32 replay.iterations=5"},
+	// Images of 32 pixels take a quarter of the time of 64.
+	{"ER, images of 32 pixels", []string{"methods=er", "optimizer.lr=0.01", "data.size=32"}, "--method er --lr 0.01 data.size=32"},
+	// Few images are learned better in several steps each, and class means forget less than the head.
+	{"ER, five steps, class means", []string{"methods=er", "optimizer.lr=0.01", "data.size=32", "replay.iterations=5", "classifiers=ncm"},
+		"--method er --lr 0.01 --classifiers ncm data.size=32 replay.iterations=5"},
+	// The size of the default shows what is lost on 32 pixels.
+	{"ER, five steps, 64 pixels", []string{"methods=er", "optimizer.lr=0.01", "replay.iterations=5"}, "--method er --lr 0.01 replay.iterations=5"},
+	// GDumb stores images and learns them at the end, many times over: the best of few images where the time does not count.
+	{"GDumb", []string{"methods=gdumb", "data.size=32"}, "--method gdumb data.size=32"},
+}
+
+// onFeatures are the settings that take the features of a pretrained network, of --backbone. They come before all others: they learn in seconds.
+var onFeatures = []candidate{
+	{"pretrained, class means", []string{"methods=ncm"}, "--method ncm"},
+	{"pretrained, streaming LDA", []string{"methods=slda"}, "--method slda"},
+}
+
+// advisedTime is how long `ocl advise` works unless --time says otherwise.
+const advisedTime = 2 * time.Minute
+
+// adviseFlags are the flags of `ocl advise`.
+type adviseFlags struct {
+	time     time.Duration
+	backbone string
+	workers  int
+	quiet    bool
+	json     jsonFlag
+}
+
+func newAdvise() *cobra.Command {
+	var f adviseFlags
+	cmd := &cobra.Command{
+		Use:   "advise DIR",
+		Short: "Try five cheap settings on your own images, and say with which to go on.",
+		Example: `  ocl advise photos
+  ocl advise photos --time 10m --backbone lite0.safetensors`,
+		Long: "DIR has a folder of images for each class, as `ocl run --data folder` takes it. Each setting learns nine tenths of the training images and is measured on " +
+			"the others: the choice does not see the test images, so that what `ocl run` measures later is honest. The cheapest setting comes first. The time does not count the decoding of the images, nor the making of their features. When it is over, or at " +
+			"Ctrl-C, the table has the settings that have ended. Nothing is written but the cache of decoded images.",
+		Args:              exactly("DIR"),
+		ValidArgsFunction: completeFolder,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.advise(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.DurationVar(&f.time, "time", advisedTime, "time for all settings")
+	flags.StringVar(&f.backbone, "backbone", "", "also try what learns from the features of this pretrained network (docs/format/backbone.md)")
+	_ = cmd.MarkFlagFilename("backbone", "safetensors")
+	addWorkers(flags, &f.workers, "goroutines of each run; results do not depend on it (default: chosen)")
+	addQuiet(flags, &f.quiet)
+	addJSON(cmd, &f.json, triedJSON{})
+	annotate(flags, groupOutput, map[string]string{"time": "TIME", "backbone": "FILE"})
+	return cmd
+}
+
+// triedJSON is a setting of `ocl advise --json`. One that has not ended has no numbers.
+type triedJSON struct {
+	Setting    string   `json:"setting"`
+	State      string   `json:"state"` // finished, diverged or interrupted
+	Accuracy   *float64 `json:"accuracy"`
+	Forgetting *float64 `json:"forgetting"`
+	Seconds    float64  `json:"seconds"`
+	Chance     bool     `json:"chance"` // guessing may reach the accuracy
+	Images     int      `json:"images"` // that were held out
+	Command    string   `json:"command"`
+}
+
+func (f *adviseFlags) advise(cmd *cobra.Command, dir string) error {
+	if f.time <= 0 {
+		return usage(fmt.Errorf("%s: --time %v is out of range. Use a time above 0, such as 2m", pathOf(cmd), f.time))
+	}
+	stderr := cmd.ErrOrStderr()
+	show := newProgress(stderr, f.quiet)
+	defer show.stop()
+	var tried []triedJSON
+	classes := 0
+	left, settings := f.time, f.settings()
+	for i, s := range settings {
+		made := triedJSON{Setting: s.Name, State: result.Interrupted, Command: "ocl run --data folder --data-dir " + quoteWord(dir) + " " + s.Words}
+		if left > 0 && cmd.Context().Err() == nil {
+			r, took, err := f.try(cmd.Context(), show, s, dir, i, left)
+			switch left -= took; {
+			case cmd.Context().Err() != nil || errors.Is(err, context.DeadlineExceeded):
+			case err != nil:
+				return unfit(err)
+			default:
+				classes = r.Stream.Classes
+				made.add(r)
+			}
+		}
+		tried = append(tried, made)
+	}
+	show.stop()
+	slices.SortStableFunc(tried, func(a, b triedJSON) int { return cmp.Compare(b.accuracy(), a.accuracy()) })
+	var err error
+	if f.json.given {
+		err = f.json.print(cmd.OutOrStdout(), tried)
+	} else {
+		_, err = io.WriteString(cmd.OutOrStdout(), advice(tried, classes))
+	}
+	return errors.Join(err, cmd.Context().Err())
+}
+
+// settings are what is tried, in this order.
+func (f *adviseFlags) settings() (all []candidate) {
+	if f.backbone != "" {
+		for _, s := range onFeatures {
+			s.Keys = append([]string{"data.backbone=" + f.backbone}, s.Keys...)
+			s.Words += " --backbone " + quoteWord(f.backbone)
+			all = append(all, s)
+		}
+	}
+	return append(all, advised...)
+}
+
+// try runs setting number i with images held out, at most for the time that is left. The images are decoded before, which takes none of it: otherwise
+// little time would hide that they cannot be read.
+func (f *adviseFlags) try(ctx context.Context, show *progress, s candidate, dir string, i int, left time.Duration) (r *result.Result, took time.Duration, err error) {
+	c, held := config.Default(), true
+	c.Data.Name, c.Data.Dir, c.Stream.HeldOut = "folder", dir, &held
+	for _, pair := range s.Keys {
+		key, value, _ := strings.Cut(pair, "=")
+		if err := experiment.Schema().Set(&c, key, value); err != nil {
+			return nil, 0, err
+		}
+	}
+	o := experiment.Options{Workers: f.workers, Progress: newOpening(show.notes).work}
+	o.Events = func(experiment.Job) experiment.Events { return show.named(s.Name, len(f.settings())) }
+	x, err := experiment.Open(ctx, c, o)
+	if err != nil {
+		return nil, 0, err
+	}
+	if i == 0 && !f.quiet {
+		for _, note := range x.Notes() {
+			show.note(note)
+		}
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	results, err := x.Run(ctx)
+	if took = time.Since(began); err != nil {
+		return nil, took, err
+	}
+	return results[0], took, nil
+}
+
+// add takes what a result says.
+func (t *triedJSON) add(r *result.Result) {
+	t.State, t.Seconds = r.Outcome.State, r.Seconds.Train+r.Seconds.Prepare+r.Seconds.Test
+	if t.State != result.Finished {
+		return
+	}
+	t.Accuracy, t.Forgetting = r.Metrics.AverageAccuracy, r.Metrics.AverageForgetting
+	for _, task := range r.Stream.Tasks {
+		t.Images += task.Test
+	}
+	t.Chance = t.Images > 0 && t.accuracy()*float64(t.Images) <= float64(metric.Luck(t.Images, r.Stream.Classes))+1e-6
+}
+
+// accuracy is -1 where there is none.
+func (t *triedJSON) accuracy() float64 {
+	if t.Accuracy == nil {
+		return -1
+	}
+	return *t.Accuracy
+}
+
+// advice is the table and the command to go on with.
+func advice(tried []triedJSON, classes int) string {
+	t := table{head: []string{"setting", "accuracy", "forgetting, points", "seconds"}, right: []bool{false, true, true, true}}
+	for _, s := range tried {
+		row := []string{s.Setting, s.State, "–", "–"}
+		if s.State == result.Interrupted {
+			row[1] = "no time"
+		} else {
+			row[3] = fmt.Sprintf("%.1f", s.Seconds)
+		}
+		if s.Accuracy != nil {
+			row[1] = percent(*s.Accuracy)
+		}
+		if s.Forgetting != nil {
+			row[2] = count.Fixed(100**s.Forgetting, 1)
+		}
+		t.rows = append(t.rows, row)
+	}
+	text, best := t.String(), tried[0]
+	switch {
+	case best.Accuracy == nil:
+		return text + "\nNo setting has ended. Give more time, such as --time 10m.\n"
+	case best.Chance:
+		text += fmt.Sprintf("\nNo setting that has ended is better than guessing one of %s, as far as %s can show. Take more images of each class.\nThe best so far:\n",
+			count.Of(classes, "class"), count.Of(best.Images, "held-out image"))
+	default:
+		text += fmt.Sprintf("\nThe accuracies are those of %s, which were held out. Differences of a few points are luck. Go on with:\n", count.Of(best.Images, "training image"))
+	}
+	return text + "\n  " + strings.TrimSpace(best.Command) + "\n"
+}
