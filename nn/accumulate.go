@@ -60,7 +60,8 @@ func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]
 	for _, x := range batches {
 		n.check(x)
 		most = max(most, x.Dim(0))
-		ws.count(n, 3*x.Dim(0))
+		ws.count(n, x.Dim(0))
+		ws.countBackward(n, x.Dim(0))
 	}
 	ws.last = nil
 	if len(batches) == 0 {

@@ -132,6 +132,9 @@ func (b *blockState) backward(p *pass, g []float32) []float32 {
 	dz1 := p.normBackward(l.conv1, b.bn1, dy1, b.y1, b.z1)
 	p.weights(l.conv1, b.conv1, dz1, b.x)
 	if b.short == nil {
+		if p.last {
+			return nil
+		}
 		dx := b.z2
 		b.conv1.InputGradient(p.team, dx, dz1, p.images, g)
 		p.mark(l.conv1.name, "input gradient")
@@ -139,6 +142,9 @@ func (b *blockState) backward(p *pass, g []float32) []float32 {
 	}
 	dzS := p.normBackward(l.short, b.bnS, g, nil, b.zs)
 	p.weights(l.short, b.short, dzS, b.x)
+	if p.last {
+		return nil
+	}
 	dx := b.dx
 	if b.split != nil {
 		dx = b.xs // the weights have read it

@@ -21,6 +21,8 @@ type Builder struct {
 	src *rng.Source
 	g   conv.Layout
 	end int // layers up to the last of the head
+
+	ends []stage // of layers that are stages where Stage is never called
 }
 
 // NewBuilder starts a network for images of c channels and h×w pixels that computes by an engine. It is an error where
@@ -112,6 +114,7 @@ func (b *Builder) Stem(convName, normName string, out int) {
 	b.count(b.g.C, 9, out, b.g.Pixels())
 	b.net.layers = append(b.net.layers, l)
 	b.g = conv.Sketch(false, out, b.g.H, b.g.W, 1)
+	b.ends = append(b.ends, b.here(convName))
 }
 
 // Block adds a basic residual block of the given stride; prefix names its parameters ("layer1.0").
@@ -137,6 +140,7 @@ func (b *Builder) Block(prefix string, out, stride int) {
 	} else {
 		b.g = conv.Sketch(false, out, oh, ow, 1)
 	}
+	b.ends = append(b.ends, b.here(prefix))
 }
 
 // AvgPool adds average pooling by side×side, rounding down, and flattens to features in the order (c, y, x).
@@ -173,6 +177,7 @@ func (b *Builder) linear(name string, out int, relu bool) {
 	b.count(in, 1, out, 1)
 	b.net.layers = append(b.net.layers, l)
 	b.g = conv.Sketch(true, out, 1, 1, 1)
+	b.ends = append(b.ends, b.here(name))
 }
 
 // Build draws the parameters, unless it makes an outline, and returns the network. Without [Builder.Head] the last layer is a linear head, whose outputs are the logits. It is an error, and takes no
@@ -190,6 +195,7 @@ func (b *Builder) Build() (*Network, error) {
 		}
 	}
 	n.classed()
+	b.staged()
 	n.shape = shapeOf(n)
 	if need, have := 8*b.floats(), budget.Bytes(); need > float64(have) {
 		return nil, fmt.Errorf("nn: a network of %s parameters takes %s with its gradients, and this process may use %s: %w. Use a smaller network",

@@ -112,7 +112,7 @@ func (s *cosineState) backward(p *pass, g []float32) []float32 {
 		s.shorten(p, 0)
 	}
 	p.weights(s.l.w, s.conv, g, s.x)
-	if s.l.first {
+	if s.l.first || p.last {
 		return nil
 	}
 	s.conv.InputGradient(p.team, s.g, g, p.images, nil)

@@ -142,7 +142,7 @@ func (s *linearState) backward(p *pass, g []float32) []float32 {
 		}
 	}
 	p.weights(s.l.w, s.conv, g, s.lastInput)
-	if s.l.first {
+	if s.l.first || p.last {
 		return nil
 	}
 	s.conv.InputGradient(p.team, s.g, g, p.images, nil)

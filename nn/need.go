@@ -50,7 +50,10 @@ func (f Footprint) Pass(images int) (float64, error) {
 		floats += float64(copies) * float64(g.Size())
 	}
 	g := conv.Sketch(false, n.c, n.h, n.w, images)
-	for _, l := range n.layers {
+	for i, l := range n.layers {
+		if i == n.frozen.layers {
+			floats = 0 // frozen layers share their maps: counted are those of the others
+		}
 		switch l := l.(type) {
 		case *stemLayer:
 			take(1, g)
@@ -90,15 +93,16 @@ func (f Footprint) Pass(images int) (float64, error) {
 }
 
 // Weights is the least memory in bytes that the parameters take beside themselves and their gradients in a workspace that learns:
-// packed for the kernels, forward and, but for the first layer, backward.
+// packed for the kernels, forward and, but for the first layer and frozen ones, backward.
 func (f Footprint) Weights() float64 {
 	floats := 0.0
+	frozen := f.net.frozen.params
 	for i, p := range f.net.list {
 		if p.In == 0 { // no weights of a convolution or a linear layer
 			continue
 		}
 		floats += float64(p.Len())
-		if i > 0 {
+		if i > 0 && p.Offset >= frozen {
 			floats += float64(p.Len())
 		}
 	}

@@ -22,6 +22,8 @@ type Network struct {
 	inherited  int // outputs of smaller networks whose states fit; 0 means none, see Inherit
 	head       Head
 	trunk      int // layers before the head
+	stages     []stage
+	frozen     frozen
 	featureDim int
 	flops      int64
 	layers     []layer
@@ -170,8 +172,13 @@ func (ws *Workspace) Beside() *Workspace {
 // work counts the passes of a workspace and of those beside it.
 type work struct{ flops int64 }
 
-// count adds passes of so many images forward through n; a backward pass is worth two.
+// count adds a pass of so many images forward through n.
 func (ws *Workspace) count(n *Network, images int) { ws.work.flops += int64(images) * n.flops }
+
+// countBackward adds a backward pass, which is worth two forward passes through the layers that learn.
+func (ws *Workspace) countBackward(n *Network, images int) {
+	ws.work.flops += 2 * int64(images) * (n.flops - n.frozen.flops)
+}
 
 // FLOPs is the number of floating-point operations of all passes so far through the workspace and those beside it,
 // counted as [Network.FLOPs] counts them. The work between two calls is the difference.
@@ -353,7 +360,7 @@ func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float
 		panic("nn: one Backward follows a Forward, because it writes over the activations. Call Forward again")
 	}
 	d.CheckShape("gradient of the logits", p.images, n.Outputs())
-	ws.count(n, 2*p.images)
+	ws.countBackward(n, p.images)
 	p.dst, p.samples = dst, samples
 	p.backward(d)
 }

@@ -50,7 +50,7 @@ func (j *packJob) DoChunk(_, chunk int) {
 	switch {
 	case !j.backward:
 		c.PackForward(w)
-	case i > 0: // no gradient goes on to the images
+	case i > 0 && c.ref.at >= j.net.frozen.params: // no gradient goes on to the images, nor into frozen layers
 		c.PackBackward(w)
 	}
 }

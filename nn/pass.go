@@ -13,7 +13,12 @@ import (
 type pass struct {
 	set              *kernel.Set
 	team             *workers.Team
-	inference        bool // buffers are shared between layers; there is no backward pass
+	inference        bool // buffers are shared between layers; there is no backward pass. In a pass that learns, this is so of frozen layers
+	learns           bool // a backward pass can follow
+	frozen           int  // the first layers, which infer
+	lowest           int  // the first layer that gets a gradient
+	last             bool // the layer that runs back is that one, above frozen ones: nobody asks for the gradient of its input
+	still            int  // batch norms of frozen layers, the first ones
 	states           []state
 	n                int
 	channelLastN     int                  // images that channel-last layers take at once: n, or more in inference
@@ -56,10 +61,12 @@ type pass struct {
 // the pass is for inference, and channel-last layers take parts·n images at once, because they read many more
 // weights.
 func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass {
-	s := &pass{set: net.set, team: team, inference: parts > 0, n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
-	s.maker = conv.Maker{Set: net.set, Algorithm: net.algorithm, Workers: team.Size(), Inference: s.inference}
+	s := &pass{set: net.set, team: team, inference: parts > 0, learns: parts == 0, frozen: net.frozen.layers, lowest: net.lowest(), n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
+	s.maker = conv.Maker{Set: net.set, Algorithm: net.algorithm, Workers: team.Size()}
 	g := conv.PlanesLayout(net.c, net.h, net.w, n)
 	for i, l := range net.layers {
+		s.inference = !s.learns || i < s.frozen
+		s.maker.Inference = s.inference
 		if _, ok := l.(channelLastLayer); ok {
 			s.channelLastN = n * max(parts, 1)
 			s.channelLastFirst = i + 1
@@ -67,7 +74,11 @@ func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass
 		var st state
 		st, g = l.bind(s, g)
 		s.states = append(s.states, st)
+		if i < s.frozen {
+			s.still = len(s.norms)
+		}
 	}
+	s.inference = !s.learns
 	s.outLayout = g
 	s.dlogits = make([]float32, g.Size())
 	s.logits = tensor.New(0, g.C)
@@ -140,14 +151,31 @@ func (p *pass) begin(net *Network, x *tensor.Tensor, mode Mode) {
 
 func (p *pass) forward(net *Network, x *tensor.Tensor, mode Mode) *tensor.Tensor {
 	p.begin(net, x, mode)
-	var a []float32
-	for _, s := range p.states {
+	a := p.forwardFrozen()
+	for _, s := range p.states[p.frozen:] {
 		a = s.forward(p, a)
 	}
 	if mode == Train && !p.deferred {
 		p.move()
 	}
 	return p.finish(a)
+}
+
+// forwardFrozen runs the frozen layers, which infer whatever the mode is.
+func (p *pass) forwardFrozen() (a []float32) {
+	if p.frozen == 0 {
+		return nil
+	}
+	mode := p.mode
+	p.mode, p.inference = Eval, true
+	for _, b := range p.norms[:p.still] {
+		b.settle(p.net)
+	}
+	for _, s := range p.states[:p.frozen] {
+		a = s.forward(p, a)
+	}
+	p.mode, p.inference = mode, !p.learns
+	return a
 }
 
 // infer returns the logits of up to channelLastN images in inference. Those of an image do not depend on the others.
@@ -191,7 +219,8 @@ func (p *pass) backward(d *tensor.Tensor) {
 		clear(row[copy(row, d.Row(img)):])
 	}
 	g := p.dlogits
-	for i := len(p.states) - 1; i >= 0; i-- {
+	for i := len(p.states) - 1; i >= p.lowest; i-- {
+		p.last = i == p.lowest && p.frozen > 0
 		g = p.states[i].backward(p, g)
 	}
 }
@@ -277,7 +306,7 @@ func (p *pass) settle(net *Network) {
 
 // move moves the running statistics of all batch norms towards those of the batch.
 func (p *pass) move() {
-	for _, b := range p.norms {
+	for _, b := range p.norms[p.still:] {
 		b.move()
 	}
 }

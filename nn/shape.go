@@ -37,6 +37,9 @@ func shapeOf(n *Network) []string {
 	for i, l := range n.layers {
 		shape = append(shape, fmt.Sprintf("layer %d: %v", i+1, l))
 	}
+	if f := n.frozen.stages; f > 0 {
+		shape = append(shape, fmt.Sprintf("%d frozen stages", f))
+	}
 	if !n.head.PerClass() { // no layer says how many
 		shape = append(shape, fmt.Sprintf("%d classes", n.classes))
 	}

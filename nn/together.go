@@ -57,7 +57,7 @@ func (n *Network) AccumulateTogether(ws *Workspace, batches []*tensor.Tensor, lo
 		d.CheckShape("gradient of the outputs", t.outputs[i].Shape...)
 	}
 	first.pack(ws.team, ws.profile, n, true)
-	ws.count(n, 2*images)
+	ws.countBackward(n, images)
 	t.run(true)
 	for i, l := range ws.lanes {
 		l.pass.move()

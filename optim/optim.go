@@ -20,7 +20,7 @@ import (
 // Optimizer makes one step from the gradients of a network.
 type Optimizer interface {
 	// Step updates the parameters with the workers of ws, or alone where ws is nil, and tells the network; gradients
-	// stay as they are. Parameters of inactive outputs ([nn.Network.SetActive]) stay as they are too.
+	// stay as they are. Parameters of inactive outputs ([nn.Network.SetActive]) and of frozen stages ([nn.Network.Freeze]) stay as they are too.
 	Step(net *nn.Network, ws *nn.Workspace)
 	// LR is the learning rate.
 	LR() float64
@@ -86,7 +86,7 @@ func (s *sgd) Step(net *nn.Network, ws *nn.Workspace) {
 		s.m = make([]float32, len(net.Params()))
 	}
 	s.net, s.kept = net, net.AppendInactive(s.kept[:0])
-	ws.Share(s, len(net.Params()))
+	ws.Share(s, len(net.Params())-net.Frozen())
 	leave(net, s.kept, s.m)
 	net.Changed()
 }
@@ -105,8 +105,9 @@ func leave(net *nn.Network, kept []float32, vectors ...[]float32) {
 	}
 }
 
-// Do implements [nn.Work].
+// Do implements [nn.Work], on what is not frozen.
 func (s *sgd) Do(lo, hi int) {
+	lo, hi = lo+s.net.Frozen(), hi+s.net.Frozen()
 	k, w, g := kernel.Named(s.net.KernelName()), s.net.Params()[lo:hi], s.net.Grads()[lo:hi]
 	if s.Momentum == 0 {
 		k.SGD(w, g, float32(s.SGD.LR), float32(s.WeightDecay))
@@ -151,13 +152,14 @@ func (a *adam) Step(net *nn.Network, ws *nn.Workspace) {
 	}
 	a.t++
 	a.net, a.kept = net, net.AppendInactive(a.kept[:0])
-	ws.Share(a, len(net.Params()))
+	ws.Share(a, len(net.Params())-net.Frozen())
 	leave(net, a.kept, a.m, a.v)
 	net.Changed()
 }
 
-// Do implements [nn.Work].
+// Do implements [nn.Work], on what is not frozen.
 func (a *adam) Do(lo, hi int) {
+	lo, hi = lo+a.net.Frozen(), hi+a.net.Frozen()
 	kernel.Named(a.net.KernelName()).Adam(a.net.Params()[lo:hi], a.net.Grads()[lo:hi], a.m[lo:hi], a.v[lo:hi], kernel.AdamStep{
 		LR: a.Adam.LR, Decay: a.WeightDecay, Beta1: adamBeta1, Beta2: adamBeta2, Eps: adamEps,
 		Correction1: 1 - math.Pow(adamBeta1, float64(a.t)), Correction2: 1 - math.Pow(adamBeta2, float64(a.t)),

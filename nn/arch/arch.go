@@ -62,6 +62,7 @@ func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
 		return nil, err
 	}
 	b.Stem("conv1", "bn1", c.NF)
+	b.Stage("stem")
 	for stage := range stages {
 		for block := range 2 {
 			stride := 1
@@ -70,6 +71,7 @@ func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
 			}
 			b.Block(fmt.Sprintf("layer%d.%d", stage+1, block), c.NF<<stage, stride)
 		}
+		b.Stage(fmt.Sprintf("layer%d", stage+1))
 	}
 	if b.AvgPool(poolSide) != nil { // in terms of the images rather than of the last map
 		return nil, fmt.Errorf("arch: resnet18: images of %d×%d are smaller than %d×%d. Use larger images, or an MLP (--network mlp)",

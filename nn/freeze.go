@@ -1,0 +1,92 @@
+package nn
+
+import (
+	"fmt"
+	"strings"
+
+	"ocl/internal/count"
+)
+
+// stage is where a stage of a network ends.
+type stage struct {
+	name           string
+	layers, params int   // up to its end
+	flops          int64 // of them
+}
+
+// frozen is the part of a network that does not learn. The zero value is none of it.
+type frozen struct {
+	stages int
+	stage  // the last of them; zero where stages is 0
+}
+
+// Stage ends a stage of the network, which [Network.Freeze] can freeze with all stages before it: the layers that were added since the last
+// call. A builder on which Stage is never called makes each stem, each block and each linear layer before the head a stage of its own, under the name
+// that it has. Call it before [Builder.Head].
+func (b *Builder) Stage(name string) {
+	b.net.stages = append(b.net.stages, b.here(name))
+}
+
+func (b *Builder) here(name string) stage {
+	return stage{name: name, layers: len(b.net.layers), params: b.total(), flops: b.net.flops}
+}
+
+// staged finds the stages of a network whose builder was told of none.
+func (b *Builder) staged() {
+	if len(b.net.stages) > 0 {
+		return
+	}
+	for _, s := range b.ends {
+		if s.layers <= b.net.trunk {
+			b.net.stages = append(b.net.stages, s)
+		}
+	}
+}
+
+// Stages lists the names of the stages that Freeze can freeze, from the images on. The head is in none of them.
+func (n *Network) Stages() []string {
+	var names []string
+	for _, s := range n.stages {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// Freeze freezes the first stages of the network: they keep their parameters, and their batch norms normalise with the running statistics
+// in every [Mode] and leave them alone. Their gradients are 0, and a backward pass ends before them, which saves its time. Optimisers leave
+// them as they are. 0 freezes nothing.
+// It is an error where the network has fewer stages. Workspaces that were made before are not for the network any more, and panic.
+func (n *Network) Freeze(stages int) error {
+	if stages < 0 {
+		return fmt.Errorf("nn: %d stages to freeze. Use 0 for none", stages)
+	}
+	if all := len(n.stages); stages > all {
+		if all == 0 {
+			return fmt.Errorf("nn: %s to freeze, and the network has none before its head. Freeze 0, or use another network", count.Of(stages, "stage"))
+		}
+		return fmt.Errorf("nn: %s to freeze, and the network has %d: %s. Freeze at most %d", count.Of(stages, "stage"), all, strings.Join(n.Stages(), ", "), all)
+	}
+	n.frozen = frozen{}
+	if stages > 0 {
+		n.frozen = frozen{stages, n.stages[stages-1]}
+	}
+	n.shape = shapeOf(n)
+	return nil
+}
+
+// Frozen is the number of parameters of frozen stages. They are the first ones of Params.
+func (n *Network) Frozen() int { return n.frozen.params }
+
+// lowest is the first layer that a backward pass reaches: behind the frozen ones, the first with parameters.
+func (n *Network) lowest() int {
+	at := n.frozen.layers
+	for at > 0 && at < len(n.layers) {
+		switch n.layers[at].(type) {
+		case channelLastLayer, poolLayer:
+			at++
+			continue
+		}
+		break
+	}
+	return at
+}
