@@ -266,6 +266,7 @@ type Network struct {
 	Width  int    // nf of resnet18
 	Hidden []int  // hidden layers of mlp
 	Head   string // HeadLinear or HeadCosine; "" leaves it to the method, and is linear for most
+	Freeze int    // stages from the images on that do not learn
 	// Init is a file of weights that the network starts with; "" draws them. It is not part of what makes two experiments
 	// the same, but InitDigest is: "sha256:…" of the file, which is found when an experiment is opened.
 	Init, InitDigest string

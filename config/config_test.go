@@ -538,7 +538,7 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Network.Init, c.Network.InitDigest = "w", "sha256:12" }, "config: network.init_digest: sha256:12 is not a digest. Use sha256: and 64 hexadecimal digits"},
 		{func(c *Config) { c.Network.Init, c.Parent.Run = "w", "x" }, "config: network.init: the run has the network of its parent, so it cannot start from a file too. Remove"},
 		{func(c *Config) { c.Network.InitDigest = aDigest }, "config: network.init_digest: a digest is given, but no file of weights. Set network.init, or remove"},
-		{func(c *Config) { c.Network.Init, c.Methods = "w", []string{"er", "fresh"} }, "config: network.init: fresh trains a new network from drawn weights for each evaluation, so it cannot start from a file. Remove network.init, or fresh from --method"},
+		{func(c *Config) { c.Network.Init, c.Methods = "w", []string{"er", "fresh"} }, "config: network.init: fresh trains a new network from drawn weights for each evaluation, so it cannot start from a file. Freeze stages of it (--freeze), remove network.init, or fresh from --method"},
 		{func(c *Config) { c.EvalEvery = -1 }, "config: eval_every: -1 is out of range. Use a whole number from 1 to 1000000000, or 0"},
 		{func(c *Config) { c.Engine.Kernel = "sse" }, `config: engine.kernel: unknown value "sse".`},
 	} {

@@ -139,6 +139,8 @@ var table = placed([]Key{
 		Help: "units in each hidden layer of mlp"},
 	{Name: "network.head", Short: "head", Later: true, Unset: "linear, unless the method has a head of its own", Choices: []string{HeadLinear, HeadCosine},
 		Help: "how features become logits: linear (weights and biases) or cosine (cosines of features and weights, times a learned number, as in LUCIR)"},
+	{Name: "network.freeze", Short: "freeze", Group: GroupTraining, Value: "DEPTH", Later: true, Zero: true, Unset: "none", Least: 1, Most: 1_000,
+		Help: "how many of the first stages of the network stay as they are, such as those of network.init; docs/networks.md lists the stages"},
 	{Name: "network.init", Short: "init", Place: true, Unset: "drawn weights",
 		Help: "safetensors file with the weights that the network starts with, from `ocl export` or PyTorch"},
 	{Name: "network.init_digest", Anew: true, Unset: "that of the file",

@@ -122,6 +122,9 @@ func TestAllMethodsStartWithWeights(t *testing.T) {
 			if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), "so it cannot start from a file") {
 				t.Errorf("%s: %v", name.Name, err)
 			}
+			if c.Network.Freeze = 1; name.Scratch && !slices.Equal(startsWith(t, c), net.Params()) {
+				t.Errorf("%s with frozen stages did not start with the weights of the file", name.Name)
+			}
 			continue
 		}
 		got, head := startsWith(t, c), headAt(net)

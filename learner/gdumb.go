@@ -230,13 +230,14 @@ func (g *GDumb) SaveState(e *checkpoint.Encoder) error { return g.parts().SaveSt
 // LoadState implements [ocl.State].
 func (g *GDumb) LoadState(d *checkpoint.Decoder) error { return g.parts().LoadState(d) }
 
-// parts is the state: memory, source, and the network while it is trained on that memory.
+// parts is the state: memory, source, and the network while it is trained on that memory, or else what is frozen of it, as that was not drawn
+// here.
 func (g *GDumb) parts() checkpoint.Parts {
 	g.prepare()
 	return checkpoint.Parts{
 		checkpoint.Values("steps", &g.steps),
 		memoryPart(g.Memory, g.Net),
 		checkpoint.Binary("rng/update", g.env.Rand),
-		checkpoint.Either(&g.trained, "net/params", checkpoint.Parts{checkpoint.Sub("net", g.Net)}, nil),
+		checkpoint.Either(&g.trained, "net/params", checkpoint.Parts{checkpoint.Sub("net", g.Net)}, g.Net.FrozenParts()),
 	}
 }

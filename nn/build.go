@@ -66,20 +66,26 @@ type initial struct {
 }
 
 // Init draws all parameters from src as a new network's are drawn, and sets the running statistics to means of 0 and
-// variances of 1. Gradients stay as they are.
+// variances of 1. Gradients stay as they are. So does all that belongs to frozen stages; the numbers for it are drawn nevertheless, so that the
+// others are those of a network that is not frozen.
 func (n *Network) Init(src *rng.Source) {
 	for _, p := range n.initial {
 		for i := range p.Len() {
-			n.params[p.Offset+i] = p.value
+			v := p.value
 			if p.bound > 0 {
-				n.params[p.Offset+i] = float32((2*src.Float64() - 1) * p.bound)
+				v = float32((2*src.Float64() - 1) * p.bound)
+			}
+			if p.Offset >= n.frozen.params {
+				n.params[p.Offset+i] = v
 			}
 		}
 	}
-	clear(n.running)
+	clear(n.running[n.frozen.running:])
 	for i := 1; i < len(n.stats); i += 2 {
 		for j := range n.stats[i].Out {
-			n.running[n.stats[i].Offset+j] = 1
+			if at := n.stats[i].Offset + j; at >= n.frozen.running {
+				n.running[at] = 1
+			}
 		}
 	}
 	n.Changed()

@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"strings"
 
+	"ocl/checkpoint"
 	"ocl/internal/count"
 )
 
 // stage is where a stage of a network ends.
 type stage struct {
-	name           string
-	layers, params int   // up to its end
-	flops          int64 // of them
+	name                    string
+	layers, params, running int   // up to its end
+	flops                   int64 // of them
 }
 
 // frozen is the part of a network that does not learn. The zero value is none of it.
@@ -28,7 +29,11 @@ func (b *Builder) Stage(name string) {
 }
 
 func (b *Builder) here(name string) stage {
-	return stage{name: name, layers: len(b.net.layers), params: b.total(), flops: b.net.flops}
+	s := stage{name: name, layers: len(b.net.layers), params: b.total(), flops: b.net.flops}
+	if k := len(b.net.stats); k > 0 {
+		s.running = b.net.stats[k-1].Offset + b.net.stats[k-1].Out
+	}
+	return s
 }
 
 // staged finds the stages of a network whose builder was told of none.
@@ -55,7 +60,7 @@ func (n *Network) Stages() []string {
 // Freeze freezes the first stages of the network: they keep their parameters, and their batch norms normalise with the running statistics
 // in every [Mode] and leave them alone. Their gradients are 0, and a backward pass ends before them, which saves its time. Optimisers leave
 // them as they are. 0 freezes nothing.
-// It is an error where the network has fewer stages. Workspaces that were made before are not for the network any more, and panic.
+// It is an error where the network has fewer stages. Call it before the network's first pass: a workspace goes on with the passes that it has made.
 func (n *Network) Freeze(stages int) error {
 	if stages < 0 {
 		return fmt.Errorf("nn: %d stages to freeze. Use 0 for none", stages)
@@ -76,6 +81,18 @@ func (n *Network) Freeze(stages int) error {
 
 // Frozen is the number of parameters of frozen stages. They are the first ones of Params.
 func (n *Network) Frozen() int { return n.frozen.params }
+
+// FrozenParts is the state of the frozen stages alone, of a network that is drawn anew but for them; nil where none is frozen.
+func (n *Network) FrozenParts() checkpoint.Parts {
+	if n.frozen.stages == 0 {
+		return nil
+	}
+	return checkpoint.Parts{
+		checkpoint.Numbers("frozen/params", n.params[:n.frozen.params]),
+		checkpoint.Numbers("frozen/running", n.running[:n.frozen.running]),
+		checkpoint.Then(func() error { n.Changed(); return nil }),
+	}
+}
 
 // lowest is the first layer that a backward pass reaches: behind the frozen ones, the first with parameters.
 func (n *Network) lowest() int {

@@ -125,7 +125,10 @@ func (s *setting) tellApart() {
 	}
 }
 
-// differences are the settings in which rows of one group differ, as "lr 0.05".
+// outside says that a value of a setting takes a run out of the survey's setting, where all of a network learns; so it is always said.
+func outside(key, value string) bool { return key == "network.freeze" && value != "" && value != "0" }
+
+// differences are the settings in which rows of one group differ, as "lr 0.05", and those that are always said.
 func (s *setting) differences(group func(*row) string) map[*row][]string {
 	found := map[*row][]string{}
 	for _, key := range s.keys() {
@@ -140,7 +143,7 @@ func (s *setting) differences(group func(*row) string) map[*row][]string {
 			}
 		}
 		for _, g := range s.rows {
-			if v, ok := g.value(key); ok && len(values[group(g)]) > 1 {
+			if v, ok := g.value(key); ok && (len(values[group(g)]) > 1 || outside(key, v)) {
 				found[g] = append(found[g], inWords(key, v))
 			}
 		}

@@ -153,6 +153,11 @@ func newNetwork(info ocl.StreamInfo, c config.Config, src *rng.Source) (net *nn.
 		}
 		return nil, err
 	}
+	if c.Network.Freeze > 0 {
+		if err := net.Freeze(c.Network.Freeze); err != nil {
+			return nil, fmt.Errorf("network.freeze: the network %s: %w", NetworkName(c), err)
+		}
+	}
 	return net, nil
 }
 

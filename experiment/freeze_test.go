@@ -1,0 +1,80 @@
+package experiment
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl/config"
+	"ocl/experiment/build"
+)
+
+// TestFreeze: a run with frozen stages keeps what a file gives them, is opened and exported whole, grows by classes, and is resumed to the same bits.
+// Its key is another one than that of a run without, which has no word of it.
+func TestFreeze(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"er", "gdumb", "icarl"} {
+		c := one(name)
+		c.Network.Name, c.Network.Hidden = build.MLP, []int{12, 9}
+		key := func(stages int) string {
+			with := c.Clone()
+			with.Network.Freeze = stages
+			return Schema().Canonical(with)
+		}
+		if key(1) == key(2) || key(1) == key(0) || strings.Contains(key(0), "freeze") {
+			t.Errorf("the keys are of\n%s\n%s\n%s", key(0), key(1), key(2))
+		}
+		path := filepath.Join(t.TempDir(), "w.safetensors")
+		given := firstWeights(t, path, c)
+		c.Network.Init, c.Network.Freeze = path, 1
+		model, named, _ := tensorsOf(t, c)
+		if n := model.Net.Frozen(); n == 0 || !slices.Equal(model.Net.Params()[:n], given.Params()[:n]) {
+			t.Errorf("%s: %d parameters are frozen, and they moved", name, n)
+		} else if slices.Equal(model.Net.Params()[n:], given.Params()[n:]) {
+			t.Errorf("%s: nothing was learned", name)
+		}
+		for _, p := range given.Named() {
+			if p.Offset < model.Net.Frozen() {
+				want := make([]float32, p.Len())
+				p.ToTorch(want, given.Params()[p.Offset:][:p.Len()])
+				if !slices.Equal(named[p.Name].Floats, want) {
+					t.Errorf("%s: the export has another %s than the file", name, p.Name)
+				}
+			}
+		}
+		if heir, err := build.NewNetwork(model.Info, model.Config, model.Info.Classes-1); err != nil || heir.Frozen() != model.Net.Frozen() {
+			t.Errorf("%s: the heir: %v", name, err)
+		}
+		resumes(t, c)
+	}
+}
+
+// TestFreezeRefuses what cannot be frozen, with what can.
+func TestFreezeRefuses(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*config.Config){
+		"network.freeze: the network resnet18: nn: 6 stages to freeze, and the network has 5: stem, layer1, layer2, layer3, layer4. Freeze at most 5": func(c *config.Config) {
+			c.Network.Freeze = 6
+		},
+		"network.freeze: the network linear: nn: 1 stage to freeze, and the network has none": func(c *config.Config) { c.Network.Name, c.Network.Freeze = "linear", 1 },
+		"network.freeze: the network funnel: nn: 4 stages to freeze, and the network has 3: stem, block, fc": func(c *config.Config) {
+			c.Network.Name, c.Network.Freeze, c.Data.Size = "funnel", 4, 16
+		},
+		"-1 is out of range": func(c *config.Config) { c.Network.Freeze = -1 },
+	} {
+		c := one("er")
+		c.Network.Name, c.Network.Width, c.Data.Size = build.ResNet18, 2, 28
+		change(&c)
+		if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	for name, why := range map[string]string{"ncm": "trains no network by gradients", "cndpm": "makes networks of its own"} {
+		c := one(name)
+		c.Network.Freeze = 1
+		if err := Schema().CheckGiven(c, "network.freeze"); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
