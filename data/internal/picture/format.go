@@ -9,6 +9,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"slices"
 
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/webp"
@@ -43,6 +44,14 @@ func begins(magic string) func([]byte) bool {
 
 func isWebP(file []byte) bool {
 	return len(file) >= 12 && string(file[:4]) == "RIFF" && string(file[8:12]) == "WEBP"
+}
+
+// isHEIC tells the photographs of telephones, which may be named .jpg, from the main brand of their first box (ISO/IEC 23008-12, section 10).
+func isHEIC(file []byte) bool {
+	if len(file) < 12 || string(file[4:8]) != "ftyp" {
+		return false
+	}
+	return slices.Contains([]string{"heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1"}, string(file[8:12]))
 }
 
 func noEXIF([]byte) []byte { return nil }
@@ -81,6 +90,9 @@ func formatOf(file []byte) (*format, error) {
 		if f.is(file) {
 			return f, nil
 		}
+	}
+	if isHEIC(file) {
+		return nil, errors.New("this is a HEIC image, whatever its name says, and HEIC is not read. Convert it with `magick FILE NEW.jpg` or `heif-convert FILE NEW.jpg`")
 	}
 	return nil, fmt.Errorf("this is no JPEG, PNG, GIF, WebP or BMP image (it begins with %+q). Convert it to one of these, or remove it",
 		file[:min(len(file), 8)])
