@@ -110,6 +110,8 @@ func crashingOthers() []crashing {
 			files: pictures()},
 		{name: "embed", args: strings.Fields("run --backbone $OUT/frozen.safetensors --data folder --data-dir $OUT/images --tasks 2 --method slda --workers 1 --concurrency 1 --checkpoint-every -1 --no-report --out $OUT/run"),
 			files: withBackbone(pictures())},
+		{name: "embed -o", args: strings.Fields("embed --backbone $OUT/frozen.safetensors --data folder --data-dir $OUT/images -o $OUT/e.npz"),
+			files: withBackbone(pictures())},
 	}
 }
 
@@ -192,7 +194,7 @@ func (c crashing) undisturbed(t *testing.T) (want map[string]any, ops int) {
 	return want, ops
 }
 
-// left are the results and the records of tunings below a folder, by their places. A file that was being written is an error.
+// left are the results, the records of tunings and the embeddings below a folder, by their places. A file that was being written is an error.
 func left(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	all := map[string]any{}
@@ -204,7 +206,7 @@ func left(t *testing.T, dir string) map[string]any {
 		switch d.Name() {
 		case "result.json":
 			all[rel], err = result.Read(path)
-		case tune.RecordFile:
+		case tune.RecordFile, "e.npz": // the latter is of embed -o
 			all[rel], err = os.ReadFile(path)
 		}
 		if strings.HasSuffix(path, ".tmp") {
