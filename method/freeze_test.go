@@ -131,3 +131,21 @@ func TestFrozenStagesStay(t *testing.T) {
 		}
 	}
 }
+
+// TestGDumbSavesFrozenStages: a state that is saved before the network is trained has the frozen stages, which may be those of a file.
+func TestGDumbSavesFrozenStages(t *testing.T) {
+	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{20, 16}}
+	c := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}
+	var given, drawn *nn.Network
+	l := build("gdumb", network, frozen(1, &given))(t, 1)
+	given.Params()[0] += 0.5 // as a file has it
+	given.Changed()
+	learnertest.Observe(t, l, c.Batches(1, 3, 5))
+	loaded := build("gdumb", network, frozen(1, &drawn))(t, 1)
+	if err := loaded.LoadState(learnertest.State(t, l).Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	if drawn.Params()[0] != given.Params()[0] {
+		t.Errorf("a frozen parameter is %v, and was saved as %v", drawn.Params()[0], given.Params()[0])
+	}
+}

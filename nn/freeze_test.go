@@ -233,3 +233,21 @@ func TestFreezingCountsLess(t *testing.T) {
 		}()
 	}
 }
+
+// TestFrozenStagesAreThoseOfPrediction: with all stages frozen, the logits are those of a prediction in every mode.
+func TestFrozenStagesAreThoseOfPrediction(t *testing.T) {
+	for _, c := range networks(t)[:3] {
+		warm(c.net, c.x)
+		freeze(t, c.net, len(c.net.Stages()))
+		ws := c.net.NewWorkspace(2)
+		defer ws.Close()
+		want := slices.Clone(c.net.Predict(ws, c.x).Data)
+		for _, mode := range []nn.Mode{nn.Train, nn.BatchOnly, nn.Eval} {
+			for i, v := range c.net.Forward(ws, c.x, mode).Data {
+				if !(math.Abs(float64(v-want[i])) <= 1e-5*(1+math.Abs(float64(want[i])))) {
+					t.Errorf("%s, mode %d: logit %d is %v, and predicted %v", c.name, mode, i, v, want[i])
+				}
+			}
+		}
+	}
+}
