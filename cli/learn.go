@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,13 +9,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/config"
+	"ocl/data"
 	"ocl/experiment"
 	"ocl/experiment/trained"
+	"ocl/internal/count"
+	"ocl/internal/escape"
+	"ocl/predict"
 )
 
 func newLearn() *cobra.Command {
 	var f runFlags
 	var older bool
+	var accepted float64
 	cmd := &cobra.Command{
 		Use:   "learn RUN",
 		Short: "Let the learner of a finished run learn another stream, with all that it knows and stores.",
@@ -24,7 +30,10 @@ func newLearn() *cobra.Command {
 		Long: "RUN is the folder of a run, or of an experiment that has one run. Method, tricks, memory, network and seed stay as they are; " +
 			"data and stream are new. Class names say which classes are new: the network grows by them. Images must have the size and " +
 			"channels of those of RUN, and are scaled to that size where the data set can.\n" +
-			"The result is a new run, which names RUN as its parent. `ocl run --resume DIR` continues it after Ctrl-C.",
+			"The result is a new run, which names RUN as its parent. `ocl run --resume DIR` continues it after Ctrl-C.\n" +
+			"One image is enough: where no class has three, all are learned, and batches are no larger than the images are many. In the end RUN and the new run are " +
+			"measured on the test images of RUN, where its data are still there. If the old classes lose more points than --accept-forgetting says, RUN stays the run to " +
+			"go on with: the command says so, and its exit code is 1.",
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.config.checkKept(cmd); err != nil {
@@ -38,7 +47,15 @@ func newLearn() *cobra.Command {
 				return err
 			}
 			f.config.settle = func(c *config.Config) { *c = parent }
-			return f.run(cmd)
+			if accepted < 0 || accepted > 100 || accepted != accepted {
+				return usage(fmt.Errorf("learn: --accept-forgetting %g is out of range. Use 0 to 100 points", accepted))
+			}
+			if err := f.run(cmd); err != nil || f.dryRun {
+				return err
+			}
+			file, _ := f.config.text("data.backbone")
+			old := &oldClasses{run: f.config.words[0], older: older, backbone: file, out: f.opts.Out}
+			return old.compare(cmd, f.json.given, accepted)
 		},
 	}
 	f.config = addConfig(cmd, false, func(k config.Key) bool { return k.Anew }, "RUN")
@@ -57,8 +74,68 @@ func newLearn() *cobra.Command {
 	cmd.Flags().Lookup("data").DefValue = "" // it must be given
 	f.addOutput(cmd)
 	addOlder(cmd, &older)
-	annotate(cmd.Flags(), groupOutput, map[string]string{"older": ""})
+	cmd.Flags().Float64Var(&accepted, "accept-forgetting", 100, "points of accuracy that the old classes may lose, from 0 to 100; of a hundred test images, five to ten points are often luck")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"older": "", "accept-forgetting": "POINTS"})
 	return cmd
+}
+
+// oldClasses compares what a run and the one that continues it know of the run's classes.
+type oldClasses struct {
+	run, out string // folders
+	older    bool
+	backbone string // where the pretrained network lies, if it has moved
+}
+
+// compare prints the accuracies before and after. It is an error if they fell by more than so many points. What cannot be measured is said.
+func (o *oldClasses) compare(cmd *cobra.Command, asJSON bool, accepted float64) error {
+	w := cmd.OutOrStdout()
+	if asJSON {
+		w = cmd.ErrOrStderr()
+	}
+	before, after, err := o.measure(cmd)
+	if ctx := cmd.Context(); ctx.Err() != nil {
+		return fmt.Errorf("interrupted. The new run is whole, and what the old classes lose was not measured: %w", ctx.Err())
+	}
+	if err != nil {
+		_, err = fmt.Fprintf(w, "\nold classes: not measured. %s\n", ended(escape.Line(err.Error())))
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "\nold classes: %s %% before, %s %% after, of %s of %s\n", count.Percent(before.Accuracy()), count.Percent(after.Accuracy()),
+		count.Of(before.Images, "test image"), escape.Line(before.Data)); err != nil {
+		return err
+	}
+	if lost := 100 * (before.Accuracy() - after.Accuracy()); lost > accepted {
+		return fmt.Errorf("learn: the old classes lose %.1f points, more than --accept-forgetting %g. Go on with %s; the new run is in %s", lost, accepted, o.run, o.out)
+	}
+	return nil
+}
+
+// measure measures both runs on the test images of the first one.
+func (o *oldClasses) measure(cmd *cobra.Command) (before, after *predict.Evaluation, err error) {
+	ctx := cmd.Context()
+	show := newOpening(cmd.ErrOrStderr())
+	defer show.end()
+	var set *data.Set
+	for i, run := range []string{o.run, o.out} {
+		p, err := predict.Open(ctx, run, predict.Options{Older: o.older && i == 0, Backbone: o.backbone})
+		if err != nil {
+			return nil, nil, err
+		}
+		defer p.Close()
+		if i == 0 {
+			c := p.Info().Config
+			c.Data.Backbone = cmp.Or(o.backbone, c.Data.Backbone)
+			if set, err = experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding}); err != nil {
+				return nil, nil, err
+			}
+		}
+		e, err := p.Evaluate(ctx, set, predict.EvaluateOptions{Progress: func(done, total int) { show.work(run+": test images of "+set.Name+" measured", done, total) }})
+		if err != nil {
+			return nil, nil, err
+		}
+		before, after = cmp.Or(before, e), e
+	}
+	return before, after, nil
 }
 
 // checkKept refuses settings that a run keeps from its parent. It names them all, before their values are checked: advice about

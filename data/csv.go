@@ -228,7 +228,7 @@ func (rows csvRows) fill(l *listing, spec Spec) error {
 		return fmt.Errorf("there is one class, %s, but at least two are needed. Add rows of other classes", names[0])
 	}
 	if drawn {
-		return l.divide(spec.Seed)
+		return l.divide(spec)
 	}
 	return nil
 }

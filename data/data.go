@@ -35,7 +35,7 @@ type Spec struct {
 	// ReadOnly writes no cache of decoded images. Those that are in none are decoded for the digest, and again each time they are
 	// asked for.
 	ReadOnly bool
-	// OneClass allows a user's own images to be of one class only, for a learner that knows other classes. Without it this is an
+	// OneClass allows a user's own images to be of one class only, and to be fewer than three of each, for a learner that knows other classes. Without it this is an
 	// error, because a classifier needs two classes.
 	OneClass bool
 	// Progress, if not nil, is called during long work, such as decoding images into a cache, with what is done and how much of it.

@@ -62,7 +62,7 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 	}
 	l.set.Classes = len(train)
 	if test == nil {
-		err = l.divide(spec.Seed)
+		err = l.divide(spec)
 	} else {
 		err = l.addTest(test)
 	}

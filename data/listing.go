@@ -16,6 +16,7 @@ type listing struct {
 	pictures pictures
 	entries  []entry // one for each file of pictures
 	divided  bool    // the test half is a fifth of each class, drawn with seed
+	few      bool    // too few to divide: all images are in both halves
 	seed     uint64
 }
 
@@ -51,8 +52,9 @@ func (l *listing) add(files []string, e entry) {
 const testShare = 0.2
 
 // divide makes a test half: a fifth of each class, or of each class in each task, drawn with the data seed. It is drawn of
-// all files, so that a file that becomes unreadable changes the place of no other.
-func (l *listing) divide(seed uint64) error {
+// all files, so that a file that becomes unreadable changes the place of no other. Where no class has three images, a learner that knows other classes
+// learns them all (Spec.OneClass).
+func (l *listing) divide(spec Spec) error {
 	type group struct{ task, label int32 }
 	number := map[group]int32{}
 	groups := make([]int32, len(l.entries))
@@ -63,7 +65,10 @@ func (l *listing) divide(seed uint64) error {
 		}
 		groups[i] = number[g]
 	}
-	_, test := divide(groups, len(number), testShare, seed)
+	_, test := divide(groups, len(number), testShare, spec.Seed)
+	if l.few = len(test) == 0 && spec.OneClass; l.few {
+		return nil
+	}
 	if len(test) == 0 {
 		return fmt.Errorf("%s: a fifth of each class would be for testing, but no class has three images. Add images, or say which are for testing",
 			shown(l.pictures.root))
@@ -71,7 +76,7 @@ func (l *listing) divide(seed uint64) error {
 	for _, i := range test {
 		l.entries[i].test = true
 	}
-	l.divided, l.seed = true, seed
+	l.divided, l.seed = true, spec.Seed
 	return nil
 }
 
@@ -112,7 +117,7 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 		var lost []int // unreadable images of each class
 		for i, e := range l.entries {
 			switch {
-			case e.test != (half == 1):
+			case e.test != (half == 1) && !l.few:
 			case !without[i]:
 				at = append(at, int32(i))
 			default:
@@ -134,6 +139,9 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 	}
 	if slices.Contains(set.Test.Task, allTasks) {
 		set.Test.Task = nil
+	}
+	if l.few {
+		set.Notes = append(set.Notes, "no class has three images, so all are learned, and the accuracy is that on the images that were learned")
 	}
 	if l.divided {
 		set.Notes = append(set.Notes, l.divisionNote(len(dropped)))

@@ -174,6 +174,7 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 	x.completeEmbeddings()
 	if p != nil {
 		trained.FewClasses(set, c.Stream, &x.config.Stream)
+		trained.FewImages(set, &x.config.Stream)
 	}
 	if err := x.chooseEngine(); err != nil {
 		return nil, err

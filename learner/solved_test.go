@@ -368,6 +368,48 @@ func gauss(a, b []float64) []float64 {
 	return b
 }
 
+// TestNothingIsForgotten: a learner that sees half of the classes first and the others later ends where one ends that sees them in any other order, so
+// what was learned first counts as much as what came last. For slda, whose first sample of a class depends on the order, labels are compared.
+func TestNothingIsForgotten(t *testing.T) {
+	b := gaussians(1, 2000, 8, 6, 1)
+	pick := func(classes ...ocl.Label) (some ocl.Batch) {
+		for r, y := range b.Y {
+			if slices.Contains(classes, y) {
+				some.Y = append(some.Y, y)
+				if some.X == nil {
+					some.X = tensor.New(0, 8, 1, 1)
+				}
+				some.X.Data = append(some.X.Data, b.X.Row(r)...)
+				some.X.Shape[0]++
+			}
+		}
+		return some
+	}
+	first, second := pick(0, 1, 2), pick(3, 4, 5)
+	for _, name := range computed {
+		labels, weights := [2][]ocl.Label{}, [2][]float32{}
+		for i, order := range [][]ocl.Batch{{first, second}, {second, first}} {
+			l := computing(t, name, 8, 6, 1)
+			for _, task := range order {
+				observeAll(t, l, task, 10)
+			}
+			labels[i], weights[i] = make([]ocl.Label, first.Len()), params(l)
+			if err := l.Predict(labels[i], first.X); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same := 0
+		for i, y := range labels[0] {
+			if labels[1][i] == y {
+				same++
+			}
+		}
+		if d := apart(weights[0], weights[1]); name != "slda" && !(d <= 1e-5) || float64(same) < 0.99*float64(first.Len()) {
+			t.Errorf("%s: seen first or last, %d of %d samples have the same label, and the weights differ by %g", name, same, first.Len(), d)
+		}
+	}
+}
+
 // TestComputedOptions: where classes overlap, normalise and shrinkage change predictions.
 func TestComputedOptions(t *testing.T) {
 	b := gaussians(1, 300, 6, 4, 0.3)

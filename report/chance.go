@@ -45,7 +45,7 @@ func (s *setting) chance() string {
 			continue
 		}
 		most := float64(metric.Luck(n, k)) / float64(n)
-		if mean := g.finalAccuracy().Mean; mean <= most+1e-9 { // accuracies of halves of images are rounded
+		if mean := g.finalAccuracy().Mean; most < 1 && mean <= most+1e-9 { // accuracies of halves of images are rounded; luck of 100 % says nothing
 			names = append(names, fmt.Sprintf("%s (%s %%)", g.Label, count.Percent(mean)))
 			images, classes, luck, help = n, k, most, help || g.bound != LowerBound
 		}

@@ -146,6 +146,9 @@ func FewClasses(set *data.Set, asked config.Stream, s *config.Stream) {
 	}
 }
 
+// FewImages makes batches no larger than the images that are learned on.
+func FewImages(set *data.Set, s *config.Stream) { s.Batch = min(s.Batch, set.Train.Len()) }
+
 // Fits refuses a run that would not continue the learner of its parent, but another one.
 func (p *Parent) Fits(jobs []train.Job, set *data.Set) error {
 	if len(jobs) != 1 {
