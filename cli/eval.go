@@ -14,6 +14,7 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment"
+	"ocl/experiment/trained"
 	"ocl/internal/atomicfile"
 	"ocl/internal/count"
 	"ocl/internal/escape"
@@ -85,6 +86,9 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding})
 	if err != nil {
 		show.end()
+		if _, given := f.config.text("data.dir"); !given && f.config.file == "" && c.Data.Dir != "" && !filepath.IsAbs(c.Data.Dir) {
+			err = fmt.Errorf("%w. %s was looked for here and in the folders above %s", err, c.Data.Dir, info.Folder)
+		}
 		return err
 	}
 	e, err := p.Evaluate(ctx, set, predict.EvaluateOptions{Half: f.half, Unseen: f.unseen,
@@ -112,6 +116,7 @@ func (f *evalFlags) data(cmd *cobra.Command, info predict.Info) (config.Config, 
 	f.config.settle = func(c *config.Config) {
 		if f.config.file == "" {
 			c.Data = info.Config.Data
+			c.Data.Dir, c.Data.Backbone = trained.Located(c.Data.Dir, info.Folder), trained.Located(c.Data.Backbone, info.Folder)
 		}
 		if name, given := f.config.text("data.name"); given && name != info.Config.Data.Name {
 			backbone := c.Data

@@ -247,7 +247,7 @@ func onnxModel(ctx context.Context, t *trained.Model, file string) (onnx.Model, 
 // frozen is the pretrained network of a run.
 func frozen(t *trained.Model, file string) (*onnx.Frozen, error) {
 	c := t.Config
-	c.Data.Backbone = cmp.Or(file, c.Data.Backbone)
+	c.Data.Backbone = cmp.Or(file, trained.Located(c.Data.Backbone, t.Folder))
 	net, err := build.Backbone(c)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w. If the file has moved, say where it is with --backbone FILE", err)

@@ -124,7 +124,7 @@ func (o *oldClasses) measure(cmd *cobra.Command) (before, after *predict.Evaluat
 		defer p.Close()
 		if i == 0 {
 			c := p.Info().Config
-			c.Data.Backbone = cmp.Or(o.backbone, c.Data.Backbone)
+			c.Data.Dir, c.Data.Backbone = trained.Located(c.Data.Dir, p.Info().Folder), cmp.Or(o.backbone, trained.Located(c.Data.Backbone, p.Info().Folder))
 			if set, err = experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding}); err != nil {
 				return nil, nil, err
 			}

@@ -180,7 +180,7 @@ func (p *Predictor) see(t *trained.Model, file string) (shape [3]int, err error)
 	if t.Info.Embeddings {
 		shape = t.Info.Of
 		c := t.Config
-		c.Data.Backbone = cmp.Or(file, c.Data.Backbone)
+		c.Data.Backbone = cmp.Or(file, trained.Located(c.Data.Backbone, t.Folder))
 		net, err := build.Backbone(c)
 		if err != nil {
 			if file == "" {

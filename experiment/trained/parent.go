@@ -128,7 +128,7 @@ func (p *Parent) Complete(c config.Config) config.Config {
 	image := p.Known.Shape
 	if p.Known.Embeddings {
 		image = p.Known.Of
-		c.Data.Backbone, c.Data.BackboneDigest = cmp.Or(c.Data.Backbone, p.Config.Data.Backbone), p.Config.Data.BackboneDigest
+		c.Data.Backbone, c.Data.BackboneDigest = cmp.Or(c.Data.Backbone, Located(p.Config.Data.Backbone, p.Folder)), p.Config.Data.BackboneDigest
 	}
 	side := image[1]
 	info, err := data.Lookup(c.Data.Name)

@@ -127,7 +127,7 @@ const (
 	Picture = 256 << 20
 	// PictureFiles is the size of all image files that are decoded at the same time, in bytes. Two whole files a core would otherwise take all memory; it is at most a quarter of that of the process, and a larger file is decoded alone. Key: none.
 	PictureFiles = 512 << 20
-	// PicturePixels is the number of pixels of an image, in pixels. Usual photographs have a fifth of it. Key: none; make the image smaller.
+	// PicturePixels is the number of pixels of an image, in pixels. Usual photographs have a fifth of it; no decoder here reads a larger JPEG scaled. Key: none; make the image smaller.
 	PicturePixels = 100_000_000
 	// PictureSide is each side of an image, in pixels. JPEG and GIF cannot have more. Key: none.
 	PictureSide = 1<<16 - 1
