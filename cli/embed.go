@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -103,16 +104,21 @@ func (f *embedFlags) embed(cmd *cobra.Command) error {
 		Data: set.Name, DataDigest: set.Digest, Backbone: set.By, BackboneDigest: set.ByDigest, Numbers: set.C, Train: set.Train.Len(), Test: set.Test.Len(),
 		Made: made, Bytes: int64(set.Train.Len()+set.Test.Len()) * int64(set.ImageLen()), Seconds: time.Since(began).Seconds(), Out: f.out,
 	}
-	return f.asJSON.printOr(cmd.OutOrStdout(), done, done.text(c))
+	return f.asJSON.printOr(cmd.OutOrStdout(), done, done.text(c, f.config.given()))
 }
 
 // text says what there is, and what to do with it.
-func (d embedJSON) text(c config.Config) string {
+func (d embedJSON) text(c config.Config, given []setting) string {
 	text := fmt.Sprintf("%s of %s, each of %s: %s, of which %s were made now\n", count.Of(d.Train+d.Test, "embedding"), escape.Line(d.Data), count.Of(d.Numbers, "number"),
 		count.Bytes(d.Bytes), count.Number(d.Made))
 	run := "ocl run --method slda --backbone " + quoteWord(c.Data.Backbone) + " --data " + quoteWord(c.Data.Name)
 	if c.Data.Dir != "" {
 		run += " --data-dir " + quoteWord(c.Data.Dir)
+	}
+	for _, g := range given {
+		if !slices.Contains([]string{"data.name", "data.dir", "data.backbone"}, g.key) {
+			run += " " + quoteWord(g.key+"="+g.text)
+		}
 	}
 	if d.Out != "" { // a run of the file takes no pictures, so that the other one is told
 		text += escape.Line(d.Out) + "\n"

@@ -344,6 +344,7 @@ func resultFacts(r *result.Result) string {
 	} else {
 		c := r.Config
 		lines = append(lines, [2]string{"run", fmt.Sprintf("%s, %s, memory %d, seed %d, key %s", c.Data.Name, count.Of(len(r.Accuracy), "task"), c.Memory, c.Seed, r.Key)},
+			[2]string{"images", r.Stream.Sample()},
 			[2]string{"outcome", fmt.Sprintf("%s after %s", r.Outcome.State, count.Of(r.Outcome.Step, "step"))})
 	}
 	return factLines(lines)

@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"ocl/config"
 	"ocl/data"
@@ -20,7 +22,10 @@ func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error
 		return data.Open(ctx, spec)
 	}
 	net, err := build.Backbone(c)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w. Check --backbone", err)
+	case err != nil:
 		return nil, err
 	}
 	info, err := data.Lookup(spec.Name)
