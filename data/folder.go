@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -53,7 +54,11 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 		return nil, err
 	}
 	if least, needed := spec.leastClasses(); len(train) < least {
-		return nil, fmt.Errorf("%s: found %s with images, but at least %s needed. %s", shown(spec.Dir), count.Of(len(train), "folder"), needed, use)
+		remedy := use
+		if unread := t.unread(); unread != nil {
+			remedy = strings.Join(unread, ". ")
+		}
+		return nil, fmt.Errorf("%s: found %s with images, but at least %s needed. %s", shown(spec.Dir), count.Of(len(train), "folder"), needed, remedy)
 	}
 	l := newListing("folder", spec)
 	for k, class := range train {
@@ -102,9 +107,10 @@ type tree struct {
 
 	above   []os.FileInfo // the folders above the one that is walked, from the root on
 	remarks []string
-	ignored int    // files that are no images
-	example string // one of them
-	outside int    // images that are in no class folder
+	ignored int            // files that are no images
+	example string         // one of them
+	convert map[string]int // images of kinds that are not read, by kind
+	outside int            // images that are in no class folder
 }
 
 // classFolder is a class and its images, slash-separated below the root.
@@ -285,6 +291,13 @@ func (t *tree) read(name string) (folders, images []string, err error) {
 		}
 		switch {
 		case strings.HasPrefix(e.Name(), "."), !kind.IsDir() && !(picture && kind.IsRegular()):
+			if kind := convertible[strings.ToLower(path.Ext(e.Name()))]; kind != "" && e.Name()[0] != '.' {
+				if t.convert == nil {
+					t.convert = map[string]int{}
+				}
+				t.convert[kind]++
+				break
+			}
 			t.ignored++
 			if t.example == "" {
 				t.example = at
@@ -306,8 +319,20 @@ func (t *tree) fault(name string, err error) error {
 	return fmt.Errorf("%s: %w. Check the folder and its permissions", shown(path.Join(t.root, name)), cause.Of(err))
 }
 
+// convertible are the endings of images that are not read, and their kinds.
+var convertible = map[string]string{".heic": "HEIC", ".heif": "HEIC", ".avif": "AVIF", ".tif": "TIFF", ".tiff": "TIFF"}
+
+// unread says how many images are of kinds that are not read, and how to convert them.
+func (t *tree) unread() (list []string) {
+	for _, kind := range slices.Sorted(maps.Keys(t.convert)) {
+		list = append(list, fmt.Sprintf("%s left out, as %s is not read. Convert with `magick mogrify -format jpg FILE...`", count.Of(t.convert[kind], kind+" image"), kind))
+	}
+	return list
+}
+
 // notes say what was left out.
 func (t *tree) notes() []string {
+	t.remarks = append(t.remarks, t.unread()...)
 	if t.ignored > 0 {
 		t.remarks = append(t.remarks, fmt.Sprintf("%s left out, such as %s", count.Of(t.ignored, "hidden or non-image file"), shown(t.example)))
 	}

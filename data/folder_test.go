@@ -148,7 +148,8 @@ func TestFolderSplit(t *testing.T) {
 // TestFolderNotes: what is left out is said.
 func TestFolderNotes(t *testing.T) {
 	root := photos(t, "train/cat/a.png", "train/cat/Thumbs.db", "train/cat/.hidden.png", "train/cat/.git/b.png", "train/dog/c.png", "train/eel/",
-		"train/stray.png", "test/cat/d.png", "val/cat/e.png", "other/cat/f.png", "list.txt")
+		"train/stray.png", "test/cat/d.png", "val/cat/e.png", "other/cat/f.png", "list.txt",
+		"train/cat/g.HEIC", "train/cat/h.heif", "train/dog/i.tif")
 	set := openSmall(t, Spec{Name: "folder", Dir: root, Size: 8})
 	want := []string{
 		"folders beside train are not used: other",
@@ -156,6 +157,8 @@ func TestFolderNotes(t *testing.T) {
 		"the folder val is not used, as there is test",
 		"4 hidden or non-image files left out, such as list.txt",
 		"1 image outside the class folders left out",
+		"2 HEIC images left out, as HEIC is not read. Convert with `magick mogrify -format jpg FILE...`",
+		"1 TIFF image left out, as TIFF is not read. Convert with `magick mogrify -format jpg FILE...`",
 	}
 	slices.Sort(want)
 	if got := slices.Sorted(slices.Values(set.Notes)); !slices.Equal(got, want) {
@@ -163,6 +166,10 @@ func TestFolderNotes(t *testing.T) {
 	}
 	if got := levels(t, set, set.Train); len(got) != 2 {
 		t.Errorf("%q for training", got)
+	}
+	_, err := Open(t.Context(), Spec{Name: "folder", Dir: photos(t, "cat/1.heic", "cat/2.heic", "dog/1.heic")})
+	if err == nil || !strings.Contains(err.Error(), "found 0 folders with images, but at least two classes are needed. 3 HEIC images left out, as HEIC is not read. Convert with") {
+		t.Errorf("HEIC alone: %v", err)
 	}
 }
 
