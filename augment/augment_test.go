@@ -17,6 +17,7 @@ import (
 	"ocl"
 	"ocl/augment"
 	"ocl/data"
+	_ "ocl/data/gofonts"
 	"ocl/rng"
 	"ocl/tensor"
 )
