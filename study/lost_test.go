@@ -112,7 +112,7 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 		"replay.augment": {values: list{true, false}}, "replay.teacher": {values: list{"evaluation", "training"}, with: map[string]any{"tricks": list{"kdc"}}},
 		"replay.kdc_star": {values: list{"text", "authors"}, with: map[string]any{"tricks": list{"kdc*"}}},
 		"network.name":    {values: list{"mlp", "resnet18"}, with: map[string]any{"network.width": 1}}, "network.width": {values: list{1, 2}, with: map[string]any{"network.name": "resnet18"}},
-		"network.hidden": {values: list{list{8}, list{9}}}, "network.head": {values: list{"linear", "cosine"}}, "optimizer.name": {values: list{"sgd", "adam"}}, "optimizer.lr": {values: list{0.1, 0.2}}, "optimizer.weight_decay": {values: list{0, 0.1}},
+		"network.hidden": {values: list{list{8}, list{9}}}, "network.head": {values: list{"linear", "cosine"}}, "network.freeze": {values: list{1, 2}, with: map[string]any{"network.name": "resnet18", "network.width": 1}}, "optimizer.name": {values: list{"sgd", "adam"}}, "optimizer.lr": {values: list{0.1, 0.2}}, "optimizer.weight_decay": {values: list{0, 0.1}},
 		"optimizer.momentum": {values: list{0, 0.9}}, "protocol": {values: list{"standard", "survey"}}, "eval": {values: list{"seen", "final"}}, "eval_every": {values: list{5, 10}},
 		"seed": {values: list{0, 7}}, "seeds.order": {values: list{0, 2}}, "seeds.init": {values: list{0, 2}}, "seeds.memory": {values: list{0, 2}}, "runs": {values: list{1, 2}},
 		"engine.kernel": {values: list{"generic", ""}}, "engine.convolution": {values: list{"direct", "winograd"}, with: map[string]any{"network.name": "resnet18", "network.width": 1}},
