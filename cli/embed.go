@@ -90,9 +90,6 @@ func (f *embedFlags) embed(cmd *cobra.Command) error {
 	}})
 	show.end()
 	if err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("interrupted. The same command goes on: %w", ctx.Err())
-		}
 		return unfit(err)
 	}
 	if f.out != "" {

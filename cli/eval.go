@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,10 +85,10 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 		return err
 	}
 	show := newOpening(notes)
-	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding})
+	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding, OneClass: true})
 	if err != nil {
 		show.end()
-		if _, given := f.config.text("data.dir"); !given && f.config.file == "" && c.Data.Dir != "" && !filepath.IsAbs(c.Data.Dir) {
+		if _, given := f.config.text("data.dir"); !given && errors.Is(err, fs.ErrNotExist) && f.config.file == "" && c.Data.Dir != "" && !filepath.IsAbs(c.Data.Dir) {
 			err = fmt.Errorf("%w. %s was looked for here and in the folders above %s", err, c.Data.Dir, info.Folder)
 		}
 		return err
@@ -98,6 +100,9 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 		return unfit(err)
 	}
 	e.Notes = slices.Concat(info.Notes, set.Notes, e.Notes)
+	if c.Data.Name == info.Config.Data.Name && set.Digest != info.DataDigest {
+		e.Notes = append(e.Notes, "these are not the data of the run, or only a part of them: their digest is another one")
+	}
 	if f.out != "" {
 		if err := writeEvaluation(f.out, info, e); err != nil {
 			return fmt.Errorf("%s: %w. %s", pathOf(cmd), err, output.Remedy(err))

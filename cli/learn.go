@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ocl/config"
-	"ocl/data"
 	"ocl/experiment"
 	"ocl/experiment/trained"
 	"ocl/internal/count"
@@ -32,7 +32,7 @@ func newLearn() *cobra.Command {
 			"channels of those of RUN, and are scaled to that size where the data set can.\n" +
 			"The result is a new run, which names RUN as its parent. `ocl run --resume DIR` continues it after Ctrl-C.\n" +
 			"One image is enough: where no class has three, all are learned, and batches are no larger than the images are many. In the end RUN and the new run are " +
-			"measured on the test images of RUN, where its data are still there. If the old classes lose more points than --accept-forgetting says, RUN stays the run to " +
+			"measured on the test images of RUN and of the runs that it continues, where their data are still there. If the old classes lose more points than --accept-forgetting says, RUN stays the run to " +
 			"go on with: the command says so, and its exit code is 1.",
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,7 +55,7 @@ func newLearn() *cobra.Command {
 			}
 			file, _ := f.config.text("data.backbone")
 			old := &oldClasses{run: f.config.words[0], older: older, backbone: file, out: f.opts.Out}
-			return old.compare(cmd, f.json.given, accepted)
+			return old.compare(cmd, f.json.given, cmd.Flags().Changed("accept-forgetting"), accepted)
 		},
 	}
 	f.config = addConfig(cmd, false, func(k config.Key) bool { return k.Anew }, "RUN")
@@ -79,63 +79,111 @@ func newLearn() *cobra.Command {
 	return cmd
 }
 
-// oldClasses compares what a run and the one that continues it know of the run's classes.
+// oldClasses compares what a run and the one that continues it know of the classes that were learned before.
 type oldClasses struct {
 	run, out string // folders
 	older    bool
 	backbone string // where the pretrained network lies, if it has moved
 }
 
-// compare prints the accuracies before and after. It is an error if they fell by more than so many points. What cannot be measured is said.
-func (o *oldClasses) compare(cmd *cobra.Command, asJSON bool, accepted float64) error {
+// compare prints the accuracies before and after. Where a bound is given, it is an error if they fell by more points, or could not be measured.
+func (o *oldClasses) compare(cmd *cobra.Command, asJSON, bounded bool, accepted float64) error {
 	w := cmd.OutOrStdout()
 	if asJSON {
 		w = cmd.ErrOrStderr()
 	}
-	before, after, err := o.measure(cmd)
+	m, err := o.measure(cmd)
 	if ctx := cmd.Context(); ctx.Err() != nil {
 		return fmt.Errorf("interrupted. The new run is whole, and what the old classes lose was not measured: %w", ctx.Err())
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		_, err = fmt.Fprintf(w, "\nold classes: %s %% before, %s %% after, of %s of %s\n", count.Percent(m.share(m.before)), count.Percent(m.share(m.after)),
+			count.Of(m.images, "test image"), escape.Line(strings.Join(m.of, ", ")))
+	case bounded:
+		return fmt.Errorf("learn: what the old classes lose was not measured, so --accept-forgetting %g cannot be held: %w. The new run is in %s", accepted, err, o.out)
+	default:
 		_, err = fmt.Fprintf(w, "\nold classes: not measured. %s\n", ended(escape.Line(err.Error())))
+	}
+	if err != nil || m == nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "\nold classes: %s %% before, %s %% after, of %s of %s\n", count.Percent(before.Accuracy()), count.Percent(after.Accuracy()),
-		count.Of(before.Images, "test image"), escape.Line(before.Data)); err != nil {
-		return err
-	}
-	if lost := 100 * (before.Accuracy() - after.Accuracy()); lost > accepted {
+	if lost := 100 * (m.share(m.before) - m.share(m.after)); lost > accepted {
 		return fmt.Errorf("learn: the old classes lose %.1f points, more than --accept-forgetting %g. Go on with %s; the new run is in %s", lost, accepted, o.run, o.out)
 	}
 	return nil
 }
 
-// measure measures both runs on the test images of the first one.
-func (o *oldClasses) measure(cmd *cobra.Command) (before, after *predict.Evaluation, err error) {
+// oldMeasured is how many test images there are, and how many of them each run labels right.
+type oldMeasured struct {
+	of            []string // data sets
+	images        int
+	before, after int
+}
+
+func (m *oldMeasured) share(right int) float64 { return float64(right) / float64(max(1, m.images)) }
+
+// measure measures both runs on the test images of the first one, and of all runs that it continues.
+func (o *oldClasses) measure(cmd *cobra.Command) (*oldMeasured, error) {
 	ctx := cmd.Context()
-	show := newOpening(cmd.ErrOrStderr())
-	defer show.end()
-	var set *data.Set
-	for i, run := range []string{o.run, o.out} {
-		p, err := predict.Open(ctx, run, predict.Options{Older: o.older && i == 0, Backbone: o.backbone})
-		if err != nil {
-			return nil, nil, err
-		}
-		defer p.Close()
-		if i == 0 {
-			c := p.Info().Config
-			c.Data.Dir, c.Data.Backbone = trained.Located(c.Data.Dir, p.Info().Folder), cmp.Or(o.backbone, trained.Located(c.Data.Backbone, p.Info().Folder))
-			if set, err = experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding}); err != nil {
-				return nil, nil, err
-			}
-		}
-		e, err := p.Evaluate(ctx, set, predict.EvaluateOptions{Progress: func(done, total int) { show.work(run+": test images of "+set.Name+" measured", done, total) }})
-		if err != nil {
-			return nil, nil, err
-		}
-		before, after = cmp.Or(before, e), e
+	before, err := predict.Open(ctx, o.run, predict.Options{Older: o.older, Backbone: o.backbone})
+	if err != nil {
+		return nil, err
 	}
-	return before, after, nil
+	defer before.Close()
+	after, err := predict.Open(ctx, o.out, predict.Options{Backbone: o.backbone})
+	if err != nil {
+		return nil, err
+	}
+	defer after.Close()
+	m := &oldMeasured{}
+	for info := before.Info(); ; {
+		if err := o.add(cmd, m, info, before, after); err != nil {
+			return nil, err
+		}
+		if info.Config.Parent.Run == "" {
+			return m, nil
+		}
+		p, err := predict.Open(ctx, trained.Located(info.Config.Parent.Run, info.Folder), predict.Options{Older: true, Backbone: o.backbone})
+		if err != nil {
+			return nil, err
+		}
+		info = p.Info()
+		p.Close()
+	}
+}
+
+// add measures both runs on the test images of a run.
+func (o *oldClasses) add(cmd *cobra.Command, m *oldMeasured, info predict.Info, before, after *predict.Predictor) error {
+	ctx, show := cmd.Context(), newOpening(cmd.ErrOrStderr())
+	defer show.end()
+	c := info.Config
+	c.Data.Dir, c.Data.Backbone = trained.Located(c.Data.Dir, info.Folder), cmp.Or(o.backbone, trained.Located(c.Data.Backbone, info.Folder))
+	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding})
+	if err != nil {
+		return err
+	}
+	if set.Digest != info.DataDigest {
+		return fmt.Errorf("%s: %s are other images than those of %s, by their digest. Measure with `ocl eval`", set.Name, cmp.Or(c.Data.Dir, "the data"), info.Folder)
+	}
+	if !slices.Contains(m.of, set.Name) {
+		m.of = append(m.of, set.Name)
+	}
+	for _, p := range []struct {
+		*predict.Predictor
+		right *int
+	}{{before, &m.before}, {after, &m.after}} {
+		e, err := p.Evaluate(ctx, set, predict.EvaluateOptions{Progress: func(done, total int) {
+			show.work(p.Info().Folder+": test images of "+set.Name+" measured", done, total)
+		}})
+		if err != nil {
+			return err
+		}
+		if *p.right += e.Correct; p.Predictor == before {
+			m.images += e.Images
+		}
+	}
+	return nil
 }
 
 // checkKept refuses settings that a run keeps from its parent. It names them all, before their values are checked: advice about

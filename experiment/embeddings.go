@@ -17,7 +17,7 @@ import (
 // embeddings that it makes of the images, which takes long where the cache does not have them.
 func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error) {
 	spec := build.Data(c)
-	spec.Progress, spec.ReadOnly = o.Progress, o.ReadOnly
+	spec.Progress, spec.ReadOnly, spec.OneClass = o.Progress, o.ReadOnly, spec.OneClass || o.OneClass
 	if c.Data.Backbone == "" {
 		return data.Open(ctx, spec)
 	}

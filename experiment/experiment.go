@@ -40,6 +40,7 @@ type Options struct {
 	Backbone        string // where the pretrained network lies on this machine; "" is Config.Data.Backbone
 	Init            string // where the first weights lie on this machine; "" is Config.Network.Init
 	ReadOnly        bool   // write no cache of decoded images, for a plan (data.Spec.ReadOnly)
+	OneClass        bool   // a person's own images may be of one class, for a measurement (data.Spec.OneClass)
 
 	// What results say about the program: its version, its revision ("" takes that of the build) and its command line.
 	Program, Revision string
@@ -172,6 +173,9 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes), network: map[kind]network{}}
 	build.CompleteStream(set, &x.config)
 	x.completeEmbeddings()
+	if usual := config.Default().Stream.Batch; x.config.Stream.Batch == usual && set.Train.Len() < usual { // nobody has chosen it
+		x.config.Stream.Batch = max(1, set.Train.Len())
+	}
 	if p != nil {
 		trained.FewClasses(set, c.Stream, &x.config.Stream)
 		trained.FewImages(set, &x.config.Stream)

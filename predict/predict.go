@@ -68,9 +68,10 @@ type Info struct {
 	Digest     string // "sha256:…" of that file
 	Older      bool   // there are newer ones, which could not be read
 	Config     config.Config
-	Tasks      int // that the learner has learned
-	Steps      int // of the learner when the checkpoint was written, those before its run too
-	C, H, W    int // shape of an image: channels and pixels
+	DataDigest string // of the data of the run, as [data.Set] has it
+	Tasks      int    // that the learner has learned
+	Steps      int    // of the learner when the checkpoint was written, those before its run too
+	C, H, W    int    // shape of an image: channels and pixels
 	// Embeddings says that nobody knows which network made the embeddings that the learner knows. In place of an image it then takes an
 	// embedding, C numbers in float16, and no image file.
 	Embeddings bool
@@ -152,7 +153,7 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)
 	}
 	p.info = Info{
-		Folder: t.Folder, Checkpoint: t.Checkpoint, Digest: t.Digest, Older: t.Older, Config: t.Config, Tasks: t.Tasks, Steps: t.Steps,
+		Folder: t.Folder, Checkpoint: t.Checkpoint, Digest: t.Digest, Older: t.Older, Config: t.Config, DataDigest: t.Info.Digest, Tasks: t.Tasks, Steps: t.Steps,
 		C: shape[0], H: shape[1], W: shape[2], Embeddings: t.Info.Embeddings && p.maker == nil, Classes: t.Info.Classes, ClassNames: t.ClassNames,
 		Learned: t.Learned, Classifier: t.Classifier(), Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
 	}
@@ -174,6 +175,9 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 func (p *Predictor) see(t *trained.Model, file string) (shape [3]int, err error) {
 	shape = p.input
 	if t.Info.Embeddings && t.Info.Of == [3]int{} {
+		if file != "" {
+			return shape, errors.New("the run was trained on embeddings of a file, and does not say which network made them. Leave out --backbone")
+		}
 		p.size = p.by.Bytes(shape[0])
 		return shape, nil
 	}

@@ -95,6 +95,9 @@ func (m *Maker) Set(ctx context.Context, set *data.Set, o Options) (*data.Set, e
 				spec.Progress = func(n, _ int) { o.Progress(set.Name+": embeddings made", done+n, missing) }
 			}
 			built, err := m.build(ctx, spec, h, i)
+			if ctx.Err() != nil {
+				return nil, fmt.Errorf("embed: making embeddings was interrupted. What was made is kept, and the same command goes on: %w", ctx.Err())
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -208,7 +211,14 @@ type fresh struct {
 func (f *fresh) Len() int { return f.of.Len() }
 
 // Image is embedding i in the bytes of float16.
-func (f *fresh) Image(i int, buf []uint8) ([]uint8, error) { return buf, f.m.embed(f.half, i, buf) }
+func (f *fresh) Image(i int, buf []uint8) ([]uint8, error) {
+	if n := (ocl.Float16{}).Bytes(f.m.Dim()); len(buf) < n {
+		buf = make([]uint8, n)
+	} else {
+		buf = buf[:n]
+	}
+	return buf, f.m.embed(f.half, i, buf)
+}
 
 // room has the desks that nobody works at.
 type room struct {

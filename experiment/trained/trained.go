@@ -38,7 +38,7 @@ type Model struct {
 	Config     config.Config  // of the run
 	Tasks      int            // that the learner has learned to their end, those before its run too
 	Steps      int            // of the learner, those before its run too
-	Info       ocl.StreamInfo // Name, shape of the images, Classes and Pixels; nothing of the tasks
+	Info       ocl.StreamInfo // Name, Digest, shape of the images, Classes and Pixels; nothing of the tasks
 	ClassNames []string       // nil where the data have none
 	Learned    []ocl.Label    // classes of the tasks that were learned, rising; nil where no file says them
 	Learner    ocl.Learner
@@ -204,7 +204,7 @@ func (t *Model) decode(from chosen, workers int) (err error) {
 	}
 	s := made.Config.Stream
 	t.Info = ocl.StreamInfo{Name: made.Config.Data.Name, Channels: images.Shape[0], Height: images.Shape[1], Width: images.Shape[2],
-		Classes: images.Classes, Embeddings: images.Embeddings, Of: images.Of, Batch: s.Batch}
+		Classes: images.Classes, Embeddings: images.Embeddings, Of: images.Of, Batch: s.Batch, Digest: made.Data}
 	if !images.Embeddings {
 		t.Info.Pixels = ocl.NewPixelValues(images.Shape[0], s.Mean, s.Std)
 	}
