@@ -129,7 +129,7 @@ func (f *adviseFlags) advise(cmd *cobra.Command, dir string) error {
 	if f.json.given {
 		err = f.json.print(cmd.OutOrStdout(), tried)
 	} else {
-		_, err = io.WriteString(cmd.OutOrStdout(), advice(tried, classes))
+		_, err = io.WriteString(cmd.OutOrStdout(), advice(tried, classes, f.backbone != ""))
 	}
 	return errors.Join(err, cmd.Context().Err())
 }
@@ -199,8 +199,8 @@ func (t *triedJSON) accuracy() float64 {
 	return *t.Accuracy
 }
 
-// advice is the table and the command to go on with.
-func advice(tried []triedJSON, classes int) string {
+// advice is the table and the command to go on with. pretrained says whether settings with a pretrained network were among them.
+func advice(tried []triedJSON, classes int, pretrained bool) string {
 	t := table{head: []string{"setting", "accuracy", "forgetting, points", "seconds"}, right: []bool{false, true, true, true}}
 	for _, s := range tried {
 		row := []string{s.Setting, s.State, "–", "–"}
@@ -227,5 +227,9 @@ func advice(tried []triedJSON, classes int) string {
 	default:
 		text += fmt.Sprintf("\nThe accuracies are those of %s, which were held out. Differences of a few points are luck. Go on with:\n", count.Of(best.Images, "training image"))
 	}
-	return text + "\n  " + strings.TrimSpace(best.Command) + "\n"
+	text += "\n  " + strings.TrimSpace(best.Command) + "\n"
+	if !pretrained {
+		text += "\nA pretrained network usually helps most. docs/format/backbone.md says how to get one; then add --backbone FILE.\n"
+	}
+	return text
 }
