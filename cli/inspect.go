@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -304,7 +305,15 @@ func inspectWeights(path string, f *os.File, size int64) (*inspected, error) {
 		content.Tensors = append(content.Tensors, tensor{x.Name, x.Type, x.Shape})
 		t.rows = append(t.rows, []string{x.Name, x.Type, strings.Trim(fmt.Sprint(x.Shape), "[]")})
 	}
-	return &inspected{"weights", path, content, t.String()}, nil
+	about := table{head: []string{"metadata", "value"}, right: make([]bool, 2)}
+	for _, key := range slices.Sorted(maps.Keys(r.Metadata)) {
+		about.rows = append(about.rows, []string{key, cause.Shown(r.Metadata[key])})
+	}
+	text := t.String()
+	if len(about.rows) > 0 {
+		text = about.String() + "\n" + text
+	}
+	return &inspected{"weights", path, content, text}, nil
 }
 
 // changed says whether somebody has changed a result after its run wrote it. One of another program cannot tell.
