@@ -6,13 +6,16 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/internal/count"
+	"ocl/nn/internal/conv"
 )
 
 // stage is where a stage of a network ends.
 type stage struct {
 	name                    string
 	layers, params, running int   // up to its end
+	listed                  int   // parameters by name
 	flops                   int64 // of them
+	out                     conv.Layout
 }
 
 // frozen is the part of a network that does not learn. The zero value is none of it.
@@ -29,7 +32,7 @@ func (b *Builder) Stage(name string) {
 }
 
 func (b *Builder) here(name string) stage {
-	s := stage{name: name, layers: len(b.net.layers), params: b.total(), flops: b.net.flops}
+	s := stage{name: name, layers: len(b.net.layers), params: b.total(), listed: len(b.net.list), flops: b.net.flops, out: b.g}
 	if k := len(b.net.stats); k > 0 {
 		s.running = b.net.stats[k-1].Offset + b.net.stats[k-1].Out
 	}
@@ -71,7 +74,7 @@ func (n *Network) Freeze(stages int) error {
 		}
 		return fmt.Errorf("nn: %s to freeze, and the network has %d: %s. Freeze at most %d", count.Of(stages, "stage"), all, strings.Join(n.Stages(), ", "), all)
 	}
-	n.frozen = frozen{}
+	n.frozen, n.latent = frozen{}, nil
 	if stages > 0 {
 		n.frozen = frozen{stages, n.stages[stages-1]}
 	}
@@ -94,11 +97,28 @@ func (n *Network) FrozenParts() checkpoint.Parts {
 	}
 }
 
+// learned are the layers of a pass that learns, and how many of them are frozen.
+func (n *Network) learned() (layers []layer, frozen int) {
+	if n.latent != nil {
+		return n.latent.layers, 1
+	}
+	return n.layers, n.frozen.layers
+}
+
+// entrance is what a pass takes so many of: images, or activations in their place.
+func (n *Network) entrance(images int) conv.Layout {
+	if n.latent != nil {
+		g := n.frozen.out
+		return conv.Sketch(false, g.C, g.H, g.W, images)
+	}
+	return conv.Sketch(false, n.c, n.h, n.w, images)
+}
+
 // lowest is the first layer that a backward pass reaches: behind the frozen ones, the first with parameters.
 func (n *Network) lowest() int {
-	at := n.frozen.layers
-	for at > 0 && at < len(n.layers) {
-		switch n.layers[at].(type) {
+	layers, at := n.learned()
+	for at > 0 && at < len(layers) {
+		switch layers[at].(type) {
 		case channelLastLayer, poolLayer:
 			at++
 			continue

@@ -49,12 +49,16 @@ func (f Footprint) Pass(images int) (float64, error) {
 		}
 		floats += float64(copies) * float64(g.Size())
 	}
-	g := conv.Sketch(false, n.c, n.h, n.w, images)
-	for i, l := range n.layers {
-		if i == n.frozen.layers {
+	g := n.entrance(images)
+	layers, frozen := n.learned()
+	for i, l := range layers {
+		if i == frozen {
 			floats = 0 // frozen layers share their maps: counted are those of the others
 		}
 		switch l := l.(type) {
+		case entryLayer:
+			g = conv.Sketch(l.channelLast, g.C, g.H, g.W, images)
+			take(1, g)
 		case *stemLayer:
 			take(1, g)
 			g = conv.Sketch(false, l.out, g.H, g.W, images)

@@ -24,6 +24,7 @@ type Network struct {
 	trunk      int // layers before the head
 	stages     []stage
 	frozen     frozen
+	latent     *latent // nil: the network learns from images
 	featureDim int
 	flops      int64
 	layers     []layer
@@ -117,6 +118,7 @@ type Workspace struct {
 	set    *kernel.Set // for work on vectors
 	work   *work
 	packs  *packs
+	below  below    // of a latent network
 	made   *Network // whose shape, kernels and algorithm all that follows is for; nil: of the first one that comes
 	beside bool     // another workspace has the workers
 	training
@@ -172,8 +174,14 @@ func (ws *Workspace) Beside() *Workspace {
 // work counts the passes of a workspace and of those beside it.
 type work struct{ flops int64 }
 
-// count adds a pass of so many images forward through n.
-func (ws *Workspace) count(n *Network, images int) { ws.work.flops += int64(images) * n.flops }
+// count adds a pass of so many images forward through n, or of so many activations.
+func (ws *Workspace) count(n *Network, images int) {
+	flops := n.flops
+	if n.latent != nil {
+		flops -= n.frozen.flops
+	}
+	ws.work.flops += int64(images) * flops
+}
 
 // countBackward adds a backward pass, which is worth two forward passes through the layers that learn.
 func (ws *Workspace) countBackward(n *Network, images int) {
@@ -191,6 +199,9 @@ func (ws *Workspace) Workers() int { return ws.team.Size() }
 // harmless.
 func (ws *Workspace) Close() {
 	ws.own("Close")
+	if ws.reader && ws.below.ws != nil { // it has workers of its own
+		ws.below.ws.Close()
+	}
 	ws.team.Close() // first: it refuses while the workers are at work
 	ws.closeLanes()
 	ws.pair.close()
@@ -312,11 +323,23 @@ func (ws *Workspace) trainFor(n *Network, images int) *pass {
 	return ws.train
 }
 
+// check panics unless x is what the network learns from: images, or the activations of its frozen stages.
 func (n *Network) check(x *tensor.Tensor) {
+	if n.latent == nil {
+		n.checkImages(x)
+		return
+	}
+	g := n.frozen.out
+	n.checkInput("activations of frozen stages", x, g.C, g.H, g.W)
+}
+
+func (n *Network) checkImages(x *tensor.Tensor) { n.checkInput("network input", x, n.c, n.h, n.w) }
+
+func (n *Network) checkInput(what string, x *tensor.Tensor, c, h, w int) {
 	if len(n.layers) == 0 {
 		panic("nn: the layers of this network are no chain. Wire it and run the Wiring")
 	}
-	x.CheckShape("network input", -1, n.c, n.h, n.w)
+	x.CheckShape(what, -1, c, h, w)
 	if x.Dim(0) == 0 {
 		panic("nn: an empty batch")
 	}

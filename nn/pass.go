@@ -61,10 +61,12 @@ type pass struct {
 // the pass is for inference, and channel-last layers take parts·n images at once, because they read many more
 // weights.
 func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass {
-	s := &pass{set: net.set, team: team, inference: parts > 0, learns: parts == 0, frozen: net.frozen.layers, lowest: net.lowest(), n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
+	layers, frozen := net.learned()
+	s := &pass{set: net.set, team: team, inference: parts > 0, learns: parts == 0, frozen: frozen, lowest: net.lowest(), n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
 	s.maker = conv.Maker{Set: net.set, Algorithm: net.algorithm, Workers: team.Size()}
-	g := conv.PlanesLayout(net.c, net.h, net.w, n)
-	for i, l := range net.layers {
+	of := net.entrance(n)
+	g := conv.PlanesLayout(of.C, of.H, of.W, n)
+	for i, l := range layers {
 		s.inference = !s.learns || i < s.frozen
 		s.maker.Inference = s.inference
 		if _, ok := l.(channelLastLayer); ok {
@@ -136,6 +138,8 @@ func (p *pass) begin(net *Network, x *tensor.Tensor, mode Mode) {
 	p.profile.start()
 	switch s := p.states[0].(type) {
 	case *stemState:
+		s.load(x)
+	case *entryState:
 		s.load(x)
 	case *linearState:
 		for img := range p.images {

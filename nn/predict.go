@@ -44,7 +44,7 @@ type Outputs struct{ Logits, Features *tensor.Tensor }
 // Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. Those of an image do
 // not depend on the others. It changes nothing but the workspace, to which the result belongs.
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
-	n.checkPredict(ws, x)
+	x = n.entering(ws, x)
 	ws.predict.out = Outputs{Logits: resized(&ws.out.Logits, x.Dim(0), n.Outputs())}
 	n.predict(ws, x)
 	return ws.out.Logits
@@ -52,7 +52,7 @@ func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 
 // PredictFeatures is Predict for the features φ(x) [B,D] instead of the logits.
 func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
-	n.checkPredict(ws, x)
+	x = n.entering(ws, x)
 	ws.predict.out = Outputs{Features: resized(&ws.out.Features, x.Dim(0), n.featureDim)}
 	n.predict(ws, x)
 	return ws.out.Features
@@ -60,7 +60,7 @@ func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tenso
 
 // PredictOutputs is Predict and PredictFeatures in one pass.
 func (n *Network) PredictOutputs(ws *Workspace, x *tensor.Tensor) Outputs {
-	n.checkPredict(ws, x)
+	x = n.entering(ws, x)
 	ws.predict.out = Outputs{resized(&ws.out.Logits, x.Dim(0), n.Outputs()), resized(&ws.out.Features, x.Dim(0), n.featureDim)}
 	n.predict(ws, x)
 	return ws.out
@@ -75,10 +75,15 @@ func resized(t **tensor.Tensor, b, columns int) *tensor.Tensor {
 	return *t
 }
 
-// checkPredict panics where the images or the workspace are not for n, before anything of the workspace changes.
-func (n *Network) checkPredict(ws *Workspace, x *tensor.Tensor) {
+// entering is x as passes take it: a latent network makes activations of images. It panics where x or the workspace are not for n, before
+// anything of the workspace changes.
+func (n *Network) entering(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
+	if n.latent != nil && len(x.Shape) == 4 && x.Shape[1] == n.c && x.Shape[2] == n.h && x.Shape[3] == n.w {
+		return n.Activations(ws, x)
+	}
 	n.check(x)
 	ws.belong(n)
+	return x
 }
 
 // predict fills what ws.predict.out wants.
@@ -130,11 +135,20 @@ func (ws *Workspace) ready(passes ...*pass) {
 // their own. They only predict. After Changed they panic. Each of them has to be closed.
 func (n *Network) Readers(count, size int) []*Workspace {
 	shared := &packs{}
+	var frozen *Network
+	var below []*Workspace
+	if n.latent != nil {
+		frozen = n.below()
+		below = frozen.Readers(count, size)
+	}
 	all := make([]*Workspace, count)
 	for i := range all {
 		ws := n.NewWorkspace(size)
 		ws.packs, ws.reader = shared, true
 		ws.makeEval(n)
+		if frozen != nil {
+			ws.below.net, ws.below.ws, ws.below.version = frozen, below[i], n.version
+		}
 		if i == 0 {
 			ws.eval[0].pack(ws.team, nil, n, false)
 		}
@@ -150,7 +164,7 @@ const channelLastParts = 4
 // predictPart is the number of images that the layers in planes predict at once: a multiple of the position tile where
 // maps are small, few enough for the second-level cache.
 func (n *Network) predictPart() int {
-	switch px := n.h * n.w; {
+	switch px := n.entrance(1).Pixels(); {
 	case px <= 48*48:
 		return kernel.ChannelLastTile
 	case px <= 96*96:

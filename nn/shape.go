@@ -40,6 +40,9 @@ func shapeOf(n *Network) []string {
 	if f := n.frozen.stages; f > 0 {
 		shape = append(shape, fmt.Sprintf("%d frozen stages", f))
 	}
+	if n.latent != nil {
+		shape = append(shape, "their activations in place of images")
+	}
 	if !n.head.PerClass() { // no layer says how many
 		shape = append(shape, fmt.Sprintf("%d classes", n.classes))
 	}
