@@ -11,8 +11,8 @@ import (
 type Batch struct {
 	X *tensor.Tensor // [B,C,H,W] float32: what a network sees
 	Y []Label        // [B]
-	// Pixels are what X was made of by the stream's [Encoding]: 8-bit images [B,C,H,W], or embeddings in float16. A memory
-	// stores them. They may be nil in a batch of which nothing is stored, such as one of replayed images.
+	// Pixels are what X was made of by the stream's [Encoding]: 8-bit images [B,C,H,W], or embeddings in float16; or what X was made to,
+	// where X are activations. A memory stores them. They may be nil in a batch of which nothing is stored, such as one of replayed images.
 	Pixels []byte
 }
 

@@ -2,12 +2,13 @@ package ocl
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/x448/float16"
 )
 
-// Encoding says what a network sees of the bytes that a stream delivers and a memory stores. [PixelValues] are that of images, and
-// [Float16] that of embeddings.
+// Encoding says what a network sees of the bytes that a stream delivers and a memory stores. [PixelValues] are that of images, [Float16] that
+// of embeddings, and [Codes] a smaller one of activations.
 type Encoding interface {
 	// Bytes is how many bytes a sample of so many values takes.
 	Bytes(values int) int
@@ -74,4 +75,54 @@ func (Float16) Put(stored []byte, values []float32) (finite bool) {
 		binary.LittleEndian.PutUint16(stored[2*i:], h.Bits())
 	}
 	return finite
+}
+
+// Codes is an encoding of activations in a byte a value: codes 0 to 255 of equal steps from the smallest value of the sample to its largest.
+// Before the codes stand both in float32, the lower byte first. So a value is stored with an error of half a step at most.
+type Codes struct{}
+
+const codesHead = 8 // bytes before the codes
+
+// Bytes implements [Encoding]: a byte a value, and 8.
+func (Codes) Bytes(values int) int { return codesHead + values }
+
+// Write writes the values of a sample to dst. stored has len(dst)+8 bytes.
+func (Codes) Write(dst []float32, stored []byte) {
+	low, high := codesRange(stored)
+	var values [256]float32
+	for k := range values {
+		values[k] = float32(low + (high-low)*float64(k)/255)
+	}
+	for i, k := range stored[codesHead:][:len(dst)] {
+		dst[i] = values[k]
+	}
+}
+
+// Put writes the values of a sample to stored, which has len(values)+8 bytes, and says whether all are finite.
+func (Codes) Put(stored []byte, values []float32) (finite bool) {
+	finite = true
+	low, high := float32(math.Inf(1)), float32(math.Inf(-1))
+	for _, v := range values {
+		low, high = min(low, v), max(high, v)
+		finite = finite && v-v == 0
+	}
+	binary.LittleEndian.PutUint32(stored, math.Float32bits(low))
+	binary.LittleEndian.PutUint32(stored[4:], math.Float32bits(high))
+	if !finite {
+		return false
+	}
+	steps := 0.0
+	if high > low {
+		steps = 255 / (float64(high) - float64(low))
+	}
+	for i, v := range values {
+		stored[codesHead+i] = byte(math.Round((float64(v) - float64(low)) * steps))
+	}
+	return true
+}
+
+// codesRange is the smallest and the largest value of a sample.
+func codesRange(stored []byte) (low, high float64) {
+	of := func(at int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(stored[at:]))) }
+	return of(0), of(4)
 }

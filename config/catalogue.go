@@ -340,7 +340,7 @@ func isNetworkKey(key string) bool { return strings.HasPrefix(key, "network.") }
 
 // ignores says whether the method does not read a key of the network or the optimiser, which most read.
 func (m Method) ignores(key string) bool {
-	return isNetworkKey(key) && (m.OwnNetworks || m.NoGradient) || m.NoGradient && strings.HasPrefix(key, "optimizer.")
+	return (isNetworkKey(key) || strings.HasPrefix(key, "replay.latent")) && (m.OwnNetworks || m.NoGradient) || m.NoGradient && strings.HasPrefix(key, "optimizer.")
 }
 
 // ignored says whether all methods of a list ignore a key.

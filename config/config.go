@@ -252,7 +252,15 @@ type Replay struct {
 	Augment    bool   // crop and flip at each draw
 	Teacher    string // the statistics that a teacher's batch norm uses; "" is by method
 	KDCStar    string // whether the trick kdc* has a teacher
+	Latent     bool   // store the activations of the frozen stages in place of images
+	LatentBits int    // of a stored activation: LatentFloats or LatentCodes
 }
+
+// Values of Replay.LatentBits.
+const (
+	LatentFloats = 16 // half precision
+	LatentCodes  = 8  // codes of equal steps
+)
 
 // Values of Network.Head.
 const (
@@ -318,7 +326,7 @@ func Default() Config {
 		Methods:     []string{"finetune", "er"},
 		Memory:      DefaultMemory,
 		Classifiers: []string{ClassifierHead},
-		Replay:      Replay{Batch: 10, Iterations: 1, KDCStar: KDCStarText},
+		Replay:      Replay{Batch: 10, Iterations: 1, KDCStar: KDCStarText, LatentBits: LatentFloats},
 		Network:     Network{Name: "resnet18", Width: 20, Hidden: []int{256, 256}},
 		Optimizer:   Optimizer{Name: "sgd", LR: 0.1},
 		Protocol:    ProtocolStandard,

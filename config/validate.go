@@ -415,6 +415,7 @@ func (s *Schema) checkTraining(f *faults, c Config) {
 	if c.Data.Backbone != "" && c.Replay.Augment {
 		f.add("replay.augment", "images are cropped and flipped, but with data.backbone embeddings are learned. Remove one of them")
 	}
+	s.checkLatent(f, c)
 	if c.Data.Backbone != "" && c.Stream.Shift.Kind != "" {
 		f.add("stream.shift.kind", "images are disturbed, but with data.backbone embeddings are learned. Remove one of them")
 	}
@@ -438,6 +439,26 @@ func (s *Schema) checkTraining(f *faults, c Config) {
 	}
 	if c.Optimizer.Name == "adam" && c.Optimizer.Momentum != 0 {
 		f.add("optimizer.momentum", "%s is given, but adam has its own momentum. Remove it, or use optimizer.name=sgd", number(c.Optimizer.Momentum))
+	}
+}
+
+// checkLatent says what latent replay needs.
+func (s *Schema) checkLatent(f *faults, c Config) {
+	bits := c.Replay.LatentBits
+	switch {
+	case bits != LatentFloats && bits != LatentCodes:
+		f.add("replay.latent_bits", "%d is given. Use %d or %d", bits, LatentFloats, LatentCodes)
+	case bits != LatentFloats && !c.Replay.Latent:
+		f.add("replay.latent_bits", "%d is given, but images are stored. Set replay.latent=true, or remove it", bits)
+	}
+	if !c.Replay.Latent {
+		return
+	}
+	if c.Network.Freeze == 0 {
+		f.add("replay.latent", "no stage of the network is frozen, so its activations change as it learns. Freeze at least one with --freeze, or remove replay.latent")
+	}
+	if c.Replay.Augment {
+		f.add("replay.augment", "images are cropped and flipped, but with replay.latent activations are learned. Remove one of them")
 	}
 }
 

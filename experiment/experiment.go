@@ -397,7 +397,8 @@ func (x *Experiment) examineNetwork(j Job, info ocl.StreamInfo) error {
 		convolution = net.Engine().Convolution // of networks to come
 	}
 	x.network[kind] = network{
-		train.Network{FLOPs: net.FLOPs(), Params: net.Footprint().Params(), Memory: net.Footprint()},
+		train.Network{FLOPs: net.FLOPs(), Frozen: net.FrozenFLOPs(), Latent: j.Config.Replay.Latent && !own, Stored: build.SampleBytes(info, net, j.Config),
+			Params: net.Footprint().Params(), Memory: net.Footprint()},
 		config.Engine{Kernel: net.KernelName(), Convolution: convolution},
 	}
 	if own {

@@ -8,6 +8,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/build"
+	"ocl/learner"
 )
 
 // TestFreeze: a run with frozen stages keeps what a file gives them, is opened and exported whole, grows by classes, and is resumed to the same bits.
@@ -50,6 +51,47 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
+// TestLatent: a run that stores activations learns what one with the same frozen stages learns from images but for rounding, its memory has no image
+// and less or more bytes, it predicts from images alone, is exported whole, and is resumed and continued to the same bits.
+func TestLatent(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"er", "gdumb", "icarl"} {
+		c := one(name)
+		c.Network.Name, c.Network.Hidden = build.MLP, []int{12, 9}
+		path := filepath.Join(t.TempDir(), "w.safetensors")
+		given := firstWeights(t, path, c)
+		c.Network.Init, c.Network.Freeze = path, 1
+		plain, tensors, _ := tensorsOf(t, c)
+		for bits, each := range map[int]int64{config.LatentFloats: 2 * 12, config.LatentCodes: 12 + 8} {
+			c := c.Clone()
+			c.Replay.Latent, c.Replay.LatentBits = true, bits
+			model, named, _ := tensorsOf(t, c)
+			n := model.Net.Frozen()
+			if n == 0 || !slices.Equal(model.Net.Params()[:n], given.Params()[:n]) || slices.Equal(model.Net.Params()[n:], given.Params()[n:]) {
+				t.Errorf("%s, %d bits: of %d frozen parameters some moved, or no other did", name, bits, n)
+			}
+			if len(named) != len(tensors) {
+				t.Errorf("%s, %d bits: %d tensors are exported, want %d", name, bits, len(named), len(tensors))
+			}
+			m := learner.MemoryOf(model.Learner)
+			if got := m.Shape(); got != [3]int{12, 1, 1} || m.Len() == 0 || m.Bytes() != int64(m.Len())*(each+4) {
+				t.Errorf("%s, %d bits: the memory has %d samples of %v in %d bytes", name, bits, m.Len(), got, m.Bytes())
+			}
+			if bits == config.LatentFloats {
+				distance, length := 0.0, 0.0
+				for i, v := range plain.Net.Params()[n:] {
+					d := float64(v - model.Net.Params()[n+i])
+					distance, length = distance+d*d, length+float64(v)*float64(v)
+				}
+				if !(distance <= 1e-3*length) {
+					t.Errorf("%s: what is learned differs by %v from what is learned from images, of %v", name, distance, length)
+				}
+			}
+			resumes(t, c)
+		}
+	}
+}
+
 // TestFreezeRefuses what cannot be frozen, with what can.
 func TestFreezeRefuses(t *testing.T) {
 	t.Parallel()
@@ -60,6 +102,19 @@ func TestFreezeRefuses(t *testing.T) {
 		"network.freeze: the network linear: nn: 1 stage to freeze, and the network has none": func(c *config.Config) { c.Network.Name, c.Network.Freeze = "linear", 1 },
 		"network.freeze: the network funnel: nn: 4 stages to freeze, and the network has 3: stem, block, fc": func(c *config.Config) {
 			c.Network.Name, c.Network.Freeze, c.Data.Size = "funnel", 4, 16
+		},
+		"replay.latent: no stage of the network is frozen, so its activations change as it learns. Freeze at least one with --freeze": func(c *config.Config) {
+			c.Replay.Latent = true
+		},
+		"replay.latent_bits: 8 is given, but images are stored. Set replay.latent=true": func(c *config.Config) { c.Replay.LatentBits = 8 },
+		"replay.latent_bits: 12 is given. Use 16 or 8": func(c *config.Config) {
+			c.Network.Freeze, c.Replay.Latent, c.Replay.LatentBits = 1, true, 12
+		},
+		"replay.augment: images are cropped and flipped, but with replay.latent activations are learned": func(c *config.Config) {
+			c.Network.Freeze, c.Replay.Latent, c.Replay.Augment = 1, true, true
+		},
+		"replay.latent: nn: the activations behind 1 frozen stage would have the shape of an image, 3×28×28": func(c *config.Config) {
+			c.Data.Channels, c.Network.Width, c.Network.Freeze, c.Replay.Latent = 3, 3, 1, true
 		},
 		"-1 is out of range": func(c *config.Config) { c.Network.Freeze = -1 },
 	} {
@@ -72,9 +127,11 @@ func TestFreezeRefuses(t *testing.T) {
 	}
 	for name, why := range map[string]string{"ncm": "trains no network by gradients", "cndpm": "makes networks of its own"} {
 		c := one(name)
-		c.Network.Freeze = 1
-		if err := Schema().CheckGiven(c, "network.freeze"); err == nil || !strings.Contains(err.Error(), why) {
-			t.Errorf("%s: %v", name, err)
+		c.Network.Freeze, c.Replay.Latent = 1, true
+		for _, key := range []string{"network.freeze", "replay.latent"} {
+			if err := Schema().CheckGiven(c, key); err == nil || !strings.Contains(err.Error(), why) {
+				t.Errorf("%s: %s: %v", name, key, err)
+			}
 		}
 	}
 }

@@ -25,7 +25,8 @@ type core struct {
 	net     *nn.Network
 	ws      *nn.Workspace
 	learner ocl.Learner
-	ncm     *learner.NCM // class means that a classifier of the config predicts by; nil where the learner's own rule decides
+	latents *learner.Latents // makes what it observes of images; nil: it observes them as they are
+	ncm     *learner.NCM     // class means that a classifier of the config predicts by; nil where the learner's own rule decides
 
 	classes int         // that have been learned: the active outputs
 	task    bool        // a task has begun and not ended
@@ -57,6 +58,7 @@ func newCore(c config.Config, shape [3]int, capacity, inherited, workers int) (*
 		k.ws.Close()
 		return nil, err
 	}
+	k.latents = build.Latents(k.net, k.ws, c)
 	if byMeans(c) {
 		k.ncm = &learner.NCM{}
 	}
@@ -87,6 +89,10 @@ func (k *core) means() *learner.NCM {
 func (k *core) observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	k.activate(max(k.classes, int(slices.Max(b.Y))+1))
 	if err := k.tell(b.Y); err != nil {
+		return ocl.StepStats{}, err
+	}
+	b, err := k.latents.Of(b)
+	if err != nil {
 		return ocl.StepStats{}, err
 	}
 	stats, err := k.learner.Observe(ctx, b)
@@ -249,7 +255,7 @@ func held(c config.Config, p Process, shape [3]int, capacity int) (bytes int64, 
 	if err != nil {
 		return 0, 0, err
 	}
-	total := float64(vectors)*number*float64(parameters) + (1+float64(p.AtOnce))*f.Weights() + maps + float64(stored)*float64(image+waiting+int64(info.SlotBytes(s))) + float64(p.Queue)*float64(image+waiting)
+	total := float64(vectors)*number*float64(parameters) + (1+float64(p.AtOnce))*f.Weights() + maps + float64(stored)*float64(int64(build.SampleBytes(ocl.StreamInfo{Channels: shape[0], Height: shape[1], Width: shape[2]}, net, c))+waiting+int64(info.SlotBytes(s))) + float64(p.Queue)*float64(image+waiting)
 	if info.Solves != nil {
 		solved := info.Solves(s)
 		total += 8 * float64(solved.Numbers+solved.Solving)

@@ -10,7 +10,7 @@ import (
 	"ocl/tensor"
 )
 
-// Store is M: up to Cap samples in numbered slots, each an 8-bit image [C,H,W] or an embedding, with its label. Slots [0, Len) are filled. A
+// Store is M: up to Cap samples in numbered slots, each an 8-bit image [C,H,W], an embedding or activations, with its label. Slots [0, Len) are filled. A
 // sample is copied in and copied out, so no caller holds a view of the memory. Slots can carry numbers beside their samples
 // ([Store.Carry]).
 type Store struct {
@@ -74,7 +74,7 @@ func (m *Store) Put(b ocl.Batch, slots []int) { m.PutWith(b, slots, nil) }
 func (m *Store) PutWith(b ocl.Batch, slots []int, numbers *tensor.Tensor) {
 	m.check("Put", b.X, len(slots))
 	m.floats.check(numbers, len(slots))
-	if want := m.by.Bytes(len(b.X.Data)); len(b.Pixels) != want {
+	if want := len(slots) * m.size; len(b.Pixels) != want {
 		panic(fmt.Sprintf("memory: Put: %d bytes of %d values instead of %d. Fill Batch.Pixels", len(b.Pixels), len(b.X.Data), want))
 	}
 	for i, slot := range slots {

@@ -25,7 +25,19 @@ func frozen(stages int, net **nn.Network) func(*method.Setup) {
 	}
 }
 
-// TestFrozenContract runs every method that trains the network of a config with frozen stages.
+// latent is frozen for a learner that learns from the activations of these stages.
+func latent(stages int) func(*method.Setup) {
+	return func(s *method.Setup) {
+		frozen(stages, nil)(s)
+		if err := s.Net.Latent(); err != nil {
+			panic(err)
+		}
+		c, h, w, _ := s.Net.LatentShape()
+		s.Shape, s.Pixels = [3]int{c, h, w}, nil
+	}
+}
+
+// TestFrozenContract runs every method that trains the network of a config with frozen stages, on images and on activations.
 func TestFrozenContract(t *testing.T) {
 	mlp := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{20, 16}}
 	resnet := arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2}
@@ -33,12 +45,14 @@ func TestFrozenContract(t *testing.T) {
 		if info.OwnNetworks || info.Solves != nil {
 			continue // they refuse it
 		}
-		run := func(name string, network arch.Config, stages int) {
+		run := func(name string, network arch.Config, shape [3]int, with func(*method.Setup)) {
 			t.Run(info.Name+"/"+name, func(t *testing.T) {
 				c := learnertest.Case{
-					Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes,
-					New: build(info.Name, network, frozen(stages, nil)), Heir: heir(info.Name, network, frozen(stages, nil)),
-					Vary: map[string]func(*testing.T, uint64) ocl.Learner{"network.freeze": build(info.Name, network, nil)},
+					Shape: shape, Classes: network.Classes,
+					New: build(info.Name, network, with), Heir: heir(info.Name, network, with),
+				}
+				if shape[0] == network.Channels {
+					c.Vary = map[string]func(*testing.T, uint64) ocl.Learner{"network.freeze": build(info.Name, network, nil)}
 				}
 				if info.UsesMemory {
 					c.Capacity = 12
@@ -49,9 +63,11 @@ func TestFrozenContract(t *testing.T) {
 				learnertest.Run(t, c)
 			})
 		}
-		run("mlp", mlp, 1)
+		run("mlp", mlp, [3]int{3, 5, 4}, frozen(1, nil))
+		run("mlp, latent", mlp, [3]int{20, 1, 1}, latent(1))
 		if info.Name == "mir" { // which runs the most kinds of passes
-			run("resnet18", resnet, 3)
+			run("resnet18", resnet, [3]int{3, 32, 32}, frozen(3, nil))
+			run("resnet18, latent", resnet, [3]int{4, 16, 16}, latent(3))
 		}
 	}
 }

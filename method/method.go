@@ -135,9 +135,10 @@ type Setup struct {
 	Augment     bool            // images are cropped and flipped at each draw
 	Training    bool            // a teacher's batch norm uses the statistics of the current batch
 	Undistilled bool            // the trick kdc* has no teacher, as in the authors' code
-	Shape       [3]int          // C, H, W
+	Shape       [3]int          // C, H, W of a sample
 	Normalises  bool            // the stream has a mean or a deviation, so values of pixels may be outside [0,1]
 	Pixels      ocl.PixelValues // [C], as ocl.StreamInfo has them; nil is k/255
+	Latent      ocl.Encoding    // of activations of frozen stages, which the learner observes and stores in place of images; nil has it learn from images
 	Embeddings  bool            // samples are embeddings, see ocl.StreamInfo; Pixels is nil then
 	Classes     int             // K
 	Seed        uint64          // of everything that the learner draws, except InitSeed
@@ -174,6 +175,9 @@ func (s Setup) Store() *memory.Store { return memory.NewStore(s.Memory, s.Shape,
 
 // Encoding is how samples are stored.
 func (s Setup) Encoding() ocl.Encoding {
+	if s.Latent != nil {
+		return s.Latent
+	}
 	if s.Embeddings {
 		return ocl.Float16{}
 	}

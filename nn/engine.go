@@ -110,7 +110,9 @@ func (n *Network) Engine() Engine { return Engine{n.set.Name, n.algorithm} }
 // ConvolutionName is the algorithm of the network's 3×3 convolutions of stride 1: "winograd" where all that Winograd's
 // algorithm fits use it, "direct" where none does, "table" for both kinds.
 func (n *Network) ConvolutionName() string {
-	p := newPass(n, workers.New(1), 1, 1, &packs{})
+	whole := *n
+	whole.latent = nil // what is frozen has convolutions too
+	p := newPass(&whole, workers.New(1), 1, 1, &packs{})
 	uses, could := 0, 0
 	for _, c := range p.convs {
 		used, fits := conv.ByWinograd(c.Conv)

@@ -85,6 +85,12 @@ func (n *Network) Freeze(stages int) error {
 // Frozen is the number of parameters of frozen stages. They are the first ones of Params.
 func (n *Network) Frozen() int { return n.frozen.params }
 
+// FrozenStages is how many stages are frozen.
+func (n *Network) FrozenStages() int { return n.frozen.stages }
+
+// FrozenFLOPs is the part of FLOPs that frozen stages are.
+func (n *Network) FrozenFLOPs() int64 { return n.frozen.flops }
+
 // FrozenParts is the state of the frozen stages alone, of a network that is drawn anew but for them; nil where none is frozen.
 func (n *Network) FrozenParts() checkpoint.Parts {
 	if n.frozen.stages == 0 {

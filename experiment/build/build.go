@@ -11,6 +11,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
+	"ocl/learner"
 	"ocl/method"
 	"ocl/nn"
 	"ocl/nn/arch"
@@ -157,6 +158,11 @@ func newNetwork(info ocl.StreamInfo, c config.Config, src *rng.Source) (net *nn.
 		if err := net.Freeze(c.Network.Freeze); err != nil {
 			return nil, fmt.Errorf("network.freeze: the network %s: %w", NetworkName(c), err)
 		}
+		if c.Replay.Latent {
+			if err := net.Latent(); err != nil {
+				return nil, fmt.Errorf("replay.latent: %w", err)
+			}
+		}
 	}
 	return net, nil
 }
@@ -204,7 +210,33 @@ func NewLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c config
 	s := Setup(c)
 	s.Net, s.WS = net, ws
 	s.Shape, s.Pixels, s.Embeddings, s.Classes = [3]int{info.Channels, info.Height, info.Width}, info.Pixels, info.Embeddings, info.Classes
+	if channels, height, width, ok := net.LatentShape(); ok {
+		s.Shape, s.Latent = [3]int{channels, height, width}, latentEncoding(c)
+	}
 	return Method(c.Methods[0]).New(s)
+}
+
+// Latents makes what the learner of a run observes of images; nil where it observes them as they are.
+func Latents(net *nn.Network, ws *nn.Workspace, c config.Config) *learner.Latents {
+	if _, _, _, ok := net.LatentShape(); !ok {
+		return nil
+	}
+	return &learner.Latents{Net: net, WS: ws, By: latentEncoding(c)}
+}
+
+func latentEncoding(c config.Config) learner.LatentEncoding {
+	if c.Replay.LatentBits == config.LatentCodes {
+		return ocl.Codes{}
+	}
+	return ocl.Float16{}
+}
+
+// SampleBytes is how many bytes of a sample the memory of a run stores, beside its label and what methods add.
+func SampleBytes(info ocl.StreamInfo, net *nn.Network, c config.Config) int {
+	if channels, height, width, ok := net.LatentShape(); ok {
+		return latentEncoding(c).Bytes(channels * height * width)
+	}
+	return info.Encoding().Bytes(info.Channels * info.Height * info.Width)
 }
 
 // Setup is what the config of one run says of its method.

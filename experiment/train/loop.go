@@ -177,6 +177,10 @@ func paused(l ocl.Learner) bool {
 // checkpoint is due.
 func (r *run) observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	start := time.Now()
+	b, err := r.latents.Of(b)
+	if err != nil {
+		return ocl.StepStats{}, err
+	}
 	spent := func() {
 		r.found.Seconds.Train += time.Since(start).Seconds()
 		start = time.Now()

@@ -37,7 +37,7 @@ func needs(c config.Config, net Network, experts bool, of ocl.StreamInfo, images
 	}
 	list := []Need{
 		{What: "the images", Bytes: float64(images), Key: "data.train_per_class"},
-		{What: "the memory", Bytes: float64(stored) * (bytes + storedBytes + float64(info.SlotBytes(s))), Key: key("memory")},
+		{What: "the memory", Bytes: float64(stored) * (float64(net.Stored) + storedBytes + float64(info.SlotBytes(s))), Key: key("memory")},
 		{What: "an incoming batch", Bytes: float64(of.Batch) * (image*number + bytes), Key: key("stream.batch")},
 	}
 	if experts { // the first two: there may be no more

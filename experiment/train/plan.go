@@ -64,8 +64,20 @@ func (p Plan) Left(f Found) float64 {
 // Network is what a plan must know of a network.
 type Network struct {
 	FLOPs  int64 // to predict an image
+	Frozen int64 // of them, those of stages that do not learn
+	Latent bool  // activations of these stages are learned and stored
+	Stored int   // bytes of a stored sample
 	Params int
 	Memory nn.Footprint
+}
+
+// work is the arithmetic of passes over so many samples, which are worth so many forward passes of one through the layers that learn.
+func (n Network) work(forwards, samples int) int64 {
+	work := (n.FLOPs - n.Frozen) * int64(forwards)
+	if !n.Latent {
+		work += n.Frozen * int64(samples)
+	}
+	return work
 }
 
 // NewPlan counts the steps, tests and work of a run with the config c on the stream st. before is how many samples its memory was offered before
@@ -97,7 +109,8 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 		stored := min(seen, c.Memory)
 		prepare := int64(solved.Prepare)
 		if info.Prepared != nil {
-			prepare = 3 * net.FLOPs * int64(info.Prepared(stored, s))
+			images := info.Prepared(stored, s)
+			prepare = net.work(3*images, images)
 		}
 		if c.EvalEvery > 0 {
 			n := p.Steps/c.EvalEvery - from/c.EvalEvery
@@ -111,11 +124,11 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 			}
 			p.PrepareFLOPs[t] = prepare
 			if slices.Contains(c.Classifiers, config.ClassifierNCM) {
-				p.PrepareFLOPs[t] += net.FLOPs * int64(stored)
+				p.PrepareFLOPs[t] += net.work(stored, stored)
 			}
 		}
 		if s.Reviewed() {
-			p.PrepareFLOPs[t] += 3 * net.FLOPs * int64(stored)
+			p.PrepareFLOPs[t] += net.work(3*stored, stored)
 		}
 	}
 	if info.OwnNetworks {
@@ -134,12 +147,22 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 	}
 	if !info.Deferred {
 		for _, pass := range info.StepPasses(s, of.Batch) {
-			p.FLOPsPerStep += net.FLOPs * int64(pass.Forwards())
+			forwards, samples := pass.Forwards(), 0
+			for _, n := range pass.Images {
+				samples += n
+			}
+			if pass.Work == method.Score { // by two networks
+				samples *= 2
+			}
+			p.FLOPsPerStep += net.work(forwards, samples)
 		}
+	}
+	if net.Latent {
+		p.FLOPsPerStep += net.Frozen * int64(of.Batch)
 	}
 	image := int64(of.Channels * of.Height * of.Width)
 	p.Needs = needs(c, net, p.Experts > 0, of, data+st.MemoryBytes(), min(seen, c.Memory))
-	p.CheckpointBytes = int64(min(seen, c.Memory)) * int64(of.Encoding().Bytes(int(image)))
+	p.CheckpointBytes = int64(min(seen, c.Memory)) * int64(net.Stored)
 	if info.Solves != nil {
 		head := int64(of.Classes) * image * 4
 		if h := solved.Hidden; h != nil {

@@ -101,6 +101,7 @@ type run struct {
 	net     *nn.Network
 	ws      *nn.Workspace
 	learner ocl.Learner
+	latents *learner.Latents
 	tests   evaluator
 
 	at    Position
@@ -216,6 +217,7 @@ func (r *run) build() (err error) {
 	if r.learner, err = build.NewLearner(r.net, r.ws, info, c); err != nil {
 		return err
 	}
+	r.latents = build.Latents(r.net, r.ws, c)
 	if r.WrapLearner != nil {
 		r.learner = r.WrapLearner(r.learner, r.net)
 	}

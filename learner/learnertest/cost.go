@@ -5,7 +5,19 @@ import (
 
 	"ocl"
 	"ocl/learner"
+	"ocl/tensor"
 )
+
+// images are seven images that a learner predicts, also one that observes activations.
+func (c Case) images(l ocl.Learner) *tensor.Tensor {
+	if open, ok := l.(learner.Open); ok {
+		net := open.Parts().Net
+		if _, _, _, latent := net.LatentShape(); latent {
+			c.Shape[0], c.Shape[1], c.Shape[2] = net.Input()
+		}
+	}
+	return c.Batches(2, 1, 7)[0].X
+}
 
 // costs checks the costs that a learner reports: the cost of a step is known once a step was made, and only steps change
 // it. The cost of a prediction must equal the operations that the workspace counts for one.
@@ -27,8 +39,8 @@ func (c Case) costs(t *testing.T) {
 		}
 	}
 	cost := l.Cost()
-	x := c.Batches(2, 1, 7)[0].X
 	prepare(t, l)
+	x := c.images(l)
 	before := int64(0)
 	open, ok := l.(learner.Open)
 	if ok {

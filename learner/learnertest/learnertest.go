@@ -390,7 +390,7 @@ func (c Case) diverged(t *testing.T) {
 				params[i] = float32(v)
 			}
 			p.Net.Changed()
-			x := c.Batches(2, 1, 7)[0].X
+			x := c.images(l)
 			if err := l.Predict(make([]ocl.Label, 7), x); !errors.Is(err, ocl.ErrDiverged) {
 				t.Errorf("%s in the network, in all of it %v: it predicts with the error %v, want ocl.ErrDiverged", name, all, err)
 			}
