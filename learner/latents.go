@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"ocl"
-	"ocl/internal/count"
 	"ocl/nn"
 	"ocl/tensor"
 )
@@ -41,8 +40,7 @@ func (l *Latents) Of(b ocl.Batch) (ocl.Batch, error) {
 	l.stored = append(l.stored[:0], make([]byte, b.Len()*size)...)
 	for i := range b.Len() {
 		if !l.By.Put(l.stored[i*size:][:size], l.x.Row(i)) {
-			return b, fmt.Errorf("%w: an activation of the %s is no number, or one that cannot be stored. Use other weights of the frozen stages",
-				ocl.ErrDiverged, count.Of(l.Net.FrozenStages(), "frozen stage"))
+			return b, fmt.Errorf("%w: an activation of the frozen stages is no number, or one that cannot be stored. Start from other weights", ocl.ErrDiverged)
 		}
 	}
 	return ocl.Batch{X: &l.x, Y: b.Y, Pixels: l.stored}, nil

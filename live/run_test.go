@@ -39,6 +39,10 @@ func TestRunGoesOn(t *testing.T) {
 		method string
 		change func(*config.Config)
 	}{{"er", nil}, {"icarl", nil}, {"er", func(c *config.Config) { c.Classifiers = []string{"ncm"} }}, {"lwf", nil},
+		{"er", func(c *config.Config) {
+			c.Network.Hidden, c.Network.Freeze, c.Replay.Latent, c.Replay.LatentBits = []int{16, 12}, 1, true, config.LatentCodes
+			c.Classifiers = []string{"ncm"}
+		}},
 		{"er", func(c *config.Config) { c.Stream.Mean, c.Stream.Std = []float64{.5, .4, .3}, []float64{.2, .3, .2} }}} {
 		folder := run(t, c.method, c.change)
 		l, err := OpenWith(folder, func(p *Process) { p.Age = -1 })

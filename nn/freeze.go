@@ -85,9 +85,6 @@ func (n *Network) Freeze(stages int) error {
 // Frozen is the number of parameters of frozen stages. They are the first ones of Params.
 func (n *Network) Frozen() int { return n.frozen.params }
 
-// FrozenStages is how many stages are frozen.
-func (n *Network) FrozenStages() int { return n.frozen.stages }
-
 // FrozenFLOPs is the part of FLOPs that frozen stages are.
 func (n *Network) FrozenFLOPs() int64 { return n.frozen.flops }
 

@@ -126,7 +126,9 @@ func (s *setting) tellApart() {
 }
 
 // outside says that a value of a setting takes a run out of the survey's setting, where all of a network learns; so it is always said.
-func outside(key, value string) bool { return key == "network.freeze" && value != "" && value != "0" }
+func outside(key, value string) bool {
+	return key == "network.freeze" && value != "" && value != "0" || key == "replay.latent" && value == "true"
+}
 
 // differences are the settings in which rows of one group differ, as "lr 0.05", and those that are always said.
 func (s *setting) differences(group func(*row) string) map[*row][]string {
