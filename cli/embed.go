@@ -151,7 +151,12 @@ func writeEmbeddings(ctx context.Context, w io.Writer, set *data.Set) error {
 	if err != nil {
 		return err
 	}
-	return npz.WriteArrays(w, arrays, map[string]string{"data": set.Name, "data_digest": set.Digest, "backbone": set.By, "backbone_digest": set.ByDigest, "class_names": string(names)})
+	shape, err := json.Marshal(set.Of)
+	if err != nil {
+		return err
+	}
+	return npz.WriteArrays(w, arrays, map[string]string{"data": set.Name, "data_digest": set.Digest, "backbone": set.By, "backbone_digest": set.ByDigest,
+		"image_shape": string(shape), "class_names": string(names)})
 }
 
 // namesArray are names of classes as NumPy has texts: four bytes a character, with zeros after the last one. It is nil where there are

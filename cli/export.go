@@ -217,7 +217,7 @@ func onnxModel(ctx context.Context, t *trained.Model, file string) (onnx.Model, 
 		m.Facts = append(m.Facts, onnx.Fact{Key: "older_checkpoint", Value: "true"})
 	}
 	h, w := t.Info.Height, t.Info.Width
-	switch made := t.Info.Of != [3]int{}; {
+	switch made := t.Info.Of != [3]int{} && cmp.Or(file, t.Config.Data.Backbone) != ""; { // and not embeddings of a file
 	case made:
 		if m.Frozen, err = frozen(t, file); err != nil {
 			return onnx.Model{}, err

@@ -70,7 +70,7 @@ var table = placed([]Key{
 	{Name: "data.backbone", Anew: true, Short: "backbone", Group: GroupData, Value: "FILE", Later: true, Place: true, Unset: "none",
 		Help: "pretrained network whose embeddings of the images are learned in their place; it does not learn itself (docs/format/backbone.md)"},
 	{Name: "data.backbone_digest", Later: true, Unset: "that of the file",
-		Help: "SHA-256 that the file of data.backbone must have, as sha256:…; the program fills it in"},
+		Help: "SHA-256 that the file of data.backbone must have, or that embeddings in a file must name, as sha256:…; the program fills it in"},
 	{Name: "stream.kind", Anew: true, Short: "stream", Group: GroupData, Value: "KIND", Unset: "shift with stream.shift.kind, domains with data.domains, tasks if the data set gives them, otherwise classes",
 		Help: "kind of stream, which is how its tasks differ; `ocl data streams` lists them"},
 	{Name: "stream.tasks", Anew: true, Short: "tasks", Group: GroupData, Value: "T", Zero: true, Unset: "by the data set, at most 10", Least: 1, Most: 10_000,

@@ -408,7 +408,7 @@ func (s *Schema) checkTraining(f *faults, c Config) {
 		case w.digest == "":
 		case !digests.MatchString(w.digest):
 			f.add(key, "%s is not a digest. Use sha256: and 64 hexadecimal digits, as a result has it, or remove it", shown(w.digest))
-		case w.file == "":
+		case w.file == "" && w.key != "data.backbone": // embeddings in a file say which network made them
 			f.add(key, "a digest is given, but no file of weights. Set %s, or remove the digest", w.key)
 		}
 	}

@@ -4,10 +4,13 @@ import (
 	"archive/zip"
 	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -95,6 +98,9 @@ func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
 	}
 	if err := readNPZNames(set, archive, size); err != nil {
 		return nil, err
+	}
+	if err := readNPZOrigin(set, archive, size); err != nil {
+		return nil, fmt.Errorf("%s: %w. Leave it out, or write the file with `ocl embed -o`", npzMetadata, err)
 	}
 	return set, nil
 }
@@ -220,6 +226,51 @@ func readNPZNames(set *Set, archive *zip.Reader, size int64) error {
 			return fmt.Errorf("%s: classes %d and %d are both called %.60q. Give each its own name", npzNames, before, k, name)
 		}
 		seen[name] = k
+	}
+	return nil
+}
+
+// npzMetadata is the array in which `ocl embed -o` says what made the others: one text, a JSON object of texts.
+const npzMetadata = "__metadata__"
+
+// backboneDigest is what the digest of a pretrained network looks like.
+var backboneDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// readNPZOrigin reads which network made the embeddings, and of images of which shape, where the file says so.
+func readNPZOrigin(set *Set, archive *zip.Reader, size int64) error {
+	if !set.Embeddings || !slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == npzMetadata+".npy" }) {
+		return nil
+	}
+	a, err := openArray(archive, npzMetadata, size, true)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if len(a.shape) != 0 || a.width() > limit.ClassNames {
+		return fmt.Errorf("it has shape %v and %s, and not one text of at most %s", a.shape, count.Of(a.width(), "byte"), count.Number(limit.ClassNames))
+	}
+	texts, err := a.strings(1)
+	if err != nil {
+		return err
+	}
+	var says map[string]string
+	if err := json.Unmarshal([]byte(texts[0]), &says); err != nil {
+		return errors.New("it is no JSON object of texts")
+	}
+	digest := says["backbone_digest"]
+	if digest == "" {
+		return nil
+	}
+	if !backboneDigest.MatchString(digest) {
+		return fmt.Errorf("backbone_digest is %.40q, and not sha256: with 64 hexadecimal digits", digest)
+	}
+	set.By, set.ByDigest = says["backbone"], digest
+	if shape := says["image_shape"]; shape != "" {
+		var of []int
+		if err := json.Unmarshal([]byte(shape), &of); err != nil || len(of) != 3 || of[0] != 1 && of[0] != 3 || slices.Min(of) < 1 || slices.Max(of) > limit.KnownSide {
+			return fmt.Errorf("image_shape is %.40q, and not [C,H,W] with C of 1 or 3", shape)
+		}
+		set.Of = [3]int(of)
 	}
 	return nil
 }

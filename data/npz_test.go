@@ -76,7 +76,7 @@ func words(width int, order binary.ByteOrder, values ...int64) []byte {
 func packNPZ(files map[string]array, method uint16) []byte {
 	var buf bytes.Buffer
 	w := zip.NewWriter(&buf)
-	for _, name := range []string{"y_train", "class_names", "x_train", "x_test", "y_test"} {
+	for _, name := range []string{"y_train", "class_names", "__metadata__", "x_train", "x_test", "y_test"} {
 		if a, ok := files[name]; ok {
 			e, _ := w.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: method})
 			e.Write(a.bytes())
@@ -530,6 +530,69 @@ func TestNPZNames(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
+}
+
+// TestNPZOrigin: which network made embeddings is read, and what cannot be right is refused.
+func TestNPZOrigin(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	text := func(s string) array {
+		return array{descr: fmt.Sprintf("|S%d", len(s)), shape: "()", data: []byte(s)}
+	}
+	for _, c := range []struct {
+		what string
+		says array
+		by   string // network, digest and shape of the images, or a part of the message
+	}{
+		{"all", text(`{"backbone":"net","backbone_digest":"` + digest + `","image_shape":"[3,8,9]"}`), "net " + digest + " [3 8 9]"},
+		{"no shape", text(`{"backbone":"net","backbone_digest":"` + digest + `"}`), "net " + digest + " [0 0 0]"},
+		{"nothing of it", text(`{"backbone":"net"}`), "  [0 0 0]"},
+		{"no digest", text(`{"backbone_digest":"sha256:0A"}`), `backbone_digest is "sha256:0A", and not sha256: with 64 hexadecimal digits. Leave it out, or write the file with`},
+		{"no shape of images", text(`{"backbone_digest":"` + digest + `","image_shape":"[2,8,8]"}`), `image_shape is "[2,8,8]", and not [C,H,W]`},
+		{"a huge one", text(`{"backbone_digest":"` + digest + `","image_shape":"[3,8,1000000000]"}`), "image_shape is"},
+		{"two axes", text(`{"backbone_digest":"` + digest + `","image_shape":"[3,8]"}`), "image_shape is"},
+		{"no JSON", text(`{"backbone"`), "__metadata__: it is no JSON object of texts"},
+		{"a number", text(`{"backbone":1}`), "it is no JSON object of texts"},
+		{"a list", array{descr: "|S1", shape: "(2,)", data: []byte("ab")}, "it has shape [2] and 1 byte, and not one text"},
+		{"numbers", array{descr: "<i4", shape: "()", data: make([]byte, 4)}, "which is no text"},
+	} {
+		f := embedded3()
+		f["__metadata__"] = c.says
+		b := packNPZ(f, zip.Deflate)
+		set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			plainMessage(t, err)
+			if !strings.Contains(err.Error(), c.by) {
+				t.Errorf("%s: %v, want %q", c.what, err, c.by)
+			}
+			continue
+		}
+		if got := fmt.Sprint(set.By, " ", set.ByDigest, " ", set.Of); got != c.by {
+			t.Errorf("%s: %q, want %q", c.what, got, c.by)
+		}
+	}
+	f := arrays() // images were made by no network
+	f["__metadata__"] = text(`{"backbone_digest":"` + digest + `"}`)
+	b := packNPZ(f, zip.Deflate)
+	if set, err := readNPZ(bytes.NewReader(b), int64(len(b))); err != nil || set.ByDigest != "" {
+		t.Errorf("of images: %+v, %v", set, err)
+	}
+}
+
+// FuzzNPZOrigin reads the fuzzer's bytes as the text of the metadata.
+func FuzzNPZOrigin(f *testing.F) {
+	f.Add([]byte(`{"backbone":"net","backbone_digest":"sha256:` + strings.Repeat("0a", 32) + `","image_shape":"[3,8,9]"}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) == 0 || len(b) > 99_999 {
+			return
+		}
+		files := embedded3()
+		files["__metadata__"] = array{descr: fmt.Sprintf("|S%d", len(b)), shape: "()", data: b}
+		file := packNPZ(files, zip.Store)
+		set := decode(t, len(file), func() (*Set, error) { return readNPZ(bytes.NewReader(file), int64(len(file))) })
+		if set != nil && (set.ByDigest == "") != (set.By == "" && set.Of == [3]int{}) && set.By+set.ByDigest != set.ByDigest {
+			t.Errorf("%q, %q, %v", set.By, set.ByDigest, set.Of)
+		}
+	})
 }
 
 // FuzzNPYTexts reads the fuzzer's bytes as the names of three classes.

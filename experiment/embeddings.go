@@ -19,7 +19,11 @@ func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error
 	spec := build.Data(c)
 	spec.Progress, spec.ReadOnly, spec.OneClass = o.Progress, o.ReadOnly, spec.OneClass || o.OneClass
 	if c.Data.Backbone == "" {
-		return data.Open(ctx, spec)
+		set, err := data.Open(ctx, spec)
+		if want := c.Data.BackboneDigest; err == nil && want != "" {
+			err = madeBy(set, want)
+		}
+		return set, err
 	}
 	net, err := build.Backbone(c)
 	switch {
@@ -37,13 +41,32 @@ func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error
 		return nil, err
 	}
 	if set.Embeddings {
-		return nil, fmt.Errorf("data.backbone: %s has embeddings already. Remove data.backbone, or use images", set.Name)
+		if err := madeBy(set, net.Digest()); err != nil {
+			return nil, err
+		}
+		if d := net.Info().Features; d != set.C {
+			return nil, fmt.Errorf("data.backbone: %s has embeddings of %d numbers, and the network that it names makes %d. Make them again with `ocl embed -o`", set.Name, set.C, d)
+		}
+		return set, nil
 	}
 	maker, err := embed.New(net, [3]int{set.C, set.H, set.W})
 	if err != nil {
 		return nil, fmt.Errorf("data.backbone: %w", err)
 	}
 	return maker.Set(ctx, set, embed.Options{Begin: o.Embedding, Progress: o.Progress, ReadOnly: o.ReadOnly})
+}
+
+// madeBy is an error if embeddings that are data themselves were made by another network than the one with this digest, or do not say by which.
+func madeBy(set *data.Set, digest string) error {
+	switch {
+	case !set.Embeddings:
+		return fmt.Errorf("data.backbone_digest: the network %s makes embeddings, and %s has images. Say where its file is, with --backbone", digest, set.Name)
+	case set.ByDigest == "":
+		return fmt.Errorf("data.backbone: %s has embeddings, and does not say which network made them; wanted are those of %s. Write the file with `ocl embed -o`, or use images", set.Name, digest)
+	case set.ByDigest != digest:
+		return fmt.Errorf("data.backbone: %s has embeddings of the network %s (%s); wanted are those of %s. Make them with that network, or use images", set.Name, set.ByDigest, set.By, digest)
+	}
+	return nil
 }
 
 // completeEmbeddings fills in what a config leaves to embeddings: the digest of the network that made them, and a network that takes

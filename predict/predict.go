@@ -72,7 +72,7 @@ type Info struct {
 	Tasks      int    // that the learner has learned
 	Steps      int    // of the learner when the checkpoint was written, those before its run too
 	C, H, W    int    // shape of an image: channels and pixels
-	// Embeddings says that nobody knows which network made the embeddings that the learner knows. In place of an image it then takes an
+	// Embeddings says that the network that made the embeddings which the learner knows is not at hand. In place of an image it then takes an
 	// embedding, C numbers in float16, and no image file.
 	Embeddings bool
 	Classes    int // K
@@ -174,7 +174,7 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 // see finds out which images the learner takes, of which shape, and how they are made of image files.
 func (p *Predictor) see(t *trained.Model, file string) (shape [3]int, err error) {
 	shape = p.input
-	if t.Info.Embeddings && t.Info.Of == [3]int{} {
+	if of := t.Info.Of; t.Info.Embeddings && (of == [3]int{} || file == "" && t.Config.Data.Backbone == "") { // embeddings of a file
 		if file != "" {
 			return shape, errors.New("the run was trained on embeddings of a file, and does not say which network made them. Leave out --backbone")
 		}
@@ -213,6 +213,9 @@ func (p *Predictor) Info() Info { return p.info }
 // does: see [data.Preparation].
 func (p *Predictor) Prepare(ctx context.Context, dst []uint8, file []byte) error {
 	if p.info.Embeddings {
+		if digest := p.info.Config.Data.BackboneDigest; digest != "" {
+			return fmt.Errorf("predict: %s: the learner knows embeddings of the network %s. Say where its file is, with --backbone FILE", p.info.Folder, digest)
+		}
 		return fmt.Errorf("predict: %s: the learner knows embeddings, and the run does not say which network made them. Use `ocl eval` with a file of embeddings, or a run with --backbone", p.info.Folder)
 	}
 	if err := p.checkImages(1, len(dst), p.size); err != nil {
