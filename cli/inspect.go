@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ocl/data"
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
@@ -47,7 +48,7 @@ func newInspect() *cobra.Command {
   ocl inspect er.safetensors
   ocl inspect runs/er5k --json kind,content`,
 		Long: "PATH is the folder of a study, an experiment, a run or a tuning, or a file: a result, a checkpoint, a record of tuning, events, weights " +
-			"(safetensors) or a config. Of a run its result and its newest checkpoint are shown, with the size and the checksum of each section. " +
+			"(safetensors), arrays (npz) or a config. Of a run its result and its newest checkpoint are shown, with the size and the checksum of each section. " +
 			"Everything that is read is checked; the exit code is 1 if something is damaged. Nothing is changed.",
 		Args: exactly("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -255,6 +256,8 @@ func inspectFile(path string) (*inspected, error) {
 		return inspectEvents(path)
 	case len(head) > 8 && head[8] == '{':
 		return inspectWeights(path, f, size)
+	case bytes.HasPrefix(head, []byte("PK")):
+		return inspectNPZ(path, f, size)
 	}
 	c, from, _, err := experiment.Load(path)
 	if err = errors.Join(err, experiment.Schema().ValidateAt(c, from)); err != nil {
@@ -305,15 +308,36 @@ func inspectWeights(path string, f *os.File, size int64) (*inspected, error) {
 		content.Tensors = append(content.Tensors, tensor{x.Name, x.Type, x.Shape})
 		t.rows = append(t.rows, []string{x.Name, x.Type, strings.Trim(fmt.Sprint(x.Shape), "[]")})
 	}
-	about := table{head: []string{"metadata", "value"}, right: make([]bool, 2)}
-	for _, key := range slices.Sorted(maps.Keys(r.Metadata)) {
-		about.rows = append(about.rows, []string{key, cause.Shown(r.Metadata[key])})
+	return &inspected{"weights", path, content, metadataText(r.Metadata) + t.String()}, nil
+}
+
+// inspectNPZ lists the arrays of a NumPy file.
+func inspectNPZ(path string, f *os.File, size int64) (*inspected, error) {
+	var content struct {
+		Metadata map[string]string `json:"metadata"`
+		Arrays   []data.NPYArray   `json:"arrays"`
 	}
-	text := t.String()
-	if len(about.rows) > 0 {
-		text = about.String() + "\n" + text
+	var err error
+	if content.Arrays, content.Metadata, err = data.ListNPZ(f, size); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &inspected{"weights", path, content, text}, nil
+	t := table{head: []string{"array", "type", "shape"}, right: make([]bool, 3)}
+	for _, a := range content.Arrays {
+		t.rows = append(t.rows, []string{cause.Shown(a.Name), cause.Shown(a.Type), strings.Trim(fmt.Sprint(a.Shape), "[]")})
+	}
+	return &inspected{"arrays of NumPy", path, content, metadataText(content.Metadata) + t.String()}, nil
+}
+
+// metadataText is the table of the metadata of a file; "" where there are none.
+func metadataText(of map[string]string) string {
+	if len(of) == 0 {
+		return ""
+	}
+	t := table{head: []string{"metadata", "value"}, right: make([]bool, 2)}
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		t.rows = append(t.rows, []string{cause.Shown(key), cause.Shown(of[key])})
+	}
+	return t.String() + "\n"
 }
 
 // changed says whether somebody has changed a result after its run wrote it. One of another program cannot tell.

@@ -31,12 +31,13 @@ var (
 
 // npy is one array of the archive, its header read and checked, its data still to come.
 type npy struct {
-	name  string
-	texts bool   // that its values shall be texts, and not numbers
-	dtype string // such as "|u1" or "<i8": the byte order, the kind and the number of bytes of a value, or of characters of a text "<U12"
-	shape []int
-	in    *bufio.Reader
-	close func() error
+	name    string
+	texts   bool   // that its values shall be texts, and not numbers
+	columns bool   // that it is in Fortran order
+	dtype   string // such as "|u1" or "<i8": the byte order, the kind and the number of bytes of a value, or of characters of a text "<U12"
+	shape   []int
+	in      *bufio.Reader
+	close   func() error
 }
 
 func (a *npy) Close() error { return a.close() }
@@ -52,10 +53,33 @@ func (a *npy) width() int {
 	return n
 }
 
-// header reads the header of an array, format 1 to 3, and checks that the shape fills the entry of size bytes exactly.
+// header reads the header of an array, and checks that its values are of the kind that is wanted and fill the entry of size bytes exactly.
+func (a *npy) header(size int64) error {
+	begin, count, err := a.outline()
+	switch {
+	case err != nil:
+		return err
+	case a.columns && len(a.shape) > 1:
+		return errors.New("the array is in Fortran order. Write numpy.ascontiguousarray of it")
+	case a.texts && a.dtype[min(1, len(a.dtype)):] == "O":
+		return fmt.Errorf("the array has dtype %.20q, Python objects, which are pickled and never read. Write names of a fixed length: %s=numpy.array(names, dtype=str)", a.dtype, a.name)
+	case a.texts && !npyTexts.MatchString(a.dtype):
+		return fmt.Errorf("the array has dtype %.20q, which is no text. Write numpy.array of a list of str", a.dtype)
+	case !a.texts && !npyType.MatchString(a.dtype):
+		return fmt.Errorf("the array has dtype %.20q, which is neither integers nor floats. Write numbers; numpy.unique(labels, return_inverse=True)[1] makes "+
+			"labels of words", a.dtype)
+	}
+	if want := begin + count*int64(a.width()); want != size {
+		return fmt.Errorf("shape %v of %q needs %d bytes with its header, but there are %d. The file is damaged; write it again",
+			a.shape, a.dtype, want, size)
+	}
+	return nil
+}
+
+// outline reads the header of an array of any kind, format 1 to 3. It returns where the values begin, and how many there are.
 // The tests write with sbinet/npyio. This reader is our own, because theirs allocates whatever length the file states and
 // panics on a malformed dictionary.
-func (a *npy) header(size int64) error {
+func (a *npy) outline() (begin, count int64, err error) {
 	const again = "Write the file again with numpy.savez"
 	var fixed [12]byte
 	read, width := 10, 2
@@ -63,38 +87,24 @@ func (a *npy) header(size int64) error {
 		read, width = 12, 4
 	}
 	if _, err := io.ReadFull(a.in, fixed[:read]); err != nil || string(fixed[:6]) != "\x93NUMPY" || fixed[6] < 1 || fixed[6] > 3 {
-		return fmt.Errorf("this is not a NumPy array of format 1 to 3. %s", again)
+		return 0, 0, fmt.Errorf("this is not a NumPy array of format 1 to 3. %s", again)
 	}
 	n := binary.LittleEndian.Uint32(fixed[8:])
 	if n > limit.NPYHeader {
-		return fmt.Errorf("the header has %d bytes, more than the limit of %d. %s", n, limit.NPYHeader, again)
+		return 0, 0, fmt.Errorf("the header has %d bytes, more than the limit of %d. %s", n, limit.NPYHeader, again)
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(a.in, text); err != nil {
-		return fmt.Errorf("header: %w. %s", err, again)
+		return 0, 0, fmt.Errorf("header: %w. %s", err, again)
 	}
 	descr, fortran, shape := npyDescr.FindSubmatch(text), npyFortran.FindSubmatch(text), npyShape.FindSubmatch(text)
 	if descr == nil || fortran == nil || shape == nil {
-		return fmt.Errorf("the header %.80q lacks descr, fortran_order or shape of a plain array. %s", text, again)
+		return 0, 0, fmt.Errorf("the header %.80q lacks descr, fortran_order or shape of a plain array. %s", text, again)
 	}
 	a.dtype = string(descr[1])
-	count, err := a.setShape(string(shape[1]))
-	switch {
-	case err != nil:
-		return err
-	case string(fortran[1]) == "True" && len(a.shape) > 1:
-		return errors.New("the array is in Fortran order. Write numpy.ascontiguousarray of it")
-	case a.texts && !npyTexts.MatchString(a.dtype):
-		return fmt.Errorf("the array has dtype %.20q, which is no text. Write numpy.array of a list of str", a.dtype)
-	case !a.texts && !npyType.MatchString(a.dtype):
-		return fmt.Errorf("the array has dtype %.20q, which is neither integers nor floats. Write numbers; numpy.unique(labels, return_inverse=True)[1] makes "+
-			"labels of words", a.dtype)
-	}
-	if want := int64(8+width) + int64(n) + count*int64(a.width()); want != size {
-		return fmt.Errorf("shape %v of %q needs %d bytes with its header, but there are %d. The file is damaged; write it again",
-			a.shape, a.dtype, want, size)
-	}
-	return nil
+	a.columns = string(fortran[1]) == "True"
+	count, err = a.setShape(string(shape[1]))
+	return int64(8+width) + int64(n), count, err
 }
 
 // setShape parses the extents and returns their product, refusing one that no file can hold.

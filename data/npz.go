@@ -5,7 +5,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -100,7 +99,7 @@ func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
 		return nil, err
 	}
 	if err := readNPZOrigin(set, archive, size); err != nil {
-		return nil, fmt.Errorf("%s: %w. Leave it out, or write the file with `ocl embed -o`", npzMetadata, err)
+		return nil, err
 	}
 	return set, nil
 }
@@ -230,7 +229,7 @@ func readNPZNames(set *Set, archive *zip.Reader, size int64) error {
 	return nil
 }
 
-// npzMetadata is the array in which `ocl embed -o` says what made the others: one text, a JSON object of texts.
+// npzMetadata is the array in which `ocl embed -o FILE.npz` says what made the others: one text, a JSON object of texts.
 const npzMetadata = "__metadata__"
 
 // backboneDigest is what the digest of a pretrained network looks like.
@@ -238,41 +237,85 @@ var backboneDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // readNPZOrigin reads which network made the embeddings, and of images of which shape, where the file says so.
 func readNPZOrigin(set *Set, archive *zip.Reader, size int64) error {
-	if !set.Embeddings || !slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == npzMetadata+".npy" }) {
+	if !set.Embeddings {
 		return nil
 	}
-	a, err := openArray(archive, npzMetadata, size, true)
+	says, err := readNPZMetadata(archive, size)
 	if err != nil {
 		return err
-	}
-	defer a.Close()
-	if len(a.shape) != 0 || a.width() > limit.ClassNames {
-		return fmt.Errorf("it has shape %v and %s, and not one text of at most %s", a.shape, count.Of(a.width(), "byte"), count.Number(limit.ClassNames))
-	}
-	texts, err := a.strings(1)
-	if err != nil {
-		return err
-	}
-	var says map[string]string
-	if err := json.Unmarshal([]byte(texts[0]), &says); err != nil {
-		return errors.New("it is no JSON object of texts")
 	}
 	digest := says["backbone_digest"]
 	if digest == "" {
 		return nil
 	}
 	if !backboneDigest.MatchString(digest) {
-		return fmt.Errorf("backbone_digest is %.40q, and not sha256: with 64 hexadecimal digits", digest)
+		return fmt.Errorf("%s: backbone_digest is %.40q, and not sha256: with 64 hexadecimal digits. Leave it out, or write the file with `ocl embed -o FILE.npz`", npzMetadata, digest)
 	}
 	set.By, set.ByDigest = says["backbone"], digest
 	if shape := says["image_shape"]; shape != "" {
 		var of []int
 		if err := json.Unmarshal([]byte(shape), &of); err != nil || len(of) != 3 || of[0] != 1 && of[0] != 3 || slices.Min(of) < 1 || slices.Max(of) > limit.KnownSide {
-			return fmt.Errorf("image_shape is %.40q, and not [C,H,W] with C of 1 or 3", shape)
+			return fmt.Errorf("%s: image_shape is %.40q, and not [C,H,W] with C of 1 or 3. Leave it out, or write the file with `ocl embed -o FILE.npz`", npzMetadata, shape)
 		}
 		set.Of = [3]int(of)
 	}
 	return nil
+}
+
+// readNPZMetadata reads the metadata, nil where there are none.
+func readNPZMetadata(archive *zip.Reader, size int64) (says map[string]string, err error) {
+	if !slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == npzMetadata+".npy" }) {
+		return nil, nil
+	}
+	a, err := openArray(archive, npzMetadata, size, true)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	if len(a.shape) != 0 || a.width() > limit.ClassNames {
+		return nil, fmt.Errorf("%s has shape %v and %s, and not one text of at most %s. Leave it out, or write the file with `ocl embed -o FILE.npz`", a.name, a.shape, count.Of(a.width(), "byte"), count.Number(limit.ClassNames))
+	}
+	texts, err := a.strings(1)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(texts[0]), &says); err != nil {
+		return nil, fmt.Errorf("%s is no JSON object of texts. Leave it out, or write the file with `ocl embed -o FILE.npz`", a.name)
+	}
+	return says, nil
+}
+
+// NPYArray is an array of a NumPy file.
+type NPYArray struct {
+	Name  string `json:"name"`
+	Type  string `json:"type"` // as NumPy writes it, such as <f4
+	Shape []int  `json:"shape"`
+}
+
+// ListNPZ lists the arrays of a NumPy file of size bytes, of any types, in their order in the file, with the metadata of `ocl embed -o FILE.npz` and `ocl export --to npz`; nil
+// is none. Values are not read.
+func ListNPZ(r io.ReaderAt, size int64) (arrays []NPYArray, metadata map[string]string, err error) {
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, nil, fmt.Errorf("this is not an .npz file (%w). Write it with numpy.savez or numpy.savez_compressed", err)
+	}
+	for _, f := range archive.File {
+		name, is := strings.CutSuffix(f.Name, ".npy")
+		if !is {
+			return nil, nil, fmt.Errorf("this is not an .npz file: its entry %.40q is no array. Write it with numpy.savez", f.Name)
+		}
+		a, _, err := openEntry(archive, name, size)
+		if err != nil {
+			return nil, nil, err
+		}
+		_, _, err = a.outline()
+		if a.Close(); err != nil {
+			return nil, nil, fmt.Errorf("%.40q: %w", name, err)
+		}
+		arrays = append(arrays, NPYArray{name, a.dtype, a.shape})
+	}
+	metadata, err = readNPZMetadata(archive, size)
+	return arrays, metadata, err
 }
 
 // openNPY finds the array of numbers called name and reads its header; size is that of the whole file.
@@ -282,6 +325,20 @@ func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
 
 // openArray is openNPY, also for an array of texts.
 func openArray(archive *zip.Reader, name string, size int64, texts bool) (*npy, error) {
+	a, whole, err := openEntry(archive, name, size)
+	if err != nil {
+		return nil, err
+	}
+	a.texts = texts
+	if err := a.header(whole); err != nil {
+		a.Close()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return a, nil
+}
+
+// openEntry finds the array called name, of which nothing is read yet, and its length.
+func openEntry(archive *zip.Reader, name string, size int64) (a *npy, length int64, err error) {
 	var entry *zip.File
 	var names []string
 	for _, f := range archive.File {
@@ -291,25 +348,20 @@ func openArray(archive *zip.Reader, name string, size int64, texts bool) (*npy, 
 		}
 	}
 	if entry == nil {
-		return nil, fmt.Errorf("%s is missing among the arrays of the file (%s). Write x_train, y_train, x_test and y_test into it",
+		return nil, 0, fmt.Errorf("%s is missing among the arrays of the file (%s). Write x_train, y_train, x_test and y_test into it",
 			name, count.Some(names))
 	}
 	packed, whole := entry.CompressedSize64, entry.UncompressedSize64
 	// Deflate expands by at most 1,032; an entry that says more lies, and its array is not allocated.
 	if packed > uint64(size) || whole > 1032*packed+1032 || whole > limit.Set {
-		return nil, fmt.Errorf("%s: an entry of %s in a file of %d cannot hold %s, as it states. The file is damaged; "+
+		return nil, 0, fmt.Errorf("%s: an entry of %s in a file of %d cannot hold %s, as it states. The file is damaged; "+
 			"write it again", name, count.Of(packed, "byte"), size, count.Of(whole, "byte"))
 	}
 	r, err := entry.Open()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Write the file again with numpy.savez", name, err)
+		return nil, 0, fmt.Errorf("%s: %w. Write the file again with numpy.savez", name, err)
 	}
-	a := &npy{name: name, texts: texts, in: bufio.NewReaderSize(r, 1<<18), close: r.Close}
-	if err := a.header(int64(whole)); err != nil {
-		a.Close()
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return a, nil
+	return &npy{name: name, in: bufio.NewReaderSize(r, 1<<18), close: r.Close}, int64(whole), nil
 }
 
 // embedded is the layout of embeddings.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/sbinet/npyio/npz"
 
 	"ocl/internal/fuzztest"
@@ -466,6 +467,9 @@ func FuzzNPZ(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file, xTrain, yTrain, xTest, yTest []byte) {
 		for _, b := range [][]byte{file, packArrays(xTrain, yTrain, xTest, yTest)} {
 			set := decode(t, len(b), func() (*Set, error) { return readNPZ(bytes.NewReader(b), int64(len(b))) })
+			if _, _, err := ListNPZ(bytes.NewReader(b), int64(len(b))); err != nil {
+				plainMessage(t, err)
+			}
 			if set == nil {
 				continue
 			}
@@ -507,7 +511,7 @@ func TestNPZNames(t *testing.T) {
 		{"too few", array{descr: "|S1", shape: "(2,)", data: []byte("ab")}, "class_names has shape [2], but there are 3 classes. Write a name for each"},
 		{"two axes", array{descr: "|S1", shape: "(3, 1)", data: []byte("abc")}, "class_names has shape [3 1]"},
 		{"numbers", array{descr: "<i4", shape: "(3,)", data: make([]byte, 12)}, "class_names: the array has dtype \"<i4\", which is no text. Write numpy.array of a list of str"},
-		{"objects", array{descr: "|O", shape: "(3,)", data: make([]byte, 24)}, "which is no text"},
+		{"objects", array{descr: "|O", shape: "(3,)", data: make([]byte, 24)}, "class_names: the array has dtype \"|O\", Python objects, which are pickled and never read. Write names of a fixed length: class_names=numpy.array(names, dtype=str)"},
 		{"equal ones", array{descr: "|S1", shape: "(3,)", data: []byte("aba")}, "classes 0 and 2 are both called \"a\". Give each its own name"},
 		{"an empty one", array{descr: "|S1", shape: "(3,)", data: []byte("ab\x00")}, "class 2 has an empty name"},
 		{"no UTF-8", array{descr: "|S1", shape: "(3,)", data: []byte("ab\xff")}, "text 2 is not UTF-8"},
@@ -532,6 +536,28 @@ func TestNPZNames(t *testing.T) {
 	}
 }
 
+// TestListNPZ: the arrays of a file are listed whatever their types are, and an archive of other things is refused.
+func TestListNPZ(t *testing.T) {
+	f := embedded3()
+	f["class_names"] = array{descr: "|O", shape: "(3,)", data: []byte("a pickle")}
+	f["__metadata__"] = array{descr: "|S9", shape: "()", data: []byte(`{"a":"b"}`)}
+	b := packNPZ(f, zip.Deflate)
+	got, about, err := ListNPZ(bytes.NewReader(b), int64(len(b)))
+	want := []NPYArray{{"y_train", f["y_train"].descr, []int{3}}, {"class_names", "|O", []int{3}}, {"__metadata__", "|S9", nil}, {"x_train", "<f2", []int{3, 2}},
+		{"x_test", "<f2", []int{1, 2}}, {"y_test", f["y_test"].descr, []int{1, 1}}}
+	if d := cmp.Diff(want, got); err != nil || d != "" || len(about) != 1 || about["a"] != "b" {
+		t.Errorf("%v, %q, %s", err, about, d)
+	}
+	var other bytes.Buffer
+	w := zip.NewWriter(&other)
+	e, _ := w.Create("word/document.xml")
+	e.Write([]byte("x"))
+	w.Close()
+	if _, _, err := ListNPZ(bytes.NewReader(other.Bytes()), int64(other.Len())); err == nil || !strings.Contains(err.Error(), `its entry "word/document.xml" is no array`) {
+		t.Errorf("another archive: %v", err)
+	}
+}
+
 // TestNPZOrigin: which network made embeddings is read, and what cannot be right is refused.
 func TestNPZOrigin(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0a", 32)
@@ -550,9 +576,9 @@ func TestNPZOrigin(t *testing.T) {
 		{"no shape of images", text(`{"backbone_digest":"` + digest + `","image_shape":"[2,8,8]"}`), `image_shape is "[2,8,8]", and not [C,H,W]`},
 		{"a huge one", text(`{"backbone_digest":"` + digest + `","image_shape":"[3,8,1000000000]"}`), "image_shape is"},
 		{"two axes", text(`{"backbone_digest":"` + digest + `","image_shape":"[3,8]"}`), "image_shape is"},
-		{"no JSON", text(`{"backbone"`), "__metadata__: it is no JSON object of texts"},
-		{"a number", text(`{"backbone":1}`), "it is no JSON object of texts"},
-		{"a list", array{descr: "|S1", shape: "(2,)", data: []byte("ab")}, "it has shape [2] and 1 byte, and not one text"},
+		{"no JSON", text(`{"backbone"`), "__metadata__ is no JSON object of texts"},
+		{"a number", text(`{"backbone":1}`), "__metadata__ is no JSON object of texts"},
+		{"a list", array{descr: "|S1", shape: "(2,)", data: []byte("ab")}, "__metadata__ has shape [2] and 1 byte, and not one text"},
 		{"numbers", array{descr: "<i4", shape: "()", data: make([]byte, 4)}, "which is no text"},
 	} {
 		f := embedded3()

@@ -45,7 +45,7 @@ func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error
 			return nil, err
 		}
 		if d := net.Info().Features; d != set.C {
-			return nil, fmt.Errorf("data.backbone: %s has embeddings of %d numbers, and the network that it names makes %d. Make them again with `ocl embed -o`", set.Name, set.C, d)
+			return nil, fmt.Errorf("data.backbone: %s has embeddings of %d numbers, and the network that it names makes %d. Make them again with `ocl embed -o FILE.npz`", set.Name, set.C, d)
 		}
 		return set, nil
 	}
@@ -62,7 +62,7 @@ func madeBy(set *data.Set, digest string) error {
 	case !set.Embeddings:
 		return fmt.Errorf("data.backbone_digest: the network %s makes embeddings, and %s has images. Say where its file is, with --backbone", digest, set.Name)
 	case set.ByDigest == "":
-		return fmt.Errorf("data.backbone: %s has embeddings, and does not say which network made them; wanted are those of %s. Write the file with `ocl embed -o`, or use images", set.Name, digest)
+		return fmt.Errorf("data.backbone: %s has embeddings, and does not say which network made them; wanted are those of %s. Write the file with `ocl embed -o FILE.npz`, or use images", set.Name, digest)
 	case set.ByDigest != digest:
 		return fmt.Errorf("data.backbone: %s has embeddings of the network %s (%s); wanted are those of %s. Make them with that network, or use images", set.Name, set.ByDigest, set.By, digest)
 	}

@@ -68,7 +68,7 @@ func (i Info) matchEmbeddings(set *data.Set) error {
 	case set.ByDigest != digest && digest == "":
 		return fmt.Errorf("%s has embeddings of the network %s, and the run does not say which network made its own. If it is the same one, write the file again without %s", set.Name, set.ByDigest, "__metadata__")
 	case set.ByDigest != digest && set.ByDigest == "":
-		return fmt.Errorf("%s does not say which network made its embeddings, and the learner knows those of the network %s. Write the file with `ocl embed -o`, or use images", set.Name, digest)
+		return fmt.Errorf("%s does not say which network made its embeddings, and the learner knows those of the network %s. Write the file with `ocl embed -o FILE.npz`, or use images", set.Name, digest)
 	case set.ByDigest != digest:
 		return fmt.Errorf("%s has embeddings of the network %s, and the learner knows those of %s. Use the network of the run", set.Name, set.ByDigest, digest)
 	case i.Embeddings && set.C != i.C:
