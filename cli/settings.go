@@ -15,6 +15,7 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment"
+	"ocl/experiment/build"
 	"ocl/internal/escape"
 	"ocl/internal/nearest"
 	"ocl/method"
@@ -271,6 +272,11 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	for _, g := range set { // once the lists of methods and tricks are known
 		if err := schema.CheckGiven(cfg, g.key); err != nil {
 			fault(g, err)
+		}
+	}
+	if name, named := c.text("network.name"); named && cfg.Data.Backbone != "" { // the default gives way to one that takes embeddings, and what somebody wants does not
+		if build.OfImages(name) {
+			faults = append(faults, fmt.Errorf("--network %s takes images, and with data.backbone embeddings are learned. Use linear or mlp, or leave out --network", name))
 		}
 	}
 	if err := schema.ValidateAt(cfg, from); err != nil {

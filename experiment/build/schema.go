@@ -129,6 +129,12 @@ func Architecture(c config.Config) arch.Info {
 	return info
 }
 
+// OfImages says whether a network takes images alone, and no embeddings.
+func OfImages(network string) bool {
+	info, err := arch.Lookup(network)
+	return err == nil && info.LeastSide > 1
+}
+
 // NetworkName is what the catalogue calls the network of a run.
 func NetworkName(c config.Config) string {
 	switch of := solution(ocl.StreamInfo{}, c); {
