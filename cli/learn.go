@@ -30,7 +30,7 @@ func newLearn() *cobra.Command {
 		Long: "RUN is the folder of a run, or of an experiment that has one run. Method, tricks, memory, network and seed stay as they are; " +
 			"data and stream are new. Class names say which classes are new: the network grows by them. Images must have the size and " +
 			"channels of those of RUN, and are scaled to that size where the data set can.\n" +
-			"The result is a new run, which names RUN as its parent. `ocl run --resume DIR` continues it after Ctrl-C.\n" +
+			"The result is a new run, which names RUN as its parent. `ocl run --resume DIR` continues it after Ctrl-C, and then measures the old classes too, without a bound.\n" +
 			"One image is enough: where no class has three, all are learned, and batches are no larger than the images are many. In the end RUN and the new run are " +
 			"measured on the test images of RUN and of the runs that it continues, where their data are still there. If the old classes lose more points than --accept-forgetting says, RUN stays the run to " +
 			"go on with: the command says so, and its exit code is 1.",
@@ -50,12 +50,8 @@ func newLearn() *cobra.Command {
 			if accepted < 0 || accepted > 100 || accepted != accepted {
 				return usage(fmt.Errorf("learn: --accept-forgetting %g is out of range. Use 0 to 100 points", accepted))
 			}
-			if err := f.run(cmd); err != nil || f.dryRun {
-				return err
-			}
-			file, _ := f.config.text("data.backbone")
-			old := &oldClasses{run: f.config.words[0], older: older, backbone: file, out: f.opts.Out}
-			return old.compare(cmd, f.json.given, cmd.Flags().Changed("accept-forgetting"), accepted)
+			f.old = &oldClasses{run: f.config.words[0], older: older, accepted: accepted, bounded: cmd.Flags().Changed("accept-forgetting")}
+			return f.run(cmd)
 		},
 	}
 	f.config = addConfig(cmd, false, func(k config.Key) bool { return k.Anew }, "RUN")
@@ -84,69 +80,82 @@ type oldClasses struct {
 	run, out string // folders
 	older    bool
 	backbone string // where the pretrained network lies, if it has moved
-}
+	accepted float64
+	bounded  bool // somebody has given accepted, so that it must be measured
 
-// compare prints the accuracies before and after. Where a bound is given, it is an error if they fell by more points, or could not be measured.
-func (o *oldClasses) compare(cmd *cobra.Command, asJSON, bounded bool, accepted float64) error {
-	w := cmd.OutOrStdout()
-	if asJSON {
-		w = cmd.ErrOrStderr()
-	}
-	m, err := o.measure(cmd)
-	if ctx := cmd.Context(); ctx.Err() != nil {
-		return fmt.Errorf("interrupted. The new run is whole, and what the old classes lose was not measured: %w", ctx.Err())
-	}
-	switch {
-	case err == nil:
-		_, err = fmt.Fprintf(w, "\nold classes: %s %% before, %s %% after, of %s of %s\n", count.Percent(m.share(m.before)), count.Percent(m.share(m.after)),
-			count.Of(m.images, "test image"), escape.Line(strings.Join(m.of, ", ")))
-	case bounded:
-		return fmt.Errorf("learn: what the old classes lose was not measured, so --accept-forgetting %g cannot be held: %w. The new run is in %s", accepted, err, o.out)
-	default:
-		_, err = fmt.Fprintf(w, "\nold classes: not measured. %s\n", ended(escape.Line(err.Error())))
-	}
-	if err != nil || m == nil {
-		return err
-	}
-	if lost := 100 * (m.share(m.before) - m.share(m.after)); lost > accepted {
-		return fmt.Errorf("learn: the old classes lose %.1f points, more than --accept-forgetting %g. Go on with %s; the new run is in %s", lost, accepted, o.run, o.out)
-	}
-	return nil
+	oldMeasured
+	fault error // why it could not be measured
 }
 
 // oldMeasured is how many test images there are, and how many of them each run labels right.
 type oldMeasured struct {
-	of            []string // data sets
-	images        int
-	before, after int
+	Data   []string `json:"data"` // data sets
+	Images int      `json:"images"`
+	Before int      `json:"correct_before"`
+	After  int      `json:"correct_after"`
+	Fault  string   `json:"not_measured,omitempty"` // why
 }
 
-func (m *oldMeasured) share(right int) float64 { return float64(right) / float64(max(1, m.images)) }
+// share is the part of the images that are labelled right.
+func (m *oldMeasured) share(right int) float64 { return float64(right) / float64(max(1, m.Images)) }
 
-// measure measures both runs on the test images of the first one, and of all runs that it continues.
-func (o *oldClasses) measure(cmd *cobra.Command) (*oldMeasured, error) {
+// say prints the accuracies before and after. It is an error if they fell by more points than accepted, or if that was asked for and could not be measured.
+func (o *oldClasses) say(cmd *cobra.Command, asJSON bool) error {
+	w := cmd.OutOrStdout()
+	if asJSON {
+		w = cmd.ErrOrStderr()
+	}
+	var err error
+	switch {
+	case cmd.Context().Err() != nil:
+		return fmt.Errorf("interrupted. The new run is whole, and what the old classes lose was not measured: %w", cmd.Context().Err())
+	case o.fault == nil:
+		_, err = fmt.Fprintf(w, "\nold classes: %s %% before, %s %% after, of %s of %s\n", count.Percent(o.share(o.Before)), count.Percent(o.share(o.After)),
+			count.Of(o.Images, "test image"), escape.Line(strings.Join(o.Data, ", ")))
+	case o.bounded:
+		return fmt.Errorf("learn: what the old classes lose was not measured, so --accept-forgetting %g cannot be held: %w. The new run is in %s", o.accepted, o.fault, o.out)
+	default:
+		_, err = fmt.Fprintf(w, "\nold classes: not measured. %s\n", ended(escape.Line(o.Fault)))
+	}
+	if err != nil || o.fault != nil {
+		return err
+	}
+	if lost := 100 * (o.share(o.Before) - o.share(o.After)); lost > o.accepted {
+		return fmt.Errorf("learn: the old classes lose %.1f points, more than --accept-forgetting %g. Go on with %s; the new run is in %s", lost, o.accepted, o.run, o.out)
+	}
+	return nil
+}
+
+// measure measures both runs, or notes why it could not.
+func (o *oldClasses) measure(cmd *cobra.Command) {
+	if o.fault = o.measureAll(cmd); o.fault != nil {
+		o.oldMeasured = oldMeasured{Fault: o.fault.Error()}
+	}
+}
+
+// measureAll measures both runs on the test images of the first one, and of all runs that it continues.
+func (o *oldClasses) measureAll(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	before, err := predict.Open(ctx, o.run, predict.Options{Older: o.older, Backbone: o.backbone})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer before.Close()
 	after, err := predict.Open(ctx, o.out, predict.Options{Backbone: o.backbone})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer after.Close()
-	m := &oldMeasured{}
 	for info := before.Info(); ; {
-		if err := o.add(cmd, m, info, before, after); err != nil {
-			return nil, err
+		if err := o.add(cmd, info, before, after); err != nil {
+			return err
 		}
 		if info.Config.Parent.Run == "" {
-			return m, nil
+			return nil
 		}
 		p, err := predict.Open(ctx, trained.Located(info.Config.Parent.Run, info.Folder), predict.Options{Older: true, Backbone: o.backbone})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		info = p.Info()
 		p.Close()
@@ -154,7 +163,7 @@ func (o *oldClasses) measure(cmd *cobra.Command) (*oldMeasured, error) {
 }
 
 // add measures both runs on the test images of a run.
-func (o *oldClasses) add(cmd *cobra.Command, m *oldMeasured, info predict.Info, before, after *predict.Predictor) error {
+func (o *oldClasses) add(cmd *cobra.Command, info predict.Info, before, after *predict.Predictor) error {
 	ctx, show := cmd.Context(), newOpening(cmd.ErrOrStderr())
 	defer show.end()
 	c := info.Config
@@ -166,13 +175,13 @@ func (o *oldClasses) add(cmd *cobra.Command, m *oldMeasured, info predict.Info, 
 	if set.Digest != info.DataDigest {
 		return fmt.Errorf("%s: %s are other images than those of %s, by their digest. Measure with `ocl eval`", set.Name, cmp.Or(c.Data.Dir, "the data"), info.Folder)
 	}
-	if !slices.Contains(m.of, set.Name) {
-		m.of = append(m.of, set.Name)
+	if !slices.Contains(o.Data, set.Name) {
+		o.Data = append(o.Data, set.Name)
 	}
 	for _, p := range []struct {
 		*predict.Predictor
 		right *int
-	}{{before, &m.before}, {after, &m.after}} {
+	}{{before, &o.Before}, {after, &o.After}} {
 		e, err := p.Evaluate(ctx, set, predict.EvaluateOptions{Progress: func(done, total int) {
 			show.work(p.Info().Folder+": test images of "+set.Name+" measured", done, total)
 		}})
@@ -180,7 +189,7 @@ func (o *oldClasses) add(cmd *cobra.Command, m *oldMeasured, info predict.Info, 
 			return err
 		}
 		if *p.right += e.Correct; p.Predictor == before {
-			m.images += e.Images
+			o.Images += e.Images
 		}
 	}
 	return nil

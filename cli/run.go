@@ -35,6 +35,7 @@ type runFlags struct {
 	json   jsonFlag
 
 	noReport bool
+	old      *oldClasses // what the run is held to, of `ocl learn`; nil where nothing is
 }
 
 func newRun() *cobra.Command {
@@ -71,7 +72,7 @@ func (f *runFlags) addOutput(cmd *cobra.Command) {
 	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", true, "keep the last checkpoint of a finished run")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report; `ocl report` writes one later")
 	addQuiet(flags, &f.quiet)
-	addJSON(cmd, &f.json, result.Result{}, planned{})
+	addJSON(cmd, &f.json, ran{}, planned{})
 	annotate(flags, groupOutput, map[string]string{"out": "DIR", "force": "", "dry-run": "", "keep-checkpoint": "", "no-report": ""})
 }
 
@@ -211,11 +212,34 @@ func (f *runFlags) announce(w io.Writer) {
 	fmt.Fprintf(w, "%s %s; Ctrl-C stops, `ocl run --resume %s` continues\n", verb, escape.Line(f.opts.Out), quoteWord(f.opts.Out))
 }
 
-// finish prints the results and writes the report. Its error is err, with those of both and of runs that diverged.
+// ran is a run as --json prints it.
+type ran struct {
+	*result.Result
+	OldClasses *oldMeasured `json:"old_classes,omitempty"` // of a run with a parent that has ended
+}
+
+// finish prints the results and writes the report, and says what old classes lose of a run that continues another one. Its error is err, with those of all these and
+// of runs that diverged.
 func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err error) error {
+	var old *oldClasses
+	if err == nil && divergence(results) == nil && len(results) == 1 && results[0].Config.Parent.Run != "" {
+		if old = f.old; old == nil { // the run was resumed, or is repeated
+			old = &oldClasses{run: results[0].Config.Parent.Run, older: true, accepted: 100}
+		}
+		old.backbone, _ = f.config.text("data.backbone")
+		old.out = f.opts.Out
+		old.measure(cmd)
+	}
 	switch {
 	case f.json.given && (len(results) > 0 || err == nil):
-		err = errors.Join(err, f.json.print(cmd.OutOrStdout(), results))
+		all := make([]ran, len(results))
+		for i, r := range results {
+			all[i].Result = r
+			if old != nil {
+				all[i].OldClasses = &old.oldMeasured
+			}
+		}
+		err = errors.Join(err, f.json.print(cmd.OutOrStdout(), all))
 	case len(results) > 0:
 		err = errors.Join(err, printResults(cmd, results))
 	}
@@ -228,6 +252,9 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 	}
 	if err == nil {
 		err = divergence(results)
+	}
+	if err == nil && old != nil {
+		err = old.say(cmd, f.json.given)
 	}
 	return err
 }
