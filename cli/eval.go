@@ -120,7 +120,7 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 func (f *evalFlags) data(cmd *cobra.Command, info predict.Info) (config.Config, error) {
 	f.config.settle = func(c *config.Config) {
 		if f.config.file == "" {
-			c.Data = info.Config.Data
+			c.Data, c.Engine = info.Config.Data, info.Config.Engine // the last bits of embeddings depend on the engine
 			c.Data.Dir, c.Data.Backbone = trained.Located(c.Data.Dir, info.Folder), trained.Located(c.Data.Backbone, info.Folder)
 		}
 		if name, given := f.config.text("data.name"); given && name != info.Config.Data.Name {

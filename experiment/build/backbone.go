@@ -10,7 +10,7 @@ import (
 )
 
 // Backbone opens the pretrained network of a config, which must be the one of data.backbone_digest if there is one. It computes with the
-// engine of the config where the machine has it.
+// kernels of the config where the machine has them.
 func Backbone(c config.Config) (*backbone.Backbone, error) {
 	net, err := backbone.Open(c.Data.Backbone, engine(c))
 	if err != nil {
@@ -23,10 +23,11 @@ func Backbone(c config.Config) (*backbone.Backbone, error) {
 	return net, nil
 }
 
-// engine is how a pretrained network computes for a config.
+// engine is how a pretrained network computes for a config: with its kernels, and with the usual convolutions. Those of a finished run's config are what the
+// network that learns has had, which is often one without convolutions.
 func engine(c config.Config) nn.Engine {
 	usual := nn.DefaultEngine()
-	e := nn.Engine{Kernel: cmp.Or(c.Engine.Kernel, usual.Kernel), Convolution: cmp.Or(c.Engine.Convolution, usual.Convolution)}
+	e := nn.Engine{Kernel: cmp.Or(c.Engine.Kernel, usual.Kernel), Convolution: usual.Convolution}
 	if e.Check() != nil {
 		return usual
 	}
