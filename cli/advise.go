@@ -16,6 +16,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/metric"
 )
 
@@ -69,7 +70,7 @@ func newAdvise() *cobra.Command {
   ocl advise photos --time 10m --backbone lite0.safetensors`,
 		Long: "DIR has a folder of images for each class, as `ocl run --data folder` takes it. Each setting learns nine tenths of the training images and is measured on " +
 			"the others: the choice does not see the test images, so that what `ocl run` measures later is honest. The cheapest setting comes first. The time does not count the decoding of the images, nor the making of their features. When it is over, or at " +
-			"Ctrl-C, the table has the settings that have ended. Nothing is written but the cache of decoded images.",
+			"Ctrl-C, the table has the settings that have ended. One that fails has its error below the table. Nothing is written but the cache of decoded images.",
 		Args:              exactly("DIR"),
 		ValidArgsFunction: completeFolder,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.advise(cmd, args[0]) },
@@ -86,10 +87,14 @@ func newAdvise() *cobra.Command {
 	return cmd
 }
 
+// failed is the state of a setting that ended with an error.
+const failed = "failed"
+
 // triedJSON is a setting of `ocl advise --json`. One that has not ended has no numbers.
 type triedJSON struct {
 	Setting    string   `json:"setting"`
-	State      string   `json:"state"` // finished, diverged or interrupted
+	State      string   `json:"state"` // finished, diverged, interrupted or failed
+	Error      string   `json:"error,omitempty"`
 	Accuracy   *float64 `json:"accuracy"`
 	Forgetting *float64 `json:"forgetting"`
 	Seconds    float64  `json:"seconds"`
@@ -114,8 +119,13 @@ func (f *adviseFlags) advise(cmd *cobra.Command, dir string) error {
 			r, took, err := f.try(cmd.Context(), show, s, dir, i, left)
 			switch left -= took; {
 			case cmd.Context().Err() != nil || errors.Is(err, context.DeadlineExceeded):
-			case err != nil:
+			case err != nil && i == 0: // the images, or the network, which the others have too
+				if errors.Is(err, experiment.ErrUnfit) {
+					err = fmt.Errorf("%s holds out a tenth of the training images of each class, for which it takes 13 images of a class: %w", pathOf(cmd), err)
+				}
 				return unfit(err)
+			case err != nil:
+				made.State, made.Error = failed, err.Error()
 			default:
 				classes = r.Stream.Classes
 				made.add(r)
@@ -202,11 +212,15 @@ func (t *triedJSON) accuracy() float64 {
 // advice is the table and the command to go on with. pretrained says whether settings with a pretrained network were among them.
 func advice(tried []triedJSON, classes int, pretrained bool) string {
 	t := table{head: []string{"setting", "accuracy", "forgetting, points", "seconds"}, right: []bool{false, true, true, true}}
+	faults := ""
 	for _, s := range tried {
 		row := []string{s.Setting, s.State, "–", "–"}
-		if s.State == result.Interrupted {
+		switch s.State {
+		case result.Interrupted:
 			row[1] = "no time"
-		} else {
+		case failed:
+			faults += fmt.Sprintf("\n%s failed: %s\n", s.Setting, ended(escape.Line(s.Error)))
+		default:
 			row[3] = fmt.Sprintf("%.1f", s.Seconds)
 		}
 		if s.Accuracy != nil {
@@ -217,7 +231,7 @@ func advice(tried []triedJSON, classes int, pretrained bool) string {
 		}
 		t.rows = append(t.rows, row)
 	}
-	text, best := t.String(), tried[0]
+	text, best := t.String()+faults, tried[0]
 	switch {
 	case best.Accuracy == nil:
 		return text + "\nNo setting has ended. Give more time, such as --time 10m.\n"
