@@ -12,6 +12,7 @@ import (
 
 	"ocl"
 	"ocl/config"
+	"ocl/data/embed"
 	"ocl/experiment"
 	"ocl/internal/count"
 	"ocl/internal/escape"
@@ -38,12 +39,13 @@ type planned struct {
 	Steps           int      `json:"steps"` // of a run
 	TestSamples     int      `json:"test_samples"`
 	FLOPs           float64  `json:"flops"`
-	MemoryBytes     int64    `json:"memory_bytes"`     // estimated peak of a run
-	CheckpointBytes int64    `json:"checkpoint_bytes"` // of one; a run at work has two
-	Experts         int      `json:"experts"`          // networks that the learner makes at most; 0 of most methods
-	Seconds         float64  `json:"seconds"`          // estimated for what is left of a run, on the machine or, of a study, on one core
-	Done            int      `json:"done"`             // runs that --out has the results of
-	Taken           int      `json:"taken"`            // runs whose results --results has
+	MemoryBytes     int64    `json:"memory_bytes"`      // estimated peak of a run
+	CheckpointBytes int64    `json:"checkpoint_bytes"`  // of one; a run at work has two
+	Experts         int      `json:"experts"`           // networks that the learner makes at most; 0 of most methods
+	Embedding       float64  `json:"embedding_seconds"` // estimated for the embeddings that no cache has, once for all runs
+	Seconds         float64  `json:"seconds"`           // estimated for what is left of a run, on the machine or, of a study, on one core
+	Done            int      `json:"done"`              // runs that --out has the results of
+	Taken           int      `json:"taken"`             // runs whose results --results has
 
 	left float64 // floating-point operations of all its runs that are not done
 	x    *experiment.Experiment
@@ -66,16 +68,19 @@ func withPlanned(list []*planned, one planned) []*planned {
 
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
 func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Config) error {
-	show := newOpening(notes)
-	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers, Progress: show.work, Embedding: show.embedding, ReadOnly: true})
+	show, embedding := newOpening(notes), time.Duration(0)
+	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers, Progress: show.work, ReadOnly: true, Embedding: func(w embed.Work) error {
+		embedding = w.Time()
+		return show.embedding(w)
+	}})
 	if err != nil {
 		return cmp.Or(stopped(ctx), unfit(err)) // opening the data may be what was interrupted
 	}
-	return f.planOf(ctx, w, notes, x)
+	return f.planOf(ctx, w, notes, x, embedding)
 }
 
-// planOf is plan with an experiment that is open.
-func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment.Experiment) error {
+// planOf is plan with an experiment that is open, whose embeddings will take so long to make.
+func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment.Experiment, embedding time.Duration) error {
 	if err := x.CheckFolder(); err != nil {
 		return err
 	}
@@ -98,7 +103,8 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 			return err
 		}
 		one := planned{Method: job.Name(), Data: job.Config.Data.Name, Memory: job.Config.Memory, Seeds: []uint64{job.Seed}, Folders: []string{job.Folder}, Steps: p.Steps,
-			TestSamples: p.TestSamples, FLOPs: p.FLOPs(), MemoryBytes: p.MemoryBytes, CheckpointBytes: p.CheckpointBytes, Experts: p.Experts, x: x, run: job}
+			TestSamples: p.TestSamples, FLOPs: p.FLOPs(), MemoryBytes: p.MemoryBytes, CheckpointBytes: p.CheckpointBytes, Experts: p.Experts,
+			Embedding: embedding.Seconds(), x: x, run: job}
 		if found.Ended() {
 			one.Done = 1
 		} else {
@@ -183,7 +189,12 @@ func planText(runs []*planned, out string) string {
 		text += fmt.Sprintf("Times and memory of cndpm are those of as many experts as there can be, up to %d, which are trained for most of the time. "+
 			"A run with fewer takes less.\n", experts)
 	}
-	return text + fmt.Sprintf("About %s for %s, one after the other, on this machine. Nothing was written.\n", count.Duration(total), count.Of(left, "run"))
+	made := ""
+	if e := runs[0].Embedding; e > 0 && left > 0 {
+		total += e
+		made = fmt.Sprintf(", of which the embeddings take %s", count.Duration(e))
+	}
+	return text + fmt.Sprintf("About %s for %s, one after the other, on this machine%s. Nothing was written.\n", count.Duration(total), count.Of(left, "run"), made)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

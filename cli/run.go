@@ -378,5 +378,5 @@ func (f *runFlags) planTuned(cmd *cobra.Command, cfg config.Config, t *tune.Tune
 	if err != nil {
 		return unfit(err)
 	}
-	return f.planOf(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), x)
+	return f.planOf(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), x, 0) // the plan of the tuning has them
 }

@@ -103,7 +103,8 @@ type Experiment struct {
 	parent  *trained.Parent // nil without
 	classes trained.Union   // of the parent and the data; unused without a parent
 	notes   []string
-	ready   bool // the folder is set up
+	making  int64 // estimated peak of memory while embeddings are made; 0 where the cache has them
+	ready   bool  // the folder is set up
 }
 
 // Open checks a config, opens and hashes its data once, and plans its jobs. It writes nothing but a cache of images that have to be
@@ -115,11 +116,23 @@ func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) 
 	if err != nil {
 		return nil, err
 	}
+	making, tell := int64(0), o.Embedding
+	o.Embedding = func(w embed.Work) error {
+		making = w.Memory
+		if tell == nil {
+			return nil
+		}
+		return tell(w)
+	}
 	set, err := OpenData(ctx, c, o)
 	if err != nil {
 		return nil, err
 	}
-	return newExperiment(c, o, set, p)
+	x, err := newExperiment(c, o, set, p)
+	if err == nil {
+		x.making = making
+	}
+	return x, err
 }
 
 // Place sets where data, the pretrained network and first weights lie on this machine.
@@ -140,7 +153,11 @@ func (x *Experiment) With(c config.Config, o Options) (*Experiment, error) {
 	if c.Data != x.config.Data {
 		return nil, errors.New("experiment: the config names other data than those that are open. Use Open for it")
 	}
-	return newExperiment(c, o, x.set, p)
+	y, err := newExperiment(c, o, x.set, p)
+	if err == nil {
+		y.making = x.making
+	}
+	return y, err
 }
 
 // check checks a config by itself and opens the parent that it names, whose choices it fills in.

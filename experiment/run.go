@@ -192,7 +192,9 @@ func (x *Experiment) plan(st build.Stream, j Job) Plan {
 	if p := x.parent; p != nil {
 		before = p.Steps * p.Config.Stream.Batch
 	}
-	return train.NewPlan(j.Config, st, x.network[kindOf(j)].Network, before, x.set.Train.MemoryBytes()+x.set.Test.MemoryBytes())
+	p := train.NewPlan(j.Config, st, x.network[kindOf(j)].Network, before, x.set.Train.MemoryBytes()+x.set.Test.MemoryBytes())
+	p.MemoryBytes = max(p.MemoryBytes, x.making)
+	return p
 }
 
 // costs are the plans of jobs. It also estimates the work that is left of each job, in floating-point operations: none for a run that has ended, and

@@ -160,6 +160,11 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 	if p.means != nil {
 		p.info.Measure, p.info.Guesses = Distance, len(p.means.Classes())
 	}
+	if p.maker != nil {
+		if err := p.maker.CheckMemory(atOnce, workers, embeddedAtOnce); err != nil {
+			return nil, fmt.Errorf("predict: %s: %w. Fewer at once need less, such as --workers 1", t.Folder, err)
+		}
+	}
 	p.freed = sync.NewCond(&p.mu)
 	for _, ws := range p.net.Readers(atOnce, workers) {
 		p.slots = append(p.slots, p.newSlot(ws, workers))

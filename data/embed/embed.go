@@ -36,6 +36,11 @@ func (m *Maker) Dim() int { return m.net.Info().Features }
 // ImageLen is C·H·W, the bytes of an image.
 func (m *Maker) ImageLen() int { return m.shape[0] * m.shape[1] * m.shape[2] }
 
+// CheckMemory is an error if so many desks at once need more memory than this process may use.
+func (m *Maker) CheckMemory(desks, workers, batch int) error {
+	return m.net.CheckMemory(desks, workers, batch)
+}
+
 // Desk is what one goroutine makes embeddings with. [Desk.Close] ends its workers.
 type Desk struct {
 	of       *Maker

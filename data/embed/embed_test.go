@@ -195,6 +195,12 @@ func TestRefused(t *testing.T) {
 	if _, err := maker(t, network(t, 1, 1e7), set).Set(t.Context(), set, Options{}); err == nil || !strings.Contains(err.Error(), "65,504") {
 		t.Errorf("huge numbers: %v", err)
 	}
+	m := maker(t, network(t, 1, 1), set)
+	t.Setenv("GOMEMLIMIT", "1KiB")
+	if _, err := m.Set(t.Context(), set, Options{}); !errors.Is(err, nn.ErrMemory) || !strings.Contains(err.Error(), "Fewer cores need less") {
+		t.Errorf("little memory: %v", err)
+	}
+	t.Setenv("GOMEMLIMIT", "")
 	no := errors.New("no")
 	if _, err := maker(t, network(t, 1, 1), set).Set(t.Context(), set, Options{Begin: func(Work) error { return no }}); !errors.Is(err, no) {
 		t.Errorf("a caller who says no: %v", err)

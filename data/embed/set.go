@@ -31,6 +31,7 @@ type Work struct {
 	Folder  string        // of the caches
 	EachOne time.Duration // to make an embedding, as one was timed on one core
 	Cores   int           // that will work at the same time
+	Memory  int64         // that making them takes at its peak, estimated, in bytes
 }
 
 // Time is how long the work will take, probably.
@@ -80,6 +81,9 @@ func (m *Maker) Set(ctx context.Context, set *data.Set, o Options) (*data.Set, e
 		missing += m.find(set, h)
 	}
 	if missing > 0 {
+		if err := m.net.CheckMemory(min(missing, runtime.GOMAXPROCS(0)), 1, 1); err != nil {
+			return nil, fmt.Errorf("embed: %w. Fewer cores need less, such as GOMAXPROCS=1", err)
+		}
 		if err := m.begin(set, missing, o); err != nil {
 			return nil, err
 		}
@@ -163,6 +167,9 @@ func (m *Maker) begin(set *data.Set, missing int, o Options) error {
 		return nil
 	}
 	w := Work{By: m.By(), Images: missing, Bytes: int64(missing) * int64(ocl.Float16{}.Bytes(m.Dim())), Cores: runtime.GOMAXPROCS(0)}
+	const base, copies = 30 << 20, 2                             // the program, and the weights as the file has them and as the kernels want them
+	weights, maps := m.net.Memory(min(missing, w.Cores)+1, 1, 1) // with those of the image that is timed
+	w.Memory = base + copies*weights + maps
 	var err error
 	if w.Folder, err = cache.Dir(); err != nil {
 		return err

@@ -273,27 +273,16 @@ func (o *op) run(w *Workspace, img, images int) {
 	o.forward(w.team, place(o.layer.out), place(o.layer.in), images, f)
 }
 
-// buffers makes room for the values. Values of one layout share it where one is read for the last time before the other is
-// written. The borders of maps stay zero.
+// buffers makes room for the values. The borders of maps stay zero.
 func (p *plan) buffers() [][]float32 {
-	all := make([][]float32, len(p.layouts))
-	free := map[conv.Layout][][]float32{}
-	take := func(v value) {
-		g := p.layouts[v]
-		if n := len(free[g]); n > 0 {
-			all[v], free[g] = free[g][n-1], free[g][:n-1]
-			return
-		}
-		all[v] = make([]float32, g.Size())
+	of, rooms := p.rooms()
+	made, all := make([][]float32, len(rooms)), make([][]float32, len(of))
+	for r, g := range rooms {
+		made[r] = make([]float32, g.Size())
 	}
-	take(0)
-	for i, o := range p.ops {
-		take(o.layer.out)
-		for v, last := range p.last {
-			// What goes from the early layers to the late ones is kept for all pictures.
-			if last == i && all[v] != nil && value(v) != o.layer.out && (p.layouts[v].N == 1 || i >= p.early) {
-				free[p.layouts[v]] = append(free[p.layouts[v]], all[v])
-			}
+	for v, r := range of {
+		if r >= 0 {
+			all[v] = made[r]
 		}
 	}
 	return all
