@@ -21,6 +21,7 @@ import (
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/internal/nearest"
+	"ocl/interop/runs"
 	"ocl/study"
 )
 
@@ -277,12 +278,37 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []stud
 		err = fmt.Errorf("sweep: %s failed. `ocl sweep status %s` says why, and `ocl sweep retry %s` tries them again",
 			count.Of(sum.AllFailed, "job"), quoteWord(f.opts.Out), quoteWord(f.opts.Out))
 	}
-	if sum.Left == 0 && cmd.Name() == "sweep" && !f.noReport {
-		err = errors.Join(err, f.report(cmd))
+	if sum.Left == 0 && cmd.Name() == "sweep" {
+		if !f.noReport {
+			err = errors.Join(err, f.report(cmd))
+		}
+		err = errors.Join(err, f.table(cmd))
 	}
 	if n := phases(store, entries).Diverged; err == nil && n > 0 && cmd.Name() == "sweep" {
 		err = coded{fmt.Errorf("%s of %d diverged. Use a smaller learning rate for them, or take it as what was found", count.Of(n, "job"), len(jobs)), exitDiverged}
 	}
+	return err
+}
+
+// table writes a line for each run of a study into a CSV file.
+func (f *sweepFlags) table(cmd *cobra.Command) error {
+	found, _, err := result.Find(f.opts.Out)
+	if err != nil {
+		return err
+	}
+	found = slices.DeleteFunc(found, func(s result.Source) bool { return usable(s.Path) != nil }) // the report names them
+	if len(found) == 0 {
+		return nil
+	}
+	path, err := runs.WideOf(cmd.Context(), found, f.opts.Out)
+	if err != nil {
+		return err
+	}
+	w := cmd.OutOrStdout()
+	if f.json.given {
+		w = cmd.ErrOrStderr()
+	}
+	_, err = fmt.Fprintf(w, "a line for each run: %s\n", escape.Line(path))
 	return err
 }
 
