@@ -37,7 +37,7 @@ func newReport() *cobra.Command {
 			if err := oneFolder(cmd, args, out); err != nil {
 				return err
 			}
-			written, err := report.Write(cmd.Context(), args, out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema(), All: all, PNG: png})
+			written, err := report.Write(cmd.Context(), args, out, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), All: all, PNG: png})
 			if written == nil {
 				return err
 			}

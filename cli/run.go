@@ -262,7 +262,7 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 // printResults prints the table of results.
 func printResults(cmd *cobra.Command, results []*result.Result) error {
 	w := cmd.OutOrStdout()
-	return report.Table(w, results, report.Options{Known: known.Methods(), Catalogue: experiment.Schema()}, terminalWidth(w))
+	return report.Table(w, results, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema()}, terminalWidth(w))
 }
 
 // reportOn writes the report of a folder into it, and says where; on standard error if the output is JSON.
@@ -271,7 +271,7 @@ func reportOn(cmd *cobra.Command, folder string, asJSON bool) error {
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx) // what stopped the runs does not stop their report
 	}
-	written, err := report.Write(ctx, []string{folder}, folder, report.Options{Known: known.Methods(), Catalogue: experiment.Schema()})
+	written, err := report.Write(ctx, []string{folder}, folder, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema()})
 	if written == nil {
 		return err
 	}

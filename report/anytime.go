@@ -65,13 +65,14 @@ func (s *setting) anytimeFigure() *figure {
 		}
 	}
 	f.scale(0)
+	f.split(f.rows[:len(f.Lines.Series)])
 	f.Title = s.titled("Accuracy during training")
 	scope, _, runs := s.scope()
 	f.Caption = "Accuracy on the test images of the tasks seen so far, the current one included, in the middle of tasks; mean over these tasks. " + upper(scope)
 	switch {
 	case runs > 1 && crowded:
 		f.Caption += "; the intervals are in the CSV file"
-	case runs > 1:
+	case runs > fewSeeds:
 		f.Caption += ", with 95 % Student-t intervals"
 	}
 	f.Caption += "." + s.partly((*row).anytimeRuns) + csvHas(more)

@@ -3,6 +3,8 @@ package report
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"ocl/experiment/result"
@@ -20,6 +22,10 @@ func TestPageInABrowser(t *testing.T) {
 	}{
 		{"one", pair(1)[1:], nil},
 		{"many", manyFakes(), nil},
+		{"two", pair(1), nil},
+		{"twelve", twelveFakes(), nil},
+		{"sixty", sixtyFakes(), nil},
+		{"runs500", studyFakes(), nil},
 		{"streams", streamFakes(), []*result.Result{alien("avalanche 0.4", 1, 10, 0.5), alien("a program with quite a long name", 1, 7, 0.5)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -40,7 +46,7 @@ func TestPageInABrowser(t *testing.T) {
 				}
 				dirs = append(dirs, path)
 			}
-			w, err := Write(t.Context(), dirs, filepath.Join(t.TempDir(), c.name), Options{Known: methods})
+			w, err := Write(t.Context(), dirs, filepath.Join(t.TempDir(), c.name), Options{Known: catalogued, Tricks: []string{"rv", "ncm", "lb", "ss", "kdc"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,6 +57,75 @@ func TestPageInABrowser(t *testing.T) {
 			b.Check(t, page)
 		})
 	}
+}
+
+// twelveFakes are rows that differ in methods, tricks and memories, with two seeds each.
+func twelveFakes() []fake {
+	var all []fake
+	add := func(f fake) {
+		for seed := range uint64(2) {
+			f.seed = seed + 1
+			all = append(all, f)
+		}
+	}
+	for m, memory := range []int{200, 1000} {
+		decay := 0.72 + 0.08*float64(m)
+		er := fake{method: "er", title: "ER", memory: memory, level: 0.62, decay: decay}
+		rv, ncm, both, agem := er, er, er, er
+		rv.tricks, rv.decay = []string{"rv"}, decay+0.05
+		ncm.classifier, ncm.decay = "ncm", decay+0.03
+		both.tricks, both.classifier, both.decay = []string{"rv"}, "ncm", decay+0.06
+		agem.method, agem.title, agem.decay = "agem", "A-GEM", 0.4+0.1*float64(m)
+		for _, f := range []fake{er, rv, ncm, both, agem} {
+			add(f)
+		}
+	}
+	add(fake{method: "finetune", title: "Finetune", memory: -1, level: 0.7, decay: 0.2})
+	add(fake{method: "offline", title: "Offline", memory: -1, level: 0.66, decay: 0.99})
+	return all
+}
+
+// tricked are some methods with and without tricks, with two memories each, and Finetune.
+func tricked(names []string, tricks [][]string, seeds, tasks int, change func(*fake)) []fake {
+	var all []fake
+	for i, name := range append(slices.Clone(names), "finetune") {
+		for k, list := range tricks {
+			for m, memory := range []int{1000, 5000} {
+				f := fake{method: name, title: strings.ToUpper(name), tricks: list, memory: memory, tasks: tasks, perTask: 5, level: 0.66 - 0.01*float64(i), decay: 0.6 + 0.02*float64(i) + 0.04*float64(k) + 0.06*float64(m)}
+				if name == "finetune" {
+					if f.memory, f.tricks, f.decay = -1, nil, 0.2; k+m > 0 {
+						continue
+					}
+				}
+				change(&f)
+				for seed := range seeds {
+					f.seed = uint64(seed + 1)
+					all = append(all, f)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// sixtyFakes are about sixty rows of three seeds.
+func sixtyFakes() []fake {
+	names := []string{"agem", "cndpm", "er", "ewc++", "gdumb", "gss", "icarl", "lwf", "mir", "slda"}
+	return tricked(names, [][]string{nil, {"rv"}, {"kdc"}}, 3, 10, func(*fake) {})
+}
+
+// studyFakes are a study of 500 runs: 25 rows in each of two streams.
+func studyFakes() (all []fake) {
+	for _, protocol := range []string{"standard", "survey"} {
+		all = append(all, tricked([]string{"agem", "er", "gdumb", "icarl", "mir", "slda"}, [][]string{nil, {"rv"}}, 10, 20, func(f *fake) { f.protocol = protocol })...)
+	}
+	return all
+}
+
+// catalogued are methods with the looks of the catalogue.
+var catalogued = []Known{
+	{Name: "agem", Look: 1}, {Name: "cndpm", Look: 9}, {Name: "er", Look: 2}, {Name: "ewc++", Look: 3}, {Name: "finetune", Bound: LowerBound}, {Name: "gdumb", Look: 4},
+	{Name: "gss", Look: 5}, {Name: "icarl", Look: 6}, {Name: "lwf", Look: 7}, {Name: "mir", Look: 8}, {Name: "offline", Bound: UpperBound}, {Name: "slda", Look: 11},
 }
 
 // manyFakes are all methods of the survey, with several seeds, memories and fates.

@@ -18,6 +18,9 @@ type recipe struct {
 	Config  string // the resolved config of the first run, YAML
 }
 
+// maxConfigs is how many recipes have their config on the page. The others read it from a file that they name.
+const maxConfigs = 12
+
 // recipes gives the command that repeats each experiment folder, or each row where there is none, with the config.
 func (st *study) recipes() []recipe {
 	var out []recipe
@@ -50,7 +53,10 @@ func (st *study) recipes() []recipe {
 		if r.Foreign != nil {
 			continue // ocl cannot
 		}
-		rec := recipe{What: g.full(), Config: configText(r.Config)}
+		rec := recipe{What: g.full()}
+		if len(out) < maxConfigs || r.folder == "" {
+			rec.Config = configText(r.Config)
+		}
 		if r.folder != "" {
 			rec.What += fmt.Sprintf(", seed %d alone", r.seed)
 			rec.Command = fmt.Sprintf("ocl run --config %s --out %s", quote(r.file),

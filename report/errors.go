@@ -126,8 +126,8 @@ func (s *setting) errors() []block {
 		blocks = append(blocks, block{Figure: f})
 	}
 	return append(blocks,
-		s.gallery(maxConfusions, "no error analysis", (*row).taskConfusion),
-		s.gallery(maxConfusions, "no error analysis", (*row).classConfusion))
+		s.gallery(s.part(maxConfusions), "no error analysis", (*row).taskConfusion),
+		s.gallery(s.part(maxConfusions), "no error analysis", (*row).classConfusion))
 }
 
 // panel is a line chart with two values of each row, one of the new and one of the old classes, after each task.

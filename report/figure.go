@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"html"
 	"math"
 	"strings"
 
@@ -10,15 +11,18 @@ import (
 )
 
 // figure describes one figure. The page, the files in figures/ and the CSV are all made from it, so they show the same data
-// under the same title. Exactly one of Lines, Heat and Bars is set.
+// under the same title. Exactly one of Ranked, Lines, Heat and Bars is set.
 type figure struct {
 	ID      string // names figures/ID.svg and .pdf, tables/ID.csv and the anchor
 	Title   string // what is to be seen
 	Caption string // what was measured
 	Alt     string // the figure in words
 	Data    *table
-	PNG     bool // there is figures/ID.png too
+	rows    []*row // of the lines
+	PNG     bool   // there is figures/ID.png too
+	Ranked  *chart.Ranked
 	Lines   *chart.Lines
+	Panels  *chart.Panels // what is drawn of Lines where these are too many for one panel
 	Heat    *heat
 	Bars    *chart.Bars
 }
@@ -41,6 +45,10 @@ func (f *figure) table() *table {
 // chart is what is drawn.
 func (f *figure) chart() chart.Chart {
 	switch {
+	case f.Ranked != nil:
+		return f.Ranked
+	case f.Panels != nil:
+		return f.Panels
 	case f.Lines != nil:
 		return f.Lines
 	case f.Heat != nil:
@@ -59,16 +67,31 @@ func (f *figure) write(w *Folder) {
 	w.Write("figures/"+f.ID+".svg", d.SVG(f.Title, description))
 }
 
-// inline draws lines and bars as SVG for the page, once for a wide and once for a narrow one, with room for the
-// script's switches, or with a legend where the lines cannot carry their names. Heat maps are HTML tables.
+// inline draws the figure as SVG for the page, once for a wide and once for a narrow one, with room for the
+// script's switches, or with a legend where the lines cannot carry their names. Panels are pictures of one size, of which as many stand beside each
+// other as fit. Heat maps are HTML tables.
 func (f *figure) inline() string {
 	var b strings.Builder
+	if f.Panels != nil {
+		b.WriteString(`<p class="axis">` + html.EscapeString(f.Panels.YLabel) + `</p><div class="multiples">`)
+		for i, p := range f.Panels.Panels {
+			alone := chart.Panels{Panels: []chart.Panel{p}}
+			b.WriteString(chart.Draw(&alone, chart.Small).Inline("panel", fmt.Sprint(f.ID, "-", i), p.Title, f.altOf(p)))
+		}
+		b.WriteString(`</div><div class="toggles broad"></div>`)
+		return b.String()
+	}
+	wide, broad := chart.Wide, ""
+	if f.Ranked != nil {
+		wide, broad = chart.Broad, " broad"
+	}
 	for _, page := range []struct {
 		class string
 		chart.Layout
-	}{{"wide", chart.Wide}, {"narrow", chart.Narrow}} {
+	}{{"wide" + broad, wide}, {"narrow" + broad, chart.Narrow}} {
 		d := chart.Draw(f.chart(), page.Layout)
-		b.WriteString(d.Inline(page.class, f.ID+"-"+page.class, f.Title, f.Alt))
+		id, _, _ := strings.Cut(page.class, " ")
+		b.WriteString(d.Inline(page.class, f.ID+"-"+id, f.Title, f.Alt))
 		switch {
 		case f.Lines == nil:
 		case d.Labelled:
@@ -82,6 +105,31 @@ func (f *figure) inline() string {
 		}
 	}
 	return b.String()
+}
+
+// altOf is a panel in words.
+func (f *figure) altOf(p chart.Panel) string {
+	said := []string{f.Title}
+	for _, s := range p.Lines.Series {
+		if _, y, ok := s.End(); ok {
+			said = append(said, fmt.Sprintf("%s ends at %.1f", s.Label, y))
+		}
+	}
+	return strings.Join(said, "; ") + "."
+}
+
+// parts are the first rows of a ranking and the other ones, on one scale.
+func (f *figure) parts() []*figure {
+	rows := f.Ranked.Rows
+	if len(rows) <= maxRanked {
+		return []*figure{f}
+	}
+	first, rest := *f, *f
+	head, tail := *f.Ranked, *f.Ranked
+	head.Rows, tail.Rows = rows[:maxRanked], rows[maxRanked:]
+	first.Ranked, rest.Ranked, rest.ID = &head, &tail, f.ID+"-rest"
+	rest.Title += ", the other rows"
+	return []*figure{&first, &rest}
 }
 
 // scale fixes the y axis of values in per cent: it holds 0 and 1 and all values from floor to 100. It reports whether

@@ -12,7 +12,7 @@ import (
 	"ocl/report/chart"
 )
 
-// maxHeats bounds the heat maps of each kind drawn on a page, so that a study of a hundred runs stays below 1 MB; the
+// maxHeats bounds the heat maps of each kind drawn on a page, so that a study of 500 runs stays below 1 MB; the
 // tables of all rows are written all the same.
 const maxHeats = 10
 
@@ -37,12 +37,14 @@ func (s *setting) measured() string {
 	switch {
 	case high == 1:
 		text += ", so no interval"
+	case high <= fewSeeds:
+		text += ", small marks are single runs"
 	case low == high:
 		text += " with 95 % Student-t intervals"
 	default:
-		text += ", with 95 % Student-t intervals where there are two or more"
+		text += ", with 95 % Student-t intervals where there are three or more"
 	}
-	if high > 1 && len(s.rows) <= chart.Crowd {
+	if high > fewSeeds && len(s.rows) <= chart.Crowd {
 		text += ", thin lines are single runs"
 	}
 	return text + "."
@@ -130,7 +132,7 @@ func (g *row) head() []cell {
 	if g.special != "" {
 		raw += ", " + g.special
 	}
-	return []cell{{Text: g.name(), Raw: raw, Mark: g.style.Class}, m, textCell(orUnknown(g.setting.stream.Protocol))}
+	return []cell{{Text: g.name(), Raw: raw, Mark: g.style.Class, row: g}, m, textCell(orUnknown(g.setting.stream.Protocol))}
 }
 
 // rowHead and head are those of a table of all rows, which says the setting first where there are several.
@@ -164,7 +166,7 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, axis, name string, at func(*r
 				single[k] = append(single[k], 100*values[k])
 			}
 			e := metric.EstimateOf(values)
-			se.Y, se.Half = append(se.Y, 100*e.Mean), append(se.Half, 100*e.Half)
+			se.Y, se.Half = append(se.Y, 100*e.Mean), append(se.Half, interval(e))
 			f.Lines.XMin, f.Lines.XMax = min(f.Lines.XMin, x), max(f.Lines.XMax, x)
 			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(x)), numCell(valueText(percentText, 100*e.Mean, math.NaN()), e.Mean),
 				numCell(halfText(e), e.Half), textCell(strconv.Itoa(e.N))))
@@ -173,7 +175,7 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, axis, name string, at func(*r
 			se.Single = single
 		}
 		if _, _, ok := se.End(); ok {
-			f.Lines.Series = append(f.Lines.Series, se)
+			f.Lines.Series, f.rows = append(f.Lines.Series, se), append(f.rows, g)
 		}
 	}
 	if f.Lines.XMax == 0 {
@@ -214,6 +216,7 @@ func (s *setting) accuracyFigure() *figure {
 	if f.scale(0) {
 		f.Caption += intervalsCut
 	}
+	f.split(f.rows)
 	f.Title = s.titled("Average accuracy after each task")
 	f.Alt = s.alt(f, "Average accuracy after each task")
 	return f
@@ -227,6 +230,7 @@ func (s *setting) forgettingFigure() *figure {
 	if f.scale(-100) {
 		f.Caption += intervalsCut
 	}
+	f.split(f.rows)
 	f.Title = s.titled("Forgetting of each task at the end")
 	f.Alt = s.alt(f, "Forgetting of each task at the end")
 	return f

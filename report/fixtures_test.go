@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"ocl/config"
@@ -29,7 +30,9 @@ func studyOf(runs []*run, notes []string) *study { return newStudy(runs, notes, 
 // fake describes a made-up run.
 type fake struct {
 	method, title  string
-	memory         int // -1 without
+	tricks         []string
+	classifier     string // "" is the method's own rule
+	memory         int    // -1 without
 	seed           uint64
 	tasks, perTask int
 	level          float64 // accuracy on a task just learnt
@@ -86,7 +89,10 @@ func (f fake) make() *result.Result {
 	r.Config.Stream.Kind, r.Config.Stream.ClassOrder.Name = config.KindClasses, config.OrderRandom
 	r.Config.Methods, r.Config.Memory, r.Config.Stream.Tasks = []string{f.method}, max(f.memory, 0), f.tasks
 	r.Config.Optimizer.LR, r.Config.Protocol, r.Config.Eval, r.Config.Seed = f.lr, f.protocol, config.EvalSeen, f.seed
-	r.Method = result.Method{Name: f.method, Title: f.title, Signals: f.signals}
+	r.Method = result.Method{Name: f.method, Title: f.title, Tricks: f.tricks, Signals: f.signals}
+	if r.Config.Tricks = f.tricks; f.classifier != "" {
+		r.Config.Classifiers = []string{f.classifier}
+	}
 	r.Provenance = result.Provenance{
 		Revision: "0123456789abcdef", Numbers: f.numbers, Kernel: f.kernel, Convolution: f.convolution,
 		Workers: 2, Concurrency: max(f.concurrency, 1), Go: "go1.26.0", DataDigest: "sha256:5f0c0a0e",
@@ -185,6 +191,14 @@ func (f fake) analysis(r *result.Result) *result.ErrorAnalysis {
 // folder is the name of the run's folder.
 func (f fake) folder() string {
 	name := plainName(f.method)
+	for _, t := range append(slices.Clone(f.tricks), f.classifier) {
+		if t != "" {
+			name += "+" + t
+		}
+	}
+	if f.protocol != "" {
+		name += "-" + f.protocol
+	}
 	if f.memory >= 0 {
 		name += fmt.Sprintf("-m%d", f.memory)
 	}

@@ -95,10 +95,10 @@ func TestNoNames(t *testing.T) {
 	}
 }
 
-// The accuracy figure says so where it cuts an interval: two runs that disagree have one far beyond the axis.
+// The accuracy figure says so where it cuts an interval: three runs that disagree have one far beyond the axis.
 func TestAccuracyFigureSaysWhatItCuts(t *testing.T) {
 	var runs []*run
-	for _, f := range pair(2) {
+	for _, f := range pair(3) {
 		if f.seed == 2 {
 			f.decay = 0.2
 		}

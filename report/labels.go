@@ -69,12 +69,12 @@ func (g *row) fileName() string {
 	return slugify(name)
 }
 
+// methodTitle is the method's title, or its name where it has none.
+func (g *row) methodTitle() string { return cmp.Or(g.method.Title, g.method.Name) }
+
 // title is the method's title with its tricks and a classifier that is not its own.
 func (g *row) title() string {
-	t := g.method.Title
-	if t == "" {
-		t = g.method.Name
-	}
+	t := g.methodTitle()
 	for _, trick := range tricksOf(g.method) {
 		t += " + " + strings.ToUpper(trick) // as the survey abbreviates it
 	}
@@ -88,6 +88,15 @@ func (g *row) title() string {
 // named.
 func tricksOf(m result.Method) []string {
 	return slices.DeleteFunc(slices.Clone(m.Tricks), func(t string) bool { return slices.Contains(config.Classifiers(), t) })
+}
+
+// tricks are those of the row, with a classifier that is not the method's own, in the order of the title.
+func (g *row) tricks() []string {
+	list := tricksOf(g.method)
+	if classifierTitle(g.classifier) != "" {
+		list = append(list, g.classifier)
+	}
+	return list
 }
 
 // name returns the title, and the settings in which the row differs from rows of the same method. The memory is left out, because

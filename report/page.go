@@ -20,13 +20,16 @@ var pageTemplate string
 //go:embed page.css
 var pageCSS string
 
-//go:embed page.js
+//go:embed script/table.mjs
+var tableJS string
+
+//go:embed script/page.mjs
 var pageJS string
 
 // page is what the template prints.
 type page struct {
 	Title     string
-	Answers   []string
+	First     []firstScreen
 	Warnings  []string
 	Notes     []string
 	Results   *table
@@ -40,6 +43,17 @@ type page struct {
 	Recipes   []recipe
 	Footnotes []string // of the main table
 	Several   bool     // more than one setting
+	styles    []chart.Look
+}
+
+// firstScreen answers for a setting what was best.
+type firstScreen struct {
+	ID       string
+	Headline string
+	Shared   string // what all rows have in common
+	Tiles    []tile
+	Ranking  *figure // nil where nothing was measured
+	Curve    *figure
 }
 
 // pageSetting says what was run in a setting.
@@ -54,10 +68,18 @@ func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 	p = &page{
 		Title: st.title(), Warnings: st.warnings, Notes: slices.Clone(st.notes), Several: len(st.settings) > 1,
 		Results: st.resultsTable(), Sections: st.sections(), Metrics: st.metricsTable(), Meanings: meanings(), Signals: st.signalsTable(),
-		Runs: st.runsTable(), Origin: st.provenanceTable(), Recipes: st.recipes(),
+		Runs: st.runsTable(), Origin: st.provenanceTable(), Recipes: st.recipes(), styles: st.styles(),
 	}
 	for _, s := range st.settings {
-		p.Answers = append(p.Answers, s.answer())
+		first := firstScreen{ID: s.id("first"), Headline: s.headline(), Shared: s.shared(), Tiles: s.tiles(), Ranking: s.rankingFigure(), Curve: s.accuracyFigure()}
+		if p.Several {
+			first.Headline += " on " + s.Name
+		}
+		p.First = append(p.First, first)
+		if first.Ranking != nil {
+			drawn = append(drawn, first.Ranking)
+		}
+		drawn = append(drawn, first.Curve)
 		p.Settings = append(p.Settings, pageSetting{Name: upper(s.Name), Facts: s.facts()})
 		p.Footnotes = append(p.Footnotes, s.footnotes()...)
 		if note := s.foreignNote(); note != "" {
@@ -65,7 +87,7 @@ func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 		}
 	}
 	if p.Several {
-		p.Answers = append(p.Answers, fmt.Sprintf("Compare only rows of the same stream: the %d streams of this report differ in data, tasks or protocol.", len(st.settings)))
+		p.Notes = append(p.Notes, fmt.Sprintf("Compare only rows of the same stream: the %d streams of this report differ in data, tasks or protocol.", len(st.settings)))
 	}
 	for _, s := range p.Sections {
 		figures, rest := s.figures()
@@ -120,21 +142,54 @@ func (st *study) title() string {
 func render(p *page) []byte {
 	t := template.Must(template.New("page").Funcs(template.FuncMap{
 		"inline":  func(f *figure) template.HTML { return template.HTML(f.inline()) },
+		"parts":   (*figure).parts,
+		"more":    func(f *figure) string { return count.Of(len(f.Ranked.Rows), "more row") },
 		"srcset":  func(u template.URL) template.Srcset { return template.Srcset(u) },
 		"step":    chart.HeatStep,
 		"none":    func(v float64) bool { return math.IsNaN(v) },
 		"whole":   func(v float64) string { return count.Fixed(100*v, 0) },
 		"percent": count.Percent,
+		"facets":  facetsOf,
 		"glue":    Glue,
-		"css":     func() template.CSS { return template.CSS(pageCSS + styleSheet()) },
-		"js":      func() template.JS { return template.JS(pageJS) },
-		"swatch":  func(c cell) template.HTML { return template.HTML(swatchOf(c.Mark)) },
+		"css":     func() template.CSS { return template.CSS(pageCSS + styleSheet(p.styles)) },
+		"js":      func() template.JS { return template.JS(PageScript()) },
+		"swatch":  func(c cell) template.HTML { return template.HTML(p.swatchOf(c.Mark)) },
 	}).Parse(pageTemplate))
 	var b bytes.Buffer
 	if err := t.Execute(&b, p); err != nil {
 		panic("report: the page: " + err.Error()) // the template is part of the program
 	}
 	return bytes.Map(xmlRune, b.Bytes())
+}
+
+// facetsOf are the attributes by which the page's script filters a line of a table; none where it is of no row or of two.
+func facetsOf(line []cell) template.HTMLAttr {
+	var g *row
+	for _, c := range line {
+		if c.row != nil && g != nil {
+			return ""
+		}
+		if c.row != nil {
+			g = c.row
+		}
+	}
+	if g == nil {
+		return ""
+	}
+	tricks, memory := "none", "none"
+	if list := g.tricks(); len(list) > 0 {
+		tricks = strings.ToUpper(strings.Join(list, " + "))
+	}
+	if g.memory >= 0 {
+		memory = count.Number(g.memory)
+	}
+	var b strings.Builder
+	for _, a := range [][2]string{{"method", g.methodTitle()}, {"trick", tricks}, {"memory", memory}, {"data", g.setting.Name}} {
+		if a[0] != "data" || g.setting.among > 1 {
+			fmt.Fprintf(&b, ` data-%s="%s"`, a[0], template.HTMLEscapeString(a[1]))
+		}
+	}
+	return template.HTMLAttr(b.String())
 }
 
 // xmlRune is r, or U+FFFD for what neither the page nor its figures can hold, such as a control character in a name
@@ -163,7 +218,7 @@ func (p *page) Symbols() template.HTML {
 	}
 	var b strings.Builder
 	b.WriteString(`<svg class="defs" aria-hidden="true"><defs>`)
-	for _, s := range allStyles() {
+	for _, s := range p.styles {
 		if used[s.Class] {
 			fmt.Fprintf(&b, `<g id="sw-%s">%s</g>`, s.Class, chart.Swatch(chart.Series{Look: s, Width: 2}))
 		}
@@ -173,8 +228,8 @@ func (p *page) Symbols() template.HTML {
 }
 
 // swatchOf is the swatch of a style's class.
-func swatchOf(class string) string {
-	for _, s := range allStyles() {
+func (p *page) swatchOf(class string) string {
+	for _, s := range p.styles {
 		if s.Class == class {
 			return fmt.Sprintf(`<svg class="sw m-%s" aria-hidden=true><use href="#sw-%s"/></svg>`, s.Class, s.Class)
 		}
@@ -182,9 +237,9 @@ func swatchOf(class string) string {
 	return ""
 }
 
-// Title is the cell in words, without its value; "" where the number in it must do.
+// Title is the cell in words, without its value; "" where the number in it and the names of its row and column must do.
 func (h *heat) Title(i, j int) string {
-	if h.Say == nil {
+	if h.Say == nil || h.Size() == "small" {
 		return ""
 	}
 	return h.Say(i, j)

@@ -15,7 +15,8 @@ import (
 
 // Options of [Write].
 type Options struct {
-	Known []Known // methods in the order of their rows; others follow as they appear
+	Known  []Known  // methods in the order of their rows; others follow as they appear
+	Tricks []string // in the order of their marks, which they keep for ever: new ones go last
 	// Catalogue says which keys of the config a method reads: rows do not differ in what they do not read. Nil says that all read every key.
 	Catalogue *config.Schema
 	PNG       bool // figures as PNG too, for programs that take neither SVG nor PDF
@@ -95,6 +96,7 @@ func (r *reading) write(w *Folder, o Options) (*Written, error) {
 	for _, l := range r.left {
 		st.warnings = append(st.warnings, fmt.Sprintf("%s is left out: %s.", l.Path, l.Reason))
 	}
+	dressed(st.rows, o.Tricks)
 	st.png = o.PNG
 	for _, s := range st.settings {
 		s.all = o.All

@@ -41,7 +41,7 @@ func writePage(t *testing.T, dirs []string, out string) string {
 
 // wellFormed parses a page as XML with HTML's liberties, scripts and styles left out.
 func wellFormed(page string) error {
-	page = regexp.MustCompile(`(?s)<(script|style)>.*?</(script|style)>`).ReplaceAllString(page, "")
+	page = regexp.MustCompile(`(?s)<(script|style)[^>]*>.*?</(script|style)>`).ReplaceAllString(page, "")
 	d := xml.NewDecoder(strings.NewReader(page))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
 	var open []string

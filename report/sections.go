@@ -27,7 +27,6 @@ type block struct {
 // sections are in the order of the page. One that shows nothing of any setting is left out. A new figure is its
 // function, its place here and its row of docs/report.md.
 var sections = []section{
-	{"accuracy", "Accuracy", "Accuracy after each task", drawn((*setting).accuracyFigure), nil},
 	{"anytime", "Anytime", "Accuracy during training", drawn((*setting).anytimeFigure), nil},
 	{"comparison", "Comparison", "Rows compared in pairs", func(*setting) []block { return nil }, (*study).comparisonLead},
 	{"forgetting", "Forgetting", "Forgetting per task", func(s *setting) []block {
@@ -61,7 +60,7 @@ func drawn(build func(*setting) *figure) func(*setting) []block {
 
 // galleries makes a section of a figure for each row; why says for what reason a row may have none.
 func galleries(why string, build func(*row) *figure) func(*setting) []block {
-	return func(s *setting) []block { return []block{s.gallery(maxHeats, why, build)} }
+	return func(s *setting) []block { return []block{s.gallery(s.part(maxHeats), why, build)} }
 }
 
 // gallery is a figure for each row; Missing says for which rows there is none, and Rest are those that are only tables.
@@ -75,6 +74,9 @@ type gallery struct {
 func (g gallery) Large() bool {
 	return len(g.Figures) > 0 && len(g.Figures[0].Heat.Cols) > 12 && !g.Figures[0].Heat.Image
 }
+
+// part is what of so many figures of the page there is room for in each setting.
+func (s *setting) part(most int) int { return max(1, most/max(1, s.among)) }
 
 // gallery builds a figure for each row; so many at most, in the order of the tables, are drawn.
 func (s *setting) gallery(most int, why string, build func(*row) *figure) block {

@@ -20,6 +20,7 @@ type setting struct {
 	rows     []*row
 	memories []int     // the different capacities, ascending, for line widths
 	all      bool      // all rows are drawn
+	among    int       // so many settings
 	pairs    []pairing // see pairings; nil before the first call
 }
 

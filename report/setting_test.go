@@ -63,7 +63,7 @@ func TestSettingsAreOfOneStream(t *testing.T) {
 	}
 }
 
-// TestAnswersCompareOneStream: each sentence is about one stream, the last one says that streams are not compared, and no
+// TestAnswersCompareOneStream: each answer is about one stream, the last note says that streams are not compared, and no
 // table has two rows that read alike.
 func TestAnswersCompareOneStream(t *testing.T) {
 	ft := fake{method: "finetune", title: "Finetune", memory: -1, seed: 1, tasks: 2, perTask: 2, level: 0.2, decay: 0.2}
@@ -73,17 +73,21 @@ func TestAnswersCompareOneStream(t *testing.T) {
 		runs = append(runs, newRun(r, ""))
 	}
 	p, _, _ := newPage(studyOf(runs, nil))
-	if len(p.Answers) != 3 {
-		t.Fatalf("answers %q", p.Answers)
+	if len(p.First) != 2 {
+		t.Fatalf("%d answers, want 2", len(p.First))
 	}
-	for i, want := range []string{
-		"On glyphs in 2 tasks, standard protocol, 5 training and 4 test images per class, ER with 10 stored samples has the highest average accuracy: ",
-		"On glyphs in 2 tasks, standard protocol, 8 training and 25 test images per class, ER with 10 stored samples has an average accuracy of ",
-		"Compare only rows of the same stream: the 2 streams of this report differ in data, tasks or protocol.",
+	for i, want := range []struct{ head, caption string }{
+		{" % on glyphs in 2 tasks, standard protocol, 5 training and 4 test images per class",
+			"On glyphs in 2 tasks, standard protocol, 5 training and 4 test images per class, ER with 10 stored samples has the highest average accuracy: "},
+		{" % on glyphs in 2 tasks, standard protocol, 8 training and 25 test images per class",
+			"On glyphs in 2 tasks, standard protocol, 8 training and 25 test images per class, ER with 10 stored samples has an average accuracy of "},
 	} {
-		if !strings.HasPrefix(p.Answers[i], want) {
-			t.Errorf("got  %s\nwant %s …", p.Answers[i], want)
+		if f := p.First[i]; !strings.HasSuffix(f.Headline, want.head) || !strings.HasPrefix(f.Ranking.Caption, want.caption) {
+			t.Errorf("got  %s: %s\nwant … %s: %s …", f.Headline, f.Ranking.Caption, want.head, want.caption)
 		}
+	}
+	if want := "Compare only rows of the same stream: the 2 streams of this report differ in data, tasks or protocol."; p.Notes[len(p.Notes)-1] != want {
+		t.Errorf("the notes are %q, want %q last", p.Notes, want)
 	}
 	if p.Title != "ER and Finetune on glyphs in 2 tasks, standard protocol" {
 		t.Errorf("title %q", p.Title)

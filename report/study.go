@@ -131,6 +131,7 @@ func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema)
 		g.runs = append(g.runs, r)
 	}
 	for _, s := range st.settings {
+		s.among = len(st.settings)
 		s.share()
 		s.finish(methods)
 		st.rows = append(st.rows, s.rows...)

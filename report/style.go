@@ -9,90 +9,119 @@ import (
 	"ocl/report/chart"
 )
 
-// The Okabe–Ito colours, safe for colour-blind readers. Yellow is left out: on white its contrast is 1.3 : 1.
-const (
-	orange    = "#E69F00"
-	skyBlue   = "#56B4E9"
-	green     = "#009E73"
-	blue      = "#0072B2"
-	vermilion = "#D55E00"
-	purple    = "#CC79A7"
+// hue is a colour on a light and on a dark page.
+type hue struct{ light, dark string }
+
+// The hues are those of Okabe and Ito. Their lightness was searched for, so that they differ as far as can be for who sees no red and green, and
+// in grey too (TestColoursDiffer). Yellow is left out: it is hardly seen on white.
+var (
+	blue      = hue{"#0C5BAF", "#2D75CA"}
+	vermilion = hue{"#862C01", "#AB3900"}
+	green     = hue{"#017E52", "#1D9A67"}
+	purple    = hue{"#BC65B5", "#DB82D3"}
+	orange    = hue{"#CD8B03", "#F2A619"}
+	sky       = hue{"#58C0E6", "#8CDEFF"}
+	ink       = hue{"#161616", "#F5F5F5"}
 )
 
-// look is a chart.Look.
-func look(class, light, dark string, dash []float64, marker chart.Marker) chart.Look {
-	return chart.Look{Class: class, Light: light, Dark: dark, Dash: dash, Marker: marker}
+var (
+	dashed     = []float64{8, 3}
+	dotted     = []float64{2, 3}
+	dashDotted = []float64{8, 3, 2, 3}
+)
+
+// look is that of a method without tricks.
+func look(class string, h hue, dash []float64) chart.Look {
+	return chart.Look{Class: class, Light: h.light, Dark: h.dark, Dash: dash}
 }
 
-// The looks, by number from 1: their order stays for ever, and new ones go last. The colours do not tell so many
-// methods apart, so those that share one differ in dash and marker; the bounds are greys.
+// The looks of methods without tricks, by number from 1: their order stays for ever, and new ones go last. A method has a hue. Methods
+// that share one differ in the dash; the bounds are greys.
 var (
 	candidateLooks = []chart.Look{
-		look("c0", skyBlue, skyBlue, []float64{8, 3}, chart.Square),
-		look("c1", blue, "#2F9BE0", nil, chart.Circle),
-		look("c2", purple, purple, nil, chart.Diamond),
-		look("c3", "#000000", "#F2F2F2", []float64{8, 3, 2, 3}, chart.Square),
-		look("c4", green, "#12B88A", nil, chart.Triangle),
-		look("c5", orange, orange, nil, chart.DownTriangle),
-		look("c6", vermilion, "#F2703A", []float64{2, 3}, chart.Triangle),
-		look("c7", vermilion, "#F2703A", nil, chart.Diamond),
-		look("c8", purple, purple, []float64{8, 3, 2, 3}, chart.DownTriangle),
-		look("c9", green, "#12B88A", []float64{8, 3, 2, 3}, chart.Plus),
-		look("c10", skyBlue, skyBlue, []float64{2, 3}, chart.Diamond),
-		look("c11", orange, orange, []float64{8, 3}, chart.Square),
-		look("c12", blue, "#2F9BE0", []float64{8, 3, 2, 3}, chart.Cross),
-		look("c13", purple, purple, []float64{2, 3}, chart.Triangle),
+		look("c0", orange, nil), look("c1", blue, nil), look("c2", purple, dashed), look("c3", ink, nil), look("c4", sky, nil),
+		look("c5", green, nil), look("c6", orange, dashed), look("c7", vermilion, nil), look("c8", sky, dashed), look("c9", green, dashed),
+		look("c10", purple, nil), look("c11", ink, dashed), look("c12", vermilion, dashed), look("c13", blue, dashed),
 	}
 	boundLooks = map[Bound]chart.Look{
-		LowerBound: look("lower", "#767676", "#9A9A9A", []float64{2, 3}, chart.Cross),
-		UpperBound: look("upper", "#4D4D4D", "#C4C4C4", []float64{8, 3}, chart.Plus),
+		LowerBound: {Class: "lower", Light: "#767676", Dark: "#9A9A9A", Dash: dotted, Marker: chart.Cross},
+		UpperBound: {Class: "upper", Light: "#4D4D4D", Dark: "#C4C4C4", Dash: dashed, Marker: chart.Plus},
 	}
 )
 
-// namedLooks are those of methods without a number: every colour with every dash and every marker, in an order that stays for ever.
+// namedLooks are those of methods without a number: each hue with the dashes that no number has, in an order that stays for ever.
 var namedLooks = func() (all []chart.Look) {
-	for _, colour := range []int{1, 4, 6, 2, 5, 0, 3} { // candidateLooks that have it
-		for _, dash := range [][]float64{nil, {8, 3}, {2, 3}, {8, 3, 2, 3}} {
-			for _, marker := range []chart.Marker{chart.Circle, chart.Square, chart.Triangle, chart.Diamond, chart.DownTriangle, chart.Plus, chart.Cross} {
-				c := candidateLooks[colour]
-				all = append(all, look(fmt.Sprintf("n%d", len(all)), c.Light, c.Dark, dash, marker))
-			}
+	for _, h := range []hue{blue, green, vermilion, purple, orange, sky, ink} {
+		for _, dash := range [][]float64{dotted, dashDotted, {14, 3}, {5, 2, 1.5, 2, 1.5, 2}} {
+			all = append(all, look(fmt.Sprintf("n%d", len(all)), h, dash))
 		}
 	}
 	return all
 }()
 
-// lookOfName is the look of a method without a number, by its name alone: none of candidateLooks. By chance two methods may have the same.
+// lookOfName is the look of a method without a number, by its name alone. By chance two methods may have the same.
 func lookOfName(name string) chart.Look {
-	for try := 0; ; try++ {
-		h := fnv.New64a()
-		fmt.Fprintf(h, "%s %d", plainName(name), try)
-		l := namedLooks[h.Sum64()%uint64(len(namedLooks))]
-		if !slices.ContainsFunc(candidateLooks, func(c chart.Look) bool { return alike(c, l) }) {
-			return l
+	h := fnv.New64a()
+	fmt.Fprint(h, plainName(name))
+	return namedLooks[h.Sum64()%uint64(len(namedLooks))]
+}
+
+// dress is how tricks change the look of a method: they have a mark, and the hue lighter or darker.
+type dress struct {
+	marker chart.Marker
+	shade  int
+}
+
+// Methods without tricks have circles. The first tricks of [Options.Tricks] have a dress each, for ever. The rest is for what else a report has:
+// several tricks together, further ones, and those of other programs, in the order in which they appear.
+var (
+	single = []dress{{chart.Square, 1}, {chart.Triangle, 2}, {chart.Diamond, 3}, {chart.DownTriangle, 4}, {chart.RightTriangle, 1}, {chart.LeftTriangle, 2}, {chart.Hourglass, 3}}
+	rest   = []dress{{chart.Star, 3}, {chart.Cross, 4}, {chart.Plus, 1}}
+)
+
+// dressed gives rows with tricks their looks: those of their methods, in the dress of the tricks. Bounds stay as they are.
+func dressed(rows []*row, tricks []string) {
+	var others []string
+	for _, g := range rows {
+		name := strings.Join(g.tricks(), "+")
+		if name == "" || g.bound != NoBound {
+			continue
 		}
+		var d dress
+		if i := slices.Index(tricks, name); i >= 0 && i < len(single) {
+			d = single[i]
+		} else {
+			if !slices.Contains(others, name) {
+				others = append(others, name)
+			}
+			d = rest[slices.Index(others, name)%len(rest)]
+		}
+		g.style.Class += fmt.Sprintf("-%d-%d", d.marker, d.shade)
+		g.style.Light, g.style.Dark, g.style.Marker = chart.Shade(g.style.Light, d.shade, false), chart.Shade(g.style.Dark, d.shade, true), d.marker
 	}
 }
 
-// alike says whether two looks cannot be told apart.
-func alike(a, b chart.Look) bool {
-	return a.Light == b.Light && a.Marker == b.Marker && slices.Equal(a.Dash, b.Dash)
+// allStyles lists the look of every method without tricks.
+func allStyles() []chart.Look {
+	return slices.Concat(candidateLooks, []chart.Look{boundLooks[LowerBound], boundLooks[UpperBound]}, namedLooks)
 }
 
-// ownColours lists the looks that have a colour of their own in the CSS of a page. The others take theirs.
-func ownColours() []chart.Look {
-	return append(slices.Clone(candidateLooks), boundLooks[LowerBound], boundLooks[UpperBound])
+// styles are the looks of the study's rows, each once.
+func (st *study) styles() (looks []chart.Look) {
+	for _, g := range st.rows {
+		if !slices.ContainsFunc(looks, func(l chart.Look) bool { return l.Class == g.style.Class }) {
+			looks = append(looks, g.style)
+		}
+	}
+	return looks
 }
 
-// allStyles lists every look that the page may use.
-func allStyles() []chart.Look { return append(ownColours(), namedLooks...) }
-
-// styleSheet is the part of the page's CSS that comes from the tables above: --m-CLASS for each look, and --h0 … --h20
+// styleSheet is the part of the page's CSS that gives looks their colours, in the variable --c below their class, and --h0 … --h20
 // with --t0 … --t20 for the cells of heat maps and the numbers in them.
-func styleSheet() string {
+func styleSheet(looks []chart.Look) string {
 	vars := func(dark bool) string {
 		var b strings.Builder
-		for _, s := range ownColours() {
+		for _, s := range looks {
 			c := s.Light
 			if dark {
 				c = s.Dark
@@ -109,16 +138,8 @@ func styleSheet() string {
 	fmt.Fprintf(&b, ":root{%s}\n@media (prefers-color-scheme:dark){:root{%s}}\n", vars(false), vars(true))
 	// Paper is white whatever the screen was.
 	fmt.Fprintf(&b, "@media print{:root{%s}}\n", vars(false))
-	for _, s := range ownColours() {
-		fmt.Fprintf(&b, ".m-%s", s.Class)
-		if first := slices.IndexFunc(candidateLooks, func(c chart.Look) bool { return c.Light == s.Light }); first >= 0 && candidateLooks[first].Class == s.Class {
-			for _, n := range namedLooks {
-				if n.Light == s.Light {
-					fmt.Fprintf(&b, ",.m-%s", n.Class)
-				}
-			}
-		}
-		fmt.Fprintf(&b, "{--c:var(--m-%s)}", s.Class)
+	for _, s := range looks {
+		fmt.Fprintf(&b, ".m-%s{--c:var(--m-%s)}", s.Class, s.Class)
 	}
 	for i := range chart.HeatSteps {
 		fmt.Fprintf(&b, ".h%d{background:var(--h%d);color:var(--t%d)}", i, i, i)
@@ -128,7 +149,9 @@ func styleSheet() string {
 }
 
 // PageStyle is the style sheet of a report, for other pages that look like one.
-func PageStyle() string { return pageCSS + styleSheet() }
+func PageStyle() string { return pageCSS + styleSheet(allStyles()) }
 
-// PageScript is the script of a report, which sorts tables and hides lines. A page without it lacks nothing else.
-func PageScript() string { return pageJS }
+// PageScript is the script of a report, a module: it sorts, filters and copies tables and hides lines. A page without it lacks nothing else.
+func PageScript() string {
+	return tableJS + strings.Replace(pageJS, `import { compare, csv, latex, markdown, matches, read, write } from "./table.mjs";`, "", 1)
+}

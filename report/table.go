@@ -28,6 +28,31 @@ func (t *table) Shown() [][]cell {
 	return t.Rows
 }
 
+// sayable are columns that the page leaves out where all lines have the same in them; it says it once below the table.
+var sayable = []string{"stream", "protocol", "memory", "runs", "outcome"}
+
+// Same says whether all lines have the same in a column that can be said once.
+func (t *table) Same(i int) bool {
+	if len(t.Rows) < 2 || !slices.Contains(sayable, t.Head[i].Name) {
+		return false
+	}
+	return !slices.ContainsFunc(t.Rows, func(line []cell) bool { return line[i].Text != t.Rows[0][i].Text })
+}
+
+// Shared says what all lines have in common, "" for nothing.
+func (t *table) Shared() string {
+	var said []string
+	for i, h := range t.Head {
+		if !h.Hidden && t.Same(i) {
+			said = append(said, h.Text+" "+t.Rows[0][i].Text)
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "In every row: " + strings.Join(said, ", ") + "."
+}
+
 // column is a heading; numbers stand to the right.
 type column struct {
 	Text string // for people: "average accuracy, %"
@@ -46,6 +71,7 @@ type cell struct {
 	Text string
 	Raw  string
 	Mark string // CSS class of a style's swatch before the text; "" means none
+	row  *row   // that the line of a table is about, in one of its cells
 }
 
 // textCell says the same to people and machines.

@@ -27,8 +27,14 @@ import (
 //go:embed checks.js
 var checks string
 
-// widths in pixels: of a phone and of a screen.
+// widths in pixels: of a narrow phone and of a screen.
 var widths = []int64{360, 1440}
+
+// screens are the sizes of pictures: of a phone and of a screen.
+var screens = [][2]int64{{390, 844}, {1440, 900}}
+
+// tallest is the height of a picture that Chromium can take, in pixels. What lies below is left out.
+const tallest = 16_000
 
 // schemes are the values of prefers-color-scheme.
 var schemes = []string{"light", "dark"}
@@ -40,7 +46,7 @@ type Browser struct{ ctx context.Context }
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	if os.Getenv("OCL_LONG") == "" && os.Getenv("OCL_SHOTS") == "" {
-		t.Skip("neither OCL_LONG nor OCL_SHOTS is set; with one of them, a browser looks at the page")
+		t.Skip("neither OCL_LONG nor OCL_SHOTS is set; with the first a browser checks the page, with the second it leaves pictures in that folder")
 	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -72,7 +78,7 @@ func Start(t testing.TB) *Browser {
 	return &Browser{ctx}
 }
 
-// Check fails the test unless the page in a file loads without an error and without a network, its tables can be sorted by mouse and by
+// Check fails the test unless the page in a file loads without an error and without a network, its tables can be filtered, and sorted by mouse and by
 // keyboard, and its figures have titles and descriptions. It looks at the page at the width of a phone and of a screen, light and dark:
 // nothing may be wider than the page, and all text must have enough contrast.
 func (b *Browser) Check(t *testing.T, path string) {
@@ -81,10 +87,14 @@ func (b *Browser) Check(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.shoot(t, path)
+	if os.Getenv("OCL_LONG") == "" {
+		return
+	}
 	for _, width := range widths {
 		for _, scheme := range schemes {
 			t.Run(fmt.Sprintf("%d pixels %s", width, scheme), func(t *testing.T) {
-				v := b.open(t, path, width, scheme)
+				v := b.open(t, path, width, 900, scheme)
 				for _, fault := range v.faults("ocl.structure()") {
 					t.Error(fault)
 				}
@@ -95,9 +105,9 @@ func (b *Browser) Check(t *testing.T, path string) {
 					t.Error(fault)
 				}
 				if scheme == schemes[0] {
+					v.filter()
 					v.sort()
 				}
-				v.shoot(fmt.Sprintf("%s-%d-%s.png", strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), width, scheme))
 				v.told()
 			})
 		}
@@ -114,7 +124,7 @@ type view struct {
 }
 
 // open opens a page in a tab of its own.
-func (b *Browser) open(t *testing.T, path string, width int64, scheme string) *view {
+func (b *Browser) open(t *testing.T, path string, width, height int64, scheme string) *view {
 	t.Helper()
 	ctx, end := chromedp.NewContext(b.ctx)
 	t.Cleanup(end)
@@ -126,7 +136,7 @@ func (b *Browser) open(t *testing.T, path string, width int64, scheme string) *v
 	v.run(
 		page.BringToFront(), // Chromium neither draws nor clicks in a tab behind others
 		network.Enable(), runtime.Enable(), log.Enable(),
-		emulation.SetDeviceMetricsOverride(width, 900, 1, false),
+		emulation.SetDeviceMetricsOverride(width, height, 1, false),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 		chromedp.Navigate(address),
 		chromedp.Evaluate(checks, nil),
@@ -184,6 +194,24 @@ func (v *view) faults(call string) []string {
 	var found []string
 	v.run(chromedp.Evaluate(call, &found))
 	return found
+}
+
+// filter tries the filters of all tables, and whether the address of the page brings a filter back.
+func (v *view) filter() {
+	v.t.Helper()
+	for _, fault := range v.faults("ocl.filter()") {
+		v.t.Error(fault)
+	}
+	var said, again, address string
+	v.run(chromedp.Evaluate("ocl.choose()", &said), chromedp.Location(&address))
+	if said == "" {
+		return
+	}
+	v.run(chromedp.Navigate(address), chromedp.Evaluate(checks, nil), chromedp.Evaluate("ocl.chosen()", &again))
+	if again != said {
+		v.t.Errorf("the address %s brings back the filter %q, want %q", address, again, said)
+	}
+	v.run(chromedp.Evaluate("history.replaceState(null, '', location.pathname)", nil), chromedp.Reload(), chromedp.Evaluate(checks, nil))
 }
 
 // spot is a button that sorts a table by a column.
@@ -252,19 +280,43 @@ func (v *view) key(c spot, key string) error {
 	return chromedp.Run(v.ctx, chromedp.KeyEvent(key))
 }
 
-// shoot writes a picture of the whole page into the folder that OCL_SHOTS names, for people; without it nothing.
-func (v *view) shoot(name string) {
-	v.t.Helper()
+// shoot writes pictures of a page into the folder that OCL_SHOTS names, for people; without it nothing. They are of the first screen and of the
+// whole page, as on a phone and on a screen, light and dark, and of what is printed.
+func (b *Browser) shoot(t *testing.T, path string) {
+	t.Helper()
 	dir := os.Getenv("OCL_SHOTS")
 	if dir == "" {
 		return
 	}
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	for _, screen := range screens {
+		for _, scheme := range schemes {
+			v := b.open(t, path, screen[0], screen[1], scheme)
+			var height float64
+			v.run(chromedp.Evaluate("document.documentElement.scrollHeight", &height))
+			for part, height := range map[string]float64{"first": float64(screen[1]), "whole": min(height, tallest)} {
+				v.picture(filepath.Join(dir, fmt.Sprintf("%s-%d-%s-%s.png", name, screen[0], scheme, part)), func(ctx context.Context) ([]byte, error) {
+					clip := page.Viewport{Width: float64(screen[0]), Height: height, Scale: 1}
+					return page.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&clip).Do(ctx)
+				})
+			}
+		}
+	}
+	b.open(t, path, screens[1][0], screens[1][1], schemes[0]).picture(filepath.Join(dir, name+".pdf"), func(ctx context.Context) (pdf []byte, err error) {
+		pdf, _, err = page.PrintToPDF().WithPreferCSSPageSize(true).Do(ctx)
+		return pdf, err
+	})
+}
+
+// picture writes what take makes of the page into a file.
+func (v *view) picture(path string, take func(context.Context) ([]byte, error)) {
+	v.t.Helper()
 	var picture []byte
 	v.run(chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		picture, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).Do(ctx)
+		picture, err = take(ctx)
 		return err
 	}))
-	if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil {
+	if err := os.WriteFile(path, picture, 0o644); err != nil {
 		v.t.Fatal(err)
 	}
 }

@@ -183,5 +183,51 @@ window.ocl = (function () {
     }
     return first(faults);
   };
-  return { structure: structure, overflow: overflow, contrast: contrast, columns: columns, shuffle: shuffle, reach: reach, before: before, focused: focused, sorted: sorted };
+  // filter tries every filter and every switch of a column of each table, and holds that the right rows and columns are shown and that the
+  // address says so.
+  var toolings = function () { return Array.from(document.querySelectorAll("details.tooling")); };
+  var filter = function () {
+    var faults = [];
+    toolings().forEach(function (box, t) {
+      var table = box.nextElementSibling.querySelector("table"), rows = Array.from(table.tBodies[0].rows), id = table.dataset.id;
+      var visible = function () { return rows.filter(shown).length; };
+      var all = visible();
+      box.open = true;
+      if (all !== rows.length) { faults.push(all + " of " + rows.length + " rows of " + id + " are shown at first"); }
+      box.querySelectorAll("select").forEach(function (select) {
+        var wanted = select.options[select.options.length - 1].value;
+        select.value = wanted;
+        select.dispatchEvent(new Event("change"));
+        var left = visible();
+        if (left < 1 || left >= all) { faults.push("filter " + wanted + " of " + id + " shows " + left + " of " + all + " rows"); }
+        if (location.search.indexOf(id + ".") < 0) { faults.push("the address does not say the filter " + wanted + " of " + id); }
+        select.value = "";
+        select.dispatchEvent(new Event("change"));
+        if (visible() !== all) { faults.push("without the filter " + wanted + " not all rows of " + id + " are shown"); }
+      });
+      box.querySelectorAll("fieldset input").forEach(function (input, k) {
+        var head = heads(table)[k + 1];
+        input.click();
+        if (shown(head) || shown(rows[0].cells[k + 1])) { faults.push("column " + (k + 1) + " of " + id + " cannot be hidden"); }
+        input.click();
+        if (!head.checkVisibility()) { faults.push("column " + (k + 1) + " of " + id + " stays hidden"); }
+      });
+      box.open = false;
+    });
+    if (location.search !== "") { faults.push("the address says " + location.search + " where nothing is chosen"); }
+    return first(faults);
+  };
+  // choose filters the first table that can be filtered and says what it shows then, "" if there is no such table.
+  var choose = function () {
+    var select = document.querySelector("details.tooling select");
+    if (!select) { return ""; }
+    select.value = select.options[1].value;
+    select.dispatchEvent(new Event("change"));
+    return chosen();
+  };
+  var chosen = function () {
+    var select = document.querySelector("details.tooling select"), table = select.closest("details").nextElementSibling.querySelector("table");
+    return select.value + ": " + Array.from(table.tBodies[0].rows).filter(function (tr) { return !tr.hidden; }).length;
+  };
+  return { filter: filter, choose: choose, chosen: chosen, structure: structure, overflow: overflow, contrast: contrast, columns: columns, shuffle: shuffle, reach: reach, before: before, focused: focused, sorted: sorted };
 })();

@@ -4,7 +4,7 @@
 // methods, runs or results.
 package chart
 
-// Chart is what can be drawn: [Lines], [Bars], [Heat] or [Compare].
+// Chart is what can be drawn: [Lines], [Panels], [Ranked], [Bars], [Heat], [Scatter] or [Compare].
 type Chart interface {
 	// layout adds the chart's marks to d within b, whose height it may extend; it returns the bottom of what it drew.
 	layout(d *Drawing, l Layout, b box) float64
@@ -22,7 +22,9 @@ type Layout struct {
 // The layouts of a page: it shows the one that fits.
 var (
 	Wide   = Layout{Width: 720, Height: 400, Font: 13, Labels: 0.34}
-	Narrow = Layout{Width: 328, Height: 290, Font: 12, Labels: 0.28}
+	Narrow = Layout{Width: 328, Height: 290, Font: 12, Labels: 0.36}
+	Broad  = Layout{Width: 976, Height: 400, Font: 13, Labels: 0.34} // as wide as the page
+	Small  = Layout{Width: 312, Height: 300, Font: 12, Labels: 0.36} // of one panel of several
 )
 
 // File is the layout of a figure in a file of its own, under its title.

@@ -60,6 +60,44 @@ func okLCh(l, c, h float64) (rgb color.NRGBA, ok bool) {
 	return color.NRGBA{toSRGB(r), toSRGB(g), toSRGB(bl), 255}, ok || c <= 0
 }
 
+// toOKLab is the lightness of a colour in OKLab, and its place on the axes from green to red and from blue to yellow.
+func toOKLab(c color.NRGBA) (l, a, b float64) {
+	r, g, bl := toLinear(c.R), toLinear(c.G), toLinear(c.B)
+	lc := math.Cbrt(0.4122214708*r + 0.5363325363*g + 0.0514459929*bl)
+	mc := math.Cbrt(0.2119034982*r + 0.6806995451*g + 0.1073969566*bl)
+	sc := math.Cbrt(0.0883024619*r + 0.2817188376*g + 0.6299787005*bl)
+	return 0.2104542553*lc + 0.7936177850*mc - 0.0040720468*sc, 1.9779984951*lc - 2.4285922050*mc + 0.4505937099*sc, 0.0259040371*lc + 0.7827717662*mc - 0.8086757660*sc
+}
+
+// The shades of a colour are so far apart in lightness, and lie between these ends on a light and on a dark page.
+const shadeStep = 0.09
+
+var shadeEnds = map[bool][2]float64{false: {0.30, 0.78}, true: {0.48, 0.93}}
+
+// Shade is a colour of the same hue that is lighter or darker: shade 0 is the colour itself, and the following ones are ever further from it, until
+// they come again but for the colour itself.
+func Shade(hex string, shade int, dark bool) string {
+	if shade == 0 {
+		return hex
+	}
+	l, a, b := toOKLab(ParseHex(hex))
+	ends := shadeEnds[dark]
+	var steps []float64
+	for i := 1.0; i*shadeStep <= 1; i++ {
+		for _, step := range []float64{i * shadeStep, -i * shadeStep} {
+			if ends[0] <= l+step && l+step <= ends[1] {
+				steps = append(steps, step)
+			}
+		}
+	}
+	step := steps[(shade-1)%len(steps)]
+	for chroma := math.Hypot(a, b); ; chroma -= 0.002 {
+		if c, ok := okLCh(l+step, max(chroma, 0), math.Atan2(b, a)); ok {
+			return strings.ToUpper(Hex(c))
+		}
+	}
+}
+
 func cube(x float64) float64 { return x * x * x }
 
 // toSRGB encodes a linear channel.
@@ -73,16 +111,18 @@ func toSRGB(v float64) uint8 {
 	return uint8(math.Round(v * 255))
 }
 
+// toLinear decodes a channel.
+func toLinear(b uint8) float64 {
+	v := float64(b) / 255
+	if v <= 0.04045 {
+		return v / 12.92
+	}
+	return math.Pow((v+0.055)/1.055, 2.4)
+}
+
 // luminance is the relative luminance of WCAG 2.
 func luminance(c color.NRGBA) float64 {
-	lin := func(b uint8) float64 {
-		v := float64(b) / 255
-		if v <= 0.04045 {
-			return v / 12.92
-		}
-		return math.Pow((v+0.055)/1.055, 2.4)
-	}
-	return 0.2126*lin(c.R) + 0.7152*lin(c.G) + 0.0722*lin(c.B)
+	return 0.2126*toLinear(c.R) + 0.7152*toLinear(c.G) + 0.0722*toLinear(c.B)
 }
 
 // Contrast is the WCAG 2 contrast ratio of two colours, in [1,21].

@@ -208,8 +208,8 @@ func TestSVGHasThePoints(t *testing.T) {
 	d := Draw(known(), Wide)
 	svg := string(d.SVG("T", "D"))
 	for _, want := range []string{
-		// left is 29.7 and right 674.2; 100 is at 27, 0 at 356.3.
-		` d="M29.7 27L190.8 191.7L351.9 274L513.1 191.7L674.2 109.3"`,
+		// left is 29.7 and right 670; 100 is at 27, 0 at 356.3.
+		` d="M29.7 27L189.8 191.7L349.8 274L509.9 191.7L670 109.3"`,
 		` stroke="#0072B2" stroke-width="2"`, ` stroke-dasharray="8 3"`,
 		`<title>ER</title>`, `<title>ER, 2: 50 ± 10</title>`,
 	} {

@@ -20,8 +20,8 @@ type endLabel struct {
 	marker Point // left of the text
 }
 
-// labels makes room in f for labels that end at right, and places them; it returns nil where they are too long or would
-// have to move too far, which a figure without a page must accept.
+// labels makes room in f for labels that end at right, and places them. Labels that meet move apart, and those that are too long are cut. It
+// returns nil where there is no room for all of them, which only happens on a page: other figures grow.
 func (l *Lines) labels(lay Layout, f *frame, right float64) []endLabel {
 	room := lay.Labels * lay.Width
 	labels := make([]endLabel, len(l.Series))
@@ -29,26 +29,19 @@ func (l *Lines) labels(lay Layout, f *frame, right float64) []endLabel {
 	longest := 0.0
 	for i := range l.Series {
 		s := &l.Series[i]
-		labels[i].text = s.Label
-		if lay.Alone {
-			labels[i].text = cut(s.Label, room, lay.Font)
-		}
-		longest = max(longest, width(labels[i].text, lay.Font))
+		labels[i].text = cut(s.Label, certain*room, lay.Font)
+		longest = max(longest, width(labels[i].text, lay.Font)/certain)
 		_, y, ok := s.End()
 		if !ok {
 			y = l.YMin
 		}
 		want = append(want, f.y(y))
 	}
-	if longest == 0 || longest > room {
+	if longest == 0 {
 		return nil
 	}
-	most := 4 * lay.Font
-	if lay.Alone {
-		most = math.Inf(1)
-	}
 	// A label's middle may lie as high as the axis, and as low as the texts of the x axis.
-	at, ok := spread(want, 1.2*lay.Font, f.y0, f.y1+lay.Font, most)
+	at, ok := spread(want, 1.2*lay.Font, f.y0, f.y1+lay.Font)
 	if !ok && !lay.Alone {
 		return nil
 	}
@@ -80,15 +73,15 @@ func (s *Series) label(d *Drawing, f frame, l endLabel, font float64) {
 	if end := f.at(s, i, y); math.Abs(l.marker.Y-end.Y) > 2 || !f.full(s) {
 		d.add(s.mark(Lead, Point{end.X + 5, end.Y}, Point{l.marker.X - 5, l.marker.Y}))
 	}
-	d.add(s.marker(l.marker, 3))
+	d.add(s.marker(l.marker, s.radius()))
 	m := s.mark(Label, Point{l.marker.X + toLabel, l.marker.Y + 0.35*font})
 	m.Text = l.text
 	d.add(m)
 }
 
 // spread moves wanted label positions apart to at least gap, keeping their order, within [lo,hi], so that the sum of
-// the squares of what they move is least. It reports whether there is room and no label had to move further than most.
-func spread(want []float64, gap, lo, hi, most float64) (at []float64, ok bool) {
+// the squares of what they move is least. It reports whether there is room.
+func spread(want []float64, gap, lo, hi float64) (at []float64, ok bool) {
 	n := len(want)
 	order := make([]int, n)
 	for i := range order {
@@ -116,7 +109,6 @@ func spread(want []float64, gap, lo, hi, most float64) (at []float64, ok bool) {
 		for range b.n {
 			i := order[k]
 			at[i] = max(min(b.sum/float64(b.n), last), lo) + float64(k)*gap
-			ok = ok && math.Abs(at[i]-want[i]) <= most
 			k++
 		}
 	}

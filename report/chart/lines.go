@@ -36,6 +36,10 @@ const (
 	Crowd = 6
 	// many is the largest number of series with which every point has a marker and shows its value on hover.
 	many = 12
+	// fewSeeds is the largest number of runs behind a mean that are points of their own, without an interval.
+	fewSeeds = 2
+	// seedRadius is that of such a point, in pixels.
+	seedRadius = 1.7
 	// maxMarkers is about how many markers a long line has where there are few.
 	maxMarkers = 20
 )
@@ -79,6 +83,9 @@ func (s *Series) ink() float64 {
 	}
 	return s.Width
 }
+
+// radius is that of the markers in pixels: wider lines have larger ones.
+func (s *Series) radius() float64 { return 1.8 + 0.6*s.Width }
 
 // mark starts a mark of the series.
 func (s *Series) mark(r Role, p ...Point) Mark {
@@ -129,7 +136,9 @@ func (l *Lines) layout(d *Drawing, lay Layout, b box) float64 {
 	}
 	f := frame{l, box{b.x0 + left + 8, b.y0 + font + 14, b.x1 - 16, b.y1 - 2.9*font - 6}}
 	labels := l.labels(lay, &f, b.x1-2)
-	d.add(Mark{Role: Tick, Points: []Point{{b.x0, b.y0 + font}}, Text: l.YLabel})
+	if l.YLabel != "" {
+		d.add(Mark{Role: Tick, Points: []Point{{b.x0, b.y0 + font}}, Text: l.YLabel})
+	}
 	for _, t := range ticks {
 		role, y := Grid, f.y(t.at)
 		if t.at == 0 {
@@ -184,7 +193,18 @@ func (s *Series) bands(d *Drawing, f frame) {
 		if crowded {
 			break
 		}
-		s.polylines(d, f, single, s.mark(Single))
+		if len(s.Single) > fewSeeds || f.Sparse {
+			s.polylines(d, f, single, s.mark(Single))
+			continue
+		}
+		for i, y := range single {
+			if math.IsNaN(y) {
+				continue
+			}
+			m := s.mark(Seed, f.at(s, i, y))
+			m.Size = seedRadius
+			d.add(m)
+		}
 	}
 }
 
@@ -202,7 +222,7 @@ func (s *Series) line(d *Drawing, f frame) {
 		if math.IsNaN(y) || i%every > 0 && i != last {
 			continue
 		}
-		m := s.marker(f.at(s, i, y), 3)
+		m := s.marker(f.at(s, i, y), s.radius())
 		if !sparse && f.Say != nil {
 			half := math.NaN()
 			if i < len(s.Half) {

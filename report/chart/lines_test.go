@@ -30,8 +30,8 @@ func known() *Lines {
 // The area between the axes of known in the wide layout: 720 × 400 pixels, 13 pixels a line of text. In Liberation Sans
 // a digit is 1139 units of 2048 wide, M 1706, I 569 and R 1479.
 const (
-	left   = 3*1139.0/2048*13 + 8                                 // "100" and a gap
-	right  = 720 - 2 - (1706.0+569+1479)/2048*13 - toLabel - near // "MIR", its marker and gaps
+	left   = 3*1139.0/2048*13 + 8                                         // "100" and a gap
+	right  = 720 - 2 - (1706.0+569+1479)/2048*13/certain - toLabel - near // "MIR", its marker and gaps
 	top    = 13 + 14.0
 	bottom = 400 - 2.9*13 - 6
 )
@@ -229,21 +229,20 @@ func TestXTicks(t *testing.T) {
 
 func TestSpread(t *testing.T) {
 	for _, c := range []struct {
-		want         []float64
-		lo, hi, most float64
-		at           string
-		ok           bool
+		want   []float64
+		lo, hi float64
+		at     string
+		ok     bool
 	}{
-		{[]float64{10, 50}, 0, 100, 5, "[10 50]", true},
-		{[]float64{50, 50, 50}, 0, 100, 5, "[46 50 54]", true},
-		{[]float64{50, 48, 49}, 0, 100, 5, "[53 45 49]", true},
-		{[]float64{2, 0}, 0, 100, 5, "[4 0]", true},
-		{[]float64{100, 99}, 0, 100, 5, "[100 96]", true},
-		{[]float64{50, 50, 50}, 0, 100, 3, "[46 50 54]", false}, // too far
-		{[]float64{1, 1, 1}, 0, 7, 9, "[0 4 8]", false},         // no room
-		{nil, 0, 100, 5, "[]", true},
+		{[]float64{10, 50}, 0, 100, "[10 50]", true},
+		{[]float64{50, 50, 50}, 0, 100, "[46 50 54]", true},
+		{[]float64{50, 48, 49}, 0, 100, "[53 45 49]", true},
+		{[]float64{2, 0}, 0, 100, "[4 0]", true},
+		{[]float64{100, 99}, 0, 100, "[100 96]", true},
+		{[]float64{1, 1, 1}, 0, 7, "[0 4 8]", false}, // no room
+		{nil, 0, 100, "[]", true},
 	} {
-		at, ok := spread(c.want, 4, c.lo, c.hi, c.most)
+		at, ok := spread(c.want, 4, c.lo, c.hi)
 		if got := fmt.Sprint(at); got != c.at || ok != c.ok {
 			t.Errorf("%v within %g and %g: %s, %v; want %s, %v", c.want, c.lo, c.hi, got, ok, c.at, c.ok)
 		}

@@ -88,9 +88,11 @@ const (
 	Single              // one run behind a mean
 	Line                // the line of a series
 	Dot                 // marker
+	Seed                // small marker of one of the values behind a mean
 	Ring                // hollow marker
 	Bar                 // part of a bar
 	Title               // text above a figure
+	Heading             // text above a panel
 	Cell                // of a heat map
 	Number              // text in a cell
 )
@@ -127,9 +129,11 @@ var roles = [...]struct {
 	Single:  {"thin", none, series, 0.75, 0.45},
 	Line:    {"ln", none, series, 2, 0},
 	Dot:     {"mk", series, series, 1.25, 0},
+	Seed:    {"seed", series, none, 0, 0.55},
 	Ring:    {"ring", page, series, 1.25, 0},
 	Bar:     {"bar", series, series, 0.75, 0},
 	Title:   {"ttl", text, none, 0, 0},
+	Heading: {"head", text, none, 0, 0},
 	Cell:    {"cell", own, none, 0, 0},
 	Number:  {"num", own, none, 0, 0},
 }
@@ -206,4 +210,4 @@ func (m *Mark) width() float64 {
 func (m *Mark) closed() bool { return roles[m.Role].fill != none && !m.marker() && m.Text == "" }
 
 // marker says that the mark is a marker.
-func (m *Mark) marker() bool { return m.Role == Dot || m.Role == Ring }
+func (m *Mark) marker() bool { return m.Role == Dot || m.Role == Ring || m.Role == Seed }

@@ -12,6 +12,10 @@ const (
 	DownTriangle
 	Cross
 	Plus
+	LeftTriangle
+	RightTriangle
+	Hourglass
+	Star
 )
 
 // strokes are the lines that make a marker of radius 1 around (0,0), and whether they are closed. Circles have none:
@@ -30,6 +34,14 @@ func (m Marker) strokes() (lines [][]Point, closed bool) {
 		return [][]Point{{{-.8, -.8}, {.8, .8}}, {{.8, -.8}, {-.8, .8}}}, false
 	case Plus:
 		return [][]Point{{{-1, 0}, {1, 0}}, {{0, -1}, {0, 1}}}, false
+	case LeftTriangle:
+		return [][]Point{{{-1.1, 0}, {.8, -1.1}, {.8, 1.1}}}, true
+	case RightTriangle:
+		return [][]Point{{{1.1, 0}, {-.8, 1.1}, {-.8, -1.1}}}, true
+	case Hourglass:
+		return [][]Point{{{-1, -1}, {1, -1}, {-1, 1}, {1, 1}}}, true
+	case Star:
+		return [][]Point{{{0, -1.5}, {.4, -.4}, {1.5, 0}, {.4, .4}, {0, 1.5}, {-.4, .4}, {-1.5, 0}, {-.4, -.4}}}, true
 	}
 	return nil, true
 }

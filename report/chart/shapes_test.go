@@ -101,3 +101,75 @@ func TestSmallCellsAreJoined(t *testing.T) {
 		t.Errorf("%d rectangles of %g pixels, want 299 of %g", len(cells), area, 9_999*side*side)
 	}
 }
+
+// TestRankedPlaces: dots, intervals and bounds of a ranking are where their values are, and nothing leaves the picture.
+func TestRankedPlaces(t *testing.T) {
+	r := &Ranked{Unit: "%", Bounds: []Bound{{"low 10", red, 10}}, Rows: []Ranking{
+		{Label: "ER", Text: "50.0 ± 10.0", Look: blue, Size: 4, Value: Value{50, 40, 60}, Seeds: []float64{45, 55}},
+		{Label: strings.Repeat("a long name ", 20), Text: "20.0", Look: red, Size: 4, Value: Value{20, math.NaN(), math.NaN()}},
+	}}
+	for _, l := range []Layout{Broad, Narrow, File("A title")} {
+		d := Draw(r, l)
+		zero, grid := d.of(Zero)[0].Points[0].X, d.of(Grid)[0].Points[0].X // at 0 and 10
+		x := func(v float64) float64 { return zero + v/10*(grid-zero) }
+		dots, ticks := d.of(Dot), d.of(Hair)
+		if len(dots) != 2 || len(ticks) != 2 || len(d.of(Whisker)) != 1 {
+			t.Fatalf("width %g: %d dots, %d values, %d intervals", l.Width, len(dots), len(ticks), len(d.of(Whisker)))
+		}
+		y := dots[0].Points[0].Y
+		wantPoints(t, "dot", dots[0].Points, Point{x(50), y})
+		wantPoints(t, "interval", d.of(Whisker)[0].Points, Point{x(40), y}, Point{x(60), y})
+		wantPoints(t, "value", ticks[0].Points, Point{x(45), y - seedTick}, Point{x(45), y + seedTick})
+		if bound := d.of(Line)[0].Points; !(math.Abs(bound[0].X-x(10)) < 1e-6) || !(dots[1].Points[0].Y > y) {
+			t.Errorf("width %g: the bound is at %v", l.Width, bound)
+		}
+		for _, m := range d.Marks {
+			if m.Text == "" {
+				continue
+			}
+			if a := d.extent(m); !(a.x0 >= -1e-6 && a.x1 <= d.Width && a.y1 <= d.Height) {
+				t.Errorf("width %g: %q leaves the picture: %.1f", l.Width, m.Text, a)
+			}
+		}
+	}
+}
+
+// TestPanelsShareAxes: each panel has its title above it, and the same scale.
+func TestPanelsShareAxes(t *testing.T) {
+	p := &Panels{YLabel: "accuracy, %"}
+	for _, title := range []string{"one", "two", "three", "four", "five"} {
+		l := known()
+		l.YLabel = ""
+		p.Panels = append(p.Panels, Panel{title, l})
+	}
+	for columns, l := range map[int]Layout{3: Broad, 1: Narrow, 2: File("A title")} {
+		d := Draw(p, l)
+		heads, zeros := d.of(Heading), d.of(Zero)
+		if len(heads) != 5 || len(zeros) != 5 || !d.Labelled {
+			t.Fatalf("%d titles, %d axes, labelled %v", len(heads), len(zeros), d.Labelled)
+		}
+		for i := range heads {
+			if same := heads[i].Points[0].Y == heads[0].Points[0].Y; same != (i < columns) || !(zeros[i].Points[0].Y > heads[i].Points[0].Y) {
+				t.Errorf("width %g: panel %d is at %v", l.Width, i, heads[i].Points[0])
+			}
+			if !(zeros[i].Points[0].Y <= d.Height) {
+				t.Errorf("width %g: panel %d leaves the picture", l.Width, i)
+			}
+		}
+	}
+}
+
+// TestShades: shades of a colour differ in lightness, on light and on dark pages, and shade 0 is the colour.
+func TestShades(t *testing.T) {
+	for _, hex := range []string{"#0C5BAF", "#58C0E6", "#161616", "#F5F5F5"} {
+		for _, dark := range []bool{false, true} {
+			seen := map[string]bool{}
+			for shade := range 5 {
+				seen[Shade(hex, shade, dark)] = true
+			}
+			if len(seen) != 5 || Shade(hex, 0, dark) != hex {
+				t.Errorf("%s has the shades %v", hex, seen)
+			}
+		}
+	}
+}

@@ -1,8 +1,10 @@
-// Package known gives reports the methods of this program. A report depends on files alone and knows no method by name,
+// Package known gives reports the methods and tricks of this program. A report depends on files alone and knows none of them by name,
 // so whoever writes one hands them over. Start at [Methods].
 package known
 
 import (
+	"slices"
+
 	"ocl/method"
 	"ocl/report"
 )
@@ -26,4 +28,16 @@ func Method(i method.Info) report.Known {
 		k.Bound = report.UpperBound
 	}
 	return k
+}
+
+// Tricks are the names of all tricks in the order of their marks in reports: the first ones as they were when tricks got marks, then what came
+// later.
+func Tricks() []string {
+	names := []string{"rv", "ncm", "lb", "ss", "kdc", "kdc*", "mi"}
+	for _, t := range method.Tricks() {
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
