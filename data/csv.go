@@ -26,7 +26,7 @@ var csvInfo = Info{
 	Shape:   "3×64×64 (any side from 8 to 512 with data.size)", Size: ownSize, NeedsDir: true,
 	Endings: []string{".csv"},
 	Layout: "--data-dir is the .csv file, whose first line names its columns, in any order:\n" +
-		"path or filename: an image file (JPEG, PNG, GIF, WebP, BMP), relative to the folder of the .csv file\n" +
+		"path or filename: an image file (JPEG, PNG, GIF, WebP, BMP, TIFF), relative to the folder of the .csv file\n" +
 		"label: the class, a name or a whole number\n" +
 		"task (may be absent): a name, or a number from 0 or 1 on; test rows without one are for all tasks\n" +
 		"split (may be absent): train, test or val; otherwise a fifth of each class is for testing\n" +

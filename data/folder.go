@@ -19,7 +19,7 @@ import (
 
 var folderInfo = Info{
 	Name: "folder", Title: "your own image files, a folder for each class",
-	Summary: "Your own photographs or drawings: JPEG, PNG, GIF, WebP or BMP files of any size, in one folder for each class.",
+	Summary: "Your own photographs or drawings: JPEG, PNG, GIF, WebP, BMP or TIFF files of any size, in one folder for each class.",
 	Shape:   "3×64×64 (any side from 8 to 512 with data.size)", Size: ownSize, NeedsDir: true,
 	Layout: "--data-dir is one of:\n" +
 		"a folder with a folder for each class; a fifth of each class, drawn by data.seed, is for testing\n" +
@@ -320,7 +320,7 @@ func (t *tree) fault(name string, err error) error {
 }
 
 // convertible are the endings of images that are not read, and their kinds.
-var convertible = map[string]string{".heic": "HEIC", ".heif": "HEIC", ".avif": "AVIF", ".tif": "TIFF", ".tiff": "TIFF"}
+var convertible = map[string]string{".heic": "HEIC", ".heif": "HEIC", ".avif": "AVIF"}
 
 // unread says how many images are of kinds that are not read, and how to convert them.
 func (t *tree) unread() (list []string) {

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
 
 	"ocl/internal/limit"
 )
@@ -36,6 +37,8 @@ func square(t *testing.T, name string, level uint8, w, h int) []byte {
 		err = gif.Encode(&out, img, nil)
 	case ".bmp":
 		err = bmp.Encode(&out, img)
+	case ".tif":
+		err = tiff.Encode(&out, img, nil)
 	default:
 		err = jpeg.Encode(&out, img, &jpeg.Options{Quality: 100})
 	}
@@ -61,7 +64,7 @@ func photos(t *testing.T, names ...string) string {
 		}
 		text := []byte("no image")
 		switch strings.ToLower(filepath.Ext(name)) {
-		case ".png", ".gif", ".bmp", ".jpg", ".jpeg":
+		case ".png", ".gif", ".bmp", ".tif", ".jpg", ".jpeg":
 			text = square(t, name, uint8(10*(i+1)), 20+i, 30)
 		case "":
 			if strings.HasSuffix(name, "/") {
@@ -94,7 +97,7 @@ func levels(t *testing.T, set *Set, s Split) []string {
 // read, and images are of the wanted size.
 func TestFolderWithHalves(t *testing.T) {
 	for _, half := range []string{"test", "val", "Validation"} {
-		root := photos(t, "train/dog/a.png", "train/dog/old/b.GIF", "train/cat/c.jpeg", half+"/cat/d.JPG", half+"/dog/e.bmp")
+		root := photos(t, "train/dog/a.png", "train/dog/old/b.GIF", "train/cat/c.jpeg", half+"/cat/d.TIF", half+"/dog/e.bmp")
 		set := openSmall(t, Spec{Name: "folder", Dir: root, Size: 8})
 		if set.C != 3 || set.H != 8 || set.W != 8 || !slices.Equal(set.ClassNames, []string{"cat", "dog"}) || len(set.Notes) != 0 {
 			t.Errorf("%s: %d×%d×%d, classes %q, notes %q", half, set.C, set.H, set.W, set.ClassNames, set.Notes)
@@ -149,7 +152,7 @@ func TestFolderSplit(t *testing.T) {
 func TestFolderNotes(t *testing.T) {
 	root := photos(t, "train/cat/a.png", "train/cat/Thumbs.db", "train/cat/.hidden.png", "train/cat/.git/b.png", "train/dog/c.png", "train/eel/",
 		"train/stray.png", "test/cat/d.png", "val/cat/e.png", "other/cat/f.png", "list.txt",
-		"train/cat/g.HEIC", "train/cat/h.heif", "train/dog/i.tif")
+		"train/cat/g.HEIC", "train/cat/h.heif", "train/dog/i.avif")
 	set := openSmall(t, Spec{Name: "folder", Dir: root, Size: 8})
 	want := []string{
 		"folders beside train are not used: other",
@@ -158,7 +161,7 @@ func TestFolderNotes(t *testing.T) {
 		"4 hidden or non-image files left out, such as list.txt",
 		"1 image outside the class folders left out",
 		"2 HEIC images left out, as HEIC is not read. Convert with `magick mogrify -format jpg FILE...`",
-		"1 TIFF image left out, as TIFF is not read. Convert with `magick mogrify -format jpg FILE...`",
+		"1 AVIF image left out, as AVIF is not read. Convert with `magick mogrify -format jpg FILE...`",
 	}
 	slices.Sort(want)
 	if got := slices.Sorted(slices.Values(set.Notes)); !slices.Equal(got, want) {

@@ -129,7 +129,7 @@ func (s *Set) CheckChannels(spec Spec) error {
 // Len is C·H·W, the bytes of an image.
 func (p Preparation) Len() int { return p.c * p.h * p.w }
 
-// Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP or BMP file of any size, into dst, uint8 [C,H,W]. It turns the
+// Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP, BMP or TIFF file of any size, into dst, uint8 [C,H,W]. It turns the
 // image as its EXIF data say. All calls share one budget of memory, for which a call waits; an image that needs more than that
 // is refused. The call ends early when ctx does. An error does not name the file, which the caller knows. A fault of a decoder
 // is an error too. A dst of another length than Len panics.

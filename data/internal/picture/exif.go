@@ -8,42 +8,17 @@ import (
 // orientation reads EXIF's tag of that name from a TIFF block. A block that is absent or damaged, or has no such tag, leaves
 // the image upright: cameras write much that is wrong here, and other programs show such images too.
 func orientation(tiff []byte) turn {
-	const (
-		tag   = 0x0112
-		short = 3  // the type of the tag's value
-		entry = 12 // bytes: tag, type, count, value
-	)
-	var order binary.ByteOrder
-	switch {
-	case bytes.HasPrefix(tiff, []byte("II*\x00")):
-		order = binary.LittleEndian
-	case bytes.HasPrefix(tiff, []byte("MM\x00*")):
-		order = binary.BigEndian
-	default:
+	const short = 3 // the type of the tag's value
+	d := directoryOf(tiff)
+	e := d.find(tagOrientation)
+	if e == nil {
 		return upright
 	}
-	if len(tiff) < 8 {
+	value := turn(d.order.Uint16(e[8:]))
+	if d.order.Uint16(e[2:]) != short || d.order.Uint32(e[4:]) != 1 || value < 1 || value > 8 {
 		return upright
 	}
-	directory := int64(order.Uint32(tiff[4:]))
-	if directory+2 > int64(len(tiff)) {
-		return upright
-	}
-	entries := tiff[directory+2:]
-	for range order.Uint16(tiff[directory:]) {
-		if len(entries) < entry {
-			break
-		}
-		if order.Uint16(entries) == tag {
-			value := turn(order.Uint16(entries[8:]))
-			if order.Uint16(entries[2:]) != short || order.Uint32(entries[4:]) != 1 || value < 1 || value > 8 {
-				break
-			}
-			return value
-		}
-		entries = entries[entry:]
-	}
-	return upright
+	return value
 }
 
 // exifOfJPEG finds the APP1 segment that begins with "Exif", before the pixels.

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
 	"golang.org/x/image/webp"
 
 	"ocl/internal/count"
@@ -36,6 +37,7 @@ var formats = []*format{
 	{"GIF", []string{".gif"}, begins("GIF8"), gif.DecodeConfig, gif.Decode, memoryOfGIF, noEXIF, fullRange},
 	{"WebP", []string{".webp"}, isWebP, webp.DecodeConfig, webp.Decode, memoryOfWebP, exifOfWebP, videoRange},
 	{"BMP", []string{".bmp"}, begins("BM"), bmp.DecodeConfig, bmp.Decode, memoryOfBMP, noEXIF, fullRange},
+	{"TIFF", []string{".tif", ".tiff"}, isTIFF, tiff.DecodeConfig, tiff.Decode, memoryOfTIFF, itself, fullRange},
 }
 
 func begins(magic string) func([]byte) bool {
@@ -45,6 +47,11 @@ func begins(magic string) func([]byte) bool {
 func isWebP(file []byte) bool {
 	return len(file) >= 12 && string(file[:4]) == "RIFF" && string(file[8:12]) == "WEBP"
 }
+
+func isTIFF(file []byte) bool { return begins("II*\x00")(file) || begins("MM\x00*")(file) }
+
+// itself is a TIFF file, which says of itself what EXIF says of others.
+func itself(file []byte) []byte { return file }
 
 // isHEIC tells the photographs of telephones, which may be named .jpg, from the main brand of their first box (ISO/IEC 23008-12, section 10).
 func isHEIC(file []byte) bool {
@@ -78,6 +85,9 @@ func header(file []byte) (f *format, c image.Config, err error) {
 	case f.name == "JPEG" && frameOfJPEG(file).scans > limit.PictureScans:
 		err = fmt.Errorf("the JPEG image has more than %d scans, which is the limit. Save it again, or remove it", limit.PictureScans)
 	}
+	if err == nil && f.name == "TIFF" {
+		err = checkTIFF(file)
+	}
 	return f, c, err
 }
 
@@ -94,7 +104,7 @@ func formatOf(file []byte) (*format, error) {
 	if isHEIC(file) {
 		return nil, errors.New("this is a HEIC image, whatever its name says, and HEIC is not read. Convert it with `magick FILE NEW.jpg` or `heif-convert FILE NEW.jpg`")
 	}
-	return nil, fmt.Errorf("this is no JPEG, PNG, GIF, WebP or BMP image (it begins with %+q). Convert it to one of these, or remove it",
+	return nil, fmt.Errorf("this is no JPEG, PNG, GIF, WebP, BMP or TIFF image (it begins with %+q). Convert it to one of these, or remove it",
 		file[:min(len(file), 8)])
 }
 
@@ -102,12 +112,13 @@ func formatOf(file []byte) (*format, error) {
 func (f *format) problem(file []byte, err error) error {
 	var unsupportedJPEG jpeg.UnsupportedError
 	var unsupportedPNG png.UnsupportedError
+	var unsupportedTIFF tiff.UnsupportedError
 	switch {
 	case animated(file):
 		return fmt.Errorf("the %s image is animated, which is not read. Save its first frame as PNG", f.name)
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return fmt.Errorf("the %s image is cut off: its file ends after %s. Copy the file again", f.name, count.Of(len(file), "byte"))
-	case errors.As(err, &unsupportedJPEG) || errors.As(err, &unsupportedPNG) || errors.Is(err, bmp.ErrUnsupported):
+	case errors.As(err, &unsupportedJPEG) || errors.As(err, &unsupportedPNG) || errors.As(err, &unsupportedTIFF) || errors.Is(err, bmp.ErrUnsupported):
 		return fmt.Errorf("the %s image is of a kind that is not read (%w). Convert it to PNG with 8 bits per channel", f.name, err)
 	}
 	return fmt.Errorf("the %s image is damaged (%w). Copy the file again", f.name, err)

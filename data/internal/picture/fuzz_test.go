@@ -3,9 +3,12 @@ package picture
 import (
 	"context"
 	"encoding/binary"
+	"image"
 	"slices"
 	"testing"
 	"unicode"
+
+	"golang.org/x/image/tiff"
 
 	"ocl/internal/fuzztest"
 )
@@ -15,7 +18,7 @@ func goodFiles(t testing.TB) [][]byte {
 	files := [][]byte{
 		pngOf(t, pattern(16, 16)), jpegOf(t, pattern(16, 16)), smallGIF(t), bmpOf(t, pattern(16, 16)),
 		withEXIF(jpegOf(t, pattern(8, 8)), tiffOf(binary.LittleEndian, 6)), pngClaiming(2000, 2000, 0),
-		blackJPEG(200, 100, 4, true, 9), blackJPEG(100, 100, 3, false, 0),
+		tiffFileOf(t, image.NewNRGBA64(image.Rect(0, 0, 9, 9)), tiff.Deflate), blackJPEG(200, 100, 4, true, 9), blackJPEG(100, 100, 3, false, 0),
 	}
 	for _, d := range readPillow(t).Decoded {
 		files = append(files, d.File)

@@ -71,6 +71,14 @@ func (r reader) Read(b []byte) (int, error) {
 	return r.file.Read(b)
 }
 
+// ReadAt is for decoders that go to and fro.
+func (r reader) ReadAt(b []byte, at int64) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.file.ReadAt(b, at)
+}
+
 // memoryOf is how many bytes [Decode] allocates for a w×h image as it is stored, before it is made narrow columns wide.
 func (f *format) memoryOf(file []byte, c image.Config, turn turn, narrow int) int64 {
 	pixels := int64(c.Width) * int64(c.Height)

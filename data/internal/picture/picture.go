@@ -33,7 +33,7 @@ const (
 // Version names decoder and filter. It is part of cache keys: raise it when a change gives other pixels.
 const Version = "picture/1"
 
-// Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP or BMP file, into dst, uint8 [3,h,w] in planes red, green,
+// Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP, BMP or TIFF file, into dst, uint8 [3,h,w] in planes red, green,
 // blue. The content decides on the format. An animation gives its first frame. The pixels of an image that has the wanted
 // size are not changed.
 //
@@ -83,7 +83,12 @@ func (r *room) decode(ctx context.Context, file []byte, dst []uint8, w, h int, f
 	if err != nil {
 		return f.problem(file, err)
 	}
-	image := rowsOf(img, c.Width, c.Height, f.matrix)
+	var image rows
+	if f.name == "TIFF" { // its colours may be multiplied by their alpha, and its palette has 16 bits
+		image = (&Canvas{img: img}).row
+	} else {
+		image = rowsOf(img, c.Width, c.Height, f.matrix)
+	}
 	if turn != upright {
 		image = turn.rows(image, c.Width, c.Height)
 	}

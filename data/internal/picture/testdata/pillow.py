@@ -94,6 +94,17 @@ def files():
     yield "webp lossless alpha", saved(clear, "WEBP", lossless=True, exact=True)
     yield "webp orientation 5", saved(image, "WEBP", lossless=True, exif=exif(5))
     yield "webp animated", saved(flat, "WEBP", save_all=True, append_images=[image])
+    strips = dict(tiffinfo={278: 5})  # rows
+    yield "tiff", saved(image, "TIFF")
+    yield "tiff lzw", saved(image, "TIFF", compression="tiff_lzw", **strips)
+    yield "tiff deflate", saved(image, "TIFF", compression="tiff_adobe_deflate", **strips)
+    yield "tiff packbits", saved(image, "TIFF", compression="packbits", **strips)
+    yield "tiff predicted", saved(image, "TIFF", compression="tiff_lzw", tiffinfo={317: 2})
+    yield "tiff grey", saved(image.convert("L"), "TIFF", compression="tiff_lzw")
+    yield "tiff bits", saved(image.convert("1"), "TIFF")
+    yield "tiff palette", saved(image.convert("P", palette=Image.Palette.ADAPTIVE, colors=200), "TIFF", compression="tiff_adobe_deflate")
+    yield "tiff alpha", saved(clear, "TIFF", compression="tiff_lzw")
+    yield "tiff orientation 6", saved(image, "TIFF", compression="tiff_lzw", tiffinfo={274: 6})
 
 
 def decoded():
