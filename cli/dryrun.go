@@ -73,6 +73,9 @@ func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Conf
 		embedding = w.Time()
 		return show.embedding(w)
 	}})
+	if err == nil {
+		err = f.keepsNetwork(x)
+	}
 	if err != nil {
 		return cmp.Or(stopped(ctx), unfit(err)) // opening the data may be what was interrupted
 	}

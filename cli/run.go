@@ -147,6 +147,9 @@ func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Expe
 		return nil, err
 	}
 	x, err := experiment.Open(ctx, cfg, f.opts)
+	if err == nil {
+		err = f.keepsNetwork(x)
+	}
 	if err != nil || f.opts.Out != "" {
 		return x, err
 	}
@@ -155,6 +158,15 @@ func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Expe
 		return nil, err
 	}
 	return x.With(cfg, f.opts)
+}
+
+// keepsNetwork is an error where somebody has named a network for images, and the data are embeddings, for which the experiment takes another one.
+func (f *runFlags) keepsNetwork(x *experiment.Experiment) error {
+	name, named := f.config.text("network.name")
+	if c := x.Config(); named && c.Network.Name != name {
+		return usage(fmt.Errorf("--network %s takes images, and %s has embeddings. Use linear or mlp, or leave out --network", name, c.Data.Name))
+	}
+	return nil
 }
 
 // newFolder makes a new folder in runs, called by a name and the time or, if that exists, with -2, -3, … behind it.
