@@ -29,6 +29,7 @@ var pageJS string
 // page is what the template prints.
 type page struct {
 	Title     string
+	Scope     string // what a report of several settings is about
 	First     []firstScreen
 	Warnings  []string
 	Notes     []string
@@ -66,15 +67,12 @@ type pageSetting struct {
 // not drawn.
 func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 	p = &page{
-		Title: st.title(), Warnings: st.warnings, Notes: slices.Clone(st.notes), Several: len(st.settings) > 1,
+		Title: st.title(), Scope: count.Of(len(st.rows), "row") + " in " + count.Of(len(st.settings), "stream"), Warnings: st.warnings, Notes: slices.Clone(st.notes), Several: len(st.settings) > 1,
 		Results: st.resultsTable(), Sections: st.sections(), Metrics: st.metricsTable(), Meanings: meanings(), Signals: st.signalsTable(),
 		Runs: st.runsTable(), Origin: st.provenanceTable(), Recipes: st.recipes(), styles: st.styles(),
 	}
 	for _, s := range st.settings {
 		first := firstScreen{ID: s.id("first"), Headline: s.headline(), Shared: s.shared(), Tiles: s.tiles(), Ranking: s.rankingFigure(), Curve: s.accuracyFigure()}
-		if p.Several {
-			first.Headline += " on " + s.Name
-		}
 		p.First = append(p.First, first)
 		if first.Ranking != nil {
 			drawn = append(drawn, first.Ranking)

@@ -1,5 +1,7 @@
 package chart
 
+import "slices"
+
 // Bars are stacked horizontal bars, each below the words that say what it shows.
 type Bars struct {
 	Parts []string // what the parts of each bar are
@@ -12,7 +14,8 @@ type Stack struct {
 	Label string
 	Look  Look
 	Parts []float64
-	Text  string // the values in words
+	Text  string    // the values in words
+	Marks []float64 // values that are compared with the bar's, as lines across it
 }
 
 // Sum is the length of the bar.
@@ -39,7 +42,7 @@ const (
 func (c *Bars) layout(d *Drawing, l Layout, b box) float64 {
 	longest := 0.0
 	for _, s := range c.Bars {
-		longest = max(longest, s.Sum())
+		longest = max(longest, s.Sum(), slices.Max(append(s.Marks, 0)))
 	}
 	if longest == 0 {
 		longest = 1
@@ -65,7 +68,17 @@ func (c *Bars) layout(d *Drawing, l Layout, b box) float64 {
 			d.add(m)
 			x += v * scale
 		}
+		for _, v := range s.Marks {
+			d.beside(b.x0+v*scale, top-3, bottom+3)
+		}
 		y = bottom - 3 + barGap
 	}
 	return y
+}
+
+// beside draws a value that another one is compared with, as a line that can be seen on any colour.
+func (d *Drawing) beside(x, top, bottom float64) {
+	for _, role := range []Role{Halo, Beside} {
+		d.add(Mark{Role: role, Points: []Point{{x, top}, {x, bottom}}})
+	}
 }

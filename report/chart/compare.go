@@ -24,7 +24,8 @@ type Side struct {
 type Row struct {
 	Label  string
 	Look   Look
-	Values []Value // one for each side
+	Values []Value   // one for each side
+	Marks  []float64 // what each value is compared with, a line across it; NaN is none, and nil are none
 }
 
 // Value is a value with an interval. What is NaN is not drawn.
@@ -45,6 +46,11 @@ func (c *Compare) layout(d *Drawing, l Layout, b box) float64 {
 		for _, v := range r.Values {
 			if !math.IsNaN(v.At) {
 				longest, above = max(longest, v.At, v.top()), max(above, width(c.say(v.At), l.Font))
+			}
+		}
+		for _, v := range r.Marks {
+			if !math.IsNaN(v) {
+				longest = max(longest, v)
 			}
 		}
 	}
@@ -162,13 +168,22 @@ func (c *Compare) row(d *Drawing, r *Row, x func(float64) float64, y, font float
 			if v.interval() {
 				d.add(Mark{Role: Zero, Points: []Point{{x(v.Low), at}, {x(v.High), at}}})
 			}
-			d.add(Mark{Role: Label, Points: []Point{{x(v.top()) + toText, at + 0.35*font}}, Text: c.say(v.At)})
+			end := v.top()
+			if k < len(r.Marks) && r.Marks[k] > end {
+				end = r.Marks[k]
+			}
+			d.add(Mark{Role: Label, Points: []Point{{x(end) + toText, at + 0.35*font}}, Text: c.say(v.At)})
 			continue
 		}
 		if v.interval() {
 			d.add(Mark{Role: Whisker, Series: series, Look: look, Points: []Point{{x(max(v.Low, 0)), at}, {x(v.High), at}}})
 		}
 		d.add(Mark{Role: dotOf(k), Series: series, Look: look, Points: []Point{{x(v.At), at}}, Size: dotRadius})
+	}
+	for k, v := range r.Marks {
+		if at := y + step*(float64(k)+0.5); !math.IsNaN(v) {
+			d.beside(x(v), at-step/2+1, at+step/2-1)
+		}
 	}
 }
 

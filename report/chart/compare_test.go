@@ -101,3 +101,29 @@ func TestAdaptive(t *testing.T) {
 		t.Errorf("it draws %d things, want %d as in a file", got, want)
 	}
 }
+
+// TestMarksBeside: a value that another one is compared with is a line across its row or bar, with a halo, and no text lies over it.
+func TestMarksBeside(t *testing.T) {
+	c := pairs()
+	c.Bars, c.Rows[0].Marks = true, []float64{60, math.NaN()}
+	d := Draw(c, Wide)
+	marks, halos := d.of(Beside), d.of(Halo)
+	if len(marks) != 1 || len(halos) != 1 {
+		t.Fatalf("%d marks and %d halos, want one each", len(marks), len(halos))
+	}
+	bar := d.of(Bar, "ours")[1].Points
+	at := bar[0].X + 3*(bar[1].X-bar[0].X) // the bar is 20 long
+	if x := marks[0].Points[0].X; !(math.Abs(x-at) < 1e-6) || marks[0].Points[1].X != x || !(marks[0].Points[0].Y < bar[2].Y && bar[0].Y < marks[0].Points[1].Y) {
+		t.Errorf("the mark goes from %v to %v, want across the bar at %g", marks[0].Points[0], marks[0].Points[1], at)
+	}
+	for _, m := range d.of(Label) {
+		if a := d.extent(m); m.Text == "20 %" && !(a.x0 > at) {
+			t.Errorf("%q lies over the mark", m.Text)
+		}
+	}
+	b := stacks()
+	b.Bars[1].Marks = []float64{100}
+	if marks := Draw(b, Wide).of(Beside); len(marks) != 1 || !(math.Abs(marks[0].Points[0].X-720) < 1e-6) {
+		t.Errorf("marks of bars are %v", marks)
+	}
+}

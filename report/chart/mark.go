@@ -91,6 +91,8 @@ const (
 	Seed                // small marker of one of the values behind a mean
 	Ring                // hollow marker
 	Bar                 // part of a bar
+	Halo                // below the next
+	Beside              // value that another one is compared with, across a bar or a row
 	Title               // text above a figure
 	Heading             // text above a panel
 	Cell                // of a heat map
@@ -132,6 +134,8 @@ var roles = [...]struct {
 	Seed:    {"seed", series, none, 0, 0.55},
 	Ring:    {"ring", page, series, 1.25, 0},
 	Bar:     {"bar", series, series, 0.75, 0},
+	Halo:    {"halo", none, page, 6, 0},
+	Beside:  {"beside", none, text, 2, 0},
 	Title:   {"ttl", text, none, 0, 0},
 	Heading: {"head", text, none, 0, 0},
 	Cell:    {"cell", own, none, 0, 0},

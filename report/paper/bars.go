@@ -65,15 +65,18 @@ func (p *paper) barPanel(pl *panel, stream string, memory int, q quantity) {
 		}
 		v, found := survey.Find(published, name, stream, spec.Memory)
 		found = found && q.name == accuracy.name
+		var marks []float64
+		said := text
 		if found && p.beside {
-			text += fmt.Sprintf("; paper %s", count.PlusMinus(v.Mean, v.Interval, oneDecimal))
+			marks = []float64{v.Mean}
+			said += "; the survey " + count.PlusMinus(v.Mean, v.Interval, oneDecimal)
 		}
 		if !found {
 			v.Mean, v.Interval = math.NaN(), math.NaN()
 		}
 		pl.point(name, q.name, "", e, v.Mean, v.Interval)
-		bars.Bars = append(bars.Bars, chart.Stack{Label: name, Look: look, Parts: []float64{e.Mean}, Text: text})
-		pl.Alt += " " + name + " " + text + "."
+		bars.Bars = append(bars.Bars, chart.Stack{Label: name, Look: look, Parts: []float64{e.Mean}, Text: text, Marks: marks})
+		pl.Alt += " " + name + " " + said + "."
 	}
 	if pl.chart = bars; len(bars.Bars) == 0 {
 		spec, _ := plainSpec("ER", stream, memory)
@@ -94,7 +97,7 @@ func memorySides() []chart.Side {
 }
 
 // trickBars builds the figures of the tricks: a panel for each method, with a row for each trick and a bar for each memory. Beside the
-// paper, a row is a trick at one memory, and its second value the published one.
+// paper, lines across the bars are the published values.
 func (p *paper) trickBars(b figureBuilder) (panels []*panel) {
 	label := survey.TricksCIFAR100
 	if b.label == figTricksMini {
@@ -113,9 +116,6 @@ func (p *paper) trickBars(b figureBuilder) (panels []*panel) {
 func (p *paper) trickPanel(pl *panel, cells []*Cell, name string) {
 	look := lookOf(name)
 	c := &chart.Compare{Sides: memorySides(), Unit: "%", Bars: true}
-	if p.beside {
-		c.Bars, c.Sides = false, []chart.Side{{Name: "ocl", Look: look}, {Name: "the survey", Look: look}}
-	}
 	pl.Alt = "Comparison of the average accuracy of " + name + " with each trick."
 	var spec Spec
 	rows, measured := map[string]int{}, 0
@@ -124,32 +124,43 @@ func (p *paper) trickPanel(pl *panel, cells []*Cell, name string) {
 			continue
 		}
 		spec = cell.Spec
+		if p.beside && cell.Ours.N == 0 {
+			continue
+		}
+		at, there := rows[cell.Row]
+		if !there {
+			at = len(c.Rows)
+			rows[cell.Row] = at
+			none := valueOfChart(math.NaN(), math.NaN())
+			c.Rows = append(c.Rows, chart.Row{Label: trickName(cell.Row), Look: look, Values: []chart.Value{none, none, none}, Marks: []float64{math.NaN(), math.NaN(), math.NaN()}})
+		}
+		side := slices.Index(memories, cell.Memory)
+		c.Rows[at].Values[side] = valueOfChart(cell.Ours.Mean, cell.Ours.Half)
 		if p.beside {
-			if cell.Ours.N == 0 {
-				continue
-			}
-			c.Rows = append(c.Rows, chart.Row{Label: cell.Row + " " + count.Short(cell.Memory), Look: look,
-				Values: []chart.Value{valueOfChart(cell.Ours.Mean, cell.Ours.Half), valueOfChart(cell.Published.Mean, cell.Published.Interval)}})
-		} else {
-			at, there := rows[cell.Row]
-			if !there {
-				at = len(c.Rows)
-				rows[cell.Row] = at
-				none := valueOfChart(math.NaN(), math.NaN())
-				c.Rows = append(c.Rows, chart.Row{Label: cell.Row, Look: look, Values: []chart.Value{none, none, none}})
-			}
-			c.Rows[at].Values[slices.Index(memories, cell.Memory)] = valueOfChart(cell.Ours.Mean, cell.Ours.Half)
+			c.Rows[at].Marks[side] = cell.Published.Mean
 		}
 		pl.point(name+" + "+cell.Row, "average accuracy", strconv.Itoa(cell.Memory), cell.Ours, cell.Published.Mean, cell.Published.Interval)
 		if cell.Ours.N == 0 {
 			continue
 		}
 		measured++
-		pl.Alt += fmt.Sprintf(" %s, M = %s: %s %%.", cell.Row, count.Short(cell.Memory), plusMinus(cell.Ours, oneDecimal))
+		pl.Alt += fmt.Sprintf(" %s, M = %s: %s %%", trickName(cell.Row), count.Short(cell.Memory), plusMinus(cell.Ours, oneDecimal))
+		if p.beside {
+			pl.Alt += ", the survey " + count.PlusMinus(cell.Published.Mean, cell.Published.Interval, oneDecimal)
+		}
+		pl.Alt += "."
 	}
 	if pl.chart = c; measured == 0 {
 		pl.Missing = notDrawn(spec, "--eval final")
 	}
+}
+
+// trickName is the row of a trick in words: the survey calls the one without a trick N/A or NA.
+func trickName(row string) string {
+	if row == "N/A" || row == "NA" {
+		return "no trick"
+	}
+	return row
 }
 
 // valueOfChart is a mean with half of its interval as charts have it.

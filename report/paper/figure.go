@@ -54,6 +54,7 @@ const (
 	figCIFAR, figMini, figCORe50           = "fig:cifar_full_mem", "fig:mini_full_mem", "fig:core_full_mem"
 	figNoise, figOcclusion, figCORe50NI    = "fig:noise_allmem", "fig:occlusion_allmem", "fig:coreni_allmem"
 	figAnytime, figTimeAccuracy, figMemory = "beyond:anytime", "beyond:time", "beyond:memory"
+	figAgreement                           = "beyond:agreement"
 )
 
 const (
@@ -85,6 +86,8 @@ var figureBuilders = []figureBuilder{
 
 // beyondBuilders are the figures that the survey does not have.
 var beyondBuilders = []figureBuilder{
+	{figAgreement, "Each cell beside the published value", "Average accuracy of each cell that was run against the published one, without Offline, which would take half of the figure. Lines are 95 % intervals; " +
+		"a mean of fewer than three runs has none. On the dashed line both are equal. Cells that differ have their names.", nil, nil, nil, (*paper).agreement},
 	{figAnytime, "Accuracy within tasks", "Accuracy on the tasks seen so far against learner steps, at the evaluations in the middle of tasks (`eval_every`). Memory of 5,000.", everywhere, []int{5000}, nil, (*paper).anytime},
 	{figTimeAccuracy, "Time against accuracy", "Each method at each size of its memory: seconds of one run against average accuracy at the end, means over the runs. Offline is left out. Runs beside other runs of ocl are left out; what else the machine did is not known.",
 		everywhere, memories, nil, (*paper).timeAccuracy},

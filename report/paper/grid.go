@@ -95,6 +95,7 @@ func (p *paper) grid(label string) *table {
 			}
 			r.Cells = append(r.Cells, shown)
 		}
+		r.Unmeasured = !slices.ContainsFunc(line, func(c *Cell) bool { return c != nil && len(c.Runs) > 0 })
 		t.Rows = append(t.Rows, r)
 	}
 	return t

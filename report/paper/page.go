@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 
 	"ocl/internal/count"
 	"ocl/report"
 	"ocl/report/chart"
+	"ocl/survey"
 )
 
 //go:embed paper.html.tmpl
@@ -23,19 +25,95 @@ var pageCSS string
 // page is the HTML page: one file that needs nothing else.
 func (p *paper) page() []byte {
 	t := template.Must(template.New("paper").Funcs(template.FuncMap{
-		"css":    func() template.CSS { return template.CSS(report.PageStyle() + pageCSS) },
-		"js":     func() template.JS { return template.JS(report.PageScript()) },
-		"chart":  func(pl *panel) template.HTML { return template.HTML(pl.inline()) },
-		"legend": func(f *figure) template.HTML { return template.HTML(f.legend()) },
-		"glue":   report.Glue,
-		"prose":  prose,
-		"number": func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) },
+		"css":     func() template.CSS { return template.CSS(report.PageStyle() + pageCSS) },
+		"js":      func() template.JS { return template.JS(report.PageScript()) },
+		"chart":   func(pl *panel) template.HTML { return template.HTML(pl.inline()) },
+		"line":    func(t *table, r row) tableRow { return tableRow{t, r} },
+		"many":    func(notes []string) string { return count.Of(len(notes), "note") },
+		"rows":    func(rows []row) string { return count.Some(firstCells(rows)) },
+		"scatter": func(pl *panel) template.HTML { return template.HTML(pl.scatter()) },
+		"legend":  func(f *figure) template.HTML { return template.HTML(f.legend()) },
+		"glue":    report.Glue,
+		"prose":   prose,
+		"number":  func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) },
 	}).Parse(pageTemplate))
 	var b bytes.Buffer
 	if err := t.Execute(&b, p); err != nil {
 		panic("report: the page: " + err.Error()) // the template is part of the program
 	}
 	return b.Bytes()
+}
+
+// shortNames say in a few words what a table or a figure of the survey has.
+var shortNames = map[string]string{
+	survey.ClassIncremental: "Methods, new classes", survey.DomainIncremental: "Methods, new domains", survey.TricksCIFAR100: "Tricks, CIFAR-100",
+	survey.TricksMiniImage: "Tricks, Mini-ImageNet", survey.ErrorAnalysis: "Errors of old and new classes", survey.TrickTimes: "Run times of tricks",
+	survey.Hyperparameters: "Chosen settings", survey.MethodComments: "Comments on methods", survey.TrickComments: "Comments on tricks",
+	survey.Signals: "What methods need", survey.Datasets: "Data sets", survey.Disturbances: "Disturbances",
+	figCurves: "Curves, new classes", figBars: "Bars, new classes", figErrors: "Curves of errors", figTricks: "Bars of tricks, CIFAR-100", figDomains: "Bars, new domains",
+	figCIFAR: "Curves, CIFAR-100", figMini: "Curves, Mini-ImageNet", figCORe50: "Curves, CORe50-NC", figTricksMini: "Bars of tricks, Mini-ImageNet",
+	figNoise: "Curves, noise", figOcclusion: "Curves, occlusion", figCORe50NI: "Curves, CORe50-NI",
+	figAgreement: "All cells", figAnytime: "Within tasks", figTimeAccuracy: "Time and accuracy", figMemory: "Memory",
+}
+
+// Short names the table in the list of the page.
+func (t *table) Short() string { return shortNames[t.Label] }
+
+// Short names the figure in the list of the page.
+func (f *figure) Short() string { return shortNames[f.Label] }
+
+// Ordered are the tables in the order of the page: what was measured, the comparisons of methods first, before words.
+func (p *paper) Ordered() []*table {
+	order := []string{survey.ClassIncremental, survey.DomainIncremental, survey.TricksCIFAR100, survey.TricksMiniImage, survey.ErrorAnalysis, survey.TrickTimes}
+	tables := slices.Clone(p.Tables)
+	place := func(t *table) int {
+		if i := slices.Index(order, t.Label); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(tables, func(a, b *table) int { return place(a) - place(b) })
+	return tables
+}
+
+// Agreement is the figure that the page begins with, and Others are those that the survey does not have either.
+func (p *paper) Agreement() *figure { return p.Beyond[0] }
+func (p *paper) Others() []*figure  { return p.Beyond[1:] }
+
+// tableRow is a line of a table for the template, which needs the heads too.
+type tableRow struct {
+	Table *table
+	Row   row
+}
+
+// firstCells are the texts that rows begin with.
+func firstCells(rows []row) (names []string) {
+	for _, r := range rows {
+		names = append(names, r.Cells[0].Text)
+	}
+	return names
+}
+
+// Headline is the answer in one line.
+func (p *paper) Headline() string {
+	counts := CountVerdicts(p.cells())
+	if counts[Agrees]+counts[Differs]+counts[Undecided] == 0 {
+		return "No cell of the survey was run"
+	}
+	return fmt.Sprintf("Of the survey's cells %d agree, %d differ, %d are undecided", counts[Agrees], counts[Differs], counts[Undecided])
+}
+
+// Measured are the lines with a value, and Unmeasured the others.
+func (t *table) Measured() []row   { return t.lines(false) }
+func (t *table) Unmeasured() []row { return t.lines(true) }
+
+func (t *table) lines(unmeasured bool) (rows []row) {
+	for _, r := range t.Rows {
+		if r.Unmeasured == unmeasured {
+			rows = append(rows, r)
+		}
+	}
+	return rows
 }
 
 // prose is a text with commands between backquotes.

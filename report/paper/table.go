@@ -49,8 +49,9 @@ func heads(words []string, numbers ...string) (columns []column) {
 
 // row is a line; a rule stands above it where a new kind of rows begins.
 type row struct {
-	Cells []cell
-	Rule  bool
+	Cells      []cell
+	Rule       bool
+	Unmeasured bool // nothing of it was run
 }
 
 // cell is a text with smaller ones below it: the number of runs, the published value.

@@ -73,7 +73,11 @@ func build(ctx context.Context, study *Study, o Options) (*paper, error) {
 	}
 	figures := func(builders []figureBuilder) (figures []*figure) {
 		for _, b := range builders {
-			figures = append(figures, &figure{Label: b.label, Title: b.title, Text: b.text, Panels: b.build(p, b)})
+			f := &figure{Label: b.label, Title: b.title, Text: b.text, Panels: b.build(p, b)}
+			if o.Beside && slices.Contains([]string{figBars, figDomains, figTricks, figTricksMini}, b.label) {
+				f.Text += " Lines across bars of the accuracy are the values of the survey."
+			}
+			figures = append(figures, f)
 		}
 		return figures
 	}
