@@ -182,6 +182,9 @@ func (s *setting) keys() []string {
 
 // value is the row's value of a key; ok is false if its method does not read it. An older result may lack an option.
 func (g *row) value(key string) (v string, ok bool) {
+	if key == "replay.latent_bits" && g.config["replay.latent"] != "true" {
+		return "", false
+	}
 	if v, ok = g.config[key]; !ok && strings.HasPrefix(key, "method."+g.method.Name+".") {
 		return "not recorded", true
 	}
