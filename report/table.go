@@ -44,7 +44,11 @@ func (t *table) Shared() string {
 	var said []string
 	for i, h := range t.Head {
 		if !h.Hidden && t.Same(i) {
-			said = append(said, h.Text+" "+t.Rows[0][i].Text)
+			if text := t.Rows[0][i].Text; strings.HasPrefix(h.Text, "run") && strings.Contains(text, "run") {
+				said = append(said, text) // "1 run"
+			} else {
+				said = append(said, h.Text+" "+text)
+			}
 		}
 	}
 	if len(said) == 0 {

@@ -117,3 +117,26 @@ func TestClassesText(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedIsSaidOnce: what all lines have in common is no column of the page but a sentence, and the files have it.
+func TestSharedIsSaidOnce(t *testing.T) {
+	for seeds, want := range map[int]string{1: "In every row: protocol standard, 1 run, outcome finished.", 2: "In every row: protocol standard, runs 2, outcome finished."} {
+		var runs []*run
+		for _, r := range results(pair(seeds)) {
+			runs = append(runs, newRun(r, ""))
+		}
+		p, _, _ := newPage(studyOf(runs, nil))
+		if got := p.Results.Shared(); got != want {
+			t.Errorf("the page says %q, want %q", got, want)
+		}
+		html := string(render(p))
+		_, table, _ := strings.Cut(html, `data-id="results"`)
+		table, _, _ = strings.Cut(table, "</table>")
+		if strings.Contains(table, "standard") || !strings.Contains(table, "<td class=\"n\">500") {
+			t.Errorf("the table has the protocol, or no memory: %s", table)
+		}
+		if !strings.Contains(string(p.Results.csvBytes()), ",standard,") {
+			t.Error("the file lacks the protocol")
+		}
+	}
+}
