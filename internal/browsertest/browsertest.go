@@ -254,7 +254,11 @@ const mouse = "the mouse"
 // click clicks where the button is on the screen, and fails if something else lies there.
 func (v *view) click(c spot) error {
 	var at spot
-	if err := chromedp.Run(v.ctx, chromedp.Evaluate(fmt.Sprintf("ocl.reach(%d, %d)", c.Table, c.Column), &at)); err != nil {
+	reach := chromedp.Evaluate(fmt.Sprintf("ocl.reach(%d, %d)", c.Table, c.Column), &at)
+	// What comes into view is laid out then, and moves what is below it: so the place is taken again two frames later.
+	frames := chromedp.Evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))", nil,
+		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })
+	if err := chromedp.Run(v.ctx, reach, frames, reach, frames, reach); err != nil {
 		return err
 	}
 	return chromedp.Run(v.ctx, chromedp.MouseClickXY(at.X, at.Y))
