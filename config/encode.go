@@ -15,6 +15,7 @@ import (
 // document is c in the order of its keys, the version first. A value that is not set has a comment that says what it stands for,
 // or, in a record, may be left out ([Key.Later]).
 func (c Config) document(record bool) *yaml.Node {
+	usual := Default()
 	root := mapping()
 	root.Content = []*yaml.Node{node(versionKey), node(Version)}
 	keys := slices.Clone(table)
@@ -22,7 +23,7 @@ func (c Config) document(record bool) *yaml.Node {
 		keys = append(keys, keyCalled(key))
 	}
 	for _, k := range keys {
-		if record && k.Later && k.IsUnset(k.text(&c)) {
+		if record && k.Later && (k.IsUnset(k.text(&c)) || equal(k.value(&c), k.value(&usual))) {
 			continue
 		}
 		path := strings.Split(k.Name, ".")

@@ -33,7 +33,7 @@ type Key struct {
 	// which is out of range.
 	ZeroInFiles bool
 
-	// Later says that older records lack the key. A record in which it is not set is written without it and keeps its bytes.
+	// Later says that older records lack the key. A record in which it is not set, or has its default, is written without it and keeps its bytes.
 	Later bool
 
 	Place  bool // it says where, not what: no part of what makes two experiments the same

@@ -40,12 +40,12 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// line waits for a line that begins so.
+// line waits for a whole line that begins so.
 func (o *output) line(t *testing.T, begin string) string {
 	t.Helper()
 	for {
 		for line := range strings.Lines(o.String()) {
-			if strings.HasPrefix(line, begin) {
+			if strings.HasPrefix(line, begin) && strings.HasSuffix(line, "\n") {
 				return strings.TrimSpace(line)
 			}
 		}
