@@ -23,6 +23,12 @@ var pageCSS string
 //go:embed script/table.mjs
 var tableJS string
 
+//go:embed script/dom.mjs
+var domJS string
+
+//go:embed script/chart.mjs
+var chartJS string
+
 //go:embed script/page.mjs
 var pageJS string
 

@@ -16,7 +16,11 @@ func TestScript(t *testing.T) {
 	if strings.Contains(PageScript(), "import ") {
 		t.Error("the script of the page imports a file, which the page does not have")
 	}
-	out, err := exec.Command(node, "--test", filepath.Join("script", "table.test.mjs")).CombinedOutput()
+	tests, err := filepath.Glob(filepath.Join("script", "*.test.mjs"))
+	if err != nil || len(tests) == 0 {
+		t.Fatalf("there are %d tests of the script: %v", len(tests), err)
+	}
+	out, err := exec.Command(node, append([]string{"--test"}, tests...)...).CombinedOutput()
 	if err != nil {
 		t.Errorf("node --test: %v\n%s", err, out)
 	}

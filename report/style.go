@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"hash/fnv"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -151,7 +152,10 @@ func styleSheet(looks []chart.Look) string {
 // PageStyle is the style sheet of a report, for other pages that look like one.
 func PageStyle() string { return pageCSS + styleSheet(allStyles()) }
 
-// PageScript is the script of a report, a module: it sorts, filters and copies tables and hides lines. A page without it lacks nothing else.
+// PageScript is the script of a report, a module: it sorts, filters and copies tables, and hides lines. A page without it lacks nothing else.
+// Its files become one, as a page from a disk can import none.
 func PageScript() string {
-	return tableJS + strings.Replace(pageJS, `import { compare, csv, latex, markdown, matches, read, write } from "./table.mjs";`, "", 1)
+	return imports.ReplaceAllString(tableJS+domJS+chartJS+pageJS, "")
 }
+
+var imports = regexp.MustCompile(`(?m)^import .*;\n`)

@@ -1,28 +1,7 @@
 // Extras only: without JavaScript everything is still on the page.
-import { compare, csv, latex, markdown, matches, read, write } from "./table.mjs";
-
-// make makes an element with attributes, or properties where these are no text, and children.
-const make = (tag, attributes = {}, ...children) => {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "string") {
-      element.setAttribute(name, value);
-    } else {
-      element[name] = value;
-    }
-  }
-  element.append(...children);
-  return element;
-};
-
-// keep writes the state of a part of the page into its address.
-const keep = (part, state) => {
-  try {
-    history.replaceState(null, "", location.pathname + write(location.search, part, state) + location.hash);
-  } catch {
-    // Some browsers do not let a page from a disk change its address. All but the address works then.
-  }
-};
+import { charts } from "./chart.mjs";
+import { keep, make } from "./dom.mjs";
+import { compare, csv, latex, markdown, matches, read } from "./table.mjs";
 
 // facets are what rows can be filtered by, with their names.
 const facets = { method: "Method", trick: "Trick", memory: "Memory", data: "Data" };
@@ -195,42 +174,4 @@ document.querySelectorAll("table.sort").forEach((table) => {
   }
 });
 
-// The switches of a chart hide lines.
-document.querySelectorAll("figure").forEach((figure) => {
-  const lines = figure.querySelectorAll("g[data-s]");
-  const names = Array.from(new Set(Array.from(lines, (line) => line.dataset.s)));
-  const places = figure.querySelectorAll(".toggles,.legend li");
-  if (names.length < 2 || places.length === 0) {
-    return;
-  }
-  const hidden = new Set((read(location.search, figure.id).hide || "").split("|"));
-  const inputs = [];
-  const show = () => {
-    lines.forEach((line) => line.classList.toggle("hide", hidden.has(line.dataset.s)));
-    inputs.forEach((input) => (input.checked = !hidden.has(input.name)));
-  };
-  const box = (name) => {
-    const input = make("input", { type: "checkbox", name });
-    input.addEventListener("change", () => {
-      hidden[input.checked ? "delete" : "add"](name);
-      keep(figure.id, { hide: names.filter((other) => hidden.has(other)).join("|") });
-      show();
-    });
-    inputs.push(input);
-    return make("label", {}, input);
-  };
-  places.forEach((place) => {
-    if (place.matches("li")) {
-      const label = box(place.dataset.s);
-      label.append(...place.childNodes);
-      place.append(label);
-      return;
-    }
-    names.forEach((name) => {
-      const label = box(name);
-      label.append(name);
-      place.append(label);
-    });
-  });
-  show();
-});
+charts();
