@@ -59,7 +59,7 @@ func (s *setting) anytimeFigure() *figure {
 		se := &f.Lines.Series[i]
 		f.Lines.Sparse = f.Lines.Sparse || len(se.X) > 20
 		thinned = se.Thin(most) || thinned
-		se.Single = nil
+		se.Plain = true
 		if crowded {
 			se.Half = nil
 		}

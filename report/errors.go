@@ -162,28 +162,34 @@ func (s *setting) panel(p panel) *figure {
 	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol("new: "+p.ylabel, p.newName), hidden(p.newName+"_half_width_95"),
 		numCol("old: "+p.ylabel, p.oldName), hidden(p.oldName+"_half_width_95"), numCol("runs", "runs"))}
 	if p.percent {
-		f.Lines.Say = percentText
+		f.Lines.Say, f.Lines.Percent = percentText, true
 	}
 	drawn := 0
 	more := 0
 	var without []string
 	for _, g := range s.analysed() {
 		pair := [2]chart.Series{{Label: g.Short + ", new", Look: g.style, Width: g.width}, {Label: g.Short + ", old", Look: g.style, Width: g.width, Hollow: true}}
+		for k := range pair {
+			pair[k].Seeds, pair[k].Plain, pair[k].Single = seedsOf(g.followed()), true, make([][]float64, len(g.followed()))
+		}
 		found := false
 		for i := range n {
 			cells := append(g.head(), textCell(strconv.Itoa(i+1)))
 			runs := 0
 			for k, key := range []string{p.newKey, p.oldKey} {
-				e := overRuns(g.followed(), func(r *run) float64 {
-					if t := r.ErrorAnalysis.After(i); t != nil {
-						return orNaN(result.ErrorOf(key)(t))
-					}
-					return math.NaN()
-				})
 				factor := 1.0
 				if p.percent {
 					factor = 100
 				}
+				var values []float64
+				for at, r := range g.followed() {
+					v := math.NaN()
+					if t := r.ErrorAnalysis.After(i); t != nil {
+						v = orNaN(result.ErrorOf(key)(t))
+					}
+					values, pair[k].Single[at] = append(values, v), append(pair[k].Single[at], factor*v)
+				}
+				e := metric.EstimateOf(values)
 				pair[k].Y = append(pair[k].Y, factor*e.Mean)
 				cells = append(cells, numCell(valueText(f.Lines.Say, e.Mean*factor, e.Half*factor), e.Mean), numCell("1 run", e.Half))
 				runs = max(runs, e.N)

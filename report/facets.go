@@ -116,11 +116,12 @@ func (f *figure) split(drawn []*row) {
 		lines.Sparse = lines.Sparse || len(f.Lines.Series) > maxTold
 		for _, i := range slices.Concat(best[title], bounds) {
 			series := f.Lines.Series[i]
+			series.Name = series.Label
 			if drawn[i].bound == NoBound {
 				series.Label = drawn[i].labelWithout(said)
 			}
 			if len(series.Single) > fewSeeds {
-				series.Single = nil // there is no room for more than the interval
+				series.Plain = true // there is no room for more than the interval
 			}
 			lines.Series = append(lines.Series, series)
 		}

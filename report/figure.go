@@ -90,6 +90,7 @@ func (f *figure) inline() string {
 		chart.Layout
 	}{{"wide" + broad, wide}, {"narrow" + broad, chart.Narrow}} {
 		d := chart.Draw(f.chart(), page.Layout)
+		d.Again = page.Layout == chart.Narrow
 		id, _, _ := strings.Cut(page.class, " ")
 		b.WriteString(d.Inline(page.class, f.ID+"-"+id, f.Title, f.Alt))
 		switch {

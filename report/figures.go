@@ -153,11 +153,11 @@ func (st *study) head(g *row) []cell {
 // lineFigure builds a line chart and its CSV from a value of each run, a fraction. at says of a row which of its runs are measured and where on
 // the x axis; value has the number of the place in that list, and the place. axis and name are columns of the CSV.
 func (s *setting) lineFigure(kind, xlabel, ylabel, axis, name string, at func(*row) ([]*run, []int), value func(r *run, i, x int) float64) *figure {
-	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMin: math.MaxInt, Say: percentText}}
+	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMin: math.MaxInt, Percent: true, Say: percentText}}
 	f.Data = &table{ID: f.ID, Head: headed(numCol(axis, axis), numCol(ylabel, name), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}
 	for _, g := range s.rows {
 		runs, places := at(g)
-		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width, X: places}
+		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width, X: places, Seeds: seedsOf(runs)}
 		single := make([][]float64, len(runs))
 		for i, x := range places {
 			var values []float64
@@ -356,10 +356,14 @@ func (s *setting) timeFigure() *figure {
 		if g.foreign() {
 			continue
 		}
-		parts := []float64{
-			g.seconds(func(r *run) float64 { return r.Seconds.Train }).Mean,
-			g.seconds(func(r *run) float64 { return r.Seconds.Prepare }).Mean,
-			g.seconds(func(r *run) float64 { return r.Seconds.Test }).Mean,
+		var parts []float64
+		var tips []string
+		for k, of := range []func(*run) float64{
+			func(r *run) float64 { return r.Seconds.Train }, func(r *run) float64 { return r.Seconds.Prepare }, func(r *run) float64 { return r.Seconds.Test },
+		} {
+			e := g.seconds(of)
+			parts = append(parts, e.Mean)
+			tips = append(tips, fmt.Sprintf("%s\n%s: %s%s", g.Short, f.Bars.Parts[k], count.PlusMinus(e.Mean, e.Half, count.Duration), seedLine(g.timed(), of, count.Duration)))
 		}
 		together := 1
 		for _, r := range g.timed() {
@@ -372,7 +376,7 @@ func (s *setting) timeFigure() *figure {
 				words = append(words, name+" "+count.Duration(parts[k]))
 			}
 		}
-		stack := chart.Stack{Label: g.Label, Look: g.style, Parts: parts}
+		stack := chart.Stack{Label: g.Label, Look: g.style, Parts: parts, Tips: tips}
 		text := count.Duration(stack.Sum())
 		if len(words) > 0 {
 			text += " (" + strings.Join(words, ", ") + ")"
@@ -402,4 +406,39 @@ func (s *setting) timeFigure() *figure {
 	}
 	f.Alt = "Bar chart of run times. " + strings.Join(words, "; ") + "."
 	return f
+}
+
+// seedsOf are the seeds of runs.
+func seedsOf(runs []*run) (seeds []uint64) {
+	for _, r := range runs {
+		seeds = append(seeds, r.seed)
+	}
+	return seeds
+}
+
+// seedLine says on hover what each run behind a mean measured: a line "seeds 1, 2: 44.1, 45.2". The page's script says it likewise.
+func seedLine(runs []*run, of func(*run) float64, say func(float64) string) string {
+	var seeds, values []string
+	first, whole := uint64(0), true
+	for _, r := range runs {
+		v := of(r)
+		if math.IsNaN(v) {
+			continue
+		}
+		if len(seeds) == 0 {
+			first = r.seed
+		}
+		whole = whole && r.seed == first+uint64(len(seeds))
+		seeds, values = append(seeds, strconv.FormatUint(r.seed, 10)), append(values, say(v))
+	}
+	switch len(seeds) {
+	case 0:
+		return ""
+	case 1:
+		return "\n1 run, seed " + seeds[0]
+	}
+	if whole && len(seeds) > 3 {
+		seeds = []string{seeds[0] + " to " + seeds[len(seeds)-1]}
+	}
+	return "\nseeds " + strings.Join(seeds, ", ") + ": " + strings.Join(values, ", ")
 }

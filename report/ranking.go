@@ -75,6 +75,7 @@ func (s *setting) rankingFigure() *figure {
 		if i < len(rows) {
 			half := interval(e)
 			r := chart.Ranking{Label: g.Short, Text: text, Look: g.style, Size: 2.6 + 0.9*g.width, Value: chart.Value{At: 100 * e.Mean, Low: 100*e.Mean - half, High: 100*e.Mean + half}}
+			r.Tip = g.Short + "\naverage accuracy: " + percents(e) + " %" + seedLine(g.counted(), (*run).accuracy, count.Percent)
 			if e.N > 1 {
 				r.Seeds = g.accuracies()
 			}
@@ -97,12 +98,15 @@ func (s *setting) rankingFigure() *figure {
 // accuracies are the average accuracies of the counted runs in per cent.
 func (g *row) accuracies() (values []float64) {
 	for _, r := range g.counted() {
-		if v := orNaN(r.Metrics.AverageAccuracy); !math.IsNaN(v) {
+		if v := r.accuracy(); !math.IsNaN(v) {
 			values = append(values, 100*v)
 		}
 	}
 	return values
 }
+
+// accuracy is the average accuracy of a run, a fraction; NaN where it was not measured.
+func (r *run) accuracy() float64 { return orNaN(r.Metrics.AverageAccuracy) }
 
 // valuesCell lists them for people and as fractions for machines, with spaces between them.
 func (g *row) valuesCell() cell {

@@ -229,5 +229,22 @@ window.ocl = (function () {
     var select = document.querySelector("details.tooling select"), table = select.closest("details").nextElementSibling.querySelector("table");
     return select.value + ": " + Array.from(table.tBodies[0].rows).filter(function (tr) { return !tr.hidden; }).length;
   };
-  return { filter: filter, choose: choose, chosen: chosen, structure: structure, overflow: overflow, contrast: contrast, columns: columns, shuffle: shuffle, reach: reach, before: before, focused: focused, sorted: sorted };
+  // look looks into each chart by keyboard: a value must be said within the window, and Escape must close it.
+  var look = function () {
+    var faults = [];
+    Array.from(document.querySelectorAll(".look")).filter(shown).forEach(function (box) {
+      var press = function (key) { box.dispatchEvent(new KeyboardEvent("keydown", { key: key, bubbles: true, cancelable: true })); };
+      var said = box.querySelector("[role=status]");
+      box.scrollIntoView({ block: "center", behavior: "instant" });
+      box.focus();
+      press("ArrowRight");
+      if (!/\d/.test(said.textContent)) { faults.push(name(box) + " says “" + said.textContent + "” where it is looked into"); return; }
+      var r = said.getBoundingClientRect();
+      if (r.left < 0 || r.right > window.innerWidth) { faults.push("“" + said.textContent + "” goes from " + r.left + " to " + r.right + " pixels"); }
+      press("Escape");
+      if (said.textContent !== "") { faults.push("Escape leaves “" + said.textContent + "”"); }
+    });
+    return first(faults);
+  };
+  return { look: look, filter: filter, choose: choose, chosen: chosen, structure: structure, overflow: overflow, contrast: contrast, columns: columns, shuffle: shuffle, reach: reach, before: before, focused: focused, sorted: sorted };
 })();

@@ -15,6 +15,7 @@ type Stack struct {
 	Look  Look
 	Parts []float64
 	Text  string    // the values in words
+	Tips  []string  // of the parts, shown on hover; nil is their names and values
 	Marks []float64 // values that are compared with the bar's, as lines across it
 }
 
@@ -62,7 +63,10 @@ func (c *Bars) layout(d *Drawing, l Layout, b box) float64 {
 			}
 			m := Mark{Role: Bar, Series: s.Label, Look: &s.Look, Opacity: opacities[k%len(opacities)]}
 			m.Points = []Point{{x, top}, {x + v*scale, top}, {x + v*scale, bottom}, {x, bottom}}
-			if c.Say != nil {
+			switch {
+			case s.Tips != nil:
+				m.Tip = s.Tips[k]
+			case c.Say != nil:
 				m.Tip = c.Parts[k] + ": " + c.Say(v)
 			}
 			d.add(m)

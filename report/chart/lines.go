@@ -11,6 +11,7 @@ type Lines struct {
 	XLabel, YLabel string
 	XMin, XMax     int // x runs from here to there
 	YMin, YMax     float64
+	Percent        bool // the values are read with one decimal
 	Sparse         bool // few markers and no values on hover, where a page has many lines
 	Series         []Series
 	Say            func(y, half float64) string // a value and its half width in words, for hover
@@ -21,12 +22,15 @@ type Lines struct {
 // Series is one line. NaN is a gap.
 type Series struct {
 	Label  string
+	Name   string // in full, where the label is shorter
 	Look   Look
 	Width  float64 // of the line, in pixels
 	Y      []float64
 	X      []int       // of Y, rising; nil is XMin, XMin+1, …
 	Half   []float64   // half widths of the intervals, NaN without
 	Single [][]float64 // the runs behind the mean, drawn thin
+	Seeds  []uint64    // of these runs, or of the only one
+	Plain  bool        // the runs behind the mean are not drawn, only told
 	Hollow bool        // the second of two lines of one look: thinner, with hollow markers
 }
 
@@ -60,11 +64,14 @@ func (s *Series) Thin(most int) bool {
 	if every < 2 {
 		return false
 	}
-	var kept Series
+	kept := Series{Single: make([][]float64, len(s.Single))}
 	for i := (len(s.Y) - 1) % every; i < len(s.Y); i += every {
+		for k, run := range s.Single {
+			kept.Single[k] = append(kept.Single[k], run[i])
+		}
 		kept.X, kept.Y, kept.Half = append(kept.X, s.X[i]), append(kept.Y, s.Y[i]), append(kept.Half, s.Half[i])
 	}
-	s.X, s.Y, s.Half = kept.X, kept.Y, kept.Half
+	s.X, s.Y, s.Half, s.Single = kept.X, kept.Y, kept.Half, kept.Single
 	return true
 }
 
@@ -162,7 +169,7 @@ func (l *Lines) layout(d *Drawing, lay Layout, b box) float64 {
 			l.Series[i].label(d, f, labels[i], font)
 		}
 	}
-	d.Labelled = labels != nil
+	d.Labelled, d.frame = labels != nil, f
 	return b.y1
 }
 
@@ -190,7 +197,7 @@ func (s *Series) bands(d *Drawing, f frame) {
 		d.add(m)
 	}
 	for _, single := range s.Single {
-		if crowded {
+		if crowded || s.Plain {
 			break
 		}
 		if len(s.Single) > fewSeeds || f.Sparse {

@@ -15,6 +15,9 @@ type Drawing struct {
 	Font          float64 // size of texts that name no other, in pixels
 	Marks         []Mark  // in the order in which they are drawn
 	Labelled      bool    // a line chart whose lines carry their labels, so that it needs no legend
+	Again         bool    // the page has another drawing of this chart, from which its script takes the values of the lines
+
+	frame frame // of the last line chart
 }
 
 func (d *Drawing) add(m Mark) { d.Marks = append(d.Marks, m) }

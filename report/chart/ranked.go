@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 )
@@ -17,6 +18,7 @@ type Ranked struct {
 // Ranking is a thing that is ranked.
 type Ranking struct {
 	Label, Text string // its name, and its value in words
+	Tip         string // shown on hover; "" is both
 	Look        Look
 	Size        float64 // radius of the dot in pixels
 	Value       Value
@@ -120,7 +122,7 @@ func (row *Ranking) draw(d *Drawing, x func(float64) float64, y float64) {
 	}
 	if !math.IsNaN(row.Value.At) {
 		m := mark(Dot, Point{x(row.Value.At), y})
-		m.Size, m.Tip = row.Size, row.Label+": "+row.Text
+		m.Size, m.Tip = row.Size, cmp.Or(row.Tip, row.Label+": "+row.Text)
 		d.add(m)
 	}
 }

@@ -24,11 +24,24 @@ func escape(s string) string {
 }
 
 // Inline is the drawing as an SVG inside a page whose stylesheet has [StyleSheet]. Its class is "fig" and class; id
-// starts the ids of its title and its description. The marks of a series are groups with its label in data-s.
+// starts the ids of its title and its description. The marks of a series are groups with its label in data-s. Of a line chart data-f is the area
+// between its axes, left, right, top and bottom, and the metadata are what a script needs to say the values.
 func (d *Drawing) Inline(class, id, title, description string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="fig %s" viewBox="0 0 %s %s" font-size="%s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`,
-		class, num(d.Width), num(d.Height), num(d.Font), id, id, id, escape(title), id, escape(description))
+	fmt.Fprintf(&b, `<svg class="fig %s" viewBox="0 0 %s %s" font-size="%s" role="img" aria-labelledby="%s-t %s-d"`, class, num(d.Width), num(d.Height), num(d.Font), id, id)
+	f := d.frame
+	if f.Lines != nil {
+		fmt.Fprintf(&b, ` data-f="%s %s %s %s"`, num(f.x0), num(f.x1), num(f.y0), num(f.y1))
+	}
+	fmt.Fprintf(&b, `><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`, id, escape(title), id, escape(description))
+	if f.Lines != nil && !d.Again {
+		b.WriteString(`<metadata>` + f.script() + `</metadata>`)
+	}
+	if d.Again {
+		for i := range d.Marks {
+			d.Marks[i].Tip = "" // the script takes them from the other drawing, and where there is no script no mouse is on so narrow a page
+		}
+	}
 	d.marks(&b, (*Mark).classes)
 	b.WriteString(`</svg>`)
 	return b.String()

@@ -1,0 +1,58 @@
+package chart
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestLinesTellTheirValues: the page's script finds the values of lines as people read them, once in a page that draws a chart twice.
+func TestLinesTellTheirValues(t *testing.T) {
+	nan := math.NaN()
+	l := &Lines{XLabel: "tasks", YLabel: "accuracy, %", XMin: 1, XMax: 3, Series: []Series{
+		{Label: "RV", Name: "ER + RV <1>", Y: []float64{80, nan, 60.04}, Half: []float64{nan, nan, 1.5}, Single: [][]float64{{79, nan, 59}, {81, nan, 61.1}}, Seeds: []uint64{1, 7}},
+		{Label: "MIR", X: []int{2, 3}, Y: []float64{50, 40}, Seeds: []uint64{3}},
+	}}
+	l.Scale(0, 100, 1)
+	d := Draw(l, Wide)
+	text := d.Inline("wide", "a", "title", "description")
+	want := `{"x":[1,3],"y":[0,100],"xl":"tasks","yl":"accuracy, %","s":[` +
+		`{"n":"ER + RV \u003c1\u003e","g":"RV","y":"80.0 - 60.0","h":"- - 1.5","i":"1 7","v":["79.0 - 59.0","81.0 - 61.1"]},` +
+		`{"n":"MIR","x":"2 3","y":"50.0 40.0","i":"3"}]}`
+	_, rest, _ := strings.Cut(text, "<metadata>")
+	if got, _, _ := strings.Cut(rest, "</metadata>"); got != want || !json.Valid([]byte(got)) {
+		t.Errorf("the chart tells\n%s\nwant\n%s", got, want)
+	}
+	if !strings.Contains(text, ` data-f="`) {
+		t.Error("the chart does not say where its axes are")
+	}
+	d.Again = true
+	if text := d.Inline("narrow", "b", "title", "description"); strings.Contains(text, "<metadata>") || !strings.Contains(text, ` data-f="`) {
+		t.Error("the second drawing tells the values again, or does not say where its axes are")
+	}
+	for i := range l.Series {
+		l.Series[i].Single = make([][]float64, maxTold)
+		for k := range l.Series[i].Single {
+			l.Series[i].Single[k] = l.Series[i].Y
+		}
+	}
+	if strings.Contains(l.script(), `"v":`) {
+		t.Error("too many values of single runs are told")
+	}
+}
+
+// TestPack: values with one decimal are two characters each, which script/chart.test.mjs reads again.
+func TestPack(t *testing.T) {
+	if got := pack([]float64{-0.01, math.NaN(), 45.249, -3}); got != "QA__XEPi" {
+		t.Errorf("packed as %s", got)
+	}
+	l := &Lines{Percent: true, Series: []Series{{Y: []float64{1, 2}, Half: []float64{math.NaN(), 400}}}}
+	if l.tenths() {
+		t.Error("an interval of 400 is packed, but does not fit")
+	}
+	l.Series[0].Half[1] = 4
+	if !l.tenths() || !strings.Contains(l.script(), `{"p":true,`) {
+		t.Errorf("percentages are not packed: %s", l.script())
+	}
+}
