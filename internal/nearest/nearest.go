@@ -41,8 +41,7 @@ func (n Names) Hint(word string) string {
 		return n.All
 	}
 	list := slices.Clone(n.List)
-	word = short(word)
-	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(edits(word, a), edits(word, b)) })
+	sortByEdits(list, short(word))
 	return "The nearest names are " + Or(list[:min(len(list), Most)])
 }
 
@@ -71,7 +70,7 @@ func (n Names) Near(word string) []string {
 				score[name] = -shared
 			}
 		}
-		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(edits(word, a), edits(word, b)) })
+		sortByEdits(list, word)
 	}
 	least := longest
 	for _, s := range score {
@@ -79,6 +78,15 @@ func (n Names) Near(word string) []string {
 	}
 	list = slices.DeleteFunc(list, func(name string) bool { s, is := score[name]; return !is || s > least })
 	return list[:min(len(list), Most)]
+}
+
+// sortByEdits puts the names nearest to a word first.
+func sortByEdits(names []string, word string) {
+	far := make(map[string]int, len(names))
+	for _, name := range names {
+		far[name] = edits(word, name)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(far[a], far[b]) })
 }
 
 // alikeBy says whether a word may be a typing error for a name at the given edit distance.
@@ -158,8 +166,12 @@ func edits(word, name string) int {
 // string alignment), in bytes. A swap counts once, as it is one slip of the finger.
 func distance(a, b string) int {
 	n := len(b) + 1
-	rows := make([]int, 3*n) // of the present letter of a and of the two before it
-	before, last, present := rows[:n], rows[n:2*n], rows[2*n:]
+	var room [3 * (longest + 1)]int
+	rows := room[:] // of the present letter of a and of the two before it
+	if 3*n > len(room) {
+		rows = make([]int, 3*n)
+	}
+	before, last, present := rows[:n], rows[n:2*n], rows[2*n:3*n]
 	for j := range present {
 		present[j] = j
 	}
