@@ -13,8 +13,8 @@ import (
 	"ocl/metric/compare"
 )
 
-// maxCompared is the number of rows of a setting up to which the page shows the comparison of every two. Of more rows it shows those of the
-// most accurate row with so many others. The correction is over all pairs in both cases, and the files have them all.
+// maxCompared is the number of rows of a setting up to which the page has a table of every two. Of more rows it has those of the
+// most accurate row with so many others, below the triangle of all. The correction is over all pairs in both cases, and the files have them all.
 const maxCompared = 10
 
 // pairing is two rows of a setting, and how far their average accuracies are apart over the seeds that both have.
@@ -125,7 +125,7 @@ func (st *study) comparisonLead() (string, *table) {
 		"A p of the t-test below 0.05 decides. There is no verdict below three seeds, nor where the differences vary less than the rounding to one test image."
 	if thinned {
 		t.Few = few
-		text += fmt.Sprintf(" A stream has more than %d such rows, so the page compares only the most accurate one with the next %d. The files have all pairs.", maxCompared, maxCompared)
+		text += fmt.Sprintf(" Of a stream with more than %d such rows the table has the most accurate one beside the next %d; the files have all pairs.", maxCompared, maxCompared)
 	}
 	return text, t
 }
@@ -145,6 +145,15 @@ func (p pairing) cells() []cell {
 		numCell(count.PlusMinus(p.Mean, p.Half, count.Percent), p.Mean), numCell("", p.Half), textCell(strconv.Itoa(p.N())), textCell(strconv.Itoa(p.Others)), textCell(strings.Join(engines, "; ")),
 		numCell("", p.T), chanceCell(p.P), chanceCell(p.Holm), chanceCell(p.SignFlip), chanceCell(p.SignFlipHolm), textCell(verdict),
 	}
+}
+
+// chance is the probability that decides, in words.
+func (p pairing) chance() string {
+	text := count.Chance(p.Holm)
+	if strings.HasPrefix(text, "<") {
+		return "p " + text
+	}
+	return "p = " + text
 }
 
 // chanceCell prints a probability.

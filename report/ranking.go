@@ -207,12 +207,12 @@ func (s *setting) leadTile(rows []*row) tile {
 	if p.Verdict == compare.Undecided {
 		why := string(p.Reason)
 		if p.Reason == compare.NotSignificant {
-			why = "p = " + count.Chance(p.Holm)
+			why = p.chance()
 		}
 		t.Value, t.Note = "not decided", difference+" "+over+", "+why
 		return t
 	}
-	t.Value, t.Note = difference, over+", p = "+count.Chance(p.Holm)+" (corrected)"
+	t.Value, t.Note = difference, over+", "+p.chance()+" (corrected)"
 	return t
 }
 

@@ -19,7 +19,7 @@ func TestFirstScreen(t *testing.T) {
 		seeds    string
 	}{
 		{"decided", slices.Concat(accuracies(named("er"), .20, .30, .40, .50, .60), accuracies(named("mir"), .180, .281, .379, .482, .578)),
-			"ER is best: 40.0 %", tile{"Lead over the next", "+2.0 ± 0.2 points", "over MIR, p = < 0.001 (corrected)"}, "5"},
+			"ER is best: 40.0 %", tile{"Lead over the next", "+2.0 ± 0.2 points", "over MIR, p < 0.001 (corrected)"}, "5"},
 		{"undecided", slices.Concat(accuracies(named("er"), .50, .52, .54), accuracies(named("mir"), .52, .49, .52)),
 			"ER leads: 52.0 %", tile{"Lead over the next", "not decided", "+1.0 ± 6.6 points over MIR, p = 0.580"}, "3"},
 		{"two seeds", slices.Concat(accuracies(named("er"), .500, .501), accuracies(named("mir"), .300, .3015)),
@@ -27,9 +27,9 @@ func TestFirstScreen(t *testing.T) {
 		{"one run each", slices.Concat(accuracies(named("er"), .5), accuracies(named("mir"), .3)),
 			"ER leads: 50.0 %", tile{"Lead over the next", "not decided", "+20.0 points over MIR, without two seeds in common"}, "1"},
 		{"reversed", slices.Concat(accuracies(named("er"), .300, .310, .320, .900), accuracies(named("mir"), .3500, .3604, .3702)),
-			"ER leads: 45.8 %", tile{"Lead over the next", "−5.0 ± 0.0 points", "over MIR, p = < 0.001 (corrected)"}, "3 to 4"},
+			"ER leads: 45.8 %", tile{"Lead over the next", "−5.0 ± 0.0 points", "over MIR, p < 0.001 (corrected)"}, "3 to 4"},
 		{"a bound", slices.Concat(accuracies(named("er"), .50, .52, .54), accuracies(finetune, .10, .121, .139)),
-			"ER: 52.0 %", tile{"Lead over the next", "+40.0 ± 0.2 points", "over Finetune, p = < 0.001 (corrected)"}, "3"},
+			"ER: 52.0 %", tile{"Lead over the next", "+40.0 ± 0.2 points", "over Finetune, p < 0.001 (corrected)"}, "3"},
 		{"one row", accuracies(named("er"), .5), "ER: 50.0 %", tile{"Lead over the next", "none", "there is one row"}, "1"},
 	} {
 		s := studyOf(c.runs, nil).settings[0]

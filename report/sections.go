@@ -21,6 +21,7 @@ type block struct {
 	Aside   *figure // of which the page has title and links
 	Gallery *gallery
 	Picture *picture
+	Pairs   *triangle
 	Note    string
 }
 
@@ -28,7 +29,12 @@ type block struct {
 // function, its place here and its row of docs/report.md.
 var sections = []section{
 	{"anytime", "Anytime", "Accuracy during training", drawn((*setting).anytimeFigure), nil},
-	{"comparison", "Comparison", "Rows compared in pairs", func(*setting) []block { return nil }, (*study).comparisonLead},
+	{"comparison", "Comparison", "Rows compared in pairs", func(s *setting) []block {
+		if t := s.triangle(); t != nil {
+			return []block{{Pairs: t}}
+		}
+		return nil
+	}, (*study).comparisonLead},
 	{"forgetting", "Forgetting", "Forgetting per task", func(s *setting) []block {
 		switch {
 		case s.tasks() > 1:
@@ -122,6 +128,16 @@ func (st *study) sections() []pageSection {
 		}
 	}
 	return out
+}
+
+// Pairs are the triangles of comparisons, which stand above the table of the section.
+func (p pageSection) Pairs() (all []*triangle) {
+	for _, b := range p.Blocks {
+		if b.Pairs != nil {
+			all = append(all, b.Pairs)
+		}
+	}
+	return all
 }
 
 // figures are those to draw, and those of which there is only the table.

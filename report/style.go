@@ -155,7 +155,8 @@ func PageStyle() string { return pageCSS + styleSheet(allStyles()) }
 // PageScript is the script of a report, a module: it sorts, filters and copies tables, and hides lines. A page without it lacks nothing else.
 // Its files become one, as a page from a disk can import none.
 func PageScript() string {
-	return imports.ReplaceAllString(tableJS+domJS+chartJS+pageJS, "")
+	return unneeded.ReplaceAllString(tableJS+domJS+chartJS+triangleJS+pageJS, "")
 }
 
-var imports = regexp.MustCompile(`(?m)^import .*;\n`)
+// unneeded are imports, lines of comments, and what lines are indented by.
+var unneeded = regexp.MustCompile(`(?m)^import .*;\n|^ *//.*\n|^ +`)

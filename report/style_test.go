@@ -173,7 +173,7 @@ func cssVars(t *testing.T, css string) (light, dark map[string]string) {
 func TestContrast(t *testing.T) {
 	light, dark := cssVars(t, pageCSS)
 	for name, vars := range map[string]map[string]string{"light": light, "dark": dark} {
-		for _, pair := range [][2]string{{"ink", "bg"}, {"muted", "bg"}, {"link", "bg"}, {"ink", "panel"}, {"warn-ink", "warn-bg"}} {
+		for _, pair := range [][2]string{{"ink", "bg"}, {"muted", "bg"}, {"link", "bg"}, {"ink", "panel"}, {"warn-ink", "warn-bg"}, {"on-better", "better"}, {"on-worse", "worse"}} {
 			if vars[pair[0]] == "" || vars[pair[1]] == "" {
 				t.Fatalf("%s: %v is not in the stylesheet", name, pair)
 			}

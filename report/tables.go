@@ -132,7 +132,7 @@ func (st *study) runsTable() *table {
 				outcome += ": " + r.Outcome.Reason
 			}
 			what := []cell{
-				folderCell(r.folder), {Text: g.full(), Raw: g.full(), Mark: g.style.Class, row: g},
+				folderCell(r.folder), {Text: g.full(), Raw: g.full(), row: g},
 				textCell(strconv.FormatUint(r.seed, 10)), numCell(text, acc),
 			}
 			if r.Foreign != nil {

@@ -2,6 +2,7 @@
 import { charts } from "./chart.mjs";
 import { keep, make } from "./dom.mjs";
 import { compare, csv, latex, markdown, matches, read } from "./table.mjs";
+import { triangle } from "./triangle.mjs";
 
 // facets are what rows can be filtered by, with their names.
 const facets = { method: "Method", trick: "Trick", memory: "Memory", data: "Data" };
@@ -151,7 +152,7 @@ class Table {
 }
 
 // value is what a cell is sorted by and copied as for machines.
-const value = (cell) => ("v" in cell.dataset ? cell.dataset.v : cell.textContent);
+const value = (cell) => ("v" in cell.dataset ? cell.dataset.v : cell.textContent.trim());
 
 // copy puts a text into the clipboard and reports whether it did.
 const copy = async (text) => {
@@ -173,5 +174,7 @@ document.querySelectorAll("table.sort").forEach((table) => {
     new Table(table);
   }
 });
+
+document.querySelectorAll("figure.triangle").forEach(triangle);
 
 charts();
