@@ -45,7 +45,7 @@ func newReport() *cobra.Command {
 		},
 	}
 	addOut(cmd, &out)
-	cmd.Flags().BoolVar(&all, "all", false, "draw every row; by default the error analysis shows at most six rows per panel, ten heat maps of each kind and four confusion matrices")
+	cmd.Flags().BoolVar(&all, "all", false, "draw every row; by default the error analysis shows at most 8 rows per figure, ten heat maps of each kind and four confusion matrices")
 	cmd.Flags().BoolVar(&png, "png", false, "write each figure as PNG too, for programs that take neither SVG nor PDF")
 	addJSON(cmd, &raw, report.Written{})
 	annotate(cmd.Flags(), groupOutput, map[string]string{"all": "", "png": ""})

@@ -7,12 +7,12 @@ import (
 	"ocl/report/chart"
 )
 
-// The figure draws at most so many rows, and so many evaluations of a row and of all rows together, so that the page
-// stays below 1 MB; the CSV has all.
+// The figure draws at most so many evaluations of a row and of all rows together, but not less of a row than is needed to see its course, so
+// that the page stays below 1 MB; the CSV has all.
 const (
-	maxAnytimeRows   = 12
-	maxAnytimePoints = 100
-	maxAnytimeAll    = 600
+	maxAnytimePoints   = 100
+	maxAnytimeAll      = 600
+	leastAnytimePoints = 12
 )
 
 // anytimeRuns are the counted runs that were evaluated in the middle of tasks.
@@ -50,11 +50,8 @@ func (s *setting) anytimeFigure() *figure {
 	}
 	f.Lines.XMin = 0
 	crowded := len(s.rows) > chart.Crowd
-	most := min(maxAnytimePoints, max(maxAnytimeAll/len(s.rows), maxAnytimeAll/maxAnytimeRows))
-	thinned, more := false, 0
-	if n := len(f.Lines.Series); n > maxAnytimeRows && !s.all {
-		f.Lines.Series, more = f.Lines.Series[:maxAnytimeRows], n-maxAnytimeRows
-	}
+	most := min(maxAnytimePoints, max(maxAnytimeAll/len(f.Lines.Series), leastAnytimePoints))
+	thinned := false
 	for i := range f.Lines.Series {
 		se := &f.Lines.Series[i]
 		f.Lines.Sparse = f.Lines.Sparse || len(se.X) > 20
@@ -65,7 +62,7 @@ func (s *setting) anytimeFigure() *figure {
 		}
 	}
 	f.scale(0)
-	f.split(f.rows[:len(f.Lines.Series)])
+	f.split(f.rows)
 	f.Title = s.titled("Accuracy during training")
 	scope, _, runs := s.scope()
 	f.Caption = "Accuracy on the test images of the tasks seen so far, the current one included, in the middle of tasks; mean over these tasks. " + upper(scope)
@@ -75,7 +72,7 @@ func (s *setting) anytimeFigure() *figure {
 	case runs > fewSeeds:
 		f.Caption += ", with 95 % Student-t intervals"
 	}
-	f.Caption += "." + s.partly((*row).anytimeRuns) + csvHas(more)
+	f.Caption += "." + s.partly((*row).anytimeRuns)
 	if thinned {
 		f.Caption += " Not every evaluation is drawn; the CSV file has all."
 	}

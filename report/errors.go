@@ -12,8 +12,14 @@ import (
 	"ocl/report/chart"
 )
 
-// maxPanelRows bounds the rows, two lines each, drawn in a panel; the CSV has all of them.
-const maxPanelRows = 6
+// maxPanelRows bounds the rows of the figures of errors that are drawn; the CSV has all of them.
+const maxPanelRows = 8
+
+// How the two lines of a row are called.
+const (
+	newClasses = "new"
+	oldClasses = "old"
+)
 
 // analysed are the rows with an error analysis.
 func (s *setting) analysed() []*row {
@@ -130,7 +136,8 @@ func (s *setting) errors() []block {
 		s.gallery(s.part(maxConfusions), "no error analysis", (*row).classConfusion))
 }
 
-// panel is a line chart with two values of each row, one of the new and one of the old classes, after each task.
+// panel is a line chart with two values of each row, one of the new and one of the old classes, after each task. Each row has a part of its own
+// where one part would have more than [maxLines].
 type panel struct {
 	kind, ylabel     string
 	newName, oldName string // columns of the CSV
@@ -164,11 +171,10 @@ func (s *setting) panel(p panel) *figure {
 	if p.percent {
 		f.Lines.Say, f.Lines.Percent = percentText, true
 	}
-	drawn := 0
-	more := 0
+	drawn, more := 0, 0
 	var without []string
 	for _, g := range s.analysed() {
-		pair := [2]chart.Series{{Label: g.Short + ", new", Look: g.style, Width: g.width}, {Label: g.Short + ", old", Look: g.style, Width: g.width, Hollow: true}}
+		pair := [2]chart.Series{{Label: g.Short + ", " + newClasses, Look: g.style, Width: g.width}, {Label: g.Short + ", " + oldClasses, Look: g.style, Width: g.width, Hollow: true}}
 		for k := range pair {
 			pair[k].Seeds, pair[k].Plain, pair[k].Single = seedsOf(g.followed()), true, make([][]float64, len(g.followed()))
 		}
@@ -206,9 +212,9 @@ func (s *setting) panel(p panel) *figure {
 			continue
 		}
 		drawn++
-		f.Lines.Series = append(f.Lines.Series, pair[0])
+		f.Lines.Series, f.rows = append(f.Lines.Series, pair[0]), append(f.rows, g)
 		if _, _, ok := pair[1].End(); ok {
-			f.Lines.Series = append(f.Lines.Series, pair[1])
+			f.Lines.Series, f.rows = append(f.Lines.Series, pair[1]), append(f.rows, g)
 		}
 	}
 	if drawn == 0 {
@@ -226,7 +232,7 @@ func (s *setting) panel(p panel) *figure {
 		f.Caption += " The intervals are in the CSV file."
 	}
 	f.Caption += csvHas(more)
-	f.Lines.Sparse = more > 0
+	f.splitByRow()
 	if len(without) > 0 {
 		f.Caption += " " + count.And(without) + ": the classifier does not predict by logits."
 	}
@@ -255,8 +261,9 @@ func (s *setting) predictionsFigure() *figure {
 	if !s.all {
 		more = max(0, len(f.Lines.Series)-maxPanelRows)
 	}
-	f.Lines.Series, f.Lines.Sparse = f.Lines.Series[:len(f.Lines.Series)-more], more > 0
+	f.Lines.Series = f.Lines.Series[:len(f.Lines.Series)-more]
 	f.scale(0)
+	f.split(f.rows[:len(f.Lines.Series)])
 	f.Title = s.titled("Predictions by the task of the predicted class")
 	f.Caption = "After the last task: the share of all test images that are predicted as a class of each task. Without a bias, each task would get the share that it has of the test images. " + upper(s.measured()) + csvHas(more)
 	f.Alt = s.alt(f, "Share of the predictions by the task of the predicted class")

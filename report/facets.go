@@ -128,3 +128,24 @@ func (f *figure) split(drawn []*row) {
 		f.Panels.Panels = append(f.Panels.Panels, chart.Panel{Title: title, Lines: &lines})
 	}
 }
+
+// splitByRow gives each row a panel with its lines of new and of old classes, if one panel would have more lines than fit.
+func (f *figure) splitByRow() {
+	if len(f.Lines.Series) <= maxLines {
+		return
+	}
+	f.Panels = &chart.Panels{YLabel: f.Lines.YLabel}
+	for i, series := range f.Lines.Series {
+		if g := f.rows[i]; i == 0 || f.rows[i-1] != g {
+			lines := *f.Lines
+			lines.YLabel, lines.Series, lines.Sparse = "", nil, len(f.Lines.Series) > maxTold
+			f.Panels.Panels = append(f.Panels.Panels, chart.Panel{Title: g.Short, Lines: &lines})
+		}
+		series.Name = series.Label
+		if series.Label = newClasses; series.Hollow {
+			series.Label = oldClasses
+		}
+		lines := f.Panels.Panels[len(f.Panels.Panels)-1].Lines
+		lines.Series = append(lines.Series, series)
+	}
+}
