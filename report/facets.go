@@ -11,19 +11,22 @@ import (
 // maxLines is how many lines a panel may have, without the bounds.
 const maxLines = 5
 
+// maxAlone is how many lines stay in one panel where each would have one of its own otherwise.
+const maxAlone = 12
+
 // maxTold is how many lines a figure may have so that each point says its value on hover: with more, the page would be too large.
 const maxTold = 14
 
-// facet is something in which rows differ, and a panel can be for each value of it.
-type facet int
+// facet is something in which rows differ, and a panel can be for each value of it: one of these, or a key of the config.
+type facet string
 
 const (
-	byMemory facet = iota
-	byTricks
-	byMethod
+	byMemory facet = "memory"
+	byTricks facet = "tricks"
+	byMethod facet = "methods"
 )
 
-// facets are the ways to share the lines of a crowded figure among panels, those first that compare most.
+// facets are the ways to share the lines of a crowded figure among panels, those first that compare most. Those by other settings follow.
 var facets = [][]facet{{byMemory}, {byTricks}, {byTricks, byMemory}, {byMethod}, {byMethod, byMemory}, {byMethod, byTricks}}
 
 // value is the row's value of a facet in words.
@@ -39,8 +42,30 @@ func (g *row) facet(f facet) string {
 			return strings.ToUpper(strings.Join(list, " + "))
 		}
 		return "no trick"
+	case byMethod:
+		return g.methodTitle()
 	}
-	return g.methodTitle()
+	for _, s := range g.marks {
+		if facet(s.key) == f {
+			return s.words
+		}
+	}
+	return "other rows"
+}
+
+// ways are facets, and further ones by the settings in which rows of the same method differ.
+func ways(drawn []*row) [][]facet {
+	list := slices.Clone(facets)
+	for _, g := range drawn {
+		for _, s := range g.marks {
+			for _, way := range [][]facet{{facet(s.key)}, {facet(s.key), byMemory}, {facet(s.key), byMethod}} {
+				if !slices.ContainsFunc(list, func(other []facet) bool { return slices.Equal(way, other) }) {
+					list = append(list, way)
+				}
+			}
+		}
+	}
+	return list
 }
 
 // labelWithout names a row in a panel whose title says some of it.
@@ -59,10 +84,10 @@ func (g *row) labelWithout(said []facet) string {
 	if g.memory >= 0 && len(g.setting.memories) > 1 && !slices.Contains(said, byMemory) {
 		label += " " + count.Short(g.memory)
 	}
-	if g.mark != "" {
-		label += ", " + g.mark
+	if words := wordsOf(g.marks, said...); words != "" {
+		label += ", " + words
 	}
-	return label
+	return strings.TrimPrefix(label, "plain, ")
 }
 
 // split shares the lines of a figure among panels if there are more than fit one; drawn are the rows of its lines. Each panel has the bounds.
@@ -82,7 +107,7 @@ func (f *figure) split(drawn []*row) {
 	var said []facet
 	var titles []string
 	most := len(rest) + 1
-	for _, by := range facets {
+	for _, by := range ways(drawn) {
 		panels, names := map[string][]int{}, []string{}
 		for _, i := range rest {
 			var parts []string
@@ -99,6 +124,9 @@ func (f *figure) split(drawn []*row) {
 		for _, list := range panels {
 			crowd = max(crowd, len(list))
 		}
+		if crowd == 1 && len(rest) <= maxAlone {
+			continue // lines in one panel compare better than one in each
+		}
 		if crowd < most {
 			best, said, titles, most = panels, by, names, crowd
 		}
@@ -109,6 +137,7 @@ func (f *figure) split(drawn []*row) {
 	if len(titles) < 2 {
 		return
 	}
+	alone := !slices.ContainsFunc(rest, func(i int) bool { return drawn[i].methodTitle() != drawn[rest[0]].methodTitle() }) // one method
 	f.Panels = &chart.Panels{YLabel: f.Lines.YLabel}
 	for _, title := range titles {
 		lines := *f.Lines
@@ -117,8 +146,10 @@ func (f *figure) split(drawn []*row) {
 		for _, i := range slices.Concat(best[title], bounds) {
 			series := f.Lines.Series[i]
 			series.Name = series.Label
-			if drawn[i].bound == NoBound {
-				series.Label = drawn[i].labelWithout(said)
+			if g := drawn[i]; g.bound == NoBound && alone && len(g.marks) > 0 {
+				series.Label = g.labelWithout(append(slices.Clone(said), byMethod))
+			} else if g.bound == NoBound {
+				series.Label = g.labelWithout(said)
 			}
 			if len(series.Single) > fewSeeds {
 				series.Plain = true // there is no room for more than the interval

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 
+	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/report/chart"
 )
@@ -67,5 +69,65 @@ func TestErrorsByRow(t *testing.T) {
 	}
 	if want := []string{"AGEM 1k: new", "AGEM 1k: old", "AGEM + RV: new", "AGEM + RV: old", "AGEM 5k: new", "AGEM 5k: old"}; !slices.Equal(got, want) {
 		t.Errorf("the panels have %q, want %q", got, want)
+	}
+}
+
+// settled are runs of ER that differ in stages that are frozen, and in what is stored, with two rates for MIR.
+func settled() (runs []*run) {
+	add := func(f fake, change func(*config.Config)) {
+		r := f.make()
+		change(&r.Config)
+		runs = append(runs, newRun(r, "run"))
+	}
+	er := fake{method: "er", title: "ER", memory: 500, seed: 1, tasks: 3, perTask: 2, level: 0.6, decay: 0.8}
+	for _, depth := range []int{0, 3, 4, 5} {
+		add(er, func(c *config.Config) { c.Network.Freeze = depth })
+	}
+	for _, depth := range []int{3, 4, 5} {
+		add(er, func(c *config.Config) { c.Network.Freeze, c.Replay.Latent = depth, true })
+	}
+	for _, lr := range []float64{0.05, 0.1} {
+		add(fake{method: "mir", title: "MIR", memory: 500, seed: 1, tasks: 3, perTask: 2, level: 0.5, decay: 0.8}, func(c *config.Config) { c.Optimizer.LR = lr })
+	}
+	return runs
+}
+
+// TestSettingsHaveALook: rows that differ in settings other than method, tricks and memory have the hue of their method, and a mark and a lightness of
+// their own. Their labels say the settings in words, and panels are for a setting.
+func TestSettingsHaveALook(t *testing.T) {
+	st := studyOf(settled(), nil)
+	dressed(st.rows, []string{"rv", "ncm", "lb"})
+	looks := map[string]string{}
+	for _, g := range st.rows {
+		look := fmt.Sprint(g.methodTitle(), g.style.Light, g.style.Marker)
+		if other, ok := looks[look]; ok {
+			t.Errorf("%s looks like %s", g.Short, other)
+		}
+		looks[look] = g.Short
+	}
+	if g, plain := st.rows[0], lookOfName("er"); g.Short != "ER, no latent, freeze: none" || g.style.Light != plain.Light || g.style.Marker != plain.Marker {
+		t.Errorf("the first row is %q with the look %+v, want that of the method", g.Short, g.style)
+	}
+	for _, c := range []struct {
+		runs []*run
+		want []string
+	}{
+		{settled(), []string{"no latent: ER, freeze: none", "no latent: ER, freeze 3", "no latent: ER, freeze 4", "no latent: ER, freeze 5", "latent: ER, freeze 3", "latent: ER, freeze 4",
+			"latent: ER, freeze 5", "other rows: MIR, lr 0.05", "other rows: MIR, lr 0.1"}},
+		{settled()[:7], []string{"no latent: freeze: none", "no latent: freeze 3", "no latent: freeze 4", "no latent: freeze 5", "latent: freeze 3", "latent: freeze 4", "latent: freeze 5"}},
+	} {
+		f := studyOf(c.runs, nil).settings[0].accuracyFigure()
+		if f.Panels == nil {
+			t.Fatalf("%d rows share one panel", len(f.Lines.Series))
+		}
+		var got []string
+		for _, p := range f.Panels.Panels {
+			for _, s := range p.Lines.Series {
+				got = append(got, p.Title+": "+s.Label)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("the panels have %q, want %q", got, c.want)
+		}
 	}
 }

@@ -61,7 +61,7 @@ func (g *row) fileName() string {
 		name += fmt.Sprintf("-m%d", g.memory)
 	}
 	if g.mark != "" {
-		name += "-" + strings.ReplaceAll(g.mark, ",", "")
+		name += "-" + strings.NewReplacer(",", "", ":", "").Replace(g.mark)
 	}
 	if g.setting.slug != "" {
 		name = g.setting.slug + "-" + name
@@ -130,8 +130,22 @@ func (s *setting) tellApart() {
 	special := s.differences(func(*row) string { return "" })
 	mark := s.differences((*row).title)
 	for _, g := range s.rows {
-		g.special, g.mark = strings.Join(special[g], ", "), strings.Join(mark[g], ", ")
+		g.special, g.mark, g.marks = wordsOf(special[g]), wordsOf(mark[g]), mark[g]
 	}
+}
+
+// said is a setting that the label of a row says, in words.
+type said struct{ key, words string }
+
+// wordsOf are those of settings, but for the ones of some facets.
+func wordsOf(list []said, but ...facet) string {
+	var words []string
+	for _, s := range list {
+		if !slices.Contains(but, facet(s.key)) {
+			words = append(words, s.words)
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // outside says that a value of a setting takes a run out of the survey's setting, where all of a network learns; so it is always said.
@@ -140,8 +154,8 @@ func outside(key, value string) bool {
 }
 
 // differences are the settings in which rows of one group differ, as "lr 0.05", and those that are always said.
-func (s *setting) differences(group func(*row) string) map[*row][]string {
-	found := map[*row][]string{}
+func (s *setting) differences(group func(*row) string) map[*row][]said {
+	found := map[*row][]said{}
 	for _, key := range s.keys() {
 		values := map[string]map[string]bool{}
 		for _, g := range s.rows {
@@ -155,7 +169,7 @@ func (s *setting) differences(group func(*row) string) map[*row][]string {
 		}
 		for _, g := range s.rows {
 			if v, ok := g.value(key); ok && (len(values[group(g)]) > 1 || outside(key, v)) {
-				found[g] = append(found[g], inWords(key, v))
+				found[g] = append(found[g], said{key, inWords(key, v)})
 			}
 		}
 	}
@@ -191,21 +205,35 @@ func (g *row) value(key string) (v string, ok bool) {
 	return v, ok
 }
 
-// inWords prints a key with its value as a person would write it: "lr 0.05".
+// longestUnset is how many bytes the words of a value that is not set may have in a label; longer ones are "default".
+const longestUnset = 20
+
+// inWords prints a key with its value as a person would write it: "lr 0.05", "joint" or "no joint", "freeze: none".
 func inWords(key, value string) string {
+	name := key
 	for _, k := range config.Keys() {
 		if k.Name != key {
 			continue
 		}
-		key = cmp.Or(k.Short, k.Name)
+		name = cmp.Or(k.Short, k.Name)
 		if k.IsUnset(value) {
 			value = "default"
+			if len(k.Unset) <= longestUnset {
+				name, value = name+":", k.Unset
+			}
 		}
 	}
-	if option, ok := strings.CutPrefix(key, "method."); ok {
-		_, key, _ = strings.Cut(option, ".")
+	if option, ok := strings.CutPrefix(name, "method."); ok {
+		_, name, _ = strings.Cut(option, ".")
 	}
-	return strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(key) + " " + value
+	name = strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(name)
+	switch value {
+	case "true":
+		return name
+	case "false":
+		return "no " + name
+	}
+	return name + " " + value
 }
 
 // unique returns name, or name with the first number that makes it new, and records it.

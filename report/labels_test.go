@@ -72,7 +72,7 @@ func TestEveryRowSaysInWhatItDiffers(t *testing.T) {
 		},
 		"a value that is not set": {
 			[]*result.Result{small("er", "ER", 10, nil), small("er", "ER", 10, func(r *result.Result) { r.Config.Seeds.Init = &seven })},
-			[]string{"ER, memory 10, seeds init default", "ER, memory 10, seeds init 7"},
+			[]string{"ER, memory 10, seeds init: the run's seed", "ER, memory 10, seeds init 7"},
 		},
 		"an evaluation, which changes no accuracy": {
 			[]*result.Result{small("er", "ER", 10, nil), small("mir", "MIR", 10, func(r *result.Result) { r.Config.Eval = "final" })},

@@ -30,6 +30,7 @@ type row struct {
 	Short      string // "ER 5k", or "ER" where the setting has one memory size: for figures, which have little room
 	special    string // "lr 0.05": in what else it differs from other rows of the setting
 	mark       string // the same of the other rows with its title, for Short
+	marks      []said // its parts
 	slug       string // "er-m5000": names figures and tables
 	method     result.Method
 	classifier string // such as ncm

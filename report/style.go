@@ -73,29 +73,52 @@ type dress struct {
 	shade  int
 }
 
-// Methods without tricks have circles. The first tricks of [Options.Tricks] have a dress each, for ever. The rest is for what else a report has:
-// several tricks together, further ones, and those of other programs, in the order in which they appear.
+// Methods without tricks have circles. The first tricks of [Options.Tricks] have a dress each, for ever. The rest is for what else a report has, in
+// the order in which it appears: several tricks together, further ones, those of other programs, and other settings of the same method. If that is
+// not enough, the dresses of tricks that the report does not have follow.
 var (
 	single = []dress{{chart.Square, 1}, {chart.Triangle, 2}, {chart.Diamond, 3}, {chart.DownTriangle, 4}, {chart.RightTriangle, 1}, {chart.LeftTriangle, 2}, {chart.Hourglass, 3}}
 	rest   = []dress{{chart.Star, 3}, {chart.Cross, 4}, {chart.Plus, 1}}
 )
 
-// dressed gives rows with tricks their looks: those of their methods, in the dress of the tricks. Bounds stay as they are.
+// dressed gives rows with tricks their looks: those of their methods, in the dress of the tricks. So it does with rows that differ in other settings
+// from the first one of the same method, tricks and memory. Bounds stay as they are.
 func dressed(rows []*row, tricks []string) {
-	var others []string
+	usual := map[string]string{} // the settings that have no dress, by stream, method and tricks
+	name := func(g *row) string {
+		list := strings.Join(g.tricks(), "+")
+		of := fmt.Sprintf("%p %s", g.setting, g.title())
+		if _, ok := usual[of]; !ok {
+			usual[of] = g.mark
+		}
+		if g.mark != usual[of] {
+			list += ", " + g.mark
+		}
+		return list
+	}
+	var names []string
+	free := slices.Clone(rest)
 	for _, g := range rows {
-		name := strings.Join(g.tricks(), "+")
-		if name == "" || g.bound != NoBound {
+		names = append(names, name(g))
+	}
+	for i, d := range single {
+		if i >= len(tricks) || !slices.Contains(names, tricks[i]) {
+			free = append(free, d)
+		}
+	}
+	var others []string
+	for k, g := range rows {
+		if names[k] == "" || g.bound != NoBound {
 			continue
 		}
 		var d dress
-		if i := slices.Index(tricks, name); i >= 0 && i < len(single) {
+		if i := slices.Index(tricks, names[k]); i >= 0 && i < len(single) {
 			d = single[i]
 		} else {
-			if !slices.Contains(others, name) {
-				others = append(others, name)
+			if !slices.Contains(others, names[k]) {
+				others = append(others, names[k])
 			}
-			d = rest[slices.Index(others, name)%len(rest)]
+			d = free[slices.Index(others, names[k])%len(free)]
 		}
 		g.style.Class += fmt.Sprintf("-%d-%d", d.marker, d.shade)
 		g.style.Light, g.style.Dark, g.style.Marker = chart.Shade(g.style.Light, d.shade, false), chart.Shade(g.style.Dark, d.shade, true), d.marker

@@ -58,7 +58,7 @@ func TestRowsAreOfOneConfig(t *testing.T) {
 		{func(r *result.Result) { r.Config.Optimizer.WeightDecay = 0.5 }, "ER, memory 10, weight decay 0.5"},
 		{func(r *result.Result) { r.Config.Seeds.Init = &seven }, "ER, memory 10, seeds init 7"},
 		{func(r *result.Result) { r.Config.Replay.Teacher = "training" }, "ER, memory 10, teacher training"},
-		{func(r *result.Result) { r.Config.Replay.Augment = true }, "ER, memory 10, replay augment true"},
+		{func(r *result.Result) { r.Config.Replay.Augment = true }, "ER, memory 10, replay augment"},
 		{func(r *result.Result) { r.Config.Method = map[string]map[string]any{"er": {"subset": 5.0}} }, "ER, memory 10, subset 5"},
 	} {
 		one, other := f, f
