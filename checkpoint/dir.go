@@ -28,9 +28,6 @@ type Dir struct {
 	// Warn is called for each old file that could not be removed after a save, once, by the goroutine that saves. No
 	// checkpoint is lost. It may be nil.
 	Warn func(error)
-	// Permit is called when a file is safe on the disk and before it gets its name. Its error is that of the save. It may be
-	// nil.
-	Permit func() error
 
 	folder         string
 	newest, before string          // names of the files to keep: the last that was saved or loaded, and the one before it
@@ -91,7 +88,7 @@ func (d *Dir) Save(step int, c *Container) (string, error) {
 	name := fmt.Sprintf("%s%d%s", filePrefix, step, fileSuffix)
 	path := filepath.Join(d.folder, name)
 	write := func() error {
-		return atomicfile.WriteIf(path, d.Permit, func(w io.Writer) error {
+		return atomicfile.Write(path, func(w io.Writer) error {
 			_, err := c.WriteTo(w)
 			return err
 		})

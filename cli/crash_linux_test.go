@@ -371,7 +371,7 @@ func TestFaultyDisk(t *testing.T) {
 }
 
 // dispensable says whether a command may end well although an operation failed: what is removed can stay, a file that is only
-// locked holds nothing, events are synced before they are closed, and the log and the notes of a study are dispensable. The folder of
+// locked holds nothing, events are synced before they are closed, and the notes of a study on done jobs are dispensable. The folder of
 // a study, or of a record of tuning, is locked only to remove what a crash left there.
 func (c crashing) dispensable(op faulttest.Op) bool {
 	name, folder := filepath.Base(op.Path), filepath.Dir(op.Path)
@@ -379,7 +379,7 @@ func (c crashing) dispensable(op faulttest.Op) bool {
 		record, err := filepath.Glob(filepath.Join(folder, tune.RecordFile))
 		return err == nil && len(record) > 0 || c.name == "sweep" && filepath.Base(folder) == "run"
 	}
-	return op.Call == "close" && (strings.HasSuffix(name, experiment.LockFile) || name == experiment.UseFile || name == experiment.EventsFile) || op.Call == "remove" || name == ".done" || strings.HasPrefix(name, ".claim") || filepath.Base(folder) == "log" || name == "log"
+	return op.Call == "close" && (strings.HasSuffix(name, experiment.LockFile) || name == experiment.UseFile || name == experiment.EventsFile) || op.Call == "remove" || name == ".done" || name == ".attempt"
 }
 
 // shortName is the name of a file that a message about it has: that of the file which a temporary one is to become.

@@ -82,7 +82,6 @@ func inspect(ctx context.Context, path string) (*inspected, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer store.Close()
 		s := statusOf(path, store, entries)
 		for _, j := range s.List {
 			if j.Phase == study.Begun && j.Error != "" {

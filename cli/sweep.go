@@ -165,8 +165,7 @@ func (f *sweepFlags) takeOver(cmd *cobra.Command, jobs []study.Job, archive *exp
 	if archive == nil {
 		return nil
 	}
-	store := study.OpenFolder(f.opts.Out, release)
-	defer store.Close()
+	store := study.OpenFolder(f.opts.Out)
 	t := study.Match(archive, store, jobs)
 	taken, err := t.Copy(store)
 	if !f.quiet || err != nil {
@@ -239,8 +238,7 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 
 // work does jobs and shows how far they are.
 func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error {
-	store := study.OpenFolder(f.opts.Out, release)
-	defer store.Close()
+	store := study.OpenFolder(f.opts.Out)
 	if store.Cancelled() {
 		return fmt.Errorf("sweep: the study in %s was cancelled. `ocl sweep retry %s` lets it go on", f.opts.Out, quoteWord(f.opts.Out))
 	}

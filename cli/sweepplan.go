@@ -23,8 +23,7 @@ const (
 // plan prints the jobs of a study with the time and the space that they take. A short trial of each method on each data set
 // gives the speed; it writes nothing.
 func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experiment.Archive) error {
-	store := study.OpenFolder(f.opts.Out, "")
-	defer store.Close()
+	store := study.OpenFolder(f.opts.Out)
 	var found *study.Reuse
 	if archive != nil {
 		found = study.Match(archive, store, jobs)

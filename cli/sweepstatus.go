@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -99,11 +98,7 @@ type studyStatus struct {
 	Folder    string `json:"folder"`
 	Cancelled bool   `json:"cancelled"`
 	phaseCounts
-	Attempts int         `json:"attempts"`  // that the logs know
-	Takeover int         `json:"takeovers"` // of jobs whose process died
-	Damaged  int         `json:"damaged_log_lines"`
-	Hours    float64     `json:"hours"` // of all attempts that ended
-	List     []jobStatus `json:"list"`
+	List []jobStatus `json:"list"`
 }
 
 func newJobStatus(e study.Entry, st study.State) jobStatus {
@@ -138,17 +133,6 @@ func statusOf(dir string, store study.Store, entries []study.Entry) studyStatus 
 		s.add(st)
 		s.List = append(s.List, newJobStatus(e, st))
 	}
-	events, damaged, _ := study.ReadLog(dir) // a log is dispensable
-	s.Damaged = damaged
-	for _, e := range events {
-		s.Hours += e.Seconds / 3600
-		switch e.Event {
-		case study.EventClaim:
-			s.Attempts++
-		case study.EventTakeover:
-			s.Takeover++
-		}
-	}
 	return s
 }
 
@@ -164,7 +148,7 @@ func studyFolder(ctx context.Context, dir string) ([]study.Entry, *study.Folder,
 	if err != nil {
 		return nil, nil, err
 	}
-	return entries, study.OpenFolder(dir, release), nil
+	return entries, study.OpenFolder(dir), nil
 }
 
 func newSweepStatus() *cobra.Command {
@@ -182,7 +166,6 @@ func newSweepStatus() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer store.Close()
 			s := statusOf(args[0], store, entries)
 			return raw.printOr(cmd.OutOrStdout(), s, escape.Lines(s.text()))
 		},
@@ -221,16 +204,6 @@ func (s studyStatus) text() string {
 			text += "\n" + t.String()
 		}
 	}
-	var notes []string
-	if s.Takeover > 0 {
-		notes = append(notes, fmt.Sprintf("%s taken over from processes that died", count.Of(s.Takeover, "job")))
-	}
-	if s.Damaged > 0 {
-		notes = append(notes, fmt.Sprintf("%s of the logs damaged, which harms nothing", count.Of(s.Damaged, "line")))
-	}
-	if len(notes) > 0 {
-		text += "\n" + strings.Join(notes, "; ") + "\n"
-	}
 	return text
 }
 
@@ -248,7 +221,6 @@ func newSweepRetry() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer store.Close()
 			wanted := map[string]bool{}
 			for _, name := range args[1:] {
 				wanted[filepath.Base(name)] = true
@@ -294,7 +266,6 @@ func newSweepCancel() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer store.Close()
 			if err := store.Cancel(); err != nil {
 				return err
 			}

@@ -97,15 +97,15 @@ func (a *Archive) Find(keys ...string) (Archived, bool) {
 	return Archived{}, false
 }
 
-// Copy puts a result into the folder of a run. permit is called before; nil allows it.
-func (r Archived) Copy(folder string, permit func() error) error {
+// Copy puts a result into the folder of a run.
+func (r Archived) Copy(folder string) error {
 	whole := *r.Result
 	text, err := result.Encode(&whole)
 	if err == nil {
 		err = atomicfile.MakeFolder(folder)
 	}
 	if err == nil {
-		err = atomicfile.WriteBytesIf(filepath.Join(folder, ResultFile), text, permit)
+		err = atomicfile.WriteBytes(filepath.Join(folder, ResultFile), text)
 	}
 	if err == nil {
 		err = os.RemoveAll(filepath.Join(folder, CheckpointDir)) // of a run that had begun

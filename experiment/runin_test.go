@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -57,53 +56,6 @@ func TestRunIn(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(at.Folder, CheckpointDir, "*"))
 	if err != nil || len(files) != 0 {
 		t.Errorf("checkpoints %q, %v: a finished job has none", files, err)
-	}
-}
-
-// TestNoFilesWithoutPermit: a run that loses its permission ends with that error. From then on no file gets a name.
-func TestNoFilesWithoutPermit(t *testing.T) {
-	ctx, lost := context.Background(), errors.New("the claim is lost")
-	x, err := Open(ctx, one("er"), Options{}.savingEvery(12))
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := x.Jobs()[0]
-	at := RunIn{Folder: filepath.Join(t.TempDir(), j.Folder), Workers: 1}
-	var saved []string
-	at.Events.Checkpointed = func(path string) { saved = append(saved, filepath.Base(path)) }
-	at.Permit = func() error {
-		if len(saved) == 3 {
-			return lost
-		}
-		return nil
-	}
-	if _, err := x.RunJob(ctx, j, at); !errors.Is(err, lost) {
-		t.Fatalf("error %v, want that of Permit", err)
-	}
-	files, err := os.ReadDir(filepath.Join(at.Folder, CheckpointDir))
-	if err != nil || len(saved) != 3 || len(files) != 2 || files[1].Name() != saved[2] {
-		t.Errorf("saved %q, the folder has %v (%v)", saved, files, err)
-	}
-	if _, err := os.Stat(filepath.Join(at.Folder, ResultFile)); err == nil {
-		t.Error("there is a result")
-	}
-
-	// It has the measurements of the last moment, and only their file is refused.
-	at.Permit = func() error {
-		if _, err := os.Stat(filepath.Join(at.Folder, CheckpointDir, "step-60.ckpt")); err == nil {
-			return lost
-		}
-		return nil
-	}
-	if _, err := x.RunJob(ctx, j, at); !errors.Is(err, lost) {
-		t.Errorf("error %v, want that of Permit", err)
-	}
-	if _, err := os.Stat(filepath.Join(at.Folder, ResultFile)); err == nil {
-		t.Error("there is a result")
-	}
-	at.Permit = nil
-	if _, err := x.RunJob(ctx, j, at); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -18,7 +18,7 @@ func TestWriteSharedRemovesWhatACrashLeft(t *testing.T) {
 		if err := errors.Join(os.WriteFile(half, []byte("fir"), 0o644), os.WriteFile(other, nil, 0o644)); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteShared(dir, name, []byte(text), nil); err != nil {
+		if err := WriteShared(dir, name, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(half); err == nil {
@@ -46,7 +46,7 @@ func TestWriteSharedWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := make(chan error)
-	go func() { ended <- WriteShared(dir, name, []byte("text"), nil) }()
+	go func() { ended <- WriteShared(dir, name, []byte("text")) }()
 	time.Sleep(100 * time.Millisecond) // a shorter one would only see less
 	if err := os.Rename(half, filepath.Join(dir, "whole")); err != nil {
 		t.Error(err)

@@ -273,7 +273,7 @@ func storeStudy(root, dir string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	store := study.OpenFolder(dir, "")
+	store := study.OpenFolder(dir)
 	var faults []error
 	waiting := 0
 	for _, e := range entries {

@@ -6,16 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"ocl/experiment"
 	"ocl/experiment/result"
-	"ocl/experiment/train"
 	"ocl/internal/atomicfile"
 	"ocl/internal/input"
 	"ocl/internal/limit"
@@ -23,154 +20,64 @@ import (
 
 // Names in the folder of a run.
 const (
-	claimFile  = ".claim"
-	deadPrefix = ".claim-" // of a claim whose process died, with its token
-	failedFile = "failed.json"
+	attemptFile = ".attempt"
+	failedFile  = "failed.json"
 )
 
-// claimBytes is the length of a claim file: a beat writes over the one before, in one piece and in its place.
-const claimBytes = 1024
+// attemptBytes is the length of an attempt file: a beat writes over the one before, in one piece and in its place.
+const attemptBytes = 1024
 
-// record is what a claim file says.
-type record struct {
-	Token   string `json:"token"`   // of this attempt alone
-	Machine string `json:"machine"` // boot id, or the host's name
-	Locked  bool   `json:"locked"`  // the process has the folder locked for as long as it lives
-	Attempt int    `json:"attempt"`
-	Start   int    `json:"start"`  // the step at which the attempt began
-	Deaths  int    `json:"deaths"` // attempts before this one that died without a checkpoint of a later step
-	Beat    int    `json:"beat"`
-	Since   string `json:"since"`
+// attempt is what the process at work on a job says of itself. Its file is there for as long as the process has the job, and
+// is left by one that dies.
+type attempt struct {
+	Attempt int       `json:"attempt"`
+	Start   int       `json:"start"`  // the step at which it began
+	Deaths  int       `json:"deaths"` // attempts before this one that died without a checkpoint of a later step
+	At      time.Time `json:"at"`     // when it was written
 	Progress
 }
 
-func (r record) encode() ([]byte, error) {
-	text, err := json.Marshal(r)
+// writeTo writes over the file.
+func (a *attempt) writeTo(f *os.File) error {
+	a.At = time.Now().UTC()
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	if len(text) >= attemptBytes {
+		return fmt.Errorf("an attempt of %d bytes is too long", len(text))
+	}
+	_, err = f.WriteAt(append(append(text, bytes.Repeat([]byte{' '}, attemptBytes-1-len(text))...), '\n'), 0)
+	return err
+}
+
+// create makes the file anew in the folder of a run that is locked. An old one may be a link to another file.
+func (a *attempt) create(folder string) (*os.File, error) {
+	path := filepath.Join(folder, attemptFile)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if len(text) >= claimBytes {
-		return nil, fmt.Errorf("study: a claim of %d bytes is too long", len(text))
+	if err := a.writeTo(f); err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(path))
 	}
-	return append(append(text, bytes.Repeat([]byte{' '}, claimBytes-1-len(text))...), '\n'), nil
+	return f, nil
 }
 
-// parseRecord reads a claim file; ok is false if it is none, such as one that is half written.
-func parseRecord(text []byte) (r record, ok bool) {
-	if len(text) != claimBytes || json.Unmarshal(text, &r) != nil {
-		return record{}, false
+// readAttempt reads the attempt of a run. One that cannot be read, as when it is half written, is a first one of which nothing is known.
+func readAttempt(folder string) (a attempt, there bool) {
+	path := filepath.Join(folder, attemptFile)
+	if _, err := os.Lstat(path); err != nil {
+		return a, false
 	}
-	return r, r.Token != "" && r.Machine != "" && r.Attempt > 0 && r.Start >= 0 && r.Deaths >= 0
-}
-
-// readClaim reads the claim of a run. The text is what the file holds, whole or not.
-func readClaim(path string) (r record, text []byte, ok bool, err error) {
-	f, _, err := input.Open(path, input.Want{Most: limit.StudyNote})
-	if err != nil {
-		return r, nil, false, err
+	text, err := input.ReadFile(path, input.Want{Most: attemptBytes})
+	if err != nil || json.Unmarshal(text, &a) != nil || a.Attempt < 1 || a.Start < 0 || a.Deaths < 0 {
+		return attempt{Attempt: 1}, true
 	}
-	defer f.Close()
-	buf := make([]byte, claimBytes+1)
-	n := 0
-	for n < len(buf) {
-		k, err := f.Read(buf[n:])
-		n += k
-		if err != nil {
-			break // the end, or a fault: it is then not whole
-		}
-	}
-	r, ok = parseRecord(buf[:n])
-	return r, buf[:n], ok, nil
-}
-
-// temporary is the name of the claim while it is made.
-func (r record) temporary(folder string) string {
-	return filepath.Join(folder, claimFile+"."+r.Token+".tmp")
-}
-
-// putClaim makes a claim file that is whole from the start. made is false if there is one.
-func putClaim(folder string, r record) (made bool, err error) {
-	text, err := r.encode()
-	if err != nil {
-		return false, err
-	}
-	path, temp := filepath.Join(folder, claimFile), r.temporary(folder)
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return false, err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Link(temp, path)
-	}
-	defer os.Remove(temp)
-	switch {
-	case err == nil:
-		return true, nil
-	case errors.Is(err, fs.ErrExist):
-		return false, nil
-	}
-	// The file system may have no links: then a killed process can leave a claim that is half written, which counts as dead
-	// when it has stood still.
-	f, opened := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	switch {
-	case errors.Is(opened, fs.ErrExist):
-		return false, nil
-	case opened != nil:
-		return false, errors.Join(err, opened)
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(path)
-		return false, err
-	}
-	return true, nil
-}
-
-// bury renames the claim of a dead process. It returns false and changes nothing if another process was faster: the file may
-// then be a new claim, which it puts back.
-func bury(folder string, dead record, text []byte) bool {
-	path := filepath.Join(folder, claimFile)
-	grave := deadPrefix + fmt.Sprintf("%08x", rand.Uint32())
-	if dead.Token != "" {
-		grave = deadPrefix + dead.Token
-	}
-	grave = filepath.Join(folder, grave)
-	if os.Rename(path, grave) != nil {
-		return false
-	}
-	_, got, _, err := readClaim(grave)
-	if err == nil && bytes.Equal(got, text) {
-		return true
-	}
-	if os.Link(grave, path) == nil || errors.Is(err, fs.ErrNotExist) {
-		_ = os.Remove(grave)
-	} else if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // no links
-		_ = os.Rename(grave, path)
-	}
-	return false
-}
-
-// graves returns the renamed claims of dead processes, and the temporary files that they left.
-func graves(folder string) (dead []record, paths []string, err error) {
-	files, err := input.ReadDir(folder)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, f := range files {
-		name := f.Name()
-		half := strings.HasPrefix(name, claimFile+".") && strings.HasSuffix(name, ".tmp") || atomicfile.IsTemporary(name, failedFile)
-		if !half && !strings.HasPrefix(name, deadPrefix) {
-			continue
-		}
-		path := filepath.Join(folder, name)
-		paths = append(paths, path)
-		if r, _, ok, err := readClaim(path); err == nil && ok && strings.HasPrefix(name, deadPrefix) {
-			dead = append(dead, r)
-		}
-	}
-	return dead, paths, nil
+	return a, true
 }
 
 // failure is what failed.json says.
@@ -212,116 +119,61 @@ type claim struct {
 	entry  Entry
 	folder string
 	unlock func()
-	mine   record
+	file   *os.File // of the attempt
+	mine   attempt
 }
 
-func (c *claim) Place() experiment.RunIn {
-	// Without locks, nobody else of this machine can have one.
-	return experiment.RunIn{Folder: c.folder, Locked: true, Permit: c.permit}
-}
+func (c *claim) Place() experiment.RunIn { return experiment.RunIn{Folder: c.folder, Locked: true} }
 
 func (c *claim) Attempt() (number, step int) { return c.mine.Attempt, c.mine.Start }
 
-// permit says whether the claim is still ours.
-func (c *claim) permit() error {
-	r, _, ok, err := readClaim(filepath.Join(c.folder, claimFile))
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("study: %w", err)
-	case err == nil && ok && r.Token == c.mine.Token:
-		return nil
-	}
-	if gone := train.Vanished(c.folder); gone != nil {
-		return fmt.Errorf("study: %w. %w", gone, ErrLost)
-	}
-	return fmt.Errorf("study: %s: %w, as this one was not heard of for %s", c.folder, ErrLost, StaleAfter)
-}
-
-// Beat writes over the claim, if it is ours.
 func (c *claim) Beat(p Progress) error {
-	path := filepath.Join(c.folder, claimFile)
-	f, err := input.OpenToWrite(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return c.permit()
-	}
-	if err != nil {
-		return fmt.Errorf("study: %w", err)
-	}
-	defer f.Close()
-	text := make([]byte, claimBytes)
-	if _, err := f.ReadAt(text, 0); err != nil {
-		return c.permit()
-	}
-	if r, ok := parseRecord(text); !ok || r.Token != c.mine.Token {
-		return c.permit()
-	}
 	p.Host, p.PID = c.store.host, os.Getpid()
 	c.mine.Progress = p
-	c.mine.Beat++
-	if text, err = c.mine.encode(); err != nil {
-		return err
-	}
-	if _, err := f.WriteAt(text, 0); err != nil { // into the open file, even if it was renamed meanwhile
+	if err := c.mine.writeTo(c.file); err != nil {
 		return fmt.Errorf("study: %w", err)
 	}
 	return nil
 }
 
 func (c *claim) Done(r *result.Result) error {
-	if s, ok := stampOf(c.folder); ok && r.Key == c.entry.Key && c.permit() == nil {
+	if s, ok := stampOf(c.folder); ok && r.Key == c.entry.Key {
 		noteOf(c.entry, r, s).write(c.folder)
 	}
-	c.store.Note(Event{Event: EventDone, Job: c.entry.Folder, Attempt: c.mine.Attempt, Step: r.Outcome.Step, Outcome: r.Outcome.State, Seconds: c.seconds()})
-	return c.end()
+	return c.Release()
 }
 
 func (c *claim) Fail(cause error) error {
-	c.store.Note(Event{Event: EventFail, Job: c.entry.Folder, Attempt: c.mine.Attempt, Step: c.mine.Step, Error: cause.Error(), Seconds: c.seconds()})
-	err := c.store.fail(c.folder, failure{Error: cause.Error(), Attempt: c.mine.Attempt, Step: c.mine.Step}, c.permit)
-	return errors.Join(err, c.end())
+	err := c.store.fail(c.folder, failure{Error: cause.Error(), Attempt: c.mine.Attempt, Step: c.mine.Step})
+	return errors.Join(err, c.Release())
 }
 
 func (c *claim) Release() error {
-	event := EventRelease
-	if errors.Is(c.permit(), ErrLost) {
-		event = EventLost
-	}
-	c.store.Note(Event{Event: event, Job: c.entry.Folder, Attempt: c.mine.Attempt, Step: c.mine.Step, Seconds: c.seconds()})
-	return c.end()
-}
-
-func (c *claim) seconds() float64 {
-	since, err := time.Parse(time.RFC3339Nano, c.mine.Since)
-	if err != nil {
-		return 0
-	}
-	return time.Since(since).Round(time.Millisecond).Seconds()
-}
-
-// end removes the claim, if it is ours, and unlocks the folder.
-func (c *claim) end() (err error) {
-	_ = os.Remove(c.mine.temporary(c.folder)) // if it could not be removed when the claim was made
-	if c.permit() == nil {
-		if err = os.Remove(filepath.Join(c.folder, claimFile)); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-	}
+	err := c.close()
 	c.unlock()
-	c.store.forget(c.mine.Token)
-	if err != nil {
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
+	delete(c.store.mine, c.folder)
+	return err
+}
+
+// close removes the file of the attempt. The folder may have been removed meanwhile.
+func (c *claim) close() error {
+	_ = c.file.Close() // what a beat wrote may be lost
+	if err := os.Remove(c.file.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("study: %w", err)
 	}
 	return nil
 }
 
 // fail writes why a job failed.
-func (s *Folder) fail(folder string, f failure, permit func() error) error {
+func (s *Folder) fail(folder string, f failure) error {
 	f.Format, f.Version, f.Host, f.Time = failureFormat, 1, s.host, time.Now().UTC().Format(time.RFC3339)
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteBytesIf(filepath.Join(folder, failedFile), append(text, '\n'), permit); err != nil {
+	if err := atomicfile.WriteBytes(filepath.Join(folder, failedFile), append(text, '\n')); err != nil {
 		return fmt.Errorf("study: %w", err)
 	}
 	return nil

@@ -62,8 +62,7 @@ func worker(dir string) error {
 	if err := study.Join(dir, s, jobs); err != nil {
 		return err
 	}
-	store := study.OpenFolder(dir, "test")
-	defer store.Close()
+	store := study.OpenFolder(dir)
 	_, err = (&study.Worker{Store: store, Jobs: jobs, Concurrency: 1, Workers: 1, Poll: 50 * time.Millisecond}).Run(ctx)
 	return err
 }
@@ -159,8 +158,7 @@ func TestKilledStudyEndsAsAnUndisturbedOne(t *testing.T) {
 		go func() { p.end <- p.cmd.Wait() }()
 		return p
 	}
-	store := study.OpenFolder(shared, "test")
-	defer store.Close()
+	store := study.OpenFolder(shared)
 	retry := func() {
 		for _, j := range jobs { // a job may have had the bad luck to die three times at one step
 			if again, err := store.Retry(j.Entry); err != nil {
@@ -222,7 +220,7 @@ func TestKilledStudyEndsAsAnUndisturbedOne(t *testing.T) {
 			t.Errorf("%s: %s", j.Folder, difference)
 		}
 	}
-	for _, pattern := range []string{"*/.claim*", "*/.*.tmp", "*/checkpoint/*"} {
+	for _, pattern := range []string{"*/.attempt", "*/.*.tmp", "*/checkpoint/*"} {
 		if files, _ := filepath.Glob(filepath.Join(shared, pattern)); len(files) > 0 {
 			t.Errorf("%q are left", files)
 		}

@@ -24,7 +24,7 @@ func (s *Study) Runs() iter.Seq2[config.Config, bool] {
 
 // OnMachine lets a store be that of another machine, with its own way of locking.
 func (s *Folder) OnMachine(name string, lock func(string) (func(), error)) {
-	s.machine = "test " + name
+	s.host = "test " + name
 	if lock != nil {
 		s.lock = lock
 	}
@@ -39,5 +39,4 @@ func (s *Folder) Die() {
 		c.unlock = func() {}
 	}
 	clear(s.mine)
-	_ = s.log.close()
 }

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,48 +23,24 @@ const (
 	cancelledFile = "cancelled"
 )
 
-// Folder is the store in plain files, also on a network file system where databases break. Every job has a folder with
-// the files of its run; that is done when its result.json says so.
+// Folder is the store in plain files. Every job has a folder with the files of its run; that is done when its result.json
+// says so.
 //
-// A process locks the folder of the run and makes the file .claim there, which it rewrites every [BeatEvery]. On one
-// machine the lock decides: the jobs of a killed process are free at once. The claim of another machine, or one without a
-// lock, holds until it has stood still for [StaleAfter] by the clock of whoever looks. Then it is renamed away, which one
-// process alone can do. So machines may share a folder whether or not it has locks, and whether or not they share them.
+// A process at work on a job holds the lock of its folder, and keeps in the file .attempt how far it is. The system releases
+// the lock when the process ends, however it ends. So a job with that file and without the lock is one whose process has died.
 type Folder struct {
-	dir     string
-	machine string
-	host    string
-	log     logFile
-	lock    func(folder string) (unlock func(), err error) // experiment.LockRun, but in tests of other file systems
+	dir, host string
+	lock      func(folder string) (unlock func(), err error) // experiment.LockRun, but in tests of other file systems
 
-	mu      sync.Mutex
-	known   map[string]State    // of jobs that are done, by folder: a result does not change
-	watched map[string]sighting // claims of others, by folder
-	mine    map[string]*claim   // of this process, by token
-	aside   []string            // notes about results that could not be used
+	mu    sync.Mutex
+	known map[string]State  // of jobs that are done, by folder: a result does not change
+	mine  map[string]*claim // of this process, by folder
+	aside []string          // notes about results that could not be used
 }
 
-// sighting is what this process has seen of another process's claim.
-type sighting struct {
-	text  string
-	since time.Time // it has not changed since
-	moved bool      // it has changed while we looked
-}
-
-// OpenFolder opens the store in a folder. program is the version of ocl, for the log.
-func OpenFolder(dir, program string) *Folder {
-	host := hostName()
-	return &Folder{dir: dir, machine: machineID(), host: host, log: logFile{dir: dir, host: host, program: program},
-		lock: experiment.LockRun, known: map[string]State{}, watched: map[string]sighting{}, mine: map[string]*claim{}}
-}
-
-// machineID tells machines apart on which a lock says whether a process lives: the boot id of Linux, which containers of
-// one machine share, or the host's name.
-func machineID() string {
-	if id, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil && len(id) > 8 {
-		return "boot " + strings.TrimSpace(string(id))
-	}
-	return "host " + hostName()
+// OpenFolder opens the store in a folder.
+func OpenFolder(dir string) *Folder {
+	return &Folder{dir: dir, host: hostName(), lock: experiment.LockRun, known: map[string]State{}, mine: map[string]*claim{}}
 }
 
 func hostName() string {
@@ -77,12 +51,6 @@ func hostName() string {
 // Host is the name of this machine.
 func (s *Folder) Host() string { return s.host }
 
-// Note implements [Store].
-func (s *Folder) Note(e Event) { s.log.add(e) }
-
-// Close implements [Store].
-func (s *Folder) Close() error { return s.log.close() }
-
 // Claim implements [Store].
 func (s *Folder) Claim(e Entry) (Claim, State, error) {
 	folder := folderOf(s.dir, e)
@@ -91,176 +59,96 @@ func (s *Folder) Claim(e Entry) (Claim, State, error) {
 	}
 	// A result without a note is read under the lock: its process, if it lives, is about to write the note, and reading
 	// takes milliseconds.
-	if st, done := s.noted(e, folder); done {
-		s.tidy(folder)
+	_, begun := readAttempt(folder)
+	if st, done := s.noted(e, folder); done && !begun {
 		return nil, st, nil
 	}
 	if f, failed := readFailure(folder); failed {
 		return nil, failedState(f), nil
 	}
-	if err := atomicfile.MakeFolder(folder); err != nil {
-		return nil, State{}, fmt.Errorf("study: %w. Make room on the disk, or choose another --out", err)
+	if s.isMine(folder) { // the locks of some network file systems do not hold within a process
+		return nil, s.running(folder, true), nil
 	}
 	unlock, err := s.lock(folder)
-	locked := err == nil
 	switch {
 	case errors.Is(err, experiment.ErrBusy):
 		return nil, s.running(folder, true), nil
 	case err != nil:
-		if _, there := os.Stat(filepath.Join(folder, experiment.LockFile)); there != nil {
-			return nil, State{}, fmt.Errorf("study: %w", err)
-		}
-		unlock = func() {} // the file system has no locks
+		return nil, State{}, fmt.Errorf("study: %w", err)
 	}
-	c, st, err := s.take(e, folder, locked, unlock)
+	c, st, err := s.take(e, folder)
 	if c == nil {
 		unlock()
 		return nil, st, err
 	}
+	c.unlock = unlock
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mine[folder] = c
 	return c, st, nil
 }
 
-// take makes the claim in a folder that is locked, or has no locks. The claim is nil if the job is not free.
-func (s *Folder) take(e Entry, folder string, locked bool, unlock func()) (*claim, State, error) {
-	path := filepath.Join(folder, claimFile)
-	there, text, whole, err := readClaim(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, State{}, fmt.Errorf("study: %w", err)
-	case whole && s.isMine(there.Token):
-		return nil, s.running(folder, true), nil
-	case locked && whole && there.Locked && there.Machine == s.machine: // the lock is free, so the process is dead
-		if !bury(folder, there, text) {
-			return nil, s.running(folder, false), nil
-		}
-		s.Note(Event{Event: EventTakeover, Job: e.Folder, Attempt: there.Attempt, Step: there.Step})
-	case !s.stale(e.Folder, string(text)):
-		return nil, s.running(folder, false), nil
-	default:
-		if !bury(folder, there, text) {
-			return nil, s.running(folder, false), nil
-		}
-		s.Note(Event{Event: EventTakeover, Job: e.Folder, Attempt: there.Attempt, Step: there.Step})
-	}
-	dead, paths, err := graves(folder)
-	if err != nil {
-		return nil, State{}, fmt.Errorf("study: %w", err)
-	}
-	if st, done := s.done(e, true); done { // meanwhile
-		removeAll(paths)
+// take makes the claim in a folder that is locked. The claim is nil if the job is not free.
+func (s *Folder) take(e Entry, folder string) (*claim, State, error) {
+	before, begun := readAttempt(folder)
+	if st, done := s.done(e, true); done {
+		_ = os.Remove(filepath.Join(folder, attemptFile)) // of a process that died after the result
 		return nil, st, nil
 	}
 	if f, failed := readFailure(folder); failed {
 		return nil, failedState(f), nil
 	}
+	if begun && s.mayLive(before) {
+		return nil, s.running(folder, false), nil
+	}
 	found, _ := foundIn(folder, e) // an error is ignored here, because a result that cannot be read is put aside below
-	mine := record{Token: fmt.Sprintf("%016x", rand.Uint64()), Machine: s.machine, Locked: locked, Attempt: 1, Start: found.Step,
-		Since: time.Now().UTC().Format(time.RFC3339Nano), Progress: Progress{Host: s.host, PID: os.Getpid(), Step: found.Step}}
-	for _, d := range dead {
-		if d.Attempt < mine.Attempt {
-			continue // an earlier one, which the later one has counted
+	mine := attempt{Attempt: 1, Start: found.Step, Progress: Progress{Host: s.host, PID: os.Getpid(), Step: found.Step}}
+	if begun {
+		if mine.Attempt, mine.Deaths = before.Attempt+1, 1; before.Start == found.Step {
+			mine.Deaths = before.Deaths + 1
 		}
-		mine.Attempt, mine.Deaths = d.Attempt+1, 1
-		if d.Start == found.Step {
-			mine.Deaths = d.Deaths + 1
-		}
-		if d.Stopping {
+		if before.Stopping {
 			mine.Deaths-- // a person or the system ended it
+		}
+		if err := atomicfile.RemoveTemporaries(folder, failedFile); err != nil {
+			return nil, State{}, fmt.Errorf("study: %w", err)
 		}
 	}
 	if mine.Deaths >= MostDeaths {
 		f := failure{Error: fmt.Sprintf("%d attempts died at step %d", mine.Deaths, found.Step), Attempt: mine.Attempt - 1, Step: found.Step, Deaths: mine.Deaths}
-		if err := s.fail(folder, f, nil); err != nil {
+		if err := s.fail(folder, f); err != nil {
 			return nil, State{}, err
 		}
-		s.Note(Event{Event: EventFail, Job: e.Folder, Attempt: f.Attempt, Step: f.Step, Error: f.Error})
-		removeAll(paths)
+		_ = os.Remove(filepath.Join(folder, attemptFile)) // the failure says it all
 		return nil, failedState(f), nil
 	}
-	c := &claim{store: s, entry: e, folder: folder, unlock: unlock, mine: mine}
-	s.own(c)
-	made, err := putClaim(folder, mine)
-	if err != nil || !made {
-		s.forget(mine.Token)
-		if err != nil {
-			return nil, State{}, fmt.Errorf("study: %s: the job cannot be claimed: %w. Make room on the disk, or give a folder that can be written", folder, err)
-		}
-		return nil, s.running(folder, false), nil
+	file, err := mine.create(folder)
+	if err != nil {
+		return nil, State{}, fmt.Errorf("study: %s: the job cannot be claimed: %w. Make room on the disk, or give a folder that can be written", folder, err)
 	}
-	removeAll(paths)
+	c := &claim{store: s, entry: e, folder: folder, file: file, mine: mine}
 	if err := s.putAside(e, folder); err != nil {
-		c.unlock = func() {} // the caller does
-		return nil, State{}, errors.Join(err, c.end())
+		return nil, State{}, errors.Join(err, c.close())
 	}
-	s.Note(Event{Event: EventClaim, Job: e.Folder, Attempt: mine.Attempt, Step: mine.Start})
 	return c, State{Phase: Running, Sure: true, Attempt: mine.Attempt, Progress: mine.Progress}, nil
 }
 
-// tidy removes the claim of a process that died after it had written the result. A process that still has the folder locked
-// removes its own claim.
-func (s *Folder) tidy(folder string) {
-	path := filepath.Join(folder, claimFile)
-	if _, err := os.Lstat(path); err != nil {
-		return
-	}
-	unlock, err := s.lock(folder)
-	if err != nil {
-		return
-	}
-	defer unlock()
-	_, paths, _ := graves(folder) // a folder that cannot be listed keeps them
-	removeAll(append(paths, path))
+// mayLive says that an attempt whose lock is free may be alive: its machine is another one, and has said a moment ago how far it is. Where
+// locks do not cross machines this keeps a job that several of them begin at once from counting as dead so many times.
+func (s *Folder) mayLive(a attempt) bool {
+	return a.Host != s.host && time.Since(a.At).Abs() < StaleAfter
 }
 
-func removeAll(paths []string) {
-	for _, p := range paths {
-		_ = os.Remove(p) // if it cannot be removed, it is only counted again
-	}
-}
-
-func (s *Folder) own(c *claim) {
+func (s *Folder) isMine(folder string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mine[c.mine.Token] = c
-}
-
-func (s *Folder) forget(token string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.mine, token)
-}
-
-func (s *Folder) isMine(token string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mine[token] != nil
-}
-
-// stale says whether a claim has stood still for long enough. It remembers what it saw.
-func (s *Folder) stale(name, text string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	seen, there := s.watched[name]
-	if !there || seen.text != text {
-		s.watched[name] = sighting{text: text, since: time.Now(), moved: there}
-		return false
-	}
-	return time.Since(seen.since) >= StaleAfter
-}
-
-// moved says whether the claim of a job was seen to change.
-func (s *Folder) moved(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	seen := s.watched[name]
-	return seen.moved && time.Since(seen.since) < StaleAfter
+	return s.mine[folder] != nil
 }
 
 // running is the state of a job that somebody is at work on.
 func (s *Folder) running(folder string, sure bool) State {
-	r, _, _, _ := readClaim(filepath.Join(folder, claimFile)) // one that is not there yet says nothing
-	return State{Phase: Running, Sure: sure || s.moved(filepath.Base(folder)), Attempt: r.Attempt, Progress: r.Progress}
+	a, _ := readAttempt(folder) // one that is not there yet says nothing
+	return State{Phase: Running, Sure: sure, Attempt: a.Attempt, Progress: a.Progress}
 }
 
 func failedState(f failure) State {
@@ -316,10 +204,16 @@ func (s *Folder) State(e Entry) State {
 	if f, failed := readFailure(folder); failed {
 		return failedState(f)
 	}
-	if r, text, whole, err := readClaim(filepath.Join(folder, claimFile)); err == nil {
-		dead := s.stale(e.Folder, string(text)) || whole && r.Locked && r.Machine == s.machine && !s.isMine(r.Token) && s.isFree(folder)
-		if !dead {
-			return s.running(folder, whole && r.Machine == s.machine)
+	if s.isMine(folder) {
+		return s.running(folder, true)
+	}
+	if a, begun := readAttempt(folder); begun {
+		unlock, err := s.lock(folder)
+		if err == nil {
+			unlock()
+		}
+		if locked := errors.Is(err, experiment.ErrBusy); locked || s.mayLive(a) {
+			return s.running(folder, locked)
 		}
 	}
 	if fault := s.Unusable(e); fault != nil {
@@ -333,15 +227,6 @@ func (s *Folder) State(e Entry) State {
 		return State{Phase: Waiting}
 	}
 	return State{Phase: Begun, Progress: Progress{Step: found.Step}}
-}
-
-// isFree says whether nobody on this machine has a folder locked.
-func (s *Folder) isFree(folder string) bool {
-	unlock, err := s.lock(folder)
-	if err == nil {
-		unlock()
-	}
-	return err == nil
 }
 
 // Retry implements [Store].
@@ -359,7 +244,7 @@ func (s *Folder) Retry(e Entry) (bool, error) {
 // Cancel implements [Store].
 func (s *Folder) Cancel() error {
 	text := fmt.Sprintf("cancelled %s on %s\n", time.Now().UTC().Format(time.RFC3339), s.host)
-	if err := experiment.WriteShared(s.dir, cancelledFile, []byte(text), nil); err != nil {
+	if err := experiment.WriteShared(s.dir, cancelledFile, []byte(text)); err != nil {
 		return fmt.Errorf("study: %w", err)
 	}
 	return nil

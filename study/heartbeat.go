@@ -1,8 +1,6 @@
 package study
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -13,10 +11,9 @@ import (
 
 // heartbeat follows a run and tells the store that it lives.
 type heartbeat struct {
-	claim  Claim
-	cancel context.CancelFunc
-	note   func(string)
-	job    Job
+	claim Claim
+	note  func(string)
+	job   Job
 
 	mu   sync.Mutex
 	at   Progress
@@ -28,7 +25,7 @@ type heartbeat struct {
 const leastBeat = time.Second
 
 // beat tells the store until stopped is closed: at once when the process is asked to end, soon after other news, and else every
-// [BeatEvery]. A lost claim ends the run; so does the end of the study.
+// [BeatEvery]. The end of the study ends the run.
 func (p *heartbeat) beat(stopped, asked <-chan struct{}, cancelled func() bool, end func()) {
 	tick := time.NewTicker(BeatEvery)
 	defer tick.Stop()
@@ -58,13 +55,9 @@ func (p *heartbeat) beat(stopped, asked <-chan struct{}, cancelled func() bool, 
 		p.mu.Lock()
 		at := p.at
 		p.mu.Unlock()
-		switch err := p.claim.Beat(at); {
-		case errors.Is(err, ErrLost):
-			p.cancel() // the run ends without saving, and its error says why
-			return
-		case err != nil && err.Error() != quiet:
+		if err := p.claim.Beat(at); err != nil && err.Error() != quiet {
 			quiet = err.Error()
-			p.note(fmt.Sprintf("%s  %v. The job goes on; if this lasts for %s, another machine may take it over", p.job, err, StaleAfter))
+			p.note(fmt.Sprintf("%s  %v. The job goes on", p.job, err))
 		}
 	}
 }

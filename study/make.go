@@ -98,7 +98,7 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 	if err != nil {
 		return err
 	}
-	if err := experiment.WriteShared(dir, StudyFile, whole, nil); errors.Is(err, input.ErrKind) { // which says to remove it
+	if err := experiment.WriteShared(dir, StudyFile, whole); errors.Is(err, input.ErrKind) { // which says to remove it
 		return fmt.Errorf("study: %w", err)
 	} else if err != nil {
 		return fmt.Errorf("study: %w. Make room on the disk, or choose another --out", err)
@@ -152,7 +152,7 @@ func WriteJobs(dir string, entries []Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := experiment.WriteShared(dir, jobsFile, b.Bytes(), nil); err != nil {
+	if err := experiment.WriteShared(dir, jobsFile, b.Bytes()); err != nil {
 		return fmt.Errorf("study: %w. Make room on the disk", err)
 	}
 	return nil

@@ -104,7 +104,7 @@ func (t *Reuse) Copy(store Store) (copied int, err error) {
 		if c == nil {
 			continue
 		}
-		if err := r.Copy(c.Place().Folder, c.Place().Permit); err != nil {
+		if err := r.Copy(c.Place().Folder); err != nil {
 			return copied, fmt.Errorf("study: %w", errors.Join(err, c.Release()))
 		}
 		if err := c.Done(r.Result); err != nil {

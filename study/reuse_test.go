@@ -74,8 +74,7 @@ seed: [1, 2]
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := study.OpenFolder(dir, "test")
-	defer store.Close()
+	store := study.OpenFolder(dir)
 	found := study.Match(archive, store, jobs)
 	want := map[string]int{"other kernels (other)": 1, "of runs that the study does not have": 1, "fewer evaluations or other classifiers": 1, "damaged": 1}
 	if found.Match != 3 || !reflect.DeepEqual(found.Others, want) {
@@ -146,8 +145,7 @@ eval: final
 		"timing: true\n": {"there is another result of the same run": 1, "not timed, and their jobs have timing: true": 1, "they measured more, which takes longer, and their jobs have timing: true": 1},
 	} {
 		dir, jobs := made(t, text+timing)
-		store := study.OpenFolder(dir, "test")
-		defer store.Close()
+		store := study.OpenFolder(dir)
 		found := study.Match(archive, store, jobs)
 		if !reflect.DeepEqual(found.Others, others) {
 			t.Errorf("%q: left out are %v, want %v", timing, found.Others, others)

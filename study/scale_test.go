@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -65,8 +66,12 @@ func simulate(dir string) error {
 	if err != nil {
 		return err
 	}
-	store := study.OpenFolder(dir, "test")
-	defer store.Close()
+	store := study.OpenFolder(dir)
+	accepted, err := os.CreateTemp(filepath.Join(dir, acceptedFolder), "*")
+	if err != nil {
+		return err
+	}
+	defer accepted.Close()
 	var last atomic.Int64
 	state := make([]byte, 100_000)
 	whole, err := result.Encode(r)
@@ -80,7 +85,6 @@ func simulate(dir string) error {
 			if err != nil {
 				return nil, err
 			}
-			dir.Permit = at.Permit
 			if err := os.WriteFile(filepath.Join(at.Folder, experiment.RunConfigFile), []byte("x"), 0o644); err != nil {
 				return nil, err
 			}
@@ -98,10 +102,13 @@ func simulate(dir string) error {
 			text := bytes.Replace(whole, []byte(r.Key), []byte(j.Key), 1) // as Encode(&mine), which takes as long as ten claims
 			text = bytes.Replace(text, []byte(`"seed": 1,`), fmt.Appendf(nil, `"seed": %d,`, j.Seed), 1)
 			if err == nil {
-				err = atomicfile.WriteBytesIf(filepath.Join(at.Folder, experiment.ResultFile), text, at.Permit)
+				err = atomicfile.WriteBytes(filepath.Join(at.Folder, experiment.ResultFile), text)
 			}
 			if err == nil {
 				err = dir.Clear()
+			}
+			if err == nil {
+				_, err = fmt.Fprintln(accepted, j.Folder)
 			}
 			return &mine, err
 		}}
@@ -110,14 +117,20 @@ func simulate(dir string) error {
 	return err
 }
 
-// noted counts the jobs that the logs of a study say are done.
-func noted(dir string) (done int) {
-	files, _ := filepath.Glob(filepath.Join(dir, "log", "*.jsonl"))
+// acceptedFolder has a file for each process of the scale test, with a line for each job that it has done.
+const acceptedFolder = "accepted"
+
+// accepted counts how often each job was done.
+func accepted(dir string) map[string]int {
+	times := map[string]int{}
+	files, _ := filepath.Glob(filepath.Join(dir, acceptedFolder, "*"))
 	for _, f := range files {
-		text, _ := os.ReadFile(f) // a log is dispensable
-		done += bytes.Count(text, []byte(`"event":"done"`))
+		text, _ := os.ReadFile(f) // a process may be making it
+		for line := range strings.Lines(string(text)) {
+			times[line]++
+		}
 	}
-	return done
+	return times
 }
 
 // TestScale: many workers in ten processes do many jobs, and again and again a process is killed and replaced. Each job has
@@ -139,7 +152,8 @@ func TestScale(t *testing.T) {
 	dir := *scaleDir
 	if dir == "" {
 		dir = t.TempDir()
-	} else if err := os.MkdirAll(dir, 0o755); err != nil {
+	}
+	if err := os.MkdirAll(filepath.Join(dir, acceptedFolder), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	r := studytest.Results(t, 1)[0]
@@ -171,7 +185,7 @@ func TestScale(t *testing.T) {
 
 	began := time.Now()
 	var mu sync.Mutex
-	accepted, killed, busy := 0, 0, 0.0 // busy are the seconds until the last job is handed out
+	killed, busy := 0, 0.0 // busy are the seconds until the last job is handed out
 	start := func() *exec.Cmd {
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), childVariable+"="+dir, loadVariable+"=1")
@@ -203,7 +217,6 @@ func TestScale(t *testing.T) {
 			mu.Lock()
 			running[i] = nil
 			byUs := shot[c]
-			accepted += done
 			if last > 0 {
 				busy = max(busy, time.Unix(0, last).Sub(began).Seconds())
 			}
@@ -236,39 +249,28 @@ func TestScale(t *testing.T) {
 				killed++
 			}
 			mu.Unlock()
-			t.Logf("%.0f s: %d of %d jobs done", time.Since(began).Seconds(), noted(dir), n)
+			t.Logf("%.0f s: %d of %d jobs done", time.Since(began).Seconds(), len(accepted(dir)), n)
 		}
 	}()
 	wg.Wait()
 	close(over)
 	all := time.Since(began).Seconds()
 
-	store := study.OpenFolder(dir, "test")
-	defer store.Close()
+	store := study.OpenFolder(dir)
 	for _, e := range entries {
 		if st := store.State(e); st.Phase != study.Done {
 			t.Fatalf("%s is %+v", e.Folder, st)
 		}
 	}
-	events, skipped, err := study.ReadLog(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	finished := map[string]int{}
-	for _, e := range events {
-		if e.Event == study.EventDone {
-			finished[e.Job]++
-		}
-	}
-	twice := 0
-	for _, times := range finished {
+	done, twice := accepted(dir), 0
+	for _, times := range done {
 		if times > 1 {
 			twice++
 		}
 	}
-	t.Logf("%d jobs of %v, %d processes of %d workers, %d killed: %d accepted by processes that lived, %d jobs accepted twice, %.1f s until the last was handed out and %.1f s in all, efficiency %s, %d lines of the log skipped",
-		n, wait, processes, workers, killed, accepted, twice, busy, all, strconv.FormatFloat(float64(n)*wait.Seconds()/(float64(processes*workers)*busy), 'f', 3, 64), skipped)
+	t.Logf("%d jobs of %v, %d processes of %d workers, %d killed: %d done, %d jobs twice, %.1f s until the last was handed out and %.1f s in all, efficiency %s",
+		n, wait, processes, workers, killed, len(done), twice, busy, all, strconv.FormatFloat(float64(n)*wait.Seconds()/(float64(processes*workers)*busy), 'f', 3, 64))
 	if twice > 0 {
-		t.Errorf("%d jobs were accepted twice", twice)
+		t.Errorf("%d jobs were done twice", twice)
 	}
 }

@@ -1,7 +1,6 @@
 package study
 
 import (
-	"errors"
 	"time"
 
 	"ocl/experiment"
@@ -26,21 +25,15 @@ type Store interface {
 	Cancel() error
 	Cancelled() bool
 	Resume() error
-	// Note tells the log of the study, which is dispensable.
-	Note(Event)
-	// Close ends the log.
-	Close() error
 }
 
-// Claim is a job that this process has taken. One goroutine uses it at a time, but for Permit. It ends with one of Done,
-// Fail and Release; what comes after ErrLost needs none.
+// Claim is a job that this process has taken. One goroutine uses it at a time. It ends with one of Done, Fail and Release.
 type Claim interface {
-	// Place is where the run is to write. Its Permit says whether the claim is still ours.
+	// Place is where the run is to write.
 	Place() experiment.RunIn
 	// Attempt is the number of this attempt, from 1, and the step at which it begins.
 	Attempt() (number, step int)
-	// Beat says that the process is alive and how far it is, every [BeatEvery]. The error wraps ErrLost if another one has
-	// the job by now; another error may pass.
+	// Beat says that the process is alive and how far it is, every [BeatEvery]. An error may pass.
 	Beat(Progress) error
 	// Done says that the result is in its place.
 	Done(*result.Result) error
@@ -50,14 +43,11 @@ type Claim interface {
 	Release() error
 }
 
-// ErrLost is wrapped by errors about a job that another process has taken over, because this one was not heard of for long.
-var ErrLost = errors.New("another process has taken over the job")
-
 const (
-	// BeatEvery is how often a process says that it is still at work on a job.
+	// BeatEvery is how often a process says how far it is with a job.
 	BeatEvery = 15 * time.Second
-	// StaleAfter is how long the claim of another machine must have stood still, by the reader's clock, to be dead.
-	StaleAfter = 3 * time.Minute
+	// StaleAfter is how old the last word of another machine must be for its attempt to count as dead.
+	StaleAfter = 4 * BeatEvery
 	// MostDeaths is how many attempts may die at the same step before the job has failed.
 	MostDeaths = 3
 )
@@ -99,29 +89,3 @@ type Progress struct {
 	// Stopping says that the process was asked to end. If it dies then, that says nothing against the job.
 	Stopping bool `json:"stopping,omitempty"`
 }
-
-// Event is a line of the log.
-type Event struct {
-	Time    string  `json:"time"`
-	Event   string  `json:"event"` // one of those below
-	Job     string  `json:"job,omitempty"`
-	Attempt int     `json:"attempt,omitempty"`
-	Step    int     `json:"step,omitempty"`
-	Seconds float64 `json:"seconds,omitempty"` // of the attempt
-	Outcome string  `json:"outcome,omitempty"`
-	Error   string  `json:"error,omitempty"`
-	Host    string  `json:"host,omitempty"`
-	Program string  `json:"program,omitempty"`
-}
-
-// Values of Event.Event.
-const (
-	EventWorker   = "worker" // the first line of a file
-	EventClaim    = "claim"
-	EventDone     = "done"
-	EventFail     = "fail"
-	EventRelease  = "release"
-	EventLost     = "lost"
-	EventTakeover = "takeover" // of a job whose process died
-	EventAside    = "aside"    // a result that could not be used was renamed
-)

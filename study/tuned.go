@@ -128,7 +128,7 @@ func keepGrids(dir string, runs []Combination) error {
 			err = atomicfile.MakeFolder(filepath.Join(dir, gridsFolder))
 		}
 		if err == nil {
-			err = experiment.WriteShared(filepath.Join(dir, gridsFolder), name, text, nil)
+			err = experiment.WriteShared(filepath.Join(dir, gridsFolder), name, text)
 		}
 		if err != nil {
 			return fmt.Errorf("study: the grid cannot be copied: %w", err)

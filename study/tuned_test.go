@@ -35,8 +35,7 @@ tune: {grid: GRID, repeats: 2, seed: 9}
 	if jobs[0].Steps != jobs[1].Steps+4*trial || jobs[0].FLOPs <= jobs[1].FLOPs {
 		t.Errorf("the job that tunes has %d steps, and the others %d; want 4 trials of %d more", jobs[0].Steps, jobs[1].Steps, trial)
 	}
-	store := study.OpenFolder(dir, "test")
-	defer store.Close()
+	store := study.OpenFolder(dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var mu sync.Mutex
@@ -118,8 +117,7 @@ tune: {grid: GRID, seed: 9, repeats: 1}
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := study.OpenFolder(dir, "test")
-	defer store.Close()
+	store := study.OpenFolder(dir)
 	w := &study.Worker{Store: store, Jobs: jobs, Concurrency: 2, Workers: 1, Poll: 10 * time.Millisecond}
 	sum, err := w.Run(t.Context())
 	if sum.Failed != 2 || err == nil || !strings.Contains(err.Error(), "all points diverged") || !strings.Contains(err.Error(), "which has no result") {

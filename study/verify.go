@@ -56,7 +56,6 @@ func (s *Folder) putAside(e Entry, folder string) error {
 		if err := os.Rename(path, aside); err != nil {
 			return fmt.Errorf("study: %w. It cannot be put aside: %w", fault, err)
 		}
-		s.Note(Event{Event: EventAside, Job: e.Folder, Error: fault.Error()})
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.aside = append(s.aside, fmt.Sprintf("%s. It was renamed to %s, and the job is done again", Fault(fault), filepath.Base(aside)))

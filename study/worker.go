@@ -284,7 +284,7 @@ func (r *session) lockMachine(alone bool) bool {
 		}
 		r.unlockMachine()
 	}
-	f, err := input.NewLock(filepath.Join(r.Quiet, ".timing-"+fileWord(machineID())))
+	f, err := input.NewLock(filepath.Join(r.Quiet, ".timing-"+fileWord(hostName())))
 	got := false
 	switch {
 	case err != nil:
@@ -304,6 +304,16 @@ func (r *session) lockMachine(alone bool) bool {
 	}
 	r.quiet = f
 	return true
+}
+
+// fileWord is a word for the name of a file.
+func fileWord(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
+			return r
+		}
+		return '_'
+	}, text)
 }
 
 // isAlone says whether the held lock keeps all other jobs of the study off this machine.
@@ -335,9 +345,7 @@ func (r *session) work(i int, c Claim, workers, places int) {
 			at.Workers = runtime.GOMAXPROCS(0)
 		}
 	}
-	ctx, cancel := context.WithCancel(r.ctx)
-	defer cancel()
-	p := &heartbeat{claim: c, cancel: cancel, note: r.tell, job: j, news: make(chan struct{}, 1)}
+	p := &heartbeat{claim: c, note: r.tell, job: j, news: make(chan struct{}, 1)}
 	var watch experiment.Events
 	if r.Watch != nil {
 		watch = r.Watch(j)
@@ -350,7 +358,7 @@ func (r *session) work(i int, c Claim, workers, places int) {
 	if do == nil {
 		do = Learn
 	}
-	res, err := guarded(ctx, do, j, at)
+	res, err := guarded(r.ctx, do, j, at)
 	close(stopped)
 	beats.Wait()
 	r.mu.Lock()
@@ -388,9 +396,6 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 	case errors.Is(err, experiment.ErrVanished):
 		r.tell(fmt.Sprintf("%s  %v. The job is done again", j, err))
 		ended = c.Release()
-	case errors.Is(err, ErrLost):
-		r.tell(fmt.Sprintf("%s  another process has taken over the job, as this one was not heard of for long; it stops here", j))
-		ended = c.Release()
 	case isFull(err):
 		ended = c.Release()
 		r.end(fmt.Errorf("study: %s: %w", j, err))
@@ -404,6 +409,9 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 		ended = c.Release()
 	case err != nil && r.ctx.Err() != nil && errors.Is(err, r.ctx.Err()), err == nil && (res == nil || res.Outcome.State == result.Interrupted):
 		r.sum.Released++
+		ended = c.Release()
+	case err != nil && r.Store.State(j.Entry).Phase == Done: // by another machine, which does not see our locks
+		r.phases[i] = Done
 		ended = c.Release()
 	case err != nil:
 		r.sum.Failed++
@@ -420,7 +428,7 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 		ended = c.Done(res)
 		r.changed(j, State{Phase: Done, Outcome: res.Outcome.State, Accuracy: res.Metrics.AverageAccuracy, Progress: Progress{Step: res.Outcome.Step}})
 	}
-	if ended != nil && !errors.Is(ended, ErrLost) {
+	if ended != nil {
 		r.end(ended)
 	}
 }

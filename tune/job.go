@@ -124,17 +124,13 @@ func (j Job) chosen(x *experiment.Experiment, o experiment.Options) (*experiment
 // is nil if ctx ended before the run has begun. If all points diverged, the error wraps [ErrNothingChosen]. The events of the place hear of
 // the trials, too: their jobs have the protocol tuning, with their place among the trials, and other keys than the run.
 func (j Job) RunAt(ctx context.Context, chosen *result.Tuning, at experiment.RunIn, x *experiment.Experiment, o experiment.Options) (*result.Result, error) {
-	permit := at.Permit
-	if permit == nil {
-		permit = func() error { return nil }
-	}
 	var block result.Tuning
 	if chosen != nil {
 		block = *chosen
 	} else {
 		trials := o
 		trials.Out, trials.Workers, trials.Concurrency = filepath.Join(at.Folder, Folder), at.Workers, 1
-		t, err := Open(ctx, j.of, j.spec, Options{Options: trials, Data: x, Permit: permit, Events: func(r Running) experiment.Events {
+		t, err := Open(ctx, j.of, j.spec, Options{Options: trials, Data: x, Guarded: true, Events: func(r Running) experiment.Events {
 			ev := at.Events
 			if begin := ev.Begin; begin != nil {
 				ev.Begin = func(trial experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
@@ -148,9 +144,6 @@ func (j Job) RunAt(ctx context.Context, chosen *result.Tuning, at experiment.Run
 			return nil, err
 		}
 		records, err := t.Run(ctx)
-		if lost := permit(); lost != nil {
-			return nil, lost
-		}
 		if err != nil {
 			return nil, err
 		}

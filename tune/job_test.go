@@ -83,8 +83,8 @@ func runStopped(t *testing.T, j Job, chosen *result.Tuning, at experiment.RunIn,
 	return nil, 0
 }
 
-// TestRunAtIsGuarded: without permission nothing is written, and a tuning that chooses nothing is an error.
-func TestRunAtIsGuarded(t *testing.T) {
+// TestNothingChosen: a tuning that chooses nothing is an error.
+func TestNothingChosen(t *testing.T) {
 	t.Parallel()
 	c := asked(t)
 	c.Runs = 1
@@ -94,23 +94,12 @@ func TestRunAtIsGuarded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	write(t, c.Tune.Grid, "optimizer.lr: [1e38]")
 	_, jobs, err := Jobs(x, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost := errors.New("lost")
-	place := experiment.RunIn{Folder: t.TempDir(), Workers: 1, Permit: func() error { return lost }}
-	if _, err := jobs[0].RunAt(t.Context(), nil, place, x, experiment.Options{}); !errors.Is(err, lost) {
-		t.Errorf("without permission: %v", err)
-	}
-	if files, _ := filepath.Glob(filepath.Join(place.Folder, Folder, "*", RecordFile)); len(files) > 0 {
-		t.Errorf("without permission, it wrote %q", files)
-	}
-	write(t, c.Tune.Grid, "optimizer.lr: [1e38]")
-	if _, jobs, err = Jobs(x, c); err != nil {
-		t.Fatal(err)
-	}
-	place = experiment.RunIn{Folder: t.TempDir(), Workers: 1}
+	place := experiment.RunIn{Folder: t.TempDir(), Workers: 1}
 	if _, err := jobs[0].RunAt(t.Context(), nil, place, x, experiment.Options{}); !errors.Is(err, ErrNothingChosen) {
 		t.Errorf("all points diverged: %v", err)
 	}

@@ -123,13 +123,13 @@ func (r *Record) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// write puts a record into its file, whole or not at all. permit is called before; nil allows it.
-func (r *Record) write(path string, permit func() error) error {
+// write puts a record into its file, whole or not at all.
+func (r *Record) write(path string) error {
 	text, err := r.Encode()
 	if err != nil {
 		return err
 	}
-	return experiment.WriteShared(filepath.Dir(path), filepath.Base(path), text, permit)
+	return experiment.WriteShared(filepath.Dir(path), filepath.Base(path), text)
 }
 
 // Read reads a record strictly: only known keys, each once, and shapes, ranges and choice that fit each other. It never panics, whatever the

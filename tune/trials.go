@@ -48,7 +48,7 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 	for ctx.Err() == nil && slices.ContainsFunc(errs, isBusy) {
 		run(func(i int) bool { return isBusy(errs[i]) && t.freed(ctx, todo[i]) })
 	}
-	if err := ctx.Err(); err != nil && t.opts.Permit != nil {
+	if err := ctx.Err(); err != nil && t.opts.Guarded {
 		errs = slices.DeleteFunc(errs, isBusy)                                        // who waits for another process knows of it already
 		return errors.Join(append(errs, fmt.Errorf("tune: interrupted: %w", err))...) // the caller guards the folder and says how to continue
 	} else if err != nil {
@@ -119,14 +119,14 @@ func (t *Tuner) take(one *trial) error {
 	if found, err := train.Find(folder); err == nil && found.Ended() {
 		return nil
 	}
-	if err := r.Copy(folder, t.opts.Permit); err != nil {
+	if err := r.Copy(folder); err != nil {
 		return fmt.Errorf("tune: %w", err)
 	}
 	return nil
 }
 
 func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency int) error {
-	place := experiment.RunIn{Folder: t.folderOf(one), Workers: workers, Concurrent: concurrency, Permit: t.opts.Permit, Locked: t.opts.Permit != nil,
+	place := experiment.RunIn{Folder: t.folderOf(one), Workers: workers, Concurrent: concurrency, Locked: t.opts.Guarded,
 		Events: t.events(one)}
 	if err := atomicfile.MakeFolder(filepath.Dir(place.Folder)); err != nil {
 		return fmt.Errorf("tune: %w. Use --out to choose a folder that can be written", err)

@@ -40,8 +40,8 @@ type Options struct {
 	Data *experiment.Experiment
 	// Archive has results that exist already; those of trials are taken over. nil means none.
 	Archive *experiment.Archive
-	// Permit is called before each file gets its name, as experiment.RunIn has it; nil allows all. Who gives one guards Out against others.
-	Permit func() error
+	// Guarded says that the caller keeps other processes out of Out.
+	Guarded bool
 	// Events returns the observers of a trial, as experiment.Options has them for a job; nil is no observer.
 	Events func(Running) experiment.Events
 }
@@ -363,7 +363,7 @@ func (t *Tuner) Run(ctx context.Context) ([]*Record, error) {
 			u.fill()
 			err := atomicfile.MakeFolder(filepath.Dir(t.path(u)))
 			if err == nil {
-				err = u.record.write(t.path(u), t.opts.Permit)
+				err = u.record.write(t.path(u))
 			}
 			if err != nil {
 				return records, fmt.Errorf("tune: %w. Make room on the disk, and give the same command again", err)

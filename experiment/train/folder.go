@@ -96,7 +96,7 @@ func (r *run) finish(res *result.Result) error {
 	if err := r.journal.sync(); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteBytesIf(filepath.Join(r.Folder, ResultFile), text, r.Permit); err != nil {
+	if err := atomicfile.WriteBytes(filepath.Join(r.Folder, ResultFile), text); err != nil {
 		return fmt.Errorf("%w. %s", err, makeRoom)
 	}
 	if events := filepath.Join(r.Folder, EventsFile); Vanished(events) != nil {
@@ -118,7 +118,7 @@ func (r *run) openFolder() (kept *result.Result, err error) {
 	if kept, err = r.claim(); kept != nil || err != nil {
 		return kept, err
 	}
-	if r.snapshots, err = openSnapshots(filepath.Join(r.Folder, CheckpointDir), r.SaveEvery, r.Permit); err != nil {
+	if r.snapshots, err = openSnapshots(filepath.Join(r.Folder, CheckpointDir), r.SaveEvery); err != nil {
 		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 	}
 	r.snapshots.Saved, r.snapshots.patient = r.Events.Checkpointed, r.SaveSteps > 0

@@ -10,15 +10,12 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"ocl"
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
-	"ocl/internal/atomicfile"
 	"ocl/internal/input"
-	"ocl/internal/limit"
 )
 
 // flushAfter is how long the line of a step may wait before others can read it.
@@ -33,22 +30,27 @@ type journal struct {
 	flushed time.Time
 }
 
-// openJournal makes the file again with the first length bytes that there are; 0 starts a new file. found is false if the
-// file is shorter, so that earlier events are missing. It is a copy because another process may still write into the
-// earlier file, if it has lost its claim on the run and does not know that yet ([Place]).
+// openJournal cuts the file to the first length bytes that there are; 0 starts a new file. found is false if the
+// file is shorter, so that earlier events are missing.
 func openJournal(path string, length int64, id identity.Identity, key string) (j *journal, found bool, err error) {
-	found, err = copyStart(path, length)
+	f, err := input.OpenToWrite(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	}
 	if err != nil {
 		return nil, false, err
 	}
-	if !found {
+	size, err := f.Seek(0, io.SeekEnd)
+	if found = size >= length; !found {
 		length = 0
 	}
-	f, err := input.OpenToWrite(path)
-	if err != nil {
-		return nil, false, err
+	if err == nil {
+		err = f.Truncate(length)
 	}
-	if _, err = f.Seek(length, io.SeekStart); err != nil {
+	if err == nil {
+		_, err = f.Seek(length, io.SeekStart)
+	}
+	if err != nil {
 		return nil, false, errors.Join(err, f.Close())
 	}
 	j = &journal{file: f, buf: bufio.NewWriter(f), length: length}
@@ -57,28 +59,6 @@ func openJournal(path string, length int64, id identity.Identity, key string) (j
 			Key: key, DataDigest: id.Data, Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution, Registered: id.Registered})
 	}
 	return j, found, err
-}
-
-// copyStart replaces a file by one of its first length bytes. If it is shorter or absent, the new one is empty, and whole
-// is false unless length is 0.
-func copyStart(path string, length int64) (whole bool, err error) {
-	var from io.Reader = strings.NewReader("")
-	if length > 0 {
-		old, size, err := input.Open(path, input.Want{Most: limit.Events})
-		if err == nil {
-			defer old.Close()
-			if whole = size >= length; whole {
-				from = io.LimitReader(old, length)
-			}
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return false, err
-		}
-	}
-	err = atomicfile.Write(path, func(w io.Writer) error {
-		_, err := io.Copy(w, from)
-		return err
-	})
-	return whole || length == 0, err
 }
 
 // add writes an event with the time. Others can read it at once, or a step after a second.

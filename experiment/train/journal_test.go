@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"ocl"
@@ -11,42 +12,59 @@ import (
 	"ocl/experiment/result"
 )
 
-// TestEventsAreCopied: what a process writes that has the earlier file open does not reach the file of the next attempt.
-func TestEventsAreCopied(t *testing.T) {
+// TestEventsAreCut: the events of a resumed run begin with those before its checkpoint, and go on after them. If some of those are
+// missing, they begin anew.
+func TestEventsAreCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), EventsFile)
-	first, whole, err := openJournal(path, 0, identity.Identity{}, "k")
-	if err != nil || !whole {
-		t.Fatal(whole, err)
+	opened := func(length int64, whole bool) *journal {
+		t.Helper()
+		j, found, err := openJournal(path, length, identity.Identity{}, "k")
+		if err != nil || found != whole {
+			t.Fatal(found, err)
+		}
+		return j
 	}
-	length := first.length
-	second, whole, err := openJournal(path, length, identity.Identity{}, "k")
-	if err != nil || !whole {
-		t.Fatal(whole, err)
-	}
-	for _, j := range []*journal{first, second} {
-		if err := j.task(ocl.TaskInfo{Index: 3}, 7); err != nil {
-			t.Fatal(err)
+	tasks := func(j *journal, all ...int) {
+		t.Helper()
+		for _, i := range all {
+			if err := j.task(ocl.TaskInfo{Index: i}, 7); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	if err := first.task(ocl.TaskInfo{Index: 4}, 8); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(first.close(), second.close()); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var got []string
-	for e, err := range result.Events(f) {
+	has := func(want ...string) {
+		t.Helper()
+		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, e.Event)
+		defer f.Close()
+		var got []string
+		for e, err := range result.Events(f) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e.Event)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("events %q, want %q", got, want)
+		}
 	}
-	if len(got) != 2 || got[1] != result.EventTask {
-		t.Errorf("events %q, want the run and one task", got)
+	j := opened(0, true)
+	tasks(j, 1)
+	length := j.length
+	tasks(j, 2, 3)
+	if err := j.close(); err != nil {
+		t.Fatal(err)
 	}
+	j = opened(length, true)
+	has(result.EventRun, result.EventTask)
+	tasks(j, 2)
+	if err := errors.Join(j.close(), os.Truncate(path, length-1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := opened(length, false).close(); err != nil {
+		t.Fatal(err)
+	}
+	has(result.EventRun)
 }

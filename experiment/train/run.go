@@ -50,13 +50,10 @@ type Spec struct {
 
 // RunIn is the folder of a run, and what the run may use there.
 type RunIn struct {
-	Folder string // it is made if it is missing. "" writes nothing
-	Locked bool   // the caller has locked it, or knows that its file system has no locks
-	// Permit is called before each file of the run gets its name. Its error ends the run, and the file does not appear. So
-	// a process that has lost its claim on the run writes nothing more. nil allows all.
-	Permit     func() error
-	Workers    int // goroutines of the run; at least 1
-	Concurrent int // runs that are at work at once, this one included; 0 is 1
+	Folder     string // it is made if it is missing. "" writes nothing
+	Locked     bool   // the caller has locked it
+	Workers    int    // goroutines of the run; at least 1
+	Concurrent int    // runs that are at work at once, this one included; 0 is 1
 	// Timed says that the run time is wanted, and that the caller lets no other job of the study be at work on the machine.
 	Timed  bool
 	Events Events

@@ -25,12 +25,11 @@ type snapshots struct {
 	patient bool // for tests: each is waited for
 }
 
-func openSnapshots(folder string, every time.Duration, permit func() error) (*snapshots, error) {
+func openSnapshots(folder string, every time.Duration) (*snapshots, error) {
 	dir, err := checkpoint.OpenDir(folder)
 	if err != nil {
 		return nil, err
 	}
-	dir.Permit = permit
 	return &snapshots{Writer: checkpoint.NewWriter(dir), dir: dir, every: every, taken: time.Now()}, nil
 }
 

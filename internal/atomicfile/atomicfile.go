@@ -26,12 +26,8 @@ import (
 // is fsynced and renamed to path, and the folder is fsynced. The folder must exist. Two writers of one path, in one process
 // or in two, do not disturb each other: path has what one of them wrote. What a process that was killed has left of path is
 // removed.
-func Write(path string, write func(io.Writer) error) error { return WriteIf(path, nil, write) }
-
-// WriteIf is [Write] if permit, which is called when the bytes are safe on the disk and before they get the name path,
-// returns no error. Its error is that of the write, and path stays as it was. A nil permit allows it.
-func WriteIf(path string, permit func() error, write func(io.Writer) error) error {
-	return build(path, permit, func(f *os.File) error {
+func Write(path string, write func(io.Writer) error) error {
+	return Build(path, func(f *os.File) error {
 		buffered := bufio.NewWriterSize(f, 1<<16)
 		if err := write(buffered); err != nil {
 			return err
@@ -41,11 +37,8 @@ func WriteIf(path string, permit func() error, write func(io.Writer) error) erro
 }
 
 // WriteBytes is [Write] for bytes at hand.
-func WriteBytes(path string, b []byte) error { return WriteBytesIf(path, b, nil) }
-
-// WriteBytesIf is [WriteIf] for bytes at hand.
-func WriteBytesIf(path string, b []byte, permit func() error) error {
-	return build(path, permit, func(f *os.File) error {
+func WriteBytes(path string, b []byte) error {
+	return Build(path, func(f *os.File) error {
 		_, err := f.Write(b)
 		return err
 	})
@@ -53,9 +46,7 @@ func WriteBytesIf(path string, b []byte, permit func() error) error {
 
 // Build is [Write] for a file whose parts are written in any order, by several goroutines: fill calls WriteAt, and does not
 // close the file.
-func Build(path string, fill func(*os.File) error) error { return build(path, nil, fill) }
-
-func build(path string, permit func() error, fill func(*os.File) error) error {
+func Build(path string, fill func(*os.File) error) error {
 	temp, f, err := createTemporary(path)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
@@ -65,9 +56,6 @@ func build(path string, permit func() error, fill func(*os.File) error) error {
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())
-	if err == nil && permit != nil {
-		err = permit()
-	}
 	if err == nil {
 		err = os.Rename(temp, path)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -90,30 +90,6 @@ func TestTemporaryNameTaken(t *testing.T) {
 	}
 }
 
-// TestPermit: without permission nothing appears, a file that is there stays, and no temporary file is left.
-func TestPermit(t *testing.T) {
-	folder := t.TempDir()
-	path, lost := filepath.Join(folder, "f"), errors.New("lost")
-	if err := WriteBytes(path, []byte("one")); err != nil {
-		t.Fatal(err)
-	}
-	asked := 0
-	refuse := func() error {
-		asked++
-		if files, _ := filepath.Glob(filepath.Join(folder, ".*.tmp")); len(files) != 1 {
-			t.Errorf("asked when %q are there, want the whole temporary file", files)
-		}
-		return lost
-	}
-	if err := WriteBytesIf(path, []byte("two"), refuse); !errors.Is(err, lost) {
-		t.Errorf("error %v, want that of permit", err)
-	}
-	text, _ := os.ReadFile(path)
-	if files, _ := os.ReadDir(folder); asked != 1 || len(files) != 1 || string(text) != "one" {
-		t.Errorf("asked %d times, the folder has %v, and f holds %q", asked, files, text)
-	}
-}
-
 func TestIsTemporary(t *testing.T) {
 	for name, want := range map[string]bool{
 		".f.12-3.tmp": true, ".f.12-812034-3.tmp": true, ".f.12-1-2-3.tmp": false, ".f.tmp": true, "f": false, ".f": false, "f.12-3.tmp": false, ".f.12-.tmp": false,

@@ -67,11 +67,9 @@ const (
 	TuneRecord = 64 << 20
 	// StudyJobs is the size of the list of the jobs of a study, in bytes. It has some 500 bytes for each. Key: none.
 	StudyJobs = 1 << 30
-	// StudyLog is the size of a log of a study, in bytes. It has some 300 bytes for each attempt of a job. Key: none.
-	StudyLog = 1 << 30
-	// StudyNote is the size of the claim of a job and of the note that it is done, in bytes. They have one line. Key: none.
+	// StudyNote is the size of the note that a job is done, in bytes. It has one line. Key: none.
 	StudyNote = 1 << 16
-	// StudyLine is the length of a line in the log or the list of a study, in bytes. The text of an error may be long. Key: none.
+	// StudyLine is the length of a line in the list of a study, in bytes. The name of a method may be long. Key: none.
 	StudyLine = 1 << 20
 	// StudyFailure is the size of a failed.json, in bytes. It has the text of one error. Key: none.
 	StudyFailure = 1 << 20
