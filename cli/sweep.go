@@ -35,6 +35,11 @@ type sweepFlags struct {
 	json     jsonFlag
 	noReport bool
 	results  string // folder of results that are reused
+	part     string // of the study, such as 3/64; "" is all of it
+	shard    study.Shard
+	job      string // the engine for which a job file is printed
+	shards   int    // of the job file; 0 is chosen
+	hosts    []string
 }
 
 func newSweep() *cobra.Command {
@@ -45,6 +50,8 @@ func newSweep() *cobra.Command {
 		Example: `  ocl sweep studies/quick.yaml
   ocl sweep study.yaml --dry-run --data-dir DIR
   ocl sweep study.yaml --out runs/study --data-dir DIR
+  ocl sweep study.yaml --shard 3/64
+  ocl sweep study.yaml --job slurm
   ocl sweep status runs/study`,
 		Long: "STUDY is a study file, whose keys may have lists of values, or a config of `ocl run`. Each run is a job with a folder in --out. " +
 			"The same command continues a study that was stopped at any moment, and `ocl sweep join DIR` helps, here or on another machine. " +
@@ -65,12 +72,16 @@ func newSweep() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the study (default: runs/ and the name of the file)")
 	f.addWorker(cmd)
+	flags.StringVar(&f.part, "shard", "", "do one of N parts of the study, such as 3/64; the others may be done anywhere (default: all of it)")
+	flags.StringVar(&f.job, "job", "", "print a job file that does the study in shards, and do nothing else: slurm, kubernetes or skypilot")
+	flags.IntVar(&f.shards, "shards", 0, "with --job: the number of shards (default: a shard for four jobs)")
+	flags.StringSliceVar(&f.hosts, "hosts", nil, "print ssh commands that do a shard on each of these hosts, and do nothing else")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the jobs, the estimated time, memory and disk space, but run nothing")
 	flags.StringVar(&f.results, "results", "", "folder with results that exist already; those of the study's runs are reused and not computed again (default: none)")
 	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
 	addJSON(cmd, &f.json, studyStatus{}, planned{})
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "shard": "I/N", "job": "ENGINE", "shards": "N", "hosts": "A,B", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
 	cmd.AddCommand(newSweepJoin(), newSweepStatus(), newSweepRetry(), newSweepCancel())
 	return cmd
 }
@@ -112,6 +123,15 @@ func (f *sweepFlags) addWorker(cmd *cobra.Command) {
 
 // sweep makes the folder of a study and does its jobs.
 func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
+	if err := f.checkJob(); err != nil {
+		return usage(err)
+	}
+	if f.part != "" {
+		var err error
+		if f.shard, err = study.ParseShard(f.part); err != nil {
+			return usage(err)
+		}
+	}
 	text, err := input.ReadFile(file, input.Want{Most: limit.Config})
 	if err != nil {
 		return fmt.Errorf("sweep: %w. Give the path of a study file", err)
@@ -138,22 +158,33 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
+	if f.job != "" || len(f.hosts) > 0 {
+		return f.writeJob(cmd, file, jobs)
+	}
 	var archive *experiment.Archive
 	if f.results != "" {
 		if archive, err = experiment.OpenArchive(cmd.Context(), f.results); err != nil {
 			return err
 		}
 	}
+	all := jobs
+	jobs = f.shard.Jobs(all)
 	if f.dryRun {
 		return f.plan(cmd, jobs, archive)
 	}
-	if err := study.Make(f.opts.Out, s, jobs, made); err != nil {
+	if err := study.Make(f.opts.Out, s, all, made); err != nil {
+		return err
+	}
+	if err := f.shard.Begin(f.opts.Out); err != nil {
 		return err
 	}
 	if err := f.takeOver(cmd, jobs, archive); err != nil {
 		return err
 	}
-	if !f.quiet {
+	if !f.quiet && f.part != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s, shard %s. Ctrl-C saves the jobs at work, and the same command continues the shard\n",
+			count.Of(len(jobs), "job"), escape.Line(f.opts.Out), f.shard)
+	} else if !f.quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s; Ctrl-C saves the jobs at work, the same command continues the study,\n"+
 			"and `ocl sweep join %s` helps\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out), quoteWord(f.opts.Out))
 	}
@@ -212,7 +243,7 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 	o := f.opts
 	o.Out, o.DataDir = "", "" // the configs have the place of the data
 	o.Program, o.Revision, o.Command = program()
-	o.Progress, o.ReadOnly = newOpening(cmd.ErrOrStderr()).work, f.dryRun
+	o.Progress, o.ReadOnly = newOpening(cmd.ErrOrStderr()).work, f.dryRun || f.job != "" || len(f.hosts) > 0
 	jobs, made, err := s.Open(cmd.Context(), o)
 	if err == nil {
 		several := slices.ContainsFunc(jobs, func(j study.Job) bool { return j.Data != jobs[0].Data })
@@ -276,7 +307,7 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []stud
 		err = fmt.Errorf("sweep: %s failed. `ocl sweep status %s` says why, and `ocl sweep retry %s` tries them again",
 			count.Of(sum.AllFailed, "job"), quoteWord(f.opts.Out), quoteWord(f.opts.Out))
 	}
-	if sum.Left == 0 && cmd.Name() == "sweep" {
+	if sum.Left == 0 && cmd.Name() == "sweep" && f.part == "" { // the other shards may not be done
 		if !f.noReport {
 			err = errors.Join(err, f.report(cmd))
 		}

@@ -46,6 +46,7 @@ func FuzzFolder(f *testing.F) {
 		{e.Folder + "/" + failedFile, text(failure{Format: failureFormat, Version: 1, Error: "x", Host: "y", Attempt: 2}), same},
 		{jobsFile, text(e), job},
 		{jobsFile, text(jobsHead{jobsFormat, 1, 1}), func(b []byte) []byte { return append(line(b), line(text(e))...) }},
+		{shardsFile, []byte("8\n"), same},
 		{StudyFile, []byte(`{"study": 1, "methods": ["er"], "made": {"numbers": 2, "kernel": "avx2", "convolution": "direct", "data": {"glyphs": "sha256:00"}}}`), same},
 	}
 	for i := range files {
@@ -87,6 +88,7 @@ func FuzzFolder(f *testing.F) {
 			if st := s.State(e); c != nil && st.Phase == Running {
 				t.Fatalf("a job that was given back is %+v", st)
 			}
+			plain(Shard{1, 8}.Begin(dir))
 			_, err = ReadJobs(dir)
 			plain(err)
 			_, _, err = ReadMade(dir) // FuzzStudy reads what the study says

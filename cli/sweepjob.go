@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"cmp"
+	"embed"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ocl/internal/count"
+	"ocl/internal/escape"
+	"ocl/internal/nearest"
+	"ocl/study"
+)
+
+//go:embed jobfile/*.tmpl
+var jobTemplates embed.FS
+
+// jobKinds are the engines for which `ocl sweep --job` writes a job file.
+var jobKinds = []string{"slurm", "kubernetes", "skypilot"}
+
+const (
+	usualShardJobs = 4                            // jobs of a shard where no number of shards is given
+	mostAtOnce     = 64                           // shards at once
+	usualMaxTime   = 3*time.Hour + 45*time.Minute // of a task, where --max-time is not given
+	timeToSave     = 15 * time.Minute             // for the jobs at work, between --max-time and the limit of the engine
+)
+
+// jobFile is what a job file says.
+type jobFile struct {
+	Name, Study, Base, Out, Data, Program string // Base is the name of the study's file
+	Shards, AtOnce, Jobs                  int
+	CPUs, GiB                             int
+	Seconds                               float64 // of the work of a shard, on one core of this machine
+	Limit                                 time.Duration
+	Flags                                 string
+	Hosts                                 []string
+	kind                                  string
+}
+
+// writeJob prints the job file of a study. It writes nothing else.
+func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job) error {
+	j := jobFile{kind: f.job, Jobs: len(jobs), Hosts: f.hosts, Shards: cmp.Or(f.shards, (len(jobs)+usualShardJobs-1)/usualShardJobs)}
+	if len(f.hosts) > 0 {
+		j.kind, j.Shards = "ssh", len(f.hosts)
+	}
+	var err error
+	if j.Study, err = filepath.Abs(file); err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	if j.Out, err = filepath.Abs(f.opts.Out); err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	j.Base, j.Name, j.Data = filepath.Base(file), jobName(file), f.opts.DataDir
+	if j.Program, err = os.Executable(); err != nil {
+		j.Program = "ocl"
+	}
+	concurrency, workers := cmp.Or(f.opts.Concurrency, min(4, (len(jobs)+j.Shards-1)/j.Shards)), cmp.Or(f.opts.Workers, 1)
+	j.AtOnce, j.CPUs = min(j.Shards, mostAtOnce), concurrency*workers
+	cells, peak := []*planned(nil), int64(0)
+	for _, job := range jobs {
+		cells = withPlanned(cells, planned{Method: job.Name, Seeds: []uint64{job.Seed}, Steps: job.Steps, Timing: job.Timing, After: job.After, left: job.FLOPs, x: job.Experiment, run: job.Run})
+		peak = max(peak, job.Plan.MemoryBytes)
+	}
+	if err := estimate(cmd.Context(), cells, 1); err != nil {
+		return err
+	}
+	for _, c := range cells {
+		j.Seconds += float64(c.open()) * c.Seconds / float64(j.Shards)
+	}
+	// Half as much again as is estimated, as the caches of files count in many clusters.
+	j.GiB = 1 + int(math.Ceil(1.5*float64(concurrency)*float64(peak)/(1<<30)))
+	maxTime := cmp.Or(f.maxTime, usualMaxTime)
+	j.Limit = maxTime + timeToSave
+	j.Flags = fmt.Sprintf("--concurrency %d --workers %d --quiet", concurrency, workers)
+	if j.kind == "slurm" {
+		j.Flags = "--max-time " + shortTime(maxTime) + " " + j.Flags
+	}
+	text, err := j.text()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(cmd.OutOrStdout(), text)
+	return err
+}
+
+// text is the job file.
+func (j jobFile) text() (string, error) {
+	t, err := template.New("").Funcs(template.FuncMap{"word": quoteWord, "minutes": slurmTime, "add": func(i int) int { return i + 1 }, "duration": count.Duration, "of": count.Of[int]}).
+		Parse(jobHead)
+	if err == nil {
+		t, err = t.ParseFS(jobTemplates, "jobfile/"+j.kind+".tmpl")
+	}
+	var b strings.Builder
+	if err == nil {
+		err = t.ExecuteTemplate(&b, j.kind+".tmpl", j)
+	}
+	if err != nil {
+		return "", fmt.Errorf("sweep: internal error: %w", err)
+	}
+	return strings.TrimLeft(b.String(), "\n"), nil
+}
+
+// jobHead is what every job file says first.
+const jobHead = `{{define "head"}}
+# {{of .Jobs "job"}} of a study in {{of .Shards "shard"}}, written by ocl. A shard is about {{duration .Seconds}} of work for one core of the machine that wrote this.
+# All machines must have the same kernel set (ocl --version). engine: {kernel: avx2} in the study makes sure of that.{{end}}`
+
+// On is the command of a shard on a host, for its shell.
+func (j jobFile) On(index int) string {
+	words := "cd " + quoteWord(filepath.Dir(j.Study)) + " && ocl sweep " + quoteWord(j.Base) + " --out " + quoteWord(j.Out)
+	if j.Data != "" {
+		words += " --data-dir " + quoteWord(j.Data)
+	}
+	return fmt.Sprintf("%s --shard %d/%d %s", words, index, j.Shards, j.Flags)
+}
+
+// jobName is a name of a job for all engines: lower-case letters, digits and hyphens, at most 40.
+func jobName(file string) string {
+	name := strings.ToLower(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
+	name = "ocl-" + regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(name, "-")
+	return strings.Trim(name[:min(len(name), 40)], "-")
+}
+
+// slurmTime is a time as Slurm reads it: hours, minutes and seconds.
+func slurmTime(d time.Duration) string {
+	d = d.Round(time.Second)
+	return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
+}
+
+// shortTime is a time as --max-time reads it, without units of 0.
+func shortTime(d time.Duration) string {
+	text := d.String()
+	for _, unit := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, unit) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
+// checkJob refuses flags of job files that do not go together.
+func (f *sweepFlags) checkJob() error {
+	switch {
+	case f.job != "" && !slices.Contains(jobKinds, f.job):
+		hint := ""
+		if near := nearest.Word(f.job, jobKinds); near != "" {
+			hint = fmt.Sprintf(" Did you mean %s?", near)
+		}
+		return fmt.Errorf("sweep: --job %s is not known. Use slurm, kubernetes or skypilot.%s", escape.Line(f.job), hint)
+	case f.job != "" && len(f.hosts) > 0:
+		return fmt.Errorf("sweep: --job and --hosts write different files. Give one of them")
+	case f.shards < 0:
+		return fmt.Errorf("sweep: --shards %d is no number of shards. Use 1 or more", f.shards)
+	case f.shards > 0 && f.job == "":
+		return fmt.Errorf("sweep: --shards is for --job. Use --shard 1/%d to do the first of %d shards", f.shards, f.shards)
+	case (f.job != "" || len(f.hosts) > 0) && (f.part != "" || f.dryRun):
+		return fmt.Errorf("sweep: a job file is for all shards. Leave out --shard and --dry-run")
+	case slices.Contains(f.hosts, ""):
+		return fmt.Errorf("sweep: --hosts has an empty name. Use names with commas between them, such as a,b,c")
+	case slices.ContainsFunc(f.hosts, func(h string) bool {
+		return strings.HasPrefix(h, "-") || strings.ContainsFunc(h, func(r rune) bool { return r <= ' ' })
+	}):
+		return fmt.Errorf("sweep: a name in --hosts begins with a hyphen or has a space. Use names that ssh knows, such as a,b,c")
+	}
+	return nil
+}
