@@ -22,7 +22,6 @@ var mayOpen = map[string]string{
 	"internal/browsertest":        "a helper of tests",
 	"study/studytest":             "a helper of tests",
 	"experiment/train/machine.go": "/proc is of the system, and its files have no size",
-	"study/folder.go":             "/proc is of the system, and its files have no size",
 	"examples/predict/main.go":    "it lists a folder as a program outside this module would",
 	"examples/camera/main.go":     "it lists folders as a program outside this module would",
 }
