@@ -21,9 +21,8 @@ type recipe struct {
 // maxConfigs is how many recipes have their config on the page. The others read it from a file that they name.
 const maxConfigs = 12
 
-// recipes gives the command that repeats each experiment folder, or each row where there is none, with the config.
-func (st *study) recipes() []recipe {
-	var out []recipe
+// experiments gives the command that repeats each experiment folder.
+func (st *study) experiments() (out []recipe) {
 	var parents []string
 	of := map[string][]*run{} // by parent
 	for _, g := range st.rows {
@@ -48,6 +47,12 @@ func (st *study) recipes() []recipe {
 			})
 		}
 	}
+	return out
+}
+
+// recipes gives the command that repeats each experiment folder, or each row where there is none, with the config.
+func (st *study) recipes() []recipe {
+	out := st.experiments()
 	for _, g := range st.rows {
 		r := g.runs[0]
 		if r.Foreign != nil {

@@ -16,6 +16,7 @@ type figure struct {
 	ID      string // names figures/ID.svg and .pdf, tables/ID.csv and the anchor
 	Title   string // what is to be seen
 	Caption string // what was measured
+	Print   string // the same for a paper; "" is Caption
 	Alt     string // the figure in words
 	Data    *table
 	rows    []*row // of the lines

@@ -90,7 +90,7 @@ func (s *setting) rankingFigure() *figure {
 		}
 		f.Data.Rows = append(f.Data.Rows, append(g.head(), numCell(count.Percent(e.Mean), e.Mean), numCell(halfText(e), e.Half), textCell(fmt.Sprint(e.N)), g.valuesCell()))
 	}
-	f.Caption = s.answer()
+	f.Caption, f.Print = s.answer(), "Mean over all tasks of the accuracy after the last one. "+upper(s.measured())
 	f.Alt = "Dots, the highest average accuracy first: " + strings.Join(said, "; ") + "."
 	return f
 }

@@ -20,6 +20,7 @@ type Options struct {
 	// Catalogue says which keys of the config a method reads: rows do not differ in what they do not read. Nil says that all read every key.
 	Catalogue *config.Schema
 	PNG       bool // figures as PNG too, for programs that take neither SVG nor PDF
+	LaTeX     bool // figures and tables for a paper too
 	All       bool // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
 }
 
@@ -36,7 +37,7 @@ type Written struct {
 
 // Write reads the results in dirs, each an experiment folder, a run folder, a folder of compressed results
 // (NAME.json.gz) or the file of a result, and writes one report about all of them into the folder out: report.html,
-// figures/ (SVG and PDF) and tables/ (CSV and Markdown). Runs are compared by method, memory, protocol and
+// figures/ (SVG and PDF) and tables/ (CSV and Markdown), and what a paper needs if that is wanted. Runs are compared by method, memory, protocol and
 // whatever else of their configuration differs; seeds are averaged. An empty out is the folder itself where there is
 // one only, or the folder of the file.
 //
@@ -68,7 +69,7 @@ func Write(ctx context.Context, dirs []string, out string, o Options) (*Written,
 			return nil, err
 		}
 	}
-	written, err := read.write(&w, o)
+	written, err := read.write(&w, dirs, o)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +91,8 @@ func OutFolder(dirs []string, out string) (string, error) {
 	return filepath.Dir(dirs[0]), nil
 }
 
-// write draws a report of what was read.
-func (r *reading) write(w *Folder, o Options) (*Written, error) {
+// write draws a report of what was read in dirs.
+func (r *reading) write(w *Folder, dirs []string, o Options) (*Written, error) {
 	st := newStudy(r.runs, r.notes, o.Known, o.Catalogue)
 	for _, l := range r.left {
 		st.warnings = append(st.warnings, fmt.Sprintf("%s is left out: %s.", l.Path, l.Reason))
@@ -115,6 +116,9 @@ func (r *reading) write(w *Folder, o Options) (*Written, error) {
 		}
 		w.Write("tables/"+t.ID+".csv", t.csvBytes())
 		w.Write("tables/"+t.ID+".md", t.markdown())
+	}
+	if o.LaTeX && w.Err == nil {
+		st.latex(w, p, figures, dirs)
 	}
 	w.Write("report.html", render(p))
 	if w.Err != nil {

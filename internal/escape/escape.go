@@ -90,6 +90,28 @@ func Markdown(text string) string {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
+// tex are the characters that mean something in LaTeX, and those beyond ASCII that it has another name for. A bracket or a star after the end of a
+// line of a table would be an argument of it.
+var tex = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "[", "{[}", "]", "{]}", "*", "{*}", "%", `\%`, "&", `\&`, "#", `\#`, "$", `\$`, "_", `\_`, "^", `\^{}`,
+	"~", `\~{}`, "`", `\textasciigrave{}`, `"`, "''", "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, "--", "-{}-", "\t", " ", "\u00a0", "~",
+	"±", `$\pm$`, "−", `$-$`, "–", "--", "—", "---", "≈", `$\approx$`, "≤", `$\le$`, "≥", `$\ge$`, "·", `$\cdot$`, "×", `$\times$`, "⁺", `$^+$`, "²", `$^2$`, "ⁿ", `$^n$`,
+	"λ", `$\lambda$`, "α", `$\alpha$`, "β", `$\beta$`, "γ", `$\gamma$`, "µ", `$\mu$`, "μ", `$\mu$`, "…", `\ldots{}`, "→", `$\to$`, "↑", `$\uparrow$`, "↓", `$\downarrow$`,
+	"“", "``", "”", "''", "‘", "`", "’", "'")
+
+// TeX is text as part of a line of LaTeX, as every LaTeX typesets it without further packages. Letters of Western Europe stay; any other
+// character that has no name there is written as its number, such as U+65E5.
+func TeX(text string) string {
+	var b strings.Builder
+	for _, r := range tex.Replace(Line(text)) {
+		if r <= '~' || r >= 'À' && r <= 'ÿ' && !strings.ContainsRune("ÐÞðþ÷", r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "U+%04X", r)
+		}
+	}
+	return b.String()
+}
+
 // CSV are the cells of a line of CSV. One that a spreadsheet would take for a formula gets an apostrophe before it, by which
 // spreadsheets know text. Who wants the text itself takes it from JSON.
 func CSV(cells []string) []string {

@@ -66,3 +66,16 @@ func TestCSV(t *testing.T) {
 		t.Error("no cells become some")
 	}
 }
+
+func TestTeX(t *testing.T) {
+	for in, want := range map[string]string{
+		`a_b & 100 % #1 $x {y} \z^2 ~`: `a\_b \& 100 \% \#1 \$x \{y\} \textbackslash{}z\^{}2 \~{}`,
+		"[a] *b --seeds <x>|\"`":       `{[}a{]} {*}b -{}-seeds \textless{}x\textgreater{}\textbar{}''\textasciigrave{}`,
+		"12.3 ± 0.4, 1–3, λ, Müller":   `12.3 $\pm$ 0.4, 1--3, $\lambda$, Müller`,
+		"日 đ 😀 \x1b":                   `U+65E5 U+0111 U+1F600 \textbackslash{}x1b`,
+	} {
+		if got := TeX(in); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}

@@ -16,7 +16,8 @@ type Layout struct {
 	Font          float64 // pixels
 	Labels        float64 // longest label at a line's end, as a share of the width
 	Title         string  // printed above the chart
-	Alone         bool    // no page is around: a margin, and all labels even where they must move far or be cut
+	Margin        float64 // pixels that stay white on all sides
+	Alone         bool    // no page is around: all labels are drawn, even where they must move far or be cut
 }
 
 // The layouts of a page: it shows the one that fits.
@@ -29,11 +30,18 @@ var (
 
 // File is the layout of a figure in a file of its own, under its title.
 func File(title string) Layout {
-	return Layout{Width: 720, Height: 400, Font: 13, Labels: 0.45, Title: title, Alone: true}
+	return Layout{Width: 720, Height: 400, Font: 13, Labels: 0.45, Title: title, Margin: 14, Alone: true}
 }
 
-// margin is what a figure in a file of its own leaves white around itself.
-const margin = 14.0
+// inch is in pixels.
+const inch = 96.0
+
+// The layouts of a paper: 3.25 and 6.75 inches wide, which fit the columns of most conferences, without a title, which the caption has. The
+// text is 8.25 points high, and the smallest, in heat maps, 7 points.
+var (
+	OneColumn  = Layout{Width: 3.25 * inch, Height: 2.4 * inch, Font: 11, Labels: 0.36, Margin: 2, Alone: true}
+	TwoColumns = Layout{Width: 6.75 * inch, Height: 3.4 * inch, Font: 11, Labels: 0.34, Margin: 2, Alone: true}
+)
 
 // box is an area of a drawing.
 type box struct{ x0, y0, x1, y1 float64 }
@@ -41,10 +49,7 @@ type box struct{ x0, y0, x1, y1 float64 }
 // Draw lays the chart out.
 func Draw(c Chart, l Layout) *Drawing {
 	d := &Drawing{Width: l.Width, Font: l.Font}
-	b := box{0, 0, l.Width, l.Height}
-	if l.Alone {
-		b = box{margin, margin, l.Width - margin, l.Height - margin}
-	}
+	b := box{l.Margin, l.Margin, l.Width - l.Margin, l.Height - l.Margin}
 	if l.Title != "" {
 		size := 1.3 * l.Font
 		for _, line := range wrap(l.Title, b.x1-b.x0, size) {
@@ -55,9 +60,6 @@ func Draw(c Chart, l Layout) *Drawing {
 		b.y0 += 0.6 * size
 		b.y1 += 0.6 * size
 	}
-	d.Height = c.layout(d, l, b)
-	if l.Alone {
-		d.Height += margin
-	}
+	d.Height = c.layout(d, l, b) + l.Margin
 	return d
 }

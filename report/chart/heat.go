@@ -31,7 +31,10 @@ func (h *Heat) layout(d *Drawing, l Layout, b box) float64 {
 	small := 0.85 * l.Font
 	x0, y0 := math.Ceil(b.x0+widest(l.Font, h.Rows...)+8), math.Ceil(b.y0+3*l.Font+4)
 	// Half pixels are whole ones in a PNG, so that no seams show between cells.
-	side := math.Min(cellSide, max(math.Floor(2*(b.x1-x0)/float64(max(len(h.Cols), 1)))/2, 0.5))
+	side := h.side(b.x1 - x0)
+	if n := len(h.Cols); n > 0 { // the last name may be wider than its cell
+		side = h.side(b.x1 - x0 - max(0, width(h.Cols[n-1], l.Font)-side)/2)
+	}
 	numbers := side-1 >= widest(small, "100")+2
 	d.add(Mark{Role: Tick, Points: []Point{{b.x0, b.y0 + l.Font}}, Text: h.RowLabel + " ↓   " + h.ColLabel + " →"})
 	pitch := widest(l.Font, h.Cols...) + 0.4*l.Font
@@ -66,9 +69,17 @@ func (h *Heat) layout(d *Drawing, l Layout, b box) float64 {
 	}
 	bottom := h.key(d, x0, y0+float64(len(h.Rows))*side+0.8*l.Font, l.Font)
 	if l.Alone {
-		d.Width = max(d.right(), 320) + margin
+		d.Width = d.right() + l.Margin
+	}
+	if l.Title != "" {
+		d.Width = max(d.Width, 320+l.Margin)
 	}
 	return bottom
+}
+
+// side is that of the cells in so much room.
+func (h *Heat) side(room float64) float64 {
+	return math.Min(cellSide, max(math.Floor(2*room/float64(max(len(h.Cols), 1)))/2, 0.5))
 }
 
 // sameColor says that two cells look the same.

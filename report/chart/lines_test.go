@@ -123,6 +123,7 @@ func TestAxes(t *testing.T) {
 func TestPicturesAlone(t *testing.T) {
 	d := Draw(known(), File("A title"))
 	const size = 1.3 * 13
+	margin := File("").Margin
 	down := margin + 1.3*size + 0.6*size
 	if d.Width != 720 || !(math.Abs(d.Height-(400+1.9*size)) <= 1e-6) {
 		t.Errorf("%g × %g", d.Width, d.Height)
@@ -296,7 +297,7 @@ func TestTextsNeverOverlap(t *testing.T) {
 			l.Series = append(l.Series, s)
 		}
 		l.Scale(math.Inf(-1), math.Inf(1), 0)
-		for _, lay := range []Layout{Wide, Narrow, File(strings.Repeat("What is to be seen ", 1+r.IntN(9)))} {
+		for _, lay := range []Layout{Wide, Narrow, OneColumn, TwoColumns, File(strings.Repeat("What is to be seen ", 1+r.IntN(9)))} {
 			d := Draw(l, lay)
 			var texts []Mark
 			for _, m := range d.Marks {

@@ -20,6 +20,9 @@ type Drawing struct {
 	frame frame // of the last line chart
 }
 
+// PointsHigh is the height in points of print.
+func (d *Drawing) PointsHigh() float64 { return points * d.Height }
+
 func (d *Drawing) add(m Mark) { d.Marks = append(d.Marks, m) }
 
 // right is the right end of all marks but their markers.

@@ -39,7 +39,7 @@ const seedTick = 7.5
 const rankGap = 0.75
 
 func (r *Ranked) layout(d *Drawing, l Layout, b box) float64 {
-	font, narrow := l.Font, l.Width < 500
+	font, narrow := l.Font, l.Width < 500 && !l.Alone
 	longest, texts := r.End, 0.0
 	var labels []string
 	for _, row := range r.Rows {

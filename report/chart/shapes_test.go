@@ -76,7 +76,7 @@ func TestHeatCells(t *testing.T) {
 		t.Errorf("the pixel in cell 2, 2 is %v", got)
 	}
 	// A picture that stands alone is as wide as it needs.
-	if alone := Draw(matrix(), File("A title")); alone.Width != 320+margin {
+	if alone := Draw(matrix(), File("A title")); alone.Width != 320+File("").Margin {
 		t.Errorf("alone it is %g wide", alone.Width)
 	}
 }

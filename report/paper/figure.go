@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/method"
 	"ocl/metric"
 	"ocl/report"
@@ -72,13 +73,13 @@ var figureBuilders = []figureBuilder{
 		[]quantity{accuracy, forgetting, runTime}, (*paper).bars},
 	{figErrors, "Error ratios, logits and the head on CIFAR-100, for new and for old classes", "CIFAR-100 in 20 tasks with a memory of 5,000, protocol standard, after each task. Filled markers are of new classes, hollow ones of old classes; of the " +
 		"error ratios er(o,n) has filled markers.", cifar, []int{5000}, nil, (*paper).errorCurves},
-	{figTricks, trickTitle + "CIFAR-100", "Average accuracy at the end with each trick on CIFAR-100, as in table:trick_cifar.", nil, nil, nil, (*paper).trickBars},
+	{figTricks, trickTitle + "CIFAR-100", "Average accuracy at the end with each trick on CIFAR-100, as in the table of its tricks.", nil, nil, nil, (*paper).trickBars},
 	{figDomains, barTitle, "Methods without tricks, memory of 5,000. CORe50-NI has one test set for all tasks, so it has no forward and backward transfer.", newDomains, []int{5000},
 		[]quantity{accuracy, forgetting, runTime, forward, backward}, (*paper).bars},
 	{figCIFAR, curveTitle + survey.CIFAR100, curveText, []string{survey.CIFAR100}, memories, nil, (*paper).curves},
 	{figMini, curveTitle + survey.MiniImageNet, curveText, []string{survey.MiniImageNet}, memories, nil, (*paper).curves},
 	{figCORe50, curveTitle + survey.CORe50NC, curveText, []string{survey.CORe50NC}, memories, nil, (*paper).curves},
-	{figTricksMini, trickTitle + "Mini-ImageNet", "Average accuracy at the end with each trick on Mini-ImageNet, as in table:trick_mini.", nil, nil, nil, (*paper).trickBars},
+	{figTricksMini, trickTitle + "Mini-ImageNet", "Average accuracy at the end with each trick on Mini-ImageNet, as in the table of its tricks.", nil, nil, nil, (*paper).trickBars},
 	{figNoise, curveTitle + survey.Noise, curveText, []string{survey.Noise}, memories, nil, (*paper).curves},
 	{figOcclusion, curveTitle + survey.Occlusion, curveText, []string{survey.Occlusion}, memories, nil, (*paper).curves},
 	{figCORe50NI, curveTitle + survey.CORe50NI, curveText, []string{survey.CORe50NI}, memories, nil, (*paper).curves},
@@ -173,9 +174,10 @@ func memoryName(sizes []int, m int) string {
 func (f *figure) draw() {
 	onAllCores(f.Panels, func(_ int, pl *panel) {
 		if pl.Missing == "" {
-			title := f.Title + " (" + pl.Name + ")"
-			d := chart.Draw(pl.chart, chart.File(title))
-			pl.svg, pl.pdf = d.SVG(title, pl.Alt+" "+f.Text), d.PDF(title, pl.Alt+" "+f.Text)
+			title, said := f.Title+" ("+pl.Name+")", pl.Alt+" "+f.Text
+			pl.svg = chart.Draw(pl.chart, chart.File(title)).SVG(title, said)
+			// The figures of the document stand beside each other, with their names above them.
+			pl.pdf = chart.Draw(pl.chart, chart.OneColumn).PDF(title, said)
 		}
 	})
 }
@@ -228,12 +230,12 @@ func (f *figure) latex() []byte {
 	b.WriteString("\\begin{figure}[p]\n\\centering\\scriptsize\n")
 	for _, p := range f.Panels {
 		if p.Missing != "" {
-			fmt.Fprintf(&b, "%s: \\textit{%s}\\par\n", texEscape(p.Name), texEscape(p.Missing))
+			fmt.Fprintf(&b, "%s: \\textit{%s}\\par\n", escape.TeX(p.Name), escape.TeX(p.Missing))
 			continue
 		}
-		fmt.Fprintf(&b, "\\includegraphics[width=0.32\\textwidth]{figures/%s.pdf}\n", p.ID)
+		fmt.Fprintf(&b, "\\begin{minipage}[t]{3.25in}\n%s\\\\\n\\includegraphics{figures/%s.pdf}\n\\end{minipage}\n", escape.TeX(p.Name), p.ID)
 	}
-	fmt.Fprintf(&b, "\\caption{%s. %s}\n\\label{%s}\n\\end{figure}\n", texEscape(f.Title), texEscape(f.Text), f.Label)
+	fmt.Fprintf(&b, "\\caption{%s. %s}\n\\label{%s}\n\\end{figure}\n", escape.TeX(f.Title), texProse(f.Text), f.Label)
 	return []byte(b.String())
 }
 

@@ -86,7 +86,7 @@ func (p *paper) grid(label string) *table {
 		names, lines = append(names, c.Row), append(lines, line)
 	}
 	for k, line := range lines {
-		r := row{Cells: []cell{words(names[k])}, Rule: slices.Contains(g.rules, names[k])}
+		r := row{Cells: []cell{words(trickName(names[k]))}, Rule: slices.Contains(g.rules, names[k])}
 		for i, c := range line {
 			shown := p.shown(g, c)
 			shown.Best = g.ranks(c) && g.format(c.Ours.Mean) == g.best(lines, i)

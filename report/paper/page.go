@@ -30,6 +30,7 @@ func (p *paper) page() []byte {
 		"chart":   func(pl *panel) template.HTML { return template.HTML(pl.inline()) },
 		"line":    func(t *table, r row) tableRow { return tableRow{t, r} },
 		"many":    func(notes []string) string { return count.Of(len(notes), "note") },
+		"results": func(files []string) string { return count.Of(len(files), "result") },
 		"rows":    func(rows []row) string { return count.Some(firstCells(rows)) },
 		"scatter": func(pl *panel) template.HTML { return template.HTML(pl.scatter()) },
 		"legend":  func(f *figure) template.HTML { return template.HTML(f.legend()) },
@@ -144,6 +145,26 @@ func (p *paper) Rule() string {
 		"It differs if Welch's test says so at %.0f %% after Holm's correction over the table's cells of its data set. Else it is undecided.", near, 100*level)
 }
 
+// reason is why some results are left out.
+type reason struct {
+	Text  string
+	Files []string
+}
+
+// Reasons are why results are left out, each once.
+func (p *paper) Reasons() (list []*reason) {
+	of := map[string]*reason{}
+	for _, l := range p.LeftOut {
+		r := of[l.Reason]
+		if r == nil {
+			r = &reason{Text: l.Reason}
+			of[l.Reason], list = r, append(list, r)
+		}
+		r.Files = append(r.Files, l.Path)
+	}
+	return list
+}
+
 // LeftOutText says how many they are.
 func (p *paper) LeftOutText() string {
 	return count.Of(len(p.LeftOut), "result") + " could not be used."
@@ -178,7 +199,7 @@ func (t *table) Commands() []*Cell {
 
 // Name is a cell in words.
 func (c *Cell) Name() string {
-	name := c.Row
+	name := trickName(c.Row)
 	if c.Column != "" {
 		name += ", " + c.Column
 	}

@@ -66,7 +66,7 @@ func Read(ctx context.Context, paths []string) (*Study, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var foreign []string
+	var foreign, interrupted []string
 	for i, r := range runs {
 		switch {
 		case errors.Is(faults[i], result.ErrForeign):
@@ -74,13 +74,16 @@ func Read(ctx context.Context, paths []string) (*Study, error) {
 		case faults[i] != nil:
 			s.leaveOut(files[i], faults[i].Error())
 		case r.Result.Outcome.State == result.Interrupted:
-			s.Notes = append(s.Notes, fmt.Sprintf("%s was interrupted and is not counted.", r.Path))
+			interrupted = append(interrupted, r.Path)
 		default:
 			s.Runs = append(s.Runs, r)
 		}
 	}
+	if n := len(interrupted); n > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s interrupted before the end %s not counted.", count.Of(n, "run"), isOrAre(n)))
+	}
 	if n := len(foreign); n > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s of other programs (`ocl report import`) %s not counted, such as %s.", count.Of(n, "result"), isOrAre(n), foreign[0]))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s of other programs (`ocl report import`) %s not counted.", count.Of(n, "result"), isOrAre(n)))
 	}
 	s.oneNumbersVersion()
 	s.oneDigest()

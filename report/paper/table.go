@@ -159,17 +159,17 @@ func (t *table) latex() []byte {
 			form += "c"
 		}
 	}
-	fmt.Fprintf(&b, "\\begin{table}[p]\n\\centering\\scriptsize\n\\caption{%s. %s}\n\\label{%s}\n\\resizebox{\\textwidth}{!}{%%\n\\begin{tabular}{%s}\n\\toprule\n", texEscape(t.Title), texEscape(t.Text), t.Label, form)
+	fmt.Fprintf(&b, "\\begin{table}[p]\n\\centering\\scriptsize\n\\caption{%s. %s}\n\\label{%s}\n\\smallskip\n\\sbox0{%%\n\\begin{tabular}{%s}\n\\toprule\n", escape.TeX(t.Title), texProse(t.Text), t.Label, form)
 	if len(t.Groups) > 0 {
 		var parts []string
 		for _, g := range t.Groups {
-			parts = append(parts, fmt.Sprintf(`\multicolumn{%d}{c}{%s}`, g.Span, texEscape(g.Text)))
+			parts = append(parts, fmt.Sprintf(`\multicolumn{%d}{c}{%s}`, g.Span, escape.TeX(g.Text)))
 		}
 		b.WriteString(strings.Join(parts, " & ") + " \\\\\n")
 	}
 	var heads []string
 	for _, h := range t.Head {
-		heads = append(heads, texEscape(h.Text))
+		heads = append(heads, escape.TeX(h.Text))
 	}
 	b.WriteString(strings.Join(heads, " & ") + " \\\\\n\\midrule\n")
 	for _, r := range t.Rows {
@@ -187,9 +187,10 @@ func (t *table) latex() []byte {
 		}
 		b.WriteString(strings.Join(parts, " & ") + " \\\\\n")
 	}
-	b.WriteString("\\bottomrule\n\\end{tabular}}\n")
+	// A table that is too wide for the page is made smaller.
+	b.WriteString("\\bottomrule\n\\end{tabular}}\n\\ifdim\\wd0>\\textwidth\\resizebox{\\textwidth}{!}{\\usebox0}\\else\\usebox0\\fi\n")
 	for _, n := range t.Notes {
-		b.WriteString("\\par\\smallskip " + texEscape(n) + "\n")
+		b.WriteString("\\par\\smallskip " + texProse(n) + "\n")
 	}
 	b.WriteString("\\end{table}\n")
 	return []byte(b.String())
@@ -197,7 +198,7 @@ func (t *table) latex() []byte {
 
 // latex is the cell; long texts are broken into lines.
 func (c cell) latex(wrap bool) string {
-	text := texEscape(c.Text)
+	text := escape.TeX(c.Text)
 	switch {
 	case c.Best:
 		text = `\textbf{` + text + `}`
@@ -213,19 +214,23 @@ func (c cell) latex(wrap bool) string {
 	lines := []string{text}
 	for _, s := range c.Small {
 		if wrap && len(s) > 40 {
-			lines = append(lines, `{\tiny\parbox[t]{6cm}{\raggedright `+texEscape(s)+`}}`)
+			lines = append(lines, `{\tiny\parbox[t]{6cm}{\raggedright `+escape.TeX(s)+`}}`)
 			continue
 		}
-		lines = append(lines, `{\tiny `+texEscape(s)+`}`)
+		lines = append(lines, `{\tiny `+escape.TeX(s)+`}`)
 	}
 	return `\shortstack{` + strings.Join(lines, `\\`) + `}`
 }
 
-// texEscape writes a text for LaTeX, in 7-bit characters.
-func texEscape(s string) string {
-	return strings.NewReplacer("`", "", `\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "%", `\%`, "&", `\&`, "#", `\#`, "$", `\$`, "_", `\_`, "^", `\^{}`, "~", `\~{}`,
-		"±", `$\pm$`, "−", `$-$`, "–", "--", "≈", `$\approx$`, "·", `$\cdot$`, "×", `$\times$`, "⁺", `$^+$`, "λ", `$\lambda$`, "α", `$\alpha$`, "…", `\ldots{}`,
-		"“", "``", "”", "''", "’", "'", "\u00a0", "~").Replace(s)
+// texProse is a text with commands between backquotes, as [prose] is.
+func texProse(s string) string {
+	parts := strings.Split(s, "`")
+	for i, part := range parts {
+		if parts[i] = escape.TeX(part); i%2 == 1 {
+			parts[i] = `\texttt{` + parts[i] + `}`
+		}
+	}
+	return strings.Join(parts, "")
 }
 
 // plusMinus is an estimate in words, as format writes its numbers.
