@@ -16,9 +16,9 @@ import (
 
 func newReport() *cobra.Command {
 	var (
-		out      string
-		all, png bool
-		raw      jsonFlag
+		out             string
+		all, png, latex bool
+		raw             jsonFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "report DIR...",
@@ -26,18 +26,19 @@ func newReport() *cobra.Command {
 		Example: `  ocl report runs/er5k
   ocl report runs/er1k runs/er5k runs/er10k -o study
   ocl report --all runs/methods
+  ocl report --latex runs/er5k
   ocl report runs/er5k --json rows > er5k.json
   ocl report paper results --beside -o paper`,
 		Long: "DIR is an experiment folder, a run folder, a folder of compressed results (NAME.json.gz), or the file of one result. " +
-			"Without -o, the report of a single folder is written into that folder, and the report of a file beside it. " +
-			"Only result files are read, so the data are not needed. A result that cannot be read is named and left out, and the exit code is 1.",
+			"Without -o, the report of a folder is written into that folder, and the report of a file beside it. " +
+			"Only result files are read, so the data are not needed. A result that cannot be read is left out and named, and the exit code is 1.",
 		Args:              atLeastOne("DIR", "a folder with results, such as runs/er5k"),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneFolder(cmd, args, out); err != nil {
 				return err
 			}
-			written, err := report.Write(cmd.Context(), args, out, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), All: all, PNG: png})
+			written, err := report.Write(cmd.Context(), args, out, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), All: all, PNG: png, LaTeX: latex})
 			if written == nil {
 				return err
 			}
@@ -46,9 +47,10 @@ func newReport() *cobra.Command {
 	}
 	addOut(cmd, &out)
 	cmd.Flags().BoolVar(&all, "all", false, "draw every row; by default the error analysis shows at most 8 rows per figure, ten heat maps of each kind and four confusion matrices")
+	cmd.Flags().BoolVar(&latex, "latex", false, "write for a paper too: PDF figures for one and two columns, LaTeX tables, and paper.tex with all of them")
 	cmd.Flags().BoolVar(&png, "png", false, "write each figure as PNG too, for programs that take neither SVG nor PDF")
 	addJSON(cmd, &raw, report.Written{})
-	annotate(cmd.Flags(), groupOutput, map[string]string{"all": "", "png": ""})
+	annotate(cmd.Flags(), groupOutput, map[string]string{"all": "", "latex": "", "png": ""})
 	cmd.AddCommand(newReportPaper(), newReportImport())
 	return cmd
 }
@@ -78,8 +80,8 @@ func newReportPaper() *cobra.Command {
 		Short: "Write the tables and figures of the survey from results, each under its label.",
 		Example: `  ocl report paper results -o paper
   ocl report paper runs/study --beside`,
-		Long: "All results in the folders and in the folders below are read. What was run says which cell each belongs to. Cells without a result are " +
-			"marked, with the command that runs them. paper.html has everything; tables are written as CSV, Markdown and LaTeX too, figures as SVG and PDF.",
+		Long: "All results in the folders and below them are read. Each belongs to the cell of the survey that its config says. A cell without a result is " +
+			"marked, with the command that runs it. paper.html has everything. Tables are also written as CSV, Markdown and LaTeX, and figures as SVG and PDF.",
 		Args:              atLeastOne("DIR", "a folder with results, such as runs/study"),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		RunE: func(cmd *cobra.Command, dirs []string) error {

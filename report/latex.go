@@ -93,15 +93,18 @@ func (f *figure) latex(w *Folder, made string) []byte {
 			caption += fmt.Sprintf(" These are the first %d of %s.", len(shown.Ranked.Rows), count.Of(len(f.Ranked.Rows), "row"))
 		}
 	}
-	size := ""
+	size, float, file := "", "figure", "1col"
 	one, two := chart.Draw(shown.chart(), chart.OneColumn), chart.Draw(shown.chart(), chart.TwoColumns)
 	w.Write("figures/"+f.ID+"-1col.pdf", one.PDF(f.Title, f.Alt+" "+f.Caption))
 	w.Write("figures/"+f.ID+"-2col.pdf", two.PDF(f.Title, f.Alt+" "+f.Caption))
 	if one.PointsHigh() > pageHeight {
-		size = `[height=0.8\textheight]`
+		float, file = "figure*", "2col"
+		if two.PointsHigh() > pageHeight {
+			size = `[height=0.8\textheight]`
+		}
 	}
-	return fmt.Appendf(nil, "%% Over both columns: figure* and figures/%[1]s-2col.pdf\n\\begin{figure}[tp]\n\\centering\n\\includegraphics%[2]s{figures/%[1]s-1col.pdf}\n"+
-		"\\caption{%[3]s %[4]s}\n\\label{fig:%[1]s}\n\\end{figure}\n", f.ID, size, caption, made)
+	return fmt.Appendf(nil, "%% One column: figure and figures/%[1]s-1col.pdf. Both columns: figure* and figures/%[1]s-2col.pdf.\n\\begin{%[2]s}[tp]\n\\centering\n"+
+		"\\includegraphics%[3]s{figures/%[1]s-%[4]s.pdf}\n\\caption{%[5]s %[6]s}\n\\label{fig:%[1]s}\n\\end{%[2]s}\n", f.ID, float, size, file, caption, made)
 }
 
 // latex is the table as floats of LaTeX, for a document with the packages booktabs and graphicx. What all lines have in common is said in the
