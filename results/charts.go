@@ -24,7 +24,7 @@ import (
 
 // layout is for a README, which is about 800 pixels wide.
 func layout(title string) chart.Layout {
-	return chart.Layout{Width: 760, Font: 14, Title: title, Alone: true}
+	return chart.Layout{Width: 760, Font: 14, Title: title, Margin: 14, Alone: true}
 }
 
 // leastSeeds is the least number of seeds that an interval is drawn for: that of two is 12.7 times their distance from the mean.
@@ -159,7 +159,7 @@ func agreementChart(p *page) []byte {
 		}
 	}
 	title := "Average accuracy of ocl against the survey's"
-	l := chart.Layout{Width: 720, Height: 700, Font: 13, Title: title, Alone: true}
+	l := chart.Layout{Width: 720, Height: 700, Font: 13, Title: title, Margin: 14, Alone: true}
 	return chart.Draw(c, l).Adaptive(title, fmt.Sprintf("%d cells of the survey's tables, without Offline. The dashed line is where both are equal. Lines are 95 %% intervals; a mean of fewer than %d seeds has none.",
 		n, leastSeeds))
 }

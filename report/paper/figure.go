@@ -224,18 +224,36 @@ func (f *figure) markdown() []byte {
 	return []byte(b.String())
 }
 
-// latex is the figure as a float of LaTeX.
+// panelsAPage is how many panels stand on a page of the document: two beside each other.
+const panelsAPage = 4
+
+// latex is the figure as floats of LaTeX, with the panels that are drawn.
 func (f *figure) latex() []byte {
-	var b strings.Builder
-	b.WriteString("\\begin{figure}[p]\n\\centering\\scriptsize\n")
+	var drawn []*panel
+	var missing []string
 	for _, p := range f.Panels {
-		if p.Missing != "" {
-			fmt.Fprintf(&b, "%s: \\textit{%s}\\par\n", escape.TeX(p.Name), escape.TeX(p.Missing))
-			continue
+		if p.Missing == "" {
+			drawn = append(drawn, p)
+		} else {
+			missing = append(missing, p.Name)
 		}
-		fmt.Fprintf(&b, "\\begin{minipage}[t]{3.25in}\n%s\\\\\n\\includegraphics{figures/%s.pdf}\n\\end{minipage}\n", escape.TeX(p.Name), p.ID)
 	}
-	fmt.Fprintf(&b, "\\caption{%s. %s}\n\\label{%s}\n\\end{figure}\n", escape.TeX(f.Title), texProse(f.Text), f.Label)
+	text := texProse(f.Text)
+	if len(missing) > 0 {
+		text += escape.TeX(" Not drawn: " + strings.Join(missing, "; ") + ".")
+	}
+	var b strings.Builder
+	for from := 0; from == 0 || from < len(drawn); from += panelsAPage {
+		b.WriteString("\\begin{figure}[p]\n\\centering\\scriptsize\n")
+		for _, p := range drawn[from:min(from+panelsAPage, len(drawn))] {
+			fmt.Fprintf(&b, "\\begin{minipage}[t]{3.25in}\n%s\\\\\n\\includegraphics{figures/%s.pdf}\n\\end{minipage}\n", escape.TeX(p.Name), p.ID)
+		}
+		caption := fmt.Sprintf("\\caption{%s. %s}\n\\label{%s}\n", escape.TeX(f.Title), text, f.Label)
+		if from > 0 {
+			caption = fmt.Sprintf("\\caption{%s. Continued.}\n", escape.TeX(f.Title))
+		}
+		b.WriteString(caption + "\\end{figure}\n")
+	}
 	return []byte(b.String())
 }
 
