@@ -208,9 +208,9 @@ func xmlRune(r rune) rune {
 	return r
 }
 
-// Glue keeps a number and its sign on one line.
+// Glue keeps a number on one line with its sign and what it is of.
 func Glue(s string) string {
-	return strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0").Replace(s)
+	return strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0", "p = ", "p\u00a0=\u00a0", "p < ", "p\u00a0<\u00a0").Replace(s)
 }
 
 // Symbols draws every swatch that the tables of the page use, once.
