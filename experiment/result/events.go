@@ -43,6 +43,8 @@ type Event struct {
 	Convolution string `json:"convolution,omitempty"`
 	// Registered is that of the result (Provenance.Registered).
 	Registered []config.Registered `json:"registered,omitempty"`
+	Stream     *Stream             `json:"stream,omitempty"` // that of the result, without names of classes and notes
+	Plan       *Plan               `json:"plan,omitempty"`
 
 	Step            int        `json:"step,omitempty"` // learner steps taken
 	Task            *int       `json:"task,omitempty"` // counted from 0
@@ -54,6 +56,33 @@ type Event struct {
 	Between         bool       `json:"between,omitempty"` // in the middle of the task
 	Accuracy        []*float64 `json:"accuracy,omitempty"`
 	Parameters      int        `json:"parameters,omitempty"`
+}
+
+// Plan is what a run is going to do, by which others can say how far it is. Work is counted in floating-point operations.
+type Plan struct {
+	Steps        int     `json:"steps"`                   // learner steps in all
+	FLOPs        float64 `json:"flops"`                   // of the whole run
+	StepFLOPs    int64   `json:"step_flops"`              // of a learner step
+	ImageFLOPs   int64   `json:"image_flops"`             // of a prediction
+	PrepareFLOPs []int64 `json:"prepare_flops,omitempty"` // between the last step and the evaluation of each task; nil where there is nothing to prepare
+	BetweenFLOPs []int64 `json:"between_flops,omitempty"` // before each evaluation in the middle of each task
+}
+
+// Done is the work that is done after so many steps, of which the evaluations have predicted so many images. ends are the tasks whose evaluation at
+// their end is over, and betweens those of the evaluations in their middle.
+func (p *Plan) Done(steps, images int, ends, betweens []int) float64 {
+	done := float64(steps)*float64(p.StepFLOPs) + float64(images)*float64(p.ImageFLOPs)
+	for _, list := range []struct {
+		of    []int64
+		tasks []int
+	}{{p.PrepareFLOPs, ends}, {p.BetweenFLOPs, betweens}} {
+		for _, t := range list.tasks {
+			if t >= 0 && t < len(list.of) {
+				done += float64(list.of[t])
+			}
+		}
+	}
+	return done
 }
 
 // Events reads an events.jsonl, also while it is being written: it ignores a last line without its end. A line that is

@@ -69,7 +69,7 @@ func (r *run) writeConfig() error {
 // openJournal opens the events of the run and cuts them to length bytes. whole is false if earlier events are missing.
 func (r *run) openJournal(length int64) (whole bool, err error) {
 	path := filepath.Join(r.Folder, EventsFile)
-	if r.journal, whole, err = openJournal(path, length, r.Job.Identity, r.Job.Key); errors.Is(err, input.ErrKind) {
+	if r.journal, whole, err = openJournal(path, length, r.firstEvent()); errors.Is(err, input.ErrKind) {
 		return false, fmt.Errorf("%w. Remove it; the run then continues without its earlier events", err)
 	} else if err != nil {
 		return false, fmt.Errorf("%s cannot be written: %w. Make room on the disk, or choose another --out", path, cause.Of(err))

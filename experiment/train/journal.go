@@ -9,11 +9,11 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
 	"ocl"
-	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/internal/input"
 )
@@ -31,8 +31,8 @@ type journal struct {
 }
 
 // openJournal cuts the file to the first length bytes that there are; 0 starts a new file. found is false if the
-// file is shorter, so that earlier events are missing.
-func openJournal(path string, length int64, id identity.Identity, key string) (j *journal, found bool, err error) {
+// file is shorter, so that earlier events are missing. A new file begins with the event first.
+func openJournal(path string, length int64, first result.Event) (j *journal, found bool, err error) {
 	f, err := input.OpenToWrite(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
@@ -55,10 +55,35 @@ func openJournal(path string, length int64, id identity.Identity, key string) (j
 	}
 	j = &journal{file: f, buf: bufio.NewWriter(f), length: length}
 	if length == 0 {
-		err = j.add(result.Event{Event: result.EventRun, Format: result.EventsFormat, Version: result.EventsVersion,
-			Key: key, DataDigest: id.Data, Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution, Registered: id.Registered})
+		err = j.add(first)
 	}
 	return j, found, err
+}
+
+// mostListed is how many classes of tasks the first line names; it must not be longer than a reader takes (limit.EventLine).
+const mostListed = 100_000
+
+// firstEvent says what run it is, and what it is going to do.
+func (r *run) firstEvent() result.Event {
+	id, p := r.Job.Identity, r.Plan
+	st := r.streamResult()
+	st.ClassNames, st.Notes = nil, nil
+	if len(st.Order()) > mostListed {
+		for i := range st.Tasks {
+			st.Tasks[i].Classes = nil
+		}
+	}
+	plan := &result.Plan{Steps: p.Steps, FLOPs: p.FLOPs(), StepFLOPs: p.FLOPsPerStep, ImageFLOPs: p.FLOPsPerImage, PrepareFLOPs: orNone(p.PrepareFLOPs), BetweenFLOPs: orNone(p.MidTaskFLOPs)}
+	return result.Event{Event: result.EventRun, Format: result.EventsFormat, Version: result.EventsVersion,
+		Key: r.Job.Key, DataDigest: id.Data, Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution, Registered: id.Registered, Stream: &st, Plan: plan}
+}
+
+// orNone is nil for a list of zeros.
+func orNone(list []int64) []int64 {
+	if slices.ContainsFunc(list, func(v int64) bool { return v != 0 }) {
+		return list
+	}
+	return nil
 }
 
 // add writes an event with the time. Others can read it at once, or a step after a second.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/experiment/identity"
 	"ocl/experiment/result"
 )
 
@@ -18,7 +17,7 @@ func TestEventsAreCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), EventsFile)
 	opened := func(length int64, whole bool) *journal {
 		t.Helper()
-		j, found, err := openJournal(path, length, identity.Identity{}, "k")
+		j, found, err := openJournal(path, length, result.Event{Event: result.EventRun, Format: result.EventsFormat})
 		if err != nil || found != whole {
 			t.Fatal(found, err)
 		}
