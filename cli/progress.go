@@ -23,11 +23,13 @@ type progress struct {
 func newProgress(w io.Writer, quiet bool) *progress {
 	p := &progress{}
 	p.screen = newScreen(w, quiet, p.shown)
+	p.last = func() []string { return p.curves(p.width() - 1) }
 	p.start(nil)
 	return p
 }
 
-// shown is a line for each active run. A terminal has a line above them where there are several runs; elsewhere each line says it all.
+// shown is a line for each active run. A terminal has a line above them where there are several runs, and one for each method below them; elsewhere
+// each line says it all.
 func (p *progress) shown() (lines []string) {
 	left, ended, indent, width := "", 0, "", plainWidth
 	if d, ok := p.left(); ok {
@@ -49,6 +51,9 @@ func (p *progress) shown() (lines []string) {
 		if !r.ended {
 			lines = append(lines, indent+fit(append(r.parts(), part{left, 0}), width-len(indent)))
 		}
+	}
+	if p.live && len(lines) > 0 {
+		lines = append(lines, p.curves(width)...)
 	}
 	return lines
 }
@@ -78,12 +83,16 @@ func (p *progress) left() (time.Duration, bool) {
 
 // job are the observers of one run.
 func (p *progress) job(job experiment.Job) experiment.Events {
-	return p.named(fmt.Sprintf("%s s%d", job.Name(), job.Seed), job.Total)
+	return p.of(&runState{name: fmt.Sprintf("%s s%d", job.Name(), job.Seed), method: job.Name()}, job.Total)
 }
 
 // named are the observers of a run called name, one among so many.
 func (p *progress) named(name string, total int) experiment.Events {
-	r := &runState{name: name}
+	return p.of(&runState{name: name}, total)
+}
+
+// of are the observers of a run, one among so many.
+func (p *progress) of(r *runState, total int) experiment.Events {
 	ev := p.events(r)
 	ev.Begin = func(_ experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
 		p.locked(func() {
@@ -122,6 +131,9 @@ func (p *progress) named(name string, total int) experiment.Events {
 				p.say(p.out, r.last(p.now(), res, err))
 			}
 			r.ended = true
+			if res != nil {
+				r.found(res)
+			}
 		})
 	}
 	ev.Note = func(text string) {

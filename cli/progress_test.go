@@ -18,7 +18,7 @@ import (
 // watch is a progress with a clock of its own that draws only when a test says so.
 func watch(w *bytes.Buffer, live bool, width int) (*progress, *time.Time) {
 	now := time.Unix(1_000_000, 0)
-	p := &progress{screen: &screen{out: w, notes: w, live: live, now: func() time.Time { return now }, width: func() int { return width }}}
+	p := &progress{screen: &screen{out: w, notes: w, live: live, now: func() time.Time { return now }, width: func() int { return width }, height: func() int { return 0 }}}
 	p.lines = p.shown
 	return p, &now
 }
@@ -56,10 +56,11 @@ func accuracies(v ...float64) []*float64 {
 	return a
 }
 
-// shownAt are the lines of a progress in so many columns.
+// shownAt are the lines of a progress in so many columns, without those of accuracies.
 func shownAt(p *progress, width int) string {
 	p.width = func() int { return width + 1 }
-	return strings.Join(p.shown(), "\n")
+	lines := p.shown()
+	return strings.Join(lines[:len(lines)-len(p.curves(width))], "\n")
 }
 
 // TestProgressLine pins the line of docs/cli.md on a wide and on narrow terminals.
@@ -91,8 +92,15 @@ func TestProgressLine(t *testing.T) {
 	p.width = func() int { return 121 }
 	p.draw()
 	p.draw()
-	if lines := strings.Split(out.String(), "\n"); len(lines) != 3 || !strings.HasPrefix(lines[0], "er s3  task 7/20") || !strings.HasPrefix(lines[1], "\x1b[J\x1b[1A\rer s3") || lines[2] != "\x1b[J" {
-		t.Errorf("a live line is drawn twice as %q", out.String())
+	bar := "er       █                 21.4 %  after task 6 of 20\x1b[K"
+	if lines := strings.Split(out.String(), "\n"); len(lines) != 5 || !strings.HasPrefix(lines[0], "er s3  task 7/20") || lines[1] != bar || !strings.HasPrefix(lines[2], "\x1b[J\x1b[2A\rer s3") || lines[3] != bar || lines[4] != "\x1b[J" {
+		t.Errorf("live lines are drawn twice as %q", out.String())
+	}
+	out.Reset()
+	p.height = func() int { return 2 }
+	p.draw()
+	if lines := strings.Split(out.String(), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[0], "\x1b[2A\rer s3") {
+		t.Errorf("on a terminal of two lines: %q", out.String())
 	}
 }
 

@@ -19,6 +19,7 @@ const longestName = 24
 // runState is what the progress line shows of one run.
 type runState struct {
 	name   string // "er s3"
+	method string // "er", of a run whose accuracies are drawn; "" of others, such as trials
 	info   ocl.StreamInfo
 	plan   experiment.Plan
 	began  time.Time
@@ -44,7 +45,8 @@ type runState struct {
 	samples     mean // of a step
 	rate        float64
 	lastStep    time.Time
-	seen        *float64 // mean accuracy over the tasks learned, at the last evaluation
+	seen        *float64   // mean accuracy over the tasks learned, at the last evaluation
+	after       []*float64 // the same after each task, nil where it was not evaluated
 }
 
 // mean is an exponential mean whose weights are divided by their sum. So it is a plain mean of the first values. A mean that
@@ -144,22 +146,16 @@ func (r *runState) evaluated(e experiment.Evaluated) {
 	}
 	r.testing, r.toTest = 0, 0
 	r.working, r.lastStep = 0, time.Time{} // the next step does not begin where the last one ended
-	sum, n := 0.0, 0
 	for j, a := range e.Accuracy {
-		if a == nil {
-			continue
-		}
-		if j < len(r.info.Tasks) {
+		if a != nil && j < len(r.info.Tasks) {
 			r.tested += r.info.Tasks[j].Test
 		}
-		if j <= e.Task {
-			sum += *a
-			n++
-		}
 	}
-	if n > 0 {
-		v := sum / float64(n)
-		r.seen = &v
+	if seen := seenAfter(e.Task, e.Accuracy); seen != nil {
+		r.seen = seen
+	}
+	if !e.MidTask {
+		r.learned(e.Task, e.Accuracy)
 	}
 }
 

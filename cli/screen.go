@@ -22,12 +22,14 @@ const (
 // screen shows how far work is. On a terminal it redraws some lines; elsewhere it prints them every ten seconds. No work waits
 // for it longer than for a lock.
 type screen struct {
-	out   io.Writer // nil prints notes only
-	notes io.Writer
-	live  bool // on a terminal
-	width func() int
-	now   func() time.Time
-	lines func() []string // what there is to show now; called with the lock
+	out    io.Writer // nil prints notes only
+	notes  io.Writer
+	live   bool // on a terminal
+	width  func() int
+	height func() int // of the terminal in lines, 0 if unknown
+	now    func() time.Time
+	lines  func() []string // what there is to show now; called with the lock
+	last   func() []string // what stays on a terminal at the end; nil is nothing
 
 	mu         sync.Mutex
 	drawn      int // lines on the terminal that are redrawn
@@ -39,6 +41,7 @@ type screen struct {
 func newScreen(w io.Writer, quiet bool, lines func() []string) *screen {
 	s := &screen{out: w, notes: w, live: isTerminal(w), now: time.Now, lines: lines, quit: make(chan struct{}), done: make(chan struct{})}
 	s.width = func() int { return terminalWidth(w) }
+	s.height = func() int { return terminalHeight(w) }
 	if quiet {
 		s.out, s.live = nil, false
 	}
@@ -73,7 +76,15 @@ func (s *screen) start(before func()) {
 func (s *screen) stop() {
 	s.once.Do(func() { close(s.quit) })
 	<-s.done
-	s.locked(func() { s.clear(); s.out = nil })
+	s.locked(func() {
+		s.clear()
+		if s.live && s.out != nil && s.last != nil {
+			for _, line := range s.last() {
+				s.say(s.out, line)
+			}
+		}
+		s.out = nil
+	})
 }
 
 func (s *screen) locked(f func()) {
@@ -110,6 +121,9 @@ func (s *screen) draw() {
 			fmt.Fprintln(s.out, line)
 		}
 		return
+	}
+	if most := s.height() - 1; most > 0 && len(lines) > most { // what has left the top cannot be drawn again
+		lines = lines[:most]
 	}
 	var b strings.Builder
 	if s.drawn > 0 {

@@ -33,6 +33,16 @@ func terminalWidth(w io.Writer) int {
 	return plainWidth
 }
 
+// terminalHeight is the number of lines of w now, 0 where there is no terminal to ask.
+func terminalHeight(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if _, n, err := term.GetSize(int(f.Fd())); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
 // Styles of paint, as the numbers of the terminal's "select graphic rendition".
 const (
 	bold = "1"
