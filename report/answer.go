@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"ocl/experiment/result"
 	"ocl/internal/count"
@@ -55,7 +56,18 @@ func (s *setting) answer() string {
 	if len(s.rows) > 1 {
 		has = "has the highest average accuracy:"
 	}
-	return fmt.Sprintf("On %s, %s %s %s %% (%s).", s.Name, best.prose(), has, percents(e), count.Of(e.N, "run")) + s.doubts(best)
+	where := "On " + s.Name
+	if s.isRunning() {
+		where = "Of the runs on " + s.Name + " that have ended"
+	}
+	return fmt.Sprintf("%s, %s %s %s %% (%s).", where, best.prose(), has, percents(e), count.Of(e.N, "run")) + s.doubts(best)
+}
+
+// isRunning says whether a run is still at work.
+func (s *setting) isRunning() bool {
+	return slices.ContainsFunc(s.rows, func(g *row) bool {
+		return slices.ContainsFunc(g.runs, func(r *run) bool { return r.Outcome.State == result.Running })
+	})
 }
 
 // doubts names the rows that the best one is not better than by the table of comparisons, upper bounds apart; "" if there are none.
@@ -93,7 +105,7 @@ func (g *row) outcomeText() string {
 		return "finished"
 	}
 	var parts []string
-	for _, s := range []string{result.Finished, result.Interrupted, result.Diverged} {
+	for _, s := range []string{result.Finished, result.Running, result.Interrupted, result.Diverged} {
 		if n[s] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[s], s))
 		}

@@ -34,7 +34,7 @@ func (f *Folder) Make(names ...string) {
 }
 
 // Write writes a file below the folder, whole or not at all. Its name has slashes. Characters that do not show, such as those that turn
-// what follows, are escaped in files for people.
+// what follows, are escaped in files for people ([shown]).
 func (f *Folder) Write(name string, text []byte) {
 	if f.Err != nil {
 		return
@@ -43,13 +43,19 @@ func (f *Folder) Write(name string, text []byte) {
 		return
 	}
 	path := filepath.Join(f.Path, filepath.FromSlash(name))
-	switch filepath.Ext(name) {
-	case ".html", ".svg", ".md", ".tex", ".json":
-		text = []byte(escape.Lines(string(text)))
-	}
+	text = shown(name, text)
 	if err := atomicfile.WriteBytes(path, text); err != nil {
 		f.Err = fmt.Errorf("report: %s: %w. Free some disk space, or use another folder with \"--out DIR\"", path, cause.Of(err))
 		return
 	}
 	f.Files = append(f.Files, path)
+}
+
+// shown is the text of a file. Characters that do not show are escaped in files for people.
+func shown(name string, text []byte) []byte {
+	switch filepath.Ext(name) {
+	case ".html", ".svg", ".md", ".tex", ".json":
+		return []byte(escape.Lines(string(text)))
+	}
+	return text
 }

@@ -54,6 +54,7 @@ type page struct {
 	Footnotes []string // of the main table
 	Several   bool     // more than one setting
 	styles    []chart.Look
+	Frame     *Frame // nil on a page that is written
 }
 
 // firstScreen answers for a setting what was best.
@@ -158,8 +159,8 @@ func render(p *page) []byte {
 		"percent": count.Percent,
 		"facets":  facetsOf,
 		"glue":    Glue,
-		"css":     func() template.CSS { return template.CSS(pageCSS + styleSheet(p.styles)) },
-		"js":      func() template.JS { return template.JS(PageScript()) },
+		"css":     func() template.CSS { return template.CSS(pageCSS + styleSheet(p.styles) + p.frame().Style) },
+		"js":      func() template.JS { return template.JS(PageScript() + p.frame().Script) },
 		"swatch":  func(c cell) template.HTML { return template.HTML(p.swatchOf(c.Mark)) },
 	}).Parse(pageTemplate))
 	var b bytes.Buffer
@@ -167,6 +168,14 @@ func render(p *page) []byte {
 		panic("report: the page: " + err.Error()) // the template is part of the program
 	}
 	return bytes.Map(xmlRune, b.Bytes())
+}
+
+// frame is what is added to the page.
+func (p *page) frame() Frame {
+	if p.Frame == nil {
+		return Frame{}
+	}
+	return *p.Frame
 }
 
 // facetsOf are the attributes by which the page's script filters a line of a table; none where it is of no row or of two.

@@ -123,7 +123,11 @@ func (s *setting) shared() string {
 	if stored := slices.DeleteFunc(slices.Clone(s.rows), func(g *row) bool { return g.memory < 0 }); len(stored) > 0 && len(s.memories) == 1 {
 		parts = append(parts, "memory "+count.Number(s.memories[0]))
 	}
-	return strings.Join(parts, ", ") + ". Accuracy after the last task, mean over all tasks."
+	text := strings.Join(parts, ", ") + ". Accuracy after the last task, mean over all tasks."
+	if s.isRunning() {
+		text += " Of runs that have not ended it is that after the last task so far, mean over the tasks learned."
+	}
+	return text
 }
 
 // tile is a number of the first screen.
@@ -135,8 +139,12 @@ func (s *setting) headline() string {
 	switch {
 	case len(rows) == 0:
 		return "Nothing was measured yet"
+	case len(rows[0].finished) == 0 && s.isRunning():
+		return fmt.Sprintf("%s is at %s %% so far", rows[0].Short, count.Percent(rows[0].finalAccuracy().Mean))
 	case len(rows[0].finished) == 0:
 		return fmt.Sprintf("No run has finished; %s is at %s %%", rows[0].Short, count.Percent(rows[0].finalAccuracy().Mean))
+	case s.isRunning():
+		return fmt.Sprintf("Of the runs that have ended, %s leads: %s %%", rows[0].Short, count.Percent(rows[0].finalAccuracy().Mean))
 	case len(rows) == 1:
 		return fmt.Sprintf("%s: %s %%", rows[0].Short, count.Percent(rows[0].finalAccuracy().Mean))
 	}

@@ -83,12 +83,7 @@ func readAll(ctx context.Context, dirs []string) (*reading, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			res, err := result.ReadAny(f.Path)
-			if err == nil && res.Foreign == nil {
-				if err = result.CheckMetrics(res); err != nil {
-					err = fmt.Errorf("report: %s: %w. Restore the file, or run it again", f.Path, err)
-				}
-			}
+			res, err := ReadResult(f.Path)
 			if err != nil {
 				r.left = append(r.left, LeftOut{Path: f.Path, Reason: err.Error(), err: err})
 				faults = append(faults, err)
@@ -106,6 +101,17 @@ func readAll(ctx context.Context, dirs []string) (*reading, error) {
 		return nil, fmt.Errorf("report: no result can be used, so nothing is written: %w", errors.Join(faults...))
 	}
 	return &r, nil
+}
+
+// ReadResult reads the file of a result. One that was edited, so that its metrics are not those of its accuracies, is an error.
+func ReadResult(path string) (*result.Result, error) {
+	res, err := result.ReadAny(path)
+	if err == nil && res.Foreign == nil {
+		if err = result.CheckMetrics(res); err != nil {
+			err = fmt.Errorf("report: %s: %w. Restore the file, or run it again", path, err)
+		}
+	}
+	return res, err
 }
 
 // err says what was left out; nil is nothing.

@@ -91,8 +91,8 @@ func OutFolder(dirs []string, out string) (string, error) {
 	return filepath.Dir(dirs[0]), nil
 }
 
-// write draws a report of what was read in dirs.
-func (r *reading) write(w *Folder, dirs []string, o Options) (*Written, error) {
+// study is what a report of what was read is about.
+func (r *reading) study(o Options) *study {
 	st := newStudy(r.runs, r.notes, o.Known, o.Catalogue)
 	for _, l := range r.left {
 		st.warnings = append(st.warnings, fmt.Sprintf("%s is left out: %s.", l.Path, l.Reason))
@@ -102,6 +102,12 @@ func (r *reading) write(w *Folder, dirs []string, o Options) (*Written, error) {
 	for _, s := range st.settings {
 		s.all = o.All
 	}
+	return st
+}
+
+// write draws a report of what was read in dirs.
+func (r *reading) write(w *Folder, dirs []string, o Options) (*Written, error) {
+	st := r.study(o)
 	p, figures, undrawn := newPage(st)
 	tables := append(p.tables(), undrawn...)
 	for _, f := range figures {

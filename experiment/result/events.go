@@ -97,7 +97,7 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 			}
 			var e Event
 			if err == nil {
-				e, err = parseEvent(line, n)
+				e, err = ParseEvent(line, n == 1)
 			}
 			if err != nil {
 				yield(e, fmt.Errorf("line %d: %w", n, err))
@@ -127,15 +127,17 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-func parseEvent(line []byte, n int) (Event, error) {
+// ParseEvent reads a line of an events.jsonl without its end, which must not be longer than [limit.EventLine]. Of the first line, format and version
+// are checked too.
+func ParseEvent(line []byte, first bool) (Event, error) {
 	var e Event
 	if err := json.Unmarshal(line, &e); err != nil {
 		return e, fmt.Errorf("%w: it is not the JSON object of an event: %s", ErrDamaged, jsonFault(err, len(line)))
 	}
 	switch {
-	case n == 1 && e.Format != EventsFormat:
+	case first && e.Format != EventsFormat:
 		return e, fmt.Errorf("%w: the format is %s, but must be %q", ErrVersion, cut(e.Format), EventsFormat)
-	case n == 1 && e.Version > EventsVersion:
+	case first && e.Version > EventsVersion:
 		return e, fmt.Errorf("%w: the version is %d, but this program reads %d", ErrNewer, e.Version, EventsVersion)
 	case e.Event == "":
 		return e, fmt.Errorf("%w: it has no key \"event\"", ErrDamaged)

@@ -23,6 +23,8 @@ const (
 	Finished    = "finished"
 	Interrupted = "interrupted"
 	Diverged    = "diverged"
+	// Running is in no file: it is that of a result made of the events of a run that is at work.
+	Running = "running"
 )
 
 // Result is one run: one method, one seed.

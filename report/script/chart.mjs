@@ -2,10 +2,13 @@
 import { keep, make } from "./dom.mjs";
 import { read } from "./table.mjs";
 
-// charts gives the charts of the page what they can do.
-export function charts() {
-  document.querySelectorAll("figure").forEach(switches);
-  document.querySelectorAll("svg.fig").forEach((svg) => new Look(svg));
+// charts gives the charts below an element what they can do.
+export function charts(root) {
+  root.querySelectorAll("figure").forEach(switches);
+  root.querySelectorAll("svg.fig").forEach((svg) => new Look(svg));
+  if (root !== document) {
+    return; // the document hears already
+  }
   document.addEventListener("pointerdown", (event) => {
     if (Look.open && !Look.open.box.contains(event.target)) {
       Look.open.close();

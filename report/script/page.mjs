@@ -169,12 +169,15 @@ const copy = async (text) => {
   }
 };
 
-document.querySelectorAll("table.sort").forEach((table) => {
-  if (table.tBodies[0].rows.length > 1) {
-    new Table(table);
-  }
-});
+// dress gives the tables and charts below an element what they can do. A page that changes calls it for each new part.
+export function dress(root) {
+  root.querySelectorAll("table.sort").forEach((table) => {
+    if (table.tBodies[0].rows.length > 1) {
+      new Table(table);
+    }
+  });
+  root.querySelectorAll("figure.triangle").forEach(triangle);
+  charts(root);
+}
 
-document.querySelectorAll("figure.triangle").forEach(triangle);
-
-charts();
+dress(document);
