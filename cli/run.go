@@ -279,11 +279,7 @@ func printResults(cmd *cobra.Command, results []*result.Result) error {
 
 // reportOn writes the report of a folder into it, and says where; on standard error if the output is JSON.
 func reportOn(cmd *cobra.Command, folder string, asJSON bool) error {
-	ctx := cmd.Context()
-	if ctx.Err() != nil {
-		ctx = context.WithoutCancel(ctx) // what stopped the runs does not stop their report
-	}
-	written, err := report.Write(ctx, []string{folder}, folder, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema()})
+	written, err := leaveReport(cmd, folder, folder)
 	if written == nil {
 		return err
 	}
@@ -293,6 +289,15 @@ func reportOn(cmd *cobra.Command, folder string, asJSON bool) error {
 	}
 	_, printed := fmt.Fprintf(w, "\nreport: %s\n", escape.Line(written.Page))
 	return errors.Join(err, printed)
+}
+
+// leaveReport writes the report of a folder, also after a signal: what stopped the runs does not stop their report.
+func leaveReport(cmd *cobra.Command, folder, out string) (*report.Written, error) {
+	ctx := cmd.Context()
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return report.Write(ctx, []string{folder}, out, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema()})
 }
 
 // divergence is an error where runs diverged: exit code 3.

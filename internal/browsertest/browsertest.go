@@ -119,8 +119,9 @@ func (b *Browser) Check(t *testing.T, path string) {
 
 // view is a page that is open.
 type view struct {
-	t   *testing.T
-	ctx context.Context
+	t    *testing.T
+	ctx  context.Context
+	from string // beginning of the addresses that the page may ask for
 
 	mu   sync.Mutex
 	tell []string // errors and warnings of the browser, and requests for the network
@@ -133,9 +134,38 @@ func (b *Browser) open(t *testing.T, path string, width, height int64, scheme st
 	t.Cleanup(end)
 	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(stop)
-	v := &view{t: t, ctx: ctx}
+	v := &view{t: t, ctx: ctx, from: "file:"}
 	chromedp.ListenTarget(ctx, v.hear)
-	address := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+	v.visit((&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String(), width, height, scheme)
+	return v
+}
+
+// Visit opens the page of a server, and returns the context in which chromedp acts on it. When the test ends it fails if the browser has reported
+// something, or if the page has asked another server.
+func (b *Browser) Visit(t *testing.T, address string, width, height int64) context.Context {
+	t.Helper()
+	ctx, end := chromedp.NewContext(b.ctx)
+	t.Cleanup(end)
+	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
+	t.Cleanup(stop)
+	v := &view{t: t, ctx: ctx, from: address}
+	t.Cleanup(v.told)
+	chromedp.ListenTarget(ctx, v.hear)
+	v.visit(address, width, height, schemes[0])
+	return ctx
+}
+
+// Shoot writes a picture of what is seen into the folder that OCL_SHOTS names, for people; without it nothing.
+func Shoot(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	if dir := os.Getenv("OCL_SHOTS"); dir != "" {
+		(&view{t: t, ctx: ctx}).picture(filepath.Join(dir, name+".png"), func(ctx context.Context) ([]byte, error) { return page.CaptureScreenshot().Do(ctx) })
+	}
+}
+
+// visit loads a page.
+func (v *view) visit(address string, width, height int64, scheme string) {
+	v.t.Helper()
 	v.run(
 		page.BringToFront(), // Chromium neither draws nor clicks in a tab behind others
 		network.Enable(), runtime.Enable(), log.Enable(),
@@ -144,7 +174,6 @@ func (b *Browser) open(t *testing.T, path string, width, height int64, scheme st
 		chromedp.Navigate(address),
 		chromedp.Evaluate(checks, nil),
 	)
-	return v
 }
 
 // hear collects errors, warnings, and requests for anything but files.
@@ -168,8 +197,8 @@ func (v *view) hear(event any) {
 			say("the browser says: %s (%s)", e.Entry.Text, e.Entry.URL)
 		}
 	case *network.EventRequestWillBeSent:
-		if u := e.Request.URL; !strings.HasPrefix(u, "file:") && !strings.HasPrefix(u, "data:") {
-			say("the page asks for %s, but must work without a network", u)
+		if u := e.Request.URL; !strings.HasPrefix(u, v.from) && !strings.HasPrefix(u, "data:") {
+			say("the page asks for %s, but may ask for %s alone", u, v.from)
 		}
 	}
 }

@@ -203,6 +203,14 @@ const (
 	SafetensorsAxes = 64
 )
 
+// Pages of `ocl watch`.
+const (
+	// WatchConnections is how many connections of browsers are open at once, in connections. A browser has six for a page; others wait. Key: none.
+	WatchConnections = 256
+	// WatchStreams is how many open pages are told of news at once, in pages. Further ones ask by themselves every few seconds. Key: none.
+	WatchStreams = 64
+)
+
 // Waiting.
 const (
 	// SignalMillis is how long a command may take to end after the first Ctrl-C or SIGTERM, in milliseconds. Then it is ended, so that it is gone after two seconds even if a disk does not answer. Key: none.

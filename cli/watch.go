@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ocl/experiment"
+	"ocl/internal/count"
+	"ocl/internal/escape"
+	"ocl/report"
+	"ocl/report/known"
+	watching "ocl/watch"
+)
+
+// watchFlags are the flags of `ocl watch`.
+type watchFlags struct {
+	out     string
+	address string
+	port    int
+	open    bool
+	idle    time.Duration
+	quiet   bool
+}
+
+func newWatch() *cobra.Command {
+	var f watchFlags
+	cmd := &cobra.Command{
+		Use:   "watch DIR",
+		Short: "Show runs in a browser while they are at work, and leave their report.",
+		Example: `  ocl watch runs/er5k
+  ocl watch runs/study --port 8080 --open`,
+		Long: "DIR is the folder of a run, an experiment or a study, on this or another machine, and need not be there yet. " +
+			"The page is the report of what was measured so far, with how far each run is and how long it takes still, and follows the runs by itself. " +
+			"When all runs have ended, or after Ctrl-C, the report is written as `ocl report` writes it. Nothing else is changed. " +
+			"Only programs on this machine can see the page, unless --address says otherwise.",
+		Args:              exactly("DIR"),
+		ValidArgsFunction: completeFolder,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.watch(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	addOut(cmd, &f.out)
+	flags.StringVar(&f.address, "address", "127.0.0.1", "address of this machine at which browsers ask; with another than the default, other machines may see the page")
+	flags.IntVar(&f.port, "port", 0, "port at which browsers ask (default: a free one)")
+	flags.BoolVar(&f.open, "open", false, "open the page in a browser")
+	flags.DurationVar(&f.idle, "idle", 0, "end after nobody has been at work for so long, such as 30m (default: wait for ever)")
+	addQuiet(flags, &f.quiet)
+	annotate(flags, groupOutput, map[string]string{"address": "ADDRESS", "port": "N", "open": "", "idle": "TIME"})
+	return cmd
+}
+
+// watch serves the page until all runs have ended or a signal comes, and writes the report.
+func (f *watchFlags) watch(cmd *cobra.Command, dir string) error {
+	if f.port < 0 || f.port > 65535 {
+		return usage(fmt.Errorf("--port cannot be %d. Use a number from 0 to 65535", f.port))
+	}
+	if f.idle < 0 {
+		return usage(fmt.Errorf("--idle cannot be %s. Use a time above 0, such as 30m", f.idle))
+	}
+	ip := net.ParseIP(f.address)
+	if ip == nil && f.address != "localhost" {
+		return usage(fmt.Errorf("--address cannot be %q. Use an address of this machine in numbers, such as 127.0.0.1", f.address))
+	}
+	if err := watching.Check(dir); err != nil {
+		return err
+	}
+	stderr := cmd.ErrOrStderr()
+	on, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", net.JoinHostPort(f.address, strconv.Itoa(f.port)))
+	if err != nil {
+		return fmt.Errorf("watch: %s cannot be used: %w. Use another --port or --address", net.JoinHostPort(f.address, strconv.Itoa(f.port)), refused(err))
+	}
+	page := "http://" + on.Addr().String() + "/"
+	if ip != nil && !ip.IsLoopback() {
+		fmt.Fprintf(stderr, "warning: everybody who reaches %s over the network can read this page. Leave out --address if only this machine should\n", f.address)
+	}
+	if !f.quiet {
+		fmt.Fprintf(stderr, "%s shows %s; Ctrl-C ends it and leaves the report\n", page, escape.Line(dir))
+	}
+	if f.open {
+		if err := openBrowser(page); err != nil {
+			fmt.Fprintf(stderr, "no browser was opened (%v). Open %s yourself\n", err, page)
+		}
+	}
+	o := watching.Options{Report: report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema()}, Idle: f.idle,
+		Told: func(problem string) { fmt.Fprintln(stderr, escape.Line(problem)) }}
+	s, err := watching.New(dir, o).Serve(cmd.Context(), on, o)
+	if err != nil {
+		return fmt.Errorf("watch: the page cannot be shown any longer: %w. Give the same command again", err)
+	}
+	if !f.quiet && s != nil && s.Over() {
+		fmt.Fprintf(stderr, "all runs have ended (%s failed)\n", count.Number(s.Count(watching.Failed)))
+	}
+	return f.leave(cmd, dir, s)
+}
+
+// leave writes the report, if there is a result.
+func (f *watchFlags) leave(cmd *cobra.Command, dir string, s *watching.State) error {
+	if s == nil {
+		return fmt.Errorf("interrupted before anything was read: %w", context.Canceled)
+	}
+	if signalled := cmd.Context().Err() != nil; signalled && !s.Results() {
+		fmt.Fprintln(cmd.ErrOrStderr(), "no run has a result yet, so there is no report")
+		return nil
+	}
+	written, err := leaveReport(cmd, dir, f.out)
+	if written == nil {
+		return err
+	}
+	_, printed := fmt.Fprintln(cmd.OutOrStdout(), escape.Line(written.Page))
+	return errors.Join(err, printed)
+}
+
+// openBrowser opens a page in the browser of the person.
+func openBrowser(page string) error {
+	words := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if words == nil {
+		words = []string{"xdg-open"}
+	}
+	return exec.Command(words[0], append(words[1:], page)...).Start() //nolint:noctx // it goes on when this command has ended
+}
+
+// refused is the system's error about an address, without the address.
+func refused(err error) error {
+	var of *net.OpError
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
