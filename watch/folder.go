@@ -122,6 +122,7 @@ type reader struct {
 		err     error
 	}
 	store *study.Folder
+	idle  map[string]stateThen // jobs of the study that nobody is at work on, by folder
 }
 
 // kept is a result that was read, or why it could not be.
@@ -138,13 +139,7 @@ type silence struct {
 }
 
 func newReader(dir string, now func() time.Time) *reader {
-	return &reader{dir: dir, now: now, results: map[string]kept{}, follows: map[string]*follow{}, quiet: map[string]silence{}}
-}
-
-func (r *reader) close() {
-	if r.store != nil {
-		_ = r.store.Close()
-	}
+	return &reader{dir: dir, now: now, results: map[string]kept{}, follows: map[string]*follow{}, quiet: map[string]silence{}, idle: map[string]stateThen{}}
 }
 
 // stamp changes when a file does; "" is none.
@@ -445,7 +440,7 @@ func (r *reader) study(s *State) {
 		return
 	}
 	if r.store == nil {
-		r.store = study.OpenFolder(r.dir, "")
+		r.store = study.OpenFolder(r.dir)
 	}
 	for _, e := range r.jobs.entries {
 		s.Jobs = append(s.Jobs, r.job(s, e))
@@ -453,11 +448,32 @@ func (r *reader) study(s *State) {
 	s.weigh()
 }
 
+// stateThen is the state of a job as it was when its folder had the stamp.
+type stateThen struct {
+	stamp string
+	asked time.Time
+	study.State
+}
+
+// state is the state of a job. To tell whether the worker of a job has died, the store holds the job's lock for a moment, and a worker that begins
+// would find it taken. So it is asked again only when a file has come or gone in the folder, as when a worker begins, or after some time.
+func (r *reader) state(e study.Entry, folder string) study.State {
+	now, at := r.now(), stamp(folder)
+	if then, idle := r.idle[folder]; idle && then.stamp == at && now.Sub(then.asked) < askEvery {
+		return then.State
+	}
+	st := r.store.State(e)
+	if delete(r.idle, folder); st.Phase == study.Begun || st.Phase == study.Waiting {
+		r.idle[folder] = stateThen{at, now, st}
+	}
+	return st
+}
+
 // job reads a job of a study.
 func (r *reader) job(s *State, e study.Entry) Job {
 	folder := filepath.Join(r.dir, e.Folder)
 	j := Job{Name: fmt.Sprintf("%s s%d", e.Name, e.Seed), Steps: e.Steps, work: e.FLOPs}
-	st := r.store.State(e)
+	st := r.state(e, folder)
 	switch st.Phase {
 	case study.Done:
 		name := j.Name

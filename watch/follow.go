@@ -21,8 +21,9 @@ import (
 type follow struct {
 	folder string
 
-	file     os.FileInfo // that was read last; a run that continues makes another one
+	file     os.FileInfo // that was read last
 	read     int64       // bytes of it that are understood
+	line     []byte      // the last of them: a run that continues cuts the file, and writes other lines in their place
 	fault    error       // why the rest cannot be read
 	first    *result.Event
 	made     *result.Result // the config and what follows from it, nil while there is none
@@ -66,7 +67,7 @@ func (f *follow) look() (news bool) {
 		return false
 	}
 	changed := f.file == nil || size != f.file.Size() || !info.ModTime().Equal(f.file.ModTime())
-	if f.file == nil || !os.SameFile(f.file, info) || size < f.read || f.fault != nil && changed {
+	if f.file == nil || !os.SameFile(f.file, info) || f.cut(file) || f.fault != nil && changed {
 		*f = follow{folder: f.folder, made: f.made}
 	}
 	f.file = info
@@ -93,9 +94,20 @@ func (f *follow) look() (news bool) {
 			return news
 		}
 		f.read += int64(len(line)) + 1
+		f.line = append(f.line[:0], line...)
 		text, news = rest, true
 		f.add(e)
 	}
+}
+
+// cut says whether the file no longer has the last line that was read where it was. Lines have times, so no other one is the same.
+func (f *follow) cut(file io.ReaderAt) bool {
+	if f.read == 0 {
+		return false
+	}
+	now := make([]byte, len(f.line)+1)
+	n, _ := file.ReadAt(now, f.read-int64(len(now)))
+	return !bytes.Equal(now[:n], append(f.line, '\n'))
 }
 
 // add takes an event.

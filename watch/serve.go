@@ -46,7 +46,6 @@ const (
 // Serve answers browsers on a listener, which it closes, and looks at the folder every second until ctx ends, until all runs have ended, or until
 // Options.Idle is over. It returns what the folder said last. The error is that of the listener.
 func (w *Watcher) Serve(ctx context.Context, on net.Listener, o Options) (*State, error) {
-	defer w.reader.close()
 	server := &http.Server{Handler: w.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14, ErrorLog: log.New(io.Discard, "", 0)}
 	failed := make(chan error, 1)
 	go func() {

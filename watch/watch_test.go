@@ -25,6 +25,7 @@ import (
 	"ocl/internal/limit"
 	"ocl/report"
 	"ocl/report/known"
+	"ocl/study"
 )
 
 // made is an experiment of two methods that has ended, and is made once.
@@ -186,8 +187,8 @@ func TestRunAtWork(t *testing.T) {
 	}
 }
 
-// TestStopped: a run whose events have stood still for long, and whose folder nobody has locked, is stopped. When it goes on in a copy of its events,
-// the copy is read from its beginning.
+// TestStopped: a run whose events have stood still for long, and whose folder nobody has locked, is stopped. When it goes on its events
+// are read from their beginning, whether they are in another file or other lines stand in the same one.
 func TestStopped(t *testing.T) {
 	l := copied(t, 2)
 	later := time.Hour
@@ -223,6 +224,57 @@ func TestStopped(t *testing.T) {
 	if f := w.reader.follows[l.run]; f.measured != 1 || f.read != int64(at) {
 		t.Errorf("of the new file %d evaluations in %d bytes are read, want 1 in %d", f.measured, f.read, at)
 	}
+	before, _, _ := strings.Cut(string(text), `"event":"evaluation"`)
+	before = before[:strings.LastIndex(before, "\n")+1]
+	step := before[strings.LastIndex(before[:len(before)-1], "\n")+1:]
+	again := before + strings.Repeat(step, 1+(at-len(before))/len(step)) // the same steps once more instead of the evaluation
+	l.write(l.events(), again)
+	w.Look()
+	if f := w.reader.follows[l.run]; f.measured != 0 || f.fault != nil || f.read != int64(len(again)) {
+		t.Errorf("of the file that was cut %d evaluations in %d bytes are read (%v), want none in %d", f.measured, f.read, f.fault, len(again))
+	}
+}
+
+// TestDeadJob: a job whose worker has died is not locked again and again. It is asked for when a file comes or goes, and after some time.
+func TestDeadJob(t *testing.T) {
+	dir, now := t.TempDir(), time.Unix(1_000_000, 0)
+	e := study.Entry{Name: "er", Folder: "er-s1"}
+	folder := filepath.Join(dir, e.Folder)
+	r := newReader(dir, func() time.Time { return now })
+	r.store = study.OpenFolder(dir)
+	says := func(when, want string) {
+		t.Helper()
+		if st := r.state(e, folder); st.Phase != want {
+			t.Errorf("%s the job is %q, want %q", when, st.Phase, want)
+		}
+	}
+	lock := func() (unlock func()) {
+		t.Helper()
+		unlock, err := experiment.LockRun(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return unlock
+	}
+	lock()()
+	for _, name := range []string{".attempt", experiment.EventsFile} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("{"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says("after a death", study.Waiting)
+	unlock := lock()
+	says("a moment later", study.Waiting)
+	now = now.Add(askEvery)
+	says("after the time", study.Running)
+	unlock()
+	says("after another death", study.Waiting)
+	unlock = lock()
+	defer unlock()
+	if err := os.Chtimes(folder, time.Time{}, time.Unix(1, 0)); err != nil { // as if a worker had made a file
+		t.Fatal(err)
+	}
+	says("when a file has come", study.Running)
 }
 
 // listener reads server-sent events.
