@@ -410,8 +410,9 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 	case err != nil && r.ctx.Err() != nil && errors.Is(err, r.ctx.Err()), err == nil && (res == nil || res.Outcome.State == result.Interrupted):
 		r.sum.Released++
 		ended = c.Release()
-	case err != nil && r.Store.State(j.Entry).Phase == Done: // by another machine, which does not see our locks
+	case err != nil && r.Store.State(j.Entry).Phase == Done: // the result is whole, or another machine, which does not see our locks, has made it
 		r.phases[i] = Done
+		r.errs = append(r.errs, fmt.Errorf("study: %s has its result all the same: %w", j.Folder, err))
 		ended = c.Release()
 	case err != nil:
 		r.sum.Failed++
