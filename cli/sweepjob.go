@@ -65,15 +65,13 @@ func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job)
 	}
 	concurrency, workers := cmp.Or(f.opts.Concurrency, min(4, (len(jobs)+j.Shards-1)/j.Shards)), cmp.Or(f.opts.Workers, 1)
 	j.AtOnce, j.CPUs = min(j.Shards, mostAtOnce), concurrency*workers
-	cells, peak := []*planned(nil), int64(0)
-	for _, job := range jobs {
-		cells = withPlanned(cells, planned{Method: job.Name, Seeds: []uint64{job.Seed}, Steps: job.Steps, Timing: job.Timing, After: job.After, left: job.FLOPs, x: job.Experiment, run: job.Run})
-		peak = max(peak, job.Plan.MemoryBytes)
-	}
+	cells, _, _ := plannedJobs(study.OpenFolder(f.opts.Out), jobs, nil)
 	if err := estimate(cmd.Context(), cells, 1); err != nil {
 		return err
 	}
+	peak := int64(0)
 	for _, c := range cells {
+		peak = max(peak, c.MemoryBytes)
 		j.Seconds += float64(c.open()) * c.Seconds / float64(j.Shards)
 	}
 	// Half as much again as is estimated, as the caches of files count in many clusters.
@@ -82,7 +80,7 @@ func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job)
 	j.Limit = maxTime + timeToSave
 	j.Flags = fmt.Sprintf("--concurrency %d --workers %d --quiet", concurrency, workers)
 	if j.kind == "slurm" {
-		j.Flags = "--max-time " + shortTime(maxTime) + " " + j.Flags
+		j.Flags = "--max-time " + maxTime.String() + " " + j.Flags
 	}
 	text, err := j.text()
 	if err != nil {
@@ -95,10 +93,7 @@ func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job)
 // text is the job file.
 func (j jobFile) text() (string, error) {
 	t, err := template.New("").Funcs(template.FuncMap{"word": quoteWord, "minutes": slurmTime, "add": func(i int) int { return i + 1 }, "duration": count.Duration, "of": count.Of[int]}).
-		Parse(jobHead)
-	if err == nil {
-		t, err = t.ParseFS(jobTemplates, "jobfile/"+j.kind+".tmpl")
-	}
+		ParseFS(jobTemplates, "jobfile/head.tmpl", "jobfile/"+j.kind+".tmpl")
 	var b strings.Builder
 	if err == nil {
 		err = t.ExecuteTemplate(&b, j.kind+".tmpl", j)
@@ -108,11 +103,6 @@ func (j jobFile) text() (string, error) {
 	}
 	return strings.TrimLeft(b.String(), "\n"), nil
 }
-
-// jobHead is what every job file says first.
-const jobHead = `{{define "head"}}
-# {{of .Jobs "job"}} of a study in {{of .Shards "shard"}}, written by ocl. A shard is about {{duration .Seconds}} of work for one core of the machine that wrote this.
-# All machines must have the same kernel set (ocl --version). engine: {kernel: avx2} in the study makes sure of that.{{end}}`
 
 // On is the command of a shard on a host, for its shell.
 func (j jobFile) On(index int) string {
@@ -136,26 +126,11 @@ func slurmTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
 }
 
-// shortTime is a time as --max-time reads it, without units of 0.
-func shortTime(d time.Duration) string {
-	text := d.String()
-	for _, unit := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, unit) {
-			text = text[:len(text)-2]
-		}
-	}
-	return text
-}
-
 // checkJob refuses flags of job files that do not go together.
 func (f *sweepFlags) checkJob() error {
 	switch {
 	case f.job != "" && !slices.Contains(jobKinds, f.job):
-		hint := ""
-		if near := nearest.Word(f.job, jobKinds); near != "" {
-			hint = fmt.Sprintf(" Did you mean %s?", near)
-		}
-		return fmt.Errorf("sweep: --job %s is not known. Use slurm, kubernetes or skypilot.%s", escape.Line(f.job), hint)
+		return fmt.Errorf("sweep: --job %s is not known. %s", escape.Line(f.job), nearest.Hint(f.job, jobKinds))
 	case f.job != "" && len(f.hosts) > 0:
 		return fmt.Errorf("sweep: --job and --hosts write different files. Give one of them")
 	case f.shards < 0:

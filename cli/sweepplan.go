@@ -28,9 +28,24 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experim
 	if archive != nil {
 		found = study.Match(archive, store, jobs)
 	}
-	var cells []*planned
-	var costs []float64
-	var plans []experiment.Plan
+	cells, costs, plans := plannedJobs(store, jobs, found)
+	_, places, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, f.opts.Workers, f.opts.Concurrency)
+	if err != nil {
+		return unfit(err)
+	}
+	if err := estimate(cmd.Context(), cells, 1); err != nil {
+		return err
+	}
+	if err := f.json.printOr(cmd.OutOrStdout(), cells, escape.Lines(f.planText(len(jobs), places, cells))); err != nil || found == nil || f.json.given {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), escape.Lines(strings.Join(f.taken(found, found.Match, "would be reused"), "\n")))
+	return err
+}
+
+// plannedJobs are the jobs of a study with what is left of each, and work and plans of those that are not timed: the others run alone. found has the
+// results that are reused; nil is none.
+func plannedJobs(store study.Store, jobs []study.Job, found *study.Reuse) (cells []*planned, costs []float64, plans []experiment.Plan) {
 	for n, j := range jobs {
 		one := planned{Method: j.Name, Data: j.Data, Memory: j.Memory, Seeds: []uint64{j.Seed}, Folders: []string{j.Folder}, Timing: j.Timing, Tuned: j.Tuned, After: j.After,
 			Steps: j.Steps, TestSamples: j.Plan.TestSamples, FLOPs: j.FLOPs, MemoryBytes: j.Plan.MemoryBytes, CheckpointBytes: j.Plan.CheckpointBytes,
@@ -44,22 +59,11 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experim
 			one.left = j.FLOPs
 		}
 		cells = withPlanned(cells, one)
-		if !j.Timing { // those that are timed run alone
+		if !j.Timing {
 			costs, plans = append(costs, one.left), append(plans, j.Plan)
 		}
 	}
-	_, places, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, f.opts.Workers, f.opts.Concurrency)
-	if err != nil {
-		return unfit(err)
-	}
-	if err := estimate(cmd.Context(), cells, 1); err != nil {
-		return err
-	}
-	if err := f.json.printOr(cmd.OutOrStdout(), cells, escape.Lines(f.planText(len(jobs), places, cells))); err != nil || found == nil || f.json.given {
-		return err
-	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), escape.Lines(strings.Join(f.taken(found, found.Match, "would be reused"), "\n")))
-	return err
+	return cells, costs, plans
 }
 
 // planText is the plan of a study, of which so many jobs are at work at once.
