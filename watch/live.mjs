@@ -114,7 +114,9 @@ class Following {
       document.querySelector("head > style").textContent = style;
     }
     const outer = this.outer();
-    this.outer(page).map(pick).forEach((part, place) => part !== outer[place] && outer[place].replaceWith(part));
+    this.outer(page)
+      .map(pick)
+      .forEach((part, place) => part !== outer[place] && outer[place].replaceWith(part));
     const wanted = this.inner(page).map(pick);
     const { gone, puts } = moves(this.inner(), wanted);
     const main = document.querySelector("main");

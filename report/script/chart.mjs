@@ -34,7 +34,15 @@ export function points(told, [left, right, top, bottom]) {
       }
       const x = at ? at[i] : from + i;
       const value = (told.yl ? told.yl + ": " : "") + y + (half[i] && half[i] !== "-" ? " ± " + half[i] : "");
-      const text = [line.n, `${told.xl}: ${x}`, value, seedLine(seeds, runs.map((run) => run[i]))];
+      const text = [
+        line.n,
+        `${told.xl}: ${x}`,
+        value,
+        seedLine(
+          seeds,
+          runs.map((run) => run[i]),
+        ),
+      ];
       return [
         {
           x: to > from ? left + ((x - from) / (to - from)) * (right - left) : (left + right) / 2,
@@ -150,7 +158,13 @@ class Look {
     this.lines = null;
     const words = (svg.getAttribute("aria-labelledby") || "").split(" ");
     this.said = make("div", { class: "readout", role: "status" });
-    this.box = make("div", { class: "look " + svg.getAttribute("class").replace("fig ", ""), role: "application", "aria-roledescription": "chart", "aria-labelledby": words[0], "aria-describedby": words[1] || "" });
+    this.box = make("div", {
+      class: "look " + svg.getAttribute("class").replace("fig ", ""),
+      role: "application",
+      "aria-roledescription": "chart",
+      "aria-labelledby": words[0],
+      "aria-describedby": words[1] || "",
+    });
     this.box.tabIndex = 0;
     svg.replaceWith(this.box);
     this.box.append(svg, this.said);

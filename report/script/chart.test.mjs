@@ -24,7 +24,14 @@ const told = {
 
 test("the points of lines are where they are drawn, and say their row, place, value, interval and seeds", () => {
   const [er, mir] = points(told, [10, 110, 0, 200]);
-  assert.deepEqual(er.points.map((p) => [p.x, p.y]), [[10, 40], [60, 80], [110, 100]]);
+  assert.deepEqual(
+    er.points.map((p) => [p.x, p.y]),
+    [
+      [10, 40],
+      [60, 80],
+      [110, 100],
+    ],
+  );
   assert.equal(er.points[0].text, "ER\ntasks learned: 1\naccuracy, %: 80.0 ± 1.0\nseeds 1, 2: 79.0, 81.0");
   assert.equal(er.points[1].text, "ER\ntasks learned: 2\naccuracy, %: 60.0\n1 run, seed 1");
   assert.equal(mir.group, "MIR");
@@ -38,7 +45,10 @@ test("the points of lines are where they are drawn, and say their row, place, va
 test("packed values are those that were packed", () => {
   assert.deepEqual(unpack("QA__XEPi"), ["0.0", "-", "45.2", "-3.0"]); // TestPack has the same
   const packed = { ...told, p: true, s: [{ n: "ER", y: "XE__QA", i: "1 2", v: ["QA__QA", "XE__QA"] }] };
-  assert.deepEqual(points(packed, [10, 110, 0, 200])[0].points.map((p) => p.text), ["ER\ntasks learned: 1\naccuracy, %: 45.2\nseeds 1, 2: 0.0, 45.2", "ER\ntasks learned: 3\naccuracy, %: 0.0\nseeds 1, 2: 0.0, 0.0"]);
+  assert.deepEqual(
+    points(packed, [10, 110, 0, 200])[0].points.map((p) => p.text),
+    ["ER\ntasks learned: 1\naccuracy, %: 45.2\nseeds 1, 2: 0.0, 45.2", "ER\ntasks learned: 3\naccuracy, %: 0.0\nseeds 1, 2: 0.0, 0.0"],
+  );
 });
 
 test("keys move along a line and from line to line", () => {
@@ -60,8 +70,20 @@ test("every point of a scatter can be reached, also points at one place", () => 
   for (const key of ["ArrowLeft", "ArrowRight", "ArrowRight"]) {
     reached.push(move(lines, reached.at(-1), key));
   }
-  assert.deepEqual(reached, [[0, 0], [2, 0], [0, 0], [1, 0]]);
-  const one = [{ points: [{ x: 1, y: 2 }, { x: 2, y: 1 }] }];
+  assert.deepEqual(reached, [
+    [0, 0],
+    [2, 0],
+    [0, 0],
+    [1, 0],
+  ]);
+  const one = [
+    {
+      points: [
+        { x: 1, y: 2 },
+        { x: 2, y: 1 },
+      ],
+    },
+  ];
   assert.deepEqual(move(one, [0, 0], "ArrowUp"), [0, 1]);
 });
 

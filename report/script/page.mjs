@@ -105,7 +105,11 @@ class Table {
     const formats = {
       Markdown: () => markdown(this.lines((cell) => cell.textContent.trim())),
       CSV: () => csv(this.lines(value, (column) => this.keys[column])),
-      LaTeX: () => latex(this.lines((cell) => cell.textContent.trim()), this.visible().map((column) => this.heads[column].classList.contains("n"))),
+      LaTeX: () =>
+        latex(
+          this.lines((cell) => cell.textContent.trim()),
+          this.visible().map((column) => this.heads[column].classList.contains("n")),
+        ),
     };
     const copies = make("span", { class: "copies" }, "Copy as ");
     const done = make("span", { role: "status" });

@@ -7,7 +7,7 @@ export function compare(a, b, down) {
   if (a === "" || b === "") {
     return (a === "") - (b === "");
   }
-  const order = isNaN(a) || isNaN(b) ? collator.compare(a, b) : a - b;
+  const order = Number.isNaN(Number(a)) || Number.isNaN(Number(b)) ? collator.compare(a, b) : a - b;
   return down ? -order : order;
 }
 
@@ -38,13 +38,33 @@ export function csv(lines) {
   return lines.map((cells) => cells.map(cell).join(",") + "\r\n").join("");
 }
 
-const special = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "±": "$\\pm$", "−": "$-$", "<": "$<$", ">": "$>$", "–": "--", "…": "\\ldots{}" };
+const special = {
+  "\\": "\\textbackslash{}",
+  "~": "\\textasciitilde{}",
+  "^": "\\textasciicircum{}",
+  "±": "$\\pm$",
+  "−": "$-$",
+  "<": "$<$",
+  ">": "$>$",
+  "–": "--",
+  "…": "\\ldots{}",
+};
 
 // latex writes lines of cells as a tabular of package booktabs; numeric says which columns stand to the right.
 export function latex(lines, numeric) {
   const cell = (text) => text.replace(/[\\~^±−<>–…]|[&%$#_{}]/g, (c) => special[c] || "\\" + c);
   const line = (cells) => cells.map(cell).join(" & ") + " \\\\";
-  return ["\\begin{tabular}{" + numeric.map((right) => (right ? "r" : "l")).join("") + "}", "\\toprule", line(lines[0]), "\\midrule", ...lines.slice(1).map(line), "\\bottomrule", "\\end{tabular}"].join("\n") + "\n";
+  return (
+    [
+      "\\begin{tabular}{" + numeric.map((right) => (right ? "r" : "l")).join("") + "}",
+      "\\toprule",
+      line(lines[0]),
+      "\\midrule",
+      ...lines.slice(1).map(line),
+      "\\bottomrule",
+      "\\end{tabular}",
+    ].join("\n") + "\n"
+  );
 }
 
 // read finds what an address says of a part of the page: its parameters PART.NAME by NAME.

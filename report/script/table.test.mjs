@@ -18,12 +18,16 @@ test("rows are filtered by facets and by words", () => {
 });
 
 test("copies are well formed", () => {
-  const lines = [["method", "accuracy, %"], ["A|B\\", "1.5 ± 0.2"], ['say "x"', ""]];
-  assert.equal(markdown(lines), "| method | accuracy, % |\n| --- | --- |\n| A\\|B\\\\ | 1.5 ± 0.2 |\n| say \"x\" |  |\n");
+  const lines = [
+    ["method", "accuracy, %"],
+    ["A|B\\", "1.5 ± 0.2"],
+    ['say "x"', ""],
+  ];
+  assert.equal(markdown(lines), '| method | accuracy, % |\n| --- | --- |\n| A\\|B\\\\ | 1.5 ± 0.2 |\n| say "x" |  |\n');
   assert.equal(csv(lines), 'method,"accuracy, %"\r\nA|B\\,1.5 ± 0.2\r\n"say ""x""",\r\n');
   assert.equal(
     latex(lines, [false, true]),
-    "\\begin{tabular}{lr}\n\\toprule\nmethod & accuracy, \\% \\\\\n\\midrule\nA|B\\textbackslash{} & 1.5 $\\pm$ 0.2 \\\\\nsay \"x\" &  \\\\\n\\bottomrule\n\\end{tabular}\n",
+    '\\begin{tabular}{lr}\n\\toprule\nmethod & accuracy, \\% \\\\\n\\midrule\nA|B\\textbackslash{} & 1.5 $\\pm$ 0.2 \\\\\nsay "x" &  \\\\\n\\bottomrule\n\\end{tabular}\n',
   );
 });
 
