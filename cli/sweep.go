@@ -288,7 +288,7 @@ func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error
 }
 
 // finish prints the results of the jobs. err is the worker's error.
-func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []study.Job, sum study.Sum, err error) error {
+func (f *sweepFlags) finish(cmd *cobra.Command, store study.Store, jobs []study.Job, sum study.Sum, err error) error {
 	stdout := cmd.OutOrStdout()
 	entries := study.Entries(jobs)
 	if f.json.given {

@@ -137,7 +137,7 @@ func statusOf(dir string, store study.Store, entries []study.Entry) studyStatus 
 }
 
 // studyFolder opens the list of jobs and the store of a study, without its data and whatever its methods are.
-func studyFolder(ctx context.Context, dir string) ([]study.Entry, *study.Folder, error) {
+func studyFolder(ctx context.Context, dir string) ([]study.Entry, study.Store, error) {
 	if _, err := filepath.Abs(dir); err != nil {
 		return nil, nil, err
 	}

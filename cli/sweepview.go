@@ -22,7 +22,7 @@ const mostRunning = 12
 // sweepView shows how far a study is, and which jobs are at work.
 type sweepView struct {
 	*screen
-	store *study.Folder
+	store study.Store
 
 	jobs   []study.Job
 	states []study.State
@@ -32,7 +32,7 @@ type sweepView struct {
 	first  float64 // work that was done when it began
 }
 
-func newSweepView(w io.Writer, quiet bool, store *study.Folder, jobs []study.Job) *sweepView {
+func newSweepView(w io.Writer, quiet bool, store study.Store, jobs []study.Job) *sweepView {
 	v := &sweepView{store: store, jobs: jobs, states: make([]study.State, len(jobs)), place: map[string]int{}, own: map[string]*runState{}}
 	v.screen = newScreen(w, quiet, v.shown)
 	for i, j := range jobs {
@@ -94,7 +94,7 @@ func (v *sweepView) overview(width int) []string {
 		}
 		n.add(st)
 		if st.Phase == study.Running {
-			if st.Progress.Host == v.store.Host() {
+			if st.Progress.Host == study.HostName() {
 				st.Progress.Host = fmt.Sprintf("process %d", st.Progress.PID)
 			}
 			elsewhere = append(elsewhere, "  "+fit(newJobStatus(j.Entry, st).parts(j.String()), width-2))

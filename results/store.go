@@ -281,7 +281,7 @@ func storeStudy(root, dir string, out io.Writer) error {
 			waiting++
 			continue
 		}
-		r, err := result.Read(filepath.Join(dir, e.Folder, experiment.ResultFile))
+		r, err := store.Result(e)
 		name, words := "", ""
 		if err == nil && e.Timing && !r.Provenance.Timed {
 			err = errors.New("the job has timing: true, and its result is not timed. Run it in a new study on a disk that supports locks")

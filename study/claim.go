@@ -2,6 +2,7 @@ package study
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,19 +28,15 @@ const (
 // attemptBytes is the length of an attempt file: a beat writes over the one before, in one piece and in its place.
 const attemptBytes = 1024
 
-// attempt is what the process at work on a job says of itself. Its file is there for as long as the process has the job, and
-// is left by one that dies.
+// attempt is what the file says. It is there for as long as the process has the job, and is left by one that dies.
 type attempt struct {
-	Attempt int       `json:"attempt"`
-	Start   int       `json:"start"`  // the step at which it began
-	Deaths  int       `json:"deaths"` // attempts before this one that died without a checkpoint of a later step
-	At      time.Time `json:"at"`     // when it was written
-	Progress
+	Attempt
+	At time.Time `json:"at"` // when it was written
 }
 
 // writeTo writes over the file.
-func (a *attempt) writeTo(f *os.File) error {
-	a.At = time.Now().UTC()
+func (a *attempt) writeTo(f *os.File, now time.Time) error {
+	a.At = now.UTC()
 	text, err := json.Marshal(a)
 	if err != nil {
 		return err
@@ -52,7 +49,7 @@ func (a *attempt) writeTo(f *os.File) error {
 }
 
 // create makes the file anew in the folder of a run that is locked. An old one may be a link to another file.
-func (a *attempt) create(folder string) (*os.File, error) {
+func (a *attempt) create(folder string, now time.Time) (*os.File, error) {
 	path := filepath.Join(folder, attemptFile)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -61,7 +58,7 @@ func (a *attempt) create(folder string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.writeTo(f); err != nil {
+	if err := a.writeTo(f, now); err != nil {
 		return nil, errors.Join(err, f.Close(), os.Remove(path))
 	}
 	return f, nil
@@ -74,8 +71,8 @@ func readAttempt(folder string) (a attempt, there bool) {
 		return a, false
 	}
 	text, err := input.ReadFile(path, input.Want{Most: attemptBytes})
-	if err != nil || json.Unmarshal(text, &a) != nil || a.Attempt < 1 || a.Start < 0 || a.Deaths < 0 {
-		return attempt{Attempt: 1}, true
+	if err != nil || json.Unmarshal(text, &a) != nil || a.Number < 1 || a.Start < 0 || a.Deaths < 0 {
+		return attempt{Attempt: FirstAttempt(0)}, true
 	}
 	return a, true
 }
@@ -125,16 +122,19 @@ type claim struct {
 
 func (c *claim) Place() experiment.RunIn { return experiment.RunIn{Folder: c.folder, Locked: true} }
 
-func (c *claim) Attempt() (number, step int) { return c.mine.Attempt, c.mine.Start }
+func (c *claim) Attempt() (number, step int) { return c.mine.Number, c.mine.Start }
 
 func (c *claim) Beat(p Progress) error {
 	p.Host, p.PID = c.store.host, os.Getpid()
 	c.mine.Progress = p
-	if err := c.mine.writeTo(c.file); err != nil {
+	if err := c.mine.writeTo(c.file, c.store.now()); err != nil {
 		return fmt.Errorf("study: %w", err)
 	}
 	return nil
 }
+
+// Save does nothing: the run writes into the folder itself.
+func (c *claim) Save(context.Context) error { return nil }
 
 func (c *claim) Done(r *result.Result) error {
 	if s, ok := stampOf(c.folder); ok && r.Key == c.entry.Key {
@@ -144,7 +144,7 @@ func (c *claim) Done(r *result.Result) error {
 }
 
 func (c *claim) Fail(cause error) error {
-	err := c.store.fail(c.folder, failure{Error: cause.Error(), Attempt: c.mine.Attempt, Step: c.mine.Step})
+	err := c.store.fail(c.folder, failure{Error: cause.Error(), Attempt: c.mine.Number, Step: c.mine.Step})
 	return errors.Join(err, c.Release())
 }
 
@@ -168,7 +168,7 @@ func (c *claim) close() error {
 
 // fail writes why a job failed.
 func (s *Folder) fail(folder string, f failure) error {
-	f.Format, f.Version, f.Host, f.Time = failureFormat, 1, s.host, time.Now().UTC().Format(time.RFC3339)
+	f.Format, f.Version, f.Host, f.Time = failureFormat, 1, s.host, s.now().UTC().Format(time.RFC3339)
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
 		return err

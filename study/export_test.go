@@ -4,6 +4,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"ocl/config"
 )
@@ -29,6 +30,9 @@ func (s *Folder) OnMachine(name string, lock func(string) (func(), error)) {
 		s.lock = lock
 	}
 }
+
+// OnClock lets a store have another clock.
+func (s *Folder) OnClock(now func() time.Time) { s.now = now }
 
 // Die unlocks what the store has locked, as the end of a process does, and leaves its files.
 func (s *Folder) Die() {

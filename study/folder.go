@@ -31,6 +31,7 @@ const (
 type Folder struct {
 	dir, host string
 	lock      func(folder string) (unlock func(), err error) // experiment.LockRun, but in tests of other file systems
+	now       func() time.Time                               // time.Now, but in tests
 
 	mu    sync.Mutex
 	known map[string]State  // of jobs that are done, by folder: a result does not change
@@ -40,16 +41,14 @@ type Folder struct {
 
 // OpenFolder opens the store in a folder.
 func OpenFolder(dir string) *Folder {
-	return &Folder{dir: dir, host: hostName(), lock: experiment.LockRun, known: map[string]State{}, mine: map[string]*claim{}}
+	return &Folder{dir: dir, host: HostName(), lock: experiment.LockRun, now: time.Now, known: map[string]State{}, mine: map[string]*claim{}}
 }
 
-func hostName() string {
+// HostName is the name of this machine, as [Progress] has it.
+func HostName() string {
 	host, _ := os.Hostname()
 	return cmp.Or(host, "unknown")
 }
-
-// Host is the name of this machine.
-func (s *Folder) Host() string { return s.host }
 
 // Claim implements [Store].
 func (s *Folder) Claim(e Entry) (Claim, State, error) {
@@ -102,27 +101,23 @@ func (s *Folder) take(e Entry, folder string) (*claim, State, error) {
 		return nil, s.running(folder, false), nil
 	}
 	found, _ := foundIn(folder, e) // an error is ignored here, because a result that cannot be read is put aside below
-	mine := attempt{Attempt: 1, Start: found.Step, Progress: Progress{Host: s.host, PID: os.Getpid(), Step: found.Step}}
+	mine := attempt{Attempt: FirstAttempt(found.Step)}
 	if begun {
-		if mine.Attempt, mine.Deaths = before.Attempt+1, 1; before.Start == found.Step {
-			mine.Deaths = before.Deaths + 1
-		}
-		if before.Stopping {
-			mine.Deaths-- // a person or the system ended it
-		}
+		mine.Attempt = before.Next(found.Step)
 		if err := atomicfile.RemoveTemporaries(folder, failedFile); err != nil {
 			return nil, State{}, fmt.Errorf("study: %w", err)
 		}
 	}
-	if mine.Deaths >= MostDeaths {
-		f := failure{Error: fmt.Sprintf("%d attempts died at step %d", mine.Deaths, found.Step), Attempt: mine.Attempt - 1, Step: found.Step, Deaths: mine.Deaths}
+	mine.Host, mine.PID = s.host, os.Getpid()
+	if cause := mine.TooMany(); cause != nil {
+		f := failure{Error: cause.Error(), Attempt: mine.Number - 1, Step: found.Step, Deaths: mine.Deaths}
 		if err := s.fail(folder, f); err != nil {
 			return nil, State{}, err
 		}
 		_ = os.Remove(filepath.Join(folder, attemptFile)) // the failure says it all
 		return nil, failedState(f), nil
 	}
-	file, err := mine.create(folder)
+	file, err := mine.create(folder, s.now())
 	if err != nil {
 		return nil, State{}, fmt.Errorf("study: %s: the job cannot be claimed: %w. Make room on the disk, or give a folder that can be written", folder, err)
 	}
@@ -130,13 +125,13 @@ func (s *Folder) take(e Entry, folder string) (*claim, State, error) {
 	if err := s.putAside(e, folder); err != nil {
 		return nil, State{}, errors.Join(err, c.close())
 	}
-	return c, State{Phase: Running, Sure: true, Attempt: mine.Attempt, Progress: mine.Progress}, nil
+	return c, State{Phase: Running, Sure: true, Attempt: mine.Number, Progress: mine.Progress}, nil
 }
 
 // mayLive says that an attempt whose lock is free may be alive: its machine is another one, and has said a moment ago how far it is. Where
 // locks do not cross machines this keeps a job that several of them begin at once from counting as dead so many times.
 func (s *Folder) mayLive(a attempt) bool {
-	return a.Host != s.host && time.Since(a.At).Abs() < StaleAfter
+	return a.Host != s.host && s.now().Sub(a.At).Abs() < StaleAfter
 }
 
 func (s *Folder) isMine(folder string) bool {
@@ -148,7 +143,7 @@ func (s *Folder) isMine(folder string) bool {
 // running is the state of a job that somebody is at work on.
 func (s *Folder) running(folder string, sure bool) State {
 	a, _ := readAttempt(folder) // one that is not there yet says nothing
-	return State{Phase: Running, Sure: sure, Attempt: a.Attempt, Progress: a.Progress}
+	return State{Phase: Running, Sure: sure, Attempt: a.Number, Progress: a.Progress}
 }
 
 func failedState(f failure) State {
@@ -195,6 +190,11 @@ func (s *Folder) know(e Entry, st State) {
 	s.known[e.Folder] = st
 }
 
+// Result implements [Store].
+func (s *Folder) Result(e Entry) (*result.Result, error) {
+	return verified(filepath.Join(folderOf(s.dir, e), experiment.ResultFile), e)
+}
+
 // State implements [Store].
 func (s *Folder) State(e Entry) State {
 	if st, done := s.done(e, false); done {
@@ -216,7 +216,7 @@ func (s *Folder) State(e Entry) State {
 			return s.running(folder, locked)
 		}
 	}
-	if fault := s.Unusable(e); fault != nil {
+	if _, fault := s.Result(e); fault != nil {
 		return State{Phase: Begun, Error: Fault(fault)}
 	}
 	found, err := foundIn(folder, e)
@@ -243,7 +243,7 @@ func (s *Folder) Retry(e Entry) (bool, error) {
 
 // Cancel implements [Store].
 func (s *Folder) Cancel() error {
-	text := fmt.Sprintf("cancelled %s on %s\n", time.Now().UTC().Format(time.RFC3339), s.host)
+	text := fmt.Sprintf("cancelled %s on %s\n", s.now().UTC().Format(time.RFC3339), s.host)
 	if err := experiment.WriteShared(s.dir, cancelledFile, []byte(text)); err != nil {
 		return fmt.Errorf("study: %w", err)
 	}

@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ocl/experiment"
+	"ocl/experiment/result"
 	"ocl/study"
 	"ocl/study/studytest"
 )
@@ -17,10 +19,12 @@ func TestFolderContract(t *testing.T) {
 	for name, shared := range map[string]bool{"shared locks": true, "own locks": false} {
 		t.Run(name, func(t *testing.T) {
 			studytest.Run(t, func(t *testing.T) studytest.Stores {
-				dir, elsewhere := t.TempDir(), t.TempDir()
+				dir, elsewhere, clock := t.TempDir(), t.TempDir(), time.Now()
 				return studytest.Stores{
+					Pass: func(d time.Duration) { clock = clock.Add(d) },
 					Open: func(machine string) study.Store {
 						s := study.OpenFolder(dir)
+						s.OnClock(func() time.Time { return clock })
 						if shared {
 							s.OnMachine(machine, nil)
 						} else {
@@ -160,4 +164,51 @@ func TestFileInPlaceOfAJob(t *testing.T) {
 	if c != nil || err != nil || st.Phase != study.Failed || !strings.HasSuffix(st.Error, e.Folder+" is not a folder. Remove it, and the job is done") {
 		t.Errorf("claim %v, %+v, error %v", c, st, err)
 	}
+}
+
+// TestAside: a result that cannot be used is renamed, and the job is done again.
+func TestAside(t *testing.T) {
+	all := studytest.Results(t, 2)
+	dir := t.TempDir()
+	for name, spoil := range map[string]func(path string) error{
+		"truncated": func(path string) error { return os.Truncate(path, 100) },
+		"of another run": func(path string) error {
+			text, err := result.Encode(all[1])
+			return errors.Join(err, os.WriteFile(path, text, 0o644))
+		},
+		"edited": func(path string) error {
+			r := *all[0]
+			better := 0.99
+			r.Metrics.AverageAccuracy = &better
+			text, err := result.Encode(&r)
+			return errors.Join(err, os.WriteFile(path, text, 0o644))
+		},
+	} {
+		store, e := study.OpenFolder(dir), studytest.Entry(all[0])
+		c := claimed(t, store, e)
+		path := filepath.Join(c.Place().Folder, experiment.ResultFile)
+		studytest.Write(t, c, all[0])
+		if err := errors.Join(spoil(path), c.Release()); err != nil {
+			t.Fatal(err)
+		}
+		c = claimed(t, store, e)
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s: the file is still in its place", name)
+		}
+		if kept, _ := filepath.Glob(path + ".aside-*"); len(kept) == 0 {
+			t.Errorf("%s: the file was not kept", name)
+		}
+		if err := c.Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func claimed(t *testing.T, s study.Store, e study.Entry) study.Claim {
+	t.Helper()
+	c, st, err := s.Claim(e)
+	if err != nil || c == nil {
+		t.Fatalf("claim %v, %+v, error %v", c, st, err)
+	}
+	return c
 }

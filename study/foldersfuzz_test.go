@@ -35,7 +35,7 @@ func FuzzFolder(f *testing.F) {
 	}
 	same := func(b []byte) []byte { return b }
 	job := func(b []byte) []byte { return append(line(text(jobsHead{jobsFormat, 1, 1})), line(b)...) }
-	begun := text(attempt{Attempt: 1, Progress: Progress{Host: "x", PID: 1, Step: 3}})
+	begun := text(attempt{Attempt: Attempt{Number: 1, Progress: Progress{Host: "x", PID: 1, Step: 3}}})
 	files := []struct {
 		name string
 		base []byte

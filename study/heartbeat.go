@@ -1,6 +1,8 @@
 package study
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -25,8 +27,8 @@ type heartbeat struct {
 const leastBeat = time.Second
 
 // beat tells the store until stopped is closed: at once when the process is asked to end, soon after other news, and else every
-// [BeatEvery]. The end of the study ends the run.
-func (p *heartbeat) beat(stopped, asked <-chan struct{}, cancelled func() bool, end func()) {
+// [BeatEvery]. The end of the study ends the run, and so does lose, once another process has the job.
+func (p *heartbeat) beat(stopped, asked <-chan struct{}, cancelled func() bool, end func(), lose func(error)) {
 	tick := time.NewTicker(BeatEvery)
 	defer tick.Stop()
 	quiet := ""
@@ -55,9 +57,30 @@ func (p *heartbeat) beat(stopped, asked <-chan struct{}, cancelled func() bool, 
 		p.mu.Lock()
 		at := p.at
 		p.mu.Unlock()
-		if err := p.claim.Beat(at); err != nil && err.Error() != quiet {
+		err := p.claim.Beat(at)
+		if errors.Is(err, ErrLost) {
+			lose(err)
+			return
+		}
+		if err != nil && err.Error() != quiet {
 			quiet = err.Error()
 			p.note(fmt.Sprintf("%s  %v. The job goes on", p.job, err))
+		}
+	}
+}
+
+// save hands over what the run has saved, until stopped is closed.
+func (p *heartbeat) save(ctx context.Context, stopped <-chan struct{}) {
+	tick := time.NewTicker(SaveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stopped:
+			return
+		case <-tick.C:
+		}
+		if err := p.claim.Save(ctx); err != nil && ctx.Err() == nil {
+			p.note(fmt.Sprintf("%s  what it has saved cannot be handed over: %v. The job goes on", p.job, err))
 		}
 	}
 }

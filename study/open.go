@@ -236,13 +236,13 @@ func separate(jobs []Job) {
 	}
 }
 
-// Work does a job at a place, to its end or until ctx ends. [Learn] is the usual one.
+// Work does a job at a place, to its end or until ctx ends.
 type Work func(ctx context.Context, j Job, at experiment.RunIn) (*result.Result, error)
 
-// Learn runs the job's experiment, after its tuning if it has one.
-func Learn(ctx context.Context, j Job, at experiment.RunIn) (*result.Result, error) {
+// learn is the usual work: the job's experiment, after its tuning if it has one.
+func (r *session) learn(ctx context.Context, j Job, at experiment.RunIn) (*result.Result, error) {
 	if j.tuned != nil {
-		return j.tuned.learn(ctx, j, at)
+		return j.tuned.learn(ctx, r.Store, j, at)
 	}
 	return j.Experiment.RunJob(ctx, j.Run, at)
 }

@@ -1,6 +1,8 @@
 package study
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"ocl/experiment"
@@ -19,33 +21,45 @@ type Store interface {
 	Claim(Entry) (Claim, State, error)
 	// State says how far a job is. It changes nothing.
 	State(Entry) State
+	// Result is that of a job, and nil if it has none. A result that cannot be used is an error.
+	Result(Entry) (*result.Result, error)
 	// Retry lets a job be tried again that has failed; it is false if the job has not.
 	Retry(Entry) (bool, error)
 	// Cancel lets all workers stop, until Resume. Cancelled says whether they should.
 	Cancel() error
 	Cancelled() bool
 	Resume() error
+	// Aside takes what there is to tell about results that could not be used.
+	Aside() []string
 }
+
+// ErrLost is wrapped by the error of a beat when another process has the job.
+var ErrLost = errors.New("another process has taken the job")
 
 // Claim is a job that this process has taken. One goroutine uses it at a time. It ends with one of Done, Fail and Release.
 type Claim interface {
-	// Place is where the run is to write.
+	// Place is where the run is to write, on this machine. What earlier attempts have handed over lies there.
 	Place() experiment.RunIn
 	// Attempt is the number of this attempt, from 1, and the step at which it begins.
 	Attempt() (number, step int)
-	// Beat says that the process is alive and how far it is, every [BeatEvery]. An error may pass.
+	// Beat says that the process is alive and how far it is, every [BeatEvery]. An error may pass, but for [ErrLost].
 	Beat(Progress) error
-	// Done says that the result is in its place.
+	// Save hands over what the run has saved, every [SaveEvery] while it is at work, so that another machine can go on from
+	// there. One goroutine may call it beside another that calls Beat.
+	Save(context.Context) error
+	// Done hands over the result, which is in its place.
 	Done(*result.Result) error
 	// Fail says why the job cannot be done. Nobody takes it until Retry.
 	Fail(error) error
-	// Release gives the job back, to be continued by whoever takes it next.
+	// Release hands over what the run has saved and gives the job back, to be continued by whoever takes it next.
 	Release() error
 }
 
 const (
 	// BeatEvery is how often a process says how far it is with a job.
 	BeatEvery = 15 * time.Second
+	// SaveEvery is how often a process hands over what a run has saved.
+	SaveEvery = 5 * time.Minute
 	// StaleAfter is how old the last word of another machine must be for its attempt to count as dead.
 	StaleAfter = 4 * BeatEvery
 	// MostDeaths is how many attempts may die at the same step before the job has failed.

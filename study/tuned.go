@@ -68,10 +68,10 @@ func shareTunings(jobs []Job) {
 }
 
 // learn tunes and then runs a job.
-func (t *tuned) learn(ctx context.Context, j Job, at experiment.RunIn) (*result.Result, error) {
+func (t *tuned) learn(ctx context.Context, store Store, j Job, at experiment.RunIn) (*result.Result, error) {
 	var chosen *result.Tuning
 	if t.owner != nil {
-		r, err := verified(filepath.Join(filepath.Dir(at.Folder), t.owner.Folder, experiment.ResultFile), *t.owner)
+		r, err := store.Result(*t.owner)
 		if err != nil {
 			return nil, fmt.Errorf("study: %w. Let it be done again first", err)
 		}

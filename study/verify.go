@@ -63,13 +63,7 @@ func (s *Folder) putAside(e Entry, folder string) error {
 	}
 }
 
-// Unusable says what is wrong with the result of a job that has one which cannot be used; nil is nothing.
-func (s *Folder) Unusable(e Entry) error {
-	_, fault := verified(filepath.Join(folderOf(s.dir, e), experiment.ResultFile), e)
-	return fault
-}
-
-// Aside takes what there is to tell about results that could not be used.
+// Aside implements [Store].
 func (s *Folder) Aside() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,7 @@ import (
 type Worker struct {
 	Store Store
 	Jobs  []Job // in the order in which they are taken
-	Do    Work  // nil is Learn
+	Do    Work  // nil learns
 	// Concurrency is the jobs at once and Workers the goroutines of each; 0 chooses both so that the last job ends first.
 	Concurrency, Workers int
 	// MaxTime is how long jobs are done; 0 is as long as there are any. Those at work then save their state and are given
@@ -284,7 +284,7 @@ func (r *session) lockMachine(alone bool) bool {
 		}
 		r.unlockMachine()
 	}
-	f, err := input.NewLock(filepath.Join(r.Quiet, ".timing-"+fileWord(hostName())))
+	f, err := input.NewLock(filepath.Join(r.Quiet, ".timing-"+fileWord(HostName())))
 	got := false
 	switch {
 	case err != nil:
@@ -351,16 +351,23 @@ func (r *session) work(i int, c Claim, workers, places int) {
 		watch = r.Watch(j)
 	}
 	at.Events = p.events(watch)
+	ctx, lose := context.WithCancelCause(r.ctx)
+	defer lose(nil)
 	stopped := make(chan struct{})
 	var beats sync.WaitGroup
-	beats.Go(func() { p.beat(stopped, r.ctx.Done(), r.Store.Cancelled, r.cancelled) })
+	beats.Go(func() { p.beat(stopped, r.ctx.Done(), r.Store.Cancelled, r.cancelled, lose) })
+	beats.Go(func() { p.save(ctx, stopped) })
 	do := r.Do
 	if do == nil {
-		do = Learn
+		do = r.learn
 	}
-	res, err := guarded(r.ctx, do, j, at)
+	res, err := guarded(ctx, do, j, at)
 	close(stopped)
+	lose(nil)
 	beats.Wait()
+	if lost := context.Cause(ctx); errors.Is(lost, ErrLost) && (err != nil || res == nil || res.Outcome.State == result.Interrupted) {
+		res, err = nil, lost
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settle(i, j, c, res, err)
@@ -406,6 +413,9 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 			r.errs = append(r.errs, fmt.Errorf("study: %s: %w", j, err))
 		}
 	case errors.Is(err, experiment.ErrBusy):
+		ended = c.Release()
+	case errors.Is(err, ErrLost):
+		r.tell(fmt.Sprintf("%s  %v. This worker goes on with others", j, err))
 		ended = c.Release()
 	case err != nil && r.ctx.Err() != nil && errors.Is(err, r.ctx.Err()), err == nil && (res == nil || res.Outcome.State == result.Interrupted):
 		r.sum.Released++

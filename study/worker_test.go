@@ -321,6 +321,65 @@ func TestDoneElsewhere(t *testing.T) {
 	b.check(t, 0)
 }
 
+// lossy is a store whose claims are lost to others once a job has begun.
+type lossy struct {
+	study.Store
+	saved int
+}
+
+type lossyClaim struct {
+	study.Claim
+	store *lossy
+}
+
+func (l *lossy) Claim(e study.Entry) (study.Claim, study.State, error) {
+	c, st, err := l.Store.Claim(e)
+	if c != nil {
+		c = lossyClaim{c, l}
+	}
+	return c, st, err
+}
+
+func (c lossyClaim) Beat(p study.Progress) error {
+	if c.store.saved == 2 {
+		return fmt.Errorf("beat: %w", study.ErrLost)
+	}
+	return c.Claim.Beat(p)
+}
+
+func (c lossyClaim) Save(context.Context) error {
+	c.store.saved++
+	return nil
+}
+
+// TestLost: what a run has saved is handed over every five minutes. Once another process has the job, its run ends, the job has not failed,
+// and the worker says so.
+func TestLost(t *testing.T) {
+	b := newBench(t, 1)
+	synctest.Test(t, func(t *testing.T) {
+		store := &lossy{Store: b.open()}
+		w := b.worker(store)
+		var told []string
+		w.Note = func(text string) { told = append(told, text) }
+		began := time.Now()
+		w.Do = func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
+			if store.saved == 2 { // taken up again
+				return b.do(ctx, j, at)
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		sum, err := w.Run(t.Context())
+		if d := time.Since(began); err != nil || sum.Done != 1 || sum.Failed != 0 || d < 2*study.SaveEvery || d > 2*study.SaveEvery+time.Minute {
+			t.Errorf("%+v, %v after %v", sum, err, d)
+		}
+		if text := strings.Join(told, "\n"); strings.Count(text, "another process has taken the job") != 1 {
+			t.Errorf("told %q", told)
+		}
+	})
+	b.check(t, 0)
+}
+
 // TestFreedJobsComeFirst: a worker that is at work continues a job whose process died before it begins another one.
 func TestFreedJobsComeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

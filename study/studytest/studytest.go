@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"ocl/config"
@@ -23,18 +22,32 @@ type Stores struct {
 	Open func(machine string) study.Store
 	// Kill lets the process of a store die: its locks are gone, and what it has written stays.
 	Kill func(study.Store)
+	// Pass lets time pass for the stores. It does not wait.
+	Pass func(time.Duration)
+	// Lag is how long what one store does may take until the others know it, in real time; 0 is no time.
+	Lag time.Duration
 }
 
-// Run checks stores. open makes those of a new study; its time is that of a bubble of package synctest.
+// Run checks stores. open makes those of a new study.
 func Run(t *testing.T, open func(*testing.T) Stores) {
 	all := Results(t, 2)
 	for name, test := range map[string]func(*testing.T, Stores, []*result.Result){
 		"OneHasIt": oneHasIt, "Release": release, "Done": done, "Fail": fail, "Cancel": cancel, "KilledHere": killedHere,
-		"KilledElsewhere": killedElsewhere, "Deaths": deaths, "Aside": aside,
+		"KilledElsewhere": killedElsewhere, "Deaths": deaths,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { test(t, open(t), all) })
-		})
+		t.Run(name, func(t *testing.T) { test(t, open(t), all) })
+	}
+}
+
+// within asks until something holds, at most for the time that news may take.
+func (s Stores) within(holds func() bool) bool {
+	for end := time.Now().Add(s.Lag); ; time.Sleep(time.Millisecond) {
+		if holds() {
+			return true
+		}
+		if !time.Now().Before(end) {
+			return false
+		}
 	}
 }
 
@@ -75,7 +88,7 @@ func Write(t testing.TB, c study.Claim, r *result.Result) {
 	}
 }
 
-// begin writes the config of a run and a checkpoint of a step, by their names.
+// begin writes the config of a run and a checkpoint of a step, by their names, and hands them over.
 func begin(t *testing.T, c study.Claim, step string) {
 	t.Helper()
 	folder := filepath.Join(c.Place().Folder, experiment.CheckpointDir)
@@ -83,73 +96,117 @@ func begin(t *testing.T, c study.Claim, step string) {
 	for _, path := range []string{filepath.Join(c.Place().Folder, experiment.RunConfigFile), filepath.Join(folder, "step-"+step+".ckpt")} {
 		err = errors.Join(err, os.WriteFile(path, []byte("x"), 0o644))
 	}
-	if err != nil {
+	if err := errors.Join(err, c.Save(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func claimed(t *testing.T, s study.Store, e study.Entry) study.Claim {
+func (s Stores) claimed(t *testing.T, store study.Store, e study.Entry) (c study.Claim) {
 	t.Helper()
-	c, st, err := s.Claim(e)
-	if err != nil || c == nil {
+	var st study.State
+	var err error
+	if !s.within(func() bool {
+		c, st, err = store.Claim(e)
+		return c != nil || err != nil
+	}) || err != nil {
 		t.Fatalf("claim %v, %+v, error %v", c, st, err)
 	}
 	return c
 }
 
-func refused(t *testing.T, s study.Store, e study.Entry, phase string) study.State {
+func (s Stores) refused(t *testing.T, store study.Store, e study.Entry, phase string) (st study.State) {
 	t.Helper()
-	c, st, err := s.Claim(e)
-	if err != nil || c != nil || st.Phase != phase {
+	var c study.Claim
+	var err error
+	if !s.within(func() bool {
+		c, st, err = store.Claim(e)
+		return c != nil || err != nil || st.Phase == phase
+	}) || err != nil || c != nil {
 		t.Fatalf("claim %v, %+v, error %v; want it refused as %s", c, st, err, phase)
 	}
-	if seen := s.State(e); seen.Phase != phase {
+	if seen := store.State(e); seen.Phase != phase {
 		t.Fatalf("Claim says %s and State %s", phase, seen.Phase)
 	}
 	return st
 }
 
+// freed claims a job whose process has died, and says how much time passed until it was free.
+func (s Stores) freed(t *testing.T, store study.Store, e study.Entry) (c study.Claim, st study.State, passed time.Duration) {
+	t.Helper()
+	ask := func() bool {
+		var err error
+		if c, st, err = store.Claim(e); err != nil {
+			t.Fatal(err)
+		}
+		return c != nil || st.Phase == study.Failed
+	}
+	free := ask()
+	for ; !free && passed < 2*study.StaleAfter; passed += time.Second {
+		s.Pass(time.Second)
+		free = ask()
+	}
+	if !free && !s.within(ask) {
+		t.Fatalf("%v after the death of its process, the job is %+v", passed, st)
+	}
+	return c, st, passed
+}
+
 func oneHasIt(t *testing.T, s Stores, all []*result.Result) {
-	a, b, far := s.Open("a"), s.Open("a"), s.Open("b")
+	a, b, far := s.Open("a"), s.Open("b"), s.Open("c")
 	e := Entry(all[0])
 	for _, store := range []study.Store{a, b, far} {
 		if st := store.State(e); st.Phase != study.Waiting {
 			t.Fatalf("a new job is %+v", st)
 		}
+		if r, err := store.Result(e); r != nil || err != nil {
+			t.Fatalf("a new job has the result %v, error %v", r, err)
+		}
 	}
-	c := claimed(t, a, e)
+	c := s.claimed(t, a, e)
 	if n, step := c.Attempt(); n != 1 || step != 0 {
 		t.Errorf("attempt %d from step %d", n, step)
 	}
 	for range 4 { // however often it is looked at
 		for _, store := range []study.Store{a, b, far} {
-			refused(t, store, e, study.Running)
+			s.refused(t, store, e, study.Running)
 		}
-		time.Sleep(study.StaleAfter / 3)
+		s.Pass(study.StaleAfter / 3)
 		seen := 0.25
 		if err := c.Beat(study.Progress{Step: 7, Task: 1, Tasks: 2, Seen: &seen}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	st := refused(t, far, e, study.Running)
-	if p := st.Progress; p.Step != 7 || p.Task != 1 || p.Tasks != 2 || p.Seen == nil || *p.Seen != 0.25 || p.Host == "" {
-		t.Errorf("another machine sees %+v", st)
+	var p study.Progress
+	if !s.within(func() bool {
+		p = far.State(e).Progress
+		return p.Step == 7 && p.Task == 1 && p.Tasks == 2 && p.Seen != nil && *p.Seen == 0.25 && p.Host != ""
+	}) {
+		t.Errorf("another machine sees %+v", p)
 	}
-	claimed(t, far, Entry(all[1])) // other jobs are free
+	s.claimed(t, far, Entry(all[1])) // other jobs are free
 }
 
+// release hands over what the run has saved: another machine finds it in its place.
 func release(t *testing.T, s Stores, all []*result.Result) {
 	a, b, e := s.Open("a"), s.Open("b"), Entry(all[0])
-	c := claimed(t, a, e)
+	c := s.claimed(t, a, e)
 	begin(t, c, "40")
 	if err := c.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if st := b.State(e); st.Phase != study.Begun || st.Progress.Step != 40 {
+	var st study.State
+	if !s.within(func() bool {
+		st = b.State(e)
+		return st.Phase == study.Begun && st.Progress.Step == 40
+	}) {
 		t.Errorf("a job that was given back is %+v", st)
 	}
-	if n, step := claimed(t, b, e).Attempt(); n != 1 || step != 40 {
+	c = s.claimed(t, b, e)
+	if n, step := c.Attempt(); n != 1 || step != 40 {
 		t.Errorf("attempt %d from step %d, want a first one from 40", n, step)
+	}
+	if text, err := os.ReadFile(filepath.Join(c.Place().Folder, experiment.CheckpointDir, "step-40.ckpt")); err != nil || string(text) != "x" {
+		t.Errorf("the next place has the checkpoint %q, error %v", text, err)
 	}
 }
 
@@ -157,30 +214,33 @@ func done(t *testing.T, s Stores, all []*result.Result) {
 	a, b, e := s.Open("a"), s.Open("b"), Entry(all[0])
 	interrupted := *all[0]
 	interrupted.Outcome = result.Outcome{State: result.Interrupted, Step: 3}
-	c := claimed(t, a, e)
+	c := s.claimed(t, a, e)
 	Write(t, c, &interrupted)
 	if err := c.Release(); err != nil {
 		t.Fatal(err)
 	}
-	c = claimed(t, b, e) // an interrupted run is continued
+	c = s.claimed(t, b, e) // an interrupted run is continued
 	Write(t, c, all[0])
 	if err := c.Done(all[0]); err != nil {
 		t.Fatal(err)
 	}
 	for _, store := range []study.Store{a, b, s.Open("a")} {
-		if st := refused(t, store, e, study.Done); st.Outcome != result.Finished || st.Accuracy == nil {
+		if st := s.refused(t, store, e, study.Done); st.Outcome != result.Finished || st.Accuracy == nil {
 			t.Errorf("done is %+v", st)
+		}
+		if r, err := store.Result(e); err != nil || r == nil || r.Key != e.Key {
+			t.Errorf("the result is %v, error %v", r, err)
 		}
 	}
 }
 
 func fail(t *testing.T, s Stores, all []*result.Result) {
 	a, b, e := s.Open("a"), s.Open("b"), Entry(all[0])
-	if err := claimed(t, a, e).Fail(errors.New("no such luck")); err != nil {
+	if err := s.claimed(t, a, e).Fail(errors.New("no such luck")); err != nil {
 		t.Fatal(err)
 	}
 	for _, store := range []study.Store{a, b} {
-		if st := refused(t, store, e, study.Failed); st.Error != "no such luck" {
+		if st := s.refused(t, store, e, study.Failed); st.Error != "no such luck" {
 			t.Errorf("failed is %+v", st)
 		}
 	}
@@ -190,7 +250,7 @@ func fail(t *testing.T, s Stores, all []*result.Result) {
 	if again, err := b.Retry(e); err != nil || again {
 		t.Errorf("a job that has not failed is tried again: %v, %v", again, err)
 	}
-	claimed(t, a, e)
+	s.claimed(t, a, e)
 }
 
 func cancel(t *testing.T, s Stores, _ []*result.Result) {
@@ -198,51 +258,45 @@ func cancel(t *testing.T, s Stores, _ []*result.Result) {
 	if a.Cancelled() {
 		t.Error("a new study is cancelled")
 	}
-	if err := errors.Join(a.Cancel(), a.Cancel()); err != nil || !b.Cancelled() {
-		t.Errorf("cancelled %v, %v", b.Cancelled(), err)
+	if err := errors.Join(a.Cancel(), a.Cancel()); err != nil || !s.within(b.Cancelled) {
+		t.Errorf("not cancelled: %v", err)
 	}
-	if err := errors.Join(b.Resume(), b.Resume()); err != nil || a.Cancelled() {
+	if err := errors.Join(b.Resume(), b.Resume()); err != nil || !s.within(func() bool { return !a.Cancelled() }) {
 		t.Errorf("still cancelled: %v", err)
 	}
 }
 
 func killedHere(t *testing.T, s Stores, all []*result.Result) {
 	a, b, e := s.Open("a"), s.Open("a"), Entry(all[0])
-	c := claimed(t, a, e)
-	begin(t, c, "20")
-	refused(t, b, e, study.Running)
+	begin(t, s.claimed(t, a, e), "20")
+	s.refused(t, b, e, study.Running)
 	s.Kill(a)
-	began := time.Now()
-	for {
-		if c, _, err := b.Claim(e); err != nil {
-			t.Fatal(err)
-		} else if c != nil {
-			if n, step := c.Attempt(); n != 2 || step != 20 {
-				t.Errorf("attempt %d from step %d, want the second from 20", n, step)
-			}
-			break
-		}
-		time.Sleep(time.Second)
+	c, st, passed := s.freed(t, b, e)
+	if c == nil {
+		t.Fatalf("the job is %+v", st)
 	}
-	if d := time.Since(began); d > study.StaleAfter+2*time.Second {
-		t.Errorf("free after %v", d)
+	if n, step := c.Attempt(); n != 2 || step != 20 {
+		t.Errorf("attempt %d from step %d, want the second from 20", n, step)
+	}
+	if passed > study.StaleAfter+2*time.Second {
+		t.Errorf("free after %v", passed)
 	}
 }
 
 func killedElsewhere(t *testing.T, s Stores, all []*result.Result) {
 	a, b, c, e := s.Open("a"), s.Open("b"), s.Open("c"), Entry(all[0])
-	claimed(t, a, e)
+	s.claimed(t, a, e)
 	s.Kill(a)
-	refused(t, b, e, study.Running)
-	time.Sleep(study.StaleAfter - time.Second)
-	refused(t, b, e, study.Running)
-	time.Sleep(2 * time.Second)
-	if n, _ := claimed(t, b, e).Attempt(); n != 2 {
+	s.refused(t, b, e, study.Running)
+	s.Pass(study.StaleAfter - time.Second)
+	s.refused(t, b, e, study.Running)
+	s.Pass(2 * time.Second)
+	if n, _ := s.claimed(t, b, e).Attempt(); n != 2 {
 		t.Errorf("attempt %d, want the second", n)
 	}
-	refused(t, c, e, study.Running)
-	time.Sleep(study.StaleAfter - time.Second) // the new claim has its own time
-	refused(t, c, e, study.Running)
+	s.refused(t, c, e, study.Running)
+	s.Pass(study.StaleAfter - time.Second) // the new claim has its own time
+	s.refused(t, c, e, study.Running)
 }
 
 func deaths(t *testing.T, s Stores, all []*result.Result) {
@@ -250,15 +304,9 @@ func deaths(t *testing.T, s Stores, all []*result.Result) {
 	die := func(step string, asked bool) {
 		t.Helper()
 		store := s.Open("a")
-		var c study.Claim
-		for i := 0; c == nil; i++ {
-			var err error
-			if c, _, err = store.Claim(e); err != nil || i > 400 {
-				t.Fatal(c, err)
-			}
-			if c == nil {
-				time.Sleep(time.Second)
-			}
+		c, st, _ := s.freed(t, store, e)
+		if c == nil {
+			t.Fatalf("the job is %+v", st)
 		}
 		if step != "" {
 			begin(t, c, step)
@@ -280,57 +328,12 @@ func deaths(t *testing.T, s Stores, all []*result.Result) {
 	}
 	die("", false)
 	last := s.Open("a")
-	for range 400 {
-		c, st, err := last.Claim(e)
-		if err != nil || c != nil {
-			t.Fatalf("claim %v, error %v after three deaths at step 20", c, err)
-		}
-		if st.Phase == study.Failed {
-			if want := "3 attempts died at step 20"; st.Error != want {
-				t.Errorf("error %q, want %q", st.Error, want)
-			}
-			if _, err := last.Retry(e); err != nil {
-				t.Fatal(err)
-			}
-			claimed(t, last, e)
-			return
-		}
-		time.Sleep(time.Second)
+	c, st, _ := s.freed(t, last, e)
+	if want := "3 attempts died at step 20"; c != nil || st.Error != want {
+		t.Fatalf("claim %v, error %q, want %q", c, st.Error, want)
 	}
-	t.Error("the job has not failed")
-}
-
-func aside(t *testing.T, s Stores, all []*result.Result) {
-	for name, spoil := range map[string]func(path string) error{
-		"truncated": func(path string) error { return os.Truncate(path, 100) },
-		"of another run": func(path string) error {
-			text, err := result.Encode(all[1])
-			return errors.Join(err, os.WriteFile(path, text, 0o644))
-		},
-		"edited": func(path string) error {
-			r := *all[0]
-			better := 0.99
-			r.Metrics.AverageAccuracy = &better
-			text, err := result.Encode(&r)
-			return errors.Join(err, os.WriteFile(path, text, 0o644))
-		},
-	} {
-		store, e := s.Open("a"), Entry(all[0])
-		c := claimed(t, store, e)
-		path := filepath.Join(c.Place().Folder, experiment.ResultFile)
-		Write(t, c, all[0])
-		if err := errors.Join(spoil(path), c.Release()); err != nil {
-			t.Fatal(err)
-		}
-		c = claimed(t, store, e)
-		if _, err := os.Stat(path); err == nil {
-			t.Errorf("%s: the file is still in its place", name)
-		}
-		if kept, _ := filepath.Glob(path + ".aside-*"); len(kept) == 0 {
-			t.Errorf("%s: the file was not kept", name)
-		}
-		if err := c.Release(); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := last.Retry(e); err != nil {
+		t.Fatal(err)
 	}
+	s.claimed(t, last, e)
 }
