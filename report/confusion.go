@@ -29,15 +29,18 @@ func (g *row) taskConfusion() *figure {
 	}
 	names := g.setting.taskNames()[:last+1]
 	cols := append(slices.Clone(names), "unseen")
-	v := meanMatrix(g.counted(), last+1, last+2, func(r *run) [][]float64 {
-		if t := r.ErrorAnalysis.Last(); t != nil && t.Task == last {
-			return result.Shares(t.Confusion, upTo(0, last), upTo(0, last+1))
-		}
-		return nil
-	})
+	of := func(runs ...*run) [][]float64 {
+		return meanMatrix(runs, last+1, last+2, func(r *run) [][]float64 {
+			if t := r.ErrorAnalysis.Last(); t != nil && t.Task == last {
+				return result.Shares(t.Confusion, upTo(0, last), upTo(0, last+1))
+			}
+			return nil
+		})
+	}
+	v := of(g.counted()...)
 	f := &figure{ID: "confusion-" + g.slug, Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "true task", ColLabel: "predicted task", Rows: names, Cols: cols, V: v},
-		Missing: "not measured", Whose: g.full(),
+		Missing: "not measured", Whose: g.full(), Runs: seedMaps(g.counted(), func(r *run) [][]float64 { return of(r) }),
 	}}
 	f.Title = g.Short + ": confusion by task"
 	f.Caption = fmt.Sprintf("Confusion of %s by task, after the last task: the share of the test images of a row's task that are predicted as a class of a column's task, in per cent; “unseen” are classes that no task of the run has had yet, also those of a parent. %s", g.Label, upper(g.of()))

@@ -35,6 +35,8 @@ type heat struct {
 	Missing string                // what an empty cell means
 	Whose   string                // the row's label
 	Image   bool                  // an image on the page
+	Names   []string              // of the cells, row by row, where they have names
+	Runs    []seedMap             // the single runs behind the mean, where there are several
 }
 
 // table is the figure's data under its title.

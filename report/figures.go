@@ -269,8 +269,12 @@ func (g *row) matrixFigure() *figure {
 		cols = []string{"all"}
 	}
 	runs := g.followed()
-	v := meanMatrix(runs, len(names), len(cols), func(r *run) [][]float64 { return r.matrix.Rows })
+	of := func(runs ...*run) [][]float64 {
+		return meanMatrix(runs, len(names), len(cols), func(r *run) [][]float64 { return r.matrix.Rows })
+	}
+	v := of(runs...)
 	f := &figure{ID: "matrix-" + g.slug, Heat: &heat{
+		Runs:    seedMaps(runs, func(r *run) [][]float64 { return of(r) }),
 		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "on task", Rows: names, Cols: cols, V: v},
 		Missing: "not evaluated", Whose: g.full(),
 		Say: func(i, j int) string { return "after " + names[i] + ", on " + cols[j] },
@@ -310,8 +314,9 @@ func (g *row) classFigure() *figure {
 	}
 	vals := make([]float64, k)
 	found := false
+	atEnd := func(r *run, c int) float64 { return at(r.PerClass, len(r.PerClass)-1, c) }
 	for c := range vals {
-		e := g.over(func(r *run) float64 { return at(r.PerClass, len(r.PerClass)-1, c) })
+		e := g.over(func(r *run) float64 { return atEnd(r, c) })
 		vals[c] = e.Mean
 		found = found || e.N > 0
 	}
@@ -319,14 +324,25 @@ func (g *row) classFigure() *figure {
 		return nil
 	}
 	cols := min(classColumns, k)
+	lines := func(vals []float64) (v [][]float64) { return slices.Collect(slices.Chunk(vals, cols)) }
 	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learned in this protocol, or without test images", Whose: g.full(), Say: func(i, j int) string { return g.className(i*cols + j) }}
 	for j := range cols {
 		h.Cols = append(h.Cols, strconv.Itoa(j))
 	}
 	for i := 0; i < k; i += cols {
 		h.Rows = append(h.Rows, strconv.Itoa(i))
-		h.V = append(h.V, vals[i:min(i+cols, k)])
 	}
+	h.V = lines(vals)
+	for c := range vals {
+		h.Names = append(h.Names, g.className(c))
+	}
+	h.Runs = seedMaps(g.counted(), func(r *run) [][]float64 {
+		var own []float64
+		for c := range vals {
+			own = append(own, atEnd(r, c))
+		}
+		return lines(own)
+	})
 	f := &figure{ID: "classes-" + g.slug, Heat: h, Title: g.Short + ": accuracy on each class"}
 	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes are counted from 0, as in the config, %d in each line: each cell is the class of its row plus that of its column. %s", g.Label, cols, upper(g.of()))
 	f.Alt = fmt.Sprintf("Heat map of the accuracy on %s.", count.Of(k, "class"))

@@ -29,6 +29,9 @@ var domJS string
 //go:embed script/chart.mjs
 var chartJS string
 
+//go:embed script/deck.mjs
+var deckJS string
+
 //go:embed script/triangle.mjs
 var triangleJS string
 

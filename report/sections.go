@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"ocl/internal/count"
 )
@@ -74,6 +75,25 @@ type gallery struct {
 	Figures []*figure
 	Rest    []*figure
 	Missing string
+	Deck    *deck // nil where each map is on the page
+}
+
+// Shown are the figures that the page prints.
+func (g gallery) Shown() []*figure {
+	if g.Deck != nil && len(g.Figures) > maxPrinted {
+		return g.Figures[:1]
+	}
+	return g.Figures
+}
+
+// Others are those that it does not print.
+func (g gallery) Others() []*figure {
+	return slices.Concat(g.Figures[len(g.Shown()):], g.Rest)
+}
+
+// InDeck says that the page's script shows the others too.
+func (g gallery) InDeck() bool {
+	return g.Deck != nil && len(g.Deck.Maps) == len(g.Figures)+len(g.Rest)
 }
 
 // Large says that the heat maps are too wide to stand side by side.
@@ -101,6 +121,7 @@ func (s *setting) gallery(most int, why string, build func(*row) *figure) block 
 	if len(missing) > 0 {
 		out.Missing = count.And(missing) + ": " + why + "."
 	}
+	out.Deck = newDeck(out.Figures, out.Rest, s.among, s.all)
 	return block{Gallery: out}
 }
 

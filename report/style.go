@@ -178,7 +178,7 @@ func PageStyle() string { return pageCSS + styleSheet(allStyles()) }
 // PageScript is the script of a report, a module: it sorts, filters and copies tables, and hides lines. A page without it lacks nothing else.
 // Its files become one, as a page from a disk can import none.
 func PageScript() string {
-	return unneeded.ReplaceAllString(tableJS+domJS+chartJS+triangleJS+pageJS, "")
+	return unneeded.ReplaceAllString(tableJS+domJS+chartJS+deckJS+triangleJS+pageJS, "")
 }
 
 // unneeded are imports, lines of comments, and what lines are indented by.

@@ -8,7 +8,7 @@ import (
 )
 
 // maxTold bounds the values of single runs that one chart tells the script of a page, so that the page stays small.
-const maxTold = 800
+const maxTold = 6_000
 
 // told is what the script of a page shows of a line chart where it is looked into.
 type told struct {
@@ -119,28 +119,3 @@ func (l *Lines) tenths() bool {
 	}
 	return true
 }
-
-// pack writes values in tenths as two characters each: a number of two digits to the base of 64, to which packBelow is added. The largest one is NaN.
-func pack(values []float64) string {
-	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-	b := make([]byte, 0, 2*len(values))
-	for _, v := range values {
-		code := 64*64 - 1
-		if !math.IsNaN(v) {
-			// As strconv prints it with one decimal, as everywhere on the page.
-			rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', 1, 64), 64)
-			if err != nil {
-				panic("chart: a number in memory is none: " + err.Error())
-			}
-			code = int(math.Round(10*rounded)) + packBelow
-		}
-		b = append(b, digits[code/64], digits[code%64])
-	}
-	return string(b)
-}
-
-// What [pack] can write, in tenths: from -packBelow to packMost.
-const (
-	packBelow = 1_024
-	packMost  = 64*64 - 2 - packBelow
-)

@@ -3,6 +3,7 @@ package chart
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -54,5 +55,24 @@ func TestPack(t *testing.T) {
 	l.Series[0].Half[1] = 4
 	if !l.tenths() || !strings.Contains(l.script(), `{"p":true,`) {
 		t.Errorf("percentages are not packed: %s", l.script())
+	}
+}
+
+// TestPackShares: a script finds the numbers as they are printed, which script/deck.test.mjs holds. 12.5 is printed as 12 without decimals, and 37.5 as 38.
+func TestPackShares(t *testing.T) {
+	if got := PackShares([]float64{0.375, math.NaN(), 1, math.NaN()}); got != "Lu__fQ" {
+		t.Errorf("packed as %s", got)
+	}
+	if got := PackShares([]float64{0.125}) + PackShares([]float64{0}) + PackShares(nil); got != "D5AA" {
+		t.Errorf("packed as %s", got)
+	}
+	for i := range 20_001 {
+		v := float64(i) / 20_000
+		text := PackShares([]float64{v})
+		code := 64*strings.IndexByte(packed, text[0]) + strings.IndexByte(packed, text[1])
+		tenths, whole := strconv.FormatFloat(float64((code+1)/2)/10, 'f', 1, 64), strconv.Itoa((code+10)/20)
+		if tenths != strconv.FormatFloat(100*v, 'f', 1, 64) || whole != strconv.FormatFloat(100*v, 'f', 0, 64) {
+			t.Fatalf("%g is read as %s and %s", v, tenths, whole)
+		}
 	}
 }

@@ -1,5 +1,6 @@
 // Extras only: without JavaScript everything is still on the page.
 import { charts } from "./chart.mjs";
+import { decks } from "./deck.mjs";
 import { keep, make } from "./dom.mjs";
 import { compare, csv, latex, markdown, matches, read } from "./table.mjs";
 import { triangle } from "./triangle.mjs";
@@ -182,6 +183,7 @@ export function dress(root) {
   });
   root.querySelectorAll("figure.triangle").forEach(triangle);
   charts(root);
+  decks(root);
 }
 
 dress(document);
