@@ -38,9 +38,9 @@ func (g *row) taskConfusion() *figure {
 		})
 	}
 	v := of(g.counted()...)
-	f := &figure{ID: "confusion-" + g.slug, Heat: &heat{
+	f := &figure{ID: "confusion-" + g.slug, Whose: g.full(), Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "true task", ColLabel: "predicted task", Rows: names, Cols: cols, V: v},
-		Missing: "not measured", Whose: g.full(), Runs: seedMaps(g.counted(), func(r *run) [][]float64 { return of(r) }),
+		Missing: "not measured", Runs: seedMaps(g.counted(), func(r *run) [][]float64 { return of(r) }),
 	}}
 	f.Title = g.Short + ": confusion by task"
 	f.Caption = fmt.Sprintf("Confusion of %s by task, after the last task: the share of the test images of a row's task that are predicted as a class of a column's task, in per cent; “unseen” are classes that no task of the run has had yet, also those of a parent. %s", g.Label, upper(g.of()))
@@ -76,9 +76,9 @@ func (g *row) classConfusion() *figure {
 			names[i] = strconv.Itoa(k)
 		}
 	}
-	f := &figure{ID: "class-confusion-" + g.slug, Heat: &heat{
+	f := &figure{ID: "class-confusion-" + g.slug, Whose: g.full(), Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "true " + what, ColLabel: "predicted " + what, Rows: names, Cols: names, V: v},
-		Missing: "not learned yet", Whose: g.full(), Image: n > maxTableClasses,
+		Missing: "not learned yet", Image: n > maxTableClasses,
 	}}
 	f.Title = g.Short + ": confusion by class"
 	f.Caption = fmt.Sprintf("Confusion of %s by class, after the last task: the share of the test images of a row's class that are predicted as a column's class, in per cent; classes are %s, so the newest are at the right and at the bottom. %s", g.Label, how, upper(g.of()))

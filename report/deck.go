@@ -53,7 +53,7 @@ func (h *heat) packed(v [][]float64) string {
 // newDeck makes a deck of the figures of a gallery; nil where there is nothing to choose from, or where they have not one shape.
 func newDeck(figures []*figure, rest []*figure, among int, all bool) *deck {
 	list := slices.Concat(figures, rest)
-	if len(list) == 0 {
+	if len(list) == 0 || list[0].Heat == nil {
 		return nil
 	}
 	first := list[0].Heat
@@ -67,7 +67,7 @@ func newDeck(figures []*figure, rest []*figure, among int, all bool) *deck {
 		if i > 0 && (i+1)*size > maxDeckCells/max(1, among) && !all {
 			break
 		}
-		d.Maps = append(d.Maps, deckMap{ID: f.ID, Name: h.Whose, Title: f.Title, Caption: f.Caption, Files: i < len(figures), Cells: h.packed(h.V)})
+		d.Maps = append(d.Maps, deckMap{ID: f.ID, Name: f.Whose, Title: f.Title, Caption: f.Caption, Files: i < len(figures), Cells: h.packed(h.V)})
 		singles += size * len(h.Runs)
 	}
 	if singles > maxSingleCells/max(1, among) && !all {

@@ -11,7 +11,7 @@ import (
 )
 
 // figure describes one figure. The page, the files in figures/ and the CSV are all made from it, so they show the same data
-// under the same title. Exactly one of Ranked, Lines, Heat and Bars is set.
+// under the same title. Exactly one of Ranked, Lines, Heat, Areas and Bars is set.
 type figure struct {
 	ID      string // names figures/ID.svg and .pdf, tables/ID.csv and the anchor
 	Title   string // what is to be seen
@@ -25,6 +25,8 @@ type figure struct {
 	Lines   *chart.Lines
 	Panels  *chart.Panels // what is drawn of Lines where these are too many for one panel
 	Heat    *heat
+	Areas   *chart.Areas
+	Whose   string // label of the row, of which there is one figure in a gallery
 	Bars    *chart.Bars
 }
 
@@ -33,7 +35,6 @@ type heat struct {
 	chart.Heat
 	Say     func(i, j int) string // the cell in words, without its value; nil where the number in it must do
 	Missing string                // what an empty cell means
-	Whose   string                // the row's label
 	Image   bool                  // an image on the page
 	Names   []string              // of the cells, row by row, where they have names
 	Runs    []seedMap             // the single runs behind the mean, where there are several
@@ -56,6 +57,8 @@ func (f *figure) chart() chart.Chart {
 		return f.Lines
 	case f.Heat != nil:
 		return &f.Heat.Heat
+	case f.Areas != nil:
+		return f.Areas
 	}
 	return f.Bars
 }
@@ -83,6 +86,9 @@ func (f *figure) inline() string {
 		}
 		b.WriteString(`</div><div class="toggles broad"></div>`)
 		return b.String()
+	}
+	if f.Areas != nil {
+		return chart.Draw(f.Areas, chart.Half).Inline("panel", f.ID+"-areas", f.Title, f.Alt)
 	}
 	wide, broad := chart.Wide, ""
 	if f.Ranked != nil {

@@ -273,11 +273,11 @@ func (g *row) matrixFigure() *figure {
 		return meanMatrix(runs, len(names), len(cols), func(r *run) [][]float64 { return r.matrix.Rows })
 	}
 	v := of(runs...)
-	f := &figure{ID: "matrix-" + g.slug, Heat: &heat{
+	f := &figure{ID: "matrix-" + g.slug, Whose: g.full(), Heat: &heat{
 		Runs:    seedMaps(runs, func(r *run) [][]float64 { return of(r) }),
 		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "on task", Rows: names, Cols: cols, V: v},
-		Missing: "not evaluated", Whose: g.full(),
-		Say: func(i, j int) string { return "after " + names[i] + ", on " + cols[j] },
+		Missing: "not evaluated",
+		Say:     func(i, j int) string { return "after " + names[i] + ", on " + cols[j] },
 	}}
 	f.Title = g.Short + ": accuracy after each task on each task"
 	f.Caption = fmt.Sprintf("Accuracy matrix of %s: each row is the state after a task, each column the test images of a task, in per cent. %s", g.Label, upper(g.ofRuns(runs)))
@@ -325,7 +325,7 @@ func (g *row) classFigure() *figure {
 	}
 	cols := min(classColumns, k)
 	lines := func(vals []float64) (v [][]float64) { return slices.Collect(slices.Chunk(vals, cols)) }
-	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learned in this protocol, or without test images", Whose: g.full(), Say: func(i, j int) string { return g.className(i*cols + j) }}
+	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learned in this protocol, or without test images", Say: func(i, j int) string { return g.className(i*cols + j) }}
 	for j := range cols {
 		h.Cols = append(h.Cols, strconv.Itoa(j))
 	}
@@ -343,7 +343,7 @@ func (g *row) classFigure() *figure {
 		}
 		return lines(own)
 	})
-	f := &figure{ID: "classes-" + g.slug, Heat: h, Title: g.Short + ": accuracy on each class"}
+	f := &figure{ID: "classes-" + g.slug, Whose: g.full(), Heat: h, Title: g.Short + ": accuracy on each class"}
 	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes are counted from 0, as in the config, %d in each line: each cell is the class of its row plus that of its column. %s", g.Label, cols, upper(g.of()))
 	f.Alt = fmt.Sprintf("Heat map of the accuracy on %s.", count.Of(k, "class"))
 	f.Data = &table{ID: f.ID, Head: headed(numCol("class", "class"), textCol("name", "name"), numCol("accuracy, %", "accuracy"))}

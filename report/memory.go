@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"ocl/internal/count"
 	"ocl/report/chart"
@@ -21,40 +22,47 @@ func (g *row) memoryFigure() *figure {
 		held[r] = r.Held()
 	}
 	names, first, whose := s.taskNames(), 0, "that came with each task"
-	cols := names
+	f := &figure{ID: "memory-" + g.slug, Title: g.Short + ": what the memory holds after each task", Whose: g.full(),
+		Areas: &chart.Areas{XLabel: "after task", YLabel: "share of the memory, %", X: names}}
 	if s.first.Parent != nil {
-		cols, first = append([]string{beforeRun}, names...), -1
+		first = -1
 		whose += ", or before the run"
 	}
-	found := false
-	v := make([][]float64, n)
-	for i := range v {
+	f.Data = &table{ID: f.ID, Head: headed(numCol("after task", "after_task"), numCol("from task", "from_task"), numCol("share, %", "share"))}
+	from := map[int]string{-1: beforeRun}
+	for j := first; j < n; j++ {
+		if j >= 0 {
+			from[j] = names[j]
+			f.Areas.Parts = append(f.Areas.Parts, "task "+names[j])
+		} else {
+			f.Areas.Parts = append(f.Areas.Parts, beforeRun)
+		}
+		f.Areas.V = append(f.Areas.V, make([]float64, n))
+	}
+	for i := range n {
 		for j := first; j < n; j++ {
 			e := overRuns(g.counted(), func(r *run) float64 { return r.storedShare(held[r], i, j) })
-			v[i] = append(v[i], e.Mean)
-			found = found || e.N > 0
+			f.Areas.V[j-first][i] = e.Mean
+			if e.N > 0 {
+				f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(names[i]), textCell(from[j]), numCell(count.Percent(e.Mean), e.Mean)))
+			}
 		}
 	}
-	if !found {
+	if len(f.Data.Rows) == 0 {
 		return nil
 	}
-	f := &figure{ID: "memory-" + g.slug, Title: g.Short + ": what the memory holds after each task", Heat: &heat{
-		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "from task", Rows: names, Cols: cols, V: v},
-		Missing: "not learned yet, or nothing is stored", Whose: g.full(),
-		Say: func(i, j int) string {
-			if cols[j] == beforeRun {
-				return "after " + names[i] + ", from before the run"
-			}
-			return "after " + names[i] + ", task " + cols[j]
-		},
-	}}
-	f.Caption = fmt.Sprintf("Share of the %s stored by %s %s, after each task, in per cent. %s", count.Of(g.memory, "sample"), g.Label, whose, upper(g.of()))
-	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the memory's contents.", n, len(cols))
-	f.Data = g.longTable(f, "after_task", "from_task", "share")
+	f.Caption = fmt.Sprintf("Share of the %s stored by %s %s, after each task; the earliest is at the bottom and has the strongest colour. %s", count.Of(g.memory, "sample"), g.Label, whose, upper(g.of()))
+	var words []string
+	for k, part := range f.Areas.Parts {
+		if v := f.Areas.V[k][n-1]; !math.IsNaN(v) {
+			words = append(words, part+" "+count.Percent(v)+" %")
+		}
+	}
+	f.Alt = "Stacked areas of the memory's contents. In the end: " + strings.Join(words, ", ") + "."
 	return f
 }
 
-// beforeRun is the column of the samples that a parent brought.
+// beforeRun is what the table calls the samples that a parent brought.
 const beforeRun = "before"
 
 // storedShare is the share of all stored samples after task i that came with task j, or before the run for j = -1. It is NaN before task j and

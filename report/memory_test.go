@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestMemoryFigureBySource(t *testing.T) {
 		if got := string(f.Data.csvBytes()); got != "method,memory,protocol,after_task,from_task,share\n"+want {
 			t.Errorf("%s: %s", scenario, got)
 		}
-		if !strings.Contains(f.Caption, "100 samples stored by ER, memory 100 that came with each task") || f.Heat.ColLabel != "from task" {
+		if !strings.Contains(f.Caption, "100 samples stored by ER, memory 100 that came with each task") || f.Areas.Parts[2] != "task 3" {
 			t.Errorf("%s: caption %q", scenario, f.Caption)
 		}
 	}
@@ -63,8 +64,8 @@ func TestMemoryFigureOfAParent(t *testing.T) {
 	if got := string(f.Data.csvBytes()); got != "method,memory,protocol,after_task,from_task,share\n"+want {
 		t.Error(got)
 	}
-	if f.Heat.Say(1, 0) != "after 2, from before the run" || f.Heat.Say(1, 2) != "after 2, task 2" {
-		t.Errorf("cells %q and %q", f.Heat.Say(1, 0), f.Heat.Say(1, 2))
+	if got := fmt.Sprint(f.Areas.Parts, f.Areas.V[0]); got != "[before task 1 task 2] [0.75 0.5]" {
+		t.Errorf("the areas are %s", got)
 	}
 }
 

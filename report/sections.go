@@ -98,7 +98,7 @@ func (g gallery) InDeck() bool {
 
 // Large says that the heat maps are too wide to stand side by side.
 func (g gallery) Large() bool {
-	return len(g.Figures) > 0 && len(g.Figures[0].Heat.Cols) > 12 && !g.Figures[0].Heat.Image
+	return len(g.Figures) > 0 && g.Figures[0].Heat != nil && len(g.Figures[0].Heat.Cols) > 12 && !g.Figures[0].Heat.Image
 }
 
 // part is what of so many figures of the page there is room for in each setting.

@@ -141,7 +141,7 @@ func (st *study) styles() (looks []chart.Look) {
 }
 
 // styleSheet is the part of the page's CSS that gives looks their colours, in the variable --c below their class, and --h0 … --h20
-// with --t0 … --t20 for the cells of heat maps and the numbers in them.
+// with --t0 … --t20 for the cells of heat maps, the numbers in them, and stacked areas.
 func styleSheet(looks []chart.Look) string {
 	vars := func(dark bool) string {
 		var b strings.Builder
@@ -166,7 +166,7 @@ func styleSheet(looks []chart.Look) string {
 		fmt.Fprintf(&b, ".m-%s{--c:var(--m-%s)}", s.Class, s.Class)
 	}
 	for i := range chart.HeatSteps {
-		fmt.Fprintf(&b, ".h%d{background:var(--h%d);color:var(--t%d)}", i, i, i)
+		fmt.Fprintf(&b, ".h%d{background:var(--h%d);color:var(--t%d)}.f%d{fill:var(--h%d)}", i, i, i, i, i)
 	}
 	b.WriteString(chart.StyleSheet())
 	return b.String()

@@ -1,10 +1,10 @@
-// Package chart draws line charts, stacked bars, heat maps and comparisons. [Draw] lays a chart out once, for a size,
+// Package chart draws line charts, stacked bars and areas, heat maps and comparisons. [Draw] lays a chart out once, for a size,
 // into marks: lines, polygons, markers and texts at their places in pixels. The same marks become an SVG for a page,
 // whose stylesheet gives it its colours, and files of their own: SVG, PNG and PDF. The package knows nothing of
 // methods, runs or results.
 package chart
 
-// Chart is what can be drawn: [Lines], [Panels], [Ranked], [Bars], [Heat], [Scatter] or [Compare].
+// Chart is what can be drawn: [Lines], [Panels], [Ranked], [Bars], [Areas], [Heat], [Scatter] or [Compare].
 type Chart interface {
 	// layout adds the chart's marks to d within b, whose height it may extend; it returns the bottom of what it drew.
 	layout(d *Drawing, l Layout, b box) float64
@@ -25,6 +25,7 @@ var (
 	Wide   = Layout{Width: 720, Height: 400, Font: 13, Labels: 0.34}
 	Narrow = Layout{Width: 328, Height: 290, Font: 12, Labels: 0.36}
 	Broad  = Layout{Width: 976, Height: 400, Font: 13, Labels: 0.34} // as wide as the page
+	Half   = Layout{Width: 380, Height: 270, Font: 12, Labels: 0.36} // where two stand side by side
 	Small  = Layout{Width: 312, Height: 300, Font: 12, Labels: 0.36} // of one panel of several
 )
 

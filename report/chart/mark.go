@@ -51,6 +51,7 @@ type Mark struct {
 	Width   float64   // of a line, 0 for the role's own
 	Dash    []float64 // of a line
 	Color   string    // #rrggbb instead of the role's
+	Step    int       // of an area: its colour on the scale of heat maps, for pages, whose style sheet has it below the class fSTEP
 	Opacity float64   // of the inside, 0 for the role's own
 	Tip     string    // shown on hover
 }
@@ -102,6 +103,7 @@ const (
 	Title               // text above a figure
 	Heading             // text above a panel
 	Cell                // of a heat map
+	Area                // of stacked ones
 	Number              // text in a cell
 )
 
@@ -145,6 +147,7 @@ var roles = [...]struct {
 	Title:   {"ttl", text, none, 0, 0},
 	Heading: {"head", text, none, 0, 0},
 	Cell:    {"cell", own, none, 0, 0},
+	Area:    {"area", own, none, 0, 0},
 	Number:  {"num", own, none, 0, 0},
 }
 

@@ -75,7 +75,12 @@ func (d *Drawing) file(title, description, style, paint string, attributes func(
 }
 
 // classes are the attributes of a mark that a style sheet colours.
-func (m *Mark) classes() string { return ` class="` + roles[m.Role].class + `"` + m.special() }
+func (m *Mark) classes() string {
+	if m.Role == Area {
+		return fmt.Sprintf(` class="%s f%d"`, roles[Area].class, m.Step)
+	}
+	return ` class="` + roles[m.Role].class + `"` + m.special()
+}
 
 // variables sets the colours of [StyleSheet] and of the looks in the drawing, in the order in which they come.
 func (d *Drawing) variables(dark bool) string {

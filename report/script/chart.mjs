@@ -184,7 +184,7 @@ class Look {
   }
 
   read() {
-    const marks = (svg) => Array.from(svg.querySelectorAll("path.mk,path.bar,path.ln"));
+    const marks = (svg) => Array.from(svg.querySelectorAll("path.mk,path.bar,path.ln,path.area"));
     const own = marks(this.svg);
     const texts = own.map(tip);
     // Of a chart that is drawn twice, the wide drawing says the values.
