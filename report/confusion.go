@@ -5,8 +5,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ocl/experiment/result"
+	"ocl/internal/count"
 	"ocl/report/chart"
 )
 
@@ -15,6 +17,69 @@ const maxConfusions = 4
 
 // maxTableClasses is the most classes whose confusion is a table of cells on the page; that of more is an image.
 const maxTableClasses = 20
+
+// outcomes are what becomes of the test images of new and of old classes, in the order of the parts of a bar.
+var outcomes = []struct {
+	text, name string
+	new, old   func(t *result.TaskErrors) int
+}{
+	{"right", "right", func(t *result.TaskErrors) int { return t.New - t.NewAsNew - t.NewAsOld - t.NewAsUnseen }, func(t *result.TaskErrors) int { return t.Old - t.OldAsOld - t.OldAsNew - t.OldAsUnseen }},
+	{"taken for another class of their kind", "as_own_kind", func(t *result.TaskErrors) int { return t.NewAsNew }, func(t *result.TaskErrors) int { return t.OldAsOld }},
+	{"taken for the other kind", "as_other_kind", func(t *result.TaskErrors) int { return t.NewAsOld }, func(t *result.TaskErrors) int { return t.OldAsNew }},
+	{"taken for an unseen class", "as_unseen", func(t *result.TaskErrors) int { return t.NewAsUnseen }, func(t *result.TaskErrors) int { return t.OldAsUnseen }},
+}
+
+// takenFigure is what the test images of new and of old classes are taken for after the last task: two bars for each row with an error analysis, of
+// which there must be one.
+func (s *setting) takenFigure() *figure {
+	f := &figure{ID: s.id("taken"), Title: s.titled("What new and old classes are taken for"), Bars: &chart.Bars{}}
+	f.Data = &table{ID: f.ID, Head: headed(textCol("classes", "classes"))}
+	for _, o := range outcomes {
+		f.Bars.Parts = append(f.Bars.Parts, o.text)
+		f.Data.Head = append(f.Data.Head, numCol(o.text+", %", o.name))
+	}
+	more := 0
+	var words []string
+	for i, g := range s.analysed() {
+		for _, kind := range []string{"new", "old"} {
+			stack := chart.Stack{Label: g.Short + ", " + kind + " classes", Look: g.style}
+			cells := append(g.head(), textCell(kind))
+			measured := 0
+			for _, o := range outcomes {
+				of := func(r *run) float64 {
+					t := r.ErrorAnalysis.Last()
+					switch {
+					case t == nil:
+						return math.NaN()
+					case kind == "new":
+						return float64(o.new(t)) / float64(t.New) // NaN for none
+					}
+					return float64(o.old(t)) / float64(t.Old)
+				}
+				e := g.over(of)
+				measured = e.N
+				cells = append(cells, numCell(percents(e), e.Mean))
+				stack.Parts = append(stack.Parts, e.Mean)
+				stack.Tips = append(stack.Tips, stack.Label+"\n"+o.text+": "+percents(e)+" %"+seedLine(g.counted(), of, count.Percent))
+			}
+			if measured == 0 {
+				continue
+			}
+			f.Data.Rows = append(f.Data.Rows, cells)
+			if i >= maxPanelRows && !s.all {
+				more++
+				continue
+			}
+			stack.Text = count.Percent(stack.Parts[0]) + " % right, " + count.Percent(stack.Parts[2]) + " % taken for the other kind"
+			words = append(words, stack.Label+": "+stack.Text)
+			f.Bars.Bars = append(f.Bars.Bars, stack)
+		}
+	}
+	f.Caption = "After the last task: the shares of the test images of the classes of this task, which are new, and of those of earlier tasks, which are old. From full to faint: right, taken for another class of their kind, taken for the other kind, and taken for a class that was not seen yet. Means over the runs. " +
+		upper(s.Name) + "." + csvHas((more+1)/2)
+	f.Alt = "Bar chart. " + strings.Join(words, "; ") + "."
+	return f
+}
 
 // taskConfusion is the confusion task by task at the end; nil where there is none.
 func (g *row) taskConfusion() *figure {

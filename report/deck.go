@@ -41,8 +41,8 @@ type deckRun struct {
 	Cells string
 }
 
-// packed are the cells of a heat map: line by line, with a space behind each line, and without the empty cells at the end of a line.
-func (h *heat) packed(v [][]float64) string {
+// packed are the cells of a heat map in a deck: line by line, with a space behind each line, and without the empty cells at the end of a line.
+func packed(v [][]float64) string {
 	var b strings.Builder
 	for _, line := range v {
 		b.WriteString(chart.PackShares(line) + " ")
@@ -67,7 +67,7 @@ func newDeck(figures []*figure, rest []*figure, among int, all bool) *deck {
 		if i > 0 && (i+1)*size > maxDeckCells/max(1, among) && !all {
 			break
 		}
-		d.Maps = append(d.Maps, deckMap{ID: f.ID, Name: f.Whose, Title: f.Title, Caption: f.Caption, Files: i < len(figures), Cells: h.packed(h.V)})
+		d.Maps = append(d.Maps, deckMap{ID: f.ID, Name: f.Whose, Title: f.Title, Caption: f.Caption, Files: i < len(figures), Cells: packed(h.V)})
 		singles += size * len(h.Runs)
 	}
 	if singles > maxSingleCells/max(1, among) && !all {
@@ -75,7 +75,7 @@ func newDeck(figures []*figure, rest []*figure, among int, all bool) *deck {
 	} else {
 		for i := range d.Maps {
 			for _, r := range list[i].Heat.Runs {
-				d.Maps[i].Runs = append(d.Maps[i].Runs, deckRun{r.seed, list[i].Heat.packed(r.v)})
+				d.Maps[i].Runs = append(d.Maps[i].Runs, deckRun{r.seed, packed(r.v)})
 			}
 		}
 	}

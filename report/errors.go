@@ -118,7 +118,7 @@ func (s *setting) errors() []block {
 	if len(s.analysed()) == 0 {
 		return []block{{Note: upper(s.Name) + ": no error analysis. There is one only for class-incremental streams, and only if the results recorded it."}}
 	}
-	var blocks []block
+	blocks := []block{{Figure: s.takenFigure()}}
 	for i, p := range panels {
 		switch f := s.panel(p); {
 		case f == nil:

@@ -34,7 +34,7 @@ func TestErrorsOnPage(t *testing.T) {
 		}
 	}
 	for _, id := range []string{
-		"error-ratio", "error-ratio-samples", "logits", "logits-all", "head-weights", "head-biases", "predictions",
+		"error-ratio", "error-ratio-samples", "logits", "logits-all", "head-weights", "head-biases", "predictions", "taken",
 		"confusion-er-m500", "confusion-icarl-m500", "class-confusion-er-m500",
 	} {
 		for _, name := range []string{"figures/" + id + ".svg", "figures/" + id + ".pdf", "tables/" + id + ".csv", "tables/" + id + ".md"} {
@@ -125,5 +125,27 @@ func TestClassesAreCountedFrom0(t *testing.T) {
 		if f := row.classFigure(); f.Heat.Cols[0] != "0" || !strings.Contains(f.Caption, "classes are counted from 0, as in the config") {
 			t.Errorf("accuracy by class: %q, %s", f.Heat.Cols, f.Caption)
 		}
+	}
+}
+
+// TestTaken: the parts of the bars are the shares of all test images of new and of old classes.
+func TestTaken(t *testing.T) {
+	var runs []*run
+	for _, r := range results(analysed()[:1]) {
+		runs = append(runs, newRun(r, ""))
+	}
+	last := runs[0].ErrorAnalysis.Last()
+	f := studyOf(runs, nil).settings[0].takenFigure()
+	if len(f.Bars.Bars) != 2 || f.Bars.Bars[0].Label != "ER, new classes" || f.Bars.Bars[1].Label != "ER, old classes" {
+		t.Fatalf("the bars are %+v", f.Bars.Bars)
+	}
+	other := []float64{float64(last.NewAsOld) / float64(last.New), float64(last.OldAsNew) / float64(last.Old)}
+	for i, b := range f.Bars.Bars {
+		if sum := b.Sum(); sum < 1-1e-9 || sum > 1+1e-9 || b.Parts[2] != other[i] || len(b.Tips) != len(b.Parts) || !strings.Contains(b.Tips[2], "taken for the other kind: ") {
+			t.Errorf("%s: parts %v with the sum %g, want the third %g; tips %q", b.Label, b.Parts, sum, other[i], b.Tips)
+		}
+	}
+	if last.OldAsNew == 0 || len(f.Data.Rows) != 2 {
+		t.Errorf("%d old images are taken for new ones, and the table has %d rows", last.OldAsNew, len(f.Data.Rows))
 	}
 }

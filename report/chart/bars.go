@@ -29,7 +29,7 @@ func (s Stack) Sum() float64 {
 }
 
 // opacities of the parts of a bar; the first part is the fullest.
-var opacities = []float64{1, 0.6, 0.3}
+var opacities = []float64{1, 0.6, 0.3, 0.12}
 
 const (
 	barHeight = 16.0
