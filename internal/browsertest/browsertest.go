@@ -80,7 +80,8 @@ func Start(t testing.TB) *Browser {
 
 // Check fails the test unless the page in a file loads without an error and without a network, its tables can be filtered, and sorted by mouse and by
 // keyboard, and its figures have titles and descriptions. It looks at the page at the width of a phone and of a screen, light and dark:
-// nothing may be wider than the page, all text must have enough contrast, and each chart must say its values where it is looked into.
+// nothing may be wider than the page, all text must have enough contrast, each chart must say its values where it is looked into, and the sliders of
+// heat maps must work.
 func (b *Browser) Check(t *testing.T, path string) {
 	t.Helper()
 	path, err := filepath.Abs(path)
@@ -105,6 +106,9 @@ func (b *Browser) Check(t *testing.T, path string) {
 					t.Error(fault)
 				}
 				for _, fault := range v.faults("ocl.look()") {
+					t.Error(fault)
+				}
+				for _, fault := range v.faults("ocl.deck()") {
 					t.Error(fault)
 				}
 				if scheme == schemes[0] {

@@ -246,5 +246,22 @@ window.ocl = (function () {
     });
     return first(faults);
   };
-  return { look: look, filter: filter, choose: choose, chosen: chosen, structure: structure, overflow: overflow, contrast: contrast, columns: columns, shuffle: shuffle, reach: reach, before: before, focused: focused, sorted: sorted };
+  // deck moves the slider of each deck of heat maps to its end and back: title, cells and address must follow.
+  var deck = function () {
+    var faults = [];
+    document.querySelectorAll(".deck input[type=range]").forEach(function (range) {
+      var figure = range.closest("figure"), title = figure.querySelector("h3"), at = title.textContent;
+      var to = function (value) { range.value = value; range.dispatchEvent(new Event("input")); };
+      if (Array.from(figure.parentElement.querySelectorAll("figure")).filter(function (f) { return f.checkVisibility(); }).length > 1) { faults.push(name(figure) + " is not shown alone"); }
+      to(range.max);
+      if (title.textContent === at) { faults.push("the slider of " + figure.id + " changes nothing"); }
+      if (!/\d/.test(figure.querySelector("tbody td").parentElement.parentElement.textContent)) { faults.push("at the end of the slider " + figure.id + " is empty"); }
+      if (location.search.indexOf(figure.id + ".row") < 0) { faults.push("the address does not say where the slider of " + figure.id + " is"); }
+      to(0);
+      if (title.textContent !== at) { faults.push("the slider of " + figure.id + " does not come back"); }
+    });
+    if (location.search !== "") { faults.push("the address says " + location.search + " where all sliders are at their start"); }
+    return first(faults);
+  };
+  return { deck: deck, look: look, filter: filter, choose: choose, chosen: chosen, structure: structure, overflow: overflow, contrast: contrast, columns: columns, shuffle: shuffle, reach: reach, before: before, focused: focused, sorted: sorted };
 })();

@@ -46,8 +46,8 @@ class Deck {
     this.figure = figures[0];
     this.id = this.figure.id;
     figures.forEach((figure) => (figure.hidden = figure !== this.figure));
-    if (gallery.nextElementSibling?.matches(".others")) {
-      gallery.nextElementSibling.hidden = true;
+    for (let next = gallery.nextElementSibling; next?.matches("p.note"); next = next.nextElementSibling) {
+      next.hidden = next.matches(".others"); // the deck has them
     }
     gallery.classList.add("single");
     this.title = this.figure.querySelector("h3");
