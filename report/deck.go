@@ -23,14 +23,17 @@ type deck struct {
 	RowLabel   string
 	ColLabel   string
 	Names      []string `json:",omitempty"` // of the cells, where they have names
+	Before     string   // what the captions of all maps begin with
+	After      string   // and end with
 	Maps       []deckMap
 	Note       string `json:",omitempty"` // on what is left out
 }
 
 // deckMap is the heat map of a row.
 type deckMap struct {
-	ID, Name, Title, Caption string
-	Files                    bool // there are files of the figure, and not only its table
+	ID, Name, Title string
+	Caption         string // between what all begin and end with
+	Files           bool   // there are files of the figure, and not only its table
 	Cells                    string
 	Runs                     []deckRun `json:",omitempty"`
 }
@@ -82,7 +85,30 @@ func newDeck(figures []*figure, rest []*figure, among int, all bool) *deck {
 	if len(d.Maps) == 1 && len(d.Maps[0].Runs) == 0 {
 		return nil
 	}
+	d.share()
 	return d
+}
+
+// share takes what all captions begin and end with out of them.
+func (d *deck) share() {
+	before, after := []rune(d.Maps[0].Caption), []rune(d.Maps[0].Caption)
+	shortest := len(before)
+	for _, m := range d.Maps {
+		text := []rune(m.Caption)
+		shortest = min(shortest, len(text))
+		for !slices.Equal(before, text[:min(len(before), len(text))]) {
+			before = before[:len(before)-1]
+		}
+		for !slices.Equal(after, text[max(len(text)-len(after), 0):]) {
+			after = after[1:]
+		}
+	}
+	after = after[max(len(before)+len(after)-shortest, 0):] // they must not overlap
+	d.Before, d.After = string(before), string(after)
+	for i, m := range d.Maps {
+		text := []rune(m.Caption)
+		d.Maps[i].Caption = string(text[len(before) : len(text)-len(after)])
+	}
 }
 
 // seedMap is the heat map of one of several runs.

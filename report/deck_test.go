@@ -35,6 +35,9 @@ func TestDeck(t *testing.T) {
 	if d == nil || len(d.Maps) != 2 || len(d.Maps[0].Runs) != 3 || d.Maps[1].Runs[2].Seed != 3 || strings.Count(page, "<table class=\"heat") != 2 || strings.Contains(page, "Not drawn") {
 		t.Fatalf("the deck of two rows is %+v on\n%s", d, page)
 	}
+	if c := d.Before + d.Maps[1].Caption + d.After; !strings.HasPrefix(c, "Accuracy matrix of Finetune: each row") || strings.Contains(d.Maps[0].Caption, "each row") || !strings.HasSuffix(c, "3 runs.") {
+		t.Errorf("the caption is %q, %q, %q", d.Before, d.Maps[1].Caption, d.After)
+	}
 	if lines := strings.Split(d.Maps[0].Runs[0].Cells, " "); len(lines) != 10 || len(lines[0]) != 2 || len(lines[9]) != 20 {
 		t.Errorf("the cells of a run are %q", lines)
 	}

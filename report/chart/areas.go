@@ -94,5 +94,9 @@ func (a *Areas) tip(k int) string {
 			places, shares = append(places, a.X[i]), append(shares, strconv.FormatFloat(100*v, 'f', 0, 64))
 		}
 	}
-	return fmt.Sprintf("%s\n%s %s: %s %%", a.Parts[k], a.XLabel, strings.Join(places, ", "), strings.Join(shares, ", "))
+	where := strings.Join(places, ", ")
+	if n := len(places); n > 3 {
+		where = places[0] + " to " + places[n-1]
+	}
+	return fmt.Sprintf("%s\n%s %s: %s %%", a.Parts[k], a.XLabel, where, strings.Join(shares, ", "))
 }

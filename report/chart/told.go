@@ -8,7 +8,7 @@ import (
 )
 
 // maxTold bounds the values of single runs that one chart tells the script of a page, so that the page stays small.
-const maxTold = 6_000
+const maxTold = 800
 
 // told is what the script of a page shows of a line chart where it is looked into.
 type told struct {

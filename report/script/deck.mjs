@@ -87,7 +87,7 @@ class Deck {
     this.fill(shares((run || map).Cells));
     const link = (text, href) => make("a", { href }, text);
     const files = [link("CSV", `tables/${map.ID}.csv`), ...(map.Files ? [" · ", link("SVG", `figures/${map.ID}.svg`), " · ", link("PDF", `figures/${map.ID}.pdf`)] : [])];
-    this.caption.replaceChildren(map.Caption + (run ? ` Shown is the run with seed ${run.Seed}; the files have the mean.` : "") + " ", make("span", { class: "files" }, ...files));
+    this.caption.replaceChildren(this.data.Before + map.Caption + this.data.After + (run ? ` Shown is the run with seed ${run.Seed}; the files have the mean.` : "") + " ", make("span", { class: "files" }, ...files));
   }
 
   // fill puts the cells of a map into the table.
