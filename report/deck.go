@@ -34,8 +34,8 @@ type deckMap struct {
 	ID, Name, Title string
 	Caption         string // between what all begin and end with
 	Files           bool   // there are files of the figure, and not only its table
-	Cells                    string
-	Runs                     []deckRun `json:",omitempty"`
+	Cells           string
+	Runs            []deckRun `json:",omitempty"`
 }
 
 // deckRun is the heat map of a single run.
