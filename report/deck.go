@@ -1,6 +1,8 @@
 package report
 
 import (
+	"encoding/json"
+	"html/template"
 	"slices"
 	"strings"
 
@@ -109,6 +111,15 @@ func (d *deck) share() {
 		text := []rune(m.Caption)
 		d.Maps[i].Caption = string(text[len(before) : len(text)-len(after)])
 	}
+}
+
+// JSON is the deck as the page's script reads it. The template would write texts as a script does, with escapes that JSON does not have.
+func (d *deck) JSON() template.JS {
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic("report: numbers and texts in memory cannot be written: " + err.Error())
+	}
+	return template.JS(text) // without <, > and &
 }
 
 // seedMap is the heat map of one of several runs.

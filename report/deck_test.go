@@ -15,6 +15,11 @@ func TestDeck(t *testing.T) {
 		}
 		p, _, _ := newPage(studyOf(runs, nil))
 		page := string(render(p))
+		for part := range strings.SplitSeq(page, `<script type="application/json">`) { // names of classes too, which have all characters
+			if text, _, found := strings.Cut(part, "</script>"); found && strings.HasPrefix(text, `{"Rows"`) && !json.Valid([]byte(text)) {
+				t.Errorf("the page holds data that are no JSON: %s", text)
+			}
+		}
 		_, page, _ = strings.Cut(page, `id="matrix-section"`)
 		page, _, _ = strings.Cut(page, "</section>")
 		_, text, found := strings.Cut(page, `<script type="application/json">`)
