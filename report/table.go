@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,6 +19,7 @@ type table struct {
 	Head  []column
 	Rows  [][]cell
 	Few   [][]cell // what the page shows of a table that is too long for it; nil is all
+	Front string   // what stands before the text of each folder, "" if not the same before all
 }
 
 // Shown are the rows on the page.
@@ -51,10 +53,14 @@ func (t *table) Shared() string {
 			}
 		}
 	}
-	if len(said) == 0 {
-		return ""
+	var all []string
+	if len(said) > 0 {
+		all = append(all, "In every row: "+strings.Join(said, ", ")+".")
 	}
-	return "In every row: " + strings.Join(said, ", ") + "."
+	if t.Front != "" {
+		all = append(all, "All folders are in "+t.Front+".")
+	}
+	return strings.Join(all, " ")
 }
 
 // column is a heading; numbers stand to the right.
@@ -76,6 +82,18 @@ type cell struct {
 	Raw  string
 	Mark string // CSS class of a style's swatch before the text; "" means none
 	row  *row   // that the line of a table is about, in one of its cells
+}
+
+// OnPage is the raw value by which the page sorts: of a number with a fraction six digits, and of a folder not what all have in front. A page of
+// many runs has many of them, and the CSV file has all whole.
+func (t *table) OnPage(c cell) string {
+	if t.Front != "" && c.Raw == t.Front+c.Text {
+		return c.Text
+	}
+	if v, err := strconv.ParseFloat(c.Raw, 64); err == nil && strings.Contains(c.Raw, ".") {
+		return strconv.FormatFloat(v, 'g', 6, 64)
+	}
+	return c.Raw
 }
 
 // textCell says the same to people and machines.

@@ -151,6 +151,14 @@ func (st *study) runsTable() *table {
 			}...))
 		}
 	}
+	for i, line := range t.Rows {
+		front := strings.TrimSuffix(line[0].Raw, line[0].Text)
+		if i > 0 && front != t.Front {
+			t.Front = ""
+			break
+		}
+		t.Front = front
+	}
 	return t
 }
 

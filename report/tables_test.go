@@ -140,3 +140,24 @@ func TestSharedIsSaidOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestFolderFront: what stands before all folders is said once on the page, and the CSV file has each folder whole. A folder from elsewhere has its own.
+func TestFolderFront(t *testing.T) {
+	of := func(folders ...string) (string, string, string) {
+		var runs []*run
+		for i, r := range results(pair(2)[:len(folders)]) {
+			runs = append(runs, newRun(r, folders[i]))
+		}
+		p, _, _ := newPage(studyOf(runs, nil))
+		_, html, _ := strings.Cut(string(render(p)), `data-id="runs"`)
+		html, _, _ = strings.Cut(html, "</section>")
+		return p.Runs.Front, html, string(p.Runs.csvBytes())
+	}
+	front, html, csv := of("/far/away/study/one", "/far/away/study/two")
+	if front != "/far/away/" || !strings.Contains(html, "<td>study/one<") || !strings.Contains(html, "All folders are in /far/away/.") || !strings.Contains(csv, "/far/away/study/two") {
+		t.Errorf("%q stands in front on\n%s\nin the file\n%s", front, html, csv)
+	}
+	if front, html, _ = of("/far/away/study/one", "/near/study/two"); front != "" || !strings.Contains(html, `data-v="/near/study/two">study/two`) {
+		t.Errorf("%q stands in front on\n%s", front, html)
+	}
+}

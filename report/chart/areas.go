@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,34 +40,36 @@ func (a *Areas) layout(d *Drawing, l Layout, b box) float64 {
 	}
 	d.add(Mark{Role: Tick, Points: []Point{{(f.x0 + f.x1) / 2, f.y1 + 2.9*font}}, Text: a.XLabel, Anchor: Middle})
 	below := make([]float64, len(a.X)) // the sum of the parts so far
+	var areas []Mark
 	labelled := math.Inf(1)
 	for k, part := range a.V {
 		above := make([]float64, len(a.X))
-		first := -1
+		first, thickest := -1, 0
 		for i, v := range part {
 			above[i] = below[i]
 			if v > 0 {
 				above[i] += v
 				if first < 0 {
-					first = i
+					first, thickest = i, i
+				}
+				if v > part[thickest] {
+					thickest = i
 				}
 			}
 		}
 		if first < 0 {
 			continue
 		}
-		m := Mark{Role: Area, Step: a.step(k), Color: Hex(HeatColor(a.step(k), false)), Tip: a.tip(k)}
+		m := Mark{Role: Area, Step: a.step(k), Color: Hex(HeatColor(a.step(k), false)), Tip: a.tip(k), At: Point{x(thickest), y((above[thickest] + below[thickest]) / 2)}}
 		from := max(first-1, 0) // an area grows from nothing
 		for i := from; i < len(a.X); i++ {
 			m.Points = append(m.Points, Point{x(i), y(above[i])})
 		}
 		if len(a.X) == 1 {
-			m.Points = append(m.Points, Point{f.x1, y(above[0])}, Point{f.x1, y(below[0])})
+			m.Points = append(m.Points, Point{f.x1, y(above[0])})
 		}
-		for i := len(a.X) - 1; i >= from; i-- {
-			m.Points = append(m.Points, Point{x(i), y(below[i])})
-		}
-		d.add(m)
+		m.Points = append(m.Points, Point{f.x1, f.y1}, Point{x(from), f.y1})
+		areas = append(areas, m)
 		last := len(a.X) - 1
 		middle := y((above[last] + below[last]) / 2)
 		if above[last] > below[last] && labelled-middle >= 1.15*font {
@@ -75,6 +78,9 @@ func (a *Areas) layout(d *Drawing, l Layout, b box) float64 {
 		}
 		below = above
 	}
+	// Each area reaches down to the axis, and those below it are drawn upon it: their common border is written once.
+	slices.Reverse(areas)
+	d.Marks = append(d.Marks, areas...)
 	return b.y1
 }
 

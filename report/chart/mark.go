@@ -52,6 +52,7 @@ type Mark struct {
 	Dash    []float64 // of a line
 	Color   string    // #rrggbb instead of the role's
 	Step    int       // of an area: its colour on the scale of heat maps, for pages, whose style sheet has it below the class fSTEP
+	At      Point     // of an area: where a page says its values, in the middle of its thickest place
 	Opacity float64   // of the inside, 0 for the role's own
 	Tip     string    // shown on hover
 }

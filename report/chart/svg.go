@@ -77,7 +77,7 @@ func (d *Drawing) file(title, description, style, paint string, attributes func(
 // classes are the attributes of a mark that a style sheet colours.
 func (m *Mark) classes() string {
 	if m.Role == Area {
-		return fmt.Sprintf(` class="%s f%d"`, roles[Area].class, m.Step)
+		return fmt.Sprintf(` class="%s f%d" data-at="%.0f %.0f"`, roles[Area].class, m.Step, m.At.X, m.At.Y)
 	}
 	return ` class="` + roles[m.Role].class + `"` + m.special()
 }

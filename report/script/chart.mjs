@@ -143,6 +143,15 @@ const tip = (mark) => {
 };
 const tips = new Map();
 
+// box is what a mark fills. Of an area, which others cover, it is the point where its values are said.
+const box = (mark) => {
+  if (mark.dataset.at) {
+    const [x, y] = mark.dataset.at.split(" ").map(Number);
+    return { x, y, width: 0, height: 0 };
+  }
+  return mark.getBBox();
+};
+
 const help = "Arrow keys move from point to point. Escape closes.";
 
 // reach is how far from a point the mouse may be, in pixels of the drawing.
@@ -186,6 +195,9 @@ class Look {
   read() {
     const marks = (svg) => Array.from(svg.querySelectorAll("path.mk,path.bar,path.ln,path.area"));
     const own = marks(this.svg);
+    if (this.svg.querySelector(".area")) {
+      own.reverse(); // the uppermost area is drawn first
+    }
     const texts = own.map(tip);
     // Of a chart that is drawn twice, the wide drawing says the values.
     const wide = this.svg.classList.contains("narrow") ? this.box.parentElement.querySelector("svg.wide") : null;
@@ -205,7 +217,7 @@ class Look {
       if (!lines.has(group)) {
         lines.set(group, { group, points: [] });
       }
-      const { x, y, width, height } = path.getBBox();
+      const { x, y, width, height } = box(path);
       const line = lines.get(group);
       this.paths.set(path, [Array.from(lines.keys()).indexOf(group), line.points.length]);
       line.points.push({ x: x + width / 2, y: path.classList.contains("ln") ? y : y + height / 2, text: text.startsWith(group) || group === "" ? text : group + "\n" + text });
