@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ocl/internal/escape"
 	"ocl/report/chart"
 )
 
@@ -113,13 +114,14 @@ func (d *deck) share() {
 	}
 }
 
-// JSON is the deck as the page's script reads it. The template would write texts as a script does, with escapes that JSON does not have.
+// JSON is the deck as the page's script reads it. The template would write texts as a script does, and [Folder.Write] what does not show as Go does, both
+// with escapes that JSON does not have.
 func (d *deck) JSON() template.JS {
 	text, err := json.Marshal(d)
 	if err != nil {
 		panic("report: numbers and texts in memory cannot be written: " + err.Error())
 	}
-	return template.JS(text) // without <, > and &
+	return template.JS(escape.JSON(text)) // without <, > and &
 }
 
 // seedMap is the heat map of one of several runs.

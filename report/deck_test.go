@@ -2,9 +2,20 @@ package report
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
+
+// TestDeckIsJSONAsWritten: names of classes may have characters that do not show, and the file has no others and still the names.
+func TestDeckIsJSONAsWritten(t *testing.T) {
+	d := deck{Names: []string{"a\x7fb", "\u202ec", "\u009b", "\U000e0001", "\ue000", "ü \U0001f600 <&>"}}
+	text := shown("report.html", []byte(d.JSON()))
+	var again deck
+	if err := json.Unmarshal(text, &again); err != nil || !slices.Equal(again.Names, d.Names) {
+		t.Errorf("%q is read as %q: %v", text, again.Names, err)
+	}
+}
 
 // TestDeck: the page prints few heat maps, or the first one of many, and its script finds all rows and all single runs.
 func TestDeck(t *testing.T) {
@@ -14,7 +25,7 @@ func TestDeck(t *testing.T) {
 			runs = append(runs, newRun(r, ""))
 		}
 		p, _, _ := newPage(studyOf(runs, nil))
-		page := string(render(p))
+		page := string(shown("report.html", render(p)))                                // as it is written
 		for part := range strings.SplitSeq(page, `<script type="application/json">`) { // names of classes too, which have all characters
 			if text, _, found := strings.Cut(part, "</script>"); found && strings.HasPrefix(text, `{"Rows"`) && !json.Valid([]byte(text)) {
 				t.Errorf("the page holds data that are no JSON: %s", text)

@@ -68,6 +68,9 @@ func wellFormed(page string) error {
 	}
 }
 
+// packedData are numbers packed into letters, where every word may occur by chance; tests of their own hold what is in them.
+var packedData = regexp.MustCompile(`(?s)<script type="application/json">.*?</script>|<metadata>.*?</metadata>`)
+
 // noNumber finds what formatting makes of values that are none.
 var noNumber = regexp.MustCompile(`[^s]NaN[^(]|[+-]Inf|%!|9223372036854775|9,223,372,036`)
 
@@ -87,6 +90,7 @@ func checkPage(t *testing.T, page, out string) {
 		}
 	}
 	page = regexp.MustCompile(`data:image/png;base64,[^"]*`).ReplaceAllString(page, "#answer") // pictures inside the page
+	page = packedData.ReplaceAllString(page, "")
 	if m := noNumber.FindString(page); m != "" {
 		t.Errorf("the page shows %q", m)
 	}

@@ -80,7 +80,7 @@ type gallery struct {
 
 // Shown are the figures that the page prints.
 func (g gallery) Shown() []*figure {
-	if g.Deck != nil && len(g.Figures) > maxPrinted {
+	if g.Deck != nil && len(g.Figures)+len(g.Rest) > maxPrinted {
 		return g.Figures[:1]
 	}
 	return g.Figures

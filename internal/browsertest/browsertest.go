@@ -36,6 +36,9 @@ var screens = [][2]int64{{390, 844}, {1440, 900}}
 // tallest is the height of a picture that Chromium can take, in pixels. What lies below is left out.
 const tallest = 16_000
 
+// all makes Chromium draw a page also where it has not been scrolled to, as a picture of the whole page shows all of it.
+const all = `document.head.append(Object.assign(document.createElement("style"), {textContent: "*{content-visibility:visible!important}"}))`
+
 // schemes are the values of prefers-color-scheme.
 var schemes = []string{"light", "dark"}
 
@@ -333,7 +336,7 @@ func (b *Browser) shoot(t *testing.T, path string) {
 		for _, scheme := range schemes {
 			v := b.open(t, path, screen[0], screen[1], scheme)
 			var height float64
-			v.run(chromedp.Evaluate("document.documentElement.scrollHeight", &height))
+			v.run(chromedp.Evaluate(all, nil), chromedp.Evaluate("document.documentElement.scrollHeight", &height))
 			for part, height := range map[string]float64{"first": float64(screen[1]), "whole": min(height, tallest)} {
 				v.picture(filepath.Join(dir, fmt.Sprintf("%s-%d-%s-%s.png", name, screen[0], scheme, part)), func(ctx context.Context) ([]byte, error) {
 					clip := page.Viewport{Width: float64(screen[0]), Height: height, Scale: 1}

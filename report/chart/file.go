@@ -66,17 +66,18 @@ func (m *Mark) trace(p pen) {
 		polyline(p, m.Points, m.closed())
 		return
 	}
-	at, r := m.Points[0], m.Size
 	lines, closed := m.Look.Marker.strokes()
-	if lines == nil {
-		circle(p, at, r)
-	}
-	for _, line := range lines {
-		points := make([]Point, len(line))
-		for i, q := range line {
-			points[i] = Point{at.X + r*q.X, at.Y + r*q.Y}
+	for _, at := range m.Points {
+		if lines == nil {
+			circle(p, at, m.Size)
 		}
-		polyline(p, points, closed)
+		for _, line := range lines {
+			points := make([]Point, len(line))
+			for i, q := range line {
+				points[i] = Point{at.X + m.Size*q.X, at.Y + m.Size*q.Y}
+			}
+			polyline(p, points, closed)
+		}
 	}
 }
 

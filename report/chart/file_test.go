@@ -184,7 +184,12 @@ func geometry(t *testing.T, svg string) []string {
 					line += " " + a.Name.Local + "=" + a.Value
 				}
 			}
-			if e.Name.Local == "path" || e.Name.Local == "text" || e.Name.Local == "g" {
+			switch head, ways, found := strings.Cut(line, " d=M"); {
+			case e.Name.Local == "path" && found: // of several markers each
+				for way := range strings.SplitSeq(ways, "M") {
+					out = append(out, e.Name.Local+head+" d=M"+way)
+				}
+			case e.Name.Local == "path" || e.Name.Local == "text" || e.Name.Local == "g":
 				out = append(out, e.Name.Local+line)
 			}
 		case xml.CharData:

@@ -44,7 +44,7 @@ type Mark struct {
 	Role    Role
 	Series  string  // the label of the series that it belongs to, "" if none
 	Look    *Look   // of the series, nil if none
-	Points  []Point // of a line or polygon; a text starts, ends or is centred at the first, a marker is around the first
+	Points  []Point // of a line or polygon; a text starts, ends or is centred at the first, a marker is around each
 	Text    string
 	Anchor  Anchor
 	Size    float64   // of a text, 0 for the drawing's own; radius of a marker

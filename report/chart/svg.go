@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,8 +16,8 @@ func num(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10+0, 'f', -1, 64)
 }
 
-// escape makes a text part of an XML document; characters that XML cannot hold become U+FFFD.
-func escape(s string) string {
+// escapeXML makes a text part of an XML document; characters that XML cannot hold become U+FFFD.
+func escapeXML(s string) string {
 	var b strings.Builder
 	if err := xml.EscapeText(&b, []byte(s)); err != nil {
 		panic("chart: a text in memory cannot be written: " + err.Error())
@@ -33,7 +35,7 @@ func (d *Drawing) Inline(class, id, title, description string) string {
 	if f.Lines != nil {
 		fmt.Fprintf(&b, ` data-f="%s %s %s %s"`, num(f.x0), num(f.x1), num(f.y0), num(f.y1))
 	}
-	fmt.Fprintf(&b, `><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`, id, escape(title), id, escape(description))
+	fmt.Fprintf(&b, `><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`, id, escapeXML(title), id, escapeXML(description))
 	if f.Lines != nil && !d.Again {
 		b.WriteString(`<metadata>` + f.script() + `</metadata>`)
 	}
@@ -42,7 +44,8 @@ func (d *Drawing) Inline(class, id, title, description string) string {
 			d.Marks[i].Tip = "" // the script takes them from the other drawing, and where there is no script no mouse is on so narrow a page
 		}
 	}
-	d.marks(&b, (*Mark).classes)
+	page := Drawing{Font: d.Font, Marks: joined(d.Marks)}
+	page.marks(&b, (*Mark).classes)
 	b.WriteString(`</svg>`)
 	return b.String()
 }
@@ -68,7 +71,7 @@ func (d *Drawing) file(title, description, style, paint string, attributes func(
 <title>%s</title>
 <desc>%s</desc>
 %s<rect width="%s" height="%s" %s/>
-`, w, h, w, h, family, num(d.Font), escape(title), escape(description), style, w, h, paint)
+`, w, h, w, h, family, num(d.Font), escapeXML(title), escapeXML(description), style, w, h, paint)
 	d.marks(&b, attributes)
 	b.WriteString("\n</svg>\n")
 	return []byte(b.String())
@@ -166,7 +169,7 @@ func (d *Drawing) marks(b *strings.Builder, attributes func(*Mark) string) {
 				b.WriteString(`</g>`)
 			}
 			if group = m.Series; group != "" {
-				fmt.Fprintf(b, `<g class="m-%s" data-s="%s">`, escape(m.Look.Class), escape(m.Series))
+				fmt.Fprintf(b, `<g class="m-%s" data-s="%s">`, escapeXML(m.Look.Class), escapeXML(m.Series))
 			}
 		}
 		m.element(b, d.Font, attributes(m))
@@ -174,6 +177,22 @@ func (d *Drawing) marks(b *strings.Builder, attributes func(*Mark) string) {
 	if group != "" {
 		b.WriteString(`</g>`)
 	}
+}
+
+// joined are marks in which markers that follow each other and differ in their places alone are one, as a page of many rows has thousands of them.
+func joined(marks []Mark) (out []Mark) {
+	for _, m := range marks {
+		if n := len(out); n > 0 && m.marker() && m.Tip == "" {
+			before, same := out[n-1].Points, m
+			same.Points = before
+			if reflect.DeepEqual(same, out[n-1]) {
+				out[n-1].Points = slices.Concat(before, m.Points)
+				continue
+			}
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // element writes one mark.
@@ -185,7 +204,7 @@ func (m *Mark) element(b *strings.Builder, font float64, attributes string) {
 			fmt.Fprintf(b, ` font-size="%s"`, num(m.Size))
 		}
 		b.WriteString([]string{Start: "", Middle: ` text-anchor="middle"`, End: ` text-anchor="end"`}[m.Anchor])
-		fmt.Fprintf(b, `>%s</text>`, escape(m.Text))
+		fmt.Fprintf(b, `>%s</text>`, escapeXML(m.Text))
 		return
 	}
 	if m.Role == Cell {
@@ -196,16 +215,18 @@ func (m *Mark) element(b *strings.Builder, font float64, attributes string) {
 		b.WriteString(`/>`)
 		return
 	}
-	fmt.Fprintf(b, `><title>%s</title></path>`, escape(m.Tip))
+	fmt.Fprintf(b, `><title>%s</title></path>`, escapeXML(m.Tip))
 }
 
 // path is the outline of a line, polygon or marker.
 func (m *Mark) path() string {
-	if m.marker() {
-		at := m.Points[0]
-		return "M" + num(at.X) + " " + num(at.Y) + m.Look.Marker.path(m.Size)
-	}
 	var b strings.Builder
+	if m.marker() {
+		for _, at := range m.Points {
+			b.WriteString("M" + num(at.X) + " " + num(at.Y) + m.Look.Marker.path(m.Size))
+		}
+		return b.String()
+	}
 	for i, p := range m.Points {
 		switch {
 		case i == 0:
@@ -252,7 +273,7 @@ func (m Marker) path(r float64) string {
 
 // LegendItem is an entry of a list that names series: its swatch and its label, in an li that the page's script finds by the label.
 func LegendItem(s Series) string {
-	return fmt.Sprintf(`<li data-s="%s"><svg class="sw m-%s" aria-hidden="true">%s</svg>%s</li>`, escape(s.Label), escape(s.Look.Class), Swatch(s), escape(s.Label))
+	return fmt.Sprintf(`<li data-s="%s"><svg class="sw m-%s" aria-hidden="true">%s</svg>%s</li>`, escapeXML(s.Label), escapeXML(s.Look.Class), Swatch(s), escapeXML(s.Label))
 }
 
 // swatch is the size of a swatch.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"ocl/internal/escape"
 )
 
 // maxTold bounds the values of single runs that one chart tells the script of a page, so that the page stays small.
@@ -80,7 +82,7 @@ func (l *Lines) script() string {
 	if err != nil {
 		panic("chart: numbers and texts in memory cannot be written: " + err.Error())
 	}
-	return string(text) // without <, > and &
+	return string(escape.JSON(text)) // without <, > and &, and without what files of people must not hold
 }
 
 // end is the end of an axis.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ocl/internal/escape"
 )
 
 // TestLinesTellTheirValues: the page's script finds the values of lines as people read them, once in a page that draws a chart twice.
@@ -74,5 +76,28 @@ func TestPackShares(t *testing.T) {
 		if tenths != strconv.FormatFloat(100*v, 'f', 1, 64) || whole != strconv.FormatFloat(100*v, 'f', 0, 64) {
 			t.Fatalf("%g is read as %s and %s", v, tenths, whole)
 		}
+	}
+}
+
+// TestToldIsJSONAsWritten: a name may have characters that do not show. A file for people escapes them as Go does, which is no JSON.
+func TestToldIsJSONAsWritten(t *testing.T) {
+	name := "a\x7fb \u202ec \U000e0001 ü"
+	l := &Lines{XMin: 1, XMax: 2, Series: []Series{{Label: name, Y: []float64{1, 2}}}}
+	l.Scale(0, 100, 1)
+	var back told
+	if err := json.Unmarshal([]byte(escape.Lines(l.script())), &back); err != nil || back.Series[0].Name != name {
+		t.Errorf("%s is read as %+v: %v", l.script(), back.Series, err)
+	}
+}
+
+// TestMarkersAreJoined: on a page markers that follow each other and differ in their places alone are one path, but not those that say something.
+func TestMarkersAreJoined(t *testing.T) {
+	look := &Look{Class: "a"}
+	dot := func(series string, x float64, tip string) Mark {
+		return Mark{Role: Dot, Series: series, Look: look, Points: []Point{{x, 5}}, Size: 2, Tip: tip}
+	}
+	d := Drawing{Width: 90, Height: 90, Font: 10, Marks: []Mark{dot("a", 1, ""), dot("a", 2, ""), dot("a", 3, "said"), dot("a", 4, ""), dot("b", 5, ""), dot("b", 6, "")}}
+	if n := strings.Count(d.Inline("wide", "x", "T", "D"), "<path"); n != 4 || len(d.Marks) != 6 {
+		t.Errorf("%d paths of %d marks, want 4 of 6", n, len(d.Marks))
 	}
 }

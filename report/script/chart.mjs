@@ -267,14 +267,22 @@ class Look {
     style.bottom = y < height / 2 ? "auto" : this.box.clientHeight - y + 8 + "px";
     style.maxWidth = `min(${Math.max(x, width - x) - 16}px, 22rem)`;
     this.svg.querySelector(".cursor")?.remove();
-    const cursor = document.createElementNS(this.svg.namespaceURI, "circle");
-    for (const [name, value] of Object.entries({ class: "cursor", cx: point.x, cy: point.y, r: 7 })) {
-      cursor.setAttribute(name, value);
-    }
-    this.svg.append(cursor);
+    this.svg.append(this.ring(point));
     if (this.svg.dataset.f) {
       this.svg.querySelectorAll("g[data-s]").forEach((group) => group.classList.toggle("dim", group.dataset.s !== line.group));
     }
+  }
+
+  // ring is a ring around a point in two colours, so that it is seen on every area.
+  ring(point) {
+    const part = (name, attributes, ...inside) => {
+      const element = document.createElementNS(this.svg.namespaceURI, name);
+      Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
+      element.append(...inside);
+      return element;
+    };
+    const circle = () => part("circle", { cx: point.x, cy: point.y, r: 7 });
+    return part("g", { class: "cursor" }, circle(), circle());
   }
 
   say(text) {
