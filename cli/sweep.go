@@ -40,6 +40,7 @@ type sweepFlags struct {
 	job      string // the engine for which a job file is printed
 	shards   int    // of the job file; 0 is chosen
 	hosts    []string
+	status   string // address of the page of the study; "" is none
 }
 
 func newSweep() *cobra.Command {
@@ -76,12 +77,13 @@ func newSweep() *cobra.Command {
 	flags.StringVar(&f.job, "job", "", "print a job file that does the study in shards, and do nothing else: slurm, kubernetes or skypilot")
 	flags.IntVar(&f.shards, "shards", 0, "with --job: the number of shards (default: a shard for four jobs)")
 	flags.StringSliceVar(&f.hosts, "hosts", nil, "print ssh commands that do a shard on each of these hosts, and do nothing else")
+	flags.StringVar(&f.status, "status", "", "show how far the study is in browsers of this machine at this port, such as :8080, or at an address and port (default: nowhere)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the jobs, the estimated time, memory and disk space, but run nothing")
 	flags.StringVar(&f.results, "results", "", "folder with results that exist already; those of the study's runs are reused and not computed again (default: none)")
 	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
 	addJSON(cmd, &f.json, studyStatus{}, planned{})
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "shard": "I/N", "job": "ENGINE", "shards": "N", "hosts": "A,B", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "shard": "I/N", "job": "ENGINE", "shards": "N", "hosts": "A,B", "status": "ADDRESS", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
 	cmd.AddCommand(newSweepJoin(), newSweepStatus(), newSweepRetry(), newSweepCancel())
 	return cmd
 }
@@ -123,7 +125,7 @@ func (f *sweepFlags) addWorker(cmd *cobra.Command) {
 
 // sweep makes the folder of a study and does its jobs.
 func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
-	if err := f.checkJob(); err != nil {
+	if err := errors.Join(f.checkJob(), f.checkStatus()); err != nil {
 		return usage(err)
 	}
 	if f.part != "" {
@@ -276,8 +278,13 @@ func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error
 	if err := cmd.Context().Err(); err != nil {
 		return fmt.Errorf("interrupted before the first job: %w", err)
 	}
-	show := newSweepView(cmd.ErrOrStderr(), f.quiet, store, jobs)
+	show := newSweepView(cmd.ErrOrStderr(), f.quiet, f.status != "", store, jobs)
 	defer show.stop()
+	stop, err := show.board(cmd.Context(), f.status, f.opts.Out, cmd.ErrOrStderr(), f.quiet)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	w := study.Worker{Store: store, Jobs: jobs, Concurrency: f.opts.Concurrency, Workers: f.opts.Workers, MaxTime: f.maxTime, Stay: stay,
 		Quiet: f.opts.Out, Watch: show.watch, Changed: show.changed, Note: show.note}
 	sum, err := until(cmd.Context(), show.screen, "the jobs at work save their state and are given back", func() (study.Sum, error) { return w.Run(cmd.Context()) })

@@ -32,7 +32,7 @@ type sweepView struct {
 	first  float64 // work that was done when it began
 }
 
-func newSweepView(w io.Writer, quiet bool, store study.Store, jobs []study.Job) *sweepView {
+func newSweepView(w io.Writer, quiet, status bool, store study.Store, jobs []study.Job) *sweepView {
 	v := &sweepView{store: store, jobs: jobs, states: make([]study.State, len(jobs)), place: map[string]int{}, own: map[string]*runState{}}
 	v.screen = newScreen(w, quiet, v.shown)
 	for i, j := range jobs {
@@ -42,7 +42,7 @@ func newSweepView(w io.Writer, quiet bool, store study.Store, jobs []study.Job) 
 	v.begun, v.first = v.now(), v.worked()
 	next := v.now().Add(lookEvery)
 	v.start(func() {
-		if began := v.now(); !quiet && began.After(next) {
+		if began := v.now(); (!quiet || status) && began.After(next) {
 			v.look()
 			ended := v.now()
 			next = ended.Add(max(lookEvery, 20*ended.Sub(began))) // for a large study, at most a twentieth of the time

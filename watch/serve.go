@@ -46,19 +46,27 @@ const (
 // Serve answers browsers on a listener, which it closes, and looks at the folder every second until ctx ends, until all runs have ended, or until
 // Options.Idle is over. It returns what the folder said last. The error is that of the listener.
 func (w *Watcher) Serve(ctx context.Context, on net.Listener, o Options) (*State, error) {
-	server := &http.Server{Handler: w.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14, ErrorLog: log.New(io.Discard, "", 0)}
-	failed := make(chan error, 1)
-	go func() {
-		failed <- server.Serve(&crowded{Listener: on, places: make(chan struct{}, limit.WatchConnections)})
-	}()
+	failed, stop := serve(on, w.Handler())
 	s, err := w.follow(ctx, o, failed)
 	w.end()
-	ending, cancel := context.WithTimeout(context.Background(), hurry)
-	defer cancel()
-	if server.Shutdown(ending) != nil {
-		_ = server.Close() // the last request is not waited for
-	}
+	stop()
 	return s, err
+}
+
+// serve answers browsers on a listener until stop is called, which closes it. failed has the error of the listener.
+func serve(on net.Listener, handler http.Handler) (failed <-chan error, stop func()) {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14, ErrorLog: log.New(io.Discard, "", 0)}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- server.Serve(&crowded{Listener: on, places: make(chan struct{}, limit.WatchConnections)})
+	}()
+	return ended, func() {
+		ending, cancel := context.WithTimeout(context.Background(), hurry)
+		defer cancel()
+		if server.Shutdown(ending) != nil {
+			_ = server.Close() // the last request is not waited for
+		}
+	}
 }
 
 // follow looks at the folder again and again.

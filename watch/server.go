@@ -190,7 +190,7 @@ func (w *Watcher) Handler() http.Handler {
 			send(to, kind, text)
 		})
 	}
-	return w.guarded(mux)
+	return guarded(mux, "ocl watch", w.host)
 }
 
 // kinds are the folders of a report, and types what their files are.
@@ -201,7 +201,7 @@ var (
 
 // guarded answers only those who ask for this machine by its address or as localhost. A page elsewhere can let its own name mean this machine, and would
 // then be allowed to read the answer.
-func (w *Watcher) guarded(next http.Handler) http.Handler {
+func guarded(next http.Handler, command, name string) http.Handler {
 	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
 		h := to.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -209,8 +209,8 @@ func (w *Watcher) guarded(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		switch {
-		case !w.knows(r.Host):
-			http.Error(to, fmt.Sprintf("%s is no name of this machine that `ocl watch` knows. Use the address that it has printed.", escape.Line(r.Host)), http.StatusForbidden)
+		case !knows(r.Host, name):
+			http.Error(to, fmt.Sprintf("%s is no name of this machine that `%s` knows. Use the address that it has printed.", escape.Line(r.Host), command), http.StatusForbidden)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			http.Error(to, "This page can only be read. Use GET.", http.StatusMethodNotAllowed)
@@ -220,14 +220,14 @@ func (w *Watcher) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// knows says whether a Host header names this machine without a name that others can give it.
-func (w *Watcher) knows(host string) bool {
+// knows says whether a Host header names this machine without a name that others can give it. own is a name that it may have beside; "" is none.
+func knows(host, own string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
-	return name == "localhost" || name != "" && name == strings.ToLower(w.host) || net.ParseIP(name) != nil
+	return name == "localhost" || name != "" && name == strings.ToLower(own) || net.ParseIP(name) != nil
 }
 
 // policy lets a page run its own script and nothing else, and ask nobody but this server.
