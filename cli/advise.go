@@ -68,9 +68,9 @@ func newAdvise() *cobra.Command {
 		Short: "Try five cheap settings on your own images, and say with which to go on.",
 		Example: `  ocl advise photos
   ocl advise photos --time 10m --backbone lite0.safetensors`,
-		Long: "DIR has a folder of images for each class, as `ocl run --data folder` takes it. Each setting learns nine tenths of the training images and is measured on " +
-			"the others: the choice does not see the test images, so that what `ocl run` measures later is honest. The cheapest setting comes first. The time does not count the decoding of the images, nor the making of their features. When it is over, or at " +
-			"Ctrl-C, the table has the settings that have ended. One that fails has its error below the table. Nothing is written but the cache of decoded images.",
+		Long: "DIR has a folder of images for each class, as `ocl run --data folder` takes it. Each setting learns nine tenths of the training images and is measured on the last tenth. " +
+			"The test images are not used, so that `ocl run` can be measured on them later. The cheapest setting comes first. --time does not include the decoding of the images and the making of their " +
+			"features. The table shows the settings that ended in that time, or before Ctrl-C. The error of a setting that failed stands below the table. Only the cache of decoded images is written.",
 		Args:              exactly("DIR"),
 		ValidArgsFunction: completeFolder,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.advise(cmd, args[0]) },

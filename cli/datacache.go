@@ -23,9 +23,8 @@ func newDataCache() *cobra.Command {
 		Example: `  ocl data cache
   ocl data cache --json files
   ocl data cache clean --older-than 30`,
-		Long: "Data sets of image files are decoded once, and embeddings of a --backbone are made once, into files in the folder that OCL_CACHE names, or in ocl in your folder of " +
-			"caches. A file that is removed is made again when its data set is next used. The list has of each file the data set, the " +
-			"images, size, age, state and source.",
+		Long: "Image files are decoded once, and the embeddings of a --backbone are made once. ocl keeps them as files in the folder that OCL_CACHE names, or else in the folder ocl of " +
+			"your user cache. If you remove a file, it is made again when it is needed. For each file the list shows the data set, the images, size, age, state and source.",
 	}, newDataCacheClean())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -56,8 +55,8 @@ func newDataCacheClean() *cobra.Command {
 		Example: `  ocl data cache clean
   ocl data cache clean glyphs npz
   ocl data cache clean --older-than 30`,
-		Long: "Damaged files belong to no data set; they go if no NAME is given. What killed builds have left always goes. A file that " +
-			"is being made stays. On Windows, a file that another ocl uses stays too, and is named.",
+		Long: "Without NAME, damaged files are removed too, because they belong to no data set. What a killed command left unfinished is always removed. A file that " +
+			"is being made is kept. On Windows, a file that another ocl uses is kept, and the command names it.",
 		Args: func(_ *cobra.Command, args []string) error {
 			for _, name := range args {
 				if _, err := lookupData(name); err != nil {

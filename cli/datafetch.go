@@ -23,9 +23,9 @@ func newDataFetch() *cobra.Command {
 		Short: "Download the files of a data set from their official address.",
 		Example: `  ocl data fetch cifar100 --data-dir DIR
   ocl data fetch cifar100 --data-dir DIR && ocl data verify cifar100 --data-dir DIR`,
-		Long: "A file appears under its name only when all of it is there and its checksum is right. Ctrl-C keeps what has come, in " +
-			"a file whose name ends in .part, and the same command continues there. Files that are there already are not downloaded " +
-			"again. For a data set without an official address, the command says how to obtain the files, and its exit code is 1.",
+		Long: "A file gets its name when it is complete and its checksum is right. Ctrl-C keeps the part that has come, in a file whose name ends in .part. " +
+			"The same command continues there, and does not download complete files again. If a data set has no official address, the command " +
+			"says how to get the files, and the exit code is 1.",
 		Args:              exactly("NAME"),
 		ValidArgsFunction: completeFirst(data.Names),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,7 +68,7 @@ func byHand(cmd *cobra.Command, info data.Info) error {
 // fetchFiles downloads files to dir and says where they are and what to do next.
 func fetchFiles(cmd *cobra.Command, name string, files []fetch.File, dir string) error {
 	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	fmt.Fprintf(stderr, "downloading %s%s to %s; Ctrl-C stops, the same command continues\n", count.Of(len(files), "file"), sizeOf(files), escape.Line(dir))
+	fmt.Fprintf(stderr, "downloading %s%s to %s. Ctrl-C stops, and the same command continues\n", count.Of(len(files), "file"), sizeOf(files), escape.Line(dir))
 	show := newOpening(stderr)
 	show.words = count.Bytes
 	err := fetch.Get(cmd.Context(), files, fetch.Options{

@@ -192,11 +192,7 @@ func withNames(n int, names []string) string {
 	if len(names) == 0 {
 		return text
 	}
-	text += ": " + strings.Join(names[:min(listedNames, len(names))], ", ")
-	if more := len(names) - listedNames; more > 0 {
-		text += fmt.Sprintf(", and %d more", more)
-	}
-	return text
+	return text + ": " + count.First(listedNames, names)
 }
 
 // shapeOf says what a sample of a set is.

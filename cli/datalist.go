@@ -18,8 +18,8 @@ func newDataList() *cobra.Command {
 		Short: "List the data sets: name, classes, images, what they need, and licence.",
 		Example: `  ocl data list
   ocl data list --json name,licence`,
-		Long: "A data set that needs a cache consists of image files. Its first use decodes them into a file, which later uses share; " +
-			"`ocl data cache` lists these files. `ocl data info NAME` tells more of a data set.",
+		Long: "A data set that needs a cache consists of image files. They are decoded once, into a file that later uses share; " +
+			"`ocl data cache` lists these files. `ocl data info NAME` says more about a data set.",
 	}, data.Catalogue(), newDataJSON, t, func(info data.Info) []string {
 		classes, images := "any", "any"
 		if info.Classes > 0 {

@@ -45,10 +45,9 @@ func newDataPreview() *cobra.Command {
   ocl data preview glyphs --tasks 20
   ocl data preview glyphs --stream domains --samples 12
   ocl data preview cifar100 --data-dir DIR --shift noise,occlusion,blur --samples 3 -o shift.jpg`,
-		Long: "Rows are tasks if a flag or a config says something about the stream; the flags are those of `ocl run`. The images are " +
-			"then the first ones that a learner gets. Several disturbances with commas between them stand side by side.\n" +
-			"A disturbance can be seen best where all tasks show the same images, so they do with stream.shift.kind, although those of a run " +
-			"differ; --same=false shows the own images of each task.",
+		Long: "Rows are classes. They are tasks if a flag or a config says something about the stream; these flags are those of `ocl run`. The images of a task are " +
+			"then the first ones that a learner gets. --shift noise,blur shows both disturbances side by side.\n" +
+			"With stream.shift.kind, all tasks show the same images, so that the disturbance can be seen. In a run, each task has other images; --same=false shows those.",
 		ValidArgsFunction: completeFirst(data.Names),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.preview(cmd, f.config.words[0]) },
 	}

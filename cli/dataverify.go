@@ -29,9 +29,8 @@ func newDataVerify() *cobra.Command {
 		Example: `  ocl data verify cifar100 --data-dir DIR
   ocl data verify cifar100 --data-dir cifar-100-binary.tar.gz --json faults
   ocl data verify glyphs`,
-		Long: "All faults are listed, and not only the first; the exit code is then 1. Counts and images decide. Copies of a data set " +
-			"may have its images in another order or encoded anew, so an unknown digest is a note and no fault. " +
-			"Image files are decoded without their cache. A cache that exists is checked too, but none is made.",
+		Long: "The command lists all faults, and the exit code is 1 if there is one. An unknown digest is a note and no fault, because a copy of a data set " +
+			"may have another order or another encoding of the images. Image files are decoded without their cache. If there is a cache, it is checked too; none is made.",
 		ValidArgsFunction: completeFirst(data.Names),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := lookupData(keys.words[0]); err != nil {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"ocl"
@@ -16,6 +18,7 @@ import (
 	"ocl/experiment"
 	"ocl/internal/count"
 	"ocl/internal/escape"
+	"ocl/internal/input"
 	"ocl/method"
 )
 
@@ -24,6 +27,8 @@ const (
 	trialSkipped = 5
 	// trialFor is how long each method is timed.
 	trialFor = time.Second
+	// busyFrom is the load of each core from which a machine is busy.
+	busyFrom = 0.75
 )
 
 // planned is what --dry-run prints about the runs that differ in their seeds alone.
@@ -119,10 +124,31 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 	if _, _, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, f.opts.Workers, f.opts.Concurrency); err != nil {
 		return unfit(err)
 	}
+	others := busy()
 	if err := estimate(ctx, runs, f.opts.Workers); err != nil {
 		return err
 	}
-	return f.json.printOr(w, runs, escape.Lines(planText(runs, f.opts.Out)))
+	return f.json.printOr(w, runs, escape.Lines(planText(runs, f.opts.Out)+others))
+}
+
+// busy is a line that says that other programs use the machine, which makes an estimate too long; "" where they do not, or the system does not
+// tell. It is asked before the trials, which use the machine too.
+func busy() string {
+	text, err := input.ReadFile("/proc/loadavg", input.Want{Most: 1 << 10}) // Linux alone has it
+	if err != nil {
+		return ""
+	}
+	return busyText(string(text), runtime.NumCPU())
+}
+
+// busyText is busy with what /proc/loadavg says: first how many threads ran or waited for a core in the last minute.
+func busyText(loads string, cores int) string {
+	first, _, _ := strings.Cut(loads, " ")
+	load, err := strconv.ParseFloat(first, 64)
+	if err != nil || load < busyFrom*float64(cores) {
+		return ""
+	}
+	return fmt.Sprintf("This machine is busy: in the last minute %.1f threads on average shared %s. It is faster without them.\n", load, count.Of(cores, "core"))
 }
 
 // estimate estimates the seconds of the runs by short trials of their methods.

@@ -131,3 +131,20 @@ func TestTrialsAreSmall(t *testing.T) {
 		t.Errorf("a large config became %v", large)
 	}
 }
+
+// TestBusy: a machine is busy if its cores have other work, on average of the last minute.
+func TestBusy(t *testing.T) {
+	for _, tt := range []struct {
+		loads string
+		cores int
+		want  string
+	}{
+		{"5.21 3.10 1.00 7/300 1234\n", 2, "This machine is busy: in the last minute 5.2 threads on average shared 2 cores. It is faster without them.\n"},
+		{"1.60 3.10 1.00 7/300 1234\n", 2, "This machine is busy: in the last minute 1.6 threads on average shared 2 cores. It is faster without them.\n"},
+		{"5.21 3.10 1.00 7/300 1234\n", 16, ""}, {"0.05 3.10", 1, ""}, {"", 2, ""}, {"none", 2, ""},
+	} {
+		if got := busyText(tt.loads, tt.cores); got != tt.want {
+			t.Errorf("%q on %d cores: %q, want %q", tt.loads, tt.cores, got, tt.want)
+		}
+	}
+}

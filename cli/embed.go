@@ -38,10 +38,10 @@ func newEmbed() *cobra.Command {
 		Short: "Make embeddings of images by a pretrained network, once.",
 		Example: `  ocl embed --backbone lite0.safetensors --data folder --data-dir photos
   ocl embed --backbone lite0.safetensors --data cifar100 --data-dir DIR -o cifar100.npz`,
-		Long: "Each image goes through the network of --backbone, which does not learn. What comes out stays in a cache, as numbers of 16 bits, where `ocl run` " +
-			"with the same --backbone and data finds it; `ocl run` makes what is missing by itself. The command says before it begins how long it will take. After " +
-			"Ctrl-C or a kill, the same command goes on.\n" +
-			"With -o the embeddings are also written to a file of NumPy, for `--data npz` or other programs. docs/format/backbone.md says how to get a network.",
+		Long: "Each image goes through the network of --backbone, which does not learn. The embeddings stay in a cache, as numbers of 16 bits. `ocl run` " +
+			"with the same --backbone and data reads them there, and makes those that are missing. The command first says how long it will take. After " +
+			"Ctrl-C or a kill, the same command continues.\n" +
+			"With -o the embeddings are also written to a NumPy file, for `--data npz` or other programs. docs/format/backbone.md says how to get a network.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.embed(cmd) },
 	}
 	flags := cmd.Flags()

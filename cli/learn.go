@@ -28,12 +28,12 @@ func newLearn() *cobra.Command {
   ocl learn runs/er1k --data folder --data-dir photos --lr 0.01 --out runs/er1k-photos
   ocl learn runs/first --data cifar100 --data-dir DIR --tasks 20 --protocol survey`,
 		Long: "RUN is the folder of a run, or of an experiment that has one run. Method, tricks, memory, network and seed stay as they are; " +
-			"data and stream are new. Class names say which classes are new: the network grows by them. Images must have the size and " +
+			"data and stream are new. A class with a new name is a new class, and the network grows by it. Images must have the size and " +
 			"channels of those of RUN, and are scaled to that size where the data set can.\n" +
-			"The result is a new run, which names RUN as its parent. `ocl run --resume DIR` continues it after Ctrl-C, and then measures the old classes too, without a bound.\n" +
-			"One image is enough: where no class has three, all are learned, and batches are no larger than the images are many. In the end RUN and the new run are " +
-			"measured on the test images of RUN and of the runs that it continues, where their data are still there. If the old classes lose more points than --accept-forgetting says, RUN stays the run to " +
-			"go on with: the command says so, and its exit code is 1.",
+			"The result is a new run, whose parent is RUN. After Ctrl-C, `ocl run --resume DIR` continues it, and then measures the old classes without --accept-forgetting.\n" +
+			"One image is enough. If no class has three images, all images are learned, in batches of at most their number. At the end, RUN and the new run are " +
+			"measured on the test images of RUN and of its parents, where these data are still there. If the old classes lose more points than --accept-forgetting allows, " +
+			"the exit code is 1, and the command says to go on with RUN.",
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.config.checkKept(cmd); err != nil {

@@ -57,10 +57,10 @@ func newPredict() *cobra.Command {
   ocl predict runs/er5k photos --top 5 --json all
   ocl predict runs/er5k - < cat.jpg`,
 		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. Images are " +
-			"prepared exactly as the data of the run were; a learner of grey images gets colours as grey. IMAGE is a file, a folder or -, which is one image on " +
+			"prepared exactly as the data of the run were. A learner of grey images gets coloured images as grey ones. IMAGE is a file, a folder or -, which is one image on " +
 			"standard input. A folder stands for the files below it that end in " + strings.Join(data.PictureEndings(), ", ") + ", in the order of their names; " +
-			"hidden files and folders and all others are skipped, and counted on standard error. What cannot be read is named there too, and is an error in the output of " +
-			"--json and --csv; all other images are labelled, and the exit code is then 1.",
+			"other files and hidden ones are skipped and counted on standard error. If an image cannot be read, standard error names it, the output of --json and --csv has an error in its " +
+			"place, the other images are labelled, and the exit code is 1.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usage(fmt.Errorf("%s: a run and at least one image are needed. Write `ocl predict RUN IMAGE`", pathOf(cmd)))

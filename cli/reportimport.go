@@ -47,9 +47,9 @@ func newReportImport() *cobra.Command {
 		Example: `  ocl report import er.csv --method er --data cifar100 --program avalanche
   ocl report import mine.csv --method mine --data cifar100 --program mine -o foreign/mine.json.gz
   ocl report runs/er5k foreign -o both`,
-		Long: "MATRIX.csv has a row for each task and a column for each task, with commas between the numbers: the accuracy, from 0 to 1, after the task of " +
-			"the row on the test images of the task of the column. Above the diagonal, values may be absent. One file is one run: import each seed into a file of its own.\n" +
-			"The metrics are computed from the accuracies. The result is marked foreign: ocl has not run it, reports say so everywhere, and only `ocl report` reads it.",
+		Long: "MATRIX.csv has a row and a column for each task, and commas between the numbers. A number is the accuracy, from 0 to 1, after the task of " +
+			"its row on the test images of the task of its column. Above the diagonal, values may be absent. One file is one run: import each seed into a file of its own.\n" +
+			"The metrics are computed from the accuracies. Reports mark the result as foreign, because ocl has not run it, and only `ocl report` reads it.",
 		Args: exactly("MATRIX.csv"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.convert(cmd, args[0]) },
 	}

@@ -221,7 +221,7 @@ func (f *runFlags) announce(w io.Writer) {
 	if f.resume != "" {
 		verb = "continuing in"
 	}
-	fmt.Fprintf(w, "%s %s; Ctrl-C stops, `ocl run --resume %s` continues\n", verb, escape.Line(f.opts.Out), quoteWord(f.opts.Out))
+	fmt.Fprintf(w, "%s %s. Ctrl-C stops, and `ocl run --resume %s` continues\n", verb, escape.Line(f.opts.Out), quoteWord(f.opts.Out))
 }
 
 // ran is a run as --json prints it.
@@ -312,7 +312,7 @@ func divergence(results []*result.Result) error {
 		return nil
 	}
 	return coded{fmt.Errorf("%s of %d diverged: %s. Use a smaller --lr",
-		count.Of(len(runs), "run"), len(results), strings.Join(runs, ", ")), exitDiverged}
+		count.Of(len(runs), "run"), len(results), count.Some(runs)), exitDiverged}
 }
 
 // quoteWord writes s so that a shell reads one word.

@@ -34,6 +34,8 @@ type configFlags struct {
 	pairs []string          // KEY=VALUE
 	words []string          // the other words of the command line
 	own   map[string]string // by key, the flags that only this command has
+	// several says how this command tries several values of a key.
+	several func(key, values string) string
 	// settle changes the config after the file was read and before the flags are; nil changes nothing.
 	settle func(*config.Config)
 	// takes says whether the command takes a key of package config, or the option of a method, of which it sees the name alone; nil takes all.
@@ -43,7 +45,7 @@ type configFlags struct {
 // addConfig makes cmd a command with a config: words are what stands before KEY=VALUE, such as RUN. Keys that takes refuses have no flag, and
 // KEY=VALUE does not set them. A command with a file has --config.
 func addConfig(cmd *cobra.Command, file bool, takes func(config.Key) bool, words ...string) *configFlags {
-	c := &configFlags{flags: cmd.Flags(), takes: takes}
+	c := &configFlags{flags: cmd.Flags(), takes: takes, several: inStudy}
 	c.flags.SortFlags = false
 	cmd.Use += " [KEY=VALUE...]"
 	cmd.Args = c.args(words...)
@@ -263,6 +265,9 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 		if c.own[g.key] == "" && !slices.Contains(allowed, g.key) && slices.Contains(schema.Names(), g.key) {
 			faults = append(faults, fmt.Errorf("%s cannot be set for this command. Remove it", g.as))
 		} else if err := schema.Set(&cfg, g.key, g.text); err != nil {
+			if c.isSeveral(g) {
+				err = fmt.Errorf("%s are several values, and %s takes one. %s", g.text, g.key, c.several(g.key, g.text))
+			}
 			fault(g, err)
 		} else {
 			from.Forget(g.key)
@@ -288,6 +293,26 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 		}
 	}
 	return cfg, usage(errors.Join(faults...))
+}
+
+// isSeveral says whether the command line gives several values, with commas, to a key that takes one.
+func (c *configFlags) isSeveral(g setting) bool {
+	values := strings.Split(g.text, ",")
+	i := slices.IndexFunc(config.Keys(), func(k config.Key) bool { return k.Name == g.key })
+	if len(values) < 2 || i >= 0 && config.Keys()[i].List() {
+		return false
+	}
+	return !slices.ContainsFunc(values, func(v string) bool { cfg := config.Default(); return experiment.Schema().Set(&cfg, g.key, v) != nil })
+}
+
+// inStudy says how a study tries several values of a key.
+func inStudy(key, values string) string {
+	text := "[" + strings.ReplaceAll(values, ",", ", ") + "]"
+	parts := strings.Split(key, ".")
+	for i := len(parts) - 1; i > 0; i-- {
+		text = "{" + parts[i] + ": " + text + "}"
+	}
+	return fmt.Sprintf("Write `%s: %s` in a study file, for `ocl sweep`", parts[0], text)
 }
 
 // fixed lists what the command line says of the config that a resumed experiment keeps. The places of the data and of files

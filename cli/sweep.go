@@ -55,8 +55,8 @@ func newSweep() *cobra.Command {
   ocl sweep study.yaml --job slurm
   ocl sweep status runs/study`,
 		Long: "STUDY is a study file, whose keys may have lists of values, or a config of `ocl run`. Each run is a job with a folder in --out. " +
-			"The same command continues a study that was stopped at any moment, and `ocl sweep join DIR` helps, here or on another machine. " +
-			"After Ctrl-C or SIGTERM the jobs at work save their state.",
+			"After Ctrl-C or SIGTERM, the jobs at work save their state, and the same command continues the study. " +
+			"`ocl sweep join DIR` does jobs of the same study at the same time, here or on another machine.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := exactly("STUDY")(cmd, args); err != nil {
 				return err
@@ -79,7 +79,7 @@ func newSweep() *cobra.Command {
 	flags.StringSliceVar(&f.hosts, "hosts", nil, "print ssh commands that do a shard on each of these hosts, and do nothing else")
 	flags.StringVar(&f.status, "status", "", "show how far the study is in browsers of this machine at this port, such as :8080, or at an address and port (default: nowhere)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the jobs, the estimated time, memory and disk space, but run nothing")
-	flags.StringVar(&f.results, "results", "", "folder with results that exist already; those of the study's runs are reused and not computed again (default: none)")
+	flags.StringVar(&f.results, "results", "", "folder with results; those of runs of the study are copied and not computed again (default: none)")
 	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
 	addJSON(cmd, &f.json, studyStatus{}, planned{})
@@ -95,8 +95,8 @@ func newSweepJoin() *cobra.Command {
 		Short: "Join a study as a worker: do its jobs until none is left to take.",
 		Example: `  ocl sweep join runs/study
   ocl sweep join /shared/study --max-time 3h45m --data-dir DIR`,
-		Long: "DIR is the folder of a study. Any number of workers, on one machine or on many that share the folder, do the jobs of a study that `ocl sweep` has made. " +
-			"A worker ends when all jobs are done or at work elsewhere. Ctrl-C, SIGTERM and the end of --max-time save the jobs at work and give them back.",
+		Long: "DIR is the folder of a study that `ocl sweep` has made. Any number of workers can do its jobs, on one machine or on many that share the folder. " +
+			"A worker ends when every job is done or has another worker. Ctrl-C, SIGTERM and the end of --max-time save the jobs at work and give them back.",
 		Args:              exactly("DIR"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -112,7 +112,7 @@ func newSweepJoin() *cobra.Command {
 // addWorker defines the flags of commands that do jobs.
 func (f *sweepFlags) addWorker(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.opts.DataDir, "data-dir", "", "where the data lie on this machine, for the data sets that are read from files (default: as the study says)")
+	flags.StringVar(&f.opts.DataDir, "data-dir", "", "where the data are on this machine, for data sets that are read from files (default: as the study says)")
 	addConcurrency(flags, &f.opts.Concurrency, "jobs at the same time")
 	addWorkers(flags, &f.opts.Workers, "goroutines of each job; results do not depend on it (default: chosen)")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "time after which jobs at work are saved and given back, such as 3h45m (default: none)")
@@ -187,8 +187,8 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s, shard %s. Ctrl-C saves the jobs at work, and the same command continues the shard\n",
 			count.Of(len(jobs), "job"), escape.Line(f.opts.Out), f.shard)
 	} else if !f.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s; Ctrl-C saves the jobs at work, the same command continues the study,\n"+
-			"and `ocl sweep join %s` helps\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out), quoteWord(f.opts.Out))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s. Ctrl-C saves the jobs at work, and the same command continues the study.\n"+
+			"`ocl sweep join %s` does jobs of it at the same time\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out), quoteWord(f.opts.Out))
 	}
 	return f.work(cmd, jobs, true)
 }

@@ -213,8 +213,8 @@ func newSweepRetry() *cobra.Command {
 		Short: "Let failed jobs of a study be tried again, and a cancelled study go on.",
 		Example: `  ocl sweep retry runs/study
   ocl sweep retry runs/study er-m5000-s3-1f2e3d4c`,
-		Long: "DIR is the folder of a study, and RUN the names of folders in it; without them, all failed jobs are meant. " +
-			"Workers that are at work find them; otherwise start one with `ocl sweep join DIR`.",
+		Long: "DIR is the folder of a study, and RUN are names of folders in it. Without RUN, all failed jobs are tried again. " +
+			"Workers that are at work take them. If there is none, start one with `ocl sweep join DIR`.",
 		Args: atLeastOne("DIR", "the folder of a study, such as runs/study"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			entries, store, err := studyFolder(cmd.Context(), args[0])
@@ -257,8 +257,7 @@ func newSweepCancel() *cobra.Command {
 		Short: "Stop all workers of a study, on all machines.",
 		Example: `  ocl sweep cancel runs/study
   ocl sweep retry runs/study`,
-		Long: "DIR is the folder of a study. Within 15 seconds its workers save the jobs at work and end, and none begins again until `ocl sweep retry DIR`. " +
-			"Nothing is lost.",
+		Long:              "DIR is the folder of a study. Within 15 seconds its workers save the jobs at work and end. Nothing is lost: `ocl sweep retry DIR` lets the study go on.",
 		Args:              exactly("DIR"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -45,12 +45,15 @@ func newTune() *cobra.Command {
   ocl tune --data cifar100 --data-dir DIR --tasks 20 --method mir --memory 5000 --out runs/tune-mir
   ocl tune --method er,gdumb --grid authors --repeats 1 --dry-run
   ocl tune --method er --search halving`,
-		Long: "Every point of the grid learns the first two tasks of the stream, and is scored by its mean accuracy on their test sets. The point " +
-			"with the highest score is chosen; of equal ones the first. Each method, each trick and each seed is tuned by itself. The same command with " +
+		Long: "Every point of the grid learns the first two tasks of the stream. Its score is its mean accuracy on their test sets. The point " +
+			"with the highest score is chosen, and of equal ones the first. Each method, each trick and each seed is tuned by itself. The same command with " +
 			"the same --out continues after Ctrl-C, and makes no trial twice.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return !slices.Contains(decidedByTuning, k.Name) })
+	f.config.several = func(key, values string) string {
+		return fmt.Sprintf("Write `%s: [%s]` in a file, and give it with --grid FILE", key, strings.ReplaceAll(values, ",", ", "))
+	}
 	flags := cmd.Flags()
 	f.config.addOwn(cmd, "tune.grid", "grid", "GRID")
 	grid := flags.Lookup("grid")
@@ -59,7 +62,7 @@ func newTune() *cobra.Command {
 	f.config.addOwn(cmd, "tune.points", "points", "N")
 	f.config.addOwn(cmd, "tune.repeats", "repeats", "N")
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the records and the trials (default runs/tune-<data>-<UTC time>)")
-	flags.StringVar(&f.results, "results", "", "folder with results that exist already, such as the --out of another tuning; those of trials are reused (default: none)")
+	flags.StringVar(&f.results, "results", "", "folder with results, such as the --out of another tuning; those of trials are copied and not computed again (default: none)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the points, the steps and the estimated time, but run nothing")
 	addWorkers(flags, &f.opts.Workers, "goroutines of each trial; results do not depend on it (default: chosen)")
 	addConcurrency(flags, &f.opts.Concurrency, "trials at the same time")
@@ -114,7 +117,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 		t.Into(f.opts.Out)
 	}
 	if !f.quiet {
-		fmt.Fprintf(stderr, "writing to %s; Ctrl-C stops, the same command with --out %s continues\n", escape.Line(f.opts.Out), quoteWord(f.opts.Out))
+		fmt.Fprintf(stderr, "writing to %s. Ctrl-C stops, and the same command with --out %s continues\n", escape.Line(f.opts.Out), quoteWord(f.opts.Out))
 	}
 	records, err := until(ctx, show.screen, stopping, func() ([]*tune.Record, error) { return t.Run(ctx) })
 	if err != nil {
@@ -144,7 +147,7 @@ func nothingChosen(names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return coded{fmt.Errorf("all points of %s diverged, so nothing is chosen. Use a grid with smaller learning rates", strings.Join(names, ", ")), exitDiverged}
+	return coded{fmt.Errorf("all points of %s diverged, so nothing is chosen. Use a grid with smaller learning rates", count.Some(names)), exitDiverged}
 }
 
 // tunedName names the run that a record is about.
@@ -264,7 +267,7 @@ type plannedTuning struct {
 func (f *tuneFlags) plan(ctx context.Context, w io.Writer, t *tune.Tuner) error {
 	clock := timer{workers: cmp.Or(f.opts.Workers, 1)}
 	var list []plannedTuning
-	cores := cmp.Or(f.opts.Concurrency, runtime.GOMAXPROCS(0))
+	cores, others := cmp.Or(f.opts.Concurrency, runtime.GOMAXPROCS(0)), busy()
 	for _, p := range t.Previews() {
 		one := plannedTuning{Tuning: p.Folder, Points: p.Points, Trials: p.Trials, Ended: p.Ended, Steps: p.Steps, GridSteps: p.GridSteps, Kept: p.Kept}
 		for _, a := range p.Grid.Axes {
@@ -314,6 +317,6 @@ func (f *tuneFlags) plan(ctx context.Context, w io.Writer, t *tune.Tuner) error 
 		fmt.Fprintln(w)
 		list = others
 	}
-	_, err := fmt.Fprintf(w, "About %s, %s at the same time, on this machine. Nothing was written.\n", count.Duration(total), count.Of(cores, "trial"))
+	_, err := fmt.Fprintf(w, "About %s, %s at the same time, on this machine. Nothing was written.\n%s", count.Duration(total), count.Of(cores, "trial"), others)
 	return err
 }

@@ -30,7 +30,7 @@ func addConcurrency(flags *pflag.FlagSet, to *int, what string) {
 
 // addCheckpointEvery defines --checkpoint-every.
 func addCheckpointEvery(flags *pflag.FlagSet, to *int) {
-	flags.IntVar(to, "checkpoint-every", 60, "time between checkpoints; a negative number writes them only at the end of each task, 0 is the default")
+	flags.IntVar(to, "checkpoint-every", 60, "time between checkpoints; with a negative number there is one after each task and no other")
 	annotate(flags, groupOutput, map[string]string{"checkpoint-every": "SECONDS"})
 }
 

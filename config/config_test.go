@@ -461,6 +461,13 @@ func TestSet(t *testing.T) {
 		{"method.er.x", "1", "config: unknown option x. The method er has no options"},
 		{"method.er", "1", "config: method.er is a section, not a key."},
 		{"zzz", "1", "`ocl config keys` lists all keys"},
+		{"optimizer.epochs", "1", "config: unknown key optimizer.epochs. `ocl config keys` lists all keys"},
+		{"optimizer.lrate", "1", "config: unknown key optimizer.lrate. Did you mean optimizer.lr? `"},
+		{"optimizer.nesterov", "true", "config: unknown key optimizer.nesterov. `ocl config keys` lists all keys"},
+		{"optimizer.learning_rate", "1", "config: unknown key optimizer.learning_rate. Did you mean optimizer.lr? `"},
+		{"network.lr", "1", "config: unknown key network.lr. Did you mean optimizer.lr? `"},
+		{"training.momentum", "1", "config: unknown key training.momentum. Did you mean optimizer.momentum? `"},
+		{"epochs", "1", "config: unknown key epochs. `ocl config keys` lists all keys"},
 	} {
 		if err := small.Set(&c, tt[0], tt[1]); err == nil || !strings.HasPrefix(err.Error(), tt[2]) && !strings.Contains(err.Error(), tt[2]) {
 			t.Errorf("got  %v\nwant %s", err, tt[2])

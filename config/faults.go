@@ -126,14 +126,46 @@ func (s *Schema) unknown(key string) error {
 	return unknown("unknown option %s of %s. %s", shown(option), name, meant(option, namesOf(m.Options), "`ocl methods "+name+"` lists all its options"))
 }
 
-// meantKey is meant for a key.
+// meantKey is meant for a key: one of its section whose last part is like its own or has its meaning, one of which it is a typing error, or one of
+// another section with its last part. A key that only has some words in common with it is no answer.
 func (s *Schema) meantKey(key string) string {
 	about := func(name string) string { k, _ := s.find(name); return k.Help }
-	names := nearest.Names{List: s.Names(), Meaning: about, All: allKeys}
-	if !strings.Contains(key, ".") {
+	names := nearest.Names{List: s.Names(), All: allKeys}
+	dot := strings.LastIndex(key, ".")
+	if dot < 0 {
 		names.Aliases = aliases
+		if names.List = s.Names(); len(names.Misspelt(key)) == 0 { // the meanings of options are of one method
+			names.List, names.Meaning = slices.DeleteFunc(names.List, func(n string) bool { return strings.HasPrefix(n, "method.") }), about
+		}
+		return names.Hint(key)
 	}
-	return names.Hint(key)
+	section, last := key[:dot+1], key[dot+1:]
+	parts := nearest.Names{Meaning: func(part string) string { return about(section + part) }}
+	var begun, same []string
+	for _, name := range names.List {
+		if part, ok := strings.CutPrefix(name, section); ok {
+			parts.List = append(parts.List, part)
+			if strings.HasPrefix(last, part) { // lrate
+				begun = append(begun, name)
+			}
+		}
+		if strings.HasSuffix(name, "."+last) {
+			same = append(same, name)
+		}
+	}
+	near := parts.Near(last)
+	for i := range near {
+		near[i] = section + near[i]
+	}
+	if len(near) == 0 && len(parts.List) == 0 {
+		near = names.Misspelt(key)
+	}
+	for _, list := range [][]string{near, begun, same} {
+		if len(list) > 0 {
+			return names.Meant(list[:min(len(list), nearest.Most)])
+		}
+	}
+	return allKeys
 }
 
 // aliases are shorter forms that people write in place of a key: its last part, its section where it is the section's name, and

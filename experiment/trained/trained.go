@@ -299,7 +299,7 @@ func runFolder(folder string) (string, error) {
 	case 1:
 		return runs[0], nil
 	}
-	return "", fmt.Errorf("%s: the experiment has %d runs. Give one of them: %s", folder, len(runs), strings.Join(runs, ", "))
+	return "", fmt.Errorf("%s: the experiment has %d runs. Give one of them: %s", folder, len(runs), count.First(3, runs))
 }
 
 // isRun says whether a folder is that of a run.

@@ -4,6 +4,7 @@ package count
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -41,12 +42,18 @@ func Range[N whole](low, high N) string {
 }
 
 // Some lists the first five of many names, and says how many more there are.
-func Some(names []string) string {
-	const most = 5
-	if more := len(names) - most; more > 0 {
-		return fmt.Sprintf("%s, and %s more", strings.Join(names[:most], ", "), Number(more))
+func Some(names []string) string { return First(5, names) }
+
+// First lists so many names at most, and says how many more there are. Commas are between them, or semicolons where a name has a comma itself.
+func First(most int, names []string) string {
+	sep := ", "
+	if slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, ",") }) {
+		sep = "; "
 	}
-	return strings.Join(names, ", ")
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s%sand %s more", strings.Join(names[:most], sep), sep, Number(more))
+	}
+	return strings.Join(names, sep)
 }
 
 // many is the regular plural of a noun.

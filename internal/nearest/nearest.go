@@ -34,7 +34,7 @@ func (n Names) Hint(word string) string {
 	near := n.Near(word)
 	switch {
 	case len(near) > 0:
-		return strings.TrimSpace("Did you mean " + Or(near) + "? " + n.All)
+		return n.Meant(near)
 	case len(n.List) <= Most && len(n.List) > 0:
 		return strings.TrimSuffix("Use "+Or(n.List)+". "+n.All, ". ")
 	case n.All != "":
@@ -45,13 +45,35 @@ func (n Names) Hint(word string) string {
 	return "The nearest names are " + Or(list[:min(len(list), Most)])
 }
 
+// Meant asks whether one of some names was meant, and says where all names are listed.
+func (n Names) Meant(near []string) string {
+	return strings.TrimSpace("Did you mean " + Or(near) + "? " + n.All)
+}
+
 // Near lists the names that a person may have meant by word, nearest first, at most [Most]: those that differ in the fewest
 // letters; where all differ in many, those that have the most words in common with it. Case does not count, and neither do
 // leading hyphens, so that flags may be given with theirs.
 func (n Names) Near(word string) []string {
+	if list := n.Misspelt(word); len(list) > 0 {
+		return list
+	}
 	word = short(word)
-	list, score := slices.Clone(n.List), map[string]int{} // the lower, the nearer
-	for _, name := range list {
+	score := map[string]int{}
+	for _, name := range n.List {
+		if shared := n.shared(word, name); shared > 0 {
+			score[name] = -shared
+		}
+	}
+	list := slices.Clone(n.List)
+	sortByEdits(list, word)
+	return lowest(list, score)
+}
+
+// Misspelt lists the names that word may be a typing error for: those of [Names.Near] that differ from it in few letters.
+func (n Names) Misspelt(word string) []string {
+	word = short(word)
+	score := map[string]int{}
+	for _, name := range n.List {
 		d := edits(word, name)
 		near := alikeBy(d, word, name)
 		if n.Aliases != nil {
@@ -64,14 +86,11 @@ func (n Names) Near(word string) []string {
 			score[name] = d
 		}
 	}
-	if len(score) == 0 {
-		for _, name := range list {
-			if shared := n.shared(word, name); shared > 0 {
-				score[name] = -shared
-			}
-		}
-		sortByEdits(list, word)
-	}
+	return lowest(slices.Clone(n.List), score)
+}
+
+// lowest keeps the names with the lowest score, at most [Most].
+func lowest(list []string, score map[string]int) []string {
 	least := longest
 	for _, s := range score {
 		least = min(least, s)
