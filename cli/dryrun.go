@@ -148,7 +148,7 @@ func busyText(loads string, cores int) string {
 	if err != nil || load < busyFrom*float64(cores) {
 		return ""
 	}
-	return fmt.Sprintf("This machine is busy: in the last minute %.1f threads on average shared %s. It is faster without them.\n", load, count.Of(cores, "core"))
+	return fmt.Sprintf("This machine is busy: in the last minute %.1f threads on average shared %s. Without other programs, the runs take less time than this estimate.\n", load, count.Of(cores, "core"))
 }
 
 // estimate estimates the seconds of the runs by short trials of their methods.

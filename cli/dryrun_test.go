@@ -139,8 +139,8 @@ func TestBusy(t *testing.T) {
 		cores int
 		want  string
 	}{
-		{"5.21 3.10 1.00 7/300 1234\n", 2, "This machine is busy: in the last minute 5.2 threads on average shared 2 cores. It is faster without them.\n"},
-		{"1.60 3.10 1.00 7/300 1234\n", 2, "This machine is busy: in the last minute 1.6 threads on average shared 2 cores. It is faster without them.\n"},
+		{"5.21 3.10 1.00 7/300 1234\n", 2, "This machine is busy: in the last minute 5.2 threads on average shared 2 cores. Without other programs, the runs take less time than this estimate.\n"},
+		{"1.60 3.10 1.00 7/300 1234\n", 2, "This machine is busy: in the last minute 1.6 threads on average shared 2 cores. Without other programs, the runs take less time than this estimate.\n"},
 		{"5.21 3.10 1.00 7/300 1234\n", 16, ""}, {"0.05 3.10", 1, ""}, {"", 2, ""}, {"none", 2, ""},
 	} {
 		if got := busyText(tt.loads, tt.cores); got != tt.want {

@@ -111,7 +111,7 @@ func (s *Schema) unknown(key string) error {
 	m, known := lookup(s.Methods, name)
 	switch {
 	case name == "":
-		return unknown("unknown key %s. %s", shown(key), s.meantKey(key))
+		return unknown("unknown key %s. %s", shown(key), s.Meant(key, s.Names()))
 	case !known:
 		return unknown("unknown method %s. %s", shown(name), s.meantMethod(name))
 	case !ok:
@@ -126,15 +126,16 @@ func (s *Schema) unknown(key string) error {
 	return unknown("unknown option %s of %s. %s", shown(option), name, meant(option, namesOf(m.Options), "`ocl methods "+name+"` lists all its options"))
 }
 
-// meantKey is meant for a key: one of its section whose last part is like its own or has its meaning, one of which it is a typing error, or one of
-// another section with its last part. A key that only has some words in common with it is no answer.
-func (s *Schema) meantKey(key string) string {
+// Meant says which keys of a list a person may have meant by one that is not there: keys of its section whose last part is like its own or has its
+// meaning, else keys of which it is a typing error, else keys of another section with its last part. A key that has only some words in common with it
+// is no answer. It is a sentence for the end of an error.
+func (s *Schema) Meant(key string, list []string) string {
 	about := func(name string) string { k, _ := s.find(name); return k.Help }
-	names := nearest.Names{List: s.Names(), All: allKeys}
+	names := nearest.Names{List: slices.Clone(list), All: allKeys}
 	dot := strings.LastIndex(key, ".")
 	if dot < 0 {
 		names.Aliases = aliases
-		if names.List = s.Names(); len(names.Misspelt(key)) == 0 { // the meanings of options are of one method
+		if len(names.Misspelt(key)) == 0 { // the meanings of options are of one method
 			names.List, names.Meaning = slices.DeleteFunc(names.List, func(n string) bool { return strings.HasPrefix(n, "method.") }), about
 		}
 		return names.Hint(key)

@@ -44,7 +44,7 @@ func (s *Schema) ParseAt(name string, text []byte) (Config, Places, error) {
 	case v > Version:
 		return c, from, fmt.Errorf("config: %s: a newer ocl wrote this file (version %d, and this program reads version %d). Use the newer ocl", name, v, Version)
 	case v > 0 && v < Version:
-		return c, from, fmt.Errorf("config: %s: an ocl from before the first release wrote this file (version %d, and this program reads version %d). Remove the line `version`, and correct what is said of the keys", name, v, Version)
+		return c, from, fmt.Errorf("config: %s: the file is from before the first release (version %d; this ocl reads version %d). Remove its line `version`, and correct the keys that ocl then names", name, v, Version)
 	}
 	r.section("", root)
 	return c, from, r.err()

@@ -205,7 +205,7 @@ func Join(dir string, s *Study, jobs []Job) error {
 	}
 	for _, e := range entries {
 		if !here[e.Key] {
-			return fmt.Errorf("study: %s: this ocl has another key for %s, so its data, first weights or program are not those of the study. Use the same ones; `ocl sweep` with the study's file makes another list", dir, e.Folder)
+			return fmt.Errorf("study: %s: the job %s would be another run here, because the data, the first weights or the program are not those of the study. Use those of the study, or make a new one with `ocl sweep` and another --out", dir, e.Folder)
 		}
 	}
 	if len(entries) != len(jobs) {

@@ -251,7 +251,7 @@ func TestJobsAreThoseOfRun(t *testing.T) {
 		t.Errorf("error %v of fewer jobs", err)
 	}
 	// Who has another list cannot join, and a damaged list is written anew.
-	if err := Join(dir, again, same); err == nil || !strings.Contains(err.Error(), "another key") {
+	if err := Join(dir, again, same); err == nil || !strings.Contains(err.Error(), "would be another run here") {
 		t.Errorf("error %v of another list", err)
 	}
 	path := filepath.Join(dir, jobsFile)

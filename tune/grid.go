@@ -18,7 +18,6 @@ import (
 	"ocl/experiment"
 	"ocl/internal/cause"
 	"ocl/internal/limit"
-	"ocl/internal/nearest"
 	"ocl/method"
 )
 
@@ -155,8 +154,7 @@ func readAxis(key string, values []yaml.Node) (a Axis, line int, err error) {
 	schema := experiment.Schema()
 	switch names := schema.Names(); {
 	case !slices.Contains(names, key):
-		return a, line, fmt.Errorf("unknown key %s. %s", cause.Shown(key), nearest.Names{List: slices.DeleteFunc(names, func(n string) bool { return !isTunable(n) }),
-			All: "`ocl config keys` lists all keys"}.Hint(key))
+		return a, line, fmt.Errorf("unknown key %s. %s", cause.Shown(key), schema.Meant(key, slices.DeleteFunc(names, func(n string) bool { return !isTunable(n) })))
 	case !isTunable(key):
 		return a, line, fmt.Errorf("%s cannot be tuned, because it says what is compared and not how a method learns. Remove it, and set it with a flag", key)
 	case len(values) == 0 || len(values) > limit.GridValues:

@@ -162,7 +162,7 @@ func (p *Parent) Fits(jobs []train.Job, set *data.Set) error {
 		return fmt.Errorf("parent.run: the parent has learned %s, and %s has %s. Use the same", data.Samples(p.Known.Embeddings), set.Name, data.Samples(set.Embeddings))
 	}
 	if set.ByDigest != "" && p.Config.Data.BackboneDigest == "" {
-		return fmt.Errorf("parent.run: the parent does not say which network made its embeddings, and those of %s are of the network %s. If it is the same one, use a file of embeddings without __metadata__", set.Name, set.ByDigest)
+		return fmt.Errorf("parent.run: the parent does not say which network made its embeddings, and %s says %s. If both are of the same network, write the file again without __metadata__", set.Name, set.ByDigest)
 	}
 	if have, want := [3]int{set.C, set.H, set.W}, p.Known.Shape; have != want && set.Embeddings {
 		return fmt.Errorf("parent.run: the parent has learned embeddings of %d numbers, but those of %s have %d. Use embeddings of the same network", want[0], set.Name, have[0])

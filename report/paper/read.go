@@ -93,7 +93,7 @@ func Read(ctx context.Context, paths []string) (*Study, error) {
 	}
 	slices.SortFunc(s.LeftOut, func(a, b LeftOut) int { return strings.Compare(a.Path, b.Path) })
 	if n := len(foreign); len(s.Runs) == 0 && len(s.LeftOut) == 0 && n > 0 {
-		return nil, fmt.Errorf("report: only other programs have made the results here (%s of `ocl report import`), and no table of the survey has those, so nothing is written. Give folders of finished runs of ocl", count.Of(n, "result"))
+		return nil, fmt.Errorf("report: all results here (%s) are of other programs, and the tables of the survey show only runs of ocl. Give folders of finished runs of ocl", count.Of(n, "result"))
 	}
 	if len(s.Runs) == 0 {
 		return nil, fmt.Errorf("report: no result can be used, so nothing is written. Give folders of finished runs%s", listed(s.LeftOut, ""))
