@@ -78,7 +78,7 @@ func newAdvise() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.DurationVar(&f.time, "time", advisedTime, "time for all settings")
-	flags.StringVar(&f.backbone, "backbone", "", "also try what learns from the features of this pretrained network (docs/format/backbone.md)")
+	flags.StringVar(&f.backbone, "backbone", "", "also try settings that learn from the features of this pretrained network (docs/format/backbone.md)")
 	_ = cmd.MarkFlagFilename("backbone", "safetensors")
 	addWorkers(flags, &f.workers, "goroutines of each run; results do not depend on it (default: chosen)")
 	addQuiet(flags, &f.quiet)
@@ -121,7 +121,7 @@ func (f *adviseFlags) advise(cmd *cobra.Command, dir string) error {
 			case cmd.Context().Err() != nil || errors.Is(err, context.DeadlineExceeded):
 			case err != nil && i == 0: // the images, or the network, which the others have too
 				if errors.Is(err, experiment.ErrUnfit) {
-					err = fmt.Errorf("%s holds out a tenth of the training images of each class, for which it takes 13 images of a class: %w", pathOf(cmd), err)
+					err = fmt.Errorf("%s measures on a tenth of the training images of each class, so each class needs 13 images: %w", pathOf(cmd), err)
 				}
 				return unfit(err)
 			case err != nil:

@@ -130,8 +130,8 @@ func newBenchPredict() *cobra.Command {
 	cmd.Short = "Measure how fast a trained network predicts: a single image at a time, and 200 at a time."
 	cmd.Example = `  ocl bench predict
   ocl bench predict --size 32 --workers 2 --json all`
-	cmd.Long = "The network is the survey's reduced ResNet-18 with 100 classes. Medians are printed, and the least time of each measurement: " +
-		"that of the moments in which nothing else ran on the machine. bench/compare_predict.py compares with PyTorch and ONNX Runtime."
+	cmd.Long = "The network is the survey's reduced ResNet-18 with 100 classes. It prints the median and the least time of each measurement. " +
+		"The least time shows the machine without other work. bench/compare_predict.py compares with PyTorch and ONNX Runtime."
 	return cmd
 }
 

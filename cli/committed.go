@@ -22,7 +22,7 @@ import (
 
 // committedHelp is what the help says of `ocl verify --committed`.
 var committedHelp = "With --committed, each RESULT may also be the folder of an experiment, of a study or of compressed results (NAME.json.gz). What the committed " +
-	"runs have measured is part of ocl. Results are compared with committed runs of the same data and the same config; seed, evaluations, classifiers and engine may be others. " +
+	"runs have measured is part of ocl. Results are compared with committed runs of the same data and the same config. Seed, evaluations, classifiers and engine may differ. " +
 	"One with the seed and the engine of a committed run must have the same bits. The others are tested by their seeds: average accuracy, accuracy by class means and " +
 	fmt.Sprintf("forgetting, each with Student's t-test against at least %d committed seeds. p is the chance that runs of the same distribution ", reproduce.Least) +
 	"differ so much, after Holm's correction for all tests of the command. Below 0.05 the runs lie outside. One seed shows little: give three or more.\n" +

@@ -124,24 +124,22 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 	if _, _, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, f.opts.Workers, f.opts.Concurrency); err != nil {
 		return unfit(err)
 	}
-	others := busy()
+	noteBusy(notes)
 	if err := estimate(ctx, runs, f.opts.Workers); err != nil {
 		return err
 	}
-	return f.json.printOr(w, runs, escape.Lines(planText(runs, f.opts.Out)+others))
+	return f.json.printOr(w, runs, escape.Lines(planText(runs, f.opts.Out)))
 }
 
-// busy is a line that says that other programs use the machine, which makes an estimate too long; "" where they do not, or the system does not
-// tell. It is asked before the trials, which use the machine too.
-func busy() string {
-	text, err := input.ReadFile("/proc/loadavg", input.Want{Most: 1 << 10}) // Linux alone has it
-	if err != nil {
-		return ""
+// noteBusy notes that other programs use the machine, which makes an estimate too long. It says nothing where they do not, or where the system does
+// not tell. It is asked before the trials, which use the machine too.
+func noteBusy(notes io.Writer) {
+	if text, err := input.ReadFile("/proc/loadavg", input.Want{Most: 1 << 10}); err == nil { // Linux alone has it
+		fmt.Fprint(notes, busyText(string(text), runtime.NumCPU()))
 	}
-	return busyText(string(text), runtime.NumCPU())
 }
 
-// busyText is busy with what /proc/loadavg says: first how many threads ran or waited for a core in the last minute.
+// busyText is the note for what /proc/loadavg says, which begins with how many threads ran or waited for a core in the last minute; "" is none.
 func busyText(loads string, cores int) string {
 	first, _, _ := strings.Cut(loads, " ")
 	load, err := strconv.ParseFloat(first, 64)

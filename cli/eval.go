@@ -56,7 +56,7 @@ func newEval() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.half, "half", predict.Test, "images to measure on: test, train or all")
-	flags.BoolVar(&f.unseen, "unseen", false, "also images of classes that the learner has not learned")
+	flags.BoolVar(&f.unseen, "unseen", false, "also measure images of classes that the learner has not learned")
 	addClassifier(cmd, &f.by)
 	addOlder(cmd, &f.older)
 	addWorkers(flags, &f.workers, "goroutines (default: one per processor)")

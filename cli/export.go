@@ -74,7 +74,7 @@ func newExport() *cobra.Command {
 				return err
 			}
 			if other := filepath.Ext(out); format.ending != other && slices.ContainsFunc(exportFormats, func(f exportFormat) bool { return other != "" && f.ending == other }) {
-				return usage(fmt.Errorf("export: -o %s ends like a file of another format than %s. Choose a path that ends otherwise, or another --to", out, format.name))
+				return usage(fmt.Errorf("export: -o %s has the ending of another format than %s. Use a name with another ending, or another --to", out, format.name))
 			}
 			if from.older && format.results {
 				return usage(fmt.Errorf("export: --to %s takes results, and no checkpoint. Remove --older", format.name))

@@ -48,7 +48,7 @@ func newInspect() *cobra.Command {
   ocl inspect er.safetensors
   ocl inspect runs/er5k --json kind,content`,
 		Long: "PATH is the folder of a study, an experiment, a run or a tuning, or a file: a result, a checkpoint, a record of tuning, events, weights " +
-			"(safetensors), arrays (npz) or a config. Of a run its result and its newest checkpoint are shown, with the size and the checksum of each section. " +
+			"(safetensors), arrays (npz) or a config. For a run, its result and its newest checkpoint are shown, with the size and the checksum of each section. " +
 			"Everything that is read is checked; the exit code is 1 if something is damaged. Nothing is changed.",
 		Args: exactly("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -229,7 +229,7 @@ func inspectFile(path string) (*inspected, error) {
 	n, _ := io.ReadFull(unpacked, head) // a shorter file is complete
 	head = head[:n]
 	if n == 0 {
-		return nil, fmt.Errorf("%s: the file is empty", path)
+		return nil, fmt.Errorf("%s: the file is empty. Get it again from where it was made, or make the run again", path)
 	}
 	format := func(name string) bool { return bytes.Contains(head, []byte(`"`+name+`"`)) }
 	switch {
@@ -260,7 +260,7 @@ func inspectFile(path string) (*inspected, error) {
 	}
 	c, from, _, err := experiment.Load(path)
 	if err = errors.Join(err, experiment.Schema().ValidateAt(c, from)); err != nil {
-		return nil, fmt.Errorf("%s is no file that ocl writes, and no config either:\n%w", path, err)
+		return nil, fmt.Errorf("%s is not a file that ocl wrote, and not a valid config:\n%w", path, err)
 	}
 	text, err := experiment.Schema().Resolved(c).YAML()
 	return &inspected{"config", path, c, string(text)}, err

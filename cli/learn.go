@@ -108,12 +108,12 @@ func (o *oldClasses) say(cmd *cobra.Command, asJSON bool) error {
 	var err error
 	switch {
 	case cmd.Context().Err() != nil:
-		return fmt.Errorf("interrupted. The new run is whole, and what the old classes lose was not measured: %w", cmd.Context().Err())
+		return fmt.Errorf("interrupted. The new run is complete, but the accuracy on the old classes was not measured: %w", cmd.Context().Err())
 	case o.fault == nil:
 		_, err = fmt.Fprintf(w, "\nold classes: %s %% before, %s %% after, of %s of %s\n", count.Percent(o.share(o.Before)), count.Percent(o.share(o.After)),
 			count.Of(o.Images, "test image"), escape.Line(strings.Join(o.Data, ", ")))
 	case o.bounded:
-		return fmt.Errorf("learn: what the old classes lose was not measured, so --accept-forgetting %g cannot be held: %w. The new run is in %s", o.accepted, o.fault, o.out)
+		return fmt.Errorf("learn: what the old classes lose was not measured, so --accept-forgetting %g cannot be checked: %w. The new run is in %s", o.accepted, o.fault, o.out)
 	default:
 		_, err = fmt.Fprintf(w, "\nold classes: not measured. %s\n", ended(escape.Line(o.Fault)))
 	}

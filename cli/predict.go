@@ -59,8 +59,8 @@ func newPredict() *cobra.Command {
 		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. Images are " +
 			"prepared exactly as the data of the run were. A learner of grey images gets coloured images as grey ones. IMAGE is a file, a folder or -, which is one image on " +
 			"standard input. A folder stands for the files below it that end in " + strings.Join(data.PictureEndings(), ", ") + ", in the order of their names; " +
-			"other files and hidden ones are skipped and counted on standard error. If an image cannot be read, standard error names it, the output of --json and --csv has an error in its " +
-			"place, the other images are labelled, and the exit code is 1.",
+			"other files and hidden ones are skipped and counted on standard error. An image that cannot be read is named there, and --json and --csv have an error in its place. " +
+			"The other images are labelled, and the exit code is 1.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usage(fmt.Errorf("%s: a run and at least one image are needed. Write `ocl predict RUN IMAGE`", pathOf(cmd)))
@@ -140,7 +140,7 @@ func addOlder(cmd *cobra.Command, to *bool) {
 
 // addBackbone defines --backbone of a command that takes the pretrained network of a run.
 func addBackbone(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "backbone", "", "where the pretrained network of the run lies on this machine (default: where the run had it)")
+	cmd.Flags().StringVar(to, "backbone", "", "file of the run's pretrained network on this machine (default: where the run had it)")
 	_ = cmd.MarkFlagFilename("backbone", "safetensors")
 }
 

@@ -343,7 +343,7 @@ func (f *runFlags) tuned() (cfg config.Config, is bool) {
 func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	if f.opts.Force {
-		return usage(errors.New("--force cannot be used with --tune, as trials are kept for ever. Choose another --out, or delete the folder yourself"))
+		return usage(errors.New("--force cannot be used with --tune, because ocl never deletes trials. Choose another --out, or delete the folder yourself"))
 	}
 	show := newProgress(stderr, f.quiet || f.dryRun)
 	defer show.stop()
@@ -386,7 +386,7 @@ func (f *runFlags) planTuned(cmd *cobra.Command, cfg config.Config, t *tune.Tune
 	if f.json.given {
 		return usage(errors.New("--dry-run --json cannot be used with --tune, because there are two lists. Use `ocl tune --dry-run --json all`, and `ocl run` without --tune"))
 	}
-	if err := of.plan(cmd.Context(), cmd.OutOrStdout(), t); err != nil {
+	if err := of.plan(cmd.Context(), cmd.OutOrStdout(), io.Discard, t); err != nil {
 		return err
 	}
 	fmt.Fprint(cmd.OutOrStdout(), "\nThen, with the chosen values:\n\n")

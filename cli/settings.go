@@ -281,7 +281,7 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	}
 	if name, named := c.text("network.name"); named && cfg.Data.Backbone != "" { // the default gives way to one that takes embeddings, and what somebody wants does not
 		if build.OfImages(name) {
-			faults = append(faults, fmt.Errorf("--network %s takes images, and with data.backbone embeddings are learned. Use linear or mlp, or leave out --network", name))
+			faults = append(faults, fmt.Errorf("--network %s takes images, but data.backbone makes embeddings. Use linear or mlp, or leave out --network", name))
 		}
 	}
 	if err := schema.ValidateAt(cfg, from); err != nil {

@@ -33,11 +33,11 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experim
 	if err != nil {
 		return unfit(err)
 	}
-	others := busy()
+	noteBusy(cmd.ErrOrStderr())
 	if err := estimate(cmd.Context(), cells, 1); err != nil {
 		return err
 	}
-	if err := f.json.printOr(cmd.OutOrStdout(), cells, escape.Lines(f.planText(len(jobs), places, cells)+others)); err != nil || found == nil || f.json.given {
+	if err := f.json.printOr(cmd.OutOrStdout(), cells, escape.Lines(f.planText(len(jobs), places, cells))); err != nil || found == nil || f.json.given {
 		return err
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), escape.Lines(strings.Join(f.taken(found, found.Match, "would be reused"), "\n")))

@@ -108,7 +108,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 		show.note(note)
 	}
 	if f.dryRun {
-		return f.plan(ctx, cmd.OutOrStdout(), t)
+		return f.plan(ctx, cmd.OutOrStdout(), stderr, t)
 	}
 	if f.opts.Out == "" {
 		if f.opts.Out, err = newFolder("tune-" + cfg.Data.Name); err != nil {
@@ -264,10 +264,11 @@ type plannedTuning struct {
 }
 
 // plan prints what `ocl tune` would do. The time is that of a short trial of each method, which writes nothing.
-func (f *tuneFlags) plan(ctx context.Context, w io.Writer, t *tune.Tuner) error {
+func (f *tuneFlags) plan(ctx context.Context, w, notes io.Writer, t *tune.Tuner) error {
 	clock := timer{workers: cmp.Or(f.opts.Workers, 1)}
 	var list []plannedTuning
-	cores, others := cmp.Or(f.opts.Concurrency, runtime.GOMAXPROCS(0)), busy()
+	cores := cmp.Or(f.opts.Concurrency, runtime.GOMAXPROCS(0))
+	noteBusy(notes)
 	for _, p := range t.Previews() {
 		one := plannedTuning{Tuning: p.Folder, Points: p.Points, Trials: p.Trials, Ended: p.Ended, Steps: p.Steps, GridSteps: p.GridSteps, Kept: p.Kept}
 		for _, a := range p.Grid.Axes {
@@ -317,6 +318,6 @@ func (f *tuneFlags) plan(ctx context.Context, w io.Writer, t *tune.Tuner) error 
 		fmt.Fprintln(w)
 		list = others
 	}
-	_, err := fmt.Fprintf(w, "About %s, %s at the same time, on this machine. Nothing was written.\n%s", count.Duration(total), count.Of(cores, "trial"), others)
+	_, err := fmt.Fprintf(w, "About %s, %s at the same time, on this machine. Nothing was written.\n", count.Duration(total), count.Of(cores, "trial"))
 	return err
 }

@@ -45,7 +45,7 @@ func newVerify() *cobra.Command {
 		Long: "RESULT is a result.json, also compressed (.json.gz), or the folder of a run. The run uses the recorded config, kernels and convolutions. " +
 			"Everything is compared but what says where and when the result was made. Each key that differs is named, with the recorded value and that of the new run. " +
 			"The exit code is 0 if the results are the same, 4 if they differ, and 1 if the run cannot be made again here.\n" +
-			"The data lie in --data-dir, in the recorded folder if that exists, or in $" + dataVariable + ". Their digest must be the recorded one.\n\n" +
+			"The data are in --data-dir, in the recorded folder if that exists, or in $" + dataVariable + ". Their digest must be the recorded one.\n\n" +
 			committedHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.committed {
@@ -68,8 +68,8 @@ func newVerify() *cobra.Command {
 	flags.BoolVar(&f.committed, "committed", false, "say whether results reproduce what the committed runs of the same config have measured; nothing is run")
 	flags.StringVar(&f.opts.DataDir, "data-dir", "", "where the data lie on this machine, for a data set that is read from files (default: the recorded folder, or $"+dataVariable+")")
 	addBackbone(cmd, &f.opts.Backbone)
-	flags.StringVar(&f.opts.Init, "init", "", "where the first weights lie on this machine, for a run that began with some (default: the recorded file)")
-	flags.StringVar(&f.parent, "parent", "", "folder of the run that was learned on from, for a result of ocl learn (default: the recorded folder)")
+	flags.StringVar(&f.opts.Init, "init", "", "file of the first weights on this machine, for a run that began with some (default: the recorded file)")
+	flags.StringVar(&f.parent, "parent", "", "folder of the parent run, for a result of `ocl learn` (default: the recorded folder)")
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "new folder for the run; the same command then continues it after Ctrl-C (default: nothing is written)")
 	addWorkers(flags, &f.opts.Workers, "goroutines of the run; results do not depend on it (default: chosen)")
 	addQuiet(flags, &f.quiet)

@@ -34,11 +34,11 @@ func newWatch() *cobra.Command {
 	var f watchFlags
 	cmd := &cobra.Command{
 		Use:   "watch DIR",
-		Short: "Show runs in a browser while they are at work, and leave their report.",
+		Short: "Show runs in a browser while they are at work, and write their report.",
 		Example: `  ocl watch runs/er5k
   ocl watch runs/study --port 8080 --open`,
-		Long: "DIR is the folder of a run, an experiment or a study, on this or another machine, and need not be there yet. " +
-			"The page is the report of what was measured so far, with how far each run is and how long it takes still, and follows the runs by itself. " +
+		Long: "DIR is the folder of a run, an experiment or a study. It may be missing: the page waits for it. The runs may be at work on other machines that share the folder. " +
+			"The page is the report of what is measured so far. It also shows how far each run is and the time that is left, and it updates itself. " +
 			"When all runs have ended, or after Ctrl-C, the report is written as `ocl report` writes it. Nothing else is changed. " +
 			"Only programs on this machine can see the page, unless --address says otherwise.",
 		Args:              exactly("DIR"),
@@ -48,10 +48,10 @@ func newWatch() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	addOut(cmd, &f.out)
-	flags.StringVar(&f.address, "address", "127.0.0.1", "address of this machine at which browsers ask; with another than the default, other machines may see the page")
-	flags.IntVar(&f.port, "port", 0, "port at which browsers ask (default: a free one)")
+	flags.StringVar(&f.address, "address", "127.0.0.1", "address of this machine for the page; with another address than the default, other machines may see the page")
+	flags.IntVar(&f.port, "port", 0, "port of the page (default: a free one)")
 	flags.BoolVar(&f.open, "open", false, "open the page in a browser")
-	flags.DurationVar(&f.idle, "idle", 0, "end after nobody has been at work for so long, such as 30m (default: wait for ever)")
+	flags.DurationVar(&f.idle, "idle", 0, "end when no run has been at work for this time, such as 30m (default: never)")
 	addQuiet(flags, &f.quiet)
 	annotate(flags, groupOutput, map[string]string{"address": "ADDRESS", "port": "N", "open": "", "idle": "TIME"})
 	return cmd
@@ -82,7 +82,7 @@ func (f *watchFlags) watch(cmd *cobra.Command, dir string) error {
 		fmt.Fprintf(stderr, "warning: everybody who reaches %s over the network can read this page. Leave out --address if only this machine should\n", f.address)
 	}
 	if !f.quiet {
-		fmt.Fprintf(stderr, "%s shows %s; Ctrl-C ends it and leaves the report\n", page, escape.Line(dir))
+		fmt.Fprintf(stderr, "%s shows %s. Ctrl-C ends it and writes the report\n", page, escape.Line(dir))
 	}
 	if f.open {
 		if err := openBrowser(page); err != nil {

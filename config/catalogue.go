@@ -71,7 +71,7 @@ type Method struct {
 	Scratch    bool // it trains its network from drawn weights each time, so it takes none of a file
 	// OwnNetworks says that it makes its networks itself and reads no key network.*.
 	OwnNetworks bool
-	// NoGradient says that it computes its classifier of sums and reads no key network.* and optimizer.*.
+	// NoGradient says that it computes its classifier from sums and reads no key network.* and optimizer.*.
 	NoGradient bool
 	// OwnRule is the classifier that the method's own rule is, of those that any method may have; "" is none of them.
 	OwnRule  string

@@ -431,7 +431,7 @@ func (s *Schema) checkTraining(f *faults, c Config) {
 			f.add("network.init", "%s makes networks of its own, which cannot start from a file. Remove network.init, or %s from --method", name, name)
 		}
 		if known && m.NoGradient && c.Network.Init != "" {
-			f.add("network.init", "%s computes its classifier of sums, so it cannot start from a file. Remove network.init, or %s from --method", name, name)
+			f.add("network.init", "%s computes its classifier from sums, so it cannot start from a file. Remove network.init, or %s from --method", name, name)
 		}
 		if known && m.Scratch && c.Network.Init != "" && c.Network.Freeze == 0 {
 			f.add("network.init", "%s trains a new network from drawn weights for each evaluation, so it cannot start from a file. Freeze stages of it (--freeze), remove network.init, or %s from --method", name, name)

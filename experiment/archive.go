@@ -111,7 +111,7 @@ func (r Archived) Copy(folder string) error {
 		err = os.RemoveAll(filepath.Join(folder, CheckpointDir)) // of a run that had begun
 	}
 	if err != nil {
-		return fmt.Errorf("experiment: %s cannot be taken over: %w", r.Path, err)
+		return fmt.Errorf("experiment: %s cannot be copied: %w. Make room on the disk, or choose another --out", r.Path, err)
 	}
 	return nil
 }

@@ -202,7 +202,7 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 		stray = e.Name()
 	}
 	if x.opts.resumed && stray != "" && !some {
-		return fmt.Errorf("experiment: %s: its %s is of another experiment, as no run in the folder is one of it, such as %s. Restore the file, or start again in another --out",
+		return fmt.Errorf("experiment: %s: its %s is of another experiment, because the runs in the folder, such as %s, do not belong to it. Restore the file, or start again in another --out",
 			x.opts.Out, ConfigFile, stray)
 	}
 	return nil

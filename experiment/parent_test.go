@@ -362,7 +362,7 @@ func TestParentRefuses(t *testing.T) {
 		t.Fatal(got[0].Outcome)
 	}
 	_, err = trained.LearnOn(out("diverged").Out, false)
-	fails(err, "the run has diverged, so its network is worth nothing. Run it again, with a smaller --lr")
+	fails(err, "the run has diverged, so its network cannot be used. Run it again, with a smaller --lr")
 	ctx, cancel := context.WithCancel(t.Context())
 	o = out("working")
 	asked := false

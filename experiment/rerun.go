@@ -24,9 +24,9 @@ func Intact(r *result.Result) error {
 	case !slices.Equal(made, here) || r.Key == Key(r):
 		return result.CheckMetrics(r)
 	case len(made) > 0:
-		return fmt.Errorf("its config does not have the key that it says: the defaults of %s were others when it was made, or %w", made[0].From(), result.ErrEdited)
+		return fmt.Errorf("its config does not give the recorded key: the defaults of %s have changed since, or %w", made[0].From(), result.ErrEdited)
 	}
-	return fmt.Errorf("its config does not have the key that it says; %w", result.ErrEdited)
+	return fmt.Errorf("its config does not give the recorded key; %w", result.ErrEdited)
 }
 
 // OpenRerun opens the experiment of one run that left a result, to run it again: with the config and the engine that the result
@@ -86,7 +86,7 @@ func repeatable(made *result.Result) error {
 	p, env := made.Provenance, nn.EngineOfEnvironment()
 	switch {
 	case made.Outcome.State == result.Interrupted:
-		return fmt.Errorf("its run was interrupted at step %d, so it is not what the run ends in. Let the run end first (`ocl run --resume`)", made.Outcome.Step)
+		return fmt.Errorf("its run was interrupted at step %d, so it is not the final result. Let the run end first (`ocl run --resume`)", made.Outcome.Step)
 	case p.Numbers != result.Numbers:
 		return fmt.Errorf("it was made with numbers version %d, but this ocl has %d. Use the ocl that made it (%s)", p.Numbers, result.Numbers, programOf(made))
 	case !slices.Contains(nn.Kernels(), p.Kernel):

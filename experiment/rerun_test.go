@@ -59,7 +59,7 @@ func TestRerunRefuses(t *testing.T) {
 		{func(r *result.Result) { r.Provenance.Numbers = 1 }, "", "numbers version 1, but this ocl has", false},
 		{func(r *result.Result) { r.Provenance.Kernel = "s\x1bve" }, "", `the "s\x1bve" kernels, but this machine has only`, false},
 		{func(r *result.Result) { r.Provenance.Kernel, r.Provenance.Architecture = "generic", "pdp11" }, "", "generic kernels on pdp11", false},
-		{func(r *result.Result) { r.Config.Memory = 31 }, "", "does not have the key that it says", true},
+		{func(r *result.Result) { r.Config.Memory = 31 }, "", "does not give the recorded key", true},
 		{func(r *result.Result) { r.Metrics.FWT = r.Metrics.AverageAccuracy }, "", "metrics.fwt does not follow from its accuracies: it is 0.", true},
 		{func(r *result.Result) { r.Metrics.AverageAccuracy = nil }, "", "metrics.average_accuracy does not follow from its accuracies: it is missing", true},
 		{func(r *result.Result) { r.Provenance.DataDigest = "sha256:0"; r.Key = Key(r) }, "", "the data have the digest sha256:", false},

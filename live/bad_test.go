@@ -600,7 +600,7 @@ func TestSaveFails(t *testing.T) {
 	defer door.Close()
 	for path, want := range map[string]string{
 		"": "there is no path", dir: "Give the name of a file", socket: "Give the name of a file",
-		filepath.Join(dir, "absent", "x"): "Save to a folder that is there and has room", filepath.Join(dir, strings.Repeat("x", 300)): "Save to a folder that is there and has room",
+		filepath.Join(dir, "absent", "x"): "Save to a folder that exists and has room", filepath.Join(dir, strings.Repeat("x", 300)): "Save to a folder that exists and has room",
 	} {
 		if err := l.Save(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v", path, err)

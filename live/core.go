@@ -210,7 +210,7 @@ func (k *core) state() checkpoint.Parts {
 				bad = bad || y < 0 || int(y) >= k.classes
 			}
 			if bad {
-				return fmt.Errorf("section live says %d classes of %d outputs, %d tasks, %d batches and %d images. Another program made the file", k.classes, k.stream.Classes, k.tasks, k.batches, k.images)
+				return fmt.Errorf("section live says %d classes of %d outputs, %d tasks, %d batches and %d images. Use a file that ocl wrote", k.classes, k.stream.Classes, k.tasks, k.batches, k.images)
 			}
 			if k.classes > 0 {
 				k.net.SetActive(k.classes)

@@ -77,7 +77,7 @@ func (l *Learner) Save(path string) error {
 		_, err := state.WriteTo(w)
 		return err
 	}); err != nil {
-		return fmt.Errorf("live: save: %w. The path has what it had. Save to a folder that is there and has room", err)
+		return fmt.Errorf("live: save: %w. Nothing there was changed. Save to a folder that exists and has room", err)
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func decode(d *checkpoint.Decoder, set func(*Process)) (*Learner, error) {
 		return nil, err
 	}
 	if err = k.LoadState(d); err == nil && k.classes > len(h.Classes) {
-		err = fmt.Errorf("section %s has %d names for %d classes. Another program made the file", headerSection, len(h.Classes), k.classes)
+		err = fmt.Errorf("section %s has %d names for %d classes. Use a file that ocl wrote", headerSection, len(h.Classes), k.classes)
 	}
 	if err != nil {
 		k.close()
@@ -262,10 +262,10 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 		size *= max(1, min(n, limit.KnownValues))
 	}
 	if !possible || h.Shape[0] > limit.KnownChannels || size > limit.KnownValues || h.Outputs < 1 || h.Outputs > limit.KnownClasses || len(h.Classes) > limit.KnownClasses {
-		return fmt.Errorf("section %s says images of %v, %d outputs and %d classes, more than any data have. Another program made the file", headerSection, h.Shape, h.Outputs, len(h.Classes))
+		return fmt.Errorf("section %s says images of %v, %d outputs and %d classes, more than any data have. Use a file that ocl wrote", headerSection, h.Shape, h.Outputs, len(h.Classes))
 	}
 	if n := len(c.Stream.Mean); n != 0 && n != h.Shape[0] {
-		return fmt.Errorf("stream.mean has %d values for images of %d channels. Another program made the file", n, h.Shape[0])
+		return fmt.Errorf("stream.mean has %d values for images of %d channels. Use a file that ocl wrote", n, h.Shape[0])
 	}
 	names := map[string]bool{}
 	for _, name := range h.Classes {
@@ -273,25 +273,25 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 			return fmt.Errorf("section %s: %w", headerSection, err)
 		}
 		if names[name] {
-			return fmt.Errorf("section %s has the class %s twice. Another program made the file", headerSection, cause.Shown(name))
+			return fmt.Errorf("section %s has the class %s twice. Use a file that ocl wrote", headerSection, cause.Shown(name))
 		}
 		names[name] = true
 	}
 	for _, y := range h.Waiting {
 		if y < -1 || y >= len(h.Classes) {
-			return fmt.Errorf("section %s has an image of class %d of %d. Another program made the file", headerSection, y, len(h.Classes))
+			return fmt.Errorf("section %s has an image of class %d of %d. Use a file that ocl wrote", headerSection, y, len(h.Classes))
 		}
 	}
 	images := h.images()
 	if images > limit.LiveQueue || len(h.Waiting) > 2*images+1 || len(pixels) != images*size {
-		return fmt.Errorf("section %s has %d bytes for %d images of %d. Another program made the file", waitingSection, len(pixels), images, size)
+		return fmt.Errorf("section %s has %d bytes for %d images of %d. Use a file that ocl wrote", waitingSection, len(pixels), images, size)
 	}
 	net, err := outline(c, h.Shape, h.Outputs)
 	if err != nil {
 		return err
 	}
 	if have, want := d.Len("learner/net/params"), 4*net.Footprint().Params(); have != want {
-		return fmt.Errorf("the network has %d bytes of parameters instead of %d. Another program made the file", have, want)
+		return fmt.Errorf("the network has %d bytes of parameters instead of %d. Use a file that ocl wrote", have, want)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func TestFullDisk(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	if !errors.Is(full, syscall.EFBIG) || !strings.Contains(full.Error(), path) || !strings.Contains(full.Error(), "The path has what it had") {
+	if !errors.Is(full, syscall.EFBIG) || !strings.Contains(full.Error(), path) || !strings.Contains(full.Error(), "Nothing there was changed") {
 		t.Errorf("full: %v", full)
 	}
 	if after, err := os.ReadFile(path); err != nil || !slices.Equal(after, before) {

@@ -85,7 +85,7 @@ func (l *Learner) wait(ctx context.Context) error {
 	case l.tokens <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%s wait to be learned, which is as many as may: %w", count.Of(l.process.Queue, "image"), ctx.Err())
+		return fmt.Errorf("%s wait to be learned, so the queue is full: %w", count.Of(l.process.Queue, "image"), ctx.Err())
 	case <-l.failed:
 		return l.Err()
 	case <-l.closing:

@@ -56,7 +56,7 @@ type Process struct {
 var (
 	ErrClosed  = errors.New("the learner was closed. Open or make another one")
 	ErrBound   = errors.New("a bound of the options is reached")
-	ErrMethod  = errors.New("the method cannot learn so")
+	ErrMethod  = errors.New("the method cannot be used live")
 	ErrLabel   = errors.New("the label cannot name a class")
 	ErrNothing = errors.New("nothing has been learned yet. Learn an image first")
 )

@@ -181,7 +181,7 @@ func (d *desk) check(m *model) error {
 			sum += v - v // 0, but NaN where v is not finite
 		}
 		if sum != 0 {
-			return fmt.Errorf("%w: the last step made weights that are no numbers. Use a smaller learning rate", ocl.ErrDiverged)
+			return fmt.Errorf("%w: the last step made weights that are NaN or infinite. Use a smaller learning rate", ocl.ErrDiverged)
 		}
 	}
 	if !d.probed {

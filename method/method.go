@@ -71,7 +71,7 @@ type Info struct {
 	Begins func(s Setup) int
 	// Grows estimates a learner of a method with OwnNetworks after so many samples in batches of b.
 	Grows func(s Setup, samples, b int) Growth
-	// Solves describes a method that computes its classifier of sums, without gradient: it reads no key network.* and optimizer.*, and Setup.Net is the
+	// Solves describes a method that computes its classifier from sums, without gradient: it reads no key network.* and optimizer.*, and Setup.Net is the
 	// network of the [Solution]. Of the setup it reads Shape, Classes and Options. Nil is a method that trains.
 	Solves func(s Setup) Solution
 	// CheckImages says whether the method takes images of a size in pixels; nil is all that its network takes. A method that has it takes no

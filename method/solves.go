@@ -1,6 +1,6 @@
 package method
 
-// Solution describes a learner that computes its classifier of sums and trains nothing. Its network is a linear head on the values of an image, or on
+// Solution describes a learner that computes its classifier from sums and trains nothing. Its network is a linear head on the values of an image, or on
 // hidden layers that never change.
 type Solution struct {
 	Hidden  []int   // units of the hidden layers; nil is a head alone
@@ -29,4 +29,4 @@ var withoutGradient = map[string]string{
 	"ss":   computed,
 }
 
-const computed = "it computes its classifier of sums and has no loss"
+const computed = "it computes its classifier from sums and has no loss"

@@ -22,7 +22,7 @@ func (i Info) match(set *data.Set) (to []int, notes []string, err error) {
 			return nil, nil, cause.As(fmt.Errorf("predict: %w", err), ErrUnfit)
 		}
 	} else if i.Embeddings {
-		return nil, nil, cause.As(fmt.Errorf("predict: %s has images, and the learner knows embeddings of %d numbers by a network that the run does not name. Use embeddings of the same network", set.Name, i.C), ErrUnfit)
+		return nil, nil, cause.As(fmt.Errorf("predict: %s has images, but the learner knows embeddings of %d numbers, and the run does not name their network. Use embeddings of the same network", set.Name, i.C), ErrUnfit)
 	} else if set.C != i.C || set.H != i.H || set.W != i.W {
 		return nil, nil, cause.As(fmt.Errorf("predict: the images of %s are %d×%d×%d, and the learner takes %d×%d×%d. %s", set.Name, set.C, set.H, set.W, i.C, i.H, i.W, set.Remedy(i.C, i.H, i.W)), ErrUnfit)
 	}

@@ -133,7 +133,7 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		}
 	}()
 	if _, open := t.Learner.(learner.Open); !open && scored == nil {
-		return nil, fmt.Errorf("predict: %s: %s says its predictions alone. Use a run of another method", t.Folder, t.Config.Methods[0])
+		return nil, fmt.Errorf("predict: %s: %s shows its predicted classes, but no scores. Use a run of another method", t.Folder, t.Config.Methods[0])
 	}
 	if scored != nil { // it is used by one call at a time
 		workers, atOnce = max(workers, atOnce), 1
@@ -162,7 +162,7 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 	}
 	if p.maker != nil {
 		if err := p.maker.CheckMemory(atOnce, workers, embeddedAtOnce); err != nil {
-			return nil, fmt.Errorf("predict: %s: %w. Fewer at once need less, such as --workers 1", t.Folder, err)
+			return nil, fmt.Errorf("predict: %s: %w. Use fewer --workers, such as 1", t.Folder, err)
 		}
 	}
 	p.freed = sync.NewCond(&p.mu)
@@ -201,7 +201,7 @@ func (p *Predictor) see(t *trained.Model, file string) (shape [3]int, err error)
 			return shape, err
 		}
 		if d := p.maker.Dim(); d != p.input[0] {
-			return shape, fmt.Errorf("data.backbone: %s makes embeddings of %d numbers, and the learner takes %d. Another program made the checkpoint", c.Data.Backbone, d, p.input[0])
+			return shape, fmt.Errorf("data.backbone: %s makes embeddings of %d numbers, and the learner takes %d. Use a checkpoint that ocl wrote", c.Data.Backbone, d, p.input[0])
 		}
 	} else if file != "" {
 		return shape, errors.New("the run has no pretrained network. Leave out --backbone")

@@ -52,7 +52,7 @@ func readKnown(d *checkpoint.Decoder) (s Known, err error) {
 		possible = possible && k >= 0 && k < s.Classes && (i == 0 || k > s.Learned[i-1])
 	}
 	if !possible {
-		return s, fmt.Errorf("checkpoint: section %s says images of %v, %d classes, of which %d have names and %.80s were learned, %d tasks and %d steps. Another program made the file",
+		return s, fmt.Errorf("checkpoint: section %s says images of %v, %d classes, of which %d have names and %.80s were learned, %d tasks and %d steps. Use a file that ocl wrote",
 			knownSection, s.Shape, s.Classes, len(s.ClassNames), fmt.Sprint(s.Learned), s.Tasks, s.Steps)
 	}
 	return s, nil

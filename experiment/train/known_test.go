@@ -18,7 +18,7 @@ func TestTrainedRefusesImpossibleImages(t *testing.T) {
 		if err := (checkpoint.Parts{checkpoint.JSON(knownSection, &s)}).SaveState(c.Encoder()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readKnown(c.Decoder()); err == nil || !strings.Contains(err.Error(), "Another program made the file") {
+		if _, err := readKnown(c.Decoder()); err == nil || !strings.Contains(err.Error(), "Use a file that ocl wrote") {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}

@@ -51,10 +51,10 @@ func (p *Position) parts() checkpoint.Parts {
 		checkpoint.Values("position", &p.Task, &p.Batch, (*int)(&p.Phase), &p.Step, &p.Correct, &p.Samples),
 		checkpoint.Then(func() error {
 			if p.Phase < beforeTask || p.Phase > prepared {
-				return fmt.Errorf("checkpoint: section position has the unknown phase %d. Another version of ocl made the file", int(p.Phase))
+				return fmt.Errorf("checkpoint: section position has the unknown phase %d. Use the version of ocl that made the file", int(p.Phase))
 			}
 			if min(p.Task, p.Batch, p.Step, p.Correct, p.Samples) < 0 {
-				return fmt.Errorf("checkpoint: section position has a negative number: %+v. Another program made the file", *p)
+				return fmt.Errorf("checkpoint: section position has a negative number: %+v. Use a file that ocl wrote", *p)
 			}
 			return nil
 		}),

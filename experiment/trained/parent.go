@@ -106,7 +106,7 @@ func (p *Parent) read(s train.Saved) error {
 	res, err := result.Read(filepath.Join(p.Folder, train.ResultFile))
 	switch {
 	case err == nil && res.Outcome.State == result.Diverged:
-		return errors.New("the run has diverged, so its network is worth nothing. " + runAgain)
+		return errors.New("the run has diverged, so its network cannot be used. " + runAgain)
 	case !s.At.BetweenTasks():
 		return fmt.Errorf("the run was stopped within task %d. %s", s.At.Task+1, resume)
 	case s.At.Step == 0: // the first task may be a later one than task 0

@@ -238,11 +238,11 @@ func readSaved(d *checkpoint.Decoder) (train.Saved, error) {
 func checkSize(c config.Config, images train.Known, params int) error {
 	channels := images.Shape[0]
 	if n := len(c.Stream.Mean); n != 0 && n != channels {
-		return fmt.Errorf("checkpoint: stream.mean has %d values for images of %d channels. Another program made the file", n, channels)
+		return fmt.Errorf("checkpoint: stream.mean has %d values for images of %d channels. Use a file that ocl wrote", n, channels)
 	}
 	values := channels * images.Shape[1] * images.Shape[2]
 	if channels > limit.KnownChannels && !images.Embeddings || values > limit.KnownValues || images.Classes > limit.KnownClasses {
-		return fmt.Errorf("checkpoint: section %s says images of %v and %d classes, more than any data have. Another program made the file",
+		return fmt.Errorf("checkpoint: section %s says images of %v and %d classes, more than any data have. Use a file that ocl wrote",
 			"stream", images.Shape, images.Classes)
 	}
 	info, s := build.Method(c.Methods[0]), build.Setup(c)
@@ -261,7 +261,7 @@ func checkSize(c config.Config, images train.Known, params int) error {
 		return fmt.Errorf("checkpoint: the network would have %d parameters or more, and the file has none of them. Use a run with a network of at most %d",
 			least, limit.UnsavedParameters)
 	case params >= 0 && params/4 < least:
-		return fmt.Errorf("checkpoint: the network has %d parameters, but this config with images of %v and %d classes needs %d or more. Another program made the file",
+		return fmt.Errorf("checkpoint: the network has %d parameters, but this config with images of %v and %d classes needs %d or more. Use a file that ocl wrote",
 			params/4, images.Shape, images.Classes, least)
 	}
 	return nil

@@ -32,7 +32,7 @@ func TestTrainedRefusesImpossibleNetworks(t *testing.T) {
 	}{
 		"no parameters, a wide perceptron": {wide, -1, "parameters or more, and the file has none of them. Use a run with a network of at most 67108864"},
 		"no parameters, a wide ResNet":     {broad, -1, "parameters or more, and the file has none of them"},
-		"few parameters, a wide ResNet":    {broad, 4 << 20, "Another program made the file"},
+		"few parameters, a wide ResNet":    {broad, 4 << 20, "Use a file that ocl wrote"},
 		"a mean for grey images":           {few, 4 << 20, "stream.mean has 1 values for images of 3 channels"},
 		"what there is":                    {of("gdumb"), -1, ""},
 	} {
