@@ -113,7 +113,7 @@ func (s *Schema) Lacks(list []Registered) error {
 		if known {
 			has = ", but has another one of that name"
 		}
-		return lacksError{fmt.Errorf("this program does not have the %s%s. Use a program that imports the package that registers it (docs/HACKING.md says how)", r, has)}
+		return lacksError{fmt.Errorf("this program does not have the %s%s. Use a program that imports the package of that module and calls cli.Main", r, has)}
 	}
 	return nil
 }
