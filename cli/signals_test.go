@@ -128,7 +128,7 @@ func interrupts(world, line string, lasts time.Duration, draw *rand.Rand) (took 
 }
 
 // TestSignals: the first signal ends every command soon, at whatever instant it comes. No file is torn, and the same command works afterwards.
-// The instants are drawn, and without OCL_LONG the commands too; -killseed repeats them.
+// The instants are drawn, and without OCL_LONG the commands too; -killseed repeats them. SIGNALS=REGEXP takes the commands that match.
 func TestSignals(t *testing.T) {
 	world := makeWorld(t)
 	draw := draws(t)
@@ -141,6 +141,10 @@ func TestSignals(t *testing.T) {
 		}
 	}
 	slices.Sort(all)
+	if some := os.Getenv("SIGNALS"); some != "" {
+		matches := regexp.MustCompile(some)
+		all = slices.DeleteFunc(all, func(line string) bool { return !matches.MatchString(line) })
+	}
 	times := 20
 	if os.Getenv(longTier) == "" { // a third of the commands, once each
 		const drawn = 12

@@ -86,7 +86,7 @@ var lines = map[string][]string{
 	"sweep status":          {"sweep status study"},
 	"tune":                  {"tune --grid grid.yaml --repeats 1 --out n --results tuned --quiet --checkpoint-every -1" + worldly, "tune --grid grid.yaml --repeats 1 --out tuned --quiet --checkpoint-every -1" + worldly},
 	"verify":                {"verify x"},
-	"watch":                 {"watch x -o r --idle 1s --quiet"},
+	"watch":                 {"watch x -o r --idle 1s --quiet", "watch study -o r --idle 1s --quiet"},
 }
 
 // leaves are the commands that have no others below them, or that do something themselves, by their paths.
