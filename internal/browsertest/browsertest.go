@@ -82,9 +82,9 @@ func Start(t testing.TB) *Browser {
 }
 
 // Check fails the test unless the page in a file loads without an error and without a network, its tables can be filtered, and sorted by mouse and by
-// keyboard, and its figures have titles and descriptions. It looks at the page at the width of a phone and of a screen, light and dark:
-// nothing may be wider than the page, all text must have enough contrast, each chart must say its values where it is looked into, and the sliders of
-// heat maps must work.
+// keyboard, the tabulator reaches all that can be used, and its figures have titles and descriptions. It looks at the page at the width of a phone
+// and of a screen, light and dark: nothing may be wider than the page, all text must have enough contrast, axe-core may find nothing serious, and
+// each chart must say its values where it is looked into, and the sliders of heat maps must work.
 func (b *Browser) Check(t *testing.T, path string) {
 	t.Helper()
 	path, err := filepath.Abs(path)
@@ -108,13 +108,20 @@ func (b *Browser) Check(t *testing.T, path string) {
 				for _, fault := range v.faults("ocl.contrast()") {
 					t.Error(fault)
 				}
+				if scheme == schemes[0] {
+					v.tab() // before anything else has had the focus, from which it would go on
+				}
 				for _, fault := range v.faults("ocl.look()") {
 					t.Error(fault)
 				}
 				for _, fault := range v.faults("ocl.deck()") {
 					t.Error(fault)
 				}
+				v.axe()
 				if scheme == schemes[0] {
+					for _, fault := range v.faults("ocl.triangles()") {
+						t.Error(fault)
+					}
 					v.filter()
 					v.sort()
 				}
@@ -235,6 +242,41 @@ func (v *view) faults(call string) []string {
 	return found
 }
 
+// awaited is for what returns a promise.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
+// axe fails the test for each fault of accessibility that axe-core calls serious or critical. OCL_AXE names its script, which tools/web pins.
+func (v *view) axe() {
+	v.t.Helper()
+	path := os.Getenv("OCL_AXE")
+	if path == "" {
+		v.t.Log("NOT RUN: OCL_AXE does not name the script of axe-core, so it has not looked at the page")
+		return
+	}
+	script, err := os.ReadFile(path)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	var found []string
+	v.run(chromedp.Evaluate(string(script), nil), chromedp.Evaluate("ocl.serious()", &found, awaited))
+	for _, fault := range found {
+		v.t.Error(fault)
+	}
+}
+
+// tab presses the tabulator from the top of the page, and holds that it comes to everything that can be used, in the order of the page.
+func (v *view) tab() {
+	v.t.Helper()
+	for i, name := range v.faults("ocl.stopNames()") {
+		var at int
+		v.run(chromedp.KeyEvent(kb.Tab), chromedp.Evaluate("ocl.at()", &at))
+		if at != i {
+			v.t.Errorf("pressed %d times, the tabulator is at stop %d, want %s", i+1, at, name)
+			return
+		}
+	}
+}
+
 // filter tries the filters of all tables, and whether the address of the page brings a filter back.
 func (v *view) filter() {
 	v.t.Helper()
@@ -295,8 +337,7 @@ func (v *view) click(c spot) error {
 	var at spot
 	reach := chromedp.Evaluate(fmt.Sprintf("ocl.reach(%d, %d)", c.Table, c.Column), &at)
 	// What comes into view is laid out then, and moves what is below it: so the place is taken again two frames later.
-	frames := chromedp.Evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))", nil,
-		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })
+	frames := chromedp.Evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))", nil, awaited)
 	if err := chromedp.Run(v.ctx, reach, frames, reach, frames, reach); err != nil {
 		return err
 	}

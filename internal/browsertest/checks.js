@@ -156,9 +156,44 @@ window.ocl = (function () {
     return { Table: t, Column: c, Name: b.textContent, X: x, Y: y };
   };
   var stops = function () {
-    return Array.from(document.querySelectorAll("a[href],button,input,summary,[tabindex]")).filter(function (e) {
+    return Array.from(document.querySelectorAll("a[href],button,input,select,summary,[tabindex]")).filter(function (e) {
       return e.tabIndex >= 0 && !e.disabled && e.checkVisibility({ checkVisibilityCSS: true });
     });
+  };
+  var stopNames = function () { return stops().map(name); };
+  // at is the number of the stop that has the focus.
+  var at = function () { return stops().indexOf(document.activeElement); };
+  // serious are the faults that axe-core finds.
+  var serious = function () {
+    return window.axe.run(document, { resultTypes: ["violations"] }).then(function (result) {
+      var faults = [];
+      result.violations.forEach(function (v) {
+        if (v.impact !== "serious" && v.impact !== "critical") { return; }
+        v.nodes.forEach(function (n) { faults.push(v.id + ": " + clip(n.html) + ": " + n.failureSummary.replace(/\s+/g, " ")); });
+      });
+      return first(faults);
+    });
+  };
+  // triangles holds that a cell says itself with the focus and below the mouse, and that the arrow keys lead on.
+  var triangles = function () {
+    var faults = [];
+    document.querySelectorAll("figure.triangle").forEach(function (figure) {
+      var rows = figure.querySelector("tbody").rows, said = figure.querySelector("output");
+      var named = function (i) { return rows[i].cells[0].querySelector("span").textContent; };
+      var says = function (what, i) {
+        if (said.textContent.indexOf(named(i) + " against " + named(0) + ": ") !== 0) { faults.push(what + ", " + figure.id + " says “" + said.textContent + "”"); }
+      };
+      rows[1].cells[1].focus();
+      says("with the focus on the first cell", 1);
+      if (rows.length > 2) {
+        rows[1].cells[1].dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true, cancelable: true }));
+        says("after the key ArrowDown", 2);
+      }
+      rows[rows.length - 1].cells[1].dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+      says("below the mouse", rows.length - 1);
+      rows[1].cells[1].click();
+    });
+    return first(faults);
   };
   var before = function (t, c) {
     var all = stops(), at = all.indexOf(button(t, c));
@@ -263,5 +298,5 @@ window.ocl = (function () {
     if (location.search !== "") { faults.push("the address says " + location.search + " where all sliders are at their start"); }
     return first(faults);
   };
-  return { deck: deck, look: look, filter: filter, choose: choose, chosen: chosen, structure: structure, overflow: overflow, contrast: contrast, columns: columns, shuffle: shuffle, reach: reach, before: before, focused: focused, sorted: sorted };
+  return { deck: deck, look: look, stopNames: stopNames, at: at, serious: serious, triangles: triangles, filter: filter, choose: choose, chosen: chosen, structure: structure, overflow: overflow, contrast: contrast, columns: columns, shuffle: shuffle, reach: reach, before: before, focused: focused, sorted: sorted };
 })();
