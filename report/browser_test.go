@@ -32,31 +32,52 @@ func TestPageInABrowser(t *testing.T) {
 			if testing.Short() && c.name != "one" {
 				t.Skip("-short leaves out the large pages")
 			}
-			dir := t.TempDir()
-			save(t, dir, c.fakes)
-			dirs := []string{dir}
-			for i, r := range c.aliens {
-				text, err := result.Encode(r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				path := filepath.Join(t.TempDir(), string(rune('a'+i))+".json")
-				if err := os.WriteFile(path, text, 0o666); err != nil {
-					t.Fatal(err)
-				}
-				dirs = append(dirs, path)
-			}
-			w, err := Write(t.Context(), dirs, filepath.Join(t.TempDir(), c.name), Options{Known: catalogued, Tricks: []string{"rv", "ncm", "lb", "ss", "kdc"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			page := filepath.Join(filepath.Dir(w.Page), c.name+".html") // names of pictures are those of pages
-			if err := os.Rename(w.Page, page); err != nil {
-				t.Fatal(err)
-			}
-			b.Check(t, page)
+			b.Check(t, pageOf(t, c.name, c.fakes, c.aliens))
 		})
 	}
+}
+
+// pageOf is the page of a fixture, in a file of its name.
+func pageOf(t testing.TB, name string, fakes []fake, aliens []*result.Result) string {
+	t.Helper()
+	dir := t.TempDir()
+	save(t, dir, fakes)
+	dirs := []string{dir}
+	for i, r := range aliens {
+		text, err := result.Encode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), string(rune('a'+i))+".json")
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, path)
+	}
+	w, err := Write(t.Context(), dirs, filepath.Join(t.TempDir(), name), Options{Known: catalogued, Tricks: []string{"rv", "ncm", "lb", "ss", "kdc"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(filepath.Dir(w.Page), name+".html") // names of pictures are those of pages
+	if err := os.Rename(w.Page, page); err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+// BenchmarkFiveHundredRuns opens the page of a study of 500 runs in Chromium, and sorts its longest table.
+func BenchmarkFiveHundredRuns(b *testing.B) {
+	browser := browsertest.Start(b)
+	page := pageOf(b, "runs500", studyFakes(), nil)
+	var opened, sorted []float64
+	for b.Loop() {
+		open, sort := browser.Times(b, page)
+		opened, sorted = append(opened, open), append(sorted, sort)
+	}
+	slices.Sort(opened)
+	slices.Sort(sorted)
+	b.ReportMetric(opened[len(opened)/2], "ms-to-open")
+	b.ReportMetric(sorted[len(sorted)/2], "ms-to-sort")
 }
 
 // twelveFakes are rows that differ in methods, tricks and memories, with two seeds each.

@@ -133,7 +133,7 @@ func (b *Browser) Check(t *testing.T, path string) {
 
 // view is a page that is open.
 type view struct {
-	t    *testing.T
+	t    testing.TB
 	ctx  context.Context
 	from string // beginning of the addresses that the page may ask for
 
@@ -142,7 +142,7 @@ type view struct {
 }
 
 // open opens a page in a tab of its own.
-func (b *Browser) open(t *testing.T, path string, width, height int64, scheme string) *view {
+func (b *Browser) open(t testing.TB, path string, width, height int64, scheme string) *view {
 	t.Helper()
 	ctx, end := chromedp.NewContext(b.ctx)
 	t.Cleanup(end)
@@ -240,6 +240,19 @@ func (v *view) faults(call string) []string {
 	var found []string
 	v.run(chromedp.Evaluate(call, &found))
 	return found
+}
+
+// Times are the milliseconds from the address to the page that is drawn and has run its scripts, and from a click on a heading of its longest
+// table to the sorted table that is drawn.
+func (b *Browser) Times(t testing.TB, path string) (open, sort float64) {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := b.open(t, path, screens[1][0], screens[1][1], schemes[0])
+	v.run(chromedp.Evaluate("ocl.opened()", &open, awaited), chromedp.Evaluate("ocl.sorting()", &sort, awaited))
+	return open, sort
 }
 
 // awaited is for what returns a promise.

@@ -163,6 +163,25 @@ window.ocl = (function () {
   var stopNames = function () { return stops().map(name); };
   // at is the number of the stop that has the focus.
   var at = function () { return stops().indexOf(document.activeElement); };
+  var frames = function () { return new Promise(function (done) { requestAnimationFrame(function () { requestAnimationFrame(done); }); }); };
+  // opened is when the page had loaded and was first painted, in milliseconds.
+  var opened = function () {
+    return frames().then(function () {
+      var paint = performance.getEntriesByName("first-contentful-paint")[0];
+      return Math.max(performance.getEntriesByType("navigation")[0].loadEventEnd, paint ? paint.startTime : 0);
+    });
+  };
+  // sorting is how long it takes to sort the longest table by its last column, in milliseconds.
+  var sorting = function () {
+    var longest = 0, all = tables();
+    all.forEach(function (table, t) { if (table.tBodies[0].rows.length > all[longest].tBodies[0].rows.length) { longest = t; } });
+    all[longest].scrollIntoView({ behavior: "instant" });
+    return frames().then(function () {
+      var start = performance.now();
+      button(longest, heads(all[longest]).length - 1).click();
+      return frames().then(function () { return performance.now() - start; });
+    });
+  };
   // serious are the faults that axe-core finds.
   var serious = function () {
     return window.axe.run(document, { resultTypes: ["violations"] }).then(function (result) {
@@ -298,5 +317,5 @@ window.ocl = (function () {
     if (location.search !== "") { faults.push("the address says " + location.search + " where all sliders are at their start"); }
     return first(faults);
   };
-  return { deck: deck, look: look, stopNames: stopNames, at: at, serious: serious, triangles: triangles, filter: filter, choose: choose, chosen: chosen, structure: structure, overflow: overflow, contrast: contrast, columns: columns, shuffle: shuffle, reach: reach, before: before, focused: focused, sorted: sorted };
+  return { deck: deck, look: look, stopNames: stopNames, at: at, opened: opened, sorting: sorting, serious: serious, triangles: triangles, filter: filter, choose: choose, chosen: chosen, structure: structure, overflow: overflow, contrast: contrast, columns: columns, shuffle: shuffle, reach: reach, before: before, focused: focused, sorted: sorted };
 })();
