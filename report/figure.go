@@ -21,6 +21,7 @@ type figure struct {
 	Data    *table
 	rows    []*row // of the lines
 	PNG     bool   // there is figures/ID.png too
+	Level   int    // of its heading in the outline of the page, 0 is that of the element
 	Ranked  *chart.Ranked
 	Lines   *chart.Lines
 	Panels  *chart.Panels // what is drawn of Lines where these are too many for one panel

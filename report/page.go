@@ -87,7 +87,11 @@ func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 	for _, s := range st.settings {
 		first := firstScreen{ID: s.id("first"), Headline: s.headline(), Shared: s.shared(), Tiles: s.tiles(), Ranking: s.rankingFigure(), Curve: s.accuracyFigure()}
 		p.First = append(p.First, first)
+		if !p.Several {
+			first.Curve.Level = 2 // the headline above is the heading of the whole page
+		}
 		if first.Ranking != nil {
+			first.Ranking.Level = first.Curve.Level
 			drawn = append(drawn, first.Ranking)
 		}
 		drawn = append(drawn, first.Curve)

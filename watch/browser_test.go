@@ -50,6 +50,8 @@ func TestLivePage(t *testing.T) {
 			w.Look()
 			act(has("task 1 of 4"), has("the numbers are those after 1 task"))
 			browsertest.Shoot(t, ctx, name+"-first")
+			browsertest.Accessible(t, ctx)
+			b.Plain(t, server.URL+"/", size[0])
 			const table = "document.querySelector('#results-section table')"
 			act(chromedp.Evaluate(table+".tHead.querySelectorAll('button')[1].click();document.querySelector('#results-section details').open=true;"+
 				"document.querySelector('#repeat').scrollIntoView({behavior:'instant'});", nil))

@@ -83,8 +83,8 @@ func Start(t testing.TB) *Browser {
 
 // Check fails the test unless the page in a file loads without an error and without a network, its tables can be filtered, and sorted by mouse and by
 // keyboard, the tabulator reaches all that can be used, and its figures have titles and descriptions. It looks at the page at the width of a phone
-// and of a screen, light and dark: nothing may be wider than the page, all text must have enough contrast, axe-core may find nothing serious, and
-// each chart must say its values where it is looked into, and the sliders of heat maps must work.
+// and of a screen, light and dark: nothing may be wider than the page, all text must have enough contrast, axe-core may find nothing but trifles,
+// each chart must say its values where it is looked into, and the sliders of heat maps must work. With scripts off tables and charts must still read.
 func (b *Browser) Check(t *testing.T, path string) {
 	t.Helper()
 	path, err := filepath.Abs(path)
@@ -108,8 +108,9 @@ func (b *Browser) Check(t *testing.T, path string) {
 				for _, fault := range v.faults("ocl.contrast()") {
 					t.Error(fault)
 				}
+				v.axe()
 				if scheme == schemes[0] {
-					v.tab() // before anything else has had the focus, from which it would go on
+					v.walk() // before anything else has had the focus, from which it would go on
 				}
 				for _, fault := range v.faults("ocl.look()") {
 					t.Error(fault)
@@ -117,7 +118,6 @@ func (b *Browser) Check(t *testing.T, path string) {
 				for _, fault := range v.faults("ocl.deck()") {
 					t.Error(fault)
 				}
-				v.axe()
 				if scheme == schemes[0] {
 					for _, fault := range v.faults("ocl.triangles()") {
 						t.Error(fault)
@@ -128,6 +128,7 @@ func (b *Browser) Check(t *testing.T, path string) {
 				v.told()
 			})
 		}
+		t.Run(fmt.Sprintf("%d pixels without scripts", width), func(t *testing.T) { b.Plain(t, address(path), width) })
 	}
 }
 
@@ -141,32 +142,39 @@ type view struct {
 	tell []string // errors and warnings of the browser, and requests for the network
 }
 
-// open opens a page in a tab of its own.
-func (b *Browser) open(t testing.TB, path string, width, height int64, scheme string) *view {
+// tab is an empty tab, for a page that may ask for what begins so.
+func (b *Browser) tab(t testing.TB, from string) *view {
 	t.Helper()
 	ctx, end := chromedp.NewContext(b.ctx)
 	t.Cleanup(end)
 	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(stop)
-	v := &view{t: t, ctx: ctx, from: "file:"}
+	v := &view{t: t, ctx: ctx, from: from}
 	chromedp.ListenTarget(ctx, v.hear)
-	v.visit((&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String(), width, height, scheme)
 	return v
+}
+
+// open opens a page in a tab of its own.
+func (b *Browser) open(t testing.TB, path string, width, height int64, scheme string) *view {
+	t.Helper()
+	v := b.tab(t, "file:")
+	v.visit(address(path), width, height, scheme)
+	return v
+}
+
+// address is that of a file.
+func address(path string) string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
 // Visit opens the page of a server, and returns the context in which chromedp acts on it. When the test ends it fails if the browser has reported
 // something, or if the page has asked another server.
 func (b *Browser) Visit(t *testing.T, address string, width, height int64) context.Context {
 	t.Helper()
-	ctx, end := chromedp.NewContext(b.ctx)
-	t.Cleanup(end)
-	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
-	t.Cleanup(stop)
-	v := &view{t: t, ctx: ctx, from: address}
+	v := b.tab(t, address)
 	t.Cleanup(v.told)
-	chromedp.ListenTarget(ctx, v.hear)
 	v.visit(address, width, height, schemes[0])
-	return ctx
+	return v.ctx
 }
 
 // Shoot writes a picture of what is seen into the folder that OCL_SHOTS names, for people; without it nothing.
@@ -257,38 +265,6 @@ func (b *Browser) Times(t testing.TB, path string) (open, sort float64) {
 
 // awaited is for what returns a promise.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
-
-// axe fails the test for each fault of accessibility that axe-core calls serious or critical. OCL_AXE names its script, which tools/web pins.
-func (v *view) axe() {
-	v.t.Helper()
-	path := os.Getenv("OCL_AXE")
-	if path == "" {
-		v.t.Log("NOT RUN: OCL_AXE does not name the script of axe-core, so it has not looked at the page")
-		return
-	}
-	script, err := os.ReadFile(path)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	var found []string
-	v.run(chromedp.Evaluate(string(script), nil), chromedp.Evaluate("ocl.serious()", &found, awaited))
-	for _, fault := range found {
-		v.t.Error(fault)
-	}
-}
-
-// tab presses the tabulator from the top of the page, and holds that it comes to everything that can be used, in the order of the page.
-func (v *view) tab() {
-	v.t.Helper()
-	for i, name := range v.faults("ocl.stopNames()") {
-		var at int
-		v.run(chromedp.KeyEvent(kb.Tab), chromedp.Evaluate("ocl.at()", &at))
-		if at != i {
-			v.t.Errorf("pressed %d times, the tabulator is at stop %d, want %s", i+1, at, name)
-			return
-		}
-	}
-}
 
 // filter tries the filters of all tables, and whether the address of the page brings a filter back.
 func (v *view) filter() {

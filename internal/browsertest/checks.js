@@ -161,8 +161,39 @@ window.ocl = (function () {
     });
   };
   var stopNames = function () { return stops().map(name); };
-  // at is the number of the stop that has the focus.
-  var at = function () { return stops().indexOf(document.activeElement); };
+  // at is the number of the stop that has the focus, and whether one sees that.
+  var at = function () {
+    var e = document.activeElement, style = getComputedStyle(e);
+    return { Stop: stops().indexOf(e), Seen: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 };
+  };
+  // mouseOnly are the elements with a pointer that invites to click, which the tabulator does not come to.
+  var mouseOnly = function () {
+    var all = stops(), faults = [];
+    document.querySelectorAll("body *").forEach(function (e) {
+      if (getComputedStyle(e).cursor !== "pointer" || getComputedStyle(e.parentElement).cursor === "pointer" || !shown(e)) { return; }
+      var label = e.closest("label");
+      if (!all.some(function (s) { return s.contains(e) || label && label.contains(s); })) { faults.push(name(e) + " can be clicked, but has no focus"); }
+    });
+    return first(faults);
+  };
+  // plain is what cannot be read with scripts off.
+  var plain = function () {
+    var faults = [], folded = function (e) { return e.parentElement.closest("details:not([open])") !== null; };
+    if (document.querySelector("button,.look,.tooling")) { faults.push("scripts are on"); }
+    document.querySelectorAll("table").forEach(function (table) {
+      if (folded(table)) { return; }
+      var rows = Array.from(table.rows), seen = rows.filter(shown).length;
+      if (rows.length < 2 || seen < rows.length) { faults.push(seen + " of " + rows.length + " rows are shown of " + name(table)); }
+    });
+    document.querySelectorAll("figure").forEach(function (figure) {
+      if (folded(figure)) { return; }
+      var parts = Array.from(figure.querySelectorAll("svg.fig,img,table")).filter(shown);
+      var drawn = function (part) { return part.localName !== "svg" || part.querySelector("text") && part.querySelector("path"); };
+      if (parts.length === 0 || !parts.every(drawn)) { faults.push(name(figure) + " shows nothing"); }
+    });
+    if (document.querySelectorAll("table").length === 0) { faults.push("the page has no table"); }
+    return first(faults);
+  };
   var frames = function () { return new Promise(function (done) { requestAnimationFrame(function () { requestAnimationFrame(done); }); }); };
   // opened is when the page had loaded and was first painted, in milliseconds.
   var opened = function () {
@@ -182,13 +213,13 @@ window.ocl = (function () {
       return frames().then(function () { return performance.now() - start; });
     });
   };
-  // serious are the faults that axe-core finds.
+  // serious are the faults that axe-core finds, but for minor ones.
   var serious = function () {
     return window.axe.run(document, { resultTypes: ["violations"] }).then(function (result) {
       var faults = [];
       result.violations.forEach(function (v) {
-        if (v.impact !== "serious" && v.impact !== "critical") { return; }
-        v.nodes.forEach(function (n) { faults.push(v.id + ": " + clip(n.html) + ": " + n.failureSummary.replace(/\s+/g, " ")); });
+        if (v.impact === "minor") { return; }
+        v.nodes.forEach(function (n) { faults.push(v.id + " (" + v.impact + "): " + clip(n.html) + ": " + n.failureSummary.replace(/\s+/g, " ")); });
       });
       return first(faults);
     });
@@ -317,5 +348,5 @@ window.ocl = (function () {
     if (location.search !== "") { faults.push("the address says " + location.search + " where all sliders are at their start"); }
     return first(faults);
   };
-  return { deck: deck, look: look, stopNames: stopNames, at: at, opened: opened, sorting: sorting, serious: serious, triangles: triangles, filter: filter, choose: choose, chosen: chosen, structure: structure, overflow: overflow, contrast: contrast, columns: columns, shuffle: shuffle, reach: reach, before: before, focused: focused, sorted: sorted };
+  return { deck: deck, look: look, stopNames: stopNames, at: at, mouseOnly: mouseOnly, plain: plain, opened: opened, sorting: sorting, serious: serious, triangles: triangles, filter: filter, choose: choose, chosen: chosen, structure: structure, overflow: overflow, contrast: contrast, columns: columns, shuffle: shuffle, reach: reach, before: before, focused: focused, sorted: sorted };
 })();

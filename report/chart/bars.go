@@ -58,7 +58,7 @@ func (c *Bars) layout(d *Drawing, l Layout, b box) float64 {
 		}
 		x, top, bottom := b.x0, y+3, y+3+barHeight
 		for k, v := range s.Parts {
-			if !(v > 0) {
+			if !(v > 0) && !(v == 0 && len(s.Parts) == 1) { // a bar of nothing is a line, which can be looked into
 				continue
 			}
 			m := Mark{Role: Bar, Series: s.Label, Look: &s.Look, Opacity: opacities[k%len(opacities)]}

@@ -110,6 +110,15 @@ func (v Value) top() float64 {
 	return v.At
 }
 
+// say is the value with its interval, for hover.
+func (v Value) say(unit string) string {
+	text := strconv.FormatFloat(v.At, 'f', 1, 64)
+	if v.interval() {
+		text += " ± " + strconv.FormatFloat((v.High-v.Low)/2, 'f', 1, 64)
+	}
+	return text + " " + unit
+}
+
 // say is a value at the end of a bar.
 func (c *Compare) say(v float64) string {
 	text := strconv.FormatFloat(v, 'f', 0, 64)
@@ -164,7 +173,7 @@ func (c *Compare) row(d *Drawing, r *Row, x func(float64) float64, y, font float
 		look, series := &r.Look, r.Label
 		if c.Bars {
 			look, series = &c.Sides[k].Look, c.Sides[k].Name
-			d.add(Mark{Role: Bar, Series: series, Look: look, Points: rectangle(x(0), at-step/2+1, x(v.At), at+step/2-1)})
+			d.add(Mark{Role: Bar, Series: series, Look: look, Points: rectangle(x(0), at-step/2+1, x(v.At), at+step/2-1), Tip: r.Label + ": " + v.say(c.Unit)})
 			if v.interval() {
 				d.add(Mark{Role: Zero, Points: []Point{{x(v.Low), at}, {x(v.High), at}}})
 			}

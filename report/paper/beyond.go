@@ -39,7 +39,7 @@ func (p *paper) timeAccuracy(b figureBuilder) (panels []*panel) {
 				if spec.Memory > 0 {
 					label += " " + count.Short(spec.Memory)
 				}
-				s.Points = append(s.Points, chart.Spot{Label: label, Look: look, X: x.Mean, Y: y.Mean, Half: y.Half})
+				s.Points = append(s.Points, chart.Spot{Label: label, Tip: label + ": " + plusMinus(y, oneDecimal) + " %, " + count.Duration(x.Mean), Look: look, X: x.Mean, Y: y.Mean, Half: y.Half})
 				pl.point(label, "average accuracy", count.Exact(x.Mean), y, math.NaN(), math.NaN())
 				pl.Alt += fmt.Sprintf(" %s: %.1f %% in %.0f s.", label, y.Mean, x.Mean)
 			}

@@ -2,10 +2,13 @@
 import { keep, make } from "./dom.mjs";
 import { read } from "./table.mjs";
 
+// valued are the marks that have a value to say.
+const valued = "path.mk,path.bar,path.ln,path.area";
+
 // charts gives the charts below an element what they can do.
 export function charts(root) {
   root.querySelectorAll("figure").forEach(switches);
-  root.querySelectorAll("svg.fig").forEach((svg) => new Look(svg));
+  root.querySelectorAll(`svg.fig:has(${valued})`).forEach((svg) => new Look(svg)); // a heat map has its values in its cells
   if (root !== document) {
     return; // the document hears already
   }
@@ -193,7 +196,7 @@ class Look {
   }
 
   read() {
-    const marks = (svg) => Array.from(svg.querySelectorAll("path.mk,path.bar,path.ln,path.area"));
+    const marks = (svg) => Array.from(svg.querySelectorAll(valued));
     const own = marks(this.svg);
     if (this.svg.querySelector(".area")) {
       own.reverse(); // the uppermost area is drawn first

@@ -29,7 +29,10 @@ export function stops(maps) {
 export function find(maps, { row, seed }) {
   const all = stops(maps);
   const of = (stop) => (stop.run < 0 ? undefined : String(maps[stop.map].Runs[stop.run].Seed));
-  return Math.max(0, all.findIndex((stop) => maps[stop.map].Name === row && of(stop) === seed));
+  return Math.max(
+    0,
+    all.findIndex((stop) => maps[stop.map].Name === row && of(stop) === seed),
+  );
 }
 
 // named is what the address says of a stop; of the first one nothing.
@@ -79,7 +82,11 @@ class Deck {
     const map = this.data.Maps[stop.map];
     const run = stop.run < 0 ? null : map.Runs[stop.run];
     this.row.value = String(stop.map);
-    this.run.replaceChildren(...[{ Seed: null }, ...(map.Runs || [])].map((one, i) => make("option", { value: String(i - 1) }, one.Seed === null ? (map.Runs ? "mean of all" : "the only run") : "seed " + one.Seed)));
+    this.run.replaceChildren(
+      ...[{ Seed: null }, ...(map.Runs || [])].map((one, i) =>
+        make("option", { value: String(i - 1) }, one.Seed === null ? (map.Runs ? "mean of all" : "the only run") : "seed " + one.Seed),
+      ),
+    );
     this.run.value = String(stop.run);
     this.range.value = String(number);
     this.range.setAttribute("aria-valuetext", map.Name + (run ? ", seed " + run.Seed : ""));
@@ -87,7 +94,10 @@ class Deck {
     this.fill(shares((run || map).Cells));
     const link = (text, href) => make("a", { href }, text);
     const files = [link("CSV", `tables/${map.ID}.csv`), ...(map.Files ? [" · ", link("SVG", `figures/${map.ID}.svg`), " · ", link("PDF", `figures/${map.ID}.pdf`)] : [])];
-    this.caption.replaceChildren(this.data.Before + map.Caption + this.data.After + (run ? ` Shown is the run with seed ${run.Seed}; the files have the mean.` : "") + " ", make("span", { class: "files" }, ...files));
+    this.caption.replaceChildren(
+      this.data.Before + map.Caption + this.data.After + (run ? ` Shown is the run with seed ${run.Seed}; the files have the mean.` : "") + " ",
+      make("span", { class: "files" }, ...files),
+    );
   }
 
   // fill puts the cells of a map into the table.
