@@ -150,7 +150,7 @@ func TestWrite(t *testing.T) {
 		if err := xml.Unmarshal(svg, new(struct{})); err != nil {
 			t.Errorf("%s.svg: %v", id, err)
 		}
-		title := regexp.MustCompile(`<h3>([^<]*)</h3>`).FindStringSubmatch(page[strings.Index(page, `<figure id="`+id+`"`):])
+		title := regexp.MustCompile(`<h3[^>]*>([^<]*)</h3>`).FindStringSubmatch(page[strings.Index(page, `<figure id="`+id+`"`):])
 		if title == nil || !strings.Contains(string(svg), "<title>"+strings.ReplaceAll(title[1], "\u00a0", " ")+"</title>") {
 			t.Errorf("%s.svg has not the page's title %q", id, title)
 		}
