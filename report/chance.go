@@ -63,7 +63,7 @@ func (s *setting) chance() string {
 
 // remedy says what may help against results that are chance. It begins with a space.
 func (s *setting) remedy() string {
-	text := " Take more images of each class, or, for a method with steps and a memory, another rate (a smaller --lr) or class means (--classifiers ncm)."
+	text := " Take more images of each class. For a method with steps and a memory, also try a smaller rate (--lr) or class means (--classifiers ncm)."
 	if !s.first.Stream.Embeddings {
 		text = " A pretrained network helps most (--backbone, see docs/format/backbone.md)." + text
 	}

@@ -120,12 +120,12 @@ func (st *study) comparisonLead() (string, *table) {
 	if len(t.Rows) == 0 {
 		return "", nil
 	}
-	text := "Differences of the average accuracy, first minus second, over the seeds that both have with the same kernels: mean ± 95 % interval, the paired t-test and the " +
-		"sign-flip test, which assumes no distribution but cannot give less than 2/2ⁿ for n seeds. Both p have Holm's correction over all pairs of a stream; the CSV file also has them without it. " +
+	text := "Differences of the average accuracy, first minus second, over the seeds that both have with the same kernels: mean ± 95 % interval, paired t-test and sign-flip test. " +
+		"The sign-flip test assumes no distribution, but cannot give less than 2/2ⁿ for n seeds. Both p have Holm's correction over all pairs of a stream. The CSV file also has them without it. " +
 		"A p of the t-test below 0.05 decides. There is no verdict below three seeds, nor where the differences vary less than the rounding to one test image."
 	if thinned {
 		t.Few = few
-		text += fmt.Sprintf(" Of a stream with more than %d such rows the table has the most accurate one beside the next %d; the files have all pairs.", maxCompared, maxCompared)
+		text += fmt.Sprintf(" If a stream has more than %d such rows, the table compares the most accurate one with the next %d. The files have all pairs.", maxCompared, maxCompared)
 	}
 	return text, t
 }

@@ -148,7 +148,7 @@ func TestPairingsOfMany(t *testing.T) {
 		t.Errorf("%d pairs in the files, want 66", len(lines))
 	}
 	text, table := st.comparisonLead()
-	if len(table.Few) != 10 || !strings.Contains(text, "the table has the most accurate one beside the next 10") {
+	if len(table.Few) != 10 || !strings.Contains(text, "the table compares the most accurate one with the next 10") {
 		t.Errorf("%d pairs on the page, want 10, and: %s", len(table.Few), text)
 	}
 	for _, line := range table.Few {

@@ -83,7 +83,7 @@ func (g *row) ofRuns(runs []*run) string {
 	case all == 1:
 		return fmt.Sprintf("%s; 1 run (seed %d).", g.setting.Name, runs[0].seed)
 	case n < all:
-		return fmt.Sprintf("%s; mean of %d of %d runs, as the others were not evaluated so.", g.setting.Name, n, all)
+		return fmt.Sprintf("%s; mean of %d of %d runs, because the others did not measure this.", g.setting.Name, n, all)
 	default:
 		return fmt.Sprintf("%s; mean of %d runs.", g.setting.Name, n)
 	}

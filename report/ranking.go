@@ -125,7 +125,7 @@ func (s *setting) shared() string {
 	}
 	text := strings.Join(parts, ", ") + ". Accuracy after the last task, mean over all tasks."
 	if s.isRunning() {
-		text += " Of runs that have not ended it is that after the last task so far, mean over the tasks learned."
+		text += " For runs that have not ended: accuracy after the last task so far, mean over the tasks learned."
 	}
 	return text
 }

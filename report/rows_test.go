@@ -52,7 +52,7 @@ func TestRowsAreWhatWasLearned(t *testing.T) {
 			t.Errorf("the table says %q %d times, want with forgetting and learning accuracy:\n%s", want, n, md)
 		}
 		f := st.settings[0].forgettingFigure()
-		if says := fmt.Sprintf("the figure has of ER %d of 4 runs", measured); !strings.Contains(f.Caption, says) {
+		if says := fmt.Sprintf("the figure shows %d of 4 runs of ER", measured); !strings.Contains(f.Caption, says) {
 			t.Errorf("the caption is %q, want %q", f.Caption, says)
 		}
 	}

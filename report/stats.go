@@ -71,18 +71,18 @@ func (g *row) followed() (runs []*run) {
 	return runs
 }
 
-// partly says of which rows only some runs were measured in that way: "ER: 2 of 4 runs." It begins with a space.
+// partly says of which rows only some runs were measured in that way: "2 of 4 runs of ER." It begins with a space.
 func (s *setting) partly(measured func(*row) []*run) string {
 	var parts []string
 	for _, g := range s.rows {
 		if n, all := len(measured(g)), len(g.counted()); n > 0 && n < all {
-			parts = append(parts, fmt.Sprintf("%s %d of %s", g.Short, n, count.Of(all, "run")))
+			parts = append(parts, fmt.Sprintf("%d of %s of %s", n, count.Of(all, "run"), g.Short))
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return " Not all runs were evaluated so: the figure has of " + count.And(parts) + "."
+	return " Not all runs measured this: the figure shows " + count.And(parts) + "."
 }
 
 // timed are the counted runs whose times can be compared: those that measured the same as most others.
