@@ -239,7 +239,7 @@ func advice(tried []triedJSON, classes int, pretrained bool) string {
 		text += fmt.Sprintf("\nNo setting that has ended is better than guessing one of %s, as far as %s can show. Take more images of each class.\nThe best so far:\n",
 			count.Of(classes, "class"), count.Of(best.Images, "held-out image"))
 	default:
-		text += fmt.Sprintf("\nThe accuracies are those of %s, which were held out. Differences of a few points are luck. Go on with:\n", count.Of(best.Images, "training image"))
+		text += fmt.Sprintf("\nThe accuracies are those on %s that were not learned. Differences of a few points are luck. Go on with:\n", count.Of(best.Images, "training image"))
 	}
 	text += "\n  " + strings.TrimSpace(best.Command) + "\n"
 	if !pretrained {

@@ -82,7 +82,7 @@ func endLate(ended <-chan struct{}, late <-chan time.Time) {
 	case <-late:
 	}
 	time.AfterFunc(100*time.Millisecond, func() { os.Exit(exitInterrupted) }) // perhaps nobody reads standard error
-	fmt.Fprintf(os.Stderr, "ocl: the command did not end within %s of the signal, so it was ended. What it had written before is whole.\n", duration(patience))
+	fmt.Fprintf(os.Stderr, "ocl: the command did not end within %s of the signal, so it was ended. The files that it had written are complete.\n", duration(patience))
 	os.Exit(exitInterrupted)
 }
 

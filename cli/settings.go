@@ -195,9 +195,9 @@ func noPair(cmd *cobra.Command, word string) error {
 	name := strings.Trim(word, ",")
 	switch {
 	case slices.Contains(methodNames(), name):
-		remedy = fmt.Sprintf("Write --method %s; several methods stand together, with commas and no spaces", name)
+		remedy = fmt.Sprintf("Write --method %s, with commas and no spaces between several methods", name)
 	case slices.Contains(trickNames(), name):
-		remedy = fmt.Sprintf("Write --trick %s; several tricks stand together, with commas for a run with each, or plus signs for one with all", quoteWord(name))
+		remedy = fmt.Sprintf("Write --trick %s. Commas between tricks make a run with each, and plus signs make one run with all", quoteWord(name))
 	case slices.Contains(experiment.Schema().Names(), name):
 		remedy = fmt.Sprintf("Write %s=VALUE", name)
 	}

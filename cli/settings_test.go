@@ -16,9 +16,9 @@ func TestWrongWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
-		"run er":                    `run: "er" is neither a flag nor KEY=VALUE. Write --method er; several methods`,
-		"run --method er, mir":      `run: "mir" is neither a flag nor KEY=VALUE. Write --method mir;`,
-		"config show --trick lb rv": `config show: "rv" is neither a flag nor KEY=VALUE. Write --trick rv; several tricks stand together, with commas for a run with each`,
+		"run er":                    `run: "er" is neither a flag nor KEY=VALUE. Write --method er, with commas`,
+		"run --method er, mir":      `run: "mir" is neither a flag nor KEY=VALUE. Write --method mir,`,
+		"config show --trick lb rv": `config show: "rv" is neither a flag nor KEY=VALUE. Write --trick rv. Commas between tricks make a run with each`,
 		"run optimizer.lr 0.1":      `run: "optimizer.lr" is neither a flag nor KEY=VALUE. Write optimizer.lr=VALUE`,
 		"run here":                  `run: "here" is neither a flag nor KEY=VALUE. Write KEY=VALUE, such as optimizer.lr=0.05`,
 		"run --hidden 5":            "unknown flag --hidden. Write network.hidden=VALUE",

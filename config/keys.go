@@ -90,7 +90,7 @@ var table = placed([]Key{
 	{Name: "stream.class_counts", Anew: true, Short: "class-counts", Unset: "all images", Least: 1, Most: 100_000_000,
 		Help: "training images of each class, a number for each"},
 	{Name: "stream.shift.kind", Anew: true, Short: "shift", Unset: "none",
-		Help: "disturb the images of each task more strongly: noise, occlusion or blur, or some of them such as blur+noise"},
+		Help: "disturbance of the images, stronger in each task: noise, occlusion, blur, or several, such as blur+noise"},
 	{Name: "stream.shift.noise_strengths", Anew: true, Short: "noise-strengths", Unset: "the survey's", Most: 100,
 		Help: "strength of the noise in each task, in tenths of the range of a pixel"},
 	{Name: "stream.shift.occlusion_strengths", Anew: true, Short: "occlusion-strengths", Unset: "the survey's", Most: 1,
@@ -103,7 +103,7 @@ var table = placed([]Key{
 		Help: "per-image, or cross-image (also across neighbouring images, as in the survey's published results)"},
 	{Name: "stream.held_out", Anew: true, Short: "held-out",
 		Unset: "true for the protocol tuning if all tasks share one test set, otherwise false",
-		Help:  "test on a tenth of the training images of each task, which are then not learned, and not on the test images"},
+		Help:  "test on a tenth of the training images of each task instead of on the test images; this tenth is not learned"},
 	{Name: "stream.drop_last", Anew: true, Short: "drop-last", Unset: "depends on the protocol: false for standard, otherwise true",
 		Help: "skip the last batch of a task if it is not full"},
 	{Name: "stream.mean", Unset: "0 for each channel", Least: -math.MaxFloat64, Most: math.MaxFloat64,
@@ -170,9 +170,9 @@ var table = placed([]Key{
 	{Name: "seeds.memory", Unset: "the run's seed", Help: "separate seed for what is stored, what is replayed and how images are augmented"},
 	{Name: "runs", Short: "runs", Group: GroupTraining, Value: "N", Least: 1, Most: 10_000, Help: "runs of each method, with the seeds S, S+1, …"},
 	{Name: "engine.kernel", Anew: true, Short: "kernel", Engine: true, Unset: "the fastest on this machine",
-		Choices: []string{"avx512", "avx2", "generic"}, Help: "kernel set; OCL_KERNEL overrides it"},
+		Choices: []string{"avx512", "avx2", "generic"}, Help: "kernel set (instructions of the processor): avx512, avx2 or generic (plain Go); OCL_KERNEL overrides it"},
 	{Name: "engine.convolution", Anew: true, Short: "convolution", Engine: true, Unset: "the faster one for each layer",
-		Choices: []string{"table", "direct", "winograd"}, Help: "algorithm of 3×3 convolutions; OCL_CONV overrides it"},
+		Choices: []string{"table", "direct", "winograd"}, Help: "algorithm of 3×3 convolutions: direct, winograd or table (the faster one for each layer); OCL_CONV overrides it"},
 	{Name: "parent.run", Anew: true, Place: true, Unset: "no parent",
 		Help: "folder of the run whose learner is continued; `ocl learn` sets it"},
 	{Name: "parent.checkpoint", Anew: true, Unset: "the newest of the parent",
@@ -184,7 +184,7 @@ var table = placed([]Key{
 	{Name: "tune.points", Zero: true, Unset: "none", Least: 1, Most: 10_000, Help: "with tune.search random, how many points are drawn"},
 	{Name: "tune.repeats", Zero: true, Unset: "3, but 1 for core50, disturbed images and offline", Least: 1, Most: 1000,
 		Help: "trials of each point, each with another network at the start"},
-	{Name: "tune.seed", Unset: "the run's seed", Help: "seed whose tuning chooses for all runs of a method with its tricks, which are then tuned once and not one by one"},
+	{Name: "tune.seed", Unset: "the run's seed", Help: "tune each method with its tricks once, with this seed, and use the choice for all its runs"},
 })
 
 func placed(keys []Key) []Key {

@@ -129,7 +129,7 @@ func OtherVersions(made, here []Registered) string {
 				return fmt.Sprintf("it was made with the %s, but this program has that of %s", r, own.From())
 			}
 		}
-		return fmt.Sprintf("it was made with the %s, and this program has not", r)
+		return fmt.Sprintf("it was made with the %s, but this program does not have it", r)
 	}
 	for _, own := range here {
 		if !slices.Contains(made, own) {

@@ -93,7 +93,7 @@ func TestOtherVersions(t *testing.T) {
 		{nil, nil, ""},
 		{[]config.Registered{one}, []config.Registered{one}, ""},
 		{[]config.Registered{one}, []config.Registered{two}, "it was made with the method er-ace of example.com/ace v1, but this program has that of example.com/ace v2"},
-		{[]config.Registered{one}, nil, "it was made with the method er-ace of example.com/ace v1, and this program has not"},
+		{[]config.Registered{one}, nil, "it was made with the method er-ace of example.com/ace v1, but this program does not have it"},
 		{nil, []config.Registered{two}, "it was made without the method er-ace of example.com/ace v2 that this program has"},
 	} {
 		if got := config.OtherVersions(c.made, c.here); got != c.want {
