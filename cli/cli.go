@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -55,7 +56,8 @@ var patience = limit.SignalMillis * time.Millisecond
 
 // Main runs one command line, such as "run", "--method", "er", and returns the exit code for [os.Exit]. It reads standard input and
 // writes to standard output and standard error. The first Ctrl-C or SIGTERM ends the command as the end of ctx does; a second one ends
-// the process at once. Main ends the process if the command does not end within two seconds of the first. Call it once.
+// the process at once. Main ends the process if the command does not end within two seconds of the first;
+// only the report of `ocl watch` may take longer. Call it once.
 func Main(ctx context.Context, args ...string) int {
 	if err := budget.Check(); err != nil {
 		fmt.Fprintf(os.Stderr, "ocl: %s.\n", err)
@@ -65,7 +67,9 @@ func Main(ctx context.Context, args ...string) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ended := make(chan struct{})
-	defer close(ended)
+	end := sync.OnceFunc(func() { close(ended) })
+	defer end()
+	ctx = context.WithValue(ctx, unhurried{}, end)
 	context.AfterFunc(ctx, func() {
 		stop() // a second Ctrl-C ends the process at once
 		endLate(ended, time.After(patience))
@@ -73,11 +77,21 @@ func Main(ctx context.Context, args ...string) int {
 	return execute(ctx, args, os.Stdout, os.Stderr)
 }
 
+// unhurried is the key of the function that lets a command take its time after a signal. A second signal still ends the process at once.
+type unhurried struct{}
+
+// takeTime lets the command of a context work for longer than [patience] after a signal: what it does then is what the signal asked for.
+func takeTime(ctx context.Context) {
+	if end, ok := ctx.Value(unhurried{}).(func()); ok {
+		end()
+	}
+}
+
 // endLate ends the process if it is late before the command has ended: something does not look at its context, or waits for a disk or another
 // process. All files appear as a whole, so that nothing is torn.
 func endLate(ended <-chan struct{}, late <-chan time.Time) {
 	select {
-	case <-ended: // the program may do other things
+	case <-ended: // the program may do other things, or the command takes its time
 		return
 	case <-late:
 	}

@@ -109,6 +109,11 @@ func (f *watchFlags) leave(cmd *cobra.Command, dir string, s *watching.State) er
 	if signalled := cmd.Context().Err() != nil; signalled && !s.Results() {
 		fmt.Fprintln(cmd.ErrOrStderr(), "no run has a result yet, so there is no report")
 		return nil
+	} else if signalled {
+		if !f.quiet {
+			fmt.Fprintln(cmd.ErrOrStderr(), "writing the report. Ctrl-C again ends without it")
+		}
+		takeTime(cmd.Context()) // the report of hundreds of runs takes seconds
 	}
 	written, err := leaveReport(cmd, dir, f.out)
 	if written == nil {
