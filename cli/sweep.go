@@ -75,7 +75,7 @@ func newSweep() *cobra.Command {
 	f.addWorker(cmd)
 	flags.StringVar(&f.part, "shard", "", "do one of N parts of the study, such as 3/64; the others may be done anywhere (default: all of it)")
 	flags.StringVar(&f.job, "job", "", "print a job file that does the study in shards, and do nothing else: slurm, kubernetes or skypilot")
-	flags.IntVar(&f.shards, "shards", 0, "with --job: the number of shards (default: a shard for four jobs)")
+	flags.IntVar(&f.shards, "shards", 0, "with --job: the number of shards (default: one for every four jobs)")
 	flags.StringSliceVar(&f.hosts, "hosts", nil, "print ssh commands that do a shard on each of these hosts, and do nothing else")
 	flags.StringVar(&f.status, "status", "", "show how far the study is in browsers of this machine at this port, such as :8080, or at an address and port (default: nowhere)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the jobs, the estimated time, memory and disk space, but run nothing")
@@ -321,7 +321,7 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store study.Store, jobs []study.
 		err = errors.Join(err, f.table(cmd))
 	}
 	if n := phases(store, entries).Diverged; err == nil && n > 0 && cmd.Name() == "sweep" {
-		err = coded{fmt.Errorf("%s of %d diverged. Use a smaller learning rate for them, or take it as what was found", count.Of(n, "job"), len(jobs)), exitDiverged}
+		err = coded{fmt.Errorf("%s of %d diverged. Use a smaller learning rate for them, or keep the divergence as their result", count.Of(n, "job"), len(jobs)), exitDiverged}
 	}
 	return err
 }
