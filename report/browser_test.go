@@ -1,6 +1,8 @@
 package report
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,29 +39,57 @@ func TestPageInABrowser(t *testing.T) {
 	}
 }
 
+var update = flag.Bool("update", false, "TestLayout writes testdata/layout-*.txt")
+
+// TestLayout: the parts of pages are where testdata/layout-*.txt say, on a phone and on a screen, and the first screen answers.
+func TestLayout(t *testing.T) {
+	if os.Getenv("OCL_LONG") == "" {
+		t.Skip("OCL_LONG is not set; with it a browser compares the layout of pages")
+	}
+	b := browsertest.Start(t)
+	references, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, fakes := range map[string][]fake{"two": pair(1), "twelve": twelveFakes(), "sixty": sixtyFakes(), "runs500": studyFakes()} {
+		t.Run(name, func(t *testing.T) {
+			page := pageOf(t, name, fakes, nil)
+			for _, screen := range browsertest.Screens() {
+				b.Glance(t, page, screen)
+				file := filepath.Join(references, fmt.Sprintf("layout-%s-%d.txt", name, screen[0]))
+				browsertest.CompareLayout(t, file, b.Layout(t, page, screen), *update)
+			}
+		})
+	}
+}
+
 // pageOf is the page of a fixture, in a file of its name.
 func pageOf(t testing.TB, name string, fakes []fake, aliens []*result.Result) string {
 	t.Helper()
-	dir := t.TempDir()
-	save(t, dir, fakes)
-	dirs := []string{dir}
+	t.Chdir(t.TempDir()) // a page names the folders of its runs, and so must not be wider on a machine with another name for this one
+	save(t, "runs", fakes)
+	dirs := []string{"runs"}
 	for i, r := range aliens {
 		text, err := result.Encode(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(t.TempDir(), string(rune('a'+i))+".json")
+		path := string(rune('a'+i)) + ".json"
 		if err := os.WriteFile(path, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
 		dirs = append(dirs, path)
 	}
-	w, err := Write(t.Context(), dirs, filepath.Join(t.TempDir(), name), Options{Known: catalogued, Tricks: []string{"rv", "ncm", "lb", "ss", "kdc"}})
+	w, err := Write(t.Context(), dirs, "report", Options{Known: catalogued, Tricks: []string{"rv", "ncm", "lb", "ss", "kdc"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := filepath.Join(filepath.Dir(w.Page), name+".html") // names of pictures are those of pages
 	if err := os.Rename(w.Page, page); err != nil {
+		t.Fatal(err)
+	}
+	page, err = filepath.Abs(page)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return page

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxRanked is how many rows of a ranking stand on the first screen; the others can be opened below them.
-	maxRanked = 15
+	// maxRanked is how many rows of a ranking stand on the first screen, also of a phone; the others can be opened below them.
+	maxRanked = 10
 	// fewSeeds is the largest number of runs whose values are drawn without an interval. That of two runs is mostly wider than the figure.
 	fewSeeds = 2
 )
