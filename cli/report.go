@@ -17,6 +17,8 @@ import (
 func newReport() *cobra.Command {
 	var (
 		out             string
+		dataDir         string
+		images          bool
 		all, png, latex bool
 		raw             jsonFlag
 	)
@@ -27,18 +29,24 @@ func newReport() *cobra.Command {
   ocl report runs/er1k runs/er5k runs/er10k -o study
   ocl report --all runs/methods
   ocl report --latex runs/er5k
+  ocl report runs/er5k --data-dir DIR
   ocl report runs/er5k --json rows > er5k.json
   ocl report paper results --beside -o paper`,
 		Long: "DIR is an experiment folder, a run folder, a folder of compressed results (NAME.json.gz), or the file of one result. " +
 			"Without -o, the report of a folder is written into that folder, and the report of a file beside it. " +
-			"Only result files are read, so the data are not needed. A result that cannot be read is left out and named, and the exit code is 1.",
+			"All numbers are read from result files. The data are not needed; where they are at hand, in --data-dir, in the recorded folder or in $" + dataVariable +
+			", the page has images of the classes that are confused most. A result that cannot be read is left out and named, and the exit code is 1.",
 		Args:              atLeastOne("DIR", "a folder with results, such as runs/er5k"),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneFolder(cmd, args, out); err != nil {
 				return err
 			}
-			written, err := report.Write(cmd.Context(), args, out, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), All: all, PNG: png, LaTeX: latex})
+			o := report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), All: all, PNG: png, LaTeX: latex}
+			if images {
+				o.Examples = (&examples{dir: dataDir, stderr: cmd.ErrOrStderr()}).of
+			}
+			written, err := report.Write(cmd.Context(), args, out, o)
 			if written == nil {
 				return err
 			}
@@ -49,8 +57,11 @@ func newReport() *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "draw every row; by default the error analysis shows at most 8 rows per figure, ten heat maps of each kind and four confusion matrices")
 	cmd.Flags().BoolVar(&latex, "latex", false, "write for a paper too: PDF figures for one and two columns, LaTeX tables, and paper.tex with all of them")
 	cmd.Flags().BoolVar(&png, "png", false, "write each figure as PNG too, for programs that take neither SVG nor PDF")
+	cmd.Flags().BoolVar(&images, "images", true, "show images of the classes that are confused most; false does not open the data")
+	cmd.Flags().StringVar(&dataDir, "data-dir", "", "where the data lie on this machine, for data that are read from files (default: the recorded folder, or $"+dataVariable+")")
 	addJSON(cmd, &raw, report.Written{})
-	annotate(cmd.Flags(), groupOutput, map[string]string{"all": "", "latex": "", "png": ""})
+	annotate(cmd.Flags(), groupOutput, map[string]string{"all": "", "latex": "", "png": "", "images": "", "data-dir": "PATH"})
+	_ = cmd.MarkFlagDirname("data-dir")
 	cmd.AddCommand(newReportPaper(), newReportImport())
 	return cmd
 }

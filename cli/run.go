@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/config"
+	"ocl/data"
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/atomicfile"
@@ -36,6 +37,7 @@ type runFlags struct {
 
 	noReport bool
 	old      *oldClasses // what the run is held to, of `ocl learn`; nil where nothing is
+	sets     []*data.Set // that are open
 }
 
 func newRun() *cobra.Command {
@@ -106,6 +108,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	for _, note := range x.Notes() {
 		show.note(note)
 	}
+	f.sets = []*data.Set{x.Data()}
 	results, err := until(ctx, show.screen, stopping, func() ([]*result.Result, error) { return x.Run(ctx) })
 	return f.finish(cmd, results, err)
 }
@@ -260,7 +263,7 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 		if _, fault := os.Stat(filepath.Join(out, experiment.ConfigFile)); fault != nil { // one run of an experiment was continued
 			out = filepath.Dir(filepath.Clean(out))
 		}
-		err = errors.Join(err, reportOn(cmd, out, f.json.given))
+		err = errors.Join(err, reportOn(cmd, out, f.json.given, f.sets...))
 	}
 	if err == nil {
 		err = divergence(results)
@@ -277,9 +280,9 @@ func printResults(cmd *cobra.Command, results []*result.Result) error {
 	return report.Table(w, results, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema()}, terminalWidth(w))
 }
 
-// reportOn writes the report of a folder into it, and says where; on standard error if the output is JSON.
-func reportOn(cmd *cobra.Command, folder string, asJSON bool) error {
-	written, err := leaveReport(cmd, folder, folder)
+// reportOn writes the report of a folder into it, and says where; on standard error if the output is JSON. Its images may be of data that are open.
+func reportOn(cmd *cobra.Command, folder string, asJSON bool, open ...*data.Set) error {
+	written, err := leaveReport(cmd, folder, folder, open...)
 	if written == nil {
 		return err
 	}
@@ -291,13 +294,14 @@ func reportOn(cmd *cobra.Command, folder string, asJSON bool) error {
 	return errors.Join(err, printed)
 }
 
-// leaveReport writes the report of a folder, also after a signal: what stopped the runs does not stop their report.
-func leaveReport(cmd *cobra.Command, folder, out string) (*report.Written, error) {
+// leaveReport writes the report of a folder, also after a signal: what stopped the runs does not stop their report. It opens no data then.
+func leaveReport(cmd *cobra.Command, folder, out string, open ...*data.Set) (*report.Written, error) {
 	ctx := cmd.Context()
+	images := &examples{stderr: cmd.ErrOrStderr(), sets: open}
 	if ctx.Err() != nil {
-		ctx = context.WithoutCancel(ctx)
+		ctx, images.closed = context.WithoutCancel(ctx), true
 	}
-	return report.Write(ctx, []string{folder}, out, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema()})
+	return report.Write(ctx, []string{folder}, out, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), Examples: images.of})
 }
 
 // divergence is an error where runs diverged: exit code 3.

@@ -442,6 +442,9 @@ func (x *Experiment) Jobs() []Job { return slices.Clone(x.jobs) }
 // set are absent, classes have no test images, the version of a module is not known.
 func (x *Experiment) Notes() []string { return slices.Clone(x.notes) }
 
+// Data are the images or embeddings that x has opened. The caller must not change them.
+func (x *Experiment) Data() *data.Set { return x.set }
+
 // DataDigest is the digest of the data that are open.
 func (x *Experiment) DataDigest() string { return x.set.Digest }
 

@@ -25,6 +25,7 @@ func TestPageInABrowser(t *testing.T) {
 		{"one", pair(1)[1:], nil},
 		{"many", manyFakes(), nil},
 		{"two", pair(1), nil},
+		{"confused", confusing(), nil},
 		{"twelve", twelveFakes(), nil},
 		{"sixty", sixtyFakes(), nil},
 		{"runs500", studyFakes(), nil},
@@ -80,7 +81,7 @@ func pageOf(t testing.TB, name string, fakes []fake, aliens []*result.Result) st
 		}
 		dirs = append(dirs, path)
 	}
-	w, err := Write(t.Context(), dirs, "report", Options{Known: catalogued, Tricks: []string{"rv", "ncm", "lb", "ss", "kdc"}})
+	w, err := Write(t.Context(), dirs, "report", Options{Known: catalogued, Tricks: []string{"rv", "ncm", "lb", "ss", "kdc"}, Examples: painted(32)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,6 +125,9 @@ func (p *page) tables() []*table {
 			all = append(all, s.Table)
 		}
 	}
+	for _, c := range p.confused() {
+		all = append(all, c.Data)
+	}
 	return all
 }
 

@@ -19,9 +19,10 @@ type Options struct {
 	Tricks []string // in the order of their marks, which they keep for ever: new ones go last
 	// Catalogue says which keys of the config a method reads: rows do not differ in what they do not read. Nil says that all read every key.
 	Catalogue *config.Schema
-	PNG       bool // figures as PNG too, for programs that take neither SVG nor PDF
-	LaTeX     bool // figures and tables for a paper too
-	All       bool // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
+	PNG       bool     // figures as PNG too, for programs that take neither SVG nor PDF
+	LaTeX     bool     // figures and tables for a paper too
+	Examples  Examples // images of classes that are confused; nil shows none
+	All       bool     // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
 }
 
 // ErrLeftOut says that a report was written without some results, which could not be used.
@@ -109,6 +110,9 @@ func (r *reading) study(o Options) *study {
 func (r *reading) write(w *Folder, dirs []string, o Options) (*Written, error) {
 	st := r.study(o)
 	p, figures, undrawn := newPage(st)
+	if err := p.illustrate(w.Context, o.Examples); err != nil {
+		return nil, err
+	}
 	tables := append(p.tables(), undrawn...)
 	for _, f := range figures {
 		if w.Err == nil {

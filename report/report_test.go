@@ -89,7 +89,7 @@ func checkPage(t *testing.T, page, out string) {
 			t.Errorf("the page holds %q: …%s…", bad, page[max(0, at-80):min(len(page), at+80)])
 		}
 	}
-	page = regexp.MustCompile(`data:image/png;base64,[^"]*`).ReplaceAllString(page, "#answer") // pictures inside the page
+	page = regexp.MustCompile(`data:image/(png|jpeg);base64,[^"]*`).ReplaceAllString(page, "#answer") // pictures inside the page
 	page = packedData.ReplaceAllString(page, "")
 	if m := noNumber.FindString(page); m != "" {
 		t.Errorf("the page shows %q", m)

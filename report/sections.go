@@ -18,12 +18,13 @@ type section struct {
 
 // block is one thing in a section: exactly one of its fields is set.
 type block struct {
-	Figure  *figure // drawn on the page; lines or bars
-	Aside   *figure // of which the page has title and links
-	Gallery *gallery
-	Picture *picture
-	Pairs   *triangle
-	Note    string
+	Figure   *figure // drawn on the page; lines or bars
+	Aside    *figure // of which the page has title and links
+	Gallery  *gallery
+	Picture  *picture
+	Pairs    *triangle
+	Confused *confused
+	Note     string
 }
 
 // sections are in the order of the page. One that shows nothing of any setting is left out. A new figure is its
@@ -50,6 +51,7 @@ var sections = []section{
 	{"classes", "Classes", "Accuracy per class",
 		galleries(fmt.Sprintf("not measured by class, or there are more than %s classes", count.Number(maxHeatClasses)), (*row).classFigure), nil},
 	{"errors", "Errors", "Old and new classes confused", (*setting).errors, (*study).errorsLead},
+	{"confused", "Confused", "Classes confused most", (*setting).confusedBlock, nil},
 	{"memory", "Memory", "What the memory holds", galleries("no memory, or its contents by task were not recorded", (*row).memoryFigure), nil},
 	{"experts", "Experts", "Experts of a mixture", (*setting).experts, nil},
 	{"time", "Time", "Run time", drawn((*setting).timeFigure), nil},

@@ -112,9 +112,14 @@ func (m *Maker) Set(ctx context.Context, set *data.Set, o Options) (*data.Set, e
 	made := *set
 	made.C, made.H, made.W, made.Embeddings, made.Of, made.Tripled = m.Dim(), 1, 1, true, m.shape, false
 	made.By, made.ByDigest = m.By(), m.net.Digest()
-	made.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Appendf(nil, "ocl embeddings 1\n%s\n%s\n%v %s\n", m.net.Digest(), set.Digest, m.shape, picturesAs)))
+	made.Digest = Digest(m.net.Digest(), set.Digest, m.shape)
 	made.Train.Images, made.Test.Images = m.images(halves[0], missing > 0 && o.ReadOnly), m.images(halves[1], missing > 0 && o.ReadOnly)
 	return &made, nil
+}
+
+// Digest is that of the embeddings that the network of a digest makes of the images, of a shape [C,H,W], of a data set of another digest.
+func Digest(network, images string, shape [3]int) string {
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Appendf(nil, "ocl embeddings 1\n%s\n%s\n%v %s\n", network, images, shape, picturesAs)))
 }
 
 // images are the embeddings of a half: those of the files, or made when they are asked for.
