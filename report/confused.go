@@ -29,7 +29,7 @@ const (
 const maxPageBytes = 990_000
 
 // Examples returns images of some classes of the data that a run was tested on: of each class each of them, or as many as there are, at most side pixels
-// wide and high, and all of one size. Its error, unless ctx has ended, says why there are none and how to get them: a sentence of the page, without its
+// wide and high, and all of one size. Its error says why there are none and how to get them: a sentence of the page, without its
 // full stop.
 type Examples func(ctx context.Context, run *result.Result, classes []int, each, side int) ([][]image.Image, error)
 
@@ -157,25 +157,21 @@ func (p *page) confused() (all []*confused) {
 }
 
 // illustrate puts example images into the page, as far as it has room for them.
-func (p *page) illustrate(ctx context.Context, examples Examples) error {
+func (p *page) illustrate(ctx context.Context, examples Examples) {
 	list := p.confused()
 	if examples == nil || len(list) == 0 {
-		return nil
+		return
 	}
 	room := maxPageBytes - len(render(p))
 	for _, c := range list {
 		classes := c.classes()
 		images, err := examples(ctx, c.run.Result, classes, examplesEach, exampleSide)
-		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("report: the data were being opened for example images: %w", ctx.Err())
-		case err != nil:
+		if err != nil { // where ctx has ended, nothing is written after this
 			c.Note = upper(err.Error()) + "."
-		default:
-			room = c.show(classes, images, room)
+			continue
 		}
+		room = c.show(classes, images, room)
 	}
-	return nil
 }
 
 // classes are those of the pairs, each once, in the order of the pairs.

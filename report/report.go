@@ -110,9 +110,7 @@ func (r *reading) study(o Options) *study {
 func (r *reading) write(w *Folder, dirs []string, o Options) (*Written, error) {
 	st := r.study(o)
 	p, figures, undrawn := newPage(st)
-	if err := p.illustrate(w.Context, o.Examples); err != nil {
-		return nil, err
-	}
+	p.illustrate(w.Context, o.Examples)
 	tables := append(p.tables(), undrawn...)
 	for _, f := range figures {
 		if w.Err == nil {

@@ -321,6 +321,9 @@ func TestAHundredRuns(t *testing.T) {
 		touch(t, filepath.Join(out, "tables", tb.ID+".csv"))
 		touch(t, filepath.Join(out, "tables", tb.ID+".md"))
 	}
+	if n := strings.Count(string(html), `<table class="heat`); n != 3 {
+		t.Errorf("%d heat maps are printed, want one of each kind that has a slider: accuracy matrices, classes and tasks", n)
+	}
 	checkPage(t, string(html), out)
 }
 

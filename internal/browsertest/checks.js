@@ -324,6 +324,8 @@ window.ocl = (function () {
       box.focus();
       press("ArrowRight");
       if (!/\d/.test(said.textContent)) { faults.push(name(box) + " says “" + said.textContent + "” where it is looked into"); return; }
+      var rings = Array.from(box.querySelectorAll(".cursor circle")).map(function (c) { return getComputedStyle(c).stroke; });
+      if (new Set(rings).size !== 2) { faults.push("the ring of " + name(box) + " has the colours " + rings + ", and cannot be seen on every ground"); }
       var r = said.getBoundingClientRect();
       if (r.left < 0 || r.right > window.innerWidth) { faults.push("“" + said.textContent + "” goes from " + r.left + " to " + r.right + " pixels"); }
       press("Escape");
