@@ -192,6 +192,21 @@ func ReadJobs(dir string) ([]Entry, error) {
 	return entries, nil
 }
 
+// FilesOf lists the files that [Load] and [Join] need of a study's folder, as paths below it with slashes.
+func FilesOf(dir string) ([]string, error) {
+	paths := []string{StudyFile, jobsFile}
+	grids, err := input.ReadDir(filepath.Join(dir, gridsFolder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("study: %w", err)
+	}
+	for _, g := range grids {
+		if g.Type().IsRegular() && !strings.HasPrefix(g.Name(), ".") {
+			paths = append(paths, gridsFolder+"/"+g.Name())
+		}
+	}
+	return paths, nil
+}
+
 // Join opens the jobs of a folder's study for a worker. It is an error if the runs of this machine could not be compared
 // with those of the study.
 func Join(dir string, s *Study, jobs []Job) error {

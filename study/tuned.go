@@ -101,6 +101,15 @@ func foundIn(folder string, e Entry) (train.Found, error) {
 	return f, nil
 }
 
+// StepOf is how many steps of the job in a folder need not be made again, as far as names and results tell.
+func StepOf(folder string, e Entry) int {
+	f, err := foundIn(folder, e)
+	if err != nil {
+		return 0 // it is put aside and made again
+	}
+	return f.Step
+}
+
 // gridsFolder has copies of the grids that a study names by files, for workers elsewhere.
 const gridsFolder = "grids"
 

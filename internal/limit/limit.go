@@ -73,6 +73,16 @@ const (
 	StudyLine = 1 << 20
 	// StudyFailure is the size of a failed.json, in bytes. It has the text of one error. Key: none.
 	StudyFailure = 1 << 20
+	// ServedJoin is the size of a join file, in bytes. A usual one has less than a kilobyte. Key: none.
+	ServedJoin = 1 << 16
+	// ServedAddresses is the number of addresses in a join file, in addresses. A machine has a few. Key: none.
+	ServedAddresses = 32
+	// ServedFiles is the number of files that a worker elsewhere hands over at once, in files. A tuned run has some for each trial. Key: none.
+	ServedFiles = 100_000
+	// ServedResult is the size of what a worker elsewhere hands over with a result, in bytes after unpacking. A usual one has less than a megabyte. Key: none.
+	ServedResult = 1 << 30
+	// ServedAside is the number of results from elsewhere that are kept because they could not be used, in files. They are there for a person to look at. Key: none; remove them.
+	ServedAside = 1000
 	// Checkpoint is the size of a checkpoint, in bytes. It is read as a whole, so that the memory of the process is a limit too. Key: none; use less `--memory`.
 	Checkpoint = 64 << 30
 	// Weights is the size of a file of weights, in bytes. The header says which length the file must have. Key: none.

@@ -1,0 +1,172 @@
+package served
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ocl/study"
+)
+
+// version is that of the messages. A worker of another version is refused.
+const version = "1"
+
+const (
+	// maxAge is how long a claim lasts that nobody renews.
+	maxAge = study.StaleAfter
+	// lookEvery is how often the holder looks at the folder, and a worker whether the server answers.
+	lookEvery = 5 * time.Second
+	// opTime is how long the server may take for an answer.
+	opTime = 10 * time.Second
+	// patience is how long a process that was asked to end tries to hand over what it has.
+	patience = time.Minute
+	// partBytes is the size of a part of a bundle. Larger ones, or many at once, make the server run out of its buffers.
+	partBytes = 512 << 10
+)
+
+// Keys of the bucket of settings.
+const (
+	versionKey   = "version"
+	epochKey     = "epoch" // another one after everything was made anew
+	cancelledKey = "cancelled"
+	refusedKey   = "refused." // and the name of a worker
+)
+
+// studyBundle is the bundle with the files of the study.
+const studyBundle = "study.files"
+
+// jobKey is what the key of a job may be: a part of a subject.
+var jobKey = regexp.MustCompile(`^[0-9A-Za-z_-]{1,128}$`)
+
+// workerName is what the name of a worker may be.
+var workerName = regexp.MustCompile(`^[0-9A-Za-z_-]{1,100}$`)
+
+// Headers of a message with a result.
+const (
+	workerHeader = "Ocl-Worker"
+	// bundleHeader says that the message has the manifest of a bundle, and not the files themselves.
+	bundleHeader = "Ocl-Bundle"
+	// errorHeader has the error of an answer.
+	errorHeader = "Ocl-Error"
+)
+
+// names are those of one study: all begin with its word, so that several studies can share a server.
+type names string
+
+func (n names) settings() string { return "ocl-" + string(n) + "-study" }
+func (n names) claims() string   { return "ocl-" + string(n) + "-claims" }
+func (n names) jobs() string     { return "ocl-" + string(n) + "-jobs" }
+func (n names) results() string  { return "ocl-" + string(n) + "-results" }
+func (n names) bundles() string  { return "ocl-" + string(n) + "-bundles" }
+
+// result is the subject of the results of a job; "*" is any.
+func (n names) result(key string) string { return "ocl." + string(n) + ".result." + key }
+
+// bundle is the subject of the newest manifest of a bundle; its parts lie below it.
+func (n names) bundle(name string) string { return "ocl." + string(n) + ".bundle." + name }
+
+// savedOf is the bundle with what was saved of a job, and resultOf that with a result too large for a message.
+func savedOf(key string) string  { return key + ".saved" }
+func resultOf(key string) string { return key + ".result" }
+
+// ask is the subject of a question to the holder.
+func (n names) ask(verb, key string) string { return "ocl." + string(n) + ".ask." + verb + "." + key }
+
+// Phases of a job beside those of package study.
+const (
+	phaseReleased = "released" // it was given back
+	phaseHanded   = "handed"   // its result is on the way to the holder
+)
+
+// record is what the bucket of jobs has of one. No record is one that nobody has begun.
+type record struct {
+	Phase         string `json:"phase,omitempty"` // study.Begun, phaseReleased, phaseHanded, study.Done or study.Failed
+	Worker        string `json:"worker,omitempty"`
+	study.Attempt        // the last one; its step is that of what was saved
+	Error         string `json:"error,omitempty"`
+	// Kept says that the folder has the failure, too. If it is not there any more, somebody has removed it for another try.
+	Kept     bool     `json:"kept,omitempty"`
+	Outcome  string   `json:"outcome,omitempty"`
+	Accuracy *float64 `json:"accuracy,omitempty"`
+}
+
+// recordOf reads a record. One that is damaged is none.
+func recordOf(text []byte) (r record) {
+	if json.Unmarshal(text, &r) != nil || r.Number < 0 || r.Start < 0 || r.Deaths < 0 || r.Step < 0 {
+		return record{}
+	}
+	return r
+}
+
+// state is how far a job is that nobody is at work on.
+func (r record) state() study.State {
+	switch r.Phase {
+	case study.Done:
+		return study.State{Phase: study.Done, Outcome: r.Outcome, Accuracy: r.Accuracy, Attempt: r.Number, Progress: study.Progress{Step: r.Step}}
+	case study.Failed:
+		return study.State{Phase: study.Failed, Error: r.Error, Attempt: r.Number, Progress: study.Progress{Host: r.Host, Step: r.Step}}
+	case phaseHanded: // the holder is about to take it
+		return study.State{Phase: study.Running, Attempt: r.Number, Progress: r.Progress}
+	}
+	if r.Phase == "" || r.Phase == phaseReleased && r.Step == 0 {
+		return study.State{Phase: study.Waiting}
+	}
+	return study.State{Phase: study.Begun, Attempt: r.Number, Progress: study.Progress{Step: r.Step}}
+}
+
+// held is the value of a claim.
+type held struct {
+	Worker string `json:"worker"`
+	study.Progress
+}
+
+func heldOf(text []byte) (h held) {
+	if json.Unmarshal(text, &h) != nil {
+		return held{}
+	}
+	return h
+}
+
+// manifest says what the parts of a bundle are. It comes after them.
+type manifest struct {
+	Word   string `json:"word"` // in the subjects of the parts
+	Parts  int    `json:"parts"`
+	Size   int64  `json:"size"` // in bytes
+	SHA256 string `json:"sha256"`
+	Step   int    `json:"step"` // of the run
+}
+
+func manifestOf(text []byte) (m manifest, err error) {
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("the manifest is damaged: %w", err)
+	}
+	if !workerName.MatchString(m.Word) || m.Parts < 1 || m.Size < 1 || m.Size > int64(m.Parts)*partBytes || m.Step < 0 || len(m.SHA256) != 64 {
+		return m, errors.New("the manifest is damaged")
+	}
+	return m, nil
+}
+
+// encoded is v as JSON; the types here have no value that has none.
+func encoded(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// gone says that a bucket, a stream or a message is not there.
+func gone(err error) bool {
+	return errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrMsgNotFound) || missing(err)
+}
+
+// missing says that a bucket or a stream is not there, which the holder makes again.
+func missing(err error) bool {
+	return errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrNoStreamResponse) ||
+		errors.Is(err, nats.ErrNoResponders)
+}

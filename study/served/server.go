@@ -1,0 +1,234 @@
+package served
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// Names in the folder of a study that is served.
+const (
+	lockFile   = ".serve"      // locked by the process that serves
+	secretFile = ".serve.json" // word, secrets and certificate
+	natsFolder = ".nats"       // what the server keeps; it may be removed at any moment
+	handsDir   = ".hands"      // where the holder's own hands work, and what came in is looked at
+	asideDir   = "aside"       // results that could not be used
+)
+
+// Users of the embedded server.
+const (
+	holderUser = "holder"
+	workerUser = "worker"
+)
+
+// identity is what stays the same whenever a study is served, so that a join file goes on to be good.
+type identity struct {
+	Study        names  `json:"study"`
+	HolderSecret string `json:"holder_secret"`
+	WorkerSecret string `json:"worker_secret"`
+	Certificate  string `json:"certificate"` // PEM
+	Key          string `json:"key"`
+}
+
+// identityOf reads the identity of a study, or makes it.
+func identityOf(dir string) (id identity, err error) {
+	path := filepath.Join(dir, secretFile)
+	there, err := readPrivate(path, &id)
+	if err != nil || there && studyWord.MatchString(string(id.Study)) {
+		return id, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return id, err
+	}
+	of := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ocl"}, NotBefore: time.Now().Add(-24 * time.Hour),
+		NotAfter: time.Now().AddDate(20, 0, 0), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	cert, err := x509.CreateCertificate(rand.Reader, &of, &of, key.Public(), key)
+	if err != nil {
+		return id, err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return id, err
+	}
+	id = identity{Study: names(word(10)), HolderSecret: word(32), WorkerSecret: word(32),
+		Certificate: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})),
+		Key:         string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))}
+	return id, writePrivate(path, id)
+}
+
+// word is a random word of so many letters.
+func word(n int) string {
+	const letters = "abcdefghijklmnopqrstuvwxyz234567"
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // it never fails
+	for i := range b {
+		b[i] = letters[b[i]%32]
+	}
+	return string(b)
+}
+
+// embedded is the server in this process. It may be started again, as after its files were removed.
+type embedded struct {
+	dir    string
+	id     identity
+	listen string // HOST:PORT; "" listens nowhere
+	cert   tls.Certificate
+
+	mu  sync.Mutex
+	srv *server.Server
+}
+
+func newEmbedded(dir, listen string, id identity) (*embedded, error) {
+	e := &embedded{dir: dir, id: id, listen: listen}
+	var err error
+	if e.cert, err = tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key)); err != nil {
+		return nil, fmt.Errorf("served: %s is damaged: %w. Remove it; the workers then need the new join file", filepath.Join(dir, secretFile), err)
+	}
+	return e, e.start()
+}
+
+// start starts the server, at the same address as before.
+func (e *embedded) start() error {
+	o := &server.Options{ServerName: "ocl", DontListen: e.listen == "", JetStream: true, StoreDir: filepath.Join(e.dir, natsFolder), NoLog: true, NoSigs: true,
+		NoSystemAccount: true, Users: []*server.User{{Username: holderUser, Password: e.id.HolderSecret}, {Username: workerUser, Password: e.id.WorkerSecret, Permissions: permissions(e.id.Study)}}}
+	if e.listen != "" {
+		host, port, err := net.SplitHostPort(e.listen)
+		number, failed := strconv.Atoi(port)
+		if err != nil || failed != nil || number < 0 || number > 65535 {
+			return fmt.Errorf("served: the address %q is not HOST:PORT. Use one such as :4222", e.listen)
+		}
+		if number == 0 {
+			number = server.RANDOM_PORT
+		}
+		o.Host, o.Port = host, number
+		if host == "" {
+			o.Host = "0.0.0.0"
+		}
+		o.TLS, o.TLSTimeout = true, 10
+		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{e.cert}}
+		probe, err := net.Listen("tcp", net.JoinHostPort(host, port)) // the server would wait for the address for ever
+		if err != nil {
+			return fmt.Errorf("served: %w. Give --listen another address, or end what uses this one", err)
+		}
+		_ = probe.Close()
+	}
+	srv, err := server.NewServer(o)
+	if err != nil {
+		return fmt.Errorf("served: the server does not start: %w. Remove %s, and start again", err, o.StoreDir)
+	}
+	srv.Start()
+	if !srv.ReadyForConnections(time.Minute) || !srv.JetStreamEnabled() {
+		srv.Shutdown()
+		return fmt.Errorf("served: the server does not start with the files in %s. Make room on the disk or remove that folder, and start again", o.StoreDir)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.srv = srv
+	if tcp, is := srv.Addr().(*net.TCPAddr); is && e.listen != "" { // the same port again
+		host, _, _ := net.SplitHostPort(e.listen)
+		e.listen = net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+	}
+	return nil
+}
+
+// vanished says that the files of the server were removed while it runs.
+func (e *embedded) vanished() bool {
+	_, err := os.Stat(filepath.Join(e.dir, natsFolder, "jetstream"))
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// stop ends the server.
+func (e *embedded) stop() {
+	srv := e.current()
+	srv.Shutdown()
+	srv.WaitForShutdown()
+}
+
+func (e *embedded) current() *server.Server {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.srv
+}
+
+// InProcessConn implements nats.InProcessConnProvider.
+func (e *embedded) InProcessConn() (net.Conn, error) { return e.current().InProcessConn() }
+
+// addresses are those by which workers may reach the server.
+func (e *embedded) addresses() (all []string) {
+	host, port, _ := net.SplitHostPort(e.listen)
+	hosts := []string{host}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		hosts = nil
+		if name, err := os.Hostname(); err == nil {
+			hosts = append(hosts, name)
+		}
+		found, _ := net.InterfaceAddrs() // without them the name has to do
+		for _, a := range found {
+			if ip, is := a.(*net.IPNet); is && ip.IP.IsGlobalUnicast() && len(hosts) < 8 {
+				hosts = append(hosts, ip.IP.String())
+			}
+		}
+	}
+	for _, h := range hosts {
+		all = append(all, "tls://"+net.JoinHostPort(h, port))
+	}
+	return all
+}
+
+// pin is what a join file says of the certificate.
+func (e *embedded) pin() string {
+	sum := sha256.Sum256(e.cert.Certificate[0])
+	return hex.EncodeToString(sum[:])
+}
+
+// permissions are what the workers of a study may do: keep claims and jobs, hand over results and bundles, ask the holder, and read.
+func permissions(n names) *server.Permissions {
+	publish := []string{"$KV." + n.claims() + ".>", "$KV." + n.jobs() + ".>", n.result("*"), n.bundle(">"), "ocl." + string(n) + ".ask.>", "$JS.FC.>", "$JS.API.INFO"}
+	for _, stream := range []string{"KV_" + n.settings(), "KV_" + n.claims(), "KV_" + n.jobs(), n.bundles()} {
+		for _, api := range []string{"STREAM.INFO.%s", "STREAM.MSG.GET.%s", "DIRECT.GET.%s", "DIRECT.GET.%s.>", "CONSUMER.CREATE.%s.>", "CONSUMER.DELETE.%s.>", "CONSUMER.INFO.%s.>"} {
+			publish = append(publish, "$JS.API."+fmt.Sprintf(api, stream))
+		}
+	}
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: publish, Deny: []string{n.bundle("study.>")}},
+		Subscribe: &server.SubjectPermission{Allow: []string{inboxOf(workerUser) + ".>"}},
+	}
+}
+
+// inboxOf are the subjects of the answers to a user.
+func inboxOf(user string) string { return "_INBOX_" + user }
+
+// errOther says that the server has another certificate than the join file.
+var errOther = errors.New("the server has another certificate than the join file says. Copy the join file again from the machine that serves the study")
+
+// secure is TLS with a server whose certificate has a digest; nothing else about it counts.
+func secure(pin string, failed func(error)) nats.Option {
+	return nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // the digest is compared instead
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if sum := sha256.Sum256(s.PeerCertificates[0].Raw); hex.EncodeToString(sum[:]) != pin {
+				failed(errOther)
+				return errOther
+			}
+			failed(nil)
+			return nil
+		}})
+}

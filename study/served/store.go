@@ -1,0 +1,556 @@
+package served
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/internal/limit"
+	"ocl/study"
+)
+
+// store is a study as a process sees it that is connected to the server. It watches claims and jobs, so that asking for a state costs nothing.
+type store struct {
+	names
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	place  string // where runs write
+	worker string // the name of this process
+	host   string
+	tell   func(string)
+
+	settings, claims, jobs jetstream.KeyValue
+
+	asked  <-chan struct{} // closed once the process was asked to end
+	late   chan struct{}   // closed a while later: nothing is handed over any more
+	closed chan struct{}
+	wake   chan struct{} // the connection has changed
+
+	mu   sync.Mutex
+	view *view
+	mine map[string]*claim // by key
+	away string            // why the server does not answer, as it was told; "" if it does
+	dead error             // why this process can do nothing more
+}
+
+// view is what the watches of one epoch say.
+type view struct {
+	epoch    string
+	settings map[string]string
+	claims   map[string]held
+	jobs     map[string]record
+	watchers []jetstream.KeyWatcher
+}
+
+// newStore makes the store of a connection. It does not use it yet.
+func newStore(ctx context.Context, n names, place string, note func(string)) *store {
+	host := study.HostName()
+	s := &store{names: n, place: place, host: host, worker: fmt.Sprintf("%s-%d-%s", wordOf(host), os.Getpid(), word(6)),
+		tell: note, asked: ctx.Done(), late: make(chan struct{}), closed: make(chan struct{}), wake: make(chan struct{}, 1), mine: map[string]*claim{}}
+	context.AfterFunc(ctx, func() { time.AfterFunc(patience, func() { close(s.late) }) })
+	return s
+}
+
+// options are those of a connection that lives as long as the process.
+func (s *store) options(user string) []nats.Option {
+	awake := func() {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	}
+	return []nats.Option{nats.Name(s.worker), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.ReconnectBufSize(-1), nats.CustomInboxPrefix(inboxOf(user)),
+		nats.Timeout(opTime), nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { awake() }), nats.ReconnectHandler(func(*nats.Conn) { awake() }),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // an operation that fails says so itself
+		nats.ClosedHandler(func(nc *nats.Conn) {
+			if err := nc.LastError(); errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) {
+				s.die(errSecret)
+			}
+		})}
+}
+
+// use takes a connection.
+func (s *store) use(ctx context.Context, nc *nats.Conn) (err error) {
+	s.nc = nc
+	if s.js, err = jetstream.New(nc); err != nil {
+		return err
+	}
+	for _, b := range []struct {
+		to   *jetstream.KeyValue
+		name string
+	}{{&s.settings, s.names.settings()}, {&s.claims, s.names.claims()}, {&s.jobs, s.names.jobs()}} {
+		if *b.to, err = s.js.KeyValue(ctx, b.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// op is the context of one operation.
+func op() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), opTime)
+}
+
+// follow looks again and again whether the watches are those of the server, until the store is closed.
+func (s *store) follow() {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		s.look()
+		select {
+		case <-s.closed:
+			return
+		case <-tick.C:
+		case <-s.wake:
+		}
+	}
+}
+
+// look asks for the epoch, and watches anew if it is another one.
+func (s *store) look() {
+	ctx, cancel := op()
+	defer cancel()
+	e, err := s.settings.Get(ctx, epochKey)
+	if err != nil {
+		s.lost(err)
+		return
+	}
+	if epoch := string(e.Value()); s.epoch() != epoch {
+		v, err := s.watch(ctx, epoch)
+		if err != nil {
+			s.lost(err)
+			return
+		}
+		s.mu.Lock()
+		old := s.view
+		s.view = v
+		s.mu.Unlock()
+		old.stop()
+	}
+	s.found()
+}
+
+func (s *store) epoch() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.view == nil {
+		return ""
+	}
+	return s.view.epoch
+}
+
+// watch reads all buckets, and goes on to read what changes.
+func (s *store) watch(ctx context.Context, epoch string) (*view, error) {
+	v := &view{epoch: epoch, settings: map[string]string{}, claims: map[string]held{}, jobs: map[string]record{}}
+	for _, b := range []struct {
+		of  jetstream.KeyValue
+		set func(key string, value []byte) // nil removes
+	}{
+		{s.settings, func(key string, value []byte) {
+			set(v.settings, key, value, func(t []byte) string { return string(t) })
+		}},
+		{s.claims, func(key string, value []byte) { set(v.claims, key, value, heldOf) }},
+		{s.jobs, func(key string, value []byte) { set(v.jobs, key, value, recordOf) }},
+	} {
+		w, err := b.of.WatchAll(context.WithoutCancel(ctx))
+		if err != nil {
+			v.stop()
+			return nil, err
+		}
+		v.watchers = append(v.watchers, w)
+		whole := make(chan struct{})
+		go func() {
+			for e := range w.Updates() {
+				if e == nil {
+					close(whole)
+					continue
+				}
+				value := e.Value()
+				if e.Operation() != jetstream.KeyValuePut {
+					value = nil
+				} else if value == nil {
+					value = []byte{}
+				}
+				s.mu.Lock()
+				b.set(e.Key(), value)
+				s.mu.Unlock()
+				s.judge(e.Key(), value)
+			}
+		}()
+		select {
+		case <-whole:
+		case <-ctx.Done():
+			v.stop()
+			return nil, ctx.Err()
+		}
+	}
+	return v, nil
+}
+
+func set[V any](in map[string]V, key string, value []byte, of func([]byte) V) {
+	if value == nil {
+		delete(in, key)
+		return
+	}
+	in[key] = of(value)
+}
+
+func (v *view) stop() {
+	if v == nil {
+		return
+	}
+	for _, w := range v.watchers {
+		_ = w.Stop() // the connection may be gone
+	}
+}
+
+// judge ends this process if the holder has refused it.
+func (s *store) judge(key string, value []byte) {
+	if value != nil && key == refusedKey+s.worker {
+		s.die(fmt.Errorf("served: the holder of the study refuses this process: %s. Compare the ocl and the machine with those of the others", value))
+	}
+}
+
+// die notes why this process can do nothing more.
+func (s *store) die(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dead = cmp.Or(s.dead, err)
+}
+
+// lost notes that an operation has failed. It is told once until the server answers again.
+func (s *store) lost(err error) {
+	text := "the server of the study does not answer. Jobs at work go on, and what they have waits until it does"
+	if refused := new(jetstream.APIError); errors.As(err, &refused) && !missing(err) {
+		text = fmt.Sprintf("the server of the study takes nothing: %s. Make room there; jobs at work go on, and what they have waits", refused.Description)
+	}
+	s.mu.Lock()
+	first := s.away == ""
+	if first {
+		s.away = text
+	}
+	closing := s.isClosed()
+	s.mu.Unlock()
+	if first && !closing {
+		s.tell(text)
+	}
+}
+
+// found notes that the server answers.
+func (s *store) found() {
+	s.mu.Lock()
+	again := s.away != ""
+	s.away = ""
+	s.mu.Unlock()
+	if again {
+		s.tell("the server of the study answers again")
+	}
+}
+
+func (s *store) isClosed() bool {
+	select {
+	case <-s.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// insist repeats an operation until the server has taken it. After the process was asked to end, it gives up after a while.
+func (s *store) insist(do func(context.Context) error) error {
+	for {
+		ctx, cancel := op()
+		err := do(ctx)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		s.lost(err)
+		select {
+		case <-s.late:
+			return err
+		case <-s.closed:
+			return err
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// State implements [study.Store].
+func (s *store) State(e study.Entry) study.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state(e.Key)
+}
+
+func (s *store) state(key string) study.State {
+	if s.view == nil {
+		return study.State{Phase: study.Waiting}
+	}
+	r := s.view.jobs[key]
+	h, taken := s.view.claims[key]
+	if r.Phase == study.Done || r.Phase == study.Failed {
+		return r.state()
+	}
+	if c := s.mine[key]; c != nil {
+		return study.State{Phase: study.Running, Sure: true, Attempt: c.job.Number, Progress: h.Progress}
+	}
+	if taken {
+		return study.State{Phase: study.Running, Attempt: r.Number, Progress: h.Progress}
+	}
+	return r.state()
+}
+
+// Claim implements [study.Store].
+func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
+	s.mu.Lock()
+	st, idle, err := s.state(e.Key), s.away != "" || s.view == nil, s.dead
+	s.mu.Unlock()
+	if err != nil {
+		return nil, study.State{}, err
+	}
+	if idle || st.Phase != study.Waiting && st.Phase != study.Begun {
+		return nil, st, nil
+	}
+	if !jobKey.MatchString(e.Key) {
+		return nil, study.State{}, fmt.Errorf("served: the job %s has the key %.80q, which cannot be served. Do the study without --listen", e.Folder, e.Key)
+	}
+	folder := filepath.Join(s.place, e.Folder)
+	unlock, err := experiment.LockRun(folder)
+	if errors.Is(err, experiment.ErrBusy) { // another process of this machine is about to end with it
+		return nil, study.State{Phase: study.Running}, nil
+	}
+	if err != nil {
+		return nil, study.State{}, fmt.Errorf("served: %w", err)
+	}
+	c := &claim{store: s, entry: e, folder: folder, unlock: unlock, held: held{Worker: s.worker, Progress: study.Progress{Host: s.host, PID: os.Getpid()}}}
+	st, err = c.take()
+	if err == nil && st.Phase == study.Running && st.Sure {
+		s.mu.Lock()
+		s.mine[e.Key] = c
+		s.mu.Unlock()
+		return c, st, nil
+	}
+	unlock()
+	if fault := new(atServer); errors.As(err, &fault) {
+		s.lost(fault.error)
+		return nil, study.State{Phase: study.Waiting}, nil
+	}
+	return nil, st, err
+}
+
+// atServer is an error of the connection, which is not that of a job or of this machine.
+type atServer struct{ error }
+
+// take makes the claim at the server. It is taken if the state is running for sure.
+func (c *claim) take() (st study.State, err error) {
+	ctx, cancel := op()
+	defer cancel()
+	s, key := c.store, c.entry.Key
+	c.rev, err = s.claims.Create(ctx, key, encoded(c.held))
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		return study.State{Phase: study.Running}, nil
+	}
+	if err != nil {
+		return st, &atServer{err}
+	}
+	defer func() {
+		if err != nil || !st.Sure {
+			c.drop(ctx)
+		}
+	}()
+	before, rev, err := s.job(ctx, key)
+	if err != nil {
+		return st, &atServer{err}
+	}
+	if p := before.Phase; p == study.Done || p == study.Failed || p == phaseHanded {
+		return before.state(), nil
+	}
+	step, err := c.fill()
+	if err != nil {
+		return st, err
+	}
+	c.job, c.jobRev = record{Phase: study.Begun, Worker: s.worker, Attempt: study.FirstAttempt(step)}, rev
+	if before.Phase == study.Begun {
+		c.job.Attempt = before.Next(step)
+	}
+	if cause := c.job.TooMany(); cause != nil {
+		c.job.Phase, c.job.Error, c.job.Number = study.Failed, cause.Error(), c.job.Number-1
+	}
+	c.job.Host, c.job.PID = s.host, os.Getpid()
+	c.held.Step = step
+	switch err := c.write(ctx); {
+	case errors.Is(err, study.ErrLost):
+		return study.State{Phase: study.Running}, nil
+	case err != nil:
+		return st, &atServer{err}
+	case c.job.Phase == study.Failed:
+		return c.job.state(), nil
+	}
+	return study.State{Phase: study.Running, Sure: true, Attempt: c.job.Number, Progress: c.held.Progress}, nil
+}
+
+// fill puts what earlier attempts have handed over into the place, unless that has more already. It returns the step.
+func (c *claim) fill() (int, error) {
+	s := c.store
+	here := study.StepOf(c.folder, c.entry)
+	ctx, cancel := op()
+	defer cancel()
+	m, there, err := s.manifest(ctx, savedOf(c.entry.Key))
+	if err != nil {
+		return 0, &atServer{err}
+	}
+	if !there || m.Step <= here {
+		return here, nil
+	}
+	from := filepath.Join(s.place, ".in-"+c.entry.Folder)
+	defer os.RemoveAll(from)
+	err = errors.Join(os.RemoveAll(from), s.fetch(context.Background(), savedOf(c.entry.Key), m, from, limit.Checkpoint))
+	if err == nil {
+		err = replace(c.folder, from)
+	}
+	switch {
+	case err == nil:
+		return m.Step, nil
+	case errors.As(err, new(*atServer)):
+		return 0, err
+	case errors.As(err, new(syscall.Errno)): // of this disk
+		return 0, fmt.Errorf("served: %w. Make room on the disk", err)
+	}
+	s.tell(fmt.Sprintf("%s  what was saved of it cannot be used: %v. It goes on from step %d", c.entry, err, here))
+	return here, nil
+}
+
+// replace moves the files of one folder into another one, and removes what that has of a run.
+func replace(folder, from string) error {
+	old, err := study.Files(folder)
+	if err != nil {
+		return err
+	}
+	for _, p := range old {
+		if err := os.RemoveAll(filepath.Join(folder, filepath.FromSlash(p))); err != nil {
+			return err
+		}
+	}
+	return place(folder, from)
+}
+
+// job reads a record and its revision, 0 of one that is not there.
+func (s *store) job(ctx context.Context, key string) (record, uint64, error) {
+	e, err := s.jobs.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return record{}, 0, nil
+	}
+	if err != nil {
+		return record{}, 0, err
+	}
+	return recordOf(e.Value()), e.Revision(), nil
+}
+
+// Cancelled implements [study.Store].
+func (s *store) Cancelled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.view != nil && s.view.settings[cancelledKey] != ""
+}
+
+// Verbs of questions to the holder.
+const (
+	askResult = "result"
+	askRetry  = "retry"
+	askCancel = "cancel"
+	askResume = "resume"
+)
+
+// Cancel implements [study.Store].
+func (s *store) Cancel() error {
+	_, err := s.ask(askCancel, "-")
+	return err
+}
+
+// Resume implements [study.Store].
+func (s *store) Resume() error {
+	_, err := s.ask(askResume, "-")
+	return err
+}
+
+// Retry implements [study.Store].
+func (s *store) Retry(e study.Entry) (bool, error) {
+	text, err := s.ask(askRetry, e.Key)
+	return len(text) > 0, err
+}
+
+// Result implements [study.Store].
+func (s *store) Result(e study.Entry) (*result.Result, error) {
+	text, err := s.ask(askResult, e.Key)
+	if err != nil || len(text) == 0 {
+		return nil, err
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(text))
+	if err == nil {
+		text, err = io.ReadAll(io.LimitReader(zip, limit.Result))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("served: the result of %s did not arrive whole: %w. Try again", e.Folder, err)
+	}
+	return result.Parse(text)
+}
+
+// ask asks the holder, and waits until it answers.
+func (s *store) ask(verb, key string) (answer []byte, err error) {
+	var m *nats.Msg
+	if err := s.insist(func(ctx context.Context) error {
+		m, err = s.nc.RequestWithContext(ctx, s.names.ask(verb, key), nil)
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("served: the holder of the study does not answer: %w. Start it again there", err)
+	}
+	s.found()
+	if text := m.Header.Get(errorHeader); text != "" {
+		return nil, errors.New(text)
+	}
+	return m.Data, nil
+}
+
+// Aside implements [study.Store]. The holder tells of results that could not be used.
+func (s *store) Aside() []string { return nil }
+
+// close ends the watches and the connection.
+func (s *store) close() {
+	s.mu.Lock()
+	v := s.view
+	if !s.isClosed() {
+		close(s.closed)
+	}
+	s.mu.Unlock()
+	v.stop()
+	if s.nc != nil {
+		s.nc.Close()
+	}
+}
+
+// known are the records of all jobs that have one.
+func (s *store) known() map[string]record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.view == nil {
+		return map[string]record{}
+	}
+	return maps.Clone(s.view.jobs)
+}
