@@ -305,7 +305,7 @@ func (h *Holder) build(ctx context.Context) (err error) {
 	}
 	v.stop()
 	s.mu.Lock() // the watches write until they have ended
-	records, claims := maps.Clone(v.jobs), maps.Clone(v.claims)
+	records, claims := maps.Clone(v.jobs.values), maps.Clone(v.claims.values)
 	s.mu.Unlock()
 	var written []jetstream.PubAckFuture
 	for _, e := range h.order {

@@ -51,10 +51,35 @@ type store struct {
 // view is what the watches of one epoch say.
 type view struct {
 	epoch    string
-	settings map[string]string
-	claims   map[string]held
-	jobs     map[string]record
+	settings bucket[string]
+	claims   bucket[held]
+	jobs     bucket[record]
 	watchers []jetstream.KeyWatcher
+}
+
+// bucket is what a bucket has, as far as it was watched.
+type bucket[V any] struct {
+	values map[string]V
+	seen   uint64 // the revision up to which it was watched
+	of     func([]byte) V
+}
+
+// learn takes a value of which a watch may tell later, or has told already.
+func (b *bucket[V]) learn(e jetstream.KeyValueEntry) {
+	if e.Revision() <= b.seen {
+		return
+	}
+	if e.Operation() == jetstream.KeyValuePut {
+		b.values[e.Key()] = b.of(e.Value())
+	} else {
+		delete(b.values, e.Key())
+	}
+}
+
+// watched takes what a watch tells.
+func (b *bucket[V]) watched(e jetstream.KeyValueEntry) {
+	b.learn(e)
+	b.seen = e.Revision()
 }
 
 // newStore makes the store of a connection. It does not use it yet.
@@ -157,17 +182,12 @@ func (s *store) epoch() string {
 
 // watch reads all buckets, and goes on to read what changes.
 func (s *store) watch(ctx context.Context, epoch string) (*view, error) {
-	v := &view{epoch: epoch, settings: map[string]string{}, claims: map[string]held{}, jobs: map[string]record{}}
+	v := &view{epoch: epoch, settings: bucket[string]{values: map[string]string{}, of: func(text []byte) string { return string(text) }},
+		claims: bucket[held]{values: map[string]held{}, of: heldOf}, jobs: bucket[record]{values: map[string]record{}, of: recordOf}}
 	for _, b := range []struct {
-		of  jetstream.KeyValue
-		set func(key string, value []byte) // nil removes
-	}{
-		{s.settings, func(key string, value []byte) {
-			set(v.settings, key, value, func(t []byte) string { return string(t) })
-		}},
-		{s.claims, func(key string, value []byte) { set(v.claims, key, value, heldOf) }},
-		{s.jobs, func(key string, value []byte) { set(v.jobs, key, value, recordOf) }},
-	} {
+		of   jetstream.KeyValue
+		take func(jetstream.KeyValueEntry)
+	}{{s.settings, v.settings.watched}, {s.claims, v.claims.watched}, {s.jobs, v.jobs.watched}} {
 		w, err := b.of.WatchAll(context.WithoutCancel(ctx))
 		if err != nil {
 			v.stop()
@@ -181,16 +201,9 @@ func (s *store) watch(ctx context.Context, epoch string) (*view, error) {
 					close(whole)
 					continue
 				}
-				value := e.Value()
-				if e.Operation() != jetstream.KeyValuePut {
-					value = nil
-				} else if value == nil {
-					value = []byte{}
-				}
 				s.mu.Lock()
-				b.set(e.Key(), value)
+				b.take(e)
 				s.mu.Unlock()
-				s.judge(e.Key(), value)
 			}
 		}()
 		select {
@@ -203,27 +216,12 @@ func (s *store) watch(ctx context.Context, epoch string) (*view, error) {
 	return v, nil
 }
 
-func set[V any](in map[string]V, key string, value []byte, of func([]byte) V) {
-	if value == nil {
-		delete(in, key)
-		return
-	}
-	in[key] = of(value)
-}
-
 func (v *view) stop() {
 	if v == nil {
 		return
 	}
 	for _, w := range v.watchers {
 		_ = w.Stop() // the connection may be gone
-	}
-}
-
-// judge ends this process if the holder has refused it.
-func (s *store) judge(key string, value []byte) {
-	if value != nil && key == refusedKey+s.worker {
-		s.die(fmt.Errorf("served: the holder of the study refuses this process: %s. Compare the ocl and the machine with those of the others", value))
 	}
 }
 
@@ -303,8 +301,8 @@ func (s *store) state(key string) study.State {
 	if s.view == nil {
 		return study.State{Phase: study.Waiting}
 	}
-	r := s.view.jobs[key]
-	h, taken := s.view.claims[key]
+	r := s.view.jobs.values[key]
+	h, taken := s.view.claims.values[key]
 	if r.Phase == study.Done || r.Phase == study.Failed {
 		return r.state()
 	}
@@ -321,6 +319,9 @@ func (s *store) state(key string) study.State {
 func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
 	s.mu.Lock()
 	st, idle, err := s.state(e.Key), s.away != "" || s.view == nil, s.dead
+	if s.view != nil && s.view.settings.values[refusedKey+s.worker] != "" {
+		err = fmt.Errorf("served: the holder of the study refuses this process: %s. Compare the ocl and the machine with those of the others", s.view.settings.values[refusedKey+s.worker])
+	}
 	s.mu.Unlock()
 	if err != nil {
 		return nil, study.State{}, err
@@ -365,6 +366,11 @@ func (c *claim) take() (st study.State, err error) {
 	s, key := c.store, c.entry.Key
 	c.rev, err = s.claims.Create(ctx, key, encoded(c.held))
 	if errors.Is(err, jetstream.ErrKeyExists) {
+		if e, err := s.claims.Get(ctx, key); err == nil {
+			s.mu.Lock()
+			s.view.claims.learn(e)
+			s.mu.Unlock()
+		}
 		return study.State{Phase: study.Running}, nil
 	}
 	if err != nil {
@@ -460,6 +466,11 @@ func (s *store) job(ctx context.Context, key string) (record, uint64, error) {
 	if err != nil {
 		return record{}, 0, err
 	}
+	s.mu.Lock()
+	if s.view != nil {
+		s.view.jobs.learn(e)
+	}
+	s.mu.Unlock()
 	return recordOf(e.Value()), e.Revision(), nil
 }
 
@@ -467,7 +478,7 @@ func (s *store) job(ctx context.Context, key string) (record, uint64, error) {
 func (s *store) Cancelled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.view != nil && s.view.settings[cancelledKey] != ""
+	return s.view != nil && s.view.settings.values[cancelledKey] != ""
 }
 
 // Verbs of questions to the holder.
@@ -552,5 +563,5 @@ func (s *store) known() map[string]record {
 	if s.view == nil {
 		return map[string]record{}
 	}
-	return maps.Clone(s.view.jobs)
+	return maps.Clone(s.view.jobs.values)
 }

@@ -1,0 +1,172 @@
+package served_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/study"
+	"ocl/study/served"
+	"ocl/study/studytest"
+)
+
+const small = `study: 1
+methods: [finetune]
+data: {train_per_class: 1, test_per_class: 1}
+stream: {tasks: 2}
+network: {name: mlp, hidden: [2]}
+`
+
+// lag is how long anything may take, on a machine that does a lot besides.
+const lag = 2 * time.Minute
+
+// made makes the folder of a study whose jobs are given.
+func made(t testing.TB, entries []study.Entry) string {
+	t.Helper()
+	s, err := study.Parse(t.Context(), "s.yaml", []byte(small), "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, m, err := s.Open(t.Context(), experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "study")
+	if err := study.Make(dir, s, jobs, m); err != nil {
+		t.Fatal(err)
+	}
+	if err := study.WriteJobs(dir, entries); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// notes collects what is told.
+type notes struct {
+	t    testing.TB
+	mu   sync.Mutex
+	all  []string
+	over bool
+}
+
+func (n *notes) add(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all = append(n.all, text)
+	if !n.over {
+		n.t.Log(text)
+	}
+}
+
+func notesOf(t testing.TB) *notes {
+	n := &notes{t: t}
+	t.Cleanup(func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.over = true
+	})
+	return n
+}
+
+func serve(t testing.TB, dir string, entries []study.Entry, listen string) (*served.Holder, *notes) {
+	t.Helper()
+	n := notesOf(t)
+	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries, served.ServeOptions{Listen: listen, Note: n.add})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, n
+}
+
+func join(t testing.TB, file, dir string) (*served.Hands, *notes) {
+	t.Helper()
+	n := notesOf(t)
+	h, err := served.Join(context.Background(), file, served.JoinOptions{Dir: dir, Note: n.add})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	return h, n
+}
+
+// within waits until something holds.
+func within(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(lag); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", lag, what)
+		}
+	}
+}
+
+func entriesOf(all []*result.Result) (entries []study.Entry) {
+	for _, r := range all {
+		entries = append(entries, studytest.Entry(r))
+	}
+	return entries
+}
+
+// clocked is a store whose claims grow old by the clock of a test.
+type clocked struct {
+	study.Store
+	written func(key string)
+}
+
+type clockedClaim struct {
+	study.Claim
+	key     string
+	written func(key string)
+}
+
+func (c clocked) Claim(e study.Entry) (study.Claim, study.State, error) {
+	got, st, err := c.Store.Claim(e)
+	if got == nil {
+		return nil, st, err
+	}
+	c.written(e.Key)
+	return clockedClaim{got, e.Key, c.written}, st, err
+}
+
+func (c clockedClaim) Beat(p study.Progress) error {
+	c.written(c.key)
+	return c.Claim.Beat(p)
+}
+
+// TestContract runs the contract of stores with workers that are connected by TLS.
+func TestContract(t *testing.T) {
+	entries := entriesOf(studytest.Results(t, 2))
+	studytest.Run(t, func(t *testing.T) studytest.Stores {
+		h, _ := serve(t, made(t, entries), entries, "127.0.0.1:0")
+		t.Cleanup(func() {
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		root := t.TempDir()
+		var mu sync.Mutex
+		var clock time.Duration
+		last := map[string]time.Duration{}
+		return studytest.Stores{
+			Lag: lag,
+			Open: func(machine string) study.Store {
+				hands, _ := join(t, h.Join(), filepath.Join(root, machine))
+				return clocked{hands.Store(), func(key string) {
+					mu.Lock()
+					defer mu.Unlock()
+					last[key] = clock
+				}}
+			},
+			Kill: func(s study.Store) { served.Die(s.(clocked).Store) },
+			Pass: func(d time.Duration) {
+				mu.Lock()
+				defer mu.Unlock()
+				clock += d
+				h.Expire(func(key string) bool { return clock-last[key] >= served.MaxAge })
+			},
+		}
+	})
+}
