@@ -1,7 +1,10 @@
 package served
 
 import (
+	"bytes"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"ocl/study"
 )
@@ -19,18 +22,20 @@ func Die(s study.Store) {
 }
 
 // Expire removes claims that are older than their age would be if so much more time had passed, as the server does by itself.
-func (h *Holder) Expire(older func(key string) bool) {
+func (h *Holder) Expire(older func(key string) bool) (gone []string) {
 	ctx, cancel := op()
 	defer cancel()
 	keys, err := h.store.claims.Keys(ctx)
 	if err != nil {
-		return // there are none
+		return nil // there are none
 	}
 	for _, k := range keys {
 		if older(k) {
 			_ = h.store.claims.Purge(ctx, k)
+			gone = append(gone, k)
 		}
 	}
+	return gone
 }
 
 // Restart ends the embedded server and starts it again.
@@ -42,3 +47,74 @@ func (h *Holder) Restart(between func()) error {
 
 // MaxAge is how long a claim lasts.
 const MaxAge time.Duration = maxAge
+
+// Send sends a result of a job as the worker does.
+func (h *Hands) Send(key string, data []byte, header string) error {
+	m := nats.NewMsg(h.store.result(key))
+	m.Header.Set(workerHeader, h.store.worker)
+	if header != "" {
+		m.Header.Set(bundleHeader, header)
+	}
+	m.Data = data
+	ctx, cancel := op()
+	defer cancel()
+	_, err := h.store.js.PublishMsg(ctx, m)
+	return err
+}
+
+// Pack is the archive of files.
+func Pack(folder string, paths ...string) []byte {
+	var b bytes.Buffer
+	if err := pack(&b, folder, paths); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// Conn is the connection of the worker, and the word of the study.
+func (h *Hands) Conn() (nc *nats.Conn, word string) { return h.store.nc, string(h.store.names) }
+
+// SetVersion lets the holder say that it speaks another version.
+func (h *Holder) SetVersion(v string) error {
+	ctx, cancel := op()
+	defer cancel()
+	_, err := h.store.settings.PutString(ctx, versionKey, v)
+	return err
+}
+
+// SetJob writes the record of a job as an attempt that hands its result over, whose message is lost.
+func (h *Holder) SetHanded(key string) error {
+	ctx, cancel := op()
+	defer cancel()
+	_, err := h.store.jobs.Put(ctx, key, encoded(record{Phase: phaseHanded, Worker: "w"}))
+	return err
+}
+
+// Waiting is how many messages with results are on the server.
+func (h *Holder) Waiting() uint64 {
+	ctx, cancel := op()
+	defer cancel()
+	info, err := h.results.Info(ctx)
+	if err != nil {
+		return 1
+	}
+	return info.State.Msgs
+}
+
+// Bundles is how many messages with parts and manifests are on the server.
+func (h *Holder) Bundles() uint64 {
+	ctx, cancel := op()
+	defer cancel()
+	info, err := h.bundles.Info(ctx)
+	if err != nil {
+		return 1
+	}
+	return info.State.Msgs
+}
+
+// Names of the folder.
+const (
+	NatsFolder = natsFolder
+	AsideDir   = asideDir
+	SecretFile = secretFile
+)

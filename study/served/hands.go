@@ -104,14 +104,17 @@ func fromEnvironment() []nats.Option {
 // begin compares the versions and fetches the files of the study.
 func (h *Hands) begin(ctx context.Context, nc *nats.Conn, file string) error {
 	s := h.store
-	within, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if err := s.use(within, nc); err != nil {
-		if missing(err) {
-			return fmt.Errorf("served: the server does not have the study of %s (%w). Start its holder again, or copy the join file again", file, err)
-		}
+	within, cancel := context.WithTimeout(ctx, opTime)
+	err := s.use(within, nc)
+	cancel()
+	if missing(err) || errors.Is(err, context.DeadlineExceeded) { // who may not ask gets no answer
+		return fmt.Errorf("served: the server does not have the study of %s: %w. Start its holder again, or copy the join file again", file, err)
+	}
+	if err != nil {
 		return fmt.Errorf("served: %w. Look at the server of the study", err)
 	}
+	within, cancel = context.WithTimeout(ctx, patience)
+	defer cancel()
 	e, err := s.settings.Get(within, versionKey)
 	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
 		return fmt.Errorf("served: %w. Look at the server of the study", err)

@@ -115,6 +115,7 @@ func (h *Holder) start(ctx context.Context, o ServeOptions) error {
 	}
 	t := ticket{Format: joinFormat, Version: 1, Study: id.Study, Name: filepath.Base(h.dir)}
 	h.store = newStore(ctx, id.Study, filepath.Join(h.dir, handsDir), h.tell)
+	h.store.heard = h.heard
 	options, url := h.store.options(holderUser), o.NATS
 	if o.NATS == "" {
 		if h.server, err = newEmbedded(h.dir, o.Listen, id); err != nil {
@@ -140,20 +141,7 @@ func (h *Holder) start(ctx context.Context, o ServeOptions) error {
 	if err := h.build(ctx); err != nil {
 		return fmt.Errorf("served: the study cannot be put on the server: %w. Look at the server, or make room on its disk", err)
 	}
-	awake := func(*nats.Msg) {
-		select {
-		case h.wake <- struct{}{}:
-		default:
-		}
-	}
-	_, err = nc.Subscribe(h.store.names.result("*"), awake)
-	if err == nil {
-		_, err = nc.Subscribe(h.store.bundle(savedOf("*")), awake)
-	}
-	if err == nil {
-		_, err = nc.ChanSubscribe(h.store.names.ask("*", "*"), h.asks)
-	}
-	if err != nil {
+	if _, err = nc.ChanSubscribe(h.store.names.ask("*", "*"), h.asks); err != nil {
 		return err
 	}
 	if o.Listen != "" || o.NATS != "" {
@@ -237,10 +225,7 @@ func (h *Holder) serve(ctx context.Context) {
 		more := h.takeIn()
 		h.keep()
 		if more {
-			select {
-			case h.wake <- struct{}{}:
-			default:
-			}
+			h.again()
 		}
 		select {
 		case m := <-h.asks: // first, as somebody waits
@@ -259,6 +244,21 @@ func (h *Holder) serve(ctx context.Context) {
 		case <-tick.C:
 			h.look()
 		}
+	}
+}
+
+// heard lets the holder look at once for what a worker says that it has handed over.
+func (h *Holder) heard(r record) {
+	if r.Phase == phaseHanded || r.Phase == phaseReleased || r.Phase == study.Begun && r.Step > r.Start {
+		h.again()
+	}
+}
+
+// again lets the holder look for results and bundles once more.
+func (h *Holder) again() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -566,6 +566,7 @@ func (h *Holder) refuse(ctx context.Context, m *jetstream.RawStreamMsg, worker, 
 	if err != nil {
 		where = fmt.Sprintf("It was dropped (%v)", err)
 	}
+	text := strings.ReplaceAll(study.Fault(fault), filepath.Join(h.dir, handsDir, ".in")+string(filepath.Separator), "")
 	e, known := h.entries[key]
 	what := fmt.Sprintf("a result from %s for the job %.16s", worker, key)
 	if known {
@@ -573,11 +574,11 @@ func (h *Holder) refuse(ctx context.Context, m *jetstream.RawStreamMsg, worker, 
 	}
 	h.faults[worker]++
 	if h.faults[worker] <= mostFaults {
-		h.tell(fmt.Sprintf("%s cannot be used: %s. %s, and the job is offered again", what, study.Fault(fault), where))
+		h.tell(fmt.Sprintf("%s cannot be used: %s. %s, and the job is offered again", what, text, where))
 	}
 	if h.faults[worker] == mostFaults {
 		h.tell(fmt.Sprintf("the worker %s has sent %d results that cannot be used. It is refused; look at its machine", worker, mostFaults))
-		_, err := h.store.settings.PutString(ctx, refusedKey+worker, fmt.Sprintf("%d of its results could not be used, the last because %s", mostFaults, study.Fault(fault)))
+		_, err := h.store.settings.PutString(ctx, refusedKey+worker, fmt.Sprintf("%d of its results could not be used, the last because %s", mostFaults, text))
 		h.failed(err)
 	}
 	if !known {
@@ -613,10 +614,11 @@ func (h *Holder) keep() {
 
 // keepOne copies one bundle. It is false if the server does not answer.
 func (h *Holder) keepOne(m *jetstream.RawStreamMsg) bool {
-	key := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	words := strings.Split(m.Subject, ".")
+	key := words[len(words)-2]
 	e, known := h.entries[key]
 	if !known {
-		return true // the study itself, or a result, which its message names
+		return true
 	}
 	of, err := manifestOf(m.Data)
 	if err == nil && of.Step > 0 && of.Step <= study.StepOf(filepath.Join(h.dir, e.Folder), e) {

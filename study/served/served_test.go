@@ -149,23 +149,31 @@ func TestContract(t *testing.T) {
 		root := t.TempDir()
 		var mu sync.Mutex
 		var clock time.Duration
-		last := map[string]time.Duration{}
+		last, alive := map[string]time.Duration{}, map[study.Store]bool{}
 		return studytest.Stores{
 			Lag: lag,
 			Open: func(machine string) study.Store {
 				hands, _ := join(t, h.Join(), filepath.Join(root, machine))
+				alive[hands.Store()] = true
 				return clocked{hands.Store(), func(key string) {
 					mu.Lock()
 					defer mu.Unlock()
 					last[key] = clock
 				}}
 			},
-			Kill: func(s study.Store) { served.Die(s.(clocked).Store) },
+			Kill: func(s study.Store) {
+				served.Die(s.(clocked).Store)
+				delete(alive, s.(clocked).Store)
+			},
 			Pass: func(d time.Duration) {
 				mu.Lock()
 				defer mu.Unlock()
 				clock += d
-				h.Expire(func(key string) bool { return clock-last[key] >= served.MaxAge })
+				for _, key := range h.Expire(func(key string) bool { return clock-last[key] >= served.MaxAge }) {
+					for s := range alive { // it takes no time until they know
+						within(t, "the claim is gone", func() bool { return s.State(study.Entry{Key: key}).Phase != study.Running })
+					}
+				}
 			},
 		}
 	})

@@ -33,6 +33,7 @@ type store struct {
 	worker string // the name of this process
 	host   string
 	tell   func(string)
+	heard  func(record) // what changes of a job; may be nil
 
 	settings, claims, jobs jetstream.KeyValue
 
@@ -187,7 +188,12 @@ func (s *store) watch(ctx context.Context, epoch string) (*view, error) {
 	for _, b := range []struct {
 		of   jetstream.KeyValue
 		take func(jetstream.KeyValueEntry)
-	}{{s.settings, v.settings.watched}, {s.claims, v.claims.watched}, {s.jobs, v.jobs.watched}} {
+	}{{s.settings, v.settings.watched}, {s.claims, v.claims.watched}, {s.jobs, func(e jetstream.KeyValueEntry) {
+		v.jobs.watched(e)
+		if s.heard != nil {
+			s.heard(v.jobs.values[e.Key()])
+		}
+	}}} {
 		w, err := b.of.WatchAll(context.WithoutCancel(ctx))
 		if err != nil {
 			v.stop()

@@ -1,0 +1,411 @@
+package served_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/study"
+	"ocl/study/served"
+	"ocl/study/studytest"
+)
+
+// closed ends a holder at the end of a test.
+func closed(t testing.TB, h *served.Holder) {
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// claim takes a job, which may be a moment later.
+func claim(t testing.TB, h *served.Hands, e study.Entry) (c study.Claim) {
+	t.Helper()
+	within(t, "a claim of "+e.Folder, func() bool {
+		var err error
+		if c, _, err = h.Store().Claim(e); err != nil {
+			t.Fatal(err)
+		}
+		return c != nil
+	})
+	return c
+}
+
+// finish does a job.
+func finish(t testing.TB, h *served.Hands, r *result.Result) {
+	t.Helper()
+	c := claim(t, h, studytest.Entry(r))
+	studytest.Write(t, c, r)
+	if err := c.Done(r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// accepted waits until a folder has the result of a job.
+func accepted(t testing.TB, dir string, e study.Entry) {
+	t.Helper()
+	within(t, "the result of "+e.Folder, func() bool { return study.OpenFolder(dir).State(e).Phase == study.Done })
+}
+
+// says checks that an error has two short sentences, the second of which says what to do.
+func says(t testing.TB, err error, what, remedy string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, wanted %q", what)
+	}
+	text := err.Error()
+	if i, j := strings.Index(text, what), strings.Index(text, ". "+remedy); i < 0 || j < i || len(text) > 400 {
+		t.Errorf("%q; wanted %q and then %q", text, what, remedy)
+	}
+}
+
+// count is how often something was told that has a text.
+func (n *notes) count(text string) (times int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, one := range n.all {
+		if strings.Contains(one, text) {
+			times++
+		}
+	}
+	return times
+}
+
+// edited is a join file with a change.
+func edited(t testing.TB, path string, change func(map[string]any)) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	change(v)
+	text, _ = json.Marshal(v)
+	to := filepath.Join(t.TempDir(), "join")
+	if err := os.WriteFile(to, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// TestWrongJoinFiles: whoever cannot join is told why, and what to do.
+func TestWrongJoinFiles(t *testing.T) {
+	entries := entriesOf(studytest.Results(t, 1))
+	h, _ := serve(t, made(t, entries), entries, "127.0.0.1:0")
+	closed(t, h)
+	joining := func(path string) error {
+		_, err := served.Join(t.Context(), path, served.JoinOptions{Dir: t.TempDir()})
+		return err
+	}
+	if info, err := os.Stat(h.Join()); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the join file is %v, error %v", info.Mode(), err)
+	}
+	open := edited(t, h.Join(), func(map[string]any) {})
+	if err := os.Chmod(open, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	says(t, joining(open), "others can read "+open, "Run `chmod 600 "+open)
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["secret"] = "guess" })), "refuses the secret", "Copy the join file again")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["sha256"] = strings.Repeat("00", 32) })), "another certificate", "Copy the join file again")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://127.0.0.1:1"} })), "no server of the study answers at tls://127.0.0.1:1", "Start `ocl sweep` with --listen there")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["study"] = "other" })), "does not have the study", "Start its holder again, or copy")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["version"] = 2 })), "another ocl wrote it (version 2", "Use the same ocl")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["more"] = 2 })), "the join file is damaged", "Copy it again")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://user:word@host"} })), "the join file is damaged", "Copy it again")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["format"] = "else" })), "it is no join file", "Copy it again")
+	says(t, joining(filepath.Join(t.TempDir(), "none")), "no such file", "Give the join file")
+	if err := h.SetVersion("2"); err != nil {
+		t.Fatal(err)
+	}
+	says(t, joining(h.Join()), "served by another ocl", "Use the same ocl on both machines")
+}
+
+// TestTwoHolders: a second process does not serve the same folder.
+func TestTwoHolders(t *testing.T) {
+	entries := entriesOf(studytest.Results(t, 1))
+	dir := made(t, entries)
+	if served.Serving(dir) {
+		t.Error("a folder is served that nobody serves")
+	}
+	h, _ := serve(t, dir, entries, "")
+	_, err := served.Serve(t.Context(), dir, study.OpenFolder(dir), entries, served.ServeOptions{})
+	says(t, err, "another process serves the study in "+dir, "Join it with `ocl sweep join")
+	if !served.Serving(dir) {
+		t.Error("nobody seems to serve the folder")
+	}
+	if _, err := os.Stat(h.Join()); err == nil {
+		t.Error("there is a join file, but nothing listens")
+	}
+	if err := h.Close(); err != nil || served.Serving(dir) {
+		t.Errorf("still served, error %v", err)
+	}
+	_, err = served.Serve(t.Context(), dir, study.OpenFolder(dir), entries, served.ServeOptions{Listen: "127.0.0.1"})
+	says(t, err, `"127.0.0.1" is not HOST:PORT`, "Use one such as :4222")
+	again, _ := serve(t, dir, entries, "127.0.0.1:0")
+	closed(t, again)
+	other := made(t, entries)
+	joined, err := os.ReadFile(again.Join())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct{ Servers []string }
+	if err := json.Unmarshal(joined, &v); err != nil {
+		t.Fatal(err)
+	}
+	_, err = served.Serve(t.Context(), other, study.OpenFolder(other), entries, served.ServeOptions{Listen: strings.TrimPrefix(v.Servers[0], "tls://")})
+	says(t, err, "address already in use", "Give --listen another address")
+	if err := os.WriteFile(filepath.Join(other, served.SecretFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = served.Serve(t.Context(), other, study.OpenFolder(other), entries, served.ServeOptions{})
+	says(t, err, served.SecretFile+" is damaged", "Remove it; the workers then need the new join file")
+}
+
+// archive is a compressed archive of files by their names.
+func archive(files ...string) []byte {
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	w := tar.NewWriter(zip)
+	for i := 0; i < len(files); i += 2 {
+		_ = w.WriteHeader(&tar.Header{Name: files[i], Size: int64(len(files[i+1])), Mode: 0o644})
+		_, _ = w.Write([]byte(files[i+1]))
+	}
+	_, _ = w.Close(), zip.Close()
+	return b.Bytes()
+}
+
+// bomb is an archive of less than a message whose file is larger than any result.
+func bomb(t testing.TB) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	zip, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	w := tar.NewWriter(zip)
+	_ = w.WriteHeader(&tar.Header{Name: experiment.ResultFile, Size: 64 << 30, Mode: 0o644})
+	zeros := make([]byte, 1<<20)
+	for range 700 {
+		_, _ = w.Write(zeros)
+	}
+	_ = zip.Close()
+	if b.Len() > 1<<20 {
+		t.Fatalf("%d bytes do not fit into a message", b.Len())
+	}
+	return b.Bytes()
+}
+
+// TestForgedResults: a result that cannot be used is kept aside and its job offered again; its worker is refused after three.
+func TestForgedResults(t *testing.T) {
+	all := studytest.Results(t, 2)
+	entries := entriesOf(all)
+	e := entries[0]
+	whole, err := result.Encode(all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := result.Encode(all[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	better := *all[0]
+	high := 0.99
+	better.Metrics.AverageAccuracy = &high
+	forged, err := result.Encode(&better)
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupted := *all[0]
+	interrupted.Outcome = result.Outcome{State: result.Interrupted, Step: 1}
+	half, err := result.Encode(&interrupted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := experiment.ResultFile
+	bad := map[string][]byte{
+		"a forged result":     archive(name, string(forged)),
+		"that of another run": archive(name, string(other)),
+		"an interrupted one":  archive(name, string(half)),
+		"no archive":          []byte("x"),
+		"a cut archive":       archive(name, string(whole))[:200],
+		"nothing":             archive(),
+		"no result":           archive("config.yaml", "x"),
+		"a file elsewhere":    archive("../../escaped", "x", name, string(whole)),
+		"an absolute path":    archive("/tmp/escaped", "x", name, string(whole)),
+		"a hidden file":       archive(".lock", "x", name, string(whole)),
+		"a file as a folder":  archive("a", "x", "a/b", "x", name, string(whole)),
+		"a bomb":              bomb(t),
+		"a deep path":         archive(strings.Repeat("a/", 20)+"b", "x", name, string(whole)),
+	}
+	dir := made(t, entries)
+	h, told := serve(t, dir, entries, "127.0.0.1:0")
+	closed(t, h)
+	asides := func() int {
+		files, _ := filepath.Glob(filepath.Join(dir, served.AsideDir, "[0-9a-z]*"))
+		return len(files)
+	}
+	var worker *served.Hands
+	sent := 0
+	for what, data := range bad {
+		if sent%3 == 0 {
+			worker, _ = join(t, h.Join(), t.TempDir())
+		}
+		if err := errors.Join(worker.Send(e.Key, data, ""), h.SetHanded(e.Key)); err != nil {
+			t.Fatal(what, err)
+		}
+		sent++
+		within(t, what+" is put aside", func() bool { return asides() == sent && h.Waiting() == 0 })
+		if st := study.OpenFolder(dir).State(e); st.Phase == study.Done {
+			t.Fatalf("%s: the job is done", what)
+		}
+		if sent%3 == 0 {
+			within(t, "the worker is refused", func() bool { _, _, err = worker.Store().Claim(e); return err != nil })
+			says(t, err, "refuses this process: 3 of its results could not be used", "Compare the ocl and the machine")
+			if err := worker.Send(e.Key, archive(name, string(whole)), ""); err != nil { // not even a good one
+				t.Fatal(err)
+			}
+			sent++
+			within(t, "its next result is put aside", func() bool { return asides() == sent })
+			sent--
+			if err := os.RemoveAll(filepath.Join(dir, served.AsideDir)); err != nil {
+				t.Fatal(err)
+			}
+			sent = 0
+		}
+	}
+	if n := told.count("the job is offered again"); n != len(bad) {
+		t.Errorf("%d results were told of, want %d", n, len(bad))
+	}
+	for _, escaped := range []string{filepath.Join(dir, "escaped"), filepath.Join(dir, "..", "escaped"), "/tmp/escaped"} {
+		if _, err := os.Stat(escaped); err == nil {
+			t.Errorf("%s was written", escaped)
+		}
+	}
+	good, _ := join(t, h.Join(), t.TempDir())
+	if err := good.Send(strings.Repeat("0", 64), archive(name, string(whole)), ""); err != nil { // of no job
+		t.Fatal(err)
+	}
+	if err := good.Send(e.Key, []byte(`{"word":"a","parts":1000000,"size":1,"sha256":"`+strings.Repeat("0", 64)+`"}`), "1"); err != nil { // parts that are not there
+		t.Fatal(err)
+	}
+	within(t, "both are put aside", func() bool { return h.Waiting() == 0 })
+	finish(t, good, all[0])
+	accepted(t, dir, e)
+	finish(t, good, all[1])
+	accepted(t, dir, entries[1])
+}
+
+// TestLargeResult: a result that is larger than a message comes in parts, which do not stay.
+func TestLargeResult(t *testing.T) {
+	all := studytest.Results(t, 1)
+	entries := entriesOf(all)
+	dir := made(t, entries)
+	h, _ := serve(t, dir, entries, "127.0.0.1:0")
+	closed(t, h)
+	worker, _ := join(t, h.Join(), t.TempDir())
+	before := h.Bundles()
+	c := claim(t, worker, entries[0])
+	noise := make([]byte, 3<<20)
+	for i, x := 0, uint32(1); i < len(noise); i++ {
+		x = x*1664525 + 1013904223
+		noise[i] = byte(x >> 24)
+	}
+	if err := os.WriteFile(filepath.Join(c.Place().Folder, experiment.EventsFile), noise, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	studytest.Write(t, c, all[0])
+	if err := c.Done(all[0]); err != nil {
+		t.Fatal(err)
+	}
+	accepted(t, dir, entries[0])
+	got, err := os.ReadFile(filepath.Join(dir, entries[0].Folder, experiment.EventsFile))
+	if err != nil || !bytes.Equal(got, noise) {
+		t.Errorf("the events are others, error %v", err)
+	}
+	within(t, "no part is left", func() bool { return h.Bundles() == before })
+	if _, err := os.Stat(c.Place().Folder); err == nil {
+		t.Error("the worker keeps what it has handed over")
+	}
+}
+
+// TestNoRoom: a result that the holder cannot write waits, and it says so once.
+func TestNoRoom(t *testing.T) {
+	all := studytest.Results(t, 2)
+	entries := entriesOf(all)
+	dir := made(t, entries)
+	h, told := serve(t, dir, entries, "127.0.0.1:0")
+	closed(t, h)
+	worker, _ := join(t, h.Join(), t.TempDir())
+	blocked := filepath.Join(dir, entries[0].Folder) // a file where the folder of the run should be stands for a disk that takes nothing
+	if err := os.WriteFile(blocked, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, worker, all[0])
+	within(t, "the holder says so", func() bool { return told.count("cannot be written") == 1 })
+	if n := told.count("Make room in " + dir); n != 1 {
+		t.Errorf("what to do is said %d times", n)
+	}
+	finish(t, worker, all[1]) // others go on to hand over
+	if err := os.Remove(blocked); err != nil {
+		t.Fatal(err)
+	}
+	accepted(t, dir, entries[0])
+	accepted(t, dir, entries[1])
+	if n := told.count("cannot be written"); n != 1 {
+		t.Errorf("told %d times", n)
+	}
+}
+
+// TestPermissions: a worker can do no more than its work.
+func TestPermissions(t *testing.T) {
+	entries := entriesOf(studytest.Results(t, 1))
+	h, _ := serve(t, made(t, entries), entries, "127.0.0.1:0")
+	closed(t, h)
+	worker, _ := join(t, h.Join(), t.TempDir())
+	nc, word := worker.Conn()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // a refusal has no answer
+	defer cancel()
+	all := map[string]error{
+		"deleting a stream":       js.DeleteStream(ctx, "ocl-"+word+"-results"),
+		"deleting a bucket":       js.DeleteKeyValue(ctx, "ocl-"+word+"-jobs"),
+		"other studies' messages": publish(ctx, js, "ocl.other.result.key"),
+		"the study's files":       publish(ctx, js, "ocl."+word+".bundle.study.files"),
+		"settings":                publish(ctx, js, "$KV.ocl-"+word+"-study.cancelled"),
+	}
+	_, all["making a stream"] = js.CreateStream(ctx, jetstream.StreamConfig{Name: "mine", Subjects: []string{"mine"}})
+	_, all["listing streams"] = js.AccountInfo(ctx)
+	delete(all, "listing streams") // its sizes are no secret
+	for what, err := range all {
+		if err == nil {
+			t.Errorf("%s is allowed", what)
+		}
+	}
+	if sub, err := nc.SubscribeSync("ocl.>"); err == nil {
+		_ = nc.Flush()
+		if _, err := sub.NextMsg(time.Second); !errors.Is(err, os.ErrDeadlineExceeded) && err == nil {
+			t.Error("a worker reads what others send")
+		}
+	}
+}
+
+func publish(ctx context.Context, js jetstream.JetStream, subject string) error {
+	_, err := js.Publish(ctx, subject, []byte("yes"))
+	return err
+}
