@@ -2,6 +2,8 @@ package served
 
 import (
 	"bytes"
+	"maps"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -118,3 +120,17 @@ const (
 	AsideDir   = asideDir
 	SecretFile = secretFile
 )
+
+// Bury removes the claims of a process that was killed, as the server does a minute later.
+func (h *Holder) Bury(pid string) {
+	h.store.mu.Lock()
+	claims := maps.Clone(h.store.view.claims.values)
+	h.store.mu.Unlock()
+	ctx, cancel := op()
+	defer cancel()
+	for key, c := range claims {
+		if strconv.Itoa(c.PID) == pid {
+			_ = h.store.claims.Purge(ctx, key)
+		}
+	}
+}
