@@ -196,11 +196,7 @@ func (p *parts) Read(b []byte) (int, error) {
 
 // manifest is the newest one of a bundle; there is false if it has none that can be used.
 func (s *store) manifest(ctx context.Context, name string) (m manifest, there bool, err error) {
-	stream, err := s.js.Stream(ctx, s.bundles())
-	if err != nil {
-		return m, false, err
-	}
-	msg, err := stream.GetLastMsgForSubject(ctx, s.bundle(name))
+	msg, err := s.bundles.GetLastMsgForSubject(ctx, s.bundle(name))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return m, false, nil
 	}
@@ -213,14 +209,10 @@ func (s *store) manifest(ctx context.Context, name string) (m manifest, there bo
 
 // fetch unpacks a bundle into a folder, which must not be there.
 func (s *store) fetch(ctx context.Context, name string, m manifest, folder string, most int64) error {
-	stream, err := s.js.Stream(ctx, s.bundles())
-	if err != nil {
-		return &atServer{err}
-	}
-	p := &parts{ctx: ctx, from: stream, base: s.bundle(name), m: m, sum: sha256.New()}
+	p := &parts{ctx: ctx, from: s.bundles, base: s.bundle(name), m: m, sum: sha256.New()}
 	if err := unpack(p, folder, most); err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, p) // its digest
+	_, err := io.Copy(io.Discard, p) // its digest
 	return err
 }

@@ -107,7 +107,7 @@ func (h *Holder) Waiting() uint64 {
 func (h *Holder) Bundles() uint64 {
 	ctx, cancel := op()
 	defer cancel()
-	info, err := h.bundles.Info(ctx)
+	info, err := h.store.bundles.Info(ctx)
 	if err != nil {
 		return 1
 	}

@@ -53,16 +53,17 @@ type Holder struct {
 	server  *embedded // nil with a team's own servers
 	store   *store    // of its own hands
 
-	results, bundles jetstream.Stream
-	wake             chan struct{}
-	asks             chan *nats.Msg
-	over             context.CancelFunc
-	ended            chan struct{}
+	results jetstream.Stream
+	wake    chan struct{}
+	asks    chan *nats.Msg
+	over    context.CancelFunc
+	ended   chan struct{}
 
 	epoch  string
-	kept   uint64         // place in the stream of bundles up to which they are in the folder
-	faults map[string]int // results that could not be used, by worker
-	full   bool           // the folder has no room, as it was told
+	saved  map[string]bool // keys of jobs of which something was saved
+	kept   uint64          // place in the stream of bundles up to which they are in the folder
+	faults map[string]int  // results that could not be used, by worker
+	full   bool            // the folder has no room, as it was told
 }
 
 // Serving says whether a process serves the study of a folder.
@@ -83,7 +84,7 @@ func Serving(dir string) bool {
 // its own hands have is handed over for a minute at most.
 func Serve(ctx context.Context, dir string, folder *study.Folder, entries []study.Entry, o ServeOptions) (*Holder, error) {
 	h := &Holder{dir: dir, folder: folder, order: entries, entries: map[string]study.Entry{}, tell: noted(o.Note),
-		wake: make(chan struct{}, 1), asks: make(chan *nats.Msg, 1024), ended: make(chan struct{}), faults: map[string]int{}}
+		wake: make(chan struct{}, 1), asks: make(chan *nats.Msg, 1024), ended: make(chan struct{}), faults: map[string]int{}, saved: map[string]bool{}}
 	for _, e := range entries {
 		if !jobKey.MatchString(e.Key) {
 			return nil, fmt.Errorf("served: the job %s has the key %.80q, which cannot be served. Do the study without --listen", e.Folder, e.Key)
@@ -285,7 +286,7 @@ func (h *Holder) build(ctx context.Context) (err error) {
 	if h.results, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: n.results(), Subjects: []string{n.result("*")}}); err != nil {
 		return err
 	}
-	if h.bundles, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: n.bundles(), Subjects: []string{n.bundle(">")},
+	if _, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: n.bundles(), Subjects: []string{n.bundle(">")},
 		MaxMsgsPerSubject: 1, AllowDirect: true}); err != nil {
 		return err
 	}
@@ -438,19 +439,20 @@ func (h *Holder) tidy(ctx context.Context, name string) error {
 	if err != nil || !there {
 		return err
 	}
-	first, err := h.bundles.GetLastMsgForSubject(ctx, h.store.bundle(name)+"."+m.Word+".0")
+	first, err := h.store.bundles.GetLastMsgForSubject(ctx, h.store.bundle(name)+"."+m.Word+".0")
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return h.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(name)+".>"), jetstream.WithPurgeSequence(first.Sequence))
+	return h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(name)+".>"), jetstream.WithPurgeSequence(first.Sequence))
 }
 
 // forget removes what was saved of a job.
 func (h *Holder) forget(ctx context.Context, key string) {
-	h.failed(h.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(key+".>"))))
+	delete(h.saved, key)
+	h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(key+".>"))))
 }
 
 // takeIn takes in results that have come. More says that there are others.
@@ -512,12 +514,8 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 	if noRoom(err) {
 		return h.wait(e, err)
 	}
-	var r *result.Result
-	if err == nil {
-		r, err = result.Read(filepath.Join(from, experiment.ResultFile))
-	}
-	if err == nil && r.Outcome.State == result.Interrupted {
-		err = errors.New("its run was interrupted")
+	if _, missing := os.Stat(filepath.Join(from, experiment.ResultFile)); err == nil && missing != nil {
+		err = errors.New("it has no result.json")
 	}
 	if err == nil {
 		_, err = h.folder.TakeOver(e, from) // a second result is dropped
@@ -525,14 +523,20 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 			return h.wait(e, err)
 		}
 	}
+	st := h.folder.State(e)
+	if err == nil && st.Phase != study.Done {
+		err = errors.New("its run was interrupted")
+	}
 	if err != nil {
 		h.refuse(ctx, m, worker, key, err)
 		return true
 	}
 	h.full = false
-	_, err = h.store.jobs.Put(ctx, key, encoded(doneRecord(h.folder.State(e))))
+	_, err = h.store.jobs.Put(ctx, key, encoded(doneRecord(st)))
 	h.failed(err)
-	h.forget(ctx, key)
+	if h.saved[key] || m.Header.Get(bundleHeader) != "" {
+		h.forget(ctx, key)
+	}
 	return err == nil
 }
 
@@ -597,7 +601,7 @@ func (h *Holder) refuse(ctx context.Context, m *jetstream.RawStreamMsg, worker, 
 func (h *Holder) keep() {
 	for {
 		ctx, cancel := op()
-		m, err := h.bundles.GetMsg(ctx, h.kept+1, jetstream.WithGetMsgSubject(h.store.bundle(savedOf("*"))))
+		m, err := h.store.bundles.GetMsg(ctx, h.kept+1, jetstream.WithGetMsgSubject(h.store.bundle(savedOf("*"))))
 		cancel()
 		if err != nil {
 			if !errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -620,6 +624,7 @@ func (h *Holder) keepOne(m *jetstream.RawStreamMsg) bool {
 	if !known {
 		return true
 	}
+	h.saved[key] = true
 	of, err := manifestOf(m.Data)
 	if err == nil && of.Step > 0 && of.Step <= study.StepOf(filepath.Join(h.dir, e.Folder), e) {
 		return true
@@ -627,7 +632,7 @@ func (h *Holder) keepOne(m *jetstream.RawStreamMsg) bool {
 	from := filepath.Join(h.dir, handsDir, ".in")
 	defer os.RemoveAll(from)
 	if err == nil {
-		err = errors.Join(os.RemoveAll(from), h.store.fetch(context.Background(), savedOf(key), of, from, limit.Checkpoint))
+		err = errors.Join(os.RemoveAll(from), h.store.fetch(context.Background(), savedOf(key), of, from, of.most()))
 	}
 	if err == nil {
 		_, err = h.folder.TakeOver(e, from)

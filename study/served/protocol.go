@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"ocl/internal/limit"
 	"ocl/study"
 )
 
@@ -145,11 +146,14 @@ func manifestOf(text []byte) (m manifest, err error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, fmt.Errorf("the manifest is damaged: %w", err)
 	}
-	if !workerName.MatchString(m.Word) || m.Parts < 1 || m.Size < 1 || m.Size > int64(m.Parts)*partBytes || m.Step < 0 || len(m.SHA256) != 64 {
+	if !workerName.MatchString(m.Word) || m.Parts < 1 || m.Parts > 1<<20 || m.Size < 1 || m.Size > int64(m.Parts)*partBytes || m.Step < 0 || len(m.SHA256) != 64 {
 		return m, errors.New("the manifest is damaged")
 	}
 	return m, nil
 }
+
+// most is how large its files may be together. Memories that are still empty shrink by more than others.
+func (m manifest) most() int64 { return limit.ServedResult + 20*m.Size }
 
 // encoded is v as JSON; the types here have no value that has none.
 func encoded(v any) []byte {

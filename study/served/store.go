@@ -36,6 +36,7 @@ type store struct {
 	heard  func(record) // what changes of a job; may be nil
 
 	settings, claims, jobs jetstream.KeyValue
+	bundles                jetstream.Stream
 
 	asked  <-chan struct{} // closed once the process was asked to end
 	late   chan struct{}   // closed a while later: nothing is handed over any more
@@ -125,7 +126,8 @@ func (s *store) use(ctx context.Context, nc *nats.Conn) (err error) {
 			return err
 		}
 	}
-	return nil
+	s.bundles, err = s.js.Stream(ctx, s.names.bundles())
+	return err
 }
 
 // op is the context of one operation.
@@ -394,7 +396,10 @@ func (c *claim) take() (st study.State, err error) {
 	if p := before.Phase; p == study.Done || p == study.Failed || p == phaseHanded {
 		return before.state(), nil
 	}
-	step, err := c.fill()
+	step := study.StepOf(c.folder, c.entry)
+	if before.Phase != "" {
+		step, err = c.fill(step)
+	}
 	if err != nil {
 		return st, err
 	}
@@ -419,9 +424,8 @@ func (c *claim) take() (st study.State, err error) {
 }
 
 // fill puts what earlier attempts have handed over into the place, unless that has more already. It returns the step.
-func (c *claim) fill() (int, error) {
+func (c *claim) fill(here int) (int, error) {
 	s := c.store
-	here := study.StepOf(c.folder, c.entry)
 	ctx, cancel := op()
 	defer cancel()
 	m, there, err := s.manifest(ctx, savedOf(c.entry.Key))
@@ -433,7 +437,7 @@ func (c *claim) fill() (int, error) {
 	}
 	from := filepath.Join(s.place, ".in-"+c.entry.Folder)
 	defer os.RemoveAll(from)
-	err = errors.Join(os.RemoveAll(from), s.fetch(context.Background(), savedOf(c.entry.Key), m, from, limit.Checkpoint))
+	err = errors.Join(os.RemoveAll(from), s.fetch(context.Background(), savedOf(c.entry.Key), m, from, m.most()))
 	if err == nil {
 		err = replace(c.folder, from)
 	}

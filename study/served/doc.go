@@ -1,0 +1,34 @@
+// Package served lets workers on other machines do the jobs of a study, where nothing is shared but the network. A process, the holder,
+// serves the folder of the study by a NATS server, in this process or a team's own. Start at [Serve] and [Join]; both have a [study.Store]
+// for a [study.Worker].
+//
+// # How it works
+//
+// The server has, under names that begin with a word of the study,
+//
+//   - a bucket of claims in memory. Creating the key of a job takes it, and updating it by its last revision keeps it. What nobody updates
+//     for a minute goes by itself. Only this decides who has a job.
+//   - a bucket of jobs: attempts, deaths, failures, and what is done. Each process watches it and the claims, so that asking how far a job
+//     is costs nothing.
+//   - a stream of results. A message has the files of a run as a compressed archive. The holder reads from the start of the stream, checks
+//     the result, puts it into the folder, and then removes the message. A second result of a job is dropped. One that cannot be used is put
+//     into the folder "aside", and its job is offered again; a worker is refused after three.
+//   - a stream of bundles: what is larger than a message, in parts, with a manifest that comes last. They are the saved work of runs, large
+//     results, and the files of the study. The holder copies saved work into the folder of its run.
+//   - a bucket of settings: the version of the messages, whether the study was cancelled, which workers are refused, and the epoch.
+//
+// # What may be lost
+//
+// The folder is the only truth, and a job that is done twice ends with the same result. So all that the server has may vanish, at any moment:
+// a message that was acknowledged, a stream, or its whole folder .nats. The holder looks every few seconds whether everything is there, and
+// otherwise makes it anew from the folder and begins another epoch. Workers that see another epoch read everything again. A worker whose
+// server does not answer says so once, goes on with the jobs that it has, and waits with what it has to hand over. A claim that has vanished
+// is taken again, unless another process has the job by then. What is lost at most is time: work since it was saved last, or a run whose
+// result was on the way.
+//
+// # Who may do what
+//
+// Without [ServeOptions.Listen] nothing listens. With it the server speaks TLS 1.3 with a certificate of its own, whose digest is in the join
+// file with the secret of the workers. The file is for its owner alone. Workers may keep claims and jobs, hand over and ask; they cannot make
+// or remove streams, or change the study. What comes by message is checked and moved, and never run.
+package served
