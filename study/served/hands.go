@@ -54,6 +54,7 @@ func Join(ctx context.Context, file string, o JoinOptions) (*Hands, error) {
 		nc.Close()
 		return nil, err
 	}
+	h.store.look() // so that states are right at once
 	go h.store.follow()
 	return h, nil
 }

@@ -2,6 +2,7 @@ package served_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -177,4 +178,15 @@ func TestContract(t *testing.T) {
 			},
 		}
 	})
+}
+
+// writing is work that writes a result at once.
+func writing(r *result.Result) study.Work {
+	return func(_ context.Context, _ study.Job, at experiment.RunIn) (*result.Result, error) {
+		text, err := result.Encode(r)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(at.Folder, experiment.ResultFile), text, 0o644)
+		}
+		return r, err
+	}
 }
