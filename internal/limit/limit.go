@@ -79,7 +79,7 @@ const (
 	ServedAddresses = 32
 	// ServedFiles is the number of files that a worker elsewhere hands over at once, in files. A tuned run has some for each trial. Key: none.
 	ServedFiles = 100_000
-	// ServedResult is the size of what a worker elsewhere hands over with a result, in bytes after unpacking. A usual one has less than a megabyte. Key: none.
+	// ServedResult is the size of what a worker elsewhere hands over with a result and after unpacking, in bytes. A usual one has less than a megabyte. Key: none.
 	ServedResult = 1 << 30
 	// ServedAside is the number of results from elsewhere that are kept because they could not be used, in files. They are there for a person to look at. Key: none; remove them.
 	ServedAside = 1000

@@ -72,10 +72,13 @@ func TestHolderAway(t *testing.T) {
 			}
 			accepted(t, dir, entries[0])
 			within(t, "the worker says that it is back", func() bool { return told.count(again) == 1 })
+			second, _ := join(t, h.Join(), t.TempDir())
+			if got, st, err := second.Store().Claim(entries[1]); !remove && (got != nil || err != nil || st.Phase != study.Running) { // before its worker has come back
+				t.Fatalf("claim %v, %+v, error %v", got, st, err)
+			}
 			if err := d.Beat(study.Progress{Step: 4}); err != nil { // the other job is still its own
 				t.Fatal(err)
 			}
-			second, _ := join(t, h.Join(), t.TempDir())
 			within(t, "others see it at work", func() bool {
 				st := second.Store().State(entries[1])
 				return st.Phase == study.Running && st.Progress.Step == 4
