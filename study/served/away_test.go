@@ -2,11 +2,13 @@ package served_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"ocl/experiment"
 	"ocl/study"
 	"ocl/study/served"
 	"ocl/study/studytest"
@@ -45,6 +47,16 @@ func TestHolderAway(t *testing.T) {
 			finish(t, worker, all[2])
 			accepted(t, dir, entries[2])
 			c, d := claim(t, worker, entries[0]), claim(t, worker, entries[1])
+			for _, f := range []string{experiment.RunConfigFile, experiment.CheckpointDir + "/step-3.ckpt"} { // saved work of the other one
+				path := filepath.Join(d.Place().Folder, f)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("x"), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := d.Save(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			within(t, "the folder has what was saved", func() bool { return study.StepOf(filepath.Join(dir, entries[1].Folder), entries[1]) == 3 })
 			if err := h.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -73,8 +85,10 @@ func TestHolderAway(t *testing.T) {
 			accepted(t, dir, entries[0])
 			within(t, "the worker says that it is back", func() bool { return told.count(again) == 1 })
 			second, _ := join(t, h.Join(), t.TempDir())
-			if got, st, err := second.Store().Claim(entries[1]); !remove && (got != nil || err != nil || st.Phase != study.Running) { // before its worker has come back
-				t.Fatalf("claim %v, %+v, error %v", got, st, err)
+			if !remove { // the record of the job is there, so its worker has a minute to come back
+				if got, st, err := second.Store().Claim(entries[1]); got != nil || err != nil || st.Phase != study.Running {
+					t.Fatalf("claim %v, %+v, error %v", got, st, err)
+				}
 			}
 			if err := d.Beat(study.Progress{Step: 4}); err != nil { // the other job is still its own
 				t.Fatal(err)

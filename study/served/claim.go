@@ -116,7 +116,7 @@ func (c *claim) mine(ctx context.Context) error {
 	case now.Phase == study.Begun && now.Worker == c.store.worker && now.Number == c.job.Number:
 		c.jobRev = rev
 		return nil
-	case now.Phase == "":
+	case now.Phase == "" || now.Phase == phaseReleased: // nobody is at work on it
 		c.jobRev = rev
 		return c.write(ctx)
 	}

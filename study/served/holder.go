@@ -238,6 +238,7 @@ func (h *Holder) serve(ctx context.Context) {
 		case <-ctx.Done():
 			h.takeIn()
 			h.keep()
+			h.look()
 			return
 		case m := <-h.asks:
 			h.answer(m)

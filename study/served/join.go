@@ -29,9 +29,9 @@ type ticket struct {
 	Version int      `json:"version"`
 	Servers []string `json:"servers"` // tls://HOST:PORT, or nats:// of a team's own servers
 	Study   names    `json:"study"`
-	Name    string   `json:"name"`             // of the study, for people
-	User    string   `json:"user,omitempty"`   // "" takes them from the environment
-	Secret  string   `json:"secret,omitempty"` //
+	Name    string   `json:"name"`           // of the study, for people
+	User    string   `json:"user,omitempty"` // "" takes them from the environment
+	Secret  string   `json:"secret,omitempty"`
 	SHA256  string   `json:"sha256,omitempty"` // of the server's certificate; "" trusts those that the system trusts
 }
 
@@ -69,7 +69,7 @@ func (t ticket) check() error {
 	}
 	for _, s := range t.Servers {
 		u, err := url.Parse(s)
-		if err != nil || u.Scheme != "tls" && u.Scheme != "nats" && u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" || u.User != nil {
+		if err != nil || u.Scheme != "tls" && u.Scheme != "nats" || u.Host == "" || u.User != nil {
 			return fmt.Errorf("its server is %.80q", s)
 		}
 		if t.SHA256 != "" && u.Scheme != "tls" {
