@@ -263,3 +263,24 @@ func TestSavedWork(t *testing.T) {
 		}
 	}
 }
+
+// TestServedAnew: a holder that comes back with other secrets has lost its workers. They end, and say what to do.
+func TestServedAnew(t *testing.T) {
+	all := studytest.Results(t, 2)
+	entries := entriesOf(all)
+	dir := made(t, entries)
+	h, _ := serve(t, dir, entries, "127.0.0.1:0")
+	worker, _ := join(t, h.Join(), t.TempDir())
+	c := claim(t, worker, entries[0])
+	address := addressOf(t, h.Join())
+	if err := errors.Join(h.Close(), os.Remove(filepath.Join(dir, served.SecretFile))); err != nil {
+		t.Fatal(err)
+	}
+	h, _ = serve(t, dir, entries, address)
+	closed(t, h)
+	var err error
+	within(t, "the worker ends", func() bool { _, _, err = worker.Store().Claim(entries[1]); return err != nil })
+	says(t, err, "another certificate", "Copy the join file again")
+	studytest.Write(t, c, all[0])
+	says(t, c.Done(all[0]), "the result of finetune s1 could not be handed over", "It lies in "+c.Place().Folder)
+}

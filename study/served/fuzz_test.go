@@ -50,6 +50,14 @@ func FuzzUnpack(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Add(b.Bytes()[:20])
+	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), make([]byte, 2000), 0o644); err != nil { // larger than is allowed below
+		f.Fatal(err)
+	}
+	var large bytes.Buffer
+	if err := pack(&large, dir, []string{"config.yaml"}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(large.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		root := t.TempDir()
 		_ = unpack(bytes.NewReader(data), filepath.Join(root, "in"), 1000)

@@ -71,7 +71,12 @@ func (s *store) connect(t ticket) (*nats.Conn, error) {
 	options := s.options(workerUser)
 	var fault atomic.Value // why the certificate is refused
 	if t.SHA256 != "" {
-		options = append(options, secure(t.SHA256, func(err error) { fault.Store(&err) }))
+		options = append(options, secure(t.SHA256, func(err error) {
+			fault.Store(&err)
+			if err != nil && s.epoch() != "" { // it was served with the right one before
+				s.die(fmt.Errorf("served: %w", err))
+			}
+		}))
 	}
 	if t.User != "" {
 		options = append(options, nats.UserInfo(t.User, t.Secret))

@@ -86,7 +86,7 @@ func Serve(ctx context.Context, dir string, folder *study.Folder, entries []stud
 	h := &Holder{dir: dir, folder: folder, order: entries, entries: map[string]study.Entry{}, tell: noted(o.Note),
 		wake: make(chan struct{}, 1), asks: make(chan *nats.Msg, 1024), ended: make(chan struct{}), faults: map[string]int{}, saved: map[string]bool{}}
 	for _, e := range entries {
-		if !jobKey.MatchString(e.Key) {
+		if !isName(e.Key) {
 			return nil, fmt.Errorf("served: the job %s has the key %.80q, which cannot be served. Do the study without --listen", e.Folder, e.Key)
 		}
 		h.entries[e.Key] = e
@@ -485,7 +485,7 @@ func (h *Holder) takeIn() (more bool) {
 func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 	key := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
 	worker := m.Header.Get(workerHeader)
-	if !workerName.MatchString(worker) {
+	if !isName(worker) {
 		worker = "unknown"
 	}
 	e, known := h.entries[key]

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"regexp"
 	"runtime"
 	"strings"
 
@@ -35,8 +34,6 @@ type ticket struct {
 	SHA256  string   `json:"sha256,omitempty"` // of the server's certificate; "" trusts those that the system trusts
 }
 
-var studyWord = regexp.MustCompile(`^[a-z0-9]{4,32}$`)
-
 // parseJoin reads a join file.
 func parseJoin(text []byte) (t ticket, err error) {
 	if err := json.Unmarshal(text, &struct {
@@ -61,7 +58,7 @@ func parseJoin(text []byte) (t ticket, err error) {
 }
 
 func (t ticket) check() error {
-	if !studyWord.MatchString(string(t.Study)) {
+	if !isName(string(t.Study)) {
 		return fmt.Errorf("its study is %.40q", t.Study)
 	}
 	if len(t.Servers) == 0 || len(t.Servers) > limit.ServedAddresses {

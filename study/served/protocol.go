@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -41,11 +41,13 @@ const (
 // studyBundle is the bundle with the files of the study.
 const studyBundle = "study.files"
 
-// jobKey is what the key of a job may be: a part of a subject.
-var jobKey = regexp.MustCompile(`^[0-9A-Za-z_-]{1,128}$`)
-
-// workerName is what the name of a worker may be.
-var workerName = regexp.MustCompile(`^[0-9A-Za-z_-]{1,100}$`)
+// isName says whether a text, such as the key of a job or the name of a worker, can be a part of a subject.
+func isName(text string) bool {
+	other := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
+	}
+	return text != "" && len(text) <= 128 && !strings.ContainsFunc(text, other)
+}
 
 // Headers of a message with a result.
 const (
@@ -146,7 +148,7 @@ func manifestOf(text []byte) (m manifest, err error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, fmt.Errorf("the manifest is damaged: %w", err)
 	}
-	if !workerName.MatchString(m.Word) || m.Parts < 1 || m.Parts > 1<<20 || m.Size < 1 || m.Size > int64(m.Parts)*partBytes || m.Step < 0 || len(m.SHA256) != 64 {
+	if !isName(m.Word) || m.Parts < 1 || m.Parts > 1<<20 || m.Size < 1 || m.Size > int64(m.Parts)*partBytes || m.Step < 0 || len(m.SHA256) != 64 {
 		return m, errors.New("the manifest is damaged")
 	}
 	return m, nil

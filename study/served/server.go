@@ -52,7 +52,7 @@ type identity struct {
 func identityOf(dir string) (id identity, err error) {
 	path := filepath.Join(dir, secretFile)
 	there, err := readPrivate(path, &id)
-	if err != nil || there && studyWord.MatchString(string(id.Study)) {
+	if err != nil || there && isName(string(id.Study)) {
 		return id, err
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -288,6 +288,12 @@ func (s *store) insist(do func(context.Context) error) error {
 			return nil
 		}
 		s.lost(err)
+		s.mu.Lock()
+		dead := s.dead
+		s.mu.Unlock()
+		if dead != nil {
+			return dead
+		}
 		select {
 		case <-s.late:
 			return err
@@ -337,7 +343,7 @@ func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
 	if idle || st.Phase != study.Waiting && st.Phase != study.Begun {
 		return nil, st, nil
 	}
-	if !jobKey.MatchString(e.Key) {
+	if !isName(e.Key) {
 		return nil, study.State{}, fmt.Errorf("served: the job %s has the key %.80q, which cannot be served. Do the study without --listen", e.Folder, e.Key)
 	}
 	folder := filepath.Join(s.place, e.Folder)
