@@ -17,9 +17,9 @@ import (
 	"ocl/data/fetch"
 )
 
-// served is a server of one file of 3,000 bytes, and makes it the file of the data set cifar100. While before is not nil, the
+// fileServer is a server of one file of 3,000 bytes, and makes it the file of the data set cifar100. While before is not nil, the
 // server sends 1,000 bytes and then calls it.
-func served(t *testing.T) (text []byte, before *func(*http.Request)) {
+func fileServer(t *testing.T) (text []byte, before *func(*http.Request)) {
 	t.Helper()
 	text, before = bytes.Repeat([]byte("ocl"), 1000), new(func(*http.Request))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +53,7 @@ func called(ctx context.Context, args ...string) (code int, stdout, stderr strin
 
 // The file lies where the output says, and the output ends with the command to run next.
 func TestFetchDownloads(t *testing.T) {
-	text, _ := served(t)
+	text, _ := fileServer(t)
 	dir := filepath.Join(t.TempDir(), "my data")
 	code, stdout, stderr := called(context.Background(), "data", "fetch", "cifar100", "--data-dir", dir)
 	path := filepath.Join(dir, "a", "cifar.tar.gz")
@@ -70,7 +70,7 @@ func TestFetchDownloads(t *testing.T) {
 
 // An interrupted download keeps its bytes and says so, with 130; the same command continues.
 func TestFetchContinues(t *testing.T) {
-	text, before := served(t)
+	text, before := fileServer(t)
 	dir := t.TempDir()
 	part := filepath.Join(dir, "a", "cifar.tar.gz.part")
 	*before = func(r *http.Request) { <-r.Context().Done() }
@@ -102,7 +102,7 @@ func TestFetchContinues(t *testing.T) {
 
 // A connection that broke is no silence of some seconds.
 func TestFetchTriesAgainAloud(t *testing.T) {
-	_, before := served(t)
+	_, before := fileServer(t)
 	*before = func(*http.Request) {
 		*before = nil
 		panic(http.ErrAbortHandler)
@@ -115,7 +115,7 @@ func TestFetchTriesAgainAloud(t *testing.T) {
 
 // What cannot be downloaded says what to do instead.
 func TestFetchOfOtherData(t *testing.T) {
-	served(t)
+	fileServer(t)
 	for _, c := range []struct {
 		args           []string
 		code           int

@@ -41,6 +41,10 @@ type sweepFlags struct {
 	shards   int    // of the job file; 0 is chosen
 	hosts    []string
 	status   string // address of the page of the study; "" is none
+	listen   string // address at which the study is served; "" is none
+	nats     string // servers by which it is served; "" is none
+	attend   bool   // it is served only: others do the jobs
+	notes    *notes // of the store, while it is served; nil has none
 }
 
 func newSweep() *cobra.Command {
@@ -53,6 +57,7 @@ func newSweep() *cobra.Command {
   ocl sweep study.yaml --out runs/study --data-dir DIR
   ocl sweep study.yaml --shard 3/64
   ocl sweep study.yaml --job slurm
+  ocl sweep study.yaml --listen :4222 --concurrency 0
   ocl sweep status runs/study`,
 		Long: "STUDY is a study file, whose keys may have lists of values, or a config of `ocl run`. Each run is a job with a folder in --out. " +
 			"After Ctrl-C or SIGTERM, the jobs at work save their state, and the same command continues the study. " +
@@ -77,13 +82,15 @@ func newSweep() *cobra.Command {
 	flags.StringVar(&f.job, "job", "", "print a job file that does the study in shards, and do nothing else: slurm, kubernetes or skypilot")
 	flags.IntVar(&f.shards, "shards", 0, "with --job: the number of shards (default: one for every four jobs)")
 	flags.StringSliceVar(&f.hosts, "hosts", nil, "print ssh commands that do a shard on each of these hosts, and do nothing else")
+	flags.StringVar(&f.listen, "listen", "", "serve the study at this address to machines that share nothing, such as :4222; they join by the file DIR/join")
+	flags.StringVar(&f.nats, "nats", "", "serve the study by NATS servers that run already, such as nats://host:4222; OCL_NATS_CREDS, or OCL_NATS_USER and OCL_NATS_PASSWORD, have the credentials")
 	flags.StringVar(&f.status, "status", "", "show how far the study is in browsers of this machine at this port, such as :8080, or at an address and port (default: nowhere)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the jobs, the estimated time, memory and disk space, but run nothing")
 	flags.StringVar(&f.results, "results", "", "folder with results; those of runs of the study are copied and not computed again (default: none)")
 	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
 	addJSON(cmd, &f.json, studyStatus{}, planned{})
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "shard": "I/N", "job": "ENGINE", "shards": "N", "hosts": "A,B", "status": "ADDRESS", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "shard": "I/N", "job": "ENGINE", "shards": "N", "hosts": "A,B", "listen": "ADDRESS", "nats": "URL", "status": "ADDRESS", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
 	cmd.AddCommand(newSweepJoin(), newSweepStatus(), newSweepRetry(), newSweepCancel())
 	return cmd
 }
@@ -91,20 +98,32 @@ func newSweep() *cobra.Command {
 func newSweepJoin() *cobra.Command {
 	var f sweepFlags
 	cmd := &cobra.Command{
-		Use:   "join DIR",
+		Use:   "join DIR|FILE",
 		Short: "Join a study as a worker: do its jobs until none is left to take.",
 		Example: `  ocl sweep join runs/study
-  ocl sweep join /shared/study --max-time 3h45m --data-dir DIR`,
+  ocl sweep join /shared/study --max-time 3h45m --data-dir DIR
+  ocl sweep join join-file --data-dir DIR`,
 		Long: "DIR is the folder of a study that `ocl sweep` has made. Any number of workers can do its jobs, on one machine or on many that share the folder. " +
-			"A worker ends when every job is done or has another worker. Ctrl-C, SIGTERM and the end of --max-time save the jobs at work and give them back.",
-		Args:              exactly("DIR"),
+			"A worker ends when every job is done or has another worker. Ctrl-C, SIGTERM and the end of --max-time save the jobs at work and give them back.\n\n" +
+			"FILE is a copy of the join file that `ocl sweep --listen` writes. Such a worker shares nothing with the machine that serves the study, and ends when all jobs are done. " +
+			"Jobs whose data this machine does not have are left to others.",
+		Args:              exactly("DIR|FILE"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
+				return f.joinServed(cmd, args[0])
+			}
+			if cmd.Flags().Changed("out") {
+				return usage(errors.New("sweep join: --out is for a join file, as the runs of a folder lie in that folder. Leave it out"))
+			}
 			f.opts.Out = args[0]
 			return f.join(cmd)
 		},
 	}
-	cmd.Flags().SortFlags = false
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.opts.Out, "out", "o", "", "with FILE: folder of this machine for the runs at work (default: a folder of the user's cache)")
+	annotate(flags, groupOutput, map[string]string{"out": "DIR"})
 	f.addWorker(cmd)
 	return cmd
 }
@@ -125,7 +144,8 @@ func (f *sweepFlags) addWorker(cmd *cobra.Command) {
 
 // sweep makes the folder of a study and does its jobs.
 func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
-	if err := errors.Join(f.checkJob(), f.checkStatus()); err != nil {
+	f.attend = f.served() && cmd.Flags().Changed("concurrency") && f.opts.Concurrency == 0
+	if err := errors.Join(f.checkJob(), f.checkStatus(), f.checkServed()); err != nil {
 		return usage(err)
 	}
 	if f.part != "" {
@@ -174,6 +194,9 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 	if f.dryRun {
 		return f.plan(cmd, jobs, archive)
 	}
+	if err := notServed(f.opts.Out); err != nil {
+		return err
+	}
 	if err := study.Make(f.opts.Out, s, all, made); err != nil {
 		return err
 	}
@@ -186,11 +209,15 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 	if !f.quiet && f.part != "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s, shard %s. Ctrl-C saves the jobs at work, and the same command continues the shard\n",
 			count.Of(len(jobs), "job"), escape.Line(f.opts.Out), f.shard)
-	} else if !f.quiet {
+	} else if !f.quiet && !f.served() {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s. Ctrl-C saves the jobs at work, and the same command continues the study.\n"+
 			"`ocl sweep join %s` does jobs of it at the same time\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out), quoteWord(f.opts.Out))
 	}
-	return f.work(cmd, jobs, true)
+	store := study.OpenFolder(f.opts.Out)
+	if f.served() {
+		return f.serve(cmd, store, jobs)
+	}
+	return f.work(cmd, store, jobs, true)
 }
 
 // takeOver takes the results that exist already.
@@ -226,6 +253,9 @@ func (f *sweepFlags) taken(t *study.Reuse, n int, verb string) []string {
 
 // join does jobs of a study that exists.
 func (f *sweepFlags) join(cmd *cobra.Command) error {
+	if err := notServed(f.opts.Out); err != nil {
+		return err
+	}
 	s, err := study.Load(cmd.Context(), f.opts.Out, f.opts.DataDir)
 	if err != nil {
 		return err
@@ -237,7 +267,7 @@ func (f *sweepFlags) join(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return f.work(cmd, jobs, false)
+	return f.work(cmd, study.OpenFolder(f.opts.Out), jobs, false)
 }
 
 // open opens the data and lists the jobs.
@@ -270,8 +300,7 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 }
 
 // work does jobs and shows how far they are.
-func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error {
-	store := study.OpenFolder(f.opts.Out)
+func (f *sweepFlags) work(cmd *cobra.Command, store study.Store, jobs []study.Job, stay bool) error {
 	if store.Cancelled() {
 		return fmt.Errorf("sweep: the study in %s was cancelled. `ocl sweep retry %s` lets it go on", f.opts.Out, quoteWord(f.opts.Out))
 	}
@@ -280,12 +309,15 @@ func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error
 	}
 	show := newSweepView(cmd.ErrOrStderr(), f.quiet, f.status != "", store, jobs)
 	defer show.stop()
+	if f.notes != nil {
+		defer f.notes.to.Store(f.notes.to.Swap(new(show.note)))
+	}
 	stop, err := show.board(cmd.Context(), f.status, f.opts.Out, cmd.ErrOrStderr(), f.quiet)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	w := study.Worker{Store: store, Jobs: jobs, Concurrency: f.opts.Concurrency, Workers: f.opts.Workers, MaxTime: f.maxTime, Stay: stay,
+	w := study.Worker{Store: store, Jobs: jobs, Concurrency: f.opts.Concurrency, Workers: f.opts.Workers, MaxTime: f.maxTime, Stay: stay, Attend: f.attend, Poll: f.poll(),
 		Quiet: f.opts.Out, Watch: show.watch, Changed: show.changed, Note: show.note}
 	sum, err := until(cmd.Context(), show.screen, "the jobs at work save their state and are given back", func() (study.Sum, error) { return w.Run(cmd.Context()) })
 	for _, text := range store.Aside() {

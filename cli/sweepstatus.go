@@ -166,6 +166,8 @@ func newSweepStatus() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			store, leave := atWork(cmd, args[0], store)
+			defer leave()
 			s := statusOf(args[0], store, entries)
 			return raw.printOr(cmd.OutOrStdout(), s, escape.Lines(s.text()))
 		},

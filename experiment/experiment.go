@@ -83,6 +83,9 @@ var ErrBusy = train.ErrBusy
 // ErrVanished is wrapped by errors about a folder that was removed or moved while it was in use.
 var ErrVanished = train.ErrVanished
 
+// ErrData is wrapped by errors of [Open] about data that cannot be opened on this machine.
+var ErrData = errors.New("the data cannot be opened here")
+
 // ErrCache is wrapped by errors about a cache of decoded images whose bytes have changed while it was in use.
 var ErrCache = data.ErrCache
 
@@ -126,7 +129,7 @@ func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) 
 	}
 	set, err := OpenData(ctx, c, o)
 	if err != nil {
-		return nil, err
+		return nil, cause.As(err, ErrData)
 	}
 	x, err := newExperiment(c, o, set, p)
 	if err == nil {

@@ -214,16 +214,22 @@ func Join(dir string, s *Study, jobs []Job) error {
 	if err != nil {
 		return WriteJobs(dir, Entries(jobs)) // it follows from the study
 	}
-	here := map[string]bool{}
+	here, listed := map[string]bool{}, map[string]bool{}
 	for _, j := range jobs {
 		here[j.Key] = true
 	}
 	for _, e := range entries {
-		if !here[e.Key] {
+		listed[e.Key] = true
+		if !here[e.Key] && !s.Part {
 			return fmt.Errorf("study: %s: the job %s would be another run here, because the data, the first weights or the program are not those of the study. Use those of the study, or make a new one with `ocl sweep` and another --out", dir, e.Folder)
 		}
 	}
-	if len(entries) != len(jobs) {
+	for _, j := range jobs {
+		if s.Part && !listed[j.Key] {
+			return fmt.Errorf("study: the job %s would be another run here, because the first weights or the program are not those of the study. Use those of the study", j.Folder)
+		}
+	}
+	if len(entries) != len(jobs) && !s.Part {
 		return WriteJobs(dir, Entries(jobs))
 	}
 	return nil

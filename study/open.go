@@ -3,6 +3,7 @@ package study
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -66,12 +68,18 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 	var jobs []Job
 	place := map[string]int{} // in jobs, by key
 	var same []string         // runs that are another one's
-	var faults expansion
+	var faults, absent expansion
+	left := 0
 	for _, g := range s.Combinations {
 		if err := ctx.Err(); err != nil {
 			return nil, Made{}, err
 		}
 		listed, err := s.jobs(ctx, g, open, &made, o)
+		if s.Part && errors.Is(err, experiment.ErrData) {
+			absent.add(err)
+			left += len(g.Seeds)
+			continue
+		}
 		if err != nil {
 			faults.add(err) // go on, to report the errors of all combinations together
 			continue
@@ -89,10 +97,16 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 	if err := faults.err(); err != nil {
 		return nil, Made{}, err
 	}
-	if runs := s.Len(); len(jobs)+len(same) != runs {
+	if len(jobs) == 0 && left > 0 {
+		return nil, Made{}, absent.err()
+	}
+	if runs := s.Len() - left; len(jobs)+len(same) != runs {
 		return nil, Made{}, fmt.Errorf("study: internal error: %s and %s were made of %s. Please report it with the study's file", count.Of(len(jobs), "job"), count.Of(len(same), "repeat"), count.Of(runs, "run"))
 	}
 	s.Notes = sameNotes(same)
+	if left > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s left to other machines, as their data are not here: %v", count.Of(left, "job"), absent.err()))
+	}
 	first := s.Combinations[0].Config.Engine
 	made.Kernel, made.Convolution = cmp.Or(made.Kernel, first.Kernel), cmp.Or(made.Convolution, first.Convolution)
 	for name, digest := range s.Made.Data {
@@ -148,6 +162,9 @@ func (s *Study) jobs(ctx context.Context, g Combination, open map[config.Data]*e
 		}
 		if got.Kernel == "generic" {
 			made.Processor = runtime.GOARCH
+		}
+		if other := s.Made.Data[describe(c.Data)]; s.Part && other != x.DataDigest() {
+			return nil, cause.As(fmt.Errorf("study: the study was made with other data: %s has the digest %s there and %s here. Use the same data", describe(c.Data), other, x.DataDigest()), experiment.ErrData)
 		}
 		made.Data[describe(c.Data)] = x.DataDigest()
 		for _, run := range x.Jobs() {

@@ -31,6 +31,8 @@ type Study struct {
 	Notes []string
 	// Made is what was fixed when the study was made; the zero value if it was not made yet.
 	Made Made
+	// Part says that jobs whose data this machine does not have are left out, for others; a note counts them.
+	Part bool
 	Text []byte // of the file, without what was made
 }
 

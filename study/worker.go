@@ -34,6 +34,8 @@ type Worker struct {
 	// Stay waits for the jobs of other workers, and takes those that they give back. Otherwise the worker ends when all
 	// others are at work on what is left.
 	Stay bool
+	// Attend does no job, and waits until others have done all.
+	Attend bool
 	// Quiet is a folder for the locks by which the workers of one machine let a timed job run alone; "" has none.
 	Quiet string
 	// Watch returns the observers of a job beside the worker's own; nil means none.
@@ -130,6 +132,9 @@ func (r *session) run() (Sum, error) {
 
 // share is how many goroutines each job gets, and how many jobs run at once.
 func (r *session) share() (workers, places int, err error) {
+	if r.Attend {
+		return 1, 1, nil
+	}
 	var costs []float64
 	var plans []experiment.Plan
 	enough := 4096 // of so many jobs, the rest does not change the choice
@@ -200,11 +205,18 @@ func (r *session) take(places int) (index int, c Claim, over bool) {
 			if r.phases[i] != "" || r.damaged[j.Run.Config.Data] {
 				continue
 			}
-			if r.waits(j) || j.Timing && r.working > 0 || !r.lockMachine(j.Timing) {
+			if !r.Attend && (r.waits(j) || j.Timing && r.working > 0 || !r.lockMachine(j.Timing)) {
 				left, sure = left+1, false
 				continue
 			}
-			c, st, err := r.Store.Claim(j.Entry)
+			var c Claim
+			var st State
+			var err error
+			if r.Attend {
+				st = r.Store.State(j.Entry)
+			} else {
+				c, st, err = r.Store.Claim(j.Entry)
+			}
 			if err != nil {
 				r.end(err)
 				return 0, nil, r.working == 0
@@ -235,7 +247,7 @@ func (r *session) take(places int) (index int, c Claim, over bool) {
 		r.settled++
 	}
 	// A lock may be held for a moment by a process that only looks. So one round is not enough to know that all jobs are at work.
-	return 0, nil, r.working == 0 && (left == 0 || !r.Stay && r.settled > 1)
+	return 0, nil, r.working == 0 && (left == 0 || !r.Stay && !r.Attend && r.settled > 1)
 }
 
 // poll is the time between two looks for jobs.
@@ -435,9 +447,11 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 		if res.Outcome.State == result.Diverged {
 			r.sum.Diverged++
 		}
-		r.phases[i] = Done
 		ended = c.Done(res)
-		r.changed(j, State{Phase: Done, Outcome: res.Outcome.State, Accuracy: res.Metrics.AverageAccuracy, Progress: Progress{Step: res.Outcome.Step}})
+		if st := r.Store.State(j.Entry); st.Phase == Done { // otherwise the store has yet to take the result in, and a later round tells
+			r.phases[i] = Done
+			r.changed(j, st)
+		}
 	}
 	if ended != nil {
 		r.end(ended)

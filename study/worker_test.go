@@ -421,6 +421,28 @@ func TestWorkerStays(t *testing.T) {
 	})
 }
 
+// TestAttend: who attends does nothing, and tells of all that others do.
+func TestAttend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 3)
+		w := b.worker(b.open())
+		told := map[string]string{}
+		w.Attend, w.Changed = true, func(j study.Job, st study.State) { told[j.Folder] = st.Phase }
+		w.Do = func(context.Context, study.Job, experiment.RunIn) (*result.Result, error) {
+			t.Error("it does a job")
+			return nil, errors.New("no")
+		}
+		time.AfterFunc(time.Minute, func() {
+			if _, err := b.worker(b.open()).Run(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		if sum, err := w.Run(t.Context()); err != nil || sum != (study.Sum{}) || len(told) != 3 {
+			t.Errorf("%+v, %v, told %v", sum, err, told)
+		}
+	})
+}
+
 // TestNewsIsTold: who asks for the state of a job knows its task and step soon after it has begun.
 func TestNewsIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
