@@ -257,6 +257,10 @@ func (r *reader) several(name *yaml.Node, k Key, n *yaml.Node, v any, err error)
 				r.fault(item, "%s: the value %s is not possible. Use %s, or a list of such values", k.Name, show(resolve(item)), k.Wanted())
 				return
 			}
+			if list, is := v.([]string); is && len(list) == 0 && (k.Name == "methods" || k.Name == "tricks") { // it would drop its runs in silence
+				r.fault(item, "%s: an empty list is no value. Use %s", k.Name, map[string]string{"methods": "names, such as [er, agem]", "tricks": "none, as in [none, rv]"}[k.Name])
+				return
+			}
 			s.Values = append(s.Values, v)
 		}
 	}

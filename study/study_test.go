@@ -129,6 +129,7 @@ func TestBadStudies(t *testing.T) {
 		"methods: [er]\nmemmory: [100]":                                           "s.yaml:6: unknown key memmory. Did you mean memory?",
 		"methods: [er]\nincludes: []":                                             "s.yaml:6: unknown key includes. Did you mean include?",
 		"methods: [er]\nmemory: []":                                               "s.yaml:6: memory has an empty list",
+		"methods: [er]\ntricks: [[], [rv]]":                                       "s.yaml:6: tricks: an empty list is no value. Use none, as in [none, rv]",
 		"methods: [er]\nmemory: [100, 100]":                                       "s.yaml:6: memory: 100 is listed twice",
 		"methods: [er, er]":                                                       "s.yaml:5: methods: er is listed twice",
 		"methods: [er]\nmemory: [100, x]":                                         "s.yaml:6: memory: the value x is not possible. Use a whole number",
