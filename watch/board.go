@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 
 	"ocl/internal/count"
 	"ocl/internal/escape"
@@ -60,26 +61,29 @@ var boardJS string
 //go:embed board.css
 var boardCSS string
 
-var boards = template.Must(template.New("board").Funcs(template.FuncMap{
-	"line":    escape.Line,
-	"number":  count.Number[int],
-	"percent": func(share float64) int { return int(100 * share) },
-	"accuracy": func(v *float64) string {
-		if v == nil {
-			return ""
-		}
-		return count.Percent(*v) + "\u00a0%"
-	},
-	"most":  func() int { return mostOnBoard },
-	"more":  func(n int) int { return max(0, n-mostOnBoard) },
-	"style": func() template.CSS { return template.CSS(report.PageStyle() + boardCSS) },
-	"code":  func() template.JS { return template.JS(boardJS) },
-}).Parse(boardText))
+// boards is parsed when it is first used: most commands serve no page.
+var boards = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("board").Funcs(template.FuncMap{
+		"line":    escape.Line,
+		"number":  count.Number[int],
+		"percent": func(share float64) int { return int(100 * share) },
+		"accuracy": func(v *float64) string {
+			if v == nil {
+				return ""
+			}
+			return count.Percent(*v) + "\u00a0%"
+		},
+		"most":  func() int { return mostOnBoard },
+		"more":  func(n int) int { return max(0, n-mostOnBoard) },
+		"style": func() template.CSS { return template.CSS(report.PageStyle() + boardCSS) },
+		"code":  func() template.JS { return template.JS(boardJS) },
+	}).Parse(boardText))
+})
 
 // Page is the board in HTML.
 func (b Board) Page() []byte {
 	var page bytes.Buffer
-	if err := boards.Execute(&page, b); err != nil {
+	if err := boards().Execute(&page, b); err != nil {
 		panic("watch: the board: " + err.Error()) // the template is part of the program
 	}
 	return page.Bytes()

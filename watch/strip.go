@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"ocl/internal/count"
@@ -107,11 +108,13 @@ func (s *State) lines() (lines []line, more int) {
 	return lines, more
 }
 
-var strips = template.Must(template.New("strip").Parse(`<p class="sum"><b>{{if .Over}}Ended{{else if .Working}}Live{{else}}Waiting{{end}}</b> <span>{{.Head}}</span>{{if .Folder}} <code>{{.Folder}}</code>{{end}}</p>
+var strips = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("strip").Parse(`<p class="sum"><b>{{if .Over}}Ended{{else if .Working}}Live{{else}}Waiting{{end}}</b> <span>{{.Head}}</span>{{if .Folder}} <code>{{.Folder}}</code>{{end}}</p>
 {{with .Problem}}<p class="problem">{{.}}</p>
 {{end}}{{if .Over}}<p>Nothing more comes. The report lies in the folder.</p>
 {{end}}{{if .Lines}}<ul>{{range .Lines}}<li{{if .Quiet}} class="quiet"{{end}}><span class="name">{{.Name}}</span><progress max="100" value="{{.Percent}}" aria-label="{{.Name}}">{{.Percent}} %</progress><span class="pc">{{.Percent}}&nbsp;%</span><span class="seen">{{with .Seen}}<span class="word">seen </span>{{.}}{{end}}</span><span class="rest">{{if .Quiet}}{{.Phase}} {{end}}{{.Where}}{{with .Left}}, {{.}}{{end}}{{with .Note}} ({{.}}){{end}}</span></li>
 {{end}}</ul>{{end}}{{with .More}}<p>and {{.}} more</p>{{end}}`))
+})
 
 // stripOf is the strip in HTML.
 func stripOf(dir string, s *State, over bool) string {
@@ -121,7 +124,7 @@ func stripOf(dir string, s *State, over bool) string {
 		moreText = count.Number(more)
 	}
 	var b bytes.Buffer
-	err := strips.Execute(&b, struct {
+	err := strips().Execute(&b, struct {
 		Head, Folder, Problem, More string
 		Over, Working               bool
 		Lines                       []line
