@@ -275,8 +275,15 @@ window.ocl = (function () {
     var faults = [];
     toolings().forEach(function (box, t) {
       var table = box.nextElementSibling.querySelector("table"), rows = Array.from(table.tBodies[0].rows), id = table.dataset.id;
-      var visible = function () { return rows.filter(shown).length; };
-      var all = visible();
+      var visible = function () { return rows.filter(function (tr) { return !tr.hidden; }).length; };
+      var all = visible(), more = box.nextElementSibling.nextElementSibling;
+      if (more && more.matches("button.more")) { // a long table shows its first rows
+        var few = rows.filter(shown).length;
+        more.click();
+        if (few >= all || rows.filter(shown).length !== all) { faults.push("“" + clip(more.textContent) + "” of " + id + " shows " + rows.filter(shown).length + " rows after " + few + " of " + all); }
+        more.click();
+        if (rows.filter(shown).length !== few) { faults.push("a click more does not show the first " + few + " rows of " + id + " alone"); }
+      }
       box.open = true;
       if (all !== rows.length) { faults.push(all + " of " + rows.length + " rows of " + id + " are shown at first"); }
       box.querySelectorAll("select").forEach(function (select) {

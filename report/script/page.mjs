@@ -8,6 +8,12 @@ import { triangle } from "./triangle.mjs";
 // facets are what rows can be filtered by, with their names.
 const facets = { method: "Method", trick: "Trick", memory: "Memory", data: "Data" };
 
+// most is how many rows a long table shows at first. To lay out hundreds of rows takes longer than to sort them.
+const most = 50;
+
+// long is how many rows a table must have to be long.
+const long = 2 * most;
+
 // Table is a table that can be sorted, filtered, narrowed and copied.
 class Table {
   constructor(table) {
@@ -23,6 +29,11 @@ class Table {
     this.heads.forEach((th, column) => this.sortable(th, column));
     if (this.rows.length > 1) {
       this.tools();
+    }
+    if (this.rows.length > long) {
+      this.more = make("button", { class: "more", type: "button" });
+      this.more.addEventListener("click", () => this.set("rows", this.state.rows === "all" ? "" : "all"));
+      (table.closest(".scroll") || table).after(this.more);
     }
     this.apply();
   }
@@ -51,7 +62,7 @@ class Table {
 
   // apply shows the table in its state.
   apply() {
-    const { sort = "", hide: _, ...filters } = this.state;
+    const { sort = "", rows = "", hide: _, ...filters } = this.state;
     const down = sort.startsWith("-");
     const by = this.keys.indexOf(down ? sort.slice(1) : sort);
     this.table.querySelectorAll("th[aria-sort]").forEach((th) => th.removeAttribute("aria-sort"));
@@ -65,12 +76,20 @@ class Table {
     // Only what changes is touched: on a page of hundreds of runs the rest takes longer than the sorting.
     const all = Object.values(filters).every((wanted) => wanted === "");
     let shown = 0;
-    for (const row of this.rows) {
+    for (const row of Array.from(this.body.rows)) {
       const hide = !all && !matches(row.dataset, row.textContent, filters);
       if (row.hidden !== hide) {
         row.hidden = hide;
       }
       shown += hide ? 0 : 1;
+      const beyond = this.more !== undefined && shown > most && rows !== "all";
+      if (row.classList.contains("beyond") !== beyond) {
+        row.classList.toggle("beyond", beyond);
+      }
+    }
+    if (this.more) {
+      this.more.hidden = shown <= most;
+      this.more.textContent = rows === "all" ? `Show the first ${most} rows` : `Show all ${shown} rows`;
     }
     const hidden = this.hidden();
     this.keys.forEach((key, column) => {
@@ -121,7 +140,7 @@ class Table {
     }
     box.append(make("div", {}, copies, done));
     this.said = make("span", { class: "said", role: "status" });
-    const open = Object.keys(this.state).some((name) => name !== "sort");
+    const open = Object.keys(this.state).some((name) => name !== "sort" && name !== "rows");
     const all = make("details", { class: "tooling", open }, make("summary", {}, "Filter, columns, copy ", this.said), box);
     const scroll = this.table.closest(".scroll") || this.table;
     scroll.before(all);
