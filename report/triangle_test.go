@@ -37,6 +37,9 @@ func TestTriangle(t *testing.T) {
 	if s := studyOf(accuracies(named("er"), .3, .4), nil); s.settings[0].triangle() != nil {
 		t.Error("one row is compared")
 	}
+	if s := studyOf(slices.Concat(accuracies(named("er"), .3), accuracies(named("mir"), .4)), nil); s.settings[0].triangle() != nil {
+		t.Error("rows of one seed are compared")
+	}
 }
 
 // TestTriangleOfMany: sixty rows stay on a page below its size, and of more than a hundred the best ones do. TestFiveHundredRuns has two streams.

@@ -57,6 +57,7 @@ test("keys move along a line and from line to line", () => {
   assert.deepEqual(move(lines, [0, 0], "ArrowRight"), [0, 1]);
   assert.deepEqual(move(lines, [0, 2], "ArrowRight"), [0, 2]);
   assert.deepEqual(move(lines, [0, 2], "Home"), [0, 0]);
+  assert.deepEqual(move(lines, [0, 0], "End"), [0, 2]);
   assert.deepEqual(move(lines, [0, 2], "ArrowUp"), [1, 0]); // 75 is above 50
   assert.deepEqual(move(lines, [1, 0], "ArrowDown"), [0, 2]);
   assert.deepEqual(move([{ points: [] }, lines[1]], null, "ArrowUp"), [1, 0]); // the first line is hidden
