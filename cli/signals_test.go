@@ -283,7 +283,7 @@ func underRaceDetector() bool {
 // TestTightLimits: a shell that allows too little for the Go runtime is told of before anything is done.
 func TestTightLimits(t *testing.T) {
 	for limit, want := range map[string]string{
-		"ulimit -v 1500000": "ocl: the process may use 1.5 GB of addresses (ulimit -v), but at least 2.0 GB are needed. Use `ulimit -v unlimited`.\n",
+		"ulimit -v 1800000": "ocl: the process may use 1.8 GB of addresses (ulimit -v), but at least 2.0 GB are needed. Use `ulimit -v unlimited`.\n",
 		"ulimit -n 12":      "ocl: the process may open 12 files (ulimit -n), but at least 16 are needed. Use `ulimit -n 1024`.\n",
 	} {
 		if strings.Contains(limit, "-v") && underRaceDetector() {
