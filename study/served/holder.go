@@ -167,10 +167,10 @@ func (h *Holder) Store() study.Store { return h.store }
 // Close takes in what has come and ends. If the study is done, what the server keeps is removed, after the workers had time to see it.
 func (h *Holder) Close() error {
 	done := true
-	for _, r := range h.store.known() {
-		done = done && (r.Phase == study.Done || r.Phase == study.Failed)
+	for _, e := range h.order { // the folder knows it first
+		phase := h.folder.State(e).Phase
+		done = done && (phase == study.Done || phase == study.Failed)
 	}
-	done = done && len(h.store.known()) == len(h.entries)
 	if done && h.server != nil {
 		for end := time.Now().Add(2 * lookEvery); h.server.current().NumClients() > 1 && time.Now().Before(end); {
 			time.Sleep(lookEvery / 50)
