@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -324,7 +325,7 @@ func TestDoneElsewhere(t *testing.T) {
 // lossy is a store whose claims are lost to others once a job has begun.
 type lossy struct {
 	study.Store
-	saved int
+	saved atomic.Int32
 }
 
 type lossyClaim struct {
@@ -341,14 +342,14 @@ func (l *lossy) Claim(e study.Entry) (study.Claim, study.State, error) {
 }
 
 func (c lossyClaim) Beat(p study.Progress) error {
-	if c.store.saved == 2 {
+	if c.store.saved.Load() == 2 {
 		return fmt.Errorf("beat: %w", study.ErrLost)
 	}
 	return c.Claim.Beat(p)
 }
 
 func (c lossyClaim) Save(context.Context) error {
-	c.store.saved++
+	c.store.saved.Add(1)
 	return nil
 }
 
@@ -363,7 +364,7 @@ func TestLost(t *testing.T) {
 		w.Note = func(text string) { told = append(told, text) }
 		began := time.Now()
 		w.Do = func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
-			if store.saved == 2 { // taken up again
+			if store.saved.Load() == 2 { // taken up again
 				return b.do(ctx, j, at)
 			}
 			<-ctx.Done()
