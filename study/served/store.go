@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -368,109 +367,6 @@ func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
 		return nil, study.State{Phase: study.Waiting}, nil
 	}
 	return nil, st, err
-}
-
-// atServer is an error of the connection, which is not that of a job or of this machine.
-type atServer struct{ error }
-
-// take makes the claim at the server. It is taken if the state is running for sure.
-func (c *claim) take() (st study.State, err error) {
-	ctx, cancel := op()
-	defer cancel()
-	s, key := c.store, c.entry.Key
-	c.rev, err = s.claims.Create(ctx, key, encoded(c.held))
-	if errors.Is(err, jetstream.ErrKeyExists) {
-		if e, err := s.claims.Get(ctx, key); err == nil {
-			s.mu.Lock()
-			s.view.claims.learn(e)
-			s.mu.Unlock()
-		}
-		return study.State{Phase: study.Running}, nil
-	}
-	if err != nil {
-		return st, &atServer{err}
-	}
-	defer func() {
-		if err != nil || !st.Sure {
-			c.drop(ctx)
-		}
-	}()
-	before, rev, err := s.job(ctx, key)
-	if err != nil {
-		return st, &atServer{err}
-	}
-	if p := before.Phase; p == study.Done || p == study.Failed || p == phaseHanded {
-		return before.state(), nil
-	}
-	step := study.StepOf(c.folder, c.entry)
-	if before.Phase != "" {
-		step, err = c.fill(step)
-	}
-	if err != nil {
-		return st, err
-	}
-	c.job, c.jobRev = record{Phase: study.Begun, Worker: s.worker, Attempt: study.FirstAttempt(step)}, rev
-	if before.Phase == study.Begun {
-		c.job.Attempt = before.Next(step)
-	}
-	if cause := c.job.TooMany(); cause != nil {
-		c.job.Phase, c.job.Error, c.job.Number = study.Failed, cause.Error(), c.job.Number-1
-	}
-	c.job.Host, c.job.PID = s.host, os.Getpid()
-	c.held.Step = step
-	switch err := c.write(ctx); {
-	case errors.Is(err, study.ErrLost):
-		return study.State{Phase: study.Running}, nil
-	case err != nil:
-		return st, &atServer{err}
-	case c.job.Phase == study.Failed:
-		return c.job.state(), nil
-	}
-	return study.State{Phase: study.Running, Sure: true, Attempt: c.job.Number, Progress: c.held.Progress}, nil
-}
-
-// fill puts what earlier attempts have handed over into the place, unless that has more already. It returns the step.
-func (c *claim) fill(here int) (int, error) {
-	s := c.store
-	ctx, cancel := op()
-	defer cancel()
-	m, there, err := s.manifest(ctx, savedOf(c.entry.Key))
-	if err != nil {
-		return 0, &atServer{err}
-	}
-	if !there || m.Step <= here {
-		return here, nil
-	}
-	from := filepath.Join(s.place, ".in-"+c.entry.Folder)
-	defer os.RemoveAll(from)
-	err = errors.Join(os.RemoveAll(from), s.fetch(context.Background(), savedOf(c.entry.Key), m, from, m.most()))
-	if err == nil {
-		err = replace(c.folder, from)
-	}
-	switch {
-	case err == nil:
-		return m.Step, nil
-	case errors.As(err, new(*atServer)):
-		return 0, err
-	case errors.As(err, new(syscall.Errno)): // of this disk
-		return 0, fmt.Errorf("served: %w. Make room on the disk", err)
-	}
-	s.tell(fmt.Sprintf("%s  what was saved of it cannot be used: %v. It goes on from step %d", c.entry, err, here))
-	return here, nil
-}
-
-// replace moves the files of one folder into another one, and removes what that has of a run.
-func replace(folder, from string) error {
-	old, err := study.Files(folder)
-	if err != nil {
-		return err
-	}
-	for _, p := range old {
-		if err := os.RemoveAll(filepath.Join(folder, filepath.FromSlash(p))); err != nil {
-			return err
-		}
-	}
-	return place(folder, from)
 }
 
 // job reads a record and its revision, 0 of one that is not there.
