@@ -53,6 +53,7 @@ type Holder struct {
 	kept   uint64          // place in the stream of bundles up to which they are in the folder
 	faults map[string]int  // results that could not be used, by worker
 	full   bool            // the folder has no room, as it was told
+	behind bool            // results wait to be taken in
 }
 
 // Serving says whether a process serves the study of a folder.
@@ -212,9 +213,9 @@ func (h *Holder) serve(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		more := h.takeIn()
+		h.behind = h.takeIn()
 		h.keep()
-		if more {
+		if h.behind {
 			h.again()
 		}
 		select {

@@ -3,6 +3,7 @@ package served_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,7 @@ var (
 	scale     = flag.Bool("scale", false, "TestKills with 100,000 jobs of 2 s, ten processes and 200 workers, which takes half an hour")
 	scaleJobs = flag.Int("scalejobs", 0, "jobs of TestKills; 0 is 2,000, or 100,000 with -scale")
 	scaleWait = flag.Duration("scalewait", 0, "time of a job of TestKills; 0 is 20 ms, or 2 s with -scale")
+	placesDir = flag.String("placesdir", "", "where TestKills makes the folders of its worker processes, which stand for other machines with disks of their own; \"\" is beside the study")
 	killEvery = flag.Duration("killevery", 0, "time between two kills of TestKills; 0 is a second, or a minute with -scale")
 )
 
@@ -58,7 +60,12 @@ type load struct {
 	Wait    time.Duration
 	Workers int
 	Listen  string
+	Places  string // where the folders of the worker processes are
+	Poll    time.Duration
 }
+
+// didFile has a line for each job that was done, twice if two workers did it.
+const didFile = "did"
 
 // loaded reads what a process of the test has to do.
 func loaded(root string) (l load, r *result.Result, jobs []study.Job, err error) {
@@ -113,10 +120,11 @@ func working(root string) error {
 	if err != nil {
 		return err
 	}
-	place, err := os.MkdirTemp(root, "machine-")
+	place, err := os.MkdirTemp(cmp.Or(l.Places, root), "machine-")
 	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(place)
 	hands, err := served.Join(context.Background(), filepath.Join(root, "study", served.JoinFile), served.JoinOptions{Dir: place, Note: note("worker")})
 	if err != nil {
 		return err
@@ -126,8 +134,13 @@ func working(root string) error {
 	if err != nil {
 		return err
 	}
+	did, err := os.OpenFile(filepath.Join(root, didFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer did.Close()
 	state, last := make([]byte, 100_000), new(atomic.Int64)
-	w := study.Worker{Store: hands.Store(), Jobs: jobs, Concurrency: l.Workers, Workers: 1, Poll: 200 * time.Millisecond, Stay: true, Note: note("worker"),
+	w := study.Worker{Store: hands.Store(), Jobs: jobs, Concurrency: l.Workers, Workers: 1, Poll: l.Poll, Stay: true, Note: note("worker"),
 		Do: func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
 			last.Store(time.Now().UnixNano())
 			saves, err := checkpoint.OpenDir(filepath.Join(at.Folder, experiment.CheckpointDir))
@@ -156,6 +169,9 @@ func working(root string) error {
 			}
 			if err == nil {
 				err = saves.Clear()
+			}
+			if err == nil {
+				_, err = fmt.Fprintln(did, j.Key)
 			}
 			return &mine, err
 		}}
@@ -213,7 +229,7 @@ func (p *process) over() bool {
 }
 
 // TestKills: processes with many workers do many jobs, without a common folder. Again and again a worker process is killed, and twice the
-// holder. Each job has exactly one accepted result.
+// holder. Each job has exactly one accepted result: the file that is there first stays the same one.
 func TestKills(t *testing.T) {
 	n, wait, processes, workers, every, holderKills := 2000, 20*time.Millisecond, 3, 20, time.Second, 1
 	switch {
@@ -247,7 +263,11 @@ func TestKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := json.Marshal(load{wait, workers, free.Addr().String()})
+	poll := 200 * time.Millisecond
+	if *scale {
+		poll = time.Second
+	}
+	l, err := json.Marshal(load{wait, workers, free.Addr().String(), *placesDir, poll})
 	text, failed := result.Encode(r)
 	if err := errors.Join(err, failed, free.Close(), os.WriteFile(filepath.Join(root, "load.json"), l, 0o644), os.WriteFile(filepath.Join(root, "of-all.json"), text, 0o644)); err != nil {
 		t.Fatal(err)
@@ -269,21 +289,26 @@ func TestKills(t *testing.T) {
 		running[i] = start(t, root, "worker")
 	}
 	folder := study.OpenFolder(dir)
-	finished := func() (done int) {
+	accepted := make(map[string]os.FileInfo, n)
+	finished := func() int {
 		for _, e := range entries {
-			if folder.State(e).Phase == study.Done {
-				done++
+			if accepted[e.Key] != nil || folder.State(e).Phase != study.Done {
+				continue
+			}
+			if accepted[e.Key], err = os.Stat(filepath.Join(dir, e.Folder, experiment.ResultFile)); err != nil {
+				t.Fatal(err)
 			}
 		}
-		return done
+		return len(accepted)
 	}
-	killed, draw, atHolder := 0, rand.New(rand.NewPCG(1, 2)), 0.0
+	killed, draw, atHolder, files := 0, rand.New(rand.NewPCG(1, 2)), 0.0, int64(0)
 	for {
 		select {
 		case <-time.After(every):
 		case <-allOver(running):
 		}
 		done := finished()
+		files = max(files, sizeOf(filepath.Join(dir, served.NatsFolder)))
 		t.Logf("%.0f s: %d of %d jobs are done", time.Since(began).Seconds(), done, n)
 		if done == n {
 			break
@@ -293,20 +318,19 @@ func TestKills(t *testing.T) {
 				t.Fatalf("a worker ended with %v", p.err)
 			}
 		}
-		if i := draw.IntN(processes); !running[i].over() && (*scale || killed < 3) {
+		if holderKills > 0 && done > n*(3-holderKills)/4 {
+			holderKills--
+			holder.kill()
+			atHolder += holder.seconds()
+			holder = start(t, root, "holder")
+			ready()
+		} else if i := draw.IntN(processes); !running[i].over() && (*scale || killed < 3) {
 			running[i].kill()
 			killed++
 			if !*scale { // the server takes a minute to let go of its claims
 				fmt.Fprintln(holder.in, running[i].cmd.Process.Pid)
 			}
 			running[i] = start(t, root, "worker")
-		}
-		if holderKills > 0 && done > n/4 {
-			holderKills--
-			holder.kill()
-			atHolder += holder.seconds()
-			holder = start(t, root, "holder")
-			ready()
 		}
 	}
 	if killed == 0 || holderKills > 0 {
@@ -333,6 +357,17 @@ func TestKills(t *testing.T) {
 		if st := folder.State(e); st.Phase != study.Done {
 			t.Fatalf("%s is %+v", e.Folder, st)
 		}
+		now, err := os.Stat(filepath.Join(dir, e.Folder, experiment.ResultFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first := accepted[e.Key]; !os.SameFile(first, now) || !first.ModTime().Equal(now.ModTime()) {
+			t.Errorf("%s had a second result accepted", e.Folder)
+		}
+	}
+	did, err := os.ReadFile(filepath.Join(root, didFile))
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, left := range []string{served.AsideDir, served.NatsFolder, served.JoinFile} {
 		if _, err := os.Stat(filepath.Join(dir, left)); err == nil {
@@ -340,8 +375,22 @@ func TestKills(t *testing.T) {
 		}
 	}
 	seconds := busy.Sub(began).Seconds()
-	t.Logf("%d jobs of %v, %d processes of %d workers, %d killed, %.1f s, efficiency %.3f; holder: %.2f ms on the processor a job, %s", n, wait, processes, workers, killed, seconds,
-		float64(n)*wait.Seconds()/(float64(processes*workers)*seconds), 1000*atHolder/float64(n), strings.TrimSpace(holder.out.String()))
+	t.Logf("%d jobs of %v, %d processes of %d workers, %d killed, %d jobs done a second time, %.1f s, efficiency %.3f; holder: %.2f ms on the processor a job, %s; the server's files %.1f MB at most", n, wait, processes, workers, killed, bytes.Count(did, []byte("\n"))-n, seconds,
+		float64(n)*wait.Seconds()/(float64(processes*workers)*seconds), 1000*atHolder/float64(n), strings.TrimSpace(holder.out.String()), float64(files)/1e6)
+}
+
+// sizeOf is the size in bytes of the files in a folder, some of which may go meanwhile.
+func sizeOf(dir string) (n int64) {
+	_ = filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if of, err := e.Info(); err == nil && of.Mode().IsRegular() {
+			n += of.Size()
+		}
+		return nil
+	})
+	return n
 }
 
 // serves says whether something listens at an address.

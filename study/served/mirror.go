@@ -182,7 +182,9 @@ func (h *Holder) look() {
 	known := h.store.known()
 	for _, key := range slices.Sorted(maps.Keys(known)) {
 		r, e := known[key], h.entries[key]
-		if e.Key == "" || r.Phase != study.Failed && r.Phase != phaseHanded {
+		// A result that was handed over may be lost. While others wait to be taken in, it is most likely one of those, and asking for each would
+		// take longer than to take them in.
+		if e.Key == "" || r.Phase != study.Failed && (r.Phase != phaseHanded || h.behind) {
 			continue
 		}
 		r, rev, err := h.store.job(ctx, key)
