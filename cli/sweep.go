@@ -43,6 +43,7 @@ type sweepFlags struct {
 	status   string // address of the page of the study; "" is none
 	listen   string // address at which the study is served; "" is none
 	nats     string // servers by which it is served; "" is none
+	share    bool   // data are lent to workers that do not have them
 	attend   bool   // it is served only: others do the jobs
 	notes    *notes // of the store, while it is served; nil has none
 }
@@ -84,13 +85,14 @@ func newSweep() *cobra.Command {
 	flags.StringSliceVar(&f.hosts, "hosts", nil, "print ssh commands that do a shard on each of these hosts, and do nothing else")
 	flags.StringVar(&f.listen, "listen", "", "serve the study at this address to machines that share nothing, such as :4222; they join by the file DIR/join")
 	flags.StringVar(&f.nats, "nats", "", "serve the study by NATS servers that run already, such as nats://host:4222; OCL_NATS_CREDS, or OCL_NATS_USER and OCL_NATS_PASSWORD, have the credentials")
+	flags.BoolVar(&f.share, "share-data", false, "with --listen or --nats, lend the data to workers that do not have them; each needs memory for all of the images")
 	flags.StringVar(&f.status, "status", "", "show how far the study is in browsers of this machine at this port, such as :8080, or at an address and port (default: nowhere)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the jobs, the estimated time, memory and disk space, but run nothing")
 	flags.StringVar(&f.results, "results", "", "folder with results; those of runs of the study are copied and not computed again (default: none)")
 	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
 	addJSON(cmd, &f.json, studyStatus{}, planned{})
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "shard": "I/N", "job": "ENGINE", "shards": "N", "hosts": "A,B", "listen": "ADDRESS", "nats": "URL", "status": "ADDRESS", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "shard": "I/N", "job": "ENGINE", "shards": "N", "hosts": "A,B", "listen": "ADDRESS", "nats": "URL", "share-data": "", "status": "ADDRESS", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
 	cmd.AddCommand(newSweepJoin(), newSweepStatus(), newSweepRetry(), newSweepCancel())
 	return cmd
 }
@@ -123,7 +125,8 @@ func newSweepJoin() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "with FILE: folder of this machine for the runs at work (default: a folder of the user's cache)")
-	annotate(flags, groupOutput, map[string]string{"out": "DIR"})
+	flags.BoolVar(&f.share, "share-data", false, "with --listen or --nats, lend the data to workers that do not have them; each needs memory for all of the images")
+	annotate(flags, groupOutput, map[string]string{"share-data": "", "out": "DIR"})
 	f.addWorker(cmd)
 	return cmd
 }

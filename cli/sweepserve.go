@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ocl/data"
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/study"
@@ -22,6 +25,8 @@ func (f *sweepFlags) served() bool { return f.listen != "" || f.nats != "" }
 // checkServed refuses flags that do not go with serving.
 func (f *sweepFlags) checkServed() error {
 	switch {
+	case !f.served() && f.share:
+		return errors.New("--share-data lends data to machines that join a served study. Give --listen or --nats too")
 	case !f.served():
 		return nil
 	case f.listen != "" && f.nats != "":
@@ -63,7 +68,7 @@ func newNotes(cmd *cobra.Command) *notes {
 // serve serves the study while its jobs are done, here and elsewhere.
 func (f *sweepFlags) serve(cmd *cobra.Command, folder *study.Folder, jobs []study.Job) error {
 	f.notes = newNotes(cmd)
-	h, err := served.Serve(cmd.Context(), f.opts.Out, folder, study.Entries(jobs), served.ServeOptions{Listen: f.listen, NATS: f.nats, Note: f.notes.tell})
+	h, err := served.Serve(cmd.Context(), f.opts.Out, folder, study.Entries(jobs), served.ServeOptions{Listen: f.listen, NATS: f.nats, Lend: f.lent(cmd.Context(), jobs), Note: f.notes.tell})
 	if err != nil {
 		return err
 	}
@@ -72,6 +77,20 @@ func (f *sweepFlags) serve(cmd *cobra.Command, folder *study.Folder, jobs []stud
 			"Ctrl-C saves the jobs at work here, and the same command continues\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out), escape.Line(h.Join()))
 	}
 	return errors.Join(f.work(cmd, h.Store(), jobs, true), h.Close())
+}
+
+// lent are the data of the jobs that --share-data lends, by digest.
+func (f *sweepFlags) lent(ctx context.Context, jobs []study.Job) map[string]func(io.Writer) error {
+	if !f.share {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx) // a server whose files were removed gets them again while jobs at work end
+	all := map[string]func(io.Writer) error{}
+	for _, j := range jobs {
+		set := j.Experiment.Data()
+		all[set.Digest] = func(w io.Writer) error { return data.Lend(ctx, w, set) }
+	}
+	return all
 }
 
 // joinServed does jobs of a study that is served elsewhere.
@@ -95,6 +114,13 @@ func (f *sweepFlags) joinServed(cmd *cobra.Command, file string) error {
 		return err
 	}
 	s.Part = true
+	s.Borrow = func(ctx context.Context, digest string) (*data.Set, error) {
+		path, err := h.Lent(ctx, digest)
+		if err != nil || path == "" {
+			return nil, err
+		}
+		return data.Borrow(ctx, path, digest)
+	}
 	jobs, _, err := f.open(cmd, s)
 	if err == nil {
 		err = study.Join(f.opts.Out, s, jobs)

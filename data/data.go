@@ -119,7 +119,10 @@ func (s Split) MemoryBytes() int64 {
 	if three, ok := images.(tripled); ok { // one channel in memory
 		images = three.Images
 	}
-	if b, ok := images.(Block); ok {
+	switch b := images.(type) {
+	case Block:
+		return int64(len(b.Pixels))
+	case lentImages:
 		return int64(len(b.Pixels))
 	}
 	return 0

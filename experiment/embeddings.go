@@ -13,9 +13,12 @@ import (
 	"ocl/nn/arch"
 )
 
-// OpenData opens the data of a config, with Options.Progress and Options.ReadOnly. With a pretrained network they are the
+// OpenData opens the data of a config, with Options.Progress and Options.ReadOnly, or returns Options.Data. With a pretrained network they are the
 // embeddings that it makes of the images, which takes long where the cache does not have them.
 func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error) {
+	if o.Data != nil {
+		return o.Data, nil
+	}
 	spec := build.Data(c)
 	spec.Progress, spec.ReadOnly, spec.OneClass = o.Progress, o.ReadOnly, spec.OneClass || o.OneClass
 	if c.Data.Backbone == "" {

@@ -30,17 +30,18 @@ import (
 
 // Options are how an experiment is run; no result depends on them.
 type Options struct {
-	Out             string // experiment folder; "" writes nothing
-	Force           bool   // remove the experiment that is in Out, the same or another, and start again
-	Workers         int    // goroutines of one run; 0 chooses
-	Concurrency     int    // runs at once; 0 chooses, and is 1 for a job that is run by itself
-	CheckpointEvery int    // seconds; 0 is 60, negative only at task ends
-	KeepCheckpoint  bool   // keep the last checkpoint of a finished run
-	DataDir         string // where the data lie on this machine; "" is Config.Data.Dir
-	Backbone        string // where the pretrained network lies on this machine; "" is Config.Data.Backbone
-	Init            string // where the first weights lie on this machine; "" is Config.Network.Init
-	ReadOnly        bool   // write no cache of decoded images, for a plan (data.Spec.ReadOnly)
-	OneClass        bool   // a person's own images may be of one class, for a measurement (data.Spec.OneClass)
+	Out             string    // experiment folder; "" writes nothing
+	Force           bool      // remove the experiment that is in Out, the same or another, and start again
+	Workers         int       // goroutines of one run; 0 chooses
+	Concurrency     int       // runs at once; 0 chooses, and is 1 for a job that is run by itself
+	CheckpointEvery int       // seconds; 0 is 60, negative only at task ends
+	KeepCheckpoint  bool      // keep the last checkpoint of a finished run
+	DataDir         string    // where the data lie on this machine; "" is Config.Data.Dir
+	Data            *data.Set // the data of the config, open already, as where another machine has lent them; nil opens them
+	Backbone        string    // where the pretrained network lies on this machine; "" is Config.Data.Backbone
+	Init            string    // where the first weights lie on this machine; "" is Config.Network.Init
+	ReadOnly        bool      // write no cache of decoded images, for a plan (data.Spec.ReadOnly)
+	OneClass        bool      // a person's own images may be of one class, for a measurement (data.Spec.OneClass)
 
 	// What results say about the program: its version, its revision ("" takes that of the build) and its command line.
 	Program, Revision string

@@ -222,6 +222,15 @@ func (s *Study) experiment(ctx context.Context, open map[config.Data]*experiment
 		return x.With(c, o)
 	}
 	x, err := experiment.Open(ctx, c, o)
+	if want := s.Made.Data[describe(c.Data)]; s.Part && s.Borrow != nil && want != "" && (errors.Is(err, experiment.ErrData) || err == nil && x.DataDigest() != want) {
+		set, failed := s.Borrow(ctx, want)
+		if failed != nil {
+			return nil, failed
+		}
+		if o.Data = set; set != nil {
+			x, err = experiment.Open(ctx, c, o)
+		}
+	}
 	if err == nil {
 		open[c.Data] = x
 	}

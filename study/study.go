@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/data"
 	"ocl/experiment"
 	"ocl/internal/count"
 	"ocl/internal/limit"
@@ -33,7 +34,9 @@ type Study struct {
 	Made Made
 	// Part says that jobs whose data this machine does not have are left out, for others; a note counts them.
 	Part bool
-	Text []byte // of the file, without what was made
+	// Borrow asks another machine for data of a digest that this one does not have, where Part is set; nil data are not lent, too. It may be nil.
+	Borrow func(ctx context.Context, digest string) (*data.Set, error)
+	Text   []byte // of the file, without what was made
 }
 
 // Combination is runs that differ in their seed alone, before their data are open.

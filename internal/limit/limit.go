@@ -143,6 +143,8 @@ const (
 	PictureFree = 4_000_000
 	// PixelsOfByte is how many pixels there may be beyond these for each byte of the file, in pixels. A JPEG of one colour has 170 to 512, a photograph 10. Key: none.
 	PixelsOfByte = 1000
+	// LentData is the size of the images of a data set that is lent to other machines, in bytes. They are in memory there. Key: none; copy the data.
+	LentData = 4 << 30
 	// Cache is the size of a cache of decoded images, in bytes. It is read image by image. Key: none.
 	Cache = 1 << 42
 	// PictureMemory is the memory that one image may take while it is decoded, in bytes. A small file can otherwise take 2.4 GB, and several are decoded at the same time; all of them share as much, or 256 MiB for each core where that is more, and at most half of the memory of the process. Key: none; make the image smaller, or save a JPEG without progressive.

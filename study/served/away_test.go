@@ -282,5 +282,5 @@ func TestServedAnew(t *testing.T) {
 	within(t, "the worker ends", func() bool { _, _, err = worker.Store().Claim(entries[1]); return err != nil })
 	says(t, err, "another certificate", "Copy the join file again")
 	studytest.Write(t, c, all[0])
-	says(t, c.Done(all[0]), "the result of finetune s1 could not be handed over", "It lies in "+c.Place().Folder)
+	says(t, c.Done(all[0]), "the result of finetune s1 could not be handed over, and lies in "+c.Place().Folder, "Copy the join file again")
 }

@@ -387,6 +387,7 @@ func TestPermissions(t *testing.T) {
 		"deleting a bucket":       js.DeleteKeyValue(ctx, "ocl-"+word+"-jobs"),
 		"other studies' messages": publish(ctx, js, "ocl.other.result.key"),
 		"the study's files":       publish(ctx, js, "ocl."+word+".bundle.study.files"),
+		"data that are lent":      publish(ctx, js, "ocl."+word+".bundle.data.0a"),
 		"settings":                publish(ctx, js, "$KV.ocl-"+word+"-study.cancelled"),
 	}
 	_, all["making a stream"] = js.CreateStream(ctx, jetstream.StreamConfig{Name: "mine", Subjects: []string{"mine"}})

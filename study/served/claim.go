@@ -210,7 +210,7 @@ func (c *claim) Done(r *result.Result) error {
 	}
 	c.forget(err == nil)
 	if err != nil {
-		return fmt.Errorf("served: the result of %s could not be handed over: %w. It lies in %s; the same command hands it over later", c.entry, err, c.folder)
+		return fmt.Errorf("served: the result of %s could not be handed over, and lies in %s until the same command hands it over: %w", c.entry, c.folder, err)
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func (c *claim) Fail(cause error) error {
 	err := c.end(study.Failed)
 	c.forget(false)
 	if err != nil {
-		return fmt.Errorf("served: that %s has failed could not be told: %w. Start the holder of the study again", c.entry, err)
+		return fmt.Errorf("served: that %s has failed could not be told, so it is tried again: %w", c.entry, err)
 	}
 	return nil
 }

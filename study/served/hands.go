@@ -2,8 +2,10 @@ package served
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +34,7 @@ type JoinOptions struct {
 }
 
 // errSecret says that a server does not know the user.
-var errSecret = errors.New("served: the server refuses the secret of the join file. Copy the join file again from the machine that serves the study")
+var errSecret = errors.New("the server refuses the secret of the join file. Copy the join file again from the machine that serves the study")
 
 // Join joins the study of a join file. Its folder then has the study's files, for [study.Load]. After the end of ctx, what is at work
 // is handed over for a minute at most.
@@ -74,7 +76,7 @@ func (s *store) connect(t ticket) (*nats.Conn, error) {
 		options = append(options, secure(t.SHA256, func(err error) {
 			fault.Store(&err)
 			if err != nil && s.epoch() != "" { // it was served with the right one before
-				s.die(fmt.Errorf("served: %w", err))
+				s.die(err)
 			}
 		}))
 	}
@@ -88,7 +90,7 @@ func (s *store) connect(t ticket) (*nats.Conn, error) {
 		return nil, fmt.Errorf("served: %s: %w", joined(t.Servers), errOther)
 	}
 	if errors.Is(err, nats.ErrAuthorization) {
-		return nil, errSecret
+		return nil, fmt.Errorf("served: %w", errSecret)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("served: no server of the study answers at %s: %w. Start `ocl sweep` with --listen there, or copy the join file again", joined(t.Servers), err)
@@ -169,6 +171,27 @@ func (h *Hands) Folder() string { return h.folder }
 
 // Store is the store of the study.
 func (h *Hands) Store() study.Store { return h.store }
+
+// Lent fetches data of a digest that the holder lends, and returns the file, which is kept for other processes of this machine. It is "" if the
+// holder does not lend them.
+func (h *Hands) Lent(ctx context.Context, digest string) (path string, err error) {
+	path = filepath.Join(h.folder, "lent-"+wordOf(digest))
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	m, there, err := h.store.manifest(ctx, dataOf(digest))
+	if err != nil || !there {
+		return "", err
+	}
+	from := &parts{ctx: ctx, from: h.store.bundles, base: h.store.bundle(dataOf(digest)), m: m, sum: sha256.New()}
+	if err := atomicfile.Write(path, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	}); err != nil {
+		return "", fmt.Errorf("served: the data that the holder lends did not arrive: %w. Make room on the disk, or try again", err)
+	}
+	return path, nil
+}
 
 // Close ends the connection. Claims that have not ended are lost after a minute.
 func (h *Hands) Close() { h.store.close() }

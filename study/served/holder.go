@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ type ServeOptions struct {
 	// NATS is the URL of a team's own servers, which are used instead of an embedded one; "" is none. OCL_NATS_CREDS, or
 	// OCL_NATS_USER and OCL_NATS_PASSWORD, have what they ask for.
 	NATS string
+	// Lend are the data that workers may fetch who do not have them: what writes them, by digest; nil are none.
+	Lend map[string]func(io.Writer) error
 	// Note is told what a person should know, once each; may be nil.
 	Note func(string)
 }
@@ -38,6 +41,7 @@ type Holder struct {
 	entries map[string]study.Entry // by key
 	order   []study.Entry
 	tell    func(string)
+	lend    map[string]func(io.Writer) error
 	lock    *flock.Flock
 	server  *embedded // nil with a team's own servers
 	store   *store    // of its own hands
@@ -73,7 +77,7 @@ func Serving(dir string) bool {
 // Serve serves the study in a folder until Close. When it returns, workers can join by the file [Holder.Join]. After the end of ctx, what
 // its own hands have is handed over for a minute at most.
 func Serve(ctx context.Context, dir string, folder *study.Folder, entries []study.Entry, o ServeOptions) (*Holder, error) {
-	h := &Holder{dir: dir, folder: folder, order: entries, entries: map[string]study.Entry{}, tell: noted(o.Note),
+	h := &Holder{dir: dir, folder: folder, order: entries, entries: map[string]study.Entry{}, tell: noted(o.Note), lend: o.Lend,
 		wake: make(chan struct{}, 1), asks: make(chan *nats.Msg, 1024), ended: make(chan struct{}), faults: map[string]int{}, saved: map[string]bool{}}
 	for _, e := range entries {
 		if !isName(e.Key) {
@@ -285,10 +289,17 @@ func (h *Holder) build(ctx context.Context) (err error) {
 		return err
 	}
 	h.kept = 0
-	for h.takeIn() { // first, so that no job is offered again whose result is there
+	info, err := h.results.Info(ctx)
+	if err != nil {
+		return err
+	}
+	for h.takeInTo(info.State.LastSeq) { // first, so that no job is offered again whose result is there; more may come all the time
 	}
 	h.keep()
 	if err := h.putStudy(ctx); err != nil {
+		return err
+	}
+	if err := h.putData(ctx); err != nil {
 		return err
 	}
 	v, err := s.watch(ctx, "")
@@ -353,4 +364,30 @@ func (h *Holder) putStudy(ctx context.Context) error {
 		return err
 	}
 	return h.tidy(ctx, studyBundle)
+}
+
+// putData puts the data on the server that it lends and the server does not have.
+func (h *Holder) putData(ctx context.Context) error {
+	for digest, write := range h.lend {
+		m, there, err := h.store.manifest(ctx, dataOf(digest))
+		if err == nil && there {
+			_, err = h.store.bundles.GetLastMsgForSubject(ctx, h.store.bundle(dataOf(digest))+"."+m.Word+"."+strconv.Itoa(m.Parts-1))
+			if err == nil {
+				continue
+			}
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				err = nil
+			}
+		}
+		if err == nil {
+			_, err = h.store.put(ctx, dataOf(digest), 0, write)
+		}
+		if err == nil {
+			err = h.tidy(ctx, dataOf(digest))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,7 +49,10 @@ func (h *Holder) forget(ctx context.Context, key string) {
 }
 
 // takeIn takes in results that have come. More says that there are others.
-func (h *Holder) takeIn() (more bool) {
+func (h *Holder) takeIn() (more bool) { return h.takeInTo(math.MaxUint64) }
+
+// takeInTo takes in results up to a place in their stream.
+func (h *Holder) takeInTo(last uint64) (more bool) {
 	for range 100 {
 		ctx, cancel := op()
 		next, err := h.results.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(h.store.names.result("*")))
@@ -56,6 +61,10 @@ func (h *Holder) takeIn() (more bool) {
 			if !errors.Is(err, jetstream.ErrMsgNotFound) {
 				h.failed(err)
 			}
+			return false
+		}
+		if next.Sequence > last {
+			cancel()
 			return false
 		}
 		taken := h.take(ctx, next)
@@ -84,8 +93,7 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 		return true
 	}
 	from := filepath.Join(h.dir, handsDir, ".in")
-	defer os.RemoveAll(from)
-	err := os.RemoveAll(from)
+	err := emptied(from)
 	switch {
 	case err != nil:
 	case h.faults[worker] >= mostFaults:
@@ -129,6 +137,18 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 		h.forget(ctx, key)
 	}
 	return err == nil
+}
+
+// emptied removes what a folder has, and not the folder: ext4 without a journal makes new files slowly where others were just removed.
+func emptied(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, e.Name())))
+	}
+	return err
 }
 
 // wait leaves a result on the server that cannot be written into the folder now.

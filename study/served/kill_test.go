@@ -291,8 +291,13 @@ func TestKills(t *testing.T) {
 	folder := study.OpenFolder(dir)
 	accepted := make(map[string]os.FileInfo, n)
 	finished := func() int {
+		begun := map[string]bool{} // most jobs have no folder yet
+		folders, err := os.ReadDir(dir)
+		for _, f := range folders {
+			begun[f.Name()] = true
+		}
 		for _, e := range entries {
-			if accepted[e.Key] != nil || folder.State(e).Phase != study.Done {
+			if accepted[e.Key] != nil || !begun[e.Folder] || folder.State(e).Phase != study.Done {
 				continue
 			}
 			if accepted[e.Key], err = os.Stat(filepath.Join(dir, e.Folder, experiment.ResultFile)); err != nil {

@@ -77,6 +77,9 @@ func (n names) bundle(name string) string { return "ocl." + string(n) + ".bundle
 func savedOf(key string) string  { return key + ".saved" }
 func resultOf(key string) string { return key + ".result" }
 
+// dataOf is the bundle with data of a digest that are lent.
+func dataOf(digest string) string { return "data." + wordOf(digest) }
+
 // ask is the subject of a question to the holder.
 func (n names) ask(verb, key string) string { return "ocl." + string(n) + ".ask." + verb + "." + key }
 

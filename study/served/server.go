@@ -209,7 +209,7 @@ func permissions(n names) *server.Permissions {
 		}
 	}
 	return &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: publish, Deny: []string{n.bundle("study.>")}},
+		Publish:   &server.SubjectPermission{Allow: publish, Deny: []string{n.bundle("study.>"), n.bundle("data.>")}},
 		Subscribe: &server.SubjectPermission{Allow: []string{inboxOf(workerUser) + ".>"}},
 	}
 }

@@ -332,6 +332,9 @@ func (s *store) state(key string) study.State {
 func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
 	s.mu.Lock()
 	st, idle, err := s.state(e.Key), s.away != "" || s.view == nil, s.dead
+	if err != nil {
+		err = fmt.Errorf("served: %w", err)
+	}
 	if s.view != nil && s.view.settings.values[refusedKey+s.worker] != "" {
 		err = fmt.Errorf("served: the holder of the study refuses this process: %s. Compare the ocl and the machine with those of the others", s.view.settings.values[refusedKey+s.worker])
 	}
@@ -442,6 +445,9 @@ func (s *store) ask(verb, key string) (answer []byte, err error) {
 		m, err = s.nc.RequestWithContext(ctx, s.names.ask(verb, key), nil)
 		return err
 	}); err != nil {
+		if errors.Is(err, errSecret) || errors.Is(err, errOther) {
+			return nil, fmt.Errorf("served: %w", err)
+		}
 		return nil, fmt.Errorf("served: the holder of the study does not answer: %w. Start it again there", err)
 	}
 	s.found()
