@@ -141,7 +141,7 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 
 // emptied removes what a folder has, and not the folder: ext4 without a journal makes new files slowly where others were just removed.
 func emptied(folder string) error {
-	entries, err := os.ReadDir(folder)
+	entries, err := input.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bytes, choices, courses, path, percent, tiles } from "./page.mjs";
+
+const status = {
+  samples: { learned: 1200, waiting: 5, queue: 1000, held_out: 0 },
+  rates: { predictions: 98.2, learned: 150.1 },
+  latency_ms: null,
+  accuracy: null,
+  held_out: null,
+  drift: { found: 0, last: null },
+  memory: { stored: 500, capacity: 500, bytes: 123456 },
+  disk: { journal: 1500, snapshots: 500 },
+};
+
+test("what was not measured is said", () => {
+  const [answers, held] = tiles(status);
+  assert.deepEqual(answers, ["accuracy of the answers", "not measured", "no answer had its label yet"]);
+  assert.equal(held[1], "not measured");
+  assert.equal(percent(0), "0.0\u00a0%");
+});
+
+test("sizes have units", () => {
+  assert.equal(bytes(999), "999\u00a0bytes");
+  assert.equal(bytes(2000), "2.0\u00a0kB");
+  assert.equal(bytes(5e12), "5000.0\u00a0GB");
+});
+
+test("a line leaves out what was not measured, and a course without points is none", () => {
+  const lines = courses([
+    { learned: 10, accuracy: null, held_out: 0.5, forgetting: null },
+    { learned: 20, accuracy: 0.25, held_out: 0.75, forgetting: null },
+  ]);
+  assert.deepEqual(
+    lines.map((line) => [line.look, line.points]),
+    [
+      ["recent", [[20, 0.25]]],
+      [
+        "heldout",
+        [
+          [10, 0.5],
+          [20, 0.75],
+        ],
+      ],
+    ],
+  );
+});
+
+test("a path goes from the left axis to the right edge, and stays in the picture", () => {
+  assert.equal(
+    path(
+      [
+        [10, 0],
+        [20, 2],
+      ],
+      10,
+      20,
+    ),
+    "M44.0 200.0L640.0 0.0",
+  );
+  assert.equal(path([[10, 0.5]], 10, 10), "M44.0 100.0");
+});
+
+test("guesses come first, and no class is lost", () => {
+  const { buttons, rest } = choices([{ class: "e" }, { class: "b" }], ["a", "b", "c", "d", "e", "f"]);
+  assert.deepEqual(buttons, ["e", "b", "a", "c"]);
+  assert.deepEqual(rest, ["d", "f"]);
+});
