@@ -10,12 +10,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"ocl/data"
 	"ocl/experiment/build"
 	"ocl/experiment/result"
 	"ocl/experiment/trained"
@@ -200,48 +198,20 @@ func exportONNX(ctx context.Context, run, out string, from exportSource) (string
 
 // onnxModel is what a trained learner predicts by, as package onnx wants it. file is the one of its pretrained network, see [exportSource].
 func onnxModel(ctx context.Context, t *trained.Model, file string) (onnx.Model, error) {
-	rules, err := t.Rules(ctx)
+	c, err := t.Exported(ctx)
 	if err != nil {
 		return onnx.Model{}, err
 	}
-	info, err := data.Lookup(t.Config.Data.Name)
-	if err != nil {
-		return onnx.Model{}, err
-	}
-	m := onnx.Model{
-		Net: t.Net, Embeddings: t.Info.Embeddings, Mean: t.Config.Stream.Mean, Std: t.Config.Stream.Std, ClassNames: t.ClassNames, Version: release,
-		Facts: []onnx.Fact{{Key: "checkpoint", Value: t.Digest}, {Key: "method", Value: t.Config.Methods[0]}, {Key: "tricks", Value: t.Config.Tricks[0]},
-			{Key: "data", Value: t.Config.Data.Name}, {Key: "tasks_learned", Value: strconv.Itoa(t.Tasks)}},
-	}
-	if t.Older {
-		m.Facts = append(m.Facts, onnx.Fact{Key: "older_checkpoint", Value: "true"})
-	}
-	h, w := t.Info.Height, t.Info.Width
-	switch made := t.Info.Of != [3]int{} && cmp.Or(file, t.Config.Data.Backbone) != ""; { // and not embeddings of a file
-	case made:
-		if m.Frozen, err = frozen(t, file); err != nil {
+	var made *onnx.Frozen
+	switch {
+	case t.Info.Of != [3]int{} && cmp.Or(file, t.Config.Data.Backbone) != "": // and not embeddings of a file
+		if made, err = frozen(t, file); err != nil {
 			return onnx.Model{}, err
 		}
-		h, w = t.Info.Of[1], t.Info.Of[2]
 	case file != "":
 		return onnx.Model{}, errors.New("export: the run has no pretrained network. Leave out --backbone")
 	}
-	var stretch bool
-	if stretch, m.Inner = info.Fit(h, w); stretch {
-		m.Fit = onnx.Stretch
-	}
-	var means *onnx.Means
-	for _, r := range rules {
-		rule := onnx.Rule{Name: r.Classifier}
-		if r.Classes != nil {
-			if means == nil { // another rule by class means, such as iCaRL's own beside ncm, has the same ones
-				means = meansOf(r)
-			}
-			rule.Means = means
-		}
-		m.Rules = append(m.Rules, rule)
-	}
-	return m, nil
+	return c.ONNX(release, made)
 }
 
 // frozen is the pretrained network of a run.
@@ -254,15 +224,6 @@ func frozen(t *trained.Model, file string) (*onnx.Frozen, error) {
 	}
 	layers, err := net.Layers(c.Data.Backbone)
 	return &onnx.Frozen{Net: net, Layers: layers, Of: t.Info.Of}, err
-}
-
-// meansOf are the class means of a rule.
-func meansOf(r trained.Rule) *onnx.Means {
-	m := &onnx.Means{Values: r.Means}
-	for _, k := range r.Classes {
-		m.Classes = append(m.Classes, int(k))
-	}
-	return m
 }
 
 // exportTensorboard writes the runs in a folder of a run or an experiment for TensorBoard. out is the folder for its

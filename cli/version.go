@@ -13,14 +13,15 @@ import (
 	"ocl/config"
 	"ocl/experiment/build"
 	"ocl/experiment/result"
+	"ocl/internal/edition"
 	"ocl/internal/kernel"
 	"ocl/internal/origin"
 	"ocl/nn"
 	"ocl/tune"
 )
 
-// release is the version of ocl. It is the only place that says it.
-const release = "0.1.0"
+// release is the version of ocl.
+const release = edition.Release
 
 // revision is that of the source. tools/dist sets it when it links; elsewhere Go's stamp of the build says it.
 var revision string

@@ -307,7 +307,7 @@ func (l *ICaRL) parts() checkpoint.Parts {
 	if l.Review != nil {
 		parts = append(parts, checkpoint.Sub("review", l.Review.parts()), checkpoint.Then(l.Review.fits))
 	}
-	return append(parts, checkpoint.Sub("ncm", l.ncm.parts(l.Net.FeatureDim())),
+	return append(parts, checkpoint.Sub("ncm", l.ncm.State(l.Net.FeatureDim())),
 		checkpoint.Binary("rng/retrieve", l.retrieve.Rand), checkpoint.Binary("rng/update", l.update.Rand), checkpoint.Inline(l.augment.parts()))
 }
 

@@ -177,8 +177,8 @@ func (c *NCM) Squares(dst []float64, f []float32) error {
 // Classes are those that have a mean, rising. The caller does not change them.
 func (c *NCM) Classes() []ocl.Label { return c.classes }
 
-// parts is the means of features of the given length, if there are any.
-func (c *NCM) parts(dim int) checkpoint.Parts {
+// State is the means of features of the given length, if there are any.
+func (c *NCM) State(dim int) checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Int32List("classes", &c.classes),
 		checkpoint.List("means", &c.means),

@@ -73,5 +73,5 @@ func (n *Nearest) LoadState(d *checkpoint.Decoder) error { return n.state().Load
 
 // state is that of the Replay and the class means.
 func (n *Nearest) state() checkpoint.Parts {
-	return checkpoint.Parts{checkpoint.Inline(n.Replay), checkpoint.Sub("ncm", n.ncm.parts(n.Net.FeatureDim()))}
+	return checkpoint.Parts{checkpoint.Inline(n.Replay), checkpoint.Sub("ncm", n.ncm.State(n.Net.FeatureDim()))}
 }

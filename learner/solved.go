@@ -104,6 +104,9 @@ func (s *solved) finish(weights, biases []float64) error {
 	return nil
 }
 
+// Unprepare drops what Prepare has found, as Observe does, so that the state says nothing of it.
+func (s *solved) Unprepare() { s.ready = false }
+
 // show writes the head into the network. Classes that were not observed are never predicted.
 func (s *solved) show() {
 	list, width := s.net.Named(), s.net.FeatureDim()

@@ -88,7 +88,7 @@ func TestImageIsPreparedLikeAFile(t *testing.T) {
 	for i := range 20 {
 		img := picture(i, "a", 13)
 		pixels := make([]byte, 3*8*8)
-		if err := a.preparation.Easel().Draw(pixels, img); err != nil {
+		if err := a.t.preparation.Easel().Draw(pixels, img); err != nil {
 			t.Fatal(err)
 		}
 		if err := a.LearnPixels(t.Context(), pixels, "a"); err != nil {
@@ -514,7 +514,7 @@ func opened(t *testing.T, change func(h map[string]any)) (*Learner, error) {
 		}
 		return b
 	})
-	return decode(file.Decoder(), nil)
+	return begun(decode(file.Decoder(), nil))
 }
 
 // TestEndsOfTasksTakeNoPlaceOfImages: a learner that is opened has the queue that it had, however many tasks end in it.
@@ -651,7 +651,7 @@ func FuzzOpen(f *testing.F) {
 			if l != nil {
 				closed(t, l)
 			}
-			l, err = decode(file.Decoder(), func(p *Process) { p.Workers, p.AtOnce, p.Age = 1, 1, -1 })
+			l, err = begun(decode(file.Decoder(), func(p *Process) { p.Workers, p.AtOnce, p.Age = 1, 1, -1 }))
 		}); n > most {
 			t.Errorf("%d bytes are allocated (%v)", n, err)
 		}
@@ -673,7 +673,7 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := decode(state.Decoder(), func(p *Process) { p.Workers, p.AtOnce, p.Age = 1, 1, -1 })
+		again, err := begun(decode(state.Decoder(), func(p *Process) { p.Workers, p.AtOnce, p.Age = 1, 1, -1 }))
 		if err != nil {
 			t.Fatalf("what was opened cannot be opened again: %v", err)
 		}

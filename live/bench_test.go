@@ -26,7 +26,7 @@ var residual = sync.OnceValue(func() (of struct {
 	}
 	for i := range 100 {
 		pixels := make([]byte, 3*32*32)
-		if err := of.preparation.Easel().Draw(pixels, picture(i, shapeName(i, 10), 32)); err != nil {
+		if err := of.t.preparation.Easel().Draw(pixels, picture(i, shapeName(i, 10), 32)); err != nil {
 			panic(err)
 		}
 		of.images = append(of.images, pixels)
@@ -68,6 +68,23 @@ func BenchmarkPredict(b *testing.B) {
 		if _, err := l.PredictPixels(dst, images[i%len(images)]); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkTrainerPredict predicts images together, in one pass, without learning.
+func BenchmarkTrainerPredict(b *testing.B) {
+	for _, n := range []int{1, MaxPictures} {
+		b.Run(fmt.Sprintf("images=%d", n), func(b *testing.B) {
+			l, images := residual().Learner, residual().images
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				if _, err := l.t.Predict(3, images[:n]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "images/s")
+		})
 	}
 }
 

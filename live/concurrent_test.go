@@ -107,26 +107,26 @@ func TestCopiesAreUsedAgain(t *testing.T) {
 	l := made(t, small("er"))
 	learn(t, l, 0, 10, 2)
 	flush(t, l)
-	s, m, err := l.desk.acquire()
+	s, m, _, err := l.t.desk.acquire()
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := s.judge(m, make([]predict.Guess, 1))
-	if err != nil {
+	before, got := make([]predict.Guess, 1), make([]predict.Guess, 1)
+	if err := s.judge(m, before, 1); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 10 {
 		learn(t, l, 10+10*i, 20+10*i, 2)
 		flush(t, l)
 	}
-	if got, err := s.judge(m, make([]predict.Guess, 1)); err != nil || got[0] != before[0] {
+	if err := s.judge(m, got, 1); err != nil || got[0] != before[0] {
 		t.Errorf("%v became %v (%v)", before, got, err)
 	}
-	if n := len(l.desk.spare); n > 2 {
+	if n := len(l.t.desk.spare); n > 2 {
 		t.Errorf("%d spare copies", n)
 	}
-	l.desk.release(s, m)
-	if slices.Contains(l.desk.spare, l.desk.current) {
+	l.t.desk.release(s, m)
+	if slices.Contains(l.t.desk.spare, l.t.desk.current) {
 		t.Error("the copy that predictions use may be written to")
 	}
 }
@@ -143,14 +143,14 @@ func TestCopiesWithoutNumbersAreNotPublished(t *testing.T) {
 	}
 	l.step.Lock()
 	defer l.step.Unlock()
-	net := l.core.net
+	net := l.t.core.net
 	for _, v := range []float32{float32(math.NaN()), 3e38} {
 		good := slices.Clone(net.Params())
 		for i := range net.Params() {
 			net.Params()[i] = v
 		}
 		net.Changed()
-		l.desk.stale = true
+		l.t.desk.stale = true
 		if err := l.publish(t.Context(), 0); !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), "Use a smaller learning rate") {
 			t.Errorf("weights of %v: %v", v, err)
 		}

@@ -20,7 +20,7 @@ import (
 type core struct {
 	config  config.Config
 	stream  ocl.StreamInfo // shape of the images, pixel values, and in Classes how many outputs the head has
-	workers int
+	process Process        // of which it uses how many goroutines learn, and with what priority
 
 	net     *nn.Network
 	ws      *nn.Workspace
@@ -28,7 +28,7 @@ type core struct {
 	latents *learner.Latents // makes what it observes of images; nil: it observes them as they are
 	ncm     *learner.NCM     // class means that a classifier of the config predicts by; nil where the learner's own rule decides
 
-	classes int         // that have been learned: the active outputs
+	classes int         // the active outputs
 	task    bool        // a task has begun and not ended
 	current []ocl.Label // its classes, rising
 	tasks   int         // that have ended
@@ -37,8 +37,8 @@ type core struct {
 }
 
 // newCore makes the learner of a config for images of a shape. With inherited > 0 it can load the state of one with so many outputs.
-func newCore(c config.Config, shape [3]int, capacity, inherited, workers int) (*core, error) {
-	k := &core{config: c, workers: workers, stream: ocl.StreamInfo{Name: c.Data.Name, Channels: shape[0], Height: shape[1], Width: shape[2],
+func newCore(c config.Config, shape [3]int, capacity, inherited int, p Process) (*core, error) {
+	k := &core{config: c, process: p, stream: ocl.StreamInfo{Name: c.Data.Name, Channels: shape[0], Height: shape[1], Width: shape[2],
 		Classes: capacity, Batch: c.Stream.Batch, Pixels: ocl.NewPixelValues(shape[0], c.Stream.Mean, c.Stream.Std)}}
 	if err := checkMethod(c); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func newCore(c config.Config, shape [3]int, capacity, inherited, workers int) (*
 	if k.net, err = build.NewNetwork(k.stream, c, inherited); err != nil {
 		return nil, inFields(err)
 	}
-	k.ws = k.net.NewWorkspace(workers)
+	k.ws = k.net.NewNiceWorkspace(p.Workers, p.Nice)
 	err = train.Caught(func() (err error) {
 		if k.learner, err = build.NewLearner(k.net, k.ws, k.stream, c); err != nil {
 			return err
@@ -152,8 +152,33 @@ func (k *core) boundary(ctx context.Context) error {
 	return nil
 }
 
+// learned says that there was a batch.
+func (k *core) learned() bool { return k.batches > 0 }
+
+// stored is how many samples the memory has.
+func (k *core) stored() int {
+	if m := k.parts().Memory; m != nil {
+		return m.Len()
+	}
+	return 0
+}
+
+// found says that class means are there that no memory can give: those of a file of weights.
+func (k *core) found() bool {
+	means := k.means()
+	return means != nil && means.Fitted() && k.stored() == 0
+}
+
+// predicts says that there is something to predict with.
+func (k *core) predicts() bool {
+	return k.learned() && (k.means() == nil || k.stored() > 0 || k.found())
+}
+
 // prepare finds the class means for predictions, where there are any: a pass over the memory.
 func (k *core) prepare(ctx context.Context) error {
+	if k.found() {
+		return nil
+	}
 	if p, ok := k.learner.(ocl.Preparer); ok {
 		if err := p.Prepare(ctx); err != nil {
 			return err
@@ -166,6 +191,27 @@ func (k *core) prepare(ctx context.Context) error {
 	return k.ncm.Fit(ctx, p.Net, p.WS, p.Memory)
 }
 
+// unprepare drops what prepare has found from the state of the learner, so that a state says nothing of when predictions were published.
+func (k *core) unprepare() {
+	if k.found() {
+		return
+	}
+	if means := k.parts().Means; means != nil {
+		means.Forget()
+	}
+	if p, ok := k.learner.(interface{ Unprepare() }); ok {
+		p.Unprepare()
+	}
+}
+
+// place is the place of the next image.
+func (k *core) place() int64 {
+	if m := k.parts().Memory; m != nil {
+		return int64(m.Seen())
+	}
+	return k.images
+}
+
 // grown is the learner with twice the outputs, until there are as many as classes. The old one is closed.
 func (k *core) grown(classes int) (*core, error) {
 	capacity := k.stream.Classes
@@ -176,7 +222,7 @@ func (k *core) grown(classes int) (*core, error) {
 	if err := k.SaveState(state.Encoder()); err != nil {
 		return nil, err
 	}
-	larger, err := newCore(k.config, k.shape(), capacity, k.stream.Classes, k.workers)
+	larger, err := newCore(k.config, k.shape(), capacity, k.stream.Classes, k.process)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +239,10 @@ func (k *core) shape() [3]int { return [3]int{k.stream.Channels, k.stream.Height
 func (k *core) close() { k.ws.Close() }
 
 // SaveState implements [ocl.State].
-func (k *core) SaveState(e *checkpoint.Encoder) error { return k.state().SaveState(e) }
+func (k *core) SaveState(e *checkpoint.Encoder) error {
+	k.unprepare()
+	return k.state().SaveState(e)
+}
 
 // LoadState implements [ocl.State].
 func (k *core) LoadState(d *checkpoint.Decoder) error {

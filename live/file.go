@@ -48,6 +48,8 @@ type header struct {
 	MaxClasses    int   `json:"max_classes,omitempty"`
 	MaxParameters int   `json:"max_parameters,omitempty"`
 	MaxBytes      int64 `json:"max_bytes,omitempty"`
+
+	Weights *weightsHeader `json:"weights,omitempty"` // of a state that has only what was learned
 }
 
 // Names of sections.
@@ -86,18 +88,13 @@ func (l *Learner) Save(path string) error {
 func (l *Learner) state() (*checkpoint.Container, error) {
 	l.step.Lock()
 	defer l.step.Unlock()
-	k := l.core
 	l.mu.Lock()
 	if err := l.usable(); err != nil {
 		l.mu.Unlock()
 		return nil, err
 	}
-	p := l.process
-	h := header{
-		Registered: build.Schema().Registered(k.config),
-		Version:    version, Numbers: result.Numbers, Kernel: k.net.KernelName(), Convolution: k.net.Engine().Convolution, Shape: l.shape, Outputs: k.stream.Classes,
-		Classes: slices.Clone(l.names), Batch: p.Batch, Age: int64(p.Age), Queue: p.Queue, MaxClasses: p.MaxClasses, MaxParameters: p.MaxParameters, MaxBytes: p.MaxBytes,
-	}
+	p, h := l.process, l.t.header()
+	h.Batch, h.Age, h.Queue, h.MaxClasses, h.MaxParameters, h.MaxBytes = p.Batch, int64(p.Age), p.Queue, p.MaxClasses, p.MaxParameters, p.MaxBytes
 	var pixels []byte
 	for _, e := range l.queue {
 		if e.boundary {
@@ -109,15 +106,7 @@ func (l *Learner) state() (*checkpoint.Container, error) {
 	}
 	l.mu.Unlock()
 	state := checkpoint.NewContainer()
-	c := k.config
-	c.Engine = config.Engine{} // the header has it
-	text, err := c.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return state, checkpoint.Parts{
-		checkpoint.JSON(headerSection, &h), checkpoint.Bytes(configSection, &text), checkpoint.Bytes(waitingSection, &pixels), checkpoint.Inline(k),
-	}.SaveState(state.Encoder())
+	return state, l.t.run(func() error { return l.t.save(state.Encoder(), h, pixels, l.t.core) })
 }
 
 // Open continues a learner from a file that [Learner.Save] wrote, or from the folder of a run of `ocl run`, or of an experiment that has one run,
@@ -131,6 +120,12 @@ func Open(path string) (*Learner, error) { return OpenWith(path, nil) }
 
 // OpenWith is [Open] with other options of the process: set changes those of the file.
 func OpenWith(path string, set func(*Process)) (*Learner, error) {
+	return begun(OpenTrainer(path, set))
+}
+
+// OpenTrainer is [OpenWith] for a trainer, of which the images that wait in the file are asked ([Trainer.Waiting]). set may be nil. It also takes a file that a
+// program wrote of what [Trainer.SaveState] or [Trainer.Weights] gave.
+func OpenTrainer(path string, set func(*Process)) (*Trainer, error) {
 	if path == "" {
 		return nil, errors.New("live: open: the path is empty. Give a file of Save, or the folder of a run")
 	}
@@ -142,18 +137,24 @@ func OpenWith(path string, set func(*Process)) (*Learner, error) {
 	if at.IsDir() {
 		open = openRun
 	}
-	var l *Learner
+	var t *Trainer
 	err = train.Caught(func() (err error) {
-		l, err = open(path, set)
+		t, err = open(path, set)
 		return err
 	})
 	switch {
 	case err == nil:
-		return l, nil
+		return t, nil
 	case strings.Contains(err.Error(), path+": "): // who reads files names them
 		return nil, fmt.Errorf("live: %w", err)
 	}
 	return nil, fmt.Errorf("live: %s: %w", path, err)
+}
+
+// ReadTrainer continues a trainer from what [Trainer.SaveState] or [Trainer.Weights] gave, which a caller holds in a container of its own. set, which may be nil,
+// changes the options of the process, which a state has none of: those of a new trainer.
+func ReadTrainer(d *checkpoint.Decoder, set func(*Process)) (*Trainer, error) {
+	return built(func() (*Trainer, error) { return decode(d, set) })
 }
 
 // changed is p after set.
@@ -164,7 +165,7 @@ func changed(p Process, set func(*Process)) (Process, error) {
 	return p.complete()
 }
 
-func openFile(path string, set func(*Process)) (*Learner, error) {
+func openFile(path string, set func(*Process)) (*Trainer, error) {
 	if err := checkKind(path); err != nil {
 		return nil, err
 	}
@@ -197,24 +198,23 @@ func checkKind(path string) error {
 	return nil
 }
 
-// decode makes the learner of a file.
-func decode(d *checkpoint.Decoder, set func(*Process)) (*Learner, error) {
+// read reads what a state says of itself, and refuses what no learner of this program can be made of, before anything large is made.
+func read(d *checkpoint.Decoder) (h header, c config.Config, pixels []byte, err error) {
 	if d.Len(headerSection) < 0 {
-		return nil, errors.New("this is a checkpoint, but none of a live learner. Give a file of Save, or the folder of a run")
+		return h, c, nil, errors.New("this is a checkpoint, but none of a live learner. Give a file of Save, or the folder of a run")
 	}
-	var h header
-	var text, pixels []byte
+	var text []byte
 	if err := (checkpoint.Parts{checkpoint.JSON(headerSection, &h), checkpoint.Bytes(configSection, &text), checkpoint.Bytes(waitingSection, &pixels)}).LoadState(d); err != nil {
-		return nil, err
+		return h, c, nil, err
 	}
 	if h.Version != version {
-		return nil, fmt.Errorf("the file has version %d, and this ocl reads %d. Use the ocl that wrote it", h.Version, version)
+		return h, c, nil, fmt.Errorf("the file has version %d, and this ocl reads %d. Use the ocl that wrote it", h.Version, version)
 	}
 	s := build.Schema()
 	if err := s.Lacks(h.Registered); err != nil { // or a setting would seem to be unknown
-		return nil, err
+		return h, c, nil, err
 	}
-	c, err := s.Parse("section "+configSection, text)
+	c, err = s.Parse("section "+configSection, text)
 	if err == nil {
 		err = s.Validate(c)
 	}
@@ -224,6 +224,12 @@ func decode(d *checkpoint.Decoder, set func(*Process)) (*Learner, error) {
 	if err == nil {
 		err = h.check(c, d, pixels)
 	}
+	return h, c, pixels, err
+}
+
+// decode makes the trainer of a file.
+func decode(d *checkpoint.Decoder, set func(*Process)) (*Trainer, error) {
+	h, c, pixels, err := read(d)
 	if err != nil {
 		return nil, err
 	}
@@ -236,21 +242,40 @@ func decode(d *checkpoint.Decoder, set func(*Process)) (*Learner, error) {
 		return nil, err
 	}
 	notes := h.engine(&c)
-	if what := config.OtherVersions(h.Registered, s.Registered(c)); what != "" {
+	if what := config.OtherVersions(h.Registered, build.Schema().Registered(c)); what != "" {
 		notes = append(notes, what+". It goes on with what is here, which may compute otherwise")
 	}
-	k, err := newCore(c, h.Shape, h.Outputs, 0, p.Workers)
+	k, err := h.core(d, c, p)
 	if err != nil {
 		return nil, err
 	}
-	if err = k.LoadState(d); err == nil && k.classes > len(h.Classes) {
+	t, err := around(k, p, h.Classes, notes)
+	if err != nil {
+		return nil, err
+	}
+	t.waiting = h.waiting(pixels)
+	return t, nil
+}
+
+// core is the learner of a state.
+func (h header) core(d *checkpoint.Decoder, c config.Config, p Process) (*core, error) {
+	k, err := newCore(c, h.Shape, h.Outputs, 0, p)
+	if err != nil {
+		return nil, err
+	}
+	if h.Weights != nil {
+		err = k.begin(d, *h.Weights)
+	} else {
+		err = k.LoadState(d)
+	}
+	if err == nil && k.classes > len(h.Classes) {
 		err = fmt.Errorf("section %s has %d names for %d classes. Use a file that ocl wrote", headerSection, len(h.Classes), k.classes)
 	}
 	if err != nil {
 		k.close()
 		return nil, err
 	}
-	return start(k, p, h.Classes, h.waiting(pixels), notes)
+	return k, nil
 }
 
 // check refuses a header that does not fit itself or the rest of the file, before anything large is made of it.
@@ -290,7 +315,13 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 	if err != nil {
 		return err
 	}
-	if have, want := d.Len("learner/net/params"), 4*net.Footprint().Params(); have != want {
+	have, want := d.Len("learner/net/params"), 4*net.Footprint().Params()
+	switch {
+	case build.Method(c.Methods[0]).Solves != nil && have < 0: // it computes its network of sums
+		if n := want / 4; n > limit.UnsavedParameters {
+			return fmt.Errorf("the network would have %d parameters, and the file has none of them. Use a network of at most %d", n, limit.UnsavedParameters)
+		}
+	case have != want:
 		return fmt.Errorf("the network has %d bytes of parameters instead of %d. Use a file that ocl wrote", have, want)
 	}
 	return nil
@@ -308,15 +339,14 @@ func (h header) images() int {
 }
 
 // waiting are the entries of the queue.
-func (h header) waiting(pixels []byte) (list []*entry) {
-	now := time.Now()
+func (h header) waiting(pixels []byte) (list []Waiting) {
 	size := h.Shape[0] * h.Shape[1] * h.Shape[2]
 	for _, y := range h.Waiting {
-		e := &entry{boundary: y < 0, at: now}
-		if !e.boundary {
-			e.y, e.pixels, pixels = ocl.Label(y), slices.Clone(pixels[:size]), pixels[size:]
+		w := Waiting{Boundary: y < 0}
+		if !w.Boundary {
+			w.Label, w.Pixels, pixels = ocl.Label(y), slices.Clone(pixels[:size]), pixels[size:]
 		}
-		list = append(list, e)
+		list = append(list, w)
 	}
 	return list
 }
@@ -336,7 +366,7 @@ func (h header) engine(c *config.Config) (notes []string) {
 }
 
 // openRun continues the learner of a run.
-func openRun(folder string, set func(*Process)) (*Learner, error) {
+func openRun(folder string, set func(*Process)) (*Trainer, error) {
 	c, err := trained.LearnOn(folder, false) // which refuses runs that cannot be continued, before anything is trained
 	if err == nil {
 		err = checkMethod(c)
@@ -382,7 +412,7 @@ func openRun(folder string, set func(*Process)) (*Learner, error) {
 	if err := t.Learner.SaveState(state.Encoder()); err != nil {
 		return nil, err
 	}
-	k, err := newCore(c, shape, capacity, t.Info.Classes, p.Workers)
+	k, err := newCore(c, shape, capacity, t.Info.Classes, p)
 	if err != nil {
 		return nil, err
 	}
@@ -392,5 +422,5 @@ func openRun(folder string, set func(*Process)) (*Learner, error) {
 	}
 	k.batches, k.tasks = int64(t.Steps), t.Tasks
 	k.activate(t.Info.Classes)
-	return start(k, p, names, nil, notes)
+	return around(k, p, names, notes)
 }

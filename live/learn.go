@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"ocl"
-	"ocl/experiment/train"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/limit"
@@ -102,7 +101,7 @@ func (l *Learner) take() *entry {
 		l.free = l.free[:n-1]
 		return e
 	}
-	return &entry{pixels: make([]byte, l.preparation.Len())}
+	return &entry{pixels: make([]byte, l.t.preparation.Len())}
 }
 
 // give gives entries back that are not used any more.
@@ -119,7 +118,7 @@ func (l *Learner) accept(e *entry, label string) (err error) {
 	if err := l.usable(); err != nil {
 		return err
 	}
-	if e.y, err = l.classOf(label); err != nil {
+	if e.y, err = l.t.labelOf(label); err != nil {
 		return err
 	}
 	e.at = time.Now()
@@ -145,31 +144,6 @@ func (l *Learner) look() {
 	case l.wake <- struct{}{}:
 	default:
 	}
-}
-
-// classOf is the class called label, which it adds if it is new and the bounds allow it. The caller holds mu.
-func (l *Learner) classOf(label string) (ocl.Label, error) {
-	if y, known := l.class[label]; known {
-		return y, nil
-	}
-	n := len(l.names)
-	if most := l.process.MaxClasses; most > 0 && n >= most {
-		return 0, fmt.Errorf("%w: %s would be class %s, and MaxClasses is %s. Use one of the classes that are there, or a larger bound",
-			ErrBound, cause.Shown(label), count.Number(n+1), count.Number(most))
-	}
-	if n == l.room {
-		err := checkCapacity(2 * l.room)
-		if err == nil {
-			err = l.process.checkBounds(l.config, l.shape, 2*l.room)
-		}
-		if err != nil {
-			return 0, fmt.Errorf("%s is a new class, and all outputs of the network are taken: %w", cause.Shown(label), err)
-		}
-		l.room *= 2
-	}
-	l.names = append(l.names, label)
-	l.class[label] = ocl.Label(n)
-	return ocl.Label(n), nil
 }
 
 // checkCapacity refuses heads that cannot be.
@@ -229,23 +203,13 @@ func (l *Learner) Flush(ctx context.Context) error {
 	}
 }
 
-// publishEvery is how often a new copy of the weights is published at most, in predictions by logits.
-const publishEvery = 100 * time.Millisecond
-
-// shareOfMeans is how many times longer than to find class means it takes until they are found again.
-const shareOfMeans = 10
-
 // loop learns until the learner is closed.
 func (l *Learner) loop(ctx context.Context) {
 	defer close(l.ended)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		var wait time.Duration
-		err := train.Caught(func() (err error) { // of a method or network of another module
-			wait, err = l.work(ctx)
-			return err
-		})
+		wait, err := l.work(ctx)
 		if err != nil && ctx.Err() == nil {
 			l.fail(err)
 		}
@@ -267,10 +231,11 @@ func (l *Learner) work(ctx context.Context) (wait time.Duration, err error) {
 	l.step.Lock()
 	defer l.step.Unlock()
 	now := time.Now()
-	publish := l.desk.stale && !now.Before(l.desk.next)
+	at, publish := l.t.PublishDue()
 	wait = idle
-	if l.desk.stale {
-		wait = l.desk.next.Sub(now)
+	if publish {
+		wait = at.Sub(now)
+		publish = wait <= 0
 	}
 	var cut []*entry
 	l.mu.Lock()
@@ -291,6 +256,18 @@ func (l *Learner) work(ctx context.Context) (wait time.Duration, err error) {
 		return 0, l.learnCut(ctx, cut)
 	}
 	return wait, nil
+}
+
+// publish lets predictions use what was learned of so many entries. The caller holds step.
+func (l *Learner) publish(ctx context.Context, taken int64) error {
+	if err := l.t.run(func() error { return l.t.publish(ctx, taken) }); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shown = taken
+	l.advance()
+	return nil
 }
 
 // cut takes the next batch or the next boundary from the queue if it is due, and otherwise says how long until it is. The caller holds mu.
@@ -319,62 +296,36 @@ func (l *Learner) cut(now time.Time) (cut []*entry, wait time.Duration) {
 	return cut, 0
 }
 
-// learnCut learns a batch, or ends a task, and publishes if that is due.
+// learnCut learns a batch, or ends a task.
 func (l *Learner) learnCut(ctx context.Context, cut []*entry) error {
 	if cut[0].boundary {
-		if err := l.core.boundary(ctx); err != nil {
-			return err
-		}
-		l.desk.stale = l.core.classes > 0
-		l.count(ocl.StepStats{})
-		return nil
+		return l.t.run(func() error { return l.t.boundary(ctx) })
 	}
-	b := l.batch(cut)
 	defer func() {
 		for range cut {
 			<-l.tokens
 		}
 		l.give(cut...)
 	}()
-	if most := int(slices.Max(b.Y)) + 1; most > l.core.stream.Classes {
-		k, err := l.core.grown(most)
-		if err != nil {
-			return err
-		}
-		l.core = k
-		bytes, parameters, err := held(l.config, l.process, l.shape, k.stream.Classes)
-		if err != nil {
-			return err
-		}
-		l.mu.Lock()
-		l.stats.Bytes, l.stats.Parameters = bytes, parameters
-		l.mu.Unlock()
-	}
-	stats, err := l.core.observe(ctx, b)
-	if err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	l.desk.stale = true
-	l.desk.probe(b)
-	l.count(stats)
-	return nil
-}
-
-// batch makes a batch of the entries.
-func (l *Learner) batch(cut []*entry) ocl.Batch {
-	y, pixels := make([]ocl.Label, len(cut)), make([]byte, 0, len(cut)*l.preparation.Len())
+	y, pixels := make([]ocl.Label, len(cut)), make([]byte, 0, len(cut)*l.t.preparation.Len())
 	for i, e := range cut {
 		y[i] = e.y
 		pixels = append(pixels, e.pixels...)
 	}
-	return ocl.NewBatch(l.shape, pixels, y, l.core.stream.Pixels)
+	return l.t.run(func() error {
+		_, err := l.t.observe(pixels, y)
+		return err
+	})
 }
 
 // fail ends learning with an error. Predictions go on.
 func (l *Learner) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	after := fmt.Sprintf("learning has ended after %s: ", count.Of(l.stats.Batches, "batch"))
+	after := fmt.Sprintf("learning has ended after %s: ", count.Of(l.t.Stats().Batches, "batch"))
 	if errors.Is(err, ocl.ErrDiverged) {
 		l.err = fmt.Errorf("%s%w. Predictions go on with the last good weights. Open the last saved file to go on from there", after, err)
 	} else {

@@ -6,7 +6,8 @@
 //	err = l.Save("cats.ocl")
 //	err = l.Close()
 //
-// A [Learner] is one of the methods of `ocl methods` with one goroutine that learns. [Learner.Learn] puts an image into a queue. Images are
+// A [Learner] is one of the methods of `ocl methods` with one goroutine that learns; a [Trainer] is what it has inside, for programs that keep images and cut
+// batches themselves. [Learner.Learn] puts an image into a queue. Images are
 // learned in batches, which are cut when [Process].Batch images wait, or when the first of them has waited for [Process].Age. Each image is learned
 // once.
 //
@@ -31,45 +32,32 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"slices"
 	"sync"
 	"time"
 
 	"ocl"
-	"ocl/config"
-	"ocl/data"
-	"ocl/experiment/build"
-	"ocl/experiment/train"
 	"ocl/predict"
 )
 
-// Learner learns and predicts. All methods may be called by any number of goroutines. [New] and [Open] make one; a zero Learner refuses all calls.
+// Learner learns and predicts: a queue around a [Trainer] with the goroutine that learns. All methods may be called by any number of goroutines. [New] and
+// [Open] make one; a zero Learner refuses all calls.
 type Learner struct {
-	process     Process
-	config      config.Config
-	shape       [3]int // C, H, W
-	preparation data.Preparation
-	pixels      ocl.PixelValues
-	notes       []string
+	process Process
 
-	step sync.Mutex // of core: held for a step, and while the state is copied
-	core *core
+	step sync.Mutex // of t: held for a step, and while the state is copied
+	t    *Trainer
 
 	saving sync.Mutex // held for a Save: of two, the later state must not be replaced by the earlier one
 
 	mu       sync.Mutex
 	queue    []*entry
 	free     []*entry
-	names    []string // of all classes, those that wait to be learned too
-	class    map[string]ocl.Label
-	room     int           // outputs that the head has, or will have when all of the queue is learned
 	taken    int64         // entries that have left the queue
 	flush    int64         // entries that somebody wants learned, counted as taken is
 	shown    int64         // entries behind the published copy
 	progress chan struct{} // closed and made anew when taken, shown or failed change
 	err      error         // that has ended learning
 	closed   bool
-	stats    Stats
 
 	tokens  chan struct{} // one for each image that waits
 	wake    chan struct{} // the goroutine that learns looks again
@@ -77,9 +65,6 @@ type Learner struct {
 	closing chan struct{} // closed by Close
 	ended   chan struct{} // closed when the goroutine that learns has ended
 	stop    context.CancelFunc
-	easels  sync.Pool
-
-	desk desk
 }
 
 // Stats say how far a learner is.
@@ -99,133 +84,78 @@ type Stats struct {
 }
 
 // New makes a learner that knows no class. A panic in a method or network of another module is an error too.
-func New(o Options) (l *Learner, err error) {
-	err = train.Caught(func() (err error) {
-		l, err = fresh(o)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("live: %w", err)
-	}
-	return l, nil
-}
+func New(o Options) (*Learner, error) { return begun(NewTrainer(o)) }
 
-// fresh is New without the beginning of its errors.
-func fresh(o Options) (*Learner, error) {
-	c, err := o.config()
+// begun makes a learner of a trainer, and begins to learn what waits. It closes the trainer after an error.
+func begun(t *Trainer, err error) (*Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	channels, capacity := o.Channels, o.Capacity
-	setZero(&channels, 3)
-	setZero(&capacity, defaultCapacity)
-	if channels != 1 && channels != 3 {
-		return nil, fmt.Errorf("option Channels is %d. Use 3, or 1 for grey images", o.Channels)
-	}
-	if err := checkCapacity(capacity); err != nil {
-		return nil, err
-	}
-	p, err := o.Process.complete()
-	if err != nil {
-		return nil, err
-	}
-	if err := checkMethod(c); err != nil {
-		return nil, err
-	}
-	shape := [3]int{channels, c.Data.Size, c.Data.Size}
-	if err := p.checkBounds(c, shape, capacity); err != nil {
-		return nil, err
-	}
-	k, err := newCore(c, shape, capacity, 0, p.Workers)
-	if err != nil {
-		return nil, err
-	}
-	return start(k, p, nil, nil, nil)
-}
-
-// start makes a learner of a core that knows classes of these names, and begins to learn what waits. It closes the core after an error.
-func start(k *core, p Process, names []string, waiting []*entry, notes []string) (*Learner, error) {
-	shape := k.shape()
-	preparation, err := data.NewPreparation(build.Data(k.config), shape[0], shape[1], shape[2])
-	bytes, parameters, wrong := held(k.config, p, shape, k.stream.Classes)
-	if err = errors.Join(err, wrong); err != nil {
-		k.close()
-		return nil, err
-	}
+	p := t.process
 	l := &Learner{
-		process: p, config: k.config, shape: shape, preparation: preparation, pixels: k.stream.Pixels, notes: notes, core: k,
-		queue: waiting, names: names, class: map[string]ocl.Label{}, room: k.stream.Classes,
+		process: p, t: t,
 		progress: make(chan struct{}), tokens: make(chan struct{}, p.Queue), wake: make(chan struct{}, 1), failed: make(chan struct{}),
 		closing: make(chan struct{}), ended: make(chan struct{}),
-		stats: Stats{Parameters: parameters, Bytes: bytes},
 	}
-	for y, name := range names {
-		l.class[name] = ocl.Label(y)
-	}
-	for len(names) > l.room {
-		l.room *= 2
-	}
-	for _, e := range waiting {
-		if !e.boundary {
+	now := time.Now()
+	for _, w := range t.waiting {
+		l.queue = append(l.queue, &entry{boundary: w.Boundary, pixels: w.Pixels, y: w.Label, at: now})
+		if !w.Boundary {
 			l.tokens <- struct{}{}
 		}
 	}
-	l.easels.New = func() any { return preparation.Easel() }
-	l.desk.begin(l)
-	l.count(ocl.StepStats{Correct: -1})
+	t.waiting = nil
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
-	if k.classes > 0 {
-		if err := train.Caught(func() error { return l.publish(ctx, 0) }); err != nil {
-			l.desk.close()
-			k.close()
-			stop()
-			return nil, err
-		}
+	if err := t.run(func() error { return t.publish(ctx, 0) }); err != nil {
+		stop()
+		return nil, errors.Join(fmt.Errorf("live: %w", err), t.Close())
 	}
 	go l.loop(ctx)
 	return l, nil
 }
 
-// count sets the stats of a step, while nobody else uses the core.
-func (l *Learner) count(s ocl.StepStats) {
-	k := l.core
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	of := &l.stats
-	of.Classes, of.Capacity, of.Batches, of.Images, of.Tasks = k.classes, k.stream.Classes, k.batches, k.images, k.tasks
-	if s.Samples > 0 {
-		of.Loss, of.Correct = s.Loss, s.Correct
-	}
-	if m := k.parts().Memory; m != nil {
-		of.Stored = m.Len()
-	}
-}
-
 // Stats say how far the learner is.
 func (l *Learner) Stats() Stats {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.stats
+	if l.t == nil {
+		return Stats{}
+	}
+	s := l.t.Stats()
 	s.Waiting = len(l.tokens)
 	return s
 }
 
 // Classes are the names of the classes, also of those that wait to be learned, in the order in which they came.
 func (l *Learner) Classes() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.names)
+	if l.t == nil {
+		return nil
+	}
+	return l.t.Classes()
 }
 
 // Shape is that of the images that the network sees: C, H, W. [Learner.LearnPixels] and [Learner.PredictPixels] take such images.
-func (l *Learner) Shape() (c, h, w int) { return l.shape[0], l.shape[1], l.shape[2] }
+func (l *Learner) Shape() (c, h, w int) {
+	if l.t == nil {
+		return 0, 0, 0
+	}
+	return l.t.Shape()
+}
 
 // Measure is what the values of guesses are: probabilities, or of a method that predicts by class means, distances.
-func (l *Learner) Measure() predict.Measure { return l.desk.measure }
+func (l *Learner) Measure() predict.Measure {
+	if l.t == nil {
+		return ""
+	}
+	return l.t.Measure()
+}
 
 // Notes are what a person should know of the file or run that was opened, such as that this machine has other kernels.
-func (l *Learner) Notes() []string { return slices.Clone(l.notes) }
+func (l *Learner) Notes() []string {
+	if l.t == nil {
+		return nil
+	}
+	return l.t.Notes()
+}
 
 // Err is the error that has ended learning, such as one that wraps [ocl.ErrDiverged] or is about a panic; nil where learning goes on.
 func (l *Learner) Err() error {
@@ -255,11 +185,9 @@ func (l *Learner) Close() error {
 	l.mu.Unlock()
 	l.stop()
 	<-l.ended
-	l.desk.close()
 	l.step.Lock() // a Save may be at work
 	defer l.step.Unlock()
-	l.core.close()
-	return nil
+	return l.t.Close()
 }
 
 // entry is an image that waits, or the end of a task.
@@ -278,31 +206,16 @@ type entry struct {
 // bound of the options is one that wraps [ErrBound]. After an error the image is not learned, and nothing has changed. A ctx that ends when the image
 // has its place in the queue comes too late: Learn returns nil.
 func (l *Learner) Learn(ctx context.Context, img image.Image, label string) error {
-	return l.learn(ctx, label, func(dst []byte) error {
-		e := l.easels.Get().(*data.Easel)
-		defer l.easels.Put(e)
-		return e.Draw(dst, img)
-	})
+	return l.learn(ctx, label, func(dst []byte) error { return l.t.draw(dst, img) })
 }
 
 // LearnPixels is [Learner.Learn] for an image of the size that the network sees: uint8 [C,H,W], see [Learner.Shape].
 func (l *Learner) LearnPixels(ctx context.Context, pixels []byte, label string) error {
 	return l.learn(ctx, label, func(dst []byte) error {
-		if err := l.checkPixels(pixels); err != nil {
+		if err := l.t.checkPixels(pixels); err != nil {
 			return err
 		}
 		copy(dst, pixels)
 		return nil
 	})
-}
-
-// checkPixels refuses pixels that are not an image.
-func (l *Learner) checkPixels(pixels []byte) error {
-	if l.ended == nil {
-		return errZero
-	}
-	if c, h, w := l.Shape(); len(pixels) != c*h*w {
-		return fmt.Errorf("there are %d bytes for an image of %d×%d×%d. Give %d", len(pixels), c, h, w, c*h*w)
-	}
-	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/limit"
+	"ocl/internal/priority"
 	"ocl/learner"
 	"ocl/method"
 )
@@ -50,6 +51,9 @@ type Process struct {
 
 	Workers int // goroutines that learn; 0 is one fewer than there are processors, so that one is left for predictions
 	AtOnce  int // predictions that work at the same time; further ones wait for each other. 0 is as many as there are processors
+	// Nice makes learning give way to the rest of the process: on Linux the threads that learn have this niceness, 1 to 19; 0 is that of the process. Elsewhere it
+	// is ignored. Go looks at the network when a processor of its own is free, so a server sets GOMAXPROCS to Workers+1.
+	Nice int
 }
 
 // Errors that other errors of this package wrap.
@@ -63,7 +67,7 @@ var (
 
 // Errors of calls that are faulty in the program.
 var (
-	errZero    = errors.New("this Learner was made by no function of package live. Use New or Open")
+	errZero    = errors.New("it was made by no function of package live. Use New or Open, or NewTrainer or OpenTrainer")
 	errContext = errors.New("the context is nil. Give one, such as context.Background()")
 )
 
@@ -85,7 +89,7 @@ func (p Process) complete() (Process, error) {
 	}{
 		{"Batch", int64(p.Batch), limit.LiveBatch}, {"Queue", int64(p.Queue), limit.LiveQueue}, {"MaxClasses", int64(p.MaxClasses), limit.KnownClasses},
 		{"MaxParameters", int64(p.MaxParameters), 1 << 62}, {"MaxBytes", p.MaxBytes, 1 << 62}, {"Workers", int64(p.Workers), limit.Workers},
-		{"AtOnce", int64(p.AtOnce), limit.Concurrency},
+		{"AtOnce", int64(p.AtOnce), limit.Concurrency}, {"Nice", int64(p.Nice), priority.Least},
 	} {
 		if v.value < 0 || v.value > v.most {
 			return p, fmt.Errorf("%s is %d. Use 0 to %d", v.name, v.value, v.most)

@@ -78,6 +78,16 @@ func (f *floats) put(slot int, row []float32) {
 	clear(f.data[slot][copy(f.data[slot], row):])
 }
 
+// remove removes the numbers of a slot. Those of the last one take their place.
+func (f *floats) remove(slot, last int) {
+	if f.columns == 0 {
+		return
+	}
+	f.valid[slot], f.valid = f.valid[last], f.valid[:last]
+	f.data[slot], f.data[last] = f.data[last], f.data[slot]
+	clear(f.data[last])
+}
+
 // grow makes room for n slots.
 func (f *floats) grow(n int) {
 	for len(f.data) < n {

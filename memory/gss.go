@@ -33,6 +33,7 @@ type GSS struct {
 var (
 	_ Updater   = (*GSS)(nil)
 	_ ocl.State = (*GSS)(nil)
+	_ Remover   = (*GSS)(nil)
 )
 
 // noCosine is the cosine of a sample if the memory is empty, as in the authors' code.
@@ -119,6 +120,9 @@ func (s scores) draw(src *rng.Source) int {
 	}
 	return chosen
 }
+
+// Removed implements [Remover].
+func (s *scores) Removed(slot, last int) { (*s)[slot], *s = (*s)[last], (*s)[:last] }
 
 // parts is the state.
 func (s *scores) parts() checkpoint.Parts {

@@ -29,6 +29,7 @@ const ReferenceBatch = 10
 var (
 	_ Updater   = (*GSSBatch)(nil)
 	_ ocl.State = (*GSSBatch)(nil)
+	_ Remover   = (*GSSBatch)(nil)
 )
 
 // Update implements [Updater].

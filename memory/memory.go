@@ -32,6 +32,12 @@ type Retriever interface {
 	Retrieve(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error)
 }
 
+// Remover is an [Updater], a [Retriever] or another part of a learner that keeps something by slot. It is told of each [Store.Remove], so that it can follow.
+type Remover interface {
+	// Removed says that the sample in a slot is gone, and that the one in last, which was the last filled slot, has taken its place; both may be the same.
+	Removed(slot, last int)
+}
+
 // Env is what an Updater or Retriever may use besides its arguments. Rand is its own named source.
 type Env struct {
 	Rand  *rng.Source

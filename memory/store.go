@@ -105,6 +105,27 @@ func (m *Store) grow(n int) {
 	}
 }
 
+// Find returns the slot of the sample with a place in the stream ([Store.Origins]), and says whether it is stored.
+func (m *Store) Find(place int64) (slot int, stored bool) {
+	slot = slices.Index(m.origin, place)
+	return slot, slot >= 0
+}
+
+// Relabel gives the sample in a filled slot another label.
+func (m *Store) Relabel(slot int, y ocl.Label) { m.y[slot] = y }
+
+// Remove removes the sample in a filled slot. The one in the last slot takes its place, with its label, its origin and its numbers, so whoever keeps something
+// by slot has to follow ([Remover]). The bytes of the removed one are overwritten. How many samples the memory has seen stays: for an [Updater] it is a memory
+// with room again.
+func (m *Store) Remove(slot int) {
+	last := len(m.y) - 1
+	m.y[slot], m.origin[slot] = m.y[last], m.origin[last]
+	m.images[slot], m.images[last] = m.images[last], m.images[slot]
+	m.y, m.origin = m.y[:last], m.origin[:last]
+	clear(m.images[last])
+	m.floats.remove(slot, last)
+}
+
 // Clear empties the memory. How many samples it has seen stays.
 func (m *Store) Clear() {
 	m.y, m.origin, m.floats.valid = m.y[:0], m.origin[:0], m.floats.valid[:0]

@@ -171,7 +171,7 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 		for i := range n {
 			l := &lane{team: ws.team}
 			if !ws.inTurn(n) {
-				l.team = workers.New(ws.team.Size() / n)
+				l.team = ws.team.Another(ws.team.Size() / n)
 			}
 			if i > 0 {
 				l.sum = make([]float32, len(net.params))

@@ -31,7 +31,7 @@ func (n *Network) ForwardBeside(ws *Workspace, other *Network, x *tensor.Tensor,
 	if p.passes[0] == nil || p.passes[0].n < x.Dim(0) {
 		for i, packs := range []*packs{ws.packs, &p.packs} {
 			if p.teams[i] == nil {
-				p.teams[i] = workers.New(ws.team.Size() / 2)
+				p.teams[i] = ws.team.Another(ws.team.Size() / 2)
 			}
 			p.passes[i] = newPass(n, p.teams[i], x.Dim(0), 1, packs)
 		}

@@ -57,3 +57,25 @@ func (n *Network) take(dst, saved []float32) error {
 	}
 	return nil
 }
+
+// TakeFirst sets the parameters and running statistics of n to those of src, a network that has the outputs of n first and may have others, and is otherwise
+// the same. So a network is cut to the outputs that are in use. All outputs of n are then active. It panics where src is another network.
+func (n *Network) TakeFirst(src *Network) {
+	fits := len(n.list) == len(src.list) && len(n.running) == len(src.running) && src.classes >= n.classes
+	for i := 0; fits && i < len(n.list); i++ {
+		p, q := n.list[i], src.list[i]
+		fits = p.Classes == q.Classes && p.Len()/p.Out == q.Len()/q.Out && (p.Out == q.Out || p.Classes && p.Out < q.Out)
+	}
+	if !fits {
+		panic(fmt.Sprintf("nn: TakeFirst: a network of %d outputs and %d parameters from one of %d and %d. Take from the same network with more outputs", n.classes, len(n.params), src.classes, len(src.params)))
+	}
+	for i, p := range n.list {
+		q := src.list[i]
+		for row := range p.Len() / p.Out {
+			copy(n.params[p.Offset+row*p.Out:][:p.Out], src.params[q.Offset+row*q.Out:])
+		}
+	}
+	copy(n.running, src.running)
+	n.active = 0
+	n.Changed()
+}

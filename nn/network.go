@@ -159,8 +159,12 @@ type vectors struct {
 }
 
 // NewWorkspace returns a workspace with so many workers; results do not depend on it.
-func (n *Network) NewWorkspace(size int) *Workspace {
-	return &Workspace{team: workers.New(size), set: n.set, made: n, work: &work{}, packs: &packs{}}
+func (n *Network) NewWorkspace(size int) *Workspace { return n.NewNiceWorkspace(size, 0) }
+
+// NewNiceWorkspace is NewWorkspace with workers that give way to other threads of the process: on Linux their threads have a niceness, 1 to 19; 0 is none, and
+// elsewhere it is ignored. The goroutine that uses the workspace is one of its workers, and keeps its own.
+func (n *Network) NewNiceWorkspace(size, nice int) *Workspace {
+	return &Workspace{team: workers.NewNice(size, nice), set: n.set, made: n, work: &work{}, packs: &packs{}}
 }
 
 // Beside returns a workspace that uses the workers of ws for passes of another network, such as a teacher, between

@@ -15,30 +15,34 @@ import (
 	"ocl/nn/arch"
 )
 
-// Weights are the tensors of the network for other programs ([weights.Of]), with the class means where a classifier of the
-// run goes by them, and what describes them, as docs/interop.md says. Row k of the head is that of class k, also where the
-// learner orders its outputs otherwise. program is the version of ocl. It ends with ctx, and has the errors of
-// [Model.Rules].
+// Weights are those of the learner's [Classifier]. It has the errors of [Model.Rules].
 func (t *Model) Weights(ctx context.Context, program string) ([]safetensors.Tensor, map[string]string, error) {
-	rules, err := t.Rules(ctx)
+	c, err := t.Exported(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	list := weights.Of(t.Net)
-	if o, ok := t.Learner.(interface{ Order() []ocl.Label }); ok {
-		for _, p := range t.Net.Named() {
+	tensors, metadata := c.Weights(program)
+	return tensors, metadata, nil
+}
+
+// Weights are the tensors of the network for other programs ([weights.Of]), with the class means where a classifier goes by them, and what describes
+// them, as docs/interop.md says. Row k of the head is that of class k, also where the learner orders its outputs otherwise. program is the version of ocl.
+func (c Classifier) Weights(program string) ([]safetensors.Tensor, map[string]string) {
+	list := weights.Of(c.Net)
+	if c.Order != nil {
+		for _, p := range c.Net.Named() {
 			if !p.Classes {
 				continue
 			}
 			at := slices.IndexFunc(list, func(w safetensors.Tensor) bool { return w.Name == p.Name })
-			list[at].Floats = byClass(list[at].Floats, o.Order(), t.Info.Classes)
+			list[at].Floats = byClass(list[at].Floats, c.Order, c.Info.Classes)
 		}
 	}
 	classifier := config.ClassifierHead
-	if rules[0].Classes != nil {
+	if c.Rules[0].Classes != nil {
 		classifier = config.ClassifierNCM
 	}
-	for _, r := range rules {
+	for _, r := range c.Rules {
 		if r.Classes == nil {
 			continue
 		}
@@ -47,11 +51,11 @@ func (t *Model) Weights(ctx context.Context, program string) ([]safetensors.Tens
 			of[i] = int64(y)
 		}
 		list = append(list,
-			safetensors.Tensor{Name: weights.Means, Shape: []int{len(of), t.Net.FeatureDim()}, Floats: r.Means},
+			safetensors.Tensor{Name: weights.Means, Shape: []int{len(of), c.Net.FeatureDim()}, Floats: r.Means},
 			safetensors.Tensor{Name: weights.Classes, Shape: []int{len(of)}, Ints: of})
 		break // another classifier by class means, such as iCaRL's own beside ncm, has the same ones
 	}
-	return list, t.metadata(classifier, program), nil
+	return list, c.metadata(classifier, program)
 }
 
 // byClass puts the rows of a head in the order of the classes: output k is that of order[k]. Outputs of classes that have
@@ -77,7 +81,7 @@ func byClass(values []float32, order []ocl.Label, classes int) []float32 {
 }
 
 // metadata describes the weights: texts, and lists as JSON.
-func (t *Model) metadata(classifier, program string) map[string]string {
+func (t Classifier) metadata(classifier, program string) map[string]string {
 	c := t.Config
 	m := map[string]string{
 		"format":        "pt", // the axes are in PyTorch's order
@@ -90,8 +94,10 @@ func (t *Model) metadata(classifier, program string) map[string]string {
 		"tasks_learned": strconv.Itoa(t.Tasks),
 		"steps":         strconv.Itoa(t.Steps),
 		"data":          t.Info.Name,
-		"checkpoint":    t.Digest,
 		"ocl_version":   program,
+	}
+	if t.Digest != "" {
+		m["checkpoint"] = t.Digest
 	}
 	if t.Older {
 		m["older_checkpoint"] = "true"

@@ -146,6 +146,12 @@ func Run(t *testing.T, c Case) {
 	t.Run("says where in the stream its samples were", c.origins)
 	t.Run("honours ctx", c.cancelled)
 	t.Run("says what it costs", c.costs)
+	if l, ok := c.New(t, 1).(learner.Amending); ok && learner.MemoryOf(l) != nil {
+		t.Run("lets go of what it stores", c.amends)
+	}
+	if _, ok := c.New(t, 1).(learner.Weighted); ok {
+		t.Run("takes weights of before", c.weighs)
+	}
 	if _, ok := c.New(t, 1).(ocl.Watched); ok {
 		t.Run("tells how far long work is", c.watched)
 	}

@@ -128,8 +128,9 @@ func Updater(t *testing.T, u memory.Updater) {
 
 // Updaters checks the Updaters that build makes. Update returns one valid slot for each row and does not change the store. The
 // same seed gives the same slots, whatever the slots carry. The capacity is kept, any batch size works, and the origin of each
-// stored sample is its number, as is what its slot carries.
+// stored sample is its number, as is what its slot carries. It goes on after samples were removed: see [Removes].
 func Updaters(t *testing.T, build func() memory.Updater) {
+	Removes(t, build)
 	for _, capacity := range []int{0, 1, 7, 50} {
 		u, twinUpdater := build(), build()
 		m, twin := NewStore(capacity), NewStore(capacity)
@@ -164,6 +165,64 @@ func Updaters(t *testing.T, build func() memory.Updater) {
 			if origins := m.Origins(); !slices.EqualFunc(origins, stored, func(a int64, b int) bool { return a == int64(b) }) {
 				t.Fatalf("capacity %d, step %d: origins %v of the samples %v", capacity, step, origins, stored)
 			}
+		}
+	}
+}
+
+// Removes checks that Updaters go on in a memory of which samples were removed, none, some, the last ones or all. What stays is as it was, and no byte of a
+// removed one is in the state of the store. The memory fills up again. An Updater with a state is told of each, as [memory.Remover].
+func Removes(t *testing.T, build func() memory.Updater) {
+	const capacity = 20
+	for name, slots := range map[string][]int{"none": nil, "one": {7}, "the first and the last": {0, 19}, "the last ones": {17, 18, 19}, "most": {0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18}} {
+		u, m, env := build(), NewStore(capacity), Env(1)
+		m.Carry(carried)
+		seen := 0
+		observe := func(b int) {
+			t.Helper()
+			batch := Batch(seen, b)
+			put, err := u.Update(nil, m, batch, env)
+			if err != nil {
+				t.Fatalf("%s removed: %v", name, err)
+			}
+			m.PutWith(batch, put, numbers(batch))
+			seen += b
+		}
+		for range 6 {
+			observe(10)
+		}
+		if m.Len() < capacity {
+			t.Fatalf("%d samples are stored, and the memory is to be full", m.Len())
+		}
+		before := Samples(t, m)
+		for _, slot := range slices.Backward(slots) {
+			last := m.Len() - 1
+			m.Remove(slot)
+			if r, follows := u.(memory.Remover); follows {
+				r.Removed(slot, last)
+			}
+		}
+		after := Samples(t, m)
+		kept := slices.DeleteFunc(slices.Clone(before), func(n int) bool {
+			at := slices.Index(before, n)
+			return slices.Contains(slots, at)
+		})
+		if !slices.Equal(slices.Sorted(slices.Values(after)), slices.Sorted(slices.Values(kept))) || m.Seen() != seen {
+			t.Fatalf("%s removed: %v of %v are stored, %d seen of %d", name, after, before, m.Seen(), seen)
+		}
+		for range 10 {
+			observe(7)
+			stored := Samples(t, m)
+			if origins := m.Origins(); !slices.EqualFunc(origins, stored, func(a int64, b int) bool { return a == int64(b) }) {
+				t.Fatalf("%s removed: origins %v of the samples %v", name, origins, stored)
+			}
+			for _, slot := range slots {
+				if slices.Contains(stored, before[slot]) {
+					t.Fatalf("%s removed: sample %d is stored again", name, before[slot])
+				}
+			}
+		}
+		if m.Len() != capacity {
+			t.Errorf("%s removed: %d samples are stored later, want %d", name, m.Len(), capacity)
 		}
 	}
 }

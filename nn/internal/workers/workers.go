@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"ocl/internal/origin"
+	"ocl/internal/priority"
 )
 
 // Task is work that can be done in independent chunks, by any worker in any order: chunks write to different places and
@@ -25,6 +26,7 @@ const spins = 20000
 // allocated while it runs. It runs one task at a time.
 type Team struct {
 	size   int
+	nice   int           // of its helpers
 	state  atomic.Int32  // idle, busy or closed
 	epoch  atomic.Uint64 // of the tasks that helpers took part in
 	shares []share       // of the chunks, one a worker
@@ -51,8 +53,11 @@ type share struct {
 }
 
 // New starts a team of n workers, or of one where n is less. Close ends it.
-func New(n int) *Team {
-	t := &Team{size: max(1, n)}
+func New(n int) *Team { return NewNice(n, 0) }
+
+// NewNice is New with helpers whose threads have a niceness ([priority.Lower]). The caller, who is worker 0, sees to its own.
+func NewNice(n, nice int) *Team {
+	t := &Team{size: max(1, n), nice: nice}
 	t.shares = make([]share, t.size)
 	t.wake = sync.NewCond(&t.mu)
 	for w := 1; w < t.size; w++ {
@@ -60,6 +65,9 @@ func New(n int) *Team {
 	}
 	return t
 }
+
+// Another starts a team of n workers with helpers of the same niceness.
+func (t *Team) Another(n int) *Team { return NewNice(n, t.nice) }
 
 // Size is the number of workers.
 func (t *Team) Size() int { return t.size }
@@ -144,6 +152,7 @@ func (t *Team) take(worker int) {
 }
 
 func (t *Team) work(worker int) {
+	priority.Lower(t.nice)
 	seen := uint64(0)
 	for {
 		for i := 0; t.epoch.Load() == seen; i++ {

@@ -1,0 +1,43 @@
+package learner
+
+import (
+	"ocl"
+	"ocl/checkpoint"
+)
+
+// Weighted learners say which parts of their state are what they have learned, without the samples that they store: the network and what its optimiser has
+// summed, or the sums of a learner that trains nothing. Sections have the names that they have in the whole state, so that they are loaded from one too. What a
+// learner keeps of earlier tasks, such as a teacher, is not among them.
+type Weighted interface {
+	ocl.Learner
+	Weights() checkpoint.Parts
+}
+
+var (
+	_ Weighted = (*Replay)(nil)
+	_ Weighted = (*ICaRL)(nil)
+	_ Weighted = (*ClassMeans)(nil)
+	_ Weighted = (*SLDA)(nil)
+	_ Weighted = (*RanPAC)(nil)
+)
+
+// Weights implements [Weighted].
+func (r *Replay) Weights() checkpoint.Parts {
+	r.prepare()
+	return checkpoint.Parts{checkpoint.Sub("net", r.Net), optimiserPart(r.Opt, r.Net)}
+}
+
+// Weights implements [Weighted].
+func (l *ICaRL) Weights() checkpoint.Parts {
+	l.prepare()
+	return checkpoint.Parts{checkpoint.Sub("net", l.Net), optimiserPart(l.Opt, l.Net)}
+}
+
+// Weights implements [Weighted]. Sums hold no sample, unless they are of a class with one.
+func (l *ClassMeans) Weights() checkpoint.Parts { return l.prepare().parts() }
+
+// Weights implements [Weighted]. Sums hold no sample, unless they are of a class with one.
+func (l *SLDA) Weights() checkpoint.Parts { return l.all() }
+
+// Weights implements [Weighted]. Sums hold no sample, unless they are of a class with one.
+func (l *RanPAC) Weights() checkpoint.Parts { return l.all() }

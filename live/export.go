@@ -1,0 +1,71 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"ocl/experiment/build"
+	"ocl/experiment/trained"
+	"ocl/internal/edition"
+	"ocl/internal/nearest"
+	"ocl/interop/onnx"
+	"ocl/interop/safetensors"
+)
+
+// ErrFormat says that nothing is exported in a format.
+var ErrFormat = errors.New("live: the format is unknown")
+
+// Formats of [Trainer.Export].
+const (
+	Safetensors = "safetensors" // the weights, for PyTorch and `ocl run network.init=FILE`
+	ONNX        = "onnx"        // a classifier from image to class, for onnxruntime and others
+)
+
+// Export writes the published copy of the network in a format of other programs, as `ocl export` does of a run (docs/interop.md), and returns the version that
+// Publish gave it. Its head has the outputs that are in use. Learning and predictions go on meanwhile. Another format is an error that wraps [ErrFormat]. Before
+// anything was published it is one that wraps [ErrNothing].
+func (t *Trainer) Export(w io.Writer, format string) (version int64, err error) {
+	m, version, err := t.desk.hold()
+	if err != nil {
+		return 0, fmt.Errorf("live: export: %w", err)
+	}
+	defer t.desk.drop(m)
+	c, err := t.classifier(m)
+	if err == nil {
+		switch format {
+		case Safetensors:
+			tensors, metadata := c.Weights(edition.Release)
+			err = safetensors.Write(w, tensors, metadata)
+		case ONNX:
+			var model onnx.Model
+			if model, err = c.ONNX(edition.Release, nil); err == nil {
+				err = onnx.Write(w, model)
+			}
+		default:
+			return 0, fmt.Errorf("%w: %.40q. %s", ErrFormat, format, nearest.Hint(format, []string{Safetensors, ONNX}))
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("live: export: %w", err)
+	}
+	return version, nil
+}
+
+// classifier is a published copy as other programs get it.
+func (t *Trainer) classifier(m *model) (trained.Classifier, error) {
+	info := t.stream
+	info.Classes = m.net.Classes()
+	net, err := build.NewNetwork(info, t.config, 0)
+	if err != nil {
+		return trained.Classifier{}, err
+	}
+	net.TakeFirst(m.net)
+	rule := trained.Rule{Classifier: t.config.Classifiers[0]}
+	if m.means != nil {
+		rule.Classes, rule.Means = m.means.Means()
+	}
+	return trained.Classifier{
+		Net: net, Config: t.config, Info: info, ClassNames: m.names, Order: m.order, Rules: []trained.Rule{rule}, Tasks: m.tasks, Steps: int(m.batches),
+	}, nil
+}

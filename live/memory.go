@@ -1,0 +1,116 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+
+	"ocl"
+	"ocl/experiment/build"
+	"ocl/internal/cause"
+	"ocl/learner"
+	"ocl/memory"
+)
+
+// Relabel gives the stored image with a place ([Trainer.Place]) the label y of a class that was added, and says whether the image is stored. What was learned of
+// it stays in the weights. A method whose stored images cannot be changed is an error that wraps [ErrMethod].
+func (t *Trainer) Relabel(place int64, y ocl.Label) (found bool, err error) {
+	err = t.change("relabel", func() error {
+		if err := t.checkClass(y); err != nil {
+			return err
+		}
+		found, err = t.relabel(place, y)
+		return err
+	})
+	return found, err
+}
+
+func (t *Trainer) relabel(place int64, y ocl.Label) (found bool, err error) {
+	a, err := t.core.amends()
+	if a == nil {
+		return false, err
+	}
+	m := a.memory
+	slot, found := m.Find(place)
+	if !found || m.Label(slot) == y {
+		return found, nil
+	}
+	if err := t.activate(y); err != nil { // which may be another learner then
+		return false, err
+	}
+	if a, err = t.core.amends(); err != nil {
+		return false, err
+	}
+	if err = a.Relabel(slot, y); errors.Is(err, learner.ErrNoTask) {
+		if err = t.core.tell([]ocl.Label{y}); err == nil {
+			err = a.Relabel(slot, y)
+		}
+	}
+	if err != nil {
+		return false, cause.As(err, ErrMethod)
+	}
+	t.changed()
+	return true, nil
+}
+
+// Forget removes the images with these places ([Trainer.Place]) from the memory, and returns how many of them it had. No byte of them is in a state that is saved
+// afterwards, nor the image of the last batch by which Publish checks weights. What was learned of them stays in the weights, and in the sums of the methods that train nothing (ncm,
+// slda, ranpac), which store no images. A memory that was full fills up with the next images. Predictions by class means use them until the next Publish.
+//
+// A method that stores images and cannot let go of one is an error that wraps [ErrMethod], and nothing has changed.
+func (t *Trainer) Forget(places []int64) (stored int, err error) {
+	err = t.change("forget", func() error {
+		a, err := t.core.amends()
+		if a == nil {
+			return err
+		}
+		var slots []int
+		asked := map[int64]bool{}
+		for _, place := range places {
+			asked[place] = true
+		}
+		for slot, place := range a.memory.Origins() {
+			if asked[place] {
+				slots = append(slots, slot)
+			}
+		}
+		t.desk.forget()
+		if len(slots) == 0 {
+			return nil
+		}
+		if err := a.Remove(slots); err != nil {
+			return cause.As(err, ErrMethod)
+		}
+		stored = len(slots)
+		t.changed()
+		return nil
+	})
+	return stored, err
+}
+
+// changed notes that the memory has changed, so that class means are those of another one.
+func (t *Trainer) changed() {
+	if ncm := t.core.ncm; ncm != nil {
+		ncm.Forget()
+	}
+	t.desk.stale = t.desk.stale || t.core.means() != nil && t.core.learned()
+	t.count(ocl.StepStats{})
+}
+
+// amending is a learner that lets its memory be changed.
+type amending struct {
+	learner.Amending
+	memory *memory.Store
+}
+
+// amends is the learner as one that lets its memory be changed; nil where it stores nothing, and an error where it stores images and cannot do it.
+func (k *core) amends() (*amending, error) {
+	m := k.parts().Memory
+	if m == nil && !build.Method(k.config.Methods[0]).UsesMemory {
+		return nil, nil
+	}
+	a, ok := k.learner.(learner.Amending)
+	if !ok || m == nil {
+		return nil, cause.As(fmt.Errorf("%s cannot change an image that it stores. Use a method that can, such as er", k.config.Methods[0]), ErrMethod)
+	}
+	return &amending{a, m}, nil
+}

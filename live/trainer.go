@@ -1,0 +1,460 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"slices"
+	"sync"
+
+	"ocl"
+	"ocl/config"
+	"ocl/data"
+	"ocl/experiment/build"
+	"ocl/experiment/train"
+	"ocl/internal/cause"
+	"ocl/internal/count"
+	"ocl/predict"
+)
+
+// Trainer is a learner whose caller cuts the batches and says when predictions use what was learned. A [Learner] is a queue around one; a program that keeps
+// its images itself, such as a server with a journal, uses it alone.
+//
+//	t, err := live.NewTrainer(live.Options{Method: "er", Memory: 2000})
+//	cat, err := t.AddClass("cat")
+//	stats, err := t.Observe(ctx, pixels, []ocl.Label{cat, cat}) // two images, one step
+//	err = t.Publish(ctx, 1)
+//	answer, err := t.Predict(3, [][]byte{image})                // answer.Version is 1
+//
+// One goroutine at a time calls what changes a Trainer: AddClass, Observe, Boundary, Publish, Relabel, Forget, SaveState, LoadState, Weights, SetWeights, Digest
+// and Close. Any number of goroutines call Predict, Draw, Export, Stats, Err, Classes, Shape and Measure meanwhile. What it learns is a function of those calls in
+// their order: neither time, nor the number of processors, nor how often it was published and saved moves a bit.
+//
+// Images have places: the first that was observed has place 0. A method that stores images says by its places which it has, see [Trainer.Relabel] and
+// [Trainer.Forget].
+//
+// After an error that wraps [ocl.ErrDiverged] or is about a panic nothing more is learned until [Trainer.LoadState]. Predictions go on with what was published.
+type Trainer struct {
+	process     Process
+	config      config.Config
+	shape       [3]int // C, H, W
+	preparation data.Preparation
+	stream      ocl.StreamInfo // of the images; its Classes are those of the first head
+	notes       []string
+	waiting     []Waiting
+	easels      sync.Pool
+	thread      *thread // nil: that of the caller learns
+
+	core   *core
+	closed bool
+
+	mu    sync.Mutex
+	err   error    // that has ended learning
+	names []string // of all classes, those without an output that is in use too
+	class map[string]ocl.Label
+	room  int // outputs that the head has, or will have when all classes are in use
+	stats Stats
+
+	desk desk
+}
+
+// Waiting is an image that waited to be learned when a [Learner] was saved, or the end of a task that did.
+type Waiting struct {
+	Boundary bool
+	Pixels   []byte // uint8 [C,H,W]; nil of a boundary
+	Label    ocl.Label
+}
+
+// NewTrainer makes a trainer that knows no class. A panic in a method or network of another module is an error too.
+func NewTrainer(o Options) (*Trainer, error) {
+	return built(func() (*Trainer, error) { return fresh(o) })
+}
+
+// built makes a trainer, also where that panics.
+func built(build func() (*Trainer, error)) (t *Trainer, err error) {
+	err = train.Caught(func() (err error) {
+		t, err = build()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("live: %w", err)
+	}
+	return t, nil
+}
+
+// fresh is NewTrainer without the beginning of its errors.
+func fresh(o Options) (*Trainer, error) {
+	c, err := o.config()
+	if err != nil {
+		return nil, err
+	}
+	channels, capacity := o.Channels, o.Capacity
+	setZero(&channels, 3)
+	setZero(&capacity, defaultCapacity)
+	if channels != 1 && channels != 3 {
+		return nil, fmt.Errorf("option Channels is %d. Use 3, or 1 for grey images", o.Channels)
+	}
+	if err := checkCapacity(capacity); err != nil {
+		return nil, err
+	}
+	p, err := o.Process.complete()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMethod(c); err != nil {
+		return nil, err
+	}
+	shape := [3]int{channels, c.Data.Size, c.Data.Size}
+	if err := p.checkBounds(c, shape, capacity); err != nil {
+		return nil, err
+	}
+	k, err := newCore(c, shape, capacity, 0, p)
+	if err != nil {
+		return nil, err
+	}
+	return around(k, p, nil, nil)
+}
+
+// around makes a trainer of a core that knows classes of these names. It closes the core after an error.
+func around(k *core, p Process, names, notes []string) (*Trainer, error) {
+	shape := k.shape()
+	preparation, err := data.NewPreparation(build.Data(k.config), shape[0], shape[1], shape[2])
+	bytes, parameters, wrong := held(k.config, p, shape, k.stream.Classes)
+	if err = errors.Join(err, wrong); err != nil {
+		k.close()
+		return nil, err
+	}
+	t := &Trainer{process: p, config: k.config, shape: shape, preparation: preparation, stream: k.stream, notes: notes, core: k, stats: Stats{Parameters: parameters, Bytes: bytes}}
+	t.easels.New = func() any { return preparation.Easel() }
+	t.call(names)
+	t.desk.begin(t)
+	t.desk.stale = k.learned()
+	if p.Nice > 0 {
+		t.thread = newThread(p.Nice)
+	}
+	t.count(ocl.StepStats{Correct: -1})
+	return t, nil
+}
+
+// call gives the classes their names.
+func (t *Trainer) call(names []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.names, t.class, t.room = names, map[string]ocl.Label{}, t.core.stream.Classes
+	for y, name := range names {
+		t.class[name] = ocl.Label(y)
+	}
+	for len(names) > t.room {
+		t.room *= 2
+	}
+}
+
+// count sets the stats of a step, while nobody else uses the core.
+func (t *Trainer) count(s ocl.StepStats) {
+	k := t.core
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	of := &t.stats
+	of.Classes, of.Capacity, of.Batches, of.Images, of.Tasks = k.classes, k.stream.Classes, k.batches, k.images, k.tasks
+	if s.Samples > 0 {
+		of.Loss, of.Correct = s.Loss, s.Correct
+	}
+	if m := k.parts().Memory; m != nil {
+		of.Stored = m.Len()
+	}
+}
+
+// Stats say how far the trainer is. Nothing waits in a trainer.
+func (t *Trainer) Stats() Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stats
+}
+
+// Classes are the names of the classes, by label.
+func (t *Trainer) Classes() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.names)
+}
+
+// Shape is that of the images that the network sees: C, H, W.
+func (t *Trainer) Shape() (c, h, w int) { return t.shape[0], t.shape[1], t.shape[2] }
+
+// Measure is what the values of guesses are: probabilities, or of a method that predicts by class means, distances.
+func (t *Trainer) Measure() predict.Measure { return t.desk.measure }
+
+// Notes are what a person should know of the file or run that was opened, such as that this machine has other kernels.
+func (t *Trainer) Notes() []string { return slices.Clone(t.notes) }
+
+// Waiting are the images that waited to be learned in the file that was opened, and the ends of tasks, in their order. They are not learned.
+func (t *Trainer) Waiting() []Waiting { return slices.Clone(t.waiting) }
+
+// Config is the config of a run that would learn as the trainer does.
+func (t *Trainer) Config() config.Config { return t.config.Clone() }
+
+// Process are the options of the process, with their defaults.
+func (t *Trainer) Process() Process { return t.process }
+
+// Place is the place that the next image gets that is observed, 0 or more. A trainer of a run goes on with the places of the run, if its method stores images.
+func (t *Trainer) Place() int64 { return t.core.place() }
+
+// Err is the error that has ended learning, such as one that wraps [ocl.ErrDiverged] or is about a panic; nil where learning goes on.
+func (t *Trainer) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+// Draw makes dst, uint8 [C,H,W], the image as the network sees images, as `ocl predict` does it. img may have any size.
+func (t *Trainer) Draw(dst []byte, img image.Image) error {
+	err := t.checkPixels(dst)
+	if err == nil {
+		err = t.draw(dst, img)
+	}
+	if err != nil {
+		return fmt.Errorf("live: draw: %w", err)
+	}
+	return nil
+}
+
+func (t *Trainer) draw(dst []byte, img image.Image) error {
+	e := t.easels.Get().(*data.Easel)
+	defer t.easels.Put(e)
+	return e.Draw(dst, img)
+}
+
+// checkPixels refuses pixels that are not an image.
+func (t *Trainer) checkPixels(pixels []byte) error {
+	if t == nil || !t.made() {
+		return errZero
+	}
+	if c, h, w := t.Shape(); len(pixels) != c*h*w {
+		return fmt.Errorf("there are %d bytes for an image of %d×%d×%d. Give %d", len(pixels), c, h, w, c*h*w)
+	}
+	return nil
+}
+
+// made says that a function of this package made the trainer.
+func (t *Trainer) made() bool { return t.desk.freed != nil }
+
+// Close ends the trainer after the predictions that are at work. Nothing is saved. Other calls then return [ErrClosed]. Closing twice is harmless.
+func (t *Trainer) Close() error {
+	switch {
+	case !t.made():
+		return fmt.Errorf("live: close: %w", errZero)
+	case t.closed:
+		return nil
+	}
+	t.closed = true
+	t.desk.close()
+	t.core.close()
+	t.thread.close()
+	return nil
+}
+
+// change does what changes the trainer, in the goroutine that learns, and says what it does for errors. A panic ends learning.
+func (t *Trainer) change(what string, f func() error) error {
+	err := t.usable()
+	if err == nil {
+		err = t.run(f)
+	}
+	if err != nil {
+		return fmt.Errorf("live: %s: %w", what, err)
+	}
+	return nil
+}
+
+// run does f in the goroutine that learns. A panic is an error, and ends learning.
+func (t *Trainer) run(f func() error) error {
+	return t.thread.do(func() (err error) {
+		if panicked := train.Caught(func() error { err = f(); return nil }); panicked != nil {
+			return t.ended(panicked)
+		}
+		return err
+	})
+}
+
+// usable is the error of a trainer that does not learn any more.
+func (t *Trainer) usable() error {
+	switch {
+	case !t.made():
+		return errZero
+	case t.closed:
+		return ErrClosed
+	}
+	if err := t.Err(); err != nil {
+		return fmt.Errorf("learning has ended: %w. Load a state of before", err)
+	}
+	return nil
+}
+
+// ended notes the error that ends learning: what the core is after it is not known.
+func (t *Trainer) ended(err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err = err
+	return err
+}
+
+// AddClass adds a class, which gets the next output of the head, and returns its label; of a name that it has, that one's. From then on the loss and the next
+// published predictions see the output, with or without images. [Learner] adds a class when its first image is learned.
+//
+// A name has 1 to 256 bytes of UTF-8 without control characters or space at its ends; others are an error that wraps [ErrLabel]. A class beyond a bound of the
+// options is one that wraps [ErrBound]. A full head doubles, which takes the time of a Save.
+func (t *Trainer) AddClass(name string) (y ocl.Label, err error) {
+	err = t.change("add class", func() error {
+		if err := checkLabel(name); err != nil {
+			return err
+		}
+		if y, err = t.labelOf(name); err != nil {
+			return err
+		}
+		return t.activate(y)
+	})
+	return y, err
+}
+
+// labelOf is the label of the class called name, which it adds if it is new and the bounds allow it. Any goroutine calls it.
+func (t *Trainer) labelOf(name string) (ocl.Label, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if y, known := t.class[name]; known {
+		return y, nil
+	}
+	n := len(t.names)
+	if most := t.process.MaxClasses; most > 0 && n >= most {
+		return 0, fmt.Errorf("%w: %s would be class %s, and MaxClasses is %s. Use one of the classes that are there, or a larger bound",
+			ErrBound, cause.Shown(name), count.Number(n+1), count.Number(most))
+	}
+	if n == t.room {
+		err := checkCapacity(2 * t.room)
+		if err == nil {
+			err = t.process.checkBounds(t.config, t.shape, 2*t.room)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%s is a new class, and all outputs of the network are taken: %w", cause.Shown(name), err)
+		}
+		t.room *= 2
+	}
+	t.names = append(t.names, name)
+	t.class[name] = ocl.Label(n)
+	return ocl.Label(n), nil
+}
+
+// activate lets the loss and predictions see the output of a class, and of those before it.
+func (t *Trainer) activate(y ocl.Label) error {
+	most := int(y) + 1
+	if most > t.core.stream.Classes {
+		k, err := t.core.grown(most)
+		if err != nil {
+			return t.ended(err)
+		}
+		if err := t.exchange(k); err != nil {
+			return t.ended(err)
+		}
+	}
+	if most > t.core.classes {
+		t.core.activate(most)
+		t.count(ocl.StepStats{})
+	}
+	return nil
+}
+
+// exchange takes another core.
+func (t *Trainer) exchange(k *core) error {
+	t.core = k
+	bytes, parameters, err := held(t.config, t.process, t.shape, k.stream.Classes)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.stats.Bytes, t.stats.Parameters = bytes, parameters
+	t.mu.Unlock()
+	t.count(ocl.StepStats{})
+	return nil
+}
+
+// Observe learns a batch of images, uint8 [len(y),C,H,W], in one step. Classes must have been added. Predictions do not change before the next Publish. ctx is
+// looked at before the step, so a batch is learned as a whole or not at all. After an error that is about the arguments nothing has changed; any other one ends
+// learning, see [Trainer].
+func (t *Trainer) Observe(ctx context.Context, pixels []byte, y []ocl.Label) (stats ocl.StepStats, err error) {
+	err = t.change("observe", func() error {
+		if err := t.checkBatch(ctx, pixels, y); err != nil {
+			return err
+		}
+		stats, err = t.observe(pixels, y)
+		return err
+	})
+	return stats, err
+}
+
+// checkBatch refuses what is no batch.
+func (t *Trainer) checkBatch(ctx context.Context, pixels []byte, y []ocl.Label) error {
+	if ctx == nil {
+		return errContext
+	}
+	c, h, w := t.Shape()
+	switch {
+	case len(y) == 0:
+		return errors.New("there is no image. Give at least one")
+	case len(pixels) != len(y)*c*h*w:
+		return fmt.Errorf("there are %d bytes for %s of %d×%d×%d. Give %d", len(pixels), count.Of(len(y), "image"), c, h, w, len(y)*c*h*w)
+	}
+	for _, label := range y {
+		if err := t.checkClass(label); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// checkClass refuses the label of a class that was not added.
+func (t *Trainer) checkClass(y ocl.Label) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.names); y < 0 || int(y) >= n {
+		return fmt.Errorf("label %d is none of %s. Add the class first", y, count.Of(n, "class"))
+	}
+	return nil
+}
+
+// observe learns a batch. Of classes that are new to the head the outputs come into use.
+func (t *Trainer) observe(pixels []byte, y []ocl.Label) (ocl.StepStats, error) {
+	if err := t.activate(slices.Max(y)); err != nil {
+		return ocl.StepStats{}, err
+	}
+	b := ocl.NewBatch(t.shape, pixels, y, t.stream.Pixels)
+	stats, err := t.core.observe(context.Background(), b)
+	if err != nil {
+		return stats, t.ended(err)
+	}
+	t.desk.stale = true
+	t.desk.probe(b)
+	t.count(stats)
+	return stats, nil
+}
+
+// Boundary ends a task. A method that uses tasks then does what it does at their end, such as a review of the memory, which may take long; the next image begins
+// another task. Other methods ignore it. After an error that wraps that of ctx it can be called again and goes on.
+func (t *Trainer) Boundary(ctx context.Context) error {
+	return t.change("boundary", func() error {
+		if ctx == nil {
+			return errContext
+		}
+		return t.boundary(ctx)
+	})
+}
+
+func (t *Trainer) boundary(ctx context.Context) error {
+	if err := t.core.boundary(ctx); err != nil {
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			return err
+		}
+		return t.ended(err)
+	}
+	t.desk.stale = t.core.learned()
+	t.count(ocl.StepStats{})
+	return nil
+}
