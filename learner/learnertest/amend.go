@@ -12,7 +12,7 @@ import (
 
 // amends checks a learner that can let go of what it stores ([learner.Amending]). It removes samples in the middle of a task and, after the end of it, all but
 // one, and changes labels. No byte of a removed one is then in the state, the others are where they were in the stream, and a learner that loaded the state goes on
-// to the same bits.
+// to the same bits. One that refuses to let go, because a part of it cannot follow, changes nothing.
 func (c Case) amends(t *testing.T) {
 	all := c.Batches(1, 2*c.Steps, 5)
 	l, twin := c.New(t, 1), c.New(t, 1)
@@ -20,6 +20,11 @@ func (c Case) amends(t *testing.T) {
 	c.Learn(t, l, all, 0, half)
 	prepare(t, l)
 	m := learner.MemoryOf(l)
+	before := State(t, l)
+	if err := l.(learner.Amending).Remove([]int{0}); err != nil {
+		CheckSame(t, "it refused to let go", State(t, l), before)
+		return
+	}
 	c.remove(t, l, nil)
 	for _, image := range c.remove(t, l, slices.Compact([]int{0, m.Len() / 2, m.Len() - 1})) {
 		if where := holds(State(t, l), image); where != "" {
