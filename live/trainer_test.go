@@ -16,6 +16,7 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/internal/fuzztest"
 	"ocl/predict"
 	"ocl/tensor"
 )
@@ -125,12 +126,18 @@ func alike(a, b Answer) bool {
 }
 
 // methods are those of the tests of a Trainer: with and without memory, tasks, class means and vectors, and such that train nothing.
-var methods = []string{"er", "er+ncm", "icarl", "mir", "gss", "agem", "ewc++", "lwf", "finetune", "er+rv", "er+kdc", "er+ss", "ncm", "slda", "ranpac"}
+var methods = []string{"er", "er+ncm", "icarl", "mir", "gss", "agem", "ewc++", "lwf", "finetune", "er+rv", "er+kdc", "er+ss", "ncm", "slda", "ranpac",
+	"er with frozen stages", "er with latent replay"}
 
 // optionsOf are small options of a method.
 func optionsOf(method string) Options {
-	o := small(method)
+	name, _, _ := strings.Cut(method, " ")
+	o := small(name)
 	switch method {
+	case "er with frozen stages":
+		o.Set = append(o.Set, "network.hidden=16,12", "network.freeze=1")
+	case "er with latent replay":
+		o.Set = append(o.Set, "network.hidden=16,12", "network.freeze=1", "replay.latent=true")
 	case "ncm", "slda":
 		o.Set = nil
 	case "ranpac":
@@ -889,4 +896,67 @@ func TestNaNInWeights(t *testing.T) {
 	if a := answers(t, x, 2); a.Version != 1 || !alike(a, before) {
 		t.Errorf("%+v, before %+v", a, before)
 	}
+}
+
+// FuzzReadTrainer changes a section of a state of weights, which a replica gets from elsewhere. Whatever comes out, nothing panics, memory is in proportion, and what
+// is read predicts numbers and learns on.
+func FuzzReadTrainer(f *testing.F) {
+	var all []*checkpoint.Container
+	for _, method := range []string{"er", "icarl", "slda"} {
+		x := trainer(f, optionsOf(method))
+		observed(f, x, 0, 30, 3)
+		w, err := x.Weights()
+		if err != nil {
+			f.Fatal(err)
+		}
+		all = append(all, w)
+		for i := range w.Names() {
+			f.Add(uint8(len(all)-1), uint8(i), []byte{})
+			f.Add(uint8(len(all)-1), uint8(i), []byte{20, 0, 5, 1})
+		}
+	}
+	f.Fuzz(func(t *testing.T, of, section uint8, changes []byte) {
+		good := all[int(of)%len(all)]
+		name := good.Names()[int(section)%len(good.Names())]
+		file := changedSection(good, name, func(b []byte) []byte {
+			if name == headerSection || name == configSection {
+				return fuzztest.JSON(b, fuzztest.Of(changes))
+			}
+			for c := fuzztest.Of(changes); c.More(); {
+				b = fuzztest.Bytes(b, c)
+			}
+			return b
+		})
+		var x *Trainer
+		var err error
+		const most = 64 << 20
+		if n := fuzztest.Allocated(most, func() {
+			if x != nil {
+				_ = x.Close()
+			}
+			x, err = ReadTrainer(file.Decoder(), func(p *Process) { p.Workers, p.AtOnce = 1, 1 })
+		}); n > most {
+			t.Errorf("%d bytes are allocated (%v)", n, err)
+		}
+		if err != nil {
+			return
+		}
+		defer x.Close()
+		c, h, w := x.Shape()
+		if c*h*w > 1<<16 || x.Publish(t.Context(), 1) != nil { // weights may be any numbers
+			return
+		}
+		a, err := x.Predict(3, [][]byte{make([]byte, c*h*w)})
+		for _, list := range a.Guesses {
+			for _, g := range list {
+				if g.Value-g.Value != 0 || g.Name == "" {
+					t.Errorf("%+v", a)
+				}
+			}
+		}
+		if err != nil && !errors.Is(err, ocl.ErrDiverged) && !errors.Is(err, ErrNothing) {
+			t.Error(err)
+		}
+		_, _ = x.Observe(t.Context(), make([]byte, c*h*w), []ocl.Label{0})
+	})
 }

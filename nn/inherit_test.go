@@ -10,6 +10,7 @@ import (
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/rng"
+	"ocl/tensor"
 )
 
 // grown is a network of the seed with so many outputs.
@@ -154,6 +155,35 @@ func TestOnlyHeirsInherit(t *testing.T) {
 				}
 			}()
 			net.Inherit(from)
+		}()
+	}
+}
+
+// TestTakeFirst: a network that is cut to its first outputs has their logits, bit for bit, and all of them are active. Another network is refused.
+func TestTakeFirst(t *testing.T) {
+	for _, c := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}},
+		{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}, Head: nn.Head{Kind: nn.CosineHead}}, {Channels: 1, Height: 3, Width: 5}} {
+		large, cut := grown(t, c, 1, 40), grown(t, c, 2, 7)
+		large.SetActive(7)
+		cut.SetActive(2)
+		cut.TakeFirst(large)
+		x := tensor.New(2, c.Channels, c.Height, c.Width)
+		for i := range x.Data {
+			x.Data[i] = float32(i%11) / 11
+		}
+		a, b := large.NewWorkspace(1), cut.NewWorkspace(1)
+		defer a.Close()
+		defer b.Close()
+		if want, got := large.Predict(a, x), cut.Predict(b, x); !slices.Equal(got.Data, want.Data) || cut.Classes() != 7 {
+			t.Errorf("%+v: the logits of %d outputs are %v, want %v", c, cut.Classes(), got.Data, want.Data)
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%+v: a network with fewer outputs was taken", c)
+				}
+			}()
+			large.TakeFirst(cut)
 		}()
 	}
 }
