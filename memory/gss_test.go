@@ -313,3 +313,32 @@ func TestGSSState(t *testing.T) {
 		}
 	}
 }
+
+// TestScoresFollowTheirSamples: when a sample is removed, its score goes and the others stay with their samples.
+func TestScoresFollowTheirSamples(t *testing.T) {
+	for name, build := range makers {
+		for _, slot := range []int{0, 3, 7} {
+			m, u := memorytest.NewStore(8), build()
+			for range 4 {
+				b := memorytest.Batch(m.Seen(), 3)
+				slots, err := u.Update(nil, m, b, memorytest.Env(1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				m.Put(b, slots)
+			}
+			of := map[int64]float64{}
+			for i, place := range m.Origins() {
+				of[place] = scoresOf(t, u)[i]
+			}
+			m.Remove(slot)
+			u.(memory.Remover).Removed(slot, 7)
+			scores := scoresOf(t, u)
+			for i, place := range m.Origins() {
+				if len(scores) != 7 || scores[i] != of[place] {
+					t.Errorf("%s: after slot %d was removed the scores %v are not those of %v", name, slot, scores, m.Origins())
+				}
+			}
+		}
+	}
+}
