@@ -129,6 +129,16 @@ const (
 	LiveQueue = 1_000_000
 )
 
+// The folder of `ocl serve`.
+const (
+	// ServeFormat is the size of an ocl-serve.json, in bytes. It has one line. Key: none.
+	ServeFormat = 1 << 16
+	// JournalEvent is the size of an event in a journal, in bytes. A picture as the network sees it has a few kilobytes, and a large one some megabytes. Key: none; send smaller pictures.
+	JournalEvent = 64 << 20
+	// Journal is the size of a journal, in bytes. It is read event by event. Key: none; serve without `retain`.
+	Journal = 1 << 42
+)
+
 // Images and sets of them.
 const (
 	// Picture is the size of an image file, in bytes. A photograph of 100 megapixels has about 50 MB. Key: none.

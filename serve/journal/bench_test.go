@@ -1,0 +1,74 @@
+package journal
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// benchmarkFolder is where the benchmarks write: set it to a folder of the disk that is to be measured.
+const benchmarkFolder = "OCL_BENCH_DIR"
+
+// BenchmarkAppend acknowledges 1, 10 and 100 events of 3 kB at once, beside a plain write of as many bytes with an fsync. p50 and p99 are
+// in milliseconds.
+func BenchmarkAppend(b *testing.B) {
+	for _, n := range []int{1, 10, 100} {
+		events := make([]Event, n)
+		for i := range events {
+			events[i] = Event{Kind: "sample", Time: time.Now(), Who: "token", ID: fmt.Sprintf("%020d", i), Body: []byte(`{"v":1,"label":"cat"}`), Pixels: make([]byte, 3072)}
+		}
+		b.Run(fmt.Sprintf("rows=%d", n), func(b *testing.B) {
+			j := opened(b, benchDir(b), Options{})
+			measured(b, func(i int) error {
+				_, err := j.Append(events)
+				if err == nil && i%50 == 49 {
+					err = j.Trim(j.Last() - 2000)
+				}
+				return err
+			})
+		})
+		b.Run(fmt.Sprintf("plain=%d", n), func(b *testing.B) {
+			f, err := os.Create(filepath.Join(benchDir(b), "plain"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer f.Close()
+			text := make([]byte, n*3072)
+			measured(b, func(int) error {
+				if _, err := f.Write(text); err != nil {
+					return err
+				}
+				return f.Sync()
+			})
+		})
+	}
+}
+
+func benchDir(b *testing.B) string {
+	b.Helper()
+	dir, err := os.MkdirTemp(os.Getenv(benchmarkFolder), "journal")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// measured reports the middle and the 99th of a hundred times.
+func measured(b *testing.B, do func(i int) error) {
+	var times []time.Duration
+	for i := 0; b.Loop(); i++ {
+		begun := time.Now()
+		if err := do(i); err != nil {
+			b.Fatal(err)
+		}
+		times = append(times, time.Since(begun))
+	}
+	slices.Sort(times)
+	for _, p := range []int{50, 99} {
+		b.ReportMetric(times[len(times)*p/100].Seconds()*1000, fmt.Sprintf("p%d-ms", p))
+	}
+}

@@ -1,0 +1,296 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ocl/checkpoint"
+	"ocl/internal/fuzztest"
+)
+
+// copied copies the files of a folder as they are now, as a process that is killed now would leave them.
+func copied(t testing.TB, dir string) string {
+	t.Helper()
+	to := t.TempDir()
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// left is a folder as a process that was killed leaves it: with some events in the file, and others in the log.
+func left(t testing.TB, dir string) (last int64) {
+	t.Helper()
+	j := opened(t, dir, Options{})
+	for range 10 {
+		appended(t, j, 3)
+	}
+	if err := errors.Join(j.Trim(6), j.judged(j.checkpoint("TRUNCATE"))); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		appended(t, j, 2)
+	}
+	return j.Last()
+}
+
+// readBack opens a folder and reads it. What is read must be what was appended; the error says how far it came.
+func readBack(t testing.TB, dir string) (first, last int64, err error) {
+	t.Helper()
+	j, err := Open(dir, Options{})
+	if err != nil {
+		return 0, 0, err
+	}
+	first = j.First()
+	last = first - 1
+	err = j.Read(first, func(e Event) error {
+		if last++; !same(e, sample(last)) {
+			t.Errorf("the event %d was never appended: %s %q with %d bytes", e.Number, e.Kind, e.ID, len(e.Pixels))
+		}
+		return nil
+	})
+	return first, last, errors.Join(err, j.Close())
+}
+
+// TestTornTail: a log that ends anywhere opens, with all transactions that it has whole.
+func TestTornTail(t *testing.T) {
+	dir := t.TempDir()
+	left(t, dir)
+	log, err := os.ReadFile(filepath.Join(dir, dbName+walSuffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := int64(0)
+	for at := 0; at <= len(log); at += 1 + len(log)/60 {
+		torn := copied(t, dir)
+		if err := os.Truncate(filepath.Join(torn, dbName+walSuffix), int64(at)); err != nil {
+			t.Fatal(err)
+		}
+		first, last, err := readBack(t, torn)
+		if err != nil || first != 6 || last < max(30, before) {
+			t.Fatalf("with %d of %d bytes: events %d to %d, %v", at, len(log), first, last, err)
+		}
+		before = last
+	}
+	if before < 48 {
+		t.Errorf("the whole log has the events to %d", before)
+	}
+}
+
+// TestDamage: a byte that changes anywhere in the files is found, or changes nothing. What is not found may cost the last transactions
+// in the log, as a torn one would look the same; no event is ever another one, and none is missing between others.
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	last := left(t, dir)
+	r := rand.New(rand.NewPCG(11, 3))
+	found, harmless := map[string]int{}, 0
+	for range 150 {
+		name := []string{dbName, dbName + walSuffix}[r.IntN(2)]
+		bad := copied(t, dir)
+		path := filepath.Join(bad, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, bit := r.IntN(len(text)), byte(1)<<r.IntN(8)
+		text[at] ^= bit
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		first, got, err := readBack(t, bad)
+		var damage *DamageError
+		switch {
+		case errors.As(err, &damage):
+			found[filepath.Base(name)]++
+			if damage.What == "" || damage.Lost == "" || !strings.Contains(err.Error(), "rename journal.db to") {
+				t.Errorf("%s, byte %d: %v", name, at, err)
+			}
+		case err != nil && !errors.Is(err, ErrNewer):
+			t.Errorf("%s, byte %d: %v", name, at, err)
+		case err == nil && (first != 6 || got < last-4 || name == dbName && got != last):
+			t.Errorf("%s, byte %d: events %d to %d of 6 to %d, and no error", name, at, first, got, last)
+		case err == nil:
+			harmless++
+		}
+	}
+	t.Logf("found in %v, harmless %d", found, harmless)
+	if found[dbName] < 20 || found[dbName+walSuffix] < 20 {
+		t.Errorf("found only %v", found)
+	}
+}
+
+// TestMissing: a journal that is gone, that is something else, or that lacks rows is damaged.
+func TestMissing(t *testing.T) {
+	for name, spoil := range map[string]func(dir string) error{
+		"gone":           func(dir string) error { return os.Remove(filepath.Join(dir, dbName)) },
+		"another file":   func(dir string) error { return os.WriteFile(filepath.Join(dir, dbName), []byte("text"), 0o644) },
+		"first rows":     spoilt("DELETE FROM event WHERE number < 8"),
+		"last rows":      spoilt("DELETE FROM event WHERE number > 40"),
+		"a row":          spoilt("DELETE FROM event WHERE number = 20"),
+		"a number":       spoilt("UPDATE event SET number = 100 WHERE number = 50"),
+		"the head":       spoilt("DELETE FROM head"),
+		"another head":   spoilt("UPDATE head SET last = 49"),
+		"another table":  spoilt("CREATE TABLE more (x)"),
+		"a wrong type":   spoilt("UPDATE event SET kind = NULL WHERE number = 20"),
+		"another column": spoilt("UPDATE event SET who = id, id = who WHERE number = 20"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			left(t, dir)
+			bad := copied(t, dir)
+			if err := spoil(bad); err != nil {
+				t.Fatal(err)
+			}
+			var damage *DamageError
+			if _, _, err := readBack(t, bad); !errors.As(err, &damage) {
+				t.Fatalf("error %v, want one about damage", err)
+			}
+			if _, _, err := readBack(t, bad); !errors.As(err, &damage) {
+				t.Errorf("the second time: %v", err)
+			}
+		})
+	}
+}
+
+// spoilt changes the tables behind the back of the journal.
+func spoilt(do string) func(dir string) error {
+	return func(dir string) error {
+		s := &store{dir: dir, path: filepath.Join(dir, dbName)}
+		return errors.Join(s.connect(s.path), s.run(do), s.shut())
+	}
+}
+
+// TestMend: the way out that an error about damage names. What was whole after the newest snapshot is kept up to the damage, and the numbers
+// go on from there.
+func TestMend(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		snapshot    int64
+		spoil       func(dir string) error
+		first, last int64
+	}{
+		{"a row", 10, spoilt("UPDATE event SET id = NULL WHERE number = 40"), 11, 39},
+		{"a row below the snapshot", 10, spoilt("UPDATE event SET id = NULL WHERE number = 8"), 11, 50},
+		{"the head", 10, spoilt("DELETE FROM head"), 11, 50},
+		{"no file at all", 10, func(dir string) error { return os.WriteFile(filepath.Join(dir, dbName), nil, 0o644) }, 11, 10},
+		{"rows between", 10, spoilt("DELETE FROM event WHERE number < 20"), 11, 10},
+		{"no snapshot", 0, spoilt("DELETE FROM head"), 1, 0}, // its first rows were trimmed, so nothing can go before the others
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			left(t, dir)
+			bad := copied(t, dir)
+			if c.snapshot > 0 {
+				if err := Snapshots(bad).Write(c.snapshot, checkpoint.NewContainer()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.spoil(bad); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(filepath.Join(bad, dbName), filepath.Join(bad, damagedName)); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				j, err := Open(bad, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				holds(t, j, c.first, c.last)
+				closed(t, j)
+			}
+			j := opened(t, bad, Options{})
+			appended(t, j, 2)
+			holds(t, j, c.first, c.last+2)
+		})
+	}
+}
+
+// FuzzDamage damages the files of a journal in several places. Opening and reading them never gives an event that was not appended.
+func FuzzDamage(f *testing.F) {
+	dir := f.TempDir()
+	left(f, dir)
+	var files [2][]byte
+	for i, name := range []string{dbName, dbName + walSuffix} {
+		var err error
+		if files[i], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Add([]byte{})
+	f.Add([]byte{0, 100, 0, 5, 1})
+	f.Add([]byte{1, 100, 0, 3, 1, 0, 17, 0, 5, 9})
+	f.Fuzz(func(t *testing.T, changes []byte) {
+		bad := t.TempDir()
+		texts, c := files, fuzztest.Of(changes)
+		for n := 0; n < 8 && c.More(); n++ {
+			i := int(c.Byte() % 2)
+			texts[i] = fuzztest.Bytes(texts[i], c)
+		}
+		for i, name := range []string{dbName, dbName + walSuffix} {
+			if err := os.WriteFile(filepath.Join(bad, name), texts[i], 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := writeFormat(bad, true); err != nil {
+			t.Fatal(err)
+		}
+		_, _, _ = readBack(t, bad)
+	})
+}
+
+// FuzzLog reads logs of any bytes, and a good one with changes.
+func FuzzLog(f *testing.F) {
+	dir := f.TempDir()
+	left(f, dir)
+	log, err := os.ReadFile(filepath.Join(dir, dbName+walSuffix))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte{}, false)
+	f.Add(log[:walHeader+walFrameHeader+10], true)
+	f.Add([]byte{40, 3, 5, 9}, false)
+	f.Fuzz(func(t *testing.T, b []byte, whole bool) {
+		if !whole {
+			c, text := fuzztest.Of(b), log
+			for n := 0; n < 4 && c.More(); n++ {
+				text = fuzztest.Bytes(text, c)
+			}
+			b = text
+		}
+		if _, err := scanWAL(strings.NewReader(string(b)), int64(len(b))); err != nil {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// FuzzFormat reads ocl-serve.json of any bytes.
+func FuzzFormat(f *testing.F) {
+	f.Add([]byte(`{"format":"ocl serve","version":1,"complete":true}`))
+	f.Add([]byte(`{"format":"ocl serve","version":99999999999999999999}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, err := parseFormat(text)
+		if err == nil && (got.Format != formatWord || got.Version != formatVersion) || err != nil && !errors.Is(err, ErrOther) && !errors.Is(err, ErrNewer) {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// TestScanOfBrokenFile: an error of the disk while the log is looked through is none of the log.
+func TestScanOfBrokenFile(t *testing.T) {
+	fault := errors.New("fault")
+	_, err := scanWAL(io.MultiReader(strings.NewReader(fmt.Sprint(strings.Repeat("x", 40))), failing{fault}), 1<<20)
+	if !errors.Is(err, fault) {
+		t.Errorf("error %v", err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }

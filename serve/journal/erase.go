@@ -1,0 +1,96 @@
+package journal
+
+import (
+	"context"
+	"errors"
+)
+
+// Erase implements [Journal]. A row keeps its length: zeros of the same number replace its bytes, so that SQLite writes them in its place
+// and moves nothing. Rows that were removed earlier may have left bytes of other rows behind, as SQLite moves rows between pages then; so
+// the file is written anew after that. The last step empties the log, which has the pages of before.
+func (s *store) Erase(ids []string) error {
+	wanted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		if id != "" {
+			wanted[id] = true
+		}
+	}
+	return s.held(func() error {
+		if s.readOnly {
+			return ErrReadOnly
+		}
+		rows, err := s.rowsOf(wanted)
+		if err != nil {
+			return err
+		}
+		if err := s.blank(rows); err != nil {
+			return err
+		}
+		if s.head.moved {
+			if err := s.rewrite(); err != nil {
+				return err
+			}
+		}
+		return s.checkpoint("TRUNCATE")
+	})
+}
+
+// rowsOf finds the rows of some ids that have something to be erased. It looks through all: an index would cost each append more than it
+// saves here, and a damaged one would hide a row.
+func (s *store) rowsOf(ids map[string]bool) (all []row, err error) {
+	rows, err := s.conn.QueryContext(context.Background(),
+		"SELECT number, kind, time, who, id, coalesce(length(body), 0), coalesce(length(pixels), 0) FROM event WHERE erased = 0")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r := row{}
+		var who, id []byte
+		var body, pixels int
+		if err := rows.Scan(&r.Number, &r.Kind, &r.nanos, &who, &id, &body, &pixels); err != nil {
+			return nil, err
+		}
+		if !ids[string(id)] {
+			continue
+		}
+		r.Who, r.ID, r.Erased = string(who), string(id), true
+		r.Body, r.Pixels = make([]byte, body), make([]byte, pixels)
+		all = append(all, r)
+	}
+	return all, errors.Join(rows.Err(), rows.Close())
+}
+
+// blank replaces the bytes of rows by zeros.
+func (s *store) blank(rows []row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	s.wrote = 0
+	return s.transaction(func() error {
+		for _, r := range rows {
+			s.wrote += int64(len(r.Body)+len(r.Pixels)) + 2*pageSize
+			err := s.run("UPDATE event SET erased = 1, sum = ?, body = zeroblob(?), pixels = zeroblob(?) WHERE number = ?",
+				r.sum(), len(r.Body), len(r.Pixels), r.Number)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// rewrite writes the file anew, without what was left between the rows.
+func (s *store) rewrite() error {
+	s.wrote, _ = s.size()
+	if err := s.run("VACUUM"); err != nil {
+		return err
+	}
+	next := s.head
+	next.moved = false
+	if err := s.transaction(func() error { return s.setHeadTo(next) }); err != nil {
+		return err
+	}
+	s.head = next
+	return nil
+}

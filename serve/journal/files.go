@@ -1,0 +1,167 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ocl/checkpoint"
+	"ocl/internal/atomicfile"
+	"ocl/internal/input"
+)
+
+// suffix ends the names of numbered files.
+const suffix = ".ocl"
+
+// Files are checkpoint containers in a folder, one for each of some numbers: 12.ocl. Each appears whole or not at all, and its checksums
+// are checked when it is read. Whoever uses them has the journal of the folder open.
+type Files struct {
+	folder string
+	what   string // what a file is, for messages
+}
+
+// Snapshots are the whole states of the daemon whose folder is dir, by the number of the last event that each has in it.
+func Snapshots(dir string) *Files { return &Files{filepath.Join(dir, snapshotsName), "snapshot"} }
+
+// Versions are the weights to which the daemon whose folder is dir can go back, by the number of the version.
+func Versions(dir string) *Files { return &Files{filepath.Join(dir, versionsName), "version"} }
+
+// Path is that of the file of a number.
+func (f *Files) Path(number int64) string {
+	return filepath.Join(f.folder, strconv.FormatInt(number, 10)+suffix)
+}
+
+// Write writes the file of a number (≥ 0), in place of one that is there. Without an error it is on the disk. An error for want of room
+// is [ErrNoRoom], and nothing was changed.
+func (f *Files) Write(number int64, c *checkpoint.Container) error {
+	if number < 0 {
+		panic(fmt.Sprintf("journal: %s %d", f.what, number))
+	}
+	err := atomicfile.MakeFolder(f.folder)
+	if err == nil {
+		err = atomicfile.Write(f.Path(number), func(w io.Writer) error {
+			_, err := c.WriteTo(w)
+			return err
+		})
+	}
+	if isFull(err) {
+		return fmt.Errorf("journal: %w: %w. Make room; nothing was changed", ErrNoRoom, err)
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+// Read reads the file of a number. The error wraps fs.ErrNotExist where there is none, and [checkpoint.ErrCorrupt] where it is damaged.
+func (f *Files) Read(number int64) (*checkpoint.Container, error) {
+	got, err := checkpoint.Read(f.Path(number))
+	if err != nil {
+		return nil, fmt.Errorf("journal: the %s %d: %w", f.what, number, err)
+	}
+	return got.Container, nil
+}
+
+// Newest is a file that was read: the one of the highest number that is whole. Skipped says, newest first, what is wrong with those of
+// higher numbers; a person should see it.
+type Newest struct {
+	Number int64
+	*checkpoint.Container
+	Skipped []error
+}
+
+// Newest reads the newest file that is whole. The error wraps fs.ErrNotExist where there is none at all. If all are damaged, it wraps
+// [checkpoint.ErrCorrupt] and says what is wrong with each.
+func (f *Files) Newest() (Newest, error) {
+	numbers, err := f.Numbers()
+	if err != nil {
+		return Newest{}, err
+	}
+	var skipped []error
+	for _, number := range slices.Backward(numbers) {
+		c, err := f.Read(number)
+		switch {
+		case err == nil:
+			return Newest{number, c, skipped}, nil
+		case !errors.Is(err, checkpoint.ErrCorrupt): // a person decides about a file that cannot be read, or is of another version
+			return Newest{}, fmt.Errorf("%w. Mend it, or remove it to go on from the %s before it", err, f.what)
+		}
+		skipped = append(skipped, err)
+	}
+	if len(skipped) > 0 {
+		return Newest{}, fmt.Errorf("journal: %s: every %s is damaged. Put a good copy there: %w", f.folder, f.what, errors.Join(skipped...))
+	}
+	return Newest{}, fmt.Errorf("journal: %s: there is no %s: %w", f.folder, f.what, fs.ErrNotExist)
+}
+
+// Numbers lists the numbers of the files, whole or damaged, the lowest first.
+func (f *Files) Numbers() (numbers []int64, err error) {
+	entries, err := input.ReadDir(f.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	for _, e := range entries {
+		if number, ok := numberOf(e.Name()); ok {
+			numbers = append(numbers, number)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, nil
+}
+
+// RemoveBelow removes the files of lower numbers.
+func (f *Files) RemoveBelow(number int64) error {
+	return f.remove(func(n int64) bool { return n < number })
+}
+
+// RemoveExcept removes all files but one.
+func (f *Files) RemoveExcept(number int64) error {
+	return f.remove(func(n int64) bool { return n != number })
+}
+
+// remove removes the files that goes tells, and what crashes left half written. Without an error, they stay away after a power cut.
+func (f *Files) remove(goes func(int64) bool) error {
+	entries, err := input.ReadDir(f.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	var faults []error
+	for _, e := range entries {
+		number, ok := numberOf(e.Name())
+		if !ok && !isLeftOver(e.Name()) || ok && !goes(number) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(f.folder, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			faults = append(faults, fmt.Errorf("journal: an old %s stays: %w. Remove it by hand", f.what, err))
+		}
+	}
+	if err := atomicfile.SyncFolder(f.folder); err != nil {
+		faults = append(faults, fmt.Errorf("journal: %w", err))
+	}
+	return errors.Join(faults...)
+}
+
+// numberOf reads the number from the name of a file, and says whether it is one.
+func numberOf(name string) (int64, bool) {
+	digits, ok := strings.CutSuffix(name, suffix)
+	number, err := strconv.ParseInt(digits, 10, 64)
+	return number, ok && err == nil && number >= 0 && strconv.FormatInt(number, 10) == digits
+}
+
+// isLeftOver says whether a crash left a file of this name while it was written.
+func isLeftOver(name string) bool {
+	target, _, ok := strings.Cut(strings.TrimPrefix(name, "."), suffix)
+	return ok && atomicfile.IsTemporary(name, target+suffix)
+}

@@ -1,0 +1,148 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"ocl/internal/atomicfile"
+	"ocl/internal/cause"
+	"ocl/internal/count"
+	"ocl/internal/input"
+	"ocl/internal/limit"
+)
+
+// Names in the folder of a daemon.
+const (
+	formatName    = "ocl-serve.json" // what the folder is, and of which version
+	lockName      = ".lock"          // locked by the process that has the folder open; empty and never removed
+	dbName        = "journal.db"
+	newName       = "journal.db.new"     // a journal that is being made
+	damagedName   = "journal.db.damaged" // a person's word that the journal may be made anew from what is whole in it
+	walSuffix     = "-wal"
+	snapshotsName = "snapshots"
+	versionsName  = "versions"
+	roomName      = ".room" // written to find out whether there is room
+)
+
+const (
+	formatWord    = "ocl serve"
+	formatVersion = 1
+)
+
+// format is what ocl-serve.json says.
+type format struct {
+	Format   string `json:"format"`
+	Version  int    `json:"version"`
+	Complete bool   `json:"complete"` // false while the folder is set up: nothing was acknowledged yet
+}
+
+// parseFormat reads ocl-serve.json. Fields of newer versions are ignored, as the version says more.
+func parseFormat(text []byte) (format, error) {
+	var f format
+	if err := json.Unmarshal(text, &f); err != nil {
+		return format{}, fmt.Errorf("%w: %s cannot be read (%w). Restore it, or choose another folder", ErrOther, formatName, err)
+	}
+	if f.Format != formatWord || f.Version < 1 {
+		return format{}, fmt.Errorf("%w: %s has the format %s of version %d. Choose another folder", ErrOther, formatName, cause.Shown(f.Format), f.Version)
+	}
+	if f.Version > formatVersion {
+		return format{}, fmt.Errorf("%w: it has version %d, and this ocl knows %d. Use that ocl, or choose another folder", ErrNewer, f.Version, formatVersion)
+	}
+	return f, nil
+}
+
+// lockFolder locks a folder for this process.
+func lockFolder(dir string) (*flock.Flock, error) {
+	path := filepath.Join(dir, lockName)
+	lock, err := input.NewLock(path)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w. Remove it, or choose another folder", err)
+	}
+	got, err := lock.TryLock()
+	if err != nil || !got {
+		_ = lock.Close() // nothing was written to it
+	}
+	if err != nil {
+		return nil, fmt.Errorf("journal: %s cannot be locked (%w). Choose a folder that can be written, on a disk that has locks", path, cause.Of(err))
+	}
+	if !got {
+		return nil, fmt.Errorf("journal: %s: %w. Stop that process, or choose another folder", dir, ErrBusy)
+	}
+	return lock, nil
+}
+
+// known reads what a folder is. It is the zero format for a folder in which nothing is yet.
+func known(dir string) (format, error) {
+	text, err := input.ReadFile(filepath.Join(dir, formatName), input.Want{Most: limit.ServeFormat, NoLinks: true})
+	if err == nil {
+		f, err := parseFormat(text)
+		if err != nil {
+			return format{}, fmt.Errorf("journal: %s: %w", dir, err)
+		}
+		return f, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return format{}, fmt.Errorf("journal: %w", err)
+	}
+	entries, err := input.ReadDir(dir)
+	if err != nil {
+		return format{}, fmt.Errorf("journal: %w", err)
+	}
+	var others []string
+	for _, e := range entries {
+		// A new disk has lost+found, and other programs leave hidden files everywhere.
+		if name := e.Name(); name != "lost+found" && !strings.HasPrefix(name, ".") {
+			others = append(others, cause.Shown(name))
+		}
+	}
+	switch {
+	case len(others) == 0:
+		return format{}, nil
+	case slices.Contains(others, "result.json") || slices.Contains(others, "checkpoints"):
+		return format{}, fmt.Errorf("journal: %s: %w: it is that of a run. Choose a new folder, and give this one to --init", dir, ErrOther)
+	}
+	return format{}, fmt.Errorf("journal: %s: %w: it has %s and no %s. Choose an empty folder", dir, ErrOther, count.Some(others), formatName)
+}
+
+// writeFormat writes ocl-serve.json.
+func writeFormat(dir string, complete bool) error {
+	text, err := json.Marshal(format{formatWord, formatVersion, complete})
+	if err == nil {
+		err = atomicfile.WriteBytes(filepath.Join(dir, formatName), append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+// clean removes what a process that was killed has left half made. The caller has locked the folder.
+func clean(dir string) error {
+	err := atomicfile.RemoveTemporaries(dir, formatName)
+	for _, name := range []string{newName, newName + walSuffix, newName + "-journal", roomName} {
+		if failed := os.Remove(filepath.Join(dir, name)); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+			err = errors.Join(err, failed)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("journal: what an earlier process has left: %w", err)
+	}
+	return nil
+}
+
+// isThere says whether something has this path, be it a link that leads nowhere.
+func isThere(path string) (bool, error) {
+	_, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,173 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ocl/internal/atomicfile"
+	"ocl/internal/cause"
+	"ocl/internal/input"
+	"ocl/internal/limit"
+)
+
+// Open opens the journal in the folder of a daemon, and locks the folder until Close. A folder that is missing or empty is set up.
+//
+// Errors are ErrBusy, ErrNewer and ErrOther, a [*DamageError], fs.ErrNotExist for a missing folder that is only to be read, and those of
+// the disk. Each says what can be done.
+func Open(dir string, o Options) (Journal, error) {
+	if o.ReadOnly {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("journal: %w", err)
+		}
+	} else if err := atomicfile.MakeFolder(dir); err != nil {
+		return nil, fmt.Errorf("journal: the folder cannot be made: %w. Choose another one", err)
+	}
+	if _, err := input.ReadDir(dir); err != nil { // before a lock is made in what is no folder
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	if o.ReadOnly {
+		if f, err := known(dir); err != nil {
+			return nil, err
+		} else if !f.Complete {
+			return nil, fmt.Errorf("journal: %s: %w: it is empty. Name the folder of a daemon", dir, ErrOther)
+		}
+	}
+	lock, err := lockFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &store{dir: dir, path: filepath.Join(dir, dbName), retain: o.Retain, readOnly: o.ReadOnly, lock: lock}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.shut())
+	}
+	return s, nil
+}
+
+// open sets up what is not there yet, checks the files, and connects.
+func (s *store) open() error {
+	f, err := known(s.dir)
+	if err != nil {
+		return err
+	}
+	if !s.readOnly {
+		if err := clean(s.dir); err != nil {
+			return err
+		}
+	}
+	if !f.Complete { // nothing was acknowledged in this folder so far
+		if err := s.setUp(); err != nil {
+			return err
+		}
+	}
+	if err := s.isWhole(); err != nil {
+		return err
+	}
+	if err := s.connect(s.path); err != nil {
+		return s.judged(err)
+	}
+	if err := s.verify(); err != nil {
+		return s.judged(err)
+	}
+	if s.readOnly {
+		return s.judged(s.run("PRAGMA query_only = ON"))
+	}
+	// The log is there now. Its name has to survive a power cut as its bytes do, and SQLite does not tell whether that worked.
+	if err := atomicfile.SyncFolder(s.dir); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return s.judged(s.checkpoint("TRUNCATE"))
+}
+
+// setUp makes a new journal in an empty folder, step by step so that it can be cut short anywhere and done again.
+func (s *store) setUp() error {
+	if err := writeFormat(s.dir, false); err != nil {
+		return err
+	}
+	if there, err := isThere(s.path); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	} else if !there {
+		if err := s.make(head{first: 1}, nil); err != nil {
+			return err
+		}
+	}
+	return writeFormat(s.dir, true)
+}
+
+// make makes a new journal in one step: with a head, and with the events that fill appends.
+func (s *store) make(h head, fill func(*store) error) error {
+	made := &store{dir: s.dir, path: filepath.Join(s.dir, newName), head: h}
+	err := made.connect(made.path)
+	if err == nil {
+		err = made.create()
+	}
+	if err = made.judged(err); err == nil && fill != nil {
+		err = fill(made)
+		made.moving.Wait()
+	}
+	if err == nil {
+		err = made.judged(made.checkpoint("TRUNCATE"))
+	}
+	if err = errors.Join(err, made.shut()); err != nil {
+		return err
+	}
+	if err := os.Rename(made.path, s.path); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if err := atomicfile.SyncFolder(s.dir); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+// isWhole checks the files before SQLite opens them, as SQLite repairs them without a word.
+func (s *store) isWhole() error {
+	there, err := isThere(s.path)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if !there {
+		damaged, err := isThere(filepath.Join(s.dir, damagedName))
+		if err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+		if !damaged || s.readOnly {
+			return &DamageError{Path: s.path, What: "it is missing", Lost: "all samples acknowledged since the newest snapshot"}
+		}
+		if err := s.mend(); err != nil {
+			return err
+		}
+	}
+	file, _, err := input.Open(s.path, input.Want{Most: limit.Journal, Magic: "SQLite format 3\x00", Format: "a journal", NoLinks: true})
+	if errors.Is(err, input.ErrMagic) {
+		return &DamageError{Path: s.path, What: cause.Of(err).Error(), Lost: "all samples acknowledged since the newest snapshot"}
+	}
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return checkLog(s.path)
+}
+
+// checkLog is a [*DamageError] for a log of SQLite that has a damaged part.
+func checkLog(path string) error {
+	log, size, err := input.Open(path+walSuffix, input.Want{Most: limit.Journal, NoLinks: true})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	found, err := scanWAL(log, size)
+	if err = errors.Join(err, log.Close()); err != nil {
+		return fmt.Errorf("journal: %s: %w", path+walSuffix, err)
+	}
+	if found != "" {
+		return &DamageError{Path: path + walSuffix, What: found, Lost: "the samples acknowledged last"}
+	}
+	return nil
+}
