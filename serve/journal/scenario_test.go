@@ -31,7 +31,7 @@ func scenario(dir string, out io.Writer) error {
 			_, appending := j.Append(samples(j.Last()+1, 1))
 			for _, err := range []error{appending, j.Trim(1), j.Erase(nil), j.Read(1, func(Event) error { return nil })} {
 				if !errors.Is(err, ErrBroken) {
-					return fmt.Errorf("%s broke the journal, and a later call: %v", what, err)
+					return fmt.Errorf("%s broke the journal, and a later call: %w", what, err)
 				}
 			}
 			return io.EOF
@@ -69,7 +69,7 @@ func scenario(dir string, out io.Writer) error {
 		func() error { return did("erasing again", j.Erase([]string{sample(3).ID})) },
 		func() error { return add(1) },
 	} {
-		if err := do(); err == io.EOF {
+		if err := do(); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return err

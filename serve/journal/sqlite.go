@@ -179,8 +179,8 @@ func (s *store) run(do string, args ...any) error {
 }
 
 // ask asks for one row.
-func (s *store) ask(what string, args ...any) *sql.Row {
-	return s.conn.QueryRowContext(context.Background(), what, args...)
+func (s *store) ask(what string) *sql.Row {
+	return s.conn.QueryRowContext(context.Background(), what)
 }
 
 // texts asks for rows of one column.

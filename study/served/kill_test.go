@@ -293,6 +293,9 @@ func TestKills(t *testing.T) {
 	finished := func() int {
 		begun := map[string]bool{} // most jobs have no folder yet
 		folders, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, f := range folders {
 			begun[f.Name()] = true
 		}
@@ -387,11 +390,10 @@ func TestKills(t *testing.T) {
 // sizeOf is the size in bytes of the files in a folder, some of which may go meanwhile.
 func sizeOf(dir string) (n int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		if of, err := e.Info(); err == nil && of.Mode().IsRegular() {
-			n += of.Size()
+		if err == nil && e.Type().IsRegular() {
+			if of, gone := e.Info(); gone == nil {
+				n += of.Size()
+			}
 		}
 		return nil
 	})
