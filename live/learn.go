@@ -16,6 +16,10 @@ import (
 	"ocl/internal/limit"
 )
 
+// CheckLabel is an error that wraps [ErrLabel] about a text that cannot name a class: names have 1 to 256 bytes of UTF-8 without control characters or space at
+// their ends.
+func CheckLabel(label string) error { return checkLabel(label) }
+
 // checkLabel refuses what cannot name a class.
 func checkLabel(label string) error {
 	why := ""

@@ -1,0 +1,270 @@
+// Package daemon is a learner that serves: predictions, samples whose labels may come late, and a journal before the learner, so that
+// no sample is lost that was acknowledged. It knows no HTTP; package serve/api answers requests by it.
+//
+// Everything that changes the state is an event of the journal. A request makes events, the committer puts those of all requests that wait on the disk at
+// once, and then they are acknowledged. The applier, the only user of the learner, applies them in their order. When enough images wait, or have waited for
+// long enough, the committer adds a cut: an event that says how many are learned in one step. So a start that applies the same events makes the same
+// state to the bit, and no prediction shows what it would not make again.
+//
+// Start at [Open].
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"ocl/config"
+	"ocl/live"
+	"ocl/predict"
+	"ocl/serve/journal"
+)
+
+// Daemon learns and predicts. Any number of goroutines may call its methods.
+type Daemon struct {
+	dir     string
+	o       Options
+	journal journal.Journal
+	files   *journal.Files // snapshots
+	trainer *live.Trainer
+	state   *state
+	began   time.Time
+
+	commits chan *commit
+	poke    chan struct{} // a cut may be due
+	asks    chan *ask
+	failed  chan error
+	stop    context.CancelFunc
+	closing chan struct{} // closed when nothing is taken any more
+	done    sync.WaitGroup
+
+	mu       sync.Mutex // before state.mu
+	soon     map[string]*soon
+	known    map[string]bool // classes, with those on the way
+	heldSoon map[string]int  // held-out samples of a class on the way
+	coming   int             // images on the way to the queue
+	uncut    int             // images that no cut has, as far as the committer knows
+	since    time.Time       // when the first of them came
+	ahead    int             // cuts that were not applied yet
+	flush    bool            // what waits is cut at once
+	durable  []journal.Event // not applied yet
+	arrived  chan struct{}
+	moved    chan struct{} // closed and made anew when something was applied or published
+	version  int64         // that predictions use
+	problem  string
+	halted   bool // learning has stopped
+	aside    int  // cuts in a row that were set aside
+	draining bool
+	broken   error
+	writing  bool // a snapshot is being written
+
+	meter
+}
+
+// soon is a sample on its way: to the disk, and from there into the state.
+type soon struct {
+	digest, label string
+	done          chan struct{} // closed when it is on the disk, or will not be
+}
+
+// Open opens the folder of a daemon, applies what its journal has, and goes on. An empty folder gets the learner of the options.
+func Open(dir string, o Options) (*Daemon, error) {
+	o = o.complete()
+	j, err := journal.Open(dir, journal.Options{Retain: o.Retain})
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{dir: dir, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(), commits: make(chan *commit, 1024), poke: make(chan struct{}, 1),
+		asks: make(chan *ask, 1024), failed: make(chan error, 1), closing: make(chan struct{}), soon: map[string]*soon{}, known: map[string]bool{}, heldSoon: map[string]int{},
+		arrived: make(chan struct{}, 1), moved: make(chan struct{})}
+	if err := d.recover(); err != nil {
+		if d.trainer != nil {
+			_ = d.trainer.Close()
+		}
+		return nil, errors.Join(err, j.Close())
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	d.stop = stop
+	d.done.Go(d.commitLoop)
+	d.done.Go(func() { d.applyLoop(ctx) })
+	d.done.Go(func() { d.predictLoop(ctx) })
+	return d, nil
+}
+
+// recover makes the state: the newest snapshot and the events after it.
+func (d *Daemon) recover() error {
+	d.state = newState(nil, d.o, journal.Versions(d.dir))
+	newest, err := d.files.Newest()
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && d.journal.Last() == 0:
+		if err := d.begin(); err != nil {
+			return err
+		}
+	case err != nil:
+		return fmt.Errorf("daemon: %w", err)
+	default:
+		for _, fault := range newest.Skipped {
+			d.o.Log.Warn("a snapshot is damaged; an older one is used", "fault", fault)
+		}
+		if err := d.state.load(newest.Container); err != nil {
+			return fmt.Errorf("daemon: %s: %w", d.files.Path(newest.Number), err)
+		}
+	}
+	d.trainer = d.state.trainer
+	for _, note := range d.trainer.Notes() {
+		d.o.Log.Warn(note)
+	}
+	if err := d.replay(context.Background()); err != nil {
+		return err
+	}
+	for _, name := range d.trainer.Classes() {
+		d.known[name] = true
+	}
+	d.uncut, d.since = len(d.state.queue), time.Now()
+	if err := d.publish(context.Background()); err != nil {
+		return err
+	}
+	return d.finishForgetting()
+}
+
+// begin makes the learner of an empty folder, and its first snapshot.
+func (d *Daemon) begin() error {
+	var err error
+	if d.o.Init != "" {
+		d.state.trainer, err = live.OpenTrainer(d.o.Init, d.o.process())
+	} else {
+		o := d.o.Live
+		o.Batch, o.Age, o.Queue = d.o.Batch, 0, 0
+		d.state.trainer, err = live.NewTrainer(o)
+	}
+	if err != nil {
+		return fmt.Errorf("daemon: %w", err)
+	}
+	d.trainer = d.state.trainer
+	c, err := d.state.container()
+	if err == nil {
+		err = d.files.Write(0, c)
+	}
+	if err != nil {
+		return fmt.Errorf("daemon: the learner is not saved: %w. Make room in %s, and start again", err, d.dir)
+	}
+	return nil
+}
+
+// replay applies the events of the journal that the state does not have. Cuts that were set aside are known before they come.
+func (d *Daemon) replay(ctx context.Context) error { return d.state.replay(ctx, d.journal, 1<<62) }
+
+// replay applies the events of a journal up to a number.
+func (s *state) replay(ctx context.Context, j journal.Journal, last int64) error {
+	from := s.last + 1
+	if first := j.First(); first > from {
+		return fmt.Errorf("daemon: the snapshot ends at event %d, and the journal begins at event %d. Put a good copy of the folder in its place", s.last, first)
+	}
+	if err := j.Read(from, func(e journal.Event) error {
+		if e.Kind == kindSkip {
+			b, err := bodyOf(e)
+			s.skip[b.Number] = true
+			return err
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return j.Read(from, func(e journal.Event) error {
+		if e.Number > last {
+			return nil
+		}
+		return s.apply(ctx, e)
+	})
+}
+
+// Shape is that of the pictures that the network sees: C, H, W.
+func (d *Daemon) Shape() (c, h, w int) { return d.trainer.Shape() }
+
+// Measure is what the values of guesses are.
+func (d *Daemon) Measure() predict.Measure { return d.trainer.Measure() }
+
+// Config is the config of a run that would learn as the daemon does.
+func (d *Daemon) Config() config.Config { return d.trainer.Config() }
+
+// Names are those of the classes, by label.
+func (d *Daemon) Names() []string { return d.trainer.Classes() }
+
+// Failed has an error when the disk has failed, so that nobody knows what is on it. The process has to end, and another start tells.
+func (d *Daemon) Failed() <-chan error { return d.failed }
+
+// Ready is nil where samples are taken.
+func (d *Daemon) Ready() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ready()
+}
+
+func (d *Daemon) ready() error {
+	switch {
+	case d.broken != nil:
+		return ErrBroken
+	case d.draining:
+		return ErrDraining
+	}
+	return nil
+}
+
+// change wakes those that wait for something to be applied or published. The caller holds mu.
+func (d *Daemon) change() {
+	close(d.moved)
+	d.moved = make(chan struct{})
+}
+
+// mostHeld is how many samples of a class are held out at most.
+const mostHeld = 20
+
+// holdsOut says whether a sample of a class is held out. The caller holds mu.
+func (d *Daemon) holdsOut(label string) bool {
+	d.state.mu.Lock()
+	have := d.state.held[label]
+	d.state.mu.Unlock()
+	return have+d.heldSoon[label] < mostHeld && rand.Float64() < d.o.HeldOut
+}
+
+// Close takes nothing any more, learns what waits as far as ctx allows, saves, and ends. What was not learned is learned after the next start.
+func (d *Daemon) Close(ctx context.Context) error {
+	d.mu.Lock()
+	if d.draining {
+		d.mu.Unlock()
+		d.done.Wait()
+		return nil
+	}
+	d.draining, d.flush = true, true
+	d.mu.Unlock()
+	d.nudge()
+	for d.busy() && ctx.Err() == nil {
+		d.mu.Lock()
+		moved := d.moved
+		d.mu.Unlock()
+		select {
+		case <-moved:
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	close(d.closing)
+	d.stop()
+	d.done.Wait()
+	var err error
+	if d.broken == nil && d.trainer.Err() == nil {
+		err = d.snapshot()
+	}
+	return errors.Join(err, d.trainer.Close(), d.journal.Close())
+}
+
+// busy says whether something waits to be applied or learned.
+func (d *Daemon) busy() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.broken == nil && !d.halted && (len(d.durable) > 0 || d.uncut > 0 || d.ahead > 0 || d.coming > 0)
+}

@@ -1,0 +1,337 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ocl/live"
+	"ocl/serve/journal"
+)
+
+const side = 8
+
+func small() Options {
+	return Options{Live: live.Options{Memory: 20, Size: side, Set: []string{"network.name=mlp", "network.hidden=[16]", "optimizer.lr=0.05"}}, Batch: 5, Age: -1, NewClasses: true}
+}
+
+// picture is one of a class: its corner is bright.
+func picture(class, n int) []byte {
+	draw := rand.New(rand.NewPCG(uint64(class), uint64(n)))
+	p := make([]byte, 3*side*side)
+	for i := range p {
+		p[i] = byte(draw.IntN(100))
+	}
+	for i := range 3 * side {
+		p[(class*3*side+i)%len(p)] = byte(200 + draw.IntN(50))
+	}
+	return p
+}
+
+func samples(from, n int) (list []Sample) {
+	for i := from; i < from+n; i++ {
+		list = append(list, Sample{ID: fmt.Sprintf("id-%d", i), Label: fmt.Sprintf("class %d", i%3), Pixels: picture(i%3, i)})
+	}
+	return list
+}
+
+func open(t *testing.T, dir string, o Options) *Daemon {
+	t.Helper()
+	d, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { end(t, d) })
+	return d
+}
+
+func end(t *testing.T, d *Daemon) {
+	t.Helper()
+	if err := d.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func learn(t *testing.T, d *Daemon, list []Sample) []Receipt {
+	t.Helper()
+	r, err := d.Learn(t.Context(), list, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func digest(t *testing.T, d *Daemon) string {
+	t.Helper()
+	text, err := d.state.digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// applied waits until all that is on the disk was applied.
+func applied(t *testing.T, d *Daemon) {
+	t.Helper()
+	if err := d.until(t.Context(), func() bool { return len(d.durable) == 0 && d.ahead == 0 && d.state.last == d.journal.Last() }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copied copies the folder of a daemon, as a crash would leave it.
+func crashed(t *testing.T, dir string) string {
+	t.Helper()
+	to := t.TempDir()
+	if err := os.CopyFS(filepath.Join(to, "d"), os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(to, "d")
+}
+
+// TestLearnsAndPredicts: what was learned is predicted, and the numbers say so.
+func TestLearnsAndPredicts(t *testing.T) {
+	d := open(t, t.TempDir(), small())
+	if _, err := d.Predict(t.Context(), [][]byte{picture(0, 1)}, 1); !errors.Is(err, live.ErrNothing) {
+		t.Errorf("before anything was learned: %v", err)
+	}
+	list := samples(0, 300)
+	for i := 0; i < len(list); i += 15 {
+		r := learn(t, d, list[i:i+15])
+		if err := d.Wait(t.Context(), []string{r[14].ID}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	right := 0
+	for i := range 30 {
+		a, err := d.Predict(t.Context(), [][]byte{picture(i%3, 1000+i), picture((i+1)%3, 2000+i)}, 2)
+		if err != nil || len(a.Guesses) != 2 || len(a.Guesses[0]) != 2 || a.Version == 0 {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		if a.Guesses[0][0].Name == fmt.Sprintf("class %d", i%3) {
+			right++
+		}
+	}
+	if right < 25 {
+		t.Errorf("%d of 30 are right", right)
+	}
+	s := d.Status()
+	if s.Samples.Learned != 300 || s.Answers == nil || s.Answers.Recent < 0.5 || len(s.Classes) != 3 || s.Classes[1].Learned != 100 || s.Latency == nil || len(s.History) == 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestIDs: an id is learned once, with one picture and one label.
+func TestIDs(t *testing.T) {
+	d := open(t, t.TempDir(), small())
+	list := samples(0, 5)
+	learn(t, d, list)
+	if r := learn(t, d, list[:2]); r[0].ID != "id-0" || len(r) != 2 {
+		t.Errorf("%+v", r)
+	}
+	other := list[0]
+	other.Label = "class 1"
+	if _, err := d.Learn(t.Context(), []Sample{other}, ""); !errors.Is(err, ErrConflict) {
+		t.Errorf("another label: %v", err)
+	}
+	other = list[0]
+	other.Pixels = picture(2, 7)
+	if _, err := d.Learn(t.Context(), []Sample{{ID: "fresh", Label: "class 0", Pixels: picture(0, 8)}, other}, ""); !errors.Is(err, ErrConflict) {
+		t.Errorf("another picture: %v", err)
+	}
+	if _, there := d.Sample("fresh"); there {
+		t.Error("one of several was taken, though another was refused")
+	}
+	applied(t, d)
+	if n := d.trainer.Stats().Images; n != 5 {
+		t.Errorf("%d images were learned of 5", n)
+	}
+}
+
+// TestUnknownClass: a label that is none is refused with the one that was meant.
+func TestUnknownClass(t *testing.T) {
+	o := small()
+	o.NewClasses = false
+	d := open(t, t.TempDir(), o)
+	if err := d.AddClass(t.Context(), "mouse", ""); err != nil {
+		t.Fatal(err)
+	}
+	var unknown *UnknownClassError
+	if _, err := d.Learn(t.Context(), []Sample{{Label: "mousee", Pixels: picture(0, 1)}}, ""); !errors.As(err, &unknown) || unknown.Nearest != "mouse" {
+		t.Errorf("%v", err)
+	}
+	learn(t, d, []Sample{{Label: "mouse", Pixels: picture(0, 1)}})
+}
+
+// TestFull: what has no room in the queue is refused with a time.
+func TestFull(t *testing.T) {
+	o := small()
+	o.Queue, o.Batch = 7, 100
+	d := open(t, t.TempDir(), o)
+	learn(t, d, samples(0, 7))
+	var full *FullError
+	if _, err := d.Learn(t.Context(), samples(7, 1), ""); !errors.As(err, &full) || full.After <= 0 {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRecovery: after a crash at any event the state is that of a daemon that was not disturbed.
+func TestRecovery(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir, small())
+	act := []func(){
+		func() { learn(t, d, samples(0, 12)) },
+		func() {
+			if _, err := d.Remember(t.Context(), []Remembered{{ID: "late", Pixels: picture(1, 500)}, {ID: "never", Pixels: picture(2, 501)}}, ""); err != nil {
+				t.Fatal(err)
+			}
+		},
+		func() {
+			if r, err := d.Label(t.Context(), "late", "class 1", "me"); err != nil || r.State != StateWaiting {
+				t.Fatalf("%+v, %v", r, err)
+			}
+		},
+		func() { learn(t, d, samples(12, 8)) },
+		func() {
+			if _, err := d.Label(t.Context(), "id-2", "class 0", "me"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		func() {
+			if err := d.Boundary(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+		},
+		func() { learn(t, d, samples(20, 11)) },
+	}
+	for i, do := range act {
+		do()
+		applied(t, d)
+		want := digest(t, d)
+		again, err := Open(crashed(t, dir), small())
+		if err != nil {
+			t.Fatalf("after step %d: %v", i, err)
+		}
+		if got := digest(t, again); got != want {
+			t.Errorf("after step %d the state is another one", i)
+		}
+		if err := again.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestVerify: events that are applied again make the state of the newest snapshot, and a damaged state is found.
+func TestVerify(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir, small())
+	learn(t, d, samples(0, 40))
+	end(t, d)
+	r, err := Verify(t.Context(), dir, small())
+	if err != nil || !r.Same() || r.To == 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	s := newState(nil, small().complete(), nil)
+	files := journal.Snapshots(dir)
+	if err := s.from(files, r.To); err != nil {
+		t.Fatal(err)
+	}
+	s.learned["class 0"]++
+	c, err := s.container()
+	if err == nil {
+		err = files.Write(r.To, c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Verify(t.Context(), dir, small()); err != nil || r.Same() {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestForget: no file has a byte of a picture that was forgotten, whatever became of it before.
+func TestForget(t *testing.T) {
+	dir := t.TempDir()
+	o := small()
+	d := open(t, dir, o)
+	list := samples(0, 13) // two batches, and three wait
+	learn(t, d, list)
+	if _, err := d.Remember(t.Context(), []Remembered{{ID: "seen", Pixels: picture(1, 900)}}, ""); err != nil {
+		t.Fatal(err)
+	}
+	applied(t, d)
+	pictures := map[string][]byte{"id-1": list[1].Pixels, "id-12": list[12].Pixels, "seen": picture(1, 900)}
+	for id, p := range pictures {
+		if !has(t, dir, p) {
+			t.Fatalf("%s is in no file", id)
+		}
+	}
+	f, err := d.Forget(t.Context(), Which{IDs: []string{"id-1", "id-12", "seen"}}, "me")
+	if err != nil || f.Matched != 3 {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	for id, p := range pictures {
+		if has(t, dir, p) {
+			t.Errorf("a file has %s", id)
+		}
+		if info, _ := d.Sample(id); info.State != StateErased {
+			t.Errorf("%s is %+v", id, info)
+		}
+	}
+	if _, err := d.Learn(t.Context(), list[1:2], ""); !errors.Is(err, ErrForgotten) {
+		t.Errorf("the same id again: %v", err)
+	}
+	learn(t, d, samples(13, 8))
+	end(t, d)
+	for id, p := range pictures {
+		if has(t, dir, p) {
+			t.Errorf("after the end a file has %s", id)
+		}
+	}
+}
+
+// has says whether a file of a folder has these bytes.
+func has(t *testing.T, dir string, b []byte) (found bool) {
+	t.Helper()
+	if err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		found = found || bytes.Contains(text, b)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestRollback goes back to the weights of a version.
+func TestRollback(t *testing.T) {
+	o := small()
+	o.SnapshotEvery = time.Nanosecond
+	d := open(t, t.TempDir(), o)
+	learn(t, d, samples(0, 20))
+	if err := d.until(t.Context(), func() bool { return len(d.Versions()) > 0 }); err != nil {
+		t.Fatal(err)
+	}
+	v := d.Versions()[0].Number
+	learn(t, d, samples(20, 40))
+	applied(t, d)
+	if err := d.Rollback(t.Context(), v, "me"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Rollback(t.Context(), v+100_000, "me"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	applied(t, d)
+	if d.trainer.Stats().Stored == 0 {
+		t.Error("the memory is empty")
+	}
+}

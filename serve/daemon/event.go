@@ -1,0 +1,57 @@
+package daemon
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"ocl/serve/journal"
+)
+
+// Kinds of events. The state of a daemon is a function of them in their order.
+const (
+	kindClass    = "class"    // a class gets the next output of the head
+	kindSample   = "sample"   // a labelled picture: held out, or into the queue
+	kindRemember = "remember" // a picture that waits for its label
+	kindLabel    = "label"    // a label for a picture that is there
+	kindCut      = "cut"      // the first N of the queue are learned in one step
+	kindBoundary = "boundary" // a task ends
+	kindForget   = "forget"   // samples go from the queue, the memory and everywhere else
+	kindErased   = "erased"   // no file has them any more
+	kindVersion  = "version"  // weights to which one can go back
+	kindRollback = "rollback" // back to them
+	kindSkip     = "skip"     // a cut is set aside, as its loss was no number
+)
+
+// body is what an event says beside its sample's id and pixels.
+type body struct {
+	Format  int      `json:"v"`
+	Label   string   `json:"label,omitempty"` // also the name of a class
+	Held    bool     `json:"held,omitempty"`
+	N       int      `json:"n,omitempty"`
+	Number  int64    `json:"number,omitempty"` // of a version, or of the cut that is skipped
+	IDs     []string `json:"ids,omitempty"`
+	Guesses []Guess  `json:"guesses,omitempty"`
+	Version int64    `json:"version,omitempty"` // that made the guesses
+}
+
+// bodyFormat is that of bodies. Others are those of another ocl.
+const bodyFormat = 1
+
+func event(kind, id, who string, b body, pixels []byte) journal.Event {
+	b.Format = bodyFormat
+	text, err := json.Marshal(b)
+	if err != nil {
+		panic("daemon: " + err.Error()) // guesses are finite
+	}
+	return journal.Event{Kind: kind, ID: id, Who: who, Body: text, Pixels: pixels}
+}
+
+func bodyOf(e journal.Event) (b body, err error) {
+	if err := json.Unmarshal(e.Body, &b); err != nil {
+		return b, fmt.Errorf("daemon: event %d (%s) is damaged: %w. Put a good copy of the folder in its place", e.Number, e.Kind, err)
+	}
+	if b.Format != bodyFormat {
+		return b, fmt.Errorf("daemon: event %d (%s) has format %d, and this ocl reads %d. Use the ocl that wrote it", e.Number, e.Kind, b.Format, bodyFormat)
+	}
+	return b, nil
+}

@@ -1,0 +1,184 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"ocl/live"
+	"ocl/predict"
+)
+
+// ask is one request for predictions.
+type ask struct {
+	pixels [][]byte
+	k      int
+	answer chan reply
+}
+
+type reply struct {
+	live.Answer
+	err error
+}
+
+// Predict predicts pictures, uint8 [C,H,W] each, with at most k guesses of each. Pictures of several requests that wait are predicted together. Before anything
+// was learned it returns live.ErrNothing.
+func (d *Daemon) Predict(ctx context.Context, pixels [][]byte, k int) (all live.Answer, err error) {
+	began := time.Now()
+	for _, p := range pixels {
+		if err := d.checkPixels(p); err != nil {
+			return all, err
+		}
+	}
+	for part := range slices.Chunk(pixels, live.MaxPictures) {
+		a := &ask{part, k, make(chan reply, 1)}
+		select {
+		case d.asks <- a:
+		case <-d.closing:
+			return all, ErrDraining
+		case <-ctx.Done():
+			return all, ctx.Err()
+		}
+		select {
+		case r := <-a.answer:
+			if r.err != nil {
+				return all, r.err
+			}
+			all.Version = r.Version
+			all.Guesses = append(all.Guesses, r.Guesses...)
+		case <-ctx.Done():
+			return all, ctx.Err()
+		}
+	}
+	d.predicted(len(pixels), time.Since(began))
+	return all, nil
+}
+
+// predictLoop answers what waits, up to as many pictures in one pass as a trainer takes. Nothing waits for others to come.
+func (d *Daemon) predictLoop(ctx context.Context) {
+	var next *ask
+	for {
+		a := next
+		if next = nil; a == nil {
+			select {
+			case a = <-d.asks:
+			case <-ctx.Done():
+				return
+			}
+		}
+		group, pixels, k := []*ask{a}, a.pixels, a.k
+		for more := true; more && next == nil; {
+			select {
+			case b := <-d.asks:
+				if len(pixels)+len(b.pixels) > live.MaxPictures {
+					next = b
+					break
+				}
+				group, pixels, k = append(group, b), append(slices.Clip(pixels), b.pixels...), max(k, b.k)
+			default:
+				more = false
+			}
+		}
+		answer, err := d.trainer.Predict(k, pixels)
+		for _, b := range group {
+			r := reply{err: err}
+			if err == nil {
+				r.Version, r.Guesses = answer.Version, answer.Guesses[:len(b.pixels):len(b.pixels)]
+				answer.Guesses = answer.Guesses[len(b.pixels):]
+				for i, g := range r.Guesses {
+					r.Guesses[i] = g[:min(len(g), b.k)]
+				}
+			}
+			b.answer <- r
+		}
+	}
+}
+
+// guesses are guesses as events and JSON have them.
+func (d *Daemon) guesses(list []predict.Guess) (all []Guess) {
+	for _, g := range list {
+		v, one := g.Value, Guess{Class: g.Name}
+		if d.Measure() == predict.Distance {
+			one.Distance = &v
+		} else {
+			one.Probability = &v
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// Sample is what is known of a sample.
+func (d *Daemon) Sample(id string) (i Info, there bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w := d.soon[id]; w != nil {
+		return Info{ID: id, State: StateWaiting, Label: w.label, Time: time.Now()}, true
+	}
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	m := d.state.samples[id]
+	if m == nil {
+		return i, false
+	}
+	return m.info(), true
+}
+
+func (m *sample) info() Info {
+	return Info{ID: m.ID, State: m.State, Label: m.Label, Guesses: m.Guesses, Version: m.Version, Time: m.Time}
+}
+
+// doubt is how unsure the learner was of a picture: less is more certain.
+func (m *sample) doubt() float64 {
+	switch {
+	case len(m.Guesses) == 0:
+		return 1
+	case m.Guesses[0].Probability != nil:
+		return 1 - *m.Guesses[0].Probability
+	case len(m.Guesses) > 1 && m.Guesses[1].Distance != nil && *m.Guesses[1].Distance > 0:
+		return *m.Guesses[0].Distance / *m.Guesses[1].Distance
+	}
+	return 0
+}
+
+// Uncertain are remembered pictures, at most n, the least certain first.
+func (d *Daemon) Uncertain(n int) []Info {
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	list := make([]*sample, 0, len(d.state.waiting))
+	for _, id := range d.state.waiting {
+		list = append(list, d.state.samples[id])
+	}
+	slices.SortStableFunc(list, func(a, b *sample) int { return cmp.Compare(b.doubt(), a.doubt()) })
+	all := []Info{}
+	for _, m := range list[:min(n, len(list))] {
+		all = append(all, m.info())
+	}
+	return all
+}
+
+// Pixels are those of a picture that waits for its label, or to be learned, or is held out.
+func (d *Daemon) Pixels(id string) ([]byte, bool) {
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	m := d.state.samples[id]
+	if m == nil || m.pixels == nil {
+		return nil, false
+	}
+	return slices.Clone(m.pixels), true
+}
+
+// Version is that of the model that answers.
+func (d *Daemon) Version() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.version
+}
+
+// Model writes the model that answers: live.Safetensors or live.ONNX.
+func (d *Daemon) Model(_ context.Context, format string, w io.Writer) error {
+	_, err := d.trainer.Export(w, format)
+	return err
+}

@@ -1,0 +1,412 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"ocl/internal/nearest"
+	"ocl/live"
+	"ocl/serve/journal"
+)
+
+// newID is a name for a sample that has none.
+func newID() string { return "s-" + strings.ToLower(rand.Text()) }
+
+func (d *Daemon) checkPixels(pixels []byte) error {
+	if c, h, w := d.Shape(); len(pixels) != c*h*w {
+		return fmt.Errorf("daemon: there are %d bytes for a picture of %d×%d×%d. Give %d", len(pixels), c, h, w, c*h*w)
+	}
+	return nil
+}
+
+// class says whether a label is that of a class, and makes the event of a new one where that is allowed. The caller holds mu.
+func (d *Daemon) class(label, who string) ([]journal.Event, error) {
+	if d.known[label] {
+		return nil, nil
+	}
+	if err := live.CheckLabel(label); err != nil {
+		return nil, err
+	}
+	if !d.o.NewClasses {
+		return nil, &UnknownClassError{label, nearest.Word(label, slices.Sorted(maps.Keys(d.known)))}
+	}
+	return []journal.Event{event(kindClass, "", who, body{Label: label}, nil)}, nil
+}
+
+// room refuses images for which the queue has no room. The caller holds mu.
+func (d *Daemon) room(n int) error {
+	if err := d.ready(); err != nil {
+		return err
+	}
+	if d.halted {
+		return ErrStopped
+	}
+	d.state.mu.Lock()
+	waiting := len(d.state.queue)
+	d.state.mu.Unlock()
+	if waiting+d.coming+n <= d.o.Queue {
+		return nil
+	}
+	rate := max(1, d.learnedPerSecond())
+	return &FullError{time.Duration(float64(waiting+d.coming+n-d.o.Queue) / rate * float64(time.Second))}
+}
+
+// Learn takes labelled pictures. Without an error all are on the disk; with one, none is taken. A sample that was sent before gets the receipt of its state.
+func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receipt, error) {
+	list = slices.Clone(list)
+	digests := make([]string, len(list))
+	for i := range list {
+		if err := d.checkPixels(list[i].Pixels); err != nil {
+			return nil, err
+		}
+		list[i].ID, digests[i] = cmp.Or(list[i].ID, newID()), Digest(list[i].Pixels)
+	}
+	for {
+		receipts, c, mine, wait, err := d.admit(list, digests, who)
+		switch {
+		case err != nil:
+			return nil, err
+		case wait != nil: // another request brings one of them
+			select {
+			case <-wait:
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		case len(c.events) == 0:
+			return receipts, nil
+		}
+		err = d.commit(context.WithoutCancel(ctx), c) // a row takes milliseconds, and its place is taken already
+		d.mu.Lock()
+		for _, s := range mine {
+			if err != nil {
+				d.withdraw(s, c)
+			}
+			close(c.signals[s])
+		}
+		d.mu.Unlock()
+		return receipts, err
+	}
+}
+
+// admit makes the events of samples, and notes that they are on their way. wait is a channel to wait for where another request brings the same sample.
+func (d *Daemon) admit(list []Sample, digests []string, who string) (receipts []Receipt, c *commit, mine []string, wait chan struct{}, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c = &commit{signals: map[string]chan struct{}{}}
+	fresh := map[string]bool{}
+	for i, s := range list {
+		state, label, digest, there := d.look(s.ID)
+		if w := d.soon[s.ID]; w != nil {
+			select {
+			case <-w.done:
+			default:
+				return nil, nil, nil, w.done, nil
+			}
+		}
+		switch {
+		case there && (state == StateForgotten || state == StateErased):
+			return nil, nil, nil, nil, ErrForgotten
+		case there && (digest != digests[i] || label != s.Label), fresh[s.ID]:
+			return nil, nil, nil, nil, ErrConflict
+		case there:
+			receipts = append(receipts, Receipt{s.ID, label, state})
+			continue
+		}
+		fresh[s.ID] = true
+		classes, err := d.class(s.Label, who)
+		if err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if len(classes) > 0 && !slices.Contains(c.classes, s.Label) {
+			c.events, c.classes = append(c.events, classes...), append(c.classes, s.Label)
+		}
+		held := d.holdsOut(s.Label)
+		receipts = append(receipts, Receipt{s.ID, s.Label, map[bool]string{true: StateHeldOut, false: StateWaiting}[held]})
+		c.events = append(c.events, event(kindSample, s.ID, who, body{Label: s.Label, Held: held}, s.Pixels))
+		if mine = append(mine, s.ID); held {
+			c.held = append(c.held, s.Label)
+		} else {
+			c.queued++
+		}
+	}
+	if len(mine) > 0 {
+		if err := d.room(c.queued); err != nil {
+			return nil, nil, nil, nil, err
+		}
+	}
+	for _, name := range c.classes {
+		d.known[name] = true
+	}
+	for _, label := range c.held {
+		d.heldSoon[label]++
+	}
+	d.coming += c.queued
+	for i, s := range list {
+		if slices.Contains(mine, s.ID) {
+			c.signals[s.ID] = make(chan struct{})
+			d.soon[s.ID] = &soon{digests[i], s.Label, c.signals[s.ID]}
+		}
+	}
+	return receipts, c, mine, nil, nil
+}
+
+// withdraw forgets that samples are on their way, as they did not come to the disk. The caller holds mu.
+func (d *Daemon) withdraw(id string, c *commit) {
+	delete(d.soon, id)
+	d.coming -= c.queued
+	for _, label := range c.held {
+		d.heldSoon[label]--
+	}
+	for _, name := range c.classes {
+		delete(d.known, name)
+	}
+	c.queued, c.held, c.classes = 0, nil, nil
+}
+
+// look is what is known of an id, on its way or in the state. The caller holds mu.
+func (d *Daemon) look(id string) (state, label, digest string, there bool) {
+	if w := d.soon[id]; w != nil {
+		return StateWaiting, w.label, w.digest, true
+	}
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	if m := d.state.samples[id]; m != nil {
+		return m.State, m.Label, m.Digest, true
+	}
+	return "", "", "", false
+}
+
+// Remember keeps pictures for their labels. A picture of a known id stays as it is.
+func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([]Receipt, error) {
+	c, receipts := &commit{}, make([]Receipt, 0, len(list))
+	d.mu.Lock()
+	err := d.ready()
+	for i := 0; i < len(list) && err == nil; i++ {
+		r := list[i]
+		if err = d.checkPixels(r.Pixels); err != nil {
+			break
+		}
+		id := cmp.Or(r.ID, newID())
+		if state, label, digest, there := d.look(id); there {
+			if digest != Digest(r.Pixels) {
+				err = ErrConflict
+			}
+			receipts = append(receipts, Receipt{id, label, state})
+			continue
+		}
+		receipts = append(receipts, Receipt{id, "", StateRemembered})
+		c.events = append(c.events, event(kindRemember, id, who, body{Guesses: d.guesses(r.Guesses), Version: r.Version}, r.Pixels))
+	}
+	d.mu.Unlock()
+	if err == nil && len(c.events) > 0 {
+		err = d.commit(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range c.events { // so that a label that follows at once finds it
+		if err := d.until(ctx, func() bool { _, _, _, there := d.look(e.ID); return there }); err != nil {
+			return nil, err
+		}
+	}
+	return receipts, nil
+}
+
+// Label gives a remembered picture its label, or corrects that of a sample: in the queue, and in the memory of the learner, which learns it once more where
+// its pixels are still there.
+func (d *Daemon) Label(ctx context.Context, id, label, who string) (Receipt, error) {
+	if err := d.until(ctx, func() bool { return d.soon[id] == nil }); err != nil {
+		return Receipt{}, err
+	}
+	d.mu.Lock()
+	state, old, _, there := d.look(id)
+	if !there {
+		d.mu.Unlock()
+		return Receipt{}, ErrNotFound
+	}
+	classes, err := d.class(label, who)
+	var pixels []byte
+	n := 0
+	switch {
+	case err != nil:
+	case state == StateForgotten, state == StateErased:
+		err = ErrForgotten
+	case state == StateExpired:
+		err = ErrExpired
+	case old == label:
+		d.mu.Unlock()
+		return Receipt{id, label, state}, nil
+	case state == StateRemembered:
+		n, state = 1, StateWaiting
+	case state == StateLearned:
+		if pixels = d.pixelsOf(id); pixels != nil {
+			n, state = 1, StateWaiting
+		}
+	}
+	if err == nil && n > 0 {
+		err = d.room(n)
+	}
+	if err == nil {
+		err = d.ready()
+	}
+	d.mu.Unlock()
+	if err != nil {
+		return Receipt{}, err
+	}
+	c := &commit{events: append(classes, event(kindLabel, id, who, body{Label: label}, pixels)), queued: n}
+	if err := d.commit(ctx, c); err != nil {
+		return Receipt{}, err
+	}
+	d.mu.Lock()
+	d.known[label] = true
+	d.mu.Unlock()
+	return Receipt{id, label, state}, nil
+}
+
+// errFound ends the reading of the journal.
+var errFound = errors.New("found")
+
+// pixelsOf are the pixels of a learned sample, where the journal still has them.
+func (d *Daemon) pixelsOf(id string) (pixels []byte) {
+	d.state.mu.Lock()
+	number := d.state.samples[id].Event
+	d.state.mu.Unlock()
+	if number < d.journal.First() {
+		return nil
+	}
+	_ = d.journal.Read(number, func(e journal.Event) error { // without them the label is corrected alone
+		if e.Number == number && e.ID == id {
+			pixels = e.Pixels
+		}
+		return errFound
+	})
+	return pixels
+}
+
+// until waits until something holds. holds is called with mu held.
+func (d *Daemon) until(ctx context.Context, holds func() bool) error {
+	for {
+		d.mu.Lock()
+		yes, moved, broken := holds(), d.moved, d.broken
+		d.mu.Unlock()
+		switch {
+		case yes:
+			return nil
+		case broken != nil:
+			return ErrBroken
+		}
+		select {
+		case <-moved:
+		case <-d.closing:
+			return ErrDraining
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Wait waits until predictions use what was learned of samples. One that is held out, was set aside or is gone is not waited for.
+func (d *Daemon) Wait(ctx context.Context, ids []string) error {
+	for _, id := range ids {
+		if err := d.until(ctx, func() bool {
+			if d.soon[id] != nil {
+				return false
+			}
+			d.state.mu.Lock()
+			defer d.state.mu.Unlock()
+			m := d.state.samples[id]
+			return m == nil || m.State != StateWaiting && (m.State != StateLearned || m.Learned <= d.version)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddClass adds a class, which gets the next output of the network.
+func (d *Daemon) AddClass(ctx context.Context, name, who string) error {
+	if err := live.CheckLabel(name); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	known, err := d.known[name], d.ready()
+	d.mu.Unlock()
+	if known || err != nil {
+		return err
+	}
+	if err := d.commit(ctx, &commit{events: []journal.Event{event(kindClass, "", who, body{Label: name}, nil)}}); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.known[name] = true
+	d.mu.Unlock()
+	return nil
+}
+
+// Boundary ends a task, for methods that use tasks. What waits is learned before.
+func (d *Daemon) Boundary(ctx context.Context, who string) error {
+	if err := d.Ready(); err != nil {
+		return err
+	}
+	return d.commit(ctx, &commit{events: []journal.Event{event(kindBoundary, "", who, body{}, nil)}, boundary: true})
+}
+
+// Versions are those to which Rollback can go back, the oldest first.
+func (d *Daemon) Versions() []VersionInfo {
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	return slices.Clone(d.state.versions)
+}
+
+// Rollback goes back to the weights of a version. The memory stays.
+func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
+	if !slices.ContainsFunc(d.Versions(), func(v VersionInfo) bool { return v.Number == number }) {
+		return fmt.Errorf("daemon: there is no version %d: %w", number, ErrNotFound)
+	}
+	if err := d.Ready(); err != nil {
+		return err
+	}
+	return d.commit(ctx, &commit{events: []journal.Event{event(kindRollback, "", who, body{Number: number}, nil)}})
+}
+
+// Forget takes samples away: from the queue, what is remembered and held out, the memory of the learner, the journal and the snapshots. It returns when no
+// file has them any more. Weights still carry what was learned of them.
+func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, err error) {
+	if len(w.IDs) == 0 && w.Digest == "" && w.Who == "" && w.From.IsZero() && w.To.IsZero() {
+		return f, errors.New("daemon: it is not said what to forget. Give ids, a digest, a name or times")
+	}
+	if err := d.until(ctx, func() bool { return len(d.soon) == 0 }); err != nil {
+		return f, err
+	}
+	d.state.mu.Lock()
+	var ids []string
+	for _, id := range d.state.ids {
+		m := d.state.samples[id]
+		if m.State != StateForgotten && m.State != StateErased && (len(w.IDs) == 0 || slices.Contains(w.IDs, id)) && (w.Digest == "" || w.Digest == m.Digest) &&
+			(w.Who == "" || w.Who == m.Who) && (w.From.IsZero() || !m.Time.Before(w.From)) && (w.To.IsZero() || !m.Time.After(w.To)) {
+			ids = append(ids, id)
+			f.Stored += len(m.Places)
+		}
+	}
+	d.state.mu.Unlock()
+	f.Matched, f.Note = len(ids), "The weights still carry what was learned of them. `ocl serve rebuild` learns again without them where the journal is retained."
+	if len(ids) == 0 {
+		return f, ErrNotFound
+	}
+	if err := d.commit(ctx, &commit{events: []journal.Event{event(kindForget, "", who, body{IDs: ids}, nil)}}); err != nil {
+		return f, err
+	}
+	return f, d.until(ctx, func() bool {
+		d.state.mu.Lock()
+		defer d.state.mu.Unlock()
+		return !slices.ContainsFunc(ids, func(id string) bool { m := d.state.samples[id]; return m != nil && m.State != StateErased })
+	})
+}

@@ -1,0 +1,316 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"ocl"
+	"ocl/live"
+	"ocl/serve/journal"
+)
+
+// sample is what the daemon knows of a picture.
+type sample struct {
+	ID      string    `json:"id"`
+	Label   string    `json:"label,omitempty"`
+	State   string    `json:"state"`
+	Digest  string    `json:"digest"`
+	Who     string    `json:"who,omitempty"`
+	Time    time.Time `json:"time"`
+	Event   int64     `json:"event"`            // that brought its pixels
+	Places  []int64   `json:"places,omitempty"` // in the learner, once for each time that it was learned
+	Learned int64     `json:"learned,omitempty"`
+	Guesses []Guess   `json:"guesses,omitempty"`
+	Version int64     `json:"version,omitempty"`
+	Size    int       `json:"size,omitempty"` // of its pixels, where they are kept
+
+	pixels []byte // of one that is remembered, waits or is held out
+}
+
+// state is a function of a snapshot and of the events after it. One goroutine changes it, and holds mu meanwhile, but not for a step of the learner; others
+// hold mu to read it.
+type state struct {
+	mu      *sync.Mutex
+	trainer *live.Trainer
+	o       Options
+	files   *journal.Files // of versions
+
+	last     int64 // number of the last event that was applied
+	time     time.Time
+	samples  map[string]*sample
+	ids      []string // of samples in the order in which they came
+	queue    []*sample
+	waiting  []string // remembered, the oldest first
+	bytes    int64    // of the pixels of those
+	held     map[string]int
+	learned  map[string]int64
+	versions []VersionInfo
+	unerased []string       // forgotten, and perhaps still in a file
+	skip     map[int64]bool // cuts that are set aside
+
+	learning time.Duration // time of learning since the last snapshot
+	step     ocl.StepStats // of the last cut
+	cut      []*sample     // its samples
+}
+
+func newState(t *live.Trainer, o Options, files *journal.Files) *state {
+	return &state{mu: new(sync.Mutex), trainer: t, o: o, files: files, samples: map[string]*sample{}, held: map[string]int{}, learned: map[string]int64{}, skip: map[int64]bool{}}
+}
+
+// Digest is what [Which].Digest compares: the SHA-256 of pixels.
+func Digest(pixels []byte) string {
+	sum := sha256.Sum256(pixels)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// apply changes the state by an event. An error that wraps ocl.ErrDiverged is about the batch of a cut; any other one ends the daemon.
+func (s *state) apply(ctx context.Context, e journal.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.Number != s.last+1 {
+		return fmt.Errorf("daemon: event %d comes after event %d. Put a good copy of the folder in its place", e.Number, s.last)
+	}
+	if !e.Erased {
+		b, err := bodyOf(e)
+		if err == nil {
+			err = s.do(ctx, e, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.last = e.Number
+	if e.Time.After(s.time) {
+		s.time = e.Time
+	}
+	s.expire()
+	return nil
+}
+
+func (s *state) do(ctx context.Context, e journal.Event, b body) error {
+	switch e.Kind {
+	case kindClass:
+		_, err := s.trainer.AddClass(b.Label)
+		return err
+	case kindSample:
+		m := s.add(e, b)
+		if m.State = StateWaiting; b.Held {
+			m.State = StateHeldOut
+			s.held[m.Label]++
+			return nil
+		}
+		s.queue = append(s.queue, m)
+	case kindRemember:
+		m := s.add(e, b)
+		m.State = StateRemembered
+		s.waiting = append(s.waiting, m.ID)
+		s.bytes += int64(len(m.pixels))
+	case kindLabel:
+		return s.relabel(e, b)
+	case kindCut:
+		return s.observe(ctx, e, b)
+	case kindBoundary:
+		began := time.Now()
+		defer func() { s.learning += time.Since(began) }()
+		return s.apart(func() error { return s.trainer.Boundary(ctx) })
+	case kindForget:
+		return s.forget(b.IDs)
+	case kindErased:
+		for _, id := range b.IDs {
+			if m := s.samples[id]; m != nil {
+				m.State = StateErased
+			}
+		}
+		s.unerased = slices.DeleteFunc(s.unerased, func(id string) bool { return slices.Contains(b.IDs, id) })
+	case kindVersion:
+		return s.keep(e, b)
+	case kindRollback:
+		c, err := s.files.Read(b.Number)
+		if err != nil {
+			return err
+		}
+		return s.trainer.SetWeights(c.Decoder())
+	case kindSkip:
+		s.skip[b.Number] = true
+	default:
+		return fmt.Errorf("daemon: event %d is of the kind %.40q, which this ocl does not know. Use the ocl that wrote it", e.Number, e.Kind)
+	}
+	return nil
+}
+
+// add adds the sample of an event.
+func (s *state) add(e journal.Event, b body) *sample {
+	m := &sample{ID: e.ID, Label: b.Label, Digest: Digest(e.Pixels), Who: e.Who, Time: e.Time, Event: e.Number, Guesses: b.Guesses, Version: b.Version, pixels: e.Pixels}
+	s.samples[m.ID] = m
+	s.ids = append(s.ids, m.ID)
+	return m
+}
+
+// relabel gives a sample a label: a remembered one goes to the queue, one that waits changes, and a learned one is learned once more where its
+// pixels came with the event.
+func (s *state) relabel(e journal.Event, b body) error {
+	m := s.samples[e.ID]
+	if m == nil {
+		return nil
+	}
+	switch m.State {
+	case StateRemembered:
+		s.unremember(m)
+		m.State = StateWaiting
+		s.queue = append(s.queue, m)
+	case StateHeldOut:
+		s.held[m.Label]--
+		s.held[b.Label]++
+	case StateLearned:
+		if err := s.correct(m, b.Label); err != nil {
+			return err
+		}
+		if len(e.Pixels) > 0 {
+			m.State, m.pixels, m.Event = StateWaiting, e.Pixels, e.Number
+			s.queue = append(s.queue, m)
+		}
+	}
+	m.Label, m.Who = b.Label, e.Who
+	return nil
+}
+
+// correct changes the label of a picture in the memory of the learner. A method that cannot do that goes on with the old one.
+func (s *state) correct(m *sample, label string) error {
+	y, err := s.trainer.AddClass(label)
+	for _, place := range m.Places {
+		if err == nil {
+			_, err = s.trainer.Relabel(place, y)
+		}
+	}
+	if errors.Is(err, live.ErrMethod) {
+		return nil
+	}
+	return err
+}
+
+// observe learns the first samples of the queue.
+func (s *state) observe(ctx context.Context, e journal.Event, b body) error {
+	cut := s.queue[:min(b.N, len(s.queue))]
+	s.cut, s.step = cut, ocl.StepStats{}
+	if len(cut) == 0 {
+		return nil
+	}
+	aside := s.skip[e.Number]
+	if !aside {
+		var pixels []byte
+		y := make([]ocl.Label, len(cut))
+		for i, m := range cut {
+			var err error
+			if y[i], err = s.trainer.AddClass(m.Label); err != nil {
+				return err
+			}
+			pixels = append(pixels, m.pixels...)
+		}
+		place, began := s.trainer.Place(), time.Now()
+		if err := s.apart(func() (err error) {
+			s.step, err = s.trainer.Observe(ctx, pixels, y)
+			return err
+		}); err != nil {
+			return err
+		}
+		s.learning += time.Since(began)
+		for i, m := range cut {
+			m.Places = append(m.Places, place+int64(i))
+			s.learned[m.Label]++
+		}
+	}
+	for _, m := range cut {
+		if m.State, m.Learned, m.pixels = StateLearned, e.Number, nil; aside {
+			m.State = StateSetAside
+		}
+	}
+	s.queue = slices.Clone(s.queue[len(cut):])
+	return nil
+}
+
+// apart does what takes long while others may read the state.
+func (s *state) apart(do func() error) error {
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	return do()
+}
+
+// forget takes samples away from everything but the weights.
+func (s *state) forget(ids []string) error {
+	var places []int64
+	for _, id := range ids {
+		m := s.samples[id]
+		if m == nil {
+			continue
+		}
+		switch m.State {
+		case StateRemembered:
+			s.unremember(m)
+		case StateHeldOut:
+			s.held[m.Label]--
+		}
+		s.queue = slices.DeleteFunc(s.queue, func(q *sample) bool { return q == m })
+		places = append(places, m.Places...)
+		*m = sample{ID: id, State: StateForgotten, Time: m.Time}
+		s.unerased = append(s.unerased, id)
+	}
+	if len(places) == 0 {
+		return nil
+	}
+	_, err := s.trainer.Forget(places)
+	return err
+}
+
+// unremember takes a picture out of those that wait for their labels. Its pixels stay with it.
+func (s *state) unremember(m *sample) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(id string) bool { return id == m.ID })
+	s.bytes -= int64(len(m.pixels))
+}
+
+// mostVersions is how many versions of the weights are kept.
+const mostVersions = 10
+
+// keep writes the weights into a file, for going back to them.
+func (s *state) keep(e journal.Event, b body) error {
+	c, err := s.trainer.Weights()
+	if errors.Is(err, live.ErrNothing) || errors.Is(err, live.ErrMethod) {
+		return nil
+	}
+	if err == nil {
+		err = s.apart(func() error { return s.files.Write(b.Number, c) })
+	}
+	if err == nil {
+		s.versions = append(s.versions, VersionInfo{b.Number, e.Time})
+		s.versions = s.versions[max(0, len(s.versions)-mostVersions):]
+		err = s.files.RemoveBelow(s.versions[0].Number)
+	}
+	return err
+}
+
+// expire lets go of what is beyond the bounds: remembered pictures, and ids that nobody needs any more. Age is by the time of events.
+func (s *state) expire() {
+	r := s.o.Remember
+	for len(s.waiting) > 0 {
+		m := s.samples[s.waiting[0]]
+		if len(s.waiting) <= r.Count && s.bytes <= r.Bytes && s.time.Sub(m.Time) <= r.Age {
+			break
+		}
+		s.unremember(m)
+		m.State, m.pixels, m.Guesses = StateExpired, nil, nil
+	}
+	for i := 0; len(s.ids) > s.o.IDs && i < len(s.ids); {
+		switch m := s.samples[s.ids[i]]; m.State {
+		case StateLearned, StateSetAside, StateExpired, StateErased:
+			delete(s.samples, m.ID)
+			s.ids = slices.Delete(s.ids, i, i+1)
+		default:
+			i++
+		}
+	}
+}

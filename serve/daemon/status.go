@@ -1,0 +1,443 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime/metrics"
+	"slices"
+	"sync"
+	"time"
+
+	"ocl/internal/edition"
+	"ocl/internal/input"
+	"ocl/live"
+	"ocl/serve/journal"
+)
+
+// Status is what the page, the metrics and /v1/status show.
+type Status struct {
+	Method  string      `json:"method"`
+	Release string      `json:"release"`
+	Started time.Time   `json:"started"`
+	State   string      `json:"state"`   // learning, idle, stopped or draining
+	Problem string      `json:"problem"` // "" is none
+	Version int64       `json:"version"`
+	Samples Counts      `json:"samples"`
+	Rates   Rates       `json:"rates"`
+	Latency *Latency    `json:"latency_ms"`
+	Answers *Answers    `json:"accuracy"`
+	HeldOut *HeldOut    `json:"held_out"`
+	Drift   Drift       `json:"drift"`
+	Memory  Memory      `json:"memory"`
+	Disk    Disk        `json:"disk"`
+	Classes []ClassInfo `json:"classes"`
+	History []Point     `json:"history"`
+}
+
+// Counts are numbers of samples.
+type Counts struct {
+	Learned    int64 `json:"learned"`
+	Waiting    int   `json:"waiting"`
+	Queue      int   `json:"queue"` // that may wait
+	Remembered int   `json:"remembered"`
+	HeldOut    int   `json:"held_out"`
+	Forgotten  int   `json:"forgotten"`
+}
+
+// Rates are pictures a second, over the last ten seconds.
+type Rates struct {
+	Predictions float64 `json:"predictions"`
+	Learned     float64 `json:"learned"`
+}
+
+// Latency is that of the last 1,000 predictions, in milliseconds.
+type Latency struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+}
+
+// Answers is how many of the last samples were predicted right before they were learned.
+type Answers struct {
+	Recent  float64 `json:"recent"`
+	Samples int     `json:"samples"`
+}
+
+// HeldOut is what the held-out samples say.
+type HeldOut struct {
+	Accuracy   float64 `json:"accuracy"`
+	Forgetting float64 `json:"forgetting"` // mean over classes of the best accuracy less the one now
+	Version    int64   `json:"version"`
+}
+
+// Drift is what ADWIN has found in the errors.
+type Drift struct {
+	Found   int        `json:"found"`
+	Last    *time.Time `json:"last"`
+	Samples int        `json:"samples"` // in its window
+}
+
+// Memory is that of the learner, in pictures, and of the process, in bytes.
+type Memory struct {
+	Stored   int   `json:"stored"`
+	Capacity int   `json:"capacity"`
+	Bytes    int64 `json:"bytes"`
+}
+
+// Disk is in bytes.
+type Disk struct {
+	Journal   int64 `json:"journal"`
+	Snapshots int64 `json:"snapshots"`
+}
+
+// Point is one of the history.
+type Point struct {
+	Version    int64    `json:"version"`
+	Learned    int64    `json:"learned"`
+	Accuracy   *float64 `json:"accuracy"`
+	HeldOut    *float64 `json:"held_out"`
+	Forgetting *float64 `json:"forgetting"`
+	Loss       *float64 `json:"loss"`
+}
+
+// meter measures a daemon since it was started. None of it belongs to the state.
+type meter struct {
+	clock time.Time // of the last event
+
+	gauge       sync.Mutex
+	predictions ring
+	learned     ring
+	times       []float64 // of predictions, in ms; a ring
+	nextTime    int
+	right       []bool // of the last samples; a ring
+	nextRight   int
+	drift       adwin
+	drifts      Drift
+	history     []Point
+	every       int64 // samples between two points
+	held        *HeldOut
+	classes     map[string]*ClassInfo
+	heldAt      int64 // samples learned when that was measured
+	watchers    []chan Notice
+}
+
+// ring counts events by the second.
+type ring struct {
+	n  [11]int
+	at [11]int64
+}
+
+func (r *ring) add(n int) {
+	now := time.Now().Unix()
+	if i := now % 11; r.at[i] == now {
+		r.n[i] += n
+	} else {
+		r.n[i], r.at[i] = n, now
+	}
+}
+
+// rate is the mean of the last ten whole seconds.
+func (r *ring) rate() float64 {
+	now, sum := time.Now().Unix(), 0
+	for i, at := range r.at {
+		if at < now && at >= now-10 {
+			sum += r.n[i]
+		}
+	}
+	return float64(sum) / 10
+}
+
+const (
+	mostTimes   = 1000
+	mostHistory = 200
+)
+
+func (m *meter) predicted(n int, took time.Duration) {
+	m.gauge.Lock()
+	defer m.gauge.Unlock()
+	m.predictions.add(n)
+	put(&m.times, &m.nextTime, float64(took)/1e6)
+}
+
+// put puts a value into a ring.
+func put[T any](ring *[]T, next *int, v T) {
+	if len(*ring) < mostTimes {
+		*ring = append(*ring, v)
+	} else {
+		(*ring)[*next] = v
+	}
+	*next = (*next + 1) % mostTimes
+}
+
+func (m *meter) learnedPerSecond() float64 {
+	m.gauge.Lock()
+	defer m.gauge.Unlock()
+	return m.learned.rate()
+}
+
+// count measures a cut that was learned.
+func (d *Daemon) count(s *state) {
+	d.gauge.Lock()
+	defer d.gauge.Unlock()
+	if s.step.Samples == 0 {
+		return
+	}
+	d.learned.add(len(s.cut))
+	told := 0 // samples whose answer was served
+	for _, m := range s.cut {
+		if len(m.Guesses) > 0 {
+			d.judge(m.Guesses[0].Class == m.Label)
+			told++
+		}
+	}
+	if n := len(s.cut); s.step.Correct >= 0 {
+		for i := range n - told {
+			d.judge(i < s.step.Correct*(n-told)/n)
+		}
+	}
+	stats := s.trainer.Stats()
+	if d.every = max(1, d.every); len(d.history) == 0 || stats.Images-d.history[len(d.history)-1].Learned >= d.every {
+		p := Point{Version: s.last, Learned: stats.Images, Loss: &stats.Loss}
+		if len(d.right) > 0 {
+			v := d.share()
+			p.Accuracy = &v
+		}
+		if d.held != nil {
+			a, f := d.held.Accuracy, d.held.Forgetting
+			p.HeldOut, p.Forgetting = &a, &f
+		}
+		if d.history = append(d.history, p); len(d.history) > mostHistory { // every other one goes
+			for i := range mostHistory / 2 {
+				d.history[i] = d.history[2*i]
+			}
+			d.history, d.every = d.history[:mostHistory/2], max(2*d.every, 10)
+		}
+	}
+}
+
+// judge counts an answer. The caller holds gauge.
+func (d *Daemon) judge(right bool) {
+	put(&d.right, &d.nextRight, right)
+	wrong := 1.0
+	if right {
+		wrong = 0
+	}
+	if d.drift.add(wrong) {
+		now := time.Now()
+		d.drifts.Found++
+		d.drifts.Last = &now
+		d.send(Notice{"drift", now, "The share of wrong answers has changed.", 0})
+	}
+	d.drifts.Samples = d.drift.n
+}
+
+func (d *Daemon) share() float64 {
+	n := 0
+	for _, right := range d.right {
+		if right {
+			n++
+		}
+	}
+	return float64(n) / float64(len(d.right))
+}
+
+// measureEvery is how many samples are learned between two looks at those that are held out.
+const measureEvery = 1000
+
+// measure looks at the held-out samples, if that is due. The applier calls it after it has published.
+func (d *Daemon) measure() {
+	learned := d.trainer.Stats().Images
+	d.state.mu.Lock()
+	var pixels [][]byte
+	var labels []string
+	for _, id := range d.state.ids {
+		if m := d.state.samples[id]; m.State == StateHeldOut {
+			pixels, labels = append(pixels, m.pixels), append(labels, m.Label)
+		}
+	}
+	d.state.mu.Unlock()
+	d.gauge.Lock()
+	due := len(pixels) > 0 && (d.held == nil || learned-d.heldAt >= max(measureEvery, 20*int64(len(pixels))))
+	d.gauge.Unlock()
+	if !due {
+		return
+	}
+	right, all, version := map[string]int{}, map[string]int{}, int64(0)
+	for i := 0; i < len(pixels); i += live.MaxPictures {
+		part := pixels[i:min(i+live.MaxPictures, len(pixels))]
+		a, err := d.trainer.Predict(1, part)
+		if err != nil {
+			return
+		}
+		version = a.Version
+		for k, g := range a.Guesses {
+			all[labels[i+k]]++
+			if g[0].Name == labels[i+k] {
+				right[labels[i+k]]++
+			}
+		}
+	}
+	d.gauge.Lock()
+	defer d.gauge.Unlock()
+	if d.classes == nil {
+		d.classes = map[string]*ClassInfo{}
+	}
+	d.held, d.heldAt = &HeldOut{Version: version}, learned
+	sum := 0
+	for name, n := range all {
+		c := d.classes[name]
+		if c == nil {
+			c = new(ClassInfo)
+			d.classes[name] = c
+		}
+		now := float64(right[name]) / float64(n)
+		best := now
+		if c.Best != nil {
+			best = max(best, *c.Best)
+		}
+		lost := best - now
+		c.Accuracy, c.Best, c.Forgetting = &now, &best, &lost
+		d.held.Forgetting += lost / float64(len(all))
+		sum += right[name]
+	}
+	d.held.Accuracy = float64(sum) / float64(len(pixels))
+}
+
+// Classes are what is known of each class.
+func (d *Daemon) Classes() (all []ClassInfo) {
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	d.gauge.Lock()
+	defer d.gauge.Unlock()
+	for _, name := range d.trainer.Classes() {
+		c := ClassInfo{Name: name}
+		if known := d.classes[name]; known != nil {
+			c = *known
+		}
+		c.Name, c.Learned, c.HeldOut = name, d.state.learned[name], d.state.held[name]
+		all = append(all, c)
+	}
+	return all
+}
+
+// Status is how the daemon is.
+func (d *Daemon) Status() Status {
+	stats, config := d.trainer.Stats(), d.trainer.Config()
+	s := Status{Method: config.Methods[0], Release: edition.Release, Started: d.began, State: "idle", Classes: d.Classes(), History: []Point{}}
+	if s.Classes == nil {
+		s.Classes = []ClassInfo{}
+	}
+	s.Disk.Journal, _ = d.journal.Size()
+	for _, f := range []*journal.Files{d.files, d.state.files} {
+		s.Disk.Snapshots += sizeOf(filepath.Dir(f.Path(0)))
+	}
+	d.mu.Lock()
+	s.Problem, s.Version = d.problem, d.version
+	switch {
+	case d.halted || d.broken != nil:
+		s.State = "stopped"
+	case d.draining:
+		s.State = "draining"
+	case d.uncut > 0 || d.ahead > 0:
+		s.State = "learning"
+	}
+	s.Samples = Counts{Learned: stats.Images, Waiting: d.coming, Queue: d.o.Queue}
+	d.state.mu.Lock()
+	s.Samples.Waiting += len(d.state.queue)
+	s.Samples.Remembered = len(d.state.waiting)
+	for _, n := range d.state.held {
+		s.Samples.HeldOut += n
+	}
+	for _, m := range d.state.samples {
+		if m.State == StateForgotten || m.State == StateErased {
+			s.Samples.Forgotten++
+		}
+	}
+	d.state.mu.Unlock()
+	d.mu.Unlock()
+	d.gauge.Lock()
+	defer d.gauge.Unlock()
+	s.Rates = Rates{d.predictions.rate(), d.learned.rate()}
+	if len(d.times) > 0 {
+		sorted := slices.Sorted(slices.Values(d.times))
+		s.Latency = &Latency{sorted[len(sorted)/2], sorted[len(sorted)*99/100]}
+	}
+	if len(d.right) > 0 {
+		s.Answers = &Answers{d.share(), len(d.right)}
+	}
+	s.HeldOut, s.Drift = d.held, d.drifts
+	s.Memory = Memory{Stored: stats.Stored, Capacity: config.Memory, Bytes: inUse()}
+	s.History = append(s.History, d.history...)
+	return s
+}
+
+// inUse is the memory of the process, in bytes.
+func inUse() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
+}
+
+func sizeOf(folder string) (n int64) {
+	entries, _ := input.ReadDir(folder) // a folder that is not there has nothing
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
+// mostNotices is how many notices wait for a slow reader; further ones are lost for it.
+const mostNotices = 64
+
+// Subscribe hears of what happens, until ctx ends.
+func (d *Daemon) Subscribe(ctx context.Context) <-chan Notice {
+	c := make(chan Notice, mostNotices)
+	d.gauge.Lock()
+	d.watchers = append(d.watchers, c)
+	d.gauge.Unlock()
+	context.AfterFunc(ctx, func() {
+		d.gauge.Lock()
+		defer d.gauge.Unlock()
+		d.watchers = slices.DeleteFunc(d.watchers, func(w chan Notice) bool { return w == c })
+		close(c)
+	})
+	return c
+}
+
+// tell sends a notice to those who watch.
+func (d *Daemon) tell(kind, text string, version int64) {
+	d.gauge.Lock()
+	defer d.gauge.Unlock()
+	d.send(Notice{kind, time.Now(), text, version})
+}
+
+func (d *Daemon) send(n Notice) {
+	for _, w := range d.watchers {
+		select {
+		case w <- n:
+		default:
+		}
+	}
+}
+
+// report tells of an event that was applied.
+func (d *Daemon) report(e journal.Event) {
+	b, err := bodyOf(e)
+	if err != nil {
+		return
+	}
+	switch e.Kind {
+	case kindClass:
+		d.tell("class", fmt.Sprintf("The class %s was added.", b.Label), e.Number)
+	case kindRemember:
+		d.tell("remembered", "A picture waits for its label.", e.Number)
+	case kindLabel:
+		d.tell("labelled", fmt.Sprintf("A picture was labelled %s.", b.Label), e.Number)
+	case kindErased:
+		d.tell("forgotten", fmt.Sprintf("Forgotten: %d.", len(b.IDs)), e.Number)
+	case kindRollback:
+		d.tell("rollback", fmt.Sprintf("The weights are those of version %d.", b.Number), e.Number)
+	}
+}

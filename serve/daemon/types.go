@@ -1,0 +1,183 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"ocl/live"
+	"ocl/predict"
+)
+
+// Options of a daemon. 0 is the default of each number.
+type Options struct {
+	// Init is what an empty folder gets: the folder of a run, or a file of package live; "" makes a learner of Live.
+	Init string
+	Live live.Options // its Process holds for every start; Batch, Age and Queue are those below
+
+	Batch int           // images in a step; 0 is 10
+	Age   time.Duration // after which a smaller batch is learned; 0 is 200 ms, and a negative one is never
+	Queue int           // images that may wait to be learned; 0 is 1,000
+
+	Remember      Remember
+	NewClasses    bool          // an unknown label is a new class
+	HeldOut       float64       // share of the samples that are not learned, at most 20 of a class
+	IDs           int           // samples whose ids are known; 0 is 50,000. Those that were learned long ago go first
+	Retain        bool          // keep all of the journal
+	SnapshotEvery time.Duration // the most time of learning that a start repeats; 0 is 10 s
+	Log           *slog.Logger  // nil is none
+}
+
+// Remember bounds the pictures that wait for their labels. The oldest go.
+type Remember struct {
+	Count int           // 0 is 10,000
+	Bytes int64         // of pixels; 0 is 256 MB
+	Age   time.Duration // 0 is a week
+}
+
+func (o Options) complete() Options {
+	set := func(v *int, to int) {
+		if *v == 0 {
+			*v = to
+		}
+	}
+	set(&o.Batch, 10)
+	set(&o.Queue, 1000)
+	set(&o.IDs, 50_000)
+	set(&o.Remember.Count, 10_000)
+	if o.Remember.Bytes == 0 {
+		o.Remember.Bytes = 256 << 20
+	}
+	if o.Remember.Age == 0 {
+		o.Remember.Age = 7 * 24 * time.Hour
+	}
+	if o.Age == 0 {
+		o.Age = 200 * time.Millisecond
+	}
+	if o.SnapshotEvery == 0 {
+		o.SnapshotEvery = 10 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Errors of calls. They say what is wrong and what to do.
+var (
+	ErrNoRoom    = errors.New("the disk of the daemon is full. Make room there; predictions go on")
+	ErrConflict  = errors.New("the id has another picture or label already. Use another id")
+	ErrNotFound  = errors.New("there is no sample of this id. Send the picture again")
+	ErrExpired   = errors.New("the picture is not kept any more. Send it again, with its label")
+	ErrForgotten = errors.New("the sample was forgotten. Send the picture again under another id")
+	ErrDraining  = errors.New("the daemon is about to end. Send it again when it is back")
+	ErrStopped   = errors.New("learning has stopped, and predictions go on. Look at the status of the daemon")
+	ErrBroken    = errors.New("the disk of the daemon has failed. Start the daemon again")
+)
+
+// FullError says that too many images wait to be learned.
+type FullError struct{ After time.Duration } // until there is room, as fast as it learns now
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("too many pictures wait to be learned. Send it again in %v", e.After.Round(time.Second))
+}
+
+// UnknownClassError says that a label is that of no class.
+type UnknownClassError struct{ Name, Nearest string } // Nearest is the class that was likely meant, "" if none is near
+
+func (e *UnknownClassError) Error() string {
+	if e.Nearest != "" {
+		return fmt.Sprintf("there is no class %.80q. Use %q, or add the class first", e.Name, e.Nearest)
+	}
+	return fmt.Sprintf("there is no class %.80q. Add the class first", e.Name)
+}
+
+// Sample is a labelled picture: Pixels are uint8 [C,H,W] as the network sees them. An empty ID gets one.
+type Sample struct {
+	ID, Label string
+	Pixels    []byte
+}
+
+// Remembered is a picture that waits for its label, with what was said of it.
+type Remembered struct {
+	ID      string
+	Pixels  []byte
+	Guesses []predict.Guess
+	Version int64
+}
+
+// Receipt says that a sample is on the disk, and its state when that was said.
+type Receipt struct {
+	ID    string `json:"id"`
+	Label string `json:"label,omitempty"`
+	State string `json:"state"`
+}
+
+// States of a sample.
+const (
+	StateRemembered = "remembered"
+	StateWaiting    = "waiting"
+	StateLearned    = "learned"
+	StateHeldOut    = "held_out"
+	StateSetAside   = "set_aside" // its batch made a loss that was no number
+	StateExpired    = "expired"
+	StateForgotten  = "forgotten" // and about to be erased
+	StateErased     = "erased"
+)
+
+// Info is what is known of a sample.
+type Info struct {
+	ID      string    `json:"id"`
+	State   string    `json:"state"`
+	Label   string    `json:"label,omitempty"`
+	Guesses []Guess   `json:"guesses,omitempty"`
+	Version int64     `json:"version,omitempty"` // that said so
+	Time    time.Time `json:"time"`
+}
+
+// Guess is a guess in JSON: a probability, or of a method that predicts by class means a distance.
+type Guess struct {
+	Class       string   `json:"class"`
+	Probability *float64 `json:"probability,omitempty"`
+	Distance    *float64 `json:"distance,omitempty"`
+}
+
+// Which says what is to be forgotten: all that fits every field that is set.
+type Which struct {
+	IDs      []string
+	Digest   string // of the pixels, as Digest gives it
+	Who      string
+	From, To time.Time
+}
+
+// Forgotten says what was forgotten, and that weights carry what was learned of it.
+type Forgotten struct {
+	Matched int    `json:"matched"`
+	Stored  int    `json:"stored"` // of them were in the memory of the learner
+	Note    string `json:"note"`
+}
+
+// VersionInfo is a version of the weights to which one can go back.
+type VersionInfo struct {
+	Number int64     `json:"number"`
+	Time   time.Time `json:"time"`
+}
+
+// ClassInfo is what is known of a class. The last three are null before they were measured.
+type ClassInfo struct {
+	Name       string   `json:"name"`
+	Learned    int64    `json:"learned"`
+	HeldOut    int      `json:"held_out"`
+	Accuracy   *float64 `json:"accuracy"`
+	Best       *float64 `json:"best"`
+	Forgetting *float64 `json:"forgetting"`
+}
+
+// Notice is something that happened, for those who watch.
+type Notice struct {
+	Kind    string    `json:"kind"`
+	Time    time.Time `json:"time"`
+	Text    string    `json:"text"`
+	Version int64     `json:"version,omitempty"`
+}

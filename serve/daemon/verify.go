@@ -1,0 +1,113 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"ocl/serve/journal"
+)
+
+// Report is what Verify has found.
+type Report struct {
+	From, To int64  // the state at event From was taken from a snapshot, and that at event To was made anew
+	Digest   string // of the state that was made
+	Want     string // of the snapshot at event To
+}
+
+// Same says whether the state that was made is that of the snapshot.
+func (r Report) Same() bool { return r.Digest == r.Want }
+
+// Text says it for people.
+func (r Report) Text() string {
+	if r.Same() {
+		return fmt.Sprintf("The events %d to %d were applied again, and made the same state, %.16s.", r.From+1, r.To, r.Digest)
+	}
+	return fmt.Sprintf("The events %d to %d were applied again, and made another state: %.16s instead of %.16s. Put a good copy of the folder in its place.", r.From+1, r.To, r.Digest, r.Want)
+}
+
+// ErrNothing says that there is nothing to compare.
+var ErrNothing = errors.New("the folder has one snapshot, so there is nothing to compare. Verify it again when the daemon has written another one")
+
+// Verify applies the events between the oldest and the newest snapshot of a folder again, and compares the states. It changes nothing.
+func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
+	j, err := journal.Open(dir, journal.Options{ReadOnly: true})
+	if err != nil {
+		return r, err
+	}
+	defer j.Close()
+	files := journal.Snapshots(dir)
+	numbers, err := files.Numbers()
+	if err != nil {
+		return r, err
+	}
+	if len(numbers) < 2 {
+		return r, ErrNothing
+	}
+	r.From, r.To = numbers[0], numbers[len(numbers)-1]
+	if r.Want, err = digestOf(files, r.To, o); err != nil {
+		return r, err
+	}
+	scratch, err := os.MkdirTemp("", "ocl-verify-")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(scratch)
+	s := newState(nil, o.complete(), journal.Versions(scratch))
+	if err := s.from(files, r.From); err != nil {
+		return r, err
+	}
+	defer s.trainer.Close()
+	if err := s.replay(ctx, j, r.To); err != nil {
+		return r, err
+	}
+	r.Digest, err = s.digest()
+	return r, err
+}
+
+// from loads a snapshot.
+func (s *state) from(files *journal.Files, number int64) error {
+	c, err := files.Read(number)
+	if err == nil {
+		err = s.load(c)
+	}
+	return err
+}
+
+// digestOf is the digest of the state in a snapshot.
+func digestOf(files *journal.Files, number int64, o Options) (string, error) {
+	s := newState(nil, o.complete(), nil)
+	if err := s.from(files, number); err != nil {
+		return "", err
+	}
+	defer s.trainer.Close()
+	return s.digest()
+}
+
+// Rebuild learns again from the whole journal of a folder that retains it, without what was forgotten since. The folder then has that learner.
+func Rebuild(ctx context.Context, dir string, o Options) error {
+	o.Retain = true
+	j, err := journal.Open(dir, journal.Options{Retain: true})
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	files := journal.Snapshots(dir)
+	if j.First() != 1 {
+		return fmt.Errorf("daemon: the journal of %s begins at event %d. Only a folder that was served with --retain from its start can be learned again", dir, j.First())
+	}
+	s := newState(nil, o.complete(), journal.Versions(dir))
+	if err := s.from(files, 0); err != nil {
+		return err
+	}
+	defer s.trainer.Close()
+	if err := s.replay(ctx, j, 1<<62); err != nil {
+		return err
+	}
+	c, err := s.container()
+	if err != nil {
+		return err
+	}
+	return files.Write(s.last, c)
+}
