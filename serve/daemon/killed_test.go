@@ -1,0 +1,142 @@
+package daemon
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"ocl/serve/journal"
+)
+
+// childVariable is the folder of the daemon that this test binary is as a child.
+const childVariable = "OCL_TEST_DAEMON"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childVariable); dir != "" {
+		if err := serveUntilKilled(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// killedOptions are those of a daemon that is killed: snapshots come all the time, and all of the journal stays.
+func killedOptions() Options {
+	o := small()
+	o.Retain, o.HeldOut, o.SnapshotEvery, o.Age = true, 0.05, 5*time.Millisecond, time.Millisecond
+	return o
+}
+
+// serveUntilKilled takes samples from several goroutines, and prints each id that it has acknowledged.
+func serveUntilKilled(dir string) error {
+	d, err := Open(dir, killedOptions())
+	if err != nil {
+		return err
+	}
+	d.state.mu.Lock()
+	next := int(d.state.last)
+	d.state.mu.Unlock()
+	failed, ids := make(chan error), make(chan int)
+	go func() {
+		for i := next * 10; ; i++ {
+			ids <- i
+		}
+	}()
+	for range 4 {
+		go func() {
+			for i := range ids {
+				list := samples(i, 1)
+				if _, err := d.Learn(context.Background(), list, ""); err != nil {
+					failed <- err
+					return
+				}
+				fmt.Println(list[0].ID)
+			}
+		}()
+	}
+	return <-failed
+}
+
+// TestKilled kills a daemon again and again under load. No acknowledged sample is missing or there twice, and the state is that of an undisturbed replay of
+// the journal.
+func TestKilled(t *testing.T) {
+	kills := 10
+	if os.Getenv("OCL_LONG") != "" {
+		kills = 200
+	} else if testing.Short() {
+		kills = 3
+	}
+	dir := t.TempDir()
+	acknowledged := map[string]bool{}
+	for k := range kills {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), childVariable+"="+dir)
+		child.Stderr = os.Stderr
+		out, err := child.StdoutPipe()
+		if err == nil {
+			err = child.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, more := bufio.NewScanner(out), 20+k*7%50 // killed after so many, at an instant that nobody chooses
+		for lines.Scan() {
+			acknowledged[lines.Text()] = true
+			if more--; more == 0 {
+				_ = child.Process.Kill()
+			}
+		}
+		if err := child.Wait(); err == nil || more > 0 {
+			t.Fatalf("the daemon ended by itself: %v", err)
+		}
+	}
+	o := killedOptions()
+	o.Age = -1
+	d := open(t, dir, o)
+	applied(t, d)
+	seen := map[string]int{}
+	if err := d.journal.Read(1, func(e journal.Event) error {
+		if e.Kind == kindSample {
+			seen[e.ID]++
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	learned := 0
+	for id := range acknowledged {
+		m := d.state.samples[id]
+		if m == nil || seen[id] != 1 || len(m.Places) > 1 {
+			t.Fatalf("%s was acknowledged, is %d times in the journal, and %+v", id, seen[id], m)
+		}
+		learned += len(m.Places)
+	}
+	if learned == 0 || len(acknowledged) < 20*kills {
+		t.Errorf("%d of %d acknowledged samples were learned", learned, len(acknowledged))
+	}
+	again := newState(nil, o.complete(), journal.Versions(t.TempDir()))
+	if err := again.from(d.files, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer again.trainer.Close()
+	if err := again.replay(t.Context(), d.journal, 1<<62); err != nil {
+		t.Fatal(err)
+	}
+	got, err := again.digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := digest(t, d); got != want {
+		t.Error("an undisturbed replay of the journal makes another state")
+	}
+	t.Logf("%d kills, %d samples acknowledged, %d learned", kills, len(acknowledged), learned)
+	if strings.Contains(d.Status().Problem, "disk") {
+		t.Error(d.Status().Problem)
+	}
+}
