@@ -108,7 +108,7 @@ func checkLine(args []string, whole bool) string {
 			return "STUDY is not the name of a study file"
 		}
 		return ""
-	case cmd.HasSubCommands() && path != "report" && len(given) > 0:
+	case cmd.HasSubCommands() && path != "report" && path != "serve" && len(given) > 0:
 		return "there is no such command"
 	case help, !whole && (path == "run" || path == "learn" || path == "tune" || len(given) == 0):
 		return ""

@@ -45,7 +45,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.SetErr(stderr)
 	root.PersistentFlags().Bool("no-color", false, "print without colour; NO_COLOR or TERM=dumb in the environment does the same")
 	root.PersistentFlags().BoolP("help", "h", false, "show the help of the command")
-	root.AddCommand(newRun(), newAdvise(), newSweep(), newLearn(), newEmbed(), newTune(), newMethods(), newData(), newBench(), newReport(), newWatch(), newVerify(), newExport(), newPredict(),
+	root.AddCommand(newRun(), newAdvise(), newSweep(), newLearn(), newEmbed(), newTune(), newMethods(), newData(), newBench(), newReport(), newWatch(), newVerify(), newExport(), newPredict(), newServe(),
 		newEval(), newInspect(), newConfig())
 	root.InitDefaultCompletionCmd("run")
 	completion := child(root, "completion")

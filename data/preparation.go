@@ -222,3 +222,6 @@ func (p Preparation) place(dst, planes []uint8, w, h int) {
 		}
 	}
 }
+
+// PictureSize is the width and the height of an image file as stored. Nothing is decoded. It refuses what [Preparation.Decode] does not read.
+func PictureSize(file []byte) (w, h int, err error) { return picture.Size(file) }

@@ -7,10 +7,10 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"ocl/internal/limit"
+	"ocl/internal/listen"
 	"ocl/report"
 )
 
@@ -58,7 +58,7 @@ func serve(on net.Listener, handler http.Handler) (failed <-chan error, stop fun
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14, ErrorLog: log.New(io.Discard, "", 0)}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- server.Serve(&crowded{Listener: on, places: make(chan struct{}, limit.WatchConnections)})
+		ended <- server.Serve(listen.Limited(on, limit.WatchConnections))
 	}()
 	return ended, func() {
 		ending, cancel := context.WithTimeout(context.Background(), hurry)
@@ -121,33 +121,4 @@ func (w *Watcher) wave(ctx context.Context) {
 		case <-look.C:
 		}
 	}
-}
-
-// crowded is a listener that has so many connections open at most. Others wait.
-type crowded struct {
-	net.Listener
-	places chan struct{}
-}
-
-// Accept implements [net.Listener].
-func (l *crowded) Accept() (net.Conn, error) {
-	l.places <- struct{}{}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.places
-		return nil, err
-	}
-	return &guest{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
-}
-
-// guest is a connection that gives its place back when it is closed.
-type guest struct {
-	net.Conn
-	leave func()
-}
-
-// Close implements [net.Conn].
-func (c *guest) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"net"
 	"net/http"
 	"path"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"ocl/internal/escape"
 	"ocl/internal/limit"
+	"ocl/internal/listen"
 	"ocl/report"
 )
 
@@ -209,7 +209,7 @@ func guarded(next http.Handler, command, name string) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		switch {
-		case !knows(r.Host, name):
+		case !listen.Knows(r.Host, name):
 			http.Error(to, fmt.Sprintf("%s is no name of this machine that `%s` knows. Use the address that it has printed.", escape.Line(r.Host), command), http.StatusForbidden)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
@@ -218,16 +218,6 @@ func guarded(next http.Handler, command, name string) http.Handler {
 			next.ServeHTTP(to, r)
 		}
 	})
-}
-
-// knows says whether a Host header names this machine without a name that others can give it. own is a name that it may have beside; "" is none.
-func knows(host, own string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.ToLower(strings.Trim(name, "[]"))
-	return name == "localhost" || name != "" && name == strings.ToLower(own) || net.ParseIP(name) != nil
 }
 
 // policy lets a page run its own script and nothing else, and ask nobody but this server.

@@ -284,7 +284,7 @@ type listener struct {
 	close func()
 }
 
-func listen(t *testing.T, address string) *listener {
+func listening(t *testing.T, address string) *listener {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/events", nil)
 	if err != nil {
@@ -355,7 +355,7 @@ func TestStream(t *testing.T) {
 	server := httptest.NewServer(w.Handler())
 	defer server.Close()
 	defer w.end()
-	stream := listen(t, server.URL)
+	stream := listening(t, server.URL)
 	first := stream.next()
 	if first.Page != 1 || !strings.Contains(first.Strip, "task 1 of 4") || !strings.Contains(first.Strip, "1 of 2 runs have ended, 1 at work") || first.Over {
 		t.Errorf("the first news are %+v", first)
@@ -457,7 +457,7 @@ func TestManyStreams(t *testing.T) {
 	defer server.Close()
 	defer w.end()
 	w.streams = limit.WatchStreams - 1
-	listen(t, server.URL).next()
+	listening(t, server.URL).next()
 	if a := get(t, "GET", server.URL+"/events", ""); a.code != http.StatusServiceUnavailable || !strings.Contains(a.text, "There are 64 open pages already.") {
 		t.Errorf("%d: %s", a.code, a.text)
 	}
@@ -658,7 +658,7 @@ func TestFarewell(t *testing.T) {
 		s, _ := New(l.dir, o).Serve(t.Context(), on, o)
 		ended <- s
 	}()
-	stream := listen(t, "http://"+on.Addr().String())
+	stream := listening(t, "http://"+on.Addr().String())
 	stream.next()
 	l.end()
 	for !stream.next().Over {

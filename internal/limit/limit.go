@@ -233,6 +233,34 @@ const (
 	WatchStreams = 64
 )
 
+// Requests to `ocl serve`.
+const (
+	// ServeBody is the size of the body of a request, in bytes. It has room for a photograph, or for 3,000 small pictures. Key: none; send less at once.
+	ServeBody = 10_000_000
+	// ServeBodies is the size of all bodies that are read at the same time, in bytes. They are in memory; further ones wait. Key: none.
+	ServeBodies = 200_000_000
+	// ServePixels is the number of pixels of a picture in a request, in pixels. A larger one takes a core for a tenth of a second and more. Key: none; make the picture smaller.
+	ServePixels = 4_000_000
+	// ServePictures is the number of pictures in a request, in pictures. Predictions of others wait meanwhile. Key: none; send several requests.
+	ServePictures = 1000
+	// ServeGuesses is the number of guesses for a picture, in guesses. Nobody reads more. Key: none.
+	ServeGuesses = 1000
+	// ServeID is the length of the id of a sample, in bytes. A UUID has 36. Key: none.
+	ServeID = 128
+	// ServeForget is the number of ids in one request to forget, in ids. All of them are erased at once. Key: none; send several requests.
+	ServeForget = 10_000
+	// ServeModel is the size of a model that a replica fetches, in bytes. It is in memory twice for a moment. Key: none.
+	ServeModel = 2 << 30
+	// ServeStreams is the number of open streams of events, in streams. Further ones are refused. Key: none.
+	ServeStreams = 64
+	// ServeConnections is the number of open connections, in connections. Further ones wait. Key: none.
+	ServeConnections = 512
+	// ServeTokens is the number of tokens, in tokens. Each request is compared with all of them. Key: none.
+	ServeTokens = 10_000
+	// ServeKeyFile is the size of a file of tokens or of a certificate, in bytes. A line of a token has about a hundred. Key: none.
+	ServeKeyFile = 4 << 20
+)
+
 // Waiting.
 const (
 	// SignalMillis is how long a command may take to end after the first Ctrl-C or SIGTERM, in milliseconds. Then it is ended, so that it is gone after two seconds even if a disk does not answer. Key: none.

@@ -19,6 +19,11 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		select {
+		case f := <-d.between:
+			f()
+		default:
+		}
 		e, there := d.next()
 		if there {
 			d.one(ctx, e)
@@ -36,6 +41,8 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 		}
 		select {
 		case <-d.arrived:
+		case f := <-d.between:
+			f()
 		case <-timer.C:
 		case <-ctx.Done():
 		}

@@ -37,6 +37,7 @@ type Daemon struct {
 	commits chan *commit
 	poke    chan struct{} // a cut may be due
 	asks    chan *ask
+	between chan func() // what the applier does between two events
 	failed  chan error
 	stop    context.CancelFunc
 	closing chan struct{} // closed when nothing is taken any more
@@ -79,7 +80,7 @@ func Open(dir string, o Options) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{dir: dir, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(), commits: make(chan *commit, 1024), poke: make(chan struct{}, 1),
-		asks: make(chan *ask, 1024), failed: make(chan error, 1), closing: make(chan struct{}), soon: map[string]*soon{}, known: map[string]bool{}, heldSoon: map[string]int{},
+		asks: make(chan *ask, 1024), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}), soon: map[string]*soon{}, known: map[string]bool{}, heldSoon: map[string]int{},
 		arrived: make(chan struct{}, 1), moved: make(chan struct{})}
 	if err := d.recover(); err != nil {
 		if d.trainer != nil {

@@ -3,7 +3,6 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"io"
 	"slices"
 	"time"
 
@@ -175,10 +174,4 @@ func (d *Daemon) Version() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.version
-}
-
-// Model writes the model that answers: live.Safetensors or live.ONNX.
-func (d *Daemon) Model(_ context.Context, format string, w io.Writer) error {
-	_, err := d.trainer.Export(w, format)
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"ocl/serve/journal"
 )
@@ -13,24 +14,28 @@ import (
 type Report struct {
 	From, To int64  // the state at event From was taken from a snapshot, and that at event To was made anew
 	Digest   string // of the state that was made
-	Want     string // of the snapshot at event To
+	Want     string // of the snapshot at event To; "" where there is none to compare with
 }
 
-// Same says whether the state that was made is that of the snapshot.
-func (r Report) Same() bool { return r.Digest == r.Want }
+// Same says whether the state that was made is that of the snapshot, if there is one.
+func (r Report) Same() bool { return r.Want == "" || r.Digest == r.Want }
 
 // Text says it for people.
 func (r Report) Text() string {
+	if r.Want == "" {
+		return fmt.Sprintf("The events after %d, up to %d, are whole and were applied again. There is no second snapshot yet with which the state could be compared.", r.From, r.To)
+	}
 	if r.Same() {
 		return fmt.Sprintf("The events %d to %d were applied again, and made the same state, %.16s.", r.From+1, r.To, r.Digest)
 	}
 	return fmt.Sprintf("The events %d to %d were applied again, and made another state: %.16s instead of %.16s. Put a good copy of the folder in its place.", r.From+1, r.To, r.Digest, r.Want)
 }
 
-// ErrNothing says that there is nothing to compare.
-var ErrNothing = errors.New("the folder has one snapshot, so there is nothing to compare. Verify it again when the daemon has written another one")
+// ErrNothing says that there is nothing from which the journal could be applied.
+var ErrNothing = errors.New("the folder has no whole snapshot. Put a good copy of the folder in its place")
 
-// Verify applies the events between the oldest and the newest snapshot of a folder again, and compares the states. It changes nothing.
+// Verify applies the events between the oldest and the newest snapshot of a folder again, and compares the states. Where there is one snapshot, it applies the events
+// after it. It changes nothing.
 func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
 	j, err := journal.Open(dir, journal.Options{ReadOnly: true})
 	if err != nil {
@@ -42,12 +47,26 @@ func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	if len(numbers) < 2 {
-		return r, ErrNothing
-	}
-	r.From, r.To = numbers[0], numbers[len(numbers)-1]
-	if r.Want, err = digestOf(files, r.To, o); err != nil {
+	erased := int64(0) // the last event whose pixels are gone: nobody makes the state again from before it
+	if err := j.Read(j.First(), func(e journal.Event) error {
+		if e.Erased {
+			erased = e.Number
+		}
+		return nil
+	}); err != nil {
 		return r, err
+	}
+	numbers = slices.DeleteFunc(numbers, func(n int64) bool { return n < erased })
+	switch len(numbers) {
+	case 0:
+		return r, ErrNothing
+	case 1:
+		r.From, r.To = numbers[0], j.Last()
+	default:
+		r.From, r.To = numbers[0], numbers[len(numbers)-1]
+		if r.Want, err = digestOf(files, r.To, o); err != nil {
+			return r, err
+		}
 	}
 	scratch, err := os.MkdirTemp("", "ocl-verify-")
 	if err != nil {

@@ -54,6 +54,16 @@ func Decode(ctx context.Context, file []byte, dst []uint8, w, h int, fit Fit) er
 	return err
 }
 
+// Size is the width and the height of the image of a file as stored. It refuses what [Decode] refuses by the header alone.
+func Size(file []byte) (w, h int, err error) {
+	err = guarded(func() error {
+		_, c, err := header(file)
+		w, h = c.Width, c.Height
+		return err
+	})
+	return w, h, err
+}
+
 // guarded turns a panic of a decoder into an error.
 func guarded(decode func() error) (err error) {
 	defer func() {

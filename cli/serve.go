@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ocl/internal/cause"
+	"ocl/internal/count"
+	"ocl/internal/escape"
+	"ocl/internal/input"
+	"ocl/internal/limit"
+	"ocl/internal/nearest"
+	"ocl/serve"
+	"ocl/serve/page"
+)
+
+// Groups of the flags of `ocl serve`.
+const (
+	groupLearner = "Learner"
+	groupNetwork = "Network"
+)
+
+// serveFlags are the flags of `ocl serve`.
+type serveFlags struct {
+	o          serve.Options
+	config     string
+	workers    int
+	newClasses string
+	rememberMB int64
+	open       bool
+	quiet      bool
+	logFormat  string
+	logLevel   string
+}
+
+func newServe() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve DIR",
+		Short: "Predict over HTTP while learning from the pictures that come, and lose none of them.",
+		Example: `  ocl serve cats --method er --memory 5000 --size 32
+  ocl serve cats --init runs/er5k
+  ocl serve --play
+  ocl serve cats --listen 0.0.0.0:8100 --tokens tokens --cert cert.pem --key key.pem
+  ocl serve --follow https://learner:8100`,
+		Long: "DIR is the folder of the daemon, which is made if it is not there. It has the journal of everything that was taken, and snapshots of the learner. " +
+			"With --init or --method, an empty folder gets a learner; later the folder says what it is. Only programs on this machine reach the daemon, unless --listen says otherwise. " +
+			"Ctrl-C and SIGTERM end it within ten seconds, and SIGHUP reads tokens and certificates again. docs/serve.md has the requests.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && (f.o.Play || f.o.Follow.URL != "" || f.config != "") {
+				return nil
+			}
+			if err := exactly("DIR")(cmd, args); err != nil {
+				return err
+			}
+			if near := nearest.Word(args[0], commandNames(cmd)); near != "" && !isThere(args[0]) {
+				return usage(fmt.Errorf("serve: there is no folder %q. Did you mean `%s %s`? Write ./%s for a new folder of that name", args[0], cmd.CommandPath(), near, args[0]))
+			}
+			return nil
+		},
+		ValidArgsFunction: completeFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				f.o.Dir = args[0]
+			}
+			return f.serve(cmd)
+		},
+	}
+	f.define(cmd)
+	cmd.AddCommand(newServeVerify(), newServeRebuild(), newServeToken())
+	return cmd
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// define defines the flags.
+func (f *serveFlags) define(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	d := &f.o.Daemon
+	flags.StringVarP(&f.config, "config", "c", "", "file (YAML) with the names of these flags as keys, and dir; flags override it")
+	flags.StringVar(&d.Init, "init", "", "an empty folder gets the learner of this run, or of this file of a program (default: none)")
+	flags.StringVar(&d.Live.Method, "method", "", "an empty folder gets a learner of this method, such as er or er+ncm (default: er)")
+	flags.IntVar(&d.Live.Memory, "memory", 0, "pictures that the method stores (default: 500)")
+	flags.IntVar(&d.Live.Size, "size", 0, "side of the pictures that the network sees, in pixels (default: 32)")
+	flags.IntVar(&d.Live.Channels, "channels", 0, "3 for colours, or 1 for grey (default: 3)")
+	flags.StringArrayVar(&d.Live.Set, "set", nil, "a setting of the learner, such as optimizer.lr=0.05; may be given several times")
+	flags.IntVar(&d.Batch, "batch", 10, "pictures in a step")
+	flags.DurationVar(&d.Age, "age", 200*time.Millisecond, "time after which a smaller batch is learned; a negative one is never")
+	flags.IntVar(&d.Queue, "queue", 1000, "pictures that may wait to be learned; further ones are put off")
+	flags.StringVar(&f.newClasses, "new-classes", "refuse", "what an unknown label is: refuse, or allow for a new class")
+	flags.Float64Var(&d.HeldOut, "held-out", 0.02, "share of the samples that are not learned, and measure accuracy and forgetting")
+	flags.IntVar(&d.Remember.Count, "remember", 10000, "pictures that are remembered for their labels; the oldest go")
+	flags.Int64Var(&f.rememberMB, "remember-mb", 256, "size of what is remembered, in megabytes")
+	flags.DurationVar(&d.Remember.Age, "remember-age", 7*24*time.Hour, "time after which what is remembered goes")
+	flags.BoolVar(&d.Retain, "retain", false, "keep all of the journal, for `ocl serve rebuild`; it then grows for ever")
+	addWorkers(flags, &f.workers, "goroutines that learn; results do not depend on it (default: chosen)")
+	flags.BoolVar(&f.o.Play, "play", false, "send built-in drawings as a stream: classes appear, and drift comes")
+	flags.StringVar(&f.o.Listen, "listen", "127.0.0.1:8100", "address and port")
+	flags.StringVar(&f.o.Tokens, "tokens", "", "file of tokens, which `ocl serve token` makes; without it nobody is asked (default: none)")
+	flags.StringVar(&f.o.Cert, "cert", "", "file of the certificate with its chain, PEM (default: no TLS)")
+	flags.StringVar(&f.o.Key, "key", "", "file of the key of --cert, PEM")
+	flags.BoolVar(&f.o.Insecure, "insecure", false, "let other machines in without tokens or without TLS")
+	flags.StringSliceVar(&f.o.Hosts, "host", nil, "names by which the daemon may be asked for without tokens (default: localhost and addresses)")
+	flags.StringVar(&f.o.Name, "name", "ocl", "name of the model in the Open Inference Protocol")
+	flags.StringVar(&f.o.Follow.URL, "follow", "", "predict with the model of the daemon at this address, and learn nothing; OCL_TOKEN has its token")
+	flags.StringVar(&f.o.Follow.CA, "ca", "", "with --follow: file of certificates to trust, PEM (default: those of the system)")
+	flags.DurationVar(&f.o.Idle, "idle", 0, "end when nobody has asked for this time, such as 30m (default: never)")
+	flags.BoolVar(&f.open, "open", false, "open the page in a browser")
+	flags.StringVar(&f.logFormat, "log", "text", "form of the log on standard error: text or json")
+	flags.StringVar(&f.logLevel, "log-level", "info", "least level of the log: debug, info, warn or error")
+	addQuiet(flags, &f.quiet)
+	annotate(flags, groupLearner, map[string]string{
+		"config": "FILE", "init": "RUN", "method": "NAME", "memory": "N", "size": "N", "channels": "N", "set": "KEY=VALUE", "batch": "N", "age": "TIME", "queue": "N",
+		"new-classes": "HOW", "held-out": "SHARE", "remember": "N", "remember-mb": "N", "remember-age": "TIME", "retain": "", "workers": "N", "play": "",
+	})
+	annotate(flags, groupNetwork, map[string]string{
+		"listen": "ADDRESS", "tokens": "FILE", "cert": "FILE", "key": "FILE", "insecure": "", "host": "A,B", "name": "NAME", "follow": "URL", "ca": "FILE",
+	})
+	annotate(flags, groupOutput, map[string]string{"idle": "TIME", "open": "", "log": "FORM", "log-level": "LEVEL"})
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+	_ = cmd.RegisterFlagCompletionFunc("method", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return methodNames(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// serve runs the daemon until a signal comes.
+func (f *serveFlags) serve(cmd *cobra.Command) error {
+	if err := f.read(cmd); err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return usage(fmt.Errorf("serve: %w", err))
+	}
+	log, err := serve.NewLog(cmd.ErrOrStderr(), f.logFormat, f.logLevel)
+	if err != nil {
+		return usage(fmt.Errorf("serve: %w", err))
+	}
+	if f.o.Play && f.o.Dir == "" {
+		dir, err := os.MkdirTemp("", "ocl-play-")
+		if err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+		defer os.RemoveAll(dir)
+		f.o.Dir = filepath.Join(dir, "daemon")
+	}
+	f.o.Daemon.NewClasses = f.newClasses == "allow"
+	f.o.Daemon.Remember.Bytes = f.rememberMB * 1_000_000
+	f.o.Daemon.Live.Workers, f.o.Daemon.Live.Nice = serve.Processors(f.workers)
+	f.o.Log, f.o.Daemon.Log = log, log
+	if f.o.Follow.URL == "" { // a replica has nothing to show
+		f.o.Page = page.Handler()
+	}
+	f.o.Release = release
+	f.o.Follow.Token = os.Getenv("OCL_TOKEN")
+	f.o.Ready = func(address string) {
+		if !f.quiet {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s/ shows the daemon. Ctrl-C ends it and keeps everything\n", address)
+		}
+		if f.open {
+			if err := openBrowser(address + "/"); err != nil {
+				fmt.Fprintf(cmd.ErrOrStderr(), "no browser was opened (%v). Open %s/ yourself\n", err, address)
+			}
+		}
+	}
+	takeTime(cmd.Context()) // to drain is what a signal asks for
+	if err := serve.Run(cmd.Context(), f.o); err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// check refuses flags that do not go together.
+func (f *serveFlags) check() error {
+	o := f.o
+	d := o.Daemon
+	learns := d.Init != "" || d.Live.Method != "" || d.Live.Memory != 0 || d.Live.Size != 0 || len(d.Live.Set) > 0
+	switch {
+	case o.Dir == "" && !o.Play && o.Follow.URL == "":
+		return errors.New("DIR is missing. Write `ocl serve DIR`")
+	case o.Follow.URL != "" && (o.Dir != "" || o.Play || learns):
+		return errors.New("--follow is for a replica, which has no folder and learns nothing. Leave out DIR, --play, --init and --method")
+	case o.Follow.CA != "" && o.Follow.URL == "":
+		return errors.New("--ca goes with --follow. Leave it out")
+	case o.Play && (o.Tokens != "" || o.Cert != ""):
+		return errors.New("--play sends drawings without a token. Leave out --tokens and --cert")
+	case d.Init != "" && (d.Live.Method != "" || d.Live.Memory != 0 || d.Live.Size != 0 || d.Live.Channels != 0 || len(d.Live.Set) > 0):
+		return errors.New("--init takes the learner of a run as it is. Leave out --method, --memory, --size, --channels and --set")
+	case o.Idle < 0:
+		return fmt.Errorf("--idle cannot be %s. Use a time above 0, such as 30m", o.Idle)
+	case f.newClasses != "refuse" && f.newClasses != "allow":
+		return fmt.Errorf("--new-classes cannot be %.40q. Use refuse or allow", f.newClasses)
+	case !(d.HeldOut >= 0 && d.HeldOut <= 0.5):
+		return fmt.Errorf("--held-out cannot be %v. Use a share from 0 to 0.5", d.HeldOut)
+	case d.Batch < 1 || d.Batch > limit.LiveBatch:
+		return fmt.Errorf("--batch cannot be %d. Use 1 to %s", d.Batch, count.Number(limit.LiveBatch))
+	case d.Queue < d.Batch || d.Queue > limit.LiveQueue:
+		return fmt.Errorf("--queue cannot be %d. Use %d, which is --batch, to %s", d.Queue, d.Batch, count.Number(limit.LiveQueue))
+	case d.Remember.Count < 0 || f.rememberMB < 0 || d.Remember.Age < 0:
+		return errors.New("what is remembered cannot be negative. Use 0 or more for --remember, --remember-mb and --remember-age")
+	}
+	return nil
+}
+
+// read reads the config file into the flags that are not on the command line.
+func (f *serveFlags) read(cmd *cobra.Command) error {
+	if f.config == "" {
+		return nil
+	}
+	text, err := input.ReadFile(f.config, input.Want{Most: limit.Config})
+	if err != nil {
+		return fmt.Errorf("serve: --config: %s: %w", f.config, cause.Of(err))
+	}
+	list, err := serve.ReadConfig(text)
+	if err != nil {
+		return usage(fmt.Errorf("serve: %s: %w", f.config, err))
+	}
+	var faults []error
+	for _, s := range list {
+		if err := f.set(cmd.Flags(), s); err != nil {
+			faults = append(faults, fmt.Errorf("serve: %s: line %d: %w", f.config, s.Line, err))
+		}
+	}
+	return usage(errors.Join(faults...))
+}
+
+// set gives a flag the values of a config file.
+func (f *serveFlags) set(flags *pflag.FlagSet, s serve.Setting) error {
+	var names []string
+	flags.VisitAll(func(g *pflag.Flag) {
+		if g.Name != "config" && g.Name != "help" && g.Name != "no-color" && g.Name != "quiet" {
+			names = append(names, g.Name)
+		}
+	})
+	switch {
+	case s.Name == "dir" && len(s.Values) == 1:
+		if f.o.Dir == "" {
+			f.o.Dir = s.Values[0]
+		}
+		return nil
+	case !slices.Contains(names, s.Name):
+		hint := nearest.Names{List: append(names, "dir"), All: "`ocl serve --help` lists all flags, which are the keys"}
+		return fmt.Errorf("unknown key %.60q. %s", s.Name, hint.Hint(s.Name))
+	case flags.Changed(s.Name):
+		return nil
+	}
+	g := flags.Lookup(s.Name)
+	if list := g.Value.Type() == "stringArray" || g.Value.Type() == "stringSlice"; !list && len(s.Values) != 1 {
+		return fmt.Errorf("%s takes one value. Write %s: VALUE", s.Name, s.Name)
+	}
+	for _, v := range s.Values {
+		if err := g.Value.Set(v); err != nil {
+			return fmt.Errorf("%s cannot be %s. Use %s", s.Name, escape.Line(fmt.Sprintf("%.60q", v)), valueWords(g))
+		}
+	}
+	return nil
+}

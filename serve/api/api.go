@@ -1,0 +1,230 @@
+// Package api is the daemon over HTTP: predictions, samples and their labels, classes, tasks, the model, forgetting, the status with its events and
+// metrics, and the Open Inference Protocol v2. It decodes, checks and answers; package daemon does what is asked.
+//
+// openapi.yaml describes all paths but those of the protocol's own, and the daemon serves it. The tests hold every request and answer to it. Errors are
+// problem documents (RFC 9457), whose detail says what is wrong and how to mend it. docs/serve.md is the page for people.
+//
+// Start at [New].
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"ocl/internal/limit"
+	"ocl/live"
+	"ocl/predict"
+	"ocl/serve/daemon"
+)
+
+// Model is what predicts: a daemon, or a replica that follows one.
+type Model interface {
+	Shape() (c, h, w int)
+	Measure() predict.Measure
+	Predict(ctx context.Context, pixels [][]byte, k int) (live.Answer, error)
+	Names() []string // of the classes
+	Version() int64  // that answers now
+	Model(ctx context.Context, format string, w io.Writer) (version int64, err error)
+	Status() daemon.Status
+	Ready() error
+}
+
+// Decoder makes of a picture file what the network sees: uint8 [C,H,W].
+type Decoder interface {
+	Size(file []byte) (w, h int, err error) // as stored, before anything is decoded
+	Decode(ctx context.Context, file []byte, dst []byte) error
+}
+
+// Options of a handler.
+type Options struct {
+	Decoder  Decoder
+	Tokens   *Tokens         // who may do what; nil lets everybody who reaches the daemon do everything
+	Hosts    []string        // names by which the daemon may be asked for without tokens, beside localhost and addresses
+	Name     string          // of the model, for the Open Inference Protocol; "" is ocl
+	Release  string          // of the program
+	Page     http.Handler    // answers GET / and below /page/; nil is no page
+	Ending   <-chan struct{} // closed when streams of events are to end; nil is never
+	Log      *slog.Logger    // nil is none
+	Limits   Limits
+	Upstream string // of a replica: where the daemon is that learns
+}
+
+// Limits of requests. 0 is the default of each.
+type Limits struct {
+	Body    int64 // bytes of a body
+	Pixels  int64 // of a picture as stored
+	Bodies  int64 // bytes of all bodies that are read at the same time
+	Decodes int   // pictures that are decoded at the same time
+	Streams int   // streams of events
+}
+
+func (l Limits) complete() Limits {
+	for _, d := range []struct {
+		v  *int64
+		to int64
+	}{{&l.Body, limit.ServeBody}, {&l.Pixels, limit.ServePixels}, {&l.Bodies, limit.ServeBodies}} {
+		if *d.v == 0 {
+			*d.v = d.to
+		}
+	}
+	l.Bodies = max(l.Bodies, l.Body)
+	if l.Decodes == 0 {
+		l.Decodes = max(1, runtime.NumCPU()/2)
+	}
+	if l.Streams == 0 {
+		l.Streams = limit.ServeStreams
+	}
+	return l
+}
+
+// server has what handlers share.
+type server struct {
+	o        Options
+	model    Model
+	daemon   *daemon.Daemon // nil for a replica
+	log      *slog.Logger
+	bodies   *semaphore.Weighted
+	decoding chan struct{}
+	streams  chan struct{}
+	instance string // of this process, for ETags: the versions of another one are others
+	metrics  *metrics
+}
+
+// New is the handler of a daemon.
+func New(d *daemon.Daemon, o Options) (http.Handler, error) {
+	if d == nil {
+		return nil, errors.New("api: there is no daemon. Open one first")
+	}
+	return newServer(d, d, o).handler(), nil
+}
+
+// NewReplica is the handler of a model that learns elsewhere.
+func NewReplica(m Model, o Options) http.Handler { return newServer(m, nil, o).handler() }
+
+func newServer(m Model, d *daemon.Daemon, o Options) *server {
+	o.Limits = o.Limits.complete()
+	if o.Name == "" {
+		o.Name = "ocl"
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &server{
+		o: o, model: m, daemon: d, log: o.Log, bodies: semaphore.NewWeighted(o.Limits.Bodies),
+		decoding: make(chan struct{}, o.Limits.Decodes), streams: make(chan struct{}, o.Limits.Streams), instance: newID()[:8],
+	}
+	s.metrics = newMetrics(s)
+	return s
+}
+
+// route is one path with what it does.
+type route struct {
+	pattern string // of ServeMux
+	role    Role
+	learns  bool // a replica does not do it
+	do      http.HandlerFunc
+}
+
+func (s *server) routes() []route {
+	list := []route{
+		{"POST /v1/predictions", RolePredict, false, s.predict},
+		{"POST /v1/samples", RoleLabel, true, s.learn},
+		{"GET /v1/samples", RoleLabel, true, s.uncertain},
+		{"GET /v1/samples/{id}", RoleLabel, true, s.sample},
+		{"DELETE /v1/samples/{id}", RoleAdmin, true, s.remove},
+		{"PUT /v1/samples/{id}/label", RoleLabel, true, s.label},
+		{"GET /v1/samples/{id}/picture", RoleLabel, true, s.picture},
+		{"GET /v1/classes", RolePredict, false, s.classes},
+		{"POST /v1/classes", RoleLabel, true, s.addClass},
+		{"POST /v1/tasks", RoleAdmin, true, s.boundary},
+		{"GET /v1/model", RolePredict, false, s.weights},
+		{"GET /v1/rollback", RolePredict, true, s.versions},
+		{"POST /v1/rollback", RoleAdmin, true, s.rollback},
+		{"POST /v1/forget", RoleAdmin, true, s.forget},
+		{"GET /v1/status", RolePredict, false, s.status},
+		{"GET /v1/events", RolePredict, true, s.events},
+		{"POST /v1/session", RoleNone, false, s.session},
+		{"DELETE /v1/session", RoleNone, false, s.session},
+		{"GET /v1/openapi.yaml", RoleNone, false, s.openAPI},
+		{"GET /v1/openapi.json", RoleNone, false, s.openAPI},
+		{"GET /metrics", RolePredict, false, s.metrics.serve},
+		{"GET /livez", RoleNone, false, s.livez},
+		{"GET /readyz", RoleNone, false, s.readyz},
+		{"GET /v2", RoleNone, false, s.v2Server},
+		{"GET /v2/health/live", RoleNone, false, s.livez},
+		{"GET /v2/health/ready", RoleNone, false, s.readyz},
+	}
+	for _, version := range []string{"", "/versions/{version}"} {
+		list = append(list,
+			route{"GET /v2/models/{model}" + version, RolePredict, false, s.v2Model},
+			route{"GET /v2/models/{model}" + version + "/ready", RoleNone, false, s.v2Ready},
+			route{"POST /v2/models/{model}" + version + "/infer", RolePredict, false, s.v2Infer},
+		)
+	}
+	return list
+}
+
+func (s *server) handler() http.Handler {
+	mux := http.NewServeMux()
+	methods := map[string][]string{}
+	for _, r := range s.routes() {
+		method, path, _ := strings.Cut(r.pattern, " ")
+		methods[path] = append(methods[path], method)
+		if method == http.MethodGet {
+			methods[path] = append(methods[path], http.MethodHead)
+		}
+		do := r.do
+		if r.learns && s.daemon == nil {
+			do = s.elsewhere
+		}
+		mux.HandleFunc(r.pattern, s.metrics.measured(path, s.allowed(r.role, do)))
+	}
+	for path, allow := range methods {
+		mux.HandleFunc(path, func(to http.ResponseWriter, r *http.Request) {
+			p := problem(http.StatusMethodNotAllowed, "%.20q is not possible here. Use %s.", r.Method, strings.Join(allow, " or "))
+			p.allow = strings.Join(allow, ", ")
+			s.refuse(to, r, p)
+		})
+	}
+	if s.o.Page != nil {
+		mux.Handle("GET /{$}", s.o.Page)
+		mux.Handle("GET /page/", s.o.Page)
+	}
+	mux.HandleFunc("/", func(to http.ResponseWriter, r *http.Request) {
+		s.refuse(to, r, problem(http.StatusNotFound, "There is nothing at this path. /v1/openapi.yaml has all paths."))
+	})
+	return s.guarded(mux)
+}
+
+// elsewhere refuses what a replica cannot do.
+func (s *server) elsewhere(to http.ResponseWriter, r *http.Request) {
+	s.refuse(to, r, problem(http.StatusMisdirectedRequest, "This is a replica, which only predicts. Send this to %.200s, which learns.", s.o.Upstream))
+}
+
+// readJSON reads a small JSON body of known fields.
+func (s *server) readJSON(to http.ResponseWriter, r *http.Request, v any) error {
+	body, giveBack, err := s.readBody(to, r)
+	if err != nil {
+		return err
+	}
+	defer giveBack()
+	return decode(body, v)
+}
+
+// unhurried lets an answer take longer than the server's limit of writing, until it is written.
+func unhurried(to http.ResponseWriter) (hurry func()) {
+	c := http.NewResponseController(to)
+	_ = c.SetWriteDeadline(time.Time{}) // a test's recorder has none
+	return func() { _ = c.SetWriteDeadline(time.Now().Add(writeTime)) }
+}
+
+// writeTime is how long the client has to take an answer, or an event.
+const writeTime = 30 * time.Second

@@ -1,0 +1,305 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ocl/internal/count"
+	"ocl/internal/limit"
+)
+
+// Content types of bodies with pictures.
+const (
+	typeRaw  = "application/octet-stream" // uint8 [n,C,H,W] at the size of training
+	typeJSON = "application/json"
+	typeForm = "multipart/form-data"
+)
+
+// sent is one picture of a request, with what the request says of it. File and raw are two ways to send it.
+type sent struct {
+	file      []byte // of a JPEG, PNG, GIF, WebP, BMP or TIFF image
+	raw       []byte // uint8 [C,H,W]
+	id, label string
+}
+
+// where names picture i of n in messages.
+func where(i, n int) string {
+	if n == 1 {
+		return "The picture"
+	}
+	return fmt.Sprintf("Picture %d of %d", i+1, n)
+}
+
+// readBody reads all of a body, of at most limit.ServeBody bytes. Bodies at work share a budget, for which one waits.
+func (s *server) readBody(to http.ResponseWriter, r *http.Request) (body []byte, giveBack func(), err error) {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, nil, problem(http.StatusUnsupportedMediaType, "The body is coded as %.40q. Send it as it is, without Content-Encoding.", coding)
+	}
+	if r.ContentLength > s.o.Limits.Body {
+		return nil, nil, &http.MaxBytesError{Limit: s.o.Limits.Body}
+	}
+	need := r.ContentLength
+	if need < 0 {
+		need = s.o.Limits.Body
+	}
+	if need = max(need, 1); !s.bodies.TryAcquire(need) {
+		wait, cancel := context.WithTimeout(r.Context(), bodyWait)
+		defer cancel()
+		if s.bodies.Acquire(wait, need) != nil {
+			p := problem(http.StatusServiceUnavailable, "The daemon reads as many bodies as it has memory for. Send this one again after the time of Retry-After.")
+			p.after = bodyWait
+			return nil, nil, p
+		}
+	}
+	giveBack = func() { s.bodies.Release(need) }
+	var b bytes.Buffer
+	if r.ContentLength > 0 {
+		b.Grow(int(r.ContentLength) + bytes.MinRead) // it is at most the limit
+	}
+	if _, err := b.ReadFrom(http.MaxBytesReader(to, r.Body, s.o.Limits.Body)); err != nil {
+		giveBack()
+		return nil, nil, readFault(err)
+	}
+	return b.Bytes(), giveBack, nil
+}
+
+// bodyWait is how long a request waits until there is memory for its body.
+const bodyWait = 5 * time.Second
+
+// readFault is what the error of a body means.
+func readFault(err error) error {
+	var large *http.MaxBytesError
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.As(err, &large):
+		return err
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return &Problem{Status: http.StatusRequestTimeout, Detail: "The body did not come in time. Send it again, or send less at once.", close: true}
+	}
+	return &Problem{Status: http.StatusBadRequest, Detail: "The body ended before it was whole. Send it again.", close: true}
+}
+
+// readPictures reads the pictures of a request with the labels and ids that it gives them.
+func (s *server) readPictures(r *http.Request, body []byte) ([]sent, error) {
+	text := r.Header.Get("Content-Type")
+	var kind string
+	var params map[string]string
+	var err error
+	if text != "" {
+		kind, params, err = mime.ParseMediaType(text)
+	}
+	if err != nil {
+		return nil, problem(http.StatusUnsupportedMediaType, "The content type %.60q cannot be read. Use image/jpeg, %s, %s or %s.", text, typeForm, typeJSON, typeRaw)
+	}
+	var list []sent
+	switch {
+	case kind == typeJSON:
+		list, err = fromJSON(body)
+	case kind == typeForm:
+		list, err = fromForm(body, params["boundary"])
+	case kind == typeRaw:
+		list, err = s.fromRaw(body)
+	case kind == "", kind == "application/x-www-form-urlencoded", strings.HasPrefix(kind, "image/"): // curl --data-binary sends the second
+		if len(body) == 0 {
+			return nil, bad("The body is empty. Send the bytes of a picture file.")
+		}
+		list = []sent{{file: body}}
+	default:
+		return nil, problem(http.StatusUnsupportedMediaType, "Bodies of type %.60q are not read. Use image/jpeg, %s, %s or %s.", kind, typeForm, typeJSON, typeRaw)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) == 0:
+		return nil, bad("The body has no picture. Send at least one.")
+	case len(list) > limit.ServePictures:
+		return nil, problem(http.StatusRequestEntityTooLarge, "The body has %s. Send at most %d at once.", count.Of(len(list), "picture"), limit.ServePictures)
+	}
+	return list, nil
+}
+
+// fromRaw cuts pixels of whole pictures.
+func (s *server) fromRaw(body []byte) ([]sent, error) {
+	c, h, w := s.model.Shape()
+	size := c * h * w
+	if len(body) == 0 || len(body)%size != 0 {
+		return nil, bad("The body has %s, and a raw picture here has %d×%d×%d = %d. Send such pictures, or send a picture file as image/jpeg.", count.Of(len(body), "byte"), c, h, w, size)
+	}
+	var list []sent
+	for at := 0; at < len(body); at += size {
+		list = append(list, sent{raw: body[at : at+size]})
+	}
+	return list, nil
+}
+
+// jsonPictures is the JSON that predictions and samples take.
+type jsonPictures struct {
+	Pictures []jsonPicture `json:"pictures"`
+}
+
+// jsonPicture has a picture file in data, or its pixels in raw; both are base64.
+type jsonPicture struct {
+	Data  []byte `json:"data"`
+	Raw   []byte `json:"raw"`
+	ID    string `json:"id"`
+	Label string `json:"label"`
+}
+
+func fromJSON(body []byte) ([]sent, error) {
+	var in jsonPictures
+	if err := decode(body, &in); err != nil {
+		return nil, err
+	}
+	var list []sent
+	for i, p := range in.Pictures {
+		if (len(p.Data) == 0) == (len(p.Raw) == 0) {
+			return nil, bad("%s must have either data, the bytes of a picture file as base64, or raw, its pixels as base64.", where(i, len(in.Pictures)))
+		}
+		list = append(list, sent{p.Data, p.Raw, p.ID, p.Label})
+	}
+	return list, nil
+}
+
+// decode reads one JSON value of known fields.
+func decode(body []byte, v any) error {
+	if !utf8.Valid(body) { // else two names could become one
+		return bad("The JSON is no UTF-8. Write it as UTF-8.")
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			return bad("There is something after the JSON value. Send one value.")
+		}
+		return nil
+	}
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		return bad("The body is empty. Send JSON.")
+	case errors.As(err, &syntax):
+		return bad("The JSON is wrong at byte %d: %.200s. Correct it.", syntax.Offset, syntax.Error())
+	case errors.As(err, &kind):
+		return bad("%.80q of the JSON cannot be a %.40s. docs/serve.md and /v1/openapi.yaml say what it is.", kind.Field, kind.Value)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return bad("The JSON ends in its middle. Send all of it.")
+	}
+	return bad("The JSON cannot be read: %.200s. /v1/openapi.yaml says what it may have.", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// fromForm reads the parts of a form: a picture in each part that is called picture, and its label and id in parts of these names before or after it.
+// One label is that of all pictures.
+func fromForm(body []byte, boundary string) ([]sent, error) {
+	if boundary == "" {
+		return nil, bad("The content type names no boundary of the parts. Let the client's library write the header.")
+	}
+	var list []sent
+	fields := map[string][]string{}
+	parts := multipart.NewReader(bytes.NewReader(body), boundary)
+	for n := 0; ; n++ {
+		part, err := parts.NextRawPart() // no coding of parts is undone
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, bad("The form is broken: %.200s. Send it again.", strings.TrimPrefix(err.Error(), "multipart: "))
+		}
+		if n >= 3*limit.ServePictures {
+			return nil, problem(http.StatusRequestEntityTooLarge, "The form has too many parts. Send at most %d pictures at once.", limit.ServePictures)
+		}
+		text, err := io.ReadAll(part) // the body is bounded
+		if err != nil {
+			return nil, bad("The form ends in the middle of a part. Send all of it.")
+		}
+		switch name := part.FormName(); name {
+		case "picture":
+			p := sent{file: text}
+			if part.Header.Get("Content-Type") == typeRaw && part.FileName() == "" {
+				p = sent{raw: text}
+			}
+			list = append(list, p)
+		case "label", "id":
+			fields[name] = append(fields[name], string(text))
+		default:
+			return nil, bad("The form has a part that is called %.60q. Use picture, label and id.", name)
+		}
+	}
+	for name, values := range fields {
+		if len(values) != len(list) && (name == "id" || len(values) != 1) {
+			return nil, bad("The form has %s and %s. Give each picture its own.", count.Of(len(list), "picture"), count.Of(len(values), name))
+		}
+		for i := range list {
+			if v := values[min(i, len(values)-1)]; name == "id" {
+				list[i].id = v
+			} else {
+				list[i].label = v
+			}
+		}
+	}
+	return list, nil
+}
+
+// pixels makes of each picture the image that the network sees: uint8 [C,H,W].
+func (s *server) pixels(ctx context.Context, list []sent) ([][]byte, error) {
+	c, h, w := s.model.Shape()
+	out, size := make([][]byte, len(list)), c*h*w
+	for i, p := range list {
+		if p.raw != nil {
+			if len(p.raw) != size {
+				return nil, bad("%s has %s, and a raw picture here has %d×%d×%d = %d.", where(i, len(list)), count.Of(len(p.raw), "byte"), c, h, w, size)
+			}
+			out[i] = p.raw
+			continue
+		}
+		out[i] = make([]byte, size)
+		if err := s.draw(ctx, out[i], p.file); err != nil {
+			var own *Problem
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if errors.As(err, &own) {
+				return nil, err
+			}
+			return nil, problem(http.StatusUnprocessableEntity, "%s cannot be read: %s", where(i, len(list)), ended(err.Error()))
+		}
+	}
+	return out, nil
+}
+
+// draw decodes one picture file, if it has few enough pixels. As many decode at once as there are slots.
+func (s *server) draw(ctx context.Context, dst, file []byte) error {
+	width, height, err := s.o.Decoder.Size(file)
+	if err != nil {
+		return err
+	}
+	if n := int64(width) * int64(height); n > s.o.Limits.Pixels {
+		return problem(http.StatusRequestEntityTooLarge, "A picture is %d×%d pixels, more than %s. Make it smaller.", width, height, count.Number(s.o.Limits.Pixels))
+	}
+	select {
+	case s.decoding <- struct{}{}:
+		defer func() { <-s.decoding }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.o.Decoder.Decode(ctx, file, dst)
+}
+
+// ended is a message with a full stop.
+func ended(text string) string {
+	if strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}

@@ -1,0 +1,91 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"ocl/serve/daemon"
+)
+
+const (
+	// statusEvery is the time between two statuses in a stream of events.
+	statusEvery = time.Second
+	// retryAfter is when a browser asks again after a stream has ended, in milliseconds.
+	retryAfter = 2000
+)
+
+// events answers GET /v1/events: server-sent events, one for each notice of the daemon, and each second a status if it has changed. A client that reads
+// slowly loses notices and never holds up the daemon.
+func (s *server) events(to http.ResponseWriter, r *http.Request) {
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		p := problem(http.StatusServiceUnavailable, "There are %d streams of events already. Close one, or ask for /v1/status now and then.", cap(s.streams))
+		p.after = 10 * time.Second
+		s.refuse(to, r, p)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	notices := s.daemon.Subscribe(ctx)
+	to.Header().Set("Content-Type", "text/event-stream")
+	to.Header().Set("X-Accel-Buffering", "no") // of nginx
+	stream := http.NewResponseController(to)
+	send := func(text string) bool {
+		_ = stream.SetWriteDeadline(time.Now().Add(writeTime)) // a test's recorder has none
+		_, err := fmt.Fprint(to, text)
+		return err == nil && stream.Flush() == nil
+	}
+	if r.Method == http.MethodHead || !send(fmt.Sprintf("retry: %d\n\n", retryAfter)) {
+		return
+	}
+	tick := time.NewTicker(statusEvery)
+	defer tick.Stop()
+	var last []byte
+	for quiet := 0; ; {
+		if now, err := json.Marshal(s.daemon.Status()); err == nil && !bytes.Equal(now, last) {
+			if !send(event("status", now)) {
+				return
+			}
+			last, quiet = now, 0
+		} else if quiet++; quiet%15 == 0 && !send(":\n\n") { // so that a stream whose reader has gone ends
+			return
+		}
+		for waits := true; waits; {
+			select {
+			case n, more := <-notices:
+				if !more {
+					return
+				}
+				if !send(eventOf(n)) {
+					return
+				}
+			case <-tick.C:
+				waits = false
+			case <-r.Context().Done():
+				return
+			case <-s.o.Ending:
+				return
+			}
+		}
+	}
+}
+
+// eventOf is a notice as an event of its kind.
+func eventOf(n daemon.Notice) string {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return ":\n\n" // a number that JSON does not have
+	}
+	return event(n.Kind, text)
+}
+
+// event is a server-sent event. JSON has no line ends.
+func event(kind string, text []byte) string {
+	return "event: " + kind + "\ndata: " + string(text) + "\n\n"
+}

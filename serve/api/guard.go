@@ -1,0 +1,114 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"ocl/internal/listen"
+)
+
+// cookie is the name of the one in which the page keeps its token: EventSource sends no Authorization.
+const cookie = "ocl_session"
+
+// whoKey is the key of the author of a request in its context.
+type whoKey struct{}
+
+// who is the author of what a request changes.
+func who(r *http.Request) string {
+	name, _ := r.Context().Value(whoKey{}).(string)
+	return name
+}
+
+// anybody is the author where there are no tokens.
+const anybody = "anybody"
+
+// guarded is the handler behind all checks that do not depend on the path.
+func (s *server) guarded(next http.Handler) http.Handler {
+	cross := http.NewCrossOriginProtection()
+	cross.SetDenyHandler(http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		s.refuse(to, r, problem(http.StatusForbidden, "A page of another origin sent this request. Use the daemon's own page, or a program that is no browser."))
+	}))
+	next = cross.Handler(next)
+	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		h := to.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if parent := r.Header.Get("Traceparent"); parent != "" {
+			s.log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "traceparent", parent)
+		}
+		if s.o.Tokens == nil && !listen.Knows(r.Host, s.o.Hosts...) { // with tokens, a page that lends its name to this machine has none
+			s.refuse(to, r, problem(http.StatusForbidden, "%.80q is no name of this machine that the daemon knows. Use its address, or start it with --host and this name.", r.Host))
+			return
+		}
+		next.ServeHTTP(to, r)
+	})
+}
+
+// allowed lets a request through if its token has a role, and sets its author.
+func (s *server) allowed(role Role, next http.HandlerFunc) http.HandlerFunc {
+	return func(to http.ResponseWriter, r *http.Request) {
+		author := anybody
+		if s.o.Tokens != nil && role != RoleNone {
+			h, err := s.holder(r)
+			if err == nil && h.Role < role {
+				err = problem(http.StatusForbidden, "The token %s may do what %s may, and this needs %s. Use another token.", h.Name, h.Role, role)
+			}
+			if err == nil && h.limit != nil && !h.limit.Allow() {
+				p := problem(http.StatusTooManyRequests, "The token %s may send %v requests a second. Send this one again after the time of Retry-After.", h.Name, h.Rate)
+				p.after = time.Second
+				err = p
+			}
+			if err != nil {
+				s.refuse(to, r, err)
+				return
+			}
+			author = h.Name
+		}
+		next(to, r.WithContext(context.WithValue(r.Context(), whoKey{}, author)))
+	}
+}
+
+// holder is who sent a request.
+func (s *server) holder(r *http.Request) (holder, error) {
+	secret := ""
+	if kind, rest, is := strings.Cut(r.Header.Get("Authorization"), " "); is && strings.EqualFold(kind, "Bearer") {
+		secret = strings.TrimSpace(rest)
+	} else if c, err := r.Cookie(cookie); err == nil {
+		secret = c.Value
+	}
+	if secret == "" {
+		return holder{}, problem(http.StatusUnauthorized, "This daemon wants a token. Send it as `Authorization: Bearer TOKEN`.")
+	}
+	h, ok := s.o.Tokens.find(secret)
+	if !ok {
+		return holder{}, problem(http.StatusUnauthorized, "The token is not valid. Ask who runs the daemon for another one.")
+	}
+	return h, nil
+}
+
+// session gives the page a cookie with its token, which no script can read, or takes it back.
+func (s *server) session(to http.ResponseWriter, r *http.Request) {
+	set := &http.Cookie{Name: cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil, MaxAge: -1}
+	if r.Method == http.MethodPost {
+		var in struct {
+			Token string `json:"token"`
+		}
+		if err := s.readJSON(to, r, &in); err != nil {
+			s.refuse(to, r, err)
+			return
+		}
+		if s.o.Tokens != nil {
+			if _, ok := s.o.Tokens.find(in.Token); !ok {
+				s.refuse(to, r, problem(http.StatusUnauthorized, "The token is not valid. Ask who runs the daemon for another one."))
+				return
+			}
+			set.Value, set.MaxAge = in.Token, 12*60*60
+		}
+	}
+	http.SetCookie(to, set)
+	to.WriteHeader(http.StatusNoContent)
+}

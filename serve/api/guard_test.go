@@ -1,0 +1,142 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"ocl/serve/api"
+)
+
+// TestTokens: what each role may do, what it may not, and how many requests a token has.
+func TestTokens(t *testing.T) {
+	secrets := map[string]string{}
+	var list []api.Token
+	for name, role := range map[string]api.Role{"p": api.RolePredict, "l": api.RoleLabel, "a": api.RoleAdmin} {
+		token, secret, err := api.NewToken(name, role, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets[name] = secret
+		list = append(list, token)
+	}
+	slow, secret, err := api.NewToken("slow", api.RolePredict, 0.001)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := api.NewTokens(append(list, slow))
+	r := start(t, daemonOptions(), api.Options{Tokens: tokens})
+	r.token = secrets["l"]
+	r.teach(3)
+	for _, c := range []struct {
+		method, path, kind string
+		body               []byte
+		least              string // of p, l and a
+	}{
+		{"POST", "/v1/predictions", raw, pixels(0, 0), "pla"},
+		{"GET", "/v1/status", "", nil, "pla"},
+		{"GET", "/v1/model", "", nil, "pla"},
+		{"GET", "/metrics", "", nil, "pla"},
+		{"POST", "/v1/predictions?remember=true", raw, pixels(0, 0), "la"},
+		{"POST", "/v1/samples?label=a", raw, pixels(0, 0), "la"},
+		{"GET", "/v1/samples/a1", "", nil, "la"},
+		{"POST", "/v1/classes", jsonT, []byte(`{"name":"c"}`), "la"},
+		{"POST", "/v1/tasks", "", nil, "a"},
+		{"DELETE", "/v1/samples/a2", "", nil, "a"},
+		{"POST", "/v1/forget", jsonT, []byte(`{"ids":["a1"]}`), "a"},
+		{"POST", "/v1/rollback", jsonT, []byte(`{"version":1}`), "a"},
+	} {
+		for _, name := range []string{"p", "l", "a"} {
+			r.token = secrets[name]
+			answer, text := r.send(c.method, c.path, c.kind, c.body)
+			if may := strings.Contains(c.least, name); may == (answer.StatusCode == http.StatusForbidden) || may && answer.StatusCode >= 400 && answer.StatusCode != http.StatusNotFound {
+				t.Errorf("%s %s by %s: %d %s", c.method, c.path, name, answer.StatusCode, text)
+			}
+		}
+		r.token = ""
+		r.refused(http.StatusUnauthorized, "wants a token", c.method, c.path, c.kind, c.body)
+		r.token = "ocl_wrong"
+		r.refused(http.StatusUnauthorized, "not valid", c.method, c.path, c.kind, c.body)
+	}
+	r.token = secret
+	r.want(http.StatusOK, "GET", "/v1/status", "", nil)
+	answer, _ := r.send("GET", "/v1/status", "", nil)
+	if answer.StatusCode != http.StatusTooManyRequests || answer.Header.Get("Retry-After") == "" {
+		t.Errorf("the second request of a slow token: %s", answer.Status)
+	}
+	r.token = secrets["p"]
+	tokens.Set(list[:0])
+	r.refused(http.StatusUnauthorized, "not valid", "GET", "/v1/status", "", nil)
+	r.token = ""
+	r.want(http.StatusOK, "GET", "/livez", "", nil)
+	r.want(http.StatusOK, "GET", "/readyz", "", nil)
+}
+
+// TestTheCookieIsASession: the page logs in with a cookie that no script reads.
+func TestTheCookieIsASession(t *testing.T) {
+	token, secret, err := api.NewToken("anna", api.RoleLabel, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, daemonOptions(), api.Options{Tokens: api.NewTokens([]api.Token{token})})
+	r.refused(http.StatusUnauthorized, "not valid", "POST", "/v1/session", jsonT, []byte(`{"token":"x"}`))
+	answer, _ := r.send("POST", "/v1/session", jsonT, []byte(`{"token":"`+secret+`"}`))
+	if len(answer.Cookies) != 1 {
+		t.Fatalf("%s with %d cookies", answer.Status, len(answer.Cookies))
+	}
+	c := answer.Cookies[0]
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" {
+		t.Errorf("the cookie is %s", c)
+	}
+	r.want(http.StatusOK, "GET", "/v1/status", "", nil, "Cookie", c.Name+"="+c.Value)
+	answer, _ = r.send("DELETE", "/v1/session", "", nil)
+	if len(answer.Cookies) != 1 || answer.Cookies[0].MaxAge >= 0 {
+		t.Errorf("logging out sets %v", answer.Cookies)
+	}
+}
+
+// TestStrangePagesAreRefused: a name that is not the daemon's, and a page of another origin.
+func TestStrangePagesAreRefused(t *testing.T) {
+	r := taught(t, daemonOptions(), api.Options{Hosts: []string{"cats.example"}})
+	for host, status := range map[string]int{
+		"localhost:8100": http.StatusOK, "127.0.0.1": http.StatusOK, "[::1]:8100": http.StatusOK, "CATS.example:1": http.StatusOK, "evil.example": http.StatusForbidden,
+	} {
+		r.want(status, "GET", "/v1/status", "", nil, "Host", host)
+	}
+	r.refused(http.StatusForbidden, "another origin", "POST", "/v1/samples?label=a", raw, pixels(0, 0), "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")
+	r.want(http.StatusAccepted, "POST", "/v1/samples?label=a", raw, pixels(0, 0), "Origin", r.url, "Sec-Fetch-Site", "same-origin")
+}
+
+// TestTokenFiles: what a file of tokens may say.
+func TestTokenFiles(t *testing.T) {
+	token, secret, err := api.NewToken("anna", api.RoleAdmin, 2.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(token.Line(), secret) {
+		t.Errorf("the line %s has the secret", token.Line())
+	}
+	list, err := api.ParseTokens([]byte("# of the lab\n\n" + token.Line()))
+	if err != nil || len(list) != 1 || list[0] != token {
+		t.Errorf("%+v, %v, want %+v", list, err, token)
+	}
+	for text, words := range map[string]string{
+		"":                                    "there is no token",
+		"anna admin 0":                        "line 1: there are 3 words",
+		"anna root 0 sha256:" + token.Hash:    "no role",
+		"anna admin -1 sha256:" + token.Hash:  "the rate",
+		"anna admin NaN sha256:" + token.Hash: "the rate",
+		"anna admin x sha256:" + token.Hash:   "no rate",
+		"anna admin 0 " + token.Hash:          "the hash",
+		"anna admin 0 sha256:12":              "the hash",
+		"a/b admin 0 sha256:" + token.Hash:    "the name",
+		token.Line() + token.Line():           "line 2: there are two tokens",
+	} {
+		if _, err := api.ParseTokens([]byte(text)); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%q: %v, want %q", text, err, words)
+		}
+	}
+	if _, _, err := api.NewToken("two words", api.RoleAdmin, 0); err == nil {
+		t.Error("a name of two words is taken")
+	}
+}

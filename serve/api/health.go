@@ -1,0 +1,50 @@
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// livez answers that the process lives. A failed disk ends it.
+func (s *server) livez(to http.ResponseWriter, _ *http.Request) {
+	answer(to, http.StatusOK, map[string]bool{"live": true})
+}
+
+// readyz answers whether requests are served.
+func (s *server) readyz(to http.ResponseWriter, r *http.Request) {
+	if err := s.model.Ready(); err != nil {
+		p := problemOf(err)
+		if p.Status != http.StatusServiceUnavailable {
+			p = problem(http.StatusServiceUnavailable, "%s", sentence(err))
+		}
+		s.refuse(to, r, p)
+		return
+	}
+	answer(to, http.StatusOK, map[string]bool{"ready": true})
+}
+
+// Starting answers while the folder is being opened: the process lives and is not ready.
+func Starting() http.Handler {
+	return closed("The daemon is making its state again from the journal. Send this again after the time of Retry-After.")
+}
+
+// Draining answers while the daemon ends.
+func Draining() http.Handler {
+	return closed("The daemon is ending. Send this again after the time of Retry-After.")
+}
+
+// closed answers everything but livez with 503.
+func closed(why string) http.Handler {
+	s := &server{log: slog.New(slog.DiscardHandler)}
+	mux := http.NewServeMux()
+	for _, path := range []string{"GET /livez", "GET /v2/health/live"} {
+		mux.HandleFunc(path, s.livez)
+	}
+	mux.HandleFunc("/", func(to http.ResponseWriter, r *http.Request) {
+		p := problem(http.StatusServiceUnavailable, "%s", why)
+		p.after = 2 * time.Second
+		s.refuse(to, r, p)
+	})
+	return mux
+}

@@ -1,0 +1,177 @@
+package api
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"ocl/internal/limit"
+	"ocl/live"
+	"ocl/predict"
+	"ocl/serve/daemon"
+)
+
+// guess is a class that a picture may have.
+type guess struct {
+	Class string  `json:"class"`
+	Value float64 `json:"value"`
+}
+
+// prediction is what is said of one picture.
+type prediction struct {
+	ID         string  `json:"id"`
+	Remembered bool    `json:"remembered"` // kept for its label
+	Guesses    []guess `json:"guesses"`    // the best first
+}
+
+// predictions is the answer to a request of them.
+type predictions struct {
+	Version     int64           `json:"version"` // of the model that answered: the steps that it has learned
+	Measure     predict.Measure `json:"measure"`
+	Predictions []prediction    `json:"predictions"`
+}
+
+// newID is an id that nobody guesses.
+func newID() string {
+	var random [15]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	return strings.ToLower(base32.StdEncoding.EncodeToString(random[:]))
+}
+
+// defaultGuesses is k where a request does not say it.
+const defaultGuesses = 5
+
+// number reads a number of the query.
+func number(r *http.Request, name string, otherwise, least, most int) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, bad("%s cannot be %.40q. Use a whole number from %d to %d.", name, text, least, most)
+	}
+	return n, nil
+}
+
+// truth reads true or false of the query.
+func truth(r *http.Request, name string) (bool, error) {
+	switch text := r.URL.Query().Get(name); text {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, bad("%s cannot be %.40q. Use true or false.", name, text)
+	}
+}
+
+// query refuses parameters that nobody reads: a slip would change what is meant.
+func query(r *http.Request, names ...string) error {
+next:
+	for name, values := range r.URL.Query() {
+		for _, known := range names {
+			if name == known {
+				if len(values) > 1 {
+					return bad("%s is given %d times. Give it once.", name, len(values))
+				}
+				continue next
+			}
+		}
+		return bad("There is no parameter %.60q here. Use %s.", name, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// predict answers POST /v1/predictions.
+func (s *server) predict(to http.ResponseWriter, r *http.Request) {
+	out, err := s.predicted(to, r)
+	if err != nil {
+		s.refuse(to, r, err)
+		return
+	}
+	answer(to, http.StatusOK, out)
+}
+
+func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*predictions, error) {
+	if err := query(r, "k", "remember"); err != nil {
+		return nil, err
+	}
+	k, err := number(r, "k", defaultGuesses, 1, limit.ServeGuesses)
+	if err != nil {
+		return nil, err
+	}
+	remember, err := truth(r, "remember")
+	if err != nil {
+		return nil, err
+	}
+	if remember {
+		if s.daemon == nil {
+			return nil, problem(http.StatusMisdirectedRequest, "This is a replica, which remembers nothing. Send this to %.200s, which learns.", s.o.Upstream)
+		}
+		if s.o.Tokens != nil {
+			if h, err := s.holder(r); err != nil || h.Role < RoleLabel {
+				return nil, problem(http.StatusForbidden, "remember=true needs a token that may label. Use another token, or leave it out.")
+			}
+		}
+	}
+	body, giveBack, err := s.readBody(to, r)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	list, err := s.readPictures(r, body)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range list {
+		if p.label != "" {
+			return nil, bad("%s has a label. Send pictures with labels to /v1/samples.", where(i, len(list)))
+		}
+	}
+	pixels, err := s.pixels(r.Context(), list)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.model.Predict(r.Context(), pixels, k)
+	if err != nil {
+		return nil, err
+	}
+	out := &predictions{Version: a.Version, Measure: s.model.Measure(), Predictions: make([]prediction, len(list))}
+	for i, p := range list {
+		out.Predictions[i] = prediction{ID: p.id, Remembered: remember, Guesses: guessesOf(a, i)}
+		if p.id == "" {
+			out.Predictions[i].ID = newID()
+		}
+	}
+	if !remember {
+		return out, nil
+	}
+	kept := make([]daemon.Remembered, len(list))
+	for i, p := range out.Predictions {
+		kept[i] = daemon.Remembered{ID: p.ID, Pixels: own(pixels[i], list[i]), Guesses: a.Guesses[i], Version: a.Version}
+	}
+	if _, err := s.daemon.Remember(r.Context(), kept, who(r)); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// own are pixels that do not keep a body in memory.
+func own(pixels []byte, p sent) []byte {
+	if p.raw == nil {
+		return pixels
+	}
+	return append([]byte(nil), pixels...)
+}
+
+// guessesOf are those for picture i of an answer.
+func guessesOf(a live.Answer, i int) []guess {
+	list := make([]guess, len(a.Guesses[i]))
+	for j, g := range a.Guesses[i] {
+		list[j] = guess{g.Name, g.Value}
+	}
+	return list
+}

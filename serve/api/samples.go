@@ -1,0 +1,296 @@
+package api
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"net/http"
+	"time"
+
+	"ocl/internal/limit"
+	"ocl/serve/daemon"
+)
+
+// receipts is the answer to samples that were taken.
+type receipts struct {
+	Samples []daemon.Receipt `json:"samples"`
+}
+
+// learn answers POST /v1/samples: 202 when the samples are durable, and with wait=learned 200 when the published model has learned them. All are taken, or
+// none.
+func (s *server) learn(to http.ResponseWriter, r *http.Request) {
+	out, status, err := s.learned(to, r)
+	if err != nil {
+		s.refuse(to, r, err)
+		return
+	}
+	answer(to, status, out)
+}
+
+func (s *server) learned(to http.ResponseWriter, r *http.Request) (out receipts, status int, err error) {
+	if err := query(r, "label", "id", "wait"); err != nil {
+		return out, 0, err
+	}
+	q := r.URL.Query()
+	wait, err := waits(r)
+	if err != nil {
+		return out, 0, err
+	}
+	body, giveBack, err := s.readBody(to, r)
+	if err != nil {
+		return out, 0, err
+	}
+	defer giveBack()
+	list, err := s.readPictures(r, body)
+	if err != nil {
+		return out, 0, err
+	}
+	if q.Has("id") && len(list) != 1 {
+		return out, 0, bad("id=%.40q names one picture, and there are %d. Give each its own in JSON or a form.", q.Get("id"), len(list))
+	}
+	for i := range list {
+		p := &list[i]
+		if p.label != "" && q.Has("label") || p.id != "" && q.Has("id") {
+			return out, 0, bad("The path and the body both say the label or the id. Leave one out.")
+		}
+		if q.Has("label") {
+			p.label = q.Get("label")
+		}
+		if q.Has("id") {
+			p.id = q.Get("id")
+		}
+		if p.label == "" {
+			return out, 0, bad("%s has no label. Send label=NAME.", where(i, len(list)))
+		}
+		if err := checkID(p.id); err != nil {
+			return out, 0, err
+		}
+	}
+	pixels, err := s.pixels(r.Context(), list)
+	if err != nil {
+		return out, 0, err
+	}
+	samples := make([]daemon.Sample, len(list))
+	for i, p := range list {
+		samples[i] = daemon.Sample{ID: p.id, Label: p.label, Pixels: own(pixels[i], p)}
+	}
+	if out.Samples, err = s.daemon.Learn(r.Context(), samples, who(r)); err != nil || !wait {
+		return out, http.StatusAccepted, err
+	}
+	ids := make([]string, len(out.Samples))
+	for i, receipt := range out.Samples {
+		ids[i] = receipt.ID
+	}
+	hurry := unhurried(to)
+	defer hurry()
+	if err := s.daemon.Wait(r.Context(), ids); err != nil {
+		return out, 0, err
+	}
+	for i, receipt := range out.Samples {
+		if info, ok := s.daemon.Sample(receipt.ID); ok {
+			out.Samples[i].State = info.State
+		}
+	}
+	return out, http.StatusOK, nil
+}
+
+// waits says whether a request waits until its samples are learned.
+func waits(r *http.Request) (bool, error) {
+	switch text := r.URL.Query().Get("wait"); text {
+	case "":
+		return false, nil
+	case "learned":
+		return true, nil
+	default:
+		return false, bad("wait cannot be %.40q. Use learned, or leave it out.", text)
+	}
+}
+
+// label answers PUT /v1/samples/{id}/label: a remembered picture gets its label, or a label is corrected.
+func (s *server) label(to http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Label string `json:"label"`
+	}
+	id, wait := r.PathValue("id"), false
+	err := query(r, "wait")
+	if err == nil {
+		wait, err = waits(r)
+	}
+	if err == nil {
+		err = checkID(id)
+	}
+	if err == nil {
+		err = s.readJSON(to, r, &in)
+	}
+	if err == nil && in.Label == "" {
+		err = bad("The body names no label. Send {\"label\": \"NAME\"}.")
+	}
+	var receipt daemon.Receipt
+	if err == nil {
+		receipt, err = s.daemon.Label(r.Context(), id, in.Label, who(r))
+	}
+	status := http.StatusAccepted
+	if err == nil && wait {
+		status = http.StatusOK
+		hurry := unhurried(to)
+		defer hurry()
+		if err = s.daemon.Wait(r.Context(), []string{id}); err == nil {
+			if info, ok := s.daemon.Sample(id); ok {
+				receipt.State = info.State
+			}
+		}
+	}
+	if err != nil {
+		s.refuse(to, r, err)
+		return
+	}
+	answer(to, status, receipt)
+}
+
+// sample answers GET /v1/samples/{id}.
+func (s *server) sample(to http.ResponseWriter, r *http.Request) {
+	info, ok := s.daemon.Sample(r.PathValue("id"))
+	if !ok {
+		s.refuse(to, r, unknownID(r))
+		return
+	}
+	answer(to, http.StatusOK, info)
+}
+
+func unknownID(r *http.Request) *Problem {
+	return problem(http.StatusNotFound, "There is no sample %.80q. It was never sent, or so long ago that its id is not kept. Send the picture with its label to /v1/samples.", r.PathValue("id"))
+}
+
+// uncertain answers GET /v1/samples: the remembered pictures of which the model was least certain.
+func (s *server) uncertain(to http.ResponseWriter, r *http.Request) {
+	err := query(r, "uncertain")
+	n := 0
+	if err == nil {
+		n, err = number(r, "uncertain", 12, 1, limit.ServePictures)
+	}
+	if err != nil {
+		s.refuse(to, r, err)
+		return
+	}
+	list := s.daemon.Uncertain(n)
+	if list == nil {
+		list = []daemon.Info{}
+	}
+	answer(to, http.StatusOK, struct {
+		Samples []daemon.Info `json:"samples"`
+	}{list})
+}
+
+// picture answers GET /v1/samples/{id}/picture: the pixels that the network sees, as PNG.
+func (s *server) picture(to http.ResponseWriter, r *http.Request) {
+	pixels, ok := s.daemon.Pixels(r.PathValue("id"))
+	if !ok {
+		s.refuse(to, r, problem(http.StatusNotFound, "No picture is kept of %.80q. Only remembered pictures are shown.", r.PathValue("id")))
+		return
+	}
+	c, h, w := s.model.Shape()
+	img := image.NewNRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		for x := range w {
+			at := y*w + x
+			rgb := [3]byte{pixels[at], pixels[at], pixels[at]}
+			if c == 3 {
+				rgb[1], rgb[2] = pixels[h*w+at], pixels[2*h*w+at]
+			}
+			img.SetNRGBA(x, y, color.NRGBA{rgb[0], rgb[1], rgb[2], 255})
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		s.refuse(to, r, err)
+		return
+	}
+	to.Header().Set("Content-Type", "image/png")
+	_, _ = to.Write(b.Bytes()) // who asked may have gone
+}
+
+// remove answers DELETE /v1/samples/{id}: the picture is erased everywhere when this is answered.
+func (s *server) remove(to http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if _, ok := s.daemon.Sample(id); !ok {
+		s.refuse(to, r, unknownID(r))
+		return
+	}
+	s.forgotten(to, r, daemon.Which{IDs: []string{id}})
+}
+
+// forget answers POST /v1/forget: by ids, by a picture, or by who sent it and when.
+func (s *server) forget(to http.ResponseWriter, r *http.Request) {
+	which, err := s.which(to, r)
+	if err != nil {
+		s.refuse(to, r, err)
+		return
+	}
+	s.forgotten(to, r, which)
+}
+
+func (s *server) which(to http.ResponseWriter, r *http.Request) (w daemon.Which, err error) {
+	body, giveBack, err := s.readBody(to, r)
+	if err != nil {
+		return w, err
+	}
+	defer giveBack()
+	if kind := r.Header.Get("Content-Type"); kind != typeJSON { // the picture itself
+		list, err := s.readPictures(r, body)
+		if err != nil {
+			return w, err
+		}
+		if len(list) != 1 || list[0].id != "" || list[0].label != "" {
+			return w, bad("Send one picture without label and id, or JSON.")
+		}
+		pixels, err := s.pixels(r.Context(), list)
+		if err != nil {
+			return w, err
+		}
+		w.Digest = daemon.Digest(pixels[0])
+		return w, nil
+	}
+	var in struct {
+		IDs    []string   `json:"ids"`
+		Digest string     `json:"digest"`
+		Who    string     `json:"who"`
+		From   *time.Time `json:"from"`
+		To     *time.Time `json:"to"`
+	}
+	if err := decode(body, &in); err != nil {
+		return w, err
+	}
+	ways := 0
+	for _, given := range []bool{len(in.IDs) > 0, in.Digest != "", in.Who != "" || in.From != nil || in.To != nil} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return w, bad("The body says %d ways to find samples. Send either ids, or digest, or who with from and to.", ways)
+	}
+	if len(in.IDs) > limit.ServeForget {
+		return w, problem(http.StatusRequestEntityTooLarge, "There are %d ids. Send at most %d at once.", len(in.IDs), limit.ServeForget)
+	}
+	w = daemon.Which{IDs: in.IDs, Digest: in.Digest, Who: in.Who}
+	if in.From != nil {
+		w.From = *in.From
+	}
+	if in.To != nil {
+		w.To = *in.To
+	}
+	return w, nil
+}
+
+// forgotten answers when samples are erased.
+func (s *server) forgotten(to http.ResponseWriter, r *http.Request, which daemon.Which) {
+	hurry := unhurried(to)
+	defer hurry()
+	done, err := s.daemon.Forget(r.Context(), which, who(r))
+	if err != nil {
+		s.refuse(to, r, err)
+		return
+	}
+	answer(to, http.StatusOK, done)
+}

@@ -1,0 +1,268 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ocl/checkpoint"
+	"ocl/data"
+	"ocl/experiment/build"
+	"ocl/internal/cause"
+	"ocl/internal/edition"
+	"ocl/internal/input"
+	"ocl/internal/limit"
+	"ocl/live"
+	"ocl/predict"
+	"ocl/serve/api"
+	"ocl/serve/client"
+	serving "ocl/serve/daemon"
+)
+
+// Follow says which daemon a replica follows.
+type Follow struct {
+	URL   string        // of the daemon; "" is no replica
+	CA    string        // file of certificates to trust, PEM; "" is those of the system
+	Token string        // that may predict; "" is none
+	Every time.Duration // between two looks; 0 is a second
+}
+
+// staleAfter is how long a replica that does not reach its daemon is ready.
+const staleAfter = time.Minute
+
+// replica predicts with the newest model of a daemon elsewhere.
+type replica struct {
+	o       Follow
+	process live.Process
+	began   time.Time
+	log     *slog.Logger
+	from    *client.Client
+	tag     string // of the model; one goroutine uses it
+	current atomic.Pointer[copied]
+	seen    atomic.Int64 // when the daemon answered last, in ns
+	stop    context.CancelFunc
+	ended   sync.WaitGroup
+}
+
+// copied is a model of the daemon.
+type copied struct {
+	*live.Trainer
+	version     int64
+	preparation data.Preparation
+}
+
+// follow fetches the first model, waiting for the daemon if need be, and then every newer one until close is called.
+func follow(ctx context.Context, o Follow, p live.Process, log *slog.Logger) (model, error) {
+	c, err := o.client()
+	if err != nil {
+		return nil, err
+	}
+	if o.Every == 0 {
+		o.Every = time.Second
+	}
+	r := &replica{o: o, process: p, began: time.Now(), log: log, from: c}
+	for {
+		err := r.look(ctx)
+		var refused *client.Error
+		switch {
+		case err == nil:
+			ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+			r.ended.Go(func() { r.loop(ctx) })
+			return r, nil
+		case errors.As(err, &refused) && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden):
+			return nil, fmt.Errorf("--follow: %w. Set OCL_TOKEN to a token that may predict", err)
+		}
+		log.WarnContext(ctx, "the daemon has no model yet, or does not answer", "address", o.URL, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(o.Every):
+		}
+	}
+}
+
+// client is one that trusts what the options say.
+func (o Follow) client() (*client.Client, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if o.CA != "" {
+		text, err := input.ReadFile(o.CA, input.Want{Most: limit.ServeKeyFile})
+		if err != nil {
+			return nil, fmt.Errorf("--ca: %s: %w", o.CA, cause.Of(err))
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("--ca: %s has no certificate. Use a PEM file", o.CA)
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
+	c, err := client.New(o.URL, client.Options{Token: o.Token, HTTP: &http.Client{Transport: transport, Timeout: 5 * time.Minute}})
+	if err != nil {
+		return nil, fmt.Errorf("--follow: %w", err)
+	}
+	return c, nil
+}
+
+// loop looks again and again.
+func (r *replica) loop(ctx context.Context) {
+	tick := time.NewTicker(r.o.Every)
+	defer tick.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := r.look(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
+			r.log.WarnContext(ctx, "the daemon does not answer; the model that is here goes on", "error", err)
+		}
+		failing = err != nil
+	}
+}
+
+// look fetches the model of the daemon if it is another one than here.
+func (r *replica) look(ctx context.Context) error {
+	var text bytes.Buffer
+	m, changed, err := r.from.Model(ctx, "ocl", r.tag, &bounded{&text, limit.ServeModel})
+	if err != nil {
+		return err
+	}
+	r.seen.Store(time.Now().UnixNano())
+	if !changed {
+		return nil
+	}
+	state, err := checkpoint.Parse(text.Bytes())
+	if err != nil {
+		return err
+	}
+	t, err := live.ReadTrainer(state.Decoder(), func(p *live.Process) { *p = r.process })
+	if err != nil {
+		return err
+	}
+	n := &copied{Trainer: t, version: m.Version}
+	c, h, w := t.Shape()
+	n.preparation, err = data.NewPreparation(build.Data(t.Config()), c, h, w)
+	if err == nil {
+		err = t.Publish(ctx, m.Version)
+	}
+	if err != nil {
+		return errors.Join(err, t.Close())
+	}
+	r.tag = m.Tag
+	if old := r.current.Swap(n); old != nil {
+		return old.Close() // it waits for the predictions that are at work
+	}
+	return nil
+}
+
+// bounded is a buffer with a limit: the daemon may be another one than it says.
+type bounded struct {
+	to   io.Writer
+	left int64
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, errors.New("the model is larger than any that is followed")
+	}
+	return b.to.Write(p)
+}
+
+func (r *replica) handler(o api.Options) (http.Handler, error) {
+	o.Decoder, o.Upstream = r, r.o.URL
+	return api.NewReplica(r, o), nil
+}
+
+func (r *replica) failed() <-chan error { return nil }
+
+func (r *replica) close(context.Context) error {
+	r.stop()
+	r.ended.Wait()
+	return r.current.Load().Close()
+}
+
+// Predict implements [api.Model]. All pictures of a call have one version.
+func (r *replica) Predict(_ context.Context, pixels [][]byte, k int) (a live.Answer, err error) {
+	for {
+		n := r.current.Load()
+		a = live.Answer{}
+		for part := range slices.Chunk(pixels, live.MaxPictures) {
+			var some live.Answer
+			if some, err = n.Trainer.Predict(k, part); err != nil {
+				break
+			}
+			a.Version, a.Guesses = some.Version, append(a.Guesses, some.Guesses...)
+		}
+		if errors.Is(err, live.ErrClosed) && r.current.Load() != n {
+			continue // a newer one is here
+		}
+		return a, err
+	}
+}
+
+// Size implements [api.Decoder].
+func (r *replica) Size(file []byte) (w, h int, err error) { return data.PictureSize(file) }
+
+// Decode implements [api.Decoder].
+func (r *replica) Decode(ctx context.Context, file, dst []byte) error {
+	return r.current.Load().preparation.Decode(ctx, file, dst)
+}
+
+// Shape implements [api.Model].
+func (r *replica) Shape() (c, h, w int) { return r.current.Load().Shape() }
+
+// Measure implements [api.Model].
+func (r *replica) Measure() predict.Measure { return r.current.Load().Measure() }
+
+// Names implements [api.Model].
+func (r *replica) Names() []string { return r.current.Load().Classes() }
+
+// Version implements [api.Model].
+func (r *replica) Version() int64 { return r.current.Load().version }
+
+// Model implements [api.Model].
+func (r *replica) Model(_ context.Context, format string, w io.Writer) (version int64, err error) {
+	m := r.current.Load()
+	if format != serving.Weights {
+		return m.Export(w, format)
+	}
+	state, err := m.Weights()
+	if err == nil {
+		_, err = state.WriteTo(w)
+	}
+	return m.version, err
+}
+
+// Ready implements [api.Model].
+func (r *replica) Ready() error {
+	if since := time.Since(time.Unix(0, r.seen.Load())); since > staleAfter {
+		return fmt.Errorf("the daemon at %s has not answered for %s, so the model here may be old. Look at that daemon", r.o.URL, since.Round(time.Second))
+	}
+	return nil
+}
+
+// Status implements [api.Model].
+func (r *replica) Status() serving.Status {
+	s := serving.Status{
+		Method: r.current.Load().Config().Methods[0], Release: edition.Release, Started: r.began, State: "idle", Version: r.Version(),
+		Classes: []serving.ClassInfo{}, History: []serving.Point{},
+	}
+	for _, name := range r.Names() {
+		s.Classes = append(s.Classes, serving.ClassInfo{Name: name})
+	}
+	if err := r.Ready(); err != nil {
+		s.Problem = err.Error() + "."
+	}
+	return s
+}

@@ -1,0 +1,68 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"ocl/data"
+	"ocl/experiment/build"
+	"ocl/serve/api"
+	serving "ocl/serve/daemon"
+)
+
+// model is what a process serves: a daemon that learns, or a replica that follows one.
+type model interface {
+	handler(o api.Options) (http.Handler, error)
+	failed() <-chan error // has an error when the process must end
+	close(ctx context.Context) error
+}
+
+// open opens the folder of a daemon, or fetches the first model of a replica.
+func (o Options) open(ctx context.Context) (model, error) {
+	if o.Follow.URL != "" {
+		return follow(ctx, o.Follow, o.Daemon.Live.Process, o.Log)
+	}
+	d, err := serving.Open(o.Dir, o.Daemon)
+	if err != nil {
+		return nil, err
+	}
+	return learner{d}, nil
+}
+
+// learner is a daemon that learns here.
+type learner struct{ d *serving.Daemon }
+
+func (l learner) handler(o api.Options) (http.Handler, error) {
+	c, h, w := l.d.Shape()
+	p, err := data.NewPreparation(build.Data(l.d.Config()), c, h, w)
+	if err != nil {
+		return nil, err
+	}
+	o.Decoder = decoder{p}
+	return api.New(l.d, o)
+}
+
+func (l learner) failed() <-chan error { return l.d.Failed() }
+
+func (l learner) close(ctx context.Context) error {
+	if err := l.d.Close(ctx); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("the daemon could not save all it knows within %s. Nothing is lost: the journal has it, and the next start learns it again", drainTime)
+		}
+		return err
+	}
+	return nil
+}
+
+// decoder makes pictures as large as the network sees them, as `ocl predict` does it.
+type decoder struct{ data.Preparation }
+
+// Size implements [api.Decoder].
+func (decoder) Size(file []byte) (w, h int, err error) { return data.PictureSize(file) }
+
+// Decode implements [api.Decoder].
+func (d decoder) Decode(ctx context.Context, file, dst []byte) error {
+	return d.Preparation.Decode(ctx, file, dst)
+}
