@@ -23,9 +23,10 @@ func newBench() *cobra.Command {
 		Example: `  ocl bench engine
   ocl bench engine --size 32 --layers
   ocl bench methods --method er,mir
-  ocl bench predict`,
+  ocl bench predict
+  ocl bench serve`,
 	}
-	return group(cmd, newBenchEngine(), newBenchMethods(), newBenchPredict())
+	return group(cmd, newBenchEngine(), newBenchMethods(), newBenchPredict(), newBenchServe())
 }
 
 // benchFlags are the flags of all benchmarks.

@@ -54,6 +54,7 @@ var lines = map[string][]string{
 	"bench engine":          {"bench engine --size 32 --repeat 3 --workers 1"},
 	"bench methods":         {"bench methods --method er --repeat 1 --workers 1 --memory 50"},
 	"bench predict":         {"bench predict --size 32 --repeat 3 --workers 1"},
+	"bench serve":           {"bench serve --size 8 --set network.name=mlp --set network.hidden=8 --memory 20 --seconds 0.5 --warm 0"},
 	"completion bash":       {"completion bash"},
 	"completion fish":       {"completion fish"},
 	"completion zsh":        {"completion zsh"},

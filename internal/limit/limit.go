@@ -47,6 +47,8 @@ const (
 	BenchMemory = 100_000
 	// BenchSteps is `--steps` of `ocl bench methods`, in steps. Far fewer tell the same. Key: none.
 	BenchSteps = 100_000
+	// BenchRate is `--predictions` and `--labels` of `ocl bench serve`, in requests. One loopback carries fewer. Key: none.
+	BenchRate = 100_000
 )
 
 // Files that the program writes and reads again.
