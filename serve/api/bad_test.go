@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,13 +120,13 @@ func TestNamesOfAnyBytes(t *testing.T) {
 }
 
 // endless is a body without end.
-type endless struct{ read int64 }
+type endless struct{ read atomic.Int64 }
 
 func (e *endless) Read(b []byte) (int, error) {
 	for i := range b {
 		b[i] = byte(rand.Uint32()) //nolint:gosec // any bytes
 	}
-	e.read += int64(len(b))
+	e.read.Add(int64(len(b)))
 	return len(b), nil
 }
 
@@ -148,8 +149,8 @@ func TestEndlessBodies(t *testing.T) {
 				}
 				_ = answer.Body.Close()
 			} // the connection may be closed while the client still sends
-			if body.read > 50_000_000 {
-				t.Errorf("%s: %d bytes were taken", kind, body.read)
+			if n := body.read.Load(); n > 50_000_000 {
+				t.Errorf("%s: %d bytes were taken", kind, n)
 			}
 		}
 	}
