@@ -68,8 +68,8 @@ func (d *Daemon) one(ctx context.Context, e journal.Event) {
 	switch {
 	case err != nil && ctx.Err() != nil: // the next start applies it
 		return
-	case errors.Is(err, ocl.ErrDiverged) && e.Kind == kindCut:
-		d.ends(d.setAside(ctx, e))
+	case errors.Is(err, ocl.ErrDiverged) && (e.Kind == kindCut || e.Kind == kindBoundary):
+		d.ends(d.setAside(ctx, e.Number, e))
 		return
 	case err != nil:
 		d.ends(err)
@@ -79,8 +79,10 @@ func (d *Daemon) one(ctx context.Context, e journal.Event) {
 	switch e.Kind {
 	case kindCut:
 		d.ahead--
-		d.aside = 0
-		d.count(d.state)
+		if d.state.lastCut() == e.Number {
+			d.aside = 0
+			d.count(d.state)
+		}
 		d.nudge()
 	case kindForget: // the committer counted them
 		d.uncut -= before - len(d.state.queue)
@@ -101,7 +103,10 @@ func (d *Daemon) one(ctx context.Context, e journal.Event) {
 		}
 		d.ends(err)
 	case d.state.learning > d.o.SnapshotEvery:
-		d.ends(d.snapshotBeside())
+		if err = d.publish(ctx); err == nil && d.trainer.Err() == nil { // weights that are no numbers must not be in a snapshot
+			err = d.snapshotBeside()
+		}
+		d.ends(err)
 	}
 }
 
@@ -120,7 +125,7 @@ func (d *Daemon) arrive(e journal.Event) {
 
 // ends ends everything but predictions after an error.
 func (d *Daemon) ends(err error) {
-	if err == nil || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrDraining) { // the next start does it
 		return
 	}
 	d.mu.Lock()
@@ -138,8 +143,8 @@ func (d *Daemon) publish(ctx context.Context) error {
 	switch {
 	case errors.Is(err, live.ErrNothing):
 		return nil
-	case errors.Is(err, ocl.ErrDiverged): // the next cut finds it, too
-		return nil
+	case errors.Is(err, ocl.ErrDiverged): // the last step made weights that are none
+		return d.setAside(ctx, d.state.lastCut())
 	case err != nil:
 		return err
 	}
@@ -153,29 +158,45 @@ func (d *Daemon) publish(ctx context.Context) error {
 // mostAside is how many cuts in a row are set aside before learning stops.
 const mostAside = 3
 
-// setAside goes back to the last snapshot, and learns again what came since then without the cut whose loss was no number. The published version goes on
-// to answer meanwhile.
-func (d *Daemon) setAside(ctx context.Context, e journal.Event) error {
-	d.o.Log.Error("the loss is no number; the batch is set aside", "event", e.Number)
-	done := make(chan error, 1)
-	d.commits <- &commit{events: []journal.Event{event(kindSkip, "", "", body{Number: e.Number}, nil)}, done: done}
-	if err := <-done; err != nil {
-		return err
+// skipped notes in the journal that the event by which the loss became no number is set aside, and goes back to the last snapshot.
+// What came since then is learned again without that event; others in it may follow the first. It returns how many were set aside.
+func (d *Daemon) skipped(ctx context.Context, number int64) (n int, err error) {
+	for {
+		n++
+		d.o.Log.Error("the loss is no number; the batch is set aside", "event", number)
+		if err := d.notes(ctx, event(kindSkip, "", "", body{Number: number}, nil)); err != nil {
+			return n, err
+		}
+		newest, err := d.files.Newest()
+		if err == nil {
+			err = d.state.load(newest.Container)
+		}
+		if err == nil {
+			err = d.replay(ctx)
+		}
+		if !errors.Is(err, ocl.ErrDiverged) {
+			return n, err
+		}
+		if number == d.state.last+1 { // an event that is set aside does not learn
+			return n, err
+		}
+		number = d.state.last + 1
 	}
-	newest, err := d.files.Newest()
-	if err == nil {
-		err = d.state.load(newest.Container)
-	}
-	if err == nil {
-		err = d.state.replay(ctx, d.journal, 1<<62)
-	}
-	if err != nil {
-		return fmt.Errorf("daemon: the batch of event %d cannot be set aside: %w", e.Number, err)
+}
+
+// setAside goes on without an event by which the loss became no number; failed is that event, where it was not applied. 0 is none that could be set aside. The
+// published version goes on to answer meanwhile.
+func (d *Daemon) setAside(ctx context.Context, number int64, failed ...journal.Event) (err error) {
+	n := mostAside
+	if number > 0 {
+		if n, err = d.skipped(ctx, number); err != nil {
+			return fmt.Errorf("the batch of event %d cannot be set aside: %w", number, err)
+		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	kept := d.durable[:0]
-	for _, w := range append([]journal.Event{e}, d.durable...) {
+	for _, w := range append(failed, d.durable...) {
 		if w.Number > d.state.last {
 			kept = append(kept, w)
 			continue
@@ -188,11 +209,11 @@ func (d *Daemon) setAside(ctx context.Context, e journal.Event) error {
 		}
 	}
 	d.durable = kept
-	if d.aside++; d.aside >= mostAside {
+	if d.aside += n; d.aside >= mostAside {
 		d.halted = true
 		d.say("Learning has stopped, as three batches in a row made a loss that is no number. Use a smaller learning rate; predictions go on.")
 	}
-	d.tell("divergence", fmt.Sprintf("The batch of event %d made a loss that is no number, and was set aside.", e.Number), d.version)
+	d.tell("divergence", fmt.Sprintf("The batch of event %d made a loss that is no number, and was set aside.", number), d.version)
 	d.change()
 	d.nudge()
 	return nil

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"ocl"
 	"ocl/config"
 	"ocl/live"
 	"ocl/predict"
@@ -40,7 +41,8 @@ type Daemon struct {
 	between chan func() // what the applier does between two events
 	failed  chan error
 	stop    context.CancelFunc
-	closing chan struct{} // closed when nothing is taken any more
+	notes   func(context.Context, journal.Event) error // appends an event of the applier
+	closing chan struct{}                              // closed when nothing is taken any more
 	done    sync.WaitGroup
 
 	mu       sync.Mutex // before state.mu
@@ -88,6 +90,9 @@ func Open(dir string, o Options) (*Daemon, error) {
 		}
 		return nil, errors.Join(err, j.Close())
 	}
+	d.notes = func(ctx context.Context, e journal.Event) error {
+		return d.commit(ctx, &commit{events: []journal.Event{e}})
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	d.done.Go(d.commitLoop)
@@ -116,19 +121,32 @@ func (d *Daemon) recover() error {
 		}
 	}
 	d.trainer = d.state.trainer
+	d.notes = func(_ context.Context, e journal.Event) error { // nobody else appends yet
+		if e.Time = time.Now(); e.Time.Before(d.state.time) {
+			e.Time = d.state.time
+		}
+		_, err := d.journal.Append([]journal.Event{e})
+		return err
+	}
 	for _, note := range d.trainer.Notes() {
 		d.o.Log.Warn(note)
 	}
-	if err := d.replay(context.Background()); err != nil {
+	err = d.replay(context.Background())
+	if errors.Is(err, ocl.ErrDiverged) { // the process ended before it could set the event aside
+		_, err = d.skipped(context.Background(), d.state.last+1)
+	}
+	if err != nil {
 		return err
 	}
 	for _, name := range d.trainer.Classes() {
 		d.known[name] = true
 	}
-	d.uncut, d.since = len(d.state.queue), time.Now()
-	if err := d.publish(context.Background()); err != nil {
-		return err
+	for more := true; more; more = d.trainer.Err() != nil && !d.halted {
+		if err := d.publish(context.Background()); err != nil {
+			return err
+		}
 	}
+	d.uncut, d.since = len(d.state.queue), time.Now()
 	return d.finishForgetting()
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"ocl/internal/limit"
 	"ocl/internal/nearest"
 	"ocl/live"
 	"ocl/serve/journal"
@@ -34,10 +35,22 @@ func (d *Daemon) class(label, who string) ([]journal.Event, error) {
 	if err := live.CheckLabel(label); err != nil {
 		return nil, err
 	}
+	if err := d.roomFor(1); err != nil {
+		return nil, err
+	}
 	if !d.o.NewClasses {
 		return nil, &UnknownClassError{label, nearest.Word(label, slices.Sorted(maps.Keys(d.known)))}
 	}
 	return []journal.Event{event(kindClass, "", who, body{Label: label}, nil)}, nil
+}
+
+// roomFor refuses new classes that the learner could not add: their events would end each start. The caller holds mu.
+func (d *Daemon) roomFor(n int) error {
+	most := cmp.Or(d.trainer.Process().MaxClasses, limit.KnownClasses)
+	if len(d.known)+n > most {
+		return fmt.Errorf("daemon: %w: there are %d classes, and %d may be there. Use one of those", live.ErrBound, len(d.known), most)
+	}
+	return nil
 }
 
 // room refuses images for which the queue has no room. The caller holds mu.
@@ -126,6 +139,9 @@ func (d *Daemon) admit(list []Sample, digests []string, who string) (receipts []
 			return nil, nil, nil, nil, err
 		}
 		if len(classes) > 0 && !slices.Contains(c.classes, s.Label) {
+			if err := d.roomFor(len(c.classes) + 1); err != nil {
+				return nil, nil, nil, nil, err
+			}
 			c.events, c.classes = append(c.events, classes...), append(c.classes, s.Label)
 		}
 		held := d.holdsOut(s.Label)
@@ -186,38 +202,87 @@ func (d *Daemon) look(id string) (state, label, digest string, there bool) {
 
 // Remember keeps pictures for their labels. A picture of a known id stays as it is.
 func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([]Receipt, error) {
-	c, receipts := &commit{}, make([]Receipt, 0, len(list))
-	d.mu.Lock()
-	err := d.ready()
-	for i := 0; i < len(list) && err == nil; i++ {
-		r := list[i]
-		if err = d.checkPixels(r.Pixels); err != nil {
-			break
-		}
-		id := cmp.Or(r.ID, newID())
-		if state, label, digest, there := d.look(id); there {
-			if digest != Digest(r.Pixels) {
-				err = ErrConflict
-			}
-			receipts = append(receipts, Receipt{id, label, state})
-			continue
-		}
-		receipts = append(receipts, Receipt{id, "", StateRemembered})
-		c.events = append(c.events, event(kindRemember, id, who, body{Guesses: d.guesses(r.Guesses), Version: r.Version}, r.Pixels))
-	}
-	d.mu.Unlock()
-	if err == nil && len(c.events) > 0 {
-		err = d.commit(ctx, c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range c.events { // so that a label that follows at once finds it
-		if err := d.until(ctx, func() bool { _, _, _, there := d.look(e.ID); return there }); err != nil {
+	list = slices.Clone(list)
+	digests := make([]string, len(list))
+	for i := range list {
+		if err := d.checkPixels(list[i].Pixels); err != nil {
 			return nil, err
 		}
+		list[i].ID, digests[i] = cmp.Or(list[i].ID, newID()), Digest(list[i].Pixels)
 	}
-	return receipts, nil
+	for {
+		receipts, c, wait, err := d.admitRemembered(list, digests, who)
+		switch {
+		case err != nil:
+			return nil, err
+		case wait != nil: // another request brings one of them
+			select {
+			case <-wait:
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		case len(c.events) == 0:
+			return receipts, nil
+		}
+		err = d.commit(context.WithoutCancel(ctx), c)
+		d.mu.Lock()
+		for id, signal := range c.signals {
+			if err != nil {
+				d.withdraw(id, c)
+			}
+			close(signal)
+		}
+		d.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range c.events { // so that a label that follows at once finds it
+			if err := d.until(ctx, func() bool { return d.soon[e.ID] == nil }); err != nil {
+				return nil, err
+			}
+		}
+		return receipts, nil
+	}
+}
+
+// admitRemembered makes the events of pictures to be remembered, and notes that they are on their way. wait is as in admit.
+func (d *Daemon) admitRemembered(list []Remembered, digests []string, who string) (receipts []Receipt, c *commit, wait chan struct{}, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.ready(); err != nil {
+		return nil, nil, nil, err
+	}
+	c = &commit{signals: map[string]chan struct{}{}}
+	mine := map[string]string{} // digests by id
+	for i, r := range list {
+		if w := d.soon[r.ID]; w != nil {
+			select {
+			case <-w.done:
+			default:
+				return nil, nil, w.done, nil
+			}
+		}
+		state, label, digest, there := d.look(r.ID)
+		if own, twice := mine[r.ID]; twice {
+			state, digest, there = StateRemembered, own, true
+		}
+		if there {
+			if digest != digests[i] {
+				return nil, nil, nil, ErrConflict
+			}
+			receipts = append(receipts, Receipt{r.ID, label, state})
+			continue
+		}
+		mine[r.ID] = digests[i]
+		receipts = append(receipts, Receipt{r.ID, "", StateRemembered})
+		c.events = append(c.events, event(kindRemember, r.ID, who, body{Guesses: d.guesses(r.Guesses), Version: r.Version}, r.Pixels))
+	}
+	for id, digest := range mine {
+		c.signals[id] = make(chan struct{})
+		d.soon[id] = &soon{digest: digest, done: c.signals[id]}
+	}
+	return receipts, c, nil, nil
 }
 
 // Label gives a remembered picture its label, or corrects that of a sample: in the queue, and in the memory of the learner, which learns it once more where
@@ -338,17 +403,22 @@ func (d *Daemon) AddClass(ctx context.Context, name, who string) error {
 	}
 	d.mu.Lock()
 	known, err := d.known[name], d.ready()
+	if !known && err == nil {
+		if err = d.roomFor(1); err == nil {
+			d.known[name] = true // so that nobody takes its place
+		}
+	}
 	d.mu.Unlock()
 	if known || err != nil {
 		return err
 	}
-	if err := d.commit(ctx, &commit{events: []journal.Event{event(kindClass, "", who, body{Label: name}, nil)}}); err != nil {
-		return err
+	err = d.commit(context.WithoutCancel(ctx), &commit{events: []journal.Event{event(kindClass, "", who, body{Label: name}, nil)}})
+	if err != nil {
+		d.mu.Lock()
+		delete(d.known, name)
+		d.mu.Unlock()
 	}
-	d.mu.Lock()
-	d.known[name] = true
-	d.mu.Unlock()
-	return nil
+	return err
 }
 
 // Boundary ends a task, for methods that use tasks. What waits is learned before.
@@ -370,6 +440,9 @@ func (d *Daemon) Versions() []VersionInfo {
 func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
 	if !slices.ContainsFunc(d.Versions(), func(v VersionInfo) bool { return v.Number == number }) {
 		return fmt.Errorf("daemon: there is no version %d: %w", number, ErrNotFound)
+	}
+	if _, err := d.state.files.Read(number); err != nil { // an event that cannot be applied would end each start
+		return fmt.Errorf("daemon: the weights of version %d cannot be read: %w: %w", number, ErrNotFound, err)
 	}
 	if err := d.Ready(); err != nil {
 		return err

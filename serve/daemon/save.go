@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ocl"
 	"ocl/checkpoint"
 	"ocl/live"
 )
@@ -78,7 +79,6 @@ func (s *state) load(c *checkpoint.Container) error {
 		return fmt.Errorf("it has format %d, and this ocl reads %d. Use the ocl that wrote it", t.Format, bodyFormat)
 	}
 	next := newState(s.trainer, s.o, s.files)
-	next.mu = s.mu
 	next.last, next.time, next.waiting, next.versions, next.unerased = t.Last, t.Time, t.Waiting, t.Versions, t.Unerased
 	for name, n := range t.Learned {
 		next.learned[name] = n
@@ -124,7 +124,11 @@ func (s *state) load(c *checkpoint.Container) error {
 			return err
 		}
 	}
-	*s = *next
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trainer, s.last, s.time, s.samples, s.ids, s.queue, s.waiting, s.bytes = next.trainer, next.last, next.time, next.samples, next.ids, next.queue, next.waiting, next.bytes
+	s.held, s.learned, s.versions, s.unerased, s.skip = next.held, next.learned, next.versions, next.unerased, next.skip
+	s.learning, s.step, s.cut = 0, ocl.StepStats{}, nil
 	return nil
 }
 

@@ -77,11 +77,16 @@ func (d *Daemon) snapshotBeside() error {
 		d.mu.Unlock()
 		d.ends(err)
 		select { // the applier does not wait: when the daemon ends, there is no version
-		case d.commits <- &commit{events: []journal.Event{event(kindVersion, "", "", body{Number: number}, nil)}, done: make(chan error, 1)}:
+		case d.commits <- versionOf(number):
 		case <-d.closing:
 		}
 	})
 	return nil
+}
+
+// versionOf is what keeps the weights as a version.
+func versionOf(number int64) *commit {
+	return &commit{events: []journal.Event{event(kindVersion, "", "", body{Number: number}, nil)}, done: make(chan error, 1)}
 }
 
 // only writes a snapshot and removes all others.

@@ -116,6 +116,9 @@ func (s *state) do(ctx context.Context, e journal.Event, b body) error {
 	case kindCut:
 		return s.observe(ctx, e, b)
 	case kindBoundary:
+		if s.skip[e.Number] {
+			return nil
+		}
 		began := time.Now()
 		defer func() { s.learning += time.Since(began) }()
 		return s.apart(func() error { return s.trainer.Boundary(ctx) })
@@ -197,12 +200,12 @@ func (s *state) correct(m *sample, label string) error {
 // observe learns the first samples of the queue.
 func (s *state) observe(ctx context.Context, e journal.Event, b body) error {
 	cut := s.queue[:min(b.N, len(s.queue))]
-	s.cut, s.step = cut, ocl.StepStats{}
 	if len(cut) == 0 {
 		return nil
 	}
 	aside := s.skip[e.Number]
 	if !aside {
+		s.cut, s.step = cut, ocl.StepStats{}
 		var pixels []byte
 		y := make([]ocl.Label, len(cut))
 		for i, m := range cut {
@@ -232,6 +235,14 @@ func (s *state) observe(ctx context.Context, e journal.Event, b body) error {
 	}
 	s.queue = slices.Clone(s.queue[len(cut):])
 	return nil
+}
+
+// lastCut is the number of the last cut that was learned since the snapshot, 0 where there is none.
+func (s *state) lastCut() int64 {
+	if s.step.Samples == 0 || len(s.cut) == 0 {
+		return 0
+	}
+	return s.cut[0].Learned
 }
 
 // apart does what takes long while others may read the state.
@@ -282,15 +293,17 @@ func (s *state) keep(e journal.Event, b body) error {
 	if errors.Is(err, live.ErrNothing) || errors.Is(err, live.ErrMethod) {
 		return nil
 	}
-	if err == nil {
-		err = s.apart(func() error { return s.files.Write(b.Number, c) })
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		s.versions = append(s.versions, VersionInfo{b.Number, e.Time})
-		s.versions = s.versions[max(0, len(s.versions)-mostVersions):]
-		err = s.files.RemoveBelow(s.versions[0].Number)
+	// The state must not depend on the disk: a version whose file could not be written is in the list, and Rollback says that it is not there.
+	s.versions = append(s.versions, VersionInfo{b.Number, e.Time})
+	s.versions = slices.Clone(s.versions[max(0, len(s.versions)-mostVersions):])
+	first := s.versions[0].Number
+	if err := s.apart(func() error { return errors.Join(s.files.Write(b.Number, c), s.files.RemoveBelow(first)) }); err != nil {
+		s.o.Log.Error("a version of the weights is not kept", "version", b.Number, "error", err)
 	}
-	return err
+	return nil
 }
 
 // expire lets go of what is beyond the bounds: remembered pictures, and ids that nobody needs any more. Age is by the time of events.

@@ -1,0 +1,152 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"ocl/live"
+)
+
+// again opens the folder of a daemon that has ended.
+func again(t *testing.T, d *Daemon, dir string, o Options) *Daemon {
+	t.Helper()
+	end(t, d)
+	return open(t, dir, o)
+}
+
+// TestRememberedTwice: a client that sends a picture again before it was answered, with or without a label, leaves one sample and a folder that opens.
+func TestRememberedTwice(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir, small())
+	one := Remembered{ID: "a", Pixels: picture(1, 1)}
+	if _, err := d.Remember(t.Context(), []Remembered{one, one}, "x"); err != nil {
+		t.Error(err)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if _, err := d.Remember(context.Background(), []Remembered{{ID: "b", Pixels: picture(1, 2)}}, "x"); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Go(func() {
+			if _, err := d.Learn(context.Background(), []Sample{{ID: "c", Label: "k", Pixels: picture(1, 3)}}, "x"); err != nil && !errors.Is(err, ErrConflict) {
+				t.Error(err)
+			}
+		})
+		all.Go(func() {
+			if _, err := d.Remember(context.Background(), []Remembered{{ID: "c", Pixels: picture(1, 3)}}, "x"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	applied(t, d)
+	d = again(t, d, dir, small())
+	if ids := d.state.ids; len(ids) != 3 {
+		t.Errorf("the samples %q", ids)
+	}
+}
+
+// TestClassesBeyondTheBound: a class for which there is no room is refused, and not written into the journal, which would open no more.
+func TestClassesBeyondTheBound(t *testing.T) {
+	dir, o := t.TempDir(), small()
+	o.Live.MaxClasses = 2
+	d := open(t, dir, o)
+	for i, name := range []string{"a", "b", "c"} {
+		if err := d.AddClass(t.Context(), name, "x"); (err != nil) != (i == 2) || i == 2 && !errors.Is(err, live.ErrBound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := d.Learn(t.Context(), []Sample{{Label: "d", Pixels: picture(1, 1)}}, "x"); !errors.Is(err, live.ErrBound) {
+		t.Error(err)
+	}
+	applied(t, d)
+	again(t, d, dir, o)
+}
+
+// diverging are options of a learner whose loss soon is no number, and goes on to be none.
+func diverging() Options {
+	o := small()
+	o.Live.Set = append(o.Live.Set, "optimizer.lr=1e30")
+	o.Batch, o.Queue = 2, 1000
+	return o
+}
+
+// checked is the digest of a state whose weights are numbers.
+func checked(t *testing.T, d *Daemon) (text string) {
+	t.Helper()
+	for text == "" {
+		applied(t, d)
+		done := make(chan error, 1)
+		d.between <- func() {
+			err := d.publish(t.Context())
+			if err == nil && d.trainer.Err() == nil {
+				text, err = d.state.digest()
+			}
+			done <- err
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	return text
+}
+
+// TestDiverges: batches whose loss is no number are set aside one after the other, three of them end learning and not the daemon, and the next start makes the
+// same state, also where the process was killed before it could note the last one.
+func TestDiverges(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir, diverging())
+	learn(t, d, samples(0, 40))
+	if err := d.until(t.Context(), func() bool { return d.halted }); err != nil {
+		t.Fatal(err)
+	}
+	applied(t, d)
+	if s := d.Status(); s.State != "stopped" || s.Problem == "" {
+		t.Errorf("%+v", s)
+	}
+	if _, err := d.Learn(t.Context(), samples(100, 1), "x"); !errors.Is(err, ErrStopped) {
+		t.Error(err)
+	}
+	want := checked(t, d)
+	before := crashed(t, dir)
+	d = again(t, d, dir, diverging())
+	if got := checked(t, d); got != want {
+		t.Errorf("a start makes the state %s instead of %s", got, want)
+	}
+	if got := checked(t, open(t, before, diverging())); got != want {
+		t.Errorf("a start after a crash makes the state %s instead of %s", got, want)
+	}
+}
+
+// TestNoRoomForAVersion: weights that cannot be written cost their version and nothing else.
+func TestNoRoomForAVersion(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir, small())
+	learn(t, d, samples(0, 10))
+	applied(t, d)
+	if err := os.WriteFile(filepath.Join(dir, "versions"), nil, 0o600); err != nil { // in the place of the folder
+		t.Fatal(err)
+	}
+	if err := d.commit(t.Context(), versionOf(7)); err != nil {
+		t.Fatal(err)
+	}
+	learn(t, d, samples(10, 10))
+	applied(t, d)
+	if err := d.Rollback(t.Context(), 7, "x"); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	if err := d.Ready(); err != nil || !slices.ContainsFunc(d.Versions(), func(v VersionInfo) bool { return v.Number == 7 }) {
+		t.Errorf("%v, versions %v", err, d.Versions())
+	}
+	d = again(t, d, dir, small())
+	if n := d.Status().Samples.Learned; n != 20 {
+		t.Errorf("%d were learned", n)
+	}
+}
