@@ -40,6 +40,13 @@ func (d *Daemon) commit(ctx context.Context, c *commit) error {
 	select {
 	case err := <-c.done:
 		return err
+	case <-d.stopped:
+		select {
+		case err := <-c.done:
+			return err
+		default:
+			return ErrDraining
+		}
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -43,6 +43,7 @@ type Daemon struct {
 	stop    context.CancelFunc
 	notes   func(context.Context, journal.Event) error // appends an event of the applier
 	closing chan struct{}                              // closed when nothing is taken any more
+	stopped chan struct{}                              // closed when all goroutines have ended
 	done    sync.WaitGroup
 
 	mu       sync.Mutex // before state.mu
@@ -82,7 +83,7 @@ func Open(dir string, o Options) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{dir: dir, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(), commits: make(chan *commit, 1024), poke: make(chan struct{}, 1),
-		asks: make(chan *ask, 1024), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}), soon: map[string]*soon{}, known: map[string]bool{}, heldSoon: map[string]int{},
+		asks: make(chan *ask, 1024), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}), stopped: make(chan struct{}), soon: map[string]*soon{}, known: map[string]bool{}, heldSoon: map[string]int{},
 		arrived: make(chan struct{}, 1), moved: make(chan struct{})}
 	if err := d.recover(); err != nil {
 		if d.trainer != nil {
@@ -274,6 +275,7 @@ func (d *Daemon) Close(ctx context.Context) error {
 	close(d.closing)
 	d.stop()
 	d.done.Wait()
+	close(d.stopped)
 	var err error
 	if d.broken == nil && d.trainer.Err() == nil {
 		err = d.snapshot()

@@ -70,17 +70,36 @@ func learn(t *testing.T, d *Daemon, list []Sample) []Receipt {
 
 func digest(t *testing.T, d *Daemon) string {
 	t.Helper()
-	text, err := d.state.digest()
+	var text string
+	var err error
+	done := make(chan struct{})
+	work := func() {
+		defer close(done)
+		text, err = d.state.digest()
+	}
+	select {
+	case d.between <- work:
+	case <-d.closing:
+		work()
+	}
+	<-done
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
 }
 
+// reached is the number of the last event that was applied.
+func reached(s *state) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
 // applied waits until all that is on the disk was applied.
 func applied(t *testing.T, d *Daemon) {
 	t.Helper()
-	if err := d.until(t.Context(), func() bool { return len(d.durable) == 0 && d.ahead == 0 && d.state.last == d.journal.Last() }); err != nil {
+	if err := d.until(t.Context(), func() bool { return len(d.durable) == 0 && d.ahead == 0 && reached(d.state) == d.journal.Last() }); err != nil {
 		t.Fatal(err)
 	}
 }

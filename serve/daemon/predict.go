@@ -47,6 +47,8 @@ func (d *Daemon) Predict(ctx context.Context, pixels [][]byte, k int) (all live.
 			}
 			all.Version = r.Version
 			all.Guesses = append(all.Guesses, r.Guesses...)
+		case <-d.stopped:
+			return all, ErrDraining
 		case <-ctx.Done():
 			return all, ctx.Err()
 		}

@@ -128,5 +128,14 @@ func Rebuild(ctx context.Context, dir string, o Options) error {
 	if err != nil {
 		return err
 	}
-	return files.Write(s.last, c)
+	if err := files.Write(s.last, c); err != nil {
+		return err
+	}
+	numbers, err := files.Numbers()
+	for _, n := range numbers { // those between are of the learner that has seen what was forgotten
+		if n != 0 && n != s.last {
+			err = errors.Join(err, os.Remove(files.Path(n)))
+		}
+	}
+	return err
 }
