@@ -147,6 +147,15 @@ func (d *Daemon) recover() error {
 			return err
 		}
 	}
+	if now := d.o.bounds(); now != d.state.bounds {
+		err := d.notes(context.Background(), event(kindBounds, "", "", body{Bounds: &now}, nil))
+		if err == nil {
+			err = d.replay(context.Background())
+		}
+		if err != nil {
+			return err
+		}
+	}
 	d.uncut, d.since = len(d.state.queue), time.Now()
 	return d.finishForgetting()
 }

@@ -19,6 +19,7 @@ const (
 	kindErased   = "erased"   // no file has them any more
 	kindVersion  = "version"  // weights to which one can go back
 	kindRollback = "rollback" // back to them
+	kindBounds   = "bounds"   // other bounds of what is kept, which a start has
 	kindSkip     = "skip"     // a cut is set aside, as its loss was no number
 )
 
@@ -30,6 +31,7 @@ type body struct {
 	N       int      `json:"n,omitempty"`
 	Number  int64    `json:"number,omitempty"` // of a version, or of the cut that is skipped
 	IDs     []string `json:"ids,omitempty"`
+	Bounds  *bounds  `json:"bounds,omitempty"`
 	Guesses []Guess  `json:"guesses,omitempty"`
 	Version int64    `json:"version,omitempty"` // that made the guesses
 }

@@ -150,3 +150,34 @@ func TestNoRoomForAVersion(t *testing.T) {
 		t.Errorf("%d were learned", n)
 	}
 }
+
+// TestBounds: pictures beyond the bounds go, a start may have other bounds, and `verify`, which knows none of them, makes the same state.
+func TestBounds(t *testing.T) {
+	dir, o := t.TempDir(), small()
+	o.Remember.Count = 3
+	d := open(t, dir, o)
+	remember := func(from int) {
+		for i := from; i < from+5; i++ {
+			if _, err := d.Remember(t.Context(), []Remembered{{Pixels: picture(1, i)}}, "x"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	remember(0)
+	learn(t, d, samples(0, 5))
+	applied(t, d)
+	if n := d.Status().Samples.Remembered; n != 3 {
+		t.Errorf("%d are remembered", n)
+	}
+	o.Remember.Count = 2
+	d = again(t, d, dir, o)
+	remember(5)
+	applied(t, d)
+	if n := d.Status().Samples.Remembered; n != 2 {
+		t.Errorf("%d are remembered", n)
+	}
+	end(t, d)
+	if r, err := Verify(t.Context(), dir, Options{}); err != nil || !r.Same() || r.Want == "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

@@ -15,6 +15,7 @@ import (
 // tables are the part of a state beside the learner, as JSON.
 type tables struct {
 	Format   int              `json:"v"`
+	Bounds   bounds           `json:"bounds"`
 	Last     int64            `json:"last"`
 	Time     time.Time        `json:"time"`
 	Samples  []*sample        `json:"samples"` // in the order in which they came
@@ -35,7 +36,7 @@ const (
 
 // container is a copy of the state.
 func (s *state) container() (*checkpoint.Container, error) {
-	t := tables{Format: bodyFormat, Last: s.last, Time: s.time, Waiting: s.waiting, Learned: s.learned, Versions: s.versions, Unerased: s.unerased}
+	t := tables{Format: bodyFormat, Bounds: s.bounds, Last: s.last, Time: s.time, Waiting: s.waiting, Learned: s.learned, Versions: s.versions, Unerased: s.unerased}
 	for cut := range s.skip {
 		t.Skip = append(t.Skip, cut)
 	}
@@ -126,7 +127,7 @@ func (s *state) load(c *checkpoint.Container) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.trainer, s.last, s.time, s.samples, s.ids, s.queue, s.waiting, s.bytes = next.trainer, next.last, next.time, next.samples, next.ids, next.queue, next.waiting, next.bytes
+	s.trainer, s.bounds, s.last, s.time, s.samples, s.ids, s.queue, s.waiting, s.bytes = next.trainer, t.Bounds, next.last, next.time, next.samples, next.ids, next.queue, next.waiting, next.bytes
 	s.held, s.learned, s.versions, s.unerased, s.skip = next.held, next.learned, next.versions, next.unerased, next.skip
 	s.learning, s.step, s.cut = 0, ocl.StepStats{}, nil
 	return nil

@@ -33,6 +33,19 @@ type sample struct {
 	pixels []byte // of one that is remembered, waits or is held out
 }
 
+// bounds of what is kept. They are part of the state, as who replays the journal need not know the options of those who wrote it.
+type bounds struct {
+	Count int           `json:"count"` // of remembered pictures
+	Bytes int64         `json:"bytes"` // of their pixels
+	Age   time.Duration `json:"age"`   // by the times of events
+	IDs   int           `json:"ids"`
+}
+
+// bounds are those of the options.
+func (o Options) bounds() bounds {
+	return bounds{o.Remember.Count, o.Remember.Bytes, o.Remember.Age, o.IDs}
+}
+
 // state is a function of a snapshot and of the events after it. One goroutine changes it, and holds mu meanwhile, but not for a step of the learner; others
 // hold mu to read it.
 type state struct {
@@ -41,6 +54,7 @@ type state struct {
 	o       Options
 	files   *journal.Files // of versions
 
+	bounds   bounds
 	last     int64 // number of the last event that was applied
 	time     time.Time
 	samples  map[string]*sample
@@ -60,7 +74,7 @@ type state struct {
 }
 
 func newState(t *live.Trainer, o Options, files *journal.Files) *state {
-	return &state{mu: new(sync.Mutex), trainer: t, o: o, files: files, samples: map[string]*sample{}, held: map[string]int{}, learned: map[string]int64{}, skip: map[int64]bool{}}
+	return &state{mu: new(sync.Mutex), trainer: t, o: o, bounds: o.bounds(), files: files, samples: map[string]*sample{}, held: map[string]int{}, learned: map[string]int64{}, skip: map[int64]bool{}}
 }
 
 // Digest is what [Which].Digest compares: the SHA-256 of pixels.
@@ -139,6 +153,10 @@ func (s *state) do(ctx context.Context, e journal.Event, b body) error {
 			return err
 		}
 		return s.trainer.SetWeights(c.Decoder())
+	case kindBounds:
+		if b.Bounds != nil {
+			s.bounds = *b.Bounds
+		}
 	case kindSkip:
 		s.skip[b.Number] = true
 	default:
@@ -308,7 +326,7 @@ func (s *state) keep(e journal.Event, b body) error {
 
 // expire lets go of what is beyond the bounds: remembered pictures, and ids that nobody needs any more. Age is by the time of events.
 func (s *state) expire() {
-	r := s.o.Remember
+	r := s.bounds
 	for len(s.waiting) > 0 {
 		m := s.samples[s.waiting[0]]
 		if len(s.waiting) <= r.Count && s.bytes <= r.Bytes && s.time.Sub(m.Time) <= r.Age {
@@ -317,7 +335,7 @@ func (s *state) expire() {
 		s.unremember(m)
 		m.State, m.pixels, m.Guesses = StateExpired, nil, nil
 	}
-	for i := 0; len(s.ids) > s.o.IDs && i < len(s.ids); {
+	for i := 0; len(s.ids) > r.IDs && i < len(s.ids); {
 		switch m := s.samples[s.ids[i]]; m.State {
 		case StateLearned, StateSetAside, StateExpired, StateErased:
 			delete(s.samples, m.ID)
