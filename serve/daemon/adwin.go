@@ -3,13 +3,15 @@ package daemon
 import "math"
 
 // adwin finds changes in the mean of a stream of numbers in [0, 1]: ADWIN2 of Bifet and Gavaldà (2007), with buckets whose sizes are powers of
-// two. It looks at every clockth number whether two parts of its window have means that differ by more than chance makes likely.
+// two. It looks at every clockth number whether two parts of its window have means that differ by more than chance makes likely. After a change the window begins
+// anew, as in river 0.26.1; in the paper it goes on with its newer part.
 type adwin struct {
 	rows  [][]bucket // row r has buckets of 2^r numbers, the newest first
 	n     int
 	sum   float64
 	dev   float64 // sum of squared deviations from the mean
 	ticks int
+	found bool // by the last number
 }
 
 type bucket struct{ sum, dev float64 }
@@ -24,7 +26,10 @@ const (
 )
 
 // add takes a number and says whether the mean has changed.
-func (a *adwin) add(x float64) (changed bool) {
+func (a *adwin) add(x float64) bool {
+	if a.found {
+		*a = adwin{}
+	}
 	if a.n > 0 {
 		d := x - a.sum/float64(a.n)
 		a.dev += float64(a.n) * d * d / float64(a.n+1)
@@ -50,9 +55,9 @@ func (a *adwin) add(x float64) (changed bool) {
 		return false
 	}
 	for a.cuts() {
-		changed = true
+		a.found = true
 	}
-	return changed
+	return a.found
 }
 
 // cuts lets go of the oldest bucket if an old and a new part of the window differ.
@@ -64,10 +69,7 @@ func (a *adwin) cuts() bool {
 			oldN += float64(int(1) << r)
 			oldSum += a.rows[r][k].sum
 			newN := float64(a.n) - oldN
-			if newN < adwinLeast {
-				return false
-			}
-			if oldN < adwinLeast {
+			if newN < adwinLeast || oldN < adwinLeast {
 				continue
 			}
 			difference := math.Abs(oldSum/oldN - (a.sum-oldSum)/newN)
