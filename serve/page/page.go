@@ -34,7 +34,7 @@ var made = sync.OnceValues(func() (page []byte, policy string) {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return b.Bytes(), "default-src 'none'; connect-src 'self'; img-src 'self' blob:; script-src " + digest(code) + "; style-src " + digest(css) +
+	return b.Bytes(), "default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src " + digest(code) + "; style-src " + digest(css) +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 })
 

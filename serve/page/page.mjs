@@ -44,12 +44,11 @@ export function courses(history) {
   ].filter((line) => line.points.length > 0);
 }
 
-const width = 640;
 const height = 200;
 const left = 44;
 
-// path is a line of the chart, from first to last images learned.
-export function path(points, first, last) {
+// path is a line of a chart of a width, from first to last images learned.
+export function path(points, first, last, width) {
   const x = (v) => left + ((width - left) * (v - first)) / Math.max(1, last - first);
   const y = (v) => height - height * Math.min(1, Math.max(0, v));
   return points.map(([px, py], i) => `${i === 0 ? "M" : "L"}${x(px).toFixed(1)} ${y(py).toFixed(1)}`).join("");
@@ -70,6 +69,7 @@ function svg(name, attributes, text) {
 
 function chart(history) {
   const lines = courses(history);
+  const width = Math.min(640, byId("chart").clientWidth || 640); // so that its words stay as large on a phone
   const first = history.length > 0 ? history[0].learned : 0;
   const last = history.length > 0 ? history[history.length - 1].learned : 1;
   const picture = svg("svg", { viewBox: `0 -10 ${width} ${height + 40}`, role: "img" });
@@ -81,7 +81,7 @@ function chart(history) {
   }
   picture.append(svg("text", { x: left, y: height + 20 }, count(first)), svg("text", { x: width, y: height + 20, "text-anchor": "end" }, count(last) + " pictures learned"));
   for (const line of lines) {
-    picture.append(svg("path", { class: "course " + line.look, d: path(line.points, first, last) }));
+    picture.append(svg("path", { class: "course " + line.look, d: path(line.points, first, last, width) }));
   }
   byId("chart").replaceChildren(picture);
   byId("legend").replaceChildren(
@@ -120,7 +120,7 @@ function show(s) {
     ...tiles(s).map(([what, number, more]) => {
       const tile = element("div");
       const value = element("dd");
-      value.append(element("b", number), element("span", more));
+      value.append(element("b", number), " ", element("span", more));
       tile.append(element("dt", what), value);
       return tile;
     }),
@@ -172,7 +172,11 @@ async function label(card, id, name) {
   const able = card.querySelectorAll("button,select");
   able.forEach((e) => (e.disabled = true));
   try {
-    const answer = await fetch(`/v1/samples/${encodeURIComponent(id)}/label`, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ label: name }) });
+    const answer = await fetch(`/v1/samples/${encodeURIComponent(id)}/label`, {
+      method: "PUT",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ label: name }),
+    });
     if (!answer.ok) {
       throw new Error(await problemOf(answer));
     }
@@ -246,7 +250,9 @@ async function pictures() {
     byId("pictures").append(element("p", "None waits. Send a picture to /v1/predictions?remember=true, and it appears here.", "note"));
   } else if (shown.size > 0) {
     byId("pictures").querySelector("p.note:only-child")?.remove();
-    byId("pictures").querySelectorAll(":scope > p").forEach((p) => p.remove());
+    byId("pictures")
+      .querySelectorAll(":scope > p")
+      .forEach((p) => p.remove());
   }
 }
 

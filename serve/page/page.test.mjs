@@ -55,10 +55,11 @@ test("a path goes from the left axis to the right edge, and stays in the picture
       ],
       10,
       20,
+      640,
     ),
     "M44.0 200.0L640.0 0.0",
   );
-  assert.equal(path([[10, 0.5]], 10, 10), "M44.0 100.0");
+  assert.equal(path([[10, 0.5]], 10, 10, 640), "M44.0 100.0");
 });
 
 test("guesses come first, and no class is lost", () => {

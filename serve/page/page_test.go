@@ -1,0 +1,45 @@
+package page_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"ocl/serve/page"
+)
+
+// TestPolicy: the page comes with a policy under which nothing from elsewhere loads and no other script runs.
+func TestPolicy(t *testing.T) {
+	to := httptest.NewRecorder()
+	page.Handler().ServeHTTP(to, httptest.NewRequest(http.MethodGet, "/", nil))
+	answer := to.Result()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := answer.Header.Get("Content-Security-Policy")
+	for _, want := range []string{"default-src 'none'", "connect-src 'self'", "script-src 'sha256-", "style-src 'sha256-", "frame-ancestors 'none'"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("the policy %q lacks %s", policy, want)
+		}
+	}
+	for _, not := range []string{`src="http`, `href="http`, "url(", "@import", " style="} {
+		if strings.Contains(string(text), not) {
+			t.Errorf("the page has %s, which its policy forbids", not)
+		}
+	}
+}
+
+// TestScript runs the tests of the page's script.
+func TestScript(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("NOT RUN: there is no node (`apt-get install nodejs` installs one), so the page's script is tested by the browser alone")
+	}
+	if out, err := exec.Command(node, "--test", "page.test.mjs").CombinedOutput(); err != nil {
+		t.Errorf("node --test: %v\n%s", err, out)
+	}
+}
