@@ -18,7 +18,7 @@ type replayed struct {
 	To     int64  `json:"to"`     // event of the snapshot with which the state was compared
 	Digest string `json:"digest"` // of the state that was made
 	Want   string `json:"want"`   // of the state in the snapshot; empty where there is no second one
-	Same   bool   `json:"same"`
+	Same   *bool  `json:"same"`   // null where there was no second snapshot to compare with
 }
 
 func newServeVerify() *cobra.Command {
@@ -37,8 +37,12 @@ func newServeVerify() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("serve verify: %w", err)
 			}
-			err = asJSON.printOr(cmd.OutOrStdout(), replayed{r.From, r.To, r.Digest, r.Want, r.Same()}, r.Text()+"\n")
-			if !r.Same() {
+			out, same := replayed{From: r.From, To: r.To, Digest: r.Digest, Want: r.Want}, r.Same()
+			if r.Compared() {
+				out.Same = &same
+			}
+			err = asJSON.printOr(cmd.OutOrStdout(), out, r.Text()+"\n")
+			if r.Compared() && !same {
 				err = errors.Join(err, coded{fmt.Errorf("serve verify: %s holds another state than its journal makes. docs/serve.md says what that can be", escape.Line(args[0])), exitDifferent})
 			}
 			return err

@@ -294,7 +294,7 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 	}
 	names := map[string]bool{}
 	for _, name := range h.Classes {
-		if err := checkLabel(name); err != nil {
+		if err := CheckLabel(name); err != nil {
 			return fmt.Errorf("section %s: %w", headerSection, err)
 		}
 		if names[name] {
@@ -390,7 +390,7 @@ func openRun(folder string, set func(*Process)) (*Trainer, error) {
 		names = append(names, fmt.Sprint(k))
 	}
 	for _, name := range names {
-		if err := checkLabel(name); err != nil {
+		if err := CheckLabel(name); err != nil {
 			return nil, err
 		}
 	}

@@ -18,10 +18,7 @@ import (
 
 // CheckLabel is an error that wraps [ErrLabel] about a text that cannot name a class: names have 1 to 256 bytes of UTF-8 without control characters or space at
 // their ends.
-func CheckLabel(label string) error { return checkLabel(label) }
-
-// checkLabel refuses what cannot name a class.
-func checkLabel(label string) error {
+func CheckLabel(label string) error {
 	why := ""
 	switch {
 	case label == "":
@@ -51,7 +48,7 @@ func (l *Learner) learn(ctx context.Context, label string, fill func(dst []byte)
 	if err := l.callable(ctx); err != nil {
 		return err
 	}
-	if err := checkLabel(label); err != nil {
+	if err := CheckLabel(label); err != nil {
 		return err
 	}
 	if err := l.wait(ctx); err != nil {

@@ -305,7 +305,7 @@ func (t *Trainer) ended(err error) error {
 // options is one that wraps [ErrBound]. A full head doubles, which takes the time of a Save.
 func (t *Trainer) AddClass(name string) (y ocl.Label, err error) {
 	err = t.change("add class", func() error {
-		if err := checkLabel(name); err != nil {
+		if err := CheckLabel(name); err != nil {
 			return err
 		}
 		if y, err = t.labelOf(name); err != nil {

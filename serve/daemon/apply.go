@@ -11,6 +11,9 @@ import (
 	"ocl/serve/journal"
 )
 
+// tryAgain is how long the daemon waits before it tries again to erase what was forgotten, such as where the disk was full.
+const tryAgain = time.Second
+
 // applyLoop applies events in their order, publishes, and saves, until ctx ends.
 func (d *Daemon) applyLoop(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
@@ -28,17 +31,27 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 		if there {
 			d.one(ctx, e)
 		}
-		if at, due := d.trainer.PublishDue(); due && !time.Now().Before(at) {
+		if d.unfinished && time.Since(d.tried) > tryAgain {
+			d.tried = time.Now()
+			d.ends(d.finishForgetting())
+		}
+		at, due := d.trainer.PublishDue()
+		if due && !time.Now().Before(at) {
 			d.ends(d.publish(ctx))
 			d.measure()
 			continue
-		} else if there {
-			continue
-		} else if due {
-			timer.Reset(time.Until(at))
-		} else {
-			timer.Reset(time.Hour)
 		}
+		if there {
+			continue
+		}
+		wait := time.Hour
+		if due {
+			wait = time.Until(at)
+		}
+		if d.unfinished {
+			wait = min(wait, tryAgain)
+		}
+		timer.Reset(wait)
 		select {
 		case <-d.arrived:
 		case f := <-d.between:
@@ -88,15 +101,13 @@ func (d *Daemon) one(ctx context.Context, e journal.Event) {
 		d.uncut -= before - len(d.state.queue)
 		d.uncut = max(0, d.uncut)
 	}
-	if e.ID != "" {
-		d.arrive(e)
-	}
+	d.arrive(e)
 	d.change()
 	d.mu.Unlock()
 	d.report(e)
 	switch {
 	case e.Kind == kindForget:
-		d.ends(d.finishForgetting())
+		d.unfinished, d.tried = true, time.Time{}
 	case e.Kind == kindRollback:
 		if err = d.publish(ctx); err == nil {
 			err = d.only() // the versions before may go, so no start may need them
@@ -110,15 +121,29 @@ func (d *Daemon) one(ctx context.Context, e journal.Event) {
 	}
 }
 
-// arrive notes that a sample on its way is in the state. The caller holds mu.
-func (d *Daemon) arrive(e journal.Event) {
-	delete(d.soon, e.ID)
-	if e.Kind != kindSample {
-		return
+// settled notes that what was on its way about a sample was applied. The caller holds mu.
+func (d *Daemon) settled(ids ...string) {
+	var mark *soon
+	for _, id := range ids {
+		if m := d.soon[id]; m != nil && m.marked {
+			mark = m
+		}
+		delete(d.soon, id)
 	}
-	if b, err := bodyOf(e); err == nil && b.Held {
+	if mark != nil {
+		close(mark.done)
+	}
+}
+
+// arrive notes that an event about samples was applied. The caller holds mu.
+func (d *Daemon) arrive(e journal.Event) {
+	b, _ := bodyOf(e) // it was applied, so it is whole
+	d.settled(append(b.IDs, e.ID)...)
+	switch {
+	case e.Kind != kindSample:
+	case b.Held:
 		d.heldSoon[b.Label]--
-	} else {
+	default:
 		d.coming--
 	}
 }
@@ -204,11 +229,9 @@ func (d *Daemon) setAside(ctx context.Context, number int64, failed ...journal.E
 		if w.Kind == kindCut {
 			d.ahead--
 		}
-		if w.ID != "" {
-			d.arrive(w)
-		}
+		d.arrive(w)
 	}
-	d.durable = kept
+	d.durable, d.unfinished = kept, len(d.state.unerased) > 0
 	if d.aside += n; d.aside >= mostAside {
 		d.halted = true
 		d.say("Learning has stopped, as three batches in a row made a loss that is no number. Use a smaller learning rate; predictions go on.")

@@ -66,22 +66,32 @@ type Daemon struct {
 	broken   error
 	writing  bool // a snapshot is being written
 
+	// The applier uses these alone.
+	unfinished bool      // what was forgotten may still be in a file
+	tried      time.Time // to erase it
+
 	meter
 }
 
 // soon is a sample on its way: to the disk, and from there into the state.
 type soon struct {
 	digest, label string
-	done          chan struct{} // closed when it is on the disk, or will not be
+	done          chan struct{} // closed when it is on the disk, or will not be; where marked, when it was applied
+	marked        bool          // it is about samples that are in the state already
 }
 
 // Open opens the folder of a daemon, applies what its journal has, and goes on. An empty folder gets the learner of the options.
 func Open(dir string, o Options) (*Daemon, error) {
-	o = o.complete()
 	j, err := journal.Open(dir, journal.Options{Retain: o.Retain})
 	if err != nil {
 		return nil, err
 	}
+	return openOn(j, dir, o)
+}
+
+// openOn is Open with a journal, which it closes after an error.
+func openOn(j journal.Journal, dir string, o Options) (*Daemon, error) {
+	o = o.complete()
 	d := &Daemon{dir: dir, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(), commits: make(chan *commit, 1024), poke: make(chan struct{}, 1),
 		asks: make(chan *ask, 1024), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}), stopped: make(chan struct{}), soon: map[string]*soon{}, known: map[string]bool{}, heldSoon: map[string]int{},
 		arrived: make(chan struct{}, 1), moved: make(chan struct{})}
@@ -157,7 +167,8 @@ func (d *Daemon) recover() error {
 		}
 	}
 	d.uncut, d.since = len(d.state.queue), time.Now()
-	return d.finishForgetting()
+	d.unfinished = len(d.state.unerased) > 0
+	return nil
 }
 
 // begin makes the learner of an empty folder, and its first snapshot.

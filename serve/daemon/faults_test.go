@@ -3,13 +3,17 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"ocl/live"
+	"ocl/serve/journal"
 )
 
 // again opens the folder of a daemon that has ended.
@@ -180,4 +184,92 @@ func TestBounds(t *testing.T) {
 	if r, err := Verify(t.Context(), dir, Options{}); err != nil || !r.Same() || r.Want == "" {
 		t.Errorf("%+v, %v", r, err)
 	}
+}
+
+// TestForgetUnderLoad: what is forgotten while samples come all the time is forgotten soon, and a label that comes at the same time brings no pixel again.
+func TestForgetUnderLoad(t *testing.T) {
+	dir := t.TempDir()
+	o := small()
+	o.Queue = 100_000
+	d := open(t, dir, o)
+	learn(t, d, samples(0, 20))
+	applied(t, d)
+	ctx, stop := context.WithCancel(t.Context())
+	var load sync.WaitGroup
+	load.Go(func() {
+		for i := 1000; ctx.Err() == nil; i++ {
+			if _, err := d.Learn(ctx, samples(i, 1), ""); err != nil && ctx.Err() == nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for i := range 20 {
+		id := fmt.Sprintf("id-%d", i)
+		var both sync.WaitGroup
+		both.Go(func() {
+			if _, err := d.Label(t.Context(), id, fmt.Sprintf("class %d", (i+1)%3), ""); err != nil && !errors.Is(err, ErrForgotten) {
+				t.Errorf("label: %v", err)
+			}
+		})
+		both.Go(func() {
+			if _, err := d.Forget(t.Context(), Which{IDs: []string{id}}, ""); err != nil {
+				t.Errorf("forget: %v", err)
+			}
+		})
+		both.Wait()
+	}
+	stop()
+	load.Wait()
+	end(t, d)
+	for i := range 20 {
+		if has(t, dir, picture(i%3, i)) {
+			t.Errorf("a file has the picture %d", i)
+		}
+	}
+}
+
+// TestForgetTriesAgain: what could not be erased, as the disk had no room, is erased once it has.
+func TestForgetTriesAgain(t *testing.T) {
+	dir := t.TempDir()
+	j, err := journal.Open(dir, journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := &fullJournal{Journal: j}
+	full.full.Store(true)
+	d, err := openOn(full, dir, small())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end(t, d)
+	learn(t, d, samples(0, 5))
+	applied(t, d)
+	done := make(chan error, 1)
+	go func() {
+		_, err := d.Forget(t.Context(), Which{IDs: []string{"id-1"}}, "")
+		done <- err
+	}()
+	for full.tries.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	full.full.Store(false)
+	if err := <-done; err != nil || has(t, dir, picture(1, 1)) {
+		t.Errorf("%v, or a file has it", err)
+	}
+}
+
+// fullJournal erases nothing while it is full.
+type fullJournal struct {
+	journal.Journal
+	full  atomic.Bool
+	tries atomic.Int32
+}
+
+func (f *fullJournal) Erase(ids []string) error {
+	f.tries.Add(1)
+	if f.full.Load() {
+		return journal.ErrNoRoom
+	}
+	return f.Journal.Erase(ids)
 }

@@ -81,36 +81,47 @@ func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receip
 		}
 		list[i].ID, digests[i] = cmp.Or(list[i].ID, newID()), Digest(list[i].Pixels)
 	}
+	receipts, _, err := d.take(ctx, func() ([]Receipt, *commit, chan struct{}, error) { return d.admit(list, digests, who) })
+	return receipts, err
+}
+
+// take puts what admit makes on the disk. Where another request brings one of the samples, it waits for that one and asks again.
+func (d *Daemon) take(ctx context.Context, admit func() ([]Receipt, *commit, chan struct{}, error)) ([]Receipt, *commit, error) {
 	for {
-		receipts, c, mine, wait, err := d.admit(list, digests, who)
+		receipts, c, wait, err := admit()
 		switch {
 		case err != nil:
-			return nil, err
-		case wait != nil: // another request brings one of them
+			return nil, nil, err
+		case wait != nil:
 			select {
 			case <-wait:
 				continue
+			case <-d.closing:
+				return nil, nil, ErrDraining
 			case <-ctx.Done():
-				return nil, ctx.Err()
+				return nil, nil, ctx.Err()
 			}
 		case len(c.events) == 0:
-			return receipts, nil
+			return receipts, c, nil
 		}
 		err = d.commit(context.WithoutCancel(ctx), c) // a row takes milliseconds, and its place is taken already
 		d.mu.Lock()
-		for _, s := range mine {
+		for id, signal := range c.signals {
 			if err != nil {
-				d.withdraw(s, c)
+				d.withdraw(id, c)
 			}
-			close(c.signals[s])
+			close(signal)
 		}
 		d.mu.Unlock()
-		return receipts, err
+		if err != nil {
+			return nil, nil, err
+		}
+		return receipts, c, nil
 	}
 }
 
 // admit makes the events of samples, and notes that they are on their way. wait is a channel to wait for where another request brings the same sample.
-func (d *Daemon) admit(list []Sample, digests []string, who string) (receipts []Receipt, c *commit, mine []string, wait chan struct{}, err error) {
+func (d *Daemon) admit(list []Sample, digests []string, who string) (receipts []Receipt, c *commit, wait chan struct{}, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c = &commit{signals: map[string]chan struct{}{}}
@@ -121,14 +132,14 @@ func (d *Daemon) admit(list []Sample, digests []string, who string) (receipts []
 			select {
 			case <-w.done:
 			default:
-				return nil, nil, nil, w.done, nil
+				return nil, nil, w.done, nil
 			}
 		}
 		switch {
 		case there && (state == StateForgotten || state == StateErased):
-			return nil, nil, nil, nil, ErrForgotten
+			return nil, nil, nil, ErrForgotten
 		case there && (digest != digests[i] || label != s.Label), fresh[s.ID]:
-			return nil, nil, nil, nil, ErrConflict
+			return nil, nil, nil, ErrConflict
 		case there:
 			receipts = append(receipts, Receipt{s.ID, label, state})
 			continue
@@ -136,26 +147,26 @@ func (d *Daemon) admit(list []Sample, digests []string, who string) (receipts []
 		fresh[s.ID] = true
 		classes, err := d.class(s.Label, who)
 		if err != nil {
-			return nil, nil, nil, nil, err
+			return nil, nil, nil, err
 		}
 		if len(classes) > 0 && !slices.Contains(c.classes, s.Label) {
 			if err := d.roomFor(len(c.classes) + 1); err != nil {
-				return nil, nil, nil, nil, err
+				return nil, nil, nil, err
 			}
 			c.events, c.classes = append(c.events, classes...), append(c.classes, s.Label)
 		}
 		held := d.holdsOut(s.Label)
 		receipts = append(receipts, Receipt{s.ID, s.Label, map[bool]string{true: StateHeldOut, false: StateWaiting}[held]})
 		c.events = append(c.events, event(kindSample, s.ID, who, body{Label: s.Label, Held: held}, s.Pixels))
-		if mine = append(mine, s.ID); held {
+		if held {
 			c.held = append(c.held, s.Label)
 		} else {
 			c.queued++
 		}
 	}
-	if len(mine) > 0 {
+	if len(fresh) > 0 {
 		if err := d.room(c.queued); err != nil {
-			return nil, nil, nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	for _, name := range c.classes {
@@ -166,12 +177,12 @@ func (d *Daemon) admit(list []Sample, digests []string, who string) (receipts []
 	}
 	d.coming += c.queued
 	for i, s := range list {
-		if slices.Contains(mine, s.ID) {
+		if fresh[s.ID] {
 			c.signals[s.ID] = make(chan struct{})
-			d.soon[s.ID] = &soon{digests[i], s.Label, c.signals[s.ID]}
+			d.soon[s.ID] = &soon{digest: digests[i], label: s.Label, done: c.signals[s.ID]}
 		}
 	}
-	return receipts, c, mine, nil, nil
+	return receipts, c, nil, nil
 }
 
 // withdraw forgets that samples are on their way, as they did not come to the disk. The caller holds mu.
@@ -210,40 +221,16 @@ func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([
 		}
 		list[i].ID, digests[i] = cmp.Or(list[i].ID, newID()), Digest(list[i].Pixels)
 	}
-	for {
-		receipts, c, wait, err := d.admitRemembered(list, digests, who)
-		switch {
-		case err != nil:
-			return nil, err
-		case wait != nil: // another request brings one of them
-			select {
-			case <-wait:
-				continue
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		case len(c.events) == 0:
-			return receipts, nil
-		}
-		err = d.commit(context.WithoutCancel(ctx), c)
-		d.mu.Lock()
-		for id, signal := range c.signals {
-			if err != nil {
-				d.withdraw(id, c)
-			}
-			close(signal)
-		}
-		d.mu.Unlock()
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range c.events { // so that a label that follows at once finds it
-			if err := d.until(ctx, func() bool { return d.soon[e.ID] == nil }); err != nil {
-				return nil, err
-			}
-		}
-		return receipts, nil
+	receipts, c, err := d.take(ctx, func() ([]Receipt, *commit, chan struct{}, error) { return d.admitRemembered(list, digests, who) })
+	if err != nil {
+		return nil, err
 	}
+	for _, e := range c.events { // so that a label that follows at once finds it
+		if err := d.until(ctx, func() bool { return d.soon[e.ID] == nil }); err != nil {
+			return nil, err
+		}
+	}
+	return receipts, nil
 }
 
 // admitRemembered makes the events of pictures to be remembered, and notes that they are on their way. wait is as in admit.
@@ -288,14 +275,27 @@ func (d *Daemon) admitRemembered(list []Remembered, digests []string, who string
 // Label gives a remembered picture its label, or corrects that of a sample: in the queue, and in the memory of the learner, which learns it once more where
 // its pixels are still there.
 func (d *Daemon) Label(ctx context.Context, id, label, who string) (Receipt, error) {
-	if err := d.until(ctx, func() bool { return d.soon[id] == nil }); err != nil {
-		return Receipt{}, err
+	for {
+		if err := d.until(ctx, func() bool { return d.soon[id] == nil }); err != nil {
+			return Receipt{}, err
+		}
+		if r, again, err := d.relabel(ctx, id, label, who); !again {
+			return r, err
+		}
 	}
+}
+
+// relabel is one try of Label. again says that another request has come in between.
+func (d *Daemon) relabel(ctx context.Context, id, label, who string) (r Receipt, again bool, err error) {
 	d.mu.Lock()
-	state, old, _, there := d.look(id)
+	if d.soon[id] != nil {
+		d.mu.Unlock()
+		return r, true, nil
+	}
+	state, old, digest, there := d.look(id)
 	if !there {
 		d.mu.Unlock()
-		return Receipt{}, ErrNotFound
+		return r, false, ErrNotFound
 	}
 	classes, err := d.class(label, who)
 	var pixels []byte
@@ -308,7 +308,7 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (Receipt, err
 		err = ErrExpired
 	case old == label:
 		d.mu.Unlock()
-		return Receipt{id, label, state}, nil
+		return Receipt{id, label, state}, false, nil
 	case state == StateRemembered:
 		n, state = 1, StateWaiting
 	case state == StateLearned:
@@ -322,18 +322,41 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (Receipt, err
 	if err == nil {
 		err = d.ready()
 	}
+	mark := d.mark(id, label, digest)
 	d.mu.Unlock()
 	if err != nil {
-		return Receipt{}, err
+		d.unmark(mark, id)
+		return r, false, err
 	}
 	c := &commit{events: append(classes, event(kindLabel, id, who, body{Label: label}, pixels)), queued: n}
-	if err := d.commit(ctx, c); err != nil {
-		return Receipt{}, err
+	if err := d.commit(context.WithoutCancel(ctx), c); err != nil { // it may come to the disk after ctx has ended, and must not come after what forgets it
+		d.unmark(mark, id)
+		return r, false, err
 	}
 	d.mu.Lock()
 	d.known[label] = true
 	d.mu.Unlock()
-	return Receipt{id, label, state}, nil
+	return Receipt{id, label, state}, false, nil
+}
+
+// mark notes that an event about samples is on its way, so that no other one about them comes in between. The applier takes it away. The caller holds mu.
+func (d *Daemon) mark(id, label, digest string) *soon {
+	m := &soon{digest: digest, label: label, done: make(chan struct{}), marked: true}
+	d.soon[id] = m
+	return m
+}
+
+// unmark takes a mark away, as its event did not come.
+func (d *Daemon) unmark(m *soon, ids ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, id := range ids {
+		if d.soon[id] == m {
+			delete(d.soon, id)
+		}
+	}
+	close(m.done)
+	d.change()
 }
 
 // errFound ends the reading of the journal.
@@ -456,25 +479,24 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 	if len(w.IDs) == 0 && w.Digest == "" && w.Who == "" && w.From.IsZero() && w.To.IsZero() {
 		return f, errors.New("daemon: it is not said what to forget. Give ids, a digest, a name or times")
 	}
-	if err := d.until(ctx, func() bool { return len(d.soon) == 0 }); err != nil {
-		return f, err
-	}
-	d.state.mu.Lock()
-	var ids []string
-	for _, id := range d.state.ids {
-		m := d.state.samples[id]
-		if m.State != StateForgotten && m.State != StateErased && (len(w.IDs) == 0 || slices.Contains(w.IDs, id)) && (w.Digest == "" || w.Digest == m.Digest) &&
-			(w.Who == "" || w.Who == m.Who) && (w.From.IsZero() || !m.Time.Before(w.From)) && (w.To.IsZero() || !m.Time.After(w.To)) {
-			ids = append(ids, id)
-			f.Stored += len(m.Places)
+	var before []string // on their way now; what comes later is not meant
+	d.mu.Lock()
+	for id := range d.soon {
+		if len(w.IDs) == 0 || slices.Contains(w.IDs, id) {
+			before = append(before, id)
 		}
 	}
-	d.state.mu.Unlock()
+	d.mu.Unlock()
+	if err := d.until(ctx, func() bool { return !slices.ContainsFunc(before, func(id string) bool { return d.soon[id] != nil }) }); err != nil {
+		return f, err
+	}
+	mark, ids := d.matching(w, &f)
 	f.Matched, f.Note = len(ids), "The weights still carry what was learned of them. `ocl serve rebuild` learns again without them where the journal is retained."
 	if len(ids) == 0 {
 		return f, ErrNotFound
 	}
-	if err := d.commit(ctx, &commit{events: []journal.Event{event(kindForget, "", who, body{IDs: ids}, nil)}}); err != nil {
+	if err := d.commit(context.WithoutCancel(ctx), &commit{events: []journal.Event{event(kindForget, "", who, body{IDs: ids}, nil)}}); err != nil {
+		d.unmark(mark, ids...)
 		return f, err
 	}
 	return f, d.until(ctx, func() bool {
@@ -482,4 +504,25 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 		defer d.state.mu.Unlock()
 		return !slices.ContainsFunc(ids, func(id string) bool { m := d.state.samples[id]; return m != nil && m.State != StateErased })
 	})
+}
+
+// matching are the samples that are to be forgotten. They are marked, so that no label comes after they are erased and brings their pixels again.
+func (d *Daemon) matching(w Which, f *Forgotten) (mark *soon, ids []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	for _, id := range d.state.ids {
+		m := d.state.samples[id]
+		if m.State != StateForgotten && m.State != StateErased && d.soon[id] == nil && (len(w.IDs) == 0 || slices.Contains(w.IDs, id)) && (w.Digest == "" || w.Digest == m.Digest) &&
+			(w.Who == "" || w.Who == m.Who) && (w.From.IsZero() || !m.Time.Before(w.From)) && (w.To.IsZero() || !m.Time.After(w.To)) {
+			ids = append(ids, id)
+			f.Stored += len(m.Places)
+		}
+	}
+	mark = &soon{done: make(chan struct{}), marked: true}
+	for _, id := range ids {
+		d.soon[id] = mark
+	}
+	return mark, ids
 }

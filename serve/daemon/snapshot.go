@@ -122,6 +122,7 @@ func (d *Daemon) settle() {
 func (d *Daemon) finishForgetting() error {
 	ids := slices.Clone(d.state.unerased)
 	if len(ids) == 0 {
+		d.unfinished = false
 		return nil
 	}
 	if err := d.only(); err != nil {
@@ -132,6 +133,7 @@ func (d *Daemon) finishForgetting() error {
 	}
 	select {
 	case d.commits <- &commit{events: []journal.Event{event(kindErased, "", "", body{IDs: ids}, nil)}, done: make(chan error, 1)}:
+		d.unfinished = false
 	case <-d.closing:
 	}
 	return nil

@@ -181,6 +181,8 @@ func (s *state) relabel(e journal.Event, b body) error {
 		return nil
 	}
 	switch m.State {
+	case StateForgotten, StateErased:
+		return nil
 	case StateRemembered:
 		s.unremember(m)
 		m.State = StateWaiting

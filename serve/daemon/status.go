@@ -185,7 +185,7 @@ func (d *Daemon) count(s *state) {
 	d.learned.add(len(s.cut))
 	told := 0 // samples whose answer was served
 	for _, m := range s.cut {
-		if len(m.Guesses) > 0 {
+		if len(m.Guesses) > 0 && len(m.Places) == 1 { // a correction was judged before
 			d.judge(m.Guesses[0].Class == m.Label)
 			told++
 		}

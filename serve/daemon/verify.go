@@ -17,12 +17,15 @@ type Report struct {
 	Want     string // of the snapshot at event To; "" where there is none to compare with
 }
 
-// Same says whether the state that was made is that of the snapshot, if there is one.
-func (r Report) Same() bool { return r.Want == "" || r.Digest == r.Want }
+// Compared says whether there was a snapshot to compare with.
+func (r Report) Compared() bool { return r.Want != "" }
+
+// Same says whether the state that was made is that of the snapshot. It is false where nothing was compared.
+func (r Report) Same() bool { return r.Compared() && r.Digest == r.Want }
 
 // Text says it for people.
 func (r Report) Text() string {
-	if r.Want == "" {
+	if !r.Compared() {
 		return fmt.Sprintf("The events after %d, up to %d, are whole and were applied again. There is no second snapshot yet with which the state could be compared.", r.From, r.To)
 	}
 	if r.Same() {
