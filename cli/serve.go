@@ -48,6 +48,7 @@ func newServe() *cobra.Command {
 		Short: "Predict over HTTP while learning from the pictures that come, and lose none of them.",
 		Example: `  ocl serve cats --method er --memory 5000 --size 32
   ocl serve cats --init runs/er5k
+  ocl serve photos --backbone lite0.safetensors --method slda
   ocl serve --play
   ocl serve cats --listen 0.0.0.0:8100 --tokens tokens --cert cert.pem --key key.pem
   ocl serve --follow https://learner:8100`,
@@ -93,9 +94,10 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	flags.StringVar(&d.Init, "init", "", "an empty folder gets the learner of this run, or of this file of a program (default: none)")
 	flags.StringVar(&d.Live.Method, "method", "", "an empty folder gets a learner of this method, such as er or er+ncm (default: er)")
 	flags.IntVar(&d.Live.Memory, "memory", 0, "pictures that the method stores (default: 500)")
-	flags.IntVar(&d.Live.Size, "size", 0, "side of the pictures that the network sees, in pixels (default: 32)")
+	flags.IntVar(&d.Live.Size, "size", 0, "side of the pictures that the network sees, in pixels (default: 32, or that of --backbone)")
 	flags.IntVar(&d.Live.Channels, "channels", 0, "3 for colours, or 1 for grey (default: 3)")
 	flags.StringArrayVar(&d.Live.Set, "set", nil, "a setting of the learner, such as optimizer.lr=0.05; may be given several times")
+	flags.StringVar(&d.Live.Backbone, "backbone", "", "pretrained network: an empty folder gets a copy, and its learner learns embeddings of the pictures (docs/format/backbone.md); with --follow, that of the daemon (default: none)")
 	flags.IntVar(&d.Batch, "batch", 10, "pictures in a step")
 	flags.DurationVar(&d.Age, "age", 200*time.Millisecond, "time after which a smaller batch is learned; a negative one is never")
 	flags.IntVar(&d.Queue, "queue", 1000, "pictures that may wait to be learned; further ones are put off")
@@ -122,7 +124,7 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	flags.StringVar(&f.logLevel, "log-level", "info", "least level of the log: debug, info, warn or error")
 	addQuiet(flags, &f.quiet)
 	annotate(flags, groupLearner, map[string]string{
-		"config": "FILE", "init": "RUN", "method": "NAME", "memory": "N", "size": "N", "channels": "N", "set": "KEY=VALUE", "batch": "N", "age": "TIME", "queue": "N",
+		"config": "FILE", "init": "RUN", "method": "NAME", "memory": "N", "size": "N", "channels": "N", "set": "KEY=VALUE", "backbone": "FILE", "batch": "N", "age": "TIME", "queue": "N",
 		"new-classes": "HOW", "held-out": "SHARE", "remember": "N", "remember-mb": "N", "remember-age": "TIME", "retain": "", "workers": "N", "play": "",
 	})
 	annotate(flags, groupNetwork, map[string]string{
@@ -130,6 +132,7 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	})
 	annotate(flags, groupOutput, map[string]string{"idle": "TIME", "open": "", "log": "FORM", "log-level": "LEVEL"})
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+	_ = cmd.MarkFlagFilename("backbone", "safetensors")
 	_ = cmd.RegisterFlagCompletionFunc("method", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return methodNames(), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -196,7 +199,7 @@ func (f *serveFlags) check() error {
 	case o.Play && (o.Tokens != "" || o.Cert != ""):
 		return errors.New("--play sends drawings without a token. Leave out --tokens and --cert")
 	case d.Init != "" && (d.Live.Method != "" || d.Live.Memory != 0 || d.Live.Size != 0 || d.Live.Channels != 0 || len(d.Live.Set) > 0):
-		return errors.New("--init takes the learner of a run as it is. Leave out --method, --memory, --size, --channels and --set")
+		return errors.New("--init takes the learner of a run as it is. Leave out --method, --memory, --size, --channels and --set; --backbone says where its pretrained network is")
 	case o.Idle < 0:
 		return fmt.Errorf("--idle cannot be %s. Use a time above 0, such as 30m", o.Idle)
 	case f.newClasses != "refuse" && f.newClasses != "allow":

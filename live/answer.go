@@ -48,7 +48,9 @@ func (t *Trainer) predict(k int, pixels [][]byte) (a Answer, err error) {
 	defer t.desk.release(s, m)
 	s.load(len(pixels))
 	for i, image := range pixels {
-		t.stream.Pixels.Write(s.x.Row(i), image)
+		if err := s.see(i, image); err != nil {
+			return a, err
+		}
 	}
 	k = min(k, m.guesses)
 	all := make([]predict.Guess, len(pixels)*k)

@@ -389,7 +389,7 @@ func TestBounds(t *testing.T) {
 		if err := l.Save(path); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Open(path) // bounds are kept
+		again, err := OpenWith(path, func(p *Process) { p.AtOnce = o.AtOnce }) // bounds are kept
 		if err != nil {
 			t.Fatal(err)
 		}

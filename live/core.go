@@ -19,7 +19,8 @@ import (
 // core is a learner with its network, and what it knows of tasks and classes. One goroutine uses it at a time.
 type core struct {
 	config  config.Config
-	stream  ocl.StreamInfo // shape of the images, pixel values, and in Classes how many outputs the head has
+	inputs  inputs
+	stream  ocl.StreamInfo // shape of what it takes, pixel values, and in Classes how many outputs the head has
 	process Process        // of which it uses how many goroutines learn, and with what priority
 
 	net     *nn.Network
@@ -36,10 +37,9 @@ type core struct {
 	images  int64
 }
 
-// newCore makes the learner of a config for images of a shape. With inherited > 0 it can load the state of one with so many outputs.
-func newCore(c config.Config, shape [3]int, capacity, inherited int, p Process) (*core, error) {
-	k := &core{config: c, process: p, stream: ocl.StreamInfo{Name: c.Data.Name, Channels: shape[0], Height: shape[1], Width: shape[2],
-		Classes: capacity, Batch: c.Stream.Batch, Pixels: ocl.NewPixelValues(shape[0], c.Stream.Mean, c.Stream.Std)}}
+// newCore makes the learner of a config for such images. With inherited > 0 it can load the state of one with so many outputs.
+func newCore(c config.Config, of inputs, capacity, inherited int, p Process) (*core, error) {
+	k := &core{config: c, process: p, inputs: of, stream: of.stream(c, capacity)}
 	if err := checkMethod(c); err != nil {
 		return nil, err
 	}
@@ -66,9 +66,9 @@ func newCore(c config.Config, shape [3]int, capacity, inherited int, p Process) 
 }
 
 // outline is the network that newCore would make, without its parameters.
-func outline(c config.Config, shape [3]int, capacity int) (net *nn.Network, err error) {
+func outline(c config.Config, of inputs, capacity int) (net *nn.Network, err error) {
 	err = train.Caught(func() (err error) { // for Learn, which asks for it too
-		net, err = build.Outline(ocl.StreamInfo{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: capacity}, c)
+		net, err = build.Outline(of.stream(c, capacity), c)
 		return err
 	})
 	return net, inFields(err)
@@ -222,7 +222,7 @@ func (k *core) grown(classes int) (*core, error) {
 	if err := k.SaveState(state.Encoder()); err != nil {
 		return nil, err
 	}
-	larger, err := newCore(k.config, k.shape(), capacity, k.stream.Classes, k.process)
+	larger, err := newCore(k.config, k.inputs, capacity, k.stream.Classes, k.process)
 	if err != nil {
 		return nil, err
 	}
@@ -233,8 +233,6 @@ func (k *core) grown(classes int) (*core, error) {
 	k.close()
 	return larger, nil
 }
-
-func (k *core) shape() [3]int { return [3]int{k.stream.Channels, k.stream.Height, k.stream.Width} }
 
 func (k *core) close() { k.ws.Close() }
 
@@ -273,16 +271,16 @@ func (k *core) state() checkpoint.Parts {
 // bytes is how much memory a learner with a head of so many outputs holds at least, and how many parameters its network has: parameters,
 // gradients, packed weights, the vectors of optimiser and method, the published copies, the maps of a batch, the stored images, and those that
 // wait.
-func held(c config.Config, p Process, shape [3]int, capacity int) (bytes int64, parameters int, err error) {
+func held(c config.Config, p Process, of inputs, capacity int) (bytes int64, parameters int, err error) {
 	const number, published, waiting = 4, 3, 64
-	net, err := outline(c, shape, capacity)
+	net, err := outline(c, of, capacity)
 	if err != nil {
 		return 0, 0, err
 	}
 	f := net.Footprint()
 	parameters = f.Params()
 	info, s := build.Method(c.Methods[0]), build.Setup(c)
-	s.Shape, s.Classes = shape, capacity
+	s.Shape, s.Classes = of.shape(), capacity
 	vectors := 2 + 2*published + info.Vectors // each network has its gradients
 	switch {
 	case c.Optimizer.Name == "adam":
@@ -293,7 +291,6 @@ func held(c config.Config, p Process, shape [3]int, capacity int) (bytes int64, 
 	if info.TaskBoundaries || s.Taught() { // a teacher
 		vectors += 2
 	}
-	image := int64(shape[0]) * int64(shape[1]) * int64(shape[2])
 	rows := p.Batch
 	stored := int64(0)
 	if usesMemory(c) {
@@ -304,7 +301,7 @@ func held(c config.Config, p Process, shape [3]int, capacity int) (bytes int64, 
 	if err != nil {
 		return 0, 0, err
 	}
-	total := float64(vectors)*number*float64(parameters) + (1+float64(p.AtOnce))*f.Weights() + maps + float64(stored)*float64(int64(build.SampleBytes(ocl.StreamInfo{Channels: shape[0], Height: shape[1], Width: shape[2]}, net, c))+waiting+int64(info.SlotBytes(s))) + float64(p.Queue)*float64(image+waiting)
+	total := float64(vectors)*number*float64(parameters) + (1+float64(p.AtOnce))*f.Weights() + maps + float64(stored)*float64(int64(build.SampleBytes(of.stream(c, capacity), net, c))+waiting+int64(info.SlotBytes(s))) + float64(p.Queue)*float64(of.bytes()+waiting)
 	if info.Solves != nil {
 		solved := info.Solves(s)
 		total += 8 * float64(solved.Numbers+solved.Solving)
@@ -313,8 +310,8 @@ func held(c config.Config, p Process, shape [3]int, capacity int) (bytes int64, 
 }
 
 // checkBounds refuses a learner that would be larger than the bounds of its options.
-func (p Process) checkBounds(c config.Config, shape [3]int, capacity int) error {
-	bytes, parameters, err := held(c, p, shape, capacity)
+func (p Process) checkBounds(c config.Config, of inputs, capacity int) error {
+	bytes, parameters, err := held(c, p, of, capacity)
 	switch {
 	case err != nil:
 		return err

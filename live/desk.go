@@ -9,6 +9,7 @@ import (
 
 	"ocl"
 	"ocl/data"
+	"ocl/data/embed"
 	"ocl/experiment/trained"
 	"ocl/learner"
 	"ocl/nn"
@@ -50,17 +51,20 @@ type desk struct {
 
 // slot is what one prediction works with.
 type slot struct {
-	ws      *nn.Workspace
-	outputs int // of the networks that ws is for
-	easel   *data.Easel
-	x       *tensor.Tensor // [1,C,H,W], or of as many images as are predicted together
-	image   []byte         // [C,H,W]
-	scores  []float64
+	ws       *nn.Workspace
+	outputs  int // of the networks that ws is for
+	easel    *data.Easel
+	x        *tensor.Tensor // [1,C,H,W], or of as many images as are predicted together
+	by       ocl.Encoding   // makes inputs of bytes
+	image    []byte         // [C,H,W]
+	eyes     *embed.Desk    // nil where the learner takes the images themselves
+	embedded []byte         // of one image
+	scores   []float64
 }
 
 func (t *Trainer) newSlot() *slot {
-	c, h, w := t.Shape()
-	return &slot{easel: t.preparation.Easel(), x: tensor.New(1, c, h, w), image: make([]byte, c*h*w)}
+	shape := t.inputs.shape()
+	return &slot{easel: t.preparation.Easel(), x: tensor.New(1, shape[0], shape[1], shape[2]), by: t.stream.Encoding(), image: make([]byte, t.inputs.bytes())}
 }
 
 // begin makes room for predictions of a trainer.
@@ -72,7 +76,11 @@ func (d *desk) begin(t *Trainer) {
 	d.freed = sync.NewCond(&d.mu)
 	d.reads = t.newSlot()
 	for range t.process.AtOnce {
-		d.free = append(d.free, t.newSlot())
+		s := t.newSlot()
+		if t.eyes != nil {
+			s.eyes, s.embedded = t.eyes.desk(), make([]byte, t.stream.Encoding().Bytes(t.inputs.features))
+		}
+		d.free = append(d.free, s)
 	}
 	d.slots = len(d.free)
 }
@@ -88,6 +96,9 @@ func (d *desk) close() {
 	}
 	for _, s := range append(d.free, d.reads) {
 		s.fit(nil)
+		if s.eyes != nil {
+			s.eyes.Close()
+		}
 	}
 }
 
@@ -318,6 +329,18 @@ func (d *desk) drop(m *model) {
 
 // load makes the inputs of n images, which the caller writes row by row.
 func (s *slot) load(n int) { s.x.Resize(n, s.x.Shape[1], s.x.Shape[2], s.x.Shape[3]) }
+
+// see makes input i of the slot of an image, uint8 [C,H,W].
+func (s *slot) see(i int, image []byte) error {
+	if s.eyes != nil {
+		if err := s.eyes.Embed(s.embedded, image); err != nil {
+			return err
+		}
+		image = s.embedded
+	}
+	s.by.Write(s.x.Row(i), image)
+	return nil
+}
 
 // judge fills dst with the k best guesses of a model for each input of the slot, in one pass.
 func (s *slot) judge(m *model, dst []predict.Guess, k int) error {

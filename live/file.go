@@ -35,8 +35,9 @@ type header struct {
 	Numbers     int      `json:"numbers"` // result.Numbers
 	Kernel      string   `json:"kernel"`
 	Convolution string   `json:"convolution"`
-	Shape       [3]int   `json:"shape"`
-	Outputs     int      `json:"outputs"` // of the head
+	Shape       [3]int   `json:"shape"`              // of the images
+	Features    int      `json:"features,omitempty"` // of an embedding of an image, where the learner takes embeddings
+	Outputs     int      `json:"outputs"`            // of the head
 	Classes     []string `json:"classes"`
 
 	Registered []config.Registered `json:"registered,omitempty"` // what of the config another module has registered, as in a result
@@ -48,6 +49,8 @@ type header struct {
 	MaxClasses    int   `json:"max_classes,omitempty"`
 	MaxParameters int   `json:"max_parameters,omitempty"`
 	MaxBytes      int64 `json:"max_bytes,omitempty"`
+
+	Backbone string `json:"backbone,omitempty"` // where the pretrained network was
 
 	Weights *weightsHeader `json:"weights,omitempty"` // of a state that has only what was learned
 }
@@ -94,7 +97,7 @@ func (l *Learner) state() (*checkpoint.Container, error) {
 		return nil, err
 	}
 	p, h := l.process, l.t.header()
-	h.Batch, h.Age, h.Queue, h.MaxClasses, h.MaxParameters, h.MaxBytes = p.Batch, int64(p.Age), p.Queue, p.MaxClasses, p.MaxParameters, p.MaxBytes
+	h.Batch, h.Age, h.Queue, h.MaxClasses, h.MaxParameters, h.MaxBytes, h.Backbone = p.Batch, int64(p.Age), p.Queue, p.MaxClasses, p.MaxParameters, p.MaxBytes, p.Backbone
 	var pixels []byte
 	for _, e := range l.queue {
 		if e.boundary {
@@ -233,23 +236,27 @@ func decode(d *checkpoint.Decoder, set func(*Process)) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := changed(Process{Batch: h.Batch, Age: time.Duration(h.Age), Queue: h.Queue, MaxClasses: h.MaxClasses, MaxParameters: h.MaxParameters, MaxBytes: h.MaxBytes}, set)
+	p, err := changed(Process{Batch: h.Batch, Age: time.Duration(h.Age), Queue: h.Queue, MaxClasses: h.MaxClasses, MaxParameters: h.MaxParameters, MaxBytes: h.MaxBytes, Backbone: h.Backbone}, set)
 	if err != nil {
 		return nil, err
 	}
 	p.Queue = max(p.Queue, h.images())
-	if err := p.checkBounds(c, h.Shape, h.Outputs); err != nil {
+	if err := p.checkBounds(c, h.inputs(), h.Outputs); err != nil {
 		return nil, err
 	}
 	notes := h.engine(&c)
 	if what := config.OtherVersions(h.Registered, build.Schema().Registered(c)); what != "" {
 		notes = append(notes, what+". It goes on with what is here, which may compute otherwise")
 	}
+	e, err := eyesOf(c, h.inputs(), p)
+	if err != nil {
+		return nil, err
+	}
 	k, err := h.core(d, c, p)
 	if err != nil {
 		return nil, err
 	}
-	t, err := around(k, p, h.Classes, notes)
+	t, err := around(k, e, p, h.Classes, notes)
 	if err != nil {
 		return nil, err
 	}
@@ -257,9 +264,12 @@ func decode(d *checkpoint.Decoder, set func(*Process)) (*Trainer, error) {
 	return t, nil
 }
 
+// inputs are what the learner of a state takes.
+func (h header) inputs() inputs { return inputs{h.Shape, h.Features} }
+
 // core is the learner of a state.
 func (h header) core(d *checkpoint.Decoder, c config.Config, p Process) (*core, error) {
-	k, err := newCore(c, h.Shape, h.Outputs, 0, p)
+	k, err := newCore(c, h.inputs(), h.Outputs, 0, p)
 	if err != nil {
 		return nil, err
 	}
@@ -289,6 +299,9 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 	if !possible || h.Shape[0] > limit.KnownChannels || size > limit.KnownValues || h.Outputs < 1 || h.Outputs > limit.KnownClasses || len(h.Classes) > limit.KnownClasses {
 		return fmt.Errorf("section %s says images of %v, %d outputs and %d classes, more than any data have. Use a file that ocl wrote", headerSection, h.Shape, h.Outputs, len(h.Classes))
 	}
+	if h.Features < 0 || h.Features > limit.KnownValues || (h.Features > 0) != (c.Data.BackboneDigest != "") {
+		return fmt.Errorf("section %s says embeddings of %d numbers, which does not fit its config. Use a file that ocl wrote", headerSection, h.Features)
+	}
 	if n := len(c.Stream.Mean); n != 0 && n != h.Shape[0] {
 		return fmt.Errorf("stream.mean has %d values for images of %d channels. Use a file that ocl wrote", n, h.Shape[0])
 	}
@@ -311,7 +324,7 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 	if images > limit.LiveQueue || len(h.Waiting) > 2*images+1 || len(pixels) != images*size {
 		return fmt.Errorf("section %s has %d bytes for %d images of %d. Use a file that ocl wrote", waitingSection, len(pixels), images, size)
 	}
-	net, err := outline(c, h.Shape, h.Outputs)
+	net, err := outline(c, h.inputs(), h.Outputs)
 	if err != nil {
 		return err
 	}
@@ -379,9 +392,6 @@ func openRun(folder string, set func(*Process)) (*Trainer, error) {
 		return nil, err
 	}
 	defer t.Close()
-	if t.Info.Embeddings {
-		return nil, errors.New("the run has learned embeddings, and this package takes images. Continue it with `ocl learn`")
-	}
 	names, notes := t.ClassNames, t.Notes
 	if sorted := slices.Sorted(slices.Values(names)); len(slices.Compact(sorted)) < len(names) {
 		names, notes = nil, append(notes, "several classes of the run have one name, so the classes are called by their numbers")
@@ -394,8 +404,14 @@ func openRun(folder string, set func(*Process)) (*Trainer, error) {
 			return nil, err
 		}
 	}
-	shape := [3]int{t.Info.Channels, t.Info.Height, t.Info.Width}
-	p, err := changed(Process{Batch: t.Info.Batch}, set)
+	of := inputs{image: [3]int{t.Info.Channels, t.Info.Height, t.Info.Width}}
+	if t.Info.Embeddings {
+		if t.Info.Of == [3]int{} {
+			return nil, errors.New("the run has learned embeddings of a file, and this package takes images. Continue it with `ocl learn`")
+		}
+		of = inputs{t.Info.Of, t.Info.Channels}
+	}
+	p, err := changed(Process{Batch: t.Info.Batch, Backbone: trained.Located(t.Config.Data.Backbone, t.Folder)}, set)
 	if err != nil {
 		return nil, err
 	}
@@ -403,16 +419,21 @@ func openRun(folder string, set func(*Process)) (*Trainer, error) {
 	if t.Info.Classes >= capacity {
 		capacity = 2 * t.Info.Classes
 	}
-	if err := p.checkBounds(t.Config, shape, capacity); err != nil {
+	if err := p.checkBounds(t.Config, of, capacity); err != nil {
 		return nil, err
 	}
 	c = t.Config
 	c.Engine = config.Engine{Kernel: t.Net.KernelName(), Convolution: t.Net.Engine().Convolution}
+	c.Data.Backbone = "" // an option of the process
+	e, err := eyesOf(c, of, p)
+	if err != nil {
+		return nil, err
+	}
 	state := checkpoint.NewContainer()
 	if err := t.Learner.SaveState(state.Encoder()); err != nil {
 		return nil, err
 	}
-	k, err := newCore(c, shape, capacity, t.Info.Classes, p)
+	k, err := newCore(c, of, capacity, t.Info.Classes, p)
 	if err != nil {
 		return nil, err
 	}
@@ -422,5 +443,5 @@ func openRun(folder string, set func(*Process)) (*Trainer, error) {
 	}
 	k.batches, k.tasks = int64(t.Steps), t.Tasks
 	k.activate(t.Info.Classes)
-	return around(k, p, names, notes)
+	return around(k, e, p, names, notes)
 }

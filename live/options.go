@@ -19,6 +19,7 @@ import (
 	"ocl/internal/priority"
 	"ocl/learner"
 	"ocl/method"
+	"ocl/nn/backbone"
 )
 
 // Options say what a new learner is. The zero value is a small ER for colour images of 32×32 pixels.
@@ -54,15 +55,20 @@ type Process struct {
 	// Nice makes learning give way to the rest of the process: on Linux the threads that learn have this niceness, 1 to 19; 0 is that of the process. Elsewhere it
 	// is ignored. Go looks at the network when a processor of its own is free, so a server sets GOMAXPROCS to Workers+1.
 	Nice int
+
+	// Backbone is the file of a pretrained network that makes embeddings of the images (`ocl run --backbone`); "" is none. It does not learn: the method learns the
+	// embeddings. A learner that is opened must get the file that it has had, wherever that lies now; a file of Save and the folder of a run say where it was.
+	Backbone string
 }
 
 // Errors that other errors of this package wrap.
 var (
-	ErrClosed  = errors.New("the learner was closed. Open or make another one")
-	ErrBound   = errors.New("a bound of the options is reached")
-	ErrMethod  = errors.New("the method cannot be used live")
-	ErrLabel   = errors.New("the label cannot name a class")
-	ErrNothing = errors.New("nothing has been learned yet. Learn an image first")
+	ErrClosed   = errors.New("the learner was closed. Open or make another one")
+	ErrBound    = errors.New("a bound of the options is reached")
+	ErrMethod   = errors.New("the method cannot be used live")
+	ErrLabel    = errors.New("the label cannot name a class")
+	ErrBackbone = errors.New("the pretrained network is missing, or is another one")
+	ErrNothing  = errors.New("nothing has been learned yet. Learn an image first")
 )
 
 // Errors of calls that are faulty in the program.
@@ -121,38 +127,51 @@ func setting(key string) bool {
 	return key != "network.init" && slices.ContainsFunc(settings, func(s string) bool { return key == s || strings.HasSuffix(s, ".") && strings.HasPrefix(key, s) })
 }
 
-// config is the config of a run that would learn what the options say.
-func (o Options) config() (config.Config, error) {
-	c, s := config.Default(), build.Schema()
+// config is the config of a run that would learn what the options say, and the pretrained network; nil is none.
+func (o Options) config() (c config.Config, front *backbone.Backbone, err error) {
+	c = config.Default()
+	s := build.Schema()
 	name, tricks := methodAndTricks(o.Method)
 	c.Methods, c.Tricks = []string{name}, []string{tricks}
 	c.Data = config.Data{Name: "folder", Dir: "live", Size: o.Size} // images are prepared as those of a folder
-	setZero(&c.Data.Size, defaultSize)
-	if images, err := data.Lookup(c.Data.Name); err != nil || c.Data.Size < images.MinSize || c.Data.Size > images.MaxSize {
-		return c, errors.Join(err, fmt.Errorf("option Size is %d. Use %d to %d, or 0 for %d", o.Size, images.MinSize, images.MaxSize, defaultSize))
-	}
 	c.Memory = o.Memory
 	setZero(&c.Memory, config.DefaultMemory)
 	var given []string
 	for _, text := range o.Set {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || !setting(key) {
-			return c, fmt.Errorf("option Set: %.80q is no setting of a live learner. Use key=value with a key of %s", text, strings.Join(settings, ", "))
+			return c, nil, fmt.Errorf("option Set: %.80q is no setting of a live learner. Use key=value with a key of %s", text, strings.Join(settings, ", "))
 		}
 		if err := s.Set(&c, key, value); err != nil {
-			return c, fmt.Errorf("option Set: %w", inFields(err))
+			return c, nil, fmt.Errorf("option Set: %w", inFields(err))
 		}
 		given = append(given, key)
 	}
-	if err := s.Validate(c); err != nil {
-		return c, inFields(err)
+	images, err := data.Lookup(c.Data.Name)
+	if err != nil {
+		return c, nil, err
+	}
+	if o.Backbone != "" {
+		if front, err = withBackbone(&c, o.Process); err != nil {
+			return c, nil, err
+		}
+		setZero(&c.Data.Size, min(max(front.Info().Side, images.MinSize), images.MaxSize))
+	}
+	setZero(&c.Data.Size, defaultSize)
+	if c.Data.Size < images.MinSize || c.Data.Size > images.MaxSize {
+		return c, nil, fmt.Errorf("option Size is %d. Use %d to %d, or 0 for %d", c.Data.Size, images.MinSize, images.MaxSize, defaultSize)
+	}
+	whole := c.Clone()
+	whole.Data.Backbone = o.Backbone // some settings are not for embeddings
+	if err := s.Validate(whole); err != nil {
+		return c, nil, inFields(err)
 	}
 	for _, key := range given {
-		if err := s.CheckGiven(c, key); err != nil {
-			return c, fmt.Errorf("option Set: %w", inFields(err))
+		if err := s.CheckGiven(whole, key); err != nil {
+			return c, nil, fmt.Errorf("option Set: %w", inFields(err))
 		}
 	}
-	return s.Runs(c)[0], nil
+	return s.Runs(c)[0], front, nil
 }
 
 // inFields is an error about a config, with the fields of Options in the place of keys and of flags, which a program does not have.
@@ -165,7 +184,7 @@ func inFields(err error) error {
 
 // fields replaces what errors about configs call a key.
 var fields = sync.OnceValue(func() *strings.Replacer {
-	field := map[string]string{"methods": "Method", "tricks": "Method", "memory": "Memory", "data.size": "Size"}
+	field := map[string]string{"methods": "Method", "tricks": "Method", "memory": "Memory", "data.size": "Size", "data.backbone": "Backbone"}
 	var pairs []string
 	keys := config.Keys()
 	slices.SortStableFunc(keys, func(a, b config.Key) int { return len(b.Flag()) - len(a.Flag()) }) // one flag may begin with another
@@ -186,7 +205,7 @@ var fields = sync.OnceValue(func() *strings.Replacer {
 			pairs = append(pairs, "config: "+k.Name+" ("+flag+")", name, " ("+flag+")", "", flag+" ", set, flag, name)
 		}
 	}
-	return strings.NewReplacer(append(pairs, "data.size", "Size", "config: ", "")...)
+	return strings.NewReplacer(append(pairs, "data.size", "Size", "data.backbone", "Backbone", "config: ", "")...)
 })
 
 // methodAndTricks are those of text such as "er+ncm". The name of a method may have a + of its own.

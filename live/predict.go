@@ -52,7 +52,9 @@ func (l *Learner) guess(dst []predict.Guess, k int, img image.Image, pixels []by
 		pixels = s.image
 	}
 	s.load(1)
-	l.t.stream.Pixels.Write(s.x.Data, pixels)
+	if err := s.see(0, pixels); err != nil {
+		return nil, fmt.Errorf("live: predict: %w", err)
+	}
 	k = min(k, m.guesses)
 	if dst == nil {
 		dst = make([]predict.Guess, k)

@@ -31,7 +31,7 @@ func (t *Trainer) header() header {
 	k := t.core
 	return header{
 		Registered: build.Schema().Registered(k.config),
-		Version:    version, Numbers: result.Numbers, Kernel: k.net.KernelName(), Convolution: k.net.Engine().Convolution, Shape: t.shape, Outputs: k.stream.Classes,
+		Version:    version, Numbers: result.Numbers, Kernel: k.net.KernelName(), Convolution: k.net.Engine().Convolution, Shape: t.inputs.image, Features: t.inputs.features, Outputs: k.stream.Classes,
 		Classes: t.Classes(),
 	}
 }
@@ -94,7 +94,7 @@ func (t *Trainer) load(d *checkpoint.Decoder) error {
 	if err != nil {
 		return err
 	}
-	if err := t.process.checkBounds(t.config, t.shape, h.Outputs); err != nil {
+	if err := t.process.checkBounds(t.config, t.inputs, h.Outputs); err != nil {
 		return err
 	}
 	k, err := h.core(d, t.config, t.process)
@@ -130,7 +130,7 @@ func (t *Trainer) own(d *checkpoint.Decoder) (header, error) {
 	if err != nil {
 		return h, err
 	}
-	if h.Shape != t.shape || !bytes.Equal(theirs, ours) {
+	if h.inputs() != t.inputs || !bytes.Equal(theirs, ours) {
 		return h, errors.New("the state is one of another config, or of images of another size. Load one of a trainer that was made as this one")
 	}
 	return h, nil

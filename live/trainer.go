@@ -11,6 +11,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
+	"ocl/data/embed"
 	"ocl/experiment/build"
 	"ocl/experiment/train"
 	"ocl/internal/cause"
@@ -38,13 +39,16 @@ import (
 type Trainer struct {
 	process     Process
 	config      config.Config
-	shape       [3]int // C, H, W
+	inputs      inputs
+	eyes        *eyes // nil: the learner takes the images themselves
 	preparation data.Preparation
-	stream      ocl.StreamInfo // of the images; its Classes are those of the first head
+	stream      ocl.StreamInfo // of what the learner takes; its Classes are those of the first head
 	notes       []string
 	waiting     []Waiting
 	easels      sync.Pool
-	thread      *thread // nil: that of the caller learns
+	thread      *thread     // nil: that of the caller learns
+	learns      *embed.Desk // makes embeddings of what is learned; nil without eyes
+	embedded    []byte      // those of a batch
 
 	core   *core
 	closed bool
@@ -85,7 +89,11 @@ func built(build func() (*Trainer, error)) (t *Trainer, err error) {
 
 // fresh is NewTrainer without the beginning of its errors.
 func fresh(o Options) (*Trainer, error) {
-	c, err := o.config()
+	p, err := o.Process.complete()
+	if err != nil {
+		return nil, err
+	}
+	c, front, err := o.config()
 	if err != nil {
 		return nil, err
 	}
@@ -98,34 +106,37 @@ func fresh(o Options) (*Trainer, error) {
 	if err := checkCapacity(capacity); err != nil {
 		return nil, err
 	}
-	p, err := o.Process.complete()
-	if err != nil {
-		return nil, err
-	}
 	if err := checkMethod(c); err != nil {
 		return nil, err
 	}
-	shape := [3]int{channels, c.Data.Size, c.Data.Size}
-	if err := p.checkBounds(c, shape, capacity); err != nil {
+	of := inputs{image: [3]int{channels, c.Data.Size, c.Data.Size}}
+	var e *eyes
+	if front != nil {
+		of.features = front.Info().Features
+		if e, err = newEyes(front, of.image, p); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.checkBounds(c, of, capacity); err != nil {
 		return nil, err
 	}
-	k, err := newCore(c, shape, capacity, 0, p)
+	k, err := newCore(c, of, capacity, 0, p)
 	if err != nil {
 		return nil, err
 	}
-	return around(k, p, nil, nil)
+	return around(k, e, p, nil, nil)
 }
 
 // around makes a trainer of a core that knows classes of these names. It closes the core after an error.
-func around(k *core, p Process, names, notes []string) (*Trainer, error) {
-	shape := k.shape()
-	preparation, err := data.NewPreparation(build.Data(k.config), shape[0], shape[1], shape[2])
-	bytes, parameters, wrong := held(k.config, p, shape, k.stream.Classes)
+func around(k *core, e *eyes, p Process, names, notes []string) (*Trainer, error) {
+	image := k.inputs.image
+	preparation, err := data.NewPreparation(build.Data(k.config), image[0], image[1], image[2])
+	bytes, parameters, wrong := held(k.config, p, k.inputs, k.stream.Classes)
 	if err = errors.Join(err, wrong); err != nil {
 		k.close()
 		return nil, err
 	}
-	t := &Trainer{process: p, config: k.config, shape: shape, preparation: preparation, stream: k.stream, notes: notes, core: k, stats: Stats{Parameters: parameters, Bytes: bytes}}
+	t := &Trainer{process: p, config: k.config, inputs: k.inputs, eyes: e, learns: e.desk(), preparation: preparation, stream: k.stream, notes: notes, core: k, stats: Stats{Parameters: parameters, Bytes: bytes}}
 	t.easels.New = func() any { return preparation.Easel() }
 	t.call(names)
 	t.desk.begin(t)
@@ -179,8 +190,10 @@ func (t *Trainer) Classes() []string {
 	return slices.Clone(t.names)
 }
 
-// Shape is that of the images that the network sees: C, H, W.
-func (t *Trainer) Shape() (c, h, w int) { return t.shape[0], t.shape[1], t.shape[2] }
+// Shape is that of the images that the network sees, the pretrained one where there is one: C, H, W.
+func (t *Trainer) Shape() (c, h, w int) {
+	return t.inputs.image[0], t.inputs.image[1], t.inputs.image[2]
+}
 
 // Measure is what the values of guesses are: probabilities, or of a method that predicts by class means, distances.
 func (t *Trainer) Measure() predict.Measure { return t.desk.measure }
@@ -192,7 +205,11 @@ func (t *Trainer) Notes() []string { return slices.Clone(t.notes) }
 func (t *Trainer) Waiting() []Waiting { return slices.Clone(t.waiting) }
 
 // Config is the config of a run that would learn as the trainer does.
-func (t *Trainer) Config() config.Config { return t.config.Clone() }
+func (t *Trainer) Config() config.Config {
+	c := t.config.Clone()
+	c.Data.Backbone = t.process.Backbone
+	return c
+}
 
 // Process are the options of the process, with their defaults.
 func (t *Trainer) Process() Process { return t.process }
@@ -250,6 +267,9 @@ func (t *Trainer) Close() error {
 	t.closed = true
 	t.desk.close()
 	t.core.close()
+	if t.learns != nil {
+		t.learns.Close()
+	}
 	t.thread.close()
 	return nil
 }
@@ -331,7 +351,7 @@ func (t *Trainer) labelOf(name string) (ocl.Label, error) {
 	if n == t.room {
 		err := checkCapacity(2 * t.room)
 		if err == nil {
-			err = t.process.checkBounds(t.config, t.shape, 2*t.room)
+			err = t.process.checkBounds(t.config, t.inputs, 2*t.room)
 		}
 		if err != nil {
 			return 0, fmt.Errorf("%s is a new class, and all outputs of the network are taken: %w", cause.Shown(name), err)
@@ -365,7 +385,7 @@ func (t *Trainer) activate(y ocl.Label) error {
 // exchange takes another core.
 func (t *Trainer) exchange(k *core) error {
 	t.core = k
-	bytes, parameters, err := held(t.config, t.process, t.shape, k.stream.Classes)
+	bytes, parameters, err := held(t.config, t.process, t.inputs, k.stream.Classes)
 	if err != nil {
 		return err
 	}
@@ -425,7 +445,15 @@ func (t *Trainer) observe(pixels []byte, y []ocl.Label) (ocl.StepStats, error) {
 	if err := t.activate(slices.Max(y)); err != nil {
 		return ocl.StepStats{}, err
 	}
-	b := ocl.NewBatch(t.shape, pixels, y, t.stream.Pixels)
+	if t.learns != nil {
+		n := len(y) * t.stream.Encoding().Bytes(t.inputs.features)
+		t.embedded = slices.Grow(t.embedded[:0], n)[:n]
+		if err := t.learns.Embed(t.embedded, pixels); err != nil {
+			return ocl.StepStats{}, t.ended(err)
+		}
+		pixels = t.embedded
+	}
+	b := ocl.NewBatch(t.inputs.shape(), pixels, y, t.stream.Encoding())
 	stats, err := t.core.observe(context.Background(), b)
 	if err != nil {
 		return stats, t.ended(err)

@@ -42,16 +42,17 @@ const staleAfter = time.Minute
 
 // replica predicts with the newest model of a daemon elsewhere.
 type replica struct {
-	o       Follow
-	process live.Process
-	began   time.Time
-	log     *slog.Logger
-	from    *client.Client
-	tag     string // of the model; one goroutine uses it
-	current atomic.Pointer[copied]
-	seen    atomic.Int64 // when the daemon answered last, in ns
-	stop    context.CancelFunc
-	ended   sync.WaitGroup
+	o        Follow
+	process  live.Process
+	began    time.Time
+	log      *slog.Logger
+	from     *client.Client
+	tag      string // of the model; one goroutine uses it
+	current  atomic.Pointer[copied]
+	weighing sync.Mutex
+	seen     atomic.Int64 // when the daemon answered last, in ns
+	stop     context.CancelFunc
+	ended    sync.WaitGroup
 }
 
 // copied is a model of the daemon.
@@ -81,6 +82,8 @@ func follow(ctx context.Context, o Follow, p live.Process, log *slog.Logger) (mo
 			return r, nil
 		case errors.As(err, &refused) && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden):
 			return nil, fmt.Errorf("--follow: %w. Set OCL_TOKEN to a token that may predict", err)
+		case errors.Is(err, live.ErrBackbone):
+			return nil, fmt.Errorf("--follow: %w. Give it with --backbone FILE", err)
 		}
 		log.WarnContext(ctx, "the daemon has no model yet, or does not answer", "address", o.URL, "error", err)
 		select {
@@ -237,6 +240,8 @@ func (r *replica) Model(_ context.Context, format string, w io.Writer) (version 
 	if format != serving.Weights {
 		return m.Export(w, format)
 	}
+	r.weighing.Lock() // of one trainer, one at a time
+	defer r.weighing.Unlock()
 	state, err := m.Weights()
 	if err == nil {
 		_, err = state.WriteTo(w)

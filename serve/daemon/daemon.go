@@ -15,11 +15,16 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"ocl"
 	"ocl/config"
+	"ocl/internal/atomicfile"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 	"ocl/live"
 	"ocl/predict"
 	"ocl/serve/journal"
@@ -38,6 +43,10 @@ type Daemon struct {
 	commits chan *commit
 	poke    chan struct{} // a cut may be due
 	asks    chan *ask
+
+	gathering sync.Mutex // holds over
+	over      *ask       // has more pictures than there was room for in the last pass
+
 	between chan func() // what the applier does between two events
 	failed  chan error
 	stop    context.CancelFunc
@@ -108,7 +117,9 @@ func openOn(j journal.Journal, dir string, o Options) (*Daemon, error) {
 	d.stop = stop
 	d.done.Go(d.commitLoop)
 	d.done.Go(func() { d.applyLoop(ctx) })
-	d.done.Go(func() { d.predictLoop(ctx) })
+	for range d.trainer.Process().AtOnce {
+		d.done.Go(func() { d.predictLoop(ctx) })
+	}
 	return d, nil
 }
 
@@ -124,6 +135,8 @@ func (d *Daemon) recover() error {
 	case err != nil:
 		return fmt.Errorf("daemon: %w", err)
 	default:
+		d.o = d.o.in(d.dir)
+		d.state.o = d.o
 		for _, fault := range newest.Skipped {
 			d.o.Log.Warn("a snapshot is damaged; an older one is used", "fault", fault)
 		}
@@ -185,6 +198,9 @@ func (d *Daemon) begin() error {
 		return fmt.Errorf("daemon: %w", err)
 	}
 	d.trainer = d.state.trainer
+	if err := d.keepBackbone(); err != nil {
+		return err
+	}
 	c, err := d.state.container()
 	if err == nil {
 		err = d.files.Write(0, c)
@@ -193,6 +209,38 @@ func (d *Daemon) begin() error {
 		return fmt.Errorf("daemon: the learner is not saved: %w. Make room in %s, and start again", err, d.dir)
 	}
 	return nil
+}
+
+// backboneFile is a copy of the pretrained network that makes embeddings of the pictures, so that the folder of the daemon has all that it needs.
+const backboneFile = "backbone.safetensors"
+
+// keepBackbone copies the pretrained network of the learner, if it has one, into the folder.
+func (d *Daemon) keepBackbone() error {
+	from := d.trainer.Process().Backbone
+	if from == "" {
+		return nil
+	}
+	text, err := input.ReadFile(from, input.Want{Most: limit.Backbone})
+	if err == nil {
+		err = atomicfile.WriteBytes(filepath.Join(d.dir, backboneFile), text)
+	}
+	if err != nil {
+		return fmt.Errorf("daemon: the pretrained network is not copied: %w. Make room in %s, and start again", err, d.dir)
+	}
+	return nil
+}
+
+// in are the options with what a folder has.
+func (o Options) in(dir string) Options {
+	if file := filepath.Join(dir, backboneFile); exists(file) {
+		o.Live.Backbone = file
+	}
+	return o
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // replay applies the events of the journal that the state does not have. Cuts that were set aside are known before they come.

@@ -31,21 +31,28 @@ func (d *Daemon) Predict(ctx context.Context, pixels [][]byte, k int) (all live.
 			return all, err
 		}
 	}
+	var parts []*ask // which several goroutines answer at the same time
 	for part := range slices.Chunk(pixels, live.MaxPictures) {
 		a := &ask{part, k, make(chan reply, 1)}
 		select {
 		case d.asks <- a:
+			parts = append(parts, a)
 		case <-d.closing:
 			return all, ErrDraining
 		case <-ctx.Done():
 			return all, ctx.Err()
 		}
+	}
+	for i, a := range parts {
 		select {
 		case r := <-a.answer:
 			if r.err != nil {
 				return all, r.err
 			}
-			all.Version = r.Version
+			if i == 0 {
+				all.Version = r.Version
+			}
+			all.Version = min(all.Version, r.Version) // another one may be published between two parts
 			all.Guesses = append(all.Guesses, r.Guesses...)
 		case <-d.stopped:
 			return all, ErrDraining
@@ -57,42 +64,55 @@ func (d *Daemon) Predict(ctx context.Context, pixels [][]byte, k int) (all live.
 	return all, nil
 }
 
-// predictLoop answers what waits, up to as many pictures in one pass as a trainer takes. Nothing waits for others to come.
-func (d *Daemon) predictLoop(ctx context.Context) {
-	var next *ask
-	for {
-		a := next
-		if next = nil; a == nil {
-			select {
-			case a = <-d.asks:
-			case <-ctx.Done():
-				return
-			}
+// gather waits for a request, and takes with it those that wait already, up to as many pictures as a trainer takes in one pass. Nothing waits for others to come.
+// It returns nothing when ctx ends.
+func (d *Daemon) gather(ctx context.Context) (group []*ask) {
+	d.gathering.Lock()
+	defer d.gathering.Unlock()
+	if d.over == nil {
+		select {
+		case d.over = <-d.asks:
+		case <-ctx.Done():
+			return nil
 		}
-		group, pixels, k := []*ask{a}, a.pixels, a.k
-		for more := true; more && next == nil; {
-			select {
-			case b := <-d.asks:
-				if len(pixels)+len(b.pixels) > live.MaxPictures {
-					next = b
-					break
-				}
-				group, pixels, k = append(group, b), append(slices.Clip(pixels), b.pixels...), max(k, b.k)
-			default:
-				more = false
-			}
+	}
+	for n := 0; d.over != nil && n+len(d.over.pixels) <= live.MaxPictures; {
+		group, n = append(group, d.over), n+len(d.over.pixels)
+		d.over = nil
+		if n == live.MaxPictures {
+			break
+		}
+		select {
+		case d.over = <-d.asks:
+		default:
+		}
+	}
+	return group
+}
+
+// predictLoop answers requests until ctx ends. Several loops do so at the same time, one a core.
+func (d *Daemon) predictLoop(ctx context.Context) {
+	for {
+		group := d.gather(ctx)
+		if group == nil {
+			return
+		}
+		var pixels [][]byte
+		k := 0
+		for _, a := range group {
+			pixels, k = append(pixels, a.pixels...), max(k, a.k)
 		}
 		answer, err := d.trainer.Predict(k, pixels)
-		for _, b := range group {
+		for _, a := range group {
 			r := reply{err: err}
 			if err == nil {
-				r.Version, r.Guesses = answer.Version, answer.Guesses[:len(b.pixels):len(b.pixels)]
-				answer.Guesses = answer.Guesses[len(b.pixels):]
+				r.Version, r.Guesses = answer.Version, answer.Guesses[:len(a.pixels):len(a.pixels)]
+				answer.Guesses = answer.Guesses[len(a.pixels):]
 				for i, g := range r.Guesses {
-					r.Guesses[i] = g[:min(len(g), b.k)]
+					r.Guesses[i] = g[:min(len(g), a.k)]
 				}
 			}
-			b.answer <- r
+			a.answer <- r
 		}
 	}
 }

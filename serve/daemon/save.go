@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -136,7 +137,9 @@ func (s *state) load(c *checkpoint.Container) error {
 // process sets the options of the process of a learner that is opened.
 func (o Options) process() func(*live.Process) {
 	return func(p *live.Process) {
+		was := p.Backbone
 		*p = o.Live.Process
+		p.Backbone = cmp.Or(p.Backbone, was)
 		p.Batch, p.Age, p.Queue = o.Batch, 0, 0
 	}
 }

@@ -40,6 +40,7 @@ var ErrNothing = errors.New("the folder has no whole snapshot. Put a good copy o
 // Verify applies the events between the oldest and the newest snapshot of a folder again, and compares the states. Where there is one snapshot, it applies the events
 // after it. It changes nothing.
 func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
+	o = o.complete().in(dir)
 	j, err := journal.Open(dir, journal.Options{ReadOnly: true})
 	if err != nil {
 		return r, err
@@ -76,7 +77,7 @@ func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
 		return r, err
 	}
 	defer os.RemoveAll(scratch)
-	s := newState(nil, o.complete(), journal.Versions(scratch))
+	s := newState(nil, o, journal.Versions(scratch))
 	if err := s.from(files, r.From); err != nil {
 		return r, err
 	}
@@ -99,7 +100,7 @@ func (s *state) from(files *journal.Files, number int64) error {
 
 // digestOf is the digest of the state in a snapshot.
 func digestOf(files *journal.Files, number int64, o Options) (string, error) {
-	s := newState(nil, o.complete(), nil)
+	s := newState(nil, o, nil)
 	if err := s.from(files, number); err != nil {
 		return "", err
 	}
@@ -110,6 +111,7 @@ func digestOf(files *journal.Files, number int64, o Options) (string, error) {
 // Rebuild learns again from the whole journal of a folder that retains it, without what was forgotten since. The folder then has that learner.
 func Rebuild(ctx context.Context, dir string, o Options) error {
 	o.Retain = true
+	o = o.complete().in(dir)
 	j, err := journal.Open(dir, journal.Options{Retain: true})
 	if err != nil {
 		return err
@@ -119,7 +121,7 @@ func Rebuild(ctx context.Context, dir string, o Options) error {
 	if j.First() != 1 {
 		return fmt.Errorf("daemon: the journal of %s begins at event %d. Only a folder that was served with --retain from its start can be learned again", dir, j.First())
 	}
-	s := newState(nil, o.complete(), journal.Versions(dir))
+	s := newState(nil, o, journal.Versions(dir))
 	if err := s.from(files, 0); err != nil {
 		return err
 	}
