@@ -96,6 +96,7 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	flags.IntVar(&d.Live.Memory, "memory", 0, "pictures that the method stores (default: 500)")
 	flags.IntVar(&d.Live.Size, "size", 0, "side of the pictures that the network sees, in pixels (default: 32, or that of --backbone)")
 	flags.IntVar(&d.Live.Channels, "channels", 0, "3 for colours, or 1 for grey (default: 3)")
+	flags.IntVar(&d.Live.Capacity, "capacity", 0, "outputs of the network at first; they double when all are taken (default: 256)")
 	flags.StringArrayVar(&d.Live.Set, "set", nil, "a setting of the learner, such as optimizer.lr=0.05; may be given several times")
 	flags.StringVar(&d.Live.Backbone, "backbone", "", "pretrained network: an empty folder gets a copy, and its learner learns embeddings of the pictures (docs/format/backbone.md); with --follow, that of the daemon (default: none)")
 	flags.IntVar(&d.Batch, "batch", 10, "pictures in a step")
@@ -124,7 +125,7 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	flags.StringVar(&f.logLevel, "log-level", "info", "least level of the log: debug, info, warn or error")
 	addQuiet(flags, &f.quiet)
 	annotate(flags, groupLearner, map[string]string{
-		"config": "FILE", "init": "RUN", "method": "NAME", "memory": "N", "size": "N", "channels": "N", "set": "KEY=VALUE", "backbone": "FILE", "batch": "N", "age": "TIME", "queue": "N",
+		"config": "FILE", "init": "RUN", "method": "NAME", "memory": "N", "size": "N", "channels": "N", "capacity": "N", "set": "KEY=VALUE", "backbone": "FILE", "batch": "N", "age": "TIME", "queue": "N",
 		"new-classes": "HOW", "held-out": "SHARE", "remember": "N", "remember-mb": "N", "remember-age": "TIME", "retain": "", "workers": "N", "play": "",
 	})
 	annotate(flags, groupNetwork, map[string]string{
@@ -198,8 +199,8 @@ func (f *serveFlags) check() error {
 		return errors.New("--ca goes with --follow. Leave it out")
 	case o.Play && (o.Tokens != "" || o.Cert != ""):
 		return errors.New("--play sends drawings without a token. Leave out --tokens and --cert")
-	case d.Init != "" && (d.Live.Method != "" || d.Live.Memory != 0 || d.Live.Size != 0 || d.Live.Channels != 0 || len(d.Live.Set) > 0):
-		return errors.New("--init takes the learner of a run as it is. Leave out --method, --memory, --size, --channels and --set; --backbone says where its pretrained network is")
+	case d.Init != "" && (d.Live.Method != "" || d.Live.Memory != 0 || d.Live.Size != 0 || d.Live.Channels != 0 || d.Live.Capacity != 0 || len(d.Live.Set) > 0):
+		return errors.New("--init takes the learner of a run as it is. Leave out --method, --memory, --size, --channels, --capacity and --set; --backbone says where its pretrained network is")
 	case o.Idle < 0:
 		return fmt.Errorf("--idle cannot be %s. Use a time above 0, such as 30m", o.Idle)
 	case f.newClasses != "refuse" && f.newClasses != "allow":

@@ -23,7 +23,8 @@ const (
 )
 
 // Export writes the published copy of the network in a format of other programs, as `ocl export` does of a run (docs/interop.md), and returns the version that
-// Publish gave it. Its head has the outputs that are in use. Learning and predictions go on meanwhile. Another format is an error that wraps [ErrFormat]. Before
+// Publish gave it. Its head has the outputs that are in use; a pretrained network
+// is part of ONNX, and not of safetensors. Learning and predictions go on meanwhile. Another format is an error that wraps [ErrFormat]. Before
 // anything was published it is one that wraps [ErrNothing].
 func (t *Trainer) Export(w io.Writer, format string) (version int64, err error) {
 	m, version, err := t.desk.hold()
@@ -39,7 +40,11 @@ func (t *Trainer) Export(w io.Writer, format string) (version int64, err error) 
 			err = safetensors.Write(w, tensors, metadata)
 		case ONNX:
 			var model onnx.Model
-			if model, err = c.ONNX(edition.Release, nil); err == nil {
+			var front *onnx.Frozen
+			if front, err = t.eyes.frozen(t.inputs.image, t.process.Backbone); err == nil {
+				model, err = c.ONNX(edition.Release, front)
+			}
+			if err == nil {
 				err = onnx.Write(w, model)
 			}
 		default:

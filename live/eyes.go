@@ -8,6 +8,7 @@ import (
 	"ocl/data/embed"
 	"ocl/experiment/build"
 	"ocl/internal/cause"
+	"ocl/interop/onnx"
 	"ocl/nn/arch"
 	"ocl/nn/backbone"
 )
@@ -44,7 +45,10 @@ func (i inputs) bytes() int { return i.image[0] * i.image[1] * i.image[2] }
 const embeddedAtOnce = 4
 
 // eyes are a pretrained network that does not learn, in front of a learner of embeddings.
-type eyes struct{ maker *embed.Maker }
+type eyes struct {
+	net   *backbone.Backbone
+	maker *embed.Maker
+}
 
 // newEyes are those of a config with data.backbone, for images of a shape.
 func newEyes(net *backbone.Backbone, image [3]int, p Process) (*eyes, error) {
@@ -55,7 +59,7 @@ func newEyes(net *backbone.Backbone, image [3]int, p Process) (*eyes, error) {
 	if err := maker.CheckMemory(p.AtOnce+1, 1, embeddedAtOnce); err != nil { // one more learns
 		return nil, fmt.Errorf("%w: %w. Use a smaller network, or fewer predictions AtOnce", ErrBound, err)
 	}
-	return &eyes{maker}, nil
+	return &eyes{net, maker}, nil
 }
 
 // openBackbone opens the pretrained network of a config, which is in the file of the options of the process.
@@ -101,6 +105,15 @@ func withBackbone(c *config.Config, p Process) (*backbone.Backbone, error) {
 		c.Network.Name = arch.NameLinear
 	}
 	return net, nil
+}
+
+// frozen is the network as an exported classifier has it in front of its own; nil is none. file is where it was read from.
+func (e *eyes) frozen(image [3]int, file string) (*onnx.Frozen, error) {
+	if e == nil {
+		return nil, nil
+	}
+	layers, err := e.net.Layers(file)
+	return &onnx.Frozen{Net: e.net, Layers: layers, Of: image}, err
 }
 
 // desk is what one goroutine makes embeddings with; nil where there is nothing to make.

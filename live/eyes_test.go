@@ -77,6 +77,12 @@ func TestBackbone(t *testing.T) {
 				t.Errorf("%s: image %d is %s, want %s", method, i, g[0].Name, want)
 			}
 		}
+		for _, format := range []string{Safetensors, ONNX} {
+			var text bytes.Buffer
+			if _, err := tr.Export(&text, format); err != nil || bytes.Contains(text.Bytes(), []byte("backbone_digest")) != (format == ONNX) {
+				t.Errorf("%s as %s: %v", method, format, err)
+			}
+		}
 		state := checkpoint.NewContainer()
 		if err := tr.SaveState(state.Encoder()); err != nil {
 			t.Fatal(err)
