@@ -53,8 +53,9 @@ func simulated(dir string) (jobs []study.Job, r *result.Result, l load, err erro
 	if err == nil {
 		entries, err = study.ReadJobs(dir)
 	}
-	for _, e := range entries {
-		jobs = append(jobs, study.Job{Entry: e})
+	jobs = make([]study.Job, len(entries))
+	for i, e := range entries {
+		jobs[i].Entry = e
 	}
 	return jobs, r, l, err
 }

@@ -80,8 +80,9 @@ func loaded(root string) (l load, r *result.Result, jobs []study.Job, err error)
 	if err == nil {
 		entries, err = study.ReadJobs(filepath.Join(root, "study"))
 	}
-	for _, e := range entries {
-		jobs = append(jobs, study.Job{Entry: e})
+	jobs = make([]study.Job, len(entries))
+	for i, e := range entries {
+		jobs[i].Entry = e
 	}
 	return l, r, jobs, err
 }
