@@ -55,7 +55,8 @@ func (h *Holder) takeIn() (more bool) { return h.takeInTo(math.MaxUint64) }
 func (h *Holder) takeInTo(last uint64) (more bool) {
 	for range 100 {
 		ctx, cancel := op()
-		next, err := h.results.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(h.store.names.result("*")))
+		// Of all subjects: the server looks up a narrower filter in the subjects of all results that wait, so a holder that is behind would fall further behind.
+		next, err := h.results.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(">"))
 		if err != nil {
 			cancel()
 			if !errors.Is(err, jetstream.ErrMsgNotFound) {
