@@ -87,6 +87,22 @@ func (t *Trainer) Forget(places []int64) (stored int, err error) {
 	return stored, err
 }
 
+// Stores says whether the memory has the image with a place ([Trainer.Place]).
+func (t *Trainer) Stores(place int64) bool {
+	m := t.core.parts().Memory
+	if m == nil {
+		return false
+	}
+	_, found := m.Find(place)
+	return found
+}
+
+// Amendable is an error that wraps [ErrMethod] if the method stores images and cannot let go of one, so that Forget and Relabel refuse.
+func (t *Trainer) Amendable() error {
+	_, err := t.core.amends()
+	return err
+}
+
 // changed notes that the memory has changed, so that class means are those of another one.
 func (t *Trainer) changed() {
 	if ncm := t.core.ncm; ncm != nil {

@@ -28,7 +28,7 @@ import (
 //	err = t.Publish(ctx, 1)
 //	answer, err := t.Predict(3, [][]byte{image})                // answer.Version is 1
 //
-// One goroutine at a time calls what changes a Trainer: AddClass, Observe, Boundary, Publish, Relabel, Forget, SaveState, LoadState, Weights, SetWeights, Digest
+// One goroutine at a time calls what changes a Trainer: AddClass, Observe, Boundary, Publish, Relabel, Forget, Stores, Amendable, SaveState, LoadState, Weights, SetWeights, Digest
 // and Close. Any number of goroutines call Predict, Draw, Export, Stats, Err, Classes, Shape and Measure meanwhile. What it learns is a function of those calls in
 // their order: neither time, nor the number of processors, nor how often it was published and saved moves a bit.
 //

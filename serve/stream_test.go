@@ -227,4 +227,3 @@ func accuracy(t *testing.T, address string, set *data.Set) float64 {
 	}
 	return 100 * float64(right) / float64(n)
 }
-

@@ -255,6 +255,8 @@ const (
 	ServeModel = 2 << 30
 	// ServeStreams is the number of open streams of events, in streams. Further ones are refused. Key: none.
 	ServeStreams = 64
+	// ServeStatistics is the size of a statistics.json, in bytes. With 100,000 classes it has some megabytes. Key: none; remove it.
+	ServeStatistics = 64 << 20
 	// ServeConnections is the number of open connections, in connections. Further ones wait. Key: none.
 	ServeConnections = 512
 	// ServeTokens is the number of tokens, in tokens. Each request is compared with all of them. Key: none.

@@ -131,6 +131,7 @@ func (d *Daemon) settled(ids ...string) {
 		delete(d.soon, id)
 	}
 	if mark != nil {
+		mark.applied = true
 		close(mark.done)
 	}
 }
@@ -138,6 +139,13 @@ func (d *Daemon) settled(ids ...string) {
 // arrive notes that an event about samples was applied. The caller holds mu.
 func (d *Daemon) arrive(e journal.Event) {
 	b, _ := bodyOf(e) // it was applied, so it is whole
+	if e.Kind == kindForget {
+		for _, id := range b.IDs {
+			if m := d.soon[id]; m != nil && m.marked {
+				m.stored = d.state.removed
+			}
+		}
+	}
 	d.settled(append(b.IDs, e.ID)...)
 	switch {
 	case e.Kind != kindSample:

@@ -50,6 +50,7 @@ type Daemon struct {
 	between chan func() // what the applier does between two events
 	failed  chan error
 	stop    context.CancelFunc
+	fixed   error                                      // of a method that cannot let go of a picture that it stores
 	notes   func(context.Context, journal.Event) error // appends an event of the applier
 	closing chan struct{}                              // closed when nothing is taken any more
 	stopped chan struct{}                              // closed when all goroutines have ended
@@ -87,6 +88,8 @@ type soon struct {
 	digest, label string
 	done          chan struct{} // closed when it is on the disk, or will not be; where marked, when it was applied
 	marked        bool          // it is about samples that are in the state already
+	applied       bool          // where marked
+	stored        int           // of them that were in the memory of the learner then
 }
 
 // Open opens the folder of a daemon, applies what its journal has, and goes on. An empty folder gets the learner of the options.
@@ -113,6 +116,7 @@ func openOn(j journal.Journal, dir string, o Options) (*Daemon, error) {
 	d.notes = func(ctx context.Context, e journal.Event) error {
 		return d.commit(ctx, &commit{events: []journal.Event{e}})
 	}
+	d.readStatistics()
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	d.done.Go(d.commitLoop)
@@ -145,6 +149,7 @@ func (d *Daemon) recover() error {
 		}
 	}
 	d.trainer = d.state.trainer
+	d.fixed = d.trainer.Amendable()
 	d.notes = func(_ context.Context, e journal.Event) error { // nobody else appends yet
 		if e.Time = time.Now(); e.Time.Before(d.state.time) {
 			e.Time = d.state.time
@@ -179,7 +184,7 @@ func (d *Daemon) recover() error {
 			return err
 		}
 	}
-	d.uncut, d.since = len(d.state.queue), time.Now()
+	d.uncut, d.since, d.clock = len(d.state.queue), time.Now(), d.state.time
 	d.unfinished = len(d.state.unerased) > 0
 	return nil
 }
@@ -347,6 +352,7 @@ func (d *Daemon) Close(ctx context.Context) error {
 	var err error
 	if d.broken == nil && d.trainer.Err() == nil {
 		err = d.snapshot()
+		d.keepStatistics()
 	}
 	return errors.Join(err, d.trainer.Close(), d.journal.Close())
 }

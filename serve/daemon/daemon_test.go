@@ -23,7 +23,9 @@ func small() Options {
 }
 
 // picture is one of a class: its corner is bright.
-func picture(class, n int) []byte {
+func picture(class, n int) []byte { return pictureOf(side, class, n) }
+
+func pictureOf(side, class, n int) []byte {
 	draw := rand.New(rand.NewPCG(uint64(class), uint64(n)))
 	p := make([]byte, 3*side*side)
 	for i := range p {
@@ -35,9 +37,11 @@ func picture(class, n int) []byte {
 	return p
 }
 
-func samples(from, n int) (list []Sample) {
+func samples(from, n int) []Sample { return samplesOf(side, from, n) }
+
+func samplesOf(side, from, n int) (list []Sample) {
 	for i := from; i < from+n; i++ {
-		list = append(list, Sample{ID: fmt.Sprintf("id-%d", i), Label: fmt.Sprintf("class %d", i%3), Pixels: picture(i%3, i)})
+		list = append(list, Sample{ID: fmt.Sprintf("id-%d", i), Label: fmt.Sprintf("class %d", i%3), Pixels: pictureOf(side, i%3, i)})
 	}
 	return list
 }

@@ -55,5 +55,8 @@ func bodyOf(e journal.Event) (b body, err error) {
 	if b.Format != bodyFormat {
 		return b, fmt.Errorf("daemon: event %d (%s) has format %d, and this ocl reads %d. Use the ocl that wrote it", e.Number, e.Kind, b.Format, bodyFormat)
 	}
+	if b.N < 0 || b.Number < 0 {
+		return b, fmt.Errorf("daemon: event %d (%s) has a number below 0. Put a good copy of the folder in its place", e.Number, e.Kind)
+	}
 	return b, nil
 }

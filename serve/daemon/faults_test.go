@@ -273,3 +273,45 @@ func (f *fullJournal) Erase(ids []string) error {
 	}
 	return f.Journal.Erase(ids)
 }
+
+// TestClockJumps: after a clock that stood in the future for a while, and was set back over a restart, what is remembered then does not count as old, and events
+// do not go back in time.
+func TestClockJumps(t *testing.T) {
+	t.Parallel()
+	dir, o := t.TempDir(), small()
+	o.Remember.Age = time.Hour
+	d := open(t, dir, o)
+	learn(t, d, samples(0, 5))
+	end(t, d)
+	j, err := journal.Open(dir, journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := event(kindClass, "", "", body{Label: "of the future"}, nil)
+	e.Time = time.Now().Add(24 * 365 * time.Hour)
+	if _, err := j.Append([]journal.Event{e}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d = open(t, dir, o)
+	if _, err := d.Remember(t.Context(), []Remembered{{ID: "seen", Pixels: picture(1, 900)}}, ""); err != nil {
+		t.Fatal(err)
+	}
+	learn(t, d, samples(5, 5))
+	applied(t, d)
+	if i, _ := d.Sample("seen"); i.State != StateRemembered {
+		t.Errorf("a picture that just came is %s", i.State)
+	}
+	last := time.Time{}
+	if err := d.journal.Read(d.journal.First(), func(e journal.Event) error {
+		if e.Time.Before(last) {
+			t.Errorf("event %d is of %v, before %v", e.Number, e.Time, last)
+		}
+		last = e.Time
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,15 +11,19 @@ import (
 	"testing"
 	"time"
 
+	"ocl/live"
 	"ocl/serve/journal"
 )
 
-// childVariable is the folder of the daemon that this test binary is as a child.
-const childVariable = "OCL_TEST_DAEMON"
+// childVariable is the folder of the daemon that this test binary is as a child, and netVariable is set where its network is a ResNet-18.
+const (
+	childVariable = "OCL_TEST_DAEMON"
+	netVariable   = "OCL_TEST_DAEMON_RESNET"
+)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childVariable); dir != "" {
-		if err := serveUntilKilled(dir); err != nil {
+		if err := serveUntilKilled(dir, os.Getenv(netVariable) != ""); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		os.Exit(1)
@@ -26,16 +31,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// killedOptions are those of a daemon that is killed: snapshots come all the time, and all of the journal stays.
-func killedOptions() Options {
-	o := small()
-	o.Retain, o.HeldOut, o.SnapshotEvery, o.Age = true, 0.05, 5*time.Millisecond, time.Millisecond
-	return o
+// killedOptions are those of a daemon that is killed, and the side of its pictures: snapshots come all the time, and all of the journal stays.
+func killedOptions(resnet bool) (o Options, size int) {
+	o, size = small(), side
+	o.SnapshotEvery = 5 * time.Millisecond
+	if resnet {
+		o.Live, size = live.Options{Memory: 200, Size: 32}, 32
+		o.Batch, o.SnapshotEvery = 10, 300*time.Millisecond
+	}
+	o.Retain, o.HeldOut, o.Age = true, 0.05, time.Millisecond
+	return o, size
 }
 
 // serveUntilKilled takes samples from several goroutines, and prints each id that it has acknowledged.
-func serveUntilKilled(dir string) error {
-	d, err := Open(dir, killedOptions())
+func serveUntilKilled(dir string, resnet bool) error {
+	o, size := killedOptions(resnet)
+	d, err := Open(dir, o)
 	if err != nil {
 		return err
 	}
@@ -51,8 +62,14 @@ func serveUntilKilled(dir string) error {
 	for range 4 {
 		go func() {
 			for i := range ids {
-				list := samples(i, 1)
-				if _, err := d.Learn(context.Background(), list, ""); err != nil {
+				list := samplesOf(size, i, 1)
+				_, err := d.Learn(context.Background(), list, "")
+				var full *FullError
+				if errors.As(err, &full) { // it learns more slowly than they come
+					time.Sleep(20 * time.Millisecond)
+					continue
+				}
+				if err != nil {
 					failed <- err
 					return
 				}
@@ -72,11 +89,31 @@ func TestKilled(t *testing.T) {
 	} else if testing.Short() {
 		kills = 3
 	}
+	killed(t, kills, false)
+}
+
+// TestKilledResNet is TestKilled with a network that takes long to learn what waits.
+func TestKilledResNet(t *testing.T) {
+	kills := 20
+	if os.Getenv("OCL_LONG") == "" {
+		kills = 2
+	}
+	if testing.Short() {
+		t.Skip("it learns with a ResNet-18")
+	}
+	killed(t, kills, true)
+}
+
+func killed(t *testing.T, kills int, resnet bool) {
+	t.Helper()
 	dir := t.TempDir()
 	acknowledged := map[string]bool{}
 	for k := range kills {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), childVariable+"="+dir)
+		if resnet {
+			child.Env = append(child.Env, netVariable+"=1")
+		}
 		child.Stderr = os.Stderr
 		out, err := child.StdoutPipe()
 		if err == nil {
@@ -89,6 +126,9 @@ func TestKilled(t *testing.T) {
 		for lines.Scan() {
 			acknowledged[lines.Text()] = true
 			if more--; more == 0 {
+				if resnet { // so that it has learned some
+					time.Sleep(time.Duration(k*137%1500) * time.Millisecond)
+				}
 				_ = child.Process.Kill()
 			}
 		}
@@ -96,7 +136,7 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("the daemon ended by itself: %v", err)
 		}
 	}
-	o := killedOptions()
+	o, _ := killedOptions(resnet)
 	o.Age = -1
 	d := open(t, dir, o)
 	applied(t, d)

@@ -490,7 +490,19 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 	if err := d.until(ctx, func() bool { return !slices.ContainsFunc(before, func(id string) bool { return d.soon[id] != nil }) }); err != nil {
 		return f, err
 	}
-	mark, ids := d.matching(w, &f)
+	mark, ids, learned := d.matching(w)
+	if err := d.fixed; err != nil && learned {
+		d.unmark(mark, ids...)
+		return f, err
+	}
+	if d.o.Retain {
+		older, err := d.retained(w, mark)
+		ids = append(ids, older...)
+		if err != nil {
+			d.unmark(mark, ids...)
+			return f, err
+		}
+	}
 	f.Matched, f.Note = len(ids), "The weights still carry what was learned of them. `ocl serve rebuild` learns again without them where the journal is retained."
 	if len(ids) == 0 {
 		return f, ErrNotFound
@@ -499,30 +511,61 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 		d.unmark(mark, ids...)
 		return f, err
 	}
-	return f, d.until(ctx, func() bool {
+	err = d.until(ctx, func() bool {
 		d.state.mu.Lock()
 		defer d.state.mu.Unlock()
-		return !slices.ContainsFunc(ids, func(id string) bool { m := d.state.samples[id]; return m != nil && m.State != StateErased })
+		f.Stored = mark.stored
+		return mark.applied && !slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(d.state.unerased, id) })
 	})
+	return f, err
 }
 
-// matching are the samples that are to be forgotten. They are marked, so that no label comes after they are erased and brings their pixels again.
-func (d *Daemon) matching(w Which, f *Forgotten) (mark *soon, ids []string) {
+// retained are samples in the journal that are to be forgotten, and that nothing else knows any more: their ids were let go of. They are marked.
+func (d *Daemon) retained(w Which, mark *soon) (ids []string, err error) {
+	var meant []string
+	if err := d.journal.Read(d.journal.First(), func(e journal.Event) error {
+		if !e.Erased && len(e.Pixels) > 0 && w.means(e.ID, Digest(e.Pixels), e.Who, e.Time) {
+			meant = append(meant, e.ID)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	for _, id := range meant {
+		if d.state.samples[id] == nil && d.soon[id] == nil {
+			d.soon[id] = mark
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// means says whether a sample is meant.
+func (w Which) means(id, digest, who string, at time.Time) bool {
+	return (len(w.IDs) == 0 || slices.Contains(w.IDs, id)) && (w.Digest == "" || w.Digest == digest) && (w.Who == "" || w.Who == who) &&
+		(w.From.IsZero() || !at.Before(w.From)) && (w.To.IsZero() || !at.After(w.To))
+}
+
+// matching are the samples that are to be forgotten, and whether some of them were learned. They are marked, so that no label comes after they are erased and brings their pixels again.
+func (d *Daemon) matching(w Which) (mark *soon, ids []string, learned bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()
 	for _, id := range d.state.ids {
 		m := d.state.samples[id]
-		if m.State != StateForgotten && m.State != StateErased && d.soon[id] == nil && (len(w.IDs) == 0 || slices.Contains(w.IDs, id)) && (w.Digest == "" || w.Digest == m.Digest) &&
-			(w.Who == "" || w.Who == m.Who) && (w.From.IsZero() || !m.Time.Before(w.From)) && (w.To.IsZero() || !m.Time.After(w.To)) {
+		if m.State != StateForgotten && m.State != StateErased && d.soon[id] == nil && w.means(id, m.Digest, m.Who, m.Time) {
 			ids = append(ids, id)
-			f.Stored += len(m.Places)
+			learned = learned || len(m.Places) > 0
 		}
 	}
 	mark = &soon{done: make(chan struct{}), marked: true}
 	for _, id := range ids {
 		d.soon[id] = mark
 	}
-	return mark, ids
+	return mark, ids, learned
 }

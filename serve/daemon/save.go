@@ -89,7 +89,7 @@ func (s *state) load(c *checkpoint.Container) error {
 		next.skip[cut] = true
 	}
 	for _, m := range t.Samples {
-		if m.Size < 0 || m.Size > len(pixels) || next.samples[m.ID] != nil {
+		if m == nil || m.Size < 0 || m.Size > len(pixels) || next.samples[m.ID] != nil {
 			return fmt.Errorf("section %s does not fit section %s. Use a snapshot that ocl wrote", pixelsSection, tablesSection)
 		}
 		if m.Size > 0 {

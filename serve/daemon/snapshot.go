@@ -13,10 +13,9 @@ import (
 	"ocl/serve/journal"
 )
 
-// copied is a copy of the state for a snapshot, and the number of its last event.
+// copied is a copy of the state for a snapshot, and the number of its last event. The goroutine that changes the state calls it, so it holds no lock, for which requests
+// would wait.
 func (d *Daemon) copied() (*checkpoint.Container, int64, error) {
-	d.state.mu.Lock()
-	defer d.state.mu.Unlock()
 	c, err := d.state.container()
 	d.state.learning = 0
 	return c, d.state.last, err
@@ -72,6 +71,7 @@ func (d *Daemon) snapshotBeside() error {
 	}
 	d.done.Go(func() {
 		err := d.save(c, number)
+		d.keepStatistics()
 		d.mu.Lock()
 		d.writing = false
 		d.mu.Unlock()

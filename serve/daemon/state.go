@@ -67,6 +67,7 @@ type state struct {
 	versions []VersionInfo
 	unerased []string       // forgotten, and perhaps still in a file
 	skip     map[int64]bool // cuts that are set aside
+	removed  int            // samples that the last event took out of the memory of the learner
 
 	learning time.Duration // time of learning since the last snapshot
 	step     ocl.StepStats // of the last cut
@@ -113,7 +114,10 @@ func (s *state) do(ctx context.Context, e journal.Event, b body) error {
 		_, err := s.trainer.AddClass(b.Label)
 		return err
 	case kindSample:
-		m := s.add(e, b)
+		m, err := s.add(e, b)
+		if err != nil {
+			return err
+		}
 		if m.State = StateWaiting; b.Held {
 			m.State = StateHeldOut
 			s.held[m.Label]++
@@ -121,7 +125,10 @@ func (s *state) do(ctx context.Context, e journal.Event, b body) error {
 		}
 		s.queue = append(s.queue, m)
 	case kindRemember:
-		m := s.add(e, b)
+		m, err := s.add(e, b)
+		if err != nil {
+			return err
+		}
 		m.State = StateRemembered
 		s.waiting = append(s.waiting, m.ID)
 		s.bytes += int64(len(m.pixels))
@@ -166,11 +173,25 @@ func (s *state) do(ctx context.Context, e journal.Event, b body) error {
 }
 
 // add adds the sample of an event.
-func (s *state) add(e journal.Event, b body) *sample {
+func (s *state) add(e journal.Event, b body) (*sample, error) {
+	if s.samples[e.ID] != nil {
+		return nil, fmt.Errorf("daemon: event %d brings the sample %.80q, which is there already. Put a good copy of the folder in its place", e.Number, e.ID)
+	}
+	if err := s.fits(e); err != nil {
+		return nil, err
+	}
 	m := &sample{ID: e.ID, Label: b.Label, Digest: Digest(e.Pixels), Who: e.Who, Time: e.Time, Event: e.Number, Guesses: b.Guesses, Version: b.Version, pixels: e.Pixels}
 	s.samples[m.ID] = m
 	s.ids = append(s.ids, m.ID)
-	return m
+	return m, nil
+}
+
+// fits refuses pixels that are no picture of the learner.
+func (s *state) fits(e journal.Event) error {
+	if c, h, w := s.trainer.Shape(); len(e.Pixels) != c*h*w {
+		return fmt.Errorf("daemon: event %d has %d bytes of pixels, and the learner takes %d. Put a good copy of the folder in its place", e.Number, len(e.Pixels), c*h*w)
+	}
+	return nil
 }
 
 // relabel gives a sample a label: a remembered one goes to the queue, one that waits changes, and a learned one is learned once more where its
@@ -195,6 +216,9 @@ func (s *state) relabel(e journal.Event, b body) error {
 			return err
 		}
 		if len(e.Pixels) > 0 {
+			if err := s.fits(e); err != nil {
+				return err
+			}
 			m.State, m.pixels, m.Event = StateWaiting, e.Pixels, e.Number
 			s.queue = append(s.queue, m)
 		}
@@ -274,10 +298,12 @@ func (s *state) apart(do func() error) error {
 
 // forget takes samples away from everything but the weights.
 func (s *state) forget(ids []string) error {
+	s.removed = 0
 	var places []int64
 	for _, id := range ids {
 		m := s.samples[id]
-		if m == nil {
+		if m == nil { // its id was let go of, and the journal has it still
+			s.unerased = append(s.unerased, id)
 			continue
 		}
 		switch m.State {
@@ -294,7 +320,8 @@ func (s *state) forget(ids []string) error {
 	if len(places) == 0 {
 		return nil
 	}
-	_, err := s.trainer.Forget(places)
+	var err error
+	s.removed, err = s.trainer.Forget(places)
 	return err
 }
 
@@ -337,9 +364,13 @@ func (s *state) expire() {
 		s.unremember(m)
 		m.State, m.pixels, m.Guesses = StateExpired, nil, nil
 	}
-	for i := 0; len(s.ids) > r.IDs && i < len(s.ids); {
-		switch m := s.samples[s.ids[i]]; m.State {
-		case StateLearned, StateSetAside, StateExpired, StateErased:
+	i := 0
+	for looks := len(s.ids); looks > 0 && len(s.ids) > r.IDs; looks-- {
+		m := s.samples[s.ids[i]]
+		switch {
+		case m.State == StateLearned && slices.ContainsFunc(m.Places, s.trainer.Stores): // it can be forgotten as long as the memory has it
+			s.ids = append(slices.Delete(s.ids, i, i+1), m.ID)
+		case m.State == StateLearned, m.State == StateSetAside, m.State == StateExpired, m.State == StateErased:
 			delete(s.samples, m.ID)
 			s.ids = slices.Delete(s.ids, i, i+1)
 		default:

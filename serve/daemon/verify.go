@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"ocl/serve/journal"
@@ -134,6 +136,9 @@ func Rebuild(ctx context.Context, dir string, o Options) error {
 		return err
 	}
 	if err := files.Write(s.last, c); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(dir, statisticsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of the other learner
 		return err
 	}
 	numbers, err := files.Numbers()
