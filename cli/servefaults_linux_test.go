@@ -181,7 +181,7 @@ func TestServeFaultyDisk(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d operations by %d kinds of faults: %d tried, %d ended the daemon or refused a sample", len(ops), len(ops), len(verdicts), tried, told)
+	t.Logf("%d operations, %d kinds of faults: %d were tried, and %d of them ended the daemon or refused a sample", len(ops), len(verdicts), tried, told)
 	if told == 0 {
 		t.Error("no fault was told")
 	}
