@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -151,7 +152,8 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(fmt.Errorf("serve: %w", err))
 	}
-	if f.o.Play && f.o.Dir == "" {
+	playground := f.o.Play && f.o.Dir == ""
+	if playground {
 		dir, err := os.MkdirTemp("", "ocl-play-")
 		if err != nil {
 			return fmt.Errorf("serve: %w", err)
@@ -170,7 +172,14 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	f.o.Follow.Token = os.Getenv("OCL_TOKEN")
 	f.o.Ready = func(address string) {
 		if !f.quiet {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s/ shows the daemon. Ctrl-C ends it and keeps everything\n", address)
+			says := "%s/ shows the daemon. Ctrl-C ends it and keeps everything\n"
+			switch {
+			case f.o.Follow.URL != "":
+				says = "%s predicts with the model of " + strings.ReplaceAll(escape.Line(f.o.Follow.URL), "%", "%%") + ". Ctrl-C ends it\n"
+			case playground:
+				says = "%s/ shows the daemon. Ctrl-C ends it and removes everything; with a folder, as in `ocl serve cats --play`, it stays\n"
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), says, address)
 		}
 		if f.open {
 			if err := openBrowser(address + "/"); err != nil {

@@ -3,7 +3,7 @@
     ocl serve cats --method er --memory 5000          # in another terminal
     python serve.py --cifar cifar-100-python          # the folder with the files train, test and meta
 
-It needs `requests` alone. Each sample has an id of its own, so one that is sent again after a fault is not learned twice.
+It needs `requests`, and numpy to read the published file. Each sample has an id of its own, so one that is sent again after a fault is not learned twice.
 """
 
 import argparse
@@ -16,13 +16,13 @@ from pathlib import Path
 import requests
 
 
-def call(session, method, url, tries=8, **request):
+def call(session, method, url, tries=60, **request):
     """Sends a request until it is answered. A refusal that a later try cannot change ends the program with its reason."""
     for attempt in range(tries):
         try:
             answer = session.request(method, url, timeout=60, **request)
         except requests.ConnectionError:
-            time.sleep(2**attempt / 10)
+            time.sleep(min(2**attempt / 10, 2))
             continue
         if answer.ok:
             return answer
@@ -72,8 +72,8 @@ def main():
             if seen % 500 == 0:
                 print(f"task {task + 1}: {seen} pictures, {right / (seen - 1):.1%} right before they were learned", flush=True)
         call(session, "POST", f"{args.url}/v1/tasks")  # methods that need no tasks pass it over
-    print(f"{seen} pictures. The daemon's own numbers:")
-    print(call(session, "GET", f"{args.url}/v1/status").text)
+    status = call(session, "GET", f"{args.url}/v1/status").json()
+    print(f"{seen} pictures. The daemon's own numbers: {status['samples']}, accuracy {status['accuracy']}, held out {status['held_out']}")
 
 
 if __name__ == "__main__":

@@ -78,6 +78,7 @@ func problemOf(err error) *Problem {
 		{daemon.ErrNoRoom, http.StatusInsufficientStorage, 10 * time.Second},
 		{daemon.ErrConflict, http.StatusConflict, 0},
 		{daemon.ErrNotFound, http.StatusNotFound, 0},
+		{daemon.ErrNoVersion, http.StatusNotFound, 0},
 		{daemon.ErrExpired, http.StatusGone, 0},
 		{daemon.ErrForgotten, http.StatusGone, 0},
 		{daemon.ErrDraining, http.StatusServiceUnavailable, 10 * time.Second},

@@ -268,7 +268,7 @@ func (s *server) which(to http.ResponseWriter, r *http.Request) (w daemon.Which,
 		}
 	}
 	if ways != 1 {
-		return w, bad("The body says %d ways to find samples. Send either ids, or digest, or who with from and to.", ways)
+		return w, bad("The body says %d ways to find samples. Send either ids, or digest, or who, from and to; who alone means all that they ever sent.", ways)
 	}
 	if len(in.IDs) > limit.ServeForget {
 		return w, problem(http.StatusRequestEntityTooLarge, "There are %d ids. Send at most %d at once.", len(in.IDs), limit.ServeForget)

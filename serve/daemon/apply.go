@@ -38,11 +38,14 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 		at, due := d.trainer.PublishDue()
 		if due && !time.Now().Before(at) {
 			d.ends(d.publish(ctx))
-			d.measure()
+			d.measure(false)
 			continue
 		}
 		if there {
 			continue
+		}
+		if !due && !d.busy() {
+			d.measure(true)
 		}
 		wait := time.Hour
 		if due {

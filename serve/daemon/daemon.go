@@ -139,6 +139,9 @@ func (d *Daemon) recover() error {
 	case err != nil:
 		return fmt.Errorf("daemon: %w", err)
 	default:
+		if l := d.o.Live; d.o.Init != "" || l.Method != "" || l.Memory != 0 || l.Size != 0 || l.Channels != 0 || l.Capacity != 0 || len(l.Set) > 0 {
+			d.o.Log.Info("the folder has its learner; what was said of a new one is not used", "folder", d.dir)
+		}
 		d.o = d.o.in(d.dir)
 		d.state.o = d.o
 		for _, fault := range newest.Skipped {

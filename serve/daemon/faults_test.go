@@ -143,7 +143,7 @@ func TestNoRoomForAVersion(t *testing.T) {
 	}
 	learn(t, d, samples(10, 10))
 	applied(t, d)
-	if err := d.Rollback(t.Context(), 7, "x"); !errors.Is(err, ErrNotFound) {
+	if err := d.Rollback(t.Context(), 7, "x"); !errors.Is(err, ErrNoVersion) {
 		t.Error(err)
 	}
 	if err := d.Ready(); err != nil || !slices.ContainsFunc(d.Versions(), func(v VersionInfo) bool { return v.Number == 7 }) {

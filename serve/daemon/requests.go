@@ -462,10 +462,10 @@ func (d *Daemon) Versions() []VersionInfo {
 // Rollback goes back to the weights of a version. The memory stays.
 func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
 	if !slices.ContainsFunc(d.Versions(), func(v VersionInfo) bool { return v.Number == number }) {
-		return fmt.Errorf("daemon: there is no version %d: %w", number, ErrNotFound)
+		return fmt.Errorf("daemon: version %d: %w", number, ErrNoVersion)
 	}
 	if _, err := d.state.files.Read(number); err != nil { // an event that cannot be applied would end each start
-		return fmt.Errorf("daemon: the weights of version %d cannot be read: %w: %w", number, ErrNotFound, err)
+		return fmt.Errorf("daemon: version %d: %w (%w)", number, ErrNoVersion, err)
 	}
 	if err := d.Ready(); err != nil {
 		return err
@@ -505,6 +505,9 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 	}
 	f.Matched, f.Note = len(ids), "The weights still carry what was learned of them. `ocl serve rebuild` learns again without them where the journal is retained."
 	if len(ids) == 0 {
+		if len(w.IDs) > 0 && d.forgotten(w.IDs[0]) {
+			return f, ErrForgotten
+		}
 		return f, ErrNotFound
 	}
 	if err := d.commit(context.WithoutCancel(ctx), &commit{events: []journal.Event{event(kindForget, "", who, body{IDs: ids}, nil)}}); err != nil {
@@ -518,6 +521,14 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 		return mark.applied && !slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(d.state.unerased, id) })
 	})
 	return f, err
+}
+
+// forgotten says whether a sample was forgotten.
+func (d *Daemon) forgotten(id string) bool {
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	m := d.state.samples[id]
+	return m != nil && (m.State == StateForgotten || m.State == StateErased)
 }
 
 // retained are samples in the journal that are to be forgotten, and that nothing else knows any more: their ids were let go of. They are marked.

@@ -1,11 +1,12 @@
 package daemon
 
 import (
-	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 )
 
@@ -15,7 +16,14 @@ func TestStatisticsSurvive(t *testing.T) {
 	dir, o := t.TempDir(), small()
 	o.HeldOut = 0.2
 	d := open(t, dir, o)
-	learn(t, d, samples(0, 200))
+	learn(t, d, samples(0, 100))
+	applied(t, d)
+	for _, m := range samples(100, 100) {
+		if _, err := d.Predict(t.Context(), [][]byte{m.Pixels}, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	learn(t, d, samples(100, 100))
 	end(t, d)
 	want, err := d.measured()
 	d = open(t, dir, o)
@@ -23,7 +31,8 @@ func TestStatisticsSurvive(t *testing.T) {
 	if err != nil || before.Answers == nil || len(before.History) == 0 || before.Drift.Samples == 0 || before.HeldOut == nil {
 		t.Fatalf("%+v, %v", before, err)
 	}
-	if got, err := d.measured(); err != nil || !bytes.Equal(got, want) {
+	got, err := d.measured()
+	if !reflect.DeepEqual(kept(t, got), kept(t, want)) {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
 	end(t, d)
@@ -37,6 +46,16 @@ func TestStatisticsSurvive(t *testing.T) {
 		}
 		end(t, d)
 	}
+}
+
+// kept are statistics without those of the held-out samples, which are measured again when nothing is to be done.
+func kept(t *testing.T, text []byte) (s statistics) {
+	t.Helper()
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	s.HeldOut, s.HeldAt, s.Classes = nil, 0, nil
+	return s
 }
 
 // TestWindowGoesOn: a meter that resumes finds drift where one does that never stopped.

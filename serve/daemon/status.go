@@ -109,8 +109,11 @@ type meter struct {
 	learned     ring
 	times       []float64 // of predictions, in ms; a ring
 	nextTime    int
-	right       []bool // of the last samples; a ring
+	right       []bool // of the last samples whose answer was served; a ring
 	nextRight   int
+	served      map[string]string // class that was answered, by the digest of the picture
+	order       []string          // of its digests; a ring
+	nextOrder   int
 	drift       adwin
 	drifts      Drift
 	history     []Point
@@ -119,6 +122,7 @@ type meter struct {
 	classes     map[string]*ClassInfo
 	heldAt      int64 // samples learned when that was measured
 	watchers    []chan Notice
+	recent      []Notice // the last ones, for those who come later
 }
 
 // ring counts events by the second.
@@ -159,6 +163,37 @@ func (m *meter) predicted(n int, took time.Duration) {
 	put(&m.times, &m.nextTime, float64(took)/1e6)
 }
 
+// mostServed is how many answers are kept until the label of their picture comes: more than may wait to be learned.
+const mostServed = 20_000
+
+// answered keeps what was answered for pictures, so that it can be judged when their labels come.
+func (m *meter) answered(pixels [][]byte, a live.Answer) {
+	digests := make([]string, len(pixels))
+	for i, p := range pixels {
+		digests[i] = Digest(p)
+	}
+	m.gauge.Lock()
+	defer m.gauge.Unlock()
+	if m.served == nil {
+		m.served = map[string]string{}
+	}
+	for i, g := range a.Guesses {
+		if len(g) == 0 {
+			continue
+		}
+		if _, known := m.served[digests[i]]; !known {
+			if len(m.order) < mostServed {
+				m.order = append(m.order, digests[i])
+			} else {
+				delete(m.served, m.order[m.nextOrder])
+				m.order[m.nextOrder] = digests[i]
+			}
+			m.nextOrder = (m.nextOrder + 1) % mostServed
+		}
+		m.served[digests[i]] = g[0].Name
+	}
+}
+
 // put puts a value into a ring.
 func put[T any](ring *[]T, next *int, v T) {
 	if len(*ring) < mostTimes {
@@ -185,14 +220,19 @@ func (d *Daemon) count(s *state) {
 	d.learned.add(len(s.cut))
 	told := 0 // samples whose answer was served
 	for _, m := range s.cut {
-		if len(m.Guesses) > 0 && len(m.Places) == 1 { // a correction was judged before
-			d.judge(m.Guesses[0].Class == m.Label)
+		said, served := d.served[m.Digest]
+		if len(m.Guesses) > 0 {
+			said, served = m.Guesses[0].Class, true
+		}
+		if served && len(m.Places) == 1 { // a correction was judged before
+			put(&d.right, &d.nextRight, said == m.Label)
+			d.drifted(said == m.Label)
 			told++
 		}
 	}
-	if n := len(s.cut); s.step.Correct >= 0 {
-		for i := range n - told {
-			d.judge(i < s.step.Correct*(n-told)/n)
+	if n := len(s.cut); told == 0 && s.step.Correct >= 0 { // nobody asks: drift is looked for in what the step says of its batch
+		for i := range n {
+			d.drifted(i < s.step.Correct)
 		}
 	}
 	stats := s.trainer.Stats()
@@ -215,9 +255,8 @@ func (d *Daemon) count(s *state) {
 	}
 }
 
-// judge counts an answer. The caller holds gauge.
-func (d *Daemon) judge(right bool) {
-	put(&d.right, &d.nextRight, right)
+// drifted looks for drift with one more answer. The caller holds gauge.
+func (d *Daemon) drifted(right bool) {
 	wrong := 1.0
 	if right {
 		wrong = 0
@@ -244,9 +283,9 @@ func (d *Daemon) share() float64 {
 // measureEvery is how many samples are learned between two looks at those that are held out.
 const measureEvery = 1000
 
-// measure looks at the held-out samples, if that is due. The applier calls it after it has published.
-func (d *Daemon) measure() {
-	learned := d.trainer.Stats().Images
+// measure looks at the held-out samples, if that is due: after many samples, and of each version when nothing else is to be done. The applier calls it after it has published.
+func (d *Daemon) measure(idle bool) {
+	learned, version := d.trainer.Stats().Images, d.Version()
 	d.state.mu.Lock()
 	var pixels [][]byte
 	var labels []string
@@ -257,12 +296,12 @@ func (d *Daemon) measure() {
 	}
 	d.state.mu.Unlock()
 	d.gauge.Lock()
-	due := len(pixels) > 0 && (d.held == nil || learned-d.heldAt >= max(measureEvery, 20*int64(len(pixels))))
+	due := len(pixels) > 0 && (d.held == nil || idle && d.held.Version != version || learned-d.heldAt >= max(measureEvery, 20*int64(len(pixels))))
 	d.gauge.Unlock()
 	if !due {
 		return
 	}
-	right, all, version := map[string]int{}, map[string]int{}, int64(0)
+	right, all := map[string]int{}, map[string]int{}
 	for i := 0; i < len(pixels); i += live.MaxPictures {
 		part := pixels[i:min(i+live.MaxPictures, len(pixels))]
 		a, err := d.trainer.Predict(1, part)
@@ -388,13 +427,19 @@ func sizeOf(folder string) (n int64) {
 	return n
 }
 
+// mostRecent is how many notices somebody hears first who begins to watch.
+const mostRecent = 20
+
 // mostNotices is how many notices wait for a slow reader; further ones are lost for it.
 const mostNotices = 64
 
-// Subscribe hears of what happens, until ctx ends.
+// Subscribe hears of what happens, the last of what has happened first, until ctx ends.
 func (d *Daemon) Subscribe(ctx context.Context) <-chan Notice {
 	c := make(chan Notice, mostNotices)
 	d.gauge.Lock()
+	for _, n := range d.recent {
+		c <- n
+	}
 	d.watchers = append(d.watchers, c)
 	d.gauge.Unlock()
 	context.AfterFunc(ctx, func() {
@@ -414,6 +459,7 @@ func (d *Daemon) tell(kind, text string, version int64) {
 }
 
 func (d *Daemon) send(n Notice) {
+	d.recent = append(d.recent[max(0, len(d.recent)-mostRecent+1):], n)
 	for _, w := range d.watchers {
 		select {
 		case w <- n:

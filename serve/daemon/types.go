@@ -69,6 +69,7 @@ var (
 	ErrNoRoom    = errors.New("the disk of the daemon is full. Make room there; predictions go on")
 	ErrConflict  = errors.New("the id has another picture or label already. Use another id")
 	ErrNotFound  = errors.New("there is no sample of this id. Send the picture again")
+	ErrNoVersion = errors.New("the weights of that version are not kept. Look for those that are by GET /v1/rollback")
 	ErrExpired   = errors.New("the picture is not kept any more. Send it again, with its label")
 	ErrForgotten = errors.New("the sample was forgotten. Send the picture again under another id")
 	ErrDraining  = errors.New("the daemon is about to end. Send it again when it is back")

@@ -109,7 +109,7 @@ func known(dir string) (format, error) {
 	case slices.Contains(others, "result.json") || slices.Contains(others, "checkpoints"):
 		return format{}, fmt.Errorf("journal: %s: %w: it is that of a run. Choose a new folder, and give this one to --init", dir, ErrOther)
 	}
-	return format{}, fmt.Errorf("journal: %s: %w: it has %s and no %s. Choose an empty folder", dir, ErrOther, count.Some(others), formatName)
+	return format{}, fmt.Errorf("journal: %s: %w: it has %s and no %s. Give the folder of a daemon, or an empty one for a new daemon", dir, ErrOther, count.Some(others), formatName)
 }
 
 // writeFormat writes ocl-serve.json.

@@ -269,6 +269,8 @@ async function look() {
 
 function listen() {
   const stream = new EventSource("/v1/events");
+  // A new connection tells the last notices again.
+  stream.addEventListener("open", () => delete byId("news").dataset.begun);
   stream.addEventListener("status", (e) => {
     byId("lost").hidden = true;
     show(JSON.parse(e.data));

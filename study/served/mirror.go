@@ -168,8 +168,20 @@ func (h *Holder) look() {
 			return
 		}
 	}
+	anew := false
+	if h.server != nil {
+		if err := h.server.ill(); err != nil && h.server.hasRoom() {
+			h.tell(fmt.Sprintf("the server could not write its files (%v), and there is room now. It is started again; workers wait for it", err))
+			h.server.stop()
+			if err := h.server.start(); err != nil {
+				h.failed(err)
+				return
+			}
+			anew = true
+		}
+	}
 	epoch, err := h.store.settings.Get(ctx, epochKey)
-	if gone(err) || err == nil && string(epoch.Value()) != h.epoch {
+	if anew || gone(err) || err == nil && string(epoch.Value()) != h.epoch {
 		err = h.build(ctx)
 	}
 	if err == nil {

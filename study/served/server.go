@@ -1,6 +1,7 @@
 package served
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -14,6 +15,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -154,6 +156,21 @@ func (e *embedded) start() error {
 func (e *embedded) vanished() bool {
 	_, err := os.Stat(filepath.Join(e.dir, natsFolder, "jetstream"))
 	return errors.Is(err, os.ErrNotExist)
+}
+
+// ill is why the server takes nothing any more: after a write that failed, as on a full disk, a stream refuses all others until the server starts again.
+func (e *embedded) ill() error {
+	if h := e.current().Healthz(nil); h.StatusCode != 0 && h.StatusCode != http.StatusOK {
+		return errors.New(cmp.Or(h.Error, h.Status))
+	}
+	return nil
+}
+
+// hasRoom says whether the disk takes a file as large as the part of a bundle.
+func (e *embedded) hasRoom() bool {
+	probe := filepath.Join(e.dir, natsFolder, "room")
+	err := os.WriteFile(probe, make([]byte, min(partBytes, 256<<10)), 0o600)
+	return errors.Join(err, os.Remove(probe)) == nil
 }
 
 // stop ends the server.
