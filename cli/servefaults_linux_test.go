@@ -142,7 +142,7 @@ func (s servedFaults) kept(t *testing.T, dir, what string) {
 
 // TestServeFaultyDisk: each write, fsync and other change of a file that `ocl serve` makes fails once, as on a broken and on a full disk, or the process is killed
 // before it. What was acknowledged is there after the next start, and was learned once. Nothing ends with exit code 0 that has lost something, and a full
-// disk refuses samples and does not end the daemon.
+// disk refuses samples and does not end the daemon. Some of the operations are tried, and all with -faults.
 func TestServeFaultyDisk(t *testing.T) {
 	dir := t.TempDir()
 	var ops []faulttest.Op
@@ -155,7 +155,16 @@ func TestServeFaultyDisk(t *testing.T) {
 	tried, told := 0, 0
 	for i, at := range ops {
 		for k, v := range verdicts {
-			if at.Call == "close" || os.Getenv(longTier) == "" && (i+11*k)%37 != 0 || testing.Short() && (i+11*k)%111 != 0 {
+			every := 37
+			switch {
+			case *allFaults:
+				every = 1
+			case os.Getenv(longTier) != "":
+				every = 7
+			case testing.Short():
+				every = 111
+			}
+			if at.Call == "close" || (i+11*k)%every != 0 {
 				continue
 			}
 			dir := t.TempDir()
