@@ -60,6 +60,9 @@ func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job)
 		return fmt.Errorf("sweep: %w", err)
 	}
 	j.Base, j.Name, j.Data = filepath.Base(file), jobName(file), f.opts.DataDir
+	if (j.kind == "kubernetes" || j.kind == "skypilot") && cmd.Flags().Changed("out") {
+		return usage(fmt.Errorf("sweep: --out is for folders that this machine sees, and in the file for %s the folder is %s. Leave out --out", j.kind, j.Name))
+	}
 	if j.Program, err = os.Executable(); err != nil {
 		j.Program = "ocl"
 	}

@@ -247,6 +247,10 @@ func newSweepRetry() *cobra.Command {
 			if err := store.Resume(); err != nil {
 				return err
 			}
+			if n == 0 {
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), "no job has failed. The study is not cancelled; if jobs are left, `ocl sweep` or `ocl sweep join` goes on with it")
+				return err
+			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s will be tried again, and the study is not cancelled; `ocl sweep` or `ocl sweep join` goes on with it\n", count.Of(n, "failed job"))
 			return err
 		},

@@ -39,6 +39,9 @@ func ReadMade(dir string) (made Made, text []byte, err error) {
 	path := filepath.Join(dir, StudyFile)
 	text, err = input.ReadFile(path, input.Want{Most: limit.Config})
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, missing := os.Stat(dir); errors.Is(missing, fs.ErrNotExist) {
+			return made, nil, cause.As(fmt.Errorf("study: %s is not there. Give the folder of a study, as `ocl sweep` makes it, or a join file", dir), fs.ErrNotExist)
+		}
 		return made, nil, cause.As(fmt.Errorf("study: %s has no %s. Give the folder of a study, as `ocl sweep` makes it", dir, StudyFile), fs.ErrNotExist)
 	}
 	if err != nil {

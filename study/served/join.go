@@ -90,7 +90,7 @@ func readJoin(path string) (ticket, error) {
 		return ticket{}, fmt.Errorf("served: %w", err)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return ticket{}, fmt.Errorf("served: others can read %s, which has a secret. Run `chmod 600 %s`", path, path)
+		return ticket{}, fmt.Errorf("served: others can read %s, and a join file has a secret. Run `chmod 600 %s`, if it is one", path, path)
 	}
 	t, err := parseJoin(text)
 	if err != nil {

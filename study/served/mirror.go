@@ -168,7 +168,6 @@ func (h *Holder) look() {
 			return
 		}
 	}
-	anew := false
 	if h.server != nil {
 		if err := h.server.ill(); err != nil && h.server.hasRoom() {
 			h.tell(fmt.Sprintf("the server could not write its files (%v), and there is room now. It is started again; workers wait for it", err))
@@ -177,11 +176,11 @@ func (h *Holder) look() {
 				h.failed(err)
 				return
 			}
-			anew = true
+			h.epoch = "" // what was in its memory is gone: everything is made again, and tried again until it is
 		}
 	}
 	epoch, err := h.store.settings.Get(ctx, epochKey)
-	if anew || gone(err) || err == nil && string(epoch.Value()) != h.epoch {
+	if gone(err) || err == nil && string(epoch.Value()) != h.epoch {
 		err = h.build(ctx)
 	}
 	if err == nil {
