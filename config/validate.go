@@ -212,9 +212,9 @@ func (s *Schema) checkData(f *faults, c Config) {
 	}
 	network, _ := lookup(s.Networks, c.Network.Name)
 	if least := network.LeastSide; d.Backbone == "" && d.Size != 0 && d.Size < least && !s.makeNetworks(c.Methods) {
-		remedy := "Use a larger data.size, or the network mlp"
+		remedy := "Use a larger data.size, or network.name=mlp"
 		if set.MaxSize == 0 {
-			remedy = "Remove data.size, as the files have a fixed size, or use the network mlp"
+			remedy = "Remove data.size, as the files have a fixed size, or use network.name=mlp"
 		}
 		f.add("data.size", "%d is too small for %s, which needs images of at least %d pixels a side. %s", d.Size, c.Network.Name, least, remedy)
 	}
