@@ -3,15 +3,20 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"ocl/experiment"
+	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/report"
 	"ocl/report/findings"
 	"ocl/report/known"
 	"ocl/report/paper"
+	"ocl/study"
 )
 
 func newReport() *cobra.Command {
@@ -50,6 +55,7 @@ func newReport() *cobra.Command {
 			if written == nil {
 				return err
 			}
+			noteMissing(cmd.ErrOrStderr(), args)
 			return errors.Join(err, raw.printOr(cmd.OutOrStdout(), written, escape.Line(written.Page)+"\n"))
 		},
 	}
@@ -64,6 +70,26 @@ func newReport() *cobra.Command {
 	_ = cmd.MarkFlagDirname("data-dir")
 	cmd.AddCommand(newReportPaper(), newReportImport())
 	return cmd
+}
+
+// noteMissing says how many jobs of studies have no result, as when the folder of a shard was not copied: their report looks whole.
+func noteMissing(to io.Writer, dirs []string) {
+	for _, dir := range dirs {
+		entries, err := study.ReadJobs(dir) // a folder that is no study, or was made by hand, has no list
+		if err != nil {
+			continue
+		}
+		missing := 0
+		for _, e := range entries {
+			if _, err := os.Stat(filepath.Join(dir, e.Folder, experiment.ResultFile)); err != nil {
+				missing++
+			}
+		}
+		if missing > 0 {
+			fmt.Fprintf(to, "%s of %s in %s have no result, and the report shows the others. `ocl sweep status %s` lists them\n",
+				count.Number(missing), count.Of(len(entries), "job"), escape.Line(dir), quoteWord(dir))
+		}
+	}
 }
 
 // addOut defines -o, the folder of a report.
