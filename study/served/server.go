@@ -24,6 +24,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"ocl/internal/atomicfile"
 )
 
 // Names in the folder of a study that is served.
@@ -169,7 +171,7 @@ func (e *embedded) ill() error {
 // hasRoom says whether the disk takes a file as large as the part of a bundle.
 func (e *embedded) hasRoom() bool {
 	probe := filepath.Join(e.dir, natsFolder, "room")
-	err := os.WriteFile(probe, make([]byte, min(partBytes, 256<<10)), 0o600)
+	err := atomicfile.WriteBytes(probe, make([]byte, min(partBytes, 256<<10)))
 	return errors.Join(err, os.Remove(probe)) == nil
 }
 
