@@ -90,7 +90,7 @@ func streamed(t *testing.T, s build.Stream) [][]raw {
 func TestStreamOverHTTP(t *testing.T) {
 	dir := os.Getenv("OCL_DATA")
 	if dir == "" || os.Getenv("OCL_LONG") == "" {
-		t.Skip("set OCL_LONG, and OCL_DATA to the folder of CIFAR-100: it learns 15,000 images with a ResNet-18")
+		t.Skip("NOT RUN: set OCL_LONG, and OCL_DATA to the folder of CIFAR-100: it learns 15,000 images with a ResNet-18")
 	}
 	c := config.Default()
 	c.Data = config.Data{Name: "cifar100", Dir: dir, TrainPerClass: *streamPerClass, TestPerClass: 20}

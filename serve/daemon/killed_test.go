@@ -99,7 +99,7 @@ func TestKilledResNet(t *testing.T) {
 		kills = 2
 	}
 	if testing.Short() {
-		t.Skip("it learns with a ResNet-18")
+		t.Skip("NOT RUN with -short: it learns with a ResNet-18")
 	}
 	killed(t, kills, true)
 }
