@@ -66,6 +66,7 @@ func serve(on net.Listener, handler http.Handler) (failed <-chan error, stop fun
 		if server.Shutdown(ending) != nil {
 			_ = server.Close() // the last request is not waited for
 		}
+		_ = on.Close() // a server that was stopped before its goroutine began does not know its listener
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
 	"net"
@@ -684,5 +685,20 @@ func TestStrip(t *testing.T) {
 	}
 	if strings.Contains(strip, "<b> is") {
 		t.Error("text of files is not escaped")
+	}
+}
+
+// TestStopAtOnce: who stops serving before its goroutine has begun finds the listener closed too.
+func TestStopAtOnce(t *testing.T) {
+	for range 100 {
+		on, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, stop := serve(on, http.NotFoundHandler())
+		stop()
+		if err := on.(*net.TCPListener).SetDeadline(time.Time{}); !errors.Is(err, net.ErrClosed) {
+			t.Fatalf("somebody listens still: %v", err)
+		}
 	}
 }
