@@ -23,7 +23,7 @@ export function tiles(s) {
     ["accuracy of the answers", percent(s.accuracy?.recent), s.accuracy ? `over the last ${count(s.accuracy.samples)} labelled` : "no answer had its label yet"],
     ["accuracy on held-out pictures", percent(s.held_out?.accuracy), s.held_out ? `forgotten: ${percent(s.held_out.forgetting)}` : ""],
     ["learned", count(s.samples.learned), `${count(s.rates.learned)} a second`],
-    ["waiting", count(s.samples.waiting), `room for ${count(s.samples.queue)}`],
+    ["waiting to be learned", count(s.samples.waiting), `${count(s.samples.queue)} at most`],
     ["predictions a second", count(s.rates.predictions), latency ? `${latency.p50.toFixed(1)} ms, one of a hundred above ${latency.p99.toFixed(1)} ms` : ""],
     ["drift", count(s.drift.found), s.drift.last ? `last at ${clock(s.drift.last)}` : "none was found"],
     ["memory of the learner", count(s.memory.stored), `of ${count(s.memory.capacity)} pictures; the process has ${bytes(s.memory.bytes)}`],
@@ -33,6 +33,9 @@ export function tiles(s) {
 
 // clock is the time of day of an instant.
 export const clock = (time) => new Date(time).toLocaleTimeString("en-GB");
+
+// ordered are classes with the most forgotten first; those of which nothing was measured come last, in the order in which they were added.
+export const ordered = (classes) => classes.toSorted((a, b) => (b.forgetting ?? -1) - (a.forgetting ?? -1));
 
 // courses are the lines of the chart: each a list of [images learned, share].
 export function courses(history) {
@@ -128,7 +131,7 @@ function show(s) {
   chart(s.history);
   classes = s.classes.map((c) => c.name);
   byId("classes").replaceChildren(
-    ...s.classes.map((c) => {
+    ...ordered(s.classes).map((c) => {
       const row = element("tr");
       row.append(element("td", c.name), element("td", count(c.learned), "n"));
       for (const v of [c.accuracy, c.best, c.forgetting]) {

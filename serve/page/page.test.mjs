@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, choices, courses, path, percent, tiles } from "./page.mjs";
+import { bytes, choices, courses, ordered, path, percent, tiles } from "./page.mjs";
 
 const status = {
   samples: { learned: 1200, waiting: 5, queue: 1000, held_out: 0 },
@@ -66,4 +66,14 @@ test("guesses come first, and no class is lost", () => {
   const { buttons, rest } = choices([{ class: "e" }, { class: "b" }], ["a", "b", "c", "d", "e", "f"]);
   assert.deepEqual(buttons, ["e", "b", "a", "c"]);
   assert.deepEqual(rest, ["d", "f"]);
+});
+
+test("the most forgotten classes come first, and those without a measurement keep their order behind them", () => {
+  const of = (name, forgetting) => ({ name, forgetting });
+  const list = [of("new", null), of("kept", 0), of("also new", undefined), of("lost", 0.5)];
+  assert.deepEqual(
+    ordered(list).map((c) => c.name),
+    ["lost", "kept", "new", "also new"],
+  );
+  assert.equal(list[0].name, "new");
 });
