@@ -103,7 +103,9 @@ func reached(s *state) int64 {
 // applied waits until all that is on the disk was applied.
 func applied(t *testing.T, d *Daemon) {
 	t.Helper()
-	if err := d.until(t.Context(), func() bool { return len(d.durable) == 0 && d.ahead == 0 && reached(d.state) == d.journal.Last() }); err != nil {
+	if err := d.until(t.Context(), func() bool {
+		return len(d.durable) == 0 && d.ahead == 0 && (d.uncut < d.o.Batch || d.halted) && reached(d.state) == d.journal.Last()
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
