@@ -120,6 +120,7 @@ func openOn(j journal.Journal, dir string, o Options) (*Daemon, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	d.done.Go(d.commitLoop)
+	d.nudge() // what waits from before
 	d.done.Go(func() { d.applyLoop(ctx) })
 	for range d.trainer.Process().AtOnce {
 		d.done.Go(func() { d.predictLoop(ctx) })

@@ -107,7 +107,7 @@ func checked(t *testing.T, d *Daemon) (text string) {
 func TestDiverges(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir, diverging())
-	learn(t, d, samples(0, 40))
+	learn(t, d, samples(0, 6)) // three batches, so that a start has none to try again
 	if err := d.until(t.Context(), func() bool { return d.halted }); err != nil {
 		t.Fatal(err)
 	}
@@ -312,6 +312,23 @@ func TestClockJumps(t *testing.T) {
 		last = e.Time
 		return nil
 	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestStartLearnsWhatWaits: a daemon that was killed with pictures in its queue learns them when it starts, without a request.
+func TestStartLearnsWhatWaits(t *testing.T) {
+	dir, o := t.TempDir(), small()
+	o.HeldOut, o.Age = 0, time.Millisecond
+	d := open(t, dir, o)
+	held, free := make(chan struct{}), make(chan struct{})
+	go func() { d.between <- func() { close(held); <-free } }() // the applier stands still
+	<-held
+	learn(t, d, samples(0, 4*o.Batch+1))
+	before := crashed(t, dir)
+	close(free)
+	d = open(t, before, o)
+	if err := d.until(t.Context(), func() bool { return d.trainer.Stats().Images == int64(4*o.Batch+1) }); err != nil {
 		t.Fatal(err)
 	}
 }
