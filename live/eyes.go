@@ -50,6 +50,12 @@ type eyes struct {
 	maker *embed.Maker
 }
 
+// frozenFile is the pretrained network of a file, which one trainer hands to the next one.
+type frozenFile struct {
+	file string
+	net  *backbone.Backbone
+}
+
 // newEyes are those of a config with data.backbone, for images of a shape.
 func newEyes(net *backbone.Backbone, image [3]int, p Process) (*eyes, error) {
 	maker, err := embed.New(net, image)
@@ -66,6 +72,9 @@ func newEyes(net *backbone.Backbone, image [3]int, p Process) (*eyes, error) {
 func openBackbone(c config.Config, p Process) (*backbone.Backbone, error) {
 	if p.Backbone == "" {
 		return nil, fmt.Errorf("%w: the learner knows embeddings of the network %s. Say where the file of that network is, in the option Backbone", ErrBackbone, c.Data.BackboneDigest)
+	}
+	if o := p.opened; o.net != nil && o.file == p.Backbone && o.net.Digest() == c.Data.BackboneDigest {
+		return o.net, nil
 	}
 	c.Data.Backbone = p.Backbone
 	net, err := build.Backbone(c)

@@ -102,8 +102,13 @@ func TestBackbone(t *testing.T) {
 		if c := again.Config(); c.Data.Backbone != moved || c.Data.BackboneDigest == "" {
 			t.Errorf("%s: config %+v", method, c.Data)
 		}
-		if err := again.Close(); err != nil {
+		if err := errors.Join(again.Close(), os.Remove(moved)); err != nil {
 			t.Fatal(err)
+		}
+		if third, err := ReadTrainer(state.Decoder(), func(p *Process) { *p = again.Process() }); err != nil {
+			t.Errorf("%s: with the network that is open: %v", method, err)
+		} else if err := third.Close(); err != nil {
+			t.Error(err)
 		}
 		for name, path := range map[string]string{"": "Say where the file", pretrained(t, "2"): "Give the file that the run had", "absent": "absent"} {
 			_, err := ReadTrainer(state.Decoder(), func(p *Process) { p.Backbone = name })

@@ -59,6 +59,8 @@ type Process struct {
 	// Backbone is the file of a pretrained network that makes embeddings of the images (`ocl run --backbone`); "" is none. It does not learn: the method learns the
 	// embeddings. A learner that is opened must get the file that it has had, wherever that lies now; a file of Save and the folder of a run say where it was.
 	Backbone string
+
+	opened frozenFile // that a trainer has opened already
 }
 
 // Errors that other errors of this package wrap.

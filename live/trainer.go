@@ -137,6 +137,9 @@ func around(k *core, e *eyes, p Process, names, notes []string) (*Trainer, error
 		return nil, err
 	}
 	t := &Trainer{process: p, config: k.config, inputs: k.inputs, eyes: e, learns: e.desk(), preparation: preparation, stream: k.stream, notes: notes, core: k, stats: Stats{Parameters: parameters, Bytes: bytes}}
+	if e != nil {
+		t.process.opened = frozenFile{p.Backbone, e.net}
+	}
 	t.easels.New = func() any { return preparation.Easel() }
 	t.call(names)
 	t.desk.begin(t)
@@ -211,7 +214,7 @@ func (t *Trainer) Config() config.Config {
 	return c
 }
 
-// Process are the options of the process, with their defaults.
+// Process are the options of the process, with their defaults. A trainer that is opened with them does not read the pretrained network again.
 func (t *Trainer) Process() Process { return t.process }
 
 // Place is the place that the next image gets that is observed, 0 or more. A trainer of a run goes on with the places of the run, if its method stores images.

@@ -162,7 +162,7 @@ func (r *replica) look(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, t.Close())
 	}
-	r.tag = m.Tag
+	r.tag, r.process = m.Tag, t.Process()
 	if old := r.current.Swap(n); old != nil {
 		return old.Close() // it waits for the predictions that are at work
 	}
