@@ -62,8 +62,8 @@ func TestPage(t *testing.T) {
 			}
 			wait("document.querySelectorAll('.pictures article').length===1 && document.querySelector('#said').textContent.startsWith('Labelled as ')")
 			var fits bool
-			if err := chromedp.Run(ctx, chromedp.Evaluate("document.documentElement.scrollWidth<=innerWidth", &fits)); err != nil || !fits {
-				t.Errorf("the page is wider than the screen, or %v", err)
+			if err := chromedp.Run(ctx, chromedp.Evaluate("[document.documentElement,...document.querySelectorAll('.scroll')].every(e=>e.scrollWidth<=e.clientWidth)", &fits)); err != nil || !fits {
+				t.Errorf("the page is wider than the screen, or a table wider than its place, or %v", err)
 			}
 			if err := context.Cause(ctx); err != nil {
 				t.Error(err)

@@ -31,6 +31,9 @@ func TestStatisticsSurvive(t *testing.T) {
 	if err != nil || before.Answers == nil || len(before.History) == 0 || before.Drift.Samples == 0 || before.HeldOut == nil {
 		t.Fatalf("%+v, %v", before, err)
 	}
+	if last := before.History[len(before.History)-1]; last.HeldOut == nil || *last.HeldOut != before.HeldOut.Accuracy {
+		t.Errorf("the history ends at %+v, and the held-out pictures give %+v", last, before.HeldOut)
+	}
 	got, err := d.measured()
 	if !reflect.DeepEqual(kept(t, got), kept(t, want)) {
 		t.Errorf("%s, %v; want %s", got, err, want)

@@ -237,22 +237,27 @@ func (d *Daemon) count(s *state) {
 	}
 	stats := s.trainer.Stats()
 	if d.every = max(1, d.every); len(d.history) == 0 || stats.Images-d.history[len(d.history)-1].Learned >= d.every {
-		p := Point{Version: s.last, Learned: stats.Images, Loss: &stats.Loss}
-		if len(d.right) > 0 {
-			v := d.share()
-			p.Accuracy = &v
-		}
-		if d.held != nil {
-			a, f := d.held.Accuracy, d.held.Forgetting
-			p.HeldOut, p.Forgetting = &a, &f
-		}
-		if d.history = append(d.history, p); len(d.history) > mostHistory { // every other one goes
+		if d.history = append(d.history, d.point(s.last, stats)); len(d.history) > mostHistory { // every other one goes
 			for i := range mostHistory / 2 {
 				d.history[i] = d.history[2*i]
 			}
 			d.history, d.every = d.history[:mostHistory/2], max(2*d.every, 10)
 		}
 	}
+}
+
+// point is what is known now as one of the history. The caller holds gauge.
+func (d *Daemon) point(version int64, stats live.Stats) Point {
+	p := Point{Version: version, Learned: stats.Images, Loss: &stats.Loss}
+	if len(d.right) > 0 {
+		v := d.share()
+		p.Accuracy = &v
+	}
+	if d.held != nil {
+		a, f := d.held.Accuracy, d.held.Forgetting
+		p.HeldOut, p.Forgetting = &a, &f
+	}
+	return p
 }
 
 // drifted looks for drift with one more answer. The caller holds gauge.
@@ -406,7 +411,9 @@ func (d *Daemon) Status() Status {
 	}
 	s.HeldOut, s.Drift = d.held, d.drifts
 	s.Memory = Memory{Stored: stats.Stored, Capacity: config.Memory, Bytes: inUse()}
-	s.History = append(s.History, d.history...)
+	if n := len(d.history); n > 0 { // what was measured after the last point belongs to it
+		s.History = append(append(s.History, d.history[:n-1]...), d.point(s.Version, stats))
+	}
 	return s
 }
 
