@@ -82,7 +82,7 @@ var lines = map[string][]string{
 	"report import":         {"report import matrix.csv --method er --data glyphs --program other -o m.json.gz"},
 	"report paper":          {"report paper x -o p"},
 	"run":                   {"run --config cfg.yaml --out n --quiet --no-report" + worldly, "run --resume x --quiet --no-report", "run --resume half --quiet --no-report", "run network.init=x.safetensors --out n --quiet --no-report" + worldly, "run --config cfg.yaml --tune grid.yaml --protocol survey tune.repeats=1 --out n --quiet --no-report" + worldly, "run --data folder --data-dir images data.size=8 --tasks 2 --method er --memory 20 --network mlp network.hidden=8 --out n --quiet --no-report", "run --backbone x.safetensors --data folder --data-dir images --tasks 2 --method slda --out n --quiet --no-report"},
-	"serve":                 {"serve retained --listen 127.0.0.1:0 --idle 1s --quiet --log-level warn", "serve served --init x --listen 127.0.0.1:0 --idle 1s --quiet --log-level warn", "serve fresh --config serve.yaml --quiet"},
+	"serve":                 {"serve retained --listen 127.0.0.1:0 --idle 1s --quiet --log-level warn", "serve served --init x --listen 127.0.0.1:0 --idle 1s --quiet --log-level warn", "serve fresh --config serve.yaml --listen 127.0.0.1:0 --idle 1s --quiet"},
 	"serve rebuild":         {"serve rebuild retained"},
 	"serve token":           {"serve token anna --role label --tokens tokens"},
 	"serve verify":          {"serve verify retained"},
