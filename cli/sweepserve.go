@@ -128,6 +128,9 @@ func (f *sweepFlags) joinServed(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
+	if !f.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "joined a study of %s; what is at work here is in %s\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out))
+	}
 	return f.work(cmd, h.Store(), jobs, true)
 }
 
