@@ -355,7 +355,10 @@ func (d *Daemon) Close(ctx context.Context) error {
 	close(d.stopped)
 	var err error
 	if d.broken == nil && d.trainer.Err() == nil {
-		err = d.snapshot()
+		if err = d.snapshot(); errors.Is(err, journal.ErrNoRoom) { // the journal has everything
+			d.o.Log.Warn("the disk is full, so the last snapshot is not written; the next start learns again what came after the one before", "error", err)
+			err = nil
+		}
 		d.keepStatistics()
 	}
 	return errors.Join(err, d.trainer.Close(), d.journal.Close())
