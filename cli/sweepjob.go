@@ -52,6 +52,9 @@ func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job)
 	if len(f.hosts) > 0 {
 		j.kind, j.Shards = "ssh", len(f.hosts)
 	}
+	if j.Shards > j.Jobs && !f.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: the study has %s, so %d of %s have nothing to do\n", count.Of(j.Jobs, "job"), j.Shards-j.Jobs, count.Of(j.Shards, "shard"))
+	}
 	var err error
 	if j.Study, err = filepath.Abs(file); err != nil {
 		return fmt.Errorf("sweep: %w", err)
