@@ -182,6 +182,9 @@ func startDaemon(ctx context.Context, dir string, args []string) (*ownDaemon, er
 		fmt.Fprintf(&tail, "%s\n", in.Bytes())
 	}
 	d.end()
+	if err := ctx.Err(); err != nil { // it was ended
+		return nil, err
+	}
 	return nil, fmt.Errorf("bench: the daemon ended at once: %s", strings.TrimSpace(tail.String()))
 }
 
