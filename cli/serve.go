@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -200,7 +199,6 @@ func (f *serveFlags) check() error {
 	o := f.o
 	d := o.Daemon
 	learns := d.Init != "" || d.Live.Method != "" || d.Live.Memory != 0 || d.Live.Size != 0 || len(d.Live.Set) > 0
-	_, _, badAddress := net.SplitHostPort(o.Listen)
 	switch {
 	case o.Dir == "" && !o.Play && o.Follow.URL == "":
 		return errors.New("DIR is missing. Write `ocl serve DIR`")
@@ -212,8 +210,6 @@ func (f *serveFlags) check() error {
 		return errors.New("--play sends drawings without a token. Leave out --tokens and --cert")
 	case d.Init != "" && (d.Live.Method != "" || d.Live.Memory != 0 || d.Live.Size != 0 || d.Live.Channels != 0 || d.Live.Capacity != 0 || len(d.Live.Set) > 0):
 		return errors.New("--init takes the learner of a run as it is. Leave out --method, --memory, --size, --channels, --capacity and --set; --backbone says where its pretrained network is")
-	case badAddress != nil:
-		return fmt.Errorf("--listen cannot be %.60q. Use an address and a port, such as 127.0.0.1:8100 or :8100", o.Listen)
 	case o.Idle < 0:
 		return fmt.Errorf("--idle cannot be %s. Use a time above 0, such as 30m", o.Idle)
 	case f.newClasses != "refuse" && f.newClasses != "allow":
