@@ -123,7 +123,8 @@ func remember(path string) error {
 }
 `
 
-// programs builds the program of another module without a commit and at two of its commits, and ocl itself.
+// programs builds the program of another module without a commit and at two of its commits, and ocl itself. Its go.mod has the requirements of this
+// one, so it needs the modules of this build and no others: a new machine has no more.
 func programs(t *testing.T, dir string) (unstamped, first, second, plain string) {
 	t.Helper()
 	repo, err := filepath.Abs("..")
@@ -168,7 +169,6 @@ func programs(t *testing.T, dir string) (unstamped, first, second, plain string)
 	write("main.go", otherModule)
 	do("git", "init", "-q")
 	do("go", "build", "-o", plain, "ocl/cmd/ocl")
-	do("go", "mod", "tidy")
 	do("go", "build", "-buildvcs=false", "-o", unstamped, ".")
 	commit("one")
 	do("go", "build", "-buildvcs=true", "-o", first, ".")
