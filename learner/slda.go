@@ -2,6 +2,7 @@ package learner
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"ocl"
@@ -11,21 +12,29 @@ import (
 	"ocl/tensor"
 )
 
-// SLDA is streaming linear discriminant analysis (Hayes and Kanan 2020): class means, and one covariance of all classes. For each sample in order,
-// the t-th from 0,
+// SLDA is linear discriminant analysis of a stream (Hayes and Kanan 2020): class means, and one covariance Σ of all classes. With N samples x of K classes,
+// n_k of class k, whose sums are s_k and means μ_k,
+//
+//	S = Σ x·xᵀ − Σ_k s_k·s_kᵀ/n_k      Σ = S/(N−K)
+//	Λ = ((1−ε)·Σ + ε·I)⁻¹      y* = argmax_y μ_y·Λ·x − ½·μ_y·Λ·μ_y      ε is Shrinkage
+//
+// No order of the samples changes these. With Running, Σ is that of the paper, which takes a sample from the mean of its moment. For each sample in order, the
+// t-th from 0,
 //
 //	Σ ← (t·Σ + t/(t+1)·d·dᵀ)/(t+1),  d = x − μ_y      then μ_y moves
-//	Λ = ((1−ε)·Σ + ε·I)⁻¹      y* = argmax_y μ_y·Λ·x − ½·μ_y·Λ·μ_y
 //
-// The mean of a class without samples is 0 in d, as in the authors' code. x is what the hidden layers of Net make of an image, or its values where there are none.
+// The mean of a class without samples is 0 in d, as in the authors' code. Where Shrinkage is 0, Λ = ((S + λ·I)/(N−K))⁻¹, and [SLDA.ridge] chooses λ.
+//
+// x is what the hidden layers of Net make of an image, or its values where there are none.
 // Prepare writes the classifier into the linear head of Net. Sums are float64. It draws nothing.
 type SLDA struct {
 	Net       *nn.Network
 	WS        *nn.Workspace
-	Shrinkage float64 // ε, above 0 and at most 1
+	Shrinkage float64 // ε, at most 1; 0: chosen from the sums
+	Running   bool
 
 	solved
-	cov moments // t·Σ
+	products moments // Σ x·xᵀ, or with Running N·Σ
 }
 
 var (
@@ -36,7 +45,7 @@ var (
 func (l *SLDA) prepare() *solved {
 	if l.net == nil {
 		l.solved = solved{name: "slda", net: l.Net, ws: l.WS}
-		l.cov = moments{sum: dense.Sym{N: l.Net.FeatureDim()}, workers: l.WS.Workers()}
+		l.products = moments{sum: dense.Sym{N: l.Net.FeatureDim()}, workers: l.WS.Workers()}
 		l.show()
 	}
 	return &l.solved
@@ -51,18 +60,119 @@ func (l *SLDA) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) 
 	}
 	t := float64(l.samples())
 	for i, y := range b.Y {
-		at, mean := l.vector(y)
+		at, vector := l.vector(y)
 		l.counts[at]++
-		weight, n, row := math.Sqrt(t/(t+1)), float64(l.counts[at]), l.cov.row()
+		weight, n, row := math.Sqrt(t/(t+1)), float64(l.counts[at]), l.products.row()
 		for j, v := range x.Row(i) {
-			d := float64(v) - mean[j]
+			if !l.Running {
+				row[j] = float64(v)
+				vector[j] += float64(v)
+				continue
+			}
+			d := float64(v) - vector[j]
 			row[j] = weight * d
-			mean[j] += d / n
+			vector[j] += d / n
 		}
 		t++
 	}
-	l.flops += 2 * int64(b.Len()) * int64(dense.Size(l.cov.sum.N))
+	l.flops += 2 * int64(b.Len()) * int64(dense.Size(l.products.sum.N))
 	return stats, nil
+}
+
+// means are the class means [K,H].
+func (l *SLDA) means() []float64 {
+	m := append([]float64(nil), l.rows...)
+	if width := l.products.sum.N; !l.Running {
+		for i := range m {
+			m[i] /= float64(l.counts[i/width])
+		}
+	}
+	return m
+}
+
+// scatter is S, or with Running N·Σ.
+func (l *SLDA) scatter(means []float64) *dense.Sym {
+	l.products.flush()
+	s := l.products.sum.Clone()
+	if !l.Running {
+		s.Add(l.spread(means, make([]float64, s.N)), -1, l.products.workers)
+	}
+	return s
+}
+
+// spread is the rows √n_k·(μ_k − from), the sum of whose outer products is how class means scatter around a point.
+func (l *SLDA) spread(means, from []float64) []float64 {
+	rows := make([]float64, len(means))
+	for i, v := range means {
+		rows[i] = math.Sqrt(float64(l.counts[i/len(from)])) * (v - from[i%len(from)])
+	}
+	return rows
+}
+
+// ridge chooses λ. It is at least that of the oracle approximating shrinkage (Chen, Wiesel, Eldar and Hero 2010), which is near the best estimate of a Gaussian's
+// covariance, with C = S/ν, ν = N−K:
+//
+//	ρ = ((1−2/D)·tr C² + tr² C) / ((ν+1−2/D)·(tr C² − tr² C/D))      λ = ρ/(1−ρ)·tr S/D
+//
+// Telling classes apart often wants more. Of the doubles of that λ, generalised cross-validation takes one (Golub, Heath and Wahba 1979): that of the ridge
+// regression to one-hot labels, whose discriminant directions are those of the analysis with S + λ·I. With T = S + Σ_k n_k·(μ_k−μ)(μ_k−μ)ᵀ, the scatter around
+// the mean μ of all, and q_k = n_k·(μ_k−μ), it is the λ of the smallest
+//
+//	V(λ) = R / (1 − h/N)²      h = 1 + D − λ·tr (T+λ·I)⁻¹
+//	R = Σ_k n_k·(1 − n_k/N) − q_kᵀ·(T+λ·I)⁻¹·q_k − λ·‖(T+λ·I)⁻¹·q_k‖²
+//
+// R is the sum of squared residuals and h the degrees of freedom of the regression, so V estimates its squared error on samples that it was not given.
+func (l *SLDA) ridge(ctx context.Context, s *dense.Sym, means []float64) (float64, error) {
+	n, width, workers := float64(l.samples()), s.N, l.products.workers
+	mean := make([]float64, width)
+	for i, v := range means {
+		mean[i%width] += float64(float64(l.counts[i/width])*v) / n
+	}
+	between := l.spread(means, mean)
+	t := s.Clone()
+	t.Add(between, 1, workers)
+	q, free := between, 0.0
+	for k, count := range l.counts {
+		for j := range width {
+			q[k*width+j] *= math.Sqrt(float64(count))
+		}
+		free += float64(float64(count) * (1 - float64(count)/n))
+	}
+	all := t.Trace() / float64(width)
+	least, most := oracle(s, n-float64(len(l.counts))), 128*all
+	least = max(least, math.Ldexp(l.products.sum.Trace(), -40)) // far above the rounding of the sums, which is all that S has of one sample a class
+	if !(all > 0) || !(least < most) {
+		return max(most, 1), nil // all samples, or all of a class, are alike: nothing says how they spread
+	}
+	tri, err := t.Tridiagonalise(ctx, q, workers)
+	if err != nil {
+		return 0, err
+	}
+	best, ridge, v := math.Inf(1), least, make([]float64, len(q))
+	for lambda := least; lambda <= most; lambda *= 2 {
+		copy(v, q)
+		tri.Solve(v, lambda, workers)
+		residual := free - dense.Dot(q, v) - float64(lambda*dense.Dot(v, v))
+		left := 1 - (1+float64(width)-float64(lambda*tri.InverseTrace(lambda)))/n
+		if error := residual / (left * left); error < best {
+			best, ridge = error, lambda
+		}
+	}
+	return ridge, nil
+}
+
+// oracle is λ of the oracle approximating shrinkage of S with so many degrees of freedom, or infinite where the best is the identity alone.
+func oracle(s *dense.Sym, freedom float64) float64 {
+	d, trace, square := float64(s.N), s.Trace(), s.Square()
+	excess := square - float64(trace*trace)/d
+	if !(freedom > 0) || !(excess > 0) {
+		return math.Inf(1)
+	}
+	rho := (float64((1-2/d)*square) + float64(trace*trace)) / ((freedom + 1 - 2/d) * excess)
+	if rho >= 1 {
+		return math.Inf(1)
+	}
+	return rho / (1 - rho) * trace / d
 }
 
 // Prepare implements [ocl.Preparer].
@@ -70,17 +180,29 @@ func (l *SLDA) Prepare(ctx context.Context) error {
 	if err := l.prepare().observed(ctx); err != nil || l.ready {
 		return err
 	}
-	l.cov.flush()
-	a := l.cov.sum.Clone()
-	a.Scale((1-l.Shrinkage)/float64(l.samples()), l.Shrinkage)
-	if err := a.Cholesky(ctx, l.cov.workers); err != nil {
+	means := l.means()
+	a := l.scatter(means)
+	freedom := float64(l.samples())
+	if !l.Running {
+		freedom = max(1, freedom-float64(len(l.labels)))
+	}
+	if l.Shrinkage > 0 {
+		a.Scale((1-l.Shrinkage)/freedom, l.Shrinkage)
+	} else {
+		ridge, err := l.ridge(ctx, a, means)
+		if err != nil {
+			return fmt.Errorf("learner: slda: %w", err)
+		}
+		a.Scale(1/freedom, ridge/freedom)
+	}
+	if err := a.Cholesky(ctx, l.products.workers); err != nil {
 		return l.factor(a, err, "Use a larger method.slda.shrinkage")
 	}
 	width := a.N
-	weights, biases := append([]float64(nil), l.rows...), make([]float64, len(l.labels))
-	a.Solve(weights, l.cov.workers)
+	weights, biases := append([]float64(nil), means...), make([]float64, len(l.labels))
+	a.Solve(weights, l.products.workers)
 	for i := range biases {
-		for j, mean := range l.rows[i*width:][:width] {
+		for j, mean := range means[i*width:][:width] {
 			biases[i] -= float64(mean*weights[i*width+j]) / 2
 		}
 	}
@@ -107,6 +229,25 @@ func (l *SLDA) LoadState(d *checkpoint.Decoder) error { return l.all().LoadState
 
 func (l *SLDA) all() checkpoint.Parts {
 	s := l.prepare()
-	l.cov.flush()
-	return append(s.parts(), l.cov.part(s))
+	l.products.flush()
+	pooled, form := !l.Running, int64(1)
+	return append(s.parts(), l.products.part(s), checkpoint.Either(&pooled, "pooled", checkpoint.Parts{checkpoint.Values("pooled", &form)}, nil), checkpoint.Then(func() error {
+		switch {
+		case pooled && l.Running:
+			return fmt.Errorf("learner: slda: the state has sums for method.slda.covariance=pooled. Use that value")
+		case !pooled && !l.Running:
+			l.pool()
+		}
+		return nil
+	}))
+}
+
+// pool makes of means and N·Σ, as states of Running and of versions before 0.2.0 have them, the sums that have these as means and as S.
+func (l *SLDA) pool() {
+	if means := l.rows; len(means) > 0 {
+		l.products.sum.Add(l.spread(means, make([]float64, l.products.sum.N)), 1, l.products.workers)
+		for i := range means {
+			means[i] *= float64(l.counts[i/l.products.sum.N])
+		}
+	}
 }

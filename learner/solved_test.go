@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"ocl"
 	"ocl/learner"
 	"ocl/learner/learnertest"
@@ -35,12 +37,16 @@ func computing(t testing.TB, name string, d, classes, workers int) ocl.Learner {
 	case "ncm", "normalised":
 		return &learner.ClassMeans{Net: net, WS: ws, Normalise: name == "normalised"}
 	case "slda":
+		return &learner.SLDA{Net: net, WS: ws}
+	case "slda shrunk":
 		return &learner.SLDA{Net: net, WS: ws, Shrinkage: 1e-4}
+	case "slda running":
+		return &learner.SLDA{Net: net, WS: ws, Shrinkage: 1e-4, Running: true}
 	}
 	return &learner.RanPAC{Net: net, WS: ws, Ridge: 1, Recursive: name == "recursive" || name == "recursive ridge", Seed: 1}
 }
 
-var computed = []string{"ncm", "normalised", "slda", "ranpac", "ridge", "recursive", "recursive ridge"}
+var computed = []string{"ncm", "normalised", "slda", "slda shrunk", "slda running", "ranpac", "ridge", "recursive", "recursive ridge"}
 
 // gaussians draws n samples of classes with means of their own and a covariance that all share.
 func gaussians(seed uint64, n, d, classes int, distance float64) ocl.Batch {
@@ -240,12 +246,10 @@ func TestRidgeByDefinition(t *testing.T) {
 	}
 }
 
-// TestSLDAByDefinition compares the scores with the formula of the paper, computed sample after sample.
+// TestSLDAByDefinition compares the scores with the formula of the paper, computed sample after sample, and with that of the pooled covariance.
 func TestSLDAByDefinition(t *testing.T) {
 	const d, classes = 2, 2
 	b := gaussians(3, 40, d, classes, 1)
-	l := computing(t, "slda", d, classes, 1)
-	observeAll(t, l, b, 9)
 	var mean [classes][d]float64
 	var n [classes]float64
 	var cov [d][d]float64
@@ -264,20 +268,163 @@ func TestSLDAByDefinition(t *testing.T) {
 			mean[y][i] += dev[i] / n[y]
 		}
 	}
-	const eps = 1e-4
-	p, q, r := (1-eps)*cov[0][0]+eps, (1-eps)*cov[0][1], (1-eps)*cov[1][1]+eps
-	parts := l.(learner.Open).Parts()
-	logits := parts.Net.Predict(parts.WS, b.X)
-	for i := range b.Len() {
-		for k := range classes {
-			m := mean[k]
-			w := [d]float64{(r*m[0] - q*m[1]) / (p*r - q*q), (p*m[1] - q*m[0]) / (p*r - q*q)}
-			x := b.X.Row(i)
-			want := w[0]*float64(x[0]) + w[1]*float64(x[1]) - (w[0]*m[0]+w[1]*m[1])/2
-			if got := float64(logits.Row(i)[k]); !(math.Abs(got-want) <= 1e-5*max(1, math.Abs(want))) {
-				t.Fatalf("sample %d, class %d: score %v, want %v", i, k, got, want)
+	var pooled [d][d]float64
+	for r, y := range b.Y {
+		for i := range d {
+			for j := range d {
+				pooled[i][j] += (float64(b.X.Row(r)[i]) - mean[y][i]) * (float64(b.X.Row(r)[j]) - mean[y][j]) / float64(b.Len()-classes)
 			}
 		}
+	}
+	for name, cov := range map[string][d][d]float64{"slda running": cov, "slda shrunk": pooled} {
+		l := computing(t, name, d, classes, 1)
+		observeAll(t, l, b, 9)
+		const eps = 1e-4
+		p, q, r := (1-eps)*cov[0][0]+eps, (1-eps)*cov[0][1], (1-eps)*cov[1][1]+eps
+		parts := l.(learner.Open).Parts()
+		logits := parts.Net.Predict(parts.WS, b.X)
+		for i := range b.Len() {
+			for k := range classes {
+				m := mean[k]
+				w := [d]float64{(r*m[0] - q*m[1]) / (p*r - q*q), (p*m[1] - q*m[0]) / (p*r - q*q)}
+				x := b.X.Row(i)
+				want := w[0]*float64(x[0]) + w[1]*float64(x[1]) - (w[0]*m[0]+w[1]*m[1])/2
+				if got := float64(logits.Row(i)[k]); !(math.Abs(got-want) <= 1e-5*max(1, math.Abs(want))) {
+					t.Fatalf("%s: sample %d, class %d: score %v, want %v", name, i, k, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestSLDAChoosesByCrossValidation compares the classifier with one whose λ is found by the words of the definition: of the doubles of the oracle's λ the one whose
+// ridge regression, with the hat matrix H of all samples, has the smallest ‖(I−H)·Y‖²/(1 − tr H/N)².
+func TestSLDAChoosesByCrossValidation(t *testing.T) {
+	const d, classes = 12, 4
+	for _, n := range []int{9, 30, 300} {
+		b := gaussians(7, n, d, classes, 0.5)
+		mean, counts := make([]float64, d), make([]float64, classes)
+		means := make([]float64, classes*d)
+		for r, y := range b.Y {
+			counts[y]++
+			for i, v := range b.X.Row(r) {
+				mean[i] += float64(v) / float64(n)
+				means[int(y)*d+i] += float64(v)
+			}
+		}
+		for i := range means {
+			means[i] /= counts[i/d]
+		}
+		within, total := mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)
+		x, y := mat.NewDense(n, d, nil), mat.NewDense(n, classes, nil)
+		for r, label := range b.Y {
+			around, centred := mat.NewVecDense(d, nil), mat.NewVecDense(d, nil)
+			for i, v := range b.X.Row(r) {
+				around.SetVec(i, float64(v)-means[int(label)*d+i])
+				centred.SetVec(i, float64(v)-mean[i])
+			}
+			within.SymRankOne(within, 1, around)
+			total.SymRankOne(total, 1, centred)
+			x.SetRow(r, centred.RawVector().Data)
+			for k := range classes {
+				y.Set(r, k, -counts[k]/float64(n))
+			}
+			y.Set(r, int(label), 1-counts[label]/float64(n))
+		}
+		var c, square mat.Dense
+		freedom := float64(n - classes)
+		c.Scale(1/freedom, within)
+		square.Mul(&c, &c)
+		tr, tr2 := mat.Trace(&c), mat.Trace(&square)
+		rho := ((1-2.0/d)*tr2 + tr*tr) / ((freedom + 1 - 2.0/d) * (tr2 - tr*tr/d))
+		best, ridge := math.Inf(1), 0.0
+		for lambda := rho / (1 - rho) * tr * freedom / d; lambda < 128*mat.Trace(total)/d; lambda *= 2 {
+			var inverse, hat, left, residual mat.Dense
+			inverse.CloneFrom(total)
+			for i := range d {
+				inverse.Set(i, i, inverse.At(i, i)+lambda)
+			}
+			if err := inverse.Inverse(&inverse); err != nil {
+				t.Fatal(err)
+			}
+			hat.Mul(x, &inverse)
+			left.Mul(&hat, x.T())
+			residual.Mul(&left, y)
+			residual.Sub(y, &residual)
+			norm := mat.Norm(&residual, 2)
+			if v := norm * norm / math.Pow(1-(1+mat.Trace(&left))/float64(n), 2); v < best {
+				best, ridge = v, lambda
+			}
+		}
+		l := computing(t, "slda", d, classes, 1)
+		observeAll(t, l, b, 7)
+		net := l.(learner.Open).Parts().Net
+		list := net.Named()
+		w := list[len(list)-2]
+		a := make([]float64, d*d)
+		for i := range d {
+			for j := range d {
+				a[i*d+j] = within.At(i, j) / freedom
+			}
+			a[i*d+i] += ridge / freedom
+		}
+		for k := range classes {
+			for i, want := range gauss(slices.Clone(a), slices.Clone(means[k*d:][:d])) {
+				if got := float64(net.Params()[w.Offset+i*w.Out+k]); !(math.Abs(got-want) <= 1e-5*max(1, math.Abs(want))) {
+					t.Fatalf("%d samples: weight %d of class %d is %v, want %v", n, i, k, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestSLDAFewSamples: one sample in all, one a class, and samples that are all alike give a classifier that is right on them.
+func TestSLDAFewSamples(t *testing.T) {
+	b := gaussians(1, 60, 5, 3, 2)
+	var first []int // a sample of each class
+	for k := range ocl.Label(3) {
+		first = append(first, slices.Index(b.Y, k))
+	}
+	alike := ocl.Batch{X: tensor.New(6, 5, 1, 1), Y: make([]ocl.Label, 6)}
+	for name, some := range map[string]ocl.Batch{"one sample": b.Rows(0, 1), "one a class": picked(b, first), "alike": alike, "two alike": alike.Rows(0, 2)} {
+		l := computing(t, "slda", 5, 4, 1)
+		observeAll(t, l, some, 4)
+		dst := make([]ocl.Label, some.Len())
+		if err := l.Predict(dst, some.X); err != nil || !slices.Equal(dst, some.Y) {
+			t.Errorf("%s: labels %v, want %v (%v)", name, dst, some.Y, err)
+		}
+	}
+}
+
+// picked are some rows of a batch.
+func picked(b ocl.Batch, rows []int) (some ocl.Batch) {
+	some.X = tensor.New(append([]int{0}, b.X.Shape[1:]...)...)
+	for _, r := range rows {
+		some.X.Data, some.Y = append(some.X.Data, b.X.Row(r)...), append(some.Y, b.Y[r])
+		some.X.Shape[0]++
+	}
+	return some
+}
+
+// TestSLDAOfBefore: a state that has the covariance of the paper goes on with the pooled one, from the same classifier. The other way round it is refused.
+func TestSLDAOfBefore(t *testing.T) {
+	b := gaussians(1, 400, 6, 4, 0.5)
+	running, pooled := computing(t, "slda running", 6, 4, 1), computing(t, "slda shrunk", 6, 4, 1)
+	observeAll(t, running, b.Rows(0, 300), 10)
+	if err := pooled.LoadState(learnertest.State(t, running).Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	pooled.(*learner.SLDA).Unprepare()
+	want, got := make([]ocl.Label, 400), make([]ocl.Label, 400)
+	if err := errors.Join(running.Predict(want, b.X), pooled.(ocl.Preparer).Prepare(context.Background()), pooled.Predict(got, b.X)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, want) {
+		t.Error("the classifier of the loaded state labels samples otherwise")
+	}
+	observeAll(t, pooled, b.Rows(300, 400), 10)
+	if err := running.LoadState(learnertest.State(t, pooled).Decoder()); err == nil || !strings.Contains(err.Error(), "covariance=pooled") {
+		t.Errorf("sums of the pooled covariance for the running one: error %v", err)
 	}
 }
 
@@ -369,21 +516,18 @@ func gauss(a, b []float64) []float64 {
 }
 
 // TestNothingIsForgotten: a learner that sees half of the classes first and the others later ends where one ends that sees them in any other order, so
-// what was learned first counts as much as what came last. For slda, whose first sample of a class depends on the order, labels are compared.
+// what was learned first counts as much as what came last. For slda with the running covariance, whose first sample of a class depends on the order, labels are
+// compared.
 func TestNothingIsForgotten(t *testing.T) {
 	b := gaussians(1, 2000, 8, 6, 1)
-	pick := func(classes ...ocl.Label) (some ocl.Batch) {
+	pick := func(classes ...ocl.Label) ocl.Batch {
+		var rows []int
 		for r, y := range b.Y {
 			if slices.Contains(classes, y) {
-				some.Y = append(some.Y, y)
-				if some.X == nil {
-					some.X = tensor.New(0, 8, 1, 1)
-				}
-				some.X.Data = append(some.X.Data, b.X.Row(r)...)
-				some.X.Shape[0]++
+				rows = append(rows, r)
 			}
 		}
-		return some
+		return picked(b, rows)
 	}
 	first, second := pick(0, 1, 2), pick(3, 4, 5)
 	for _, name := range computed {
@@ -404,7 +548,7 @@ func TestNothingIsForgotten(t *testing.T) {
 				same++
 			}
 		}
-		if d := apart(weights[0], weights[1]); name != "slda" && !(d <= 1e-5) || float64(same) < 0.99*float64(first.Len()) {
+		if d := apart(weights[0], weights[1]); name != "slda running" && !(d <= 1e-5) || float64(same) < 0.99*float64(first.Len()) {
 			t.Errorf("%s: seen first or last, %d of %d samples have the same label, and the weights differ by %g", name, same, first.Len(), d)
 		}
 	}

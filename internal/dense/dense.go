@@ -44,6 +44,23 @@ func (s *Sym) Scale(factor, ridge float64) {
 	}
 }
 
+// Trace is the sum of the diagonal.
+func (s *Sym) Trace() (sum float64) {
+	for i := range s.N {
+		sum += s.Row(i)[0]
+	}
+	return sum
+}
+
+// Square is the trace of the square of the matrix: the sum of its squared elements.
+func (s *Sym) Square() (sum float64) {
+	for i := range s.N {
+		row := s.Row(i)
+		sum += float64(row[0]*row[0]) + 2*Dot(row[1:], row[1:])
+	}
+	return sum
+}
+
 // span is how many columns are summed at once: with the rows of a call they stay in the second-level cache.
 const span = 512
 

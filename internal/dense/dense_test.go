@@ -175,17 +175,93 @@ func BenchmarkAdd(b *testing.B) {
 }
 
 func BenchmarkCholesky(b *testing.B) {
-	for _, n := range []int{768, 2000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s := gram(n, n, 2)
-			s.Scale(1, 10)
-			for b.Loop() {
-				u := s.Clone()
-				if err := u.Cholesky(context.Background(), runtime.GOMAXPROCS(0)); err != nil {
-					b.Fatal(err)
+	for _, n := range []int{768, 1280, 2000} {
+		s := gram(n, n, 2)
+		s.Scale(1, 10)
+		measured := func(name string, flops float64, f func(*Sym) error) {
+			b.Run(fmt.Sprint(name, n), func(b *testing.B) {
+				for b.Loop() {
+					if err := f(s.Clone()); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-			b.ReportMetric(float64(b.N)*math.Pow(float64(n), 3)/3/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+				b.ReportMetric(float64(b.N)*flops*math.Pow(float64(n), 3)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+		measured("", 1.0/3, func(s *Sym) error { return s.Cholesky(context.Background(), runtime.GOMAXPROCS(0)) })
+		measured("tridiagonal ", 4.0/3, func(s *Sym) error {
+			_, err := s.Tridiagonalise(context.Background(), nil, runtime.GOMAXPROCS(0))
+			return err
 		})
+	}
+}
+
+// TestTridiagonal: a tridiagonal matrix has the eigenvalues of the one it was made of; systems of it and its inverse trace are those of that matrix; and no bit
+// depends on the goroutines. Sizes 1 and 2, a matrix that is tridiagonal and one of a low rank are among them.
+func TestTridiagonal(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 7, 65, 200} {
+		for _, rows := range []int{0, 1, n/2 + 1, n + 5} {
+			t.Run(fmt.Sprint(n, " of rank ", min(rows, n)), func(t *testing.T) {
+				s := gram(n, rows, 2)
+				full := mat.NewSymDense(n, nil)
+				for i := range n {
+					for j, v := range s.Row(i) {
+						full.SetSym(i, i+j, v)
+					}
+				}
+				const systems, ridge = 3, 0.25
+				b := drawn(9, n*systems)
+				u, direct := s.Clone(), slices.Clone(b)
+				u.Scale(1, ridge)
+				if err := u.Cholesky(context.Background(), 2); err != nil {
+					t.Fatal(err)
+				}
+				u.Solve(direct, 2)
+				var first []float64
+				for _, workers := range []int{1, 2, 5} {
+					x, a := slices.Clone(b), s.Clone()
+					tri, err := a.Tridiagonalise(context.Background(), x, workers)
+					if err != nil {
+						t.Fatal(err)
+					}
+					all := slices.Concat(tri.Diagonal, tri.Beside, x)
+					if first == nil {
+						first = all
+					} else if !slices.Equal(first, all) {
+						t.Fatalf("%d goroutines: other bits than with one", workers)
+					}
+					solved := slices.Clone(x)
+					tri.Solve(solved, ridge, workers)
+					for r := range systems { // bᵀ(A+λI)⁻¹b, and ‖(A+λI)⁻¹b‖²
+						row := func(v []float64) []float64 { return v[r*n:][:n] }
+						near(t, Dot(row(x), row(solved)), Dot(row(b), row(direct)))
+						near(t, Dot(row(solved), row(solved)), Dot(row(direct), row(direct)))
+					}
+					var eigen mat.EigenSym
+					if !eigen.Factorize(full, false) {
+						t.Fatal("gonum finds no eigenvalues")
+					}
+					trace, square := 0.0, 0.0
+					for _, v := range eigen.Values(nil) {
+						trace += 1 / (v + ridge)
+						square += v * v
+					}
+					near(t, tri.InverseTrace(ridge), trace)
+					near(t, Dot(tri.Diagonal, tri.Diagonal)+2*Dot(tri.Beside, tri.Beside), square)
+				}
+			})
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := gram(7, 9, 1).Tridiagonalise(ctx, nil, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: error %v", err)
+	}
+}
+
+func near(t *testing.T, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-9*max(1, math.Abs(want))) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
