@@ -1,4 +1,5 @@
-# check runs what CI runs, and all also what takes long. The others are short names for the commands below them.
+# check runs what CI runs, and all also what takes long. The others are short names for the commands below them. `make dist PLATFORMS=linux/arm64` packs
+# one binary; without PLATFORMS dist packs all five.
 .PHONY: check all quick dist bench generate
 
 check:
@@ -12,7 +13,7 @@ quick:
 	go test -short ./...
 
 dist:
-	tools/dist
+	tools/dist $(PLATFORMS)
 
 bench:
 	go run ./cmd/ocl bench engine
