@@ -47,6 +47,7 @@ var advised = []candidate{
 var onFeatures = []candidate{
 	{"pretrained, class means", []string{"methods=ncm"}, "--method ncm"},
 	{"pretrained, streaming LDA", []string{"methods=slda"}, "--method slda"},
+	{"pretrained, ridge regression", []string{"methods=ranpac"}, "--method ranpac"},
 }
 
 // advisedTime is how long `ocl advise` works unless --time says otherwise.
