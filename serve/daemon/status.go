@@ -67,6 +67,7 @@ type Answers struct {
 type HeldOut struct {
 	Accuracy   float64 `json:"accuracy"`
 	Forgetting float64 `json:"forgetting"` // mean over classes of the best accuracy less the one now
+	Samples    int     `json:"samples"`
 	Version    int64   `json:"version"`
 }
 
@@ -98,6 +99,8 @@ type Point struct {
 	HeldOut    *float64 `json:"held_out"`
 	Forgetting *float64 `json:"forgetting"`
 	Loss       *float64 `json:"loss"`
+	Answers    int      `json:"answers,omitempty"` // behind Accuracy; 0 in statistics of older programs, and in a point without it
+	Tested     int      `json:"tested,omitempty"`  // held-out samples behind HeldOut and Forgetting, likewise
 }
 
 // meter measures a daemon since it was started. None of it belongs to the state.
@@ -251,11 +254,11 @@ func (d *Daemon) point(version int64, stats live.Stats) Point {
 	p := Point{Version: version, Learned: stats.Images, Loss: &stats.Loss}
 	if len(d.right) > 0 {
 		v := d.share()
-		p.Accuracy = &v
+		p.Accuracy, p.Answers = &v, len(d.right)
 	}
 	if d.held != nil {
 		a, f := d.held.Accuracy, d.held.Forgetting
-		p.HeldOut, p.Forgetting = &a, &f
+		p.HeldOut, p.Forgetting, p.Tested = &a, &f, d.held.Samples
 	}
 	return p
 }
@@ -326,7 +329,7 @@ func (d *Daemon) measure(idle bool) {
 	if d.classes == nil {
 		d.classes = map[string]*ClassInfo{}
 	}
-	d.held, d.heldAt = &HeldOut{Version: version}, learned
+	d.held, d.heldAt = &HeldOut{Version: version, Samples: len(pixels)}, learned
 	sum := 0
 	for name, n := range all {
 		c := d.classes[name]

@@ -6,6 +6,12 @@ export const count = (n) => Math.round(n).toLocaleString("en-US");
 // percent writes a share, and what was not measured.
 export const percent = (share) => (typeof share === "number" ? (100 * share).toFixed(1) + "\u00a0%" : "not measured");
 
+// enough is of how many pictures a share says something.
+export const enough = 20;
+
+// percentOf writes a share of so many pictures; of few it would be chance.
+export const percentOf = (share, of) => (of < enough ? `after ${enough} pictures` : percent(share));
+
 // bytes writes a size.
 export function bytes(n) {
   for (const unit of ["bytes", "kB", "MB", "GB"]) {
@@ -20,8 +26,8 @@ export function bytes(n) {
 export function tiles(s) {
   const latency = s.latency_ms;
   return [
-    ["accuracy of the answers", percent(s.accuracy?.recent), s.accuracy ? `over the last ${count(s.accuracy.samples)} labelled` : "no answer had its label yet"],
-    ["accuracy on held-out pictures", percent(s.held_out?.accuracy), s.held_out ? `forgotten: ${percent(s.held_out.forgetting)}` : ""],
+    ["accuracy of the answers", percentOf(s.accuracy?.recent, s.accuracy?.samples), s.accuracy ? `over the last ${count(s.accuracy.samples)} labelled` : "no answer had its label yet"],
+    ["accuracy on held-out pictures", percentOf(s.held_out?.accuracy, s.held_out?.samples), s.held_out ? `${count(s.held_out.samples)} pictures, forgotten: ${percentOf(s.held_out.forgetting, s.held_out.samples)}` : ""],
     ["learned", count(s.samples.learned), `${count(s.rates.learned)} a second`],
     ["waiting to be learned", count(s.samples.waiting), `${count(s.samples.queue)} at most`],
     ["predictions a second", count(s.rates.predictions), latency ? `${latency.p50.toFixed(1)} ms, one of a hundred above ${latency.p99.toFixed(1)} ms` : ""],
@@ -34,16 +40,23 @@ export function tiles(s) {
 // clock is the time of day of an instant.
 export const clock = (time) => new Date(time).toLocaleTimeString("en-GB");
 
-// ordered are classes with the most forgotten first; those of which nothing was measured come last, in the order in which they were added.
-export const ordered = (classes) => classes.toSorted((a, b) => (b.forgetting ?? -1) - (a.forgetting ?? -1));
+// ordered are classes with the most forgotten first; those of which nothing was measured, or on few pictures, come last, in the order in which they were added.
+export function ordered(classes) {
+  const lost = (c) => (c.held_out < enough ? -1 : (c.forgetting ?? -1));
+  return classes.toSorted((a, b) => lost(b) - lost(a));
+}
 
-// courses are the lines of the chart: each a list of [images learned, share].
+// shares are the cells of a class: its accuracy, the best one, and what was forgotten.
+export const shares = (c) =>
+  [c.accuracy, c.best, c.forgetting].map((v, i) => (typeof v !== "number" || (i > 0 && c.held_out < enough) ? "–" : c.held_out < enough ? `after ${enough}` : percent(v)));
+
+// courses are the lines of the chart: each a list of [images learned, share]. A share of few pictures is no point.
 export function courses(history) {
-  const of = (key) => history.filter((p) => typeof p[key] === "number").map((p) => [p.learned, p[key]]);
+  const of = (key, pictures) => history.filter((p) => typeof p[key] === "number" && !(p[pictures] < enough)).map((p) => [p.learned, p[key]]);
   return [
-    { name: "accuracy of the answers", look: "recent", points: of("accuracy") },
-    { name: "accuracy on held-out pictures", look: "heldout", points: of("held_out") },
-    { name: "forgotten", look: "forgotten", points: of("forgetting") },
+    { name: "accuracy of the answers", look: "recent", points: of("accuracy", "answers") },
+    { name: "accuracy on held-out pictures", look: "heldout", points: of("held_out", "tested") },
+    { name: "forgotten", look: "forgotten", points: of("forgetting", "tested") },
   ].filter((line) => line.points.length > 0);
 }
 
@@ -116,7 +129,7 @@ let classes = [];
 function show(s) {
   const states = { learning: "learning", idle: "waiting for samples", stopped: "not learning any more", recovering: "recovering", draining: "ending" };
   byId("line").textContent = `${s.method}, ${states[s.state] ?? s.state}. The answers are those of version ${count(s.version)}.`;
-  document.title = `${percent(s.accuracy?.recent)} ocl serve`;
+  document.title = s.accuracy?.samples >= enough ? `${percent(s.accuracy.recent)} ocl serve` : "ocl serve";
   byId("problem").hidden = s.problem === "";
   byId("problem").textContent = s.problem;
   byId("tiles").replaceChildren(
@@ -134,15 +147,13 @@ function show(s) {
     ...ordered(s.classes).map((c) => {
       const row = element("tr");
       row.append(element("td", c.name), element("td", count(c.learned), "n"));
-      for (const v of [c.accuracy, c.best, c.forgetting]) {
-        row.append(element("td", typeof v === "number" ? percent(v) : "–", "n"));
-      }
+      row.append(...shares(c).map((text) => element("td", text, "n")));
       return row;
     }),
   );
   byId("held").textContent =
     s.samples.held_out > 0
-      ? `Measured on ${count(s.samples.held_out)} pictures that are held out and never learned. “Forgotten” is the best accuracy less the one now.`
+      ? `Measured on ${count(s.samples.held_out)} pictures that are held out and never learned; of a class, after ${enough} of its own. “Forgotten” is the best accuracy less the one now.`
       : "No picture is held out yet, so nothing is measured by class.";
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, choices, courses, ordered, path, percent, tiles } from "./page.mjs";
+import { bytes, choices, courses, ordered, path, percent, shares, tiles } from "./page.mjs";
 
 const status = {
   samples: { learned: 1200, waiting: 5, queue: 1000, held_out: 0 },
@@ -18,6 +18,28 @@ test("what was not measured is said", () => {
   assert.deepEqual(answers, ["accuracy of the answers", "not measured", "no answer had its label yet"]);
   assert.equal(held[1], "not measured");
   assert.equal(percent(0), "0.0\u00a0%");
+});
+
+test("an accuracy of fewer than twenty pictures is not shown", () => {
+  const few = { ...status, accuracy: { recent: 0.5, samples: 19 }, held_out: { accuracy: 1, forgetting: 0, samples: 2 } };
+  assert.deepEqual(
+    tiles(few)
+      .slice(0, 2)
+      .map((tile) => tile.slice(1)),
+    [
+      ["after 20 pictures", "over the last 19 labelled"],
+      ["after 20 pictures", "2 pictures, forgotten: after 20 pictures"],
+    ],
+  );
+  const many = { ...status, accuracy: { recent: 0.5, samples: 20 }, held_out: { accuracy: 1, forgetting: 0, samples: 20 } };
+  assert.equal(tiles(many)[0][1], "50.0\u00a0%");
+  assert.equal(tiles(many)[1][1], "100.0\u00a0%");
+  assert.deepEqual(shares({ accuracy: 1, best: 1, forgetting: 0, held_out: 3 }), ["after 20", "–", "–"]);
+  assert.deepEqual(shares({ accuracy: 1, best: 1, forgetting: 0, held_out: 20 }), ["100.0\u00a0%", "100.0\u00a0%", "0.0\u00a0%"]);
+  assert.deepEqual(shares({ accuracy: null, best: null, forgetting: null, held_out: 3 }), ["–", "–", "–"]);
+  const points = (p) => courses([{ learned: 30, accuracy: 0.5, held_out: 0.5, forgetting: 0.5, ...p }]).map((line) => line.look);
+  assert.deepEqual(points({ answers: 19, tested: 20 }), ["heldout", "forgotten"]);
+  assert.deepEqual(points({ answers: 20, tested: 19 }), ["recent"]);
 });
 
 test("sizes have units", () => {
@@ -70,10 +92,10 @@ test("guesses come first, and no class is lost", () => {
 
 test("the most forgotten classes come first, and those without a measurement keep their order behind them", () => {
   const of = (name, forgetting) => ({ name, forgetting });
-  const list = [of("new", null), of("kept", 0), of("also new", undefined), of("lost", 0.5)];
+  const list = [of("new", null), of("kept", 0), of("also new", undefined), of("lost", 0.5), { name: "few", forgetting: 1, held_out: 1 }];
   assert.deepEqual(
     ordered(list).map((c) => c.name),
-    ["lost", "kept", "new", "also new"],
+    ["lost", "kept", "new", "also new", "few"],
   );
   assert.equal(list[0].name, "new");
 });
