@@ -36,13 +36,20 @@ func look(class string, h hue, dash []float64) chart.Look {
 	return chart.Look{Class: class, Light: h.light, Dark: h.dark, Dash: dash}
 }
 
+// pillar is a look whose marker is no circle: that of the second method of a hue, as dots alone have no dash.
+func pillar(l chart.Look) chart.Look {
+	l.Marker = chart.Pillar
+	return l
+}
+
 // The looks of methods without tricks, by number from 1: their order stays for ever, and new ones go last. A method has a hue. Methods
-// that share one differ in the dash; the bounds are greys.
+// that share one differ in the dash and in the marker; the bounds are greys.
 var (
 	candidateLooks = []chart.Look{
 		look("c0", orange, nil), look("c1", blue, nil), look("c2", purple, dashed), look("c3", ink, nil), look("c4", sky, nil),
-		look("c5", green, nil), look("c6", orange, dashed), look("c7", vermilion, nil), look("c8", sky, dashed), look("c9", green, dashed),
-		look("c10", purple, nil), look("c11", ink, dashed), look("c12", vermilion, dashed), look("c13", blue, dashed),
+		look("c5", green, nil), pillar(look("c6", orange, dashed)), look("c7", vermilion, nil), pillar(look("c8", sky, dashed)),
+		pillar(look("c9", green, dashed)), pillar(look("c10", purple, nil)), pillar(look("c11", ink, dashed)), pillar(look("c12", vermilion, dashed)),
+		pillar(look("c13", blue, dashed)),
 	}
 	boundLooks = map[Bound]chart.Look{
 		LowerBound: {Class: "lower", Light: "#767676", Dark: "#9A9A9A", Dash: dotted, Marker: chart.Cross},
@@ -73,7 +80,7 @@ type dress struct {
 	shade  int
 }
 
-// Methods without tricks have circles. The first tricks of [Options.Tricks] have a dress each, for ever. The rest is for what else a report has, in
+// Methods without tricks have circles or pillars. The first tricks of [Options.Tricks] have a dress each, for ever. The rest is for what else a report has, in
 // the order in which it appears: several tricks together, further ones, those of other programs, and other settings of the same method. If that is
 // not enough, the dresses of tricks that the report does not have follow.
 var (

@@ -13,13 +13,21 @@ import (
 )
 
 func TestLooksDiffer(t *testing.T) {
-	looks, classes := map[string]string{}, map[string]bool{}
+	looks, classes, dots := map[string]string{}, map[string]bool{}, map[string]string{}
 	for _, s := range allStyles() {
 		look := fmt.Sprint(s.Light, s.Dash, s.Marker)
 		if other, dup := looks[look]; dup || classes[s.Class] {
 			t.Errorf("%s looks like %s, or has the class of another", s.Class, other)
 		}
 		looks[look], classes[s.Class] = s.Class, true
+	}
+	// A dot has no dash: colour and marker tell the methods of the catalogue apart, as in a ranking.
+	for _, s := range candidateLooks {
+		dot := fmt.Sprint(s.Light, s.Marker)
+		if other, dup := dots[dot]; dup {
+			t.Errorf("a dot of %s looks like one of %s", s.Class, other)
+		}
+		dots[dot] = s.Class
 	}
 }
 

@@ -16,6 +16,7 @@ const (
 	RightTriangle
 	Hourglass
 	Star
+	Pillar
 )
 
 // strokes are the lines that make a marker of radius 1 around (0,0), and whether they are closed. Circles have none:
@@ -30,6 +31,8 @@ func (m Marker) strokes() (lines [][]Point, closed bool) {
 		return [][]Point{{{0, 1.1}, {1.1, -.8}, {-1.1, -.8}}}, true
 	case Diamond:
 		return [][]Point{{{0, -1.25}, {1.25, 0}, {0, 1.25}, {-1.25, 0}}}, true
+	case Pillar:
+		return [][]Point{{{-.5, -1.3}, {.5, -1.3}, {.5, 1.3}, {-.5, 1.3}}}, true
 	case Cross:
 		return [][]Point{{{-.8, -.8}, {.8, .8}}, {{.8, -.8}, {-.8, .8}}}, false
 	case Plus:
