@@ -256,14 +256,10 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 		}
 		err = errors.Join(err, f.json.print(cmd.OutOrStdout(), all))
 	case len(results) > 0:
-		err = errors.Join(err, printResults(cmd, results))
+		err = errors.Join(err, printResults(cmd, results, f.folder()))
 	}
 	if len(results) > 0 && !f.noReport {
-		out := f.opts.Out
-		if _, fault := os.Stat(filepath.Join(out, experiment.ConfigFile)); fault != nil { // one run of an experiment was continued
-			out = filepath.Dir(filepath.Clean(out))
-		}
-		err = errors.Join(err, reportOn(cmd, out, f.json.given, f.sets...))
+		err = errors.Join(err, reportOn(cmd, f.folder(), f.json.given, f.sets...))
 	}
 	if err == nil {
 		err = divergence(results)
@@ -274,10 +270,19 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 	return err
 }
 
-// printResults prints the table of results.
-func printResults(cmd *cobra.Command, results []*result.Result) error {
+// folder is that of the experiment, also where one of its runs is continued.
+func (f *runFlags) folder() string {
+	if _, fault := os.Stat(filepath.Join(f.opts.Out, experiment.ConfigFile)); fault != nil {
+		return filepath.Dir(filepath.Clean(f.opts.Out))
+	}
+	return f.opts.Out
+}
+
+// printResults prints the table of results, which are of the experiment in a folder; "" is none.
+func printResults(cmd *cobra.Command, results []*result.Result, folder string) error {
 	w := cmd.OutOrStdout()
-	return report.Table(w, results, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema()}, terminalWidth(w))
+	o := report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), Experiment: folder}
+	return report.Table(w, results, o, terminalWidth(w))
 }
 
 // reportOn writes the report of a folder into it, and says where; on standard error if the output is JSON. Its images may be of data that are open.

@@ -396,7 +396,7 @@ func (f *sweepFlags) report(cmd *cobra.Command) error {
 		}
 	}
 	if !f.json.given {
-		err = printResults(cmd, results)
+		err = printResults(cmd, results, "")
 	}
 	return errors.Join(err, reportOn(cmd, f.opts.Out, f.json.given))
 }

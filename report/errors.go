@@ -45,11 +45,11 @@ func (g *row) atEnd(of func(*result.TaskErrors) *float64) metric.Estimate {
 // errorCounts and errorShares are the columns of the table: counts, and shares with intervals.
 var (
 	errorCounts = []struct{ text, name string }{
-		{"e(n,o)", "new_as_old"}, {"e(n,n)", "new_as_new"}, {"e(o,o)", "old_as_old"}, {"e(o,n)", "old_as_new"}, {"unseen", "as_unseen"},
+		{"new as old, e(n,o)", "new_as_old"}, {"new as new, e(n,n)", "new_as_new"}, {"old as old, e(o,o)", "old_as_old"}, {"old as new, e(o,n)", "old_as_new"}, {"unseen", "as_unseen"},
 	}
 	errorShares = []struct{ text, name string }{
-		{"er(n,o) of errors, %", "new_as_old_of_errors"}, {"er(o,n) of errors, %", "old_as_new_of_errors"},
-		{"er(n,o) of samples, %", "new_as_old_of_samples"}, {"er(o,n) of samples, %", "old_as_new_of_samples"},
+		{"new as old of errors, er(n,o), %", "new_as_old_of_errors"}, {"old as new of errors, er(o,n), %", "old_as_new_of_errors"},
+		{"new as old of images, er(n,o), %", "new_as_old_of_samples"}, {"old as new of images, er(o,n), %", "old_as_new_of_samples"},
 	}
 )
 

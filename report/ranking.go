@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -130,8 +132,8 @@ func (s *setting) shared() string {
 	return text
 }
 
-// tile is a number of the first screen.
-type tile struct{ Name, Value, Note string }
+// tile is a number of the first screen, with the command that tells more; "" for none.
+type tile struct{ Name, Value, Note, Command string }
 
 // headline is the answer in one line.
 func (s *setting) headline() string {
@@ -172,7 +174,7 @@ func (s *setting) tiles() []tile {
 		return nil
 	}
 	e := rows[0].finalAccuracy()
-	best := tile{"Best", count.Percent(e.Mean) + " %", rows[0].Label}
+	best := tile{Name: "Best", Value: count.Percent(e.Mean) + " %", Note: rows[0].Label}
 	if e.N > fewSeeds {
 		best.Value = percents(e) + " %"
 	}
@@ -194,11 +196,11 @@ func (s *setting) leadTile(rows []*row) tile {
 		return t
 	}
 	p, ok := s.lead(rows)
-	switch {
-	case !ok:
-		t.Value, t.Note = "not decided", fmt.Sprintf("%s points over %s, without two seeds in common", signed(rows[0].finalAccuracy().Mean-rows[1].finalAccuracy().Mean), rows[1].Short)
+	switch few, command := s.fewSeeds(rows[0], rows[1]); {
+	case few != "":
+		t.Value, t.Note, t.Command = signed(rows[0].finalAccuracy().Mean-rows[1].finalAccuracy().Mean)+" points", "over "+rows[1].Short+", "+few, command
 		return t
-	case p.N() == 0:
+	case !ok || p.N() == 0:
 		t.Value, t.Note = "not decided", string(p.Reason)
 		return t
 	}
@@ -222,6 +224,77 @@ func (s *setting) leadTile(rows []*row) tile {
 	}
 	t.Value, t.Note = difference, over+", "+p.chance()+" (corrected)"
 	return t
+}
+
+// fewSeeds says that two rows have too few seeds in common for a verdict and what tells whether the first is better, with the command where
+// one does it; "" where there are enough.
+func (s *setting) fewSeeds(first, second *row) (text, command string) {
+	var common []uint64
+	for _, r := range first.finished {
+		if other := second.bySeed(r.seed); other != nil && slices.Contains(second.finished, other) {
+			common = append(common, r.seed)
+		}
+	}
+	n := len(common)
+	switch {
+	case first.foreign() || second.foreign():
+		return "not compared, as the seeds of another program may mean something else", ""
+	case n >= compare.LeastSeeds:
+		return "", ""
+	case n == 1 && len(first.runs) == 1 && len(second.runs) == 1:
+		text = "one seed each"
+	default:
+		text = []string{"no seed", "one seed", "two seeds"}[n] + " in common"
+	}
+	if s.isRunning() {
+		return text + " so far", ""
+	}
+	runs, home := len(first.runs)+compare.LeastSeeds-n, s.experiment(first, second)
+	if n == 0 || len(first.runs) != len(second.runs) || home == "" {
+		return text + ": three seeds that both have tell whether the lead is more than luck", ""
+	}
+	command = fmt.Sprintf("ocl run --config %s --runs %d --out %s", quote(filepath.Join(home, "experiment.yaml")), runs, quote(home))
+	return text + fmt.Sprintf(": `--runs %d` tells whether the lead is more than luck", runs), command
+}
+
+// leadNote is the same below the table of the terminal: at most one line, with the command.
+func (s *setting) leadNote() []string {
+	rows, _ := s.ranked()
+	if len(rows) < 2 || len(rows[1].finished) == 0 {
+		return nil
+	}
+	few, command := s.fewSeeds(rows[0], rows[1])
+	if few == "" || s.isRunning() {
+		return nil
+	}
+	text := fmt.Sprintf("%s leads by %s points over %s, %s", rows[0].Short, count.Fixed(100*(rows[0].finalAccuracy().Mean-rows[1].finalAccuracy().Mean), 1), rows[1].Short, few)
+	if command != "" {
+		text += ": " + command
+	}
+	return []string{text}
+}
+
+// experiment is the folder of the experiment that all runs of some rows are of; "" where there is none.
+func (s *setting) experiment(rows ...*row) string {
+	home := s.home
+	for _, g := range rows {
+		for _, r := range g.runs {
+			parent := s.home
+			if r.folder != "" {
+				parent = filepath.Dir(filepath.Clean(r.folder))
+			}
+			if home == "" {
+				home = parent
+			}
+			if parent != home {
+				return ""
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(home, "experiment.yaml")); home == "" || err != nil {
+		return ""
+	}
+	return home
 }
 
 // signed is a difference of fractions in points, with its sign.

@@ -1,12 +1,15 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"ocl/experiment/result"
 )
 
 // TestFirstScreen: headline and tiles say what the table of comparisons decides, and what is not known.
@@ -21,18 +24,18 @@ func TestFirstScreen(t *testing.T) {
 		seeds    string
 	}{
 		{"decided", slices.Concat(accuracies(named("er"), .20, .30, .40, .50, .60), accuracies(named("mir"), .180, .281, .379, .482, .578)),
-			"ER is best: 40.0 %", tile{"Lead over the next", "+2.0 ± 0.2 points", "over MIR, p < 0.001 (corrected)"}, "5"},
+			"ER is best: 40.0 %", tile{Name: "Lead over the next", Value: "+2.0 ± 0.2 points", Note: "over MIR, p < 0.001 (corrected)"}, "5"},
 		{"undecided", slices.Concat(accuracies(named("er"), .50, .52, .54), accuracies(named("mir"), .52, .49, .52)),
-			"ER leads: 52.0 %", tile{"Lead over the next", "not decided", "+1.0 ± 6.6 points over MIR, p = 0.580"}, "3"},
+			"ER leads: 52.0 %", tile{Name: "Lead over the next", Value: "not decided", Note: "+1.0 ± 6.6 points over MIR, p = 0.580"}, "3"},
 		{"two seeds", slices.Concat(accuracies(named("er"), .500, .501), accuracies(named("mir"), .300, .3015)),
-			"ER leads: 50.0 %", tile{"Lead over the next", "not decided", "+20.0 points over MIR, fewer than three seeds in common"}, "2"},
+			"ER leads: 50.0 %", tile{Name: "Lead over the next", Value: "+20.0 points", Note: "over MIR, two seeds in common: three seeds that both have tell whether the lead is more than luck"}, "2"},
 		{"one run each", slices.Concat(accuracies(named("er"), .5), accuracies(named("mir"), .3)),
-			"ER leads: 50.0 %", tile{"Lead over the next", "not decided", "+20.0 points over MIR, without two seeds in common"}, "1"},
+			"ER leads: 50.0 %", tile{Name: "Lead over the next", Value: "+20.0 points", Note: "over MIR, one seed each: three seeds that both have tell whether the lead is more than luck"}, "1"},
 		{"reversed", slices.Concat(accuracies(named("er"), .300, .310, .320, .900), accuracies(named("mir"), .3500, .3604, .3702)),
-			"ER leads: 45.8 %", tile{"Lead over the next", "−5.0 ± 0.0 points", "over MIR, p < 0.001 (corrected)"}, "3 to 4"},
+			"ER leads: 45.8 %", tile{Name: "Lead over the next", Value: "−5.0 ± 0.0 points", Note: "over MIR, p < 0.001 (corrected)"}, "3 to 4"},
 		{"a bound", slices.Concat(accuracies(named("er"), .50, .52, .54), accuracies(finetune, .10, .121, .139)),
-			"ER: 52.0 %", tile{"Lead over the next", "+40.0 ± 0.2 points", "over Finetune, p < 0.001 (corrected)"}, "3"},
-		{"one row", accuracies(named("er"), .5), "ER: 50.0 %", tile{"Lead over the next", "none", "there is one row"}, "1"},
+			"ER: 52.0 %", tile{Name: "Lead over the next", Value: "+40.0 ± 0.2 points", Note: "over Finetune, p < 0.001 (corrected)"}, "3"},
+		{"one row", accuracies(named("er"), .5), "ER: 50.0 %", tile{Name: "Lead over the next", Value: "none", Note: "there is one row"}, "1"},
 	} {
 		s := studyOf(c.runs, nil).settings[0]
 		if got := s.headline(); got != c.headline {
@@ -41,6 +44,33 @@ func TestFirstScreen(t *testing.T) {
 		if got := s.tiles(); got[1] != c.lead || got[2].Value != c.seeds {
 			t.Errorf("%s: the tiles are %q, want %q and %s", c.name, got, c.lead, c.seeds)
 		}
+	}
+}
+
+// TestLeadOfOneSeed: where one seed each says too little, the page and the terminal say how many do, with the command that continues the experiment.
+func TestLeadOfOneSeed(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "experiment.yaml"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runs := slices.Concat(accuracies(named("er"), .5), accuracies(named("mir"), .3))
+	var results []*result.Result
+	for _, r := range runs {
+		results = append(results, r.Result)
+		r.folder = filepath.Join(home, r.Method.Name)
+	}
+	command := fmt.Sprintf("ocl run --config %s/experiment.yaml --runs 3 --out %s", filepath.ToSlash(home), filepath.ToSlash(home))
+	want := tile{"Lead over the next", "+20.0 points", "over MIR, one seed each: `--runs 3` tells whether the lead is more than luck", command}
+	if got := studyOf(runs, nil).settings[0].tiles()[1]; got != want {
+		t.Errorf("the page says %q, want %q", got, want)
+	}
+	var b strings.Builder
+	if err := Table(&b, results, Options{Experiment: home}, 100); err != nil {
+		t.Fatal(err)
+	}
+	note := "ER leads by 20.0 points over MIR, one seed each: `--runs 3` tells whether the lead is more than luck: " + command
+	if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, note) {
+		t.Errorf("the terminal says %s\nwant %s", got, note)
 	}
 }
 

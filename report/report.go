@@ -18,11 +18,12 @@ type Options struct {
 	Known  []Known  // methods in the order of their rows; others follow as they appear
 	Tricks []string // in the order of their marks, which they keep for ever: new ones go last
 	// Catalogue says which keys of the config a method reads: rows do not differ in what they do not read. Nil says that all read every key.
-	Catalogue *config.Schema
-	PNG       bool     // figures as PNG too, for programs that take neither SVG nor PDF
-	LaTeX     bool     // figures and tables for a paper too
-	Examples  Examples // images of classes that are confused; nil shows none
-	All       bool     // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
+	Catalogue  *config.Schema
+	PNG        bool     // figures as PNG too, for programs that take neither SVG nor PDF
+	LaTeX      bool     // figures and tables for a paper too
+	Experiment string   // folder of the experiment that the results of [Table] are of; "" is none
+	Examples   Examples // images of classes that are confused; nil shows none
+	All        bool     // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
 }
 
 // ErrLeftOut says that a report was written without some results, which could not be used.

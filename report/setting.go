@@ -22,6 +22,7 @@ type setting struct {
 	all      bool      // all rows are drawn
 	among    int       // so many settings
 	pairs    []pairing // see pairings; nil before the first call
+	home     string    // the folder of the experiment, where the results do not say it
 }
 
 // settingKey is the identity of a setting.

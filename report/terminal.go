@@ -34,6 +34,7 @@ func Table(w io.Writer, results []*result.Result, o Options, width int) error {
 	st := newStudy(runs, nil, o.Known, o.Catalogue)
 	var b strings.Builder
 	for i, s := range st.settings {
+		s.home = o.Experiment
 		if i > 0 {
 			b.WriteByte('\n')
 		}
@@ -41,7 +42,7 @@ func Table(w io.Writer, results []*result.Result, o Options, width int) error {
 			b.WriteString(s.Name + "\n")
 		}
 		s.terminal(&b, width)
-		for _, n := range s.footnotes() {
+		for _, n := range append(s.footnotes(), s.leadNote()...) {
 			b.WriteString(strings.Join(wrap(n, width), "\n") + "\n")
 		}
 	}
