@@ -128,7 +128,7 @@ func (g *row) confusedPairs() (pairs []confusedPair) {
 		}
 		for p, n := range taken {
 			if p != y && n > 0 {
-				pairs = append(pairs, confusedPair{exampleClass{Class: y, Name: g.className(y)}, exampleClass{Class: p, Name: g.className(p)}, n, all})
+				pairs = append(pairs, confusedPair{exampleClass{Class: y, Name: g.setting.className(y)}, exampleClass{Class: p, Name: g.setting.className(p)}, n, all})
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func (s *setting) takenFigure() *figure {
 		}
 	}
 	f.Caption = "After the last task: the shares of the test images of the classes of this task, which are new, and of those of earlier tasks, which are old. From full to faint: right, taken for another class of their kind, taken for the other kind, and taken for a class that was not seen yet. Means over the runs. " +
-		upper(s.Name) + "." + csvHas((more+1)/2)
+		upper(s.Name) + "." + s.newest() + csvHas((more+1)/2)
 	f.Alt = "Bar chart. " + strings.Join(words, "; ") + "."
 	return f
 }
@@ -141,16 +141,75 @@ func (g *row) classConfusion() *figure {
 			names[i] = strconv.Itoa(k)
 		}
 	}
-	f := &figure{ID: "class-confusion-" + g.slug, Whose: g.full(), Heat: &heat{
+	h := &heat{
 		Heat:    chart.Heat{RowLabel: "true " + what, ColLabel: "predicted " + what, Rows: names, Cols: names, V: v},
 		Missing: "not learned yet", Image: n > maxTableClasses,
-	}}
+	}
+	if same && !h.Image && slices.ContainsFunc(order, g.setting.named) {
+		h.Lines, h.Rows = names, nil
+		for _, k := range order {
+			h.Rows = append(h.Rows, g.setting.numberAndName(k))
+		}
+		h.Say = func(i, j int) string {
+			if i == j {
+				return g.setting.className(order[i]) + ", right"
+			}
+			return g.setting.className(order[i]) + " taken for " + g.setting.className(order[j])
+		}
+		for i := range n {
+			for j := range n {
+				h.Names = append(h.Names, h.Say(i, j))
+			}
+		}
+	}
+	f := &figure{ID: "class-confusion-" + g.slug, Whose: g.full(), Heat: h}
 	f.Title = g.Short + ": confusion by class"
-	f.Caption = fmt.Sprintf("Confusion of %s by class, after the last task: the share of the test images of a row's class that are predicted as a column's class, in per cent; classes are %s, so the newest are at the right and at the bottom. %s", g.Label, how, upper(g.of()))
+	f.Caption = fmt.Sprintf("Confusion of %s by class, after the last task: the share of the test images of a row's class that are predicted as a column's class, in per cent; classes are %s, so the newest are at the right and at the bottom. %s%s", g.Label, how, upper(g.of()), g.mostConfused())
 	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the classes that test images are predicted as, in the order of the stream.", n, n)
 	f.Data = g.longTable(f, "of_"+what, "taken_for_"+what, "share")
 	f.Data.Rows = slices.DeleteFunc(f.Data.Rows, func(cells []cell) bool { return cells[len(cells)-1].Raw == "0" }) // most of them
 	return f
+}
+
+// mostConfused names the pairs of classes that the row confuses most; "" where they have no names. It begins with a space.
+func (g *row) mostConfused() string {
+	var words []string
+	for _, p := range g.confusedPairs() {
+		if len(words) < 3 && g.setting.named(p.True.Class) && g.setting.named(p.Taken.Class) {
+			words = append(words, fmt.Sprintf("%s for %s (%s %%)", p.True.Name, p.Taken.Name, count.Percent(float64(p.Count)/float64(p.Of))))
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " Most often it takes " + count.And(words) + "."
+}
+
+// newest names the classes of the last task, which are the new ones, where all runs of the setting have the same; "" where they have no names.
+// It begins with a space.
+func (s *setting) newest() string {
+	last := len(s.stream.Tasks) - 1
+	if last < 0 {
+		return ""
+	}
+	classes := s.stream.Tasks[last].Classes
+	var words []string
+	for _, c := range classes {
+		if s.named(c) {
+			words = append(words, s.className(c))
+		}
+	}
+	for _, g := range s.analysed() {
+		if slices.ContainsFunc(g.counted(), func(r *run) bool {
+			return len(r.Stream.Tasks) <= last || !slices.Equal(r.Stream.Tasks[last].Classes, classes)
+		}) {
+			return ""
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " The new classes: " + count.Some(words) + "."
 }
 
 // confusionInOrder is the confusion of the last evaluation as shares of each class's samples, classes in the order of

@@ -38,6 +38,7 @@ type heat struct {
 	Missing string                // what an empty cell means
 	Image   bool                  // an image on the page
 	Names   []string              // of the cells, row by row, where they have names
+	Lines   []string              // what files have for Rows, where these say more than it; nil is Rows
 	Runs    []seedMap             // the single runs behind the mean, where there are several
 }
 

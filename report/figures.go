@@ -296,11 +296,19 @@ func (g *row) longTable(f *figure, rowName, colName, value string) *table {
 	for i := range h.V {
 		for j, v := range h.V[i] {
 			if !math.IsNaN(v) {
-				t.Rows = append(t.Rows, append(g.head(), textCell(h.Rows[i]), textCell(h.Cols[j]), numCell(count.Percent(v), v)))
+				t.Rows = append(t.Rows, append(g.head(), textCell(h.line(i)), textCell(h.Cols[j]), numCell(count.Percent(v), v)))
 			}
 		}
 	}
 	return t
+}
+
+// line is row i as files name it.
+func (h *heat) line(i int) string {
+	if h.Lines != nil {
+		return h.Lines[i]
+	}
+	return h.Rows[i]
 }
 
 // classColumns is the number of classes in a line of the per-class heat map.
@@ -324,17 +332,28 @@ func (g *row) classFigure() *figure {
 		return nil
 	}
 	cols := min(classColumns, k)
+	list := k <= maxTableClasses && slices.ContainsFunc(upTo(0, k-1), g.setting.named)
+	if list { // there is room for the names beside the cells
+		cols = 1
+	}
 	lines := func(vals []float64) (v [][]float64) { return slices.Collect(slices.Chunk(vals, cols)) }
-	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learned in this protocol, or without test images", Say: func(i, j int) string { return g.className(i*cols + j) }}
+	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learned in this protocol, or without test images", Say: func(i, j int) string { return g.setting.className(i*cols + j) }}
 	for j := range cols {
 		h.Cols = append(h.Cols, strconv.Itoa(j))
 	}
 	for i := 0; i < k; i += cols {
 		h.Rows = append(h.Rows, strconv.Itoa(i))
 	}
+	how := fmt.Sprintf(", as in the config, %d in each line: each cell is the class of its row plus that of its column", cols)
+	if list {
+		h.Cols, h.ColLabel, how = []string{"%"}, "accuracy", ""
+		for c := range h.Rows {
+			h.Rows[c] = g.setting.numberAndName(c)
+		}
+	}
 	h.V = lines(vals)
 	for c := range vals {
-		h.Names = append(h.Names, g.className(c))
+		h.Names = append(h.Names, g.setting.className(c))
 	}
 	h.Runs = seedMaps(g.counted(), func(r *run) [][]float64 {
 		var own []float64
@@ -344,23 +363,85 @@ func (g *row) classFigure() *figure {
 		return lines(own)
 	})
 	f := &figure{ID: "classes-" + g.slug, Whose: g.full(), Heat: h, Title: g.Short + ": accuracy on each class"}
-	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes are counted from 0, as in the config, %d in each line: each cell is the class of its row plus that of its column. %s", g.Label, cols, upper(g.of()))
+	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes are counted from 0%s. %s", g.Label, how, upper(g.of()))
 	f.Alt = fmt.Sprintf("Heat map of the accuracy on %s.", count.Of(k, "class"))
 	f.Data = &table{ID: f.ID, Head: headed(numCol("class", "class"), textCol("name", "name"), numCol("accuracy, %", "accuracy"))}
 	for c, v := range vals {
 		if !math.IsNaN(v) {
-			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(c)), textCell(g.className(c)), numCell(count.Percent(v), v)))
+			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(c)), textCell(g.setting.className(c)), numCell(count.Percent(v), v)))
 		}
 	}
 	return f
 }
 
 // className is a class's name, or its index where it has none.
-func (g *row) className(c int) string {
-	if names := g.setting.stream.ClassNames; c < len(names) && names[c] != "" {
-		return names[c]
+func (s *setting) className(c int) string {
+	if s.named(c) {
+		return s.stream.ClassNames[c]
 	}
 	return "class " + strconv.Itoa(c)
+}
+
+// named says whether a class has a name.
+func (s *setting) named(c int) bool {
+	names := s.stream.ClassNames
+	return c < len(names) && names[c] != ""
+}
+
+// maxClassName is how many characters of a class's name a heat map has.
+const maxClassName = 18
+
+// numberAndName is a class in a heat map: "3 cat", or "3" where it has no name.
+func (s *setting) numberAndName(c int) string {
+	text := strconv.Itoa(c)
+	if !s.named(c) {
+		return text
+	}
+	name := []rune(s.className(c))
+	if len(name) > maxClassName {
+		name = append(name[:maxClassName-1], '…')
+	}
+	return text + " " + string(name)
+}
+
+// A table of classes by name has the most accurate rows, and no more cells than this. A page of more rows than the last has none, to stay small.
+const (
+	maxNamedRows  = 6
+	maxNamedCells = 3_000
+	maxNamedStudy = 40
+)
+
+// classTable is the accuracy on each class after the last task by its name, a column for each of the most accurate rows; nil where no class has a
+// name, or none was measured.
+func (s *setting) classTable() *table {
+	rows, bounds := s.ranked()
+	rows = slices.DeleteFunc(append(rows, bounds...), func(g *row) bool {
+		return !slices.ContainsFunc(g.counted(), func(r *run) bool { return len(r.PerClass) > 0 })
+	})
+	k := min(s.stream.Classes, maxHeatClasses)
+	if len(s.rows)*s.among > maxNamedStudy {
+		return nil
+	}
+	rows = rows[:max(0, min(len(rows), maxNamedRows, maxNamedCells/max(1, k)/max(1, s.among)))]
+	t := &table{ID: s.id("class-names"), Title: s.titled("Accuracy on each class by its name, after the last task, in per cent"), Head: []column{numCol("class", "class"), textCol("name", "name")}}
+	for _, g := range rows {
+		t.Head = append(t.Head, numCol(g.Short, g.slug))
+	}
+	for c := range k {
+		line, measured := []cell{textCell(strconv.Itoa(c)), textCell(s.className(c))}, false
+		for _, g := range rows {
+			e := g.over(func(r *run) float64 { return at(r.PerClass, len(r.PerClass)-1, c) })
+			measured = measured || e.N > 0
+			line = append(line, numCell(valueText(func(y, _ float64) string { return count.Fixed(y, 1) }, 100*e.Mean, math.NaN()), e.Mean))
+		}
+		if measured && s.named(c) {
+			t.Rows = append(t.Rows, line)
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
 }
 
 // timeFigure is the run time of each row that ocl has run, split; nil where there is none.

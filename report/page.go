@@ -124,6 +124,11 @@ func (p *page) tables() []*table {
 		if s.Table != nil {
 			all = append(all, s.Table)
 		}
+		for _, b := range s.Blocks {
+			if b.Table != nil {
+				all = append(all, b.Table)
+			}
+		}
 	}
 	for _, c := range p.confused() {
 		all = append(all, c.Data)
@@ -269,6 +274,11 @@ func (h *heat) Title(i, j int) string {
 		return ""
 	}
 	return h.Say(i, j)
+}
+
+// Lined says that the rows have names, which take room.
+func (h *heat) Lined() bool {
+	return slices.ContainsFunc(h.Rows, func(name string) bool { return strings.Contains(name, " ") })
 }
 
 // Size says how large the cells of the table on the page are.

@@ -24,6 +24,7 @@ type block struct {
 	Picture  *picture
 	Pairs    *triangle
 	Confused *confused
+	Table    *table
 	Note     string
 }
 
@@ -49,7 +50,13 @@ var sections = []section{
 	{"matrix", "Matrices", "Accuracy matrices",
 		galleries(fmt.Sprintf("nothing was evaluated, or there are more than %d tasks", maxHeatTasks), (*row).matrixFigure), nil},
 	{"classes", "Classes", "Accuracy per class",
-		galleries(fmt.Sprintf("not measured by class, or there are more than %s classes", count.Number(maxHeatClasses)), (*row).classFigure), nil},
+		func(s *setting) []block {
+			blocks := galleries(fmt.Sprintf("not measured by class, or there are more than %s classes", count.Number(maxHeatClasses)), (*row).classFigure)(s)
+			if t := s.classTable(); t != nil {
+				blocks = append(blocks, block{Table: t})
+			}
+			return blocks
+		}, nil},
 	{"errors", "Errors", "Old and new classes confused", (*setting).errors, (*study).errorsLead},
 	{"confused", "Confused", "Classes confused most", (*setting).confusedBlock, nil},
 	{"memory", "Memory", "What the memory holds", galleries("no memory, or its contents by task were not recorded", (*row).memoryFigure), nil},
