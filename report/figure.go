@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"strconv"
 	"strings"
 
 	"ocl/internal/count"
@@ -80,17 +81,37 @@ func (f *figure) write(w *Folder) {
 // other as fit. Heat maps are HTML tables.
 func (f *figure) inline() string {
 	var b strings.Builder
-	if f.Panels != nil {
-		b.WriteString(`<p class="axis">` + html.EscapeString(f.Panels.YLabel) + `</p><div class="multiples">`)
-		for i, p := range f.Panels.Panels {
-			alone := chart.Panels{Panels: []chart.Panel{p}}
-			b.WriteString(chart.Draw(&alone, chart.Small).Inline("panel", fmt.Sprint(f.ID, "-", i), p.Title, f.altOf(p)))
-		}
-		b.WriteString(`</div><div class="toggles broad"></div>`)
-		return b.String()
-	}
+	f.draw(&b)
+	return b.String()
+}
+
+// draw is inline, into b.
+func (f *figure) draw(b *strings.Builder) {
 	if f.Areas != nil {
-		return chart.Draw(f.Areas, chart.Half).Inline("panel", f.ID+"-areas", f.Title, f.Alt)
+		b.WriteString(chart.Draw(f.Areas, chart.Half).Inline("panel", f.ID+"-areas", f.Title, f.Alt))
+		return
+	}
+	type variant struct {
+		*figure
+		class, id string
+	}
+	variants := []variant{{f, "", ""}}
+	if whole := f.whole(); whole != nil {
+		variants = []variant{{f, " near", ""}, {whole, " whole", "-0"}}
+		b.WriteString(`<div class="zoom"><p class="origin"><label><input type="checkbox"/> axis from 0</label></p>`)
+		defer b.WriteString(`</div>`)
+	}
+	if f.Panels != nil {
+		for _, v := range variants {
+			b.WriteString(`<div class="multiples` + v.class + `"><p class="axis">` + html.EscapeString(v.Panels.Label()) + `</p>`)
+			for i, p := range v.Panels.Panels {
+				alone := chart.Panels{Panels: []chart.Panel{p}}
+				b.WriteString(chart.Draw(&alone, chart.Small).Inline("panel", fmt.Sprint(f.ID, "-", i, v.id), p.Title, f.altOf(p)))
+			}
+			b.WriteString(`</div>`)
+		}
+		b.WriteString(`<div class="toggles broad"></div>`)
+		return
 	}
 	wide, broad := chart.Wide, ""
 	if f.Ranked != nil {
@@ -100,23 +121,70 @@ func (f *figure) inline() string {
 		class string
 		chart.Layout
 	}{{"wide" + broad, wide}, {"narrow" + broad, chart.Narrow}} {
-		d := chart.Draw(f.chart(), page.Layout)
-		d.Again = page.Layout == chart.Narrow
+		var d *chart.Drawing
 		id, _, _ := strings.Cut(page.class, " ")
-		b.WriteString(d.Inline(page.class, f.ID+"-"+id, f.Title, f.Alt))
+		for _, v := range variants {
+			d = chart.Draw(v.chart(), page.Layout)
+			d.Again = page.Layout == chart.Narrow || v.id != "" && f.Lines != nil
+			b.WriteString(d.Inline(page.class+v.class, f.ID+"-"+id+v.id, f.Title, f.Alt))
+		}
 		switch {
 		case f.Lines == nil:
 		case d.Labelled:
-			fmt.Fprintf(&b, `<div class="toggles %s"></div>`, page.class)
+			fmt.Fprintf(b, `<div class="toggles %s"></div>`, page.class)
 		default:
-			fmt.Fprintf(&b, `<ul class="legend %s">`, page.class)
+			fmt.Fprintf(b, `<ul class="legend %s">`, page.class)
 			for _, s := range f.Lines.Series {
 				b.WriteString(chart.LegendItem(s))
 			}
 			b.WriteString(`</ul>`)
 		}
 	}
-	return b.String()
+}
+
+// maxTwice is how many points a chart may have that the page draws a second time, with an axis from 0.
+const maxTwice = 1_000
+
+// whole is the figure with an axis from 0; nil where it begins there, or has too many points to be drawn twice.
+func (f *figure) whole() *figure {
+	whole := *f
+	switch {
+	case f.Ranked != nil:
+		if whole.Ranked = f.Ranked.Whole(); whole.Ranked == nil {
+			return nil
+		}
+	case f.Lines != nil:
+		points := 0
+		for _, s := range f.Lines.Series {
+			points += len(s.Y)
+		}
+		if whole.Lines = f.Lines.Whole(); whole.Lines == nil || points > maxTwice {
+			return nil
+		}
+		if f.Panels != nil {
+			whole.Panels = f.Panels.Whole(whole.Lines)
+		}
+	default:
+		return nil
+	}
+	return &whole
+}
+
+// sayAxis adds to the captions where the axis begins, if that is not 0.
+func (f *figure) sayAxis() {
+	from := 0.0
+	switch {
+	case f.Ranked != nil:
+		from = f.Ranked.Begin()
+	case f.Lines != nil:
+		from = f.Lines.YMin
+	}
+	if from > 0 {
+		text := " The axis does not begin at 0, but at " + strconv.FormatFloat(from, 'g', 6, 64) + " %."
+		if f.Caption += text; f.Print != "" {
+			f.Print += text
+		}
+	}
 }
 
 // altOf is a panel in words.
@@ -144,9 +212,12 @@ func (f *figure) parts() []*figure {
 	return []*figure{&first, &rest}
 }
 
-// scale fixes the y axis of values in per cent: it holds 0 and 1 and all values from floor to 100. It reports whether
+// scale fixes the y axis of values in per cent: it holds all values from floor to 100, and 0 if that is not far below them. It reports whether
 // an interval is cut.
-func (f *figure) scale(floor float64) (cut bool) { return f.Lines.Scale(floor, 100, 1) }
+func (f *figure) scale(floor float64) (cut bool) {
+	f.Lines.Zoom = true
+	return f.Lines.Scale(floor, 100, 1)
+}
 
 // percentText prints a value in per cent (not a fraction) with its half width.
 func percentText(y, half float64) string {

@@ -113,6 +113,7 @@ func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 	}
 	for _, f := range drawn {
 		f.PNG = st.png
+		f.sayAxis()
 	}
 	return p, drawn, undrawn
 }

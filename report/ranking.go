@@ -64,8 +64,10 @@ func (s *setting) rankingFigure() *figure {
 	f := &figure{ID: s.id("ranking"), Title: s.titled("Average accuracy after the last task"), Ranked: &chart.Ranked{Unit: "%"}}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("average accuracy, %", "average_accuracy"), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"), numCol("of each run, %", "values"))}
 	var said []string
+	f.Ranked.Start = math.Inf(1)
 	for i, g := range slices.Concat(rows, bounds) {
 		e := g.finalAccuracy()
+		f.Ranked.Start = min(f.Ranked.Start, 100*e.Mean)
 		text := percents(e)
 		if e.N <= fewSeeds {
 			text = count.Percent(e.Mean)
@@ -80,11 +82,13 @@ func (s *setting) rankingFigure() *figure {
 			r.Tip = g.Short + "\naverage accuracy: " + percents(e) + " %" + seedLine(g.counted(), (*run).accuracy, count.Percent)
 			if e.N > 1 {
 				r.Seeds = g.accuracies()
+				f.Ranked.Start = min(f.Ranked.Start, slices.Min(r.Seeds))
+				f.Ranked.End = max(f.Ranked.End, slices.Max(r.Seeds))
 			}
 			f.Ranked.Rows = append(f.Ranked.Rows, r)
 			f.Ranked.End = max(f.Ranked.End, 100*e.Mean)
 			if !math.IsNaN(half) {
-				f.Ranked.End = max(f.Ranked.End, min(r.Value.High, 100))
+				f.Ranked.Start, f.Ranked.End = min(f.Ranked.Start, max(r.Value.Low, 0)), max(f.Ranked.End, min(r.Value.High, 100))
 			}
 		} else {
 			f.Ranked.Bounds = append(f.Ranked.Bounds, chart.Bound{Label: g.Short + " " + count.Percent(e.Mean), Look: g.style, At: 100 * e.Mean})

@@ -154,3 +154,24 @@ func TestFiveHundredRuns(t *testing.T) {
 	}
 	t.Logf("the page has %d bytes", info.Size())
 }
+
+// TestAxisOfItsData: dots and lines far above 0 have an axis of their own; the caption says so, and the page has them with an axis from 0 too.
+func TestAxisOfItsData(t *testing.T) {
+	far := studyOf(slices.Concat(accuracies(named("er"), .88), accuracies(named("mir"), .75)), nil)
+	_, figures, _ := newPage(far)
+	for _, f := range figures[:2] {
+		if text := f.inline(); f.whole() == nil || !strings.Contains(text, "axis from 0") || !strings.Contains(text, " near\"") || !strings.Contains(text, " whole\"") {
+			t.Errorf("%s: the page has no axis from 0 beside the other one", f.ID)
+		}
+		if !strings.Contains(f.Caption, " The axis does not begin at 0, but at ") {
+			t.Errorf("%s: the caption is %q", f.ID, f.Caption)
+		}
+	}
+	near := studyOf(slices.Concat(accuracies(named("er"), .88), accuracies(named("mir"), .05)), nil)
+	_, figures, _ = newPage(near)
+	for _, f := range figures[:1] {
+		if f.whole() != nil || strings.Contains(f.inline(), "axis from 0") || strings.Contains(f.Caption, "does not begin at 0") {
+			t.Errorf("%s: data that begin near 0 have two axes", f.ID)
+		}
+	}
+}

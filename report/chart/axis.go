@@ -7,10 +7,16 @@ import (
 
 // Scale fixes the y axis. It includes 0, least and all values between floor and ceiling, and ends at round numbers. Intervals
 // widen it by at most a tenth of its length, so that one wide interval does not flatten all other lines. Scale reports whether
-// an interval is cut because of this; intervals beyond floor and ceiling do not count.
+// an interval is cut because of this; intervals beyond floor and ceiling do not count. If Zoom is set and 0 is far below all values, the axis
+// holds a span of five times least around them instead, and intervals widen it by at most half of its length.
 func (l *Lines) Scale(floor, ceiling, least float64) (cut bool) {
-	lo, hi := 0.0, least
-	ilo, ihi := 0.0, least
+	l.floor, l.ceiling, l.least = floor, ceiling, least
+	lo, hi, share := 0.0, least, 0.1
+	if low, high := l.span(); l.Zoom && distant(low, high) {
+		middle := (low + high) / 2
+		lo, hi, share = math.Min(low, middle-leastSpan*least/2), math.Max(high, middle+leastSpan*least/2), 0.5
+	}
+	ilo, ihi := lo, hi
 	for _, s := range l.Series {
 		for _, ys := range append([][]float64{s.Y}, s.Single...) {
 			for _, y := range ys {
@@ -25,7 +31,7 @@ func (l *Lines) Scale(floor, ceiling, least float64) (cut bool) {
 			}
 		}
 	}
-	room := (hi - lo) / 10
+	room := (hi - lo) * share
 	ilo, ihi = math.Max(ilo, floor), math.Min(ihi, ceiling)
 	lo, hi = math.Max(math.Min(lo, math.Max(ilo, lo-room)), floor), math.Min(math.Max(hi, math.Min(ihi, hi+room)), ceiling)
 	if lo == hi {
@@ -34,6 +40,49 @@ func (l *Lines) Scale(floor, ceiling, least float64) (cut bool) {
 	l.step = tickStep(hi-lo, 5)
 	l.YMin, l.YMax = math.Floor(lo/l.step+1e-9)*l.step, math.Ceil(hi/l.step-1e-9)*l.step
 	return ilo < l.YMin || ihi > l.YMax
+}
+
+// span is the least and the largest value of a chart; NaN where there is none.
+func (l *Lines) span() (low, high float64) {
+	low, high = math.NaN(), math.NaN()
+	for _, s := range l.Series {
+		for _, ys := range append([][]float64{s.Y}, s.Single...) {
+			for _, y := range ys {
+				if !math.IsNaN(y) && !(y >= low) {
+					low = y
+				}
+				if !math.IsNaN(y) && !(y <= high) {
+					high = y
+				}
+			}
+		}
+	}
+	return low, high
+}
+
+// leastSpan is that of an axis that does not begin at 0, of per cent.
+const leastSpan = 5.0
+
+// distant says that 0 is so far below values that an axis from there would leave much of a chart empty.
+func distant(low, high float64) bool { return low > 0 && low > (high-low)/2 }
+
+// Whole is the chart with an axis that holds 0, nil where it does already.
+func (l *Lines) Whole() *Lines {
+	if !(l.YMin > 0) {
+		return nil
+	}
+	whole := *l
+	whole.Zoom = false
+	whole.Scale(l.floor, l.ceiling, l.least)
+	return &whole
+}
+
+// From says in the label of the axis where it begins, unless that is 0.
+func (l *Lines) From(label string) string {
+	if !(l.YMin > 0) {
+		return label
+	}
+	return label + " (from " + l.yTicks()[0].text + ")"
 }
 
 // tickStep is the round step (1, 2 or 5 times a power of ten) that cuts span into at most n parts.

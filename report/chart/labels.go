@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // From the right end of the axis to the marker of a label, without and with lines that lead there, and from it to the
@@ -40,8 +41,12 @@ func (l *Lines) labels(lay Layout, f *frame, right float64) []endLabel {
 	if longest == 0 {
 		return nil
 	}
-	// A label's middle may lie as high as the axis, and as low as the texts of the x axis.
-	at, ok := spread(want, 1.2*lay.Font, f.y0, f.y1+lay.Font)
+	// A label's middle may lie as high as the axis, and as low as the texts of the x axis unless the last of these is wide.
+	low := f.y1 + lay.Font
+	if width(strconv.Itoa(l.XMax), lay.Font)/2 > near/2 {
+		low = f.y1
+	}
+	at, ok := spread(want, 1.2*lay.Font, f.y0, low)
 	if !ok && !lay.Alone {
 		return nil
 	}

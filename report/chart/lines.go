@@ -16,7 +16,10 @@ type Lines struct {
 	Series         []Series
 	Say            func(y, half float64) string // a value and its half width in words, for hover
 
-	step float64 // between the marks of the y axis
+	Zoom bool // the axis need not begin at 0
+
+	step                  float64 // between the marks of the y axis
+	floor, ceiling, least float64 // that [Lines.Scale] was given
 }
 
 // Series is one line. NaN is a gap.
@@ -144,7 +147,7 @@ func (l *Lines) layout(d *Drawing, lay Layout, b box) float64 {
 	f := frame{l, box{b.x0 + left + 8, b.y0 + font + 14, b.x1 - 16, b.y1 - 2.9*font - 6}}
 	labels := l.labels(lay, &f, b.x1-2)
 	if l.YLabel != "" {
-		d.add(Mark{Role: Tick, Points: []Point{{b.x0, b.y0 + font}}, Text: l.YLabel})
+		d.add(Mark{Role: Tick, Points: []Point{{b.x0, b.y0 + font}}, Text: l.From(l.YLabel)})
 	}
 	for _, t := range ticks {
 		role, y := Grid, f.y(t.at)

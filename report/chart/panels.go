@@ -12,6 +12,25 @@ type Panel struct {
 	Lines *Lines
 }
 
+// Label is that of the y axis, which all panels have.
+func (p *Panels) Label() string {
+	if len(p.Panels) == 0 {
+		return p.YLabel
+	}
+	return p.Panels[0].Lines.From(p.YLabel)
+}
+
+// Whole are the panels with the axis of a chart.
+func (p *Panels) Whole(as *Lines) *Panels {
+	whole := &Panels{YLabel: p.YLabel}
+	for _, one := range p.Panels {
+		lines := *one.Lines
+		lines.YMin, lines.YMax, lines.step = as.YMin, as.YMax, as.step
+		whole.Panels = append(whole.Panels, Panel{one.Title, &lines})
+	}
+	return whole
+}
+
 // panelGap is between panels, in pixels.
 const panelGap = 24.0
 
@@ -33,7 +52,7 @@ func (p *Panels) layout(d *Drawing, l Layout, b box) float64 {
 	l.Width, l.Height = wide, min(0.62*wide, 0.75*l.Height)+2*l.Font
 	top, bottom, labelled := b.y0, b.y0, true
 	if p.YLabel != "" {
-		d.add(Mark{Role: Tick, Points: []Point{{b.x0, b.y0 + l.Font}}, Text: p.YLabel})
+		d.add(Mark{Role: Tick, Points: []Point{{b.x0, b.y0 + l.Font}}, Text: p.Label()})
 		top += 1.9 * l.Font
 	}
 	for i := range p.Panels {

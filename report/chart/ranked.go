@@ -11,6 +11,7 @@ import (
 type Ranked struct {
 	Rows   []Ranking
 	Bounds []Bound
+	Start  float64 // the least value of all: the axis begins there unless 0 is near it. 0 makes it begin at 0
 	End    float64 // that the axis goes to at least
 	Unit   string  // behind the last number of the axis
 }
@@ -35,16 +36,17 @@ type Bound struct {
 // seedTick is half of the length of the mark of a value behind a mean, in pixels: it stands out above and below the dot.
 const seedTick = 7.5
 
-// rankGap is between rows of a ranking, in lines of text.
-const rankGap = 0.75
+// From and to where the lines of axes go where names stand above the rows, below the top of a row and of the next one, in lines of text.
+const (
+	nameBelow = 1.6
+	nameAbove = 0.3
+)
 
-func (r *Ranked) layout(d *Drawing, l Layout, b box) float64 {
-	font, narrow := l.Font, l.Width < 500 && !l.Alone
-	longest, texts := r.End, 0.0
-	var labels []string
+// axis is where the axis begins, the largest value, and how far its marks are apart.
+func (r *Ranked) axis() (begin, longest, tick float64) {
+	longest = r.End
 	for _, row := range r.Rows {
-		labels = append(labels, row.Label)
-		longest, texts = max(longest, row.Value.top()), max(texts, width(row.Text, font))
+		longest = max(longest, row.Value.top())
 		for _, v := range row.Seeds {
 			longest = max(longest, v)
 		}
@@ -52,26 +54,76 @@ func (r *Ranked) layout(d *Drawing, l Layout, b box) float64 {
 	for _, bound := range r.Bounds {
 		longest = max(longest, bound.At)
 	}
-	tick := tickStep(longest, 6)
-	end := max(tick, math.Ceil(longest/tick-1e-9)*tick)
+	if !distant(r.Start, longest) {
+		return 0, longest, tickStep(longest, 6)
+	}
+	tick = tickStep(max(longest-r.Start, leastSpan), 6)
+	return math.Floor(r.Start/tick+1e-9) * tick, longest, tick
+}
+
+// Begin is where the axis begins.
+func (r *Ranked) Begin() float64 {
+	begin, _, _ := r.axis()
+	return begin
+}
+
+// Whole is the chart with an axis from 0, nil where it begins there already.
+func (r *Ranked) Whole() *Ranked {
+	if r.Begin() == 0 {
+		return nil
+	}
+	whole := *r
+	whole.Start = 0
+	return &whole
+}
+
+// rankGap is between rows of a ranking, in lines of text.
+const rankGap = 0.75
+
+func (r *Ranked) layout(d *Drawing, l Layout, b box) float64 {
+	font, narrow := l.Font, l.Width < 500 && !l.Alone
+	texts := 0.0
+	var labels []string
+	for _, row := range r.Rows {
+		labels = append(labels, row.Label)
+		texts = max(texts, width(row.Text, font))
+	}
+	begin, longest, tick := r.axis()
+	end := max(begin+tick, math.Ceil(longest/tick-1e-9)*tick)
 	x0, x1 := b.x0+dotRadius, b.x1-2*font
 	if !narrow {
 		x0 = b.x0 + min(widest(font, labels...)/certain, 0.4*(b.x1-b.x0)) + 2*toText
 		x1 = b.x1 - texts/certain - 2*toText
 	}
-	x := func(v float64) float64 { return x0 + v/end*(x1-x0) }
+	x := func(v float64) float64 { return x0 + (v-begin)/(end-begin)*(x1-x0) }
 	step := (1 + rankGap) * font
 	if narrow {
 		step += 1.2 * font
 	}
 	top := b.y0 + 0.4*font + 1.3*font*float64(len(r.Bounds))
 	bottom := top + step*float64(len(r.Rows)) + 0.3*font
-	for i := 0.0; i*tick <= end+tick/2; i++ {
+	// Where names stand above the rows, no line of an axis goes through them.
+	down := func(m Mark, at, from float64) {
+		m.Points = []Point{{at, from}, {at, bottom}}
+		if !narrow {
+			d.add(m)
+			return
+		}
+		for i := range r.Rows {
+			y := top + step*float64(i)
+			m.Points = []Point{{at, y + nameBelow*font}, {at, y + step + nameAbove*font}}
+			if i == len(r.Rows)-1 {
+				m.Points[1].Y = bottom
+			}
+			d.add(m)
+		}
+	}
+	for i := math.Round(begin / tick); i*tick <= end+tick/2; i++ {
 		v, role := i*tick, Grid
 		if i == 0 {
 			role = Zero
 		}
-		d.add(Mark{Role: role, Points: []Point{{x(v), top}, {x(v), bottom}}})
+		down(Mark{Role: role}, x(v), top)
 		text := thousands(strconv.FormatFloat(v, 'g', 6, 64))
 		if v > end-tick/2 {
 			text += " " + r.Unit
@@ -81,8 +133,7 @@ func (r *Ranked) layout(d *Drawing, l Layout, b box) float64 {
 	for i := range r.Bounds {
 		bound := &r.Bounds[i]
 		y := b.y0 + font*(1+1.3*float64(i))
-		m := Mark{Role: Line, Series: bound.Label, Look: &bound.Look, Points: []Point{{x(bound.At), y + 0.3*font}, {x(bound.At), bottom}}, Width: 1.5, Dash: bound.Look.Dash, Tip: bound.Label}
-		d.add(m)
+		down(Mark{Role: Line, Series: bound.Label, Look: &bound.Look, Width: 1.5, Dash: bound.Look.Dash, Tip: bound.Label}, x(bound.At), y+0.3*font)
 		at, anchor, half := x(bound.At), Middle, width(bound.Label, font)/certain/2
 		if at-half < b.x0 {
 			at, anchor = b.x0, Start
@@ -104,18 +155,18 @@ func (r *Ranked) layout(d *Drawing, l Layout, b box) float64 {
 		}
 		d.add(name)
 		d.add(value)
-		row.draw(d, x, at)
+		row.draw(d, x, at, begin)
 	}
 	return bottom + 1.8*font
 }
 
 // draw draws the interval of a row, the values behind its mean, and the mean.
-func (row *Ranking) draw(d *Drawing, x func(float64) float64, y float64) {
+func (row *Ranking) draw(d *Drawing, x func(float64) float64, y, begin float64) {
 	mark := func(role Role, points ...Point) Mark {
 		return Mark{Role: role, Series: row.Label, Look: &row.Look, Points: points}
 	}
 	if v := row.Value; v.interval() {
-		d.add(mark(Whisker, Point{x(max(v.Low, 0)), y}, Point{x(v.High), y}))
+		d.add(mark(Whisker, Point{x(max(v.Low, begin)), y}, Point{x(v.High), y}))
 	}
 	for _, v := range row.Seeds {
 		d.add(mark(Hair, Point{x(v), y - seedTick}, Point{x(v), y + seedTick}))

@@ -27,13 +27,17 @@ func escapeXML(s string) string {
 
 // Inline is the drawing as an SVG inside a page whose stylesheet has [StyleSheet]. Its class is "fig" and class; id
 // starts the ids of its title and its description. The marks of a series are groups with its label in data-s. Of a line chart data-f is the area
-// between its axes, left, right, top and bottom, and the metadata are what a script needs to say the values.
+// between its axes, left, right, top and bottom (of a drawing that is there again, also the ends of the y axis), and the metadata are what a script needs to say the values.
 func (d *Drawing) Inline(class, id, title, description string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="fig %s" viewBox="0 0 %s %s" font-size="%s" role="img" aria-labelledby="%s-t %s-d"`, class, num(d.Width), num(d.Height), num(d.Font), id, id)
 	f := d.frame
 	if f.Lines != nil {
-		fmt.Fprintf(&b, ` data-f="%s %s %s %s"`, num(f.x0), num(f.x1), num(f.y0), num(f.y1))
+		fmt.Fprintf(&b, ` data-f="%s %s %s %s`, num(f.x0), num(f.x1), num(f.y0), num(f.y1))
+		if d.Again { // the other drawing may have another axis
+			fmt.Fprintf(&b, ` %s %s`, end(f.YMin), end(f.YMax))
+		}
+		b.WriteByte('"')
 	}
 	fmt.Fprintf(&b, `><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`, id, escapeXML(title), id, escapeXML(description))
 	if f.Lines != nil && !d.Again {

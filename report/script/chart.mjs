@@ -20,10 +20,10 @@ export function charts(root) {
 }
 
 // points are those of a line chart, a list for each line: where they are in the drawing, and what is to be said of them. told is what the chart
-// says of itself (report/chart/told.go), and area what is between its axes: left, right, top and bottom.
-export function points(told, [left, right, top, bottom]) {
+// says of itself (report/chart/told.go), and area what is between its axes: left, right, top and bottom, and the ends of the y axis where they are not
+// those that the chart says.
+export function points(told, [left, right, top, bottom, low = +told.y[0], high = +told.y[1]]) {
   const [from, to] = told.x.map(Number);
-  const [low, high] = told.y.map(Number);
   const words = (text) => (text ? text.split(" ") : []);
   const list = told.p ? (text) => unpack(text || "") : words;
   return told.s.map((line) => {
@@ -205,7 +205,7 @@ class Look {
     // Of a chart that is drawn twice, the wide drawing says the values.
     const wide = this.svg.classList.contains("narrow") ? this.box.parentElement.querySelector("svg.wide") : null;
     if (this.svg.dataset.f) {
-      const told = this.svg.querySelector("metadata") || wide.querySelector("metadata");
+      const told = this.svg.querySelector("metadata") || this.box.parentElement.querySelector("metadata");
       return points(JSON.parse(told.textContent), this.svg.dataset.f.split(" ").map(Number));
     }
     const others = wide ? marks(wide).map(tip) : [];
