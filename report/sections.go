@@ -32,6 +32,7 @@ type block struct {
 // function, its place here and its row of docs/report.md.
 var sections = []section{
 	{"anytime", "Anytime", "Accuracy during training", drawn((*setting).anytimeFigure), nil},
+	{"loss", "Loss", "Training loss", drawn((*setting).lossFigure), nil},
 	{"comparison", "Comparison", "Rows compared in pairs", func(s *setting) []block {
 		if t := s.triangle(); t != nil {
 			return []block{{Pairs: t}}
