@@ -76,3 +76,40 @@ func firstOf(set *data.Set, class string) []int32 {
 	}
 	return nil
 }
+
+// TestMistakenImages: the kept learner takes as many test images of a class for another one as the result counted, and the images are those.
+func TestMistakenImages(t *testing.T) {
+	c := config.Default()
+	c.Data.Name, c.Data.TrainPerClass, c.Data.TestPerClass = "glyphs", 2, 3
+	c.Methods, c.Memory, c.Stream.Tasks, c.Network.Name, c.Network.Hidden = []string{"er"}, 20, 5, "mlp", []int{8}
+	out := t.TempDir()
+	results, err := experiment.Run(t.Context(), c, experiment.Options{Out: out, KeepCheckpoint: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := results[0]
+	var pairs [][2]int
+	for y, row := range r.ErrorAnalysis.Confusion {
+		for k, n := range row {
+			if n > 1 && y != k {
+				pairs = append(pairs, [2]int{y, k})
+			}
+		}
+	}
+	if len(pairs) == 0 {
+		t.Fatal("no two images of a class are taken for another one")
+	}
+	shown := &examples{stderr: io.Discard}
+	found, err := shown.mistaken(t.Context(), r, out, "head", pairs, 3, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, pair := range pairs {
+		if n := r.ErrorAnalysis.Confusion[pair[0]][pair[1]]; len(found[i]) != n {
+			t.Errorf("%d images of class %d are taken for %d, want %d", len(found[i]), pair[0], pair[1], n)
+		}
+	}
+	if _, err := shown.mistaken(t.Context(), r, t.TempDir(), "head", pairs, 3, 64); err == nil || !strings.Contains(err.Error(), "the learner of the run is not at hand") {
+		t.Errorf("without a learner: %v", err)
+	}
+}

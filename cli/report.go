@@ -49,7 +49,8 @@ func newReport() *cobra.Command {
 			}
 			o := report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), All: all, PNG: png, LaTeX: latex}
 			if images {
-				o.Examples = (&examples{dir: dataDir, stderr: cmd.ErrOrStderr()}).of
+				shown := &examples{dir: dataDir, stderr: cmd.ErrOrStderr()}
+				o.Examples, o.Mistaken = shown.of, shown.mistaken
 			}
 			written, err := report.Write(cmd.Context(), args, out, o)
 			if written == nil {

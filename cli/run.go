@@ -306,7 +306,7 @@ func leaveReport(cmd *cobra.Command, folder, out string, open ...*data.Set) (*re
 	if ctx.Err() != nil {
 		ctx, images.closed = context.WithoutCancel(ctx), true
 	}
-	return report.Write(ctx, []string{folder}, out, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), Examples: images.of})
+	return report.Write(ctx, []string{folder}, out, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), Examples: images.of, Mistaken: images.mistaken})
 }
 
 // divergence is an error where runs diverged: exit code 3.

@@ -33,6 +33,13 @@ const maxPageBytes = 990_000
 // full stop.
 type Examples func(ctx context.Context, run *result.Result, classes []int, each, side int) ([][]image.Image, error)
 
+// Mistaken returns for each of some pairs of classes test images of the first that a run takes for the second, as many as that and as large as those of
+// [Examples]. The learner of the run, which its folder has, predicts with a classifier. Its error says why there are none, in words that follow a colon.
+type Mistaken func(ctx context.Context, run *result.Result, folder, classifier string, pairs [][2]int, each, side int) ([][]image.Image, error)
+
+// maxMistakenRuns is how many runs of a row are asked for images that were taken wrong.
+const maxMistakenRuns = 3
+
 // confused are the pairs of classes that the best row of a setting confuses most.
 type confused struct {
 	ID, Title, Caption string
@@ -40,13 +47,15 @@ type confused struct {
 	Pairs              []confusedPair
 	Images             []exampleClass // of classes of the pairs, each once
 	Data               *table
-	run                *run // whose data have the classes
+	run                *run   // whose data have the classes
+	runs               []*run // of the row
 }
 
 // confusedPair is a class, and one that its test images are taken for.
 type confusedPair struct {
 	True, Taken exampleClass
-	Count, Of   int // so many of all test images of the class
+	Count, Of   int  // so many of all test images of the class
+	Wrong       bool // the images of True are those that were taken wrong
 }
 
 // Words says how often the pair is confused.
@@ -99,7 +108,7 @@ func (s *setting) confused() *confused {
 	if n := len(best.counted()); n > 1 {
 		runs = ", in " + count.Of(n, "run") + " together"
 	}
-	c := &confused{ID: s.id("confused"), Title: best.Short + ": the classes that it confuses most", Pairs: pairs, run: best.counted()[0]}
+	c := &confused{ID: s.id("confused"), Title: best.Short + ": the classes that it confuses most", Pairs: pairs, run: best.counted()[0], runs: best.counted()}
 	c.Note = "`ocl report` shows images of these classes where the data are at hand."
 	c.Caption = fmt.Sprintf("How many test images of a class %s takes for another class after the last task%s. Shown are the largest numbers. %s.", best.full(), runs, upper(s.Name))
 	c.Data = &table{ID: c.ID, Title: c.Title, Head: headed(numCol("class", "class"), textCol("name", "name"), numCol("taken for", "taken_for"), textCol("name", "taken_for_name"),
@@ -128,7 +137,7 @@ func (g *row) confusedPairs() (pairs []confusedPair) {
 		}
 		for p, n := range taken {
 			if p != y && n > 0 {
-				pairs = append(pairs, confusedPair{exampleClass{Class: y, Name: g.setting.className(y)}, exampleClass{Class: p, Name: g.setting.className(p)}, n, all})
+				pairs = append(pairs, confusedPair{exampleClass{Class: y, Name: g.setting.className(y)}, exampleClass{Class: p, Name: g.setting.className(p)}, n, all, false})
 			}
 		}
 	}
@@ -157,7 +166,7 @@ func (p *page) confused() (all []*confused) {
 }
 
 // illustrate puts example images into the page, as far as it has room for them.
-func (p *page) illustrate(ctx context.Context, examples Examples) {
+func (p *page) illustrate(ctx context.Context, examples Examples, mistaken Mistaken) {
 	list := p.confused()
 	if examples == nil || len(list) == 0 {
 		return
@@ -170,7 +179,79 @@ func (p *page) illustrate(ctx context.Context, examples Examples) {
 			c.Note = upper(err.Error()) + "."
 			continue
 		}
+		seeds, why := []string(nil), ""
+		if mistaken != nil {
+			room, seeds, why = c.showMistaken(ctx, mistaken, room)
+		}
 		room = c.show(classes, images, room)
+		c.sayImages(seeds, why)
+	}
+}
+
+// showMistaken gives the pairs the images that were taken wrong, of the first runs of the row that have some. It returns the room that is left, the
+// seeds of these runs, and why there are none.
+func (c *confused) showMistaken(ctx context.Context, mistaken Mistaken, room int) (left int, seeds []string, why string) {
+	for _, r := range c.runs[:min(maxMistakenRuns, len(c.runs))] {
+		var wanted [][2]int
+		var at []int
+		for i, p := range c.Pairs {
+			if !p.Wrong {
+				wanted, at = append(wanted, [2]int{p.True.Class, p.Taken.Class}), append(at, i)
+			}
+		}
+		if len(wanted) == 0 {
+			break
+		}
+		found, err := mistaken(ctx, r.Result, r.folder, r.classifier, wanted, examplesEach, exampleSide)
+		if err != nil {
+			why = err.Error()
+			break
+		}
+		used := false
+		for k, images := range found {
+			if len(images) == 0 {
+				continue
+			}
+			p := &c.Pairs[at[k]]
+			e := pictured(fmt.Sprintf("%s-wrong-%d", c.ID, at[k]), images)
+			if room-len(e.Source)-2*exampleMarkup < 0 {
+				return room, seeds, "the page would be too large"
+			}
+			room -= len(e.Source) + 2*exampleMarkup
+			e.Class, e.Name = p.True.Class, p.True.Name
+			c.Images = append(c.Images, e)
+			p.True, p.Wrong, used = e, true, true
+		}
+		if used {
+			seeds = append(seeds, strconv.FormatUint(r.seed, 10))
+		}
+	}
+	return room, seeds, why
+}
+
+// sayImages says in the caption what the images are, where there are some.
+func (c *confused) sayImages(seeds []string, why string) {
+	if len(c.Images) == 0 {
+		return
+	}
+	wrong := 0
+	for _, p := range c.Pairs {
+		if p.Wrong {
+			wrong++
+		}
+	}
+	switch {
+	case wrong == 0:
+		c.Caption += " The images are test images of the two classes, and not those that were taken wrong"
+		if why != "" {
+			c.Caption += ": " + why
+		}
+		c.Caption += "."
+		return
+	case wrong < len(c.Pairs):
+		c.Caption += fmt.Sprintf(" With a mark ✗ are test images of the first class that were taken wrong, by the learner of the run with %s, as it is kept; the other images are examples of the classes.", seedList(seeds))
+	default:
+		c.Caption += fmt.Sprintf(" The images of the first class, with a mark ✗, are those that were taken wrong, by the learner of the run with %s, as it is kept; those of the other are examples of it.", seedList(seeds))
 	}
 }
 
@@ -193,13 +274,15 @@ func (c *confused) show(classes []int, images [][]image.Image, room int) int {
 		if i >= len(images) || len(images[i]) == 0 {
 			continue
 		}
-		size := images[i][0].Bounds().Size()
-		e := exampleClass{ID: c.ID + "-" + strconv.Itoa(k), Source: beside(images[i], size), Width: size.X, Height: size.Y, Images: len(images[i])}
+		e := pictured(c.ID+"-"+strconv.Itoa(k), images[i])
 		uses := 0
 		for _, p := range c.Pairs {
-			if p.True.Class == k || p.Taken.Class == k {
+			if p.True.Class == k && !p.Wrong || p.Taken.Class == k {
 				uses++
 			}
+		}
+		if uses == 0 {
+			continue
 		}
 		if room -= len(e.Source) + (1+uses)*exampleMarkup; room < 0 {
 			c.Note = "Images of the other classes are left out, as the page would be too large."
@@ -208,17 +291,20 @@ func (c *confused) show(classes []int, images [][]image.Image, room int) int {
 		c.Images = append(c.Images, e)
 		for j := range c.Pairs {
 			for _, of := range []*exampleClass{&c.Pairs[j].True, &c.Pairs[j].Taken} {
-				if of.Class == k {
+				if of.Class == k && of.ID == "" {
 					e.Class, e.Name = k, of.Name
 					*of = e
 				}
 			}
 		}
 	}
-	if len(c.Images) > 0 {
-		c.Caption += " The images are test images of the two classes, and not those that were taken wrong."
-	}
 	return room
+}
+
+// pictured are images of one size beside each other.
+func pictured(id string, images []image.Image) exampleClass {
+	size := images[0].Bounds().Size()
+	return exampleClass{ID: id, Source: beside(images, size), Width: size.X, Height: size.Y, Images: len(images)}
 }
 
 // exampleMarkup is what the page has around the images of a class at each place where it shows them, in bytes at most.

@@ -140,3 +140,50 @@ func TestExamples(t *testing.T) {
 		t.Errorf("a page of large images has %d bytes: %v", len(page), err)
 	}
 }
+
+// TestMistaken: the confused class has the images that were taken wrong, of as many runs as are needed; the caption says whose they are, and without
+// them why.
+func TestMistaken(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, confusing())
+	written := func(m Mistaken) (section string) {
+		out := t.TempDir()
+		if _, err := Write(t.Context(), []string{dir}, out, Options{Known: methods, Examples: painted(9), Mistaken: m}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(out, "report.html"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPage(t, string(text), out)
+		_, section, _ = strings.Cut(string(text), `<figure class="confused"`)
+		section, _, _ = strings.Cut(section, "</figure>")
+		return section
+	}
+	var asked []int
+	wrong := func(ctx context.Context, r *result.Result, folder, classifier string, pairs [][2]int, each, side int) (out [][]image.Image, _ error) {
+		asked = append(asked, len(pairs))
+		if !strings.Contains(filepath.Base(folder), "er-") || classifier != ownRule || each != examplesEach {
+			t.Errorf("asked for %d images of %s, predicted by %s", each, folder, classifier)
+		}
+		for i := range pairs {
+			var images []image.Image
+			if int(r.Config.Seed) == 1 != (i%2 == 0) { // the first run has half of them
+				images = []image.Image{image.NewRGBA(image.Rect(0, 0, 11, 11))}
+			}
+			out = append(out, images)
+		}
+		return out, nil
+	}
+	section := written(wrong)
+	if !slices.Equal(asked, []int{8, 4}) || strings.Count(section, ` class="wrong"`) != 6 || strings.Count(section, `id="confused-wrong-`) != 6 ||
+		!strings.Contains(section, "With a mark ✗ are test images of the first class that were taken wrong, by the learner of the run with seeds 1 and 2, as it is kept") {
+		t.Errorf("the runs were asked for %v pairs:\n%s", asked, section)
+	}
+	section = written(func(context.Context, *result.Result, string, string, [][2]int, int, int) ([][]image.Image, error) {
+		return nil, errors.New("the learner is away")
+	})
+	if strings.Contains(section, `class="wrong"`) || !strings.Contains(section, "not those that were taken wrong: the learner is away.") {
+		t.Errorf("without a learner the page says\n%s", section)
+	}
+}

@@ -382,10 +382,10 @@ func (s *setting) className(c int) string {
 	return "class " + strconv.Itoa(c)
 }
 
-// named says whether a class has a name.
+// named says whether a class has a name that is not its number.
 func (s *setting) named(c int) bool {
 	names := s.stream.ClassNames
-	return c < len(names) && names[c] != ""
+	return c < len(names) && names[c] != "" && names[c] != strconv.Itoa(c)
 }
 
 // maxClassName is how many characters of a class's name a heat map has.
@@ -423,12 +423,12 @@ func (s *setting) classTable() *table {
 		return nil
 	}
 	rows = rows[:max(0, min(len(rows), maxNamedRows, maxNamedCells/max(1, k)/max(1, s.among)))]
-	t := &table{ID: s.id("class-names"), Title: s.titled("Accuracy on each class by its name, after the last task, in per cent"), Head: []column{numCol("class", "class"), textCol("name", "name")}}
+	t := &table{ID: s.id("class-names"), Title: s.titled("Accuracy on each class by its name, after the last task, in per cent"), Head: []column{textCol("name", "name"), numCol("class", "class")}}
 	for _, g := range rows {
 		t.Head = append(t.Head, numCol(g.Short, g.slug))
 	}
 	for c := range k {
-		line, measured := []cell{textCell(strconv.Itoa(c)), textCell(s.className(c))}, false
+		line, measured := []cell{textCell(s.className(c)), textCell(strconv.Itoa(c))}, false
 		for _, g := range rows {
 			e := g.over(func(r *run) float64 { return at(r.PerClass, len(r.PerClass)-1, c) })
 			measured = measured || e.N > 0

@@ -78,6 +78,7 @@ func (s *setting) lossFigure() *figure {
 	most := min(maxLossPoints, max(maxLossAll/len(s.rows), leastLosses))
 	wide, single := 0, false // steps in the widest part, and whether a point is one loss
 	var without, bounds []string
+	cut := ""
 	for _, g := range s.rows {
 		runs, steps, recorded := g.counted(), 0, 0
 		for _, r := range runs {
@@ -124,14 +125,26 @@ func (s *setting) lossFigure() *figure {
 	if len(f.Lines.Series) == 0 {
 		return nil
 	}
-	f.Lines.Scale(math.Inf(-1), math.Inf(1), 0)
+	floor := 0.0
+	for _, se := range f.Lines.Series {
+		for _, run := range append([][]float64{se.Y}, se.Single...) {
+			for _, v := range run {
+				if v < 0 {
+					floor = math.Inf(-1)
+				}
+			}
+		}
+	}
+	if f.Lines.Scale(floor, math.Inf(1), 0) {
+		cut = intervalsCut
+	}
 	f.split(f.rows)
-	f.Title = s.titled("Training loss")
+	f.Title = s.titled("Training loss over the steps")
 	f.Caption = fmt.Sprintf("Loss of the learner's steps, as the events of the runs recorded it. It is smoothed: each point is the mean of the recorded losses of at most %s before it. ", count.Of(wide, "step"))
 	if wide == 1 || single {
 		f.Caption = "Loss of the learner's steps, as the events of the runs recorded it, which is not of each step. "
 	}
-	f.Caption += "Methods whose losses have other terms cannot be compared by them. " + upper(s.measured())
+	f.Caption += "Methods whose losses have other terms cannot be compared by them. " + upper(s.measured()) + cut
 	if len(bounds) > 0 {
 		f.Caption += " " + count.And(bounds) + ": more steps than the figure has; the CSV file has them."
 	}

@@ -31,9 +31,10 @@ func TestClassesHaveNames(t *testing.T) {
 		t.Errorf("the caption is %q; want it to have %q", caption, want)
 	}
 	table := s.classTable()
-	if table == nil || len(table.Rows) != 4 || table.Rows[2][1].Text != "glyph C" || table.Head[2].Text != "ER" {
+	if table == nil || len(table.Rows) != 4 || table.Rows[2][0].Text != "glyph C" || table.Head[2].Text != "ER" {
 		t.Errorf("the table of classes is %+v", table)
 	}
+	plain.Stream.ClassNames = []string{"0", "1", "2", "3"} // as those of digits: they say no more than the numbers
 	s = of(newRun(plain, ""))
 	if f := s.rows[0].classFigure(); s.classTable() != nil || f.Heat.Rows[0] != "0" || len(f.Heat.V[0]) != 4 {
 		t.Errorf("classes without names have the table %v and the lines %q", s.classTable(), f.Heat.Rows)

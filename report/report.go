@@ -23,6 +23,7 @@ type Options struct {
 	LaTeX      bool     // figures and tables for a paper too
 	Experiment string   // folder of the experiment that the results of [Table] are of; "" is none
 	Examples   Examples // images of classes that are confused; nil shows none
+	Mistaken   Mistaken // those that were taken wrong; nil shows none. It needs Examples too
 	All        bool     // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
 }
 
@@ -111,7 +112,7 @@ func (r *reading) study(o Options) *study {
 func (r *reading) write(w *Folder, dirs []string, o Options) (*Written, error) {
 	st := r.study(o)
 	p, figures, undrawn := newPage(st)
-	p.illustrate(w.Context, o.Examples)
+	p.illustrate(w.Context, o.Examples, o.Mistaken)
 	tables := append(p.tables(), undrawn...)
 	for _, f := range figures {
 		if w.Err == nil {

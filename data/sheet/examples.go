@@ -26,15 +26,25 @@ func Examples(set *data.Set, classes []int, each, side int) ([][]image.Image, er
 		for i := range min(each, len(all)) {
 			at = append(at, all[i*len(all)/min(each, len(all))])
 		}
-		images, err := set.Take(set.Test, at)
+		images, err := Images(set, at, side)
 		if err != nil {
 			return nil, err
 		}
-		for _, pixels := range images {
-			img := image.NewRGBA(image.Rect(0, 0, set.W, set.H))
-			paste(set, img, image.Point{}, pixels, 1)
-			out[k] = append(out[k], within(img, side))
-		}
+		out[k] = images
+	}
+	return out, nil
+}
+
+// Images are test images of a data set by their places. Images that are wider or higher than side pixels are made smaller.
+func Images(set *data.Set, at []int32, side int) (out []image.Image, err error) {
+	images, err := set.Take(set.Test, at)
+	if err != nil {
+		return nil, err
+	}
+	for _, pixels := range images {
+		img := image.NewRGBA(image.Rect(0, 0, set.W, set.H))
+		paste(set, img, image.Point{}, pixels, 1)
+		out = append(out, within(img, side))
 	}
 	return out, nil
 }
