@@ -103,12 +103,17 @@ func (f *figure) draw(b *strings.Builder) {
 	}
 	if f.Panels != nil {
 		for _, v := range variants {
-			b.WriteString(`<div class="multiples` + v.class + `"><p class="axis">` + html.EscapeString(v.Panels.Label()) + `</p>`)
+			if v.class != "" {
+				b.WriteString(`<div class="` + strings.TrimSpace(v.class) + `">`)
+			}
+			b.WriteString(`<p class="axis">` + html.EscapeString(v.Panels.Label()) + `</p><div class="multiples">`)
 			for i, p := range v.Panels.Panels {
 				alone := chart.Panels{Panels: []chart.Panel{p}}
 				b.WriteString(chart.Draw(&alone, chart.Small).Inline("panel", fmt.Sprint(f.ID, "-", i, v.id), p.Title, f.altOf(p)))
 			}
-			b.WriteString(`</div>`)
+			if b.WriteString(`</div>`); v.class != "" {
+				b.WriteString(`</div>`)
+			}
 		}
 		b.WriteString(`<div class="toggles broad"></div>`)
 		return
