@@ -137,7 +137,7 @@ var errorPanels = []struct {
 	filled, hollow string // of result.ErrorNumbers
 	words          [2]string
 }{
-	{"error ratios", "share of errors, %", "errors_old_as_new_of_errors", "errors_new_as_old_of_errors", [2]string{"er(o,n)", "er(n,o)"}},
+	{"error ratios", "share of errors, %", "errors_old_as_new_of_errors", "errors_new_as_old_of_errors", [2]string{"old taken for new, er(o,n)", "new taken for old, er(n,o)"}},
 	{"mean logits", "mean logit", "logits_new_own", "logits_old_own", [2]string{"new", "old"}},
 	{"mean bias of the head", "mean bias", "head_new_bias", "head_old_bias", [2]string{"new", "old"}},
 	{"mean weight of the head", "mean weight", "head_new_weight", "head_old_weight", [2]string{"new", "old"}},

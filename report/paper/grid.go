@@ -38,7 +38,7 @@ var grids = map[string]grid{
 		groups: []string{survey.CIFAR100, survey.MiniImageNet, survey.CORe50NC}, memories: memories, decimals: 1,
 		bounds: []string{"Finetune", "Offline"}, rules: []string{"EWC++", "ER"}},
 	survey.ErrorAnalysis: {title: "Errors after the last of 20 tasks, old and new classes apart", head: "method",
-		text: "CIFAR-100 with a memory of 5,000, protocol standard. e(n,o) counts test images of new classes taken for old ones, and so on; er(n,o) and er(o,n) " +
+		text: "CIFAR-100 with a memory of 5,000, protocol standard. n are the classes of the last task, which are new, and o those of earlier ones, which are old: e(n,o) counts test images of new classes taken for old ones, and so on; er(n,o) and er(o,n) " +
 			"are shares of the errors in per cent.",
 		groups: []string{"e(n,o)", "e(n,n)", "e(o,o)", "e(o,n)", "er(n,o)", "er(o,n)"}, memories: []int{5000}, unranked: true},
 	survey.TricksCIFAR100: {title: "Average accuracy with each trick on CIFAR-100", text: accuracyText + "Protocol survey. NCM is the nearest class mean in the runs of the first row.",

@@ -26,8 +26,16 @@ export function bytes(n) {
 export function tiles(s) {
   const latency = s.latency_ms;
   return [
-    ["accuracy of the answers", percentOf(s.accuracy?.recent, s.accuracy?.samples), s.accuracy ? `over the last ${count(s.accuracy.samples)} labelled` : "no answer had its label yet"],
-    ["accuracy on held-out pictures", percentOf(s.held_out?.accuracy, s.held_out?.samples), s.held_out ? `${count(s.held_out.samples)} pictures, forgotten: ${percentOf(s.held_out.forgetting, s.held_out.samples)}` : ""],
+    [
+      "accuracy of the answers",
+      percentOf(s.accuracy?.recent, s.accuracy?.samples),
+      s.accuracy ? `over the last ${count(s.accuracy.samples)} labelled` : "no answer had its label yet",
+    ],
+    [
+      "accuracy on held-out pictures",
+      percentOf(s.held_out?.accuracy, s.held_out?.samples),
+      s.held_out ? `${count(s.held_out.samples)} pictures, forgotten: ${percentOf(s.held_out.forgetting, s.held_out.samples)}` : "",
+    ],
     ["learned", count(s.samples.learned), `${count(s.rates.learned)} a second`],
     ["waiting to be learned", count(s.samples.waiting), `${count(s.samples.queue)} at most`],
     ["predictions a second", count(s.rates.predictions), latency ? `${latency.p50.toFixed(1)} ms, one of a hundred above ${latency.p99.toFixed(1)} ms` : ""],
