@@ -185,7 +185,11 @@ func (f *figure) sayAxis() {
 		from = f.Lines.YMin
 	}
 	if from > 0 {
-		text := " The axis does not begin at 0, but at " + strconv.FormatFloat(from, 'g', 6, 64) + " %."
+		text := " The axis begins at " + strconv.FormatFloat(from, 'g', 6, 64) + " %, not at 0"
+		if f.whole() != nil {
+			text += "; on the page a switch shows it from 0"
+		}
+		text += "."
 		if f.Caption += text; f.Print != "" {
 			f.Print += text
 		}

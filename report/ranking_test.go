@@ -163,14 +163,14 @@ func TestAxisOfItsData(t *testing.T) {
 		if text := f.inline(); f.whole() == nil || !strings.Contains(text, "axis from 0") || !strings.Contains(text, " near\"") || !strings.Contains(text, " whole\"") {
 			t.Errorf("%s: the page has no axis from 0 beside the other one", f.ID)
 		}
-		if !strings.Contains(f.Caption, " The axis does not begin at 0, but at ") {
+		if !strings.Contains(f.Caption, " %, not at 0; on the page a switch shows it from 0.") {
 			t.Errorf("%s: the caption is %q", f.ID, f.Caption)
 		}
 	}
 	near := studyOf(slices.Concat(accuracies(named("er"), .88), accuracies(named("mir"), .05)), nil)
 	_, figures, _ = newPage(near)
 	for _, f := range figures[:1] {
-		if f.whole() != nil || strings.Contains(f.inline(), "axis from 0") || strings.Contains(f.Caption, "does not begin at 0") {
+		if f.whole() != nil || strings.Contains(f.inline(), "axis from 0") || strings.Contains(f.Caption, "not at 0") {
 			t.Errorf("%s: data that begin near 0 have two axes", f.ID)
 		}
 	}
