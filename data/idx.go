@@ -13,6 +13,7 @@ import (
 
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
 )
 
 // idxSide is the side of the images of MNIST and of all sets in its format.
@@ -124,6 +125,9 @@ func readIDX(r io.Reader, length int64, magic uint32, size int) ([]uint8, error)
 			return nil, fmt.Errorf("the file is damaged (%w)", err)
 		}
 		in = bufio.NewReaderSize(packed, 1<<16)
+	}
+	if begin, _ := in.Peek(512); input.Instead(begin) != nil {
+		return nil, input.Instead(begin)
 	}
 	header := make([]byte, 8)
 	if magic == 0x803 {

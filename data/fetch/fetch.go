@@ -144,7 +144,7 @@ func (d *download) get(ctx context.Context) error {
 func (d *download) here(ctx context.Context) (bool, error) {
 	file, size, err := input.Open(d.path, input.Want{Most: limit.DataFile})
 	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, input.ErrSize):
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, input.ErrSize), errors.Is(err, input.ErrInstead):
 		return false, nil
 	case errors.Is(err, input.ErrKind):
 		return false, fmt.Errorf("fetch: %s is not a file, and the download would replace it. Remove it, or use another --data-dir", d.path)

@@ -4,7 +4,6 @@
 package input
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +31,8 @@ var ErrSize = errors.New("the file is too large")
 // ErrMagic is wrapped by errors about files that begin with other bytes than wanted.
 var ErrMagic = errors.New("other bytes at the beginning")
 
-// Open opens a file for reading at its beginning and returns its size in bytes. All errors are a [fs.PathError], which says
+// Open opens a file for reading at its beginning and returns its size in bytes. A web page or a pointer of Git LFS in its place is an error, see
+// [Instead]. All errors are a [fs.PathError], which says
 // what was found and what was wanted. It never waits for another process.
 func Open(path string, w Want) (file *os.File, size int64, err error) {
 	file, size, err = open(path, w)
@@ -84,15 +84,17 @@ func fits(file *os.File, before fs.FileInfo, w Want) (int64, error) {
 	if info.Size() > w.Most {
 		return 0, fmt.Errorf("%w: it has %s, and %s are the limit", ErrSize, count.Of(info.Size(), "byte"), count.Number(w.Most))
 	}
-	if w.Magic != "" {
-		begin := make([]byte, len(w.Magic))
-		n, err := file.ReadAt(begin, 0)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return 0, err
-		}
-		if !bytes.Equal(begin[:n], []byte(w.Magic)) {
-			return 0, fmt.Errorf("%w: found %q, and %s begins with %q", ErrMagic, begin[:n], w.Format, w.Magic)
-		}
+	var room [512]byte
+	n, err := file.ReadAt(room[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	begin := room[:n]
+	if err := Instead(begin); err != nil {
+		return 0, err
+	}
+	if begin = begin[:min(n, len(w.Magic))]; string(begin) != w.Magic {
+		return 0, fmt.Errorf("%w: found %q, and %s begins with %q", ErrMagic, begin, w.Format, w.Magic)
 	}
 	return info.Size(), nil
 }
