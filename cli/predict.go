@@ -58,7 +58,7 @@ func newPredict() *cobra.Command {
   ocl predict runs/er5k - < cat.jpg`,
 		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. Images are " +
 			"prepared exactly as the data of the run were. A learner of grey images gets coloured images as grey ones. IMAGE is a file, a folder or -, which is one image on " +
-			"standard input. A folder stands for the files below it that end in " + strings.Join(data.PictureEndings(), ", ") + ", in the order of their names; " +
+			"standard input. A folder stands for the files below it that end in " + strings.Join(data.PictureEndings(), ", ") + " or begin as such an image, in the order of their names; " +
 			"other files and hidden ones are skipped and counted on standard error. An image that cannot be read is named there, and --json and --csv have an error in its place. " +
 			"The other images are labelled, and the exit code is 1.",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -148,6 +148,7 @@ func addBackbone(cmd *cobra.Command, to *string) {
 // place that cannot be read has its error, so that the others are labelled. A note counts the files that are skipped.
 func listImages(ctx context.Context, places []string, notes io.Writer) (files []labelled, err error) {
 	var hidden, others skippedFiles
+	var unread data.Unread
 	stdin := 0
 	for _, place := range places {
 		if place == standardInput {
@@ -173,8 +174,9 @@ func listImages(ctx context.Context, places []string, notes io.Writer) (files []
 					return filepath.SkipDir
 				}
 			case e.IsDir():
-			case data.IsPicture(path) && e.Type()&^fs.ModeSymlink == 0: // reading a pipe may never end
+			case e.Type()&^fs.ModeSymlink == 0 && data.IsPictureFile(path): // reading a pipe may never end
 				files = append(files, labelled{file: path})
+			case e.Type()&^fs.ModeSymlink == 0 && unread.Add(path):
 			default:
 				others.add(path)
 			}
@@ -187,6 +189,9 @@ func listImages(ctx context.Context, places []string, notes io.Writer) (files []
 	}
 	hidden.note(notes, "hidden path")
 	others.note(notes, "non-image file")
+	for _, note := range unread.Notes() {
+		fmt.Fprintln(notes, ended(note))
+	}
 	return files, ctx.Err()
 }
 

@@ -99,12 +99,12 @@ func Lookup(name string) (Info, error) {
 		name, strings.Join(Names(), ", "))
 }
 
-// ByPath returns the data set that a path probably contains, judged by the ending of the path; ok is false if no ending fits.
+// ByPath returns the data set that a path probably contains, judged by the ending of the path in any case; ok is false if no ending fits.
 func ByPath(path string) (info Info, ok bool) {
 	path = filepath.Clean(path)
 	for _, c := range catalogue {
 		for _, ending := range c.Endings {
-			if strings.HasSuffix(path, ending) {
+			if before := len(path) - len(ending); before >= 0 && strings.EqualFold(path[before:], ending) {
 				return c, true
 			}
 		}

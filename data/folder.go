@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +15,7 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/input"
 	"ocl/internal/limit"
+	"ocl/internal/spelling"
 )
 
 var folderInfo = Info{
@@ -23,7 +24,8 @@ var folderInfo = Info{
 	Shape:   "3×64×64 (any side from 8 to 512 with data.size)", Size: ownSize, NeedsDir: true,
 	Layout: "--data-dir is one of:\n" +
 		"a folder with a folder for each class; a fifth of each class, drawn by data.seed, is for testing\n" +
-		"a folder with the folders train and test (or val), each with a folder for each class\n" +
+		"a folder with the folders train and test (or eval, val, dev; also training_set and the like), each with a folder for each class\n" +
+		"Tiny-ImageNet as it was published: train/CLASS/images, val with val_annotations.txt\n" +
 		"Folders within a class belong to it, and links are followed. Hidden files and files that are no images are ignored.\n" +
 		"Of each image the shorter side is scaled to data.size, and the middle is cut out.",
 	Source: "your own", Licence: "yours", Citation: "none",
@@ -36,10 +38,19 @@ var folderInfo = Info{
 // long as at 32.
 const ownSize, ownMinSize, ownMaxSize = 64, 8, 512
 
-// Names of folders, in lower case, that hold a half of the set and not a class.
-var halfNames = map[string]string{
-	"train": "train", "training": "train", "test": "test", "testing": "test", "val": "val", "valid": "val", "validation": "val",
+// halfName matches the names of folders, in lower case, that hold a half of the set and not a class: training_set, seg_test, val, test1.
+var halfName = regexp.MustCompile(`^(?:seg|images?|imgs?|data|dataset)?[ _-]*(train|test|eval|val|dev)(?:ing|uation|id|idation)?[ _-]*(?:set|data|dataset|images?|imgs?|split)?[ _-]*\d*$`)
+
+// halfOf is the kind of half of which a folder has the name, one of train and testHalves; "" is none.
+func halfOf(name string) string {
+	if m := halfName.FindStringSubmatch(strings.ToLower(name)); m != nil {
+		return m[1]
+	}
+	return ""
 }
+
+// testHalves are the kinds of halves for testing. The first that is there is used.
+var testHalves = []string{"test", "eval", "val", "dev"}
 
 // listFolder finds the images of a folder of class folders.
 func listFolder(ctx context.Context, spec Spec) (*listing, error) {
@@ -48,15 +59,17 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{ctx: ctx, root: spec.Dir, skip: spec.SkipUnreadable, most: limit.SetImages, above: []os.FileInfo{info}}
+	t := &tree{ctx: ctx, root: spec.Dir, skip: spec.SkipUnreadable, most: limit.SetImages, above: []os.FileInfo{info}, one: spec.OneClass}
 	train, test, err := t.halves()
 	if err != nil {
 		return nil, err
 	}
 	if least, needed := spec.leastClasses(); len(train) < least {
 		remedy := use
-		if unread := t.unread(); unread != nil {
+		if unread := t.unread.Notes(); unread != nil {
 			remedy = strings.Join(unread, ". ")
+		} else if t.ignored > 0 {
+			remedy = fmt.Sprintf("%s. Files such as %s are no images that can be read", use, shown(t.example))
 		}
 		return nil, fmt.Errorf("%s: found %s with images, but at least %s needed. %s", shown(spec.Dir), count.Of(len(train), "folder"), needed, remedy)
 	}
@@ -70,6 +83,9 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 		err = l.divide(spec)
 	} else {
 		err = l.addTest(test)
+	}
+	if err == nil {
+		err = t.words(l.set)
 	}
 	if err != nil {
 		return nil, err
@@ -101,40 +117,43 @@ type tree struct {
 	ctx  context.Context
 	root string
 	skip bool // leave out links that lead nowhere
+	one  bool // one class is enough
 	most int  // images in class folders
 
 	found, folders, entries int // so far: images in class folders, folders, and all entries
 
 	above   []os.FileInfo // the folders above the one that is walked, from the root on
 	remarks []string
-	ignored int            // files that are no images
-	example string         // one of them
-	convert map[string]int // images of kinds that are not read, by kind
-	outside int            // images that are in no class folder
+	nowhere []string // links that lead nowhere
+	ignored int      // files that are no images
+	example string   // one of them
+	unread  Unread
+	outside int  // images that are in no class folder
+	beside  bool // that a folder beside those with images has other files
 }
 
 // classFolder is a class and its images, slash-separated below the root.
 type classFolder struct {
-	name  string
+	name  string // in the spelling that names are compared in
 	files []string
 }
 
 // halves are the class folders for training and for testing. The latter is nil where the root has one folder for each class.
-// A half has a name that says so; one for training contains folders. Without it, other such names are those of classes.
+// A half has a name that says so, and contains folders. Without one for training, such names are those of classes, unless there are no others.
 func (t *tree) halves() (train, test []classFolder, err error) {
 	folders, images, err := t.read("")
 	if err != nil {
 		return nil, nil, err
 	}
 	t.outside = len(images)
-	half := map[string]string{}
-	var rest []string // folders that are no half
-	var tests string  // a half for testing that contains folders
+	half := map[string]string{} // of each kind, the folder that contains folders
+	var rest, empty []string    // folders that are no half, and halves for testing without folders
+	var tests string            // a half for testing that contains folders
 	var twice error
 	for _, name := range folders {
-		is, inside := halfNames[strings.ToLower(name)], []string(nil)
+		is, inside := halfOf(name), []string(nil)
 		if is != "" {
-			if inside, _, err = (&tree{ctx: t.ctx, root: t.root, skip: t.skip, most: t.most}).read(name); err != nil {
+			if inside, _, err = t.aside().read(name); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -142,22 +161,29 @@ func (t *tree) halves() (train, test []classFolder, err error) {
 		case is == "", is == "train" && len(inside) == 0:
 			rest = append(rest, shown(name))
 			continue
+		case len(inside) == 0:
+			empty = append(empty, name)
+			continue
 		case half[is] != "":
 			twice = fmt.Errorf("%s: both %s and %s are here. Remove or rename one of them", shown(t.root), half[is], name)
 		}
 		half[is] = name
-		if is != "train" && len(inside) > 0 {
+		if is != "train" {
 			tests = name
 		}
 	}
-	testing := cmp.Or(half["test"], half["val"])
+	testing := t.testing(half, empty)
 	switch {
 	case half["train"] == "" && tests != "":
 		return nil, nil, fmt.Errorf("%s: there is a folder %s of class folders, but none called train. Name the training images train", shown(t.root), tests)
 	case half["train"] == "":
 		train, err = t.classes("", folders)
-		if err == nil && len(train) == 0 && len(images) > 0 {
+		switch {
+		case err != nil:
+		case len(train) == 0 && len(images) > 0:
 			err = fmt.Errorf("%s: the images lie in the folder itself. Move those of each class into a folder that has its name", shown(t.root))
+		default:
+			err = cmp.Or(t.flat(train), t.sets(train))
 		}
 		return train, nil, err
 	case twice != nil:
@@ -168,13 +194,14 @@ func (t *tree) halves() (train, test []classFolder, err error) {
 	case len(rest) > 0:
 		t.remarks = append(t.remarks, fmt.Sprintf("folders beside %s are not used: %s", half["train"], count.Some(rest)))
 	}
-	if half["test"] != "" && half["val"] != "" {
-		t.remarks = append(t.remarks, fmt.Sprintf("the folder %s is not used, as there is %s", half["val"], half["test"]))
-	}
 	if train, err = t.half(half["train"]); err != nil || testing == "" {
 		return train, nil, err
 	}
-	test, err = t.half(testing)
+	if exists(t.path(path.Join(testing, valAnnotations))) {
+		test, err = t.annotated(testing)
+	} else {
+		test, err = t.half(testing)
+	}
 	if err == nil && len(test) == 0 {
 		err = fmt.Errorf("%s: the folder for testing has no class folders with images. Fill it, or remove it, so that a fifth of each class is for testing",
 			shown(t.root))
@@ -182,7 +209,52 @@ func (t *tree) halves() (train, test []classFolder, err error) {
 	return train, test, err
 }
 
-// half returns the class folders below a folder of the root.
+// aside is a tree of the same folder that looks at something without counting it.
+func (t *tree) aside() *tree { return &tree{ctx: t.ctx, root: t.root, skip: t.skip, most: t.most} }
+
+// testing chooses the folder for testing among those of the halves: the first in the order of testHalves that says which class its images are of,
+// else one that does not; "" is none. empty are halves for testing without folders.
+func (t *tree) testing(half map[string]string, empty []string) (chosen string) {
+	var plain []string // whose images have no labels
+	for _, is := range testHalves {
+		name := half[is]
+		switch {
+		case name == "":
+		case t.unlabelled(name):
+			plain = append(plain, name)
+		case chosen == "":
+			chosen = name
+		default:
+			t.remarks = append(t.remarks, fmt.Sprintf("the folder %s is not used, as there is %s", name, chosen))
+		}
+	}
+	plain = append(plain, empty...)
+	if chosen == "" && len(plain) > 0 {
+		return plain[0]
+	}
+	for _, name := range plain {
+		t.remarks = append(t.remarks, fmt.Sprintf("the folder %s is not used, as its images are in no class folders", name))
+	}
+	return chosen
+}
+
+// unlabelled says whether a half has nothing but one folder called images, as Tiny-ImageNet's test half has, whose labels were never published.
+func (t *tree) unlabelled(name string) bool {
+	inside, _, err := t.aside().read(name)
+	return err == nil && slices.Equal(inside, []string{"images"}) && !exists(t.path(path.Join(name, valAnnotations)))
+}
+
+// flat refuses halves whose images are in no class folders, where there are no other folders.
+func (t *tree) flat(list []classFolder) error {
+	if len(list) == 0 || len(list) == 1 && t.one || slices.ContainsFunc(list, func(c classFolder) bool { return halfOf(c.name) == "" }) {
+		return nil
+	}
+	i := max(0, slices.IndexFunc(list, func(c classFolder) bool { return halfOf(c.name) == "train" }))
+	return fmt.Errorf("%s: %s has images and no class folders. Move those of each class into %s/CLASS, or write a CSV list and use --data csv",
+		shown(t.root), list[i].name, list[i].name)
+}
+
+// half returns the class folders below a folder of the root, or below the one folder in it that has the name of such a half too.
 func (t *tree) half(name string) ([]classFolder, error) {
 	leave, err := t.enter(name)
 	if err != nil {
@@ -193,6 +265,9 @@ func (t *tree) half(name string) ([]classFolder, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(folders) == 1 && len(images) == 0 && halfOf(folders[0]) == halfOf(path.Base(name)) {
+		return t.half(path.Join(name, folders[0]))
+	}
 	t.outside += len(images)
 	return t.classes(name, folders)
 }
@@ -201,23 +276,34 @@ func (t *tree) half(name string) ([]classFolder, error) {
 func (t *tree) classes(below string, folders []string) ([]classFolder, error) {
 	var list []classFolder
 	var empty []string
+	place := map[string]int{} // of each name
 	for _, name := range folders {
 		if shown(name) != name {
 			return nil, fmt.Errorf("%s: the class folder %s has a name that cannot be printed. Rename it", shown(t.root), shown(path.Join(below, name)))
 		}
+		before := t.ignored
 		files, err := t.walk(path.Join(below, name))
 		if err != nil {
 			return nil, err
 		}
 		if len(files) == 0 {
+			t.beside = t.beside || t.ignored > before
 			empty = append(empty, path.Join(below, name))
 			continue
 		}
+		name = spelling.Of(name)
+		if k, there := place[name]; there {
+			list[k].files = append(list[k].files, files...)
+			t.remarks = append(t.remarks, fmt.Sprintf("two folders are called %s, in two spellings of Unicode that look alike. They are one class", path.Join(below, name)))
+			continue
+		}
+		place[name] = len(list)
 		list = append(list, classFolder{name, files})
 	}
 	if len(empty) > 0 {
 		t.remarks = append(t.remarks, "folders without images are no classes: "+count.Some(empty))
 	}
+	slices.SortFunc(list, func(a, b classFolder) int { return strings.Compare(a.name, b.name) })
 	return list, nil
 }
 
@@ -277,35 +363,34 @@ func (t *tree) read(name string) (folders, images []string, err error) {
 	}
 	for _, e := range entries {
 		at, kind := path.Join(name, e.Name()), e.Type()
-		picture := IsPicture(e.Name())
-		if kind&os.ModeSymlink != 0 {
+		if ofSystem(e.Name()) {
+			continue
+		}
+		hidden := strings.HasPrefix(e.Name(), ".")
+		if kind&os.ModeSymlink != 0 && !hidden {
 			info, err := os.Stat(t.path(at))
 			switch {
 			case err == nil:
 				kind = info.Mode().Type()
-			case picture && !t.skip:
-				kind = 0 // opening it tells what is wrong
+			case t.skip:
+				t.nowhere = append(t.nowhere, shown(at))
+				continue
 			default:
-				picture = false
+				return nil, nil, fmt.Errorf("%s: the link %s leads nowhere (%w). Correct or remove it, or leave out what cannot be read with data.unreadable=skip",
+					shown(t.root), shown(at), cause.Of(err))
 			}
 		}
 		switch {
-		case strings.HasPrefix(e.Name(), "."), !kind.IsDir() && !(picture && kind.IsRegular()):
-			if kind := convertible[strings.ToLower(path.Ext(e.Name()))]; kind != "" && e.Name()[0] != '.' {
-				if t.convert == nil {
-					t.convert = map[string]int{}
-				}
-				t.convert[kind]++
-				break
-			}
+		case kind.IsDir() && !hidden:
+			folders = append(folders, e.Name())
+		case !hidden && kind.IsRegular() && IsPictureFile(t.path(at)):
+			images = append(images, at)
+		case !hidden && kind.IsRegular() && t.unread.Add(t.path(at)):
+		default:
 			t.ignored++
 			if t.example == "" {
 				t.example = at
 			}
-		case kind.IsDir():
-			folders = append(folders, e.Name())
-		default:
-			images = append(images, at)
 		}
 	}
 	return folders, images, nil
@@ -319,20 +404,19 @@ func (t *tree) fault(name string, err error) error {
 	return fmt.Errorf("%s: %w. Check the folder and its permissions", shown(path.Join(t.root, name)), cause.Of(err))
 }
 
-// convertible are the endings of images that are not read, and their kinds.
-var convertible = map[string]string{".heic": "HEIC", ".heif": "HEIC", ".avif": "AVIF"}
-
-// unread says how many images are of kinds that are not read, and how to convert them.
-func (t *tree) unread() (list []string) {
-	for _, kind := range slices.Sorted(maps.Keys(t.convert)) {
-		list = append(list, fmt.Sprintf("%s left out, as %s is not read. Convert with `magick mogrify -format jpg FILE...`", count.Of(t.convert[kind], kind+" image"), kind))
-	}
-	return list
+// ofSystem says whether a system puts files and folders of that name beside those of a person: Windows, a Mac, and what unpacks their archives.
+func ofSystem(name string) bool {
+	return strings.HasPrefix(name, "._") || slices.Contains(systemNames, strings.ToLower(name))
 }
+
+var systemNames = []string{"thumbs.db", "ehthumbs.db", "desktop.ini", ".ds_store", "__macosx", "$recycle.bin", "system volume information", "@eadir", "lost+found", "icon\r"}
 
 // notes say what was left out.
 func (t *tree) notes() []string {
-	t.remarks = append(t.remarks, t.unread()...)
+	t.remarks = append(t.remarks, t.unread.Notes()...)
+	if len(t.nowhere) > 0 {
+		t.remarks = append(t.remarks, "links that lead nowhere are left out: "+count.Some(t.nowhere))
+	}
 	if t.ignored > 0 {
 		t.remarks = append(t.remarks, fmt.Sprintf("%s left out, such as %s", count.Of(t.ignored, "hidden or non-image file"), shown(t.example)))
 	}

@@ -72,7 +72,7 @@ func findNPZ(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w. Use --data-dir FILE.npz", shown(dir), cause.Of(err))
 	}
-	found := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return filepath.Ext(e.Name()) != ".npz" })
+	found := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !strings.EqualFold(filepath.Ext(e.Name()), ".npz") })
 	if len(found) != 1 {
 		return "", fmt.Errorf("%s: the folder has %d .npz files instead of one. Use --data-dir FILE.npz", shown(dir), len(found))
 	}

@@ -26,6 +26,61 @@ func IsPicture(name string) bool {
 	return slices.Contains(picture.Extensions(), strings.ToLower(path.Ext(name)))
 }
 
+// IsPictureFile says whether a file is an image that can be read: by the ending of its name, or by its first bytes where the ending tells nothing.
+// A file that cannot be opened is none.
+func IsPictureFile(name string) bool {
+	return IsPicture(name) || nameless(name) && picture.Begins(firstBytes(name))
+}
+
+// otherEndings are those of files that lie beside images.
+var otherEndings = strings.Fields(".7z .avi .bin .csv .dat .db .doc .docx .gz .h5 .html .ini .ipynb .js .json .jsonl .log .mat .md .mov .mp4 .npy .npz .parquet .pdf .pickle " +
+	".pkl .pt .pth .py .rar .safetensors .sh .tar .tgz .tsv .txt .xls .xlsx .xml .xmp .yaml .yml .zip")
+
+// nameless says whether the ending of a name does not tell what the file is.
+func nameless(name string) bool {
+	return !slices.Contains(otherEndings, strings.ToLower(path.Ext(name))) && picture.UnreadName(name) == nil
+}
+
+// Unread counts images of kinds that are not read. The zero value has none.
+type Unread struct{ kinds map[*picture.Unread]int }
+
+// Add counts a file if it is such an image, by the ending of its name, or by its first bytes where the ending tells nothing.
+func (u *Unread) Add(name string) bool {
+	kind := picture.UnreadName(name)
+	if kind == nil && nameless(name) {
+		kind = picture.UnreadFile(firstBytes(name))
+	}
+	if kind == nil {
+		return false
+	}
+	if u.kinds == nil {
+		u.kinds = map[*picture.Unread]int{}
+	}
+	u.kinds[kind]++
+	return true
+}
+
+// Notes say of each kind how many there are, that they are left out, and how to convert them.
+func (u *Unread) Notes() (list []string) {
+	for kind, n := range u.kinds {
+		list = append(list, kind.LeftOut(n))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// firstBytes are enough of a file to tell what it is; nil where it cannot be read.
+func firstBytes(name string) []byte {
+	file, _, err := input.Open(name, input.Want{Most: limit.Picture})
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	begin := make([]byte, 32)
+	n, _ := io.ReadFull(file, begin)
+	return begin[:n]
+}
+
 // ReadPicture reads an image file as a whole. It refuses one of more than 256 MB, and does not name it.
 func ReadPicture(r io.Reader) ([]byte, error) {
 	text, err := readUpTo(r, limit.Picture)

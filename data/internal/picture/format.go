@@ -9,7 +9,6 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
-	"slices"
 
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
@@ -32,7 +31,7 @@ type format struct {
 }
 
 var formats = []*format{
-	{"JPEG", []string{".jpg", ".jpeg"}, begins("\xff\xd8\xff"), jpeg.DecodeConfig, jpeg.Decode, memoryOfJPEG, exifOfJPEG, fullRange},
+	{"JPEG", []string{".jpg", ".jpeg", ".jpe", ".jfif", ".pjpeg", ".pjp"}, begins("\xff\xd8\xff"), jpeg.DecodeConfig, jpeg.Decode, memoryOfJPEG, exifOfJPEG, fullRange},
 	{"PNG", []string{".png"}, begins("\x89PNG\r\n\x1a\n"), png.DecodeConfig, png.Decode, memoryOfPNG, exifOfPNG, fullRange},
 	{"GIF", []string{".gif"}, begins("GIF8"), gif.DecodeConfig, gif.Decode, memoryOfGIF, noEXIF, fullRange},
 	{"WebP", []string{".webp"}, isWebP, webp.DecodeConfig, webp.Decode, memoryOfWebP, exifOfWebP, videoRange},
@@ -52,14 +51,6 @@ func isTIFF(file []byte) bool { return begins("II*\x00")(file) || begins("MM\x00
 
 // itself is a TIFF file, which says of itself what EXIF says of others.
 func itself(file []byte) []byte { return file }
-
-// isHEIC tells the photographs of telephones, which may be named .jpg, from the main brand of their first box (ISO/IEC 23008-12, section 10).
-func isHEIC(file []byte) bool {
-	if len(file) < 12 || string(file[4:8]) != "ftyp" {
-		return false
-	}
-	return slices.Contains([]string{"heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1"}, string(file[8:12]))
-}
 
 func noEXIF([]byte) []byte { return nil }
 
@@ -101,8 +92,8 @@ func formatOf(file []byte) (*format, error) {
 			return f, nil
 		}
 	}
-	if isHEIC(file) {
-		return nil, errors.New("this is a HEIC image, whatever its name says, and HEIC is not read. Convert it with `magick FILE NEW.jpg` or `heif-convert FILE NEW.jpg`")
+	if u := UnreadFile(file); u != nil {
+		return nil, u.fault()
 	}
 	return nil, fmt.Errorf("this is no JPEG, PNG, GIF, WebP, BMP or TIFF image (it begins with %+q). Convert it to one of these, or remove it",
 		file[:min(len(file), 8)])
