@@ -48,7 +48,7 @@ func newEval() *cobra.Command {
   ocl eval runs/photos --data folder --data-dir new-photos --half all -o measured`,
 		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. The data are " +
 			"those of the run unless flags say otherwise. Classes are matched by name if both have names, and else by number. Images " +
-			"of classes that the learner has not learned are left out. Accuracy is the share of all images that are predicted right, so a class with more images " +
+			"of classes that the learner has not learned or does not know are left out. Accuracy is the share of all images that are predicted right, so a class with more images " +
 			"counts for more; the mean over classes is printed beside it. -o writes the confusion matrix as SVG, PNG, PDF and CSV, and all that --json prints as evaluation.json.",
 		ValidArgsFunction: completeFolder,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.eval(cmd, f.config.words[0]) },
@@ -85,16 +85,19 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 		return err
 	}
 	show := newOpening(notes)
-	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding, OneClass: true})
+	options := predict.EvaluateOptions{Half: f.half, Unseen: f.unseen}
+	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding, OneClass: true,
+		Images: func(set *data.Set) error { return p.Check(set, options) }}) // before the embeddings, which take long
 	if err != nil {
 		show.end()
+		err = unfit(err)
 		if _, given := f.config.text("data.dir"); !given && errors.Is(err, fs.ErrNotExist) && f.config.file == "" && c.Data.Dir != "" && !filepath.IsAbs(c.Data.Dir) {
 			err = fmt.Errorf("%w. %s was looked for here and in the folders above %s", err, c.Data.Dir, info.Folder)
 		}
 		return err
 	}
-	e, err := p.Evaluate(ctx, set, predict.EvaluateOptions{Half: f.half, Unseen: f.unseen,
-		Progress: func(done, total int) { show.work(set.Name+": images measured", done, total) }})
+	options.Progress = func(done, total int) { show.work(set.Name+": images measured", done, total) }
+	e, err := p.Evaluate(ctx, set, options)
 	show.end()
 	if err != nil {
 		return unfit(err)

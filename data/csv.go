@@ -18,6 +18,7 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/input"
 	"ocl/internal/limit"
+	"ocl/internal/spelling"
 )
 
 var csvInfo = Info{
@@ -119,7 +120,7 @@ func readCSV(ctx context.Context, r io.Reader, most int) (csvRows, error) {
 			}
 			return ""
 		}
-		image := csvRow{line, field("path"), field("label"), field("task"), strings.ToLower(field("split"))}
+		image := csvRow{line, field("path"), spelling.Of(field("label")), spelling.Of(field("task")), strings.ToLower(field("split"))}
 		if err := image.check(); err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/input"
 	"ocl/internal/limit"
+	"ocl/internal/spelling"
 )
 
 var npzInfo = Info{
@@ -217,7 +218,9 @@ func readNPZNames(set *Set, archive *zip.Reader, size int64) error {
 		return err
 	}
 	seen := map[string]int{}
-	for k, name := range set.ClassNames {
+	for k := range set.ClassNames {
+		name := spelling.Of(set.ClassNames[k])
+		set.ClassNames[k] = name
 		if before, again := seen[name]; again || name == "" {
 			if name == "" {
 				return fmt.Errorf("%s: class %d has an empty name. Give it one, or leave %s out", npzNames, k, npzNames)

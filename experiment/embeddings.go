@@ -52,6 +52,11 @@ func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error
 		}
 		return set, nil
 	}
+	if o.Images != nil {
+		if err := o.Images(set); err != nil {
+			return nil, err
+		}
+	}
 	maker, err := embed.New(net, [3]int{set.C, set.H, set.W})
 	if err != nil {
 		return nil, fmt.Errorf("data.backbone: %w", err)

@@ -52,6 +52,9 @@ type Options struct {
 	// and once more when it tries again a run that another process had locked.
 	Events func(Job) Events
 
+	// Images hears of the images before embeddings are made of them; an error ends it. It may be nil.
+	Images func(*data.Set) error
+
 	// Embedding is called before embeddings are made that no cache has, with what it will take; an error ends it. It may be nil.
 	Embedding func(embed.Work) error
 

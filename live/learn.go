@@ -119,7 +119,7 @@ func (l *Learner) accept(e *entry, label string) (err error) {
 	if err := l.usable(); err != nil {
 		return err
 	}
-	if e.y, err = l.t.labelOf(label); err != nil {
+	if e.y, err = l.t.labelOf(l.t.called(label)); err != nil {
 		return err
 	}
 	e.at = time.Now()

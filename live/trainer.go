@@ -16,6 +16,7 @@ import (
 	"ocl/experiment/train"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/spelling"
 	"ocl/predict"
 )
 
@@ -321,7 +322,7 @@ func (t *Trainer) ended(err error) error {
 	return err
 }
 
-// AddClass adds a class, which gets the next output of the head, and returns its label; of a name that it has, that one's. From then on the loss and the next
+// AddClass adds a class, whose name is taken letter by letter (a [Learner] and the daemon compare names in one spelling of Unicode), which gets the next output of the head, and returns its label; of a name that it has, that one's. From then on the loss and the next
 // published predictions see the output, with or without images. [Learner] adds a class when its first image is learned.
 //
 // A name has 1 to 256 bytes of UTF-8 without control characters or space at its ends; others are an error that wraps [ErrLabel]. A class beyond a bound of the
@@ -337,6 +338,13 @@ func (t *Trainer) AddClass(name string) (y ocl.Label, err error) {
 		return t.activate(y)
 	})
 	return y, err
+}
+
+// called is the class that a label means: one that is there and looks like it, or the label in the spelling that names are kept in.
+func (t *Trainer) called(label string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return spelling.Find(label, func(name string) bool { _, is := t.class[name]; return is }, func() []string { return t.names })
 }
 
 // labelOf is the label of the class called name, which it adds if it is new and the bounds allow it. Any goroutine calls it.

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"ocl/data"
-	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/metric"
 )
@@ -73,19 +72,35 @@ func share(part, all int) float64 {
 	return float64(part) / float64(all)
 }
 
-// Evaluate measures the learner on a data set whose images have its shape. Classes are matched by name where the run and
-// the set have names, else by number with a note. Data that do not fit are an error that wraps [ErrUnfit]. It ends when
-// ctx does.
-func (p *Predictor) Evaluate(ctx context.Context, set *data.Set, o EvaluateOptions) (*Evaluation, error) {
-	to, notes, err := p.info.match(set)
+// Check is an error that wraps [ErrUnfit] if Evaluate would find nothing to measure, or a class that it cannot, whatever the shape of the images is: they may become
+// embeddings later.
+func (p *Predictor) Check(set *data.Set, o EvaluateOptions) error {
+	_, _, err := p.plan(set, o)
+	return err
+}
+
+// plan is an evaluation before any image is predicted, and the images to predict.
+func (p *Predictor) plan(set *data.Set, o EvaluateOptions) (*Evaluation, []sample, error) {
+	to, notes, err := p.info.match(set, o.Unseen)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e := &Evaluation{Data: set.Name, Digest: set.Digest, Half: o.Half, Confusion: metric.NewConfusion(p.info.Classes), Notes: notes}
 	if e.Half == "" {
 		e.Half = Test
 	}
 	samples, err := e.choose(set, to, p.info, o.Unseen)
+	return e, samples, err
+}
+
+// Evaluate measures the learner on a data set whose images have its shape. Classes are matched by name where the run and
+// the set have names, else by number with a note. Images of classes that the learner does not know are left out. Data that do not fit are an error that wraps
+// [ErrUnfit]. It ends when ctx does.
+func (p *Predictor) Evaluate(ctx context.Context, set *data.Set, o EvaluateOptions) (*Evaluation, error) {
+	if err := p.info.checkShape(set); err != nil {
+		return nil, err
+	}
+	e, samples, err := p.plan(set, o)
 	if err != nil {
 		return nil, err
 	}
@@ -119,12 +134,12 @@ func (e *Evaluation) choose(set *data.Set, to []int, i Info, unseen bool) ([]sam
 		learned[k] = true
 	}
 	var samples []sample
-	out := map[int]bool{}
+	out := map[int32]bool{}
 	for _, half := range halves {
 		for at, y := range half.Y {
 			class := to[y]
-			if !learned[class] {
-				out[class] = true
+			if class < 0 || !learned[class] {
+				out[y] = true
 				e.LeftOut++
 				continue
 			}
@@ -135,7 +150,7 @@ func (e *Evaluation) choose(set *data.Set, to []int, i Info, unseen bool) ([]sam
 		e.Notes = append(e.Notes, fmt.Sprintf("%s of %s that the learner has not learned are left out", count.Of(e.LeftOut, "image"), count.Of(len(out), "class")))
 	}
 	if len(samples) == 0 {
-		return nil, cause.As(fmt.Errorf("predict: %s has no image of a class that the learner has learned. Use other data, or another half", set.Name), ErrUnfit)
+		return nil, unfit("%s has no image of a class that the learner has learned. Use other data, or another half", set.Name)
 	}
 	return samples, nil
 }

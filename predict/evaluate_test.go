@@ -3,6 +3,7 @@ package predict
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -113,8 +114,10 @@ func TestDataThatDoNotFit(t *testing.T) {
 	p, _ := opened(t, small("er"), Options{})
 	set := dataOf(t, small("er"))
 	same := func(k int32) int32 { return k }
-	unknown := slices.Clone(set.ClassNames)
-	unknown[3], unknown[8] = "zebra", "\x1b[2J"
+	others := make([]string, set.Classes)
+	for k := range others {
+		others[k] = fmt.Sprint("x", k)
+	}
 	large := *set
 	large.H = 9
 	grey := *set
@@ -125,7 +128,7 @@ func TestDataThatDoNotFit(t *testing.T) {
 		set  *data.Set
 		want string
 	}{
-		"unknown":      {renamed(set, unknown, same), `does not know 2 classes of glyphs: "zebra", "\x1b[2J". Use data with the same classes`},
+		"unknown":      {renamed(set, others, same), `does not know 100 classes of glyphs: "x0", "x1", "x2", "x3", "x4", and 95 more. Use data with the same classes`},
 		"more classes": {&data.Set{Name: "x", C: 3, H: 8, W: 8, Classes: set.Classes + 1}, "the learner knows 100"},
 		"other shape":  {&large, "3×9×8, and the learner takes 3×8×8. Use data.size=8"},
 		"grey":         {&grey, "1×8×8, and the learner takes 3×8×8. Use data.channels=3, which makes"},
@@ -134,8 +137,30 @@ func TestDataThatDoNotFit(t *testing.T) {
 		if _, err := p.Evaluate(t.Context(), c.set, EvaluateOptions{}); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", what, err)
 		}
+		if err := p.Check(c.set, EvaluateOptions{}); (err == nil) != strings.Contains(c.want, "and the learner takes") { // of images that may become embeddings
+			t.Errorf("%s, checked before: %v", what, err)
+		}
 	}
 	if _, err := p.Evaluate(t.Context(), set, EvaluateOptions{Half: "left"}); err == nil || !strings.Contains(err.Error(), "Use test, train or all") {
+		t.Error(err)
+	}
+}
+
+// Images of classes that the learner does not know are left out, as those of classes that it has not learned, but not asked for. Names in another spelling are known.
+func TestUnknownClassesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	p, _ := opened(t, small("er"), Options{})
+	p.info.ClassNames = slices.Clone(p.info.ClassNames)
+	p.info.ClassNames[5] = "caf\u00e9"
+	set := dataOf(t, small("er"))
+	names := slices.Clone(set.ClassNames)
+	names[3], names[8], names[5] = "zebra", "\x1b[2J", "cafe\u0301"
+	set = renamed(set, names, func(k int32) int32 { return k })
+	e, err := p.Evaluate(t.Context(), set, EvaluateOptions{})
+	if err != nil || e.Images != 196 || e.LeftOut != 4 || len(e.Notes) != 3 || e.Notes[0] != `the learner does not know 2 classes of glyphs: "zebra", "\x1b[2J"` {
+		t.Errorf("%v, %+v", err, e)
+	}
+	if err := p.Check(set, EvaluateOptions{Unseen: true}); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), "so it cannot name them") {
 		t.Error(err)
 	}
 }

@@ -8,28 +8,39 @@ import (
 	"ocl/data"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/spelling"
 )
 
 // ErrUnfit is wrapped by errors about data that the learner cannot be measured on: images of another shape, or classes
 // that it does not know.
 var ErrUnfit = errors.New("the data do not fit the learner")
 
-// match gives each class of a data set the class of the learner that it is: by name if both have names, and otherwise by
-// number. Notes say what is not as in the run.
-func (i Info) match(set *data.Set) (to []int, notes []string, err error) {
+// unfit is an error that wraps [ErrUnfit].
+func unfit(format string, args ...any) error {
+	return cause.As(fmt.Errorf("predict: "+format, args...), ErrUnfit)
+}
+
+// checkShape refuses samples of another kind or shape than the learner's.
+func (i Info) checkShape(set *data.Set) error {
 	if set.Embeddings {
 		if err := i.matchEmbeddings(set); err != nil {
-			return nil, nil, cause.As(fmt.Errorf("predict: %w", err), ErrUnfit)
+			return unfit("%w", err)
 		}
 	} else if i.Embeddings {
-		return nil, nil, cause.As(fmt.Errorf("predict: %s has images, but the learner knows embeddings of %d numbers, and the run does not name their network. Use embeddings of the same network", set.Name, i.C), ErrUnfit)
+		return unfit("%s has images, but the learner knows embeddings of %d numbers, and the run does not name their network. Use embeddings of the same network", set.Name, i.C)
 	} else if set.C != i.C || set.H != i.H || set.W != i.W {
-		return nil, nil, cause.As(fmt.Errorf("predict: the images of %s are %d×%d×%d, and the learner takes %d×%d×%d. %s", set.Name, set.C, set.H, set.W, i.C, i.H, i.W, set.Remedy(i.C, i.H, i.W)), ErrUnfit)
+		return unfit("the images of %s are %d×%d×%d, and the learner takes %d×%d×%d. %s", set.Name, set.C, set.H, set.W, i.C, i.H, i.W, set.Remedy(i.C, i.H, i.W))
 	}
+	return nil
+}
+
+// match gives each class of a data set the class of the learner that it is, -1 for none: by name if both have names, and otherwise by number. With unseen none
+// is an error, as the learner cannot name such a class. Notes say what is not as in the run.
+func (i Info) match(set *data.Set, unseen bool) (to []int, notes []string, err error) {
 	to = make([]int, set.Classes)
 	if why := i.unnamed(set); why != "" {
 		if set.Classes > i.Classes {
-			return nil, nil, cause.As(fmt.Errorf("predict: %s has %d classes, and the learner knows %d. Use data with the same classes", set.Name, set.Classes, i.Classes), ErrUnfit)
+			return nil, nil, unfit("%s has %d classes, and the learner knows %d. Use data with the same classes", set.Name, set.Classes, i.Classes)
 		}
 		for k := range to {
 			to[k] = k
@@ -38,13 +49,19 @@ func (i Info) match(set *data.Set) (to []int, notes []string, err error) {
 	} else {
 		var unknown []string
 		for k, name := range set.ClassNames {
+			name = spelling.Find(name, func(name string) bool { return slices.Contains(i.ClassNames, name) }, func() []string { return i.ClassNames })
 			if to[k] = slices.Index(i.ClassNames, name); to[k] < 0 {
 				unknown = append(unknown, fmt.Sprintf("%.40q", name))
 			}
 		}
-		if len(unknown) > 0 {
-			return nil, nil, cause.As(fmt.Errorf("predict: the learner does not know %s of %s: %s. Use data with the same classes",
-				count.Of(len(unknown), "class"), set.Name, count.Some(unknown)), ErrUnfit)
+		what := fmt.Sprintf("the learner does not know %s of %s: %s", count.Of(len(unknown), "class"), set.Name, count.Some(unknown))
+		switch n := len(unknown); {
+		case n == set.Classes:
+			return nil, nil, unfit("%s. Use data with the same classes", what)
+		case n > 0 && unseen:
+			return nil, nil, unfit("%s, so it cannot name them. Measure without them, or use data with the same classes", what)
+		case n > 0:
+			notes = append(notes, what)
 		}
 	}
 	var absent []string

@@ -10,6 +10,7 @@ import (
 	"ocl/experiment/build"
 	"ocl/experiment/train"
 	"ocl/internal/count"
+	"ocl/internal/spelling"
 )
 
 // Union are the classes that a learner knows and those of new data, together.
@@ -52,6 +53,8 @@ func Unite(known train.Known, set *data.Set) (u Union, err error) {
 		if slices.Contains(set.ClassNames[:k], name) {
 			return u, fmt.Errorf("parent.run: two classes of %s are called %.40q, so nobody can say which is meant. Rename one of them", set.Name, name)
 		}
+		known := func(name string) bool { _, is := index[name]; return is }
+		name = spelling.Find(name, known, func() []string { return u.Names })
 		y, there := index[name]
 		if !there {
 			y = ocl.Label(len(u.Names))

@@ -29,6 +29,8 @@ func TestUnite(t *testing.T) {
 		{named("a", "b"), of("c", "b", "d"), []ocl.Label{2, 1, 3}, []string{"a", "b", "c", "d"}, 4, "1 of 3 classes of mine known to the parent by name"},
 		{named("a", "b"), of("A", "b "), []ocl.Label{2, 3}, []string{"a", "b", "A", "b "}, 4, ""},
 		{named("a", "b"), of("b"), []ocl.Label{1}, []string{"a", "b"}, 2, "1 of 1 class of mine known to the parent by name"},
+		{named("caf\u00e9", "b"), of("cafe\u0301"), []ocl.Label{0}, []string{"caf\u00e9", "b"}, 2, "1 of 1 class of mine known"},
+		{named("cafe\u0301"), of("caf\u00e9", "x"), []ocl.Label{0, 1}, []string{"cafe\u0301", "x"}, 2, "1 of 2 classes of mine known"},
 		{train.Known{Classes: 2}, nameless(3), []ocl.Label{0, 1, 2}, nil, 3, "class k is the parent's class k. The parent knows 2 classes, the data have 3"},
 		{train.Known{Classes: 5}, nameless(3), []ocl.Label{0, 1, 2}, nil, 5, "The parent knows 5 classes"},
 	} {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -197,6 +198,26 @@ func TestUnknownClass(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	learn(t, d, []Sample{{Label: "mouse", Pixels: picture(0, 1)}})
+}
+
+// TestSpellings: a class has one spelling of Unicode, whichever a client writes, in samples, labels and new classes, and after a start.
+func TestSpellings(t *testing.T) {
+	const one, two = "caf\u00e9", "cafe\u0301"
+	dir := t.TempDir()
+	d := open(t, dir, small())
+	if err := errors.Join(d.AddClass(t.Context(), two, ""), d.AddClass(t.Context(), one, "")); err != nil {
+		t.Fatal(err)
+	}
+	got := learn(t, d, []Sample{{ID: "a", Label: two, Pixels: picture(0, 1)}, {ID: "b", Label: one, Pixels: picture(0, 2)}, {ID: "c", Label: "n\u0303", Pixels: picture(1, 2)}, {ID: "d", Label: "\u00f1", Pixels: picture(1, 3)}})
+	again := learn(t, d, []Sample{{ID: "a", Label: two, Pixels: picture(0, 1)}})
+	r, err := d.Label(t.Context(), "c", two, "")
+	if err != nil || got[0].Label != one || got[2].Label != "\u00f1" || again[0].Label != one || r.Label != one {
+		t.Errorf("%+q, %+q, %+q (%v)", got, again, r, err)
+	}
+	applied(t, d)
+	if names := d.trainer.Classes(); !slices.Equal(names, []string{one, "\u00f1"}) {
+		t.Errorf("classes %+q", names)
+	}
 }
 
 // TestFull: what has no room in the queue is refused with a time.

@@ -13,6 +13,7 @@ import (
 
 	"ocl/internal/limit"
 	"ocl/internal/nearest"
+	"ocl/internal/spelling"
 	"ocl/live"
 	"ocl/serve/journal"
 )
@@ -25,6 +26,11 @@ func (d *Daemon) checkPixels(pixels []byte) error {
 		return fmt.Errorf("daemon: there are %d bytes for a picture of %d×%d×%d. Give %d", len(pixels), c, h, w, c*h*w)
 	}
 	return nil
+}
+
+// called is the class that a label means: one that is there and looks like it, or the label in the spelling that names are kept in. The caller holds mu.
+func (d *Daemon) called(label string) string {
+	return spelling.Find(label, func(name string) bool { return d.known[name] }, func() []string { return slices.Sorted(maps.Keys(d.known)) })
 }
 
 // class says whether a label is that of a class, and makes the event of a new one where that is allowed. The caller holds mu.
@@ -126,7 +132,9 @@ func (d *Daemon) admit(list []Sample, digests []string, who string) (receipts []
 	defer d.mu.Unlock()
 	c = &commit{signals: map[string]chan struct{}{}}
 	fresh := map[string]bool{}
-	for i, s := range list {
+	for i := range list {
+		list[i].Label = d.called(list[i].Label)
+		s := list[i]
 		state, label, digest, there := d.look(s.ID)
 		if w := d.soon[s.ID]; w != nil {
 			select {
@@ -297,6 +305,7 @@ func (d *Daemon) relabel(ctx context.Context, id, label, who string) (r Receipt,
 		d.mu.Unlock()
 		return r, false, ErrNotFound
 	}
+	label = d.called(label)
 	classes, err := d.class(label, who)
 	var pixels []byte
 	n := 0
@@ -425,6 +434,7 @@ func (d *Daemon) AddClass(ctx context.Context, name, who string) error {
 		return err
 	}
 	d.mu.Lock()
+	name = d.called(name)
 	known, err := d.known[name], d.ready()
 	if !known && err == nil {
 		if err = d.roomFor(1); err == nil {
