@@ -81,7 +81,7 @@ func newSweep() *cobra.Command {
 	f.addWorker(cmd)
 	flags.StringVar(&f.part, "shard", "", "do one of N parts of the study, such as 3/64; the others may be done anywhere (default: all of it)")
 	flags.StringVar(&f.job, "job", "", "print a job file that does the study in shards, and do nothing else: slurm, kubernetes or skypilot")
-	flags.IntVar(&f.shards, "shards", 0, "with --job: the number of shards (default: one for every four jobs)")
+	flags.IntVar(&f.shards, "shards", 0, "with --job: the number of shards (default: one for every four jobs, at most 1,000)")
 	flags.StringSliceVar(&f.hosts, "hosts", nil, "print ssh commands that do a shard on each of these hosts, and do nothing else")
 	flags.StringVar(&f.listen, "listen", "", "serve the study at this address to machines that share nothing, such as :4222; they join by the file DIR/join")
 	flags.StringVar(&f.nats, "nats", "", "serve the study by NATS servers that run already, such as nats://host:4222; OCL_NATS_CREDS, or OCL_NATS_USER and OCL_NATS_PASSWORD, have the credentials")

@@ -29,6 +29,8 @@ var jobKinds = []string{"slurm", "kubernetes", "skypilot"}
 
 const (
 	usualShardJobs = 4                            // jobs of a shard where no number of shards is given
+	mostShards     = 1000                         // where no number is given: the largest index of an array that Slurm takes as it is installed
+	shortShard     = 60                           // seconds of a shard below which starting it may take as long
 	mostAtOnce     = 64                           // shards at once
 	usualMaxTime   = 3*time.Hour + 45*time.Minute // of a task, where --max-time is not given
 	timeToSave     = 15 * time.Minute             // for the jobs at work, between --max-time and the limit of the engine
@@ -48,7 +50,7 @@ type jobFile struct {
 
 // writeJob prints the job file of a study. It writes nothing else.
 func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job) error {
-	j := jobFile{kind: f.job, Jobs: len(jobs), Hosts: f.hosts, Shards: cmp.Or(f.shards, (len(jobs)+usualShardJobs-1)/usualShardJobs)}
+	j := jobFile{kind: f.job, Jobs: len(jobs), Hosts: f.hosts, Shards: cmp.Or(f.shards, usualShards(len(jobs)))}
 	if len(f.hosts) > 0 {
 		j.kind, j.Shards = "ssh", len(f.hosts)
 	}
@@ -80,6 +82,9 @@ func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job)
 		peak = max(peak, c.MemoryBytes)
 		j.Seconds += float64(c.open()) * c.Seconds / float64(j.Shards)
 	}
+	if total := j.Seconds * float64(j.Shards); f.shards == 0 && j.kind != "ssh" && j.Shards > 1 && j.Seconds < shortShard && !f.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "a shard is about %s of work, and starting it may take as long. --shards %d makes them longer\n", count.Duration(j.Seconds), max(1, int(total/shortShard)))
+	}
 	// Half as much again as is estimated, as the caches of files count in many clusters.
 	j.GiB = 1 + int(math.Ceil(1.5*float64(concurrency)*float64(peak)/(1<<30)))
 	maxTime := cmp.Or(f.maxTime, usualMaxTime)
@@ -95,6 +100,9 @@ func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job)
 	_, err = fmt.Fprint(cmd.OutOrStdout(), text)
 	return err
 }
+
+// usualShards is the number of shards of so many jobs where none is given. It depends on nothing else, as a folder keeps its number.
+func usualShards(jobs int) int { return min(mostShards, (jobs+usualShardJobs-1)/usualShardJobs) }
 
 // text is the job file.
 func (j jobFile) text() (string, error) {

@@ -45,6 +45,15 @@ func TestJobFiles(t *testing.T) {
 	}
 }
 
+// TestUsualShards: the indices of an array are those that Slurm takes as it is installed.
+func TestUsualShards(t *testing.T) {
+	for jobs, want := range map[int]int{1: 1, 4: 1, 5: 2, 3999: 1000, 4000: 1000, 4200: 1000, 1_000_000: 1000} {
+		if got := usualShards(jobs); got != want {
+			t.Errorf("%d jobs: %d shards, want %d", jobs, got, want)
+		}
+	}
+}
+
 func TestJobNames(t *testing.T) {
 	for file, want := range map[string]string{
 		"study.yaml": "ocl-study", "a/My Study_2.yml": "ocl-my-study-2", "ä.yaml": "ocl",

@@ -206,26 +206,30 @@ func (s Shift) Strengths(kind string) []float64 {
 	return s.BlurStrengths
 }
 
-// Order is the order of the classes: a name, or all classes in a list.
+// Order is the order of the classes: a name, or all classes in a list, by their numbers or by what the data call them.
 type Order struct {
-	Name    string // OrderRandom, OrderGiven or OrderOfficial; "" where Classes is set, or where nothing is: then it is by data
+	Name    string // OrderRandom, OrderGiven or OrderOfficial; "" where a list is set, or where nothing is: then it is by data
 	Classes []int
+	Called  []string // instead of Classes, until the data are open and say their numbers
 }
 
-// String is the order as flags take it: a name, or "2,0,1".
+// String is the order as flags take it: a name, or "2,0,1", or "owl,dog,cat".
 func (o Order) String() string {
 	if o.Name != "" {
 		return o.Name
 	}
-	words := make([]string, len(o.Classes))
-	for i, k := range o.Classes {
-		words[i] = strconv.Itoa(k)
+	words := slices.Clone(o.Called)
+	for _, k := range o.Classes {
+		words = append(words, strconv.Itoa(k))
 	}
 	return strings.Join(words, ",")
 }
 
+// listed is how many classes the list has.
+func (o Order) listed() int { return len(o.Classes) + len(o.Called) }
+
 // IsUnset says that the order is left to the data.
-func (o Order) IsUnset() bool { return o.Name == "" && len(o.Classes) == 0 }
+func (o Order) IsUnset() bool { return o.Name == "" && o.listed() == 0 }
 
 // official says that the order is a published one.
 func (o Order) official() bool {

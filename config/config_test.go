@@ -121,7 +121,7 @@ func (k Key) draw(c *Config, src *rand.Rand) {
 		}
 		k.set(c, list)
 	case Order:
-		k.set(c, []Order{{Name: OrderGiven}, {Name: OrderRandom}, {}, {Name: OrderOfficial}, {Name: "official:3"}, {Classes: []int{2, 0, 1}}, {Classes: []int{0}}}[src.IntN(7)])
+		k.set(c, []Order{{Name: OrderGiven}, {Name: OrderRandom}, {}, {Name: OrderOfficial}, {Name: "official:3"}, {Classes: []int{2, 0, 1}}, {Classes: []int{0}}, {Called: []string{"owl", "a cat"}}}[src.IntN(8)])
 	}
 }
 
@@ -509,6 +509,7 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Stream.Kind = "domain" }, `config: stream.kind (--stream): unknown kind "domain". Did you mean domains?`},
 		{func(c *Config) { c.Stream.Tasks, c.Protocol = 2, ProtocolSurvey }, "config: stream.tasks: 2 is too few for the protocol survey, which needs at least 3. Use --tasks 3 or more, or --protocol standard"},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Classes: []int{0, 0}} }, "config: stream.class_order: the list has 2 classes, but glyphs has 100."},
+		{func(c *Config) { c.Stream.ClassOrder = Order{Called: []string{"owl", "dog"}} }, "config: stream.class_order: the list has 2 classes, but glyphs has 100."},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "rando"} }, `config: stream.class_order: unknown order "rando". Use stream.class_order=random, given, official`},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "official:-1"} }, `config: stream.class_order: unknown order "official:-1".`},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "official:2"} }, "config: stream.class_order: glyphs has no published orders."},

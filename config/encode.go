@@ -105,6 +105,9 @@ func node(v any) *yaml.Node {
 		if v.Name != "" {
 			return one("!!str", v.Name)
 		}
+		if v.Called != nil {
+			return many(nodes(v.Called))
+		}
 		return many(nodes(v.Classes))
 	}
 	return one("!!int", plain(v))

@@ -84,6 +84,7 @@ func (k Key) schema() map[string]any {
 			map[string]any{"type": "string", "pattern": "^" + OrderOfficial + ":[0-9]+$"},
 			map[string]any{"type": "string", "pattern": "^[0-9]+(, *[0-9]+)+$"},
 			map[string]any{"type": "array", "items": map[string]any{"type": "integer", "minimum": 0, "maximum": math.MaxInt64}, "minItems": 1, "uniqueItems": true},
+			map[string]any{"type": "array", "items": map[string]any{"type": "string", "minLength": 1}, "minItems": 1, "uniqueItems": true},
 		}
 		return p
 	case []string:

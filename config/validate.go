@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -117,7 +118,7 @@ func (k Key) length(c *Config) (n, most int) {
 	case []float64:
 		return len(v), limit.Labels
 	case Order:
-		return len(v.Classes), limit.Labels
+		return v.listed(), limit.Labels
 	}
 	return 0, 0
 }
@@ -255,7 +256,7 @@ func (s *Schema) checkStream(f *faults, c Config) {
 			f.add("stream.tasks", "%w", err)
 		}
 	}
-	if kind.AllClasses && len(order.Classes) > 0 {
+	if kind.AllClasses && order.listed() > 0 {
 		f.add("stream.class_order", "a list of classes is given, but in a stream of the kind %s every task has all classes. Use stream.class_order=random or given", kind.Name)
 	} else {
 		s.checkOrder(f, order, set)
@@ -284,12 +285,12 @@ func (s *Schema) checkOrder(f *faults, order Order, set DataSet) {
 		f.add(key, "unknown order %q. Use stream.class_order=random, given, official, official:N with N from 0, or a list of all classes, such as 2,0,1", order.Name)
 	case order.official() && set.Name != "" && !set.Ordered:
 		f.add(key, "%s has no published orders. Use stream.class_order=random, given or a list of all classes", set.Name)
-	case order.Name != "" && len(classes) > 0:
-		f.add(key, "both %s and a list of %d classes are given. Remove one of them", order.Name, len(classes))
-	case order.Name != "":
-	case len(classes) == 0:
-	case set.Classes > 0 && len(classes) != set.Classes:
-		f.add(key, "the list has %d classes, but %s has %d. List each class once, or use stream.class_order=random", len(classes), set.Name, set.Classes)
+	case order.Name != "" && order.listed() > 0, len(classes) > 0 && len(order.Called) > 0:
+		f.add(key, "%s and a list of %d classes are given. Remove one of them", cmp.Or(order.Name, "names"), order.listed())
+	case order.listed() == 0:
+	case set.Classes > 0 && order.listed() != set.Classes:
+		f.add(key, "the list has %d classes, but %s has %d. List each class once, or use stream.class_order=random", order.listed(), set.Name, set.Classes)
+	case len(order.Called) > 0: // the data say whether they are there
 	default:
 		for i, k := range slices.Sorted(slices.Values(classes)) {
 			if k != i {

@@ -93,7 +93,7 @@ func (k Key) assign(to, from *Config) {
 	case []float64:
 		v = slices.Clone(list)
 	case Order:
-		v = Order{list.Name, slices.Clone(list.Classes)}
+		v = Order{list.Name, slices.Clone(list.Classes), slices.Clone(list.Called)}
 	}
 	k.set(to, v)
 }
@@ -191,7 +191,7 @@ func typeInWords(sample any) string {
 	case []float64:
 		return "a list of numbers"
 	case Order:
-		return "random, given, official, official:N or a list of all classes, such as 2,0,1"
+		return "random, given, official, official:N or a list of all classes, such as 2,0,1 or owl,cat,dog"
 	case nil: // of an option that is in no catalogue
 		return "a text, a number, true or false"
 	}
@@ -254,11 +254,14 @@ func listOf(sample any, items []string) (any, error) {
 		return each(items, numberOf)
 	}
 	list, err := each(items, wholeOf)
-	if _, order := sample.(Order); !order || err != nil {
+	if _, order := sample.(Order); !order {
 		return list, err
 	}
-	if len(list) == 0 {
-		return nil, errType
+	switch {
+	case len(items) == 0, err != nil && (len(items) == 1 || slices.ContainsFunc(items, func(item string) bool { _, not := wholeOf(item); return item == "" || not == nil })):
+		return nil, errType // numbers and names are a slip; a file that means names quotes them
+	case err != nil:
+		return Order{Called: items}, nil
 	}
 	return Order{Classes: list}, nil
 }
@@ -345,11 +348,18 @@ func fromNode(sample any, n *yaml.Node) (any, error) {
 		return nil, errType
 	}
 	items := make([]string, len(n.Content))
+	_, order := sample.(Order)
+	called := order && slices.ContainsFunc(n.Content, func(below *yaml.Node) bool { return resolve(below).ShortTag() == "!!str" })
 	for i, below := range n.Content {
 		var err error
-		if items[i], err = scalar(item, resolve(below)); err != nil {
+		if below = resolve(below); called && below.Kind == yaml.ScalarNode { // a class may be called 7, or yes
+			items[i] = below.Value
+		} else if items[i], err = scalar(item, below); err != nil {
 			return nil, err
 		}
+	}
+	if called && !slices.Contains(items, "") {
+		return Order{Called: items}, nil
 	}
 	return listOf(sample, items)
 }

@@ -195,7 +195,9 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 		return nil, cause.As(fmt.Errorf("experiment: %w", err), ErrUnfit)
 	}
 	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes), network: map[kind]network{}}
-	build.CompleteStream(set, &x.config)
+	if err := build.CompleteStream(set, &x.config); err != nil {
+		return nil, cause.As(fmt.Errorf("experiment: %w", err), ErrUnfit)
+	}
 	x.completeEmbeddings()
 	if usual := config.Default().Stream.Batch; x.config.Stream.Batch == usual && set.Train.Len() < usual { // nobody has chosen it
 		x.config.Stream.Batch = max(1, set.Train.Len())

@@ -31,7 +31,9 @@ func Preview(ctx context.Context, configs []config.Config, o stream.PreviewOptio
 	var rows []data.Row
 	for _, c := range configs {
 		c = Schema().Resolved(c)
-		build.CompleteStream(set, &c)
+		if err := build.CompleteStream(set, &c); err != nil {
+			return nil, cause.As(err, ErrUnfit)
+		}
 		split, err := build.StreamOptions(set, c)
 		if err != nil {
 			return nil, cause.As(err, ErrUnfit)

@@ -6,11 +6,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ocl"
 	"ocl/config"
 	"ocl/data"
+	"ocl/internal/count"
+	"ocl/internal/nearest"
+	"ocl/internal/spelling"
 	"ocl/learner"
 	"ocl/method"
 	"ocl/nn"
@@ -107,8 +111,11 @@ func optionsOf(set *data.Set, c config.Config) stream.Options {
 }
 
 // CompleteStream fills in what a config leaves to the data: the kind of the stream, the number of tasks, their classes where
-// these are not equally many, and the order.
-func CompleteStream(set *data.Set, c *config.Config) {
+// these are not equally many, and the order. It is an error if an order by names has others than the data.
+func CompleteStream(set *data.Set, c *config.Config) error {
+	if err := numberOrder(set, c); err != nil {
+		return err
+	}
 	o := optionsOf(set, *c).For(set)
 	c.Stream.Kind, c.Stream.Tasks, c.Stream.TaskClasses = o.Kind, o.Tasks, o.TaskClasses
 	if c.Stream.ClassOrder.IsUnset() {
@@ -118,6 +125,36 @@ func CompleteStream(set *data.Set, c *config.Config) {
 		held := c.Protocol == config.ProtocolTuning && o.SharesTest(set)
 		c.Stream.HeldOut = &held
 	}
+	return nil
+}
+
+// numberOrder gives an order of classes by their names the numbers that the classes have in the data.
+func numberOrder(set *data.Set, c *config.Config) error {
+	called := c.Stream.ClassOrder.Called
+	if called == nil {
+		return nil
+	}
+	if set.ClassNames == nil {
+		return fmt.Errorf("stream.class_order: %s does not name its classes. List their numbers, from 0 to %d", set.Name, set.Classes-1)
+	}
+	order := make([]int, len(called))
+	for i, name := range called {
+		name = spelling.Find(name, func(name string) bool { return slices.Contains(set.ClassNames, name) }, func() []string { return set.ClassNames })
+		order[i] = slices.Index(set.ClassNames, name)
+		switch near := nearest.Word(name, set.ClassNames); {
+		case order[i] >= 0 && slices.Contains(order[:i], order[i]):
+			return fmt.Errorf("stream.class_order: the class %.40q is listed twice. List each class once", name)
+		case order[i] < 0 && near != "":
+			return fmt.Errorf("stream.class_order: %s has no class %.40q. Did you mean %.40q?", set.Name, name, near)
+		case order[i] < 0:
+			return fmt.Errorf("stream.class_order: %s has no class %.40q. Its classes are %s; list each once", set.Name, name, count.Some(set.ClassNames))
+		}
+	}
+	if len(order) != set.Classes {
+		return fmt.Errorf("stream.class_order: the list has %d classes, but %s has %d. List each class once", len(order), set.Name, set.Classes)
+	}
+	c.Stream.ClassOrder = config.Order{Classes: order}
+	return nil
 }
 
 // NewNetwork draws the parameters from the source "network/init" of the seed of initial parameters. With the network
