@@ -64,6 +64,7 @@ func TestBadJSON(t *testing.T) {
 		{`{"pictures":[{"data":NaN}]}`, "wrong at byte"},
 		{`{"pictures":` + strings.Repeat("[", 100000), "max depth"},
 		{`{"pictures":[{"data":"%%%"}]}`, "base64"},
+		{`{"pictures":[{"data":"data:image/png,%89PNG"}]}`, "a data URI has no base64"},
 		{`{"pictures":[{"data":1}]}`, "cannot be a number"},
 		{`{"picture":[]}`, "unknown field"},
 		{`{"pictures":[]}`, "no picture"},
@@ -189,5 +190,15 @@ func TestSlowAndBrokenBodies(t *testing.T) {
 	_ = c.Close()
 	if s := read[struct{ Classes []struct{} }](t, r.want(http.StatusOK, "GET", "/v1/classes", "", nil)); len(s.Classes) != 0 {
 		t.Errorf("%d classes came of broken bodies", len(s.Classes))
+	}
+}
+
+// TestDataURIs: what FileReader and canvas of browsers make of a picture is read wherever base64 is.
+func TestDataURIs(t *testing.T) {
+	r := taught(t, daemonOptions(), api.Options{})
+	for _, head := range []string{"data:image/png;base64,", "DATA:image/png;name=a.png;BASE64,", "data:;base64,", ""} {
+		uri := head + pngBase64(t)
+		r.want(http.StatusOK, "POST", "/v1/predictions", jsonT, fmt.Appendf(nil, `{"pictures":[{"data":%q},{"raw":%q}]}`, uri, head+base64.StdEncoding.EncodeToString(make([]byte, 192))))
+		r.want(http.StatusOK, "POST", "/v2/models/ocl/infer", jsonT, fmt.Appendf(nil, `{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"data":[%q]}]}`, uri))
 	}
 }

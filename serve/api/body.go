@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -149,10 +150,31 @@ type jsonPictures struct {
 
 // jsonPicture has a picture file in data, or its pixels in raw; both are base64.
 type jsonPicture struct {
-	Data  []byte `json:"data"`
-	Raw   []byte `json:"raw"`
+	Data  coded  `json:"data"`
+	Raw   coded  `json:"raw"`
 	ID    string `json:"id"`
 	Label string `json:"label"`
+}
+
+// coded are bytes that JSON has as base64, alone or in a data URI, as FileReader and canvas of browsers write it.
+type coded []byte
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *coded) UnmarshalJSON(text []byte) error {
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	if len(s) >= 5 && strings.EqualFold(s[:5], "data:") {
+		head, rest, _ := strings.Cut(s, ",")
+		if !strings.HasSuffix(strings.ToLower(head), ";base64") {
+			return errors.New("a data URI has no base64. Send data:image/jpeg;base64,… or the base64 alone")
+		}
+		s = rest
+	}
+	b, err := base64.StdEncoding.DecodeString(s)
+	*c = b
+	return err
 }
 
 func fromJSON(body []byte) ([]sent, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"mime"
 	"net/http"
@@ -255,7 +256,13 @@ func v2Images(in v2Input, blob []byte, shape [3]int) ([]sent, error) {
 		return nil, bad("The input %s has the type %.20q. Send UINT8, pixels from 0 to 255.", in.Name, in.Datatype)
 	}
 	if len(in.Shape) != 4 || [3]int(in.Shape[1:]) != shape || in.Shape[0] < 1 || in.Shape[0] > limit.ServePictures {
-		return nil, bad("The input %s has the shape %.60v. Send [n,%d,%d,%d] with n from 1 to %d.", in.Name, in.Shape, shape[0], shape[1], shape[2], limit.ServePictures)
+		hint := ""
+		if c, h, w := shape[0], shape[1], shape[2]; len(in.Shape) == 4 && [3]int(in.Shape[1:]) == [3]int{h, w, c} {
+			hint = " The channels come before the rows: in NumPy, x.transpose(0, 3, 1, 2) makes it so."
+		} else if len(in.Shape) == 3 {
+			hint = " One picture has n = 1."
+		}
+		return nil, bad("The input %s has the shape %s. Send [n,%d,%d,%d] with n from 1 to %d.%s", in.Name, shapeText(in.Shape), shape[0], shape[1], shape[2], limit.ServePictures, hint)
 	}
 	size := shape[0] * shape[1] * shape[2]
 	if blob == nil {
@@ -266,13 +273,21 @@ func v2Images(in v2Input, blob []byte, shape [3]int) ([]sent, error) {
 		blob = flat
 	}
 	if len(blob) != in.Shape[0]*size {
-		return nil, bad("The input %s has %d values, and its shape %v has %d. Send as many.", in.Name, len(blob), in.Shape, in.Shape[0]*size)
+		return nil, bad("The input %s has %d values, and its shape %s has %d. Send as many.", in.Name, len(blob), shapeText(in.Shape), in.Shape[0]*size)
 	}
 	list := make([]sent, in.Shape[0])
 	for i := range list {
 		list[i].raw = blob[i*size : (i+1)*size]
 	}
 	return list, nil
+}
+
+// shapeText is a shape in a message, at most eight numbers of it.
+func shapeText(shape []int) string {
+	if len(shape) > 8 {
+		return strings.TrimSuffix(fmt.Sprint(shape[:8]), "]") + " …]"
+	}
+	return fmt.Sprint(shape)
 }
 
 // v2Flat reads whole numbers from 0 to 255 of JSON, in lists of any depth up to four, at most as many as the shape has.
@@ -327,10 +342,10 @@ func v2Files(in v2Input, blob []byte) (list []sent, err error) {
 		n *= d
 	}
 	if len(in.Shape) < 1 || len(in.Shape) > 2 || n < 1 || len(in.Shape) == 2 && in.Shape[1] != 1 {
-		return nil, bad("The input %s has the shape %.60v. Send [n] with n from 1 to %d.", in.Name, in.Shape, limit.ServePictures)
+		return nil, bad("The input %s has the shape %s. Send [n] with n from 1 to %d.", in.Name, shapeText(in.Shape), limit.ServePictures)
 	}
 	if blob == nil {
-		var files [][]byte
+		var files []coded
 		if err := json.Unmarshal(in.Data, &files); err != nil {
 			return nil, bad("The data of the input %s are no list of base64. Send picture files as base64, or as binary data.", in.Name)
 		}

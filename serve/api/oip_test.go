@@ -116,7 +116,10 @@ func TestWrongTensors(t *testing.T) {
 		return `{"inputs":[{"name":"image","datatype":"UINT8",` + rest + `}]}`
 	}
 	for _, c := range []struct{ body, length, words string }{
-		{image(`"shape":[1,3,8,9],"data":[1]`), "", "Send [n,3,8,8]"},
+		{image(`"shape":[1,3,8,9],"data":[1]`), "", "has the shape [1 3 8 9]. Send [n,3,8,8]"},
+		{image(`"shape":[1,8,8,3],"data":[1]`), "", "has the shape [1 8 8 3]. Send [n,3,8,8] with n from 1 to 1000. The channels come before the rows: in NumPy, x.transpose(0, 3, 1, 2)"},
+		{image(`"shape":[3,8,8],"data":[1]`), "", "has the shape [3 8 8]. Send [n,3,8,8] with n from 1 to 1000. One picture has n = 1."},
+		{image(`"shape":[1,2,3,4,5,6,7,8,9],"data":[1]`), "", "has the shape [1 2 3 4 5 6 7 8 …]"},
 		{image(`"shape":[1,3,8],"data":[1]`), "", "Send [n,3,8,8]"},
 		{image(`"shape":[-1,3,8,8],"data":[]`), "", "Send [n,3,8,8]"},
 		{image(`"shape":[4611686018427387904,3,8,8],"data":[]`), "", "Send [n,3,8,8]"},
