@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -36,6 +35,9 @@ func (x *Experiment) readStart(net *nn.Network) error {
 		return err
 	}
 	x.weights, n.InitDigest = s, digest
+	if s.Prefix != "" {
+		x.notes = append(x.notes, fmt.Sprintf("network.init: %s: names of tensors are read without %.60q before them", n.Init, s.Prefix))
+	}
 	if s.OtherHead != "" {
 		x.notes = append(x.notes, fmt.Sprintf("network.init: %s: %s", n.Init, s.OtherHead))
 		return nil
@@ -57,7 +59,7 @@ func readWeights(path string, net *nn.Network) (s *weights.Start, digest string,
 	defer f.Close()
 	r, err := safetensors.NewReader(f, size)
 	if err != nil {
-		if other := otherFormat(f); other != "" {
+		if other := otherFormat(f, size); other != "" {
 			err = errors.New(other)
 		}
 		return nil, "", err
@@ -73,19 +75,16 @@ func readWeights(path string, net *nn.Network) (s *weights.Start, digest string,
 }
 
 // otherFormat says what a file of weights is that is no safetensors file, and what to give instead; "" is not known.
-func otherFormat(f io.ReaderAt) string {
-	head := make([]byte, 256)
-	n, _ := f.ReadAt(head, 0) // a short file has zeros behind
+func otherFormat(f io.ReaderAt, size int64) string {
 	const instead = "Give a safetensors file, such as `ocl export RUN --to safetensors` writes"
-	switch {
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")) && bytes.Contains(head[:n], []byte(".npy")):
-		return "this is an archive of NumPy (.npz). " + instead + ", or save the arrays with save_file of safetensors.numpy"
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")) && bytes.Contains(head[:n], []byte("data.pkl")):
-		return "this is a file of torch.save. Save the state_dict with save_file of safetensors.torch, and give that file"
-	case bytes.HasPrefix(head, []byte("OCLCKPT\n")):
-		return "this is a checkpoint of a run. " + instead
-	case n > 2 && head[0] == 0x08 && head[1] < 0x20 && (head[2] == 0x12 || head[2] == 0x1a || head[2] == 0x3a): // ir_version, then a name or the graph
-		return "this looks like an ONNX model, whose weights ocl does not read. " + instead
+	switch what := safetensors.Foreign(f, size); what {
+	case "":
+		return ""
+	case safetensors.NumPy:
+		return "this is " + what + ". " + instead + ", or save the arrays with save_file of safetensors.numpy"
+	case safetensors.Torch, safetensors.OldTorch:
+		return "this is " + what + ". Save the state_dict with save_file of safetensors.torch, and give that file"
+	default:
+		return "this is " + what + ", whose weights ocl does not read. " + instead
 	}
-	return ""
 }

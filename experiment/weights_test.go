@@ -174,7 +174,7 @@ func TestUnusableWeights(t *testing.T) {
 	firstWeights(t, filepath.Join(dir, "other"), other)
 	for name, begin := range map[string]string{
 		"text": "not weights", "short": "\x08", "onnx": "\x08\x08\x12\x03ocl", "numpy": "PK\x03\x04\x14\x00\x08hidden.0.weight.npy\x93NUMPY",
-		"torch": "PK\x03\x04\x00\x00model/data.pkl", "zip": "PK\x03\x04\x00\x00notes.txt", "ckpt": "OCLCKPT\n\x01\x00\x00\x00",
+		"torch": "PK\x03\x04\x00\x00model/data.pkl", "old": "\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", "zip": "PK\x03\x04\x00\x00notes.txt", "ckpt": "OCLCKPT\n\x01\x00\x00\x00",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(begin), 0o644); err != nil {
 			t.Fatal(err)
@@ -185,11 +185,12 @@ func TestUnusableWeights(t *testing.T) {
 		"":       ": it is a folder, not a regular file. Give the path of a safetensors file",
 		"text":   "text: not a valid safetensors file: the file says that its header has",
 		"short":  "short: not a valid safetensors file",
-		"onnx":   "onnx: this looks like an ONNX model, whose weights ocl does not read. Give a safetensors file, such as `ocl export RUN --to safetensors` writes",
+		"onnx":   "onnx: this is what looks like an ONNX model, whose weights ocl does not read. Give a safetensors file, such as `ocl export RUN --to safetensors` writes",
 		"numpy":  "numpy: this is an archive of NumPy (.npz). Give a safetensors file",
 		"torch":  "torch: this is a file of torch.save. Save the state_dict with save_file of safetensors.torch",
+		"old":    "old: this is a file of torch.save of PyTorch before 1.6, or another pickle. Save the state_dict",
 		"zip":    "zip: not a valid safetensors file",
-		"ckpt":   "ckpt: this is a checkpoint of a run. Give a safetensors file",
+		"ckpt":   "ckpt: this is a checkpoint of a run, whose weights ocl does not read. Give a safetensors file",
 		"other": "other: 3 tensors do not fit the network (of another shape: hidden.0.weight is [17 192] instead of [16 192], " +
 			"hidden.0.bias is [17] instead of [16], linear.weight is [100 17] instead of [100 16]). Rename",
 	} {

