@@ -15,6 +15,7 @@ type listing struct {
 	set      *Set // all but the two halves and the digest
 	pictures pictures
 	entries  []entry // one for each file of pictures
+	own      bool    // a person's own images
 	divided  bool    // the test half is a fifth of each class, drawn with seed
 	few      bool    // too few to divide: all images are in both halves
 	seed     uint64
@@ -37,7 +38,7 @@ func newListing(name string, spec Spec) *listing {
 	if side == 0 {
 		side = ownSize
 	}
-	return &listing{set: &Set{Name: name}, pictures: pictures{set: name, root: spec.Dir, side: side, fit: picture.Crop}}
+	return &listing{own: true, set: &Set{Name: name}, pictures: pictures{set: name, root: spec.Dir, side: side, fit: picture.Crop}}
 }
 
 // add adds files that all show and are the same.
@@ -102,6 +103,7 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 		set.Notes = append(set.Notes, droppedNote(dropped))
 		set.Incomplete = true
 	}
+	set.Notes = append(set.Notes, l.repeats(images, without)...)
 	all := Split{Images: images}
 	for _, e := range l.entries {
 		all.Y = append(all.Y, e.label)

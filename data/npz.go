@@ -102,6 +102,7 @@ func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
 	if err := readNPZOrigin(set, archive, size); err != nil {
 		return nil, err
 	}
+	set.Notes = set.repeats()
 	return set, nil
 }
 
