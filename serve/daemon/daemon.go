@@ -56,7 +56,8 @@ type Daemon struct {
 	stopped chan struct{}                              // closed when all goroutines have ended
 	done    sync.WaitGroup
 
-	mu       sync.Mutex // before state.mu
+	mu       sync.Mutex    // before state.mu
+	first    *live.Trainer // of an empty folder, until that is set up
 	soon     map[string]*soon
 	known    map[string]bool // classes, with those on the way
 	heldSoon map[string]int  // held-out samples of a class on the way
@@ -92,22 +93,40 @@ type soon struct {
 	stored        int           // of them that were in the memory of the learner then
 }
 
-// Open opens the folder of a daemon, applies what its journal has, and goes on. An empty folder gets the learner of the options.
+// Open opens the folder of a daemon, applies what its journal has, and goes on. An empty folder gets the learner of the options. Nothing is written to a
+// folder of something else, nor where that learner cannot be made.
 func Open(dir string, o Options) (*Daemon, error) {
-	j, err := journal.Open(dir, journal.Options{Retain: o.Retain})
+	unused, err := journal.Unused(dir)
 	if err != nil {
 		return nil, err
 	}
-	return openOn(j, dir, o)
+	var first *live.Trainer
+	if unused {
+		if first, err = o.complete().first(); err != nil {
+			return nil, err
+		}
+	}
+	j, err := journal.Open(dir, journal.Options{Retain: o.Retain})
+	if err != nil {
+		if first != nil {
+			_ = first.Close()
+		}
+		return nil, err
+	}
+	return openOn(j, dir, o, first)
 }
 
-// openOn is Open with a journal, which it closes after an error.
-func openOn(j journal.Journal, dir string, o Options) (*Daemon, error) {
+// openOn is Open with a journal, which it closes after an error, and with the learner of an empty folder; nil makes it where it is wanted.
+func openOn(j journal.Journal, dir string, o Options, first *live.Trainer) (*Daemon, error) {
 	o = o.complete()
-	d := &Daemon{dir: dir, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(), commits: make(chan *commit, 1024), poke: make(chan struct{}, 1),
+	d := &Daemon{dir: dir, first: first, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(), commits: make(chan *commit, 1024), poke: make(chan struct{}, 1),
 		asks: make(chan *ask, 1024), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}), stopped: make(chan struct{}), soon: map[string]*soon{}, known: map[string]bool{}, heldSoon: map[string]int{},
 		arrived: make(chan struct{}, 1), moved: make(chan struct{})}
-	if err := d.recover(); err != nil {
+	err := d.recover()
+	if d.first != nil { // another process has set up the folder
+		_ = d.first.Close()
+	}
+	if err != nil {
 		if d.trainer != nil {
 			_ = d.trainer.Close()
 		}
@@ -193,20 +212,31 @@ func (d *Daemon) recover() error {
 	return nil
 }
 
-// begin makes the learner of an empty folder, and its first snapshot.
-func (d *Daemon) begin() error {
-	var err error
-	if d.o.Init != "" {
-		d.state.trainer, err = live.OpenTrainer(d.o.Init, d.o.process())
+// first makes the learner of an empty folder.
+func (o Options) first() (t *live.Trainer, err error) {
+	if o.Init != "" {
+		t, err = live.OpenTrainer(o.Init, o.process())
 	} else {
-		o := d.o.Live
-		o.Batch, o.Age, o.Queue = d.o.Batch, 0, 0
-		d.state.trainer, err = live.NewTrainer(o)
+		l := o.Live
+		l.Batch, l.Age, l.Queue = o.Batch, 0, 0
+		t, err = live.NewTrainer(l)
 	}
 	if err != nil {
-		return fmt.Errorf("daemon: %w", err)
+		return nil, fmt.Errorf("daemon: %w", err)
 	}
-	d.trainer = d.state.trainer
+	return t, nil
+}
+
+// begin sets up an empty folder: its learner, and the first snapshot.
+func (d *Daemon) begin() error {
+	first, err := d.first, error(nil)
+	if d.first = nil; first == nil {
+		first, err = d.o.first()
+	}
+	if err != nil {
+		return err
+	}
+	d.trainer, d.state.trainer = first, first
 	if err := d.keepBackbone(); err != nil {
 		return err
 	}

@@ -220,6 +220,33 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
+// TestRefusedFoldersStay: a folder of pictures is refused and stays as it is, and no folder is made or filled where the learner cannot be made.
+func TestRefusedFoldersStay(t *testing.T) {
+	pictures, empty := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(pictures, "a.jpg"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bad, wrong := small(), small()
+	bad.Init = pictures
+	wrong.Live.Method = "no method"
+	absent := filepath.Join(empty, "new", "folder")
+	for _, c := range []struct {
+		dir string
+		o   Options
+	}{{pictures, small()}, {absent, bad}, {absent, wrong}, {empty, bad}, {empty, wrong}} {
+		if d, err := Open(c.dir, c.o); err == nil {
+			end(t, d)
+			t.Errorf("%s is opened", c.dir)
+		}
+	}
+	for dir, want := range map[string]int{pictures: 1, empty: 0} {
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != want {
+			t.Errorf("%v (%v), wanted %d entries", entries, err, want)
+		}
+	}
+	open(t, absent, small())
+}
+
 // TestFull: what has no room in the queue is refused with a time.
 func TestFull(t *testing.T) {
 	o := small()

@@ -238,7 +238,7 @@ func TestForgetTriesAgain(t *testing.T) {
 	}
 	full := &fullJournal{Journal: j}
 	full.full.Store(true)
-	d, err := openOn(full, dir, small())
+	d, err := openOn(full, dir, small(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

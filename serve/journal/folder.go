@@ -79,6 +79,19 @@ func lockFolder(dir string) (*flock.Flock, error) {
 	return lock, nil
 }
 
+// Unused says whether a folder is missing or empty, so that Open would set it up. It writes nothing. A folder of something else is ErrOther, unless a process has it, or
+// had it, open: then Open judges.
+func Unused(dir string) (bool, error) {
+	if there, err := isThere(dir); err != nil || !there {
+		return err == nil, err
+	}
+	f, err := known(dir)
+	if locked, _ := isThere(filepath.Join(dir, lockName)); err != nil && locked {
+		return false, nil
+	}
+	return err == nil && !f.Complete, err
+}
+
 // known reads what a folder is. It is the zero format for a folder in which nothing is yet.
 func known(dir string) (format, error) {
 	text, err := input.ReadFile(filepath.Join(dir, formatName), input.Want{Most: limit.ServeFormat, NoLinks: true})
