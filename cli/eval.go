@@ -72,6 +72,10 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	if !slices.Contains(halves, f.half) {
 		return usage(fmt.Errorf("%s: --half cannot be %q. Use %s", pathOf(cmd), f.half, strings.Join(halves, ", ")))
 	}
+	dir, _ := f.config.text("data.dir")
+	if err := notSwapped(cmd, run, dir); err != nil {
+		return err
+	}
 	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
 	file, _ := f.config.text("data.backbone")
 	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.by, Older: f.older, AtOnce: f.workers, Backbone: file})

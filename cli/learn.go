@@ -42,6 +42,10 @@ func newLearn() *cobra.Command {
 			if _, given := f.config.text("data.name"); !given {
 				return usage(errors.New("learn: --data is missing, and nothing else says what to learn. Give a data set, such as --data folder --data-dir photos"))
 			}
+			dir, _ := f.config.text("data.dir")
+			if err := notSwapped(cmd, f.config.words[0], dir); err != nil {
+				return err
+			}
 			parent, err := trained.LearnOn(f.config.words[0], older)
 			if err != nil {
 				return err

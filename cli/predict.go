@@ -23,6 +23,7 @@ import (
 
 	"ocl/config"
 	"ocl/data"
+	"ocl/experiment/trained"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/escape"
@@ -94,6 +95,9 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	if file, is := cmd.InOrStdin().(*os.File); is && slices.Contains(places, standardInput) && term.IsTerminal(int(file.Fd())) {
 		return usage(fmt.Errorf("%s: - is an image on standard input, but that is a terminal. Write `ocl predict %s - < IMAGE`", pathOf(cmd), quoteWord(run)))
 	}
+	if err := notSwapped(cmd, run, places...); err != nil {
+		return err
+	}
 	files, err := listImages(ctx, places, notes)
 	if err != nil {
 		return fmt.Errorf("%s: %w", pathOf(cmd), err)
@@ -123,6 +127,19 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 		err = fmt.Errorf("%s: %s of %s could not be labelled. The messages above name them", pathOf(cmd), count.Number(l.faults), count.Of(len(files), "image"))
 	}
 	return err
+}
+
+// notSwapped refuses something else in the place of a run, where one of the places of pictures is a run.
+func notSwapped(cmd *cobra.Command, run string, places ...string) error {
+	if trained.HasRun(run) {
+		return nil
+	}
+	for _, place := range places {
+		if place != "" && trained.HasRun(place) {
+			return usage(fmt.Errorf("%s: there is no run in %s, but in %s: swapped? Give the run first, and then the pictures", pathOf(cmd), run, place))
+		}
+	}
+	return nil
 }
 
 // addClassifier defines --classifier.

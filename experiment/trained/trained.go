@@ -302,6 +302,15 @@ func runFolder(folder string) (string, error) {
 	return "", fmt.Errorf("%s: the experiment has %d runs. Give one of them: %s", folder, len(runs), count.First(3, runs))
 }
 
+// HasRun says whether a folder is that of a run, or of an experiment with one or more.
+func HasRun(folder string) bool {
+	if isRun(folder) {
+		return true
+	}
+	entries, err := input.ReadDir(folder)
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return isRun(filepath.Join(folder, e.Name())) })
+}
+
 // isRun says whether a folder is that of a run.
 func isRun(folder string) bool {
 	_, err := os.Stat(filepath.Join(folder, train.ConfigFile))
