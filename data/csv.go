@@ -2,6 +2,7 @@ package data
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/csv"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,6 +64,7 @@ func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 	if err := rows.fill(l, spec); err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(spec.Dir), err)
 	}
+	l.pictures.respell()
 	return l, nil
 }
 
@@ -81,8 +84,13 @@ func readCSV(ctx context.Context, r io.Reader, most int) (csvRows, error) {
 	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
 		_, _ = in.Discard(len(mark))
 	}
+	separator, err := csvBegin(in)
+	if err != nil {
+		return nil, err
+	}
 	row := &bounded{in, limit.ImageListRow, errRow} // package csv keeps whole rows in memory
 	lines := csv.NewReader(row)
+	lines.Comma = separator
 	lines.TrimLeadingSpace, lines.ReuseRecord = true, true
 	head, err := lines.Read()
 	if errors.Is(err, io.EOF) {
@@ -135,6 +143,26 @@ func readCSV(ctx context.Context, r io.Reader, most int) (csvRows, error) {
 		return nil, errors.New("there is no row after the names of the columns. Add a row for each image")
 	}
 	return rows, ctx.Err()
+}
+
+// csvBegin tells the separator from the first line: a comma, or a semicolon or a tab, as spreadsheets write it where a comma is in numbers. Other ways to write text
+// than UTF-8 are errors.
+func csvBegin(in *bufio.Reader) (separator rune, err error) {
+	begin, _ := in.Peek(512)
+	const save = "Save the list as CSV UTF-8"
+	if mark := begin[:min(2, len(begin))]; string(mark) == "\xff\xfe" || string(mark) == "\xfe\xff" {
+		return 0, errors.New("the file is UTF-16. " + save)
+	}
+	first, _, whole := bytes.Cut(begin, []byte("\n"))
+	if bytes.ContainsRune(bytes.TrimSuffix(first, []byte("\r")), '\r') && (whole || len(begin) < 512) {
+		return 0, errors.New("line 1: its end is a carriage return alone, which is no end of a line. " + save)
+	}
+	for _, other := range ";\t" {
+		if !bytes.ContainsRune(first, ',') && bytes.ContainsRune(first, other) {
+			return other, nil
+		}
+	}
+	return ',', nil
 }
 
 // csvFault turns an error of package csv into a message of this program. line is where a row without a line begins.
@@ -191,6 +219,9 @@ func (r *csvRow) check() error {
 		return fmt.Errorf("%.40q is no split. Use train, test or val", r.split)
 	}
 	for _, f := range []struct{ column, text string }{{"label", r.label}, {"task", r.task}} {
+		if !utf8.ValidString(f.text) {
+			return fmt.Errorf("the %s %.40q is not UTF-8. Save the list as CSV UTF-8", f.column, f.text)
+		}
 		if shown(f.text) != f.text || utf8.RuneCountInString(f.text) > 200 {
 			return fmt.Errorf("the %s %.40q is too long or cannot be printed. Use a name of at most 200 letters", f.column, f.text)
 		}
@@ -210,6 +241,8 @@ func (rows csvRows) fill(l *listing, spec Spec) error {
 		return err
 	}
 	l.set.Classes, l.set.ClassNames = len(names), names
+	l.set.Notes = append(l.set.Notes, rows.renamed(labels, names)...)
+	l.set.Notes = append(l.set.Notes, sameNumbers(names)...)
 	trained := make([]bool, len(names))
 	for i, r := range rows {
 		e := entry{test: r.split == "test", label: labels[i]}
@@ -282,6 +315,41 @@ func (rows csvRows) classes() (labels []int32, names []string) {
 		names = append(names, strconv.FormatInt(v, 10))
 	}
 	return labels, names
+}
+
+// renamed says which labels are not the names of their classes, as 07 is not that of class 7.
+func (rows csvRows) renamed(labels []int32, names []string) []string {
+	var list []string
+	seen := map[string]bool{}
+	for i, r := range rows {
+		if name := names[labels[i]]; name != r.label && !seen[r.label] {
+			seen[r.label] = true
+			list = append(list, r.label+" is the class "+name)
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return []string{"all labels are whole numbers, so " + count.Some(list)}
+}
+
+var plainNumber = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?$`)
+
+// sameNumbers are notes on classes whose names are one number, such as 1, 01 and 1.0.
+func sameNumbers(names []string) (notes []string) {
+	before := map[float64]string{}
+	for _, name := range names {
+		v, err := strconv.ParseFloat(name, 64)
+		if err != nil || !plainNumber.MatchString(name) {
+			continue
+		}
+		if first, there := before[v]; there {
+			notes = append(notes, fmt.Sprintf("the classes %s and %s are two, and their names are one number. Write them alike if they are one", first, name))
+			continue
+		}
+		before[v] = name
+	}
+	return notes[:min(len(notes), 5)]
 }
 
 // wholeNumbers are the numbers that texts stand for, if all of them are whole numbers.

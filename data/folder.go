@@ -79,6 +79,7 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 		l.add(class.files, entry{label: int32(k)})
 	}
 	l.set.Classes = len(train)
+	l.set.Notes = append(l.set.Notes, sameNumbers(l.set.ClassNames)...)
 	if test == nil {
 		err = l.divide(spec)
 	} else {

@@ -8,11 +8,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"ocl/data/internal/cache"
 	"ocl/data/internal/picture"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/spelling"
 )
 
 // pictures are the image files of a data set, which are decoded once into a cache file.
@@ -103,6 +105,22 @@ func (p pictures) place(i int) string {
 		return name
 	}
 	return filepath.Join(p.root, name)
+}
+
+// respell looks for files that are not where a list says under the same names as other systems write them: with slashes for backslashes, and in both spellings
+// of Unicode.
+func (p pictures) respell() {
+	for i, name := range p.files {
+		if p.there(i) || !strings.ContainsFunc(name, func(r rune) bool { return r == '\\' || r >= utf8.RuneSelf }) {
+			continue
+		}
+		slashes := strings.ReplaceAll(name, `\`, "/")
+		for _, p.files[i] = range []string{slashes, spelling.Of(slashes), spelling.Split(slashes), name} { // the last one where none is there
+			if p.there(i) {
+				break
+			}
+		}
+	}
 }
 
 // there says whether the file of image i exists, readable or not.
