@@ -129,8 +129,7 @@ type tree struct {
 	ignored int      // files that are no images
 	example string   // one of them
 	unread  Unread
-	outside int  // images that are in no class folder
-	beside  bool // that a folder beside those with images has other files
+	outside int // images that are in no class folder
 }
 
 // classFolder is a class and its images, slash-separated below the root.
@@ -184,7 +183,7 @@ func (t *tree) halves() (train, test []classFolder, err error) {
 		case len(train) == 0 && len(images) > 0:
 			err = fmt.Errorf("%s: the images lie in the folder itself. Move those of each class into a folder that has its name", shown(t.root))
 		default:
-			err = cmp.Or(t.flat(train), t.sets(train))
+			err = cmp.Or(t.flat(train), t.sets(folders, train))
 		}
 		return train, nil, err
 	case twice != nil:
@@ -282,13 +281,11 @@ func (t *tree) classes(below string, folders []string) ([]classFolder, error) {
 		if shown(name) != name {
 			return nil, fmt.Errorf("%s: the class folder %s has a name that cannot be printed. Rename it", shown(t.root), shown(path.Join(below, name)))
 		}
-		before := t.ignored
 		files, err := t.walk(path.Join(below, name))
 		if err != nil {
 			return nil, err
 		}
 		if len(files) == 0 {
-			t.beside = t.beside || t.ignored > before
 			empty = append(empty, path.Join(below, name))
 			continue
 		}

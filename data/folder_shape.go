@@ -3,6 +3,7 @@ package data
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"ocl/internal/count"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/internal/spelling"
 )
@@ -20,7 +22,7 @@ var setName = regexp.MustCompile(`^(?:(?:my|new|old|more|raw|all|other|the)[ _-]
 
 // sets refuses folders that look like data sets with classes of their own, as of a folder that was given one level too high: none has an image itself, one
 // has several folders of images, and their names or what is in them tell of sets. Without such a sign the folders are classes, and a note says so.
-func (t *tree) sets(list []classFolder) error {
+func (t *tree) sets(folders []string, list []classFolder) error {
 	below := make([]map[string]bool, len(list)) // the folders of images in each
 	most := 0
 	for i, c := range list {
@@ -40,10 +42,14 @@ func (t *tree) sets(list []classFolder) error {
 		return nil
 	}
 	names := make([]string, len(list))
-	sign := len(list) == 1 && !t.one || t.beside
+	sign := len(list) == 1 && !t.one || slices.ContainsFunc(folders, t.ofRuns)
+	named := 0
 	for i, c := range list {
 		names[i] = c.name
-		sign = sign || setName.MatchString(strings.ToLower(c.name)) || halved(below[i])
+		if setName.MatchString(strings.ToLower(c.name)) {
+			named++
+		}
+		sign = sign || 2*named >= len(list) || halved(below[i])
 		for _, other := range below[:i] {
 			sign = sign || across(below[i], other)
 		}
@@ -56,6 +62,16 @@ func (t *tree) sets(list []classFolder) error {
 	}
 	return fmt.Errorf("%s: %s has no images but folders of images, %s, and so looks like a data set and not like a class. Use --data-dir %s; if %s a class, list the images in a file for --data csv",
 		shown(t.root), names[most], classes, right, cmp.Or(map[bool]string{true: "it is"}[len(names) == 1], count.Some(names)+" are each"))
+}
+
+// ofRuns says whether a folder has results of this program.
+func (t *tree) ofRuns(name string) bool {
+	const file = "experiment.yaml"
+	if exists(t.path(path.Join(name, file))) {
+		return true
+	}
+	entries, err := input.ReadDir(t.path(name))
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return exists(t.path(path.Join(name, e.Name(), file))) })
 }
 
 // halved says whether folders are the halves of a set.

@@ -57,11 +57,12 @@ func TestFolderOneLevelTooHigh(t *testing.T) {
 		{photosOf + " " + moreOf, "photos", ""},
 		{photosOf + " " + moreOf + " ocl", "photos", ""},
 		{photosOf, "photos", ""},
-		{"a/cat/1.png a/dog/1.png b/dog/1.png b/owl/1.png", "a", ""},              // sets that share classes
-		{"a/cat/1.png a/dog/1.png b/owl/1.png b/fox/1.png runs/log.txt", "a", ""}, // beside results
+		{"a/cat/1.png a/dog/1.png b/dog/1.png b/owl/1.png", "a", ""},                        // sets that share classes
+		{"a/cat/1.png a/dog/1.png b/owl/1.png b/fox/1.png runs/x/experiment.yaml", "a", ""}, // beside results
 		{"a/train/cat/1.png a/train/dog/1.png a/test/cat/1.png b/x/2.png", "a", ""},
 		{"cat/mon/1.png cat/tue/2.png cat/tue/3.png dog/mon/1.png dog/tue/2.png", "", "cat dog"}, // days
 		{"cat/persian/1.png cat/siamese/1.png cat/siamese/2.png dog/poodle/1.png", "", "cat dog"},
+		{"cat/persian/1.png cat/siamese/1.png cat/siamese/2.png dog/poodle/1.png other/x/1.png other/y/1.png notes/a.xml README", "", "cat dog other"},
 		{"cat/images/1.png cat/images/2.png cat/images/3.png dog/images/1.png", "", "cat dog"},
 		{"photos/cat/1.png photos/dog/1.png photos/0.png dog/1.png dog/2.png dog/3.png", "", "dog photos"},
 	} {
