@@ -253,17 +253,28 @@ func listOf(sample any, items []string) (any, error) {
 	case []float64:
 		return each(items, numberOf)
 	}
-	list, err := each(items, wholeOf)
-	if _, order := sample.(Order); !order {
-		return list, err
+	if _, order := sample.(Order); order {
+		return listed(items)
+	}
+	return each(items, wholeOf)
+}
+
+// listed is an order of classes by their numbers or by their names. Some of both are a slip; a file that means names quotes them.
+func listed(items []string) (any, error) {
+	numbers := 0
+	for _, item := range items {
+		if _, err := wholeOf(item); err == nil {
+			numbers++
+		}
 	}
 	switch {
-	case len(items) == 0, err != nil && (len(items) == 1 || slices.ContainsFunc(items, func(item string) bool { _, not := wholeOf(item); return item == "" || not == nil })):
-		return nil, errType // numbers and names are a slip; a file that means names quotes them
-	case err != nil:
+	case numbers > 0 && numbers == len(items):
+		list, err := each(items, wholeOf)
+		return Order{Classes: list}, err
+	case numbers == 0 && len(items) > 1 && !slices.Contains(items, ""):
 		return Order{Called: items}, nil
 	}
-	return Order{Classes: list}, nil
+	return nil, errType
 }
 
 func each[T any](items []string, read func(string) (T, error)) ([]T, error) {
