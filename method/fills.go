@@ -1,6 +1,11 @@
 package method
 
 import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"ocl"
 	"ocl/learner"
 	"ocl/loss"
 )
@@ -26,16 +31,91 @@ type Fills struct {
 }
 
 // slots are the places of a learner that tricks fill, in the order in which [Setup.Replay] fills them. A slot holds one
-// trick. Two tricks for the same slot exclude each other, and why gives the reason.
+// trick. Two tricks for the same slot exclude each other, and why gives the reason. A learner whose Build has not taken what fills the slot
+// ignores the trick, and mend tells its author how it takes it.
 var slots = []struct {
 	filled func(Fills) bool
 	why    string
+	taken  func(built) bool
+	mend   string
 }{
-	{func(f Fills) bool { return f.Labels != nil }, "both change the classes of the softmax"},
-	{func(f Fills) bool { return f.Distil != nil }, "both are the same mixture with different weights"},
-	{func(f Fills) bool { return f.Iterations > 0 }, "both set the number of steps on a batch"},
-	{func(f Fills) bool { return f.Reviews }, "both change what is learned at the end of a task"},
-	{func(f Fills) bool { return f.Classifies }, "both replace the classifier"},
+	{func(f Fills) bool { return f.Labels != nil }, "both change the classes of the softmax",
+		func(b built) bool {
+			return b.asked.labels || b.some(func(r *learner.Replay) bool { return within(r.Criterion, b.fills().Labels) })
+		}, "let its Build make its loss around Setup.Labels"},
+	{func(f Fills) bool { return f.Distil != nil }, "both are the same mixture with different weights",
+		func(b built) bool {
+			return b.some(func(r *learner.Replay) bool { return within(r.Criterion, loss.Distilled{}) })
+		}, "let its Build keep the Criterion of Setup.Replay, or put another around it"},
+	{func(f Fills) bool { return f.Iterations > 0 }, "both set the number of steps on a batch",
+		func(b built) bool {
+			return b.asked.steps || b.some(func(r *learner.Replay) bool { return r.Iterations == b.steps() })
+		}, "let its Build make Setup.Steps steps on a batch"},
+	{func(f Fills) bool { return f.Reviews }, "both change what is learned at the end of a task",
+		func(b built) bool {
+			return b.asked.review || b.some(func(r *learner.Replay) bool { return r.Review != nil && r.Memory != nil })
+		}, "let its Build keep samples, and the Review of Setup.Replay"},
+	{func(f Fills) bool { return f.Classifies }, "both replace the classifier",
+		func(b built) bool { return learner.MemoryOf(b.learner) != nil }, "let it keep samples, of which the class means are"},
+}
+
+// asked is what a Build has asked its Setup for.
+type asked struct {
+	labels, steps, review bool
+	replays               []*learner.Replay
+}
+
+// built is what a Build was given and what it returned.
+type built struct {
+	Setup
+	learner ocl.Learner
+}
+
+// some says whether a Replay of the learner is so.
+func (b built) some(is func(*learner.Replay) bool) bool {
+	return slices.ContainsFunc(b.asked.replays, is)
+}
+
+// ignored returns an error for the first trick that the method does not refuse and that its Build has left out.
+func (b built) ignored() error {
+	for _, t := range chosen(b.Tricks) {
+		for _, slot := range slots {
+			if slot.filled(t.Fills) && !slot.taken(b) {
+				return fmt.Errorf("method: %s with %s: the method does not use what the trick changes, so the result would be that without the trick. "+
+					"Use another method or another trick; who writes the method: name the trick in Refuses of its Info, or %s", b.of.Name, t.Name, slot.mend)
+			}
+		}
+	}
+	return nil
+}
+
+// within says whether a criterion is one like another, or has one in it.
+func within(c, like loss.Criterion) bool {
+	const depth = 10
+	return holds(reflect.ValueOf(c), reflect.TypeOf(like), depth)
+}
+
+// holds says whether a value is of a type, or has such a value in it, at most so deep. Of what a function or a map holds it says yes.
+func holds(v reflect.Value, want reflect.Type, depth int) bool {
+	if !v.IsValid() || depth == 0 {
+		return false
+	}
+	if v.Type() == want {
+		return true
+	}
+	switch v.Kind() {
+	case reflect.Func, reflect.Map:
+		return !v.IsNil()
+	case reflect.Pointer, reflect.Interface:
+		return holds(v.Elem(), want, depth-1)
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			if holds(field, want, depth-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // TaskBoundaries says whether the learner is told when a task begins and ends.
@@ -85,12 +165,18 @@ func (s Setup) Replay() *learner.Replay {
 	if f.Classes || f.Distil != nil { // the weight of distillation depends on their numbers
 		r.Classes = &learner.Classes{}
 	}
-	r.Iterations, r.Review = s.Steps(), s.Review()
+	r.Iterations, r.Review = s.steps(), s.review()
+	if s.asked != nil {
+		s.asked.replays = append(s.asked.replays, r)
+	}
 	return r
 }
 
 // Labels returns the loss on labels without distillation: cross entropy, or what a trick puts in its place.
 func (s Setup) Labels() loss.Criterion {
+	if s.asked != nil {
+		s.asked.labels = true
+	}
 	if f := s.fills(); f.Labels != nil {
 		return f.Labels
 	}
@@ -99,6 +185,13 @@ func (s Setup) Labels() loss.Criterion {
 
 // Steps is the number of steps on each incoming batch, that of a trick included.
 func (s Setup) Steps() int {
+	if s.asked != nil {
+		s.asked.steps = true
+	}
+	return s.steps()
+}
+
+func (s Setup) steps() int {
 	if n := s.fills().Iterations; n > 0 && s.Iterations <= 1 {
 		return n
 	}
@@ -119,6 +212,13 @@ func (s Setup) Classified() bool { return s.fills().Classifies }
 
 // Review returns the review of a learner, or nil if no trick reviews the memory.
 func (s Setup) Review() *learner.Review {
+	if s.asked != nil {
+		s.asked.review = true
+	}
+	return s.review()
+}
+
+func (s Setup) review() *learner.Review {
 	if !s.Reviewed() {
 		return nil
 	}

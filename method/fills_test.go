@@ -12,6 +12,7 @@ import (
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/loss"
+	"ocl/memory"
 	"ocl/method"
 	"ocl/nn/arch"
 )
@@ -225,4 +226,81 @@ func TestSlotsExclude(t *testing.T) {
 			t.Errorf("classes and %s: %v", trick.Name, err)
 		}
 	}
+}
+
+// TestTricksLeftOut: a trick that a method does not refuse, and whose slot its Build fills itself or does not read, ends in an error. A
+// Build that puts something around what it was given takes the trick.
+func TestTricksLeftOut(t *testing.T) {
+	replay := func(s method.Setup) *learner.Replay {
+		r := s.Replay()
+		r.Memory, r.Retrieve = s.Store(), memory.Random{Size: s.ReplayBatch}
+		return r
+	}
+	for name, c := range map[string]struct {
+		build func(method.Setup) ocl.Learner
+		takes []string
+	}{
+		"as it is": {func(s method.Setup) ocl.Learner { return replay(s) }, []string{"kdc", "kdc*", "lb", "mi", "ncm", "rv", "ss"}},
+		"criterion of its own": {func(s method.Setup) ocl.Learner {
+			r := replay(s)
+			r.Criterion = loss.LwFMC{}
+			return r
+		}, []string{"mi", "ncm", "rv"}},
+		"criterion around labels": {func(s method.Setup) ocl.Learner {
+			r := replay(s)
+			r.Criterion = halved{s.Labels()}
+			return r
+		}, []string{"lb", "mi", "ncm", "rv", "ss"}},
+		"criterion around all": {func(s method.Setup) ocl.Learner {
+			r := replay(s)
+			r.Criterion = &halved{r.Criterion}
+			return r
+		}, []string{"kdc", "kdc*", "lb", "mi", "ncm", "rv", "ss"}},
+		"labels in the step": {func(s method.Setup) ocl.Learner {
+			r := replay(s)
+			r.Criterion, r.Step = loss.CrossEntropy{}, stepped{halved{s.Labels()}}
+			return r
+		}, []string{"lb", "mi", "ncm", "rv", "ss"}},
+		"steps and review of its own": {func(s method.Setup) ocl.Learner {
+			r := replay(s)
+			r.Iterations, r.Review = 1, nil
+			return r
+		}, []string{"kdc", "kdc*", "lb", "ncm", "ss"}},
+		"no memory": {func(s method.Setup) ocl.Learner { return s.Replay() }, []string{"kdc", "kdc*", "lb", "mi", "ss"}},
+		"no replay": {func(s method.Setup) ocl.Learner {
+			return &learner.GDumb{Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.Store(), Epochs: 1, Batch: 2, Clip: 1}
+		}, []string{"ncm"}},
+		"own review": {func(s method.Setup) ocl.Learner {
+			s.Review()
+			return &learner.GDumb{Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.Store(), Epochs: 1, Batch: 2, Clip: 1}
+		}, []string{"ncm", "rv"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			info := method.Info{Name: "own", Build: func(s method.Setup) (ocl.Learner, error) { return c.build(s), nil }}
+			for _, trick := range method.Tricks() {
+				var s method.Setup
+				build("finetune", perceptron, func(made *method.Setup) { s = *made })(t, 1)
+				s.Tricks = []string{trick.Name}
+				_, err := info.New(s)
+				if takes := slices.Contains(c.takes, trick.Name); (err == nil) != takes {
+					t.Errorf("%s: error %v; want that it is taken: %v", trick.Name, err, takes)
+				}
+				if err != nil && !strings.HasPrefix(err.Error(), "method: own with "+trick.Name+": the method does not use what the trick changes") {
+					t.Errorf("%s: %v", trick.Name, err)
+				}
+			}
+		})
+	}
+}
+
+// halved is a criterion around another.
+type halved struct{ loss.Criterion }
+
+// stepped is a step with a criterion.
+type stepped struct{ halved }
+
+func (s stepped) Gradient(r *learner.Replay, _ ocl.Batch) (ocl.StepStats, error) {
+	p := r.Incoming()
+	p.Criterion = s
+	return r.Accumulate(p)
 }

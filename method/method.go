@@ -146,7 +146,8 @@ type Setup struct {
 	Options     map[string]any  // by Option.Name; what is absent has its default
 	Tricks      []string        // names of Tricks, as ParseTricks orders them
 
-	of *Info // the method in Build and Check; nil elsewhere
+	of    *Info  // the method in Build and Check; nil elsewhere
+	asked *asked // in Build; nil elsewhere
 }
 
 // OptionOf is the value of an option of the method that is being built, or the option's default. It panics if T is not the type of the
@@ -219,6 +220,7 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 	if err := errors.Join(i.CheckTricks(s.Tricks)...); err != nil {
 		return nil, fmt.Errorf("method: %w", err)
 	}
+	s.asked = &asked{}
 	l, err := i.Build(s)
 	if err != nil {
 		return nil, err
@@ -233,6 +235,9 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 		case i.UsesMemory && r.Memory == nil:
 			return nil, fmt.Errorf("method: %s: UsesMemory is set, but Build returned a Replay without a memory. Set its Memory to Setup.Store, or clear UsesMemory", i.Name)
 		}
+	}
+	if err := (built{s, l}).ignored(); err != nil {
+		return nil, err
 	}
 	if m := learner.MemoryOf(l); m != nil && m.Floats() != i.floats(s) {
 		return nil, fmt.Errorf("method: %s: its memory carries %d numbers with each sample, but Floats of its Info says %d. Let both say the same", i.Name, m.Floats(), i.floats(s))

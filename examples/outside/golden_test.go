@@ -13,6 +13,7 @@ import (
 	"ocl/learner/learnertest"
 	"ocl/memory"
 	"ocl/method"
+	"ocl/method/methodtest"
 	"ocl/nn/arch"
 	"ocl/optim"
 	"ocl/rng"
@@ -160,12 +161,16 @@ func contract(t *testing.T, name string, vary map[string]func(*method.Setup)) {
 			return build(t, name, shape, 6, classes, seed, nil)
 		},
 	}
-	for of, change := range vary {
-		c.Vary[of] = func(t *testing.T, seed uint64) ocl.Learner {
+	with := func(change func(*method.Setup)) func(*testing.T, uint64) ocl.Learner {
+		return func(t *testing.T, seed uint64) ocl.Learner {
 			t.Helper()
 			return build(t, name, shape, 0, 6, seed, change)
 		}
 	}
+	for of, change := range vary {
+		c.Vary[of] = with(change)
+	}
+	methodtest.Tricks(t, name, c.Vary, with)
 	info, err := method.Lookup(name)
 	if err != nil {
 		t.Fatal(err)
