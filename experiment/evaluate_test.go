@@ -152,7 +152,7 @@ func TestEvalEveryResumes(t *testing.T) {
 func sleeping(t *testing.T, samples, steps int) config.Config {
 	t.Helper()
 	c := one("cndpm")
-	c.Memory = samples
+	c.Memory, c.Data.TrainPerClass, c.Eval = samples, 3, config.EvalFinal
 	c.Method["cndpm"]["log_alpha"], c.Method["cndpm"]["sleep_vae_steps"] = 1e6, steps-2 // every sample is stored
 	return c
 }
@@ -190,7 +190,7 @@ func TestLongObserve(t *testing.T) {
 // A checkpoint that is due in the middle of long work is made there: the learner pauses and goes on.
 func TestLongObserveIsSavedByTheClock(t *testing.T) {
 	t.Parallel()
-	c := sleeping(t, 150, 100)
+	c := sleeping(t, 75, 100)
 	out := filepath.Join(t.TempDir(), "x")
 	worked, saves := 0, 0
 	x := mustOpen(t, c, Options{Out: out})
@@ -204,7 +204,7 @@ func TestLongObserveIsSavedByTheClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if worked != 4*100 || saves < 10 { // beside the one at the start and the five at the ends of tasks
+	if worked != 3*100 || saves < 10 { // beside the one at the start and the five at the ends of tasks
 		t.Errorf("%d checkpoints in %d steps of long work", saves, worked)
 	}
 	want := mustRun(t, c, Options{})[0]
@@ -321,7 +321,7 @@ func TestEngineIsPartOfTheConfig(t *testing.T) {
 	t.Setenv("OCL_CONV", "")
 	c := one("er")
 	c.Network = config.Network{Name: build.ResNet18, Width: 2, Hidden: []int{}}
-	c.Data.Size, c.Stream.Tasks = 25, 2
+	c.Data.Size, c.Data.TrainPerClass, c.Data.TestPerClass, c.Stream.Tasks = 25, 1, 1, 2
 	run := func(change func(*config.Config)) *result.Result {
 		c := c
 		change(&c)

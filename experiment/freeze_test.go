@@ -18,6 +18,7 @@ func TestFreeze(t *testing.T) {
 	for _, name := range []string{"er", "gdumb", "icarl"} {
 		c := one(name)
 		c.Network.Name, c.Network.Hidden = build.MLP, []int{12, 9}
+		c.Method = map[string]map[string]any{"gdumb": {"epochs": 2}}
 		key := func(stages int) string {
 			with := c.Clone()
 			with.Network.Freeze = stages

@@ -45,6 +45,7 @@ func countedRun(t *testing.T, name string, drop bool) config.Config {
 	c := one(name)
 	c.Stream.Batch, c.Stream.DropLast = 7, &drop
 	c.Network.Hidden = []int{4}
+	c.Data.TrainPerClass, c.Data.TestPerClass = 3, 1
 	for key, value := range map[string]string{"method.gdumb.epochs": "1"} {
 		if err := Schema().Set(&c, key, value); err != nil {
 			t.Fatal(err)

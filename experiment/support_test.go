@@ -38,12 +38,15 @@ func one(method string) config.Config {
 	if build.Method(method).OwnNetworks {
 		withExperts(&c)
 	}
+	if method == "ranpac" { // the work of a sample grows with the square of its features
+		c.Method = map[string]map[string]any{method: {"projection": 60}}
+	}
 	return c
 }
 
 // withExperts gives a config experts that are trained within a test, of the smallest images that they take.
 func withExperts(c *config.Config) {
-	c.Data.Size = 12
+	c.Data.Size, c.Data.TestPerClass = 12, 1
 	c.Network = config.Default().Network
 	c.Method = map[string]map[string]any{"cndpm": {
 		"sleep_vae_steps": 3, "sleep_classifier_steps": 2, "sleep_batch": 5, "z_samples": 2, "z_dim": 4, "vae_features": 4, "vae_growth": 2,
