@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	faulttest.Arm()
 	// A busy machine takes long for what takes a second, and tests want the whole outcome of an interrupted command.
 	command := func() { os.Exit(Main(context.Background(), os.Args[1:]...)) }
-	patient := func() { patience = time.Minute; command() }
+	patient := func() { patience, servedLook = time.Minute, time.Second/10; command() }
 	testscript.Main(m, map[string]func(){"ocl": patient, "ocl-impatient": command, "ocl-hasty": func() { silence = time.Second / 2; patient() }})
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,10 +46,13 @@ func notServed(dir string) error {
 	return fmt.Errorf("sweep: another process serves the study in %s. `ocl sweep join %s` does jobs of it", dir, quoteWord(filepath.Join(dir, served.JoinFile)))
 }
 
+// servedLook is how often the processes of a served study look at the folder and the server; 0 is as usual. Tests wait less.
+var servedLook time.Duration
+
 // poll is the time between two looks for jobs: to look costs a served study no message. 0 is the usual one.
 func (f *sweepFlags) poll() time.Duration {
 	if f.notes != nil {
-		return time.Second
+		return cmp.Or(servedLook, time.Second)
 	}
 	return 0
 }
@@ -68,7 +72,7 @@ func newNotes(cmd *cobra.Command) *notes {
 // serve serves the study while its jobs are done, here and elsewhere.
 func (f *sweepFlags) serve(cmd *cobra.Command, folder *study.Folder, jobs []study.Job) error {
 	f.notes = newNotes(cmd)
-	h, err := served.Serve(cmd.Context(), f.opts.Out, folder, study.Entries(jobs), served.ServeOptions{Listen: f.listen, NATS: f.nats, Lend: f.lent(cmd.Context(), jobs), Note: f.notes.tell})
+	h, err := served.Serve(cmd.Context(), f.opts.Out, folder, study.Entries(jobs), served.ServeOptions{Listen: f.listen, NATS: f.nats, Lend: f.lent(cmd.Context(), jobs), Look: servedLook, Note: f.notes.tell})
 	if err != nil {
 		return err
 	}
@@ -103,7 +107,7 @@ func (f *sweepFlags) joinServed(cmd *cobra.Command, file string) error {
 		f.opts.Out = filepath.Join(cache, "ocl", "studies")
 	}
 	f.notes = newNotes(cmd)
-	h, err := served.Join(cmd.Context(), file, served.JoinOptions{Dir: f.opts.Out, Note: f.notes.tell})
+	h, err := served.Join(cmd.Context(), file, served.JoinOptions{Dir: f.opts.Out, Look: servedLook, Note: f.notes.tell})
 	if err != nil {
 		return err
 	}

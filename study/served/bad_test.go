@@ -109,8 +109,9 @@ func TestWrongJoinFiles(t *testing.T) {
 	entries := entriesOf(studytest.Results(t, 1))
 	h, _ := serve(t, made(t, entries), entries, "127.0.0.1:0")
 	closed(t, h)
+	ctx := t.Context()
 	joining := func(path string) error {
-		_, err := served.Join(t.Context(), path, served.JoinOptions{Dir: t.TempDir()})
+		_, err := served.Join(ctx, path, served.JoinOptions{Dir: t.TempDir()})
 		return err
 	}
 	if info, err := os.Stat(h.Join()); err != nil || info.Mode().Perm() != 0o600 {
@@ -124,7 +125,10 @@ func TestWrongJoinFiles(t *testing.T) {
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["secret"] = "guess" })), "refuses the secret", "Copy the join file again")
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["sha256"] = strings.Repeat("00", 32) })), "another certificate", "Copy the join file again")
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://127.0.0.1:1"} })), "no server of the study answers at tls://127.0.0.1:1", "Start `ocl sweep` with --listen there")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // who may not ask gets no answer
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["study"] = "other" })), "does not have the study", "Start its holder again, or copy")
+	cancel()
+	ctx = t.Context()
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["version"] = 2 })), "another ocl wrote it (version 2", "Use the same ocl")
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["more"] = 2 })), "the join file is damaged", "Copy it again")
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://user:word@host"} })), "the join file is damaged", "Copy it again")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -29,6 +30,8 @@ type Hands struct {
 type JoinOptions struct {
 	// Dir is the folder of this machine for the studies that it joins. Each has a folder there, which its processes share.
 	Dir string
+	// Look is how often the process looks whether the server answers; 0 is 5 seconds.
+	Look time.Duration
 	// Note is told what a person should know, once each; may be nil.
 	Note func(string)
 }
@@ -47,7 +50,7 @@ func Join(ctx context.Context, file string, o JoinOptions) (*Hands, error) {
 	if err := atomicfile.MakeFolder(h.folder); err != nil {
 		return nil, fmt.Errorf("served: %w. Choose a folder that can be written", err)
 	}
-	h.store = newStore(ctx, t.Study, h.folder, noted(o.Note))
+	h.store = newStore(ctx, t.Study, h.folder, o.Look, noted(o.Note))
 	nc, err := h.store.connect(t)
 	if err != nil {
 		return nil, err

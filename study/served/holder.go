@@ -30,6 +30,8 @@ type ServeOptions struct {
 	NATS string
 	// Lend are the data that workers may fetch who do not have them: what writes them, by digest; nil are none.
 	Lend map[string]func(io.Writer) error
+	// Look is how often the holder looks at the folder; 0 is 5 seconds.
+	Look time.Duration
 	// Note is told what a person should know, once each; may be nil.
 	Note func(string)
 }
@@ -109,7 +111,7 @@ func (h *Holder) start(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	t := ticket{Format: joinFormat, Version: 1, Study: id.Study, Name: filepath.Base(h.dir)}
-	h.store = newStore(ctx, id.Study, filepath.Join(h.dir, handsDir), h.tell)
+	h.store = newStore(ctx, id.Study, filepath.Join(h.dir, handsDir), o.Look, h.tell)
 	h.store.heard = h.heard
 	options, url := h.store.options(holderUser), o.NATS
 	if o.NATS == "" {
@@ -166,8 +168,8 @@ func (h *Holder) Close() error {
 		done = done && (phase == study.Done || phase == study.Failed)
 	}
 	if done && h.server != nil {
-		for end := time.Now().Add(2 * lookEvery); h.server.current().NumClients() > 1 && time.Now().Before(end); {
-			time.Sleep(lookEvery / 50)
+		for end := time.Now().Add(2 * h.store.every); h.server.current().NumClients() > 1 && time.Now().Before(end); {
+			time.Sleep(h.store.every / 50)
 		}
 	}
 	h.over()
@@ -214,7 +216,7 @@ func (h *Holder) remove(ctx context.Context) (err error) {
 // serve takes in what comes, until ctx ends.
 func (h *Holder) serve(ctx context.Context) {
 	defer close(h.ended)
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(h.store.every)
 	defer tick.Stop()
 	for {
 		h.behind = h.takeIn()

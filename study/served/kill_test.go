@@ -32,10 +32,10 @@ import (
 
 var (
 	scale     = flag.Bool("scale", false, "TestKills with 100,000 jobs of 2 s, ten processes and 200 workers, which takes half an hour")
-	scaleJobs = flag.Int("scalejobs", 0, "jobs of TestKills; 0 is 2,000, or 100,000 with -scale")
+	scaleJobs = flag.Int("scalejobs", 0, "jobs of TestKills; 0 is 300, 2,000 with OCL_LONG, or 100,000 with -scale")
 	scaleWait = flag.Duration("scalewait", 0, "time of a job of TestKills; 0 is 20 ms, or 2 s with -scale")
 	placesDir = flag.String("placesdir", "", "where TestKills makes the folders of its worker processes, which stand for other machines with disks of their own; \"\" is beside the study")
-	killEvery = flag.Duration("killevery", 0, "time between two kills of TestKills; 0 is a second, or a minute with -scale")
+	killEvery = flag.Duration("killevery", 0, "time between two looks of TestKills, each of which kills a process with -scale; 0 is 20 ms, or a minute with -scale")
 )
 
 // Variables of a process that this test binary is started as: the role, and the folder of the test.
@@ -62,6 +62,7 @@ type load struct {
 	Listen  string
 	Places  string // where the folders of the worker processes are
 	Poll    time.Duration
+	Look    time.Duration // how often processes look; 0 is as usual
 }
 
 // didFile has a line for each job that was done, twice if two workers did it.
@@ -98,7 +99,7 @@ func holding(root string) error {
 		return err
 	}
 	dir := filepath.Join(root, "study")
-	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), study.Entries(jobs), served.ServeOptions{Listen: l.Listen, Note: note("holder")})
+	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), study.Entries(jobs), served.ServeOptions{Listen: l.Listen, Look: l.Look, Note: note("holder")})
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func working(root string) error {
 		return err
 	}
 	defer os.RemoveAll(place)
-	hands, err := served.Join(context.Background(), filepath.Join(root, "study", served.JoinFile), served.JoinOptions{Dir: place, Note: note("worker")})
+	hands, err := served.Join(context.Background(), filepath.Join(root, "study", served.JoinFile), served.JoinOptions{Dir: place, Look: l.Look, Note: note("worker")})
 	if err != nil {
 		return err
 	}
@@ -232,12 +233,12 @@ func (p *process) over() bool {
 // TestKills: processes with many workers do many jobs, without a common folder. Again and again a worker process is killed, and twice the
 // holder. Each job has exactly one accepted result: the file that is there first stays the same one.
 func TestKills(t *testing.T) {
-	n, wait, processes, workers, every, holderKills := 2000, 20*time.Millisecond, 3, 20, time.Second, 1
+	n, wait, processes, workers, every, holderKills := 300, 20*time.Millisecond, 3, 20, 20*time.Millisecond, 1
 	switch {
 	case *scale:
 		n, wait, processes, every, holderKills = 100_000, 2*time.Second, 10, time.Minute, 2
-	case testing.Short():
-		n = 300
+	case os.Getenv("OCL_LONG") != "":
+		n = 2000
 	}
 	if *scaleJobs > 0 {
 		n = *scaleJobs
@@ -264,11 +265,11 @@ func TestKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	poll := 200 * time.Millisecond
+	poll, look := 200*time.Millisecond, soon
 	if *scale {
-		poll = time.Second
+		poll, look = time.Second, 0
 	}
-	l, err := json.Marshal(load{wait, workers, free.Addr().String(), *placesDir, poll})
+	l, err := json.Marshal(load{wait, workers, free.Addr().String(), *placesDir, poll, look})
 	text, failed := result.Encode(r)
 	if err := errors.Join(err, failed, free.Close(), os.WriteFile(filepath.Join(root, "load.json"), l, 0o644), os.WriteFile(filepath.Join(root, "of-all.json"), text, 0o644)); err != nil {
 		t.Fatal(err)
@@ -310,7 +311,7 @@ func TestKills(t *testing.T) {
 		}
 		return len(accepted)
 	}
-	killed, draw, atHolder, files := 0, rand.New(rand.NewPCG(1, 2)), 0.0, int64(0)
+	killed, told, draw, atHolder, files := 0, 0, rand.New(rand.NewPCG(1, 2)), 0.0, int64(0)
 	for {
 		select {
 		case <-time.After(every):
@@ -318,7 +319,10 @@ func TestKills(t *testing.T) {
 		}
 		done := finished()
 		files = max(files, sizeOf(filepath.Join(dir, served.NatsFolder)))
-		t.Logf("%.0f s: %d of %d jobs are done", time.Since(began).Seconds(), done, n)
+		if done > told {
+			t.Logf("%.0f s: %d of %d jobs are done", time.Since(began).Seconds(), done, n)
+			told = done
+		}
 		if done == n {
 			break
 		}
@@ -333,7 +337,7 @@ func TestKills(t *testing.T) {
 			atHolder += holder.seconds()
 			holder = start(t, root, "holder")
 			ready()
-		} else if i := draw.IntN(processes); !running[i].over() && (*scale || killed < 3) {
+		} else if i := draw.IntN(processes); !running[i].over() && (*scale || killed < 3 && done >= n*(killed+1)/8) {
 			running[i].kill()
 			killed++
 			if !*scale { // the server takes a minute to let go of its claims

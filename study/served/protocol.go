@@ -20,8 +20,8 @@ const version = "1"
 const (
 	// maxAge is how long a claim lasts that nobody renews.
 	maxAge = study.StaleAfter
-	// lookEvery is how often the holder looks at the folder, and a worker whether the server answers.
-	lookEvery = 5 * time.Second
+	// usualLook is how often the holder looks at the folder, and a worker whether the server answers.
+	usualLook = 5 * time.Second
 	// opTime is how long the server may take for an answer.
 	opTime = 10 * time.Second
 	// patience is how long a process that was asked to end tries to hand over what it has.

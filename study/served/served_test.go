@@ -25,6 +25,9 @@ network: {name: mlp, hidden: [2]}
 // lag is how long anything may take, on a machine that does a lot besides.
 const lag = 2 * time.Minute
 
+// soon is how often processes look, so that tests wait little.
+const soon = 100 * time.Millisecond
+
 // made makes the folder of a study whose jobs are given.
 func made(t testing.TB, entries []study.Entry) string {
 	t.Helper()
@@ -76,7 +79,7 @@ func notesOf(t testing.TB) *notes {
 func serve(t testing.TB, dir string, entries []study.Entry, listen string) (*served.Holder, *notes) {
 	t.Helper()
 	n := notesOf(t)
-	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries, served.ServeOptions{Listen: listen, Note: n.add})
+	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries, served.ServeOptions{Listen: listen, Look: soon, Note: n.add})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +89,7 @@ func serve(t testing.TB, dir string, entries []study.Entry, listen string) (*ser
 func join(t testing.TB, file, dir string) (*served.Hands, *notes) {
 	t.Helper()
 	n := notesOf(t)
-	h, err := served.Join(context.Background(), file, served.JoinOptions{Dir: dir, Note: n.add})
+	h, err := served.Join(context.Background(), file, served.JoinOptions{Dir: dir, Look: soon, Note: n.add})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,7 @@ type store struct {
 	settings, claims, jobs jetstream.KeyValue
 	bundles                jetstream.Stream
 
+	every  time.Duration   // between two looks
 	asked  <-chan struct{} // closed once the process was asked to end
 	late   chan struct{}   // closed a while later: nothing is handed over any more
 	closed chan struct{}
@@ -84,13 +85,16 @@ func (b *bucket[V]) watched(e jetstream.KeyValueEntry) {
 }
 
 // newStore makes the store of a connection. It does not use it yet.
-func newStore(ctx context.Context, n names, place string, note func(string)) *store {
+func newStore(ctx context.Context, n names, place string, every time.Duration, note func(string)) *store {
 	host := study.HostName()
 	s := &store{names: n, place: place, host: host, worker: fmt.Sprintf("%s-%d-%s", wordOf(host), os.Getpid(), word(6)),
-		tell: note, asked: ctx.Done(), late: make(chan struct{}), closed: make(chan struct{}), wake: make(chan struct{}, 1), mine: map[string]*claim{}}
+		tell: note, every: cmp.Or(every, usualLook), asked: ctx.Done(), late: make(chan struct{}), closed: make(chan struct{}), wake: make(chan struct{}, 1), mine: map[string]*claim{}}
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, func() { close(s.late) }) })
 	return s
 }
+
+// retry is the time between two tries of what the server did not answer.
+func (s *store) retry() time.Duration { return min(s.every, time.Second) }
 
 // options are those of a connection that lives as long as the process.
 func (s *store) options(user string) []nats.Option {
@@ -100,7 +104,7 @@ func (s *store) options(user string) []nats.Option {
 		default:
 		}
 	}
-	return []nats.Option{nats.Name(s.worker), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.ReconnectBufSize(-1), nats.CustomInboxPrefix(inboxOf(user)),
+	return []nats.Option{nats.Name(s.worker), nats.MaxReconnects(-1), nats.ReconnectWait(s.retry()), nats.ReconnectBufSize(-1), nats.CustomInboxPrefix(inboxOf(user)),
 		nats.Timeout(opTime), nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { awake() }), nats.ReconnectHandler(func(*nats.Conn) { awake() }),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // an operation that fails says so itself
@@ -136,7 +140,7 @@ func op() (context.Context, context.CancelFunc) {
 
 // follow looks again and again whether the watches are those of the server, until the store is closed.
 func (s *store) follow() {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(s.every)
 	defer tick.Stop()
 	for {
 		s.look()
@@ -298,7 +302,7 @@ func (s *store) insist(do func(context.Context) error) error {
 			return err
 		case <-s.closed:
 			return err
-		case <-time.After(time.Second):
+		case <-time.After(s.retry()):
 		}
 	}
 }

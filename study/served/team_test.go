@@ -33,7 +33,7 @@ func TestTeamServer(t *testing.T) {
 	entries := entriesOf(all)
 	dir, other := made(t, entries), made(t, entries)
 	serving := func(dir string) (*served.Holder, error) {
-		return served.Serve(t.Context(), dir, study.OpenFolder(dir), entries, served.ServeOptions{NATS: srv.ClientURL(), Note: notesOf(t).add})
+		return served.Serve(t.Context(), dir, study.OpenFolder(dir), entries, served.ServeOptions{NATS: srv.ClientURL(), Look: soon, Note: notesOf(t).add})
 	}
 	t.Setenv("OCL_NATS_USER", "team")
 	t.Setenv("OCL_NATS_PASSWORD", "else")
