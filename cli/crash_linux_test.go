@@ -39,9 +39,6 @@ var (
 	allFaults = flag.Bool("faults", false, "TestFaultyDisk fails every single operation of each command instead of some")
 )
 
-// longTier is set where the tests may take long, as in `.ci/run all`.
-const longTier = "OCL_LONG"
-
 // crashing is a command whose work is to survive. The same command again continues it.
 type crashing struct {
 	name  string

@@ -27,6 +27,9 @@ import (
 	"ocl/rng"
 )
 
+// longTier is set where the tests may take long, as in `.ci/run all`.
+const longTier = "OCL_LONG"
+
 func TestMain(m *testing.M) {
 	faulttest.Arm()
 	// A busy machine takes long for what takes a second, and tests want the whole outcome of an interrupted command.
@@ -51,7 +54,7 @@ func TestMain(m *testing.M) {
 //	photos FOLDER                 two folders of 15 images each, bright and dark
 //	names FOLDER FILE             copies of the file, with a name of bytes that a terminal would obey and with one that is not UTF-8
 //
-// The condition [simd] is true where there are other kernels than plain Go.
+// The condition [simd] is true where there are other kernels than plain Go, [long] in the long tier.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -71,6 +74,9 @@ func TestScript(t *testing.T) {
 		Condition: func(cond string) (bool, error) {
 			if cond == "simd" {
 				return len(kernel.Available()) > 1, nil
+			}
+			if cond == "long" {
+				return os.Getenv(longTier) != "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
