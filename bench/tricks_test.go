@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"testing"
 )
 
@@ -11,7 +12,7 @@ import (
 func TestTricks(t *testing.T) {
 	rounds := 0
 	tricks := [][]string{{"kdc"}, {"lb", "rv"}, {"mi"}, {"ncm"}}
-	if testing.Short() { // the race detector makes each step many times slower
+	if os.Getenv("OCL_LONG") == "" {
 		tricks = tricks[:2]
 	}
 	rep, err := Tricks(context.Background(), TrickOptions{

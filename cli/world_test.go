@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,8 +16,10 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -122,6 +126,12 @@ func leaves(t *testing.T) map[string]*cobra.Command {
 	return all
 }
 
+// madeWorld has the files of a world once a test has made it, for the tests after it.
+var madeWorld struct {
+	sync.Mutex
+	files fstest.MapFS
+}
+
 // makeWorld makes a world.
 func makeWorld(t *testing.T) string {
 	t.Helper()
@@ -131,6 +141,12 @@ func makeWorld(t *testing.T) string {
 			t.Helper()
 			t.Fatal(err)
 		}
+	}
+	madeWorld.Lock()
+	defer madeWorld.Unlock()
+	if madeWorld.files != nil {
+		check(os.CopyFS(dir, madeWorld.files))
+		return dir
 	}
 	files := maps.Clone(worldFiles)
 	for name, text := range pictures() {
@@ -158,6 +174,26 @@ func makeWorld(t *testing.T) string {
 	for _, path := range results {
 		check(os.Remove(path))
 	}
+	made := fstest.MapFS{}
+	check(filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		file := &fstest.MapFile{Mode: info.Mode(), ModTime: info.ModTime()}
+		if !e.IsDir() {
+			if !e.Type().IsRegular() {
+				return fmt.Errorf("%s is %v, which a copy of the world does not have", path, e.Type())
+			}
+			file.Data, err = os.ReadFile(path)
+		}
+		made[filepath.ToSlash(strings.TrimPrefix(path, dir+string(filepath.Separator)))] = file
+		return err
+	}))
+	madeWorld.files = made
 	return dir
 }
 

@@ -63,7 +63,7 @@ func TestBackbone(t *testing.T) {
 	t.Parallel()
 	file := pretrained(t, "1")
 	for _, method := range []string{"er", "er+ncm", "slda", "ranpac", "ncm", "icarl"} {
-		tr := trainer(t, Options{Method: method, Memory: 20, Process: Process{Backbone: file}})
+		tr := trainer(t, Options{Method: method, Memory: 20, Set: map[string][]string{"ranpac": {"method.ranpac.projection=20"}}[method], Process: Process{Backbone: file}})
 		if c, h, w := tr.Shape(); c != 3 || h != 8 || w != 8 {
 			t.Fatalf("%s: images of %d×%d×%d", method, c, h, w)
 		}
@@ -162,6 +162,7 @@ func TestRunOnBackboneGoesOn(t *testing.T) {
 	for _, method := range []string{"er", "slda", "ranpac"} {
 		folder := run(t, method, func(c *config.Config) {
 			c.Network, c.Data.Backbone = config.Default().Network, file
+			c.Method = map[string]map[string]any{"ranpac": {"projection": 20}}
 		})
 		l, err := Open(folder)
 		if err != nil {

@@ -158,7 +158,7 @@ func TestReference(t *testing.T) {
 		name string
 		side int
 	}{{"efficientnet-lite0", 32}, {"efficientnet-lite0", 45}, {"torchvision-resnet18", 45}, {"torchvision-resnet50", 32}} {
-		if testing.Short() && c.name == "torchvision-resnet50" {
+		if os.Getenv("OCL_LONG") == "" && c.name == "torchvision-resnet50" {
 			continue
 		}
 		file := drawn(c.name, c.side, 11, 1)

@@ -40,13 +40,10 @@ func TestFaults(t *testing.T) {
 		t.Fatalf("%d events were acknowledged in %d operations: %s", acknowledged, len(ops), out)
 	}
 	verdicts := []faulttest.Verdict{{Err: syscall.EIO}, {Err: syscall.ENOSPC}, {Kill: true}}
-	if testing.Short() {
-		verdicts = verdicts[:2]
-	}
 	broken, full := 0, 0
 	for i, at := range ops {
 		for k, v := range verdicts {
-			if testing.Short() && (i+k)%7 != 0 || at.Call == "close" {
+			if os.Getenv("OCL_LONG") == "" && (i+k)%4 != 0 || at.Call == "close" {
 				continue
 			}
 			dir, out, killed := run(func(o faulttest.Op) faulttest.Verdict {

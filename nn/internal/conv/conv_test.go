@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"ocl/internal/kernel"
@@ -99,7 +100,7 @@ func TestWinogradConvolutions(t *testing.T) {
 				list = channelLast
 			}
 			for i, sh := range list {
-				if i == len(list)-1 && (testing.Short() || s.Name == "generic") {
+				if i == len(list)-1 && (os.Getenv("OCL_LONG") == "" || s.Name == "generic") {
 					continue // large
 				}
 				t.Run(fmt.Sprintf("%s/channelLast=%v/%v", s.Name, inChannelLast, sh), func(t *testing.T) {
