@@ -164,10 +164,11 @@ func keysText(entries []config.Entry) string {
 	return b.String()
 }
 
+// upperFirst begins a sentence. A Greek letter is a symbol of a formula, so it stays as it is.
 func upperFirst(text string) string {
 	r, n := utf8.DecodeRuneInString(text)
-	if n == 0 {
-		return ""
+	if n == 0 || unicode.Is(unicode.Greek, r) {
+		return text
 	}
 	return string(unicode.ToUpper(r)) + text[n:]
 }

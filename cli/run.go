@@ -386,6 +386,9 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	}
 	f.announce(stderr)
 	results, err := until(ctx, show.screen, stopping, func() ([]*result.Result, error) { return d.Run(ctx) })
+	for _, note := range d.Tuner().Luck() {
+		show.note(note)
+	}
 	return errors.Join(f.finish(cmd, results, err), nothingChosen(d.Diverged()))
 }
 

@@ -74,3 +74,12 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 }
+
+// TestSymbolsKeepTheirCase: a sentence that begins with a symbol of a formula does not change it.
+func TestSymbolsKeepTheirCase(t *testing.T) {
+	for text, want := range map[string]string{"λ, the weight": "λ, the weight", "α": "α", "weight of λ": "Weight of λ", "épreuve": "Épreuve", "": ""} {
+		if got := upperFirst(text); got != want {
+			t.Errorf("%q begins a sentence as %q, want %q", text, got, want)
+		}
+	}
+}

@@ -123,6 +123,9 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	for _, note := range t.Luck() {
+		show.note(note)
+	}
 	if f.json.given {
 		err = f.json.print(cmd.OutOrStdout(), records)
 	} else {

@@ -16,8 +16,10 @@ import (
 	"ocl/experiment/result"
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
+	"ocl/internal/count"
 	"ocl/internal/limit"
 	"ocl/method"
+	"ocl/metric"
 )
 
 // Spec says what is tried.
@@ -75,6 +77,8 @@ type unit struct {
 	record Record
 	folder string // the name of its folder in Options.Out
 	kept   bool   // the record was there
+
+	images, classes int // of the tests
 }
 
 // point is one combination of values.
@@ -231,6 +235,7 @@ func (t *Tuner) settle(u *unit) error {
 	if err != nil {
 		return err
 	}
+	u.images, u.classes = plan.Tested, plan.Classes
 	r := &u.record
 	r.Key, r.Config = identity.TuningKey(job.Key, u.grid.Digest(), u.record.Search.text(), u.record.Repeats), job.Config
 	r.Config.Data.Dir, r.Config.Data.Backbone, r.Config.Network.Init = "", "", "" // places
@@ -372,6 +377,24 @@ func (t *Tuner) Run(ctx context.Context) ([]*Record, error) {
 		records = append(records, &u.record)
 	}
 	return records, nil
+}
+
+// Luck says of each tuning none of whose points did better than guessing may ([metric.Luck]) that its choice says nothing. The repetitions of a
+// point have the same test images, so their mean counts as one run. Call it after Run.
+func (t *Tuner) Luck() (notes []string) {
+	for _, u := range t.tunings {
+		if u.classes < 2 || u.images == 0 || u.record.Chosen == nil {
+			continue
+		}
+		luck := float64(metric.Luck(u.images, u.classes)) / float64(u.images)
+		if luck == 1 || slices.ContainsFunc(u.record.Points, func(p Point) bool { return p.Score != nil && *p.Score > luck+1e-9 }) {
+			continue
+		}
+		notes = append(notes, fmt.Sprintf("%s: no point is better than guessing one of %s. Guessing gets %s %%, and up to %s %% by luck with %s. "+
+			"So the choice says nothing. Take more images of each class, or try other values with --grid FILE.",
+			u.name, count.Of(u.classes, "class"), count.Percent(1/float64(u.classes)), count.Percent(luck), count.Of(u.images, "test image")))
+	}
+	return notes
 }
 
 // judge ends a round: it gives up the points that diverged, and in all rounds but the last one those that are not among the best.

@@ -3,6 +3,7 @@ package train
 import (
 	"slices"
 
+	"ocl"
 	"ocl/config"
 	"ocl/experiment/build"
 	"ocl/method"
@@ -15,6 +16,8 @@ type Plan struct {
 	StepsDone     int // when resumed
 	TestSamples   int // samples predicted in all evaluations
 	TestsDone     int // of them when resumed
+	Tested        int // test images of all tasks
+	Classes       int // of all tasks
 	FLOPsPerStep  int64
 	FLOPsPerPause int64   // of long work inside a step, which FLOPsPerStep spreads over all steps; 0 for most methods
 	FLOPsPerImage int64   // of a prediction
@@ -94,6 +97,7 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 	n := len(of.Tasks)
 	p.PrepareFLOPs, p.MidTaskFLOPs = make([]int64, n), make([]int64, n)
 	seen, tested := before, 0 // samples of the tasks so far
+	classes := map[ocl.Label]bool{}
 	for t, task := range of.Tasks {
 		p.Tasks, p.TaskNames = append(p.Tasks, st.Original(t)+1), append(p.TaskNames, st.TaskName(st.Original(t)))
 		from := p.Steps
@@ -103,6 +107,10 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 		if of.CommonTest {
 			tested = task.Test
 		}
+		for _, k := range task.Classes {
+			classes[k] = true
+		}
+		p.Tested, p.Classes = tested, len(classes)
 		if t < st.Start() {
 			continue
 		}
