@@ -168,7 +168,7 @@ func (f *adviseFlags) try(ctx context.Context, show *progress, s candidate, dir 
 			return nil, 0, err
 		}
 	}
-	o := experiment.Options{Workers: f.workers, Progress: newOpening(show.notes).work}
+	o := experiment.Options{Workers: f.workers, Progress: newOpening(show.notes, f.quiet).work}
 	o.Events = func(experiment.Job) experiment.Events { return show.named(s.Name, len(f.settings())) }
 	x, err := experiment.Open(ctx, c, o)
 	if err != nil {

@@ -17,7 +17,10 @@ import (
 var filesOf = fetch.Files
 
 func newDataFetch() *cobra.Command {
-	var dir string
+	var (
+		dir   string
+		quiet bool
+	)
 	cmd := &cobra.Command{
 		Use:   "fetch NAME",
 		Short: "Download the files of a data set from their official address.",
@@ -44,10 +47,11 @@ func newDataFetch() *cobra.Command {
 			if dir == "" {
 				return usage(fmt.Errorf("%s: no folder is given. Use --data-dir with the folder for the files", pathOf(cmd)))
 			}
-			return fetchFiles(cmd, info.Name, files, dir)
+			return fetchFiles(cmd, info.Name, files, dir, quiet)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "data-dir", "", "folder for the files; it is made if it is missing")
+	addQuiet(cmd.Flags(), &quiet)
 	annotate(cmd.Flags(), "Flags", map[string]string{"data-dir": "DIR"})
 	_ = cmd.MarkFlagDirname("data-dir")
 	return cmd
@@ -66,10 +70,10 @@ func byHand(cmd *cobra.Command, info data.Info) error {
 }
 
 // fetchFiles downloads files to dir and says where they are and what to do next.
-func fetchFiles(cmd *cobra.Command, name string, files []fetch.File, dir string) error {
+func fetchFiles(cmd *cobra.Command, name string, files []fetch.File, dir string, quiet bool) error {
 	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	fmt.Fprintf(stderr, "downloading %s%s to %s. Ctrl-C stops, and the same command continues\n", count.Of(len(files), "file"), sizeOf(files), escape.Line(dir))
-	show := newOpening(stderr)
+	show := newOpening(stderr, quiet)
+	fmt.Fprintf(show.out, "downloading %s%s to %s. Ctrl-C stops, and the same command continues\n", count.Of(len(files), "file"), sizeOf(files), escape.Line(dir))
 	show.words = count.Bytes
 	err := fetch.Get(cmd.Context(), files, fetch.Options{
 		Dir: dir, Progress: func(f fetch.File, done, total int64) { show.tell(f.Name, done, total) },

@@ -16,6 +16,7 @@ func newDataInfo() *cobra.Command {
 	var (
 		keys   *configFlags
 		stats  bool
+		quiet  bool
 		asJSON jsonFlag
 	)
 	cmd := &cobra.Command{
@@ -39,7 +40,7 @@ func newDataInfo() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printOpened(cmd, spec, stats, &asJSON)
+				return printOpened(cmd, spec, stats, quiet, &asJSON)
 			case asJSON.given:
 				return asJSON.print(cmd.OutOrStdout(), newDataJSON(info))
 			}
@@ -49,6 +50,7 @@ func newDataInfo() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&stats, "stats", false, "print mean and standard deviation of each channel of the training images")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"stats": ""})
+	addQuiet(cmd.Flags(), &quiet)
 	keys = addConfig(cmd, false, ofData, "NAME")
 	addJSON(cmd, &asJSON, dataJSON{}, contentsJSON{}, statsJSON{})
 	return cmd
@@ -117,8 +119,8 @@ func writeField(b *strings.Builder, format, name, text string) {
 }
 
 // printOpened opens a data set and says what is in it, or prints its statistics.
-func printOpened(cmd *cobra.Command, spec data.Spec, stats bool, asJSON *jsonFlag) error {
-	show := newOpening(cmd.ErrOrStderr())
+func printOpened(cmd *cobra.Command, spec data.Spec, stats, quiet bool, asJSON *jsonFlag) error {
+	show := newOpening(cmd.ErrOrStderr(), quiet)
 	spec.Progress = show.work
 	set, err := data.Open(cmd.Context(), spec)
 	var st data.Stats

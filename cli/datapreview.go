@@ -32,6 +32,7 @@ type previewFlags struct {
 	classes int
 	test    bool
 	same    bool
+	quiet   bool
 	shift   string // disturbances that stand side by side
 }
 
@@ -59,6 +60,7 @@ func newDataPreview() *cobra.Command {
 	flags.BoolVar(&f.test, "test", false, "draw test images instead of training images")
 	flags.StringVar(&f.shift, "shift", "", "disturbances (stream.shift.kind), each as in a stream of its own")
 	flags.BoolVar(&f.same, "same", true, "with stream.shift.kind, show the same images in every task")
+	addQuiet(flags, &f.quiet)
 	annotate(flags, groupOutput, map[string]string{"out": "FILE", "samples": "N", "classes": "N", "test": "", "same": "", "shift": "KIND,..."})
 	f.config = addConfig(cmd, true, seenInPreview, "NAME")
 	_ = cmd.MarkFlagFilename("out", "png", "jpg", "jpeg")
@@ -103,7 +105,7 @@ func (f *previewFlags) preview(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	show := newOpening(cmd.ErrOrStderr())
+	show := newOpening(cmd.ErrOrStderr(), f.quiet)
 	var drawn image.Image
 	if tasks {
 		o := stream.PreviewOptions{Samples: f.samples, Test: f.test, Same: f.same}

@@ -21,6 +21,7 @@ const shownFaults = 50
 func newDataVerify() *cobra.Command {
 	var (
 		keys   *configFlags
+		quiet  bool
 		asJSON jsonFlag
 	)
 	cmd := &cobra.Command{
@@ -40,7 +41,7 @@ func newDataVerify() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			show := newOpening(cmd.ErrOrStderr())
+			show := newOpening(cmd.ErrOrStderr(), quiet)
 			spec.Progress = show.work
 			r, err := data.Verify(cmd.Context(), spec)
 			show.end()
@@ -60,6 +61,7 @@ func newDataVerify() *cobra.Command {
 		},
 	}
 	keys = addConfig(cmd, false, ofData, "NAME")
+	addQuiet(cmd.Flags(), &quiet)
 	addJSON(cmd, &asJSON, reportJSON{})
 	return cmd
 }

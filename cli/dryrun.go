@@ -73,7 +73,7 @@ func withPlanned(list []*planned, one planned) []*planned {
 
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
 func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Config) error {
-	show, embedding := newOpening(notes), time.Duration(0)
+	show, embedding := newOpening(notes, f.quiet), time.Duration(0)
 	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers, Progress: show.work, ReadOnly: true, Embedding: func(w embed.Work) error {
 		embedding = w.Time()
 		return show.embedding(w)

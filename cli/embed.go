@@ -28,6 +28,7 @@ import (
 type embedFlags struct {
 	config *configFlags
 	out    string
+	quiet  bool
 	asJSON jsonFlag
 }
 
@@ -47,6 +48,7 @@ func newEmbed() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.out, "out", "o", "", "NumPy file for x_train, y_train, x_test, y_test and class_names, which ends in .npz (default: none is written)")
+	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.asJSON, embedJSON{})
 	annotate(flags, groupOutput, map[string]string{"out": "FILE"})
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") })
@@ -83,7 +85,7 @@ func (f *embedFlags) embed(cmd *cobra.Command) error {
 		return usage(fmt.Errorf("%s: --backbone is missing. Give the file of a pretrained network; docs/format/backbone.md says how to get one", pathOf(cmd)))
 	}
 	began, made := time.Now(), 0
-	show := newOpening(cmd.ErrOrStderr())
+	show := newOpening(cmd.ErrOrStderr(), f.quiet)
 	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: func(w embed.Work) error {
 		made = w.Images
 		return show.embedding(w)

@@ -35,6 +35,7 @@ type evalFlags struct {
 	older   bool
 	out     string
 	workers int
+	quiet   bool
 	asJSON  jsonFlag
 }
 
@@ -61,6 +62,7 @@ func newEval() *cobra.Command {
 	addOlder(cmd, &f.older)
 	addWorkers(flags, &f.workers, "goroutines (default: one per processor)")
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the tables and the confusion matrix (default: none is written)")
+	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.asJSON, evalJSON{})
 	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "classifier": "NAME", "older": "", "out": "DIR"})
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") }, "RUN")
@@ -88,7 +90,7 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	if err != nil {
 		return err
 	}
-	show := newOpening(notes)
+	show := newOpening(notes, f.quiet)
 	options := predict.EvaluateOptions{Half: f.half, Unseen: f.unseen}
 	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding, OneClass: true,
 		Images: func(set *data.Set) error { return p.Check(set, options) }}) // before the embeddings, which take long

@@ -21,6 +21,7 @@ import (
 type examples struct {
 	dir    string      // where the data lie; "" where they lay, or in the folder of the data sets
 	stderr io.Writer   // for the progress of opening data
+	quiet  bool        // which is not shown then
 	sets   []*data.Set // that are open
 	closed bool        // no others are opened
 }
@@ -143,7 +144,7 @@ func (e *examples) open(ctx context.Context, r *result.Result) (*data.Set, error
 		}
 		c.Data.Backbone, c.Data.BackboneDigest = "", ""
 	}
-	show := newOpening(e.stderr)
+	show := newOpening(e.stderr, e.quiet)
 	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work})
 	show.end()
 	switch {

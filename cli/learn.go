@@ -85,6 +85,7 @@ type oldClasses struct {
 	older    bool
 	backbone string // where the pretrained network lies, if it has moved
 	accepted float64
+	quiet    bool
 	bounded  bool // somebody has given accepted, so that it must be measured
 
 	oldMeasured
@@ -168,7 +169,7 @@ func (o *oldClasses) measureAll(cmd *cobra.Command) error {
 
 // add measures both runs on the test images of a run.
 func (o *oldClasses) add(cmd *cobra.Command, info predict.Info, before, after *predict.Predictor) error {
-	ctx, show := cmd.Context(), newOpening(cmd.ErrOrStderr())
+	ctx, show := cmd.Context(), newOpening(cmd.ErrOrStderr(), o.quiet)
 	defer show.end()
 	c := info.Config
 	c.Data.Dir, c.Data.Backbone = trained.Located(c.Data.Dir, info.Folder), cmp.Or(o.backbone, trained.Located(c.Data.Backbone, info.Folder))

@@ -13,7 +13,7 @@ func follow(live bool, told ...struct {
 	done, total int64
 }) string {
 	var out strings.Builder
-	o := newOpening(&out)
+	o := newOpening(&out, false)
 	o.live = live
 	for _, s := range told {
 		o.now = func() time.Time { return time.Unix(1000, 0).Add(time.Duration(s.at * float64(time.Second))) }

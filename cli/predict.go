@@ -47,6 +47,7 @@ type predictFlags struct {
 	workers    int
 	asJSON     jsonFlag
 	asCSV      bool
+	quiet      bool
 }
 
 func newPredict() *cobra.Command {
@@ -80,6 +81,7 @@ func newPredict() *cobra.Command {
 	addJSON(cmd, &f.asJSON, labelledJSON{})
 	flags.Lookup("json").Usage += "; one object a line for each image"
 	flags.BoolVar(&f.asCSV, "csv", false, "print CSV")
+	addQuiet(flags, &f.quiet)
 	annotate(flags, groupOutput, map[string]string{"csv": "", "top": "N", "classifier": "NAME", "older": "", "backbone": "FILE"})
 	return cmd
 }
@@ -115,7 +117,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	}
 	in := input.Stream(ctx, cmd.InOrStdin(), silence)
 	l := &labelling{p: p, in: in, top: min(f.top, p.Info().Guesses), out: f.printer(cmd.OutOrStdout(), p.Info())}
-	show := newOpening(notes)
+	show := newOpening(notes, f.quiet)
 	l.progress = func(done int) { show.work("images labelled", done, len(files)) }
 	l.fault = func(err error) {
 		show.end()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ocl"
+	"ocl/data/embed"
 	"ocl/experiment"
 	"ocl/experiment/result"
 )
@@ -292,6 +294,32 @@ func TestProgressQuiet(t *testing.T) {
 }
 
 // TestProgressEnds checks the line that stays for each way a run can end.
+// TestQuietWhereProgressIs: every command takes --quiet but those that show no progress.
+func TestQuietWhereProgressIs(t *testing.T) {
+	var out strings.Builder
+	o := newOpening(&out, true)
+	for i := range int64(3) {
+		o.now = func() time.Time { return time.Unix(1000+20*i, 0) }
+		o.tell("a", i, 9)
+	}
+	if err := o.embedding(embed.Work{Images: 9, Cores: 1}); err != nil || out.Len() > 0 {
+		t.Errorf("with --quiet %q is shown, error %v", out.String(), err)
+	}
+	var without []string
+	for path, cmd := range leaves(t) {
+		if flag := cmd.Flags().Lookup("quiet"); flag == nil || flag.Shorthand != "q" {
+			without = append(without, path)
+		}
+	}
+	slices.Sort(without)
+	want := []string{"completion bash", "completion fish", "completion powershell", "completion zsh", "config check", "config keys", "config schema", "config show", "data cache",
+		"data cache clean", "data list", "data streams", "export", "inspect", "methods", "report import", "report paper", "serve token", "serve verify", "sweep cancel", "sweep retry",
+		"sweep status"}
+	if !slices.Equal(without, want) {
+		t.Errorf("without --quiet are %q, want %q", without, want)
+	}
+}
+
 func TestProgressEnds(t *testing.T) {
 	for _, c := range []struct {
 		step  int

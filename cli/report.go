@@ -25,6 +25,7 @@ func newReport() *cobra.Command {
 		dataDir         string
 		images          bool
 		all, png, latex bool
+		quiet           bool
 		raw             jsonFlag
 	)
 	cmd := &cobra.Command{
@@ -49,7 +50,7 @@ func newReport() *cobra.Command {
 			}
 			o := report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), All: all, PNG: png, LaTeX: latex}
 			if images {
-				shown := &examples{dir: dataDir, stderr: cmd.ErrOrStderr()}
+				shown := &examples{dir: dataDir, stderr: cmd.ErrOrStderr(), quiet: quiet}
 				o.Examples, o.Mistaken = shown.of, shown.mistaken
 			}
 			written, err := report.Write(cmd.Context(), args, out, o)
@@ -66,6 +67,7 @@ func newReport() *cobra.Command {
 	cmd.Flags().BoolVar(&png, "png", false, "write each figure as PNG too, for programs that take neither SVG nor PDF")
 	cmd.Flags().BoolVar(&images, "images", true, "show images of the classes that are confused most; false does not open the data")
 	cmd.Flags().StringVar(&dataDir, "data-dir", "", "where the data lie on this machine, for data that are read from files (default: the recorded folder, or $"+dataVariable+")")
+	addQuiet(cmd.Flags(), &quiet)
 	addJSON(cmd, &raw, report.Written{})
 	annotate(cmd.Flags(), groupOutput, map[string]string{"all": "", "latex": "", "png": "", "images": "", "data-dir": "PATH"})
 	_ = cmd.MarkFlagDirname("data-dir")

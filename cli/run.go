@@ -133,7 +133,7 @@ func program() (version, revision string, command []string) {
 
 // open opens the experiment that the flags describe, or the one to continue.
 func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Experiment, error) {
-	show := newOpening(stderr)
+	show := newOpening(stderr, f.quiet)
 	f.opts.Progress, f.opts.Embedding = show.work, show.embedding
 	if f.resume != "" {
 		if _, err := os.Stat(f.resume); err != nil { // checked before announce, which says that the run continues there
@@ -242,7 +242,7 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 			old = &oldClasses{run: results[0].Config.Parent.Run, older: true, accepted: 100}
 		}
 		old.backbone, _ = f.config.text("data.backbone")
-		old.out = f.opts.Out
+		old.out, old.quiet = f.opts.Out, f.quiet
 		old.measure(cmd)
 	}
 	switch {
@@ -259,7 +259,7 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 		err = errors.Join(err, printResults(cmd, results, f.folder()))
 	}
 	if len(results) > 0 && !f.noReport {
-		err = errors.Join(err, reportOn(cmd, f.folder(), f.json.given, f.sets...))
+		err = errors.Join(err, reportOn(cmd, f.folder(), f.json.given, f.quiet, f.sets...))
 	}
 	if err == nil {
 		err = divergence(results)
@@ -286,8 +286,8 @@ func printResults(cmd *cobra.Command, results []*result.Result, folder string) e
 }
 
 // reportOn writes the report of a folder into it, and says where; on standard error if the output is JSON. Its images may be of data that are open.
-func reportOn(cmd *cobra.Command, folder string, asJSON bool, open ...*data.Set) error {
-	written, err := leaveReport(cmd, folder, folder, open...)
+func reportOn(cmd *cobra.Command, folder string, asJSON, quiet bool, open ...*data.Set) error {
+	written, err := leaveReport(cmd, folder, folder, quiet, open...)
 	if written == nil {
 		return err
 	}
@@ -300,9 +300,9 @@ func reportOn(cmd *cobra.Command, folder string, asJSON bool, open ...*data.Set)
 }
 
 // leaveReport writes the report of a folder, also after a signal: what stopped the runs does not stop their report. It opens no data then.
-func leaveReport(cmd *cobra.Command, folder, out string, open ...*data.Set) (*report.Written, error) {
+func leaveReport(cmd *cobra.Command, folder, out string, quiet bool, open ...*data.Set) (*report.Written, error) {
 	ctx := cmd.Context()
-	images := &examples{stderr: cmd.ErrOrStderr(), sets: open}
+	images := &examples{stderr: cmd.ErrOrStderr(), quiet: quiet, sets: open}
 	if ctx.Err() != nil {
 		ctx, images.closed = context.WithoutCancel(ctx), true
 	}
@@ -357,7 +357,7 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	show := newProgress(stderr, f.quiet || f.dryRun)
 	defer show.stop()
 	o := tune.Options{Options: f.opts, Events: func(r tune.Running) experiment.Events { return show.named(r.Name, r.Total) }}
-	o.Progress, o.ReadOnly = newOpening(stderr).work, f.dryRun
+	o.Progress, o.ReadOnly = newOpening(stderr, f.quiet).work, f.dryRun
 	o.Program, o.Revision, o.Command = program()
 	if f.resume != "" {
 		f.opts.Out, o.Out = f.resume, f.resume

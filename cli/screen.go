@@ -190,7 +190,11 @@ type opening struct {
 	open  bool // the line on the terminal has no end yet
 }
 
-func newOpening(w io.Writer) *opening {
+// newOpening shows progress on w, or nowhere.
+func newOpening(w io.Writer, quiet bool) *opening {
+	if quiet {
+		w = io.Discard
+	}
 	return &opening{out: w, live: isTerminal(w), words: count.Number[int64], now: time.Now}
 }
 

@@ -278,7 +278,7 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 	o := f.opts
 	o.Out, o.DataDir = "", "" // the configs have the place of the data
 	o.Program, o.Revision, o.Command = program()
-	o.Progress, o.ReadOnly = newOpening(cmd.ErrOrStderr()).work, f.dryRun || f.job != "" || len(f.hosts) > 0
+	o.Progress, o.ReadOnly = newOpening(cmd.ErrOrStderr(), f.quiet).work, f.dryRun || f.job != "" || len(f.hosts) > 0
 	jobs, made, err := s.Open(cmd.Context(), o)
 	if err == nil {
 		several := slices.ContainsFunc(jobs, func(j study.Job) bool { return j.Data != jobs[0].Data })
@@ -398,5 +398,5 @@ func (f *sweepFlags) report(cmd *cobra.Command) error {
 	if !f.json.given {
 		err = printResults(cmd, results, "")
 	}
-	return errors.Join(err, reportOn(cmd, f.opts.Out, f.json.given))
+	return errors.Join(err, reportOn(cmd, f.opts.Out, f.json.given, f.quiet))
 }

@@ -111,7 +111,7 @@ func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *res
 	opts := f.opts
 	opts.Program, opts.Revision, opts.Command = program()
 	opts.DataDir = dataFolder(opts.DataDir, recorded)
-	opening := newOpening(stderr)
+	opening := newOpening(stderr, f.quiet)
 	opts.Progress, opts.Embedding = opening.work, opening.embedding
 	show := newProgress(stderr, f.quiet)
 	defer show.stop()

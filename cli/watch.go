@@ -115,7 +115,7 @@ func (f *watchFlags) leave(cmd *cobra.Command, dir string, s *watching.State) er
 		}
 		takeTime(cmd.Context()) // the report of hundreds of runs takes seconds
 	}
-	written, err := leaveReport(cmd, dir, f.out)
+	written, err := leaveReport(cmd, dir, f.out, f.quiet)
 	if written == nil {
 		return err
 	}
