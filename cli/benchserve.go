@@ -39,13 +39,12 @@ func newBenchServe() *cobra.Command {
 		warm    float64
 		method  string
 		memory  int
-		set     []string
 		dir     string
 		quiet   bool
 		asJSON  jsonFlag
 	)
 	cmd := &cobra.Command{
-		Use:   "serve",
+		Use:   "serve [KEY=VALUE...]",
 		Short: "Measure how fast a daemon predicts and acknowledges labels while it learns.",
 		Example: `  ocl bench serve
   ocl bench serve --jpeg
@@ -56,8 +55,11 @@ func newBenchServe() *cobra.Command {
 			"With max they follow one another, and latencies count from the instant at which a request went. A daemon that has learned nothing is taught 100 pictures first. " +
 			"Without --url a daemon with an empty learner is started for it, as a process of its own, and is removed at the end. With --url the load goes to a daemon that runs, which then " +
 			"learns what it is sent, and gets ten classes: load-0 to load-9. OCL_TOKEN has the token of such a daemon. bench/serve_peer.py is a server to compare with. Run nothing else on the machine at the same time.",
-		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
+			_, words := pairsOf(args)
+			return exactly()(cmd, words)
+		},
+		RunE: func(cmd *cobra.Command, pairs []string) error {
 			var err error
 			if o.Feed, o.Labels, err = rateOf("labels", labels); err != nil {
 				return err
@@ -87,10 +89,7 @@ func newBenchServe() *cobra.Command {
 			}
 			var got servedBench
 			if o.URL == "" {
-				args := []string{"--method", method, "--memory", fmt.Sprint(memory), "--size", fmt.Sprint(o.Size), "--channels", fmt.Sprint(o.Channels)}
-				for _, s := range set {
-					args = append(args, "--set", s)
-				}
+				args := append([]string{"--method", method, "--memory", fmt.Sprint(memory), "--size", fmt.Sprint(o.Size), "--channels", fmt.Sprint(o.Channels)}, pairs...)
 				own, err := startDaemon(cmd.Context(), dir, args)
 				if err != nil {
 					return err
@@ -120,12 +119,11 @@ func newBenchServe() *cobra.Command {
 	flags.IntVar(&o.Channels, "channels", 3, "3 for colours, or 1 for grey")
 	flags.StringVar(&method, "method", "er", "without --url: method of the daemon")
 	flags.IntVar(&memory, "memory", 5000, "without --url: pictures that it stores")
-	flags.StringArrayVar(&set, "set", nil, "without --url: a setting of the learner, such as network.width=20; may be given several times")
 	flags.StringVar(&dir, "dir", "", "without --url: a folder on the disk to measure (default: that for temporary files)")
 	addJSON(cmd, &asJSON, servedBench{})
 	addQuiet(flags, &quiet)
 	annotate(flags, groupOutput, map[string]string{"url": "URL", "predictions": "RATE", "batch": "N", "jpeg": "", "labels": "RATE", "seconds": "S", "warm": "S",
-		"size": "PIXELS", "channels": "N", "method": "NAME", "memory": "N", "set": "KEY=VALUE", "dir": "DIR"})
+		"size": "PIXELS", "channels": "N", "method": "NAME", "memory": "N", "dir": "DIR"})
 	return cmd
 }
 

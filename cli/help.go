@@ -78,7 +78,7 @@ func helpText(cmd *cobra.Command) string {
 		fmt.Fprintln(&b, "\n"+strings.Join(fold(settingsHelp, helpWidth), "\n"))
 	}
 	use := cmd.UseLine()
-	if cmd.HasSubCommands() {
+	if cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") {
 		use = cmd.CommandPath() + " COMMAND"
 	}
 	fmt.Fprintf(&b, "\nUsage:\n  %s\n", use)

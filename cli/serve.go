@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"ocl/config"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/escape"
@@ -40,14 +41,15 @@ type serveFlags struct {
 	quiet      bool
 	logFormat  string
 	logLevel   string
+	pairs      []string // KEY=VALUE
 }
 
 func newServe() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:   "serve DIR",
+		Use:   "serve DIR [KEY=VALUE...]",
 		Short: "Predict over HTTP while learning from the pictures that come, and lose none of them.",
-		Example: `  ocl serve cats --method er --memory 5000 --size 32
+		Example: `  ocl serve cats --method er --memory 5000 --size 32 optimizer.lr=0.05
   ocl serve cats --init runs/er5k
   ocl serve photos --backbone lite0.safetensors --method slda
   ocl serve --play
@@ -57,6 +59,8 @@ func newServe() *cobra.Command {
 			"With --init or --method, an empty folder gets a learner; later the folder says what it is. Only programs on this machine reach the daemon, unless --listen says otherwise. " +
 			"Ctrl-C and SIGTERM end it within ten seconds, and SIGHUP reads tokens and certificates again. docs/serve.md has the requests.",
 		Args: func(cmd *cobra.Command, args []string) error {
+			pairs, args := pairsOf(args)
+			f.pairs = pairs
 			if len(args) == 0 && (f.o.Play || f.o.Follow.URL != "" || f.config != "") {
 				return nil
 			}
@@ -68,10 +72,15 @@ func newServe() *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgsFunction: completeFolder,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return completeFolder(cmd, args, word)
+			}
+			return (&configFlags{takes: ofLearner}).complete(word)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				f.o.Dir = args[0]
+			if _, words := pairsOf(args); len(words) > 0 {
+				f.o.Dir = words[0]
 			}
 			return f.serve(cmd)
 		},
@@ -79,6 +88,11 @@ func newServe() *cobra.Command {
 	f.define(cmd)
 	cmd.AddCommand(newServeVerify(), newServeRebuild(), newServeToken())
 	return cmd
+}
+
+// ofLearner says whether a key is one of those of a learner that sees no data set, most of which live takes.
+func ofLearner(k config.Key) bool {
+	return slices.ContainsFunc([]string{"network.", "optimizer.", "replay.", "method."}, func(group string) bool { return strings.HasPrefix(k.Name, group) })
 }
 
 func isThere(path string) bool {
@@ -91,14 +105,13 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	d := &f.o.Daemon
-	flags.StringVarP(&f.config, "config", "c", "", "file (YAML) with the names of these flags as keys, and dir; flags override it")
+	flags.StringVarP(&f.config, "config", "c", "", "file (YAML) with the names of these flags as keys, dir, and set with a list of KEY=VALUE; the command line overrides it")
 	flags.StringVar(&d.Init, "init", "", "an empty folder gets the learner of this run, or of this file of a program (default: none)")
 	flags.StringVar(&d.Live.Method, "method", "", "an empty folder gets a learner of this method, such as er or er+ncm (default: er)")
 	flags.IntVar(&d.Live.Memory, "memory", 0, "pictures that the method stores (default: 500)")
 	flags.IntVar(&d.Live.Size, "size", 0, "side of the pictures that the network sees, in pixels (default: 32, or that of --backbone)")
 	flags.IntVar(&d.Live.Channels, "channels", 0, "3 for colours, or 1 for grey (default: 3)")
 	flags.IntVar(&d.Live.Capacity, "capacity", 0, "outputs of the network at first; they double when all are taken (default: 256)")
-	flags.StringArrayVar(&d.Live.Set, "set", nil, "a setting of the learner, such as optimizer.lr=0.05; may be given several times")
 	flags.StringVar(&d.Live.Backbone, "backbone", "", "pretrained network: an empty folder gets a copy, and its learner learns embeddings of the pictures (docs/format/backbone.md); with --follow, that of the daemon (default: none)")
 	flags.IntVar(&d.Batch, "batch", 10, "pictures in a step")
 	flags.DurationVar(&d.Age, "age", 200*time.Millisecond, "time after which a smaller batch is learned; a negative one is never")
@@ -126,7 +139,7 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	flags.StringVar(&f.logLevel, "log-level", "info", "least level of the log: debug, info, warn or error")
 	addQuiet(flags, &f.quiet)
 	annotate(flags, groupLearner, map[string]string{
-		"config": "FILE", "init": "RUN", "method": "NAME", "memory": "N", "size": "N", "channels": "N", "capacity": "N", "set": "KEY=VALUE", "backbone": "FILE", "batch": "N", "age": "TIME", "queue": "N",
+		"config": "FILE", "init": "RUN", "method": "NAME", "memory": "N", "size": "N", "channels": "N", "capacity": "N", "backbone": "FILE", "batch": "N", "age": "TIME", "queue": "N",
 		"new-classes": "HOW", "held-out": "SHARE", "remember": "N", "remember-mb": "N", "remember-age": "TIME", "retain": "", "workers": "N", "play": "",
 	})
 	annotate(flags, groupNetwork, map[string]string{
@@ -145,6 +158,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err := f.read(cmd); err != nil {
 		return err
 	}
+	f.o.Daemon.Live.Set = append(f.o.Daemon.Live.Set, f.pairs...) // the last one of a key counts
 	if err := f.check(); err != nil {
 		return usage(fmt.Errorf("serve: %w", err))
 	}
@@ -209,7 +223,7 @@ func (f *serveFlags) check() error {
 	case o.Play && (o.Tokens != "" || o.Cert != ""):
 		return errors.New("--play sends drawings without a token. Leave out --tokens and --cert")
 	case d.Init != "" && (d.Live.Method != "" || d.Live.Memory != 0 || d.Live.Size != 0 || d.Live.Channels != 0 || d.Live.Capacity != 0 || len(d.Live.Set) > 0):
-		return errors.New("--init takes the learner of a run as it is. Leave out --method, --memory, --size, --channels, --capacity and --set; --backbone says where its pretrained network is")
+		return errors.New("--init takes the learner of a run as it is. Leave out --method, --memory, --size, --channels, --capacity and KEY=VALUE; --backbone says where its pretrained network is")
 	case o.Idle < 0:
 		return fmt.Errorf("--idle cannot be %s. Use a time above 0, such as 30m", o.Idle)
 	case f.newClasses != "refuse" && f.newClasses != "allow":
@@ -262,8 +276,11 @@ func (f *serveFlags) set(flags *pflag.FlagSet, s serve.Setting) error {
 			f.o.Dir = s.Values[0]
 		}
 		return nil
+	case s.Name == "set":
+		f.o.Daemon.Live.Set = s.Values
+		return nil
 	case !slices.Contains(names, s.Name):
-		hint := nearest.Names{List: append(names, "dir"), All: "`ocl serve --help` lists all flags, which are the keys"}
+		hint := nearest.Names{List: append(names, "dir", "set"), All: "`ocl serve --help` lists all flags, which are the keys"}
 		return fmt.Errorf("unknown key %.60q. %s", s.Name, hint.Hint(s.Name))
 	case flags.Changed(s.Name):
 		return nil

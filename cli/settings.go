@@ -168,19 +168,24 @@ func (v *settingValue) Set(s string) error {
 // args takes KEY=VALUE from the words of a command line. The others must be as many as are named.
 func (c *configFlags) args(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		c.pairs, c.words = nil, nil
-		for _, word := range args {
-			if isPair(word) {
-				c.pairs = append(c.pairs, word)
-			} else {
-				c.words = append(c.words, word)
-			}
-		}
+		c.pairs, c.words = pairsOf(args)
 		if len(names) == 0 && len(c.words) > 0 {
 			return usage(noPair(cmd, c.words[0]))
 		}
 		return exactly(names...)(cmd, c.words)
 	}
+}
+
+// pairsOf parts the words of a command line.
+func pairsOf(args []string) (pairs, words []string) {
+	for _, word := range args {
+		if isPair(word) {
+			pairs = append(pairs, word)
+		} else {
+			words = append(words, word)
+		}
+	}
+	return pairs, words
 }
 
 // isPair says whether a word is KEY=VALUE. A path with an equals sign in it has a slash before that.

@@ -38,7 +38,7 @@ var worldLines = []string{
 	"report import matrix.csv --method er --data glyphs --program other",
 	"run --data folder --data-dir images data.size=8 --tasks 2 --method er --memory 20 --network mlp network.hidden=8 --out photos --quiet --no-report",
 	"run --backbone x.safetensors --data folder --data-dir images --tasks 2 --method slda --out frozen --quiet --no-report",
-	"serve retained --size 8 --set network.name=mlp --set network.hidden=8 --retain --listen 127.0.0.1:0 --idle 1s --quiet --log-level warn",
+	"serve retained --size 8 network.name=mlp network.hidden=8 --retain --listen 127.0.0.1:0 --idle 1s --quiet --log-level warn",
 }
 
 // worldFiles are the files from which a world is made, beside pictures.
@@ -58,7 +58,7 @@ var lines = map[string][]string{
 	"bench engine":          {"bench engine --size 32 --repeat 3 --workers 1"},
 	"bench methods":         {"bench methods --method er --repeat 1 --workers 1 --memory 50"},
 	"bench predict":         {"bench predict --size 32 --repeat 3 --workers 1"},
-	"bench serve":           {"bench serve --size 8 --set network.name=mlp --set network.hidden=8 --memory 20 --seconds 0.5 --warm 0"},
+	"bench serve":           {"bench serve --size 8 network.name=mlp network.hidden=8 --memory 20 --seconds 0.5 --warm 0"},
 	"completion bash":       {"completion bash"},
 	"completion fish":       {"completion fish"},
 	"completion zsh":        {"completion zsh"},
