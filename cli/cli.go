@@ -118,7 +118,7 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 	})
 	if err != nil {
 		for fault := range strings.SplitSeq(interrupted(err.Error()), "\n") { // joined errors are one a line
-			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), ended(shortened(escape.Line(fault))))
+			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), sentence(fault))
 		}
 	}
 	if list := panics(err); len(list) > 0 {
@@ -154,6 +154,43 @@ func shortened(line string) string {
 		r := []rune(name)
 		return string(r[:60]) + "…" + string(r[len(r)-20:])
 	})
+}
+
+// sentence is a line of a message as it is shown: safe, with one prefix, and with a full stop.
+func sentence(fault string) string { return ended(shortened(onePrefix(escape.Line(fault)))) }
+
+// packages are those whose errors begin with their name, which is for programmers. Names that also are those of keys, formats or data sets are not among
+// them.
+var packages = []string{"api", "arch", "augment", "backbone", "bench", "checkpoint", "client", "compare", "config", "daemon", "data", "embed", "experiment", "fetch", "findings", "identity",
+	"journal", "kernel", "learner", "live", "load", "loss", "method", "metric", "nn", "optim", "paper", "predict", "report", "reproduce", "result", "rng", "serve", "served", "sheet", "shift", "stream",
+	"study", "survey", "train", "trained", "tune", "watch"}
+
+// onePrefix is a line of a message that has passed through several packages, without their names behind the first prefix. Files and other places stay,
+// also a file that is called like a package.
+func onePrefix(line string) string {
+	kept, rest := "", line
+	for {
+		name, after, more := strings.Cut(rest, ": ")
+		if !more || name == "" || strings.ContainsAny(name, " `\"") {
+			return kept + rest
+		}
+		if kept == "" || !slices.Contains(packages, name) || isPlace(name, after) {
+			kept += name + ": "
+		}
+		rest = after
+	}
+}
+
+// isPlace says whether a name is that of a file or folder here, or of one of which the system says what is wrong with it.
+func isPlace(name, after string) bool {
+	const errnos = 134
+	for e := syscall.Errno(1); e < errnos; e++ {
+		if strings.HasPrefix(after, e.Error()) {
+			return true
+		}
+	}
+	_, err := os.Lstat(name)
+	return err == nil
 }
 
 // ended is a line of a message with a full stop at its end, unless it ends in another sign.

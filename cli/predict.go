@@ -121,7 +121,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	l.progress = func(done int) { show.work("images labelled", done, len(files)) }
 	l.fault = func(err error) {
 		show.end()
-		fmt.Fprintf(notes, "%s %s\n", paint(cmd, notes, red, "ocl:"), ended(escape.Line(err.Error())))
+		fmt.Fprintf(notes, "%s %s\n", paint(cmd, notes, red, "ocl:"), sentence(err.Error()))
 	}
 	err = l.all(ctx, files)
 	show.end()
