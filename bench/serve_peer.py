@@ -167,7 +167,7 @@ async def predictions(request: Request):
         (values, at), version = learner.predict(pictures(kind, body))
         names = learner.names
         return {"version": version, "measure": "probability", "predictions": [
-            {"guesses": [{"class": names[k] if k < len(names) else "", "value": v} for k, v in zip(ks, vs)]}
+            {"guesses": [{"class": names[k] if k < len(names) else "", "probability": v} for k, v in zip(ks, vs)]}
             for ks, vs in zip(at.tolist(), values.tolist())]}
 
     return await run_in_threadpool(work)

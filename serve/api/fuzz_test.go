@@ -94,7 +94,7 @@ func FuzzBodies(f *testing.F) {
 
 // FuzzTensors sends any JSON and binary tensors by the Open Inference Protocol.
 func FuzzTensors(f *testing.F) {
-	image := `{"parameters":{"k":1},"inputs":[{"name":"image","datatype":"UINT8","shape":[1,3,4,4],"parameters":{"binary_data_size":48}}],"outputs":[{"name":"value","parameters":{"binary_data":true}}]}`
+	image := `{"parameters":{"k":1},"inputs":[{"name":"image","datatype":"UINT8","shape":[1,3,4,4],"parameters":{"binary_data_size":48}}],"outputs":[{"name":"probability","parameters":{"binary_data":true}}]}`
 	f.Add(len(image), append([]byte(image), make([]byte, 48)...))
 	file := `{"inputs":[{"name":"file","datatype":"BYTES","shape":[1,1],"parameters":{"binary_data_size":8}}]}`
 	f.Add(len(file), append(binary.LittleEndian.AppendUint32([]byte(file), 4), "\x04abc"...))

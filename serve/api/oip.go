@@ -13,12 +13,13 @@ import (
 
 	"ocl/internal/limit"
 	"ocl/live"
+	"ocl/predict"
 )
 
 // The Open Inference Protocol v2, as KServe and Triton have it, with the extension of binary tensors. It has predictions alone.
 //
 // The model has two inputs, of which a request has one: "image" UINT8 [n,C,H,W], pixels as the network sees them, and "file" BYTES [n], picture files.
-// Its outputs are "class" BYTES [n,k], names, and "value" FP32 [n,k]. The parameter k of a request says how many guesses there are.
+// Its outputs are "class" BYTES [n,k], names, and "probability" FP32 [n,k], or "distance" of a method that predicts by class means. The parameter k of a request says how many guesses there are.
 
 // headerLength is the header with the length of the JSON before binary tensors.
 const headerLength = "Inference-Header-Content-Length"
@@ -28,7 +29,6 @@ const (
 	inputImage  = "image"
 	inputFile   = "file"
 	outputClass = "class"
-	outputValue = "value"
 )
 
 // v2Tensor describes a tensor in the answer to a question about the model.
@@ -74,7 +74,7 @@ func (s *server) v2Model(to http.ResponseWriter, r *http.Request) {
 	}{
 		s.o.Name, []string{strconv.FormatInt(s.model.Version(), 10)}, "ocl",
 		[]v2Tensor{{inputImage, "UINT8", []int{-1, c, h, w}}, {inputFile, "BYTES", []int{-1}}},
-		[]v2Tensor{{outputClass, "BYTES", []int{-1, -1}}, {outputValue, "FP32", []int{-1, -1}}},
+		[]v2Tensor{{outputClass, "BYTES", []int{-1, -1}}, {string(s.model.Measure()), "FP32", []int{-1, -1}}},
 	})
 }
 
@@ -156,7 +156,7 @@ func (s *server) v2Infers(to http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c, h, w := s.model.Shape()
-	in, list, err := v2Read(head, rest, [3]int{c, h, w})
+	in, list, err := v2Read(head, rest, [3]int{c, h, w}, s.model.Measure())
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *server) v2Infers(to http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	text, blobs, err := v2Write(in, s.o.Name, a)
+	text, blobs, err := v2Write(in, s.o.Name, a, s.model.Measure())
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func v2Split(r *http.Request, body []byte) (head, rest []byte, err error) {
 }
 
 // v2Read reads the pictures of a request.
-func v2Read(head, rest []byte, shape [3]int) (in v2Request, list []sent, err error) {
+func v2Read(head, rest []byte, shape [3]int, by predict.Measure) (in v2Request, list []sent, err error) {
 	d := json.NewDecoder(bytes.NewReader(head))
 	if err := d.Decode(&in); err != nil {
 		return in, nil, bad("The JSON of the request cannot be read: %.200s. Correct it.", strings.TrimPrefix(err.Error(), "json: "))
@@ -217,11 +217,11 @@ func v2Read(head, rest []byte, shape [3]int) (in v2Request, list []sent, err err
 		return in, nil, bad("The request has %d inputs. Send one, %s or %s.", len(in.Inputs), inputImage, inputFile)
 	}
 	for _, o := range in.Outputs {
-		if o.Name != outputClass && o.Name != outputValue {
-			return in, nil, bad("There is no output %.40q. Ask for %s or %s.", o.Name, outputClass, outputValue)
+		if o.Name != outputClass && o.Name != string(by) {
+			return in, nil, bad("There is no output %.40q. Ask for %s or %s.", o.Name, outputClass, by)
 		}
 		if o.Parameters.Classification != nil {
-			return in, nil, bad("The extension of classification is not there. Ask for %s and %s, with the parameter k.", outputClass, outputValue)
+			return in, nil, bad("The extension of classification is not there. Ask for %s and %s, with the parameter k.", outputClass, by)
 		}
 	}
 	input := in.Inputs[0]
@@ -374,14 +374,14 @@ func v2Files(in v2Input, blob []byte) (list []sent, err error) {
 }
 
 // v2Write writes the outputs that a request wants, in its order: JSON, and behind it those that it wants binary.
-func v2Write(in v2Request, name string, a live.Answer) (text, blobs []byte, err error) {
+func v2Write(in v2Request, name string, a live.Answer, by predict.Measure) (text, blobs []byte, err error) {
 	n, k := len(a.Guesses), 0
 	if n > 0 {
 		k = len(a.Guesses[0])
 	}
 	wanted := in.Outputs
 	if len(wanted) == 0 {
-		wanted = []v2Wanted{{Name: outputClass}, {Name: outputValue}}
+		wanted = []v2Wanted{{Name: outputClass}, {Name: string(by)}}
 	}
 	out := v2Answer{ModelName: name, ModelVersion: strconv.FormatInt(a.Version, 10), ID: in.ID}
 	for _, w := range wanted {
@@ -398,11 +398,11 @@ func v2Write(in v2Request, name string, a live.Answer) (text, blobs []byte, err 
 		}
 		before := len(blobs)
 		switch {
-		case w.Name == outputValue && isBinary:
+		case w.Name == string(by) && isBinary:
 			for _, v := range values {
 				blobs = binary.LittleEndian.AppendUint32(blobs, math.Float32bits(v))
 			}
-		case w.Name == outputValue:
+		case w.Name == string(by):
 			o.Data = values
 		case isBinary:
 			for _, v := range names {

@@ -80,7 +80,7 @@ func TestOpenInferenceProtocol(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 4 {
-			if o.Name == "value" {
+			if o.Name == "probability" {
 				if v := math.Float32frombits(binary.LittleEndian.Uint32(one[4*i:])); v != values[i] {
 					t.Errorf("value %d is %v, want %v", i, v, values[i])
 				}

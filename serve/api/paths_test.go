@@ -23,8 +23,8 @@ type predictions struct {
 		ID         string
 		Remembered bool
 		Guesses    []struct {
-			Class string
-			Value float64
+			Class       string
+			Probability float64
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestAPictureIsPredictedInFourWays(t *testing.T) {
 			continue
 		}
 		g := p.Predictions[0].Guesses
-		if sum := g[0].Value + g[1].Value; g[0].Value < g[1].Value || sum < 0.99 || sum > 1.01 {
+		if sum := g[0].Probability + g[1].Probability; g[0].Probability < g[1].Probability || sum < 0.99 || sum > 1.01 {
 			t.Errorf("%s: the guesses are %v", ask.kind, g)
 		}
 	}
@@ -274,4 +274,28 @@ func TestOthersAreServed(t *testing.T) {
 		t.Errorf("DELETE of the status: %d, Allow %q", answer.StatusCode, answer.Header.Get("Allow"))
 	}
 	r.refused(http.StatusBadRequest, "There is no parameter", "POST", "/v1/predictions?rembember=true", raw, pixels(0, 0))
+}
+
+// TestTheNumberOfAGuessIsNamedByWhatItIs: a probability or a distance, by the same word in all forms of an answer.
+func TestTheNumberOfAGuessIsNamedByWhatItIs(t *testing.T) {
+	for method, word := range map[string]string{"er": "probability", "er+ncm": "distance"} {
+		o := daemonOptions()
+		o.Live.Method = method
+		r := taught(t, o, api.Options{})
+		for _, ask := range []struct {
+			verb, path, kind string
+			body             []byte
+			want             string
+		}{
+			{"POST", "/v1/predictions?k=1", raw, pixels(1, 1), `"guesses":[{"class":"b","` + word + `":`},
+			{"GET", "/v2/models/ocl", "", nil, `{"name":"` + word + `","datatype":"FP32"`},
+			{"POST", "/v2/models/ocl/infer", jsonT, fmt.Appendf(nil, `{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"data":[%q]}]}`, base64.StdEncoding.EncodeToString(pngOf(t, 20))),
+				`{"name":"` + word + `","datatype":"FP32"`},
+		} {
+			text := string(r.want(http.StatusOK, ask.verb, ask.path, ask.kind, ask.body))
+			if flat := strings.NewReplacer(" ", "", "\n", "").Replace(text); !strings.Contains(flat, ask.want) || strings.Contains(flat, `"value"`) {
+				t.Errorf("%s, %s: %s does not have %s", method, ask.path, text, ask.want)
+			}
+		}
+	}
 }

@@ -8,22 +8,15 @@ import (
 	"strings"
 
 	"ocl/internal/limit"
-	"ocl/live"
 	"ocl/predict"
 	"ocl/serve/daemon"
 )
 
-// guess is a class that a picture may have.
-type guess struct {
-	Class string  `json:"class"`
-	Value float64 `json:"value"`
-}
-
 // prediction is what is said of one picture.
 type prediction struct {
-	ID         string  `json:"id"`
-	Remembered bool    `json:"remembered"` // kept for its label
-	Guesses    []guess `json:"guesses"`    // the best first
+	ID         string         `json:"id"`
+	Remembered bool           `json:"remembered"` // kept for its label
+	Guesses    []daemon.Guess `json:"guesses"`    // the best first
 }
 
 // predictions is the answer to a request of them.
@@ -141,7 +134,7 @@ func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*prediction
 	}
 	out := &predictions{Version: a.Version, Measure: s.model.Measure(), Predictions: make([]prediction, len(list))}
 	for i, p := range list {
-		out.Predictions[i] = prediction{ID: p.id, Remembered: remember, Guesses: guessesOf(a, i)}
+		out.Predictions[i] = prediction{ID: p.id, Remembered: remember, Guesses: daemon.Guesses(a.Guesses[i], out.Measure)}
 		if p.id == "" {
 			out.Predictions[i].ID = newID()
 		}
@@ -165,13 +158,4 @@ func own(pixels []byte, p sent) []byte {
 		return pixels
 	}
 	return append([]byte(nil), pixels...)
-}
-
-// guessesOf are those for picture i of an answer.
-func guessesOf(a live.Answer, i int) []guess {
-	list := make([]guess, len(a.Guesses[i]))
-	for j, g := range a.Guesses[i] {
-		list[j] = guess{g.Name, g.Value}
-	}
-	return list
 }

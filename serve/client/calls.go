@@ -18,8 +18,9 @@ var errAnswer = errors.New("client: the answer is none of `ocl serve`. Check the
 
 // Guess is a class that a picture may have.
 type Guess struct {
-	Class string  `json:"class"`
-	Value float64 `json:"value"` // see Prediction.Measure
+	Class       string  `json:"class"`
+	Probability float64 `json:"probability,omitempty"`
+	Distance    float64 `json:"distance,omitempty"` // in place of it, of a method that predicts by class means
 }
 
 // Prediction is what the daemon says of a picture.

@@ -118,11 +118,12 @@ func (d *Daemon) predictLoop(ctx context.Context) {
 	}
 }
 
-// guesses are guesses as events and JSON have them.
-func (d *Daemon) guesses(list []predict.Guess) (all []Guess) {
+// Guesses are guesses by a measure as events and JSON have them.
+func Guesses(list []predict.Guess, by predict.Measure) []Guess {
+	all := make([]Guess, 0, len(list))
 	for _, g := range list {
 		v, one := g.Value, Guess{Class: g.Name}
-		if d.Measure() == predict.Distance {
+		if by == predict.Distance {
 			one.Distance = &v
 		} else {
 			one.Probability = &v

@@ -271,7 +271,7 @@ func (d *Daemon) admitRemembered(list []Remembered, digests []string, who string
 		}
 		mine[r.ID] = digests[i]
 		receipts = append(receipts, Receipt{r.ID, "", StateRemembered})
-		c.events = append(c.events, event(kindRemember, r.ID, who, body{Guesses: d.guesses(r.Guesses), Version: r.Version}, r.Pixels))
+		c.events = append(c.events, event(kindRemember, r.ID, who, body{Guesses: Guesses(r.Guesses, d.Measure()), Version: r.Version}, r.Pixels))
 	}
 	for id, digest := range mine {
 		c.signals[id] = make(chan struct{})
