@@ -114,14 +114,15 @@ func (l *SLDA) spread(means, from []float64) []float64 {
 //
 //	ρ = ((1−2/D)·tr C² + tr² C) / ((ν+1−2/D)·(tr C² − tr² C/D))      λ = ρ/(1−ρ)·tr S/D
 //
-// Telling classes apart often wants more. Of the doubles of that λ, generalised cross-validation takes one (Golub, Heath and Wahba 1979): that of the ridge
-// regression to one-hot labels, whose discriminant directions are those of the analysis with S + λ·I. With T = S + Σ_k n_k·(μ_k−μ)(μ_k−μ)ᵀ, the scatter around
-// the mean μ of all, and q_k = n_k·(μ_k−μ), it is the λ of the smallest
+// Telling classes apart often wants more. Of the doubles of that λ, cross-validation takes one: that of the ridge regression Ŷ to one-hot labels Y around
+// their means, whose discriminant directions are those of the analysis with S + λ·I. A prediction of a sample that the regression was not given is (ŷ − h·y)/(1−h)
+// for its leverage h. With the mean leverage for each, as in generalised cross-validation (Golub, Heath and Wahba 1979), and Y·Y for Σ y·y over samples and classes, it
+// is the λ for which these predictions correlate most with the labels, whatever their scale, on which the analysis does not depend:
 //
-//	V(λ) = R / (1 − h/N)²      h = 1 + D − λ·tr (T+λ·I)⁻¹
-//	R = Σ_k n_k·(1 − n_k/N) − q_kᵀ·(T+λ·I)⁻¹·q_k − λ·‖(T+λ·I)⁻¹·q_k‖²
+//	r = (Ŷ·Y − h·Y·Y) / √((Ŷ·Ŷ − 2h·Ŷ·Y + h²·Y·Y)·Y·Y)      h = (1 + D − λ·tr (T+λ·I)⁻¹)/N
+//	Y·Y = Σ_k n_k·(1 − n_k/N)      Ŷ·Y = Σ_k q_kᵀ·(T+λ·I)⁻¹·q_k      Ŷ·Ŷ = Ŷ·Y − λ·Σ_k ‖(T+λ·I)⁻¹·q_k‖²
 //
-// R is the sum of squared residuals and h the degrees of freedom of the regression, so V estimates its squared error on samples that it was not given.
+// T = S + Σ_k n_k·(μ_k−μ)(μ_k−μ)ᵀ is the scatter around the mean μ of all, and q_k = n_k·(μ_k−μ).
 func (l *SLDA) ridge(ctx context.Context, s *dense.Sym, means []float64) (float64, error) {
 	n, width, workers := float64(l.samples()), s.N, l.products.workers
 	mean := make([]float64, width)
@@ -131,12 +132,12 @@ func (l *SLDA) ridge(ctx context.Context, s *dense.Sym, means []float64) (float6
 	between := l.spread(means, mean)
 	t := s.Clone()
 	t.Add(between, 1, workers)
-	q, free := between, 0.0
+	q, labels := between, 0.0 // Y·Y
 	for k, count := range l.counts {
 		for j := range width {
 			q[k*width+j] *= math.Sqrt(float64(count))
 		}
-		free += float64(float64(count) * (1 - float64(count)/n))
+		labels += float64(float64(count) * (1 - float64(count)/n))
 	}
 	all := t.Trace() / float64(width)
 	least, most := oracle(s, n-float64(len(l.counts))), 128*all
@@ -148,14 +149,16 @@ func (l *SLDA) ridge(ctx context.Context, s *dense.Sym, means []float64) (float6
 	if err != nil {
 		return 0, err
 	}
-	best, ridge, v := math.Inf(1), least, make([]float64, len(q))
+	best, ridge, v := math.Inf(-1), least, make([]float64, len(q))
 	for lambda := least; lambda <= most; lambda *= 2 {
 		copy(v, q)
 		tri.Solve(v, lambda, workers)
-		residual := free - dense.Dot(q, v) - float64(lambda*dense.Dot(v, v))
-		left := 1 - (1+float64(width)-float64(lambda*tri.InverseTrace(lambda)))/n
-		if error := residual / (left * left); error < best {
-			best, ridge = error, lambda
+		leverage := (1 + float64(width) - float64(lambda*tri.InverseTrace(lambda))) / n
+		both := dense.Dot(q, v)
+		product := both - float64(leverage*labels)
+		square := both - float64(lambda*dense.Dot(v, v)) - float64(2*leverage*both) + float64(leverage*leverage*labels)
+		if r := product * math.Abs(product) / square; r > best { // the signed square, but for a factor that all have
+			best, ridge = r, lambda
 		}
 	}
 	return ridge, nil

@@ -297,8 +297,8 @@ func TestSLDAByDefinition(t *testing.T) {
 	}
 }
 
-// TestSLDAChoosesByCrossValidation compares the classifier with one whose λ is found by the words of the definition: of the doubles of the oracle's λ the one whose
-// ridge regression, with the hat matrix H of all samples, has the smallest ‖(I−H)·Y‖²/(1 − tr H/N)².
+// TestSLDAChoosesByCrossValidation compares the classifier with one whose λ is found by the words of the definition: of the doubles of the oracle's λ the one for
+// which (H·Y − h·Y)/(1−h), with the hat matrix H of all samples and h its mean diagonal, correlates most with Y.
 func TestSLDAChoosesByCrossValidation(t *testing.T) {
 	const d, classes = 12, 4
 	for _, n := range []int{9, 30, 300} {
@@ -337,9 +337,9 @@ func TestSLDAChoosesByCrossValidation(t *testing.T) {
 		square.Mul(&c, &c)
 		tr, tr2 := mat.Trace(&c), mat.Trace(&square)
 		rho := ((1-2.0/d)*tr2 + tr*tr) / ((freedom + 1 - 2.0/d) * (tr2 - tr*tr/d))
-		best, ridge := math.Inf(1), 0.0
+		best, ridge := math.Inf(-1), 0.0
 		for lambda := rho / (1 - rho) * tr * freedom / d; lambda < 128*mat.Trace(total)/d; lambda *= 2 {
-			var inverse, hat, left, residual mat.Dense
+			var inverse, hat, left, own, predicted, product mat.Dense
 			inverse.CloneFrom(total)
 			for i := range d {
 				inverse.Set(i, i, inverse.At(i, i)+lambda)
@@ -349,11 +349,13 @@ func TestSLDAChoosesByCrossValidation(t *testing.T) {
 			}
 			hat.Mul(x, &inverse)
 			left.Mul(&hat, x.T())
-			residual.Mul(&left, y)
-			residual.Sub(y, &residual)
-			norm := mat.Norm(&residual, 2)
-			if v := norm * norm / math.Pow(1-(1+mat.Trace(&left))/float64(n), 2); v < best {
-				best, ridge = v, lambda
+			h := (1 + mat.Trace(&left)) / float64(n)
+			predicted.Mul(&left, y)
+			own.Scale(h, y)
+			predicted.Sub(&predicted, &own)
+			product.MulElem(&predicted, y)
+			if r := mat.Sum(&product) / mat.Norm(&predicted, 2) / mat.Norm(y, 2); r > best {
+				best, ridge = r, lambda
 			}
 		}
 		l := computing(t, "slda", d, classes, 1)
