@@ -35,10 +35,11 @@ type desk struct {
 	measure predict.Measure
 
 	// The goroutine that learns uses these alone.
-	stale  bool      // the learner has learned something since the last copy
-	next   time.Time // when the next copy is made at the earliest
-	reads  *slot     // checks copies before they are published
-	probed bool      // reads has an image of the last batch
+	stale  bool          // the learner has learned something since the last copy
+	last   time.Time     // when the last copy was begun
+	took   time.Duration // what it took
+	reads  *slot         // checks copies before they are published
+	probed bool          // reads has an image of the last batch
 
 	mu      sync.Mutex
 	freed   *sync.Cond
@@ -133,15 +134,21 @@ func (d *desk) forget() {
 	d.probed = false
 }
 
-// publishEvery is how often a new copy of the weights is published at most, in predictions by logits.
+// publishEvery is how often a new copy of the weights is published at most.
 const publishEvery = 100 * time.Millisecond
 
-// shareOfMeans is how many times longer than to find class means it takes until they are found again.
+// shareOfMeans is how many times longer than to find class means it takes until they are found again while more waits to be learned.
 const shareOfMeans = 10
 
-// PublishDue says whether something was learned that predictions do not use yet, and when it should be published at the earliest: 100 ms after the last time, and
-// of a method that predicts by class means so late that finding them takes a tenth of the time.
-func (t *Trainer) PublishDue() (at time.Time, due bool) { return t.desk.next, t.desk.stale }
+// PublishDue says whether something was learned that predictions do not use yet, and when it should be published at the earliest: 100 ms after the last time. While
+// more waits to be learned, it is so late that what comes before predictions, such as finding class means, takes a tenth of the time.
+func (t *Trainer) PublishDue(more bool) (at time.Time, due bool) {
+	every := publishEvery
+	if more {
+		every = max(every, shareOfMeans*t.desk.took)
+	}
+	return t.desk.last.Add(every), t.desk.stale
+}
 
 // Publish lets predictions use what was learned so far, and gives that the caller's version, which [Trainer.Predict] returns. If nothing was learned since the last
 // Publish, what predictions use gets the version. If nothing was learned at all, or a method that predicts by class means stores nothing any more, there is nothing
@@ -172,14 +179,14 @@ func (t *Trainer) publish(ctx context.Context, version int64) error {
 			}
 			return t.ended(err)
 		}
-		every := max(publishEvery, shareOfMeans*time.Since(began))
+		took := time.Since(began)
 		m := d.room(k)
 		m.take(t)
 		if err := d.check(m); err != nil {
 			return t.ended(err)
 		}
 		d.show(m, version)
-		d.stale, d.next = false, began.Add(every)
+		d.stale, d.last, d.took = false, began, took
 	default:
 		d.mark(version)
 	}

@@ -232,7 +232,10 @@ func (l *Learner) work(ctx context.Context) (wait time.Duration, err error) {
 	l.step.Lock()
 	defer l.step.Unlock()
 	now := time.Now()
-	at, publish := l.t.PublishDue()
+	l.mu.Lock()
+	more := len(l.queue) > 0
+	l.mu.Unlock()
+	at, publish := l.t.PublishDue(more)
 	wait = idle
 	if publish {
 		wait = at.Sub(now)

@@ -35,7 +35,7 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 			d.tried = time.Now()
 			d.ends(d.finishForgetting())
 		}
-		at, due := d.trainer.PublishDue()
+		at, due := d.trainer.PublishDue(d.busy())
 		if due && !time.Now().Before(at) {
 			d.ends(d.publish(ctx))
 			d.measure(false)
