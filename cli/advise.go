@@ -45,9 +45,9 @@ var advised = []candidate{
 
 // onFeatures are the settings that take the features of a pretrained network, of --backbone. They come before all others: they learn in seconds.
 var onFeatures = []candidate{
-	{"pretrained, class means", []string{"methods=ncm"}, "--method ncm"},
-	{"pretrained, streaming LDA", []string{"methods=slda"}, "--method slda"},
-	{"pretrained, ridge regression", []string{"methods=ranpac"}, "--method ranpac"},
+	{"ncm (class means), pretrained", []string{"methods=ncm"}, "--method ncm"},
+	{"slda (linear discriminant analysis), pretrained", []string{"methods=slda"}, "--method slda"},
+	{"ranpac (ridge regression), pretrained", []string{"methods=ranpac"}, "--method ranpac"},
 }
 
 // advisedTime is how long `ocl advise` works unless --time says otherwise.
@@ -66,11 +66,11 @@ func newAdvise() *cobra.Command {
 	var f adviseFlags
 	cmd := &cobra.Command{
 		Use:   "advise DIR",
-		Short: "Try five cheap settings on your own images, and say with which to go on.",
+		Short: "Try cheap settings on your own images, and say with which to go on.",
 		Example: `  ocl advise photos
   ocl advise photos --time 10m --backbone lite0.safetensors`,
 		Long: "DIR has a folder of images for each class, as `ocl run --data folder` takes it. Each setting learns nine tenths of the training images and is measured on the last tenth. " +
-			"The test images are not used, so that `ocl run` can be measured on them later. The cheapest setting comes first. --time does not include the decoding of the images and the making of their " +
+			"The test images are not used, so that `ocl run` can be measured on them later. The cheapest setting is tried first. --time does not include the decoding of the images and the making of their " +
 			"features. The table shows the settings that ended in that time, or before Ctrl-C. The error of a setting that failed stands below the table. Only the cache of decoded images is written.",
 		Args:              exactly("DIR"),
 		ValidArgsFunction: completeFolder,

@@ -204,6 +204,14 @@ func exactly(words ...string) cobra.PositionalArgs {
 		case len(args) < len(words):
 			return usage(fmt.Errorf("%s: %s is missing. Write `%s`", pathOf(cmd), want, path+" "+want))
 		}
+		if last := args[len(args)-1]; len(args) == len(words)+1 {
+			switch {
+			case cmd.Flags().Lookup("data-dir") != nil:
+				want += " --data folder --data-dir " + quoteWord(last)
+			case cmd.Flags().Lookup("out") != nil:
+				want += " --out " + quoteWord(last)
+			}
+		}
 		return usage(fmt.Errorf("%s: too many words are given: %s. Write `%s`", pathOf(cmd), strings.Trim(fmt.Sprintf("%q", args), "[]"), path+" "+want))
 	}
 }

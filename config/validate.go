@@ -184,7 +184,7 @@ func (s *Schema) checkData(f *faults, c Config) {
 	case set.NeedsDir && d.Dir == "":
 		f.add("data.dir", "%s is read from files, but no folder is given. Use --data-dir; `ocl data info %s` says where to get the files", d.Name, d.Name)
 	case !set.NeedsDir && d.Dir != "":
-		f.add("data.dir", "%s is built in and reads no files, but the folder %q is given. Remove data.dir (--data-dir)", d.Name, d.Dir)
+		f.add("data.dir", "%s is built in and reads no files, but the folder %q is given. For a folder of your own images add --data folder; otherwise remove data.dir (--data-dir)", d.Name, d.Dir)
 	}
 	for _, v := range []struct {
 		key           string

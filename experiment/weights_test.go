@@ -183,7 +183,7 @@ func TestUnusableWeights(t *testing.T) {
 	for name, want := range map[string]string{
 		"absent": "absent: no such file or directory. Give the path of a safetensors file",
 		"":       ": it is a folder, not a regular file. Give the path of a safetensors file",
-		"text":   "text: not a valid safetensors file: the file says that its header has",
+		"text":   "text: not a valid safetensors file: the file begins with \"",
 		"short":  "short: not a valid safetensors file",
 		"onnx":   "onnx: this is what looks like an ONNX model, whose weights ocl does not read. Give a safetensors file, such as `ocl export RUN --to safetensors` writes",
 		"numpy":  "numpy: this is an archive of NumPy (.npz). Give a safetensors file",

@@ -258,7 +258,7 @@ func (s *setting) fewSeeds(first, second *row) (text, command string) {
 		return text + ": three seeds that both have tell whether the lead is more than luck", ""
 	}
 	command = fmt.Sprintf("ocl run --config %s --runs %d --out %s", quote(filepath.Join(home, "experiment.yaml")), runs, quote(home))
-	return text + fmt.Sprintf(": `--runs %d` tells whether the lead is more than luck", runs), command
+	return text + fmt.Sprintf(": %d runs of each tell whether the lead is more than luck", runs), command
 }
 
 // leadNote is the same below the table of the terminal: at most one line, with the command.

@@ -60,7 +60,7 @@ func TestLeadOfOneSeed(t *testing.T) {
 		r.folder = filepath.Join(home, r.Method.Name)
 	}
 	command := fmt.Sprintf("ocl run --config %s/experiment.yaml --runs 3 --out %s", filepath.ToSlash(home), filepath.ToSlash(home))
-	want := tile{"Lead over the next", "+20.0 points", "over MIR, one seed each: `--runs 3` tells whether the lead is more than luck", command}
+	want := tile{"Lead over the next", "+20.0 points", "over MIR, one seed each: 3 runs of each tell whether the lead is more than luck", command}
 	if got := studyOf(runs, nil).settings[0].tiles()[1]; got != want {
 		t.Errorf("the page says %q, want %q", got, want)
 	}
@@ -68,7 +68,7 @@ func TestLeadOfOneSeed(t *testing.T) {
 	if err := Table(&b, results, Options{Experiment: home}, 100); err != nil {
 		t.Fatal(err)
 	}
-	note := "ER leads by 20.0 points over MIR, one seed each: `--runs 3` tells whether the lead is more than luck: " + command
+	note := "ER leads by 20.0 points over MIR, one seed each: 3 runs of each tell whether the lead is more than luck: " + command
 	if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, note) {
 		t.Errorf("the terminal says %s\nwant %s", got, note)
 	}

@@ -21,7 +21,7 @@ var twice = []struct{ file, pattern, other, otherPattern string }{
 	{"docs/data.md", `entries, are at most (\S+), of which`, "docs/limits.md", `the number of folders that are walked for a user's own images \| (\S+) folders`},
 	{"docs/data.md", `and the list (\S+) images`, "docs/limits.md", `the number of a user's own images in a list or in folders \| (\S+) images`},
 	{"README.md", `one file of (\d+ MB)`, "tools/dist", `the largest had (\S+) on`},
-	{"README.md", `ocl-(\S+)-linux-amd64\.tar\.gz`, "internal/edition/edition.go", `Release = "(\S+)"`},
+	{"README.md", `ocl-(\S+)-linux-arm64\.tar\.gz`, "internal/edition/edition.go", `Release = "(\S+)"`},
 }
 
 // TestFactsThatStandTwice holds numbers of documents against the place that they come from. A number of MB or of megapixels is rounded.

@@ -44,7 +44,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	}
 	length := binary.LittleEndian.Uint64(word[:])
 	if most := min(uint64(size)-8, limit.SafetensorsHeader); length > most {
-		return nil, damaged("the file says that its header has %d bytes, but at most %d are possible. Save it again, with save_file of the Python library safetensors", length, most)
+		return nil, damaged("the file begins with %q, where the length of its header has to stand, and no header can have %d bytes: at most %d are possible. Save the weights with save_file of the Python library safetensors", word, length, most)
 	}
 	text := make([]byte, length)
 	if err := readAt(r, text, 8); err != nil {
