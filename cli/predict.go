@@ -62,7 +62,7 @@ func newPredict() *cobra.Command {
 			"prepared exactly as the data of the run were. A learner of grey images gets coloured images as grey ones. IMAGE is a file, a folder or -, which is one image on " +
 			"standard input. A folder stands for the files below it that end in " + strings.Join(data.PictureEndings(), ", ") + " or begin as such an image, in the order of their names; " +
 			"other files and hidden ones are skipped and counted on standard error. An image that cannot be read is named there, and --json and --csv have an error in its place. " +
-			"The other images are labelled, and the exit code is 1.",
+			"The other images are labelled, and the exit code is 1. The probabilities of methods without gradient (ncm, slda, ranpac) order the guesses, and are not the chance of being right.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usage(fmt.Errorf("%s: a run and at least one image are needed. Write `ocl predict RUN IMAGE`", pathOf(cmd)))
