@@ -14,6 +14,20 @@ import (
 	"ocl/config"
 )
 
+// TestMain gives the tests a cache of embeddings: a machine without a home has none, and no test is to find what another one left.
+func TestMain(m *testing.M) {
+	cache, err := os.MkdirTemp("", "ocl-cache")
+	if err == nil {
+		err = os.Setenv("OCL_CACHE", cache)
+	}
+	if err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(cache)
+	os.Exit(code)
+}
+
 // pretrained is the file of a network that has learned ten drawings, whose embeddings have 16 numbers.
 func pretrained(t testing.TB, seed string) string {
 	t.Helper()
