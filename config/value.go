@@ -259,6 +259,13 @@ func listOf(sample any, items []string) (any, error) {
 	return each(items, wholeOf)
 }
 
+// orders says that all words are names of orders, such as those that a study tries one after the other, and not of classes.
+func orders(words []string) bool {
+	return !slices.ContainsFunc(words, func(word string) bool {
+		return word != OrderRandom && word != OrderGiven && !strings.HasPrefix(word, OrderOfficial)
+	})
+}
+
 // listed is an order of classes by their numbers or by their names. Some of both are a slip; a file that means names quotes them.
 func listed(items []string) (any, error) {
 	numbers := 0
@@ -271,7 +278,7 @@ func listed(items []string) (any, error) {
 	case numbers > 0 && numbers == len(items):
 		list, err := each(items, wholeOf)
 		return Order{Classes: list}, err
-	case numbers == 0 && len(items) > 1 && !slices.Contains(items, ""):
+	case numbers == 0 && len(items) > 1 && !slices.Contains(items, "") && !orders(items):
 		return Order{Called: items}, nil
 	}
 	return nil, errType
@@ -369,7 +376,7 @@ func fromNode(sample any, n *yaml.Node) (any, error) {
 			return nil, err
 		}
 	}
-	if called && !slices.Contains(items, "") {
+	if called && !slices.Contains(items, "") && !orders(items) {
 		return Order{Called: items}, nil
 	}
 	return listOf(sample, items)
