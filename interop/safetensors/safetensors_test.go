@@ -150,7 +150,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 		"empty":              {nil, "0 bytes, fewer than the 8"},
 		"a part of a length": {make([]byte, 7), "7 bytes"},
 		"no header":          {make([]byte, 8), "not JSON"},
-		"header too long":    {append(binary.LittleEndian.AppendUint64(nil, 1<<40), good...), "1099511627776 bytes, but at most 54 are possible"},
+		"header too long":    {append(binary.LittleEndian.AppendUint64(nil, 1<<40), good...), "1099511627776 bytes: at most 54 are possible"},
 		"header of all bits": {append(binary.LittleEndian.AppendUint64(nil, math.MaxUint64), good...), "at most 54"},
 		"values cut":         {file(good, 7), "need 8 bytes, but the file has 7"},
 		"values too many":    {file(good, 9), "need 8 bytes, but the file has 9"},
