@@ -13,7 +13,7 @@ import (
 
 // TestPipesAreNoData: a pipe in the place of any file of a data set is an error at once. Reading it would wait for its writer.
 func TestPipesAreNoData(t *testing.T) {
-	t.Setenv("OCL_CACHE", t.TempDir()) // a machine without a home has no other
+	t.Setenv("OCL_CACHE", t.TempDir())                             // a machine without a home has no other
 	for _, c := range []struct{ set, given, pipe, others string }{ // others are files by which the layout is known
 		{"csv", "list.csv", "list.csv", ""},
 		{"csv", "list", "a.png", "list b.png c.png d.png"},
