@@ -112,8 +112,11 @@ func TestFolderSpellings(t *testing.T) {
 	const one, two = "caf\u00e9", "cafe\u0301"
 	root := photos(t, "bar/1.png", one+"/1.png", one+"/2.png", two+"/3.png")
 	entries, err := os.ReadDir(root)
-	if err != nil || len(entries) != 3 {
-		t.Skipf("this file system has one spelling: %v", err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 3 {
+		t.Skip("NOT RUN: this file system keeps one spelling of é, so two folders cannot differ in it")
 	}
 	set := openSmall(t, Spec{Name: "folder", Dir: root, Size: 8})
 	note := "two folders are called " + one + ", in two spellings of Unicode that look alike. They are one class"
@@ -130,7 +133,7 @@ func TestFolderSpellings(t *testing.T) {
 func TestFolderDanglingLink(t *testing.T) {
 	root := photos(t, "cat/1.png", "cat/2.png", "cat/3.png", "dog/1.png")
 	if err := os.Symlink("nowhere", filepath.Join(root, "owl")); err != nil {
-		t.Skip(err)
+		t.Skipf("NOT RUN: this system makes no links: %v", err)
 	}
 	want := "the link owl leads nowhere (no such file or directory). Correct or remove it"
 	if runtime.GOOS == "windows" {

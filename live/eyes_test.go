@@ -14,20 +14,6 @@ import (
 	"ocl/config"
 )
 
-// TestMain gives the tests a cache of embeddings: a machine without a home has none, and no test is to find what another one left.
-func TestMain(m *testing.M) {
-	cache, err := os.MkdirTemp("", "ocl-cache")
-	if err == nil {
-		err = os.Setenv("OCL_CACHE", cache)
-	}
-	if err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(cache)
-	os.Exit(code)
-}
-
 // pretrained is the file of a network that has learned ten drawings, whose embeddings have 16 numbers.
 func pretrained(t testing.TB, seed string) string {
 	t.Helper()
@@ -171,7 +157,7 @@ func TestBackboneRefuses(t *testing.T) {
 
 // TestRunOnBackboneGoesOn: a run with a pretrained network continues from its folder, and a saved learner of it finds the network.
 func TestRunOnBackboneGoesOn(t *testing.T) {
-	t.Parallel()
+	t.Setenv("OCL_CACHE", t.TempDir()) // a machine without a home has no other
 	file := pretrained(t, "1")
 	for _, method := range []string{"er", "slda", "ranpac"} {
 		folder := run(t, method, func(c *config.Config) {
