@@ -203,6 +203,7 @@ const (
 // with a short message that names the file, or as if the file were not there, if it can do without. The test draws some trials of
 // the table (-killseed repeats them), the long tier more; BAD=REGEXP makes those that match, and BAD=. all.
 func TestBadFiles(t *testing.T) {
+	t.Parallel()
 	world := makeWorld(t)
 	type trial struct {
 		slot

@@ -8,13 +8,13 @@ import (
 	"runtime/metrics"
 )
 
-// How far the heap may grow before it is collected. A training step allocates nothing, so collecting often costs nothing
-// there, and the peak stays near what the data and the network need. A run has hundreds of megabytes in a few large
-// buffers, which the collector does not look into; then even less may wait.
+// How far the heap may grow before it is collected: by so many bytes, whatever is in use. A training step allocates nothing, so
+// collecting often costs nothing there, and the peak stays near what the data and the network need. What reports and tables
+// allocate is small and short-lived, and a round for each of their megabytes would take half of their time.
 const (
-	heapGrowth  = 25      // per cent
-	leastGrowth = 2       // per cent
-	garbage     = 8 << 20 // bytes that may wait where that is less than heapGrowth
+	garbage     = 8 << 20 // bytes
+	leastGrowth = 2       // per cent, where much is in use
+	mostGrowth  = 200     // per cent, with which the runtime's least target of 4 MiB becomes 8
 
 	// The collector keeps a tenth of the heap's size in freed memory for later. Where much is in use, it keeps no more than this, with
 	// its own tables and the stacks.
@@ -24,8 +24,8 @@ const (
 
 // collectEarly sets the collector's target, and again after each of its rounds.
 func collectEarly() {
-	debug.SetGCPercent(heapGrowth)
-	(&collector{growth: heapGrowth}).set()
+	debug.SetGCPercent(mostGrowth)
+	(&collector{growth: mostGrowth}).set()
 }
 
 // collector is dead as soon as it is made, so its finalizer runs after the next round.
@@ -50,7 +50,7 @@ func (c *collector) set() {
 
 // growthFor is the target for so many bytes in use.
 func growthFor(live uint64) int {
-	return int(max(leastGrowth, min(heapGrowth, 100*garbage/max(1, live))))
+	return int(max(leastGrowth, min(mostGrowth, 100*garbage/max(1, live))))
 }
 
 // limitFor is the memory that the collector may hold with so many bytes in use, beyond which it gives freed memory back at once.

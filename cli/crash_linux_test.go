@@ -256,6 +256,7 @@ func draws(t *testing.T) *rand.Rand {
 // of its operations on files, in the middle of a write, or some time after one, while it computes. Each command is killed up
 // to three times on its way, or twice where three deaths at one step are for a person to look at.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	draw := draws(t)
 	times := cmp.Or(*kills, 1)
 	all := append(crashingRuns(), crashingOthers()...)
@@ -313,6 +314,7 @@ func only(n int, v faulttest.Verdict, at *faulttest.Op) func(faulttest.Op) fault
 // TestFaultyDisk: whichever operation on files fails, a command ends with an error that says what failed, unless it can do
 // without. Given again, it ends in the identical result.
 func TestFaultyDisk(t *testing.T) {
+	t.Parallel()
 	draw := draws(t)
 	runs := crashingRuns()
 	er := runs[slices.IndexFunc(runs, func(c crashing) bool { return strings.HasPrefix(c.name, "er+") })]

@@ -21,6 +21,7 @@ import (
 
 // TestDryRunInterrupted: no plan is printed where the trial was cut off, before it or in it.
 func TestDryRunInterrupted(t *testing.T) {
+	t.Parallel()
 	for _, after := range []time.Duration{0, 300 * time.Millisecond} { // the trial takes a second
 		for _, more := range [][]string{nil, {"--json=all"}} {
 			ctx, cancel := context.WithCancel(context.Background())

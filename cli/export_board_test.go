@@ -8,7 +8,8 @@ import (
 
 // TestExportsOfACommittedResult: both exports write where they are told to, and say where.
 func TestExportsOfACommittedResult(t *testing.T) {
-	result := filepath.Join("..", "results", "cifar100", "errors", "er-m5000-s1-seen.json.gz")
+	t.Parallel()
+	result := filepath.Join("..", "results", "ns-mini-blur", "methods", "finetune-m0-s1.json.gz")
 	dir := t.TempDir()
 	path, err := exportCSV(t.Context(), result, dir, exportSource{})
 	if want := filepath.Join(dir, "measurements.csv"); err != nil || path != want {
@@ -21,7 +22,7 @@ func TestExportsOfACommittedResult(t *testing.T) {
 	if err != nil || path != dir {
 		t.Errorf("the event files are in %s, %v; want %s", path, err, dir)
 	}
-	if files, err := filepath.Glob(filepath.Join(dir, "er-m5000-s1-seen", "*tfevents*")); err != nil || len(files) != 1 {
+	if files, err := filepath.Glob(filepath.Join(dir, "finetune-m0-s1", "*tfevents*")); err != nil || len(files) != 1 {
 		t.Errorf("event files %v, %v; want one", files, err)
 	}
 }

@@ -41,6 +41,7 @@ func smallRun(t *testing.T, args ...string) string {
 
 // The model lies beside the run's folder where nobody says, and the same run gives the same bytes.
 func TestExportONNX(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"er": {"--method", "er", "--classifiers", "head,ncm"}, "icarl": {"--method", "icarl"}, "gdumb": {"--method", "gdumb"},
 		"ncm": {"--method", "er", "--classifiers", "ncm,head"}, "icarl, head,ncm": {"--method", "icarl", "--classifiers", "head,ncm"},

@@ -16,6 +16,7 @@ import (
 // TestHostileFolders: no command prints what a terminal obeys, or what does not show, of the names of the files and folders that it
 // reads and writes. Without OCL_LONG a third of the lines is drawn; -killseed repeats them.
 func TestHostileFolders(t *testing.T) {
+	t.Parallel()
 	const name = "a\x1b[31m\u202e\u009b"
 	world := makeWorld(t)
 	var wg sync.WaitGroup

@@ -13,6 +13,7 @@ import (
 
 // TestHostileNames: names of files and classes are neither obeyed by a terminal nor computed by a spreadsheet, and JSON keeps them.
 func TestHostileNames(t *testing.T) {
+	t.Parallel()
 	const name = "=cmd|' /C calc'!A0\x1b[31m\u202e\u200b\u009b<b>"
 	for format, f := range map[string]predictFlags{"text": {}, "CSV": {asCSV: true}, "JSON": {asJSON: jsonFlag{given: true}}} {
 		var b bytes.Buffer

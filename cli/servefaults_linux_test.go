@@ -145,6 +145,7 @@ func (s servedFaults) kept(t *testing.T, dir, what string) {
 // before it. What was acknowledged is there after the next start, and was learned once. Nothing ends with exit code 0 that has lost something, and a full
 // disk refuses samples and does not end the daemon. Some of the operations are tried, and all with -faults.
 func TestServeFaultyDisk(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var ops []faulttest.Op
 	s := servedOnce(t, dir, func(o faulttest.Op) (v faulttest.Verdict) { ops = append(ops, o); return v })

@@ -130,6 +130,7 @@ func interrupts(world, line string, lasts time.Duration, draw *rand.Rand) (took 
 // TestSignals: the first signal ends every command soon, at whatever instant it comes. No file is torn, and the same command works afterwards.
 // The instants are drawn, and without OCL_LONG the commands too; -killseed repeats them. SIGNALS=REGEXP takes the commands that match.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	world := makeWorld(t)
 	draw := draws(t)
 	var all []string
@@ -187,6 +188,7 @@ func TestSignals(t *testing.T) {
 
 // TestLastResort: a command that cannot react, as it waits for whoever reads its output, is ended too, and that is said.
 func TestLastResort(t *testing.T) {
+	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		from, to, err := os.Pipe()
 		if err != nil {
@@ -217,6 +219,7 @@ func TestLastResort(t *testing.T) {
 
 // TestStandardInput: a command that reads standard input ends at a signal, when nothing comes, and at the limit of what may come.
 func TestStandardInput(t *testing.T) {
+	t.Parallel()
 	world := makeWorld(t)
 	zeros, err := os.Open("/dev/zero")
 	if err != nil {
@@ -282,6 +285,7 @@ func underRaceDetector() bool {
 
 // TestTightLimits: a shell that allows too little for the Go runtime is told of before anything is done.
 func TestTightLimits(t *testing.T) {
+	t.Parallel()
 	for limit, want := range map[string]string{
 		"ulimit -v 1800000": "ocl: the process may use 1.8 GB of addresses (ulimit -v), but at least 2.0 GB are needed. Use `ulimit -v unlimited`.\n",
 		"ulimit -n 12":      "ocl: the process may open 12 files (ulimit -n), but at least 16 are needed. Use `ulimit -n 1024`.\n",

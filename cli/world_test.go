@@ -54,10 +54,10 @@ var worldFiles = map[string]string{
 // The tests of bad files and of signals go through them. A word that is the path of something in the world, and each flag that takes a
 // path, is tried.
 var lines = map[string][]string{
-	"advise":                {"advise many --time 2s --quiet --backbone x.safetensors"},
-	"bench engine":          {"bench engine --size 32 --repeat 3 --workers 1"},
+	"advise":                {"advise many --time 0.3s --quiet --backbone x.safetensors"},
+	"bench engine":          {"bench engine --size 25 --repeat 1 --workers 1"},
 	"bench methods":         {"bench methods --method er --repeat 1 --workers 1 --memory 50"},
-	"bench predict":         {"bench predict --size 32 --repeat 3 --workers 1"},
+	"bench predict":         {"bench predict --size 25 --repeat 1 --workers 1"},
 	"bench serve":           {"bench serve --size 8 network.name=mlp network.hidden=8 --memory 20 --seconds 0.5 --warm 0"},
 	"completion bash":       {"completion bash"},
 	"completion fish":       {"completion fish"},
