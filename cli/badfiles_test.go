@@ -195,7 +195,7 @@ var digits = regexp.MustCompile(`[0-9]+`)
 
 // shortTrials and longTrials are how many trials of the table the tiers make. All, near ten thousand, take more than half an hour.
 const (
-	shortTrials = 15
+	shortTrials = 10
 	longTrials  = 1000
 )
 

@@ -78,7 +78,7 @@ func pictures(t *testing.T, perClass int, classes ...string) config.Data {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(png.Encode(f, m), f.Close()); err != nil {
+			if err := errors.Join((&png.Encoder{CompressionLevel: png.NoCompression}).Encode(f, m), f.Close()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -32,5 +32,5 @@ func Interval(values []float64) (average, half float64) {
 	for _, x := range values {
 		squares += (x - average) * (x - average)
 	}
-	return average, quantile(0.975, n-1) * math.Sqrt(squares/(n-1)/n)
+	return average, wide(len(values)) * math.Sqrt(squares/(n-1)/n)
 }

@@ -3,6 +3,7 @@ package metric
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/mathext"
 )
@@ -28,7 +29,7 @@ func (d Difference) P() float64 {
 func (d Difference) Half(q float64) float64 { return quantile(q, d.Freedom) * d.Error }
 
 // ErrorOf is the standard error that a mean of n runs has whose 95 % interval, as of [Interval], reaches so far to either side.
-func ErrorOf(half float64, n int) float64 { return half / quantile(0.975, float64(n-1)) }
+func ErrorOf(half float64, n int) float64 { return half / wide(n) }
 
 // Tail is the probability that Student's t with so many degrees of freedom is above t.
 func Tail(t, freedom float64) float64 {
@@ -70,6 +71,19 @@ func Unpaired(a, b []float64) (difference, half, p float64) {
 	}
 	return difference, half, 2 * Tail(math.Abs(difference)/deviation, free)
 }
+
+// wide is Student's t at 0.975 with n−1 degrees of freedom, for n values; NaN for fewer than two. A report asks for it in each cell of its
+// matrices, always with the same few n, so it is kept.
+func wide(n int) float64 {
+	if t, ok := wides.Load(n); ok {
+		return t.(float64)
+	}
+	t := quantile(0.975, float64(n-1))
+	wides.Store(n, t)
+	return t
+}
+
+var wides sync.Map // of float64, by n
 
 // quantile is that of Student's t; NaN without degrees of freedom.
 func quantile(q, freedom float64) float64 {

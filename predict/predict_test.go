@@ -133,12 +133,18 @@ func TestBestGuessIsThePredictionOfTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range n {
+			if ocl.Label(got[2*i].Class) != want[i] {
+				t.Fatalf("%s: image %d: in a batch %v, in the run class %d", name, i, got[2*i:2*i+2], want[i])
+			}
+			if i%4 > 0 {
+				continue
+			}
 			var alone [2]Guess
 			if err := p.PredictBatch(alone[:], images[i*size:(i+1)*size], len(alone)); err != nil {
 				t.Fatal(err)
 			}
-			if ocl.Label(got[2*i].Class) != want[i] || !slices.Equal(alone[:], got[2*i:2*i+2]) {
-				t.Fatalf("%s: image %d: in a batch %v, alone %v, in the run class %d", name, i, got[2*i:2*i+2], alone, want[i])
+			if !slices.Equal(alone[:], got[2*i:2*i+2]) {
+				t.Fatalf("%s: image %d: in a batch %v, alone %v", name, i, got[2*i:2*i+2], alone)
 			}
 		}
 	}
