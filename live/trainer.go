@@ -355,23 +355,43 @@ func (t *Trainer) labelOf(name string) (ocl.Label, error) {
 		return y, nil
 	}
 	n := len(t.names)
-	if most := t.process.MaxClasses; most > 0 && n >= most {
-		return 0, fmt.Errorf("%w: %s would be class %s, and MaxClasses is %s. Use one of the classes that are there, or a larger bound",
-			ErrBound, cause.Shown(name), count.Number(n+1), count.Number(most))
+	room, err := t.roomFor(n + 1)
+	if err != nil {
+		return 0, fmt.Errorf("%s is a new class: %w", cause.Shown(name), err)
 	}
-	if n == t.room {
-		err := checkCapacity(2 * t.room)
-		if err == nil {
-			err = t.process.checkBounds(t.config, t.inputs, 2*t.room)
-		}
-		if err != nil {
-			return 0, fmt.Errorf("%s is a new class, and all outputs of the network are taken: %w", cause.Shown(name), err)
-		}
-		t.room *= 2
-	}
+	t.room = room
 	t.names = append(t.names, name)
 	t.class[name] = ocl.Label(n)
 	return ocl.Label(n), nil
+}
+
+// RoomFor is an error that wraps [ErrBound] if the learner may not have so many classes: whoever adds classes later, such as after they were written down, asks before.
+// Any goroutine may call it.
+func (t *Trainer) RoomFor(classes int) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, err := t.roomFor(classes)
+	return err
+}
+
+// roomFor is how many outputs the head has with so many classes, or why there cannot be so many. The caller holds mu.
+func (t *Trainer) roomFor(classes int) (room int, err error) {
+	if most := t.process.MaxClasses; most > 0 && classes > most {
+		return 0, fmt.Errorf("%w: it would be class %s, and MaxClasses is %s. Use one of the classes that are there, or a larger bound",
+			ErrBound, count.Number(classes), count.Number(most))
+	}
+	room = t.room
+	for room < classes {
+		room *= 2
+		err := checkCapacity(room)
+		if err == nil {
+			err = t.process.checkBounds(t.config, t.inputs, room)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("all outputs of the network are taken: %w", err)
+		}
+	}
+	return room, nil
 }
 
 // activate lets the loss and predictions see the output of a class, and of those before it.

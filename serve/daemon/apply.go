@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"ocl"
@@ -14,7 +16,7 @@ import (
 // tryAgain is how long the daemon waits before it tries again to erase what was forgotten, such as where the disk was full.
 const tryAgain = time.Second
 
-// applyLoop applies events in their order, publishes, and saves, until ctx ends.
+// applyLoop does the ops of the book in their order, publishes, and saves, until ctx ends.
 func (d *Daemon) applyLoop(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -27,15 +29,12 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 			f()
 		default:
 		}
-		e, there := d.next()
-		if there {
-			d.one(ctx, e)
-		}
+		there := d.one(ctx)
 		if d.unfinished && time.Since(d.tried) > tryAgain {
 			d.tried = time.Now()
 			d.ends(d.finishForgetting())
 		}
-		at, due := d.trainer.PublishDue(d.busy())
+		at, due := d.trainer.PublishDue(d.more())
 		if due && !time.Now().Before(at) {
 			d.ends(d.publish(ctx))
 			d.measure(false)
@@ -65,56 +64,50 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 	}
 }
 
-// next takes the next event.
-func (d *Daemon) next() (e journal.Event, there bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.durable) == 0 || d.broken != nil {
-		return e, false
-	}
-	e = d.durable[0]
-	d.durable = d.durable[1:]
-	return e, true
+// more says whether a cut is learned next.
+func (d *Daemon) more() bool {
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	return d.broken == nil && !d.halted && (d.state.cuts > 0 || len(d.state.queue) >= d.o.Batch)
 }
 
-// one applies an event, and does what follows from it.
-func (d *Daemon) one(ctx context.Context, e journal.Event) {
-	before := len(d.state.queue)
-	err := d.state.apply(ctx, e)
+// one does the next op, and what follows from it. It says whether there was one.
+func (d *Daemon) one(ctx context.Context) (there bool) {
+	o, aside := d.state.next()
+	if o == nil || d.unbroken() != nil {
+		return false
+	}
+	err := d.state.do(ctx, o, aside)
 	switch {
-	case err != nil && ctx.Err() != nil: // the next start applies it
-		return
-	case errors.Is(err, ocl.ErrDiverged) && (e.Kind == kindCut || e.Kind == kindBoundary):
-		d.ends(d.setAside(ctx, e.Number, e))
-		return
+	case err != nil && ctx.Err() != nil: // the next start does it
+		return false
+	case errors.Is(err, ocl.ErrDiverged) && (o.Kind == kindCut || o.Kind == kindBoundary):
+		d.ends(d.setAside(ctx, o.Number))
+		return true
 	case err != nil:
 		d.ends(err)
-		return
+		return true
 	}
-	d.mu.Lock()
-	switch e.Kind {
-	case kindCut:
-		d.ahead--
-		if d.state.lastCut() == e.Number {
-			d.aside = 0
-			d.count(d.state)
-		}
-		d.nudge()
-	case kindForget: // the committer counted them
-		d.uncut -= before - len(d.state.queue)
-		d.uncut = max(0, d.uncut)
+	d.state.mu.Lock()
+	d.state.did()
+	o.done = true
+	if o.Kind == kindCut && !aside {
+		d.aside = 0
+		d.count(&d.state.learner)
 	}
-	d.arrive(e)
 	d.change()
-	d.mu.Unlock()
-	d.report(e)
+	d.state.mu.Unlock()
+	if o.Kind == kindCut {
+		d.nudge()
+	}
 	switch {
-	case e.Kind == kindForget:
+	case o.Kind == kindForget:
 		d.unfinished, d.tried = true, time.Time{}
-	case e.Kind == kindRollback:
+	case o.Kind == kindRollback:
 		if err = d.publish(ctx); err == nil {
 			err = d.only() // the versions before may go, so no start may need them
 		}
+		d.tell("rollback", fmt.Sprintf("The weights are those of version %d.", o.Version), o.Number)
 		d.ends(err)
 	case d.state.learning > d.o.SnapshotEvery:
 		if err = d.publish(ctx); err == nil && d.trainer.Err() == nil { // weights that are no numbers must not be in a snapshot
@@ -122,41 +115,7 @@ func (d *Daemon) one(ctx context.Context, e journal.Event) {
 		}
 		d.ends(err)
 	}
-}
-
-// settled notes that what was on its way about a sample was applied. The caller holds mu.
-func (d *Daemon) settled(ids ...string) {
-	var mark *soon
-	for _, id := range ids {
-		if m := d.soon[id]; m != nil && m.marked {
-			mark = m
-		}
-		delete(d.soon, id)
-	}
-	if mark != nil {
-		mark.applied = true
-		close(mark.done)
-	}
-}
-
-// arrive notes that an event about samples was applied. The caller holds mu.
-func (d *Daemon) arrive(e journal.Event) {
-	b, _ := bodyOf(e) // it was applied, so it is whole
-	if e.Kind == kindForget {
-		for _, id := range b.IDs {
-			if m := d.soon[id]; m != nil && m.marked {
-				m.stored = d.state.removed
-			}
-		}
-	}
-	d.settled(append(b.IDs, e.ID)...)
-	switch {
-	case e.Kind != kindSample:
-	case b.Held:
-		d.heldSoon[b.Label]--
-	default:
-		d.coming--
-	}
+	return true
 }
 
 // ends ends everything but predictions after an error.
@@ -164,8 +123,8 @@ func (d *Daemon) ends(err error) {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrDraining) { // the next start does it
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
 	if errors.Is(err, journal.ErrNoRoom) {
 		d.say(noRoom)
 		return
@@ -175,74 +134,83 @@ func (d *Daemon) ends(err error) {
 
 // publish lets predictions use the state.
 func (d *Daemon) publish(ctx context.Context) error {
-	err := d.trainer.Publish(ctx, d.state.last)
+	number, images := d.state.learner.last, d.trainer.Stats().Images
+	err := d.trainer.Publish(ctx, number)
 	switch {
 	case errors.Is(err, live.ErrNothing):
 		return nil
 	case errors.Is(err, ocl.ErrDiverged): // the last step made weights that are none
-		return d.setAside(ctx, d.state.lastCut())
+		if o := d.state.learner.cut; o != nil {
+			return d.setAside(ctx, o.Number)
+		}
+		return d.setAside(ctx, 0)
 	case err != nil:
 		return err
 	}
-	d.mu.Lock()
-	d.version = d.state.last
+	d.state.mu.Lock()
+	d.version, d.answering = number, images
 	d.change()
-	d.mu.Unlock()
+	d.state.mu.Unlock()
 	return nil
 }
 
 // mostAside is how many cuts in a row are set aside before learning stops.
 const mostAside = 3
 
-// skipped notes in the journal that the event by which the loss became no number is set aside, and goes back to the last snapshot.
-// What came since then is learned again without that event; others in it may follow the first. It returns how many were set aside.
-func (d *Daemon) skipped(ctx context.Context, number int64) (n int, err error) {
+// skipped notes in the journal that the event by which the loss became no number is set aside, and goes back to the last snapshot. What came since then is learned again without that
+// event; others in it may follow the first. It returns a state of the event that last gives, and how many were set aside.
+func (d *Daemon) skipped(ctx context.Context, number int64, last func() int64) (s *state, n int, err error) {
 	for {
 		n++
 		d.o.Log.Error("the loss is no number; the batch is set aside", "event", number)
 		if err := d.notes(ctx, event(kindSkip, "", "", body{Number: number}, nil)); err != nil {
-			return n, err
+			return nil, n, err
 		}
 		newest, err := d.files.Newest()
-		if err == nil {
-			err = d.state.load(newest.Container)
+		if err != nil {
+			return nil, n, err
 		}
-		if err == nil {
-			err = d.replay(ctx)
+		s = newState(nil, d.o, d.state.files)
+		s.trainer = d.state.trainer
+		if err = s.load(newest.Container); err == nil {
+			err = s.replay(ctx, d.journal, last())
 		}
 		if !errors.Is(err, ocl.ErrDiverged) {
-			return n, err
+			return s, n, err
 		}
-		if number == d.state.last+1 { // an event that is set aside does not learn
-			return n, err
+		o, _ := s.next()
+		if o == nil || o.Number == number { // one that is set aside does not learn
+			return s, n, err
 		}
-		number = d.state.last + 1
+		number = o.Number
 	}
 }
 
-// setAside goes on without an event by which the loss became no number; failed is that event, where it was not applied. 0 is none that could be set aside. The
-// published version goes on to answer meanwhile.
-func (d *Daemon) setAside(ctx context.Context, number int64, failed ...journal.Event) (err error) {
+// setAside goes on without an event by which the loss became no number. 0 is none that could be set aside. The published version goes on to answer meanwhile.
+func (d *Daemon) setAside(ctx context.Context, number int64) error {
 	n := mostAside
 	if number > 0 {
-		if n, err = d.skipped(ctx, number); err != nil {
+		s, more, err := d.skipped(ctx, number, func() int64 {
+			d.state.mu.Lock()
+			defer d.state.mu.Unlock()
+			return d.state.book.last
+		})
+		if err != nil {
 			return fmt.Errorf("the batch of event %d cannot be set aside: %w", number, err)
 		}
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	kept := d.durable[:0]
-	for _, w := range append(failed, d.durable...) {
-		if w.Number > d.state.last {
-			kept = append(kept, w)
-			continue
+		n = more
+		d.state.mu.Lock()
+		for len(d.state.ops) > 0 && d.state.ops[0].Number <= s.book.last { // the learner has done them
+			d.state.ops[0].done = true
+			d.state.did()
 		}
-		if w.Kind == kindCut {
-			d.ahead--
-		}
-		d.arrive(w)
+		d.state.learner = s.learner
+		d.state.learner.mu = &d.state.mu
+		d.state.mu.Unlock()
 	}
-	d.durable, d.unfinished = kept, len(d.state.unerased) > 0
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	d.unfinished = len(d.state.unerased) > 0
 	if d.aside += n; d.aside >= mostAside {
 		d.halted = true
 		d.say("Learning has stopped, as three batches in a row made a loss that is no number. Use a smaller learning rate; predictions go on.")
@@ -251,4 +219,25 @@ func (d *Daemon) setAside(ctx context.Context, number int64, failed ...journal.E
 	d.change()
 	d.nudge()
 	return nil
+}
+
+// forgettable are the ids that were forgotten and are still in a file, once the learner has forgotten them too. The applier calls it.
+func (d *Daemon) forgettable() []string {
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	later := map[string]bool{}
+	for _, o := range d.state.ops {
+		if o.Kind == kindForget {
+			for _, id := range o.IDs {
+				later[id] = true
+			}
+		}
+	}
+	ids := map[string]bool{}
+	for _, id := range d.state.unerased {
+		if !later[id] {
+			ids[id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(ids))
 }

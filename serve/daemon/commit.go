@@ -1,54 +1,197 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"time"
 
+	"ocl/internal/nearest"
+	"ocl/live"
 	"ocl/serve/journal"
 )
 
-// commit is what one request adds to the journal.
-type commit struct {
-	events   []journal.Event
-	queued   int  // images that come into the queue by it
-	boundary bool // what waits is cut before it
-	done     chan error
+// request is what a caller asks of the committer.
+type request struct {
+	admit func(*part) error // adds events to a part, or an error; the committer calls it with mu held, perhaps several times until it is admitted
+	done  chan error
+	op    *op // of its last event, when done has answered nil
+}
 
-	signals map[string]chan struct{} // of its samples, closed when it is known whether they are on the disk
-	held    []string                 // labels of those that are held out
-	classes []string                 // that are new
+// row is what one write puts on the disk: the parts of several requests. Each part was admitted by the book as it is before the row and by the limits with what is in the row, so
+// no two of them may be about the same sample.
+type row struct {
+	now     time.Time // of its events
+	busy    map[string]bool
+	classes map[string]bool // that it adds
+	held    map[string]int  // samples that it holds out, by class
+	queued  int             // pictures that it brings into the queue
+	added   []journal.Event // of its classes
+	parts   []*part
+}
+
+// part is what one request puts into a row.
+type part struct {
+	d       *Daemon
+	row     *row
+	request *request
+	rank    int
+	events  []journal.Event
+	digests []string // of their pixels; "" where there are none
+	ids     []string // that they are about
+	classes []string
+	added   []journal.Event
+	held    []string // classes of those that are held out
+	queued  int      // pictures that come into the queue; below 0 that go from it
+}
+
+// Ranks of parts in a row. Labels come first, as what comes after them may let go of their pictures, and pictures to be remembered last, as they let go of others.
+const (
+	rankLabel = iota
+	rankSample
+	rankOther
+	rankBoundary // what is in the row before it is cut
+	rankRemember
+)
+
+// errLater says that a request has to wait for the next row.
+var errLater = errors.New("later")
+
+// versionsKey is what parts are about that change which versions there are. No sample has such an id.
+const versionsKey = "\x00versions"
+
+// free is errLater if another part of the row is about one of some samples.
+func (p *part) free(ids ...string) error {
+	for _, id := range ids {
+		if p.row.busy[id] {
+			return errLater
+		}
+	}
+	return nil
+}
+
+// add adds an event.
+func (p *part) add(e journal.Event, digest string) {
+	p.events, p.digests = append(p.events, e), append(p.digests, digest)
+}
+
+// class is the name of the class that a label means. It adds a new one where that is allowed: open says that it is, whatever the options say.
+func (p *part) class(label, who string, open bool) (string, error) {
+	d, name := p.d, p.d.state.called(label)
+	if d.state.classes[name] || p.row.classes[name] || slices.Contains(p.classes, name) {
+		return name, nil
+	}
+	if err := live.CheckLabel(name); err != nil {
+		return "", err
+	}
+	if !open && !d.o.NewClasses {
+		return "", &UnknownClassError{name, nearest.Word(name, slices.Sorted(maps.Keys(d.state.classes)))}
+	}
+	// The event of a class for which the learner has no room would end each start.
+	if err := d.trainer.RoomFor(len(d.state.classes) + len(p.row.classes) + len(p.classes) + 1); err != nil {
+		return "", fmt.Errorf("daemon: %w", err)
+	}
+	p.classes = append(p.classes, name)
+	p.added = append(p.added, event(kindClass, "", who, body{Label: name}, nil))
+	return name, nil
+}
+
+// mostHeld is how many samples of a class are held out at most.
+const mostHeld = 20
+
+// holdsOut says whether a sample of a class is held out, and notes it.
+func (p *part) holdsOut(label string) bool {
+	have := p.d.state.held[label] + p.row.held[label]
+	for _, other := range p.held {
+		if other == label {
+			have++
+		}
+	}
+	if have >= mostHeld || rand.Float64() >= p.d.o.HeldOut {
+		return false
+	}
+	p.held = append(p.held, label)
+	return true
+}
+
+// room refuses pictures for which the queue has no room.
+func (p *part) room() error {
+	d := p.d
+	if d.halted {
+		return ErrStopped
+	}
+	over := d.waiting() + p.row.queued + p.queued - d.o.Queue
+	if over <= 0 {
+		return nil
+	}
+	return &FullError{time.Duration(float64(over) / max(1, d.learnedPerSecond()) * float64(time.Second))}
+}
+
+// waiting is how many pictures wait to be learned, or are about to be. The caller holds mu.
+func (d *Daemon) waiting() int { return len(d.state.queue) + d.state.lessons }
+
+// join takes a part into the row.
+func (r *row) join(p *part) {
+	for _, id := range p.ids {
+		r.busy[id] = true
+	}
+	for _, name := range p.classes {
+		r.classes[name] = true
+	}
+	for _, label := range p.held {
+		r.held[label]++
+	}
+	r.queued += p.queued
+	r.added = append(r.added, p.added...)
+	r.parts = append(r.parts, p)
 }
 
 // mostAhead is how many cuts may wait to be applied: one is learned, and the next is on the disk already.
 const mostAhead = 2
 
-// mostCommits is how many requests share an fsync.
-const mostCommits = 256
+// mostRow is how many requests share an fsync.
+const mostRow = 256
 
-// commit puts events on the disk. If ctx ends before that, they may come there all the same.
-func (d *Daemon) commit(ctx context.Context, c *commit) error {
-	c.done = make(chan error, 1)
+// ask lets the committer admit a request. When it returns without an error, its events are on the disk and in the book. If ctx ends before that, they may come there all the same.
+func (d *Daemon) ask(ctx context.Context, admit func(*part) error) (*op, error) {
+	c := &request{admit: admit, done: make(chan error, 1)}
 	select {
-	case d.commits <- c:
+	case d.requests <- c:
 	case <-d.closing:
-		return ErrDraining
+		return nil, ErrDraining
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	select {
 	case err := <-c.done:
-		return err
+		return c.op, err
 	case <-d.stopped:
 		select {
 		case err := <-c.done:
-			return err
+			return c.op, err
 		default:
-			return ErrDraining
+			return nil, ErrDraining
 		}
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
+	}
+}
+
+// note is a request of the daemon itself for one event.
+func note(e journal.Event) func(*part) error {
+	return func(p *part) error {
+		if p.rank = rankOther; e.Kind == kindVersion {
+			if err := p.free(versionsKey); err != nil {
+				return err
+			}
+			p.ids = []string{versionsKey}
+		}
+		p.add(e, "")
+		return nil
 	}
 }
 
@@ -64,26 +207,31 @@ func (d *Daemon) nudge() {
 func (d *Daemon) commitLoop() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	var late []*request // that could not share a row with those before them
 	for {
-		var list []*commit
-		select {
-		case c := <-d.commits:
-			list = append(list, c)
-		case <-d.poke:
-		case <-timer.C:
-		case <-d.closing:
-			d.refuseRest()
-			return
-		}
-		for more := true; more && len(list) < mostCommits; {
+		list := late
+		if len(late) == 0 {
 			select {
-			case c := <-d.commits:
+			case c := <-d.requests:
+				list = append(list, c)
+			case <-d.poke:
+			case <-timer.C:
+			case <-d.closing:
+				d.refuseRest()
+				return
+			}
+		}
+		for more := true; more && len(list) < mostRow; {
+			select {
+			case c := <-d.requests:
 				list = append(list, c)
 			default:
 				more = false
 			}
 		}
-		timer.Reset(d.write(list))
+		var again time.Duration
+		late, again = d.write(list)
+		timer.Reset(again)
 	}
 }
 
@@ -91,7 +239,7 @@ func (d *Daemon) commitLoop() {
 func (d *Daemon) refuseRest() {
 	for {
 		select {
-		case c := <-d.commits:
+		case c := <-d.requests:
 			c.done <- ErrDraining
 		default:
 			return
@@ -99,70 +247,49 @@ func (d *Daemon) refuseRest() {
 	}
 }
 
-// write appends the events of requests and the cuts that are due, and says when to look again at the latest.
-func (d *Daemon) write(list []*commit) (again time.Duration) {
-	d.mu.Lock()
-	uncut, since, ahead := d.uncut, d.since, d.ahead
-	uncut0, ahead0 := uncut, ahead
-	var events []journal.Event
-	now := time.Now()
-	cut := func(n int) {
-		events = append(events, event(kindCut, "", "", body{N: n}, nil))
-		uncut, since = uncut-n, now
-		ahead++
+// write puts requests and the cuts that are due on the disk, and then into the book. It returns the requests that have to wait for the next row, and when to look again at the latest.
+func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
+	d.state.mu.Lock()
+	r := &row{now: time.Now(), busy: map[string]bool{}, classes: map[string]bool{}, held: map[string]int{}}
+	if r.now.Before(d.state.time) { // a clock that was set back
+		r.now = d.state.time
 	}
 	for _, c := range list {
-		for c.boundary && uncut > 0 {
-			cut(min(uncut, d.o.Batch))
+		p := &part{d: d, row: r, request: c}
+		err := d.unbroken()
+		if err == nil {
+			err = c.admit(p)
 		}
-		events = append(events, c.events...)
-		if uncut == 0 && c.queued > 0 {
-			since = now
-		}
-		uncut += c.queued
-	}
-	for uncut >= d.o.Batch && ahead < mostAhead && !d.halted {
-		cut(d.o.Batch)
-	}
-	again = time.Hour
-	if uncut > 0 && uncut < d.o.Batch && ahead == 0 && !d.halted {
-		switch wait := d.o.Age - now.Sub(since); {
-		case d.flush || d.o.Age > 0 && wait <= 0:
-			cut(uncut)
-		case d.o.Age > 0:
-			again = wait
+		switch {
+		case err == errLater:
+			late = append(late, c)
+		case err != nil || len(p.events)+len(p.added) == 0:
+			c.done <- err
+		default:
+			r.join(p)
 		}
 	}
-	broken := d.broken
-	d.mu.Unlock()
-	for i := range events {
-		if events[i].Time = now; now.Before(d.clock) { // a clock that was set back
-			events[i].Time = d.clock
-		}
+	lines := d.lines(r)
+	again = d.again(r.now)
+	err := d.unbroken()
+	d.state.mu.Unlock()
+	if len(lines) == 0 {
+		return late, again
 	}
-	if len(events) == 0 {
-		return again
-	}
-	first, err := int64(0), broken
+	var first int64
 	if err == nil {
+		events := make([]journal.Event, len(lines))
+		for i, l := range lines {
+			events[i] = l.Event
+		}
 		first, err = d.journal.Append(events)
 	}
-	d.mu.Lock()
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
 	switch {
 	case err == nil:
-		d.clock = events[0].Time
-		for i := range events {
-			events[i].Number = first + int64(i)
-		}
-		d.uncut, d.since, d.ahead = d.uncut+uncut-uncut0, since, d.ahead+ahead-ahead0 // the applier has changed them meanwhile
-		d.durable = append(d.durable, events...)
-		if d.problem == noRoom {
-			d.problem = ""
-		}
-		select {
-		case d.arrived <- struct{}{}:
-		default:
-		}
+		err = d.enter(lines, first)
+		again = d.again(r.now)
 	case errors.Is(err, journal.ErrNoRoom):
 		d.say(noRoom)
 		err, again = ErrNoRoom, time.Second
@@ -170,11 +297,87 @@ func (d *Daemon) write(list []*commit) (again time.Duration) {
 		d.breaks(err)
 		err = ErrBroken
 	}
-	d.mu.Unlock()
-	for _, c := range list {
-		c.done <- err
+	for _, p := range r.parts {
+		p.request.done <- err
 	}
-	return again
+	return late, again
+}
+
+// again is when a smaller batch is due. The caller holds mu.
+func (d *Daemon) again(now time.Time) time.Duration {
+	if len(d.state.queue) == 0 || d.state.cuts > 0 || d.halted || d.o.Age <= 0 {
+		return time.Hour // the applier wakes the committer when it has learned a cut
+	}
+	return max(time.Millisecond, d.o.Age-now.Sub(d.since))
+}
+
+// line is an event on its way to the disk.
+type line struct {
+	journal.Event
+	digest string // of its pixels
+	of     *part  // nil where the daemon itself adds it
+}
+
+// lines are the events of a row in their order, with the cuts that are due. The caller holds mu.
+func (d *Daemon) lines(r *row) (lines []line) {
+	add := func(e journal.Event, digest string, of *part) {
+		e.Time = r.now
+		lines = append(lines, line{e, digest, of})
+	}
+	uncut, ahead := len(d.state.queue), d.state.cuts
+	cut := func(n int) {
+		add(event(kindCut, "", "", body{N: n}, nil), "", nil)
+		uncut, ahead = uncut-n, ahead+1
+		d.since = r.now
+	}
+	for _, e := range r.added {
+		add(e, "", nil)
+	}
+	slices.SortStableFunc(r.parts, func(a, b *part) int { return cmp.Compare(a.rank, b.rank) })
+	for _, p := range r.parts {
+		for p.rank == rankBoundary && uncut > 0 {
+			cut(min(uncut, d.o.Batch))
+		}
+		for i, e := range p.events {
+			add(e, p.digests[i], p)
+		}
+		if uncut == 0 && p.queued > 0 {
+			d.since = r.now
+		}
+		uncut += p.queued
+	}
+	for uncut >= d.o.Batch && ahead < mostAhead && !d.halted {
+		cut(d.o.Batch)
+	}
+	if uncut > 0 && ahead == 0 && !d.halted && (d.flush || d.o.Age > 0 && r.now.Sub(d.since) >= d.o.Age) {
+		cut(uncut)
+	}
+	return lines
+}
+
+// enter writes events that are on the disk into the book. The caller holds mu.
+func (d *Daemon) enter(lines []line, first int64) error {
+	for i, l := range lines {
+		l.Number = first + int64(i)
+		o, err := d.state.apply(l.Event, l.digest)
+		if err != nil { // it was admitted, so this is a fault of this program
+			d.breaks(err)
+			return ErrBroken
+		}
+		if l.of != nil {
+			l.of.request.op = o
+		}
+		d.report(l.Event)
+	}
+	if d.problem == noRoom {
+		d.problem = ""
+	}
+	d.change()
+	select {
+	case d.arrived <- struct{}{}:
+	default:
+	}
+	return nil
 }
 
 // noRoom is the problem of a full disk.

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -40,57 +39,43 @@ type Daemon struct {
 	state   *state
 	began   time.Time
 
-	commits chan *commit
-	poke    chan struct{} // a cut may be due
-	asks    chan *ask
+	requests chan *request
+	poke     chan struct{} // a cut may be due
+	asks     chan *ask
 
 	gathering sync.Mutex // holds over
 	over      *ask       // has more pictures than there was room for in the last pass
 
-	between chan func() // what the applier does between two events
+	between chan func() // what the applier does between two ops
+	arrived chan struct{}
 	failed  chan error
 	stop    context.CancelFunc
 	fixed   error                                      // of a method that cannot let go of a picture that it stores
 	notes   func(context.Context, journal.Event) error // appends an event of the applier
 	closing chan struct{}                              // closed when nothing is taken any more
 	stopped chan struct{}                              // closed when all goroutines have ended
+	ended   chan struct{}                              // closed when Close has done all
 	done    sync.WaitGroup
 
-	mu       sync.Mutex    // before state.mu
-	first    *live.Trainer // of an empty folder, until that is set up
-	soon     map[string]*soon
-	known    map[string]bool // classes, with those on the way
-	heldSoon map[string]int  // held-out samples of a class on the way
-	coming   int             // images on the way to the queue
-	uncut    int             // images that no cut has, as far as the committer knows
-	since    time.Time       // when the first of them came
-	ahead    int             // cuts that were not applied yet
-	flush    bool            // what waits is cut at once
-	durable  []journal.Event // not applied yet
-	arrived  chan struct{}
-	moved    chan struct{} // closed and made anew when something was applied or published
-	version  int64         // that predictions use
-	problem  string
-	halted   bool // learning has stopped
-	aside    int  // cuts in a row that were set aside
-	draining bool
-	broken   error
-	writing  bool // a snapshot is being written
+	// state.mu guards these too.
+	first     *live.Trainer // of an empty folder, until that is set up
+	since     time.Time     // when the first picture came that no cut has
+	flush     bool          // what waits is cut at once
+	moved     chan struct{} // closed and made anew when something was written into the book, done or published
+	version   int64         // that predictions use: the event of the last op in it
+	answering int64         // pictures that were learned in it
+	problem   string
+	halted    bool // learning has stopped
+	aside     int  // cuts in a row that were set aside
+	draining  bool
+	broken    error
+	writing   bool // a snapshot is being written
 
 	// The applier uses these alone.
 	unfinished bool      // what was forgotten may still be in a file
 	tried      time.Time // to erase it
 
 	meter
-}
-
-// soon is a sample on its way: to the disk, and from there into the state.
-type soon struct {
-	digest, label string
-	done          chan struct{} // closed when it is on the disk, or will not be; where marked, when it was applied
-	marked        bool          // it is about samples that are in the state already
-	applied       bool          // where marked
-	stored        int           // of them that were in the memory of the learner then
 }
 
 // Open opens the folder of a daemon, applies what its journal has, and goes on. An empty folder gets the learner of the options. Nothing is written to a
@@ -119,8 +104,8 @@ func Open(dir string, o Options) (*Daemon, error) {
 // openOn is Open with a journal, which it closes after an error, and with the learner of an empty folder; nil makes it where it is wanted.
 func openOn(j journal.Journal, dir string, o Options, first *live.Trainer) (*Daemon, error) {
 	o = o.complete()
-	d := &Daemon{dir: dir, first: first, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(), commits: make(chan *commit, 1024), poke: make(chan struct{}, 1),
-		asks: make(chan *ask, 1024), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}), stopped: make(chan struct{}), soon: map[string]*soon{}, known: map[string]bool{}, heldSoon: map[string]int{},
+	d := &Daemon{dir: dir, first: first, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(), requests: make(chan *request, 1024), poke: make(chan struct{}, 1),
+		asks: make(chan *ask, 1024), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}), stopped: make(chan struct{}), ended: make(chan struct{}),
 		arrived: make(chan struct{}, 1), moved: make(chan struct{})}
 	err := d.recover()
 	if d.first != nil { // another process has set up the folder
@@ -133,7 +118,8 @@ func openOn(j journal.Journal, dir string, o Options, first *live.Trainer) (*Dae
 		return nil, errors.Join(err, j.Close())
 	}
 	d.notes = func(ctx context.Context, e journal.Event) error {
-		return d.commit(ctx, &commit{events: []journal.Event{e}})
+		_, err := d.ask(ctx, note(e))
+		return err
 	}
 	d.readStatistics()
 	ctx, stop := context.WithCancel(context.Background())
@@ -177,37 +163,39 @@ func (d *Daemon) recover() error {
 		if e.Time = time.Now(); e.Time.Before(d.state.time) {
 			e.Time = d.state.time
 		}
-		_, err := d.journal.Append([]journal.Event{e})
+		number, err := d.journal.Append([]journal.Event{e})
+		if e.Number = number; err != nil || number != d.state.book.last+1 { // the rest is read
+			return err
+		}
+		_, err = d.state.apply(e, "")
 		return err
 	}
 	for _, note := range d.trainer.Notes() {
 		d.o.Log.Warn(note)
 	}
-	err = d.replay(context.Background())
+	ctx := context.Background()
+	err = d.state.replay(ctx, d.journal, 1<<62)
 	if errors.Is(err, ocl.ErrDiverged) { // the process ended before it could set the event aside
-		_, err = d.skipped(context.Background(), d.state.last+1)
+		o, _ := d.state.next()
+		var s *state
+		if s, _, err = d.skipped(ctx, o.Number, func() int64 { return 1 << 62 }); err == nil {
+			d.state.take(s)
+		}
 	}
 	if err != nil {
 		return err
 	}
-	for _, name := range d.trainer.Classes() {
-		d.known[name] = true
-	}
 	for more := true; more; more = d.trainer.Err() != nil && !d.halted {
-		if err := d.publish(context.Background()); err != nil {
+		if err := d.publish(ctx); err != nil {
 			return err
 		}
 	}
 	if now := d.o.bounds(); now != d.state.bounds {
-		err := d.notes(context.Background(), event(kindBounds, "", "", body{Bounds: &now}, nil))
-		if err == nil {
-			err = d.replay(context.Background())
-		}
-		if err != nil {
+		if err := d.notes(ctx, event(kindBounds, "", "", body{Bounds: &now}, nil)); err != nil {
 			return err
 		}
 	}
-	d.uncut, d.since, d.clock = len(d.state.queue), time.Now(), d.state.time
+	d.since = time.Now()
 	d.unfinished = len(d.state.unerased) > 0
 	return nil
 }
@@ -236,11 +224,12 @@ func (d *Daemon) begin() error {
 	if err != nil {
 		return err
 	}
-	d.trainer, d.state.trainer = first, first
+	d.trainer = first
+	d.state.learns(first)
 	if err := d.keepBackbone(); err != nil {
 		return err
 	}
-	c, err := d.state.container()
+	c, _, err := d.state.container()
 	if err == nil {
 		err = d.files.Write(0, c)
 	}
@@ -282,33 +271,6 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// replay applies the events of the journal that the state does not have. Cuts that were set aside are known before they come.
-func (d *Daemon) replay(ctx context.Context) error { return d.state.replay(ctx, d.journal, 1<<62) }
-
-// replay applies the events of a journal up to a number.
-func (s *state) replay(ctx context.Context, j journal.Journal, last int64) error {
-	from := s.last + 1
-	if first := j.First(); first > from {
-		return fmt.Errorf("daemon: the snapshot ends at event %d, and the journal begins at event %d. Put a good copy of the folder in its place", s.last, first)
-	}
-	if err := j.Read(from, func(e journal.Event) error {
-		if e.Kind == kindSkip {
-			b, err := bodyOf(e)
-			s.skip[b.Number] = true
-			return err
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	return j.Read(from, func(e journal.Event) error {
-		if e.Number > last {
-			return nil
-		}
-		return s.apply(ctx, e)
-	})
-}
-
 // Shape is that of the pictures that the network sees: C, H, W.
 func (d *Daemon) Shape() (c, h, w int) { return d.trainer.Shape() }
 
@@ -326,11 +288,12 @@ func (d *Daemon) Failed() <-chan error { return d.failed }
 
 // Ready is nil where samples are taken.
 func (d *Daemon) Ready() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
 	return d.ready()
 }
 
+// ready is nil where samples are taken. The caller holds mu.
 func (d *Daemon) ready() error {
 	switch {
 	case d.broken != nil:
@@ -341,44 +304,33 @@ func (d *Daemon) ready() error {
 	return nil
 }
 
+// unbroken is nil where the disk has not failed.
+func (d *Daemon) unbroken() error {
+	if d.broken != nil {
+		return ErrBroken
+	}
+	return nil
+}
+
 // change wakes those that wait for something to be applied or published. The caller holds mu.
 func (d *Daemon) change() {
 	close(d.moved)
 	d.moved = make(chan struct{})
 }
 
-// mostHeld is how many samples of a class are held out at most.
-const mostHeld = 20
-
-// holdsOut says whether a sample of a class is held out. The caller holds mu.
-func (d *Daemon) holdsOut(label string) bool {
-	d.state.mu.Lock()
-	have := d.state.held[label]
-	d.state.mu.Unlock()
-	return have+d.heldSoon[label] < mostHeld && rand.Float64() < d.o.HeldOut
-}
-
 // Close takes nothing any more, learns what waits as far as ctx allows, saves, and ends. What was not learned is learned after the next start.
 func (d *Daemon) Close(ctx context.Context) error {
-	d.mu.Lock()
+	d.state.mu.Lock()
 	if d.draining {
-		d.mu.Unlock()
-		d.done.Wait()
+		d.state.mu.Unlock()
+		<-d.ended
 		return nil
 	}
 	d.draining, d.flush = true, true
-	d.mu.Unlock()
+	d.state.mu.Unlock()
+	defer close(d.ended)
 	d.nudge()
-	for d.busy() && ctx.Err() == nil {
-		d.mu.Lock()
-		moved := d.moved
-		d.mu.Unlock()
-		select {
-		case <-moved:
-		case <-ctx.Done():
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	_ = d.until(ctx, func() bool { return !d.busyNow() })
 	close(d.closing)
 	d.stop()
 	d.done.Wait()
@@ -396,7 +348,12 @@ func (d *Daemon) Close(ctx context.Context) error {
 
 // busy says whether something waits to be applied or learned.
 func (d *Daemon) busy() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.broken == nil && !d.halted && (len(d.durable) > 0 || d.uncut > 0 || d.ahead > 0 || d.coming > 0)
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	return d.busyNow()
+}
+
+// busyNow is busy where the caller holds mu.
+func (d *Daemon) busyNow() bool {
+	return d.broken == nil && !d.halted && (len(d.state.queue) > 0 || len(d.state.ops) > 0)
 }

@@ -94,18 +94,11 @@ func digest(t *testing.T, d *Daemon) string {
 	return text
 }
 
-// reached is the number of the last event that was applied.
-func reached(s *state) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last
-}
-
 // applied waits until all that is on the disk was applied.
 func applied(t *testing.T, d *Daemon) {
 	t.Helper()
 	if err := d.until(t.Context(), func() bool {
-		return len(d.durable) == 0 && d.ahead == 0 && (d.uncut < d.o.Batch || d.halted) && reached(d.state) == d.journal.Last()
+		return len(d.state.ops) == 0 && (len(d.state.queue) < d.o.Batch || d.halted)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +314,7 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.learned["class 0"]++
-	c, err := s.container()
+	c, _, err := s.container()
 	if err == nil {
 		err = files.Write(r.To, c)
 	}
@@ -396,7 +389,7 @@ func TestRollback(t *testing.T) {
 	o.SnapshotEvery = time.Nanosecond
 	d := open(t, t.TempDir(), o)
 	learn(t, d, samples(0, 20))
-	if err := d.until(t.Context(), func() bool { return len(d.Versions()) > 0 }); err != nil {
+	if err := d.until(t.Context(), func() bool { return len(d.state.versions) > 0 }); err != nil {
 		t.Fatal(err)
 	}
 	v := d.Versions()[0].Number

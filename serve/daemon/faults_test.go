@@ -52,8 +52,8 @@ func TestRememberedTwice(t *testing.T) {
 	all.Wait()
 	applied(t, d)
 	d = again(t, d, dir, small())
-	if ids := d.state.ids; len(ids) != 3 {
-		t.Errorf("the samples %q", ids)
+	if n := len(d.state.samples); n != 3 {
+		t.Errorf("%d samples", n)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestNoRoomForAVersion(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "versions"), nil, 0o600); err != nil { // in the place of the folder
 		t.Fatal(err)
 	}
-	if err := d.commit(t.Context(), versionOf(7)); err != nil {
+	if _, err := d.ask(t.Context(), note(versionOf(7))); err != nil {
 		t.Fatal(err)
 	}
 	learn(t, d, samples(10, 10))

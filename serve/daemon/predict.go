@@ -135,22 +135,15 @@ func Guesses(list []predict.Guess, by predict.Measure) []Guess {
 
 // Sample is what is known of a sample.
 func (d *Daemon) Sample(id string) (i Info, there bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if w := d.soon[id]; w != nil {
-		return Info{ID: id, State: StateWaiting, Label: w.label, Time: time.Now()}, true
-	}
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()
-	m := d.state.samples[id]
-	if m == nil {
-		return i, false
-	}
-	return m.info(), true
+	m, there := d.state.lookup(id)
+	return d.info(&m), there
 }
 
-func (m *sample) info() Info {
-	return Info{ID: m.ID, State: m.State, Label: m.Label, Guesses: m.Guesses, Version: m.Version, Time: m.Time}
+// info is what people see of a sample. The caller holds mu.
+func (d *Daemon) info(m *sample) Info {
+	return Info{ID: m.ID, State: d.shown(m), Label: m.Label, Guesses: m.Guesses, Version: m.Version, Time: m.Time}
 }
 
 // doubt is how unsure the learner was of a picture: less is more certain.
@@ -177,7 +170,7 @@ func (d *Daemon) Uncertain(n int) []Info {
 	slices.SortStableFunc(list, func(a, b *sample) int { return cmp.Compare(b.doubt(), a.doubt()) })
 	all := []Info{}
 	for _, m := range list[:min(n, len(list))] {
-		all = append(all, m.info())
+		all = append(all, d.info(m))
 	}
 	return all
 }
@@ -195,7 +188,7 @@ func (d *Daemon) Pixels(id string) ([]byte, bool) {
 
 // Version is that of the model that answers.
 func (d *Daemon) Version() int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
 	return d.version
 }

@@ -11,9 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"ocl/internal/limit"
-	"ocl/internal/nearest"
-	"ocl/internal/spelling"
 	"ocl/live"
 	"ocl/serve/journal"
 )
@@ -28,55 +25,6 @@ func (d *Daemon) checkPixels(pixels []byte) error {
 	return nil
 }
 
-// called is the class that a label means: one that is there and looks like it, or the label in the spelling that names are kept in. The caller holds mu.
-func (d *Daemon) called(label string) string {
-	return spelling.Find(label, func(name string) bool { return d.known[name] }, func() []string { return slices.Sorted(maps.Keys(d.known)) })
-}
-
-// class says whether a label is that of a class, and makes the event of a new one where that is allowed. The caller holds mu.
-func (d *Daemon) class(label, who string) ([]journal.Event, error) {
-	if d.known[label] {
-		return nil, nil
-	}
-	if err := live.CheckLabel(label); err != nil {
-		return nil, err
-	}
-	if err := d.roomFor(1); err != nil {
-		return nil, err
-	}
-	if !d.o.NewClasses {
-		return nil, &UnknownClassError{label, nearest.Word(label, slices.Sorted(maps.Keys(d.known)))}
-	}
-	return []journal.Event{event(kindClass, "", who, body{Label: label}, nil)}, nil
-}
-
-// roomFor refuses new classes that the learner could not add: their events would end each start. The caller holds mu.
-func (d *Daemon) roomFor(n int) error {
-	most := cmp.Or(d.trainer.Process().MaxClasses, limit.KnownClasses)
-	if len(d.known)+n > most {
-		return fmt.Errorf("daemon: %w: there are %d classes, and %d may be there. Use one of those", live.ErrBound, len(d.known), most)
-	}
-	return nil
-}
-
-// room refuses images for which the queue has no room. The caller holds mu.
-func (d *Daemon) room(n int) error {
-	if err := d.ready(); err != nil {
-		return err
-	}
-	if d.halted {
-		return ErrStopped
-	}
-	d.state.mu.Lock()
-	waiting := len(d.state.queue)
-	d.state.mu.Unlock()
-	if waiting+d.coming+n <= d.o.Queue {
-		return nil
-	}
-	rate := max(1, d.learnedPerSecond())
-	return &FullError{time.Duration(float64(waiting+d.coming+n-d.o.Queue) / rate * float64(time.Second))}
-}
-
 // Learn takes labelled pictures. Without an error all are on the disk; with one, none is taken. A sample that was sent before gets the receipt of its state.
 func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receipt, error) {
 	list = slices.Clone(list)
@@ -87,136 +35,50 @@ func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receip
 		}
 		list[i].ID, digests[i] = cmp.Or(list[i].ID, newID()), Digest(list[i].Pixels)
 	}
-	receipts, _, err := d.take(ctx, func() ([]Receipt, *commit, chan struct{}, error) { return d.admit(list, digests, who) })
-	return receipts, err
-}
-
-// take puts what admit makes on the disk. Where another request brings one of the samples, it waits for that one and asks again.
-func (d *Daemon) take(ctx context.Context, admit func() ([]Receipt, *commit, chan struct{}, error)) ([]Receipt, *commit, error) {
-	for {
-		receipts, c, wait, err := admit()
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case wait != nil:
-			select {
-			case <-wait:
+	var receipts []Receipt
+	_, err := d.ask(context.WithoutCancel(ctx), func(p *part) error { // a row takes milliseconds
+		receipts, p.rank = nil, rankSample
+		fresh := map[string]bool{}
+		for i, s := range list {
+			if err := p.free(s.ID); err != nil {
+				return err
+			}
+			label := d.state.called(s.Label)
+			m, there := d.state.lookup(s.ID)
+			switch {
+			case there && (m.State == StateForgotten || m.State == StateErased):
+				return ErrForgotten
+			case there && (m.Digest != digests[i] || m.Label != label), fresh[s.ID]:
+				return ErrConflict
+			case there:
+				receipts = append(receipts, Receipt{s.ID, label, d.shown(&m)})
 				continue
-			case <-d.closing:
-				return nil, nil, ErrDraining
-			case <-ctx.Done():
-				return nil, nil, ctx.Err()
 			}
-		case len(c.events) == 0:
-			return receipts, c, nil
-		}
-		err = d.commit(context.WithoutCancel(ctx), c) // a row takes milliseconds, and its place is taken already
-		d.mu.Lock()
-		for id, signal := range c.signals {
+			fresh[s.ID] = true
+			label, err := p.class(s.Label, who, false)
 			if err != nil {
-				d.withdraw(id, c)
+				return err
 			}
-			close(signal)
-		}
-		d.mu.Unlock()
-		if err != nil {
-			return nil, nil, err
-		}
-		return receipts, c, nil
-	}
-}
-
-// admit makes the events of samples, and notes that they are on their way. wait is a channel to wait for where another request brings the same sample.
-func (d *Daemon) admit(list []Sample, digests []string, who string) (receipts []Receipt, c *commit, wait chan struct{}, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	c = &commit{signals: map[string]chan struct{}{}}
-	fresh := map[string]bool{}
-	for i := range list {
-		list[i].Label = d.called(list[i].Label)
-		s := list[i]
-		state, label, digest, there := d.look(s.ID)
-		if w := d.soon[s.ID]; w != nil {
-			select {
-			case <-w.done:
-			default:
-				return nil, nil, w.done, nil
+			r := Receipt{s.ID, label, StateWaiting}
+			held := p.holdsOut(label)
+			if held {
+				r.State = StateHeldOut
+			} else {
+				p.queued++
 			}
+			receipts = append(receipts, r)
+			p.ids = append(p.ids, s.ID)
+			p.add(event(kindSample, s.ID, who, body{Label: label, Held: held}, s.Pixels), digests[i])
 		}
-		switch {
-		case there && (state == StateForgotten || state == StateErased):
-			return nil, nil, nil, ErrForgotten
-		case there && (digest != digests[i] || label != s.Label), fresh[s.ID]:
-			return nil, nil, nil, ErrConflict
-		case there:
-			receipts = append(receipts, Receipt{s.ID, label, state})
-			continue
+		if len(fresh) == 0 {
+			return nil
 		}
-		fresh[s.ID] = true
-		classes, err := d.class(s.Label, who)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		if len(classes) > 0 && !slices.Contains(c.classes, s.Label) {
-			if err := d.roomFor(len(c.classes) + 1); err != nil {
-				return nil, nil, nil, err
-			}
-			c.events, c.classes = append(c.events, classes...), append(c.classes, s.Label)
-		}
-		held := d.holdsOut(s.Label)
-		receipts = append(receipts, Receipt{s.ID, s.Label, map[bool]string{true: StateHeldOut, false: StateWaiting}[held]})
-		c.events = append(c.events, event(kindSample, s.ID, who, body{Label: s.Label, Held: held}, s.Pixels))
-		if held {
-			c.held = append(c.held, s.Label)
-		} else {
-			c.queued++
-		}
+		return cmp.Or(d.ready(), p.room())
+	})
+	if err != nil {
+		return nil, err
 	}
-	if len(fresh) > 0 {
-		if err := d.room(c.queued); err != nil {
-			return nil, nil, nil, err
-		}
-	}
-	for _, name := range c.classes {
-		d.known[name] = true
-	}
-	for _, label := range c.held {
-		d.heldSoon[label]++
-	}
-	d.coming += c.queued
-	for i, s := range list {
-		if fresh[s.ID] {
-			c.signals[s.ID] = make(chan struct{})
-			d.soon[s.ID] = &soon{digest: digests[i], label: s.Label, done: c.signals[s.ID]}
-		}
-	}
-	return receipts, c, nil, nil
-}
-
-// withdraw forgets that samples are on their way, as they did not come to the disk. The caller holds mu.
-func (d *Daemon) withdraw(id string, c *commit) {
-	delete(d.soon, id)
-	d.coming -= c.queued
-	for _, label := range c.held {
-		d.heldSoon[label]--
-	}
-	for _, name := range c.classes {
-		delete(d.known, name)
-	}
-	c.queued, c.held, c.classes = 0, nil, nil
-}
-
-// look is what is known of an id, on its way or in the state. The caller holds mu.
-func (d *Daemon) look(id string) (state, label, digest string, there bool) {
-	if w := d.soon[id]; w != nil {
-		return StateWaiting, w.label, w.digest, true
-	}
-	d.state.mu.Lock()
-	defer d.state.mu.Unlock()
-	if m := d.state.samples[id]; m != nil {
-		return m.State, m.Label, m.Digest, true
-	}
-	return "", "", "", false
+	return receipts, nil
 }
 
 // Remember keeps pictures for their labels. A picture of a known id stays as it is.
@@ -229,158 +91,116 @@ func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([
 		}
 		list[i].ID, digests[i] = cmp.Or(list[i].ID, newID()), Digest(list[i].Pixels)
 	}
-	receipts, c, err := d.take(ctx, func() ([]Receipt, *commit, chan struct{}, error) { return d.admitRemembered(list, digests, who) })
+	var receipts []Receipt
+	_, err := d.ask(context.WithoutCancel(ctx), func(p *part) error {
+		receipts, p.rank = nil, rankRemember
+		mine := map[string]string{} // digests by id
+		for i, r := range list {
+			if err := p.free(r.ID); err != nil {
+				return err
+			}
+			m, there := d.state.lookup(r.ID)
+			if own, twice := mine[r.ID]; twice {
+				m, there = sample{State: StateRemembered, Digest: own}, true
+			}
+			if there && m.Digest != digests[i] {
+				return ErrConflict
+			}
+			if there {
+				receipts = append(receipts, Receipt{r.ID, m.Label, d.shown(&m)})
+				continue
+			}
+			mine[r.ID] = digests[i]
+			receipts = append(receipts, Receipt{r.ID, "", StateRemembered})
+			p.ids = append(p.ids, r.ID)
+			p.add(event(kindRemember, r.ID, who, body{Guesses: Guesses(r.Guesses, d.Measure()), Version: r.Version}, r.Pixels), digests[i])
+		}
+		return d.ready()
+	})
 	if err != nil {
 		return nil, err
-	}
-	for _, e := range c.events { // so that a label that follows at once finds it
-		if err := d.until(ctx, func() bool { return d.soon[e.ID] == nil }); err != nil {
-			return nil, err
-		}
 	}
 	return receipts, nil
 }
 
-// admitRemembered makes the events of pictures to be remembered, and notes that they are on their way. wait is as in admit.
-func (d *Daemon) admitRemembered(list []Remembered, digests []string, who string) (receipts []Receipt, c *commit, wait chan struct{}, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.ready(); err != nil {
-		return nil, nil, nil, err
-	}
-	c = &commit{signals: map[string]chan struct{}{}}
-	mine := map[string]string{} // digests by id
-	for i, r := range list {
-		if w := d.soon[r.ID]; w != nil {
-			select {
-			case <-w.done:
-			default:
-				return nil, nil, w.done, nil
-			}
-		}
-		state, label, digest, there := d.look(r.ID)
-		if own, twice := mine[r.ID]; twice {
-			state, digest, there = StateRemembered, own, true
-		}
-		if there {
-			if digest != digests[i] {
-				return nil, nil, nil, ErrConflict
-			}
-			receipts = append(receipts, Receipt{r.ID, label, state})
-			continue
-		}
-		mine[r.ID] = digests[i]
-		receipts = append(receipts, Receipt{r.ID, "", StateRemembered})
-		c.events = append(c.events, event(kindRemember, r.ID, who, body{Guesses: Guesses(r.Guesses, d.Measure()), Version: r.Version}, r.Pixels))
-	}
-	for id, digest := range mine {
-		c.signals[id] = make(chan struct{})
-		d.soon[id] = &soon{digest: digest, done: c.signals[id]}
-	}
-	return receipts, c, nil, nil
-}
+// errMoved says that the pixels of a sample are those of another event than those that were read.
+var errMoved = errors.New("moved")
 
 // Label gives a remembered picture its label, or corrects that of a sample: in the queue, and in the memory of the learner, which learns it once more where
 // its pixels are still there.
-func (d *Daemon) Label(ctx context.Context, id, label, who string) (Receipt, error) {
+func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, err error) {
 	for {
-		if err := d.until(ctx, func() bool { return d.soon[id] == nil }); err != nil {
-			return Receipt{}, err
+		d.state.mu.Lock()
+		m, _ := d.state.lookup(id)
+		d.state.mu.Unlock()
+		var pixels []byte
+		var digest string
+		if m.State == StateLearned {
+			if pixels = d.pixelsOf(id, m.Event); pixels != nil {
+				digest = Digest(pixels)
+			}
 		}
-		if r, again, err := d.relabel(ctx, id, label, who); !again {
-			return r, err
+		_, err = d.ask(context.WithoutCancel(ctx), func(p *part) error { // it may come to the disk after ctx has ended, and must not come after what forgets it
+			p.rank = rankLabel
+			if err := p.free(id); err != nil {
+				return err
+			}
+			now, there := d.state.lookup(id)
+			switch {
+			case !there:
+				return ErrNotFound
+			case now.State == StateForgotten, now.State == StateErased:
+				return ErrForgotten
+			case now.State == StateExpired, now.State == StateRemembered && d.state.aged(&now, p.row.now):
+				return ErrExpired
+			case now.State == StateLearned && (m.State != StateLearned || m.Event != now.Event):
+				return errMoved
+			}
+			name, err := p.class(label, who, false)
+			if err != nil {
+				return err
+			}
+			r = Receipt{id, name, d.shown(&now)}
+			if now.Label == name {
+				p.added, p.classes = nil, nil
+				return nil
+			}
+			e := event(kindLabel, id, who, body{Label: name}, nil)
+			switch now.State {
+			case StateRemembered:
+				p.queued, r.State = 1, StateWaiting
+			case StateLearned:
+				if e.Pixels = pixels; pixels != nil {
+					p.queued, r.State = 1, StateWaiting
+				}
+			}
+			p.ids = append(p.ids, id)
+			p.add(e, digest)
+			if err := d.ready(); err != nil || p.queued == 0 {
+				return err
+			}
+			return p.room()
+		})
+		if err != errMoved {
+			break
 		}
 	}
-}
-
-// relabel is one try of Label. again says that another request has come in between.
-func (d *Daemon) relabel(ctx context.Context, id, label, who string) (r Receipt, again bool, err error) {
-	d.mu.Lock()
-	if d.soon[id] != nil {
-		d.mu.Unlock()
-		return r, true, nil
-	}
-	state, old, digest, there := d.look(id)
-	if !there {
-		d.mu.Unlock()
-		return r, false, ErrNotFound
-	}
-	label = d.called(label)
-	classes, err := d.class(label, who)
-	var pixels []byte
-	n := 0
-	switch {
-	case err != nil:
-	case state == StateForgotten, state == StateErased:
-		err = ErrForgotten
-	case state == StateExpired:
-		err = ErrExpired
-	case old == label:
-		d.mu.Unlock()
-		return Receipt{id, label, state}, false, nil
-	case state == StateRemembered:
-		n, state = 1, StateWaiting
-	case state == StateLearned:
-		if pixels = d.pixelsOf(id); pixels != nil {
-			n, state = 1, StateWaiting
-		}
-	}
-	if err == nil && n > 0 {
-		err = d.room(n)
-	}
-	if err == nil {
-		err = d.ready()
-	}
-	mark := d.mark(id, label, digest)
-	d.mu.Unlock()
 	if err != nil {
-		d.unmark(mark, id)
-		return r, false, err
+		return Receipt{}, err
 	}
-	c := &commit{events: append(classes, event(kindLabel, id, who, body{Label: label}, pixels)), queued: n}
-	if err := d.commit(context.WithoutCancel(ctx), c); err != nil { // it may come to the disk after ctx has ended, and must not come after what forgets it
-		d.unmark(mark, id)
-		return r, false, err
-	}
-	d.mu.Lock()
-	d.known[label] = true
-	d.mu.Unlock()
-	return Receipt{id, label, state}, false, nil
-}
-
-// mark notes that an event about samples is on its way, so that no other one about them comes in between. The applier takes it away. The caller holds mu.
-func (d *Daemon) mark(id, label, digest string) *soon {
-	m := &soon{digest: digest, label: label, done: make(chan struct{}), marked: true}
-	d.soon[id] = m
-	return m
-}
-
-// unmark takes a mark away, as its event did not come.
-func (d *Daemon) unmark(m *soon, ids ...string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, id := range ids {
-		if d.soon[id] == m {
-			delete(d.soon, id)
-		}
-	}
-	close(m.done)
-	d.change()
+	return r, nil
 }
 
 // errFound ends the reading of the journal.
 var errFound = errors.New("found")
 
-// pixelsOf are the pixels of a learned sample, where the journal still has them.
-func (d *Daemon) pixelsOf(id string) (pixels []byte) {
-	d.state.mu.Lock()
-	number := d.state.samples[id].Event
-	d.state.mu.Unlock()
+// pixelsOf are the pixels that an event brought of a sample, where the journal still has them.
+func (d *Daemon) pixelsOf(id string, number int64) (pixels []byte) {
 	if number < d.journal.First() {
 		return nil
 	}
 	_ = d.journal.Read(number, func(e journal.Event) error { // without them the label is corrected alone
-		if e.Number == number && e.ID == id {
+		if e.Number == number && e.ID == id && len(e.Pixels) > 0 {
 			pixels = e.Pixels
 		}
 		return errFound
@@ -388,12 +208,20 @@ func (d *Daemon) pixelsOf(id string) (pixels []byte) {
 	return pixels
 }
 
+// shown is the state of a sample as people see it: what was learned is learned once predictions use it. The caller holds mu.
+func (d *Daemon) shown(m *sample) string {
+	if m.State == StateLearned && m.Learned > d.version {
+		return StateWaiting
+	}
+	return m.State
+}
+
 // until waits until something holds. holds is called with mu held.
 func (d *Daemon) until(ctx context.Context, holds func() bool) error {
 	for {
-		d.mu.Lock()
+		d.state.mu.Lock()
 		yes, moved, broken := holds(), d.moved, d.broken
-		d.mu.Unlock()
+		d.state.mu.Unlock()
 		switch {
 		case yes:
 			return nil
@@ -414,13 +242,8 @@ func (d *Daemon) until(ctx context.Context, holds func() bool) error {
 func (d *Daemon) Wait(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		if err := d.until(ctx, func() bool {
-			if d.soon[id] != nil {
-				return false
-			}
-			d.state.mu.Lock()
-			defer d.state.mu.Unlock()
 			m := d.state.samples[id]
-			return m == nil || m.State != StateWaiting && (m.State != StateLearned || m.Learned <= d.version)
+			return m == nil || d.shown(m) != StateWaiting
 		}); err != nil {
 			return err
 		}
@@ -433,33 +256,24 @@ func (d *Daemon) AddClass(ctx context.Context, name, who string) error {
 	if err := live.CheckLabel(name); err != nil {
 		return err
 	}
-	d.mu.Lock()
-	name = d.called(name)
-	known, err := d.known[name], d.ready()
-	if !known && err == nil {
-		if err = d.roomFor(1); err == nil {
-			d.known[name] = true // so that nobody takes its place
+	_, err := d.ask(context.WithoutCancel(ctx), func(p *part) error {
+		p.rank = rankSample
+		if _, err := p.class(name, who, true); err != nil {
+			return err
 		}
-	}
-	d.mu.Unlock()
-	if known || err != nil {
-		return err
-	}
-	err = d.commit(context.WithoutCancel(ctx), &commit{events: []journal.Event{event(kindClass, "", who, body{Label: name}, nil)}})
-	if err != nil {
-		d.mu.Lock()
-		delete(d.known, name)
-		d.mu.Unlock()
-	}
+		return d.ready()
+	})
 	return err
 }
 
 // Boundary ends a task, for methods that use tasks. What waits is learned before.
 func (d *Daemon) Boundary(ctx context.Context, who string) error {
-	if err := d.Ready(); err != nil {
-		return err
-	}
-	return d.commit(ctx, &commit{events: []journal.Event{event(kindBoundary, "", who, body{}, nil)}, boundary: true})
+	_, err := d.ask(ctx, func(p *part) error {
+		p.rank = rankBoundary
+		p.add(event(kindBoundary, "", who, body{}, nil), "")
+		return d.ready()
+	})
+	return err
 }
 
 // Versions are those to which Rollback can go back, the oldest first.
@@ -471,16 +285,26 @@ func (d *Daemon) Versions() []VersionInfo {
 
 // Rollback goes back to the weights of a version. The memory stays.
 func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
-	if !slices.ContainsFunc(d.Versions(), func(v VersionInfo) bool { return v.Number == number }) {
-		return fmt.Errorf("daemon: version %d: %w", number, ErrNoVersion)
+	if err := d.until(ctx, func() bool { // its file may be about to be written
+		return !slices.ContainsFunc(d.state.ops, func(o *op) bool { return o.Kind == kindVersion && o.Version == number })
+	}); err != nil {
+		return err
 	}
 	if _, err := d.state.files.Read(number); err != nil { // an event that cannot be applied would end each start
 		return fmt.Errorf("daemon: version %d: %w (%w)", number, ErrNoVersion, err)
 	}
-	if err := d.Ready(); err != nil {
-		return err
-	}
-	return d.commit(ctx, &commit{events: []journal.Event{event(kindRollback, "", who, body{Number: number}, nil)}})
+	_, err := d.ask(ctx, func(p *part) error {
+		if err := p.free(versionsKey); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(d.state.versions, func(v VersionInfo) bool { return v.Number == number }) {
+			return fmt.Errorf("daemon: version %d: %w", number, ErrNoVersion)
+		}
+		p.rank, p.ids = rankOther, []string{versionsKey}
+		p.add(event(kindRollback, "", who, body{Number: number}, nil), "")
+		return d.ready()
+	})
+	return err
 }
 
 // Forget takes samples away: from the queue, what is remembered and held out, the memory of the learner, the journal and the snapshots. It returns when no
@@ -489,108 +313,101 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 	if len(w.IDs) == 0 && w.Digest == "" && w.Who == "" && w.From.IsZero() && w.To.IsZero() {
 		return f, errors.New("daemon: it is not said what to forget. Give ids, a digest, a name or times")
 	}
-	var before []string // on their way now; what comes later is not meant
-	d.mu.Lock()
-	for id := range d.soon {
-		if len(w.IDs) == 0 || slices.Contains(w.IDs, id) {
-			before = append(before, id)
-		}
-	}
-	d.mu.Unlock()
-	if err := d.until(ctx, func() bool { return !slices.ContainsFunc(before, func(id string) bool { return d.soon[id] != nil }) }); err != nil {
-		return f, err
-	}
-	mark, ids, learned := d.matching(w)
-	if err := d.fixed; err != nil && learned {
-		d.unmark(mark, ids...)
-		return f, err
-	}
+	means := w.means()
+	var retained []string // in the journal
 	if d.o.Retain {
-		older, err := d.retained(w, mark)
-		ids = append(ids, older...)
-		if err != nil {
-			d.unmark(mark, ids...)
+		if retained, err = d.retained(w.Digest != "", means); err != nil {
 			return f, err
 		}
 	}
-	f.Matched, f.Note = len(ids), "The weights still carry what was learned of them. `ocl serve rebuild` learns again without them where the journal is retained."
-	if len(ids) == 0 {
-		if len(w.IDs) > 0 && d.forgotten(w.IDs[0]) {
-			return f, ErrForgotten
+	var ids []string
+	o, err := d.ask(context.WithoutCancel(ctx), func(p *part) error {
+		p.rank = rankOther
+		var learned bool
+		ids, learned = d.matching(means, retained)
+		if d.fixed != nil && learned {
+			return d.fixed
 		}
-		return f, ErrNotFound
-	}
-	if err := d.commit(context.WithoutCancel(ctx), &commit{events: []journal.Event{event(kindForget, "", who, body{IDs: ids}, nil)}}); err != nil {
-		d.unmark(mark, ids...)
+		if len(ids) == 0 {
+			if len(w.IDs) > 0 {
+				if err := p.free(w.IDs...); err != nil {
+					return err
+				}
+				if m, _ := d.state.lookup(w.IDs[0]); m.State == StateForgotten || m.State == StateErased {
+					return ErrForgotten
+				}
+			}
+			return ErrNotFound
+		}
+		if err := p.free(append(ids, w.IDs...)...); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if m := d.state.samples[id]; m != nil && m.State == StateWaiting {
+				p.queued--
+			}
+		}
+		p.ids = ids
+		p.add(event(kindForget, "", who, body{IDs: ids}, nil), "")
+		return nil
+	})
+	if err != nil {
 		return f, err
 	}
+	f.Matched, f.Note = len(ids), "The weights still carry what was learned of them. `ocl serve rebuild` learns again without them where the journal is retained."
 	err = d.until(ctx, func() bool {
-		d.state.mu.Lock()
-		defer d.state.mu.Unlock()
-		f.Stored = mark.stored
-		return mark.applied && !slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(d.state.unerased, id) })
+		f.Stored = o.removed
+		return o.done && !slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(d.state.unerased, id) })
 	})
 	return f, err
 }
 
-// forgotten says whether a sample was forgotten.
-func (d *Daemon) forgotten(id string) bool {
-	d.state.mu.Lock()
-	defer d.state.mu.Unlock()
-	m := d.state.samples[id]
-	return m != nil && (m.State == StateForgotten || m.State == StateErased)
-}
-
-// retained are samples in the journal that are to be forgotten, and that nothing else knows any more: their ids were let go of. They are marked.
-func (d *Daemon) retained(w Which, mark *soon) (ids []string, err error) {
-	var meant []string
-	if err := d.journal.Read(d.journal.First(), func(e journal.Event) error {
+// retained are the samples in the journal that are meant.
+func (d *Daemon) retained(byDigest bool, means func(id, digest, who string, at time.Time) bool) (ids []string, err error) {
+	err = d.journal.Read(d.journal.First(), func(e journal.Event) error {
 		digest := ""
-		if w.Digest != "" { // it takes long for a whole journal
+		if byDigest { // it takes long for a whole journal
 			digest = Digest(e.Pixels)
 		}
-		if !e.Erased && len(e.Pixels) > 0 && w.means(e.ID, digest, e.Who, e.Time) {
-			meant = append(meant, e.ID)
+		if !e.Erased && len(e.Pixels) > 0 && means(e.ID, digest, e.Who, e.Time) {
+			ids = append(ids, e.ID)
 		}
 		return nil
-	}); err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.state.mu.Lock()
-	defer d.state.mu.Unlock()
-	for _, id := range meant {
-		if d.state.samples[id] == nil && d.soon[id] == nil {
-			d.soon[id] = mark
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
+	})
+	return ids, err
 }
 
 // means says whether a sample is meant.
-func (w Which) means(id, digest, who string, at time.Time) bool {
-	return (len(w.IDs) == 0 || slices.Contains(w.IDs, id)) && (w.Digest == "" || w.Digest == digest) && (w.Who == "" || w.Who == who) &&
-		(w.From.IsZero() || !at.Before(w.From)) && (w.To.IsZero() || !at.After(w.To))
+func (w Which) means() func(id, digest, who string, at time.Time) bool {
+	ids := map[string]bool{}
+	for _, id := range w.IDs {
+		ids[id] = true
+	}
+	return func(id, digest, who string, at time.Time) bool {
+		return (len(ids) == 0 || ids[id]) && (w.Digest == "" || w.Digest == digest) && (w.Who == "" || w.Who == who) &&
+			(w.From.IsZero() || !at.Before(w.From)) && (w.To.IsZero() || !at.After(w.To))
+	}
 }
 
-// matching are the samples that are to be forgotten, and whether some of them were learned. They are marked, so that no label comes after they are erased and brings their pixels again.
-func (d *Daemon) matching(w Which) (mark *soon, ids []string, learned bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.state.mu.Lock()
-	defer d.state.mu.Unlock()
-	for _, id := range d.state.ids {
-		m := d.state.samples[id]
-		if m.State != StateForgotten && m.State != StateErased && d.soon[id] == nil && w.means(id, m.Digest, m.Who, m.Time) {
-			ids = append(ids, id)
-			learned = learned || len(m.Places) > 0
+// matching are the samples that are to be forgotten, and whether some of them were learned: those of the book, those that only the learner has, and those that only the journal has. The
+// caller holds mu.
+func (d *Daemon) matching(means func(id, digest, who string, at time.Time) bool, retained []string) (ids []string, learned bool) {
+	seen := map[string]bool{}
+	for _, m := range d.state.sorted() {
+		if m.State != StateForgotten && m.State != StateErased && means(m.ID, m.Digest, m.Who, m.Time) {
+			ids, seen[m.ID] = append(ids, m.ID), true
+			learned = learned || m.Learned > 0
 		}
 	}
-	mark = &soon{done: make(chan struct{}), marked: true}
-	for _, id := range ids {
-		d.soon[id] = mark
+	for _, id := range slices.Sorted(maps.Keys(d.state.stored)) {
+		if m := d.state.stored[id]; d.state.samples[id] == nil && means(id, m.Digest, m.Who, m.Time) {
+			ids, seen[id], learned = append(ids, id), true, true
+		}
 	}
-	return mark, ids, learned
+	for _, id := range retained {
+		if d.state.samples[id] == nil && !seen[id] {
+			ids, seen[id] = append(ids, id), true
+		}
+	}
+	return ids, learned
 }

@@ -5,20 +5,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"time"
 
 	"ocl/checkpoint"
 	"ocl/internal/atomicfile"
 	"ocl/serve/journal"
 )
 
-// copied is a copy of the state for a snapshot, and the number of its last event. The goroutine that changes the state calls it, so it holds no lock, for which requests
-// would wait.
+// copied is a copy of the state for a snapshot, and the number of its last event. The applier calls it.
 func (d *Daemon) copied() (*checkpoint.Container, int64, error) {
-	c, err := d.state.container()
+	c, number, err := d.state.container()
 	d.state.learning = 0
-	return c, d.state.last, err
+	return c, number, err
 }
 
 // snapshot writes the state.
@@ -58,35 +55,47 @@ func (d *Daemon) remove(goes func(int64) bool) error {
 
 // snapshotBeside copies the state, and writes it while the learner goes on. With it comes a version of the weights.
 func (d *Daemon) snapshotBeside() error {
-	d.mu.Lock()
+	d.state.mu.Lock()
 	busy := d.writing
 	d.writing = true
-	d.mu.Unlock()
+	d.state.mu.Unlock()
 	if busy {
 		return nil
 	}
 	c, number, err := d.copied()
 	if err != nil {
+		d.written()
 		return err
 	}
 	d.done.Go(func() {
 		err := d.save(c, number)
 		d.keepStatistics()
-		d.mu.Lock()
-		d.writing = false
-		d.mu.Unlock()
+		d.written()
 		d.ends(err)
-		select { // the applier does not wait: when the daemon ends, there is no version
-		case d.commits <- versionOf(number):
-		case <-d.closing:
-		}
+		d.leave(versionOf(number))
 	})
 	return nil
 }
 
+// written notes that no snapshot is being written any more.
+func (d *Daemon) written() {
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	d.writing = false
+	d.change()
+}
+
 // versionOf is what keeps the weights as a version.
-func versionOf(number int64) *commit {
-	return &commit{events: []journal.Event{event(kindVersion, "", "", body{Number: number}, nil)}, done: make(chan error, 1)}
+func versionOf(number int64) journal.Event {
+	return event(kindVersion, "", "", body{Number: number}, nil)
+}
+
+// leave asks the committer for an event, and does not wait for it: when the daemon ends, it does not come.
+func (d *Daemon) leave(e journal.Event) {
+	select {
+	case d.requests <- &request{admit: note(e), done: make(chan error, 1)}:
+	case <-d.closing:
+	}
 }
 
 // only writes a snapshot and removes all others.
@@ -108,33 +117,29 @@ func (d *Daemon) only() error {
 // settle waits until no snapshot is being written.
 func (d *Daemon) settle() {
 	for {
-		d.mu.Lock()
-		writing := d.writing
-		d.mu.Unlock()
+		d.state.mu.Lock()
+		writing, moved := d.writing, d.moved
+		d.state.mu.Unlock()
 		if !writing {
 			return
 		}
-		time.Sleep(time.Millisecond)
+		<-moved
 	}
 }
 
 // finishForgetting takes what was forgotten out of every file. A start does it again if it was not told that it was done.
 func (d *Daemon) finishForgetting() error {
-	ids := slices.Clone(d.state.unerased)
-	if len(ids) == 0 {
+	ids := d.forgettable()
+	if len(ids) == 0 { // that it was done is in the book too
 		d.unfinished = false
 		return nil
 	}
-	if err := d.only(); err != nil {
-		return err
+	err := d.only()
+	if err == nil {
+		err = d.journal.Erase(ids)
 	}
-	if err := d.journal.Erase(ids); err != nil {
-		return err
+	if err == nil {
+		d.leave(event(kindErased, "", "", body{IDs: ids}, nil))
 	}
-	select {
-	case d.commits <- &commit{events: []journal.Event{event(kindErased, "", "", body{IDs: ids}, nil)}, done: make(chan error, 1)}:
-		d.unfinished = false
-	case <-d.closing:
-	}
-	return nil
+	return err
 }

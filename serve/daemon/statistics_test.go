@@ -122,13 +122,13 @@ func TestOldIDs(t *testing.T) {
 		applied(t, d)
 	}
 	d.state.mu.Lock()
-	known, stored, gone := len(d.state.ids), 0, ""
+	known, stored, gone := len(d.state.samples), 0, ""
 	for i := range 300 {
 		id := fmt.Sprint("id-", i)
-		if m := d.state.samples[id]; m == nil {
-			gone = id
-		} else if len(m.Places) > 0 && d.trainer.Stores(m.Places[0]) {
+		if m := d.state.stored[id]; m != nil && d.trainer.Stores(m.Places[0]) {
 			stored++
+		} else if d.state.samples[id] == nil {
+			gone = id
 		}
 	}
 	d.state.mu.Unlock()

@@ -38,6 +38,7 @@ type Status struct {
 // Counts are numbers of samples.
 type Counts struct {
 	Learned    int64 `json:"learned"`
+	Answering  int64 `json:"answering"` // of these, in the version that answers
 	Waiting    int   `json:"waiting"`
 	Queue      int   `json:"queue"` // that may wait
 	Remembered int   `json:"remembered"`
@@ -105,8 +106,6 @@ type Point struct {
 
 // meter measures a daemon since it was started. None of it belongs to the state.
 type meter struct {
-	clock time.Time // of the last event
-
 	gauge       sync.Mutex
 	predictions ring
 	learned     ring
@@ -214,26 +213,26 @@ func (m *meter) learnedPerSecond() float64 {
 }
 
 // count measures a cut that was learned.
-func (d *Daemon) count(s *state) {
+func (d *Daemon) count(s *learner) {
 	d.gauge.Lock()
 	defer d.gauge.Unlock()
 	if s.step.Samples == 0 {
 		return
 	}
-	d.learned.add(len(s.cut))
+	d.learned.add(len(s.cut.Lessons))
 	told := 0 // samples whose answer was served
-	for _, m := range s.cut {
+	for _, m := range s.cut.Lessons {
 		said, served := d.served[m.Digest]
-		if len(m.Guesses) > 0 {
-			said, served = m.Guesses[0].Class, true
+		if m.Said != "" {
+			said, served = m.Said, true
 		}
-		if served && len(m.Places) == 1 { // a correction was judged before
+		if served && !m.Again { // a correction was judged before
 			put(&d.right, &d.nextRight, said == m.Label)
 			d.drifted(said == m.Label)
 			told++
 		}
 	}
-	if n := len(s.cut); told == 0 && s.step.Correct >= 0 { // nobody asks: drift is looked for in what the step says of its batch
+	if n := len(s.cut.Lessons); told == 0 && s.step.Correct >= 0 { // nobody asks: drift is looked for in what the step says of its batch
 		for i := range n {
 			d.drifted(i < s.step.Correct)
 		}
@@ -297,9 +296,11 @@ func (d *Daemon) measure(idle bool) {
 	d.state.mu.Lock()
 	var pixels [][]byte
 	var labels []string
-	for _, id := range d.state.ids {
-		if m := d.state.samples[id]; m.State == StateHeldOut {
-			pixels, labels = append(pixels, m.pixels), append(labels, m.Label)
+	if len(d.state.held) > 0 {
+		for _, m := range d.state.sorted() {
+			if m.State == StateHeldOut {
+				pixels, labels = append(pixels, m.pixels), append(labels, m.Label)
+			}
 		}
 	}
 	d.state.mu.Unlock()
@@ -378,20 +379,17 @@ func (d *Daemon) Status() Status {
 	for _, f := range []*journal.Files{d.files, d.state.files} {
 		s.Disk.Snapshots += sizeOf(filepath.Dir(f.Path(0)))
 	}
-	d.mu.Lock()
+	d.state.mu.Lock()
 	s.Problem, s.Version = d.problem, d.version
 	switch {
 	case d.halted || d.broken != nil:
 		s.State = "stopped"
 	case d.draining:
 		s.State = "draining"
-	case d.uncut > 0 || d.ahead > 0:
+	case d.waiting() > 0:
 		s.State = "learning"
 	}
-	s.Samples = Counts{Learned: stats.Images, Waiting: d.coming, Queue: d.o.Queue}
-	d.state.mu.Lock()
-	s.Samples.Waiting += len(d.state.queue)
-	s.Samples.Remembered = len(d.state.waiting)
+	s.Samples = Counts{Learned: stats.Images, Answering: d.answering, Waiting: d.waiting(), Queue: d.o.Queue, Remembered: len(d.state.book.waiting)}
 	for _, n := range d.state.held {
 		s.Samples.HeldOut += n
 	}
@@ -401,7 +399,6 @@ func (d *Daemon) Status() Status {
 		}
 	}
 	d.state.mu.Unlock()
-	d.mu.Unlock()
 	d.gauge.Lock()
 	defer d.gauge.Unlock()
 	s.Rates = Rates{d.predictions.rate(), d.learned.rate()}
@@ -478,7 +475,7 @@ func (d *Daemon) send(n Notice) {
 	}
 }
 
-// report tells of an event that was applied.
+// report tells of an event that is in the book. The applier tells of those that the learner has to do first.
 func (d *Daemon) report(e journal.Event) {
 	b, err := bodyOf(e)
 	if err != nil {
@@ -493,7 +490,5 @@ func (d *Daemon) report(e journal.Event) {
 		d.tell("labelled", fmt.Sprintf("A picture was labelled %s.", b.Label), e.Number)
 	case kindErased:
 		d.tell("forgotten", fmt.Sprintf("Forgotten: %d.", len(b.IDs)), e.Number)
-	case kindRollback:
-		d.tell("rollback", fmt.Sprintf("The weights are those of version %d.", b.Number), e.Number)
 	}
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -181,4 +182,14 @@ type Notice struct {
 	Time    time.Time `json:"time"`
 	Text    string    `json:"text"`
 	Version int64     `json:"version,omitempty"`
+}
+
+// process sets the options of the process of a learner that is opened.
+func (o Options) process() func(*live.Process) {
+	return func(p *live.Process) {
+		was := p.Backbone
+		*p = o.Live.Process
+		p.Backbone = cmp.Or(p.Backbone, was)
+		p.Batch, p.Age, p.Queue = o.Batch, 0, 0
+	}
 }

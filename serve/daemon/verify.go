@@ -70,15 +70,17 @@ func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
 		r.From, r.To = numbers[0], j.Last()
 	default:
 		r.From, r.To = numbers[0], numbers[len(numbers)-1]
-		if r.Want, err = digestOf(files, r.To, o); err != nil {
-			return r, err
-		}
 	}
 	scratch, err := os.MkdirTemp("", "ocl-verify-")
 	if err != nil {
 		return r, err
 	}
 	defer os.RemoveAll(scratch)
+	if len(numbers) > 1 {
+		if r.Want, err = digestOf(ctx, files, r.To, journal.Versions(scratch), o); err != nil {
+			return r, err
+		}
+	}
 	s := newState(nil, o, journal.Versions(scratch))
 	if err := s.from(files, r.From); err != nil {
 		return r, err
@@ -91,22 +93,16 @@ func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
 	return r, err
 }
 
-// from loads a snapshot.
-func (s *state) from(files *journal.Files, number int64) error {
-	c, err := files.Read(number)
-	if err == nil {
-		err = s.load(c)
-	}
-	return err
-}
-
 // digestOf is the digest of the state in a snapshot.
-func digestOf(files *journal.Files, number int64, o Options) (string, error) {
-	s := newState(nil, o, nil)
+func digestOf(ctx context.Context, files *journal.Files, number int64, versions *journal.Files, o Options) (string, error) {
+	s := newState(nil, o, versions)
 	if err := s.from(files, number); err != nil {
 		return "", err
 	}
 	defer s.trainer.Close()
+	if err := s.drain(ctx); err != nil {
+		return "", err
+	}
 	return s.digest()
 }
 
@@ -131,11 +127,11 @@ func Rebuild(ctx context.Context, dir string, o Options) error {
 	if err := s.replay(ctx, j, 1<<62); err != nil {
 		return err
 	}
-	c, err := s.container()
+	c, number, err := s.container()
 	if err != nil {
 		return err
 	}
-	if err := files.Write(s.last, c); err != nil {
+	if err := files.Write(number, c); err != nil {
 		return err
 	}
 	if err := os.Remove(filepath.Join(dir, statisticsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of the other learner
@@ -143,7 +139,7 @@ func Rebuild(ctx context.Context, dir string, o Options) error {
 	}
 	numbers, err := files.Numbers()
 	for _, n := range numbers { // those between are of the learner that has seen what was forgotten
-		if n != 0 && n != s.last {
+		if n != 0 && n != number {
 			err = errors.Join(err, os.Remove(files.Path(n)))
 		}
 	}

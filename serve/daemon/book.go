@@ -1,0 +1,373 @@
+package daemon
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"ocl/internal/spelling"
+	"ocl/serve/journal"
+)
+
+// sample is what the daemon knows of a picture.
+type sample struct {
+	ID      string    `json:"id"`
+	Label   string    `json:"label,omitempty"`
+	State   string    `json:"state"`
+	Digest  string    `json:"digest"`
+	Who     string    `json:"who,omitempty"`
+	Time    time.Time `json:"time"`
+	First   int64     `json:"first"`             // event by which it came
+	Event   int64     `json:"event"`             // that has its pixels
+	Learned int64     `json:"learned,omitempty"` // last cut that has it
+	Guesses []Guess   `json:"guesses,omitempty"`
+	Version int64     `json:"version,omitempty"`
+	Size    int       `json:"size,omitempty"`   // of its pixels, where they are kept
+	Places  []int64   `json:"places,omitempty"` // of tables of format 1
+
+	pixels []byte // of one that is remembered, waits or is held out
+	gone   bool   // it is in the list of those that may be let go of
+}
+
+// bounds of what is kept. They are part of the state, as who replays the journal need not know the options of those who wrote it.
+type bounds struct {
+	Count int           `json:"count"` // of remembered pictures
+	Bytes int64         `json:"bytes"` // of their pixels
+	Age   time.Duration `json:"age"`   // by the times of events
+	IDs   int           `json:"ids"`
+}
+
+// bounds are those of the options.
+func (o Options) bounds() bounds {
+	return bounds{o.Remember.Count, o.Remember.Bytes, o.Remember.Age, o.IDs}
+}
+
+// book is all that the daemon knows beside what its learner knows: a function of the events alone. The committer writes an event into it when the event is
+// on the disk, and before it is acknowledged, so that whoever looks sees all that was acknowledged and nothing else. What an event asks of the learner waits in
+// ops; neither when nor whether that is done changes anything else in the book.
+type book struct {
+	image    int // bytes of a picture
+	bounds   bounds
+	last     int64 // number of the last event
+	time     time.Time
+	samples  map[string]*sample
+	gone     []string // ids that may be let go of, in this order
+	queue    []*sample
+	waiting  []string // remembered, the oldest first
+	bytes    int64    // of the pixels of those
+	held     map[string]int
+	classes  map[string]bool
+	spelled  map[string]string // a class by the spelling in which names are compared
+	versions []VersionInfo
+	unerased []string       // forgotten, and perhaps still in a file
+	skip     map[int64]bool // cuts and ends of tasks that are set aside
+
+	ops     []*op // for the learner, in this order
+	cuts    int   // cuts among them
+	lessons int   // pictures of those
+}
+
+func newBook(image int, b bounds) *book {
+	return &book{image: image, bounds: b, samples: map[string]*sample{}, held: map[string]int{}, classes: map[string]bool{}, spelled: map[string]string{}, skip: map[int64]bool{}}
+}
+
+// Digest is what [Which].Digest compares: the SHA-256 of pixels.
+func Digest(pixels []byte) string {
+	sum := sha256.Sum256(pixels)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// apply writes an event into the book, and returns what it asks of the learner; nil is nothing. The digest is that of the pixels of the event; "" lets apply make it. An error
+// says that the journal is damaged: nothing that a request can bring is one.
+func (k *book) apply(e journal.Event, digest string) (o *op, err error) {
+	if e.Number != k.last+1 {
+		return nil, fmt.Errorf("daemon: event %d comes after event %d. Put a good copy of the folder in its place", e.Number, k.last)
+	}
+	if !e.Erased {
+		b, err := bodyOf(e)
+		if err == nil {
+			o, err = k.write(e, b, digest)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	k.last = e.Number
+	if e.Time.After(k.time) {
+		k.time = e.Time
+	}
+	k.expire()
+	if o != nil {
+		o.Number, o.Kind = e.Number, e.Kind
+		k.ops = append(k.ops, o)
+		if o.Kind == kindCut {
+			k.cuts, k.lessons = k.cuts+1, k.lessons+len(o.Lessons)
+		}
+	}
+	return o, nil
+}
+
+// did takes the first op away, as the learner is done with it.
+func (k *book) did() {
+	o := k.ops[0]
+	k.ops[0], k.ops = nil, k.ops[1:]
+	if o.Kind == kindCut {
+		k.cuts, k.lessons = k.cuts-1, k.lessons-len(o.Lessons)
+	}
+}
+
+func (k *book) write(e journal.Event, b body, digest string) (*op, error) {
+	switch e.Kind {
+	case kindClass:
+		k.addClass(b.Label)
+		return &op{Label: b.Label}, nil
+	case kindSample:
+		m, err := k.add(e, b, digest)
+		if err != nil {
+			return nil, err
+		}
+		k.addClass(b.Label)
+		if m.State = StateWaiting; b.Held {
+			m.State = StateHeldOut
+			k.held[m.Label]++
+			return nil, nil
+		}
+		k.queue = append(k.queue, m)
+	case kindRemember:
+		m, err := k.add(e, b, digest)
+		if err != nil {
+			return nil, err
+		}
+		m.State = StateRemembered
+		k.waiting = append(k.waiting, m.ID)
+		k.bytes += int64(len(m.pixels))
+	case kindLabel:
+		return k.relabel(e, b, digest)
+	case kindCut:
+		return k.cut(e.Number, b.N), nil
+	case kindBoundary:
+		return &op{}, nil
+	case kindForget:
+		return k.forget(b.IDs), nil
+	case kindErased:
+		for _, id := range b.IDs {
+			if m := k.samples[id]; m != nil && m.State == StateForgotten {
+				m.State = StateErased
+				k.goes(m)
+			}
+		}
+		k.unerased = without(k.unerased, b.IDs)
+	case kindVersion:
+		k.versions = append(k.versions, VersionInfo{b.Number, e.Time})
+		k.versions = slices.Clone(k.versions[max(0, len(k.versions)-mostVersions):])
+		return &op{Version: b.Number, First: k.versions[0].Number}, nil
+	case kindRollback:
+		return &op{Version: b.Number}, nil
+	case kindBounds:
+		if b.Bounds != nil {
+			k.bounds = *b.Bounds
+		}
+	case kindSkip:
+		k.skip[b.Number] = true
+		for _, m := range k.samples {
+			if m.State == StateLearned && m.Learned == b.Number {
+				m.State = StateSetAside
+			}
+		}
+	default:
+		return nil, fmt.Errorf("daemon: event %d is of the kind %.40q, which this ocl does not know. Use the ocl that wrote it", e.Number, e.Kind)
+	}
+	return nil, nil
+}
+
+// without are the ids that are not among some.
+func without(ids, some []string) []string {
+	drop := map[string]bool{}
+	for _, id := range some {
+		drop[id] = true
+	}
+	return slices.DeleteFunc(ids, func(id string) bool { return drop[id] })
+}
+
+// addClass adds a class, unless it is there.
+func (k *book) addClass(name string) {
+	if !k.classes[name] {
+		k.classes[name] = true
+		if of := spelling.Of(name); k.spelled[of] == "" {
+			k.spelled[of] = name
+		}
+	}
+}
+
+// called is the class that a label means: one that is there and looks like it, or the label in the spelling that names are kept in.
+func (k *book) called(label string) string {
+	of := spelling.Of(label)
+	switch {
+	case k.classes[label]:
+		return label
+	case k.classes[of]:
+		return of
+	}
+	return cmp.Or(k.spelled[of], of)
+}
+
+// add adds the sample of an event.
+func (k *book) add(e journal.Event, b body, digest string) (*sample, error) {
+	if k.samples[e.ID] != nil {
+		return nil, fmt.Errorf("daemon: event %d brings the sample %.80q, which is there already. Put a good copy of the folder in its place", e.Number, e.ID)
+	}
+	if err := k.fits(e); err != nil {
+		return nil, err
+	}
+	if digest == "" {
+		digest = Digest(e.Pixels)
+	}
+	m := &sample{ID: e.ID, Label: b.Label, Digest: digest, Who: e.Who, Time: e.Time, First: e.Number, Event: e.Number, Guesses: b.Guesses, Version: b.Version, pixels: e.Pixels}
+	k.samples[m.ID] = m
+	return m, nil
+}
+
+// fits refuses pixels that are no picture of the learner.
+func (k *book) fits(e journal.Event) error {
+	if len(e.Pixels) != k.image {
+		return fmt.Errorf("daemon: event %d has %d bytes of pixels, and the learner takes %d. Put a good copy of the folder in its place", e.Number, len(e.Pixels), k.image)
+	}
+	return nil
+}
+
+// relabel gives a sample a label: a remembered one goes to the queue, one that waits changes, and one that was cut is corrected in the memory of the learner, and learned
+// once more where its pixels came with the event. One whose id was let go of is corrected and learned too.
+func (k *book) relabel(e journal.Event, b body, digest string) (o *op, err error) {
+	m := k.samples[e.ID]
+	if m != nil && (m.State == StateForgotten || m.State == StateErased || m.State == StateExpired) {
+		return nil, nil
+	}
+	k.addClass(b.Label)
+	learned := m == nil || m.State == StateLearned
+	if learned {
+		o = &op{Label: b.Label, IDs: []string{e.ID}}
+	}
+	switch {
+	case learned && len(e.Pixels) > 0:
+		if err := k.fits(e); err != nil {
+			return nil, err
+		}
+		if m == nil {
+			if m, err = k.add(e, b, digest); err != nil {
+				return nil, err
+			}
+			m.Learned = e.Number // it was, and nobody knows when
+		}
+		m.State, m.pixels, m.Event = StateWaiting, e.Pixels, e.Number
+		k.queue = append(k.queue, m)
+	case m == nil:
+		return o, nil
+	case m.State == StateRemembered:
+		k.unremember(m)
+		m.State = StateWaiting
+		k.queue = append(k.queue, m)
+	case m.State == StateHeldOut:
+		k.held[m.Label]--
+		k.held[b.Label]++
+	}
+	m.Label, m.Who = b.Label, e.Who
+	return o, nil
+}
+
+// cut gives the first samples of the queue to the learner.
+func (k *book) cut(number int64, n int) *op {
+	n = min(n, len(k.queue))
+	if n == 0 {
+		return nil
+	}
+	o := new(op)
+	for _, m := range k.queue[:n] {
+		l := &lesson{ID: m.ID, Label: m.Label, Digest: m.Digest, Who: m.Who, Time: m.Time, Event: m.Event, Again: m.Learned > 0, pixels: m.pixels}
+		if len(m.Guesses) > 0 {
+			l.Said = m.Guesses[0].Class
+		}
+		o.Lessons = append(o.Lessons, l)
+		m.State, m.Learned, m.pixels = StateLearned, number, nil
+		k.goes(m)
+	}
+	k.queue = slices.Clone(k.queue[n:])
+	return o
+}
+
+// forget takes samples away from everything but the weights.
+func (k *book) forget(ids []string) *op {
+	queued := false
+	for _, id := range ids {
+		k.unerased = append(k.unerased, id)
+		m := k.samples[id]
+		if m == nil { // its id was let go of, and the journal or the memory of the learner has it still
+			continue
+		}
+		switch m.State {
+		case StateRemembered:
+			k.unremember(m)
+		case StateHeldOut:
+			k.held[m.Label]--
+		case StateWaiting:
+			queued = true
+		}
+		*m = sample{ID: id, State: StateForgotten, Time: m.Time, First: m.First, gone: m.gone}
+	}
+	if queued {
+		k.queue = slices.DeleteFunc(slices.Clone(k.queue), func(m *sample) bool { return m.State == StateForgotten })
+	}
+	return &op{IDs: ids}
+}
+
+// unremember takes a picture out of those that wait for their labels. Its pixels stay with it.
+func (k *book) unremember(m *sample) {
+	if k.waiting[0] == m.ID {
+		k.waiting = k.waiting[1:]
+	} else {
+		k.waiting = slices.DeleteFunc(k.waiting, func(id string) bool { return id == m.ID })
+	}
+	k.bytes -= int64(len(m.pixels))
+}
+
+// goes notes that nobody needs the id of a sample any more: it is let go of when there are too many.
+func (k *book) goes(m *sample) {
+	if !m.gone {
+		m.gone = true
+		k.gone = append(k.gone, m.ID)
+	}
+}
+
+// aged says whether a remembered picture is too old at a time.
+func (k *book) aged(m *sample, now time.Time) bool { return now.Sub(m.Time) > k.bounds.Age }
+
+// expire lets go of what is beyond the bounds: remembered pictures, and ids that nobody needs any more. Age is by the time of events.
+func (k *book) expire() {
+	for len(k.waiting) > 0 {
+		m := k.samples[k.waiting[0]]
+		if len(k.waiting) <= k.bounds.Count && k.bytes <= k.bounds.Bytes && !k.aged(m, k.time) {
+			break
+		}
+		k.unremember(m)
+		m.State, m.pixels, m.Guesses = StateExpired, nil, nil
+		k.goes(m)
+	}
+	for len(k.samples) > k.bounds.IDs && len(k.gone) > 0 {
+		m := k.samples[k.gone[0]]
+		k.gone = k.gone[1:]
+		switch m.State {
+		case StateLearned, StateSetAside, StateExpired, StateErased:
+			delete(k.samples, m.ID)
+		default: // it waits again, or is not erased yet
+			m.gone = false
+		}
+	}
+}
+
+// sorted are the samples in the order in which they came.
+func (k *book) sorted() []*sample {
+	return slices.SortedFunc(maps.Values(k.samples), func(a, b *sample) int { return cmp.Compare(a.First, b.First) })
+}

@@ -1,0 +1,216 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"ocl"
+	"ocl/live"
+	"ocl/serve/journal"
+)
+
+// op is what an event asks of the learner.
+type op struct {
+	Number  int64     `json:"n"` // of the event
+	Kind    string    `json:"kind"`
+	Lessons []*lesson `json:"lessons,omitempty"` // of a cut
+	Label   string    `json:"label,omitempty"`   // the name of a new class, or the label of a correction
+	IDs     []string  `json:"ids,omitempty"`     // to be corrected or forgotten
+	Version int64     `json:"version,omitempty"` // to be kept or gone back to
+	First   int64     `json:"first,omitempty"`   // the oldest version that stays
+
+	done    bool
+	removed int // samples that it took out of the memory of the learner
+}
+
+// lesson is a picture of a cut.
+type lesson struct {
+	ID     string    `json:"id"`
+	Label  string    `json:"label"`
+	Digest string    `json:"digest"`
+	Who    string    `json:"who,omitempty"`
+	Time   time.Time `json:"time"`
+	Event  int64     `json:"event"`
+	Again  bool      `json:"again,omitempty"` // it was learned before
+	Said   string    `json:"said,omitempty"`  // the class that was answered for it
+	Size   int       `json:"size"`
+
+	pixels []byte
+}
+
+// stored is a picture that the memory of the learner may have.
+type stored struct {
+	Places []int64   `json:"places"` // one for each time that it was learned
+	Label  string    `json:"label"`
+	Digest string    `json:"digest"`
+	Who    string    `json:"who,omitempty"`
+	Time   time.Time `json:"time"`
+	Event  int64     `json:"event"`
+}
+
+// learner is the trainer of a daemon, and what is known of what it has learned: a function of the ops that were done. One goroutine does them; it holds mu
+// while it changes a field, so that others may hold mu and read.
+type learner struct {
+	mu      *sync.Mutex
+	trainer *live.Trainer
+	o       Options
+	files   *journal.Files // of versions
+
+	last    int64              // event of the last op that was done
+	stored  map[string]*stored // by id
+	learned map[string]int64   // pictures by class
+
+	learning time.Duration // time of learning since the last snapshot
+	step     ocl.StepStats // of the last cut
+	cut      *op           // that cut; nil where none was learned since the snapshot
+}
+
+// do does an op; one that is set aside changes nothing. An error that wraps ocl.ErrDiverged is about a cut or the end of a task; any other one ends the daemon.
+func (l *learner) do(ctx context.Context, o *op, aside bool) (err error) {
+	switch {
+	case aside:
+	case o.Kind == kindClass:
+		_, err = l.trainer.AddClass(o.Label)
+	case o.Kind == kindCut:
+		err = l.observe(ctx, o)
+	case o.Kind == kindBoundary:
+		began := time.Now()
+		err = l.trainer.Boundary(ctx)
+		l.learning += time.Since(began)
+	case o.Kind == kindLabel:
+		err = l.correct(o)
+	case o.Kind == kindForget:
+		err = l.forget(o)
+	case o.Kind == kindVersion:
+		err = l.keep(o)
+	case o.Kind == kindRollback:
+		c, fault := l.files.Read(o.Version)
+		if err = fault; err == nil {
+			err = l.trainer.SetWeights(c.Decoder())
+		}
+	default:
+		err = fmt.Errorf("daemon: an op of the kind %.40q, which this ocl does not know. Use the ocl that wrote it", o.Kind)
+	}
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = o.Number
+	return nil
+}
+
+// observe learns a cut.
+func (l *learner) observe(ctx context.Context, o *op) error {
+	var pixels []byte
+	y := make([]ocl.Label, len(o.Lessons))
+	for i, m := range o.Lessons {
+		var err error
+		if y[i], err = l.trainer.AddClass(m.Label); err != nil {
+			return err
+		}
+		pixels = append(pixels, m.pixels...)
+	}
+	place, began := l.trainer.Place(), time.Now()
+	step, err := l.trainer.Observe(ctx, pixels, y)
+	if err != nil {
+		return err
+	}
+	l.learning += time.Since(began)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.step, l.cut = step, o
+	have := l.trainer.Stats().Stored
+	for i, m := range o.Lessons {
+		l.learned[m.Label]++
+		if have == 0 {
+			continue
+		}
+		s := l.stored[m.ID]
+		if s == nil {
+			s = new(stored)
+			l.stored[m.ID] = s
+		}
+		*s = stored{append(s.Places, place+int64(i)), m.Label, m.Digest, m.Who, m.Time, m.Event}
+	}
+	if len(l.stored) > 2*have+len(o.Lessons) {
+		for id, s := range l.stored {
+			if s.Places = slices.DeleteFunc(s.Places, func(p int64) bool { return !l.trainer.Stores(p) }); len(s.Places) == 0 {
+				delete(l.stored, id)
+			}
+		}
+	}
+	return nil
+}
+
+// correct changes the labels of pictures in the memory. A method that cannot do that goes on with the old ones.
+func (l *learner) correct(o *op) error {
+	y, err := l.trainer.AddClass(o.Label)
+	for _, id := range o.IDs {
+		s := l.stored[id]
+		if s == nil {
+			continue
+		}
+		for _, place := range s.Places {
+			if err == nil {
+				_, err = l.trainer.Relabel(place, y)
+			}
+		}
+		if err == nil {
+			l.mu.Lock()
+			s.Label = o.Label
+			l.mu.Unlock()
+		}
+	}
+	if errors.Is(err, live.ErrMethod) {
+		return nil
+	}
+	return err
+}
+
+// forget takes pictures out of the memory.
+func (l *learner) forget(o *op) error {
+	var places []int64
+	for _, id := range o.IDs {
+		if s := l.stored[id]; s != nil {
+			places = append(places, s.Places...)
+		}
+	}
+	removed, err := 0, error(nil)
+	if len(places) > 0 {
+		removed, err = l.trainer.Forget(places)
+	}
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o.removed = removed
+	for _, id := range o.IDs {
+		delete(l.stored, id)
+	}
+	return nil
+}
+
+// mostVersions is how many versions of the weights are kept.
+const mostVersions = 10
+
+// keep writes the weights into a file, for going back to them. The state must not depend on the disk: a version whose file could not be written is in the list, and Rollback
+// says that it is not there.
+func (l *learner) keep(o *op) error {
+	c, err := l.trainer.Weights()
+	if errors.Is(err, live.ErrNothing) || errors.Is(err, live.ErrMethod) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(l.files.Write(o.Version, c), l.files.RemoveBelow(o.First)); err != nil {
+		l.o.Log.Error("a version of the weights is not kept", "version", o.Version, "error", err)
+	}
+	return nil
+}
