@@ -251,21 +251,21 @@ func (k *book) relabel(e journal.Event, b body, digest string) (o *op, err error
 	if learned {
 		o = &op{Label: b.Label, IDs: []string{e.ID}}
 	}
+	if m == nil {
+		if m, digest = (&sample{ID: e.ID, State: StateLearned, Time: e.Time, First: e.Number, Event: e.Number, Learned: e.Number}), cmp.Or(b.Digest, digest); digest == "" {
+			return o, nil // an older ocl wrote it
+		}
+		m.Digest = digest
+		k.samples[m.ID] = m
+		k.goes(m)
+	}
 	switch {
 	case learned && len(e.Pixels) > 0:
 		if err := k.fits(e); err != nil {
 			return nil, err
 		}
-		if m == nil {
-			if m, err = k.add(e, b, digest); err != nil {
-				return nil, err
-			}
-			m.Learned = e.Number // it was, and nobody knows when
-		}
 		m.State, m.pixels, m.Event = StateWaiting, e.Pixels, e.Number
 		k.queue = append(k.queue, m)
-	case m == nil:
-		return o, nil
 	case m.State == StateRemembered:
 		k.unremember(m)
 		m.State = StateWaiting

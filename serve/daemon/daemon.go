@@ -72,8 +72,9 @@ type Daemon struct {
 	writing   bool // a snapshot is being written
 
 	// The applier uses these alone.
-	unfinished bool      // what was forgotten may still be in a file
-	tried      time.Time // to erase it
+	unfinished bool         // what was forgotten may still be in a file
+	erased     <-chan error // of the event that notes what was erased, while that is on its way
+	tried      time.Time    // to erase it
 
 	meter
 }

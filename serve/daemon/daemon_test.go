@@ -75,8 +75,15 @@ func learn(t *testing.T, d *Daemon, list []Sample) []Receipt {
 
 func digest(t *testing.T, d *Daemon) string {
 	t.Helper()
-	var text string
-	var err error
+	text, err := d.stateDigest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// stateDigest is the digest of the state between two ops.
+func (d *Daemon) stateDigest() (text string, err error) {
 	done := make(chan struct{})
 	work := func() {
 		defer close(done)
@@ -88,10 +95,7 @@ func digest(t *testing.T, d *Daemon) string {
 		work()
 	}
 	<-done
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return text, err
 }
 
 // applied waits until all that is on the disk was applied.
@@ -368,19 +372,25 @@ func TestForget(t *testing.T) {
 }
 
 // has says whether a file of a folder has these bytes.
-func has(t *testing.T, dir string, b []byte) (found bool) {
+func has(t *testing.T, dir string, b []byte) bool {
 	t.Helper()
-	if err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	found, err := holds(dir, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func holds(dir string, b []byte) (found bool, err error) {
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
 		text, err := os.ReadFile(path)
 		found = found || bytes.Contains(text, b)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return found
+	})
+	return found, err
 }
 
 // TestRollback goes back to the weights of a version.

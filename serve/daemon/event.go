@@ -34,6 +34,7 @@ type body struct {
 	Bounds  *bounds  `json:"bounds,omitempty"`
 	Guesses []Guess  `json:"guesses,omitempty"`
 	Version int64    `json:"version,omitempty"` // that made the guesses
+	Digest  string   `json:"digest,omitempty"`  // of the pixels of a sample that gets a label, as its id may have been let go of
 }
 
 // bodyFormat is that of bodies. Others are those of another ocl.

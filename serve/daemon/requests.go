@@ -165,7 +165,7 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 				p.added, p.classes = nil, nil
 				return nil
 			}
-			e := event(kindLabel, id, who, body{Label: name}, nil)
+			e := event(kindLabel, id, who, body{Label: name, Digest: now.Digest}, nil)
 			switch now.State {
 			case StateRemembered:
 				p.queued, r.State = 1, StateWaiting
@@ -399,8 +399,14 @@ func (d *Daemon) matching(means func(id, digest, who string, at time.Time) bool,
 			learned = learned || m.Learned > 0
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(d.state.stored)) {
-		if m := d.state.stored[id]; d.state.samples[id] == nil && means(id, m.Digest, m.Who, m.Time) {
+	others := slices.Sorted(maps.Keys(d.state.stored))
+	for _, o := range d.state.ops {
+		for _, l := range o.Lessons {
+			others = append(others, l.ID)
+		}
+	}
+	for _, id := range others {
+		if m, _ := d.state.lookup(id); d.state.samples[id] == nil && !seen[id] && means(id, m.Digest, m.Who, m.Time) {
 			ids, seen[id], learned = append(ids, id), true, true
 		}
 	}

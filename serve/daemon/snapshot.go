@@ -90,12 +90,14 @@ func versionOf(number int64) journal.Event {
 	return event(kindVersion, "", "", body{Number: number}, nil)
 }
 
-// leave asks the committer for an event, and does not wait for it: when the daemon ends, it does not come.
-func (d *Daemon) leave(e journal.Event) {
+// leave asks the committer for an event, and does not wait for it: when the daemon ends, it does not come. The channel tells what came of it.
+func (d *Daemon) leave(e journal.Event) <-chan error {
+	c := &request{admit: note(e), done: make(chan error, 1)}
 	select {
-	case d.requests <- &request{admit: note(e), done: make(chan error, 1)}:
+	case d.requests <- c:
 	case <-d.closing:
 	}
+	return c.done
 }
 
 // only writes a snapshot and removes all others.
@@ -129,8 +131,16 @@ func (d *Daemon) settle() {
 
 // finishForgetting takes what was forgotten out of every file. A start does it again if it was not told that it was done.
 func (d *Daemon) finishForgetting() error {
+	if d.erased != nil {
+		select {
+		case <-d.erased: // where there was no room to note it, it is done again
+			d.erased = nil
+		default:
+			return nil
+		}
+	}
 	ids := d.forgettable()
-	if len(ids) == 0 { // that it was done is in the book too
+	if len(ids) == 0 {
 		d.unfinished = false
 		return nil
 	}
@@ -139,7 +149,7 @@ func (d *Daemon) finishForgetting() error {
 		err = d.journal.Erase(ids)
 	}
 	if err == nil {
-		d.leave(event(kindErased, "", "", body{IDs: ids}, nil))
+		d.erased = d.leave(event(kindErased, "", "", body{IDs: ids}, nil))
 	}
 	return err
 }

@@ -138,7 +138,9 @@ const (
 func (s *state) copied() (t tables, pixels [][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t = tables{Format: tablesFormat, Bounds: s.bounds, Last: s.book.last, Time: s.time, Waiting: slices.Clone(s.waiting), Gone: slices.Clone(s.gone), Versions: slices.Clone(s.versions), Unerased: slices.Clone(s.unerased),
+	// A list that is empty is written as one, however it came so: the digest is that of the text.
+	t = tables{Format: tablesFormat, Bounds: s.bounds, Last: s.book.last, Time: s.time, Samples: []*sample{}, Queue: []string{}, Waiting: append([]string{}, s.waiting...), Gone: append([]string{}, s.gone...),
+		Versions: append([]VersionInfo{}, s.versions...), Unerased: append([]string{}, s.unerased...), Skip: []int64{}, Ops: []*op{},
 		Done: s.learner.last, Stored: map[string]*stored{}, Learned: map[string]int64{}}
 	for cut := range s.skip {
 		t.Skip = append(t.Skip, cut)
@@ -346,8 +348,19 @@ func (s *state) lookup(id string) (m sample, there bool) {
 	if m := s.samples[id]; m != nil {
 		return *m, true
 	}
-	if m := s.stored[id]; m != nil { // its id was let go of, and the memory of the learner may have it
+	if slices.Contains(s.unerased, id) {
+		return sample{ID: id, State: StateForgotten}, true
+	}
+	// Its id was let go of, and the learner is about to learn it, or its memory may have it.
+	for _, o := range s.ops {
+		for _, l := range o.Lessons {
+			if l.ID == id {
+				m, there = sample{ID: id, Label: l.Label, State: StateLearned, Digest: l.Digest, Who: l.Who, Time: l.Time, Event: l.Event, Learned: o.Number}, true
+			}
+		}
+	}
+	if m := s.stored[id]; m != nil && !there {
 		return sample{ID: id, Label: m.Label, State: StateLearned, Digest: m.Digest, Who: m.Who, Time: m.Time, Event: m.Event}, true
 	}
-	return m, false
+	return m, there
 }

@@ -1,0 +1,424 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"ocl/live"
+	"ocl/serve/journal"
+)
+
+var (
+	histories   = flag.Int("histories", 0, "histories of TestHistories; 0 is 200, and 10,000 in the long tier")
+	historySeed = flag.Uint64("historyseed", 0, "the one seed of TestHistories; 0 draws as many as there are histories")
+)
+
+// call is one request about a sample, and what came of it.
+type call struct {
+	kind, id, label string
+	came            string // ok, the state that was read, or the error; "" where nobody knows, as the daemon was killed meanwhile
+	got             string // the label in the answer
+}
+
+// Errors that change nothing, by name; those that are not here are refusals that may come at any time.
+var told = map[string]error{"conflict": ErrConflict, "not found": ErrNotFound, "expired": ErrExpired, "forgotten": ErrForgotten}
+
+// outcomes are the states that a sample may be in after a call in one state: none if it cannot have come so. States are absent, remembered, expired, forgotten, and a label for a sample that
+// has one, behind "is ".
+func outcomes(was string, c call, drops bool) (all []string) {
+	from := []string{was}
+	if was == "remembered" { // by the bound
+		from = append(from, "expired")
+	}
+	if drops { // by way of expired where it is remembered
+		from = append(from, "absent")
+	}
+	for _, s := range from {
+		has := strings.HasPrefix(s, "is ")
+		next := map[string]string{} // by what comes of it
+		switch c.kind {
+		case "learn":
+			switch {
+			case s == "absent", s == "is "+c.label:
+				next["ok"] = "is " + c.label
+			case s == "forgotten":
+				next["forgotten"] = s
+			default:
+				next["conflict"] = s
+			}
+		case "remember":
+			switch {
+			case s == "absent":
+				next["ok"] = "remembered"
+			case s == "forgotten":
+				next["conflict"] = s
+			default:
+				next["ok"] = s
+			}
+		case "label":
+			switch {
+			case has, s == "remembered":
+				next["ok"] = "is " + c.label
+			case s == "absent":
+				next["not found"] = s
+			default:
+				next[s] = s
+			}
+		case "forget":
+			switch s {
+			case "absent":
+				if next["not found"] = s; drops { // the journal has it still
+					next["ok"] = "forgotten"
+				}
+			case "forgotten":
+				next["forgotten"] = s
+			default:
+				next["ok"] = "forgotten"
+			}
+		case "read":
+			next[s] = s
+		}
+		switch {
+		case c.came == "": // it came to the disk, or not
+			all = append(all, s)
+			for _, to := range next {
+				all = append(all, to)
+			}
+		case c.came == "refused":
+			all = append(all, s)
+		case next[c.came] != "":
+			all = append(all, next[c.came])
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// samplesModel is that of the samples of a daemon, each by itself. With drops, ids are let go of.
+func samplesModel(drops bool) porcupine.Model {
+	return (&porcupine.NondeterministicModel{
+		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
+			by := map[string][]porcupine.Operation{}
+			for _, o := range history {
+				id := o.Input.(call).id
+				by[id] = append(by[id], o)
+			}
+			var all [][]porcupine.Operation
+			for _, part := range by {
+				all = append(all, part)
+			}
+			return all
+		},
+		Init: func() []any { return []any{"absent"} },
+		Step: func(state, in, out any) (next []any) {
+			c := out.(call)
+			for _, s := range outcomes(state.(string), c, drops) {
+				next = append(next, s)
+			}
+			return next
+		},
+		DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v", out) },
+	}).ToModel()
+}
+
+// mortal is a journal whose process is killed before or behind one of its writes, whose disk has no room for some, and that stands still at moments that a seed draws.
+type mortal struct {
+	journal.Journal
+	mu      sync.Mutex
+	draw    *rand.Rand
+	appends int // that are left before the kill; below 0 is none
+	behind  bool
+	full    float64 // share of the writes for which there is no room
+	dead    atomic.Bool
+}
+
+func (m *mortal) pause() {
+	m.mu.Lock()
+	n := m.draw.IntN(40)
+	m.mu.Unlock()
+	if n > 30 {
+		time.Sleep(time.Duration(n) * 5 * time.Microsecond)
+	}
+	for range n {
+		runtime.Gosched()
+	}
+}
+
+func (m *mortal) Append(events []journal.Event) (int64, error) {
+	m.pause()
+	m.mu.Lock()
+	m.appends--
+	last, full := m.appends == 0, m.draw.Float64() < m.full
+	m.mu.Unlock()
+	switch {
+	case m.dead.Load(), last && !m.behind:
+		m.dead.Store(true)
+		return 0, journal.ErrBroken
+	case full:
+		return 0, journal.ErrNoRoom
+	}
+	first, err := m.Journal.Append(events)
+	m.pause()
+	if last {
+		m.dead.Store(true)
+		return 0, journal.ErrBroken
+	}
+	return first, err
+}
+
+func (m *mortal) Read(from int64, each func(journal.Event) error) error {
+	m.pause()
+	if m.dead.Load() {
+		return journal.ErrBroken
+	}
+	return m.Journal.Read(from, each)
+}
+
+func (m *mortal) Trim(before int64) error {
+	if m.dead.Load() {
+		return journal.ErrBroken
+	}
+	return m.Journal.Trim(before)
+}
+
+func (m *mortal) Erase(ids []string) error {
+	m.pause()
+	if m.dead.Load() {
+		return journal.ErrBroken
+	}
+	return m.Journal.Erase(ids)
+}
+
+// historian sends requests to a daemon in several lives, and keeps what came of them.
+type historian struct {
+	seed  uint64
+	clock atomic.Int64
+	mu    sync.Mutex
+	ops   []porcupine.Operation
+}
+
+// ids of the samples of a history. Each has one picture.
+const historyIDs = 5
+
+func historyPicture(seed uint64, id int) []byte {
+	draw := rand.New(rand.NewPCG(seed, uint64(id)))
+	p := make([]byte, 3*side*side)
+	for i := range p {
+		p[i] = byte(draw.IntN(256))
+	}
+	return p
+}
+
+// do makes a call.
+func (h *historian) do(d *Daemon, client int, c call, n int) {
+	began := h.clock.Add(1)
+	var err error
+	ctx := context.Background()
+	c.came = "ok"
+	switch pixels := historyPicture(h.seed, n); c.kind {
+	case "learn":
+		_, err = d.Learn(ctx, []Sample{{ID: c.id, Label: c.label, Pixels: pixels}}, "")
+	case "remember":
+		_, err = d.Remember(ctx, []Remembered{{ID: c.id, Pixels: pixels}}, "")
+	case "label":
+		_, err = d.Label(ctx, c.id, c.label, "")
+	case "forget":
+		_, err = d.Forget(ctx, Which{IDs: []string{c.id}}, "")
+	case "read":
+		i, there := d.Sample(c.id)
+		switch {
+		case !there:
+			c.came = "absent"
+		case i.State == StateErased:
+			c.came = "forgotten"
+		case i.Label != "":
+			c.came = "is " + i.Label
+		default:
+			c.came = i.State
+		}
+	}
+	ended := h.clock.Add(1)
+	if err != nil {
+		c.came = "refused"
+		for name, e := range told {
+			if errors.Is(err, e) {
+				c.came = name
+			}
+		}
+		if errors.Is(err, ErrBroken) || errors.Is(err, ErrDraining) {
+			c.came, ended = "", math.MaxInt64/2
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: c, Output: c, Call: began, Return: ended})
+}
+
+// historyOf makes a history of one seed: several clients, lives that end by a kill or in order, and a last one, in which all is read. It says what is wrong.
+func historyOf(seed uint64, dir string) error {
+	draw := rand.New(rand.NewPCG(seed, 1))
+	o := small()
+	o.Batch, o.Age, o.Queue, o.HeldOut, o.Retain = 1+draw.IntN(3), time.Duration(draw.IntN(2)), 30, 0.1, true
+	o.SnapshotEvery = time.Duration(draw.IntN(2)) * time.Hour
+	forgets, drops := draw.IntN(2) == 0, draw.IntN(4) == 0
+	if draw.IntN(2) == 0 {
+		o.Remember.Count = 1
+	}
+	if drops {
+		o.IDs = 2
+	}
+	if o.Live.MaxClasses = 3; draw.IntN(2) == 0 {
+		o.Live.MaxClasses = 0
+	}
+	if draw.IntN(4) == 0 {
+		o.Live.Set = append(slices.Clone(o.Live.Set), "optimizer.lr=1e30")
+	}
+	if o.SnapshotEvery == 0 {
+		o.SnapshotEvery = 1
+	}
+	h := &historian{seed: seed}
+	for life := range 1 + draw.IntN(3) {
+		j, err := journal.Open(dir, journal.Options{Retain: true})
+		if err != nil {
+			return err
+		}
+		m := &mortal{Journal: j, draw: rand.New(rand.NewPCG(seed, uint64(2+life))), appends: -1}
+		d, err := openOn(m, dir, o, nil)
+		if err != nil {
+			return fmt.Errorf("life %d: %w", life, err)
+		}
+		m.mu.Lock()
+		m.full = 0.1 * float64(draw.IntN(2))
+		if draw.IntN(3) > 0 {
+			m.appends, m.behind = 1+draw.IntN(15), draw.IntN(2) == 0
+		}
+		m.mu.Unlock()
+		var clients sync.WaitGroup
+		for client := range 3 {
+			mine := rand.New(rand.NewPCG(seed, uint64(100+10*life+client)))
+			clients.Go(func() {
+				for range 8 {
+					n := mine.IntN(historyIDs)
+					kinds := []string{"learn", "remember", "label", "label", "read"}
+					if forgets && mine.IntN(4) == 0 {
+						kinds = []string{"forget"}
+					}
+					c := call{kind: kinds[mine.IntN(len(kinds))], id: fmt.Sprint("id-", n), label: fmt.Sprint("class ", mine.IntN(5))}
+					if c.kind == "forget" && m.full > 0 { // which waits until there is room
+						continue
+					}
+					h.do(d, client, c, n)
+				}
+			})
+		}
+		clients.Wait()
+		m.mu.Lock()
+		m.full = 0
+		m.mu.Unlock()
+		d.nudge()
+		if err := d.Close(context.Background()); err != nil && !m.dead.Load() {
+			return fmt.Errorf("life %d: close: %w", life, err)
+		}
+	}
+	o.Age, o.Batch, o.SnapshotEvery = 1, 2, time.Hour // no version comes while the state is looked at
+	d, err := Open(dir, o)
+	if err != nil {
+		return fmt.Errorf("the last life: %w", err)
+	}
+	defer d.Close(context.Background())
+	if err := d.until(context.Background(), func() bool { return !d.busyNow() && len(d.state.unerased) == 0 }); err != nil {
+		return err
+	}
+	forgot := false
+	for n := range historyIDs {
+		id := fmt.Sprint("id-", n)
+		h.do(d, 3, call{kind: "read", id: id}, n)
+		if i, _ := d.Sample(id); i.State == StateErased {
+			forgot = true
+			if found, err := holds(dir, historyPicture(seed, n)); err != nil || found {
+				return fmt.Errorf("%s was erased, and a file has it (%v)", id, err)
+			}
+		}
+	}
+	if !porcupine.CheckOperations(samplesModel(drops), h.ops) {
+		var text strings.Builder
+		for _, o := range h.ops {
+			if porcupine.CheckOperations(samplesModel(drops), slices.DeleteFunc(slices.Clone(h.ops), func(p porcupine.Operation) bool { return p.Input.(call).id != o.Input.(call).id })) {
+				continue
+			}
+			fmt.Fprintf(&text, "\n%d to %d, client %d: %+v", o.Call, o.Return, o.ClientId, o.Output)
+		}
+		return fmt.Errorf("the answers fit no order of the requests:%s", text.String())
+	}
+	if forgot || drops { // whoever replays the journal does not see what was erased
+		return nil
+	}
+	want, err := d.stateDigest()
+	if err != nil {
+		return err
+	}
+	s := newState(nil, o.complete(), journal.Versions(dir))
+	if err := s.from(d.files, 0); err != nil {
+		return err
+	}
+	defer s.trainer.Close()
+	if err := s.replay(context.Background(), d.journal, 1<<62); err != nil && !errors.Is(err, live.ErrClosed) {
+		return err
+	}
+	if got, err := s.digest(); err != nil || got != want {
+		return fmt.Errorf("an undisturbed replay makes another state (%v)", err)
+	}
+	return nil
+}
+
+// TestHistories: whatever several clients ask at the same time, and wherever a kill, a full disk or a pause comes between, the answers are those of a daemon that does one thing after the
+// other; what was acknowledged is there afterwards, what was erased is in no file, and an undisturbed replay makes the same state.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	n := 200
+	switch {
+	case *histories > 0:
+		n = *histories
+	case os.Getenv("OCL_LONG") != "":
+		n = 10_000
+	case testing.Short():
+		n = 50
+	}
+	first := rand.Uint64N(1 << 40)
+	if *historySeed != 0 {
+		first, n = *historySeed, 1
+	}
+	root := t.TempDir()
+	var next atomic.Uint64
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for !t.Failed() {
+				k := next.Add(1) - 1
+				if k >= uint64(n) {
+					return
+				}
+				dir := fmt.Sprintf("%s/%d", root, k)
+				if err := historyOf(first+k, dir); err != nil {
+					t.Errorf("history %d, -historyseed=%d: %v", k+1, first+k, err)
+				}
+				_ = os.RemoveAll(dir)
+			}
+		})
+	}
+	all.Wait()
+}
