@@ -27,13 +27,17 @@ import (
 // or in two, do not disturb each other: path has what one of them wrote. What a process that was killed has left of path is
 // removed.
 func Write(path string, write func(io.Writer) error) error {
-	return Build(path, func(f *os.File) error {
-		buffered := bufio.NewWriterSize(f, 1<<16)
-		if err := write(buffered); err != nil {
+	return Build(path, buffered(write))
+}
+
+func buffered(write func(io.Writer) error) func(*os.File) error {
+	return func(f *os.File) error {
+		w := bufio.NewWriterSize(f, 1<<16)
+		if err := write(w); err != nil {
 			return err
 		}
-		return buffered.Flush()
-	})
+		return w.Flush()
+	}
 }
 
 // WriteBytes is [Write] for bytes at hand.
@@ -46,13 +50,32 @@ func WriteBytes(path string, b []byte) error {
 
 // Build is [Write] for a file whose parts are written in any order, by several goroutines: fill calls WriteAt, and does not
 // close the file.
-func Build(path string, fill func(*os.File) error) error {
-	temp, f, err := createTemporary(path)
+func Build(path string, fill func(*os.File) error) error { return build(path, shared, fill) }
+
+// WritePrivate is [Write] for a file that nobody but its owner may read, whatever the umask is.
+func WritePrivate(path string, write func(io.Writer) error) error {
+	return build(path, private, buffered(write))
+}
+
+// Modes of files, before the umask.
+const (
+	shared  fs.FileMode = 0o644
+	private fs.FileMode = 0o600
+)
+
+func build(path string, mode fs.FileMode, fill func(*os.File) error) error {
+	temp, f, err := createTemporary(path, mode)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	removeLeftOvers(path, f) // first, as they may take the room
-	if err = fill(f); err == nil {
+	if mode == private {     // also where the umask takes its owner's rights
+		err = Tighten(temp, private)
+	}
+	if err == nil {
+		err = fill(f)
+	}
+	if err == nil {
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())
@@ -93,11 +116,11 @@ var machine = func() uint32 {
 // createTemporary creates a file that nobody else writes, such as .result.json.4711-812034-12.tmp for result.json. It is
 // hidden, and in the same folder, so that the rename stays on one disk. Its name has the process, the machine and a
 // counter; a name that exists already is skipped.
-func createTemporary(path string) (string, *os.File, error) {
+func createTemporary(path string, mode fs.FileMode) (string, *os.File, error) {
 	folder, name := filepath.Split(path)
 	for range 10000 {
 		temp := filepath.Join(folder, fmt.Sprintf(".%s.%d-%d-%d%s", name, os.Getpid(), machine, temporaries.Add(1), tempSuffix))
-		f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if !errors.Is(err, fs.ErrExist) {
 			return temp, f, err
 		}
@@ -174,6 +197,35 @@ func RemoveTemporaries(folder string, names ...string) error {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// anyTemporary is a temporary name of [Write] for any file.
+var anyTemporary = regexp.MustCompile(`^\..+\.[0-9]+(-[0-9]+){1,2}\.tmp$`)
+
+// RemoveAllTemporaries removes what crashes have left of any file of a folder that was being written, and lets that survive a power cut. A
+// folder that is missing has nothing. The caller has locked the folder, and writes nothing there meanwhile.
+func RemoveAllTemporaries(folder string) error {
+	entries, err := input.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	removed := false
+	for _, e := range entries {
+		if !anyTemporary.MatchString(e.Name()) || e.IsDir() {
+			continue
+		}
+		if err := os.Remove(filepath.Join(folder, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		removed = true
+	}
+	if removed {
+		return SyncFolder(folder)
 	}
 	return nil
 }

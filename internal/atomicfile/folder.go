@@ -45,6 +45,32 @@ func MakeFolder(path string) error {
 	return nil
 }
 
+// MakePrivateFolder is [MakeFolder] for a folder that nobody but its owner may enter, whatever the umask is, and also where it is there already.
+// Folders above it are made as MakeFolder makes them.
+func MakePrivateFolder(path string) error {
+	if err := MakeFolder(path); err != nil {
+		return err
+	}
+	return Tighten(path, 0o700)
+}
+
+// Tighten gives a file or a folder the rights mode, if others than its owner have any or its owner lacks one of these. It is no error where the file
+// system has no rights, or where the file belongs to somebody else, such as a volume that a container was given: then it stays as it is.
+func Tighten(path string, mode fs.FileMode) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o077 == 0 && info.Mode()&mode == mode {
+		return nil
+	}
+	err = os.Chmod(path, info.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky)|mode)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EINVAL) {
+		return nil
+	}
+	return err
+}
+
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
