@@ -72,3 +72,17 @@ func measured(b *testing.B, between, do func() error) {
 		b.ReportMetric(times[len(times)*p/100].Seconds()*1000, fmt.Sprintf("p%d-ms", p))
 	}
 }
+
+// BenchmarkMark is what the mark adds to each commit.
+func BenchmarkMark(b *testing.B) {
+	m, err := beginMark(benchDir(b), newIdentity(), 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer m.close()
+	last := int64(0)
+	for b.Loop() {
+		last++
+		m.set(last)
+	}
+}

@@ -58,7 +58,7 @@ func readBack(t testing.TB, dir string) (first, last int64, err error) {
 	return first, last, errors.Join(err, j.Close())
 }
 
-// TestTornTail: a log that ends anywhere opens, with all transactions that it has whole.
+// TestTornTail: a log that a power cut tore anywhere opens, with all transactions that it has whole.
 func TestTornTail(t *testing.T) {
 	dir := t.TempDir()
 	left(t, dir)
@@ -69,6 +69,9 @@ func TestTornTail(t *testing.T) {
 	before := int64(0)
 	for at := 0; at <= len(log); at += 1 + len(log)/60 {
 		torn := copied(t, dir)
+		if err := os.Remove(filepath.Join(torn, acknowledgedName)); err != nil { // it would say that these events were on the disk
+			t.Fatal(err)
+		}
 		if err := os.Truncate(filepath.Join(torn, dbName+walSuffix), int64(at)); err != nil {
 			t.Fatal(err)
 		}
@@ -83,8 +86,7 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestDamage: a byte that changes anywhere in the files is found, or changes nothing. What is not found may cost the last transactions
-// in the log, as a torn one would look the same; no event is ever another one, and none is missing between others.
+// TestDamage: a byte that changes anywhere in the files is found, or changes nothing: no event is ever another one, and none is missing.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	last := left(t, dir)
@@ -113,7 +115,7 @@ func TestDamage(t *testing.T) {
 			}
 		case err != nil && !errors.Is(err, ErrNewer):
 			t.Errorf("%s, byte %d: %v", name, at, err)
-		case err == nil && (first != 6 || got < last-4 || name == dbName && got != last):
+		case err == nil && (first != 6 || got != last):
 			t.Errorf("%s, byte %d: events %d to %d of 6 to %d, and no error", name, at, first, got, last)
 		case err == nil:
 			harmless++
@@ -238,7 +240,7 @@ func FuzzDamage(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if err := writeFormat(bad, true); err != nil {
+		if err := writeFormat(bad, true, ""); err != nil {
 			t.Fatal(err)
 		}
 		_, _, _ = readBack(t, bad)

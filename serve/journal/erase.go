@@ -3,11 +3,17 @@ package journal
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ocl/internal/atomicfile"
 )
 
 // Erase implements [Journal]. A row keeps its length: zeros of the same number replace its bytes, so that SQLite writes them in its place
 // and moves nothing. Rows that were removed earlier may have left bytes of other rows behind, as SQLite moves rows between pages then; so
-// the file is written anew after that. The last step empties the log, which has the pages of before.
+// the file is written anew after that. Then the log is emptied, which has the pages of before, and a damaged journal that a person has put aside goes: nothing
+// can be erased in it.
 func (s *store) Erase(ids []string) error {
 	wanted := make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -31,8 +37,33 @@ func (s *store) Erase(ids []string) error {
 				return err
 			}
 		}
-		return s.checkpoint("TRUNCATE")
+		if err := s.checkpoint("TRUNCATE"); err != nil {
+			return err
+		}
+		return s.dropDamaged()
 	})
+}
+
+// dropDamaged removes a damaged journal that mend has used.
+func (s *store) dropDamaged() error {
+	removed := false
+	for _, name := range []string{damagedName, damagedName + walSuffix, damagedName + "-journal"} {
+		there, err := isThere(filepath.Join(s.dir, name))
+		if err == nil && !there {
+			continue
+		}
+		if err == nil {
+			err = os.Remove(filepath.Join(s.dir, name))
+		}
+		if err != nil {
+			return fmt.Errorf("journal: the damaged journal stays, and may have what is to be erased: %w. Remove it by hand", err)
+		}
+		removed = true
+	}
+	if removed {
+		return atomicfile.SyncFolder(s.dir)
+	}
+	return nil
 }
 
 // rowsOf finds the rows of some ids that have something to be erased. It looks through all: an index would cost each append more than it

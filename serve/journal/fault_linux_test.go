@@ -95,8 +95,8 @@ func lastSync(ops []faulttest.Op, at faulttest.Op) bool {
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	j := opened(t, dir, Options{})
-	for j.Last() < 1000 { // the files are longer than all that package testing writes meanwhile, which has the limit too
-		appended(t, j, 50)
+	for j.Last() < 5000 { // the files are longer than all that package testing writes meanwhile, which has the limit too
+		appended(t, j, 250)
 	}
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
@@ -108,7 +108,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	var full error
 	last := int64(0)
-	for full == nil && last < 5000 {
+	for full == nil && last < 25_000 {
 		last = j.Last()
 		_, full = j.Append(samples(last+1, 50))
 	}

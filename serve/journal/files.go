@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"ocl/checkpoint"
 	"ocl/internal/atomicfile"
@@ -21,16 +22,24 @@ const suffix = ".ocl"
 
 // Files are checkpoint containers in a folder, one for each of some numbers: 12.ocl. Each appears whole or not at all, and its checksums
 // are checked when it is read. Whoever uses them has the journal of the folder open.
+// What is written gets the identity of the folder, and a file of another folder is an error.
 type Files struct {
+	dir    string // of the daemon
 	folder string
 	what   string // what a file is, for messages
+
+	writing sync.Mutex
 }
 
 // Snapshots are the whole states of the daemon whose folder is dir, by the number of the last event that each has in it.
-func Snapshots(dir string) *Files { return &Files{filepath.Join(dir, snapshotsName), "snapshot"} }
+func Snapshots(dir string) *Files {
+	return &Files{dir: dir, folder: filepath.Join(dir, snapshotsName), what: "snapshot"}
+}
 
 // Versions are the weights to which the daemon whose folder is dir can go back, by the number of the version.
-func Versions(dir string) *Files { return &Files{filepath.Join(dir, versionsName), "version"} }
+func Versions(dir string) *Files {
+	return &Files{dir: dir, folder: filepath.Join(dir, versionsName), what: "version"}
+}
 
 // Path is that of the file of a number.
 func (f *Files) Path(number int64) string {
@@ -43,9 +52,17 @@ func (f *Files) Write(number int64, c *checkpoint.Container) error {
 	if number < 0 {
 		panic(fmt.Sprintf("journal: %s %d", f.what, number))
 	}
-	err := atomicfile.MakeFolder(f.folder)
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	identity, err := identityOf(f.dir)
+	if err == nil && identity != "" {
+		c, err = stamped(c, stamp{identity, number})
+	}
 	if err == nil {
-		err = atomicfile.Write(f.Path(number), func(w io.Writer) error {
+		err = atomicfile.MakePrivateFolder(f.folder)
+	}
+	if err == nil {
+		err = atomicfile.WritePrivate(f.Path(number), func(w io.Writer) error {
 			_, err := c.WriteTo(w)
 			return err
 		})
@@ -59,13 +76,35 @@ func (f *Files) Write(number int64, c *checkpoint.Container) error {
 	return nil
 }
 
-// Read reads the file of a number. The error wraps fs.ErrNotExist where there is none, and [checkpoint.ErrCorrupt] where it is damaged.
+// Read reads the file of a number. The error wraps fs.ErrNotExist where there is none, [checkpoint.ErrCorrupt] where it is damaged, and [ErrForeign]
+// where it is of another folder.
 func (f *Files) Read(number int64) (*checkpoint.Container, error) {
 	got, err := checkpoint.Read(f.Path(number))
+	if err == nil {
+		err = f.belongs(got.Container, number)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: the %s %d: %w", f.what, number, err)
 	}
 	return got.Container, nil
+}
+
+// belongs checks that what was read is the file of a number of this folder. Files of before there were identities are taken.
+func (f *Files) belongs(c *checkpoint.Container, number int64) error {
+	of, err := stampIn(c)
+	if err != nil || of.Folder == "" {
+		return err
+	}
+	identity, err := identityOf(f.dir)
+	switch {
+	case err != nil:
+		return err
+	case identity != "" && of.Folder != identity:
+		return fmt.Errorf("%s: %w: it has the identity %s, and this one %s", f.Path(number), ErrForeign, shortly(of.Folder), shortly(identity))
+	case of.Number != number:
+		return fmt.Errorf("%w: %s is the %s %d", checkpoint.ErrCorrupt, f.Path(number), f.what, of.Number)
+	}
+	return nil
 }
 
 // Newest is a file that was read: the one of the highest number that is whole. Skipped says, newest first, what is wrong with those of
@@ -128,8 +167,20 @@ func (f *Files) RemoveExcept(number int64) error {
 	return f.remove(func(n int64) bool { return n != number })
 }
 
+// RemoveTemporary removes what was left half written: a crash may have left it, and it may have pictures that are to be erased. [Open] does so too.
+// It waits for a [Files.Write] of f that is under way.
+func (f *Files) RemoveTemporary() error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	if err := atomicfile.RemoveAllTemporaries(f.folder); err != nil {
+		return fmt.Errorf("journal: a part of an old %s stays: %w. Remove it by hand", f.what, err)
+	}
+	return nil
+}
+
 // remove removes the files that goes tells, and what crashes left half written. Without an error, they stay away after a power cut.
 func (f *Files) remove(goes func(int64) bool) error {
+	faults := []error{f.RemoveTemporary()}
 	entries, err := input.ReadDir(f.folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -137,10 +188,9 @@ func (f *Files) remove(goes func(int64) bool) error {
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	var faults []error
 	for _, e := range entries {
 		number, ok := numberOf(e.Name())
-		if !ok && !isLeftOver(e.Name()) || ok && !goes(number) {
+		if !ok || !goes(number) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(f.folder, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -158,10 +208,4 @@ func numberOf(name string) (int64, bool) {
 	digits, ok := strings.CutSuffix(name, suffix)
 	number, err := strconv.ParseInt(digits, 10, 64)
 	return number, ok && err == nil && number >= 0 && strconv.FormatInt(number, 10) == digits
-}
-
-// isLeftOver says whether a crash left a file of this name while it was written.
-func isLeftOver(name string) bool {
-	target, _, ok := strings.Cut(strings.TrimPrefix(name, "."), suffix)
-	return ok && atomicfile.IsTemporary(name, target+suffix)
 }

@@ -103,3 +103,62 @@ func TestFiles(t *testing.T) {
 		t.Errorf("%v are left, want %v", left, want)
 	}
 }
+
+// TestNothingHalfWritten: what a killed process was writing goes at the next start, in the folder and in those of snapshots and versions, and when pictures
+// are erased. Files of others stay.
+func TestNothingHalfWritten(t *testing.T) {
+	dir := t.TempDir()
+	closed(t, opened(t, dir, Options{}))
+	files := Versions(dir)
+	if err := errors.Join(files.Write(3, container(t, 3)), Snapshots(dir).Write(0, container(t, 0))); err != nil {
+		t.Fatal(err)
+	}
+	leave := func() {
+		t.Helper()
+		for _, name := range []string{
+			"versions/.5.ocl.1-2-3.tmp", "versions/.3.ocl.4711-812034.tmp", "snapshots/.0.ocl.1-2-3.tmp", ".statistics.json.1-2-3.tmp", ".ocl-serve.json.1-2-3.tmp",
+			"snapshots/.DS_Store", "versions/note.tmp",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("picture"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	left := func(folders ...string) (all []string) {
+		t.Helper()
+		for _, folder := range folders {
+			entries, err := os.ReadDir(filepath.Join(dir, folder))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				if strings.HasSuffix(e.Name(), ".tmp") || strings.HasPrefix(e.Name(), ".D") {
+					all = append(all, e.Name())
+				}
+			}
+		}
+		return all
+	}
+	leave()
+	reader := opened(t, dir, Options{ReadOnly: true})
+	if all := left(".", snapshotsName, versionsName); len(all) != 7 {
+		t.Errorf("a reader has left %q", all)
+	}
+	closed(t, reader)
+	opened(t, dir, Options{})
+	if all := left(".", snapshotsName, versionsName); !slices.Equal(all, []string{".DS_Store", "note.tmp"}) {
+		t.Errorf("a start has left %q", all)
+	}
+	for _, remove := range []func() error{files.RemoveTemporary, func() error { return files.RemoveBelow(0) }, func() error { return files.RemoveExcept(3) }} {
+		leave()
+		if err := remove(); err != nil {
+			t.Error(err)
+		}
+		if all := left(versionsName); !slices.Equal(all, []string{"note.tmp"}) {
+			t.Errorf("removing has left %q", all)
+		}
+	}
+	if numbers, err := files.Numbers(); err != nil || !slices.Equal(numbers, []int64{3}) {
+		t.Errorf("%v, %v", numbers, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,6 +31,8 @@ const (
 	snapshotsName = "snapshots"
 	versionsName  = "versions"
 	roomName      = ".room" // written to find out whether there is room
+
+	acknowledgedName = "acknowledged" // see mark
 )
 
 const (
@@ -42,6 +45,7 @@ type format struct {
 	Format   string `json:"format"`
 	Version  int    `json:"version"`
 	Complete bool   `json:"complete"` // false while the folder is set up: nothing was acknowledged yet
+	Identity string `json:"identity,omitempty"`
 }
 
 // parseFormat reads ocl-serve.json. Fields of newer versions are ignored, as the version says more.
@@ -55,6 +59,9 @@ func parseFormat(text []byte) (format, error) {
 	}
 	if f.Version > formatVersion {
 		return format{}, fmt.Errorf("%w: it has version %d, and this ocl knows %d. Use that ocl, or choose another folder", ErrNewer, f.Version, formatVersion)
+	}
+	if f.Identity != "" && !isIdentity(f.Identity) {
+		return format{}, fmt.Errorf("%w: %s has the identity %s, which is none. Restore it, or choose another folder", ErrOther, formatName, cause.Shown(f.Identity))
 	}
 	return f, nil
 }
@@ -126,10 +133,13 @@ func known(dir string) (format, error) {
 }
 
 // writeFormat writes ocl-serve.json.
-func writeFormat(dir string, complete bool) error {
-	text, err := json.Marshal(format{formatWord, formatVersion, complete})
+func writeFormat(dir string, complete bool, identity string) error {
+	text, err := json.Marshal(format{formatWord, formatVersion, complete, identity})
 	if err == nil {
-		err = atomicfile.WriteBytes(filepath.Join(dir, formatName), append(text, '\n'))
+		err = atomicfile.WritePrivate(filepath.Join(dir, formatName), func(w io.Writer) error {
+			_, err := w.Write(append(text, '\n'))
+			return err
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
@@ -137,9 +147,23 @@ func writeFormat(dir string, complete bool) error {
 	return nil
 }
 
-// clean removes what a process that was killed has left half made. The caller has locked the folder.
+// folders are the folder of a daemon and those of them in it that are there. Something else in the place of one is found by who writes there.
+func folders(dir string) []string {
+	there := []string{dir}
+	for _, name := range []string{snapshotsName, versionsName} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.IsDir() {
+			there = append(there, filepath.Join(dir, name))
+		}
+	}
+	return there
+}
+
+// clean removes what a process that was killed has left half made: it may have pictures that were forgotten since. The caller has locked the folder.
 func clean(dir string) error {
-	err := atomicfile.RemoveTemporaries(dir, formatName)
+	var err error
+	for _, folder := range folders(dir) {
+		err = errors.Join(err, atomicfile.RemoveAllTemporaries(folder))
+	}
 	for _, name := range []string{newName, newName + walSuffix, newName + "-journal", roomName} {
 		if failed := os.Remove(filepath.Join(dir, name)); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
 			err = errors.Join(err, failed)
@@ -147,6 +171,25 @@ func clean(dir string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("journal: what an earlier process has left: %w", err)
+	}
+	return nil
+}
+
+// tighten takes the rights of others from the folder and from all that ocl keeps in it: older versions gave them.
+func tighten(dir string) error {
+	for _, folder := range folders(dir) {
+		entries, err := input.ReadDir(folder)
+		if err == nil {
+			err = atomicfile.Tighten(folder, 0o700)
+		}
+		for _, e := range entries {
+			if hidden := strings.HasPrefix(e.Name(), ".") && e.Name() != lockName; err == nil && e.Type().IsRegular() && !hidden { // those are of others
+				err = atomicfile.Tighten(filepath.Join(folder, e.Name()), 0o600)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
 	}
 	return nil
 }

@@ -82,6 +82,9 @@ var (
 	// ErrOther says that the folder is none of a daemon.
 	ErrOther = errors.New("it is no folder of ocl serve")
 
+	// ErrForeign says that a snapshot or a version is that of another folder.
+	ErrForeign = errors.New("it is of another folder. Put the one of this folder back, or remove it")
+
 	// ErrClosed says that the journal was closed.
 	ErrClosed = errors.New("the journal is closed")
 
@@ -89,11 +92,12 @@ var (
 	ErrReadOnly = errors.New("the journal was opened for reading only")
 )
 
-// DamageError says that bytes of the journal changed after they were written, or are gone. A tail that a crash has torn is none: it was never
-// acknowledged.
+// DamageError says that bytes of the journal changed after they were written, or are gone, or that the journal is that of another folder. A tail that a
+// crash has torn is none: it was never acknowledged.
 type DamageError struct {
 	Path   string // the file
-	Number int64  // the first event that is damaged; 0 where that cannot be told
+	Number int64  // the first event that is damaged or missing; 0 where that cannot be told
+	Whole  bool   // the file is whole, but it ends too early or is that of another folder
 	What   string // what was found
 	Lost   string // what it costs to go on without it
 }
@@ -104,7 +108,10 @@ func (d *DamageError) Error() string {
 	if d.Number > 0 {
 		fmt.Fprintf(&b, "event %d: ", d.Number)
 	}
-	fmt.Fprintf(&b, "the file is damaged: %s. Put a good copy of the folder in its place. To go on without what is lost (%s), rename %s to %s and start again",
+	if !d.Whole {
+		b.WriteString("the file is damaged: ")
+	}
+	fmt.Fprintf(&b, "%s. Put a good copy of the folder in its place. To go on without what is lost (%s), rename %s to %s and start again",
 		d.What, d.Lost, dbName, damagedName)
 	return b.String()
 }

@@ -24,6 +24,9 @@ const (
 	childTask   = "OCL_TEST_TASK"
 )
 
+// tasks are what a child does instead of [load].
+var tasks = map[string]func(dir string, out io.Writer) error{"faults": scenario}
+
 func TestMain(m *testing.M) {
 	faulttest.Arm()
 	dir := os.Getenv(childFolder)
@@ -31,8 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	do := load
-	if os.Getenv(childTask) == "faults" {
-		do = scenario
+	if other := tasks[os.Getenv(childTask)]; other != nil {
+		do = other
 	}
 	if err := do(dir, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -22,7 +22,7 @@ func Open(dir string, o Options) (Journal, error) {
 		if _, err := os.Stat(dir); err != nil {
 			return nil, fmt.Errorf("journal: %w", err)
 		}
-	} else if err := atomicfile.MakeFolder(dir); err != nil {
+	} else if err := makeFolder(dir); err != nil {
 		return nil, fmt.Errorf("journal: the folder cannot be made: %w. Choose another one", err)
 	}
 	if _, err := input.ReadDir(dir); err != nil { // before a lock is made in what is no folder
@@ -53,16 +53,16 @@ func (s *store) open() error {
 		return err
 	}
 	if !s.readOnly {
-		if err := clean(s.dir); err != nil {
+		if err := errors.Join(clean(s.dir), tighten(s.dir)); err != nil {
 			return err
 		}
 	}
 	if !f.Complete { // nothing was acknowledged in this folder so far
-		if err := s.setUp(); err != nil {
+		if f, err = s.setUp(f); err != nil {
 			return err
 		}
 	}
-	if err := s.isWhole(); err != nil {
+	if err := s.isWhole(f); err != nil {
 		return err
 	}
 	if err := s.connect(s.path); err != nil {
@@ -71,9 +71,21 @@ func (s *store) open() error {
 	if err := s.verify(); err != nil {
 		return s.judged(err)
 	}
+	identity, err := s.belongs(f)
+	if err != nil {
+		return err
+	}
 	if s.readOnly {
 		return s.judged(s.run("PRAGMA query_only = ON"))
 	}
+	if err := s.belong(f, identity); err != nil {
+		return err
+	}
+	m, err := beginMark(s.dir, s.identity, s.head.last)
+	if err != nil {
+		return fmt.Errorf("journal: %w. Make room in %s, and start again", err, s.dir)
+	}
+	s.mark = m
 	// The log is there now. Its name has to survive a power cut as its bytes do, and SQLite does not tell whether that worked.
 	if err := atomicfile.SyncFolder(s.dir); err != nil {
 		return fmt.Errorf("journal: %w", err)
@@ -81,25 +93,48 @@ func (s *store) open() error {
 	return s.judged(s.checkpoint("TRUNCATE"))
 }
 
-// setUp makes a new journal in an empty folder, step by step so that it can be cut short anywhere and done again.
-func (s *store) setUp() error {
-	if err := writeFormat(s.dir, false); err != nil {
+// makeFolder makes the folder of a daemon, which nobody but its owner may enter. One that is there becomes so later, when it is known to be ours.
+func makeFolder(dir string) error {
+	there, err := isThere(dir)
+	switch {
+	case err != nil:
 		return err
+	case there:
+		return atomicfile.MakeFolder(dir)
+	}
+	return atomicfile.MakePrivateFolder(dir)
+}
+
+// setUp makes a new journal in an empty folder, step by step so that it can be cut short anywhere and done again.
+func (s *store) setUp(f format) (format, error) {
+	if f.Identity == "" {
+		f.Identity = newIdentity()
+	}
+	if err := writeFormat(s.dir, false, f.Identity); err != nil {
+		return f, err
 	}
 	if there, err := isThere(s.path); err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return f, fmt.Errorf("journal: %w", err)
 	} else if !there {
-		if err := s.make(head{first: 1}, nil); err != nil {
-			return err
+		if err := s.make(f.Identity, head{first: 1}, nil); err != nil {
+			return f, err
 		}
 	}
-	return writeFormat(s.dir, true)
+	return f, writeFormat(s.dir, true, f.Identity)
 }
 
 // make makes a new journal in one step: with a head, and with the events that fill appends.
-func (s *store) make(h head, fill func(*store) error) error {
-	made := &store{dir: s.dir, path: filepath.Join(s.dir, newName), head: h}
-	err := made.connect(made.path)
+func (s *store) make(identity string, h head, fill func(*store) error) error {
+	made := &store{dir: s.dir, path: filepath.Join(s.dir, newName), head: h, identity: identity}
+	// SQLite makes its other files with the rights of this one.
+	file, err := os.OpenFile(made.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = errors.Join(file.Close(), atomicfile.Tighten(made.path, 0o600))
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	err = made.connect(made.path)
 	if err == nil {
 		err = made.create()
 	}
@@ -123,7 +158,7 @@ func (s *store) make(h head, fill func(*store) error) error {
 }
 
 // isWhole checks the files before SQLite opens them, as SQLite repairs them without a word.
-func (s *store) isWhole() error {
+func (s *store) isWhole(f format) error {
 	there, err := isThere(s.path)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
@@ -136,7 +171,7 @@ func (s *store) isWhole() error {
 		if !damaged || s.readOnly {
 			return &DamageError{Path: s.path, What: "it is missing", Lost: "all samples acknowledged since the newest snapshot"}
 		}
-		if err := s.mend(); err != nil {
+		if err := s.mend(f); err != nil {
 			return err
 		}
 	}

@@ -77,11 +77,11 @@ func scenario(dir string, out io.Writer) error {
 	}
 	files := Snapshots(dir)
 	for n := range int64(3) {
-		if err := files.Write(n, checkpoint.NewContainer()); err != nil {
+		if err := files.Write(max(0, j.Last()-n), checkpoint.NewContainer()); err != nil {
 			fmt.Fprintln(out, "snapshot:", err)
 		}
 	}
-	if err := files.RemoveExcept(2); err != nil {
+	if err := files.RemoveExcept(j.Last()); err != nil {
 		fmt.Fprintln(out, "removing:", err)
 	}
 	if err := j.Close(); err != nil {

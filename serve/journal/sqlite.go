@@ -20,6 +20,7 @@ type store struct {
 	dir, path string
 	retain    bool
 	readOnly  bool
+	identity  string       // of the folder, as the file has it; "" in one of before there were any
 	lock      *flock.Flock // nil for a journal that is being made
 
 	mu      sync.Mutex // held by whoever uses what is below
@@ -31,6 +32,7 @@ type store struct {
 	wrote   int64 // bytes that the last changes had at most
 	logged  int64 // bytes in the log since it was last taken into the file, at most
 	broken  error // what every call returns
+	mark    *mark // nil for a journal that is only read, or being made
 	closed  bool
 
 	moving sync.WaitGroup // takes the log into the file
@@ -39,9 +41,11 @@ type store struct {
 // The schema. Its version is PRAGMA user_version. Bytes that people send are blobs, as they need not be text. The sum of a row is over all
 // its other columns. The large columns are last: what is before them is read without them.
 const (
-	schemaVersion = 1
+	schemaVersion = 2
+	firstVersion  = 1          // it has no identity
 	application   = 0x6f636c31 // "ocl1", in the header of the file
 	eventTable    = `CREATE TABLE event (number INTEGER PRIMARY KEY, kind TEXT, time INTEGER, who BLOB, id BLOB, erased INTEGER, sum BLOB, body BLOB, pixels BLOB) STRICT`
+	folderTable   = `CREATE TABLE folder (one INTEGER PRIMARY KEY, identity TEXT) STRICT`
 	headTable     = `CREATE TABLE head (one INTEGER PRIMARY KEY, first INTEGER, last INTEGER, moved INTEGER, sum BLOB) STRICT`
 )
 
@@ -98,15 +102,26 @@ func (s *store) connect(path string) error {
 // create makes the tables of a new file.
 func (s *store) create() error {
 	return s.transaction(func() error {
-		for _, do := range []string{
-			fmt.Sprintf("PRAGMA application_id = %d", application), fmt.Sprintf("PRAGMA user_version = %d", schemaVersion), eventTable, headTable,
-		} {
+		for _, do := range []string{fmt.Sprintf("PRAGMA application_id = %d", application), eventTable, headTable} {
 			if err := s.run(do); err != nil {
 				return err
 			}
 		}
-		return s.run("INSERT INTO head VALUES (1, ?, ?, ?, ?)", s.head.first, s.head.last, s.head.moved, s.head.sum())
+		if err := s.run("INSERT INTO head VALUES (1, ?, ?, ?, ?)", s.head.first, s.head.last, s.head.moved, s.head.sum()); err != nil {
+			return err
+		}
+		return s.upgrade()
 	})
+}
+
+// upgrade gives a file of version 1 its identity, in a transaction of the caller.
+func (s *store) upgrade() error {
+	for _, do := range []string{fmt.Sprintf("PRAGMA user_version = %d", schemaVersion), folderTable} {
+		if err := s.run(do); err != nil {
+			return err
+		}
+	}
+	return s.run("INSERT INTO folder VALUES (1, ?)", s.identity)
 }
 
 // verify checks that a file is ours, that its parts fit together, and reads its head. Each row is checked when it is read.
@@ -121,14 +136,18 @@ func (s *store) verify() error {
 	if app == application && version > schemaVersion {
 		return fmt.Errorf("journal: %s: %w: its tables have version %d, and this ocl knows %d. Use that ocl, or choose another folder", s.path, ErrNewer, version, schemaVersion)
 	}
-	if app != application || version != schemaVersion {
+	if app != application || version < firstVersion {
 		return damage(fmt.Sprintf("its header has the numbers %d and %d, and not %d and %d", app, version, application, schemaVersion))
 	}
 	tables, err := s.texts("SELECT sql FROM sqlite_schema ORDER BY name")
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(tables, []string{eventTable, headTable}) {
+	want := []string{eventTable, folderTable, headTable}
+	if version == firstVersion {
+		want = []string{eventTable, headTable}
+	}
+	if !slices.Equal(tables, want) {
 		return damage("its tables are not those of a journal")
 	}
 	faults, err := s.texts("PRAGMA quick_check(3)")
@@ -137,6 +156,16 @@ func (s *store) verify() error {
 	}
 	if !slices.Equal(faults, []string{"ok"}) {
 		return damage(strings.ReplaceAll(strings.Join(faults, "; "), "\n", " "))
+	}
+	if version > firstVersion {
+		identities, err := s.texts("SELECT identity FROM folder")
+		if err != nil {
+			return err
+		}
+		if len(identities) != 1 || !isIdentity(identities[0]) {
+			return damage("the row with the identity of its folder is not what was written")
+		}
+		s.identity = identities[0]
 	}
 	return s.readHead(damage)
 }
@@ -235,6 +264,7 @@ func (s *store) checkpoint(mode string) error {
 		return fmt.Errorf("journal: %s: %w: %d of %d pages of the log are in the file", s.path, ErrBroken, moved, logged)
 	}
 	s.logged = 0
+	s.mark.sync()
 	return nil
 }
 
@@ -263,6 +293,8 @@ func (s *store) shut() error {
 	if s.db != nil {
 		faults = append(faults, s.db.Close())
 	}
+	s.mark.sync()
+	faults = append(faults, s.mark.close())
 	if s.lock != nil {
 		faults = append(faults, s.lock.Close())
 	}

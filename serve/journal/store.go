@@ -77,6 +77,7 @@ func (s *store) append(events []Event) error {
 		return err
 	}
 	s.head = next
+	s.mark.set(next.last)
 	s.grown()
 	return nil
 }

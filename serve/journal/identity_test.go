@@ -1,0 +1,303 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ocl/checkpoint"
+	"ocl/internal/atomicfile"
+)
+
+// lost is the error of opening a folder, which must be a DamageError with a way on.
+func lost(t *testing.T, dir string) *DamageError {
+	t.Helper()
+	for _, o := range []Options{{ReadOnly: true}, {}} {
+		j, err := Open(dir, o)
+		if err == nil {
+			closed(t, j)
+			t.Fatalf("%+v: events %d to %d were opened", o, j.First(), j.Last())
+		}
+		var d *DamageError
+		if !errors.As(err, &d) || !strings.Contains(err.Error(), "rename journal.db to journal.db.damaged and start again") {
+			t.Fatalf("%+v: %v", o, err)
+		}
+		if !o.ReadOnly {
+			return d
+		}
+	}
+	return nil
+}
+
+// goesOn does what the error says, and checks which events are left.
+func goesOn(t *testing.T, dir string, first, last int64) {
+	t.Helper()
+	if err := os.Rename(filepath.Join(dir, dbName), filepath.Join(dir, damagedName)); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		j, err := Open(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds(t, j, first, last)
+		appended(t, j, 2)
+		last += 2
+		closed(t, j)
+	}
+}
+
+// TestCutLog: a log that was cut, emptied or removed after its events were acknowledged is refused, with what it costs. The way on works.
+func TestCutLog(t *testing.T) {
+	dir := t.TempDir()
+	last := left(t, dir) // 30 events in the file, and the others in the log
+	info, err := os.Stat(filepath.Join(dir, dbName+walSuffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := func(size int64) func(string) error {
+		return func(dir string) error { return os.Truncate(filepath.Join(dir, dbName+walSuffix), size) }
+	}
+	remove := func(dir string) error { return os.Remove(filepath.Join(dir, dbName+walSuffix)) }
+	for _, c := range []struct {
+		name     string
+		cut      func(string) error
+		snapshot int64 // 0 is none
+		marked   bool  // the mark is there
+		lost     string
+		kept     [2]int64 // after going on
+		spoiled  bool     // then the snapshot is damaged, and the one before it is 20
+	}{
+		{"removed", remove, 25, true, "the events 31 to 50", [2]int64{26, 30}, false},
+		{"emptied", cut(0), 25, true, "the events 31 to 50", [2]int64{26, 30}, false},
+		{"without its last frame", cut(info.Size() - pageSize), 25, true, "the events 49 to 50", [2]int64{26, 48}, false},
+		{"removed, and there is no snapshot", remove, 0, true, "all events up to 50, as there is no snapshot", [2]int64{1, 0}, false},
+		{"removed, and a snapshot has a part", remove, 40, true, "the events 41 to 50", [2]int64{41, 40}, false},
+		{"removed, and a snapshot has all", remove, 50, true, "the record of the events 31 to 50; what was learned of them is in the snapshot 50", [2]int64{51, 50}, false},
+		{"removed, and a snapshot has a part, which is damaged then", remove, 40, true, "the events 41 to 50", [2]int64{21, 30}, true},
+		{"removed with the mark", remove, 40, false, "the record of the events 31 to 40; what was learned of them is in the snapshot 40", [2]int64{41, 40}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bad := copied(t, dir)
+			if c.snapshot > 0 {
+				if err := Snapshots(bad).Write(c.snapshot, checkpoint.NewContainer()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := c.cut(bad)
+			if !c.marked {
+				err = errors.Join(err, os.Remove(filepath.Join(bad, acknowledgedName)))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := lost(t, bad); d.Lost != c.lost || !d.Whole {
+				t.Errorf("%v: lost %q, want %q", d, d.Lost, c.lost)
+			}
+			if c.spoiled { // it does not stand in the way for ever
+				if err := errors.Join(os.Truncate(Snapshots(bad).Path(c.snapshot), 40), Snapshots(bad).Write(20, checkpoint.NewContainer())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			goesOn(t, bad, c.kept[0], c.kept[1])
+		})
+	}
+	// What is not noticed: without the mark, and without a newer snapshot, it looks like a log that a power cut tore.
+	bare := copied(t, dir)
+	if err := errors.Join(remove(bare), os.Remove(filepath.Join(bare, acknowledgedName))); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, opened(t, bare, Options{}), 6, 30)
+	if _, got, err := readBack(t, copied(t, dir)); got != last || err != nil {
+		t.Errorf("undisturbed: %d, %v", got, err)
+	}
+}
+
+// TestMark: what is no mark of this folder tells nothing, and is written anew.
+func TestMark(t *testing.T) {
+	dir := t.TempDir()
+	j := opened(t, dir, Options{})
+	appended(t, j, 7)
+	if got := readMark(dir, j.identity); got != 7 {
+		t.Errorf("the mark says %d", got)
+	}
+	closed(t, j)
+	path := filepath.Join(dir, acknowledgedName)
+	good := (&mark{identity: j.identity}).text(9)
+	for _, text := range [][]byte{nil, []byte("x"), good[1:], append(good[:len(good)-2:len(good)-2], "0\n"...), (&mark{identity: newIdentity()}).text(9)} {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		closed(t, opened(t, dir, Options{}))
+		if got := readMark(dir, j.identity); got != 7 {
+			t.Errorf("%q became %d", text, got)
+		}
+	}
+	if err := os.WriteFile(path, good, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if d := lost(t, dir); d.Number != 8 {
+		t.Errorf("%v", d)
+	}
+}
+
+// TestForeignJournal: the journal of another folder is refused, also one without an identity, and nothing of it is taken on the way on.
+func TestForeignJournal(t *testing.T) {
+	other := t.TempDir()
+	left(t, other)
+	before := copied(t, other)
+	makeOld(t, before)
+	dir := t.TempDir()
+	j := opened(t, dir, Options{})
+	appended(t, j, 12)
+	if err := Snapshots(dir).Write(10, checkpoint.NewContainer()); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, j)
+	for name, from := range map[string]string{"another": other, "one of before": before} {
+		for _, marked := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, %v", name, marked), func(t *testing.T) {
+				bad, want := copied(t, dir), "the events 11 to 12"
+				if !marked {
+					want = "all acknowledged events after 10, which the snapshot has"
+					if err := os.Remove(filepath.Join(bad, acknowledgedName)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, name := range []string{dbName, dbName + walSuffix} {
+					text, err := os.ReadFile(filepath.Join(from, name))
+					if err == nil {
+						err = os.WriteFile(filepath.Join(bad, name), text, 0o600)
+					}
+					if err != nil && !errors.Is(err, os.ErrNotExist) {
+						t.Fatal(err)
+					}
+				}
+				if d := lost(t, bad); d.Lost != want || !strings.Contains(d.What, "it is not the journal of this folder") {
+					t.Errorf("%v, want %s", d, want)
+				}
+				goesOn(t, bad, 11, 10)
+			})
+		}
+	}
+}
+
+// TestForeignFiles: a snapshot or version of another folder, or under another number, is refused.
+func TestForeignFiles(t *testing.T) {
+	dirs := []string{t.TempDir(), t.TempDir()}
+	for _, dir := range dirs {
+		j := opened(t, dir, Options{})
+		appended(t, j, 9)
+		for _, f := range []*Files{Snapshots(dir), Versions(dir)} {
+			for _, n := range []int64{3, 5} {
+				if err := f.Write(n, container(t, n)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		closed(t, j)
+	}
+	for _, of := range []func(string) *Files{Snapshots, Versions} {
+		bad := copied(t, dirs[0])
+		if err := os.Rename(of(copied(t, dirs[1])).Path(5), of(bad).Path(5)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(bad, Options{})
+		if is := of(bad).what == "snapshot"; is == (err == nil) || is && !strings.Contains(err.Error(), "is of another folder (") {
+			t.Errorf("a foreign %s: %v", of(bad).what, err)
+		}
+		if _, err := of(bad).Read(5); !errors.Is(err, ErrForeign) && of(bad).what != "snapshot" {
+			t.Errorf("a foreign %s is read: %v", of(bad).what, err)
+		}
+		if err := os.Rename(of(bad).Path(3), of(bad).Path(4)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := of(bad).Read(4); !errors.Is(err, checkpoint.ErrCorrupt) {
+			t.Errorf("the %s 3 is read as 4: %v", of(bad).what, err)
+		}
+	}
+	// A container that was read is written again with the stamp of its new place.
+	c, err := Snapshots(dirs[0]).Read(5)
+	if err == nil {
+		err = Snapshots(dirs[1]).Write(9, c)
+	}
+	if err == nil {
+		c, err = Snapshots(dirs[1]).Read(9)
+	}
+	if err != nil || numberIn(t, c) != 5 {
+		t.Errorf("written again: %v", err)
+	}
+}
+
+// makeOld makes a folder one of before there were identities, marks and rights.
+func makeOld(t *testing.T, dir string) {
+	t.Helper()
+	err := spoilt("DROP TABLE folder; PRAGMA user_version = 1")(dir)
+	err = errors.Join(err, os.WriteFile(filepath.Join(dir, formatName), []byte(`{"format":"ocl serve","version":1,"complete":true}`+"\n"), 0o644))
+	err = errors.Join(err, os.Remove(filepath.Join(dir, acknowledgedName)))
+	for _, f := range []*Files{Snapshots(dir), Versions(dir)} {
+		numbers, failed := f.Numbers()
+		err = errors.Join(err, failed)
+		for _, n := range numbers {
+			err = errors.Join(err, atomicfile.Write(f.Path(n), func(w io.Writer) error {
+				_, err := container(t, n).WriteTo(w)
+				return err
+			}))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFolderOfBefore: a folder without an identity opens, and gets one.
+func TestFolderOfBefore(t *testing.T) {
+	dir := t.TempDir()
+	last := left(t, dir)
+	for _, f := range []*Files{Snapshots(dir), Versions(dir)} {
+		if err := f.Write(8, container(t, 8)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := copied(t, dir)
+	makeOld(t, old)
+	only := opened(t, old, Options{ReadOnly: true})
+	holds(t, only, 6, last)
+	closed(t, only)
+	for n := range 3 {
+		j := opened(t, old, Options{})
+		holds(t, j, 6, last)
+		for _, f := range []*Files{Snapshots(old), Versions(old)} {
+			if c, err := f.Read(8); err != nil || numberIn(t, c) != 8 {
+				t.Errorf("a %s of before: %v", f.what, err)
+			}
+			if err := f.Write(int64(10+n), container(t, 1)); err != nil {
+				t.Error(err)
+			}
+			if of, err := stampAt(f.Path(int64(10 + n))); err != nil || of.Folder != j.identity || !isIdentity(of.Folder) || of.Number != int64(10+n) {
+				t.Errorf("the stamp is %+v: %v", of, err)
+			}
+		}
+		if text, err := identityOf(old); err != nil || text != j.identity {
+			t.Errorf("%s has %q, want %q: %v", formatName, text, j.identity, err)
+		}
+		closed(t, j)
+	}
+	// A process that ended between the two files, and an ocl-serve.json that was made anew.
+	half := copied(t, old)
+	if err := errors.Join(os.Remove(filepath.Join(half, acknowledgedName)), os.RemoveAll(filepath.Join(half, snapshotsName)), spoilt("DROP TABLE folder; PRAGMA user_version = 1")(half)); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, opened(t, half, Options{}))
+	if err := writeFormat(old, true, newIdentity()); err != nil {
+		t.Fatal(err)
+	}
+	j := opened(t, old, Options{})
+	if got, err := identityOf(old); err != nil || got != j.identity {
+		t.Errorf("identity %q, want %q: %v", got, j.identity, err)
+	}
+}
