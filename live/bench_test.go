@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ocl"
 	"ocl/predict"
 )
 
@@ -147,4 +148,30 @@ func BenchmarkSave(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(info.Size())/1e6, "MB")
+}
+
+// BenchmarkFinite is the check of the weights at the end of each step of the network of [residual], and such a step, of a batch of 10 and 10 from the memory.
+func BenchmarkFinite(b *testing.B) {
+	l := residual().Learner
+	l.step.Lock()
+	defer l.step.Unlock()
+	b.Run("check", func(b *testing.B) {
+		for b.Loop() {
+			if err := l.t.core.finite(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("step", func(b *testing.B) {
+		var pixels []byte
+		y := make([]ocl.Label, 10)
+		for i := range y {
+			pixels, y[i] = append(pixels, residual().images[i]...), ocl.Label(i)
+		}
+		for b.Loop() {
+			if _, err := l.t.Observe(b.Context(), pixels, y); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -179,6 +179,9 @@ func (t *Trainer) publish(ctx context.Context, version int64) error {
 			}
 			return t.ended(err)
 		}
+		if err := k.finite(); err != nil { // of a state that was loaded, or of what was prepared
+			return t.ended(err)
+		}
 		took := time.Since(began)
 		m := d.room(k)
 		m.take(t)
@@ -235,17 +238,8 @@ func (m *model) take(t *Trainer) {
 	t.mu.Unlock()
 }
 
-// check lets a model predict an image of the last batch: a step may have made weights of which the loss was not computed yet.
+// check lets a model predict an image of the last batch: a step may have made weights of which the loss was not computed yet. That they are finite is known.
 func (d *desk) check(m *model) error {
-	for _, list := range [][]float32{m.net.Params(), m.net.Running()} {
-		sum := float32(0)
-		for _, v := range list {
-			sum += v - v // 0, but NaN where v is not finite
-		}
-		if sum != 0 {
-			return fmt.Errorf("%w: the last step made weights that are NaN or infinite. Use a smaller learning rate", ocl.ErrDiverged)
-		}
-	}
 	if !d.probed {
 		return nil
 	}

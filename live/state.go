@@ -44,6 +44,9 @@ func textOf(c config.Config) ([]byte, error) {
 
 // save writes a header, the images that wait, and a state of the learner.
 func (t *Trainer) save(e *checkpoint.Encoder, h header, pixels []byte, of checkpoint.State) error {
+	if err := t.core.finite(); err != nil { // a [Learner] may be saved before it has heard of the step that failed
+		return t.ended(err)
+	}
 	text, err := textOf(t.core.config)
 	if err != nil {
 		return err

@@ -429,7 +429,7 @@ func (t *Trainer) exchange(k *core) error {
 
 // Observe learns a batch of images, uint8 [len(y),C,H,W], in one step. Classes must have been added. Predictions do not change before the next Publish. ctx is
 // looked at before the step, so a batch is learned as a whole or not at all. After an error that is about the arguments nothing has changed; any other one ends
-// learning, see [Trainer].
+// learning, see [Trainer]. So does a step that makes weights that are not finite, whose error wraps [ocl.ErrDiverged]: no such weights are published or saved.
 func (t *Trainer) Observe(ctx context.Context, pixels []byte, y []ocl.Label) (stats ocl.StepStats, err error) {
 	err = t.change("observe", func() error {
 		if err := t.checkBatch(ctx, pixels, y); err != nil {
@@ -486,6 +486,9 @@ func (t *Trainer) observe(pixels []byte, y []ocl.Label) (ocl.StepStats, error) {
 	}
 	b := ocl.NewBatch(t.inputs.shape(), pixels, y, t.stream.Encoding())
 	stats, err := t.core.observe(context.Background(), b)
+	if err == nil {
+		err = t.core.finite()
+	}
 	if err != nil {
 		return stats, t.ended(err)
 	}
@@ -511,6 +514,9 @@ func (t *Trainer) boundary(ctx context.Context) error {
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			return err
 		}
+		return t.ended(err)
+	}
+	if err := t.core.finite(); err != nil {
 		return t.ended(err)
 	}
 	t.desk.stale = t.core.learned()
