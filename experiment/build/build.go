@@ -13,6 +13,7 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/internal/count"
+	"ocl/internal/limit"
 	"ocl/internal/nearest"
 	"ocl/internal/spelling"
 	"ocl/learner"
@@ -178,6 +179,10 @@ func Outline(info ocl.StreamInfo, c config.Config) (*nn.Network, error) {
 }
 
 func newNetwork(info ocl.StreamInfo, c config.Config, src *rng.Source) (net *nn.Network, err error) {
+	if info.Classes > limit.KnownClasses { // it could be trained, and its checkpoint not be read
+		return nil, fmt.Errorf("there are %s classes, and %s are the limit of a network. Use data with fewer classes",
+			count.Number(info.Classes), count.Number(limit.KnownClasses))
+	}
 	size := sizeOf(info, c)
 	if Method(c.Methods[0]).OwnNetworks { // this one is not used, so it is small
 		size.Hidden, size.Head = []int{1}, nn.Head{}

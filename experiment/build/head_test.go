@@ -7,6 +7,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/experiment/build"
+	"ocl/internal/limit"
 	"ocl/learner"
 	"ocl/method"
 	"ocl/nn"
@@ -48,6 +49,29 @@ func TestHeadOfMethod(t *testing.T) {
 		net, made := build.NewNetwork(ocl.StreamInfo{Channels: 1, Height: 12, Width: 12, Classes: 3}, c, 0)
 		if err != nil || made != nil || net.Head() != of.want {
 			t.Errorf("%s, %q: %v, %v, head %v; want %v", of.method, of.head, err, made, net.Head(), of.want)
+		}
+	}
+}
+
+// TestMostClasses: a network with more classes than its checkpoint could be read with is refused before it is made.
+func TestMostClasses(t *testing.T) {
+	for _, name := range []string{"er", "slda", "cndpm"} {
+		c := config.Default()
+		c.Methods, c.Network.Name, c.Network.Hidden = []string{name}, build.MLP, []int{1}
+		info := ocl.StreamInfo{Channels: 1, Height: 1, Width: 1, Classes: limit.KnownClasses}
+		if _, err := build.NewNetwork(info, c, 0); err != nil {
+			t.Errorf("%s, %d classes: %v", name, info.Classes, err)
+		}
+		for info.Classes++; info.Classes <= 100_000; info.Classes += 17_000 {
+			for _, build := range []func() error{
+				func() error { _, err := build.NewNetwork(info, c, 0); return err },
+				func() error { _, err := build.NewNetwork(info, c, 10); return err },
+				func() error { _, err := build.Outline(info, c); return err },
+			} {
+				if err := build(); err == nil || !strings.Contains(err.Error(), "65,536 are the limit of a network. Use data with fewer classes") {
+					t.Errorf("%s, %d classes: %v", name, info.Classes, err)
+				}
+			}
 		}
 	}
 }

@@ -103,7 +103,7 @@ const (
 	KnownChannels = 16
 	// KnownValues is the number of values of an image of a checkpoint, in values. A network is made before its parameters are read. Key: none.
 	KnownValues = 1 << 22
-	// KnownClasses is the number of classes of a checkpoint, in classes. A network is made before its parameters are read. Key: none.
+	// KnownClasses is the number of classes of a network and of its checkpoint, in classes. A network is made before its parameters are read. Key: none; use data with fewer classes.
 	KnownClasses = 1 << 16
 	// UnsavedParameters is the size of a network that is made for a checkpoint without parameters, in parameters. A small file must not take a large memory. Key: none.
 	UnsavedParameters = 1 << 26
