@@ -3,8 +3,12 @@ package atomicfile
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,5 +65,63 @@ func TestNamesOfFolders(t *testing.T) {
 	}
 	if err := MakeFolder(filepath.Join(dir, "Größe 日本 é")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPrivate: nobody but the owner has a right to what is private, also where it had others before, and the special bits of a folder stay.
+func TestPrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no such rights there")
+	}
+	top := t.TempDir()
+	mode := func(path string, want fs.FileMode) {
+		t.Helper()
+		info, err := os.Stat(path)
+		if err != nil || info.Mode()&^fs.ModeDir != want {
+			t.Errorf("%s: %v, want %v: %v", path, info.Mode(), want, err)
+		}
+	}
+	dir := filepath.Join(top, "a", "b")
+	file := filepath.Join(dir, "x")
+	text := func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }
+	if err := errors.Join(MakePrivateFolder(dir), Write(file, text), Write(file+"2", text), WritePrivate(file, text)); err != nil {
+		t.Fatal(err)
+	}
+	mode(filepath.Dir(dir), 0o755)
+	mode(dir, 0o700)
+	mode(file, 0o600)
+	mode(file+"2", 0o644)
+	if err := errors.Join(os.Chmod(dir, 0o775|fs.ModeSetgid), MakePrivateFolder(dir), Tighten(file+"2", 0o600), os.Chmod(file, 0o200), Tighten(file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	mode(dir, 0o700|fs.ModeSetgid)
+	mode(file, 0o600)
+	mode(file+"2", 0o600)
+	if err := Tighten(filepath.Join(dir, "none"), 0o600); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("none: %v", err)
+	}
+}
+
+// TestRemoveAllTemporaries: all temporaries of a folder go, and nothing else.
+func TestRemoveAllTemporaries(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, ".d.1-2-3.tmp"), 0o755), RemoveAllTemporaries(filepath.Join(dir, "none"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".a.json.1-2-3.tmp", ".b.4711-3.tmp", ".a.tmp", "a.1-2-3.tmp", "..1-2-3.tmp", ".c.1-2-3.tmpx"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := RemoveAllTemporaries(dir); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if want := []string{"..1-2-3.tmp", ".a.tmp", ".c.1-2-3.tmpx", ".d.1-2-3.tmp", "a.1-2-3.tmp"}; err != nil || !slices.Equal(left, want) {
+		t.Errorf("%q are left, want %q: %v", left, want, err)
 	}
 }

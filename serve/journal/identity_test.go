@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/internal/atomicfile"
+	"ocl/internal/fuzztest"
 )
 
 // lost is the error of opening a folder, which must be a DamageError with a way on.
@@ -300,4 +302,86 @@ func TestFolderOfBefore(t *testing.T) {
 	if got, err := identityOf(old); err != nil || got != j.identity {
 		t.Errorf("identity %q, want %q: %v", got, j.identity, err)
 	}
+}
+
+// TestDamagedJournalGoes: a damaged journal that was put aside has pictures in which nothing can be erased, so erasing removes it.
+func TestDamagedJournalGoes(t *testing.T) {
+	dir := t.TempDir()
+	last := left(t, dir)
+	bad := copied(t, dir)
+	if err := Snapshots(bad).Write(10, checkpoint.NewContainer()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(bad, dbName), filepath.Join(bad, damagedName)); err != nil {
+		t.Fatal(err)
+	}
+	j := opened(t, bad, Options{})
+	holds(t, j, 11, last)
+	if there, err := isThere(filepath.Join(bad, damagedName)); !there || err != nil {
+		t.Errorf("the damaged journal went before anything was erased: %v", err)
+	}
+	var ids []string
+	for n := range last {
+		ids = append(ids, sample(n+1).ID)
+	}
+	if err := j.Erase(ids); err != nil {
+		t.Fatal(err)
+	}
+	absent(t, bad, samples(1, int(last)))
+}
+
+// FuzzStamp reads the stamp of files of any bytes: alone, and with all of the file. What is read alone is what the whole file says.
+func FuzzStamp(f *testing.F) {
+	c, err := stamped(checkpoint.NewContainer(), stamp{newIdentity(), 7})
+	if err != nil {
+		f.Fatal(err)
+	}
+	var good bytes.Buffer
+	if _, err := c.WriteTo(&good); err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte{}, false)
+	f.Add([]byte{0, 20, 0, 1, 3}, true)
+	f.Add(good.Bytes(), false)
+	path := filepath.Join(f.TempDir(), "x")
+	f.Fuzz(func(t *testing.T, b []byte, change bool) {
+		if change {
+			changes, text := fuzztest.Of(b), good.Bytes()
+			for n := 0; n < 4 && changes.More(); n++ {
+				text = fuzztest.Bytes(text, changes)
+			}
+			b = text
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		alone, err := stampAt(path)
+		if err != nil || alone.Folder != "" && !isIdentity(alone.Folder) {
+			t.Errorf("%+v, %v", alone, err)
+		}
+		c, err := checkpoint.Parse(b)
+		if err != nil {
+			return
+		}
+		whole, err := stampIn(c)
+		if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) || err == nil && alone.Folder != "" && alone != whole {
+			t.Errorf("%+v alone, and %+v: %v", alone, whole, err)
+		}
+	})
+}
+
+// FuzzMark reads marks of any bytes.
+func FuzzMark(f *testing.F) {
+	dir, identity := f.TempDir(), newIdentity()
+	good := (&mark{identity: identity}).text(12)
+	f.Add([]byte{})
+	f.Add(good)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if err := os.WriteFile(filepath.Join(dir, acknowledgedName), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if last := readMark(dir, identity); last != -1 && !bytes.Equal(b, (&mark{identity: identity}).text(last)) {
+			t.Errorf("%q says %d", b, last)
+		}
+	})
 }
