@@ -57,6 +57,11 @@ func WritePrivate(path string, write func(io.Writer) error) error {
 	return build(path, private, buffered(write))
 }
 
+// WritePrivateBytes is WritePrivate for content that is there.
+func WritePrivateBytes(path string, content []byte) error {
+	return WritePrivate(path, func(w io.Writer) error { _, err := w.Write(content); return err })
+}
+
 // Modes of files, before the umask.
 const (
 	shared  fs.FileMode = 0o644

@@ -251,7 +251,7 @@ func (d *Daemon) keepBackbone() error {
 	}
 	text, err := input.ReadFile(from, input.Want{Most: limit.Backbone})
 	if err == nil {
-		err = atomicfile.WriteBytes(filepath.Join(d.dir, backboneFile), text)
+		err = atomicfile.WritePrivateBytes(filepath.Join(d.dir, backboneFile), text)
 	}
 	if err != nil {
 		return fmt.Errorf("daemon: the pretrained network is not copied: %w. Make room in %s, and start again", err, d.dir)

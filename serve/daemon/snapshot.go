@@ -108,7 +108,7 @@ func (d *Daemon) only() error {
 		err = d.files.Write(number, c)
 	}
 	if err == nil {
-		err = d.remove(func(n int64) bool { return n != number })
+		err = errors.Join(d.remove(func(n int64) bool { return n != number }), d.files.RemoveTemporary(), d.state.files.RemoveTemporary())
 	}
 	if err == nil {
 		err = d.journal.Trim(number + 1)

@@ -93,7 +93,7 @@ func (m *meter) resume(text []byte) error {
 func (d *Daemon) keepStatistics() {
 	text, err := d.measured()
 	if err == nil {
-		err = atomicfile.WriteBytes(filepath.Join(d.dir, statisticsFile), text)
+		err = atomicfile.WritePrivateBytes(filepath.Join(d.dir, statisticsFile), text)
 	}
 	if err != nil {
 		d.o.Log.Warn("what was measured is not kept for the next start", "error", err)
