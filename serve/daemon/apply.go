@@ -157,6 +157,54 @@ func (d *Daemon) publish(ctx context.Context) error {
 // mostAside is how many cuts in a row are set aside before learning stops.
 const mostAside = 3
 
+// restore makes the state of an event from a snapshot and the journal: from the newest that has not learned what was set aside since. Those that have are removed. Where an older
+// one cannot make the state, as its events are gone, the newest one does: then the weights make numbers that are none, which the next publication finds.
+func (d *Daemon) restore(ctx context.Context, s *state, last int64) error {
+	newest, err := d.files.Newest()
+	if err != nil {
+		return fmt.Errorf("daemon: %w", err)
+	}
+	for _, fault := range newest.Skipped {
+		d.o.Log.Warn("a snapshot is damaged; an older one is used", "fault", fault)
+	}
+	numbers, err := d.files.Numbers()
+	if err != nil {
+		return err
+	}
+	numbers = slices.DeleteFunc(numbers, func(n int64) bool { return n > newest.Number })
+	var spoiled []int64
+	for i, number := range slices.Backward(numbers) {
+		c := newest.Container
+		if number < newest.Number {
+			if c, err = d.files.Read(number); err != nil {
+				return err
+			}
+		}
+		if err := s.load(c); err != nil {
+			return fmt.Errorf("daemon: %s: %w", d.files.Path(number), err)
+		}
+		bad, err := s.spoiled(d.journal)
+		if err != nil {
+			return err
+		}
+		if bad && i > 0 {
+			erased, err := lastErased(d.journal)
+			if err != nil {
+				return err
+			}
+			if numbers[i-1] >= max(erased, d.journal.First()-1) {
+				spoiled = append(spoiled, number)
+				continue
+			}
+		}
+		if err = s.replay(ctx, d.journal, last); err == nil || errors.Is(err, ocl.ErrDiverged) {
+			err = errors.Join(err, d.remove(func(n int64) bool { return slices.Contains(spoiled, n) }))
+		}
+		return err
+	}
+	return nil
+}
+
 // skipped notes in the journal that the event by which the loss became no number is set aside, and goes back to the last snapshot. What came since then is learned again without that
 // event; others in it may follow the first. It returns a state of the event that last gives, and how many were set aside.
 func (d *Daemon) skipped(ctx context.Context, number int64, last func() int64) (s *state, n int, err error) {
@@ -166,15 +214,9 @@ func (d *Daemon) skipped(ctx context.Context, number int64, last func() int64) (
 		if err := d.notes(ctx, event(kindSkip, "", "", body{Number: number}, nil)); err != nil {
 			return nil, n, err
 		}
-		newest, err := d.files.Newest()
-		if err != nil {
-			return nil, n, err
-		}
 		s = newState(nil, d.o, d.state.files)
 		s.trainer = d.state.trainer
-		if err = s.load(newest.Container); err == nil {
-			err = s.replay(ctx, d.journal, last())
-		}
+		err := d.restore(ctx, s, last())
 		if !errors.Is(err, ocl.ErrDiverged) {
 			return s, n, err
 		}

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -137,26 +136,24 @@ func openOn(j journal.Journal, dir string, o Options, first *live.Trainer) (*Dae
 // recover makes the state: the newest snapshot and the events after it.
 func (d *Daemon) recover() error {
 	d.state = newState(nil, d.o, journal.Versions(d.dir))
-	newest, err := d.files.Newest()
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && d.journal.Last() == 0:
+	ctx := context.Background()
+	var err error
+	if numbers, fault := d.files.Numbers(); fault != nil {
+		return fault
+	} else if len(numbers) == 0 && d.journal.Last() == 0 {
 		if err := d.begin(); err != nil {
 			return err
 		}
-	case err != nil:
-		return fmt.Errorf("daemon: %w", err)
-	default:
+	} else {
 		if l := d.o.Live; d.o.Init != "" || l.Method != "" || l.Memory != 0 || l.Size != 0 || l.Channels != 0 || l.Capacity != 0 || len(l.Set) > 0 {
 			d.o.Log.Info("the folder has its learner; what was said of a new one is not used", "folder", d.dir)
 		}
 		d.o = d.o.in(d.dir)
-		d.state.o = d.o
-		for _, fault := range newest.Skipped {
-			d.o.Log.Warn("a snapshot is damaged; an older one is used", "fault", fault)
-		}
-		if err := d.state.load(newest.Container); err != nil {
-			return fmt.Errorf("daemon: %s: %w", d.files.Path(newest.Number), err)
-		}
+		d.state.o, d.state.learner.o = d.o, d.o
+		err = d.restore(ctx, d.state, 1<<62)
+	}
+	if err != nil && !errors.Is(err, ocl.ErrDiverged) {
+		return err
 	}
 	d.trainer = d.state.trainer
 	d.fixed = d.trainer.Amendable()
@@ -174,8 +171,6 @@ func (d *Daemon) recover() error {
 	for _, note := range d.trainer.Notes() {
 		d.o.Log.Warn(note)
 	}
-	ctx := context.Background()
-	err = d.state.replay(ctx, d.journal, 1<<62)
 	if errors.Is(err, ocl.ErrDiverged) { // the process ended before it could set the event aside
 		o, _ := d.state.next()
 		var s *state
@@ -331,13 +326,23 @@ func (d *Daemon) Close(ctx context.Context) error {
 	d.state.mu.Unlock()
 	defer close(d.ended)
 	d.nudge()
-	_ = d.until(ctx, func() bool { return !d.busyNow() })
+	for d.until(ctx, func() bool { return !d.busyNow() }) == nil { // what is published was checked, and only that is saved
+		published := make(chan struct{})
+		select {
+		case d.between <- func() { d.ends(d.publish(ctx)); close(published) }:
+			<-published
+		case <-ctx.Done():
+		}
+		if !d.busy() {
+			break
+		}
+	}
 	close(d.closing)
 	d.stop()
 	d.done.Wait()
 	close(d.stopped)
 	var err error
-	if d.broken == nil && d.trainer.Err() == nil {
+	if _, unchecked := d.trainer.PublishDue(false); d.broken == nil && d.trainer.Err() == nil && !unchecked {
 		if err = d.snapshot(); errors.Is(err, journal.ErrNoRoom) { // the journal has everything
 			d.o.Log.Warn("the disk is full, so the last snapshot is not written; the next start learns again what came after the one before", "error", err)
 			err = nil

@@ -102,6 +102,8 @@ func outcomes(was string, c call, drops bool) (all []string) {
 			all = append(all, s)
 		case next[c.came] != "":
 			all = append(all, next[c.came])
+		case drops && has && c.kind == "read" && strings.HasPrefix(c.came, "is "): // its id was let go of, and the memory of the learner has the label with which it was learned
+			all = append(all, c.came)
 		}
 	}
 	slices.Sort(all)

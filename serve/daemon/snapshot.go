@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -100,9 +101,12 @@ func (d *Daemon) leave(e journal.Event) <-chan error {
 	return c.done
 }
 
-// only writes a snapshot and removes all others.
+// only writes a snapshot and removes all others. What is in it was published, and so checked.
 func (d *Daemon) only() error {
 	d.settle()
+	if err := d.publish(context.Background()); err != nil {
+		return err
+	}
 	c, number, err := d.copied()
 	if err == nil {
 		err = d.files.Write(number, c)

@@ -104,6 +104,19 @@ func (s *state) replay(ctx context.Context, j journal.Journal, last int64) error
 	})
 }
 
+// spoiled says whether the learner has learned something that was set aside later, as nobody could see before that it makes weights that are no numbers.
+func (s *state) spoiled(j journal.Journal) (bad bool, err error) {
+	err = j.Read(max(s.book.last+1, j.First()), func(e journal.Event) error {
+		if e.Kind != kindSkip {
+			return nil
+		}
+		b, err := bodyOf(e)
+		bad = bad || b.Number <= s.learner.last && !s.skip[b.Number]
+		return err
+	})
+	return bad, err
+}
+
 // tables are the part of a state beside the trainer, as JSON.
 type tables struct {
 	Format   int           `json:"v"`
@@ -351,16 +364,19 @@ func (s *state) lookup(id string) (m sample, there bool) {
 	if slices.Contains(s.unerased, id) {
 		return sample{ID: id, State: StateForgotten}, true
 	}
-	// Its id was let go of, and the learner is about to learn it, or its memory may have it.
+	// Its id was let go of, and the memory of the learner may have it, or the learner is about to learn it or to correct its label.
+	if l := s.stored[id]; l != nil {
+		m, there = sample{ID: id, Label: l.Label, State: StateLearned, Digest: l.Digest, Who: l.Who, Time: l.Time, Event: l.Event}, true
+	}
 	for _, o := range s.ops {
 		for _, l := range o.Lessons {
 			if l.ID == id {
 				m, there = sample{ID: id, Label: l.Label, State: StateLearned, Digest: l.Digest, Who: l.Who, Time: l.Time, Event: l.Event, Learned: o.Number}, true
 			}
 		}
-	}
-	if m := s.stored[id]; m != nil && !there {
-		return sample{ID: id, Label: m.Label, State: StateLearned, Digest: m.Digest, Who: m.Who, Time: m.Time, Event: m.Event}, true
+		if there && o.Kind == kindLabel && slices.Contains(o.IDs, id) {
+			m.Label = o.Label
+		}
 	}
 	return m, there
 }

@@ -53,13 +53,8 @@ func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	erased := int64(0) // the last event whose pixels are gone: nobody makes the state again from before it
-	if err := j.Read(j.First(), func(e journal.Event) error {
-		if e.Erased {
-			erased = e.Number
-		}
-		return nil
-	}); err != nil {
+	erased, err := lastErased(j)
+	if err != nil {
 		return r, err
 	}
 	numbers = slices.DeleteFunc(numbers, func(n int64) bool { return n < erased })
@@ -91,6 +86,17 @@ func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
 	}
 	r.Digest, err = s.digest()
 	return r, err
+}
+
+// lastErased is the last event whose pixels are gone, 0 where none is: nobody makes the state again from before it.
+func lastErased(j journal.Journal) (erased int64, err error) {
+	err = j.Read(j.First(), func(e journal.Event) error {
+		if e.Erased {
+			erased = e.Number
+		}
+		return nil
+	})
+	return erased, err
 }
 
 // digestOf is the digest of the state in a snapshot.
