@@ -73,8 +73,11 @@ func (d *Daemon) more() bool {
 
 // one does the next op, and what follows from it. It says whether there was one.
 func (d *Daemon) one(ctx context.Context) (there bool) {
+	d.state.mu.Lock()
+	broken := d.broken != nil
+	d.state.mu.Unlock()
 	o, aside := d.state.next()
-	if o == nil || d.unbroken() != nil {
+	if o == nil || broken {
 		return false
 	}
 	err := d.state.do(ctx, o, aside)
