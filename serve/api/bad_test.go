@@ -202,3 +202,38 @@ func TestDataURIs(t *testing.T) {
 		r.want(http.StatusOK, "POST", "/v2/models/ocl/infer", jsonT, fmt.Appendf(nil, `{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"data":[%q]}]}`, uri))
 	}
 }
+
+// TestNothingIsLeftOut: what cannot be read of a request, or would be read as something else, is refused, and nothing is learned or forgotten.
+func TestNothingIsLeftOut(t *testing.T) {
+	r := start(t, daemonOptions(), api.Options{})
+	for _, c := range []struct{ words, method, path, kind, body string }{
+		{"Write % as %25", "POST", "/v1/samples?label=cat&id=50%", raw, string(pixels(0, 0))},
+		{"The query", "POST", "/v1/samples?label=cat;id=5", raw, string(pixels(0, 0))},
+		{"The query", "POST", "/v1/predictions?k=%zz", raw, string(pixels(0, 0))},
+		{"The query", "DELETE", "/v1/samples/a?%", "", ""},
+		{`\ud800 at byte 10`, "POST", "/v1/classes", jsonT, `{"name":"a\ud800"}`},
+		{`\udc00 at byte 9`, "POST", "/v1/classes", jsonT, `{"name":"\udc00\ud800"}`},
+		{`\uD800 at byte 9`, "POST", "/v1/classes", jsonT, `{"name":"\uD800\u0041"}`},
+		{`\ud800`, "POST", "/v2/models/ocl/infer", jsonT, `{"id":"\ud800"}`},
+		{"no UTF-8", "POST", "/v2/models/ocl/infer", jsonT, "{\"id\":\"\xff\"}"},
+		{"before any sample", "POST", "/v1/forget", jsonT, `{"who":"anybody","to":"0001-01-01T00:00:00Z"}`},
+		{"before any sample", "POST", "/v1/forget", jsonT, `{"from":"0001-01-01T00:00:00Z"}`},
+		{"before any sample", "POST", "/v1/forget", jsonT, `{"from":"0001-01-01T00:00:00+01:00"}`},
+		{"to is before from", "POST", "/v1/forget", jsonT, `{"from":"2026-01-02T00:00:00Z","to":"2026-01-01T00:00:00Z"}`},
+		{"The id ", "POST", "/v1/predictions?remember=true", jsonT, `{"pictures":[{"raw":"AAAA","id":"a\u0000"}]}`},
+		{"The id ", "POST", "/v1/samples?label=cat&id=a%E2%80%AEb", raw, string(pixels(0, 0))},
+		{"The id ", "POST", "/v1/samples?label=cat&id=%EF%BB%BFa", raw, string(pixels(0, 0))},
+		{"The id ", "POST", "/v1/samples?label=cat&id=a%C2%85", raw, string(pixels(0, 0))},
+	} {
+		r.refused(http.StatusBadRequest, c.words, c.method, c.path, c.kind, []byte(c.body))
+	}
+	if s := r.daemon.Status(); len(s.Classes) != 0 || s.Samples.Waiting+int(s.Samples.Learned) != 0 {
+		t.Errorf("%d classes and %+v came of requests that were refused", len(s.Classes), s.Samples)
+	}
+	r.want(http.StatusAccepted, "POST", "/v1/classes", jsonT, []byte(`{"name":"\ud83d\udc08 \\ud800 \""}`))
+	if names := r.daemon.Names(); len(names) != 1 || names[0] != `🐈 \ud800 "` {
+		t.Errorf("the classes are %q", names)
+	}
+	r.want(http.StatusAccepted, "POST", "/v1/samples?label=cat&id=50%25", raw, pixels(0, 0))
+	r.want(http.StatusOK, "POST", "/v1/forget", "Application/JSON; charset=utf-8", []byte(`{"ids":["50%"]}`))
+}

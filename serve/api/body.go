@@ -11,8 +11,10 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"ocl/internal/count"
@@ -194,8 +196,8 @@ func fromJSON(body []byte) ([]sent, error) {
 
 // decode reads one JSON value of known fields.
 func decode(body []byte, v any) error {
-	if !utf8.Valid(body) { // else two names could become one
-		return bad("The JSON is no UTF-8. Write it as UTF-8.")
+	if err := checkText(body); err != nil {
+		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
@@ -219,6 +221,41 @@ func decode(body []byte, v any) error {
 		return bad("The JSON ends in its middle. Send all of it.")
 	}
 	return bad("The JSON cannot be read: %.200s. /v1/openapi.yaml says what it may have.", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// checkText refuses text in JSON that package json would read as another one, so that two names would become one: bytes that are no UTF-8, and halves of
+// characters, which JSON can write alone.
+func checkText(body []byte) error {
+	if !utf8.Valid(body) {
+		return bad("The JSON is no UTF-8. Write it as UTF-8.")
+	}
+	for at := 0; ; {
+		i := bytes.IndexByte(body[at:], '\\') // outside of strings there is none in JSON
+		if i < 0 {
+			return nil
+		}
+		first := unit(body[at+i:])
+		if !utf16.IsSurrogate(first) {
+			at = min(at+i+2, len(body))
+			continue
+		}
+		if utf16.DecodeRune(first, unit(body[at+i+6:])) == utf8.RuneError {
+			return bad("The JSON has %s at byte %d, which is half of a character. Write both halves, or the character itself.", body[at+i:at+i+6], at+i)
+		}
+		at += i + 12
+	}
+}
+
+// unit is that of UTF-16 which text begins with as JSON writes it, \u and four digits; -1 is none.
+func unit(text []byte) rune {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return -1
+	}
+	v, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(v)
 }
 
 // fromForm reads the parts of a form: a picture in each part that is called picture, and its label and id in parts of these names before or after it.

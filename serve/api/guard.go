@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -42,6 +43,10 @@ func (s *server) guarded(next http.Handler) http.Handler {
 		}
 		if s.o.Tokens == nil && !listen.Knows(r.Host, s.o.Hosts...) { // with tokens, a page that lends its name to this machine has none
 			s.refuse(to, r, problem(http.StatusForbidden, "%.80q is no name of this machine that the daemon knows. Use its address, or start it with --host and this name.", r.Host))
+			return
+		}
+		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // else what cannot be read would be left out, and something else be meant
+			s.refuse(to, r, bad("The query of the path cannot be read: %v. Write %% as %%25, ; as %%3B and & in a value as %%26.", err))
 			return
 		}
 		next.ServeHTTP(to, r)

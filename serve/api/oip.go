@@ -209,6 +209,9 @@ func v2Split(r *http.Request, body []byte) (head, rest []byte, err error) {
 
 // v2Read reads the pictures of a request.
 func v2Read(head, rest []byte, shape [3]int, by predict.Measure) (in v2Request, list []sent, err error) {
+	if err := checkText(head); err != nil {
+		return in, nil, err
+	}
 	d := json.NewDecoder(bytes.NewReader(head))
 	if err := d.Decode(&in); err != nil {
 		return in, nil, bad("The JSON of the request cannot be read: %.200s. Correct it.", strings.TrimPrefix(err.Error(), "json: "))

@@ -123,6 +123,9 @@ func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*prediction
 		if p.label != "" {
 			return nil, bad("%s has a label. Send pictures with labels to /v1/samples.", where(i, len(list)))
 		}
+		if err := checkID(p.id); err != nil {
+			return nil, err
+		}
 	}
 	pixels, err := s.pixels(r.Context(), list)
 	if err != nil {

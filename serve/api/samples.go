@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"mime"
 	"net/http"
 	"time"
 
@@ -236,7 +237,7 @@ func (s *server) which(to http.ResponseWriter, r *http.Request) (w daemon.Which,
 		return w, err
 	}
 	defer giveBack()
-	if kind := r.Header.Get("Content-Type"); kind != typeJSON { // the picture itself
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != typeJSON { // the picture itself
 		list, err := s.readPictures(r, body)
 		if err != nil {
 			return w, err
@@ -274,11 +275,21 @@ func (s *server) which(to http.ResponseWriter, r *http.Request) (w daemon.Which,
 		return w, problem(http.StatusRequestEntityTooLarge, "There are %d ids. Send at most %d at once.", len(in.IDs), limit.ServeForget)
 	}
 	w = daemon.Which{IDs: in.IDs, Digest: in.Digest, Who: in.Who}
-	if in.From != nil {
-		w.From = *in.From
+	for _, bound := range []struct {
+		name string
+		from *time.Time
+		to   *time.Time
+	}{{"from", in.From, &w.From}, {"to", in.To, &w.To}} {
+		switch {
+		case bound.from == nil:
+		case bound.from.Before(time.Unix(0, 0)): // the zero time would mean all times
+			return w, bad("%s is %s, before any sample. Use a time from 1970 on, or leave it out.", bound.name, bound.from.Format(time.RFC3339))
+		default:
+			*bound.to = *bound.from
+		}
 	}
-	if in.To != nil {
-		w.To = *in.To
+	if in.From != nil && in.To != nil && in.To.Before(*in.From) {
+		return w, bad("to is before from. Exchange them.")
 	}
 	return w, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"ocl/internal/limit"
 	"ocl/serve/daemon"
@@ -155,11 +156,11 @@ func (s *server) addClass(to http.ResponseWriter, r *http.Request) {
 	answer(to, http.StatusAccepted, in)
 }
 
-// checkID refuses ids that could not stand in a path or a log.
+// checkID refuses ids that could not stand in a path or a log, or that look like others: marks of direction do not show.
 func checkID(id string) error {
-	other := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }
+	other := func(r rune) bool { return !unicode.IsGraphic(r) || r == '\uFFFD' }
 	if len(id) > limit.ServeID || strings.ContainsFunc(id, other) || strings.TrimSpace(id) != id || id == "." || id == ".." {
-		return bad("The id %s is not possible. Use at most %d bytes of UTF-8 without control characters, and no space at its ends.", strconv.QuoteToASCII(cut(id)), limit.ServeID)
+		return bad("The id %s is not possible. Use at most %d bytes of UTF-8 whose characters all show, and no space at its ends.", strconv.QuoteToASCII(cut(id)), limit.ServeID)
 	}
 	return nil
 }
