@@ -492,3 +492,13 @@ func (d *Daemon) report(e journal.Event) {
 		d.tell("forgotten", fmt.Sprintf("Forgotten: %d.", len(b.IDs)), e.Number)
 	}
 }
+
+// Options are those that hold, with their defaults.
+func (d *Daemon) Options() Options { return d.o }
+
+// Waiting is how many pictures wait to be learned.
+func (d *Daemon) Waiting() int {
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	return d.waiting()
+}
