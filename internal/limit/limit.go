@@ -239,7 +239,9 @@ const (
 const (
 	// ServeBody is the size of the body of a request, in bytes. It has room for a photograph, or for 3,000 small pictures. Key: none; send less at once.
 	ServeBody = 10_000_000
-	// ServeBodies is the size of all bodies that are read at the same time, in bytes. They are in memory; further ones wait. Key: none.
+	// ServeSmallBody is the size of a body that has a name, a number or a token alone, in bytes. The longest name has 1,536 where every character is escaped. Key: none.
+	ServeSmallBody = 4096
+	// ServeBodies is the size of what all requests hold, bodies and the pictures in them, in bytes. Further ones wait; two requests of the largest size always fit. Key: none.
 	ServeBodies = 200_000_000
 	// ServePixels is the number of pixels of a picture in a request, in pixels. A larger one takes a core for a tenth of a second and more. Key: none; make the picture smaller.
 	ServePixels = 4_000_000
@@ -257,8 +259,12 @@ const (
 	ServeStreams = 64
 	// ServeStatistics is the size of a statistics.json, in bytes. With 100,000 classes it has some megabytes. Key: none; remove it.
 	ServeStatistics = 64 << 20
-	// ServeConnections is the number of open connections, in connections. Further ones wait. Key: none.
+	// ServeConnections is the number of open connections, in connections. A further one ends the oldest on which nothing is asked. Key: none.
 	ServeConnections = 512
+	// ServeStrangers is how many of them have not shown a token, in connections. A further one ends the oldest of the address that has most. Key: none.
+	ServeStrangers = 128
+	// ServeRequests is the number of requests that are answered at the same time, in requests. Further ones are refused; /livez, /readyz and /metrics are not counted. Key: none.
+	ServeRequests = ServeConnections - ServeStrangers
 	// ServeTokens is the number of tokens, in tokens. Each request is compared with all of them. Key: none.
 	ServeTokens = 10_000
 	// ServeKeyFile is the size of a file of tokens or of a certificate, in bytes. A line of a token has about a hundred. Key: none.

@@ -17,8 +17,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"ocl/internal/limit"
 	"ocl/live"
 	"ocl/predict"
@@ -59,11 +57,12 @@ type Options struct {
 
 // Limits of requests. 0 is the default of each.
 type Limits struct {
-	Body    int64 // bytes of a body
-	Pixels  int64 // of a picture as stored
-	Bodies  int64 // bytes of all bodies that are read at the same time
-	Decodes int   // pictures that are decoded at the same time
-	Streams int   // streams of events
+	Body     int64 // bytes of a body
+	Pixels   int64 // of a picture as stored
+	Bodies   int64 // bytes that all requests hold at the same time
+	Decodes  int   // pictures that are decoded at the same time
+	Requests int   // that are answered at the same time
+	Streams  int   // streams of events
 }
 
 func (l Limits) complete() Limits {
@@ -75,9 +74,11 @@ func (l Limits) complete() Limits {
 			*d.v = d.to
 		}
 	}
-	l.Bodies = max(l.Bodies, l.Body)
 	if l.Decodes == 0 {
 		l.Decodes = max(1, runtime.NumCPU()/2)
+	}
+	if l.Requests == 0 {
+		l.Requests = limit.ServeRequests
 	}
 	if l.Streams == 0 {
 		l.Streams = limit.ServeStreams
@@ -91,9 +92,13 @@ type server struct {
 	model    Model
 	daemon   *daemon.Daemon // nil for a replica
 	log      *slog.Logger
-	bodies   *semaphore.Weighted
-	decoding chan struct{}
-	streams  chan struct{}
+	memory   *share // bytes
+	requests *share
+	streams  *share
+	models   *share // that are sent
+	decoding *turns
+	asking   *turns // pictures that the model has at the same time
+	queued   queued
 	instance string // of this process, for ETags: the versions of another one are others
 	metrics  *metrics
 }
@@ -117,9 +122,14 @@ func newServer(m Model, d *daemon.Daemon, o Options) *server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	c, h, w := m.Shape()
+	most := 2*o.Limits.Body + int64(limit.ServePictures*c*h*w) // of one request
+	alone := o.Tokens == nil
 	s := &server{
-		o: o, model: m, daemon: d, log: o.Log, bodies: semaphore.NewWeighted(o.Limits.Bodies),
-		decoding: make(chan struct{}, o.Limits.Decodes), streams: make(chan struct{}, o.Limits.Streams), instance: newID()[:8],
+		o: o, model: m, daemon: d, log: o.Log, instance: newID()[:8],
+		memory:   newShare(max(o.Limits.Bodies, 3*most), alone), // the largest requests of two can be there at the same time
+		requests: newShare(int64(o.Limits.Requests), alone), streams: newShare(int64(o.Limits.Streams), alone), models: newShare(16, alone),
+		decoding: newTurns(o.Limits.Decodes), asking: newTurns(4 * live.MaxPictures),
 	}
 	s.metrics = newMetrics(s)
 	return s
@@ -211,11 +221,11 @@ func (s *server) elsewhere(to http.ResponseWriter, r *http.Request) {
 
 // readJSON reads a small JSON body of known fields.
 func (s *server) readJSON(to http.ResponseWriter, r *http.Request, v any) error {
-	body, giveBack, err := s.readBody(to, r)
+	body, memory, err := s.readBody(to, r, limit.ServeSmallBody)
 	if err != nil {
 		return err
 	}
-	defer giveBack()
+	defer memory.back()
 	return decode(body, v)
 }
 

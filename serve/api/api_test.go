@@ -40,6 +40,7 @@ type rig struct {
 	t      *testing.T
 	daemon *daemon.Daemon
 	url    string
+	bare   string // the same handler, to which bodies go as they come
 	token  string
 	ending chan struct{}
 }
@@ -80,7 +81,9 @@ func start(t *testing.T, do daemon.Options, o api.Options) *rig {
 	server := httptest.NewServer(held(t, handler))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(r.ending) })
-	r.url = server.URL
+	bare := httptest.NewServer(handler)
+	t.Cleanup(bare.Close)
+	r.url, r.bare = server.URL, bare.URL
 	return r
 }
 

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -43,41 +42,40 @@ func where(i, n int) string {
 	return fmt.Sprintf("Picture %d of %d", i+1, n)
 }
 
-// readBody reads all of a body, of at most limit.ServeBody bytes. Bodies at work share a budget, for which one waits.
-func (s *server) readBody(to http.ResponseWriter, r *http.Request) (body []byte, giveBack func(), err error) {
+// readBody reads all of a body, of at most so many bytes. What has come is held of the memory that all requests share, and so is what is made of it.
+func (s *server) readBody(to http.ResponseWriter, r *http.Request, most int64) (body []byte, memory *held, err error) {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, nil, problem(http.StatusUnsupportedMediaType, "The body is coded as %.40q. Send it as it is, without Content-Encoding.", coding)
 	}
-	if r.ContentLength > s.o.Limits.Body {
-		return nil, nil, &http.MaxBytesError{Limit: s.o.Limits.Body}
+	if r.ContentLength > most {
+		return nil, nil, &http.MaxBytesError{Limit: most}
 	}
-	need := r.ContentLength
-	if need < 0 {
-		need = s.o.Limits.Body
+	whole := most + 1
+	if r.ContentLength >= 0 {
+		whole = r.ContentLength + 1 // by which its end is seen
 	}
-	if need = max(need, 1); !s.bodies.TryAcquire(need) {
-		wait, cancel := context.WithTimeout(r.Context(), bodyWait)
-		defer cancel()
-		if s.bodies.Acquire(wait, need) != nil {
-			p := problem(http.StatusServiceUnavailable, "The daemon reads as many bodies as it has memory for. Send this one again after the time of Retry-After.")
-			p.after = bodyWait
-			return nil, nil, p
+	memory = &held{s: s.memory, who: who(r)}
+	for from := http.MaxBytesReader(to, r.Body, most); ; {
+		if len(body) == cap(body) { // what a length says has not come yet
+			next := min(max(2*int64(cap(body)), 4096), whole)
+			if err = memory.take(r.Context(), next-int64(cap(body))); err != nil {
+				break
+			}
+			body = append(make([]byte, 0, next), body...)
+		}
+		var n int
+		n, err = from.Read(body[len(body):cap(body)])
+		if body = body[:len(body)+n]; errors.Is(err, io.EOF) {
+			return body, memory, nil
+		}
+		if err != nil {
+			err = readFault(err)
+			break
 		}
 	}
-	giveBack = func() { s.bodies.Release(need) }
-	var b bytes.Buffer
-	if r.ContentLength > 0 {
-		b.Grow(int(r.ContentLength) + bytes.MinRead) // it is at most the limit
-	}
-	if _, err := b.ReadFrom(http.MaxBytesReader(to, r.Body, s.o.Limits.Body)); err != nil {
-		giveBack()
-		return nil, nil, readFault(err)
-	}
-	return b.Bytes(), giveBack, nil
+	memory.back()
+	return nil, nil, err
 }
-
-// bodyWait is how long a request waits until there is memory for its body.
-const bodyWait = 5 * time.Second
 
 // readFault is what the error of a body means.
 func readFault(err error) error {
@@ -93,7 +91,7 @@ func readFault(err error) error {
 }
 
 // readPictures reads the pictures of a request with the labels and ids that it gives them.
-func (s *server) readPictures(r *http.Request, body []byte) ([]sent, error) {
+func (s *server) readPictures(r *http.Request, body []byte, memory *held) ([]sent, error) {
 	text := r.Header.Get("Content-Type")
 	var kind string
 	var params map[string]string
@@ -107,7 +105,9 @@ func (s *server) readPictures(r *http.Request, body []byte) ([]sent, error) {
 	var list []sent
 	switch {
 	case kind == typeJSON:
-		list, err = fromJSON(body)
+		if err = memory.take(r.Context(), int64(len(body))); err == nil { // of what base64 is
+			list, err = fromJSON(body)
+		}
 	case kind == typeForm:
 		list, err = fromForm(body, params["boundary"])
 	case kind == typeRaw:
@@ -311,7 +311,8 @@ func fromForm(body []byte, boundary string) ([]sent, error) {
 }
 
 // pixels makes of each picture the image that the network sees: uint8 [C,H,W].
-func (s *server) pixels(ctx context.Context, list []sent) ([][]byte, error) {
+func (s *server) pixels(r *http.Request, list []sent, memory *held) ([][]byte, error) {
+	ctx := r.Context()
 	c, h, w := s.model.Shape()
 	out, size := make([][]byte, len(list)), c*h*w
 	for i, p := range list {
@@ -322,8 +323,11 @@ func (s *server) pixels(ctx context.Context, list []sent) ([][]byte, error) {
 			out[i] = p.raw
 			continue
 		}
+		if err := memory.take(ctx, int64(size)); err != nil {
+			return nil, err
+		}
 		out[i] = make([]byte, size)
-		if err := s.draw(ctx, out[i], p.file); err != nil {
+		if err := s.draw(ctx, who(r), out[i], p.file); err != nil {
 			var own *Problem
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -338,7 +342,7 @@ func (s *server) pixels(ctx context.Context, list []sent) ([][]byte, error) {
 }
 
 // draw decodes one picture file, if it has few enough pixels. As many decode at once as there are slots.
-func (s *server) draw(ctx context.Context, dst, file []byte) error {
+func (s *server) draw(ctx context.Context, who string, dst, file []byte) error {
 	width, height, err := s.o.Decoder.Size(file)
 	if err != nil {
 		return err
@@ -346,12 +350,10 @@ func (s *server) draw(ctx context.Context, dst, file []byte) error {
 	if n := int64(width) * int64(height); n > s.o.Limits.Pixels {
 		return problem(http.StatusRequestEntityTooLarge, "A picture is %d×%d pixels, more than %s. Make it smaller.", width, height, count.Number(s.o.Limits.Pixels))
 	}
-	select {
-	case s.decoding <- struct{}{}:
-		defer func() { <-s.decoding }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := s.decoding.take(ctx, who, 1); err != nil {
+		return err
 	}
+	defer s.decoding.back(1)
 	return s.o.Decoder.Decode(ctx, file, dst)
 }
 

@@ -21,15 +21,13 @@ const (
 // events answers GET /v1/events: server-sent events, one for each notice of the daemon, and each second a status if it has changed. A client that reads
 // slowly loses notices and never holds up the daemon.
 func (s *server) events(to http.ResponseWriter, r *http.Request) {
-	select {
-	case s.streams <- struct{}{}:
-		defer func() { <-s.streams }()
-	default:
-		p := problem(http.StatusServiceUnavailable, "There are %d streams of events already. Close one, or ask for /v1/status now and then.", cap(s.streams))
+	if _, ok := s.streams.try(who(r), 1); !ok {
+		p := problem(http.StatusServiceUnavailable, "No more than %d streams of events are open at once, and no token has more than half of them. Close one, or ask for /v1/status now and then.", s.o.Limits.Streams)
 		p.after = 10 * time.Second
 		s.refuse(to, r, p)
 		return
 	}
+	defer s.streams.back(who(r), 1)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	notices := s.daemon.Subscribe(ctx)

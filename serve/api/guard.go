@@ -57,6 +57,9 @@ func (s *server) guarded(next http.Handler) http.Handler {
 func (s *server) allowed(role Role, next http.HandlerFunc) http.HandlerFunc {
 	return func(to http.ResponseWriter, r *http.Request) {
 		author := anybody
+		if s.o.Tokens != nil {
+			author = ""
+		}
 		if s.o.Tokens != nil && role != RoleNone {
 			h, err := s.holder(r)
 			if err == nil && h.Role < role {
@@ -72,6 +75,15 @@ func (s *server) allowed(role Role, next http.HandlerFunc) http.HandlerFunc {
 				return
 			}
 			author = h.Name
+		}
+		if role != RoleNone && r.Pattern != "GET /metrics" { // by which it is seen that the daemon is busy
+			if _, ok := s.requests.try(author, 1); !ok {
+				p := problem(http.StatusServiceUnavailable, "So many requests are being answered that there is no place for this one. Send it again after the time of Retry-After.")
+				p.after = time.Second
+				s.refuse(to, r, p)
+				return
+			}
+			defer s.requests.back(author, 1)
 		}
 		next(to, r.WithContext(context.WithValue(r.Context(), whoKey{}, author)))
 	}

@@ -146,13 +146,16 @@ func (s *server) v2Infers(to http.ResponseWriter, r *http.Request) error {
 	if err := s.v2Asked(r); err != nil {
 		return err
 	}
-	body, giveBack, err := s.readBody(to, r)
+	body, memory, err := s.readBody(to, r, s.o.Limits.Body)
 	if err != nil {
 		return err
 	}
-	defer giveBack()
+	defer memory.back()
 	head, rest, err := v2Split(r, body)
 	if err != nil {
+		return err
+	}
+	if err := memory.take(r.Context(), int64(len(head))); err != nil { // of what JSON makes of it
 		return err
 	}
 	c, h, w := s.model.Shape()
@@ -160,7 +163,7 @@ func (s *server) v2Infers(to http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	pixels, err := s.pixels(r.Context(), list)
+	pixels, err := s.pixels(r, list, memory)
 	if err != nil {
 		return err
 	}
@@ -171,7 +174,7 @@ func (s *server) v2Infers(to http.ResponseWriter, r *http.Request) error {
 	if k < 1 || k > limit.ServeGuesses {
 		return bad("The parameter k cannot be %d. Use 1 to %d.", k, limit.ServeGuesses)
 	}
-	a, err := s.model.Predict(r.Context(), pixels, k)
+	a, err := s.ask(r, pixels, k)
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,12 @@ import (
 	"crypto/rand"
 	"encoding/base32"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"ocl/internal/limit"
+	"ocl/live"
 	"ocl/predict"
 	"ocl/serve/daemon"
 )
@@ -110,12 +112,12 @@ func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*prediction
 			}
 		}
 	}
-	body, giveBack, err := s.readBody(to, r)
+	body, memory, err := s.readBody(to, r, s.o.Limits.Body)
 	if err != nil {
 		return nil, err
 	}
-	defer giveBack()
-	list, err := s.readPictures(r, body)
+	defer memory.back()
+	list, err := s.readPictures(r, body, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -127,11 +129,11 @@ func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*prediction
 			return nil, err
 		}
 	}
-	pixels, err := s.pixels(r.Context(), list)
+	pixels, err := s.pixels(r, list, memory)
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.model.Predict(r.Context(), pixels, k)
+	a, err := s.ask(r, pixels, k)
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +155,25 @@ func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*prediction
 		return nil, err
 	}
 	return out, nil
+}
+
+// ask predicts pictures, part by part: a request of many does not keep another one waiting.
+func (s *server) ask(r *http.Request, pixels [][]byte, k int) (all live.Answer, err error) {
+	for part := range slices.Chunk(pixels, live.MaxPictures) {
+		if err := s.asking.take(r.Context(), who(r), len(part)); err != nil {
+			return all, err
+		}
+		a, err := s.model.Predict(r.Context(), part, k)
+		s.asking.back(len(part))
+		if err != nil {
+			return all, err
+		}
+		if all.Version == 0 || a.Version < all.Version { // another one may be published between two parts
+			all.Version = a.Version
+		}
+		all.Guesses = append(all.Guesses, a.Guesses...)
+	}
+	return all, nil
 }
 
 // own are pixels that do not keep a body in memory.

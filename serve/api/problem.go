@@ -58,7 +58,7 @@ func problemOf(err error) *Problem {
 		return own
 	case errors.As(err, &large):
 		return &Problem{Status: http.StatusRequestEntityTooLarge, close: true,
-			Detail: fmt.Sprintf("The body has more than %s. Send fewer or smaller pictures.", count.Of(large.Limit, "byte"))}
+			Detail: fmt.Sprintf("The body has more than %s, which is the most here. Send less at once.", count.Of(large.Limit, "byte"))}
 	case errors.As(err, &full):
 		p := problem(http.StatusTooManyRequests, "So many pictures wait to be learned that there is no room for these. Send them again after the time of Retry-After.")
 		p.after = full.After

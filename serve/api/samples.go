@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"image/color"
 	"image/png"
@@ -34,16 +35,16 @@ func (s *server) learned(to http.ResponseWriter, r *http.Request) (out receipts,
 		return out, 0, err
 	}
 	q := r.URL.Query()
-	wait, err := waits(r)
+	wait, err := s.waits(r)
 	if err != nil {
 		return out, 0, err
 	}
-	body, giveBack, err := s.readBody(to, r)
+	body, memory, err := s.readBody(to, r, s.o.Limits.Body)
 	if err != nil {
 		return out, 0, err
 	}
-	defer giveBack()
-	list, err := s.readPictures(r, body)
+	defer memory.back()
+	list, err := s.readPictures(r, body, memory)
 	if err != nil {
 		return out, 0, err
 	}
@@ -68,7 +69,7 @@ func (s *server) learned(to http.ResponseWriter, r *http.Request) (out receipts,
 			return out, 0, err
 		}
 	}
-	pixels, err := s.pixels(r.Context(), list)
+	pixels, err := s.pixels(r, list, memory)
 	if err != nil {
 		return out, 0, err
 	}
@@ -76,7 +77,24 @@ func (s *server) learned(to http.ResponseWriter, r *http.Request) (out receipts,
 	for i, p := range list {
 		samples[i] = daemon.Sample{ID: p.id, Label: p.label, Pixels: own(pixels[i], p)}
 	}
-	if out.Samples, err = s.daemon.Learn(r.Context(), samples, who(r)); err != nil || !wait {
+	most := s.daemon.Options().Queue
+	if !s.queued.fair(who(r), len(list), s.daemon.Waiting(), most) {
+		return out, 0, &daemon.FullError{After: time.Second}
+	}
+	out.Samples, err = s.daemon.Learn(r.Context(), samples, who(r))
+	var full *daemon.FullError
+	if errors.As(err, &full) && len(list) > most {
+		return out, 0, problem(http.StatusRequestEntityTooLarge, "There are %d pictures, and %d may wait to be learned. Send at most so many at once, or start the daemon with a larger --queue.", len(list), most)
+	}
+	memory.back() // the daemon has its own now
+	came := 0
+	for _, receipt := range out.Samples {
+		if receipt.State == daemon.StateWaiting {
+			came++
+		}
+	}
+	s.queued.add(who(r), came)
+	if err != nil || !wait {
 		return out, http.StatusAccepted, err
 	}
 	ids := make([]string, len(out.Samples))
@@ -97,11 +115,14 @@ func (s *server) learned(to http.ResponseWriter, r *http.Request) (out receipts,
 }
 
 // waits says whether a request waits until its samples are learned.
-func waits(r *http.Request) (bool, error) {
+func (s *server) waits(r *http.Request) (bool, error) {
 	switch text := r.URL.Query().Get("wait"); text {
 	case "":
 		return false, nil
 	case "learned":
+		if s.daemon.Options().Age < 0 {
+			return false, bad("The daemon learns full batches alone, as --age is negative, so this could wait for ever. Leave wait out, and ask for the state by GET /v1/samples/ID.")
+		}
 		return true, nil
 	default:
 		return false, bad("wait cannot be %.40q. Use learned, or leave it out.", text)
@@ -116,7 +137,7 @@ func (s *server) label(to http.ResponseWriter, r *http.Request) {
 	id, wait := r.PathValue("id"), false
 	err := query(r, "wait")
 	if err == nil {
-		wait, err = waits(r)
+		wait, err = s.waits(r)
 	}
 	if err == nil {
 		err = checkID(id)
@@ -232,20 +253,20 @@ func (s *server) forget(to http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) which(to http.ResponseWriter, r *http.Request) (w daemon.Which, err error) {
-	body, giveBack, err := s.readBody(to, r)
+	body, memory, err := s.readBody(to, r, s.o.Limits.Body)
 	if err != nil {
 		return w, err
 	}
-	defer giveBack()
+	defer memory.back()
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != typeJSON { // the picture itself
-		list, err := s.readPictures(r, body)
+		list, err := s.readPictures(r, body, memory)
 		if err != nil {
 			return w, err
 		}
 		if len(list) != 1 || list[0].id != "" || list[0].label != "" {
 			return w, bad("Send one picture without label and id, or JSON.")
 		}
-		pixels, err := s.pixels(r.Context(), list)
+		pixels, err := s.pixels(r, list, memory)
 		if err != nil {
 			return w, err
 		}

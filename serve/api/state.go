@@ -59,6 +59,13 @@ func (s *server) weights(to http.ResponseWriter, r *http.Request) {
 		to.WriteHeader(http.StatusNotModified)
 		return
 	}
+	if !s.models.take(r.Context(), who(r), 1) {
+		p := problem(http.StatusServiceUnavailable, "The model is sent to as many as there is memory for. Send this again after the time of Retry-After.")
+		p.after = shareWait
+		s.refuse(to, r, p)
+		return
+	}
+	defer s.models.back(who(r), 1)
 	var model bytes.Buffer // half a model must not look like a whole one
 	version, err := s.model.Model(r.Context(), format, &model)
 	if err != nil {
