@@ -69,7 +69,7 @@ func Run(ctx context.Context, o Options) error {
 	g := &gate{}
 	g.let(api.Starting())
 	server := newServer(g, o.Log)
-	listener := listen.Limited(on, limit.ServeConnections)
+	listener := listen.Crowd(on, limit.ServeConnections, limit.ServeStrangers)
 	failed := make(chan error, 1)
 	go func() {
 		if keys.certificate != nil {
@@ -136,7 +136,7 @@ func drain(ctx context.Context, server *http.Server, m model) error {
 func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 1 << 14, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: 1 << 14, ConnContext: listen.Context, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100}, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }
 

@@ -85,6 +85,9 @@ func (s *server) allowed(role Role, next http.HandlerFunc) http.HandlerFunc {
 			}
 			defer s.requests.back(author, 1)
 		}
+		if role != RoleNone {
+			defer listen.Work(r.Context())()
+		}
 		next(to, r.WithContext(context.WithValue(r.Context(), whoKey{}, author)))
 	}
 }
