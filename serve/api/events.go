@@ -42,6 +42,10 @@ func (s *server) events(to http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead || !send(fmt.Sprintf("retry: %d\n\n", retryAfter)) {
 		return
 	}
+	others := s.o.Tokens.next()
+	if !s.may(r, RolePredict) { // since it was let in
+		return
+	}
 	tick := time.NewTicker(statusEvery)
 	defer tick.Stop()
 	var last []byte
@@ -61,6 +65,10 @@ func (s *server) events(to http.ResponseWriter, r *http.Request) {
 					return
 				}
 				if !send(eventOf(n)) {
+					return
+				}
+			case <-others:
+				if others = s.o.Tokens.next(); !s.may(r, RolePredict) {
 					return
 				}
 			case <-tick.C:

@@ -110,6 +110,15 @@ func (s *server) holder(r *http.Request) (holder, error) {
 	return h, nil
 }
 
+// may says whether who sent a request has a role now.
+func (s *server) may(r *http.Request, role Role) bool {
+	if s.o.Tokens == nil {
+		return true
+	}
+	h, err := s.holder(r)
+	return err == nil && h.Role >= role
+}
+
 // session gives the page a cookie with its token, which no script can read, or takes it back.
 func (s *server) session(to http.ResponseWriter, r *http.Request) {
 	set := &http.Cookie{Name: cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil, MaxAge: -1}

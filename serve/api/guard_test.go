@@ -1,6 +1,10 @@
 package api_test
 
 import (
+	"bufio"
+	"crypto/sha256"
+	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -139,4 +143,51 @@ func TestTokenFiles(t *testing.T) {
 	if _, _, err := api.NewToken("two words", api.RoleAdmin, 0); err == nil {
 		t.Error("a name of two words is taken")
 	}
+}
+
+// TestARevokedTokenHearsNoMore: its stream of events ends when the tokens are set, and that of another one goes on.
+func TestARevokedTokenHearsNoMore(t *testing.T) {
+	tokens, a, b := two(t)
+	r := start(t, daemonOptions(), api.Options{Tokens: tokens})
+	listen := func(secret string) io.Reader {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/v1/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.AddCookie(&http.Cookie{Name: "ocl_session", Value: secret})
+		answer, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = answer.Body.Close() })
+		if answer.StatusCode != http.StatusOK {
+			t.Fatal(answer.Status)
+		}
+		return answer.Body
+	}
+	of, stays := listen(a), listen(b)
+	other, _, err := api.NewToken("a", api.RoleAdmin, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens.Set([]api.Token{other, tokenOf(t, "b", b)})
+	if _, err := io.Copy(io.Discard, of); err != nil { // without an end the test does not end
+		t.Error(err)
+	}
+	r.token = b
+	r.want(http.StatusAccepted, "POST", "/v1/classes", jsonT, []byte(`{"name":"new"}`))
+	for lines := bufio.NewScanner(stays); ; {
+		if !lines.Scan() {
+			t.Fatalf("the stream of the other token has ended: %v", lines.Err())
+		}
+		if lines.Text() == "event: class" {
+			break
+		}
+	}
+}
+
+// tokenOf is the token of a secret.
+func tokenOf(t *testing.T, name, secret string) api.Token {
+	t.Helper()
+	return api.Token{Name: name, Role: api.RoleAdmin, Hash: fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))}
 }

@@ -106,10 +106,8 @@ func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*prediction
 		if s.daemon == nil {
 			return nil, problem(http.StatusMisdirectedRequest, "This is a replica, which remembers nothing. Send this to %.200s, which learns.", s.o.Upstream)
 		}
-		if s.o.Tokens != nil {
-			if h, err := s.holder(r); err != nil || h.Role < RoleLabel {
-				return nil, problem(http.StatusForbidden, "remember=true needs a token that may label. Use another token, or leave it out.")
-			}
+		if !s.may(r, RoleLabel) {
+			return nil, problem(http.StatusForbidden, "remember=true needs a token that may label. Use another token, or leave it out.")
 		}
 	}
 	body, memory, err := s.readBody(to, r, s.o.Limits.Body)

@@ -140,8 +140,9 @@ func ParseTokens(text []byte) ([]Token, error) {
 
 // Tokens are those that are valid now. A nil *Tokens lets everybody do everything.
 type Tokens struct {
-	mu   sync.RWMutex
-	list []holder
+	mu      sync.RWMutex
+	list    []holder
+	changed chan struct{} // closed and made anew by Set
 }
 
 // holder is a token with what it has used of its rate.
@@ -153,7 +154,7 @@ type holder struct {
 
 // NewTokens are the tokens of a list.
 func NewTokens(list []Token) *Tokens {
-	t := new(Tokens)
+	t := &Tokens{changed: make(chan struct{})}
 	t.Set(list)
 	return t
 }
@@ -178,6 +179,18 @@ func (t *Tokens) Set(list []Token) {
 		}
 		t.list = append(t.list, h)
 	}
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// next is closed when other tokens are set. nil is never.
+func (t *Tokens) next() <-chan struct{} {
+	if t == nil {
+		return nil
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.changed
 }
 
 // find is the holder of a secret. It takes the same time whichever token is the right one.
