@@ -496,6 +496,13 @@ func (d *Daemon) report(e journal.Event) {
 // Options are those that hold, with their defaults.
 func (d *Daemon) Options() Options { return d.o }
 
+// Problem is what keeps samples from being taken or learned, for people; "" is nothing.
+func (d *Daemon) Problem() string {
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	return d.problem
+}
+
 // Waiting is how many pictures wait to be learned.
 func (d *Daemon) Waiting() int {
 	d.state.mu.Lock()
