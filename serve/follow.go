@@ -50,7 +50,8 @@ type replica struct {
 	tag      string // of the model; one goroutine uses it
 	current  atomic.Pointer[copied]
 	weighing sync.Mutex
-	seen     atomic.Int64 // when the daemon answered last, in ns
+	seen     atomic.Int64          // when the daemon answered last, in ns
+	fault    atomic.Pointer[error] // of the last look; nil is none
 	stop     context.CancelFunc
 	ended    sync.WaitGroup
 }
@@ -108,7 +109,7 @@ func (o Follow) client() (*client.Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	c, err := client.New(o.URL, client.Options{Token: o.Token, HTTP: &http.Client{Transport: transport, Timeout: 5 * time.Minute}})
+	c, err := client.New(o.URL, client.Options{Token: o.Token, Tries: 1, HTTP: &http.Client{Transport: transport, Timeout: 5 * time.Minute}})
 	if err != nil {
 		return nil, fmt.Errorf("--follow: %w", err)
 	}
@@ -130,7 +131,11 @@ func (r *replica) loop(ctx context.Context) {
 		if err != nil && !failing && ctx.Err() == nil {
 			r.log.WarnContext(ctx, "the daemon does not answer; the model that is here goes on", "error", err)
 		}
-		failing = err != nil
+		if failing = err != nil; failing {
+			r.fault.Store(&err)
+		} else {
+			r.fault.Store(nil)
+		}
 	}
 }
 
@@ -236,17 +241,36 @@ func (r *replica) Version() int64 { return r.current.Load().version }
 
 // Model implements [api.Model].
 func (r *replica) Model(_ context.Context, format string, w io.Writer) (version int64, err error) {
-	m := r.current.Load()
+	r.weighing.Lock() // of one trainer, one at a time
+	defer r.weighing.Unlock()
+	for {
+		m := r.current.Load()
+		if version, err = m.write(format, w); !errors.Is(err, live.ErrClosed) || r.current.Load() == m {
+			return version, err
+		}
+	} // a newer one is here
+}
+
+// write writes the model. One that is closed writes nothing.
+func (m *copied) write(format string, w io.Writer) (version int64, err error) {
 	if format != serving.Weights {
 		return m.Export(w, format)
 	}
-	r.weighing.Lock() // of one trainer, one at a time
-	defer r.weighing.Unlock()
 	state, err := m.Weights()
 	if err == nil {
 		_, err = state.WriteTo(w)
 	}
 	return m.version, err
+}
+
+// Problem implements [api.Model].
+func (r *replica) Problem() string {
+	fault := r.fault.Load()
+	if fault == nil {
+		return ""
+	}
+	return fmt.Sprintf("The daemon at %s has not answered since %s, so the model here may be old (%v). Look at that daemon.",
+		r.o.URL, time.Unix(0, r.seen.Load()).UTC().Format(time.RFC3339), *fault)
 }
 
 // Ready implements [api.Model].
@@ -260,14 +284,11 @@ func (r *replica) Ready() error {
 // Status implements [api.Model].
 func (r *replica) Status() serving.Status {
 	s := serving.Status{
-		Method: r.current.Load().Config().Methods[0], Release: edition.Release, Started: r.began, State: "idle", Version: r.Version(),
+		Method: r.current.Load().Config().Methods[0], Release: edition.Release, Started: r.began, State: "idle", Version: r.Version(), Problem: r.Problem(),
 		Classes: []serving.ClassInfo{}, History: []serving.Point{},
 	}
 	for _, name := range r.Names() {
 		s.Classes = append(s.Classes, serving.ClassInfo{Name: name})
-	}
-	if err := r.Ready(); err != nil {
-		s.Problem = err.Error() + "."
 	}
 	return s
 }

@@ -144,18 +144,20 @@ func newServer(h http.Handler, log *slog.Logger) *http.Server {
 type gate struct {
 	current atomic.Pointer[http.Handler]
 	asked   atomic.Int64 // ns since 1970
+	open    atomic.Int64 // requests
 }
 
 func (g *gate) let(h http.Handler) { g.current.Store(&h) }
 
 // ServeHTTP implements [http.Handler].
 func (g *gate) ServeHTTP(to http.ResponseWriter, r *http.Request) {
-	g.asked.Store(time.Now().UnixNano())
+	g.open.Add(1)
+	defer g.open.Add(-1)
 	(*g.current.Load()).ServeHTTP(to, r)
-	g.asked.Store(time.Now().UnixNano())
+	g.asked.Store(time.Now().UnixNano()) // before it is closed
 }
 
-// idle is closed when nobody has asked for so long; 0 is never.
+// idle is closed when nobody has asked for so long, and no request is open, such as the stream of a page; 0 is never.
 func (g *gate) idle(ctx context.Context, long time.Duration) <-chan struct{} {
 	if long <= 0 {
 		return nil
@@ -164,7 +166,10 @@ func (g *gate) idle(ctx context.Context, long time.Duration) <-chan struct{} {
 	over := make(chan struct{})
 	go func() {
 		for {
-			left := long - time.Since(time.Unix(0, g.asked.Load()))
+			left := long
+			if g.open.Load() == 0 {
+				left -= time.Since(time.Unix(0, g.asked.Load()))
+			}
 			if left <= 0 {
 				close(over)
 				return

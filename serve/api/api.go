@@ -33,6 +33,7 @@ type Model interface {
 	Model(ctx context.Context, format string, w io.Writer) (version int64, err error)
 	Status() daemon.Status
 	Ready() error
+	Problem() string // what is wrong while requests are served; "" is nothing
 }
 
 // Decoder makes of a picture file what the network sees: uint8 [C,H,W].

@@ -20,12 +20,13 @@ import (
 // still is a model that says the same of every picture: the fuzz targets are about what comes before it.
 type still struct{}
 
-func (still) Shape() (c, h, w int)      { return 3, 4, 4 }
-func (still) Measure() predict.Measure  { return predict.Probability }
-func (still) Names() []string           { return []string{"a"} }
-func (still) Version() int64            { return 1 }
-func (still) Status() (s daemon.Status) { return s }
-func (still) Ready() error              { return nil }
+func (still) Shape() (c, h, w int)     { return 3, 4, 4 }
+func (still) Measure() predict.Measure { return predict.Probability }
+func (still) Names() []string          { return []string{"a"} }
+func (still) Version() int64           { return 1 }
+func (still) Status() daemon.Status    { return daemon.Status{Problem: still{}.Problem()} }
+func (still) Ready() error             { return nil }
+func (still) Problem() string          { return "The disk is full." }
 func (still) Model(context.Context, string, io.Writer) (version int64, err error) {
 	return 1, nil
 }

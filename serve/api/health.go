@@ -21,7 +21,10 @@ func (s *server) readyz(to http.ResponseWriter, r *http.Request) {
 		s.refuse(to, r, p)
 		return
 	}
-	answer(to, http.StatusOK, map[string]bool{"ready": true})
+	answer(to, http.StatusOK, struct {
+		Ready   bool   `json:"ready"`
+		Problem string `json:"problem,omitempty"`
+	}{true, s.model.Problem()})
 }
 
 // Starting answers while the folder is being opened: the process lives and is not ready.

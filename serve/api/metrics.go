@@ -90,6 +90,11 @@ func (c statusCollector) Collect(to chan<- prometheus.Metric) {
 		}
 		tell("ocl_state", "1 for the state in which the daemon is.", gauge, is, "state", state)
 	}
+	problem := 0.0
+	if v.Problem != "" {
+		problem = 1
+	}
+	tell("ocl_problem", "1 where something is wrong, such as a full disk or a daemon that a replica does not reach; /v1/status says what.", gauge, problem)
 	tell("ocl_model_version", "Version of the model that answers.", gauge, float64(v.Version))
 	tell("ocl_samples_learned_total", "Samples that were learned.", counter, float64(v.Samples.Learned))
 	tell("ocl_samples_waiting", "Samples that wait to be learned.", gauge, float64(v.Samples.Waiting))
