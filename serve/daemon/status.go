@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"ocl/checkpoint"
 	"ocl/internal/edition"
 	"ocl/internal/input"
 	"ocl/live"
@@ -508,4 +509,20 @@ func (d *Daemon) Waiting() int {
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()
 	return d.waiting()
+}
+
+// Learner reads from the newest snapshot of a folder what learns there, and opens nothing: the config of a run that would learn so, as a file, and the shape of the pictures.
+// The error wraps fs.ErrNotExist where there is none yet.
+func Learner(dir string) (config []byte, shape [3]int, err error) {
+	newest, err := journal.Snapshots(dir).Newest()
+	if err != nil {
+		return nil, shape, err
+	}
+	var header struct { // of package live, as is the config
+		Shape [3]int `json:"shape"`
+	}
+	if err := (checkpoint.Parts{checkpoint.JSON("live/header", &header), checkpoint.Bytes("live/config", &config)}).LoadState(newest.Decoder().Sub(trainerSection)); err != nil {
+		return nil, shape, err
+	}
+	return config, header.Shape, nil
 }
