@@ -202,10 +202,23 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 		}
 	}
 	takeTime(cmd.Context()) // to drain is what a signal asks for
-	if err := serve.Run(cmd.Context(), f.o); err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("serve: %w", err)
+	err = inFlags(serve.Run(cmd.Context(), f.o))
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+		return nil
+	case errors.Is(err, serve.ErrOther):
+		return usage(fmt.Errorf("serve: %w", err))
 	}
-	return nil
+	return fmt.Errorf("serve: %w", err)
+}
+
+// inFlags is an error about options of package live, with flags in their places.
+func inFlags(err error) error {
+	if err == nil {
+		return nil
+	}
+	named := strings.NewReplacer("option Set: ", "", "Method: ", "--method: ", "option Size ", "--size ", "option Channels ", "--channels ")
+	return cause.As(errors.New(named.Replace(err.Error())), err)
 }
 
 // check refuses flags that do not go together.

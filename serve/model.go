@@ -24,6 +24,9 @@ func (o Options) open(ctx context.Context) (model, error) {
 	if o.Follow.URL != "" {
 		return follow(ctx, o.Follow, o.Daemon.Live.Process, o.Log)
 	}
+	if err := o.fits(); err != nil {
+		return nil, err
+	}
 	d, err := serving.Open(o.Dir, o.Daemon)
 	if err != nil {
 		return nil, err

@@ -106,7 +106,7 @@ func TestTheModelOfAReplicaThatChanges(t *testing.T) {
 			}
 		})
 	}
-	for i := range 60 {
+	for i := range 20 {
 		teach(2 + i)
 	}
 	close(stop)
