@@ -47,6 +47,11 @@ func outcomes(was string, c call, drops bool) (all []string) {
 	if drops { // by way of expired where it is remembered
 		from = append(from, "absent")
 	}
+	if drops && strings.HasPrefix(was, "is ") { // its id is let go of, and the memory of the learner has it with a label of before
+		for n := range historyLabels {
+			from = append(from, fmt.Sprint("is class ", n))
+		}
+	}
 	for _, s := range from {
 		has := strings.HasPrefix(s, "is ")
 		next := map[string]string{} // by what comes of it
@@ -102,8 +107,6 @@ func outcomes(was string, c call, drops bool) (all []string) {
 			all = append(all, s)
 		case next[c.came] != "":
 			all = append(all, next[c.came])
-		case drops && has && c.kind == "read" && strings.HasPrefix(c.came, "is "): // its id was let go of, and the memory of the learner has the label with which it was learned
-			all = append(all, c.came)
 		}
 	}
 	slices.Sort(all)
@@ -213,8 +216,11 @@ type historian struct {
 	ops   []porcupine.Operation
 }
 
-// ids of the samples of a history. Each has one picture.
-const historyIDs = 5
+// Samples of a history, which have one picture each, and labels.
+const (
+	historyIDs    = 5
+	historyLabels = 5
+)
 
 func historyPicture(seed uint64, id int) []byte {
 	draw := rand.New(rand.NewPCG(seed, uint64(id)))
@@ -319,7 +325,7 @@ func historyOf(seed uint64, dir string) error {
 					if forgets && mine.IntN(4) == 0 {
 						kinds = []string{"forget"}
 					}
-					c := call{kind: kinds[mine.IntN(len(kinds))], id: fmt.Sprint("id-", n), label: fmt.Sprint("class ", mine.IntN(5))}
+					c := call{kind: kinds[mine.IntN(len(kinds))], id: fmt.Sprint("id-", n), label: fmt.Sprint("class ", mine.IntN(historyLabels))}
 					if c.kind == "forget" && m.full > 0 { // which waits until there is room
 						continue
 					}
