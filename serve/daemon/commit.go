@@ -261,7 +261,7 @@ func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
 			err = c.admit(p)
 		}
 		switch {
-		case err == errLater:
+		case errors.Is(err, errLater):
 			late = append(late, c)
 		case err != nil || len(p.events)+len(p.added) == 0:
 			c.done <- err

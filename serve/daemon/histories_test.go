@@ -31,7 +31,6 @@ var (
 type call struct {
 	kind, id, label string
 	came            string // ok, the state that was read, or the error; "" where nobody knows, as the daemon was killed meanwhile
-	got             string // the label in the answer
 }
 
 // Errors that change nothing, by name; those that are not here are refusals that may come at any time.
@@ -358,7 +357,7 @@ func historyOf(seed uint64, dir string) error {
 		if i, _ := d.Sample(id); i.State == StateErased {
 			forgot = true
 			if found, err := holds(dir, historyPicture(seed, n)); err != nil || found {
-				return fmt.Errorf("%s was erased, and a file has it (%v)", id, err)
+				return errors.Join(fmt.Errorf("%s was erased, and a file has it: %v", id, found), err)
 			}
 		}
 	}
@@ -388,7 +387,7 @@ func historyOf(seed uint64, dir string) error {
 		return err
 	}
 	if got, err := s.digest(); err != nil || got != want {
-		return fmt.Errorf("an undisturbed replay makes another state (%v)", err)
+		return errors.Join(errors.New("an undisturbed replay makes another state"), err)
 	}
 	return nil
 }

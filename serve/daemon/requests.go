@@ -181,7 +181,7 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 			}
 			return p.room()
 		})
-		if err != errMoved {
+		if !errors.Is(err, errMoved) {
 			break
 		}
 	}

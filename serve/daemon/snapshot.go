@@ -137,8 +137,10 @@ func (d *Daemon) settle() {
 func (d *Daemon) finishForgetting() error {
 	if d.erased != nil {
 		select {
-		case <-d.erased: // where there was no room to note it, it is done again
-			d.erased = nil
+		case err := <-d.erased: // where there was no room to note it, it is done again
+			if d.erased = nil; err != nil {
+				d.o.Log.Warn("what was erased is not noted yet", "error", err)
+			}
 		default:
 			return nil
 		}
