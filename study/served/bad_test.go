@@ -133,6 +133,15 @@ func TestWrongJoinFiles(t *testing.T) {
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["more"] = 2 })), "the join file is damaged", "Copy it again")
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://user:word@host"} })), "the join file is damaged", "Copy it again")
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["format"] = "else" })), "it is no join file", "Copy it again")
+	doubled := edited(t, h.Join(), func(map[string]any) {})
+	text, err := os.ReadFile(doubled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(doubled, append([]byte(`{"name": "other", `), text[1:]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says(t, joining(doubled), `it has the key "name" twice`, "Copy it again")
 	says(t, joining(filepath.Join(t.TempDir(), "none")), "no such file", "Give the join file")
 	if err := h.SetVersion("2"); err != nil {
 		t.Fatal(err)
