@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"syscall"
 
@@ -185,7 +184,7 @@ func (c *claim) Done(r *result.Result) error {
 	if err != nil {
 		return err
 	}
-	m := nats.NewMsg(c.store.result(c.store.name, c.entry.Key))
+	m := nats.NewMsg(c.store.result(c.store.token, c.entry.Key))
 	var b bytes.Buffer
 	if err := pack(&b, c.folder, paths); err != nil {
 		return fmt.Errorf("served: %w", err)
@@ -200,7 +199,7 @@ func (c *claim) Done(r *result.Result) error {
 			if err != nil {
 				return err
 			}
-			m.Header.Set(bundleHeader, strconv.FormatInt(bundle.Size, 10))
+			m.Header.Set(bundleHeader, c.store.name)
 			m.Data = encoded(bundle)
 		}
 		_, err := c.store.js.PublishMsg(ctx, m)
@@ -229,7 +228,7 @@ func (c *claim) Fail(cause error) error {
 
 // failed tells the holder that the job has failed.
 func (c *claim) failed(cause error, how string) error {
-	m := nats.NewMsg(c.store.result(c.store.name, c.entry.Key))
+	m := nats.NewMsg(c.store.result(c.store.token, c.entry.Key))
 	m.Header.Set(failedHeader, how)
 	m.Data = []byte(cut(cause.Error()))
 	err := c.store.insist(func(ctx context.Context) error {

@@ -55,9 +55,9 @@ const MaxAge time.Duration = maxAge
 
 // Send sends a result of a job as the worker does.
 func (h *Hands) Send(key string, data []byte, header string) error {
-	m := nats.NewMsg(h.store.result(h.store.name, key))
+	m := nats.NewMsg(h.store.result(h.store.token, key))
 	if header != "" {
-		m.Header.Set(bundleHeader, header)
+		m.Header.Set(bundleHeader, h.store.name)
 	}
 	m.Data = data
 	ctx, cancel := op()
@@ -72,6 +72,8 @@ type Forger struct {
 	NC   *nats.Conn
 	JS   jetstream.JetStream
 	Name string
+	// Token stands for it in the subjects of results.
+	Token string
 }
 
 // Forge connects with a join file and a key, under a name that ends in the mark of the key, or under any name.
@@ -89,7 +91,7 @@ func Forge(file, key, begin, name string) (*Forger, error) {
 		return nil, err
 	}
 	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(forgeTime))
-	return &Forger{t.Study, nc, js, name}, err
+	return &Forger{t.Study, nc, js, name, token(key)}, err
 }
 
 // forgeTime is how long a forger waits for an answer, as a refusal has none.

@@ -85,6 +85,7 @@ func (s *store) connect(t ticket) (*nats.Conn, error) {
 	}
 	if t.User != "" {
 		options = append(options, nats.UserInfo(s.worker, t.Secret+"."+s.key))
+		s.token = token(s.key)
 	} else {
 		options = append(options, fromEnvironment()...)
 	}
@@ -119,7 +120,10 @@ func (h *Hands) begin(ctx context.Context, nc *nats.Conn, file string) error {
 	defer context.AfterFunc(s.forbidden, cancel)() // who may not ask gets no answer
 	err := s.use(within, nc)
 	cancel()
-	if missing(err) || s.forbidden.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
+	if err != nil && s.forbidden.Err() != nil {
+		return fmt.Errorf("served: the server has another study than that of %s. Copy the join file again from the machine that serves the study", file)
+	}
+	if missing(err) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("served: the server does not have the study of %s: %w. Start its holder again, or copy the join file again", file, err)
 	}
 	if err != nil {

@@ -125,7 +125,7 @@ func (h *Holder) start(ctx context.Context, o ServeOptions) error {
 	t := ticket{Format: joinFormat, Version: 1, Study: id.Study, Name: filepath.Base(h.dir)}
 	h.store = newStore(ctx, id.Study, filepath.Join(h.dir, handsDir), o.Look, h.tell)
 	h.store.heard = h.heard
-	h.store.name, h.store.folder, h.store.ended = holderUser, h.folder, map[string]end{}
+	h.store.name, h.store.token, h.store.folder, h.store.ended = holderUser, holderUser, h.folder, map[string]end{}
 	options, url := h.store.options(), o.NATS
 	if o.NATS == "" {
 		if h.server, err = newEmbedded(h.dir, o.Listen, id); err != nil {
@@ -322,7 +322,7 @@ func (h *Holder) build(ctx context.Context) (err error) {
 		return err
 	}
 	if _, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: n.bundles(), Subjects: []string{n.bundle("*", ">")},
-		MaxMsgsPerSubject: 1, AllowDirect: true, Discard: jetstream.DiscardNew, MaxMsgSize: partBytes + 4096, MaxBytes: h.room(limit.ServedBundles)}); err != nil {
+		MaxMsgsPerSubject: 1, AllowDirect: true, Discard: jetstream.DiscardNew, MaxMsgSize: partBytes + 4096, MaxBytes: h.room(min(limit.ServedBundles, 1<<30+int64(len(h.lend))*limit.LentData+2*h.most*int64(len(h.order))))}); err != nil {
 		return err
 	}
 	if err := s.use(ctx, s.nc); err != nil {

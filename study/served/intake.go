@@ -58,8 +58,8 @@ type upload struct {
 // uploadTime is how long nothing may come of a bundle that has begun. Whoever sends it has stopped, as each part is sent at once.
 const uploadTime = 10 * time.Minute
 
-// sweep removes what no worker of this study needs to put on the server: bundles of other jobs, larger ones than a job may have, and parts without
-// an end. Who sends the first two is refused.
+// sweep removes what no worker of this study needs to put on the server: bundles of other jobs, larger ones than a job may have, those of jobs that are
+// done and of workers that are refused, and parts without an end. It counts against nobody: the server can be made to write in any name that others see.
 func (h *Holder) sweep(ctx context.Context) {
 	prefix := h.store.bundle("*", ">")
 	info, err := h.store.bundles.Info(ctx)
@@ -92,20 +92,31 @@ func (h *Holder) sweep(ctx context.Context) {
 		}
 		base := strings.Join(words[:6], ".")
 		if len(words) == 6 {
-			whole[base] = true
-		} else if all[base] != math.MaxUint64 {
-			all[base] += n
+			whole[base], n = true, 0
 		}
+		all[base] += n
 	}
+	done := map[string]bool{}
+	h.store.mu.Lock()
+	for key, over := range h.store.ended {
+		done[key] = over.Phase == study.Done
+	}
+	h.store.mu.Unlock()
 	before, now := h.parts, time.Now()
 	h.parts = map[string]upload{}
 	for base, n := range all {
-		name := h.store.sender(base)
+		name, key := h.store.sender(base), ""
+		if words := strings.Split(base, "."); len(words) > 5 {
+			key = words[4]
+		}
+		if h.faults[markOf(name)] >= mostFaults || done[key] {
+			h.drop(ctx, base)
+			continue
+		}
 		most := 2 * uint64(h.most/h.store.partSize()+2) // those of the one before stay until the next is whole
 		if n > most {
-			h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(base+".>")))
-			h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(base)))
-			h.fault(ctx, name, mostFaults, "it put on the server what no job of the study needs")
+			h.drop(ctx, base)
+			h.tell(fmt.Sprintf("what %s put on the server was removed, as no job of the study needs it. Look at its machine", name))
 			continue
 		}
 		if whole[base] {
@@ -116,7 +127,7 @@ func (h *Holder) sweep(ctx context.Context) {
 			u = upload{n, now}
 		}
 		if now.Sub(u.since) > uploadTime {
-			h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(base+".>")))
+			h.drop(ctx, base)
 			continue
 		}
 		h.parts[base] = u
@@ -124,11 +135,20 @@ func (h *Holder) sweep(ctx context.Context) {
 	h.swept = last
 }
 
+// drop removes a bundle from a process.
+func (h *Holder) drop(ctx context.Context, base string) {
+	h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(base+".>")))
+	h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(base)))
+}
+
 // fault counts what of a worker could not be used, and refuses it after several. It is the mark of its key that counts, which it cannot choose.
-func (h *Holder) fault(ctx context.Context, worker string, n int, why string) {
+func (h *Holder) fault(ctx context.Context, worker, why string) {
 	m := markOf(worker)
 	before := h.faults[m]
-	h.faults[m] += n
+	if worker == unknown {
+		return
+	}
+	h.faults[m]++
 	if before >= mostFaults || h.faults[m] < mostFaults {
 		return
 	}
@@ -188,6 +208,12 @@ func (h *Holder) takeInTo(last uint64) (more bool) {
 func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 	key := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
 	worker := h.store.sender(m.Subject)
+	if h.server != nil && worker != holderUser {
+		worker = h.server.of(worker)
+	}
+	if !isName(worker) {
+		worker = unknown
+	}
 	e, known := h.entries[key]
 	if !known {
 		h.refuse(ctx, m, worker, key, errors.New("the study has no such job"))
@@ -197,8 +223,11 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 	err := emptied(from)
 	switch {
 	case err != nil:
-	case h.faults[markOf(worker)] >= mostFaults:
+	case h.refused[worker] != "" || h.faults[markOf(worker)] >= mostFaults:
 		err = errRefused
+	case h.folder.State(e).Phase == study.Done: // a second result is dropped
+		h.swept = 0
+		return true
 	case m.Header.Get(failedHeader) != "":
 		return h.takeFailure(ctx, m, e, worker)
 	case m.Header.Get(bundleHeader) != "":
@@ -206,7 +235,10 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 		if of, err = manifestOf(m.Data); err == nil && of.Size > h.most {
 			err = fmt.Errorf("it has %d bytes, and a job of this study at most %d", of.Size, h.most)
 		}
-		if of.from = worker; err == nil {
+		if of.from = m.Header.Get(bundleHeader); err == nil && !isName(of.from) || worker != unknown && of.from != worker {
+			err = errors.New("its parts are those of another worker")
+		}
+		if err == nil {
 			err = h.store.fetch(context.Background(), resultOf(key), of, from, limit.ServedResult)
 		}
 	default:
@@ -223,7 +255,7 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 		err = errors.New("it has no result.json")
 	}
 	if err == nil {
-		_, err = h.folder.TakeOver(e, from) // a second result is dropped
+		_, err = h.folder.TakeOver(e, from)
 		if errors.Is(err, experiment.ErrBusy) || errors.As(err, new(syscall.Errno)) {
 			return h.wait(e, err)
 		}
@@ -242,14 +274,21 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 		h.forget(ctx, key)
 	}
 	h.prove(ctx, worker)
+	h.swept = 0
 	return err == nil
 }
+
+// unknown is the name of a process that the server does not know, as it was not connected since the holder began.
+const unknown = "unknown"
 
 var errRefused = errors.New("its worker was refused")
 
 // prove notes that a result of a worker was good. What others said has failed, of which no result was good, is then tried again: it may be their machine.
 func (h *Holder) prove(ctx context.Context, worker string) {
 	m := markOf(worker)
+	if worker == unknown {
+		return
+	}
 	h.proven[m] = true
 	if h.server != nil {
 		h.server.prove(m)
@@ -309,7 +348,7 @@ func (h *Holder) takeFailure(ctx context.Context, m *jetstream.RawStreamMsg, e s
 		proven = slices.ContainsFunc(died, func(m string) bool { return h.proven[m] }) || h.retried[e.Key]
 		by = ""
 	} else if !proven && len(h.proven) > 0 {
-		h.fault(ctx, worker, 1, fmt.Sprintf("it said that %d jobs have failed, and did none, as others did. The last: %s", mostFaults, study.Problem(cut(string(m.Data)))))
+		h.fault(ctx, worker, fmt.Sprintf("it said that %d jobs have failed, and did none, as others did. The last: %s", mostFaults, study.Problem(cut(string(m.Data)))))
 		h.offer(ctx, e, worker)
 		return true
 	}
@@ -378,8 +417,8 @@ func (h *Holder) refuse(ctx context.Context, m *jetstream.RawStreamMsg, worker, 
 	if known {
 		what = fmt.Sprintf("the result of %s from %s", e, worker)
 	}
-	if !errors.Is(fault, errLost) && !errors.Is(fault, errRefused) {
-		h.fault(ctx, worker, 1, fmt.Sprintf("%d of its results could not be used, the last because %s", mostFaults, text))
+	if !errors.Is(fault, errLost) && !errors.Is(fault, errParts) && !errors.Is(fault, errRefused) { // parts have a name that others see
+		h.fault(ctx, worker, fmt.Sprintf("%d of its results could not be used, the last because %s", mostFaults, text))
 	}
 	if h.faults[markOf(worker)] <= mostFaults {
 		h.tell(fmt.Sprintf("%s cannot be used: %s. %s, and the job is offered again", what, text, where))
@@ -387,9 +426,8 @@ func (h *Holder) refuse(ctx context.Context, m *jetstream.RawStreamMsg, worker, 
 	if known {
 		h.offer(ctx, e, worker)
 	}
-	if m.Header.Get(bundleHeader) != "" {
-		h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(worker, resultOf(key)+".>"))))
-		h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(worker, resultOf(key)))))
+	if m.Header.Get(bundleHeader) == worker {
+		h.drop(ctx, h.store.bundle(worker, resultOf(key)))
 	}
 }
 
@@ -462,11 +500,7 @@ func (h *Holder) keepOne(m *jetstream.RawStreamMsg) bool {
 	if err != nil {
 		h.tell(fmt.Sprintf("what a worker has saved of %s is not kept here: %v. The job goes on", e, err))
 		if bad != nil && !noRoom(bad) {
-			if !errors.Is(bad, errLost) {
-				h.fault(ctx, worker, 1, fmt.Sprintf("%d times it saved what cannot be used, the last because %s", mostFaults, study.Fault(bad)))
-			}
-			h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(worker, savedOf(key)+".>"))))
-			h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(worker, savedOf(key)))))
+			h.drop(ctx, h.store.bundle(worker, savedOf(key)))
 		}
 	}
 	h.failed(h.tidy(ctx, worker, savedOf(key)))

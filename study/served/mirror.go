@@ -94,7 +94,18 @@ func (h *Holder) answer(m *nats.Msg) {
 		return
 	}
 	reply := nats.NewMsg(m.Reply)
-	data, err := h.resultOf(e)
+	var data []byte
+	var err error
+	switch words[len(words)-1] {
+	case askCancelled:
+		if h.folder.Cancelled() {
+			data = []byte("yes")
+		}
+	case askRefused:
+		data = []byte(h.refused[name])
+	default:
+		data, err = h.resultOf(e)
+	}
 	if reply.Data = data; err != nil {
 		reply.Header.Set(errorHeader, cut(strings.ReplaceAll(err.Error(), "\n", " ")))
 	}

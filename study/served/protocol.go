@@ -57,7 +57,7 @@ func isName(text string) bool {
 
 // Headers of a message with a result.
 const (
-	// bundleHeader says that the message has the manifest of a bundle, and not the files themselves.
+	// bundleHeader says that the message has the manifest of a bundle from the process of this name, and not the files themselves.
 	bundleHeader = "Ocl-Bundle"
 	// errorHeader has the error of an answer.
 	errorHeader = "Ocl-Error"
@@ -73,7 +73,7 @@ func (n names) ends() string     { return "ocl-" + string(n) + "-ends" }
 func (n names) results() string  { return "ocl-" + string(n) + "-results" }
 func (n names) bundles() string  { return "ocl-" + string(n) + "-bundles" }
 
-// result is the subject of the results of a job from a process; "*" is any.
+// result is the subject of the results of a job from the process of a token; "*" is any.
 func (n names) result(from, key string) string {
 	return "ocl." + string(n) + ".result." + from + "." + key
 }
@@ -83,13 +83,8 @@ func (n names) bundle(from, name string) string {
 	return "ocl." + string(n) + ".bundle." + from + "." + name
 }
 
-// sender is the process of the subject of a result or a bundle. The embedded server takes these subjects from that process alone.
-func (n names) sender(subject string) string {
-	if words := strings.Split(subject, "."); len(words) > 3 && isName(words[3]) {
-		return words[3]
-	}
-	return "unknown"
-}
+// sender is the word of the subject of a result or a bundle that stands for the process.
+func (n names) sender(subject string) string { return strings.Split(subject+"....", ".")[3] }
 
 // savedOf is the bundle with what was saved of a job, and resultOf that with a result too large for a message.
 func savedOf(key string) string  { return key + "." + savedKind }
@@ -99,6 +94,12 @@ const savedKind, resultKind = "saved", "result"
 
 // dataOf is the bundle with data of a digest that are lent.
 func dataOf(digest string) string { return "data." + wordOf(digest) }
+
+// What can be asked beside the result of a job.
+const (
+	askCancelled = "cancelled" // whether the study was cancelled
+	askRefused   = "refused"   // why the process is refused
+)
 
 // ask is the subject of a question of a process to the holder, for the result of a job.
 func (n names) ask(from, key string) string { return "ocl." + string(n) + ".ask." + from + "." + key }

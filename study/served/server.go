@@ -49,6 +49,9 @@ const (
 // mostRefused is how many workers may be refused of those that have one join file, before no new one is taken.
 const mostRefused = 3
 
+// mostProcesses is how many processes of workers may come and go while a study is served: something is kept of each.
+const mostProcesses = 100_000
+
 // identity is what stays the same whenever a study is served, so that a join file goes on to be good.
 type identity struct {
 	Study        names  `json:"study"`
@@ -108,12 +111,24 @@ type embedded struct {
 	proven map[string]bool            // marks of processes of which a result was taken in
 	barred map[string]bool            // marks of processes that are refused
 	at     map[string]map[uint64]bool // connections of a process, by its mark
+	names  map[string]string          // of processes, by the tokens of their results
 }
 
 // mark is what the name of a process ends in: it follows from a key that the process alone knows, so nobody has that of another one.
 func mark(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:10])
+}
+
+// token stands for a process in the subjects of its results. Nobody else knows it: the server itself writes wherever the question of a worker says, so a
+// name that others see would not do.
+func token(key string) string { return mark("result " + key) }
+
+// of is the name of the process of a token, and "" of one that is not known.
+func (e *embedded) of(token string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.names[token]
 }
 
 // markOf is the mark of the process of a name.
@@ -132,14 +147,16 @@ func (e *embedded) Check(c server.ClientAuthentication) bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if m := mark(key); e.barred[m] || len(e.barred) >= mostRefused && !e.proven[m] {
+	m := mark(key)
+	if e.barred[m] || len(e.barred) >= mostRefused && !e.proven[m] || e.at[m] == nil && len(e.at) >= mostProcesses {
 		return false
 	}
-	if m := mark(key); e.at[m] == nil {
+	if e.at[m] == nil {
 		e.at[m] = map[uint64]bool{}
 	}
-	e.at[mark(key)][c.GetID()] = true
-	c.RegisterUser(&server.User{Username: o.Username, Permissions: permissions(e.id.Study, o.Username)})
+	e.at[m][c.GetID()] = true
+	e.names[token(key)] = o.Username
+	c.RegisterUser(&server.User{Username: o.Username, Permissions: permissions(e.id.Study, o.Username, token(key))})
 	return true
 }
 
@@ -181,7 +198,7 @@ func (e *embedded) bar(m string) int {
 }
 
 func newEmbedded(dir, listen string, id identity) (*embedded, error) {
-	e := &embedded{dir: dir, id: id, listen: listen, proven: map[string]bool{}, barred: map[string]bool{}, at: map[string]map[uint64]bool{}}
+	e := &embedded{dir: dir, id: id, listen: listen, proven: map[string]bool{}, barred: map[string]bool{}, at: map[string]map[uint64]bool{}, names: map[string]string{}}
 	var err error
 	if e.cert, err = tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key)); err != nil {
 		return nil, fmt.Errorf("served: %s is damaged: %w. Remove it; the workers then need the new join file", filepath.Join(dir, secretFile), err)
@@ -298,9 +315,9 @@ func (e *embedded) pin() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// permissions are what a worker of a study may do: keep claims and jobs, hand over results and bundles under its own name, ask the holder, and read.
-func permissions(n names, worker string) *server.Permissions {
-	publish := []string{"$KV." + n.claims() + ".*", "$KV." + n.jobs() + ".*", n.result(worker, "*"), n.bundle(worker, ">"), n.ask(worker, "*"), "$JS.FC.>", "$JS.API.INFO"}
+// permissions are what a worker of a study may do: keep claims and jobs, hand over results and bundles as itself, ask the holder, and read.
+func permissions(n names, worker, token string) *server.Permissions {
+	publish := []string{"$KV." + n.claims() + ".*", "$KV." + n.jobs() + ".*", n.result(token, "*"), n.bundle(worker, ">"), n.ask(worker, "*"), "$JS.FC.>", "$JS.API.INFO"}
 	for _, stream := range []string{"KV_" + n.settings(), "KV_" + n.claims(), "KV_" + n.jobs(), "KV_" + n.ends(), n.bundles()} {
 		for _, api := range []string{"STREAM.INFO.%s", "STREAM.MSG.GET.%s", "DIRECT.GET.%s", "DIRECT.GET.%s.>", "CONSUMER.CREATE.%s.>", "CONSUMER.DELETE.%s.>", "CONSUMER.INFO.%s.>"} {
 			publish = append(publish, "$JS.API."+fmt.Sprintf(api, stream))

@@ -31,7 +31,8 @@ type store struct {
 	place  string // where runs write
 	worker string // the name of this process
 	key    string // of the name, which nobody else knows
-	name   string // in the subjects of what it hands over: worker, or holderUser
+	name   string // in the subjects of bundles and questions: worker, or holderUser
+	token  string // in those of results
 	host   string
 	tell   func(string)
 	heard  func(key string, r record) // what changes of a job, with mu locked; may be nil
@@ -98,7 +99,7 @@ func newStore(ctx context.Context, n names, place string, every time.Duration, n
 	key := word(32)
 	s := &store{names: n, place: place, host: host[:min(len(host), limit.ServedHost)], key: key, worker: fmt.Sprintf("%s-%d-%s", wordOf(host), os.Getpid(), mark(key)),
 		tell: note, every: cmp.Or(every, usualLook), asked: ctx.Done(), late: make(chan struct{}), closed: make(chan struct{}), wake: make(chan struct{}, 1), mine: map[string]*claim{}}
-	s.name = s.worker
+	s.name, s.token = s.worker, s.worker
 	s.forbidden, s.forbid = context.WithCancel(context.Background())
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, func() { close(s.late) }) })
 	return s
@@ -359,10 +360,13 @@ func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
 	if err != nil {
 		err = fmt.Errorf("served: %w", err)
 	}
-	if s.view != nil && s.view.settings.values[refusedKey+s.name] != "" {
-		err = fmt.Errorf("served: the holder of the study refuses this process: %s. Compare the ocl and the machine with those of the others", s.view.settings.values[refusedKey+s.name])
-	}
+	refused := s.view != nil && s.view.settings.values[refusedKey+s.name] != ""
 	s.mu.Unlock()
+	if refused {
+		if why := s.confirmed(askRefused); why != "" {
+			err = fmt.Errorf("served: the holder of the study refuses this process: %s. Compare the ocl and the machine with those of the others", why)
+		}
+	}
 	if err != nil {
 		return nil, study.State{}, err
 	}
@@ -415,12 +419,24 @@ func (s *store) job(ctx context.Context, key string) (record, uint64, error) {
 
 // Cancelled implements [study.Store].
 func (s *store) Cancelled() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.folder != nil {
 		return s.folder.Cancelled()
 	}
-	return s.view != nil && s.view.settings.values[cancelledKey] != ""
+	s.mu.Lock()
+	told := s.view != nil && s.view.settings.values[cancelledKey] != ""
+	s.mu.Unlock()
+	return told && s.confirmed(askCancelled) != ""
+}
+
+// confirmed asks the holder for what the settings say, before this process ends by it: another worker can make the server write there. "" is that it is not so.
+func (s *store) confirmed(what string) string {
+	ctx, cancel := op()
+	defer cancel()
+	m, err := s.nc.RequestWithContext(ctx, s.names.ask(s.name, what), nil)
+	if err != nil {
+		return ""
+	}
+	return string(m.Data)
 }
 
 // errHolder says that a worker elsewhere asked for what only the machine with the folder may do.
