@@ -268,12 +268,12 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 		return true
 	}
 	h.full = false
+	h.prove(ctx, worker) // first, as the study may be over with this result
 	err = h.tellEnd(ctx, e)
 	h.failed(err)
 	if h.saved[key] || m.Header.Get(bundleHeader) != "" {
 		h.forget(ctx, key)
 	}
-	h.prove(ctx, worker)
 	h.swept = 0
 	return err == nil
 }
