@@ -81,7 +81,7 @@ func newSweep() *cobra.Command {
 	f.addWorker(cmd)
 	flags.StringVar(&f.part, "shard", "", "do one of N parts of the study, such as 3/64; the others may be done anywhere (default: all of it)")
 	flags.StringVar(&f.job, "job", "", "print a job file that does the study in shards, and do nothing else: slurm, kubernetes or skypilot")
-	flags.IntVar(&f.shards, "shards", 0, "with --job: the number of shards (default: one for every four jobs, at most 1,000)")
+	flags.IntVar(&f.shards, "shards", 0, "with --job: the number of shards (default: one for every four jobs, at most 1,000, which is the limit with slurm)")
 	flags.StringSliceVar(&f.hosts, "hosts", nil, "print ssh commands that do a shard on each of these hosts, and do nothing else")
 	flags.StringVar(&f.listen, "listen", "", "serve the study at this address to machines that share nothing, such as :4222; they join by the file DIR/join")
 	flags.StringVar(&f.nats, "nats", "", "serve the study by NATS servers that run already, such as nats://host:4222; OCL_NATS_CREDS, or OCL_NATS_USER and OCL_NATS_PASSWORD, have the credentials")
@@ -112,6 +112,9 @@ func newSweepJoin() *cobra.Command {
 		Args:              exactly("DIR|FILE"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.checkTime("sweep join"); err != nil {
+				return usage(err)
+			}
 			if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
 				return f.joinServed(cmd, args[0])
 			}
@@ -145,10 +148,18 @@ func (f *sweepFlags) addWorker(cmd *cobra.Command) {
 	_ = cmd.MarkFlagDirname("data-dir")
 }
 
+// checkTime refuses a time that is over before it begins.
+func (f *sweepFlags) checkTime(command string) error {
+	if f.maxTime < 0 {
+		return fmt.Errorf("%s: --max-time %v is negative. Use a time such as 3h45m, or leave it out", command, f.maxTime)
+	}
+	return nil
+}
+
 // sweep makes the folder of a study and does its jobs.
 func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 	f.attend = f.served() && cmd.Flags().Changed("concurrency") && f.opts.Concurrency == 0
-	if err := errors.Join(f.checkJob(), f.checkStatus(), f.checkServed()); err != nil {
+	if err := errors.Join(f.checkTime("sweep"), f.checkJob(), f.checkStatus(), f.checkServed()); err != nil {
 		return usage(err)
 	}
 	if f.part != "" {

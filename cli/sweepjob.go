@@ -29,7 +29,7 @@ var jobKinds = []string{"slurm", "kubernetes", "skypilot"}
 
 const (
 	usualShardJobs = 4                            // jobs of a shard where no number of shards is given
-	mostShards     = 1000                         // where no number is given: the largest index of an array that Slurm takes as it is installed
+	mostShards     = 1000                         // of Slurm, and elsewhere where no number is given: the largest index of an array that Slurm takes as it is installed
 	shortShard     = 60                           // seconds of a shard below which starting it may take as long
 	mostAtOnce     = 64                           // shards at once
 	usualMaxTime   = 3*time.Hour + 45*time.Minute // of a task, where --max-time is not given
@@ -151,6 +151,8 @@ func (f *sweepFlags) checkJob() error {
 		return fmt.Errorf("sweep: --shards %d is no number of shards. Use 1 or more", f.shards)
 	case f.shards > 0 && f.job == "":
 		return fmt.Errorf("sweep: --shards is for --job. Use --shard 1/%d to do the first of %d shards", f.shards, f.shards)
+	case f.shards > mostShards && f.job == "slurm":
+		return fmt.Errorf("sweep: --shards %d are more tasks than an array of Slurm takes as it is installed (MaxArraySize 1001). Use --shards %d or fewer; a task does its jobs one after the other", f.shards, mostShards)
 	case (f.job != "" || len(f.hosts) > 0) && (f.part != "" || f.dryRun):
 		return fmt.Errorf("sweep: a job file is for all shards. Leave out --shard and --dry-run")
 	case slices.Contains(f.hosts, ""):

@@ -72,7 +72,7 @@ func newNotes(cmd *cobra.Command) *notes {
 // serve serves the study while its jobs are done, here and elsewhere.
 func (f *sweepFlags) serve(cmd *cobra.Command, folder *study.Folder, jobs []study.Job) error {
 	f.notes = newNotes(cmd)
-	h, err := served.Serve(cmd.Context(), f.opts.Out, folder, study.Entries(jobs), served.ServeOptions{Listen: f.listen, NATS: f.nats, Lend: f.lent(cmd.Context(), jobs), Look: servedLook, Note: f.notes.tell})
+	h, err := served.Serve(cmd.Context(), f.opts.Out, folder, study.Entries(jobs), served.ServeOptions{Listen: f.listen, NATS: f.nats, Lend: f.lent(cmd.Context(), jobs), Most: mostHanded(jobs), Look: servedLook, Note: f.notes.tell})
 	if err != nil {
 		return err
 	}
@@ -81,6 +81,15 @@ func (f *sweepFlags) serve(cmd *cobra.Command, folder *study.Folder, jobs []stud
 			"Ctrl-C saves the jobs at work here, and the same command continues\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out), escape.Line(h.Join()))
 	}
 	return errors.Join(f.work(cmd, h.Store(), jobs, true), h.Close())
+}
+
+// mostHanded is how many bytes a job of the study may hand over: several times what is estimated.
+func mostHanded(jobs []study.Job) int64 {
+	most := int64(0)
+	for _, j := range jobs {
+		most = max(most, 4*j.Plan.CheckpointBytes+int64(j.Steps)*10*eventBytes)
+	}
+	return most + 64<<20
 }
 
 // lent are the data of the jobs that --share-data lends, by digest.

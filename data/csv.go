@@ -55,7 +55,14 @@ func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 		return nil, fmt.Errorf("%s: %w. Give a list of images that can be read", shown(spec.Dir), cause.Of(err))
 	}
 	defer file.Close()
-	rows, err := readCSV(ctx, file, limit.SetImages)
+	err = fewRows(ctx, file, limit.SetImages)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	var rows csvRows
+	if err == nil {
+		rows, err = readCSV(ctx, file, limit.SetImages)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(spec.Dir), err)
 	}
@@ -77,6 +84,42 @@ type csvRow struct {
 type csvRows []csvRow
 
 var errRow = fmt.Errorf("a row has more than %s bytes", count.Number(limit.ImageListRow))
+
+// fewRows refuses a list of more than so many rows. It only counts them, as the rows up to the limit take half a minute to check.
+func fewRows(ctx context.Context, r io.Reader, most int) error {
+	part := make([]byte, 1<<16)
+	rows, quoted, empty := -1, false, true // without the names of the columns
+	for ctx.Err() == nil {
+		n, err := r.Read(part)
+		for _, b := range part[:n] {
+			switch {
+			case b == '"':
+				quoted, empty = !quoted, false
+			case b == '\n' && !quoted:
+				if !empty {
+					rows++
+				}
+				empty = true
+			case b != '\r':
+				empty = false
+			}
+		}
+		if rows > most {
+			return tooManyRows(most)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w. Check the file", cause.Of(err))
+		}
+	}
+	return ctx.Err()
+}
+
+func tooManyRows(most int) error {
+	return fmt.Errorf("there are more than %s, which is the limit. Use a part of them", count.Of(most, "row"))
+}
 
 // readCSV reads a list of at most so many rows, and checks each row by itself.
 func readCSV(ctx context.Context, r io.Reader, most int) (csvRows, error) {
@@ -116,7 +159,7 @@ func readCSV(ctx context.Context, r io.Reader, most int) (csvRows, error) {
 			return nil, csvFault(err, line+1)
 		}
 		if len(rows) == most {
-			return nil, fmt.Errorf("there are more than %s, which is the limit. Use a part of them", count.Of(most, "row"))
+			return nil, tooManyRows(most)
 		}
 		line, _ = lines.FieldPos(0)
 		if i := slices.IndexFunc(fields, func(f string) bool { return len(f) > limit.ImageListField }); i >= 0 {

@@ -55,6 +55,18 @@ func TestCSVHasLimits(t *testing.T) {
 	}
 }
 
+// TestCSVIsCountedFirst: of a list that is too long no row is checked, as that takes half a minute; lines within quotes and empty ones are no rows.
+func TestCSVIsCountedFirst(t *testing.T) {
+	if _, err := openCSV(t, "path,label\n"+strings.Repeat("x\n", limit.SetImages+1)); err == nil || !strings.Contains(err.Error(), "there are more than 5,000,000 rows, which is the limit") {
+		t.Errorf("the error is %v", err)
+	}
+	for text, want := range map[string]bool{"p,l\n1,a\n2,a": true, "p,l\n\n\r\n\"1\n\n\",\"a\"\"\n\"\n\n2,a\n": true, "p,l\n1,a\n2,a\n3,a\n": false, "": true} {
+		if err := fewRows(t.Context(), strings.NewReader(text), 2); (err == nil) != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // TestCSVForms: what spreadsheets write is one and the same list: a mark at the beginning, ends of lines of Windows, quotes,
 // blanks, blank lines, columns in another order, capitals.
 func TestCSVForms(t *testing.T) {

@@ -241,6 +241,17 @@ func (r *session) take(places int) (index int, c Claim, over bool) {
 			}
 		}
 	}
+	if left == 0 && r.working == 0 { // somebody may have let a job be tried again that has failed
+		for i, p := range r.phases {
+			if p != Failed {
+				continue
+			}
+			if st := r.Store.State(r.Jobs[i].Entry); st.Phase != Failed && st.Phase != Done {
+				r.phases[i] = ""
+				left, sure = left+1, false
+			}
+		}
+	}
 	if r.working == 0 {
 		r.unlockMachine()
 	}

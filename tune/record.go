@@ -166,6 +166,9 @@ func Parse(text []byte) (*Record, error) {
 	if err := json.Unmarshal(text, &head); err != nil || head.Format == nil || *head.Format != Format || head.Version == nil {
 		return nil, damaged("it is not a JSON object of format %q with a version", Format)
 	}
+	if key, twice := input.Twice(text); twice {
+		return nil, damaged("the key %.40q is there twice", key)
+	}
 	if *head.Version > Version {
 		return nil, fmt.Errorf("%w (version %d, and this program reads up to %d). Use the newer ocl", ErrNewer, *head.Version, Version)
 	}

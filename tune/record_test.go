@@ -53,6 +53,7 @@ func TestParseRefuses(t *testing.T) {
 		{good, "[]", "it is not a JSON object"},
 		{`"format": "ocl-tuning"`, `"format": "ocl-result"`, "it is not a JSON object of format"},
 		{`"repeats": 1`, `"repeats": 1, "more": 1`, `unknown field "more"`},
+		{`"repeats": 1`, `"repeats": 2, "repeats": 1`, `the key "repeats" is there twice`},
 		{`"repeats": 1`, `"repeats": 2`, "point 0: it has 1 trials, but repeats is 2"},
 		{`"repeats": 1,`, ``, "repeats is 0"},
 		{`"chosen": 1`, `"chosen": 0`, "chosen is not the first finished point"},

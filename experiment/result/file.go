@@ -79,6 +79,9 @@ func ParseAny(text []byte) (*Result, error) {
 	if err := json.Unmarshal(text, &top); err != nil {
 		return nil, fmt.Errorf("%w: %s. A result is one JSON object of format %q. %s", ErrDamaged, jsonFault(err, len(text)), Format, Remedy)
 	}
+	if key, twice := input.Twice(text); twice {
+		return nil, fmt.Errorf("%w: the key %s is there twice. %s", ErrDamaged, cut(key), Remedy)
+	}
 	var format string
 	var version int
 	if err := json.Unmarshal(top["format"], &format); err != nil || format != Format {

@@ -175,6 +175,7 @@ func TestShapes(t *testing.T) {
 		{strings.Repeat(`{"a":`, 20000) + strings.Repeat("}", 20000), ErrDamaged, []string{"depth"}},
 		{"{}", ErrVersion, []string{`format is missing, but must be "ocl-result"`, `"ocl run" wrote`}},
 		{change(`"ocl-result"`, `"ocl-\u001b[31mstudy"`), ErrVersion, []string{`format is "ocl-\x1b[31mstudy"`}},
+		{change(`"seed": 1`, `"seed": 1, "seed": 1`), ErrDamaged, []string{`the key "seed" is there twice`, "Restore the file"}},
 		{change(`"format"`, `"FORMAT"`), ErrVersion, []string{"format is missing"}},
 		{change(`"version": 1`, `"version": "1"`), ErrDamaged, []string{`version is "1", but must be 1`}},
 		{change(`"version": 1`, `"version": 0`), ErrVersion, []string{"version is 0, but must be 1"}},

@@ -83,8 +83,18 @@ const (
 	ServedFiles = 100_000
 	// ServedResult is the size of what a worker elsewhere hands over with a result and after unpacking, in bytes. A usual one has less than a megabyte. Key: none.
 	ServedResult = 1 << 30
+	// ServedWaiting is the size of the results that wait until the process that serves a study takes them in, in bytes. Workers keep what does not fit until there is room. Key: none.
+	ServedWaiting = 8 << 30
+	// ServedBundles is the size of the saved work, the large results and the lent data of a served study on its server, in bytes. It is less where the jobs of the study need less. Workers keep what does not fit until there is room. Key: none.
+	ServedBundles = 1 << 40
+	// ServedRecord is the size of what a worker elsewhere writes about a job, in bytes. It has the place and the steps. Key: none.
+	ServedRecord = 1 << 12
+	// ServedError is the length of the error of a job from elsewhere, in bytes. The rest is cut. Key: none.
+	ServedError = 1 << 12
+	// ServedHost is the length of the name of a machine, in bytes. DNS has no longer one. Key: none.
+	ServedHost = 255
 	// ServedAside is the number of results from elsewhere that are kept because they could not be used, in files. They are there for a person to look at. Key: none; remove them.
-	ServedAside = 1000
+	ServedAside = 100
 	// Checkpoint is the size of a checkpoint, in bytes. It is read as a whole, so that the memory of the process is a limit too. Key: none; use less `--memory`.
 	Checkpoint = 64 << 30
 	// Weights is the size of a file of weights, in bytes. The header says which length the file must have. Key: none.

@@ -7,12 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ocl/experiment"
@@ -125,14 +127,23 @@ func TestWrongJoinFiles(t *testing.T) {
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["secret"] = "guess" })), "refuses the secret", "Copy the join file again")
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["sha256"] = strings.Repeat("00", 32) })), "another certificate", "Copy the join file again")
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://127.0.0.1:1"} })), "no server of the study answers at tls://127.0.0.1:1", "Start `ocl sweep` with --listen there")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // who may not ask gets no answer
-	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["study"] = "other" })), "does not have the study", "Start its holder again, or copy")
-	cancel()
-	ctx = t.Context()
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["study"] = "other" })), "the server has another study than that of", "Copy the join file again")
+	other, _ := serve(t, made(t, entries), entries, "127.0.0.1:0")
+	closed(t, other)
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://" + addressOf(t, other.Join())} })), "the server serves another study", "Copy the join file again")
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["version"] = 2 })), "another ocl wrote it (version 2", "Use the same ocl")
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["more"] = 2 })), "the join file is damaged", "Copy it again")
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://user:word@host"} })), "the join file is damaged", "Copy it again")
 	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["format"] = "else" })), "it is no join file", "Copy it again")
+	doubled := edited(t, h.Join(), func(map[string]any) {})
+	text, err := os.ReadFile(doubled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(doubled, append([]byte(`{"name": "other", `), text[1:]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says(t, joining(doubled), `it has the key "name" twice`, "Copy it again")
 	says(t, joining(filepath.Join(t.TempDir(), "none")), "no such file", "Give the join file")
 	if err := h.SetVersion("2"); err != nil {
 		t.Fatal(err)
@@ -212,7 +223,7 @@ func bomb(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// TestForgedResults: a result that cannot be used is kept aside and its job offered again; its worker is refused after three.
+// TestForgedResults: a result that cannot be used is kept aside and its job offered again.
 func TestForgedResults(t *testing.T) {
 	all := studytest.Results(t, 2)
 	entries := entriesOf(all)
@@ -264,7 +275,7 @@ func TestForgedResults(t *testing.T) {
 	var worker *served.Hands
 	sent := 0
 	for what, data := range bad {
-		if sent%3 == 0 {
+		if sent%2 == 0 {
 			worker, _ = join(t, h.Join(), t.TempDir())
 		}
 		if err := errors.Join(worker.Send(e.Key, data, ""), h.SetHanded(e.Key)); err != nil {
@@ -275,20 +286,6 @@ func TestForgedResults(t *testing.T) {
 		if st := study.OpenFolder(dir).State(e); st.Phase == study.Done {
 			t.Fatalf("%s: the job is done", what)
 		}
-		if sent%3 == 0 {
-			within(t, "the worker is refused", func() bool { _, _, err = worker.Store().Claim(e); return err != nil })
-			says(t, err, "refuses this process: 3 of its results could not be used", "Compare the ocl and the machine")
-			if err := worker.Send(e.Key, archive(name, string(whole)), ""); err != nil { // not even a good one
-				t.Fatal(err)
-			}
-			sent++
-			within(t, "its next result is put aside", func() bool { return asides() == sent })
-			sent--
-			if err := os.RemoveAll(filepath.Join(dir, served.AsideDir)); err != nil {
-				t.Fatal(err)
-			}
-			sent = 0
-		}
 	}
 	if n := told.count("the job is offered again"); n != len(bad) {
 		t.Errorf("%d results were told of, want %d", n, len(bad))
@@ -298,10 +295,10 @@ func TestForgedResults(t *testing.T) {
 			t.Errorf("%s was written", escaped)
 		}
 	}
-	good, _ := join(t, h.Join(), t.TempDir())
-	if err := good.Send(strings.Repeat("0", 64), archive(name, string(whole)), ""); err != nil { // of no job
+	if err := worker.Send(strings.Repeat("0", 64), archive(name, string(whole)), ""); err != nil { // of no job
 		t.Fatal(err)
 	}
+	good, _ := join(t, h.Join(), t.TempDir())
 	if err := good.Send(e.Key, []byte(`{"word":"a","parts":1000000,"size":1,"sha256":"`+strings.Repeat("0", 64)+`"}`), "1"); err != nil { // parts that are not there
 		t.Fatal(err)
 	}
@@ -310,6 +307,47 @@ func TestForgedResults(t *testing.T) {
 	accepted(t, dir, e)
 	finish(t, good, all[1])
 	accepted(t, dir, entries[1])
+}
+
+// TestRefused: what cannot be used counts against the key of the process that has sent it, whatever it calls itself. After three it is refused, and after
+// three such processes no new one is taken; one whose result was good goes on.
+func TestRefused(t *testing.T) {
+	all := studytest.Results(t, 2)
+	entries := entriesOf(all)
+	dir := made(t, entries)
+	h, told := serve(t, dir, entries, "127.0.0.1:0")
+	closed(t, h)
+	honest, _ := join(t, h.Join(), t.TempDir())
+	finish(t, honest, all[1])
+	accepted(t, dir, entries[1])
+	for n := range 3 {
+		key := fmt.Sprint("key", n)
+		for i, name := range []string{"a", "b-1", "c"} { // a name ends in what follows from the key
+			f, err := served.Forge(h.Join(), key, name, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Put(f.Result(f.Token, entries[0].Key), []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			within(t, "it is put aside", func() bool { return told.count("the job is offered again") == 3*n+i+1 })
+			if i < 2 {
+				f.NC.Close()
+			} else {
+				within(t, "the connection ends", f.NC.IsClosed)
+			}
+		}
+		if _, err := served.Forge(h.Join(), key, "d", ""); !errors.Is(err, nats.ErrAuthorization) {
+			t.Errorf("a worker that is refused connects again: %v", err)
+		}
+	}
+	within(t, "the holder says so", func() bool {
+		return told.count("3 workers with the join file were refused, so no new one is taken") == 1
+	})
+	_, err := served.Join(t.Context(), h.Join(), served.JoinOptions{Dir: t.TempDir()})
+	says(t, err, "the server refuses the secret of the join file", "Copy the join file again")
+	finish(t, honest, all[0])
+	accepted(t, dir, entries[0])
 }
 
 // TestLargeResult: a result that is larger than a message comes in parts, which do not stay.
@@ -390,8 +428,9 @@ func TestPermissions(t *testing.T) {
 		"deleting a stream":       js.DeleteStream(ctx, "ocl-"+word+"-results"),
 		"deleting a bucket":       js.DeleteKeyValue(ctx, "ocl-"+word+"-jobs"),
 		"other studies' messages": publish(ctx, js, "ocl.other.result.key"),
-		"the study's files":       publish(ctx, js, "ocl."+word+".bundle.study.files"),
-		"data that are lent":      publish(ctx, js, "ocl."+word+".bundle.data.0a"),
+		"the study's files":       publish(ctx, js, "ocl."+word+".bundle.holder.study.files"),
+		"data that are lent":      publish(ctx, js, "ocl."+word+".bundle.holder.data.0a"),
+		"how a job has ended":     publish(ctx, js, "$KV.ocl-"+word+"-ends."+entries[0].Key),
 		"settings":                publish(ctx, js, "$KV.ocl-"+word+"-study.cancelled"),
 	}
 	_, all["making a stream"] = js.CreateStream(ctx, jetstream.StreamConfig{Name: "mine", Subjects: []string{"mine"}})
@@ -402,12 +441,119 @@ func TestPermissions(t *testing.T) {
 			t.Errorf("%s is allowed", what)
 		}
 	}
-	if sub, err := nc.SubscribeSync("ocl.>"); err == nil {
-		_ = nc.Flush()
-		if _, err := sub.NextMsg(time.Second); !errors.Is(err, os.ErrDeadlineExceeded) && err == nil {
-			t.Error("a worker reads what others send")
+	other, _ := join(t, h.Join(), t.TempDir())
+	refused := make(chan string, 10)
+	nc.SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err.Error() })
+	for _, subject := range []string{"ocl.>", "_INBOX_" + other.Worker() + ".>", "_INBOX_holder.>", "_INBOX_worker.>", ">"} { // what others send, and the answers to them
+		if _, err := nc.SubscribeSync(subject); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got := <-refused:
+			if !strings.Contains(got, `Subscription to "`+subject+`"`) {
+				t.Errorf("%s: %s", subject, got)
+			}
+		case <-time.After(lag):
+			t.Errorf("a worker may read %s", subject)
 		}
 	}
+}
+
+// TestDoneIsOfTheFolder: a message that a job is done, or has failed, is none: the holder goes on until its folder has the result.
+func TestDoneIsOfTheFolder(t *testing.T) {
+	all := studytest.Results(t, 2)
+	entries := entriesOf(all)
+	dir := made(t, entries)
+	h, _ := serve(t, dir, entries, "127.0.0.1:0")
+	closed(t, h)
+	worker, _ := join(t, h.Join(), t.TempDir())
+	nc, word := worker.Conn()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(t, worker, all[1])
+	ended := make(chan study.Sum, 1)
+	go func() {
+		w := study.Worker{Store: h.Store(), Jobs: []study.Job{{Entry: entries[0]}, {Entry: entries[1]}}, Poll: 5 * time.Millisecond, Attend: true}
+		sum, _ := w.Run(t.Context())
+		ended <- sum
+	}()
+	for _, phase := range []string{study.Done, study.Failed} {
+		if _, err := js.Publish(t.Context(), "$KV.ocl-"+word+"-jobs."+entries[0].Key, []byte(`{"phase":"`+phase+`","outcome":"finished","kept":true}`)); err != nil {
+			t.Fatal(err)
+		}
+		for until := time.Now().Add(5 * soon); time.Now().Before(until); time.Sleep(time.Millisecond) {
+			if st := h.Store().State(entries[0]); st.Phase == study.Done || st.Phase == study.Failed {
+				t.Fatalf("%s: the job without a result is %+v", phase, st)
+			}
+		}
+	}
+	finish(t, worker, all[0])
+	if sum := <-ended; sum.Left != 0 || sum.AllFailed != 0 || study.OpenFolder(dir).State(entries[0]).Phase != study.Done {
+		t.Errorf("the holder ends with %+v", sum)
+	}
+}
+
+// TestForeignBundles: bundles of no job of the study, and larger ones than its jobs need, do not stay on the server.
+func TestForeignBundles(t *testing.T) {
+	entries := entriesOf(studytest.Results(t, 1))
+	dir := made(t, entries)
+	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries, served.ServeOptions{Listen: "127.0.0.1:0", Look: soon, Most: 1 << 20, Note: notesOf(t).add})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed(t, h)
+	before := h.Bundles()
+	f, err := served.Forge(h.Join(), "key", "w", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.NC.Close()
+	for n := range 20 {
+		for _, of := range []string{"else.saved", entries[0].Key + ".saved", entries[0].Key + ".other", "x"} {
+			if err := f.Put(f.Bundle(f.Name, fmt.Sprintf("%s.w.%d", of, n)), make([]byte, served.PartBytes/4)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := f.Put(f.Bundle(f.Name, entries[0].Key+".saved.w.0"), make([]byte, served.PartBytes+5000)); err == nil {
+		t.Error("a part is taken that is larger than parts are")
+	}
+	within(t, "all is removed", func() bool { return h.Bundles() == before })
+}
+
+// TestNoDetour: what a worker may ask for cannot be answered into the ends of jobs, the settings or the name of another worker, or is put right.
+func TestNoDetour(t *testing.T) {
+	all := studytest.Results(t, 1)
+	entries := entriesOf(all)
+	key := entries[0].Key
+	h, _ := serve(t, made(t, entries), entries, "127.0.0.1:0")
+	closed(t, h)
+	other, _ := join(t, h.Join(), t.TempDir())
+	f, err := served.Forge(h.Join(), "key", "w", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.NC.Close()
+	if err := f.Put(f.KV("jobs", key), []byte(`{"phase":"done","outcome":"finished"}`)); err != nil {
+		t.Fatal(err)
+	}
+	bucket := strings.Split(f.KV("jobs", key), ".")[1]
+	for _, to := range []string{f.KV("ends", key), f.KV("study", "cancelled"), f.KV("study", "refused."+other.Worker()), f.Result(other.Worker(), key)} {
+		_ = f.NC.PublishRequest("$JS.API.DIRECT.GET.KV_"+bucket+".$KV."+bucket+"."+key, to, nil)
+		_ = f.NC.PublishRequest("ocl."+strings.Split(f.Result("", ""), ".")[1]+".ask."+f.Name+"."+key, to, nil)
+		_, _ = f.NC.Request("$JS.API.CONSUMER.CREATE.KV_"+bucket+".c", []byte(`{"stream_name":"KV_`+bucket+`","config":{"name":"c","deliver_subject":"`+to+`","ack_policy":"none","deliver_policy":"all","mem_storage":true}}`), time.Second)
+	}
+	_ = f.NC.Flush()
+	within(t, "all is put right", func() bool {
+		return other.Store().State(entries[0]).Phase == study.Waiting && len(h.Refused()) == 0
+	})
+	if other.Store().Cancelled() || h.Store().Cancelled() {
+		t.Error("a worker has cancelled the study")
+	}
+	within(t, "the results are put aside", func() bool { return h.Waiting() == 0 })
+	finish(t, other, all[0]) // it is not refused
 }
 
 func publish(ctx context.Context, js jetstream.JetStream, subject string) error {

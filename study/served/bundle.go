@@ -124,19 +124,22 @@ func saved(folder string, paths []string) string {
 	return b.String()
 }
 
+// partSize is the size of the parts of a bundle but for the last.
+func (s *store) partSize() int64 { return min(partBytes, s.nc.MaxPayload()-4096) }
+
 // put uploads what write writes as a bundle, part by part, and its manifest last.
 func (s *store) put(ctx context.Context, name string, step int, write func(io.Writer) error) (manifest, error) {
-	m := manifest{Word: word(8), Step: step}
+	m := manifest{Word: word(8), Step: step, from: s.name}
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(write(w)) }()
 	defer r.Close()
 	sum := sha256.New()
-	part := make([]byte, min(partBytes, s.nc.MaxPayload()-4096))
+	part := make([]byte, s.partSize())
 	for {
 		n, err := io.ReadFull(r, part)
 		if n > 0 {
 			sum.Write(part[:n])
-			if _, err := s.js.Publish(ctx, s.bundle(name)+"."+m.Word+"."+strconv.Itoa(m.Parts), part[:n], jetstream.WithRetryAttempts(0)); err != nil {
+			if _, err := s.js.Publish(ctx, s.bundle(s.name, name)+"."+m.Word+"."+strconv.Itoa(m.Parts), part[:n], jetstream.WithRetryAttempts(0)); err != nil {
 				return m, err
 			}
 			m.Parts++
@@ -150,7 +153,7 @@ func (s *store) put(ctx context.Context, name string, step int, write func(io.Wr
 		}
 	}
 	m.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	_, err := s.js.Publish(ctx, s.bundle(name), encoded(m))
+	_, err := s.js.Publish(ctx, s.bundle(s.name, name), encoded(m))
 	return m, err
 }
 
@@ -166,8 +169,11 @@ type parts struct {
 	sum  hash.Hash
 }
 
-// errParts says that a bundle is not whole.
-var errParts = errors.New("the bundle is damaged")
+// errParts says that a bundle is not what its manifest says, and errLost that a part of it is missing, as the server may lose all that it has.
+var (
+	errParts = errors.New("the bundle is damaged")
+	errLost  = errors.New("the bundle is not whole")
+)
 
 func (p *parts) Read(b []byte) (int, error) {
 	if len(p.rest) == 0 {
@@ -179,7 +185,7 @@ func (p *parts) Read(b []byte) (int, error) {
 		}
 		msg, err := p.from.GetLastMsgForSubject(p.ctx, p.base+"."+p.m.Word+"."+strconv.Itoa(p.next))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return 0, fmt.Errorf("%w: its part %d is missing", errParts, p.next)
+			return 0, fmt.Errorf("%w: its part %d is missing", errLost, p.next)
 		}
 		if err != nil {
 			return 0, &atServer{err}
@@ -194,9 +200,9 @@ func (p *parts) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// manifest is the newest one of a bundle; there is false if it has none that can be used.
-func (s *store) manifest(ctx context.Context, name string) (m manifest, there bool, err error) {
-	msg, err := s.bundles.GetLastMsgForSubject(ctx, s.bundle(name))
+// manifest is the newest one of a bundle, from a process or, with "*", from any; there is false if it has none that can be used.
+func (s *store) manifest(ctx context.Context, from, name string) (m manifest, there bool, err error) {
+	msg, err := s.bundles.GetLastMsgForSubject(ctx, s.bundle(from, name))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return m, false, nil
 	}
@@ -204,12 +210,13 @@ func (s *store) manifest(ctx context.Context, name string) (m manifest, there bo
 		return m, false, err
 	}
 	m, fault := manifestOf(msg.Data)
+	m.from = s.sender(msg.Subject)
 	return m, fault == nil, nil
 }
 
 // fetch unpacks a bundle into a folder, which must not be there.
 func (s *store) fetch(ctx context.Context, name string, m manifest, folder string, most int64) error {
-	p := &parts{ctx: ctx, from: s.bundles, base: s.bundle(name), m: m, sum: sha256.New()}
+	p := &parts{ctx: ctx, from: s.bundles, base: s.bundle(m.from, name), m: m, sum: sha256.New()}
 	if err := unpack(p, folder, most); err != nil {
 		return err
 	}

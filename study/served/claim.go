@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"syscall"
 
@@ -17,6 +16,9 @@ import (
 
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/atomicfile"
+	"ocl/internal/input"
+	"ocl/internal/limit"
 	"ocl/study"
 )
 
@@ -182,8 +184,7 @@ func (c *claim) Done(r *result.Result) error {
 	if err != nil {
 		return err
 	}
-	m := nats.NewMsg(c.store.result(c.entry.Key))
-	m.Header.Set(workerHeader, c.store.worker)
+	m := nats.NewMsg(c.store.result(c.store.token, c.entry.Key))
 	var b bytes.Buffer
 	if err := pack(&b, c.folder, paths); err != nil {
 		return fmt.Errorf("served: %w", err)
@@ -198,7 +199,7 @@ func (c *claim) Done(r *result.Result) error {
 			if err != nil {
 				return err
 			}
-			m.Header.Set(bundleHeader, strconv.FormatInt(bundle.Size, 10))
+			m.Header.Set(bundleHeader, c.store.name)
 			m.Data = encoded(bundle)
 		}
 		_, err := c.store.js.PublishMsg(ctx, m)
@@ -217,13 +218,27 @@ func (c *claim) Done(r *result.Result) error {
 
 // Fail implements [study.Claim].
 func (c *claim) Fail(cause error) error {
-	c.job.Error = cause.Error()
-	err := c.end(study.Failed)
+	err := c.failed(cause, "yes")
 	c.forget(false)
 	if err != nil {
 		return fmt.Errorf("served: that %s has failed could not be told, so it is tried again: %w", c.entry, err)
 	}
 	return nil
+}
+
+// failed tells the holder that the job has failed.
+func (c *claim) failed(cause error, how string) error {
+	m := nats.NewMsg(c.store.result(c.store.token, c.entry.Key))
+	m.Header.Set(failedHeader, how)
+	m.Data = []byte(cut(cause.Error()))
+	err := c.store.insist(func(ctx context.Context) error {
+		_, err := c.store.js.PublishMsg(ctx, m)
+		return err
+	})
+	if err == nil {
+		err = c.end(phaseHanded)
+	}
+	return err
 }
 
 // Release implements [study.Claim]. What cannot be handed over stays in the place, for the next process of this machine.
@@ -256,6 +271,7 @@ func (c *claim) end(phase string) error {
 
 // forget unlocks the place of the claim, and removes it if all of it was handed over.
 func (c *claim) forget(remove bool) {
+	_ = os.Remove(filepath.Join(c.folder, begunFile)) // it did not die
 	c.unlock()
 	if remove {
 		_ = os.RemoveAll(c.folder) // it only takes room
@@ -295,7 +311,7 @@ func (c *claim) take() (st study.State, err error) {
 	if err != nil {
 		return st, &atServer{err}
 	}
-	if p := before.Phase; p == study.Done || p == study.Failed || p == phaseHanded {
+	if before.Phase == phaseHanded {
 		return before.state(), nil
 	}
 	step := study.StepOf(c.folder, c.entry)
@@ -309,8 +325,9 @@ func (c *claim) take() (st study.State, err error) {
 	if before.Phase == study.Begun {
 		c.job.Attempt = before.Next(step)
 	}
-	if cause := c.job.TooMany(); cause != nil {
-		c.job.Phase, c.job.Error, c.job.Number = study.Failed, cause.Error(), c.job.Number-1
+	tooMany := c.job.TooMany()
+	if tooMany != nil {
+		c.job.Number--
 	}
 	c.job.Host, c.job.PID = s.host, os.Getpid()
 	c.held.Step = step
@@ -319,8 +336,18 @@ func (c *claim) take() (st study.State, err error) {
 		return study.State{Phase: study.Running}, nil
 	case err != nil:
 		return st, &atServer{err}
-	case c.job.Phase == study.Failed:
+	case tooMany != nil:
+		if err := c.failed(tooMany, byDeaths); err != nil {
+			return st, &atServer{err}
+		}
 		return c.job.state(), nil
+	}
+	if s.folder != nil {
+		path := filepath.Join(c.folder, begunFile)
+		before, _ := input.ReadFile(path, input.Want{Most: limit.StudyNote}) // a first process has none
+		if err := atomicfile.WriteBytes(path, append(before, s.worker+"\n"...)); err != nil {
+			s.tell(fmt.Sprintf("that %s was begun cannot be noted: %v. Make room on the disk", c.entry, err))
+		}
 	}
 	return study.State{Phase: study.Running, Sure: true, Attempt: c.job.Number, Progress: c.held.Progress}, nil
 }
@@ -330,7 +357,7 @@ func (c *claim) fill(here int) (int, error) {
 	s := c.store
 	ctx, cancel := op()
 	defer cancel()
-	m, there, err := s.manifest(ctx, savedOf(c.entry.Key))
+	m, there, err := s.manifest(ctx, "*", savedOf(c.entry.Key))
 	if err != nil {
 		return 0, &atServer{err}
 	}

@@ -2,11 +2,14 @@ package served
 
 import (
 	"bytes"
+	"context"
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"ocl/study"
 )
@@ -52,10 +55,9 @@ const MaxAge time.Duration = maxAge
 
 // Send sends a result of a job as the worker does.
 func (h *Hands) Send(key string, data []byte, header string) error {
-	m := nats.NewMsg(h.store.result(key))
-	m.Header.Set(workerHeader, h.store.worker)
+	m := nats.NewMsg(h.store.result(h.store.token, key))
 	if header != "" {
-		m.Header.Set(bundleHeader, header)
+		m.Header.Set(bundleHeader, h.store.name)
 	}
 	m.Data = data
 	ctx, cancel := op()
@@ -63,6 +65,80 @@ func (h *Hands) Send(key string, data []byte, header string) error {
 	_, err := h.store.js.PublishMsg(ctx, m)
 	return err
 }
+
+// Forger is a connection by which a test sends whatever it likes.
+type Forger struct {
+	names
+	NC   *nats.Conn
+	JS   jetstream.JetStream
+	Name string
+	// Token stands for it in the subjects of results.
+	Token string
+}
+
+// Forge connects with a join file and a key, under a name that ends in the mark of the key, or under any name.
+func Forge(file, key, begin, name string) (*Forger, error) {
+	t, err := readJoin(file)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		name = begin + "-" + mark(key)
+	}
+	nc, err := nats.Connect(joined(t.Servers), secure(t.SHA256, func(error) {}), nats.UserInfo(name, t.Secret+"."+key), nats.CustomInboxPrefix(inboxOf(name)),
+		nats.NoReconnect(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(forgeTime))
+	return &Forger{t.Study, nc, js, name, token(key)}, err
+}
+
+// forgeTime is how long a forger waits for an answer, as a refusal has none.
+const forgeTime = 300 * time.Millisecond
+
+// Put publishes a message with headers; a refusal is an error.
+func (f *Forger) Put(subject string, data []byte, header ...string) error {
+	m := nats.NewMsg(subject)
+	m.Data = data
+	for i := 0; i < len(header); i += 2 {
+		m.Header.Set(header[i], header[i+1])
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), forgeTime)
+	defer cancel()
+	_, err := f.JS.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
+	return err
+}
+
+// Subjects of messages.
+func (f *Forger) Result(from, key string) string { return f.result(from, key) }
+func (f *Forger) Bundle(from, of string) string  { return f.bundle(from, of) }
+func (f *Forger) KV(bucket, key string) string {
+	return "$KV.ocl-" + string(f.names) + "-" + bucket + "." + key
+}
+
+// Headers and sizes of messages.
+const (
+	FailedHeader = failedHeader
+	BundleHeader = bundleHeader
+	PartBytes    = partBytes
+)
+
+// Refused are the names of workers that are refused.
+func (h *Holder) Refused() (all []string) {
+	ctx, cancel := op()
+	defer cancel()
+	keys, _ := h.store.settings.Keys(ctx)
+	for _, k := range keys {
+		if name, is := strings.CutPrefix(k, refusedKey); is {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// Worker is the name of the process.
+func (h *Hands) Worker() string { return h.store.worker }
 
 // Pack is the archive of files.
 func Pack(folder string, paths ...string) []byte {

@@ -73,7 +73,7 @@ func noted(note func(string)) func(string) {
 
 // connect connects to the servers of a join file.
 func (s *store) connect(t ticket) (*nats.Conn, error) {
-	options := s.options(workerUser)
+	options := s.options()
 	var fault atomic.Value // why the certificate is refused
 	if t.SHA256 != "" {
 		options = append(options, secure(t.SHA256, func(err error) {
@@ -84,7 +84,8 @@ func (s *store) connect(t ticket) (*nats.Conn, error) {
 		}))
 	}
 	if t.User != "" {
-		options = append(options, nats.UserInfo(t.User, t.Secret))
+		options = append(options, nats.UserInfo(s.worker, t.Secret+"."+s.key))
+		s.token = token(s.key)
 	} else {
 		options = append(options, fromEnvironment()...)
 	}
@@ -116,9 +117,13 @@ func fromEnvironment() []nats.Option {
 func (h *Hands) begin(ctx context.Context, nc *nats.Conn, file string) error {
 	s := h.store
 	within, cancel := context.WithTimeout(ctx, opTime)
+	defer context.AfterFunc(s.forbidden, cancel)() // who may not ask gets no answer
 	err := s.use(within, nc)
 	cancel()
-	if missing(err) || errors.Is(err, context.DeadlineExceeded) { // who may not ask gets no answer
+	if err != nil && s.forbidden.Err() != nil {
+		return fmt.Errorf("served: the server has another study than that of %s. Copy the join file again from the machine that serves the study", file)
+	}
+	if missing(err) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("served: the server does not have the study of %s: %w. Start its holder again, or copy the join file again", file, err)
 	}
 	if err != nil {
@@ -136,7 +141,7 @@ func (h *Hands) begin(ctx context.Context, nc *nats.Conn, file string) error {
 	if other := string(e.Value()); other != version {
 		return fmt.Errorf("served: the study is served by another ocl (messages of version %.20q, here %q). Use the same ocl on both machines", other, version)
 	}
-	m, there, err := s.manifest(within, studyBundle)
+	m, there, err := s.manifest(within, holderUser, studyBundle)
 	if err == nil && !there {
 		err = errors.New("its files are missing")
 	}
@@ -182,11 +187,11 @@ func (h *Hands) Lent(ctx context.Context, digest string) (path string, err error
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	m, there, err := h.store.manifest(ctx, dataOf(digest))
+	m, there, err := h.store.manifest(ctx, holderUser, dataOf(digest))
 	if err != nil || !there {
 		return "", err
 	}
-	from := &parts{ctx: ctx, from: h.store.bundles, base: h.store.bundle(dataOf(digest)), m: m, sum: sha256.New()}
+	from := &parts{ctx: ctx, from: h.store.bundles, base: h.store.bundle(m.from, dataOf(digest)), m: m, sum: sha256.New()}
 	if err := atomicfile.Write(path, func(w io.Writer) error {
 		_, err := io.Copy(w, from)
 		return err

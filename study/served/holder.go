@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ocl/internal/input"
+	"ocl/internal/limit"
 	"ocl/study"
 )
 
@@ -30,6 +31,8 @@ type ServeOptions struct {
 	NATS string
 	// Lend are the data that workers may fetch who do not have them: what writes them, by digest; nil are none.
 	Lend map[string]func(io.Writer) error
+	// Most is how many bytes a job may save or hand over, of which a bundle has no more; 0 is what a result may have.
+	Most int64
 	// Look is how often the holder looks at the folder; 0 is 5 seconds.
 	Look time.Duration
 	// Note is told what a person should know, once each; may be nil.
@@ -54,12 +57,20 @@ type Holder struct {
 	over    context.CancelFunc
 	ended   chan struct{}
 
-	epoch  string
-	saved  map[string]bool // keys of jobs of which something was saved
-	kept   uint64          // place in the stream of bundles up to which they are in the folder
-	faults map[string]int  // results that could not be used, by worker
-	full   bool            // the folder has no room, as it was told
-	behind bool            // results wait to be taken in
+	epoch   string
+	saved   map[string]bool            // keys of jobs of which something was saved
+	kept    uint64                     // place in the stream of bundles up to which they are in the folder
+	faults  map[string]int             // what could not be used, by the mark of the worker
+	refused map[string]string          // why workers are refused, by their names
+	proven  map[string]bool            // marks of workers of which a result was taken in
+	doubts  map[string]string          // marks of workers that said why a job has failed before they were proven, by the job's key
+	retried map[string]bool            // keys of jobs that were tried again for a doubt
+	begun   map[string]map[string]bool // marks of the workers that have begun a job, by its key; locked by that of the store
+	most    int64                      // bytes that a job may hand over at once, as it is packed
+	parts   map[string]upload          // what has come of bundles at the last look, by the beginning of their subjects
+	swept   uint64                     // the last message of the stream of bundles at the last look
+	full    bool                       // the folder has no room, as it was told
+	behind  bool                       // results wait to be taken in
 }
 
 // Serving says whether a process serves the study of a folder.
@@ -80,7 +91,8 @@ func Serving(dir string) bool {
 // its own hands have is handed over for a minute at most.
 func Serve(ctx context.Context, dir string, folder *study.Folder, entries []study.Entry, o ServeOptions) (*Holder, error) {
 	h := &Holder{dir: dir, folder: folder, order: entries, entries: map[string]study.Entry{}, tell: noted(o.Note), lend: o.Lend,
-		wake: make(chan struct{}, 1), asks: make(chan *nats.Msg, 1024), ended: make(chan struct{}), faults: map[string]int{}, saved: map[string]bool{}}
+		wake: make(chan struct{}, 1), asks: make(chan *nats.Msg, 1024), ended: make(chan struct{}), faults: map[string]int{}, saved: map[string]bool{},
+		refused: map[string]string{}, proven: map[string]bool{}, doubts: map[string]string{}, retried: map[string]bool{}, begun: map[string]map[string]bool{}, most: cmp.Or(o.Most, limit.ServedResult)}
 	for _, e := range entries {
 		if !isName(e.Key) {
 			return nil, fmt.Errorf("served: the job %s has the key %.80q, which cannot be served. Do the study without --listen", e.Folder, e.Key)
@@ -113,7 +125,8 @@ func (h *Holder) start(ctx context.Context, o ServeOptions) error {
 	t := ticket{Format: joinFormat, Version: 1, Study: id.Study, Name: filepath.Base(h.dir)}
 	h.store = newStore(ctx, id.Study, filepath.Join(h.dir, handsDir), o.Look, h.tell)
 	h.store.heard = h.heard
-	options, url := h.store.options(holderUser), o.NATS
+	h.store.name, h.store.token, h.store.folder, h.store.ended = holderUser, holderUser, h.folder, map[string]end{}
+	options, url := h.store.options(), o.NATS
 	if o.NATS == "" {
 		if h.server, err = newEmbedded(h.dir, o.Listen, id); err != nil {
 			return err
@@ -207,7 +220,7 @@ func (h *Holder) shut() {
 // remove removes what a team's servers have of the study.
 func (h *Holder) remove(ctx context.Context) (err error) {
 	n := h.store.names
-	for _, stream := range []string{"KV_" + n.settings(), "KV_" + n.claims(), "KV_" + n.jobs(), n.results(), n.bundles()} {
+	for _, stream := range []string{"KV_" + n.settings(), "KV_" + n.claims(), "KV_" + n.jobs(), "KV_" + n.ends(), n.results(), n.bundles()} {
 		err = errors.Join(err, h.store.js.DeleteStream(ctx, stream))
 	}
 	return err
@@ -245,8 +258,17 @@ func (h *Holder) serve(ctx context.Context) {
 	}
 }
 
+// mostBegun is of how many workers is known that they have begun a job.
+const mostBegun = 64
+
 // heard lets the holder look at once for what a worker says that it has handed over.
-func (h *Holder) heard(r record) {
+func (h *Holder) heard(key string, r record) {
+	if _, known := h.entries[key]; known && r.Phase == study.Begun && len(h.begun[key]) < mostBegun {
+		if h.begun[key] == nil {
+			h.begun[key] = map[string]bool{}
+		}
+		h.begun[key][markOf(r.Worker)] = true
+	}
 	if r.Phase == phaseHanded || r.Phase == phaseReleased || r.Phase == study.Begun && r.Step > r.Start {
 		h.again()
 	}
@@ -267,6 +289,14 @@ func (h *Holder) failed(err error) {
 	}
 }
 
+// room is how large a stream may become. What a team's own servers give is the team's choice.
+func (h *Holder) room(bytes int64) int64 {
+	if h.server == nil {
+		return -1
+	}
+	return max(bytes, 64<<20)
+}
+
 // build makes whatever the server lacks, and lets it say what the folder says. Workers begin anew with what they know.
 func (h *Holder) build(ctx context.Context) (err error) {
 	s, n := h.store, h.store.names
@@ -275,16 +305,24 @@ func (h *Holder) build(ctx context.Context) (err error) {
 		{Bucket: n.settings(), Storage: jetstream.FileStorage},
 		{Bucket: n.claims(), Storage: jetstream.MemoryStorage, TTL: maxAge, LimitMarkerTTL: maxAge},
 		{Bucket: n.jobs(), Storage: jetstream.FileStorage},
+		{Bucket: n.ends(), Storage: jetstream.FileStorage},
 	} {
+		if b.Bucket == n.claims() || b.Bucket == n.jobs() { // which workers write
+			b.MaxValueSize, b.MaxBytes = limit.ServedRecord, h.room(0)
+			if b.Bucket == n.jobs() {
+				b.MaxBytes = h.room(int64(len(h.order)) * limit.ServedRecord)
+			}
+		}
 		if _, err := s.js.CreateOrUpdateKeyValue(ctx, b); err != nil {
 			return err
 		}
 	}
-	if h.results, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: n.results(), Subjects: []string{n.result("*")}}); err != nil {
+	if h.results, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: n.results(), Subjects: []string{n.result("*", "*")}, Discard: jetstream.DiscardNew,
+		MaxBytes: h.room(limit.ServedWaiting)}); err != nil {
 		return err
 	}
-	if _, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: n.bundles(), Subjects: []string{n.bundle(">")},
-		MaxMsgsPerSubject: 1, AllowDirect: true}); err != nil {
+	if _, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: n.bundles(), Subjects: []string{n.bundle("*", ">")},
+		MaxMsgsPerSubject: 1, AllowDirect: true, Discard: jetstream.DiscardNew, MaxMsgSize: partBytes + 4096, MaxBytes: h.room(min(limit.ServedBundles, 1<<30+int64(len(h.lend))*limit.LentData+2*h.most*int64(len(h.order))))}); err != nil {
 		return err
 	}
 	if err := s.use(ctx, s.nc); err != nil {
@@ -310,24 +348,40 @@ func (h *Holder) build(ctx context.Context) (err error) {
 	}
 	v.stop()
 	s.mu.Lock() // the watches write until they have ended
-	records, claims := maps.Clone(v.jobs.values), maps.Clone(v.claims.values)
+	records, claims, ends := maps.Clone(v.jobs.values), maps.Clone(v.claims.values), maps.Clone(v.ends.values)
 	s.mu.Unlock()
 	var written []jetstream.PubAckFuture
+	write := func(bucket, key string, v any) error {
+		f, err := s.js.PublishMsgAsync(&nats.Msg{Subject: "$KV." + bucket + "." + key, Data: encoded(v)}, jetstream.WithStallWait(opTime))
+		written = append(written, f)
+		return err
+	}
 	for _, e := range h.order {
 		now, there := records[e.Key]
 		r := now
 		if !there {
 			r = before[e.Key] // all was lost while this process knew it
 		}
+		over, ended := h.endOf(e)
+		if was, there := ends[e.Key]; ended && !same(was, over) {
+			if err := write(n.ends(), e.Key, over); err != nil {
+				return err
+			}
+		} else if there && !ended {
+			if err := s.ends.Purge(ctx, e.Key); err != nil {
+				return err
+			}
+		}
+		if ended {
+			continue
+		}
 		if r, err = h.settle(ctx, e, r); err != nil {
 			return err
 		}
 		if !there && r.Phase != "" || r != now {
-			f, err := s.js.PublishMsgAsync(&nats.Msg{Subject: "$KV." + n.jobs() + "." + e.Key, Data: encoded(r)}, jetstream.WithStallWait(opTime))
-			if err != nil {
+			if err := write(n.jobs(), e.Key, r); err != nil {
 				return err
 			}
-			written = append(written, f)
 		}
 		if _, claimed := claims[e.Key]; r.Phase == study.Begun && !claimed { // its worker has time to come back
 			if _, err := s.claims.Create(ctx, e.Key, encoded(held{Worker: r.Worker, Progress: r.Progress})); err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
@@ -365,15 +419,15 @@ func (h *Holder) putStudy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.tidy(ctx, studyBundle)
+	return h.tidy(ctx, holderUser, studyBundle)
 }
 
 // putData puts the data on the server that it lends and the server does not have.
 func (h *Holder) putData(ctx context.Context) error {
 	for digest, write := range h.lend {
-		m, there, err := h.store.manifest(ctx, dataOf(digest))
+		m, there, err := h.store.manifest(ctx, holderUser, dataOf(digest))
 		if err == nil && there {
-			_, err = h.store.bundles.GetLastMsgForSubject(ctx, h.store.bundle(dataOf(digest))+"."+m.Word+"."+strconv.Itoa(m.Parts-1))
+			_, err = h.store.bundles.GetLastMsgForSubject(ctx, h.store.bundle(holderUser, dataOf(digest))+"."+m.Word+"."+strconv.Itoa(m.Parts-1))
 			if err == nil {
 				continue
 			}
@@ -385,7 +439,7 @@ func (h *Holder) putData(ctx context.Context) error {
 			_, err = h.store.put(ctx, dataOf(digest), 0, write)
 		}
 		if err == nil {
-			err = h.tidy(ctx, dataOf(digest))
+			err = h.tidy(ctx, holderUser, dataOf(digest))
 		}
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package served
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,29 +24,151 @@ import (
 	"ocl/study"
 )
 
-// mostFaults is how many results of a worker may be unusable before it is refused.
+// mostFaults is how much of a worker may be unusable before it is refused.
 const mostFaults = 3
 
-// tidy removes the parts of a bundle that are not those of its newest manifest.
-func (h *Holder) tidy(ctx context.Context, name string) error {
-	m, there, err := h.store.manifest(ctx, name)
+// tidy removes the parts of a bundle from a process that are not those of its newest manifest.
+func (h *Holder) tidy(ctx context.Context, from, name string) error {
+	m, there, err := h.store.manifest(ctx, from, name)
 	if err != nil || !there {
 		return err
 	}
-	first, err := h.store.bundles.GetLastMsgForSubject(ctx, h.store.bundle(name)+"."+m.Word+".0")
+	first, err := h.store.bundles.GetLastMsgForSubject(ctx, h.store.bundle(from, name)+"."+m.Word+".0")
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(name)+".>"), jetstream.WithPurgeSequence(first.Sequence))
+	return h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(from, name)+".>"), jetstream.WithPurgeSequence(first.Sequence))
 }
 
 // forget removes what was saved of a job.
 func (h *Holder) forget(ctx context.Context, key string) {
 	delete(h.saved, key)
-	h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(key+".>"))))
+	h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle("*", key+".>"))))
+}
+
+// upload is how much of a bundle has come without its manifest, and since when.
+type upload struct {
+	parts uint64
+	since time.Time
+}
+
+// uploadTime is how long nothing may come of a bundle that has begun. Whoever sends it has stopped, as each part is sent at once.
+const uploadTime = 10 * time.Minute
+
+// sweep removes what no worker of this study needs to put on the server: bundles of other jobs, larger ones than a job may have, those of jobs that are
+// done and of workers that are refused, and parts without an end. It counts against nobody: the server can be made to write in any name that others see.
+func (h *Holder) sweep(ctx context.Context) {
+	prefix := h.store.bundle("*", ">")
+	info, err := h.store.bundles.Info(ctx)
+	if err == nil && info.State.LastSeq == h.swept && len(h.parts) == 0 {
+		return
+	}
+	last := uint64(0)
+	if err == nil {
+		last = info.State.LastSeq
+		info, err = h.store.bundles.Info(ctx, jetstream.WithSubjectFilter(prefix))
+	}
+	if err != nil {
+		h.failed(err)
+		return
+	}
+	all, whole := map[string]uint64{}, map[string]bool{}
+	for subject, n := range info.State.Subjects {
+		words := strings.Split(subject, ".") // ocl, the study, "bundle", the process, the job, the kind, and of a part a word and a number
+		if words[3] == holderUser {
+			continue
+		}
+		foreign := len(words) != 6 && len(words) != 8
+		if !foreign {
+			_, known := h.entries[words[4]]
+			foreign = !known || words[5] != savedKind && words[5] != resultKind
+		}
+		if foreign {
+			all[strings.Join(words[:5], ".")] = math.MaxUint64
+			continue
+		}
+		base := strings.Join(words[:6], ".")
+		if len(words) == 6 {
+			whole[base], n = true, 0
+		}
+		all[base] += n
+	}
+	done := map[string]bool{}
+	h.store.mu.Lock()
+	for key, over := range h.store.ended {
+		done[key] = over.Phase == study.Done
+	}
+	h.store.mu.Unlock()
+	before, now := h.parts, time.Now()
+	h.parts = map[string]upload{}
+	for base, n := range all {
+		name, key := h.store.sender(base), ""
+		if words := strings.Split(base, "."); len(words) > 5 {
+			key = words[4]
+		}
+		if h.faults[markOf(name)] >= mostFaults || done[key] {
+			h.drop(ctx, base)
+			continue
+		}
+		most := 2 * uint64(h.most/h.store.partSize()+2) // those of the one before stay until the next is whole
+		if n > most {
+			h.drop(ctx, base)
+			h.tell(fmt.Sprintf("what %s put on the server was removed, as no job of the study needs it. Look at its machine", name))
+			continue
+		}
+		if whole[base] {
+			continue
+		}
+		u := before[base]
+		if u.parts != n {
+			u = upload{n, now}
+		}
+		if now.Sub(u.since) > uploadTime {
+			h.drop(ctx, base)
+			continue
+		}
+		h.parts[base] = u
+	}
+	h.swept = last
+}
+
+// drop removes a bundle from a process.
+func (h *Holder) drop(ctx context.Context, base string) {
+	h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(base+".>")))
+	h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(base)))
+}
+
+// fault counts what of a worker could not be used, and refuses it after several. It is the mark of its key that counts, which it cannot choose.
+func (h *Holder) fault(ctx context.Context, worker, why string) {
+	m := markOf(worker)
+	before := h.faults[m]
+	if worker == unknown {
+		return
+	}
+	h.faults[m]++
+	if before >= mostFaults || h.faults[m] < mostFaults {
+		return
+	}
+	h.tell(fmt.Sprintf("the worker %s is refused: %s. Look at its machine", worker, why))
+	h.refused[worker] = cut(why)
+	_, err := h.store.settings.PutString(ctx, refusedKey+worker, h.refused[worker])
+	h.failed(err)
+}
+
+// bar ends the connections of workers that are refused, which had time to hear why. Whoever makes up new names all the time is refused by the secret in the end.
+func (h *Holder) bar() {
+	if h.server == nil {
+		return
+	}
+	for worker := range h.refused {
+		if m := markOf(worker); worker != holderUser && !h.server.isBarred(m) && h.server.bar(m) == mostRefused {
+			h.tell(fmt.Sprintf("%d workers with the join file were refused, so no new one is taken; those whose results were good go on. End this process, remove %s and start it again: "+
+				"it writes another join file for the machines that you trust", mostRefused, filepath.Join(h.dir, secretFile)))
+		}
+	}
 }
 
 // takeIn takes in results that have come. More says that there are others.
@@ -84,9 +207,12 @@ func (h *Holder) takeInTo(last uint64) (more bool) {
 // take takes a message with a result. It is false if the message must wait, as there is no room.
 func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 	key := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
-	worker := m.Header.Get(workerHeader)
+	worker := h.store.sender(m.Subject)
+	if h.server != nil && worker != holderUser {
+		worker = h.server.of(worker)
+	}
 	if !isName(worker) {
-		worker = "unknown"
+		worker = unknown
 	}
 	e, known := h.entries[key]
 	if !known {
@@ -97,11 +223,22 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 	err := emptied(from)
 	switch {
 	case err != nil:
-	case h.faults[worker] >= mostFaults:
-		err = errors.New("its worker was refused")
+	case h.refused[worker] != "" || h.faults[markOf(worker)] >= mostFaults:
+		err = errRefused
+	case h.folder.State(e).Phase == study.Done: // a second result is dropped
+		h.swept = 0
+		return true
+	case m.Header.Get(failedHeader) != "":
+		return h.takeFailure(ctx, m, e, worker)
 	case m.Header.Get(bundleHeader) != "":
 		var of manifest
-		if of, err = manifestOf(m.Data); err == nil {
+		if of, err = manifestOf(m.Data); err == nil && of.Size > h.most {
+			err = fmt.Errorf("it has %d bytes, and a job of this study at most %d", of.Size, h.most)
+		}
+		if of.from = m.Header.Get(bundleHeader); err == nil && !isName(of.from) || worker != unknown && of.from != worker {
+			err = errors.New("its parts are those of another worker")
+		}
+		if err == nil {
 			err = h.store.fetch(context.Background(), resultOf(key), of, from, limit.ServedResult)
 		}
 	default:
@@ -118,13 +255,12 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 		err = errors.New("it has no result.json")
 	}
 	if err == nil {
-		_, err = h.folder.TakeOver(e, from) // a second result is dropped
+		_, err = h.folder.TakeOver(e, from)
 		if errors.Is(err, experiment.ErrBusy) || errors.As(err, new(syscall.Errno)) {
 			return h.wait(e, err)
 		}
 	}
-	st := h.folder.State(e)
-	if err == nil && st.Phase != study.Done {
+	if err == nil && h.folder.State(e).Phase != study.Done {
 		err = errors.New("its run was interrupted")
 	}
 	if err != nil {
@@ -132,12 +268,105 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 		return true
 	}
 	h.full = false
-	_, err = h.store.jobs.Put(ctx, key, encoded(doneRecord(st)))
+	h.prove(ctx, worker) // first, as the study may be over with this result
+	err = h.tellEnd(ctx, e)
 	h.failed(err)
 	if h.saved[key] || m.Header.Get(bundleHeader) != "" {
 		h.forget(ctx, key)
 	}
+	h.swept = 0
 	return err == nil
+}
+
+// unknown is the name of a process that the server does not know, as it was not connected since the holder began.
+const unknown = "unknown"
+
+var errRefused = errors.New("its worker was refused")
+
+// prove notes that a result of a worker was good. What others said has failed, of which no result was good, is then tried again: it may be their machine.
+func (h *Holder) prove(ctx context.Context, worker string) {
+	m := markOf(worker)
+	if worker == unknown {
+		return
+	}
+	h.proven[m] = true
+	if h.server != nil {
+		h.server.prove(m)
+	}
+	for key, by := range h.doubts {
+		if by == m {
+			continue
+		}
+		delete(h.doubts, key)
+		h.retried[key] = true
+		e := h.entries[key]
+		if again, err := h.folder.Retry(e); err == nil && again {
+			h.failed(h.tellEnd(ctx, e))
+			h.offer(ctx, e, "")
+		}
+	}
+}
+
+// died are the marks of the processes that have begun a job, and whose connections have ended since. Of those that served the study before, and did it
+// themselves, the file tells how many there were.
+func (h *Holder) died(e study.Entry) (marks []string) {
+	h.store.mu.Lock()
+	defer h.store.mu.Unlock()
+	for m := range h.begun[e.Key] {
+		if h.server.gone(m) {
+			marks = append(marks, m)
+		}
+	}
+	own, _ := input.ReadFile(filepath.Join(h.dir, handsDir, e.Folder, begunFile), input.Want{Most: limit.StudyNote}) // without it none has died
+	for n := range bytes.Count(own, []byte("\n")) {
+		marks = append(marks, fmt.Sprintf("%s %d", holderUser, n))
+	}
+	return marks
+}
+
+// takeFailure takes the message that a job has failed. From a worker of which no result was good it counts only while no other one is known to be better.
+func (h *Holder) takeFailure(ctx context.Context, m *jetstream.RawStreamMsg, e study.Entry, worker string) bool {
+	r, _, err := h.store.job(ctx, e.Key)
+	if err != nil {
+		h.failed(err)
+		return false
+	}
+	if _, ended := h.endOf(e); ended || r.Worker != worker && worker != holderUser { // somebody else has the job
+		return true
+	}
+	by := markOf(worker)
+	proven := h.proven[by] || worker == holderUser
+	if m.Header.Get(failedHeader) == byDeaths && h.server != nil {
+		died := h.died(e)
+		if len(died) < study.MostDeaths { // somebody else has written so
+			r.Deaths = 0
+			_, err := h.store.jobs.Put(ctx, e.Key, encoded(r))
+			h.failed(err)
+			h.offer(ctx, e, worker)
+			return true
+		}
+		proven = slices.ContainsFunc(died, func(m string) bool { return h.proven[m] }) || h.retried[e.Key]
+		by = ""
+	} else if !proven && len(h.proven) > 0 {
+		h.fault(ctx, worker, fmt.Sprintf("it said that %d jobs have failed, and did none, as others did. The last: %s", mostFaults, study.Problem(cut(string(m.Data)))))
+		h.offer(ctx, e, worker)
+		return true
+	}
+	c, st, err := h.folder.Claim(e)
+	if err == nil && c != nil {
+		err = c.Fail(errors.New(cmp.Or(cut(string(m.Data)), "it failed")))
+	}
+	if err != nil {
+		return h.wait(e, err)
+	}
+	if c == nil && st.Phase != study.Failed && st.Phase != study.Done {
+		return h.wait(e, errors.New("another process is at work on it"))
+	}
+	if !proven {
+		h.doubts[e.Key] = by
+	}
+	h.failed(h.tellEnd(ctx, e))
+	return true
 }
 
 // emptied removes what a folder has, and not the folder: ext4 without a journal makes new files slowly where others were just removed.
@@ -188,23 +417,27 @@ func (h *Holder) refuse(ctx context.Context, m *jetstream.RawStreamMsg, worker, 
 	if known {
 		what = fmt.Sprintf("the result of %s from %s", e, worker)
 	}
-	h.faults[worker]++
-	if h.faults[worker] <= mostFaults {
+	if !errors.Is(fault, errLost) && !errors.Is(fault, errParts) && !errors.Is(fault, errRefused) { // parts have a name that others see
+		h.fault(ctx, worker, fmt.Sprintf("%d of its results could not be used, the last because %s", mostFaults, text))
+	}
+	if h.faults[markOf(worker)] <= mostFaults {
 		h.tell(fmt.Sprintf("%s cannot be used: %s. %s, and the job is offered again", what, text, where))
 	}
-	if h.faults[worker] == mostFaults {
-		h.tell(fmt.Sprintf("the worker %s has sent %d results that cannot be used. It is refused; look at its machine", worker, mostFaults))
-		_, err := h.store.settings.PutString(ctx, refusedKey+worker, fmt.Sprintf("%d of its results could not be used, the last because %s", mostFaults, text))
-		h.failed(err)
+	if known {
+		h.offer(ctx, e, worker)
 	}
-	if !known {
-		return
+	if m.Header.Get(bundleHeader) == worker {
+		h.drop(ctx, h.store.bundle(worker, resultOf(key)))
 	}
-	r, _, err := h.store.job(ctx, key)
+}
+
+// offer offers a job again that a worker has not done, unless another one is at work on it.
+func (h *Holder) offer(ctx context.Context, e study.Entry, worker string) {
+	r, _, err := h.store.job(ctx, e.Key)
 	h.failed(err)
-	if err == nil && r.Phase != study.Done && r.Phase != study.Failed && (r.Phase != study.Begun || r.Worker == worker) { // else another one is at work on it
+	if _, ended := h.endOf(e); err == nil && !ended && (r.Phase != study.Begun || r.Worker == worker) {
 		r.Phase, r.Worker = phaseReleased, ""
-		_, err = h.store.jobs.Put(ctx, key, encoded(r))
+		_, err = h.store.jobs.Put(ctx, e.Key, encoded(r))
 		h.failed(err)
 	}
 }
@@ -213,7 +446,7 @@ func (h *Holder) refuse(ctx context.Context, m *jetstream.RawStreamMsg, worker, 
 func (h *Holder) keep() {
 	for {
 		ctx, cancel := op()
-		m, err := h.store.bundles.GetMsg(ctx, h.kept+1, jetstream.WithGetMsgSubject(h.store.bundle(savedOf("*"))))
+		m, err := h.store.bundles.GetMsg(ctx, h.kept+1, jetstream.WithGetMsgSubject(h.store.bundle("*", savedOf("*"))))
 		cancel()
 		if err != nil {
 			if !errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -231,20 +464,29 @@ func (h *Holder) keep() {
 // keepOne copies one bundle. It is false if the server does not answer.
 func (h *Holder) keepOne(m *jetstream.RawStreamMsg) bool {
 	words := strings.Split(m.Subject, ".")
-	key := words[len(words)-2]
+	key, worker := words[len(words)-2], h.store.sender(m.Subject)
 	e, known := h.entries[key]
 	if !known {
-		return true
+		return true // it is swept away
 	}
 	h.saved[key] = true
 	of, err := manifestOf(m.Data)
+	of.from = worker
 	if err == nil && of.Step > 0 && of.Step <= study.StepOf(filepath.Join(h.dir, e.Folder), e) {
 		return true
 	}
 	from := filepath.Join(h.dir, handsDir, ".in")
 	defer os.RemoveAll(from)
+	if err == nil && of.Size > h.most {
+		err = fmt.Errorf("it has %d bytes, and a job of this study at most %d", of.Size, h.most)
+	}
+	bad := err
 	if err == nil {
-		err = errors.Join(os.RemoveAll(from), h.store.fetch(context.Background(), savedOf(key), of, from, of.most()))
+		err = os.RemoveAll(from)
+	}
+	if err == nil {
+		err = h.store.fetch(context.Background(), savedOf(key), of, from, of.most())
+		bad = err
 	}
 	if err == nil {
 		_, err = h.folder.TakeOver(e, from)
@@ -253,11 +495,14 @@ func (h *Holder) keepOne(m *jetstream.RawStreamMsg) bool {
 		h.failed(err)
 		return false
 	}
-	if err != nil {
-		h.tell(fmt.Sprintf("what a worker has saved of %s is not kept here: %v. The job goes on", e, err))
-	}
 	ctx, cancel := op()
 	defer cancel()
-	h.failed(h.tidy(ctx, savedOf(key)))
+	if err != nil {
+		h.tell(fmt.Sprintf("what a worker has saved of %s is not kept here: %v. The job goes on", e, err))
+		if bad != nil && !noRoom(bad) {
+			h.drop(ctx, h.store.bundle(worker, savedOf(key)))
+		}
+	}
+	h.failed(h.tidy(ctx, worker, savedOf(key)))
 	return true
 }

@@ -48,6 +48,9 @@ func parseJoin(text []byte) (t ticket, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	err = d.Decode(&t)
+	if key, twice := input.Twice(text); err == nil && twice {
+		err = fmt.Errorf("it has the key %.40q twice", key)
+	}
 	if err == nil {
 		err = t.check()
 	}

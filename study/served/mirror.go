@@ -2,7 +2,6 @@ package served
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -21,22 +20,37 @@ import (
 	"ocl/study"
 )
 
-// settle is the record of a job as the folder has it; r is that of the server.
+// endOf is how a job has ended, as the folder says, and what the process of the holder then knows.
+func (h *Holder) endOf(e study.Entry) (end, bool) {
+	over, ended := endOf(h.folder.State(e))
+	h.store.mu.Lock()
+	defer h.store.mu.Unlock()
+	if ended {
+		h.store.ended[e.Key] = over
+		delete(h.begun, e.Key)
+	} else {
+		delete(h.store.ended, e.Key)
+	}
+	return over, ended
+}
+
+// same says whether two ends are one; that of a job that has not ended is empty.
+func same(a, b end) bool { return bytes.Equal(encoded(a), encoded(b)) }
+
+// tellEnd tells workers whether a job has ended, as the folder says.
+func (h *Holder) tellEnd(ctx context.Context, e study.Entry) (err error) {
+	if over, ended := h.endOf(e); ended {
+		_, err = h.store.ends.Put(ctx, e.Key, encoded(over))
+	} else {
+		err = h.store.ends.Purge(ctx, e.Key)
+	}
+	return err
+}
+
+// settle is the record of a job that has not ended, as the folder has it; r is that of the server.
 func (h *Holder) settle(ctx context.Context, e study.Entry, r record) (record, error) {
 	st := h.folder.State(e)
-	switch {
-	case st.Phase == r.Phase && (r.Phase == study.Done || r.Phase == study.Failed && r.Kept):
-		return r, nil
-	case st.Phase == study.Done:
-		return doneRecord(st), nil
-	case st.Phase == study.Failed:
-		r.Phase, r.Kept, r.Error = study.Failed, true, st.Error
-		return r, nil
-	case r.Phase == study.Done, r.Phase == study.Failed && r.Kept: // the folder has no result, or somebody has asked for another try
-		return record{}, nil
-	case r.Phase == study.Failed:
-		return h.keepFailure(e, r), nil
-	case r.Phase == phaseHanded:
+	if r.Phase == phaseHanded {
 		there, err := h.pending(ctx, e.Key)
 		if err != nil || there {
 			return r, err
@@ -44,7 +58,7 @@ func (h *Holder) settle(ctx context.Context, e study.Entry, r record) (record, e
 		r.Phase = phaseReleased
 	}
 	if st.Progress.Step > 0 && r.Phase != study.Begun { // what the server may not have any more
-		m, there, err := h.store.manifest(ctx, savedOf(e.Key))
+		m, there, err := h.store.manifest(ctx, "*", savedOf(e.Key))
 		if err != nil {
 			return r, err
 		}
@@ -63,97 +77,61 @@ func (h *Holder) settle(ctx context.Context, e study.Entry, r record) (record, e
 	return r, nil
 }
 
-func doneRecord(st study.State) record {
-	return record{Phase: study.Done, Attempt: study.Attempt{Progress: study.Progress{Step: st.Progress.Step}}, Outcome: st.Outcome, Accuracy: st.Accuracy}
-}
-
-// keepFailure writes into the folder why a job has failed.
-func (h *Holder) keepFailure(e study.Entry, r record) record {
-	c, st, err := h.folder.Claim(e)
-	if err == nil && c != nil {
-		err = c.Fail(errors.New(cmp.Or(r.Error, "it failed")))
-	}
-	r.Kept = err == nil && (c != nil || st.Phase == study.Failed)
-	if err != nil && !h.full {
-		h.full = true
-		h.tell(fmt.Sprintf("that %s has failed cannot be written: %v", e, err))
-	}
-	return r
-}
-
 // pending says whether the result of a job waits to be taken in.
 func (h *Holder) pending(ctx context.Context, key string) (bool, error) {
-	_, err := h.results.GetLastMsgForSubject(ctx, h.store.names.result(key))
+	_, err := h.results.GetLastMsgForSubject(ctx, h.store.names.result("*", key))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// answer answers a question of a worker.
+// answer answers a question of a worker, and nobody else.
 func (h *Holder) answer(m *nats.Msg) {
 	words := strings.Split(m.Subject, ".")
-	verb, e := words[len(words)-2], h.entries[words[len(words)-1]]
+	name, e := words[len(words)-2], h.entries[words[len(words)-1]]
+	if !strings.HasPrefix(m.Reply, inboxOf(name)+".") {
+		return
+	}
 	reply := nats.NewMsg(m.Reply)
-	data, err := h.do(verb, e)
+	var data []byte
+	var err error
+	switch words[len(words)-1] {
+	case askCancelled:
+		if h.folder.Cancelled() {
+			data = []byte("yes")
+		}
+	case askRefused:
+		data = []byte(h.refused[name])
+	default:
+		data, err = h.resultOf(e)
+	}
 	if reply.Data = data; err != nil {
-		reply.Header.Set(errorHeader, strings.ReplaceAll(err.Error(), "\n", " "))
+		reply.Header.Set(errorHeader, cut(strings.ReplaceAll(err.Error(), "\n", " ")))
 	}
 	h.failed(m.RespondMsg(reply))
 }
 
-func (h *Holder) do(verb string, e study.Entry) ([]byte, error) {
-	ctx, cancel := op()
-	defer cancel()
-	switch verb {
-	case askCancel, askResume:
-		change := h.folder.Cancel
-		if verb == askResume {
-			change = h.folder.Resume
-		}
-		return nil, errors.Join(change(), h.mirrorCancelled(ctx))
-	}
+// resultOf is the result of a job as a message has it; none is nil.
+func (h *Holder) resultOf(e study.Entry) ([]byte, error) {
 	if e.Key == "" {
 		return nil, errors.New("served: the study has no such job. Use the same ocl on both machines")
 	}
-	switch verb {
-	case askRetry:
-		again, err := h.retry(ctx, e)
-		if err != nil || !again {
-			return nil, err
-		}
-		return []byte("yes"), nil
-	case askResult:
-		r, err := h.folder.Result(e)
-		if err != nil || r == nil {
-			return nil, err
-		}
-		text, err := result.Encode(r)
-		if err != nil {
-			return nil, err
-		}
-		var b bytes.Buffer
-		zip := gzip.NewWriter(&b)
-		_, err = zip.Write(text)
-		if err = errors.Join(err, zip.Close()); err == nil && int64(b.Len()) > h.store.nc.MaxPayload()-4096 {
-			err = fmt.Errorf("served: the result of %s has %d bytes, too many for a message. Do the study on one machine", e.Folder, b.Len())
-		}
-		return b.Bytes(), err
+	r, err := h.folder.Result(e)
+	if err != nil || r == nil {
+		return nil, err
 	}
-	return nil, errors.New("served: the question is unknown. Use the same ocl on both machines")
-}
-
-// retry lets a job be tried again that has failed.
-func (h *Holder) retry(ctx context.Context, e study.Entry) (bool, error) {
-	r, _, err := h.store.job(ctx, e.Key)
-	if err != nil || r.Phase != study.Failed {
-		return false, err
+	text, err := result.Encode(r)
+	if err != nil {
+		return nil, err
 	}
-	if _, err := h.folder.Retry(e); err != nil {
-		return false, err
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	_, err = zip.Write(text)
+	if err = errors.Join(err, zip.Close()); err == nil && int64(b.Len()) > h.store.nc.MaxPayload()-4096 {
+		err = fmt.Errorf("served: the result of %s has %d bytes, too many for a message. Do the study on one machine", e.Folder, b.Len())
 	}
-	_, err = h.store.jobs.Put(ctx, e.Key, encoded(record{}))
-	return err == nil, err
+	return b.Bytes(), err
 }
 
 // look compares the server with the folder: all of the server may be gone, and people change the folder.
@@ -190,12 +168,46 @@ func (h *Holder) look() {
 		h.failed(err)
 		return
 	}
+	h.store.mu.Lock()
+	told, ours, refused := maps.Clone(h.store.view.ends.values), maps.Clone(h.store.ended), maps.Clone(h.store.view.settings.values)
+	h.store.mu.Unlock()
+	for key := range refused { // only the holder writes one
+		if name, is := strings.CutPrefix(key, refusedKey); is && h.refused[name] == "" {
+			h.failed(h.store.settings.Purge(ctx, key))
+		}
+	}
+	for key := range ours {
+		told[key] = told[key] // workers may not know it yet
+	}
+	for key, was := range told {
+		e, known := h.entries[key]
+		if !known {
+			h.failed(h.store.ends.Purge(ctx, key))
+			continue
+		}
+		if now := ours[key]; now.Phase != study.Failed && same(was, now) { // somebody may let a job be tried again that has failed
+			continue
+		}
+		over, ended := h.endOf(e)
+		if same(was, over) {
+			continue
+		}
+		err := h.tellEnd(ctx, e)
+		if err == nil && !ended {
+			_, err = h.store.jobs.Put(ctx, key, encoded(record{}))
+		}
+		h.failed(err)
+	}
 	known := h.store.known()
 	for _, key := range slices.Sorted(maps.Keys(known)) {
 		r, e := known[key], h.entries[key]
+		if e.Key == "" {
+			h.failed(h.store.jobs.Purge(ctx, key))
+			continue
+		}
 		// A result that was handed over may be lost. While others wait to be taken in, it is most likely one of those, and asking for each would
 		// take longer than to take them in.
-		if e.Key == "" || r.Phase != study.Failed && (r.Phase != phaseHanded || h.behind) {
+		if r.Phase != phaseHanded || h.behind || ours[key].Phase != "" {
 			continue
 		}
 		r, rev, err := h.store.job(ctx, key)
@@ -209,6 +221,8 @@ func (h *Holder) look() {
 			return
 		}
 	}
+	h.sweep(ctx)
+	h.bar()
 }
 
 // mirrorCancelled lets the server say whether the study was cancelled, as the folder does.

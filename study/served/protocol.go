@@ -38,6 +38,12 @@ const (
 	refusedKey   = "refused." // and the name of a worker
 )
 
+// failedHeader says that the message of a result has the error of a job that has failed.
+const failedHeader = "Ocl-Failed"
+
+// byDeaths is its value if attempts have died, and not this one.
+const byDeaths = "deaths"
+
 // studyBundle is the bundle with the files of the study.
 const studyBundle = "study.files"
 
@@ -51,8 +57,7 @@ func isName(text string) bool {
 
 // Headers of a message with a result.
 const (
-	workerHeader = "Ocl-Worker"
-	// bundleHeader says that the message has the manifest of a bundle, and not the files themselves.
+	// bundleHeader says that the message has the manifest of a bundle from the process of this name, and not the files themselves.
 	bundleHeader = "Ocl-Bundle"
 	// errorHeader has the error of an answer.
 	errorHeader = "Ocl-Error"
@@ -64,58 +69,110 @@ type names string
 func (n names) settings() string { return "ocl-" + string(n) + "-study" }
 func (n names) claims() string   { return "ocl-" + string(n) + "-claims" }
 func (n names) jobs() string     { return "ocl-" + string(n) + "-jobs" }
+func (n names) ends() string     { return "ocl-" + string(n) + "-ends" }
 func (n names) results() string  { return "ocl-" + string(n) + "-results" }
 func (n names) bundles() string  { return "ocl-" + string(n) + "-bundles" }
 
-// result is the subject of the results of a job; "*" is any.
-func (n names) result(key string) string { return "ocl." + string(n) + ".result." + key }
+// result is the subject of the results of a job from the process of a token; "*" is any.
+func (n names) result(from, key string) string {
+	return "ocl." + string(n) + ".result." + from + "." + key
+}
 
-// bundle is the subject of the newest manifest of a bundle; its parts lie below it.
-func (n names) bundle(name string) string { return "ocl." + string(n) + ".bundle." + name }
+// bundle is the subject of the newest manifest of a bundle from a process; its parts lie below it.
+func (n names) bundle(from, name string) string {
+	return "ocl." + string(n) + ".bundle." + from + "." + name
+}
+
+// sender is the word of the subject of a result or a bundle that stands for the process.
+func (n names) sender(subject string) string { return strings.Split(subject+"....", ".")[3] }
 
 // savedOf is the bundle with what was saved of a job, and resultOf that with a result too large for a message.
-func savedOf(key string) string  { return key + ".saved" }
-func resultOf(key string) string { return key + ".result" }
+func savedOf(key string) string  { return key + "." + savedKind }
+func resultOf(key string) string { return key + "." + resultKind }
+
+const savedKind, resultKind = "saved", "result"
 
 // dataOf is the bundle with data of a digest that are lent.
 func dataOf(digest string) string { return "data." + wordOf(digest) }
 
-// ask is the subject of a question to the holder.
-func (n names) ask(verb, key string) string { return "ocl." + string(n) + ".ask." + verb + "." + key }
+// What can be asked beside the result of a job.
+const (
+	askCancelled = "cancelled" // whether the study was cancelled
+	askRefused   = "refused"   // why the process is refused
+)
+
+// ask is the subject of a question of a process to the holder, for the result of a job.
+func (n names) ask(from, key string) string { return "ocl." + string(n) + ".ask." + from + "." + key }
 
 // Phases of a job beside those of package study.
 const (
 	phaseReleased = "released" // it was given back
-	phaseHanded   = "handed"   // its result is on the way to the holder
+	phaseHanded   = "handed"   // its result, or why it has failed, is on the way to the holder
 )
 
-// record is what the bucket of jobs has of one. No record is one that nobody has begun.
+// record is what the bucket of jobs has of one, which any worker may write. No record is one that nobody has begun.
 type record struct {
-	Phase         string `json:"phase,omitempty"` // study.Begun, phaseReleased, phaseHanded, study.Done or study.Failed
+	Phase         string `json:"phase,omitempty"` // study.Begun, phaseReleased or phaseHanded
 	Worker        string `json:"worker,omitempty"`
 	study.Attempt        // the last one; its step is that of what was saved
-	Error         string `json:"error,omitempty"`
-	// Kept says that the folder has the failure, too. If it is not there any more, somebody has removed it for another try.
-	Kept     bool     `json:"kept,omitempty"`
-	Outcome  string   `json:"outcome,omitempty"`
-	Accuracy *float64 `json:"accuracy,omitempty"`
 }
 
 // recordOf reads a record. One that is damaged is none.
 func recordOf(text []byte) (r record) {
-	if json.Unmarshal(text, &r) != nil || r.Number < 0 || r.Start < 0 || r.Deaths < 0 || r.Step < 0 {
+	if json.Unmarshal(text, &r) != nil || r.Number < 0 || r.Start < 0 || r.Deaths < 0 || r.Step < 0 || !known(r.Worker, r.Host) ||
+		r.Phase != study.Begun && r.Phase != phaseReleased && r.Phase != phaseHanded {
 		return record{}
 	}
 	return r
 }
 
-// state is how far a job is that nobody is at work on.
+// known says whether a record can come from a worker: others have longer names.
+func known(worker, host string) bool {
+	return (worker == "" || isName(worker)) && len(host) <= limit.ServedHost
+}
+
+// end is how a job has ended. Only the holder writes one, from the folder.
+type end struct {
+	Phase    string   `json:"phase"` // study.Done or study.Failed
+	Host     string   `json:"host,omitempty"`
+	Step     int      `json:"step,omitempty"`
+	Attempt  int      `json:"attempt,omitempty"`
+	Outcome  string   `json:"outcome,omitempty"`
+	Error    string   `json:"error,omitempty"`
+	Accuracy *float64 `json:"accuracy,omitempty"`
+}
+
+// endOf is the end of a job as the folder has it; ended is false if it has none.
+func endOf(st study.State) (e end, ended bool) {
+	if st.Phase != study.Done && st.Phase != study.Failed {
+		return end{}, false
+	}
+	return end{st.Phase, st.Progress.Host, st.Progress.Step, st.Attempt, st.Outcome, cut(st.Error), st.Accuracy}, true
+}
+
+func (e end) state() study.State {
+	return study.State{Phase: e.Phase, Outcome: e.Outcome, Accuracy: e.Accuracy, Attempt: e.Attempt, Error: e.Error, Progress: study.Progress{Host: e.Host, Step: e.Step}}
+}
+
+// readEnd reads an end. One that is damaged is none.
+func readEnd(text []byte) (e end) {
+	if json.Unmarshal(text, &e) != nil || e.Phase != study.Done && e.Phase != study.Failed {
+		return end{}
+	}
+	return e
+}
+
+// cut is a text of a length that a message may have.
+func cut(text string) string {
+	if len(text) <= limit.ServedError {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit.ServedError], "") + " …"
+}
+
+// state is how far a job is that nobody is at work on, and that has not ended.
 func (r record) state() study.State {
 	switch r.Phase {
-	case study.Done:
-		return study.State{Phase: study.Done, Outcome: r.Outcome, Accuracy: r.Accuracy, Attempt: r.Number, Progress: study.Progress{Step: r.Step}}
-	case study.Failed:
-		return study.State{Phase: study.Failed, Error: r.Error, Attempt: r.Number, Progress: study.Progress{Host: r.Host, Step: r.Step}}
 	case phaseHanded: // the holder is about to take it
 		return study.State{Phase: study.Running, Attempt: r.Number, Progress: r.Progress}
 	}
@@ -132,7 +189,7 @@ type held struct {
 }
 
 func heldOf(text []byte) (h held) {
-	if json.Unmarshal(text, &h) != nil {
+	if json.Unmarshal(text, &h) != nil || !known(h.Worker, h.Host) {
 		return held{}
 	}
 	return h
@@ -145,6 +202,7 @@ type manifest struct {
 	Size   int64  `json:"size"` // in bytes
 	SHA256 string `json:"sha256"`
 	Step   int    `json:"step"` // of the run
+	from   string // the process that has put it
 }
 
 func manifestOf(text []byte) (m manifest, err error) {

@@ -117,8 +117,13 @@ func entriesOf(all []*result.Result) (entries []study.Entry) {
 // clocked is a store whose claims grow old by the clock of a test.
 type clocked struct {
 	study.Store
+	folder  study.Store // what only the machine with the folder may do
 	written func(key string)
 }
+
+func (c clocked) Cancel() error                     { return c.folder.Cancel() }
+func (c clocked) Resume() error                     { return c.folder.Resume() }
+func (c clocked) Retry(e study.Entry) (bool, error) { return c.folder.Retry(e) }
 
 type clockedClaim struct {
 	study.Claim
@@ -144,7 +149,8 @@ func (c clockedClaim) Beat(p study.Progress) error {
 func TestContract(t *testing.T) {
 	entries := entriesOf(studytest.Results(t, 2))
 	studytest.Run(t, func(t *testing.T) studytest.Stores {
-		h, _ := serve(t, made(t, entries), entries, "127.0.0.1:0")
+		dir := made(t, entries)
+		h, _ := serve(t, dir, entries, "127.0.0.1:0")
 		t.Cleanup(func() {
 			if err := h.Close(); err != nil {
 				t.Error(err)
@@ -159,7 +165,7 @@ func TestContract(t *testing.T) {
 			Open: func(machine string) study.Store {
 				hands, _ := join(t, h.Join(), filepath.Join(root, machine))
 				alive[hands.Store()] = true
-				return clocked{hands.Store(), func(key string) {
+				return clocked{hands.Store(), study.OpenFolder(dir), func(key string) {
 					mu.Lock()
 					defer mu.Unlock()
 					last[key] = clock

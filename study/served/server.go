@@ -6,6 +6,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -19,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,15 +35,22 @@ const (
 	lockFile   = ".serve"      // locked by the process that serves
 	secretFile = ".serve.json" // word, secrets and certificate
 	natsFolder = ".nats"       // what the server keeps; it may be removed at any moment
+	begunFile  = ".begun"      // in the folder of a run there: a line for each process that had the job, until it ends
 	handsDir   = ".hands"      // where the holder's own hands work, and what came in is looked at
 	asideDir   = "aside"       // results that could not be used
 )
 
-// Users of the embedded server.
+// Users of the embedded server. A worker's connection has the name of its process.
 const (
 	holderUser = "holder"
-	workerUser = "worker"
+	workerUser = "worker" // in the join file
 )
+
+// mostRefused is how many workers may be refused of those that have one join file, before no new one is taken.
+const mostRefused = 3
+
+// mostProcesses is how many processes of workers may come and go while a study is served: something is kept of each.
+const mostProcesses = 100_000
 
 // identity is what stays the same whenever a study is served, so that a join file goes on to be good.
 type identity struct {
@@ -97,12 +106,99 @@ type embedded struct {
 	listen string // HOST:PORT; "" listens nowhere
 	cert   tls.Certificate
 
-	mu  sync.Mutex
-	srv *server.Server
+	mu     sync.Mutex
+	srv    *server.Server
+	proven map[string]bool            // marks of processes of which a result was taken in
+	barred map[string]bool            // marks of processes that are refused
+	at     map[string]map[uint64]bool // connections of a process, by its mark
+	names  map[string]string          // of processes, by the tokens of their results
+}
+
+// mark is what the name of a process ends in: it follows from a key that the process alone knows, so nobody has that of another one.
+func mark(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:10])
+}
+
+// token stands for a process in the subjects of its results. Nobody else knows it: the server itself writes wherever the question of a worker says, so a
+// name that others see would not do.
+func token(key string) string { return mark("result " + key) }
+
+// of is the name of the process of a token, and "" of one that is not known.
+func (e *embedded) of(token string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.names[token]
+}
+
+// markOf is the mark of the process of a name.
+func markOf(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
+
+// Check implements server.Authentication: a worker has the secret of the join file and the key of its name.
+func (e *embedded) Check(c server.ClientAuthentication) bool {
+	o := c.GetOpts()
+	same := func(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+	if o.Username == holderUser {
+		return same(o.Password, e.id.HolderSecret)
+	}
+	secret, key, _ := strings.Cut(o.Password, ".")
+	if !same(secret, e.id.WorkerSecret) || !isName(o.Username) || markOf(o.Username) != mark(key) {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m := mark(key)
+	if e.barred[m] || len(e.barred) >= mostRefused && !e.proven[m] || e.at[m] == nil && len(e.at) >= mostProcesses {
+		return false
+	}
+	if e.at[m] == nil {
+		e.at[m] = map[uint64]bool{}
+	}
+	e.at[m][c.GetID()] = true
+	e.names[token(key)] = o.Username
+	c.RegisterUser(&server.User{Username: o.Username, Permissions: permissions(e.id.Study, o.Username, token(key))})
+	return true
+}
+
+// prove notes that a result of a process was taken in.
+func (e *embedded) prove(m string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.proven[m] = true
+}
+
+// gone says whether a process was connected and is not any more.
+func (e *embedded) gone(m string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for id := range e.at[m] {
+		if e.srv.GetClient(id) != nil {
+			return false
+		}
+	}
+	return len(e.at[m]) > 0
+}
+
+func (e *embedded) isBarred(m string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.barred[m]
+}
+
+// bar ends the connections of a process and takes no other one. It says how many processes are refused.
+func (e *embedded) bar(m string) int {
+	e.mu.Lock()
+	e.barred[m] = true
+	n, srv, at := len(e.barred), e.srv, e.at[m]
+	e.mu.Unlock()
+	for id := range at {
+		_ = srv.DisconnectClientByID(id) // it may be gone
+	}
+	return n
 }
 
 func newEmbedded(dir, listen string, id identity) (*embedded, error) {
-	e := &embedded{dir: dir, id: id, listen: listen}
+	e := &embedded{dir: dir, id: id, listen: listen, proven: map[string]bool{}, barred: map[string]bool{}, at: map[string]map[uint64]bool{}, names: map[string]string{}}
 	var err error
 	if e.cert, err = tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key)); err != nil {
 		return nil, fmt.Errorf("served: %s is damaged: %w. Remove it; the workers then need the new join file", filepath.Join(dir, secretFile), err)
@@ -113,7 +209,7 @@ func newEmbedded(dir, listen string, id identity) (*embedded, error) {
 // start starts the server, at the same address as before.
 func (e *embedded) start() error {
 	o := &server.Options{ServerName: "ocl", DontListen: e.listen == "", JetStream: true, StoreDir: filepath.Join(e.dir, natsFolder), NoLog: true, NoSigs: true,
-		NoSystemAccount: true, Users: []*server.User{{Username: holderUser, Password: e.id.HolderSecret}, {Username: workerUser, Password: e.id.WorkerSecret, Permissions: permissions(e.id.Study)}}}
+		NoSystemAccount: true, CustomClientAuthentication: e, JetStreamMaxStore: 1 << 60, JetStreamMaxMemory: 1 << 40} // the streams have limits, and what a disk has may change
 	if e.listen != "" {
 		host, port, err := net.SplitHostPort(e.listen)
 		number, failed := strconv.Atoi(port)
@@ -219,25 +315,25 @@ func (e *embedded) pin() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// permissions are what the workers of a study may do: keep claims and jobs, hand over results and bundles, ask the holder, and read.
-func permissions(n names) *server.Permissions {
-	publish := []string{"$KV." + n.claims() + ".>", "$KV." + n.jobs() + ".>", n.result("*"), n.bundle(">"), "ocl." + string(n) + ".ask.>", "$JS.FC.>", "$JS.API.INFO"}
-	for _, stream := range []string{"KV_" + n.settings(), "KV_" + n.claims(), "KV_" + n.jobs(), n.bundles()} {
+// permissions are what a worker of a study may do: keep claims and jobs, hand over results and bundles as itself, ask the holder, and read.
+func permissions(n names, worker, token string) *server.Permissions {
+	publish := []string{"$KV." + n.claims() + ".*", "$KV." + n.jobs() + ".*", n.result(token, "*"), n.bundle(worker, ">"), n.ask(worker, "*"), "$JS.FC.>", "$JS.API.INFO"}
+	for _, stream := range []string{"KV_" + n.settings(), "KV_" + n.claims(), "KV_" + n.jobs(), "KV_" + n.ends(), n.bundles()} {
 		for _, api := range []string{"STREAM.INFO.%s", "STREAM.MSG.GET.%s", "DIRECT.GET.%s", "DIRECT.GET.%s.>", "CONSUMER.CREATE.%s.>", "CONSUMER.DELETE.%s.>", "CONSUMER.INFO.%s.>"} {
 			publish = append(publish, "$JS.API."+fmt.Sprintf(api, stream))
 		}
 	}
 	return &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: publish, Deny: []string{n.bundle("study.>"), n.bundle("data.>")}},
-		Subscribe: &server.SubjectPermission{Allow: []string{inboxOf(workerUser) + ".>"}},
+		Publish:   &server.SubjectPermission{Allow: publish},
+		Subscribe: &server.SubjectPermission{Allow: []string{inboxOf(worker) + ".>"}},
 	}
 }
 
-// inboxOf are the subjects of the answers to a user.
-func inboxOf(user string) string { return "_INBOX_" + user }
+// inboxOf are the subjects of the answers to a process.
+func inboxOf(name string) string { return "_INBOX_" + name }
 
-// errOther says that the server has another certificate than the join file.
-var errOther = errors.New("the server has another certificate than the join file says. Copy the join file again from the machine that serves the study")
+// errOther says that the server has another certificate than the join file, as that of another study has.
+var errOther = errors.New("the server serves another study, or has another certificate than the join file says. Copy the join file again from the machine that serves the study")
 
 // secure is TLS with a server whose certificate has a digest; nothing else about it counts.
 func secure(pin string, failed func(error)) nats.Option {

@@ -30,12 +30,20 @@ type store struct {
 	js     jetstream.JetStream
 	place  string // where runs write
 	worker string // the name of this process
+	key    string // of the name, which nobody else knows
+	name   string // in the subjects of bundles and questions: worker, or holderUser
+	token  string // in those of results
 	host   string
 	tell   func(string)
-	heard  func(record) // what changes of a job; may be nil
+	heard  func(key string, r record) // what changes of a job, with mu locked; may be nil
 
-	settings, claims, jobs jetstream.KeyValue
-	bundles                jetstream.Stream
+	settings, claims, jobs, ends jetstream.KeyValue
+	bundles                      jetstream.Stream
+
+	folder    *study.Folder   // of the holder: it alone says what has ended and whether the study was cancelled
+	ended     map[string]end  // of the holder, by key: what the folder says
+	forbidden context.Context // ended once the server has refused a question
+	forbid    func()
 
 	every  time.Duration   // between two looks
 	asked  <-chan struct{} // closed once the process was asked to end
@@ -56,6 +64,7 @@ type view struct {
 	settings bucket[string]
 	claims   bucket[held]
 	jobs     bucket[record]
+	ends     bucket[end]
 	watchers []jetstream.KeyWatcher
 }
 
@@ -87,8 +96,11 @@ func (b *bucket[V]) watched(e jetstream.KeyValueEntry) {
 // newStore makes the store of a connection. It does not use it yet.
 func newStore(ctx context.Context, n names, place string, every time.Duration, note func(string)) *store {
 	host := study.HostName()
-	s := &store{names: n, place: place, host: host, worker: fmt.Sprintf("%s-%d-%s", wordOf(host), os.Getpid(), word(6)),
+	key := word(32)
+	s := &store{names: n, place: place, host: host[:min(len(host), limit.ServedHost)], key: key, worker: fmt.Sprintf("%s-%d-%s", wordOf(host), os.Getpid(), mark(key)),
 		tell: note, every: cmp.Or(every, usualLook), asked: ctx.Done(), late: make(chan struct{}), closed: make(chan struct{}), wake: make(chan struct{}, 1), mine: map[string]*claim{}}
+	s.name, s.token = s.worker, s.worker
+	s.forbidden, s.forbid = context.WithCancel(context.Background())
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, func() { close(s.late) }) })
 	return s
 }
@@ -97,17 +109,21 @@ func newStore(ctx context.Context, n names, place string, every time.Duration, n
 func (s *store) retry() time.Duration { return min(s.every, time.Second) }
 
 // options are those of a connection that lives as long as the process.
-func (s *store) options(user string) []nats.Option {
+func (s *store) options() []nats.Option {
 	awake := func() {
 		select {
 		case s.wake <- struct{}{}:
 		default:
 		}
 	}
-	return []nats.Option{nats.Name(s.worker), nats.MaxReconnects(-1), nats.ReconnectWait(s.retry()), nats.ReconnectBufSize(-1), nats.CustomInboxPrefix(inboxOf(user)),
+	return []nats.Option{nats.Name(s.worker), nats.MaxReconnects(-1), nats.ReconnectWait(s.retry()), nats.ReconnectBufSize(-1), nats.CustomInboxPrefix(inboxOf(s.name)),
 		nats.Timeout(opTime), nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { awake() }), nats.ReconnectHandler(func(*nats.Conn) { awake() }),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // an operation that fails says so itself
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // an operation that fails says so itself, but for one without an answer
+			if errors.Is(err, nats.ErrPermissionViolation) {
+				s.forbid()
+			}
+		}),
 		nats.ClosedHandler(func(nc *nats.Conn) {
 			if err := nc.LastError(); errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) {
 				s.die(errSecret)
@@ -124,7 +140,7 @@ func (s *store) use(ctx context.Context, nc *nats.Conn) (err error) {
 	for _, b := range []struct {
 		to   *jetstream.KeyValue
 		name string
-	}{{&s.settings, s.names.settings()}, {&s.claims, s.names.claims()}, {&s.jobs, s.names.jobs()}} {
+	}{{&s.settings, s.names.settings()}, {&s.claims, s.names.claims()}, {&s.jobs, s.names.jobs()}, {&s.ends, s.names.ends()}} {
 		if *b.to, err = s.js.KeyValue(ctx, b.name); err != nil {
 			return err
 		}
@@ -189,14 +205,15 @@ func (s *store) epoch() string {
 // watch reads all buckets, and goes on to read what changes.
 func (s *store) watch(ctx context.Context, epoch string) (*view, error) {
 	v := &view{epoch: epoch, settings: bucket[string]{values: map[string]string{}, of: func(text []byte) string { return string(text) }},
-		claims: bucket[held]{values: map[string]held{}, of: heldOf}, jobs: bucket[record]{values: map[string]record{}, of: recordOf}}
+		claims: bucket[held]{values: map[string]held{}, of: heldOf}, jobs: bucket[record]{values: map[string]record{}, of: recordOf},
+		ends: bucket[end]{values: map[string]end{}, of: readEnd}}
 	for _, b := range []struct {
 		of   jetstream.KeyValue
 		take func(jetstream.KeyValueEntry)
-	}{{s.settings, v.settings.watched}, {s.claims, v.claims.watched}, {s.jobs, func(e jetstream.KeyValueEntry) {
+	}{{s.settings, v.settings.watched}, {s.claims, v.claims.watched}, {s.ends, v.ends.watched}, {s.jobs, func(e jetstream.KeyValueEntry) {
 		v.jobs.watched(e)
 		if s.heard != nil {
-			s.heard(v.jobs.values[e.Key()])
+			s.heard(e.Key(), v.jobs.values[e.Key()])
 		}
 	}}} {
 		w, err := b.of.WatchAll(context.WithoutCancel(ctx))
@@ -318,11 +335,15 @@ func (s *store) state(key string) study.State {
 	if s.view == nil {
 		return study.State{Phase: study.Waiting}
 	}
+	ends := s.view.ends.values
+	if s.folder != nil {
+		ends = s.ended
+	}
+	if e := ends[key]; e.Phase != "" {
+		return e.state()
+	}
 	r := s.view.jobs.values[key]
 	h, taken := s.view.claims.values[key]
-	if r.Phase == study.Done || r.Phase == study.Failed {
-		return r.state()
-	}
 	if c := s.mine[key]; c != nil {
 		return study.State{Phase: study.Running, Sure: true, Attempt: c.job.Number, Progress: h.Progress}
 	}
@@ -339,10 +360,13 @@ func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
 	if err != nil {
 		err = fmt.Errorf("served: %w", err)
 	}
-	if s.view != nil && s.view.settings.values[refusedKey+s.worker] != "" {
-		err = fmt.Errorf("served: the holder of the study refuses this process: %s. Compare the ocl and the machine with those of the others", s.view.settings.values[refusedKey+s.worker])
-	}
+	refused := s.view != nil && s.view.settings.values[refusedKey+s.name] != ""
 	s.mu.Unlock()
+	if refused {
+		if why := s.confirmed(askRefused); why != "" {
+			err = fmt.Errorf("served: the holder of the study refuses this process: %s. Compare the ocl and the machine with those of the others", why)
+		}
+	}
 	if err != nil {
 		return nil, study.State{}, err
 	}
@@ -395,40 +419,59 @@ func (s *store) job(ctx context.Context, key string) (record, uint64, error) {
 
 // Cancelled implements [study.Store].
 func (s *store) Cancelled() bool {
+	if s.folder != nil {
+		return s.folder.Cancelled()
+	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.view != nil && s.view.settings.values[cancelledKey] != ""
+	told := s.view != nil && s.view.settings.values[cancelledKey] != ""
+	s.mu.Unlock()
+	return told && s.confirmed(askCancelled) != ""
 }
 
-// Verbs of questions to the holder.
-const (
-	askResult = "result"
-	askRetry  = "retry"
-	askCancel = "cancel"
-	askResume = "resume"
-)
+// confirmed asks the holder for what the settings say, before this process ends by it: another worker can make the server write there. "" is that it is not so.
+func (s *store) confirmed(what string) string {
+	ctx, cancel := op()
+	defer cancel()
+	m, err := s.nc.RequestWithContext(ctx, s.names.ask(s.name, what), nil)
+	if err != nil {
+		return ""
+	}
+	return string(m.Data)
+}
 
-// Cancel implements [study.Store].
+// errHolder says that a worker elsewhere asked for what only the machine with the folder may do.
+var errHolder = errors.New("served: a worker does jobs and nothing else. Use `ocl sweep cancel` and `retry` on the machine that serves the study")
+
+// Cancel implements [study.Store]. Only the holder may.
 func (s *store) Cancel() error {
-	_, err := s.ask(askCancel, "-")
-	return err
+	if s.folder == nil {
+		return errHolder
+	}
+	return s.folder.Cancel()
 }
 
-// Resume implements [study.Store].
+// Resume implements [study.Store]. Only the holder may.
 func (s *store) Resume() error {
-	_, err := s.ask(askResume, "-")
-	return err
+	if s.folder == nil {
+		return errHolder
+	}
+	return s.folder.Resume()
 }
 
-// Retry implements [study.Store].
+// Retry implements [study.Store]. Only the holder may, which notices it at its next look.
 func (s *store) Retry(e study.Entry) (bool, error) {
-	text, err := s.ask(askRetry, e.Key)
-	return len(text) > 0, err
+	if s.folder == nil {
+		return false, errHolder
+	}
+	return s.folder.Retry(e)
 }
 
 // Result implements [study.Store].
 func (s *store) Result(e study.Entry) (*result.Result, error) {
-	text, err := s.ask(askResult, e.Key)
+	if s.folder != nil {
+		return s.folder.Result(e)
+	}
+	text, err := s.ask(e.Key)
 	if err != nil || len(text) == 0 {
 		return nil, err
 	}
@@ -442,11 +485,11 @@ func (s *store) Result(e study.Entry) (*result.Result, error) {
 	return result.Parse(text)
 }
 
-// ask asks the holder, and waits until it answers.
-func (s *store) ask(verb, key string) (answer []byte, err error) {
+// ask asks the holder for a result, and waits until it answers.
+func (s *store) ask(key string) (answer []byte, err error) {
 	var m *nats.Msg
 	if err := s.insist(func(ctx context.Context) error {
-		m, err = s.nc.RequestWithContext(ctx, s.names.ask(verb, key), nil)
+		m, err = s.nc.RequestWithContext(ctx, s.names.ask(s.name, key), nil)
 		return err
 	}); err != nil {
 		if errors.Is(err, errSecret) || errors.Is(err, errOther) {

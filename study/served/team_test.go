@@ -72,11 +72,11 @@ func TestTeamServer(t *testing.T) {
 		}
 		return names
 	}
-	if n := len(streams()); n != 10 {
-		t.Errorf("%d streams, want five of each study", n)
+	if n := len(streams()); n != 12 {
+		t.Errorf("%d streams, want six of each study", n)
 	}
 	_, word := worker.Conn()
-	for _, name := range []string{"KV_ocl-" + word + "-study", "KV_ocl-" + word + "-claims", "KV_ocl-" + word + "-jobs", "ocl-" + word + "-results", "ocl-" + word + "-bundles"} {
+	for _, name := range []string{"KV_ocl-" + word + "-study", "KV_ocl-" + word + "-claims", "KV_ocl-" + word + "-jobs", "KV_ocl-" + word + "-ends", "ocl-" + word + "-results", "ocl-" + word + "-bundles"} {
 		if err := js.DeleteStream(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestTeamServer(t *testing.T) {
 	if err := c.Beat(study.Progress{Step: 2}); err != nil {
 		t.Fatal(err)
 	}
-	within(t, "all is there again", func() bool { return len(streams()) == 10 })
+	within(t, "all is there again", func() bool { return len(streams()) == 12 })
 	within(t, "the worker is back", func() bool { return told.count(away) == told.count(again) })
 	if err := c.Beat(study.Progress{Step: 3}); err != nil {
 		t.Fatal(err)
@@ -103,13 +103,13 @@ func TestTeamServer(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(streams()); n != 5 {
+	if n := len(streams()); n != 6 {
 		t.Errorf("%d streams are left, want those of the other study", n)
 	}
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(streams()); n != 5 {
+	if n := len(streams()); n != 6 {
 		t.Errorf("%d streams are left of a study that goes on", n)
 	}
 }

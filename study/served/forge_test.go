@@ -1,0 +1,248 @@
+package served_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/study"
+	"ocl/study/served"
+	"ocl/study/studytest"
+)
+
+var forgeSeed = flag.Uint64("forgeseed", 0, "the seed of TestForger; 0 is several")
+
+// forging is a worker that has a good join file and sends whatever the seed says.
+type forging struct {
+	t       testing.TB
+	rand    *rand.Rand
+	join    string
+	all     []*result.Result
+	honest  []string // names of the other workers
+	forger  *served.Forger
+	key     int
+	actions map[string]func(f *served.Forger, key string)
+	names   []string
+}
+
+func newForging(t testing.TB, seed uint64, join string, all []*result.Result, honest []string) *forging {
+	g := &forging{t: t, rand: rand.New(rand.NewPCG(seed, 1)), join: join, all: all, honest: honest}
+	text := func(v any) []byte {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	pick := func(of []string) string { return of[g.rand.IntN(len(of))] }
+	whole := func(r *result.Result) []byte {
+		text, err := result.Encode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return archive(experiment.ResultFile, string(text))
+	}
+	phases := []string{study.Done, study.Failed, study.Begun, "released", "handed", "else"}
+	g.actions = map[string]func(*served.Forger, string){
+		"the record of a job": func(f *served.Forger, key string) {
+			_ = f.Put(f.KV("jobs", key), text(map[string]any{"phase": pick(phases), "worker": pick(append(g.honest, f.Name)), "number": 9, "deaths": g.rand.IntN(4), "error": "forged", "kept": true,
+				"outcome": "finished", "accuracy": 0.99}))
+		},
+		"the end of a job": func(f *served.Forger, key string) {
+			if f.Put(f.KV("ends", key), text(map[string]any{"phase": pick(phases[:2]), "outcome": "finished"})) == nil {
+				t.Error("a worker says that a job has ended")
+			}
+		},
+		"settings": func(f *served.Forger, key string) {
+			if f.Put(f.KV("study", pick([]string{"cancelled", "epoch", "version", "refused." + g.honest[0]})), []byte("yes")) == nil {
+				t.Error("a worker changes settings")
+			}
+		},
+		"a claim": func(f *served.Forger, key string) {
+			_ = f.Put(f.KV("claims", key), text(map[string]any{"worker": pick(append(g.honest, f.Name)), "step": 5}))
+			_ = f.Put(f.KV("claims", key), nil, "KV-Operation", "PURGE", "Nats-Rollup", "sub")
+		},
+		"keys of no job": func(f *served.Forger, key string) {
+			for _, bucket := range []string{"claims", "jobs"} {
+				_ = f.Put(f.KV(bucket, fmt.Sprint(g.rand.Uint64())), []byte(`{"phase":"done"}`))
+				if f.Put(f.KV(bucket, key), make([]byte, 5000)) == nil {
+					t.Errorf("a value of 5,000 bytes in %s", bucket)
+				}
+			}
+		},
+		"the result of another job": func(f *served.Forger, key string) {
+			if r := g.all[g.rand.IntN(len(g.all))]; r.Key != key { // a worker that does a job is believed that others have failed
+				_ = f.Put(f.Result(f.Token, key), whole(r))
+			}
+		},
+		"a changed result": func(f *served.Forger, key string) {
+			r := *g.all[0]
+			high := 0.99
+			r.Key, r.Metrics.AverageAccuracy = key, &high
+			_ = f.Put(f.Result(f.Token, key), whole(&r))
+		},
+		"no result": func(f *served.Forger, key string) { _ = f.Put(f.Result(f.Token, key), []byte("x")) },
+		"a fault in another name": func(f *served.Forger, key string) {
+			if f.Put(f.Result(pick(g.honest), key), []byte("x")) == nil {
+				t.Error("a worker sends results in the name of another one")
+			}
+			for _, to := range []string{f.Result(g.honest[0], key), f.KV("ends", key), f.KV("jobs", key)} { // by an answer of the server
+				bucket := strings.Split(to, ".")[1]
+				_ = f.NC.PublishRequest("$JS.API.DIRECT.GET.KV_"+bucket+".$KV."+bucket+"."+key, to, nil)
+			}
+			if f.Put(f.Bundle(pick(append(g.honest, "holder")), key+".saved"), []byte("x")) == nil {
+				t.Error("a worker sends bundles in the name of another one")
+			}
+		},
+		"a failure": func(f *served.Forger, key string) {
+			_ = f.Put(f.KV("jobs", key), text(map[string]any{"phase": pick([]string{study.Begun, "handed"}), "worker": f.Name, "number": 1}))
+			_ = f.Put(f.Result(f.Token, key), []byte(strings.Repeat("forged ", 1000)), served.FailedHeader, pick([]string{"yes", "deaths"}))
+		},
+		"a large bundle": func(f *served.Forger, key string) {
+			for n := range 20 {
+				_ = f.Put(f.Bundle(f.Name, pick([]string{key, "other"})+".saved.word."+fmt.Sprint(n)), make([]byte, 1000))
+			}
+		},
+		"a large message": func(f *served.Forger, key string) {
+			if f.Put(f.Bundle(f.Name, key+".saved.word.0"), make([]byte, served.PartBytes+5000)) == nil {
+				t.Error("a large part of a bundle")
+			}
+		},
+		"a wrong digest": func(f *served.Forger, key string) {
+			data := whole(g.all[0])
+			kind := pick([]string{"saved", "result"})
+			m := text(map[string]any{"word": "w", "parts": 1, "size": len(data), "sha256": strings.Repeat("0", 64), "step": 1 + g.rand.IntN(1000)})
+			_ = f.Put(f.Bundle(f.Name, key+"."+kind+".w.0"), data)
+			_ = f.Put(f.Bundle(f.Name, key+"."+kind), m)
+			if kind == "result" {
+				_ = f.Put(f.Result(f.Token, key), m, served.BundleHeader, pick(append(g.honest, f.Name)))
+			}
+		},
+	}
+	g.names = make([]string, 0, len(g.actions))
+	for name := range g.actions {
+		g.names = append(g.names, name)
+	}
+	slices.Sort(g.names)
+	return g
+}
+
+// act does one thing. A forger that was refused comes back with another key, until no new worker is taken.
+func (g *forging) act() {
+	if g.forger == nil || !g.forger.NC.IsConnected() {
+		g.key++
+		var err error
+		if g.forger, err = served.Forge(g.join, fmt.Sprint("key", g.key), []string{"w", "else-1", g.honest[0]}[g.rand.IntN(3)], ""); err != nil {
+			g.forger = nil
+			return
+		}
+		if _, err := served.Forge(g.join, "key", "", g.honest[0]); err == nil {
+			g.t.Error("a worker connects with the name of another one")
+		}
+	}
+	name := g.names[g.rand.IntN(len(g.names))]
+	g.actions[name](g.forger, g.all[g.rand.IntN(len(g.all))].Key)
+}
+
+// TestForger: a worker that forges, among honest ones, changes no result and no count. -forgeseed repeats a seed; with OCL_LONG there are more.
+func TestForger(t *testing.T) {
+	seeds := []uint64{1, 2, 3}
+	if os.Getenv("OCL_LONG") != "" {
+		seeds = seeds[:0]
+		for s := range uint64(100) {
+			seeds = append(seeds, s+1)
+		}
+	}
+	if *forgeSeed != 0 {
+		seeds = []uint64{*forgeSeed}
+	}
+	all := studytest.Results(t, 6)
+	for _, seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { forged(t, seed, all) })
+	}
+}
+
+func forged(t *testing.T, seed uint64, all []*result.Result) {
+	t.Logf("go test ./study/served -run TestForger -forgeseed %d", seed)
+	entries := entriesOf(all)
+	of := map[string]*result.Result{}
+	jobs := make([]study.Job, len(entries))
+	for i, e := range entries {
+		jobs[i].Entry, of[e.Key] = e, all[i]
+	}
+	dir := made(t, entries)
+	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries, served.ServeOptions{Listen: "127.0.0.1:0", Look: soon, Most: 1 << 20, Note: notesOf(t).add})
+	if err != nil {
+		t.Fatal(err)
+	}
+	join1, _ := join(t, h.Join(), t.TempDir())
+	join2, _ := join(t, h.Join(), t.TempDir())
+	before := h.Bundles()
+	g := newForging(t, seed, h.Join(), all, []string{join1.Worker(), join2.Worker()})
+	var mu sync.Mutex // one forges at a time
+	forge := func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		for range n {
+			g.act()
+		}
+	}
+	forge(3)
+	var wg sync.WaitGroup
+	ended := make(chan error, 3)
+	for _, hands := range []*served.Hands{join1, join2} {
+		w := study.Worker{Store: hands.Store(), Jobs: jobs, Concurrency: 1, Workers: 1, Poll: 10 * time.Millisecond, Stay: true,
+			Do: func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
+				forge(3)
+				return writing(of[j.Key])(ctx, j, at)
+			}}
+		wg.Go(func() {
+			_, err := w.Run(t.Context())
+			ended <- err
+		})
+	}
+	attend := study.Worker{Store: h.Store(), Jobs: jobs, Poll: 10 * time.Millisecond, Attend: true}
+	sum, err := attend.Run(t.Context())
+	if err != nil || sum.Left != 0 || sum.AllFailed != 0 {
+		t.Errorf("the holder ends with %+v, error %v", sum, err)
+	}
+	for i, e := range entries { // as the holder says that all is done, it is
+		st := study.OpenFolder(dir).State(e)
+		text, err := os.ReadFile(filepath.Join(dir, e.Folder, experiment.ResultFile))
+		want, _ := result.Encode(all[i])
+		if st.Phase != study.Done || err != nil || !bytes.Equal(text, want) {
+			t.Errorf("%s is %+v, error %v; the result is the same: %v", e, st, err, bytes.Equal(text, want))
+		}
+	}
+	wg.Wait()
+	close(ended)
+	for err := range ended {
+		if err != nil {
+			t.Errorf("an honest worker ends with %v", err)
+		}
+	}
+	for _, name := range h.Refused() {
+		if name == join1.Worker() || name == join2.Worker() {
+			t.Errorf("the honest worker %s is refused", name)
+		}
+	}
+	if g.forger != nil {
+		g.forger.NC.Close()
+	}
+	within(t, "nothing foreign is left", func() bool { return h.Bundles() <= before && h.Waiting() == 0 })
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+}
