@@ -176,10 +176,10 @@ func (h *Holder) look() {
 			h.failed(h.store.settings.Purge(ctx, key))
 		}
 	}
-	for key := range ours {
-		told[key] = told[key] // workers may not know it yet
-	}
-	for key, was := range told {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(told)), maps.Keys(ours)) // workers may not know of ours yet
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		was := told[key]
 		e, known := h.entries[key]
 		if !known {
 			h.failed(h.store.ends.Purge(ctx, key))
