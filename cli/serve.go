@@ -121,6 +121,8 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	flags.IntVar(&d.Remember.Count, "remember", 10000, "pictures that are remembered for their labels; the oldest go")
 	flags.Int64Var(&f.rememberMB, "remember-mb", 256, "size of what is remembered, in megabytes")
 	flags.DurationVar(&d.Remember.Age, "remember-age", 7*24*time.Hour, "time after which what is remembered goes")
+	flags.IntVar(&d.VersionEvery, "version-every", 1000, "pictures after which a version of the weights is kept, for going back to it; the last ten stay, and those with a name")
+	flags.DurationVar(&d.VersionAge, "version-age", 10*time.Minute, "time after which a version is kept, where something was learned since the last")
 	flags.BoolVar(&d.Retain, "retain", false, "keep all of the journal, for `ocl serve rebuild`; it then grows for ever")
 	addWorkers(flags, &f.workers, "goroutines that learn; results do not depend on it (default: chosen)")
 	flags.BoolVar(&f.o.Play, "play", false, "send built-in drawings as a stream: classes appear, and drift comes")
@@ -140,7 +142,7 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	addQuiet(flags, &f.quiet)
 	annotate(flags, groupLearner, map[string]string{
 		"config": "FILE", "init": "RUN", "method": "NAME", "memory": "N", "size": "N", "channels": "N", "capacity": "N", "backbone": "FILE", "batch": "N", "age": "TIME", "queue": "N",
-		"new-classes": "HOW", "held-out": "SHARE", "remember": "N", "remember-mb": "N", "remember-age": "TIME", "retain": "", "workers": "N", "play": "",
+		"new-classes": "HOW", "held-out": "SHARE", "remember": "N", "remember-mb": "N", "remember-age": "TIME", "version-every": "N", "version-age": "TIME", "retain": "", "workers": "N", "play": "",
 	})
 	annotate(flags, groupNetwork, map[string]string{
 		"listen": "ADDRESS", "tokens": "FILE", "cert": "FILE", "key": "FILE", "insecure": "", "host": "A,B", "name": "NAME", "follow": "URL", "ca": "FILE",
@@ -247,6 +249,8 @@ func (f *serveFlags) check() error {
 		return fmt.Errorf("--batch cannot be %d. Use 1 to %s", d.Batch, count.Number(limit.LiveBatch))
 	case d.Queue < d.Batch || d.Queue > limit.LiveQueue:
 		return fmt.Errorf("--queue cannot be %d. Use %d, which is --batch, to %s", d.Queue, d.Batch, count.Number(limit.LiveQueue))
+	case d.VersionEvery < 1 || d.VersionAge <= 0:
+		return errors.New("versions come after at least one picture and some time. Use 1 or more for --version-every, and a time above 0 for --version-age")
 	case d.Remember.Count < 0 || f.rememberMB < 0 || d.Remember.Age < 0:
 		return errors.New("what is remembered cannot be negative. Use 0 or more for --remember, --remember-mb and --remember-age")
 	}

@@ -48,6 +48,7 @@ func TestTokens(t *testing.T) {
 		{"POST", "/v1/tasks", "", nil, "a"},
 		{"DELETE", "/v1/samples/a2", "", nil, "a"},
 		{"POST", "/v1/forget", jsonT, []byte(`{"ids":["a1"]}`), "a"},
+		{"POST", "/v1/versions", jsonT, []byte(`{"name":"x"}`), "a"},
 		{"POST", "/v1/rollback", jsonT, []byte(`{"version":1}`), "a"},
 	} {
 		for _, name := range []string{"p", "l", "a"} {

@@ -97,6 +97,7 @@ func (c statusCollector) Collect(to chan<- prometheus.Metric) {
 	tell("ocl_problem", "1 where something is wrong, such as a full disk or a daemon that a replica does not reach; /v1/status says what.", gauge, problem)
 	tell("ocl_model_version", "Version of the model that answers.", gauge, float64(v.Version))
 	tell("ocl_samples_learned_total", "Samples that were learned.", counter, float64(v.Samples.Learned))
+	tell("ocl_samples_answering", "Of the samples that were learned, those that the model that answers has learned.", gauge, float64(v.Samples.Answering))
 	tell("ocl_samples_waiting", "Samples that wait to be learned.", gauge, float64(v.Samples.Waiting))
 	tell("ocl_samples_queue", "Samples that may wait to be learned.", gauge, float64(v.Samples.Queue))
 	tell("ocl_samples_remembered", "Pictures that wait for their labels.", gauge, float64(v.Samples.Remembered))

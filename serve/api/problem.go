@@ -77,6 +77,7 @@ func problemOf(err error) *Problem {
 	}{
 		{daemon.ErrNoRoom, http.StatusInsufficientStorage, 10 * time.Second},
 		{daemon.ErrConflict, http.StatusConflict, 0},
+		{daemon.ErrSameName, http.StatusConflict, 0},
 		{daemon.ErrNotFound, http.StatusNotFound, 0},
 		{daemon.ErrNoVersion, http.StatusNotFound, 0},
 		{daemon.ErrExpired, http.StatusGone, 0},

@@ -95,7 +95,7 @@ func known(list, tag string) bool {
 	return false
 }
 
-// versions answers GET /v1/rollback: the versions to which one can go back.
+// versions answers GET /v1/versions: the versions to which one can go back.
 func (s *server) versions(to http.ResponseWriter, _ *http.Request) {
 	list := s.daemon.Versions()
 	if list == nil {
@@ -106,6 +106,26 @@ func (s *server) versions(to http.ResponseWriter, _ *http.Request) {
 	}{list})
 }
 
+// keep answers POST /v1/versions: the weights as they are now stay, under a name.
+func (s *server) keep(to http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Name string `json:"name"`
+	}
+	var v daemon.VersionInfo
+	err := s.readJSON(to, r, &in)
+	if err == nil && in.Name == "" {
+		err = bad("The body has no name for the version. Send {\"name\": \"before summer\"}.")
+	}
+	if err == nil {
+		v, err = s.daemon.Keep(r.Context(), in.Name, who(r))
+	}
+	if err != nil {
+		s.refuse(to, r, err)
+		return
+	}
+	answer(to, http.StatusCreated, v)
+}
+
 // rollback answers POST /v1/rollback: back to the weights of a version. The memory stays.
 func (s *server) rollback(to http.ResponseWriter, r *http.Request) {
 	var in struct {
@@ -113,7 +133,7 @@ func (s *server) rollback(to http.ResponseWriter, r *http.Request) {
 	}
 	err := s.readJSON(to, r, &in)
 	if err == nil && in.Version == nil {
-		err = bad("The body names no version. Send {\"version\": N}; GET /v1/rollback lists them.")
+		err = bad("The body names no version. Send {\"version\": N}; GET /v1/versions lists them.")
 	}
 	if err == nil {
 		err = s.daemon.Rollback(r.Context(), *in.Version, who(r))

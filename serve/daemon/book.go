@@ -63,6 +63,7 @@ type book struct {
 	classes  map[string]bool
 	spelled  map[string]string // a class by the spelling in which names are compared
 	versions []VersionInfo
+	fresh    int            // pictures that were cut since the last of these
 	unerased []string       // forgotten, and perhaps still in a file
 	skip     map[int64]bool // cuts and ends of tasks that are set aside
 
@@ -162,9 +163,7 @@ func (k *book) write(e journal.Event, b body, digest string) (*op, error) {
 		}
 		k.unerased = without(k.unerased, b.IDs)
 	case kindVersion:
-		k.versions = append(k.versions, VersionInfo{b.Number, e.Time})
-		k.versions = slices.Clone(k.versions[max(0, len(k.versions)-mostVersions):])
-		return &op{Version: b.Number, First: k.versions[0].Number}, nil
+		return k.version(e, b), nil
 	case kindRollback:
 		return &op{Version: b.Number}, nil
 	case kindBounds:
@@ -295,7 +294,43 @@ func (k *book) cut(number int64, n int) *op {
 		k.goes(m)
 	}
 	k.queue = slices.Clone(k.queue[n:])
+	k.fresh += n
 	return o
+}
+
+// Versions that are kept: the last ones, and those with names.
+const (
+	mostVersions = 10
+	mostNamed    = 100
+)
+
+// version adds a version of the weights. The oldest without a name go.
+func (k *book) version(e journal.Event, b body) *op {
+	k.fresh = 0
+	k.versions = append(slices.DeleteFunc(slices.Clone(k.versions), func(v VersionInfo) bool { return v.Number == b.Number }), VersionInfo{b.Number, e.Time, b.Label})
+	over := k.unnamed() - mostVersions
+	k.versions = slices.DeleteFunc(k.versions, func(v VersionInfo) bool {
+		goes := v.Name == "" && over > 0
+		if goes {
+			over--
+		}
+		return goes
+	})
+	o := &op{Version: b.Number}
+	for _, v := range k.versions {
+		o.Keep = append(o.Keep, v.Number)
+	}
+	return o
+}
+
+// unnamed is how many versions have no name.
+func (k *book) unnamed() (n int) {
+	for _, v := range k.versions {
+		if v.Name == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // forget takes samples away from everything but the weights.

@@ -184,12 +184,7 @@ func (d *Daemon) ask(ctx context.Context, admit func(*part) error) (*op, error) 
 // note is a request of the daemon itself for one event.
 func note(e journal.Event) func(*part) error {
 	return func(p *part) error {
-		if p.rank = rankOther; e.Kind == kindVersion {
-			if err := p.free(versionsKey); err != nil {
-				return err
-			}
-			p.ids = []string{versionsKey}
-		}
+		p.rank = rankOther
 		p.add(e, "")
 		return nil
 	}
@@ -303,12 +298,16 @@ func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
 	return late, again
 }
 
-// again is when a smaller batch is due. The caller holds mu.
+// again is when a smaller batch or a version is due. The caller holds mu.
 func (d *Daemon) again(now time.Time) time.Duration {
-	if len(d.state.queue) == 0 || d.state.cuts > 0 || d.halted || d.o.Age <= 0 {
-		return time.Hour // the applier wakes the committer when it has learned a cut
+	wait := time.Hour // the applier wakes the committer when it has learned a cut
+	if d.state.fresh > 0 && !d.halted {
+		wait = min(wait, d.o.VersionAge-now.Sub(d.versioned()))
 	}
-	return max(time.Millisecond, d.o.Age-now.Sub(d.since))
+	if len(d.state.queue) > 0 && d.state.cuts == 0 && !d.halted && d.o.Age > 0 {
+		wait = min(wait, d.o.Age-now.Sub(d.since))
+	}
+	return max(time.Millisecond, wait)
 }
 
 // line is an event on its way to the disk.
@@ -321,13 +320,17 @@ type line struct {
 // lines are the events of a row in their order, with the cuts that are due. The caller holds mu.
 func (d *Daemon) lines(r *row) (lines []line) {
 	add := func(e journal.Event, digest string, of *part) {
+		if e.Kind == kindVersion { // its number is that of its event
+			b, _ := bodyOf(e)
+			e = event(kindVersion, "", e.Who, body{Label: b.Label, Number: d.state.book.last + int64(len(lines)) + 1}, nil)
+		}
 		e.Time = r.now
 		lines = append(lines, line{e, digest, of})
 	}
-	uncut, ahead := len(d.state.queue), d.state.cuts
+	uncut, ahead, fresh := len(d.state.queue), d.state.cuts, d.state.fresh
 	cut := func(n int) {
 		add(event(kindCut, "", "", body{N: n}, nil), "", nil)
-		uncut, ahead = uncut-n, ahead+1
+		uncut, ahead, fresh = uncut-n, ahead+1, fresh+n
 		d.since = r.now
 	}
 	for _, e := range r.added {
@@ -352,7 +355,21 @@ func (d *Daemon) lines(r *row) (lines []line) {
 	if uncut > 0 && ahead == 0 && !d.halted && (d.flush || d.o.Age > 0 && r.now.Sub(d.since) >= d.o.Age) {
 		cut(uncut)
 	}
+	if !d.halted && (fresh >= d.o.VersionEvery || fresh > 0 && r.now.Sub(d.versioned()) >= d.o.VersionAge) {
+		add(event(kindVersion, "", "", body{}, nil), "", nil)
+	}
 	return lines
+}
+
+// versioned is when the last version was kept, or the daemon began. The caller holds mu.
+func (d *Daemon) versioned() time.Time {
+	at := d.began
+	for _, v := range d.state.versions {
+		if v.Time.After(at) {
+			at = v.Time
+		}
+	}
+	return at
 }
 
 // enter writes events that are on the disk into the book. The caller holds mu.

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"ocl/live"
 	"ocl/serve/journal"
@@ -395,16 +394,33 @@ func holds(dir string, b []byte) (found bool, err error) {
 
 // TestRollback goes back to the weights of a version.
 func TestRollback(t *testing.T) {
-	o := small()
-	o.SnapshotEvery = time.Nanosecond
-	d := open(t, t.TempDir(), o)
+	dir, o := t.TempDir(), small()
+	o.VersionEvery = 10
+	d := open(t, dir, o)
+	if _, err := d.Keep(t.Context(), "nothing", "me"); !errors.Is(err, live.ErrNothing) {
+		t.Errorf("before anything was learned: %v", err)
+	}
 	learn(t, d, samples(0, 20))
-	if err := d.until(t.Context(), func() bool { return len(d.state.versions) > 0 }); err != nil {
+	named, err := d.Keep(t.Context(), "good", "me")
+	if err != nil || named.Name != "good" {
+		t.Fatal(named, err)
+	}
+	if _, err := d.Keep(t.Context(), "good", "me"); !errors.Is(err, ErrSameName) {
+		t.Errorf("the same name again: %v", err)
+	}
+	for i := 20; i < 320; i += 20 {
+		learn(t, d, samples(i, 20))
+		applied(t, d)
+	}
+	d = again(t, d, dir, o)
+	list := d.Versions()
+	if len(list) != mostVersions+1 || list[0].Number != named.Number || list[0].Name != named.Name {
+		t.Fatalf("%d versions, %+v", len(list), list)
+	}
+	v := list[0].Number
+	if err := d.Rollback(t.Context(), list[5].Number, "me"); err != nil {
 		t.Fatal(err)
 	}
-	v := d.Versions()[0].Number
-	learn(t, d, samples(20, 40))
-	applied(t, d)
 	if err := d.Rollback(t.Context(), v, "me"); err != nil {
 		t.Fatal(err)
 	}

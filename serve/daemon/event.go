@@ -26,7 +26,7 @@ const (
 // body is what an event says beside its sample's id and pixels.
 type body struct {
 	Format  int      `json:"v"`
-	Label   string   `json:"label,omitempty"` // also the name of a class
+	Label   string   `json:"label,omitempty"` // also the name of a class or of a version
 	Held    bool     `json:"held,omitempty"`
 	N       int      `json:"n,omitempty"`
 	Number  int64    `json:"number,omitempty"` // of a version, or of the cut that is skipped

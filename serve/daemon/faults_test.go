@@ -138,15 +138,16 @@ func TestNoRoomForAVersion(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "versions"), nil, 0o600); err != nil { // in the place of the folder
 		t.Fatal(err)
 	}
-	if _, err := d.ask(t.Context(), note(versionOf(7))); err != nil {
+	v, err := d.Keep(t.Context(), "before", "x")
+	if err != nil {
 		t.Fatal(err)
 	}
 	learn(t, d, samples(10, 10))
 	applied(t, d)
-	if err := d.Rollback(t.Context(), 7, "x"); !errors.Is(err, ErrNoVersion) {
+	if err := d.Rollback(t.Context(), v.Number, "x"); !errors.Is(err, ErrNoVersion) {
 		t.Error(err)
 	}
-	if err := d.Ready(); err != nil || !slices.ContainsFunc(d.Versions(), func(v VersionInfo) bool { return v.Number == 7 }) {
+	if err := d.Ready(); err != nil || !slices.ContainsFunc(d.Versions(), func(w VersionInfo) bool { return w == v }) {
 		t.Errorf("%v, versions %v", err, d.Versions())
 	}
 	d = again(t, d, dir, small())

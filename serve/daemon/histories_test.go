@@ -281,6 +281,7 @@ func historyOf(seed uint64, dir string) error {
 	o := small()
 	o.Batch, o.Age, o.Queue, o.HeldOut, o.Retain = 1+draw.IntN(3), time.Duration(draw.IntN(2)), 30, 0.1, true
 	o.SnapshotEvery = time.Duration(draw.IntN(2)) * time.Hour
+	o.VersionEvery = 1 + draw.IntN(20)
 	forgets, drops := draw.IntN(2) == 0, draw.IntN(4) == 0
 	if draw.IntN(2) == 0 {
 		o.Remember.Count = 1
@@ -341,7 +342,7 @@ func historyOf(seed uint64, dir string) error {
 			return fmt.Errorf("life %d: close: %w", life, err)
 		}
 	}
-	o.Age, o.Batch, o.SnapshotEvery = 1, 2, time.Hour // no version comes while the state is looked at
+	o.Age, o.Batch, o.SnapshotEvery = 1, 2, time.Hour
 	d, err := Open(dir, o)
 	if err != nil {
 		return fmt.Errorf("the last life: %w", err)

@@ -21,7 +21,7 @@ type op struct {
 	Label   string    `json:"label,omitempty"`   // the name of a new class, or the label of a correction
 	IDs     []string  `json:"ids,omitempty"`     // to be corrected or forgotten
 	Version int64     `json:"version,omitempty"` // to be kept or gone back to
-	First   int64     `json:"first,omitempty"`   // the oldest version that stays
+	Keep    []int64   `json:"keep,omitempty"`    // versions that stay
 
 	done    bool
 	removed int // samples that it took out of the memory of the learner
@@ -196,9 +196,6 @@ func (l *learner) forget(o *op) error {
 	return nil
 }
 
-// mostVersions is how many versions of the weights are kept.
-const mostVersions = 10
-
 // keep writes the weights into a file, for going back to them. The state must not depend on the disk: a version whose file could not be written is in the list, and Rollback
 // says that it is not there.
 func (l *learner) keep(o *op) error {
@@ -209,7 +206,7 @@ func (l *learner) keep(o *op) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(l.files.Write(o.Version, c), l.files.RemoveBelow(o.First)); err != nil {
+	if err := errors.Join(l.files.Write(o.Version, c), l.files.RemoveExcept(o.Keep...)); err != nil {
 		l.o.Log.Error("a version of the weights is not kept", "version", o.Version, "error", err)
 	}
 	return nil

@@ -283,6 +283,46 @@ func (d *Daemon) Versions() []VersionInfo {
 	return slices.Clone(d.state.versions)
 }
 
+// Keep keeps the weights as they are now, once what is on its way is learned, as a version with a name, 1 to 256 bytes, that stays until the folder goes.
+func (d *Daemon) Keep(ctx context.Context, name, who string) (v VersionInfo, err error) {
+	if err := live.CheckLabel(name); err != nil {
+		return v, fmt.Errorf("daemon: the name of a version: %w", err)
+	}
+	o, err := d.ask(context.WithoutCancel(ctx), func(p *part) error {
+		if err := p.free(versionsKey); err != nil {
+			return err
+		}
+		named := 0
+		for _, v := range d.state.versions {
+			if v.Name == name {
+				return ErrSameName
+			}
+			if v.Name != "" {
+				named++
+			}
+		}
+		switch {
+		case named >= mostNamed:
+			return fmt.Errorf("daemon: %w: %d versions have names. Use the model of one of them, by GET /v1/model, and another folder", live.ErrBound, named)
+		case d.trainer.Stats().Images == 0 && d.state.lessons == 0:
+			return live.ErrNothing
+		}
+		p.rank, p.ids = rankOther, []string{versionsKey}
+		p.add(event(kindVersion, "", who, body{Label: name}, nil), "")
+		return d.ready()
+	})
+	if err != nil {
+		return v, err
+	}
+	err = d.until(ctx, func() bool {
+		if i := slices.IndexFunc(d.state.versions, func(v VersionInfo) bool { return v.Number == o.Version }); i >= 0 {
+			v = d.state.versions[i]
+		}
+		return o.done
+	})
+	return v, err
+}
+
 // Rollback goes back to the weights of a version. The memory stays.
 func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
 	if err := d.until(ctx, func() bool { // its file may be about to be written

@@ -54,7 +54,7 @@ func (d *Daemon) remove(goes func(int64) bool) error {
 	return errors.Join(err, atomicfile.SyncFolder(filepath.Dir(d.files.Path(0))))
 }
 
-// snapshotBeside copies the state, and writes it while the learner goes on. With it comes a version of the weights.
+// snapshotBeside copies the state, and writes it while the learner goes on.
 func (d *Daemon) snapshotBeside() error {
 	d.state.mu.Lock()
 	busy := d.writing
@@ -73,7 +73,6 @@ func (d *Daemon) snapshotBeside() error {
 		d.keepStatistics()
 		d.written()
 		d.ends(err)
-		d.leave(versionOf(number))
 	})
 	return nil
 }
@@ -84,11 +83,6 @@ func (d *Daemon) written() {
 	defer d.state.mu.Unlock()
 	d.writing = false
 	d.change()
-}
-
-// versionOf is what keeps the weights as a version.
-func versionOf(number int64) journal.Event {
-	return event(kindVersion, "", "", body{Number: number}, nil)
 }
 
 // leave asks the committer for an event, and does not wait for it: when the daemon ends, it does not come. The channel tells what came of it.

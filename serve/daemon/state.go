@@ -128,6 +128,7 @@ type tables struct {
 	Waiting  []string      `json:"waiting"`
 	Gone     []string      `json:"gone"`
 	Versions []VersionInfo `json:"versions"`
+	Fresh    int           `json:"fresh"`
 	Unerased []string      `json:"unerased"`
 	Skip     []int64       `json:"skip"`
 	Ops      []*op         `json:"ops"`
@@ -153,7 +154,7 @@ func (s *state) copied() (t tables, pixels [][]byte) {
 	defer s.mu.Unlock()
 	// A list that is empty is written as one, however it came so: the digest is that of the text.
 	t = tables{Format: tablesFormat, Bounds: s.bounds, Last: s.book.last, Time: s.time, Samples: []*sample{}, Queue: []string{}, Waiting: append([]string{}, s.waiting...), Gone: append([]string{}, s.gone...),
-		Versions: append([]VersionInfo{}, s.versions...), Unerased: append([]string{}, s.unerased...), Skip: []int64{}, Ops: []*op{},
+		Versions: append([]VersionInfo{}, s.versions...), Fresh: s.fresh, Unerased: append([]string{}, s.unerased...), Skip: []int64{}, Ops: []*op{},
 		Done: s.learner.last, Stored: map[string]*stored{}, Learned: map[string]int64{}}
 	for cut := range s.skip {
 		t.Skip = append(t.Skip, cut)
@@ -254,7 +255,7 @@ func (s *state) take(next *state) {
 // state is what tables say, with the options and files of another state, and without a trainer.
 func (t *tables) state(of *state, pixels []byte) (*state, error) {
 	next := newState(nil, of.o, of.files)
-	next.bounds, next.book.last, next.time, next.waiting, next.versions, next.unerased, next.learner.last = t.Bounds, t.Last, t.Time, t.Waiting, t.Versions, t.Unerased, t.Done
+	next.bounds, next.book.last, next.time, next.waiting, next.versions, next.unerased, next.learner.last, next.fresh = t.Bounds, t.Last, t.Time, t.Waiting, t.Versions, t.Unerased, t.Done, t.Fresh
 	for name, n := range t.Learned {
 		next.learned[name] = n
 	}

@@ -27,6 +27,8 @@ type Options struct {
 	IDs           int           // samples whose ids are known; 0 is 50,000. Those that were learned long ago go first
 	Retain        bool          // keep all of the journal
 	SnapshotEvery time.Duration // the most time of learning that a start repeats; 0 is 10 s
+	VersionEvery  int           // pictures after which a version of the weights is kept; 0 is 1,000
+	VersionAge    time.Duration // after which a version is kept where something was learned since the last; 0 is 10 minutes
 	Log           *slog.Logger  // nil is none
 }
 
@@ -59,6 +61,10 @@ func (o Options) complete() Options {
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = 10 * time.Second
 	}
+	set(&o.VersionEvery, 1000)
+	if o.VersionAge == 0 {
+		o.VersionAge = 10 * time.Minute
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -70,7 +76,8 @@ var (
 	ErrNoRoom    = errors.New("the disk of the daemon is full. Make room there; predictions go on")
 	ErrConflict  = errors.New("the id has another picture or label already. Use another id")
 	ErrNotFound  = errors.New("there is no sample of this id. Send the picture again")
-	ErrNoVersion = errors.New("the weights of that version are not kept. Look for those that are by GET /v1/rollback")
+	ErrNoVersion = errors.New("the weights of that version are not kept. Look for those that are by GET /v1/versions")
+	ErrSameName  = errors.New("another version has the name. Use another name")
 	ErrExpired   = errors.New("the picture is not kept any more. Send it again, with its label")
 	ErrForgotten = errors.New("the sample was forgotten. Send the picture again under another id")
 	ErrDraining  = errors.New("the daemon is about to end. Send it again when it is back")
@@ -160,10 +167,11 @@ type Forgotten struct {
 	Note    string `json:"note"`
 }
 
-// VersionInfo is a version of the weights to which one can go back.
+// VersionInfo is a version of the weights to which one can go back. The last ones are kept, and those with a name.
 type VersionInfo struct {
 	Number int64     `json:"number"`
 	Time   time.Time `json:"time"`
+	Name   string    `json:"name,omitempty"`
 }
 
 // ClassInfo is what is known of a class. The last three are null before they were measured.

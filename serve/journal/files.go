@@ -162,9 +162,9 @@ func (f *Files) RemoveBelow(number int64) error {
 	return f.remove(func(n int64) bool { return n < number })
 }
 
-// RemoveExcept removes all files but one.
-func (f *Files) RemoveExcept(number int64) error {
-	return f.remove(func(n int64) bool { return n != number })
+// RemoveExcept removes all files but those of some numbers.
+func (f *Files) RemoveExcept(numbers ...int64) error {
+	return f.remove(func(n int64) bool { return !slices.Contains(numbers, n) })
 }
 
 // RemoveTemporary removes what was left half written: a crash may have left it, and it may have pictures that are to be erased. [Open] does so too.

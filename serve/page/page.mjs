@@ -36,7 +36,7 @@ export function tiles(s) {
       percentOf(s.held_out?.accuracy, s.held_out?.samples),
       s.held_out ? `${count(s.held_out.samples)} pictures, forgotten: ${percentOf(s.held_out.forgetting, s.held_out.samples)}` : "",
     ],
-    ["learned", count(s.samples.learned), `${count(s.rates.learned)} a second`],
+    ["learned", count(s.samples.learned), s.samples.answering < s.samples.learned ? `${count(s.samples.answering)} of them in what answers` : `${count(s.rates.learned)} a second`],
     ["waiting to be learned", count(s.samples.waiting), `${count(s.samples.queue)} at most`],
     ["predictions a second", count(s.rates.predictions), latency ? `${latency.p50.toFixed(1)} ms, one of a hundred above ${latency.p99.toFixed(1)} ms` : ""],
     ["drift", count(s.drift.found), s.drift.last ? `last at ${clock(s.drift.last)}` : "none was found"],
