@@ -78,7 +78,7 @@ func (s *servedFaults) feed(t *testing.T, log io.Reader, process func() *os.Proc
 	s.text = text.String()
 }
 
-var servedArgs = strings.Fields("--size 8 network.name=mlp network.hidden=8 --batch 2 --age -1s --retain --held-out 0 --new-classes allow --listen 127.0.0.1:0 --log json --workers 1")
+var servedArgs = strings.Fields("--size 8 network.name=mlp network.hidden=8 --batch 2 --age 1h --retain --held-out 0 --new-classes allow --listen 127.0.0.1:0 --log json --workers 1")
 
 // servedOnce runs `ocl serve` in a folder, with decide asked about each change of its files.
 func servedOnce(t *testing.T, dir string, decide func(faulttest.Op) faulttest.Verdict) (s servedFaults) {
