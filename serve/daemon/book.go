@@ -259,7 +259,7 @@ func (k *book) relabel(e journal.Event, b body, digest string) (o *op, err error
 	learned := m == nil || m.State == StateLearned
 	if learned {
 		o = &op{Label: b.Label, IDs: []string{e.ID}}
-		if m != nil && b.Undoes == UndoesAll && !m.Out {
+		if m != nil && b.Undoes == UndoesAll && !m.Out && len(e.Pixels) > 0 {
 			o.takesBack(m, e.Pixels)
 		}
 	}
