@@ -44,10 +44,7 @@ func (l *ClassMeans) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, e
 		return stats, err
 	}
 	for i, y := range b.Y {
-		scale := 1.0
-		if n := length(x.Row(i)); l.Normalise && n > 0 {
-			scale = 1 / n
-		}
+		scale := l.scale(x.Row(i))
 		at, sum := l.vector(y)
 		for j, v := range x.Row(i) {
 			sum[j] += float64(float64(v) * scale)
@@ -56,6 +53,14 @@ func (l *ClassMeans) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, e
 	}
 	l.flops += 2 * int64(len(x.Data))
 	return stats, nil
+}
+
+// scale is the factor of a sample in the sums.
+func (l *ClassMeans) scale(x []float32) float64 {
+	if n := length(x); l.Normalise && n > 0 {
+		return 1 / n
+	}
+	return 1
 }
 
 // Prepare implements [ocl.Preparer].

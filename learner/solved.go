@@ -39,24 +39,77 @@ func (s *solved) begin(ctx context.Context, b ocl.Batch) (*tensor.Tensor, error)
 	if err := ctx.Err(); err != nil || b.Len() == 0 {
 		return nil, err
 	}
-	at := func(err error) error { return fmt.Errorf("learner: %s: step %d: %w", s.name, s.steps+1, err) }
-	if err := checkClasses(b, s.net.Classes()); err != nil {
-		return nil, at(err)
-	}
 	before := s.ws.FLOPs()
+	features, err := s.features(b)
+	if err != nil {
+		return nil, fmt.Errorf("learner: %s: step %d: %w", s.name, s.steps+1, err)
+	}
+	s.steps++
+	s.ready, s.flops = false, s.ws.FLOPs()-before
+	return features, nil
+}
+
+// features are those of a batch [B,H].
+func (s *solved) features(b ocl.Batch) (*tensor.Tensor, error) {
+	if err := checkClasses(b, s.net.Classes()); err != nil {
+		return nil, err
+	}
 	features := &tensor.Tensor{Shape: []int{b.Len(), b.X.RowLen()}, Data: b.X.Data}
 	if s.net.Layers()[0].Kind != nn.FlattenLayer {
 		features = s.net.PredictFeatures(s.ws, b.X)
 	}
 	for _, v := range features.Data {
 		if v-v != 0 {
-			return nil, at(fmt.Errorf("%w: a value of an image or a feature of it is %v. Use smaller inputs that are numbers", ocl.ErrDiverged, v))
+			return nil, fmt.Errorf("%w: a value of an image or a feature of it is %v. Use smaller inputs that are numbers", ocl.ErrDiverged, v)
 		}
 	}
-	s.steps++
-	s.ready, s.flops = false, s.ws.FLOPs()-before
 	return features, nil
 }
+
+// unlearn takes samples away: of each its row from the vector of its class, scaled by scale where that is not nil, and 1 from the count. rest is called before classes without
+// samples go, with the features. After an error nothing has changed.
+func (s *solved) unlearn(b ocl.Batch, scale func(row []float32) float64, rest func(x *tensor.Tensor)) error {
+	if b.Len() == 0 {
+		return nil
+	}
+	x, err := s.features(b)
+	if err != nil {
+		return fmt.Errorf("learner: %s: unlearn: %w", s.name, err)
+	}
+	left := map[ocl.Label]int64{}
+	for i, y := range s.labels {
+		left[y] = s.counts[i]
+	}
+	for _, y := range b.Y {
+		if left[y]--; left[y] < 0 {
+			return fmt.Errorf("learner: %s: unlearn: %w: of class %d there are more samples than were observed. Unlearn what was observed, with the label that it had", s.name, ErrNotLearned, y)
+		}
+	}
+	s.ready = false
+	for i, y := range b.Y {
+		at, vector := s.vector(y)
+		factor := 1.0
+		if scale != nil {
+			factor = scale(x.Row(i))
+		}
+		for j, v := range x.Row(i) {
+			vector[j] -= float64(float64(v) * factor)
+		}
+		s.counts[at]--
+	}
+	rest(x)
+	width := s.net.FeatureDim()
+	for at := len(s.labels) - 1; at >= 0; at-- {
+		if s.counts[at] == 0 {
+			s.labels, s.counts, s.rows = slices.Delete(s.labels, at, at+1), slices.Delete(s.counts, at, at+1), slices.Delete(s.rows, at*width, (at+1)*width)
+		}
+	}
+	s.show()
+	return nil
+}
+
+// Empty says that nothing is in the sums.
+func (s *solved) Empty() bool { return len(s.labels) == 0 }
 
 // vector is the place of a class in labels and its vector, which is 0 for a new class.
 func (s *solved) vector(y ocl.Label) (place int, row []float64) {
@@ -205,6 +258,25 @@ func (m *moments) flush() {
 	if len(m.rows) > 0 {
 		m.sum.Add(m.rows, 1, m.workers)
 		m.rows = m.rows[:0]
+	}
+}
+
+// subtract takes the outer products of the rows of x away. left is how many samples stay: of none the sum is nothing, without what rounding has left.
+func (m *moments) subtract(x *tensor.Tensor, left int64) {
+	m.flush()
+	if left == 0 {
+		m.sum.Data = nil
+		return
+	}
+	rows := make([]float64, 0, held*m.sum.N)
+	for from := 0; from < x.Dim(0); from += held {
+		rows = rows[:0]
+		for i := from; i < min(from+held, x.Dim(0)); i++ {
+			for _, v := range x.Row(i) {
+				rows = append(rows, float64(v))
+			}
+		}
+		m.sum.Add(rows, -1, m.workers)
 	}
 }
 

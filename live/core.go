@@ -171,6 +171,9 @@ func (k *core) found() bool {
 
 // predicts says that there is something to predict with.
 func (k *core) predicts() bool {
+	if e, sums := k.learner.(interface{ Empty() bool }); sums && e.Empty() {
+		return false
+	}
 	return k.learned() && (k.means() == nil || k.stored() > 0 || k.found())
 }
 

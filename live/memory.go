@@ -1,8 +1,10 @@
 package live
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"ocl"
 	"ocl/experiment/build"
@@ -54,7 +56,7 @@ func (t *Trainer) relabel(place int64, y ocl.Label) (found bool, err error) {
 
 // Forget removes the images with these places ([Trainer.Place]) from the memory, and returns how many of them it had. No byte of them is in a state that is saved
 // afterwards, nor the image of the last batch by which Publish checks weights. What was learned of them stays in the weights, and in the sums of the methods that train nothing (ncm,
-// slda, ranpac), which store no images. A memory that was full fills up with the next images. Predictions by class means use them until the next Publish.
+// slda, ranpac), which store no images and have [Trainer.Unlearn]. A memory that was full fills up with the next images. Predictions by class means use them until the next Publish.
 //
 // A method that stores images and cannot let go of one is an error that wraps [ErrMethod], and nothing has changed.
 func (t *Trainer) Forget(places []int64) (stored int, err error) {
@@ -85,6 +87,55 @@ func (t *Trainer) Forget(places []int64) (stored int, err error) {
 		return nil
 	})
 	return stored, err
+}
+
+// Unlearn takes away what Observe has added of these images, uint8 [len(y),C,H,W], with these labels, in any order and whatever was observed since: then the learner is one that
+// never observed them, but for the rounding of its sums ([learner.Unlearning]). Places and counts of images stay. Predictions change with the next Publish; a class
+// without images is predicted no more, and where no image is left there is nothing to predict with.
+//
+// A method that is no sum over images is an error that wraps [ErrMethod]: [Trainer.Unlearns] tells. More images of a class than were observed are one that wraps
+// [learner.ErrNotLearned]; whether it was these, nobody can see. After an error that is about the arguments nothing has changed.
+func (t *Trainer) Unlearn(pixels []byte, y []ocl.Label) error {
+	return t.change("unlearn", func() error {
+		if err := t.checkBatch(context.Background(), pixels, y); err != nil {
+			return err
+		}
+		u, err := t.core.unlearns()
+		if err != nil {
+			return err
+		}
+		if most := int(slices.Max(y)); most >= t.core.classes {
+			return fmt.Errorf("%w: of %s no image was observed. Unlearn what was observed, with the label that it had", learner.ErrNotLearned, cause.Shown(t.Classes()[most]))
+		}
+		b, err := t.batch(pixels, y)
+		if err != nil {
+			return t.ended(err)
+		}
+		if err := u.Unlearn(b); err != nil {
+			return err
+		}
+		t.desk.forget()
+		t.desk.stale = true
+		return nil
+	})
+}
+
+// Unlearns is nil where [Trainer.Unlearn] works, and otherwise an error that wraps [ErrMethod].
+func (t *Trainer) Unlearns() error {
+	_, err := t.core.unlearns()
+	return err
+}
+
+// unlearns is the learner as one from which images can be taken away.
+func (k *core) unlearns() (learner.Unlearning, error) {
+	u, ok := k.learner.(learner.Unlearning)
+	if !ok {
+		return nil, cause.As(fmt.Errorf("what %s has learned is no sum over images, so nothing can be taken away. Use ncm, slda or ranpac", k.config.Methods[0]), ErrMethod)
+	}
+	if err := u.Unlearn(ocl.Batch{}); err != nil {
+		return nil, cause.As(err, ErrMethod)
+	}
+	return u, nil
 }
 
 // Stores says whether the memory has the image with a place ([Trainer.Place]).

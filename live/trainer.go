@@ -29,7 +29,7 @@ import (
 //	err = t.Publish(ctx, 1)
 //	answer, err := t.Predict(3, [][]byte{image})                // answer.Version is 1
 //
-// One goroutine at a time calls what changes a Trainer: AddClass, Observe, Boundary, Publish, Relabel, Forget, Stores, Amendable, SaveState, LoadState, Weights, SetWeights, Digest
+// One goroutine at a time calls what changes a Trainer: AddClass, Observe, Boundary, Publish, Relabel, Forget, Unlearn, Unlearns, Stores, Amendable, SaveState, LoadState, Weights, SetWeights, Digest
 // and Close. Any number of goroutines call Predict, Draw, Export, Stats, Err, Classes, Shape and Measure meanwhile. What it learns is a function of those calls in
 // their order: neither time, nor the number of processors, nor how often it was published and saved moves a bit.
 //
@@ -476,15 +476,10 @@ func (t *Trainer) observe(pixels []byte, y []ocl.Label) (ocl.StepStats, error) {
 	if err := t.activate(slices.Max(y)); err != nil {
 		return ocl.StepStats{}, err
 	}
-	if t.learns != nil {
-		n := len(y) * t.stream.Encoding().Bytes(t.inputs.features)
-		t.embedded = slices.Grow(t.embedded[:0], n)[:n]
-		if err := t.learns.Embed(t.embedded, pixels); err != nil {
-			return ocl.StepStats{}, t.ended(err)
-		}
-		pixels = t.embedded
+	b, err := t.batch(pixels, y)
+	if err != nil {
+		return ocl.StepStats{}, t.ended(err)
 	}
-	b := ocl.NewBatch(t.inputs.shape(), pixels, y, t.stream.Encoding())
 	stats, err := t.core.observe(context.Background(), b)
 	if err == nil {
 		err = t.core.finite()
@@ -496,6 +491,19 @@ func (t *Trainer) observe(pixels []byte, y []ocl.Label) (ocl.StepStats, error) {
 	t.desk.probe(b)
 	t.count(stats)
 	return stats, nil
+}
+
+// batch is what the learner takes of images.
+func (t *Trainer) batch(pixels []byte, y []ocl.Label) (b ocl.Batch, err error) {
+	if t.learns != nil {
+		n := len(y) * t.stream.Encoding().Bytes(t.inputs.features)
+		t.embedded = slices.Grow(t.embedded[:0], n)[:n]
+		if err := t.learns.Embed(t.embedded, pixels); err != nil {
+			return b, err
+		}
+		pixels = t.embedded
+	}
+	return ocl.NewBatch(t.inputs.shape(), pixels, y, t.stream.Encoding()), nil
 }
 
 // Boundary ends a task. A method that uses tasks then does what it does at their end, such as a review of the memory, which may take long; the next image begins

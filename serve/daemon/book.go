@@ -24,6 +24,8 @@ type sample struct {
 	First   int64     `json:"first"`             // event by which it came
 	Event   int64     `json:"event"`             // that has its pixels
 	Learned int64     `json:"learned,omitempty"` // last cut that has it
+	Out     bool      `json:"out,omitempty"`     // the sums of the learner do not have it under its label, or nobody knows
+	Left    bool      `json:"left,omitempty"`    // weights or sums carry something of it that cannot be undone
 	Guesses []Guess   `json:"guesses,omitempty"`
 	Version int64     `json:"version,omitempty"`
 	Size    int       `json:"size,omitempty"`   // of its pixels, where they are kept
@@ -152,6 +154,8 @@ func (k *book) write(e journal.Event, b body, digest string) (*op, error) {
 		return k.cut(e.Number, b.N), nil
 	case kindBoundary:
 		return &op{}, nil
+	case kindUndo:
+		return k.undo(e)
 	case kindForget:
 		return k.forget(b.IDs), nil
 	case kindErased:
@@ -165,6 +169,11 @@ func (k *book) write(e journal.Event, b body, digest string) (*op, error) {
 	case kindVersion:
 		return k.version(e, b), nil
 	case kindRollback:
+		for _, m := range k.samples { // a version is that of a moment a little later than its number
+			if m.Learned > b.Number {
+				m.Out, m.Left = true, true
+			}
+		}
 		return &op{Version: b.Number}, nil
 	case kindBounds:
 		if b.Bounds != nil {
@@ -239,7 +248,7 @@ func (k *book) fits(e journal.Event) error {
 }
 
 // relabel gives a sample a label: a remembered one goes to the queue, one that waits changes, and one that was cut is corrected in the memory of the learner, and learned
-// once more where its pixels came with the event. One whose id was let go of is corrected and learned too.
+// once more where its pixels came with the event. A method that is a sum lets go of what it has learned of the old label. One whose id was let go of is corrected and learned too.
 func (k *book) relabel(e journal.Event, b body, digest string) (o *op, err error) {
 	m := k.samples[e.ID]
 	if m != nil && (m.State == StateForgotten || m.State == StateErased || m.State == StateExpired) {
@@ -249,6 +258,9 @@ func (k *book) relabel(e journal.Event, b body, digest string) (o *op, err error
 	learned := m == nil || m.State == StateLearned
 	if learned {
 		o = &op{Label: b.Label, IDs: []string{e.ID}}
+		if m != nil && b.Undoes == UndoesAll && !m.Out && len(e.Pixels) > 0 {
+			o.takesBack(m, e.Pixels)
+		}
 	}
 	if m == nil {
 		if m, digest = (&sample{ID: e.ID, State: StateLearned, Time: e.Time, First: e.Number, Event: e.Number, Learned: e.Number}), cmp.Or(b.Digest, digest); digest == "" {
@@ -257,6 +269,10 @@ func (k *book) relabel(e journal.Event, b body, digest string) (o *op, err error
 		m.Digest = digest
 		k.samples[m.ID] = m
 		k.goes(m)
+	}
+	if learned && b.Undoes != "" {
+		m.Left = m.Left || len(o.Lessons) == 0
+		m.Out = true
 	}
 	switch {
 	case learned && len(e.Pixels) > 0:
@@ -277,6 +293,26 @@ func (k *book) relabel(e journal.Event, b body, digest string) (o *op, err error
 	return o, nil
 }
 
+// undo takes a learned sample out of the sums of the learner.
+func (k *book) undo(e journal.Event) (*op, error) {
+	m := k.samples[e.ID]
+	if m == nil || m.State != StateLearned || m.Out {
+		return nil, nil
+	}
+	if err := k.fits(e); err != nil {
+		return nil, err
+	}
+	m.Out = true
+	o := new(op)
+	o.takesBack(m, e.Pixels)
+	return o, nil
+}
+
+// takesBack lets an op undo what was learned of a sample.
+func (o *op) takesBack(m *sample, pixels []byte) {
+	o.Cut, o.Lessons = m.Learned, []*lesson{{ID: m.ID, Label: m.Label, Digest: m.Digest, Who: m.Who, Time: m.Time, Event: m.Event, pixels: pixels}}
+}
+
 // cut gives the first samples of the queue to the learner.
 func (k *book) cut(number int64, n int) *op {
 	n = min(n, len(k.queue))
@@ -290,7 +326,7 @@ func (k *book) cut(number int64, n int) *op {
 			l.Said = m.Guesses[0].Class
 		}
 		o.Lessons = append(o.Lessons, l)
-		m.State, m.Learned, m.pixels = StateLearned, number, nil
+		m.State, m.Learned, m.Out, m.pixels = StateLearned, number, false, nil
 		k.goes(m)
 	}
 	k.queue = slices.Clone(k.queue[n:])

@@ -50,6 +50,7 @@ type Daemon struct {
 	failed  chan error
 	stop    context.CancelFunc
 	fixed   error                                      // of a method that cannot let go of a picture that it stores
+	sums    bool                                       // what was learned of a picture can be taken away
 	notes   func(context.Context, journal.Event) error // appends an event of the applier
 	closing chan struct{}                              // closed when nothing is taken any more
 	stopped chan struct{}                              // closed when all goroutines have ended
@@ -156,7 +157,7 @@ func (d *Daemon) recover() error {
 		return err
 	}
 	d.trainer = d.state.trainer
-	d.fixed = d.trainer.Amendable()
+	d.fixed, d.sums = d.trainer.Amendable(), d.trainer.Unlearns() == nil
 	d.notes = func(_ context.Context, e journal.Event) error { // nobody else appends yet
 		if e.Time = time.Now(); e.Time.Before(d.state.time) {
 			e.Time = d.state.time

@@ -15,6 +15,7 @@ const (
 	kindLabel    = "label"    // a label for a picture that is there
 	kindCut      = "cut"      // the first N of the queue are learned in one step
 	kindBoundary = "boundary" // a task ends
+	kindUndo     = "undo"     // what was learned of a sample is taken out of the sums, before it is forgotten
 	kindForget   = "forget"   // samples go from the queue, the memory and everywhere else
 	kindErased   = "erased"   // no file has them any more
 	kindVersion  = "version"  // weights to which one can go back
@@ -34,6 +35,7 @@ type body struct {
 	Bounds  *bounds  `json:"bounds,omitempty"`
 	Guesses []Guess  `json:"guesses,omitempty"`
 	Version int64    `json:"version,omitempty"` // that made the guesses
+	Undoes  string   `json:"undoes,omitempty"`  // of a correction: UndoesAll, UndoesMemory or UndoesNothing; "" of events of older programs
 	Digest  string   `json:"digest,omitempty"`  // of the pixels of a sample that gets a label, as its id may have been let go of
 }
 

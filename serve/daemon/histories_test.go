@@ -298,6 +298,12 @@ func historyOf(seed uint64, dir string) error {
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = 1
 	}
+	if draw.IntN(3) == 0 { // a method that undoes
+		method := []string{"ncm", "slda", "ranpac"}[draw.IntN(3)]
+		most := o.Live.MaxClasses
+		o.Live = sums(method).Live
+		o.Live.MaxClasses = most
+	}
 	h := &historian{seed: seed}
 	for life := range 1 + draw.IntN(3) {
 		j, err := journal.Open(dir, journal.Options{Retain: true})

@@ -17,7 +17,8 @@ import (
 type op struct {
 	Number  int64     `json:"n"` // of the event
 	Kind    string    `json:"kind"`
-	Lessons []*lesson `json:"lessons,omitempty"` // of a cut
+	Lessons []*lesson `json:"lessons,omitempty"` // of a cut, or of another one to be undone
+	Cut     int64     `json:"cut,omitempty"`     // by which those to be undone were learned
 	Label   string    `json:"label,omitempty"`   // the name of a new class, or the label of a correction
 	IDs     []string  `json:"ids,omitempty"`     // to be corrected or forgotten
 	Version int64     `json:"version,omitempty"` // to be kept or gone back to
@@ -27,7 +28,7 @@ type op struct {
 	removed int // samples that it took out of the memory of the learner
 }
 
-// lesson is a picture of a cut.
+// lesson is a picture of a cut, with the label under which it is learned.
 type lesson struct {
 	ID     string    `json:"id"`
 	Label  string    `json:"label"`
@@ -83,6 +84,8 @@ func (l *learner) do(ctx context.Context, o *op, aside bool) (err error) {
 		l.learning += time.Since(began)
 	case o.Kind == kindLabel:
 		err = l.correct(o)
+	case o.Kind == kindUndo:
+		err = l.undo(o)
 	case o.Kind == kindForget:
 		err = l.forget(o)
 	case o.Kind == kindVersion:
@@ -149,6 +152,9 @@ func (l *learner) observe(ctx context.Context, o *op) error {
 
 // correct changes the labels of pictures in the memory. A method that cannot do that goes on with the old ones.
 func (l *learner) correct(o *op) error {
+	if err := l.undo(o); err != nil {
+		return err
+	}
 	y, err := l.trainer.AddClass(o.Label)
 	for _, id := range o.IDs {
 		s := l.stored[id]
@@ -170,6 +176,27 @@ func (l *learner) correct(o *op) error {
 		return nil
 	}
 	return err
+}
+
+// undo takes what was learned of pictures out of the sums. A method that is none goes on with it, and so do sums that do not have the picture, which an event cannot bring.
+func (l *learner) undo(o *op) error {
+	for _, m := range o.Lessons {
+		y, err := l.trainer.AddClass(m.Label)
+		if err == nil {
+			err = l.trainer.Unlearn(m.pixels, []ocl.Label{y})
+		}
+		switch {
+		case err != nil && l.trainer.Err() != nil:
+			return err
+		case err != nil:
+			l.o.Log.Error("what was learned of a picture is not undone", "id", m.ID, "error", err)
+			continue
+		}
+		l.mu.Lock()
+		l.learned[m.Label]--
+		l.mu.Unlock()
+	}
+	return nil
 }
 
 // forget takes pictures out of the memory.

@@ -51,7 +51,7 @@ func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receip
 			case there && (m.Digest != digests[i] || m.Label != label), fresh[s.ID]:
 				return ErrConflict
 			case there:
-				receipts = append(receipts, Receipt{s.ID, label, d.shown(&m)})
+				receipts = append(receipts, Receipt{ID: s.ID, Label: label, State: d.shown(&m)})
 				continue
 			}
 			fresh[s.ID] = true
@@ -59,7 +59,7 @@ func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receip
 			if err != nil {
 				return err
 			}
-			r := Receipt{s.ID, label, StateWaiting}
+			r := Receipt{ID: s.ID, Label: label, State: StateWaiting}
 			held := p.holdsOut(label)
 			if held {
 				r.State = StateHeldOut
@@ -107,11 +107,11 @@ func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([
 				return ErrConflict
 			}
 			if there {
-				receipts = append(receipts, Receipt{r.ID, m.Label, d.shown(&m)})
+				receipts = append(receipts, Receipt{ID: r.ID, Label: m.Label, State: d.shown(&m)})
 				continue
 			}
 			mine[r.ID] = digests[i]
-			receipts = append(receipts, Receipt{r.ID, "", StateRemembered})
+			receipts = append(receipts, Receipt{ID: r.ID, State: StateRemembered})
 			p.ids = append(p.ids, r.ID)
 			p.add(event(kindRemember, r.ID, who, body{Guesses: Guesses(r.Guesses, d.Measure()), Version: r.Version}, r.Pixels), digests[i])
 		}
@@ -127,7 +127,7 @@ func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([
 var errMoved = errors.New("moved")
 
 // Label gives a remembered picture its label, or corrects that of a sample: in the queue, and in the memory of the learner, which learns it once more where
-// its pixels are still there.
+// its pixels are still there. What a method that is a sum has learned of the old label is taken away first, where its pixels are still there.
 func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, err error) {
 	for {
 		d.state.mu.Lock()
@@ -160,12 +160,15 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 			if err != nil {
 				return err
 			}
-			r = Receipt{id, name, d.shown(&now)}
+			r = Receipt{ID: id, Label: name, State: d.shown(&now)}
 			if now.Label == name {
 				p.added, p.classes = nil, nil
 				return nil
 			}
-			e := event(kindLabel, id, who, body{Label: name, Digest: now.Digest}, nil)
+			if now.State == StateLearned {
+				r.Undoes = d.undoing(&now, pixels)
+			}
+			e := event(kindLabel, id, who, body{Label: name, Digest: now.Digest, Undoes: r.Undoes}, nil)
 			switch now.State {
 			case StateRemembered:
 				p.queued, r.State = 1, StateWaiting
@@ -189,6 +192,22 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 		return Receipt{}, err
 	}
 	return r, nil
+}
+
+// undoing is what a correction of a learned sample undoes. The caller holds mu.
+func (d *Daemon) undoing(m *sample, pixels []byte) string {
+	switch {
+	case d.sums && pixels != nil && d.inSums(m):
+		return UndoesAll
+	case !d.sums && d.fixed == nil && d.trainer.Stats().Stored > 0:
+		return UndoesMemory
+	}
+	return UndoesNothing
+}
+
+// inSums says whether what was learned of a sample can be undone, with its pixels. The caller holds mu.
+func (d *Daemon) inSums(m *sample) bool {
+	return d.sums && m.State == StateLearned && !m.Out && d.state.samples[m.ID] != nil
 }
 
 // errFound ends the reading of the journal.
@@ -347,8 +366,8 @@ func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
 	return err
 }
 
-// Forget takes samples away: from the queue, what is remembered and held out, the memory of the learner, the journal and the snapshots. It returns when no
-// file has them any more. Weights still carry what was learned of them.
+// Forget takes samples away: from the queue, what is remembered and held out, the memory of the learner, the journal and the snapshots, and from the sums of a method that is
+// one, where the journal has their pixels. It returns when no file has them any more. Weights, and sums of which no pixels are there, still carry what was learned of them.
 func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, err error) {
 	if len(w.IDs) == 0 && w.Digest == "" && w.Who == "" && w.From.IsZero() && w.To.IsZero() {
 		return f, errors.New("daemon: it is not said what to forget. Give ids, a digest, a name or times")
@@ -361,8 +380,10 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 		}
 	}
 	var ids []string
-	o, err := d.ask(context.WithoutCancel(ctx), func(p *part) error {
-		p.rank = rankOther
+	var o *op
+	tried, left := map[int64]bool{}, 0
+	admit := func(p *part) error {
+		p.rank, left = rankOther, 0
 		var learned bool
 		ids, learned = d.matching(means, retained)
 		if d.fixed != nil && learned {
@@ -383,23 +404,97 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 			return err
 		}
 		for _, id := range ids {
-			if m := d.state.samples[id]; m != nil && m.State == StateWaiting {
+			m := d.state.samples[id]
+			switch {
+			case m != nil && d.inSums(m) && !tried[m.Event]:
+				return errMoved
+			case m == nil || m.Left || d.inSums(m): // one whose id was let go of was learned
+				left++
+			}
+			if m != nil && m.State == StateWaiting {
 				p.queued--
 			}
 		}
 		p.ids = ids
 		p.add(event(kindForget, "", who, body{IDs: ids}, nil), "")
 		return nil
-	})
+	}
+	for err = errMoved; errors.Is(err, errMoved); {
+		var n int
+		if n, err = d.undo(ctx, means, who, tried); err != nil {
+			return f, err
+		}
+		f.Undone += n
+		o, err = d.ask(context.WithoutCancel(ctx), admit)
+	}
 	if err != nil {
 		return f, err
 	}
-	f.Matched, f.Note = len(ids), "The weights still carry what was learned of them. `ocl serve rebuild` learns again without them where the journal is retained."
+	switch f.Matched, f.Note = len(ids), "The weights still carry what was learned of them."; {
+	case d.sums && left == 0:
+		f.Note = "What was learned of them is taken out of the sums of the method, as if they had never come. Versions of before still carry it."
+	case d.sums:
+		f.Note = fmt.Sprintf("The sums of the method still carry what was learned of %d of them, as the journal does not have the pictures any more or a rollback came since.", left)
+	}
+	if !d.sums || left > 0 {
+		f.Note += " `ocl serve rebuild` learns again without them where the journal is retained."
+	}
 	err = d.until(ctx, func() bool {
 		f.Stored = o.removed
 		return o.done && !slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(d.state.unerased, id) })
 	})
 	return f, err
+}
+
+// mostUndone is how many bytes of pixels one write has at most of samples that are taken out of the sums.
+const mostUndone = 8 << 20
+
+// undo takes what was learned of the samples that are meant out of the sums of the learner, where the journal has their pixels, and says of how many. tried are the events of
+// those that it has looked at.
+func (d *Daemon) undo(ctx context.Context, means func(id, digest, who string, at time.Time) bool, who string, tried map[int64]bool) (n int, err error) {
+	if !d.sums {
+		return 0, nil
+	}
+	var list []sample
+	d.state.mu.Lock()
+	for _, m := range d.state.sorted() {
+		if d.inSums(m) && !tried[m.Event] && means(m.ID, m.Digest, m.Who, m.Time) {
+			list = append(list, *m)
+		}
+	}
+	most := max(1, mostUndone/d.state.image)
+	d.state.mu.Unlock()
+	for some := range slices.Chunk(list, most) {
+		var events []journal.Event
+		for _, m := range some {
+			tried[m.Event] = true
+			if pixels := d.pixelsOf(m.ID, m.Event); pixels != nil {
+				events = append(events, event(kindUndo, m.ID, who, body{}, pixels))
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		came := 0
+		if _, err := d.ask(context.WithoutCancel(ctx), func(p *part) error {
+			p.rank, came = rankOther, 0
+			for _, e := range events {
+				if err := p.free(e.ID); err != nil {
+					return err
+				}
+				if m := d.state.samples[e.ID]; m != nil && d.inSums(m) && tried[m.Event] { // it may have been corrected since
+					p.ids = append(p.ids, e.ID)
+					p.add(e, "")
+					came++
+				}
+			}
+			return nil
+		}); err != nil {
+			return n, err
+		}
+		n += came
+	}
+	return n, nil
 }
 
 // retained are the samples in the journal that are meant.
@@ -441,8 +536,10 @@ func (d *Daemon) matching(means func(id, digest, who string, at time.Time) bool,
 	}
 	others := slices.Sorted(maps.Keys(d.state.stored))
 	for _, o := range d.state.ops {
-		for _, l := range o.Lessons {
-			others = append(others, l.ID)
+		if o.Kind == kindCut {
+			for _, l := range o.Lessons {
+				others = append(others, l.ID)
+			}
 		}
 	}
 	for _, id := range others {

@@ -51,7 +51,8 @@ func (s *state) next() (o *op, aside bool) {
 	if len(s.ops) == 0 {
 		return nil, false
 	}
-	return s.ops[0], s.skip[s.ops[0].Number]
+	o = s.ops[0]
+	return o, s.skip[o.Number] || s.skip[o.Cut] // what was set aside cannot be undone
 }
 
 // drain does all ops.
@@ -371,7 +372,7 @@ func (s *state) lookup(id string) (m sample, there bool) {
 	}
 	for _, o := range s.ops {
 		for _, l := range o.Lessons {
-			if l.ID == id {
+			if o.Kind == kindCut && l.ID == id {
 				m, there = sample{ID: id, Label: l.Label, State: StateLearned, Digest: l.Digest, Who: l.Who, Time: l.Time, Event: l.Event, Learned: o.Number}, true
 			}
 		}

@@ -118,10 +118,18 @@ type Remembered struct {
 
 // Receipt says that a sample is on the disk, and its state when that was said.
 type Receipt struct {
-	ID    string `json:"id"`
-	Label string `json:"label,omitempty"`
-	State string `json:"state"`
+	ID     string `json:"id"`
+	Label  string `json:"label,omitempty"`
+	State  string `json:"state"`
+	Undoes string `json:"undoes,omitempty"` // of what the old label has taught, where a sample that was learned is corrected
 }
+
+// What a correction undoes.
+const (
+	UndoesAll     = "all"     // the learner is as if the old label had never come
+	UndoesMemory  = "memory"  // the picture is corrected in the memory, and the weights still carry the old label
+	UndoesNothing = "nothing" // the weights or sums still carry the old label
+)
 
 // States of a sample.
 const (
@@ -160,10 +168,11 @@ type Which struct {
 	From, To time.Time
 }
 
-// Forgotten says what was forgotten, and that weights carry what was learned of it.
+// Forgotten says what was forgotten, and whether weights still carry what was learned of it.
 type Forgotten struct {
 	Matched int    `json:"matched"`
 	Stored  int    `json:"stored"` // of them were in the memory of the learner
+	Undone  int    `json:"undone"` // of them were taken out of the sums of the learner
 	Note    string `json:"note"`
 }
 
