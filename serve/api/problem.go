@@ -79,6 +79,8 @@ func problemOf(err error) *Problem {
 		{daemon.ErrConflict, http.StatusConflict, 0},
 		{daemon.ErrSameName, http.StatusConflict, 0},
 		{daemon.ErrNotFound, http.StatusNotFound, 0},
+		{daemon.ErrNobody, http.StatusNotFound, 0},
+		{daemon.ErrUnerased, http.StatusInsufficientStorage, 10 * time.Second},
 		{daemon.ErrNoVersion, http.StatusNotFound, 0},
 		{daemon.ErrExpired, http.StatusGone, 0},
 		{daemon.ErrForgotten, http.StatusGone, 0},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -32,7 +33,12 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 		there := d.one(ctx)
 		if d.unfinished && time.Since(d.tried) > tryAgain {
 			d.tried = time.Now()
-			d.ends(d.finishForgetting())
+			err := d.finishForgetting()
+			d.state.mu.Lock()
+			d.noErase = errors.Is(err, journal.ErrNoRoom)
+			d.change()
+			d.state.mu.Unlock()
+			d.ends(err)
 		}
 		at, due := d.trainer.PublishDue(d.more())
 		if due && !time.Now().Before(at) {
@@ -164,6 +170,9 @@ const mostAside = 3
 // one cannot make the state, as its events are gone, the newest one does: then the weights make numbers that are none, which the next publication finds.
 func (d *Daemon) restore(ctx context.Context, s *state, last int64) error {
 	newest, err := d.files.Newest()
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("daemon: %s: %w", d.dir, ErrNothing)
+	}
 	if err != nil {
 		return fmt.Errorf("daemon: %w", err)
 	}

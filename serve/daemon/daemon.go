@@ -70,6 +70,7 @@ type Daemon struct {
 	draining  bool
 	broken    error
 	writing   bool // a snapshot is being written
+	noErase   bool // the last try to erase found no room
 
 	// The applier uses these alone.
 	unfinished bool         // what was forgotten may still be in a file
@@ -223,6 +224,7 @@ func (d *Daemon) begin() error {
 	}
 	d.trainer = first
 	d.state.learns(first)
+	d.o.Log.Info("the folder is new, and gets a new learner", "folder", d.dir, "method", first.Config().Methods[0])
 	if err := d.keepBackbone(); err != nil {
 		return err
 	}

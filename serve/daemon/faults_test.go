@@ -246,17 +246,26 @@ func TestForgetTriesAgain(t *testing.T) {
 	defer end(t, d)
 	learn(t, d, samples(0, 5))
 	applied(t, d)
-	done := make(chan error, 1)
-	go func() {
-		_, err := d.Forget(t.Context(), Which{IDs: []string{"id-1"}}, "")
-		done <- err
-	}()
-	for full.tries.Load() == 0 {
-		time.Sleep(time.Millisecond)
+	for range 2 { // a client that does not believe it asks again
+		if _, err := d.Forget(t.Context(), Which{IDs: []string{"id-1"}}, ""); !errors.Is(err, ErrUnerased) {
+			t.Errorf("where there is no room: %v", err)
+		}
+	}
+	if i, _ := d.Sample("id-1"); i.State != StateForgotten {
+		t.Errorf("%+v", i)
 	}
 	full.full.Store(false)
-	if err := <-done; err != nil || has(t, dir, picture(1, 1)) {
-		t.Errorf("%v, or a file has it", err)
+	if err := d.until(t.Context(), func() bool { return len(d.state.unerased) == 0 }); err != nil {
+		t.Fatal(err)
+	}
+	if has(t, dir, picture(1, 1)) {
+		t.Error("a file has it")
+	}
+	if _, err := d.Forget(t.Context(), Which{IDs: []string{"id-1"}}, ""); !errors.Is(err, ErrForgotten) {
+		t.Errorf("what is erased: %v", err)
+	}
+	if _, err := d.Forget(t.Context(), Which{Who: "nobody"}, ""); !errors.Is(err, ErrNobody) {
+		t.Errorf("nothing is meant: %v", err)
 	}
 }
 

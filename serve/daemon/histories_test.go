@@ -88,8 +88,8 @@ func outcomes(was string, c call, drops bool) (all []string) {
 				if next["not found"] = s; drops { // the journal has it still
 					next["ok"] = "forgotten"
 				}
-			case "forgotten":
-				next["forgotten"] = s
+			case "forgotten": // or about to be erased
+				next["forgotten"], next["ok"] = s, s
 			default:
 				next["ok"] = "forgotten"
 			}

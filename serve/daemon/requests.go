@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -342,17 +343,19 @@ func (d *Daemon) Keep(ctx context.Context, name, who string) (v VersionInfo, err
 	return v, err
 }
 
-// Rollback goes back to the weights of a version. The memory stays.
+// Rollback goes back to the weights of a version, and returns when predictions use them. The memory stays.
 func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
 	if err := d.until(ctx, func() bool { // its file may be about to be written
 		return !slices.ContainsFunc(d.state.ops, func(o *op) bool { return o.Kind == kindVersion && o.Version == number })
 	}); err != nil {
 		return err
 	}
-	if _, err := d.state.files.Read(number); err != nil { // an event that cannot be applied would end each start
+	if _, err := d.state.files.Read(number); errors.Is(err, fs.ErrNotExist) { // an event that cannot be applied would end each start
+		return fmt.Errorf("daemon: version %d: %w", number, ErrNoVersion)
+	} else if err != nil {
 		return fmt.Errorf("daemon: version %d: %w (%w)", number, ErrNoVersion, err)
 	}
-	_, err := d.ask(ctx, func(p *part) error {
+	o, err := d.ask(context.WithoutCancel(ctx), func(p *part) error {
 		if err := p.free(versionsKey); err != nil {
 			return err
 		}
@@ -363,7 +366,10 @@ func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
 		p.add(event(kindRollback, "", who, body{Number: number}, nil), "")
 		return d.ready()
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return d.until(ctx, func() bool { return o.done && (d.version >= o.Number || d.halted) })
 }
 
 // Forget takes samples away: from the queue, what is remembered and held out, the memory of the learner, the journal and the snapshots, and from the sums of a method that is
@@ -394,11 +400,17 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 				if err := p.free(w.IDs...); err != nil {
 					return err
 				}
-				if m, _ := d.state.lookup(w.IDs[0]); m.State == StateForgotten || m.State == StateErased {
+				switch m, there := d.state.lookup(w.IDs[0]); {
+				case m.State == StateForgotten: // another request has asked for it, and it is not erased yet
+					ids = w.IDs[:1]
+					return nil
+				case m.State == StateErased:
 					return ErrForgotten
+				case !there && len(w.IDs) == 1:
+					return ErrNotFound
 				}
 			}
-			return ErrNotFound
+			return ErrNobody
 		}
 		if err := p.free(append(ids, w.IDs...)...); err != nil {
 			return err
@@ -439,10 +451,20 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 	if !d.sums || left > 0 {
 		f.Note += " `ocl serve rebuild` learns again without them where the journal is retained."
 	}
+	full := false
 	err = d.until(ctx, func() bool {
-		f.Stored = o.removed
-		return o.done && !slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(d.state.unerased, id) })
+		if o != nil {
+			f.Stored = o.removed
+		}
+		if (o == nil || o.done) && !slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(d.state.unerased, id) }) {
+			return true
+		}
+		full = d.noErase
+		return full
 	})
+	if err == nil && full {
+		err = ErrUnerased
+	}
 	return f, err
 }
 

@@ -79,6 +79,8 @@ var (
 	ErrNoVersion = errors.New("the weights of that version are not kept. Look for those that are by GET /v1/versions")
 	ErrSameName  = errors.New("another version has the name. Use another name")
 	ErrExpired   = errors.New("the picture is not kept any more. Send it again, with its label")
+	ErrNobody    = errors.New("no sample that is known is meant, so nothing was erased. Look at the ids, the picture, the name or the times")
+	ErrUnerased  = errors.New("it is forgotten, and its bytes are still in a file, as the disk of the daemon has no room. Make room there; then they are erased without another request")
 	ErrForgotten = errors.New("the sample was forgotten. Send the picture again under another id")
 	ErrDraining  = errors.New("the daemon is about to end. Send it again when it is back")
 	ErrStopped   = errors.New("learning has stopped, and predictions go on. Look at the status of the daemon")
