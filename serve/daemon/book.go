@@ -169,7 +169,7 @@ func (k *book) write(e journal.Event, b body, digest string) (*op, error) {
 	case kindVersion:
 		return k.version(e, b), nil
 	case kindRollback:
-		for _, m := range k.samples { // a version is that of a moment a little later than its number
+		for _, m := range k.samples {
 			if m.Learned > b.Number {
 				m.Out, m.Left = true, true
 			}

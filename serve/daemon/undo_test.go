@@ -278,3 +278,29 @@ func TestUndoWaits(t *testing.T) {
 		t.Errorf("the snapshot has %d ops", len(waits.ops))
 	}
 }
+
+// TestUndoOfWhatWasSetAside: what was learned in a cut that was set aside later is not undone by whoever replays the journal, as it was never learned there.
+func TestUndoOfWhatWasSetAside(t *testing.T) {
+	o := sums("ncm")
+	o.Retain = true
+	d := open(t, t.TempDir(), o)
+	learn(t, d, samples(0, 15))
+	applied(t, d)
+	cut := d.state.samples["id-12"].Learned
+	if r, err := d.Label(t.Context(), "id-12", "class 1", ""); err != nil || r.Undoes != UndoesAll {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	learn(t, d, samples(15, 4))
+	applied(t, d)
+	if _, err := d.ask(t.Context(), note(event(kindSkip, "", "", body{Number: cut}, nil))); err != nil {
+		t.Fatal(err)
+	}
+	s := newState(nil, d.o, journal.Versions(t.TempDir()))
+	if err := errors.Join(s.from(d.files, 0), s.replay(t.Context(), d.journal, 1<<62)); err != nil {
+		t.Fatal(err)
+	}
+	defer s.trainer.Close()
+	if n := s.learned["class 0"] + s.learned["class 1"] + s.learned["class 2"]; n != 15 {
+		t.Errorf("%d are in the sums instead of the 10 before the cut and the 5 after it: %v", n, s.learned)
+	}
+}
