@@ -271,7 +271,7 @@ func (d *Daemon) Wait(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// AddClass adds a class, which gets the next output of the network.
+// AddClass adds a class, which gets the next output of the network, and returns when the learner has it.
 func (d *Daemon) AddClass(ctx context.Context, name, who string) error {
 	if err := live.CheckLabel(name); err != nil {
 		return err
@@ -283,7 +283,13 @@ func (d *Daemon) AddClass(ctx context.Context, name, who string) error {
 		}
 		return d.ready()
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	d.state.mu.Lock()
+	last := d.state.book.last
+	d.state.mu.Unlock()
+	return d.until(ctx, func() bool { return len(d.state.ops) == 0 || d.state.ops[0].Number > last })
 }
 
 // Boundary ends a task, for methods that use tasks. What waits is learned before.
