@@ -169,7 +169,7 @@ func (r *replica) look(ctx context.Context) error {
 	}
 	r.tag, r.process = m.Tag, t.Process()
 	if old := r.current.Swap(n); old != nil {
-		return old.Close() // it waits for the predictions that are at work
+		return r.retire(old)
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (r *replica) failed() <-chan error { return nil }
 func (r *replica) close(context.Context) error {
 	r.stop()
 	r.ended.Wait()
-	return r.current.Load().Close()
+	return r.retire(r.current.Load())
 }
 
 // Predict implements [api.Model]. All pictures of a call have one version.
@@ -241,26 +241,29 @@ func (r *replica) Version() int64 { return r.current.Load().version }
 
 // Model implements [api.Model].
 func (r *replica) Model(_ context.Context, format string, w io.Writer) (version int64, err error) {
-	r.weighing.Lock() // of one trainer, one at a time
-	defer r.weighing.Unlock()
-	for {
-		m := r.current.Load()
-		if version, err = m.write(format, w); !errors.Is(err, live.ErrClosed) || r.current.Load() == m {
-			return version, err
-		}
-	} // a newer one is here
-}
-
-// write writes the model. One that is closed writes nothing.
-func (m *copied) write(format string, w io.Writer) (version int64, err error) {
 	if format != serving.Weights {
-		return m.Export(w, format)
+		for {
+			m := r.current.Load()
+			if version, err = m.Export(w, format); !errors.Is(err, live.ErrClosed) || r.current.Load() == m {
+				return version, err
+			}
+		} // a newer one is here
 	}
+	r.weighing.Lock()
+	m := r.current.Load()
 	state, err := m.Weights()
+	r.weighing.Unlock()
 	if err == nil {
-		_, err = state.WriteTo(w)
+		_, err = state.WriteTo(w) // a slow client keeps nobody waiting
 	}
 	return m.version, err
+}
+
+// retire closes a model that is not the current one any more, or is the last one. It waits for the predictions that are at work, and for whoever takes its weights.
+func (r *replica) retire(m *copied) error {
+	r.weighing.Lock()
+	defer r.weighing.Unlock()
+	return m.Close()
 }
 
 // Problem implements [api.Model].
