@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	histories   = flag.Int("histories", 0, "histories of TestHistories; 0 is 200, and 10,000 in the long tier")
+	histories   = flag.Int("histories", 0, "histories of TestHistories; 0 is 200, and 4,000 in the long tier")
 	historySeed = flag.Uint64("historyseed", 0, "the one seed of TestHistories; 0 draws as many as there are histories")
 )
 
@@ -408,7 +408,7 @@ func TestHistories(t *testing.T) {
 	case *histories > 0:
 		n = *histories
 	case os.Getenv("OCL_LONG") != "":
-		n = 10_000
+		n = 4_000
 	case testing.Short():
 		n = 50
 	}
