@@ -71,7 +71,7 @@ func TestNamesOfFolders(t *testing.T) {
 // TestPrivate: nobody but the owner has a right to what is private, also where it had others before, and the special bits of a folder stay.
 func TestPrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("files have no such rights there")
+		t.Skip("NOT RUN: files of Windows have no such rights")
 	}
 	top := t.TempDir()
 	mode := func(path string, want fs.FileMode) {

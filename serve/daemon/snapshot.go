@@ -3,12 +3,8 @@ package daemon
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"ocl/checkpoint"
-	"ocl/internal/atomicfile"
 	"ocl/serve/journal"
 )
 
@@ -43,15 +39,7 @@ func (d *Daemon) save(c *checkpoint.Container, number int64) error {
 
 // remove removes snapshots. Where all of the journal is retained the first one stays, from which it can be learned again.
 func (d *Daemon) remove(goes func(int64) bool) error {
-	numbers, err := d.files.Numbers()
-	for _, n := range numbers {
-		if goes(n) && (n > 0 || !d.o.Retain) {
-			if failed := os.Remove(d.files.Path(n)); !errors.Is(failed, fs.ErrNotExist) {
-				err = errors.Join(err, failed)
-			}
-		}
-	}
-	return errors.Join(err, atomicfile.SyncFolder(filepath.Dir(d.files.Path(0))))
+	return d.files.Remove(func(n int64) bool { return goes(n) && (n > 0 || !d.o.Retain) })
 }
 
 // snapshotBeside copies the state, and writes it while the learner goes on.
@@ -106,7 +94,7 @@ func (d *Daemon) only() error {
 		err = d.files.Write(number, c)
 	}
 	if err == nil {
-		err = errors.Join(d.remove(func(n int64) bool { return n != number }), d.files.RemoveTemporary(), d.state.files.RemoveTemporary())
+		err = errors.Join(d.remove(func(n int64) bool { return n != number }), d.state.files.RemoveTemporary())
 	}
 	if err == nil {
 		err = d.journal.Trim(number + 1)

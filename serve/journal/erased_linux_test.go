@@ -156,7 +156,7 @@ func TestErasedAfterKills(t *testing.T) {
 			return decide(phase, o)
 		})
 		if errors.Is(err, faulttest.ErrNoTraps) {
-			t.Skip(err)
+			t.Skipf("NOT RUN: %v", err)
 		}
 		if !killed && (err != nil || strings.TrimSpace(text.String()) != "done") {
 			t.Fatalf("seed %d: %v: %s%s", seed, err, text.String(), faults.String())

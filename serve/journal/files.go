@@ -159,12 +159,12 @@ func (f *Files) Numbers() (numbers []int64, err error) {
 
 // RemoveBelow removes the files of lower numbers.
 func (f *Files) RemoveBelow(number int64) error {
-	return f.remove(func(n int64) bool { return n < number })
+	return f.Remove(func(n int64) bool { return n < number })
 }
 
 // RemoveExcept removes all files but those of some numbers.
 func (f *Files) RemoveExcept(numbers ...int64) error {
-	return f.remove(func(n int64) bool { return !slices.Contains(numbers, n) })
+	return f.Remove(func(n int64) bool { return !slices.Contains(numbers, n) })
 }
 
 // RemoveTemporary removes what was left half written: a crash may have left it, and it may have pictures that are to be erased. [Open] does so too.
@@ -178,8 +178,8 @@ func (f *Files) RemoveTemporary() error {
 	return nil
 }
 
-// remove removes the files that goes tells, and what crashes left half written. Without an error, they stay away after a power cut.
-func (f *Files) remove(goes func(int64) bool) error {
+// Remove removes the files that goes tells, and what crashes left half written. Without an error, they stay away after a power cut.
+func (f *Files) Remove(goes func(int64) bool) error {
 	faults := []error{f.RemoveTemporary()}
 	entries, err := input.ReadDir(f.folder)
 	if errors.Is(err, fs.ErrNotExist) {

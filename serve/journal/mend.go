@@ -30,7 +30,7 @@ func (s *store) mend(f format) error {
 	if err := os.Remove(filepath.Join(s.dir, acknowledgedName)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("journal: %w", err)
 	}
-	if err := Snapshots(s.dir).remove(func(n int64) bool { return n > from }); err != nil { // they are damaged
+	if err := Snapshots(s.dir).Remove(func(n int64) bool { return n > from }); err != nil { // they are damaged
 		return err
 	}
 	if identity == "" {
