@@ -240,6 +240,15 @@ func (t *Trainer) Draw(dst []byte, img image.Image) error {
 	return nil
 }
 
+// Decode makes dst, uint8 [C,H,W], the image of a JPEG, PNG, GIF, WebP, BMP or TIFF file as the network sees images, as `ocl predict` does it. It ends early when ctx does.
+// The errors are those of the file, and do not name it.
+func (t *Trainer) Decode(ctx context.Context, file, dst []byte) error {
+	if err := t.checkPixels(dst); err != nil {
+		return fmt.Errorf("live: decode: %w", err)
+	}
+	return t.preparation.Decode(ctx, file, dst)
+}
+
 func (t *Trainer) draw(dst []byte, img image.Image) error {
 	e := t.easels.Get().(*data.Easel)
 	defer t.easels.Put(e)

@@ -17,7 +17,6 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/data"
-	"ocl/experiment/build"
 	"ocl/internal/cause"
 	"ocl/internal/edition"
 	"ocl/internal/input"
@@ -59,8 +58,7 @@ type replica struct {
 // copied is a model of the daemon.
 type copied struct {
 	*live.Trainer
-	version     int64
-	preparation data.Preparation
+	version int64
 }
 
 // follow fetches the first model, waiting for the daemon if need be, and then every newer one until close is called.
@@ -159,12 +157,7 @@ func (r *replica) look(ctx context.Context) error {
 		return err
 	}
 	n := &copied{Trainer: t, version: m.Version}
-	c, h, w := t.Shape()
-	n.preparation, err = data.NewPreparation(build.Data(t.Config()), c, h, w)
-	if err == nil {
-		err = t.Publish(ctx, m.Version)
-	}
-	if err != nil {
+	if err := t.Publish(ctx, m.Version); err != nil {
 		return errors.Join(err, t.Close())
 	}
 	r.tag, r.process = m.Tag, t.Process()
@@ -224,7 +217,7 @@ func (r *replica) Size(file []byte) (w, h int, err error) { return data.PictureS
 
 // Decode implements [api.Decoder].
 func (r *replica) Decode(ctx context.Context, file, dst []byte) error {
-	return r.current.Load().preparation.Decode(ctx, file, dst)
+	return r.current.Load().Decode(ctx, file, dst)
 }
 
 // Shape implements [api.Model].

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"ocl/data"
-	"ocl/experiment/build"
 	"ocl/serve/api"
 	serving "ocl/serve/daemon"
 )
@@ -38,12 +36,7 @@ func (o Options) open(ctx context.Context) (model, error) {
 type learner struct{ d *serving.Daemon }
 
 func (l learner) handler(o api.Options) (http.Handler, error) {
-	c, h, w := l.d.Shape()
-	p, err := data.NewPreparation(build.Data(l.d.Config()), c, h, w)
-	if err != nil {
-		return nil, err
-	}
-	o.Decoder = decoder{p}
+	o.Decoder = l.d
 	return api.New(l.d, o)
 }
 
@@ -57,15 +50,4 @@ func (l learner) close(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// decoder makes pictures as large as the network sees them, as `ocl predict` does it.
-type decoder struct{ data.Preparation }
-
-// Size implements [api.Decoder].
-func (decoder) Size(file []byte) (w, h int, err error) { return data.PictureSize(file) }
-
-// Decode implements [api.Decoder].
-func (d decoder) Decode(ctx context.Context, file, dst []byte) error {
-	return d.Preparation.Decode(ctx, file, dst)
 }

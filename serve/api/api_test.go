@@ -25,8 +25,6 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
-	"ocl/data"
-	"ocl/experiment/build"
 	"ocl/live"
 	"ocl/serve/api"
 	"ocl/serve/daemon"
@@ -65,12 +63,7 @@ func start(t *testing.T, do daemon.Options, o api.Options) *rig {
 		}
 	})
 	r := &rig{t: t, daemon: d, ending: make(chan struct{})}
-	c, h, w := d.Shape()
-	p, err := data.NewPreparation(build.Data(d.Config()), c, h, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Decoder, o.Ending, o.Release = decoder{p}, r.ending, "test"
+	o.Decoder, o.Ending, o.Release = d, r.ending, "test"
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	}
@@ -85,13 +78,6 @@ func start(t *testing.T, do daemon.Options, o api.Options) *rig {
 	t.Cleanup(bare.Close)
 	r.url, r.bare = server.URL, bare.URL
 	return r
-}
-
-type decoder struct{ data.Preparation }
-
-func (decoder) Size(file []byte) (w, h int, err error) { return data.PictureSize(file) }
-func (d decoder) Decode(ctx context.Context, file, dst []byte) error {
-	return d.Preparation.Decode(ctx, file, dst)
 }
 
 // document is the router of the document that the daemon serves.

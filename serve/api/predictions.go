@@ -147,7 +147,7 @@ func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*prediction
 	}
 	kept := make([]daemon.Remembered, len(list))
 	for i, p := range out.Predictions {
-		kept[i] = daemon.Remembered{ID: p.ID, Pixels: own(pixels[i], list[i]), Guesses: a.Guesses[i], Version: a.Version}
+		kept[i] = daemon.Remembered{ID: p.ID, Pixels: pixels[i], File: list[i].file, Guesses: a.Guesses[i], Version: a.Version}
 	}
 	if _, err := s.daemon.Remember(r.Context(), kept, who(r)); err != nil {
 		return nil, err
@@ -172,12 +172,4 @@ func (s *server) ask(r *http.Request, pixels [][]byte, k int) (all live.Answer, 
 		all.Guesses = append(all.Guesses, a.Guesses...)
 	}
 	return all, nil
-}
-
-// own are pixels that do not keep a body in memory.
-func own(pixels []byte, p sent) []byte {
-	if p.raw == nil {
-		return pixels
-	}
-	return append([]byte(nil), pixels...)
 }

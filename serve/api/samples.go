@@ -75,7 +75,7 @@ func (s *server) learned(to http.ResponseWriter, r *http.Request) (out receipts,
 	}
 	samples := make([]daemon.Sample, len(list))
 	for i, p := range list {
-		samples[i] = daemon.Sample{ID: p.id, Label: p.label, Pixels: own(pixels[i], p)}
+		samples[i] = daemon.Sample{ID: p.id, Label: p.label, Pixels: pixels[i], File: p.file}
 	}
 	most := s.daemon.Options().Queue
 	if !s.queued.fair(who(r), len(list), s.daemon.Waiting(), most) {
@@ -206,8 +206,12 @@ func (s *server) uncertain(to http.ResponseWriter, r *http.Request) {
 
 // picture answers GET /v1/samples/{id}/picture: the pixels that the network sees, as PNG.
 func (s *server) picture(to http.ResponseWriter, r *http.Request) {
-	pixels, ok := s.daemon.Pixels(r.PathValue("id"))
-	if !ok {
+	pixels, err := s.daemon.Pixels(r.Context(), r.PathValue("id"))
+	if err != nil {
+		s.refuse(to, r, err)
+		return
+	}
+	if pixels == nil {
 		s.refuse(to, r, problem(http.StatusNotFound, "No picture is kept of %.80q. Only remembered pictures are shown.", r.PathValue("id")))
 		return
 	}

@@ -31,6 +31,13 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 		default:
 		}
 		there := d.one(ctx)
+		if d.snapshotDue() {
+			err := d.publish(ctx)
+			if err == nil && d.trainer.Err() == nil { // weights that are no numbers must not be in a snapshot
+				err = d.snapshotBeside()
+			}
+			d.ends(err)
+		}
 		if d.unfinished && time.Since(d.tried) > tryAgain {
 			d.tried = time.Now()
 			err := d.finishForgetting()
@@ -43,14 +50,14 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 		at, due := d.trainer.PublishDue(d.more())
 		if due && !time.Now().Before(at) {
 			d.ends(d.publish(ctx))
-			d.measure(false)
+			d.measure(ctx, false)
 			continue
 		}
 		if there {
 			continue
 		}
 		if !due && !d.busy() {
-			d.measure(true)
+			d.measure(ctx, true)
 		}
 		wait := time.Hour
 		if due {
@@ -118,13 +125,15 @@ func (d *Daemon) one(ctx context.Context) (there bool) {
 		}
 		d.tell("rollback", fmt.Sprintf("The weights are those of version %d.", o.Version), o.Number)
 		d.ends(err)
-	case d.state.learning > d.o.SnapshotEvery:
-		if err = d.publish(ctx); err == nil && d.trainer.Err() == nil { // weights that are no numbers must not be in a snapshot
-			err = d.snapshotBeside()
-		}
-		d.ends(err)
 	}
 	return true
+}
+
+// snapshotDue says whether it takes too long to do again what came since the last snapshot, or the journal has grown too much.
+func (d *Daemon) snapshotDue() bool {
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	return d.broken == nil && !d.writing && (d.state.learning > d.o.SnapshotEvery || d.grown > d.o.SnapshotBytes+d.state.bytes)
 }
 
 // ends ends everything but predictions after an error.

@@ -28,17 +28,18 @@ type sample struct {
 	Left    bool      `json:"left,omitempty"`    // weights or sums carry something of it that cannot be undone
 	Guesses []Guess   `json:"guesses,omitempty"`
 	Version int64     `json:"version,omitempty"`
-	Size    int       `json:"size,omitempty"`   // of its pixels, where they are kept
+	Size    int       `json:"size,omitempty"`   // of the picture, where it is kept
 	Places  []int64   `json:"places,omitempty"` // of tables of format 1
 
-	pixels []byte // of one that is remembered, waits or is held out
-	gone   bool   // it is in the list of those that may be let go of
+	picture []byte // as it is kept, of one that is remembered, waits or is held out
+	pixels  []byte // of one that waits, where they need not be made of its file
+	gone    bool   // it is in the list of those that may be let go of
 }
 
 // bounds of what is kept. They are part of the state, as who replays the journal need not know the options of those who wrote it.
 type bounds struct {
 	Count int           `json:"count"` // of remembered pictures
-	Bytes int64         `json:"bytes"` // of their pixels
+	Bytes int64         `json:"bytes"` // of them as they are kept
 	Age   time.Duration `json:"age"`   // by the times of events
 	IDs   int           `json:"ids"`
 }
@@ -52,7 +53,7 @@ func (o Options) bounds() bounds {
 // on the disk, and before it is acknowledged, so that whoever looks sees all that was acknowledged and nothing else. What an event asks of the learner waits in
 // ops; neither when nor whether that is done changes anything else in the book.
 type book struct {
-	image    int // bytes of a picture
+	image    int // bytes of the pixels of a picture
 	bounds   bounds
 	last     int64 // number of the last event
 	time     time.Time
@@ -60,7 +61,7 @@ type book struct {
 	gone     []string // ids that may be let go of, in this order
 	queue    []*sample
 	waiting  []string // remembered, the oldest first
-	bytes    int64    // of the pixels of those
+	bytes    int64    // of those as they are kept
 	held     map[string]int
 	classes  map[string]bool
 	spelled  map[string]string // a class by the spelling in which names are compared
@@ -84,19 +85,22 @@ func Digest(pixels []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// apply writes an event into the book, and returns what it asks of the learner; nil is nothing. The digest is that of the pixels of the event; "" lets apply make it. An error
+// apply writes an event into the book, and returns what it asks of the learner; nil is nothing. The pixels are those of the file in the event, or nil. An error
 // says that the journal is damaged: nothing that a request can bring is one.
-func (k *book) apply(e journal.Event, digest string) (o *op, err error) {
+func (k *book) apply(e journal.Event, pixels []byte) (o *op, err error) {
 	if e.Number != k.last+1 {
 		return nil, fmt.Errorf("daemon: event %d comes after event %d. Put a good copy of the folder in its place", e.Number, k.last)
 	}
 	if !e.Erased {
 		b, err := bodyOf(e)
 		if err == nil {
-			o, err = k.write(e, b, digest)
+			o, err = k.write(e, b)
 		}
 		if err != nil {
 			return nil, err
+		}
+		if m := k.samples[e.ID]; m != nil && m.State == StateWaiting {
+			m.pixels = pixels
 		}
 	}
 	k.last = e.Number
@@ -123,13 +127,13 @@ func (k *book) did() {
 	}
 }
 
-func (k *book) write(e journal.Event, b body, digest string) (*op, error) {
+func (k *book) write(e journal.Event, b body) (*op, error) {
 	switch e.Kind {
 	case kindClass:
 		k.addClass(b.Label)
 		return &op{Label: b.Label}, nil
 	case kindSample:
-		m, err := k.add(e, b, digest)
+		m, err := k.add(e, b)
 		if err != nil {
 			return nil, err
 		}
@@ -141,15 +145,15 @@ func (k *book) write(e journal.Event, b body, digest string) (*op, error) {
 		}
 		k.queue = append(k.queue, m)
 	case kindRemember:
-		m, err := k.add(e, b, digest)
+		m, err := k.add(e, b)
 		if err != nil {
 			return nil, err
 		}
 		m.State = StateRemembered
 		k.waiting = append(k.waiting, m.ID)
-		k.bytes += int64(len(m.pixels))
+		k.bytes += int64(len(m.picture))
 	case kindLabel:
-		return k.relabel(e, b, digest)
+		return k.relabel(e, b)
 	case kindCut:
 		return k.cut(e.Number, b.N), nil
 	case kindBoundary:
@@ -224,32 +228,33 @@ func (k *book) called(label string) string {
 }
 
 // add adds the sample of an event.
-func (k *book) add(e journal.Event, b body, digest string) (*sample, error) {
+func (k *book) add(e journal.Event, b body) (*sample, error) {
 	if k.samples[e.ID] != nil {
 		return nil, fmt.Errorf("daemon: event %d brings the sample %.80q, which is there already. Put a good copy of the folder in its place", e.Number, e.ID)
 	}
 	if err := k.fits(e); err != nil {
 		return nil, err
 	}
-	if digest == "" {
+	digest := b.Digest
+	if digest == "" { // an older ocl wrote it
 		digest = Digest(e.Pixels)
 	}
-	m := &sample{ID: e.ID, Label: b.Label, Digest: digest, Who: e.Who, Time: e.Time, First: e.Number, Event: e.Number, Guesses: b.Guesses, Version: b.Version, pixels: e.Pixels}
+	m := &sample{ID: e.ID, Label: b.Label, Digest: digest, Who: e.Who, Time: e.Time, First: e.Number, Event: e.Number, Guesses: b.Guesses, Version: b.Version, picture: e.Pixels}
 	k.samples[m.ID] = m
 	return m, nil
 }
 
-// fits refuses pixels that are no picture of the learner.
+// fits refuses what no [arrival] keeps.
 func (k *book) fits(e journal.Event) error {
-	if len(e.Pixels) != k.image {
-		return fmt.Errorf("daemon: event %d has %d bytes of pixels, and the learner takes %d. Put a good copy of the folder in its place", e.Number, len(e.Pixels), k.image)
+	if n := len(e.Pixels); n != k.image && (n == 0 || 2*n > k.image) {
+		return fmt.Errorf("daemon: event %d has a picture of %d bytes, and the learner takes pixels of %d or a file of at most half of that. Put a good copy of the folder in its place", e.Number, n, k.image)
 	}
 	return nil
 }
 
 // relabel gives a sample a label: a remembered one goes to the queue, one that waits changes, and one that was cut is corrected in the memory of the learner, and learned
 // once more where its pixels came with the event. A method that is a sum lets go of what it has learned of the old label. One whose id was let go of is corrected and learned too.
-func (k *book) relabel(e journal.Event, b body, digest string) (o *op, err error) {
+func (k *book) relabel(e journal.Event, b body) (o *op, err error) {
 	m := k.samples[e.ID]
 	if m != nil && (m.State == StateForgotten || m.State == StateErased || m.State == StateExpired) {
 		return nil, nil
@@ -263,10 +268,10 @@ func (k *book) relabel(e journal.Event, b body, digest string) (o *op, err error
 		}
 	}
 	if m == nil {
-		if m, digest = (&sample{ID: e.ID, State: StateLearned, Time: e.Time, First: e.Number, Event: e.Number, Learned: e.Number}), cmp.Or(b.Digest, digest); digest == "" {
+		if b.Digest == "" {
 			return o, nil // an older ocl wrote it
 		}
-		m.Digest = digest
+		m = &sample{ID: e.ID, State: StateLearned, Digest: b.Digest, Time: e.Time, First: e.Number, Event: e.Number, Learned: e.Number}
 		k.samples[m.ID] = m
 		k.goes(m)
 	}
@@ -279,7 +284,7 @@ func (k *book) relabel(e journal.Event, b body, digest string) (o *op, err error
 		if err := k.fits(e); err != nil {
 			return nil, err
 		}
-		m.State, m.pixels, m.Event = StateWaiting, e.Pixels, e.Number
+		m.State, m.picture, m.Event = StateWaiting, e.Pixels, e.Number
 		k.queue = append(k.queue, m)
 	case m.State == StateRemembered:
 		k.unremember(m)
@@ -309,8 +314,8 @@ func (k *book) undo(e journal.Event) (*op, error) {
 }
 
 // takesBack lets an op undo what was learned of a sample.
-func (o *op) takesBack(m *sample, pixels []byte) {
-	o.Cut, o.Lessons = m.Learned, []*lesson{{ID: m.ID, Label: m.Label, Digest: m.Digest, Who: m.Who, Time: m.Time, Event: m.Event, pixels: pixels}}
+func (o *op) takesBack(m *sample, picture []byte) {
+	o.Cut, o.Lessons = m.Learned, []*lesson{{ID: m.ID, Label: m.Label, Digest: m.Digest, Who: m.Who, Time: m.Time, Event: m.Event, picture: picture}}
 }
 
 // cut gives the first samples of the queue to the learner.
@@ -321,12 +326,12 @@ func (k *book) cut(number int64, n int) *op {
 	}
 	o := new(op)
 	for _, m := range k.queue[:n] {
-		l := &lesson{ID: m.ID, Label: m.Label, Digest: m.Digest, Who: m.Who, Time: m.Time, Event: m.Event, Again: m.Learned > 0, pixels: m.pixels}
+		l := &lesson{ID: m.ID, Label: m.Label, Digest: m.Digest, Who: m.Who, Time: m.Time, Event: m.Event, Again: m.Learned > 0, picture: m.picture, pixels: m.pixels}
 		if len(m.Guesses) > 0 {
 			l.Said = m.Guesses[0].Class
 		}
 		o.Lessons = append(o.Lessons, l)
-		m.State, m.Learned, m.Out, m.pixels = StateLearned, number, false, nil
+		m.State, m.Learned, m.Out, m.picture, m.pixels = StateLearned, number, false, nil, nil
 		k.goes(m)
 	}
 	k.queue = slices.Clone(k.queue[n:])
@@ -394,14 +399,14 @@ func (k *book) forget(ids []string) *op {
 	return &op{IDs: ids}
 }
 
-// unremember takes a picture out of those that wait for their labels. Its pixels stay with it.
+// unremember takes a picture out of those that wait for their labels. The picture stays with its sample.
 func (k *book) unremember(m *sample) {
 	if k.waiting[0] == m.ID {
 		k.waiting = k.waiting[1:]
 	} else {
 		k.waiting = slices.DeleteFunc(k.waiting, func(id string) bool { return id == m.ID })
 	}
-	k.bytes -= int64(len(m.pixels))
+	k.bytes -= int64(len(m.picture))
 }
 
 // goes notes that nobody needs the id of a sample any more: it is let go of when there are too many.
@@ -423,7 +428,7 @@ func (k *book) expire() {
 			break
 		}
 		k.unremember(m)
-		m.State, m.pixels, m.Guesses = StateExpired, nil, nil
+		m.State, m.picture, m.Guesses = StateExpired, nil, nil
 		k.goes(m)
 	}
 	for len(k.samples) > k.bounds.IDs && len(k.gone) > 0 {

@@ -41,7 +41,7 @@ type part struct {
 	request *request
 	rank    int
 	events  []journal.Event
-	digests []string // of their pixels; "" where there are none
+	pixels  [][]byte // of the files in them, or nil
 	ids     []string // that they are about
 	classes []string
 	added   []journal.Event
@@ -74,9 +74,9 @@ func (p *part) free(ids ...string) error {
 	return nil
 }
 
-// add adds an event.
-func (p *part) add(e journal.Event, digest string) {
-	p.events, p.digests = append(p.events, e), append(p.digests, digest)
+// add adds an event, with the pixels of the file in it, or nil.
+func (p *part) add(e journal.Event, pixels []byte) {
+	p.events, p.pixels = append(p.events, e), append(p.pixels, pixels)
 }
 
 // class is the name of the class that a label means. It adds a new one where that is allowed: open says that it is, whatever the options say.
@@ -185,7 +185,7 @@ func (d *Daemon) ask(ctx context.Context, admit func(*part) error) (*op, error) 
 func note(e journal.Event) func(*part) error {
 	return func(p *part) error {
 		p.rank = rankOther
-		p.add(e, "")
+		p.add(e, nil)
 		return nil
 	}
 }
@@ -313,28 +313,28 @@ func (d *Daemon) again(now time.Time) time.Duration {
 // line is an event on its way to the disk.
 type line struct {
 	journal.Event
-	digest string // of its pixels
+	pixels []byte // of the file in it, or nil
 	of     *part  // nil where the daemon itself adds it
 }
 
 // lines are the events of a row in their order, with the cuts that are due. The caller holds mu.
 func (d *Daemon) lines(r *row) (lines []line) {
-	add := func(e journal.Event, digest string, of *part) {
+	add := func(e journal.Event, pixels []byte, of *part) {
 		if e.Kind == kindVersion { // its number is that of its event
 			b, _ := bodyOf(e)
 			e = event(kindVersion, "", e.Who, body{Label: b.Label, Number: d.state.book.last + int64(len(lines)) + 1}, nil)
 		}
 		e.Time = r.now
-		lines = append(lines, line{e, digest, of})
+		lines = append(lines, line{e, pixels, of})
 	}
 	uncut, ahead, fresh := len(d.state.queue), d.state.cuts, d.state.fresh
 	cut := func(n int) {
-		add(event(kindCut, "", "", body{N: n}, nil), "", nil)
+		add(event(kindCut, "", "", body{N: n}, nil), nil, nil)
 		uncut, ahead, fresh = uncut-n, ahead+1, fresh+n
 		d.since = r.now
 	}
 	for _, e := range r.added {
-		add(e, "", nil)
+		add(e, nil, nil)
 	}
 	slices.SortStableFunc(r.parts, func(a, b *part) int { return cmp.Compare(a.rank, b.rank) })
 	for _, p := range r.parts {
@@ -342,7 +342,7 @@ func (d *Daemon) lines(r *row) (lines []line) {
 			cut(min(uncut, d.o.Batch))
 		}
 		for i, e := range p.events {
-			add(e, p.digests[i], p)
+			add(e, p.pixels[i], p)
 		}
 		if uncut == 0 && p.queued > 0 {
 			d.since = r.now
@@ -356,7 +356,7 @@ func (d *Daemon) lines(r *row) (lines []line) {
 		cut(uncut)
 	}
 	if !d.halted && (fresh >= d.o.VersionEvery || fresh > 0 && r.now.Sub(d.versioned()) >= d.o.VersionAge) {
-		add(event(kindVersion, "", "", body{}, nil), "", nil)
+		add(event(kindVersion, "", "", body{}, nil), nil, nil)
 	}
 	return lines
 }
@@ -376,7 +376,7 @@ func (d *Daemon) versioned() time.Time {
 func (d *Daemon) enter(lines []line, first int64) error {
 	for i, l := range lines {
 		l.Number = first + int64(i)
-		o, err := d.state.apply(l.Event, l.digest)
+		o, err := d.state.apply(l.Event, l.pixels)
 		if err != nil { // it was admitted, so this is a fault of this program
 			d.breaks(err)
 			return ErrBroken
@@ -384,6 +384,7 @@ func (d *Daemon) enter(lines []line, first int64) error {
 		if l.of != nil {
 			l.of.request.op = o
 		}
+		d.grown += int64(len(l.Body) + len(l.Pixels))
 		d.report(l.Event)
 	}
 	if d.problem == noRoom {

@@ -69,8 +69,9 @@ type Daemon struct {
 	aside     int  // cuts in a row that were set aside
 	draining  bool
 	broken    error
-	writing   bool // a snapshot is being written
-	noErase   bool // the last try to erase found no room
+	writing   bool  // a snapshot is being written
+	grown     int64 // bytes of events since the last one
+	noErase   bool  // the last try to erase found no room
 
 	// The applier uses these alone.
 	unfinished bool         // what was forgotten may still be in a file
@@ -167,7 +168,7 @@ func (d *Daemon) recover() error {
 		if e.Number = number; err != nil || number != d.state.book.last+1 { // the rest is read
 			return err
 		}
-		_, err = d.state.apply(e, "")
+		_, err = d.state.apply(e, nil)
 		return err
 	}
 	for _, note := range d.trainer.Notes() {

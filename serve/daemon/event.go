@@ -36,7 +36,7 @@ type body struct {
 	Guesses []Guess  `json:"guesses,omitempty"`
 	Version int64    `json:"version,omitempty"` // that made the guesses
 	Undoes  string   `json:"undoes,omitempty"`  // of a correction: UndoesAll, UndoesMemory or UndoesNothing; "" of events of older programs
-	Digest  string   `json:"digest,omitempty"`  // of the pixels of a sample that gets a label, as its id may have been let go of
+	Digest  string   `json:"digest,omitempty"`  // of the pixels of a picture that comes or gets a label
 }
 
 // bodyFormat is that of bodies. Others are those of another ocl.

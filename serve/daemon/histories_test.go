@@ -1,10 +1,12 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"image"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -17,6 +19,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"golang.org/x/image/bmp"
 
 	"ocl/live"
 	"ocl/serve/journal"
@@ -221,13 +224,32 @@ const (
 	historyLabels = 5
 )
 
-func historyPicture(seed uint64, id int) []byte {
+// historyPicture is the picture of an id as it is sent: pixels, or the file of a smaller picture, which is kept as it is.
+func historyPicture(seed uint64, id int) (pixels, file []byte) {
 	draw := rand.New(rand.NewPCG(seed, uint64(id)))
-	p := make([]byte, 3*side*side)
-	for i := range p {
-		p[i] = byte(draw.IntN(256))
+	if id%2 == 0 {
+		return nil, fileOf(draw)
 	}
-	return p
+	pixels = make([]byte, 3*side*side)
+	for i := range pixels {
+		pixels[i] = byte(draw.IntN(256))
+	}
+	return pixels, nil
+}
+
+// fileOf is a small picture file of any colours.
+func fileOf(draw *rand.Rand) []byte {
+	img := image.NewNRGBA(image.Rect(0, 0, 2, 2))
+	for i := range img.Pix {
+		if img.Pix[i] = byte(draw.IntN(256)); i%4 == 3 {
+			img.Pix[i] = 255
+		}
+	}
+	var b bytes.Buffer
+	if err := bmp.Encode(&b, img); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
 }
 
 // do makes a call.
@@ -236,11 +258,18 @@ func (h *historian) do(d *Daemon, client int, c call, n int) {
 	var err error
 	ctx := context.Background()
 	c.came = "ok"
-	switch pixels := historyPicture(h.seed, n); c.kind {
+	pixels, file := historyPicture(h.seed, n)
+	if file != nil {
+		pixels = make([]byte, 3*side*side)
+		if err := d.Decode(ctx, file, pixels); err != nil {
+			panic(err)
+		}
+	}
+	switch c.kind {
 	case "learn":
-		_, err = d.Learn(ctx, []Sample{{ID: c.id, Label: c.label, Pixels: pixels}}, "")
+		_, err = d.Learn(ctx, []Sample{{ID: c.id, Label: c.label, Pixels: pixels, File: file}}, "")
 	case "remember":
-		_, err = d.Remember(ctx, []Remembered{{ID: c.id, Pixels: pixels}}, "")
+		_, err = d.Remember(ctx, []Remembered{{ID: c.id, Pixels: pixels, File: file}}, "")
 	case "label":
 		_, err = d.Label(ctx, c.id, c.label, "")
 	case "forget":
@@ -282,6 +311,9 @@ func historyOf(seed uint64, dir string) error {
 	o.Batch, o.Age, o.Queue, o.HeldOut, o.Retain = 1+draw.IntN(3), time.Duration(draw.IntN(2)), 30, 0.1, true
 	o.SnapshotEvery = time.Duration(draw.IntN(2)) * time.Hour
 	o.VersionEvery = 1 + draw.IntN(20)
+	if draw.IntN(4) == 0 {
+		o.SnapshotBytes = 1
+	}
 	forgets, drops := draw.IntN(2) == 0, draw.IntN(4) == 0
 	if draw.IntN(2) == 0 {
 		o.Remember.Count = 1
@@ -363,7 +395,8 @@ func historyOf(seed uint64, dir string) error {
 		h.do(d, 3, call{kind: "read", id: id}, n)
 		if i, _ := d.Sample(id); i.State == StateErased {
 			forgot = true
-			if found, err := holds(dir, historyPicture(seed, n)); err != nil || found {
+			pixels, file := historyPicture(seed, n)
+			if found, err := holds(dir, append(pixels, file...)); err != nil || found {
 				return errors.Join(fmt.Errorf("%s was erased, and a file has it: %v", id, found), err)
 			}
 		}

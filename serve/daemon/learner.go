@@ -40,7 +40,8 @@ type lesson struct {
 	Said   string    `json:"said,omitempty"`  // the class that was answered for it
 	Size   int       `json:"size"`
 
-	pixels []byte
+	picture []byte // as it is kept
+	pixels  []byte // of it, where they need not be made of its file
 }
 
 // stored is a picture that the memory of the learner may have.
@@ -83,9 +84,9 @@ func (l *learner) do(ctx context.Context, o *op, aside bool) (err error) {
 		err = l.trainer.Boundary(ctx)
 		l.learning += time.Since(began)
 	case o.Kind == kindLabel:
-		err = l.correct(o)
+		err = l.correct(ctx, o)
 	case o.Kind == kindUndo:
-		err = l.undo(o)
+		err = l.undo(ctx, o)
 	case o.Kind == kindForget:
 		err = l.forget(o)
 	case o.Kind == kindVersion:
@@ -109,17 +110,32 @@ func (l *learner) do(ctx context.Context, o *op, aside bool) (err error) {
 
 // observe learns a cut.
 func (l *learner) observe(ctx context.Context, o *op) error {
-	var pixels []byte
-	y := make([]ocl.Label, len(o.Lessons))
-	for i, m := range o.Lessons {
-		var err error
-		if y[i], err = l.trainer.AddClass(m.Label); err != nil {
+	var all []byte
+	var lessons []*lesson
+	var y []ocl.Label
+	for _, m := range o.Lessons {
+		label, err := l.trainer.AddClass(m.Label)
+		if err != nil {
 			return err
 		}
-		pixels = append(pixels, m.pixels...)
+		pixels := m.pixels
+		if pixels == nil {
+			pixels, err = drawn(ctx, l.trainer, m.picture)
+		}
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil: // another program read it when it came
+			l.o.Log.Error("a picture cannot be read any more, and is not learned", "id", m.ID, "error", err)
+			continue
+		}
+		all, lessons, y = append(all, pixels...), append(lessons, m), append(y, label)
+	}
+	if len(lessons) == 0 {
+		return nil
 	}
 	place, began := l.trainer.Place(), time.Now()
-	step, err := l.trainer.Observe(ctx, pixels, y)
+	step, err := l.trainer.Observe(ctx, all, y)
 	if err != nil {
 		return err
 	}
@@ -128,7 +144,7 @@ func (l *learner) observe(ctx context.Context, o *op) error {
 	defer l.mu.Unlock()
 	l.step, l.cut = step, o
 	have := l.trainer.Stats().Stored
-	for i, m := range o.Lessons {
+	for i, m := range lessons {
 		l.learned[m.Label]++
 		if have == 0 {
 			continue
@@ -140,7 +156,7 @@ func (l *learner) observe(ctx context.Context, o *op) error {
 		}
 		*s = stored{append(s.Places, place+int64(i)), m.Label, m.Digest, m.Who, m.Time, m.Event}
 	}
-	if len(l.stored) > 2*have+len(o.Lessons) {
+	if len(l.stored) > 2*have+len(lessons) {
 		for id, s := range l.stored {
 			if s.Places = slices.DeleteFunc(s.Places, func(p int64) bool { return !l.trainer.Stores(p) }); len(s.Places) == 0 {
 				delete(l.stored, id)
@@ -150,9 +166,19 @@ func (l *learner) observe(ctx context.Context, o *op) error {
 	return nil
 }
 
+// drawn are the pixels of a picture as it is kept, uint8 [C,H,W].
+func drawn(ctx context.Context, t *live.Trainer, picture []byte) ([]byte, error) {
+	c, h, w := t.Shape()
+	if len(picture) == c*h*w {
+		return picture, nil
+	}
+	pixels := make([]byte, c*h*w)
+	return pixels, t.Decode(ctx, picture, pixels)
+}
+
 // correct changes the labels of pictures in the memory. A method that cannot do that goes on with the old ones.
-func (l *learner) correct(o *op) error {
-	if err := l.undo(o); err != nil {
+func (l *learner) correct(ctx context.Context, o *op) error {
+	if err := l.undo(ctx, o); err != nil {
 		return err
 	}
 	y, err := l.trainer.AddClass(o.Label)
@@ -179,13 +205,19 @@ func (l *learner) correct(o *op) error {
 }
 
 // undo takes what was learned of pictures out of the sums. A method that is none goes on with it, and so do sums that do not have the picture, which an event cannot bring.
-func (l *learner) undo(o *op) error {
+func (l *learner) undo(ctx context.Context, o *op) error {
 	for _, m := range o.Lessons {
 		y, err := l.trainer.AddClass(m.Label)
+		var pixels []byte
 		if err == nil {
-			err = l.trainer.Unlearn(m.pixels, []ocl.Label{y})
+			pixels, err = drawn(ctx, l.trainer, m.picture)
+		}
+		if err == nil {
+			err = l.trainer.Unlearn(pixels, []ocl.Label{y})
 		}
 		switch {
+		case err != nil && ctx.Err() != nil:
+			return ctx.Err()
 		case err != nil && l.trainer.Err() != nil:
 			return err
 		case err != nil:

@@ -175,15 +175,19 @@ func (d *Daemon) Uncertain(n int) []Info {
 	return all
 }
 
-// Pixels are those of a picture that waits for its label, or to be learned, or is held out.
-func (d *Daemon) Pixels(id string) ([]byte, bool) {
+// Pixels are those of a picture that waits for its label, or to be learned, or is held out. There are none of another one.
+func (d *Daemon) Pixels(ctx context.Context, id string) ([]byte, error) {
 	d.state.mu.Lock()
-	defer d.state.mu.Unlock()
-	m := d.state.samples[id]
-	if m == nil || m.pixels == nil {
-		return nil, false
+	var picture []byte
+	if m := d.state.samples[id]; m != nil {
+		picture = m.picture
 	}
-	return slices.Clone(m.pixels), true
+	d.state.mu.Unlock()
+	if picture == nil {
+		return nil, nil
+	}
+	pixels, err := drawn(ctx, d.trainer, picture)
+	return slices.Clone(pixels), err
 }
 
 // Version is that of the model that answers.

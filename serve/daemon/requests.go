@@ -12,12 +12,21 @@ import (
 	"strings"
 	"time"
 
+	"ocl/data"
 	"ocl/live"
 	"ocl/serve/journal"
 )
 
 // newID is a name for a sample that has none.
 func newID() string { return "s-" + strings.ToLower(rand.Text()) }
+
+// Decode makes of a picture file what the network sees: dst, uint8 [C,H,W].
+func (d *Daemon) Decode(ctx context.Context, file, dst []byte) error {
+	return d.trainer.Decode(ctx, file, dst)
+}
+
+// Size is the width and the height of a picture file as stored. Nothing is decoded.
+func (d *Daemon) Size(file []byte) (w, h int, err error) { return data.PictureSize(file) }
 
 func (d *Daemon) checkPixels(pixels []byte) error {
 	if c, h, w := d.Shape(); len(pixels) != c*h*w {
@@ -26,15 +35,35 @@ func (d *Daemon) checkPixels(pixels []byte) error {
 	return nil
 }
 
+// arrival is a picture that came.
+type arrival struct {
+	digest string // of its pixels
+	kept   []byte // what stands for it in memory and on the disk: its file, where that has at most half as many bytes as its pixels, and else its pixels
+	pixels []byte // where the file is kept
+}
+
+// arrives copies a picture as it is kept. file may be nil.
+func (d *Daemon) arrives(pixels, file []byte) (a arrival, err error) {
+	if err := d.checkPixels(pixels); err != nil {
+		return a, err
+	}
+	a.digest, a.kept = Digest(pixels), slices.Clone(pixels)
+	if len(file) > 0 && 2*len(file) <= len(pixels) {
+		a.kept, a.pixels = slices.Clone(file), a.kept
+	}
+	return a, nil
+}
+
 // Learn takes labelled pictures. Without an error all are on the disk; with one, none is taken. A sample that was sent before gets the receipt of its state.
 func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receipt, error) {
 	list = slices.Clone(list)
-	digests := make([]string, len(list))
+	came := make([]arrival, len(list))
 	for i := range list {
-		if err := d.checkPixels(list[i].Pixels); err != nil {
+		var err error
+		if came[i], err = d.arrives(list[i].Pixels, list[i].File); err != nil {
 			return nil, err
 		}
-		list[i].ID, digests[i] = cmp.Or(list[i].ID, newID()), Digest(list[i].Pixels)
+		list[i].ID = cmp.Or(list[i].ID, newID())
 	}
 	var receipts []Receipt
 	_, err := d.ask(context.WithoutCancel(ctx), func(p *part) error { // a row takes milliseconds
@@ -49,7 +78,7 @@ func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receip
 			switch {
 			case there && (m.State == StateForgotten || m.State == StateErased):
 				return ErrForgotten
-			case there && (m.Digest != digests[i] || m.Label != label), fresh[s.ID]:
+			case there && (m.Digest != came[i].digest || m.Label != label), fresh[s.ID]:
 				return ErrConflict
 			case there:
 				receipts = append(receipts, Receipt{ID: s.ID, Label: label, State: d.shown(&m)})
@@ -69,7 +98,7 @@ func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receip
 			}
 			receipts = append(receipts, r)
 			p.ids = append(p.ids, s.ID)
-			p.add(event(kindSample, s.ID, who, body{Label: label, Held: held}, s.Pixels), digests[i])
+			p.add(event(kindSample, s.ID, who, body{Label: label, Held: held, Digest: came[i].digest}, came[i].kept), came[i].pixels)
 		}
 		if len(fresh) == 0 {
 			return nil
@@ -85,12 +114,13 @@ func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receip
 // Remember keeps pictures for their labels. A picture of a known id stays as it is.
 func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([]Receipt, error) {
 	list = slices.Clone(list)
-	digests := make([]string, len(list))
+	came := make([]arrival, len(list))
 	for i := range list {
-		if err := d.checkPixels(list[i].Pixels); err != nil {
+		var err error
+		if came[i], err = d.arrives(list[i].Pixels, list[i].File); err != nil {
 			return nil, err
 		}
-		list[i].ID, digests[i] = cmp.Or(list[i].ID, newID()), Digest(list[i].Pixels)
+		list[i].ID = cmp.Or(list[i].ID, newID())
 	}
 	var receipts []Receipt
 	_, err := d.ask(context.WithoutCancel(ctx), func(p *part) error {
@@ -104,17 +134,17 @@ func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([
 			if own, twice := mine[r.ID]; twice {
 				m, there = sample{State: StateRemembered, Digest: own}, true
 			}
-			if there && m.Digest != digests[i] {
+			if there && m.Digest != came[i].digest {
 				return ErrConflict
 			}
 			if there {
 				receipts = append(receipts, Receipt{ID: r.ID, Label: m.Label, State: d.shown(&m)})
 				continue
 			}
-			mine[r.ID] = digests[i]
+			mine[r.ID] = came[i].digest
 			receipts = append(receipts, Receipt{ID: r.ID, State: StateRemembered})
 			p.ids = append(p.ids, r.ID)
-			p.add(event(kindRemember, r.ID, who, body{Guesses: Guesses(r.Guesses, d.Measure()), Version: r.Version}, r.Pixels), digests[i])
+			p.add(event(kindRemember, r.ID, who, body{Guesses: Guesses(r.Guesses, d.Measure()), Version: r.Version, Digest: came[i].digest}, came[i].kept), nil)
 		}
 		return d.ready()
 	})
@@ -134,12 +164,9 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 		d.state.mu.Lock()
 		m, _ := d.state.lookup(id)
 		d.state.mu.Unlock()
-		var pixels []byte
-		var digest string
+		var picture []byte
 		if m.State == StateLearned {
-			if pixels = d.pixelsOf(id, m.Event); pixels != nil {
-				digest = Digest(pixels)
-			}
+			picture = d.pictureOf(id, m.Event)
 		}
 		_, err = d.ask(context.WithoutCancel(ctx), func(p *part) error { // it may come to the disk after ctx has ended, and must not come after what forgets it
 			p.rank = rankLabel
@@ -167,19 +194,19 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 				return nil
 			}
 			if now.State == StateLearned {
-				r.Undoes = d.undoing(&now, pixels)
+				r.Undoes = d.undoing(&now, picture)
 			}
 			e := event(kindLabel, id, who, body{Label: name, Digest: now.Digest, Undoes: r.Undoes}, nil)
 			switch now.State {
 			case StateRemembered:
 				p.queued, r.State = 1, StateWaiting
 			case StateLearned:
-				if e.Pixels = pixels; pixels != nil {
+				if e.Pixels = picture; picture != nil {
 					p.queued, r.State = 1, StateWaiting
 				}
 			}
 			p.ids = append(p.ids, id)
-			p.add(e, digest)
+			p.add(e, nil)
 			if err := d.ready(); err != nil || p.queued == 0 {
 				return err
 			}
@@ -196,9 +223,9 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 }
 
 // undoing is what a correction of a learned sample undoes. The caller holds mu.
-func (d *Daemon) undoing(m *sample, pixels []byte) string {
+func (d *Daemon) undoing(m *sample, picture []byte) string {
 	switch {
-	case d.sums && pixels != nil && d.inSums(m):
+	case d.sums && picture != nil && d.inSums(m):
 		return UndoesAll
 	case !d.sums && d.fixed == nil && d.trainer.Stats().Stored > 0:
 		return UndoesMemory
@@ -214,18 +241,18 @@ func (d *Daemon) inSums(m *sample) bool {
 // errFound ends the reading of the journal.
 var errFound = errors.New("found")
 
-// pixelsOf are the pixels that an event brought of a sample, where the journal still has them.
-func (d *Daemon) pixelsOf(id string, number int64) (pixels []byte) {
+// pictureOf is the picture that an event brought of a sample, as it is kept, where the journal still has it.
+func (d *Daemon) pictureOf(id string, number int64) (picture []byte) {
 	if number < d.journal.First() {
 		return nil
 	}
-	_ = d.journal.Read(number, func(e journal.Event) error { // without them the label is corrected alone
+	_ = d.journal.Read(number, func(e journal.Event) error { // without it the label is corrected alone
 		if e.Number == number && e.ID == id && len(e.Pixels) > 0 {
-			pixels = e.Pixels
+			picture = e.Pixels
 		}
 		return errFound
 	})
-	return pixels
+	return picture
 }
 
 // shown is the state of a sample as people see it: what was learned is learned once predictions use it. The caller holds mu.
@@ -296,7 +323,7 @@ func (d *Daemon) AddClass(ctx context.Context, name, who string) error {
 func (d *Daemon) Boundary(ctx context.Context, who string) error {
 	_, err := d.ask(ctx, func(p *part) error {
 		p.rank = rankBoundary
-		p.add(event(kindBoundary, "", who, body{}, nil), "")
+		p.add(event(kindBoundary, "", who, body{}, nil), nil)
 		return d.ready()
 	})
 	return err
@@ -334,7 +361,7 @@ func (d *Daemon) Keep(ctx context.Context, name, who string) (v VersionInfo, err
 			return live.ErrNothing
 		}
 		p.rank, p.ids = rankOther, []string{versionsKey}
-		p.add(event(kindVersion, "", who, body{Label: name}, nil), "")
+		p.add(event(kindVersion, "", who, body{Label: name}, nil), nil)
 		return d.ready()
 	})
 	if err != nil {
@@ -369,7 +396,7 @@ func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
 			return fmt.Errorf("daemon: version %d: %w", number, ErrNoVersion)
 		}
 		p.rank, p.ids = rankOther, []string{versionsKey}
-		p.add(event(kindRollback, "", who, body{Number: number}, nil), "")
+		p.add(event(kindRollback, "", who, body{Number: number}, nil), nil)
 		return d.ready()
 	})
 	if err != nil {
@@ -434,7 +461,7 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 			}
 		}
 		p.ids = ids
-		p.add(event(kindForget, "", who, body{IDs: ids}, nil), "")
+		p.add(event(kindForget, "", who, body{IDs: ids}, nil), nil)
 		return nil
 	}
 	for err = errMoved; errors.Is(err, errMoved); {
@@ -496,8 +523,8 @@ func (d *Daemon) undo(ctx context.Context, means func(id, digest, who string, at
 		var events []journal.Event
 		for _, m := range some {
 			tried[m.Event] = true
-			if pixels := d.pixelsOf(m.ID, m.Event); pixels != nil {
-				events = append(events, event(kindUndo, m.ID, who, body{}, pixels))
+			if picture := d.pictureOf(m.ID, m.Event); picture != nil {
+				events = append(events, event(kindUndo, m.ID, who, body{}, picture))
 			}
 		}
 		if err := ctx.Err(); err != nil {
@@ -512,7 +539,7 @@ func (d *Daemon) undo(ctx context.Context, means func(id, digest, who string, at
 				}
 				if m := d.state.samples[e.ID]; m != nil && d.inSums(m) && tried[m.Event] { // it may have been corrected since
 					p.ids = append(p.ids, e.ID)
-					p.add(e, "")
+					p.add(e, nil)
 					came++
 				}
 			}
@@ -528,11 +555,20 @@ func (d *Daemon) undo(ctx context.Context, means func(id, digest, who string, at
 // retained are the samples in the journal that are meant.
 func (d *Daemon) retained(byDigest bool, means func(id, digest, who string, at time.Time) bool) (ids []string, err error) {
 	err = d.journal.Read(d.journal.First(), func(e journal.Event) error {
+		if e.Erased || len(e.Pixels) == 0 {
+			return nil
+		}
 		digest := ""
 		if byDigest { // it takes long for a whole journal
-			digest = Digest(e.Pixels)
+			b, err := bodyOf(e)
+			if err != nil {
+				return err
+			}
+			if digest = b.Digest; digest == "" {
+				digest = Digest(e.Pixels)
+			}
 		}
-		if !e.Erased && len(e.Pixels) > 0 && means(e.ID, digest, e.Who, e.Time) {
+		if means(e.ID, digest, e.Who, e.Time) {
 			ids = append(ids, e.ID)
 		}
 		return nil

@@ -10,9 +10,10 @@ import (
 
 // copied is a copy of the state for a snapshot, and the number of its last event. The applier calls it.
 func (d *Daemon) copied() (*checkpoint.Container, int64, error) {
-	c, number, err := d.state.container()
-	d.state.learning = 0
-	return c, number, err
+	d.state.mu.Lock()
+	d.grown, d.state.learning = 0, 0
+	d.state.mu.Unlock()
+	return d.state.container()
 }
 
 // snapshot writes the state.

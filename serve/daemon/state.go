@@ -96,7 +96,7 @@ func (s *state) replay(ctx context.Context, j journal.Journal, last int64) error
 			return nil
 		}
 		s.mu.Lock()
-		_, err := s.apply(e, "")
+		_, err := s.apply(e, nil)
 		s.mu.Unlock()
 		if err != nil {
 			return err
@@ -171,7 +171,7 @@ func (s *state) copied() (t tables, pixels [][]byte) {
 	}
 	for _, m := range s.sorted() {
 		m := *m
-		keep(&m.Size, m.pixels)
+		keep(&m.Size, m.picture)
 		t.Samples = append(t.Samples, &m)
 	}
 	for _, o := range s.ops {
@@ -179,7 +179,7 @@ func (s *state) copied() (t tables, pixels [][]byte) {
 		o.Lessons = slices.Clone(o.Lessons)
 		for i, l := range o.Lessons {
 			l := *l
-			keep(&l.Size, l.pixels)
+			keep(&l.Size, l.picture)
 			o.Lessons[i] = &l
 		}
 		t.Ops = append(t.Ops, &o)
@@ -282,7 +282,7 @@ func (t *tables) state(of *state, pixels []byte) (*state, error) {
 		if !ok {
 			return nil, misfit
 		}
-		m.pixels = p
+		m.picture = p
 		next.samples[m.ID] = m
 		if m.State == StateHeldOut {
 			next.held[m.Label]++
@@ -310,7 +310,7 @@ func (t *tables) state(of *state, pixels []byte) (*state, error) {
 		if m == nil || m.State != StateRemembered {
 			return nil, fmt.Errorf("section %s remembers samples that are not. Use a snapshot that ocl wrote", tablesSection)
 		}
-		next.bytes += int64(len(m.pixels))
+		next.bytes += int64(len(m.picture))
 	}
 	for _, id := range t.Gone {
 		m := next.samples[id]
@@ -325,7 +325,7 @@ func (t *tables) state(of *state, pixels []byte) (*state, error) {
 		}
 		for _, l := range o.Lessons {
 			var ok bool
-			if l.pixels, ok = take(&l.Size); !ok {
+			if l.picture, ok = take(&l.Size); !ok {
 				return nil, misfit
 			}
 		}

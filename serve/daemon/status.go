@@ -292,28 +292,35 @@ func (d *Daemon) share() float64 {
 const measureEvery = 1000
 
 // measure looks at the held-out samples, if that is due: after many samples, and of each version when nothing else is to be done. The applier calls it after it has published.
-func (d *Daemon) measure(idle bool) {
+func (d *Daemon) measure(ctx context.Context, idle bool) {
 	learned, version := d.trainer.Stats().Images, d.Version()
 	d.state.mu.Lock()
-	var pixels [][]byte
+	var pictures [][]byte
 	var labels []string
 	if len(d.state.held) > 0 {
 		for _, m := range d.state.sorted() {
 			if m.State == StateHeldOut {
-				pixels, labels = append(pixels, m.pixels), append(labels, m.Label)
+				pictures, labels = append(pictures, m.picture), append(labels, m.Label)
 			}
 		}
 	}
 	d.state.mu.Unlock()
 	d.gauge.Lock()
-	due := len(pixels) > 0 && (d.held == nil || idle && d.held.Version != version || learned-d.heldAt >= max(measureEvery, 20*int64(len(pixels))))
+	due := len(pictures) > 0 && (d.held == nil || idle && d.held.Version != version || learned-d.heldAt >= max(measureEvery, 20*int64(len(pictures))))
 	d.gauge.Unlock()
 	if !due {
 		return
 	}
 	right, all := map[string]int{}, map[string]int{}
-	for i := 0; i < len(pixels); i += live.MaxPictures {
-		part := pixels[i:min(i+live.MaxPictures, len(pixels))]
+	for i := 0; i < len(pictures); i += live.MaxPictures {
+		part := slices.Clone(pictures[i:min(i+live.MaxPictures, len(pictures))])
+		for k := range part {
+			pixels, err := drawn(ctx, d.trainer, part[k])
+			if err != nil {
+				return
+			}
+			part[k] = pixels
+		}
 		a, err := d.trainer.Predict(1, part)
 		if err != nil {
 			return
@@ -331,7 +338,7 @@ func (d *Daemon) measure(idle bool) {
 	if d.classes == nil {
 		d.classes = map[string]*ClassInfo{}
 	}
-	d.held, d.heldAt = &HeldOut{Version: version, Samples: len(pixels)}, learned
+	d.held, d.heldAt = &HeldOut{Version: version, Samples: len(pictures)}, learned
 	sum := 0
 	for name, n := range all {
 		c := d.classes[name]
@@ -349,7 +356,7 @@ func (d *Daemon) measure(idle bool) {
 		d.held.Forgetting += lost / float64(len(all))
 		sum += right[name]
 	}
-	d.held.Accuracy = float64(sum) / float64(len(pixels))
+	d.held.Accuracy = float64(sum) / float64(len(pictures))
 }
 
 // Classes are what is known of each class.

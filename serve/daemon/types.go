@@ -27,6 +27,7 @@ type Options struct {
 	IDs           int           // samples whose ids are known; 0 is 50,000. Those that were learned long ago go first
 	Retain        bool          // keep all of the journal
 	SnapshotEvery time.Duration // the most time of learning that a start repeats; 0 is 10 s
+	SnapshotBytes int64         // the most bytes of events since a snapshot, beside those of the pictures in it; 0 is 64 MB
 	VersionEvery  int           // pictures after which a version of the weights is kept; 0 is 1,000
 	VersionAge    time.Duration // after which a version is kept where something was learned since the last; 0 is 10 minutes
 	Log           *slog.Logger  // nil is none
@@ -35,7 +36,7 @@ type Options struct {
 // Remember bounds the pictures that wait for their labels. The oldest go.
 type Remember struct {
 	Count int           // 0 is 10,000
-	Bytes int64         // of pixels; 0 is 256 MB
+	Bytes int64         // of them as they are kept; 0 is 256 MB
 	Age   time.Duration // 0 is a week
 }
 
@@ -60,6 +61,9 @@ func (o Options) complete() Options {
 	}
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = 10 * time.Second
+	}
+	if o.SnapshotBytes == 0 {
+		o.SnapshotBytes = 64 << 20
 	}
 	set(&o.VersionEvery, 1000)
 	if o.VersionAge == 0 {
@@ -104,16 +108,18 @@ func (e *UnknownClassError) Error() string {
 	return fmt.Sprintf("there is no class %.80q. Add the class first", e.Name)
 }
 
-// Sample is a labelled picture: Pixels are uint8 [C,H,W] as the network sees them. An empty ID gets one.
+// Sample is a labelled picture. An empty ID gets one. The daemon copies what it keeps.
 type Sample struct {
 	ID, Label string
-	Pixels    []byte
+	Pixels    []byte // uint8 [C,H,W] as the network sees it
+	File      []byte // of which Decode made the pixels; nil where there was none
 }
 
 // Remembered is a picture that waits for its label, with what was said of it.
 type Remembered struct {
 	ID      string
-	Pixels  []byte
+	Pixels  []byte // as those of a Sample
+	File    []byte
 	Guesses []predict.Guess
 	Version int64
 }

@@ -221,7 +221,7 @@ func TestUndoesWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestUndoWaits: a snapshot of a daemon whose learner has not undone something yet has the pixels with which it does.
+// TestUndoWaits: a snapshot of a daemon whose learner has not undone something yet has the picture with which it does.
 func TestUndoWaits(t *testing.T) {
 	dir, o := t.TempDir(), sums("slda")
 	o.Retain = true
@@ -274,7 +274,7 @@ func TestUndoWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer waits.trainer.Close()
-	if len(waits.ops) != 2 || len(waits.ops[0].Lessons) != 1 || len(waits.ops[1].Lessons[0].pixels) == 0 {
+	if len(waits.ops) != 2 || len(waits.ops[0].Lessons) != 1 || len(waits.ops[1].Lessons[0].picture) == 0 {
 		t.Errorf("the snapshot has %d ops", len(waits.ops))
 	}
 }
