@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"ocl"
+	"ocl/checkpoint"
 	"ocl/experiment/build"
 	"ocl/internal/cause"
 	"ocl/learner"
@@ -97,27 +98,60 @@ func (t *Trainer) Forget(places []int64) (stored int, err error) {
 // [learner.ErrNotLearned]; whether it was these, nobody can see. After an error that is about the arguments nothing has changed.
 func (t *Trainer) Unlearn(pixels []byte, y []ocl.Label) error {
 	return t.change("unlearn", func() error {
-		if err := t.checkBatch(context.Background(), pixels, y); err != nil {
-			return err
+		u, b, err := t.unlearning(pixels, y)
+		if err == nil {
+			err = u.Unlearn(b)
 		}
-		u, err := t.core.unlearns()
 		if err != nil {
-			return err
-		}
-		if most := int(slices.Max(y)); most >= t.core.classes {
-			return fmt.Errorf("%w: of %s no image was observed. Unlearn what was observed, with the label that it had", learner.ErrNotLearned, cause.Shown(t.Classes()[most]))
-		}
-		b, err := t.batch(pixels, y)
-		if err != nil {
-			return t.ended(err)
-		}
-		if err := u.Unlearn(b); err != nil {
 			return err
 		}
 		t.desk.forget()
 		t.desk.stale = true
 		return nil
 	})
+}
+
+// unlearning is the learner as one from which images can be taken away, and the batch of these.
+func (t *Trainer) unlearning(pixels []byte, y []ocl.Label) (u learner.Unlearning, b ocl.Batch, err error) {
+	if err := t.checkBatch(context.Background(), pixels, y); err != nil {
+		return nil, b, err
+	}
+	if u, err = t.core.unlearns(); err != nil {
+		return nil, b, err
+	}
+	if most := int(slices.Max(y)); most >= t.core.classes {
+		return nil, b, fmt.Errorf("%w: of %s no image was observed. Unlearn what was observed, with the label that it had", learner.ErrNotLearned, cause.Shown(t.Classes()[most]))
+	}
+	if b, err = t.batch(pixels, y); err != nil {
+		return nil, b, t.ended(err)
+	}
+	return u, b, nil
+}
+
+// UnlearnFrom is [Trainer.Unlearn] for weights that this trainer had before, as [Trainer.Weights] gave them then. It returns them without the images. What the trainer has learned
+// stays as it is.
+func (t *Trainer) UnlearnFrom(weights *checkpoint.Container, pixels []byte, y []ocl.Label) (rest *checkpoint.Container, err error) {
+	err = t.change("unlearn from weights", func() error {
+		u, b, err := t.unlearning(pixels, y)
+		if err != nil {
+			return err
+		}
+		own, err := t.weights()
+		if err != nil {
+			return err
+		}
+		if err = t.setWeights(weights.Decoder()); err == nil {
+			err = u.Unlearn(b)
+		}
+		if err == nil {
+			rest, err = t.weights()
+		}
+		if back := t.setWeights(own.Decoder()); back != nil {
+			return t.ended(back)
+		}
+		return err
+	})
+	return rest, err
 }
 
 // Unlearns is nil where [Trainer.Unlearn] works, and otherwise an error that wraps [ErrMethod].

@@ -143,27 +143,32 @@ func (t *Trainer) own(d *checkpoint.Decoder) (header, error) {
 // method that trains nothing; and the class means, if it predicts by them. They hold no image, unless one is all that a class has in sums of pixels.
 // [Trainer.SetWeights] takes them again, and [ReadTrainer] and [Trainer.LoadState] make a trainer of them that has an empty memory, such as one that only predicts.
 // Before anything was learned they are an error that wraps [ErrNothing], and of a method of another module that is no [learner.Weighted] one that wraps [ErrMethod].
-func (t *Trainer) Weights() (*checkpoint.Container, error) {
-	state := checkpoint.NewContainer()
-	err := t.change("weights", func() error {
-		k := t.core
-		if !k.learned() {
-			return ErrNothing
-		}
-		parts, err := k.weights()
-		if err != nil {
-			return err
-		}
-		if means := k.means(); means != nil && !means.Fitted() && k.predicts() {
-			if err := k.prepare(context.Background()); err != nil {
-				return t.ended(err)
-			}
-		}
-		h := t.header()
-		h.Weights = &weightsHeader{k.classes, k.batches, k.images, k.tasks}
-		return t.save(state.Encoder(), h, nil, parts)
+func (t *Trainer) Weights() (state *checkpoint.Container, err error) {
+	err = t.change("weights", func() error {
+		state, err = t.weights()
+		return err
 	})
+	return state, err
+}
+
+// weights is Weights in the goroutine that learns.
+func (t *Trainer) weights() (*checkpoint.Container, error) {
+	k := t.core
+	if !k.learned() {
+		return nil, ErrNothing
+	}
+	parts, err := k.weights()
 	if err != nil {
+		return nil, err
+	}
+	if means := k.means(); means != nil && !means.Fitted() && k.predicts() {
+		if err := k.prepare(context.Background()); err != nil {
+			return nil, t.ended(err)
+		}
+	}
+	h, state := t.header(), checkpoint.NewContainer()
+	h.Weights = &weightsHeader{k.classes, k.batches, k.images, k.tasks}
+	if err := t.save(state.Encoder(), h, nil, parts); err != nil {
 		return nil, err
 	}
 	return state, nil
@@ -174,26 +179,34 @@ func (t *Trainer) Weights() (*checkpoint.Container, error) {
 // were then, before anything was learned of them. Predictions change with the next Publish.
 func (t *Trainer) SetWeights(d *checkpoint.Decoder) error {
 	return t.change("set weights", func() error {
-		h, err := t.own(d)
-		if err != nil {
-			return err
+		err := t.setWeights(d)
+		if err == nil {
+			t.desk.stale = t.core.learned()
 		}
-		k, names := t.core, t.Classes()
-		switch {
-		case h.Outputs > k.stream.Classes:
-			return fmt.Errorf("the weights are of a head of %d outputs, and this one has %d. Give weights that this trainer has learned", h.Outputs, k.stream.Classes)
-		case len(h.Classes) > len(names) || !slices.Equal(h.Classes, names[:len(h.Classes)]):
-			return errors.New("the weights are of other classes. Give weights that this trainer has learned")
-		}
-		if _, err := k.weights(); err != nil {
-			return err
-		}
-		if err := k.setWeights(d, h.Outputs); err != nil {
-			return t.ended(err)
-		}
-		t.desk.stale = k.learned()
-		return nil
+		return err
 	})
+}
+
+// setWeights is SetWeights in the goroutine that learns, but for what predictions see.
+func (t *Trainer) setWeights(d *checkpoint.Decoder) error {
+	h, err := t.own(d)
+	if err != nil {
+		return err
+	}
+	k, names := t.core, t.Classes()
+	switch {
+	case h.Outputs > k.stream.Classes:
+		return fmt.Errorf("the weights are of a head of %d outputs, and this one has %d. Give weights that this trainer has learned", h.Outputs, k.stream.Classes)
+	case len(h.Classes) > len(names) || !slices.Equal(h.Classes, names[:len(h.Classes)]):
+		return errors.New("the weights are of other classes. Give weights that this trainer has learned")
+	}
+	if _, err := k.weights(); err != nil {
+		return err
+	}
+	if err := k.setWeights(d, h.Outputs); err != nil {
+		return t.ended(err)
+	}
+	return nil
 }
 
 // weights are the parts of the state that Weights has.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ocl"
+	"ocl/checkpoint"
 	"ocl/live"
 	"ocl/serve/journal"
 )
@@ -66,6 +67,8 @@ type learner struct {
 	stored  map[string]*stored // by id
 	learned map[string]int64   // pictures by class
 
+	undone []*op // undos that files of versions do not have yet
+
 	learning time.Duration // time of learning since the last snapshot
 	step     ocl.StepStats // of the last cut
 	cut      *op           // that cut; nil where none was learned since the snapshot
@@ -86,14 +89,19 @@ func (l *learner) do(ctx context.Context, o *op, aside bool) (err error) {
 	case o.Kind == kindLabel:
 		err = l.correct(ctx, o)
 	case o.Kind == kindUndo:
-		err = l.undo(ctx, o)
+		if err = l.undo(ctx, o); err == nil {
+			l.undone = append(l.undone, o)
+		}
 	case o.Kind == kindForget:
 		err = l.forget(o)
 	case o.Kind == kindVersion:
 		err = l.keep(o)
 	case o.Kind == kindRollback:
-		c, fault := l.files.Read(o.Version)
-		if err = fault; err == nil {
+		var c *checkpoint.Container
+		if err = l.cleanVersions(ctx); err == nil {
+			c, err = l.files.Read(o.Version)
+		}
+		if err == nil {
 			err = l.trainer.SetWeights(c.Decoder())
 		}
 	default:
@@ -269,4 +277,83 @@ func (l *learner) keep(o *op) error {
 		l.o.Log.Error("a version of the weights is not kept", "version", o.Version, "error", err)
 	}
 	return nil
+}
+
+// undoneSection of a version has the event of the last undo that was done in it, so that it is done once.
+const undoneSection = "daemon/undone"
+
+// cleanVersions takes what was undone out of the files of versions that were kept before, as far as they have it. It is done before a snapshot, after which no start does an undo
+// again. A version out of which it cannot be taken is removed.
+func (l *learner) cleanVersions(ctx context.Context) error {
+	if len(l.undone) == 0 {
+		return nil
+	}
+	numbers, err := l.files.Numbers()
+	if err != nil {
+		return err
+	}
+	var bad []int64
+	for _, number := range numbers {
+		err := l.cleanVersion(ctx, number)
+		switch {
+		case err != nil && (ctx.Err() != nil || l.trainer.Err() != nil || errors.Is(err, journal.ErrNoRoom)):
+			return err
+		case err != nil:
+			l.o.Log.Error("a version of the weights is removed, as what was erased cannot be taken out of it", "version", number, "error", err)
+			bad = append(bad, number)
+		}
+	}
+	if len(bad) > 0 {
+		if err := l.files.Remove(func(n int64) bool { return slices.Contains(bad, n) }); err != nil {
+			return err
+		}
+	}
+	l.undone = nil
+	return nil
+}
+
+// cleanVersion takes what was undone out of one version.
+func (l *learner) cleanVersion(ctx context.Context, number int64) error {
+	c, err := l.files.Read(number)
+	if err != nil {
+		return err
+	}
+	last := number // what was undone before was not in it
+	if d := c.Decoder(); d.Len(undoneSection) >= 0 {
+		if err := (checkpoint.Parts{checkpoint.JSON(undoneSection, &last)}).LoadState(d); err != nil {
+			return err
+		}
+	}
+	var lessons []*lesson
+	for _, o := range l.undone {
+		if o.Number > last && o.Cut < number {
+			lessons = append(lessons, o.Lessons...)
+		}
+	}
+	if len(lessons) == 0 {
+		return nil
+	}
+	for some := range slices.Chunk(lessons, live.MaxPictures) {
+		var pixels []byte
+		var y []ocl.Label
+		for _, m := range some {
+			label, err := l.trainer.AddClass(m.Label)
+			if err != nil {
+				return err
+			}
+			p, err := drawn(ctx, l.trainer, m.picture)
+			if err != nil {
+				return err
+			}
+			pixels, y = append(pixels, p...), append(y, label)
+		}
+		if c, err = l.trainer.UnlearnFrom(c, pixels, y); err != nil {
+			return err
+		}
+	}
+	last = l.undone[len(l.undone)-1].Number
+	if err := (checkpoint.Parts{checkpoint.JSON(undoneSection, &last)}).SaveState(c.Encoder()); err != nil {
+		return err
+	}
+	return l.files.Write(number, c)
 }

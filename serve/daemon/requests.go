@@ -477,7 +477,7 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 	}
 	switch f.Matched, f.Note = len(ids), "The weights still carry what was learned of them."; {
 	case d.sums && left == 0:
-		f.Note = "What was learned of them is taken out of the sums of the method, as if they had never come. Versions of before still carry it."
+		f.Note = "What was learned of them is taken out of the sums of the method, as if they had never come, and out of the versions of the weights."
 	case d.sums:
 		f.Note = fmt.Sprintf("The sums of the method still carry what was learned of %d of them, as the journal does not have the pictures any more or a rollback came since.", left)
 	}

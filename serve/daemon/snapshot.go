@@ -13,6 +13,9 @@ func (d *Daemon) copied() (*checkpoint.Container, int64, error) {
 	d.state.mu.Lock()
 	d.grown, d.state.learning = 0, 0
 	d.state.mu.Unlock()
+	if err := d.state.cleanVersions(context.Background()); err != nil {
+		return nil, 0, err
+	}
 	return d.state.container()
 }
 

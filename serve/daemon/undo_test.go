@@ -1,9 +1,12 @@
 package daemon
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -302,5 +305,88 @@ func TestUndoOfWhatWasSetAside(t *testing.T) {
 	defer s.trainer.Close()
 	if n := s.learned["class 0"] + s.learned["class 1"] + s.learned["class 2"]; n != 15 {
 		t.Errorf("%d are in the sums instead of the 10 before the cut and the 5 after it: %v", n, s.learned)
+	}
+}
+
+// TestErasedLeavesVersions: what was forgotten is taken out of the versions that have it, once, whenever the process ends; versions of before it came stay as they are.
+func TestErasedLeavesVersions(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"ncm", "slda", "ranpac"} {
+		dir, o := t.TempDir(), sums(method)
+		d, other := open(t, dir, o), open(t, t.TempDir(), o)
+		list := blurred(0, 60)
+		var numbers, others []int64
+		keep := func(d *Daemon, name string) int64 {
+			v, err := d.Keep(t.Context(), name, "me")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v.Number
+		}
+		for i := 0; i < 60; i += 20 {
+			learn(t, d, list[i:i+20])
+			applied(t, d)
+			numbers = append(numbers, keep(d, fmt.Sprint(i)))
+			if i != 20 {
+				learn(t, other, list[i:i+20])
+			} else {
+				learn(t, other, list[i+5:i+20])
+			}
+			applied(t, other)
+			others = append(others, keep(other, fmt.Sprint(i)))
+		}
+		end(t, d) // its snapshot has the versions
+		d = open(t, dir, o)
+		before, err := os.ReadFile(journal.Versions(dir).Path(numbers[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w Which
+		for i := range 5 {
+			w.IDs = append(w.IDs, list[20+i].ID)
+		}
+		hold, free := make(chan struct{}), make(chan struct{})
+		go func() { d.between <- func() { close(hold); <-free } }()
+		<-hold
+		done := make(chan error)
+		go func() {
+			f, err := d.Forget(context.Background(), w, "me")
+			if err == nil && f.Undone != 5 {
+				err = fmt.Errorf("%+v", f)
+			}
+			done <- err
+		}()
+		if err := d.until(t.Context(), func() bool { return len(d.state.unerased) > 0 }); err != nil {
+			t.Fatal(err)
+		}
+		killed, twice := crashed(t, dir), crashed(t, dir) // the learner has undone nothing yet
+		close(free)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range numbers { // a kill after the versions were written and before the snapshot was
+			text, err := os.ReadFile(journal.Versions(dir).Path(n))
+			if err == nil {
+				err = os.WriteFile(journal.Versions(twice).Path(n), text, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, d := range map[string]*Daemon{"the daemon": d, "after a kill": open(t, killed, o), "after a later kill": open(t, twice, o)} {
+			applied(t, d)
+			if err := d.until(t.Context(), func() bool { return len(d.state.unerased) == 0 }); err != nil {
+				t.Fatal(err)
+			}
+			if now, err := os.ReadFile(journal.Versions(d.dir).Path(numbers[0])); err != nil || !bytes.Equal(now, before) {
+				t.Errorf("%s, %s: the version of before is another one, %v", method, name, err)
+			}
+			for i := 1; i < 3; i++ {
+				if err := errors.Join(d.Rollback(t.Context(), numbers[i], "me"), other.Rollback(t.Context(), others[i], "me")); err != nil {
+					t.Fatal(err)
+				}
+				alike(t, fmt.Sprintf("%s, %s, version %d", method, name, i), d, other)
+			}
+		}
 	}
 }

@@ -133,6 +133,9 @@ func Rebuild(ctx context.Context, dir string, o Options) error {
 	if err := s.replay(ctx, j, 1<<62); err != nil {
 		return err
 	}
+	if err := s.cleanVersions(ctx); err != nil {
+		return err
+	}
 	c, number, err := s.container()
 	if err != nil {
 		return err
