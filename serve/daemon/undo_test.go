@@ -231,9 +231,10 @@ func TestUndoWaits(t *testing.T) {
 	d := open(t, dir, o)
 	learn(t, d, samples(0, 20))
 	applied(t, d)
-	held, free := make(chan struct{}), make(chan struct{})
+	held, free, taken := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		d.between <- func() {
+			defer close(taken)
 			close(held)
 			<-free
 			if err := d.snapshot(); err != nil {
@@ -249,6 +250,7 @@ func TestUndoWaits(t *testing.T) {
 		t.Fatalf("%d, %v", n, err)
 	}
 	close(free)
+	<-taken
 	learn(t, d, samples(20, 4))
 	applied(t, d)
 	want := digest(t, d)
