@@ -93,6 +93,7 @@ func (d *Daemon) one(ctx context.Context) (there bool) {
 	if o == nil || broken {
 		return false
 	}
+	d.o.point(ctx, "op")
 	err := d.state.do(ctx, o, aside)
 	switch {
 	case err != nil && ctx.Err() != nil: // the next start does it
@@ -153,6 +154,7 @@ func (d *Daemon) ends(err error) {
 // publish lets predictions use the state.
 func (d *Daemon) publish(ctx context.Context) error {
 	number, images := d.state.learner.last, d.trainer.Stats().Images
+	d.o.point(ctx, "publish")
 	err := d.trainer.Publish(ctx, number)
 	switch {
 	case errors.Is(err, live.ErrNothing):

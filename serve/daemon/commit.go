@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -111,7 +110,7 @@ func (p *part) holdsOut(label string) bool {
 			have++
 		}
 	}
-	if have >= mostHeld || rand.Float64() >= p.d.o.HeldOut {
+	if have >= mostHeld || p.d.o.chance() >= p.d.o.HeldOut {
 		return false
 	}
 	p.held = append(p.held, label)
@@ -158,6 +157,7 @@ const mostRow = 256
 
 // ask lets the committer admit a request. When it returns without an error, its events are on the disk and in the book. If ctx ends before that, they may come there all the same.
 func (d *Daemon) ask(ctx context.Context, admit func(*part) error) (*op, error) {
+	d.o.point(ctx, "ask")
 	c := &request{admit: admit, done: make(chan error, 1)}
 	select {
 	case d.requests <- c:
@@ -244,6 +244,9 @@ func (d *Daemon) refuseRest() {
 
 // write puts requests and the cuts that are due on the disk, and then into the book. It returns the requests that have to wait for the next row, and when to look again at the latest.
 func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
+	if len(list) > 0 {
+		d.o.point(context.Background(), "write")
+	}
 	d.state.mu.Lock()
 	r := &row{now: time.Now(), busy: map[string]bool{}, classes: map[string]bool{}, held: map[string]int{}}
 	if r.now.Before(d.state.time) { // a clock that was set back

@@ -61,6 +61,7 @@ func (d *Daemon) snapshotBeside() error {
 		return err
 	}
 	d.done.Go(func() {
+		d.o.point(context.Background(), "save")
 		err := d.save(c, number)
 		d.keepStatistics()
 		d.written()

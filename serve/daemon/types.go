@@ -2,9 +2,11 @@ package daemon
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"ocl/live"
@@ -31,6 +33,10 @@ type Options struct {
 	VersionEvery  int           // pictures after which a version of the weights is kept; 0 is 1,000
 	VersionAge    time.Duration // after which a version is kept where something was learned since the last; 0 is 10 minutes
 	Log           *slog.Logger  // nil is none
+
+	// Of tests.
+	point  func(ctx context.Context, name string) // called by each goroutine before it does what others can see
+	chance func() float64                         // whether a sample is held out
 }
 
 // Remember bounds the pictures that wait for their labels. The oldest go.
@@ -68,6 +74,12 @@ func (o Options) complete() Options {
 	set(&o.VersionEvery, 1000)
 	if o.VersionAge == 0 {
 		o.VersionAge = 10 * time.Minute
+	}
+	if o.point == nil {
+		o.point = func(context.Context, string) {}
+	}
+	if o.chance == nil {
+		o.chance = rand.Float64
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
