@@ -40,7 +40,7 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 		}
 		if d.unfinished && time.Since(d.tried) > tryAgain {
 			d.tried = time.Now()
-			err := d.finishForgetting()
+			err := d.finishForgetting(ctx)
 			d.state.mu.Lock()
 			d.noErase = errors.Is(err, journal.ErrNoRoom)
 			d.change()
@@ -122,7 +122,7 @@ func (d *Daemon) one(ctx context.Context) (there bool) {
 		d.unfinished, d.tried = true, time.Time{}
 	case o.Kind == kindRollback:
 		if err = d.publish(ctx); err == nil {
-			err = d.only() // the versions before may go, so no start may need them
+			err = d.only(ctx) // the versions before may go, so no start may need them
 		}
 		d.tell("rollback", fmt.Sprintf("The weights are those of version %d.", o.Version), o.Number)
 		d.ends(err)

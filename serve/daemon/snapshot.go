@@ -89,9 +89,9 @@ func (d *Daemon) leave(e journal.Event) <-chan error {
 }
 
 // only writes a snapshot and removes all others. What is in it was published, and so checked.
-func (d *Daemon) only() error {
+func (d *Daemon) only(ctx context.Context) error {
 	d.settle()
-	if err := d.publish(context.Background()); err != nil {
+	if err := d.publish(ctx); err != nil {
 		return err
 	}
 	c, number, err := d.copied()
@@ -121,7 +121,7 @@ func (d *Daemon) settle() {
 }
 
 // finishForgetting takes what was forgotten out of every file. A start does it again if it was not told that it was done.
-func (d *Daemon) finishForgetting() error {
+func (d *Daemon) finishForgetting(ctx context.Context) error {
 	if d.erased != nil {
 		select {
 		case err := <-d.erased: // where there was no room to note it, it is done again
@@ -137,7 +137,7 @@ func (d *Daemon) finishForgetting() error {
 		d.unfinished = false
 		return nil
 	}
-	err := d.only()
+	err := d.only(ctx)
 	if err == nil {
 		err = d.journal.Erase(ids)
 	}
