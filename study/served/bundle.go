@@ -153,7 +153,11 @@ func (s *store) put(ctx context.Context, name string, step int, write func(io.Wr
 		}
 	}
 	m.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	_, err := s.js.Publish(ctx, s.bundle(s.name, name), encoded(m))
+	subject, data := s.bundle(s.name, name), encoded(m)
+	if s.signer != nil {
+		data = s.sign(subject, data)
+	}
+	_, err := s.js.Publish(ctx, subject, data)
 	return m, err
 }
 
@@ -209,9 +213,19 @@ func (s *store) manifest(ctx context.Context, from, name string) (m manifest, th
 	if err != nil {
 		return m, false, err
 	}
-	m, fault := manifestOf(msg.Data)
-	m.from = s.sender(msg.Subject)
+	m, fault := s.manifestIn(msg)
 	return m, fault == nil, nil
+}
+
+// manifestIn reads the manifest of a message. That of the holder has its signature.
+func (s *store) manifestIn(msg *jetstream.RawStreamMsg) (m manifest, err error) {
+	from, text := s.sender(msg.Subject), msg.Data
+	if from == holderUser {
+		text = s.signed(msg.Subject, text)
+	}
+	m, err = manifestOf(text)
+	m.from = from
+	return m, err
 }
 
 // fetch unpacks a bundle into a folder, which must not be there.

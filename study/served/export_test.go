@@ -85,8 +85,11 @@ func Forge(file, key, begin, name string) (*Forger, error) {
 	if name == "" {
 		name = begin + "-" + mark(key)
 	}
-	nc, err := nats.Connect(joined(t.Servers), secure(t.SHA256, func(error) {}), nats.UserInfo(name, t.Secret+"."+key), nats.CustomInboxPrefix(inboxOf(name)),
-		nats.NoReconnect(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	options := []nats.Option{nats.CustomInboxPrefix(inboxOf(name)), nats.NoReconnect(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}
+	if t.User != "" {
+		options = append(options, secure(t.SHA256, func(error) {}), nats.UserInfo(name, t.Secret+"."+key))
+	}
+	nc, err := nats.Connect(joined(t.Servers), options...)
 	if err != nil {
 		return nil, err
 	}
@@ -209,4 +212,41 @@ func (h *Holder) Bury(pid string) {
 			_ = h.store.claims.Purge(ctx, key)
 		}
 	}
+}
+
+// Value is the last message of a subject of a bucket or of bundles, as the server has it.
+func (h *Holder) Value(subject string) ([]byte, error) {
+	ctx, cancel := op()
+	defer cancel()
+	stream, err := h.store.js.StreamNameBySubject(ctx, subject)
+	if err != nil {
+		return nil, err
+	}
+	of, err := h.store.js.Stream(ctx, stream)
+	if err != nil {
+		return nil, err
+	}
+	m, err := of.GetLastMsgForSubject(ctx, subject)
+	if err != nil {
+		return nil, err
+	}
+	return m.Data, nil
+}
+
+// LastEnd is the last revision of the bucket of ends.
+func (h *Holder) LastEnd() uint64 {
+	ctx, cancel := op()
+	defer cancel()
+	s, err := h.store.js.Stream(ctx, "KV_"+h.store.names.ends())
+	if err != nil {
+		return 0
+	}
+	return s.CachedInfo().State.LastSeq
+}
+
+// Seen is the last revision of the bucket of ends that the worker has read.
+func (h *Hands) Seen() uint64 {
+	h.store.mu.Lock()
+	defer h.store.mu.Unlock()
+	return h.store.view.ends.seen
 }

@@ -246,3 +246,114 @@ func forged(t *testing.T, seed uint64, all []*result.Result) {
 		t.Error(err)
 	}
 }
+
+// forger has the join file of a holder, and its connection ends with the test.
+func forger(t testing.TB, h *served.Holder, key string) *served.Forger {
+	t.Helper()
+	f, err := served.Forge(h.Join(), key, "w", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.NC.Close)
+	return f
+}
+
+// TestForgedSequence: a header of a message that looks like one of the server does not keep a job from others, nor what they save from the folder.
+func TestForgedSequence(t *testing.T) {
+	all := studytest.Results(t, 2)
+	entries := entriesOf(all)
+	dir := made(t, entries)
+	h, _ := serve(t, dir, entries, "127.0.0.1:0")
+	closed(t, h)
+	f := forger(t, h, "key")
+	for _, e := range entries {
+		for _, to := range []string{f.KV("jobs", e.Key), f.KV("claims", e.Key)} {
+			if err := f.Put(to, []byte(`{"phase":"released"}`), "Nats-Sequence", "777"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.Put(f.KV("claims", e.Key), nil, "Nats-Sequence", "777", "KV-Operation", "PURGE", "Nats-Rollup", "sub"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Put(f.Bundle(f.Name, entries[1].Key+".saved"), []byte("x"), "Nats-Sequence", "777"); err != nil {
+		t.Fatal(err)
+	}
+	worker, _ := join(t, h.Join(), t.TempDir())
+	c := claim(t, worker, entries[0])
+	if err := os.WriteFile(filepath.Join(c.Place().Folder, experiment.EventsFile), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Release(); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "what was saved is in the folder", func() bool {
+		_, err := os.Stat(filepath.Join(dir, entries[0].Folder, experiment.EventsFile))
+		return err == nil
+	})
+	finish(t, worker, all[0])
+	accepted(t, dir, entries[0])
+}
+
+// TestForgedEnds: on a server where whoever is connected may write, somebody says how a job has ended, and puts another study there. Nobody believes it: what the
+// holder says has its signature. What was written over is put right.
+func TestForgedEnds(t *testing.T) {
+	all := studytest.Results(t, 2)
+	entries := entriesOf(all)
+	dir := made(t, entries)
+	url := team(t, "", "")
+	serving := func(look time.Duration) *served.Holder {
+		h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries, served.ServeOptions{NATS: url, Look: look, Note: notesOf(t).add})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	h := serving(time.Hour) // it puts nothing right meanwhile
+	worker, _ := join(t, h.Join(), t.TempDir())
+	finish(t, worker, all[1])
+	accepted(t, dir, entries[1])
+	within(t, "the worker knows", func() bool { return worker.Store().State(entries[1]).Phase == study.Done })
+	f, err := served.Forge(h.Join(), "key", "w", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.NC.Close)
+	ends := func(e study.Entry) string { return f.KV("ends", e.Key) }
+	other, err := h.Value(ends(entries[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string][]byte{"done": []byte(`{"phase":"done","outcome":"finished"}`), "failed": []byte(`{"phase":"failed"}`), "as another job": other} {
+		if err := f.Put(ends(entries[0]), text); err != nil {
+			t.Fatal(err)
+		}
+		within(t, "the worker has read it", func() bool { return worker.Seen() >= h.LastEnd() })
+		if st := worker.Store().State(entries[0]); st.Phase != study.Waiting {
+			t.Errorf("%s: a forged end makes of the job %+v", what, st)
+		}
+	}
+	bundle := f.Bundle("holder", "study.files")
+	if err := f.Put(bundle, []byte(`{"word":"w","parts":1,"size":1,"sha256":"`+strings.Repeat("0", 64)+`"}`)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = served.Join(t.Context(), h.Join(), served.JoinOptions{Dir: t.TempDir()})
+	says(t, err, "the study cannot be fetched: its files are missing", "Try again")
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h = serving(soon)
+	closed(t, h)
+	for _, to := range []string{bundle, f.KV("study", "version"), f.KV("study", "epoch"), ends(entries[1])} {
+		if err := f.Put(to, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		within(t, to+" is put right", func() bool {
+			now, err := h.Value(to)
+			return err == nil && string(now) != "x"
+		})
+	}
+	again, _ := join(t, h.Join(), t.TempDir())
+	finish(t, again, all[0])
+	accepted(t, dir, entries[0])
+}

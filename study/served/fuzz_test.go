@@ -16,10 +16,10 @@ import (
 // FuzzJoinFile: a join file is refused with what to do, or says the same again when it is written again.
 func FuzzJoinFile(f *testing.F) {
 	good, _ := json.Marshal(ticket{Format: joinFormat, Version: 1, Servers: []string{"tls://host:4222"}, Study: "abcdefgh", Name: "s", User: workerUser, Secret: "x",
-		SHA256: strings.Repeat("0a", 32)})
+		SHA256: strings.Repeat("0a", 32), Holder: strings.Repeat("0a", 32)})
 	f.Add(good)
 	f.Add([]byte(`{"format":"ocl-join","version":2}`))
-	f.Add([]byte(`{"format":"ocl-join","version":1,"servers":["nats://a"],"study":"abcd"}`))
+	f.Add([]byte(`{"format":"ocl-join","version":1,"servers":["nats://a"],"study":"abcd","holder":"0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got, err := parseJoin(text)
 		if err != nil {

@@ -3,6 +3,7 @@ package served
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -74,7 +75,8 @@ func noted(note func(string)) func(string) {
 // connect connects to the servers of a join file.
 func (s *store) connect(t ticket) (*nats.Conn, error) {
 	options := s.options()
-	var fault atomic.Value // why the certificate is refused
+	s.holder, _ = hex.DecodeString(t.Holder) // it was checked
+	var fault atomic.Value                   // why the certificate is refused
 	if t.SHA256 != "" {
 		options = append(options, secure(t.SHA256, func(err error) {
 			fault.Store(&err)

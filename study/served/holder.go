@@ -3,6 +3,8 @@ package served
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -126,6 +128,9 @@ func (h *Holder) start(ctx context.Context, o ServeOptions) error {
 	h.store = newStore(ctx, id.Study, filepath.Join(h.dir, handsDir), o.Look, h.tell)
 	h.store.heard = h.heard
 	h.store.name, h.store.token, h.store.folder, h.store.ended = holderUser, holderUser, h.folder, map[string]end{}
+	h.store.signer = id.signer()
+	h.store.holder = h.store.signer.Public().(ed25519.PublicKey)
+	t.Holder = hex.EncodeToString(h.store.holder)
 	options, url := h.store.options(), o.NATS
 	if o.NATS == "" {
 		if h.server, err = newEmbedded(h.dir, o.Listen, id); err != nil {
@@ -301,19 +306,17 @@ func (h *Holder) room(bytes int64) int64 {
 func (h *Holder) build(ctx context.Context) (err error) {
 	s, n := h.store, h.store.names
 	before := s.known()
-	for _, b := range []jetstream.KeyValueConfig{
-		{Bucket: n.settings(), Storage: jetstream.FileStorage},
-		{Bucket: n.claims(), Storage: jetstream.MemoryStorage, TTL: maxAge, LimitMarkerTTL: maxAge},
-		{Bucket: n.jobs(), Storage: jetstream.FileStorage},
-		{Bucket: n.ends(), Storage: jetstream.FileStorage},
+	// Not by CreateOrUpdateKeyValue, which allows direct gets: the answer of one is the message itself with its number among its headers, so that whoever has
+	// sent the message may choose the number, and whoever asks lets the server send the message on to any subject.
+	for _, b := range []jetstream.StreamConfig{
+		{Name: n.settings()},
+		{Name: n.claims(), Storage: jetstream.MemoryStorage, MaxAge: maxAge, AllowMsgTTL: true, SubjectDeleteMarkerTTL: maxAge, MaxMsgSize: limit.ServedRecord, MaxBytes: h.room(0)},
+		{Name: n.jobs(), MaxMsgSize: limit.ServedRecord, MaxBytes: h.room(int64(len(h.order)) * limit.ServedRecord)},
+		{Name: n.ends()},
 	} {
-		if b.Bucket == n.claims() || b.Bucket == n.jobs() { // which workers write
-			b.MaxValueSize, b.MaxBytes = limit.ServedRecord, h.room(0)
-			if b.Bucket == n.jobs() {
-				b.MaxBytes = h.room(int64(len(h.order)) * limit.ServedRecord)
-			}
-		}
-		if _, err := s.js.CreateOrUpdateKeyValue(ctx, b); err != nil {
+		b.Subjects, b.Name = []string{"$KV." + b.Name + ".>"}, "KV_"+b.Name
+		b.MaxMsgsPerSubject, b.Discard, b.AllowRollup, b.DenyDelete = 1, jetstream.DiscardNew, true, true
+		if _, err := s.js.CreateOrUpdateStream(ctx, b); err != nil {
 			return err
 		}
 	}
@@ -322,7 +325,7 @@ func (h *Holder) build(ctx context.Context) (err error) {
 		return err
 	}
 	if _, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: n.bundles(), Subjects: []string{n.bundle("*", ">")},
-		MaxMsgsPerSubject: 1, AllowDirect: true, Discard: jetstream.DiscardNew, MaxMsgSize: partBytes + 4096, MaxBytes: h.room(min(limit.ServedBundles, 1<<30+int64(len(h.lend))*limit.LentData+2*h.most*int64(len(h.order))))}); err != nil {
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, MaxMsgSize: partBytes + 4096, MaxBytes: h.room(min(limit.ServedBundles, 1<<30+int64(len(h.lend))*limit.LentData+2*h.most*int64(len(h.order))))}); err != nil {
 		return err
 	}
 	if err := s.use(ctx, s.nc); err != nil {
@@ -351,8 +354,8 @@ func (h *Holder) build(ctx context.Context) (err error) {
 	records, claims, ends := maps.Clone(v.jobs.values), maps.Clone(v.claims.values), maps.Clone(v.ends.values)
 	s.mu.Unlock()
 	var written []jetstream.PubAckFuture
-	write := func(bucket, key string, v any) error {
-		f, err := s.js.PublishMsgAsync(&nats.Msg{Subject: "$KV." + bucket + "." + key, Data: encoded(v)}, jetstream.WithStallWait(opTime))
+	write := func(subject string, data []byte) error {
+		f, err := s.js.PublishMsgAsync(&nats.Msg{Subject: subject, Data: data}, jetstream.WithStallWait(opTime))
 		written = append(written, f)
 		return err
 	}
@@ -364,7 +367,7 @@ func (h *Holder) build(ctx context.Context) (err error) {
 		}
 		over, ended := h.endOf(e)
 		if was, there := ends[e.Key]; ended && !same(was, over) {
-			if err := write(n.ends(), e.Key, over); err != nil {
+			if err := write(n.end(e.Key), s.sign(n.end(e.Key), encoded(over))); err != nil {
 				return err
 			}
 		} else if there && !ended {
@@ -379,7 +382,7 @@ func (h *Holder) build(ctx context.Context) (err error) {
 			return err
 		}
 		if !there && r.Phase != "" || r != now {
-			if err := write(n.jobs(), e.Key, r); err != nil {
+			if err := write("$KV."+n.jobs()+"."+e.Key, encoded(r)); err != nil {
 				return err
 			}
 		}

@@ -470,8 +470,7 @@ func (h *Holder) keepOne(m *jetstream.RawStreamMsg) bool {
 		return true // it is swept away
 	}
 	h.saved[key] = true
-	of, err := manifestOf(m.Data)
-	of.from = worker
+	of, err := h.store.manifestIn(m)
 	if err == nil && of.Step > 0 && of.Step <= study.StepOf(filepath.Join(h.dir, e.Folder), e) {
 		return true
 	}

@@ -2,6 +2,7 @@ package served
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,7 @@ type ticket struct {
 	User    string   `json:"user,omitempty"` // "" takes them from the environment
 	Secret  string   `json:"secret,omitempty"`
 	SHA256  string   `json:"sha256,omitempty"` // of the server's certificate; "" trusts those that the system trusts
+	Holder  string   `json:"holder"`           // the key of its signatures, in hexadecimal
 }
 
 // parseJoin reads a join file.
@@ -78,6 +80,9 @@ func (t ticket) check() error {
 	}
 	if pin, err := hex.DecodeString(t.SHA256); err != nil || len(pin) != 0 && len(pin) != 32 {
 		return fmt.Errorf("its sha256 is %.80q", t.SHA256)
+	}
+	if key, err := hex.DecodeString(t.Holder); err != nil || len(key) != ed25519.PublicKeySize {
+		return fmt.Errorf("its holder is %.80q", t.Holder)
 	}
 	return nil
 }

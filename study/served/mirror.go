@@ -40,7 +40,7 @@ func same(a, b end) bool { return bytes.Equal(encoded(a), encoded(b)) }
 // tellEnd tells workers whether a job has ended, as the folder says.
 func (h *Holder) tellEnd(ctx context.Context, e study.Entry) (err error) {
 	if over, ended := h.endOf(e); ended {
-		_, err = h.store.ends.Put(ctx, e.Key, encoded(over))
+		_, err = h.store.ends.Put(ctx, e.Key, h.store.sign(h.store.names.end(e.Key), encoded(over)))
 	} else {
 		err = h.store.ends.Purge(ctx, e.Key)
 	}
@@ -157,8 +157,8 @@ func (h *Holder) look() {
 			h.epoch = "" // what was in its memory is gone: everything is made again, and tried again until it is
 		}
 	}
-	epoch, err := h.store.settings.Get(ctx, epochKey)
-	if gone(err) || err == nil && string(epoch.Value()) != h.epoch {
+	whole, err := h.whole(ctx)
+	if gone(err) || err == nil && !whole {
 		err = h.build(ctx)
 	}
 	if err == nil {
@@ -223,6 +223,17 @@ func (h *Holder) look() {
 	}
 	h.sweep(ctx)
 	h.bar()
+}
+
+// whole says whether the server has what workers need before anything else, as this process has put it there.
+func (h *Holder) whole(ctx context.Context) (bool, error) {
+	for key, want := range map[string]string{epochKey: h.epoch, versionKey: version} {
+		if e, err := h.store.settings.Get(ctx, key); err != nil || string(e.Value()) != want {
+			return false, err
+		}
+	}
+	_, there, err := h.store.manifest(ctx, holderUser, studyBundle)
+	return there, err
 }
 
 // mirrorCancelled lets the server say whether the study was cancelled, as the folder does.

@@ -83,6 +83,9 @@ func (n names) bundle(from, name string) string {
 	return "ocl." + string(n) + ".bundle." + from + "." + name
 }
 
+// end is the subject of how a job has ended.
+func (n names) end(key string) string { return "$KV." + n.ends() + "." + key }
+
 // sender is the word of the subject of a result or a bundle that stands for the process.
 func (n names) sender(subject string) string { return strings.Split(subject+"....", ".")[3] }
 
@@ -131,7 +134,7 @@ func known(worker, host string) bool {
 	return (worker == "" || isName(worker)) && len(host) <= limit.ServedHost
 }
 
-// end is how a job has ended. Only the holder writes one, from the folder.
+// end is how a job has ended. Only the holder writes one, from the folder, and signs it.
 type end struct {
 	Phase    string   `json:"phase"` // study.Done or study.Failed
 	Host     string   `json:"host,omitempty"`

@@ -319,7 +319,7 @@ func (e *embedded) pin() string {
 func permissions(n names, worker, token string) *server.Permissions {
 	publish := []string{"$KV." + n.claims() + ".*", "$KV." + n.jobs() + ".*", n.result(token, "*"), n.bundle(worker, ">"), n.ask(worker, "*"), "$JS.FC.>", "$JS.API.INFO"}
 	for _, stream := range []string{"KV_" + n.settings(), "KV_" + n.claims(), "KV_" + n.jobs(), "KV_" + n.ends(), n.bundles()} {
-		for _, api := range []string{"STREAM.INFO.%s", "STREAM.MSG.GET.%s", "DIRECT.GET.%s", "DIRECT.GET.%s.>", "CONSUMER.CREATE.%s.>", "CONSUMER.DELETE.%s.>", "CONSUMER.INFO.%s.>"} {
+		for _, api := range []string{"STREAM.INFO.%s", "STREAM.MSG.GET.%s", "CONSUMER.CREATE.%s.>", "CONSUMER.DELETE.%s.>", "CONSUMER.INFO.%s.>"} {
 			publish = append(publish, "$JS.API."+fmt.Sprintf(api, stream))
 		}
 	}

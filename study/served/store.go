@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -28,11 +29,13 @@ type store struct {
 	names
 	nc     *nats.Conn
 	js     jetstream.JetStream
-	place  string // where runs write
-	worker string // the name of this process
-	key    string // of the name, which nobody else knows
-	name   string // in the subjects of bundles and questions: worker, or holderUser
-	token  string // in those of results
+	place  string             // where runs write
+	worker string             // the name of this process
+	key    string             // of the name, which nobody else knows
+	name   string             // in the subjects of bundles and questions: worker, or holderUser
+	token  string             // in those of results
+	holder ed25519.PublicKey  // of the holder's signatures
+	signer ed25519.PrivateKey // of the holder alone
 	host   string
 	tell   func(string)
 	heard  func(key string, r record) // what changes of a job, with mu locked; may be nil
@@ -72,7 +75,7 @@ type view struct {
 type bucket[V any] struct {
 	values map[string]V
 	seen   uint64 // the revision up to which it was watched
-	of     func([]byte) V
+	of     func(key string, text []byte) V
 }
 
 // learn takes a value of which a watch may tell later, or has told already.
@@ -81,7 +84,7 @@ func (b *bucket[V]) learn(e jetstream.KeyValueEntry) {
 		return
 	}
 	if e.Operation() == jetstream.KeyValuePut {
-		b.values[e.Key()] = b.of(e.Value())
+		b.values[e.Key()] = b.of(e.Key(), e.Value())
 	} else {
 		delete(b.values, e.Key())
 	}
@@ -204,9 +207,10 @@ func (s *store) epoch() string {
 
 // watch reads all buckets, and goes on to read what changes.
 func (s *store) watch(ctx context.Context, epoch string) (*view, error) {
-	v := &view{epoch: epoch, settings: bucket[string]{values: map[string]string{}, of: func(text []byte) string { return string(text) }},
-		claims: bucket[held]{values: map[string]held{}, of: heldOf}, jobs: bucket[record]{values: map[string]record{}, of: recordOf},
-		ends: bucket[end]{values: map[string]end{}, of: readEnd}}
+	v := &view{epoch: epoch, settings: bucket[string]{values: map[string]string{}, of: func(_ string, text []byte) string { return string(text) }},
+		claims: bucket[held]{values: map[string]held{}, of: func(_ string, text []byte) held { return heldOf(text) }},
+		jobs:   bucket[record]{values: map[string]record{}, of: func(_ string, text []byte) record { return recordOf(text) }},
+		ends:   bucket[end]{values: map[string]end{}, of: func(key string, text []byte) end { return readEnd(s.signed(s.names.end(key), text)) }}}
 	for _, b := range []struct {
 		of   jetstream.KeyValue
 		take func(jetstream.KeyValueEntry)

@@ -16,11 +16,11 @@ import (
 	"ocl/study/studytest"
 )
 
-// TestTeamServer: two studies are served by a team's own server, with a password from the environment. Somebody removes all that one of them
-// keeps there while its workers are connected. A study that is done leaves nothing.
-func TestTeamServer(t *testing.T) {
+// team is the URL of a server of a team, where whoever is connected may do anything.
+func team(t testing.TB, user, password string) string {
+	t.Helper()
 	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
-		Username: "team", Password: "word"})
+		Username: user, Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,15 +29,22 @@ func TestTeamServer(t *testing.T) {
 	if !srv.ReadyForConnections(lag) {
 		t.Fatal("the server does not start")
 	}
+	return srv.ClientURL()
+}
+
+// TestTeamServer: two studies are served by a team's own server, with a password from the environment. Somebody removes all that one of them
+// keeps there while its workers are connected. A study that is done leaves nothing.
+func TestTeamServer(t *testing.T) {
+	url := team(t, "team", "word")
 	all := studytest.Results(t, 2)
 	entries := entriesOf(all)
 	dir, other := made(t, entries), made(t, entries)
 	serving := func(dir string) (*served.Holder, error) {
-		return served.Serve(t.Context(), dir, study.OpenFolder(dir), entries, served.ServeOptions{NATS: srv.ClientURL(), Look: soon, Note: notesOf(t).add})
+		return served.Serve(t.Context(), dir, study.OpenFolder(dir), entries, served.ServeOptions{NATS: url, Look: soon, Note: notesOf(t).add})
 	}
 	t.Setenv("OCL_NATS_USER", "team")
 	t.Setenv("OCL_NATS_PASSWORD", "else")
-	_, err = serving(dir)
+	_, err := serving(dir)
 	says(t, err, "does not answer: nats: Authorization Violation", "Correct --nats, and OCL_NATS_CREDS or OCL_NATS_USER")
 	t.Setenv("OCL_NATS_PASSWORD", "word")
 	h, err := serving(dir)
@@ -57,7 +64,7 @@ func TestTeamServer(t *testing.T) {
 	}
 	c := claim(t, worker, entries[1])
 
-	nc, err := nats.Connect(srv.ClientURL(), nats.UserInfo("team", "word"))
+	nc, err := nats.Connect(url, nats.UserInfo("team", "word"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,31 @@
+package served
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+)
+
+// The holder signs how jobs have ended and the manifests of its bundles: a team's own server may let anybody write there.
+
+// signer is the key by which the holder of a study signs. It follows from the secret that the holder alone knows.
+func (id identity) signer() ed25519.PrivateKey {
+	seed := sha256.Sum256([]byte("sign " + id.HolderSecret))
+	return ed25519.NewKeyFromSeed(seed[:])
+}
+
+// sign puts the signature of the holder before a text, for one subject.
+func (s *store) sign(subject string, text []byte) []byte {
+	return append(ed25519.Sign(s.signer, []byte(subject+" "+string(text))), text...)
+}
+
+// signed is the text that the holder has signed for a subject, and nil if it has not.
+func (s *store) signed(subject string, data []byte) []byte {
+	if len(data) < ed25519.SignatureSize {
+		return nil
+	}
+	signature, text := data[:ed25519.SignatureSize], data[ed25519.SignatureSize:]
+	if !ed25519.Verify(s.holder, []byte(subject+" "+string(text)), signature) {
+		return nil
+	}
+	return text
+}
