@@ -115,9 +115,8 @@ func (r *session) run() (Sum, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, p := range r.phases {
-		if p != Done && p != Failed {
-			st := r.Store.State(r.Jobs[i].Entry)
-			p = st.Phase
+		if p != Done { // somebody else may have done what failed here
+			p = r.Store.State(r.Jobs[i].Entry).Phase
 		}
 		switch p {
 		case Done:

@@ -218,9 +218,18 @@ func (c *claim) Done(r *result.Result) error {
 
 // Fail implements [study.Claim].
 func (c *claim) Fail(cause error) error {
+	s := c.store
+	if s.folder == nil {
+		s.mu.Lock()
+		s.gave[c.entry.Key] = cut(cause.Error()) // first, as the answer may come before this goes on
+		s.mu.Unlock()
+	}
 	err := c.failed(cause, "yes")
 	c.forget(false)
 	if err != nil {
+		s.mu.Lock()
+		delete(s.gave, c.entry.Key)
+		s.mu.Unlock()
 		return fmt.Errorf("served: that %s has failed could not be told, so it is tried again: %w", c.entry, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -82,10 +83,8 @@ func newForging(t testing.TB, seed uint64, join string, all []*result.Result, ho
 				}
 			}
 		},
-		"the result of another job": func(f *served.Forger, key string) {
-			if r := g.all[g.rand.IntN(len(g.all))]; r.Key != key { // a worker that does a job is believed that others have failed
-				_ = f.Put(f.Result(f.Token, key), whole(r))
-			}
+		"a result, which may be that of the job": func(f *served.Forger, key string) {
+			_ = f.Put(f.Result(f.Token, key), whole(g.all[g.rand.IntN(len(g.all))])) // sometimes that of the job, after which it is believed more
 		},
 		"a changed result": func(f *served.Forger, key string) {
 			r := *g.all[0]
@@ -356,4 +355,78 @@ func TestForgedEnds(t *testing.T) {
 	again, _ := join(t, h.Join(), t.TempDir())
 	finish(t, again, all[0])
 	accepted(t, dir, entries[0])
+}
+
+// TestLyingWorker: that a job has failed counts once two workers of which a result was good have said so, or nobody else is there. Who has said so of three
+// jobs that others have done is refused.
+func TestLyingWorker(t *testing.T) {
+	all := studytest.Results(t, 7)
+	entries := entriesOf(all)
+	dir := made(t, entries)
+	h, told := serve(t, dir, entries, "127.0.0.1:0")
+	closed(t, h)
+	worker, _ := join(t, h.Join(), t.TempDir())
+	liar := forger(t, h, "key")
+	text, err := result.Encode(all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := liar.Put(liar.Result(liar.Token, entries[0].Key), archive(experiment.ResultFile, string(text))); err != nil {
+		t.Fatal(err)
+	}
+	accepted(t, dir, entries[0])
+	lie := func(e study.Entry) {
+		t.Helper()
+		if err := liar.Put(liar.KV("jobs", e.Key), []byte(`{"phase":"begun","worker":"`+liar.Name+`","attempt":1}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := liar.Put(liar.Result(liar.Token, e.Key), []byte("a lie"), served.FailedHeader, "yes"); err != nil {
+			t.Fatal(err)
+		}
+		within(t, "the holder has heard it", func() bool { return h.Waiting() == 0 })
+	}
+	for i := 1; i < 4; i++ {
+		lie(entries[i])
+		if st := study.OpenFolder(dir).State(entries[i]); st.Phase == study.Failed {
+			t.Fatalf("a worker lets a job be %+v", st)
+		}
+		finish(t, worker, all[i])
+		accepted(t, dir, entries[i])
+	}
+	within(t, "the liar is refused", func() bool {
+		return told.count("it said that 3 jobs have failed that others have done") == 1 && liar.NC.IsClosed()
+	})
+
+	failing := func(w *served.Hands, e study.Entry, why string) {
+		t.Helper()
+		if err := claim(t, w, e).Fail(errors.New(why)); err != nil {
+			t.Fatal(err)
+		}
+		if st := w.Store().State(e); st.Phase != study.Failed {
+			t.Errorf("for the worker that cannot do it the job is %+v", st)
+		}
+		within(t, "the holder has heard it", func() bool { return h.Waiting() == 0 })
+	}
+	failed := func(e study.Entry, why string) {
+		t.Helper()
+		within(t, "the job has failed", func() bool { return study.OpenFolder(dir).State(e).Phase == study.Failed })
+		if st := study.OpenFolder(dir).State(e); st.Error != why {
+			t.Errorf("failed is %+v", st)
+		}
+	}
+	other, _ := join(t, h.Join(), t.TempDir())
+	finish(t, other, all[4])
+	accepted(t, dir, entries[4])
+	failing(worker, entries[5], "first")
+	if st := study.OpenFolder(dir).State(entries[5]); st.Phase == study.Failed {
+		t.Errorf("one of two workers lets a job be %+v", st)
+	}
+	failing(other, entries[5], "second")
+	failed(entries[5], "second")
+	failing(other, entries[6], "third")
+	if st := study.OpenFolder(dir).State(entries[6]); st.Phase == study.Failed {
+		t.Errorf("one of two workers lets a job be %+v", st)
+	}
+	worker.Close() // nobody else can try
+	failed(entries[6], "third")
 }

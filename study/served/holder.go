@@ -67,6 +67,7 @@ type Holder struct {
 	proven  map[string]bool            // marks of workers of which a result was taken in
 	doubts  map[string]string          // marks of workers that said why a job has failed before they were proven, by the job's key
 	retried map[string]bool            // keys of jobs that were tried again for a doubt
+	said    map[string]failure         // what workers said of jobs that others are to try, by key
 	begun   map[string]map[string]bool // marks of the workers that have begun a job, by its key; locked by that of the store
 	most    int64                      // bytes that a job may hand over at once, as it is packed
 	parts   map[string]upload          // what has come of bundles at the last look, by the beginning of their subjects
@@ -94,7 +95,7 @@ func Serving(dir string) bool {
 func Serve(ctx context.Context, dir string, folder *study.Folder, entries []study.Entry, o ServeOptions) (*Holder, error) {
 	h := &Holder{dir: dir, folder: folder, order: entries, entries: map[string]study.Entry{}, tell: noted(o.Note), lend: o.Lend,
 		wake: make(chan struct{}, 1), asks: make(chan *nats.Msg, 1024), ended: make(chan struct{}), faults: map[string]int{}, saved: map[string]bool{},
-		refused: map[string]string{}, proven: map[string]bool{}, doubts: map[string]string{}, retried: map[string]bool{}, begun: map[string]map[string]bool{}, most: cmp.Or(o.Most, limit.ServedResult)}
+		refused: map[string]string{}, proven: map[string]bool{}, doubts: map[string]string{}, retried: map[string]bool{}, said: map[string]failure{}, begun: map[string]map[string]bool{}, most: cmp.Or(o.Most, limit.ServedResult)}
 	for _, e := range entries {
 		if !isName(e.Key) {
 			return nil, fmt.Errorf("served: the job %s has the key %.80q, which cannot be served. Do the study without --listen", e.Folder, e.Key)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -268,6 +269,12 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 		return true
 	}
 	h.full = false
+	for _, other := range h.said[key].by {
+		if markOf(other) != markOf(worker) {
+			h.fault(ctx, other, fmt.Sprintf("it said that %d jobs have failed that others have done, the last because %s", mostFaults, study.Problem(h.said[key].why)))
+		}
+	}
+	delete(h.said, key)
 	h.prove(ctx, worker) // first, as the study may be over with this result
 	err = h.tellEnd(ctx, e)
 	h.failed(err)
@@ -324,7 +331,69 @@ func (h *Holder) died(e study.Entry) (marks []string) {
 	return marks
 }
 
-// takeFailure takes the message that a job has failed. From a worker of which no result was good it counts only while no other one is known to be better.
+// failure is what workers say who could not do a job, while others are there who may.
+type failure struct {
+	by    []string  // their names
+	why   string    // as the last one has said
+	since time.Time // when the job was last seen at work, or another one
+}
+
+// enough is how many workers of which a result was good must say that a job has failed, where there are as many.
+const enough = 2
+
+// settled says whether a job has failed of which workers have said so: enough of them, or nobody else is there.
+func (h *Holder) settled(f failure) bool {
+	marks, proven := map[string]bool{}, 0
+	for _, worker := range f.by {
+		marks[markOf(worker)] = true
+		if h.proven[markOf(worker)] {
+			proven++
+		}
+	}
+	return proven >= enough || !h.proven[holderUser] && !h.server.others(marks)
+}
+
+// settleFailures ends jobs that have failed for some workers, and that no other one takes: they may lack its data.
+func (h *Holder) settleFailures(ctx context.Context) {
+	h.store.mu.Lock()
+	claims, records := maps.Clone(h.store.view.claims.values), maps.Clone(h.store.view.jobs.values)
+	h.store.mu.Unlock()
+	maps.DeleteFunc(claims, func(key string, _ held) bool { return h.entries[key].Key == "" })
+	for key, f := range h.said {
+		_, ended := h.endOf(h.entries[key])
+		_, taken := claims[key]
+		taken = taken || records[key].Phase == phaseHanded
+		switch settled := h.settled(f); {
+		case ended:
+			delete(h.said, key)
+		case !taken && (settled || len(claims) == 0 && time.Since(f.since) > maxAge):
+			h.fail(ctx, h.entries[key], f.why)
+		case len(claims) > 0: // who is at work on another one may take it later
+			f.since = time.Now()
+			h.said[key] = f
+		}
+	}
+}
+
+// fail notes in the folder that a job has failed. It is false if that cannot be done now.
+func (h *Holder) fail(ctx context.Context, e study.Entry, why string) bool {
+	c, st, err := h.folder.Claim(e)
+	if err == nil && c != nil {
+		err = c.Fail(errors.New(cmp.Or(why, "it failed")))
+	}
+	if err != nil {
+		return h.wait(e, err)
+	}
+	if c == nil && st.Phase != study.Failed && st.Phase != study.Done {
+		return h.wait(e, errors.New("another process is at work on it"))
+	}
+	delete(h.said, e.Key)
+	h.failed(h.tellEnd(ctx, e))
+	return true
+}
+
+// takeFailure takes the message that a job has failed. From a worker of which no result was good it counts only while no other one is known to be better,
+// and from any other one once nobody else can do the job.
 func (h *Holder) takeFailure(ctx context.Context, m *jetstream.RawStreamMsg, e study.Entry, worker string) bool {
 	r, _, err := h.store.job(ctx, e.Key)
 	if err != nil {
@@ -334,8 +403,9 @@ func (h *Holder) takeFailure(ctx context.Context, m *jetstream.RawStreamMsg, e s
 	if _, ended := h.endOf(e); ended || r.Worker != worker && worker != holderUser { // somebody else has the job
 		return true
 	}
-	by := markOf(worker)
+	by, why := markOf(worker), cut(string(m.Data))
 	proven := h.proven[by] || worker == holderUser
+	f := h.said[e.Key]
 	if m.Header.Get(failedHeader) == byDeaths && h.server != nil {
 		died := h.died(e)
 		if len(died) < study.MostDeaths { // somebody else has written so
@@ -347,25 +417,24 @@ func (h *Holder) takeFailure(ctx context.Context, m *jetstream.RawStreamMsg, e s
 		}
 		proven = slices.ContainsFunc(died, func(m string) bool { return h.proven[m] }) || h.retried[e.Key]
 		by = ""
-	} else if !proven && len(h.proven) > 0 {
-		h.fault(ctx, worker, fmt.Sprintf("it said that %d jobs have failed, and did none, as others did. The last: %s", mostFaults, study.Problem(cut(string(m.Data)))))
+	} else if again := slices.ContainsFunc(f.by, func(other string) bool { return markOf(other) == by }); again || !proven && len(h.proven) > 0 && len(f.by) == 0 {
+		h.fault(ctx, worker, fmt.Sprintf("it said that %d jobs have failed, and did none, as others did, or the same one again. The last: %s", mostFaults, study.Problem(why)))
 		h.offer(ctx, e, worker)
 		return true
+	} else if worker != holderUser && h.server != nil && len(h.proven) > 0 {
+		f = failure{append(f.by, worker), why, time.Now()}
+		if !h.settled(f) {
+			h.said[e.Key] = f
+			h.offer(ctx, e, worker)
+			return true
+		}
 	}
-	c, st, err := h.folder.Claim(e)
-	if err == nil && c != nil {
-		err = c.Fail(errors.New(cmp.Or(cut(string(m.Data)), "it failed")))
+	if !h.fail(ctx, e, why) {
+		return false
 	}
-	if err != nil {
-		return h.wait(e, err)
-	}
-	if c == nil && st.Phase != study.Failed && st.Phase != study.Done {
-		return h.wait(e, errors.New("another process is at work on it"))
-	}
-	if !proven {
+	if !proven && len(f.by) == 0 {
 		h.doubts[e.Key] = by
 	}
-	h.failed(h.tellEnd(ctx, e))
 	return true
 }
 

@@ -195,6 +195,7 @@ func (h *Holder) look() {
 		err := h.tellEnd(ctx, e)
 		if err == nil && !ended {
 			_, err = h.store.jobs.Put(ctx, key, encoded(record{}))
+			delete(h.said, key)
 		}
 		h.failed(err)
 	}
@@ -221,6 +222,7 @@ func (h *Holder) look() {
 			return
 		}
 	}
+	h.settleFailures(ctx)
 	h.sweep(ctx)
 	h.bar()
 }

@@ -179,6 +179,20 @@ func (e *embedded) gone(m string) bool {
 	return len(e.at[m]) > 0
 }
 
+// others says whether a process is connected whose mark is not among some.
+func (e *embedded) others(marks map[string]bool) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for m, at := range e.at {
+		for id := range at {
+			if !marks[m] && e.srv.GetClient(id) != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (e *embedded) isBarred(m string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -57,6 +57,7 @@ type store struct {
 	mu   sync.Mutex
 	view *view
 	mine map[string]*claim // by key
+	gave map[string]string // why jobs have failed here, by key, until the holder says how they end
 	away string            // why the server does not answer, as it was told; "" if it does
 	dead error             // why this process can do nothing more
 }
@@ -101,7 +102,7 @@ func newStore(ctx context.Context, n names, place string, every time.Duration, n
 	host := study.HostName()
 	key := word(32)
 	s := &store{names: n, place: place, host: host[:min(len(host), limit.ServedHost)], key: key, worker: fmt.Sprintf("%s-%d-%s", wordOf(host), os.Getpid(), mark(key)),
-		tell: note, every: cmp.Or(every, usualLook), asked: ctx.Done(), late: make(chan struct{}), closed: make(chan struct{}), wake: make(chan struct{}, 1), mine: map[string]*claim{}}
+		tell: note, every: cmp.Or(every, usualLook), asked: ctx.Done(), late: make(chan struct{}), closed: make(chan struct{}), wake: make(chan struct{}, 1), mine: map[string]*claim{}, gave: map[string]string{}}
 	s.name, s.token = s.worker, s.worker
 	s.forbidden, s.forbid = context.WithCancel(context.Background())
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, func() { close(s.late) }) })
@@ -189,7 +190,7 @@ func (s *store) look() {
 		}
 		s.mu.Lock()
 		old := s.view
-		s.view = v
+		s.view, s.gave = v, map[string]string{}
 		s.mu.Unlock()
 		old.stop()
 	}
@@ -214,7 +215,10 @@ func (s *store) watch(ctx context.Context, epoch string) (*view, error) {
 	for _, b := range []struct {
 		of   jetstream.KeyValue
 		take func(jetstream.KeyValueEntry)
-	}{{s.settings, v.settings.watched}, {s.claims, v.claims.watched}, {s.ends, v.ends.watched}, {s.jobs, func(e jetstream.KeyValueEntry) {
+	}{{s.settings, v.settings.watched}, {s.claims, v.claims.watched}, {s.ends, func(e jetstream.KeyValueEntry) {
+		v.ends.watched(e)
+		delete(s.gave, e.Key())
+	}}, {s.jobs, func(e jetstream.KeyValueEntry) {
 		v.jobs.watched(e)
 		if s.heard != nil {
 			s.heard(e.Key(), v.jobs.values[e.Key()])
@@ -345,6 +349,9 @@ func (s *store) state(key string) study.State {
 	}
 	if e := ends[key]; e.Phase != "" {
 		return e.state()
+	}
+	if why, gave := s.gave[key]; gave { // it is for others
+		return study.State{Phase: study.Failed, Error: why}
 	}
 	r := s.view.jobs.values[key]
 	h, taken := s.view.claims.values[key]
