@@ -114,11 +114,7 @@ func TestHolderAway(t *testing.T) {
 
 // TestFilesRemovedUnderTheServer: the files of the server are removed while it runs. The holder makes everything anew, and jobs at work go on.
 func TestFilesRemovedUnderTheServer(t *testing.T) {
-	all := studytest.Results(t, 3)
-	entries := entriesOf(all)
-	dir := made(t, entries)
-	h, holder := serve(t, dir, entries, "127.0.0.1:0")
-	closed(t, h)
+	all, entries, dir, h, holder := opened(t, 3)
 	worker, told := join(t, h.Join(), t.TempDir())
 	idle, _ := join(t, h.Join(), t.TempDir())
 	finish(t, worker, all[0])

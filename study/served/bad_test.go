@@ -24,68 +24,6 @@ import (
 	"ocl/study/studytest"
 )
 
-// closed ends a holder at the end of a test.
-func closed(t testing.TB, h *served.Holder) {
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// claim takes a job, which may be a moment later.
-func claim(t testing.TB, h *served.Hands, e study.Entry) (c study.Claim) {
-	t.Helper()
-	within(t, "a claim of "+e.Folder, func() bool {
-		var err error
-		if c, _, err = h.Store().Claim(e); err != nil {
-			t.Fatal(err)
-		}
-		return c != nil
-	})
-	return c
-}
-
-// finish does a job.
-func finish(t testing.TB, h *served.Hands, r *result.Result) {
-	t.Helper()
-	c := claim(t, h, studytest.Entry(r))
-	studytest.Write(t, c, r)
-	if err := c.Done(r); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// accepted waits until a folder has the result of a job.
-func accepted(t testing.TB, dir string, e study.Entry) {
-	t.Helper()
-	within(t, "the result of "+e.Folder, func() bool { return study.OpenFolder(dir).State(e).Phase == study.Done })
-}
-
-// says checks that an error has two short sentences, the second of which says what to do.
-func says(t testing.TB, err error, what, remedy string) {
-	t.Helper()
-	if err == nil {
-		t.Fatalf("no error, wanted %q", what)
-	}
-	text := err.Error()
-	if i, j := strings.Index(text, what), strings.Index(text, ". "+remedy); i < 0 || j < i || len(text) > 400 {
-		t.Errorf("%q; wanted %q and then %q", text, what, remedy)
-	}
-}
-
-// count is how often something was told that has a text.
-func (n *notes) count(text string) (times int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, one := range n.all {
-		if strings.Contains(one, text) {
-			times++
-		}
-	}
-	return times
-}
-
 // edited is a join file with a change.
 func edited(t testing.TB, path string, change func(map[string]any)) string {
 	t.Helper()
@@ -108,9 +46,7 @@ func edited(t testing.TB, path string, change func(map[string]any)) string {
 
 // TestWrongJoinFiles: whoever cannot join is told why, and what to do.
 func TestWrongJoinFiles(t *testing.T) {
-	entries := entriesOf(studytest.Results(t, 1))
-	h, _ := serve(t, made(t, entries), entries, "127.0.0.1:0")
-	closed(t, h)
+	_, entries, _, h, _ := opened(t, 1)
 	ctx := t.Context()
 	joining := func(path string) error {
 		_, err := served.Join(ctx, path, served.JoinOptions{Dir: t.TempDir()})
@@ -228,42 +164,27 @@ func TestForgedResults(t *testing.T) {
 	all := studytest.Results(t, 2)
 	entries := entriesOf(all)
 	e := entries[0]
-	whole, err := result.Encode(all[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := result.Encode(all[1])
-	if err != nil {
-		t.Fatal(err)
-	}
 	better := *all[0]
 	high := 0.99
 	better.Metrics.AverageAccuracy = &high
-	forged, err := result.Encode(&better)
-	if err != nil {
-		t.Fatal(err)
-	}
 	interrupted := *all[0]
 	interrupted.Outcome = result.Outcome{State: result.Interrupted, Step: 1}
-	half, err := result.Encode(&interrupted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole, other, forged, half := encoded(t, all[0]), encoded(t, all[1]), encoded(t, &better), encoded(t, &interrupted)
 	name := experiment.ResultFile
 	bad := map[string][]byte{
-		"a forged result":     archive(name, string(forged)),
-		"that of another run": archive(name, string(other)),
-		"an interrupted one":  archive(name, string(half)),
+		"a forged result":     archive(name, forged),
+		"that of another run": archive(name, other),
+		"an interrupted one":  archive(name, half),
 		"no archive":          []byte("x"),
-		"a cut archive":       archive(name, string(whole))[:200],
+		"a cut archive":       archive(name, whole)[:200],
 		"nothing":             archive(),
 		"no result":           archive("config.yaml", "x"),
-		"a file elsewhere":    archive("../../escaped", "x", name, string(whole)),
-		"an absolute path":    archive("/tmp/escaped", "x", name, string(whole)),
-		"a hidden file":       archive(".lock", "x", name, string(whole)),
-		"a file as a folder":  archive("a", "x", "a/b", "x", name, string(whole)),
+		"a file elsewhere":    archive("../../escaped", "x", name, whole),
+		"an absolute path":    archive("/tmp/escaped", "x", name, whole),
+		"a hidden file":       archive(".lock", "x", name, whole),
+		"a file as a folder":  archive("a", "x", "a/b", "x", name, whole),
 		"a bomb":              bomb(t),
-		"a deep path":         archive(strings.Repeat("a/", 20)+"b", "x", name, string(whole)),
+		"a deep path":         archive(strings.Repeat("a/", 20)+"b", "x", name, whole),
 	}
 	dir := made(t, entries)
 	h, told := serve(t, dir, entries, "127.0.0.1:0")
@@ -295,7 +216,7 @@ func TestForgedResults(t *testing.T) {
 			t.Errorf("%s was written", escaped)
 		}
 	}
-	if err := worker.Send(strings.Repeat("0", 64), archive(name, string(whole)), ""); err != nil { // of no job
+	if err := worker.Send(strings.Repeat("0", 64), archive(name, whole), ""); err != nil { // of no job
 		t.Fatal(err)
 	}
 	good, _ := join(t, h.Join(), t.TempDir())
@@ -312,11 +233,7 @@ func TestForgedResults(t *testing.T) {
 // TestRefused: what cannot be used counts against the key of the process that has sent it, whatever it calls itself. After three it is refused, and after
 // three such processes no new one is taken; one whose result was good goes on.
 func TestRefused(t *testing.T) {
-	all := studytest.Results(t, 2)
-	entries := entriesOf(all)
-	dir := made(t, entries)
-	h, told := serve(t, dir, entries, "127.0.0.1:0")
-	closed(t, h)
+	all, entries, dir, h, told := opened(t, 2)
 	honest, _ := join(t, h.Join(), t.TempDir())
 	finish(t, honest, all[1])
 	accepted(t, dir, entries[1])
@@ -352,11 +269,7 @@ func TestRefused(t *testing.T) {
 
 // TestLargeResult: a result that is larger than a message comes in parts, which do not stay.
 func TestLargeResult(t *testing.T) {
-	all := studytest.Results(t, 1)
-	entries := entriesOf(all)
-	dir := made(t, entries)
-	h, _ := serve(t, dir, entries, "127.0.0.1:0")
-	closed(t, h)
+	all, entries, dir, h, _ := opened(t, 1)
 	worker, _ := join(t, h.Join(), t.TempDir())
 	before := h.Bundles()
 	c := claim(t, worker, entries[0])
@@ -385,11 +298,7 @@ func TestLargeResult(t *testing.T) {
 
 // TestNoRoom: a result that the holder cannot write waits, and it says so once.
 func TestNoRoom(t *testing.T) {
-	all := studytest.Results(t, 2)
-	entries := entriesOf(all)
-	dir := made(t, entries)
-	h, told := serve(t, dir, entries, "127.0.0.1:0")
-	closed(t, h)
+	all, entries, dir, h, told := opened(t, 2)
 	worker, _ := join(t, h.Join(), t.TempDir())
 	blocked := filepath.Join(dir, entries[0].Folder) // a file where the folder of the run should be stands for a disk that takes nothing
 	if err := os.WriteFile(blocked, nil, 0o644); err != nil {
@@ -413,9 +322,7 @@ func TestNoRoom(t *testing.T) {
 
 // TestPermissions: a worker can do no more than its work.
 func TestPermissions(t *testing.T) {
-	entries := entriesOf(studytest.Results(t, 1))
-	h, _ := serve(t, made(t, entries), entries, "127.0.0.1:0")
-	closed(t, h)
+	_, entries, _, h, _ := opened(t, 1)
 	worker, _ := join(t, h.Join(), t.TempDir())
 	nc, word := worker.Conn()
 	js, err := jetstream.New(nc)
@@ -461,17 +368,9 @@ func TestPermissions(t *testing.T) {
 
 // TestDoneIsOfTheFolder: a message that a job is done, or has failed, is none: the holder goes on until its folder has the result.
 func TestDoneIsOfTheFolder(t *testing.T) {
-	all := studytest.Results(t, 2)
-	entries := entriesOf(all)
-	dir := made(t, entries)
-	h, _ := serve(t, dir, entries, "127.0.0.1:0")
-	closed(t, h)
+	all, entries, dir, h, _ := opened(t, 2)
 	worker, _ := join(t, h.Join(), t.TempDir())
-	nc, word := worker.Conn()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := forger(t, h, "key")
 	finish(t, worker, all[1])
 	ended := make(chan study.Sum, 1)
 	go func() {
@@ -480,7 +379,7 @@ func TestDoneIsOfTheFolder(t *testing.T) {
 		ended <- sum
 	}()
 	for _, phase := range []string{study.Done, study.Failed} {
-		if _, err := js.Publish(t.Context(), "$KV.ocl-"+word+"-jobs."+entries[0].Key, []byte(`{"phase":"`+phase+`","outcome":"finished","kept":true}`)); err != nil {
+		if err := f.Put(f.KV("jobs", entries[0].Key), []byte(`{"phase":"`+phase+`","outcome":"finished","kept":true}`)); err != nil {
 			t.Fatal(err)
 		}
 		for until := time.Now().Add(5 * soon); time.Now().Before(until); time.Sleep(time.Millisecond) {
@@ -505,11 +404,7 @@ func TestForeignBundles(t *testing.T) {
 	}
 	closed(t, h)
 	before := h.Bundles()
-	f, err := served.Forge(h.Join(), "key", "w", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.NC.Close()
+	f := forger(t, h, "key")
 	for n := range 20 {
 		for _, of := range []string{"else.saved", entries[0].Key + ".saved", entries[0].Key + ".other", "x"} {
 			if err := f.Put(f.Bundle(f.Name, fmt.Sprintf("%s.w.%d", of, n)), make([]byte, served.PartBytes/4)); err != nil {
@@ -531,11 +426,7 @@ func TestNoDetour(t *testing.T) {
 	h, _ := serve(t, made(t, entries), entries, "127.0.0.1:0")
 	closed(t, h)
 	other, _ := join(t, h.Join(), t.TempDir())
-	f, err := served.Forge(h.Join(), "key", "w", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.NC.Close()
+	f := forger(t, h, "key")
 	if err := f.Put(f.KV("jobs", key), []byte(`{"phase":"done","outcome":"finished"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -554,6 +445,16 @@ func TestNoDetour(t *testing.T) {
 	}
 	within(t, "the results are put aside", func() bool { return h.Waiting() == 0 })
 	finish(t, other, all[0]) // it is not refused
+}
+
+// encoded is a result as its file has it.
+func encoded(t testing.TB, r *result.Result) string {
+	t.Helper()
+	text, err := result.Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func publish(ctx context.Context, js jetstream.JetStream, subject string) error {

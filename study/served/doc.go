@@ -43,5 +43,5 @@
 // that fits together, which only doing it again would show. That a job has failed counts once two workers of which a result was good say so, or nobody else
 // is there, or nobody takes it for a minute in which no job is at work. From a worker without a good result it counts while no other one has any, and the job
 // is tried again once there is. Who says so of three jobs that others do is refused. A team's own servers check no names: there the team says who may do what,
-// and how much may be kept, and one word that a job has failed is enough. Ends, and the files of the study, are proven there, too.
+// and how much may be kept, and one word that a job has failed is enough. What the holder says is proven there, too.
 package served

@@ -115,6 +115,7 @@ func (f *Forger) Put(subject string, data []byte, header ...string) error {
 
 // Subjects of messages.
 func (f *Forger) Result(from, key string) string { return f.result(from, key) }
+func (f *Forger) Ask(from, key string) string    { return f.ask(from, key) }
 func (f *Forger) Bundle(from, of string) string  { return f.bundle(from, of) }
 func (f *Forger) KV(bucket, key string) string {
 	return "$KV.ocl-" + string(f.names) + "-" + bucket + "." + key
@@ -159,8 +160,7 @@ func (h *Hands) Conn() (nc *nats.Conn, word string) { return h.store.nc, string(
 func (h *Holder) SetVersion(v string) error {
 	ctx, cancel := op()
 	defer cancel()
-	_, err := h.store.settings.PutString(ctx, versionKey, v)
-	return err
+	return h.store.set(ctx, versionKey, v)
 }
 
 // SetJob writes the record of a job as an attempt that hands its result over, whose message is lost.
@@ -233,20 +233,23 @@ func (h *Holder) Value(subject string) ([]byte, error) {
 	return m.Data, nil
 }
 
-// LastEnd is the last revision of the bucket of ends.
-func (h *Holder) LastEnd() uint64 {
+// Last is the last revision of a bucket.
+func (h *Holder) Last(bucket string) uint64 {
 	ctx, cancel := op()
 	defer cancel()
-	s, err := h.store.js.Stream(ctx, "KV_"+h.store.names.ends())
+	s, err := h.store.js.Stream(ctx, "KV_ocl-"+string(h.store.names)+"-"+bucket)
 	if err != nil {
 		return 0
 	}
 	return s.CachedInfo().State.LastSeq
 }
 
-// Seen is the last revision of the bucket of ends that the worker has read.
-func (h *Hands) Seen() uint64 {
+// Seen is the last revision of the bucket of ends, or of that of settings, that the worker has read.
+func (h *Hands) Seen(bucket string) uint64 {
 	h.store.mu.Lock()
 	defer h.store.mu.Unlock()
-	return h.store.view.ends.seen
+	if bucket == "ends" {
+		return h.store.view.ends.seen
+	}
+	return h.store.view.settings.seen
 }

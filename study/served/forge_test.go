@@ -2,6 +2,7 @@ package served_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"ocl/experiment"
 	"ocl/experiment/result"
@@ -49,11 +52,7 @@ func newForging(t testing.TB, seed uint64, join string, all []*result.Result, ho
 	}
 	pick := func(of []string) string { return of[g.rand.IntN(len(of))] }
 	whole := func(r *result.Result) []byte {
-		text, err := result.Encode(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return archive(experiment.ResultFile, string(text))
+		return archive(experiment.ResultFile, encoded(t, r))
 	}
 	phases := []string{study.Done, study.Failed, study.Begun, "released", "handed", "else"}
 	g.actions = map[string]func(*served.Forger, string){
@@ -157,19 +156,23 @@ func (g *forging) act() {
 
 // TestForger: a worker that forges, among honest ones, changes no result and no count. -forgeseed repeats a seed; with OCL_LONG there are more.
 func TestForger(t *testing.T) {
-	seeds := []uint64{1, 2, 3}
+	n := 20
 	if os.Getenv("OCL_LONG") != "" {
-		seeds = seeds[:0]
-		for s := range uint64(100) {
-			seeds = append(seeds, s+1)
-		}
+		n = 100
+	}
+	var seeds []uint64
+	for s := range n {
+		seeds = append(seeds, uint64(s+1))
 	}
 	if *forgeSeed != 0 {
 		seeds = []uint64{*forgeSeed}
 	}
 	all := studytest.Results(t, 6)
 	for _, seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { forged(t, seed, all) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel() // it mostly waits, as a refusal has no answer
+			forged(t, seed, all)
+		})
 	}
 }
 
@@ -246,24 +249,9 @@ func forged(t *testing.T, seed uint64, all []*result.Result) {
 	}
 }
 
-// forger has the join file of a holder, and its connection ends with the test.
-func forger(t testing.TB, h *served.Holder, key string) *served.Forger {
-	t.Helper()
-	f, err := served.Forge(h.Join(), key, "w", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.NC.Close)
-	return f
-}
-
 // TestForgedSequence: a header of a message that looks like one of the server does not keep a job from others, nor what they save from the folder.
 func TestForgedSequence(t *testing.T) {
-	all := studytest.Results(t, 2)
-	entries := entriesOf(all)
-	dir := made(t, entries)
-	h, _ := serve(t, dir, entries, "127.0.0.1:0")
-	closed(t, h)
+	all, entries, dir, h, _ := opened(t, 2)
 	f := forger(t, h, "key")
 	for _, e := range entries {
 		for _, to := range []string{f.KV("jobs", e.Key), f.KV("claims", e.Key)} {
@@ -294,8 +282,8 @@ func TestForgedSequence(t *testing.T) {
 	accepted(t, dir, entries[0])
 }
 
-// TestForgedEnds: on a server where whoever is connected may write, somebody says how a job has ended, and puts another study there. Nobody believes it: what the
-// holder says has its signature. What was written over is put right.
+// TestForgedEnds: on a server where whoever is connected may write, somebody says how a job has ended, that the study was cancelled and that a worker is refused,
+// puts another study there, and answers in the name of the holder. Nobody believes it, as it has no signature. What was written over is put right.
 func TestForgedEnds(t *testing.T) {
 	all := studytest.Results(t, 2)
 	entries := entriesOf(all)
@@ -327,10 +315,19 @@ func TestForgedEnds(t *testing.T) {
 		if err := f.Put(ends(entries[0]), text); err != nil {
 			t.Fatal(err)
 		}
-		within(t, "the worker has read it", func() bool { return worker.Seen() >= h.LastEnd() })
+		within(t, "the worker has read it", func() bool { return worker.Seen("ends") >= h.Last("ends") })
 		if st := worker.Store().State(entries[0]); st.Phase != study.Waiting {
 			t.Errorf("%s: a forged end makes of the job %+v", what, st)
 		}
+	}
+	for _, setting := range []string{"cancelled", "refused." + worker.Worker()} {
+		if err := f.Put(f.KV("study", setting), []byte("yes")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	within(t, "the worker has read it", func() bool { return worker.Seen("study") >= h.Last("study") })
+	if _, _, err := worker.Store().Claim(entries[1]); err != nil || worker.Store().Cancelled() {
+		t.Errorf("a forged setting ends a worker: cancelled %v, error %v", worker.Store().Cancelled(), err)
 	}
 	bundle := f.Bundle("holder", "study.files")
 	if err := f.Put(bundle, []byte(`{"word":"w","parts":1,"size":1,"sha256":"`+strings.Repeat("0", 64)+`"}`)); err != nil {
@@ -341,6 +338,17 @@ func TestForgedEnds(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := f.NC.Subscribe(f.Ask("*", "*"), func(m *nats.Msg) {
+		var b bytes.Buffer
+		zip := gzip.NewWriter(&b)
+		_, _ = zip.Write([]byte(encoded(t, all[0])))
+		_ = zip.Close()
+		_ = m.Respond(b.Bytes())
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = worker.Store().Result(entries[1])
+	says(t, err, "the answer of the holder was changed", "Look at the server")
 	h = serving(soon)
 	closed(t, h)
 	for _, to := range []string{bundle, f.KV("study", "version"), f.KV("study", "epoch"), ends(entries[1])} {
@@ -360,18 +368,10 @@ func TestForgedEnds(t *testing.T) {
 // TestLyingWorker: that a job has failed counts once two workers of which a result was good have said so, or nobody else is there. Who has said so of three
 // jobs that others have done is refused.
 func TestLyingWorker(t *testing.T) {
-	all := studytest.Results(t, 7)
-	entries := entriesOf(all)
-	dir := made(t, entries)
-	h, told := serve(t, dir, entries, "127.0.0.1:0")
-	closed(t, h)
+	all, entries, dir, h, told := opened(t, 7)
 	worker, _ := join(t, h.Join(), t.TempDir())
 	liar := forger(t, h, "key")
-	text, err := result.Encode(all[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := liar.Put(liar.Result(liar.Token, entries[0].Key), archive(experiment.ResultFile, string(text))); err != nil {
+	if err := liar.Put(liar.Result(liar.Token, entries[0].Key), archive(experiment.ResultFile, encoded(t, all[0]))); err != nil {
 		t.Fatal(err)
 	}
 	accepted(t, dir, entries[0])
@@ -429,4 +429,32 @@ func TestLyingWorker(t *testing.T) {
 	}
 	worker.Close() // nobody else can try
 	failed(entries[6], "third")
+}
+
+// TestNobodyElse: a job that has failed for one worker, and that the others do not take, as they may lack its data, has failed after a minute.
+func TestNobodyElse(t *testing.T) {
+	if os.Getenv("OCL_LONG") == "" {
+		t.Skip("NOT RUN: OCL_LONG is not set; with it the test waits a minute")
+	}
+	all, entries, dir, h, _ := opened(t, 4)
+	worker, _ := join(t, h.Join(), t.TempDir())
+	other, _ := join(t, h.Join(), t.TempDir())
+	finish(t, worker, all[0])
+	finish(t, other, all[1])
+	accepted(t, dir, entries[0])
+	accepted(t, dir, entries[1])
+	at := claim(t, other, entries[2])
+	began := time.Now()
+	if err := claim(t, worker, entries[3]).Fail(os.ErrInvalid); err != nil {
+		t.Fatal(err)
+	}
+	studytest.Write(t, at, all[2])
+	if err := at.Done(all[2]); err != nil {
+		t.Fatal(err)
+	}
+	accepted(t, dir, entries[2])
+	within(t, "the job has failed", func() bool { return study.OpenFolder(dir).State(entries[3]).Phase == study.Failed })
+	if d := time.Since(began); d < served.MaxAge {
+		t.Errorf("it has failed after %v", d)
+	}
 }

@@ -133,14 +133,14 @@ func (h *Hands) begin(ctx context.Context, nc *nats.Conn, file string) error {
 	}
 	within, cancel = context.WithTimeout(ctx, patience)
 	defer cancel()
-	e, err := s.settings.Get(within, versionKey)
+	other, err := s.setting(within, versionKey)
 	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
 		return fmt.Errorf("served: %w. Look at the server of the study", err)
 	}
-	if err != nil {
+	if other == "" {
 		return errors.New("served: the holder of the study is still at its start. Try again in a minute")
 	}
-	if other := string(e.Value()); other != version {
+	if other != version {
 		return fmt.Errorf("served: the study is served by another ocl (messages of version %.20q, here %q). Use the same ocl on both machines", other, version)
 	}
 	m, there, err := s.manifest(within, holderUser, studyBundle)

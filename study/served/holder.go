@@ -405,12 +405,11 @@ func (h *Holder) build(ctx context.Context) (err error) {
 	if err := h.mirrorCancelled(ctx); err != nil {
 		return err
 	}
-	if _, err := s.settings.PutString(ctx, versionKey, version); err != nil {
+	if err := s.set(ctx, versionKey, version); err != nil {
 		return err
 	}
 	h.epoch = word(8)
-	_, err = s.settings.PutString(ctx, epochKey, h.epoch)
-	return err
+	return s.set(ctx, epochKey, h.epoch)
 }
 
 // putStudy puts the files of the study on the server.

@@ -94,19 +94,8 @@ func (h *Holder) answer(m *nats.Msg) {
 		return
 	}
 	reply := nats.NewMsg(m.Reply)
-	var data []byte
-	var err error
-	switch words[len(words)-1] {
-	case askCancelled:
-		if h.folder.Cancelled() {
-			data = []byte("yes")
-		}
-	case askRefused:
-		data = []byte(h.refused[name])
-	default:
-		data, err = h.resultOf(e)
-	}
-	if reply.Data = data; err != nil {
+	data, err := h.resultOf(e)
+	if reply.Data = h.store.sign(m.Subject, data); err != nil {
 		reply.Header.Set(errorHeader, cut(strings.ReplaceAll(err.Error(), "\n", " ")))
 	}
 	h.failed(m.RespondMsg(reply))
@@ -230,7 +219,7 @@ func (h *Holder) look() {
 // whole says whether the server has what workers need before anything else, as this process has put it there.
 func (h *Holder) whole(ctx context.Context) (bool, error) {
 	for key, want := range map[string]string{epochKey: h.epoch, versionKey: version} {
-		if e, err := h.store.settings.Get(ctx, key); err != nil || string(e.Value()) != want {
+		if got, err := h.store.setting(ctx, key); err != nil || got != want {
 			return false, err
 		}
 	}
@@ -244,13 +233,12 @@ func (h *Holder) mirrorCancelled(ctx context.Context) error {
 	if h.folder.Cancelled() {
 		want = "yes"
 	}
-	e, err := h.store.settings.Get(ctx, cancelledKey)
+	got, err := h.store.setting(ctx, cancelledKey)
 	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
 		return err
 	}
-	if err == nil && string(e.Value()) == want || err != nil && want == "" {
+	if got == want {
 		return nil
 	}
-	_, err = h.store.settings.PutString(ctx, cancelledKey, want)
-	return err
+	return h.store.set(ctx, cancelledKey, want)
 }

@@ -86,6 +86,9 @@ func (n names) bundle(from, name string) string {
 // end is the subject of how a job has ended.
 func (n names) end(key string) string { return "$KV." + n.ends() + "." + key }
 
+// setting is the subject of what the holder says of the study.
+func (n names) setting(key string) string { return "$KV." + n.settings() + "." + key }
+
 // sender is the word of the subject of a result or a bundle that stands for the process.
 func (n names) sender(subject string) string { return strings.Split(subject+"....", ".")[3] }
 
@@ -97,12 +100,6 @@ const savedKind, resultKind = "saved", "result"
 
 // dataOf is the bundle with data of a digest that are lent.
 func dataOf(digest string) string { return "data." + wordOf(digest) }
-
-// What can be asked beside the result of a job.
-const (
-	askCancelled = "cancelled" // whether the study was cancelled
-	askRefused   = "refused"   // why the process is refused
-)
 
 // ask is the subject of a question of a process to the holder, for the result of a job.
 func (n names) ask(from, key string) string { return "ocl." + string(n) + ".ask." + from + "." + key }

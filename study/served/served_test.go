@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,6 +87,17 @@ func serve(t testing.TB, dir string, entries []study.Entry, listen string) (*ser
 	return h, n
 }
 
+// opened is a study of some jobs that is served until the end of the test, and what its holder tells.
+func opened(t testing.TB, jobs int) (all []*result.Result, entries []study.Entry, dir string, h *served.Holder, told *notes) {
+	t.Helper()
+	all = studytest.Results(t, jobs)
+	entries = entriesOf(all)
+	dir = made(t, entries)
+	h, told = serve(t, dir, entries, "127.0.0.1:0")
+	closed(t, h)
+	return all, entries, dir, h, told
+}
+
 func join(t testing.TB, file, dir string) (*served.Hands, *notes) {
 	t.Helper()
 	n := notesOf(t)
@@ -112,6 +124,79 @@ func entriesOf(all []*result.Result) (entries []study.Entry) {
 		entries = append(entries, studytest.Entry(r))
 	}
 	return entries
+}
+
+// forger has the join file of a holder, and its connection ends with the test.
+func forger(t testing.TB, h *served.Holder, key string) *served.Forger {
+	t.Helper()
+	f, err := served.Forge(h.Join(), key, "w", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.NC.Close)
+	return f
+}
+
+// closed ends a holder at the end of a test.
+func closed(t testing.TB, h *served.Holder) {
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// claim takes a job, which may be a moment later.
+func claim(t testing.TB, h *served.Hands, e study.Entry) (c study.Claim) {
+	t.Helper()
+	within(t, "a claim of "+e.Folder, func() bool {
+		var err error
+		if c, _, err = h.Store().Claim(e); err != nil {
+			t.Fatal(err)
+		}
+		return c != nil
+	})
+	return c
+}
+
+// finish does a job.
+func finish(t testing.TB, h *served.Hands, r *result.Result) {
+	t.Helper()
+	c := claim(t, h, studytest.Entry(r))
+	studytest.Write(t, c, r)
+	if err := c.Done(r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// accepted waits until a folder has the result of a job.
+func accepted(t testing.TB, dir string, e study.Entry) {
+	t.Helper()
+	within(t, "the result of "+e.Folder, func() bool { return study.OpenFolder(dir).State(e).Phase == study.Done })
+}
+
+// says checks that an error has two short sentences, the second of which says what to do.
+func says(t testing.TB, err error, what, remedy string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, wanted %q", what)
+	}
+	text := err.Error()
+	if i, j := strings.Index(text, what), strings.Index(text, ". "+remedy); i < 0 || j < i || len(text) > 400 {
+		t.Errorf("%q; wanted %q and then %q", text, what, remedy)
+	}
+}
+
+// count is how often something was told that has a text.
+func (n *notes) count(text string) (times int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, one := range n.all {
+		if strings.Contains(one, text) {
+			times++
+		}
+	}
+	return times
 }
 
 // clocked is a store whose claims grow old by the clock of a test.
@@ -151,11 +236,7 @@ func TestContract(t *testing.T) {
 	studytest.Run(t, func(t *testing.T) studytest.Stores {
 		dir := made(t, entries)
 		h, _ := serve(t, dir, entries, "127.0.0.1:0")
-		t.Cleanup(func() {
-			if err := h.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		closed(t, h)
 		root := t.TempDir()
 		var mu sync.Mutex
 		var clock time.Duration

@@ -1,11 +1,12 @@
 package served
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 )
 
-// The holder signs how jobs have ended and the manifests of its bundles: a team's own server may let anybody write there.
+// The holder signs all that it says: settings, how jobs have ended, the manifests of its bundles and its answers. A team's own server may let anybody write.
 
 // signer is the key by which the holder of a study signs. It follows from the secret that the holder alone knows.
 func (id identity) signer() ed25519.PrivateKey {
@@ -28,4 +29,19 @@ func (s *store) signed(subject string, data []byte) []byte {
 		return nil
 	}
 	return text
+}
+
+// set writes a setting.
+func (s *store) set(ctx context.Context, key, text string) error {
+	_, err := s.settings.Put(ctx, key, s.sign(s.names.setting(key), []byte(text)))
+	return err
+}
+
+// setting reads a setting; "" is one that the holder has not signed.
+func (s *store) setting(ctx context.Context, key string) (string, error) {
+	e, err := s.settings.Get(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	return string(s.signed(s.names.setting(key), e.Value())), nil
 }

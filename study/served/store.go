@@ -177,12 +177,12 @@ func (s *store) follow() {
 func (s *store) look() {
 	ctx, cancel := op()
 	defer cancel()
-	e, err := s.settings.Get(ctx, epochKey)
+	epoch, err := s.setting(ctx, epochKey)
 	if err != nil {
 		s.lost(err)
 		return
 	}
-	if epoch := string(e.Value()); s.epoch() != epoch {
+	if epoch != "" && s.epoch() != epoch {
 		v, err := s.watch(ctx, epoch)
 		if err != nil {
 			s.lost(err)
@@ -208,7 +208,7 @@ func (s *store) epoch() string {
 
 // watch reads all buckets, and goes on to read what changes.
 func (s *store) watch(ctx context.Context, epoch string) (*view, error) {
-	v := &view{epoch: epoch, settings: bucket[string]{values: map[string]string{}, of: func(_ string, text []byte) string { return string(text) }},
+	v := &view{epoch: epoch, settings: bucket[string]{values: map[string]string{}, of: func(key string, text []byte) string { return string(s.signed(s.names.setting(key), text)) }},
 		claims: bucket[held]{values: map[string]held{}, of: func(_ string, text []byte) held { return heldOf(text) }},
 		jobs:   bucket[record]{values: map[string]record{}, of: func(_ string, text []byte) record { return recordOf(text) }},
 		ends:   bucket[end]{values: map[string]end{}, of: func(key string, text []byte) end { return readEnd(s.signed(s.names.end(key), text)) }}}
@@ -371,13 +371,10 @@ func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
 	if err != nil {
 		err = fmt.Errorf("served: %w", err)
 	}
-	refused := s.view != nil && s.view.settings.values[refusedKey+s.name] != ""
-	s.mu.Unlock()
-	if refused {
-		if why := s.confirmed(askRefused); why != "" {
-			err = fmt.Errorf("served: the holder of the study refuses this process: %s. Compare the ocl and the machine with those of the others", why)
-		}
+	if s.view != nil && s.view.settings.values[refusedKey+s.name] != "" {
+		err = fmt.Errorf("served: the holder of the study refuses this process: %s. Compare the ocl and the machine with those of the others", s.view.settings.values[refusedKey+s.name])
 	}
+	s.mu.Unlock()
 	if err != nil {
 		return nil, study.State{}, err
 	}
@@ -434,20 +431,8 @@ func (s *store) Cancelled() bool {
 		return s.folder.Cancelled()
 	}
 	s.mu.Lock()
-	told := s.view != nil && s.view.settings.values[cancelledKey] != ""
-	s.mu.Unlock()
-	return told && s.confirmed(askCancelled) != ""
-}
-
-// confirmed asks the holder for what the settings say, before this process ends by it: another worker can make the server write there. "" is that it is not so.
-func (s *store) confirmed(what string) string {
-	ctx, cancel := op()
-	defer cancel()
-	m, err := s.nc.RequestWithContext(ctx, s.names.ask(s.name, what), nil)
-	if err != nil {
-		return ""
-	}
-	return string(m.Data)
+	defer s.mu.Unlock()
+	return s.view != nil && s.view.settings.values[cancelledKey] != ""
 }
 
 // errHolder says that a worker elsewhere asked for what only the machine with the folder may do.
@@ -512,7 +497,10 @@ func (s *store) ask(key string) (answer []byte, err error) {
 	if text := m.Header.Get(errorHeader); text != "" {
 		return nil, errors.New(text)
 	}
-	return m.Data, nil
+	if answer = s.signed(s.names.ask(s.name, key), m.Data); answer == nil {
+		return nil, errors.New("served: the answer of the holder was changed on its way. Look at the server of the study")
+	}
+	return answer, nil
 }
 
 // Aside implements [study.Store]. The holder tells of results that could not be used.

@@ -147,7 +147,7 @@ func TestOwnHands(t *testing.T) {
 // TestClaimsEndByThemselves: the server itself ends a claim that nobody renews, and keeps one that is renewed.
 func TestClaimsEndByThemselves(t *testing.T) {
 	if os.Getenv("OCL_LONG") == "" {
-		t.Skip("OCL_LONG is not set; with it the test waits two minutes")
+		t.Skip("NOT RUN: OCL_LONG is not set; with it the test waits two minutes")
 	}
 	all := studytest.Results(t, 2)
 	entries := entriesOf(all)

@@ -34,8 +34,7 @@ func (h *Holder) fault(ctx context.Context, worker, why string) {
 	}
 	h.tell(fmt.Sprintf("the worker %s is refused: %s. Look at its machine", worker, why))
 	h.refused[worker] = cut(why)
-	_, err := h.store.settings.PutString(ctx, refusedKey+worker, h.refused[worker])
-	h.failed(err)
+	h.failed(h.store.set(ctx, refusedKey+worker, h.refused[worker]))
 }
 
 // bar ends the connections of workers that are refused, which had time to hear why. Whoever makes up new names all the time is refused by the secret in the end.
