@@ -86,7 +86,7 @@ func Forge(file, key, begin, name string) (*Forger, error) {
 		name = begin + "-" + mark(key)
 	}
 	options := []nats.Option{nats.CustomInboxPrefix(inboxOf(name)), nats.NoReconnect(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}
-	if t.User != "" {
+	if t.Secret != "" {
 		options = append(options, secure(t.SHA256, func(error) {}), nats.UserInfo(name, t.Secret+"."+key))
 	}
 	nc, err := nats.Connect(joined(t.Servers), options...)

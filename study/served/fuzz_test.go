@@ -15,7 +15,7 @@ import (
 
 // FuzzJoinFile: a join file is refused with what to do, or says the same again when it is written again.
 func FuzzJoinFile(f *testing.F) {
-	good, _ := json.Marshal(ticket{Format: joinFormat, Version: 1, Servers: []string{"tls://host:4222"}, Study: "abcdefgh", Name: "s", User: workerUser, Secret: "x",
+	good, _ := json.Marshal(ticket{Format: joinFormat, Version: 1, Servers: []string{"tls://host:4222"}, Study: "abcdefgh", Name: "s", Secret: "x",
 		SHA256: strings.Repeat("0a", 32), Holder: strings.Repeat("0a", 32)})
 	f.Add(good)
 	f.Add([]byte(`{"format":"ocl-join","version":2}`))

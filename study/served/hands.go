@@ -85,7 +85,7 @@ func (s *store) connect(t ticket) (*nats.Conn, error) {
 			}
 		}))
 	}
-	if t.User != "" {
+	if t.Secret != "" {
 		options = append(options, nats.UserInfo(s.worker, t.Secret+"."+s.key))
 		s.token = token(s.key)
 	} else {

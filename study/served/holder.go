@@ -138,7 +138,7 @@ func (h *Holder) start(ctx context.Context, o ServeOptions) error {
 			return err
 		}
 		options = append(options, nats.InProcessServer(h.server), nats.UserInfo(holderUser, id.HolderSecret))
-		t.Servers, t.User, t.Secret, t.SHA256 = h.server.addresses(), workerUser, id.WorkerSecret, h.server.pin()
+		t.Servers, t.Secret, t.SHA256 = h.server.addresses(), id.WorkerSecret, h.server.pin()
 	} else {
 		options = append(options, fromEnvironment()...)
 		t.Servers = strings.Split(o.NATS, ",")
@@ -329,8 +329,10 @@ func (h *Holder) build(ctx context.Context) (err error) {
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, MaxMsgSize: partBytes + 4096, MaxBytes: h.room(min(limit.ServedBundles, 1<<30+int64(len(h.lend))*limit.LentData+2*h.most*int64(len(h.order))))}); err != nil {
 		return err
 	}
-	if err := s.use(ctx, s.nc); err != nil {
-		return err
+	if s.bundles == nil { // later others use it, too, and it goes by names
+		if err := s.use(ctx, s.nc); err != nil {
+			return err
+		}
 	}
 	h.kept = 0
 	info, err := h.results.Info(ctx)

@@ -29,9 +29,8 @@ type ticket struct {
 	Version int      `json:"version"`
 	Servers []string `json:"servers"` // tls://HOST:PORT, or nats:// of a team's own servers
 	Study   names    `json:"study"`
-	Name    string   `json:"name"`           // of the study, for people
-	User    string   `json:"user,omitempty"` // "" takes them from the environment
-	Secret  string   `json:"secret,omitempty"`
+	Name    string   `json:"name"`             // of the study, for people
+	Secret  string   `json:"secret,omitempty"` // "" takes a name and a password from the environment
 	SHA256  string   `json:"sha256,omitempty"` // of the server's certificate; "" trusts those that the system trusts
 	Holder  string   `json:"holder"`           // the key of its signatures, in hexadecimal
 }

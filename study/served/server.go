@@ -40,11 +40,8 @@ const (
 	asideDir   = "aside"       // results that could not be used
 )
 
-// Users of the embedded server. A worker's connection has the name of its process.
-const (
-	holderUser = "holder"
-	workerUser = "worker" // in the join file
-)
+// holderUser is the name of the holder's connection. That of a worker has the name of its process.
+const holderUser = "holder"
 
 // mostRefused is how many workers may be refused of those that have one join file, before no new one is taken.
 const mostRefused = 3
