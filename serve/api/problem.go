@@ -149,7 +149,8 @@ func (s *server) refuse(to http.ResponseWriter, r *http.Request, err error) {
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="ocl"`)
 	}
-	if p.Status >= http.StatusInternalServerError && p.Status != http.StatusServiceUnavailable {
+	// The daemon logs when its disk is full, and how many requests were refused meanwhile.
+	if p.Status >= http.StatusInternalServerError && p.Status != http.StatusServiceUnavailable && p.Status != http.StatusInsufficientStorage {
 		s.log.WarnContext(r.Context(), "a request failed", "method", r.Method, "path", r.URL.Path, "status", p.Status, "error", p.Detail)
 	}
 	write(to, "application/problem+json", p.Status, p)

@@ -1,10 +1,14 @@
 package api
 
 import (
+	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"ocl/serve/daemon"
 )
 
 // TestAProblemIsTold: where requests are served and something is wrong, readyz and the metrics say so.
@@ -17,6 +21,18 @@ func TestAProblemIsTold(t *testing.T) {
 		h.ServeHTTP(w, r)
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), words) {
 			t.Errorf("%s: %d without %s", path, w.Code, words)
+		}
+	}
+}
+
+// TestRefusedOnAFullDisk: the daemon logs a full disk, with the number of requests that it refused; so a request that is refused there has no line of its own, as one that failed has.
+func TestRefusedOnAFullDisk(t *testing.T) {
+	for err, lines := range map[error]int{daemon.ErrNoRoom: 0, daemon.ErrUnerased: 0, errors.New("a fault"): 1} {
+		var log strings.Builder
+		s := &server{log: slog.New(slog.NewTextHandler(&log, nil))}
+		s.refuse(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/samples", nil), err)
+		if n := strings.Count(log.String(), "\n"); n != lines {
+			t.Errorf("%v: %d lines: %s", err, n, &log)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"ocl/serve/journal"
 )
 
-// tryAgain is how long the daemon waits before it tries again to erase what was forgotten, such as where the disk was full.
+// tryAgain is how long the daemon waits before it tries again what found no room on the disk, such as to erase what was forgotten.
 const tryAgain = time.Second
 
 // applyLoop does the ops of the book in their order, publishes, and saves, until ctx ends.
@@ -45,6 +45,7 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 			d.noErase = errors.Is(err, journal.ErrNoRoom)
 			d.change()
 			d.state.mu.Unlock()
+			d.nudge() // the disk may have room again
 			d.ends(err)
 		}
 		at, due := d.trainer.PublishDue(d.more())
@@ -142,12 +143,12 @@ func (d *Daemon) ends(err error) {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrDraining) { // the next start does it
 		return
 	}
-	d.state.mu.Lock()
-	defer d.state.mu.Unlock()
 	if errors.Is(err, journal.ErrNoRoom) {
-		d.say(noRoom)
+		d.full()
 		return
 	}
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
 	d.breaks(err)
 }
 

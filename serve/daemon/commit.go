@@ -269,9 +269,15 @@ func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
 	}
 	lines := d.lines(r)
 	again = d.again(r.now)
-	err := d.unbroken()
+	err, full := d.unbroken(), d.problem == noRoom && !d.noErase
 	d.state.mu.Unlock()
 	if len(lines) == 0 {
+		if full && !d.journal.Full() {
+			d.state.mu.Lock()
+			defer d.state.mu.Unlock()
+			d.hasRoom()
+			d.change()
+		}
 		return late, again
 	}
 	var first int64
@@ -290,7 +296,8 @@ func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
 		again = d.again(r.now)
 	case errors.Is(err, journal.ErrNoRoom):
 		d.say(noRoom)
-		err, again = ErrNoRoom, time.Second
+		d.refused += len(r.parts)
+		err, again = ErrNoRoom, tryAgain
 	case errors.Is(err, journal.ErrBroken):
 		d.breaks(err)
 		err = ErrBroken
@@ -301,7 +308,7 @@ func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
 	return late, again
 }
 
-// again is when a smaller batch or a version is due. The caller holds mu.
+// again is when a smaller batch or a version is due, or whether the disk has room again is looked for. The caller holds mu.
 func (d *Daemon) again(now time.Time) time.Duration {
 	wait := time.Hour // the applier wakes the committer when it has learned a cut
 	if d.state.fresh > 0 && !d.halted {
@@ -309,6 +316,9 @@ func (d *Daemon) again(now time.Time) time.Duration {
 	}
 	if len(d.state.queue) > 0 && d.state.cuts == 0 && !d.halted && d.o.Age > 0 {
 		wait = min(wait, d.o.Age-now.Sub(d.since))
+	}
+	if d.problem == noRoom {
+		wait = min(wait, tryAgain)
 	}
 	return max(time.Millisecond, wait)
 }
@@ -361,6 +371,9 @@ func (d *Daemon) lines(r *row) (lines []line) {
 	if !d.halted && (fresh >= d.o.VersionEvery || fresh > 0 && r.now.Sub(d.versioned()) >= d.o.VersionAge) {
 		add(event(kindVersion, "", "", body{}, nil), nil, nil)
 	}
+	if now := d.o.bounds(); now != d.state.bounds { // last, as they may let go of what the others are about
+		add(event(kindBounds, "", "", body{Bounds: &now}, nil), nil, nil)
+	}
 	return lines
 }
 
@@ -390,9 +403,7 @@ func (d *Daemon) enter(lines []line, first int64) error {
 		d.grown += int64(len(l.Body) + len(l.Pixels))
 		d.report(l.Event)
 	}
-	if d.problem == noRoom {
-		d.problem = ""
-	}
+	d.hasRoom()
 	d.change()
 	select {
 	case d.arrived <- struct{}{}:
@@ -403,6 +414,23 @@ func (d *Daemon) enter(lines []line, first int64) error {
 
 // noRoom is the problem of a full disk.
 const noRoom = "The disk of the daemon is full, so samples are refused and nothing is learned. Make room there."
+
+// full notes that the disk is full, and lets the committer look when it is not any more.
+func (d *Daemon) full() {
+	d.state.mu.Lock()
+	defer d.state.mu.Unlock()
+	d.say(noRoom)
+	d.nudge()
+}
+
+// hasRoom notes that the disk has room again, unless it has none for erasing. The caller holds mu.
+func (d *Daemon) hasRoom() {
+	if d.problem != noRoom || d.noErase {
+		return
+	}
+	d.o.Log.Warn("the disk has room again", "refused", d.refused)
+	d.problem, d.refused = "", 0
+}
 
 // say notes a problem for people. The caller holds mu.
 func (d *Daemon) say(problem string) {

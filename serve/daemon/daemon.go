@@ -72,6 +72,7 @@ type Daemon struct {
 	writing   bool  // a snapshot is being written
 	grown     int64 // bytes of events since the last one
 	noErase   bool  // the last try to erase found no room
+	refused   int   // requests, since the disk is full
 
 	// The applier uses these alone.
 	unfinished bool         // what was forgotten may still be in a file
@@ -125,10 +126,13 @@ func openOn(j journal.Journal, dir string, o Options, first *live.Trainer) (*Dae
 		return err
 	}
 	d.readStatistics()
+	if j.Full() {
+		d.full()
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	d.done.Go(d.commitLoop)
-	d.nudge() // what waits from before
+	d.nudge() // what waits from before, and other bounds
 	d.done.Go(func() { d.applyLoop(ctx) })
 	for range d.trainer.Process().AtOnce {
 		d.done.Go(func() { d.predictLoop(ctx) })
@@ -186,11 +190,6 @@ func (d *Daemon) recover() error {
 	}
 	for more := true; more; more = d.trainer.Err() != nil && !d.halted {
 		if err := d.publish(ctx); err != nil {
-			return err
-		}
-	}
-	if now := d.o.bounds(); now != d.state.bounds {
-		if err := d.notes(ctx, event(kindBounds, "", "", body{Bounds: &now}, nil)); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func (s *store) judge(err error) error {
 	switch {
 	case err == nil, code(err) == 0:
 		return err
-	case primary(err) == sqlite3.SQLITE_FULL, code(err) == sqlite3.SQLITE_IOERR_WRITE && s.noRoom():
+	case primary(err) == sqlite3.SQLITE_FULL, code(err) == sqlite3.SQLITE_IOERR_WRITE && s.noRoom(s.wrote):
 		return fmt.Errorf("journal: %s: %w (%w). Make room; nothing was changed", s.path, ErrNoRoom, err)
 	case primary(err) == sqlite3.SQLITE_CORRUPT, primary(err) == sqlite3.SQLITE_NOTADB:
 		s.broken = &DamageError{Path: s.path, What: err.Error(), Lost: "what cannot be read in it"}
@@ -46,12 +46,12 @@ func (s *store) judge(err error) error {
 
 // noRoom finds out whether a write failed because there was no room. SQLite tells a full disk from a broken one, but not a full quota,
 // nor a limit on the size of files. So as many bytes are written as failed at most, into a file as long as the journal would be.
-func (s *store) noRoom() bool {
+func (s *store) noRoom(bytes int64) bool {
 	path := filepath.Join(s.dir, roomName)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		end, _ := s.size()
-		_, err = f.WriteAt(make([]byte, max(s.wrote, pageSize)), end)
+		_, err = f.WriteAt(make([]byte, max(bytes, pageSize)), end)
 		if err == nil {
 			err = f.Sync()
 		}

@@ -240,9 +240,10 @@ func (s *store) belong(f format, identity string) error {
 // mark is the number of the last event that was acknowledged, in a file beside the journal. It is written over in its place after each commit,
 // without an fsync, which would double what an event costs. So it never says more than what was on the disk. What it says survives the end
 // of the process whenever that comes; a power cut may take it back to what the disk had of it, as old as the last time that the log was taken into the
-// file, or half a minute. An error of writing it is none of the journal: it tells less then.
+// file, or half a minute. An error of writing it is none of the journal: it tells less then. A full disk has room for it where it is there already.
 type mark struct {
-	file     *os.File
+	file     *os.File // nil where there was no room to make it
+	path     string
 	identity string
 }
 
@@ -252,36 +253,51 @@ func (m *mark) text(last int64) []byte {
 	return fmt.Appendf(text, "%08x\n", crc32.Checksum(text, castagnoli))
 }
 
-// beginMark makes the mark anew.
+// beginMark writes the mark over, or makes it where there is none of this folder. On a full disk it is made by the first set that finds room.
 func beginMark(dir, identity string, last int64) (*mark, error) {
-	m := &mark{identity: identity}
-	path := filepath.Join(dir, acknowledgedName)
-	err := atomicfile.WritePrivate(path, func(w io.Writer) error {
-		_, err := w.Write(m.text(last))
-		return err
-	})
-	if err == nil {
-		m.file, err = input.OpenToWrite(path)
+	m := &mark{path: filepath.Join(dir, acknowledgedName), identity: identity}
+	if readMark(dir, identity) < 0 {
+		return m, m.make(last)
+	}
+	var err error
+	if m.file, err = input.OpenToWrite(m.path); err == nil {
+		m.set(last)
 	}
 	return m, err
 }
 
+// make makes the mark anew, if there is room.
+func (m *mark) make(last int64) error {
+	err := atomicfile.WritePrivateBytes(m.path, m.text(last))
+	if isFull(err) {
+		return nil
+	}
+	if err == nil {
+		m.file, err = input.OpenToWrite(m.path)
+	}
+	return err
+}
+
 // set notes the last event.
 func (m *mark) set(last int64) {
-	if m != nil {
+	switch {
+	case m == nil:
+	case m.file == nil:
+		_ = m.make(last)
+	default:
 		_, _ = m.file.WriteAt(m.text(last), 0)
 	}
 }
 
 // sync lets the mark survive a power cut.
 func (m *mark) sync() {
-	if m != nil {
+	if m != nil && m.file != nil {
 		_ = m.file.Sync()
 	}
 }
 
 func (m *mark) close() error {
-	if m == nil {
+	if m == nil || m.file == nil {
 		return nil
 	}
 	return m.file.Close()

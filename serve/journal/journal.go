@@ -51,6 +51,9 @@ type Journal interface {
 	// Size is how many bytes the files of the journal have, and how many events it keeps.
 	Size() (bytes, rows int64)
 
+	// Full says whether a write like the last one would find no room on the disk now. It writes a file to find out, and removes it.
+	Full() bool
+
 	// First is the number of the first event that is kept, or of the next one where none is. Last is that of the last event ever
 	// appended, or 0.
 	First() int64

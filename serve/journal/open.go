@@ -83,14 +83,17 @@ func (s *store) open() error {
 	}
 	m, err := beginMark(s.dir, s.identity, s.head.last)
 	if err != nil {
-		return fmt.Errorf("journal: %w. Make room in %s, and start again", err, s.dir)
+		return fmt.Errorf("journal: %w", err)
 	}
 	s.mark = m
 	// The log is there now. Its name has to survive a power cut as its bytes do, and SQLite does not tell whether that worked.
 	if err := atomicfile.SyncFolder(s.dir); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	return s.judged(s.checkpoint("TRUNCATE"))
+	if err := s.judged(s.checkpoint("TRUNCATE")); !errors.Is(err, ErrNoRoom) { // the log goes on to grow there, as in grown
+		return err
+	}
+	return nil
 }
 
 // makeFolder makes the folder of a daemon, which nobody but its owner may enter. One that is there becomes so later, when it is known to be ours.

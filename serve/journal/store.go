@@ -160,6 +160,13 @@ func (s *store) Size() (bytes, rows int64) {
 	return bytes, s.head.last - s.head.first + 1
 }
 
+// Full implements [Journal]. It tries no more than what is taken from the log into the file at once.
+func (s *store) Full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.closed && !s.readOnly && s.broken == nil && s.noRoom(min(s.wrote, logBytes))
+}
+
 // First implements [Journal].
 func (s *store) First() int64 {
 	s.mu.Lock()
