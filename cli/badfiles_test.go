@@ -314,7 +314,7 @@ func (s slot) try(world string, class badFile, known *knownOutcomes) string {
 		if !slices.ContainsFunc(strings.Split(s.path, "/"), named) {
 			return fmt.Sprintf("it believes the file: %.500s", text)
 		}
-	case r.code != exitFailed && r.code != exitUsage:
+	case r.code != exitFailed && r.code != exitUsage && !(r.code == exitDifferent && strings.HasPrefix(strings.Join(s.args, " "), "serve verify ")): // which says so of a damaged folder
 		return fmt.Sprintf("exit code %d: %.500s", r.code, r.stderr)
 	case s.made, r.said() == known.outcome(s.args, s.path).said(): // the flag may not fit the line; nothing is there
 	case !slices.ContainsFunc(strings.Split(s.path, "/"), named):

@@ -38,7 +38,7 @@ var exitCodes = [][2]string{
 	{"1", "failed: a file, a disk, data or a run, or runs that do not reproduce the committed ones; everything else was still done"},
 	{"2", "wrong usage: an unknown command, flag, key or name, or a value out of range; nothing was done"},
 	{"3", "a run diverged and none failed: its loss, or an output of its network, became NaN or infinite"},
-	{"4", "`ocl verify` found that a result differs from its run"},
+	{"4", "`ocl verify` found that a result differs from its run, or `ocl serve verify` that the folder of a daemon is damaged"},
 	{"130", "interrupted by Ctrl-C or SIGTERM; what was ready is written"},
 }
 

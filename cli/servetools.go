@@ -16,6 +16,7 @@ import (
 type replayed struct {
 	From   int64  `json:"from"`   // event of the snapshot from which the journal was learned again
 	To     int64  `json:"to"`     // event of the snapshot with which the state was compared
+	Last   int64  `json:"last"`   // event up to which the journal was learned after that
 	Digest string `json:"digest"` // of the state that was made
 	Want   string `json:"want"`   // of the state in the snapshot; empty where there is no second one
 	Same   *bool  `json:"same"`   // null where there was no second snapshot to compare with
@@ -28,16 +29,22 @@ func newServeVerify() *cobra.Command {
 		Short: "Learn again what the journal of a daemon has, and compare.",
 		Example: `  ocl serve verify cats
   ocl serve verify cats --json all`,
-		Long: "The daemon must have ended. Its oldest snapshot is opened and the journal after it is learned again; the digest of that state is compared with that of the newest snapshot. " +
-			"A difference is exit code 4. Nothing is changed.",
+		Long: "The daemon must have ended, or DIR is a copy. The oldest snapshot is opened and the journal after it is learned again; the digest of that state is compared with that of the newest snapshot. " +
+			"All other files are read too. Exit code 4 says that the folder is damaged, or lacks something. Nothing is changed, and DIR may be on a disk that cannot be written.",
 		Args:              exactly("DIR"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := daemon.Verify(cmd.Context(), args[0], daemon.Options{})
 			if err != nil {
-				return fmt.Errorf("serve verify: %w", err)
+				err = fmt.Errorf("serve verify: %w", err)
 			}
-			out, same := replayed{From: r.From, To: r.To, Digest: r.Digest, Want: r.Want}, r.Same()
+			if errors.Is(err, daemon.ErrDamaged) {
+				return coded{err, exitDifferent}
+			}
+			if err != nil {
+				return err
+			}
+			out, same := replayed{From: r.From, To: r.To, Last: r.Last, Digest: r.Digest, Want: r.Want}, r.Same()
 			if r.Compared() {
 				out.Same = &same
 			}

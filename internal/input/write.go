@@ -40,6 +40,14 @@ func NewLock(path string) (*flock.Flock, error) {
 	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NONBLOCK|noFollow), flock.SetPermissions(0o644)), nil
 }
 
+// NewReadLock is [NewLock] for those who only read, and call TryRLock: it makes no file, and locks one that cannot be written.
+func NewReadLock(path string) (*flock.Flock, error) {
+	if _, err := notFollowed(path); err != nil {
+		return nil, err
+	}
+	return flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK|noFollow)), nil
+}
+
 // notFollowed looks at a regular file that is no link.
 func notFollowed(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)

@@ -8,14 +8,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
+	"ocl"
 	"ocl/serve/journal"
 )
 
 // Report is what Verify has found.
 type Report struct {
 	From, To int64  // the state at event From was taken from a snapshot, and that at event To was made anew
-	Digest   string // of the state that was made
+	Last     int64  // up to which events were applied after that
+	Digest   string // of the state that was made; "" where its loss is no number
 	Want     string // of the snapshot at event To; "" where there is none to compare with
 }
 
@@ -31,24 +34,62 @@ func (r Report) Text() string {
 		return fmt.Sprintf("The events after %d, up to %d, are whole and were applied again. There is no second snapshot yet with which the state could be compared.", r.From, r.To)
 	}
 	if r.Same() {
-		return fmt.Sprintf("The events %d to %d were applied again, and made the same state, %.16s.", r.From+1, r.To, r.Digest)
+		return fmt.Sprintf("The events %d to %d were applied again, and made the same state, %.16s. Those after them, up to %d, were applied too.", r.From+1, r.To, r.Digest, r.Last)
 	}
 	return fmt.Sprintf("The events %d to %d were applied again, and made another state: %.16s instead of %.16s. Put a good copy of the folder in its place.", r.From+1, r.To, r.Digest, r.Want)
 }
 
-// ErrNothing says that there is nothing from which the journal could be applied.
-var ErrNothing = errors.New("the folder has no whole snapshot. Put a good copy of the folder in its place")
+// Errors of Verify.
+var (
+	// ErrDamaged says that a folder is not as a daemon leaves it. The text of the error is about what was found.
+	ErrDamaged = errors.New("the folder is damaged")
 
-// Verify applies the events between the oldest and the newest snapshot of a folder again, and compares the states. Where there is one snapshot, it applies the events
-// after it. It changes nothing.
+	// ErrNothing says that there is nothing from which the journal could be applied.
+	ErrNothing = errors.New("the folder has no whole snapshot. Put a good copy of the folder in its place")
+)
+
+// damaged is an error that is [ErrDamaged].
+type damaged struct{ error }
+
+func (d damaged) Is(target error) bool { return target == ErrDamaged }
+func (d damaged) Unwrap() error        { return d.error }
+
+// Verify applies the events between the oldest and the newest snapshot of a folder again, and compares the states; then it applies those after the newest one. Where there is one snapshot, it
+// applies the events after that. It reads every file, and changes nothing. The error is [ErrDamaged] where the folder is not as a daemon leaves it.
 func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
-	o = o.complete().in(dir)
 	j, err := journal.Open(dir, journal.Options{ReadOnly: true})
-	if err != nil {
+	if err == nil {
+		r, err = verify(ctx, j, dir, o.complete().in(dir))
+		err = errors.Join(err, j.Close())
+	}
+	if err == nil || ctx.Err() != nil {
 		return r, err
 	}
-	defer j.Close()
+	for _, world := range []error{journal.ErrBusy, journal.ErrNewer, journal.ErrOther, journal.ErrBroken} {
+		if errors.Is(err, world) {
+			return r, err
+		}
+	}
+	var path *fs.PathError
+	var code syscall.Errno
+	if of := errors.As(err, &path) || errors.As(err, &code); of && (j == nil || !errors.Is(err, fs.ErrNotExist)) { // the system does not let it be read
+		return r, err
+	}
+	return r, damaged{err}
+}
+
+func verify(ctx context.Context, j journal.Journal, dir string, o Options) (r Report, err error) {
 	files := journal.Snapshots(dir)
+	for _, f := range []*journal.Files{files, journal.Versions(dir)} {
+		numbers, err := f.Numbers()
+		for _, n := range numbers {
+			_, fault := f.Read(n)
+			err = errors.Join(err, fault)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
 	numbers, err := files.Numbers()
 	if err != nil {
 		return r, err
@@ -58,11 +99,12 @@ func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
 		return r, err
 	}
 	numbers = slices.DeleteFunc(numbers, func(n int64) bool { return n < erased })
+	r.Last = j.Last()
 	switch len(numbers) {
 	case 0:
 		return r, ErrNothing
 	case 1:
-		r.From, r.To = numbers[0], j.Last()
+		r.From, r.To = numbers[0], r.Last
 	default:
 		r.From, r.To = numbers[0], numbers[len(numbers)-1]
 	}
@@ -71,21 +113,50 @@ func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
 		return r, err
 	}
 	defer os.RemoveAll(scratch)
+	versions := journal.Versions(scratch)
 	if len(numbers) > 1 {
-		if r.Want, err = digestOf(ctx, files, r.To, journal.Versions(scratch), o); err != nil {
+		if r.Want, err = digestOf(ctx, files, r.To, versions, o); err != nil {
 			return r, err
 		}
 	}
-	s := newState(nil, o, journal.Versions(scratch))
+	if err := copyVersions(j, r.From, journal.Versions(dir), versions); err != nil {
+		return r, err
+	}
+	s := newState(nil, o, versions)
 	if err := s.from(files, r.From); err != nil {
 		return r, err
 	}
 	defer s.trainer.Close()
-	if err := s.replay(ctx, j, r.To); err != nil {
-		return r, err
+	err = s.replay(ctx, j, r.To)
+	if err == nil {
+		r.Digest, err = s.digest()
 	}
-	r.Digest, err = s.digest()
+	if err == nil {
+		err = s.replay(ctx, j, r.Last)
+	}
+	if errors.Is(err, ocl.ErrDiverged) { // the process ended before it could set the event aside, as the next start does
+		r.Last, err = s.learner.last, nil
+		r.To = min(r.To, r.Last)
+	}
 	return r, err
+}
+
+// copyVersions copies the versions to which the events after a number go back.
+func copyVersions(j journal.Journal, after int64, from, to *journal.Files) error {
+	return j.Read(max(after+1, j.First()), func(e journal.Event) error {
+		if e.Kind != kindRollback || e.Erased {
+			return nil
+		}
+		b, err := bodyOf(e)
+		if err != nil {
+			return err
+		}
+		c, err := from.Read(b.Number)
+		if err != nil {
+			return err
+		}
+		return to.Write(b.Number, c)
+	})
 }
 
 // lastErased is the last event whose pixels are gone, 0 where none is: nobody makes the state again from before it.

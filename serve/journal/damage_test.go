@@ -164,7 +164,7 @@ func TestMissing(t *testing.T) {
 func spoilt(do string) func(dir string) error {
 	return func(dir string) error {
 		s := &store{dir: dir, path: filepath.Join(dir, dbName)}
-		return errors.Join(s.connect(s.path), s.run(do), s.shut())
+		return errors.Join(s.connect(), s.run(do), s.shut())
 	}
 }
 

@@ -66,14 +66,21 @@ func parseFormat(text []byte) (format, error) {
 	return f, nil
 }
 
-// lockFolder locks a folder for this process.
-func lockFolder(dir string) (*flock.Flock, error) {
+// lockFolder locks a folder for this process. Those who only read it share the lock with each other; a copy that has no file for it is read without one.
+func lockFolder(dir string, readOnly bool) (*flock.Flock, error) {
 	path := filepath.Join(dir, lockName)
-	lock, err := input.NewLock(path)
+	newLock, try := input.NewLock, (*flock.Flock).TryLock
+	if readOnly {
+		if there, err := isThere(path); err == nil && !there {
+			return nil, nil
+		}
+		newLock, try = input.NewReadLock, (*flock.Flock).TryRLock
+	}
+	lock, err := newLock(path)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w. Remove it, or choose another folder", err)
 	}
-	got, err := lock.TryLock()
+	got, err := try(lock)
 	if err != nil || !got {
 		_ = lock.Close() // nothing was written to it
 	}

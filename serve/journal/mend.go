@@ -47,7 +47,7 @@ func (s *store) mend(f format) error {
 // salvage appends what is whole of a damaged journal, from a number on. Its error is that of the new one. With sure a journal without an identity is one
 // of another folder.
 func salvage(old *store, from int64, made *store, sure bool) error {
-	if err := old.connect(old.path); err != nil {
+	if err := old.connect(); err != nil {
 		return nil //nolint:nilerr // nothing of it can be read, which is what its damage costs
 	}
 	var version int64

@@ -35,7 +35,7 @@ func Open(dir string, o Options) (Journal, error) {
 			return nil, fmt.Errorf("journal: %s: %w: it is empty. Name the folder of a daemon", dir, ErrOther)
 		}
 	}
-	lock, err := lockFolder(dir)
+	lock, err := lockFolder(dir, o.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *store) open() error {
 	if err := s.isWhole(f); err != nil {
 		return err
 	}
-	if err := s.connect(s.path); err != nil {
+	if err := s.connect(); err != nil {
 		return s.judged(err)
 	}
 	if err := s.verify(); err != nil {
@@ -76,7 +76,10 @@ func (s *store) open() error {
 		return err
 	}
 	if s.readOnly {
-		return s.judged(s.run("PRAGMA query_only = ON"))
+		if s.identity != "" && readMark(s.dir, identity) < 0 { // there were none before there were identities
+			return fmt.Errorf("journal: %s: %w", filepath.Join(s.dir, acknowledgedName), ErrUnmarked)
+		}
+		return nil
 	}
 	if err := s.belong(f, identity); err != nil {
 		return err
@@ -137,7 +140,7 @@ func (s *store) make(identity string, h head, fill func(*store) error) error {
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	err = made.connect(made.path)
+	err = made.connect()
 	if err == nil {
 		err = made.create()
 	}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +15,10 @@ import (
 	"sync"
 
 	"github.com/gofrs/flock"
+	"modernc.org/sqlite/vfs"
+
+	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 // store is a [Journal] in SQLite. It has one connection, which holds the file alone, so that no other program can come between.
@@ -21,7 +27,8 @@ type store struct {
 	retain    bool
 	readOnly  bool
 	identity  string       // of the folder, as the file has it; "" in one of before there were any
-	lock      *flock.Flock // nil for a journal that is being made
+	lock      *flock.Flock // nil for a journal that is being made, or read without one
+	files     *vfs.FS      // through which SQLite reads where readOnly is set
 
 	mu      sync.Mutex // held by whoever uses what is below
 	db      *sql.DB
@@ -64,18 +71,55 @@ var settings = []struct{ name, value, is string }{
 	{"trusted_schema", "OFF", "0"},
 }
 
-// connect opens a file with SQLite. The caller judges its errors.
-func (s *store) connect(path string) error {
-	abs, err := filepath.Abs(path)
+// name is that of the file for SQLite. What is only read is read through a file system that has no way to write: else SQLite would take the log into the file.
+func (s *store) name() (string, error) {
+	const query = "_defensive=1&_dqs=0"
+	if s.readOnly {
+		name, files, err := vfs.New(onlyRead(s.dir))
+		s.files = files
+		return (&url.URL{Scheme: "file", Opaque: filepath.Base(s.path), RawQuery: query + "&mode=ro&vfs=" + name}).String(), err
+	}
+	abs, err := filepath.Abs(s.path)
 	if err != nil {
-		return err
+		return "", err
 	}
 	abs = filepath.ToSlash(abs)
 	if !strings.HasPrefix(abs, "/") { // a drive of Windows
 		abs = "/" + abs
 	}
-	name := url.URL{Scheme: "file", Path: abs, OmitHost: false, RawQuery: "_defensive=1&_dqs=0"}
-	if s.db, err = sql.Open("sqlite", name.String()); err != nil {
+	return (&url.URL{Scheme: "file", Path: abs, RawQuery: query}).String(), nil
+}
+
+// onlyRead are the files of a folder. SQLite wants a log, so one that is missing is an empty file.
+type onlyRead string
+
+func (dir onlyRead) Open(name string) (fs.File, error) {
+	file, _, err := input.Open(filepath.Join(string(dir), name), input.Want{Most: limit.Journal, NoLinks: true})
+	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(name, walSuffix) {
+		return noLog{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// noLog is an empty file. SQLite asks for no more than its size.
+type noLog struct{ fs.FileInfo }
+
+func (noLog) Size() int64                              { return 0 }
+func (f noLog) Stat() (fs.FileInfo, error)             { return f, nil }
+func (noLog) Read([]byte) (int, error)                 { return 0, io.EOF }
+func (noLog) Seek(at int64, _ int) (to int64, _ error) { return at, nil }
+func (noLog) Close() error                             { return nil }
+
+// connect opens the file with SQLite. The caller judges its errors.
+func (s *store) connect() error {
+	name, err := s.name()
+	if err != nil {
+		return err
+	}
+	if s.db, err = sql.Open("sqlite", name); err != nil {
 		return err
 	}
 	s.db.SetMaxOpenConns(1)
@@ -93,7 +137,7 @@ func (s *store) connect(path string) error {
 			return err
 		}
 		if is != set.is {
-			return fmt.Errorf("journal: %s: SQLite has %s %s here, and not %s. Choose a folder on a disk of this machine", path, set.name, is, set.is)
+			return fmt.Errorf("journal: %s: SQLite has %s %s here, and not %s. Choose a folder on a disk of this machine", s.path, set.name, is, set.is)
 		}
 	}
 	return nil
@@ -292,6 +336,9 @@ func (s *store) shut() error {
 	}
 	if s.db != nil {
 		faults = append(faults, s.db.Close())
+	}
+	if s.files != nil {
+		faults = append(faults, s.files.Close())
 	}
 	s.mark.sync()
 	faults = append(faults, s.mark.close())
