@@ -95,7 +95,7 @@ func Open(dir string, o Options) (*Daemon, error) {
 			return nil, err
 		}
 	}
-	j, err := journal.Open(dir, journal.Options{Retain: o.Retain})
+	j, err := journal.Open(dir, journal.Options{Retain: o.Retain, Log: o.Log})
 	if err != nil {
 		if first != nil {
 			_ = first.Close()

@@ -34,7 +34,11 @@ func (r Report) Text() string {
 		return fmt.Sprintf("The events after %d, up to %d, are whole and were applied again. There is no second snapshot yet with which the state could be compared.", r.From, r.To)
 	}
 	if r.Same() {
-		return fmt.Sprintf("The events %d to %d were applied again, and made the same state, %.16s. Those after them, up to %d, were applied too.", r.From+1, r.To, r.Digest, r.Last)
+		text := fmt.Sprintf("The events %d to %d were applied again, and made the same state, %.16s.", r.From+1, r.To, r.Digest)
+		if r.Last > r.To {
+			text += fmt.Sprintf(" Those up to %d were applied too.", r.Last)
+		}
+		return text
 	}
 	return fmt.Sprintf("The events %d to %d were applied again, and made another state: %.16s instead of %.16s. Put a good copy of the folder in its place.", r.From+1, r.To, r.Digest, r.Want)
 }
@@ -45,7 +49,7 @@ var (
 	ErrDamaged = errors.New("the folder is damaged")
 
 	// ErrNothing says that there is nothing from which the journal could be applied.
-	ErrNothing = errors.New("the folder has no whole snapshot. Put a good copy of the folder in its place")
+	ErrNothing = errors.New("the folder has no whole snapshot after which its journal goes on. Put a good copy of the folder in its place")
 )
 
 // damaged is an error that is [ErrDamaged].
@@ -98,7 +102,7 @@ func verify(ctx context.Context, j journal.Journal, dir string, o Options) (r Re
 	if err != nil {
 		return r, err
 	}
-	numbers = slices.DeleteFunc(numbers, func(n int64) bool { return n < erased })
+	numbers = slices.DeleteFunc(numbers, func(n int64) bool { return n < max(erased, j.First()-1) })
 	r.Last = j.Last()
 	switch len(numbers) {
 	case 0:
@@ -187,7 +191,7 @@ func digestOf(ctx context.Context, files *journal.Files, number int64, versions 
 func Rebuild(ctx context.Context, dir string, o Options) error {
 	o.Retain = true
 	o = o.complete().in(dir)
-	j, err := journal.Open(dir, journal.Options{Retain: true})
+	j, err := journal.Open(dir, journal.Options{Retain: true, Log: o.Log})
 	if err != nil {
 		return err
 	}

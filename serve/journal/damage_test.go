@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -176,13 +177,15 @@ func TestMend(t *testing.T) {
 		snapshot    int64
 		spoil       func(dir string) error
 		first, last int64
+		log         string
 	}{
-		{"a row", 10, spoilt("UPDATE event SET id = NULL WHERE number = 40"), 11, 39},
-		{"a row below the snapshot", 10, spoilt("UPDATE event SET id = NULL WHERE number = 8"), 11, 50},
-		{"the head", 10, spoilt("DELETE FROM head"), 11, 50},
-		{"no file at all", 10, func(dir string) error { return os.WriteFile(filepath.Join(dir, dbName), nil, 0o644) }, 11, 10},
-		{"rows between", 10, spoilt("DELETE FROM event WHERE number < 20"), 11, 10},
-		{"no snapshot", 0, spoilt("DELETE FROM head"), 1, 0}, // its first rows were trimmed, so nothing can go before the others
+		{"a row", 10, spoilt("UPDATE event SET id = NULL WHERE number = 40"), 11, 39, `snapshot=10 kept=29 last=39 left_out=10 file=F lost="40 to 50" fault="event 40: its checksum`},
+		{"a row and another", 10, spoilt("UPDATE event SET id = NULL WHERE number = 40; DELETE FROM event WHERE number = 42; UPDATE event SET kind = NULL WHERE number = 45"), 11, 39, `snapshot=10 kept=29 last=39 left_out=8 file=F lost="40 to 50" fault="event 40: its checksum`},
+		{"a row below the snapshot", 10, spoilt("UPDATE event SET id = NULL WHERE number = 8"), 11, 50, "snapshot=10 kept=40 last=50 left_out=0 file=F\n"},
+		{"the head", 10, spoilt("DELETE FROM head"), 11, 50, "snapshot=10 kept=40 last=50 left_out=0 file=F\n"},
+		{"no file at all", 10, func(dir string) error { return os.WriteFile(filepath.Join(dir, dbName), nil, 0o644) }, 11, 10, `snapshot=10 kept=0 last=10 left_out=0 file=F lost="11 to 50" fault="`},
+		{"rows between", 10, spoilt("DELETE FROM event WHERE number < 20"), 11, 10, `snapshot=10 kept=0 last=10 left_out=31 file=F lost="11 to 50" fault="event 11: it is missing"`},
+		{"no snapshot", 0, spoilt("DELETE FROM head"), 1, 0, `snapshot=0 kept=0 last=0 left_out=45 file=F lost="1 to 50" fault="event 1: it is missing"`}, // its first rows were trimmed, so nothing can go before the others
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -199,13 +202,30 @@ func TestMend(t *testing.T) {
 			if err := os.Rename(filepath.Join(bad, dbName), filepath.Join(bad, damagedName)); err != nil {
 				t.Fatal(err)
 			}
+			var put, log strings.Builder
+			for _, of := range []string{damagedName, dbName + walSuffix} {
+				text, _ := os.ReadFile(filepath.Join(bad, of))
+				put.Write(text)
+			}
 			for range 2 {
-				j, err := Open(bad, Options{})
+				j, err := Open(bad, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 				if err != nil {
 					t.Fatal(err)
 				}
 				holds(t, j, c.first, c.last)
 				closed(t, j)
+			}
+			want := strings.ReplaceAll(c.log, "F", filepath.Join(bad, damagedName))
+			if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `level=WARN msg="the journal was made anew from what is whole in the damaged one" `+want) {
+				t.Errorf("the log has\n%swant\n%s", text, want)
+			}
+			var stays strings.Builder
+			for _, of := range []string{damagedName, damagedName + walSuffix} {
+				text, _ := os.ReadFile(filepath.Join(bad, of))
+				stays.Write(text)
+			}
+			if stays.String() != put.String() {
+				t.Error("the damaged journal was changed")
 			}
 			j := opened(t, bad, Options{})
 			appended(t, j, 2)

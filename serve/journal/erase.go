@@ -47,7 +47,7 @@ func (s *store) Erase(ids []string) error {
 // dropDamaged removes a damaged journal that mend has used.
 func (s *store) dropDamaged() error {
 	removed := false
-	for _, name := range []string{damagedName, damagedName + walSuffix, damagedName + "-journal"} {
+	for _, name := range []string{damagedName, damagedName + walSuffix, damagedName + "-shm", damagedName + "-journal"} {
 		there, err := isThere(filepath.Join(s.dir, name))
 		if err == nil && !there {
 			continue

@@ -8,6 +8,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -65,8 +66,9 @@ type Journal interface {
 
 // Options of [Open].
 type Options struct {
-	Retain   bool // Trim removes nothing
-	ReadOnly bool // the folder must be there, and no byte in it is changed; it may be one that cannot be written
+	Retain   bool         // Trim removes nothing
+	Log      *slog.Logger // what became of a damaged journal; nil is none
+	ReadOnly bool         // the folder must be there, and no byte in it is changed; it may be one that cannot be written
 }
 
 var (

@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 )
 
-// mend makes a journal anew from what is whole in journal.db.damaged: the events after the newest whole snapshot, up to the first that is
-// damaged. Those after it are left out even where they are whole, as the state follows from all events in their order. The numbers go on
-// after the last that is kept. Of the journal of another folder nothing is kept.
+// mend makes a journal anew from what is whole in journal.db.damaged, which stays as it is: the events after the newest whole snapshot, up to the
+// first that is damaged. Those after it are left out even where they are whole, as the state follows from all events in their order, and nobody knows
+// what the damaged one said: without the class that it made, a start could not apply what follows, and without the correction or the forgetting
+// of it, a state would be made that nobody ever had. The numbers go on after the last that is kept. Of the journal of another folder nothing is
+// kept. The log says what became of it.
 func (s *store) mend(f format) error {
 	from, identity, sure := int64(0), f.Identity, false // sure: the journal had that identity too
 	switch newest, err := Snapshots(s.dir).Newest(); {
@@ -27,6 +29,7 @@ func (s *store) mend(f format) error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	// What these say is what is lost, and a person has said to go on without it.
+	acknowledged := readMark(s.dir, identity)
 	if err := os.Remove(filepath.Join(s.dir, acknowledgedName)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -36,37 +39,64 @@ func (s *store) mend(f format) error {
 	if identity == "" {
 		identity = newIdentity()
 	}
-	return s.make(identity, head{first: from + 1, last: from}, func(made *store) error {
-		old := &store{dir: s.dir, path: damaged}
-		err := errors.Join(salvage(old, from+1, made, sure), made.broken)
+	var kept salvaged
+	err := s.make(identity, head{first: from + 1, last: from}, func(made *store) (err error) {
+		old := &store{dir: s.dir, path: damaged, readOnly: true}
+		kept, err = salvage(old, from+1, made, sure)
 		_ = old.shut() // it is damaged
-		return err
+		return errors.Join(err, made.broken)
 	})
+	if err != nil {
+		return err
+	}
+	last := from + kept.events
+	what := []any{"snapshot", from, "kept", kept.events, "last", last, "left_out", kept.leftOut, "file", damaged}
+	if acknowledged > last {
+		what = append(what, "lost", fmt.Sprintf("%d to %d", last+1, acknowledged))
+	}
+	var damage *DamageError
+	switch {
+	case errors.As(kept.fault, &damage):
+		what = append(what, "fault", fmt.Sprintf("event %d: %s", damage.Number, damage.What))
+	case kept.fault != nil:
+		what = append(what, "fault", kept.fault)
+	}
+	s.log.Warn("the journal was made anew from what is whole in the damaged one", what...)
+	return nil
+}
+
+// salvaged is what was taken from a damaged journal.
+type salvaged struct {
+	events  int64 // that are kept
+	leftOut int64 // whole ones that follow the first damaged or missing one
+	fault   error // what is wrong with it; nil where all of it was read
 }
 
 // salvage appends what is whole of a damaged journal, from a number on. Its error is that of the new one. With sure a journal without an identity is one
 // of another folder.
-func salvage(old *store, from int64, made *store, sure bool) error {
-	if err := old.connect(); err != nil {
-		return nil //nolint:nilerr // nothing of it can be read, which is what its damage costs
+func salvage(old *store, from int64, made *store, sure bool) (s salvaged, err error) {
+	if s.fault = old.connect(); s.fault != nil {
+		return s, nil //nolint:nilerr // nothing of it can be read, which is what its damage costs
 	}
 	var version int64
 	unversioned := old.ask("PRAGMA user_version").Scan(&version)
 	its, unnamed := old.texts("SELECT identity FROM folder")
 	if unversioned == nil && version == firstVersion && sure || unnamed == nil && len(its) == 1 && its[0] != made.identity {
-		return nil // it is of another folder
+		s.fault = errors.New("it is the journal of another folder")
+		return s, nil
 	}
-	for {
-		old.head.last = from + readAtOnce // its own head may be damaged
-		events, damaged := old.rows(from, readAtOnce)
+	for next := from; ; next = from + s.events {
+		var events []Event
+		events, s.fault = old.rows(next, readAtOnce)
 		if len(events) > 0 {
 			if _, err := made.Append(events); err != nil {
-				return err
+				return s, err
 			}
-			from += int64(len(events))
+			s.events += int64(len(events))
 		}
-		if damaged != nil || len(events) == 0 {
-			return nil //nolint:nilerr // what follows the damage is lost
+		if s.fault != nil || len(events) == 0 {
+			s.leftOut = old.whole(from + s.events)
+			return s, nil //nolint:nilerr // the fault is what was found
 		}
 	}
 }

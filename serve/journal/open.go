@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -39,7 +40,10 @@ func Open(dir string, o Options) (Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{dir: dir, path: filepath.Join(dir, dbName), retain: o.Retain, readOnly: o.ReadOnly, lock: lock}
+	s := &store{dir: dir, path: filepath.Join(dir, dbName), retain: o.Retain, readOnly: o.ReadOnly, lock: lock, log: o.Log}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.shut())
 	}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -37,31 +38,55 @@ func (s *store) Read(from int64, each func(Event) error) error {
 	}
 }
 
+const selectRows = "SELECT number, kind, time, who, id, erased, sum, body, pixels FROM event WHERE number >= ? ORDER BY number"
+
+// rowOf is a row that was selected, and what is wrong with it; "" is nothing.
+func rowOf(rows *sql.Rows) (r row, wrong string) {
+	var who, id, sum []byte
+	if err := rows.Scan(&r.Number, &r.Kind, &r.nanos, &who, &id, &r.Erased, &sum, &r.Body, &r.Pixels); err != nil {
+		return r, fmt.Sprintf("a column has the wrong type (%v)", err)
+	}
+	r.Who, r.ID = string(who), string(id)
+	if string(sum) != string(r.sum()) {
+		return r, fmt.Sprintf("its checksum (CRC-32C) is %x instead of %x", r.sum(), sum)
+	}
+	return r, ""
+}
+
+// whole counts the rows from a number on that are whole, as far as they can be read.
+func (s *store) whole(from int64) (n int64) {
+	rows, err := s.conn.QueryContext(context.Background(), selectRows, from)
+	if err != nil {
+		return 0
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if _, wrong := rowOf(rows); wrong == "" {
+			n++
+		}
+	}
+	_ = rows.Err() // the file is damaged, so it may be read no further
+	return n
+}
+
 // rows reads n events from a number on, or fewer up to the last. Those before an error are whole.
 func (s *store) rows(from int64, n int) (events []Event, err error) {
 	damage := func(what string) error {
 		at := from + int64(len(events))
 		return &DamageError{Path: s.path, Number: at, What: what, Lost: fmt.Sprintf("the events %d to %d", at, s.head.last)}
 	}
-	rows, err := s.conn.QueryContext(context.Background(),
-		"SELECT number, kind, time, who, id, erased, sum, body, pixels FROM event WHERE number >= ? ORDER BY number LIMIT ?", from, n)
+	rows, err := s.conn.QueryContext(context.Background(), selectRows+" LIMIT ?", from, n)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var r row
-		var who, id, sum []byte
-		if err := rows.Scan(&r.Number, &r.Kind, &r.nanos, &who, &id, &r.Erased, &sum, &r.Body, &r.Pixels); err != nil {
-			return events, damage(fmt.Sprintf("a column has the wrong type (%v)", err))
-		}
-		r.Who, r.ID = string(who), string(id)
-		at := from + int64(len(events))
+		r, wrong := rowOf(rows)
 		switch {
-		case r.Number != at:
+		case r.Number != from+int64(len(events)):
 			return events, damage("it is missing")
-		case string(sum) != string(r.sum()):
-			return events, damage(fmt.Sprintf("its checksum (CRC-32C) is %x instead of %x", r.sum(), sum))
+		case wrong != "":
+			return events, damage(wrong)
 		}
 		r.Time = time.Unix(0, r.nanos).UTC()
 		if r.Erased {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 type store struct {
 	dir, path string
 	retain    bool
+	log       *slog.Logger // nil for a journal that is being made, or that is damaged
 	readOnly  bool
 	identity  string       // of the folder, as the file has it; "" in one of before there were any
 	lock      *flock.Flock // nil for a journal that is being made, or read without one
