@@ -117,7 +117,7 @@ func erased(dir string, j Journal, to int64) error {
 		}
 	}
 	files, versions := Snapshots(dir), Versions(dir)
-	return errors.Join(files.Write(j.Last(), c), files.RemoveExcept(j.Last()), versions.RemoveBelow(1<<60), versions.RemoveTemporary(), j.Erase(ids))
+	return errors.Join(files.Write(j.Last(), c), files.RemoveExcept(j.Last()), versions.RemoveExcept(), versions.RemoveTemporary(), j.Erase(ids))
 }
 
 // TestErasedAfterKills kills a process at an instant of each of snapshot, version, erase and vacuum, opens the folder again, erases there what is forgotten, and looks

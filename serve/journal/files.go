@@ -134,7 +134,8 @@ func (f *Files) Newest() (Newest, error) {
 		skipped = append(skipped, err)
 	}
 	if len(skipped) > 0 {
-		return Newest{}, fmt.Errorf("journal: %s: every %s is damaged. Put a good copy there: %w", f.folder, f.what, errors.Join(skipped...))
+		return Newest{}, fmt.Errorf("journal: %s: every %s is damaged. Put a good copy of the folder in its place; without one, what was learned is lost, so begin with another folder and send the samples again: %w",
+			f.folder, f.what, errors.Join(skipped...))
 	}
 	return Newest{}, fmt.Errorf("journal: %s: there is no %s: %w", f.folder, f.what, fs.ErrNotExist)
 }
@@ -155,11 +156,6 @@ func (f *Files) Numbers() (numbers []int64, err error) {
 	}
 	slices.Sort(numbers)
 	return numbers, nil
-}
-
-// RemoveBelow removes the files of lower numbers.
-func (f *Files) RemoveBelow(number int64) error {
-	return f.Remove(func(n int64) bool { return n < number })
 }
 
 // RemoveExcept removes all files but those of some numbers.

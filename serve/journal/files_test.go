@@ -40,7 +40,7 @@ func TestFiles(t *testing.T) {
 	if _, err := files.Newest(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("newest of none: %v", err)
 	}
-	if err := errors.Join(files.RemoveBelow(3), files.RemoveExcept(1)); err != nil {
+	if err := errors.Join(files.Remove(func(n int64) bool { return n < 3 }), files.RemoveExcept(1)); err != nil {
 		t.Error(err)
 	}
 	for _, n := range []int64{0, 9, 10, 200, 1000} {
@@ -82,7 +82,7 @@ func TestFiles(t *testing.T) {
 	if _, err := files.Read(8); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("none: %v", err)
 	}
-	if err := files.RemoveBelow(10); err != nil {
+	if err := files.Remove(func(n int64) bool { return n < 10 }); err != nil {
 		t.Error(err)
 	}
 	if numbers, err := files.Numbers(); err != nil || !slices.Equal(numbers, []int64{10, 200, 1000}) {
@@ -149,7 +149,7 @@ func TestNothingHalfWritten(t *testing.T) {
 	if all := left(".", snapshotsName, versionsName); !slices.Equal(all, []string{".DS_Store", "note.tmp"}) {
 		t.Errorf("a start has left %q", all)
 	}
-	for _, remove := range []func() error{files.RemoveTemporary, func() error { return files.RemoveBelow(0) }, func() error { return files.RemoveExcept(3) }} {
+	for _, remove := range []func() error{files.RemoveTemporary, func() error { return files.Remove(func(n int64) bool { return n < 0 }) }, func() error { return files.RemoveExcept(3) }} {
 		leave()
 		if err := remove(); err != nil {
 			t.Error(err)

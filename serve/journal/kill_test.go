@@ -61,7 +61,7 @@ func load(dir string, out io.Writer) error {
 			if err := Snapshots(dir).Write(max(0, at), checkpoint.NewContainer()); err != nil {
 				return err
 			}
-			if err := errors.Join(j.Trim(at), Snapshots(dir).RemoveBelow(at)); err != nil {
+			if err := errors.Join(j.Trim(at), Snapshots(dir).Remove(func(n int64) bool { return n < at })); err != nil {
 				return err
 			}
 		case n%25 == 13:
