@@ -83,10 +83,16 @@ func digest(t *testing.T, d *Daemon) string {
 
 // stateDigest is the digest of the state between two ops.
 func (d *Daemon) stateDigest() (text string, err error) {
+	between(d, func() { text, err = d.state.digest() })
+	return text, err
+}
+
+// between does something with the learner while nobody else uses it.
+func between(d *Daemon, do func()) {
 	done := make(chan struct{})
 	work := func() {
 		defer close(done)
-		text, err = d.state.digest()
+		do()
 	}
 	select {
 	case d.between <- work:
@@ -94,7 +100,6 @@ func (d *Daemon) stateDigest() (text string, err error) {
 		work()
 	}
 	<-done
-	return text, err
 }
 
 // applied waits until all that is on the disk was applied.

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"ocl/checkpoint"
 )
 
 // filed are pictures that came as files, with the pixels that the daemon makes of them.
@@ -80,7 +82,9 @@ func TestKeepsFiles(t *testing.T) {
 						t.Errorf("the pixels are kept: %v", err)
 					}
 				}
-				c, err := d.trainer.Weights()
+				var c *checkpoint.Container
+				var err error
+				between(d, func() { c, err = d.trainer.Weights() })
 				if err != nil {
 					t.Fatal(err)
 				}

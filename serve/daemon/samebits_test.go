@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/data"
 	_ "ocl/data/gofonts" // the typefaces of glyphs
@@ -78,7 +79,8 @@ func TestStreamOfARun(t *testing.T) {
 			d = again(t, d, dir, o)
 		}
 	}
-	state, err := d.trainer.Weights()
+	var state *checkpoint.Container
+	between(d, func() { state, err = d.trainer.Weights() })
 	if err != nil {
 		t.Fatal(err)
 	}
