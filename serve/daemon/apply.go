@@ -64,7 +64,10 @@ func (d *Daemon) applyLoop(ctx context.Context) {
 		if due {
 			wait = time.Until(at)
 		}
-		if d.unfinished {
+		d.state.mu.Lock()
+		lone := d.lone()
+		d.state.mu.Unlock()
+		if d.unfinished || lone {
 			wait = min(wait, tryAgain)
 		}
 		timer.Reset(wait)
@@ -131,11 +134,12 @@ func (d *Daemon) one(ctx context.Context) (there bool) {
 	return true
 }
 
-// snapshotDue says whether it takes too long to do again what came since the last snapshot, or the journal has grown too much.
+// snapshotDue says whether it takes too long to do again what came since the last snapshot, the journal has grown too much, or a second one is wanted for a moment: what is forgotten comes one
+// after the other.
 func (d *Daemon) snapshotDue() bool {
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()
-	return d.broken == nil && !d.writing && (d.state.learning > d.o.SnapshotEvery || d.grown > d.o.SnapshotBytes+d.state.bytes)
+	return d.broken == nil && !d.writing && (d.state.learning > d.o.SnapshotEvery || d.grown > d.o.SnapshotBytes+d.state.bytes || d.lone() && time.Since(d.alone) >= tryAgain)
 }
 
 // ends ends everything but predictions after an error.
@@ -189,14 +193,20 @@ func (d *Daemon) restore(ctx context.Context, s *state, last int64) error {
 		return fmt.Errorf("daemon: %w", err)
 	}
 	for _, fault := range newest.Skipped {
-		d.o.Log.Warn("a snapshot is damaged; an older one is used", "fault", fault)
+		d.o.Log.Warn("a snapshot is damaged and goes; an older one is used", "fault", fault)
 	}
 	numbers, err := d.files.Numbers()
 	if err != nil {
 		return err
 	}
-	numbers = slices.DeleteFunc(numbers, func(n int64) bool { return n > newest.Number })
-	var spoiled []int64
+	var spoiled []int64 // and damaged ones, which would stand in the place of a whole one
+	numbers = slices.DeleteFunc(numbers, func(n int64) bool {
+		damaged := n > newest.Number
+		if damaged {
+			spoiled = append(spoiled, n)
+		}
+		return damaged
+	})
 	for i, number := range slices.Backward(numbers) {
 		c := newest.Container
 		if number < newest.Number {

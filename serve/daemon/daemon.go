@@ -78,6 +78,8 @@ type Daemon struct {
 	unfinished bool         // what was forgotten may still be in a file
 	erased     <-chan error // of the event that notes what was erased, while that is on its way
 	tried      time.Time    // to erase it
+	single     int64        // number of the only snapshot; 0 where there are two, or where it is that of a new folder
+	alone      time.Time    // since when it is that
 
 	meter
 }
@@ -195,7 +197,14 @@ func (d *Daemon) recover() error {
 	}
 	d.since = time.Now()
 	d.unfinished = len(d.state.unerased) > 0
-	return nil
+	numbers, err := d.files.Numbers()
+	if d.o.Retain && len(numbers) == 2 && numbers[0] == 0 { // the first one stays, and takes long to go on from
+		numbers = numbers[1:]
+	}
+	if len(numbers) == 1 {
+		d.single, d.alone = numbers[0], time.Now()
+	}
+	return err
 }
 
 // first makes the learner of an empty folder.

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"time"
 
 	"ocl/checkpoint"
 	"ocl/serve/journal"
@@ -46,6 +47,12 @@ func (d *Daemon) remove(goes func(int64) bool) error {
 	return d.files.Remove(func(n int64) bool { return goes(n) && (n > 0 || !d.o.Retain) })
 }
 
+// lone says whether a second snapshot is wanted, as all but one were removed, so that damage of that one does not keep the daemon from starting. It wants an event after the first, as one of the same
+// number would take its place. The applier calls it with mu held.
+func (d *Daemon) lone() bool {
+	return d.single > 0 && d.state.book.last > d.single && !d.unfinished && !d.halted
+}
+
 // snapshotBeside copies the state, and writes it while the learner goes on.
 func (d *Daemon) snapshotBeside() error {
 	d.state.mu.Lock()
@@ -55,6 +62,7 @@ func (d *Daemon) snapshotBeside() error {
 	if busy {
 		return nil
 	}
+	d.single = 0
 	c, number, err := d.copied()
 	if err != nil {
 		d.written()
@@ -102,6 +110,7 @@ func (d *Daemon) only(ctx context.Context) error {
 		err = errors.Join(d.remove(func(n int64) bool { return n != number }), d.state.files.RemoveTemporary())
 	}
 	if err == nil {
+		d.single, d.alone = number, time.Now()
 		err = d.journal.Trim(number + 1)
 	}
 	return err
