@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"ocl"
@@ -231,12 +232,46 @@ func (d *Daemon) restore(ctx context.Context, s *state, last int64) error {
 				continue
 			}
 		}
-		if err = s.replay(ctx, d.journal, last); err == nil || errors.Is(err, ocl.ErrDiverged) {
+		if err = d.replay(ctx, s, last); err == nil || errors.Is(err, ocl.ErrDiverged) {
 			err = errors.Join(err, d.remove(func(n int64) bool { return slices.Contains(spoiled, n) }))
 		}
 		return err
 	}
 	return nil
+}
+
+// replay applies the events after the snapshot that a state was loaded from, up to a number. The log has what that was, and every ten seconds how far it is.
+func (d *Daemon) replay(ctx context.Context, s *state, last int64) error {
+	from, images, began := s.book.last, s.trainer.Stats().Images, time.Now()
+	tick := time.NewTicker(10 * time.Second)
+	defer tick.Stop()
+	stop := d.tellReplay(s, tick.C)
+	err := s.replay(ctx, d.journal, last)
+	stop()
+	if err == nil {
+		d.o.Log.Info("the state was made again", "snapshot", from, "events", s.book.last-from, "pictures", s.trainer.Stats().Images-images, "seconds", time.Since(began).Round(time.Millisecond).Seconds())
+	}
+	return err
+}
+
+// tellReplay logs how far a replay is at each tick, until stop is called.
+func (d *Daemon) tellReplay(s *state, tick <-chan time.Time) (stop func()) {
+	ended := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		for {
+			select {
+			case <-tick:
+				s.mu.Lock()
+				at := s.book.last
+				s.mu.Unlock()
+				d.o.Log.Info("the state is being made again", "event", at, "of", d.journal.Last())
+			case <-ended:
+				return
+			}
+		}
+	})
+	return func() { close(ended); telling.Wait() }
 }
 
 // skipped notes in the journal that the event by which the loss became no number is set aside, and goes back to the last snapshot. What came since then is learned again without that
