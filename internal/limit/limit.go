@@ -239,7 +239,7 @@ const (
 
 // Pages of `ocl watch`.
 const (
-	// WatchConnections is how many connections of browsers are open at once, in connections. A browser has six for a page; others wait. Key: none.
+	// WatchConnections is how many connections of browsers are open at once, in connections. A browser has six for a page; a further one ends the oldest on which nothing is asked. Key: none.
 	WatchConnections = 256
 	// WatchStreams is how many open pages are told of news at once, in pages. Further ones ask by themselves every few seconds. Key: none.
 	WatchStreams = 64
