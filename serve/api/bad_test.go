@@ -72,6 +72,8 @@ func TestBadJSON(t *testing.T) {
 		{`{"pictures":[{"data":"AAAA","raw":"AAAA"}]}`, "must have either data"},
 		{`{"pictures":[]}{}`, "something after"},
 		{"{\"pictures\":[{\"raw\":\"AA\",\"id\":\"\xff\"}]}", "UTF-8"},
+		{`{"pictures":[],"pictures":[]}`, `the key "pictures" twice`},
+		{`{"pictures":[{"raw":"AAAA"},{"label":"a","raw":"AAAA","l\u0061bel":"b"}]}`, `the key "label" twice`},
 		{`[]`, "cannot be a array"},
 		{`null`, "no picture"},
 	} {

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"ocl/internal/count"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -206,7 +207,7 @@ func decode(body []byte, v any) error {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
 			return bad("There is something after the JSON value. Send one value.")
 		}
-		return nil
+		return once(body)
 	}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -221,6 +222,14 @@ func decode(body []byte, v any) error {
 		return bad("The JSON ends in its middle. Send all of it.")
 	}
 	return bad("The JSON cannot be read: %.200s. /v1/openapi.yaml says what it may have.", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// once refuses valid JSON in which an object has a key twice: it says two things, of which package json would take the last.
+func once(text []byte) error {
+	if key, twice := input.Twice(text); twice {
+		return bad("The JSON has the key %.80q twice. Write it once.", key)
+	}
+	return nil
 }
 
 // checkText refuses text in JSON that package json would read as another one, so that two names would become one: bytes that are no UTF-8, and halves of

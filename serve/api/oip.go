@@ -219,6 +219,9 @@ func v2Read(head, rest []byte, shape [3]int, by predict.Measure) (in v2Request, 
 	if err := d.Decode(&in); err != nil {
 		return in, nil, bad("The JSON of the request cannot be read: %.200s. Correct it.", strings.TrimPrefix(err.Error(), "json: "))
 	}
+	if err := once(head[:d.InputOffset()]); err != nil {
+		return in, nil, err
+	}
 	if len(in.Inputs) != 1 {
 		return in, nil, bad("The request has %d inputs. Send one, %s or %s.", len(in.Inputs), inputImage, inputFile)
 	}

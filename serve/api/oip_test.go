@@ -136,6 +136,7 @@ func TestWrongTensors(t *testing.T) {
 		{`{"inputs":[{"name":"image","datatype":"FP32","shape":[1,3,8,8],"data":[1]}]}`, "", "Send UINT8"},
 		{`{"inputs":[{"name":"sound","datatype":"UINT8","shape":[1],"data":[1]}]}`, "", "There is no input"},
 		{`{"inputs":[]}`, "", "0 inputs"},
+		{`{"id":"1","inputs":[],"id":"2"}`, "", `the key "id" twice`},
 		{`{"inputs":[{"name":"file","datatype":"BYTES","shape":[2],"data":["AAAA"]}]}`, "", "not the 2 files"},
 		{`{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"data":["AAAA"]}]}`, "", "cannot be read"},
 		{`{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":3}}]}|abc`, "|", "middle of a length"},
