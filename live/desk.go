@@ -10,6 +10,7 @@ import (
 	"ocl"
 	"ocl/data"
 	"ocl/data/embed"
+	"ocl/experiment/train"
 	"ocl/experiment/trained"
 	"ocl/learner"
 	"ocl/nn"
@@ -343,8 +344,14 @@ func (s *slot) see(i int, image []byte) error {
 	return nil
 }
 
-// judge fills dst with the k best guesses of a model for each input of the slot, in one pass.
-func (s *slot) judge(m *model, dst []predict.Guess, k int) error {
+// judge fills dst with the k best guesses of a model for each input of the slot, in one pass. A panic is an error, and the slot gets another workspace.
+func (s *slot) judge(m *model, dst []predict.Guess, k int) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.ws, s.outputs = nil, 0 // what it is after it is not known
+			err = train.Panicked(v)
+		}
+	}()
 	s.fit(m.net)
 	if n := len(m.names); cap(s.scores) < n {
 		s.scores = make([]float64, n, 2*n)

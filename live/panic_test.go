@@ -146,3 +146,31 @@ func TestFaultyBuild(t *testing.T) {
 		}
 	}
 }
+
+// TestPanicEndsOnePrediction: a panic of the network is an error of the call that meets it, and the next one is answered.
+func TestPanicEndsOnePrediction(t *testing.T) {
+	l := made(t, small("er"))
+	learn(t, l, 0, 10, 2)
+	flush(t, l)
+	img := picture(3, "class 0", 12)
+	want, err := l.Predict(img, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := l.t.desk.current
+	for range 2 * (1 + len(l.t.desk.free)) { // each slot meets it
+		net := m.net
+		m.net = nil
+		_, err := l.Predict(img, 1)
+		m.net = net
+		if p := new(train.PanicError); !errors.As(err, &p) || !strings.HasPrefix(err.Error(), "live: predict: panic: ") || len(p.Stack) == 0 {
+			t.Fatalf("%v", err)
+		}
+		if got, err := l.Predict(img, 1); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%v, %v; before it was %v", got, err, want)
+		}
+	}
+	if err := l.Err(); err != nil {
+		t.Error(err)
+	}
+}

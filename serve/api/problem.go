@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"ocl/experiment/train"
 	"ocl/internal/count"
 	"ocl/live"
 	"ocl/serve/daemon"
@@ -151,7 +152,11 @@ func (s *server) refuse(to http.ResponseWriter, r *http.Request, err error) {
 	}
 	// The daemon logs when its disk is full, and how many requests were refused meanwhile.
 	if p.Status >= http.StatusInternalServerError && p.Status != http.StatusServiceUnavailable && p.Status != http.StatusInsufficientStorage {
-		s.log.WarnContext(r.Context(), "a request failed", "method", r.Method, "path", r.URL.Path, "status", p.Status, "error", p.Detail)
+		log := s.log
+		if panicked := new(train.PanicError); errors.As(err, &panicked) {
+			log = log.With("stack", string(panicked.Stack))
+		}
+		log.WarnContext(r.Context(), "a request failed", "method", r.Method, "path", r.URL.Path, "status", p.Status, "error", p.Detail)
 	}
 	write(to, "application/problem+json", p.Status, p)
 }

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -8,8 +10,32 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/experiment/train"
+	"ocl/live"
 	"ocl/serve/daemon"
 )
+
+// panicked is a model whose network panics.
+type panicked struct{ still }
+
+func (panicked) Predict(context.Context, [][]byte, int) (live.Answer, error) {
+	return live.Answer{}, train.Panicked("no such row")
+}
+
+// TestAPanicIsAProblem: the answer says what happened, and the log where.
+func TestAPanicIsAProblem(t *testing.T) {
+	var log bytes.Buffer
+	r, w := httptest.NewRequest(http.MethodPost, "/v1/predictions", bytes.NewReader(make([]byte, 48))), httptest.NewRecorder()
+	r.Host = "localhost"
+	r.Header.Set("Content-Type", typeRaw)
+	NewReplica(panicked{}, Options{Decoder: still{}, Log: slog.New(slog.NewTextHandler(&log, nil))}).ServeHTTP(w, r)
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), `"detail":"Panic: no such row`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if !strings.Contains(log.String(), "api.panicked.Predict") {
+		t.Errorf("the log has no stack: %s", log.String())
+	}
+}
 
 // TestAProblemIsTold: where requests are served and something is wrong, readyz and the metrics say so.
 func TestAProblemIsTold(t *testing.T) {

@@ -14,10 +14,13 @@ import (
 type ask struct {
 	pixels [][]byte
 	k      int
-	answer chan reply
+	answer chan outcome
 }
 
-type reply struct {
+// asks are requests that are answered in one pass.
+type asks []*ask
+
+type outcome struct {
 	live.Answer
 	err error
 }
@@ -33,7 +36,7 @@ func (d *Daemon) Predict(ctx context.Context, pixels [][]byte, k int) (all live.
 	}
 	var parts []*ask // which several goroutines answer at the same time
 	for part := range slices.Chunk(pixels, live.MaxPictures) {
-		a := &ask{part, k, make(chan reply, 1)}
+		a := &ask{part, k, make(chan outcome, 1)}
 		select {
 		case d.asks <- a:
 			parts = append(parts, a)
@@ -67,7 +70,7 @@ func (d *Daemon) Predict(ctx context.Context, pixels [][]byte, k int) (all live.
 
 // gather waits for a request, and takes with it those that wait already, up to as many pictures as a trainer takes in one pass. Nothing waits for others to come.
 // It returns nothing when ctx ends.
-func (d *Daemon) gather(ctx context.Context) (group []*ask) {
+func (d *Daemon) gather(ctx context.Context) (group asks) {
 	d.gathering.Lock()
 	defer d.gathering.Unlock()
 	if d.over == nil {
@@ -98,23 +101,34 @@ func (d *Daemon) predictLoop(ctx context.Context) {
 		if group == nil {
 			return
 		}
-		var pixels [][]byte
-		k := 0
-		for _, a := range group {
-			pixels, k = append(pixels, a.pixels...), max(k, a.k)
+		group.reply(d.trainer.Predict)
+	}
+}
+
+// reply answers requests together, and where that fails each alone: what one request meets, such as a panic of the network, is not of the others.
+func (group asks) reply(predict func(k int, pixels [][]byte) (live.Answer, error)) {
+	var pixels [][]byte
+	k := 0
+	for _, a := range group {
+		pixels, k = append(pixels, a.pixels...), max(k, a.k)
+	}
+	all, err := predict(k, pixels)
+	if err != nil && len(group) > 1 {
+		for i := range group {
+			group[i:][:1].reply(predict)
 		}
-		answer, err := d.trainer.Predict(k, pixels)
-		for _, a := range group {
-			r := reply{err: err}
-			if err == nil {
-				r.Version, r.Guesses = answer.Version, answer.Guesses[:len(a.pixels):len(a.pixels)]
-				answer.Guesses = answer.Guesses[len(a.pixels):]
-				for i, g := range r.Guesses {
-					r.Guesses[i] = g[:min(len(g), a.k)]
-				}
+		return
+	}
+	for _, a := range group {
+		r := outcome{err: err}
+		if err == nil {
+			r.Version, r.Guesses = all.Version, all.Guesses[:len(a.pixels):len(a.pixels)]
+			all.Guesses = all.Guesses[len(a.pixels):]
+			for i, g := range r.Guesses {
+				r.Guesses[i] = g[:min(len(g), a.k)]
 			}
-			a.answer <- r
 		}
+		a.answer <- r
 	}
 }
 
