@@ -110,7 +110,10 @@ func Run(ctx context.Context, o Options) error {
 	case err = <-failed:
 		err = fmt.Errorf("the daemon cannot answer any longer: %w", err)
 	case err = <-m.failed():
-		return err // what is durable is so; a restart recovers
+		g.let(api.Draining())
+		close(ending)
+		hurry(context.WithoutCancel(ctx), server) // who waits is told
+		return err                                // what is durable is so; a restart recovers
 	}
 	o.Log.InfoContext(ctx, "draining")
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
@@ -124,12 +127,17 @@ func Run(ctx context.Context, o Options) error {
 func drain(ctx context.Context, server *http.Server, m model) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
-	hurry, done := context.WithTimeout(ctx, requestTime)
-	defer done()
-	if server.Shutdown(hurry) != nil {
+	hurry(ctx, server)
+	return m.close(ctx)
+}
+
+// hurry ends requests.
+func hurry(ctx context.Context, server *http.Server) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
 		_ = server.Close() // the last requests are not waited for
 	}
-	return m.close(ctx)
 }
 
 // newServer is a server with limits of time for everything that a client may do slowly.

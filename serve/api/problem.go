@@ -88,6 +88,7 @@ func problemOf(err error) *Problem {
 		{daemon.ErrDraining, http.StatusServiceUnavailable, 10 * time.Second},
 		{daemon.ErrStopped, http.StatusServiceUnavailable, 10 * time.Second},
 		{daemon.ErrBroken, http.StatusServiceUnavailable, 10 * time.Second},
+		{daemon.ErrFault, http.StatusServiceUnavailable, 10 * time.Second},
 		{live.ErrMethod, http.StatusUnprocessableEntity, 0},
 		{live.ErrLabel, http.StatusUnprocessableEntity, 0},
 		{live.ErrBound, http.StatusUnprocessableEntity, 0},

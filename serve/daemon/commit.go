@@ -254,7 +254,7 @@ func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
 	}
 	for _, c := range list {
 		p := &part{d: d, row: r, request: c}
-		err := d.unbroken()
+		err := d.broken
 		if err == nil {
 			err = c.admit(p)
 		}
@@ -269,7 +269,7 @@ func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
 	}
 	lines := d.lines(r)
 	again = d.again(r.now)
-	err, full := d.unbroken(), d.problem == noRoom && !d.noErase
+	err, full := d.broken, d.problem == noRoom && !d.noErase
 	d.state.mu.Unlock()
 	if len(lines) == 0 {
 		if full && !d.journal.Full() {
@@ -300,7 +300,7 @@ func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
 		err, again = ErrNoRoom, tryAgain
 	case errors.Is(err, journal.ErrBroken):
 		d.breaks(err)
-		err = ErrBroken
+		err = d.broken
 	}
 	for _, p := range r.parts {
 		p.request.done <- err
@@ -395,7 +395,7 @@ func (d *Daemon) enter(lines []line, first int64) error {
 		o, err := d.state.apply(l.Event, l.pixels)
 		if err != nil { // it was admitted, so this is a fault of this program
 			d.breaks(err)
-			return ErrBroken
+			return d.broken
 		}
 		if l.of != nil {
 			l.of.request.op = o
@@ -446,8 +446,12 @@ func (d *Daemon) breaks(err error) {
 	if d.broken != nil {
 		return
 	}
-	d.broken = err
-	d.say("The disk of the daemon has failed. Start the daemon again; what was acknowledged is learned then.")
+	d.broken = ErrBroken
+	problem := "The disk of the daemon has failed. Start the daemon again; what was acknowledged is learned then."
+	if fault := d.trainer.Err(); fault != nil && errors.Is(err, fault) {
+		d.broken, problem = ErrFault, fmt.Sprintf("The method or its network has failed, and the daemon ends (%v). What was acknowledged is learned by a start that can.", fault)
+	}
+	d.say(problem)
 	d.change()
 	d.failed <- fmt.Errorf("daemon: %w", err)
 }

@@ -68,7 +68,7 @@ type Daemon struct {
 	halted    bool // learning has stopped
 	aside     int  // cuts in a row that were set aside
 	draining  bool
-	broken    error
+	broken    error // ErrBroken or ErrFault
 	writing   bool  // a snapshot is being written
 	grown     int64 // bytes of events since the last one
 	noErase   bool  // the last try to erase found no room
@@ -291,7 +291,8 @@ func (d *Daemon) Config() config.Config { return d.trainer.Config() }
 // Names are those of the classes, by label.
 func (d *Daemon) Names() []string { return d.trainer.Classes() }
 
-// Failed has an error when the disk has failed, so that nobody knows what is on it. The process has to end, and another start tells.
+// Failed has an error when the disk has failed, so that nobody knows what is on it, or the learner, so that nobody knows what it is. The process has to end, and another
+// start tells.
 func (d *Daemon) Failed() <-chan error { return d.failed }
 
 // Ready is nil where samples are taken.
@@ -305,17 +306,9 @@ func (d *Daemon) Ready() error {
 func (d *Daemon) ready() error {
 	switch {
 	case d.broken != nil:
-		return ErrBroken
+		return d.broken
 	case d.draining:
 		return ErrDraining
-	}
-	return nil
-}
-
-// unbroken is nil where the disk has not failed.
-func (d *Daemon) unbroken() error {
-	if d.broken != nil {
-		return ErrBroken
 	}
 	return nil
 }

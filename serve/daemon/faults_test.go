@@ -129,6 +129,24 @@ func TestDiverges(t *testing.T) {
 	}
 }
 
+// TestWaitEndsWhenLearningStops: who waits for a picture that will not be learned any more is told so, and who waits for one that was set aside waits no more.
+func TestWaitEndsWhenLearningStops(t *testing.T) {
+	d := open(t, t.TempDir(), diverging())
+	list := samples(0, 7)
+	first, told := learn(t, d, list[:1])[0].ID, make(chan error, 1) // half a batch, so that it waits
+	go func() { told <- d.Wait(t.Context(), []string{first}) }()
+	receipts := learn(t, d, list[1:])
+	if err := <-told; err != nil {
+		t.Error(err)
+	}
+	if err := d.Wait(t.Context(), []string{receipts[4].ID}); err != nil {
+		t.Error(err)
+	}
+	if err := d.Wait(t.Context(), []string{receipts[4].ID, receipts[5].ID}); !errors.Is(err, ErrStopped) {
+		t.Errorf("%v, want %v", err, ErrStopped)
+	}
+}
+
 // TestNoRoomForAVersion: weights that cannot be written cost their version and nothing else.
 func TestNoRoomForAVersion(t *testing.T) {
 	dir := t.TempDir()

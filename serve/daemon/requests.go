@@ -273,7 +273,7 @@ func (d *Daemon) until(ctx context.Context, holds func() bool) error {
 		case yes:
 			return nil
 		case broken != nil:
-			return ErrBroken
+			return broken
 		}
 		select {
 		case <-moved:
@@ -285,14 +285,21 @@ func (d *Daemon) until(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// Wait waits until predictions use what was learned of samples. One that is held out, was set aside or is gone is not waited for.
+// Wait waits until predictions use what was learned of samples. One that is held out, was set aside or is gone is not waited for. Where learning has stopped before one it
+// returns ErrStopped.
 func (d *Daemon) Wait(ctx context.Context, ids []string) error {
 	for _, id := range ids {
+		stopped := false
 		if err := d.until(ctx, func() bool {
 			m := d.state.samples[id]
-			return m == nil || d.shown(m) != StateWaiting
+			waits := m != nil && d.shown(m) == StateWaiting
+			stopped = waits && d.halted && (m.State == StateWaiting || len(d.state.ops) == 0 && d.trainer.Err() != nil)
+			return !waits || stopped
 		}); err != nil {
 			return err
+		}
+		if stopped {
+			return ErrStopped
 		}
 	}
 	return nil

@@ -101,6 +101,7 @@ var (
 	ErrDraining  = errors.New("the daemon is about to end. Send it again when it is back")
 	ErrStopped   = errors.New("learning has stopped, and predictions go on. Look at the status of the daemon")
 	ErrBroken    = errors.New("the disk of the daemon has failed. Start the daemon again")
+	ErrFault     = errors.New("the method or its network has failed, and the daemon ends. Its log says how; what was acknowledged is learned by a start that can")
 )
 
 // FullError says that too many images wait to be learned.
