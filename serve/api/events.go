@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-
-	"ocl/serve/daemon"
 )
 
 const (
@@ -18,8 +16,16 @@ const (
 	retryAfter = 2000
 )
 
-// events answers GET /v1/events: server-sent events, one for each notice of the daemon, and each second a status if it has changed. A client that reads
-// slowly loses notices and never holds up the daemon.
+// published says that a new version answers.
+type published struct {
+	Time      time.Time `json:"time"`
+	Version   int64     `json:"version"`
+	Learned   int64     `json:"learned"`
+	Answering int64     `json:"answering"` // of these, in the version that answers
+}
+
+// events answers GET /v1/events: server-sent events, one for each notice of the daemon, and each second a status if it has changed, after one of the kind published where
+// another version answers. A client that reads slowly loses notices and never holds up the daemon.
 func (s *server) events(to http.ResponseWriter, r *http.Request) {
 	if _, ok := s.streams.try(who(r), 1); !ok {
 		p := problem(http.StatusServiceUnavailable, "No more than %d streams of events are open at once, and no token has more than half of them. Close one, or ask for /v1/status now and then.", s.o.Limits.Streams)
@@ -49,8 +55,14 @@ func (s *server) events(to http.ResponseWriter, r *http.Request) {
 	tick := time.NewTicker(statusEvery)
 	defer tick.Stop()
 	var last []byte
+	var version int64
 	for quiet := 0; ; {
-		if now, err := json.Marshal(s.daemon.Status()); err == nil && !bytes.Equal(now, last) {
+		status := s.daemon.Status()
+		if now, err := json.Marshal(status); err == nil && !bytes.Equal(now, last) {
+			if last != nil && status.Version != version && !send(eventOf("published", published{time.Now(), status.Version, status.Samples.Learned, status.Samples.Answering})) {
+				return
+			}
+			version = status.Version
 			if !send(event("status", now)) {
 				return
 			}
@@ -64,7 +76,7 @@ func (s *server) events(to http.ResponseWriter, r *http.Request) {
 				if !more {
 					return
 				}
-				if !send(eventOf(n)) {
+				if !send(eventOf(n.Kind, n)) {
 					return
 				}
 			case <-others:
@@ -82,13 +94,13 @@ func (s *server) events(to http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// eventOf is a notice as an event of its kind.
-func eventOf(n daemon.Notice) string {
-	text, err := json.Marshal(n)
+// eventOf is something that happened as an event of a kind.
+func eventOf(kind string, v any) string {
+	text, err := json.Marshal(v)
 	if err != nil {
 		return ":\n\n" // a number that JSON does not have
 	}
-	return event(n.Kind, text)
+	return event(kind, text)
 }
 
 // event is a server-sent event. JSON has no line ends.

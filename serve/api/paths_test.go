@@ -222,7 +222,7 @@ func TestForgettingAndGoingBack(t *testing.T) {
 	r.want(http.StatusAccepted, "POST", "/v1/tasks", "", nil)
 }
 
-// TestEventsArrive: a stream has a status at once, and a notice of what is learned.
+// TestEventsArrive: a stream has a status at once, and tells of what happens, and of versions that answer.
 func TestEventsArrive(t *testing.T) {
 	r := taught(t, daemonOptions(), api.Options{Limits: api.Limits{Streams: 1}})
 	answer, err := http.Get(r.url + "/v1/events")
@@ -256,6 +256,18 @@ func TestEventsArrive(t *testing.T) {
 	}
 	if !json.Valid(text) || kind != "class" {
 		t.Errorf("an event is %s %s", kind, text)
+	}
+	r.want(http.StatusOK, "POST", "/v1/samples?label=new&wait=learned", raw, pixels(0, 9))
+	var v, now struct{ Version, Learned, Answering int64 }
+	if err := json.Unmarshal(r.want(http.StatusOK, "GET", "/v1/status", "", nil), &now); err != nil {
+		t.Fatal(err)
+	}
+	for v.Version < now.Version {
+		for kind, text = next(); kind != "published"; kind, text = next() {
+		}
+		if err := json.Unmarshal(text, &v); err != nil || v.Answering == 0 || v.Learned < v.Answering {
+			t.Errorf("%s (%v)", text, err)
+		}
 	}
 }
 
