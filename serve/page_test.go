@@ -3,6 +3,10 @@ package serve_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"testing"
 	"time"
 
@@ -13,14 +17,15 @@ import (
 	"ocl/serve/page"
 )
 
-// TestPage: in Chromium, on a phone and on a screen, the page shows what the daemon learns, events arrive, and a button labels a picture.
+// TestPage: in Chromium, on a phone and on a screen, the page shows what the daemon learns, events arrive, and a button labels a picture. The phone comes by a proxy that gives
+// the daemon a prefix.
 func TestPage(t *testing.T) {
 	b := browsertest.Start(t)
 	for name, size := range map[string][2]int64{"serve-360": {360, 800}, "serve-1440": {1440, 900}} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t)
 			o.Page = page.Handler()
-			o.Daemon.HeldOut = 0.2
+			o.Daemon.HeldOut = 0.5 // so that twenty pictures are held out, of which the chart has a line
 			address, _ := run(t, o)
 			c, err := client.New(address, client.Options{})
 			if err != nil {
@@ -34,13 +39,23 @@ func TestPage(t *testing.T) {
 					}
 				}
 			}
-			teach(0, 60)
+			teach(0, 120)
 			for i := range 2 {
-				if _, err := c.Predict(t.Context(), picture(100+i), client.Predict{Raw: true, Remember: true, K: 3}); err != nil {
+				if _, err := c.Predict(t.Context(), picture(200+i), client.Predict{Raw: true, Remember: true, K: 3}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			ctx := b.Visit(t, address+"/", size[0], size[1])
+			at, err := url.Parse(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			proxy := httptest.NewServer(http.StripPrefix("/cats", httputil.NewSingleHostReverseProxy(at)))
+			defer proxy.Config.Close() // which waits for no stream
+			page := address + "/"
+			if size[0] == 360 {
+				page = proxy.URL + "/cats/"
+			}
+			ctx := b.Visit(t, page, size[0], size[1])
 			wait := func(what string) {
 				t.Helper()
 				for done := false; !done; time.Sleep(50 * time.Millisecond) {

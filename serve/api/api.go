@@ -49,7 +49,7 @@ type Options struct {
 	Hosts    []string        // names by which the daemon may be asked for without tokens, beside localhost and addresses
 	Name     string          // of the model, for the Open Inference Protocol; "" is ocl
 	Release  string          // of the program
-	Page     http.Handler    // answers GET / and below /page/; nil is no page
+	Page     http.Handler    // answers GET /; nil is no page
 	Ending   <-chan struct{} // closed when streams of events are to end; nil is never
 	Log      *slog.Logger    // nil is none
 	Limits   Limits
@@ -208,7 +208,6 @@ func (s *server) handler() http.Handler {
 	}
 	if s.o.Page != nil {
 		mux.Handle("GET /{$}", s.o.Page)
-		mux.Handle("GET /page/", s.o.Page)
 	}
 	mux.HandleFunc("/", func(to http.ResponseWriter, r *http.Request) {
 		s.refuse(to, r, problem(http.StatusNotFound, "There is nothing at this path. /v1/openapi.yaml has all paths."))

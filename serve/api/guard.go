@@ -119,9 +119,10 @@ func (s *server) may(r *http.Request, role Role) bool {
 	return err == nil && h.Role >= role
 }
 
-// session gives the page a cookie with its token, which no script can read, or takes it back.
+// session gives the page a cookie with its token, which no script can read, or takes it back. It is for the paths beside this one, with the prefix that a proxy has given the
+// daemon, so that several daemons on one host have each their own.
 func (s *server) session(to http.ResponseWriter, r *http.Request) {
-	set := &http.Cookie{Name: cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil, MaxAge: -1}
+	set := &http.Cookie{Name: cookie, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil, MaxAge: -1}
 	if r.Method == http.MethodPost {
 		var in struct {
 			Token string `json:"token"`

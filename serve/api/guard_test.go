@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -90,13 +94,51 @@ func TestTheCookieIsASession(t *testing.T) {
 		t.Fatalf("%s with %d cookies", answer.Status, len(answer.Cookies))
 	}
 	c := answer.Cookies[0]
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" {
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode {
 		t.Errorf("the cookie is %s", c)
 	}
 	r.want(http.StatusOK, "GET", "/v1/status", "", nil, "Cookie", c.Name+"="+c.Value)
 	answer, _ = r.send("DELETE", "/v1/session", "", nil)
 	if len(answer.Cookies) != 1 || answer.Cookies[0].MaxAge >= 0 {
 		t.Errorf("logging out sets %v", answer.Cookies)
+	}
+}
+
+// TestTheCookieIsOfOneDaemon: a proxy has several on one host, each with a prefix, and a browser that has logged in at one has not at another.
+func TestTheCookieIsOfOneDaemon(t *testing.T) {
+	tokens, secret, _ := two(t)
+	r := start(t, daemonOptions(), api.Options{Tokens: tokens})
+	at, err := url.Parse(r.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, mux := httputil.NewSingleHostReverseProxy(at), http.NewServeMux()
+	for _, prefix := range []string{"/cats", "/dogs"} {
+		mux.Handle(prefix+"/", http.StripPrefix(prefix, proxy))
+	}
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	browser := server.Client()
+	if browser.Jar, err = cookiejar.New(nil); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := browser.Post(server.URL+"/cats/v1/session", jsonT, strings.NewReader(`{"token":"`+secret+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusNoContent {
+		t.Fatal(answer.Status)
+	}
+	for path, want := range map[string]int{"/cats/v1/status": http.StatusOK, "/cats/v1/samples/x/picture": http.StatusNotFound, "/dogs/v1/status": http.StatusUnauthorized} {
+		answer, err := browser.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s: %s, want %d", path, answer.Status, want)
+		}
 	}
 }
 

@@ -1,4 +1,5 @@
-// The page of `ocl serve` shows what the daemon sends: its status and notices by /v1/events, and the pictures that wait for labels.
+// The page of `ocl serve` shows what the daemon sends: its status and notices by v1/events, and the pictures that wait for labels. Paths
+// are relative, so that a proxy may give the daemon a prefix.
 
 // count writes a whole number with separators.
 export const count = (n) => Math.round(n).toLocaleString("en-US");
@@ -194,7 +195,7 @@ async function label(card, id, name) {
   const able = card.querySelectorAll("button,select");
   able.forEach((e) => (e.disabled = true));
   try {
-    const answer = await fetch(`/v1/samples/${encodeURIComponent(id)}/label`, {
+    const answer = await fetch(`v1/samples/${encodeURIComponent(id)}/label`, {
       method: "PUT",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ label: name }),
@@ -226,7 +227,7 @@ export function choices(guesses, all) {
 function card(info) {
   const box = element("article");
   const picture = element("img");
-  picture.src = `/v1/samples/${encodeURIComponent(info.id)}/picture`;
+  picture.src = `v1/samples/${encodeURIComponent(info.id)}/picture`;
   picture.alt = `picture ${info.id}`;
   const guesses = info.guesses ?? [];
   const best = guesses[0];
@@ -250,7 +251,7 @@ function card(info) {
 
 // pictures shows those that wait for a label. A card stays as long as its picture waits, so that none moves away under a pointer.
 async function pictures() {
-  const answer = await fetch(`/v1/samples?uncertain=${mostPictures}`, { cache: "no-store" });
+  const answer = await fetch(`v1/samples?uncertain=${mostPictures}`, { cache: "no-store" });
   if (!answer.ok) {
     return;
   }
@@ -269,7 +270,7 @@ async function pictures() {
     }
   }
   if (shown.size === 0 && byId("pictures").children.length === 0) {
-    byId("pictures").append(element("p", "None waits. Send a picture to /v1/predictions?remember=true, and it appears here.", "note"));
+    byId("pictures").append(element("p", "None waits. Send a picture to v1/predictions?remember=true, and it appears here.", "note"));
   } else if (shown.size > 0) {
     byId("pictures").querySelector("p.note:only-child")?.remove();
     byId("pictures")
@@ -290,15 +291,15 @@ async function look() {
 }
 
 function listen() {
-  const stream = new EventSource("/v1/events");
+  const stream = new EventSource("v1/events");
   // A new connection tells the last notices again.
   stream.addEventListener("open", () => delete byId("news").dataset.begun);
   stream.addEventListener("status", (e) => {
     byId("lost").hidden = true;
     show(JSON.parse(e.data));
   });
-  for (const kind of ["published", "class", "drift", "divergence", "forgotten", "rollback", "remembered", "labelled", "problem"]) {
-    stream.addEventListener(kind, (e) => kind !== "published" && kind !== "remembered" && tell(JSON.parse(e.data)));
+  for (const kind of ["class", "drift", "divergence", "forgotten", "rollback", "labelled", "problem"]) {
+    stream.addEventListener(kind, (e) => tell(JSON.parse(e.data)));
   }
   stream.addEventListener("error", () => {
     byId("lost").hidden = false;
@@ -314,7 +315,7 @@ function enter() {
   door.hidden = false;
   door.onsubmit = async (e) => {
     e.preventDefault();
-    const answer = await fetch("/v1/session", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token: byId("token").value }) });
+    const answer = await fetch("v1/session", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token: byId("token").value }) });
     byId("refused").hidden = answer.ok;
     if (answer.ok) {
       door.hidden = true;
@@ -329,7 +330,7 @@ let looking = false;
 
 async function begin() {
   try {
-    const answer = await fetch("/v1/status", { cache: "no-store" });
+    const answer = await fetch("v1/status", { cache: "no-store" });
     if (answer.status === 401 || answer.status === 403) {
       enter();
       return;

@@ -26,7 +26,7 @@ func TestPolicy(t *testing.T) {
 			t.Errorf("the policy %q lacks %s", policy, want)
 		}
 	}
-	for _, not := range []string{`src="http`, `href="http`, "url(", "@import", " style="} {
+	for _, not := range []string{`src="http`, `href="http`, `src="/`, `href="/`, "url(", "@import", " style="} {
 		if strings.Contains(string(text), not) {
 			t.Errorf("the page has %s, which its policy forbids", not)
 		}
