@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -63,12 +64,17 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// scheme is that of the daemon's address.
-func (k *keys) scheme() string {
+// address is one at which a browser finds the daemon. One that listens on all addresses of the machine has the first of some names that is not "", or localhost.
+func (k *keys) address(at net.Addr, names ...string) string {
+	scheme := "http://"
 	if k.certificate != nil {
-		return "https"
+		scheme = "https://"
 	}
-	return "http"
+	host, port, err := net.SplitHostPort(at.String())
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
+		return scheme + at.String()
+	}
+	return scheme + net.JoinHostPort(cmp.Or(append(names, "localhost")...), port)
 }
 
 // readTokens reads a file of tokens, which only its owner may read.
@@ -157,6 +163,19 @@ func (c *certificate) read(certFile, keyFile string) error {
 	}
 	c.current.Store(&pair)
 	return nil
+}
+
+// name is the first that the certificate has of a host; "" is none.
+func (c *certificate) name() string {
+	if c == nil {
+		return ""
+	}
+	for _, name := range c.current.Load().Leaf.DNSNames {
+		if !strings.HasPrefix(name, "*") {
+			return name
+		}
+	}
+	return ""
 }
 
 func (c *certificate) config() *tls.Config {

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -67,7 +68,7 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("%s cannot be used: %w. Use another --listen", o.Listen, refused(err))
 	}
 	g := &gate{}
-	g.let(api.Starting())
+	g.let(api.Starting(o.Follow.URL != ""))
 	server := newServer(g, o.Log)
 	listener := listen.Crowd(on, limit.ServeConnections, limit.ServeStrangers)
 	failed := make(chan error, 1)
@@ -82,7 +83,7 @@ func Run(ctx context.Context, o Options) error {
 	defer server.Close()
 	stopReload := keys.reload(o.Log)
 	defer stopReload()
-	address := keys.scheme() + "://" + on.Addr().String()
+	address := keys.address(on.Addr(), append(slices.Clone(o.Hosts), keys.certificate.name())...)
 
 	m, err := o.open(ctx) // livez answers meanwhile
 	if err != nil {
@@ -101,7 +102,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Ready != nil {
 		o.Ready(address)
 	}
-	playing := o.play(ctx, address)
+	playing := o.play(ctx, keys.address(on.Addr()))
 	select {
 	case <-ctx.Done():
 		err = nil

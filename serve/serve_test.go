@@ -252,9 +252,26 @@ func TestWhoMayCome(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", o.Listen, err, c.words)
 		}
 	}
-	o := options(t)
-	o.Listen, o.Insecure = "0.0.0.0:0", true
-	run(t, o)
+}
+
+// TestAnAddressThatOpens: a daemon on all addresses of the machine says one at which a browser finds it.
+func TestAnAddressThatOpens(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	certificate(t, cert, key)
+	for want, change := range map[string]func(o *serve.Options){
+		"http://localhost:":     func(*serve.Options) {},
+		"http://dogs.example:":  func(o *serve.Options) { o.Hosts = []string{"dogs.example"} },
+		"https://cats.example:": func(o *serve.Options) { o.Cert, o.Key = cert, key },
+		"http://127.0.0.1:":     func(o *serve.Options) { o.Listen = "127.0.0.1:0" },
+	} {
+		o := options(t)
+		o.Listen, o.Insecure = "0.0.0.0:0", true
+		change(&o)
+		if address, _ := run(t, o); !strings.HasPrefix(address, want) {
+			t.Errorf("%s, want %s…", address, want)
+		}
+	}
 }
 
 // TestTLSAndTokens: a daemon with both answers who has a token, and reads a file again.
@@ -313,7 +330,7 @@ func certificate(t *testing.T, cert, key string) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		DNSNames: []string{"*.example", "cats.example"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {

@@ -27,8 +27,11 @@ func (s *server) readyz(to http.ResponseWriter, r *http.Request) {
 	}{true, s.model.Problem()})
 }
 
-// Starting answers while the folder is being opened: the process lives and is not ready.
-func Starting() http.Handler {
+// Starting answers while the folder is being opened, or a replica waits for its daemon: the process lives and is not ready.
+func Starting(replica bool) http.Handler {
+	if replica {
+		return closed("The replica waits for the first model of its daemon. Send this again after the time of Retry-After.")
+	}
 	return closed("The daemon is making its state again from the journal. Send this again after the time of Retry-After.")
 }
 
