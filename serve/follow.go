@@ -71,20 +71,20 @@ func follow(ctx context.Context, o Follow, p live.Process, log *slog.Logger) (mo
 		o.Every = time.Second
 	}
 	r := &replica{o: o, process: p, began: time.Now(), log: log, from: c}
-	for {
+	for said := ""; ; {
 		err := r.look(ctx)
-		var refused *client.Error
 		switch {
 		case err == nil:
 			ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 			r.ended.Go(func() { r.loop(ctx) })
 			return r, nil
-		case errors.As(err, &refused) && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden):
-			return nil, fmt.Errorf("--follow: %w. Set OCL_TOKEN to a token that may predict", err)
-		case errors.Is(err, live.ErrBackbone):
-			return nil, fmt.Errorf("--follow: %w. Give it with --backbone FILE", err)
+		case errors.As(err, new(hopeless)):
+			return nil, fmt.Errorf("--follow: %w", err)
 		}
-		log.WarnContext(ctx, "the daemon has no model yet, or does not answer", "address", o.URL, "error", err)
+		if is := sort(err); is != said {
+			log.WarnContext(ctx, "the daemon has no model yet, or does not answer; it is asked until it does", "address", o.URL, "error", err)
+			said = is
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -118,23 +118,62 @@ func (o Follow) client() (*client.Client, error) {
 func (r *replica) loop(ctx context.Context) {
 	tick := time.NewTicker(r.o.Every)
 	defer tick.Stop()
-	failing := false
-	for {
+	for said := ""; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
 		err := r.look(ctx)
-		if err != nil && !failing && ctx.Err() == nil {
-			r.log.WarnContext(ctx, "the daemon does not answer; the model that is here goes on", "error", err)
-		}
-		if failing = err != nil; failing {
-			r.fault.Store(&err)
-		} else {
+		if err == nil {
 			r.fault.Store(nil)
+			said = ""
+			continue
+		}
+		r.fault.Store(&err)
+		if is := sort(err); is != said && ctx.Err() == nil {
+			r.log.WarnContext(ctx, "the daemon gives no model; the one that is here goes on", "error", err)
+			said = is
 		}
 	}
+}
+
+// hopeless is an error that no other look mends, and says what does.
+type hopeless struct{ error }
+
+func (h hopeless) Unwrap() error { return h.error }
+
+// sort is the same for errors of which one is told.
+func sort(err error) string {
+	if refused := new(client.Error); errors.As(err, new(hopeless)) || errors.As(err, &refused) {
+		return err.Error()
+	}
+	return "no answer"
+}
+
+// judged is the error of asking, which is hopeless where a person has to change something.
+func judged(err error) error {
+	var refused *client.Error
+	errors.As(err, &refused)
+	switch {
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return hopeless{fmt.Errorf("%w. Give the certificate that has signed the daemon's with --ca FILE, and an address that it names", err)}
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return hopeless{fmt.Errorf("%w. Use an http address", err)}
+	case errors.Is(err, client.ErrAnswer):
+		return hopeless{err}
+	case refused == nil, refused.Status >= 500:
+		return err
+	}
+	switch refused.Status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests: // it has learned nothing yet, or is busy
+		return err
+	case http.StatusUnauthorized:
+		return hopeless{fmt.Errorf("%w. Set OCL_TOKEN to a token that may predict", err)}
+	case http.StatusForbidden: // the answer says why
+		return hopeless{err}
+	}
+	return hopeless{fmt.Errorf("%w. Use the address of `ocl serve`: its scheme, its port, and the prefix that a proxy gives it", err)}
 }
 
 // look fetches the model of the daemon if it is another one than here.
@@ -142,19 +181,22 @@ func (r *replica) look(ctx context.Context) error {
 	var text bytes.Buffer
 	m, changed, err := r.from.Model(ctx, "ocl", r.tag, &bounded{&text, limit.ServeModel})
 	if err != nil {
-		return err
+		return judged(err)
 	}
 	r.seen.Store(time.Now().UnixNano())
 	if !changed {
 		return nil
 	}
 	state, err := checkpoint.Parse(text.Bytes())
-	if err != nil {
-		return err
+	var t *live.Trainer
+	if err == nil {
+		t, err = live.ReadTrainer(state.Decoder(), func(p *live.Process) { *p = r.process })
 	}
-	t, err := live.ReadTrainer(state.Decoder(), func(p *live.Process) { *p = r.process })
-	if err != nil {
-		return err
+	switch {
+	case errors.Is(err, live.ErrBackbone):
+		return hopeless{fmt.Errorf("%w. Give it with --backbone FILE", err)}
+	case err != nil:
+		return hopeless{fmt.Errorf("the daemon's model cannot be read here: %w. Use the same release of ocl for both", err)}
 	}
 	n := &copied{Trainer: t, version: m.Version}
 	if err := t.Publish(ctx, m.Version); err != nil {
@@ -265,13 +307,16 @@ func (r *replica) Problem() string {
 	if fault == nil {
 		return ""
 	}
-	return fmt.Sprintf("The daemon at %s has not answered since %s, so the model here may be old (%v). Look at that daemon.",
-		r.o.URL, time.Unix(0, r.seen.Load()).UTC().Format(time.RFC3339), *fault)
+	return fmt.Sprintf("The daemon at %s has given no model since %s, so the one here may be old: %v.", r.o.URL, time.Unix(0, r.seen.Load()).UTC().Format(time.RFC3339), *fault)
 }
 
 // Ready implements [api.Model].
 func (r *replica) Ready() error {
-	if since := time.Since(time.Unix(0, r.seen.Load())); since > staleAfter {
+	since := time.Since(time.Unix(0, r.seen.Load()))
+	if text := r.Problem(); since > staleAfter && text != "" {
+		return errors.New(text)
+	}
+	if since > staleAfter {
 		return fmt.Errorf("the daemon at %s has not answered for %s, so the model here may be old. Look at that daemon", r.o.URL, since.Round(time.Second))
 	}
 	return nil

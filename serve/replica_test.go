@@ -3,13 +3,20 @@ package serve_test
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"ocl/serve"
+	"ocl/serve/api"
 	"ocl/serve/client"
 )
 
@@ -44,7 +51,7 @@ func TestAReplicaWithoutItsDaemonSaysSo(t *testing.T) {
 	there, _ := run(t, o)
 	says := func(wrong bool) {
 		t.Helper()
-		for path, words := range map[string]string{"/v1/status": "has not answered since", "/readyz": "Look at that daemon", "/metrics": "\nocl_problem 1\n"} {
+		for path, words := range map[string]string{"/v1/status": "has given no model since", "/readyz": "so the one here may be old", "/metrics": "\nocl_problem 1\n"} {
 			for {
 				status, text := fetch(t, there+path)
 				if status == http.StatusOK && strings.Contains(text, words) == wrong {
@@ -62,6 +69,110 @@ func TestAReplicaWithoutItsDaemonSaysSo(t *testing.T) {
 	leading.Listen = strings.TrimPrefix(address, "http://")
 	run(t, leading)
 	says(false)
+}
+
+// TestAReplicaThatCannotFollow ends at once, and says what a person has to change.
+func TestAReplicaThatCannotFollow(t *testing.T) {
+	dir := t.TempDir()
+	guarded := options(t)
+	guarded.Tokens, guarded.Cert, guarded.Key = filepath.Join(dir, "tokens"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	certificate(t, guarded.Cert, guarded.Key)
+	token, _, err := api.NewToken("anna", api.RolePredict, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.AddToken(guarded.Tokens, token); err != nil {
+		t.Fatal(err)
+	}
+	tls, _ := run(t, guarded)
+	plain, _ := run(t, options(t))
+	other := httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/wrong") {
+			http.NotFound(to, r)
+			return
+		}
+		_, _ = io.WriteString(to, "<p>Welcome") // who asked may have gone
+	}))
+	t.Cleanup(other.Close)
+	for _, c := range []struct {
+		follow serve.Follow
+		words  string
+	}{
+		{serve.Follow{URL: tls}, "unknown authority. Give the certificate"},
+		{serve.Follow{URL: strings.Replace(tls, "127.0.0.1", "localhost", 1), CA: guarded.Cert}, "and an address that it names"},
+		{serve.Follow{URL: tls, CA: guarded.Cert}, "Set OCL_TOKEN"},
+		{serve.Follow{URL: tls, CA: guarded.Cert, Token: "ocl_wrong"}, "Set OCL_TOKEN"},
+		{serve.Follow{URL: strings.Replace(tls, "https", "http", 1)}, "its scheme"},
+		{serve.Follow{URL: strings.Replace(plain, "http", "https", 1)}, "Use an http address"},
+		{serve.Follow{URL: other.URL + "/wrong"}, "404 Not Found (404). Use the address of `ocl serve`"},
+		{serve.Follow{URL: other.URL}, "none of `ocl serve`. Check the address"},
+	} {
+		o := options(t)
+		c.follow.Every = time.Hour // who would ask again does not end the test
+		o.Follow = c.follow
+		if err := serve.Run(t.Context(), o); err == nil || !strings.HasPrefix(err.Error(), "--follow: ") || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%+v: %v, want %q", c.follow, err, c.words)
+		}
+	}
+}
+
+// lines is a log whose lines are counted.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// TestAReplicaThatCannotFollowAnyLonger goes on with its model, says why in the status and by readyz, and logs it once.
+func TestAReplicaThatCannotFollowAnyLonger(t *testing.T) {
+	address, _ := run(t, options(t))
+	learner, err := client.New(address, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := learner.Learn(t.Context(), picture(1), "class", client.Learn{Raw: true, Wait: true}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused atomic.Int64 // -1 before it refuses
+	refused.Store(-1)
+	proxy := httputil.NewSingleHostReverseProxy(at)
+	server := httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		if refused.Load() >= 0 {
+			refused.Add(1)
+			to.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		proxy.ServeHTTP(to, r)
+	}))
+	t.Cleanup(server.Close)
+	var log lines
+	o := options(t)
+	o.Follow, o.Log = serve.Follow{URL: server.URL, Every: time.Millisecond}, slog.New(slog.NewTextHandler(&log, nil))
+	there, end := run(t, o)
+	refused.Store(0)
+	for refused.Load() < 5 {
+		time.Sleep(time.Millisecond) // without requests the test does not end
+	}
+	for _, path := range []string{"/v1/status", "/readyz"} {
+		if status, text := fetch(t, there+path); status != http.StatusOK || !strings.Contains(text, "Set OCL_TOKEN") {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(log.text.String(), "Set OCL_TOKEN"); n != 1 {
+		t.Errorf("the log says it %d times: %s", n, log.text.String())
+	}
 }
 
 // TestTheModelOfAReplicaThatChanges: who asks for the model while another one takes its place gets one of them.

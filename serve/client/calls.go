@@ -13,8 +13,8 @@ import (
 
 const jsonKind = "application/json"
 
-// errAnswer is about an answer that is none of this daemon's.
-var errAnswer = errors.New("client: the answer is none of `ocl serve`. Check the address")
+// ErrAnswer is about an answer that is none of a daemon.
+var ErrAnswer = errors.New("client: the answer is none of `ocl serve`. Check the address")
 
 // Guess is a class that a picture may have.
 type Guess struct {
@@ -72,7 +72,7 @@ func (c *Client) Predict(ctx context.Context, picture []byte, o Predict) (Predic
 		return Prediction{}, err
 	}
 	if len(out.Predictions) != 1 {
-		return Prediction{}, errAnswer
+		return Prediction{}, ErrAnswer
 	}
 	p := out.Predictions[0]
 	p.Version, p.Measure = out.Version, out.Measure
@@ -102,7 +102,7 @@ func (c *Client) Learn(ctx context.Context, picture []byte, label string, o Lear
 		return Sample{}, err
 	}
 	if len(out.Samples) != 1 {
-		return Sample{}, errAnswer
+		return Sample{}, ErrAnswer
 	}
 	return out.Samples[0], nil
 }
@@ -175,7 +175,7 @@ func (c *Client) Model(ctx context.Context, format, known string, w io.Writer) (
 	defer answer.Body.Close()
 	m.Tag = answer.Header.Get("ETag")
 	if m.Version, err = strconv.ParseInt(answer.Header.Get("Ocl-Version"), 10, 64); err != nil {
-		return m, false, errAnswer
+		return m, false, ErrAnswer
 	}
 	if answer.StatusCode == http.StatusNotModified {
 		return m, false, nil
