@@ -118,7 +118,7 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	flags.IntVar(&d.Queue, "queue", 1000, "pictures that may wait to be learned; further ones are put off")
 	flags.StringVar(&f.newClasses, "new-classes", "refuse", "what an unknown label is: refuse, or allow for a new class")
 	flags.Float64Var(&d.HeldOut, "held-out", 0.02, "share of the samples that are not learned, and measure accuracy and forgetting")
-	flags.IntVar(&d.Remember.Count, "remember", 10000, "pictures that are remembered for their labels; the oldest go")
+	flags.IntVar(&d.Remember.Count, "remember", 10000, "pictures that are remembered for their labels; beyond it the oldest go of the token that has most")
 	flags.Int64Var(&f.rememberMB, "remember-mb", 256, "size of what is remembered, in megabytes")
 	flags.DurationVar(&d.Remember.Age, "remember-age", 7*24*time.Hour, "time after which what is remembered goes")
 	flags.IntVar(&d.VersionEvery, "version-every", 1000, "pictures after which a version of the weights is kept, for going back to it; the last ten stay, and those with a name")

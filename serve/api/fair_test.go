@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -77,7 +78,7 @@ func TestNobodyIsInTheWay(t *testing.T) {
 // TestAQueueIsShared: one who fills the queue has a part of it as soon as another one sends something; alone, all of it.
 func TestAQueueIsShared(t *testing.T) {
 	o := daemonOptions()
-	o.Batch, o.Age, o.Queue = 100, -1, 100 // it learns when a task ends
+	o.Batch, o.Age, o.Queue, o.Remember.Count = 100, -1, 100, 100 // it learns when a task ends
 	tokens, a, b := two(t)
 	r := start(t, o, api.Options{Tokens: tokens})
 	bring := func(status int, token string, n int) {
@@ -101,6 +102,21 @@ func TestAQueueIsShared(t *testing.T) {
 	bring(http.StatusAccepted, b, 50)
 	learn()
 	bring(http.StatusAccepted, a, 50)
+	learn()
+	bring(http.StatusAccepted, b, 1)
+	r.token = a
+	var out struct{ Predictions []struct{ ID string } }
+	if err := json.Unmarshal(r.want(http.StatusOK, "POST", "/v1/predictions?remember=true", raw, make([]byte, 51*3*size*size)), &out); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range out.Predictions { // labels bring pictures too
+		want := http.StatusAccepted
+		if i == 50 {
+			want = http.StatusTooManyRequests
+		}
+		r.want(want, "PUT", "/v1/samples/"+p.ID+"/label", jsonT, []byte(`{"label":"cat"}`))
+	}
+	bring(http.StatusAccepted, b, 49)
 }
 
 // TestMoreThanTheQueueHolds: what can never be taken is not to be sent again.

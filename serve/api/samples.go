@@ -77,23 +77,16 @@ func (s *server) learned(to http.ResponseWriter, r *http.Request) (out receipts,
 	for i, p := range list {
 		samples[i] = daemon.Sample{ID: p.id, Label: p.label, Pixels: pixels[i], File: p.file}
 	}
-	most := s.daemon.Options().Queue
-	if !s.queued.fair(who(r), len(list), s.daemon.Waiting(), most) {
-		return out, 0, &daemon.FullError{After: time.Second}
+	if err := s.fair(r, len(list)); err != nil {
+		return out, 0, err
 	}
 	out.Samples, err = s.daemon.Learn(r.Context(), samples, who(r))
 	var full *daemon.FullError
-	if errors.As(err, &full) && len(list) > most {
+	if most := s.daemon.Options().Queue; errors.As(err, &full) && len(list) > most {
 		return out, 0, problem(http.StatusRequestEntityTooLarge, "There are %d pictures, and %d may wait to be learned. Send at most so many at once, or start the daemon with a larger --queue.", len(list), most)
 	}
 	memory.back() // the daemon has its own now
-	came := 0
-	for _, receipt := range out.Samples {
-		if receipt.State == daemon.StateWaiting {
-			came++
-		}
-	}
-	s.queued.add(who(r), came)
+	s.came(r, out.Samples...)
 	if err != nil || !wait {
 		return out, http.StatusAccepted, err
 	}
@@ -112,6 +105,25 @@ func (s *server) learned(to http.ResponseWriter, r *http.Request) (out receipts,
 		}
 	}
 	return out, http.StatusOK, nil
+}
+
+// fair refuses n more pictures for the queue where who sends them has its part of it.
+func (s *server) fair(r *http.Request, n int) error {
+	if !s.queued.fair(who(r), n, s.daemon.Waiting(), s.daemon.Options().Queue) {
+		return &daemon.FullError{After: time.Second}
+	}
+	return nil
+}
+
+// came notes whose pictures came into the queue.
+func (s *server) came(r *http.Request, list ...daemon.Receipt) {
+	n := 0
+	for _, receipt := range list {
+		if receipt.Queued {
+			n++
+		}
+	}
+	s.queued.add(who(r), n)
 }
 
 // waits says whether a request waits until its samples are learned.
@@ -148,9 +160,13 @@ func (s *server) label(to http.ResponseWriter, r *http.Request) {
 	if err == nil && in.Label == "" {
 		err = bad("The body names no label. Send {\"label\": \"NAME\"}.")
 	}
+	if err == nil {
+		err = s.fair(r, 1)
+	}
 	var receipt daemon.Receipt
 	if err == nil {
 		receipt, err = s.daemon.Label(r.Context(), id, in.Label, who(r))
+		s.came(r, receipt)
 	}
 	status := http.StatusAccepted
 	if err == nil && wait {

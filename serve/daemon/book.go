@@ -49,6 +49,12 @@ func (o Options) bounds() bounds {
 	return bounds{o.Remember.Count, o.Remember.Bytes, o.Remember.Age, o.IDs}
 }
 
+// holding is what somebody has of a bound.
+type holding struct {
+	pictures int
+	bytes    int64
+}
+
 // book is all that the daemon knows beside what its learner knows: a function of the events alone. The committer writes an event into it when the event is
 // on the disk, and before it is acknowledged, so that whoever looks sees all that was acknowledged and nothing else. What an event asks of the learner waits in
 // ops; neither when nor whether that is done changes anything else in the book.
@@ -60,8 +66,9 @@ type book struct {
 	samples  map[string]*sample
 	gone     []string // ids that may be let go of, in this order
 	queue    []*sample
-	waiting  []string // remembered, the oldest first
-	bytes    int64    // of those as they are kept
+	waiting  []string           // remembered, the oldest first
+	bytes    int64              // of those as they are kept
+	own      map[string]holding // of those, by author
 	held     map[string]int
 	classes  map[string]bool
 	spelled  map[string]string // a class by the spelling in which names are compared
@@ -76,7 +83,7 @@ type book struct {
 }
 
 func newBook(image int, b bounds) *book {
-	return &book{image: image, bounds: b, samples: map[string]*sample{}, held: map[string]int{}, classes: map[string]bool{}, spelled: map[string]string{}, skip: map[int64]bool{}}
+	return &book{image: image, bounds: b, samples: map[string]*sample{}, held: map[string]int{}, own: map[string]holding{}, classes: map[string]bool{}, spelled: map[string]string{}, skip: map[int64]bool{}}
 }
 
 // Digest is what [Which].Digest compares: the SHA-256 of pixels.
@@ -151,7 +158,7 @@ func (k *book) write(e journal.Event, b body) (*op, error) {
 		}
 		m.State = StateRemembered
 		k.waiting = append(k.waiting, m.ID)
-		k.bytes += int64(len(m.picture))
+		k.remembers(m)
 	case kindLabel:
 		return k.relabel(e, b)
 	case kindCut:
@@ -399,6 +406,13 @@ func (k *book) forget(ids []string) *op {
 	return &op{IDs: ids}
 }
 
+// remembers counts a picture among those that wait for their labels.
+func (k *book) remembers(m *sample) {
+	k.bytes += int64(len(m.picture))
+	of := k.own[m.Who]
+	k.own[m.Who] = holding{of.pictures + 1, of.bytes + int64(len(m.picture))}
+}
+
 // unremember takes a picture out of those that wait for their labels. The picture stays with its sample.
 func (k *book) unremember(m *sample) {
 	if k.waiting[0] == m.ID {
@@ -407,6 +421,11 @@ func (k *book) unremember(m *sample) {
 		k.waiting = slices.DeleteFunc(k.waiting, func(id string) bool { return id == m.ID })
 	}
 	k.bytes -= int64(len(m.picture))
+	of := k.own[m.Who]
+	k.own[m.Who] = holding{of.pictures - 1, of.bytes - int64(len(m.picture))}
+	if of.pictures == 1 {
+		delete(k.own, m.Who)
+	}
 }
 
 // goes notes that nobody needs the id of a sample any more: it is let go of when there are too many.
@@ -420,12 +439,29 @@ func (k *book) goes(m *sample) {
 // aged says whether a remembered picture is too old at a time.
 func (k *book) aged(m *sample, now time.Time) bool { return now.Sub(m.Time) > k.bounds.Age }
 
+// surplus is the remembered picture that goes before others: the oldest of those who have most, so that nobody pushes those of others out.
+func (k *book) surplus() *sample {
+	size := func(h holding) int64 { return h.bytes }
+	if len(k.waiting) > k.bounds.Count {
+		size = func(h holding) int64 { return int64(h.pictures) }
+	}
+	most := int64(0)
+	for _, h := range k.own {
+		most = max(most, size(h))
+	}
+	i := slices.IndexFunc(k.waiting, func(id string) bool { return size(k.own[k.samples[id].Who]) == most })
+	return k.samples[k.waiting[i]]
+}
+
 // expire lets go of what is beyond the bounds: remembered pictures, and ids that nobody needs any more. Age is by the time of events.
 func (k *book) expire() {
 	for len(k.waiting) > 0 {
 		m := k.samples[k.waiting[0]]
-		if len(k.waiting) <= k.bounds.Count && k.bytes <= k.bounds.Bytes && !k.aged(m, k.time) {
-			break
+		if !k.aged(m, k.time) {
+			if len(k.waiting) <= k.bounds.Count && k.bytes <= k.bounds.Bytes {
+				break
+			}
+			m = k.surplus()
 		}
 		k.unremember(m)
 		m.State, m.picture, m.Guesses = StateExpired, nil, nil

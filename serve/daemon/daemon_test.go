@@ -213,7 +213,7 @@ func TestSpellings(t *testing.T) {
 	again := learn(t, d, []Sample{{ID: "a", Label: two, Pixels: picture(0, 1)}})
 	r, err := d.Label(t.Context(), "c", two, "")
 	if err != nil || got[0].Label != one || got[2].Label != "\u00f1" || again[0].Label != one || r.Label != one {
-		t.Errorf("%+q, %+q, %+q (%v)", got, again, r, err)
+		t.Errorf("%+q, %+q, %+q, %+q (%v)", got[0].Label, got[2].Label, again[0].Label, r.Label, err)
 	}
 	applied(t, d)
 	if names := d.trainer.Classes(); !slices.Equal(names, []string{one, "\u00f1"}) {

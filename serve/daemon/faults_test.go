@@ -205,6 +205,35 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestNobodyPushesOthersOut: beyond the bounds, in pictures or in bytes, the pictures go of who has most of them; a start and `verify` find the same.
+func TestNobodyPushesOthersOut(t *testing.T) {
+	for _, by := range []Remember{{Count: 4}, {Bytes: 4 * 3 * side * side}} {
+		dir, o := t.TempDir(), small()
+		o.Remember = by
+		d := open(t, dir, o)
+		remember := func(who string, from, n int) {
+			for i := from; i < from+n; i++ {
+				if _, err := d.Remember(t.Context(), []Remembered{{ID: fmt.Sprint(who, i), Pixels: picture(1, i)}}, who); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		remember("a", 0, 2)
+		remember("b", 0, 10)
+		d = again(t, d, dir, o)
+		remember("b", 10, 3)
+		for id, want := range map[string]string{"a0": StateRemembered, "a1": StateRemembered, "b10": StateExpired, "b11": StateRemembered, "b12": StateRemembered} {
+			if i, _ := d.Sample(id); i.State != want {
+				t.Errorf("%+v: %s is %q, want %q", by, id, i.State, want)
+			}
+		}
+		end(t, d)
+		if r, err := Verify(t.Context(), dir, Options{}); err != nil || !r.Same() || r.Want == "" {
+			t.Errorf("%+v: %+v, %v", by, r, err)
+		}
+	}
+}
+
 // TestForgetUnderLoad: what is forgotten while samples come all the time is forgotten soon, and a label that comes at the same time brings no pixel again.
 func TestForgetUnderLoad(t *testing.T) {
 	dir := t.TempDir()

@@ -89,10 +89,10 @@ func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receip
 			if err != nil {
 				return err
 			}
-			r := Receipt{ID: s.ID, Label: label, State: StateWaiting}
+			r := Receipt{ID: s.ID, Label: label, State: StateWaiting, Queued: true}
 			held := p.holdsOut(label)
 			if held {
-				r.State = StateHeldOut
+				r.State, r.Queued = StateHeldOut, false
 			} else {
 				p.queued++
 			}
@@ -199,10 +199,10 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 			e := event(kindLabel, id, who, body{Label: name, Digest: now.Digest, Undoes: r.Undoes}, nil)
 			switch now.State {
 			case StateRemembered:
-				p.queued, r.State = 1, StateWaiting
+				p.queued, r.State, r.Queued = 1, StateWaiting, true
 			case StateLearned:
 				if e.Pixels = picture; picture != nil {
-					p.queued, r.State = 1, StateWaiting
+					p.queued, r.State, r.Queued = 1, StateWaiting, true
 				}
 			}
 			p.ids = append(p.ids, id)

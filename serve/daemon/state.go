@@ -310,7 +310,7 @@ func (t *tables) state(of *state, pixels []byte) (*state, error) {
 		if m == nil || m.State != StateRemembered {
 			return nil, fmt.Errorf("section %s remembers samples that are not. Use a snapshot that ocl wrote", tablesSection)
 		}
-		next.bytes += int64(len(m.picture))
+		next.remembers(m)
 	}
 	for _, id := range t.Gone {
 		m := next.samples[id]

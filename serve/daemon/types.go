@@ -39,7 +39,7 @@ type Options struct {
 	chance func() float64                         // whether a sample is held out
 }
 
-// Remember bounds the pictures that wait for their labels. The oldest go.
+// Remember bounds the pictures that wait for their labels. Beyond it the oldest go of who has most of them.
 type Remember struct {
 	Count int           // 0 is 10,000
 	Bytes int64         // of them as they are kept; 0 is 256 MB
@@ -143,6 +143,7 @@ type Receipt struct {
 	Label  string `json:"label,omitempty"`
 	State  string `json:"state"`
 	Undoes string `json:"undoes,omitempty"` // of what the old label has taught, where a sample that was learned is corrected
+	Queued bool   `json:"-"`                // it waits to be learned by this request
 }
 
 // What a correction undoes.
