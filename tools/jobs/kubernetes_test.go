@@ -4,9 +4,12 @@ package jobs
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	apps "k8s.io/api/apps/v1"
 	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -34,6 +37,30 @@ func TestKubernetes(t *testing.T) {
 		}
 		if c := s.Template.Spec.Containers[0]; c.Resources.Requests.Cpu().String() != "4" || c.Resources.Requests.Memory().String() != "6Gi" || *s.PodFailurePolicy.Rules[1].OnExitCodes.ContainerName != c.Name {
 			t.Errorf("%s: %+v", path, c)
+		}
+	}
+}
+
+// TestServe: Kubernetes knows every key of the example of `ocl serve`, and the Service finds the pods of the StatefulSet, of which there is one.
+func TestServe(t *testing.T) {
+	text, err := os.ReadFile("../../examples/serve/kubernetes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second, _ := strings.Cut(string(text), "\n---\n")
+	var set apps.StatefulSet
+	var service core.Service
+	for document, into := range map[string]any{first: &set, second: &service} {
+		if err := yaml.UnmarshalStrict([]byte(document), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if set.APIVersion != "apps/v1" || set.Kind != "StatefulSet" || *set.Spec.Replicas != 1 || service.APIVersion != "v1" || service.Kind != "Service" || set.Spec.ServiceName != service.Name {
+		t.Errorf("%+v, %+v", set, service)
+	}
+	for key, value := range service.Spec.Selector {
+		if set.Spec.Template.Labels[key] != value || set.Spec.Selector.MatchLabels[key] != value {
+			t.Errorf("the label %s=%s is not that of the pods", key, value)
 		}
 	}
 }
