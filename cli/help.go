@@ -182,21 +182,20 @@ func writeEntry(b *strings.Builder, head string, width int, text string) {
 //go:embed page.md.tmpl
 var pageText string
 
-// writePage writes docs/cli.md: the text, and the help of every command.
+// writePage writes docs/cli.md: the text, and a table of the commands.
 func writePage(w io.Writer, root *cobra.Command) error {
-	var list, help strings.Builder
+	var list strings.Builder
 	fmt.Fprint(&list, "| command | does |\n|---|---|")
 	for _, cmd := range allCommands(root)[1:] {
 		if !cmd.HasAvailableSubCommands() || cmd.Flags().Lookup("out") != nil || cmd.Flags().Lookup("json") != nil { // a command of its own
-			fmt.Fprintf(&list, "\n| [`%s`](#%s) | %s |", cmd.CommandPath(), strings.ReplaceAll(cmd.CommandPath(), " ", "-"), inTable(cmd.Short))
+			fmt.Fprintf(&list, "\n| `%s` | %s |", cmd.CommandPath(), inTable(cmd.Short))
 		}
-		fmt.Fprintf(&help, "\n## %s\n\n```text\n%s```\n", cmd.CommandPath(), helpText(cmd))
 	}
 	codes := "| exit code | means |\n|---|---|"
 	for _, c := range exitCodes {
 		codes += fmt.Sprintf("\n| %s | %s |", c[0], inTable(c[1]))
 	}
-	_, err := io.WriteString(w, strings.NewReplacer("{{commands}}", list.String(), "{{exit codes}}", codes).Replace(pageText)+help.String())
+	_, err := io.WriteString(w, strings.NewReplacer("{{commands}}", list.String(), "{{exit codes}}", codes).Replace(pageText))
 	return err
 }
 

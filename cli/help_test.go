@@ -15,7 +15,7 @@ import (
 	"ocl/config"
 )
 
-// TestHelp holds each command's help against docs/cli.md: one sentence first, then two examples, at most 100 columns.
+// TestHelp: the help of each command has one sentence first, then two examples, in at most 100 columns.
 func TestHelp(t *testing.T) {
 	root := newRoot(&bytes.Buffer{}, &bytes.Buffer{})
 	for _, cmd := range allCommands(root) {

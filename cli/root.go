@@ -103,7 +103,7 @@ func newHelp(root *cobra.Command) *cobra.Command {
 			return at.Help()
 		},
 	}
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "print docs/cli.md, which has the help of all commands")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print docs/cli.md, which has a table of the commands")
 	return cmd
 }
 
