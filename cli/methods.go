@@ -117,7 +117,7 @@ func listText(names []string) string {
 // entry is a method or a trick as it is described.
 type entry struct {
 	name, heading, title, summary string
-	idea, page                    string // for the terminal, and for docs/methods.md
+	idea                          string
 	facts                         []fact
 	options                       []config.Option
 	advice                        []method.Advice
@@ -173,7 +173,7 @@ func methodEntry(info method.Info) entry {
 	if module, version := info.Origin(); module != "" {
 		facts = append(facts, fact{"module", module + " " + version})
 	}
-	return entry{name: info.Name, heading: info.Name, title: info.Title, summary: info.Summary, idea: info.Idea, page: info.Page(), facts: facts, options: info.Options, advice: info.Advice, json: newMethodJSON(info)}
+	return entry{name: info.Name, heading: info.Name, title: info.Title, summary: info.Summary, idea: info.Idea, facts: facts, options: info.Options, advice: info.Advice, json: newMethodJSON(info)}
 }
 
 func trickEntry(t method.Trick) entry {
@@ -190,7 +190,7 @@ func trickEntry(t method.Trick) entry {
 			facts = append(facts, fact{"not with", other.Name + ": " + reason})
 		}
 	}
-	return entry{name: t.Name, heading: "Trick " + inTable(t.Name), title: t.Title, summary: t.Summary, idea: t.Idea, page: t.Page(),
+	return entry{name: t.Name, heading: "Trick " + inTable(t.Name), title: t.Title, summary: t.Summary, idea: t.Idea,
 		facts: append(facts, fact{"cost", t.Cost}, fact{"expect", t.Expect}, fact{"citation", t.Citation}), json: newTrickJSON(t)}
 }
 
@@ -261,21 +261,15 @@ func (e entry) describe() string {
 	return b.String()
 }
 
-// markdown is the section of docs/methods.md about an entry.
+// markdown is the section of docs/methods.md about an entry, without what stands in the table of all entries, and what describe says to those who use it.
 func (e entry) markdown() string {
 	var b strings.Builder
-	page := strings.ReplaceAll(e.page, "(../../docs/", "(") // links from docs, and not from method/page
-	if page == "" {                                         // of a method of another module
-		page = e.idea + "\n"
-	}
-	fmt.Fprintf(&b, "## %s\n\n%s: %s\n\n%s\n| | |\n|---|---|\n", e.heading, e.title, e.summary, page)
+	fmt.Fprintf(&b, "## %s\n\n%s: %s %s\n\n| | |\n|---|---|\n", e.heading, e.title, e.summary, e.idea)
 	for _, f := range e.told() {
-		fmt.Fprintf(&b, "| %s | %s |\n", f.name, inTable(f.text))
-	}
-	if len(e.options) > 0 {
-		fmt.Fprintf(&b, "\n| option, `method.%s.…` | default | range | meaning |\n|---|---|---|---|\n", e.name)
-		for _, o := range e.options {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Name, inTable(config.FormatValue(o.Default)), inTable(o.Wanted()), inTable(o.Meaning))
+		switch f.name {
+		case "memory", "signals", "predicts", "methods", "settings", "tuning":
+		default:
+			fmt.Fprintf(&b, "| %s | %s |\n", f.name, inTable(f.text))
 		}
 	}
 	return b.String()

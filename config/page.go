@@ -51,7 +51,7 @@ func (s *Schema) Entries() []Entry {
 	return all
 }
 
-// Markdown is the table of keys of docs/format/config.md, without the options of methods, which docs/methods.md has.
+// Markdown is the table of keys of docs/format/config.md, without the options of methods, which `ocl methods NAME` has.
 func (s *Schema) Markdown() string {
 	var b strings.Builder
 	fmt.Fprint(&b, "| key | flag | default | range | meaning | read by |\n|---|---|---|---|---|---|\n")

@@ -14,7 +14,7 @@ var finetune = Info{
 		Citation:    surveyCitation,
 		CostPerStep: "1",
 		Expect: "High accuracy on the newest task and almost none on the earlier ones, so the average is about the accuracy on " +
-			"one task divided by the number of tasks. The survey on CIFAR-100: 3.7 % average accuracy.",
+			"one task divided by the number of tasks. The survey on CIFAR-100: 3.7 % average accuracy. ocl reaches about 4.0 %.",
 	},
 	Traits:   Traits{Baseline: true},
 	Settings: []string{"replay.iterations", "replay.augment"},

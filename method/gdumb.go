@@ -45,7 +45,7 @@ var gdumb = Info{
 			"as 150,000 samples of Finetune (`--eval final` trains only once)",
 		Expect: "The best method of the survey when the memory is large: balanced classes help more than the samples that are " +
 			"not stored would. The survey on CIFAR-100: 10.4, 22.1 and 28.8 % average accuracy with 1,000, 5,000 and 10,000 " +
-			"samples.",
+			"samples. ocl reaches about 22.5 % with 5,000.",
 	},
 	Look: 4,
 	Traits: Traits{

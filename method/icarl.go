@@ -23,7 +23,7 @@ var icarl = Info{
 			"first task; and a forward pass over the memory before each evaluation",
 		Expect: "The best method of the survey when the memory is small; a larger memory helps little. The teacher keeps the old " +
 			"classes but makes it harder to learn new ones. The survey on CIFAR-100: 16.7, 19.2 and 18.8 % average accuracy with " +
-			"1,000, 5,000 and 10,000 samples.",
+			"1,000, 5,000 and 10,000 samples. ocl reaches about 20 % with 5,000.",
 	},
 	Look: 6,
 	Traits: Traits{

@@ -12,6 +12,6 @@ var trickNCM = Trick{
 	Citation: "Mensink et al., Distance-Based Image Classification: Generalizing to New Classes at Near-Zero Cost, TPAMI 2013",
 	Cost:     "1 × in each step, and a forward pass over the memory before each evaluation",
 	Expect: "This trick and review are the best of the tricks. The survey on CIFAR-100, with ER: 14.6, 27.6 and 31.0 % with 1,000, 5,000 " +
-		"and 10,000 samples.",
+		"and 10,000 samples. ocl reaches about 28 % with 5,000.",
 	Fills: Fills{Classifies: true},
 }

@@ -13,6 +13,6 @@ var trickReview = Trick{
 	Settings: []string{"replay.batch"},
 	Cost:     "1 × in each step, and a forward and backward pass over the memory at the end of each task",
 	Expect: "This trick and nearest class mean are the best of the tricks. The survey on CIFAR-100, with ER: 12.0, 26.9 and 32.0 % with " +
-		"1,000, 5,000 and 10,000 samples.",
+		"1,000, 5,000 and 10,000 samples. ocl reaches about 29.5 % with 5,000.",
 	Fills: Fills{Reviews: true},
 }

@@ -13,7 +13,7 @@ var trickSeparated = Trick{
 	Signals:  []string{"task boundaries"},
 	Cost:     "1 ×",
 	Expect: "Similar to the labels trick: old and new classes no longer compete during training. The survey on CIFAR-100, " +
-		"with ER: 12.3, 20.9 and 23.1 % with 1,000, 5,000 and 10,000 samples.",
+		"with ER: 12.3, 20.9 and 23.1 % with 1,000, 5,000 and 10,000 samples. ocl reaches about 22.5 % with 5,000.",
 	ClassesOnce: true,
 	Fills:       Fills{Labels: loss.Separated{}, Classes: true},
 }
