@@ -24,6 +24,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // signalBound is far above the two seconds that a command may take after a signal: a busy machine may stand still for minutes, and only one that
@@ -195,14 +197,19 @@ func TestLastResort(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer from.Close()
-		cmd := exec.Command("ocl-impatient", "help", "--markdown") // more than fits into a pipe
+		size, err := unix.FcntlInt(to.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize())
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("ocl-impatient", "help", "--markdown")
 		var text bytes.Buffer
 		cmd.Stdout, cmd.Stderr = to, &text
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		to.Close()
-		if _, err := io.ReadFull(from, make([]byte, 1)); err != nil { // it writes, so it has begun
+		// It has begun, as it writes. More than the pipe and this byte is to come: the commands, and the options of each.
+		if _, err := io.ReadFull(from, make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
@@ -211,6 +218,9 @@ func TestLastResort(t *testing.T) {
 		_ = cmd.Wait()
 		end.Stop()
 		t.Logf("%v after the signal", time.Since(start))
+		if rest, err := io.ReadAll(from); err != nil || len(rest) < size-1 {
+			t.Errorf("%d bytes stood in the pipe (%v), want %d: it did not wait for its reader", len(rest), err, size)
+		}
 		if cmd.ProcessState.ExitCode() != exitInterrupted || !strings.Contains(text.String(), "did not end within 1.5s of the signal") {
 			t.Errorf("%v: %v: %q", s, cmd.ProcessState, text.String())
 		}
