@@ -3,7 +3,7 @@ package ocl
 import (
 	"slices"
 
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // Batch is a mini-batch of labelled images. A learner may read it during Observe and must neither keep nor modify it;

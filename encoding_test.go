@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/memory"
-	"ocl/tensor"
+	"ocl/learn/memory"
+	"ocl/nn/tensor"
 )
 
 // TestFloat16: every number of half precision comes back as it was, others as the nearest one, and what is too large is told.

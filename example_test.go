@@ -7,11 +7,11 @@ import (
 	"ocl"
 	"ocl/data"
 	_ "ocl/data/gofonts" // glyphs are drawn of them
-	"ocl/learner"
+	"ocl/data/stream"
+	"ocl/learn/learner"
+	"ocl/learn/optim"
 	"ocl/nn/arch"
-	"ocl/optim"
 	"ocl/rng"
-	"ocl/stream"
 )
 
 // A learner goes once through the tasks of a stream, and is tested on each of them.

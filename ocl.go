@@ -21,7 +21,7 @@ import (
 	"iter"
 
 	"ocl/checkpoint"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // Label is a class index in [0, StreamInfo.Classes); it is never local to a task.

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/config"
-	"ocl/experiment"
-	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/internal/escape"
-	"ocl/metric"
+	"ocl/run/experiment"
+	"ocl/run/metric"
+	"ocl/run/result"
 )
 
 // candidate is a way to learn that `ocl advise` tries.

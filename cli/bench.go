@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/bench"
+	"ocl/cli/internal/bench"
 	"ocl/internal/count"
 	"ocl/internal/limit"
-	"ocl/method"
+	"ocl/learn/method"
 )
 
 func newBench() *cobra.Command {
@@ -132,7 +132,7 @@ func newBenchPredict() *cobra.Command {
 	cmd.Example = `  ocl bench predict
   ocl bench predict --size 32 --workers 2 --json all`
 	cmd.Long = "The network is the survey's reduced ResNet-18 with 100 classes. It prints the median and the least time of each measurement. " +
-		"The least time shows the machine without other work. bench/compare_predict.py compares with PyTorch and ONNX Runtime."
+		"The least time shows the machine without other work. cli/internal/bench/compare_predict.py compares with PyTorch and ONNX Runtime."
 	return cmd
 }
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/bench/load"
+	"ocl/cli/internal/bench/load"
 	"ocl/internal/count"
 	"ocl/internal/limit"
 )
@@ -54,7 +54,7 @@ func newBenchServe() *cobra.Command {
 		Long: "Requests go at a steady rate, whether earlier ones were answered or not, and latencies count from the instant at which a request was meant to go. " +
 			"With max they follow one another, and latencies count from the instant at which a request went. A daemon that has learned nothing is taught 100 pictures first. " +
 			"Without --url a daemon with an empty learner is started for it, as a process of its own, and is removed at the end. With --url the load goes to a daemon that runs, which then " +
-			"learns what it is sent, and gets ten classes: load-0 to load-9. OCL_TOKEN has the token of such a daemon. bench/serve_peer.py is a server to compare with. Run nothing else on the machine at the same time.",
+			"learns what it is sent, and gets ten classes: load-0 to load-9. OCL_TOKEN has the token of such a daemon. cli/internal/bench/serve_peer.py is a server to compare with. Run nothing else on the machine at the same time.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			_, words := pairsOf(args)
 			return exactly()(cmd, words)

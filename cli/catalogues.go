@@ -2,8 +2,8 @@ package cli
 
 import (
 	"ocl/data"
-	"ocl/method"
-	"ocl/stream"
+	"ocl/data/stream"
+	"ocl/learn/method"
 )
 
 // methodJSON is what `ocl methods --json` prints of a method. Lists and maps are never null.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"ocl/data"
-	"ocl/method"
+	"ocl/learn/method"
 )
 
 // outputOf runs a command line that must succeed.

@@ -22,14 +22,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/experiment"
-	"ocl/experiment/train"
 	"ocl/internal/budget"
 	"ocl/internal/escape"
 	"ocl/internal/limit"
 	"ocl/nn"
 	"ocl/predict"
-	"ocl/tune"
+	"ocl/run/experiment"
+	"ocl/run/train"
+	"ocl/run/tune"
 )
 
 // exitCodes says what the exit codes mean, for the help.

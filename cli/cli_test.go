@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/experiment/train"
+	"ocl/run/train"
 )
 
 func TestExitCodes(t *testing.T) {

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/config"
-	"ocl/experiment"
-	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/internal/escape"
-	"ocl/reproduce"
+	"ocl/run/experiment"
+	"ocl/run/result"
+	"ocl/survey/reproduce"
 )
 
 // committedHelp is what the help says of `ocl verify --committed`.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"ocl/experiment"
-	"ocl/experiment/result"
+	"ocl/run/experiment"
+	"ocl/run/result"
 )
 
 // moved writes the result of a run with another seed and other accuracies.

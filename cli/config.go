@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/config"
-	"ocl/experiment"
 	"ocl/internal/count"
 	"ocl/internal/escape"
+	"ocl/run/experiment"
 )
 
 func newConfig() *cobra.Command {

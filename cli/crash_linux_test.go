@@ -21,16 +21,16 @@ import (
 	"testing"
 	"time"
 
-	"ocl/experiment"
-	"ocl/experiment/result"
 	"ocl/internal/faulttest"
-	"ocl/interop/safetensors"
-	"ocl/interop/weights"
-	"ocl/method"
+	"ocl/learn/method"
 	"ocl/nn/arch"
+	"ocl/nn/safetensors"
+	"ocl/nn/weights"
 	"ocl/rng"
-	"ocl/study"
-	"ocl/tune"
+	"ocl/run/experiment"
+	"ocl/run/result"
+	"ocl/run/tune"
+	"ocl/sweep/study"
 )
 
 var (

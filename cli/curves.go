@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/run/result"
 )
 
 const (

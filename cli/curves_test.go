@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/experiment"
-	"ocl/experiment/result"
+	"ocl/run/experiment"
+	"ocl/run/result"
 )
 
 // curvesOf are the lines of methods in so many columns.

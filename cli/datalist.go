@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/data"
+	"ocl/data/stream"
 	"ocl/internal/count"
-	"ocl/stream"
 )
 
 func newDataList() *cobra.Command {

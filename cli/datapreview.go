@@ -15,10 +15,10 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/data/sheet"
-	"ocl/experiment"
+	"ocl/data/stream"
 	"ocl/internal/escape"
 	"ocl/interop/output"
-	"ocl/stream"
+	"ocl/run/experiment"
 )
 
 // sheetQuality is that of a sheet in a JPEG file: edges of text stay sharp.

@@ -10,9 +10,9 @@ import (
 
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment/build"
 	"ocl/internal/count"
 	"ocl/internal/escape"
+	"ocl/run/build"
 )
 
 // shownFaults is how many faults of a data set are printed; the others are counted, and --json has them.

@@ -15,11 +15,11 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data/embed"
-	"ocl/experiment"
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/internal/input"
-	"ocl/method"
+	"ocl/learn/method"
+	"ocl/run/experiment"
 )
 
 const (

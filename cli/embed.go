@@ -17,11 +17,11 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/data/embed"
-	"ocl/experiment"
+	"ocl/data/npz"
 	"ocl/internal/count"
 	"ocl/internal/escape"
-	"ocl/interop/npz"
 	"ocl/interop/output"
+	"ocl/run/experiment"
 )
 
 // embedFlags are the flags of `ocl embed`.

@@ -15,15 +15,15 @@ import (
 
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment"
-	"ocl/experiment/trained"
 	"ocl/internal/atomicfile"
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/interop/output"
 	"ocl/predict"
-	"ocl/report"
-	"ocl/report/chart"
+	"ocl/run/experiment"
+	"ocl/run/trained"
+	"ocl/view/chart"
+	"ocl/view/report"
 )
 
 // evalFlags are the flags of `ocl eval`.

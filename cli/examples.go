@@ -12,9 +12,9 @@ import (
 	"ocl/data"
 	"ocl/data/embed"
 	"ocl/data/sheet"
-	"ocl/experiment"
-	"ocl/experiment/result"
 	"ocl/predict"
+	"ocl/run/experiment"
+	"ocl/run/result"
 )
 
 // examples are the images of a report: of data that are open, or that are found on this machine.

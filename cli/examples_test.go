@@ -13,8 +13,8 @@ import (
 
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment"
-	"ocl/report"
+	"ocl/run/experiment"
+	"ocl/view/report"
 )
 
 // TestExamplesOfMNIST: with the real digits, the images in a report are those of the test half, pixel for pixel.

@@ -14,17 +14,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/experiment/build"
-	"ocl/experiment/result"
-	"ocl/experiment/trained"
+	"ocl/data/npz"
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/internal/nearest"
-	"ocl/interop/npz"
-	"ocl/interop/onnx"
 	"ocl/interop/output"
 	"ocl/interop/runs"
-	"ocl/interop/safetensors"
+	"ocl/nn/onnx"
+	"ocl/nn/safetensors"
+	"ocl/run/build"
+	"ocl/run/result"
+	"ocl/run/trained"
 )
 
 // exportFormat is a form in which other programs read runs.

@@ -9,7 +9,7 @@ import (
 // TestExportsOfACommittedResult: both exports write where they are told to, and say where.
 func TestExportsOfACommittedResult(t *testing.T) {
 	t.Parallel()
-	result := filepath.Join("..", "results", "ns-mini-blur", "methods", "finetune-m0-s1.json.gz")
+	result := filepath.Join("..", "survey", "results", "ns-mini-blur", "methods", "finetune-m0-s1.json.gz")
 	dir := t.TempDir()
 	path, err := exportCSV(t.Context(), result, dir, exportSource{})
 	if want := filepath.Join(dir, "measurements.csv"); err != nil || path != want {

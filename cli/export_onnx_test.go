@@ -19,11 +19,11 @@ import (
 
 	"ocl"
 	"ocl/data"
-	"ocl/experiment"
-	"ocl/experiment/trained"
-	"ocl/learner"
+	"ocl/learn/learner"
 	"ocl/nn"
-	"ocl/tensor"
+	"ocl/nn/tensor"
+	"ocl/run/experiment"
+	"ocl/run/trained"
 )
 
 // smallRun runs a method on drawn images and returns the folder of its experiment.
@@ -110,11 +110,11 @@ type onnxCase struct {
 }
 
 // TestONNXRuntimeAgrees exports trained runs and lets onnxruntime classify real images: OCL_ONNX_RUNS are their folders,
-// OCL_ONNX_PYTHON is a Python with the packages that interop/onnx/testdata/check.py names.
+// OCL_ONNX_PYTHON is a Python with the packages that nn/onnx/testdata/check.py names.
 func TestONNXRuntimeAgrees(t *testing.T) {
 	python, folders := os.Getenv("OCL_ONNX_PYTHON"), filepath.SplitList(os.Getenv("OCL_ONNX_RUNS"))
 	if python == "" || len(folders) == 0 {
-		t.Skip("OCL_ONNX_PYTHON or OCL_ONNX_RUNS is unset; interop/onnx/testdata/check.py says how to compare with onnxruntime")
+		t.Skip("OCL_ONNX_PYTHON or OCL_ONNX_RUNS is unset; nn/onnx/testdata/check.py says how to compare with onnxruntime")
 	}
 	t.Setenv("OCL_CACHE", t.TempDir())
 	for _, run := range folders {
@@ -265,7 +265,7 @@ func compareONNX(t *testing.T, python, dir string, trained *trained.Model, split
 	if err := os.WriteFile(filepath.Join(dir, "case.json"), text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	said, err := exec.Command(python, "../interop/onnx/testdata/check.py", "compare", dir).CombinedOutput()
+	said, err := exec.Command(python, "../nn/onnx/testdata/check.py", "compare", dir).CombinedOutput()
 	t.Logf("%s, %d files of other sizes: %s", filepath.Base(trained.Folder), len(files), said)
 	if err != nil {
 		t.Errorf("%s: %v", trained.Folder, err)

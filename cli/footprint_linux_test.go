@@ -12,12 +12,12 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
-	"ocl/learner"
-	"ocl/memory"
+	"ocl/learn/learner"
+	"ocl/learn/memory"
+	"ocl/learn/optim"
 	"ocl/nn/arch"
-	"ocl/optim"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // footprintChild names the folder in which the child process of TestFootprint works.

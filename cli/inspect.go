@@ -16,18 +16,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/data"
-	"ocl/experiment"
-	"ocl/experiment/result"
-	"ocl/experiment/train"
-	"ocl/experiment/trained"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/internal/input"
 	"ocl/internal/limit"
-	"ocl/interop/safetensors"
-	"ocl/study"
-	"ocl/tune"
+	"ocl/nn/safetensors"
+	"ocl/run/experiment"
+	"ocl/run/result"
+	"ocl/run/train"
+	"ocl/run/trained"
+	"ocl/run/tune"
+	"ocl/sweep/study"
 )
 
 // inspected is what `ocl inspect --json` prints: what there is at a path.

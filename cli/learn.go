@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/config"
-	"ocl/experiment"
-	"ocl/experiment/trained"
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/predict"
+	"ocl/run/experiment"
+	"ocl/run/trained"
 )
 
 func newLearn() *cobra.Command {

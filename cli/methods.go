@@ -11,7 +11,7 @@ import (
 
 	"ocl/config"
 	"ocl/internal/nearest"
-	"ocl/method"
+	"ocl/learn/method"
 )
 
 func newMethods() *cobra.Command {

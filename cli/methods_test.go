@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/experiment"
-	"ocl/method"
+	"ocl/learn/method"
+	"ocl/run/experiment"
 )
 
 func TestMethodsPageIsCurrent(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/experiment/result"
 	"ocl/live"
+	"ocl/run/result"
 )
 
 // otherModule is a program in a module of its own that registers two methods, a data set, a kind of stream and a network.
@@ -29,15 +29,15 @@ import (
 	"ocl"
 	"ocl/cli"
 	"ocl/data"
-	"ocl/loss"
+	"ocl/learn/loss"
 	"ocl/live"
-	"ocl/memory"
-	"ocl/method"
+	"ocl/learn/memory"
+	"ocl/learn/method"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/rng"
-	"ocl/stream"
-	"ocl/tensor"
+	"ocl/data/stream"
+	"ocl/nn/tensor"
 )
 
 // broken is a criterion that panics once.

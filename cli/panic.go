@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"ocl/experiment/train"
 	"ocl/internal/escape"
+	"ocl/run/train"
 )
 
 // panics are the panics among the errors of err.

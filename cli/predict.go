@@ -23,13 +23,13 @@ import (
 
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment/trained"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/predict"
+	"ocl/run/trained"
 )
 
 // standardInput is the word for an image on standard input.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/experiment"
+	"ocl/run/experiment"
 )
 
 // TestOnePrefix: names of packages do not follow one another in a message, and all else stays.

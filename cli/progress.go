@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"ocl"
-	"ocl/experiment"
-	"ocl/experiment/result"
+	"ocl/run/experiment"
+	"ocl/run/result"
 )
 
 // progress shows how far the runs of an experiment are, with a line for each run at work, and where there is no terminal also at the end

@@ -14,8 +14,8 @@ import (
 
 	"ocl"
 	"ocl/data/embed"
-	"ocl/experiment"
-	"ocl/experiment/result"
+	"ocl/run/experiment"
+	"ocl/run/result"
 )
 
 // watch is a progress with a clock of its own that draws only when a test says so.

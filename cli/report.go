@@ -9,14 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/experiment"
 	"ocl/internal/count"
 	"ocl/internal/escape"
-	"ocl/report"
-	"ocl/report/findings"
-	"ocl/report/known"
-	"ocl/report/paper"
-	"ocl/study"
+	"ocl/run/experiment"
+	"ocl/survey/findings"
+	"ocl/survey/paper"
+	"ocl/sweep/study"
+	"ocl/view/known"
+	"ocl/view/report"
 )
 
 func newReport() *cobra.Command {
@@ -37,7 +37,7 @@ func newReport() *cobra.Command {
   ocl report --latex runs/er5k
   ocl report runs/er5k --data-dir DIR
   ocl report runs/er5k --json rows > er5k.json
-  ocl report paper results --beside -o paper`,
+  ocl report paper survey/results --beside -o paper`,
 		Long: "DIR is an experiment folder, a run folder, a folder of compressed results (NAME.json.gz), or the file of one result. " +
 			"Without -o, the report of a folder is written into that folder, and the report of a file beside it. " +
 			"All numbers are read from result files. The data are not needed; where they are at hand, in --data-dir, in the recorded folder or in $" + dataVariable +
@@ -118,7 +118,7 @@ func newReportPaper() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "paper DIR...",
 		Short: "Write the tables and figures of the survey from results, each under its label.",
-		Example: `  ocl report paper results -o paper
+		Example: `  ocl report paper survey/results -o paper
   ocl report paper runs/study --beside`,
 		Long: "All results in the folders and below them are read. Each belongs to the cell of the survey that its config says. A cell without a result is " +
 			"marked, with the command that runs it. paper.html has everything. Tables are also written as CSV, Markdown and LaTeX, and figures as SVG and PDF.",

@@ -22,14 +22,14 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment/result"
 	"ocl/internal/escape"
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/internal/nearest"
 	"ocl/interop/foreign"
 	"ocl/interop/output"
-	"ocl/method"
+	"ocl/learn/method"
+	"ocl/run/result"
 )
 
 // importFlags are the flags of `ocl report import`.

@@ -15,15 +15,15 @@ import (
 
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment"
-	"ocl/experiment/result"
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/escape"
-	"ocl/report"
-	"ocl/report/known"
-	"ocl/tune"
+	"ocl/run/experiment"
+	"ocl/run/result"
+	"ocl/run/tune"
+	"ocl/view/known"
+	"ocl/view/report"
 )
 
 // runFlags are the flags of `ocl run` on which no number depends.

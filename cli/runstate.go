@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"ocl"
-	"ocl/experiment"
-	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/run/experiment"
+	"ocl/run/result"
 )
 
 // smoothing is the weight of the newest step in the shown loss, running accuracy and speed: about fifty steps count.

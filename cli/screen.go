@@ -9,9 +9,9 @@ import (
 
 	"ocl"
 	"ocl/data/embed"
-	"ocl/experiment"
 	"ocl/internal/count"
 	"ocl/internal/escape"
+	"ocl/run/experiment"
 )
 
 const (

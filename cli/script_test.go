@@ -21,10 +21,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/sbinet/npyio"
 
-	"ocl/experiment/result"
 	"ocl/internal/faulttest"
 	"ocl/internal/kernel"
 	"ocl/rng"
+	"ocl/run/result"
 )
 
 // longTier is set where the tests may take long, as in `.ci/run all`.

@@ -14,11 +14,11 @@ import (
 
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment"
-	"ocl/experiment/build"
 	"ocl/internal/escape"
 	"ocl/internal/nearest"
-	"ocl/method"
+	"ocl/learn/method"
+	"ocl/run/build"
+	"ocl/run/experiment"
 )
 
 // Groups of flags in the help, besides those of package config.

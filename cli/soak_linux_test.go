@@ -24,7 +24,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ocl/experiment/result"
+	"ocl/run/result"
 )
 
 var (

@@ -14,15 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/experiment"
-	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/internal/nearest"
 	"ocl/interop/runs"
-	"ocl/study"
+	"ocl/run/experiment"
+	"ocl/run/result"
+	"ocl/sweep/study"
 )
 
 // sweepFlags are the flags of `ocl sweep` and `ocl sweep join`. No number depends on them.
@@ -53,7 +53,7 @@ func newSweep() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep STUDY",
 		Short: "Do all runs of a study: methods, tricks, memories, data sets and seeds in one file.",
-		Example: `  ocl sweep studies/quick.yaml
+		Example: `  ocl sweep survey/studies/quick.yaml
   ocl sweep study.yaml --dry-run --data-dir DIR
   ocl sweep study.yaml --out runs/study --data-dir DIR
   ocl sweep study.yaml --shard 3/64

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"ocl/experiment/result"
 	"ocl/internal/count"
-	"ocl/study"
-	watching "ocl/watch"
+	"ocl/run/result"
+	"ocl/sweep/study"
+	watching "ocl/view/watch"
 )
 
 // checkStatus refuses what is no address.

@@ -18,7 +18,7 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/internal/nearest"
-	"ocl/study"
+	"ocl/sweep/study"
 )
 
 //go:embed jobfile/*.tmpl

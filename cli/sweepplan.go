@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/experiment"
 	"ocl/internal/count"
 	"ocl/internal/escape"
-	"ocl/study"
+	"ocl/run/experiment"
+	"ocl/sweep/study"
 )
 
 // resultBytes is about what a finished job leaves: its result and, for each step, a line of events.jsonl. They were measured

@@ -16,8 +16,8 @@ import (
 	"ocl/data"
 	"ocl/internal/count"
 	"ocl/internal/escape"
-	"ocl/study"
-	"ocl/study/served"
+	"ocl/sweep/served"
+	"ocl/sweep/study"
 )
 
 // served says whether the study is to be served.

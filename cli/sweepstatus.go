@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/config"
-	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/internal/escape"
-	"ocl/study"
+	"ocl/run/result"
+	"ocl/sweep/study"
 )
 
 // phaseCounts are how many jobs of a study are in which phase.

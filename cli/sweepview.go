@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"ocl"
-	"ocl/experiment"
-	"ocl/experiment/result"
 	"ocl/internal/count"
-	"ocl/study"
+	"ocl/run/experiment"
+	"ocl/run/result"
+	"ocl/sweep/study"
 )
 
 // lookEvery is the least time between two looks at what others have done.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"ocl"
-	"ocl/experiment"
-	"ocl/study"
+	"ocl/run/experiment"
+	"ocl/sweep/study"
 )
 
 // TestSweepPauses: the time left of a study counts long work inside a step as it is done, also where a job is resumed before such work. A step

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"ocl/experiment"
-	"ocl/experiment/result"
-	"ocl/study"
+	"ocl/run/experiment"
+	"ocl/run/result"
+	"ocl/sweep/study"
 )
 
 var (

@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/config"
-	"ocl/experiment"
-	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/internal/escape"
-	"ocl/tune"
+	"ocl/run/experiment"
+	"ocl/run/result"
+	"ocl/run/tune"
 )
 
 // tuneFlags are the flags of `ocl tune` besides those of the config.

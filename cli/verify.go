@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/data"
-	"ocl/experiment"
-	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/internal/escape"
+	"ocl/run/experiment"
+	"ocl/run/result"
 )
 
 // dataVariable is the environment variable with the folder of the data sets.
@@ -39,7 +39,7 @@ func newVerify() *cobra.Command {
 		Use:   "verify RESULT...",
 		Short: "Run the experiment of a result again and compare bit for bit, or compare runs with the committed results.",
 		Example: `  ocl verify runs/first/er-m1000-s1-1f2e3d4c/result.json
-  ocl verify results/cifar100/methods/er-m5000-s1.json.gz --data-dir DIR
+  ocl verify survey/results/cifar100/methods/er-m5000-s1.json.gz --data-dir DIR
   ocl verify result.json --quiet --json same,differences
   ocl verify --committed runs/er runs/mir`,
 		Long: "RESULT is a result.json, also compressed (.json.gz), or the folder of a run. The run uses the recorded config, kernels and convolutions. " +

@@ -11,13 +11,13 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/config"
-	"ocl/experiment/build"
-	"ocl/experiment/result"
 	"ocl/internal/edition"
 	"ocl/internal/kernel"
 	"ocl/internal/origin"
 	"ocl/nn"
-	"ocl/tune"
+	"ocl/run/build"
+	"ocl/run/result"
+	"ocl/run/tune"
 )
 
 // release is the version of ocl.

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/experiment"
 	"ocl/internal/count"
 	"ocl/internal/escape"
-	"ocl/report"
-	"ocl/report/known"
-	watching "ocl/watch"
+	"ocl/run/experiment"
+	"ocl/view/known"
+	"ocl/view/report"
+	watching "ocl/view/watch"
 )
 
 // watchFlags are the flags of `ocl watch`.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"ocl/config"
-	"ocl/experiment"
+	"ocl/run/experiment"
 )
 
 // A config has fields, and keys with the names that the command line uses. What differs from the default is written down.

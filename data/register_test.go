@@ -8,7 +8,7 @@ import (
 
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment"
+	"ocl/run/experiment"
 )
 
 // stripes are images of two classes, 4×4 pixels: upright and lying stripes.

@@ -8,12 +8,12 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/config"
-	"ocl/experiment/build"
-	"ocl/experiment/train"
 	"ocl/internal/count"
 	"ocl/internal/limit"
-	"ocl/learner"
+	"ocl/learn/learner"
 	"ocl/nn"
+	"ocl/run/build"
+	"ocl/run/train"
 )
 
 // core is a learner with its network, and what it knows of tasks and classes. One goroutine uses it at a time.

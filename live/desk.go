@@ -10,12 +10,12 @@ import (
 	"ocl"
 	"ocl/data"
 	"ocl/data/embed"
-	"ocl/experiment/train"
-	"ocl/experiment/trained"
-	"ocl/learner"
+	"ocl/learn/learner"
 	"ocl/nn"
+	"ocl/nn/tensor"
 	"ocl/predict"
-	"ocl/tensor"
+	"ocl/run/train"
+	"ocl/run/trained"
 )
 
 // model is a published copy of what predicts. Nobody changes it while it is current or somebody reads it.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 
-	"ocl/experiment/build"
-	"ocl/experiment/trained"
 	"ocl/internal/edition"
 	"ocl/internal/nearest"
-	"ocl/interop/onnx"
-	"ocl/interop/safetensors"
+	"ocl/nn/onnx"
+	"ocl/nn/safetensors"
+	"ocl/run/build"
+	"ocl/run/trained"
 )
 
 // ErrFormat says that nothing is exported in a format.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ocl/experiment/trained"
 	"ocl/internal/edition"
-	"ocl/interop/onnx"
-	"ocl/interop/safetensors"
+	"ocl/nn/onnx"
+	"ocl/nn/safetensors"
+	"ocl/run/trained"
 )
 
 // exported is what a trainer writes in a format, as version 3.

@@ -6,11 +6,11 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data/embed"
-	"ocl/experiment/build"
 	"ocl/internal/cause"
-	"ocl/interop/onnx"
 	"ocl/nn/arch"
 	"ocl/nn/backbone"
+	"ocl/nn/onnx"
+	"ocl/run/build"
 )
 
 // inputs are the images of a trainer, and what its learner takes of them.

@@ -15,15 +15,15 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/config"
-	"ocl/experiment/build"
-	"ocl/experiment/result"
-	"ocl/experiment/train"
-	"ocl/experiment/trained"
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/nn"
+	"ocl/run/build"
+	"ocl/run/result"
+	"ocl/run/train"
+	"ocl/run/trained"
 )
 
 // version is that of the sections of a saved learner.

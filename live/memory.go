@@ -8,10 +8,10 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
-	"ocl/experiment/build"
 	"ocl/internal/cause"
-	"ocl/learner"
-	"ocl/memory"
+	"ocl/learn/learner"
+	"ocl/learn/memory"
+	"ocl/run/build"
 )
 
 // Relabel gives the stored image with a place ([Trainer.Place]) the label y of a class that was added, and says whether the image is stored. What was learned of

@@ -12,14 +12,14 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment/build"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/limit"
 	"ocl/internal/priority"
-	"ocl/learner"
-	"ocl/method"
+	"ocl/learn/learner"
+	"ocl/learn/method"
 	"ocl/nn/backbone"
+	"ocl/run/build"
 )
 
 // Options say what a new learner is. The zero value is a small ER for colour images of 32×32 pixels.

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/experiment/train"
-	"ocl/loss"
-	"ocl/memory"
-	"ocl/method"
+	"ocl/learn/loss"
+	"ocl/learn/memory"
+	"ocl/learn/method"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
+	"ocl/run/train"
 )
 
 // faulty says which part of the method and the network of that name is faulty; "" is none.

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/learner"
-	"ocl/method"
+	"ocl/learn/learner"
+	"ocl/learn/method"
 )
 
 // keeping is ER that stores the outputs of the network with each sample.

@@ -10,8 +10,8 @@ import (
 
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment"
 	"ocl/predict"
+	"ocl/run/experiment"
 )
 
 // run makes a run of a method on small drawings.

@@ -8,8 +8,8 @@ import (
 	"ocl/config"
 	"ocl/data"
 	_ "ocl/data/gofonts" // the typefaces of glyphs
-	"ocl/experiment/build"
-	"ocl/experiment/trained"
+	"ocl/run/build"
+	"ocl/run/trained"
 )
 
 // TestStreamOfARun: the batches of a run of `ocl run`, given to a trainer with exactly its classes, all added first, end in the run's very parameters. Methods that

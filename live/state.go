@@ -12,10 +12,10 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/config"
-	"ocl/experiment/build"
-	"ocl/experiment/result"
 	"ocl/internal/cause"
-	"ocl/learner"
+	"ocl/learn/learner"
+	"ocl/run/build"
+	"ocl/run/result"
 )
 
 // weightsHeader is what a state of weights says in the place of the counts that it leaves out.

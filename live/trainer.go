@@ -12,12 +12,12 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/data/embed"
-	"ocl/experiment/build"
-	"ocl/experiment/train"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/spelling"
 	"ocl/predict"
+	"ocl/run/build"
+	"ocl/run/train"
 )
 
 // Trainer is a learner whose caller cuts the batches and says when predictions use what was learned. A [Learner] is a queue around one; a program that keeps

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/learner"
+	"ocl/learn/learner"
 )
 
 // TestUnlearn: a trainer that has unlearned images answers as one that never saw them, goes on after saving to the same bits, and has nothing to predict with when none is

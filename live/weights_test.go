@@ -13,7 +13,7 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/internal/fuzztest"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // image, and make a trainer that predicts as the one of before.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"ocl/nn/internal/workers"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // LossFunc writes the gradient of the mean loss of one batch of [Network.Accumulate] to d [B,K], given its logits

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"ocl/checkpoint"
+	"ocl/learn/optim"
 	"ocl/nn"
 	"ocl/nn/arch"
-	"ocl/optim"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // activeConfigs are a residual network and perceptrons.

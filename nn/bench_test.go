@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"testing"
 
+	"ocl/learn/optim"
 	"ocl/nn"
 	"ocl/nn/arch"
-	"ocl/optim"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 func survey(b testing.TB, side int) *nn.Network {

@@ -2,7 +2,7 @@ package nn
 
 import (
 	"ocl/nn/internal/workers"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // sideBySide runs two networks of one shape on the same images. No backward pass follows, so layers share buffers: fifty

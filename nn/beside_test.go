@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ocl/nn"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // lookAhead is a network one step beyond c's, along gradients that are made up.

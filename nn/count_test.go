@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ocl/nn"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // TestWorkspaceCounts: every kind of pass counts its images, and those beside count into the same sum.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"ocl/nn"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // errorBound is how many times the error of a random rounding of every sum an engine's error may be, both as root mean

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/learn/optim"
 	"ocl/nn"
 	"ocl/nn/arch"
-	"ocl/optim"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // everything runs all that a network, its workspace and its optimisers do through some steps of training, and returns

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"ocl/nn/arch"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // BenchmarkFrozenStep is a pass of ten incoming and one of ten replayed images through the survey's network with frozen stages.

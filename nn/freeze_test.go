@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"ocl/nn"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // warm gives batch norms running statistics that are not those of a new network.

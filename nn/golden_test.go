@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/learn/optim"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/nn/internal/conv"
-	"ocl/optim"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // golden is a case of testdata/README.md.

@@ -6,8 +6,8 @@ import (
 
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // objective is a smooth function of the logits: Σ w·l + ½ Σ (v·l)², with fixed pseudo-random w and v.

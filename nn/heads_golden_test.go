@@ -6,11 +6,11 @@ import (
 	"os"
 	"testing"
 
+	"ocl/learn/optim"
 	"ocl/nn"
 	"ocl/nn/arch"
-	"ocl/optim"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // headsGolden is a case of testdata/heads.json, which heads.py made with PyTorch.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/learn/optim"
 	"ocl/nn"
 	"ocl/nn/arch"
-	"ocl/optim"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // TestHeads: a network says what its head is, how many outputs it has and what its parameters are called. The trunk does not

@@ -9,8 +9,8 @@ import (
 	"ocl/checkpoint"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // grown is a network of the seed with so many outputs.

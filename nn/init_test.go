@@ -6,8 +6,8 @@ import (
 
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // small is a residual network on 32×32 images and a perceptron on 5×4, made from a seed.

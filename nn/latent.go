@@ -6,7 +6,7 @@ import (
 
 	"ocl/internal/count"
 	"ocl/nn/internal/conv"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // latent is how a network learns that takes the activations of its frozen stages in place of images.

@@ -9,8 +9,8 @@ import (
 	"ocl/checkpoint"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // latentNets calls f with each network and each number of frozen stages: frozen is the network that learns from images, latent the one that

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"ocl/nn/internal/conv"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // layer is one step of a network: a description without weights or caches, shared by copies of the network. bind makes

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // panicText is what call panics with.

@@ -8,7 +8,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/internal/kernel"
 	"ocl/nn/internal/workers"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // Network is a network's description, parameters, gradients and running statistics. Activations are in a [Workspace],

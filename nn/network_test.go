@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"ocl/checkpoint"
+	"ocl/learn/optim"
 	"ocl/nn"
 	"ocl/nn/arch"
-	"ocl/optim"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // forEachSet runs f with every kernel set of this machine.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"ocl/internal/pages"
+	"ocl/learn/optim"
 	"ocl/nn"
-	"ocl/optim"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // TestInputsAtPages: what a caller gives to a network, images, gradients and room for results, is not read or written

@@ -6,7 +6,7 @@ import (
 	"ocl/internal/kernel"
 	"ocl/nn/internal/conv"
 	"ocl/nn/internal/workers"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // pass holds the states of all layers for batches of up to n images: activations, gradients, packed weights.

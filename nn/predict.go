@@ -3,7 +3,7 @@ package nn
 import (
 	"ocl/internal/kernel"
 	"ocl/nn/internal/workers"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // predictTask predicts parts of a batch, each worker with buffers of its own that fit its cache.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ocl/nn"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // The outputs of an image are the same, bit for bit, whatever the number of workers and of the other images: several

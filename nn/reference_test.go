@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"ocl/nn"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // reference computes a network in float64 from its description, [nn.Network.Layers], and from nothing else of the

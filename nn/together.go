@@ -1,6 +1,6 @@
 package nn
 
-import "ocl/tensor"
+import "ocl/nn/tensor"
 
 // JointLoss writes the gradient of one loss over several passes of [Network.AccumulateTogether]: that of the outputs of
 // pass i to d[i], given outputs[i]. Both are [B_i, Outputs], and d begins as zeros. It is called once, in one goroutine. It must

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"testing"
 
+	"ocl/learn/optim"
 	"ocl/nn"
 	"ocl/nn/arch"
-	"ocl/optim"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // apart is a loss that pushes the outputs of two passes towards each other: the mean of ½w(u−v)² + 0.1·uv over them.

@@ -8,7 +8,7 @@ import (
 
 	"ocl/rng"
 
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 func noise(seed uint64, n int) []float32 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"ocl/nn"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // layerGolden is a case of testdata/layers.json, which layers.py made with PyTorch.

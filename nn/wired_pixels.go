@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"ocl/internal/kernel"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // PixelErrors is the end of a decoder: a transposed convolution to the channels of an image, a sigmoid, and Σ (x − x̂)² over

@@ -5,7 +5,7 @@ import (
 
 	"ocl/internal/kernel"
 	"ocl/nn/internal/conv"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // Wiring is the layers of networks that are no chain, in the order in which they run, with room for batches of up to a

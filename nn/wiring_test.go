@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"ocl/nn"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // wiredCase is a small network of one layer or a few, for images of c×h×w.

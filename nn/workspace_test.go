@@ -10,8 +10,8 @@ import (
 
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // mustPanic fails unless call panics with a text that holds all parts.

@@ -11,7 +11,7 @@ import (
 
 	"ocl/data"
 	"ocl/internal/count"
-	"ocl/metric"
+	"ocl/run/metric"
 )
 
 // Halves of a data set that [Predictor.Evaluate] can measure on.

@@ -11,7 +11,7 @@ import (
 
 	"ocl"
 	"ocl/data"
-	"ocl/metric"
+	"ocl/run/metric"
 )
 
 // The measured accuracy is that of the run's last evaluation, and each class and the confusion add up to it.

@@ -27,11 +27,11 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/data/embed"
-	"ocl/experiment/build"
-	"ocl/experiment/trained"
-	"ocl/learner"
+	"ocl/learn/learner"
 	"ocl/nn"
-	"ocl/tensor"
+	"ocl/nn/tensor"
+	"ocl/run/build"
+	"ocl/run/trained"
 )
 
 // Options say what predicts, and how much may work at the same time. No prediction depends on the latter.

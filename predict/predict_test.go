@@ -19,10 +19,10 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment"
-	"ocl/experiment/result"
-	"ocl/experiment/trained"
-	"ocl/tensor"
+	"ocl/nn/tensor"
+	"ocl/run/experiment"
+	"ocl/run/result"
+	"ocl/run/trained"
 )
 
 // small is an experiment of one run on glyphs of 8×8 pixels in five tasks.

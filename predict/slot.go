@@ -7,7 +7,7 @@ import (
 	"ocl"
 	"ocl/data/embed"
 	"ocl/nn"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // part is the number of images that each worker gets at once: as many as a network of small images takes in one go.

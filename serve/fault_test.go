@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/experiment/train"
-	"ocl/loss"
-	"ocl/method"
+	"ocl/learn/loss"
+	"ocl/learn/method"
+	"ocl/nn/tensor"
+	"ocl/run/train"
 	"ocl/serve"
 	"ocl/serve/client"
-	"ocl/tensor"
 )
 
 // panics is a criterion of somebody else's method.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ocl/config"
-	"ocl/experiment/build"
+	"ocl/run/build"
 	serving "ocl/serve/daemon"
 )
 

@@ -18,10 +18,10 @@ import (
 	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment"
-	"ocl/experiment/build"
-	"ocl/experiment/trained"
 	"ocl/live"
+	"ocl/run/build"
+	"ocl/run/experiment"
+	"ocl/run/trained"
 	"ocl/serve/client"
 	"ocl/serve/daemon"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/stream/shift"
+	"ocl/data/stream/shift"
 )
 
 // TestWords: the tables of words have as many lines as the paper's, for the rows of the tables of results.

@@ -13,11 +13,11 @@ import (
 	"ocl"
 	"ocl/data"
 	_ "ocl/data/gofonts"
-	"ocl/interop/safetensors"
-	"ocl/interop/weights"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/nn/backbone"
+	"ocl/nn/safetensors"
+	"ocl/nn/weights"
 	"ocl/rng"
 )
 

@@ -11,9 +11,9 @@ import (
 	"os"
 
 	"ocl/config"
-	"ocl/experiment"
-	"ocl/experiment/trained"
-	"ocl/report"
+	"ocl/run/experiment"
+	"ocl/run/trained"
+	"ocl/view/report"
 )
 
 func main() {

@@ -9,8 +9,8 @@ import (
 	"log"
 
 	"ocl/config"
-	"ocl/experiment"
-	"ocl/report"
+	"ocl/run/experiment"
+	"ocl/view/report"
 )
 
 func main() {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"ocl"
-	"ocl/learner"
-	"ocl/loss"
-	"ocl/memory"
-	"ocl/method"
-	"ocl/tensor"
+	"ocl/learn/learner"
+	"ocl/learn/loss"
+	"ocl/learn/memory"
+	"ocl/learn/method"
+	"ocl/nn/tensor"
 )
 
 var (

@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"ocl/learner"
-	"ocl/method"
+	"ocl/learn/learner"
+	"ocl/learn/method"
 )
 
 func TestDERPPGolden(t *testing.T) {

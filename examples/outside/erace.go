@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"ocl"
-	"ocl/learner"
-	"ocl/loss"
-	"ocl/memory"
-	"ocl/method"
-	"ocl/tensor"
+	"ocl/learn/learner"
+	"ocl/learn/loss"
+	"ocl/learn/memory"
+	"ocl/learn/method"
+	"ocl/nn/tensor"
 )
 
 func init() {

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/learner"
-	"ocl/learner/learnertest"
-	"ocl/method"
+	"ocl/learn/learner"
+	"ocl/learn/learner/learnertest"
+	"ocl/learn/method"
 )
 
 func TestERACEGolden(t *testing.T) {

@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/learner"
-	"ocl/learner/learnertest"
-	"ocl/memory"
-	"ocl/method"
-	"ocl/method/methodtest"
+	"ocl/learn/learner"
+	"ocl/learn/learner/learnertest"
+	"ocl/learn/memory"
+	"ocl/learn/method"
+	"ocl/learn/method/methodtest"
+	"ocl/learn/optim"
 	"ocl/nn/arch"
-	"ocl/optim"
 	"ocl/rng"
 )
 

@@ -5,12 +5,12 @@ import (
 	"math"
 
 	"ocl"
-	"ocl/augment"
-	"ocl/learner"
-	"ocl/memory"
-	"ocl/method"
+	"ocl/learn/augment"
+	"ocl/learn/learner"
+	"ocl/learn/memory"
+	"ocl/learn/method"
 	"ocl/nn"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 var (

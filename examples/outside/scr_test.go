@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/augment"
-	"ocl/learner"
-	"ocl/learner/learnertest"
-	"ocl/method"
-	"ocl/optim"
-	"ocl/tensor"
+	"ocl/learn/augment"
+	"ocl/learn/learner"
+	"ocl/learn/learner/learnertest"
+	"ocl/learn/method"
+	"ocl/learn/optim"
+	"ocl/nn/tensor"
 )
 
 // TestSCRGolden follows ten steps with mirrored views, and the class means after them.

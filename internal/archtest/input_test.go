@@ -16,14 +16,14 @@ var doors = strings.Fields("os.Open os.OpenFile os.ReadFile os.ReadDir os.DirFS 
 
 // mayOpen are packages and files that open without internal/input, each with its reason.
 var mayOpen = map[string]string{
-	"internal/input":              "it is the door",
-	"internal/atomicfile":         "it syncs a folder that is there",
-	"internal/faulttest":          "a helper of tests",
-	"internal/browsertest":        "a helper of tests",
-	"study/studytest":             "a helper of tests",
-	"experiment/train/machine.go": "/proc is of the system, and its files have no size",
-	"examples/predict/main.go":    "it lists a folder as a program outside this module would",
-	"examples/camera/main.go":     "it lists folders as a program outside this module would",
+	"internal/input":           "it is the door",
+	"internal/atomicfile":      "it syncs a folder that is there",
+	"internal/faulttest":       "a helper of tests",
+	"internal/browsertest":     "a helper of tests",
+	"sweep/studytest":          "a helper of tests",
+	"run/train/machine.go":     "/proc is of the system, and its files have no size",
+	"examples/predict/main.go": "it lists a folder as a program outside this module would",
+	"examples/camera/main.go":  "it lists folders as a program outside this module would",
 }
 
 // TestFilesAreOpenedByInput: what comes from outside is opened by internal/input, which opens regular files of a stated size and never

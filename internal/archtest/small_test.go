@@ -8,7 +8,7 @@ func TestSmallPrograms(t *testing.T) {
 	checked := 0
 	for _, p := range packages(t) {
 		switch short(p.ImportPath) {
-		case "predict", "live", "metric":
+		case "predict", "live", "run/metric":
 		default:
 			continue
 		}

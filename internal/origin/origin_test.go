@@ -9,7 +9,7 @@ import (
 func TestPackageOf(t *testing.T) {
 	for function, want := range map[string]string{
 		"main.init.0":                            "main",
-		"ocl/method.Register":                    "ocl/method",
+		"ocl/learn/method.Register":              "ocl/learn/method",
 		"ocl_test.TestX.func1":                   "ocl",
 		"example.com/a/b_test.(*T).Do":           "example.com/a/b",
 		"gopkg.in/yaml%2ev3.(*Node).Decode":      "gopkg.in/yaml.v3",

@@ -10,8 +10,8 @@ import (
 func TestInStack(t *testing.T) {
 	stack := func(lines ...string) string { return "goroutine 1 [running]:\n" + strings.Join(lines, "\n") + "\n" }
 	const (
-		recovered = "ocl/experiment/train.caught.func1()\n\t/ocl/experiment/train/run.go:157 +0x85\npanic({0x55, 0x66})\n\t/go/src/runtime/panic.go:783 +0x132"
-		tensor    = "ocl/tensor.(*Tensor).Row(...)\n\t/ocl/tensor/tensor.go:40"
+		recovered = "ocl/run/train.caught.func1()\n\t/ocl/experiment/train/run.go:157 +0x85\npanic({0x55, 0x66})\n\t/go/src/runtime/panic.go:783 +0x132"
+		tensor    = "ocl/nn/tensor.(*Tensor).Row(...)\n\t/ocl/tensor/tensor.go:40"
 		step      = "example.com/a/er.(*step[...]).Gradient(0xc0000a, {0x1, 0x2})\n\t/src/a/er/step.go:12 +0x1d"
 		inMain    = "main.init.0.func1({0x1})\n\t/src/program/main.go:20 +0x1d"
 		main      = "main.main()\n\t/src/program/main.go:7 +0x1d"

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/internal/limit"
+	"ocl/run/result"
 )
 
 // Read reads the accuracies of one run with T tasks. Each line is a row, with commas between its numbers, which are fractions in

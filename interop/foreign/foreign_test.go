@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ocl/experiment/result"
 	"ocl/internal/fuzztest"
 	"ocl/internal/limit"
+	"ocl/run/result"
 )
 
 // plainly is a matrix with NaN where nothing was measured.

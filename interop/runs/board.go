@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"ocl/experiment/result"
 	"ocl/internal/input"
 	"ocl/interop/output"
 	"ocl/interop/tensorboard"
-	"ocl/report/chart"
+	"ocl/run/result"
+	"ocl/view/chart"
 )
 
 // Tensorboard writes the runs at a path for TensorBoard: an event file in a folder for each run, below one folder, the

@@ -17,8 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ocl/experiment/result"
 	"ocl/internal/fuzztest"
+	"ocl/run/result"
 )
 
 // listing is an event file as text, a line for each event. Images are checked and shown by their size.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"ocl/experiment/result"
 	"ocl/interop/tensorboard"
-	"ocl/report/chart"
+	"ocl/run/result"
+	"ocl/view/chart"
 )
 
 // Bounds of what is drawn, as in a report: a larger matrix has cells too small to see.

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"ocl/experiment/result"
 	"ocl/internal/escape"
 	"ocl/interop/output"
+	"ocl/run/result"
 )
 
 // columns are those of the table that [CSVOf] writes. docs/interop.md says what they hold.

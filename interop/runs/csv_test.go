@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/experiment/result"
+	"ocl/run/result"
 )
 
 // TestTableHasEveryNumber compares the table of a small run with one that was checked by hand.

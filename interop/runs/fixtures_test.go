@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ocl/config"
-	"ocl/experiment/result"
+	"ocl/run/result"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

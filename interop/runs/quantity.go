@@ -1,7 +1,7 @@
 package runs
 
 import (
-	"ocl/experiment/result"
+	"ocl/run/result"
 )
 
 // Quantity is a kind of number that runs measure.

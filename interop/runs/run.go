@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"ocl/config"
-	"ocl/experiment/result"
 	"ocl/internal/input"
 	"ocl/internal/limit"
+	"ocl/run/result"
 )
 
 // Run is a run whose result is there.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"ocl/experiment/result"
+	"ocl/run/result"
 )
 
 // None is the index of a value that has no such index.

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"ocl/experiment/result"
 	"ocl/internal/escape"
 	"ocl/interop/output"
+	"ocl/run/result"
 )
 
 // WideName is the name of the table that [WideOf] writes.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/experiment/result"
+	"ocl/run/result"
 )
 
 // TestWideTable: each run has a line for each classifier, with its metrics and times, in columns that all lines share.

@@ -8,8 +8,8 @@ import (
 
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 func vaeConfig(side int) arch.VAEConfig {

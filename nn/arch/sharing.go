@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"ocl/nn"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // SharingConfig sizes the classifiers of a growing mixture (CN-DPM, survey §methods; sizes as in its authors' code) and says how they compute.

@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"ocl/nn"
+	"ocl/nn/tensor"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 // VAEConfig sizes the variational autoencoders of a growing mixture (CN-DPM, survey §methods; sizes as in its authors' code) and says

@@ -12,8 +12,8 @@ import (
 	"ocl/internal/input"
 	"ocl/internal/kernel"
 	"ocl/internal/limit"
-	"ocl/interop/safetensors"
 	"ocl/nn"
+	"ocl/nn/safetensors"
 )
 
 // Info says what a backbone is.

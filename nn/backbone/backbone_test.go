@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/interop/safetensors"
-	"ocl/interop/weights"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/safetensors"
+	"ocl/nn/weights"
 	"ocl/rng"
 )
 

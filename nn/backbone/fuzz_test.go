@@ -3,9 +3,9 @@ package backbone
 import (
 	"testing"
 
-	"ocl/interop/weights"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/weights"
 	"ocl/rng"
 )
 

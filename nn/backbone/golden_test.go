@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ocl/interop/safetensors"
+	"ocl/nn/safetensors"
 
 	"ocl/nn"
 )

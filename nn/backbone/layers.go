@@ -8,8 +8,8 @@ import (
 	"ocl/internal/cause"
 	"ocl/internal/input"
 	"ocl/internal/limit"
-	"ocl/interop/safetensors"
 	"ocl/nn"
+	"ocl/nn/safetensors"
 )
 
 // Kinds of layers.

@@ -6,10 +6,10 @@ import (
 	"strconv"
 
 	"ocl/internal/limit"
-	"ocl/interop/safetensors"
-	"ocl/interop/weights"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/safetensors"
+	"ocl/nn/weights"
 	"ocl/rng"
 )
 

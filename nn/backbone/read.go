@@ -12,8 +12,8 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/limit"
 	"ocl/internal/nearest"
-	"ocl/interop/safetensors"
 	"ocl/nn/internal/conv"
+	"ocl/nn/safetensors"
 )
 
 // Keys of the metadata.

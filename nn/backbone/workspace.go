@@ -7,7 +7,7 @@ import (
 	"ocl/nn"
 	"ocl/nn/internal/conv"
 	"ocl/nn/internal/workers"
-	"ocl/tensor"
+	"ocl/nn/tensor"
 )
 
 // Workspace computes with a backbone, on a team of workers. It is for one goroutine at a time.

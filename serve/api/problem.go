@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"ocl/experiment/train"
 	"ocl/internal/count"
 	"ocl/live"
+	"ocl/run/train"
 	"ocl/serve/daemon"
 )
 

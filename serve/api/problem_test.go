@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/experiment/train"
 	"ocl/live"
+	"ocl/run/train"
 	"ocl/serve/daemon"
 )
 

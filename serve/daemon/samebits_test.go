@@ -12,10 +12,10 @@ import (
 	"ocl/config"
 	"ocl/data"
 	_ "ocl/data/gofonts" // the typefaces of glyphs
-	"ocl/experiment"
-	"ocl/experiment/build"
-	"ocl/experiment/trained"
 	"ocl/live"
+	"ocl/run/build"
+	"ocl/run/experiment"
+	"ocl/run/trained"
 )
 
 // TestStreamOfARun: the stream of a run of `ocl run`, sent in pieces to a daemon that knows its classes and holds nothing out, ends in the run's very parameters, also

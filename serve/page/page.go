@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"sync"
 
-	"ocl/report"
+	"ocl/view/report"
 )
 
 //go:embed page.html.tmpl

@@ -19,12 +19,12 @@ import (
 	"ocl/internal/atomicfile"
 	"ocl/internal/input"
 	"ocl/internal/limit"
-	"ocl/interop/safetensors"
-	"ocl/interop/weights"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/safetensors"
+	"ocl/nn/tensor"
+	"ocl/nn/weights"
 	"ocl/rng"
-	"ocl/tensor"
 )
 
 func main() {

@@ -1,0 +1,218 @@
+package learner
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/learn/loss"
+	"ocl/learn/memory"
+	"ocl/nn/tensor"
+	"ocl/rng"
+)
+
+// Stepper is ModelUpdate without the step of the optimiser: it makes passes and leaves in the network's gradients the
+// direction of the step. One with a state that changes the numbers of a run implements [ocl.State] too: the [Replay] saves and
+// loads it. A Stepper that is the learner around the Replay, as [EWC] is, saves its state itself.
+//
+// A Stepper makes its passes of [Replay.Incoming] and [Replay.Draw], and runs them by [Replay.Accumulate] and its likes:
+//
+//	replayed, err := r.Draw()
+//	if err != nil {
+//		return ocl.StepStats{}, err
+//	}
+//	return r.Accumulate(r.Incoming(), replayed)
+//
+// is ER. Whatever it draws at random comes from [Replay.Rand].
+type Stepper interface {
+	// Gradient adds to Net.Grads, which are 0, the direction of one step on the incoming batch b, which is augmented if Augment is
+	// set. b is that of [Replay.Incoming]; it may be read until Gradient returns. Of the stats it fills Loss, Correct (rows of b
+	// that the network predicted correctly, -1 if it does not predict by its outputs) and Replay (rows replayed), as Accumulate
+	// does. It is called Iterations times for each batch. With the error [SkipStep] the optimiser makes no step; any other error
+	// ends the learner.
+	Gradient(r *Replay, b ocl.Batch) (ocl.StepStats, error)
+}
+
+// SkipStep is the error of a [Stepper] that wants no step of the optimiser, not even by momentum or weight decay, such as one
+// that only learns from a memory that is empty yet. The batch counts as observed and is stored.
+var SkipStep = errors.New("learner: no step of the optimiser") //nolint:staticcheck,revive // a signal, as fs.SkipDir is
+
+// Incoming is the pass of B_n as the network sees it: cropped and flipped if Augment is set, with new draws in each
+// iteration. It holds until Gradient returns.
+func (r *Replay) Incoming() Pass { return Pass{Batch: r.shown, Role: loss.Incoming} }
+
+// Draw is line 3, B_M ← Retrieve(B_n, M): a pass of copies of the samples that Retrieve chooses, with their slots and what these
+// carry. It has no rows if nothing is stored, or nothing is retrieved. Each call draws anew, first from the source
+// "memory/retrieve" (as Retrieve does), and then, if Augment is set, from "replay/augment": three numbers for each row, in
+// their order. Retrieve sees B_n as it arrived.
+//
+// The pass holds until Gradient returns, also where it draws again.
+func (r *Replay) Draw() (Pass, error) {
+	if r.Memory == nil || r.Memory.Len() == 0 {
+		return Pass{Role: loss.Replayed}, nil
+	}
+	if r.drawn == len(r.draws) {
+		r.draws = append(r.draws, &memory.Buffer{})
+	}
+	dst := r.draws[r.drawn]
+	r.drawn++
+	var err error
+	if dst.Slots, err = r.Retrieve.Retrieve(dst.Slots[:0], r.Memory, r.incoming, r.retrieveEnv); err != nil {
+		return Pass{}, fmt.Errorf("memory retrieval: %w", err)
+	}
+	if err := checkRetrieved(dst.Slots, r.Memory.Len()); err != nil {
+		return Pass{}, fmt.Errorf("%T.Retrieve %w", r.Retrieve, err)
+	}
+	dst.Gather(r.Memory, dst.Slots)
+	r.augment.apply(&dst.X)
+	return gathered(dst), nil
+}
+
+// checkRetrieved says whether a retriever chose slots of a memory with so many filled ones.
+func checkRetrieved(slots []int, filled int) error {
+	if len(slots) > filled {
+		return fmt.Errorf("returned %d slots, but %d are filled. Return none twice", len(slots), filled)
+	}
+	for _, slot := range slots {
+		if slot < 0 || slot >= filled {
+			return fmt.Errorf("returned the slot %d. Return slots from 0 to %d", slot, filled-1)
+		}
+	}
+	return nil
+}
+
+// Accumulate runs the passes through the network in training mode, each with its own batch-norm statistics, and adds the
+// gradients of their mean losses to Net.Grads in their order: Σ_p ∇ℓ_p(θ). All have the same parameters, so they run at the
+// same time if there are workers. Running statistics move in the order of the passes. A teacher answers first, in evaluation
+// mode or as [Teacher.Training] says. Passes without rows are left out. The bits do not depend on the number of workers.
+//
+// Loss is the sum of the mean losses, Correct counts rows of B_n (-1 if no output is that of a class), and Replay rows of B_M;
+// views of rows do not count. A
+// criterion that makes a gradient of its own or changes what it was given is an error, also one that finds a gradient that is
+// not finite with a loss that is (ErrDiverged). A loss that is not finite is an error of Observe.
+func (r *Replay) Accumulate(passes ...Pass) (ocl.StepStats, error) {
+	return r.train.accumulate(nil, passes...)
+}
+
+// AccumulateApart is [Replay.Accumulate], but the gradient of pass i > 0 is written to apart[i-1] [P] instead, which has as many
+// numbers as the network has parameters. Each pass must have rows.
+func (r *Replay) AccumulateApart(apart [][]float32, passes ...Pass) (ocl.StepStats, error) {
+	return r.train.accumulate(apart, passes...)
+}
+
+// AccumulateTogether is [Replay.Accumulate] for one loss over several passes, such as one that compares two views of the same
+// images: all passes run forward, f is called once, and all run back. Loss is that of f, and [Pass.Criterion] is not asked.
+// All passes keep their activations until the end, so this takes more memory. Where f is a sum over the passes, the bits are
+// those of Accumulate.
+func (r *Replay) AccumulateTogether(f TogetherLoss, passes ...Pass) (ocl.StepStats, error) {
+	return r.train.accumulateTogether(r.Step, f, passes...)
+}
+
+// Passes are those of the last Accumulate, with its results, in the order in which they were given. They hold until the next
+// one, or until Gradient returns.
+func (r *Replay) Passes() []Pass { return r.train.passes }
+
+// Keep says what the memory carries with the rows of B_n that Update will store: numbers [B_n,F], such as the outputs of the
+// network ([memory.Store.Carry]; with [memory.Store.CarryOutputs] there may be fewer columns). They are copied. Of several
+// calls for a batch the last one counts, also over iterations. A memory that carries numbers needs a call for each batch:
+// without one Observe returns an error, as for another shape.
+func (r *Replay) Keep(rows *tensor.Tensor) {
+	r.kept.Resize(rows.Shape...)
+	copy(r.kept.Data, rows.Data)
+	r.keeps = true
+}
+
+// carried is what the memory will carry with the n rows of a batch, nil for nothing.
+func (r *Replay) carried(n int) (*tensor.Tensor, error) {
+	f := r.Memory.Floats()
+	switch {
+	case f == 0 && !r.keeps:
+		return nil, nil
+	case f == 0:
+		return nil, fmt.Errorf("learner: step %d: %T keeps numbers, but the memory carries none. Call Carry or CarryOutputs of the memory first", r.steps, r.Step)
+	case !r.keeps:
+		return nil, fmt.Errorf("learner: step %d: the memory carries %d numbers with each sample, but %T keeps none. Call Keep in Gradient", r.steps, f, r.Step)
+	case !r.Memory.Carries(&r.kept, n):
+		return nil, fmt.Errorf("learner: step %d: %T keeps numbers of shape %v for %d rows. Keep %d of each row", r.steps, r.Step, r.kept.Shape, n, f)
+	}
+	return &r.kept, nil
+}
+
+// Rand is the source "step/NAME" of Seed, which is saved with the learner. Ask for it each time: a load may replace it. A name has
+// one line, or Rand panics.
+func (r *Replay) Rand(name string) *rng.Source {
+	s := r.named[name]
+	if s == nil {
+		if strings.Contains(name, "\n") {
+			panic(fmt.Sprintf("learner: Rand: the name %q has several lines. Use one", name))
+		}
+		if r.named == nil {
+			r.named = map[string]*rng.Source{}
+		}
+		s = rng.New(r.Seed, "step/"+name)
+		r.named[name] = s
+	}
+	return s
+}
+
+// namedParts is the state of the sources of Rand, if there are any.
+func (r *Replay) namedParts() checkpoint.Parts {
+	names := slices.Sorted(maps.Keys(r.named))
+	some, lines := len(names) > 0, strings.Join(names, "\n")
+	return checkpoint.Parts{
+		checkpoint.Either(&some, "rng/names", checkpoint.Parts{
+			checkpoint.Bytes("rng/names", &lines),
+			checkpoint.Then(func() error {
+				names = strings.Split(lines, "\n")
+				if sorted := slices.Compact(slices.Sorted(slices.Values(names))); !slices.Equal(sorted, names) {
+					return fmt.Errorf("learner: the names of the sources of random numbers are not in order, so the state is damaged")
+				}
+				clear(r.named)
+				return nil
+			}),
+			checkpoint.Later(func() (parts checkpoint.Parts) {
+				for _, name := range names {
+					parts = append(parts, checkpoint.Binary("rng/step/"+name, r.Rand(name)))
+				}
+				return parts
+			}),
+		}, checkpoint.Parts{checkpoint.Then(func() error { clear(r.named); return nil })}),
+	}
+}
+
+// forget drops what belongs to the caller of Observe, or holds no longer.
+func (r *Replay) forget() {
+	r.incoming, r.shown = ocl.Batch{}, ocl.Batch{}
+	r.train.forget()
+}
+
+// Summed runs the incoming and the replay batch through the network separately, each with its own batch-norm
+// statistics, and adds the gradients of their mean losses, as the survey's authors do: ∇ℓ(B_n) + ∇ℓ(B_M). Loss is the
+// sum of both means. Both passes have the same parameters, so they run at the same time if there are two workers.
+type Summed struct{}
+
+// Gradient implements [Stepper].
+func (Summed) Gradient(r *Replay, _ ocl.Batch) (ocl.StepStats, error) {
+	replayed, err := r.Draw()
+	if err != nil {
+		return ocl.StepStats{}, err
+	}
+	return r.Accumulate(r.Incoming(), replayed)
+}
+
+// Joint runs both batches through the network as one batch with common batch-norm statistics, and takes the mean loss
+// over all rows, as the survey's text says: ∇ℓ(B_n ∪ B_M).
+type Joint struct{}
+
+// Gradient implements [Stepper].
+func (Joint) Gradient(r *Replay, _ ocl.Batch) (ocl.StepStats, error) {
+	replayed, err := r.Draw()
+	if err != nil {
+		return ocl.StepStats{}, err
+	}
+	return r.Accumulate(Join(&r.joined, r.Incoming(), replayed))
+}

@@ -1,0 +1,37 @@
+package method
+
+import (
+	"ocl"
+	"ocl/learn/learner"
+	"ocl/learn/memory"
+)
+
+var er = Info{
+	Name: "er",
+	Text: Text{
+		Title:   "ER",
+		Summary: "Replay a few stored samples with each incoming batch.",
+		Idea: "Keep a small memory that holds every sample seen so far with the same probability (reservoir sampling). At each " +
+			"step, draw a few stored samples at random and train on them together with the incoming batch. ER needs no task " +
+			"boundaries. It is simple and cheap, and most memory methods build on it.",
+		Formula:     "B_M ← Random(M);  θ ← θ − α·(∇ℓ(B_n) + ∇ℓ(B_M));  M ← Reservoir(B_n, M)",
+		Citation:    "Chaudhry et al., On Tiny Episodic Memories in Continual Learning, arXiv:1902.10486, 2019",
+		CostPerStep: "2 × Finetune if as many samples are replayed as arrive",
+		Expect: "Forgets much less than Finetune, and less still with a larger memory. Learns new classes slightly less well at " +
+			"first. The survey on CIFAR-100: 7.6, 17.0 and 18.4 % average accuracy with 1,000, 5,000 and 10,000 samples. ocl reaches about 18.5 % with 5,000.",
+	},
+	Look:     2,
+	Traits:   Traits{UsesMemory: true},
+	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
+	Tuning:   both(grid(rates7, decays4)),
+	Passes:   ReplayPasses,
+	Build: func(s Setup) (ocl.Learner, error) {
+		r := s.Replay()
+		r.Memory = s.Store()
+		r.Retrieve = memory.Random{Size: s.ReplayBatch}
+		if s.Joint {
+			r.Step = learner.Joint{}
+		}
+		return r, nil
+	},
+}

@@ -1,0 +1,226 @@
+package method
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"ocl"
+	"ocl/learn/learner"
+	"ocl/learn/loss"
+)
+
+// Fills is what a trick puts into the slots of a learner; a zero field leaves its slot to the method. Only the slots
+// decide how tricks combine: their names and the order in which they are given do not matter.
+type Fills struct {
+	// Labels is the loss on labels, instead of cross entropy.
+	Labels loss.Criterion
+	// Distil mixes the loss on labels with that of a teacher, which the learner then has. With Alone it has none if
+	// replay.kdc_star is authors.
+	Distil *loss.Distilled
+	Alone  bool
+	// Iterations is the number of steps on each incoming batch, unless replay.iterations is set to more than 1.
+	Iterations int
+	// Reviews has the memory learned once at each task's end.
+	Reviews bool
+	// Classifies changes the classifier alone: "ncm" is then the first of the config's classifiers.
+	Classifies bool
+
+	// Classes tells the learner which classes are old and which are new. It is not a slot, because several tricks may need it.
+	Classes bool
+}
+
+// slots are the places of a learner that tricks fill, in the order in which [Setup.Replay] fills them. A slot holds one
+// trick. Two tricks for the same slot exclude each other, and why gives the reason. A learner whose Build has not taken what fills the slot
+// ignores the trick, and mend tells its author how it takes it.
+var slots = []struct {
+	filled func(Fills) bool
+	why    string
+	taken  func(built) bool
+	mend   string
+}{
+	{func(f Fills) bool { return f.Labels != nil }, "both change the classes of the softmax",
+		func(b built) bool {
+			return b.asked.labels || b.some(func(r *learner.Replay) bool { return within(r.Criterion, b.fills().Labels) })
+		}, "let its Build make its loss around Setup.Labels"},
+	{func(f Fills) bool { return f.Distil != nil }, "both are the same mixture with different weights",
+		func(b built) bool {
+			return b.some(func(r *learner.Replay) bool { return within(r.Criterion, loss.Distilled{}) })
+		}, "let its Build keep the Criterion of Setup.Replay, or put another around it"},
+	{func(f Fills) bool { return f.Iterations > 0 }, "both set the number of steps on a batch",
+		func(b built) bool {
+			return b.asked.steps || b.some(func(r *learner.Replay) bool { return r.Iterations == b.steps() })
+		}, "let its Build make Setup.Steps steps on a batch"},
+	{func(f Fills) bool { return f.Reviews }, "both change what is learned at the end of a task",
+		func(b built) bool {
+			return b.asked.review || b.some(func(r *learner.Replay) bool { return r.Review != nil && r.Memory != nil })
+		}, "let its Build keep samples, and the Review of Setup.Replay"},
+	{func(f Fills) bool { return f.Classifies }, "both replace the classifier",
+		func(b built) bool { return learner.MemoryOf(b.learner) != nil }, "let it keep samples, of which the class means are"},
+}
+
+// asked is what a Build has asked its Setup for.
+type asked struct {
+	labels, steps, review bool
+	replays               []*learner.Replay
+}
+
+// built is what a Build was given and what it returned.
+type built struct {
+	Setup
+	learner ocl.Learner
+}
+
+// some says whether a Replay of the learner is so.
+func (b built) some(is func(*learner.Replay) bool) bool {
+	return slices.ContainsFunc(b.asked.replays, is)
+}
+
+// ignored returns an error for the first trick that the method does not refuse and that its Build has left out.
+func (b built) ignored() error {
+	for _, t := range chosen(b.Tricks) {
+		for _, slot := range slots {
+			if slot.filled(t.Fills) && !slot.taken(b) {
+				return fmt.Errorf("method: %s with %s: the method does not use what the trick changes, so the result would be that without the trick. "+
+					"Use another method or another trick; who writes the method: name the trick in Refuses of its Info, or %s", b.of.Name, t.Name, slot.mend)
+			}
+		}
+	}
+	return nil
+}
+
+// within says whether a criterion is one like another, or has one in it.
+func within(c, like loss.Criterion) bool {
+	const depth = 10
+	return holds(reflect.ValueOf(c), reflect.TypeOf(like), depth)
+}
+
+// holds says whether a value is of a type, or has such a value in it, at most so deep. Of what a function or a map holds it says yes.
+func holds(v reflect.Value, want reflect.Type, depth int) bool {
+	if !v.IsValid() || depth == 0 {
+		return false
+	}
+	if v.Type() == want {
+		return true
+	}
+	switch v.Kind() {
+	case reflect.Func, reflect.Map:
+		return !v.IsNil()
+	case reflect.Pointer, reflect.Interface:
+		return holds(v.Elem(), want, depth-1)
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			if holds(field, want, depth-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TaskBoundaries says whether the learner is told when a task begins and ends.
+func (f Fills) TaskBoundaries() bool { return f.Classes || f.Distil != nil || f.Reviews }
+
+// Excludes says whether two tricks fill the same slot and so cannot be combined, with the reason.
+func (t Trick) Excludes(other Trick) (reason string, excluded bool) {
+	for _, slot := range slots {
+		if t.Name != other.Name && slot.filled(t.Fills) && slot.filled(other.Fills) {
+			return slot.why, true
+		}
+	}
+	return "", false
+}
+
+// fills is what the tricks of a run put into the slots together.
+func (s Setup) fills() Fills {
+	var all Fills
+	for _, t := range chosen(s.Tricks) {
+		if t.Labels != nil {
+			all.Labels = t.Labels
+		}
+		if t.Distil != nil {
+			all.Distil, all.Alone = t.Distil, t.Alone
+		}
+		all.Iterations = max(all.Iterations, t.Iterations)
+		all.Reviews = all.Reviews || t.Reviews
+		all.Classifies = all.Classifies || t.Classifies
+		all.Classes = all.Classes || t.Classes
+	}
+	return all
+}
+
+// Replay makes a Replay without a memory, which is Finetune, with the slots that the tricks of a run fill: first the loss on
+// labels, then the distillation around it with its teacher, then the classes that either of them needs, then the steps and the
+// review. The classifier is not part of it; an evaluation asks [Setup.Classified]. It draws nothing.
+func (s Setup) Replay() *learner.Replay {
+	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt.New(), Augment: s.Augment, Seed: s.Seed}
+	f := s.fills()
+	r.Criterion = f.Labels
+	if f.Distil != nil {
+		r.Criterion = loss.Distilled{Labels: f.Labels, Root: f.Distil.Root, Alone: !s.Taught()}
+	}
+	if s.Taught() {
+		r.Teacher = &learner.Teacher{Training: s.Training}
+	}
+	if f.Classes || f.Distil != nil { // the weight of distillation depends on their numbers
+		r.Classes = &learner.Classes{}
+	}
+	r.Iterations, r.Review = s.steps(), s.review()
+	if s.asked != nil {
+		s.asked.replays = append(s.asked.replays, r)
+	}
+	return r
+}
+
+// Labels returns the loss on labels without distillation: cross entropy, or what a trick puts in its place.
+func (s Setup) Labels() loss.Criterion {
+	if s.asked != nil {
+		s.asked.labels = true
+	}
+	if f := s.fills(); f.Labels != nil {
+		return f.Labels
+	}
+	return loss.CrossEntropy{}
+}
+
+// Steps is the number of steps on each incoming batch, that of a trick included.
+func (s Setup) Steps() int {
+	if s.asked != nil {
+		s.asked.steps = true
+	}
+	return s.steps()
+}
+
+func (s Setup) steps() int {
+	if n := s.fills().Iterations; n > 0 && s.Iterations <= 1 {
+		return n
+	}
+	return s.Iterations
+}
+
+// Taught says whether a teacher predicts all rows of a step because of a trick.
+func (s Setup) Taught() bool {
+	f := s.fills()
+	return f.Distil != nil && !(f.Alone && s.Undistilled)
+}
+
+// Reviewed says whether the memory is learned once more at each task's end.
+func (s Setup) Reviewed() bool { return s.fills().Reviews }
+
+// Classified says whether a trick replaces the classifier by the nearest class mean.
+func (s Setup) Classified() bool { return s.fills().Classifies }
+
+// Review returns the review of a learner, or nil if no trick reviews the memory.
+func (s Setup) Review() *learner.Review {
+	if s.asked != nil {
+		s.asked.review = true
+	}
+	return s.review()
+}
+
+func (s Setup) review() *learner.Review {
+	if !s.Reviewed() {
+		return nil
+	}
+	return &learner.Review{Batch: s.ReplayBatch}
+}

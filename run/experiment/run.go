@@ -1,0 +1,225 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"ocl/config"
+	"ocl/run/build"
+	"ocl/run/result"
+	"ocl/run/train"
+)
+
+// Run opens an experiment and runs all its jobs: [Open] and [Experiment.Run] in one call.
+func Run(ctx context.Context, c config.Config, o Options) ([]*result.Result, error) {
+	x, err := Open(ctx, c, o)
+	if err != nil {
+		return nil, err
+	}
+	return x.Run(ctx)
+}
+
+// Run runs all jobs, several at the same time if the last one then ends sooner. It returns the results that there are,
+// in the order of [Experiment.Jobs].
+//
+// With Options.Out set, every run has its folder there with config.yaml, events.jsonl, result.json and checkpoint/.
+// Finished runs in it are kept, and the others continue from their checkpoints. So the same call again completes an
+// experiment that was stopped at any moment, with the same numbers. The folder may have the same experiment, or one
+// whose runs are all among those of x, such as fewer seeds or methods: the new runs are added. Another experiment in
+// the folder is refused before anything is written. Runs of another process are left to it. When no other run is left,
+// Run waits for them until ctx ends, and continues those that the other process did not end.
+//
+// A run whose loss is no longer a finite number has a result with the outcome "diverged". A run that fails with an
+// error or a panic does not stop the others; the errors of all runs are joined. On a full disk a run fails and keeps
+// its previous checkpoint. A result that could not be written is returned together with the error. When ctx ends, every
+// run stops after its current batch and writes a checkpoint and a result with the outcome "interrupted", and Run
+// returns an error that wraps ctx.Err().
+func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
+	if err := x.SetUp(); err != nil {
+		return nil, err
+	}
+	if x.opts.Out != "" { // nobody may remove it meanwhile
+		lock, err := train.LockFolder(x.opts.Out, UseFile, train.Together)
+		if err != nil {
+			return nil, err
+		}
+		defer lock.Unlock()
+	}
+	jobs := x.chosen
+	costs, plans, err := x.costs(jobs)
+	if err != nil {
+		return nil, err
+	}
+	workers, concurrency, err := ShareMemory(runtime.GOMAXPROCS(0), costs, plans, x.opts.Workers, x.opts.Concurrency)
+	if err != nil {
+		return nil, err
+	}
+	results, errs := make([]*result.Result, len(jobs)), make([]error, len(jobs))
+	run := func(wanted func(i int) bool) {
+		Each(ctx, len(jobs), concurrency, func(i int) {
+			if wanted(i) {
+				results[i], errs[i] = x.runJob(ctx, jobs[i], workers, concurrency)
+			}
+		})
+	}
+	run(func(int) bool { return true })
+	isBusy := func(err error) bool { return errors.Is(err, ErrBusy) }
+	run(func(i int) bool { return isBusy(errs[i]) }) // other processes may have ended them
+	for ctx.Err() == nil && slices.ContainsFunc(errs, isBusy) {
+		run(func(i int) bool { return isBusy(errs[i]) && x.freed(ctx, jobs[i]) })
+	}
+	results = slices.DeleteFunc(results, func(r *result.Result) bool { return r == nil })
+	if ctx.Err() != nil { // who waits for another process knows of it already
+		errs = slices.DeleteFunc(errs, isBusy)
+	}
+	err = errors.Join(errs...)
+	done := 0
+	for _, r := range results {
+		if r.Outcome.State != result.Interrupted {
+			done++
+		}
+	}
+	if ctx.Err() != nil && done < len(jobs) {
+		how := "Nothing was saved. Set an output folder to be able to resume"
+		if out := x.opts.Out; out != "" {
+			how = "Continue with `ocl run --resume " + out + "`"
+		}
+		err = errors.Join(err, fmt.Errorf("experiment: interrupted: %d of %d runs are done. %s: %w", done, len(jobs), how, ctx.Err()))
+	}
+	return results, err
+}
+
+// freed waits until no other process is at work on a job. It is false if ctx ended before.
+func (x *Experiment) freed(ctx context.Context, j Job) bool {
+	if x.opts.Events != nil {
+		if e := x.opts.Events(j); e.Note != nil {
+			e.Note(Waiting)
+		}
+	}
+	return train.Await(ctx, filepath.Join(x.opts.Out, j.Folder))
+}
+
+// Waiting is the note about a run that another process is at work on, when nothing else is left to do.
+const Waiting = "another ocl is at work on this run. Waiting for it to end"
+
+// RunJob runs one job to its end in a folder of its own, or keeps the result that it has there. It may be called for different jobs at the same
+// time. If another process or call has the folder locked, the error wraps [ErrBusy]. Options.Out, Workers, Concurrency and Events are those of
+// the experiment and do not count.
+func (x *Experiment) RunJob(ctx context.Context, j Job, in RunIn) (*result.Result, error) {
+	if in.Folder == "" || in.Workers < 1 {
+		return nil, errors.New("experiment: a job needs a folder and at least one worker")
+	}
+	s, err := x.spec(j)
+	if err != nil {
+		return nil, err
+	}
+	s.RunIn = in
+	return train.Run(ctx, s)
+}
+
+// spec is what the run of a job needs, but for its folder, its workers and its observers.
+func (x *Experiment) spec(j Job) (train.Spec, error) {
+	o := x.opts
+	s := train.Spec{
+		Job: j, ClassNames: x.classNames(), Notes: slices.Clone(x.set.Notes), Tuning: o.Tuning, Weights: x.weights, NoWeights: x.absent,
+		SaveEvery: o.interval(), KeepCheckpoint: o.KeepCheckpoint, Program: o.Program, Revision: o.Revision, Command: o.Command,
+		WrapLearner: o.hooks.learner, SaveSteps: o.hooks.checkpointSteps,
+	}
+	if x.parent != nil {
+		s.Parent = &x.parent.Parent
+		if x.classes.Note != "" {
+			s.Notes = append(s.Notes, x.classes.Note)
+		}
+	}
+	var err error
+	if s.Stream, err = x.newStream(j.Config); err != nil {
+		return s, err
+	}
+	if o.hooks.stream != nil {
+		s.Stream = o.hooks.stream(s.Stream)
+	}
+	s.Plan = x.plan(s.Stream, j)
+	return s, nil
+}
+
+// runJob runs a job in the folder of the experiment, if there is one.
+func (x *Experiment) runJob(ctx context.Context, j Job, workers, concurrent int) (*result.Result, error) {
+	s, err := x.spec(j)
+	if err != nil {
+		return nil, err
+	}
+	s.RunIn = train.RunIn{Workers: workers, Concurrent: concurrent}
+	if x.opts.Out != "" {
+		if err := train.Vanished(x.opts.Out); err != nil { // the run would make it again, without its config
+			return nil, fmt.Errorf("experiment: %w", err)
+		}
+		s.Folder = filepath.Join(x.opts.Out, j.Folder)
+	}
+	if x.opts.Events != nil {
+		s.Events = x.opts.Events(j)
+	}
+	return train.Run(ctx, s)
+}
+
+// defaultCheckpointEvery is the time between checkpoints in the middle of a task.
+const defaultCheckpointEvery = 60 * time.Second
+
+// interval is the time between checkpoints in the middle of a task, 0 for none there.
+func (o Options) interval() time.Duration {
+	if o.CheckpointEvery == 0 {
+		return defaultCheckpointEvery
+	}
+	return max(0, time.Duration(o.CheckpointEvery)*time.Second)
+}
+
+// Plan says what a job is going to do, without learning or writing anything.
+func (x *Experiment) Plan(j Job) (Plan, error) {
+	st, err := x.newStream(j.Config)
+	if err != nil {
+		return Plan{}, err
+	}
+	return x.plan(st, j), nil
+}
+
+// plan is the plan of a job on its stream.
+func (x *Experiment) plan(st build.Stream, j Job) Plan {
+	before := 0 // about how many samples the memory was offered before
+	if p := x.parent; p != nil {
+		before = p.Steps * p.Config.Stream.Batch
+	}
+	p := train.NewPlan(j.Config, st, x.network[kindOf(j)].Network, before, x.set.Train.MemoryBytes()+x.set.Test.MemoryBytes())
+	p.MemoryBytes = max(p.MemoryBytes, x.making)
+	return p
+}
+
+// costs are the plans of jobs. It also estimates the work that is left of each job, in floating-point operations: none for a run that has ended, and
+// what comes after the last step that is known for one that was interrupted. With another
+// seed, classes of unequal size may be in other tasks, which makes a step more or less; all seeds are taken to cost the
+// same.
+func (x *Experiment) costs(jobs []Job) ([]float64, []Plan, error) {
+	plans := map[string]Plan{}
+	costs, all := make([]float64, len(jobs)), make([]Plan, len(jobs))
+	for i, j := range jobs {
+		p, known := plans[j.Name()]
+		if !known {
+			var err error
+			if p, err = x.Plan(j); err != nil {
+				return nil, nil, err
+			}
+			plans[j.Name()] = p
+		}
+		costs[i], all[i] = p.FLOPs(), p
+		if x.opts.Out == "" {
+			continue
+		}
+		if f, err := x.Found(j); err == nil { // an error is reported when the run begins
+			costs[i] = p.Left(f)
+		}
+	}
+	return costs, all, nil
+}

@@ -1,0 +1,150 @@
+package result
+
+import (
+	"math"
+	"slices"
+
+	"ocl/run/metric"
+)
+
+// Metrics are fractions in [0,1] (or [-1,1] for differences), nil if undefined. The table below has a line for each
+// field, which says what it is. A new metric needs a field, that line, a function in package metric and a row in
+// docs/format/result.md.
+type Metrics struct {
+	AverageAccuracy            *float64 `json:"average_accuracy,omitempty"`
+	AverageForgetting          *float64 `json:"average_forgetting,omitempty"`
+	ForgettingAllTasks         *float64 `json:"forgetting_all_tasks,omitempty"`
+	BWTPlus                    *float64 `json:"bwt_plus,omitempty"`
+	FWT                        *float64 `json:"fwt,omitempty"`
+	LearningAccuracy           *float64 `json:"learning_accuracy,omitempty"`
+	AverageIncrementalAccuracy *float64 `json:"average_incremental_accuracy,omitempty"`
+	AverageAnytimeAccuracy     *float64 `json:"average_anytime_accuracy,omitempty"`
+}
+
+// metrics declares all metrics, in the order of their fields. Checking, computing and the tables of a report go through it.
+var metrics = []Metric{
+	{"average_accuracy", "average accuracy", "mean of the last row over the tasks learned", 0,
+		func(m *Metrics) **float64 { return &m.AverageAccuracy },
+		func(m measured) float64 { return metric.AverageAccuracy(m.matrix, len(m.matrix.Rows)-1) }},
+	{"average_forgetting", "average forgetting", "mean over the earlier tasks of the best accuracy before the last task minus the last accuracy", -1,
+		func(m *Metrics) **float64 { return &m.AverageForgetting },
+		func(m measured) float64 { return metric.AverageForgetting(m.matrix, len(m.matrix.Rows)-1) }},
+	{"forgetting_all_tasks", "forgetting over all tasks", "as the authors of the survey computed it: over all tasks, the best accuracy of all rows minus the last", 0,
+		func(m *Metrics) **float64 { return &m.ForgettingAllTasks },
+		func(m measured) float64 { return metric.ForgettingAllTasks(m.matrix) }},
+	{"bwt_plus", "BWT⁺", "positive backward transfer", 0,
+		func(m *Metrics) **float64 { return &m.BWTPlus },
+		func(m measured) float64 { return metric.BWTPlus(m.matrix) }},
+	{"fwt", "FWT", "forward transfer; only if tasks are tested before they are learned", 0,
+		func(m *Metrics) **float64 { return &m.FWT },
+		func(m measured) float64 { return metric.FWT(m.matrix) }},
+	{"learning_accuracy", "learning accuracy", "mean accuracy on a task just learned", 0,
+		func(m *Metrics) **float64 { return &m.LearningAccuracy },
+		func(m measured) float64 { return metric.LearningAccuracy(m.matrix) }},
+	{"average_incremental_accuracy", "average incremental accuracy", "mean of the average accuracy of all rows", 0,
+		func(m *Metrics) **float64 { return &m.AverageIncrementalAccuracy },
+		func(m measured) float64 { return metric.AverageIncrementalAccuracy(m.matrix) }},
+	{"average_anytime_accuracy", "average anytime accuracy", "mean accuracy on the tasks seen so far, over the evaluations in the middle of tasks", 0,
+		func(m *Metrics) **float64 { return &m.AverageAnytimeAccuracy },
+		func(m measured) float64 { return metric.AverageAnytimeAccuracy(m.between) }},
+}
+
+// Metric is what is known of one field of [Metrics].
+type Metric struct {
+	Key   string  // in result.json
+	Title string  // heads its column in tables
+	Help  string  // what it is, for reports and docs/format/result.md
+	Least float64 // its values are in [Least,1]
+
+	field func(*Metrics) **float64
+	of    func(measured) float64 // NaN where undefined
+}
+
+// Of is the metric's value in m, nil where it is undefined.
+func (d Metric) Of(m Metrics) *float64 { return *d.field(&m) }
+
+// AllMetrics are the metrics in the order of the schema.
+func AllMetrics() []Metric { return slices.Clone(metrics) }
+
+// Anytime is the mean accuracy on the tasks seen so far at the evaluation in the middle of a task after that step, a term of
+// [metric.AverageAnytimeAccuracy]; NaN where there was none.
+func (r *Result) Anytime(step int) float64 {
+	i, found := slices.BinarySearchFunc(r.Evaluations, step, func(e Evaluation, step int) int { return e.Step - step })
+	if !found {
+		return math.NaN()
+	}
+	return metric.AverageAnytimeAccuracy([][]float64{orNaN(r.Evaluations[i].Accuracy)})
+}
+
+// AnytimeSteps are the steps of the evaluations in the middle of tasks, rising.
+func (r *Result) AnytimeSteps() (steps []int) {
+	for _, e := range r.Evaluations {
+		steps = append(steps, e.Step)
+	}
+	return steps
+}
+
+// OneImage is the most by which one test image changes the average accuracy over all tasks, in (0,1]: 1/n for n images that all tasks share,
+// else 1/(T·n) for T tasks, the smallest of which has n test images. 0 where no number of images is known, as of other programs.
+func (r *Result) OneImage() float64 {
+	most := 0.0
+	for _, t := range r.Stream.Tasks {
+		if t.Test > 0 {
+			most = max(most, 1/float64(t.Test))
+		}
+	}
+	if n := len(r.Stream.Tasks); n > 0 && !r.Stream.CommonTest {
+		most /= float64(n)
+	}
+	return most
+}
+
+// measured is what metrics are computed from. What was not evaluated is NaN.
+type measured struct {
+	matrix  metric.Matrix // rows up to the last that was evaluated
+	between [][]float64   // accuracies of the evaluations in the middle of tasks, by test set
+}
+
+// MetricsOf computes the metrics of a classifier. accuracy, commonTest and evaluations are as in [Result] and [Stream].
+// evaluations are those of the first classifier of a run, and nil for the others.
+func MetricsOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation) Metrics {
+	m := measured{matrix: MatrixOf(accuracy, commonTest)}
+	for _, e := range evaluations {
+		m.between = append(m.between, orNaN(e.Accuracy))
+	}
+	var out Metrics
+	for _, d := range metrics {
+		if v := d.of(m); !math.IsNaN(v) {
+			*d.field(&out) = &v
+		}
+	}
+	return out
+}
+
+// MatrixOf is a matrix of accuracies as package metric takes it, with the rows up to the last that was evaluated. Its arguments are those of
+// [MetricsOf].
+func MatrixOf(accuracy [][]*float64, commonTest bool) metric.Matrix {
+	rows := 0
+	for i, row := range accuracy {
+		if len(row) > 0 && row[0] != nil {
+			rows = i + 1
+		}
+	}
+	m := metric.Matrix{Common: commonTest}
+	for _, row := range accuracy[:rows] {
+		m.Rows = append(m.Rows, orNaN(row))
+	}
+	return m
+}
+
+// orNaN copies a row, NaN where it is nil.
+func orNaN(row []*float64) []float64 {
+	out := make([]float64, len(row))
+	for i, v := range row {
+		out[i] = math.NaN()
+		if v != nil {
+			out[i] = *v
+		}
+	}
+	return out
+}

@@ -1,0 +1,245 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"ocl"
+	"ocl/config"
+	"ocl/nn/tensor"
+	"ocl/run/metric"
+	"ocl/run/result"
+)
+
+// testSets are the test sets of an evaluation after task t, or in its middle with what "seen" tests.
+func testSets(info ocl.StreamInfo, eval string, t int) []int {
+	n := info.TestSets()
+	if eval == config.EvalSeen && !info.CommonTest {
+		n = t + 1
+	}
+	sets := make([]int, n)
+	for i := range sets {
+		sets[i] = i
+	}
+	return sets
+}
+
+// evaluator measures a learner on the test sets of its stream.
+type evaluator struct {
+	stream      ocl.Stream
+	learner     ocl.Learner
+	classifiers Classifiers
+	midTask     Classifiers           // of evaluations in the middle of a task: the first classifier alone
+	tested      func(done, total int) // called after each batch of the evaluation under way; may be nil
+}
+
+// newEvaluator measures a learner that had learned the classes before.
+func newEvaluator(c config.Config, st ocl.Stream, l ocl.Learner, before []int) (e evaluator, err error) {
+	e.stream, e.learner = st, l
+	if e.classifiers, err = NewClassifiers(c.Classifiers, l); err != nil {
+		return e, err
+	}
+	e.classifiers.before = before
+	e.midTask, err = NewClassifiers(c.Classifiers[:1], l)
+	e.midTask.plain = true
+	return e, err
+}
+
+// measure tests the classifiers on some test sets, after task t. There is an evaluation for each classifier.
+func (e *evaluator) measure(ctx context.Context, c *Classifiers, t int, sets []int) ([]evaluation, error) {
+	info := e.stream.Info()
+	found, done, total := c.newEvaluations(info, t), 0, 0
+	for _, set := range sets {
+		total += info.Tasks[set].Test
+	}
+	count := func(n int) {
+		done += n
+		if e.tested != nil {
+			e.tested(done, total)
+		}
+	}
+	count(0)
+	for _, set := range sets {
+		if err := e.test(ctx, c, set, found, count); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// test adds a test set to the evaluations. count hears of each batch.
+func (e *evaluator) test(ctx context.Context, c *Classifiers, set int, found []evaluation, count func(n int)) error {
+	right, all := make([]int, len(found)), 0
+	for b, err := range e.stream.Test(set) {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		logits, err := c.Predict(e.learner, b.X)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			right[i] += found[i].add(b.Y, c.Labels[i], logits)
+		}
+		all += len(b.Y)
+		count(len(b.Y))
+	}
+	if all == 0 {
+		return fmt.Errorf("test set %d is empty. Use data with at least one test image for each task", set+1)
+	}
+	for i := range found {
+		found[i].accuracy[set] = float64(right[i]) / float64(all)
+	}
+	return nil
+}
+
+// evaluation holds the results of one classifier in one evaluation.
+type evaluation struct {
+	accuracy   []float64        // by test set, NaN where not evaluated
+	right, all []int            // test samples by class
+	confusion  metric.Confusion // nil without error analysis
+	logits     *metric.Logits   // nil without, and where the classifier does not predict by logits
+}
+
+// add counts predictions of a batch of samples with labels y, and returns how many are right. logits [B,K] may be nil.
+func (e *evaluation) add(y, predicted []ocl.Label, logits *tensor.Tensor) (right int) {
+	for i, label := range y {
+		if e.confusion != nil {
+			e.confusion.Add(int(label), int(predicted[i]))
+		}
+		if e.logits != nil {
+			e.logits.Add(int(label), logits.Row(i))
+		}
+		e.all[label]++
+		if predicted[i] == label {
+			e.right[label]++
+			right++
+		}
+	}
+	return right
+}
+
+// perClass is the accuracy of each class, NaN where no sample was tested.
+func (e *evaluation) perClass() []float64 {
+	out := undefined(len(e.all))
+	for k, n := range e.all {
+		if n > 0 {
+			out[k] = float64(e.right[k]) / float64(n)
+		}
+	}
+	return out
+}
+
+// undefined is a list of NaN.
+func undefined(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = math.NaN()
+	}
+	return v
+}
+
+// nullable copies a row for result.json, nil where it is NaN.
+func nullable(row []float64) []*float64 {
+	out := make([]*float64, len(row))
+	for i, v := range row {
+		if !math.IsNaN(v) {
+			out[i] = &v
+		}
+	}
+	return out
+}
+
+// evaluate fills a row of the accuracy matrix after the task, if the config wants one.
+func (r *run) evaluate(ctx context.Context) error {
+	info := r.Stream.Info()
+	if !evaluatedAfter(r.Job.Config.Eval, r.at.Task, len(info.Tasks)) {
+		return nil
+	}
+	if err := r.journal.flush(); err != nil { // the next line may come late
+		return err
+	}
+	if r.at.Phase == ended {
+		if _, ok := r.learner.(ocl.Preparer); ok { // it may work for long
+			if err := r.saveBetween(); err != nil {
+				return err
+			}
+		}
+		if err := r.prepare(ctx); err != nil {
+			return interruptedBy(ctx, err)
+		}
+		r.at.Phase = prepared
+	}
+	found, err := r.measure(ctx, &r.tests.classifiers, r.Job.Config.Eval)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		r.found.measured[i].take(r.at.Task, &found[i], info, &r.tests.classifiers)
+	}
+	return r.report(Evaluated{Task: r.at.Task, Step: r.at.Step, Accuracy: nullable(found[0].accuracy)})
+}
+
+// evaluateMidTask evaluates the first classifier in the middle of a task, on the test sets of the tasks seen so far. It
+// does not change the training.
+func (r *run) evaluateMidTask(ctx context.Context) error {
+	if err := r.journal.flush(); err != nil { // the next line may come late
+		return err
+	}
+	if err := r.prepare(ctx); err != nil {
+		return r.stopOn(ctx, err)
+	}
+	found, err := r.measure(ctx, &r.tests.midTask, config.EvalSeen)
+	if err != nil {
+		return err
+	}
+	r.found.Evaluations = append(r.found.Evaluations, result.Evaluation{Step: r.at.Step, Task: r.at.Task, Accuracy: nullable(found[0].accuracy)})
+	return r.report(Evaluated{Task: r.at.Task, Step: r.at.Step, MidTask: true, Accuracy: nullable(found[0].accuracy)})
+}
+
+// prepare lets a learner prepare for an evaluation, if it does so, and keeps the time. It ends when ctx does.
+func (r *run) prepare(ctx context.Context) error {
+	if p, ok := r.learner.(ocl.Preparer); ok {
+		return clock(&r.found.Seconds.Prepare, func() error { return p.Prepare(ctx) })
+	}
+	return nil
+}
+
+// measure fits and tests classifiers on the test sets of eval, and keeps the time. If ctx ends, it stops the run.
+func (r *run) measure(ctx context.Context, c *Classifiers, eval string) (found []evaluation, err error) {
+	err = clock(&r.found.Seconds.Prepare, func() error { return c.Fit(ctx) })
+	if err == nil {
+		err = clock(&r.found.Seconds.Test, func() (err error) {
+			found, err = r.tests.measure(ctx, c, r.at.Task, testSets(r.Stream.Info(), eval, r.at.Task))
+			return err
+		})
+	}
+	if err != nil {
+		return nil, r.stopOn(ctx, err)
+	}
+	return found, nil
+}
+
+// report writes an evaluation into the journal and shows it to the observers.
+func (r *run) report(e Evaluated) error {
+	if err := r.journal.evaluation(e, r.learner.Cost().Parameters); err != nil {
+		return err
+	}
+	if r.Events.Evaluated != nil {
+		r.Events.Evaluated(e)
+	}
+	return nil
+}
+
+// clock adds the time that f takes to seconds.
+func clock(seconds *float64, f func() error) error {
+	start := time.Now()
+	err := f()
+	*seconds += time.Since(start).Seconds()
+	return err
+}

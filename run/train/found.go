@@ -1,0 +1,54 @@
+package train
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ocl/checkpoint"
+	"ocl/internal/input"
+	"ocl/run/result"
+)
+
+// Found is what a folder has of a run.
+type Found struct {
+	// State is that of the result (result.Finished, result.Diverged, result.Interrupted), Begun for a run without one, or ""
+	// where there is no run.
+	State string
+	Step  int // steps that need not be made again, as far as names and results tell
+}
+
+// Begun is the state of a run that was killed, or is at work.
+const Begun = "begun"
+
+// Ended says that the run has its result, which a further run keeps.
+func (f Found) Ended() bool { return f.State == result.Finished || f.State == result.Diverged }
+
+// Find says how far the run in a folder is. It writes nothing, and is an error where the result cannot be read.
+func Find(folder string) (Found, error) {
+	r, err := result.Read(filepath.Join(folder, ResultFile))
+	switch {
+	case err == nil:
+		return Found{r.Outcome.State, r.Outcome.Step}, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return Found{}, err
+	}
+	if !exists(filepath.Join(folder, ConfigFile)) {
+		return Found{}, nil
+	}
+	f := Found{State: Begun}
+	files, _ := input.ReadDir(filepath.Join(folder, CheckpointDir)) // that are not there are none
+	for _, file := range files {
+		if step, is := checkpoint.StepOf(file.Name()); is {
+			f.Step = max(f.Step, step)
+		}
+	}
+	return f, nil
+}
+
+// exists tells whether a file can be found.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

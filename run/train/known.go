@@ -1,0 +1,81 @@
+package train
+
+import (
+	"fmt"
+	"slices"
+
+	"ocl/checkpoint"
+	"ocl/internal/limit"
+	"ocl/run/build"
+	"ocl/run/identity"
+)
+
+// Known is what a checkpoint says of the images and classes that its learner knows, so that the learner can be used without its data.
+type Known struct {
+	Shape      [3]int   `json:"shape"`                // C, H, W
+	Embeddings bool     `json:"embeddings,omitempty"` // as ocl.StreamInfo has it
+	Of         [3]int   `json:"of,omitzero"`
+	Classes    int      `json:"classes"`
+	ClassNames []string `json:"class_names,omitempty"`
+
+	// What the learner has learned to its end, also in the runs before that it continues.
+	Tasks   int   `json:"tasks"`
+	Steps   int   `json:"steps,omitempty"`
+	Learned []int `json:"learned,omitempty"` // classes, rising
+}
+
+// knownSection is the name of its section in a checkpoint.
+const knownSection = "stream"
+
+// learn adds classes to those that were learned.
+func (s *Known) learn(classes ...int) {
+	s.Learned = append(s.Learned, classes...)
+	slices.Sort(s.Learned)
+	s.Learned = slices.Compact(s.Learned)
+}
+
+// readKnown reads it from a checkpoint.
+func readKnown(d *checkpoint.Decoder) (s Known, err error) {
+	if err := (checkpoint.Parts{checkpoint.JSON(knownSection, &s)}).LoadState(d); err != nil {
+		return s, err
+	}
+	possible := s.Tasks >= 0 && s.Steps >= 0 && (len(s.ClassNames) == 0 || len(s.ClassNames) == s.Classes)
+	for _, n := range append(s.Shape[:], s.Classes) {
+		possible = possible && n >= 1 && n <= limit.KnownSide
+	}
+	if s.Of != [3]int{} {
+		for _, n := range s.Of {
+			possible = possible && s.Embeddings && n >= 1 && n <= limit.KnownSide
+		}
+	}
+	for i, k := range s.Learned {
+		possible = possible && k >= 0 && k < s.Classes && (i == 0 || k > s.Learned[i-1])
+	}
+	if !possible {
+		return s, fmt.Errorf("checkpoint: section %s says images of %v, %d classes, of which %d have names and %.80s were learned, %d tasks and %d steps. Use a file that ocl wrote",
+			knownSection, s.Shape, s.Classes, len(s.ClassNames), fmt.Sprint(s.Learned), s.Tasks, s.Steps)
+	}
+	return s, nil
+}
+
+// Saved is what a checkpoint says of its run.
+type Saved struct {
+	Identity identity.Identity
+	At       Position
+	Known    Known
+}
+
+// ReadSaved reads all of a checkpoint but the measurements and the learner, and checks it.
+func ReadSaved(d *checkpoint.Decoder) (s Saved, err error) {
+	if s.Identity, err = ReadIdentity(d); err != nil {
+		return s, err
+	}
+	if err := s.At.parts().LoadState(d); err != nil {
+		return s, err
+	}
+	if err := build.Schema().Validate(s.Identity.Config); err != nil {
+		return s, err
+	}
+	s.Known, err = readKnown(d)
+	return s, err
+}

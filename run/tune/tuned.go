@@ -1,0 +1,214 @@
+package tune
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"io/fs"
+	"ocl/config"
+	"ocl/internal/cause"
+	"ocl/internal/input"
+	"ocl/internal/limit"
+	"ocl/run/experiment"
+	"ocl/run/result"
+	"ocl/run/train"
+)
+
+// Tuned is an experiment whose config asks for tuning (config.Tune): each of its runs is tuned on the first two tasks, and then a fresh
+// network learns the other tasks with the chosen values.
+type Tuned struct {
+	tuner *Tuner
+	opts  Options
+	whole config.Config // with Tune
+
+	diverged []string // names of runs
+}
+
+// SpecOf is what a config wants to have tried. A grid that is a file is read.
+func SpecOf(t config.Tune) (Spec, error) {
+	s := Spec{Search: Search{Name: cmp.Or(t.Search, config.SearchGrid), Points: t.Points}, Repeats: t.Repeats}
+	if t.Grid == Paper || t.Grid == Authors {
+		s.Grid = t.Grid
+		return s, nil
+	}
+	text, err := input.ReadFile(t.Grid, input.Want{Most: limit.Grid})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, cause.As(fmt.Errorf("tune: %q is neither %s nor %s, and there is no file of that name. Give one of them", t.Grid, Paper, Authors), ErrGrid)
+	case err != nil:
+		return s, cause.As(fmt.Errorf("tune: the grid %s: %w. Give a YAML file of keys and values", cause.Shown(t.Grid), cause.Of(err)), ErrGrid)
+	}
+	g, err := ParseGrid(filepath.Base(t.Grid), text)
+	if err != nil {
+		return s, cause.As(err, ErrGrid)
+	}
+	s.File = &g
+	return s, nil
+}
+
+// OpenTuned opens an experiment whose config asks for tuning. Options.KeepCheckpoint keeps the last checkpoints of its runs.
+func OpenTuned(ctx context.Context, c config.Config, o Options) (*Tuned, error) {
+	c = o.Place(c)
+	schema := experiment.Schema()
+	if err := schema.Validate(c); err != nil {
+		return nil, err
+	}
+	spec, err := SpecOf(c.Tune)
+	if err != nil {
+		return nil, err
+	}
+	d := &Tuned{whole: schema.Resolved(c), opts: o}
+	if o.Out != "" {
+		if err := d.examine(); err != nil {
+			return nil, err
+		}
+		o.Out = filepath.Join(o.Out, Folder)
+	}
+	d.tuner, err = Open(ctx, tried(c), spec, o)
+	return d, err
+}
+
+// tried is the config of the runs on which settings are tried, without [config.Tune].
+func tried(c config.Config) config.Config {
+	of := c.Clone()
+	if of.Tune = (config.Tune{}); c.Tune.Seed != nil {
+		of.Seed, of.Runs = *c.Tune.Seed, 1
+	}
+	return of
+}
+
+// Into chooses Options.Out where it was empty.
+func (d *Tuned) Into(dir string) {
+	d.opts.Out = dir
+	d.tuner.Into(filepath.Join(dir, Folder))
+}
+
+// Tuner is the tuning of all runs.
+func (d *Tuned) Tuner() *Tuner { return d.tuner }
+
+// examine refuses a folder that has anything but this experiment.
+func (d *Tuned) examine() error {
+	old, _, err := experiment.ReadFolder(d.opts.Out, "Choose another --out")
+	if err == nil && old != nil {
+		if difference := config.Difference(*old, d.whole); difference != "" {
+			return fmt.Errorf("tune: %s: the folder has a different experiment: %s. Choose another --out", d.opts.Out, difference)
+		}
+	}
+	return err
+}
+
+// SetUp makes Options.Out the folder of the experiment.
+func (d *Tuned) SetUp() error {
+	if err := d.examine(); err != nil {
+		return err
+	}
+	return experiment.WriteConfig(d.opts.Out, d.whole, d.examine)
+}
+
+// Run tunes every run and then makes it. It returns the results that there are, in the order of the runs of the config. The same call again
+// continues what was stopped at any moment, with the same numbers. A run whose points all diverged has no result; [Tuned.Diverged] names it.
+func (d *Tuned) Run(ctx context.Context) ([]*result.Result, error) {
+	if err := d.SetUp(); err != nil {
+		return nil, err
+	}
+	records, err := d.tuner.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base := d.tuner.open[1]
+	plain := d.whole.Clone()
+	plain.Tune = config.Tune{}
+	var todo []*tunedRun
+	var costs []float64
+	var plans []experiment.Plan
+	for i, run := range experiment.Schema().Runs(plain) {
+		run.Tune = d.whole.Tune
+		_, jobs, err := jobsOf(base, run, d.tuner.spec)
+		if err != nil {
+			return nil, err
+		}
+		j := jobs[0]
+		one := &tunedRun{name: fmt.Sprintf("%s s%d", j.Before.Name(), j.Before.Seed), folder: filepath.Join(d.opts.Out, j.Folder)}
+		record := records[i%len(records)] // seed by seed; of tunings by one seed there are as many as runs of a seed
+		if record.Chosen == nil {
+			d.diverged = append(d.diverged, one.name)
+			continue
+		}
+		o := d.opts.Options
+		o.Tuning = record.block(j.Key)
+		if one.x, one.job, err = j.chosen(base, o); err != nil {
+			return nil, err
+		}
+		plan, err := one.x.Plan(one.job)
+		if err != nil {
+			return nil, err
+		}
+		found, _ := train.Find(one.folder) // an error is reported when it runs
+		todo, costs, plans = append(todo, one), append(costs, plan.Left(found)), append(plans, plan)
+	}
+	errs := d.runAll(ctx, todo, costs, plans)
+	var results []*result.Result
+	for _, one := range todo {
+		if one.result != nil {
+			results = append(results, one.result)
+		}
+	}
+	if ctx.Err() != nil {
+		errs = append(errs, fmt.Errorf("tune: interrupted. Continue with `ocl run --resume %s`: %w", d.opts.Out, ctx.Err()))
+	}
+	return results, errors.Join(errs...)
+}
+
+// Diverged names the runs that could not be made, as all points of their tuning diverged.
+func (d *Tuned) Diverged() []string { return d.diverged }
+
+// tunedRun is a run with its chosen values.
+type tunedRun struct {
+	x      *experiment.Experiment
+	job    experiment.Job
+	folder string
+	name   string
+	result *result.Result
+}
+
+// folderOf names the folder of a run by the key that it has before its tuning.
+func folderOf(job experiment.Job, key string) string {
+	return job.Folder[:strings.LastIndex(job.Folder, "-")+1] + key[:8]
+}
+
+// block is what results say of a tuning that has chosen something.
+func (r *Record) block(key string) *result.Tuning {
+	b := &result.Tuning{Key: key, Grid: r.Grid.Name, GridDigest: r.Grid.Digest, Search: r.Search.Name,
+		Repeats: r.Repeats, Steps: r.Steps, Chosen: r.Points[*r.Chosen].Values}
+	for _, a := range r.Grid.Axes {
+		b.Keys = append(b.Keys, a.Key)
+	}
+	for _, p := range r.Points {
+		b.Points = append(b.Points, result.TuningPoint{Values: p.Values, Outcome: p.Outcome, Score: p.Score})
+	}
+	return b
+}
+
+// runAll makes the runs, several at a time if the last one then ends sooner. costs are the work that each has left.
+func (d *Tuned) runAll(ctx context.Context, runs []*tunedRun, costs []float64, plans []experiment.Plan) []error {
+	workers, concurrency, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, d.opts.Workers, d.opts.Concurrency)
+	if err != nil {
+		return []error{err}
+	}
+	errs := make([]error, len(runs))
+	experiment.Each(ctx, len(runs), concurrency, func(i int) {
+		one := runs[i]
+		place := experiment.RunIn{Folder: one.folder, Workers: workers, Concurrent: concurrency}
+		if d.opts.Events != nil {
+			trials := len(d.tuner.order)
+			place.Events = d.opts.Events(Running{one.name, trials + i, trials + len(runs), one.job})
+		}
+		one.result, errs[i] = one.x.RunJob(ctx, one.job, place)
+	})
+	return errs
+}

@@ -1,0 +1,269 @@
+package findings
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"ocl/internal/count"
+	"ocl/run/metric/compare"
+	"ocl/survey/paper"
+)
+
+// Part is a part of a claim. It has a value for each seed: that of one run, or of several runs with the same seed and kernels.
+//
+// Most parts compare the values with a limit, as "GDumb > ER" compares the differences of both with 0. [compare.Family] decides these, all of a
+// claim together: a part that orders holds or fails by the sign of the mean; one that says that values are alike holds if they are less than a margin
+// from the limit, and fails if they are more. A part that says of each run that something is so holds if it is so with each seed, and fails if it is
+// with none; it is no test of chance. No part is decided by fewer than [compare.LeastSeeds] seeds.
+type Part struct {
+	What      string
+	Verdict   Verdict
+	Why       string // it is undecided; "" of all others
+	Ours      string // what our results show, in words; "" without one
+	Published string // the paper's figure for the same; "" where it has none
+	Seeds     int
+	Kernels   string // of the runs, such as "avx2, winograd"
+	P         float64
+	SignFlip  float64 // probabilities after Holm's correction: of the paired t-test, and of the sign-flip test; NaN where there is none
+	Paths     []string
+}
+
+// rule is what decides a question.
+type rule int
+
+const (
+	above rule = iota // the values are above the limit
+	below             // they are below it
+	near              // they are less than the margin from it
+	each              // so must be true of the value of each seed
+)
+
+// question is a part before it is answered. What it asks does not depend on any result.
+type question struct {
+	what      string
+	terms     []term
+	value     func(x []float64) float64 // of a seed, from what its runs measured, in the order of the terms; nil is the first minus the second, if any
+	rule      rule
+	limit     float64
+	margin    float64                         // of near
+	so        func(float64) bool              // of each
+	text      func(mean, half float64) string // of a value, and of half its interval; NaN is none
+	published string
+}
+
+// term is runs, and what is measured of them.
+type term struct {
+	arm arm
+	measure
+}
+
+// sample is the value of a seed.
+type sample struct {
+	seed   uint64
+	engine compare.Engine
+	x      []float64
+	steps  []float64
+	runs   []*paper.Run
+}
+
+// answer answers the questions of a claim.
+func (e *evidence) answer(list []question) []Part {
+	parts := make([]Part, len(list))
+	var asked []compare.Question
+	var at []int
+	for i, q := range list {
+		samples, others := e.samples(q)
+		parts[i] = q.part(samples, others)
+		if q.rule != each {
+			asked, at = append(asked, q.ask(samples)), append(at, i)
+		}
+	}
+	for k, c := range compare.Family(asked) {
+		list[at[k]].decide(&parts[at[k]], c)
+	}
+	return parts
+}
+
+// samples returns the values of a question, one for each seed, in rising order. A seed counts if all terms have a run of it with the same
+// kernels. others counts the seeds for which the terms have only runs with different kernels.
+func (e *evidence) samples(q question) (list []sample, others int) {
+	type key struct {
+		seed   uint64
+		engine compare.Engine
+	}
+	found := map[key]*sample{}
+	seeds := map[uint64]int{} // terms that have it
+	for i, t := range q.terms {
+		has := map[uint64]bool{}
+		for _, r := range e.runs(t.arm, t.measure) {
+			k := key{r.Seed, t.engine(r)}
+			if found[k] == nil {
+				found[k] = &sample{seed: r.Seed, engine: k.engine}
+			}
+			if s := found[k]; len(s.x) == i {
+				v, _ := t.of(r)
+				s.x, s.steps, s.runs = append(s.x, v), append(s.steps, t.step(r)), append(s.runs, r)
+			}
+			has[r.Seed] = true
+		}
+		for seed := range has {
+			seeds[seed]++
+		}
+	}
+	of := map[uint64]sample{} // the one that counts
+	for k, s := range found {
+		if old, there := of[k.seed]; len(s.x) == len(q.terms) && (!there || k.engine.Compare(old.engine) < 0) {
+			of[k.seed] = *s
+		}
+	}
+	for seed, n := range seeds {
+		if _, there := of[seed]; !there && n == len(q.terms) {
+			others++
+		}
+	}
+	for _, s := range of {
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.seed, b.seed) })
+	return list, others
+}
+
+// valueOf is the value of a seed.
+func (q question) valueOf(x []float64) float64 {
+	switch {
+	case q.value != nil:
+		return q.value(x)
+	case len(x) > 1:
+		return x[0] - x[1]
+	}
+	return x[0]
+}
+
+// part is what is known of a part without a comparison: all of one about each run.
+func (q question) part(samples []sample, others int) Part {
+	p := Part{What: q.what, Verdict: NotRun, Published: q.published, P: math.NaN(), SignFlip: math.NaN(), Seeds: len(samples)}
+	if len(samples) == 0 && others > 0 {
+		p.Verdict, p.Why = Undecided, "only runs of different "+q.apart()
+	}
+	if len(samples) == 0 {
+		return p
+	}
+	var engines, words []string
+	so := 0
+	for _, s := range samples {
+		if name := s.engine.String(); !slices.Contains(engines, name) {
+			engines = append(engines, name)
+		}
+		for _, r := range s.runs {
+			if !slices.Contains(p.Paths, r.Path) {
+				p.Paths = append(p.Paths, r.Path)
+			}
+		}
+		if q.rule == each {
+			v := q.valueOf(s.x)
+			words = append(words, q.text(v, math.NaN()))
+			if q.so(v) {
+				so++
+			}
+		}
+	}
+	slices.Sort(engines)
+	p.Verdict, p.Kernels, p.Ours = Undecided, strings.Join(engines, "; "), strings.Join(words, ", ")
+	switch n := len(samples); {
+	case n < compare.LeastSeeds:
+		p.Why = few(n)
+		if others > 0 {
+			p.Why += " with the same " + q.apart()
+		}
+	case q.rule != each:
+	case so == n:
+		p.Verdict = Holds
+	case so == 0:
+		p.Verdict = Fails
+	default:
+		p.Why = fmt.Sprintf("so with %d of %d seeds", so, n)
+	}
+	return p
+}
+
+// few returns the reason for n seeds, if they are too few for a verdict.
+func few(n int) string {
+	if n == 1 {
+		return "one run"
+	}
+	return "two seeds"
+}
+
+// ask is the question as package compare takes it: the values beside the limit.
+func (q question) ask(samples []sample) compare.Question {
+	c := compare.Question{Margin: q.margin}
+	for _, s := range samples {
+		c.First = append(c.First, compare.Value{Seed: s.seed, Engine: s.engine, Value: q.valueOf(s.x), Step: q.step(s)})
+		c.Second = append(c.Second, compare.Value{Seed: s.seed, Engine: s.engine, Value: q.limit})
+	}
+	return c
+}
+
+// step is what one test image of each run changes in the value of a seed, as independent errors add up.
+func (q question) step(s sample) float64 {
+	squares := 0.0
+	for i, step := range s.steps {
+		x := slices.Clone(s.x)
+		x[i] += step
+		d := q.valueOf(x) - q.valueOf(s.x)
+		squares += d * d
+	}
+	return math.Sqrt(squares)
+}
+
+// decide fills in what a comparison says.
+func (q question) decide(p *Part, c compare.Comparison) {
+	if c.N() == 0 {
+		return
+	}
+	p.P, p.SignFlip = c.Holm, c.SignFlipHolm
+	half := c.Half
+	if c.N() < compare.LeastSeeds {
+		half = math.NaN()
+	}
+	p.Ours = q.text(c.Mean+q.limit, half)
+	switch {
+	case c.N() < compare.LeastSeeds: // why is said already
+	case c.Verdict == compare.Undecided:
+		p.Why = string(c.Reason)
+	case c.Verdict == compare.Alike, c.Verdict == compare.FirstHigher && q.rule == above, c.Verdict == compare.SecondHigher && q.rule == below:
+		p.Verdict = Holds
+	default:
+		p.Verdict = Fails
+	}
+}
+
+// points is a difference, with its interval where there are seeds for one.
+func points(mean, half float64) string { return signed(mean) + interval(half, 1) }
+
+// percent is a share, and wholePercent one without decimals.
+func percent(mean, half float64) string      { return count.Fixed(mean, 1) + interval(half, 1) + " %" }
+func wholePercent(mean, half float64) string { return count.Fixed(mean, 0) + interval(half, 0) + " %" }
+
+// times is a ratio.
+func times(mean, half float64) string { return "× " + count.Fixed(mean, 2) + interval(half, 2) }
+
+func interval(half float64, decimals int) string {
+	if math.IsNaN(half) {
+		return ""
+	}
+	return " ± " + count.Fixed(half, decimals)
+}
+
+func signed(v float64) string { return count.Signed(v, 1) }
+
+// apart says in words what runs must have in common to be compared.
+func (q question) apart() string {
+	if slices.ContainsFunc(q.terms, func(t term) bool { return t.machine }) {
+		return "kernels or processors"
+	}
+	return "kernels"
+}

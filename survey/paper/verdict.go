@@ -1,0 +1,171 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"ocl/internal/count"
+	"ocl/run/metric"
+	"ocl/run/metric/compare"
+)
+
+// Verdict says whether a cell agrees with the published value.
+type Verdict string
+
+// The verdicts, in the order in which they are counted. NoVerdict is that of a cell whose published value has no interval, such as a time.
+const (
+	Agrees    Verdict = "agrees"
+	Differs   Verdict = "differs"
+	Undecided Verdict = "undecided"
+	NotRun    Verdict = "not run"
+	NoVerdict Verdict = ""
+)
+
+// Verdicts are those that are counted.
+func Verdicts() []Verdict { return []Verdict{Agrees, Differs, Undecided, NotRun} }
+
+// The rule of the verdicts. The head of survey/studies/confirmation.yaml states it too, and a test holds the two together.
+const (
+	level  = compare.Level // of each of the two one-sided tests, and of the test of a difference after Holm's correction
+	near   = 2             // points: means that are further apart do not agree
+	nearBy = 5             // nor do means that are further apart than this part of the published one: a fifth
+	// decisive is the least number of runs whose own spread decides anything.
+	decisive = compare.LeastSeeds
+)
+
+// Judgement is the verdict on a cell and what it follows from. Numbers that it does not need are NaN.
+type Judgement struct {
+	// Verdict is Agrees if two one-sided tests at 5 % say that our mean is within Margin of the published one. It is Differs if the cell does
+	// not agree and PHolm is at most 5 %, and else Undecided. Fewer than three runs never agree, nor do runs of which one diverged.
+	Verdict Verdict
+	Note    string // what a reader should know of the verdict, such as whose spread it has
+	Margin  float64
+	Low     float64 // end of the 90 % interval of our mean minus the published one; within ± Margin both one-sided tests say that it is near
+	High    float64
+	P       float64 // of Welch's two-sided test that the means are the same
+	PHolm   float64 // P with Holm's correction over the cells of the table and data set that have runs, each in the first table that has it
+	// Former is the verdict by the rule that held until this one: a cell agreed if the 95 % intervals overlapped and the means differed by less
+	// than 2 points, and differed if the intervals did not overlap.
+	Former Verdict
+}
+
+// judge gives the cells of a table their verdicts. A cell that repeats one of another table has that one's. "Best OCI" has none: the best of
+// several means is no sample of one.
+func (s *Study) judge(cells []*Cell) {
+	families := map[string][]*Cell{}
+	first := map[string][]*Cell{}
+	for _, c := range cells {
+		c.Judgement = Judgement{Margin: math.Min(near, c.Published.Mean/nearBy), Low: math.NaN(), High: math.NaN(), P: math.NaN(), PHolm: math.NaN()}
+		switch {
+		case math.IsNaN(c.Published.Interval) || c.Row == bestRow || s.confirms && !confirmed(c.Spec):
+		case s.confirms && len(c.Runs) < confirmingRuns:
+			c.Verdict, c.Former, c.Note = NotRun, NotRun, fmt.Sprintf("%d of %d runs", len(c.Runs), confirmingRuns)
+		case c.Repeat == "":
+			c.Former = c.former()
+			families[c.Spec.Benchmark] = append(families[c.Spec.Benchmark], c)
+		default:
+			if first[c.Repeat] == nil {
+				first[c.Repeat] = s.Cells(c.Repeat)
+			}
+			for _, f := range first[c.Repeat] {
+				if f.Spec == c.Spec {
+					c.Judgement = f.Judgement
+				}
+			}
+		}
+	}
+	for _, family := range families {
+		judgeFamily(family)
+	}
+}
+
+// judgeFamily gives a verdict to the cells of a table on a data set, which share Holm's correction.
+func judgeFamily(family []*Cell) {
+	var p []float64
+	for _, c := range family {
+		c.test(family)
+		p = append(p, c.P)
+	}
+	for i, adjusted := range compare.Holm(p) {
+		c := family[i]
+		c.PHolm = adjusted
+		switch {
+		case len(c.Runs) == 0:
+			c.Verdict = NotRun
+		case c.Ours.N >= decisive && c.Diverged() == 0 && math.Max(-c.Low, c.High) < c.Margin:
+			c.Verdict = Agrees
+		case c.PHolm <= level:
+			c.Verdict = Differs
+		default:
+			c.Verdict = Undecided
+		}
+	}
+}
+
+// test compares our mean with the published one. With too few runs the spread is that of the other cells of the family.
+func (c *Cell) test(family []*Cell) {
+	var notes []string
+	if others := c.otherKernels(); len(others) > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %s with other kernels (%s)", len(others), runsText(len(c.Runs), 0), strings.Join(slices.Compact(slices.Sorted(slices.Values(others))), ", ")))
+	}
+	if n := c.Diverged(); n > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %s diverged", n, runsText(len(c.Runs), 0)))
+	}
+	n := c.Ours.N
+	deviation, freedom := metric.ErrorOf(c.Ours.Half, n)*math.Sqrt(float64(n)), float64(n-1)
+	if n < decisive && n > 0 {
+		var cells int
+		deviation, freedom, cells = pooled(family)
+		if cells == 0 {
+			notes = append(notes, "no spread: no cell of the table has three runs")
+		} else {
+			notes = append(notes, "spread pooled from "+count.Of(cells, "cell"))
+		}
+	}
+	theirs := benchmark(c.Spec.Benchmark).Runs
+	d := metric.Welch(c.Difference(), deviation/math.Sqrt(float64(n)), freedom, metric.ErrorOf(c.Published.Interval, theirs), float64(theirs-1))
+	c.P, c.Low, c.High = d.P(), d.Mean-d.Half(1-level), d.Mean+d.Half(1-level)
+	c.Note = strings.Join(notes, "; ")
+}
+
+// pooled is the standard deviation of the runs of those cells of a family that have enough, its degrees of freedom, and how many they are.
+func pooled(family []*Cell) (deviation, freedom float64, cells int) {
+	squares := 0.0
+	for _, c := range family {
+		if n := c.Ours.N; n >= decisive {
+			e := metric.ErrorOf(c.Ours.Half, n)
+			squares += float64(n-1) * float64(n) * e * e
+			freedom += float64(n - 1)
+			cells++
+		}
+	}
+	return math.Sqrt(squares / freedom), freedom, cells
+}
+
+// otherKernels are the kernels of the runs that count although they have others than the studies name.
+func (c *Cell) otherKernels() (others []string) {
+	for _, r := range c.Runs {
+		if r.Engine() != compare.StudyEngine {
+			others = append(others, r.Kernels())
+		}
+	}
+	return others
+}
+
+// former is the verdict by the former rule.
+func (c *Cell) former() Verdict {
+	distance := math.Abs(c.Difference())
+	switch {
+	case len(c.Runs) == 0:
+		return NotRun
+	case c.Ours.N < decisive:
+		return Undecided
+	case distance > c.Ours.Half+c.Published.Interval:
+		return Differs
+	case distance < near:
+		return Agrees
+	}
+	return Undecided
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ocl/run/result"
+	"ocl/survey"
+	"ocl/survey/paper"
+)
+
+// words are a command in parts: what is run, each flag with its value, and each KEY=VALUE.
+func words(command string) (parts []string) {
+	for _, w := range strings.Fields(command) {
+		if last := len(parts) - 1; last >= 0 && !strings.HasPrefix(w, "--") && !strings.Contains(w, "=") {
+			parts[last] += " " + w
+			continue
+		}
+		parts = append(parts, w)
+	}
+	return parts
+}
+
+// shared are the parts of commands that most of them have, in the order of the first one that has each. A flag that takes one value, such as
+// --eval, is shared with the value that most have; a command that has another one says so, and the last one counts. The method and its options are
+// never shared.
+func shared(commands []string) []string {
+	counts, flags := map[string]int{}, map[string]int{}
+	var order []string
+	for _, c := range commands {
+		for _, w := range words(c) {
+			if counts[w]++; counts[w] == 1 {
+				order = append(order, w)
+			}
+			flags[flagOf(w)]++
+		}
+	}
+	most := map[string]string{}
+	for _, w := range order {
+		if f := flagOf(w); most[f] == "" || counts[w] > counts[most[f]] {
+			most[f] = w
+		}
+	}
+	return slices.DeleteFunc(order, func(w string) bool {
+		f := flagOf(w)
+		return flags[f] < len(commands) || most[f] != w || strings.HasPrefix(f, "method.") || slices.Contains([]string{"--method", "--trick", "--memory", "--lr"}, f)
+	})
+}
+
+// flagOf is the flag or the key in a part of a command.
+func flagOf(part string) string {
+	return strings.FieldsFunc(part, func(r rune) bool { return r == ' ' || r == '=' })[0]
+}
+
+// own are the parts of a command that are not shared.
+func own(command string, shared []string) string {
+	var parts []string
+	for _, w := range words(command) {
+		if !slices.Contains(shared, w) {
+			parts = append(parts, w)
+		}
+	}
+	return "`" + strings.Join(parts, " ") + "`"
+}
+
+// Count is how many cells of each table have which verdict, and had by the former rule. A table that has a page is a link to it. The confirmation
+// has a line of its own, and is no part of the sum.
+func (p *page) Count() string {
+	heads := []string{"cells of", "on"}
+	former := paper.Verdicts()[:3] // that a cell with runs can have
+	for _, v := range paper.Verdicts() {
+		heads = append(heads, string(v))
+		if v == paper.Agrees {
+			heads = append(heads, "of these chosen by nearness")
+		}
+	}
+	t := tableOf(append(heads, "all", fmt.Sprintf("by the former rule: %s, %s, %s", former[0], former[1], former[2]))...)
+	line := func(first, second string, cells []*paper.Cell) {
+		counts, before := paper.CountVerdicts(cells), paper.CountFormer(cells)
+		row := []string{first, second}
+		for _, v := range paper.Verdicts() {
+			row = append(row, strconv.Itoa(counts[v]))
+			if v == paper.Agrees {
+				row = append(row, strconv.Itoa(paper.CountVerdicts(near(cells))[v]))
+			}
+		}
+		t.row(append(row, strconv.Itoa(counts.Sum()), fmt.Sprintf("%d, %d, %d", before[former[0]], before[former[1]], before[former[2]]))...)
+	}
+	var all []*paper.Cell
+	for _, s := range p.sheets() {
+		for _, data := range s.columns {
+			name := s.label
+			if len(s.run()) > 0 {
+				name = fmt.Sprintf("[%s](reproduction/%s.md)", name, s.Name)
+			}
+			line(name, data, of(s.cells, data))
+		}
+		all = append(all, s.cells...)
+	}
+	line("all", "", all)
+	line("[the confirmation](reproduction/confirmation.md)", survey.CIFAR100, p.confirmation.cells)
+	return t.String()
+}
+
+// Differing is a row for each cell that differs from the published value.
+func (p *page) Differing() string {
+	t := tableOf("cells that differ", "of", "ocl, by seed", "the paper", "notes")
+	for _, s := range append(p.sheets(), p.confirmation) {
+		for _, c := range s.cells {
+			if c.Verdict == paper.Differs {
+				t.row(nameOf(c), s.Title, joined(c.Values), published(c.Published), notes(c))
+			}
+		}
+	}
+	return t.String()
+}
+
+// ConfirmationCells is a row for each cell of the confirmation that has runs.
+func (p *page) ConfirmationCells() string { return values(p.confirmation.run()) }
+
+// near are the cells whose setting was chosen because it came nearer to the published value.
+func near(cells []*paper.Cell) []*paper.Cell {
+	return slices.DeleteFunc(slices.Clone(cells), func(c *paper.Cell) bool { return c.Nearness == "" })
+}
+
+// accuracies are what a classifier of runs reached in per cent, NaN where it was not measured and for a run that diverged.
+func accuracies(runs []*paper.Run, classifier string) []float64 {
+	var values []float64
+	for _, r := range runs {
+		m, ok := r.Metrics(classifier)
+		if !ok || m.AverageAccuracy == nil || r.Result.Outcome.State != result.Finished {
+			values = append(values, none)
+			continue
+		}
+		values = append(values, 100**m.AverageAccuracy)
+	}
+	return values
+}
+
+// Times is tab:trick_time: our seconds and the paper's, and both as multiples of ER without a trick.
+func (p *page) Times() string {
+	cells := p.cells[survey.TrickTimes]
+	base := map[int]*paper.Cell{}
+	for _, c := range cells {
+		if c.Row == "N/A" {
+			base[c.Memory] = c
+		}
+	}
+	t := tableOf("trick", "M", "ocl, seconds (runs)", "the paper, seconds", "ocl, times ER alone", "the paper", "results")
+	for _, c := range cells {
+		ours, ratio := "not run", dash
+		if c.Ours.N > 0 {
+			ours = fmt.Sprintf("%.0f (%d)", c.Ours.Mean, c.Ours.N)
+			if b := base[c.Memory]; b.Ours.N > 0 {
+				ratio = fmt.Sprintf("%.2f", c.Ours.Mean/b.Ours.Mean)
+			}
+		}
+		t.row(c.Row, thousands(c.Memory), ours, published(c.Published), ratio, fmt.Sprintf("%.2f", c.Published.Mean/base[c.Memory].Published.Mean), p.files(c.Files()))
+	}
+	return "    " + cells[0].Command() + "\n\n" + t.String()
+}

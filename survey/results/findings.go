@@ -1,0 +1,278 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"ocl/internal/count"
+	"ocl/survey/findings"
+	"ocl/view/report"
+)
+
+// byClaim are the findings of a group, those of one claim together.
+func (p *page) byClaim(g findings.Group) (claims [][]findings.Finding) {
+	for _, f := range p.claims {
+		n := len(claims)
+		switch {
+		case f.Claim.Group != g:
+		case n > 0 && claims[n-1][0].Claim.Title == f.Claim.Title:
+			claims[n-1] = append(claims[n-1], f)
+		default:
+			claims = append(claims, []findings.Finding{f})
+		}
+	}
+	return claims
+}
+
+// ClaimCount says how many claims have which verdict; a claim counts once for each data set.
+func (p *page) ClaimCount() string {
+	heads := []string{"claims about"}
+	for _, v := range findings.Verdicts() {
+		heads = append(heads, string(v))
+	}
+	t := tableOf(append(heads, "all")...)
+	line := func(name string, list []findings.Finding) {
+		row := []string{name}
+		for _, v := range findings.Verdicts() {
+			row = append(row, strconv.Itoa(len(withVerdict(list, v))))
+		}
+		t.row(append(row, strconv.Itoa(len(list)))...)
+	}
+	for _, g := range findings.Groups() {
+		line(string(g), slices.Concat(p.byClaim(g)...))
+	}
+	line("all", p.claims)
+	return t.String()
+}
+
+// withVerdict are the findings with a verdict.
+func withVerdict(list []findings.Finding, v findings.Verdict) []findings.Finding {
+	return slices.DeleteFunc(slices.Clone(list), func(f findings.Finding) bool { return f.Verdict != v })
+}
+
+// ClaimTable is a row for each claim: those that fail on some data first, then those that are undecided on some, those that hold, and those
+// that were not run.
+func (p *page) ClaimTable() string {
+	var claims [][]findings.Finding
+	for _, g := range findings.Groups() {
+		claims = append(claims, p.byClaim(g)...)
+	}
+	first := []findings.Verdict{findings.Fails, findings.Undecided, findings.Holds, findings.NotRun}
+	rank := func(list []findings.Finding) int {
+		return slices.IndexFunc(first, func(v findings.Verdict) bool { return len(withVerdict(list, v)) > 0 })
+	}
+	slices.SortStableFunc(claims, func(a, b []findings.Finding) int { return rank(a) - rank(b) })
+	t := tableOf("claim", "of the survey's", "verdict", "seeds")
+	for _, list := range claims {
+		var verdicts []string
+		var seeds []int
+		for _, f := range list {
+			text := f.Benchmark + ": " + bold(f.Verdict)
+			if n := f.Count(findings.Holds); f.Verdict != findings.Holds && n > 0 {
+				text += fmt.Sprintf(" (%d of %d parts %s)", n, len(f.Parts), plural(findings.Holds, n))
+			}
+			verdicts = append(verdicts, text)
+			for _, part := range f.Parts {
+				if part.Verdict != findings.NotRun {
+					seeds = append(seeds, part.Seeds)
+				}
+			}
+		}
+		c := list[0].Claim
+		link, span := "without-a-run", dash
+		if len(seeds) > 0 {
+			link, span = anchor(c.Title), count.Range(slices.Min(seeds), slices.Max(seeds))
+		}
+		t.row(fmt.Sprintf("[%s](#%s)", c.Title, link), "`"+c.Source+"`", strings.Join(verdicts, "; "), span)
+	}
+	return t.String()
+}
+
+// bold marks the verdicts that decide.
+func bold(v findings.Verdict) string {
+	if v == findings.Holds || v == findings.Fails {
+		return "**" + string(v) + "**"
+	}
+	return string(v)
+}
+
+// plural is a verdict as a sentence says it of some parts.
+func plural(v findings.Verdict, n int) string {
+	switch {
+	case n != 1 && v == findings.Holds:
+		return "hold"
+	case n != 1 && v == findings.Fails:
+		return "fail"
+	case n != 1:
+		return "are " + string(v)
+	case v == findings.Undecided || v == findings.NotRun:
+		return "is " + string(v)
+	}
+	return string(v)
+}
+
+// anchor is what links call a heading.
+func anchor(heading string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(heading) {
+		switch {
+		case r == ' ' || r == '-':
+			b.WriteByte('-')
+		case unicode.IsLetter(r), unicode.IsNumber(r), r == '_':
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// mostRows is how many parts of a claim the page shows, but for those that fail, which it always shows.
+const mostRows = 6
+
+// Claims are all claims with what bears on them, below the studies that make the runs of a group.
+func (p *page) Claims() string {
+	var b strings.Builder
+	var without [][]findings.Finding
+	for _, g := range findings.Groups() {
+		fmt.Fprintf(&b, "## %s\n\n", g)
+		var studies []string
+		for _, f := range slices.Concat(p.byClaim(g)...) {
+			if name := f.Claim.StudyOf(f.Benchmark); !slices.Contains(studies, name) {
+				studies = append(studies, name)
+				fmt.Fprintf(&b, "    ocl sweep survey/studies/%s --data-dir DATA_DIR --results survey/results\n", name)
+			}
+		}
+		b.WriteString("\n")
+		for _, list := range p.byClaim(g) {
+			if len(withVerdict(list, findings.NotRun)) == len(list) {
+				without = append(without, list)
+				continue
+			}
+			b.WriteString(claim(list))
+		}
+	}
+	b.WriteString("## Without a run\n\n")
+	for _, list := range without {
+		c := list[0].Claim
+		fmt.Fprintf(&b, "- **%s.** %s (`%s`; %s)\n", c.Title, sentences(c), c.Source, count.And(benchmarksOf(list)))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// sentences are what a claim says, what decides it, and what a reader should know of it.
+func sentences(c findings.Claim) string {
+	return strings.Join(slices.DeleteFunc([]string{c.Text, c.Rule, c.Note}, func(s string) bool { return s == "" }), " ")
+}
+
+func benchmarksOf(list []findings.Finding) (names []string) {
+	for _, f := range list {
+		names = append(names, f.Benchmark)
+	}
+	return names
+}
+
+// claim is a section: what the claim says, its verdicts, and the parts that matter most. claims.csv has the files.
+func claim(list []findings.Finding) string {
+	var b strings.Builder
+	c := list[0].Claim
+	fmt.Fprintf(&b, "### %s\n\n%s (`%s`)\n\n", c.Title, sentences(c), c.Source)
+	var verdicts []string
+	var rows []partRow
+	for _, f := range list {
+		verdicts = append(verdicts, f.Benchmark+": "+verdictText(f))
+		for _, part := range f.Parts {
+			if part.Verdict != findings.NotRun {
+				rows = append(rows, partRow{f.Benchmark, part})
+			}
+		}
+	}
+	b.WriteString(strings.Join(verdicts, "; ") + ".\n\n")
+	order := []findings.Verdict{findings.Fails, findings.Undecided, findings.Holds}
+	slices.SortStableFunc(rows, func(a, b partRow) int { return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict) })
+	shown := max(mostRows, slices.IndexFunc(rows, func(r partRow) bool { return r.Verdict != findings.Fails }))
+	shown = min(shown, len(rows))
+	b.WriteString(partTable(rows[:shown]) + "\n\n")
+	if n := len(rows) - shown; n > 0 {
+		fmt.Fprintf(&b, "%s more in [claims.csv](../survey/results/claims.csv).\n\n", count.Of(n, "part"))
+	}
+	return b.String()
+}
+
+// verdictText is the verdict of a claim on its data, with the number of its parts by verdict where it has more than one.
+func verdictText(f findings.Finding) string {
+	text := bold(f.Verdict)
+	if len(f.Parts) < 2 || f.Verdict == findings.NotRun {
+		return text
+	}
+	var counts []string
+	for _, v := range findings.Verdicts() {
+		if n := f.Count(v); n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, plural(v, n)))
+		}
+	}
+	return fmt.Sprintf("%s (of %d parts %s)", text, len(f.Parts), strings.Join(counts, ", "))
+}
+
+// partRow is a part of a claim on some data.
+type partRow struct {
+	benchmark string
+	findings.Part
+}
+
+// partTable is a row for each part, without columns that say nothing.
+func partTable(rows []partRow) string {
+	has := func(of func(partRow) bool) bool { return slices.ContainsFunc(rows, of) }
+	columns := []struct {
+		head string
+		is   bool
+		of   func(partRow) string
+	}{
+		{"on", has(func(r partRow) bool { return r.benchmark != rows[0].benchmark }), func(r partRow) string { return r.benchmark }},
+		{"part", true, func(r partRow) string { return r.What }},
+		{"ocl", true, func(r partRow) string { return r.Ours }},
+		{"seeds", true, func(r partRow) string { return strconv.Itoa(r.Seeds) }},
+		{"kernels", true, func(r partRow) string { return cmp.Or(r.Kernels, dash) }},
+		{"p (Holm)", has(func(r partRow) bool { return !math.IsNaN(r.P) }), func(r partRow) string { return count.Chance(r.P) }},
+		{"the paper", has(func(r partRow) bool { return r.Published != "" }), func(r partRow) string { return cmp.Or(r.Published, dash) }},
+		{"", true, func(r partRow) string {
+			if r.Why != "" {
+				return bold(r.Verdict) + ": " + r.Why
+			}
+			return bold(r.Verdict)
+		}},
+	}
+	var heads []string
+	for _, c := range columns {
+		if c.is {
+			heads = append(heads, c.head)
+		}
+	}
+	t := tableOf(heads...)
+	for _, r := range rows {
+		var row []string
+		for _, c := range columns {
+			if c.is {
+				row = append(row, c.of(r))
+			}
+		}
+		t.row(row...)
+	}
+	return t.String()
+}
+
+// claimsCSV has a line for each part of each claim on each data set.
+func (p *page) claimsCSV() []byte {
+	lines := [][]string{{"claim", "source", "data", "claim_verdict", "part", "ours", "seeds", "kernels", "p_holm", "p_sign_flip_holm", "published", "verdict", "why", "study", "files"}}
+	for _, f := range p.claims {
+		for _, part := range f.Parts {
+			lines = append(lines, []string{f.Claim.Title, f.Claim.Source, f.Benchmark, string(f.Verdict), part.What, part.Ours, strconv.Itoa(part.Seeds), part.Kernels,
+				count.Exact(part.P), count.Exact(part.SignFlip), part.Published, string(part.Verdict), part.Why, f.Claim.StudyOf(f.Benchmark),
+				each(part.Paths, p.below)})
+		}
+	}
+	return report.CSV(lines)
+}

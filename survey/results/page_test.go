@@ -1,0 +1,96 @@
+package main
+
+import (
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"ocl/survey"
+	"ocl/survey/paper"
+)
+
+// TestCommandsOfCells: what the commands of a table share stands above it, and a row with another value says it again.
+func TestCommandsOfCells(t *testing.T) {
+	commands := []string{
+		"ocl run --data d --eval final --method er --memory 5 --lr 0.1 --runs 15",
+		"ocl run --data d --eval seen --method er --memory 7 --lr 0.1 a.b=1 --runs 15",
+		"ocl run --data d --eval final --method er --memory 9 --lr 0.1 --runs 15",
+	}
+	common := shared(commands)
+	if want := []string{"ocl run", "--data d", "--eval final", "--runs 15"}; !slices.Equal(common, want) {
+		t.Errorf("they share %q, want %q", common, want)
+	}
+	if got, want := own(commands[1], common), "`--eval seen --method er --memory 7 --lr 0.1 a.b=1`"; got != want {
+		t.Errorf("the second row has %s, want %s", got, want)
+	}
+}
+
+// TestWordsOfPages: numbers and names of files as the pages have them.
+func TestWordsOfPages(t *testing.T) {
+	path := func(name string) string { return filepath.Join("root", "survey", "results", filepath.FromSlash(name)) }
+	for got, want := range map[string]string{
+		thousands(0): "–", thousands(500): "500", thousands(10000): "10,000",
+		joined([]float64{1, math.NaN(), 2.25}): "1.0, 2.2", joined([]float64{math.NaN()}): "–",
+		(&page{root: "root"}).files(nil): "–",
+		(&page{root: "root"}).files([]string{path("a/er-m5-s1.json.gz"), path("a/er-m5-s2.json.gz"), path("b/er-m5-s3-all.json.gz"), path("c.csv")}): "`a/er-m5-s{1,2}.json.gz` `b/er-m5-s3-all.json.gz` `c.csv`",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// committedPage has the committed results.
+var committedPage = sync.OnceValues(func() (*page, error) {
+	runs, err := allRuns()
+	if err != nil {
+		return nil, err
+	}
+	return openPage("../..", runs)
+})
+
+// TestPages: each cell of a table is on the page of the table, and among those that differ if it does. The CSV files have all of them.
+func TestPages(t *testing.T) {
+	p, err := committedPage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := p.cells[survey.ClassIncremental][0], p.confirmation.cells[0]
+	defer func(a, b paper.Verdict) { first.Verdict, second.Verdict = a, b }(first.Verdict, second.Verdict)
+	first.Verdict, second.Verdict = paper.Differs, paper.Differs
+	files, err := p.pages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := map[string]string{}
+	for _, f := range files {
+		text[f.name] = string(f.text)
+	}
+	cells, differ := 0, 0
+	for _, s := range append(p.sheets(), p.confirmation) {
+		run := s.run()
+		for _, c := range s.cells {
+			if len(run) > 0 && s.Name != p.confirmation.Name && !strings.Contains(text["docs/reproduction/"+s.Name+".md"], "\n| "+nameOf(c)+" | ") {
+				t.Errorf("the page of %s does not have %s", s.Title, nameOf(c))
+			}
+			if c.Verdict == paper.Differs {
+				if differ++; !strings.Contains(text["docs/reproduction.md"], "\n| "+nameOf(c)+" | "+s.Title+" | ") {
+					t.Errorf("docs/reproduction.md does not say that %s of %s differs", nameOf(c), s.Title)
+				}
+			}
+		}
+		cells += len(s.cells)
+		if name := "docs/reproduction/" + s.Name + ".csv"; text[name] != "" && strings.Count(text[name], "\n") != 1+len(s.cells) {
+			t.Errorf("%s does not have a line for each of %d cells", name, len(s.cells))
+		}
+	}
+	if differ < 2 {
+		t.Errorf("%d cells differ, want at least the two that the test lets differ", differ)
+	}
+	if n := strings.Count(text["survey/results/cells.csv"], "\n"); n != 1+cells || cells < 275 {
+		t.Errorf("cells.csv has %d lines, want a head and %d cells", n, cells)
+	}
+}

@@ -1,0 +1,43 @@
+// Package known gives reports the methods and tricks of this program. A report depends on files alone and knows none of them by name,
+// so whoever writes one hands them over. Start at [Methods].
+package known
+
+import (
+	"slices"
+
+	"ocl/learn/method"
+	"ocl/view/report"
+)
+
+// Methods are those of the catalogue, in its order.
+func Methods() []report.Known {
+	var known []report.Known
+	for _, i := range method.Catalogue() {
+		known = append(known, Method(i))
+	}
+	return known
+}
+
+// Method is one method as reports draw it.
+func Method(i method.Info) report.Known {
+	k := report.Known{Name: i.Name, Look: i.Look}
+	switch {
+	case i.Baseline:
+		k.Bound = report.LowerBound
+	case i.Offline:
+		k.Bound = report.UpperBound
+	}
+	return k
+}
+
+// Tricks are the names of all tricks in the order of their marks in reports: the first ones as they were when tricks got marks, then what came
+// later.
+func Tricks() []string {
+	names := []string{"rv", "ncm", "lb", "ss", "kdc", "kdc*", "mi"}
+	for _, t := range method.Tricks() {
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,102 @@
+package watch
+
+import (
+	"context"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"ocl/internal/browsertest"
+	"ocl/view/report"
+)
+
+// TestLivePage: in Chromium the page follows a run to its end, on a phone and on a screen, and keeps the scroll position, the order and what is open.
+func TestLivePage(t *testing.T) {
+	b := browsertest.Start(t)
+	for name, size := range map[string][2]int64{"watch-390": {390, 844}, "watch-1440": {1440, 900}} {
+		t.Run(name, func(t *testing.T) {
+			l := copied(t, 0)
+			w := l.watcher()
+			w.Look()
+			server := httptest.NewServer(w.Handler())
+			t.Cleanup(server.Close)
+			t.Cleanup(w.end)
+			ctx := b.Visit(t, server.URL+"/", size[0], size[1])
+			act := func(actions ...chromedp.Action) {
+				t.Helper()
+				if err := chromedp.Run(ctx, actions...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// What chromedp has for this makes a function of a text in the page, which the policy of the page forbids.
+			wait := func(what string) chromedp.Action {
+				return chromedp.ActionFunc(func(ctx context.Context) error {
+					for done := false; !done; time.Sleep(50 * time.Millisecond) {
+						if err := chromedp.Evaluate(what, &done).Do(ctx); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+			has := func(text string) chromedp.Action {
+				return wait("document.body.textContent.includes(" + quoted(text) + ")")
+			}
+			l.goOn(1)
+			w.Look()
+			act(has("task 1 of 4"), has("the numbers are those after 1 task"))
+			browsertest.Shoot(t, ctx, name+"-first")
+			browsertest.Accessible(t, ctx)
+			b.Plain(t, server.URL+"/", size[0])
+			const table = "document.querySelector('#results-section table')"
+			act(chromedp.Evaluate(table+".tHead.querySelectorAll('button')[1].click();document.querySelector('#results-section details').open=true;"+
+				"document.querySelector('#repeat').scrollIntoView({behavior:'instant'});", nil))
+			var before, after float64
+			place := "document.querySelector('#repeat').getBoundingClientRect().top"
+			act(chromedp.Evaluate(place, &before))
+			l.goOn(2)
+			w.Look()
+			act(has("task 3 of 4"), has("the numbers are those after 3 tasks"), chromedp.Evaluate(place, &after))
+			var sorted, open bool
+			act(chromedp.Evaluate(table+".querySelector('th[aria-sort=ascending]')!==null", &sorted), chromedp.Evaluate("document.querySelector('#results-section details').open", &open))
+			if d := after - before; !sorted || !open || d > 2 || d < -2 {
+				t.Errorf("after the change: sorted %v, filter open %v, and what is read has moved by %v pixels", sorted, open, d)
+			}
+			browsertest.Shoot(t, ctx, name+"-scrolled")
+			l.goOn(1)
+			l.end()
+			w.Look()
+			w.finish()
+			act(has("Nothing more comes"), wait("!document.body.textContent.includes('the numbers are those after')"))
+			act(chromedp.Evaluate("scrollTo({top:0,behavior:'instant'})", nil))
+			browsertest.Shoot(t, ctx, name+"-ended")
+			var hidden bool
+			act(chromedp.Evaluate("document.documentElement.scrollWidth<=innerWidth", &hidden))
+			if !hidden {
+				t.Error("the page is wider than the screen")
+			}
+		})
+	}
+}
+
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "\\'") + "'" }
+
+// TestScript runs the tests of the page's script, and checks that it is well formed together with that of a report.
+func TestScript(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("NOT RUN: there is no node (`apt-get install nodejs` installs one), so the page's script is tested by the browser alone")
+	}
+	if out, err := exec.Command(node, "--test", "live.test.mjs").CombinedOutput(); err != nil {
+		t.Errorf("node --test: %v\n%s", err, out)
+	}
+	check := exec.Command(node, "--input-type=module", "--check", "-")
+	check.Stdin = strings.NewReader(report.PageScript() + liveJS)
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("the script is not well formed: %v\n%s", err, out)
+	}
+}

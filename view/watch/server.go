@@ -1,0 +1,310 @@
+package watch
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+
+	"ocl/internal/escape"
+	"ocl/internal/limit"
+	"ocl/internal/listen"
+	"ocl/view/report"
+)
+
+//go:embed live.mjs
+var liveJS string
+
+//go:embed live.css
+var liveCSS string
+
+// place stands in a page where the strip belongs. The strip changes more often than the rest.
+const place = "<!--strip-->"
+
+// frame is what the page has beside a report. With scripts off the browser loads it again and again.
+var frame = report.Frame{
+	Top: template.HTML(`<noscript><meta http-equiv="refresh" content="10"/></noscript><aside id="live" aria-label="Progress">` + place + "</aside>\n"), Style: liveCSS, Script: liveJS,
+}
+
+// Watcher shows a folder. Its methods may be called from several goroutines.
+type Watcher struct {
+	dir     string
+	options report.Options
+	host    string // beside addresses of machines, a name by which the page may be asked for
+
+	looking sync.Mutex // held by who reads the folder
+	reader  *reader
+
+	mu      sync.Mutex
+	state   *State
+	over    bool
+	page    int           // number of the page, which changes with what it shows
+	version string        // of the state that the page shows
+	shown   *State        // that the page shows
+	draft   *report.Draft // of page, nil until somebody asks for it
+	changed chan struct{} // closed by the next look
+	streams int
+	ended   chan struct{} // closed when streams end
+	ending  sync.Once
+}
+
+// New is a watcher of a folder, which need not be there yet.
+func New(dir string, o Options) *Watcher {
+	return &Watcher{dir: dir, options: o.Report, host: o.Host, reader: newReader(dir, o.now()), state: &State{}, shown: &State{}, changed: make(chan struct{}), ended: make(chan struct{})}
+}
+
+// Look reads the folder and tells the browsers what has changed.
+func (w *Watcher) Look() *State {
+	w.looking.Lock()
+	defer w.looking.Unlock()
+	s := w.reader.read()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.state = s
+	gone := s.Kind == "" && len(w.shown.found) > 0 // the page keeps what it has shown
+	if !gone && s.version != w.version || w.page == 0 {
+		w.page++
+		w.version, w.shown, w.draft = s.version, s, nil
+	}
+	close(w.changed)
+	w.changed = make(chan struct{})
+	return s
+}
+
+// finish tells the browsers that nothing more comes.
+func (w *Watcher) finish() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// end ends the streams.
+func (w *Watcher) end() { w.ending.Do(func() { close(w.ended) }) }
+
+// news is what a browser is told.
+type news struct {
+	Page  int    `json:"page"`
+	Strip string `json:"strip"`
+	Title string `json:"title"`
+	Over  bool   `json:"over"` // nothing more comes
+}
+
+// tell is what there is to tell now, and a channel that is closed when there may be more.
+func (w *Watcher) tell() (n news, more <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return news{Page: w.page, Strip: w.strip(), Title: w.state.title(w.dir), Over: w.over}, w.changed
+}
+
+// strip is what stands above the report. The caller holds the lock.
+func (w *Watcher) strip() string { return stripOf(w.dir, w.state, w.over) }
+
+// Page is the page as it is now.
+func (w *Watcher) Page() []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	page := w.drawn()
+	return bytes.Replace(page, []byte(place), []byte(w.strip()), 1)
+}
+
+// drawn is the page without its strip. The caller holds the lock.
+func (w *Watcher) drawn() []byte {
+	if len(w.shown.found) == 0 {
+		return waiting()
+	}
+	if w.draft == nil {
+		w.draft = report.NewDraft(w.shown.found, w.shown.notes, w.shown.left, w.options, frame)
+	}
+	return w.draft.Page
+}
+
+// file is a file that the page links.
+func (w *Watcher) file(name string) ([]byte, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.drawn()
+	if w.draft == nil {
+		return nil, false
+	}
+	return w.draft.File(name)
+}
+
+// waiting is the page of a folder in which nothing was measured yet.
+func waiting() []byte {
+	return []byte(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<meta name="color-scheme" content="light dark"/>
+<title>ocl watch</title>
+<style>` + report.PageStyle() + liveCSS + `</style>
+</head>
+<body>
+` + string(frame.Top) + `<svg class="defs" aria-hidden="true"></svg>
+<header id="answer"></header>
+<main>
+<section class="first" id="first"><h1>Nothing was measured yet</h1>
+<p class="shared">The figures come with the first evaluation.</p></section>
+</main>
+<footer></footer>
+<script type="module">` + report.PageScript() + liveJS + `</script>
+</body>
+</html>
+`)
+}
+
+// Handler serves the page.
+func (w *Watcher) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(to http.ResponseWriter, _ *http.Request) {
+		page := w.Page()
+		to.Header().Set("Content-Security-Policy", policy(page))
+		send(to, "text/html; charset=utf-8", page)
+	})
+	mux.HandleFunc("GET /state", func(to http.ResponseWriter, _ *http.Request) {
+		n, _ := w.tell()
+		send(to, "application/json", encoded(n))
+	})
+	mux.HandleFunc("GET /events", w.stream)
+	mux.HandleFunc("GET /favicon.ico", func(to http.ResponseWriter, _ *http.Request) { to.WriteHeader(http.StatusNoContent) })
+	for pattern := range kinds {
+		mux.HandleFunc("GET "+pattern, func(to http.ResponseWriter, r *http.Request) {
+			name := strings.TrimPrefix(r.URL.Path, "/")
+			text, ok := w.file(name)
+			kind := types[path.Ext(name)]
+			if !ok || kind == "" {
+				http.Error(to, "The report has no such file. Load the page again, and follow its links.", http.StatusNotFound)
+				return
+			}
+			to.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+			send(to, kind, text)
+		})
+	}
+	return guarded(mux, "ocl watch", w.host)
+}
+
+// kinds are the folders of a report, and types what their files are.
+var (
+	kinds = map[string]bool{"/figures/{name}": true, "/tables/{name}": true}
+	types = map[string]string{".svg": "image/svg+xml", ".pdf": "application/pdf", ".csv": "text/csv; charset=utf-8", ".md": "text/plain; charset=utf-8"}
+)
+
+// guarded answers only those who ask for this machine by its address or as localhost. A page elsewhere can let its own name mean this machine, and would
+// then be allowed to read the answer.
+func guarded(next http.Handler, command, name string) http.Handler {
+	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		h := to.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case !listen.Knows(r.Host, name):
+			http.Error(to, fmt.Sprintf("%s is no name of this machine that `%s` knows. Use the address that it has printed.", escape.Line(r.Host), command), http.StatusForbidden)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			h.Set("Allow", "GET, HEAD")
+			http.Error(to, "This page can only be read. Use GET.", http.StatusMethodNotAllowed)
+		default:
+			defer listen.Work(r.Context())()
+			next.ServeHTTP(to, r)
+		}
+	})
+}
+
+// policy lets a page run its own script and nothing else, and ask nobody but this server.
+func policy(page []byte) string {
+	_, script, _ := bytes.Cut(page, []byte(`<script type="module">`))
+	script, _, _ = bytes.Cut(script, []byte("</script>"))
+	sum := sha256.Sum256(script)
+	return "default-src 'none'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+func send(to http.ResponseWriter, kind string, text []byte) {
+	to.Header().Set("Content-Type", kind)
+	to.Header().Set("Content-Length", fmt.Sprint(len(text)))
+	_, _ = to.Write(text) // who asked may have gone
+}
+
+func encoded(n news) []byte {
+	text, err := json.Marshal(n)
+	if err != nil {
+		panic("watch: " + err.Error()) // it has numbers and texts alone
+	}
+	return text
+}
+
+// pingAfter is how many looks without news are answered by a comment, so that a stream whose browser has gone ends.
+const pingAfter = 15
+
+// stream sends server-sent events: what there is, and then all that changes.
+func (w *Watcher) stream(to http.ResponseWriter, r *http.Request) {
+	flusher, can := to.(http.Flusher)
+	if !can || r.Method != http.MethodGet || !w.enter() {
+		http.Error(to, fmt.Sprintf("There are %d open pages already. Close one of them; this one asks every few seconds.", limit.WatchStreams), http.StatusServiceUnavailable)
+		return
+	}
+	defer w.leave()
+	to.Header().Set("Content-Type", "text/event-stream")
+	last, quiet := "", 0
+	for {
+		n, more := w.tell()
+		text := string(encoded(n))
+		switch {
+		case text != last:
+			last, quiet, text = text, 0, "data: "+text+"\n\n" // JSON has no line ends
+		case quiet == pingAfter:
+			quiet, text = 0, ":\n\n"
+		default:
+			quiet++
+			text = ""
+		}
+		if text != "" {
+			if _, err := fmt.Fprint(to, text); err != nil {
+				return
+			}
+			flusher.Flush()
+		}
+		select {
+		case <-more:
+		case <-r.Context().Done():
+			return
+		case <-w.ended:
+			return
+		}
+	}
+}
+
+// enter counts a stream, unless there are too many.
+func (w *Watcher) enter() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.streams >= limit.WatchStreams {
+		return false
+	}
+	w.streams++
+	return true
+}
+
+func (w *Watcher) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.streams--
+}
+
+// watched says how many browsers have the page open.
+func (w *Watcher) watched() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.streams
+}
