@@ -1,12 +1,11 @@
 package cli
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/spf13/cobra"
 
 	"ocl/data"
-	"ocl/internal/nearest"
 )
 
 func newData() *cobra.Command {
@@ -25,8 +24,7 @@ func lookupData(name string) (data.Info, error) {
 	if err == nil {
 		return info, nil
 	}
-	return info, usage(fmt.Errorf("unknown data set %q. %s", name,
-		nearest.Names{List: data.Names(), All: "`ocl data list` describes them"}.Hint(name)))
+	return info, usage(errors.Unwrap(err))
 }
 
 // completeFirst completes the first word of a command.

@@ -59,7 +59,8 @@ type Info struct {
 }
 
 // catalogue is sorted by name; a new data set is a new file and one entry here.
-var catalogue = []Info{
+var catalogue = origin.NewCatalogue(origin.Kind[Info]{What: "data set", File: "data/catalogue.go", All: "`ocl data list` describes them all",
+	Of: func(i *Info) (string, *origin.Origin) { return i.Name, &i.origin }, Fault: (*Info).fault},
 	cifar10Info,
 	cifar100Info,
 	core50Info,
@@ -71,38 +72,30 @@ var catalogue = []Info{
 	miniImageNetInfo,
 	mnistInfo,
 	npzInfo,
-}
+)
 
 // Cached says that its images are decoded into a cache file.
 func (i Info) Cached() bool { return i.list != nil }
 
 // Catalogue returns all data sets, sorted by name.
-func Catalogue() []Info { return append([]Info(nil), catalogue...) }
+func Catalogue() []Info { return catalogue.All() }
 
 // Names returns the names of the catalogue, sorted.
-func Names() []string {
-	names := make([]string, len(catalogue))
-	for i, c := range catalogue {
-		names[i] = c.Name
-	}
-	return names
-}
+func Names() []string { return catalogue.Names() }
 
 // Lookup returns the entry called name. The error for an unknown name lists the known ones.
 func Lookup(name string) (Info, error) {
-	for _, c := range catalogue {
-		if c.Name == name {
-			return c, nil
-		}
+	info, err := catalogue.Lookup(name)
+	if err != nil {
+		return Info{}, fmt.Errorf("data: %w", err)
 	}
-	return Info{}, fmt.Errorf("data: unknown data set %q. Use one of %s; `ocl data list` describes them",
-		name, strings.Join(Names(), ", "))
+	return info, nil
 }
 
 // ByPath returns the data set that a path probably contains, judged by the ending of the path in any case; ok is false if no ending fits.
 func ByPath(path string) (info Info, ok bool) {
 	path = filepath.Clean(path)
-	for _, c := range catalogue {
+	for _, c := range catalogue.All() {
 		for _, ending := range c.Endings {
 			if before := len(path) - len(ending); before >= 0 && strings.EqualFold(path[before:], ending) {
 				return c, true

@@ -124,7 +124,7 @@ func TestBadSpecs(t *testing.T) {
 		{Spec{Name: "npz", TrainPerClass: -1}, "data.train_per_class: -1 is out of range. Use 1 or more"},
 		{Spec{Name: "glyphs", Domains: "size"}, `data.domains: "size" is unknown. Use one of font, noise, rotation`},
 		{Spec{Name: "npz", Domains: "font"}, "data.domains: the images have no domains to choose from"},
-		{Spec{Name: "runes"}, `unknown data set "runes". Use one of ` + strings.Join(Names(), ", ")},
+		{Spec{Name: "runes"}, `unknown data set "runes". `},
 	} {
 		if _, err := Open(t.Context(), c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: got %v, want it to say %q", c.spec, err, c.want)

@@ -1,9 +1,9 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"ocl/internal/origin"
 )
@@ -13,22 +13,18 @@ import (
 //
 // An entry without a name or without Open, with a name that is taken or has other characters than letters, digits and single hyphens, is a
 // bug and panics.
-func Register(info Info) {
-	from := origin.OfCaller(1)
-	switch at := slices.IndexFunc(catalogue, func(i Info) bool { return strings.EqualFold(i.Name, info.Name) }); {
-	case origin.CheckName(info.Name) != nil:
-		panic(fmt.Sprintf("data: Register at %s: %v", from.Place, origin.CheckName(info.Name)))
-	case info.Open == nil:
-		panic(fmt.Sprintf("data: Register at %s: %s: there is no Open. Set it to the function that reads the images", from.Place, info.Name))
-	case at >= 0:
-		panic(fmt.Sprintf("data: Register at %s: the name %s is taken by a data set registered at %s. Use another name", from.Place, info.Name, catalogue[at].origin.PlaceOr("data/catalogue.go")))
+func Register(info Info) { catalogue.Register("data", info) }
+
+// fault is what is wrong with an entry.
+func (i *Info) fault() error {
+	if err := origin.CheckName(i.Name); err != nil {
+		return err
 	}
-	if info.Title == "" {
-		info.Title = info.Name
+	if i.Open == nil && i.list == nil {
+		return fmt.Errorf("%s: there is no Open. Set it to the function that reads the images", i.Name)
 	}
-	info.origin = from
-	at, _ := slices.BinarySearchFunc(catalogue, info.Name, func(i Info, name string) int { return strings.Compare(i.Name, name) })
-	catalogue = slices.Insert(slices.Clone(catalogue), at, info)
+	i.Title = cmp.Or(i.Title, i.Name)
+	return nil
 }
 
 // Origin is the module that registered the data set, and its version; both are "" for those of this module.

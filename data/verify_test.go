@@ -19,7 +19,7 @@ import (
 
 // withPictures adds the data set "pictures" to the catalogue for a test: 6 image files of 4×4 in dir, of 2 classes, the
 // last two for testing. It returns the folder.
-func withPictures(t *testing.T) string {
+func withPictures(t *testing.T, changes ...func(*Info)) string {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("OCL_CACHE", filepath.Join(t.TempDir(), "caches"))
@@ -39,9 +39,11 @@ func withPictures(t *testing.T) string {
 			return l, nil
 		},
 	}
-	before := catalogue
-	t.Cleanup(func() { catalogue = before })
-	catalogue = append(slices.Clone(catalogue), info)
+	for _, change := range changes {
+		change(&info)
+	}
+	Restore(t)
+	catalogue.Register("data", info)
 	return dir
 }
 
@@ -218,16 +220,19 @@ func TestVerifyHoldsTheCacheAgainstTheFiles(t *testing.T) {
 
 // Counts decide: a data set with fewer images than were published has a fault, unless it says itself that images are absent.
 func TestVerifyHoldsTheCounts(t *testing.T) {
-	spec := Spec{Name: "pictures", Dir: withPictures(t)}
-	info := &catalogue[len(catalogue)-1]
-	info.Train, info.Test = 5, 1
+	incomplete := false
+	spec := Spec{Name: "pictures", Dir: withPictures(t, func(i *Info) {
+		list := i.list
+		i.Train, i.Test, i.list = 5, 1, func(ctx context.Context, spec Spec) (*listing, error) {
+			l, err := list(ctx, spec)
+			if incomplete {
+				l.set.Incomplete, l.set.Notes = true, []string{"some images are absent"}
+			}
+			return l, err
+		}
+	})}
 	verified(t, spec, "the training half has 4 images instead of 5", "the test half has 2 images instead of 1")
-	list := info.list
-	info.list = func(ctx context.Context, spec Spec) (*listing, error) {
-		l, err := list(ctx, spec)
-		l.set.Incomplete, l.set.Notes = true, []string{"some images are absent"}
-		return l, err
-	}
+	incomplete = true
 	if r := verified(t, spec); !r.hasNote("some images are absent") {
 		t.Errorf("notes %q", r.Notes)
 	}

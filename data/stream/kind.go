@@ -6,7 +6,6 @@ import (
 
 	"ocl"
 	"ocl/data"
-	"ocl/internal/nearest"
 	"ocl/internal/origin"
 	"ocl/rng"
 )
@@ -85,22 +84,15 @@ func (o Options) SharesTest(set *data.Set) bool {
 type Share struct{ Train, Test []int32 }
 
 // kinds is the catalogue, sorted by name. A new kind is a file with its entry and one line here.
-var kinds = []Kind{classes, domains, shifted, tasks}
+var kinds = origin.NewCatalogue(origin.Kind[Kind]{What: "kind of stream", File: "data/stream/kind.go", All: "`ocl data streams` lists all kinds",
+	Of: func(k *Kind) (string, *origin.Origin) { return k.Name, &k.origin }, Fault: (*Kind).fault},
+	classes, domains, shifted, tasks)
 
 // Kinds returns all kinds, sorted by name.
-func Kinds() []Kind { return append([]Kind(nil), kinds...) }
+func Kinds() []Kind { return kinds.All() }
 
 // LookupKind returns the kind called name. The error says which name was probably meant.
-func LookupKind(name string) (Kind, error) {
-	var names []string
-	for _, k := range kinds {
-		if k.Name == name {
-			return k, nil
-		}
-		names = append(names, k.Name)
-	}
-	return Kind{}, fmt.Errorf("unknown kind of stream %q. %s", name, nearest.Names{List: names, All: "`ocl data streams` lists all kinds"}.Hint(name))
-}
+func LookupKind(name string) (Kind, error) { return kinds.Lookup(name) }
 
 // checkLists refuses lists of classes where they say nothing.
 func (k Kind) checkLists(o Options) error {

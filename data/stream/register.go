@@ -3,7 +3,6 @@ package stream
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"ocl"
 	"ocl/internal/count"
@@ -15,21 +14,20 @@ import (
 //
 // A kind without a name or without Divide, with a name that is taken or has other characters than letters, digits and single hyphens, or
 // without a scenario, is a bug and panics.
-func Register(k Kind) {
-	from := origin.OfCaller(1)
-	switch at := slices.IndexFunc(kinds, func(other Kind) bool { return strings.EqualFold(other.Name, k.Name) }); {
-	case origin.CheckName(k.Name) != nil:
-		panic(fmt.Sprintf("stream: Register at %s: %v", from.Place, origin.CheckName(k.Name)))
-	case k.Divide == nil:
-		panic(fmt.Sprintf("stream: Register at %s: %s: there is no Divide. Set it to the function that makes the tasks", from.Place, k.Name))
-	case k.Scenario != ocl.ClassIncremental && k.Scenario != ocl.DomainIncremental:
-		panic(fmt.Sprintf("stream: Register at %s: %s: the scenario is %q. Set Scenario to ocl.ClassIncremental or ocl.DomainIncremental", from.Place, k.Name, k.Scenario))
-	case at >= 0:
-		panic(fmt.Sprintf("stream: Register at %s: the name %s is taken by a kind registered at %s. Use another name", from.Place, k.Name, kinds[at].origin.PlaceOr("data/stream/kind.go")))
+func Register(k Kind) { kinds.Register("stream", k) }
+
+// fault is what is wrong with an entry.
+func (k *Kind) fault() error {
+	if err := origin.CheckName(k.Name); err != nil {
+		return err
 	}
-	k.origin = from
-	at, _ := slices.BinarySearchFunc(kinds, k.Name, func(k Kind, name string) int { return strings.Compare(k.Name, name) })
-	kinds = slices.Insert(slices.Clone(kinds), at, k)
+	switch {
+	case k.Divide == nil:
+		return fmt.Errorf("%s: there is no Divide. Set it to the function that makes the tasks", k.Name)
+	case k.Scenario != ocl.ClassIncremental && k.Scenario != ocl.DomainIncremental:
+		return fmt.Errorf("%s: the scenario is %q. Set Scenario to ocl.ClassIncremental or ocl.DomainIncremental", k.Name, k.Scenario)
+	}
+	return nil
 }
 
 // Origin is the module that registered the kind, and its version; both are "" for those of this module.

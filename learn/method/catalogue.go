@@ -1,7 +1,10 @@
 package method
 
+import "ocl/internal/origin"
+
 // catalogue is sorted by name. A new method is a file with its entry and one line here.
-var catalogue = []Info{
+var catalogue = origin.NewCatalogue(origin.Kind[Info]{What: "method", File: "learn/method/catalogue.go", Plain: plain,
+	Of: func(i *Info) (string, *origin.Origin) { return i.Name, &i.origin }, Fault: (*Info).fault},
 	agem,
 	cndpm,
 	er,
@@ -16,4 +19,4 @@ var catalogue = []Info{
 	offline,
 	ranpac,
 	slda,
-}
+)

@@ -186,18 +186,15 @@ func (s Setup) Encoding() ocl.Encoding {
 }
 
 // Catalogue returns all methods, sorted by name.
-func Catalogue() []Info { return slices.Clone(catalogue) }
+func Catalogue() []Info { return catalogue.All() }
 
 // Lookup returns the method called name. The error names the nearest one.
 func Lookup(name string) (Info, error) {
-	names := make([]string, len(catalogue))
-	for i, info := range catalogue {
-		if info.Name == name {
-			return info, nil
-		}
-		names[i] = info.Name
+	info, err := catalogue.Lookup(name)
+	if err != nil {
+		return Info{}, fmt.Errorf("method: %w", err)
 	}
-	return Info{}, fmt.Errorf("method: unknown method %q. %s", name, nearest.Hint(name, names))
+	return info, nil
 }
 
 // New builds a learner. A fault of the setup or the options is an error that names the key of the config.

@@ -1,6 +1,7 @@
 package method
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -21,25 +22,13 @@ import (
 // without a default, a Look that is taken, a setting or a trick that does not exist, a grid with a key that is neither a setting nor an
 // option of the method.
 func Register(info Info) {
-	from := origin.OfCaller(1)
-	if err := info.fault(); err != nil {
-		panic(fmt.Sprintf("method: Register at %s: %v", from.Place, err))
-	}
-	for _, other := range catalogue {
-		if place := other.origin.PlaceOr("learn/method/catalogue.go"); plain(other.Name) == plain(info.Name) {
-			panic(fmt.Sprintf("method: Register at %s: the name %s is taken by the method %s, registered at %s. Use another name",
-				from.Place, info.Name, other.Name, place))
-		} else if info.Look > 0 && other.Look == info.Look {
+	for _, other := range catalogue.All() {
+		if info.Look > 0 && other.Look == info.Look {
 			panic(fmt.Sprintf("method: Register at %s: the look %d of %s is that of %s, registered at %s. Leave Look 0",
-				from.Place, info.Look, info.Name, other.Name, place))
+				origin.OfCaller(1).Place, info.Look, info.Name, other.Name, other.origin.PlaceOr("learn/method/catalogue.go")))
 		}
 	}
-	if info.Title == "" {
-		info.Title = info.Name
-	}
-	info.origin = from
-	at, _ := slices.BinarySearchFunc(catalogue, info.Name, func(i Info, name string) int { return strings.Compare(i.Name, name) })
-	catalogue = slices.Insert(slices.Clone(catalogue), at, info)
+	catalogue.Register("method", info)
 }
 
 // Origin is the module that registered the method, and its version: that of go.mod, or (devel) where it was built from a folder, with
@@ -54,7 +43,7 @@ func plain(name string) string {
 var optionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
 // fault is the first thing that is wrong with an entry.
-func (i Info) fault() error {
+func (i *Info) fault() error {
 	if err := origin.CheckName(strings.TrimRight(i.Name, "+")); err != nil && strings.Contains(i.Name, "+") {
 		return fmt.Errorf("%w. Plus signs may stand at the end", err)
 	} else if err != nil {
@@ -109,6 +98,7 @@ func (i Info) fault() error {
 			}
 		}
 	}
+	i.Title = cmp.Or(i.Title, i.Name)
 	return nil
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"ocl"
 	"ocl/config"
-	"ocl/internal/nearest"
+	"ocl/internal/origin"
 )
 
 // Trick describes a change to a method that most methods of a kind can take (survey §trick_detail).
@@ -31,7 +31,7 @@ type Trick struct {
 }
 
 // tricks is sorted by name. A new trick is a file with its entry and one line here.
-var tricks = []Trick{
+var tricks = origin.NewCatalogue(origin.Kind[Trick]{What: "trick", Of: func(t *Trick) (string, *origin.Origin) { return t.Name, &origin.Origin{} }},
 	trickKDC,
 	trickKDCRoot,
 	trickLabels,
@@ -39,22 +39,13 @@ var tricks = []Trick{
 	trickNCM,
 	trickReview,
 	trickSeparated,
-}
+)
 
 // Tricks returns all tricks, sorted by name.
-func Tricks() []Trick { return slices.Clone(tricks) }
+func Tricks() []Trick { return tricks.All() }
 
 // LookupTrick returns the trick called name. The error names the nearest one.
-func LookupTrick(name string) (Trick, error) {
-	names := make([]string, len(tricks))
-	for i, t := range tricks {
-		if t.Name == name {
-			return t, nil
-		}
-		names[i] = t.Name
-	}
-	return Trick{}, fmt.Errorf("unknown trick %q. %s", name, nearest.Hint(name, names))
-}
+func LookupTrick(name string) (Trick, error) { return tricks.Lookup(name) }
 
 // ParseTricks reads tricks joined by plus signs, such as lb+ncm, or none, and returns their names in the order of
 // [Tricks]. The error begins with what is wrong.
@@ -144,7 +135,7 @@ func (i Info) checkTrickStream(s ocl.StreamInfo, names []string) error {
 // chosen are the tricks called names, which are in the catalogue.
 func chosen(names []string) []Trick {
 	var list []Trick
-	for _, t := range tricks {
+	for _, t := range tricks.All() {
 		if slices.Contains(names, t.Name) {
 			list = append(list, t)
 		}

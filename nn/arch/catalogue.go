@@ -3,9 +3,7 @@ package arch
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
-	"ocl/internal/nearest"
 	"ocl/internal/origin"
 	"ocl/nn"
 	"ocl/rng"
@@ -46,11 +44,12 @@ const (
 )
 
 // catalogue lists the networks: those of this module, then those of others in the order of their names.
-var catalogue = []Info{
-	{Name: NameResNet18, Summary: "reduced", Build: ResNet18, Settings: []string{Width}, LeastSide: LeastSide, least: func(c Config) int {
+var catalogue = origin.NewCatalogue(origin.Kind[Info]{What: "network", File: "nn/arch/catalogue.go", OwnFirst: true,
+	Of: func(i *Info) (string, *origin.Origin) { return i.Name, &i.origin }, Fault: (*Info).fault},
+	Info{Name: NameResNet18, Summary: "reduced", Build: ResNet18, Settings: []string{Width}, LeastSide: LeastSide, least: func(c Config) int {
 		return 2724*c.NF*c.NF + 8*c.NF*c.Classes // 36+128+512+2048 for the blocks of the four stages, and the head
 	}},
-	{Name: NameMLP, Build: MLP, Settings: []string{Hidden}, least: func(c Config) int {
+	Info{Name: NameMLP, Build: MLP, Settings: []string{Hidden}, least: func(c Config) int {
 		least, inputs := 0, c.Channels*c.Height*c.Width
 		for _, units := range c.Hidden {
 			least += inputs * units
@@ -58,27 +57,24 @@ var catalogue = []Info{
 		}
 		return least + inputs*c.Classes
 	}},
-	{Name: NameLinear, Summary: "no hidden layer", Build: Linear, least: func(c Config) int {
+	Info{Name: NameLinear, Summary: "no hidden layer", Build: Linear, least: func(c Config) int {
 		if c.Head.Kind == nn.ProjectionHead {
 			return c.Head.Out
 		}
 		return c.Channels * c.Height * c.Width * c.Classes
 	}},
-}
+)
 
 // Catalogue lists the networks that there are.
-func Catalogue() []Info { return slices.Clone(catalogue) }
+func Catalogue() []Info { return catalogue.All() }
 
 // Lookup finds a network by its name.
 func Lookup(name string) (Info, error) {
-	var names []string
-	for _, i := range catalogue {
-		if i.Name == name {
-			return i, nil
-		}
-		names = append(names, i.Name)
+	info, err := catalogue.Lookup(name)
+	if err != nil {
+		return Info{}, fmt.Errorf("arch: %w", err)
 	}
-	return Info{}, fmt.Errorf("arch: there is no network %.60q. %s", name, nearest.Hint(name, names))
+	return info, nil
 }
 
 // Origin is the module that registered the network, and its version; both are "" for those of this module.

@@ -3,7 +3,6 @@ package arch
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"ocl/internal/origin"
 )
@@ -13,25 +12,10 @@ import (
 //
 // An entry without a name or without Build, with a name that is taken or has other characters than letters, digits and single
 // hyphens, or with settings that no network reads, is a bug and panics.
-func Register(info Info) {
-	from := origin.OfCaller(1)
-	if err := info.fault(); err != nil {
-		panic(fmt.Sprintf("arch: Register at %s: %v", from.Place, err))
-	}
-	if at := slices.IndexFunc(catalogue, func(i Info) bool { return strings.EqualFold(i.Name, info.Name) }); at >= 0 {
-		panic(fmt.Sprintf("arch: Register at %s: the name %s is taken by a network registered at %s. Use another name", from.Place, info.Name, catalogue[at].origin.PlaceOr("nn/arch/catalogue.go")))
-	}
-	info.origin, info.least = from, nil
-	own := slices.IndexFunc(catalogue, func(i Info) bool { return i.least == nil })
-	if own < 0 {
-		own = len(catalogue)
-	}
-	at, _ := slices.BinarySearchFunc(catalogue[own:], info.Name, func(i Info, name string) int { return strings.Compare(i.Name, name) })
-	catalogue = slices.Insert(slices.Clone(catalogue), own+at, info)
-}
+func Register(info Info) { catalogue.Register("arch", info) }
 
 // fault is the first thing that is wrong with an entry.
-func (i Info) fault() error {
+func (i *Info) fault() error {
 	if err := origin.CheckName(i.Name); err != nil {
 		return err
 	}
@@ -48,5 +32,6 @@ func (i Info) fault() error {
 			return fmt.Errorf("%s: Settings has %q, which is no setting of a network or there twice. Use %s and %s", i.Name, key, Width, Hidden)
 		}
 	}
+	i.least = nil
 	return nil
 }

@@ -59,7 +59,7 @@ func TestRegister(t *testing.T) {
 			t.Errorf("%v: %d parameters are said (%v), and there are %d", head, n, err, len(net.Params()))
 		}
 	}
-	if _, err := arch.Lookup("alfa"); err == nil || !strings.Contains(err.Error(), `no network "alfa". Use resnet18, mlp, linear, alpha or zeta`) {
+	if _, err := arch.Lookup("alfa"); err == nil || !strings.Contains(err.Error(), `unknown network "alfa". Use resnet18, mlp, linear, alpha or zeta`) {
 		t.Errorf("an unknown network: %v", err)
 	}
 }
@@ -69,17 +69,17 @@ func TestRegisterRefuses(t *testing.T) {
 	good := arch.Info{Name: "tiny", Build: hidden, Settings: []string{arch.Width}}
 	arch.Register(good)
 	for want, change := range map[string]func(*arch.Info){
-		"there is no name":                                   func(i *arch.Info) { i.Name = "" },
-		`"a b" cannot be a name`:                             func(i *arch.Info) { i.Name = "a b" },
-		"has 41 letters":                                     func(i *arch.Info) { i.Name = strings.Repeat("x", 41) },
-		"there is no Build":                                  func(i *arch.Info) { i.Name, i.Build = "x", nil },
-		"the smallest side -1 is negative":                   func(i *arch.Info) { i.Name, i.LeastSide = "x", -1 },
-		`Settings has "network.name"`:                        func(i *arch.Info) { i.Name, i.Settings = "x", []string{"network.name"} },
-		`Settings has "network.width"`:                       func(i *arch.Info) { i.Name, i.Settings = "x", []string{arch.Width, arch.Width} },
-		`Wide is "network.hidden"`:                           func(i *arch.Info) { i.Name, i.Wide = "x", arch.Hidden },
-		"the name Tiny is taken":                             func(i *arch.Info) { i.Name = "Tiny" },
-		"registered at nn/arch/catalogue.go":                 func(i *arch.Info) { i.Name = "ResNet18" },
-		"the name tiny is taken by a network registered at ": func(*arch.Info) {},
+		"there is no name":                                           func(i *arch.Info) { i.Name = "" },
+		`"a b" cannot be a name`:                                     func(i *arch.Info) { i.Name = "a b" },
+		"has 41 letters":                                             func(i *arch.Info) { i.Name = strings.Repeat("x", 41) },
+		"there is no Build":                                          func(i *arch.Info) { i.Name, i.Build = "x", nil },
+		"the smallest side -1 is negative":                           func(i *arch.Info) { i.Name, i.LeastSide = "x", -1 },
+		`Settings has "network.name"`:                                func(i *arch.Info) { i.Name, i.Settings = "x", []string{"network.name"} },
+		`Settings has "network.width"`:                               func(i *arch.Info) { i.Name, i.Settings = "x", []string{arch.Width, arch.Width} },
+		`Wide is "network.hidden"`:                                   func(i *arch.Info) { i.Name, i.Wide = "x", arch.Hidden },
+		"the name Tiny is taken":                                     func(i *arch.Info) { i.Name = "Tiny" },
+		"registered at nn/arch/catalogue.go":                         func(i *arch.Info) { i.Name = "ResNet18" },
+		"the name tiny is taken by the network tiny, registered at ": func(*arch.Info) {},
 	} {
 		i := good
 		change(&i)
