@@ -16,10 +16,8 @@ var twice = []struct{ file, pattern, other, otherPattern string }{
 	{"docs/serve.md", `A body has at most (\d+ MB)`, "docs/limits.md", `the size of the body of a request \| (\S+) bytes`},
 	{"docs/serve.md", `A body has at most \d+ MB and (\S+) pictures`, "docs/limits.md", `the number of pictures in a request \| (\S+) pictures`},
 	{"docs/serve.md", `a picture at most (\d+ mega)pixels`, "docs/limits.md", `the number of pixels of a picture in a request \| (\S+) pixels`},
-	{"docs/data.md", `A user's own set has at most (\S+) images`, "docs/limits.md", `the number of a user's own images in a list or in folders \| (\S+) images`},
-	{"docs/data.md", `Its folders have at most (\S+) entries`, "docs/limits.md", `below a folder in which results or images are looked for \| (\S+) entries`},
-	{"docs/data.md", `entries, are at most (\S+), of which`, "docs/limits.md", `the number of folders that are walked for a user's own images \| (\S+) folders`},
-	{"docs/data.md", `and the list (\S+) images`, "docs/limits.md", `the number of a user's own images in a list or in folders \| (\S+) images`},
+	{"docs/data.md", `A set of your own has at most (\S+) images`, "docs/limits.md", `the number of a user's own images in a list or in folders \| (\S+) images`},
+	{"docs/data.md", `images in (\S+) folders, which`, "docs/limits.md", `the number of folders that are walked for a user's own images \| (\S+) folders`},
 	{"README.md", `one file of (\d+ MB)`, "tools/dist", `the largest had (\S+) on`},
 	{"README.md", `ocl-(\S+)-linux-arm64\.tar\.gz`, "internal/edition/edition.go", `Release = "(\S+)"`},
 }
