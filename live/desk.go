@@ -20,14 +20,12 @@ import (
 
 // model is a published copy of what predicts. Nobody changes it while it is current or somebody reads it.
 type model struct {
-	net     *nn.Network
-	means   *learner.NCM // nil where the largest logit decides
-	order   []ocl.Label  // of a learner that orders its outputs otherwise
-	names   []string     // of its classes
-	guesses int          // that there are for an image at most
-	batches int64        // learned before it
-	tasks   int          // that had ended
-	version int64        // that the caller of Publish gave it; changes while it is current
+	predict.Model
+	order   []ocl.Label // of a learner that orders its outputs otherwise
+	guesses int         // that there are for an image at most
+	batches int64       // learned before it
+	tasks   int         // that had ended
+	version int64       // that the caller of Publish gave it; changes while it is current
 	readers int
 }
 
@@ -209,14 +207,14 @@ func (d *desk) room(k *core) *model {
 			continue
 		}
 		d.spare = append(d.spare[:i], d.spare[i+1:]...)
-		if m.net.Capacity() == k.net.Capacity() {
+		if m.Net.Capacity() == k.net.Capacity() {
 			return m
 		}
 		break
 	}
-	m := &model{net: k.net.Clone()}
+	m := &model{Model: predict.Model{Net: k.net.Clone()}}
 	if k.means() != nil {
-		m.means = &learner.NCM{}
+		m.Means = &learner.NCM{}
 	}
 	return m
 }
@@ -224,18 +222,18 @@ func (d *desk) room(k *core) *model {
 // take copies what the learner predicts with.
 func (m *model) take(t *Trainer) {
 	k := t.core
-	m.net.CopyFrom(k.net)
-	m.net.SetActive(k.classes)
+	m.Net.CopyFrom(k.net)
+	m.Net.SetActive(k.classes)
 	m.guesses, m.batches, m.tasks = k.classes, k.batches, k.tasks
-	if m.means != nil {
-		m.means.CopyFrom(k.means())
-		m.guesses = len(m.means.Classes())
+	if m.Means != nil {
+		m.Means.CopyFrom(k.means())
+		m.guesses = len(m.Means.Classes())
 	}
 	if o, ordered := k.learner.(trained.Ordered); ordered {
 		m.order = o.Order()
 	}
 	t.mu.Lock()
-	m.names = t.names[:k.classes:k.classes]
+	m.Names = t.names[:k.classes:k.classes]
 	t.mu.Unlock()
 }
 
@@ -352,31 +350,15 @@ func (s *slot) judge(m *model, dst []predict.Guess, k int) (err error) {
 			err = train.Panicked(v)
 		}
 	}()
-	s.fit(m.net)
-	if n := len(m.names); cap(s.scores) < n {
+	s.fit(m.Net)
+	if n := len(m.Names); cap(s.scores) < n {
 		s.scores = make([]float64, n, 2*n)
 	}
-	s.scores = s.scores[:len(m.names)]
-	if m.means != nil {
-		features := m.net.PredictFeatures(s.ws, s.x)
-		for i := range features.Dim(0) {
-			if err := m.means.Squares(s.scores, features.Row(i)); err != nil {
-				return err
-			}
-			predict.Distances(dst[i*k:][:k], s.scores, m.names)
-		}
-		return nil
-	}
-	logits := m.net.Predict(s.ws, s.x)
-	for i := range logits.Dim(0) {
-		row := logits.Row(i)
-		for j, v := range row {
-			if v-v != 0 {
-				return fmt.Errorf("%w: the network gives %.40q a logit of %v. Use a smaller learning rate", ocl.ErrDiverged, m.names[j], v)
-			}
-			s.scores[j] = float64(v)
-		}
-		predict.Probabilities(dst[i*k:][:k], s.scores, m.names)
+	s.scores = s.scores[:len(m.Names)]
+	if err := m.Judge(s.ws, dst, k, s.x, s.scores); errors.Is(err, ocl.ErrDiverged) {
+		return fmt.Errorf("%w. Use a smaller learning rate", err)
+	} else if err != nil {
+		return err
 	}
 	return nil
 }

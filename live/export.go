@@ -60,17 +60,17 @@ func (t *Trainer) Export(w io.Writer, format string) (version int64, err error) 
 // classifier is a published copy as other programs get it.
 func (t *Trainer) classifier(m *model) (trained.Classifier, error) {
 	info := t.stream
-	info.Classes = m.net.Classes()
+	info.Classes = m.Net.Classes()
 	net, err := build.NewNetwork(info, t.config, 0)
 	if err != nil {
 		return trained.Classifier{}, err
 	}
-	net.TakeFirst(m.net)
+	net.TakeFirst(m.Net)
 	rule := trained.Rule{Classifier: t.config.Classifiers[0]}
-	if m.means != nil {
-		rule.Classes, rule.Means = m.means.Means()
+	if m.Means != nil {
+		rule.Classes, rule.Means = m.Means.Means()
 	}
 	return trained.Classifier{
-		Net: net, Config: t.config, Info: info, ClassNames: m.names, Order: m.order, Rules: []trained.Rule{rule}, Tasks: m.tasks, Steps: int(m.batches),
+		Net: net, Config: t.config, Info: info, ClassNames: m.Names, Order: m.order, Rules: []trained.Rule{rule}, Tasks: m.tasks, Steps: int(m.batches),
 	}, nil
 }

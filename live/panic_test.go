@@ -159,10 +159,10 @@ func TestPanicEndsOnePrediction(t *testing.T) {
 	}
 	m := l.t.desk.current
 	for range 2 * (1 + len(l.t.desk.free)) { // each slot meets it
-		net := m.net
-		m.net = nil
+		net := m.Net
+		m.Net = nil
 		_, err := l.Predict(img, 1)
-		m.net = net
+		m.Net = net
 		if p := new(train.PanicError); !errors.As(err, &p) || !strings.HasPrefix(err.Error(), "live: predict: panic: ") || len(p.Stack) == 0 {
 			t.Fatalf("%v", err)
 		}

@@ -28,7 +28,6 @@ import (
 	"ocl/data"
 	"ocl/data/embed"
 	"ocl/learn/learner"
-	"ocl/nn"
 	"ocl/nn/tensor"
 	"ocl/run/build"
 	"ocl/run/trained"
@@ -89,10 +88,8 @@ type Info struct {
 // once the buffers exist, but for what decoding an image file and a learner of several networks take.
 type Predictor struct {
 	info        Info
-	net         *nn.Network
-	means       *learner.NCM
-	scored      learner.Scored // instead of net, which is of no use then
-	trained     *trained.Model // what scored belongs to
+	model       Model
+	trained     *trained.Model // what Model.Scores belongs to
 	preparation data.Preparation
 	size        int          // bytes of an image
 	input       [3]int       // what the learner takes: an image, or an embedding [D,1,1]
@@ -147,7 +144,7 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 			return nil, err
 		}
 	}
-	p := &Predictor{net: t.Net, means: t.Means(), by: t.Info.Encoding(), input: [3]int{t.Info.Channels, t.Info.Height, t.Info.Width}}
+	p := &Predictor{model: Model{Net: t.Net, Means: t.Means(), Names: t.ClassNames}, by: t.Info.Encoding(), input: [3]int{t.Info.Channels, t.Info.Height, t.Info.Width}}
 	shape, err := p.see(t, o.Backbone)
 	if err != nil {
 		return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)
@@ -157,8 +154,8 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		C: shape[0], H: shape[1], W: shape[2], Embeddings: t.Info.Embeddings && p.maker == nil, Classes: t.Info.Classes, ClassNames: t.ClassNames,
 		Learned: t.Learned, Classifier: t.Classifier(), Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
 	}
-	if p.means != nil {
-		p.info.Measure, p.info.Guesses = Distance, len(p.means.Classes())
+	if p.model.Means != nil {
+		p.info.Measure, p.info.Guesses = Distance, len(p.model.Means.Classes())
 	}
 	if p.maker != nil {
 		if err := p.maker.CheckMemory(atOnce, workers, embeddedAtOnce); err != nil {
@@ -166,12 +163,12 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		}
 	}
 	p.freed = sync.NewCond(&p.mu)
-	for _, ws := range p.net.Readers(atOnce, workers) {
+	for _, ws := range p.model.Net.Readers(atOnce, workers) {
 		p.slots = append(p.slots, p.newSlot(ws, workers))
 	}
 	p.free = slices.Clone(p.slots)
 	if scored != nil {
-		p.scored, p.trained, kept = scored, t, true
+		p.model.Scores, p.trained, kept = scored.Scores, t, true
 	}
 	return p, nil
 }

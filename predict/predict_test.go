@@ -175,12 +175,12 @@ func TestGuessesAreOrdered(t *testing.T) {
 			}
 		}
 		if info.Measure == Distance {
-			ws, x, squares := p.net.NewWorkspace(1), tensor.New(1, 3, 8, 8), make([]float64, info.Classes)
+			ws, x, squares := p.model.Net.NewWorkspace(1), tensor.New(1, 3, 8, 8), make([]float64, info.Classes)
 			defer ws.Close()
 			for i := range x.Data {
 				x.Data[i] = float32(float64(image[i]) / 255)
 			}
-			if err := p.means.Squares(squares, p.net.PredictFeatures(ws, x).Row(0)); err != nil {
+			if err := p.model.Means.Squares(squares, p.model.Net.PredictFeatures(ws, x).Row(0)); err != nil {
 				t.Fatal(err)
 			}
 			for _, g := range all {
@@ -370,13 +370,13 @@ func TestCloseWaits(t *testing.T) {
 func TestBrokenNetwork(t *testing.T) {
 	for _, c := range []config.Config{small("er"), ncm()} {
 		p, _ := opened(t, c, Options{AtOnce: 1})
-		p.net.Params()[0] = float32(math.NaN())
-		for i := range p.net.Params() {
-			p.net.Params()[i] = float32(math.NaN())
+		p.model.Net.Params()[0] = float32(math.NaN())
+		for i := range p.model.Net.Params() {
+			p.model.Net.Params()[i] = float32(math.NaN())
 		}
-		p.net.Changed()
+		p.model.Net.Changed()
 		p.slots[0].ws.Close()
-		p.slots[0].ws = p.net.NewWorkspace(1)
+		p.slots[0].ws = p.model.Net.NewWorkspace(1)
 		if err := p.PredictBatch(make([]Guess, 1), make([]uint8, 192), 1); !errors.Is(err, ocl.ErrDiverged) {
 			t.Errorf("%s: %v", p.info.Measure, err)
 		}

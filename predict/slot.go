@@ -1,8 +1,8 @@
 package predict
 
 import (
+	"errors"
 	"fmt"
-	"math"
 
 	"ocl"
 	"ocl/data/embed"
@@ -73,83 +73,10 @@ func (p *Predictor) predict(s *slot, dst []Guess, images []uint8, top int, embed
 
 // judge sends the inputs of a slot through the network and orders what comes of it.
 func (p *Predictor) judge(s *slot, dst []Guess, top int) error {
-	if p.means != nil {
-		features := p.net.PredictFeatures(s.ws, &s.x)
-		for i := range features.Dim(0) {
-			if err := p.means.Squares(s.scores, features.Row(i)); err != nil {
-				return fmt.Errorf("predict: %s: %w", p.info.Folder, err)
-			}
-			Distances(dst[i*top:(i+1)*top], s.scores, p.info.ClassNames)
-		}
-		return nil
-	}
-	if p.scored != nil {
-		n, classes := s.x.Dim(0), len(s.scores)
-		all := make([]float64, n*classes)
-		if err := p.scored.Scores(all, &s.x); err != nil {
-			return fmt.Errorf("predict: %s: %w", p.info.Folder, err)
-		}
-		for i := range n {
-			copy(s.scores, all[i*classes:])
-			Probabilities(dst[i*top:(i+1)*top], s.scores, p.info.ClassNames)
-		}
-		return nil
-	}
-	logits := p.net.Predict(s.ws, &s.x)
-	for i := range logits.Dim(0) {
-		for k, v := range logits.Row(i) {
-			if v-v != 0 {
-				return fmt.Errorf("predict: %s: %w: the network gives class %d a logit of %v. Use another run", p.info.Folder, ocl.ErrDiverged, k, v)
-			}
-			s.scores[k] = float64(v)
-		}
-		Probabilities(dst[i*top:(i+1)*top], s.scores, p.info.ClassNames)
+	if err := p.model.Judge(s.ws, dst, top, &s.x, s.scores); errors.Is(err, ocl.ErrDiverged) {
+		return fmt.Errorf("predict: %s: %w. Use another run", p.info.Folder, err)
+	} else if err != nil {
+		return fmt.Errorf("predict: %s: %w", p.info.Folder, err)
 	}
 	return nil
-}
-
-// Probabilities fills dst with the classes of the highest scores, such as logits, the best first and the lowest class first where scores are
-// equal, as learners decide. Their values are the softmax over all scores [K], 1 ≤ len(dst) ≤ K. names are those of the classes, nil for none.
-func Probabilities(dst []Guess, scores []float64, names []string) {
-	best(dst, scores, names)
-	sum := 0.0
-	for _, v := range scores {
-		sum += math.Exp(v - dst[0].Value)
-	}
-	for g, first := 0, dst[0].Value; g < len(dst); g++ {
-		dst[g].Value = math.Exp(dst[g].Value-first) / sum
-	}
-}
-
-// Distances is [Probabilities] for the classes whose means are nearest, given the squares of the distances [K] as
-// [learner.NCM.Squares] has them, which it changes. Values are the distances.
-func Distances(dst []Guess, squares []float64, names []string) {
-	for k, v := range squares {
-		squares[k] = -v
-	}
-	best(dst, squares, names)
-	for g := range dst {
-		dst[g].Value = math.Sqrt(-dst[g].Value)
-	}
-}
-
-// best fills dst with the classes of the highest scores.
-func best(dst []Guess, scores []float64, names []string) {
-	found := 0
-	for k, v := range scores {
-		if found == len(dst) && !(v > dst[found-1].Value) {
-			continue
-		}
-		found = min(found+1, len(dst))
-		at := found - 1
-		for ; at > 0 && v > dst[at-1].Value; at-- {
-			dst[at] = dst[at-1]
-		}
-		dst[at] = Guess{Class: k, Value: v}
-	}
-	if names != nil {
-		for g := range dst {
-			dst[g].Name = names[dst[g].Class]
-		}
-	}
 }
