@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes paired.json, with which TestPairedGolden compares: what SciPy computes of pairs of lists.
 
-    pip install scipy && python3 metric/testdata/paired.py > metric/testdata/paired.json
+    pip install scipy && python3 run/metric/compare/testdata/paired.py > run/metric/compare/testdata/paired.json
 
 The p-values after Holm's method are of statsmodels' definition, written out: SciPy has none.
 """
