@@ -29,7 +29,6 @@ var agem = Info{
 		Expect: "Hardly better than Finetune when each task brings new classes: stored samples correct the steps but are never " +
 			"learned. The survey on CIFAR-100: 3.7, 3.6 and 3.8 % average accuracy with 1,000, 5,000 and 10,000 samples. ocl reaches about 4.0 % with 5,000.",
 	},
-	Look:     1,
 	Traits:   Traits{UsesMemory: true, TaskBoundaries: true},
 	Signals:  []string{"task boundaries"},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},

@@ -76,7 +76,6 @@ var cndpm = Info{
 				"little; a large one mixes tasks in an expert. Start with half to all of the samples of a task."},
 		},
 	},
-	Look: 9,
 	Traits: Traits{
 		UsesMemory: true, OwnNetworks: true,
 		Prediction: "the most probable class of the mixture of all experts; before the first expert, the class with the nearest mean of the stored images",

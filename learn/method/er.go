@@ -20,7 +20,6 @@ var er = Info{
 		Expect: "Forgets much less than Finetune, and less still with a larger memory. Learns new classes slightly less well at " +
 			"first. The survey on CIFAR-100: 7.6, 17.0 and 18.4 % average accuracy with 1,000, 5,000 and 10,000 samples. ocl reaches about 18.5 % with 5,000.",
 	},
-	Look:     2,
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
 	Tuning:   both(grid(rates7, decays4)),

@@ -32,7 +32,6 @@ var ewc = Info{
 		Expect: "No better than Finetune when all classes share one output layer. If λ and the learning rate are large, the " +
 			"penalty explodes and the run ends as diverged. The survey on CIFAR-100: 3.7 % average accuracy.",
 	},
-	Look:     3,
 	Traits:   Traits{TaskBoundaries: true, Vectors: 4},
 	Signals:  []string{"task boundaries"},
 	Settings: []string{"replay.iterations", "replay.augment"},

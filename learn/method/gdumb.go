@@ -47,7 +47,6 @@ var gdumb = Info{
 			"not stored would. The survey on CIFAR-100: 10.4, 22.1 and 28.8 % average accuracy with 1,000, 5,000 and 10,000 " +
 			"samples. ocl reaches about 22.5 % with 5,000.",
 	},
-	Look: 4,
 	Traits: Traits{
 		UsesMemory: true, Deferred: true,
 		Prediction: "the class with the largest logit of a network trained from scratch on the memory",

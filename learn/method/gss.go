@@ -42,7 +42,6 @@ var gss = Info{
 			"sample), it hardly changes at all. The survey on CIFAR-100: 7.7, 11.3 and 13.4 % average accuracy with 1,000, " +
 			"5,000 and 10,000 samples.",
 	},
-	Look:     5,
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
 	Options:  []Option{gssSize, gssSubset, gssGate},

@@ -25,7 +25,6 @@ var icarl = Info{
 			"classes but makes it harder to learn new ones. The survey on CIFAR-100: 16.7, 19.2 and 18.8 % average accuracy with " +
 			"1,000, 5,000 and 10,000 samples. ocl reaches about 20 % with 5,000.",
 	},
-	Look: 6,
 	Traits: Traits{
 		UsesMemory: true, TaskBoundaries: true, StoredTasks: true, OwnOutputs: true, ClassMeans: true,
 		Prediction: "the class whose stored samples have the nearest mean feature",

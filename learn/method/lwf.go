@@ -23,7 +23,6 @@ var lwf = Info{
 		Expect: "Better than Finetune, worse than replay with a large memory. It forgets less, and learns new classes less well " +
 			"the more old classes there are. The survey on CIFAR-100: 7.2 % average accuracy.",
 	},
-	Look:     7,
 	Traits:   Traits{TaskBoundaries: true},
 	Signals:  []string{"task boundaries"},
 	Settings: []string{"replay.iterations", "replay.teacher", "replay.augment"},

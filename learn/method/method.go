@@ -36,9 +36,6 @@ import (
 type Info struct {
 	Name string // as on the command line: letters, digits and single hyphens, with plus signs at the end, such as ewc++
 	Text
-	// Look is the number of its colour, dash and marker in reports, for ever: of a method of this module the next that no method
-	// has. Baseline and Offline have looks of their own and 0 here. With 0 a method of another module has one that follows from its name.
-	Look int
 	Traits
 	Signals  []string // supervisory signals used besides the labels of each batch (survey §3, tab: summary)
 	Settings []string // keys of the config that it reads, beyond network and optimiser

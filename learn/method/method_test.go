@@ -244,22 +244,3 @@ func TestCheckTogether(t *testing.T) {
 		}
 	}
 }
-
-// TestLooks: a method keeps its look in reports for ever, and has it alone.
-func TestLooks(t *testing.T) {
-	published := map[string]int{"agem": 1, "er": 2, "ewc++": 3, "gdumb": 4, "gss": 5, "icarl": 6, "lwf": 7, "mir": 8, "cndpm": 9}
-	seen := map[int]string{}
-	for _, info := range method.Catalogue() {
-		bound := info.Baseline || info.Offline
-		if (info.Look == 0) != bound || info.Look < 0 {
-			t.Errorf("%s has the look %d; want one from 1, or 0 for a bound", info.Name, info.Look)
-		}
-		if other, dup := seen[info.Look]; dup && !bound {
-			t.Errorf("%s has the look of %s, %d; give it the next that no method has", info.Name, other, info.Look)
-		}
-		if want, ok := published[info.Name]; ok && info.Look != want {
-			t.Errorf("%s has the look %d; want %d, which it has in reports since there are any", info.Name, info.Look, want)
-		}
-		seen[info.Look] = info.Name
-	}
-}

@@ -40,7 +40,6 @@ var mir = Info{
 		Expect: "Like ER, or slightly better when the memory is large: it needs enough stored samples to choose from. The survey " +
 			"on CIFAR-100: 7.6, 18.2 and 19.3 % average accuracy with 1,000, 5,000 and 10,000 samples. ocl reaches about 18.5 % with 5,000.",
 	},
-	Look:     8,
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
 	Options:  []Option{mirCandidates, mirStatistics},

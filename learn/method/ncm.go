@@ -19,7 +19,6 @@ var ncm = Info{
 		CostPerStep: "a sum of the inputs: next to nothing",
 		Expect:      "The simplest baseline on features of a frozen network: 61.5 % on CIFAR-100 with those of a ResNet-50 of ImageNet (McDonnell et al.). What it sums is never lost; accuracy on old classes falls as new ones compete with them.",
 	},
-	Look:    10,
 	Traits:  Traits{Prediction: "the class of the nearest mean"},
 	Options: []Option{ncmNormalise},
 	Tuning:  both(Grid{{"method.ncm.normalise", []any{false, true}}}),

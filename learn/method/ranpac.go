@@ -35,7 +35,6 @@ var ranpac = Info{
 		Expect: "The best of the three learners without gradient in its paper: on CIFAR-100 with features of a ResNet-50 of ImageNet 75.5 % with " +
 			"M = 10,000 and 73.3 % without projection. What it sums is never lost; accuracy on old classes falls as new ones compete with them.",
 	},
-	Look:    12,
 	Traits:  Traits{Prediction: "the class of the highest score of ridge regression"},
 	Options: []Option{ranpacProjection, ranpacRidge, ranpacSolver},
 	Tuning:  both(Grid{{"method.ranpac.ridge", []any{1.0, 1e2, 1e4, 1e6}}}),

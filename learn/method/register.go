@@ -19,17 +19,9 @@ import (
 // module of the package that calls Register, and results of runs record that module and its version.
 //
 // A faulty entry is a bug and panics: no name, one that is taken or has characters that a name cannot have, no Build, an option
-// without a default, a Look that is taken, a setting or a trick that does not exist, a grid with a key that is neither a setting nor an
+// without a default, a setting or a trick that does not exist, a grid with a key that is neither a setting nor an
 // option of the method.
-func Register(info Info) {
-	for _, other := range catalogue.All() {
-		if info.Look > 0 && other.Look == info.Look {
-			panic(fmt.Sprintf("method: Register at %s: the look %d of %s is that of %s, registered at %s. Leave Look 0",
-				origin.OfCaller(1).Place, info.Look, info.Name, other.Name, other.origin.PlaceOr("learn/method/catalogue.go")))
-		}
-	}
-	catalogue.Register("method", info)
-}
+func Register(info Info) { catalogue.Register("method", info) }
 
 // Origin is the module that registered the method, and its version: that of go.mod, or (devel) where it was built from a folder, with
 // the revision of the folder if the build knows it. Both are "" for the methods of this module.
@@ -54,8 +46,6 @@ func (i *Info) fault() error {
 		return fmt.Errorf("the name %.50q has %d letters. Use at most %d", i.Name, len(i.Name), origin.LongestName)
 	case i.Build == nil:
 		return fmt.Errorf("%s: there is no Build. Set it to the function that makes the learner", i.Name)
-	case i.Look < 0:
-		return fmt.Errorf("%s: the look %d is negative. Leave Look 0", i.Name, i.Look)
 	case i.OwnNetworks && (i.Begins == nil || i.Grows == nil):
 		return fmt.Errorf("%s: OwnNetworks is set, but Begins and Grows are not. Set both", i.Name)
 	case i.UsesMemory != slices.Contains(i.Settings, "memory"):

@@ -129,8 +129,6 @@ func TestRegisterRefuses(t *testing.T) {
 		"a taken name":      {func(i *method.Info) { i.Name = "er" }, []string{"the name er is taken", "learn/method/catalogue.go"}},
 		"one registered":    {func(i *method.Info) { i.Name = "er-twin" }, []string{"the name er-twin is taken", "register_test.go:"}},
 		"the same folder":   {func(i *method.Info) { i.Name = "EWCpp" }, []string{"is taken by the method ewc++"}},
-		"a taken look":      {func(i *method.Info) { i.Look = 2 }, []string{"the look 2 of new-one is that of er", "Leave Look 0"}},
-		"a negative look":   {func(i *method.Info) { i.Look = -1 }, []string{"the look -1"}},
 		"no default":        {func(i *method.Info) { i.Options[0].Default = nil }, []string{"option size", "no default"}},
 		"another type":      {func(i *method.Info) { i.Options[0].Default = int64(3) }, []string{"int64", "Use bool, string, int or float64"}},
 		"a bad default":     {func(i *method.Info) { i.Options[0].Default = 0 }, []string{"the default 0 is not allowed"}},

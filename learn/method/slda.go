@@ -30,7 +30,6 @@ var slda = Info{
 		CostPerStep: "D² operations for a sample of D values; before each evaluation a Cholesky factor of D³/3, and 4·D³/3 to choose the shrinkage",
 		Expect:      "Among the best learners on features of a frozen network (Hayes and Kanan, Online Continual Learning for Embedded Devices, 2022). What it sums is never lost; accuracy on old classes falls as new ones compete with them.",
 	},
-	Look:    11,
 	Traits:  Traits{Prediction: "the class of the highest score of linear discriminant analysis"},
 	Options: []Option{sldaShrinkage, sldaCovariance},
 	Tuning:  both(Grid{{"method.slda.shrinkage", []any{0.0, 1e-4, 1e-2, 0.1}}}),
