@@ -11,13 +11,14 @@ import (
 type Batch struct {
 	X *tensor.Tensor // [B,C,H,W] float32: what a network sees
 	Y []Label        // [B]
-	// Pixels are what X was made of by the stream's [Encoding]: 8-bit images [B,C,H,W], or embeddings in float16; or what X was made to,
-	// where X are activations. A memory stores them. They may be nil in a batch of which nothing is stored, such as one of replayed images.
+	// Pixels are what X was made of by the stream's [Encoding]: 8-bit images [B,C,H,W], or embeddings in float16; or
+	// what X was made to, where X are activations. A memory stores them. They may be nil in a batch of which nothing is
+	// stored, such as one of replayed images.
 	Pixels []byte
 }
 
-// NewBatch returns a batch of samples of the shape [C,H,W], such as images, uint8 [len(y),C,H,W], as a network sees them by an
-// encoding. It keeps pixels and y.
+// NewBatch returns a batch of samples of the shape [C,H,W], such as images, uint8 [len(y),C,H,W], as a network sees
+// them by an encoding. It keeps pixels and y.
 func NewBatch(shape [3]int, pixels []byte, y []Label, by Encoding) Batch {
 	b := Batch{X: tensor.New(len(y), shape[0], shape[1], shape[2]), Y: y, Pixels: pixels}
 	for i := range y {

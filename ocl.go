@@ -12,7 +12,8 @@
 //
 // Optional interfaces ([TaskAware], [Preparer]) say which supervisory signals a learner uses. The package holds no
 // algorithm and no implementation, and knows nothing of networks, data sets or files. Start at package learner for the
-// methods, at package stream for the streams and at package experiment for whole runs.
+// methods, at its interfaces.go for all points where they vary, at package stream for the streams and at package
+// experiment for whole runs.
 package ocl
 
 import (
@@ -59,8 +60,9 @@ type StreamInfo struct {
 	Digest   string      // "sha256:…" of the data behind the stream
 	Pixels   PixelValues // [C], by which X is made of 8-bit pixels; nil where the samples are embeddings
 
-	// Embeddings says that a sample is no image, but D numbers that a network has made of one: C is D, H and W are 1, and X is made of
-	// [Float16]. Of is the shape [C,H,W] of the images, and By says which network it was; both are zero where they are not known.
+	// Embeddings says that a sample is no image, but D numbers that a network has made of one: C is D, H and W are 1,
+	// and X is made of [Float16]. Of is the shape [C,H,W] of the images, and By says which network it was; both are
+	// zero where they are not known.
 	Embeddings bool
 	Of         [3]int
 	By         string
@@ -89,10 +91,12 @@ func (s StreamInfo) TestSets() int {
 // once.
 var ErrConsumed = errors.New("stream: the training data of this task were delivered before. A stream is seen only once")
 
-// Stream is a finite sequence of tasks D_1 … D_T (survey §3.1). Batches are reused between iterations.
+// Stream is a finite sequence of tasks D_1 … D_T (survey §3.1). One goroutine at a time uses it. A batch that it yields
+// is the stream's memory and holds until the next iteration. Iteration ends with the first error.
 type Stream interface {
+	// Info is the same at any time. Its slices belong to the stream.
 	Info() StreamInfo
-	// Train delivers the task's mini-batches once, in an order fixed by the seed; again yields ErrConsumed.
+	// Train delivers the mini-batches of a task once, in an order fixed by the seed; again yields ErrConsumed.
 	Train(task int) iter.Seq2[Batch, error]
 	// Test delivers the held-out samples of a test set, 0 ≤ set < TestSets of Info, any number of times. Set i is that
 	// of task i, or set 0 that of all tasks.
@@ -101,38 +105,46 @@ type Stream interface {
 
 // Seeker is a Stream that can continue in the middle of a task, as a resumed run does.
 type Seeker interface {
-	// Seek makes the next Train(task) start at the given batch and marks the tasks before it as consumed.
+	// Seek makes the next Train(task) start at the given batch and marks the tasks before it as consumed. A place
+	// outside the stream is an error, and a task that was delivered is ErrConsumed; then nothing has changed.
 	Seek(task, batch int) error
 }
 
-// StepStats is what one call of Observe reports. Loss is the mean training loss of the step; with two passes it is
-// the sum of the incoming and the replayed mean loss. Correct counts the rows of the incoming batch that the network
-// predicted correctly before the step. It is -1 for a learner that does not predict while it observes (GDumb).
+// StepStats counts one call of Observe.
 type StepStats struct {
-	Loss    float64
+	// Loss is the mean training loss over the rows. With several passes it is the sum of the mean loss of each, and
+	// with several iterations the mean over them.
+	Loss float64
+	// Correct counts the rows of the incoming batch that the network predicted correctly before the first step. It is
+	// -1 for a learner that does not predict while it observes (GDumb).
 	Correct int
-	Samples int
-	Replay  int // rows replayed from memory
+	Samples int // rows of the incoming batch
+	Replay  int // rows replayed from memory, over all iterations
 }
 
-// Learner is A^CL: ⟨f, (x,y), M⟩ → ⟨f, M⟩ (survey §3.1). It is used by one goroutine at a time.
+// Learner is A^CL: ⟨f, (x,y), M⟩ → ⟨f, M⟩ (survey §3.1). One goroutine at a time uses it, and calls do not overlap. The
+// interfaces below, and those of package learner, are optional; its interfaces.go has the order of all calls.
 type Learner interface {
-	// Observe learns from one incoming batch. A loss that is not a finite number is reported as ErrDiverged.
+	// Observe learns from one incoming batch, which belongs to the caller: it is read until Observe returns, and
+	// neither kept nor changed. An error that wraps ctx.Err() leaves the learner as it was ([Pausing] has an
+	// exception); after any other error the learner is not used again. A loss that is not a finite number is an error
+	// that wraps ErrDiverged.
 	Observe(ctx context.Context, b Batch) (StepStats, error)
 	// Predict writes the predicted label of each row of x [B,C,H,W] to dst, len(dst) == B. It changes nothing: no
-	// statistics, no draws, no memory. A network whose answers are not finite numbers is reported as ErrDiverged.
+	// statistics, no draws, no memory. An error leaves the labels in dst undefined. A network whose outputs are not
+	// finite numbers is an error that wraps ErrDiverged.
 	Predict(dst []Label, x *tensor.Tensor) error
-	// Cost says how large the learner is and what it takes, at any time: a learner may grow.
+	// Cost says how large the learner is and what it takes, at any time between two calls: a learner may grow.
 	Cost() Cost
 	State
 }
 
 // Cost is how large a learner is and how much work it does. Floating-point operations are those of passes through
-// networks, two for each multiply-add, counted when they are made, and those of the sums of a learner that trains nothing. Other work is not
-// counted.
+// networks, two for each multiply-add, counted when they are made, and those of the sums of a learner that trains
+// nothing. Other work is not counted.
 type Cost struct {
 	Parameters int   // of all networks that it predicts with
-	StepFLOPs  int64 // of the last batch that was observed, all its steps together; 0 before the first since it was made or loaded
+	StepFLOPs  int64 // of the last batch observed, all its steps together; 0 before one since it was made or loaded
 	ImageFLOPs int64 // to predict one image
 }
 
@@ -140,50 +152,66 @@ type Cost struct {
 // with the outcome "diverged".
 var ErrDiverged = errors.New("learner: the loss is not a finite number")
 
-// TaskAware learners use task boundaries: a supervisory signal, so it is reported.
+// TaskAware learners use the boundaries of tasks. That is a supervisory signal, so reports say which methods use it,
+// and a stream with [StreamInfo.NoBoundaries] has no such learner. Each task is BeginTask, its batches, EndTask. A
+// batch or a task out of this order is an error.
 type TaskAware interface {
+	// BeginTask comes before the first batch of a task. The classes that it names may be read until it returns. After
+	// an error the learner is not used again.
 	BeginTask(TaskInfo) error
+	// EndTask comes after the last batch of a task, also of the last task, and may train for long. It checks ctx during
+	// that work. After an error that wraps ctx.Err() the learner is whole, and may be saved: EndTask is called again
+	// and continues, also after a load, to the same bits. After any other error the learner is not used again.
 	EndTask(ctx context.Context) error
 }
 
-// Extending learners take tasks whose classes nobody knew when they began, as those of a camera: BeginTask gets the classes that are known
-// then, and ExtendTask each further one before its first batch.
+// Extending learners accept a task whose classes are not all known when it begins, such as a task of a camera:
+// BeginTask has the classes known by then, maybe none.
 type Extending interface {
 	TaskAware
-	// ExtendTask adds classes to the task that has begun. Those that it has already change nothing.
+	// ExtendTask adds further classes to the task that has begun, before the first batch that has them. Classes that
+	// the task has already change nothing. classes may be read until it returns. After an error the learner is not used
+	// again.
 	ExtendTask(classes []Label) error
 }
 
-// Preparer learners work once before each evaluation, on the clock.
+// Preparer learners compute something of what they have learned before they can predict, such as class means. The time
+// that it takes is measured.
 type Preparer interface {
+	// Prepare comes between the last batch and the first prediction after it; until then Predict is an error. It
+	// changes nothing that a later Observe depends on, and a second Prepare changes nothing at all. It checks ctx
+	// during its work. After an error, such as one that wraps ctx.Err(), it may be called again: it starts anew, or
+	// continues. Before the first sample it is an error.
 	Prepare(ctx context.Context) error
 }
 
-// Pausing learners may work for long inside Observe, such as one that consolidates its memory now and then. They
-// check ctx during that work, not only before it as other learners do. When ctx ends, Observe returns an error that
-// wraps ctx.Err():
+// Pausing learners may work for long inside Observe, such as one that consolidates its memory now and then. They check
+// ctx during that work too; other learners check it once, before they change anything. When ctx ends, Observe returns
+// an error that wraps ctx.Err():
 //
-//   - Paused is then false where nothing of the batch was learned: the learner is as it was before.
-//   - Paused is true where Observe stopped on the way. The learner is whole: it may be saved, and a loaded one is Paused too.
-//     It is asked for nothing but SaveState, LoadState, Cost and Paused before the next Observe.
+//   - If Paused is false, nothing of the batch was learned: the learner is as it was before.
+//   - If Paused is true, Observe stopped on its way. The learner is whole: it may be saved, and a learner that loads
+//     this state is Paused too. Before the next Observe only SaveState, LoadState, Cost and Paused are called.
 //
-// In both cases the next Observe gets the same batch again and continues where the last one stopped. Its StepStats
-// are those of the whole batch, and all bits are the same as without a pause. A Pausing learner is [Watched] too.
-// Every other learner observes a batch completely or not at all.
+// In both cases the next Observe gets the same batch again and continues where the last one stopped. Its StepStats are
+// those of the whole batch, and all bits are the same as without a pause.
 type Pausing interface {
 	Learner
 	Watched
+	// Paused says whether the last Observe stopped on its way. It is false after an Observe without an error.
 	Paused() bool
 }
 
 // Watched learners report the progress of long work: of Prepare, of EndTask and, if they are [Pausing], of Observe.
 type Watched interface {
-	// Watch makes long work call f after each of its steps, in the goroutine that does the work; nil means nobody. In
-	// one piece of work, done rises from call to call up to total, which does not change. Work that continues after a
-	// pause continues counting. Watching changes no number.
+	// Watch makes long work call f after each of its steps, in the goroutine that does the work; nil ends that. Watch
+	// is called between two calls of the learner, and f calls nothing of the learner. In one piece of work, done rises
+	// from call to call up to total, which does not change. Work that continues after a pause continues counting.
+	// Watching changes no number.
 	Watch(f func(done, total int))
 }
 
-// State is everything that would change a resumed run if it were lost. A run that saves, loads and continues gives
-// the same bits as one that continues. [checkpoint.Parts] makes both ways of one list.
+// State is everything that would change a resumed run if it were lost. A run that saves, loads and continues gives the
+// same bits as one that continues. [checkpoint.Parts] makes both methods of one list. LoadState takes a state of the
+// same configuration, into a value that is new or has learned other things; after an error the value is not used again.
 type State = checkpoint.State

@@ -1,31 +1,12 @@
 package learner
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"ocl"
 	"ocl/learn/memory"
 )
-
-// Amending learners can let go of samples that they store, and change their labels, between two calls of Observe and also between two of an EndTask that ctx
-// has ended. What they have learned of a sample stays in the network. Without such calls no number is another one.
-//
-// A learner that contains a [Replay] has both calls from it. One that keeps more by slot, or by the label of a stored sample, has its own around them.
-type Amending interface {
-	ocl.Learner
-	// Remove removes the samples in slots, which are filled, rise, and are none twice, from the memory, with all that the learner keeps of them by slot. A memory
-	// that was full has room then, and the next samples fill it. It is an error, and changes nothing, where a part of the learner has a state and does not
-	// say that it can follow ([memory.Remover]).
-	Remove(slots []int) error
-	// Relabel gives the sample in a filled slot the label y of an active class. It is the error ErrNoTask, and changes nothing, if the learner uses tasks and
-	// none that it knows of has the class; ExtendTask or BeginTask tells it.
-	Relabel(slot int, y ocl.Label) error
-}
-
-// ErrNoTask says that a learner that uses tasks knows of none with a class.
-var ErrNoTask = errors.New("learner: no task has had the class. Tell the learner of it first")
 
 var (
 	_ Amending = (*Replay)(nil)

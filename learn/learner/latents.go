@@ -19,13 +19,6 @@ type Latents struct {
 	x      tensor.Tensor
 }
 
-// LatentEncoding is how activations are stored: [ocl.Float16] or [ocl.Codes].
-type LatentEncoding interface {
-	ocl.Encoding
-	// Put writes the values of a sample to stored, and says whether all that is stored are numbers.
-	Put(stored []byte, values []float32) (finite bool)
-}
-
 // Of is a batch of images b as the learner observes it: activations [B,C,H,W], with what a memory stores of them. Rounded is only what is
 // stored. It holds until the next call. Where Latents is nil it is b itself. An activation that cannot be stored is an error that wraps
 // [ocl.ErrDiverged].

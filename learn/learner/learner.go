@@ -1,21 +1,3 @@
-// Package learner holds the learners: what they do with an incoming batch, and how they predict. A learner consists
-// of a network, an optimiser, a memory and a criterion. It knows nothing of data sets, streams, metrics, clocks or
-// files, so it cannot see a test set. Start at [Replay].
-//
-// Most methods are a Replay: a struct whose fields are the lines of the survey's algorithm, so that a method which changes one
-// line fills one field. This is MIR:
-//
-//	mir := &learner.Replay{
-//		Net: net, WS: net.NewWorkspace(1), Opt: optim.SGD{LR: 0.1}.New(),
-//		Memory:   memory.NewStore(1000, [3]int{3, 32, 32}, nil),
-//		Retrieve: &memory.MIR{Size: 10, Candidates: 50},
-//		Seed:     1,
-//	}
-//	stats, err := mir.Observe(ctx, batch) // each batch once, as it comes
-//	err = mir.Predict(labels, images)
-//
-// A method that changes the step itself implements [Stepper]. It gets the Replay, draws from its memory, and adds up gradients
-// of one or several [Pass] values. What a stepper or a criterion has of its own is saved if it implements ocl.State.
 package learner
 
 import (

@@ -139,11 +139,6 @@ type trainer struct {
 	joint     nn.JointLoss // evaluateTogether
 }
 
-// TogetherLoss is one loss over several passes, see [Replay.AccumulateTogether]. It writes the gradient of the outputs of pass i,
-// p[i].Outputs [B_i,K], to d[i], which begins as zeros, and returns the loss. d[i] is nil for a pass without rows. It changes
-// nothing else. It is called in one goroutine.
-type TogetherLoss func(p []Pass, d []*tensor.Tensor) (float64, error)
-
 // room is what a pass needs beside the network. It has copies of what a criterion may read and must not change.
 type room struct {
 	outputs, gradient tensor.Tensor

@@ -1,7 +1,6 @@
 package learner
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,32 +13,6 @@ import (
 	"ocl/nn/tensor"
 	"ocl/rng"
 )
-
-// Stepper is ModelUpdate without the step of the optimiser: it makes passes and leaves in the network's gradients the
-// direction of the step. One with a state that changes the numbers of a run implements [ocl.State] too: the [Replay] saves and
-// loads it. A Stepper that is the learner around the Replay, as [EWC] is, saves its state itself.
-//
-// A Stepper makes its passes of [Replay.Incoming] and [Replay.Draw], and runs them by [Replay.Accumulate] and its likes:
-//
-//	replayed, err := r.Draw()
-//	if err != nil {
-//		return ocl.StepStats{}, err
-//	}
-//	return r.Accumulate(r.Incoming(), replayed)
-//
-// is ER. Whatever it draws at random comes from [Replay.Rand].
-type Stepper interface {
-	// Gradient adds to Net.Grads, which are 0, the direction of one step on the incoming batch b, which is augmented if Augment is
-	// set. b is that of [Replay.Incoming]; it may be read until Gradient returns. Of the stats it fills Loss, Correct (rows of b
-	// that the network predicted correctly, -1 if it does not predict by its outputs) and Replay (rows replayed), as Accumulate
-	// does. It is called Iterations times for each batch. With the error [SkipStep] the optimiser makes no step; any other error
-	// ends the learner.
-	Gradient(r *Replay, b ocl.Batch) (ocl.StepStats, error)
-}
-
-// SkipStep is the error of a [Stepper] that wants no step of the optimiser, not even by momentum or weight decay, such as one
-// that only learns from a memory that is empty yet. The batch counts as observed and is stored.
-var SkipStep = errors.New("learner: no step of the optimiser") //nolint:staticcheck,revive // a signal, as fs.SkipDir is
 
 // Incoming is the pass of B_n as the network sees it: cropped and flipped if Augment is set, with new draws in each
 // iteration. It holds until Gradient returns.

@@ -1,17 +1,6 @@
 package learner
 
-import (
-	"ocl"
-	"ocl/checkpoint"
-)
-
-// Weighted learners say which parts of their state are what they have learned, without the samples that they store: the network and what its optimiser has
-// summed, or the sums of a learner that trains nothing. Sections have the names that they have in the whole state, so that they are loaded from one too. What a
-// learner keeps of earlier tasks, such as a teacher, is not among them.
-type Weighted interface {
-	ocl.Learner
-	Weights() checkpoint.Parts
-}
+import "ocl/checkpoint"
 
 var (
 	_ Weighted = (*Replay)(nil)

@@ -1,14 +1,14 @@
 // Package loss holds the criteria on logits. It knows nothing of networks: a caller runs the forward and the backward
 // pass. Start at [Criterion].
 //
-// A criterion gets the outputs of a batch with all that a learner knows of its rows ([Input]), writes the gradient of the mean
-// loss, and returns that loss:
+// A criterion gets the outputs of a batch with all that a learner knows of its rows ([Input]), writes the gradient of
+// the mean loss, and returns that loss:
 //
 //	d := tensor.New(2, 3) // dL/dlogits
 //	l, err := loss.CrossEntropy{}.Eval(d, loss.Input{Logits: logits, Y: []ocl.Label{0, 2}})
 //
-// The others are the labels trick ([Labels]), separated softmax ([Separated]) and distillation, which add to it or replace it. One of
-// another module is a type with the method Eval.
+// The others are the labels trick ([Labels]), separated softmax ([Separated]) and distillation, which add to it or
+// replace it. One of another module is a type with the method Eval.
 package loss
 
 import (
@@ -19,11 +19,13 @@ import (
 	"ocl/nn/tensor"
 )
 
-// Criterion is a loss over a batch. Several goroutines may evaluate it at once, each on a batch of its own. One with a state
-// that changes the numbers of a run implements [ocl.State] too; a learner then saves and loads it.
+// Criterion is a loss over a batch. Several goroutines may evaluate it at once, each on a batch of its own, so one that
+// counts anything must guard it. One with a state that changes the numbers of a run implements [ocl.State] too; a
+// learner then saves and loads it.
 type Criterion interface {
-	// Eval writes dL/dlogits into d [B,K] and returns the mean loss over the B rows (0 when B is 0). Logits that are
-	// not finite give a loss that is not finite, and no error. It changes nothing but the numbers in d.
+	// Eval writes dL/dlogits into d [B,K] and returns the mean loss over the B rows (0 when B is 0). It changes nothing
+	// but the numbers in d, and keeps neither d nor in. Logits that are not finite give a loss that is not finite, and
+	// no error. An error, such as a label outside [0, K), leaves d undefined, and ends the learner.
 	Eval(d *tensor.Tensor, in Input) (float64, error)
 }
 
@@ -126,8 +128,8 @@ func LogSoftmax(dst []float64, z []float32) {
 	}
 }
 
-// among is −weight·log softmax(z)_y over the classes of set, which rise and have y among them; nil is all. It writes the
-// gradient to d, which may be z, and zeros for the other classes.
+// among is −weight·log softmax(z)_y over the classes of set, which rise and have y among them; nil is all. It writes
+// the gradient to d, which may be z, and zeros for the other classes.
 func among(d, z []float32, set []ocl.Label, y ocl.Label, weight float64) float64 {
 	largest, sum := sumExp(z, set, 1)
 	zy := float64(z[y])
@@ -149,8 +151,8 @@ func among(d, z []float32, set []ocl.Label, y ocl.Label, weight float64) float64
 	return float64((math.Log(sum) + largest - zy) * weight)
 }
 
-// check returns B and K, and an error where a label is outside [0, K). It panics where logits, gradient and labels do not fit
-// together.
+// check returns B and K, and an error where a label is outside [0, K). It panics where logits, gradient and labels do
+// not fit together.
 func (in Input) check(name string, d *tensor.Tensor) (rows, classes int, err error) {
 	z := in.Logits
 	if len(z.Shape) != 2 || z.Shape[0] != len(in.Y) || len(d.Shape) != 2 || d.Shape[0] != z.Shape[0] || d.Shape[1] != z.Shape[1] {

@@ -1,7 +1,8 @@
 // Package memory holds stored samples, the rules that decide which incoming samples are stored ([Updater]), and the
 // rules that choose which stored samples are replayed ([Retriever]). It knows nothing of networks. Start at [Store].
 //
-// A learner asks an Updater for the slot of each incoming row, puts the rows there, and asks a Retriever which slots to replay:
+// A learner asks an Updater for the slot of each incoming row, puts the rows there, and asks a Retriever which slots to
+// replay:
 //
 //	m := memory.NewStore(1000, [3]int{3, 32, 32}, nil)
 //	slots, err := memory.Reservoir{}.Update(nil, m, batch, env) // a slot for each row, or -1
@@ -9,8 +10,8 @@
 //	slots, err = memory.Random{Size: 10}.Retrieve(nil, m, batch, env)
 //	m.Gather(x, y, slots)
 //
-// [Env] gives them their own random source, and a [Probe] that answers questions about the network and changes nothing. Images are
-// stored as bytes where pixel values allow it.
+// [Env] gives them their own random source, and a [Probe] that answers questions about the network and changes nothing.
+// Images are stored as bytes where pixel values allow it.
 package memory
 
 import (
@@ -18,30 +19,37 @@ import (
 	"ocl/rng"
 )
 
-// Updater is MemoryUpdate: it decides which slot each incoming row goes to.
+// Updater is MemoryUpdate: it decides which slot each incoming row goes to. The learner calls it once a batch, after
+// the steps on it, and then puts the rows there. An Updater with a state implements [ocl.State] too, and [Remover] if
+// that state is kept by slot.
 type Updater interface {
-	// Update appends to dst a slot for each row of b, or -1 to drop the row, and returns it. It does not change m.
-	// Rows are stored in their order, so if two rows get the same slot, the later one stays. A slot equal to m.Len()
-	// plus the number of rows appended before it is the next free slot.
+	// Update appends to dst a slot for each row of b, or -1 to drop the row, and returns it. It changes neither m nor
+	// b, and keeps neither. Rows are stored in their order, so if two rows get the same slot, the later one stays. A
+	// slot equal to m.Len() plus the number of rows appended before it is the next free slot. After an error, or
+	// another slot, nothing is stored, and the learner is not used any more.
 	Update(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error)
 }
 
-// Retriever is MemoryRetrieval: it chooses the slots to replay alongside an incoming batch.
+// Retriever is MemoryRetrieval: it chooses the slots to replay alongside an incoming batch. The learner calls it for
+// each step, unless m is empty. Its state is saved as that of an [Updater].
 type Retriever interface {
-	// Retrieve appends to dst the chosen filled slots, none twice, and returns it; it does not change m.
+	// Retrieve appends to dst the chosen filled slots, none twice, and returns it. It changes neither m nor b, and
+	// keeps neither. After an error, or another slot, the learner is not used any more.
 	Retrieve(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error)
 }
 
-// Remover is an [Updater], a [Retriever] or another part of a learner that keeps something by slot. It is told of each [Store.Remove], so that it can follow.
+// Remover is an [Updater], a [Retriever] or another part of a learner that keeps something by slot. It is told of each
+// [Store.Remove], after it, so that it can follow. It cannot fail.
 type Remover interface {
-	// Removed says that the sample in a slot is gone, and that the one in last, which was the last filled slot, has taken its place; both may be the same.
+	// Removed says that the sample in a slot is gone, and that the sample of slot last, which was the last filled one,
+	// has moved there. Both may be the same.
 	Removed(slot, last int)
 }
 
-// Env is what an Updater or Retriever may use besides its arguments. Rand is its own named source.
+// Env is what an Updater or Retriever may use besides its arguments, until it returns.
 type Env struct {
-	Rand  *rng.Source
-	Probe Probe
+	Rand  *rng.Source // its own named source, which the learner saves
+	Probe Probe       // of the learner's network
 }
 
 // Probe asks about the learner's network and does not change its parameters or running statistics. ℓ is the plain

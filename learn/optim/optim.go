@@ -17,24 +17,26 @@ import (
 	"ocl/nn"
 )
 
-// Optimizer makes one step from the gradients of a network.
+// Optimizer makes steps from the gradients of one network. It belongs to one learner, and one goroutine at a time uses
+// it.
 type Optimizer interface {
 	// Step updates the parameters with the workers of ws, or alone where ws is nil, and tells the network; gradients
-	// stay as they are. Parameters of inactive outputs ([nn.Network.SetActive]) and of frozen stages ([nn.Network.Freeze]) stay as they are too.
+	// stay as they are. Parameters of inactive outputs ([nn.Network.SetActive]) and of frozen stages
+	// ([nn.Network.Freeze]) stay as they are too.
 	Step(net *nn.Network, ws *nn.Workspace)
 	// LR is the learning rate.
 	LR() float64
 	// SetLR changes the learning rate from the next step on; a schedule sets it, and it is not part of the state.
 	SetLR(lr float64)
-	// Fit makes a state that was loaded one of net: it has numbers for each parameter, which are 0 where net has inherited
-	// the others ([nn.Network.Inherit]). It is an error where the state is that of another network.
+	// Fit makes a state that was loaded one of net: it has numbers for each parameter, which are 0 where net has
+	// inherited the others ([nn.Network.Inherit]). It is an error where the state is that of another network.
 	Fit(net *nn.Network) error
 	checkpoint.State
 }
 
-// Settings are those of an optimiser.
+// Settings describe an optimiser, such as [SGD] and [Adam]. They are values that nobody changes.
 type Settings interface {
-	// New is an optimiser that has made no step.
+	// New returns an optimiser that has made no step, and shares nothing with another one.
 	New() Optimizer
 }
 
