@@ -41,11 +41,11 @@ func (t *Trainer) predict(k int, pixels [][]byte) (a Answer, err error) {
 			return a, err
 		}
 	}
-	s, m, version, err := t.desk.acquire()
+	s, m, version, err := t.publisher.acquire()
 	if err != nil {
 		return a, err
 	}
-	defer t.desk.release(s, m)
+	defer t.publisher.release(s, m)
 	s.load(len(pixels))
 	for i, image := range pixels {
 		if err := s.see(i, image); err != nil {

@@ -107,7 +107,7 @@ func TestCopiesAreUsedAgain(t *testing.T) {
 	l := made(t, small("er"))
 	learn(t, l, 0, 10, 2)
 	flush(t, l)
-	s, m, _, err := l.t.desk.acquire()
+	s, m, _, err := l.t.publisher.acquire()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,11 +122,11 @@ func TestCopiesAreUsedAgain(t *testing.T) {
 	if err := s.judge(m, got, 1); err != nil || got[0] != before[0] {
 		t.Errorf("%v became %v (%v)", before, got, err)
 	}
-	if n := len(l.t.desk.spare); n > 2 {
+	if n := len(l.t.publisher.spare); n > 2 {
 		t.Errorf("%d spare copies", n)
 	}
-	l.t.desk.release(s, m)
-	if slices.Contains(l.t.desk.spare, l.t.desk.current) {
+	l.t.publisher.release(s, m)
+	if slices.Contains(l.t.publisher.spare, l.t.publisher.current) {
 		t.Error("the copy that predictions use may be written to")
 	}
 }
@@ -150,7 +150,7 @@ func TestCopiesWithoutNumbersAreNotPublished(t *testing.T) {
 			net.Params()[i] = v
 		}
 		net.Changed()
-		l.t.desk.stale = true
+		l.t.publisher.stale = true
 		if err := l.publish(t.Context(), 0); !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), "Use a smaller learning rate") {
 			t.Errorf("weights of %v: %v", v, err)
 		}

@@ -27,11 +27,11 @@ const (
 // is part of ONNX, and not of safetensors. Learning and predictions go on meanwhile. Another format is an error that wraps [ErrFormat]. Before
 // anything was published it is one that wraps [ErrNothing].
 func (t *Trainer) Export(w io.Writer, format string) (version int64, err error) {
-	m, version, err := t.desk.hold()
+	m, version, err := t.publisher.hold()
 	if err != nil {
 		return 0, fmt.Errorf("live: export: %w", err)
 	}
-	defer t.desk.drop(m)
+	defer t.publisher.drop(m)
 	c, err := t.classifier(m)
 	if err == nil {
 		switch format {
@@ -41,7 +41,7 @@ func (t *Trainer) Export(w io.Writer, format string) (version int64, err error) 
 		case ONNX:
 			var model onnx.Model
 			var front *onnx.Frozen
-			if front, err = t.eyes.frozen(t.inputs.image, t.process.Backbone); err == nil {
+			if front, err = t.embedder.frozen(t.inputs.image, t.process.Backbone); err == nil {
 				model, err = c.ONNX(edition.Release, front)
 			}
 			if err == nil {

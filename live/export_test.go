@@ -89,7 +89,7 @@ func TestExportIsCutToTheClasses(t *testing.T) {
 		if !bytes.Contains(before, []byte(`[\"class 0\",\"class 1\",\"class 2\"]`)) {
 			t.Errorf("%s: the names of the classes are not in %.600s", method, before)
 		}
-		if m, _, err := x.desk.hold(); err != nil || !slices.Equal(m.Names, []string{"class 0", "class 1", "class 2"}) {
+		if m, _, err := x.publisher.hold(); err != nil || !slices.Equal(m.Names, []string{"class 0", "class 1", "class 2"}) {
 			t.Errorf("%s: %q", method, m.Names)
 		}
 	}

@@ -248,7 +248,7 @@ func decode(d *checkpoint.Decoder, set func(*Process)) (*Trainer, error) {
 	if what := config.OtherVersions(h.Registered, build.Schema().Registered(c)); what != "" {
 		notes = append(notes, what+". It goes on with what is here, which may compute otherwise")
 	}
-	e, err := eyesOf(c, h.inputs(), p)
+	e, err := embedderOf(c, h.inputs(), p)
 	if err != nil {
 		return nil, err
 	}
@@ -425,7 +425,7 @@ func openRun(folder string, set func(*Process)) (*Trainer, error) {
 	c = t.Config
 	c.Engine = config.Engine{Kernel: t.Net.KernelName(), Convolution: t.Net.Engine().Convolution}
 	c.Data.Backbone = "" // an option of the process
-	e, err := eyesOf(c, of, p)
+	e, err := embedderOf(c, of, p)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (t *Trainer) Forget(places []int64) (stored int, err error) {
 				slots = append(slots, slot)
 			}
 		}
-		t.desk.forget()
+		t.publisher.forget()
 		if len(slots) == 0 {
 			return nil
 		}
@@ -105,8 +105,8 @@ func (t *Trainer) Unlearn(pixels []byte, y []ocl.Label) error {
 		if err != nil {
 			return err
 		}
-		t.desk.forget()
-		t.desk.stale = true
+		t.publisher.forget()
+		t.publisher.stale = true
 		return nil
 	})
 }
@@ -193,7 +193,7 @@ func (t *Trainer) changed() {
 	if ncm := t.core.ncm; ncm != nil {
 		ncm.Forget()
 	}
-	t.desk.stale = t.desk.stale || t.core.means() != nil && t.core.learned()
+	t.publisher.stale = t.publisher.stale || t.core.means() != nil && t.core.learned()
 	t.count(ocl.StepStats{})
 }
 

@@ -157,8 +157,8 @@ func TestPanicEndsOnePrediction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := l.t.desk.current
-	for range 2 * (1 + len(l.t.desk.free)) { // each slot meets it
+	m := l.t.publisher.current
+	for range 2 * (1 + len(l.t.publisher.free)) { // each slot meets it
 		net := m.Net
 		m.Net = nil
 		_, err := l.Predict(img, 1)

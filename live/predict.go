@@ -40,11 +40,11 @@ func (l *Learner) guess(dst []predict.Guess, k int, img image.Image, pixels []by
 	if l.t == nil {
 		return nil, fmt.Errorf("live: predict: %w", errZero)
 	}
-	s, m, _, err := l.t.desk.acquire()
+	s, m, _, err := l.t.publisher.acquire()
 	if err != nil {
 		return nil, fmt.Errorf("live: predict: %w", err)
 	}
-	defer l.t.desk.release(s, m)
+	defer l.t.publisher.release(s, m)
 	if pixels == nil {
 		if err := s.easel.Draw(s.image, img); err != nil {
 			return nil, fmt.Errorf("live: predict: %w", err)

@@ -115,7 +115,7 @@ func (t *Trainer) load(d *checkpoint.Decoder) error {
 	t.mu.Lock()
 	t.err = nil
 	t.mu.Unlock()
-	t.desk.stale = true
+	t.publisher.stale = true
 	return nil
 }
 
@@ -181,7 +181,7 @@ func (t *Trainer) SetWeights(d *checkpoint.Decoder) error {
 	return t.change("set weights", func() error {
 		err := t.setWeights(d)
 		if err == nil {
-			t.desk.stale = t.core.learned()
+			t.publisher.stale = t.core.learned()
 		}
 		return err
 	})

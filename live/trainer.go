@@ -41,14 +41,14 @@ type Trainer struct {
 	process     Process
 	config      config.Config
 	inputs      inputs
-	eyes        *eyes // nil: the learner takes the images themselves
+	embedder    *embedder // nil: the learner takes the images themselves
 	preparation data.Preparation
 	stream      ocl.StreamInfo // of what the learner takes; its Classes are those of the first head
 	notes       []string
 	waiting     []Waiting
 	easels      sync.Pool
 	thread      *thread     // nil: that of the caller learns
-	learns      *embed.Desk // makes embeddings of what is learned; nil without eyes
+	learns      *embed.Desk // makes the embeddings of what is learned; nil without embedder
 	embedded    []byte      // those of a batch
 
 	core   *core
@@ -61,7 +61,7 @@ type Trainer struct {
 	room  int // outputs that the head has, or will have when all classes are in use
 	stats Stats
 
-	desk desk
+	publisher publisher
 }
 
 // Waiting is an image that waited to be learned when a [Learner] was saved, or the end of a task that did.
@@ -111,10 +111,10 @@ func fresh(o Options) (*Trainer, error) {
 		return nil, err
 	}
 	of := inputs{image: [3]int{channels, c.Data.Size, c.Data.Size}}
-	var e *eyes
+	var e *embedder
 	if front != nil {
 		of.features = front.Info().Features
-		if e, err = newEyes(front, of.image, p); err != nil {
+		if e, err = newEmbedder(front, of.image, p); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +129,7 @@ func fresh(o Options) (*Trainer, error) {
 }
 
 // around makes a trainer of a core that knows classes of these names. It closes the core after an error.
-func around(k *core, e *eyes, p Process, names, notes []string) (*Trainer, error) {
+func around(k *core, e *embedder, p Process, names, notes []string) (*Trainer, error) {
 	image := k.inputs.image
 	preparation, err := data.NewPreparation(build.Data(k.config), image[0], image[1], image[2])
 	bytes, parameters, wrong := held(k.config, p, k.inputs, k.stream.Classes)
@@ -137,14 +137,14 @@ func around(k *core, e *eyes, p Process, names, notes []string) (*Trainer, error
 		k.close()
 		return nil, err
 	}
-	t := &Trainer{process: p, config: k.config, inputs: k.inputs, eyes: e, learns: e.desk(), preparation: preparation, stream: k.stream, notes: notes, core: k, stats: Stats{Parameters: parameters, Bytes: bytes}}
+	t := &Trainer{process: p, config: k.config, inputs: k.inputs, embedder: e, learns: e.newDesk(), preparation: preparation, stream: k.stream, notes: notes, core: k, stats: Stats{Parameters: parameters, Bytes: bytes}}
 	if e != nil {
 		t.process.opened = frozenFile{p.Backbone, e.net}
 	}
 	t.easels.New = func() any { return preparation.Easel() }
 	t.call(names)
-	t.desk.begin(t)
-	t.desk.stale = k.learned()
+	t.publisher.begin(t)
+	t.publisher.stale = k.learned()
 	if p.Nice > 0 {
 		t.thread = newThread(p.Nice)
 	}
@@ -200,7 +200,7 @@ func (t *Trainer) Shape() (c, h, w int) {
 }
 
 // Measure is what the values of guesses are: probabilities, or of a method that predicts by class means, distances.
-func (t *Trainer) Measure() predict.Measure { return t.desk.measure }
+func (t *Trainer) Measure() predict.Measure { return t.publisher.measure }
 
 // Notes are what a person should know of the file or run that was opened, such as that this machine has other kernels.
 func (t *Trainer) Notes() []string { return slices.Clone(t.notes) }
@@ -267,7 +267,7 @@ func (t *Trainer) checkPixels(pixels []byte) error {
 }
 
 // made says that a function of this package made the trainer.
-func (t *Trainer) made() bool { return t.desk.freed != nil }
+func (t *Trainer) made() bool { return t.publisher.freed != nil }
 
 // Close ends the trainer after the predictions that are at work. Nothing is saved. Other calls then return [ErrClosed]. Closing twice is harmless.
 func (t *Trainer) Close() error {
@@ -278,7 +278,7 @@ func (t *Trainer) Close() error {
 		return nil
 	}
 	t.closed = true
-	t.desk.close()
+	t.publisher.close()
 	t.core.close()
 	if t.learns != nil {
 		t.learns.Close()
@@ -496,8 +496,8 @@ func (t *Trainer) observe(pixels []byte, y []ocl.Label) (ocl.StepStats, error) {
 	if err != nil {
 		return stats, t.ended(err)
 	}
-	t.desk.stale = true
-	t.desk.probe(b)
+	t.publisher.stale = true
+	t.publisher.probe(b)
 	t.count(stats)
 	return stats, nil
 }
@@ -536,7 +536,7 @@ func (t *Trainer) boundary(ctx context.Context) error {
 	if err := t.core.finite(); err != nil {
 		return t.ended(err)
 	}
-	t.desk.stale = t.core.learned()
+	t.publisher.stale = t.core.learned()
 	t.count(ocl.StepStats{})
 	return nil
 }

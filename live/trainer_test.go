@@ -184,13 +184,13 @@ func TestPublishing(t *testing.T) {
 				t.Errorf("%s: due %t at %v", method, due, at)
 			}
 			published(t, b, int64(i))
-			took := b.desk.took
-			b.desk.took = time.Hour // a classifier that takes so long to compute is published at once all the same where nothing waits
+			took := b.publisher.took
+			b.publisher.took = time.Hour // a classifier that takes so long to compute is published at once all the same where nothing waits
 			soon, due := b.PublishDue(false)
 			if late, _ := b.PublishDue(true); due || soon.After(time.Now().Add(time.Minute)) || late.Before(time.Now().Add(9*time.Hour)) {
 				t.Errorf("%s: the next publication is due %t, at %v, and while more waits at %v", method, due, soon, late)
 			}
-			b.desk.took = took
+			b.publisher.took = took
 			digest(t, b)
 			if _, err := b.Weights(); err != nil {
 				t.Errorf("%s: %v", method, err)

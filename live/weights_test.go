@@ -168,7 +168,7 @@ func TestNaNInWeights(t *testing.T) {
 	before := answers(t, x, 2)
 	x.core.net.Params()[0] = float32(math.NaN())
 	x.core.net.Changed()
-	x.desk.stale = true
+	x.publisher.stale = true
 	if err := x.Publish(t.Context(), 2); !errors.Is(err, ocl.ErrDiverged) || !errors.Is(x.Err(), ocl.ErrDiverged) {
 		t.Error(err)
 	}

@@ -13,13 +13,13 @@ import (
 	"ocl/run/build"
 )
 
-// inputs are the images of a trainer, and what its learner takes of them.
+// inputs says which images a trainer gets, and which of their numbers its learner gets.
 type inputs struct {
 	image    [3]int // C, H, W
 	features int    // D, the numbers of an embedding, where a pretrained network makes embeddings of the images; 0 is none
 }
 
-// stream is what the learner is told of its stream.
+// stream describes the stream of the learner: embeddings, or the images themselves.
 func (i inputs) stream(c config.Config, classes int) ocl.StreamInfo {
 	s := ocl.StreamInfo{Name: c.Data.Name, Channels: i.image[0], Height: i.image[1], Width: i.image[2], Classes: classes, Batch: c.Stream.Batch}
 	if i.features > 0 {
@@ -30,7 +30,7 @@ func (i inputs) stream(c config.Config, classes int) ocl.StreamInfo {
 	return s
 }
 
-// shape is that of what the learner takes: C, H, W.
+// shape is the shape [C,H,W] of one input of the learner.
 func (i inputs) shape() [3]int {
 	if i.features > 0 {
 		return [3]int{i.features, 1, 1}
@@ -38,14 +38,16 @@ func (i inputs) shape() [3]int {
 	return i.image
 }
 
-// bytes are those of an image, uint8 [C,H,W].
+// bytes is the size of an image, uint8 [C,H,W], in bytes.
 func (i inputs) bytes() int { return i.image[0] * i.image[1] * i.image[2] }
 
-// embeddedAtOnce is how many images go through a pretrained network together: few, as one of them has large maps.
+// embeddedAtOnce is how many images go through the pretrained network together: few, because the maps of one of them
+// take much memory.
 const embeddedAtOnce = 4
 
-// eyes are a pretrained network that does not learn, in front of a learner of embeddings.
-type eyes struct {
+// embedder is a pretrained network that does not learn, and makes the embeddings that the learner gets. Each goroutine
+// has a desk of its own.
+type embedder struct {
 	net   *backbone.Backbone
 	maker *embed.Maker
 }
@@ -56,8 +58,9 @@ type frozenFile struct {
 	net  *backbone.Backbone
 }
 
-// newEyes are those of a config with data.backbone, for images of a shape.
-func newEyes(net *backbone.Backbone, image [3]int, p Process) (*eyes, error) {
+// newEmbedder returns the embedder of a network for images of a shape [C,H,W]. An error wraps ErrBound if the network
+// takes more memory than there is for one batch and AtOnce predictions.
+func newEmbedder(net *backbone.Backbone, image [3]int, p Process) (*embedder, error) {
 	maker, err := embed.New(net, image)
 	if err != nil {
 		return nil, err
@@ -65,10 +68,11 @@ func newEyes(net *backbone.Backbone, image [3]int, p Process) (*eyes, error) {
 	if err := maker.CheckMemory(p.AtOnce+1, 1, embeddedAtOnce); err != nil { // one more learns
 		return nil, fmt.Errorf("%w: %w. Use a smaller network, or fewer predictions AtOnce", ErrBound, err)
 	}
-	return &eyes{net, maker}, nil
+	return &embedder{net, maker}, nil
 }
 
-// openBackbone opens the pretrained network of a config, which is in the file of the options of the process.
+// openBackbone opens the pretrained network that a config names by its digest, from the file of Process.Backbone. An
+// error wraps ErrBackbone if there is no file, or another network in it.
 func openBackbone(c config.Config, p Process) (*backbone.Backbone, error) {
 	if p.Backbone == "" {
 		return nil, fmt.Errorf("%w: the learner knows embeddings of the network %s. Say where the file of that network is, in the option Backbone", ErrBackbone, c.Data.BackboneDigest)
@@ -84,8 +88,9 @@ func openBackbone(c config.Config, p Process) (*backbone.Backbone, error) {
 	return net, nil
 }
 
-// eyesOf are the eyes of a state or run, which knows the digest of its network; nil where its learner takes the images themselves.
-func eyesOf(c config.Config, i inputs, p Process) (*eyes, error) {
+// embedderOf returns the embedder of a state or of a run, whose config has the digest of the network; nil if its
+// learner gets the images themselves. An error wraps ErrBackbone if the option Backbone does not fit.
+func embedderOf(c config.Config, i inputs, p Process) (*embedder, error) {
 	switch {
 	case i.features == 0 && p.Backbone != "":
 		return nil, fmt.Errorf("%w: the learner has learned without one. Leave out the option Backbone", ErrBackbone)
@@ -99,11 +104,11 @@ func eyesOf(c config.Config, i inputs, p Process) (*eyes, error) {
 	if d := net.Info().Features; d != i.features {
 		return nil, fmt.Errorf("the pretrained network makes embeddings of %d numbers, and the learner takes %d. Use a file that ocl wrote", d, i.features)
 	}
-	return newEyes(net, i.image, p)
+	return newEmbedder(net, i.image, p)
 }
 
-// withBackbone opens the pretrained network of the options, and gives a config what it has of it. The config names the network by its digest: where the file is,
-// is an option of the process.
+// withBackbone opens the pretrained network of the options, and writes its digest into c. The path of its file stays an
+// option of the process. A config with the default network gets a linear one.
 func withBackbone(c *config.Config, p Process) (*backbone.Backbone, error) {
 	net, err := openBackbone(*c, p)
 	if err != nil {
@@ -116,8 +121,9 @@ func withBackbone(c *config.Config, p Process) (*backbone.Backbone, error) {
 	return net, nil
 }
 
-// frozen is the network as an exported classifier has it in front of its own; nil is none. file is where it was read from.
-func (e *eyes) frozen(image [3]int, file string) (*onnx.Frozen, error) {
+// frozen is the network as the front of an exported classifier, nil without one. file is the path that it was read
+// from. It fails if the file cannot be read again.
+func (e *embedder) frozen(image [3]int, file string) (*onnx.Frozen, error) {
 	if e == nil {
 		return nil, nil
 	}
@@ -125,8 +131,8 @@ func (e *eyes) frozen(image [3]int, file string) (*onnx.Frozen, error) {
 	return &onnx.Frozen{Net: e.net, Layers: layers, Of: image}, err
 }
 
-// desk is what one goroutine makes embeddings with; nil where there is nothing to make.
-func (e *eyes) desk() *embed.Desk {
+// newDesk returns a desk for the embeddings of one goroutine, which closes it; nil without a network.
+func (e *embedder) newDesk() *embed.Desk {
 	if e == nil {
 		return nil
 	}
