@@ -193,7 +193,7 @@ func TestForgedResults(t *testing.T) {
 		files, _ := filepath.Glob(filepath.Join(dir, served.AsideDir, "[0-9a-z]*"))
 		return len(files)
 	}
-	var worker *served.Hands
+	var worker *served.RemoteWorker
 	sent := 0
 	for what, data := range bad {
 		if sent%2 == 0 {

@@ -54,7 +54,7 @@ func (h *Holder) Restart(between func()) error {
 const MaxAge time.Duration = maxAge
 
 // Send sends a result of a job as the worker does.
-func (h *Hands) Send(key string, data []byte, header string) error {
+func (h *RemoteWorker) Send(key string, data []byte, header string) error {
 	m := nats.NewMsg(h.store.result(h.store.token, key))
 	if header != "" {
 		m.Header.Set(bundleHeader, h.store.name)
@@ -142,7 +142,7 @@ func (h *Holder) Refused() (all []string) {
 }
 
 // Worker is the name of the process.
-func (h *Hands) Worker() string { return h.store.worker }
+func (h *RemoteWorker) Worker() string { return h.store.worker }
 
 // Pack is the archive of files.
 func Pack(folder string, paths ...string) []byte {
@@ -154,7 +154,7 @@ func Pack(folder string, paths ...string) []byte {
 }
 
 // Conn is the connection of the worker, and the word of the study.
-func (h *Hands) Conn() (nc *nats.Conn, word string) { return h.store.nc, string(h.store.names) }
+func (h *RemoteWorker) Conn() (nc *nats.Conn, word string) { return h.store.nc, string(h.store.names) }
 
 // SetVersion lets the holder say that it speaks another version.
 func (h *Holder) SetVersion(v string) error {
@@ -245,7 +245,7 @@ func (h *Holder) Last(bucket string) uint64 {
 }
 
 // Seen is the last revision of the bucket of ends, or of that of settings, that the worker has read.
-func (h *Hands) Seen(bucket string) uint64 {
+func (h *RemoteWorker) Seen(bucket string) uint64 {
 	h.store.mu.Lock()
 	defer h.store.mu.Unlock()
 	if bucket == "ends" {

@@ -204,8 +204,8 @@ func forged(t *testing.T, seed uint64, all []*result.Result) {
 	forge(3)
 	var wg sync.WaitGroup
 	ended := make(chan error, 3)
-	for _, hands := range []*served.Hands{join1, join2} {
-		w := study.Worker{Store: hands.Store(), Jobs: jobs, Concurrency: 1, Workers: 1, Poll: 10 * time.Millisecond, Stay: true,
+	for _, worker := range []*served.RemoteWorker{join1, join2} {
+		w := study.Worker{Store: worker.Store(), Jobs: jobs, Concurrency: 1, Workers: 1, Poll: 10 * time.Millisecond, Stay: true,
 			Do: func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
 				forge(3)
 				return writing(of[j.Key])(ctx, j, at)
@@ -397,7 +397,7 @@ func TestLyingWorker(t *testing.T) {
 		return told.count("it said that 3 jobs have failed that others have done") == 1 && liar.NC.IsClosed()
 	})
 
-	failing := func(w *served.Hands, e study.Entry, why string) {
+	failing := func(w *served.RemoteWorker, e study.Entry, why string) {
 		t.Helper()
 		if err := claim(t, w, e).Fail(errors.New(why)); err != nil {
 			t.Fatal(err)

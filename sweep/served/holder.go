@@ -51,7 +51,7 @@ type Holder struct {
 	lend    map[string]func(io.Writer) error
 	lock    *flock.Flock
 	server  *embedded // nil with a team's own servers
-	store   *store    // of its own hands
+	store   *store    // of the jobs that it does itself
 
 	results jetstream.Stream
 	wake    chan struct{}
@@ -90,8 +90,8 @@ func Serving(dir string) bool {
 	return err == nil && !got
 }
 
-// Serve serves the study in a folder until Close. When it returns, workers can join by the file [Holder.Join]. After the end of ctx, what
-// its own hands have is handed over for a minute at most.
+// Serve serves the study in a folder until Close. When it returns, workers can join by the file [Holder.Join]. After
+// ctx ends, results of the jobs that the holder does itself are handed over for at most a minute.
 func Serve(ctx context.Context, dir string, folder *study.Folder, entries []study.Entry, o ServeOptions) (*Holder, error) {
 	h := &Holder{dir: dir, folder: folder, order: entries, entries: map[string]study.Entry{}, tell: noted(o.Note), lend: o.Lend,
 		wake: make(chan struct{}, 1), asks: make(chan *nats.Msg, 1024), ended: make(chan struct{}), faults: map[string]int{}, saved: map[string]bool{},
@@ -126,7 +126,7 @@ func (h *Holder) start(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	t := ticket{Format: joinFormat, Version: 1, Study: id.Study, Name: filepath.Base(h.dir)}
-	h.store = newStore(ctx, id.Study, filepath.Join(h.dir, handsDir), o.Look, h.tell)
+	h.store = newStore(ctx, id.Study, filepath.Join(h.dir, ownWorkDir), o.Look, h.tell)
 	h.store.heard = h.heard
 	h.store.name, h.store.token, h.store.folder, h.store.ended = holderUser, holderUser, h.folder, map[string]end{}
 	h.store.signer = id.signer()
@@ -200,7 +200,7 @@ func (h *Holder) Close() error {
 			err = h.remove(ctx)
 			cancel()
 		}
-		err = errors.Join(err, os.RemoveAll(h.Join()), os.RemoveAll(filepath.Join(h.dir, handsDir)))
+		err = errors.Join(err, os.RemoveAll(h.Join()), os.RemoveAll(filepath.Join(h.dir, ownWorkDir)))
 	}
 	h.shut()
 	if done {

@@ -71,7 +71,7 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 		h.refuse(ctx, m, worker, key, errors.New("the study has no such job"))
 		return true
 	}
-	from := filepath.Join(h.dir, handsDir, ".in")
+	from := filepath.Join(h.dir, ownWorkDir, ".in")
 	err := emptied(from)
 	switch {
 	case err != nil:
@@ -183,7 +183,7 @@ func (h *Holder) refuse(ctx context.Context, m *jetstream.RawStreamMsg, worker, 
 	if err != nil {
 		where = fmt.Sprintf("It was dropped (%v)", err)
 	}
-	text := strings.ReplaceAll(study.Fault(fault), filepath.Join(h.dir, handsDir, ".in")+string(filepath.Separator), "")
+	text := strings.ReplaceAll(study.Fault(fault), filepath.Join(h.dir, ownWorkDir, ".in")+string(filepath.Separator), "")
 	e, known := h.entries[key]
 	what := fmt.Sprintf("a result from %s for the job %.16s", worker, key)
 	if known {

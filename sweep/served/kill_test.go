@@ -127,11 +127,11 @@ func working(root string) error {
 		return err
 	}
 	defer os.RemoveAll(place)
-	hands, err := served.Join(context.Background(), filepath.Join(root, "study", served.JoinFile), served.JoinOptions{Dir: place, Look: l.Look, Note: note("worker")})
+	worker, err := served.Join(context.Background(), filepath.Join(root, "study", served.JoinFile), served.JoinOptions{Dir: place, Look: l.Look, Note: note("worker")})
 	if err != nil {
 		return err
 	}
-	defer hands.Close()
+	defer worker.Close()
 	whole, err := result.Encode(r)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func working(root string) error {
 	}
 	defer did.Close()
 	state, last := make([]byte, 100_000), new(atomic.Int64)
-	w := study.Worker{Store: hands.Store(), Jobs: jobs, Concurrency: l.Workers, Workers: 1, Poll: l.Poll, Stay: true, Note: note("worker"),
+	w := study.Worker{Store: worker.Store(), Jobs: jobs, Concurrency: l.Workers, Workers: 1, Poll: l.Poll, Stay: true, Note: note("worker"),
 		Do: func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
 			last.Store(time.Now().UnixNano())
 			saves, err := checkpoint.OpenDir(filepath.Join(at.Folder, experiment.CheckpointDir))

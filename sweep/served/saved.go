@@ -161,7 +161,7 @@ func (h *Holder) keepOne(m *jetstream.RawStreamMsg) bool {
 	if err == nil && of.Step > 0 && of.Step <= study.StepOf(filepath.Join(h.dir, e.Folder), e) {
 		return true
 	}
-	from := filepath.Join(h.dir, handsDir, ".in")
+	from := filepath.Join(h.dir, ownWorkDir, ".in")
 	defer os.RemoveAll(from)
 	if err == nil && of.Size > h.most {
 		err = fmt.Errorf("it has %d bytes, and a job of this study at most %d", of.Size, h.most)

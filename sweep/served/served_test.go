@@ -98,7 +98,7 @@ func opened(t testing.TB, jobs int) (all []*result.Result, entries []study.Entry
 	return all, entries, dir, h, told
 }
 
-func join(t testing.TB, file, dir string) (*served.Hands, *notes) {
+func join(t testing.TB, file, dir string) (*served.RemoteWorker, *notes) {
 	t.Helper()
 	n := notesOf(t)
 	h, err := served.Join(context.Background(), file, served.JoinOptions{Dir: dir, Look: soon, Note: n.add})
@@ -147,7 +147,7 @@ func closed(t testing.TB, h *served.Holder) {
 }
 
 // claim takes a job, which may be a moment later.
-func claim(t testing.TB, h *served.Hands, e study.Entry) (c study.Claim) {
+func claim(t testing.TB, h *served.RemoteWorker, e study.Entry) (c study.Claim) {
 	t.Helper()
 	within(t, "a claim of "+e.Folder, func() bool {
 		var err error
@@ -160,7 +160,7 @@ func claim(t testing.TB, h *served.Hands, e study.Entry) (c study.Claim) {
 }
 
 // finish does a job.
-func finish(t testing.TB, h *served.Hands, r *result.Result) {
+func finish(t testing.TB, h *served.RemoteWorker, r *result.Result) {
 	t.Helper()
 	c := claim(t, h, studytest.Entry(r))
 	studytest.Write(t, c, r)
@@ -244,9 +244,9 @@ func TestContract(t *testing.T) {
 		return studytest.Stores{
 			Lag: lag,
 			Open: func(machine string) study.Store {
-				hands, _ := join(t, h.Join(), filepath.Join(root, machine))
-				alive[hands.Store()] = true
-				return clocked{hands.Store(), study.OpenFolder(dir), func(key string) {
+				worker, _ := join(t, h.Join(), filepath.Join(root, machine))
+				alive[worker.Store()] = true
+				return clocked{worker.Store(), study.OpenFolder(dir), func(key string) {
 					mu.Lock()
 					defer mu.Unlock()
 					last[key] = clock

@@ -36,7 +36,7 @@ const (
 	secretFile = ".serve.json" // word, secrets and certificate
 	natsFolder = ".nats"       // what the server keeps; it may be removed at any moment
 	begunFile  = ".begun"      // in the folder of a run there: a line for each process that had the job, until it ends
-	handsDir   = ".hands"      // where the holder's own hands work, and what came in is looked at
+	ownWorkDir = ".hands"      // where the holder does jobs itself, and checks what came in
 	asideDir   = "aside"       // results that could not be used
 )
 

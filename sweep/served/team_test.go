@@ -121,8 +121,8 @@ func TestTeamServer(t *testing.T) {
 	}
 }
 
-// TestOwnHands: the process of the holder does jobs itself, and what lies in a folder of its own is removed at the end.
-func TestOwnHands(t *testing.T) {
+// TestHolderWorks: the process of the holder does jobs itself, and what lies in a folder of its own is removed at the end.
+func TestHolderWorks(t *testing.T) {
 	all := studytest.Results(t, 1)
 	entries := entriesOf(all)
 	dir := made(t, entries)

@@ -84,7 +84,7 @@ func (h *Holder) died(e study.Entry) (marks []string) {
 			marks = append(marks, m)
 		}
 	}
-	own, _ := input.ReadFile(filepath.Join(h.dir, handsDir, e.Folder, begunFile), input.Want{Most: limit.StudyNote}) // without it none has died
+	own, _ := input.ReadFile(filepath.Join(h.dir, ownWorkDir, e.Folder, begunFile), input.Want{Most: limit.StudyNote}) // without it none has died
 	for n := range bytes.Count(own, []byte("\n")) {
 		marks = append(marks, fmt.Sprintf("%s %d", holderUser, n))
 	}

@@ -21,13 +21,14 @@ import (
 	"ocl/sweep/study"
 )
 
-// Hands is a process that does jobs of a study that is served elsewhere.
-type Hands struct {
+// RemoteWorker is the connection of a process to a study that another machine serves, and whose jobs it does. Any
+// number of goroutines may use it. The caller closes it.
+type RemoteWorker struct {
 	store  *store
 	folder string
 }
 
-// JoinOptions say how a study is joined.
+// JoinOptions say how a process joins a study.
 type JoinOptions struct {
 	// Dir is the folder of this machine for the studies that it joins. Each has a folder there, which its processes share.
 	Dir string
@@ -37,17 +38,18 @@ type JoinOptions struct {
 	Note func(string)
 }
 
-// errSecret says that a server does not know the user.
+// errSecret is the error of a server that does not accept the secret of the join file.
 var errSecret = errors.New("the server refuses the secret of the join file. Copy the join file again from the machine that serves the study")
 
-// Join joins the study of a join file. Its folder then has the study's files, for [study.Load]. After the end of ctx, what is at work
-// is handed over for a minute at most.
-func Join(ctx context.Context, file string, o JoinOptions) (*Hands, error) {
+// Join joins the study of a join file, and fetches the study's files into a folder, for [study.Load]. It fails if no
+// server answers, if the server has another study or another ocl, or if the folder cannot be written. After ctx ends,
+// results that are under way are handed over for at most a minute.
+func Join(ctx context.Context, file string, o JoinOptions) (*RemoteWorker, error) {
 	t, err := readJoin(file)
 	if err != nil {
 		return nil, err
 	}
-	h := &Hands{folder: filepath.Join(o.Dir, string(t.Study))}
+	h := &RemoteWorker{folder: filepath.Join(o.Dir, string(t.Study))}
 	if err := atomicfile.MakeFolder(h.folder); err != nil {
 		return nil, fmt.Errorf("served: %w. Choose a folder that can be written", err)
 	}
@@ -72,7 +74,8 @@ func noted(note func(string)) func(string) {
 	return note
 }
 
-// connect connects to the servers of a join file.
+// connect connects to the servers of a join file. It fails if none answers, if the certificate is another one, or if
+// the secret is refused.
 func (s *store) connect(t ticket) (*nats.Conn, error) {
 	options := s.options()
 	s.holder, _ = hex.DecodeString(t.Holder) // it was checked
@@ -104,7 +107,7 @@ func (s *store) connect(t ticket) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// fromEnvironment are the credentials of a team's own servers.
+// fromEnvironment returns the credentials for a team's own servers, from environment variables; nil without them.
 func fromEnvironment() []nats.Option {
 	if path := os.Getenv("OCL_NATS_CREDS"); path != "" {
 		return []nats.Option{nats.UserCredentials(path)}
@@ -115,9 +118,9 @@ func fromEnvironment() []nats.Option {
 	return nil
 }
 
-// begin compares the versions and fetches the files of the study.
-func (h *Hands) begin(ctx context.Context, nc *nats.Conn, file string) error {
-	s := h.store
+// begin compares the versions of the messages, and fetches the files of the study. file is the join file, for messages.
+func (w *RemoteWorker) begin(ctx context.Context, nc *nats.Conn, file string) error {
+	s := w.store
 	within, cancel := context.WithTimeout(ctx, opTime)
 	defer context.AfterFunc(s.forbidden, cancel)() // who may not ask gets no answer
 	err := s.use(within, nc)
@@ -147,13 +150,13 @@ func (h *Hands) begin(ctx context.Context, nc *nats.Conn, file string) error {
 	if err == nil && !there {
 		err = errors.New("its files are missing")
 	}
-	from := filepath.Join(h.folder, ".in-"+s.worker)
+	from := filepath.Join(w.folder, ".in-"+s.worker)
 	defer os.RemoveAll(from)
 	if err == nil {
 		err = s.fetch(within, studyBundle, m, from, limit.StudyJobs)
 	}
 	if err == nil {
-		err = place(h.folder, from)
+		err = place(w.folder, from)
 	}
 	if err != nil {
 		return fmt.Errorf("served: the study cannot be fetched: %w. Try again, or look at its holder", err)
@@ -161,7 +164,7 @@ func (h *Hands) begin(ctx context.Context, nc *nats.Conn, file string) error {
 	return nil
 }
 
-// place moves files into a folder that may have them already.
+// place moves all files below from into a folder, over files of the same name.
 func place(folder, from string) error {
 	paths, err := study.Files(from)
 	for _, p := range paths {
@@ -176,24 +179,25 @@ func place(folder, from string) error {
 	return err
 }
 
-// Folder is where the files of the study lie on this machine, and the runs at work.
-func (h *Hands) Folder() string { return h.folder }
+// Folder is the folder on this machine that has the files of the study, and the runs at work.
+func (w *RemoteWorker) Folder() string { return w.folder }
 
-// Store is the store of the study.
-func (h *Hands) Store() study.Store { return h.store }
+// Store is the store of the study. It is the same in all calls.
+func (w *RemoteWorker) Store() study.Store { return w.store }
 
-// Lent fetches data of a digest that the holder lends, and returns the file, which is kept for other processes of this machine. It is "" if the
-// holder does not lend them.
-func (h *Hands) Lent(ctx context.Context, digest string) (path string, err error) {
-	path = filepath.Join(h.folder, "lent-"+wordOf(digest))
+// Lent fetches data of a digest that the holder lends, and returns the path of the file. The file stays, for other
+// processes of this machine. The path is "" if the holder does not lend these data. An error says that they did not
+// arrive whole; nothing is left then.
+func (w *RemoteWorker) Lent(ctx context.Context, digest string) (path string, err error) {
+	path = filepath.Join(w.folder, "lent-"+wordOf(digest))
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	m, there, err := h.store.manifest(ctx, holderUser, dataOf(digest))
+	m, there, err := w.store.manifest(ctx, holderUser, dataOf(digest))
 	if err != nil || !there {
 		return "", err
 	}
-	from := &parts{ctx: ctx, from: h.store.bundles, base: h.store.bundle(m.from, dataOf(digest)), m: m, sum: sha256.New()}
+	from := &parts{ctx: ctx, from: w.store.bundles, base: w.store.bundle(m.from, dataOf(digest)), m: m, sum: sha256.New()}
 	if err := atomicfile.Write(path, func(w io.Writer) error {
 		_, err := io.Copy(w, from)
 		return err
@@ -203,8 +207,8 @@ func (h *Hands) Lent(ctx context.Context, digest string) (path string, err error
 	return path, nil
 }
 
-// Close ends the connection. Claims that have not ended are lost after a minute.
-func (h *Hands) Close() { h.store.close() }
+// Close ends the connection. The claims of jobs that have not ended expire after a minute.
+func (w *RemoteWorker) Close() { w.store.close() }
 
-// joined is a list of addresses as the client takes it.
+// joined joins addresses with commas, as the client library takes them.
 func joined(servers []string) string { return strings.Join(servers, ",") }
