@@ -104,14 +104,15 @@ func (s *State) Left() time.Duration {
 	return max(longest, time.Duration(todo/speed*float64(time.Second)))
 }
 
-// reader reads a folder again and again. It keeps what does not change.
+// reader reads a folder again and again. It keeps what it has read of files that do not change. One goroutine at a time
+// uses it.
 type reader struct {
-	dir     string
-	now     func() time.Time
-	results map[string]kept
-	follows map[string]*follow
-	quiet   map[string]silence
-	config  struct {
+	dir      string
+	now      func() time.Time
+	results  map[string]kept
+	follows  map[string]*follow
+	inactive map[string]inactivity
+	config   struct {
 		stamp string
 		runs  int
 		err   error
@@ -125,21 +126,22 @@ type reader struct {
 	idle  map[string]stateThen // jobs of the study that nobody is at work on, by folder
 }
 
-// kept is a result that was read, or why it could not be.
+// kept is a result that was read, or the error of reading it.
 type kept struct {
 	stamp  string
 	result *result.Result
 	err    error
 }
 
-// silence is since when the events of a run have not grown, and what its lock said then.
-type silence struct {
+// inactivity says since when the events of a run have not grown, when its lock was asked last, and whether the lock was
+// free then.
+type inactivity struct {
 	since, asked time.Time
 	free         bool
 }
 
 func newReader(dir string, now func() time.Time) *reader {
-	return &reader{dir: dir, now: now, results: map[string]kept{}, follows: map[string]*follow{}, quiet: map[string]silence{}, idle: map[string]stateThen{}}
+	return &reader{dir: dir, now: now, results: map[string]kept{}, follows: map[string]*follow{}, inactive: map[string]inactivity{}, idle: map[string]stateThen{}}
 }
 
 // stamp changes when a file does; "" is none.
@@ -374,8 +376,8 @@ func (r *reader) events(s *State, folder string, j *Job) bool {
 		f = &follow{folder: folder}
 		r.follows[folder] = f
 	}
-	if f.look() || r.quiet[folder].since.IsZero() {
-		r.quiet[folder] = silence{since: r.now()}
+	if f.look() || r.inactive[folder].since.IsZero() {
+		r.inactive[folder] = inactivity{since: r.now()}
 	}
 	if f.fault != nil {
 		j.Note = firstLine(f.fault)
@@ -408,7 +410,7 @@ const (
 
 // atWork says whether a process is at work on a run: its events grow, or it holds the lock.
 func (r *reader) atWork(folder string) bool {
-	q, now := r.quiet[folder], r.now()
+	q, now := r.inactive[folder], r.now()
 	last := time.Time{}
 	if f := r.follows[folder]; f != nil {
 		last = f.last
@@ -423,7 +425,7 @@ func (r *reader) atWork(folder string) bool {
 			lock.Unlock()
 			q.free = !errors.Is(err, experiment.ErrBusy)
 		}
-		r.quiet[folder] = q
+		r.inactive[folder] = q
 	}
 	return !q.free
 }

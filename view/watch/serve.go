@@ -35,16 +35,18 @@ func (o Options) now() func() time.Time {
 const (
 	// lookEvery is the time between two looks at a folder.
 	lookEvery = time.Second
-	// slowness is how many times as long as a look takes nothing is read after it: a large study on a slow disk has its peace.
-	slowness = 10
-	// farewell is how long browsers have to load the last page.
-	farewell = 5 * time.Second
-	// hurry is how long requests have to end after a signal.
-	hurry = 300 * time.Millisecond
+	// pauseFactor bounds the load on a disk: after a look at the folder, nothing is read for this many times as long as
+	// the look took.
+	pauseFactor = 10
+	// lastPageTimeout is how long Serve waits for browsers to load the last page.
+	lastPageTimeout = 5 * time.Second
+	// shutdownTimeout is how long requests may go on after Serve has ended; then they are cut off.
+	shutdownTimeout = 300 * time.Millisecond
 )
 
-// Serve answers browsers on a listener, which it closes, and looks at the folder every second until ctx ends, until all runs have ended, or until
-// Options.Idle is over. It returns what the folder said last. The error is that of the listener.
+// Serve answers browsers on a listener, which it closes, and looks at the folder every second. It returns when ctx
+// ends, when all runs have ended, or when nothing was at work for Options.Idle. It returns the last state that it read.
+// The error is that of the listener.
 func (w *Watcher) Serve(ctx context.Context, on net.Listener, o Options) (*State, error) {
 	failed, stop := serve(on, w.Handler())
 	s, err := w.follow(ctx, o, failed)
@@ -63,7 +65,7 @@ func serve(on net.Listener, handler http.Handler) (failed <-chan error, stop fun
 		ended <- server.Serve(listen.Crowd(on, limit.WatchConnections, limit.WatchConnections))
 	}()
 	return ended, func() {
-		ending, cancel := context.WithTimeout(context.Background(), hurry)
+		ending, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 		defer cancel()
 		if server.Shutdown(ending) != nil {
 			_ = server.Close() // the last request is not waited for
@@ -105,13 +107,13 @@ func (w *Watcher) follow(ctx context.Context, o Options, failed <-chan error) (*
 			w.wave(ctx)
 			return s, nil
 		}
-		timer.Reset(max(lookEvery, slowness*ended.Sub(began)))
+		timer.Reset(max(lookEvery, pauseFactor*ended.Sub(began)))
 	}
 }
 
 // wave waits until the browsers have loaded the last page and closed their streams.
 func (w *Watcher) wave(ctx context.Context) {
-	late := time.NewTimer(farewell)
+	late := time.NewTimer(lastPageTimeout)
 	defer late.Stop()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
