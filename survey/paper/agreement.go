@@ -43,7 +43,7 @@ func (p *paper) agreement(b figureBuilder) []*panel {
 			pl.point(shortNames[t.label]+": "+c.Name(), accuracy.name, "", c.Ours, c.Published.Mean, c.Published.Interval)
 		}
 		if len(s.Points) > before {
-			s.Groups = append(s.Groups, chart.Side{Name: shortNames[t.label], Look: look})
+			s.Groups = append(s.Groups, chart.Group{Name: shortNames[t.label], Look: look})
 			pl.series = append(pl.series, chart.Series{Label: shortNames[t.label], Look: look, Width: 2})
 		}
 	}

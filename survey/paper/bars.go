@@ -87,13 +87,13 @@ func (p *paper) barPanel(pl *panel, stream string, memory int, q quantity) {
 	}
 }
 
-// memorySides are how the three sizes of the memory are drawn.
-func memorySides() []chart.Side {
-	var sides []chart.Side
+// memoryGroups are how the three sizes of the memory are drawn.
+func memoryGroups() []chart.Group {
+	var groups []chart.Group
 	for i, m := range memories {
-		sides = append(sides, chart.Side{Name: "M = " + count.Short(m), Look: report.LookOf(report.Known{Name: count.Short(m), Look: []int{1, 2, 6}[i]})})
+		groups = append(groups, chart.Group{Name: "M = " + count.Short(m), Look: report.LookOf(report.Known{Name: count.Short(m), Look: []int{1, 2, 6}[i]})})
 	}
-	return sides
+	return groups
 }
 
 // trickBars builds the figures of the tricks: a panel for each method, with a row for each trick and a bar for each memory. Beside the
@@ -115,7 +115,7 @@ func (p *paper) trickBars(b figureBuilder) (panels []*panel) {
 // trickPanel fills the panel of a method.
 func (p *paper) trickPanel(pl *panel, cells []*Cell, name string) {
 	look := lookOf(name)
-	c := &chart.Compare{Sides: memorySides(), Unit: "%", Bars: true}
+	c := &chart.Compare{Groups: memoryGroups(), Unit: "%", Bars: true}
 	pl.Alt = "Comparison of the average accuracy of " + name + " with each trick."
 	var spec Spec
 	rows, measured := map[string]int{}, 0

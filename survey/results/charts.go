@@ -41,7 +41,7 @@ func methodsChart(cells []*paper.Cell) ([]byte, error) {
 	// The legend is in no method's colour.
 	upper := report.LookOf(report.Known{Name: "offline", Bound: report.UpperBound})
 	upper.Marker = chart.Circle
-	c := chart.Compare{Sides: []chart.Side{{Name: "ocl", Look: upper}, {Name: "the survey", Look: upper}}, Unit: "%"}
+	c := chart.Compare{Groups: []chart.Group{{Name: "ocl", Look: upper}, {Name: "the survey", Look: upper}}, Unit: "%"}
 	var free []string
 	for _, cell := range cells {
 		if !cell.Known || cell.Column != survey.CIFAR100 || cell.Memory != 0 && cell.Memory != memory {
@@ -103,7 +103,7 @@ func stepChart(file string) ([]byte, error) {
 		return nil, fmt.Errorf("charts: %s: the first line is not the expected one, or no line follows", file)
 	}
 	grey := report.LookOf(report.Known{Name: "finetune", Bound: report.LowerBound})
-	c := chart.Compare{Sides: []chart.Side{{Name: "ocl", Look: report.LookOf(report.Known{Name: "er", Look: 2})}, {Name: "PyTorch", Look: grey}}, Unit: "ms", Bars: true}
+	c := chart.Compare{Groups: []chart.Group{{Name: "ocl", Look: report.LookOf(report.Known{Name: "er", Look: 2})}, {Name: "PyTorch", Look: grey}}, Unit: "ms", Bars: true}
 	var words, machines []string
 	for i, r := range records[1:] {
 		v := chart.Value{Low: none, High: none}
@@ -114,8 +114,8 @@ func stepChart(file string) ([]byte, error) {
 			v.High, high = strconv.ParseFloat(r[4], 64)
 			bad = errors.Join(bad, low, high)
 		}
-		side := slices.IndexFunc(c.Sides, func(s chart.Side) bool { return s.Name == r[1] })
-		if bad != nil || side < 0 {
+		group := slices.IndexFunc(c.Groups, func(s chart.Group) bool { return s.Name == r[1] })
+		if bad != nil || group < 0 {
 			return nil, fmt.Errorf("charts: %s: line %d is %q: a time is not a number, or the program is neither ocl nor PyTorch", file, i+2, r)
 		}
 		label := r[0] + " × " + r[0] + " pixels"
@@ -124,7 +124,7 @@ func stepChart(file string) ([]byte, error) {
 			row = len(c.Rows)
 			c.Rows = append(c.Rows, chart.Row{Label: label, Values: []chart.Value{{At: none}, {At: none}}})
 		}
-		c.Rows[row].Values[side] = v
+		c.Rows[row].Values[group] = v
 		words = append(words, fmt.Sprintf("%s, %s: %.1f ms.", label, r[1], v.At))
 		machines = append(machines, r[5])
 	}
@@ -144,7 +144,7 @@ func agreementChart(p *page) []byte {
 			continue
 		}
 		look := report.LookOf(report.Known{Name: s.Name, Look: s.look})
-		c.Groups = append(c.Groups, chart.Side{Name: s.short, Look: look})
+		c.Groups = append(c.Groups, chart.Group{Name: s.short, Look: look})
 		for _, cell := range run {
 			if cell.Spec.Method == "offline" { // it would take half of the figure
 				continue

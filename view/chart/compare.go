@@ -6,25 +6,26 @@ import (
 	"strings"
 )
 
-// Compare sets values beside each other: a row for each thing, and in each row a value of each side.
+// Compare is a grouped chart: each row has a value of every group, side by side, as bars or as dots.
 type Compare struct {
-	Sides []Side
-	Rows  []Row
-	Unit  string // behind the last number of the axis
-	Bars  bool   // bars from 0, with the value behind their ends, in the looks of the sides; otherwise dots with intervals, in the looks of the rows
+	Groups []Group
+	Rows   []Row
+	Unit   string // behind the last number of the axis
+	Bars   bool   // bars from 0, with the value behind their ends, in the looks of the groups; otherwise dots with intervals, in the looks of the rows
 }
 
-// Side is what values of all rows are of. The first has filled dots, the others hollow ones.
-type Side struct {
+// Group is a series of values, one in each row of a [Compare], or a kind of points of a [Scatter]. The legend shows its
+// name and look. The dots of the first group of a [Compare] are filled, those of the others hollow.
+type Group struct {
 	Name string
 	Look Look
 }
 
-// Row is a thing that is compared.
+// Row has the values of one thing.
 type Row struct {
 	Label  string
 	Look   Look
-	Values []Value   // one for each side
+	Values []Value   // one for each group
 	Marks  []float64 // what each value is compared with, a line across it; NaN is none, and nil are none
 }
 
@@ -67,9 +68,9 @@ func (c *Compare) layout(d *Drawing, l Layout, b box) float64 {
 	if c.Bars {
 		role = func(int) Role { return Bar }
 	}
-	legend(d, l, c.Sides, Point{x0, top}, role)
+	legend(d, l, c.Groups, Point{x0, top}, role)
 
-	height := c.step()*float64(len(c.Sides)) + compareGap
+	height := c.step()*float64(len(c.Groups)) + compareGap
 	top += 1.2 * l.Font
 	bottom := top + height*float64(len(c.Rows))
 	for i := 0.0; i*tick <= end+tick/2; i++ {
@@ -91,7 +92,7 @@ func (c *Compare) layout(d *Drawing, l Layout, b box) float64 {
 	return bottom + 1.8*l.Font
 }
 
-// step is from a value of a row to the next.
+// step is the distance between two values of a row in pixels.
 func (c *Compare) step() float64 {
 	if c.Bars {
 		return barStep
@@ -99,7 +100,7 @@ func (c *Compare) step() float64 {
 	return dotStep
 }
 
-// interval says whether the value has one.
+// interval says whether the value has an interval.
 func (v Value) interval() bool { return !math.IsNaN(v.Low) && !math.IsNaN(v.High) }
 
 // top is the upper end of the interval, or the value where there is none.
@@ -110,7 +111,7 @@ func (v Value) top() float64 {
 	return v.At
 }
 
-// say is the value with its interval, for hover.
+// say returns the value with half of its interval and its unit, for the text on hover.
 func (v Value) say(unit string) string {
 	text := strconv.FormatFloat(v.At, 'f', 1, 64)
 	if v.interval() {
@@ -119,7 +120,7 @@ func (v Value) say(unit string) string {
 	return text + " " + unit
 }
 
-// say is a value at the end of a bar.
+// say returns a value with its unit, for the text at the end of a bar.
 func (c *Compare) say(v float64) string {
 	text := strconv.FormatFloat(v, 'f', 0, 64)
 	if v < 10 {
@@ -136,10 +137,10 @@ func thousands(text string) string {
 	return text
 }
 
-// legend names sides from a place to the right, each behind its mark.
-func legend(d *Drawing, l Layout, sides []Side, at Point, role func(side int) Role) {
-	for k := range sides {
-		s := &sides[k]
+// legend draws the names of groups from a place to the right, each behind its mark.
+func legend(d *Drawing, l Layout, groups []Group, at Point, role func(group int) Role) {
+	for k := range groups {
+		s := &groups[k]
 		m := Mark{Role: role(k), Series: s.Name, Look: &s.Look, Points: []Point{{at.X + dotRadius, at.Y - 0.35*l.Font}}, Size: dotRadius}
 		if m.Role == Bar {
 			middle := m.Points[0]
@@ -152,9 +153,9 @@ func legend(d *Drawing, l Layout, sides []Side, at Point, role func(side int) Ro
 	}
 }
 
-// dotOf is the role of the dots of a side.
-func dotOf(side int) Role {
-	if side == 0 {
+// dotOf is the role of the dots of a group.
+func dotOf(group int) Role {
+	if group == 0 {
 		return Dot
 	}
 	return Ring
@@ -163,7 +164,7 @@ func dotOf(side int) Role {
 // row draws a row from y down.
 func (c *Compare) row(d *Drawing, r *Row, x func(float64) float64, y, font float64) {
 	step := c.step()
-	middle := y + step*float64(len(c.Sides))/2
+	middle := y + step*float64(len(c.Groups))/2
 	d.add(Mark{Role: Label, Points: []Point{{x(0) - 2*toText, middle + 0.35*font}}, Text: r.Label, Anchor: End})
 	for k, v := range r.Values {
 		at := y + step*(float64(k)+0.5)
@@ -172,7 +173,7 @@ func (c *Compare) row(d *Drawing, r *Row, x func(float64) float64, y, font float
 		}
 		look, series := &r.Look, r.Label
 		if c.Bars {
-			look, series = &c.Sides[k].Look, c.Sides[k].Name
+			look, series = &c.Groups[k].Look, c.Groups[k].Name
 			d.add(Mark{Role: Bar, Series: series, Look: look, Points: rectangle(x(0), at-step/2+1, x(v.At), at+step/2-1), Tip: r.Label + ": " + v.say(c.Unit)})
 			if v.interval() {
 				d.add(Mark{Role: Zero, Points: []Point{{x(v.Low), at}, {x(v.High), at}}})

@@ -9,7 +9,7 @@ import (
 // pairs are two rows of two values, one without an interval and one that is missing.
 func pairs() *Compare {
 	none := math.NaN()
-	return &Compare{Sides: []Side{{"ours", blue}, {"theirs", red}}, Unit: "%", Rows: []Row{
+	return &Compare{Groups: []Group{{"ours", blue}, {"theirs", red}}, Unit: "%", Rows: []Row{
 		{Label: "ER", Look: blue, Values: []Value{{20, 15, 25}, {40, 35, 47}}},
 		{Label: "MIR", Look: red, Values: []Value{{10, none, none}, {none, none, none}}},
 	}}

@@ -9,21 +9,22 @@ import (
 	"ocl/internal/escape"
 )
 
-// maxTold bounds the values of single runs that one chart tells the script of a page, so that the page stays small.
-const maxTold = 800
+// maxHoverValues bounds the values of single runs that one chart gives to the script of its page, so that the page
+// stays small. Above it the script gets the means alone.
+const maxHoverValues = 800
 
-// told is what the script of a page shows of a line chart where it is looked into.
-type told struct {
+// hoverData is what the script of a page shows when a reader points at a line chart. It stands in the page as JSON.
+type hoverData struct {
 	Packed bool           `json:"p,omitempty"` // values are written as [pack] does, else as texts with spaces between them, "-" where there is none
 	X      [2]json.Number `json:"x"`           // the ends of the axis
 	Y      [2]json.Number `json:"y"`
 	XLabel string         `json:"xl"`
 	YLabel string         `json:"yl,omitempty"`
-	Series []toldSeries   `json:"s"`
+	Series []hoverSeries  `json:"s"`
 }
 
-// toldSeries is one line.
-type toldSeries struct {
+// hoverSeries has the values of one line, by increasing x.
+type hoverSeries struct {
 	Name  string   `json:"n"`
 	Group string   `json:"g,omitempty"` // data-s of its marks, where that is another
 	At    string   `json:"x,omitempty"` // with spaces; absent where it is the left end, one more, and so on
@@ -33,9 +34,9 @@ type toldSeries struct {
 	Runs  []string `json:"v,omitempty"` // of each seed its values; absent where there is one, or where there are too many
 }
 
-// script is the chart in the form that the page's script reads.
+// script returns the hoverData of the chart as JSON.
 func (l *Lines) script() string {
-	t := told{Packed: l.tenths(), XLabel: l.XLabel, YLabel: l.YLabel, Y: [2]json.Number{end(l.YMin), end(l.YMax)}}
+	t := hoverData{Packed: l.tenths(), XLabel: l.XLabel, YLabel: l.YLabel, Y: [2]json.Number{end(l.YMin), end(l.YMax)}}
 	t.X = [2]json.Number{end(float64(l.XMin)), end(float64(l.XMax))}
 	list := l.list
 	if t.Packed {
@@ -49,7 +50,7 @@ func (l *Lines) script() string {
 	}
 	for i := range l.Series {
 		s := &l.Series[i]
-		one := toldSeries{Name: s.Label, Y: list(s.Y)}
+		one := hoverSeries{Name: s.Label, Y: list(s.Y)}
 		if s.Name != "" && s.Name != s.Label {
 			one.Name, one.Group = s.Name, s.Label
 		}
@@ -71,7 +72,7 @@ func (l *Lines) script() string {
 			seeds = append(seeds, strconv.FormatUint(seed, 10))
 		}
 		one.Seeds = strings.Join(seeds, " ")
-		if values <= maxTold {
+		if values <= maxHoverValues {
 			for _, run := range s.Single {
 				one.Runs = append(one.Runs, list(run))
 			}

@@ -35,7 +35,7 @@ func TestLinesTellTheirValues(t *testing.T) {
 		t.Error("the second drawing tells the values again, or does not say where its axes are")
 	}
 	for i := range l.Series {
-		l.Series[i].Single = make([][]float64, maxTold)
+		l.Series[i].Single = make([][]float64, maxHoverValues)
 		for k := range l.Series[i].Single {
 			l.Series[i].Single[k] = l.Series[i].Y
 		}
@@ -84,7 +84,7 @@ func TestToldIsJSONAsWritten(t *testing.T) {
 	name := "a\x7fb \u202ec \U000e0001 ü"
 	l := &Lines{XMin: 1, XMax: 2, Series: []Series{{Label: name, Y: []float64{1, 2}}}}
 	l.Scale(0, 100, 1)
-	var back told
+	var back hoverData
 	if err := json.Unmarshal([]byte(escape.Lines(l.script())), &back); err != nil || back.Series[0].Name != name {
 		t.Errorf("%s is read as %+v: %v", l.script(), back.Series, err)
 	}

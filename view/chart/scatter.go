@@ -10,8 +10,8 @@ import (
 type Scatter struct {
 	XLabel, YLabel string
 	Points         []Spot
-	Equal          bool   // both axes have one scale, and a line goes where the values are equal
-	Groups         []Side // of points, which a legend above them names; nil is no legend
+	Equal          bool    // both axes have one scale, and a line goes where the values are equal
+	Groups         []Group // of points, which a legend above them names; nil is no legend
 }
 
 // Spot is a point of a [Scatter].

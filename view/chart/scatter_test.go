@@ -48,7 +48,7 @@ func TestScatter(t *testing.T) {
 // TestScatterOfEquals: both axes have one scale and hold all intervals, the dashed line goes from corner to corner, and the legend names the groups.
 func TestScatterOfEquals(t *testing.T) {
 	look := Look{Class: "c0", Light: "#000000", Marker: Circle}
-	s := &Scatter{XLabel: "theirs", YLabel: "ours", Equal: true, Groups: []Side{{Name: "a table", Look: look}},
+	s := &Scatter{XLabel: "theirs", YLabel: "ours", Equal: true, Groups: []Group{{Name: "a table", Look: look}},
 		Points: []Spot{{Group: "a table", Tip: "one", Look: look, X: 30, Y: 20, Half: 3, Wide: 12}, {Group: "a table", Tip: "two", Label: "two", Look: look, X: 10, Y: 10, Half: math.NaN()}}}
 	d := Draw(s, Layout{Width: 500, Height: 500, Font: 13, Alone: true})
 	var diagonal []Point

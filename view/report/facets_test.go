@@ -96,7 +96,7 @@ func settled() (runs []*run) {
 // their own. Their labels say the settings in words, and panels are for a setting.
 func TestSettingsHaveALook(t *testing.T) {
 	st := studyOf(settled(), nil)
-	dressed(st.rows, []string{"rv", "ncm", "lb"})
+	styleVariants(st.rows, []string{"rv", "ncm", "lb"})
 	looks := map[string]string{}
 	for _, g := range st.rows {
 		look := fmt.Sprint(g.methodTitle(), g.style.Light, g.style.Marker)

@@ -100,7 +100,7 @@ func (r *reading) study(o Options) *study {
 	for _, l := range r.left {
 		st.warnings = append(st.warnings, fmt.Sprintf("%s is left out: %s.", l.Path, l.Reason))
 	}
-	dressed(st.rows, o.Tricks)
+	styleVariants(st.rows, o.Tricks)
 	st.png = o.PNG
 	for _, s := range st.settings {
 		s.all = o.All

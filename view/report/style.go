@@ -74,23 +74,26 @@ func lookOfName(name string) chart.Look {
 	return namedLooks[h.Sum64()%uint64(len(namedLooks))]
 }
 
-// dress is how tricks change the look of a method: they have a mark, and the hue lighter or darker.
-type dress struct {
+// variantStyle is how a variant of a method, such as one with tricks, differs in look from the method: by its marker,
+// and by a lighter or darker hue.
+type variantStyle struct {
 	marker chart.Marker
 	shade  int
 }
 
-// Methods without tricks have circles or pillars. The first tricks of [Options.Tricks] have a dress each, for ever. The rest is for what else a report has, in
-// the order in which it appears: several tricks together, further ones, those of other programs, and other settings of the same method. If that is
-// not enough, the dresses of tricks that the report does not have follow.
+// trickStyles are the styles of the first tricks of [Options.Tricks], in their order, in every report. furtherStyles are
+// for other variants, in the order in which a report has them: several tricks together, further tricks, tricks of other
+// programs, and other settings of a method. If they are not enough, the styles of tricks that the report does not have
+// follow. Methods without tricks have circles or pillars.
 var (
-	single = []dress{{chart.Square, 1}, {chart.Triangle, 2}, {chart.Diamond, 3}, {chart.DownTriangle, 4}, {chart.RightTriangle, 1}, {chart.LeftTriangle, 2}, {chart.Hourglass, 3}}
-	rest   = []dress{{chart.Star, 3}, {chart.Cross, 4}, {chart.Plus, 1}}
+	trickStyles   = []variantStyle{{chart.Square, 1}, {chart.Triangle, 2}, {chart.Diamond, 3}, {chart.DownTriangle, 4}, {chart.RightTriangle, 1}, {chart.LeftTriangle, 2}, {chart.Hourglass, 3}}
+	furtherStyles = []variantStyle{{chart.Star, 3}, {chart.Cross, 4}, {chart.Plus, 1}}
 )
 
-// dressed gives rows with tricks their looks: those of their methods, in the dress of the tricks. So it does with rows that differ in other settings
-// from the first one of the same method, tricks and memory. Bounds stay as they are.
-func dressed(rows []*row, tricks []string) {
+// styleVariants sets the looks of rows with tricks, and of rows that differ in other settings from the first row of the
+// same method, tricks and memory. Each gets the look of its method with the [variantStyle] of the tricks. Rows that are
+// bounds stay as they are.
+func styleVariants(rows []*row, tricks []string) {
 	usual := map[string]string{} // the settings that have no dress, by stream, method and tricks
 	name := func(g *row) string {
 		list := strings.Join(g.tricks(), "+")
@@ -104,11 +107,11 @@ func dressed(rows []*row, tricks []string) {
 		return list
 	}
 	var names []string
-	free := slices.Clone(rest)
+	free := slices.Clone(furtherStyles)
 	for _, g := range rows {
 		names = append(names, name(g))
 	}
-	for i, d := range single {
+	for i, d := range trickStyles {
 		if i >= len(tricks) || !slices.Contains(names, tricks[i]) {
 			free = append(free, d)
 		}
@@ -118,9 +121,9 @@ func dressed(rows []*row, tricks []string) {
 		if names[k] == "" || g.bound != NoBound {
 			continue
 		}
-		var d dress
-		if i := slices.Index(tricks, names[k]); i >= 0 && i < len(single) {
-			d = single[i]
+		var d variantStyle
+		if i := slices.Index(tricks, names[k]); i >= 0 && i < len(trickStyles) {
+			d = trickStyles[i]
 		} else {
 			if !slices.Contains(others, names[k]) {
 				others = append(others, names[k])

@@ -126,7 +126,7 @@ func TestColoursDiffer(t *testing.T) {
 				rows = append(rows, &row{style: l, method: result.Method{Tricks: tricks}, classifier: ownRule})
 			}
 			rows[2].classifier, rows[8].classifier = "ncm", "ncm"
-			dressed(rows, tricks)
+			styleVariants(rows, tricks)
 			plain := 0
 			for i, a := range rows {
 				for _, b := range rows[:i] {
