@@ -100,7 +100,7 @@ func (n *Network) FrozenParts() checkpoint.Parts {
 	}
 }
 
-// learned are the layers of a pass that learns, and how many of them are frozen.
+// learned returns the layers of a pass that learns, and how many of them are frozen.
 func (n *Network) learned() (layers []layer, frozen int) {
 	if n.latent != nil {
 		return n.latent.layers, 1
@@ -108,8 +108,9 @@ func (n *Network) learned() (layers []layer, frozen int) {
 	return n.layers, n.frozen.layers
 }
 
-// entrance is what a pass takes so many of: images, or activations in their place.
-func (n *Network) entrance(images int) conv.Layout {
+// inputLayout is the layout of the input of a pass over so many images: the images themselves, or, in a latent network,
+// activations in their place.
+func (n *Network) inputLayout(images int) conv.Layout {
 	if n.latent != nil {
 		g := n.frozen.out
 		return conv.Sketch(false, g.C, g.H, g.W, images)

@@ -49,7 +49,7 @@ func (f Footprint) Pass(images int) (float64, error) {
 		}
 		floats += float64(copies) * float64(g.Size())
 	}
-	g := n.entrance(images)
+	g := n.inputLayout(images)
 	layers, frozen := n.learned()
 	for i, l := range layers {
 		if i == frozen {

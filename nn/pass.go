@@ -64,7 +64,7 @@ func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass
 	layers, frozen := net.learned()
 	s := &pass{set: net.set, team: team, inference: parts > 0, learns: parts == 0, frozen: frozen, lowest: net.lowest(), n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
 	s.maker = conv.Maker{Set: net.set, Algorithm: net.algorithm, Workers: team.Size()}
-	of := net.entrance(n)
+	of := net.inputLayout(n)
 	g := conv.PlanesLayout(of.C, of.H, of.W, n)
 	for i, l := range layers {
 		s.inference = !s.learns || i < s.frozen

@@ -164,7 +164,7 @@ const channelLastParts = 4
 // predictPart is the number of images that the layers in planes predict at once: a multiple of the position tile where
 // maps are small, few enough for the second-level cache.
 func (n *Network) predictPart() int {
-	switch px := n.entrance(1).Pixels(); {
+	switch px := n.inputLayout(1).Pixels(); {
 	case px <= 48*48:
 		return kernel.ChannelLastTile
 	case px <= 96*96:

@@ -117,7 +117,8 @@ func (m *Maker) Set(ctx context.Context, set *data.Set, o Options) (*data.Set, e
 	return &made, nil
 }
 
-// Digest is that of the embeddings that the network of a digest makes of the images, of a shape [C,H,W], of a data set of another digest.
+// Digest returns the digest of a set of embeddings, "sha256:…", without making any. network is the digest of the
+// network that makes them, and images the digest of the data set whose images, of shape [C,H,W], it gets.
 func Digest(network, images string, shape [3]int) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Appendf(nil, "ocl embeddings 1\n%s\n%s\n%v %s\n", network, images, shape, picturesAs)))
 }
