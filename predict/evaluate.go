@@ -28,7 +28,7 @@ type EvaluateOptions struct {
 	Progress func(done, total int) // images; may be nil
 }
 
-// Evaluation is what [Predictor.Evaluate] found. Classes are those of the learner, in its order.
+// Evaluation has the results of [Predictor.Evaluate]. Its classes are those of the learner, in the learner's order.
 type Evaluation struct {
 	Data, Digest, Half string
 	Images, Correct    int

@@ -42,7 +42,7 @@ type Options struct {
 	AtOnce     int    // calls that work at the same time, further ones wait; 0 is as many as processors have room for
 }
 
-// Measure is what a [Guess] says of a class.
+// Measure says how to read the Value of a [Guess].
 type Measure string
 
 const (
@@ -106,7 +106,7 @@ type Predictor struct {
 // ErrClassifier is wrapped by the error of [Open] about a classifier that the run does not have.
 var ErrClassifier = trained.ErrClassifier
 
-// ErrClosed is what a call after [Predictor.Close] returns.
+// ErrClosed is the error of each call after [Predictor.Close].
 var ErrClosed = errors.New("predict: the predictor was closed. Open another one")
 
 // Open restores the learner of a run from its newest checkpoint. run is the folder of a run, or of an

@@ -13,7 +13,7 @@ import (
 // part is the number of images that each worker gets at once: as many as a network of small images takes in one go.
 const part = 20
 
-// slot is what one call works with: a workspace and its buffers.
+// slot has the workspace and the buffers of one call. One goroutine at a time uses it.
 type slot struct {
 	ws     *nn.Workspace
 	x      tensor.Tensor // inputs [n,C,H,W], with room for those of all workers
@@ -36,8 +36,8 @@ func (p *Predictor) newSlot(ws *nn.Workspace, workers int) *slot {
 	return s
 }
 
-// embeddedAtOnce is how many images go through a pretrained network together: few, as one of them has much larger maps than a
-// network that learns.
+// embeddedAtOnce is the number of images that go through a pretrained network together. It is small because the maps of
+// one image take much more memory than in a network that learns.
 const embeddedAtOnce = 4
 
 // load makes inputs of n images or embeddings.
@@ -71,7 +71,8 @@ func (p *Predictor) predict(s *slot, dst []Guess, images []uint8, top int, embed
 	return nil
 }
 
-// judge sends the inputs of a slot through the network and orders what comes of it.
+// judge sends the inputs of a slot through the network, and writes the top best guesses for each to dst. An output that
+// is not finite is an error.
 func (p *Predictor) judge(s *slot, dst []Guess, top int) error {
 	if err := p.model.Judge(s.ws, dst, top, &s.x, s.scores); errors.Is(err, ocl.ErrDiverged) {
 		return fmt.Errorf("predict: %s: %w. Use another run", p.info.Folder, err)

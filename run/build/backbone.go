@@ -23,8 +23,9 @@ func Backbone(c config.Config) (*backbone.Backbone, error) {
 	return net, nil
 }
 
-// engine is how a pretrained network computes for a config: with its kernels, and with the usual convolutions. Those of a finished run's config are what the
-// network that learns has had, which is often one without convolutions.
+// engine returns the engine of a pretrained network: the kernels of the config and the default convolutions. It does
+// not take the convolutions of the config: in a finished run those are of the network that learned, which often has
+// none.
 func engine(c config.Config) nn.Engine {
 	usual := nn.DefaultEngine()
 	e := nn.Engine{Kernel: cmp.Or(c.Engine.Kernel, usual.Kernel), Convolution: usual.Convolution}

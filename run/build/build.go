@@ -37,7 +37,7 @@ type Stream interface {
 	MemoryBytes() int64   // of the images that it makes and keeps
 }
 
-// Data is what a config says of its data, as package data takes it.
+// Data returns the part of a config that selects its data, as package data takes it.
 func Data(c config.Config) data.Spec {
 	return data.Spec{
 		Name: c.Data.Name, Dir: c.Data.Dir, Size: c.Data.Size, Channels: c.Data.Channels,
@@ -65,8 +65,8 @@ func NewStream(set *data.Set, c config.Config) (Stream, error) {
 	return tasks.Offline(options[method.Epochs].(int), options[method.Batch].(int), *c.Stream.DropLast)
 }
 
-// StreamOptions are how package stream splits the data for a config: with the published order that belongs to the seed, if that is wanted, and
-// the tasks that the protocol keeps.
+// StreamOptions returns the options by which package stream splits the data of a config: with the published order of
+// the seed, if the config wants that, and with the tasks that the protocol keeps.
 func StreamOptions(set *data.Set, c config.Config) (o stream.Options, err error) {
 	o = optionsOf(set, c)
 	o.Keep, err = stream.Protocol(c.Protocol, o.Tasks)
@@ -209,7 +209,7 @@ func newNetwork(info ocl.StreamInfo, c config.Config, src *rng.Source) (net *nn.
 	return net, nil
 }
 
-// sizeOf is what package arch has to know of a network.
+// sizeOf returns the sizes and the engine of the network of a config, as package arch takes them.
 func sizeOf(info ocl.StreamInfo, c config.Config) arch.Config {
 	return arch.Config{
 		Channels: info.Channels, Height: info.Height, Width: info.Width, Classes: info.Classes,
@@ -258,7 +258,8 @@ func NewLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c config
 	return Method(c.Methods[0]).New(s)
 }
 
-// Latents makes what the learner of a run observes of images; nil where it observes them as they are.
+// Latents returns the part that turns images into the activations that the learner observes; nil if the learner
+// observes the images themselves.
 func Latents(net *nn.Network, ws *nn.Workspace, c config.Config) *learner.Latents {
 	if _, _, _, ok := net.LatentShape(); !ok {
 		return nil
@@ -273,7 +274,7 @@ func latentEncoding(c config.Config) learner.LatentEncoding {
 	return ocl.Float16{}
 }
 
-// SampleBytes is how many bytes of a sample the memory of a run stores, beside its label and what methods add.
+// SampleBytes is the size of a stored sample in bytes, without its label and without what methods add.
 func SampleBytes(info ocl.StreamInfo, net *nn.Network, c config.Config) int {
 	if channels, height, width, ok := net.LatentShape(); ok {
 		return latentEncoding(c).Bytes(channels * height * width)
@@ -281,7 +282,7 @@ func SampleBytes(info ocl.StreamInfo, net *nn.Network, c config.Config) int {
 	return info.Encoding().Bytes(info.Channels * info.Height * info.Width)
 }
 
-// Setup is what the config of one run says of its method.
+// Setup returns the settings of a config that its method reads.
 func Setup(c config.Config) method.Setup {
 	s := method.Setup{
 		Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint, Augment: c.Replay.Augment,

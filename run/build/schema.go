@@ -69,7 +69,7 @@ func Modules() map[string]string {
 	return versions
 }
 
-// originOf is where a name comes from.
+// originOf returns the module that registered a name, with its version.
 func originOf(module, version string) config.Origin {
 	return config.Origin{Module: module, Version: version}
 }
@@ -135,7 +135,7 @@ func OfImages(network string) bool {
 	return err == nil && info.LeastSide > 1
 }
 
-// NetworkName is what the catalogue calls the network of a run.
+// NetworkName returns the name of the network of a run in the catalogue of networks.
 func NetworkName(c config.Config) string {
 	switch of := solution(ocl.StreamInfo{}, c); {
 	case of == nil:

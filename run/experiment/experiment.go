@@ -28,7 +28,7 @@ import (
 	"ocl/run/trained"
 )
 
-// Options are how an experiment is run; no result depends on them.
+// Options say where and how an experiment is run. No result depends on them.
 type Options struct {
 	Out             string    // experiment folder; "" writes nothing
 	Force           bool      // remove the experiment that is in Out, the same or another, and start again
@@ -338,7 +338,7 @@ func (x *Experiment) chooseEngine() error {
 	return nil
 }
 
-// kind is what the networks of an experiment's runs differ in.
+// kind has the settings that make the networks of two runs of an experiment differ. It is a key of a map.
 type kind struct {
 	own  bool    // the method makes its networks itself
 	of   string  // the method, if it computes its network
@@ -355,7 +355,7 @@ func kindOf(j Job) kind {
 	return kind{head: build.Head(j.Config)}
 }
 
-// network is what an experiment must know about its networks before a run begins. It is the same in all runs of a kind.
+// network has the facts about a network that an experiment needs before a run begins. Runs of the same kind share it.
 type network struct {
 	train.Network
 	engine config.Engine // what its arithmetic really is
@@ -433,7 +433,7 @@ func (x *Experiment) examineNetwork(j Job, info ocl.StreamInfo) error {
 	return x.readStart(net)
 }
 
-// defaultEval is what is tested after each task if the config does not say.
+// defaultEval returns the test sets that are evaluated after each task if the config does not choose.
 func defaultEval(s ocl.Scenario) string {
 	if s == ocl.DomainIncremental {
 		return config.EvalAll

@@ -7,7 +7,7 @@ import (
 	"ocl/run/build"
 )
 
-// keyDigits is how many digits of the key a folder's name has.
+// keyDigits is the number of digits of a job's key in the name of its folder.
 const keyDigits = 8
 
 // nameFolders gives each job its own folder: <method>_<trick>-m<capacity>-s<seed>-<digits of the key>, with all its

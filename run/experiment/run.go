@@ -122,7 +122,7 @@ func (x *Experiment) RunJob(ctx context.Context, j Job, in RunIn) (*result.Resul
 	return train.Run(ctx, s)
 }
 
-// spec is what the run of a job needs, but for its folder, its workers and its observers.
+// spec returns the arguments of a job's run, without its folder, its workers and its observers.
 func (x *Experiment) spec(j Job) (train.Spec, error) {
 	o := x.opts
 	s := train.Spec{

@@ -88,7 +88,7 @@ func (id Identity) Wider() (keys []string) {
 	return keys
 }
 
-// Part is what some runs have in common: keys with their values.
+// Part is a list of keys with their values, by which runs are compared.
 type Part []config.Value
 
 // String has a line for each value that is not the usual one.
@@ -102,7 +102,7 @@ func (p Part) String() string {
 	return b.String()
 }
 
-// Keys are those of the part.
+// Keys returns the names of the keys.
 func (p Part) Keys() []string {
 	keys := make([]string, len(p))
 	for i, v := range p {
@@ -139,10 +139,11 @@ func (p Part) Without(keys ...string) Part {
 	return p.Only(func(key string) bool { return !slices.Contains(keys, key) })
 }
 
-// Learned is what a run learns: its config without what is measured, without what it does not read and without the engine, and the versions of
-// the modules that registered its parts. First weights and a parent are known by their digests, or by their paths before a run has read them. Two
-// runs that have learned the same have the same numbers if their data, engine and numbers version are the same too. Values say what was
-// written, also where another text means the same for this seed.
+// Learned returns the keys on which the learned network depends: those of the config that the run reads, without the
+// keys of measurements and of the engine, and the versions of the modules that registered its parts. First weights and
+// a parent are known by their digests, or by their paths before a run has read them. Two runs with the same Learned
+// have the same numbers if their data, engine and numbers version are the same too. Values say what was written, also
+// where another text means the same for this seed.
 func (id Identity) Learned() (p Part) {
 	c := id.Config
 	name, tricks := "", id.tricks()
@@ -179,20 +180,21 @@ func (id Identity) Learned() (p Part) {
 // tuneSection begins the keys that say how the others are chosen.
 const tuneSection = "tune."
 
-// tricks are those of the run but for one that is a classifier.
+// tricks returns the tricks of the run, without one that is a classifier.
 func (id Identity) tricks() []string {
 	return slices.DeleteFunc(strings.Split(strings.Join(id.Config.Tricks, "+"), "+"), func(name string) bool {
 		return name == "" || name == config.NoTrick || slices.Contains(config.Classifiers(), name)
 	})
 }
 
-// Measured is what is measured of a run: when, and by which classifiers.
+// Measured returns the keys that say what a run measures: when it evaluates, and by which classifiers.
 func (id Identity) Measured() Part {
 	return slices.DeleteFunc(Part(id.catalogue.Values(id.Config)), func(v config.Value) bool { return !v.Measured })
 }
 
-// Tuned is what was tuned and how, nothing for a run that was not tuned: of a result the grid with its digest, the search, the points of a random
-// one and the repetitions, and of a config that is to be tuned its own words for them.
+// Tuned returns how a run was tuned; nothing if it was not. Of a result these are the grid with its digest, the search,
+// the points of a random search and the repetitions; of a config that is still to be tuned they are its own keys of
+// section tune.
 func (id Identity) Tuned() Part {
 	t := id.Tuning
 	if t == nil {
@@ -212,8 +214,8 @@ func value(name, text string) config.Value {
 	return config.Value{Key: config.Key{Name: name}, Text: text}
 }
 
-// Row is what runs share that differ in their seed at most: what they learn, and where values were tuned, how they were. Each run of a row may
-// have been tuned to other values.
+// Row returns what the runs of one row of a report have in common: what they learn, without the seed, and how they were
+// tuned. The tuned values themselves may differ.
 func (id Identity) Row() Part {
 	p := id.Learned().Without("seed")
 	if t := id.Tuning; t != nil {

@@ -144,7 +144,7 @@ func checkStream(r *Result) error {
 	return nil
 }
 
-// testSets is how many columns an accuracy matrix may have: one for each task, or one in all.
+// testSets is the number of columns of the accuracy matrix: one for each task, or one if all tasks share a test set.
 func (r *Result) testSets() int {
 	if r.Stream.CommonTest {
 		return 1

@@ -2,7 +2,7 @@ package result
 
 import "slices"
 
-// ErrorNumber is what is known of one number of an error analysis.
+// ErrorNumber describes one number of an error analysis.
 type ErrorNumber struct {
 	Key   string                     // names it in exports
 	Group string                     // of its chart in exports; "" means none, as of counts
@@ -11,7 +11,7 @@ type ErrorNumber struct {
 	Of    func(*TaskErrors) *float64 // nil where it is undefined
 }
 
-// ErrorNumbers are those of an error analysis, its counts first.
+// ErrorNumbers describes all numbers of an error analysis, counts first. The caller owns the list.
 func ErrorNumbers() []ErrorNumber { return slices.Clone(errorNumbers) }
 
 // ErrorOf is the number of a key, nil where it is undefined. A key that [ErrorNumbers] does not have panics.

@@ -58,7 +58,8 @@ type Event struct {
 	Parameters      int        `json:"parameters,omitempty"`
 }
 
-// Plan is what a run is going to do, by which others can say how far it is. Work is counted in floating-point operations.
+// Plan says how much work a run will do, so that others can compute how far it is. Work is counted in floating-point
+// operations.
 type Plan struct {
 	Steps        int     `json:"steps"`                   // learner steps in all
 	FLOPs        float64 `json:"flops"`                   // of the whole run

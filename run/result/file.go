@@ -25,7 +25,7 @@ var (
 	ErrForeign = errors.New("foreign")
 )
 
-// Remedy is what to do about a damaged file: the end of errors that wrap [ErrDamaged].
+// Remedy is the end of errors that wrap [ErrDamaged]: it says what to do about the file.
 const Remedy = "Restore the file, or remove it and run again, which continues from the checkpoint if there is one"
 
 // Read reads the result of a run strictly, compressed by gzip or not. The result has no unknown key, and its shapes
@@ -196,7 +196,7 @@ func shown(raw json.RawMessage) string {
 	return cut(string(raw))
 }
 
-// maxShown is how much of a file's text a message shows.
+// maxShown bounds the text of a file in a message, in bytes.
 const maxShown = 80
 
 // cut quotes a text from a file, so that no control character reaches a terminal, and shortens what is long.

@@ -49,7 +49,7 @@ var metrics = []Metric{
 		func(m measured) float64 { return metric.AverageAnytimeAccuracy(m.between) }},
 }
 
-// Metric is what is known of one field of [Metrics].
+// Metric describes one field of [Metrics].
 type Metric struct {
 	Key   string  // in result.json
 	Title string  // heads its column in tables
@@ -99,7 +99,7 @@ func (r *Result) OneImage() float64 {
 	return most
 }
 
-// measured is what metrics are computed from. What was not evaluated is NaN.
+// measured has the accuracies from which metrics are computed. An accuracy that was not evaluated is NaN.
 type measured struct {
 	matrix  metric.Matrix // rows up to the last that was evaluated
 	between [][]float64   // accuracies of the evaluations in the middle of tasks, by test set

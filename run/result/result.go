@@ -74,7 +74,7 @@ type Method struct {
 	Citation string         `json:"citation"`
 }
 
-// Provenance is what else the numbers depend on besides the config, and where and when they were made.
+// Provenance says on what the numbers depend besides the config, and where and when they were made.
 type Provenance struct {
 	Program     string `json:"program,omitempty"` // version of ocl; like the times, processor and command "" in older files
 	Revision    string `json:"revision"`
@@ -190,7 +190,7 @@ type Evaluation struct {
 	Accuracy []*float64 `json:"accuracy"` // by test set, nil where not evaluated
 }
 
-// Classifier is what a run measured of a classifier besides the first of its config.
+// Classifier has the measurements of one classifier of a run, other than the first of its config.
 type Classifier struct {
 	Accuracy      [][]*float64   `json:"accuracy"`
 	Metrics       Metrics        `json:"metrics"`
@@ -251,7 +251,7 @@ type Seconds struct {
 	Test    float64 `json:"test"`
 }
 
-// Resources are what the run needed.
+// Resources says how much time, memory and work the run took.
 type Resources struct {
 	PeakResidentBytes int64 `json:"peak_resident_bytes"` // of the process; runs at once share it
 	Parameters        int   `json:"parameters"`
@@ -284,7 +284,8 @@ type Expert struct {
 	Parameters int     `json:"parameters"`
 }
 
-// Pictures are some of the images that some experts were made of, each followed by what the expert's autoencoder makes of it.
+// Pictures has some images of which experts were made. Each is followed by its reconstruction by the expert's
+// autoencoder.
 type Pictures struct {
 	Experts []int  `json:"experts"` // places in the list of experts, rising
 	Images  int    `json:"images"`  // of each expert

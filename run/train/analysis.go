@@ -37,7 +37,7 @@ func (m *measured) take(t int, e *evaluation, info ocl.StreamInfo, c *Classifier
 	}
 }
 
-// taskErrors is what an evaluation says of the errors after task t.
+// taskErrors counts the errors of an evaluation after a task, by whether classes are new, old or unseen.
 func taskErrors(task int, e *evaluation, info ocl.StreamInfo, c *Classifiers) result.TaskErrors {
 	tasks := classesOf(info)
 	groups := c.groups(info, task)
@@ -63,7 +63,8 @@ func taskErrors(task int, e *evaluation, info ocl.StreamInfo, c *Classifiers) re
 	return t
 }
 
-// groups are those of all classes after task t. Classes that were learned before the stream are old.
+// groups says of each class whether it is new, old or unseen after task t. Classes that were learned before the stream
+// are old.
 func (c *Classifiers) groups(info ocl.StreamInfo, t int) []metric.Group {
 	groups := metric.Groups(classesOf(info), t, info.Classes)
 	for _, k := range c.before {

@@ -11,7 +11,7 @@ import (
 	"ocl/run/result"
 )
 
-// Found is what a folder has of a run.
+// Found describes the run in a folder.
 type Found struct {
 	// State is that of the result (result.Finished, result.Diverged, result.Interrupted), Begun for a run without one, or ""
 	// where there is no run.

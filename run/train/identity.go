@@ -17,7 +17,7 @@ import (
 	"ocl/run/result"
 )
 
-// startAnew is what else to do about files that belong to another run.
+// startAnew is the end of messages about files of another run: the second way out.
 const startAnew = "or start again with another --out"
 
 // Accept returns an error if what was made under the identity made does not belong to id. The error says what differs.
@@ -74,7 +74,7 @@ func MadeIn(folder string) (id identity.Identity, err error) {
 	return id, err
 }
 
-// take takes what the first event of a run says of its identity.
+// take copies the identity that the first event of a run states into id.
 func take(id *identity.Identity, e result.Event) {
 	id.Data, id.Numbers, id.Kernel, id.Convolution, id.Registered = e.DataDigest, e.Numbers, e.Kernel, e.Convolution, e.Registered
 }
@@ -133,7 +133,8 @@ func identityParts(id *identity.Identity) checkpoint.Parts {
 	}
 }
 
-// registeredSection is what other modules have registered, in checkpoints of runs with such things alone.
+// registeredSection is the section of a checkpoint with the names that other modules registered and the run uses. A
+// checkpoint without such names does not have it.
 const registeredSection = "registered"
 
 // ReadIdentity reads the identity in a checkpoint.

@@ -18,7 +18,7 @@ import (
 	"ocl/run/result"
 )
 
-// flushAfter is how long the line of a step may wait before others can read it.
+// flushAfter is the longest time that the line of a step stays in the buffer, where no reader sees it.
 const flushAfter = time.Second
 
 // journal writes the events.jsonl of a run (docs/format/events.md). A checkpoint saves its length, and a resumed run
@@ -60,7 +60,8 @@ func openJournal(path string, length int64, first result.Event) (j *journal, fou
 	return j, found, err
 }
 
-// mostListed is how many classes of tasks the first line names; it must not be longer than a reader takes (limit.EventLine).
+// mostListed bounds the classes of tasks that the first line names, so that the line is not longer than readers accept
+// (limit.EventLine).
 const mostListed = 100_000
 
 // firstEvent says what run it is, and what it is going to do.
@@ -167,5 +168,5 @@ func (j *journal) named(err error) error {
 	return nil
 }
 
-// makeRoom is what to do if a file of a run cannot be written.
+// makeRoom is the end of messages about a file of a run that cannot be written.
 const makeRoom = "Make room on the disk, then give the same command again"

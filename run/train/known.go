@@ -10,7 +10,8 @@ import (
 	"ocl/run/identity"
 )
 
-// Known is what a checkpoint says of the images and classes that its learner knows, so that the learner can be used without its data.
+// Known describes the images and the classes of a checkpoint's learner, so that the learner can be used without its
+// data.
 type Known struct {
 	Shape      [3]int   `json:"shape"`                // C, H, W
 	Embeddings bool     `json:"embeddings,omitempty"` // as ocl.StreamInfo has it
@@ -58,7 +59,7 @@ func readKnown(d *checkpoint.Decoder) (s Known, err error) {
 	return s, nil
 }
 
-// Saved is what a checkpoint says of its run.
+// Saved describes the run of a checkpoint.
 type Saved struct {
 	Identity identity.Identity
 	At       Position

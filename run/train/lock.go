@@ -16,7 +16,7 @@ import (
 // removed: otherwise two processes could lock two files of one name.
 const LockFile = ".lock"
 
-// patience is how long a process waits for another one that sets up the same experiment.
+// patience is the longest time that a process waits for another one that sets up the same experiment.
 const patience = 20 * time.Second
 
 // ErrBusy is wrapped by errors about a run or an experiment that another process or another call of this process runs.

@@ -177,7 +177,8 @@ func Fits(list []Need, runs int) error {
 		of, sized(sum), strings.Join(words, ", "), map[bool]string{true: " each"}[runs > 1], count.Bytes(have), ErrMemory, remedy)
 }
 
-// AtOnce is how many of some runs fit at once, whichever they are; at least 1, as one that does not fit says so itself.
+// AtOnce is the largest number n ≤ most such that any n of the runs fit into the memory together. It is at least 1: a
+// run that does not fit alone reports that itself.
 func AtOnce(plans []Plan, most int) int {
 	for n := min(most, len(plans)); n > 1; n-- {
 		if !slices.ContainsFunc(plans, func(p Plan) bool { return Fits(p.Needs, n) != nil }) {

@@ -10,7 +10,7 @@ import (
 	"ocl/run/build"
 )
 
-// Plan is what a run is going to do, for progress and --dry-run.
+// Plan says what a run will do, for progress and --dry-run.
 type Plan struct {
 	Steps         int // learner steps in all
 	StepsDone     int // when resumed
@@ -64,7 +64,7 @@ func (p Plan) Left(f Found) float64 {
 	return max(left, float64(p.TestSamples)/float64(max(len(p.PrepareFLOPs), 1))*float64(p.FLOPsPerImage)) // the last evaluation
 }
 
-// Network is what a plan must know of a network.
+// Network has the facts about a network that a plan needs.
 type Network struct {
 	FLOPs  int64 // to predict an image
 	Frozen int64 // of them, those of stages that do not learn

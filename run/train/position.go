@@ -24,7 +24,7 @@ func (p Phase) String() string {
 		"before the learner prepares for the evaluation", "before the evaluation"}[p]
 }
 
-// Position is where a run is in its stream.
+// Position is the place of a run in its stream.
 type Position struct {
 	Task, Batch      int // the next batch
 	Phase            Phase

@@ -10,13 +10,13 @@ import (
 	"ocl/run/result"
 )
 
-// record is what a run has measured so far. All of it is in a checkpoint, and in the result at the end.
+// record has all measurements of a run so far. A checkpoint saves all of it, and the result has it at the end.
 type record struct {
 	measured []measured // of each classifier
 	measurements
 }
 
-// measurements are those that a checkpoint has as JSON.
+// measurements are the part of the record that a checkpoint saves as JSON.
 type measurements struct {
 	Evaluations []result.Evaluation `json:"evaluations"` // in the middle of tasks
 	Counts      []map[int]int       `json:"counts"`      // memory content after each task that ended, by class
@@ -29,7 +29,7 @@ type measurements struct {
 	Inherited   int64               `json:"inherited"`  // samples that the memory was offered before the run
 }
 
-// measured is what the evaluations after tasks found of one classifier.
+// measured has the results of the evaluations after tasks, for one classifier.
 type measured struct {
 	accuracy [][]float64 // [T][test sets], NaN where not evaluated
 	perClass [][]float64 // [T][K], NaN where not evaluated
@@ -50,7 +50,7 @@ func newRecord(classifiers int, info ocl.StreamInfo) record {
 	return r
 }
 
-// tested is how many samples were predicted so far, in all evaluations.
+// tested is the number of samples that were predicted so far, over all evaluations.
 func (r *record) tested(info ocl.StreamInfo) int {
 	n := 0
 	for _, row := range r.measured[0].accuracy {

@@ -4,7 +4,8 @@ package train
 
 import "runtime"
 
-// systemPeak is what the Go runtime has taken from the system, in bytes: the closest that is known here.
+// systemPeak is the memory that the Go runtime has taken from the system, in bytes. The peak of the process is not
+// known on this system; this is the closest number.
 func systemPeak() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -95,7 +95,7 @@ func (r *run) streamResult() result.Stream {
 	return s
 }
 
-// classifierResults are those of all classifiers but the primary one.
+// classifierResults returns the results of all classifiers but the first, by name; nil if there is one alone.
 func (r *run) classifierResults() map[string]result.Classifier {
 	names := r.Job.Config.Classifiers
 	if len(names) == 1 {

@@ -136,7 +136,7 @@ func (r *run) encode(e *checkpoint.Encoder) error {
 	return append(r.parts(&made, &length), checkpoint.JSON(knownSection, &known)).SaveState(e)
 }
 
-// known is what the learner knows now.
+// known describes what the learner knows now: that of its parent, and what it has learned since.
 func (r *run) known() Known {
 	info := r.Stream.Info()
 	s := r.before()

@@ -9,7 +9,7 @@ import (
 	"ocl/run/train"
 )
 
-// CheckpointInfo is what a checkpoint has, as `ocl inspect --json` prints it.
+// CheckpointInfo describes a checkpoint, as `ocl inspect --json` prints it.
 type CheckpointInfo struct {
 	File        string              `json:"file"`
 	Version     int                 `json:"version"` // of the format

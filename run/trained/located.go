@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Located is where a file or folder lies that a run names by a relative path. The run was made in a folder that nobody has written down. If the
-// path leads nowhere from here, it is looked for in the folders above the run, from the nearest on; a folder that has the run in it is none of data.
-// Without success, or if it is absolute, it stays as it is.
+// Located finds a file or folder that a run names by a relative path, and returns its path from here. The run does not
+// say in which folder it was made. If the path leads nowhere from here, it is looked for in the folders above the run,
+// from the nearest on; a folder that contains the run is not taken for a folder of data. A path that is absolute, or
+// that is not found, is returned as it is.
 func Located(path, run string) string {
 	if path == "" || filepath.IsAbs(path) || there(path) {
 		return path

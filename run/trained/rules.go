@@ -9,16 +9,17 @@ import (
 	"ocl/learn/learner"
 )
 
-// Rule is how a classifier of a run gets from the outputs of the network to a class: by the largest logit, logit k being
-// that of class k, or else by the nearest class mean (see learner.NCM).
+// Rule says how a classifier of a run chooses a class from the outputs of the network: the class of the largest logit,
+// logit k being that of class k, or the class of the nearest mean (see learner.NCM).
 type Rule struct {
 	Classifier string      // of the config, such as "head"
 	Classes    []ocl.Label // those with a mean, rising; nil is by logits
 	Means      []float32   // [len(Classes),D], each of length 1 or 0
 }
 
-// Rules are those of the run's classifiers, in the order of its config. If there are several, class means of the memory
-// are computed, which takes a while and ends with ctx. A learner that shows only its predictions is an error.
+// Rules returns the rules of the run's classifiers, in the order of its config. If there are several classifiers, it
+// computes the class means of the memory, which takes a while and ends with ctx. It is an error if the learner shows
+// only its predictions.
 func (t *Model) Rules(ctx context.Context) ([]Rule, error) {
 	all := t.Classifiers
 	if names := t.Config.Classifiers; len(names) > len(all.Names) {

@@ -171,7 +171,7 @@ func (c chosen) notes() (notes []string) {
 	return notes
 }
 
-// runAgain is what to do about a run that has diverged.
+// runAgain is the end of messages about a run that has diverged.
 const runAgain = "Run it again, with a smaller --lr"
 
 // decode makes the learner of a checkpoint.

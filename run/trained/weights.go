@@ -15,7 +15,7 @@ import (
 	"ocl/run/build"
 )
 
-// Weights are those of the learner's [Classifier]. It has the errors of [Model.Rules].
+// Weights returns the weights of the learner's [Classifier], with their metadata. It fails as [Model.Rules] does.
 func (t *Model) Weights(ctx context.Context, program string) ([]safetensors.Tensor, map[string]string, error) {
 	c, err := t.Exported(ctx)
 	if err != nil {

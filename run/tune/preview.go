@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Preview is what a tuning is going to do.
+// Preview says how much work a tuning will do.
 type Preview struct {
 	Folder string // the name of its folder in Options.Out
 	Method string // of its run
@@ -52,7 +52,8 @@ func (t *Tuner) Previews() []Preview {
 	return all
 }
 
-// effort is how many trials a search makes in all rounds, and their work in trials with all images.
+// effort returns the number of trials over all rounds of a search, and their work as a number of trials with all
+// images.
 func (s Search) effort(points, repeats int) (trials int, whole float64) {
 	for _, r := range s.rungs() {
 		trials += points * repeats

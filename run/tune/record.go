@@ -37,7 +37,8 @@ var (
 	ErrNewer   = errors.New("written by a newer ocl")
 )
 
-// Record is what a tuning tried and chose (docs/format/tuning.md). It has no times and no places, so the same tuning leaves the same bytes.
+// Record says which points a tuning tried, and which it chose (docs/format/tuning.md). It has no times and no places,
+// so the same tuning writes the same bytes.
 type Record struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`

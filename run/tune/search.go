@@ -63,7 +63,7 @@ func (s Search) rungs() []rung {
 	return []rung{{1, 1}}
 }
 
-// after is how many of n points go on after a rung.
+// after is the number of points, of n, that remain after a rung.
 func (r rung) after(n int) int { return (n + r.keep - 1) / r.keep }
 
 // points lists the values of every point that is tried, by axis.

@@ -33,8 +33,8 @@ type Spec struct {
 // ErrGrid is wrapped by errors of [Open] about a grid or a search that does not fit the config. A person can choose another one.
 var ErrGrid = errors.New("the grid does not fit")
 
-// Options are how a tuning is run; no score depends on them. Of those of an experiment, Out is the folder of records and trials, which Run
-// needs, and Concurrency counts trials. Trials keep no checkpoints.
+// Options say how a tuning is run. No score depends on them. Of the options of an experiment, Out is the folder of
+// records and trials, which Run needs, and Concurrency counts trials. Trials keep no checkpoints.
 type Options struct {
 	experiment.Options
 
@@ -183,10 +183,11 @@ func (s Spec) of(run config.Config) (Grid, error) {
 	return Named(s.Grid, run)
 }
 
-// repeats is how often a point of a run is tried.
+// repeats is the number of trials of each point of a run.
 func (s Spec) repeats(run config.Config) int { return cmp.Or(s.Repeats, usualRepeats(run)) }
 
-// usualRepeats is how often the authors' files try a point (num_runs_val): 3 times, but once on CORe50, on NS-MiniImageNet and offline.
+// usualRepeats is the number of trials of each point in the authors' files (num_runs_val): 3, but 1 on CORe50, on
+// NS-MiniImageNet and offline.
 func usualRepeats(c config.Config) int {
 	info, _ := method.Lookup(c.Methods[0])
 	if info.Offline || c.Data.Name == "core50" || c.Stream.Shift.Kind != "" {
@@ -246,7 +247,7 @@ func (t *Tuner) settle(u *unit) error {
 	return nil
 }
 
-// path is that of the record of a tuning.
+// path is the path of the record of a tuning.
 func (t *Tuner) path(u *unit) string { return filepath.Join(t.opts.Out, u.folder, RecordFile) }
 
 // keep takes over the record that a tuning has already, whatever became of its trials.

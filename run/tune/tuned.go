@@ -29,7 +29,8 @@ type Tuned struct {
 	diverged []string // names of runs
 }
 
-// SpecOf is what a config wants to have tried. A grid that is a file is read.
+// SpecOf returns the grid, the search and the repetitions that a config asks for. It reads a grid that is a file, and
+// fails if that is missing or damaged.
 func SpecOf(t config.Tune) (Spec, error) {
 	s := Spec{Search: Search{Name: cmp.Or(t.Search, config.SearchGrid), Points: t.Points}, Repeats: t.Repeats}
 	if t.Grid == Paper || t.Grid == Authors {
@@ -181,7 +182,7 @@ func folderOf(job experiment.Job, key string) string {
 	return job.Folder[:strings.LastIndex(job.Folder, "-")+1] + key[:8]
 }
 
-// block is what results say of a tuning that has chosen something.
+// block returns the part of a result that describes a tuning which has chosen a point.
 func (r *Record) block(key string) *result.Tuning {
 	b := &result.Tuning{Key: key, Grid: r.Grid.Name, GridDigest: r.Grid.Digest, Search: r.Search.Name,
 		Repeats: r.Repeats, Steps: r.Steps, Chosen: r.Points[*r.Chosen].Values}
