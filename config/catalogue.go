@@ -15,7 +15,7 @@ type Schema struct {
 	Catalogue
 }
 
-// Catalogue is what the names in a config stand for.
+// Catalogue describes everything that a config can name: data sets, kinds of streams, networks, methods and tricks.
 type Catalogue struct {
 	Data     []DataSet
 	Streams  []StreamKind
@@ -29,7 +29,7 @@ type Catalogue struct {
 	CheckShift func(Stream) error
 }
 
-// DataSet is what a config has to respect of a data set.
+// DataSet has the properties of a data set that limit a config.
 type DataSet struct {
 	Name string
 	Origin
@@ -44,7 +44,7 @@ type DataSet struct {
 	MinSize, MaxSize, MaxPerClass int
 }
 
-// StreamKind is what a config has to respect of a kind of stream.
+// StreamKind has the properties of a kind of stream that limit a config.
 type StreamKind struct {
 	Name string
 	Origin
@@ -53,7 +53,7 @@ type StreamKind struct {
 	AllClasses bool // every task has all classes, so that there is no list of them to order
 }
 
-// NetworkKind is what a config has to respect of a network.
+// NetworkKind has the properties of a network that limit a config.
 type NetworkKind struct {
 	Name string
 	Origin
@@ -62,7 +62,7 @@ type NetworkKind struct {
 	LeastSide int      // smallest side in pixels of the images that it takes; 0 is any
 }
 
-// Method is what a config has to respect of a method.
+// Method has the properties of a method that limit a config.
 type Method struct {
 	Name string
 	Origin
@@ -82,7 +82,7 @@ type Method struct {
 	Refuses  func(tricks []string) []error // an error for each trick that it does not take; nil takes all
 }
 
-// Trick is what a config has to respect of a trick.
+// Trick has the properties of a trick that limit a config.
 type Trick struct {
 	Name       string
 	Settings   []string
@@ -121,7 +121,7 @@ func (o Option) key(method string) Key {
 	return k
 }
 
-// entry is what a catalogue lists by name.
+// entry is an element of a list of the [Catalogue]. called returns its name.
 type entry interface{ called() string }
 
 func (d DataSet) called() string     { return d.Name }
@@ -150,7 +150,7 @@ func namesOf[T entry](list []T) []string {
 	return names
 }
 
-// keys are those of [Keys], then method.<name>.<option> of each option.
+// keys returns [Schema.Keys], and then the key method.<name>.<option> of each option.
 func (s *Schema) keys() []Key {
 	keys := s.Keys()
 	for _, m := range s.Methods {
@@ -161,8 +161,8 @@ func (s *Schema) keys() []Key {
 	return keys
 }
 
-// Keys are those of [Keys]; network.name has the networks that there are as its choices and in its help, and data.domains what the data
-// sets take.
+// Keys returns the keys of [Keys] with what the catalogue adds: the networks, as choices of network.name and in its
+// help, and the range of data.domains.
 func (s *Schema) Keys() []Key {
 	keys := Keys()
 	for i := range keys {
@@ -266,7 +266,7 @@ func (s *Schema) tricks(text string) []string {
 	return names
 }
 
-// TrickText is how Config.Tricks writes tricks.
+// TrickText returns the text of some tricks in Config.Tricks.
 func TrickText(names []string) string {
 	if len(names) == 0 {
 		return NoTrick

@@ -185,7 +185,7 @@ type Stream struct {
 	Std         []float64
 }
 
-// Shift is how tasks differ that have the same classes but disturbed images (survey tab: ns_mini).
+// Shift says how the images of tasks that have the same classes are disturbed (survey tab: ns_mini).
 type Shift struct {
 	Kind string // noise, occlusion, blur, or some of them joined by plus signs in the order in which they are applied; "" means none
 	// Strengths of each task; empty is the survey's list (§app:exp_detail).
@@ -195,7 +195,7 @@ type Shift struct {
 	Blur      string // BlurPerImage or BlurCrossImage
 }
 
-// Strengths are those of a kind; empty is the survey's list.
+// Strengths returns the strengths of a kind of shift. An empty list means the survey's.
 func (s Shift) Strengths(kind string) []float64 {
 	switch kind {
 	case "noise":
@@ -225,7 +225,7 @@ func (o Order) String() string {
 	return strings.Join(words, ",")
 }
 
-// listed is how many classes the list has.
+// listed is the number of classes in the list.
 func (o Order) listed() int { return len(o.Classes) + len(o.Called) }
 
 // IsUnset says that the order is left to the data.
@@ -299,7 +299,7 @@ type Seeds struct {
 	Memory *uint64 // what is stored, what is replayed and how images are augmented
 }
 
-// Engine is how the arithmetic is done. Different engines round differently, which may move an accuracy by a point or more.
+// Engine selects the arithmetic. Engines round differently, which may move an accuracy by a point or more.
 type Engine struct {
 	Kernel      string // kernel set; "" is the fastest of the machine
 	Convolution string // algorithm of convolutions; "" is the faster one of each layer
@@ -381,7 +381,7 @@ func (s *Schema) Canonical(c Config) string {
 	return b.String()
 }
 
-// Value is what a config says of one key or option.
+// Value is the value of one key or option in a config, as text.
 type Value struct {
 	Key
 	Text  string // as a flag takes it, "" where it is not set

@@ -222,7 +222,7 @@ func (k Key) Flag() string {
 	return k.Short
 }
 
-// Argument is what sets a key on a command line: "--lr 0.1" or "network.width=8".
+// Argument returns the argument of a command line that sets a key: "--lr 0.1" or "network.width=8".
 func Argument(key, value string) string {
 	if k, _ := find(key); k.Flag() != "" {
 		return "--" + k.Flag() + " " + value

@@ -69,8 +69,8 @@ func document(name string, text []byte) (*yaml.Node, error) {
 	return resolve(document.Content[0]), nil
 }
 
-// written is how many nodes a document would have if its aliases were written out, infinitely many where one is within
-// itself: what a reader of all of it goes through.
+// written is the number of nodes that a reader of a whole document visits, where aliases count as often as they are
+// used. It is infinite if an alias is within itself.
 func written(n *yaml.Node, known map[*yaml.Node]float64) float64 {
 	n = resolve(n)
 	if sum, there := known[n]; there {
@@ -109,7 +109,7 @@ func (r *reader) fault(at *yaml.Node, format string, args ...any) {
 	r.note(fmt.Errorf("config: %s:%d: "+format, slices.Concat([]any{r.name, at.Line}, args)...))
 }
 
-// version is that of the file, 0 without one.
+// version is the format version of the file, 0 if it states none.
 func (r *reader) version(root *yaml.Node) int {
 	_, value := topKey(root, versionKey)
 	if value == nil {

@@ -20,7 +20,7 @@ type Registered struct {
 	Version string `json:"version"`
 }
 
-// kinds say in words what the value of a key is that another module can register.
+// kinds has a word for the value of each key that another module can register.
 var kinds = map[string]string{"methods": "method", "data.name": "data set", "stream.kind": "kind of stream", "network.name": "network"}
 
 // Kind says in words what the name stands for, such as "method".
@@ -77,7 +77,7 @@ func (s *Schema) Registered(c Config) (list []Registered) {
 	return list
 }
 
-// origin is where the value of a key comes from.
+// origin returns the module that registered the value of a key.
 func (s *Schema) origin(key, name string) (o Origin, known bool) {
 	switch key {
 	case "methods":

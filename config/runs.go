@@ -154,7 +154,7 @@ func (s *Schema) settled(c Config) Config {
 	return c
 }
 
-// teacher is what replay.teacher is where nothing is said.
+// teacher returns the default of replay.teacher for a method with some tricks.
 func (s *Schema) teacher(method string, tricks []string) string {
 	const key = "replay.teacher"
 	if m, ok := lookup(s.Methods, method); ok && slices.Contains(m.Settings, key) && m.Teacher != "" {

@@ -239,7 +239,8 @@ func (r *reader) made(key, n *yaml.Node) map[string]string {
 	return made
 }
 
-// several adds a setting to the grid. v and err are what the node is as one value; with an error it is a list of values.
+// several adds a setting to the grid. v is the value of the node if it is a single one; if err says that it is none,
+// the node is a list of values.
 func (r *reader) several(name *yaml.Node, k Key, n *yaml.Node, v any, err error) {
 	s := Setting{Key: k.Name, Line: n.Line}
 	names, isList := v.([]string)

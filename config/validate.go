@@ -105,7 +105,7 @@ func (k Key) checkText(f *faults, c Config) {
 	}
 }
 
-// length is how many entries the list of a key has, and how many it may have.
+// length returns the number of entries in the list of a key, and the largest number allowed.
 func (k Key) length(c *Config) (n, most int) {
 	switch v := k.value(c).(type) {
 	case []string:
@@ -395,7 +395,7 @@ func (s *Schema) checkClassifiers(f *faults, c Config) {
 	}
 }
 
-// digests is what the digest of a file of weights looks like.
+// digests matches the digest of a file of weights.
 var digests = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 func (s *Schema) checkTraining(f *faults, c Config) {

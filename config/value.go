@@ -41,7 +41,7 @@ func (k Key) sample() any {
 	return reflect.Zero(t).Interface()
 }
 
-// value is what a config says of the key, of the type of sample; nil where nothing is set.
+// value returns the value of the key in a config, of the type of its sample; nil if it is not set.
 func (k Key) value(c *Config) any {
 	if k.index == nil {
 		method, option, _ := cutOption(k.Name)
@@ -173,7 +173,7 @@ func joined[T any](list []T, text func(T) string) string {
 // equal compares two values of a key.
 func equal(a, b any) bool { return plain(a) == plain(b) }
 
-// typeInWords says what the values of the type of a sample are.
+// typeInWords names the type of a sample in words, for messages.
 func typeInWords(sample any) string {
 	switch sample.(type) {
 	case int:

@@ -7,10 +7,10 @@ import (
 	"ocl/predict"
 )
 
-// MaxPictures is how many images [Trainer.Predict] takes at once.
+// MaxPictures is the largest number of images of one [Trainer.Predict].
 const MaxPictures = 32
 
-// Answer is what [Trainer.Predict] says of images.
+// Answer has the predictions of one [Trainer.Predict], with the version that made them.
 type Answer struct {
 	Version int64             // that Publish gave what has predicted
 	Guesses [][]predict.Guess // by image; the best first

@@ -155,7 +155,7 @@ func (k *core) boundary(ctx context.Context) error {
 // learned says that there was a batch.
 func (k *core) learned() bool { return k.batches > 0 }
 
-// stored is how many samples the memory has.
+// stored is the number of samples in the memory.
 func (k *core) stored() int {
 	if m := k.parts().Memory; m != nil {
 		return m.Len()
@@ -271,9 +271,9 @@ func (k *core) state() checkpoint.Parts {
 	}
 }
 
-// bytes is how much memory a learner with a head of so many outputs holds at least, and how many parameters its network has: parameters,
-// gradients, packed weights, the vectors of optimiser and method, the published copies, the maps of a batch, the stored images, and those that
-// wait.
+// held returns a lower bound of the memory in bytes that a learner with a head of capacity outputs holds, and the
+// number of its network's parameters. The bytes are those of parameters, gradients, packed weights, the vectors of
+// optimiser and method, the published copies, the maps of a batch, the stored images, and the images that wait.
 func held(c config.Config, p Process, of inputs, capacity int) (bytes int64, parameters int, err error) {
 	const number, published, waiting = 4, 3, 64
 	net, err := outline(c, of, capacity)

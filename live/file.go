@@ -26,7 +26,7 @@ import (
 	"ocl/run/trained"
 )
 
-// version is that of the sections of a saved learner.
+// version is the format version of a saved learner.
 const version = 1
 
 // header is the section live/header of a saved learner, as JSON.
@@ -264,7 +264,7 @@ func decode(d *checkpoint.Decoder, set func(*Process)) (*Trainer, error) {
 	return t, nil
 }
 
-// inputs are what the learner of a state takes.
+// inputs returns the shapes of the images and of the learner's inputs in a state.
 func (h header) inputs() inputs { return inputs{h.Shape, h.Features} }
 
 // core is the learner of a state.
@@ -340,7 +340,7 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 	return nil
 }
 
-// images are how many images wait.
+// images is the number of images that wait.
 func (h header) images() int {
 	n := 0
 	for _, y := range h.Waiting {

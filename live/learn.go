@@ -224,7 +224,7 @@ func (l *Learner) loop(ctx context.Context) {
 	}
 }
 
-// idle is how long the loop waits when nothing is due.
+// idle is the time that the loop waits when nothing is due.
 const idle = time.Hour
 
 // work does one thing that is due, and says how long to wait for the next one.

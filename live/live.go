@@ -133,7 +133,8 @@ func (l *Learner) Classes() []string {
 	return l.t.Classes()
 }
 
-// Shape is that of the images that the network sees: C, H, W. [Learner.LearnPixels] and [Learner.PredictPixels] take such images.
+// Shape is the shape of the network's images: C, H, W. [Learner.LearnPixels] and [Learner.PredictPixels] take such
+// images.
 func (l *Learner) Shape() (c, h, w int) {
 	if l.t == nil {
 		return 0, 0, 0
@@ -141,7 +142,8 @@ func (l *Learner) Shape() (c, h, w int) {
 	return l.t.Shape()
 }
 
-// Measure is what the values of guesses are: probabilities, or of a method that predicts by class means, distances.
+// Measure says how to read the values of guesses: as probabilities, or as distances of a method that predicts by class
+// means.
 func (l *Learner) Measure() predict.Measure {
 	if l.t == nil {
 		return ""
@@ -149,7 +151,7 @@ func (l *Learner) Measure() predict.Measure {
 	return l.t.Measure()
 }
 
-// Notes are what a person should know of the file or run that was opened, such as that this machine has other kernels.
+// Notes are sentences for a person about the file or run that was opened, such as that this machine has other kernels.
 func (l *Learner) Notes() []string {
 	if l.t == nil {
 		return nil

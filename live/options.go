@@ -210,7 +210,7 @@ var fields = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer(append(pairs, "data.size", "Size", "data.backbone", "Backbone", "config: ", "")...)
 })
 
-// methodAndTricks are those of text such as "er+ncm". The name of a method may have a + of its own.
+// methodAndTricks splits a text such as "er+ncm". The name of a method may itself have a +.
 func methodAndTricks(text string) (name, tricks string) {
 	setZero(&text, defaultMethod)
 	for name = text; name != ""; name = name[:max(0, strings.LastIndex(name, "+"))] {

@@ -18,7 +18,7 @@ import (
 	"ocl/run/result"
 )
 
-// weightsHeader is what a state of weights says in the place of the counts that it leaves out.
+// weightsHeader has the counts that a state of weights needs in place of those of a whole state.
 type weightsHeader struct {
 	Active  int   `json:"active"` // outputs in use
 	Batches int64 `json:"batches"`
@@ -26,7 +26,7 @@ type weightsHeader struct {
 	Tasks   int   `json:"tasks"`
 }
 
-// header is what a state says of itself, without what waits and without options of the process.
+// header describes the learner for its state, without the images that wait and without options of the process.
 func (t *Trainer) header() header {
 	k := t.core
 	return header{
@@ -139,10 +139,12 @@ func (t *Trainer) own(d *checkpoint.Decoder) (header, error) {
 	return h, nil
 }
 
-// Weights are what was learned, without what is stored: the parameters and running statistics of the network and the vectors of its optimiser, or the sums of a
-// method that trains nothing; and the class means, if it predicts by them. They hold no image, unless one is all that a class has in sums of pixels.
-// [Trainer.SetWeights] takes them again, and [ReadTrainer] and [Trainer.LoadState] make a trainer of them that has an empty memory, such as one that only predicts.
-// Before anything was learned they are an error that wraps [ErrNothing], and of a method of another module that is no [learner.Weighted] one that wraps [ErrMethod].
+// Weights returns what was learned, without what is stored: the parameters and running statistics of the network and
+// the vectors of its optimiser, or the sums of a method that trains nothing; and the class means, if it predicts by
+// them. They hold no image, unless a class has one image alone in sums of pixels. [Trainer.SetWeights] loads them.
+// [ReadTrainer] and [Trainer.LoadState] make a trainer with an empty memory of them, such as one that only predicts.
+// Before anything was learned the error wraps [ErrNothing], and for a method of another module that is no
+// [learner.Weighted] it wraps [ErrMethod].
 func (t *Trainer) Weights() (state *checkpoint.Container, err error) {
 	err = t.change("weights", func() error {
 		state, err = t.weights()

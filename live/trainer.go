@@ -194,15 +194,17 @@ func (t *Trainer) Classes() []string {
 	return slices.Clone(t.names)
 }
 
-// Shape is that of the images that the network sees, the pretrained one where there is one: C, H, W.
+// Shape is the shape of the images: C, H, W. Where a pretrained network makes embeddings, it is the shape of its
+// images.
 func (t *Trainer) Shape() (c, h, w int) {
 	return t.inputs.image[0], t.inputs.image[1], t.inputs.image[2]
 }
 
-// Measure is what the values of guesses are: probabilities, or of a method that predicts by class means, distances.
+// Measure says how to read the values of guesses: as probabilities, or as distances of a method that predicts by class
+// means.
 func (t *Trainer) Measure() predict.Measure { return t.publisher.measure }
 
-// Notes are what a person should know of the file or run that was opened, such as that this machine has other kernels.
+// Notes are sentences for a person about the file or run that was opened, such as that this machine has other kernels.
 func (t *Trainer) Notes() []string { return slices.Clone(t.notes) }
 
 // Waiting are the images that waited to be learned in the file that was opened, and the ends of tasks, in their order. They are not learned.
@@ -383,7 +385,8 @@ func (t *Trainer) RoomFor(classes int) error {
 	return err
 }
 
-// roomFor is how many outputs the head has with so many classes, or why there cannot be so many. The caller holds mu.
+// roomFor returns the number of outputs of a head for so many classes. An error wraps ErrBound if there cannot be so
+// many. The caller holds mu.
 func (t *Trainer) roomFor(classes int) (room int, err error) {
 	if most := t.process.MaxClasses; most > 0 && classes > most {
 		return 0, fmt.Errorf("%w: it would be class %s, and MaxClasses is %s. Use one of the classes that are there, or a larger bound",
@@ -502,7 +505,8 @@ func (t *Trainer) observe(pixels []byte, y []ocl.Label) (ocl.StepStats, error) {
 	return stats, nil
 }
 
-// batch is what the learner takes of images.
+// batch makes the learner's batch of images, uint8 [B,C,H,W]: embeddings where there is a pretrained network. It fails
+// if no embedding can be made of an image. The batch holds until the next call.
 func (t *Trainer) batch(pixels []byte, y []ocl.Label) (b ocl.Batch, err error) {
 	if t.learns != nil {
 		n := len(y) * t.stream.Encoding().Bytes(t.inputs.features)

@@ -97,7 +97,7 @@ type expert struct {
 	stored   int64     // samples it was made of
 }
 
-// networks are those of an expert.
+// networks returns the three networks of an expert.
 func (e *expert) networks() []*nn.Network {
 	return []*nn.Network{e.vae.Encoder, e.vae.Decoder, e.net.Net}
 }
@@ -112,8 +112,8 @@ type lateral struct {
 	of   int // experts
 }
 
-// together is how many images go through all experts at once. Their maps take 3 MB an image where there are 45 experts of
-// 32×32 pixels. Gradients of larger batches are summed part by part.
+// together is the number of images that go through all experts at once. With 45 experts for 32×32 pixels the maps take
+// 3 MB an image. The gradients of larger batches are summed part by part.
 const together = 20
 
 var (
@@ -388,7 +388,8 @@ func logSumExp(a, b float64) float64 {
 	return a + math.Log1p(math.Exp(b-a))
 }
 
-// joint is how unlikely sample i is together with expert k, 0 for the placeholder.
+// joint is −log of the joint likelihood of sample i and expert k, up to a constant and with the chilled likelihood of
+// the label; less is more likely. k = 0 is the placeholder.
 func (c *CNDPM) joint(k, i int) float64 {
 	logCount := c.LogAlpha
 	if k > 0 {

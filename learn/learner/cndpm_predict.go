@@ -12,7 +12,7 @@ import (
 	"ocl/rng"
 )
 
-// shownImages is how many of the samples that it was made of an expert keeps, to show what it makes of them.
+// shownImages is the number of training samples that an expert keeps, to show their reconstructions.
 const shownImages = 4
 
 // examples are some of the stored images, spread over the memory.
@@ -25,7 +25,7 @@ func (c *CNDPM) examples() []float32 {
 	return new(memory.Buffer).Gather(c.Memory, slots).X.Data
 }
 
-// Expert is what there is to say of an expert.
+// Expert describes one expert for reports.
 type Expert struct {
 	Step       int     // batches observed when its training began, the one under way included
 	Stored     int     // samples it was made of
@@ -33,7 +33,7 @@ type Expert struct {
 	Parameters int
 }
 
-// Experts are those whose first training has ended.
+// Experts describes the experts whose first training has ended.
 func (c *CNDPM) Experts() []Expert {
 	var list []Expert
 	for _, e := range c.trained() {
@@ -129,7 +129,8 @@ func (c *CNDPM) explain(x *tensor.Tensor) error {
 	return nil
 }
 
-// sourceOf is where the codes of an image come from when it is predicted.
+// sourceOf returns the source of the latent codes for the prediction of an image. It depends on the image and the seed
+// alone, so a prediction draws the same codes each time.
 func (c *CNDPM) sourceOf(image []float32) *rng.Source {
 	name := []byte("cndpm/predict/")
 	for _, v := range image {

@@ -174,7 +174,7 @@ func (c *NCM) Squares(dst []float64, f []float32) error {
 	return nil
 }
 
-// Classes are those that have a mean, rising. The caller does not change them.
+// Classes returns the classes that have a mean, rising. The caller does not change the list.
 func (c *NCM) Classes() []ocl.Label { return c.classes }
 
 // State is the means of features of the given length, if there are any.

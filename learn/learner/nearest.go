@@ -71,7 +71,7 @@ func (n *Nearest) SaveState(e *checkpoint.Encoder) error { return n.state().Save
 // LoadState implements [ocl.State].
 func (n *Nearest) LoadState(d *checkpoint.Decoder) error { return n.state().LoadState(d) }
 
-// state is that of the Replay and the class means.
+// state has the state of the Replay and the class means.
 func (n *Nearest) state() checkpoint.Parts {
 	return checkpoint.Parts{checkpoint.Inline(n.Replay), checkpoint.Sub("ncm", n.ncm.State(n.Net.FeatureDim()))}
 }

@@ -139,7 +139,7 @@ type trainer struct {
 	joint     nn.JointLoss // evaluateTogether
 }
 
-// room is what a pass needs beside the network. It has copies of what a criterion may read and must not change.
+// room has the buffers of one pass, and copies of all that a criterion may read and must not change.
 type room struct {
 	outputs, gradient tensor.Tensor
 	y                 []ocl.Label
@@ -216,7 +216,7 @@ func (t *trainer) finish(err error) (s ocl.StepStats, _ error) {
 // forget drops the passes, whose batches belong to others.
 func (t *trainer) forget() { clear(t.passes) }
 
-// author is who gave the loss of a pass.
+// author returns the stepper or the criterion that computed the loss of a pass, for messages.
 func (t *trainer) author(p *Pass) any {
 	if t.by != nil {
 		return t.by
@@ -278,7 +278,8 @@ func (t *trainer) evaluateTogether(outputs, d []*tensor.Tensor) error {
 	return nil
 }
 
-// input fills in what the network answered, and is what a criterion gets of the i-th pass that is run.
+// input writes the network's outputs and the teacher's into the i-th pass that is run, and returns the input of its
+// criterion.
 func (t *trainer) input(i int, p *Pass, logits *tensor.Tensor) loss.Input {
 	p.Correct = 0
 	perClass := t.net.Head().PerClass()

@@ -36,7 +36,7 @@ type Review struct {
 	drawn memory.Buffer
 }
 
-// reviewSlowdown is how many times smaller the learning rate of a review is than that of training.
+// reviewSlowdown is the learning rate of training divided by that of a review.
 const reviewSlowdown = 10
 
 // belong gives the review the parts of its learner.

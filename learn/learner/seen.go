@@ -11,8 +11,8 @@ import (
 // Seen are the classes that a learner has observed. The zero value has observed none.
 type Seen struct{ classes []ocl.Label }
 
-// Classes are those of all batches before the one that is being observed, rising. It is never nil. The caller does not change
-// it; what it appends goes into a copy.
+// Classes returns the classes of all batches before the present one, rising. The list is never nil. The caller does not
+// change it; what it appends goes into a copy.
 func (s *Seen) Classes() []ocl.Label {
 	if s.classes == nil {
 		return []ocl.Label{}

@@ -17,8 +17,9 @@ import (
 // unseen is the bias of a class that was never observed: it is below every score, and a finite number as predictions want.
 const unseen = -1e30
 
-// solved is what learners without gradient share. They sum what they observe, and Prepare computes a linear head of the sums. That head is the
-// one of a network, so whatever predicts with a network or exports one does the same with them.
+// solved is the common part of learners without gradient. They sum what they observe, and Prepare computes a linear
+// head from the sums and writes it into a network. So everything that predicts with a network, or exports one, works
+// with them too.
 type solved struct {
 	name  string
 	net   *nn.Network
@@ -34,7 +35,8 @@ type solved struct {
 	head  []float32 // [len(labels),H+1]: weights and bias of each, while they are those of the present sums
 }
 
-// begin checks a batch before anything changes, and returns its features [B,H]: its values, or what the hidden layer makes of them.
+// begin checks a batch before anything changes, and returns its features [B,H]: the outputs of the hidden layers, or
+// the values of the batch where there are none.
 func (s *solved) begin(ctx context.Context, b ocl.Batch) (*tensor.Tensor, error) {
 	if err := ctx.Err(); err != nil || b.Len() == 0 {
 		return nil, err
@@ -49,7 +51,7 @@ func (s *solved) begin(ctx context.Context, b ocl.Batch) (*tensor.Tensor, error)
 	return features, nil
 }
 
-// features are those of a batch [B,H].
+// features computes the features [B,H] of a batch. A label out of range or a feature that is not finite is an error.
 func (s *solved) features(b ocl.Batch) (*tensor.Tensor, error) {
 	if err := checkClasses(b, s.net.Classes()); err != nil {
 		return nil, err
@@ -122,7 +124,7 @@ func (s *solved) vector(y ocl.Label) (place int, row []float64) {
 	return place, s.rows[place*width:][:width]
 }
 
-// samples is how many were observed.
+// samples is the number of samples in the sums.
 func (s *solved) samples() (n int64) {
 	for _, c := range s.counts {
 		n += c
@@ -237,7 +239,7 @@ type moments struct {
 	workers int
 }
 
-// held is how many rows wait at most.
+// held is the largest number of rows that wait to be added to a sum of products.
 const held = 64
 
 // row is room for another row, which the caller fills.

@@ -85,21 +85,22 @@ func (r *Replay) AccumulateTogether(f TogetherLoss, passes ...Pass) (ocl.StepSta
 	return r.train.accumulateTogether(r.Step, f, passes...)
 }
 
-// Passes are those of the last Accumulate, with its results, in the order in which they were given. They hold until the next
-// one, or until Gradient returns.
+// Passes returns the passes of the last Accumulate with their results, in the order in which they were given. They hold
+// until the next Accumulate, or until Gradient returns.
 func (r *Replay) Passes() []Pass { return r.train.passes }
 
-// Keep says what the memory carries with the rows of B_n that Update will store: numbers [B_n,F], such as the outputs of the
-// network ([memory.Store.Carry]; with [memory.Store.CarryOutputs] there may be fewer columns). They are copied. Of several
-// calls for a batch the last one counts, also over iterations. A memory that carries numbers needs a call for each batch:
-// without one Observe returns an error, as for another shape.
+// Keep sets the numbers [B_n,F] that the memory carries with the rows of B_n if Update stores them, such as the outputs
+// of the network ([memory.Store.Carry]; with [memory.Store.CarryOutputs] there may be fewer columns). They are copied.
+// Of several calls for a batch the last one counts, also over iterations. A memory that carries numbers needs a call
+// for each batch: without one, or with another shape, Observe returns an error.
 func (r *Replay) Keep(rows *tensor.Tensor) {
 	r.kept.Resize(rows.Shape...)
 	copy(r.kept.Data, rows.Data)
 	r.keeps = true
 }
 
-// carried is what the memory will carry with the n rows of a batch, nil for nothing.
+// carried returns the numbers that the memory will carry with the n rows of a batch, nil if it carries none. It is an
+// error if Keep was not called as the memory needs it.
 func (r *Replay) carried(n int) (*tensor.Tensor, error) {
 	f := r.Memory.Floats()
 	switch {

@@ -64,7 +64,7 @@ func (r *Replay) beginTask(t ocl.TaskInfo) error {
 	return nil
 }
 
-// ExtendTask is that of [ocl.Extending], for the learners that contain a Replay and are TaskAware.
+// ExtendTask implements [ocl.Extending] for the learners that contain a Replay and are TaskAware.
 func (r *Replay) ExtendTask(classes []ocl.Label) error {
 	if r.Classes != nil {
 		r.Classes.extend(classes)
@@ -91,7 +91,7 @@ func (r *Replay) endTask(ctx context.Context) error {
 	return nil
 }
 
-// boundaries is what a learner knows of the boundaries of tasks.
+// boundaries says whether a task has begun, and whether it has ended.
 type boundaries struct {
 	begun  bool // a task has begun
 	within bool // a task has begun since the learner was made or loaded, and has not ended
@@ -141,7 +141,7 @@ func (c *Classes) end() {
 // share is |C_new| / (|C_old| + |C_new|).
 func (c *Classes) share() float64 { return float64(c.newCount) / float64(c.oldCount+c.newCount) }
 
-// parts is what is known of tasks, of so many classes in all.
+// parts has the state of c. A loaded class must lie in [0, classes).
 func (c *Classes) parts(classes int) checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Int32List("old", &c.old),

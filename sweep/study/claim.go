@@ -28,7 +28,8 @@ const (
 // attemptBytes is the length of an attempt file: a beat writes over the one before, in one piece and in its place.
 const attemptBytes = 1024
 
-// attempt is what the file says. It is there for as long as the process has the job, and is left by one that dies.
+// attempt is the content of the file that a process has in a job's folder while it does the job. A process that dies
+// leaves it.
 type attempt struct {
 	Attempt
 	At time.Time `json:"at"` // when it was written
@@ -77,7 +78,7 @@ func readAttempt(folder string) (a attempt, there bool) {
 	return a, true
 }
 
-// failure is what failed.json says.
+// failure is the content of failed.json.
 type failure struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`

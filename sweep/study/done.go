@@ -15,7 +15,7 @@ import (
 // names, the result itself is read.
 const doneFile = ".done"
 
-// doneNote is what the file says, on one line with a checksum.
+// doneNote is the content of the file, one line of JSON with a checksum.
 type doneNote struct {
 	Key string `json:"key"` // of the job
 	stamp

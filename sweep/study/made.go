@@ -18,7 +18,8 @@ import (
 	"ocl/run/result"
 )
 
-// Made is what is fixed when a study is made, so that all its runs can be compared. Who joins takes it over or is refused.
+// Made has the facts that are fixed when a study is made, so that all its runs can be compared. A process that joins
+// takes them over, or is refused.
 type Made struct {
 	Kernel, Convolution string // of the runs for which the study says nothing else
 	Numbers             int

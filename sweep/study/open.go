@@ -196,7 +196,7 @@ type span struct {
 	n     int
 }
 
-// spans are those of rising seeds.
+// spans groups rising seeds into ranges without gaps.
 func spans(seeds []uint64) (all []span) {
 	for i, seed := range seeds {
 		if i > 0 && seed == seeds[i-1]+1 {
@@ -237,7 +237,7 @@ func (s *Study) experiment(ctx context.Context, open map[config.Data]*experiment
 	return x, err
 }
 
-// describe is what a study says of its data, but for the place.
+// describe returns the settings of a study's data in words, without their place.
 func describe(d config.Data) string {
 	c := config.Default()
 	c.Data, c.Data.Dir = d, ""
@@ -282,5 +282,5 @@ func Entries(jobs []Job) []Entry {
 	return all
 }
 
-// folderOf is where a job's run lies.
+// folderOf returns the folder of a job's run.
 func folderOf(dir string, e Entry) string { return filepath.Join(dir, e.Folder) }

@@ -75,7 +75,7 @@ const (
 	Done    = "done" // its result says finished or diverged
 )
 
-// State is how far a job is.
+// State says how far a job is.
 type State struct {
 	Phase   string
 	Outcome string // result.Finished or result.Diverged, of one that is done
@@ -87,7 +87,7 @@ type State struct {
 	Accuracy *float64 // average accuracy of the result
 }
 
-// Progress is how far a run is.
+// Progress says how far a run is.
 type Progress struct {
 	Host  string `json:"host,omitempty"` // of the process
 	PID   int    `json:"pid,omitempty"`

@@ -16,7 +16,7 @@ import (
 	"ocl/run/tune"
 )
 
-// tuned is what a job needs that is tuned before its run.
+// tuned is a job whose run is tuned before it is made.
 type tuned struct {
 	tune.Job
 	opts  experiment.Options
@@ -101,7 +101,8 @@ func foundIn(folder string, e Entry) (train.Found, error) {
 	return f, nil
 }
 
-// StepOf is how many steps of the job in a folder need not be made again, as far as names and results tell.
+// StepOf returns the number of steps that a job in a folder has behind it, as far as the names of files and the results
+// tell; 0 if the folder cannot be used.
 func StepOf(folder string, e Entry) int {
 	f, err := foundIn(folder, e)
 	if err != nil {

@@ -50,7 +50,7 @@ type Worker struct {
 // usual time between two looks for jobs.
 const usualPoll = 5 * time.Second
 
-// Sum is what a worker has done.
+// Sum counts jobs at the end of a worker.
 type Sum struct {
 	Done, Diverged, Failed, Released int // by this worker
 	Left                             int // jobs of the study that are neither done nor failed when it ends
@@ -129,7 +129,7 @@ func (r *session) run() (Sum, error) {
 	return r.sum, errors.Join(r.errs...)
 }
 
-// share is how many goroutines each job gets, and how many jobs run at once.
+// share returns the number of goroutines for each job, and the number of jobs at once.
 func (r *session) share() (workers, places int, err error) {
 	if r.Attend {
 		return 1, 1, nil

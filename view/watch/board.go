@@ -14,7 +14,7 @@ import (
 	"ocl/view/report"
 )
 
-// Board is what one screen says of a study that is at work.
+// Board has the content of the page about a study that is at work.
 type Board struct {
 	Name   string // of the study's folder
 	Line   string // jobs by phase, in words
@@ -49,7 +49,7 @@ type BoardJob struct {
 // BoardError is why a job has failed.
 type BoardError struct{ Job, Error string }
 
-// mostOnBoard is how many lines each list of the page has; the others are counted.
+// mostOnBoard bounds the lines of each list of the page. The page counts the others.
 const mostOnBoard = 20
 
 //go:embed board.html.tmpl

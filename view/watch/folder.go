@@ -45,7 +45,7 @@ type Job struct {
 	work float64 // of the whole job, to weigh jobs by
 }
 
-// State is what a folder says at one time.
+// State is the content of a folder at one time.
 type State struct {
 	Kind    string // "study", "experiment", "run" or "folder"; "" where there is none
 	Problem string // why there is nothing to show, or what of it cannot be read: sentences
@@ -57,7 +57,7 @@ type State struct {
 	version string // of what the page shows; the strip changes more often
 }
 
-// Count is how many jobs are in a phase.
+// Count is the number of jobs in a phase.
 func (s *State) Count(phase string) (n int) {
 	for _, j := range s.Jobs {
 		if j.Phase == phase {
@@ -271,7 +271,7 @@ func (s *State) weigh() {
 	}
 }
 
-// planned is how many runs the experiment has.
+// planned returns the number of runs of the experiment, and an error if its config cannot be read.
 func (r *reader) planned() (int, error) {
 	path := filepath.Join(r.dir, experiment.ConfigFile)
 	if now := stamp(path); now != r.config.stamp || now == "" {

@@ -40,7 +40,7 @@ type follow struct {
 	measured int // evaluations so far: the page changes with it
 }
 
-// mark is how much work was done at a time.
+// mark says how much work was done at a time.
 type mark struct {
 	at   time.Time
 	work float64
@@ -140,7 +140,7 @@ func (f *follow) add(e result.Event) {
 	}
 }
 
-// mostTasks is how many tasks the events of a run may name.
+// mostTasks bounds the tasks that the events of a run may name.
 const mostTasks = limit.ResultTasks
 
 func (f *follow) evaluated(e result.Event, task int) {
@@ -191,10 +191,10 @@ func (f *follow) plan() *result.Plan {
 	return f.first.Plan
 }
 
-// work is what is done of the run, in floating-point operations.
+// work is the work that the run has done, in floating-point operations.
 func (f *follow) work() float64 { return f.plan().Done(f.step, f.images, f.ends, f.betweens) }
 
-// share is what is done of the run, in [0,1].
+// share is the part of the run's work that is done, in [0,1]; 0 before its plan is known.
 func (f *follow) share() float64 {
 	p := f.plan()
 	if p == nil {
@@ -220,7 +220,8 @@ func (f *follow) left() time.Duration {
 	return time.Duration(float64(spent) * (p.FLOPs - f.work()) / done)
 }
 
-// result is what the run would end with if it ended now, as far as its events tell; nil while they tell too little for a report.
+// result returns the result of the run as if it ended now, as far as its events tell; nil while they tell too little
+// for a report.
 func (f *follow) result() *result.Result {
 	st := f.stream()
 	if st == nil || len(st.Tasks) == 0 {

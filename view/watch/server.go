@@ -28,7 +28,7 @@ var liveCSS string
 // place stands in a page where the strip belongs. The strip changes more often than the rest.
 const place = "<!--strip-->"
 
-// frame is what the page has beside a report. With scripts off the browser loads it again and again.
+// frame has the parts of the page around the report. Without scripts the browser loads the page again and again.
 var frame = report.Frame{
 	Top: template.HTML(`<noscript><meta http-equiv="refresh" content="10"/></noscript><aside id="live" aria-label="Progress">` + place + "</aside>\n"), Style: liveCSS, Script: liveJS,
 }
@@ -90,7 +90,7 @@ func (w *Watcher) finish() {
 // end ends the streams.
 func (w *Watcher) end() { w.ending.Do(func() { close(w.ended) }) }
 
-// news is what a browser is told.
+// news is a message to the browsers.
 type news struct {
 	Page  int    `json:"page"`
 	Strip string `json:"strip"`
@@ -98,14 +98,14 @@ type news struct {
 	Over  bool   `json:"over"` // nothing more comes
 }
 
-// tell is what there is to tell now, and a channel that is closed when there may be more.
+// tell returns the present message for browsers, and a channel that is closed when there may be a newer one.
 func (w *Watcher) tell() (n news, more <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return news{Page: w.page, Strip: w.strip(), Title: w.state.title(w.dir), Over: w.over}, w.changed
 }
 
-// strip is what stands above the report. The caller holds the lock.
+// strip returns the HTML above the report. The caller holds the lock.
 func (w *Watcher) strip() string { return stripOf(w.dir, w.state, w.over) }
 
 // Page is the page as it is now.
@@ -244,7 +244,8 @@ func encoded(n news) []byte {
 	return text
 }
 
-// pingAfter is how many looks without news are answered by a comment, so that a stream whose browser has gone ends.
+// pingAfter is the number of looks without news after which a comment is sent, so that a stream whose browser has gone
+// ends.
 const pingAfter = 15
 
 // stream sends server-sent events: what there is, and then all that changes.

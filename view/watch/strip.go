@@ -13,7 +13,7 @@ import (
 	"ocl/internal/escape"
 )
 
-// mostListed is how many jobs the strip names; the others are counted.
+// mostListed bounds the jobs that the strip names. The strip counts the others.
 const mostListed = 12
 
 // title heads the tab of the browser.
@@ -21,7 +21,7 @@ func (s *State) title(dir string) string {
 	return fmt.Sprintf("%s %s", s.share(), filepath.Base(dir))
 }
 
-// share is how much of all jobs is done, in whole per cent.
+// share is the part of the work of all jobs that is done, in whole per cent.
 func (s *State) share() string {
 	all, done := 0.0, 0.0
 	for _, j := range s.Jobs {
