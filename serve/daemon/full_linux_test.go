@@ -54,55 +54,45 @@ func TestStartOnAFullDisk(t *testing.T) {
 	learn(t, d, samples(0, 20))
 	applied(t, d)
 	want := digest(t, d)
-	for _, marked := range []bool{true, false} {
-		t.Run(fmt.Sprintf("marked %v", marked), func(t *testing.T) {
-			disk, fill := smallDisk(t, 4<<20)
-			dir := filepath.Join(disk, "d")
-			if err := os.CopyFS(dir, os.DirFS(was)); err != nil {
-				t.Fatal(err)
-			}
-			if !marked {
-				if err := os.Remove(filepath.Join(dir, "acknowledged")); err != nil {
-					t.Fatal(err)
-				}
-			}
-			free := fill()
-			var log logText
-			o := o
-			o.Log, o.Remember.Count = log.logger(), 3
-			d := open(t, dir, o)
-			if got := digest(t, d); got != want {
-				t.Errorf("the start makes the state %s instead of %s", got, want)
-			}
-			if _, err := d.Predict(t.Context(), [][]byte{picture(0, 1)}, 1); err != nil {
-				t.Error(err)
-			}
-			if d.Problem() != noRoom || d.Status().Problem != noRoom || d.Ready() != nil {
-				t.Errorf("the problem is %q, and %v", d.Problem(), d.Ready())
-			}
-			for i := range 3 {
-				if _, err := d.Learn(t.Context(), samples(20+i, 1), ""); !errors.Is(err, ErrNoRoom) {
-					t.Errorf("a sample on a full disk: %v", err)
-				}
-			}
-			free()
-			if err := d.until(t.Context(), func() bool { return d.problem == "" && d.state.bounds.Count == 3 }); err != nil {
-				t.Fatal(err)
-			}
-			learn(t, d, samples(20, 5))
-			applied(t, d)
-			if n := d.Status().Samples.Learned; n != 25 {
-				t.Errorf("%d were learned", n)
-			}
-			end(t, d)
-			text := log.String()
-			if strings.Count(text, noRoom) != 1 || strings.Count(text, `msg="the disk has room again" refused=3`) != 1 {
-				t.Error(text)
-			}
-			if r, err := Verify(t.Context(), dir, Options{}); err != nil || !r.Same() {
-				t.Errorf("%+v, %v", r, err)
-			}
-		})
+	disk, fill := smallDisk(t, 4<<20)
+	dir := filepath.Join(disk, "d")
+	if err := os.CopyFS(dir, os.DirFS(was)); err != nil {
+		t.Fatal(err)
+	}
+	free := fill()
+	var log logText
+	o.Log, o.Remember.Count = log.logger(), 3
+	d = open(t, dir, o)
+	if got := digest(t, d); got != want {
+		t.Errorf("the start makes the state %s instead of %s", got, want)
+	}
+	if _, err := d.Predict(t.Context(), [][]byte{picture(0, 1)}, 1); err != nil {
+		t.Error(err)
+	}
+	if d.Problem() != noRoom || d.Status().Problem != noRoom || d.Ready() != nil {
+		t.Errorf("the problem is %q, and %v", d.Problem(), d.Ready())
+	}
+	for i := range 3 {
+		if _, err := d.Learn(t.Context(), samples(20+i, 1), ""); !errors.Is(err, ErrNoRoom) {
+			t.Errorf("a sample on a full disk: %v", err)
+		}
+	}
+	free()
+	if err := d.until(t.Context(), func() bool { return d.problem == "" && d.state.bounds.Count == 3 }); err != nil {
+		t.Fatal(err)
+	}
+	learn(t, d, samples(20, 5))
+	applied(t, d)
+	if n := d.Status().Samples.Learned; n != 25 {
+		t.Errorf("%d were learned", n)
+	}
+	end(t, d)
+	text := log.String()
+	if strings.Count(text, noRoom) != 1 || strings.Count(text, `msg="the disk has room again" refused=3`) != 1 {
+		t.Error(text)
+	}
+	if r, err := Verify(t.Context(), dir, Options{}); err != nil || !r.Same() {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

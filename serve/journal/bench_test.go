@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,8 +76,10 @@ func measured(b *testing.B, between, do func() error) {
 
 // BenchmarkMark is what the mark adds to each commit.
 func BenchmarkMark(b *testing.B) {
-	m, err := beginMark(benchDir(b), newIdentity(), 0)
-	if err != nil {
+	dir, identity := benchDir(b), newIdentity()
+	err := writeMark(dir, identity, 0)
+	m, fault := openMark(dir, identity)
+	if err = errors.Join(err, fault); err != nil {
 		b.Fatal(err)
 	}
 	defer m.close()

@@ -137,8 +137,9 @@ func identityOf(dir string) (string, error) {
 // belongs checks that the journal and the snapshots are those of one folder, and that the journal has all that was acknowledged, as far as the
 // files tell. It returns the identity of the folder: that of the newest snapshot that has one, or of ocl-serve.json, or of the journal; "" is none.
 //
-// Three things say that events are missing at the end: the name of a snapshot (it has all up to its number), and the mark beside the journal
-// (see [mark]). A log that was cut shows itself by nothing else: it looks like one that a crash has torn.
+// Two things say that events are missing at the end: the name of a snapshot (it has all up to its number), and the mark beside the journal
+// (see [mark]). A log that was cut shows itself by nothing else: it looks like one that a crash has torn. So a journal with an identity, which never was
+// without a mark, is damaged without it.
 func (s *store) belongs(f format) (identity string, err error) {
 	identity = f.Identity
 	numbers, err := Snapshots(s.dir).Numbers()
@@ -170,7 +171,14 @@ func (s *store) belongs(f format) (identity string, err error) {
 	if err := s.isOurs(identity, last, newest); err != nil {
 		return "", err
 	}
-	return identity, s.hasAll(readMark(s.dir, identity), last)
+	acknowledged := readMark(s.dir, identity)
+	if acknowledged < 0 && s.identity != "" {
+		return "", &DamageError{
+			Path: filepath.Join(s.dir, acknowledgedName), Whole: true, Lost: fmt.Sprintf("what was acknowledged after event %d, if anything was", max(s.head.last, last)),
+			What: "it is missing or damaged, so nobody can tell whether the journal has all that was acknowledged",
+		}
+	}
+	return identity, s.hasAll(acknowledged, last)
 }
 
 // isOurs is an error about the journal of another folder. last is the number of the last snapshot, and newest that of the last one that has an
@@ -230,6 +238,9 @@ func (s *store) belong(f format, identity string) error {
 	}
 	if s.identity == "" {
 		s.identity = identity
+		if err := writeMark(s.dir, identity, s.head.last); err != nil { // before the journal says that there is one
+			return err
+		}
 		if err := s.judged(s.transaction(s.upgrade)); err != nil {
 			return err
 		}
@@ -237,13 +248,12 @@ func (s *store) belong(f format, identity string) error {
 	return nil
 }
 
-// mark is the number of the last event that was acknowledged, in a file beside the journal. It is written over in its place after each commit,
-// without an fsync, which would double what an event costs. So it never says more than what was on the disk. What it says survives the end
+// mark is the number of the last event that was acknowledged, in a file beside the journal. It is made before a journal with an identity is, and written over in its place after
+// each commit, without an fsync, which would double what an event costs. So it never says more than what was on the disk. What it says survives the end
 // of the process whenever that comes; a power cut may take it back to what the disk had of it, as old as the last time that the log was taken into the
-// file, or half a minute. An error of writing it is none of the journal: it tells less then. A full disk has room for it where it is there already.
+// file, or half a minute. An error of writing it over is none of the journal: it tells less then. A full disk has room for that.
 type mark struct {
-	file     *os.File // nil where there was no room to make it
-	path     string
+	file     *os.File
 	identity string
 }
 
@@ -253,51 +263,39 @@ func (m *mark) text(last int64) []byte {
 	return fmt.Appendf(text, "%08x\n", crc32.Checksum(text, castagnoli))
 }
 
-// beginMark writes the mark over, or makes it where there is none of this folder. On a full disk it is made by the first set that finds room.
-func beginMark(dir, identity string, last int64) (*mark, error) {
-	m := &mark{path: filepath.Join(dir, acknowledgedName), identity: identity}
-	if readMark(dir, identity) < 0 {
-		return m, m.make(last)
+// writeMark makes the mark, or a new one in place of another.
+func writeMark(dir, identity string, last int64) error {
+	if err := atomicfile.WritePrivateBytes(filepath.Join(dir, acknowledgedName), (&mark{identity: identity}).text(last)); err != nil {
+		return fmt.Errorf("journal: %w", err)
 	}
-	var err error
-	if m.file, err = input.OpenToWrite(m.path); err == nil {
-		m.set(last)
-	}
-	return m, err
+	return nil
 }
 
-// make makes the mark anew, if there is room.
-func (m *mark) make(last int64) error {
-	err := atomicfile.WritePrivateBytes(m.path, m.text(last))
-	if isFull(err) {
-		return nil
+// openMark opens the mark, to write it over.
+func openMark(dir, identity string) (*mark, error) {
+	file, err := input.OpenToWrite(filepath.Join(dir, acknowledgedName))
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		m.file, err = input.OpenToWrite(m.path)
-	}
-	return err
+	return &mark{file, identity}, nil
 }
 
 // set notes the last event.
 func (m *mark) set(last int64) {
-	switch {
-	case m == nil:
-	case m.file == nil:
-		_ = m.make(last)
-	default:
+	if m != nil {
 		_, _ = m.file.WriteAt(m.text(last), 0)
 	}
 }
 
 // sync lets the mark survive a power cut.
 func (m *mark) sync() {
-	if m != nil && m.file != nil {
+	if m != nil {
 		_ = m.file.Sync()
 	}
 }
 
 func (m *mark) close() error {
-	if m == nil || m.file == nil {
+	if m == nil {
 		return nil
 	}
 	return m.file.Close()

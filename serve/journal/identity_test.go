@@ -81,7 +81,11 @@ func TestCutLog(t *testing.T) {
 		{"removed, and a snapshot has a part", remove, 40, true, "the events 41 to 50", [2]int64{41, 40}, false},
 		{"removed, and a snapshot has all", remove, 50, true, "the record of the events 31 to 50; what was learned of them is in the snapshot 50", [2]int64{51, 50}, false},
 		{"removed, and a snapshot has a part, which is damaged then", remove, 40, true, "the events 41 to 50", [2]int64{21, 30}, true},
-		{"removed with the mark", remove, 40, false, "the record of the events 31 to 40; what was learned of them is in the snapshot 40", [2]int64{41, 40}, false},
+		{"removed with the mark", remove, 40, false, "what was acknowledged after event 40, if anything was", [2]int64{41, 40}, false},
+		{"removed with the mark, and the snapshot is older", remove, 25, false, "what was acknowledged after event 30, if anything was", [2]int64{26, 30}, false},
+		{"removed with the mark, and there is no snapshot", remove, 0, false, "what was acknowledged after event 30, if anything was", [2]int64{1, 0}, false},
+		{"without its last frame, and without the mark", cut(info.Size() - pageSize), 25, false, "what was acknowledged after event 48, if anything was", [2]int64{26, 48}, false},
+		{"whole, and the mark alone is missing", cut(info.Size()), 25, false, "what was acknowledged after event 50, if anything was", [2]int64{26, 50}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bad := copied(t, dir)
@@ -108,18 +112,12 @@ func TestCutLog(t *testing.T) {
 			goesOn(t, bad, c.kept[0], c.kept[1])
 		})
 	}
-	// What is not noticed: without the mark, and without a newer snapshot, it looks like a log that a power cut tore.
-	bare := copied(t, dir)
-	if err := errors.Join(remove(bare), os.Remove(filepath.Join(bare, acknowledgedName))); err != nil {
-		t.Fatal(err)
-	}
-	holds(t, opened(t, bare, Options{}), 6, 30)
 	if _, got, err := readBack(t, copied(t, dir)); got != last || err != nil {
 		t.Errorf("undisturbed: %d, %v", got, err)
 	}
 }
 
-// TestMark: what is no mark of this folder tells nothing, and is written anew.
+// TestMark: what is no mark of this folder tells nothing, so the folder is damaged, and the way on writes a new one.
 func TestMark(t *testing.T) {
 	dir := t.TempDir()
 	j := opened(t, dir, Options{})
@@ -133,19 +131,52 @@ func TestMark(t *testing.T) {
 	wrong := bytes.Clone(good)
 	wrong[len(wrong)-2] ^= 1 // the last digit of its sum, whatever it is
 	for _, text := range [][]byte{nil, []byte("x"), good[1:], wrong, (&mark{identity: newIdentity()}).text(9)} {
-		if err := os.WriteFile(path, text, 0o644); err != nil {
+		bad := copied(t, dir)
+		if err := os.WriteFile(filepath.Join(bad, acknowledgedName), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		closed(t, opened(t, dir, Options{}))
-		if got := readMark(dir, j.identity); got != 7 {
-			t.Errorf("%q became %d", text, got)
+		if d := lost(t, bad); d.Path != filepath.Join(bad, acknowledgedName) || d.Lost != "what was acknowledged after event 7, if anything was" {
+			t.Errorf("%q: %v", text, d)
 		}
+		goesOn(t, bad, 1, 7)
 	}
 	if err := os.WriteFile(path, good, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if d := lost(t, dir); d.Number != 8 {
 		t.Errorf("%v", d)
+	}
+}
+
+// TestNewFolderCutShort: a process that is killed between the steps of making a folder leaves one that the next makes whole.
+func TestNewFolderCutShort(t *testing.T) {
+	whole := t.TempDir()
+	closed(t, opened(t, whole, Options{}))
+	identity, err := identityOf(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := []func(dir string) error{
+		func(dir string) error { return writeFormat(dir, false, identity) },
+		func(dir string) error { return writeMark(dir, identity, 0) },
+		func(dir string) error { return os.WriteFile(filepath.Join(dir, newName), []byte("SQLi"), 0o600) },
+		func(dir string) error {
+			text, err := os.ReadFile(filepath.Join(whole, dbName))
+			return errors.Join(err, os.Remove(filepath.Join(dir, newName)), os.WriteFile(filepath.Join(dir, dbName), text, 0o600))
+		},
+		func(dir string) error { return writeFormat(dir, true, identity) },
+	}
+	for n := range len(steps) + 1 {
+		dir := t.TempDir()
+		for _, step := range steps[:n] {
+			if err := step(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j := opened(t, dir, Options{})
+		appended(t, j, 3)
+		closed(t, j)
+		holds(t, opened(t, dir, Options{}), 1, 3)
 	}
 }
 
@@ -296,7 +327,13 @@ func TestFolderOfBefore(t *testing.T) {
 	if err := errors.Join(os.Remove(filepath.Join(half, acknowledgedName)), os.RemoveAll(filepath.Join(half, snapshotsName)), spoilt("DROP TABLE folder; PRAGMA user_version = 1")(half)); err != nil {
 		t.Fatal(err)
 	}
+	halfway := copied(t, half)
 	closed(t, opened(t, half, Options{}))
+	// One that ended after the mark, and before the journal had its identity.
+	if err := writeMark(halfway, newIdentity(), 5); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, opened(t, halfway, Options{}))
 	if err := writeFormat(old, true, newIdentity()); err != nil {
 		t.Fatal(err)
 	}

@@ -90,10 +90,6 @@ var (
 	// ErrForeign says that a snapshot or a version is that of another folder.
 	ErrForeign = errors.New("it is of another folder. Put the one of this folder back, or remove it")
 
-	// ErrUnmarked says that a folder that is only read does not have the number of the last acknowledged event, so that nobody can tell whether its journal ends
-	// too early. Whoever opens it to go on takes it as it is.
-	ErrUnmarked = errors.New("it is missing or damaged, so nobody can tell whether the journal has all that was acknowledged. Put a good copy of the folder in its place; ocl serve takes it as it is")
-
 	// ErrClosed says that the journal was closed.
 	ErrClosed = errors.New("the journal is closed")
 

@@ -28,11 +28,7 @@ func (s *store) mend(f format) error {
 	if err := os.Rename(s.path+walSuffix, damaged+walSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("journal: %w", err)
 	}
-	// What these say is what is lost, and a person has said to go on without it.
 	acknowledged := readMark(s.dir, identity)
-	if err := os.Remove(filepath.Join(s.dir, acknowledgedName)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("journal: %w", err)
-	}
 	if err := Snapshots(s.dir).Remove(func(n int64) bool { return n > from }); err != nil { // they are damaged
 		return err
 	}
@@ -44,15 +40,21 @@ func (s *store) mend(f format) error {
 		old := &store{dir: s.dir, path: damaged, readOnly: true}
 		kept, err = salvage(old, from+1, made, sure)
 		_ = old.shut() // it is damaged
-		return errors.Join(err, made.broken)
+		if err = errors.Join(err, made.broken); err != nil {
+			return err
+		}
+		return writeMark(s.dir, identity, from+kept.events) // a person has said to go on without what the old one had more
 	})
 	if err != nil {
 		return err
 	}
 	last := from + kept.events
 	what := []any{"snapshot", from, "kept", kept.events, "last", last, "left_out", kept.leftOut, "file", damaged}
-	if acknowledged > last {
+	switch {
+	case acknowledged > last:
 		what = append(what, "lost", fmt.Sprintf("%d to %d", last+1, acknowledged))
+	case acknowledged < 0:
+		what = append(what, "lost", fmt.Sprintf("what was acknowledged after %d, if anything was", last))
 	}
 	var damage *DamageError
 	switch {

@@ -80,19 +80,15 @@ func (s *store) open() error {
 		return err
 	}
 	if s.readOnly {
-		if s.identity != "" && readMark(s.dir, identity) < 0 { // there were none before there were identities
-			return fmt.Errorf("journal: %s: %w", filepath.Join(s.dir, acknowledgedName), ErrUnmarked)
-		}
 		return nil
 	}
 	if err := s.belong(f, identity); err != nil {
 		return err
 	}
-	m, err := beginMark(s.dir, s.identity, s.head.last)
-	if err != nil {
+	if s.mark, err = openMark(s.dir, s.identity); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	s.mark = m
+	s.mark.set(s.head.last)
 	// The log is there now. Its name has to survive a power cut as its bytes do, and SQLite does not tell whether that worked.
 	if err := atomicfile.SyncFolder(s.dir); err != nil {
 		return fmt.Errorf("journal: %w", err)
@@ -121,6 +117,9 @@ func (s *store) setUp(f format) (format, error) {
 		f.Identity = newIdentity()
 	}
 	if err := writeFormat(s.dir, false, f.Identity); err != nil {
+		return f, err
+	}
+	if err := writeMark(s.dir, f.Identity, 0); err != nil {
 		return f, err
 	}
 	if there, err := isThere(s.path); err != nil {
