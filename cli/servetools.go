@@ -67,7 +67,7 @@ func newServeRebuild() *cobra.Command {
 		Example: `  ocl serve rebuild cats
   ocl serve rebuild cats --quiet`,
 		Long: "After a picture is forgotten, the weights still carry what was learned of it. rebuild learns all of the journal from its beginning, without such pictures. " +
-			"The daemon must have ended, and must have kept its journal (--retain).",
+			"Ids of erased pictures stay erased. What was measured of the old learner (accuracy, forgetting, drift) begins anew. The daemon must have ended, and must have kept its journal (--retain).",
 		Args:              exactly("DIR"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,7 +75,7 @@ func newServeRebuild() *cobra.Command {
 				return fmt.Errorf("serve rebuild: %w", err)
 			}
 			if !quiet {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s was learned again without what was forgotten\n", escape.Line(args[0]))
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s was learned again without what was forgotten; its accuracy is measured anew\n", escape.Line(args[0]))
 			}
 			return nil
 		},

@@ -98,7 +98,12 @@ func (k *book) apply(e journal.Event, pixels []byte) (o *op, err error) {
 	if e.Number != k.last+1 {
 		return nil, fmt.Errorf("daemon: event %d comes after event %d. Put a good copy of the folder in its place", e.Number, k.last)
 	}
-	if !e.Erased {
+	switch {
+	case e.Erased && (e.Kind == kindSample || e.Kind == kindRemember):
+		if k.samples[e.ID] == nil { // what forgets it comes later
+			k.samples[e.ID] = &sample{ID: e.ID, State: StateForgotten, Time: e.Time, First: e.Number}
+		}
+	case !e.Erased:
 		b, err := bodyOf(e)
 		if err == nil {
 			o, err = k.write(e, b)
@@ -236,7 +241,9 @@ func (k *book) called(label string) string {
 
 // add adds the sample of an event.
 func (k *book) add(e journal.Event, b body) (*sample, error) {
-	if k.samples[e.ID] != nil {
+	if m := k.samples[e.ID]; m != nil && m.State == StateErased { // its id had been let go of, which is later where all is learned again
+		k.gone = without(k.gone, []string{e.ID})
+	} else if m != nil {
 		return nil, fmt.Errorf("daemon: event %d brings the sample %.80q, which is there already. Put a good copy of the folder in its place", e.Number, e.ID)
 	}
 	if err := k.fits(e); err != nil {

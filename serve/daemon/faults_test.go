@@ -308,7 +308,7 @@ func TestForgetTriesAgain(t *testing.T) {
 	if has(t, dir, picture(1, 1)) {
 		t.Error("a file has it")
 	}
-	if _, err := d.Forget(t.Context(), Which{IDs: []string{"id-1"}}, ""); !errors.Is(err, ErrForgotten) {
+	if _, err := d.Forget(t.Context(), Which{IDs: []string{"id-1"}}, ""); !errors.Is(err, ErrErased) {
 		t.Errorf("what is erased: %v", err)
 	}
 	if _, err := d.Forget(t.Context(), Which{Who: "nobody"}, ""); !errors.Is(err, ErrNobody) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ocl/data"
+	"ocl/internal/count"
 	"ocl/live"
 	"ocl/serve/journal"
 )
@@ -445,7 +446,7 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 					ids = w.IDs[:1]
 					return nil
 				case m.State == StateErased:
-					return ErrForgotten
+					return ErrErased
 				case !there && len(w.IDs) == 1:
 					return ErrNotFound
 				}
@@ -478,6 +479,11 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 		}
 		f.Undone += n
 		o, err = d.ask(context.WithoutCancel(ctx), admit)
+	}
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNobody) {
+		if aside := journal.PutAside(d.dir); len(aside) > 0 {
+			err = fmt.Errorf("daemon: %w. Remove %s in the folder of the daemon, and send this again", ErrPutAside, count.And(aside))
+		}
 	}
 	if err != nil {
 		return f, err

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -81,5 +82,50 @@ func TestSalvage(t *testing.T) {
 	end(t, d)
 	if r, err := Verify(t.Context(), bad, Options{}); err != nil || !r.Same() || r.From != snapshots[1] {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestForgetBesideADamagedJournal: of a sample that was left out of the new journal nobody says that it is nowhere, as long as the damaged one is there.
+func TestForgetBesideADamagedJournal(t *testing.T) {
+	dir, o := t.TempDir(), small()
+	o.HeldOut = 0
+	d := open(t, dir, o)
+	learn(t, d, samples(0, 5))
+	applied(t, d)
+	d = again(t, d, dir, o)
+	learn(t, d, samples(5, 5))
+	bad := crashed(t, dir)
+	text, err := os.ReadFile(filepath.Join(bad, "journal.db-wal"))
+	if err == nil {
+		text = bytes.ReplaceAll(text, []byte("id-5"), []byte("id-X"))
+		err = os.WriteFile(filepath.Join(bad, "journal.db-wal"), text, 0o600)
+	}
+	if err := errors.Join(err, os.Rename(filepath.Join(bad, "journal.db"), filepath.Join(bad, "journal.db.damaged"))); err != nil {
+		t.Fatal(err)
+	}
+	d = open(t, bad, o)
+	if _, there := d.Sample("id-9"); there {
+		t.Fatal("the sample was not left out")
+	}
+	for _, w := range []Which{{IDs: []string{"id-9"}}, {Digest: Digest(samples(9, 1)[0].Pixels)}, {IDs: []string{"id-8", "id-9"}}} {
+		_, err := d.Forget(t.Context(), w, "")
+		if !errors.Is(err, ErrPutAside) || !strings.Contains(err.Error(), "Remove journal.db.damaged and journal.db.damaged-wal in the folder of the daemon, and send this again") {
+			t.Errorf("%+v: %v", w, err)
+		}
+	}
+	if err := errors.Join(os.Remove(filepath.Join(bad, "journal.db.damaged")), os.Remove(filepath.Join(bad, "journal.db.damaged-wal"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Forget(t.Context(), Which{IDs: []string{"id-9"}}, ""); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	files, err := filepath.Glob(filepath.Join(bad, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if text, err := os.ReadFile(name); err == nil && bytes.Contains(text, samples(9, 1)[0].Pixels) {
+			t.Errorf("%s has the picture", name)
+		}
 	}
 }

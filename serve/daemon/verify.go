@@ -189,6 +189,13 @@ func digestOf(ctx context.Context, files *journal.Files, number int64, versions 
 
 // Rebuild learns again from the whole journal of a folder that retains it, without what was forgotten since. The folder then has that learner.
 func Rebuild(ctx context.Context, dir string, o Options) error {
+	unused, err := journal.Unused(dir)
+	if err == nil && unused {
+		err = fmt.Errorf("daemon: %s: %w: it is missing or empty. Name the folder of a daemon", dir, journal.ErrOther)
+	}
+	if err != nil {
+		return err
+	}
 	o.Retain = true
 	o = o.complete().in(dir)
 	j, err := journal.Open(dir, journal.Options{Retain: true, Log: o.Log})

@@ -44,10 +44,23 @@ func (s *store) Erase(ids []string) error {
 	})
 }
 
+// damagedNames are the files of a damaged journal.
+var damagedNames = []string{damagedName, damagedName + walSuffix, damagedName + "-shm", damagedName + "-journal"}
+
+// PutAside are the names of the files of a damaged journal in the folder of a daemon: what was left out of the new one may be in them.
+func PutAside(dir string) (names []string) {
+	for _, name := range damagedNames {
+		if there, err := isThere(filepath.Join(dir, name)); there || err != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // dropDamaged removes a damaged journal that mend has used.
 func (s *store) dropDamaged() error {
 	removed := false
-	for _, name := range []string{damagedName, damagedName + walSuffix, damagedName + "-shm", damagedName + "-journal"} {
+	for _, name := range damagedNames {
 		there, err := isThere(filepath.Join(s.dir, name))
 		if err == nil && !there {
 			continue

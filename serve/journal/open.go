@@ -21,7 +21,7 @@ import (
 func Open(dir string, o Options) (Journal, error) {
 	if o.ReadOnly {
 		if _, err := os.Stat(dir); err != nil {
-			return nil, fmt.Errorf("journal: %w", err)
+			return nil, fmt.Errorf("journal: %w. Name the folder of a daemon", err)
 		}
 	} else if err := makeFolder(dir); err != nil {
 		return nil, fmt.Errorf("journal: the folder cannot be made: %w. Choose another one", err)
