@@ -238,6 +238,113 @@ func TestMend(t *testing.T) {
 	}
 }
 
+// TestWayOn: what an error tells to do is possible, and helps: where the journal is missing, where it was put aside and is only read, and where the log has a damaged frame, whose error has
+// the numbers. What the log says then is true.
+func TestWayOn(t *testing.T) {
+	dir := t.TempDir()
+	left(t, dir)
+	if err := Snapshots(dir).Write(10, checkpoint.NewContainer()); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	fails := func(dir, words string) {
+		t.Helper()
+		var d *DamageError
+		if j, err := Open(dir, Options{ReadOnly: true}); err == nil {
+			closed(t, j)
+			t.Fatal("it is opened")
+		} else if !errors.As(err, &d) || !strings.Contains(err.Error(), words) {
+			t.Fatalf("%v, want %q", err, words)
+		}
+	}
+	goes := func(dir string, last int64, words string) {
+		t.Helper()
+		log.Reset()
+		j, err := Open(dir, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds(t, j, 11, last)
+		closed(t, j)
+		if !strings.Contains(log.String(), words) {
+			t.Errorf("the log has %s, want %q", log.String(), words)
+		}
+	}
+
+	missing := copied(t, dir)
+	if err := errors.Join(os.Remove(filepath.Join(missing, dbName)), os.Remove(filepath.Join(missing, dbName+walSuffix))); err != nil {
+		t.Fatal(err)
+	}
+	fails(missing, "journal.db: it is missing. Put a good copy of the folder in its place. To go on without what is lost (all samples acknowledged since the newest snapshot), make an empty file journal.db.damaged and start again")
+	if err := os.WriteFile(filepath.Join(missing, damagedName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fails(missing, "it was put aside as journal.db.damaged, and a new one was not made yet. Put a good copy of the folder in its place. To go on without what is lost (what cannot be read in that), start ocl serve with the folder")
+	goes(missing, 10, `lost="11 to 50" fault="it is empty"`)
+
+	flipped := copied(t, dir)
+	path := filepath.Join(flipped, dbName+walSuffix)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found := lost(t, flipped).Lost
+	var from, to int64
+	if n, err := fmt.Sscanf(found, "the events %d to %d", &from, &to); n != 2 || err != nil || from < 32 || to != 50 {
+		t.Fatalf("lost %q", found)
+	}
+	if err := os.Rename(filepath.Join(flipped, dbName), filepath.Join(flipped, damagedName)); err != nil {
+		t.Fatal(err)
+	}
+	goes(flipped, from-1, `left_out="what its log has after the damage, which cannot be read"`)
+	if text := log.String(); !strings.Contains(text, fmt.Sprintf(`lost="%d to 50" fault="frame `, from)) {
+		t.Error(text)
+	}
+}
+
+// TestFormatMadeAnew: where ocl-serve.json alone is missing, the other files say what it did, and a start makes it anew and says so. A new folder has nothing of that in its log.
+func TestFormatMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	last := left(t, dir)
+	if err := Snapshots(dir).Write(8, container(t, 8)); err != nil {
+		t.Fatal(err)
+	}
+	bare := copied(t, dir)
+	if err := os.Remove(filepath.Join(bare, formatName)); err != nil {
+		t.Fatal(err)
+	}
+	if unused, err := Unused(bare); unused || err != nil {
+		t.Errorf("unused: %v, %v", unused, err)
+	}
+	only := opened(t, bare, Options{ReadOnly: true})
+	holds(t, only, 6, last)
+	closed(t, only)
+	for _, c := range []struct {
+		dir, says string
+	}{{bare, "made anew"}, {bare, ""}, {t.TempDir(), ""}} {
+		var log strings.Builder
+		j, err := Open(c.dir, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed(t, j)
+		if text := log.String(); (text == "") != (c.says == "") || !strings.Contains(text, c.says) {
+			t.Errorf("the log has %q, want %q", text, c.says)
+		}
+	}
+	for _, name := range []string{formatName, acknowledgedName} {
+		want, err := os.ReadFile(filepath.Join(dir, name))
+		got, fault := os.ReadFile(filepath.Join(bare, name))
+		if err != nil || fault != nil || string(got) != string(want) {
+			t.Errorf("%s: %s and %s, %v, %v", name, got, want, err, fault)
+		}
+	}
+}
+
 // FuzzDamage damages the files of a journal in several places. Opening and reading them never gives an event that was not appended.
 func FuzzDamage(f *testing.F) {
 	dir := f.TempDir()

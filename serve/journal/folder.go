@@ -106,7 +106,7 @@ func Unused(dir string) (bool, error) {
 	return err == nil && !f.Complete, err
 }
 
-// known reads what a folder is. It is the zero format for a folder in which nothing is yet.
+// known reads what a folder is. It is the zero format for a folder in which nothing is yet, and a complete one without a word where ocl-serve.json is missing beside files that say what it did.
 func known(dir string) (format, error) {
 	text, err := input.ReadFile(filepath.Join(dir, formatName), input.Want{Most: limit.ServeFormat, NoLinks: true})
 	if err == nil {
@@ -133,6 +133,10 @@ func known(dir string) (format, error) {
 	switch {
 	case len(others) == 0:
 		return format{}, nil
+	case slices.Contains(others, dbName) && slices.Contains(others, snapshotsName) && slices.Contains(others, acknowledgedName): // those have all that it says
+		return format{Complete: true}, nil
+	case slices.Contains(others, dbName):
+		return format{}, fmt.Errorf("journal: %s: %w: it has %s and no %s. If it is the folder of a daemon, put a good copy of it in its place", dir, ErrOther, count.Some(others), formatName)
 	case slices.Contains(others, "result.json") || slices.Contains(others, "checkpoints"):
 		return format{}, fmt.Errorf("journal: %s: %w: it is that of a run. Choose a new folder, and give this one to --init", dir, ErrOther)
 	}

@@ -231,6 +231,9 @@ func (s *store) belong(f format, identity string) error {
 	if identity == "" {
 		identity = newIdentity()
 	}
+	if f.Format == "" {
+		s.log.Warn("a file was missing, and is made anew from what the journal says", "file", filepath.Join(s.dir, formatName))
+	}
 	if f.Identity != identity {
 		if err := writeFormat(s.dir, true, identity); err != nil {
 			return err

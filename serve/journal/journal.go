@@ -6,6 +6,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -105,6 +106,7 @@ type DamageError struct {
 	Whole  bool   // the file is whole, but it ends too early or is that of another folder
 	What   string // what was found
 	Lost   string // what it costs to go on without it
+	Way    string // how to go on without it; "" is to rename the journal
 }
 
 func (d *DamageError) Error() string {
@@ -116,8 +118,8 @@ func (d *DamageError) Error() string {
 	if !d.Whole {
 		b.WriteString("the file is damaged: ")
 	}
-	fmt.Fprintf(&b, "%s. Put a good copy of the folder in its place. To go on without what is lost (%s), rename %s to %s and start again",
-		d.What, d.Lost, dbName, damagedName)
+	way := cmp.Or(d.Way, fmt.Sprintf("rename %s to %s and start again", dbName, damagedName))
+	fmt.Fprintf(&b, "%s. Put a good copy of the folder in its place. To go on without what is lost (%s), %s", d.What, d.Lost, way)
 	return b.String()
 }
 

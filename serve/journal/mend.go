@@ -49,7 +49,14 @@ func (s *store) mend(f format) error {
 		return err
 	}
 	last := from + kept.events
-	what := []any{"snapshot", from, "kept", kept.events, "last", last, "left_out", kept.leftOut, "file", damaged}
+	leftOut := any(kept.leftOut)
+	if fault := checkLog(damaged); errors.As(fault, new(*DamageError)) {
+		leftOut = "what its log has after the damage, which cannot be read"
+		if kept.fault == nil {
+			kept.fault = fault
+		}
+	}
+	what := []any{"snapshot", from, "kept", kept.events, "last", last, "left_out", leftOut, "file", damaged}
 	switch {
 	case acknowledged > last:
 		what = append(what, "lost", fmt.Sprintf("%d to %d", last+1, acknowledged))
@@ -58,7 +65,9 @@ func (s *store) mend(f format) error {
 	}
 	var damage *DamageError
 	switch {
-	case errors.As(kept.fault, &damage):
+	case errors.As(kept.fault, &damage) && damage.Number == 0:
+		what = append(what, "fault", damage.What)
+	case damage != nil:
 		what = append(what, "fault", fmt.Sprintf("event %d: %s", damage.Number, damage.What))
 	case kept.fault != nil:
 		what = append(what, "fault", kept.fault)
@@ -77,6 +86,10 @@ type salvaged struct {
 // salvage appends what is whole of a damaged journal, from a number on. Its error is that of the new one. With sure a journal without an identity is one
 // of another folder.
 func salvage(old *store, from int64, made *store, sure bool) (s salvaged, err error) {
+	if info, err := os.Stat(old.path); err == nil && info.Size() == 0 {
+		s.fault = errors.New("it is empty")
+		return s, nil
+	}
 	if s.fault = old.connect(); s.fault != nil {
 		return s, nil //nolint:nilerr // nothing of it can be read, which is what its damage costs
 	}

@@ -113,7 +113,7 @@ func makeFolder(dir string) error {
 
 // setUp makes a new journal in an empty folder, step by step so that it can be cut short anywhere and done again.
 func (s *store) setUp(f format) (format, error) {
-	if f.Identity == "" {
+	if f.Format = formatWord; f.Identity == "" {
 		f.Identity = newIdentity()
 	}
 	if err := writeFormat(s.dir, false, f.Identity); err != nil {
@@ -177,8 +177,14 @@ func (s *store) isWhole(f format) error {
 		if err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
+		d := &DamageError{Path: s.path, Whole: true, What: "it is missing", Lost: "all samples acknowledged since the newest snapshot",
+			Way: fmt.Sprintf("make an empty file %s and start again", damagedName)}
+		if damaged {
+			d.What, d.Lost = fmt.Sprintf("it was put aside as %s, and a new one was not made yet", damagedName), "what cannot be read in that"
+			d.Way = "start ocl serve with the folder"
+		}
 		if !damaged || s.readOnly {
-			return &DamageError{Path: s.path, What: "it is missing", Lost: "all samples acknowledged since the newest snapshot"}
+			return d
 		}
 		if err := s.mend(f); err != nil {
 			return err
@@ -194,7 +200,26 @@ func (s *store) isWhole(f format) error {
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	return checkLog(s.path)
+	err = checkLog(s.path)
+	if d := new(DamageError); errors.As(err, &d) {
+		s.counts(d)
+	}
+	return err
+}
+
+// counts puts the numbers of the events into an error about the log, as far as the files tell: SQLite reads the log up to its damage.
+func (s *store) counts(d *DamageError) {
+	old := &store{dir: s.dir, path: s.path, readOnly: true}
+	if old.connect() == nil && old.verify() == nil {
+		has, acknowledged := old.head.last, readMark(s.dir, old.identity)
+		if numbers, err := Snapshots(s.dir).Numbers(); err == nil && len(numbers) > 0 {
+			has = max(has, numbers[len(numbers)-1])
+		}
+		if acknowledged > has {
+			d.Lost = fmt.Sprintf("the events %d to %d", has+1, acknowledged)
+		}
+	}
+	_ = old.shut() // nothing was written
 }
 
 // checkLog is a [*DamageError] for a log of SQLite that has a damaged part.
