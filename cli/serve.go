@@ -219,8 +219,12 @@ func inFlags(err error) error {
 	if err == nil {
 		return nil
 	}
-	named := strings.NewReplacer("option Set: ", "", "Method: ", "--method: ", "option Size ", "--size ", "option Channels ", "--channels ")
-	return cause.As(errors.New(named.Replace(err.Error())), err)
+	return named(err, ", in the option Backbone", ", by --backbone FILE", "the option Backbone", "--backbone", "option Set: ", "", "Method: ", "--method: ", "option Size ", "--size ", "option Channels ", "--channels ")
+}
+
+// named is an error with other words in the places of some: what it names is called so here.
+func named(err error, words ...string) error {
+	return cause.As(errors.New(strings.NewReplacer(words...).Replace(err.Error())), err)
 }
 
 // check refuses flags that do not go together.

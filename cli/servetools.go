@@ -36,7 +36,7 @@ func newServeVerify() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := daemon.Verify(cmd.Context(), args[0], daemon.Options{})
 			if err != nil {
-				err = fmt.Errorf("serve verify: %w", err)
+				err = fmt.Errorf("serve verify: %w", inFolder(err))
 			}
 			if errors.Is(err, daemon.ErrDamaged) {
 				return coded{err, exitDifferent}
@@ -59,6 +59,11 @@ func newServeVerify() *cobra.Command {
 	return cmd
 }
 
+// inFolder is an error about the folder of a daemon, which has the pretrained network in a file.
+func inFolder(err error) error {
+	return named(err, ", in the option Backbone", ": put it into the folder as backbone.safetensors")
+}
+
 func newServeRebuild() *cobra.Command {
 	var quiet bool
 	cmd := &cobra.Command{
@@ -72,7 +77,7 @@ func newServeRebuild() *cobra.Command {
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := daemon.Rebuild(cmd.Context(), args[0], daemon.Options{}); err != nil {
-				return fmt.Errorf("serve rebuild: %w", err)
+				return fmt.Errorf("serve rebuild: %w", inFolder(err))
 			}
 			if !quiet {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s was learned again without what was forgotten; its accuracy is measured anew\n", escape.Line(args[0]))

@@ -126,7 +126,9 @@ func (r *replica) loop(ctx context.Context) {
 		}
 		err := r.look(ctx)
 		if err == nil {
-			r.fault.Store(nil)
+			if r.fault.Store(nil); said != "" {
+				r.log.InfoContext(ctx, "the daemon gives its model again", "address", r.o.URL)
+			}
 			said = ""
 			continue
 		}

@@ -47,8 +47,9 @@ func TestAReplicaWithoutItsDaemonSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := options(t)
-	o.Follow = serve.Follow{URL: address, Every: time.Millisecond}
-	there, _ := run(t, o)
+	var log lines
+	o.Follow, o.Log = serve.Follow{URL: address, Every: time.Millisecond}, slog.New(slog.NewTextHandler(&log, nil))
+	there, stop := run(t, o)
 	says := func(wrong bool) {
 		t.Helper()
 		for path, words := range map[string]string{"/v1/status": "has given no model since", "/readyz": "so the one here may be old", "/metrics": "\nocl_problem 1\n"} {
@@ -69,6 +70,12 @@ func TestAReplicaWithoutItsDaemonSaysSo(t *testing.T) {
 	leading.Listen = strings.TrimPrefix(address, "http://")
 	run(t, leading)
 	says(false)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if text := log.text.String(); !strings.Contains(text, "level=WARN") || strings.Count(text, `level=INFO msg="the daemon gives its model again"`) != 1 {
+		t.Errorf("the log has\n%s", text)
+	}
 }
 
 // TestAReplicaThatCannotFollow ends at once, and says what a person has to change.

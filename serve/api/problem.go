@@ -84,6 +84,7 @@ func problemOf(err error) *Problem {
 		{daemon.ErrPutAside, http.StatusConflict, 0},
 		{daemon.ErrUnerased, http.StatusInsufficientStorage, 10 * time.Second},
 		{daemon.ErrNoVersion, http.StatusNotFound, 0},
+		{daemon.ErrSpoilt, http.StatusNotFound, 0},
 		{daemon.ErrExpired, http.StatusGone, 0},
 		{daemon.ErrForgotten, http.StatusGone, 0},
 		{daemon.ErrErased, http.StatusGone, 0},

@@ -296,6 +296,7 @@ func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
 		again = d.again(r.now)
 	case errors.Is(err, journal.ErrNoRoom):
 		d.say(noRoom)
+		d.change()
 		d.refused += len(r.parts)
 		err, again = ErrNoRoom, tryAgain
 	case errors.Is(err, journal.ErrBroken):

@@ -68,11 +68,12 @@ type Daemon struct {
 	halted    bool // learning has stopped
 	aside     int  // cuts in a row that were set aside
 	draining  bool
-	broken    error // ErrBroken or ErrFault
-	writing   bool  // a snapshot is being written
-	grown     int64 // bytes of events since the last one
-	noErase   bool  // the last try to erase found no room
-	refused   int   // requests, since the disk is full
+	broken    error          // ErrBroken or ErrFault
+	writing   bool           // a snapshot is being written
+	grown     int64          // bytes of events since the last one
+	noErase   bool           // the last try to erase found no room
+	refused   int            // requests, since the disk is full
+	spoilt    map[int64]bool // versions whose files were found to be damaged
 
 	// The applier uses these alone.
 	unfinished bool         // what was forgotten may still be in a file
@@ -112,7 +113,7 @@ func openOn(j journal.Journal, dir string, o Options, first *live.Trainer) (*Dae
 	o = o.complete()
 	d := &Daemon{dir: dir, first: first, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(), requests: make(chan *request, 1024), poke: make(chan struct{}, 1),
 		asks: make(chan *ask, 1024), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}), stopped: make(chan struct{}), ended: make(chan struct{}),
-		arrived: make(chan struct{}, 1), moved: make(chan struct{})}
+		arrived: make(chan struct{}, 1), moved: make(chan struct{}), spoilt: map[int64]bool{}}
 	err := d.recover()
 	if d.first != nil { // another process has set up the folder
 		_ = d.first.Close()
@@ -364,7 +365,7 @@ func (d *Daemon) busy() bool {
 	return d.busyNow()
 }
 
-// busyNow is busy where the caller holds mu.
+// busyNow is busy where the caller holds mu. On a full disk nothing is cut.
 func (d *Daemon) busyNow() bool {
-	return d.broken == nil && !d.halted && (len(d.state.queue) > 0 || len(d.state.ops) > 0)
+	return d.broken == nil && !d.halted && (len(d.state.queue) > 0 && d.problem != noRoom || len(d.state.ops) > 0)
 }

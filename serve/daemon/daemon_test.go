@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"ocl/live"
@@ -435,5 +436,17 @@ func TestRollback(t *testing.T) {
 	applied(t, d)
 	if d.trainer.Stats().Stored == 0 {
 		t.Error("the memory is empty")
+	}
+	// A damaged version and one whose file is gone leave the list.
+	if err := errors.Join(os.Truncate(d.state.files.Path(v), 700), os.Remove(d.state.files.Path(list[3].Number))); err != nil {
+		t.Fatal(err)
+	}
+	var log logText
+	d.o.Log = log.logger()
+	if err := d.Rollback(t.Context(), v, "me"); !errors.Is(err, ErrSpoilt) || !strings.Contains(log.String(), fmt.Sprintf("a version of the weights cannot be read, so nobody can go back to it\" version=%d", v)) {
+		t.Errorf("a damaged version: %v, %s", err, log.String())
+	}
+	if now := d.Versions(); len(now) != len(list)-2 || slices.ContainsFunc(now, func(w VersionInfo) bool { return w.Number == v || w.Number == list[3].Number }) {
+		t.Errorf("%d versions, %+v", len(now), now)
 	}
 }

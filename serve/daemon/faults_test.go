@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -165,7 +164,7 @@ func TestNoRoomForAVersion(t *testing.T) {
 	if err := d.Rollback(t.Context(), v.Number, "x"); !errors.Is(err, ErrNoVersion) {
 		t.Error(err)
 	}
-	if err := d.Ready(); err != nil || !slices.ContainsFunc(d.Versions(), func(w VersionInfo) bool { return w == v }) {
+	if err := d.Ready(); err != nil || len(d.Versions()) > 0 { // nobody can go back to it
 		t.Errorf("%v, versions %v", err, d.Versions())
 	}
 	d = again(t, d, dir, small())

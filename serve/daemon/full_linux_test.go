@@ -118,3 +118,30 @@ func TestFullDiskAtTheEnd(t *testing.T) {
 		t.Errorf("the next start makes the state %s instead of %s", got, want)
 	}
 }
+
+// TestEndWithSamplesOnAFullDisk: a daemon whose disk is full is not learning what waits, and does not wait for it when it is asked to end.
+func TestEndWithSamplesOnAFullDisk(t *testing.T) {
+	disk, fill := smallDisk(t, 4<<20)
+	dir, o := filepath.Join(disk, "d"), small()
+	o.HeldOut = 0
+	d := open(t, dir, o)
+	learn(t, d, samples(0, 3)) // less than a batch
+	free := fill()
+	if _, err := d.Learn(t.Context(), samples(3, 4), ""); !errors.Is(err, ErrNoRoom) {
+		t.Fatal(err)
+	}
+	if s := d.Status(); s.State != "stopped" || s.Problem != noRoom || s.Samples.Waiting != 3 {
+		t.Errorf("%+v", s)
+	}
+	err := d.Close(t.Context()) // it has no end of its own
+	free()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d = open(t, dir, o)
+	learn(t, d, samples(3, 2))
+	applied(t, d)
+	if n := d.Status().Samples.Learned; n != 5 {
+		t.Errorf("%d were learned", n)
+	}
+}

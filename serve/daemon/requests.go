@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"ocl/checkpoint"
 	"ocl/data"
 	"ocl/internal/count"
 	"ocl/live"
@@ -337,11 +338,22 @@ func (d *Daemon) Boundary(ctx context.Context, who string) error {
 	return err
 }
 
-// Versions are those to which Rollback can go back, the oldest first.
+// Versions are those to which Rollback can go back, as far as is known, the oldest first: of those in the book the ones whose files are there, and were not found to be damaged.
 func (d *Daemon) Versions() []VersionInfo {
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()
-	return slices.Clone(d.state.versions)
+	files, err := d.state.files.Numbers()
+	if err != nil {
+		d.o.Log.Warn("the versions of the weights cannot be listed", "error", err)
+	}
+	return slices.DeleteFunc(slices.Clone(d.state.versions), func(v VersionInfo) bool {
+		return d.spoilt[v.Number] || !slices.Contains(files, v.Number) && !d.keeping(v.Number)
+	})
+}
+
+// keeping says whether the file of a version is about to be written. The caller holds mu.
+func (d *Daemon) keeping(version int64) bool {
+	return slices.ContainsFunc(d.state.ops, func(o *op) bool { return o.Kind == kindVersion && o.Version == version })
 }
 
 // Keep keeps the weights as they are now, once what is on its way is learned, as a version with a name, 1 to 256 bytes, that stays until the folder goes.
@@ -386,15 +398,19 @@ func (d *Daemon) Keep(ctx context.Context, name, who string) (v VersionInfo, err
 
 // Rollback goes back to the weights of a version, and returns when predictions use them. The memory stays.
 func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
-	if err := d.until(ctx, func() bool { // its file may be about to be written
-		return !slices.ContainsFunc(d.state.ops, func(o *op) bool { return o.Kind == kindVersion && o.Version == number })
-	}); err != nil {
+	if err := d.until(ctx, func() bool { return !d.keeping(number) }); err != nil {
 		return err
 	}
 	if _, err := d.state.files.Read(number); errors.Is(err, fs.ErrNotExist) { // an event that cannot be applied would end each start
 		return fmt.Errorf("daemon: version %d: %w", number, ErrNoVersion)
-	} else if err != nil {
+	} else if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) && !errors.Is(err, journal.ErrForeign) {
 		return fmt.Errorf("daemon: version %d: %w (%w)", number, ErrNoVersion, err)
+	} else if err != nil {
+		d.state.mu.Lock()
+		d.spoilt[number] = true
+		d.state.mu.Unlock()
+		d.o.Log.Warn("a version of the weights cannot be read, so nobody can go back to it", "version", number, "error", err)
+		return fmt.Errorf("daemon: version %d: %w", number, ErrSpoilt)
 	}
 	o, err := d.ask(context.WithoutCancel(ctx), func(p *part) error {
 		if err := p.free(versionsKey); err != nil {

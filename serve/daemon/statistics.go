@@ -106,7 +106,13 @@ func (d *Daemon) readStatistics() {
 	if err == nil {
 		err = d.resume(text)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		if d.trainer.Stats().Images > 0 {
+			d.o.Log.Info("nothing is there of what was measured before, so accuracy, forgetting and drift begin anew", "file", statisticsFile)
+		}
+		return
+	}
+	if err != nil {
 		d.o.Log.Warn("what was measured before is lost, and nothing else", "file", statisticsFile, "error", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -48,6 +49,17 @@ func TestStatisticsSurvive(t *testing.T) {
 			t.Errorf("%s: %+v", damage, s)
 		}
 		end(t, d)
+	}
+	if err := os.Remove(filepath.Join(dir, statisticsFile)); err != nil {
+		t.Fatal(err)
+	}
+	for folder, says := range map[string]bool{dir: true, t.TempDir(): false} { // a new folder has lost nothing
+		var log logText
+		o.Log = log.logger()
+		end(t, open(t, folder, o))
+		if text := log.String(); strings.Contains(text, `"nothing is there of what was measured before, so accuracy, forgetting and drift begin anew" file=statistics.json`) != says {
+			t.Errorf("%s: %s", folder, text)
+		}
 	}
 }
 

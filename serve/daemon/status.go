@@ -21,7 +21,7 @@ type Status struct {
 	Method  string      `json:"method"`
 	Release string      `json:"release"`
 	Started time.Time   `json:"started"`
-	State   string      `json:"state"`   // learning, idle, stopped or draining
+	State   string      `json:"state"`   // learning, idle, stopped (Problem says why) or draining
 	Problem string      `json:"problem"` // "" is none
 	Version int64       `json:"version"`
 	Samples Counts      `json:"samples"`
@@ -38,7 +38,7 @@ type Status struct {
 
 // Counts are numbers of samples.
 type Counts struct {
-	Learned    int64 `json:"learned"`
+	Learned    int64 `json:"learned"`   // one that was corrected counts for each time that it was learned
 	Answering  int64 `json:"answering"` // of these, in the version that answers
 	Waiting    int   `json:"waiting"`
 	Queue      int   `json:"queue"` // that may wait
@@ -394,6 +394,8 @@ func (d *Daemon) Status() Status {
 		s.State = "stopped"
 	case d.draining:
 		s.State = "draining"
+	case d.problem == noRoom && len(d.state.ops) == 0:
+		s.State = "stopped"
 	case d.waiting() > 0:
 		s.State = "learning"
 	}

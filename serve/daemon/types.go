@@ -93,6 +93,7 @@ var (
 	ErrConflict  = errors.New("the id has another picture or label already. Use another id")
 	ErrNotFound  = errors.New("there is no sample of this id. Send the picture again")
 	ErrNoVersion = errors.New("the weights of that version are not kept. Look for those that are by GET /v1/versions")
+	ErrSpoilt    = errors.New("the file of that version is damaged, so nobody can go back to it. Look for another one by GET /v1/versions")
 	ErrSameName  = errors.New("another version has the name. Use another name")
 	ErrExpired   = errors.New("the picture is not kept any more. Send it again, with its label")
 	ErrNobody    = errors.New("no sample that is known is meant, so nothing was erased. Look at the ids, the picture, the name or the times")

@@ -84,11 +84,18 @@ func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
 
 func verify(ctx context.Context, j journal.Journal, dir string, o Options) (r Report, err error) {
 	files := journal.Snapshots(dir)
-	for _, f := range []*journal.Files{files, journal.Versions(dir)} {
+	for _, f := range []struct {
+		*journal.Files
+		way string // without the file
+	}{
+		{files, "start ocl serve, which goes on from another snapshot where one is whole"},
+		{journal.Versions(dir), "remove the file: nobody can go back to that version then"},
+	} {
 		numbers, err := f.Numbers()
 		for _, n := range numbers {
-			_, fault := f.Read(n)
-			err = errors.Join(err, fault)
+			if _, fault := f.Read(n); fault != nil {
+				err = errors.Join(err, fmt.Errorf("%w. Put a good copy of the folder in its place; without one, %s", fault, f.way))
+			}
 		}
 		if err != nil {
 			return r, err

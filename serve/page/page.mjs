@@ -136,7 +136,7 @@ function element(name, text, look) {
 let classes = [];
 
 function show(s) {
-  const states = { learning: "learning", idle: "waiting for samples", stopped: "not learning any more", recovering: "recovering", draining: "ending" };
+  const states = { learning: "learning", idle: "waiting for samples", stopped: "not learning", recovering: "recovering", draining: "ending" };
   byId("line").textContent = `${s.method}, ${states[s.state] ?? s.state}. The answers are those of version ${count(s.version)}.`;
   document.title = s.accuracy?.samples >= enough ? `${percent(s.accuracy.recent)} ocl serve` : "ocl serve";
   byId("problem").hidden = s.problem === "";
