@@ -35,6 +35,7 @@ const size = 8
 
 // rig is a daemon behind its handler on a port of this machine. Every request and answer is held to the document.
 type rig struct {
+	dir    string // of the daemon
 	t      *testing.T
 	daemon *daemon.Daemon
 	url    string
@@ -53,7 +54,8 @@ func daemonOptions() daemon.Options {
 
 func start(t *testing.T, do daemon.Options, o api.Options) *rig {
 	t.Helper()
-	d, err := daemon.Open(t.TempDir(), do)
+	dir := t.TempDir()
+	d, err := daemon.Open(dir, do)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,7 @@ func start(t *testing.T, do daemon.Options, o api.Options) *rig {
 			t.Error(err)
 		}
 	})
-	r := &rig{t: t, daemon: d, ending: make(chan struct{})}
+	r := &rig{t: t, dir: dir, daemon: d, ending: make(chan struct{})}
 	o.Decoder, o.Ending, o.Release = d, r.ending, "test"
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))

@@ -10,6 +10,8 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -203,6 +205,17 @@ func TestTheModelHasATag(t *testing.T) {
 func TestForgettingAndGoingBack(t *testing.T) {
 	r := taught(t, daemonOptions(), api.Options{})
 	r.want(http.StatusOK, "DELETE", "/v1/samples/a1", "", nil)
+	r.refused(http.StatusGone, "was erased before. Nothing is left to do.", "DELETE", "/v1/samples/a1", "", nil)
+	r.refused(http.StatusNotFound, "nothing was erased", "DELETE", "/v1/samples/none", "", nil)
+	aside := filepath.Join(r.dir, "journal.db.damaged")
+	if err := os.WriteFile(aside, []byte("none"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.refused(http.StatusConflict, "Remove journal.db.damaged in the folder of the daemon", "DELETE", "/v1/samples/none", "", nil)
+	r.refused(http.StatusConflict, "Remove journal.db.damaged in the folder of the daemon", "POST", "/v1/forget", jsonT, []byte(`{"ids":["none"]}`))
+	if err := os.Remove(aside); err != nil {
+		t.Fatal(err)
+	}
 	r.refused(http.StatusNotFound, "", "DELETE", "/v1/samples/none", "", nil)
 	r.refused(http.StatusGone, "", "PUT", "/v1/samples/a1/label", jsonT, []byte(`{"label":"b"}`))
 	got := read[struct{ Matched int }](t, r.want(http.StatusOK, "POST", "/v1/forget", raw, pixels(1, 2)))

@@ -197,7 +197,7 @@ func (s *server) sample(to http.ResponseWriter, r *http.Request) {
 }
 
 func unknownID(r *http.Request) *Problem {
-	return problem(http.StatusNotFound, "There is no sample %.80q. It was never sent, or so long ago that its id is not kept. Send the picture with its label to /v1/samples.", r.PathValue("id"))
+	return problem(http.StatusNotFound, "There is no sample %.80q. It was never sent, or so long ago that its id is not kept, or it was lost by damage of the journal. Send the picture with its label to /v1/samples.", r.PathValue("id"))
 }
 
 // uncertain answers GET /v1/samples: the remembered pictures of which the model was least certain.
@@ -254,12 +254,7 @@ func (s *server) picture(to http.ResponseWriter, r *http.Request) {
 
 // remove answers DELETE /v1/samples/{id}: the picture is erased everywhere when this is answered.
 func (s *server) remove(to http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	if _, ok := s.daemon.Sample(id); !ok {
-		s.refuse(to, r, unknownID(r))
-		return
-	}
-	s.forgotten(to, r, daemon.Which{IDs: []string{id}})
+	s.forgotten(to, r, daemon.Which{IDs: []string{r.PathValue("id")}})
 }
 
 // forget answers POST /v1/forget: by ids, by a picture, or by who sent it and when.

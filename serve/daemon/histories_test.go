@@ -39,7 +39,7 @@ type call struct {
 }
 
 // Errors that change nothing, by name; those that are not here are refusals that may come at any time.
-var told = map[string]error{"conflict": ErrConflict, "not found": ErrNotFound, "expired": ErrExpired, "forgotten": ErrForgotten}
+var told = map[error]string{ErrConflict: "conflict", ErrNotFound: "not found", ErrNobody: "not found", ErrExpired: "expired", ErrForgotten: "forgotten", ErrErased: "forgotten"}
 
 // outcomes are the states that a sample may be in after a call in one state: none if it cannot have come so. States are absent, remembered, expired, forgotten, and a label for a sample that
 // has one, behind "is ".
@@ -310,7 +310,7 @@ func (h *historian) do(d *Daemon, client int, c call, n int) {
 	ended := h.clock.Add(1)
 	if err != nil {
 		c.came = "refused"
-		for name, e := range told {
+		for e, name := range told {
 			if errors.Is(err, e) {
 				c.came = name
 			}

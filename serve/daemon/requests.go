@@ -457,14 +457,12 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 				if err := p.free(w.IDs...); err != nil {
 					return err
 				}
-				switch m, there := d.state.lookup(w.IDs[0]); {
+				switch m, _ := d.state.lookup(w.IDs[0]); {
 				case m.State == StateForgotten: // another request has asked for it, and it is not erased yet
 					ids = w.IDs[:1]
 					return nil
 				case m.State == StateErased:
 					return ErrErased
-				case !there && len(w.IDs) == 1:
-					return ErrNotFound
 				}
 			}
 			return ErrNobody
@@ -496,7 +494,7 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 		f.Undone += n
 		o, err = d.ask(context.WithoutCancel(ctx), admit)
 	}
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNobody) {
+	if errors.Is(err, ErrNobody) {
 		if aside := journal.PutAside(d.dir); len(aside) > 0 {
 			err = fmt.Errorf("daemon: %w. Remove %s in the folder of the daemon, and send this again", ErrPutAside, count.And(aside))
 		}

@@ -116,7 +116,7 @@ func TestForgetBesideADamagedJournal(t *testing.T) {
 	if err := errors.Join(os.Remove(filepath.Join(bad, "journal.db.damaged")), os.Remove(filepath.Join(bad, "journal.db.damaged-wal"))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Forget(t.Context(), Which{IDs: []string{"id-9"}}, ""); !errors.Is(err, ErrNotFound) {
+	if _, err := d.Forget(t.Context(), Which{IDs: []string{"id-9"}}, ""); !errors.Is(err, ErrNobody) {
 		t.Error(err)
 	}
 	files, err := filepath.Glob(filepath.Join(bad, "*"))
