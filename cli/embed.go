@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -127,12 +125,12 @@ func (d embedJSON) text(c config.Config, given []setting) string {
 
 // writeEmbeddings writes a set of embeddings as arrays of NumPy. Its metadata say what they are.
 func writeEmbeddings(ctx context.Context, w io.Writer, set *data.Set) error {
-	var arrays []npz.Array
+	var arrays []npz.Source
 	for _, half := range []struct {
 		name string
 		data.Split
 	}{{"train", set.Train}, {"test", set.Test}} {
-		arrays = append(arrays, npz.Array{Name: "x_" + half.name, Type: "<f2", Shape: []int{half.Len(), set.C}, Values: func(w io.Writer) error {
+		arrays = append(arrays, npz.Source{Array: npz.Array{Name: "x_" + half.name, Type: "<f2", Shape: []int{half.Len(), set.C}}, Values: func(w io.Writer) error {
 			buf := make([]uint8, set.ImageLen())
 			for i := range half.Len() {
 				x, err := half.Images.Image(i, buf)
@@ -144,9 +142,9 @@ func writeEmbeddings(ctx context.Context, w io.Writer, set *data.Set) error {
 				}
 			}
 			return nil
-		}}, npz.Array{Name: "y_" + half.name, Type: "<i4", Shape: []int{half.Len()}, Values: func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, half.Y) }})
+		}}, npz.Numbers("y_"+half.name, half.Y, half.Len()))
 	}
-	if texts := namesArray(set.ClassNames); texts != nil {
+	if texts := npz.Texts("class_names", set.ClassNames); texts != nil {
 		arrays = append(arrays, *texts)
 	}
 	names, err := json.Marshal(set.ClassNames)
@@ -157,31 +155,6 @@ func writeEmbeddings(ctx context.Context, w io.Writer, set *data.Set) error {
 	if err != nil {
 		return err
 	}
-	return npz.WriteArrays(w, arrays, map[string]string{"data": set.Name, "data_digest": set.Digest, "backbone": set.By, "backbone_digest": set.ByDigest,
+	return npz.Write(w, arrays, map[string]string{"data": set.Name, "data_digest": set.Digest, "backbone": set.By, "backbone_digest": set.ByDigest,
 		"image_shape": string(shape), "class_names": string(names)})
-}
-
-// namesArray are names of classes as NumPy has texts: four bytes a character, with zeros after the last one. It is nil where there are
-// none, or where one is no text, as the name of a folder need not be.
-func namesArray(names []string) *npz.Array {
-	longest := 0
-	for _, name := range names {
-		if !utf8.ValidString(name) {
-			return nil
-		}
-		longest = max(longest, utf8.RuneCountInString(name))
-	}
-	if longest == 0 {
-		return nil
-	}
-	return &npz.Array{Name: "class_names", Type: fmt.Sprintf("<U%d", longest), Shape: []int{len(names)}, Values: func(w io.Writer) error {
-		for _, name := range names {
-			text := make([]rune, longest)
-			copy(text, []rune(name))
-			if err := binary.Write(w, binary.LittleEndian, text); err != nil {
-				return err
-			}
-		}
-		return nil
-	}}
 }

@@ -46,7 +46,7 @@ type exportSource struct {
 // exportFormats are all of them, in the order of the help.
 var exportFormats = []exportFormat{
 	{"safetensors", "weights of the network, for PyTorch and `ocl run network.init=FILE`", ".safetensors", false, exportWeights(".safetensors", safetensors.Write)},
-	{"npz", "weights of the network, for NumPy", ".npz", false, exportWeights(".npz", npz.Write)},
+	{"npz", "weights of the network, for NumPy", ".npz", false, exportWeights(".npz", tensorsNPZ)},
 	{"onnx", "classifier from image to class, for onnxruntime and others", ".onnx", false, exportONNX},
 	{"tensorboard", "curves and confusion of one or more runs, for TensorBoard", "", true, exportTensorboard},
 	{"csv", "every number of one or more runs in one table", ".csv", true, exportCSV},
@@ -186,6 +186,19 @@ func exportWeights(ending string, write func(io.Writer, []safetensors.Tensor, ma
 			return func(w io.Writer) error { return write(w, tensors, metadata) }, err
 		})
 	}
+}
+
+// tensorsNPZ writes tensors as arrays of NumPy.
+func tensorsNPZ(w io.Writer, tensors []safetensors.Tensor, metadata map[string]string) error {
+	var arrays []npz.Source
+	for _, t := range tensors {
+		if t.Floats == nil && t.Ints != nil {
+			arrays = append(arrays, npz.Numbers(t.Name, t.Ints, t.Shape...))
+		} else {
+			arrays = append(arrays, npz.Numbers(t.Name, t.Floats, t.Shape...))
+		}
+	}
+	return npz.Write(w, arrays, metadata)
 }
 
 // exportONNX exports the classifier of a run as an ONNX model.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/data"
+	"ocl/data/npz"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/escape"
@@ -314,10 +314,16 @@ func inspectWeights(path string, f *os.File, size int64) (*inspected, error) {
 func inspectNPZ(path string, f *os.File, size int64) (*inspected, error) {
 	var content struct {
 		Metadata map[string]string `json:"metadata"`
-		Arrays   []data.NPYArray   `json:"arrays"`
+		Arrays   []npz.Array       `json:"arrays"`
 	}
-	var err error
-	if content.Arrays, content.Metadata, err = data.ListNPZ(f, size); err != nil {
+	file, err := npz.Open(f, size)
+	if err == nil {
+		content.Arrays, err = file.Arrays()
+	}
+	if err == nil {
+		content.Metadata, err = file.Metadata()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	t := table{head: []string{"array", "type", "shape"}, right: make([]bool, 3)}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"errors"
@@ -14,13 +13,12 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/sbinet/npyio"
 
+	"ocl/data/npz"
 	"ocl/internal/faulttest"
 	"ocl/internal/kernel"
 	"ocl/rng"
@@ -145,8 +143,7 @@ func writeNPZ(path, kind string) error {
 		shape = []int{8}
 	}
 	src := rng.New(1, "cmd/ocl/npz/"+kind)
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
+	var arrays []npz.Source
 	for _, part := range []struct {
 		name     string
 		perClass int
@@ -171,45 +168,21 @@ func writeNPZ(path, kind string) error {
 		if kind == "label" && part.name == "test" {
 			y[7] = classes
 		}
-		var values any = x
+		images := npz.Numbers("x_"+part.name, x, append([]int{len(y)}, shape...)...)
 		if kind == "embeddings" {
-			values = e
+			images = npz.Numbers("x_"+part.name, e, append([]int{len(y)}, shape...)...)
 		}
-		if err := addArray(z, "x_"+part.name, values, append([]int{len(y)}, shape...)...); err != nil {
-			return err
-		}
+		arrays = append(arrays, images)
 		if kind == "missing" && part.name == "test" {
 			continue
 		}
-		if err := addArray(z, "y_"+part.name, y, len(y)); err != nil {
-			return err
-		}
+		arrays = append(arrays, npz.Numbers("y_"+part.name, y, len(y)))
 	}
-	if err := z.Close(); err != nil {
+	var b bytes.Buffer
+	if err := npz.Write(&b, arrays, nil); err != nil {
 		return err
 	}
 	return os.WriteFile(path, b.Bytes(), 0o644)
-}
-
-// addArray writes a NumPy array; npyio writes slices of one dimension, so the shape is put into its header.
-func addArray(z *zip.Writer, name string, values any, shape ...int) error {
-	w, err := z.Create(name + ".npy")
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	if err := npyio.Write(&b, values); err != nil {
-		return err
-	}
-	flat := b.Bytes()
-	size := int(flat[8]) | int(flat[9])<<8
-	head := string(flat[10 : 10+size])
-	at, end := strings.Index(head, "("), strings.Index(head, ")")
-	text := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(shape)), ", "), "[]") + ","
-	head = strings.TrimRight(head[:at+1]+text+head[end:], " \n")
-	head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
-	_, err = w.Write(append(append(append(flat[:8:8], byte(len(head)), byte(len(head)>>8)), head...), flat[10+size:]...))
-	return err
 }
 
 func resize(ts *testscript.TestScript, neg bool, args []string) {

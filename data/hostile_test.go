@@ -47,6 +47,11 @@ func bomb(t *testing.T, n int) []byte {
 		t.Fatal(err)
 	}
 	e.Write(packed)
+	for _, name := range []string{"y_train", "x_test", "y_test"} {
+		if _, err := w.Create(name + ".npy"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,18 +1,19 @@
 package data
 
 import (
-	"archive/zip"
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"ocl"
+	"ocl/data/npz"
 	"ocl/internal/budget"
 	"ocl/internal/cause"
 	"ocl/internal/count"
@@ -80,26 +81,26 @@ func findNPZ(dir string) (string, error) {
 	return filepath.Join(dir, found[0].Name()), nil
 }
 
-// readNPZ decodes a zip archive of four arrays, and of names where it has them, size bytes long. It allocates no more than npzLimit for the set.
+// readNPZ decodes a file of four arrays, and of names where it has them, size bytes long. It allocates no more than npzLimit for the set.
 func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
-	archive, err := zip.NewReader(r, size)
+	file, err := npz.Open(r, size, "x_train", "y_train", "x_test", "y_test")
 	if err != nil {
-		return nil, fmt.Errorf("this is not an .npz file (%w). Write it with numpy.savez or numpy.savez_compressed", err)
-	}
-	set := &Set{Name: "npz"}
-	if err := readNPZSplit(set, &set.Train, archive, "train", size); err != nil {
 		return nil, err
 	}
-	if err := readNPZSplit(set, &set.Test, archive, "test", size); err != nil {
+	set := &Set{Name: "npz"}
+	if err := readNPZSplit(set, &set.Train, file, "train", size); err != nil {
+		return nil, err
+	}
+	if err := readNPZSplit(set, &set.Test, file, "test", size); err != nil {
 		return nil, err
 	}
 	if err := checkNPZLabels(set); err != nil {
 		return nil, err
 	}
-	if err := readNPZNames(set, archive, size); err != nil {
+	if err := readNPZNames(set, file); err != nil {
 		return nil, err
 	}
-	if err := readNPZOrigin(set, archive, size); err != nil {
+	if err := readNPZOrigin(set, file); err != nil {
 		return nil, err
 	}
 	set.Notes = set.repeats()
@@ -107,13 +108,13 @@ func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
 }
 
 // readNPZSplit reads x_<half> and y_<half>; the first half read gives the set its shape.
-func readNPZSplit(set *Set, split *Split, archive *zip.Reader, half string, size int64) error {
-	x, err := openNPY(archive, "x_"+half, size)
+func readNPZSplit(set *Set, split *Split, file *npz.File, half string, size int64) error {
+	x, err := file.Numbers("x_" + half)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	order, c, h, w, err := x.layout()
+	order, c, h, w, err := npzLayout(x.Array)
 	if err != nil {
 		return err
 	}
@@ -121,48 +122,48 @@ func readNPZSplit(set *Set, split *Split, archive *zip.Reader, half string, size
 	if set.C == 0 {
 		set.C, set.H, set.W, set.Embeddings = c, h, w, embeddings
 	} else if embeddings != set.Embeddings {
-		return fmt.Errorf("%s has shape %v, but one of x_train and x_test has images and the other one embeddings. Make both alike", x.name, x.shape)
+		return fmt.Errorf("%s has shape %v, but one of x_train and x_test has images and the other one embeddings. Make both alike", x.Name, x.Shape)
 	} else if embeddings && c != set.C {
-		return fmt.Errorf("%s has embeddings of %d numbers, but x_train of %d. Make both by the same network", x.name, c, set.C)
+		return fmt.Errorf("%s has embeddings of %d numbers, but x_train of %d. Make both by the same network", x.Name, c, set.C)
 	} else if c != set.C || h != set.H || w != set.W {
 		return fmt.Errorf("%s has images of %d×%d×%d, but x_train of %d×%d×%d. Make both alike",
-			x.name, c, h, w, set.C, set.H, set.W)
+			x.Name, c, h, w, set.C, set.H, set.W)
 	}
-	n := x.shape[0]
+	n := x.Shape[0]
 	// Images are a byte each pixel, embeddings two bytes a number, labels four bytes; the other half that was read counts too.
 	need := int64(n+set.Train.Len()) * int64(set.ImageLen()+4)
 	if limit := npzLimit(size); need > limit {
 		return fmt.Errorf("%s: shape %v needs %s of memory, but at most %s are allowed for a file of %s. If the images are right, "+
 			"write the file without compression, with numpy.savez",
-			x.name, x.shape, count.Of(need, "byte"), count.Number(limit), count.Of(size, "byte"))
+			x.Name, x.Shape, count.Of(need, "byte"), count.Number(limit), count.Of(size, "byte"))
 	}
 	if most := budget.Bytes() / 4 * 3; need > most {
 		return fmt.Errorf("%s: shape %v needs %s of memory, and %s are three quarters of what this process may use. Use fewer or smaller images",
-			x.name, x.shape, count.Of(need, "byte"), count.Number(most))
+			x.Name, x.Shape, count.Of(need, "byte"), count.Number(most))
 	}
 	images := newBlock(n, set.ImageLen())
 	split.Images = images
 	if embeddings {
-		err = x.embeddings(images)
+		err = readEmbeddings(x, images)
 	} else {
-		err = x.images(images.Pixels, order, c, h*w)
+		err = readImages(x, images.Pixels, order, c, h*w)
 	}
 	if err != nil {
 		return err
 	}
-	y, err := openNPY(archive, "y_"+half, size)
+	y, err := file.Numbers("y_" + half)
 	if err != nil {
 		return err
 	}
 	defer y.Close()
-	if len(y.shape) == 0 || len(y.shape) > 2 || len(y.shape) == 2 && y.shape[1] != 1 {
-		return fmt.Errorf("%s has shape %v. Use [N], one label per image", y.name, y.shape)
+	if len(y.Shape) == 0 || len(y.Shape) > 2 || len(y.Shape) == 2 && y.Shape[1] != 1 {
+		return fmt.Errorf("%s has shape %v. Use [N], one label per image", y.Name, y.Shape)
 	}
-	if y.shape[0] != n {
-		return fmt.Errorf("%s has %s for %s. Use one label per image", y.name, count.Of(y.shape[0], "label"), count.Of(n, "image"))
+	if y.Shape[0] != n {
+		return fmt.Errorf("%s has %s for %s. Use one label per image", y.Name, count.Of(y.Shape[0], "label"), count.Of(n, "image"))
 	}
 	split.Y = make([]int32, n)
-	return y.integers(split.Y)
+	return readLabels(y, split.Y)
 }
 
 // checkNPZLabels sets the number of classes and refuses gaps: a class without images could be in no task.
@@ -200,22 +201,16 @@ func checkNPZLabels(set *Set) error {
 const npzNames = "class_names"
 
 // readNPZNames reads class_names, where it is there.
-func readNPZNames(set *Set, archive *zip.Reader, size int64) error {
-	if !slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == npzNames+".npy" }) {
-		return nil
-	}
-	a, err := openArray(archive, npzNames, size, true)
-	if err != nil {
+func readNPZNames(set *Set, file *npz.File) error {
+	names, err := file.Texts(npzNames)
+	if names == nil {
 		return err
 	}
-	defer a.Close()
-	if len(a.shape) != 1 || a.shape[0] != set.Classes {
-		return fmt.Errorf("%s has shape %v, but there are %s. Write a name for each, in the order of the labels", npzNames, a.shape, count.Of(set.Classes, "class"))
+	defer names.Close()
+	if len(names.Shape) != 1 || names.Shape[0] != set.Classes {
+		return fmt.Errorf("%s has shape %v, but there are %s. Write a name for each, in the order of the labels", npzNames, names.Shape, count.Of(set.Classes, "class"))
 	}
-	if n := int64(set.Classes) * int64(a.width()); n > limit.ClassNames {
-		return fmt.Errorf("%s has %s, more than the limit of %s. Use shorter names", npzNames, count.Of(n, "byte"), count.Number(limit.ClassNames))
-	}
-	if set.ClassNames, err = a.strings(set.Classes); err != nil {
+	if set.ClassNames, err = names.Texts(); err != nil {
 		return err
 	}
 	seen := map[string]int{}
@@ -233,18 +228,15 @@ func readNPZNames(set *Set, archive *zip.Reader, size int64) error {
 	return nil
 }
 
-// npzMetadata is the array in which `ocl embed -o FILE.npz` says what made the others: one text, a JSON object of texts.
-const npzMetadata = "__metadata__"
-
 // backboneDigest is what the digest of a pretrained network looks like.
 var backboneDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // readNPZOrigin reads which network made the embeddings, and of images of which shape, where the file says so.
-func readNPZOrigin(set *Set, archive *zip.Reader, size int64) error {
+func readNPZOrigin(set *Set, file *npz.File) error {
 	if !set.Embeddings {
 		return nil
 	}
-	says, err := readNPZMetadata(archive, size)
+	says, err := file.Metadata()
 	if err != nil {
 		return err
 	}
@@ -253,139 +245,37 @@ func readNPZOrigin(set *Set, archive *zip.Reader, size int64) error {
 		return nil
 	}
 	if !backboneDigest.MatchString(digest) {
-		return fmt.Errorf("%s: backbone_digest is %.40q, and not sha256: with 64 hexadecimal digits. Leave it out, or write the file with `ocl embed -o FILE.npz`", npzMetadata, digest)
+		return fmt.Errorf("%s: backbone_digest is %.40q, and not sha256: with 64 hexadecimal digits. Leave it out, or write the file with `ocl embed -o FILE.npz`", npz.Metadata, digest)
 	}
 	set.By, set.ByDigest = says["backbone"], digest
 	if shape := says["image_shape"]; shape != "" {
 		var of []int
 		if err := json.Unmarshal([]byte(shape), &of); err != nil || len(of) != 3 || of[0] != 1 && of[0] != 3 || slices.Min(of) < 1 || slices.Max(of) > limit.KnownSide {
-			return fmt.Errorf("%s: image_shape is %.40q, and not [C,H,W] with C of 1 or 3. Leave it out, or write the file with `ocl embed -o FILE.npz`", npzMetadata, shape)
+			return fmt.Errorf("%s: image_shape is %.40q, and not [C,H,W] with C of 1 or 3. Leave it out, or write the file with `ocl embed -o FILE.npz`", npz.Metadata, shape)
 		}
 		set.Of = [3]int(of)
 	}
 	return nil
 }
 
-// readNPZMetadata reads the metadata, nil where there are none.
-func readNPZMetadata(archive *zip.Reader, size int64) (says map[string]string, err error) {
-	if !slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == npzMetadata+".npy" }) {
-		return nil, nil
-	}
-	a, err := openArray(archive, npzMetadata, size, true)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Close()
-	if len(a.shape) != 0 || a.width() > limit.ClassNames {
-		return nil, fmt.Errorf("%s has shape %v and %s, and not one text of at most %s. Leave it out, or write the file with `ocl embed -o FILE.npz`", a.name, a.shape, count.Of(a.width(), "byte"), count.Number(limit.ClassNames))
-	}
-	texts, err := a.strings(1)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal([]byte(texts[0]), &says); err != nil {
-		return nil, fmt.Errorf("%s is no JSON object of texts. Leave it out, or write the file with `ocl embed -o FILE.npz`", a.name)
-	}
-	return says, nil
-}
-
-// NPYArray is an array of a NumPy file.
-type NPYArray struct {
-	Name  string `json:"name"`
-	Type  string `json:"type"` // as NumPy writes it, such as <f4
-	Shape []int  `json:"shape"`
-}
-
-// ListNPZ lists the arrays of a NumPy file of size bytes, of any types, in their order in the file, with the metadata of `ocl embed -o FILE.npz` and `ocl export --to npz`; nil
-// is none. Values are not read.
-func ListNPZ(r io.ReaderAt, size int64) (arrays []NPYArray, metadata map[string]string, err error) {
-	archive, err := zip.NewReader(r, size)
-	if err != nil {
-		return nil, nil, fmt.Errorf("this is not an .npz file (%w). Write it with numpy.savez or numpy.savez_compressed", err)
-	}
-	for _, f := range archive.File {
-		name, is := strings.CutSuffix(f.Name, ".npy")
-		if !is {
-			return nil, nil, fmt.Errorf("this is not an .npz file: its entry %.40q is no array. Write it with numpy.savez", f.Name)
-		}
-		a, _, err := openEntry(archive, name, size)
-		if err != nil {
-			return nil, nil, err
-		}
-		_, _, err = a.outline()
-		if a.Close(); err != nil {
-			return nil, nil, fmt.Errorf("%.40q: %w", name, err)
-		}
-		arrays = append(arrays, NPYArray{name, a.dtype, a.shape})
-	}
-	metadata, err = readNPZMetadata(archive, size)
-	return arrays, metadata, err
-}
-
-// openNPY finds the array of numbers called name and reads its header; size is that of the whole file.
-func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
-	return openArray(archive, name, size, false)
-}
-
-// openArray is openNPY, also for an array of texts.
-func openArray(archive *zip.Reader, name string, size int64, texts bool) (*npy, error) {
-	a, whole, err := openEntry(archive, name, size)
-	if err != nil {
-		return nil, err
-	}
-	a.texts = texts
-	if err := a.header(whole); err != nil {
-		a.Close()
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return a, nil
-}
-
-// openEntry finds the array called name, of which nothing is read yet, and its length.
-func openEntry(archive *zip.Reader, name string, size int64) (a *npy, length int64, err error) {
-	var entry *zip.File
-	var names []string
-	for _, f := range archive.File {
-		names = append(names, fmt.Sprintf("%.40q", strings.TrimSuffix(f.Name, ".npy")))
-		if f.Name == name+".npy" {
-			entry = f
-		}
-	}
-	if entry == nil {
-		return nil, 0, fmt.Errorf("%s is missing among the arrays of the file (%s). Write x_train, y_train, x_test and y_test into it",
-			name, count.Some(names))
-	}
-	packed, whole := entry.CompressedSize64, entry.UncompressedSize64
-	// Deflate expands by at most 1,032; an entry that says more lies, and its array is not allocated.
-	if packed > uint64(size) || whole > 1032*packed+1032 || whole > limit.Set {
-		return nil, 0, fmt.Errorf("%s: an entry of %s in a file of %d cannot hold %s, as it states. The file is damaged; "+
-			"write it again", name, count.Of(packed, "byte"), size, count.Of(whole, "byte"))
-	}
-	r, err := entry.Open()
-	if err != nil {
-		return nil, 0, fmt.Errorf("%s: %w. Write the file again with numpy.savez", name, err)
-	}
-	return &npy{name: name, in: bufio.NewReaderSize(r, 1<<18), close: r.Close}, int64(whole), nil
-}
-
 // embedded is the layout of embeddings.
 const embedded = "D"
 
-// layout says how the images lie, "HWC" or "CHW", or that they are embeddings, and their extents.
-func (a *npy) layout() (order string, c, h, w int, err error) {
+// npzLayout says how the images lie, "HWC" or "CHW", or that they are embeddings, and their extents.
+func npzLayout(a npz.Array) (order string, c, h, w int, err error) {
 	channels := func(n int) bool { return n == 1 || n == 3 }
-	switch s := a.shape; {
-	case len(s) == 2 && a.kind() != 'f':
+	switch s := a.Shape; {
+	case len(s) == 2 && a.Type[1] != 'f':
 		return "", 0, 0, 0, fmt.Errorf("%s has shape %v and dtype %q. Embeddings are floats: use float16, float32 or float64; images have shape [N,H,W,C], [N,C,H,W] or [N,H,W]",
-			a.name, s, a.dtype)
+			a.Name, s, a.Type)
 	case len(s) == 2 && s[1] > limit.KnownSide:
-		return "", 0, 0, 0, fmt.Errorf("%s has embeddings of %s. Use embeddings of at most %s", a.name, count.Of(s[1], "number"), count.Number(limit.KnownSide))
+		return "", 0, 0, 0, fmt.Errorf("%s has embeddings of %s. Use embeddings of at most %s", a.Name, count.Of(s[1], "number"), count.Number(limit.KnownSide))
 	case len(s) == 2:
 		order, c, h, w = embedded, s[1], 1, 1
-	case a.dtype[1:] != "u1" && a.dtype[1:] != "f4" && a.dtype[1:] != "f8":
+	case a.Type[1:] != "u1" && a.Type[1:] != "f4" && a.Type[1:] != "f8":
 		return "", 0, 0, 0, fmt.Errorf("%s has dtype %q instead of uint8, float32 or float64. Convert values from 0 to 255 with astype(numpy.uint8), and "+
 			"values from 0 to 1 with astype(numpy.float32)",
-			a.name, a.dtype)
+			a.Name, a.Type)
 	case len(s) == 3:
 		order, c, h, w = "CHW", 1, s[1], s[2]
 	case len(s) == 4 && channels(s[3]): // first, as an image 3 rows high is rarer than NHWC
@@ -393,8 +283,84 @@ func (a *npy) layout() (order string, c, h, w int, err error) {
 	case len(s) == 4 && channels(s[1]):
 		order, c, h, w = "CHW", s[1], s[2], s[3]
 	}
-	if c == 0 || a.shape[0]*h*w == 0 {
-		return "", 0, 0, 0, fmt.Errorf("%s has shape %v. Use [N,H,W,C] or [N,C,H,W] with C of 1 or 3, or [N,H,W], with at least one image of at least one pixel, or [N,D] for embeddings", a.name, a.shape)
+	if c == 0 || a.Shape[0]*h*w == 0 {
+		return "", 0, 0, 0, fmt.Errorf("%s has shape %v. Use [N,H,W,C] or [N,C,H,W] with C of 1 or 3, or [N,H,W], with at least one image of at least one pixel, or [N,D] for embeddings", a.Name, a.Shape)
 	}
 	return order, c, h, w, nil
+}
+
+// readImage reads the next image. Floats from 0 to 1 become the nearest of 256 levels.
+func readImage(a *npz.Values, dst []uint8) error {
+	if a.Type[1] == 'u' {
+		return a.Bytes(dst)
+	}
+	return a.Floats(len(dst), func(p int, v float64) error {
+		if !(v >= 0 && v <= 1) {
+			return fmt.Errorf("the value %v, but floats must lie between 0 and 1. Divide values from 0 to 255 by 255, or convert them with "+
+				"astype(numpy.uint8)", v)
+		}
+		dst[p] = uint8(float64(v*255) + 0.5) // not fused: the same on all machines
+		return nil
+	})
+}
+
+// readImages reads all images into dst [N,C,H,W], turning HWC into CHW one image at a time.
+func readImages(a *npz.Values, dst []uint8, order string, c, plane int) error {
+	buf := make([]uint8, c*plane)
+	for i := range len(dst) / len(buf) {
+		if err := readImage(a, buf); err != nil {
+			return fmt.Errorf("%s: record %d: %w", a.Name, i, err)
+		}
+		image := dst[i*c*plane : (i+1)*c*plane]
+		if order == "CHW" {
+			copy(image, buf)
+			continue
+		}
+		for p := range plane {
+			for k := range c {
+				image[k*plane+p] = buf[p*c+k]
+			}
+		}
+	}
+	return a.End()
+}
+
+// readEmbeddings reads all embeddings, whose numbers become the nearest ones of float16.
+func readEmbeddings(a *npz.Values, dst Block) error {
+	row := make([]float32, dst.Size/2)
+	for i := range dst.Len() {
+		err := a.Floats(len(row), func(k int, v float64) error {
+			if row[k] = float32(v); !(math.Abs(v) <= float16Most) {
+				return fmt.Errorf("number %d is %v, but embeddings are finite and within ±%d. Scale them, or leave the sample out", k, v, float16Most)
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("%s: record %d: %w", a.Name, i, err)
+		}
+		ocl.Float16{}.Put(dst.at(i), row)
+	}
+	return a.End()
+}
+
+// float16Most is the largest number of float16.
+const float16Most = 65504
+
+// readLabels reads all labels.
+func readLabels(a *npz.Values, dst []int32) error {
+	if kind := a.Type[1]; kind != 'i' && kind != 'u' {
+		return fmt.Errorf("%s has dtype %q, but labels are integers. Convert them with astype(numpy.int64)", a.Name, a.Type)
+	}
+	record := 0
+	err := a.Integers(len(dst), func(i int, y int64) error {
+		if y < 0 || y > math.MaxInt32 {
+			return fmt.Errorf("the label %d, but labels must go from 0 to K-1 without gaps. Renumber them with numpy.unique and return_inverse", y)
+		}
+		dst[i], record = int32(y), i+1
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: record %d: %w", a.Name, record, err)
+	}
+	return a.End()
 }

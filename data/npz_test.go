@@ -2,24 +2,17 @@ package data
 
 import (
 	"archive/zip"
-	"bufio"
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/sbinet/npyio/npz"
-
-	"ocl/internal/fuzztest"
+	"ocl/data/npz"
 )
 
 // array is an array as NumPy writes it.
@@ -151,34 +144,6 @@ func TestNPZLabelsOfEveryWidth(t *testing.T) {
 	}
 }
 
-// TestNPZAgainstNpyio reads labels that another implementation wrote, as slices of one axis.
-func TestNPZAgainstNpyio(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "mine.npz")
-	w, err := npz.Create(name)
-	if err == nil {
-		err = errors.Join(w.Write("a.npy", []int64{2, 0, 1}), w.Write("b.npy", []uint16{2}), w.Write("c.npy", []uint8{1, 2, 3}), w.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	archive, err := zip.OpenReader(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	for key, want := range map[string][]int32{"a": {2, 0, 1}, "b": {2}, "c": {1, 2, 3}} {
-		a, err := openNPY(&archive.Reader, key, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := make([]int32, a.shape[0])
-		if err := a.integers(got); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %v (%v), want %v", key, got, err, want)
-		}
-		a.Close()
-	}
-}
-
 // floats makes an array three grey images of 1×2 floats.
 func floats(descr string, values ...float64) func(*array) {
 	return func(a *array) {
@@ -214,16 +179,24 @@ func TestNPZFloats(t *testing.T) {
 			t.Errorf("%s: %v, want %v", descr, got, want)
 		}
 	}
-	for k := range 256 {
-		for _, descr := range []string{"<f4", "<f8"} {
-			a := array{}
-			v := float64(k) / 255
-			floats(descr, v, v, v, v, v, v)(&a)
-			n := npy{name: "x", dtype: descr, in: bufio.NewReader(bytes.NewReader(a.data))}
-			got := make([]uint8, 1)
-			if err := n.pixels(got); err != nil || got[0] != uint8(k) {
-				t.Errorf("%s: %d/255 becomes %d (%v)", descr, k, got[0], err)
-			}
+	for _, descr := range []string{"<f4", "<f8"} {
+		var levels []float64
+		for k := range 256 {
+			levels = append(levels, float64(k)/255)
+		}
+		a := array{}
+		floats(descr, levels...)(&a)
+		f := map[string]array{
+			"x_train": {descr: descr, shape: "(1, 16, 16)", data: a.data}, "y_train": {descr: "|u1", shape: "(1,)", data: []byte{0}},
+			"x_test": {descr: "|u1", shape: "(1, 16, 16)", data: counting(256)}, "y_test": {descr: "|u1", shape: "(1,)", data: []byte{0}},
+		}
+		b := packNPZ(f, zip.Store)
+		set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatalf("%s: %v", descr, err)
+		}
+		if got := pixelsOf(set.Train); !bytes.Equal(got, counting(256)) {
+			t.Errorf("%s: k/255 becomes %v", descr, got)
 		}
 	}
 }
@@ -397,6 +370,9 @@ func TestNPZLiesAboutItsSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Write([]byte{1, 2, 3, 4})
+	for _, name := range []string{"y_train", "x_test", "y_test"} {
+		w.Create(name + ".npy")
+	}
 	w.Close()
 	_, err = readNPZ(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
 	if err == nil || !strings.Contains(err.Error(), "an entry of 4 bytes") {
@@ -417,30 +393,32 @@ func packArrays(xTrain, yTrain, xTest, yTest []byte) []byte {
 }
 
 // written is the bytes of a set as an archive: NHWC images, labels of four bytes.
-func written(set *Set) []byte {
-	var entries [][]byte
-	for _, s := range []Split{set.Train, set.Test} {
-		labels := make([]int64, s.Len())
-		for i, y := range s.Y {
-			labels[i] = int64(y)
-		}
-		x := array{descr: "<f2", shape: fmt.Sprintf("(%d, %d)", s.Len(), set.C), data: pixelsOf(s)}
-		if !set.Embeddings {
-			x = array{descr: "|u1", shape: fmt.Sprintf("(%d, %d, %d, %d)", s.Len(), set.H, set.W, set.C)}
-			plane := set.H * set.W
+func written(t *testing.T, set *Set) []byte {
+	t.Helper()
+	var all []npz.Source
+	for name, s := range map[string]Split{"train": set.Train, "test": set.Test} {
+		var x npz.Source
+		if plane := set.H * set.W; set.Embeddings {
+			x = npz.Numbers("x_"+name, pixelsOf(s), s.Len(), set.C)
+			x.Type = "<f2"
+		} else {
+			var pixels []uint8
 			for i := range s.Len() {
 				for p := range plane {
 					for c := range set.C {
-						x.data = append(x.data, imageOf(s, i)[c*plane+p])
+						pixels = append(pixels, imageOf(s, i)[c*plane+p])
 					}
 				}
 			}
+			x = npz.Numbers("x_"+name, pixels, s.Len(), set.H, set.W, set.C)
 		}
-		entries = append(entries,
-			x.bytes(),
-			array{descr: "<u4", shape: fmt.Sprintf("(%d,)", s.Len()), data: words(4, binary.LittleEndian, labels...)}.bytes())
+		all = append(all, x, npz.Numbers("y_"+name, s.Y, s.Len()))
 	}
-	return packArrays(entries[0], entries[1], entries[2], entries[3])
+	var b bytes.Buffer
+	if err := npz.Write(&b, all, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // FuzzNPZ reads the fuzzer's bytes as a file, and as the four arrays of one: packed here, they have the sums and
@@ -467,13 +445,10 @@ func FuzzNPZ(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file, xTrain, yTrain, xTest, yTest []byte) {
 		for _, b := range [][]byte{file, packArrays(xTrain, yTrain, xTest, yTest)} {
 			set := decode(t, len(b), func() (*Set, error) { return readNPZ(bytes.NewReader(b), int64(len(b))) })
-			if _, _, err := ListNPZ(bytes.NewReader(b), int64(len(b))); err != nil {
-				plainMessage(t, err)
-			}
 			if set == nil {
 				continue
 			}
-			again := written(set)
+			again := written(t, set)
 			back, err := readNPZ(bytes.NewReader(again), int64(len(again)))
 			if err != nil {
 				t.Fatalf("%d×%d×%d, %d and %d images: written, they are not read again: %v", set.C, set.H, set.W, set.Train.Len(), set.Test.Len(), err)
@@ -536,28 +511,6 @@ func TestNPZNames(t *testing.T) {
 	}
 }
 
-// TestListNPZ: the arrays of a file are listed whatever their types are, and an archive of other things is refused.
-func TestListNPZ(t *testing.T) {
-	f := embedded3()
-	f["class_names"] = array{descr: "|O", shape: "(3,)", data: []byte("a pickle")}
-	f["__metadata__"] = array{descr: "|S9", shape: "()", data: []byte(`{"a":"b"}`)}
-	b := packNPZ(f, zip.Deflate)
-	got, about, err := ListNPZ(bytes.NewReader(b), int64(len(b)))
-	want := []NPYArray{{"y_train", f["y_train"].descr, []int{3}}, {"class_names", "|O", []int{3}}, {"__metadata__", "|S9", nil}, {"x_train", "<f2", []int{3, 2}},
-		{"x_test", "<f2", []int{1, 2}}, {"y_test", f["y_test"].descr, []int{1, 1}}}
-	if d := cmp.Diff(want, got); err != nil || d != "" || len(about) != 1 || about["a"] != "b" {
-		t.Errorf("%v, %q, %s", err, about, d)
-	}
-	var other bytes.Buffer
-	w := zip.NewWriter(&other)
-	e, _ := w.Create("word/document.xml")
-	e.Write([]byte("x"))
-	w.Close()
-	if _, _, err := ListNPZ(bytes.NewReader(other.Bytes()), int64(other.Len())); err == nil || !strings.Contains(err.Error(), `its entry "word/document.xml" is no array`) {
-		t.Errorf("another archive: %v", err)
-	}
-}
-
 // TestNPZOrigin: which network made embeddings is read, and what cannot be right is refused.
 func TestNPZOrigin(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0a", 32)
@@ -617,79 +570,6 @@ func FuzzNPZOrigin(f *testing.F) {
 		set := decode(t, len(file), func() (*Set, error) { return readNPZ(bytes.NewReader(file), int64(len(file))) })
 		if set != nil && (set.ByDigest == "") != (set.By == "" && set.Of == [3]int{}) && set.By+set.ByDigest != set.ByDigest {
 			t.Errorf("%q, %q, %v", set.By, set.ByDigest, set.Of)
-		}
-	})
-}
-
-// FuzzNPYTexts reads the fuzzer's bytes as the names of three classes.
-func FuzzNPYTexts(f *testing.F) {
-	f.Add(array{descr: "<U2", shape: "(3,)", data: wide(2, binary.LittleEndian, "a", "bé", "c")}.bytes())
-	f.Add(array{descr: ">U1", shape: "(3,)", data: wide(1, binary.BigEndian, "a", "b", "c")}.bytes())
-	f.Add(array{descr: "|S2", shape: "(3,)", data: []byte("a\x00bbc\x00")}.bytes())
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var buf bytes.Buffer
-		w := zip.NewWriter(&buf)
-		e, _ := w.CreateHeader(&zip.FileHeader{Name: npzNames + ".npy", Method: zip.Store})
-		e.Write(b)
-		w.Close()
-		archive, err := zip.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		set := &Set{Classes: 3}
-		most := uint64(1<<20 + 16*buf.Len())
-		if n := fuzztest.Allocated(most, func() { err = readNPZNames(set, archive, int64(buf.Len())) }); n > most {
-			t.Fatalf("%d bytes were allocated for names in %d", n, buf.Len())
-		}
-		if err != nil {
-			plainMessage(t, err)
-			return
-		}
-		if n := set.ClassNames; len(n) != 3 || n[0] == n[1] || n[1] == n[2] || n[0] == n[2] || !utf8.ValidString(strings.Join(n, "")) {
-			t.Errorf("names %q", n)
-		}
-	})
-}
-
-// FuzzNPYHeader reads the fuzzer's bytes as one array.
-func FuzzNPYHeader(f *testing.F) {
-	f.Add(arrays()["x_train"].bytes())
-	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff"))
-	f.Add(append([]byte("\x93NUMPY\x03\x00\x3b\x00\x00\x00{'shape': (2, 0), 'fortran_order': True, 'descr': '>i4'}   \n"), 1, 2))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var a *npy
-		var err error
-		most := uint64(1 << 20)
-		if n := fuzztest.Allocated(most, func() {
-			a = &npy{name: "x", in: bufio.NewReader(bytes.NewReader(b)), close: func() error { return nil }}
-			err = a.header(int64(len(b)))
-		}); n > most {
-			t.Fatalf("%d bytes were allocated for a header", n)
-		}
-		if err != nil {
-			plainMessage(t, err)
-			return
-		}
-		// The array fills the entry to the byte: its values can be counted, and reading them as labels ends where it does.
-		count := 1
-		for _, d := range a.shape {
-			if d < 0 {
-				t.Fatalf("shape %v", a.shape)
-			}
-			count *= d
-		}
-		if count > len(b) {
-			t.Fatalf("shape %v in %d bytes", a.shape, len(b))
-		}
-		labels := make([]int32, count)
-		if err := a.integers(labels); err != nil {
-			plainMessage(t, err)
-			return
-		}
-		for _, y := range labels {
-			if y < 0 {
-				t.Errorf("label %d", y)
-			}
 		}
 	})
 }

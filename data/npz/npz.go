@@ -1,90 +1,135 @@
-// Package npz writes arrays with names as numpy.savez does: a zip archive with one .npy file for each. Reading such a file
-// needs NumPy alone. Of the libraries, github.com/sbinet/npyio writes slices as arrays of one axis, so it is used in tests
-// only.
+// Package npz reads and writes arrays with names as numpy.savez does: a zip archive with one .npy file for each. Start at [Open] and [Write].
+//
+// Of the libraries, github.com/sbinet/npyio writes slices as arrays of one axis, allocates whatever length a file states, and panics on a malformed
+// header. So it is used in tests only.
 package npz
 
 import (
 	"archive/zip"
-	"encoding/binary"
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
-	"ocl/nn/safetensors"
+	"ocl/internal/cause"
+	"ocl/internal/count"
+	"ocl/internal/limit"
 )
 
-// Metadata is the name of the array that has the metadata: one text of bytes, JSON in UTF-8.
+// Metadata is the name of the array that says what made the others: one text of bytes, a JSON object of texts in UTF-8.
 const Metadata = "__metadata__"
 
-// Write writes tensors under their names, and metadata under [Metadata]. The same content gives the same bytes.
-func Write(w io.Writer, tensors []safetensors.Tensor, metadata map[string]string) error {
-	var arrays []Array
-	for _, t := range tensors {
-		kind, values := "<f4", any(t.Floats)
-		if t.Floats == nil && t.Ints != nil {
-			kind, values = "<i8", t.Ints
-		}
-		arrays = append(arrays, Array{t.Name, kind, t.Shape, func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, values) }})
-	}
-	return WriteArrays(w, arrays, metadata)
-}
-
-// Array is an array whose values are written when it is their turn, so that it may be larger than memory.
+// Array is what an array says about itself.
 type Array struct {
-	Name, Type string // of NumPy, such as <f2
-	Shape      []int
-	Values     func(io.Writer) error // in little-endian bytes
+	Name  string `json:"name"`
+	Type  string `json:"type"` // as NumPy writes it, such as "|u1" or "<i8": the byte order, the kind and the number of bytes of a value, or of characters of a text "<U12"
+	Shape []int  `json:"shape"`
 }
 
-// WriteArrays writes arrays, and metadata under [Metadata]. The same content gives the same bytes.
-func WriteArrays(w io.Writer, arrays []Array, metadata map[string]string) error {
-	archive := zip.NewWriter(w)
-	text, err := json.Marshal(metadata) // with its keys in order
+// File is an archive of arrays.
+type File struct {
+	archive *zip.Reader
+	size    int64 // in bytes
+}
+
+// Open reads the directory of a file of size bytes, and refuses one that lacks an array it needs.
+func Open(r io.ReaderAt, size int64, needs ...string) (*File, error) {
+	archive, err := zip.NewReader(r, size)
 	if err != nil {
-		return fmt.Errorf("npz: %w", err)
+		return nil, fmt.Errorf("this is not an .npz file (%w). Write it with numpy.savez or numpy.savez_compressed", err)
 	}
-	arrays = append([]Array{{Metadata, fmt.Sprintf("|S%d", len(text)), nil, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	}}}, arrays...)
-	for _, a := range arrays {
-		if err := add(archive, a); err != nil {
-			return err
+	f := &File{archive, size}
+	for _, name := range needs {
+		if f.entry(name) != nil {
+			continue
+		}
+		var names []string
+		for _, entry := range archive.File {
+			names = append(names, fmt.Sprintf("%.40q", strings.TrimSuffix(entry.Name, ".npy")))
+		}
+		return nil, fmt.Errorf("%s is missing among the arrays of the file (%s). Write %s into it", name, count.Some(names), count.And(needs))
+	}
+	return f, nil
+}
+
+// Arrays are those of the file, of any types, in its order.
+func (f *File) Arrays() (all []Array, err error) {
+	for _, entry := range f.archive.File {
+		if !strings.HasSuffix(entry.Name, ".npy") {
+			return nil, fmt.Errorf("this is not an .npz file: its entry %.40q is no array. Write it with numpy.savez", entry.Name)
+		}
+		v, err := f.open(entry, listed)
+		if err != nil {
+			return nil, err
+		}
+		v.Close()
+		all = append(all, v.Array)
+	}
+	return all, nil
+}
+
+// Metadata reads the text under [Metadata]; nil is none.
+func (f *File) Metadata() (says map[string]string, err error) {
+	v, err := f.Texts(Metadata)
+	if v == nil {
+		return nil, err
+	}
+	defer v.Close()
+	if len(v.Shape) != 0 || v.width > limit.ClassNames {
+		return nil, fmt.Errorf("%s has shape %v and %s, and not one text of at most %s. Leave it out, or write the file with `ocl embed -o FILE.npz`", v.Name, v.Shape, count.Of(v.width, "byte"), count.Number(limit.ClassNames))
+	}
+	texts, err := v.Texts()
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(texts[0]), &says); err != nil {
+		return nil, fmt.Errorf("%s is no JSON object of texts. Leave it out, or write the file with `ocl embed -o FILE.npz`", v.Name)
+	}
+	return says, nil
+}
+
+// Numbers opens an array of integers or floats; nil is none of that name.
+func (f *File) Numbers(name string) (*Values, error) { return f.named(name, numbers) }
+
+// Texts opens an array of texts; nil is none of that name.
+func (f *File) Texts(name string) (*Values, error) { return f.named(name, texts) }
+
+func (f *File) named(name string, wanted kind) (*Values, error) {
+	if entry := f.entry(name); entry != nil {
+		return f.open(entry, wanted)
+	}
+	return nil, nil
+}
+
+// entry is the last one that has the name, as for NumPy; nil is none.
+func (f *File) entry(name string) (found *zip.File) {
+	for _, entry := range f.archive.File {
+		if entry.Name == name+".npy" {
+			found = entry
 		}
 	}
-	if err := archive.Close(); err != nil {
-		return fmt.Errorf("npz: %w", err)
-	}
-	return nil
+	return found
 }
 
-// add adds one array. The archive is not compressed: weights do not become smaller.
-func add(archive *zip.Writer, a Array) error {
-	f, err := archive.CreateHeader(&zip.FileHeader{Name: a.Name + ".npy", Method: zip.Store})
-	if err == nil {
-		_, err = f.Write(header(a.Type, a.Shape))
+// open reads the header of an array.
+func (f *File) open(entry *zip.File, wanted kind) (*Values, error) {
+	name := strings.TrimSuffix(entry.Name, ".npy")
+	shown := cause.Shown(name)
+	packed, whole := entry.CompressedSize64, entry.UncompressedSize64
+	// Deflate expands by at most 1,032; an entry that says more lies, and its array is not allocated.
+	if packed > uint64(f.size) || whole > 1032*packed+1032 || whole > limit.Set {
+		return nil, fmt.Errorf("%s: an entry of %s in a file of %d cannot hold %s, as it states. The file is damaged; "+
+			"write it again", shown, count.Of(packed, "byte"), f.size, count.Of(whole, "byte"))
 	}
-	if err == nil {
-		err = a.Values(f)
-	}
+	r, err := entry.Open()
 	if err != nil {
-		return fmt.Errorf("npz: %s: %w", a.Name, err)
+		return nil, fmt.Errorf("%s: %w. Write the file again with numpy.savez", shown, err)
 	}
-	return nil
-}
-
-// header is that of format 1.0: values begin at a multiple of 64 bytes.
-func header(kind string, shape []int) []byte {
-	const magic, align = "\x93NUMPY\x01\x00", 64
-	var axes strings.Builder
-	for _, d := range shape {
-		fmt.Fprintf(&axes, "%d,", d) // one axis is written (3,)
+	v := &Values{Array: Array{Name: name}, in: bufio.NewReaderSize(r, 1<<18), Closer: r}
+	if err := v.open(int64(whole), wanted); err != nil {
+		v.Close()
+		return nil, fmt.Errorf("%s: %w", shown, err)
 	}
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", kind, axes.String())
-	for (len(magic)+2+len(text)+1)%align != 0 {
-		text += " "
-	}
-	text += "\n"
-	return append(binary.LittleEndian.AppendUint16([]byte(magic), uint16(len(text))), text...)
+	return v, nil
 }
