@@ -4,10 +4,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
 
+	"ocl/internal/browsertest"
 	"ocl/serve/page"
 )
 
@@ -34,12 +34,4 @@ func TestPolicy(t *testing.T) {
 }
 
 // TestScript runs the tests of the page's script.
-func TestScript(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("NOT RUN: there is no node (`apt-get install nodejs` installs one), so the page's script is tested by the browser alone")
-	}
-	if out, err := exec.Command(node, "--test", "page.test.mjs").CombinedOutput(); err != nil {
-		t.Errorf("node --test: %v\n%s", err, out)
-	}
-}
+func TestScript(t *testing.T) { browsertest.Scripts(t, "*.test.mjs", "") }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -93,16 +92,5 @@ func TestBoardInABrowser(t *testing.T) {
 				t.Errorf("the page is wider than the screen (error %v)", err)
 			}
 		})
-	}
-}
-
-// TestBoardScript checks that the script of the page is well formed.
-func TestBoardScript(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("NOT RUN: there is no node (`apt-get install nodejs` installs one), so the page's script is tested by the browser alone")
-	}
-	if out, err := exec.Command(node, "--test", "board.test.mjs").CombinedOutput(); err != nil {
-		t.Errorf("node --test: %v\n%s", err, out)
 	}
 }

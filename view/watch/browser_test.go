@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -85,18 +84,5 @@ func TestLivePage(t *testing.T) {
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "\\'") + "'" }
 
-// TestScript runs the tests of the page's script, and checks that it is well formed together with that of a report.
-func TestScript(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("NOT RUN: there is no node (`apt-get install nodejs` installs one), so the page's script is tested by the browser alone")
-	}
-	if out, err := exec.Command(node, "--test", "live.test.mjs").CombinedOutput(); err != nil {
-		t.Errorf("node --test: %v\n%s", err, out)
-	}
-	check := exec.Command(node, "--input-type=module", "--check", "-")
-	check.Stdin = strings.NewReader(report.PageScript() + liveJS)
-	if out, err := check.CombinedOutput(); err != nil {
-		t.Errorf("the script is not well formed: %v\n%s", err, out)
-	}
-}
+// TestScript runs the tests of the scripts of both pages, and checks that the one of a run is well formed together with that of a report.
+func TestScript(t *testing.T) { browsertest.Scripts(t, "*.test.mjs", report.PageScript()+liveJS) }
