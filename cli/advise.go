@@ -50,7 +50,7 @@ var onFeatures = []candidate{
 	{"ranpac (ridge regression), pretrained", []string{"methods=ranpac"}, "--method ranpac"},
 }
 
-// advisedTime is how long `ocl advise` works unless --time says otherwise.
+// advisedTime is the time that `ocl advise` takes unless --time sets another.
 const advisedTime = 2 * time.Minute
 
 // adviseFlags are the flags of `ocl advise`.
@@ -145,7 +145,7 @@ func (f *adviseFlags) advise(cmd *cobra.Command, dir string) error {
 	return errors.Join(err, cmd.Context().Err())
 }
 
-// settings are what is tried, in this order.
+// settings returns the settings to try, in order.
 func (f *adviseFlags) settings() (all []candidate) {
 	if f.backbone != "" {
 		for _, s := range onFeatures {

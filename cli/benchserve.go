@@ -22,7 +22,7 @@ import (
 	"ocl/internal/limit"
 )
 
-// servedBench is what `ocl bench serve` prints.
+// servedBench is the JSON that `ocl bench serve` prints.
 type servedBench struct {
 	*load.Report
 	// FsyncP50 and FsyncP99 are of a write of 3 kB with its fsync on the disk of the daemon's folder, in milliseconds; 0 for a daemon elsewhere.

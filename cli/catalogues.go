@@ -6,7 +6,7 @@ import (
 	"ocl/learn/method"
 )
 
-// methodJSON is what `ocl methods --json` prints of a method. Lists and maps are never null.
+// methodJSON is the JSON that `ocl methods --json` prints of a method. Lists and maps are never null.
 type methodJSON struct {
 	Name           string            `json:"name"`
 	Title          string            `json:"title"`
@@ -71,7 +71,7 @@ func newMethodJSON(info method.Info) methodJSON {
 	return m
 }
 
-// typeName is what JSON Schema calls the type of the value of an option.
+// typeName returns the name in JSON Schema of the type of an option's value.
 func typeName(v any) string {
 	switch v.(type) {
 	case bool:
@@ -92,7 +92,7 @@ func newAxesJSON(g method.Grid) []axisJSON {
 	return axes
 }
 
-// trickJSON is what `ocl methods --tricks --json` prints of a trick.
+// trickJSON is the JSON that `ocl methods --tricks --json` prints of a trick.
 type trickJSON struct {
 	Name           string            `json:"name"`
 	Title          string            `json:"title"`
@@ -131,7 +131,7 @@ func newTrickJSON(t method.Trick) trickJSON {
 	return j
 }
 
-// dataJSON is what `ocl data list --json` prints of a data set. Numbers are null where the file decides.
+// dataJSON is the JSON that `ocl data list --json` prints of a data set. Numbers are null where the file decides.
 type dataJSON struct {
 	Name        string `json:"name"`
 	Title       string `json:"title"`
@@ -166,7 +166,7 @@ func newDataJSON(i data.Info) dataJSON {
 	}
 }
 
-// kindJSON is what `ocl data streams --json` prints of a kind of stream.
+// kindJSON is the JSON that `ocl data streams --json` prints of a kind of stream.
 type kindJSON struct {
 	Name     string `json:"name"`
 	Scenario string `json:"scenario"`

@@ -51,7 +51,7 @@ const (
 	exitInterrupted = 130
 )
 
-// patience is how long a command may take to end after a signal. Tests on busy machines have more.
+// patience is the longest time that a command may take to end after a signal. Tests on busy machines have more.
 var patience = limit.SignalMillis * time.Millisecond
 
 // Main runs one command line, such as "run", "--method", "er", and returns the exit code for [os.Exit]. It reads standard input and
@@ -159,8 +159,8 @@ func shortened(line string) string {
 // sentence is a line of a message as it is shown: safe, with one prefix, and with a full stop.
 func sentence(fault string) string { return ended(shortened(onePrefix(escape.Line(fault)))) }
 
-// packages are those whose errors begin with their name, which is for programmers. Names that also are those of keys, formats or data sets are not among
-// them.
+// packages are the packages whose errors begin with their name, which a command removes because it is for programmers.
+// A name that is also that of a key, a format or a data set is not among them.
 var packages = []string{"api", "arch", "augment", "backbone", "bench", "checkpoint", "client", "compare", "config", "daemon", "data", "embed", "experiment", "fetch", "findings", "identity",
 	"journal", "kernel", "learner", "live", "load", "loss", "method", "metric", "nn", "optim", "paper", "predict", "report", "reproduce", "result", "rng", "serve", "served", "sheet", "shift", "stream",
 	"study", "survey", "train", "trained", "tune", "watch"}
@@ -227,7 +227,8 @@ func unfit(err error) error {
 	return err
 }
 
-// exitCode is that of the gravest of the errors that err joins: a run that diverged counts if nothing else is wrong.
+// exitCode returns the code of the gravest of the errors that err joins. The code of a run that diverged is returned if
+// nothing else is wrong.
 func exitCode(err error) int {
 	all := codes(err)
 	others := func(code int) bool { return code != exitDiverged }

@@ -20,7 +20,7 @@ import (
 	"ocl/survey/reproduce"
 )
 
-// committedHelp is what the help says of `ocl verify --committed`.
+// committedHelp is the part of the help of `ocl verify` about --committed.
 var committedHelp = "With --committed, each RESULT may also be the folder of an experiment, of a study or of compressed results (NAME.json.gz). What the committed " +
 	"runs have measured is part of ocl. Results are compared with committed runs of the same data and the same config. Seed, evaluations, classifiers and engine may differ. " +
 	"One with the seed and the engine of a committed run must have the same bits. The others are tested by their seeds: average accuracy, accuracy by class means and " +
@@ -164,7 +164,7 @@ func namesOf(groups []*reproduce.Group) []string {
 	return names
 }
 
-// checkedText is what a check found: a table for each stream, and below it what a cell cannot say.
+// checkedText returns the results of a check: a table for each stream, and below it sentences about the cells.
 func checkedText(cmd *cobra.Command, groups []*reproduce.Group) string {
 	var b strings.Builder
 	names := namesOf(groups)
@@ -295,7 +295,7 @@ func listSeeds(seeds []uint64) string {
 	return joinWords(parts)
 }
 
-// groupJSON is what `ocl verify --committed --json` prints of the runs that learned the same but for their seeds.
+// groupJSON is the JSON that `ocl verify --committed --json` prints of the runs that learned the same but for their seeds.
 type groupJSON struct {
 	Method   string        `json:"method"`
 	Tricks   []string      `json:"tricks"`

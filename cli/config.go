@@ -55,7 +55,7 @@ func newConfigShow() *cobra.Command {
 	return cmd
 }
 
-// validation is what `ocl config check --json` prints.
+// validation is the JSON that `ocl config check --json` prints.
 type validation struct {
 	File   string   `json:"file"`
 	Valid  bool     `json:"valid"`

@@ -46,7 +46,8 @@ func (r *runState) learned(t int, accuracy []*float64) {
 	r.after[t] = seenAfter(t, accuracy)
 }
 
-// found takes what the result of the run has: of one that is kept, or that an earlier process began, nothing else tells of its first tasks.
+// found takes the accuracies of the run's result. A run that is kept, or that an earlier process began, sends no events
+// about its first tasks.
 func (r *runState) found(res *result.Result) {
 	for t, row := range res.Accuracy {
 		r.learned(t, row)

@@ -88,7 +88,7 @@ func newDataCacheClean() *cobra.Command {
 	return cmd
 }
 
-// cachesJSON is what `ocl data cache --json` prints.
+// cachesJSON is the JSON that `ocl data cache --json` prints.
 type cachesJSON struct {
 	Folder string           `json:"folder"`
 	Files  []data.CacheFile `json:"files"`
@@ -135,7 +135,7 @@ func writeCleaned(w io.Writer, gone []data.CacheFile) error {
 	return err
 }
 
-// room is how many bytes files take together.
+// room is the size of files together, in bytes.
 func room(list []data.CacheFile) (sum int64) {
 	for _, f := range list {
 		sum += f.Bytes

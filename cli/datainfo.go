@@ -56,7 +56,7 @@ func newDataInfo() *cobra.Command {
 	return cmd
 }
 
-// statsJSON is what `ocl data info --stats --json` prints.
+// statsJSON is the JSON that `ocl data info --stats --json` prints.
 type statsJSON struct {
 	Name   string    `json:"name"`
 	Images int       `json:"images"` // for training
@@ -65,7 +65,7 @@ type statsJSON struct {
 	Digest string    `json:"digest"` // of the data
 }
 
-// contentsJSON is what `ocl data info NAME --data-dir PATH --json` prints. Lists are never null.
+// contentsJSON is the JSON that `ocl data info NAME --data-dir PATH --json` prints. Lists are never null.
 type contentsJSON struct {
 	Name       string   `json:"name"`
 	Train      int      `json:"train"` // images
@@ -164,7 +164,7 @@ func writeStats(w io.Writer, set *data.Set, st data.Stats) error {
 	return err
 }
 
-// listedNames is how many names of classes, tasks or domains are printed.
+// listedNames bounds the names of classes, tasks or domains that are printed.
 const listedNames = 40
 
 // writeContents prints a data set that is open: a line for each fact, longer ones folded.

@@ -21,7 +21,7 @@ import (
 	"ocl/run/experiment"
 )
 
-// sheetQuality is that of a sheet in a JPEG file: edges of text stay sharp.
+// sheetQuality is the JPEG quality of a sheet, at which the edges of text stay sharp.
 const sheetQuality = 88
 
 // previewFlags are the flags of `ocl data preview`.
@@ -130,8 +130,8 @@ func (f *previewFlags) preview(cmd *cobra.Command, name string) error {
 	return err
 }
 
-// configs are those of the streams to draw, one for each disturbance that stream.shift.kind lists. They have the network that takes
-// images of all sizes, as none is trained.
+// configs returns the configs of the streams to draw, one for each disturbance that stream.shift.kind lists. They have
+// the network that takes images of all sizes, as none is trained.
 func (f *previewFlags) configs(cmd *cobra.Command, name string) ([]config.Config, error) {
 	f.config.settle = func(c *config.Config) {
 		c.Data.Name, c.Network.Name = name, "mlp"

@@ -15,7 +15,7 @@ import (
 	"ocl/run/build"
 )
 
-// shownFaults is how many faults of a data set are printed; the others are counted, and --json has them.
+// shownFaults bounds the faults of a data set that are printed. The others are counted, and --json has them.
 const shownFaults = 50
 
 func newDataVerify() *cobra.Command {
@@ -71,7 +71,7 @@ func ofData(k config.Key) bool {
 	return strings.HasPrefix(k.Name, "data.") && k.Name != "data.name" && !strings.HasPrefix(k.Name, "data.backbone")
 }
 
-// spec is what the command line says of a data set.
+// spec returns the data set that the command line selects.
 func (c *configFlags) spec(cmd *cobra.Command, name string) (data.Spec, error) {
 	c.settle = func(cfg *config.Config) {
 		cfg.Data.Name, cfg.Network.Name = name, "mlp" // which takes images of all sizes
@@ -80,7 +80,7 @@ func (c *configFlags) spec(cmd *cobra.Command, name string) (data.Spec, error) {
 	return build.Data(cfg), err
 }
 
-// reportJSON is what `ocl data verify --json` prints.
+// reportJSON is the JSON that `ocl data verify --json` prints.
 type reportJSON struct {
 	Name   string   `json:"name"`
 	Images int      `json:"images"`

@@ -31,7 +31,7 @@ const (
 	busyFrom = 0.75
 )
 
-// planned is what --dry-run prints about the runs that differ in their seeds alone.
+// planned has the facts that --dry-run prints about the runs that differ in their seeds alone.
 type planned struct {
 	Method          string   `json:"method"` // with its tricks
 	Data            string   `json:"data"`
@@ -165,7 +165,7 @@ func estimate(ctx context.Context, runs []*planned, workers int) error {
 	return stopped(ctx)
 }
 
-// open is how many of the runs are to be done.
+// open is the number of runs that are still to be done.
 func (p *planned) open() int { return len(p.Seeds) - p.Done - p.Taken }
 
 // stopped is an error where the person has interrupted the command.

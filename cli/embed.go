@@ -54,7 +54,7 @@ func newEmbed() *cobra.Command {
 	return cmd
 }
 
-// embedJSON is what `ocl embed --json` prints.
+// embedJSON is the JSON that `ocl embed --json` prints.
 type embedJSON struct {
 	Data           string  `json:"data"`
 	DataDigest     string  `json:"data_digest"` // of the embeddings

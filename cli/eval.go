@@ -150,7 +150,7 @@ func (f *evalFlags) data(cmd *cobra.Command, info predict.Info) (config.Config, 
 	return f.config.config(cmd.ErrOrStderr())
 }
 
-// evalJSON is what `ocl eval --json` prints.
+// evalJSON is the JSON that `ocl eval --json` prints.
 type evalJSON struct {
 	Run        string          `json:"run"`
 	Checkpoint string          `json:"checkpoint"`

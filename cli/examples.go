@@ -35,7 +35,7 @@ func (e *examples) of(ctx context.Context, r *result.Result, classes []int, each
 	return sheet.Examples(set, classes, each, side)
 }
 
-// mistakenImages is how many test images of a class are predicted to find those that are taken wrong.
+// mistakenImages bounds the test images of a class that are predicted to find misclassified ones.
 const mistakenImages = 200
 
 // mistaken is a [report.Mistaken]: the learner that the run has kept predicts the test images again, as no file says which were taken wrong.

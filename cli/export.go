@@ -209,7 +209,8 @@ func exportONNX(ctx context.Context, run, out string, from exportSource) (string
 	})
 }
 
-// onnxModel is what a trained learner predicts by, as package onnx wants it. file is the one of its pretrained network, see [exportSource].
+// onnxModel returns the network of a trained learner with its rules, as package onnx writes it. file has its pretrained
+// network, see [exportSource].
 func onnxModel(ctx context.Context, t *trained.Model, file string) (onnx.Model, error) {
 	c, err := t.Exported(ctx)
 	if err != nil {

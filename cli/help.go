@@ -156,7 +156,7 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) { writeEntry(b, flagHead(f), len("-h, --help"), f.Usage) })
 }
 
-// flagHead is how a flag is written: "-o, --out DIR".
+// flagHead returns a flag as the help writes it: "-o, --out DIR".
 func flagHead(f *pflag.Flag) string {
 	head := "--" + f.Name
 	if f.Shorthand != "" {

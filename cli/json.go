@@ -106,7 +106,7 @@ func leads(t reflect.Type, path []string) bool {
 
 func (j *jsonFlag) String() string { return "" }
 
-// Type is what the flag takes, in words.
+// Type describes the values of the flag in words.
 func (j *jsonFlag) Type() string {
 	return "all, or some of the fields " + strings.Join(j.known(), ",") + " (a field of a field stands behind a point)"
 }

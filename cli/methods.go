@@ -309,8 +309,8 @@ func methodsPage() string {
 	return strings.NewReplacer("{{methods}}", strings.TrimSuffix(methods, "\n")+"\n", "{{tricks}}", tricks).Replace(methodsText)
 }
 
-// anchors are where the headings of a page can be linked to, as GitHub makes them: letters, digits, hyphens and underscores are kept, a
-// space becomes a hyphen, and a heading whose anchor is taken gets a number.
+// anchors returns the anchors of a page's headings, as GitHub makes them: letters, digits, hyphens and underscores are
+// kept, a space becomes a hyphen, and a heading whose anchor is taken gets a number.
 func anchors(headings []string) []string {
 	names, taken := make([]string, len(headings)), map[string]bool{}
 	for i, heading := range headings {

@@ -34,7 +34,7 @@ func causes(err error) []error {
 	return nil
 }
 
-// tellPanics writes what the report of panics needs: version, command line and stacks.
+// tellPanics writes the text that a report of panics needs: version, command line and stacks.
 func tellPanics(w io.Writer, args []string, list []*train.PanicError) {
 	v := readVersion()
 	text := fmt.Sprintf("ocl: please add the following lines to your report\nocl %s, revision %s, numbers %d, kernel %s, %s %s\ncommand  ocl", v.Version, v.source(), v.Numbers,

@@ -35,7 +35,7 @@ import (
 // standardInput is the word for an image on standard input.
 const standardInput = "-"
 
-// silence is how long nothing may come there. Tests have less.
+// silence is the longest time in which nothing arrives at standard input. Tests have less.
 var silence = limit.SilenceSeconds * time.Second
 
 // predictFlags are the flags of `ocl predict`.

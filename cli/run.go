@@ -125,7 +125,8 @@ func until[R any](ctx context.Context, show *screen, note string, work func() (R
 	return done, err
 }
 
-// program is what results say of the program that made them: its version, the revision of its source, and the command line.
+// program returns the facts about this program that results have: its version, the revision of its source, and the
+// command line.
 func program() (version, revision string, command []string) {
 	v := readVersion()
 	return v.Version, v.source(), append([]string{"ocl"}, os.Args[1:]...)
@@ -270,7 +271,7 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 	return err
 }
 
-// folder is that of the experiment, also where one of its runs is continued.
+// folder is the folder of the experiment, also where one of its runs is continued.
 func (f *runFlags) folder() string {
 	if _, fault := os.Stat(filepath.Join(f.opts.Out, experiment.ConfigFile)); fault != nil {
 		return filepath.Dir(filepath.Clean(f.opts.Out))

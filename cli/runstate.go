@@ -13,10 +13,10 @@ import (
 // smoothing is the weight of the newest step in the shown loss, running accuracy and speed: about fifty steps count.
 const smoothing = 0.02
 
-// longestName is how many characters of the name of a task are shown.
+// longestName bounds the name of a task on the screen, in characters.
 const longestName = 24
 
-// runState is what the progress line shows of one run.
+// runState is the state of one run for the progress line.
 type runState struct {
 	name   string // "er s3"
 	method string // "er", of a run whose accuracies are drawn; "" of others, such as trials
@@ -71,8 +71,8 @@ func (r *runState) begin(now time.Time, info ocl.StreamInfo, plan experiment.Pla
 	r.resumed = plan.StepsDone > 0
 }
 
-// work is what was done of the run so far. Each step counts with its share of the long work inside steps, so that what is
-// left of that work is taken off while it lasts.
+// work is the work that the run has done so far, in floating-point operations. Each step counts with its share of the
+// long work inside steps, so that the rest of that work is taken off while it lasts.
 func (r *runState) work() float64 {
 	learned := float64(r.step) * float64(r.plan.FLOPsPerStep)
 	if r.working > 0 {

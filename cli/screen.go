@@ -198,7 +198,7 @@ func newOpening(w io.Writer, quiet bool) *opening {
 	return &opening{out: w, live: isTerminal(w), words: count.Number[int64], now: time.Now}
 }
 
-// work is what data.Spec and experiment.Options call.
+// work is the progress function of data.Spec and experiment.Options.
 func (o *opening) work(what string, done, total int) { o.tell(what, int64(done), int64(total)) }
 
 // tell is called with the progress of each piece of work. A total of 0 is unknown. The clock starts again when another piece

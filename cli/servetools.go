@@ -12,7 +12,7 @@ import (
 	"ocl/serve/daemon"
 )
 
-// replayed is what `ocl serve verify --json` prints.
+// replayed is the JSON that `ocl serve verify --json` prints.
 type replayed struct {
 	From   int64  `json:"from"`   // event of the snapshot from which the journal was learned again
 	To     int64  `json:"to"`     // event of the snapshot with which the state was compared

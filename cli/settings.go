@@ -27,7 +27,8 @@ const groupOutput = "Output"
 // settingsHelp ends the help of commands that take KEY=VALUE.
 const settingsHelp = "KEY=VALUE sets any key of the config, such as optimizer.name=adam; `ocl config keys` lists all keys."
 
-// configFlags are what makes a config on a command line: a file, flags for the keys that are given most, and KEY=VALUE for every key.
+// configFlags has the parts of a command line that make a config: a file, flags for the keys that are given most, and
+// KEY=VALUE for every key.
 type configFlags struct {
 	flags *pflag.FlagSet
 	file  string
@@ -212,7 +213,7 @@ func noPair(cmd *cobra.Command, word string) error {
 // setting is a value that the command line gives a key. as is how the key is written there, such as --lr or optimizer.lr.
 type setting struct{ as, key, text string }
 
-// given lists what the command line says of keys: flags in the order of the keys, then KEY=VALUE.
+// given lists the keys that the command line sets: flags in the order of the keys, then KEY=VALUE.
 func (c *configFlags) given() (list []setting) {
 	for _, k := range config.Keys() {
 		if f := c.flags.Lookup(cmp.Or(c.own[k.Name], k.Flag())); f != nil && f.Changed {
@@ -226,7 +227,7 @@ func (c *configFlags) given() (list []setting) {
 	return list
 }
 
-// text is what the command line gives a key; is says whether it gives anything.
+// text returns the value of a key on the command line; is says whether there is one.
 func (c *configFlags) text(key string) (text string, is bool) {
 	for _, g := range c.given() {
 		if g.key == key {
@@ -320,8 +321,8 @@ func inStudy(key, values string) string {
 	return fmt.Sprintf("Write `%s: %s` in a study file, for `ocl sweep`", parts[0], text)
 }
 
-// fixed lists what the command line says of the config that a resumed experiment keeps. The places of the data and of files
-// of weights are not among it, as these may have moved.
+// fixed lists the arguments for the part of the config that a resumed experiment keeps. The places of the data and of
+// files of weights are not among it, as these may have moved.
 func (c *configFlags) fixed() (list []string) {
 	if c.file != "" {
 		list = append(list, "--config")

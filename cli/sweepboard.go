@@ -51,7 +51,7 @@ func (v *sweepView) board(ctx context.Context, address, dir string, stderr io.Wr
 	}), nil
 }
 
-// status is what `ocl sweep status --json` prints, as far as the view knows: what others do is looked at every ten seconds.
+// status is the JSON that `ocl sweep status --json` prints, as far as the view knows: what others do is looked at every ten seconds.
 func (v *sweepView) status(dir string) studyStatus {
 	s := studyStatus{Folder: dir, Cancelled: v.store.Cancelled(), List: []jobStatus{}}
 	v.mu.Lock()
@@ -73,7 +73,7 @@ func (v *sweepView) stateOf(i int) study.State {
 	return study.State{Phase: study.Running, Sure: true, Progress: study.Progress{Host: study.HostName(), PID: os.Getpid(), Step: r.ahead + r.step, Task: r.task, Tasks: r.tasks, Working: r.working, Seen: r.seen}}
 }
 
-// boardOf is what the page says.
+// boardOf returns the content of the page.
 func (v *sweepView) boardOf(dir string) watching.Board {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -36,7 +36,7 @@ const (
 	timeToSave     = 15 * time.Minute             // for the jobs at work, between --max-time and the limit of the engine
 )
 
-// jobFile is what a job file says.
+// jobFile is the content of a job file.
 type jobFile struct {
 	Name, Study, Base, Out, Data, Program string // Base is the name of the study's file
 	Shards, AtOnce, Jobs                  int

@@ -46,7 +46,8 @@ func notServed(dir string) error {
 	return fmt.Errorf("sweep: another process serves the study in %s. `ocl sweep join %s` does jobs of it", dir, quoteWord(filepath.Join(dir, served.JoinFile)))
 }
 
-// servedLook is how often the processes of a served study look at the folder and the server; 0 is as usual. Tests wait less.
+// servedLook is the time between two looks at the folder and the server of a served study; 0 is the default. Tests wait
+// less.
 var servedLook time.Duration
 
 // poll is the time between two looks for jobs: to look costs a served study no message. 0 is the usual one.
@@ -83,7 +84,7 @@ func (f *sweepFlags) serve(cmd *cobra.Command, folder *study.Folder, jobs []stud
 	return errors.Join(f.work(cmd, h.Store(), jobs, true), h.Close())
 }
 
-// mostHanded is how many bytes a job of the study may hand over: several times what is estimated.
+// mostHanded is the bound of the bytes that a job of the study hands over: several times the estimate.
 func mostHanded(jobs []study.Job) int64 {
 	most := int64(0)
 	for _, j := range jobs {

@@ -15,7 +15,7 @@ import (
 	"ocl/sweep/study"
 )
 
-// phaseCounts are how many jobs of a study are in which phase.
+// phaseCounts counts the jobs of a study by phase.
 type phaseCounts struct {
 	Jobs     int `json:"jobs"`
 	Done     int `json:"done"`
@@ -69,7 +69,7 @@ func phases(store study.Store, entries []study.Entry) (p phaseCounts) {
 	return p
 }
 
-// jobStatus is what `ocl sweep status --json` prints of a job.
+// jobStatus is the JSON that `ocl sweep status --json` prints of a job.
 type jobStatus struct {
 	Folder   string   `json:"folder"`
 	Method   string   `json:"method"` // with its tricks
@@ -93,7 +93,7 @@ type jobStatus struct {
 	Accuracy *float64 `json:"accuracy"`
 }
 
-// studyStatus is what `ocl sweep status --json` prints.
+// studyStatus is the JSON that `ocl sweep status --json` prints.
 type studyStatus struct {
 	Folder    string `json:"folder"`
 	Cancelled bool   `json:"cancelled"`

@@ -171,7 +171,7 @@ func dataFolder(given string, r *result.Result) string {
 	return all
 }
 
-// verdict is what `ocl verify --json` prints of one result.
+// verdict is the JSON that `ocl verify --json` prints of one result.
 type verdict struct {
 	Result      string              `json:"result"`
 	Same        bool                `json:"same"`

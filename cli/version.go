@@ -26,7 +26,7 @@ const release = edition.Release
 // revision is that of the source. tools/dist sets it when it links; elsewhere Go's stamp of the build says it.
 var revision string
 
-// version is what `ocl --version --json` prints.
+// version is the JSON that `ocl --version --json` prints.
 type version struct {
 	Version     string   `json:"version"`     // release
 	Revision    string   `json:"revision"`    // of the source, or "unknown"

@@ -295,7 +295,7 @@ func (h *Holder) failed(err error) {
 	}
 }
 
-// room is how large a stream may become. What a team's own servers give is the team's choice.
+// room returns the bound of a stream in bytes; -1, no bound, on a team's own servers, whose owners choose it.
 func (h *Holder) room(bytes int64) int64 {
 	if h.server == nil {
 		return -1

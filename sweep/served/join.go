@@ -23,7 +23,7 @@ const JoinFile = "join"
 
 const joinFormat = "ocl-join"
 
-// ticket is what a join file says.
+// ticket is the content of a join file.
 type ticket struct {
 	Format  string   `json:"format"`
 	Version int      `json:"version"`

@@ -20,7 +20,8 @@ import (
 	"ocl/sweep/study"
 )
 
-// endOf is how a job has ended, as the folder says, and what the process of the holder then knows.
+// endOf returns how a job has ended, as the folder says, and whether it has ended. It updates what the holder keeps of
+// the job.
 func (h *Holder) endOf(e study.Entry) (end, bool) {
 	over, ended := endOf(h.folder.State(e))
 	h.store.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"ocl/sweep/study"
 )
 
-// version is that of the messages. A worker of another version is refused.
+// version is the version of the messages. A worker of another version is refused.
 const version = "1"
 
 const (
@@ -63,7 +63,8 @@ const (
 	errorHeader = "Ocl-Error"
 )
 
-// names are those of one study: all begin with its word, so that several studies can share a server.
+// names makes the names of one study's streams, buckets and subjects. All begin with the study's word, so that several
+// studies can share a server.
 type names string
 
 func (n names) settings() string { return "ocl-" + string(n) + "-study" }
@@ -86,7 +87,7 @@ func (n names) bundle(from, name string) string {
 // end is the subject of how a job has ended.
 func (n names) end(key string) string { return "$KV." + n.ends() + "." + key }
 
-// setting is the subject of what the holder says of the study.
+// setting is the subject of one fact that the holder states about the study.
 func (n names) setting(key string) string { return "$KV." + n.settings() + "." + key }
 
 // sender is the word of the subject of a result or a bundle that stands for the process.
@@ -110,7 +111,8 @@ const (
 	phaseHanded   = "handed"   // its result, or why it has failed, is on the way to the holder
 )
 
-// record is what the bucket of jobs has of one, which any worker may write. No record is one that nobody has begun.
+// record is the entry of a job in the bucket of jobs. Any worker may write it, so nothing in it is trusted. A job
+// without a record was not begun.
 type record struct {
 	Phase         string `json:"phase,omitempty"` // study.Begun, phaseReleased or phaseHanded
 	Worker        string `json:"worker,omitempty"`
@@ -131,7 +133,7 @@ func known(worker, host string) bool {
 	return (worker == "" || isName(worker)) && len(host) <= limit.ServedHost
 }
 
-// end is how a job has ended. Only the holder writes one, from the folder, and signs it.
+// end says how a job has ended. Only the holder writes it, from the folder, and signs it.
 type end struct {
 	Phase    string   `json:"phase"` // study.Done or study.Failed
 	Host     string   `json:"host,omitempty"`
@@ -170,7 +172,7 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:limit.ServedError], "") + " …"
 }
 
-// state is how far a job is that nobody is at work on, and that has not ended.
+// state returns how far a job is that has no worker and has not ended.
 func (r record) state() study.State {
 	switch r.Phase {
 	case phaseHanded: // the holder is about to take it
@@ -195,7 +197,7 @@ func heldOf(text []byte) (h held) {
 	return h
 }
 
-// manifest says what the parts of a bundle are. It comes after them.
+// manifest lists the parts of a bundle. It is sent after them.
 type manifest struct {
 	Word   string `json:"word"` // in the subjects of the parts
 	Parts  int    `json:"parts"`
@@ -215,7 +217,8 @@ func manifestOf(text []byte) (m manifest, err error) {
 	return m, nil
 }
 
-// most is how large its files may be together. Memories that are still empty shrink by more than others.
+// most is the bound of the files of a bundle together, in bytes. Memories that are still empty compress better than
+// others.
 func (m manifest) most() int64 { return limit.ServedResult + 20*m.Size }
 
 // encoded is v as JSON; the types here have no value that has none.

@@ -37,13 +37,15 @@ func (h *Holder) forget(ctx context.Context, key string) {
 	h.failed(h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle("*", key+".>"))))
 }
 
-// upload is how much of a bundle has come without its manifest, and since when.
+// upload is the number of parts of a bundle that have come without its manifest, and the time since when it has not
+// grown.
 type upload struct {
 	parts uint64
 	since time.Time
 }
 
-// uploadTime is how long nothing may come of a bundle that has begun. Whoever sends it has stopped, as each part is sent at once.
+// uploadTime is the longest pause within a bundle. A sender sends the parts without a pause, so after it the sender has
+// stopped.
 const uploadTime = 10 * time.Minute
 
 // sweep removes what no worker of this study needs to put on the server: bundles of other jobs, larger ones than a job may have, those of jobs that are

@@ -43,13 +43,14 @@ const (
 // holderUser is the name of the holder's connection. That of a worker has the name of its process.
 const holderUser = "holder"
 
-// mostRefused is how many workers may be refused of those that have one join file, before no new one is taken.
+// mostRefused bounds the workers with one join file that may be refused, before no new worker with that file is taken.
 const mostRefused = 3
 
-// mostProcesses is how many processes of workers may come and go while a study is served: something is kept of each.
+// mostProcesses bounds the worker processes that may join while a study is served, because the holder keeps a record of
+// each.
 const mostProcesses = 100_000
 
-// identity is what stays the same whenever a study is served, so that a join file goes on to be good.
+// identity has the facts that stay the same each time a study is served, so that a join file remains valid.
 type identity struct {
 	Study        names  `json:"study"`
 	HolderSecret string `json:"holder_secret"`
@@ -111,7 +112,8 @@ type embedded struct {
 	names  map[string]string          // of processes, by the tokens of their results
 }
 
-// mark is what the name of a process ends in: it follows from a key that the process alone knows, so nobody has that of another one.
+// mark is the end of a process's name. It is the hash of a key that the process alone knows, so no process can take the
+// name of another one.
 func mark(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:10])
@@ -298,7 +300,7 @@ func (e *embedded) current() *server.Server {
 // InProcessConn implements nats.InProcessConnProvider.
 func (e *embedded) InProcessConn() (net.Conn, error) { return e.current().InProcessConn() }
 
-// addresses are those by which workers may reach the server.
+// addresses returns the addresses by which workers may reach the server.
 func (e *embedded) addresses() (all []string) {
 	host, port, _ := net.SplitHostPort(e.listen)
 	hosts := []string{host}
@@ -320,13 +322,14 @@ func (e *embedded) addresses() (all []string) {
 	return all
 }
 
-// pin is what a join file says of the certificate.
+// pin is the SHA-256 of the certificate in hexadecimal, which a join file states.
 func (e *embedded) pin() string {
 	sum := sha256.Sum256(e.cert.Certificate[0])
 	return hex.EncodeToString(sum[:])
 }
 
-// permissions are what a worker of a study may do: keep claims and jobs, hand over results and bundles as itself, ask the holder, and read.
+// permissions returns the rights of a worker of a study: to keep claims and jobs, to hand over results and bundles
+// under its own name, to ask the holder, and to read.
 func permissions(n names, worker, token string) *server.Permissions {
 	publish := []string{"$KV." + n.claims() + ".*", "$KV." + n.jobs() + ".*", n.result(token, "*"), n.bundle(worker, ">"), n.ask(worker, "*"), "$JS.FC.>", "$JS.API.INFO"}
 	for _, stream := range []string{"KV_" + n.settings(), "KV_" + n.claims(), "KV_" + n.jobs(), "KV_" + n.ends(), n.bundles()} {

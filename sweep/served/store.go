@@ -62,7 +62,7 @@ type store struct {
 	dead error             // why this process can do nothing more
 }
 
-// view is what the watches of one epoch say.
+// view has the contents of the study's buckets, as the watches of one epoch have reported them.
 type view struct {
 	epoch    string
 	settings bucket[string]
@@ -72,7 +72,7 @@ type view struct {
 	watchers []jetstream.KeyWatcher
 }
 
-// bucket is what a bucket has, as far as it was watched.
+// bucket has the contents of one bucket, as far as its watch has reported them.
 type bucket[V any] struct {
 	values map[string]V
 	seen   uint64 // the revision up to which it was watched
@@ -112,7 +112,7 @@ func newStore(ctx context.Context, n names, place string, every time.Duration, n
 // retry is the time between two tries of what the server did not answer.
 func (s *store) retry() time.Duration { return min(s.every, time.Second) }
 
-// options are those of a connection that lives as long as the process.
+// options returns the options of a connection that lasts as long as the process.
 func (s *store) options() []nats.Option {
 	awake := func() {
 		select {

@@ -18,7 +18,7 @@ import (
 	"ocl/sweep/study"
 )
 
-// mostFaults is how much of a worker may be unusable before it is refused.
+// mostFaults is the number of unusable results, or of false reports, after which a worker is refused.
 const mostFaults = 3
 
 // fault counts what of a worker could not be used, and refuses it after several. It is the mark of its key that counts, which it cannot choose.
@@ -91,14 +91,15 @@ func (h *Holder) died(e study.Entry) (marks []string) {
 	return marks
 }
 
-// failure is what workers say who could not do a job, while others are there who may.
+// failure collects the reports of workers that could not do a job, while other workers may still try.
 type failure struct {
 	by    []string  // their names
 	why   string    // as the last one has said
 	since time.Time // when the job was last seen at work, or another one
 }
 
-// enough is how many workers of which a result was good must say that a job has failed, where there are as many.
+// enough is the number of workers, each with a good result before, whose reports make a job count as failed. With fewer
+// reports it fails when no other worker is there that could do it.
 const enough = 2
 
 // settled says whether a job has failed of which workers have said so: enough of them, or nobody else is there.

@@ -60,7 +60,7 @@ func (l *Lines) span() (low, high float64) {
 	return low, high
 }
 
-// leastSpan is that of an axis that does not begin at 0, of per cent.
+// leastSpan is the least length of an axis that does not begin at 0, in per cent.
 const leastSpan = 5.0
 
 // distant says that 0 is so far below values that an axis from there would leave much of a chart empty.

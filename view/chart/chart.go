@@ -4,7 +4,7 @@
 // methods, runs or results.
 package chart
 
-// Chart is what can be drawn: [Lines], [Panels], [Ranked], [Bars], [Areas], [Heat], [Scatter] or [Compare].
+// Chart is a chart that can be drawn: [Lines], [Panels], [Ranked], [Bars], [Areas], [Heat], [Scatter] or [Compare].
 type Chart interface {
 	// layout adds the chart's marks to d within b, whose height it may extend; it returns the bottom of what it drew.
 	layout(d *Drawing, l Layout, b box) float64

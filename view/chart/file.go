@@ -21,7 +21,7 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// pen is what PNG and PDF have in common: a path is made, then filled or stroked and forgotten.
+// pen has the operations that PNG and PDF share: to make a path, and then to fill or stroke it, which drops it.
 type pen interface {
 	MoveTo(x, y float64)
 	LineTo(x, y float64)

@@ -77,7 +77,7 @@ func (h *Heat) layout(d *Drawing, l Layout, b box) float64 {
 	return bottom
 }
 
-// side is that of the cells in so much room.
+// side returns the side of a cell in pixels, in room pixels for all columns.
 func (h *Heat) side(room float64) float64 {
 	return math.Min(cellSide, max(math.Floor(2*room/float64(max(len(h.Cols), 1)))/2, 0.5))
 }

@@ -78,7 +78,7 @@ func (s *Series) Thin(most int) bool {
 	return true
 }
 
-// X is where value i of a series is.
+// X returns the position of value i of a series on the axis.
 func (l *Lines) X(s *Series, i int) int {
 	if s.X != nil {
 		return s.X[i]
@@ -94,7 +94,7 @@ func (s *Series) ink() float64 {
 	return s.Width
 }
 
-// radius is that of the markers in pixels: wider lines have larger ones.
+// radius is the radius of the markers in pixels. Wider lines have larger markers.
 func (s *Series) radius() float64 { return 1.8 + 0.6*s.Width }
 
 // mark starts a mark of the series.

@@ -70,7 +70,7 @@ const (
 // share is the part of the text that lies left of its point.
 func (a Anchor) share() float64 { return float64(a) / 2 }
 
-// Look is how a series is drawn: one colour, dash and marker.
+// Look is the colour, the dash and the marker of a series.
 type Look struct {
 	Class  string    // names the colour in stylesheets: class m-NAME sets the variable --c
 	Light  string    // #rrggbb on a light page, and in files
@@ -79,7 +79,7 @@ type Look struct {
 	Marker Marker
 }
 
-// Role is what a mark is for. It decides on the mark's colours, in a page's stylesheet and in files.
+// Role is the purpose of a mark. It decides on the mark's colours, in a page's stylesheet and in files.
 type Role int
 
 // The roles.
@@ -108,7 +108,7 @@ const (
 	Number              // text in a cell
 )
 
-// ink is where a role has its colour from.
+// ink says where the colour of a role comes from.
 type ink int
 
 const (

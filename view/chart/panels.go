@@ -12,7 +12,7 @@ type Panel struct {
 	Lines *Lines
 }
 
-// Label is that of the y axis, which all panels have.
+// Label is the label of the y axis, which all panels share.
 func (p *Panels) Label() string {
 	if len(p.Panels) == 0 {
 		return p.YLabel
@@ -34,7 +34,7 @@ func (p *Panels) Whole(as *Lines) *Panels {
 // panelGap is between panels, in pixels.
 const panelGap = 24.0
 
-// columns is how many panels stand beside each other in so many pixels.
+// columns is the number of panels beside each other in so many pixels.
 func (p *Panels) columns(width float64) int {
 	n := len(p.Panels)
 	switch {

@@ -42,7 +42,7 @@ const (
 	nameAbove = 0.3
 )
 
-// axis is where the axis begins, the largest value, and how far its marks are apart.
+// axis returns the begin of the axis, the largest value, and the distance between two marks.
 func (r *Ranked) axis() (begin, longest, tick float64) {
 	longest = r.End
 	for _, row := range r.Rows {
@@ -61,7 +61,7 @@ func (r *Ranked) axis() (begin, longest, tick float64) {
 	return math.Floor(r.Start/tick+1e-9) * tick, longest, tick
 }
 
-// Begin is where the axis begins.
+// Begin is the value at the begin of the axis.
 func (r *Ranked) Begin() float64 {
 	begin, _, _ := r.axis()
 	return begin

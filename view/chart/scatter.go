@@ -25,7 +25,8 @@ type Spot struct {
 	Wide  float64 // half of the interval of X; 0 without
 }
 
-// fineRadius is that of a point with intervals in both directions, where many cross.
+// fineRadius is the radius in pixels of a point with intervals in both directions. It is small, as many intervals
+// cross.
 const fineRadius = 3.0
 
 func (s *Scatter) layout(d *Drawing, l Layout, b box) float64 {
@@ -88,7 +89,7 @@ func (s *Scatter) layout(d *Drawing, l Layout, b box) float64 {
 	return b.y1
 }
 
-// series is what the marks of a point belong to.
+// series is the name of the point's group, or its own label without one.
 func (p *Spot) series() string { return cmp.Or(p.Group, p.Label) }
 
 // interval is one of the intervals of a point.
@@ -100,7 +101,7 @@ func (p *Spot) interval(from, to Point) Mark {
 	return m
 }
 
-// radius is that of the point.
+// radius is the radius of the point in pixels.
 func (p *Spot) radius() float64 {
 	if p.Wide > 0 {
 		return fineRadius

@@ -8,8 +8,8 @@ import (
 	"ocl/run/metric"
 )
 
-// tested are how many test images are behind the last row of a run's accuracies, and of how many classes. Both are 0 if nothing was evaluated, and
-// images are 0 if the result does not say how many there are.
+// tested returns the number of test images behind the last row of a run's accuracies, and the number of their classes.
+// Both are 0 if nothing was evaluated, and images is 0 if the result does not say how many there are.
 func (r *run) tested() (images, classes int) {
 	last := r.lastRow()
 	if last < 0 {

@@ -10,7 +10,7 @@ import (
 	"ocl/run/result"
 )
 
-// recipe is how to repeat a group of runs.
+// recipe has the commands that repeat a group of runs.
 type recipe struct {
 	What    string // "ER, memory 5,000"
 	Command string
@@ -18,7 +18,7 @@ type recipe struct {
 	Config  string // the resolved config of the first run, YAML
 }
 
-// maxConfigs is how many recipes have their config on the page. The others read it from a file that they name.
+// maxConfigs bounds the recipes whose config stands on the page. The others name a file with it.
 const maxConfigs = 12
 
 // experiments gives the command that repeats each experiment folder.

@@ -25,7 +25,7 @@ const (
 	exampleSide  = 64
 )
 
-// maxPageBytes is what a page may have with example images. Without them it may have more, and then there are none.
+// maxPageBytes bounds a page with example images, in bytes. A page that is larger without them gets none.
 const maxPageBytes = 990_000
 
 // Examples returns images of some classes of the data that a run was tested on: of each class each of them, or as many as there are, at most side pixels
@@ -37,7 +37,7 @@ type Examples func(ctx context.Context, run *result.Result, classes []int, each,
 // [Examples]. The learner of the run, which its folder has, predicts with a classifier. Its error says why there are none, in words that follow a colon.
 type Mistaken func(ctx context.Context, run *result.Result, folder, classifier string, pairs [][2]int, each, side int) ([][]image.Image, error)
 
-// maxMistakenRuns is how many runs of a row are asked for images that were taken wrong.
+// maxMistakenRuns bounds the runs of a row that are asked for misclassified images.
 const maxMistakenRuns = 3
 
 // confused are the pairs of classes that the best row of a setting confuses most.
@@ -121,7 +121,8 @@ func (s *setting) confused() *confused {
 	return c
 }
 
-// confusedPairs are those of the row, the most frequent first and of equal ones the first classes.
+// confusedPairs returns the pairs of classes that the row confuses, the most frequent first; of equal ones the pair
+// with the lower classes.
 func (g *row) confusedPairs() (pairs []confusedPair) {
 	k := g.setting.stream.Classes
 	for y := range k {
@@ -153,7 +154,7 @@ func (s *setting) confusedBlock() []block {
 	return nil
 }
 
-// confused are those of all settings.
+// confused returns the confused pairs of all settings.
 func (p *page) confused() (all []*confused) {
 	for _, s := range p.Sections {
 		for _, b := range s.Blocks {
@@ -255,7 +256,7 @@ func (c *confused) sayImages(seeds []string, why string) {
 	}
 }
 
-// classes are those of the pairs, each once, in the order of the pairs.
+// classes returns the classes of the pairs, each once, in the order of the pairs.
 func (c *confused) classes() (classes []int) {
 	for _, p := range c.Pairs {
 		for _, k := range []int{p.True.Class, p.Taken.Class} {
@@ -307,7 +308,7 @@ func pictured(id string, images []image.Image) exampleClass {
 	return exampleClass{ID: id, Source: beside(images, size), Width: size.X, Height: size.Y, Images: len(images)}
 }
 
-// exampleMarkup is what the page has around the images of a class at each place where it shows them, in bytes at most.
+// exampleMarkup bounds the bytes of HTML around the images of a class at each place where the page shows them.
 const exampleMarkup = 400
 
 // beside are images of one size beside each other, as PNG or, where it is smaller, as JPEG, inside the page.

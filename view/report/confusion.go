@@ -18,7 +18,8 @@ const maxConfusions = 4
 // maxTableClasses is the most classes whose confusion is a table of cells on the page; that of more is an image.
 const maxTableClasses = 20
 
-// outcomes are what becomes of the test images of new and of old classes, in the order of the parts of a bar.
+// outcomes are the ways in which test images of new and of old classes are classified, in the order of the parts of a
+// bar.
 var outcomes = []struct {
 	text, name string
 	new, old   func(t *result.TaskErrors) int
@@ -29,8 +30,8 @@ var outcomes = []struct {
 	{"taken for an unseen class", "as_unseen", func(t *result.TaskErrors) int { return t.NewAsUnseen }, func(t *result.TaskErrors) int { return t.OldAsUnseen }},
 }
 
-// takenFigure is what the test images of new and of old classes are taken for after the last task: two bars for each row with an error analysis, of
-// which there must be one.
+// takenFigure shows how the test images of new and of old classes are classified after the last task: two bars for each
+// row with an error analysis. There must be such a row.
 func (s *setting) takenFigure() *figure {
 	f := &figure{ID: s.id("taken"), Title: s.titled("What new and old classes are taken for"), Bars: &chart.Bars{}}
 	f.Data = &table{ID: f.ID, Head: headed(textCol("classes", "classes"))}

@@ -14,7 +14,8 @@ type Found struct {
 	Folder string
 }
 
-// Frame is what another program adds to the page of a [Draft]: something at its top, with its style, and a script that is part of the page's module.
+// Frame has the parts that another program adds to the page of a [Draft]: HTML for its top, the style of that, and a
+// script for the module of the page.
 type Frame struct {
 	Top    template.HTML
 	Style  string

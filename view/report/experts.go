@@ -38,7 +38,7 @@ func (s *setting) experts() (blocks []block) {
 	return blocks
 }
 
-// expertsFigure is how many samples each expert of a run has learned.
+// expertsFigure shows the number of samples that each expert of a run has learned.
 func (g *row) expertsFigure(r *run) *figure {
 	f := &figure{ID: "experts-" + g.slug, Bars: &chart.Bars{Parts: []string{"stored for it", "learned later"}, Say: whole}}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("expert", "expert"), numCol("step", "step"), textCol("task", "task"), numCol("stored", "stored"),

@@ -8,13 +8,14 @@ import (
 	"ocl/view/chart"
 )
 
-// maxLines is how many lines a panel may have, without the bounds.
+// maxLines bounds the lines of a panel, without the bounds.
 const maxLines = 5
 
-// maxAlone is how many lines stay in one panel where each would have one of its own otherwise.
+// maxAlone bounds the lines that stay in one panel if each would have a panel of its own otherwise.
 const maxAlone = 12
 
-// maxTold is how many lines a figure may have so that each point says its value on hover: with more, the page would be too large.
+// maxTold bounds the lines of a figure whose points say their values on hover. With more lines the page would be too
+// large.
 const maxTold = 14
 
 // facet is something in which rows differ, and a panel can be for each value of it: one of these, or a key of the config.

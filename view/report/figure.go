@@ -49,7 +49,7 @@ func (f *figure) table() *table {
 	return f.Data
 }
 
-// chart is what is drawn.
+// chart returns the chart of the figure.
 func (f *figure) chart() chart.Chart {
 	switch {
 	case f.Ranked != nil:
@@ -147,7 +147,7 @@ func (f *figure) draw(b *strings.Builder) {
 	}
 }
 
-// maxTwice is how many points a chart may have that the page draws a second time, with an axis from 0.
+// maxTwice bounds the points of a chart that the page draws a second time, with an axis from 0.
 const maxTwice = 1_000
 
 // whole is the figure with an axis from 0; nil where it begins there, or has too many points to be drawn twice.

@@ -222,7 +222,7 @@ func (s *setting) accuracyFigure() *figure {
 	return f
 }
 
-// forgettingFigure is what was forgotten of each task at the end.
+// forgettingFigure shows the forgetting of each task at the end.
 func (s *setting) forgettingFigure() *figure {
 	f := s.lineFigure("forgetting", "task", "forgetting, points", "task", "forgetting", followedAt(s.taskNumbers()[:max(s.tasks()-1, 0)]),
 		func(r *run, i, _ int) float64 { return r.forgotten(i) })
@@ -388,7 +388,7 @@ func (s *setting) named(c int) bool {
 	return c < len(names) && names[c] != "" && names[c] != strconv.Itoa(c)
 }
 
-// maxClassName is how many characters of a class's name a heat map has.
+// maxClassName bounds the characters of a class's name in a heat map.
 const maxClassName = 18
 
 // numberAndName is a class in a heat map: "3 cat", or "3" where it has no name.

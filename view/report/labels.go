@@ -45,7 +45,7 @@ func (st *study) name() {
 	}
 }
 
-// fileName is what the names of the row's files are made of.
+// fileName is the stem of the names of the row's files.
 func (g *row) fileName() string {
 	name := plainName(g.method.Name)
 	if g.foreign() {
@@ -90,7 +90,7 @@ func tricksOf(m result.Method) []string {
 	return slices.DeleteFunc(slices.Clone(m.Tricks), func(t string) bool { return slices.Contains(config.Classifiers(), t) })
 }
 
-// tricks are those of the row, with a classifier that is not the method's own, in the order of the title.
+// tricks returns the tricks of the row, with a classifier that is not the method's own, in the order of the title.
 func (g *row) tricks() []string {
 	list := tricksOf(g.method)
 	if classifierTitle(g.classifier) != "" {
@@ -137,7 +137,7 @@ func (s *setting) tellApart() {
 // said is a setting that the label of a row says, in words.
 type said struct{ key, words string }
 
-// wordsOf are those of settings, but for the ones of some facets.
+// wordsOf joins the words of settings, without the settings of some facets.
 func wordsOf(list []said, but ...facet) string {
 	var words []string
 	for _, s := range list {
@@ -176,7 +176,7 @@ func (s *setting) differences(group func(*row) string) map[*row][]said {
 	return found
 }
 
-// keys are those of the rows' configs: those of all methods in the order of files, then the others.
+// keys returns the keys of the rows' configs: first the keys of all methods in the order of files, then the others.
 func (s *setting) keys() []string {
 	all := map[string]bool{}
 	for _, g := range s.rows {
@@ -205,7 +205,7 @@ func (g *row) value(key string) (v string, ok bool) {
 	return v, ok
 }
 
-// longestUnset is how many bytes the words of a value that is not set may have in a label; longer ones are "default".
+// longestUnset bounds the words in a label for a value that is not set, in bytes. Longer words become "default".
 const longestUnset = 20
 
 // inWords prints a key with its value as a person would write it: "lr 0.05", "joint" or "no joint", "freeze: none".

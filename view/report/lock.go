@@ -15,7 +15,7 @@ import (
 // not removed: otherwise two processes could lock two files of this name.
 const LockFile = ".report.lock"
 
-// lockPatience is how long a report waits for another one in its folder; a large one takes seconds.
+// lockPatience is the longest time that a report waits for another report in its folder. A large report takes seconds.
 const lockPatience = time.Minute
 
 // lock locks the folder of a report, so that its files are all of one report. It waits for another process, or another

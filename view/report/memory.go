@@ -62,7 +62,7 @@ func (g *row) memoryFigure() *figure {
 	return f
 }
 
-// beforeRun is what the table calls the samples that a parent brought.
+// beforeRun is the name in the table of the samples that a parent brought.
 const beforeRun = "before"
 
 // storedShare is the share of all stored samples after task i that came with task j, or before the run for j = -1. It is NaN before task j and

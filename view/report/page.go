@@ -38,7 +38,7 @@ var triangleJS string
 //go:embed script/page.mjs
 var pageJS string
 
-// page is what the template prints.
+// page has the data of the template.
 type page struct {
 	Title     string
 	Scope     string // what a report of several settings is about
@@ -118,7 +118,7 @@ func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 	return p, drawn, undrawn
 }
 
-// tables are those of the page itself, without those of its figures.
+// tables returns the tables of the page, without those of its figures.
 func (p *page) tables() []*table {
 	all := []*table{p.Results, p.Metrics, p.Signals, p.Runs, p.Origin}
 	for _, s := range p.Sections {
@@ -186,7 +186,7 @@ func render(p *page) []byte {
 	return bytes.Map(xmlRune, b.Bytes())
 }
 
-// frame is what is added to the page.
+// frame returns the parts that another program adds to the page.
 func (p *page) frame() Frame {
 	if p.Frame == nil {
 		return Frame{}

@@ -49,7 +49,7 @@ type LeftOut struct {
 	err    error
 }
 
-// reading is what the folders given to [Write] hold.
+// reading has the results in the folders of [Write].
 type reading struct {
 	runs  []*run
 	notes []string // run folders that hold no result yet

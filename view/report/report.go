@@ -30,7 +30,7 @@ type Options struct {
 // ErrLeftOut says that a report was written without some results, which could not be used.
 var ErrLeftOut = errors.New("some results are left out")
 
-// Written is what [Write] wrote.
+// Written lists the files that [Write] wrote.
 type Written struct {
 	Page    string    `json:"report"` // path of report.html
 	Files   []string  `json:"files"`  // paths, the page last
@@ -94,7 +94,7 @@ func OutFolder(dirs []string, out string) (string, error) {
 	return filepath.Dir(dirs[0]), nil
 }
 
-// study is what a report of what was read is about.
+// study makes the study that a report prints, from the results that were read.
 func (r *reading) study(o Options) *study {
 	st := newStudy(r.runs, r.notes, o.Known, o.Catalogue)
 	for _, l := range r.left {

@@ -96,7 +96,7 @@ func (g gallery) Shown() []*figure {
 	return g.Figures
 }
 
-// Others are those that it does not print.
+// Others returns the figures that the gallery does not print.
 func (g gallery) Others() []*figure {
 	return slices.Concat(g.Figures[len(g.Shown()):], g.Rest)
 }
@@ -111,7 +111,7 @@ func (g gallery) Large() bool {
 	return len(g.Figures) > 0 && g.Figures[0].Heat != nil && len(g.Figures[0].Heat.Cols) > 12 && !g.Figures[0].Heat.Image
 }
 
-// part is what of so many figures of the page there is room for in each setting.
+// part returns the number of figures for each setting, if the page has room for most; at least 1.
 func (s *setting) part(most int) int { return max(1, most/max(1, s.among)) }
 
 // gallery builds a figure for each row; so many at most, in the order of the tables, are drawn.
@@ -143,7 +143,7 @@ type pageSection struct {
 	Blocks []block
 }
 
-// sections are those of the page that show something.
+// sections returns the sections of the page that have content.
 func (st *study) sections() []pageSection {
 	var out []pageSection
 	for _, s := range sections {
@@ -171,7 +171,7 @@ func (p pageSection) Pairs() (all []*triangle) {
 	return all
 }
 
-// figures are those to draw, and those of which there is only the table.
+// figures returns the figures to draw, and the figures of which the page has only the table.
 func (p *pageSection) figures() (drawn, rest []*figure) {
 	for _, b := range p.Blocks {
 		switch {

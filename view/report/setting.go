@@ -10,7 +10,8 @@ import (
 	"ocl/run/result"
 )
 
-// setting is what rows must share to be compared: the data, how they become a stream, and the protocol.
+// setting is a group of rows that may be compared: they share the data, the way these become a stream, and the
+// protocol.
 type setting struct {
 	Name     string // "cifar100 in 20 tasks, survey protocol", and how it differs from others of that name
 	detail   string // that difference: "5 training and 7 test images per class"; "" for none

@@ -151,8 +151,8 @@ func (r *run) lastRow() int {
 	return -1
 }
 
-// forgotten is how much of task j was forgotten at the end of the run: the best accuracy on it before the last task
-// minus the accuracy after the last task, in [-1,1], a term of metric.AverageForgetting. NaN for the last task, which
+// forgotten is the forgetting of task j at the end of the run: the best accuracy on it before the last task minus the
+// accuracy after the last task, in [-1,1], a term of metric.AverageForgetting. It is NaN for the last task, which
 // cannot be forgotten yet, if an accuracy since the task was learned was not evaluated, and with one common test set.
 func (r *run) forgotten(j int) float64 {
 	last := r.lastRow()

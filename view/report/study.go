@@ -77,7 +77,7 @@ func otherEngine(a, b *run) string {
 	return fmt.Sprintf(" but for the kernels (%s and %s)", a.engine(), b.engine())
 }
 
-// engine is what computed the run.
+// engine returns the kernels and the convolutions of the run.
 func (r *run) engine() compare.Engine {
 	return compare.Engine{Kernel: r.Provenance.Kernel, Convolution: r.Provenance.Convolution}
 }

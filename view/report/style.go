@@ -31,7 +31,7 @@ var (
 	dashDotted = []float64{8, 3, 2, 3}
 )
 
-// look is that of a method without tricks.
+// look returns the look of a method without tricks.
 func look(class string, h hue, dash []float64) chart.Look {
 	return chart.Look{Class: class, Light: h.light, Dark: h.dark, Dash: dash}
 }
@@ -57,7 +57,8 @@ var (
 	}
 )
 
-// namedLooks are those of methods without a number: each hue with the dashes that no number has, in an order that stays for ever.
+// namedLooks are the looks of methods without a number: each hue with the dashes that no number has, in an order that
+// stays for ever.
 var namedLooks = func() (all []chart.Look) {
 	for _, h := range []hue{blue, green, vermilion, purple, orange, sky, ink} {
 		for _, dash := range [][]float64{dotted, dashDotted, {14, 3}, {5, 2, 1.5, 2, 1.5, 2}} {

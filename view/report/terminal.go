@@ -115,7 +115,7 @@ func (s *setting) listing(b *strings.Builder, rows [][]string, width int) {
 	}
 }
 
-// footnotes say what the numbers of the table leave out.
+// footnotes returns what a reader of the table's numbers must know besides, a sentence each.
 func (s *setting) footnotes() []string {
 	var notes []string
 	shared := 0

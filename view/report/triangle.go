@@ -10,8 +10,8 @@ import (
 	"ocl/run/metric/compare"
 )
 
-// maxTriangle is how many rows a page compares in pairs, in all its settings together as many cells as a triangle of so many has: with a
-// hundred rows it is 300 kB of the page.
+// maxTriangle bounds the rows that a page compares in pairs. All settings of a page together have at most the cells of
+// one triangle of so many rows: a hundred rows take 300 kB.
 const maxTriangle = 100
 
 // tallTriangle is from how many rows on a triangle scrolls by itself, so that the numbers of its columns stay in view.
