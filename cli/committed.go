@@ -47,8 +47,8 @@ func (f *verifyFlags) compareCommitted(cmd *cobra.Command, paths []string) error
 	return errors.Join(err, faults)
 }
 
-// readEnded reads the results of runs that have ended, each once, by path. Those of other runs are noted; faults are about results that
-// cannot be used. It is an error if no result is left.
+// readEnded reads the results of runs that have ended, each once, by path. Those of other runs are noted; faults are
+// about results that cannot be used. It is an error if no result is left.
 func readEnded(ctx context.Context, notes io.Writer, paths []string) (runs []*result.Result, faults, err error) {
 	seen := map[string]bool{}
 	note := func(format string, args ...any) { fmt.Fprintln(notes, escape.Line(fmt.Sprintf(format, args...))) }
@@ -134,7 +134,8 @@ func streamText(g *reproduce.Group) string {
 	return text + ", " + c.Protocol + " protocol"
 }
 
-// namesOf are the names of groups: method, tricks and memory, and where groups of one stream have the same, what differs in their configs.
+// namesOf are the names of groups: method, tricks and memory, and where groups of one stream have the same, what
+// differs in their configs.
 func namesOf(groups []*reproduce.Group) []string {
 	names := make([]string, len(groups))
 	alike := map[string][]int{}
@@ -295,7 +296,8 @@ func listSeeds(seeds []uint64) string {
 	return joinWords(parts)
 }
 
-// groupJSON is the JSON that `ocl verify --committed --json` prints of the runs that learned the same but for their seeds.
+// groupJSON is the JSON that `ocl verify --committed --json` prints of the runs that learned the same but for their
+// seeds.
 type groupJSON struct {
 	Method   string        `json:"method"`
 	Tricks   []string      `json:"tricks"`

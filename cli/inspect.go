@@ -369,7 +369,7 @@ func accuracyOf(r *result.Result) string {
 	return percent(*r.Metrics.AverageAccuracy)
 }
 
-// resultFacts returns the first lines about a result. Names come from a file, and are escaped.
+// resultFacts returns the first lines about a result. Names come from a file.
 func resultFacts(r *result.Result) string {
 	p := r.Provenance
 	made := fmt.Sprintf("numbers version %d, kernels %s, convolutions %s", p.Numbers, p.Kernel, p.Convolution)
@@ -397,7 +397,7 @@ func factLines(facts [][2]string) string {
 	return b.String()
 }
 
-// checkpointFacts returns the lines about a checkpoint. Names come from a file, and are escaped.
+// checkpointFacts returns the lines about a checkpoint. Names come from a file.
 func checkpointFacts(c *trained.CheckpointInfo) string {
 	place := fmt.Sprintf("task %d, %s, next batch %d", c.Task+1, c.Phase, c.Batch+1)
 	if c.Batch == 0 && c.Phase == train.Phase(0).String() {

@@ -25,7 +25,8 @@ func (f *sweepFlags) checkStatus() error {
 	return nil
 }
 
-// board serves the page of the study until the returned function is called. address is such as :8080, which only this machine reaches.
+// board serves the page of the study until the returned function is called. address is such as :8080, which only this
+// machine reaches.
 func (v *sweepView) board(ctx context.Context, address, dir string, stderr io.Writer, quiet bool) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
@@ -51,7 +52,8 @@ func (v *sweepView) board(ctx context.Context, address, dir string, stderr io.Wr
 	}), nil
 }
 
-// status is the JSON that `ocl sweep status --json` prints, as far as the view knows: what others do is looked at every ten seconds.
+// status is the JSON that `ocl sweep status --json` prints, as far as the view knows: what others do is looked at every
+// ten seconds.
 func (v *sweepView) status(dir string) studyStatus {
 	s := studyStatus{Folder: dir, Cancelled: v.store.Cancelled(), List: []jobStatus{}}
 	v.mu.Lock()
