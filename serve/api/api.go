@@ -23,7 +23,7 @@ import (
 	"ocl/serve/daemon"
 )
 
-// Model is what predicts: a daemon, or a replica that follows one.
+// Model predicts: it is a daemon, or a replica that follows one.
 type Model interface {
 	Shape() (c, h, w int)
 	Measure() predict.Measure
@@ -237,5 +237,5 @@ func unhurried(to http.ResponseWriter) (hurry func()) {
 	return func() { _ = c.SetWriteDeadline(time.Now().Add(writeTime)) }
 }
 
-// writeTime is how long the client has to take an answer, or an event.
+// writeTime is the time that a client has to take an answer, or one event of a stream.
 const writeTime = 30 * time.Second

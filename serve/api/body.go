@@ -28,7 +28,7 @@ const (
 	typeForm = "multipart/form-data"
 )
 
-// sent is one picture of a request, with what the request says of it. File and raw are two ways to send it.
+// sent is one picture of a request, as a file or as raw pixels, with its id and label.
 type sent struct {
 	file      []byte // of a JPEG, PNG, GIF, WebP, BMP or TIFF image
 	raw       []byte // uint8 [C,H,W]
@@ -78,7 +78,7 @@ func (s *server) readBody(to http.ResponseWriter, r *http.Request, most int64) (
 	return nil, nil, err
 }
 
-// readFault is what the error of a body means.
+// readFault returns the problem that the error of reading a body means for the client.
 func readFault(err error) error {
 	var large *http.MaxBytesError
 	var timeout interface{ Timeout() bool }
@@ -255,7 +255,8 @@ func checkText(body []byte) error {
 	}
 }
 
-// unit is that of UTF-16 which text begins with as JSON writes it, \u and four digits; -1 is none.
+// unit returns the unit of UTF-16 with which text begins, written as \u and four hexadecimal digits; -1 if there is
+// none.
 func unit(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return -1

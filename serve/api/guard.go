@@ -92,7 +92,7 @@ func (s *server) allowed(role Role, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// holder is who sent a request.
+// holder returns the holder of the token of a request, and a problem for the client if there is no valid token.
 func (s *server) holder(r *http.Request) (holder, error) {
 	secret := ""
 	if kind, rest, is := strings.Cut(r.Header.Get("Authorization"), " "); is && strings.EqualFold(kind, "Bearer") {

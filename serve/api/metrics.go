@@ -12,7 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics are what Prometheus is told. The registry is made when the first request comes, so that the program's other commands pay nothing for it.
+// metrics has the numbers for Prometheus. It makes its registry at the first request, so that the program's other
+// commands pay nothing for it.
 type metrics struct {
 	s       *server
 	once    sync.Once

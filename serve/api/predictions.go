@@ -14,7 +14,7 @@ import (
 	"ocl/serve/daemon"
 )
 
-// prediction is what is said of one picture.
+// prediction is the answer about one picture.
 type prediction struct {
 	ID         string         `json:"id"`
 	Remembered bool           `json:"remembered"` // kept for its label

@@ -52,7 +52,7 @@ func (s *share) take(ctx context.Context, who string, n int64) bool {
 	return true
 }
 
-// shareWait is how long a request waits until there is enough of a share for it.
+// shareWait is the longest time that a request waits for its author's share of the queue.
 const shareWait = 5 * time.Second
 
 // back gives n back.
@@ -154,7 +154,7 @@ type lot struct {
 	n   int
 }
 
-// activeFor is how long an author who sends nothing keeps a part of the queue.
+// activeFor is the time for which an author who sends nothing keeps a part of the queue.
 const activeFor = time.Minute
 
 // fair says whether an author may bring n more pictures to a queue in which so many wait, of at most most: each who sends some may have the same part.

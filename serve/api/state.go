@@ -29,7 +29,7 @@ func (s *server) boundary(to http.ResponseWriter, r *http.Request) {
 	}{true})
 }
 
-// formats are those of GET /v1/model, with their content types.
+// formats has the content type of each format of GET /v1/model.
 var formats = map[string]string{"ocl": typeRaw, "safetensors": typeRaw, "onnx": typeRaw}
 
 // weights answers GET /v1/model: the model that answers now, with an ETag by which a replica asks whether there is another one.

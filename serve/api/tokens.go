@@ -18,7 +18,7 @@ import (
 	"ocl/internal/limit"
 )
 
-// Role is what a token may do. Each role may do what those before it may.
+// Role says which requests a token allows. Each role allows those of the roles before it.
 type Role int
 
 // Roles, from the least.
@@ -44,7 +44,7 @@ func ParseRole(name string) (Role, error) {
 	return RoleNone, fmt.Errorf("%.40q is no role. Use predict, label or admin", name)
 }
 
-// Token is what the file of tokens says of one.
+// Token is one entry of the file of tokens.
 type Token struct {
 	Name string  // who has it: the author of the events that it makes
 	Role Role    //
@@ -138,7 +138,7 @@ func ParseTokens(text []byte) ([]Token, error) {
 	return list, nil
 }
 
-// Tokens are those that are valid now. A nil *Tokens lets everybody do everything.
+// Tokens has the tokens that are valid now. A nil *Tokens allows everything to everybody.
 type Tokens struct {
 	mu      sync.RWMutex
 	list    []holder

@@ -15,7 +15,8 @@ import (
 	"ocl/serve/journal"
 )
 
-// tryAgain is how long the daemon waits before it tries again what found no room on the disk, such as to erase what was forgotten.
+// tryAgain is the pause before the daemon repeats work for which the disk had no room, such as to erase forgotten
+// samples.
 const tryAgain = time.Second
 
 // applyLoop does the ops of the book in their order, publishes, and saves, until ctx ends.
@@ -180,7 +181,7 @@ func (d *Daemon) publish(ctx context.Context) error {
 	return nil
 }
 
-// mostAside is how many cuts in a row are set aside before learning stops.
+// mostAside is the number of cuts in a row that may be set aside. Then learning stops.
 const mostAside = 3
 
 // restore makes the state of an event from a snapshot and the journal: from the newest that has not learned what was set aside since. Those that have are removed. Where an older

@@ -13,7 +13,7 @@ import (
 	"ocl/serve/journal"
 )
 
-// sample is what the daemon knows of a picture.
+// sample has the facts that the daemon knows about a picture.
 type sample struct {
 	ID      string    `json:"id"`
 	Label   string    `json:"label,omitempty"`
@@ -44,12 +44,12 @@ type bounds struct {
 	IDs   int           `json:"ids"`
 }
 
-// bounds are those of the options.
+// bounds returns the bounds of the book that the options set.
 func (o Options) bounds() bounds {
 	return bounds{o.Remember.Count, o.Remember.Bytes, o.Remember.Age, o.IDs}
 }
 
-// holding is what somebody has of a bound.
+// holding is the part of a bound that one author uses.
 type holding struct {
 	pictures int
 	bytes    int64
@@ -86,7 +86,7 @@ func newBook(image int, b bounds) *book {
 	return &book{image: image, bounds: b, samples: map[string]*sample{}, held: map[string]int{}, own: map[string]holding{}, classes: map[string]bool{}, spelled: map[string]string{}, skip: map[int64]bool{}}
 }
 
-// Digest is what [Which].Digest compares: the SHA-256 of pixels.
+// Digest is the SHA-256 of pixels, as [Which].Digest states it.
 func Digest(pixels []byte) string {
 	sum := sha256.Sum256(pixels)
 	return "sha256:" + hex.EncodeToString(sum[:])
@@ -378,7 +378,7 @@ func (k *book) version(e journal.Event, b body) *op {
 	return o
 }
 
-// unnamed is how many versions have no name.
+// unnamed is the number of versions without a name.
 func (k *book) unnamed() (n int) {
 	for _, v := range k.versions {
 		if v.Name == "" {

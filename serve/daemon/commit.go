@@ -14,7 +14,7 @@ import (
 	"ocl/serve/journal"
 )
 
-// request is what a caller asks of the committer.
+// request is a call that waits for the committer.
 type request struct {
 	admit func(*part) error // adds events to a part, or an error; the committer calls it with mu held, perhaps several times until it is admitted
 	done  chan error
@@ -33,7 +33,7 @@ type row struct {
 	parts   []*part
 }
 
-// part is what one request puts into a row.
+// part has the events that one request adds to a row.
 type part struct {
 	d       *Daemon
 	row     *row
@@ -60,7 +60,7 @@ const (
 // errLater says that a request has to wait for the next row.
 var errLater = errors.New("later")
 
-// versionsKey is what parts are about that change which versions there are. No sample has such an id.
+// versionsKey is the key of parts that change the versions, in place of the id of a sample. No sample has such an id.
 const versionsKey = "\x00versions"
 
 // free is errLater if another part of the row is about one of some samples.
@@ -99,7 +99,7 @@ func (p *part) class(label, who string, open bool) (string, error) {
 	return name, nil
 }
 
-// mostHeld is how many samples of a class are held out at most.
+// mostHeld bounds the samples of a class that are held out.
 const mostHeld = 20
 
 // holdsOut says whether a sample of a class is held out, and notes it.
@@ -130,7 +130,7 @@ func (p *part) room() error {
 	return &FullError{time.Duration(float64(over) / max(1, d.learnedPerSecond()) * float64(time.Second))}
 }
 
-// waiting is how many pictures wait to be learned, or are about to be. The caller holds mu.
+// waiting is the number of pictures that wait to be learned, or are about to be. The caller holds mu.
 func (d *Daemon) waiting() int { return len(d.state.queue) + d.state.lessons }
 
 // join takes a part into the row.
@@ -149,10 +149,10 @@ func (r *row) join(p *part) {
 	r.parts = append(r.parts, p)
 }
 
-// mostAhead is how many cuts may wait to be applied: one is learned, and the next is on the disk already.
+// mostAhead bounds the cuts that wait to be applied: one is learned, and the next is on the disk already.
 const mostAhead = 2
 
-// mostRow is how many requests share an fsync.
+// mostRow bounds the requests that share an fsync.
 const mostRow = 256
 
 // ask lets the committer admit a request. When it returns without an error, its events are on the disk and in the book. If ctx ends before that, they may come there all the same.
@@ -309,7 +309,8 @@ func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
 	return late, again
 }
 
-// again is when a smaller batch or a version is due, or whether the disk has room again is looked for. The caller holds mu.
+// again returns the time until the committer must look again: until a smaller batch or a version is due, or until it
+// tries whether the disk has room. The caller holds mu.
 func (d *Daemon) again(now time.Time) time.Duration {
 	wait := time.Hour // the applier wakes the committer when it has learned a cut
 	if d.state.fresh > 0 && !d.halted {
@@ -378,7 +379,7 @@ func (d *Daemon) lines(r *row) (lines []line) {
 	return lines
 }
 
-// versioned is when the last version was kept, or the daemon began. The caller holds mu.
+// versioned is the time when the last version was kept, or when the daemon began. The caller holds mu.
 func (d *Daemon) versioned() time.Time {
 	at := d.began
 	for _, v := range d.state.versions {

@@ -280,16 +280,16 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// Shape is that of the pictures that the network sees: C, H, W.
+// Shape is the shape of the network's pictures: C, H, W.
 func (d *Daemon) Shape() (c, h, w int) { return d.trainer.Shape() }
 
-// Measure is what the values of guesses are.
+// Measure says how to read the values of guesses.
 func (d *Daemon) Measure() predict.Measure { return d.trainer.Measure() }
 
 // Config is the config of a run that would learn as the daemon does.
 func (d *Daemon) Config() config.Config { return d.trainer.Config() }
 
-// Names are those of the classes, by label.
+// Names returns the names of the classes, by label.
 func (d *Daemon) Names() []string { return d.trainer.Classes() }
 
 // Failed has an error when the disk has failed, so that nobody knows what is on it, or the learner, so that nobody knows what it is. The process has to end, and another

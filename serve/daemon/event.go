@@ -24,7 +24,7 @@ const (
 	kindSkip     = "skip"     // a cut is set aside, as its loss was no number
 )
 
-// body is what an event says beside its sample's id and pixels.
+// body is the content of an event, beside the id and the pixels of its sample.
 type body struct {
 	Format  int      `json:"v"`
 	Label   string   `json:"label,omitempty"` // also the name of a class or of a version
@@ -39,7 +39,7 @@ type body struct {
 	Digest  string   `json:"digest,omitempty"`  // of the pixels of a picture that comes or gets a label
 }
 
-// bodyFormat is that of bodies. Others are those of another ocl.
+// bodyFormat is the format of bodies. A body of another format was written by another version of ocl.
 const bodyFormat = 1
 
 func event(kind, id, who string, b body, pixels []byte) journal.Event {

@@ -14,7 +14,7 @@ import (
 	"ocl/serve/journal"
 )
 
-// op is what an event asks of the learner.
+// op is a change of the learner that an event asks for.
 type op struct {
 	Number  int64     `json:"n"` // of the event
 	Kind    string    `json:"kind"`

@@ -147,7 +147,7 @@ func Guesses(list []predict.Guess, by predict.Measure) []Guess {
 	return all
 }
 
-// Sample is what is known of a sample.
+// Sample returns the facts about a sample; there says whether the daemon knows its id.
 func (d *Daemon) Sample(id string) (i Info, there bool) {
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()
@@ -155,12 +155,12 @@ func (d *Daemon) Sample(id string) (i Info, there bool) {
 	return d.info(&m), there
 }
 
-// info is what people see of a sample. The caller holds mu.
+// info returns the facts about a sample for people. The caller holds mu.
 func (d *Daemon) info(m *sample) Info {
 	return Info{ID: m.ID, State: d.shown(m), Label: m.Label, Guesses: m.Guesses, Version: m.Version, Time: m.Time}
 }
 
-// doubt is how unsure the learner was of a picture: less is more certain.
+// doubt says how unsure the learner was of a picture, in [0,1]; less is more certain.
 func (m *sample) doubt() float64 {
 	switch {
 	case len(m.Guesses) == 0:
@@ -189,7 +189,8 @@ func (d *Daemon) Uncertain(n int) []Info {
 	return all
 }
 
-// Pixels are those of a picture that waits for its label, or to be learned, or is held out. There are none of another one.
+// Pixels returns the pixels of a picture that waits for its label, waits to be learned, or is held out; nil for another
+// picture.
 func (d *Daemon) Pixels(ctx context.Context, id string) ([]byte, error) {
 	d.state.mu.Lock()
 	var picture []byte
@@ -204,7 +205,7 @@ func (d *Daemon) Pixels(ctx context.Context, id string) ([]byte, error) {
 	return slices.Clone(pixels), err
 }
 
-// Version is that of the model that answers.
+// Version is the version of the model that predicts now.
 func (d *Daemon) Version() int64 {
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()

@@ -224,7 +224,7 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 	return r, nil
 }
 
-// undoing is what a correction of a learned sample undoes. The caller holds mu.
+// undoing says how far a correction of a learned sample can undo what was learned of it. The caller holds mu.
 func (d *Daemon) undoing(m *sample, picture []byte) string {
 	switch {
 	case d.sums && picture != nil && d.inSums(m):
@@ -338,7 +338,7 @@ func (d *Daemon) Boundary(ctx context.Context, who string) error {
 	return err
 }
 
-// Versions are those to which Rollback can go back, as far as is known, the oldest first: of those in the book the ones whose files are there, and were not found to be damaged.
+// Versions returns the versions to which Rollback can go back, the oldest first.
 func (d *Daemon) Versions() []VersionInfo {
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()
@@ -528,7 +528,7 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 	return f, err
 }
 
-// mostUndone is how many bytes of pixels one write has at most of samples that are taken out of the sums.
+// mostUndone bounds the pixels, in bytes, of the samples that one write takes out of the sums.
 const mostUndone = 8 << 20
 
 // undo takes what was learned of the samples that are meant out of the sums of the learner, where the journal has their pixels, and says of how many. tried are the events of

@@ -253,7 +253,7 @@ func (s *state) take(next *state) {
 	s.learner.mu = &s.mu
 }
 
-// state is what tables say, with the options and files of another state, and without a trainer.
+// state makes a state of the tables, with the options and files of another state, and without a trainer.
 func (t *tables) state(of *state, pixels []byte) (*state, error) {
 	next := newState(nil, of.o, of.files)
 	next.bounds, next.book.last, next.time, next.waiting, next.versions, next.unerased, next.learner.last, next.fresh = t.Bounds, t.Last, t.Time, t.Waiting, t.Versions, t.Unerased, t.Done, t.Fresh

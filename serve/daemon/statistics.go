@@ -16,7 +16,7 @@ import (
 // statisticsFile has what was measured, for the next start. It is no part of the state: a kill loses what was measured since the last snapshot.
 const statisticsFile = "statistics.json"
 
-// statistics are what a meter keeps over a restart.
+// statistics are the numbers of a meter that survive a restart.
 type statistics struct {
 	Format  int                   `json:"v"`
 	Right   []bool                `json:"right"` // of the last samples
@@ -30,7 +30,7 @@ type statistics struct {
 	Classes map[string]*ClassInfo `json:"classes"`
 }
 
-// window is that of [adwin]: rows of buckets, each a sum and a sum of squared deviations.
+// window is the window of [adwin] as JSON: rows of buckets, each a sum and a sum of squared deviations.
 type window struct {
 	Rows  [][][2]float64 `json:"rows"`
 	Ticks int            `json:"ticks"`
@@ -40,7 +40,7 @@ type window struct {
 	Dev   float64        `json:"dev"`
 }
 
-// measured is what the meter has, as a file.
+// measured returns the statistics of the meter as the content of a file.
 func (m *meter) measured() ([]byte, error) {
 	m.gauge.Lock()
 	defer m.gauge.Unlock()

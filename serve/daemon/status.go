@@ -16,7 +16,7 @@ import (
 	"ocl/serve/journal"
 )
 
-// Status is what the page, the metrics and /v1/status show.
+// Status has the state of the daemon for the page, the metrics and /v1/status.
 type Status struct {
 	Method  string      `json:"method"`
 	Release string      `json:"release"`
@@ -53,19 +53,19 @@ type Rates struct {
 	Learned     float64 `json:"learned"`
 }
 
-// Latency is that of the last 1,000 predictions, in milliseconds.
+// Latency has quantiles of the times of the last 1,000 predictions, in milliseconds.
 type Latency struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 }
 
-// Answers is how many of the last samples were predicted right before they were learned.
+// Answers has the share of the last samples that were predicted right before they were learned, and their number.
 type Answers struct {
 	Recent  float64 `json:"recent"`
 	Samples int     `json:"samples"`
 }
 
-// HeldOut is what the held-out samples say.
+// HeldOut has the accuracy and the forgetting on the held-out samples, at a version.
 type HeldOut struct {
 	Accuracy   float64 `json:"accuracy"`
 	Forgetting float64 `json:"forgetting"` // mean over classes of the best accuracy less the one now
@@ -73,14 +73,14 @@ type HeldOut struct {
 	Version    int64   `json:"version"`
 }
 
-// Drift is what ADWIN has found in the errors.
+// Drift says how often ADWIN has found a drift of the errors, and when it did last.
 type Drift struct {
 	Found   int        `json:"found"`
 	Last    *time.Time `json:"last"`
 	Samples int        `json:"samples"` // in its window
 }
 
-// Memory is that of the learner, in pictures, and of the process, in bytes.
+// Memory says how many pictures the learner's memory has and can have, and how many bytes the process takes.
 type Memory struct {
 	Stored   int   `json:"stored"`
 	Capacity int   `json:"capacity"`
@@ -166,7 +166,8 @@ func (m *meter) predicted(n int, took time.Duration) {
 	put(&m.times, &m.nextTime, float64(took)/1e6)
 }
 
-// mostServed is how many answers are kept until the label of their picture comes: more than may wait to be learned.
+// mostServed bounds the predictions that are kept until the label of their picture comes. It is more than may wait to
+// be learned.
 const mostServed = 20_000
 
 // answered keeps what was answered for pictures, so that it can be judged when their labels come.
@@ -249,7 +250,7 @@ func (d *Daemon) count(s *learner) {
 	}
 }
 
-// point is what is known now as one of the history. The caller holds gauge.
+// point returns the present numbers as a point of the history. The caller holds gauge.
 func (d *Daemon) point(version int64, stats live.Stats) Point {
 	p := Point{Version: version, Learned: stats.Images, Loss: &stats.Loss}
 	if len(d.right) > 0 {
@@ -288,7 +289,7 @@ func (d *Daemon) share() float64 {
 	return float64(n) / float64(len(d.right))
 }
 
-// measureEvery is how many samples are learned between two looks at those that are held out.
+// measureEvery is the number of samples that are learned between two tests on the held-out ones.
 const measureEvery = 1000
 
 // measure looks at the held-out samples, if that is due: after many samples, and of each version when nothing else is to be done. The applier calls it after it has published.
@@ -359,7 +360,7 @@ func (d *Daemon) measure(ctx context.Context, idle bool) {
 	d.held.Accuracy = float64(sum) / float64(len(pictures))
 }
 
-// Classes are what is known of each class.
+// Classes returns the facts about each class.
 func (d *Daemon) Classes() (all []ClassInfo) {
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()
@@ -376,7 +377,7 @@ func (d *Daemon) Classes() (all []ClassInfo) {
 	return all
 }
 
-// Status is how the daemon is.
+// Status returns the present state of the daemon.
 func (d *Daemon) Status() Status {
 	stats, config := d.trainer.Stats(), d.trainer.Config()
 	s := Status{Method: config.Methods[0], Release: edition.Release, Started: d.began, State: "idle", Classes: d.Classes(), History: []Point{}}
@@ -444,10 +445,10 @@ func sizeOf(folder string) (n int64) {
 	return n
 }
 
-// mostRecent is how many notices somebody hears first who begins to watch.
+// mostRecent is the number of past notices that a new reader gets first.
 const mostRecent = 20
 
-// mostNotices is how many notices wait for a slow reader; further ones are lost for it.
+// mostNotices bounds the notices that wait for a slow reader. It loses further ones.
 const mostNotices = 64
 
 // Subscribe hears of what happens, the last of what has happened first, until ctx ends.
@@ -503,17 +504,17 @@ func (d *Daemon) report(e journal.Event) {
 	}
 }
 
-// Options are those that hold, with their defaults.
+// Options returns the options in use, with defaults filled in.
 func (d *Daemon) Options() Options { return d.o }
 
-// Problem is what keeps samples from being taken or learned, for people; "" is nothing.
+// Problem says, for people, what keeps samples from being taken or learned; "" if nothing does.
 func (d *Daemon) Problem() string {
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()
 	return d.problem
 }
 
-// Waiting is how many pictures wait to be learned.
+// Waiting is the number of pictures that wait to be learned.
 func (d *Daemon) Waiting() int {
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()

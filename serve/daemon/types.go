@@ -168,7 +168,7 @@ const (
 	StateErased     = "erased"
 )
 
-// Info is what is known of a sample.
+// Info has the facts about a sample.
 type Info struct {
 	ID      string    `json:"id"`
 	State   string    `json:"state"`
@@ -208,7 +208,7 @@ type VersionInfo struct {
 	Name   string    `json:"name,omitempty"`
 }
 
-// ClassInfo is what is known of a class. The last three are null before they were measured.
+// ClassInfo has the facts about a class. The last three are null before they were measured.
 type ClassInfo struct {
 	Name       string   `json:"name"`
 	Learned    int64    `json:"learned"`

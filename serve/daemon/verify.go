@@ -14,7 +14,7 @@ import (
 	"ocl/serve/journal"
 )
 
-// Report is what Verify has found.
+// Report has the findings of Verify.
 type Report struct {
 	From, To int64  // the state at event From was taken from a snapshot, and that at event To was made anew
 	Last     int64  // up to which events were applied after that

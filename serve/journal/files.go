@@ -41,7 +41,7 @@ func Versions(dir string) *Files {
 	return &Files{dir: dir, folder: filepath.Join(dir, versionsName), what: "version"}
 }
 
-// Path is that of the file of a number.
+// Path returns the path of the file of a number.
 func (f *Files) Path(number int64) string {
 	return filepath.Join(f.folder, strconv.FormatInt(number, 10)+suffix)
 }

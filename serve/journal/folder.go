@@ -40,7 +40,7 @@ const (
 	formatVersion = 1
 )
 
-// format is what ocl-serve.json says.
+// format is the content of ocl-serve.json.
 type format struct {
 	Format   string `json:"format"`
 	Version  int    `json:"version"`

@@ -43,7 +43,7 @@ func shortly(identity string) string { return identity[:8] + "…" }
 // stampSection is the first section of a snapshot or version, so that it is found without reading the others.
 const stampSection = "folder"
 
-// stamp is what that section says, as JSON.
+// stamp is the content of stampSection, as JSON.
 type stamp struct {
 	Folder string `json:"folder"` // the identity
 	Number int64  `json:"number"` // of the file; of a snapshot the last event that it has
@@ -260,7 +260,8 @@ type mark struct {
 	identity string
 }
 
-// text is what the mark says: the identity, the number and the CRC-32C of both. It has one length, less than the smallest sector.
+// text returns the content of the mark: the identity, the number and the CRC-32C of both. It always has the same
+// length, which is less than the smallest sector.
 func (m *mark) text(last int64) []byte {
 	text := fmt.Appendf(nil, "%s %019d ", m.identity, last)
 	return fmt.Appendf(text, "%08x\n", crc32.Checksum(text, castagnoli))

@@ -76,7 +76,7 @@ func (s *store) mend(f format) error {
 	return nil
 }
 
-// salvaged is what was taken from a damaged journal.
+// salvaged counts the events of a damaged journal that were kept and left out, and has the fault that was found.
 type salvaged struct {
 	events  int64 // that are kept
 	leftOut int64 // whole ones that follow the first damaged or missing one

@@ -10,7 +10,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// readAtOnce is how many events are read while others wait.
+// readAtOnce is the number of events that are read while others wait.
 const readAtOnce = 64
 
 // Read implements [Journal].

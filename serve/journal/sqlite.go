@@ -58,7 +58,8 @@ const (
 	headTable     = `CREATE TABLE head (one INTEGER PRIMARY KEY, first INTEGER, last INTEGER, moved INTEGER, sum BLOB) STRICT`
 )
 
-// settings are those of the connection, in their order. Each is read again, as SQLite ignores what it cannot do.
+// settings are the settings of the connection, in their order. Each is read again, because SQLite ignores a setting
+// that it cannot apply.
 var settings = []struct{ name, value, is string }{
 	{"locking_mode", "EXCLUSIVE", "exclusive"}, // before the first access: the index of the log is in memory then, and not in a file
 	{"page_size", fmt.Sprint(pageSize), fmt.Sprint(pageSize)},
@@ -314,7 +315,7 @@ func (s *store) checkpoint(mode string) error {
 	return nil
 }
 
-// size is how many bytes the longer of the two files has, and both together.
+// size returns the size of the longer of the two files, and of both together, in bytes.
 func (s *store) size() (longer, all int64) {
 	for _, name := range []string{s.path, s.path + walSuffix} {
 		if info, err := os.Stat(name); err == nil {

@@ -8,7 +8,7 @@ import (
 
 var _ Journal = (*store)(nil)
 
-// logBytes is how long the log may grow before it is taken into the file, in bytes.
+// logBytes is the size of the log, in bytes, at which it is copied into the file.
 const logBytes = 1000 * pageSize
 
 // held does something while nobody else uses the connection. It judges the error.
@@ -115,7 +115,7 @@ func (s *store) grown() {
 	}()
 }
 
-// trimmed is how many events one step of Trim removes. Their pages are overwritten, which others wait for.
+// trimmed is the number of events that one step of Trim removes. Others wait while their pages are overwritten.
 const trimmed = 32
 
 // Trim implements [Journal].

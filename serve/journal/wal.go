@@ -10,7 +10,7 @@ import (
 	"ocl/internal/count"
 )
 
-// pageSize is that of all our files, in bytes.
+// pageSize is the page size of all our files, in bytes.
 const pageSize = 4096
 
 // Sizes of SQLite's write-ahead log, in bytes (sqlite.org/fileformat2.html#walformat).
