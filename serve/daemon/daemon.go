@@ -42,20 +42,20 @@ type Daemon struct {
 	poke     chan struct{} // a cut may be due
 	asks     chan *ask
 
-	gathering sync.Mutex // holds over
-	over      *ask       // has more pictures than there was room for in the last pass
+	gathering sync.Mutex // guards carried
+	carried   *ask       // the request that did not fit into the last pass, and is first in the next; nil is none
 
-	between chan func() // what the applier does between two ops
-	arrived chan struct{}
-	failed  chan error
-	stop    context.CancelFunc
-	fixed   error                                      // of a method that cannot let go of a picture that it stores
-	sums    bool                                       // what was learned of a picture can be taken away
-	notes   func(context.Context, journal.Event) error // appends an event of the applier
-	closing chan struct{}                              // closed when nothing is taken any more
-	stopped chan struct{}                              // closed when all goroutines have ended
-	ended   chan struct{}                              // closed when Close has done all
-	done    sync.WaitGroup
+	between  chan func() // what the applier does between two ops
+	arrived  chan struct{}
+	failed   chan error
+	stop     context.CancelFunc
+	amendErr error                                      // why the method cannot remove a stored picture; nil where it can
+	sums     bool                                       // the learner is a sum, so what was learned of a picture can be subtracted
+	notes    func(context.Context, journal.Event) error // appends an event of the applier
+	closing  chan struct{}                              // closed when nothing is taken any more
+	stopped  chan struct{}                              // closed when all goroutines have ended
+	ended    chan struct{}                              // closed when Close has done all
+	done     sync.WaitGroup
 
 	// state.mu guards these too.
 	first     *live.Trainer // of an empty folder, until that is set up
@@ -166,7 +166,7 @@ func (d *Daemon) recover() error {
 		return err
 	}
 	d.trainer = d.state.trainer
-	d.fixed, d.sums = d.trainer.Amendable(), d.trainer.Unlearns() == nil
+	d.amendErr, d.sums = d.trainer.Amendable(), d.trainer.Unlearns() == nil
 	d.notes = func(_ context.Context, e journal.Event) error { // nobody else appends yet
 		if e.Time = time.Now(); e.Time.Before(d.state.time) {
 			e.Time = d.state.time

@@ -68,26 +68,26 @@ func (d *Daemon) Predict(ctx context.Context, pixels [][]byte, k int) (all live.
 	return all, nil
 }
 
-// gather waits for a request, and takes with it those that wait already, up to as many pictures as a trainer takes in one pass. Nothing waits for others to come.
-// It returns nothing when ctx ends.
+// gather waits for a request, and returns it with the requests that wait already, up to the pictures that a trainer
+// takes in one pass. It waits for no further ones. It returns none when ctx ends.
 func (d *Daemon) gather(ctx context.Context) (group asks) {
 	d.gathering.Lock()
 	defer d.gathering.Unlock()
-	if d.over == nil {
+	if d.carried == nil {
 		select {
-		case d.over = <-d.asks:
+		case d.carried = <-d.asks:
 		case <-ctx.Done():
 			return nil
 		}
 	}
-	for n := 0; d.over != nil && n+len(d.over.pixels) <= live.MaxPictures; {
-		group, n = append(group, d.over), n+len(d.over.pixels)
-		d.over = nil
+	for n := 0; d.carried != nil && n+len(d.carried.pixels) <= live.MaxPictures; {
+		group, n = append(group, d.carried), n+len(d.carried.pixels)
+		d.carried = nil
 		if n == live.MaxPictures {
 			break
 		}
 		select {
-		case d.over = <-d.asks:
+		case d.carried = <-d.asks:
 		default:
 		}
 	}

@@ -229,7 +229,7 @@ func (d *Daemon) undoing(m *sample, picture []byte) string {
 	switch {
 	case d.sums && picture != nil && d.inSums(m):
 		return UndoesAll
-	case !d.sums && d.fixed == nil && d.trainer.Stats().Stored > 0:
+	case !d.sums && d.amendErr == nil && d.trainer.Stats().Stored > 0:
 		return UndoesMemory
 	}
 	return UndoesNothing
@@ -449,8 +449,8 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 		p.rank, left = rankOther, 0
 		var learned bool
 		ids, learned = d.matching(means, retained)
-		if d.fixed != nil && learned {
-			return d.fixed
+		if d.amendErr != nil && learned {
+			return d.amendErr
 		}
 		if len(ids) == 0 {
 			if len(w.IDs) > 0 {
