@@ -121,7 +121,7 @@ func TestTeamServer(t *testing.T) {
 	}
 }
 
-// TestHolderWorks: the process of the holder does jobs itself, and what lies in a folder of its own is removed at the end.
+// TestHolderWorks: the process of the holder does jobs itself, and removes the folder of these at the end.
 func TestHolderWorks(t *testing.T) {
 	all := studytest.Results(t, 1)
 	entries := entriesOf(all)

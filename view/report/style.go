@@ -13,8 +13,8 @@ import (
 // hue is a colour on a light and on a dark page.
 type hue struct{ light, dark string }
 
-// The hues are those of Okabe and Ito. Their lightness was searched for, so that they differ as far as can be for who sees no red and green, and
-// in grey too (TestColoursDiffer). Yellow is left out: it is hardly seen on white.
+// The hues are those of Okabe and Ito. Their lightness was searched for, so that they differ as far as can be for who
+// sees no red and green, and in grey too (TestColoursDiffer). Yellow is left out: it is hardly seen on white.
 var (
 	blue      = hue{"#0C5BAF", "#2D75CA"}
 	vermilion = hue{"#862C01", "#AB3900"}
@@ -42,8 +42,8 @@ func pillar(l chart.Look) chart.Look {
 	return l
 }
 
-// The looks of methods without tricks, by number from 1: their order stays for ever, and new ones go last. A method has a hue. Methods
-// that share one differ in the dash and in the marker; the bounds are greys.
+// The looks of methods without tricks, by number from 1: their order stays for ever, and new ones go last. A method has
+// a hue. Methods that share one differ in the dash and in the marker; the bounds are greys.
 var (
 	candidateLooks = []chart.Look{
 		look("c0", orange, nil), look("c1", blue, nil), look("c2", purple, dashed), look("c3", ink, nil), look("c4", sky, nil),
@@ -82,10 +82,10 @@ type variantStyle struct {
 	shade  int
 }
 
-// trickStyles are the styles of the first tricks of [Options.Tricks], in their order, in every report. furtherStyles are
-// for other variants, in the order in which a report has them: several tricks together, further tricks, tricks of other
-// programs, and other settings of a method. If they are not enough, the styles of tricks that the report does not have
-// follow. Methods without tricks have circles or pillars.
+// trickStyles are the styles of the first tricks of [Options.Tricks], in their order, in every report. furtherStyles
+// are for other variants, in the order in which a report has them: several tricks together, further tricks, tricks of
+// other programs, and other settings of a method. If they are not enough, the styles of tricks that the report does not
+// have follow. Methods without tricks have circles or pillars.
 var (
 	trickStyles   = []variantStyle{{chart.Square, 1}, {chart.Triangle, 2}, {chart.Diamond, 3}, {chart.DownTriangle, 4}, {chart.RightTriangle, 1}, {chart.LeftTriangle, 2}, {chart.Hourglass, 3}}
 	furtherStyles = []variantStyle{{chart.Star, 3}, {chart.Cross, 4}, {chart.Plus, 1}}
@@ -151,8 +151,8 @@ func (st *study) styles() (looks []chart.Look) {
 	return looks
 }
 
-// styleSheet is the part of the page's CSS that gives looks their colours, in the variable --c below their class, and --h0 … --h20
-// with --t0 … --t20 for the cells of heat maps, the numbers in them, and stacked areas.
+// styleSheet is the part of the page's CSS that gives looks their colours, in the variable --c below their class, and
+// --h0 … --h20 with --t0 … --t20 for the cells of heat maps, the numbers in them, and stacked areas.
 func styleSheet(looks []chart.Look) string {
 	vars := func(dark bool) string {
 		var b strings.Builder
@@ -186,8 +186,8 @@ func styleSheet(looks []chart.Look) string {
 // PageStyle is the style sheet of a report, for other pages that look like one.
 func PageStyle() string { return pageCSS + styleSheet(allStyles()) }
 
-// PageScript is the script of a report, a module: it sorts, filters and copies tables, and hides lines. A page without it lacks nothing else.
-// Its files become one, as a page from a disk can import none.
+// PageScript is the script of a report, a module: it sorts, filters and copies tables, and hides lines. A page without
+// it lacks nothing else. Its files become one, as a page from a disk can import none.
 func PageScript() string {
 	return unneeded.ReplaceAllString(tableJS+domJS+chartJS+deckJS+triangleJS+pageJS, "")
 }
