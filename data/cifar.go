@@ -189,7 +189,8 @@ func (r *cifarReader) readFile(path, name string) error {
 
 func (l cifarLayout) again() string { return "Download " + l.archive + " again from " + cifarSource }
 
-// given is what --data-dir names, a folder or another kind of file. use says what it should name.
+// given looks for the file or folder that --data-dir names. kind says in a message what was to be given, and use what
+// to do.
 func given(kind, dir, use string) (os.FileInfo, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("no %s is given. %s", kind, use)

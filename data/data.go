@@ -112,8 +112,8 @@ type Split struct {
 // Len is the number N of images.
 func (s Split) Len() int { return len(s.Y) }
 
-// MemoryBytes is how much memory the images take; those of a cache file take none that the system could not use for
-// other things.
+// MemoryBytes is the memory that the images take, in bytes. The images of a cache file count as none, because the
+// system takes that memory for other things when it needs it.
 func (s Split) MemoryBytes() int64 {
 	images := s.Images
 	if three, ok := images.(tripled); ok { // one channel in memory

@@ -13,7 +13,7 @@ import (
 	"ocl/internal/limit"
 )
 
-// lentVersion is that of a lent set.
+// lentVersion is the format version of a lent set.
 const lentVersion = 1
 
 // lent is a set in a file, for a machine that does not have the files of the set. The images of the two halves have sections of their own.

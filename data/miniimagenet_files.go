@@ -83,7 +83,7 @@ func (c *classed) add(files, ids []string, classes int) error {
 	return nil
 }
 
-// wordNetID is what ImageNet calls a class.
+// wordNetID matches the names of ImageNet's classes.
 var wordNetID = regexp.MustCompile(`^n\d{8}$`)
 
 // readFolders reads folders of classes. Classes and images are in the order of their names. Files whose names do not end as

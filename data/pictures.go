@@ -35,7 +35,7 @@ type packed struct {
 	read  func(i int, dst []uint8) error // writes image i into dst; several goroutines call it at once
 }
 
-// images is how many there are.
+// images is the number of pictures.
 func (p pictures) images() int {
 	if p.packed != nil {
 		return p.packed.count
@@ -86,7 +86,7 @@ func (p pictures) cached(ctx context.Context, key string, spec Spec) cache.Spec 
 	}
 }
 
-// source is where the pictures are found from any folder: their list, or their root.
+// source is the absolute path of the list of the pictures, or of their root.
 func (p pictures) source() string {
 	from := p.root
 	if p.list != "" {
@@ -98,7 +98,7 @@ func (p pictures) source() string {
 	return from
 }
 
-// place is where file i lies: below the root, or anywhere if a list has an absolute path.
+// place is the path of file i: below the root, or anywhere if a list has an absolute path.
 func (p pictures) place(i int) string {
 	name := filepath.FromSlash(p.files[i])
 	if p.lines != nil && filepath.IsAbs(name) {

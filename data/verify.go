@@ -13,7 +13,7 @@ import (
 	"ocl/internal/count"
 )
 
-// Report is what [Verify] has found.
+// Report has the findings of [Verify].
 type Report struct {
 	Images int      // that were checked
 	Faults []error  // what is wrong with files, images, counts and the cache, each in one line
@@ -171,7 +171,7 @@ func (r *Report) holdCache(ctx context.Context, p pictures, spec Spec, d decoded
 	}
 }
 
-// decoded is what is known of image files that were decoded and not kept.
+// decoded has the facts about image files that were decoded and not kept.
 type decoded struct {
 	sums [][sha256.Size]byte
 	errs []error

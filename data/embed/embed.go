@@ -41,7 +41,7 @@ func (m *Maker) CheckMemory(desks, workers, batch int) error {
 	return m.net.CheckMemory(desks, workers, batch)
 }
 
-// Desk is what one goroutine makes embeddings with. [Desk.Close] ends its workers.
+// Desk has the workspace and the buffers with which one goroutine makes embeddings. [Desk.Close] ends its workers.
 type Desk struct {
 	of       *Maker
 	ws       *backbone.Workspace

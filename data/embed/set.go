@@ -23,7 +23,7 @@ type Options struct {
 	ReadOnly bool // write no cache: where embeddings are in none, all are made each time they are asked for
 }
 
-// Work is what has to be done for a set.
+// Work says what it takes to make the embeddings that a set lacks.
 type Work struct {
 	By      string        // the network
 	Images  int           // without an embedding in the cache
@@ -34,7 +34,7 @@ type Work struct {
 	Memory  int64         // that making them takes at its peak, estimated, in bytes
 }
 
-// Time is how long the work will take, probably.
+// Time is the expected duration of the work.
 func (w Work) Time() time.Duration {
 	return time.Duration(w.Images) * w.EachOne / time.Duration(w.Cores)
 }
@@ -46,7 +46,7 @@ const (
 	usualParts          = 64
 )
 
-// partOf is how many embeddings a file of the cache has, of a half of n images.
+// partOf is the number of embeddings in each file of the cache, for a half of n images.
 func partOf(n int) int { return min(max((n+usualParts-1)/usualParts, leastPart), mostPart) }
 
 const picturesAs = picture.Version
@@ -140,7 +140,7 @@ func (m *Maker) By() string {
 	return i.Architecture + " trained on " + i.TrainedOn
 }
 
-// find opens what the cache has of a half, and returns how many embeddings are missing.
+// find opens the files of the cache for a half of a set, and returns the number of embeddings that are missing.
 func (m *Maker) find(set *data.Set, h *half) (missing int) {
 	n := h.of.Len()
 	h.part = partOf(n)
@@ -220,7 +220,7 @@ type fresh struct {
 	*half
 }
 
-// Len is how many there are.
+// Len is the number of images.
 func (f *fresh) Len() int { return f.of.Len() }
 
 // Image is embedding i in the bytes of float16.
@@ -272,7 +272,7 @@ type files struct {
 	part  int
 }
 
-// Len is how many there are.
+// Len is the number of embeddings.
 func (f files) Len() (n int) {
 	for _, p := range f.parts {
 		n += p.Len()

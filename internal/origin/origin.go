@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Origin is where something was registered. Module and Version are "" of this module.
+// Origin says where something was registered. Module and Version are "" for this module.
 type Origin struct {
 	Module  string // path
 	Version string
@@ -31,7 +31,7 @@ func OfCaller(skip int) Origin {
 	return o
 }
 
-// PlaceOr is where something was registered, or the file of this module that lists its own.
+// PlaceOr returns the place of the registration. For the entries of this module it returns the file that lists them.
 func (o Origin) PlaceOr(file string) string {
 	if o.Place == "" {
 		return file + " of this module"
@@ -39,7 +39,7 @@ func (o Origin) PlaceOr(file string) string {
 	return o.Place
 }
 
-// LongestName is that of what is registered: names of folders, tables and messages hold it.
+// LongestName bounds a registered name, in bytes. Names of folders, tables and messages contain it.
 const LongestName = 40
 
 var name = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*$`)
@@ -61,7 +61,7 @@ func CheckName(text string) error {
 // own is the path of this module.
 var own = strings.TrimSuffix(reflect.TypeFor[Origin]().PkgPath(), "/internal/origin")
 
-// readBuild is what the binary says of its modules; nil where it says nothing.
+// readBuild returns the facts in the binary about its modules; nil if there are none.
 func readBuild() *debug.BuildInfo {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -116,8 +116,9 @@ func moduleOf(pkg string, build *debug.BuildInfo) (module, version string) {
 	return module, version
 }
 
-// Revision is that of this module's source by the stamp of a build, which may be nil, and whether the source was modified. A program of
-// another module has the stamp of its own source; the version of this module is all that it knows. "" is unknown.
+// Revision returns the revision of this module's source by the stamp of a build, which may be nil, and whether the
+// source was modified. A program of another module has the stamp of its own source, so there the revision is the
+// version of this module. "" is unknown.
 func Revision(build *debug.BuildInfo) (revision string, modified bool) {
 	switch {
 	case build == nil:

@@ -10,8 +10,8 @@ import (
 	"ocl/learn/loss"
 )
 
-// Fills is what a trick puts into the slots of a learner; a zero field leaves its slot to the method. Only the slots
-// decide how tricks combine: their names and the order in which they are given do not matter.
+// Fills has the values that a trick puts into the slots of a learner. A zero field leaves its slot to the method. Only
+// the slots decide how tricks combine: their names and the order in which they are given do not matter.
 type Fills struct {
 	// Labels is the loss on labels, instead of cross entropy.
 	Labels loss.Criterion
@@ -59,13 +59,13 @@ var slots = []struct {
 		func(b built) bool { return learner.MemoryOf(b.learner) != nil }, "let it keep samples, of which the class means are"},
 }
 
-// asked is what a Build has asked its Setup for.
+// asked records which parts a Build has asked its Setup for.
 type asked struct {
 	labels, steps, review bool
 	replays               []*learner.Replay
 }
 
-// built is what a Build was given and what it returned.
+// built records the arguments and the result of a Build.
 type built struct {
 	Setup
 	learner ocl.Learner
@@ -131,7 +131,7 @@ func (t Trick) Excludes(other Trick) (reason string, excluded bool) {
 	return "", false
 }
 
-// fills is what the tricks of a run put into the slots together.
+// fills joins the Fills of all tricks of a run.
 func (s Setup) fills() Fills {
 	var all Fills
 	for _, t := range chosen(s.Tricks) {

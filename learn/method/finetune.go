@@ -24,5 +24,5 @@ var finetune = Info{
 	Build:    func(s Setup) (ocl.Learner, error) { return s.Replay(), nil },
 }
 
-// surveyCitation is that of the survey.
+// surveyCitation is the citation of the survey.
 const surveyCitation = "Mai et al., Online Continual Learning in Image Classification: An Empirical Survey, arXiv:2101.10423, 2021"

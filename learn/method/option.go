@@ -25,7 +25,8 @@ const (
 	NSMiniImageNet Data = "NS-MiniImageNet"
 )
 
-// Advice is how to choose a value of an option, or of a setting of all methods, that decides whether a method works.
+// Advice says how to choose the value of an option, or of a setting of all methods, that decides whether a method
+// works.
 type Advice struct{ Of, Text string }
 
 // grid is the axes that nearly all methods tune, followed by further ones.
@@ -33,7 +34,7 @@ func grid(rates, decays []any, more ...Axis) Grid {
 	return append(Grid{{"optimizer.lr", rates}, {"optimizer.weight_decay", decays}}, more...)
 }
 
-// both is what the survey and its authors' files say alike.
+// both is a Tuning with the same grid for the survey and for its authors' files.
 func both(g Grid) Tuning { return Tuning{Paper: g, Authors: g} }
 
 // Learning rates and weight decays of table:hyper.

@@ -10,7 +10,7 @@ type Solution struct {
 	Prepare float64 // operations before an evaluation
 }
 
-// values is how many values an image has.
+// values is the number of values of an image.
 func (s Setup) values() int { return s.Shape[0] * s.Shape[1] * s.Shape[2] }
 
 // cholesky is the operations of the factor of a matrix [n,n] and of the solutions of so many systems.
