@@ -7,8 +7,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// Encoding says what a network sees of the bytes that a stream delivers and a memory stores. [PixelValues] are that of images, [Float16] that
-// of embeddings, and [Codes] a smaller one of activations.
+// Encoding says what a network sees of the bytes that a stream delivers and a memory stores. [PixelValues] are that of
+// images, [Float16] that of embeddings, and [Codes] a smaller one of activations.
 type Encoding interface {
 	// Bytes is how many bytes a sample of so many values takes.
 	Bytes(values int) int
@@ -51,8 +51,8 @@ func (v PixelValues) Write(dst []float32, image []byte) {
 	}
 }
 
-// Float16 is the encoding of embeddings: IEEE 754 half precision, two bytes a value, the lower one first. It has 11 bits of
-// precision, and values up to 65,504.
+// Float16 is the encoding of embeddings: IEEE 754 half precision, two bytes a value, the lower one first. It has 11
+// bits of precision, and values up to 65,504.
 type Float16 struct{}
 
 // Bytes implements [Encoding]: two bytes a value.
@@ -65,8 +65,8 @@ func (Float16) Write(dst []float32, stored []byte) {
 	}
 }
 
-// Put writes values to stored, each as the nearest number of half precision. One beyond 65,504 becomes infinite, and it says
-// whether all are finite. stored has 2·len(values) bytes.
+// Put writes values to stored, each as the nearest number of half precision. One beyond 65,504 becomes infinite, and it
+// says whether all are finite. stored has 2·len(values) bytes.
 func (Float16) Put(stored []byte, values []float32) (finite bool) {
 	finite = true
 	for i, v := range values {
@@ -77,8 +77,9 @@ func (Float16) Put(stored []byte, values []float32) (finite bool) {
 	return finite
 }
 
-// Codes is an encoding of activations in a byte a value: codes 0 to 255 of equal steps from the smallest value of the sample to its largest.
-// Before the codes stand both in float32, the lower byte first. So a value is stored with an error of half a step at most.
+// Codes is an encoding of activations in a byte a value: codes 0 to 255 of equal steps from the smallest value of the
+// sample to its largest. Before the codes stand both in float32, the lower byte first. So a value is stored with an
+// error of half a step at most.
 type Codes struct{}
 
 const codesHead = 8 // bytes before the codes

@@ -10,7 +10,8 @@ import (
 	"ocl/nn/tensor"
 )
 
-// TestFloat16: every number of half precision comes back as it was, others as the nearest one, and what is too large is told.
+// TestFloat16: every number of half precision comes back as it was, others as the nearest one, and what is too large is
+// told.
 func TestFloat16(t *testing.T) {
 	by := ocl.Float16{}
 	for bits := range 1 << 16 {
@@ -36,8 +37,8 @@ func TestFloat16(t *testing.T) {
 	}
 }
 
-// TestCodes: each value comes back with an error of half a step at most, the smallest and the largest exactly, and a sample of one value as it
-// was. What is no number is told.
+// TestCodes: each value comes back with an error of half a step at most, the smallest and the largest exactly, and a
+// sample of one value as it was. What is no number is told.
 func TestCodes(t *testing.T) {
 	by := ocl.Codes{}
 	for _, values := range [][]float32{

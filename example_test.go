@@ -28,7 +28,8 @@ func Example() {
 		return
 	}
 	info := s.Info()
-	net, err := arch.MLP(arch.Config{Channels: info.Channels, Height: info.Height, Width: info.Width, Classes: info.Classes, Hidden: []int{20}}, rng.New(1, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: info.Channels, Height: info.Height, Width: info.Width,
+		Classes: info.Classes, Hidden: []int{20}}, rng.New(1, "network/init"))
 	if err != nil {
 		fmt.Println(err)
 		return

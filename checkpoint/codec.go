@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Encoder collects named sections. Sub gives a part of the state its own prefix, so that parts need not know each other.
+// Encoder collects named sections. Sub gives a part of the state its own prefix, so that parts need not know each
+// other.
 type Encoder struct {
 	prefix string
 	c      *Container
@@ -54,8 +55,8 @@ func (c *Container) Size() int64 {
 // Sub returns an encoder whose section names start with name and a slash.
 func (e *Encoder) Sub(name string) *Encoder { return &Encoder{e.prefix + name + "/", e.c} }
 
-// Bytes writes a section. The container keeps b, so that a memory of many megabytes is copied once, not twice. Writing a
-// name twice is a bug and panics.
+// Bytes writes a section. The container keeps b, so that a memory of many megabytes is copied once, not twice. Writing
+// a name twice is a bug and panics.
 func (e *Encoder) Bytes(name string, b []byte) {
 	full := e.prefix + name
 	if _, twice := e.c.sections[full]; twice {
@@ -78,7 +79,8 @@ func (d *Decoder) Sub(name string) *Decoder { return &Decoder{d.prefix + name + 
 func (d *Decoder) Bytes(name string) ([]byte, error) {
 	b, ok := d.c.sections[d.prefix+name]
 	if !ok {
-		return nil, fmt.Errorf("checkpoint: section %q is missing. The file belongs to another version of ocl or to another config", d.prefix+name)
+		return nil, fmt.Errorf("checkpoint: section %q is missing. The file belongs to another version of ocl or to another config",
+			d.prefix+name)
 	}
 	return b, nil
 }

@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 // lastSaved is the step of the last checkpoint of the child.
 const lastSaved = 3
 
-// TestStoppedAtAnyInstant kills a process that makes its folder and saves three checkpoints before every single change of
-// its files, and lets every one of them fail. What is loaded then is whole: the last checkpoint whose name the process had
-// seen on the disk, or the one that was being saved; and the next process can go on saving.
+// TestStoppedAtAnyInstant kills a process that makes its folder and saves three checkpoints before every single change
+// of its files, and lets every one of them fail. What is loaded then is whole: the last checkpoint whose name the
+// process had seen on the disk, or the one that was being saved; and the next process can go on saving.
 func TestStoppedAtAnyInstant(t *testing.T) {
 	if folder := os.Getenv(crashFolder); folder != "" {
 		saveAll(t, folder)
@@ -47,7 +47,11 @@ func TestStoppedAtAnyInstant(t *testing.T) {
 		}
 		return folder, err
 	}
-	if _, err := run(func(o faulttest.Op) faulttest.Verdict { ops = append(ops, o); return faulttest.Verdict{} }); err != nil {
+	if _, err := run(func(o faulttest.Op) faulttest.Verdict {
+		ops = append(ops,
+			o)
+		return faulttest.Verdict{}
+	}); err != nil {
 		t.Fatal(err)
 	}
 	checkOrder(t, ops)

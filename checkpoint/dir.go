@@ -34,8 +34,8 @@ type Dir struct {
 	warned         map[string]bool // names that Warn was called for
 }
 
-// Loaded is a checkpoint that was read. Skipped says, newest first, what is wrong with the files newer than Path. A person
-// should see it, as the work after Path is repeated.
+// Loaded is a checkpoint that was read. Skipped says, newest first, what is wrong with the files newer than Path. A
+// person should see it, as the work after Path is repeated.
 type Loaded struct {
 	*Container
 	Path    string
@@ -56,8 +56,8 @@ func Read(path string) (Loaded, error) {
 	return Loaded{Container: c, Path: path, File: b}, nil
 }
 
-// read reads a file as a whole, if it has the beginning and the end of a checkpoint. A huge file with holes, or one that was cut, is
-// refused before it takes any memory.
+// read reads a file as a whole, if it has the beginning and the end of a checkpoint. A huge file with holes, or one
+// that was cut, is refused before it takes any memory.
 func read(path string) ([]byte, error) {
 	want := input.Want{Most: min(limit.Checkpoint, budget.Bytes())}
 	file, size, err := input.Open(path, want)
@@ -79,11 +79,11 @@ func OpenDir(folder string) (*Dir, error) {
 	return &Dir{folder: folder}, nil
 }
 
-// Save writes the checkpoint of a step (≥ 0) and returns its path. A folder that somebody has removed is made again, if the
-// folder above it is still there. Without an error, the file is safe on the disk, and
-// the folder has this file, the one that was saved or loaded before it, and those that could not be removed (see
-// [Dir.Warn]). All others are gone: where a run was resumed from an earlier one, those of later steps are damaged. With an
-// error, the folder is unchanged.
+// Save writes the checkpoint of a step (≥ 0) and returns its path. A folder that somebody has removed is made again, if
+// the folder above it is still there. Without an error, the file is safe on the disk, and the folder has this file, the
+// one that was saved or loaded before it, and those that could not be removed (see [Dir.Warn]). All others are gone:
+// where a run was resumed from an earlier one, those of later steps are damaged. With an error, the folder is
+// unchanged.
 func (d *Dir) Save(step int, c *Container) (string, error) {
 	name := fmt.Sprintf("%s%d%s", filePrefix, step, fileSuffix)
 	path := filepath.Join(d.folder, name)
@@ -95,7 +95,8 @@ func (d *Dir) Save(step int, c *Container) (string, error) {
 	}
 	err := write()
 	if errors.Is(err, fs.ErrNotExist) && os.Mkdir(d.folder, 0o755) == nil {
-		d.warn([]error{fmt.Errorf("checkpoint: %s was removed while it was in use, with the checkpoints in it. It was made again", d.folder)})
+		d.warn([]error{fmt.Errorf("checkpoint: %s was removed while it was in use, with the checkpoints in it. It was made again",
+			d.folder)})
 		if err = atomicfile.SyncFolder(filepath.Dir(d.folder)); err == nil {
 			err = write()
 		}

@@ -66,8 +66,8 @@ func (d *Dir) holds(t *testing.T, what string, want ...string) {
 	}
 }
 
-// TestDir: the newest checkpoint is loaded, the one before it is kept, and what a killed process left goes away with the
-// next one; files of other kinds stay.
+// TestDir: the newest checkpoint is loaded, the one before it is kept, and what a killed process left goes away with
+// the next one; files of other kinds stay.
 func TestDir(t *testing.T) {
 	d := savedDir(t)
 	if _, err := d.Load(); !errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,8 @@ func TestDamagedNewest(t *testing.T) {
 			if _, err := d.Save(step, numbered(step)); err != nil {
 				t.Fatal(err)
 			}
-			d.holds(t, name, fmt.Sprintf("step-%d.ckpt", map[int]int{250: 200, 310: 250}[step]), fmt.Sprintf("step-%d.ckpt", step))
+			d.holds(t, name, fmt.Sprintf("step-%d.ckpt", map[int]int{250: 200, 310: 250}[step]),
+				fmt.Sprintf("step-%d.ckpt", step))
 		}
 	}
 }
@@ -139,7 +140,8 @@ func TestAllDamaged(t *testing.T) {
 		change(t, d.path(step), func(b []byte) []byte { b[20] ^= 1; return b })
 	}
 	_, err := d.Load()
-	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "step-1.ckpt") || !strings.Contains(err.Error(), "step-2.ckpt") {
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "step-1.ckpt") ||
+		!strings.Contains(err.Error(), "step-2.ckpt") {
 		t.Errorf("error %v, want one that tells what is wrong with both", err)
 	}
 }
@@ -153,7 +155,8 @@ func TestAnotherVersionIsNotSkipped(t *testing.T) {
 	}
 }
 
-// TestSaveFails: a write that fails leaves the folder as it was. Here a folder that is not empty has the name of the file.
+// TestSaveFails: a write that fails leaves the folder as it was. Here a folder that is not empty has the name of the
+// file.
 func TestSaveFails(t *testing.T) {
 	d := savedDir(t, 1)
 	if err := os.MkdirAll(filepath.Join(d.path(2), "full"), 0o755); err != nil {
@@ -165,7 +168,8 @@ func TestSaveFails(t *testing.T) {
 	d.holds(t, "after a failure", "step-1.ckpt", "step-2.ckpt")
 }
 
-// TestOldCheckpointStays: one that cannot be removed is told once and stops nothing. Here it is a folder that is not empty.
+// TestOldCheckpointStays: one that cannot be removed is told once and stops nothing. Here it is a folder that is not
+// empty.
 func TestOldCheckpointStays(t *testing.T) {
 	d := savedDir(t)
 	if err := os.MkdirAll(filepath.Join(d.path(1), "kept"), 0o755); err != nil {
@@ -190,7 +194,8 @@ func TestOldCheckpointStays(t *testing.T) {
 	}
 }
 
-// TestFolderRemoved: a folder that is removed while it is in use is made again, with a warning, unless the one above it is gone too.
+// TestFolderRemoved: a folder that is removed while it is in use is made again, with a warning, unless the one above it
+// is gone too.
 func TestFolderRemoved(t *testing.T) {
 	d := savedDir(t, 1, 2)
 	var warned []string

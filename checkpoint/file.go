@@ -60,8 +60,8 @@ func lengths(name string, data []byte) []byte {
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(nil, uint32(len(name))), uint64(len(data)))
 }
 
-// Parse reads a whole file. The container keeps views of b, so the file cannot claim memory that it does not fill; b must
-// not change afterwards. A damaged file gives an error that wraps [ErrCorrupt].
+// Parse reads a whole file. The container keeps views of b, so the file cannot claim memory that it does not fill; b
+// must not change afterwards. A damaged file gives an error that wraps [ErrCorrupt].
 func Parse(b []byte) (*Container, error) {
 	if err := checkEnds(bytes.NewReader(b), int64(len(b))); err != nil {
 		return nil, err
@@ -98,7 +98,8 @@ func checkEnds(r io.ReaderAt, size int64) error {
 		return fmt.Errorf("%w: it starts with %q instead of %q", ErrCorrupt, head[:len(magic)], magic)
 	}
 	if version := binary.LittleEndian.Uint32(head[len(magic):]); version != Version {
-		return fmt.Errorf("the file has format version %d, but this ocl reads %d. Use the ocl that wrote it", version, Version)
+		return fmt.Errorf("the file has format version %d, but this ocl reads %d. Use the ocl that wrote it", version,
+			Version)
 	}
 	if _, err := r.ReadAt(end, size-int64(trailerSize)); err != nil {
 		return err
@@ -118,7 +119,8 @@ func (c *Container) parseSection(b []byte) ([]byte, error) {
 	nameLen, dataLen := binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint64(b[8:])
 	body := b[sectionSize:]
 	if nameLen > limit.SectionName || uint64(nameLen) > uint64(len(body)) || dataLen > uint64(len(body))-uint64(nameLen) {
-		return b, fmt.Errorf("%w: the name has %d and the data have %d bytes, but %d bytes are left", ErrCorrupt, nameLen, dataLen, len(body))
+		return b, fmt.Errorf("%w: the name has %d and the data have %d bytes, but %d bytes are left", ErrCorrupt, nameLen,
+			dataLen, len(body))
 	}
 	end := int(nameLen) + int(dataLen)
 	name, data := body[:nameLen], body[nameLen:end:end]

@@ -49,8 +49,8 @@ func (p Parts) LoadState(d *Decoder) error {
 	return nil
 }
 
-// Made is a section of bytes that save makes and load reads. The section keeps what save returns, and load must not keep or
-// change what it gets: so a large state is copied once. An error of either is about the section.
+// Made is a section of bytes that save makes and load reads. The section keeps what save returns, and load must not
+// keep or change what it gets: so a large state is copied once. An error of either is about the section.
 func Made(name string, save func() ([]byte, error), load func([]byte) error) Part {
 	return Part{
 		save: func(e *Encoder) error {
@@ -81,7 +81,8 @@ type number interface {
 
 // Numbers is a section of numbers, as many as v has; it is loaded into v.
 func Numbers[T number](name string, v []T) Part {
-	return Made(name, func() ([]byte, error) { return binary.Append(nil, binary.LittleEndian, v) }, func(b []byte) error { return fill(v, b) })
+	return Made(name, func() ([]byte, error) { return binary.Append(nil, binary.LittleEndian, v) },
+		func(b []byte) error { return fill(v, b) })
 }
 
 // List is a section of numbers, as many as there were when it was saved; none is loaded as nil.
@@ -106,7 +107,8 @@ func fill[T number](v []T, b []byte) error {
 
 // Int32List is [List] for other whole numbers that fit into 32 bits, such as labels or slots.
 func Int32List[T ~int | ~int32](name string, v *[]T) Part {
-	return Via(func() []int32 { return converted[int32](*v) }, func(words []int32) error { *v = converted[T](words); return nil },
+	return Via(func() []int32 { return converted[int32](*v) },
+		func(words []int32) error { *v = converted[T](words); return nil },
 		func(words *[]int32) Part { return List(name, words) })
 }
 
@@ -191,7 +193,8 @@ func Bytes[T ~[]byte | ~string](name string, v *T) Part {
 
 // JSON is a section with what v points to as JSON.
 func JSON(name string, v any) Part {
-	return Made(name, func() ([]byte, error) { return json.Marshal(v) }, func(b []byte) error { return json.Unmarshal(b, v) })
+	return Made(name, func() ([]byte, error) { return json.Marshal(v) },
+		func(b []byte) error { return json.Unmarshal(b, v) })
 }
 
 // Marshaler can encode itself as bytes, as a random source does.
@@ -240,7 +243,8 @@ func Either(there *bool, section string, parts, otherwise Parts) Part {
 	}
 }
 
-// Via is a part that is saved in another form than in memory: get makes the saved form, and set reads it and may refuse it.
+// Via is a part that is saved in another form than in memory: get makes the saved form, and set reads it and may refuse
+// it.
 func Via[T any](get func() T, set func(T) error, part func(*T) Part) Part {
 	return Part{
 		save: func(e *Encoder) error {
@@ -257,7 +261,8 @@ func Via[T any](get func() T, set func(T) error, part func(*T) Part) Part {
 	}
 }
 
-// Then calls f after the parts before it are loaded, to check them or to compute what depends on them. Saving ignores it.
+// Then calls f after the parts before it are loaded, to check them or to compute what depends on them. Saving ignores
+// it.
 func Then(f func() error) Part {
 	return Part{load: func(*Decoder) error { return f() }}
 }

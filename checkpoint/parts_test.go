@@ -100,8 +100,9 @@ func whole() *everything {
 	return &everything{
 		count: -3, steps: 1 << 40, loss: math.Inf(-1), begun: true,
 		fixed: []float32{1, 2}, rates: []float64{0.5}, grown: []float32{7, 8, 9}, scores: []float64{1e-300},
-		labels: []label{4, -1}, slots: []int{1, 30}, places: []int64{1 << 40, -1}, pixels: []byte{0, 255}, name: "avx2", notes: map[string]int{"a": 1},
-		word: "pcg", inner: nil, there: true, extra: []float32{3}, signs: []bool{false, true, true}, sum: 31,
+		labels: []label{4, -1}, slots: []int{1, 30}, places: []int64{1 << 40, -1}, pixels: []byte{0, 255}, name: "avx2",
+		notes: map[string]int{"a": 1},
+		word:  "pcg", inner: nil, there: true, extra: []float32{3}, signs: []bool{false, true, true}, sum: 31,
 	}
 }
 
@@ -118,14 +119,16 @@ func saved(t *testing.T, p Parts) *Container {
 func TestParts(t *testing.T) {
 	want := whole()
 	c := saved(t, want.parts())
-	names := []string{"values", "fixed", "rates", "grown", "scores", "labels", "slots", "places", "pixels", "name", "notes", "word", "below/length", "below/inner",
+	names := []string{"values", "fixed", "rates", "grown", "scores", "labels", "slots", "places", "pixels", "name",
+		"notes", "word", "below/length", "below/inner",
 		"inline", "extra", "signs"}
 	if d := cmp.Diff(names, c.Names()); d != "" {
 		t.Errorf("sections: %s", d)
 	}
 	for name, other := range map[string]*everything{
 		"fresh": {fixed: make([]float32, 2), rates: make([]float64, 1), signs: make([]bool, 3)},
-		"used": {fixed: []float32{5, 6}, rates: []float64{1}, grown: []float32{1}, slots: []int{9, 9, 9}, places: []int64{9}, extra: []float32{1, 1},
+		"used": {fixed: []float32{5, 6}, rates: []float64{1}, grown: []float32{1}, slots: []int{9, 9, 9}, places: []int64{9},
+			extra: []float32{1, 1},
 			signs: []bool{true, false, false}, begun: false},
 	} {
 		if err := other.parts().LoadState(c.Decoder()); err != nil {
@@ -147,7 +150,8 @@ func TestParts(t *testing.T) {
 func TestPartsAreBytesOfTheFormat(t *testing.T) {
 	count, flag, off, half, steps := -3, true, false, -0.5, int64(1)<<40
 	labels, m, name := []label{4, -1}, []float32{2}, "avx2"
-	c := saved(t, Parts{Values("values", &count, &flag, &half, &off, &steps), Int32List("labels", &labels), Sub("net", Parts{List("m", &m)}), Bytes("name", &name)})
+	c := saved(t, Parts{Values("values", &count, &flag, &half, &off, &steps), Int32List("labels", &labels),
+		Sub("net", Parts{List("m", &m)}), Bytes("name", &name)})
 	for section, want := range map[string]string{
 		"values": "fdffffffffffffff" + "0100000000000000" + "000000000000e0bf" + "0000000000000000" + "0000000000010000",
 		"labels": "04000000ffffffff", "net/m": "00000040", "name": "61767832",
@@ -158,7 +162,8 @@ func TestPartsAreBytesOfTheFormat(t *testing.T) {
 	}
 }
 
-// TestPartsRefuse: a part that is missing, has another length or is not accepted ends the load with an error that names it.
+// TestPartsRefuse: a part that is missing, has another length or is not accepted ends the load with an error that names
+// it.
 func TestPartsRefuse(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -171,7 +176,8 @@ func TestPartsRefuse(t *testing.T) {
 	} {
 		bad := whole()
 		c.change(bad)
-		if err := whole().parts().LoadState(saved(t, bad.parts()).Decoder()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := whole().parts().LoadState(saved(t, bad.parts()).Decoder()); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
 	}
@@ -184,11 +190,13 @@ func TestPartsRefuse(t *testing.T) {
 		}
 	}
 	var w word
-	for name, part := range map[string]Part{"word": Binary("x", &w), "notes": JSON("x", new(map[string]int)), "odd": List("x", new([]float32)),
+	for name, part := range map[string]Part{"word": Binary("x", &w), "notes": JSON("x", new(map[string]int)),
+		"odd":    List("x", new([]float32)),
 		"places": List("x", new([]int64))} {
 		c := NewContainer()
 		c.Encoder().Bytes("x", []byte("nonsense!"))
-		if err := part.load(c.Decoder()); err == nil || !strings.Contains(err.Error(), "section") || !strings.Contains(err.Error(), "x") {
+		if err := part.load(c.Decoder()); err == nil || !strings.Contains(err.Error(), "section") ||
+			!strings.Contains(err.Error(), "x") {
 			t.Errorf("%s: error %v, want one that names the section", name, err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 // only for a write that is already under way. It is used by one goroutine at a time; until Wait returns, the Dir
 // belongs to it. There is nothing to close: after Wait no goroutine is left.
 type Writer struct {
-	// Save, Failed and Wait call Saved with the path of a checkpoint that is safe on the disk since the last call of one of
-	// them, and Warn in place of [Dir.Warn]. Either may be nil.
+	// Save, Failed and Wait call Saved with the path of a checkpoint that is safe on the disk since the last call of one
+	// of them, and Warn in place of [Dir.Warn]. Either may be nil.
 	Saved func(path string)
 	Warn  func(error)
 
@@ -26,8 +26,8 @@ type outcome struct {
 	panicked *Panic
 }
 
-// Panic is the value that [Writer.Wait] and [Writer.Save] panic with after a panic in the goroutine that wrote: it has that
-// goroutine's stack, which would be lost otherwise.
+// Panic is the value that [Writer.Wait] and [Writer.Save] panic with after a panic in the goroutine that wrote: it has
+// that goroutine's stack, which would be lost otherwise.
 type Panic struct {
 	Value any
 	Stack []byte

@@ -106,7 +106,8 @@ func TestWriterPanic(t *testing.T) {
 	}
 	defer func() {
 		p, ok := recover().(*Panic)
-		if !ok || p.Value != "a bug" || !strings.Contains(string(p.Stack), "panicsHere") || !strings.Contains(fmt.Sprint(p), "a bug") {
+		if !ok || p.Value != "a bug" || !strings.Contains(string(p.Stack), "panicsHere") ||
+			!strings.Contains(fmt.Sprint(p), "a bug") {
 			t.Errorf("got %v, want the panic and its stack", p)
 		}
 		if err := w.Wait(); err != nil {

@@ -27,23 +27,30 @@ type candidate struct {
 	Words string   // the same as words of `ocl run`
 }
 
-// advised are the settings, the cheapest first, so that most of them fit any time. Ten classes of sixty photographs ended at chance with a rate of 0.1, so all steps have 0.01.
+// advised are the settings, the cheapest first, so that most of them fit any time. Ten classes of sixty photographs
+// ended at chance with a rate of 0.1, so all steps have 0.01.
 var advised = []candidate{
 	// A network without convolutions takes a second, and says whether colours and places alone tell the classes apart.
-	{"ER, small network", []string{"methods=er", "optimizer.lr=0.01", "data.size=32", "network.name=mlp", "replay.iterations=5"},
+	{"ER, small network", []string{"methods=er", "optimizer.lr=0.01", "data.size=32", "network.name=mlp",
+		"replay.iterations=5"},
 		"--method er --network mlp --lr 0.01 data.size=32 replay.iterations=5"},
 	// Images of 32 pixels take a quarter of the time of 64.
-	{"ER, images of 32 pixels", []string{"methods=er", "optimizer.lr=0.01", "data.size=32"}, "--method er --lr 0.01 data.size=32"},
+	{"ER, images of 32 pixels", []string{"methods=er", "optimizer.lr=0.01", "data.size=32"},
+		"--method er --lr 0.01 data.size=32"},
 	// Few images are learned better in several steps each, and class means forget less than the head.
-	{"ER, five steps, class means", []string{"methods=er", "optimizer.lr=0.01", "data.size=32", "replay.iterations=5", "classifiers=ncm"},
+	{"ER, five steps, class means", []string{"methods=er", "optimizer.lr=0.01", "data.size=32", "replay.iterations=5",
+		"classifiers=ncm"},
 		"--method er --lr 0.01 --classifiers ncm data.size=32 replay.iterations=5"},
 	// The size of the default shows what is lost on 32 pixels.
-	{"ER, five steps, 64 pixels", []string{"methods=er", "optimizer.lr=0.01", "replay.iterations=5"}, "--method er --lr 0.01 replay.iterations=5"},
-	// GDumb stores images and learns them at the end, many times over: the best of few images where the time does not count.
+	{"ER, five steps, 64 pixels", []string{"methods=er", "optimizer.lr=0.01", "replay.iterations=5"},
+		"--method er --lr 0.01 replay.iterations=5"},
+	// GDumb stores images and learns them at the end, many times over: the best of few images where the time does not
+	// count.
 	{"GDumb", []string{"methods=gdumb", "data.size=32"}, "--method gdumb data.size=32"},
 }
 
-// onFeatures are the settings that take the features of a pretrained network, of --backbone. They come before all others: they learn in seconds.
+// onFeatures are the settings that take the features of a pretrained network, of --backbone. They come before all
+// others: they learn in seconds.
 var onFeatures = []candidate{
 	{"ncm (class means), pretrained", []string{"methods=ncm"}, "--method ncm"},
 	{"slda (linear discriminant analysis), pretrained", []string{"methods=slda"}, "--method slda"},
@@ -79,7 +86,8 @@ func newAdvise() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.DurationVar(&f.time, "time", advisedTime, "time for all settings")
-	flags.StringVar(&f.backbone, "backbone", "", "also try settings that learn from the features of this pretrained network (docs/format/backbone.md)")
+	flags.StringVar(&f.backbone, "backbone", "",
+		"also try settings that learn from the features of this pretrained network (docs/format/backbone.md)")
 	_ = cmd.MarkFlagFilename("backbone", "safetensors")
 	addWorkers(flags, &f.workers, "goroutines of each run; results do not depend on it (default: chosen)")
 	addQuiet(flags, &f.quiet)
@@ -115,14 +123,16 @@ func (f *adviseFlags) advise(cmd *cobra.Command, dir string) error {
 	classes := 0
 	left, settings := f.time, f.settings()
 	for i, s := range settings {
-		made := triedJSON{Setting: s.Name, State: result.Interrupted, Command: "ocl run --data folder --data-dir " + quoteWord(dir) + " " + s.Words}
+		made := triedJSON{Setting: s.Name, State: result.Interrupted,
+			Command: "ocl run --data folder --data-dir " + quoteWord(dir) + " " + s.Words}
 		if left > 0 && cmd.Context().Err() == nil {
 			r, took, err := f.try(cmd.Context(), show, s, dir, i, left)
 			switch left -= took; {
 			case cmd.Context().Err() != nil || errors.Is(err, context.DeadlineExceeded):
 			case err != nil && i == 0: // the images, or the network, which the others have too
 				if errors.Is(err, experiment.ErrUnfit) {
-					err = fmt.Errorf("%s measures on a tenth of the training images of each class, so each class needs 13 images: %w", pathOf(cmd), err)
+					err = fmt.Errorf("%s measures on a tenth of the training images of each class, so each class needs 13 images: %w",
+						pathOf(cmd), err)
 				}
 				return unfit(err)
 			case err != nil:
@@ -157,9 +167,10 @@ func (f *adviseFlags) settings() (all []candidate) {
 	return append(all, advised...)
 }
 
-// try runs setting number i with images held out, at most for the time that is left. The images are decoded before, which takes none of it: otherwise
-// little time would hide that they cannot be read.
-func (f *adviseFlags) try(ctx context.Context, show *progress, s candidate, dir string, i int, left time.Duration) (r *result.Result, took time.Duration, err error) {
+// try runs setting number i with images held out, at most for the time that is left. The images are decoded before,
+// which takes none of it: otherwise little time would hide that they cannot be read.
+func (f *adviseFlags) try(ctx context.Context, show *progress, s candidate, dir string, i int,
+	left time.Duration) (r *result.Result, took time.Duration, err error) {
 	c, held := config.Default(), true
 	c.Data.Name, c.Data.Dir, c.Stream.HeldOut = "folder", dir, &held
 	for _, pair := range s.Keys {
@@ -210,9 +221,11 @@ func (t *triedJSON) accuracy() float64 {
 	return *t.Accuracy
 }
 
-// advice is the table and the command to go on with. pretrained says whether settings with a pretrained network were among them.
+// advice is the table and the command to go on with. pretrained says whether settings with a pretrained network were
+// among them.
 func advice(tried []triedJSON, classes int, pretrained bool) string {
-	t := table{head: []string{"setting", "accuracy", "forgetting, points", "seconds"}, right: []bool{false, true, true, true}}
+	t := table{head: []string{"setting", "accuracy", "forgetting, points", "seconds"},
+		right: []bool{false, true, true, true}}
 	faults := ""
 	for _, s := range tried {
 		row := []string{s.Setting, s.State, "–", "–"}
@@ -240,7 +253,8 @@ func advice(tried []triedJSON, classes int, pretrained bool) string {
 		text += fmt.Sprintf("\nNo setting that has ended is better than guessing one of %s, as far as %s can show. Take more images of each class.\nThe best so far:\n",
 			count.Of(classes, "class"), count.Of(best.Images, "held-out image"))
 	default:
-		text += fmt.Sprintf("\nThe accuracies are those on %s that were not learned. Differences of a few points are luck. Go on with:\n", count.Of(best.Images, "training image"))
+		text += fmt.Sprintf("\nThe accuracies are those on %s that were not learned. Differences of a few points are luck. Go on with:\n",
+			count.Of(best.Images, "training image"))
 	}
 	text += "\n  " + strings.TrimSpace(best.Command) + "\n"
 	if !pretrained {

@@ -28,7 +28,8 @@ func (c *cancelAt) Write(b []byte) (int, error) {
 	return c.Buffer.Write(b)
 }
 
-// TestAdviseInterrupted: at Ctrl-C the table has the settings that have ended, and the best of them is the command to go on with.
+// TestAdviseInterrupted: at Ctrl-C the table has the settings that have ended, and the best of them is the command to
+// go on with.
 func TestAdviseInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -38,7 +39,8 @@ func TestAdviseInterrupted(t *testing.T) {
 			m.SetGray(class, i%8, color.Gray{uint8(100 + i)})
 			var b bytes.Buffer
 			folder := filepath.Join(dir, strconv.Itoa(class))
-			if err := errors.Join(os.MkdirAll(folder, 0o755), png.Encode(&b, m), os.WriteFile(filepath.Join(folder, strconv.Itoa(i)+".png"), b.Bytes(), 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll(folder, 0o755), png.Encode(&b, m),
+				os.WriteFile(filepath.Join(folder, strconv.Itoa(i)+".png"), b.Bytes(), 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -52,7 +54,8 @@ func TestAdviseInterrupted(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	table, best, _ := strings.Cut(stdout.String(), "\n\n")
-	if lines := strings.Split(table, "\n"); len(lines) != 1+len(advised) || !strings.HasPrefix(lines[1], advised[0].Name) ||
+	if lines := strings.Split(table, "\n"); len(lines) != 1+len(advised) ||
+		!strings.HasPrefix(lines[1], advised[0].Name) ||
 		strings.Contains(lines[1], "no time") || strings.Count(table, "no time") != len(advised)-1 {
 		t.Errorf("the table is\n%s", table)
 	}

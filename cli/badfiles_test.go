@@ -52,7 +52,10 @@ var badFiles = []badFile{
 	{name: "link to nothing", put: func(path string) error { return os.Symlink("nowhere", path) }},
 	{name: "link to itself", put: func(path string) error { return os.Symlink(filepath.Base(path), path) }},
 	{name: "folder", put: func(path string) error { return os.Mkdir(path, 0o755) }},
-	{name: "sparse", put: func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o644), os.Truncate(path, 1<<40)) }},
+	{name: "sparse", put: func(path string) error {
+		return errors.Join(os.WriteFile(path, nil, 0o644),
+			os.Truncate(path, 1<<40))
+	}},
 	{name: "no permission", put: func(path string) error {
 		if os.Geteuid() == 0 {
 			return errNotHere
@@ -68,7 +71,10 @@ var badFiles = []badFile{
 	{name: "huge", put: func(path string) error {
 		return errors.Join(os.WriteFile(path, []byte("a"), 0o644), os.Truncate(path, 3<<30))
 	}},
-	{name: "huge with a good beginning", change: func(good, _ []byte) []byte { return append(bytes.Clone(good), make([]byte, 200<<20)...) }},
+	{name: "huge with a good beginning", change: func(good,
+		_ []byte) []byte {
+		return append(bytes.Clone(good), make([]byte, 200<<20)...)
+	}},
 	{name: "truncated", change: func(good, _ []byte) []byte { return good[:len(good)/2] }},
 	{name: "another version", change: func(good, _ []byte) []byte {
 		b := bytes.Clone(good)
@@ -114,8 +120,8 @@ func takesPath(f *pflag.Flag) bool {
 	return slices.Contains([]string{"FILE", "DIR", "PATH", "RUN", "GRID"}, annotation(f, valueKey))
 }
 
-// slots are all places from which a command reads: of each of its lines the words that are paths in the world, with all below them, and of its
-// first line each flag and each key that takes a path too.
+// slots are all places from which a command reads: of each of its lines the words that are paths in the world, with all
+// below them, and of its first line each flag and each key that takes a path too.
 func slots(world, path string, cmd *cobra.Command) (all []slot) {
 	seen := map[string]bool{}
 	add := func(s slot) {
@@ -184,7 +190,8 @@ func setSlots() (all []slot) {
 				names = append(names, f.Name)
 			}
 			for _, name := range names {
-				all = append(all, slot{args, place + "/" + name, true}, slot{slices.Replace(slices.Clone(args), 4, 5, place+"/"+name), place + "/" + name, true})
+				all = append(all, slot{args, place + "/" + name, true},
+					slot{slices.Replace(slices.Clone(args), 4, 5, place+"/"+name), place + "/" + name, true})
 			}
 		}
 	}
@@ -193,15 +200,17 @@ func setSlots() (all []slot) {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// shortTrials and longTrials are how many trials of the table the tiers make. All, near ten thousand, take more than half an hour.
+// shortTrials and longTrials are how many trials of the table the tiers make. All, near ten thousand, take more than
+// half an hour.
 const (
 	shortTrials = 10
 	longTrials  = 1000
 )
 
-// TestBadFiles: whatever lies in the place of a file that a command reads, the command ends soon, with little memory and without a trace of Go: either
-// with a short message that names the file, or as if the file were not there, if it can do without. The test draws some trials of
-// the table (-killseed repeats them), the long tier more; BAD=REGEXP makes those that match, and BAD=. all.
+// TestBadFiles: whatever lies in the place of a file that a command reads, the command ends soon, with little memory
+// and without a trace of Go: either with a short message that names the file, or as if the file were not there, if it
+// can do without. The test draws some trials of the table (-killseed repeats them), the long tier more; BAD=REGEXP
+// makes those that match, and BAD=. all.
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	world := makeWorld(t)
@@ -314,7 +323,9 @@ func (s slot) try(world string, class badFile, known *knownOutcomes) string {
 		if !slices.ContainsFunc(strings.Split(s.path, "/"), named) {
 			return fmt.Sprintf("it believes the file: %.500s", text)
 		}
-	case r.code != exitFailed && r.code != exitUsage && !(r.code == exitDifferent && strings.HasPrefix(strings.Join(s.args, " "), "serve verify ")): // which says so of a damaged folder
+	case r.code != exitFailed && r.code != exitUsage &&
+		!(r.code == exitDifferent && strings.HasPrefix(strings.Join(s.args, " "),
+			"serve verify ")): // which says so of a damaged folder
 		return fmt.Sprintf("exit code %d: %.500s", r.code, r.stderr)
 	case s.made, r.said() == known.outcome(s.args, s.path).said(): // the flag may not fit the line; nothing is there
 	case !slices.ContainsFunc(strings.Split(s.path, "/"), named):

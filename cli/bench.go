@@ -52,7 +52,8 @@ func (f *benchFlags) add(cmd *cobra.Command, seconds float64, what string, examp
 
 // check refuses values that are out of range; others are further flags with what is right and what is wanted.
 func (f *benchFlags) check(others ...rangeOf) error {
-	for _, c := range append(others, rangeOf{"seconds", f.seconds > 0, "more than 0"}, rangeOf{"repeat", f.rounds >= 0, "at least 1, or 0 to measure for a time"}) {
+	for _, c := range append(others, rangeOf{"seconds", f.seconds > 0, "more than 0"},
+		rangeOf{"repeat", f.rounds >= 0, "at least 1, or 0 to measure for a time"}) {
 		if !c.ok {
 			return usage(fmt.Errorf("--%s is out of range. Use %s", c.flag, c.want))
 		}
@@ -78,11 +79,14 @@ func (f *benchFlags) progress(w io.Writer) *benchProgress {
 }
 
 // newBenchNetwork is a command that measures the network; text prints its report.
-func newBenchNetwork[R any](name string, sizes []int, seconds float64, example R, run func(context.Context, bench.Options) (*R, error), text func(*R) string) (*cobra.Command, *bench.Options) {
+func newBenchNetwork[R any](name string, sizes []int, seconds float64, example R,
+	run func(context.Context, bench.Options) (*R, error), text func(*R) string) (*cobra.Command, *bench.Options) {
 	var f benchFlags
 	opts := &bench.Options{}
 	cmd := &cobra.Command{Use: name, Args: exactly(), RunE: func(cmd *cobra.Command, _ []string) error {
-		err := f.check(rangeOf{"size", len(opts.Sizes) > 0, "at least one size, such as 32"}, rangeOf{"at-once", opts.AtOnce == 0 || opts.AtOnce >= 2 && opts.AtOnce <= limit.Concurrency, fmt.Sprintf("2 to %d, or 0 for no comparison", limit.Concurrency)})
+		err := f.check(rangeOf{"size", len(opts.Sizes) > 0, "at least one size, such as 32"},
+			rangeOf{"at-once", opts.AtOnce == 0 || opts.AtOnce >= 2 && opts.AtOnce <= limit.Concurrency,
+				fmt.Sprintf("2 to %d, or 0 for no comparison", limit.Concurrency)})
 		for _, s := range opts.Sizes {
 			if s < bench.SmallestSize || s > bench.LargestSize {
 				err = usage(fmt.Errorf("--size: %d is out of range. Use %d to %d pixels", s, bench.SmallestSize, bench.LargestSize))
@@ -120,7 +124,8 @@ func newBenchEngine() *cobra.Command {
 		"in turn, and medians are printed. Run nothing else on the machine at the same time. OCL_KERNEL=avx512|avx2|generic " +
 		"chooses the kernels, and OCL_CONV=direct|winograd|table the algorithm of convolutions, for all commands. Without " +
 		"them, the fastest are used."
-	cmd.Flags().IntVar(&opts.AtOnce, "at-once", 0, "also compare N runs at the same time, one worker each, with one run alone (default: no)")
+	cmd.Flags().IntVar(&opts.AtOnce, "at-once", 0,
+		"also compare N runs at the same time, one worker each, with one run alone (default: no)")
 	cmd.Flags().BoolVar(&opts.Layers, "layers", false, "also print the time of each layer in a step")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"at-once": "N", "layers": ""})
 	return cmd
@@ -161,7 +166,9 @@ func newBenchMethods() *cobra.Command {
 			"step; it is compared with the same evaluation without the trick. Run nothing else on the machine at the same time.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := f.check(rangeOf{"method", len(opts.Methods) > 0, "at least one method, such as er"}, rangeOf{"memory", opts.Memory >= 50 && opts.Memory <= limit.BenchMemory, fmt.Sprintf("50 to %d", limit.BenchMemory)},
+			err := f.check(rangeOf{"method", len(opts.Methods) > 0, "at least one method, such as er"},
+				rangeOf{"memory", opts.Memory >= 50 && opts.Memory <= limit.BenchMemory,
+					fmt.Sprintf("50 to %d", limit.BenchMemory)},
 				rangeOf{"steps", steps >= 1 && steps <= limit.BenchSteps, fmt.Sprintf("1 to %d", limit.BenchSteps)})
 			for _, name := range opts.Methods {
 				if _, unknown := method.Lookup(name); unknown != nil && err == nil {
@@ -220,21 +227,25 @@ func (p *benchProgress) clear() {
 
 func printBench(rep *bench.Report) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s\n\n", rep.Kernel, rep.Convolution, count.Of(rep.Workers, "worker"), rep.PeakGFLOPS)
+	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s\n\n", rep.Kernel, rep.Convolution,
+		count.Of(rep.Workers, "worker"), rep.PeakGFLOPS)
 	t := table{head: []string{"size", "step, ms", "GFLOP/s", "of peak", "evaluation, img/s", "of peak"},
 		right: []bool{true, true, true, true, true, true}}
 	for i, s := range rep.Steps {
 		e := rep.Evaluation[i]
-		t.rows = append(t.rows, []string{fmt.Sprintf("%d×%d", s.Size, s.Size), fmt.Sprintf("%.1f", s.MS), fmt.Sprintf("%.1f", s.GFLOPS),
+		t.rows = append(t.rows, []string{fmt.Sprintf("%d×%d", s.Size, s.Size), fmt.Sprintf("%.1f", s.MS),
+			fmt.Sprintf("%.1f", s.GFLOPS),
 			percent(s.PeakShare), count.Number(int64(e.ImagesPerSecond + 0.5)), percent(e.PeakShare)})
 	}
 	b.WriteString(t.String())
 	for _, a := range rep.AtOnce {
-		fmt.Fprintf(&b, "\n%d×%d: %d runs at the same time, one worker each, make %.2f times the steps of one run\n", a.Size, a.Size, a.Runs, a.Throughput)
+		fmt.Fprintf(&b, "\n%d×%d: %d runs at the same time, one worker each, make %.2f times the steps of one run\n", a.Size,
+			a.Size, a.Runs, a.Throughput)
 	}
 	for _, l := range rep.Layers {
 		fmt.Fprintf(&b, "\n%d×%d by layer:\n", l.Size, l.Size)
-		t := table{head: []string{"layer", "work", "ms", "of step", "GFLOP/s", "of peak"}, right: []bool{false, false, true, true, true, true}}
+		t := table{head: []string{"layer", "work", "ms", "of step", "GFLOP/s", "of peak"},
+			right: []bool{false, false, true, true, true, true}}
 		for _, p := range l.Parts {
 			gflops, share := "–", "–"
 			if p.GFLOPS > 0 {
@@ -251,12 +262,15 @@ func printBenchMethods(rep *bench.MethodsReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s, memory %s\n\n", rep.Kernel, rep.Convolution,
 		count.Of(rep.Workers, "worker"), rep.PeakGFLOPS, count.Number(rep.Memory))
-	t := table{head: []string{"method", "step, ms", "passes alone, ms", "overhead", "passes"}, right: []bool{false, true, true, true, false}}
+	t := table{head: []string{"method", "step, ms", "passes alone, ms", "overhead", "passes"},
+		right: []bool{false, true, true, true, false}}
 	var notes []string
 	for _, m := range rep.Methods {
-		t.rows = append(t.rows, []string{m.Method, fmt.Sprintf("%.1f", m.MS), fmt.Sprintf("%.1f", m.PassesMS), percent(m.Overhead), strings.Join(m.Passes, ", ")})
+		t.rows = append(t.rows, []string{m.Method, fmt.Sprintf("%.1f", m.MS), fmt.Sprintf("%.1f", m.PassesMS),
+			percent(m.Overhead), strings.Join(m.Passes, ", ")})
 		if m.StoreMS > 0 {
-			notes = append(notes, fmt.Sprintf("%s stores an incoming batch in %.3f ms; the step in the table is one of its training before an evaluation", m.Method, m.StoreMS))
+			notes = append(notes, fmt.Sprintf("%s stores an incoming batch in %.3f ms; the step in the table is one of its training before an evaluation",
+				m.Method, m.StoreMS))
 		}
 	}
 	b.WriteString(t.String())
@@ -269,9 +283,11 @@ func printBenchMethods(rep *bench.MethodsReport) string {
 func printBenchPredict(rep *bench.PredictReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s\n\n", rep.Kernel, rep.Convolution, count.Of(rep.Workers, "worker"))
-	t := table{head: []string{"size", "one image, ms", "least", "200 images, ms", "least", "img/s"}, right: []bool{true, true, true, true, true, true}}
+	t := table{head: []string{"size", "one image, ms", "least", "200 images, ms", "least", "img/s"},
+		right: []bool{true, true, true, true, true, true}}
 	for _, p := range rep.Predict {
-		t.rows = append(t.rows, []string{fmt.Sprintf("%d×%d", p.Size, p.Size), fmt.Sprintf("%.2f", p.OneMS), fmt.Sprintf("%.2f", p.OneLeastMS),
+		t.rows = append(t.rows, []string{fmt.Sprintf("%d×%d", p.Size, p.Size), fmt.Sprintf("%.2f", p.OneMS),
+			fmt.Sprintf("%.2f", p.OneLeastMS),
 			fmt.Sprintf("%.1f", p.BatchMS), fmt.Sprintf("%.1f", p.BatchLeastMS), count.Number(int64(p.ImagesPerSecond + 0.5))})
 	}
 	b.WriteString(t.String())
@@ -282,7 +298,8 @@ func printBenchPredict(rep *bench.PredictReport) string {
 func benchTricks(cmd *cobra.Command, f *benchFlags, o bench.MethodOptions, texts []string, steps int) error {
 	opts := bench.TrickOptions{Memory: o.Memory, Workers: o.Workers, Steps: steps, Rounds: o.Rounds, Progress: o.Progress}
 	if len(o.Methods) != 1 {
-		return usage(fmt.Errorf("--trick measures the tricks of one method, but %d are given. Give one --method", len(o.Methods)))
+		return usage(fmt.Errorf("--trick measures the tricks of one method, but %d are given. Give one --method",
+			len(o.Methods)))
 	}
 	if steps < 1 {
 		return usage(fmt.Errorf("--steps: %d is out of range. Use at least 1", steps))
@@ -293,7 +310,8 @@ func benchTricks(cmd *cobra.Command, f *benchFlags, o bench.MethodOptions, texts
 		return usage(err)
 	}
 	if info.Deferred || info.Offline {
-		return usage(fmt.Errorf("--trick cannot be measured with %s, as no trick changes its steps. Use --method er", info.Name))
+		return usage(fmt.Errorf("--trick cannot be measured with %s, as no trick changes its steps. Use --method er",
+			info.Name))
 	}
 	for _, text := range texts {
 		names, err := method.ParseTricks(text)
@@ -316,7 +334,8 @@ func printBenchTricks(rep *bench.TricksReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, memory %s; medians of %s of %s each\n\n", rep.Kernel, rep.Convolution,
 		count.Of(rep.Workers, "worker"), count.Number(rep.Memory), count.Of(rep.Rounds, "turn"), count.Of(rep.Steps, "step"))
-	t := table{head: []string{"method", "step, ms", "task's end, ms", "ratio", "by passes"}, right: []bool{false, true, true, true, true}}
+	t := table{head: []string{"method", "step, ms", "task's end, ms", "ratio", "by passes"},
+		right: []bool{false, true, true, true, true}}
 	end := func(ms float64) string {
 		if ms == 0 {
 			return "–"
@@ -325,7 +344,8 @@ func printBenchTricks(rep *bench.TricksReport) string {
 	}
 	t.rows = append(t.rows, []string{rep.Method, fmt.Sprintf("%.1f", rep.MS), end(rep.EndMS), "1", "1"})
 	for _, c := range rep.Tricks {
-		t.rows = append(t.rows, []string{rep.Method + "+" + c.Tricks, fmt.Sprintf("%.1f", c.MS), end(c.EndMS), fmt.Sprintf("%.3f", c.Ratio), fmt.Sprintf("%.3f", c.Counted)})
+		t.rows = append(t.rows, []string{rep.Method + "+" + c.Tricks, fmt.Sprintf("%.1f", c.MS), end(c.EndMS),
+			fmt.Sprintf("%.3f", c.Ratio), fmt.Sprintf("%.3f", c.Counted)})
 	}
 	b.WriteString(t.String())
 	return b.String()

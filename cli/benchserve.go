@@ -25,7 +25,8 @@ import (
 // servedBench is the JSON that `ocl bench serve` prints.
 type servedBench struct {
 	*load.Report
-	// FsyncP50 and FsyncP99 are of a write of 3 kB with its fsync on the disk of the daemon's folder, in milliseconds; 0 for a daemon elsewhere.
+	// FsyncP50 and FsyncP99 are of a write of 3 kB with its fsync on the disk of the daemon's folder, in milliseconds; 0
+	// for a daemon elsewhere.
 	FsyncP50 float64 `json:"fsync_p50_ms"`
 	FsyncP99 float64 `json:"fsync_p99_ms"`
 }
@@ -68,8 +69,10 @@ func newBenchServe() *cobra.Command {
 				return err
 			}
 			for _, c := range []rangeOf{
-				{"batch", o.Batch >= 1 && o.Batch <= limit.LiveBatch, fmt.Sprintf("1 to %d", limit.LiveBatch)}, {"size", o.Size >= 1 && o.Size <= 1024, "1 to 1024 pixels"},
-				{"channels", o.Channels == 1 || o.Channels == 3, "1 or 3"}, {"seconds", seconds > 0 && seconds < 1e6, "more than 0"}, {"warm", warm >= 0 && warm < 1e6, "0 or more"},
+				{"batch", o.Batch >= 1 && o.Batch <= limit.LiveBatch, fmt.Sprintf("1 to %d", limit.LiveBatch)},
+				{"size", o.Size >= 1 && o.Size <= 1024, "1 to 1024 pixels"},
+				{"channels", o.Channels == 1 || o.Channels == 3, "1 or 3"},
+				{"seconds", seconds > 0 && seconds < 1e6, "more than 0"}, {"warm", warm >= 0 && warm < 1e6, "0 or more"},
 			} {
 				if !c.ok {
 					return usage(fmt.Errorf("--%s is out of range. Use %s", c.flag, c.want))
@@ -78,18 +81,21 @@ func newBenchServe() *cobra.Command {
 			if o.JPEG && o.Batch != 1 {
 				return usage(errors.New("--jpeg sends one photograph at a time. Leave out --batch"))
 			}
-			o.For, o.Warm, o.Token = time.Duration(seconds*float64(time.Second)), time.Duration(warm*float64(time.Second)), os.Getenv("OCL_TOKEN")
+			o.For, o.Warm, o.Token = time.Duration(seconds*float64(time.Second)), time.Duration(warm*float64(time.Second)),
+				os.Getenv("OCL_TOKEN")
 			o.URL = strings.TrimRight(o.URL, "/")
 			if !quiet && isTerminal(cmd.ErrOrStderr()) {
 				end := time.Now().Add(o.For + o.Warm)
 				o.Watch = func(s load.Status) {
-					fmt.Fprintf(cmd.ErrOrStderr(), "\r%s learned  %s left\x1b[K", count.Of(s.Samples.Learned, "picture"), duration(max(0, time.Until(end))))
+					fmt.Fprintf(cmd.ErrOrStderr(), "\r%s learned  %s left\x1b[K", count.Of(s.Samples.Learned, "picture"),
+						duration(max(0, time.Until(end))))
 				}
 				defer fmt.Fprint(cmd.ErrOrStderr(), "\r\x1b[K")
 			}
 			var got servedBench
 			if o.URL == "" {
-				args := append([]string{"--method", method, "--memory", fmt.Sprint(memory), "--size", fmt.Sprint(o.Size), "--channels", fmt.Sprint(o.Channels)}, pairs...)
+				args := append([]string{"--method", method, "--memory", fmt.Sprint(memory), "--size", fmt.Sprint(o.Size),
+					"--channels", fmt.Sprint(o.Channels)}, pairs...)
 				own, err := startDaemon(cmd.Context(), dir, args)
 				if err != nil {
 					return err
@@ -109,10 +115,12 @@ func newBenchServe() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&o.URL, "url", "", "address of a daemon that runs (default: one is started)")
-	flags.StringVar(&asked, "predictions", "100", "requests for predictions a second; max for as many as are answered, 0 for none")
+	flags.StringVar(&asked, "predictions", "100",
+		"requests for predictions a second; max for as many as are answered, 0 for none")
 	flags.IntVar(&o.Batch, "batch", 1, "pictures in a request")
 	flags.BoolVar(&o.JPEG, "jpeg", false, "photographs of 640×480 as JPEG, in place of raw pixels")
-	flags.StringVar(&labels, "labels", "max", "labelled pictures a second; max for as many as are learned, so that learning never pauses")
+	flags.StringVar(&labels, "labels", "max",
+		"labelled pictures a second; max for as many as are learned, so that learning never pauses")
 	flags.Float64Var(&seconds, "seconds", 20, "time to measure")
 	flags.Float64Var(&warm, "warm", 3, "seconds of load before it")
 	flags.IntVar(&o.Size, "size", 32, "side of the pictures that the network sees, in pixels")
@@ -122,7 +130,8 @@ func newBenchServe() *cobra.Command {
 	flags.StringVar(&dir, "dir", "", "without --url: a folder on the disk to measure (default: that for temporary files)")
 	addJSON(cmd, &asJSON, servedBench{})
 	addQuiet(flags, &quiet)
-	annotate(flags, groupOutput, map[string]string{"url": "URL", "predictions": "RATE", "batch": "N", "jpeg": "", "labels": "RATE", "seconds": "S", "warm": "S",
+	annotate(flags, groupOutput, map[string]string{"url": "URL", "predictions": "RATE", "batch": "N", "jpeg": "",
+		"labels": "RATE", "seconds": "S", "warm": "S",
 		"size": "PIXELS", "channels": "N", "method": "NAME", "memory": "N", "dir": "DIR"})
 	return cmd
 }
@@ -133,7 +142,8 @@ func rateOf(flag, text string) (most bool, rate float64, err error) {
 		return true, 0, nil
 	}
 	if rate, err = strconv.ParseFloat(text, 64); err != nil || !(rate >= 0 && rate <= limit.BenchRate) {
-		return false, 0, usage(fmt.Errorf("--%s: %.40q is out of range. Use max, or 0 to %d a second", flag, text, limit.BenchRate))
+		return false, 0, usage(fmt.Errorf("--%s: %.40q is out of range. Use max, or 0 to %d a second", flag, text,
+			limit.BenchRate))
 	}
 	return false, rate, nil
 }
@@ -157,7 +167,8 @@ func startDaemon(ctx context.Context, dir string, args []string) (*ownDaemon, er
 		return nil, errors.Join(err, os.RemoveAll(top))
 	}
 	d.cmd = exec.CommandContext(ctx, program)
-	d.cmd.Args = append([]string{os.Args[0], "serve", filepath.Join(top, "daemon"), "--listen", "127.0.0.1:0", "--log", "json", "--quiet"}, args...)
+	d.cmd.Args = append([]string{os.Args[0], "serve", filepath.Join(top, "daemon"), "--listen", "127.0.0.1:0", "--log",
+		"json", "--quiet"}, args...)
 	d.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "OCL_TOKEN=") })
 	said, err := d.cmd.StderrPipe()
 	if err == nil {
@@ -217,18 +228,21 @@ func fsyncs(dir string) (p50, p99 float64, err error) {
 
 func printBenchServe(s servedBench) string {
 	var b strings.Builder
-	t := table{head: []string{"requests", "a second", "p50, ms", "p90, ms", "p99, ms", "most, ms", "refused", "failed"}, right: []bool{false, true, true, true, true, true, true, true}}
+	t := table{head: []string{"requests", "a second", "p50, ms", "p90, ms", "p99, ms", "most, ms", "refused", "failed"},
+		right: []bool{false, true, true, true, true, true, true, true}}
 	ms := func(v float64) string { return fmt.Sprintf("%.1f", v) }
 	for _, r := range []struct {
 		name string
 		c    load.Calls
 	}{{"predictions", s.Predictions}, {"acknowledged labels", s.Labels}} {
 		if r.c.Sent > 0 {
-			t.rows = append(t.rows, []string{r.name, ms(r.c.PerSecond), ms(r.c.P50), ms(r.c.P90), ms(r.c.P99), ms(r.c.Max), count.Number(r.c.Refused), count.Number(r.c.Failed)})
+			t.rows = append(t.rows, []string{r.name, ms(r.c.PerSecond), ms(r.c.P50), ms(r.c.P90), ms(r.c.P99), ms(r.c.Max),
+				count.Number(r.c.Refused), count.Number(r.c.Failed)})
 		}
 	}
 	b.WriteString(t.String())
-	fmt.Fprintf(&b, "\n%.1f pictures learned a second; at most %s of memory and %s on the disk\n", s.Learned, count.Bytes(s.MostMemory), count.Bytes(s.MostDisk))
+	fmt.Fprintf(&b, "\n%.1f pictures learned a second; at most %s of memory and %s on the disk\n", s.Learned,
+		count.Bytes(s.MostMemory), count.Bytes(s.MostDisk))
 	if s.FsyncP50 > 0 {
 		fmt.Fprintf(&b, "a write of 3 kB with its fsync: p50 %.2f ms, p99 %.2f ms\n", s.FsyncP50, s.FsyncP99)
 	}

@@ -8,27 +8,28 @@ import (
 
 // methodJSON is the JSON that `ocl methods --json` prints of a method. Lists and maps are never null.
 type methodJSON struct {
-	Name           string            `json:"name"`
-	Title          string            `json:"title"`
-	Summary        string            `json:"summary"`
-	Idea           string            `json:"idea"`
-	Formula        string            `json:"formula"`
-	UsesMemory     bool              `json:"uses_memory"`     // it stores samples
-	TaskBoundaries bool              `json:"task_boundaries"` // it is told when a task begins and ends
-	StoredTasks    bool              `json:"stored_tasks"`    // it needs to know which task a stored sample came from
-	Deferred       bool              `json:"deferred"`        // it learns when it prepares for an evaluation
-	Offline        bool              `json:"offline"`         // it learns all tasks at once
-	Prediction     string            `json:"prediction"`      // the rule, in words
-	Signals        []string          `json:"signals"`         // supervisory signals besides the labels of each batch
-	Settings       []string          `json:"settings"`        // keys of the config that it reads besides network and optimizer
-	Options        []optionJSON      `json:"options"`         // keys of its own
-	Tuning         tuningJSON        `json:"tuning"`
-	Cost           string            `json:"cost"`
-	Expect         string            `json:"expect"`
-	Refuses        map[string]string `json:"refuses"` // by name of a trick, why the method does not take it
-	Citation       string            `json:"citation"`
-	Module         string            `json:"module,omitempty"` // another one that registered the method, with its version
-	Version        string            `json:"version,omitempty"`
+	Name           string   `json:"name"`
+	Title          string   `json:"title"`
+	Summary        string   `json:"summary"`
+	Idea           string   `json:"idea"`
+	Formula        string   `json:"formula"`
+	UsesMemory     bool     `json:"uses_memory"`     // it stores samples
+	TaskBoundaries bool     `json:"task_boundaries"` // it is told when a task begins and ends
+	StoredTasks    bool     `json:"stored_tasks"`    // it needs to know which task a stored sample came from
+	Deferred       bool     `json:"deferred"`        // it learns when it prepares for an evaluation
+	Offline        bool     `json:"offline"`         // it learns all tasks at once
+	Prediction     string   `json:"prediction"`      // the rule, in words
+	Signals        []string `json:"signals"`         // supervisory signals besides the labels of each batch
+	// keys of the config that it reads besides network and optimizer
+	Settings []string          `json:"settings"`
+	Options  []optionJSON      `json:"options"` // keys of its own
+	Tuning   tuningJSON        `json:"tuning"`
+	Cost     string            `json:"cost"`
+	Expect   string            `json:"expect"`
+	Refuses  map[string]string `json:"refuses"` // by name of a trick, why the method does not take it
+	Citation string            `json:"citation"`
+	Module   string            `json:"module,omitempty"` // another one that registered the method, with its version
+	Version  string            `json:"version,omitempty"`
 }
 
 // optionJSON is a key of one method alone. Default is of the type, which is named as in JSON Schema.
@@ -56,7 +57,8 @@ type axisJSON struct {
 func newMethodJSON(info method.Info) methodJSON {
 	m := methodJSON{
 		Name: info.Name, Title: info.Title, Summary: info.Summary, Idea: info.Idea, Formula: info.Formula,
-		UsesMemory: info.UsesMemory, TaskBoundaries: info.TaskBoundaries, StoredTasks: info.StoredTasks, Deferred: info.Deferred, Offline: info.Offline,
+		UsesMemory: info.UsesMemory, TaskBoundaries: info.TaskBoundaries, StoredTasks: info.StoredTasks,
+		Deferred: info.Deferred, Offline: info.Offline,
 		Prediction: info.Rule(), Signals: notNil(info.Signals), Settings: notNil(info.Settings), Options: []optionJSON{},
 		Tuning: tuningJSON{newAxesJSON(info.Paper), newAxesJSON(info.Authors)}, Cost: info.CostPerStep, Expect: info.Expect,
 		Refuses: notNilMap(info.Refuses), Citation: info.Citation,
@@ -64,7 +66,8 @@ func newMethodJSON(info method.Info) methodJSON {
 	m.Module, m.Version = info.Origin()
 	for _, o := range info.Options {
 		m.Options = append(m.Options, optionJSON{
-			Name: o.Name, Key: "method." + info.Name + "." + o.Name, Type: typeName(o.Default), Default: o.Default, Range: o.Wanted(),
+			Name: o.Name, Key: "method." + info.Name + "." + o.Name, Type: typeName(o.Default), Default: o.Default,
+			Range:   o.Wanted(),
 			Choices: notNil(o.Choices), Meaning: o.Meaning,
 		})
 	}
@@ -114,8 +117,9 @@ type trickJSON struct {
 func newTrickJSON(t method.Trick) trickJSON {
 	takes, _ := takers(t)
 	j := trickJSON{
-		Name: t.Name, Title: t.Title, Summary: t.Summary, Idea: t.Idea, Formula: t.Formula, TaskBoundaries: t.TaskBoundaries(),
-		ClassesOnce: t.ClassesOnce, Signals: notNil(t.Signals), Settings: notNil(t.Settings), Methods: notNil(takes),
+		Name: t.Name, Title: t.Title, Summary: t.Summary, Idea: t.Idea, Formula: t.Formula,
+		TaskBoundaries: t.TaskBoundaries(),
+		ClassesOnce:    t.ClassesOnce, Signals: notNil(t.Signals), Settings: notNil(t.Settings), Methods: notNil(takes),
 		RefusedBy: map[string]string{}, Excludes: map[string]string{}, Cost: t.Cost, Expect: t.Expect, Citation: t.Citation,
 	}
 	for _, info := range method.Catalogue() {
@@ -160,9 +164,11 @@ func newDataJSON(i data.Info) dataJSON {
 		return &n
 	}
 	return dataJSON{
-		Name: i.Name, Title: i.Title, Summary: i.Summary, Classes: known(i.Classes), Train: known(i.Train), Test: known(i.Test), Shape: i.Shape,
-		NeedsDir: i.NeedsDir, Cached: i.Cached(), MinSize: known(i.MinSize), MaxSize: known(i.MaxSize), MaxPerClass: known(i.MaxPerClass),
-		Layout: i.Layout, Source: i.Source, Licence: i.Licence, Citation: i.Citation, Example: i.Example,
+		Name: i.Name, Title: i.Title, Summary: i.Summary, Classes: known(i.Classes), Train: known(i.Train),
+		Test: known(i.Test), Shape: i.Shape,
+		NeedsDir: i.NeedsDir, Cached: i.Cached(), MinSize: known(i.MinSize), MaxSize: known(i.MaxSize),
+		MaxPerClass: known(i.MaxPerClass),
+		Layout:      i.Layout, Source: i.Source, Licence: i.Licence, Citation: i.Citation, Example: i.Example,
 	}
 }
 

@@ -23,8 +23,8 @@ func outputOf(t *testing.T, args ...string) []byte {
 	return out.Bytes()
 }
 
-// TestCataloguesAsJSON: --json prints an array of the whole catalogue, and with a name the same object alone; only numbers that a data set's
-// file decides are null.
+// TestCataloguesAsJSON: --json prints an array of the whole catalogue, and with a name the same object alone; only
+// numbers that a data set's file decides are null.
 func TestCataloguesAsJSON(t *testing.T) {
 	for _, c := range []struct {
 		list, one []string
@@ -57,12 +57,15 @@ func TestCataloguesAsJSON(t *testing.T) {
 	}
 }
 
-// TestFieldsOfJSON: --json with names prints these fields, of each item, and fields of fields; without names it lists them.
+// TestFieldsOfJSON: --json with names prints these fields, of each item, and fields of fields; without names it lists
+// them.
 func TestFieldsOfJSON(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"methods er --json name,uses_memory", `{"name":"er","uses_memory":true}`},
-		{"methods --tricks --json name", `[{"name":"kdc"},{"name":"kdc*"},{"name":"lb"},{"name":"mi"},{"name":"ncm"},{"name":"rv"},{"name":"ss"}]`},
-		{"config show --json optimizer.lr,memory,data.nothing seed=18446744073709551615", `{"data.nothing":null,"memory":500,"optimizer.lr":0.1}`},
+		{"methods --tricks --json name",
+			`[{"name":"kdc"},{"name":"kdc*"},{"name":"lb"},{"name":"mi"},{"name":"ncm"},{"name":"rv"},{"name":"ss"}]`},
+		{"config show --json optimizer.lr,memory,data.nothing seed=18446744073709551615",
+			`{"data.nothing":null,"memory":500,"optimizer.lr":0.1}`},
 		{"config show --json seed seed=18446744073709551615", `{"seed":18446744073709551615}`},
 		{"--version --json version", `{"version":"` + release + `"}`},
 	} {
@@ -78,7 +81,8 @@ func TestFieldsOfJSON(t *testing.T) {
 		"run --json method.nam":           `--json cannot be "method.nam".`,
 		"predict --json guesses.name":     `--json cannot be "guesses.name".`,
 	} {
-		if code, _, stderr := called(t.Context(), strings.Fields(args)...); code != exitUsage || !strings.Contains(stderr, want) {
+		if code, _, stderr := called(t.Context(), strings.Fields(args)...); code != exitUsage ||
+			!strings.Contains(stderr, want) {
 			t.Errorf("ocl %s: exit code %d, %s", args, code, stderr)
 		}
 	}
@@ -90,7 +94,8 @@ func TestOptionsAsJSON(t *testing.T) {
 	for _, info := range method.Catalogue() {
 		for i, o := range newMethodJSON(info).Options {
 			options++
-			want := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.String: "string", reflect.Int: "integer", reflect.Float64: "number"}
+			want := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.String: "string", reflect.Int: "integer",
+				reflect.Float64: "number"}
 			if o.Type != want[reflect.TypeOf(info.Options[i].Default).Kind()] {
 				t.Errorf("%s: type %s of default %v", o.Key, o.Type, o.Default)
 			}

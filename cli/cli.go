@@ -1,9 +1,9 @@
-// Package cli is the command ocl as a library. [Main] runs one command line; cmd/ocl calls it and does nothing else. A program that
-// imports methods, data sets, streams or networks of its own calls it too, and has all commands with them.
+// Package cli is the command ocl as a library. [Main] runs one command line; cmd/ocl calls it and does nothing else. A
+// program that imports methods, data sets, streams or networks of its own calls it too, and has all commands with them.
 //
-// The package reads flags, prints, and sets exit codes. The work is done by the packages experiment, data, method, report and bench.
-// Results go to standard output, progress and messages to standard error. Start at [Main]; the tree of commands is in root.go, and
-// `ocl run` in run.go.
+// The package reads flags, prints, and sets exit codes. The work is done by the packages experiment, data, method,
+// report and bench. Results go to standard output, progress and messages to standard error. Start at [Main]; the tree
+// of commands is in root.go, and `ocl run` in run.go.
 package cli
 
 import (
@@ -54,10 +54,10 @@ const (
 // patience is the longest time that a command may take to end after a signal. Tests on busy machines have more.
 var patience = limit.SignalMillis * time.Millisecond
 
-// Main runs one command line, such as "run", "--method", "er", and returns the exit code for [os.Exit]. It reads standard input and
-// writes to standard output and standard error. The first Ctrl-C or SIGTERM ends the command as the end of ctx does; a second one ends
-// the process at once. Main ends the process if the command does not end within two seconds of the first;
-// only the report of `ocl watch` may take longer. Call it once.
+// Main runs one command line, such as "run", "--method", "er", and returns the exit code for [os.Exit]. It reads
+// standard input and writes to standard output and standard error. The first Ctrl-C or SIGTERM ends the command as the
+// end of ctx does; a second one ends the process at once. Main ends the process if the command does not end within two
+// seconds of the first; only the report of `ocl watch` may take longer. Call it once.
 func Main(ctx context.Context, args ...string) int {
 	if err := budget.Check(); err != nil {
 		fmt.Fprintf(os.Stderr, "ocl: %s.\n", err)
@@ -77,18 +77,20 @@ func Main(ctx context.Context, args ...string) int {
 	return execute(ctx, args, os.Stdout, os.Stderr)
 }
 
-// unhurried is the key of the function that lets a command take its time after a signal. A second signal still ends the process at once.
+// unhurried is the key of the function that lets a command take its time after a signal. A second signal still ends the
+// process at once.
 type unhurried struct{}
 
-// takeTime lets the command of a context work for longer than [patience] after a signal: what it does then is what the signal asked for.
+// takeTime lets the command of a context work for longer than [patience] after a signal: what it does then is what the
+// signal asked for.
 func takeTime(ctx context.Context) {
 	if end, ok := ctx.Value(unhurried{}).(func()); ok {
 		end()
 	}
 }
 
-// endLate ends the process if it is late before the command has ended: something does not look at its context, or waits for a disk or another
-// process. All files appear as a whole, so that nothing is torn.
+// endLate ends the process if it is late before the command has ended: something does not look at its context, or waits
+// for a disk or another process. All files appear as a whole, so that nothing is torn.
 func endLate(ended <-chan struct{}, late <-chan time.Time) {
 	select {
 	case <-ended: // the program may do other things, or the command takes its time
@@ -96,7 +98,8 @@ func endLate(ended <-chan struct{}, late <-chan time.Time) {
 	case <-late:
 	}
 	time.AfterFunc(100*time.Millisecond, func() { os.Exit(exitInterrupted) }) // perhaps nobody reads standard error
-	fmt.Fprintf(os.Stderr, "ocl: the command did not end within %s of the signal, so it was ended. The files that it had written are complete.\n", duration(patience))
+	fmt.Fprintf(os.Stderr, "ocl: the command did not end within %s of the signal, so it was ended. The files that it had written are complete.\n",
+		duration(patience))
 	os.Exit(exitInterrupted)
 }
 
@@ -128,7 +131,8 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 }
 
 // ofSignals are Go's words for the cause of an end by a signal, in those of a person.
-var ofSignals = strings.NewReplacer("interrupt signal received", "interrupted", "terminated signal received", "interrupted")
+var ofSignals = strings.NewReplacer("interrupt signal received", "interrupted", "terminated signal received",
+	"interrupted")
 
 // interrupted is a message in a person's words, and not Go's, where the command was interrupted.
 func interrupted(text string) string {
@@ -148,7 +152,8 @@ func interrupted(text string) string {
 // longName is a name that is longer than that of any file. The parts of paths and lists are names of their own.
 var longName = regexp.MustCompile(`[^\s/,]{256,}`)
 
-// shortened is a line of a message without the middle of long names: nothing has such a name, so they are unknown values that somebody gave.
+// shortened is a line of a message without the middle of long names: nothing has such a name, so they are unknown
+// values that somebody gave.
 func shortened(line string) string {
 	return longName.ReplaceAllStringFunc(line, func(name string) string {
 		r := []rune(name)
@@ -161,12 +166,14 @@ func sentence(fault string) string { return ended(shortened(onePrefix(escape.Lin
 
 // packages are the packages whose errors begin with their name, which a command removes because it is for programmers.
 // A name that is also that of a key, a format or a data set is not among them.
-var packages = []string{"api", "arch", "augment", "backbone", "bench", "checkpoint", "client", "compare", "config", "daemon", "data", "embed", "experiment", "fetch", "findings", "identity",
-	"journal", "kernel", "learner", "live", "load", "loss", "method", "metric", "nn", "optim", "paper", "predict", "report", "reproduce", "result", "rng", "serve", "served", "sheet", "shift", "stream",
+var packages = []string{"api", "arch", "augment", "backbone", "bench", "checkpoint", "client", "compare", "config",
+	"daemon", "data", "embed", "experiment", "fetch", "findings", "identity",
+	"journal", "kernel", "learner", "live", "load", "loss", "method", "metric", "nn", "optim", "paper", "predict",
+	"report", "reproduce", "result", "rng", "serve", "served", "sheet", "shift", "stream",
 	"study", "survey", "train", "trained", "tune", "watch"}
 
-// onePrefix is a line of a message that has passed through several packages, without their names behind the first prefix. Files and other places stay,
-// also a file that is called like a package.
+// onePrefix is a line of a message that has passed through several packages, without their names behind the first
+// prefix. Files and other places stay, also a file that is called like a package.
 func onePrefix(line string) string {
 	kept, rest := "", line
 	for {
@@ -181,7 +188,8 @@ func onePrefix(line string) string {
 	}
 }
 
-// isPlace says whether a name is that of a file or folder here, or of one of which the system says what is wrong with it.
+// isPlace says whether a name is that of a file or folder here, or of one of which the system says what is wrong with
+// it.
 func isPlace(name, after string) bool {
 	const errnos = 134
 	for e := syscall.Errno(1); e < errnos; e++ {

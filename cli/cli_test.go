@@ -47,7 +47,8 @@ func TestExitCodes(t *testing.T) {
 func executeBroken(run func() error) (code int, stderr string) {
 	var out bytes.Buffer
 	root := newRoot(&out, &out)
-	root.AddCommand(&cobra.Command{Use: "boom", Args: cobra.ArbitraryArgs, RunE: func(*cobra.Command, []string) error { return run() }})
+	root.AddCommand(&cobra.Command{Use: "boom", Args: cobra.ArbitraryArgs,
+		RunE: func(*cobra.Command, []string) error { return run() }})
 	return executeRoot(context.Background(), root, []string{"boom", "two words"}, &out), out.String()
 }
 
@@ -57,8 +58,10 @@ func breaksHere() { panic("a slice\nof \x1b[2J nothing") }
 func TestLongNames(t *testing.T) {
 	name := strings.Repeat("x", 5000)
 	for _, line := range []string{
-		"$", "help $", "run --$", "run --method $", "run --method er+$", "run --data $", "run --network $", "run --stream $", "run --trick $", "run --workers $", "run $=1",
-		"run optimizer.lr=$", "run --config $", "methods $", "data $", "data info $", "bench $", "inspect $", "report $", "export $ --to onnx", "export a --to $", "sweep $",
+		"$", "help $", "run --$", "run --method $", "run --method er+$", "run --data $", "run --network $", "run --stream $",
+		"run --trick $", "run --workers $", "run $=1",
+		"run optimizer.lr=$", "run --config $", "methods $", "data $", "data info $", "bench $", "inspect $", "report $",
+		"export $ --to onnx", "export a --to $", "sweep $",
 		"predict $ a.png", "completion $",
 	} {
 		var out, errs bytes.Buffer
@@ -69,23 +72,26 @@ func TestLongNames(t *testing.T) {
 	}
 	path := strings.Repeat(strings.Repeat("x", 250)+"/", 10) + "a.yaml"
 	var out, errs bytes.Buffer
-	if code := execute(t.Context(), []string{"run", "--config", path}, &out, &errs); code == exitDone || !strings.Contains(errs.String(), path) {
+	if code := execute(t.Context(), []string{"run", "--config", path}, &out, &errs); code == exitDone ||
+		!strings.Contains(errs.String(), path) {
 		t.Errorf("a path that is no file: exit code %d, %s", code, &errs)
 	}
 }
 
-// TestPanics: each panic, also one that package experiment caught beside an error of another run, is told with its stack, the version and
-// the command line, without what a terminal would obey.
+// TestPanics: each panic, also one that package experiment caught beside an error of another run, is told with its
+// stack, the version and the command line, without what a terminal would obey.
 func TestPanics(t *testing.T) {
 	code, text := executeBroken(func() error { breaksHere(); return nil })
-	for _, want := range []string{"ocl: panic: a slice.\nocl: of \\x1b[2J nothing. This is a bug in ocl", "ocl " + release, "command  ocl boom 'two words'\n", "panic: a slice\n",
+	for _, want := range []string{"ocl: panic: a slice.\nocl: of \\x1b[2J nothing. This is a bug in ocl", "ocl " + release,
+		"command  ocl boom 'two words'\n", "panic: a slice\n",
 		"breaksHere(", "cli_test.go:"} {
 		if code != exitFailed || !strings.Contains(text, want) || strings.Contains(text, "\x1b") {
 			t.Errorf("exit code %d, and the message lacks %q:\n%s", code, want, text)
 		}
 	}
 	code, text = executeBroken(func() error {
-		return errors.Join(fmt.Errorf("er, seed 1: %w", &train.PanicError{Value: "first", Stack: []byte("stack one\n")}), errors.New("no room"),
+		return errors.Join(fmt.Errorf("er, seed 1: %w", &train.PanicError{Value: "first", Stack: []byte("stack one\n")}),
+			errors.New("no room"),
 			fmt.Errorf("er, seed 2: %w", &train.PanicError{Value: "second", Stack: []byte("stack two\n")}))
 	})
 	for _, want := range []string{"ocl: no room.\n", "panic: first\n\nstack one\n", "panic: second\n\nstack two\n"} {
@@ -123,13 +129,15 @@ func causeOf(t *testing.T, s os.Signal) string {
 // TestInterrupted: every message of an interrupted command says so, once and in words.
 func TestInterrupted(t *testing.T) {
 	for text, want := range map[string]string{
-		"context canceled":                                                         "interrupted",
-		"data: glyphs: context canceled":                                           "data: glyphs: interrupted",
-		"the check was stopped: context canceled":                                  "the check was stopped",
-		"tune: interrupted. Continue with `ocl`: context canceled":                 "tune: interrupted. Continue with `ocl`",
-		"experiment: the disk is full":                                             "experiment: the disk is full",
-		"stopped after 5 bytes: " + causeOf(t, os.Interrupt) + ". Run it again":    "stopped after 5 bytes: interrupted. Run it again",
-		"stopped after 5 bytes: " + causeOf(t, syscall.SIGTERM) + ". Run it again": "stopped after 5 bytes: interrupted. Run it again",
+		"context canceled":                                         "interrupted",
+		"data: glyphs: context canceled":                           "data: glyphs: interrupted",
+		"the check was stopped: context canceled":                  "the check was stopped",
+		"tune: interrupted. Continue with `ocl`: context canceled": "tune: interrupted. Continue with `ocl`",
+		"experiment: the disk is full":                             "experiment: the disk is full",
+		"stopped after 5 bytes: " + causeOf(t, os.Interrupt) +
+			". Run it again": "stopped after 5 bytes: interrupted. Run it again",
+		"stopped after 5 bytes: " + causeOf(t, syscall.SIGTERM) +
+			". Run it again": "stopped after 5 bytes: interrupted. Run it again",
 	} {
 		if got := interrupted(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)

@@ -8,16 +8,17 @@ import (
 	"runtime/metrics"
 )
 
-// How far the heap may grow before it is collected: by so many bytes, whatever is in use. A training step allocates nothing, so
-// collecting often costs nothing there, and the peak stays near what the data and the network need. What reports and tables
-// allocate is small and short-lived, and a round for each of their megabytes would take half of their time.
+// How far the heap may grow before it is collected: by so many bytes, whatever is in use. A training step allocates
+// nothing, so collecting often costs nothing there, and the peak stays near what the data and the network need. What
+// reports and tables allocate is small and short-lived, and a round for each of their megabytes would take half of
+// their time.
 const (
 	garbage     = 8 << 20 // bytes
 	leastGrowth = 2       // per cent, where much is in use
 	mostGrowth  = 200     // per cent, with which the runtime's least target of 4 MiB becomes 8
 
-	// The collector keeps a tenth of the heap's size in freed memory for later. Where much is in use, it keeps no more than this, with
-	// its own tables and the stacks.
+	// The collector keeps a tenth of the heap's size in freed memory for later. Where much is in use, it keeps no more
+	// than this, with its own tables and the stacks.
 	much = 256 << 20
 	kept = 32 << 20
 )
@@ -53,7 +54,8 @@ func growthFor(live uint64) int {
 	return int(max(leastGrowth, min(mostGrowth, 100*garbage/max(1, live))))
 }
 
-// limitFor is the memory that the collector may hold with so many bytes in use, beyond which it gives freed memory back at once.
+// limitFor is the memory that the collector may hold with so many bytes in use, beyond which it gives freed memory back
+// at once.
 func limitFor(live uint64) int64 {
 	if live < much {
 		return math.MaxInt64

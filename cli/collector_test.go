@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCollectorFollowsWhatIsInUse: with half a gigabyte in use the target is a few per cent, and when it is gone, the first
-// one again. The test has a process for itself, because other tests of this package leave large buffers in use.
+// TestCollectorFollowsWhatIsInUse: with half a gigabyte in use the target is a few per cent, and when it is gone, the
+// first one again. The test has a process for itself, because other tests of this package leave large buffers in use.
 func TestCollectorFollowsWhatIsInUse(t *testing.T) {
 	const alone = "OCL_TEST_ALONE"
 	if os.Getenv(alone) == "" {

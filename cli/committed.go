@@ -24,7 +24,8 @@ import (
 var committedHelp = "With --committed, each RESULT may also be the folder of an experiment, of a study or of compressed results (NAME.json.gz). What the committed " +
 	"runs have measured is part of ocl. Results are compared with committed runs of the same data and the same config. Seed, evaluations, classifiers and engine may differ. " +
 	"One with the seed and the engine of a committed run must have the same bits. The others are tested by their seeds: average accuracy, accuracy by class means and " +
-	fmt.Sprintf("forgetting, each with Student's t-test against at least %d committed seeds. p is the chance that runs of the same distribution ", reproduce.Least) +
+	fmt.Sprintf("forgetting, each with Student's t-test against at least %d committed seeds. p is the chance that runs of the same distribution ",
+		reproduce.Least) +
 	"differ so much, after Holm's correction for all tests of the command. Below 0.05 the runs lie outside. One seed shows little: give three or more.\n" +
 	"The exit code is then 0 if nothing lies outside or differs, and 1 if something does, if a result cannot be read, or if nothing could be compared."
 
@@ -32,7 +33,8 @@ var committedHelp = "With --committed, each RESULT may also be the folder of an 
 func (f *verifyFlags) compareCommitted(cmd *cobra.Command, paths []string) error {
 	for _, name := range []string{"data-dir", "init", "parent", "out", "workers"} {
 		if cmd.Flags().Changed(name) {
-			return usage(fmt.Errorf("%s: --%s is about a run, and --committed runs nothing. Remove one of them", pathOf(cmd), name))
+			return usage(fmt.Errorf("%s: --%s is about a run, and --committed runs nothing. Remove one of them", pathOf(cmd),
+				name))
 		}
 	}
 	runs, faults, err := readEnded(cmd.Context(), cmd.ErrOrStderr(), paths)
@@ -81,7 +83,8 @@ func readEnded(ctx context.Context, notes io.Writer, paths []string) (runs []*re
 			case r.Foreign != nil:
 				note("%s is left out: another program has run it, so its config is not known.", f.Path)
 			case r.Outcome.State == result.Interrupted:
-				note("%s is left out: the run was interrupted at step %s. `ocl run --resume %s` continues it.", f.Path, count.Number(r.Outcome.Step), f.Folder)
+				note("%s is left out: the run was interrupted at step %s. `ocl run --resume %s` continues it.", f.Path,
+					count.Number(r.Outcome.Step), f.Folder)
 			default:
 				runs = append(runs, r)
 			}
@@ -156,7 +159,10 @@ func namesOf(groups []*reproduce.Group) []string {
 	for _, twins := range alike {
 		for _, i := range twins {
 			for _, line := range reproduce.Learned(groups[i].Runs[0].Config) {
-				if slices.ContainsFunc(twins, func(j int) bool { return !slices.Contains(reproduce.Learned(groups[j].Runs[0].Config), line) }) {
+				if slices.ContainsFunc(twins, func(j int) bool {
+					return !slices.Contains(reproduce.Learned(groups[j].Runs[0].Config),
+						line)
+				}) {
 					names[i] += ", " + line
 				}
 			}
@@ -212,7 +218,8 @@ func checkedRows(name string, g *reproduce.Group) (rows [][]string, notes []stri
 		}
 		differ = append(differ, r.Seed)
 		for _, d := range r.Differences {
-			notes = append(notes, fmt.Sprintf("%s, seed %d: %s is %s, and %s in the same committed run.", name, r.Seed, d.Key, d.B, d.A))
+			notes = append(notes, fmt.Sprintf("%s, seed %d: %s is %s, and %s in the same committed run.", name, r.Seed, d.Key,
+				d.B, d.A))
 		}
 	}
 	if len(same) > 0 {
@@ -229,7 +236,8 @@ func checkedRows(name string, g *reproduce.Group) (rows [][]string, notes []stri
 		if c.Made() {
 			difference, p = fmt.Sprintf("%+.1f ± %.1f", 100*c.Difference, 100*c.Half), probability(c.Adjusted)
 		}
-		add(c.Seeds, c.Measure.Title, fmt.Sprintf("%.1f", 100*average(c.Values)), committedText(c.Committed), difference, p, verdictOf(c))
+		add(c.Seeds, c.Measure.Title, fmt.Sprintf("%.1f", 100*average(c.Values)), committedText(c.Committed), difference, p,
+			verdictOf(c))
 	}
 	if len(rows) == 0 {
 		var seeds []uint64
@@ -338,8 +346,10 @@ func checkedJSON(groups []*reproduce.Group) []groupJSON {
 	list := []groupJSON{}
 	for _, g := range groups {
 		r := g.Runs[0]
-		out := groupJSON{Method: r.Method.Name, Tricks: r.Method.Tricks, Data: r.Config.Data.Name, Protocol: r.Config.Protocol, Learned: reproduce.Learned(r.Config),
-			Verdict: g.Verdict(), Reason: g.Why, Notes: append([]string{}, g.Notes...), Repeats: []repeatJSON{}, Diverged: append([]uint64{}, g.Diverged...), Measures: []measureJSON{}}
+		out := groupJSON{Method: r.Method.Name, Tricks: r.Method.Tricks, Data: r.Config.Data.Name,
+			Protocol: r.Config.Protocol, Learned: reproduce.Learned(r.Config),
+			Verdict: g.Verdict(), Reason: g.Why, Notes: append([]string{}, g.Notes...), Repeats: []repeatJSON{},
+			Diverged: append([]uint64{}, g.Diverged...), Measures: []measureJSON{}}
 		if r.Memory != nil {
 			out.Memory = &r.Memory.Capacity
 		}
@@ -347,10 +357,12 @@ func checkedJSON(groups []*reproduce.Group) []groupJSON {
 			out.Seeds = append(out.Seeds, run.Config.Seed)
 		}
 		for _, repeat := range g.Repeats {
-			out.Repeats = append(out.Repeats, repeatJSON{repeat.Seed, len(repeat.Differences) == 0, append([]result.Difference{}, repeat.Differences...)})
+			out.Repeats = append(out.Repeats, repeatJSON{repeat.Seed, len(repeat.Differences) == 0,
+				append([]result.Difference{}, repeat.Differences...)})
 		}
 		for _, c := range g.Comparisons {
-			own := measureJSON{Measure: c.Measure.Name, Seeds: c.Seeds, Values: c.Values, Committed: append([]float64{}, c.Committed...), Verdict: verdictOf(c)}
+			own := measureJSON{Measure: c.Measure.Name, Seeds: c.Seeds, Values: c.Values,
+				Committed: append([]float64{}, c.Committed...), Verdict: verdictOf(c)}
 			if c.Made() {
 				own.Difference, own.HalfWidth, own.P, own.AdjustedP = &c.Difference, &c.Half, &c.P, &c.Adjusted
 			}

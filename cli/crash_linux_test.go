@@ -55,11 +55,13 @@ const smallExperts = "data.size=12 data.train_per_class=2 data.test_per_class=1 
 	"method.cndpm.z_dim=4 method.cndpm.vae_features=4 method.cndpm.vae_growth=2 method.cndpm.classifier_features=4 " +
 	"method.cndpm.classifier_growth=2 method.cndpm.log_alpha=1e6"
 
-// crashingRuns are runs of every method of the catalogue with one of the tricks that it takes, by its name, and of the review trick.
+// crashingRuns are runs of every method of the catalogue with one of the tricks that it takes, by its name, and of the
+// review trick.
 func crashingRuns() (all []crashing) {
 	for _, info := range method.Catalogue() {
 		if info.OwnNetworks {
-			all = append(all, crashing{name: info.Name, args: strings.Fields("run --tasks 4 --method " + info.Name + " " + smallExperts + " --out $OUT/run")})
+			all = append(all, crashing{name: info.Name, args: strings.Fields("run --tasks 4 --method " + info.Name + " " +
+				smallExperts + " --out $OUT/run")})
 			continue
 		}
 		var takes []string
@@ -83,7 +85,10 @@ func crashingRuns() (all []crashing) {
 				args = append(args, "--memory", "20")
 			}
 			if info.Solves != nil { // it reads no network
-				args = slices.DeleteFunc(args, func(word string) bool { return word == "--network" || word == "mlp" || word == "network.hidden=8" })
+				args = slices.DeleteFunc(args, func(word string) bool {
+					return word == "--network" || word == "mlp" ||
+						word == "network.hidden=8"
+				})
 			}
 			all = append(all, crashing{name: info.Name + "+" + trick, args: args})
 		}
@@ -96,9 +101,11 @@ const crashGrid = "optimizer.lr: [0.01, 0.1]\n"
 // crashingOthers are the other commands that write for long.
 func crashingOthers() []crashing {
 	return []crashing{
-		{name: "run --tune", args: strings.Fields("run --tasks 4 --method er --memory 20 --protocol survey --tune $OUT/grid.yaml tune.repeats=1 " + small + " --out $OUT/run"),
+		{name: "run --tune", args: strings.Fields("run --tasks 4 --method er --memory 20 --protocol survey --tune $OUT/grid.yaml tune.repeats=1 " +
+			small + " --out $OUT/run"),
 			files: map[string]string{"grid.yaml": crashGrid}},
-		{name: "tune", args: strings.Fields("tune --tasks 4 --method er --memory 20 --grid $OUT/grid.yaml --repeats 1 " + strings.TrimSuffix(small, " --no-report") + " --out $OUT/run"),
+		{name: "tune", args: strings.Fields("tune --tasks 4 --method er --memory 20 --grid $OUT/grid.yaml --repeats 1 " +
+			strings.TrimSuffix(small, " --no-report") + " --out $OUT/run"),
 			files: map[string]string{"grid.yaml": crashGrid}},
 		{name: "sweep", args: strings.Fields("sweep $OUT/s.yaml --out $OUT/run --workers 1 --concurrency 1 --checkpoint-every -1 --no-report"),
 			retry: strings.Fields("sweep retry $OUT/run"),
@@ -114,11 +121,13 @@ func crashingOthers() []crashing {
 
 // withBackbone adds frozen.safetensors, a network of this project with random weights.
 func withBackbone(files map[string]string) map[string]string {
-	net, err := arch.MLP(arch.Config{Channels: 3, Height: 8, Width: 8, Classes: 2, Hidden: []int{5}}, rng.New(1, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 8, Width: 8, Classes: 2, Hidden: []int{5}},
+		rng.New(1, "network/init"))
 	var text bytes.Buffer
 	if err == nil {
-		err = safetensors.Write(&text, weights.Of(net), map[string]string{"ocl_version": "1", "architecture": "mlp", "shape": "[3,8,8]", "classes": "2",
-			"hidden": "[5]", "mean": "[0,0,0]", "std": "[1,1,1]", "data": "glyphs"})
+		err = safetensors.Write(&text, weights.Of(net),
+			map[string]string{"ocl_version": "1", "architecture": "mlp", "shape": "[3,8,8]", "classes": "2",
+				"hidden": "[5]", "mean": "[0,0,0]", "std": "[1,1,1]", "data": "glyphs"})
 	}
 	if err != nil {
 		panic(err)
@@ -160,7 +169,8 @@ func (c crashing) place(t *testing.T) string {
 }
 
 // run gives a command once, with decide asked about each change of the folder.
-func run(t *testing.T, dir string, args []string, decide func(faulttest.Op) faulttest.Verdict) (killed bool, text string, err error) {
+func run(t *testing.T, dir string, args []string, decide func(faulttest.Op) faulttest.Verdict) (killed bool,
+	text string, err error) {
 	t.Helper()
 	args = slices.Clone(args)
 	for i, a := range args {
@@ -191,7 +201,8 @@ func (c crashing) undisturbed(t *testing.T) (want map[string]any, ops int) {
 	return want, ops
 }
 
-// left are the results, the records of tunings and the embeddings below a folder, by their places. A file that was being written is an error.
+// left are the results, the records of tunings and the embeddings below a folder, by their places. A file that was
+// being written is an error.
 func left(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	all := map[string]any{}
@@ -252,9 +263,9 @@ func draws(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// TestKilled: a command that is killed at random instants ends, given again, in the identical result. An instant is before one
-// of its operations on files, in the middle of a write, or some time after one, while it computes. Each command is killed up
-// to three times on its way, or twice where three deaths at one step are for a person to look at.
+// TestKilled: a command that is killed at random instants ends, given again, in the identical result. An instant is
+// before one of its operations on files, in the middle of a write, or some time after one, while it computes. Each
+// command is killed up to three times on its way, or twice where three deaths at one step are for a person to look at.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	draw := draws(t)
@@ -311,8 +322,8 @@ func only(n int, v faulttest.Verdict, at *faulttest.Op) func(faulttest.Op) fault
 	}
 }
 
-// TestFaultyDisk: whichever operation on files fails, a command ends with an error that says what failed, unless it can do
-// without. Given again, it ends in the identical result.
+// TestFaultyDisk: whichever operation on files fails, a command ends with an error that says what failed, unless it can
+// do without. Given again, it ends in the identical result.
 func TestFaultyDisk(t *testing.T) {
 	t.Parallel()
 	draw := draws(t)
@@ -369,16 +380,17 @@ func TestFaultyDisk(t *testing.T) {
 	}
 }
 
-// dispensable says whether a command may end well although an operation failed: what is removed can stay, a file that is only
-// locked holds nothing, events are synced before they are closed, and the notes of a study on done jobs are dispensable. The folder of
-// a study, or of a record of tuning, is locked only to remove what a crash left there.
+// dispensable says whether a command may end well although an operation failed: what is removed can stay, a file that
+// is only locked holds nothing, events are synced before they are closed, and the notes of a study on done jobs are
+// dispensable. The folder of a study, or of a record of tuning, is locked only to remove what a crash left there.
 func (c crashing) dispensable(op faulttest.Op) bool {
 	name, folder := filepath.Base(op.Path), filepath.Dir(op.Path)
 	if op.Call == "open" && name == experiment.LockFile {
 		record, err := filepath.Glob(filepath.Join(folder, tune.RecordFile))
 		return err == nil && len(record) > 0 || c.name == "sweep" && filepath.Base(folder) == "run"
 	}
-	return op.Call == "close" && (strings.HasSuffix(name, experiment.LockFile) || name == experiment.UseFile || name == experiment.EventsFile) || op.Call == "remove" || name == ".done" || name == ".attempt"
+	return op.Call == "close" && (strings.HasSuffix(name, experiment.LockFile) || name == experiment.UseFile ||
+		name == experiment.EventsFile) || op.Call == "remove" || name == ".done" || name == ".attempt"
 }
 
 // shortName is the name of a file that a message about it has: that of the file which a temporary one is to become.

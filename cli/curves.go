@@ -96,7 +96,8 @@ func (c curve) bars(cells int, top float64) string {
 	return string(line)
 }
 
-// curves are a line for each method, in the order in which they began: bars of its accuracy over tasks, all of one scale, and its last value.
+// curves are a line for each method, in the order in which they began: bars of its accuracy over tasks, all of one
+// scale, and its last value.
 func (p *progress) curves(width int) (lines []string) {
 	var all []*curve
 	of := map[string]*curve{}
@@ -151,7 +152,8 @@ func (p *progress) curves(width int) (lines []string) {
 		if n < len(c.runs) {
 			after = strings.TrimSpace(fmt.Sprintf("%s  %d of %s", after, n, count.Of(len(c.runs), "run")))
 		}
-		lines = append(lines, fit([]part{{name, 0}, {c.bars(cells, top) + strings.Repeat(" ", min(most, room)-cells), 0}, {text, 0}, {after, 1}}, width))
+		lines = append(lines, fit([]part{{name, 0}, {c.bars(cells, top) + strings.Repeat(" ", min(most, room)-cells), 0},
+			{text, 0}, {after, 1}}, width))
 	}
 	if more > 0 {
 		lines = append(lines, fmt.Sprintf("and %s more", count.Of(more, "method")))

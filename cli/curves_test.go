@@ -13,8 +13,8 @@ import (
 // curvesOf are the lines of methods in so many columns.
 func curvesOf(p *progress, width int) string { return strings.Join(p.curves(width), "\n") }
 
-// TestCurves: a method has one line, the mean of its runs; all lines have one scale from 0 on; tasks without a value are blanks; narrow terminals
-// have fewer bars, or none.
+// TestCurves: a method has one line, the mean of its runs; all lines have one scale from 0 on; tasks without a value
+// are blanks; narrow terminals have fewer bars, or none.
 func TestCurves(t *testing.T) {
 	p, _ := watch(&bytes.Buffer{}, true, 101)
 	er1, er2, finetune := begin(p, "er", 1, 3, 4, 40), begin(p, "er", 2, 3, 4, 40), begin(p, "finetune", 1, 3, 4, 40)
@@ -40,7 +40,8 @@ func TestCurves(t *testing.T) {
 		}
 	}
 	// What a result says of tasks that an earlier process learned is drawn when the run has ended.
-	er2.End(experiment.Job{}, &result.Result{Accuracy: [][]*float64{accuracies(0.9), accuracies(0.2, 0.4), accuracies(0.3, 0.3, 0.3), accuracies(0.1, 0.1, 0.1, 0.1)}}, nil)
+	er2.End(experiment.Job{}, &result.Result{Accuracy: [][]*float64{accuracies(0.9), accuracies(0.2, 0.4),
+		accuracies(0.3, 0.3, 0.3), accuracies(0.1, 0.1, 0.1, 0.1)}}, nil)
 	if got, want := curvesOf(p, 60), "er        █▄▃▂   10.0 %  1 of 2 runs\nfinetune  █▁ ▂   10.0 %"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -69,15 +70,18 @@ func TestCurvesOfManyTasks(t *testing.T) {
 func TestCurvesOfManyMethods(t *testing.T) {
 	p, _ := watch(&bytes.Buffer{}, true, 101)
 	for i := range 14 {
-		begin(p, "a method with a name of many words "+string(rune('a'+i)), 1, 14, 1, 10).Evaluated(experiment.Evaluated{Accuracy: accuracies(0.5)})
+		begin(p, "a method with a name of many words "+string(rune('a'+i)), 1, 14, 1,
+			10).Evaluated(experiment.Evaluated{Accuracy: accuracies(0.5)})
 	}
 	lines := p.curves(100)
-	if len(lines) != mostCurves+1 || lines[mostCurves] != "and 2 methods more" || lines[0] != "a method with a name of…  █   50.0 %" {
+	if len(lines) != mostCurves+1 || lines[mostCurves] != "and 2 methods more" ||
+		lines[0] != "a method with a name of…  █   50.0 %" {
 		t.Errorf("got %q", lines)
 	}
 }
 
-// TestCurvesStay: on a terminal the lines of the methods stay when all has ended. Plain output has none, and neither have trials.
+// TestCurvesStay: on a terminal the lines of the methods stay when all has ended. Plain output has none, and neither
+// have trials.
 func TestCurvesStay(t *testing.T) {
 	for _, live := range []bool{true, false} {
 		var out bytes.Buffer

@@ -15,7 +15,8 @@ func newData() *cobra.Command {
 		Example: `  ocl data list
   ocl data preview glyphs -o sheet.png`,
 	}
-	return group(cmd, newDataList(), newDataInfo(), newDataFetch(), newDataVerify(), newDataPreview(), newDataStreams(), newDataCache())
+	return group(cmd, newDataList(), newDataInfo(), newDataFetch(), newDataVerify(), newDataPreview(), newDataStreams(),
+		newDataCache())
 }
 
 // lookupData finds a data set, or says which name was probably meant.

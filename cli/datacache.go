@@ -100,9 +100,11 @@ func writeCaches(w io.Writer, dir string, list []data.CacheFile) error {
 		_, err := fmt.Fprintf(w, "no files of decoded images in %s\n", escape.Line(dir))
 		return err
 	}
-	t := table{head: []string{"data set", "images", "shape", "size", "made", "state", "source"}, right: []bool{false, true, false, true, false, false, false}}
+	t := table{head: []string{"data set", "images", "shape", "size", "made", "state", "source"},
+		right: []bool{false, true, false, true, false, false, false}}
 	for _, f := range list {
-		row := []string{"?", "?", "?", count.Bytes(f.Bytes), f.Made.Local().Format("2006-01-02 15:04"), "damaged", f.Path + ": " + f.Fault}
+		row := []string{"?", "?", "?", count.Bytes(f.Bytes), f.Made.Local().Format("2006-01-02 15:04"), "damaged",
+			f.Path + ": " + f.Fault}
 		if f.Fault == "" {
 			row[0], row[1] = f.Name, count.Number(f.Images)
 			row[2] = fmt.Sprintf("%d×%d×%d", f.Shape[0], f.Shape[1], f.Shape[2])

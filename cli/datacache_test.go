@@ -8,12 +8,15 @@ import (
 	"ocl/data"
 )
 
-// A list of caches says of each what it holds and in which state it is; what is removed is named with the room that it took.
+// A list of caches says of each what it holds and in which state it is; what is removed is named with the room that it
+// took.
 func TestCachesAreListed(t *testing.T) {
 	made := time.Date(2026, 3, 1, 12, 30, 0, 0, time.Local)
 	list := []data.CacheFile{
-		{Path: "c/1.images", Name: "mini-imagenet", Source: "pictures", Images: 60000, Shape: [3]int{3, 84, 84}, Bytes: 1_272_000_000, Made: made},
-		{Path: "c/2.images", Name: "folder", Source: "\x1bmine", Images: 10, Faults: 2, Shape: [3]int{3, 32, 32}, Bytes: 31_000, Made: made},
+		{Path: "c/1.images", Name: "mini-imagenet", Source: "pictures", Images: 60000, Shape: [3]int{3, 84, 84},
+			Bytes: 1_272_000_000, Made: made},
+		{Path: "c/2.images", Name: "folder", Source: "\x1bmine", Images: 10, Faults: 2, Shape: [3]int{3, 32, 32},
+			Bytes: 31_000, Made: made},
 		{Path: "c/3.images", Bytes: 5, Made: made, Fault: "cut"},
 	}
 	var b strings.Builder

@@ -61,19 +61,22 @@ func newDataFetch() *cobra.Command {
 func byHand(cmd *cobra.Command, info data.Info) error {
 	text := fetch.HowTo(info.Name)
 	if text == "" {
-		return usage(fmt.Errorf("%s: %s is made of your own files, so there is nothing to download. `ocl data info %s` describes them", pathOf(cmd), info.Name, info.Name))
+		return usage(fmt.Errorf("%s: %s is made of your own files, so there is nothing to download. `ocl data info %s` describes them",
+			pathOf(cmd), info.Name, info.Name))
 	}
 	if _, err := fmt.Fprint(cmd.OutOrStdout(), text); err != nil {
 		return err
 	}
-	return fmt.Errorf("%s: %s has no official address, so nothing was downloaded. Follow the steps above, then run `ocl data verify %s` with the folder", pathOf(cmd), info.Name, info.Name)
+	return fmt.Errorf("%s: %s has no official address, so nothing was downloaded. Follow the steps above, then run `ocl data verify %s` with the folder",
+		pathOf(cmd), info.Name, info.Name)
 }
 
 // fetchFiles downloads files to dir and says where they are and what to do next.
 func fetchFiles(cmd *cobra.Command, name string, files []fetch.File, dir string, quiet bool) error {
 	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	show := newOpening(stderr, quiet)
-	fmt.Fprintf(show.out, "downloading %s%s to %s. Ctrl-C stops, and the same command continues\n", count.Of(len(files), "file"), sizeOf(files), escape.Line(dir))
+	fmt.Fprintf(show.out, "downloading %s%s to %s. Ctrl-C stops, and the same command continues\n",
+		count.Of(len(files), "file"), sizeOf(files), escape.Line(dir))
 	show.words = count.Bytes
 	err := fetch.Get(cmd.Context(), files, fetch.Options{
 		Dir: dir, Progress: func(f fetch.File, done, total int64) { show.tell(f.Name, done, total) },

@@ -17,8 +17,8 @@ import (
 	"ocl/data/fetch"
 )
 
-// fileServer is a server of one file of 3,000 bytes, and makes it the file of the data set cifar100. While before is not nil, the
-// server sends 1,000 bytes and then calls it.
+// fileServer is a server of one file of 3,000 bytes, and makes it the file of the data set cifar100. While before is
+// not nil, the server sends 1,000 bytes and then calls it.
 func fileServer(t *testing.T) (text []byte, before *func(*http.Request)) {
 	t.Helper()
 	text, before = bytes.Repeat([]byte("ocl"), 1000), new(func(*http.Request))
@@ -39,7 +39,8 @@ func fileServer(t *testing.T) (text []byte, before *func(*http.Request)) {
 		if name != "cifar100" {
 			return nil, false
 		}
-		return []fetch.File{{URL: server.URL + "/a", Name: "a/cifar.tar.gz", Bytes: int64(len(text)), MD5: hex.EncodeToString(sum[:])}}, true
+		return []fetch.File{{URL: server.URL + "/a", Name: "a/cifar.tar.gz", Bytes: int64(len(text)),
+			MD5: hex.EncodeToString(sum[:])}}, true
 	}
 	return text, before
 }
@@ -57,7 +58,8 @@ func TestFetchDownloads(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "my data")
 	code, stdout, stderr := called(context.Background(), "data", "fetch", "cifar100", "--data-dir", dir)
 	path := filepath.Join(dir, "a", "cifar.tar.gz")
-	if want := path + "\n\nnext:\n  ocl data verify cifar100 --data-dir '" + dir + "'\n"; code != exitDone || stdout != want {
+	if want := path + "\n\nnext:\n  ocl data verify cifar100 --data-dir '" + dir + "'\n"; code != exitDone ||
+		stdout != want {
 		t.Errorf("exit code %d, %s\nwant %s", code, stdout, want)
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, text) {
@@ -85,7 +87,8 @@ func TestFetchContinues(t *testing.T) {
 		}
 	}()
 	code, stdout, stderr := called(ctx, "data", "fetch", "cifar100", "--data-dir", dir)
-	if code != exitInterrupted || stdout != "" || !strings.Contains(stderr, "stopped after 1,000 of 3,000 bytes") || !strings.Contains(stderr, "it continues with "+part) {
+	if code != exitInterrupted || stdout != "" || !strings.Contains(stderr, "stopped after 1,000 of 3,000 bytes") ||
+		!strings.Contains(stderr, "it continues with "+part) {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
 	if got, err := os.ReadFile(part); err != nil || !bytes.Equal(got, text[:1000]) {
@@ -108,7 +111,8 @@ func TestFetchTriesAgainAloud(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}
 	code, _, stderr := called(context.Background(), "data", "fetch", "cifar100", "--data-dir", t.TempDir())
-	if want := "a/cifar.tar.gz: the connection broke: unexpected EOF; trying again in 1.0s, attempt 2 of 6, from byte 1,000\n"; code != exitDone || !strings.Contains(stderr, want) {
+	if want := "a/cifar.tar.gz: the connection broke: unexpected EOF; trying again in 1.0s, attempt 2 of 6, from byte 1,000\n"; code != exitDone ||
+		!strings.Contains(stderr, want) {
 		t.Errorf("exit code %d, standard error\n%swant in it\n%s", code, stderr, want)
 	}
 }
@@ -127,7 +131,8 @@ func TestFetchOfOtherData(t *testing.T) {
 		{[]string{"cifr100"}, exitUsage, "", "Did you mean cifar100?"},
 	} {
 		code, stdout, stderr := called(context.Background(), append([]string{"data", "fetch"}, c.args...)...)
-		if code != c.code || !strings.Contains(stdout, c.stdout) || (c.stdout == "") != (stdout == "") || !strings.Contains(stderr, c.stderr) {
+		if code != c.code || !strings.Contains(stdout, c.stdout) || (c.stdout == "") != (stdout == "") ||
+			!strings.Contains(stderr, c.stderr) {
 			t.Errorf("%v: exit code %d, %q, %q", c.args, code, stdout, stderr)
 		}
 	}
@@ -144,7 +149,8 @@ func TestFetchSaysHow(t *testing.T) {
 	}
 	info.Name = "mini-imagenet"
 	err = byHand(cmd, info)
-	if exitCode(err) != exitFailed || !strings.Contains(err.Error(), "has no official address, so nothing was downloaded") || !strings.Contains(out.String(), "kaggle") {
+	if exitCode(err) != exitFailed || !strings.Contains(err.Error(),
+		"has no official address, so nothing was downloaded") || !strings.Contains(out.String(), "kaggle") {
 		t.Errorf("%v after %s", err, &out)
 	}
 }

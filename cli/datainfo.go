@@ -125,7 +125,8 @@ func printOpened(cmd *cobra.Command, spec data.Spec, stats, quiet bool, asJSON *
 	set, err := data.Open(cmd.Context(), spec)
 	var st data.Stats
 	if err == nil && stats {
-		st, err = data.Statistics(cmd.Context(), set, func(done, total int) { show.work(set.Name+": images read", done, total) })
+		st, err = data.Statistics(cmd.Context(), set,
+			func(done, total int) { show.work(set.Name+": images read", done, total) })
 	}
 	show.end()
 	switch {
@@ -172,7 +173,8 @@ func writeContents(w io.Writer, set *data.Set) error {
 	var b strings.Builder
 	field := func(name, text string) { writeField(&b, "%-9s %s\n", name, text) }
 	field("data set", set.Name)
-	field("images", fmt.Sprintf("%s for training, %s for testing, %s", count.Number(set.Train.Len()), count.Number(set.Test.Len()), shapeOf(set)))
+	field("images", fmt.Sprintf("%s for training, %s for testing, %s", count.Number(set.Train.Len()),
+		count.Number(set.Test.Len()), shapeOf(set)))
 	field("classes", withNames(set.Classes, set.ClassNames))
 	if set.Tasks > 0 {
 		field("tasks", withNames(set.Tasks, set.TaskNames))

@@ -10,7 +10,8 @@ import (
 // A constant channel has a deviation that a config takes.
 func TestStatsOfAConstantChannel(t *testing.T) {
 	var b strings.Builder
-	if err := writeStats(&b, &data.Set{Name: "s", C: 2}, data.Stats{Images: 1, Mean: []float64{0.5, 0.123456}, Std: []float64{0, 1e-7}}); err != nil {
+	if err := writeStats(&b, &data.Set{Name: "s", C: 2},
+		data.Stats{Images: 1, Mean: []float64{0.5, 0.123456}, Std: []float64{0, 1e-7}}); err != nil {
 		t.Fatal(err)
 	}
 	want := "# s: 1 training image, pixels from 0 to 1\n# channel 1 has one value everywhere: its deviation is 0, and 1 stands in its place\n" +
@@ -20,11 +21,13 @@ func TestStatsOfAConstantChannel(t *testing.T) {
 	}
 }
 
-// What is in a data set is said with the names of its classes, tasks and domains, as far as they can be printed and are not too
-// many.
+// What is in a data set is said with the names of its classes, tasks and domains, as far as they can be printed and are
+// not too many.
 func TestContentsNameTheTasks(t *testing.T) {
-	set := &data.Set{Name: "csv", C: 3, H: 8, W: 9, Classes: 2, ClassNames: []string{"wren", "a\x1bb"}, Tasks: 2, TaskNames: []string{"spring", "autumn"},
-		Digest: "sha256:5", Notes: []string{"a part"}, Train: data.Split{Y: make([]int32, 1200)}, Test: data.Split{Y: []int32{0}}}
+	set := &data.Set{Name: "csv", C: 3, H: 8, W: 9, Classes: 2, ClassNames: []string{"wren", "a\x1bb"}, Tasks: 2,
+		TaskNames: []string{"spring", "autumn"},
+		Digest:    "sha256:5", Notes: []string{"a part"}, Train: data.Split{Y: make([]int32, 1200)},
+		Test: data.Split{Y: []int32{0}}}
 	for k := range 42 {
 		set.Domains = append(set.Domains, strings.Repeat("d", k%2+1))
 	}

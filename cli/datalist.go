@@ -12,7 +12,8 @@ import (
 )
 
 func newDataList() *cobra.Command {
-	t := table{head: []string{"name", "classes", "images", "size", "needs", "licence"}, right: []bool{false, true, true, false, false, false}}
+	t := table{head: []string{"name", "classes", "images", "size", "needs", "licence"},
+		right: []bool{false, true, true, false, false, false}}
 	return lists(&cobra.Command{
 		Use:   "list",
 		Short: "List the data sets: name, classes, images, what they need, and licence.",

@@ -56,12 +56,14 @@ func newDataPreview() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVarP(&f.out, "out", "o", "", "PNG or JPEG file to write (default <name>.png)")
 	flags.IntVar(&f.samples, "samples", 8, "images in a row")
-	flags.IntVar(&f.classes, "classes", 0, "number of classes, from the first on, if rows are classes (default: all, at most 200)")
+	flags.IntVar(&f.classes, "classes", 0,
+		"number of classes, from the first on, if rows are classes (default: all, at most 200)")
 	flags.BoolVar(&f.test, "test", false, "draw test images instead of training images")
 	flags.StringVar(&f.shift, "shift", "", "disturbances (stream.shift.kind), each as in a stream of its own")
 	flags.BoolVar(&f.same, "same", true, "with stream.shift.kind, show the same images in every task")
 	addQuiet(flags, &f.quiet)
-	annotate(flags, groupOutput, map[string]string{"out": "FILE", "samples": "N", "classes": "N", "test": "", "same": "", "shift": "KIND,..."})
+	annotate(flags, groupOutput, map[string]string{"out": "FILE", "samples": "N", "classes": "N", "test": "", "same": "",
+		"shift": "KIND,..."})
 	f.config = addConfig(cmd, true, seenInPreview, "NAME")
 	_ = cmd.MarkFlagFilename("out", "png", "jpg", "jpeg")
 	return cmd
@@ -89,17 +91,21 @@ func (f *previewFlags) preview(cmd *cobra.Command, name string) error {
 	tasks := f.ofTasks()
 	switch {
 	case f.samples < 1 || f.classes < 0:
-		return usage(fmt.Errorf("%s: --samples %d or --classes %d is out of range. Use at least 1 sample, and at least 0 classes", pathOf(cmd), f.samples, f.classes))
+		return usage(fmt.Errorf("%s: --samples %d or --classes %d is out of range. Use at least 1 sample, and at least 0 classes",
+			pathOf(cmd), f.samples, f.classes))
 	case tasks && f.classes > 0:
-		return usage(fmt.Errorf("%s: --classes is given, but each row is a task. Remove --classes, or the flags of the stream", pathOf(cmd)))
+		return usage(fmt.Errorf("%s: --classes is given, but each row is a task. Remove --classes, or the flags of the stream",
+			pathOf(cmd)))
 	case cmd.Flags().Changed("same") && f.shift == "" && f.config.file == "":
-		return usage(fmt.Errorf("%s: --same is given, but the images of a task are only disturbed with stream.shift.kind. Add stream.shift.kind, or remove --same", pathOf(cmd)))
+		return usage(fmt.Errorf("%s: --same is given, but the images of a task are only disturbed with stream.shift.kind. Add stream.shift.kind, or remove --same",
+			pathOf(cmd)))
 	}
 	if f.out == "" {
 		f.out = name + ".png"
 	}
 	if ext := strings.ToLower(filepath.Ext(f.out)); ext != ".png" && ext != ".jpg" && ext != ".jpeg" {
-		return usage(fmt.Errorf("%s: -o %s is neither a PNG nor a JPEG file. Use a name that ends in .png or .jpg", pathOf(cmd), f.out))
+		return usage(fmt.Errorf("%s: -o %s is neither a PNG nor a JPEG file. Use a name that ends in .png or .jpg",
+			pathOf(cmd), f.out))
 	}
 	configs, err := f.configs(cmd, name)
 	if err != nil {

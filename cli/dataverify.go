@@ -49,7 +49,8 @@ func newDataVerify() *cobra.Command {
 				return err
 			}
 			if asJSON.given {
-				err = asJSON.print(cmd.OutOrStdout(), reportJSON{spec.Name, r.Images, r.Digest, each(r.Faults, error.Error), notNil(r.Notes)})
+				err = asJSON.print(cmd.OutOrStdout(), reportJSON{spec.Name, r.Images, r.Digest, each(r.Faults, error.Error),
+					notNil(r.Notes)})
 			} else {
 				err = writeReport(cmd.OutOrStdout(), spec.Name, r)
 			}

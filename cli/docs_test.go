@@ -27,8 +27,11 @@ type quotedLine struct {
 // placeholders are the words in capitals that stand for something, and what the test puts there; a word behind a slash
 // stays.
 var placeholders = map[string]string{
-	"STUDY": "exp.yaml", "METHOD": "er", "SEED": "1", "RATE": "0.1", "M": "500", "N": "2", "COMMAND": "run", "WORD": "lr", "SHELL": "bash", "KEY=VALUE": "seed=2", "KEY=VALUE...": "seed=2", "flags": "", "RESULT": "folder", "RESULT...": "folder", "PATH": "folder",
-	"RUN": "folder", "RUNS": "folder", "RUNS...": "folder", "FORMAT": "npz", "DIR": "folder", "DIR...": "folder", "FILE": "exp.yaml", "FILE.json": "exp.yaml", "FILE.npz": "exp.npz", "exp.yaml": "exp.yaml", "result.json": "exp.yaml",
+	"STUDY": "exp.yaml", "METHOD": "er", "SEED": "1", "RATE": "0.1", "M": "500", "N": "2", "COMMAND": "run", "WORD": "lr",
+	"SHELL": "bash", "KEY=VALUE": "seed=2", "KEY=VALUE...": "seed=2", "flags": "", "RESULT": "folder",
+	"RESULT...": "folder", "PATH": "folder",
+	"RUN": "folder", "RUNS": "folder", "RUNS...": "folder", "FORMAT": "npz", "DIR": "folder", "DIR...": "folder",
+	"FILE": "exp.yaml", "FILE.json": "exp.yaml", "FILE.npz": "exp.npz", "exp.yaml": "exp.yaml", "result.json": "exp.yaml",
 }
 
 // TestLinesOfDocs holds every command line `ocl …` in the documents, the help and the messages to the commands: command
@@ -141,7 +144,8 @@ func checkLine(args []string, whole bool) string {
 			}
 		}
 		return ""
-	case !slices.Contains([]string{"methods", "config show", "config keys", "config schema", "config check", "data list", "data streams", "help", ""}, path):
+	case !slices.Contains([]string{"methods", "config show", "config keys", "config schema", "config check", "data list",
+		"data streams", "help", ""}, path):
 		return "" // it reads or writes files, or takes its time; the scripts run it
 	}
 	if code := execute(ctx, again, &out, &errs); code != exitDone && code != exitInterrupted {

@@ -44,23 +44,27 @@ type planned struct {
 	Steps           int      `json:"steps"` // of a run
 	TestSamples     int      `json:"test_samples"`
 	FLOPs           float64  `json:"flops"`
-	MemoryBytes     int64    `json:"memory_bytes"`      // estimated peak of a run
-	CheckpointBytes int64    `json:"checkpoint_bytes"`  // of one; a run at work has two
-	Experts         int      `json:"experts"`           // networks that the learner makes at most; 0 of most methods
-	Embedding       float64  `json:"embedding_seconds"` // estimated for the embeddings that no cache has, once for all runs
-	Seconds         float64  `json:"seconds"`           // estimated for what is left of a run, on the machine or, of a study, on one core
-	Done            int      `json:"done"`              // runs that --out has the results of
-	Taken           int      `json:"taken"`             // runs whose results --results has
+	MemoryBytes     int64    `json:"memory_bytes"`     // estimated peak of a run
+	CheckpointBytes int64    `json:"checkpoint_bytes"` // of one; a run at work has two
+	Experts         int      `json:"experts"`          // networks that the learner makes at most; 0 of most methods
+	// estimated for the embeddings that no cache has, once for all runs
+	Embedding float64 `json:"embedding_seconds"`
+	// estimated for what is left of a run, on the machine or, of a study, on one core
+	Seconds float64 `json:"seconds"`
+	Done    int     `json:"done"`  // runs that --out has the results of
+	Taken   int     `json:"taken"` // runs whose results --results has
 
 	left float64 // floating-point operations of all its runs that are not done
 	x    *experiment.Experiment
 	run  experiment.Job
 }
 
-// withPlanned is a list with a run more, which is counted with those that differ from it in their seeds alone and have as many steps.
+// withPlanned is a list with a run more, which is counted with those that differ from it in their seeds alone and have
+// as many steps.
 func withPlanned(list []*planned, one planned) []*planned {
 	i := slices.IndexFunc(list, func(p *planned) bool {
-		return p.x == one.x && p.Method == one.Method && p.Steps == one.Steps && p.Timing == one.Timing && (p.After == "") == (one.After == "")
+		return p.x == one.x && p.Method == one.Method && p.Steps == one.Steps && p.Timing == one.Timing &&
+			(p.After == "") == (one.After == "")
 	})
 	if i < 0 {
 		return append(list, &one)
@@ -74,10 +78,11 @@ func withPlanned(list []*planned, one planned) []*planned {
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
 func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Config) error {
 	show, embedding := newOpening(notes, f.quiet), time.Duration(0)
-	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers, Progress: show.work, ReadOnly: true, Embedding: func(w embed.Work) error {
-		embedding = w.Time()
-		return show.embedding(w)
-	}})
+	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers,
+		Progress: show.work, ReadOnly: true, Embedding: func(w embed.Work) error {
+			embedding = w.Time()
+			return show.embedding(w)
+		}})
 	if err == nil {
 		err = f.keepsNetwork(x)
 	}
@@ -88,7 +93,8 @@ func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Conf
 }
 
 // planOf is plan with an experiment that is open, whose embeddings will take so long to make.
-func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment.Experiment, embedding time.Duration) error {
+func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment.Experiment,
+	embedding time.Duration) error {
 	if err := x.CheckFolder(); err != nil {
 		return err
 	}
@@ -110,8 +116,10 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 		if err != nil {
 			return err
 		}
-		one := planned{Method: job.Name(), Data: job.Config.Data.Name, Memory: job.Config.Memory, Seeds: []uint64{job.Seed}, Folders: []string{job.Folder}, Steps: p.Steps,
-			TestSamples: p.TestSamples, FLOPs: p.FLOPs(), MemoryBytes: p.MemoryBytes, CheckpointBytes: p.CheckpointBytes, Experts: p.Experts,
+		one := planned{Method: job.Name(), Data: job.Config.Data.Name, Memory: job.Config.Memory, Seeds: []uint64{job.Seed},
+			Folders: []string{job.Folder}, Steps: p.Steps,
+			TestSamples: p.TestSamples, FLOPs: p.FLOPs(), MemoryBytes: p.MemoryBytes, CheckpointBytes: p.CheckpointBytes,
+			Experts:   p.Experts,
 			Embedding: embedding.Seconds(), x: x, run: job}
 		if found.Ended() {
 			one.Done = 1
@@ -121,7 +129,8 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 		costs, plans = append(costs, one.left), append(plans, p)
 		runs = withPlanned(runs, one)
 	}
-	if _, _, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, f.opts.Workers, f.opts.Concurrency); err != nil {
+	if _, _, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, f.opts.Workers,
+		f.opts.Concurrency); err != nil {
 		return unfit(err)
 	}
 	noteBusy(notes)
@@ -131,22 +140,24 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 	return f.json.printOr(w, runs, escape.Lines(planText(runs, f.opts.Out)))
 }
 
-// noteBusy notes that other programs use the machine, which makes an estimate too long. It says nothing where they do not, or where the system does
-// not tell. It is asked before the trials, which use the machine too.
+// noteBusy notes that other programs use the machine, which makes an estimate too long. It says nothing where they do
+// not, or where the system does not tell. It is asked before the trials, which use the machine too.
 func noteBusy(notes io.Writer) {
 	if text, err := input.ReadFile("/proc/loadavg", input.Want{Most: 1 << 10}); err == nil { // Linux alone has it
 		fmt.Fprint(notes, busyText(string(text), runtime.NumCPU()))
 	}
 }
 
-// busyText is the note for what /proc/loadavg says, which begins with how many threads ran or waited for a core in the last minute; "" is none.
+// busyText is the note for what /proc/loadavg says, which begins with how many threads ran or waited for a core in the
+// last minute; "" is none.
 func busyText(loads string, cores int) string {
 	first, _, _ := strings.Cut(loads, " ")
 	load, err := strconv.ParseFloat(first, 64)
 	if err != nil || load < busyFrom*float64(cores) {
 		return ""
 	}
-	return fmt.Sprintf("This machine is busy: in the last minute %.1f threads on average shared %s. Without other programs, the runs take less time than this estimate.\n", load, count.Of(cores, "core"))
+	return fmt.Sprintf("This machine is busy: in the last minute %.1f threads on average shared %s. Without other programs, the runs take less time than this estimate.\n",
+		load, count.Of(cores, "core"))
 }
 
 // estimate estimates the seconds of the runs by short trials of their methods.
@@ -178,7 +189,8 @@ func stopped(ctx context.Context) error {
 
 // planTable lists planned runs.
 func planTable(runs []*planned) table {
-	t := table{head: []string{"method", "data", "memory", "runs", "steps", "RAM", "time each"}, right: []bool{false, false, true, true, true, true, true}}
+	t := table{head: []string{"method", "data", "memory", "runs", "steps", "RAM", "time each"},
+		right: []bool{false, false, true, true, true, true, true}}
 	for _, p := range runs {
 		name, memory, each := p.Method, "–", count.Duration(p.Seconds)
 		if p.Memory > 0 {
@@ -196,7 +208,8 @@ func planTable(runs []*planned) table {
 		if p.open() == 0 {
 			each = "done"
 		}
-		t.rows = append(t.rows, []string{name, p.Data, memory, count.Number(len(p.Seeds)), count.Number(p.Steps), count.Bytes(p.MemoryBytes), each})
+		t.rows = append(t.rows, []string{name, p.Data, memory, count.Number(len(p.Seeds)), count.Number(p.Steps),
+			count.Bytes(p.MemoryBytes), each})
 	}
 	return t
 }
@@ -221,7 +234,8 @@ func planText(runs []*planned, out string) string {
 		total += e
 		made = fmt.Sprintf(", of which the embeddings take %s", count.Duration(e))
 	}
-	return text + fmt.Sprintf("About %s for %s, one after the other, on this machine%s. Nothing was written.\n", count.Duration(total), count.Of(left, "run"), made)
+	return text + fmt.Sprintf("About %s for %s, one after the other, on this machine%s. Nothing was written.\n",
+		count.Duration(total), count.Of(left, "run"), made)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -232,9 +246,10 @@ type timer struct {
 	speeds  map[string]float64
 }
 
-// trialMethod returns the method that is timed for a method. Steps that do not train, or do less in the first task, cannot be used
-// for an estimate. For such methods it returns one that has as many samples in a step and trains from the first step on. Steps of a
-// method without gradient have too few operations to say how fast its predictions are, so a linear network is timed for it.
+// trialMethod returns the method that is timed for a method. Steps that do not train, or do less in the first task,
+// cannot be used for an estimate. For such methods it returns one that has as many samples in a step and trains from
+// the first step on. Steps of a method without gradient have too few operations to say how fast its predictions are, so
+// a linear network is timed for it.
 func trialMethod(info method.Info) string {
 	switch {
 	case info.Deferred || info.OwnNetworks || info.Solves != nil || info.TaskBoundaries && !info.UsesMemory:
@@ -245,8 +260,8 @@ func trialMethod(info method.Info) string {
 	return info.Name
 }
 
-// speed is the floating-point operations a second of a method on the data of an experiment. Preparations, predictions and what tricks
-// add are taken to have the same speed.
+// speed is the floating-point operations a second of a method on the data of an experiment. Preparations, predictions
+// and what tricks add are taken to have the same speed.
 func (t *timer) speed(ctx context.Context, x *experiment.Experiment, name string) (float64, error) {
 	info, err := method.Lookup(name)
 	if err != nil {
@@ -284,7 +299,8 @@ func (t *timer) speed(ctx context.Context, x *experiment.Experiment, name string
 	return t.speeds[like], nil
 }
 
-// shrink makes what a trial takes small. A large network or batch has about the speed of a smaller one, in operations a second.
+// shrink makes what a trial takes small. A large network or batch has about the speed of a smaller one, in operations a
+// second.
 func shrink(c *config.Config) {
 	const width, units, layers, batch = 64, 2000, 4, 100
 	c.Stream.Batch, c.Replay.Batch = min(c.Stream.Batch, batch), min(c.Replay.Batch, batch)
@@ -299,9 +315,10 @@ func shrink(c *config.Config) {
 	}
 }
 
-// trial learns the beginning of the stream with one method. It returns the mean time of a step, without that of getting its images:
-// a dry run decodes them, and a run has them in a cache. It also returns the plan of the run.
-func (t *timer) trial(ctx context.Context, x *experiment.Experiment, cfg config.Config) (step time.Duration, plan experiment.Plan, err error) {
+// trial learns the beginning of the stream with one method. It returns the mean time of a step, without that of getting
+// its images: a dry run decodes them, and a run has them in a cache. It also returns the plan of the run.
+func (t *timer) trial(ctx context.Context, x *experiment.Experiment, cfg config.Config) (step time.Duration,
+	plan experiment.Plan, err error) {
 	timed, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var begun, counted time.Time // the step under way, and the first one that counts
@@ -319,7 +336,9 @@ func (t *timer) trial(ctx context.Context, x *experiment.Experiment, cfg config.
 			}
 		},
 	}
-	y, err := x.With(cfg, experiment.Options{Workers: t.workers, Events: func(experiment.Job) experiment.Events { return events }}) // over the data that are open
+	// over the data that are open
+	y, err := x.With(cfg, experiment.Options{Workers: t.workers,
+		Events: func(experiment.Job) experiment.Events { return events }})
 	if err != nil {
 		return 0, plan, err
 	}

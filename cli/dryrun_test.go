@@ -30,18 +30,21 @@ func TestDryRunInterrupted(t *testing.T) {
 			}
 			timer := time.AfterFunc(after, cancel)
 			var out, errs bytes.Buffer
-			args := append([]string{"run", "--dry-run", "--method", "finetune", "data.train_per_class=30", "data.test_per_class=1"}, more...)
+			args := append([]string{"run", "--dry-run", "--method", "finetune", "data.train_per_class=30",
+				"data.test_per_class=1"}, more...)
 			code := execute(ctx, args, &out, &errs)
 			timer.Stop()
 			cancel()
-			if code != exitInterrupted || out.Len() > 0 || !strings.Contains(errs.String(), "interrupted before the plan was ready.\n") {
+			if code != exitInterrupted || out.Len() > 0 ||
+				!strings.Contains(errs.String(), "interrupted before the plan was ready.\n") {
 				t.Errorf("%v %v: exit code %d, %q, %q", after, more, code, out.String(), errs.String())
 			}
 		}
 	}
 }
 
-// TestDryRunWritesNothing: a dry run of images that have to be decoded makes no cache of them either, and says the same as with one.
+// TestDryRunWritesNothing: a dry run of images that have to be decoded makes no cache of them either, and says the same
+// as with one.
 func TestDryRunWritesNothing(t *testing.T) {
 	work := t.TempDir()
 	t.Chdir(work)
@@ -66,7 +69,8 @@ func TestDryRunWritesNothing(t *testing.T) {
 		}
 	}
 	settings := "data: {name: folder, dir: photos, size: 12}\nstream: {tasks: 3, batch: 4}\nmethods: [er]\nmemory: 10\nnetwork: {name: mlp, hidden: [4]}\n"
-	for name, text := range map[string]string{"plain.yaml": settings, "study.yaml": "study: 1\n" + settings, "grid.yaml": "optimizer.lr: [0.1, 0.01]\n",
+	for name, text := range map[string]string{"plain.yaml": settings, "study.yaml": "study: 1\n" + settings,
+		"grid.yaml":  "optimizer.lr: [0.1, 0.01]\n",
 		"tuned.yaml": settings + "protocol: survey\ntune: {grid: grid.yaml, repeats: 1}\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -90,11 +94,13 @@ func TestDryRunWritesNothing(t *testing.T) {
 		return all
 	}
 	without := plans()
-	if made := slices.DeleteFunc(listing(t, work), func(path string) bool { return slices.Contains(before, path) }); len(made) > 0 {
+	if made := slices.DeleteFunc(listing(t, work),
+		func(path string) bool { return slices.Contains(before, path) }); len(made) > 0 {
 		t.Errorf("dry runs made %q", made)
 	}
 	var out, errs bytes.Buffer
-	if code := execute(t.Context(), []string{"run", "--config", "plain.yaml", "--out", "real", "--quiet", "--no-report"}, &out, &errs); code != 0 {
+	if code := execute(t.Context(), []string{"run", "--config", "plain.yaml", "--out", "real", "--quiet", "--no-report"},
+		&out, &errs); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &errs)
 	}
 	if with := plans(); !slices.Equal(without, with) {
@@ -117,7 +123,8 @@ func listing(t *testing.T, root string) (all []string) {
 	return all
 }
 
-// TestTrialsAreSmall: a dry run tries no network and no batch that takes long or much memory, and leaves usual ones as they are.
+// TestTrialsAreSmall: a dry run tries no network and no batch that takes long or much memory, and leaves usual ones as
+// they are.
 func TestTrialsAreSmall(t *testing.T) {
 	usual := config.Default()
 	same := usual.Clone()
@@ -127,7 +134,8 @@ func TestTrialsAreSmall(t *testing.T) {
 	large := config.Default()
 	large.Stream.Batch, large.Replay.Batch, large.Network.Init = 100000, 100000, "w.safetensors"
 	large.Network.Width, large.Network.Hidden = 4096, slices.Repeat([]int{1e6}, 100)
-	if shrink(&large); large.Stream.Batch != 100 || large.Replay.Batch != 100 || large.Network.Init != "" || large.Network.Width != 64 ||
+	if shrink(&large); large.Stream.Batch != 100 || large.Replay.Batch != 100 || large.Network.Init != "" ||
+		large.Network.Width != 64 ||
 		!slices.Equal(large.Network.Hidden, []int{2000, 2000, 2000, 2000}) {
 		t.Errorf("a large config became %v", large)
 	}
@@ -140,8 +148,10 @@ func TestBusy(t *testing.T) {
 		cores int
 		want  string
 	}{
-		{"5.21 3.10 1.00 7/300 1234\n", 2, "This machine is busy: in the last minute 5.2 threads on average shared 2 cores. Without other programs, the runs take less time than this estimate.\n"},
-		{"1.60 3.10 1.00 7/300 1234\n", 2, "This machine is busy: in the last minute 1.6 threads on average shared 2 cores. Without other programs, the runs take less time than this estimate.\n"},
+		{"5.21 3.10 1.00 7/300 1234\n", 2,
+			"This machine is busy: in the last minute 5.2 threads on average shared 2 cores. Without other programs, the runs take less time than this estimate.\n"},
+		{"1.60 3.10 1.00 7/300 1234\n", 2,
+			"This machine is busy: in the last minute 1.6 threads on average shared 2 cores. Without other programs, the runs take less time than this estimate.\n"},
 		{"5.21 3.10 1.00 7/300 1234\n", 16, ""}, {"0.05 3.10", 1, ""}, {"", 2, ""}, {"none", 2, ""},
 	} {
 		if got := busyText(tt.loads, tt.cores); got != tt.want {

@@ -45,7 +45,8 @@ func newEmbed() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.out, "out", "o", "", "NumPy file for x_train, y_train, x_test, y_test and class_names, which ends in .npz (default: none is written)")
+	flags.StringVarP(&f.out, "out", "o", "",
+		"NumPy file for x_train, y_train, x_test, y_test and class_names, which ends in .npz (default: none is written)")
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.asJSON, embedJSON{})
 	annotate(flags, groupOutput, map[string]string{"out": "FILE"})
@@ -74,13 +75,15 @@ func (f *embedFlags) embed(cmd *cobra.Command) error {
 		return usage(fmt.Errorf("%s: -o %s does not end in .npz. Use a name that does", pathOf(cmd), escape.Line(f.out)))
 	}
 	ctx := cmd.Context()
-	f.config.settle = func(c *config.Config) { c.Network.Name = "mlp" } // it takes images of all sizes, and none is trained
+	// it takes images of all sizes, and none is trained
+	f.config.settle = func(c *config.Config) { c.Network.Name = "mlp" }
 	c, err := f.config.config(cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	if c.Data.Backbone == "" {
-		return usage(fmt.Errorf("%s: --backbone is missing. Give the file of a pretrained network; docs/format/backbone.md says how to get one", pathOf(cmd)))
+		return usage(fmt.Errorf("%s: --backbone is missing. Give the file of a pretrained network; docs/format/backbone.md says how to get one",
+			pathOf(cmd)))
 	}
 	began, made := time.Now(), 0
 	show := newOpening(cmd.ErrOrStderr(), f.quiet)
@@ -93,20 +96,26 @@ func (f *embedFlags) embed(cmd *cobra.Command) error {
 		return unfit(err)
 	}
 	if f.out != "" {
-		if err := output.Write(pathOf(cmd), f.out, func(w io.Writer) error { return writeEmbeddings(ctx, w, set) }); err != nil {
+		if err := output.Write(pathOf(cmd), f.out, func(w io.Writer) error {
+			return writeEmbeddings(ctx, w,
+				set)
+		}); err != nil {
 			return err
 		}
 	}
 	done := embedJSON{
-		Data: set.Name, DataDigest: set.Digest, Backbone: set.By, BackboneDigest: set.ByDigest, Numbers: set.C, Train: set.Train.Len(), Test: set.Test.Len(),
-		Made: made, Bytes: int64(set.Train.Len()+set.Test.Len()) * int64(set.ImageLen()), Seconds: time.Since(began).Seconds(), Out: f.out,
+		Data: set.Name, DataDigest: set.Digest, Backbone: set.By, BackboneDigest: set.ByDigest, Numbers: set.C,
+		Train: set.Train.Len(), Test: set.Test.Len(),
+		Made: made, Bytes: int64(set.Train.Len()+set.Test.Len()) * int64(set.ImageLen()),
+		Seconds: time.Since(began).Seconds(), Out: f.out,
 	}
 	return f.asJSON.printOr(cmd.OutOrStdout(), done, done.text(c, f.config.given()))
 }
 
 // text says what there is, and what to do with it.
 func (d embedJSON) text(c config.Config, given []setting) string {
-	text := fmt.Sprintf("%s of %s, each of %s: %s, of which %s were made now\n", count.Of(d.Train+d.Test, "embedding"), escape.Line(d.Data), count.Of(d.Numbers, "number"),
+	text := fmt.Sprintf("%s of %s, each of %s: %s, of which %s were made now\n", count.Of(d.Train+d.Test, "embedding"),
+		escape.Line(d.Data), count.Of(d.Numbers, "number"),
 		count.Bytes(d.Bytes), count.Number(d.Made))
 	run := "ocl run --method slda --backbone " + quoteWord(c.Data.Backbone) + " --data " + quoteWord(c.Data.Name)
 	if c.Data.Dir != "" {
@@ -130,7 +139,8 @@ func writeEmbeddings(ctx context.Context, w io.Writer, set *data.Set) error {
 		name string
 		data.Split
 	}{{"train", set.Train}, {"test", set.Test}} {
-		arrays = append(arrays, npz.Source{Array: npz.Array{Name: "x_" + half.name, Type: "<f2", Shape: []int{half.Len(), set.C}}, Values: func(w io.Writer) error {
+		arrays = append(arrays, npz.Source{Array: npz.Array{Name: "x_" + half.name, Type: "<f2",
+			Shape: []int{half.Len(), set.C}}, Values: func(w io.Writer) error {
 			buf := make([]uint8, set.ImageLen())
 			for i := range half.Len() {
 				x, err := half.Images.Image(i, buf)
@@ -155,6 +165,7 @@ func writeEmbeddings(ctx context.Context, w io.Writer, set *data.Set) error {
 	if err != nil {
 		return err
 	}
-	return npz.Write(w, arrays, map[string]string{"data": set.Name, "data_digest": set.Digest, "backbone": set.By, "backbone_digest": set.ByDigest,
-		"image_shape": string(shape), "class_names": string(names)})
+	return npz.Write(w, arrays, map[string]string{"data": set.Name, "data_digest": set.Digest, "backbone": set.By,
+		"backbone_digest": set.ByDigest,
+		"image_shape":     string(shape), "class_names": string(names)})
 }

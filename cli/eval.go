@@ -64,7 +64,8 @@ func newEval() *cobra.Command {
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the tables and the confusion matrix (default: none is written)")
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.asJSON, evalJSON{})
-	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "classifier": "NAME", "older": "", "out": "DIR"})
+	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "classifier": "NAME", "older": "",
+		"out": "DIR"})
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") }, "RUN")
 	return cmd
 }
@@ -92,12 +93,14 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	}
 	show := newOpening(notes, f.quiet)
 	options := predict.EvaluateOptions{Half: f.half, Unseen: f.unseen}
-	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding, OneClass: true,
-		Images: func(set *data.Set) error { return p.Check(set, options) }}) // before the embeddings, which take long
+	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding,
+		OneClass: true,
+		Images:   func(set *data.Set) error { return p.Check(set, options) }}) // before the embeddings, which take long
 	if err != nil {
 		show.end()
 		err = unfit(err)
-		if _, given := f.config.text("data.dir"); !given && errors.Is(err, fs.ErrNotExist) && f.config.file == "" && c.Data.Dir != "" && !filepath.IsAbs(c.Data.Dir) {
+		if _, given := f.config.text("data.dir"); !given && errors.Is(err, fs.ErrNotExist) && f.config.file == "" &&
+			c.Data.Dir != "" && !filepath.IsAbs(c.Data.Dir) {
 			err = fmt.Errorf("%w. %s was looked for here and in the folders above %s", err, c.Data.Dir, info.Folder)
 		}
 		return err
@@ -180,8 +183,10 @@ type evalClassJSON struct {
 }
 
 func newEvalJSON(info predict.Info, e *predict.Evaluation) evalJSON {
-	out := evalJSON{Run: info.Folder, Checkpoint: info.Checkpoint, Digest: info.Digest, Older: info.Older, Data: e.Data, DataDigest: e.Digest, Half: e.Half, Classifier: info.Classifier,
-		Images: e.Images, Correct: e.Correct, LeftOut: e.LeftOut, Accuracy: e.Accuracy(), ClassMean: e.ClassAccuracy(), Confusion: e.Confusion, Notes: notNil(e.Notes)}
+	out := evalJSON{Run: info.Folder, Checkpoint: info.Checkpoint, Digest: info.Digest, Older: info.Older, Data: e.Data,
+		DataDigest: e.Digest, Half: e.Half, Classifier: info.Classifier,
+		Images: e.Images, Correct: e.Correct, LeftOut: e.LeftOut, Accuracy: e.Accuracy(), ClassMean: e.ClassAccuracy(),
+		Confusion: e.Confusion, Notes: notNil(e.Notes)}
 	for k := range e.Confusion {
 		images, correct, accuracy := e.Class(k)
 		c := evalClassJSON{Class: k, Images: images, Correct: correct}
@@ -206,9 +211,11 @@ func nameOf(info predict.Info, k int) string {
 
 // evaluationText says the accuracy, and of each class what it is mistaken for most.
 func evaluationText(info predict.Info, e *predict.Evaluation) string {
-	head := fmt.Sprintf("%s, %s images: accuracy %s (%s of %s); mean over classes %s\n\n", e.Data, e.Half, percent(e.Accuracy()),
+	head := fmt.Sprintf("%s, %s images: accuracy %s (%s of %s); mean over classes %s\n\n", e.Data, e.Half,
+		percent(e.Accuracy()),
 		count.Number(e.Correct), count.Of(e.Images, "image"), percent(e.ClassAccuracy()))
-	t := table{head: []string{"class", "images", "correct", "accuracy", "mistaken most for"}, right: []bool{false, true, true, true, false}}
+	t := table{head: []string{"class", "images", "correct", "accuracy", "mistaken most for"},
+		right: []bool{false, true, true, true, false}}
 	for k, row := range e.Confusion {
 		images, correct, accuracy := e.Class(k)
 		if images == 0 {
@@ -224,13 +231,14 @@ func evaluationText(info predict.Info, e *predict.Evaluation) string {
 		if len(row) > 1 && wrong != k && row[wrong] > 0 {
 			most = fmt.Sprintf("%s (%s)", nameOf(info, wrong), count.Number(row[wrong]))
 		}
-		t.rows = append(t.rows, []string{nameOf(info, k), count.Number(images), count.Number(correct), percent(accuracy), most})
+		t.rows = append(t.rows, []string{nameOf(info, k), count.Number(images), count.Number(correct), percent(accuracy),
+			most})
 	}
 	return head + t.String()
 }
 
-// writeEvaluation writes evaluation.json, which says what was measured and with which checkpoint, classes.csv, confusion.csv, and the
-// confusion as a picture in three formats. Classes without images have no row in the picture.
+// writeEvaluation writes evaluation.json, which says what was measured and with which checkpoint, classes.csv,
+// confusion.csv, and the confusion as a picture in three formats. Classes without images have no row in the picture.
 func writeEvaluation(dir string, info predict.Info, e *predict.Evaluation) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -244,7 +252,8 @@ func writeEvaluation(dir string, info predict.Info, e *predict.Evaluation) error
 		if images == 0 {
 			continue
 		}
-		classes = append(classes, []string{strconv.Itoa(k), nameOf(info, k), strconv.Itoa(images), strconv.Itoa(correct), strconv.FormatFloat(accuracy, 'g', 6, 64)})
+		classes = append(classes, []string{strconv.Itoa(k), nameOf(info, k), strconv.Itoa(images), strconv.Itoa(correct),
+			strconv.FormatFloat(accuracy, 'g', 6, 64)})
 		shares := make([]float64, len(row))
 		for j, n := range row {
 			shares[j] = float64(n) / float64(images)
@@ -261,7 +270,8 @@ func writeEvaluation(dir string, info predict.Info, e *predict.Evaluation) error
 	if err := encodeJSON(&all, newEvalJSON(info, e), "  "); err != nil {
 		return err
 	}
-	for name, text := range map[string][]byte{"evaluation.json": all.Bytes(), "classes.csv": report.CSV(classes), "confusion.csv": report.CSV(confusion),
+	for name, text := range map[string][]byte{"evaluation.json": all.Bytes(), "classes.csv": report.CSV(classes),
+		"confusion.csv": report.CSV(confusion),
 		"confusion.svg": d.SVG(title, about), "confusion.png": d.PNG(), "confusion.pdf": d.PDF(title, about)} {
 		if err := atomicfile.WriteBytes(filepath.Join(dir, name), text); err != nil {
 			return err

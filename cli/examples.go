@@ -38,8 +38,10 @@ func (e *examples) of(ctx context.Context, r *result.Result, classes []int, each
 // mistakenImages bounds the test images of a class that are predicted to find misclassified ones.
 const mistakenImages = 200
 
-// mistaken is a [report.Mistaken]: the learner that the run has kept predicts the test images again, as no file says which were taken wrong.
-func (e *examples) mistaken(ctx context.Context, r *result.Result, folder, classifier string, pairs [][2]int, each, side int) ([][]image.Image, error) {
+// mistaken is a [report.Mistaken]: the learner that the run has kept predicts the test images again, as no file says
+// which were taken wrong.
+func (e *examples) mistaken(ctx context.Context, r *result.Result, folder, classifier string, pairs [][2]int, each,
+	side int) ([][]image.Image, error) {
 	set, err := e.set(ctx, r)
 	switch {
 	case err != nil:
@@ -58,7 +60,8 @@ func (e *examples) mistaken(ctx context.Context, r *result.Result, folder, class
 	}
 	defer p.Close()
 	info := p.Info()
-	if info.DataDigest != r.Provenance.DataDigest || info.Steps != r.Outcome.Step || info.Embeddings || [3]int{info.C, info.H, info.W} != [3]int{set.C, set.H, set.W} {
+	if info.DataDigest != r.Provenance.DataDigest || info.Steps != r.Outcome.Step || info.Embeddings ||
+		[3]int{info.C, info.H, info.W} != [3]int{set.C, set.H, set.W} {
 		return nil, errors.New("the learner that the folder of the run has is not that of the result, or does not take images")
 	}
 	places := map[int][]int32{}
@@ -133,7 +136,8 @@ func (e *examples) open(ctx context.Context, r *result.Result) (*data.Set, error
 	c := r.Config
 	info, err := data.Lookup(c.Data.Name)
 	if err != nil {
-		return nil, fmt.Errorf("images of these classes are not shown, as this program does not know the data %s", c.Data.Name)
+		return nil, fmt.Errorf("images of these classes are not shown, as this program does not know the data %s",
+			c.Data.Name)
 	}
 	if dir := dataFolder(e.dir, r); dir != "" {
 		c.Data.Dir = dir
@@ -151,7 +155,8 @@ func (e *examples) open(ctx context.Context, r *result.Result) (*data.Set, error
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case info.NeedsDir && c.Data.Dir == "", errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("the data are not at hand. `ocl report --data-dir DIR` shows images of these classes, and so does %s=DIR in the environment", dataVariable)
+		return nil, fmt.Errorf("the data are not at hand. `ocl report --data-dir DIR` shows images of these classes, and so does %s=DIR in the environment",
+			dataVariable)
 	case err != nil:
 		return nil, fmt.Errorf("images of these classes are not shown: %w", err)
 	case set.Embeddings:

@@ -21,7 +21,8 @@ import (
 func TestExamplesOfMNIST(t *testing.T) {
 	all := os.Getenv(dataVariable)
 	if _, err := os.Stat(filepath.Join(all, "mnist")); all == "" || err != nil {
-		t.Skip("NOT RUN: " + dataVariable + " names no folder with mnist, so images in a report are tested on drawn data alone")
+		t.Skip("NOT RUN: " + dataVariable +
+			" names no folder with mnist, so images in a report are tested on drawn data alone")
 	}
 	c := config.Default()
 	c.Data.Name, c.Data.Dir, c.Data.TrainPerClass, c.Data.TestPerClass = "mnist", filepath.Join(all, "mnist"), 6, 5
@@ -38,7 +39,8 @@ func TestExamplesOfMNIST(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`<image id="confused-(\d+)" width="(\d+)" height="28" href="data:image/png;base64,([^"]*)"`).FindAllSubmatch(page, -1)
+	found := regexp.MustCompile(`<image id="confused-(\d+)" width="(\d+)" height="28" href="data:image/png;base64,([^"]*)"`).FindAllSubmatch(page,
+		-1)
 	if len(found) < 2 {
 		t.Fatalf("the page has %d pictures of classes", len(found))
 	}
@@ -77,7 +79,8 @@ func firstOf(set *data.Set, class string) []int32 {
 	return nil
 }
 
-// TestMistakenImages: the kept learner takes as many test images of a class for another one as the result counted, and the images are those.
+// TestMistakenImages: the kept learner takes as many test images of a class for another one as the result counted, and
+// the images are those.
 func TestMistakenImages(t *testing.T) {
 	c := config.Default()
 	c.Data.Name, c.Data.TrainPerClass, c.Data.TestPerClass = "glyphs", 2, 3
@@ -109,7 +112,8 @@ func TestMistakenImages(t *testing.T) {
 			t.Errorf("%d images of class %d are taken for %d, want %d", len(found[i]), pair[0], pair[1], n)
 		}
 	}
-	if _, err := shown.mistaken(t.Context(), r, t.TempDir(), "head", pairs, 3, 64); err == nil || !strings.Contains(err.Error(), "the learner of the run is not at hand") {
+	if _, err := shown.mistaken(t.Context(), r, t.TempDir(), "head", pairs, 3, 64); err == nil ||
+		!strings.Contains(err.Error(), "the learner of the run is not at hand") {
 		t.Errorf("without a learner: %v", err)
 	}
 }

@@ -32,8 +32,8 @@ type exportFormat struct {
 	name, about string
 	ending      string // of the file that is written; "" is a folder
 	results     bool   // it takes results, and no checkpoint
-	// write writes what run names to out, or to a place beside it if out is "". It returns the path that was written, and below it what else
-	// a person should know, a line each.
+	// write writes what run names to out, or to a place beside it if out is "". It returns the path that was written, and
+	// below it what else a person should know, a line each.
 	write func(ctx context.Context, run, out string, from exportSource) (string, error)
 }
 
@@ -45,7 +45,8 @@ type exportSource struct {
 
 // exportFormats are all of them, in the order of the help.
 var exportFormats = []exportFormat{
-	{"safetensors", "weights of the network, for PyTorch and `ocl run network.init=FILE`", ".safetensors", false, exportWeights(".safetensors", safetensors.Write)},
+	{"safetensors", "weights of the network, for PyTorch and `ocl run network.init=FILE`", ".safetensors", false,
+		exportWeights(".safetensors", safetensors.Write)},
 	{"npz", "weights of the network, for NumPy", ".npz", false, exportWeights(".npz", tensorsNPZ)},
 	{"onnx", "classifier from image to class, for onnxruntime and others", ".onnx", false, exportONNX},
 	{"tensorboard", "curves and confusion of one or more runs, for TensorBoard", "", true, exportTensorboard},
@@ -71,14 +72,17 @@ func newExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if other := filepath.Ext(out); format.ending != other && slices.ContainsFunc(exportFormats, func(f exportFormat) bool { return other != "" && f.ending == other }) {
-				return usage(fmt.Errorf("export: -o %s has the ending of another format than %s. Use a name with another ending, or another --to", out, format.name))
+			if other := filepath.Ext(out); format.ending != other &&
+				slices.ContainsFunc(exportFormats, func(f exportFormat) bool { return other != "" && f.ending == other }) {
+				return usage(fmt.Errorf("export: -o %s has the ending of another format than %s. Use a name with another ending, or another --to",
+					out, format.name))
 			}
 			if from.older && format.results {
 				return usage(fmt.Errorf("export: --to %s takes results, and no checkpoint. Remove --older", format.name))
 			}
 			if from.backbone != "" && format.name != "onnx" {
-				return usage(fmt.Errorf("export: --to %s does not take a pretrained network along. Remove --backbone, or use --to onnx", format.name))
+				return usage(fmt.Errorf("export: --to %s does not take a pretrained network along. Remove --backbone, or use --to onnx",
+					format.name))
 			}
 			text, err := format.write(cmd.Context(), args[0], out, from)
 			if text == "" {
@@ -148,13 +152,15 @@ func formatOf(cmd *cobra.Command, name string) (exportFormat, error) {
 	return exportFormat{}, usage(fmt.Errorf("--to: unknown format %q. %s", name, names.Hint(name)))
 }
 
-// exportTrained writes a file of what a run learned. run is the folder of a run, or of an experiment with one run. out is
-// the file, which is replaced as a whole or stays as it was; "" is a file with that ending beside the folder of the run.
-// prepare gives what writes the content. The data are not needed. It returns the path that was written, and below it what
-// else a person should know, a line each.
-func exportTrained(ctx context.Context, run, out, ending string, from exportSource, prepare func(*trained.Model) (func(io.Writer) error, error)) (string, error) {
+// exportTrained writes a file of what a run learned. run is the folder of a run, or of an experiment with one run. out
+// is the file, which is replaced as a whole or stays as it was; "" is a file with that ending beside the folder of the
+// run. prepare gives what writes the content. The data are not needed. It returns the path that was written, and below
+// it what else a person should know, a line each.
+func exportTrained(ctx context.Context, run, out, ending string, from exportSource,
+	prepare func(*trained.Model) (func(io.Writer) error, error)) (string, error) {
 	if info, err := os.Stat(out); err == nil && info.IsDir() {
-		return "", fmt.Errorf("export: %s: this is a folder. Give the name of a file, such as %s", out, filepath.Join(out, "model"+ending))
+		return "", fmt.Errorf("export: %s: this is a folder. Give the name of a file, such as %s", out,
+			filepath.Join(out, "model"+ending))
 	}
 	t, err := trained.Open(ctx, run, trained.Options{Workers: runtime.GOMAXPROCS(0), Older: from.older})
 	if err != nil {
@@ -179,7 +185,8 @@ func exportTrained(ctx context.Context, run, out, ending string, from exportSour
 }
 
 // exportWeights exports the weights of a run to files with an ending.
-func exportWeights(ending string, write func(io.Writer, []safetensors.Tensor, map[string]string) error) func(ctx context.Context, run, out string, from exportSource) (string, error) {
+func exportWeights(ending string, write func(io.Writer, []safetensors.Tensor,
+	map[string]string) error) func(ctx context.Context, run, out string, from exportSource) (string, error) {
 	return func(ctx context.Context, run, out string, from exportSource) (string, error) {
 		return exportTrained(ctx, run, out, ending, from, func(t *trained.Model) (func(io.Writer) error, error) {
 			tensors, metadata, err := t.Weights(ctx, release)
@@ -241,8 +248,8 @@ func frozen(t *trained.Model, file string) (*onnx.Frozen, error) {
 }
 
 // exportTensorboard writes the runs in a folder of a run or an experiment for TensorBoard. out is the folder for its
-// --logdir, or for a single run an event file; "" is a folder beside the results. It returns the path. A result that cannot be used is an error,
-// and then nothing is written.
+// --logdir, or for a single run an event file; "" is a folder beside the results. It returns the path. A result that
+// cannot be used is an error, and then nothing is written.
 func exportTensorboard(ctx context.Context, run, out string, _ exportSource) (string, error) {
 	found, _, err := result.Find(run)
 	for _, f := range found {
@@ -265,9 +272,9 @@ func usable(path string) error {
 	return changed(path, r)
 }
 
-// exportCSV writes every number of the runs in a folder of a run, an experiment or a study into one table. out is a file or a
-// folder; "" is a file beside the results. It returns the path, and below it which runs have no result yet. Results that cannot be
-// used are left out, and are the error.
+// exportCSV writes every number of the runs in a folder of a run, an experiment or a study into one table. out is a
+// file or a folder; "" is a file beside the results. It returns the path, and below it which runs have no result yet.
+// Results that cannot be used are left out, and are the error.
 func exportCSV(ctx context.Context, run, out string, _ exportSource) (string, error) {
 	found, pending, err := result.Find(run)
 	if err != nil {

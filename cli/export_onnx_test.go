@@ -30,7 +30,8 @@ import (
 func smallRun(t *testing.T, args ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "small")
-	args = append([]string{"run", "--data", "glyphs", "data.size=8", "data.train_per_class=4", "data.test_per_class=2", "--tasks", "2", "--network", "mlp",
+	args = append([]string{"run", "--data", "glyphs", "data.size=8", "data.train_per_class=4", "data.test_per_class=2",
+		"--tasks", "2", "--network", "mlp",
 		"network.hidden=5", "--memory", "12", "--quiet", "--no-report", "--out", out}, args...)
 	var stdout, faults bytes.Buffer
 	if code := execute(t.Context(), args, &stdout, &faults); code != exitDone {
@@ -44,7 +45,8 @@ func TestExportONNX(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"er": {"--method", "er", "--classifiers", "head,ncm"}, "icarl": {"--method", "icarl"}, "gdumb": {"--method", "gdumb"},
-		"ncm": {"--method", "er", "--classifiers", "ncm,head"}, "icarl, head,ncm": {"--method", "icarl", "--classifiers", "head,ncm"},
+		"ncm":             {"--method", "er", "--classifiers", "ncm,head"},
+		"icarl, head,ncm": {"--method", "icarl", "--classifiers", "head,ncm"},
 	} {
 		run := smallRun(t, args...)
 		path, err := exportONNX(t.Context(), run, "", exportSource{})
@@ -52,7 +54,8 @@ func TestExportONNX(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if folder := strings.TrimSuffix(path, ".onnx"); filepath.Dir(path) != run || !exists(filepath.Join(folder, "result.json")) {
+		if folder := strings.TrimSuffix(path, ".onnx"); filepath.Dir(path) != run ||
+			!exists(filepath.Join(folder, "result.json")) {
 			t.Errorf("%s: %s is written", name, path)
 		}
 		first, err := os.ReadFile(path)
@@ -90,10 +93,12 @@ func TestExportONNXRefuses(t *testing.T) {
 	if err := os.WriteFile(out, []byte("before"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := exportONNX(t.Context(), folder, out, exportSource{}); err == nil || !strings.Contains(err.Error(), "there is no run here") {
+	if _, err := exportONNX(t.Context(), folder, out, exportSource{}); err == nil ||
+		!strings.Contains(err.Error(), "there is no run here") {
 		t.Errorf("an empty folder: %v", err)
 	}
-	if _, err := exportONNX(t.Context(), folder, folder, exportSource{}); err == nil || !strings.Contains(err.Error(), "this is a folder. Give the name of a file") {
+	if _, err := exportONNX(t.Context(), folder, folder, exportSource{}); err == nil ||
+		!strings.Contains(err.Error(), "this is a folder. Give the name of a file") {
 		t.Errorf("to a folder: %v", err)
 	}
 	if b, err := os.ReadFile(out); err != nil || string(b) != "before" {
@@ -109,8 +114,8 @@ type onnxCase struct {
 	Labels map[string]string `json:"labels"` // outputs of labels, and the values that decide on each
 }
 
-// TestONNXRuntimeAgrees exports trained runs and lets onnxruntime classify real images: OCL_ONNX_RUNS are their folders,
-// OCL_ONNX_PYTHON is a Python with the packages that nn/onnx/testdata/check.py names.
+// TestONNXRuntimeAgrees exports trained runs and lets onnxruntime classify real images: OCL_ONNX_RUNS are their
+// folders, OCL_ONNX_PYTHON is a Python with the packages that nn/onnx/testdata/check.py names.
 func TestONNXRuntimeAgrees(t *testing.T) {
 	python, folders := os.Getenv("OCL_ONNX_PYTHON"), filepath.SplitList(os.Getenv("OCL_ONNX_RUNS"))
 	if python == "" || len(folders) == 0 {
@@ -144,8 +149,8 @@ func TestONNXRuntimeAgrees(t *testing.T) {
 	}
 }
 
-// otherSizes writes images of many sizes, cut out of 3×3 photographs, as PNG files into the folders of a data set, whose
-// test half has the files that are named.
+// otherSizes writes images of many sizes, cut out of 3×3 photographs, as PNG files into the folders of a data set,
+// whose test half has the files that are named.
 func otherSizes(t *testing.T, real, dir string) (names []string, folder string) {
 	t.Helper()
 	photos, err := filepath.Glob(filepath.Join(real, "mini-imagenet", "images", "*.jpg"))

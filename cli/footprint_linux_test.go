@@ -23,9 +23,9 @@ import (
 // footprintChild names the folder in which the child process of TestFootprint works.
 const footprintChild = "OCL_TEST_FOOTPRINT"
 
-// TestFootprint: a learner as ER has it on Mini-ImageNet, with 10,000 stored images of 84×84 and two workers, takes less
-// than 850 MB of anonymous memory through first steps, an evaluation, and checkpoints that are written while it goes on.
-// It measures a process of its own.
+// TestFootprint: a learner as ER has it on Mini-ImageNet, with 10,000 stored images of 84×84 and two workers, takes
+// less than 850 MB of anonymous memory through first steps, an evaluation, and checkpoints that are written while it
+// goes on. It measures a process of its own.
 func TestFootprint(t *testing.T) {
 	if folder := os.Getenv(footprintChild); folder != "" {
 		if err := takeFootprint(folder); err != nil {
@@ -63,7 +63,8 @@ func TestFootprint(t *testing.T) {
 func takeFootprint(folder string) error {
 	collectEarly()
 	const side, capacity, batch = 84, 10000, 10
-	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: side, Width: side, Classes: 100, NF: 20}, rng.New(1, "network/init"))
+	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: side, Width: side, Classes: 100, NF: 20},
+		rng.New(1, "network/init"))
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,8 @@ const (
 	valueKey = "ocl_value"
 )
 
-// annotate gives flags their group and the names of their values; "" is a switch. A DIR is completed by the shell as a folder.
+// annotate gives flags their group and the names of their values; "" is a switch. A DIR is completed by the shell as a
+// folder.
 func annotate(flags *pflag.FlagSet, group string, values map[string]string) {
 	for name, value := range values {
 		if value == "DIR" {
@@ -55,7 +56,8 @@ func printHelp(cmd *cobra.Command, w io.Writer) error {
 	return err
 }
 
-// helpText is one sentence, examples, how to call the command, its commands and its flags in groups; for the program also its exit codes.
+// helpText is one sentence, examples, how to call the command, its commands and its flags in groups; for the program
+// also its exit codes.
 func helpText(cmd *cobra.Command) string {
 	var b strings.Builder
 	for _, line := range fold(cmd.Short, helpWidth) {
@@ -187,7 +189,8 @@ func writePage(w io.Writer, root *cobra.Command) error {
 	var list strings.Builder
 	fmt.Fprint(&list, "| command | does |\n|---|---|")
 	for _, cmd := range allCommands(root)[1:] {
-		if !cmd.HasAvailableSubCommands() || cmd.Flags().Lookup("out") != nil || cmd.Flags().Lookup("json") != nil { // a command of its own
+		// a command of its own
+		if !cmd.HasAvailableSubCommands() || cmd.Flags().Lookup("out") != nil || cmd.Flags().Lookup("json") != nil {
 			fmt.Fprintf(&list, "\n| `%s` | %s |", cmd.CommandPath(), inTable(cmd.Short))
 		}
 	}
@@ -195,7 +198,8 @@ func writePage(w io.Writer, root *cobra.Command) error {
 	for _, c := range exitCodes {
 		codes += fmt.Sprintf("\n| %s | %s |", c[0], inTable(c[1]))
 	}
-	_, err := io.WriteString(w, strings.NewReplacer("{{commands}}", list.String(), "{{exit codes}}", codes).Replace(pageText))
+	_, err := io.WriteString(w, strings.NewReplacer("{{commands}}", list.String(), "{{exit codes}}",
+		codes).Replace(pageText))
 	return err
 }
 

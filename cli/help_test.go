@@ -41,7 +41,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestCommandLineIsSmall: there are at most 18 commands, `ocl run` has at most 30 flags in four groups, and its help fits two screens.
+// TestCommandLineIsSmall: there are at most 18 commands, `ocl run` has at most 30 flags in four groups, and its help
+// fits two screens.
 func TestCommandLineIsSmall(t *testing.T) {
 	root := newRoot(&bytes.Buffer{}, &bytes.Buffer{})
 	if names := commandNames(root); len(names) > 18 {
@@ -63,7 +64,8 @@ func TestCommandLineIsSmall(t *testing.T) {
 				t.Errorf("%s: --%s has no group", cmd.CommandPath(), f.Name)
 			}
 			if isSwitch := f.Value.Type() == "bool"; f.Name != "help" && isSwitch != (annotation(f, valueKey) == "") {
-				t.Errorf("%s: --%s has value name %q and type %s", cmd.CommandPath(), f.Name, annotation(f, valueKey), f.Value.Type())
+				t.Errorf("%s: --%s has value name %q and type %s", cmd.CommandPath(), f.Name, annotation(f, valueKey),
+					f.Value.Type())
 			}
 		})
 	}
@@ -74,28 +76,44 @@ func TestCommandLineIsSmall(t *testing.T) {
 func TestShownIsRunAgain(t *testing.T) {
 	base := []string{"config", "show", "--method", "er,icarl,ewc++,offline"}
 	other := map[string]string{ // a value that is not the default
-		"data.name": "npz", "data.dir": "x.npz", "data.size": "64", "stream.kind": "domains", "data.train_per_class": "7", "data.test_per_class": "7", "stream.tasks": "20",
-		"stream.batch": "5", "stream.class_order": "given", "stream.drop_last": "true", "stream.held_out": "true", "stream.mean": "0.5,0.25,1e-3",
-		"data.channels": "3", "data.seed": "5", "data.unreadable": "skip", "data.domains": "noise", "stream.task_classes": "10,50,40", "stream.task_signals": "false", "stream.blurry": "0.25",
-		"stream.long_tail": "0.01", "stream.class_counts": "1,2,3", "stream.shift.kind": "blur+noise", "stream.shift.noise_strengths": "0,0.5",
-		"stream.shift.occlusion_strengths": "0,0.25", "stream.shift.blur_strengths": "0,1.5", "stream.shift.occlusion": "per-image",
-		"stream.shift.blur": "cross-image",
-		"stream.std":        "1,2,3", "methods": "er,gss", "tricks": "none,rv", "memory": "70", "classifiers": "head,ncm", "replay.batch": "7",
-		"replay.iterations": "3", "replay.joint": "true", "replay.augment": "true", "replay.teacher": "training", "replay.kdc_star": "authors", "replay.latent": "true", "replay.latent_bits": "8", "network.name": "mlp", "network.width": "3",
-		"network.hidden": "9", "network.head": "cosine", "network.freeze": "2", "data.backbone": "b.safetensors", "data.backbone_digest": "sha256:" + strings.Repeat("6", 64), "network.init": "w.safetensors", "network.init_digest": "sha256:" + strings.Repeat("5", 64), "optimizer.name": "adam", "optimizer.lr": "1e-7", "optimizer.weight_decay": "0.5", "optimizer.momentum": "0.9",
-		"protocol": "survey", "eval": "final", "eval_every": "9", "seed": "18446744073709551614", "seeds.order": "5", "seeds.init": "6",
+		"data.name": "npz", "data.dir": "x.npz", "data.size": "64", "stream.kind": "domains", "data.train_per_class": "7",
+		"data.test_per_class": "7", "stream.tasks": "20",
+		"stream.batch": "5", "stream.class_order": "given", "stream.drop_last": "true", "stream.held_out": "true",
+		"stream.mean":   "0.5,0.25,1e-3",
+		"data.channels": "3", "data.seed": "5", "data.unreadable": "skip", "data.domains": "noise",
+		"stream.task_classes": "10,50,40", "stream.task_signals": "false", "stream.blurry": "0.25",
+		"stream.long_tail": "0.01", "stream.class_counts": "1,2,3", "stream.shift.kind": "blur+noise",
+		"stream.shift.noise_strengths":     "0,0.5",
+		"stream.shift.occlusion_strengths": "0,0.25", "stream.shift.blur_strengths": "0,1.5",
+		"stream.shift.occlusion": "per-image",
+		"stream.shift.blur":      "cross-image",
+		"stream.std":             "1,2,3", "methods": "er,gss", "tricks": "none,rv", "memory": "70", "classifiers": "head,ncm",
+		"replay.batch":      "7",
+		"replay.iterations": "3", "replay.joint": "true", "replay.augment": "true", "replay.teacher": "training",
+		"replay.kdc_star": "authors", "replay.latent": "true", "replay.latent_bits": "8", "network.name": "mlp",
+		"network.width":  "3",
+		"network.hidden": "9", "network.head": "cosine", "network.freeze": "2", "data.backbone": "b.safetensors",
+		"data.backbone_digest": "sha256:" + strings.Repeat("6", 64), "network.init": "w.safetensors",
+		"network.init_digest": "sha256:" + strings.Repeat("5", 64), "optimizer.name": "adam", "optimizer.lr": "1e-7",
+		"optimizer.weight_decay": "0.5", "optimizer.momentum": "0.9",
+		"protocol": "survey", "eval": "final", "eval_every": "9", "seed": "18446744073709551614", "seeds.order": "5",
+		"seeds.init":   "6",
 		"seeds.memory": "7", "runs": "2", "engine.kernel": "generic", "engine.convolution": "direct",
 		"parent.run": "runs/er1k", "parent.checkpoint": "sha256:0",
 		"tune.grid": "paper", "tune.search": "halving", "tune.points": "5", "tune.repeats": "2", "tune.seed": "3",
 	}
 	beside := map[string][]string{
-		"data.name": {"--data-dir", "x.npz"}, "data.unreadable": {"--data", "folder", "--data-dir", "x"}, "data.dir": {"--data", "npz"}, "classifiers": {"--method", "er"},
+		"data.name": {"--data-dir", "x.npz"}, "data.unreadable": {"--data", "folder", "--data-dir", "x"},
+		"data.dir": {"--data", "npz"}, "classifiers": {"--method", "er"},
 		"stream.mean": {"stream.std=1,1,1"}, "stream.std": {"stream.mean=0,0,0"},
 		"stream.task_classes": {"--tasks", "3"}, "stream.task_signals": {"--method", "er"},
-		"stream.shift.noise_strengths": {"stream.shift.kind=noise"}, "stream.shift.occlusion_strengths": {"stream.shift.kind=occlusion"},
-		"stream.shift.blur_strengths": {"stream.shift.kind=blur"}, "stream.shift.occlusion": {"stream.shift.kind=occlusion"}, "stream.shift.blur": {"stream.shift.kind=blur"},
-		"replay.latent": {"--freeze", "1"}, "replay.latent_bits": {"--freeze", "1", "replay.latent=true"},
-		"methods": {}, "tricks": {"--method", "er"}, "replay.kdc_star": {"--method", "er", "--trick", "kdc*"}, "network.hidden": {"--network", "mlp"},
+		"stream.shift.noise_strengths":     {"stream.shift.kind=noise"},
+		"stream.shift.occlusion_strengths": {"stream.shift.kind=occlusion"},
+		"stream.shift.blur_strengths":      {"stream.shift.kind=blur"}, "stream.shift.occlusion": {"stream.shift.kind=occlusion"},
+		"stream.shift.blur": {"stream.shift.kind=blur"},
+		"replay.latent":     {"--freeze", "1"}, "replay.latent_bits": {"--freeze", "1", "replay.latent=true"},
+		"methods": {}, "tricks": {"--method", "er"}, "replay.kdc_star": {"--method", "er", "--trick", "kdc*"},
+		"network.hidden":      {"--network", "mlp"},
 		"parent.checkpoint":   {"parent.run=runs/er1k"},
 		"network.init_digest": {"network.init=w.safetensors"}, "data.backbone_digest": {"--backbone", "b.safetensors"},
 		"tune.grid": {"--protocol", "survey"}, "tune.search": {"--protocol", "survey", "--tune", "paper"},

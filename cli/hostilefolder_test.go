@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestHostileFolders: no command prints what a terminal obeys, or what does not show, of the names of the files and folders that it
-// reads and writes. Without OCL_LONG a third of the lines is drawn; -killseed repeats them.
+// TestHostileFolders: no command prints what a terminal obeys, or what does not show, of the names of the files and
+// folders that it reads and writes. Without OCL_LONG a third of the lines is drawn; -killseed repeats them.
 func TestHostileFolders(t *testing.T) {
 	t.Parallel()
 	const name = "a\x1b[31m\u202e\u009b"
@@ -51,7 +51,8 @@ func TestHostileFolders(t *testing.T) {
 				defer func() { <-places }()
 				dir := t.TempDir()
 				// Some runs of the world have the images as data.
-				err := errors.Join(os.CopyFS(filepath.Join(dir, name), os.DirFS(world)), os.Symlink(name+"/images", filepath.Join(dir, "images")))
+				err := errors.Join(os.CopyFS(filepath.Join(dir, name), os.DirFS(world)),
+					os.Symlink(name+"/images", filepath.Join(dir, "images")))
 				if err != nil {
 					t.Error(err)
 					return

@@ -56,7 +56,8 @@ func newInspect() *cobra.Command {
 			if found == nil {
 				return fmt.Errorf("%s: %w", pathOf(cmd), err)
 			}
-			return errors.Join(asJSON.printOr(cmd.OutOrStdout(), found, fmt.Sprintf("%s: %s\n%s", escape.Line(found.Path), found.Kind, found.text)), err)
+			return errors.Join(asJSON.printOr(cmd.OutOrStdout(), found,
+				fmt.Sprintf("%s: %s\n%s", escape.Line(found.Path), found.Kind, found.text)), err)
 		},
 	}
 	addJSON(cmd, &asJSON, inspected{})
@@ -85,7 +86,8 @@ func inspect(ctx context.Context, path string) (*inspected, error) {
 		s := statusOf(path, store, entries)
 		for _, j := range s.List {
 			if j.Phase == study.Begun && j.Error != "" {
-				err = errors.Join(err, fmt.Errorf("%s cannot be used: %s", filepath.Join(path, j.Folder), escape.Line(study.Problem(j.Error))))
+				err = errors.Join(err, fmt.Errorf("%s cannot be used: %s", filepath.Join(path, j.Folder),
+					escape.Line(study.Problem(j.Error))))
 			}
 		}
 		return &inspected{"study", path, s, s.text()}, err
@@ -109,18 +111,20 @@ func inspect(ctx context.Context, path string) (*inspected, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := table{head: []string{"result", "method", "seed", "outcome", "accuracy"}, right: []bool{false, false, true, false, true}}
+	t := table{head: []string{"result", "method", "seed", "outcome", "accuracy"},
+		right: []bool{false, false, true, false, true}}
 	return listed("folder of results", path, found, t, func(f result.Source) (string, []string, error) {
 		r, err := result.ReadAny(f.Path)
 		if err != nil {
 			return "", nil, err
 		}
-		return f.Path, []string{filepath.Base(f.Path), methodOf(r), strconv.FormatUint(r.Config.Seed, 10), r.Outcome.State, accuracyOf(r)}, changed(f.Path, r)
+		return f.Path, []string{filepath.Base(f.Path), methodOf(r), strconv.FormatUint(r.Config.Seed, 10), r.Outcome.State,
+			accuracyOf(r)}, changed(f.Path, r)
 	})
 }
 
-// listed is a folder with several things of one kind: look says what each is and its row in the table, nil if it cannot be read, and what is
-// wrong with it.
+// listed is a folder with several things of one kind: look says what each is and its row in the table, nil if it cannot
+// be read, and what is wrong with it.
 func listed[F, C any](kind, path string, files []F, t table, look func(F) (C, []string, error)) (*inspected, error) {
 	all := []C{}
 	var faults []error
@@ -381,7 +385,8 @@ func resultFacts(r *result.Result) string {
 		lines[2][1] = "another program, " + r.Foreign.Program
 	} else {
 		c := r.Config
-		lines = append(lines, [2]string{"run", fmt.Sprintf("%s, %s, memory %d, seed %d, key %s", c.Data.Name, count.Of(len(r.Accuracy), "task"), c.Memory, c.Seed, r.Key)},
+		lines = append(lines, [2]string{"run", fmt.Sprintf("%s, %s, memory %d, seed %d, key %s", c.Data.Name,
+			count.Of(len(r.Accuracy), "task"), c.Memory, c.Seed, r.Key)},
 			[2]string{"images", r.Stream.Sample()},
 			[2]string{"outcome", fmt.Sprintf("%s after %s", r.Outcome.State, count.Of(r.Outcome.Step, "step"))})
 	}
@@ -411,7 +416,8 @@ func checkpointFacts(c *trained.CheckpointInfo) string {
 		{"data", c.Digest},
 	}
 	if m := c.Memory; m != nil {
-		lines = append(lines, [2]string{"memory", fmt.Sprintf("%s stored, in %s, of %s", count.Of(int(m.Stored), "image"), count.Of(int(m.Capacity), "slot"),
+		lines = append(lines, [2]string{"memory", fmt.Sprintf("%s stored, in %s, of %s", count.Of(int(m.Stored), "image"),
+			count.Of(int(m.Capacity), "slot"),
 			count.Of(int(m.Seen), "sample"))})
 	}
 	t := table{head: []string{"section", "size", "CRC-32C"}, right: []bool{false, true, false}}

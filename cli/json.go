@@ -30,7 +30,8 @@ func addJSON(cmd *cobra.Command, j *jsonFlag, examples ...any) {
 	j.examples = examples
 	cmd.Flags().Var(j, "json", "print JSON with these fields, or with all; --json alone lists the fields")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"json": "FIELD,..."})
-	_ = cmd.RegisterFlagCompletionFunc("json", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	_ = cmd.RegisterFlagCompletionFunc("json", func(*cobra.Command, []string, string) ([]string,
+		cobra.ShellCompDirective) {
 		return append([]string{allFields}, j.known()...), cobra.ShellCompDirectiveNoFileComp
 	})
 }
@@ -81,8 +82,8 @@ func nameInJSON(f reflect.StructField) string {
 	return ""
 }
 
-// leads says whether a value of type t can have a field of a field, such as metrics.average_accuracy. A field of the items of a list is none,
-// as each item has its own. What writes its own JSON, and a map, may have any.
+// leads says whether a value of type t can have a field of a field, such as metrics.average_accuracy. A field of the
+// items of a list is none, as each item has its own. What writes its own JSON, and a map, may have any.
 func leads(t reflect.Type, path []string) bool {
 	for ; len(path) > 0; path = path[1:] {
 		for t.Kind() == reflect.Pointer {
@@ -119,7 +120,8 @@ func (j *jsonFlag) Set(text string) error {
 	j.fields = strings.Split(text, ",")
 	for _, name := range j.fields {
 		path := strings.Split(name, ".")
-		if !slices.Contains(j.known(), path[0]) || !slices.ContainsFunc(j.examples, func(v any) bool { return leads(outermost(reflect.TypeOf(v)), path) }) {
+		if !slices.Contains(j.known(), path[0]) || !slices.ContainsFunc(j.examples,
+			func(v any) bool { return leads(outermost(reflect.TypeOf(v)), path) }) {
 			return errors.New(j.Type())
 		}
 	}

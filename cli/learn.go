@@ -54,7 +54,8 @@ func newLearn() *cobra.Command {
 			if accepted < 0 || accepted > 100 || accepted != accepted {
 				return usage(fmt.Errorf("learn: --accept-forgetting %g is out of range. Use 0 to 100 points", accepted))
 			}
-			f.old = &oldClasses{run: f.config.words[0], older: older, accepted: accepted, bounded: cmd.Flags().Changed("accept-forgetting")}
+			f.old = &oldClasses{run: f.config.words[0], older: older, accepted: accepted,
+				bounded: cmd.Flags().Changed("accept-forgetting")}
 			return f.run(cmd)
 		},
 	}
@@ -74,7 +75,8 @@ func newLearn() *cobra.Command {
 	cmd.Flags().Lookup("data").DefValue = "" // it must be given
 	f.addOutput(cmd)
 	addOlder(cmd, &older)
-	cmd.Flags().Float64Var(&accepted, "accept-forgetting", 100, "points of accuracy that the old classes may lose, from 0 to 100; of a hundred test images, five to ten points are often luck")
+	cmd.Flags().Float64Var(&accepted, "accept-forgetting", 100,
+		"points of accuracy that the old classes may lose, from 0 to 100; of a hundred test images, five to ten points are often luck")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"older": "", "accept-forgetting": "POINTS"})
 	return cmd
 }
@@ -104,7 +106,8 @@ type oldMeasured struct {
 // share is the part of the images that are labelled right.
 func (m *oldMeasured) share(right int) float64 { return float64(right) / float64(max(1, m.Images)) }
 
-// say prints the accuracies before and after. It is an error if they fell by more points than accepted, or if that was asked for and could not be measured.
+// say prints the accuracies before and after. It is an error if they fell by more points than accepted, or if that was
+// asked for and could not be measured.
 func (o *oldClasses) say(cmd *cobra.Command, asJSON bool) error {
 	w := cmd.OutOrStdout()
 	if asJSON {
@@ -113,12 +116,15 @@ func (o *oldClasses) say(cmd *cobra.Command, asJSON bool) error {
 	var err error
 	switch {
 	case cmd.Context().Err() != nil:
-		return fmt.Errorf("interrupted. The new run is complete, but the accuracy on the old classes was not measured: %w", cmd.Context().Err())
+		return fmt.Errorf("interrupted. The new run is complete, but the accuracy on the old classes was not measured: %w",
+			cmd.Context().Err())
 	case o.fault == nil:
-		_, err = fmt.Fprintf(w, "\nold classes: %s %% before, %s %% after, of %s of %s\n", count.Percent(o.share(o.Before)), count.Percent(o.share(o.After)),
+		_, err = fmt.Fprintf(w, "\nold classes: %s %% before, %s %% after, of %s of %s\n", count.Percent(o.share(o.Before)),
+			count.Percent(o.share(o.After)),
 			count.Of(o.Images, "test image"), escape.Line(strings.Join(o.Data, ", ")))
 	case o.bounded:
-		return fmt.Errorf("learn: what the old classes lose was not measured, so --accept-forgetting %g cannot be checked: %w. The new run is in %s", o.accepted, o.fault, o.out)
+		return fmt.Errorf("learn: what the old classes lose was not measured, so --accept-forgetting %g cannot be checked: %w. The new run is in %s",
+			o.accepted, o.fault, o.out)
 	default:
 		_, err = fmt.Fprintf(w, "\nold classes: not measured. %s\n", ended(escape.Line(o.Fault)))
 	}
@@ -126,7 +132,8 @@ func (o *oldClasses) say(cmd *cobra.Command, asJSON bool) error {
 		return err
 	}
 	if lost := 100 * (o.share(o.Before) - o.share(o.After)); lost > o.accepted {
-		return fmt.Errorf("learn: the old classes lose %.1f points, more than --accept-forgetting %g. Go on with %s; the new run is in %s", lost, o.accepted, o.run, o.out)
+		return fmt.Errorf("learn: the old classes lose %.1f points, more than --accept-forgetting %g. Go on with %s; the new run is in %s",
+			lost, o.accepted, o.run, o.out)
 	}
 	return nil
 }
@@ -158,7 +165,8 @@ func (o *oldClasses) measureAll(cmd *cobra.Command) error {
 		if info.Config.Parent.Run == "" {
 			return nil
 		}
-		p, err := predict.Open(ctx, trained.Located(info.Config.Parent.Run, info.Folder), predict.Options{Older: true, Backbone: o.backbone})
+		p, err := predict.Open(ctx, trained.Located(info.Config.Parent.Run, info.Folder),
+			predict.Options{Older: true, Backbone: o.backbone})
 		if err != nil {
 			return err
 		}
@@ -172,13 +180,15 @@ func (o *oldClasses) add(cmd *cobra.Command, info predict.Info, before, after *p
 	ctx, show := cmd.Context(), newOpening(cmd.ErrOrStderr(), o.quiet)
 	defer show.end()
 	c := info.Config
-	c.Data.Dir, c.Data.Backbone = trained.Located(c.Data.Dir, info.Folder), cmp.Or(o.backbone, trained.Located(c.Data.Backbone, info.Folder))
+	c.Data.Dir, c.Data.Backbone = trained.Located(c.Data.Dir, info.Folder),
+		cmp.Or(o.backbone, trained.Located(c.Data.Backbone, info.Folder))
 	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding})
 	if err != nil {
 		return err
 	}
 	if set.Digest != info.DataDigest {
-		return fmt.Errorf("%s: %s are other images than those of %s, by their digest. Measure with `ocl eval`", set.Name, cmp.Or(c.Data.Dir, "the data"), info.Folder)
+		return fmt.Errorf("%s: %s are other images than those of %s, by their digest. Measure with `ocl eval`", set.Name,
+			cmp.Or(c.Data.Dir, "the data"), info.Folder)
 	}
 	if !slices.Contains(o.Data, set.Name) {
 		o.Data = append(o.Data, set.Name)
@@ -200,8 +210,8 @@ func (o *oldClasses) add(cmd *cobra.Command, info predict.Info, before, after *p
 	return nil
 }
 
-// checkKept refuses settings that a run keeps from its parent. It names them all, before their values are checked: advice about
-// a value would be of no use.
+// checkKept refuses settings that a run keeps from its parent. It names them all, before their values are checked:
+// advice about a value would be of no use.
 func (c *configFlags) checkKept(cmd *cobra.Command) error {
 	kept := map[string]bool{}
 	for _, name := range experiment.Schema().Names() {
@@ -219,5 +229,6 @@ func (c *configFlags) checkKept(cmd *cobra.Command) error {
 	if len(given) == 0 {
 		return nil
 	}
-	return usage(fmt.Errorf("%s: the learner keeps these settings of RUN: %s. Remove them, or start anew with `ocl run`", pathOf(cmd), strings.Join(given, ", ")))
+	return usage(fmt.Errorf("%s: the learner keeps these settings of RUN: %s. Remove them, or start anew with `ocl run`",
+		pathOf(cmd), strings.Join(given, ", ")))
 }

@@ -61,7 +61,8 @@ func newMethods() *cobra.Command {
 			return asJSON.printOr(cmd.OutOrStdout(), forJSON, text)
 		},
 	}
-	cmd.Flags().BoolVar(&tricks, "tricks", false, "list or describe the tricks (for --trick of `ocl run`) instead of the methods")
+	cmd.Flags().BoolVar(&tricks, "tricks", false,
+		"list or describe the tricks (for --trick of `ocl run`) instead of the methods")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print Markdown, as in docs/methods.md")
 	addJSON(cmd, &asJSON, methodJSON{}, trickJSON{})
 	annotate(cmd.Flags(), groupOutput, map[string]string{"tricks": "", "markdown": ""})
@@ -173,7 +174,8 @@ func methodEntry(info method.Info) entry {
 	if module, version := info.Origin(); module != "" {
 		facts = append(facts, fact{"module", module + " " + version})
 	}
-	return entry{name: info.Name, heading: info.Name, title: info.Title, summary: info.Summary, idea: info.Idea, facts: facts, options: info.Options, advice: info.Advice, json: newMethodJSON(info)}
+	return entry{name: info.Name, heading: info.Name, title: info.Title, summary: info.Summary, idea: info.Idea,
+		facts: facts, options: info.Options, advice: info.Advice, json: newMethodJSON(info)}
 }
 
 func trickEntry(t method.Trick) entry {
@@ -191,7 +193,8 @@ func trickEntry(t method.Trick) entry {
 		}
 	}
 	return entry{name: t.Name, heading: "Trick " + inTable(t.Name), title: t.Title, summary: t.Summary, idea: t.Idea,
-		facts: append(facts, fact{"cost", t.Cost}, fact{"expect", t.Expect}, fact{"citation", t.Citation}), json: newTrickJSON(t)}
+		facts: append(facts, fact{"cost", t.Cost}, fact{"expect", t.Expect}, fact{"citation", t.Citation}),
+		json:  newTrickJSON(t)}
 }
 
 // takers are the methods that take a trick, and the refusals of the others, as "names: reason".
@@ -220,7 +223,10 @@ func gridText(g method.Grid) string {
 	if len(g) == 0 {
 		return "no grid"
 	}
-	return strings.Join(each(g, func(a method.Axis) string { return a.Key + " " + joinWords(each(a.Values, config.FormatValue)) }), " · ")
+	return strings.Join(each(g, func(a method.Axis) string {
+		return a.Key + " " +
+			joinWords(each(a.Values, config.FormatValue))
+	}), " · ")
 }
 
 // told are the facts that have a text: a method of another module may say less.
@@ -261,7 +267,8 @@ func (e entry) describe() string {
 	return b.String()
 }
 
-// markdown is the section of docs/methods.md about an entry, without what stands in the table of all entries, and what describe says to those who use it.
+// markdown is the section of docs/methods.md about an entry, without what stands in the table of all entries, and what
+// describe says to those who use it.
 func (e entry) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s: %s %s\n\n| | |\n|---|---|\n", e.heading, e.title, e.summary, e.idea)
@@ -294,19 +301,22 @@ func methodsPage() string {
 	at := anchors(headings)
 	var methods, tricks string
 	for i, e := range all {
-		methods += fmt.Sprintf("| [%s](#%s) | %s | %s | %s | %s |\n", e.name, at[1+i], inTable(e.title), e.facts[1].text, e.facts[2].text, inTable(e.facts[3].text))
+		methods += fmt.Sprintf("| [%s](#%s) | %s | %s | %s | %s |\n", e.name, at[1+i], inTable(e.title), e.facts[1].text,
+			e.facts[2].text, inTable(e.facts[3].text))
 	}
 	for _, e := range all {
 		methods += "\n" + e.markdown()
 	}
 	for i, t := range method.Tricks() {
 		takes, _ := takers(t)
-		tricks += fmt.Sprintf("| [%s](#%s) | %s | %s | %s |\n", inTable(t.Name), at[len(all)+2+i], t.Title, listText(t.Signals), joinWords(takes))
+		tricks += fmt.Sprintf("| [%s](#%s) | %s | %s | %s |\n", inTable(t.Name), at[len(all)+2+i], t.Title,
+			listText(t.Signals), joinWords(takes))
 	}
 	for _, t := range method.Tricks() {
 		tricks += "\n" + trickEntry(t).markdown()
 	}
-	return strings.NewReplacer("{{methods}}", strings.TrimSuffix(methods, "\n")+"\n", "{{tricks}}", tricks).Replace(methodsText)
+	return strings.NewReplacer("{{methods}}", strings.TrimSuffix(methods, "\n")+"\n", "{{tricks}}",
+		tricks).Replace(methodsText)
 }
 
 // anchors returns the anchors of a page's headings, as GitHub makes them: letters, digits, hyphens and underscores are

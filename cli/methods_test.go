@@ -34,8 +34,8 @@ func TestCommandsPageIsCurrent(t *testing.T) {
 	}
 }
 
-// TestConfigPageIsCurrent: docs/format/config.md has the keys as `ocl config keys --markdown` prints them. It is here because tests of package
-// experiment register a network, which the keys would name.
+// TestConfigPageIsCurrent: docs/format/config.md has the keys as `ocl config keys --markdown` prints them. It is here
+// because tests of package experiment register a network, which the keys would name.
 func TestConfigPageIsCurrent(t *testing.T) {
 	page, err := os.ReadFile("../docs/format/config.md")
 	if err != nil {

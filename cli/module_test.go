@@ -16,7 +16,8 @@ import (
 	"ocl/run/result"
 )
 
-// otherModule is a program in a module of its own that registers two methods, a data set, a kind of stream and a network.
+// otherModule is a program in a module of its own that registers two methods, a data set, a kind of stream and a
+// network.
 const otherModule = `package main
 
 import (
@@ -123,8 +124,8 @@ func remember(path string) error {
 }
 `
 
-// programs builds the program of another module without a commit and at two of its commits, and ocl itself. Its go.mod has the requirements of this
-// one, so it needs the modules of this build and no others: a new machine has no more.
+// programs builds the program of another module without a commit and at two of its commits, and ocl itself. Its go.mod
+// has the requirements of this one, so it needs the modules of this build and no others: a new machine has no more.
 func programs(t *testing.T, dir string) (unstamped, first, second, plain string) {
 	t.Helper()
 	repo, err := filepath.Abs("..")
@@ -154,7 +155,8 @@ func programs(t *testing.T, dir string) (unstamped, first, second, plain string)
 		t.Helper()
 		cmd := exec.Command(name, args...)
 		cmd.Dir = home
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GIT_CONFIG_GLOBAL="+os.DevNull,
+			"GIT_CONFIG_SYSTEM="+os.DevNull)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s %q: %v\n%s", name, args, err, out)
 		}
@@ -163,7 +165,8 @@ func programs(t *testing.T, dir string) (unstamped, first, second, plain string)
 		do("git", "add", ".")
 		do("git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", message)
 	}
-	unstamped, first, second, plain = filepath.Join(dir, "unstamped.exe"), filepath.Join(dir, "first.exe"), filepath.Join(dir, "second.exe"), filepath.Join(dir, "ocl.exe")
+	unstamped, first, second, plain = filepath.Join(dir, "unstamped.exe"), filepath.Join(dir, "first.exe"),
+		filepath.Join(dir, "second.exe"), filepath.Join(dir, "ocl.exe")
 	write("go.mod", needs)
 	write("go.sum", string(sum))
 	write("main.go", otherModule)
@@ -178,8 +181,8 @@ func programs(t *testing.T, dir string) (unstamped, first, second, plain string)
 	return unstamped, first, second, plain
 }
 
-// TestOtherModule goes with a method of another module through the commands: the program that has it runs, verifies and reports it as one of
-// its own, a program of another version mixes no numbers, and ocl itself says what it lacks.
+// TestOtherModule goes with a method of another module through the commands: the program that has it runs, verifies and
+// reports it as one of its own, a program of another version mixes no numbers, and ocl itself says what it lacks.
 func TestOtherModule(t *testing.T) {
 	if os.Getenv("OCL_LONG") == "" {
 		t.Skip("OCL_LONG is not set: the test builds four programs. .ci/run outside runs it")
@@ -216,7 +219,8 @@ func TestOtherModule(t *testing.T) {
 			}
 		}
 	}
-	small := []string{"--memory", "20", "--network", "mlp", "--tasks", "2", "data.train_per_class=5", "data.test_per_class=3", "network.hidden=8"}
+	small := []string{"--memory", "20", "--network", "mlp", "--tasks", "2", "data.train_per_class=5",
+		"data.test_per_class=3", "network.hidden=8"}
 	run := append([]string{"run", "--method", "er-x,derx++,er", "method.er-x.rows=5", "--out", "runs"}, small...)
 	succeeds(first, run...)
 	folder := func(pattern string) string {
@@ -238,18 +242,22 @@ func TestOtherModule(t *testing.T) {
 		return r
 	}
 	made := read(own).Provenance.Registered
-	if len(made) != 1 || made[0].Key != "methods" || made[0].Name != "er-x" || made[0].Module != "example.com/other" || !regexp.MustCompile(`^v0\.0\.0-\d{14}-[0-9a-f]{12}$`).MatchString(made[0].Version) {
+	if len(made) != 1 || made[0].Key != "methods" || made[0].Name != "er-x" || made[0].Module != "example.com/other" ||
+		!regexp.MustCompile(`^v0\.0\.0-\d{14}-[0-9a-f]{12}$`).MatchString(made[0].Version) {
 		t.Fatalf("the result is of %+v, want er-x of example.com/other with its commit", made)
 	}
 	if r := read(ours); r.Provenance.Registered != nil {
 		t.Errorf("a run of er is of %+v", r.Provenance.Registered)
 	}
 	// What is registered is as good as what is built in.
-	succeeds(first, "run", "--method", "er-x", "--data", "dots", "--stream", "halves", "--tasks", "2", "--batch", "1", "--network", "mlp", "network.hidden=4", "--memory", "10", "--out", "dots")
-	if list := read(folder("dots/er-x-*")).Provenance.Registered; len(list) != 3 || list[1].Name != "dots" || list[2].Name != "halves" || list[2].Module != "example.com/other" {
+	succeeds(first, "run", "--method", "er-x", "--data", "dots", "--stream", "halves", "--tasks", "2", "--batch", "1",
+		"--network", "mlp", "network.hidden=4", "--memory", "10", "--out", "dots")
+	if list := read(folder("dots/er-x-*")).Provenance.Registered; len(list) != 3 || list[1].Name != "dots" ||
+		list[2].Name != "halves" || list[2].Module != "example.com/other" {
 		t.Errorf("a run with method, data and stream of another module is of %+v", list)
 	}
-	refused(plain, []string{"the method er-x of example.com/other"}, "verify", filepath.Join(folder("dots/er-x-*"), "result.json"))
+	refused(plain, []string{"the method er-x of example.com/other"}, "verify",
+		filepath.Join(folder("dots/er-x-*"), "result.json"))
 	net := testNetwork(t, dir, folder, succeeds, first)
 	testBoth(t, folder, succeeds, first)
 	for range 2 {
@@ -261,17 +269,23 @@ func TestOtherModule(t *testing.T) {
 	succeeds(first, "run", "--resume", "runs")
 	succeeds(first, "inspect", own)
 	succeeds(first, "report", "runs", "--out", "first")
-	if out := succeeds(first, "methods", "er-x"); !strings.Contains(out, "example.com/other v0.0.0-") || !strings.Contains(out, "method.er-x.NAME") {
+	if out := succeeds(first, "methods", "er-x"); !strings.Contains(out, "example.com/other v0.0.0-") ||
+		!strings.Contains(out, "method.er-x.NAME") {
 		t.Errorf("the description of er-x lacks its module or its options:\n%s", out)
 	}
-	if out := succeeds(first, "methods", "--markdown"); !strings.Contains(out, "[er-x](#er-x)") || !strings.Contains(out, "[derx++](#derx)") {
+	if out := succeeds(first, "methods", "--markdown"); !strings.Contains(out, "[er-x](#er-x)") ||
+		!strings.Contains(out, "[derx++](#derx)") {
 		t.Error("docs/methods.md would not link to er-x and derx++")
 	}
 	for want, args := range map[string][]string{
 		"er-x": {"__complete", "run", "--method", "er-"}, "method.er-x.rows=": {"__complete", "run", "method.er-x."},
 		"method.derx++.rows": {"config", "keys"}, "derx++": {"config", "schema"}, "\ndots ": {"data", "list"},
-		"the images in their order": {"data", "streams"}, "halves": {"__complete", "run", "--stream", ""}, "dots": {"__complete", "run", "--data", "d"},
-		"\ntiny\n": {"__complete", "run", "--network", ""}, "resnet18 (reduced), mlp, linear (no hidden layer) or tiny (one block)": {"run", "--help"}, `"tiny"`: {"config", "schema"}, "| resnet18, tiny, not cndpm, not ncm, not ranpac, not slda |": {"config", "keys", "--markdown"},
+		"the images in their order": {"data", "streams"}, "halves": {"__complete", "run", "--stream", ""},
+		"dots":     {"__complete", "run", "--data", "d"},
+		"\ntiny\n": {"__complete", "run", "--network", ""},
+		"resnet18 (reduced), mlp, linear (no hidden layer) or tiny (one block)": {"run", "--help"},
+		`"tiny"`: {"config", "schema"}, "| resnet18, tiny, not cndpm, not ncm, not ranpac, not slda |": {"config", "keys",
+			"--markdown"},
 	} {
 		if out := succeeds(first, args...); !strings.Contains(out, want) {
 			t.Errorf("%q lacks %s", args, want)
@@ -283,15 +297,18 @@ func TestOtherModule(t *testing.T) {
 	} else if len(fields) < 4 || fields[3]["name"] != "derx++" || fields[3]["module"] != "example.com/other" {
 		t.Errorf("the JSON of the fourth method is %v", fields[3])
 	}
-	if out := succeeds(first, "--version"); !strings.Contains(out, "\nmodule       example.com/other "+made[0].Version+"\n") {
+	if out := succeeds(first, "--version"); !strings.Contains(out,
+		"\nmodule       example.com/other "+made[0].Version+"\n") {
 		t.Errorf("the version lacks the module:\n%s", out)
 	}
 	// A panic in the code of the module is told as one of it, also in a worker.
 	for _, workers := range []string{"1", "2"} {
-		refused(first, []string{"breaks, seed 1: task 1, step 1: panic: no such row, in main.broken.Eval of the module example.com/other " + made[0].Version + " (", "main.go:", "Please correct it there"},
+		refused(first, []string{"breaks, seed 1: task 1, step 1: panic: no such row, in main.broken.Eval of the module example.com/other " +
+			made[0].Version + " (", "main.go:", "Please correct it there"},
 			append([]string{"run", "--method", "breaks", "--workers", workers, "--out", "broken" + workers}, small...)...)
 	}
-	succeeds(first, append([]string{"tune", "--method", "er-x", "--out", "tuned"}, strings.Fields(strings.ReplaceAll(strings.Join(small, " "), "--tasks 2", "--tasks 4"))...)...)
+	succeeds(first, append([]string{"tune", "--method", "er-x", "--out", "tuned"},
+		strings.Fields(strings.ReplaceAll(strings.Join(small, " "), "--tasks 2", "--tasks 4"))...)...)
 	study := "study: 1\nmethods: [er-x, derx++]\nmemory: 20\nruns: 1\ndata: {train_per_class: 5, test_per_class: 3}\nnetwork: {name: mlp, hidden: [8]}\n" +
 		"stream: {tasks: 2}\nmethod: {er-x: {rows: [5, 10]}}\n"
 	if err := os.WriteFile(filepath.Join(dir, "study.yaml"), []byte(study), 0o644); err != nil {
@@ -300,13 +317,16 @@ func TestOtherModule(t *testing.T) {
 	succeeds(first, "sweep", "study.yaml", "--workers", "2", "--out", "sweep")
 
 	// Another version is refused where numbers would mix, and has runs of its own.
-	older := []string{"made with the method", "of example.com/other v0.0.0-", "this program has that of example.com/other v0.0.0-"}
+	older := []string{"made with the method", "of example.com/other v0.0.0-",
+		"this program has that of example.com/other v0.0.0-"}
 	refused(second, older, "verify", filepath.Join(own, "result.json"))
 	refused(second, older, "run", "--resume", "runs")
 	refused(second, older, run...)
 	refused(second, older, "sweep", "join", "sweep")
-	for _, args := range [][]string{{"live", "cats.ocl"}, {"predict", net, "picture.png"}} { // nothing mixes, but they say so
-		if out := succeeds(second, args...); !strings.Contains(out, "it was made with the ") || !strings.Contains(out, older[2]) {
+	// nothing mixes, but they say so
+	for _, args := range [][]string{{"live", "cats.ocl"}, {"predict", net, "picture.png"}} {
+		if out := succeeds(second, args...); !strings.Contains(out, "it was made with the ") ||
+			!strings.Contains(out, older[2]) {
 			t.Errorf("%q does not say that the version is another one:\n%s", args, out)
 		}
 	}
@@ -323,17 +343,20 @@ func TestOtherModule(t *testing.T) {
 
 	// A version that names no state of the code is said before a run and in its report.
 	const vague = "example.com/other (devel)"
-	if out := succeeds(unstamped, append([]string{"run", "--method", "er-x", "--out", "unstamped"}, small...)...); !strings.Contains(out, "the version of "+vague+" does not name one state of its code") {
+	if out := succeeds(unstamped, append([]string{"run", "--method", "er-x", "--out", "unstamped"},
+		small...)...); !strings.Contains(out, "the version of "+vague+" does not name one state of its code") {
 		t.Errorf("a run says nothing of the unknown version:\n%s", out)
 	}
-	if out := succeeds(first, append([]string{"run", "--method", "er-x", "--out", "stamped", "--dry-run"}, small...)...); strings.Contains(out, "does not name one state") {
+	if out := succeeds(first, append([]string{"run", "--method", "er-x", "--out", "stamped", "--dry-run"},
+		small...)...); strings.Contains(out, "does not name one state") {
 		t.Errorf("a run of a commit says that its version is unknown:\n%s", out)
 	}
 	page, err = os.ReadFile(filepath.Join(dir, "unstamped", "report.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"The results that use " + vague + " may be of several states of its code", "Here ocl stands for a program that has the method er-x of " + vague + ".",
+	for _, want := range []string{"The results that use " + vague + " may be of several states of its code",
+		"Here ocl stands for a program that has the method er-x of " + vague + ".",
 		"<dt>Other modules</dt><dd>method er-x of " + vague + "</dd>"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the report of a run of an unknown version lacks %q", want)
@@ -343,8 +366,10 @@ func TestOtherModule(t *testing.T) {
 	// A program without the method says which one, of which module and version, and what to do. A report needs no method.
 	lacks := []string{"of example.com/other " + made[0].Version, "imports the package", "cli.Main"}
 	for _, args := range [][]string{
-		{"verify", filepath.Join(own, "result.json")}, {"predict", own, "."}, {"export", own, "--to", "safetensors", "-o", "x"}, {"eval", own, "--data", "glyphs"},
-		{"learn", own, "--data", "glyphs", "--tasks", "1", "--out", "more"}, {"inspect", own}, {"run", "--resume", "runs"}, {"run", "--resume", own},
+		{"verify", filepath.Join(own, "result.json")}, {"predict", own, "."},
+		{"export", own, "--to", "safetensors", "-o", "x"}, {"eval", own, "--data", "glyphs"},
+		{"learn", own, "--data", "glyphs", "--tasks", "1", "--out", "more"}, {"inspect", own}, {"run", "--resume", "runs"},
+		{"run", "--resume", own},
 		append([]string{"run", "--method", "er", "--out", "runs"}, small...), {"sweep", "join", "sweep"},
 	} {
 		refused(plain, lacks, args...)
@@ -352,13 +377,18 @@ func TestOtherModule(t *testing.T) {
 			t.Errorf("%q says it more than once:\n%s", args, out)
 		}
 	}
-	for _, args := range [][]string{{"verify", filepath.Join(net, "result.json")}, {"predict", net, "."}, {"export", net, "--to", "onnx", "-o", "y"}, {"run", "--resume", "nets"}} {
-		refused(plain, []string{"the network tiny of example.com/other " + made[0].Version, "imports the package", "cli.Main"}, args...)
+	for _, args := range [][]string{{"verify", filepath.Join(net, "result.json")}, {"predict", net, "."},
+		{"export", net, "--to", "onnx", "-o", "y"}, {"run", "--resume", "nets"}} {
+		refused(plain, []string{"the network tiny of example.com/other " + made[0].Version, "imports the package",
+			"cli.Main"}, args...)
 	}
-	if _, err := live.Open(filepath.Join(dir, "cats.ocl")); err == nil || !strings.Contains(err.Error(), "the method er-x of example.com/other v0.0.0-") || !strings.Contains(err.Error(), lacks[1]) {
+	if _, err := live.Open(filepath.Join(dir, "cats.ocl")); err == nil ||
+		!strings.Contains(err.Error(), "the method er-x of example.com/other v0.0.0-") ||
+		!strings.Contains(err.Error(), lacks[1]) {
 		t.Errorf("a live learner without the method: %v", err)
 	}
-	refused(plain, []string{`network.name (--network): unknown value "tiny". Use resnet18, mlp or linear`}, "run", "--method", "er", "--network", "tiny", "--out", "none")
+	refused(plain, []string{`network.name (--network): unknown value "tiny". Use resnet18, mlp or linear`}, "run",
+		"--method", "er", "--network", "tiny", "--out", "none")
 	succeeds(plain, "report", "nets", "--out", "plainnets")
 	for _, args := range [][]string{{"sweep", "status", "sweep"}, {"inspect", "sweep"}} {
 		if out := succeeds(plain, args...); !strings.Contains(out, "3 of 3 jobs done") {
@@ -375,7 +405,8 @@ func TestOtherModule(t *testing.T) {
 		return regexp.MustCompile(`class="sw m-n\d+`).FindString(string(page))
 	}
 	if with, without := mark("first"), mark("plain"); with == "" || with != without {
-		t.Errorf("er-x looks like %q in the report of the program that has it, and like %q in that of one without it", with, without)
+		t.Errorf("er-x looks like %q in the report of the program that has it, and like %q in that of one without it", with,
+			without)
 	}
 }
 
@@ -383,7 +414,8 @@ func TestOtherModule(t *testing.T) {
 func testBoth(t *testing.T, folder func(string) string, succeeds func(string, ...string) string, program string) {
 	t.Helper()
 	few := []string{"--tasks", "2", "data.train_per_class=2", "data.test_per_class=1", "data.size=16"}
-	succeeds(program, append([]string{"run", "--method", "er-x", "--network", "tiny", "network.width=3", "--memory", "20", "--out", "two"}, few...)...)
+	succeeds(program, append([]string{"run", "--method", "er-x", "--network", "tiny", "network.width=3", "--memory", "20",
+		"--out", "two"}, few...)...)
 	succeeds(program, append([]string{"learn", folder("two/er-x-*"), "--data", "glyphs", "--out", "grown"}, few...)...)
 	for _, run := range []string{folder("two/er-x-*"), folder("grown/er-x-*")} {
 		succeeds(program, "predict", run, "picture.png")
@@ -394,16 +426,20 @@ func testBoth(t *testing.T, folder func(string) string, succeeds func(string, ..
 	succeeds(program, "verify", filepath.Join(folder("grown/er-x-*"), "result.json"))
 }
 
-// testNetwork goes with a network of another module through the commands of the program that has it. It returns the folder of its run.
-func testNetwork(t *testing.T, dir string, folder func(string) string, succeeds func(string, ...string) string, program string) (run string) {
+// testNetwork goes with a network of another module through the commands of the program that has it. It returns the
+// folder of its run.
+func testNetwork(t *testing.T, dir string, folder func(string) string, succeeds func(string, ...string) string,
+	program string) (run string) {
 	t.Helper()
-	succeeds(program, "run", "--method", "er", "--network", "tiny", "network.width=3", "--memory", "20", "--tasks", "2", "data.train_per_class=5", "data.test_per_class=3", "data.size=16", "--out", "nets")
+	succeeds(program, "run", "--method", "er", "--network", "tiny", "network.width=3", "--memory", "20", "--tasks", "2",
+		"data.train_per_class=5", "data.test_per_class=3", "data.size=16", "--out", "nets")
 	run = folder("nets/er-*")
 	r, err := result.Read(filepath.Join(run, "result.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list := r.Provenance.Registered; len(list) != 1 || list[0].Key != "network.name" || list[0].Name != "tiny" || list[0].Module != "example.com/other" {
+	if list := r.Provenance.Registered; len(list) != 1 || list[0].Key != "network.name" || list[0].Name != "tiny" ||
+		list[0].Module != "example.com/other" {
 		t.Errorf("a run with a network of another module is of %+v", list)
 	}
 	succeeds(program, "verify", filepath.Join(run, "result.json"))

@@ -37,7 +37,8 @@ func causes(err error) []error {
 // tellPanics writes the text that a report of panics needs: version, command line and stacks.
 func tellPanics(w io.Writer, args []string, list []*train.PanicError) {
 	v := readVersion()
-	text := fmt.Sprintf("ocl: please add the following lines to your report\nocl %s, revision %s, numbers %d, kernel %s, %s %s\ncommand  ocl", v.Version, v.source(), v.Numbers,
+	text := fmt.Sprintf("ocl: please add the following lines to your report\nocl %s, revision %s, numbers %d, kernel %s, %s %s\ncommand  ocl",
+		v.Version, v.source(), v.Numbers,
 		v.Kernel, v.Go, v.Platform)
 	for _, a := range args {
 		text += " " + quoteWord(a)

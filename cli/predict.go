@@ -60,7 +60,8 @@ func newPredict() *cobra.Command {
   ocl predict runs/er5k - < cat.jpg`,
 		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. Images are " +
 			"prepared exactly as the data of the run were. A learner of grey images gets coloured images as grey ones. IMAGE is a file, a folder or -, which is one image on " +
-			"standard input. A folder stands for the files below it that end in " + strings.Join(data.PictureEndings(), ", ") + " or begin as such an image, in the order of their names; " +
+			"standard input. A folder stands for the files below it that end in " + strings.Join(data.PictureEndings(), ", ") +
+			" or begin as such an image, in the order of their names; " +
 			"other files and hidden ones are skipped and counted on standard error. An image that cannot be read is named there, and --json and --csv have an error in its place. " +
 			"The other images are labelled, and the exit code is 1. The probabilities of methods without gradient (ncm, slda, ranpac) order the guesses, and are not the chance of being right.",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -82,7 +83,8 @@ func newPredict() *cobra.Command {
 	flags.Lookup("json").Usage += "; one object a line for each image"
 	flags.BoolVar(&f.asCSV, "csv", false, "print CSV")
 	addQuiet(flags, &f.quiet)
-	annotate(flags, groupOutput, map[string]string{"csv": "", "top": "N", "classifier": "NAME", "older": "", "backbone": "FILE"})
+	annotate(flags, groupOutput, map[string]string{"csv": "", "top": "N", "classifier": "NAME", "older": "",
+		"backbone": "FILE"})
 	return cmd
 }
 
@@ -94,8 +96,10 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 		return usage(fmt.Errorf("%s: both --json and --csv are given. Use one of them", pathOf(cmd)))
 	}
 	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
-	if file, is := cmd.InOrStdin().(*os.File); is && slices.Contains(places, standardInput) && term.IsTerminal(int(file.Fd())) {
-		return usage(fmt.Errorf("%s: - is an image on standard input, but that is a terminal. Write `ocl predict %s - < IMAGE`", pathOf(cmd), quoteWord(run)))
+	if file, is := cmd.InOrStdin().(*os.File); is && slices.Contains(places, standardInput) &&
+		term.IsTerminal(int(file.Fd())) {
+		return usage(fmt.Errorf("%s: - is an image on standard input, but that is a terminal. Write `ocl predict %s - < IMAGE`",
+			pathOf(cmd), quoteWord(run)))
 	}
 	if err := notSwapped(cmd, run, places...); err != nil {
 		return err
@@ -104,7 +108,8 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	if err != nil {
 		return fmt.Errorf("%s: %w", pathOf(cmd), err)
 	}
-	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.classifier, Older: f.older, AtOnce: f.workers, Backbone: f.backbone})
+	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.classifier, Older: f.older, AtOnce: f.workers,
+		Backbone: f.backbone})
 	if err != nil {
 		return unfit(err)
 	}
@@ -113,7 +118,8 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 		fmt.Fprintln(notes, ended(escape.Line(note)))
 	}
 	if most := p.Info().Guesses; f.top > most {
-		fmt.Fprintf(notes, "--top %s: there are %s for each image, as the learner can name no more classes.\n", count.Number(f.top), count.Of(most, "guess"))
+		fmt.Fprintf(notes, "--top %s: there are %s for each image, as the learner can name no more classes.\n",
+			count.Number(f.top), count.Of(most, "guess"))
 	}
 	in := input.Stream(ctx, cmd.InOrStdin(), silence)
 	l := &labelling{p: p, in: in, top: min(f.top, p.Info().Guesses), out: f.printer(cmd.OutOrStdout(), p.Info())}
@@ -126,7 +132,8 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	err = l.all(ctx, files)
 	show.end()
 	if err = errors.Join(err, l.out.end()); err == nil && l.faults > 0 {
-		err = fmt.Errorf("%s: %s of %s could not be labelled. The messages above name them", pathOf(cmd), count.Number(l.faults), count.Of(len(files), "image"))
+		err = fmt.Errorf("%s: %s of %s could not be labelled. The messages above name them", pathOf(cmd),
+			count.Number(l.faults), count.Of(len(files), "image"))
 	}
 	return err
 }
@@ -138,7 +145,8 @@ func notSwapped(cmd *cobra.Command, run string, places ...string) error {
 	}
 	for _, place := range places {
 		if place != "" && trained.HasRun(place) {
-			return usage(fmt.Errorf("%s: there is no run in %s, but in %s: swapped? Give the run first, and then the pictures", pathOf(cmd), run, place))
+			return usage(fmt.Errorf("%s: there is no run in %s, but in %s: swapped? Give the run first, and then the pictures",
+				pathOf(cmd), run, place))
 		}
 	}
 	return nil
@@ -146,10 +154,13 @@ func notSwapped(cmd *cobra.Command, run string, places ...string) error {
 
 // addClassifier defines --classifier.
 func addClassifier(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "classifier", "", "what predicts, if the run has several: "+strings.Join(config.Classifiers(), ", ")+" (default: the first of the run's --classifiers)")
-	_ = cmd.RegisterFlagCompletionFunc("classifier", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return config.Classifiers(), cobra.ShellCompDirectiveNoFileComp
-	})
+	cmd.Flags().StringVar(to, "classifier", "", "what predicts, if the run has several: "+
+		strings.Join(config.Classifiers(),
+			", ")+" (default: the first of the run's --classifiers)")
+	_ = cmd.RegisterFlagCompletionFunc("classifier",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return config.Classifiers(), cobra.ShellCompDirectiveNoFileComp
+		})
 }
 
 // addOlder defines --older.
@@ -159,7 +170,8 @@ func addOlder(cmd *cobra.Command, to *bool) {
 
 // addBackbone defines --backbone of a command that takes the pretrained network of a run.
 func addBackbone(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "backbone", "", "file of the run's pretrained network on this machine (default: where the run had it)")
+	cmd.Flags().StringVar(to, "backbone", "",
+		"file of the run's pretrained network on this machine (default: where the run had it)")
 	_ = cmd.MarkFlagFilename("backbone", "safetensors")
 }
 
@@ -186,7 +198,8 @@ func listImages(ctx context.Context, places []string, notes io.Writer) (files []
 			case ctx.Err() != nil:
 				return filepath.SkipAll
 			case err != nil:
-				files = append(files, labelled{file: path, err: fmt.Errorf("%s: %w. Give a folder that can be read", path, cause.Of(err))})
+				files = append(files, labelled{file: path, err: fmt.Errorf("%s: %w. Give a folder that can be read", path,
+					cause.Of(err))})
 			case secret:
 				hidden.add(path)
 				if e.IsDir() {
@@ -202,8 +215,9 @@ func listImages(ctx context.Context, places []string, notes io.Writer) (files []
 			return nil
 		})
 		if len(files) == before {
-			files = append(files, labelled{file: place, err: fmt.Errorf("%s: there is no image below this folder. Give a folder of files that end in %s",
-				place, strings.Join(data.PictureEndings(), ", "))})
+			files = append(files, labelled{file: place,
+				err: fmt.Errorf("%s: there is no image below this folder. Give a folder of files that end in %s",
+					place, strings.Join(data.PictureEndings(), ", "))})
 		}
 	}
 	hidden.note(notes, "hidden path")
@@ -345,7 +359,8 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 				return write(r.file, "", "", "", "", r.err.Error())
 			}
 			for i, g := range r.guesses {
-				if err := write(r.file, strconv.Itoa(i+1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64), ""); err != nil {
+				if err := write(r.file, strconv.Itoa(i+1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64),
+					""); err != nil {
 					return err
 				}
 			}

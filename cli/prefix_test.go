@@ -19,8 +19,9 @@ func TestOnePrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
-		"serve: daemon: live: experiment: no room":            "serve: no room",
-		"serve: daemon: watch: lr cannot be fast":             "serve: watch: lr cannot be fast", // a folder of that name is here
+		"serve: daemon: live: experiment: no room": "serve: no room",
+		// a folder of that name is here
+		"serve: daemon: watch: lr cannot be fast":             "serve: watch: lr cannot be fast",
 		"verify: config.json: experiment: its config":         "verify: config.json: its config",
 		"notes.txt: predict: this is no JPEG":                 "notes.txt: this is no JPEG",
 		"sweep: study: no such file or directory":             "sweep: study: no such file or directory",
@@ -50,7 +51,8 @@ func TestPackagesThatNameThemselves(t *testing.T) {
 		switch name := e.Name(); {
 		case err != nil:
 			return err
-		case e.IsDir() && (name == "testdata" || name == "tools" || name == "_asm" || name == "examples" || strings.HasPrefix(name, ".") && name != ".."):
+		case e.IsDir() && (name == "testdata" || name == "tools" || name == "_asm" || name == "examples" ||
+			strings.HasPrefix(name, ".") && name != ".."):
 			return fs.SkipDir
 		case e.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
 			return nil

@@ -10,8 +10,8 @@ import (
 	"ocl/run/result"
 )
 
-// progress shows how far the runs of an experiment are, with a line for each run at work, and where there is no terminal also at the end
-// of each task.
+// progress shows how far the runs of an experiment are, with a line for each run at work, and where there is no
+// terminal also at the end of each task.
 type progress struct {
 	*screen
 	runs  []*runState // in the order in which they began
@@ -28,8 +28,8 @@ func newProgress(w io.Writer, quiet bool) *progress {
 	return p
 }
 
-// shown is a line for each active run. A terminal has a line above them where there are several runs, and one for each method below them; elsewhere
-// each line says it all.
+// shown is a line for each active run. A terminal has a line above them where there are several runs, and one for each
+// method below them; elsewhere each line says it all.
 func (p *progress) shown() (lines []string) {
 	left, ended, indent, width := "", 0, "", plainWidth
 	if d, ok := p.left(); ok {

@@ -21,7 +21,8 @@ import (
 // watch is a progress with a clock of its own that draws only when a test says so.
 func watch(w *bytes.Buffer, live bool, width int) (*progress, *time.Time) {
 	now := time.Unix(1_000_000, 0)
-	p := &progress{screen: &screen{out: w, notes: w, live: live, now: func() time.Time { return now }, width: func() int { return width }, height: func() int { return 0 }}}
+	p := &progress{screen: &screen{out: w, notes: w, live: live, now: func() time.Time { return now },
+		width: func() int { return width }, height: func() int { return 0 }}}
 	p.lines = p.shown
 	return p, &now
 }
@@ -71,7 +72,8 @@ func TestProgressLine(t *testing.T) {
 	var out bytes.Buffer
 	p, now := watch(&out, true, 121)
 	ev := begin(p, "er", 3, 1, 20, 5000)
-	ev.Evaluated(experiment.Evaluated{Task: 5, Accuracy: append(accuracies(0.2, 0.2, 0.2, 0.2, 0.242, 0.242), make([]*float64, 14)...)})
+	ev.Evaluated(experiment.Evaluated{Task: 5, Accuracy: append(accuracies(0.2, 0.2, 0.2, 0.2, 0.242, 0.242),
+		make([]*float64, 14)...)})
 	ev.TaskBegin(ocl.TaskInfo{Index: 6})
 	for step := 1; step <= 1430; step++ {
 		*now = now.Add(10 * time.Millisecond)
@@ -96,7 +98,8 @@ func TestProgressLine(t *testing.T) {
 	p.draw()
 	p.draw()
 	bar := "er       █                 21.4 %  after task 6 of 20\x1b[K"
-	if lines := strings.Split(out.String(), "\n"); len(lines) != 5 || !strings.HasPrefix(lines[0], "er s3  task 7/20") || lines[1] != bar || !strings.HasPrefix(lines[2], "\x1b[J\x1b[2A\rer s3") || lines[3] != bar || lines[4] != "\x1b[J" {
+	if lines := strings.Split(out.String(), "\n"); len(lines) != 5 || !strings.HasPrefix(lines[0], "er s3  task 7/20") ||
+		lines[1] != bar || !strings.HasPrefix(lines[2], "\x1b[J\x1b[2A\rer s3") || lines[3] != bar || lines[4] != "\x1b[J" {
 		t.Errorf("live lines are drawn twice as %q", out.String())
 	}
 	out.Reset()
@@ -127,13 +130,15 @@ func TestMean(t *testing.T) {
 	}
 }
 
-// TestProgressCountsTasksAsNotesDo: a task has the number that it has in the whole stream, where some are left out, and its name.
+// TestProgressCountsTasksAsNotesDo: a task has the number that it has in the whole stream, where some are left out, and
+// its name.
 func TestProgressCountsTasksAsNotesDo(t *testing.T) {
 	var out bytes.Buffer
 	p, _ := watch(&out, false, 121)
 	job := experiment.Job{Total: 1, Method: "er", Seed: 3}
 	ev := p.job(job)
-	ev.Begin(job, streamOf(3), experiment.Plan{Steps: 30, FLOPsPerStep: 1000, Tasks: []int{2, 4, 5}, TaskNames: []string{"spring", "", "a season of more than 24 letters"}})
+	ev.Begin(job, streamOf(3), experiment.Plan{Steps: 30, FLOPsPerStep: 1000, Tasks: []int{2, 4, 5},
+		TaskNames: []string{"spring", "", "a season of more than 24 letters"}})
 	for i, want := range []string{"task 2/5  spring  step", "task 4/5  step", "task 5/5  a season of more than 2…  step"} {
 		ev.TaskBegin(ocl.TaskInfo{Index: i})
 		if got := shownAt(p, 120); !strings.Contains(got, want) {
@@ -161,7 +166,8 @@ func TestProgressSeveral(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	finetune.End(experiment.Job{}, nil, nil)
-	if got, want := shownAt(p, 120), "1 of 6 done  46s left\n  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %"; got != want {
+	if got, want := shownAt(p, 120),
+		"1 of 6 done  46s left\n  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -215,7 +221,9 @@ func TestProgressReviews(t *testing.T) {
 		var out bytes.Buffer
 		p, now := watch(&out, true, 100)
 		ev := p.job(experiment.Job{Total: 1, Method: "er"})
-		ev.Begin(experiment.Job{Total: 1}, streamOf(3), experiment.Plan{Steps: 30, StepsDone: resumed, FLOPsPerStep: 1000, PrepareFLOPs: []int64{10000, 10000, 10000}, Tasks: numbered(1, 3)})
+		ev.Begin(experiment.Job{Total: 1}, streamOf(3),
+			experiment.Plan{Steps: 30, StepsDone: resumed, FLOPsPerStep: 1000, PrepareFLOPs: []int64{10000, 10000, 10000},
+				Tasks: numbered(1, 3)})
 		for task := resumed / 10; task < 2; task++ { // each takes ten steps and a review of as much work, a second a step
 			ev.TaskBegin(ocl.TaskInfo{Index: task})
 			for step := 10*task + 1; step <= 10*task+10; step++ {
@@ -231,13 +239,14 @@ func TestProgressReviews(t *testing.T) {
 	}
 }
 
-// TestProgressPauses: long work inside a step counts as it is done, also for a run that is resumed in it, and the rate of the steps before
-// it is not shown. A step of a hundred works for 100 seconds here; the others only store.
+// TestProgressPauses: long work inside a step counts as it is done, also for a run that is resumed in it, and the rate
+// of the steps before it is not shown. A step of a hundred works for 100 seconds here; the others only store.
 func TestProgressPauses(t *testing.T) {
 	for _, resumed := range []int{0, 50, 99} {
 		p, now := watch(&bytes.Buffer{}, true, 100)
 		ev := p.job(experiment.Job{Total: 1, Method: "cndpm"})
-		ev.Begin(experiment.Job{Total: 1}, streamOf(1), experiment.Plan{Steps: 400, StepsDone: resumed, FLOPsPerStep: 1000, FLOPsPerPause: 100_000, Tasks: numbered(1, 1)})
+		ev.Begin(experiment.Job{Total: 1}, streamOf(1),
+			experiment.Plan{Steps: 400, StepsDone: resumed, FLOPsPerStep: 1000, FLOPsPerPause: 100_000, Tasks: numbered(1, 1)})
 		ev.TaskBegin(ocl.TaskInfo{Index: 0})
 		for step := resumed + 1; step < 100; step++ {
 			ev.StepEnd(step, ocl.StepStats{Samples: 10, Correct: -1})
@@ -316,7 +325,8 @@ func TestQuietWhereProgressIs(t *testing.T) {
 		}
 	}
 	slices.Sort(without)
-	want := []string{"config check", "config keys", "config schema", "config show", "data cache clean", "data list", "data streams", "export", "inspect", "methods",
+	want := []string{"config check", "config keys", "config schema", "config show", "data cache clean", "data list",
+		"data streams", "export", "inspect", "methods",
 		"report import", "report paper", "serve token", "serve verify", "sweep cancel", "sweep retry", "sweep status"}
 	if !slices.Equal(without, want) {
 		t.Errorf("without --quiet are %q, want %q", without, want)
@@ -348,14 +358,16 @@ func TestProgressEnds(t *testing.T) {
 	}
 }
 
-// TestProgressOfTheLastEvaluation: a resumed run that lacks nothing else says which task's evaluation goes on, how far it
-// is and what it found; what an earlier process tested is no work of this one.
+// TestProgressOfTheLastEvaluation: a resumed run that lacks nothing else says which task's evaluation goes on, how far
+// it is and what it found; what an earlier process tested is no work of this one.
 func TestProgressOfTheLastEvaluation(t *testing.T) {
 	var out bytes.Buffer
 	p, now := watch(&out, false, 100)
 	ev := p.job(experiment.Job{Total: 1, Method: "er", Seed: 3})
-	ev.Begin(experiment.Job{Total: 1}, streamOf(2), experiment.Plan{Steps: 20, StepsDone: 20, TestSamples: 1500, TestsDone: 500, Tasks: numbered(1, 2), FLOPsPerStep: 1000,
-		FLOPsPerImage: 100, Evaluating: true})
+	ev.Begin(experiment.Job{Total: 1}, streamOf(2),
+		experiment.Plan{Steps: 20, StepsDone: 20, TestSamples: 1500, TestsDone: 500, Tasks: numbered(1, 2),
+			FLOPsPerStep:  1000,
+			FLOPsPerImage: 100, Evaluating: true})
 	ev.TaskBegin(ocl.TaskInfo{Index: 1})
 	ev.Tested(0, 1000)
 	p.draw()
@@ -394,7 +406,8 @@ func TestProgressOfResumedRuns(t *testing.T) {
 		}
 		job := experiment.Job{Total: 1, Method: "er", Seed: 3}
 		ev := p.job(job)
-		ev.Begin(job, streamOf(2), experiment.Plan{Steps: 1000, StepsDone: tt.done, FLOPsPerStep: 1, Kept: tt.done == 1000, Tasks: numbered(1, 2)})
+		ev.Begin(job, streamOf(2), experiment.Plan{Steps: 1000, StepsDone: tt.done, FLOPsPerStep: 1, Kept: tt.done == 1000,
+			Tasks: numbered(1, 2)})
 		if tt.done == 1000 {
 			ev.Note("its result is kept")
 			ev.End(job, nil, nil)

@@ -40,7 +40,8 @@ func newReport() *cobra.Command {
   ocl report paper survey/results --beside -o paper`,
 		Long: "DIR is an experiment folder, a run folder, a folder of compressed results (NAME.json.gz), or the file of one result. " +
 			"Without -o, the report of a folder is written into that folder, and the report of a file beside it. " +
-			"All numbers are read from result files. The data are not needed; where they are at hand, in --data-dir, in the recorded folder or in $" + dataVariable +
+			"All numbers are read from result files. The data are not needed; where they are at hand, in --data-dir, in the recorded folder or in $" +
+			dataVariable +
 			", the page has images of the classes that are confused most. A result that cannot be read is left out and named, and the exit code is 1.",
 		Args:              atLeastOne("DIR", "a folder with results, such as runs/er5k"),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
@@ -48,7 +49,8 @@ func newReport() *cobra.Command {
 			if err := oneFolder(cmd, args, out); err != nil {
 				return err
 			}
-			o := report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), All: all, PNG: png, LaTeX: latex}
+			o := report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), All: all,
+				PNG: png, LaTeX: latex}
 			if images {
 				shown := &examples{dir: dataDir, stderr: cmd.ErrOrStderr(), quiet: quiet}
 				o.Examples, o.Mistaken = shown.of, shown.mistaken
@@ -62,20 +64,26 @@ func newReport() *cobra.Command {
 		},
 	}
 	addOut(cmd, &out)
-	cmd.Flags().BoolVar(&all, "all", false, "draw every row; by default the error analysis shows at most 8 rows per figure, ten heat maps of each kind and four confusion matrices")
-	cmd.Flags().BoolVar(&latex, "latex", false, "write for a paper too: PDF figures for one and two columns, LaTeX tables, and paper.tex with all of them")
+	cmd.Flags().BoolVar(&all, "all", false,
+		"draw every row; by default the error analysis shows at most 8 rows per figure, ten heat maps of each kind and four confusion matrices")
+	cmd.Flags().BoolVar(&latex, "latex", false,
+		"write for a paper too: PDF figures for one and two columns, LaTeX tables, and paper.tex with all of them")
 	cmd.Flags().BoolVar(&png, "png", false, "write each figure as PNG too, for programs that take neither SVG nor PDF")
-	cmd.Flags().BoolVar(&images, "images", true, "show images of the classes that are confused most; false does not open the data")
-	cmd.Flags().StringVar(&dataDir, "data-dir", "", "where the data lie on this machine, for data that are read from files (default: the recorded folder, or $"+dataVariable+")")
+	cmd.Flags().BoolVar(&images, "images", true,
+		"show images of the classes that are confused most; false does not open the data")
+	cmd.Flags().StringVar(&dataDir, "data-dir", "",
+		"where the data lie on this machine, for data that are read from files (default: the recorded folder, or $"+dataVariable+")")
 	addQuiet(cmd.Flags(), &quiet)
 	addJSON(cmd, &raw, report.Written{})
-	annotate(cmd.Flags(), groupOutput, map[string]string{"all": "", "latex": "", "png": "", "images": "", "data-dir": "PATH"})
+	annotate(cmd.Flags(), groupOutput, map[string]string{"all": "", "latex": "", "png": "", "images": "",
+		"data-dir": "PATH"})
 	_ = cmd.MarkFlagDirname("data-dir")
 	cmd.AddCommand(newReportPaper(), newReportImport())
 	return cmd
 }
 
-// noteMissing says how many jobs of studies have no result, as when the folder of a shard was not copied: their report looks whole.
+// noteMissing says how many jobs of studies have no result, as when the folder of a shard was not copied: their report
+// looks whole.
 func noteMissing(to io.Writer, dirs []string) {
 	for _, dir := range dirs {
 		entries, err := study.ReadJobs(dir) // a folder that is no study, or was made by hand, has no list
@@ -97,14 +105,16 @@ func noteMissing(to io.Writer, dirs []string) {
 
 // addOut defines -o, the folder of a report.
 func addOut(cmd *cobra.Command, out *string) {
-	cmd.Flags().StringVarP(out, "out", "o", "", "folder for the report, which is made if needed (default: the folder given)")
+	cmd.Flags().StringVarP(out, "out", "o", "",
+		"folder for the report, which is made if needed (default: the folder given)")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR"})
 }
 
 // oneFolder is an error where nobody says into which of several folders a report goes.
 func oneFolder(cmd *cobra.Command, dirs []string, out string) error {
 	if out == "" && len(dirs) > 1 {
-		return usage(fmt.Errorf("%s: %d folders are given, but no folder for their report. Add -o DIR", pathOf(cmd), len(dirs)))
+		return usage(fmt.Errorf("%s: %d folders are given, but no folder for their report. Add -o DIR", pathOf(cmd),
+			len(dirs)))
 	}
 	return nil
 }
@@ -136,7 +146,8 @@ func newReportPaper() *cobra.Command {
 		},
 	}
 	addOut(cmd, &out)
-	cmd.Flags().BoolVar(&beside, "beside", false, "put the published value beside each cell, with the difference and the verdict")
+	cmd.Flags().BoolVar(&beside, "beside", false,
+		"put the published value beside each cell, with the difference and the verdict")
 	addJSON(cmd, &raw, paper.Written{})
 	annotate(cmd.Flags(), groupOutput, map[string]string{"beside": ""})
 	return cmd

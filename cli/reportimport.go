@@ -64,8 +64,10 @@ func newReportImport() *cobra.Command {
 	flags.StringVar(&f.about.Protocol, "protocol", config.ProtocolStandard, "standard, survey or tuning")
 	flags.BoolVar(&f.about.CommonTest, "common-test", false, "all tasks share one test set: each row has one number")
 	flags.StringVar(&f.about.Citation, "citation", "", "where the numbers or the method are published (default: none)")
-	flags.StringVarP(&f.out, "out", "o", "", "file to write, NAME.json or NAME.json.gz (default: beside MATRIX.csv, as .json.gz)")
-	annotate(flags, groupOutput, map[string]string{"method": "NAME", "data": "NAME", "program": "NAME", "seed": "N", "memory": "N", "scenario": "NAME", "protocol": "NAME",
+	flags.StringVarP(&f.out, "out", "o", "",
+		"file to write, NAME.json or NAME.json.gz (default: beside MATRIX.csv, as .json.gz)")
+	annotate(flags, groupOutput, map[string]string{"method": "NAME", "data": "NAME", "program": "NAME", "seed": "N",
+		"memory": "N", "scenario": "NAME", "protocol": "NAME",
 		"common-test": "", "citation": "TEXT", "out": "PATH"})
 	_ = cmd.MarkFlagFilename("out", "json", "gz")
 	return cmd
@@ -98,12 +100,16 @@ func (f *importFlags) convert(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := output.Write("import", f.out, func(w io.Writer) error { return writeResult(w, r, strings.HasSuffix(f.out, ".gz")) }); err != nil {
+	if err := output.Write("import", f.out, func(w io.Writer) error {
+		return writeResult(w, r,
+			strings.HasSuffix(f.out, ".gz"))
+	}); err != nil {
 		return err
 	}
 	if name := f.about.Data; !slices.Contains(data.Names(), name) {
 		if near := nearest.Word(name, data.Names()); near != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "note: ocl has no data set %s, so no result of ocl stands beside this one. If %s is meant, import it again with --data %s.\n", escape.Line(name), near, near)
+			fmt.Fprintf(cmd.ErrOrStderr(), "note: ocl has no data set %s, so no result of ocl stands beside this one. If %s is meant, import it again with --data %s.\n",
+				escape.Line(name), near, near)
 		}
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), escape.Line(f.out))
@@ -118,13 +124,15 @@ func (f *importFlags) check(cmd *cobra.Command) error {
 		flag, what string
 		value      *string
 	}{
-		{"method", "a method", &f.about.Method}, {"data", "the data set", &f.about.Data}, {"program", "the program that measured", &f.about.Source.Program},
+		{"method", "a method", &f.about.Method}, {"data", "the data set", &f.about.Data},
+		{"program", "the program that measured", &f.about.Source.Program},
 	} {
 		*n.value = strings.TrimSpace(*n.value)
 		switch {
 		case *n.value == "":
 			fault("%s: --%s is missing. Give the name of %s", pathOf(cmd), n.flag, n.what)
-		case utf8.RuneCountInString(*n.value) > limit.ForeignName || strings.ContainsFunc(*n.value, func(r rune) bool { return !unicode.IsPrint(r) }):
+		case utf8.RuneCountInString(*n.value) > limit.ForeignName ||
+			strings.ContainsFunc(*n.value, func(r rune) bool { return !unicode.IsPrint(r) }):
 			fault("--%s cannot be %.80q. Use at most %d characters that can be printed", n.flag, *n.value, limit.ForeignName)
 		}
 	}

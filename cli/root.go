@@ -38,14 +38,17 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.Flags().BoolVar(&showVersion, "version", false, "print the version, the revision of the source, the kernels and the algorithm of convolutions in use")
+	root.Flags().BoolVar(&showVersion, "version", false,
+		"print the version, the revision of the source, the kernels and the algorithm of convolutions in use")
 	annotate(root.Flags(), groupOutput, map[string]string{"version": ""})
 	addJSON(root, &asJSON, version{})
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.PersistentFlags().Bool("no-color", false, "print without colour; NO_COLOR or TERM=dumb in the environment does the same")
+	root.PersistentFlags().Bool("no-color", false,
+		"print without colour; NO_COLOR or TERM=dumb in the environment does the same")
 	root.PersistentFlags().BoolP("help", "h", false, "show the help of the command")
-	root.AddCommand(newRun(), newAdvise(), newSweep(), newLearn(), newEmbed(), newTune(), newMethods(), newData(), newBench(), newReport(), newWatch(), newVerify(), newExport(), newPredict(), newServe(),
+	root.AddCommand(newRun(), newAdvise(), newSweep(), newLearn(), newEmbed(), newTune(), newMethods(), newData(),
+		newBench(), newReport(), newWatch(), newVerify(), newExport(), newPredict(), newServe(),
 		newEval(), newInspect(), newConfig())
 	root.InitDefaultCompletionCmd("run")
 	completion := child(root, "completion")
@@ -127,8 +130,10 @@ func commandNames(cmd *cobra.Command) []string {
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {
-	commands := nearest.Names{List: commandNames(cmd), All: fmt.Sprintf("`%s --help` lists all commands", cmd.CommandPath())}
-	return usage(fmt.Errorf("unknown command %q. %s", strings.TrimPrefix(cmd.CommandPath()+" "+word, "ocl "), commands.Hint(word)))
+	commands := nearest.Names{List: commandNames(cmd),
+		All: fmt.Sprintf("`%s --help` lists all commands", cmd.CommandPath())}
+	return usage(fmt.Errorf("unknown command %q. %s", strings.TrimPrefix(cmd.CommandPath()+" "+word, "ocl "),
+		commands.Hint(word)))
 }
 
 // flagError says what is wrong with the flags, and which flags an unknown one may stand for.
@@ -141,7 +146,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	)
 	switch {
 	case errors.As(err, &invalid):
-		return usage(fmt.Errorf("--%s cannot be %q. Use %s", invalid.GetFlag().Name, invalid.GetValue(), valueWords(invalid.GetFlag())))
+		return usage(fmt.Errorf("--%s cannot be %q. Use %s", invalid.GetFlag().Name, invalid.GetValue(),
+			valueWords(invalid.GetFlag())))
 	case errors.As(err, &missing):
 		return usage(fmt.Errorf("--%s has no value. Use %s", missing.GetFlag().Name, valueWords(missing.GetFlag())))
 	case !errors.As(err, &unknown):
@@ -200,7 +206,8 @@ func exactly(words ...string) cobra.PositionalArgs {
 		path, want := cmd.CommandPath(), strings.Join(words, " ")
 		switch {
 		case len(words) == 0:
-			return usage(fmt.Errorf("%s takes flags only, but %s is given. `%s --help` lists all flags", pathOf(cmd), strings.Trim(fmt.Sprintf("%q", args), "[]"), path))
+			return usage(fmt.Errorf("%s takes flags only, but %s is given. `%s --help` lists all flags", pathOf(cmd),
+				strings.Trim(fmt.Sprintf("%q", args), "[]"), path))
 		case len(args) < len(words):
 			return usage(fmt.Errorf("%s: %s is missing. Write `%s`", pathOf(cmd), want, path+" "+want))
 		}
@@ -212,7 +219,8 @@ func exactly(words ...string) cobra.PositionalArgs {
 				want += " --out " + quoteWord(last)
 			}
 		}
-		return usage(fmt.Errorf("%s: too many words are given: %s. Write `%s`", pathOf(cmd), strings.Trim(fmt.Sprintf("%q", args), "[]"), path+" "+want))
+		return usage(fmt.Errorf("%s: too many words are given: %s. Write `%s`", pathOf(cmd),
+			strings.Trim(fmt.Sprintf("%q", args), "[]"), path+" "+want))
 	}
 }
 

@@ -57,7 +57,8 @@ func newRun() *cobra.Command {
 	f.config = addConfig(cmd, true, nil)
 	f.addOutput(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.resume, "resume", "", "continue the experiment or the run in this folder; add --data-dir, --backbone or network.init=FILE if the data, the pretrained network or the first weights have moved")
+	flags.StringVar(&f.resume, "resume", "",
+		"continue the experiment or the run in this folder; add --data-dir, --backbone or network.init=FILE if the data, the pretrained network or the first weights have moved")
 	addConcurrency(flags, &f.opts.Concurrency, "runs at the same time")
 	annotate(flags, groupOutput, map[string]string{"resume": "DIR"})
 	return cmd
@@ -66,8 +67,10 @@ func newRun() *cobra.Command {
 // addOutput defines the flags on which no number depends.
 func (f *runFlags) addOutput(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the experiment: configs, results, report and checkpoints (default runs/<data>-<UTC time>)")
-	flags.BoolVar(&f.opts.Force, "force", false, "delete the experiment in --out and start again; other files in the folder are kept")
+	flags.StringVarP(&f.opts.Out, "out", "o", "",
+		"folder of the experiment: configs, results, report and checkpoints (default runs/<data>-<UTC time>)")
+	flags.BoolVar(&f.opts.Force, "force", false,
+		"delete the experiment in --out and start again; other files in the folder are kept")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, the estimated time and the memory, but run nothing")
 	addWorkers(flags, &f.opts.Workers, "goroutines of each run; results do not depend on it (default: chosen)")
 	addCheckpointEvery(flags, &f.opts.CheckpointEvery)
@@ -75,7 +78,8 @@ func (f *runFlags) addOutput(cmd *cobra.Command) {
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report; `ocl report` writes one later")
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.json, ran{}, planned{})
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "force": "", "dry-run": "", "keep-checkpoint": "", "no-report": ""})
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "force": "", "dry-run": "", "keep-checkpoint": "",
+		"no-report": ""})
 }
 
 func (f *runFlags) run(cmd *cobra.Command) error {
@@ -138,7 +142,8 @@ func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Expe
 	f.opts.Progress, f.opts.Embedding = show.work, show.embedding
 	if f.resume != "" {
 		if _, err := os.Stat(f.resume); err != nil { // checked before announce, which says that the run continues there
-			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume, cause.Of(err))
+			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume,
+				cause.Of(err))
 		}
 		f.opts.Out = f.resume
 		f.opts.DataDir, _ = f.config.text("data.dir")
@@ -164,11 +169,13 @@ func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Expe
 	return x.With(cfg, f.opts)
 }
 
-// keepsNetwork is an error where somebody has named a network for images, and the data are embeddings, for which the experiment takes another one.
+// keepsNetwork is an error where somebody has named a network for images, and the data are embeddings, for which the
+// experiment takes another one.
 func (f *runFlags) keepsNetwork(x *experiment.Experiment) error {
 	name, named := f.config.text("network.name")
 	if c := x.Config(); named && c.Network.Name != name {
-		return usage(fmt.Errorf("--network %s takes images, and %s has embeddings. Use linear or mlp, or leave out --network", name, c.Data.Name))
+		return usage(fmt.Errorf("--network %s takes images, and %s has embeddings. Use linear or mlp, or leave out --network",
+			name, c.Data.Name))
 	}
 	return nil
 }
@@ -209,7 +216,8 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 		}
 		for _, name := range []string{"out", "force", "dry-run"} {
 			if cmd.Flags().Changed(name) {
-				fault("--resume cannot be used with --%s, because it continues the experiment in its own folder. Remove --%s", name, name)
+				fault("--resume cannot be used with --%s, because it continues the experiment in its own folder. Remove --%s", name,
+					name)
 			}
 		}
 	}
@@ -225,7 +233,8 @@ func (f *runFlags) announce(w io.Writer) {
 	if f.resume != "" {
 		verb = "continuing in"
 	}
-	fmt.Fprintf(w, "%s %s. Ctrl-C stops, and `ocl run --resume %s` continues\n", verb, escape.Line(f.opts.Out), quoteWord(f.opts.Out))
+	fmt.Fprintf(w, "%s %s. Ctrl-C stops, and `ocl run --resume %s` continues\n", verb, escape.Line(f.opts.Out),
+		quoteWord(f.opts.Out))
 }
 
 // ran is a run as --json prints it.
@@ -234,8 +243,8 @@ type ran struct {
 	OldClasses *oldMeasured `json:"old_classes,omitempty"` // of a run with a parent that has ended
 }
 
-// finish prints the results and writes the report, and says what old classes lose of a run that continues another one. Its error is err, with those of all these and
-// of runs that diverged.
+// finish prints the results and writes the report, and says what old classes lose of a run that continues another one.
+// Its error is err, with those of all these and of runs that diverged.
 func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err error) error {
 	var old *oldClasses
 	if err == nil && divergence(results) == nil && len(results) == 1 && results[0].Config.Parent.Run != "" {
@@ -286,7 +295,8 @@ func printResults(cmd *cobra.Command, results []*result.Result, folder string) e
 	return report.Table(w, results, o, terminalWidth(w))
 }
 
-// reportOn writes the report of a folder into it, and says where; on standard error if the output is JSON. Its images may be of data that are open.
+// reportOn writes the report of a folder into it, and says where; on standard error if the output is JSON. Its images
+// may be of data that are open.
 func reportOn(cmd *cobra.Command, folder string, asJSON, quiet bool, open ...*data.Set) error {
 	written, err := leaveReport(cmd, folder, folder, quiet, open...)
 	if written == nil {
@@ -300,14 +310,17 @@ func reportOn(cmd *cobra.Command, folder string, asJSON, quiet bool, open ...*da
 	return errors.Join(err, printed)
 }
 
-// leaveReport writes the report of a folder, also after a signal: what stopped the runs does not stop their report. It opens no data then.
+// leaveReport writes the report of a folder, also after a signal: what stopped the runs does not stop their report. It
+// opens no data then.
 func leaveReport(cmd *cobra.Command, folder, out string, quiet bool, open ...*data.Set) (*report.Written, error) {
 	ctx := cmd.Context()
 	images := &examples{stderr: cmd.ErrOrStderr(), quiet: quiet, sets: open}
 	if ctx.Err() != nil {
 		ctx, images.closed = context.WithoutCancel(ctx), true
 	}
-	return report.Write(ctx, []string{folder}, out, report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), Examples: images.of, Mistaken: images.mistaken})
+	return report.Write(ctx, []string{folder}, out,
+		report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema(), Examples: images.of,
+			Mistaken: images.mistaken})
 }
 
 // divergence is an error where runs diverged: exit code 3.
@@ -315,7 +328,8 @@ func divergence(results []*result.Result) error {
 	var runs []string
 	for _, r := range results {
 		if r.Outcome.State == result.Diverged {
-			runs = append(runs, fmt.Sprintf("%s seed %d", strings.Join(append([]string{r.Method.Name}, r.Method.Tricks...), "+"), r.Config.Seed))
+			runs = append(runs, fmt.Sprintf("%s seed %d", strings.Join(append([]string{r.Method.Name}, r.Method.Tricks...), "+"),
+				r.Config.Seed))
 		}
 	}
 	if len(runs) == 0 {
@@ -338,8 +352,8 @@ func quoteWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// tuned says whether the flags, their file or the experiment to continue ask for tuning, and with which config. Faults of the config are
-// left to who reads it without tuning.
+// tuned says whether the flags, their file or the experiment to continue ask for tuning, and with which config. Faults
+// of the config are left to who reads it without tuning.
 func (f *runFlags) tuned() (cfg config.Config, is bool) {
 	if f.resume != "" {
 		cfg, _, _, err := experiment.Load(filepath.Join(f.resume, experiment.ConfigFile))
@@ -357,7 +371,10 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	}
 	show := newProgress(stderr, f.quiet || f.dryRun)
 	defer show.stop()
-	o := tune.Options{Options: f.opts, Events: func(r tune.Running) experiment.Events { return show.named(r.Name, r.Total) }}
+	o := tune.Options{Options: f.opts, Events: func(r tune.Running) experiment.Events {
+		return show.named(r.Name,
+			r.Total)
+	}}
 	o.Progress, o.ReadOnly = newOpening(stderr, f.quiet).work, f.dryRun
 	o.Program, o.Revision, o.Command = program()
 	if f.resume != "" {

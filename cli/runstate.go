@@ -49,8 +49,8 @@ type runState struct {
 	after       []*float64 // the same after each task, nil where it was not evaluated
 }
 
-// mean is an exponential mean whose weights are divided by their sum. So it is a plain mean of the first values. A mean that
-// starts at its first value or at 0 would stay near it for a hundred steps.
+// mean is an exponential mean whose weights are divided by their sum. So it is a plain mean of the first values. A mean
+// that starts at its first value or at 0 would stay near it for a hundred steps.
 type mean struct {
 	value  float64
 	weight float64 // of all values so far: 0 without any, 1 after many
@@ -82,8 +82,9 @@ func (r *runState) work() float64 {
 		r.prepared + r.between + r.working*r.prepareFLOPs()
 }
 
-// workedOn notes the share of the long work under way that is done. The first such work of a resumed run takes off what was counted before
-// it, in steps of an earlier process too; workedOn returns how much of that it was, so that it is no loss of this process.
+// workedOn notes the share of the long work under way that is done. The first such work of a resumed run takes off what
+// was counted before it, in steps of an earlier process too; workedOn returns how much of that it was, so that it is no
+// loss of this process.
 func (r *runState) workedOn(share float64) (lowered float64) {
 	r.working = share
 	if r.resumed {
@@ -197,8 +198,8 @@ func (r *runState) seenText() string {
 	return "seen " + percent(*r.seen)
 }
 
-// place is the task under way, with the number that it has in the whole stream, and the number of the last one: notes and the
-// report count so too. Before the first task it is the number of tasks.
+// place is the task under way, with the number that it has in the whole stream, and the number of the last one: notes
+// and the report count so too. Before the first task it is the number of tasks.
 func (r *runState) place() string {
 	if r.task < 1 {
 		return fmt.Sprintf("task 0/%d", r.tasks)
@@ -218,8 +219,8 @@ func (r *runState) taskName() string {
 	return string(name)
 }
 
-// last is the line that stays when the run has ended. A run that was interrupted or diverged has a result and no error, and
-// has not made all its steps; the table after it says at which step a run diverged.
+// last is the line that stays when the run has ended. A run that was interrupted or diverged has a result and no error,
+// and has not made all its steps; the table after it says at which step a run diverged.
 func (r *runState) last(now time.Time, res *result.Result, err error) string {
 	how := "finished"
 	switch {

@@ -19,8 +19,8 @@ const (
 	plainEvery  = 10 * time.Second       // elsewhere
 )
 
-// screen shows how far work is. On a terminal it redraws some lines; elsewhere it prints them every ten seconds. No work waits
-// for it longer than for a lock.
+// screen shows how far work is. On a terminal it redraws some lines; elsewhere it prints them every ten seconds. No
+// work waits for it longer than for a lock.
 type screen struct {
 	out    io.Writer // nil prints notes only
 	notes  io.Writer
@@ -39,7 +39,8 @@ type screen struct {
 
 // newScreen is a screen that shows lines once it is started. With quiet only notes are printed.
 func newScreen(w io.Writer, quiet bool, lines func() []string) *screen {
-	s := &screen{out: w, notes: w, live: isTerminal(w), now: time.Now, lines: lines, quit: make(chan struct{}), done: make(chan struct{})}
+	s := &screen{out: w, notes: w, live: isTerminal(w), now: time.Now, lines: lines, quit: make(chan struct{}),
+		done: make(chan struct{})}
 	s.width = func() int { return terminalWidth(w) }
 	s.height = func() int { return terminalHeight(w) }
 	if quiet {
@@ -172,8 +173,8 @@ func fit(parts []part, width int) string {
 	}
 }
 
-// opening shows how far long work is outside of runs, such as decoding images into a cache, or a download. On a terminal it
-// redraws one line; elsewhere it prints a line every ten seconds. Work of less than a second shows nothing.
+// opening shows how far long work is outside of runs, such as decoding images into a cache, or a download. On a
+// terminal it redraws one line; elsewhere it prints a line every ten seconds. Work of less than a second shows nothing.
 type opening struct {
 	out   io.Writer
 	live  bool
@@ -201,8 +202,8 @@ func newOpening(w io.Writer, quiet bool) *opening {
 // work is the progress function of data.Spec and experiment.Options.
 func (o *opening) work(what string, done, total int) { o.tell(what, int64(done), int64(total)) }
 
-// tell is called with the progress of each piece of work. A total of 0 is unknown. The clock starts again when another piece
-// begins, or the same one from its start.
+// tell is called with the progress of each piece of work. A total of 0 is unknown. The clock starts again when another
+// piece begins, or the same one from its start.
 func (o *opening) tell(what string, done, total int64) {
 	now := o.now()
 	if what != o.what || done < o.last {
@@ -238,7 +239,8 @@ func (o *opening) tell(what string, done, total int64) {
 // embedding is called before embeddings are made, and says how many, how long it will take and how much room.
 func (o *opening) embedding(w embed.Work) error {
 	o.end()
-	_, err := fmt.Fprintf(o.out, "%s through %s: about %s on %s, %s in %s\n", count.Of(w.Images, "image"), escape.Line(w.By), duration(max(w.Time(), time.Second)),
+	_, err := fmt.Fprintf(o.out, "%s through %s: about %s on %s, %s in %s\n", count.Of(w.Images, "image"),
+		escape.Line(w.By), duration(max(w.Time(), time.Second)),
 		count.Of(w.Cores, "core"), count.Bytes(w.Bytes), escape.Line(w.Folder))
 	return err
 }

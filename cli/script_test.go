@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 	// A busy machine takes long for what takes a second, and tests want the whole outcome of an interrupted command.
 	command := func() { os.Exit(Main(context.Background(), os.Args[1:]...)) }
 	patient := func() { patience, servedLook = time.Minute, time.Second/10; command() }
-	testscript.Main(m, map[string]func(){"ocl": patient, "ocl-impatient": command, "ocl-hasty": func() { silence = time.Second / 2; patient() }})
+	testscript.Main(m, map[string]func(){"ocl": patient, "ocl-impatient": command,
+		"ocl-hasty": func() { silence = time.Second / 2; patient() }})
 }
 
 // TestScript runs the command in testdata/script/*.txtar. Besides testscript's own commands there are:
@@ -42,15 +43,18 @@ func TestMain(m *testing.M) {
 //	npz FILE [KIND]               an .npz of 4 classes of 6×6 images, 40 to train and 10 to test each; KIND is
 //	                              label (a test label out of range), missing (no y_test) or other (other images)
 //	resize FILE BYTES             a file of zeros, or an existing file made so long
-//	folder NAME PATTERN           the environment variable NAME is the one folder of that pattern, as names of runs have digits
-//	                              of their keys
+//	folder NAME PATTERN           the environment variable NAME is the one folder of that pattern, as names of runs
+//	                              have digits of their keys
 //	same RESULT RESULT            two results are the same but for the keys that say where and when
 //	poke FILE OFFSET BYTE         one byte changed; a negative offset counts from the end; FILE may be a pattern, and
 //	                              is then the file that was written last
 //	edit FILE REGEXP TEXT         the first match in a file replaced; the text may name groups
-//	moved RESULT FILE SEED POINTS  the result of a run with another seed, whose accuracies after the last task are so many points higher
+//	moved RESULT FILE SEED POINTS
+//	                              the result of a run with another seed, whose accuracies after the last task are so
+//	                              many points higher
 //	photos FOLDER                 two folders of 15 images each, bright and dark
-//	names FOLDER FILE             copies of the file, with a name of bytes that a terminal would obey and with one that is not UTF-8
+//	names FOLDER FILE             copies of the file, with a name of bytes that a terminal would obey and with one
+//	                              that is not UTF-8
 //
 // The condition [simd] is true where there are other kernels than plain Go, [long] in the long tier.
 func TestScript(t *testing.T) {
@@ -67,7 +71,8 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "folder": folder, "same": same, "npz": imagesNPZ, "resize": resize, "poke": poke, "edit": edit, "moved": moved, "names": names, "photos": photos,
+			"code": code, "folder": folder, "same": same, "npz": imagesNPZ, "resize": resize, "poke": poke, "edit": edit,
+			"moved": moved, "names": names, "photos": photos,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "simd" {

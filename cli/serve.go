@@ -68,7 +68,8 @@ func newServe() *cobra.Command {
 				return err
 			}
 			if near := nearest.Word(args[0], commandNames(cmd)); near != "" && !isThere(args[0]) {
-				return usage(fmt.Errorf("serve: there is no folder %q. Did you mean `%s %s`? Write ./%s for a new folder of that name", args[0], cmd.CommandPath(), near, args[0]))
+				return usage(fmt.Errorf("serve: there is no folder %q. Did you mean `%s %s`? Write ./%s for a new folder of that name",
+					args[0], cmd.CommandPath(), near, args[0]))
 			}
 			return nil
 		},
@@ -92,7 +93,8 @@ func newServe() *cobra.Command {
 
 // ofLearner says whether a key is one of those of a learner that sees no data set, most of which live takes.
 func ofLearner(k config.Key) bool {
-	return slices.ContainsFunc([]string{"network.", "optimizer.", "replay.", "method."}, func(group string) bool { return strings.HasPrefix(k.Name, group) })
+	return slices.ContainsFunc([]string{"network.", "optimizer.", "replay.", "method."},
+		func(group string) bool { return strings.HasPrefix(k.Name, group) })
 }
 
 func isThere(path string) bool {
@@ -105,54 +107,73 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	d := &f.o.Daemon
-	flags.StringVarP(&f.config, "config", "c", "", "file (YAML) with the names of these flags as keys, dir, and set with a list of KEY=VALUE; the command line overrides it")
-	flags.StringVar(&d.Init, "init", "", "an empty folder gets the learner of this run, or of this file of a program (default: none)")
-	flags.StringVar(&d.Live.Method, "method", "", "an empty folder gets a learner of this method, such as er or er+ncm (default: er)")
+	flags.StringVarP(&f.config, "config", "c", "",
+		"file (YAML) with the names of these flags as keys, dir, and set with a list of KEY=VALUE; the command line overrides it")
+	flags.StringVar(&d.Init, "init", "",
+		"an empty folder gets the learner of this run, or of this file of a program (default: none)")
+	flags.StringVar(&d.Live.Method, "method", "",
+		"an empty folder gets a learner of this method, such as er or er+ncm (default: er)")
 	flags.IntVar(&d.Live.Memory, "memory", 0, "pictures that the method stores (default: 500)")
-	flags.IntVar(&d.Live.Size, "size", 0, "side of the pictures that the network sees, in pixels (default: 32, or that of --backbone)")
+	flags.IntVar(&d.Live.Size, "size", 0,
+		"side of the pictures that the network sees, in pixels (default: 32, or that of --backbone)")
 	flags.IntVar(&d.Live.Channels, "channels", 0, "3 for colours, or 1 for grey (default: 3)")
-	flags.IntVar(&d.Live.Capacity, "capacity", 0, "outputs of the network at first; they double when all are taken (default: 256)")
-	flags.StringVar(&d.Live.Backbone, "backbone", "", "pretrained network: an empty folder gets a copy, and its learner learns embeddings of the pictures (docs/format/backbone.md); with --follow, that of the daemon (default: none)")
+	flags.IntVar(&d.Live.Capacity, "capacity", 0,
+		"outputs of the network at first; they double when all are taken (default: 256)")
+	flags.StringVar(&d.Live.Backbone, "backbone", "",
+		"pretrained network: an empty folder gets a copy, and its learner learns embeddings of the pictures (docs/format/backbone.md); with --follow, that of the daemon (default: none)")
 	flags.IntVar(&d.Batch, "batch", 10, "pictures in a step")
-	flags.DurationVar(&d.Age, "age", 200*time.Millisecond, "time after which a smaller batch is learned; a negative one is never")
+	flags.DurationVar(&d.Age, "age", 200*time.Millisecond,
+		"time after which a smaller batch is learned; a negative one is never")
 	flags.IntVar(&d.Queue, "queue", 1000, "pictures that may wait to be learned; further ones are put off")
 	flags.StringVar(&f.newClasses, "new-classes", "refuse", "what an unknown label is: refuse, or allow for a new class")
-	flags.Float64Var(&d.HeldOut, "held-out", 0.02, "share of the samples that are not learned, and measure accuracy and forgetting")
-	flags.IntVar(&d.Remember.Count, "remember", 10000, "pictures that are remembered for their labels; beyond it the oldest go of the token that has most")
+	flags.Float64Var(&d.HeldOut, "held-out", 0.02,
+		"share of the samples that are not learned, and measure accuracy and forgetting")
+	flags.IntVar(&d.Remember.Count, "remember", 10000,
+		"pictures that are remembered for their labels; beyond it the oldest go of the token that has most")
 	flags.Int64Var(&f.rememberMB, "remember-mb", 256, "size of what is remembered, in megabytes")
 	flags.DurationVar(&d.Remember.Age, "remember-age", 7*24*time.Hour, "time after which what is remembered goes")
-	flags.IntVar(&d.VersionEvery, "version-every", 1000, "pictures after which a version of the weights is kept, for going back to it; the last ten stay, and those with a name")
-	flags.DurationVar(&d.VersionAge, "version-age", 10*time.Minute, "time after which a version is kept, where something was learned since the last")
+	flags.IntVar(&d.VersionEvery, "version-every", 1000,
+		"pictures after which a version of the weights is kept, for going back to it; the last ten stay, and those with a name")
+	flags.DurationVar(&d.VersionAge, "version-age", 10*time.Minute,
+		"time after which a version is kept, where something was learned since the last")
 	flags.BoolVar(&d.Retain, "retain", false, "keep all of the journal, for `ocl serve rebuild`; it then grows for ever")
 	addWorkers(flags, &f.workers, "goroutines that learn; results do not depend on it (default: chosen)")
 	flags.BoolVar(&f.o.Play, "play", false, "send built-in drawings as a stream: classes appear, and drift comes")
 	flags.StringVar(&f.o.Listen, "listen", "127.0.0.1:8100", "address and port")
-	flags.StringVar(&f.o.Tokens, "tokens", "", "file of tokens, which `ocl serve token` makes; without it nobody is asked (default: none)")
+	flags.StringVar(&f.o.Tokens, "tokens", "",
+		"file of tokens, which `ocl serve token` makes; without it nobody is asked (default: none)")
 	flags.StringVar(&f.o.Cert, "cert", "", "file of the certificate with its chain, PEM (default: no TLS)")
 	flags.StringVar(&f.o.Key, "key", "", "file of the key of --cert, PEM")
 	flags.BoolVar(&f.o.Insecure, "insecure", false, "let other machines in without tokens or without TLS")
-	flags.StringSliceVar(&f.o.Hosts, "host", nil, "names by which the daemon may be asked for without tokens (default: localhost and addresses)")
+	flags.StringSliceVar(&f.o.Hosts, "host", nil,
+		"names by which the daemon may be asked for without tokens (default: localhost and addresses)")
 	flags.StringVar(&f.o.Name, "name", "ocl", "name of the model in the Open Inference Protocol")
-	flags.StringVar(&f.o.Follow.URL, "follow", "", "predict with the model of the daemon at this address, and learn nothing; OCL_TOKEN has its token")
-	flags.StringVar(&f.o.Follow.CA, "ca", "", "with --follow: file of certificates to trust, PEM (default: those of the system)")
+	flags.StringVar(&f.o.Follow.URL, "follow", "",
+		"predict with the model of the daemon at this address, and learn nothing; OCL_TOKEN has its token")
+	flags.StringVar(&f.o.Follow.CA, "ca", "",
+		"with --follow: file of certificates to trust, PEM (default: those of the system)")
 	flags.DurationVar(&f.o.Idle, "idle", 0, "end when nobody has asked for this time, such as 30m (default: never)")
 	flags.BoolVar(&f.open, "open", false, "open the page in a browser")
 	flags.StringVar(&f.logFormat, "log", "text", "form of the log on standard error: text or json")
 	flags.StringVar(&f.logLevel, "log-level", "info", "least level of the log: debug, info, warn or error")
 	addQuiet(flags, &f.quiet)
 	annotate(flags, groupLearner, map[string]string{
-		"config": "FILE", "init": "RUN", "method": "NAME", "memory": "N", "size": "N", "channels": "N", "capacity": "N", "backbone": "FILE", "batch": "N", "age": "TIME", "queue": "N",
-		"new-classes": "HOW", "held-out": "SHARE", "remember": "N", "remember-mb": "N", "remember-age": "TIME", "version-every": "N", "version-age": "TIME", "retain": "", "workers": "N", "play": "",
+		"config": "FILE", "init": "RUN", "method": "NAME", "memory": "N", "size": "N", "channels": "N", "capacity": "N",
+		"backbone": "FILE", "batch": "N", "age": "TIME", "queue": "N",
+		"new-classes": "HOW", "held-out": "SHARE", "remember": "N", "remember-mb": "N", "remember-age": "TIME",
+		"version-every": "N", "version-age": "TIME", "retain": "", "workers": "N", "play": "",
 	})
 	annotate(flags, groupNetwork, map[string]string{
-		"listen": "ADDRESS", "tokens": "FILE", "cert": "FILE", "key": "FILE", "insecure": "", "host": "A,B", "name": "NAME", "follow": "URL", "ca": "FILE",
+		"listen": "ADDRESS", "tokens": "FILE", "cert": "FILE", "key": "FILE", "insecure": "", "host": "A,B", "name": "NAME",
+		"follow": "URL", "ca": "FILE",
 	})
 	annotate(flags, groupOutput, map[string]string{"idle": "TIME", "open": "", "log": "FORM", "log-level": "LEVEL"})
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 	_ = cmd.MarkFlagFilename("backbone", "safetensors")
-	_ = cmd.RegisterFlagCompletionFunc("method", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return methodNames(), cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("method",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return methodNames(), cobra.ShellCompDirectiveNoFileComp
+		})
 }
 
 // serve runs the daemon until a signal comes.
@@ -191,7 +212,8 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 			says := "%s/ shows the daemon. Ctrl-C ends it and keeps everything\n"
 			switch {
 			case f.o.Follow.URL != "":
-				says = "%s predicts with the model of " + strings.ReplaceAll(escape.Line(f.o.Follow.URL), "%", "%%") + ". Ctrl-C ends it\n"
+				says = "%s predicts with the model of " + strings.ReplaceAll(escape.Line(f.o.Follow.URL), "%", "%%") +
+					". Ctrl-C ends it\n"
 			case playground:
 				says = "%s/ shows the daemon. Ctrl-C ends it and removes everything; with a folder, as in `ocl serve cats --play`, it stays\n"
 			}
@@ -219,7 +241,8 @@ func inFlags(err error) error {
 	if err == nil {
 		return nil
 	}
-	return named(err, ", in the option Backbone", ", by --backbone FILE", "the option Backbone", "--backbone", "option Set: ", "", "Method: ", "--method: ", "option Size ", "--size ", "option Channels ", "--channels ")
+	return named(err, ", in the option Backbone", ", by --backbone FILE", "the option Backbone", "--backbone",
+		"option Set: ", "", "Method: ", "--method: ", "option Size ", "--size ", "option Channels ", "--channels ")
 }
 
 // named is an error with other words in the places of some: what it names is called so here.
@@ -241,7 +264,8 @@ func (f *serveFlags) check() error {
 		return errors.New("--ca goes with --follow. Leave it out")
 	case o.Play && (o.Tokens != "" || o.Cert != ""):
 		return errors.New("--play sends drawings without a token. Leave out --tokens and --cert")
-	case d.Init != "" && (d.Live.Method != "" || d.Live.Memory != 0 || d.Live.Size != 0 || d.Live.Channels != 0 || d.Live.Capacity != 0 || len(d.Live.Set) > 0):
+	case d.Init != "" && (d.Live.Method != "" || d.Live.Memory != 0 || d.Live.Size != 0 || d.Live.Channels != 0 ||
+		d.Live.Capacity != 0 || len(d.Live.Set) > 0):
 		return errors.New("--init takes the learner of a run as it is. Leave out --method, --memory, --size, --channels, --capacity and KEY=VALUE; --backbone says where its pretrained network is")
 	case o.Idle < 0:
 		return fmt.Errorf("--idle cannot be %s. Use a time above 0, such as 30m", o.Idle)
@@ -252,7 +276,8 @@ func (f *serveFlags) check() error {
 	case d.Batch < 1 || d.Batch > limit.LiveBatch:
 		return fmt.Errorf("--batch cannot be %d. Use 1 to %s", d.Batch, count.Number(limit.LiveBatch))
 	case d.Queue < d.Batch || d.Queue > limit.LiveQueue:
-		return fmt.Errorf("--queue cannot be %d. Use %d, which is --batch, to %s", d.Queue, d.Batch, count.Number(limit.LiveQueue))
+		return fmt.Errorf("--queue cannot be %d. Use %d, which is --batch, to %s", d.Queue, d.Batch,
+			count.Number(limit.LiveQueue))
 	case d.VersionEvery < 1 || d.VersionAge <= 0:
 		return errors.New("versions come after at least one picture and some time. Use 1 or more for --version-every, and a time above 0 for --version-age")
 	case d.Remember.Count < 0 || f.rememberMB < 0 || d.Remember.Age < 0:
@@ -301,7 +326,8 @@ func (f *serveFlags) set(flags *pflag.FlagSet, s serve.Setting) error {
 		f.o.Daemon.Live.Set = s.Values
 		return nil
 	case !slices.Contains(names, s.Name):
-		hint := nearest.Names{List: append(names, "dir", "set"), All: "`ocl serve --help` lists all flags, which are the keys"}
+		hint := nearest.Names{List: append(names, "dir", "set"),
+			All: "`ocl serve --help` lists all flags, which are the keys"}
 		return fmt.Errorf("unknown key %.60q. %s", s.Name, hint.Hint(s.Name))
 	case flags.Changed(s.Name):
 		return nil

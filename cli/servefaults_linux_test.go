@@ -32,7 +32,8 @@ type servedFaults struct {
 	text         string
 }
 
-// feed sends samples to a daemon whose standard error is read from log, and ends it. Of each sample it notes whether it was acknowledged.
+// feed sends samples to a daemon whose standard error is read from log, and ends it. Of each sample it notes whether it
+// was acknowledged.
 func (s *servedFaults) feed(t *testing.T, log io.Reader, process func() *os.Process) {
 	var text strings.Builder
 	lines := bufio.NewScanner(log)
@@ -64,7 +65,8 @@ func (s *servedFaults) feed(t *testing.T, log io.Reader, process func() *os.Proc
 			id := fmt.Sprint("s", i)
 			pixels := bytes.Repeat([]byte{byte(20 * i)}, 3*8*8)
 			wait := i >= 7 && len(s.acknowledged)%2 == 1 // it fills a batch, even if one before it was refused
-			if _, err := c.Learn(ctx, pixels, []string{"cat", "dog"}[i%2], client.Learn{ID: id, Raw: true, Wait: wait}); err != nil {
+			if _, err := c.Learn(ctx, pixels, []string{"cat", "dog"}[i%2],
+				client.Learn{ID: id, Raw: true, Wait: wait}); err != nil {
 				s.refused = append(s.refused, fmt.Sprintf("%s: %v", id, err))
 			} else {
 				s.acknowledged = append(s.acknowledged, id)
@@ -103,7 +105,8 @@ func servedOnce(t *testing.T, dir string, decide func(faulttest.Op) faulttest.Ve
 	return s
 }
 
-// kept starts the daemon again without faults, and compares: each acknowledged sample is there and was learned once, and the journal makes the same state again.
+// kept starts the daemon again without faults, and compares: each acknowledged sample is there and was learned once,
+// and the journal makes the same state again.
 func (s servedFaults) kept(t *testing.T, dir, what string) {
 	t.Helper()
 	folder := filepath.Join(dir, "daemon")
@@ -141,9 +144,10 @@ func (s servedFaults) kept(t *testing.T, dir, what string) {
 	}
 }
 
-// TestServeFaultyDisk: each write, fsync and other change of a file that `ocl serve` makes fails once, as on a broken and on a full disk, or the process is killed
-// before it. What was acknowledged is there after the next start, and was learned once. Nothing ends with exit code 0 that has lost something, and a full
-// disk refuses samples and does not end the daemon. Some of the operations are tried, and all with -faults.
+// TestServeFaultyDisk: each write, fsync and other change of a file that `ocl serve` makes fails once, as on a broken
+// and on a full disk, or the process is killed before it. What was acknowledged is there after the next start, and was
+// learned once. Nothing ends with exit code 0 that has lost something, and a full disk refuses samples and does not end
+// the daemon. Some of the operations are tried, and all with -faults.
 func TestServeFaultyDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -192,7 +196,8 @@ func TestServeFaultyDisk(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d operations, %d kinds of faults: %d were tried, and %d of them ended the daemon or refused a sample", len(ops), len(verdicts), tried, told)
+	t.Logf("%d operations, %d kinds of faults: %d were tried, and %d of them ended the daemon or refused a sample",
+		len(ops), len(verdicts), tried, told)
 	if told == 0 {
 		t.Error("no fault was told")
 	}

@@ -50,7 +50,8 @@ func newServeVerify() *cobra.Command {
 			}
 			err = asJSON.printOr(cmd.OutOrStdout(), out, r.Text()+"\n")
 			if r.Compared() && !same {
-				err = errors.Join(err, coded{fmt.Errorf("serve verify: %s holds another state than its journal makes. docs/serve.md says what that can be", escape.Line(args[0])), exitDifferent})
+				err = errors.Join(err, coded{fmt.Errorf("serve verify: %s holds another state than its journal makes. docs/serve.md says what that can be",
+					escape.Line(args[0])), exitDifferent})
 			}
 			return err
 		},
@@ -80,7 +81,8 @@ func newServeRebuild() *cobra.Command {
 				return fmt.Errorf("serve rebuild: %w", inFolder(err))
 			}
 			if !quiet {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s was learned again without what was forgotten; its accuracy is measured anew\n", escape.Line(args[0]))
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s was learned again without what was forgotten; its accuracy is measured anew\n",
+					escape.Line(args[0]))
 			}
 			return nil
 		},

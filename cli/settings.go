@@ -39,12 +39,13 @@ type configFlags struct {
 	several func(key, values string) string
 	// settle changes the config after the file was read and before the flags are; nil changes nothing.
 	settle func(*config.Config)
-	// takes says whether the command takes a key of package config, or the option of a method, of which it sees the name alone; nil takes all.
+	// takes says whether the command takes a key of package config, or the option of a method, of which it sees the name
+	// alone; nil takes all.
 	takes func(config.Key) bool
 }
 
-// addConfig makes cmd a command with a config: words are what stands before KEY=VALUE, such as RUN. Keys that takes refuses have no flag, and
-// KEY=VALUE does not set them. A command with a file has --config.
+// addConfig makes cmd a command with a config: words are what stands before KEY=VALUE, such as RUN. Keys that takes
+// refuses have no flag, and KEY=VALUE does not set them. A command with a file has --config.
 func addConfig(cmd *cobra.Command, file bool, takes func(config.Key) bool, words ...string) *configFlags {
 	c := &configFlags{flags: cmd.Flags(), takes: takes, several: inStudy}
 	c.flags.SortFlags = false
@@ -58,7 +59,8 @@ func addConfig(cmd *cobra.Command, file bool, takes func(config.Key) bool, words
 		return c.complete(word)
 	}
 	if file {
-		c.flags.StringVarP(&c.file, "config", "c", "", "config file (YAML), or the result.json of a run to repeat it; everything else overrides it")
+		c.flags.StringVarP(&c.file, "config", "c", "",
+			"config file (YAML), or the result.json of a run to repeat it; everything else overrides it")
 		annotate(c.flags, config.GroupData, map[string]string{"config": "FILE"})
 		_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
 	}
@@ -96,7 +98,8 @@ func addKey(cmd *cobra.Command, k config.Key, flag, group, value string) {
 	}
 	f := cmd.Flags().VarPF(&settingValue{list: k.List(), kind: value, text: k.Default()}, flag, "", usage)
 	annotate(cmd.Flags(), group, map[string]string{f.Name: value})
-	_ = cmd.RegisterFlagCompletionFunc(f.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	_ = cmd.RegisterFlagCompletionFunc(f.Name, func(*cobra.Command, []string, string) ([]string,
+		cobra.ShellCompDirective) {
 		if choices := choicesOf(k); len(choices) > 0 {
 			return choices, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -195,7 +198,8 @@ func isPair(word string) bool {
 	return is && key != "" && !strings.ContainsAny(key, `/\ `)
 }
 
-// noPair is the error about a word that is neither a flag nor KEY=VALUE, with the form that works where the word is a name.
+// noPair is the error about a word that is neither a flag nor KEY=VALUE, with the form that works where the word is a
+// name.
 func noPair(cmd *cobra.Command, word string) error {
 	remedy := fmt.Sprintf("Write KEY=VALUE, such as optimizer.lr=0.05; `%s --help` lists all flags", cmd.CommandPath())
 	name := strings.Trim(word, ",")
@@ -203,14 +207,16 @@ func noPair(cmd *cobra.Command, word string) error {
 	case slices.Contains(methodNames(), name):
 		remedy = fmt.Sprintf("Write --method %s, with commas and no spaces between several methods", name)
 	case slices.Contains(trickNames(), name):
-		remedy = fmt.Sprintf("Write --trick %s. Commas between tricks make a run with each, and plus signs make one run with all", quoteWord(name))
+		remedy = fmt.Sprintf("Write --trick %s. Commas between tricks make a run with each, and plus signs make one run with all",
+			quoteWord(name))
 	case slices.Contains(experiment.Schema().Names(), name):
 		remedy = fmt.Sprintf("Write %s=VALUE", name)
 	}
 	return fmt.Errorf("%s: %q is neither a flag nor KEY=VALUE. %s", pathOf(cmd), word, remedy)
 }
 
-// setting is a value that the command line gives a key. as is how the key is written there, such as --lr or optimizer.lr.
+// setting is a value that the command line gives a key. as is how the key is written there, such as --lr or
+// optimizer.lr.
 type setting struct{ as, key, text string }
 
 // given lists the keys that the command line sets: flags in the order of the keys, then KEY=VALUE.
@@ -237,8 +243,8 @@ func (c *configFlags) text(key string) (text string, is bool) {
 	return text, is
 }
 
-// config resolves defaults, then the file, then the flags, then KEY=VALUE, and validates the outcome. The error is wrong usage
-// and reports everything at once. What is worth knowing about the file is written to notes.
+// config resolves defaults, then the file, then the flags, then KEY=VALUE, and validates the outcome. The error is
+// wrong usage and reports everything at once. What is worth knowing about the file is written to notes.
 func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	if name, is := c.text("data.name"); is {
 		if err := isPath(name); err != nil {
@@ -285,9 +291,11 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 			fault(g, err)
 		}
 	}
-	if name, named := c.text("network.name"); named && cfg.Data.Backbone != "" { // the default gives way to one that takes embeddings, and what somebody wants does not
+	// the default gives way to one that takes embeddings, and what somebody wants does not
+	if name, named := c.text("network.name"); named && cfg.Data.Backbone != "" {
 		if build.OfImages(name) {
-			faults = append(faults, fmt.Errorf("--network %s takes images, but data.backbone makes embeddings. Use linear or mlp, or leave out --network", name))
+			faults = append(faults, fmt.Errorf("--network %s takes images, but data.backbone makes embeddings. Use linear or mlp, or leave out --network",
+				name))
 		}
 	}
 	if err := schema.ValidateAt(cfg, from); err != nil {
@@ -308,7 +316,11 @@ func (c *configFlags) isSeveral(g setting) bool {
 	if len(values) < 2 || i >= 0 && config.Keys()[i].List() {
 		return false
 	}
-	return !slices.ContainsFunc(values, func(v string) bool { cfg := config.Default(); return experiment.Schema().Set(&cfg, g.key, v) != nil })
+	return !slices.ContainsFunc(values, func(v string) bool {
+		cfg := config.Default()
+		return experiment.Schema().Set(&cfg,
+			g.key, v) != nil
+	})
 }
 
 // inStudy says how a study tries several values of a key.
@@ -344,9 +356,11 @@ func isPath(name string) error {
 	set, known := data.ByPath(name)
 	switch {
 	case known:
-		return fmt.Errorf("--data: %q is a path, not a data set. Write --data %s --data-dir %s", name, set.Name, quoteWord(name))
+		return fmt.Errorf("--data: %q is a path, not a data set. Write --data %s --data-dir %s", name, set.Name,
+			quoteWord(name))
 	case err == nil && nearest.Word(name, data.Names()) == "":
-		return fmt.Errorf("--data: %q is a path, not a data set. Write --data NAME --data-dir %s; `ocl data list` lists the names", name, quoteWord(name))
+		return fmt.Errorf("--data: %q is a path, not a data set. Write --data NAME --data-dir %s; `ocl data list` lists the names",
+			name, quoteWord(name))
 	}
 	return nil
 }

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestWrongWords: a word that is neither a flag nor KEY=VALUE, a flag that is a key, and the path of data are told with the form that works.
+// TestWrongWords: a word that is neither a flag nor KEY=VALUE, a flag that is a key, and the path of data are told with
+// the form that works.
 func TestWrongWords(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "pictures")
 	if err := os.Mkdir(folder, 0o777); err != nil {
@@ -28,8 +29,9 @@ func TestWrongWords(t *testing.T) {
 		"tune protocol=survey":      "protocol cannot be set for this command",
 		"run --trick lb_+_rv":       `config: tricks (--trick): "lb + rv" has spaces. Write lb+rv`,
 		"run --data mine.npz":       `--data: "mine.npz" is a path, not a data set. Write --data npz --data-dir mine.npz`,
-		"run data.name=" + folder:   `--data: "` + folder + `" is a path, not a data set. Write --data NAME --data-dir ` + folder + "; `ocl data list` lists the names",
-		"run --data cifr100":        "config: data.name (--data): unknown data set \"cifr100\". Did you mean cifar100? `ocl data list` lists all data sets",
+		"run data.name=" + folder: `--data: "` + folder + `" is a path, not a data set. Write --data NAME --data-dir ` +
+			folder + "; `ocl data list` lists the names",
+		"run --data cifr100": "config: data.name (--data): unknown data set \"cifr100\". Did you mean cifar100? `ocl data list` lists all data sets",
 		"run --method er,mir,icarl --trick ncm": "config: tricks (--trick): icarl with ncm: it already predicts by the nearest class mean. Use another method or another trick\n" +
 			"config: tricks (--trick): ncm is taken by er, mir alone. Use --classifiers head,ncm without the trick",
 		"run --method er,gdumb --trick lb": "lb is taken by er alone. Give these methods with the trick in a command of their own, or leave the pairs out by `exclude`",
@@ -46,7 +48,8 @@ func TestWrongWords(t *testing.T) {
 	}
 }
 
-// TestOptionsOfMethods: a command that trains takes the options of methods, also those that a grid does not vary, and another one refuses them.
+// TestOptionsOfMethods: a command that trains takes the options of methods, also those that a grid does not vary, and
+// another one refuses them.
 func TestOptionsOfMethods(t *testing.T) {
 	for line, want := range map[string]string{
 		"tune --method slda method.slda.shrinkage=0.1 --dry-run": "",
@@ -65,8 +68,10 @@ func TestOptionsOfMethods(t *testing.T) {
 // TestCompletion: keys, their values and names are completed.
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string]string{
-		"run optimizer.n": "optimizer.name=\n:6\n", "run optimizer.name=a": "optimizer.name=adam\n:4\n", "run replay.joint=": "replay.joint=true\nreplay.joint=false\n:4\n",
-		"run methods=fin": "methods=finetune\n:4\n", "learn RUN replay.b": ":6\n", "tune protoc": ":6\n", "methods --json=uses": "",
+		"run optimizer.n": "optimizer.name=\n:6\n", "run optimizer.name=a": "optimizer.name=adam\n:4\n",
+		"run replay.joint=": "replay.joint=true\nreplay.joint=false\n:4\n",
+		"run methods=fin":   "methods=finetune\n:4\n", "learn RUN replay.b": ":6\n", "tune protoc": ":6\n",
+		"methods --json=uses": "",
 	} {
 		args := strings.Fields(line)
 		if _, stdout, _ := called(t.Context(), append([]string{"__complete"}, args...)...); !strings.HasPrefix(stdout, want) {
@@ -77,7 +82,8 @@ func TestCompletion(t *testing.T) {
 
 // TestSymbolsKeepTheirCase: a sentence that begins with a symbol of a formula does not change it.
 func TestSymbolsKeepTheirCase(t *testing.T) {
-	for text, want := range map[string]string{"λ, the weight": "λ, the weight", "α": "α", "weight of λ": "Weight of λ", "épreuve": "Épreuve", "": ""} {
+	for text, want := range map[string]string{"λ, the weight": "λ, the weight", "α": "α", "weight of λ": "Weight of λ",
+		"épreuve": "Épreuve", "": ""} {
 		if got := upperFirst(text); got != want {
 			t.Errorf("%q begins a sentence as %q, want %q", text, got, want)
 		}

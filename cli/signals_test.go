@@ -28,8 +28,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalBound is far above the two seconds that a command may take after a signal: a busy machine may stand still for minutes, and only one that
-// never ends is to be found. The log has the times.
+// signalBound is far above the two seconds that a command may take after a signal: a busy machine may stand still for
+// minutes, and only one that never ends is to be found. The log has the times.
 const signalBound = 5 * time.Minute
 
 // interruption is what happens when a command is given in a folder and gets a signal after some time.
@@ -129,8 +129,9 @@ func interrupts(world, line string, lasts time.Duration, draw *rand.Rand) (took 
 	return took, ""
 }
 
-// TestSignals: the first signal ends every command soon, at whatever instant it comes. No file is torn, and the same command works afterwards.
-// The instants are drawn, and without OCL_LONG the commands too; -killseed repeats them. SIGNALS=REGEXP takes the commands that match.
+// TestSignals: the first signal ends every command soon, at whatever instant it comes. No file is torn, and the same
+// command works afterwards. The instants are drawn, and without OCL_LONG the commands too; -killseed repeats them.
+// SIGNALS=REGEXP takes the commands that match.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	world := makeWorld(t)
@@ -181,14 +182,16 @@ func TestSignals(t *testing.T) {
 				}
 			}
 			mu.Lock()
-			t.Logf("%s: it takes %v, and after a signal at most %v", line, r.took.Round(time.Millisecond), longest.Round(time.Millisecond))
+			t.Logf("%s: it takes %v, and after a signal at most %v", line, r.took.Round(time.Millisecond),
+				longest.Round(time.Millisecond))
 			mu.Unlock()
 		})
 	}
 	wg.Wait()
 }
 
-// TestLastResort: a command that cannot react, as it waits for whoever reads its output, is ended too, and that is said.
+// TestLastResort: a command that cannot react, as it waits for whoever reads its output, is ended too, and that is
+// said.
 func TestLastResort(t *testing.T) {
 	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
@@ -221,13 +224,15 @@ func TestLastResort(t *testing.T) {
 		if rest, err := io.ReadAll(from); err != nil || len(rest) < size-1 {
 			t.Errorf("%d bytes stood in the pipe (%v), want %d: it did not wait for its reader", len(rest), err, size)
 		}
-		if cmd.ProcessState.ExitCode() != exitInterrupted || !strings.Contains(text.String(), "did not end within 1.5s of the signal") {
+		if cmd.ProcessState.ExitCode() != exitInterrupted ||
+			!strings.Contains(text.String(), "did not end within 1.5s of the signal") {
 			t.Errorf("%v: %v: %q", s, cmd.ProcessState, text.String())
 		}
 	}
 }
 
-// TestStandardInput: a command that reads standard input ends at a signal, when nothing comes, and at the limit of what may come.
+// TestStandardInput: a command that reads standard input ends at a signal, when nothing comes, and at the limit of what
+// may come.
 func TestStandardInput(t *testing.T) {
 	t.Parallel()
 	world := makeWorld(t)
@@ -256,7 +261,8 @@ func TestStandardInput(t *testing.T) {
 		fault   string
 	}{
 		{"ocl", from, true, exitInterrupted, ""},
-		{"ocl-hasty", silent, false, exitFailed, "ocl: -: nothing came for 0.5s on standard input. Write `ocl predict RUN - < IMAGE`.\n"},
+		{"ocl-hasty", silent, false, exitFailed,
+			"ocl: -: nothing came for 0.5s on standard input. Write `ocl predict RUN - < IMAGE`.\n"},
 		{"ocl", zeros, false, exitFailed, "ocl: -: the file has more than 268,435,456 bytes. Make the image smaller.\n"},
 	} {
 		cmd := exec.Command(c.program, "predict", filepath.Join(world, "photos"), "-")

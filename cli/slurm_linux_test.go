@@ -87,7 +87,8 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 			_ = log.Close()
 		})
 	}
-	start("munged", "--foreground", "--force", "--key-file="+at("munge.key"), "--socket="+at("munge.sock"), "--pid-file="+at("munged.pid"), "--log-file="+at("munged.txt"), "--seed-file="+at("munge.seed"))
+	start("munged", "--foreground", "--force", "--key-file="+at("munge.key"), "--socket="+at("munge.sock"),
+		"--pid-file="+at("munged.pid"), "--log-file="+at("munged.txt"), "--seed-file="+at("munge.seed"))
 	do := func(args ...string) (string, error) {
 		c := exec.Command(args[0], args[1:]...)
 		c.Env, c.Dir = env, dir
@@ -123,7 +124,8 @@ runs: 3
 	if out, err := do("go", "build", "-C", mustDir(t), "-o", program, "../cmd/ocl"); err != nil {
 		t.Fatal(out, err)
 	}
-	job, err := do(program, "sweep", "study.yaml", "--out", "out", "--job", "slurm", "--shards", "8", "--concurrency", "1", "--max-time", "1h")
+	job, err := do(program, "sweep", "study.yaml", "--out", "out", "--job", "slurm", "--shards", "8", "--concurrency", "1",
+		"--max-time", "1h")
 	if err != nil {
 		t.Fatal(job, err)
 	}

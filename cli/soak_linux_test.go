@@ -28,7 +28,8 @@ import (
 )
 
 var (
-	soak     = flag.Duration("soak", 0, "how long TestSoak disturbs studies of 200 jobs; 0 is one study of 40 jobs with OCL_LONG, and without it the test is skipped")
+	soak = flag.Duration("soak", 0,
+		"how long TestSoak disturbs studies of 200 jobs; 0 is one study of 40 jobs with OCL_LONG, and without it the test is skipped")
 	soakSeed = flag.Uint64("soakseed", 0, "seed of the faults of TestSoak; 0 draws one")
 )
 
@@ -45,10 +46,10 @@ methods: [er, agem, gdumb, lwf]
 // soakDisk is the size of the disk of a study: what 200 jobs leave, three times.
 const soakDisk = 48 << 20
 
-// TestSoak: two processes do a study of short jobs. They are killed, stopped for a while and asked to end, their disk is full for some
-// time, folders of checkpoints and of runs are removed, the cache of images is cut or removed, and their clock jumps by hours
-// and years. Each study ends with the results of an undisturbed one, no file more, and processes no larger. A study that has ended is followed
-// by the next one until the time is over.
+// TestSoak: two processes do a study of short jobs. They are killed, stopped for a while and asked to end, their disk
+// is full for some time, folders of checkpoints and of runs are removed, the cache of images is cut or removed, and
+// their clock jumps by hours and years. Each study ends with the results of an undisturbed one, no file more, and
+// processes no larger. A study that has ended is followed by the next one until the time is over.
 func TestSoak(t *testing.T) {
 	runs := 50
 	if *soak == 0 {
@@ -59,7 +60,8 @@ func TestSoak(t *testing.T) {
 	}
 	seed := cmp.Or(*soakSeed, rand.Uint64())
 	t.Logf("-soakseed %d", seed)
-	s := &soaking{T: t, bin: jumping(t), study: filepath.Join(t.TempDir(), "s.yaml"), draw: rand.New(rand.NewPCG(seed, 2)), told: map[string]int{}}
+	s := &soaking{T: t, bin: jumping(t), study: filepath.Join(t.TempDir(), "s.yaml"), draw: rand.New(rand.NewPCG(seed, 2)),
+		told: map[string]int{}}
 	images := filepath.Join(t.TempDir(), "images")
 	soakPictures(t, images)
 	if err := os.WriteFile(s.study, fmt.Appendf(nil, soakStudy, images, runs), 0o644); err != nil {
@@ -77,7 +79,8 @@ func TestSoak(t *testing.T) {
 	}
 	s.want, s.files = s.results(), s.left()
 	half := len(sizes) / 2
-	t.Logf("an undisturbed study: %d results, resident %d MiB at most, %d MiB in the first half of its time, %d MiB in the second", len(s.want), alone.peak>>20, slices.Max(sizes[:half])>>20, slices.Max(sizes[half:])>>20)
+	t.Logf("an undisturbed study: %d results, resident %d MiB at most, %d MiB in the first half of its time, %d MiB in the second",
+		len(s.want), alone.peak>>20, slices.Max(sizes[:half])>>20, slices.Max(sizes[half:])>>20)
 	if first, second := slices.Max(sizes[:half]), slices.Max(sizes[half:]); second > first+first/4+soakRoom {
 		t.Errorf("the process grows: %d bytes in the first half, %d in the second", first, second)
 	}
@@ -95,14 +98,15 @@ func TestSoak(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%5d  %s", n, text))
 	}
 	slices.Sort(lines)
-	t.Logf("%d studies, at most %d MiB resident; faults, ends and messages:\n%s", s.studies, s.peak>>20, strings.Join(lines, "\n"))
+	t.Logf("%d studies, at most %d MiB resident; faults, ends and messages:\n%s", s.studies, s.peak>>20,
+		strings.Join(lines, "\n"))
 }
 
 // soakRoom is by how much two processes may differ: the collector of garbage is not exact.
 const soakRoom = 16 << 20
 
-// jumping builds ocl with a clock that jumps every two seconds if OCL_TEST_CLOCK is set: time.Now is that of the system and
-// some hours or years. Timers and differences of times go on, as where a person sets the clock.
+// jumping builds ocl with a clock that jumps every two seconds if OCL_TEST_CLOCK is set: time.Now is that of the system
+// and some hours or years. Timers and differences of times go on, as where a person sets the clock.
 func jumping(t *testing.T) (bin string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -120,7 +124,8 @@ func jumping(t *testing.T) (bin string) {
 		t.Fatalf("package time of this Go has not one %q. Change the test", now)
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
-		filepath.Join(of, "time.go"): filepath.Join(dir, "time.go"), filepath.Join(of, "jump.go"): filepath.Join(dir, "jump.go"),
+		filepath.Join(of, "time.go"): filepath.Join(dir, "time.go"),
+		filepath.Join(of, "jump.go"): filepath.Join(dir, "jump.go"),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +152,8 @@ func jump(mono int64) int64 {
 		}
 	}
 	bin = filepath.Join(dir, "ocl")
-	if out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", bin, "ocl/cmd/ocl").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", bin,
+		"ocl/cmd/ocl").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return bin
@@ -167,7 +173,8 @@ func soakPictures(t *testing.T, dir string) {
 				m.Set(p%18, p/18, color.RGBA{uint8(30 * k), uint8(8 * i), uint8(3 * p), 255})
 			}
 			var b bytes.Buffer
-			if err := errors.Join(png.Encode(&b, m), os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.png", i)), b.Bytes(), 0o644)); err != nil {
+			if err := errors.Join(png.Encode(&b, m), os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.png", i)), b.Bytes(),
+				0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -203,7 +210,8 @@ func (s *soaking) newDisk() {
 		disk := s.disk
 		s.Cleanup(func() { _ = unix.Unmount(disk, unix.MNT_DETACH) })
 	} else if first {
-		s.Logf("NOT RUN: a full file system, as none can be mounted (%v). Processes get a limit of the size of files instead", err)
+		s.Logf("NOT RUN: a full file system, as none can be mounted (%v). Processes get a limit of the size of files instead",
+			err)
 	}
 	s.out = filepath.Join(s.disk, "study")
 }
@@ -219,7 +227,8 @@ type process struct {
 func (s *soaking) start(args ...string) *process {
 	s.Helper()
 	p := &process{text: new(bytes.Buffer), end: make(chan struct{})}
-	environ := append(os.Environ(), "OCL_CACHE="+filepath.Join(s.disk, "cache"), "HOME="+s.disk, "NO_COLOR=1", "OCL_TEST_CLOCK=1")
+	environ := append(os.Environ(), "OCL_CACHE="+filepath.Join(s.disk, "cache"), "HOME="+s.disk, "NO_COLOR=1",
+		"OCL_TEST_CLOCK=1")
 	if last := args[len(args)-1]; strings.Contains(last, "=") {
 		environ, args = append(environ, last), args[:len(args)-1]
 	}
@@ -247,7 +256,8 @@ func (p *process) running() bool {
 // code is the exit code after the end; -1 after a signal.
 func (p *process) code() int { <-p.end; return p.cmd.ProcessState.ExitCode() }
 
-// resident is the resident memory of a running process, in bytes; 0 after its end. (The ru_maxrss of a child begins with that of its parent.)
+// resident is the resident memory of a running process, in bytes; 0 after its end. (The ru_maxrss of a child begins
+// with that of its parent.)
 func (p *process) resident() int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
 	var size, pages int64

@@ -68,7 +68,8 @@ func newSweep() *cobra.Command {
 				return err
 			}
 			_, err := os.Stat(args[0])
-			if near := nearest.Word(args[0], commandNames(cmd)); err != nil && near != "" && !strings.ContainsAny(args[0], "./") {
+			if near := nearest.Word(args[0], commandNames(cmd)); err != nil && near != "" &&
+				!strings.ContainsAny(args[0], "./") {
 				return usage(fmt.Errorf("sweep: there is no file %q. Did you mean `ocl sweep %s`?", args[0], near))
 			}
 			return nil
@@ -79,20 +80,32 @@ func newSweep() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the study (default: runs/ and the name of the file)")
 	f.addWorker(cmd)
-	flags.StringVar(&f.part, "shard", "", "do one of N parts of the study, such as 3/64; the others may be done anywhere (default: all of it)")
-	flags.StringVar(&f.job, "job", "", "print a job file that does the study in shards, and do nothing else: slurm, kubernetes or skypilot")
-	flags.IntVar(&f.shards, "shards", 0, "with --job: the number of shards (default: one for every four jobs, at most 1,000, which is the limit with slurm)")
-	flags.StringSliceVar(&f.hosts, "hosts", nil, "print ssh commands that do a shard on each of these hosts, and do nothing else")
-	flags.StringVar(&f.listen, "listen", "", "serve the study at this address to machines that share nothing, such as :4222; they join by the file DIR/join")
-	flags.StringVar(&f.nats, "nats", "", "serve the study by NATS servers that run already, such as nats://host:4222; OCL_NATS_CREDS, or OCL_NATS_USER and OCL_NATS_PASSWORD, have the credentials")
-	flags.BoolVar(&f.share, "share-data", false, "with --listen or --nats, lend the data to workers that do not have them; each needs memory for all of the images")
-	flags.StringVar(&f.status, "status", "", "show how far the study is in browsers of this machine at this port, such as :8080, or at an address and port (default: nowhere)")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print the jobs, the estimated time, memory and disk space, but run nothing")
-	flags.StringVar(&f.results, "results", "", "folder with results; those of runs of the study are copied and not computed again (default: none)")
+	flags.StringVar(&f.part, "shard", "",
+		"do one of N parts of the study, such as 3/64; the others may be done anywhere (default: all of it)")
+	flags.StringVar(&f.job, "job", "",
+		"print a job file that does the study in shards, and do nothing else: slurm, kubernetes or skypilot")
+	flags.IntVar(&f.shards, "shards", 0,
+		"with --job: the number of shards (default: one for every four jobs, at most 1,000, which is the limit with slurm)")
+	flags.StringSliceVar(&f.hosts, "hosts", nil,
+		"print ssh commands that do a shard on each of these hosts, and do nothing else")
+	flags.StringVar(&f.listen, "listen", "",
+		"serve the study at this address to machines that share nothing, such as :4222; they join by the file DIR/join")
+	flags.StringVar(&f.nats, "nats", "",
+		"serve the study by NATS servers that run already, such as nats://host:4222; OCL_NATS_CREDS, or OCL_NATS_USER and OCL_NATS_PASSWORD, have the credentials")
+	flags.BoolVar(&f.share, "share-data", false,
+		"with --listen or --nats, lend the data to workers that do not have them; each needs memory for all of the images")
+	flags.StringVar(&f.status, "status", "",
+		"show how far the study is in browsers of this machine at this port, such as :8080, or at an address and port (default: nowhere)")
+	flags.BoolVar(&f.dryRun, "dry-run", false,
+		"print the jobs, the estimated time, memory and disk space, but run nothing")
+	flags.StringVar(&f.results, "results", "",
+		"folder with results; those of runs of the study are copied and not computed again (default: none)")
 	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
 	addJSON(cmd, &f.json, studyStatus{}, planned{})
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "shard": "I/N", "job": "ENGINE", "shards": "N", "hosts": "A,B", "listen": "ADDRESS", "nats": "URL", "share-data": "", "status": "ADDRESS", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "shard": "I/N", "job": "ENGINE", "shards": "N",
+		"hosts": "A,B", "listen": "ADDRESS", "nats": "URL", "share-data": "", "status": "ADDRESS", "dry-run": "",
+		"results": "DIR", "yes": "", "no-report": ""})
 	cmd.AddCommand(newSweepJoin(), newSweepStatus(), newSweepRetry(), newSweepCancel())
 	return cmd
 }
@@ -127,8 +140,10 @@ func newSweepJoin() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.opts.Out, "out", "o", "", "with FILE: folder of this machine for the runs at work (default: a folder of the user's cache)")
-	flags.BoolVar(&f.share, "share-data", false, "with --listen or --nats, lend the data to workers that do not have them; each needs memory for all of the images")
+	flags.StringVarP(&f.opts.Out, "out", "o", "",
+		"with FILE: folder of this machine for the runs at work (default: a folder of the user's cache)")
+	flags.BoolVar(&f.share, "share-data", false,
+		"with --listen or --nats, lend the data to workers that do not have them; each needs memory for all of the images")
 	annotate(flags, groupOutput, map[string]string{"share-data": "", "out": "DIR"})
 	f.addWorker(cmd)
 	return cmd
@@ -137,10 +152,12 @@ func newSweepJoin() *cobra.Command {
 // addWorker defines the flags of commands that do jobs.
 func (f *sweepFlags) addWorker(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.opts.DataDir, "data-dir", "", "where the data are on this machine, for data sets that are read from files (default: as the study says)")
+	flags.StringVar(&f.opts.DataDir, "data-dir", "",
+		"where the data are on this machine, for data sets that are read from files (default: as the study says)")
 	addConcurrency(flags, &f.opts.Concurrency, "jobs at the same time")
 	addWorkers(flags, &f.opts.Workers, "goroutines of each job; results do not depend on it (default: chosen)")
-	flags.DurationVar(&f.maxTime, "max-time", 0, "time after which jobs at work are saved and given back, such as 3h45m (default: none)")
+	flags.DurationVar(&f.maxTime, "max-time", 0,
+		"time after which jobs at work are saved and given back, such as 3h45m (default: none)")
 	addCheckpointEvery(flags, &f.opts.CheckpointEvery)
 	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", false, "keep the last checkpoint of a finished job")
 	addQuiet(flags, &f.quiet)
@@ -221,11 +238,13 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 		return err
 	}
 	if !f.quiet && f.part != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s, shard %s. Ctrl-C saves the jobs at work, and the same command continues the shard\n",
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"%s in %s, shard %s. Ctrl-C saves the jobs at work, and the same command continues the shard\n",
 			count.Of(len(jobs), "job"), escape.Line(f.opts.Out), f.shard)
 	} else if !f.quiet && !f.served() {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s. Ctrl-C saves the jobs at work, and the same command continues the study.\n"+
-			"`ocl sweep join %s` does jobs of it at the same time\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out), quoteWord(f.opts.Out))
+			"`ocl sweep join %s` does jobs of it at the same time\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out),
+			quoteWord(f.opts.Out))
 	}
 	store := study.OpenFolder(f.opts.Out)
 	if f.served() {
@@ -316,7 +335,8 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 // work does jobs and shows how far they are.
 func (f *sweepFlags) work(cmd *cobra.Command, store study.Store, jobs []study.Job, stay bool) error {
 	if store.Cancelled() {
-		return fmt.Errorf("sweep: the study in %s was cancelled. `ocl sweep retry %s` lets it go on", f.opts.Out, quoteWord(f.opts.Out))
+		return fmt.Errorf("sweep: the study in %s was cancelled. `ocl sweep retry %s` lets it go on", f.opts.Out,
+			quoteWord(f.opts.Out))
 	}
 	if err := cmd.Context().Err(); err != nil {
 		return fmt.Errorf("interrupted before the first job: %w", err)
@@ -331,9 +351,11 @@ func (f *sweepFlags) work(cmd *cobra.Command, store study.Store, jobs []study.Jo
 		return err
 	}
 	defer stop()
-	w := study.Worker{Store: store, Jobs: jobs, Concurrency: f.opts.Concurrency, Workers: f.opts.Workers, MaxTime: f.maxTime, Stay: stay, Attend: f.attend, Poll: f.poll(),
+	w := study.Worker{Store: store, Jobs: jobs, Concurrency: f.opts.Concurrency, Workers: f.opts.Workers,
+		MaxTime: f.maxTime, Stay: stay, Attend: f.attend, Poll: f.poll(),
 		Quiet: f.opts.Out, Watch: show.watch, Changed: show.changed, Note: show.note}
-	sum, err := until(cmd.Context(), show.screen, "the jobs at work save their state and are given back", func() (study.Sum, error) { return w.Run(cmd.Context()) })
+	sum, err := until(cmd.Context(), show.screen, "the jobs at work save their state and are given back",
+		func() (study.Sum, error) { return w.Run(cmd.Context()) })
 	for _, text := range store.Aside() {
 		fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(text))
 	}
@@ -351,9 +373,11 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store study.Store, jobs []study.
 	}
 	switch {
 	case cmd.Context().Err() != nil && sum.Left > 0:
-		return errors.Join(err, fmt.Errorf("interrupted with %s left. The same command continues: %w", count.Of(sum.Left, "job"), context.Canceled))
+		return errors.Join(err, fmt.Errorf("interrupted with %s left. The same command continues: %w",
+			count.Of(sum.Left, "job"), context.Canceled))
 	case sum.Left > 0 && store.Cancelled():
-		return errors.Join(err, fmt.Errorf("sweep: the study was cancelled with %s left. `ocl sweep retry %s` lets it go on", count.Of(sum.Left, "job"), quoteWord(f.opts.Out)))
+		return errors.Join(err, fmt.Errorf("sweep: the study was cancelled with %s left. `ocl sweep retry %s` lets it go on",
+			count.Of(sum.Left, "job"), quoteWord(f.opts.Out)))
 	case f.maxTime > 0 && sum.Left > 0 && sum.Released > 0:
 		return err // the next worker goes on
 	case sum.AllFailed > 0 && err == nil:
@@ -367,7 +391,8 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store study.Store, jobs []study.
 		err = errors.Join(err, f.table(cmd))
 	}
 	if n := phases(store, entries).Diverged; err == nil && n > 0 && cmd.Name() == "sweep" {
-		err = coded{fmt.Errorf("%s of %d diverged. Use a smaller learning rate for them, or keep the divergence as their result", count.Of(n, "job"), len(jobs)), exitDiverged}
+		err = coded{fmt.Errorf("%s of %d diverged. Use a smaller learning rate for them, or keep the divergence as their result",
+			count.Of(n, "job"), len(jobs)), exitDiverged}
 	}
 	return err
 }

@@ -27,7 +27,8 @@ func (f *sweepFlags) checkStatus() error {
 
 // board serves the page of the study until the returned function is called. address is such as :8080, which only this
 // machine reaches.
-func (v *sweepView) board(ctx context.Context, address, dir string, stderr io.Writer, quiet bool) (stop func(), err error) {
+func (v *sweepView) board(ctx context.Context, address, dir string, stderr io.Writer, quiet bool) (stop func(),
+	err error) {
 	if address == "" {
 		return func() {}, nil
 	}
@@ -38,7 +39,8 @@ func (v *sweepView) board(ctx context.Context, address, dir string, stderr io.Wr
 		return nil, fmt.Errorf("sweep: --status: %s cannot be used: %w. Use another port", address, refused(err))
 	}
 	if ip := net.ParseIP(host); host != "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		fmt.Fprintf(stderr, "warning: everybody who reaches %s over the network can read the page of the study. Leave out the address if only this machine should\n", host)
+		fmt.Fprintf(stderr, "warning: everybody who reaches %s over the network can read the page of the study. Leave out the address if only this machine should\n",
+			host)
 	}
 	if !quiet {
 		fmt.Fprintf(stderr, "http://%s/ shows how far the study is\n", on.Addr())
@@ -72,7 +74,9 @@ func (v *sweepView) stateOf(i int) study.State {
 	if r == nil {
 		return v.states[i]
 	}
-	return study.State{Phase: study.Running, Sure: true, Progress: study.Progress{Host: study.HostName(), PID: os.Getpid(), Step: r.ahead + r.step, Task: r.task, Tasks: r.tasks, Working: r.working, Seen: r.seen}}
+	return study.State{Phase: study.Running, Sure: true,
+		Progress: study.Progress{Host: study.HostName(), PID: os.Getpid(), Step: r.ahead + r.step, Task: r.task,
+			Tasks: r.tasks, Working: r.working, Seen: r.seen}}
 }
 
 // boardOf returns the content of the page.
@@ -117,7 +121,8 @@ func (v *sweepView) boardOf(dir string) watching.Board {
 			b.Errors = append(b.Errors, watching.BoardError{Job: j.String(), Error: study.Problem(st.Error)})
 		case study.Running:
 			p := st.Progress
-			job := watching.BoardJob{Name: j.String(), Host: p.Host, Seen: p.Seen, Share: float64(p.Step) / float64(max(j.Steps, 1))}
+			job := watching.BoardJob{Name: j.String(), Host: p.Host, Seen: p.Seen,
+				Share: float64(p.Step) / float64(max(j.Steps, 1))}
 			if p.Task > 0 {
 				job.Where = fmt.Sprintf("task %d of %d", p.Task, p.Tasks)
 			}

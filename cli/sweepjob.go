@@ -28,12 +28,13 @@ var jobTemplates embed.FS
 var jobKinds = []string{"slurm", "kubernetes", "skypilot"}
 
 const (
-	usualShardJobs = 4                            // jobs of a shard where no number of shards is given
-	mostShards     = 1000                         // of Slurm, and elsewhere where no number is given: the largest index of an array that Slurm takes as it is installed
-	shortShard     = 60                           // seconds of a shard below which starting it may take as long
-	mostAtOnce     = 64                           // shards at once
-	usualMaxTime   = 3*time.Hour + 45*time.Minute // of a task, where --max-time is not given
-	timeToSave     = 15 * time.Minute             // for the jobs at work, between --max-time and the limit of the engine
+	usualShardJobs = 4 // jobs of a shard where no number of shards is given
+	// of Slurm, and elsewhere where no number is given: the largest index of an array that Slurm takes as it is installed
+	mostShards   = 1000
+	shortShard   = 60                           // seconds of a shard below which starting it may take as long
+	mostAtOnce   = 64                           // shards at once
+	usualMaxTime = 3*time.Hour + 45*time.Minute // of a task, where --max-time is not given
+	timeToSave   = 15 * time.Minute             // for the jobs at work, between --max-time and the limit of the engine
 )
 
 // jobFile is the content of a job file.
@@ -55,7 +56,8 @@ func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job)
 		j.kind, j.Shards = "ssh", len(f.hosts)
 	}
 	if j.Shards > j.Jobs && !f.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: the study has %s, so %d of %s have nothing to do\n", count.Of(j.Jobs, "job"), j.Shards-j.Jobs, count.Of(j.Shards, "shard"))
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: the study has %s, so %d of %s have nothing to do\n", count.Of(j.Jobs, "job"),
+			j.Shards-j.Jobs, count.Of(j.Shards, "shard"))
 	}
 	var err error
 	if j.Study, err = filepath.Abs(file); err != nil {
@@ -66,7 +68,8 @@ func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job)
 	}
 	j.Base, j.Name, j.Data = filepath.Base(file), jobName(file), f.opts.DataDir
 	if (j.kind == "kubernetes" || j.kind == "skypilot") && cmd.Flags().Changed("out") {
-		return usage(fmt.Errorf("sweep: --out is for folders that this machine sees, and in the file for %s the folder is %s. Leave out --out", j.kind, j.Name))
+		return usage(fmt.Errorf("sweep: --out is for folders that this machine sees, and in the file for %s the folder is %s. Leave out --out",
+			j.kind, j.Name))
 	}
 	if j.Program, err = os.Executable(); err != nil {
 		j.Program = "ocl"
@@ -82,8 +85,10 @@ func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job)
 		peak = max(peak, c.MemoryBytes)
 		j.Seconds += float64(c.open()) * c.Seconds / float64(j.Shards)
 	}
-	if total := j.Seconds * float64(j.Shards); f.shards == 0 && j.kind != "ssh" && j.Shards > 1 && j.Seconds < shortShard && !f.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "a shard is about %s of work, and starting it may take as long. --shards %d makes them longer\n", count.Duration(j.Seconds), max(1, int(total/shortShard)))
+	if total := j.Seconds * float64(j.Shards); f.shards == 0 && j.kind != "ssh" && j.Shards > 1 &&
+		j.Seconds < shortShard && !f.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "a shard is about %s of work, and starting it may take as long. --shards %d makes them longer\n",
+			count.Duration(j.Seconds), max(1, int(total/shortShard)))
 	}
 	// Half as much again as is estimated, as the caches of files count in many clusters.
 	j.GiB = 1 + int(math.Ceil(1.5*float64(concurrency)*float64(peak)/(1<<30)))
@@ -101,12 +106,14 @@ func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job)
 	return err
 }
 
-// usualShards is the number of shards of so many jobs where none is given. It depends on nothing else, as a folder keeps its number.
+// usualShards is the number of shards of so many jobs where none is given. It depends on nothing else, as a folder
+// keeps its number.
 func usualShards(jobs int) int { return min(mostShards, (jobs+usualShardJobs-1)/usualShardJobs) }
 
 // text is the job file.
 func (j jobFile) text() (string, error) {
-	t, err := template.New("").Funcs(template.FuncMap{"word": quoteWord, "minutes": slurmTime, "add": func(i int) int { return i + 1 }, "duration": count.Duration, "of": count.Of[int]}).
+	t, err := template.New("").Funcs(template.FuncMap{"word": quoteWord, "minutes": slurmTime,
+		"add": func(i int) int { return i + 1 }, "duration": count.Duration, "of": count.Of[int]}).
 		ParseFS(jobTemplates, "jobfile/head.tmpl", "jobfile/"+j.kind+".tmpl")
 	var b strings.Builder
 	if err == nil {
@@ -152,7 +159,8 @@ func (f *sweepFlags) checkJob() error {
 	case f.shards > 0 && f.job == "":
 		return fmt.Errorf("sweep: --shards is for --job. Use --shard 1/%d to do the first of %d shards", f.shards, f.shards)
 	case f.shards > mostShards && f.job == "slurm":
-		return fmt.Errorf("sweep: --shards %d are more tasks than an array of Slurm takes as it is installed (MaxArraySize 1001). Use --shards %d or fewer; a task does its jobs one after the other", f.shards, mostShards)
+		return fmt.Errorf("sweep: --shards %d are more tasks than an array of Slurm takes as it is installed (MaxArraySize 1001). Use --shards %d or fewer; a task does its jobs one after the other",
+			f.shards, mostShards)
 	case (f.job != "" || len(f.hosts) > 0) && (f.part != "" || f.dryRun):
 		return fmt.Errorf("sweep: a job file is for all shards. Leave out --shard and --dry-run")
 	case slices.Contains(f.hosts, ""):

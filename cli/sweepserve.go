@@ -43,7 +43,8 @@ func notServed(dir string) error {
 	if !served.Serving(dir) {
 		return nil
 	}
-	return fmt.Errorf("sweep: another process serves the study in %s. `ocl sweep join %s` does jobs of it", dir, quoteWord(filepath.Join(dir, served.JoinFile)))
+	return fmt.Errorf("sweep: another process serves the study in %s. `ocl sweep join %s` does jobs of it", dir,
+		quoteWord(filepath.Join(dir, served.JoinFile)))
 }
 
 // servedLook is the time between two looks at the folder and the server of a served study; 0 is the default. Tests wait
@@ -73,13 +74,17 @@ func newNotes(cmd *cobra.Command) *notes {
 // serve serves the study while its jobs are done, here and elsewhere.
 func (f *sweepFlags) serve(cmd *cobra.Command, folder *study.Folder, jobs []study.Job) error {
 	f.notes = newNotes(cmd)
-	h, err := served.Serve(cmd.Context(), f.opts.Out, folder, study.Entries(jobs), served.ServeOptions{Listen: f.listen, NATS: f.nats, Lend: f.lent(cmd.Context(), jobs), Most: mostHanded(jobs), Look: servedLook, Note: f.notes.tell})
+	h, err := served.Serve(cmd.Context(), f.opts.Out, folder, study.Entries(jobs),
+		served.ServeOptions{Listen: f.listen, NATS: f.nats, Lend: f.lent(cmd.Context(), jobs), Most: mostHanded(jobs),
+			Look: servedLook, Note: f.notes.tell})
 	if err != nil {
 		return err
 	}
 	if !f.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s, served. Copy %s to another machine, and `ocl sweep join FILE` does jobs there.\n"+
-			"Ctrl-C saves the jobs at work here, and the same command continues\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out), escape.Line(h.Join()))
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"%s in %s, served. Copy %s to another machine, and `ocl sweep join FILE` does jobs there.\n"+
+				"Ctrl-C saves the jobs at work here, and the same command continues\n", count.Of(len(jobs), "job"),
+			escape.Line(f.opts.Out), escape.Line(h.Join()))
 	}
 	return errors.Join(f.work(cmd, h.Store(), jobs, true), h.Close())
 }
@@ -143,13 +148,14 @@ func (f *sweepFlags) joinServed(cmd *cobra.Command, file string) error {
 		return err
 	}
 	if !f.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "joined a study of %s; what is at work here is in %s\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out))
+		fmt.Fprintf(cmd.ErrOrStderr(), "joined a study of %s; what is at work here is in %s\n", count.Of(len(jobs), "job"),
+			escape.Line(f.opts.Out))
 	}
 	return f.work(cmd, h.Store(), jobs, true)
 }
 
-// atWork is the store of a study that is served, which knows what is at work elsewhere, until leave is called. It is the one of the folder where
-// the study is not served, or where its server does not answer.
+// atWork is the store of a study that is served, which knows what is at work elsewhere, until leave is called. It is
+// the one of the folder where the study is not served, or where its server does not answer.
 func atWork(cmd *cobra.Command, dir string, folder study.Store) (store study.Store, leave func()) {
 	if !served.Serving(dir) {
 		return folder, func() {}

@@ -103,7 +103,8 @@ type studyStatus struct {
 
 func newJobStatus(e study.Entry, st study.State) jobStatus {
 	p := st.Progress
-	return jobStatus{e.Folder, e.Name, e.Memory, e.Data, e.Seed, e.Timing, st.Phase, st.Outcome, p.Step, e.Steps, p.Task, p.Tasks, p.Trial, p.Trials,
+	return jobStatus{e.Folder, e.Name, e.Memory, e.Data, e.Seed, e.Timing, st.Phase, st.Outcome, p.Step, e.Steps, p.Task,
+		p.Tasks, p.Trial, p.Trials,
 		p.Working, p.Seen, p.Host, st.Attempt, st.Error, st.Accuracy}
 }
 
@@ -195,7 +196,8 @@ func (s studyStatus) text() string {
 				unusable.rows = append(unusable.rows, []string{j.Folder, study.Problem(j.Error)})
 			}
 		case study.Failed:
-			failed.rows = append(failed.rows, []string{j.Folder, count.Number(j.Attempt), count.Number(j.Step), study.Problem(j.Error)})
+			failed.rows = append(failed.rows, []string{j.Folder, count.Number(j.Attempt), count.Number(j.Step),
+				study.Problem(j.Error)})
 		}
 	}
 	if running != "" {
@@ -242,16 +244,19 @@ func newSweepRetry() *cobra.Command {
 				}
 			}
 			for name := range wanted {
-				return usage(fmt.Errorf("sweep retry: %q is no job of the study in %s. `ocl sweep status %s --json list` lists them", name, args[0], quoteWord(args[0])))
+				return usage(fmt.Errorf("sweep retry: %q is no job of the study in %s. `ocl sweep status %s --json list` lists them",
+					name, args[0], quoteWord(args[0])))
 			}
 			if err := store.Resume(); err != nil {
 				return err
 			}
 			if n == 0 {
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), "no job has failed. The study is not cancelled; if jobs are left, `ocl sweep` or `ocl sweep join` goes on with it")
+				_, err = fmt.Fprintln(cmd.OutOrStdout(),
+					"no job has failed. The study is not cancelled; if jobs are left, `ocl sweep` or `ocl sweep join` goes on with it")
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s will be tried again, and the study is not cancelled; `ocl sweep` or `ocl sweep join` goes on with it\n", count.Of(n, "failed job"))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s will be tried again, and the study is not cancelled; `ocl sweep` or `ocl sweep join` goes on with it\n",
+				count.Of(n, "failed job"))
 			return err
 		},
 	}
@@ -274,7 +279,8 @@ func newSweepCancel() *cobra.Command {
 			if err := store.Cancel(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the study in %s is cancelled; `ocl sweep retry %s` lets it go on\n", escape.Line(args[0]), quoteWord(args[0]))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the study in %s is cancelled; `ocl sweep retry %s` lets it go on\n",
+				escape.Line(args[0]), quoteWord(args[0]))
 			return err
 		},
 	}

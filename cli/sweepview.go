@@ -33,7 +33,8 @@ type sweepView struct {
 }
 
 func newSweepView(w io.Writer, quiet, status bool, store study.Store, jobs []study.Job) *sweepView {
-	v := &sweepView{store: store, jobs: jobs, states: make([]study.State, len(jobs)), place: map[string]int{}, own: map[string]*runState{}}
+	v := &sweepView{store: store, jobs: jobs, states: make([]study.State, len(jobs)), place: map[string]int{},
+		own: map[string]*runState{}}
 	v.screen = newScreen(w, quiet, v.shown)
 	for i, j := range jobs {
 		v.place[j.Folder] = i
@@ -100,7 +101,8 @@ func (v *sweepView) overview(width int) []string {
 			elsewhere = append(elsewhere, "  "+fit(newJobStatus(j.Entry, st).parts(j.String()), width-2))
 		}
 	}
-	parts := []part{{fmt.Sprintf("%s of %s done", count.Number(n.Done), count.Of(n.Jobs, "job")), 0}, {fmt.Sprintf("%d running", n.Running), 1}}
+	parts := []part{{fmt.Sprintf("%s of %s done", count.Number(n.Done), count.Of(n.Jobs, "job")), 0},
+		{fmt.Sprintf("%d running", n.Running), 1}}
 	if n.Failed > 0 {
 		parts = append(parts, part{fmt.Sprintf("%d failed", n.Failed), 0})
 	}

@@ -10,17 +10,20 @@ import (
 	"ocl/sweep/study"
 )
 
-// TestSweepPauses: the time left of a study counts long work inside a step as it is done, also where a job is resumed before such work. A step
-// of a hundred works for 100 seconds here; the others only store.
+// TestSweepPauses: the time left of a study counts long work inside a step as it is done, also where a job is resumed
+// before such work. A step of a hundred works for 100 seconds here; the others only store.
 func TestSweepPauses(t *testing.T) {
 	for _, resumed := range []int{0, 50} {
 		now := time.Unix(1_000_000, 0)
 		j := study.Job{Entry: study.Entry{Folder: "a", Name: "cndpm", Steps: 400, FLOPs: 400_000}}
-		v := &sweepView{screen: &screen{out: &bytes.Buffer{}, notes: &bytes.Buffer{}, now: func() time.Time { return now }, width: func() int { return 100 }}, jobs: []study.Job{j},
-			states: []study.State{{Phase: study.Begun, Progress: study.Progress{Step: resumed}}}, place: map[string]int{"a": 0}, own: map[string]*runState{}}
+		v := &sweepView{screen: &screen{out: &bytes.Buffer{}, notes: &bytes.Buffer{}, now: func() time.Time { return now },
+			width: func() int { return 100 }}, jobs: []study.Job{j},
+			states: []study.State{{Phase: study.Begun, Progress: study.Progress{Step: resumed}}}, place: map[string]int{"a": 0},
+			own: map[string]*runState{}}
 		v.begun, v.first = now, v.worked()
 		ev := v.watch(j)
-		ev.Begin(experiment.Job{Total: 1}, streamOf(1), experiment.Plan{Steps: 400, StepsDone: resumed, FLOPsPerStep: 1000, FLOPsPerPause: 100_000, Tasks: numbered(1, 1)})
+		ev.Begin(experiment.Job{Total: 1}, streamOf(1),
+			experiment.Plan{Steps: 400, StepsDone: resumed, FLOPsPerStep: 1000, FLOPsPerPause: 100_000, Tasks: numbered(1, 1)})
 		ev.TaskBegin(ocl.TaskInfo{Index: 0})
 		for step := resumed + 1; step < 100; step++ {
 			ev.StepEnd(step, ocl.StepStats{Samples: 10, Correct: -1})
@@ -35,10 +38,12 @@ func TestSweepPauses(t *testing.T) {
 	}
 }
 
-// TestSweepBoard: the page of a study and its JSON say what is at work here and elsewhere, what has failed and the mean of what is done.
+// TestSweepBoard: the page of a study and its JSON say what is at work here and elsewhere, what has failed and the mean
+// of what is done.
 func TestSweepBoard(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
-	v := &sweepView{screen: &screen{out: &bytes.Buffer{}, notes: &bytes.Buffer{}, now: func() time.Time { return now }}, store: study.OpenFolder(t.TempDir()), place: map[string]int{}, own: map[string]*runState{}}
+	v := &sweepView{screen: &screen{out: &bytes.Buffer{}, notes: &bytes.Buffer{}, now: func() time.Time { return now }},
+		store: study.OpenFolder(t.TempDir()), place: map[string]int{}, own: map[string]*runState{}}
 	half, most := 0.5, 0.7
 	for i, st := range []study.State{
 		{Phase: study.Done, Outcome: "finished", Accuracy: &half},
@@ -53,16 +58,19 @@ func TestSweepBoard(t *testing.T) {
 		if i > 4 {
 			name = "agem"
 		}
-		v.jobs = append(v.jobs, study.Job{Entry: study.Entry{Folder: string(rune('a' + i)), Name: name, Memory: 1000, Data: "mnist", Seed: uint64(i), Steps: 100, FLOPs: 1}})
+		v.jobs = append(v.jobs, study.Job{Entry: study.Entry{Folder: string(rune('a' + i)), Name: name, Memory: 1000,
+			Data: "mnist", Seed: uint64(i), Steps: 100, FLOPs: 1}})
 		v.states = append(v.states, st)
 		v.place[v.jobs[i].Folder] = i
 	}
 	v.own["g"] = &runState{step: 25, task: 2, tasks: 2, total: 1}
 	b := v.boardOf("runs/quick")
-	if b.Name != "quick" || b.Line != "3 of 7 jobs done (1 diverged), 3 running, 1 failed" || len(b.Work) != 3 || len(b.Hosts) != 2 {
+	if b.Name != "quick" || b.Line != "3 of 7 jobs done (1 diverged), 3 running, 1 failed" || len(b.Work) != 3 ||
+		len(b.Hosts) != 2 {
 		t.Errorf("%+v", b)
 	}
-	if c := b.Cells[0]; c.Name != "er, memory 1,000, on mnist" || c.Done != 3 || c.Jobs != 5 || c.Accuracy == nil || *c.Accuracy != 0.6 {
+	if c := b.Cells[0]; c.Name != "er, memory 1,000, on mnist" || c.Done != 3 || c.Jobs != 5 || c.Accuracy == nil ||
+		*c.Accuracy != 0.6 {
 		t.Errorf("the first row is %+v", c)
 	}
 	if h := b.Hosts[0]; h.Name != "far" || h.Jobs != 2 || h.Processes != 1 {
@@ -71,7 +79,8 @@ func TestSweepBoard(t *testing.T) {
 	if e := b.Errors; len(e) != 1 || e[0].Error != "no luck" {
 		t.Errorf("errors %+v", e)
 	}
-	if s := v.status("runs/quick"); s.Running != 3 || s.Done != 3 || s.List[6].Step != 25 || s.List[6].Host != study.HostName() {
+	if s := v.status("runs/quick"); s.Running != 3 || s.Done != 3 || s.List[6].Step != 25 ||
+		s.List[6].Host != study.HostName() {
 		t.Errorf("%+v", s)
 	}
 }

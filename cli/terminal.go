@@ -86,8 +86,8 @@ func fold(text string, width int) []string {
 // columns is the width of s on a terminal, every character counted as one.
 func columns(s string) int { return len([]rune(s)) }
 
-// table is rows of text under a head, in which what does not show is escaped; columns are aligned to the right where right says so, and the last one is folded
-// so that no line is wider than plainWidth.
+// table is rows of text under a head, in which what does not show is escaped; columns are aligned to the right where
+// right says so, and the last one is folded so that no line is wider than plainWidth.
 type table struct {
 	head  []string
 	rows  [][]string

@@ -18,7 +18,8 @@ import (
 )
 
 var (
-	waysStudy = flag.String("waysstudy", "", "file of the study of TestThreeWays, with its data in OCL_DATA; \"\" is a small one of drawn images")
+	waysStudy = flag.String("waysstudy", "",
+		"file of the study of TestThreeWays, with its data in OCL_DATA; \"\" is a small one of drawn images")
 	waysKills = flag.Int("wayskills", 3, "kills of TestThreeWays in each way")
 	waysCut   = flag.Duration("wayscut", 5*time.Second, "how long TestThreeWays cuts one worker off")
 	waysEvery = flag.Duration("waysevery", 2*time.Second, "mean time between two kills of TestThreeWays")
@@ -119,8 +120,9 @@ func (w *ways) run(args ...string) {
 	}
 }
 
-// TestThreeWays: a study that is killed again and again has the same results on one machine, in eight shards whose folders are apart, and served to workers that
-// share nothing: each has network and file systems of its own, and one is cut off for a while.
+// TestThreeWays: a study that is killed again and again has the same results on one machine, in eight shards whose
+// folders are apart, and served to workers that share nothing: each has network and file systems of its own, and one is
+// cut off for a while.
 func TestThreeWays(t *testing.T) {
 	if os.Getenv(longTier) == "" {
 		t.Skip(longTier + " is not set")
@@ -199,15 +201,17 @@ runs: 3
 	t.Logf("%d results are the same in all three ways", len(entries))
 }
 
-// served does the study by a holder, which is killed as well, and three workers in network namespaces of their own. The folder of each lies in a
-// file system of memory that no other process sees, and the folder of the study is hidden from them.
+// served does the study by a holder, which is killed as well, and three workers in network namespaces of their own. The
+// folder of each lies in a file system of memory that no other process sees, and the folder of the study is hidden from
+// them.
 func (w *ways) served(sweep func(...string) []string) {
 	const bridge, address = "ocl-br", "10.203.0.1"
 	w.run("ip", "link", "add", bridge, "type", "bridge")
 	w.t.Cleanup(func() { _ = exec.Command("ip", "link", "del", bridge).Run() })
 	w.run("ip", "addr", "add", address+"/24", "dev", bridge)
 	w.run("ip", "link", "set", bridge, "up")
-	commands := [][]string{sweep("study.yaml", "--out", "served", "--no-report", "--listen", address+":4222", "--concurrency", "0")}
+	commands := [][]string{sweep("study.yaml", "--out", "served", "--no-report", "--listen", address+":4222",
+		"--concurrency", "0")}
 	for i := range 3 {
 		space, end, inner := fmt.Sprintf("ocl-w%d", i), fmt.Sprintf("ocl-v%d", i), fmt.Sprintf("ocl-i%d", i)
 		w.run("ip", "netns", "add", space)
@@ -220,7 +224,8 @@ func (w *ways) served(sweep func(...string) []string) {
 		w.run("ip", "netns", "exec", space, "ip", "link", "set", "lo", "up")
 		// The join file is read before its folder is hidden.
 		script := fmt.Sprintf(`until [ -s served/join ]; do sleep 0.1; done; umask 077; mkdir -p own-%[1]d && mount -t tmpfs none own-%[1]d && cp served/join own-%[1]d/join && mount -t tmpfs none served && exec "$@"`, i)
-		commands = append(commands, append([]string{"ip", "netns", "exec", space, "unshare", "-m", "sh", "-c", script, "sh"}, sweep("join", fmt.Sprintf("own-%d/join", i), "--out", fmt.Sprintf("own-%d/runs", i))...))
+		commands = append(commands, append([]string{"ip", "netns", "exec", space, "unshare", "-m", "sh", "-c", script, "sh"},
+			sweep("join", fmt.Sprintf("own-%d/join", i), "--out", fmt.Sprintf("own-%d/runs", i))...))
 	}
 	cut := time.AfterFunc(2*(*waysEvery), func() {
 		_ = exec.Command("ip", "link", "set", "ocl-v0", "down").Run()

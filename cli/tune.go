@@ -52,17 +52,21 @@ func newTune() *cobra.Command {
 	}
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return !slices.Contains(decidedByTuning, k.Name) })
 	f.config.several = func(key, values string) string {
-		return fmt.Sprintf("Write `%s: [%s]` in a file, and give it with --grid FILE", key, strings.ReplaceAll(values, ",", ", "))
+		return fmt.Sprintf("Write `%s: [%s]` in a file, and give it with --grid FILE", key,
+			strings.ReplaceAll(values, ",", ", "))
 	}
 	flags := cmd.Flags()
 	f.config.addOwn(cmd, "tune.grid", "grid", "GRID")
 	grid := flags.Lookup("grid")
-	grid.Usage, grid.DefValue = "what is tried: paper (the survey's table), authors (its authors' files), or a YAML file of keys and values", tune.Paper
+	grid.Usage, grid.DefValue = "what is tried: paper (the survey's table), authors (its authors' files), or a YAML file of keys and values",
+		tune.Paper
 	f.config.addOwn(cmd, "tune.search", "search", "NAME")
 	f.config.addOwn(cmd, "tune.points", "points", "N")
 	f.config.addOwn(cmd, "tune.repeats", "repeats", "N")
-	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the records and the trials (default runs/tune-<data>-<UTC time>)")
-	flags.StringVar(&f.results, "results", "", "folder with results, such as the --out of another tuning; those of trials are copied and not computed again (default: none)")
+	flags.StringVarP(&f.opts.Out, "out", "o", "",
+		"folder of the records and the trials (default runs/tune-<data>-<UTC time>)")
+	flags.StringVar(&f.results, "results", "",
+		"folder with results, such as the --out of another tuning; those of trials are copied and not computed again (default: none)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the points, the steps and the estimated time, but run nothing")
 	addWorkers(flags, &f.opts.Workers, "goroutines of each trial; results do not depend on it (default: chosen)")
 	addConcurrency(flags, &f.opts.Concurrency, "trials at the same time")
@@ -117,7 +121,8 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 		t.Into(f.opts.Out)
 	}
 	if !f.quiet {
-		fmt.Fprintf(stderr, "writing to %s. Ctrl-C stops, and the same command with --out %s continues\n", escape.Line(f.opts.Out), quoteWord(f.opts.Out))
+		fmt.Fprintf(stderr, "writing to %s. Ctrl-C stops, and the same command with --out %s continues\n",
+			escape.Line(f.opts.Out), quoteWord(f.opts.Out))
 	}
 	records, err := until(ctx, show.screen, stopping, func() ([]*tune.Record, error) { return t.Run(ctx) })
 	if err != nil {
@@ -150,7 +155,8 @@ func nothingChosen(names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return coded{fmt.Errorf("all points of %s diverged, so nothing is chosen. Use a grid with smaller learning rates", count.Some(names)), exitDiverged}
+	return coded{fmt.Errorf("all points of %s diverged, so nothing is chosen. Use a grid with smaller learning rates",
+		count.Some(names)), exitDiverged}
 }
 
 // tunedName names the run that a record is about.
@@ -172,7 +178,8 @@ func (f *tuneFlags) print(w io.Writer, records []*tune.Record, plans []tune.Prev
 		if r.Search.Name != config.SearchGrid && r.GridSteps > 0 {
 			saved = fmt.Sprintf(" instead of %s for the whole grid", count.Number(r.GridSteps))
 		}
-		fmt.Fprintf(w, "%s: %s, %s each, %s%s\n\n", tunedName(r), count.Of(len(r.Points), "point"), count.Of(r.Repeats, "trial"), count.Of(r.Steps, "step"), saved)
+		fmt.Fprintf(w, "%s: %s, %s each, %s%s\n\n", tunedName(r), count.Of(len(r.Points), "point"),
+			count.Of(r.Repeats, "trial"), count.Of(r.Steps, "step"), saved)
 		if err := pointTable(r).write(w); err != nil {
 			return err
 		}
@@ -184,7 +191,8 @@ func (f *tuneFlags) print(w io.Writer, records []*tune.Record, plans []tune.Prev
 	return nil
 }
 
-// pointTable lists the points of a record: first those that were tried to the end, then those that were stopped, then those that diverged.
+// pointTable lists the points of a record: first those that were tried to the end, then those that were stopped, then
+// those that diverged.
 func pointTable(r *tune.Record) table {
 	t := table{head: []string{"accuracy"}, right: []bool{true}}
 	for _, a := range r.Grid.Axes {
@@ -198,7 +206,8 @@ func pointTable(r *tune.Record) table {
 	rank := map[string]int{result.Finished: 0, tune.Stopped: 1, result.Diverged: 2}
 	slices.SortStableFunc(order, func(a, b int) int {
 		p, q := r.Points[a], r.Points[b]
-		if c := cmp.Or(cmp.Compare(rank[p.Outcome], rank[q.Outcome]), cmp.Compare(len(q.Trials), len(p.Trials))); c != 0 || p.Score == nil || q.Score == nil {
+		if c := cmp.Or(cmp.Compare(rank[p.Outcome], rank[q.Outcome]), cmp.Compare(len(q.Trials), len(p.Trials))); c != 0 ||
+			p.Score == nil || q.Score == nil {
 			return c
 		}
 		return cmp.Compare(*q.Score, *p.Score)
@@ -273,7 +282,8 @@ func (f *tuneFlags) plan(ctx context.Context, w, notes io.Writer, t *tune.Tuner)
 	cores := cmp.Or(f.opts.Concurrency, runtime.GOMAXPROCS(0))
 	noteBusy(notes)
 	for _, p := range t.Previews() {
-		one := plannedTuning{Tuning: p.Folder, Points: p.Points, Trials: p.Trials, Ended: p.Ended, Steps: p.Steps, GridSteps: p.GridSteps, Kept: p.Kept}
+		one := plannedTuning{Tuning: p.Folder, Points: p.Points, Trials: p.Trials, Ended: p.Ended, Steps: p.Steps,
+			GridSteps: p.GridSteps, Kept: p.Kept}
 		for _, a := range p.Grid.Axes {
 			one.Keys = append(one.Keys, a.Key)
 		}
@@ -308,7 +318,8 @@ func (f *tuneFlags) plan(ctx context.Context, w, notes io.Writer, t *tune.Tuner)
 			case one.Ended > 0:
 				state = fmt.Sprintf("; %s of them done before", count.Of(one.Ended, "trial"))
 			}
-			fmt.Fprintf(w, "%s: %s, %s, %s%s\n", one.Tuning, count.Of(len(one.Points), "point"), count.Of(one.Trials, "trial"), count.Of(one.Steps, "step"), state)
+			fmt.Fprintf(w, "%s: %s, %s, %s%s\n", one.Tuning, count.Of(len(one.Points), "point"), count.Of(one.Trials, "trial"),
+				count.Of(one.Steps, "step"), state)
 		}
 		fmt.Fprintln(w)
 		points := table{right: slices.Repeat([]bool{true}, len(list[0].Keys)), rows: list[0].Points}
@@ -321,6 +332,7 @@ func (f *tuneFlags) plan(ctx context.Context, w, notes io.Writer, t *tune.Tuner)
 		fmt.Fprintln(w)
 		list = others
 	}
-	_, err := fmt.Fprintf(w, "About %s, %s at the same time, on this machine. Nothing was written.\n", count.Duration(total), count.Of(cores, "trial"))
+	_, err := fmt.Fprintf(w, "About %s, %s at the same time, on this machine. Nothing was written.\n",
+		count.Duration(total), count.Of(cores, "trial"))
 	return err
 }

@@ -45,14 +45,16 @@ func newVerify() *cobra.Command {
 		Long: "RESULT is a result.json, also compressed (.json.gz), or the folder of a run. The run uses the recorded config, kernels and convolutions. " +
 			"Everything is compared but what says where and when the result was made. Each key that differs is named, with the recorded value and that of the new run. " +
 			"The exit code is 0 if the results are the same, 4 if they differ, and 1 if the run cannot be made again here.\n" +
-			"The data are in --data-dir, in the recorded folder if that exists, or in $" + dataVariable + ". Their digest must be the recorded one.\n\n" +
+			"The data are in --data-dir, in the recorded folder if that exists, or in $" + dataVariable +
+			". Their digest must be the recorded one.\n\n" +
 			committedHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.committed {
 				return atLeastOne("RESULT", "at least one folder with results, such as runs/er5k")(cmd, args)
 			}
 			if len(args) > 1 {
-				return usage(fmt.Errorf("%s: %d results are given, and one is run again at a time. Give one, or add --committed, which compares all of them and runs nothing", pathOf(cmd), len(args)))
+				return usage(fmt.Errorf("%s: %d results are given, and one is run again at a time. Give one, or add --committed, which compares all of them and runs nothing",
+					pathOf(cmd), len(args)))
 			}
 			return exactly("RESULT")(cmd, args)
 		},
@@ -65,16 +67,22 @@ func newVerify() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&f.committed, "committed", false, "say whether results reproduce what the committed runs of the same config have measured; nothing is run")
-	flags.StringVar(&f.opts.DataDir, "data-dir", "", "where the data lie on this machine, for a data set that is read from files (default: the recorded folder, or $"+dataVariable+")")
+	flags.BoolVar(&f.committed, "committed", false,
+		"say whether results reproduce what the committed runs of the same config have measured; nothing is run")
+	flags.StringVar(&f.opts.DataDir, "data-dir", "",
+		"where the data lie on this machine, for a data set that is read from files (default: the recorded folder, or $"+dataVariable+")")
 	addBackbone(cmd, &f.opts.Backbone)
-	flags.StringVar(&f.opts.Init, "init", "", "file of the first weights on this machine, for a run that began with some (default: the recorded file)")
-	flags.StringVar(&f.parent, "parent", "", "folder of the parent run, for a result of `ocl learn` (default: the recorded folder)")
-	flags.StringVarP(&f.opts.Out, "out", "o", "", "new folder for the run; the same command then continues it after Ctrl-C (default: nothing is written)")
+	flags.StringVar(&f.opts.Init, "init", "",
+		"file of the first weights on this machine, for a run that began with some (default: the recorded file)")
+	flags.StringVar(&f.parent, "parent", "",
+		"folder of the parent run, for a result of `ocl learn` (default: the recorded folder)")
+	flags.StringVarP(&f.opts.Out, "out", "o", "",
+		"new folder for the run; the same command then continues it after Ctrl-C (default: nothing is written)")
 	addWorkers(flags, &f.opts.Workers, "goroutines of the run; results do not depend on it (default: chosen)")
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.asJSON, verdict{}, groupJSON{})
-	annotate(flags, groupOutput, map[string]string{"committed": "", "data-dir": "PATH", "backbone": "FILE", "init": "FILE", "parent": "RUN", "out": "DIR"})
+	annotate(flags, groupOutput, map[string]string{"committed": "", "data-dir": "PATH", "backbone": "FILE", "init": "FILE",
+		"parent": "RUN", "out": "DIR"})
 	_ = cmd.MarkFlagDirname("data-dir")
 	_ = cmd.MarkFlagDirname("parent")
 	_ = cmd.MarkFlagFilename("init", "safetensors")
@@ -101,7 +109,8 @@ func (f *verifyFlags) verify(cmd *cobra.Command, path string) error {
 	v.Result = path
 	err = f.asJSON.printOr(cmd.OutOrStdout(), v, escape.Lines(v.text()))
 	if n := len(v.Differences); n > 0 {
-		err = errors.Join(err, coded{fmt.Errorf("%s: %s: it differs from its run, in %s of the %s compared", pathOf(cmd), path, count.Number(n), count.Of(v.Values, "value")), exitDifferent})
+		err = errors.Join(err, coded{fmt.Errorf("%s: %s: it differs from its run, in %s of the %s compared", pathOf(cmd),
+			path, count.Number(n), count.Of(v.Values, "value")), exitDifferent})
 	}
 	return err
 }
@@ -124,7 +133,8 @@ func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *res
 	if opts.Out != "" {
 		there, err := x.Found(x.Jobs()[0])
 		if err == nil && there.Ended() {
-			return nil, fmt.Errorf("%s has the result of this run already, so it would be compared with itself. Choose another --out", opts.Out)
+			return nil, fmt.Errorf("%s has the result of this run already, so it would be compared with itself. Choose another --out",
+				opts.Out)
 		}
 		if err := errors.Join(err, x.SetUp()); err != nil {
 			return nil, err
@@ -138,7 +148,8 @@ func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *res
 	case err != nil && ctx.Err() != nil && opts.Out != "":
 		return nil, fmt.Errorf("the run was stopped. The same command continues it: %w", ctx.Err())
 	case err != nil && ctx.Err() != nil:
-		return nil, fmt.Errorf("the run was stopped, and nothing was saved. Give -o DIR to be able to continue it: %w", ctx.Err())
+		return nil, fmt.Errorf("the run was stopped, and nothing was saved. Give -o DIR to be able to continue it: %w",
+			ctx.Err())
 	case err != nil:
 		return nil, err
 	}
@@ -146,12 +157,13 @@ func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *res
 	if err != nil {
 		return nil, err
 	}
-	out := &verdict{Same: len(differences) == 0, Values: values, Steps: results[0].Outcome.Step, Differences: append([]result.Difference{}, differences...)}
+	out := &verdict{Same: len(differences) == 0, Values: values, Steps: results[0].Outcome.Step,
+		Differences: append([]result.Difference{}, differences...)}
 	return out, nil
 }
 
-// dataFolder is where the data of a result lie on this machine: where the person says, else where they were, else in the folder of
-// the data sets; "" is as the result says, or nowhere.
+// dataFolder is where the data of a result lie on this machine: where the person says, else where they were, else in
+// the folder of the data sets; "" is as the result says, or nowhere.
 func dataFolder(given string, r *result.Result) string {
 	d := r.Config.Data
 	if info, err := data.Lookup(d.Name); given != "" || err != nil || !info.NeedsDir {
@@ -183,7 +195,8 @@ type verdict struct {
 // text says what was found.
 func (v *verdict) text() string {
 	if v.Same {
-		return fmt.Sprintf("%s: the same as its run, bit for bit: %s compared after %s\n", v.Result, count.Of(v.Values, "value"), count.Of(v.Steps, "step"))
+		return fmt.Sprintf("%s: the same as its run, bit for bit: %s compared after %s\n", v.Result,
+			count.Of(v.Values, "value"), count.Of(v.Steps, "step"))
 	}
 	t := table{head: []string{"key", "recorded", "this run"}, right: []bool{false, false, false}}
 	for _, d := range v.Differences[:min(shownDifferences, len(v.Differences))] {

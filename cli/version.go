@@ -68,9 +68,10 @@ func printVersion(w io.Writer, asJSON *jsonFlag) error {
 
 func readVersion() version {
 	info, _ := debug.ReadBuildInfo()
-	v := version{Version: release, Numbers: result.Numbers, Kernel: nn.DefaultEngine().Kernel, Convolution: nn.DefaultEngine().Convolution,
-		Formats: formats{config.Version, result.Version, result.EventsVersion, checkpoint.Version, tune.Version},
-		Go:      runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Modules: []module{}}
+	v := version{Version: release, Numbers: result.Numbers, Kernel: nn.DefaultEngine().Kernel,
+		Convolution: nn.DefaultEngine().Convolution,
+		Formats:     formats{config.Version, result.Version, result.EventsVersion, checkpoint.Version, tune.Version},
+		Go:          runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Modules: []module{}}
 	v.Revision, v.Modified = originOf(revision, info)
 	for _, s := range kernel.Available() {
 		v.Kernels = append(v.Kernels, s.Name)
@@ -82,8 +83,8 @@ func readVersion() version {
 	return v
 }
 
-// originOf is the revision that was linked, or else the one in the stamp of the build, which may be nil, and whether its
-// source was modified.
+// originOf is the revision that was linked, or else the one in the stamp of the build, which may be nil, and whether
+// its source was modified.
 func originOf(linked string, info *debug.BuildInfo) (revision string, modified bool) {
 	if linked != "" {
 		return linked, false

@@ -33,7 +33,8 @@ func TestVersionsOfFormatsAreThoseOfTheirPages(t *testing.T) {
 
 func TestOriginOfABuild(t *testing.T) {
 	stamp := func(revision, modified string) *debug.BuildInfo {
-		return &debug.BuildInfo{Main: debug.Module{Path: "ocl"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: modified}}}
+		return &debug.BuildInfo{Main: debug.Module{Path: "ocl"},
+			Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: modified}}}
 	}
 	for _, c := range []struct {
 		name, linked string
@@ -47,8 +48,9 @@ func TestOriginOfABuild(t *testing.T) {
 		{"stamped", "", stamp("def", "false"), "def", false, "def"},
 		{"stamped with changes", "", stamp("def", "true"), "def", true, "def+dirty"},
 		{"without a stamp", "", &debug.BuildInfo{}, "unknown", false, "unknown"},
-		{"a program of another module", "", &debug.BuildInfo{Main: debug.Module{Path: "example.com/mine"}, Settings: stamp("def", "true").Settings,
-			Deps: []*debug.Module{{Path: "ocl", Version: "v0.2.0"}}}, "v0.2.0", false, "v0.2.0"},
+		{"a program of another module", "", &debug.BuildInfo{Main: debug.Module{Path: "example.com/mine"},
+			Settings: stamp("def", "true").Settings,
+			Deps:     []*debug.Module{{Path: "ocl", Version: "v0.2.0"}}}, "v0.2.0", false, "v0.2.0"},
 		{"without modules", "", nil, "unknown", false, "unknown"},
 	} {
 		revision, modified := originOf(c.linked, c.info)

@@ -48,7 +48,8 @@ func newWatch() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	addOut(cmd, &f.out)
-	flags.StringVar(&f.address, "address", "127.0.0.1", "address of this machine for the page; with another address than the default, other machines may see the page")
+	flags.StringVar(&f.address, "address", "127.0.0.1",
+		"address of this machine for the page; with another address than the default, other machines may see the page")
 	flags.IntVar(&f.port, "port", 0, "port of the page (default: a free one)")
 	flags.BoolVar(&f.open, "open", false, "open the page in a browser")
 	flags.DurationVar(&f.idle, "idle", 0, "end when no run has been at work for this time, such as 30m (default: never)")
@@ -67,7 +68,8 @@ func (f *watchFlags) watch(cmd *cobra.Command, dir string) error {
 	}
 	ip := net.ParseIP(f.address)
 	if ip == nil && f.address != "localhost" {
-		return usage(fmt.Errorf("--address cannot be %q. Use an address of this machine in numbers, such as 127.0.0.1", f.address))
+		return usage(fmt.Errorf("--address cannot be %q. Use an address of this machine in numbers, such as 127.0.0.1",
+			f.address))
 	}
 	if err := watching.Check(dir); err != nil {
 		return err
@@ -75,11 +77,13 @@ func (f *watchFlags) watch(cmd *cobra.Command, dir string) error {
 	stderr := cmd.ErrOrStderr()
 	on, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", net.JoinHostPort(f.address, strconv.Itoa(f.port)))
 	if err != nil {
-		return fmt.Errorf("watch: %s cannot be used: %w. Use another --port or --address", net.JoinHostPort(f.address, strconv.Itoa(f.port)), refused(err))
+		return fmt.Errorf("watch: %s cannot be used: %w. Use another --port or --address",
+			net.JoinHostPort(f.address, strconv.Itoa(f.port)), refused(err))
 	}
 	page := "http://" + on.Addr().String() + "/"
 	if ip != nil && !ip.IsLoopback() {
-		fmt.Fprintf(stderr, "warning: everybody who reaches %s over the network can read this page. Leave out --address if only this machine should\n", f.address)
+		fmt.Fprintf(stderr, "warning: everybody who reaches %s over the network can read this page. Leave out --address if only this machine should\n",
+			f.address)
 	}
 	if !f.quiet {
 		fmt.Fprintf(stderr, "%s shows %s. Ctrl-C ends it and writes the report\n", page, escape.Line(dir))
@@ -89,7 +93,8 @@ func (f *watchFlags) watch(cmd *cobra.Command, dir string) error {
 			fmt.Fprintf(stderr, "no browser was opened (%v). Open %s yourself\n", err, page)
 		}
 	}
-	o := watching.Options{Report: report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema()}, Idle: f.idle,
+	o := watching.Options{Report: report.Options{Known: known.Methods(), Tricks: known.Tricks(),
+		Catalogue: experiment.Schema()}, Idle: f.idle,
 		Told: func(problem string) { fmt.Fprintln(stderr, escape.Line(problem)) }}
 	s, err := watching.New(dir, o).Serve(cmd.Context(), on, o)
 	if err != nil {
@@ -129,7 +134,8 @@ func openBrowser(page string) error {
 	if words == nil {
 		words = []string{"xdg-open"}
 	}
-	return exec.Command(words[0], append(words[1:], page)...).Start() //nolint:noctx // it goes on when this command has ended
+	return exec.Command(words[0], append(words[1:],
+		page)...).Start() //nolint:noctx // it goes on when this command has ended
 }
 
 // refused is the system's error about an address, without the address.

@@ -53,11 +53,13 @@ func (a *addressed) wait(page string) {
 	}
 }
 
-// TestWatchTakesTime: after a signal the report of a study is written, however long it takes, as the last resort is lifted before.
+// TestWatchTakesTime: after a signal the report of a study is written, however long it takes, as the last resort is
+// lifted before.
 func TestWatchTakesTime(t *testing.T) {
 	dir := t.TempDir()
 	var out, errs bytes.Buffer
-	run := strings.Fields("run --method er --runs 2 --tasks 2 --memory 20 --network mlp network.hidden=4 data.size=8 data.train_per_class=1 data.test_per_class=1 --quiet --no-report --out " + dir + "/x")
+	run := strings.Fields("run --method er --runs 2 --tasks 2 --memory 20 --network mlp network.hidden=4 data.size=8 data.train_per_class=1 data.test_per_class=1 --quiet --no-report --out " +
+		dir + "/x")
 	if code := execute(t.Context(), run, &out, &errs); code != exitDone {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
@@ -80,7 +82,8 @@ func TestWatchTakesTime(t *testing.T) {
 	told := &addressed{t: t, cancel: cancel}
 	out.Reset()
 	code := execute(ctx, []string{"watch", dir + "/x", "--out", dir + "/r"}, &out, told)
-	if _, err := os.Stat(page); err != nil || code != exitDone || lifted != 1 || !strings.Contains(told.text.String(), "writing the report. Ctrl-C again ends without it\n") {
+	if _, err := os.Stat(page); err != nil || code != exitDone || lifted != 1 ||
+		!strings.Contains(told.text.String(), "writing the report. Ctrl-C again ends without it\n") {
 		t.Errorf("exit code %d, lifted %d times, %v: %s%s", code, lifted, err, &out, &told.text)
 	}
 }

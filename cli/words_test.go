@@ -19,7 +19,8 @@ func TestFold(t *testing.T) {
 
 func TestFormats(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{quoteWord("runs/er5k"), "runs/er5k"}, {quoteWord("my runs"), "'my runs'"}, {quoteWord("it's"), `'it'\''s'`}, {quoteWord(""), "''"},
+		{quoteWord("runs/er5k"), "runs/er5k"}, {quoteWord("my runs"), "'my runs'"}, {quoteWord("it's"), `'it'\''s'`},
+		{quoteWord(""), "''"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)

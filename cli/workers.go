@@ -30,7 +30,8 @@ func addConcurrency(flags *pflag.FlagSet, to *int, what string) {
 
 // addCheckpointEvery defines --checkpoint-every.
 func addCheckpointEvery(flags *pflag.FlagSet, to *int) {
-	flags.IntVar(to, "checkpoint-every", 60, "time between checkpoints; with a negative number there is one after each task and no other")
+	flags.IntVar(to, "checkpoint-every", 60,
+		"time between checkpoints; with a negative number there is one after each task and no other")
 	annotate(flags, groupOutput, map[string]string{"checkpoint-every": "SECONDS"})
 }
 

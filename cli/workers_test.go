@@ -17,7 +17,8 @@ func TestWorkersAreBounded(t *testing.T) {
 	walk = func(cmd *cobra.Command) {
 		if f := cmd.Flags().Lookup("workers"); f != nil {
 			found++
-			for text, ok := range map[string]bool{"0": true, "1": true, strconv.Itoa(limit.Workers): true, strconv.Itoa(limit.Workers + 1): false, "-1": false, "two": false} {
+			for text, ok := range map[string]bool{"0": true, "1": true, strconv.Itoa(limit.Workers): true,
+				strconv.Itoa(limit.Workers + 1): false, "-1": false, "two": false} {
 				if err := f.Value.Set(text); (err == nil) != ok {
 					t.Errorf("%s --workers %s: %v", pathOf(cmd), text, err)
 				}

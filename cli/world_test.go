@@ -50,9 +50,9 @@ var worldFiles = map[string]string{
 	"matrix.csv": "0.5,0.25\n0.25,0.5\n",
 }
 
-// lines are command lines that work in a world, by the path of the command: at least one for each command that has no others below it.
-// The tests of bad files and of signals go through them. A word that is the path of something in the world, and each flag that takes a
-// path, is tried.
+// lines are command lines that work in a world, by the path of the command: at least one for each command that has no
+// others below it. The tests of bad files and of signals go through them. A word that is the path of something in the
+// world, and each flag that takes a path, is tried.
 var lines = map[string][]string{
 	"advise":                {"advise many --time 0.3s --quiet --backbone x.safetensors"},
 	"bench engine":          {"bench engine --size 25 --repeat 1 --workers 1"},
@@ -72,32 +72,45 @@ var lines = map[string][]string{
 	"data fetch":            {"data fetch glyphs"},
 	"data info":             {"data info folder --data-dir images data.size=8"},
 	"data list":             {"data list"},
-	"data preview":          {"data preview folder --data-dir images data.size=8 -o sheet.png", "data preview npz --data-dir tiny.npz -o sheet.png", "data preview glyphs --config cfg.yaml -o sheet.png"},
-	"data streams":          {"data streams"},
-	"data verify":           {"data verify folder --data-dir images data.size=8", "data verify npz --data-dir tiny.npz"},
-	"embed":                 {"embed --backbone x.safetensors --data folder --data-dir images -o e.npz"},
-	"eval":                  {"eval x -o measured", "eval photos", "eval frozen"},
-	"export":                {"export x --to onnx -o x.onnx", "export x --to npz -o x.npz", "export x --to csv -o x.csv", "export study --to csv -o s.csv", "export x --to tensorboard -o board"},
-	"inspect":               {"inspect x", "inspect study", "inspect tuned", "inspect x.safetensors", "inspect matrix.json.gz", "inspect cfg.yaml"},
-	"learn":                 {"learn x --data folder --data-dir images data.size=8 --tasks 2 --batch 1 --out learned --quiet --no-report"},
-	"methods":               {"methods er"},
-	"predict":               {"predict photos images/class0", "predict photos images/class1/1.png", "predict frozen images/class0 --backbone x.safetensors"},
-	"report":                {"report x -o r", "report study -o r", "report matrix.json.gz x -o r"},
-	"report import":         {"report import matrix.csv --method er --data glyphs --program other -o m.json.gz"},
-	"report paper":          {"report paper x -o p"},
-	"run":                   {"run --config cfg.yaml --out n --quiet --no-report" + worldly, "run --resume x --quiet --no-report", "run --resume half --quiet --no-report", "run network.init=x.safetensors --out n --quiet --no-report" + worldly, "run --config cfg.yaml --tune grid.yaml --protocol survey tune.repeats=1 --out n --quiet --no-report" + worldly, "run --data folder --data-dir images data.size=8 --tasks 2 --method er --memory 20 --network mlp network.hidden=8 --out n --quiet --no-report", "run --backbone x.safetensors --data folder --data-dir images --tasks 2 --method slda --out n --quiet --no-report"},
-	"serve":                 {"serve retained --listen 127.0.0.1:0 --idle 1s --quiet --log-level warn", "serve served --init x --listen 127.0.0.1:0 --idle 1s --quiet --log-level warn", "serve fresh --config serve.yaml --listen 127.0.0.1:0 --idle 1s --quiet"},
-	"serve rebuild":         {"serve rebuild retained"},
-	"serve token":           {"serve token anna --role label --tokens tokens"},
-	"serve verify":          {"serve verify retained"},
-	"sweep":                 {"sweep study.yaml --out n --results x --workers 1 --concurrency 1 --quiet --no-report", "sweep study.yaml --out study --workers 1 --concurrency 1 --quiet --no-report"},
-	"sweep cancel":          {"sweep cancel study"},
-	"sweep join":            {"sweep join study --workers 1 --concurrency 1 --quiet"},
-	"sweep retry":           {"sweep retry study"},
-	"sweep status":          {"sweep status study"},
-	"tune":                  {"tune --grid grid.yaml --repeats 1 --out n --results tuned --quiet --checkpoint-every -1" + worldly, "tune --grid grid.yaml --repeats 1 --out tuned --quiet --checkpoint-every -1" + worldly},
-	"verify":                {"verify x"},
-	"watch":                 {"watch x -o r --idle 1s --quiet", "watch study -o r --idle 1s --quiet"},
+	"data preview": {"data preview folder --data-dir images data.size=8 -o sheet.png",
+		"data preview npz --data-dir tiny.npz -o sheet.png", "data preview glyphs --config cfg.yaml -o sheet.png"},
+	"data streams": {"data streams"},
+	"data verify":  {"data verify folder --data-dir images data.size=8", "data verify npz --data-dir tiny.npz"},
+	"embed":        {"embed --backbone x.safetensors --data folder --data-dir images -o e.npz"},
+	"eval":         {"eval x -o measured", "eval photos", "eval frozen"},
+	"export": {"export x --to onnx -o x.onnx", "export x --to npz -o x.npz", "export x --to csv -o x.csv",
+		"export study --to csv -o s.csv", "export x --to tensorboard -o board"},
+	"inspect": {"inspect x", "inspect study", "inspect tuned", "inspect x.safetensors",
+		"inspect matrix.json.gz", "inspect cfg.yaml"},
+	"learn":   {"learn x --data folder --data-dir images data.size=8 --tasks 2 --batch 1 --out learned --quiet --no-report"},
+	"methods": {"methods er"},
+	"predict": {"predict photos images/class0", "predict photos images/class1/1.png",
+		"predict frozen images/class0 --backbone x.safetensors"},
+	"report":        {"report x -o r", "report study -o r", "report matrix.json.gz x -o r"},
+	"report import": {"report import matrix.csv --method er --data glyphs --program other -o m.json.gz"},
+	"report paper":  {"report paper x -o p"},
+	"run": {"run --config cfg.yaml --out n --quiet --no-report" + worldly,
+		"run --resume x --quiet --no-report", "run --resume half --quiet --no-report",
+		"run network.init=x.safetensors --out n --quiet --no-report" + worldly,
+		"run --config cfg.yaml --tune grid.yaml --protocol survey tune.repeats=1 --out n --quiet --no-report" + worldly,
+		"run --data folder --data-dir images data.size=8 --tasks 2 --method er --memory 20 --network mlp network.hidden=8 --out n --quiet --no-report",
+		"run --backbone x.safetensors --data folder --data-dir images --tasks 2 --method slda --out n --quiet --no-report"},
+	"serve": {"serve retained --listen 127.0.0.1:0 --idle 1s --quiet --log-level warn",
+		"serve served --init x --listen 127.0.0.1:0 --idle 1s --quiet --log-level warn",
+		"serve fresh --config serve.yaml --listen 127.0.0.1:0 --idle 1s --quiet"},
+	"serve rebuild": {"serve rebuild retained"},
+	"serve token":   {"serve token anna --role label --tokens tokens"},
+	"serve verify":  {"serve verify retained"},
+	"sweep": {"sweep study.yaml --out n --results x --workers 1 --concurrency 1 --quiet --no-report",
+		"sweep study.yaml --out study --workers 1 --concurrency 1 --quiet --no-report"},
+	"sweep cancel": {"sweep cancel study"},
+	"sweep join":   {"sweep join study --workers 1 --concurrency 1 --quiet"},
+	"sweep retry":  {"sweep retry study"},
+	"sweep status": {"sweep status study"},
+	"tune": {"tune --grid grid.yaml --repeats 1 --out n --results tuned --quiet --checkpoint-every -1" +
+		worldly, "tune --grid grid.yaml --repeats 1 --out tuned --quiet --checkpoint-every -1" + worldly},
+	"verify": {"verify x"},
+	"watch":  {"watch x -o r --idle 1s --quiet", "watch study -o r --idle 1s --quiet"},
 }
 
 // leaves are the commands that have no others below them, or that do something themselves, by their paths.
@@ -216,10 +229,12 @@ type outcome struct {
 	rss            int64 // peak, in bytes
 }
 
-// mostMemory is the most memory that a command takes in a world, in bytes, and childLimit the address space that it may have, in KiB: one that
-// takes all memory ends in a Go trace. The race detector takes several times the memory, and terabytes of addresses.
+// mostMemory is the most memory that a command takes in a world, in bytes, and childLimit the address space that it may
+// have, in KiB: one that takes all memory ends in a Go trace. The race detector takes several times the memory, and
+// terabytes of addresses.
 var mostMemory, childLimit = func() (int64, string) {
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings,
+		debug.BuildSetting{Key: "-race", Value: "true"}) {
 		return 8 << 30, "unlimited"
 	}
 	return 1 << 30, "4000000"
@@ -227,7 +242,8 @@ var mostMemory, childLimit = func() (int64, string) {
 
 // command is the program in a folder, with nothing of the person's environment.
 func command(ctx context.Context, dir string, args []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `ulimit -v ` + childLimit + `; exec ocl "$@"`, "sh"}, args...)...)
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `ulimit -v ` + childLimit + `; exec ocl "$@"`, "sh"},
+		args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "OCL_") }),
 		"HOME="+dir, "OCL_CACHE="+filepath.Join(dir, "cache"), "NO_COLOR=1", "TMPDIR="+dir)

@@ -113,7 +113,8 @@ func (o Option) Holds(v any) bool {
 
 // key is the key by which a config sets the option of a method.
 func (o Option) key(method string) Key {
-	k := Key{Name: optionKey(method, o.Name), Help: o.Meaning, Choices: o.Choices, ReadBy: method, preset: o.Default, values: o.Range}
+	k := Key{Name: optionKey(method, o.Name), Help: o.Meaning, Choices: o.Choices, ReadBy: method, preset: o.Default,
+		values: o.Range}
 	switch o.Default.(type) {
 	case int, float64:
 		k.Least, k.Most = o.Least, cmp.Or(o.Most, math.MaxFloat64)
@@ -274,8 +275,8 @@ func TrickText(names []string) string {
 	return strings.Join(names, "+")
 }
 
-// Reads says whether a run of a method with tricks reads a key: every run reads those that no method and no trick lists, but
-// a method that makes its networks itself reads none of network.*.
+// Reads says whether a run of a method with tricks reads a key: every run reads those that no method and no trick
+// lists, but a method that makes its networks itself reads none of network.*.
 func (s *Schema) Reads(method string, tricks []string, key string) bool {
 	m, _ := lookup(s.Methods, method)
 	if m.ignores(key) {
@@ -286,14 +287,15 @@ func (s *Schema) Reads(method string, tricks []string, key string) bool {
 	})
 }
 
-// OwnRule is the classifier that a method's own rule is: predictions by it are those of [ClassifierHead]. "" means none, and that of an unknown method.
+// OwnRule is the classifier that a method's own rule is: predictions by it are those of [ClassifierHead]. "" means
+// none, and that of an unknown method.
 func (s *Schema) OwnRule(method string) string {
 	m, _ := lookup(s.Methods, method)
 	return m.OwnRule
 }
 
-// ReadsNetwork says whether a network reads a key of configs: every network reads those that are no setting of some networks alone. An
-// unknown one may read all but those of the networks of this module.
+// ReadsNetwork says whether a network reads a key of configs: every network reads those that are no setting of some
+// networks alone. An unknown one may read all but those of the networks of this module.
 func (s *Schema) ReadsNetwork(name, key string) bool {
 	k, known := find(key)
 	if !known || k.network() == "" {
@@ -340,7 +342,8 @@ func isNetworkKey(key string) bool { return strings.HasPrefix(key, "network.") }
 
 // ignores says whether the method does not read a key of the network or the optimiser, which most read.
 func (m Method) ignores(key string) bool {
-	return (isNetworkKey(key) || strings.HasPrefix(key, "replay.latent")) && (m.OwnNetworks || m.NoGradient) || m.NoGradient && strings.HasPrefix(key, "optimizer.")
+	return (isNetworkKey(key) || strings.HasPrefix(key, "replay.latent")) && (m.OwnNetworks || m.NoGradient) ||
+		m.NoGradient && strings.HasPrefix(key, "optimizer.")
 }
 
 // ignored says whether all methods of a list ignore a key.

@@ -1,6 +1,6 @@
-// Package config describes an experiment: one stream, one or more methods, one or more seeds. It holds plain structs, one
-// table of all keys ([Keys]), and what comes of that table: parsing, validation, flags, the page docs/format/config.md and
-// a JSON Schema for editors.
+// Package config describes an experiment: one stream, one or more methods, one or more seeds. It holds plain structs,
+// one table of all keys ([Keys]), and what comes of that table: parsing, validation, flags, the page
+// docs/format/config.md and a JSON Schema for editors.
 //
 //	c := config.Default() // the built-in glyphs, Finetune and ER
 //	c.Methods, c.Memory = []string{"er", "mir"}, 1000
@@ -105,8 +105,8 @@ const (
 // DefaultMemory is the memory size M of [Default], in samples.
 const DefaultMemory = 500
 
-// Config is an experiment. The zero value is not valid; start from [Default]. A Config may be copied: its maps, slices and
-// pointers are then shared, and [Config.Clone] copies them too.
+// Config is an experiment. The zero value is not valid; start from [Default]. A Config may be copied: its maps, slices
+// and pointers are then shared, and [Config.Clone] copies them too.
 type Config struct {
 	Data    Data
 	Stream  Stream
@@ -131,8 +131,8 @@ type Config struct {
 	Tune   Tune
 }
 
-// Tune says how each run is tuned on the first two tasks before it learns the others; the zero value is not at all. The config of a run has
-// none: its settings are then those that were chosen.
+// Tune says how each run is tuned on the first two tasks before it learns the others; the zero value is not at all. The
+// config of a run has none: its settings are then those that were chosen.
 type Tune struct {
 	Grid    string  // paper, authors or a file; "" does not tune
 	Search  string  // SearchGrid, SearchRandom or SearchHalving; "" is SearchGrid
@@ -152,8 +152,8 @@ type Parent struct {
 type Data struct {
 	Name string
 	Dir  string // folder or archive; not part of what makes two experiments the same
-	// Size is the side in pixels, for images that are drawn, scaled or padded, and TrainPerClass, TestPerClass the images of
-	// each class; 0 is the data set's own.
+	// Size is the side in pixels, for images that are drawn, scaled or padded, and TrainPerClass, TestPerClass the images
+	// of each class; 0 is the data set's own.
 	Size          int
 	Channels      int // 3 makes three equal channels of grey images; 0 leaves them as they are
 	TrainPerClass int
@@ -161,8 +161,9 @@ type Data struct {
 	Domains       string // what differs between the domains of the images, where there is a choice; "" is DomainsFont
 	Seed          uint64 // of what belongs to the data: a split into training and test images, a part of the images
 	Unreadable    string // UnreadableFail or UnreadableSkip
-	// Backbone is the file of a pretrained network that makes embeddings of the images; "" is none. It is not part of what makes two
-	// experiments the same, but BackboneDigest is: "sha256:…" of the file, which is found when an experiment is opened.
+	// Backbone is the file of a pretrained network that makes embeddings of the images; "" is none. It is not part of what
+	// makes two experiments the same, but BackboneDigest is: "sha256:…" of the file, which is found when an experiment is
+	// opened.
 	Backbone, BackboneDigest string
 }
 
@@ -187,7 +188,8 @@ type Stream struct {
 
 // Shift says how the images of tasks that have the same classes are disturbed (survey tab: ns_mini).
 type Shift struct {
-	Kind string // noise, occlusion, blur, or some of them joined by plus signs in the order in which they are applied; "" means none
+	// noise, occlusion, blur, or some of them joined by plus signs in the order in which they are applied; "" means none
+	Kind string
 	// Strengths of each task; empty is the survey's list (§app:exp_detail).
 	NoiseStrengths, OcclusionStrengths, BlurStrengths []float64
 
@@ -208,7 +210,8 @@ func (s Shift) Strengths(kind string) []float64 {
 
 // Order is the order of the classes: a name, or all classes in a list, by their numbers or by what the data call them.
 type Order struct {
-	Name    string // OrderRandom, OrderGiven or OrderOfficial; "" where a list is set, or where nothing is: then it is by data
+	// OrderRandom, OrderGiven or OrderOfficial; "" where a list is set, or where nothing is: then it is by data
+	Name    string
 	Classes []int
 	Called  []string // instead of Classes, until the data are open and say their numbers
 }
@@ -364,10 +367,10 @@ func (c Config) Clone() Config {
 // Canonical is [Schema.Canonical] without a catalogue: every option that is set has its line, its default too.
 func (c Config) Canonical() string { return new(Schema).Canonical(c) }
 
-// Canonical returns a text that is the same for two equal experiments. It has a line for each key, and each option of a method,
-// whose value is not the one that a file without it means. So a key that a later program adds does not change the text as long
-// as it has that value. Keys that only name places are left out, and so are those of [Engine], because an identity names the
-// engine itself. Values with the same meaning have the same text.
+// Canonical returns a text that is the same for two equal experiments. It has a line for each key, and each option of a
+// method, whose value is not the one that a file without it means. So a key that a later program adds does not change
+// the text as long as it has that value. Keys that only name places are left out, and so are those of [Engine], because
+// an identity names the engine itself. Values with the same meaning have the same text.
 func (s *Schema) Canonical(c Config) string {
 	var b strings.Builder
 	for _, v := range s.Values(c) {
@@ -388,7 +391,8 @@ type Value struct {
 	Usual bool   // the value is the one that a file without the key means
 }
 
-// Values are all that a config says, in the order of files, the options last, those that a record lacks too. What means the same has the same text.
+// Values are all that a config says, in the order of files, the options last, those that a record lacks too. What means
+// the same has the same text.
 func (s *Schema) Values(c Config) []Value {
 	d := Default()
 	if c = s.settled(c); !c.Stream.Normalises() {
@@ -437,7 +441,8 @@ func difference(there, here Config, compared func(Key) bool) string {
 	}
 	for _, k := range keys {
 		if a, b := k.text(&there), k.text(&here); a != b && !k.Place && compared(k) {
-			parts = append(parts, fmt.Sprintf("%s is %s there and %s here", shown(k.Name), cmp.Or(shown(a), "not set"), cmp.Or(shown(b), "not set")))
+			parts = append(parts, fmt.Sprintf("%s is %s there and %s here", shown(k.Name), cmp.Or(shown(a), "not set"),
+				cmp.Or(shown(b), "not set")))
 		}
 	}
 	return strings.Join(parts, ", ")

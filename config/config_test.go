@@ -23,7 +23,8 @@ import (
 
 // small is a schema of two methods, a trick and a data set, as a caller hands one over.
 var small = &Schema{Catalogue{
-	Data: []DataSet{{Name: "glyphs", Domains: []string{"font", "noise"}, Classes: 100, Size: 32, MinSize: 8, MaxSize: 512, MaxPerClass: 10_000}, {Name: "files", NeedsDir: true}},
+	Data: []DataSet{{Name: "glyphs", Domains: []string{"font", "noise"}, Classes: 100, Size: 32, MinSize: 8, MaxSize: 512,
+		MaxPerClass: 10_000}, {Name: "files", NeedsDir: true}},
 	Streams: []StreamKind{{Name: "classes", CheckTasks: func(tasks, classes int) error {
 		if classes%tasks != 0 {
 			return fmt.Errorf("%d tasks do not divide %d classes", tasks, classes)
@@ -34,12 +35,15 @@ var small = &Schema{Catalogue{
 		{Name: "er", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint"}},
 		{Name: "ewc++", Settings: []string{"replay.iterations"}, Options: []Option{
 			{Name: "lambda", Default: 100.0}, {Name: "every", Default: 5, Least: 1, Most: 9},
-			{Name: "steps", Default: 7}, {Name: "raw", Default: false}, {Name: "mode", Default: "a", Choices: []string{"a", "b"}}}},
+			{Name: "steps", Default: 7}, {Name: "raw", Default: false},
+			{Name: "mode", Default: "a", Choices: []string{"a", "b"}}}},
 		{Name: "finetune", Settings: []string{"replay.iterations"}},
-		{Name: "icarl", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.teacher"}, Teacher: TeacherTraining},
+		{Name: "icarl", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.teacher"},
+			Teacher: TeacherTraining},
 		{Name: "fresh", Scratch: true},
 	},
-	Tricks: []Trick{{Name: "kdc", Settings: []string{"replay.teacher"}}, {Name: "mi", Settings: []string{"replay.iterations"}}, {Name: "ncm", Classifies: true}},
+	Tricks: []Trick{{Name: "kdc", Settings: []string{"replay.teacher"}},
+		{Name: "mi", Settings: []string{"replay.iterations"}}, {Name: "ncm", Classifies: true}},
 	ParseTricks: func(text string) ([]string, error) {
 		if text == NoTrick {
 			return nil, nil
@@ -65,7 +69,8 @@ func drawn(src *rand.Rand) Config {
 		k.draw(&c, src)
 	}
 	if src.IntN(2) == 0 {
-		c.Method = map[string]map[string]any{"ewc++": {"lambda": 1e-7 + src.Float64(), "every": 1 + src.IntN(9), "raw": true, "mode": "b"}}
+		c.Method = map[string]map[string]any{"ewc++": {"lambda": 1e-7 + src.Float64(), "every": 1 + src.IntN(9), "raw": true,
+			"mode": "b"}}
 		if src.IntN(2) == 0 {
 			c.Method["ewc++"]["lambda"] = float64(src.IntN(5)) // a whole number is a number
 		}
@@ -78,8 +83,10 @@ func (k Key) draw(c *Config, src *rand.Rand) {
 		k.assign(c, new(Config))
 		return
 	}
-	words := []string{"a folder: with 'signs' #1", "yes", "0x1f", "2026-11-22", "null", "", "- a", "er", "~", "1e3", "naïve \"q\"", "\ttab\nline", "[x]",
-		"\x7f", "a\u0080b\u0085c\u009fd", "\ufffe\uffff", "\ufeffa", "a\u2028b\u2029c", "\U0001fffe \U0010ffff \U0001f600", "\x00\x1b", "\r\n", "/\\", "\ufffd"}
+	words := []string{"a folder: with 'signs' #1", "yes", "0x1f", "2026-11-22", "null", "", "- a", "er", "~", "1e3",
+		"naïve \"q\"", "\ttab\nline", "[x]",
+		"\x7f", "a\u0080b\u0085c\u009fd", "\ufffe\uffff", "\ufeffa", "a\u2028b\u2029c", "\U0001fffe \U0010ffff \U0001f600",
+		"\x00\x1b", "\r\n", "/\\", "\ufffd"}
 	word := func() string {
 		if len(k.Choices) > 0 {
 			return k.Choices[src.IntN(len(k.Choices))]
@@ -121,7 +128,8 @@ func (k Key) draw(c *Config, src *rand.Rand) {
 		}
 		k.set(c, list)
 	case Order:
-		k.set(c, []Order{{Name: OrderGiven}, {Name: OrderRandom}, {}, {Name: OrderOfficial}, {Name: "official:3"}, {Classes: []int{2, 0, 1}}, {Classes: []int{0}}, {Called: []string{"owl", "a cat"}}}[src.IntN(8)])
+		k.set(c, []Order{{Name: OrderGiven}, {Name: OrderRandom}, {}, {Name: OrderOfficial}, {Name: "official:3"},
+			{Classes: []int{2, 0, 1}}, {Classes: []int{0}}, {Called: []string{"owl", "a cat"}}}[src.IntN(8)])
 	}
 }
 
@@ -162,11 +170,13 @@ func TestPrintedIsReadBack(t *testing.T) {
 	}
 }
 
-// TestUnsetValuesAreExplained: a value that is not set has a comment that says what it stands for, and no other value has.
+// TestUnsetValuesAreExplained: a value that is not set has a comment that says what it stands for, and no other value
+// has.
 func TestUnsetValuesAreExplained(t *testing.T) {
 	own := uint64(3)
 	set := Default()
-	set.Data = Data{Name: "glyphs", Dir: "x", Size: 8, Channels: 3, TrainPerClass: 1, TestPerClass: 1, Unreadable: UnreadableSkip}
+	set.Data = Data{Name: "glyphs", Dir: "x", Size: 8, Channels: 3, TrainPerClass: 1, TestPerClass: 1,
+		Unreadable: UnreadableSkip}
 	set.Stream.Kind, set.Stream.Tasks, set.Stream.ClassOrder = KindClasses, 5, Order{Name: OrderGiven}
 	set.Stream.TaskClasses, set.Stream.LongTail, set.Stream.ClassCounts = []int{1}, 0.5, []int{1}
 	set.Stream.Shift = Shift{"noise", []float64{1}, []float64{1}, []float64{1}, OcclusionPerImage, BlurCrossImage}
@@ -236,7 +246,8 @@ func toTexts(v any) []string {
 
 // Files of other versions are refused, whoever wrote them.
 func TestVersions(t *testing.T) {
-	for version, want := range map[int]string{1: "from before the first release", Version - 1: "from before the first release", Version: "", Version + 1: "newer ocl"} {
+	for version, want := range map[int]string{1: "from before the first release",
+		Version - 1: "from before the first release", Version: "", Version + 1: "newer ocl"} {
 		_, err := small.Parse("x", fmt.Appendf(nil, "version: %d\nseed: 2\n", version))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("version %d: %v, want %q", version, err, want)
@@ -281,41 +292,61 @@ func TestCanonical(t *testing.T) {
 func TestParseFaults(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"unknown key", "seed: 1\nmemroy: 5\n", "config: x.yaml:2: unknown key memroy. Did you mean memory?"},
-		{"unknown nested key", "optimizer:\n  lr: 0.1\n  learning: 2\n", "config: x.yaml:3: unknown key optimizer.learning. Did you mean optimizer.lr?"},
-		{"misspelt section", "optimiser:\n  lr: 0.1\n", "config: x.yaml:1: unknown key optimiser. Did you mean optimizer.name?"},
-		{"text for a number", "stream:\n  batch: ten\n", "config: x.yaml:2: stream.batch cannot be ten. Use a whole number from 1 to 100000"},
+		{"unknown nested key", "optimizer:\n  lr: 0.1\n  learning: 2\n",
+			"config: x.yaml:3: unknown key optimizer.learning. Did you mean optimizer.lr?"},
+		{"misspelt section", "optimiser:\n  lr: 0.1\n",
+			"config: x.yaml:1: unknown key optimiser. Did you mean optimizer.name?"},
+		{"text for a number", "stream:\n  batch: ten\n",
+			"config: x.yaml:2: stream.batch cannot be ten. Use a whole number from 1 to 100000"},
 		{"quoted number", "runs: \"3\"\n", "config: x.yaml:1: runs cannot be the text \"3\". Use a whole number"},
-		{"quoted number in single quotes", "memory: '500'\n", "config: x.yaml:1: memory cannot be the text \"500\". Use a whole number"},
+		{"quoted number in single quotes", "memory: '500'\n",
+			"config: x.yaml:1: memory cannot be the text \"500\". Use a whole number"},
 		{"quoted nothing", "memory: ''\n", "config: x.yaml:1: memory cannot be the text \"\". Use a whole number"},
 		{"a tag", "memory: !!foo 3\n", "config: x.yaml:1: memory cannot be 3 with the tag !!foo. Use a whole number"},
-		{"a list of aliases", "data: {name: &a er}\nnetwork: {hidden: [*a, 3]}\n", "config: x.yaml:2: network.hidden cannot be [er, 3]. Use a list"},
-		{"a list of lists", "data: {name: &a [er]}\nmethods: [*a]\n", "x.yaml:2: methods cannot be a list of lists. Use a list"},
+		{"a list of aliases", "data: {name: &a er}\nnetwork: {hidden: [*a, 3]}\n",
+			"config: x.yaml:2: network.hidden cannot be [er, 3]. Use a list"},
+		{"a list of lists", "data: {name: &a [er]}\nmethods: [*a]\n",
+			"x.yaml:2: methods cannot be a list of lists. Use a list"},
 		{"a list of mappings", "methods: [{a: 1}]\n", "x.yaml:1: methods cannot be a list of keys with values. Use a list"},
 		{"a text for a list", "methods: er\n", "config: x.yaml:1: methods cannot be er. Use a list of names, such as [er]"},
-		{"a number for a list", "network: {hidden: 256}\n", "network.hidden cannot be 256. Use a list of whole numbers from 1 to 1000000, such as [256]"},
-		{"a dotted key", "optimizer.lr: 0.2\n", "config: x.yaml:1: optimizer.lr has a dot, but keys in a file are nested. Write `optimizer:` and, indented on the next line, `lr:`"},
-		{"a dotted section", "method.ewc++: {every: 2}\n", "config: x.yaml:1: method.ewc++ has a dot, but keys in a file are nested."},
-		{"a dotted option", "method: {ewc++.every: 2}\n", "config: x.yaml:1: method.ewc++.every has a dot, but keys in a file are nested. Write `ewc++:`"},
-		{"an unknown dotted key", "optimizer.lrr: 0.2\n", "config: x.yaml:1: unknown key optimizer.lrr. Did you mean optimizer.lr?"},
+		{"a number for a list", "network: {hidden: 256}\n",
+			"network.hidden cannot be 256. Use a list of whole numbers from 1 to 1000000, such as [256]"},
+		{"a dotted key", "optimizer.lr: 0.2\n",
+			"config: x.yaml:1: optimizer.lr has a dot, but keys in a file are nested. Write `optimizer:` and, indented on the next line, `lr:`"},
+		{"a dotted section", "method.ewc++: {every: 2}\n",
+			"config: x.yaml:1: method.ewc++ has a dot, but keys in a file are nested."},
+		{"a dotted option", "method: {ewc++.every: 2}\n",
+			"config: x.yaml:1: method.ewc++.every has a dot, but keys in a file are nested. Write `ewc++:`"},
+		{"an unknown dotted key", "optimizer.lrr: 0.2\n",
+			"config: x.yaml:1: unknown key optimizer.lrr. Did you mean optimizer.lr?"},
 		{"fraction for a whole number", "runs: 1.5\n", "config: x.yaml:1: runs cannot be 1.5. Use a whole number"},
-		{"negative seed", "seed: -1\n", "config: x.yaml:1: seed cannot be -1. Use a whole number from 0 to 18446744073709551615"},
+		{"negative seed", "seed: -1\n",
+			"config: x.yaml:1: seed cannot be -1. Use a whole number from 0 to 18446744073709551615"},
 		{"number for text", "protocol: 3\n", "config: x.yaml:1: protocol cannot be 3. Use one of standard, survey, tuning"},
 		{"no value", "seed:\n", "config: x.yaml:1: seed has no value. Use a whole number"},
 		{"unknown method's option", "method:\n  err:\n    x: 1\n", "config: x.yaml:2: unknown method err. Did you mean er?"},
-		{"option of a method without", "method:\n  er:\n    x: 1\n", "config: x.yaml:3: unknown option x. The method er has no options"},
-		{"misspelt option", "method:\n  ewc++:\n    lamda: 1\n", "config: x.yaml:3: unknown option lamda of ewc++. Did you mean lambda? `ocl methods ewc++` lists all its options"},
-		{"fraction for a whole option", "method:\n  ewc++:\n    every: 1.5\n", "config: x.yaml:3: method.ewc++.every cannot be 1.5. Use a whole number from 1 to 9"},
+		{"option of a method without", "method:\n  er:\n    x: 1\n",
+			"config: x.yaml:3: unknown option x. The method er has no options"},
+		{"misspelt option", "method:\n  ewc++:\n    lamda: 1\n",
+			"config: x.yaml:3: unknown option lamda of ewc++. Did you mean lambda? `ocl methods ewc++` lists all its options"},
+		{"fraction for a whole option", "method:\n  ewc++:\n    every: 1.5\n",
+			"config: x.yaml:3: method.ewc++.every cannot be 1.5. Use a whole number from 1 to 9"},
 		{"bad list", "methods: [er, 3]\n", "config: x.yaml:1: methods cannot be [er, 3]. Use a list of names"},
-		{"bad order", "stream:\n  class_order: 3\n", "x.yaml:2: stream.class_order cannot be 3. Use random, given, official, official:N or a list of all classes, such as 2,0,1"},
+		{"bad order", "stream:\n  class_order: 3\n",
+			"x.yaml:2: stream.class_order cannot be 3. Use random, given, official, official:N or a list of all classes, such as 2,0,1"},
 		{"bad list of classes", "stream:\n  class_order: 1,0,x\n", "x.yaml:2: stream.class_order cannot be 1,0,x. Use"},
-		{"no mapping", "- a\n", "config: x.yaml:1: this file must hold keys with values, but it holds [a]. Write `key: value`"},
-		{"scalar for a section", "optimizer: sgd\n", "config: x.yaml:1: optimizer must hold keys with values, but it holds sgd. Write `key: value`"},
+		{"no mapping", "- a\n",
+			"config: x.yaml:1: this file must hold keys with values, but it holds [a]. Write `key: value`"},
+		{"scalar for a section", "optimizer: sgd\n",
+			"config: x.yaml:1: optimizer must hold keys with values, but it holds sgd. Write `key: value`"},
 		{"no YAML", "a: [\n", "config: x.yaml: "},
 		{"key twice", "seed: 1\nseed: 2\n", "config: x.yaml:2: seed is given twice. Remove one of them"},
-		{"two documents", "seed: 1\n---\nseed: 2\n", "config: x.yaml: the file holds several YAML documents. Keep one of them"},
+		{"two documents", "seed: 1\n---\nseed: 2\n",
+			"config: x.yaml: the file holds several YAML documents. Keep one of them"},
 		{"a list as a key", "? [a]\n: 1\n", "config: x.yaml:1: [a] is used as a key. Use a word as the key"},
 		{"merge", "<<: {seed: 1}\n", "config: x.yaml:1: unknown key <<"},
-		{"a terminal's control characters", "\"\\e[31mmemory\": 1\nseed: \"\\a\"\n", `config: x.yaml:1: unknown key "\x1b[31mmemory"`},
+		{"a terminal's control characters", "\"\\e[31mmemory\": 1\nseed: \"\\a\"\n",
+			`config: x.yaml:1: unknown key "\x1b[31mmemory"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := small.Parse("x.yaml", []byte(tt.text))
@@ -347,13 +378,16 @@ func TestManyFaults(t *testing.T) {
 		{"dotted keys", repeat("optimizer.k%d: 1\n"), "config: there may be more"},
 		{"unknown options", "method:\n  ewc++:\n" + repeat("    k%d: 1\n"), "config: there may be more"},
 		{"unknown methods", "method:\n" + repeat("  k%d: {a: 1}\n"), "config: there may be more"},
-		{"a long key", strings.Repeat("k", 1000) + ": 1\n? " + strings.Repeat("k", 900_000) + "\n: 1\n", "config: x.yaml:2: unknown key kkk"},
+		{"a long key", strings.Repeat("k", 1000) + ": 1\n? " + strings.Repeat("k", 900_000) + "\n: 1\n",
+			"config: x.yaml:2: unknown key kkk"},
 		{"methods", "methods: [" + repeat("k%d,") + "er]\n", "config: methods (--method): the list has 1"},
 		{"tricks", "tricks: [" + repeat("k%d,") + "none]\n", "config: tricks (--trick): the list has 1"},
 		{"some methods", "methods: [" + strings.Repeat("a,b,", 400) + "er]\n", "config: there may be more"},
 		{"some tricks", "tricks: [" + strings.TrimPrefix(repeat("k%d,")[:4000], "x") + "]\n", "config: there may be more"},
-		{"hidden layers", "network: {hidden: [" + strings.Repeat("0,", 500_000) + "1]}\n", "config: network.hidden: the list has 500,001 entries, but at most 1,000"},
-		{"classes", "stream: {class_order: [" + strings.Repeat("7,", 500_000) + "1]}\n", "config: stream.class_order: the list has 500,001 entries, but at most 100,000"},
+		{"hidden layers", "network: {hidden: [" + strings.Repeat("0,", 500_000) + "1]}\n",
+			"config: network.hidden: the list has 500,001 entries, but at most 1,000"},
+		{"classes", "stream: {class_order: [" + strings.Repeat("7,", 500_000) + "1]}\n",
+			"config: stream.class_order: the list has 500,001 entries, but at most 100,000"},
 		{"comments", strings.Repeat("# a\n", 260_000) + "k: 1\n", "config: x.yaml:260001: unknown key k."},
 	} {
 		c, err := small.Parse("x.yaml", []byte(tt.text))
@@ -369,7 +403,8 @@ func TestManyFaults(t *testing.T) {
 
 // What is no structure may have as many brackets and dashes as it likes.
 func TestCommentsAndTextsMayHaveBrackets(t *testing.T) {
-	text := "# " + strings.Repeat("[", 70) + "\n# " + strings.Repeat("-", 1100) + "\nseed: 3 # " + strings.Repeat("{", 70) +
+	text := "# " + strings.Repeat("[", 70) + "\n# " + strings.Repeat("-", 1100) + "\nseed: 3 # " + strings.Repeat("{",
+		70) +
 		"\ndata: {dir: \"" + strings.Repeat("[-", 700) + "\"}\n"
 	if c, err := small.Parse("x", []byte(text)); err != nil || c.Seed != 3 || c.Data.Dir != strings.Repeat("[-", 700) {
 		t.Errorf("%v, %+v", err, c)
@@ -394,9 +429,11 @@ func TestHostileText(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"many lists": nested("- ", ""), "many brackets": nested("[", "]"), "nested keys": strings.Repeat("? ", 9_000),
-		"brackets": deep("["), "braces": deep("{a: "), "lists": deep("- "), "keys": deep("? "), "lines of brackets": deep("[\n"),
-		"stairs": stairs.String(), "random bytes": string(bytesOf), "too much": strings.Repeat("# comment\n", 200_000),
-		"aliases": "a: &a [1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nmethods: [*b,*b,*b,*b,*b]\n",
+		"brackets": deep("["), "braces": deep("{a: "), "lists": deep("- "), "keys": deep("? "),
+		"lines of brackets": deep("[\n"),
+		"stairs":            stairs.String(), "random bytes": string(bytesOf),
+		"too much": strings.Repeat("# comment\n", 200_000),
+		"aliases":  "a: &a [1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nmethods: [*b,*b,*b,*b,*b]\n",
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -409,7 +446,8 @@ func TestHostileText(t *testing.T) {
 		if used := after.TotalAlloc - before.TotalAlloc; used > 100<<20 {
 			t.Errorf("%s: took %d MB", name, used>>20)
 		}
-		if message := err.Error(); len(message) > 2_000 && name != "stairs" || strings.ContainsFunc(message, func(r rune) bool { return r < ' ' && r != '\n' }) {
+		if message := err.Error(); len(message) > 2_000 && name != "stairs" ||
+			strings.ContainsFunc(message, func(r rune) bool { return r < ' ' && r != '\n' }) {
 			t.Errorf("%s: the message has %d bytes or control characters: %.200q", name, len(message), message)
 		}
 	}
@@ -419,7 +457,8 @@ func TestSet(t *testing.T) {
 	c := Default()
 	for _, kv := range [][2]string{
 		{"optimizer.lr", "1e-3"}, {"methods", "er"}, {"seed", "18446744073709551615"}, {"stream.class_order", "1, 0"},
-		{"stream.mean", "0.1,0.2,0.3"}, {"stream.drop_last", "true"}, {"data.dir", "/a/[b c"}, {"optimizer.weight_decay", "1"},
+		{"stream.mean", "0.1,0.2,0.3"}, {"stream.drop_last", "true"}, {"data.dir", "/a/[b c"},
+		{"optimizer.weight_decay", "1"},
 		{"network.hidden", "[]"}, {"memory", "1e3"}, {"seeds.order", "7"}, {"method.ewc++.lambda", "3"}, {"eval", ""},
 	} {
 		if err := small.Set(&c, kv[0], kv[1]); err != nil {
@@ -436,7 +475,8 @@ func TestSet(t *testing.T) {
 	drop, seven := true, uint64(7)
 	want := Default()
 	want.Optimizer.LR, want.Methods, want.Seed, want.Memory = 1e-3, []string{"er"}, math.MaxUint64, 1000
-	want.Stream.ClassOrder, want.Stream.Mean, want.Stream.DropLast = Order{Classes: []int{1, 0}}, []float64{0.1, 0.2, 0.3}, &drop
+	want.Stream.ClassOrder, want.Stream.Mean, want.Stream.DropLast = Order{Classes: []int{1, 0}}, []float64{0.1, 0.2, 0.3},
+		&drop
 	want.Data.Dir, want.Optimizer.WeightDecay, want.Network.Hidden, want.Seeds.Order = "/a/[b c", 1, []int{}, &seven
 	want.Method = map[string]map[string]any{"ewc++": {"lambda": 3.0}}
 	if d := cmp.Diff(want, c); d != "" {
@@ -446,7 +486,8 @@ func TestSet(t *testing.T) {
 		{"memory", "", "config: memory cannot be empty. Use a whole number"},
 		{"optimizer.lr", " ", "config: optimizer.lr cannot be empty. Use a number"},
 		{"replay.joint", "", "config: replay.joint cannot be empty. Use true or false"},
-		{"stream.long_tail", "0", "config: stream.long_tail: 0 is out of range. Use a number above 0 and up to 1, or leave it out for all images"},
+		{"stream.long_tail", "0",
+			"config: stream.long_tail: 0 is out of range. Use a number above 0 and up to 1, or leave it out for all images"},
 		{"stream.long_tail", "0.0", "config: stream.long_tail: 0 is out of range."},
 		{"optimizer.lr", "fast", "config: optimizer.lr cannot be fast. Use a number above 0"},
 		{"optimizr.lr", "1", "config: unknown key optimizr.lr. Did you mean optimizer.lr?"},
@@ -469,7 +510,8 @@ func TestSet(t *testing.T) {
 		{"training.momentum", "1", "config: unknown key training.momentum. Did you mean optimizer.momentum? `"},
 		{"epochs", "1", "config: unknown key epochs. `ocl config keys` lists all keys"},
 	} {
-		if err := small.Set(&c, tt[0], tt[1]); err == nil || !strings.HasPrefix(err.Error(), tt[2]) && !strings.Contains(err.Error(), tt[2]) {
+		if err := small.Set(&c, tt[0], tt[1]); err == nil || !strings.HasPrefix(err.Error(), tt[2]) &&
+			!strings.Contains(err.Error(), tt[2]) {
 			t.Errorf("got  %v\nwant %s", err, tt[2])
 		}
 	}
@@ -483,71 +525,121 @@ func TestValidate(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		{func(c *Config) { c.Memory = 5 }, "config: memory: 5 is smaller than replay.batch (10). Use --memory 10 or replay.batch=5"},
-		{func(c *Config) { c.Method = map[string]map[string]any{"a\x1b": {"x": 1}} }, `config: "method.a\x1b": unknown method.`},
+		{func(c *Config) { c.Memory = 5 },
+			"config: memory: 5 is smaller than replay.batch (10). Use --memory 10 or replay.batch=5"},
+		{func(c *Config) { c.Method = map[string]map[string]any{"a\x1b": {"x": 1}} },
+			`config: "method.a\x1b": unknown method.`},
 		{func(c *Config) { c.Memory = 0 }, "config: memory: 0 is too small for er: stored samples are needed."},
-		{func(c *Config) { c.Stream.LongTail = -0.5 }, "config: stream.long_tail: -0.5 is out of range. Use a number above 0 and up to 1"},
+		{func(c *Config) { c.Stream.LongTail = -0.5 },
+			"config: stream.long_tail: -0.5 is out of range. Use a number above 0 and up to 1"},
 		{func(c *Config) { c.Data.Channels = 2 }, "config: data.channels: 2 is out of range. Use 3, or 0"},
-		{func(c *Config) { c.Memory = -1 }, "config: memory (--memory): -1 is out of range. Use a whole number from 0 to 100000000"},
+		{func(c *Config) { c.Memory = -1 },
+			"config: memory (--memory): -1 is out of range. Use a whole number from 0 to 100000000"},
 		{func(c *Config) { c.Optimizer.LR = 0 }, "config: optimizer.lr (--lr): 0 is out of range. Use a number above 0"},
 		{func(c *Config) { c.Optimizer.LR = math.NaN() }, "config: optimizer.lr (--lr): NaN is out of range."},
 		{func(c *Config) { c.Optimizer.LR = math.Inf(1) }, "config: optimizer.lr (--lr): +Inf is out of range."},
-		{func(c *Config) { c.Optimizer.Momentum = 1 }, "config: optimizer.momentum: 1 is out of range. Use a number, at least 0 and below 1"},
-		{func(c *Config) { c.Optimizer.Name, c.Optimizer.Momentum = "adam", 0.5 }, "config: optimizer.momentum: 0.5 is given, but adam has its own momentum"},
+		{func(c *Config) { c.Optimizer.Momentum = 1 },
+			"config: optimizer.momentum: 1 is out of range. Use a number, at least 0 and below 1"},
+		{func(c *Config) { c.Optimizer.Name, c.Optimizer.Momentum = "adam", 0.5 },
+			"config: optimizer.momentum: 0.5 is given, but adam has its own momentum"},
 		{func(c *Config) { c.Optimizer.Name = "sgdd" }, `config: optimizer.name: unknown value "sgdd". Did you mean sgd?`},
 		{func(c *Config) { c.Protocol = "" }, `config: protocol (--protocol): unknown value "".`},
 		{func(c *Config) { c.Methods = nil }, "config: methods (--method): the list is empty."},
-		{func(c *Config) { c.Methods = []string{"er", "er"} }, "config: methods (--method): er is listed twice. Remove one of them"},
-		{func(c *Config) { c.Methods = []string{"err"} }, `config: methods (--method): unknown method "err". Did you mean er?`},
-		{func(c *Config) { c.Tricks = []string{"kdc", "kdc"} }, "config: tricks (--trick): kdc is listed twice. Remove one of them"},
-		{func(c *Config) { c.Tricks = []string{"ncm+kdc", "kdc+ncm"} }, "config: tricks (--trick): ncm+kdc and kdc+ncm are the same tricks."},
-		{func(c *Config) { c.Tricks, c.Replay.Iterations = []string{"none", "mi"}, 3 }, "config: tricks (--trick): none and mi are the same run when replay.iterations 3 is set."},
-		{func(c *Config) { c.Classifiers = []string{"head", "nc"} }, `config: classifiers (--classifiers): unknown value "nc". Did you mean ncm?`},
-		{func(c *Config) { c.Classifiers = []string{"ncm"} }, "config: classifiers: ncm needs stored samples, but there are none with finetune."},
+		{func(c *Config) { c.Methods = []string{"er", "er"} },
+			"config: methods (--method): er is listed twice. Remove one of them"},
+		{func(c *Config) { c.Methods = []string{"err"} },
+			`config: methods (--method): unknown method "err". Did you mean er?`},
+		{func(c *Config) { c.Tricks = []string{"kdc", "kdc"} },
+			"config: tricks (--trick): kdc is listed twice. Remove one of them"},
+		{func(c *Config) { c.Tricks = []string{"ncm+kdc", "kdc+ncm"} },
+			"config: tricks (--trick): ncm+kdc and kdc+ncm are the same tricks."},
+		{func(c *Config) { c.Tricks, c.Replay.Iterations = []string{"none", "mi"}, 3 },
+			"config: tricks (--trick): none and mi are the same run when replay.iterations 3 is set."},
+		{func(c *Config) { c.Classifiers = []string{"head", "nc"} },
+			`config: classifiers (--classifiers): unknown value "nc". Did you mean ncm?`},
+		{func(c *Config) { c.Classifiers = []string{"ncm"} },
+			"config: classifiers: ncm needs stored samples, but there are none with finetune."},
 		{func(c *Config) { c.Stream.Tasks = 7 }, "config: stream.tasks (--tasks): 7 tasks do not divide 100 classes"},
-		{func(c *Config) { c.Stream.Kind, c.Stream.ClassOrder = "domains", Order{Classes: []int{1, 0}} }, "config: stream.class_order: a list of classes is given, but in a stream of the kind domains every task"},
-		{func(c *Config) { c.Stream.Kind = "domain" }, `config: stream.kind (--stream): unknown kind "domain". Did you mean domains?`},
-		{func(c *Config) { c.Stream.Tasks, c.Protocol = 2, ProtocolSurvey }, "config: stream.tasks: 2 is too few for the protocol survey, which needs at least 3. Use --tasks 3 or more, or --protocol standard"},
-		{func(c *Config) { c.Stream.ClassOrder = Order{Classes: []int{0, 0}} }, "config: stream.class_order: the list has 2 classes, but glyphs has 100."},
-		{func(c *Config) { c.Stream.ClassOrder = Order{Called: []string{"owl", "dog"}} }, "config: stream.class_order: the list has 2 classes, but glyphs has 100."},
-		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "rando"} }, `config: stream.class_order: unknown order "rando". Use stream.class_order=random, given, official`},
-		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "official:-1"} }, `config: stream.class_order: unknown order "official:-1".`},
-		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "official:2"} }, "config: stream.class_order: glyphs has no published orders."},
-		{func(c *Config) { c.Stream.Tasks, c.Stream.TaskClasses = 3, []int{50, 50} }, "config: stream.task_classes: the list has 2 entries, but stream.tasks (--tasks) is 3."},
-		{func(c *Config) { c.Stream.LongTail, c.Stream.ClassCounts = 0.1, []int{5} }, "config: stream.class_counts: a list of counts and a long tail are both given."},
-		{func(c *Config) { c.Stream.Shift.NoiseStrengths = []float64{0, math.NaN()} }, "config: stream.shift.noise_strengths: value 2: NaN is out of range."},
+		{func(c *Config) { c.Stream.Kind, c.Stream.ClassOrder = "domains", Order{Classes: []int{1, 0}} },
+			"config: stream.class_order: a list of classes is given, but in a stream of the kind domains every task"},
+		{func(c *Config) { c.Stream.Kind = "domain" },
+			`config: stream.kind (--stream): unknown kind "domain". Did you mean domains?`},
+		{func(c *Config) { c.Stream.Tasks, c.Protocol = 2, ProtocolSurvey },
+			"config: stream.tasks: 2 is too few for the protocol survey, which needs at least 3. Use --tasks 3 or more, or --protocol standard"},
+		{func(c *Config) { c.Stream.ClassOrder = Order{Classes: []int{0, 0}} },
+			"config: stream.class_order: the list has 2 classes, but glyphs has 100."},
+		{func(c *Config) { c.Stream.ClassOrder = Order{Called: []string{"owl", "dog"}} },
+			"config: stream.class_order: the list has 2 classes, but glyphs has 100."},
+		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "rando"} },
+			`config: stream.class_order: unknown order "rando". Use stream.class_order=random, given, official`},
+		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "official:-1"} },
+			`config: stream.class_order: unknown order "official:-1".`},
+		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "official:2"} },
+			"config: stream.class_order: glyphs has no published orders."},
+		{func(c *Config) { c.Stream.Tasks, c.Stream.TaskClasses = 3, []int{50, 50} },
+			"config: stream.task_classes: the list has 2 entries, but stream.tasks (--tasks) is 3."},
+		{func(c *Config) { c.Stream.LongTail, c.Stream.ClassCounts = 0.1, []int{5} },
+			"config: stream.class_counts: a list of counts and a long tail are both given."},
+		{func(c *Config) { c.Stream.Shift.NoiseStrengths = []float64{0, math.NaN()} },
+			"config: stream.shift.noise_strengths: value 2: NaN is out of range."},
 		{func(c *Config) { c.Data.Domains = "size" }, `config: data.domains: unknown value "size".`},
-		{func(c *Config) { c.Data.Domains, c.Stream.Kind = "noise", "classes" }, "config: data.domains: noise is given, but in a stream of the kind classes the domains make no difference. Use --stream domains"},
-		{func(c *Config) { c.Data.Domains, c.Stream.Shift.Kind = "noise", "blur" }, "config: data.domains: noise is given, but in a stream of the kind shift"},
-		{func(c *Config) { c.Data.Unreadable = "skip" }, "config: data.unreadable: skip is given, but glyphs is not made of image files, so no image can be left out. Remove data.unreadable"},
-		{func(c *Config) { c.Stream.Tasks, c.Stream.Blurry = 1, 0.5 }, "config: stream.blurry: 0.5 of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove stream.blurry"},
-		{func(c *Config) { c.Data = Data{Name: "files", Dir: "x", Domains: "font"} }, "config: data.domains: font is given, but files has no domains to choose from. Remove"},
+		{func(c *Config) { c.Data.Domains, c.Stream.Kind = "noise", "classes" },
+			"config: data.domains: noise is given, but in a stream of the kind classes the domains make no difference. Use --stream domains"},
+		{func(c *Config) { c.Data.Domains, c.Stream.Shift.Kind = "noise", "blur" },
+			"config: data.domains: noise is given, but in a stream of the kind shift"},
+		{func(c *Config) { c.Data.Unreadable = "skip" },
+			"config: data.unreadable: skip is given, but glyphs is not made of image files, so no image can be left out. Remove data.unreadable"},
+		{func(c *Config) { c.Stream.Tasks, c.Stream.Blurry = 1, 0.5 },
+			"config: stream.blurry: 0.5 of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove stream.blurry"},
+		{func(c *Config) { c.Data = Data{Name: "files", Dir: "x", Domains: "font"} },
+			"config: data.domains: font is given, but files has no domains to choose from. Remove"},
 		{func(c *Config) { c.Data.Unreadable = "ignore" }, `config: data.unreadable: unknown value "ignore".`},
-		{func(c *Config) { c.Stream.Mean = []float64{1} }, "config: stream.mean: there are 1 means but 0 standard deviations."},
-		{func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{1}, []float64{0} }, "config: stream.std: value 1: 0 is out of range."},
+		{func(c *Config) { c.Stream.Mean = []float64{1} },
+			"config: stream.mean: there are 1 means but 0 standard deviations."},
+		{func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{1}, []float64{0} },
+			"config: stream.std: value 1: 0 is out of range."},
 		{func(c *Config) { c.Data.Name = "files" }, "config: data.dir: files is read from files, but no folder is given."},
 		{func(c *Config) { c.Data.Dir = "x" }, "config: data.dir: glyphs is built in and reads no files"},
 		{func(c *Config) { c.Data.Size = 7 }, "config: data.size: 7 is out of range for glyphs. Use data.size from 8 to 512"},
-		{func(c *Config) { c.Data.TrainPerClass = 10_001 }, "config: data.train_per_class: 10001 is out of range for glyphs. Use data.train_per_class from 1 to 10000"},
-		{func(c *Config) { c.Network.Name, c.Network.Hidden = "mlp", nil }, "config: network.hidden: the list is empty, but mlp"},
+		{func(c *Config) { c.Data.TrainPerClass = 10_001 },
+			"config: data.train_per_class: 10001 is out of range for glyphs. Use data.train_per_class from 1 to 10000"},
+		{func(c *Config) { c.Network.Name, c.Network.Hidden = "mlp", nil },
+			"config: network.hidden: the list is empty, but mlp"},
 		{func(c *Config) { c.Network.Hidden = []int{5, 0} }, "config: network.hidden: value 2: 0 is out of range."},
-		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": 10}} }, "config: method.ewc++.every: 10 is out of range. Use a whole number from 1 to 9"},
-		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": "x"}} }, "config: method.ewc++.every: x has the wrong type."},
-		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"mode": "c"}} }, `config: method.ewc++.mode: unknown value "c".`},
-		{func(c *Config) { c.Seed, c.Runs = math.MaxUint64, 2 }, "config: seed (--seed): 18446744073709551615 is too large for 2 runs"},
-		{func(c *Config) { c.Runs, c.Seeds = 2, Seeds{new(uint64), new(uint64), new(uint64)} }, "config: runs: all 2 runs would be the same, because seeds.order, seeds.init and seeds.memory are all set. Use --runs 1, or remove"},
-		{func(c *Config) { c.Data.Name, c.Data.Dir = "files", "/a/\xe9t\xe9" }, `config: data.dir (--data-dir): the text "/a/\xe9t\xe9" is not UTF-8. Use UTF-8;`},
-		{func(c *Config) { c.Parent.Checkpoint = "sha256:0" }, "config: parent.checkpoint: a checkpoint is given, but not its run. Set parent.run to the folder of the run, or remove"},
-		{func(c *Config) { c.Tune.Repeats = 2 }, "config: tune.repeats: it is given, but nothing is tuned. Add --tune paper, or remove it"},
-		{func(c *Config) { c.Tune.Grid = "paper" }, "config: tune.grid: a tuning learns the first two tasks, and the protocol standard keeps them for the run. Use --protocol survey, or remove --tune"},
-		{func(c *Config) { c.Protocol, c.Tune = ProtocolSurvey, Tune{Grid: "paper", Search: SearchRandom} }, "config: tune.points: a random search draws points, but nothing says how many"},
-		{func(c *Config) { c.Protocol, c.Tune = ProtocolSurvey, Tune{Grid: "paper", Points: 3} }, "config: tune.points: only the search random draws points. Remove tune.points (--points of `ocl tune`), or use tune.search=random (--search)"},
-		{func(c *Config) { c.Protocol, c.Tune = ProtocolSurvey, Tune{Grid: "paper", Search: "luck"} }, "config: tune.search: unknown value \"luck\""},
-		{func(c *Config) { c.Network.Init, c.Network.InitDigest = "w", "sha256:12" }, "config: network.init_digest: sha256:12 is not a digest. Use sha256: and 64 hexadecimal digits"},
-		{func(c *Config) { c.Network.Init, c.Parent.Run = "w", "x" }, "config: network.init: the run has the network of its parent, so it cannot start from a file too. Remove"},
-		{func(c *Config) { c.Network.InitDigest = aDigest }, "config: network.init_digest: a digest is given, but no file of weights. Set network.init, or remove"},
-		{func(c *Config) { c.Network.Init, c.Methods = "w", []string{"er", "fresh"} }, "config: network.init: fresh trains a new network from drawn weights for each evaluation, so it cannot start from a file. Freeze stages of it (--freeze), remove network.init, or fresh from --method"},
-		{func(c *Config) { c.EvalEvery = -1 }, "config: eval_every: -1 is out of range. Use a whole number from 1 to 1000000000, or 0"},
+		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": 10}} },
+			"config: method.ewc++.every: 10 is out of range. Use a whole number from 1 to 9"},
+		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": "x"}} },
+			"config: method.ewc++.every: x has the wrong type."},
+		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"mode": "c"}} },
+			`config: method.ewc++.mode: unknown value "c".`},
+		{func(c *Config) { c.Seed, c.Runs = math.MaxUint64, 2 },
+			"config: seed (--seed): 18446744073709551615 is too large for 2 runs"},
+		{func(c *Config) { c.Runs, c.Seeds = 2, Seeds{new(uint64), new(uint64), new(uint64)} },
+			"config: runs: all 2 runs would be the same, because seeds.order, seeds.init and seeds.memory are all set. Use --runs 1, or remove"},
+		{func(c *Config) { c.Data.Name, c.Data.Dir = "files", "/a/\xe9t\xe9" },
+			`config: data.dir (--data-dir): the text "/a/\xe9t\xe9" is not UTF-8. Use UTF-8;`},
+		{func(c *Config) { c.Parent.Checkpoint = "sha256:0" },
+			"config: parent.checkpoint: a checkpoint is given, but not its run. Set parent.run to the folder of the run, or remove"},
+		{func(c *Config) { c.Tune.Repeats = 2 },
+			"config: tune.repeats: it is given, but nothing is tuned. Add --tune paper, or remove it"},
+		{func(c *Config) { c.Tune.Grid = "paper" },
+			"config: tune.grid: a tuning learns the first two tasks, and the protocol standard keeps them for the run. Use --protocol survey, or remove --tune"},
+		{func(c *Config) { c.Protocol, c.Tune = ProtocolSurvey, Tune{Grid: "paper", Search: SearchRandom} },
+			"config: tune.points: a random search draws points, but nothing says how many"},
+		{func(c *Config) { c.Protocol, c.Tune = ProtocolSurvey, Tune{Grid: "paper", Points: 3} },
+			"config: tune.points: only the search random draws points. Remove tune.points (--points of `ocl tune`), or use tune.search=random (--search)"},
+		{func(c *Config) { c.Protocol, c.Tune = ProtocolSurvey, Tune{Grid: "paper", Search: "luck"} },
+			"config: tune.search: unknown value \"luck\""},
+		{func(c *Config) { c.Network.Init, c.Network.InitDigest = "w", "sha256:12" },
+			"config: network.init_digest: sha256:12 is not a digest. Use sha256: and 64 hexadecimal digits"},
+		{func(c *Config) { c.Network.Init, c.Parent.Run = "w", "x" },
+			"config: network.init: the run has the network of its parent, so it cannot start from a file too. Remove"},
+		{func(c *Config) { c.Network.InitDigest = aDigest },
+			"config: network.init_digest: a digest is given, but no file of weights. Set network.init, or remove"},
+		{func(c *Config) { c.Network.Init, c.Methods = "w", []string{"er", "fresh"} },
+			"config: network.init: fresh trains a new network from drawn weights for each evaluation, so it cannot start from a file. Freeze stages of it (--freeze), remove network.init, or fresh from --method"},
+		{func(c *Config) { c.EvalEvery = -1 },
+			"config: eval_every: -1 is out of range. Use a whole number from 1 to 1000000000, or 0"},
 		{func(c *Config) { c.Engine.Kernel = "sse" }, `config: engine.kernel: unknown value "sse".`},
 	} {
 		c := Default()
@@ -571,7 +663,8 @@ func TestRuns(t *testing.T) {
 	runs := small.Runs(c)
 	var got []string
 	for _, r := range runs {
-		got = append(got, fmt.Sprintf("%s %s s%d m%d joint=%v teacher=%s %v", r.Methods[0], r.Tricks[0], r.Seed, r.Memory, r.Replay.Joint, r.Replay.Teacher, r.Classifiers))
+		got = append(got, fmt.Sprintf("%s %s s%d m%d joint=%v teacher=%s %v", r.Methods[0], r.Tricks[0], r.Seed, r.Memory,
+			r.Replay.Joint, r.Replay.Teacher, r.Classifiers))
 		if r.Runs != 1 || r.Method != nil || !*r.Stream.DropLast {
 			t.Errorf("run %+v", r)
 		}
@@ -615,15 +708,23 @@ func TestOneMeaningOneRun(t *testing.T) {
 		{"hidden layers of mlp", mlp, func(c *Config) { mlp(c); c.Network.Hidden = []int{7} }, false},
 		{"hidden layers of resnet18", nil, func(c *Config) { c.Network.Hidden = []int{7} }, true},
 		{"width of resnet18", nil, func(c *Config) { c.Network.Width = 7 }, false},
-		{"the place of the first weights", func(c *Config) { c.Network.Init = "a" }, func(c *Config) { c.Network.Init = "b" }, true},
-		{"other first weights", func(c *Config) { c.Network.Init = "a" }, func(c *Config) { c.Network.Init, c.Network.InitDigest = "a", aDigest }, false},
+		{"the place of the first weights", func(c *Config) { c.Network.Init = "a" }, func(c *Config) { c.Network.Init = "b" },
+			true},
+		{"other first weights", func(c *Config) { c.Network.Init = "a" },
+			func(c *Config) { c.Network.Init, c.Network.InitDigest = "a", aDigest }, false},
 		{"the data set's own size", nil, func(c *Config) { c.Data.Size = 32 }, true},
 		{"another size", nil, func(c *Config) { c.Data.Size = 33 }, false},
-		{"a size that nobody knows", func(c *Config) { c.Data.Name = "files" }, func(c *Config) { c.Data.Name, c.Data.Size = "files", 32 }, false},
-		{"normalised as they are", nil, func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{0, 0, 0}, []float64{1, 1, 1} }, true},
+		{"a size that nobody knows", func(c *Config) { c.Data.Name = "files" },
+			func(c *Config) { c.Data.Name, c.Data.Size = "files", 32 }, false},
+		{"normalised as they are", nil, func(c *Config) {
+			c.Stream.Mean, c.Stream.Std = []float64{0, 0, 0},
+				[]float64{1, 1, 1}
+		}, true},
 		{"normalised", nil, func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{0, 0, 1}, []float64{1, 1, 1} }, false},
-		{"given and listed", func(c *Config) { c.Stream.ClassOrder = Order{Name: OrderGiven} }, func(c *Config) { c.Stream.ClassOrder = Order{Classes: rising} }, true},
-		{"given and listed otherwise", func(c *Config) { c.Stream.ClassOrder = Order{Name: OrderGiven} }, func(c *Config) { c.Stream.ClassOrder = Order{Classes: swapped} }, false},
+		{"given and listed", func(c *Config) { c.Stream.ClassOrder = Order{Name: OrderGiven} },
+			func(c *Config) { c.Stream.ClassOrder = Order{Classes: rising} }, true},
+		{"given and listed otherwise", func(c *Config) { c.Stream.ClassOrder = Order{Name: OrderGiven} },
+			func(c *Config) { c.Stream.ClassOrder = Order{Classes: swapped} }, false},
 	} {
 		a, b := Default(), Default()
 		if tt.a != nil {
@@ -666,16 +767,21 @@ func TestCheckGiven(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) {}, "memory", ""},
-		{func(c *Config) { c.Methods, c.Memory = []string{"finetune"}, 100 }, "memory", "memory: 100 is given, but finetune does not use it. Add a method that does (er, icarl), or remove it"},
+		{func(c *Config) { c.Methods, c.Memory = []string{"finetune"}, 100 }, "memory",
+			"memory: 100 is given, but finetune does not use it. Add a method that does (er, icarl), or remove it"},
 		{func(c *Config) { c.Methods, c.Memory = []string{"finetune"}, 500 }, "memory", "memory: 500 is given"},
-		{func(c *Config) { c.Replay.Teacher = TeacherTraining }, "replay.teacher", "replay.teacher: training is given, but none of finetune, er uses it. Add a method that does (icarl) or a trick that does (kdc), or remove it"},
+		{func(c *Config) { c.Replay.Teacher = TeacherTraining }, "replay.teacher",
+			"replay.teacher: training is given, but none of finetune, er uses it. Add a method that does (icarl) or a trick that does (kdc), or remove it"},
 		{func(c *Config) { c.Replay.Teacher, c.Tricks = TeacherTraining, []string{"none", "kdc"} }, "replay.teacher", ""},
 		{func(c *Config) {}, "replay.joint", ""},
-		{func(c *Config) {}, "method.ewc++.every", "method.ewc++.every is an option of ewc++, but ewc++ is not in the list of methods (finetune, er)."},
+		{func(c *Config) {}, "method.ewc++.every",
+			"method.ewc++.every is an option of ewc++, but ewc++ is not in the list of methods (finetune, er)."},
 		{func(c *Config) { c.Methods = []string{"ewc++"} }, "method.ewc++.every", ""},
 		{func(c *Config) { c.Optimizer.LR = 3 }, "optimizer.lr", ""},
-		{func(c *Config) { c.Network.Name, c.Network.Width = "mlp", 7 }, "network.width", "network.width: 7 is given, but mlp does not use it. Use --network resnet18, or remove it"},
-		{func(c *Config) { c.Network.Hidden = []int{5, 6} }, "network.hidden", "network.hidden: 5,6 is given, but resnet18 does not use it. Use --network mlp, or remove it"},
+		{func(c *Config) { c.Network.Name, c.Network.Width = "mlp", 7 }, "network.width",
+			"network.width: 7 is given, but mlp does not use it. Use --network resnet18, or remove it"},
+		{func(c *Config) { c.Network.Hidden = []int{5, 6} }, "network.hidden",
+			"network.hidden: 5,6 is given, but resnet18 does not use it. Use --network mlp, or remove it"},
 		{func(c *Config) { c.Network.Name = "mlp" }, "network.width", ""},
 		{func(c *Config) { c.Network.Width = 7 }, "network.width", ""},
 		{func(c *Config) { c.Network.Name, c.Network.Hidden = "mlp", []int{5} }, "network.hidden", ""},
@@ -725,7 +831,8 @@ func TestJSONSchema(t *testing.T) {
 	other := Default()
 	other.Stream.ClassOrder, other.Seeds.Order = Order{Classes: []int{1, 0}}, new(uint64)
 	other.Methods, other.Method = []string{"ewc++"}, map[string]map[string]any{"ewc++": {"every": 3}}
-	for _, good := range []string{"", "optimizer:", "method: {ewc++: }", "seed: 18446744073709551615", "seeds: {order: 18446744073709551615}",
+	for _, good := range []string{"", "optimizer:", "method: {ewc++: }", "seed: 18446744073709551615",
+		"seeds: {order: 18446744073709551615}",
 		"method: {ewc++: {steps: 9223372036854775807}}"} {
 		if good != "" && validate([]byte(good)) != nil {
 			t.Errorf("the schema refuses %s", good)
@@ -743,9 +850,13 @@ func TestJSONSchema(t *testing.T) {
 			t.Errorf("%v\n%s", err, text)
 		}
 	}
-	for _, bad := range []string{"memroy: 1", "runs: 0", "runs: x", "optimizer: {lr: 0}", "optimizer: {momentum: 1}", "protocol: surveys", "methods: [err]",
-		"methods: []", "method: {ewc++: {evry: 1}}", "method: {ewc++: {every: 10}}", "stream: {class_order: 3}", "seed: -1", "seed: 18446744073709551616", "seeds: {init: 18446744073709551616}",
-		"method: {ewc++: {steps: 9223372036854775808}}", "stream: {class_order: []}", "stream: {class_order: [9223372036854775808]}", "optimizer.lr: 0.2", "method.ewc++.every: 2", "replay: {teacher: evening}"} {
+	for _, bad := range []string{"memroy: 1", "runs: 0", "runs: x", "optimizer: {lr: 0}", "optimizer: {momentum: 1}",
+		"protocol: surveys", "methods: [err]",
+		"methods: []", "method: {ewc++: {evry: 1}}", "method: {ewc++: {every: 10}}", "stream: {class_order: 3}", "seed: -1",
+		"seed: 18446744073709551616", "seeds: {init: 18446744073709551616}",
+		"method: {ewc++: {steps: 9223372036854775808}}", "stream: {class_order: []}",
+		"stream: {class_order: [9223372036854775808]}", "optimizer.lr: 0.2", "method.ewc++.every: 2",
+		"replay: {teacher: evening}"} {
 		if validate([]byte(bad)) == nil {
 			t.Errorf("the schema takes %s", bad)
 		}
@@ -859,7 +970,8 @@ func checkRead(t *testing.T, c Config) {
 		if err := small.Validate(r); err != nil {
 			t.Fatalf("of a valid config, a run is not valid: %v\n%s", err, asYAML)
 		}
-		if again := small.Runs(r); len(again) != 1 || Difference(r, again[0]) != "" || small.Canonical(r) != small.Canonical(again[0]) {
+		if again := small.Runs(r); len(again) != 1 || Difference(r, again[0]) != "" ||
+			small.Canonical(r) != small.Canonical(again[0]) {
 			t.Fatalf("a run is not its own only run\n%s", asYAML)
 		}
 	}
@@ -923,7 +1035,8 @@ func FuzzKeys(f *testing.F) {
 	f.Fuzz(func(t *testing.T, choices []byte) { readAll(t, fuzztest.JSON(base, fuzztest.Of(choices))) })
 }
 
-// FuzzSet sets keys from lines KEY=VALUE, as the command line does. A value that was taken is taken again as it is shown.
+// FuzzSet sets keys from lines KEY=VALUE, as the command line does. A value that was taken is taken again as it is
+// shown.
 func FuzzSet(f *testing.F) {
 	c := Default()
 	for _, k := range table {
@@ -956,7 +1069,8 @@ func FuzzSet(f *testing.F) {
 // TestLargeOptions: a number of a result's config is the same number when the config is read with the catalogue,
 // however large.
 func TestLargeOptions(t *testing.T) {
-	for _, number := range []string{"3", "999999999999999", "1000000000000000", "9007199254740993", "9223372036854775807", "18446744073709551615"} {
+	for _, number := range []string{"3", "999999999999999", "1000000000000000", "9007199254740993", "9223372036854775807",
+		"18446744073709551615"} {
 		text := `{"methods": ["ewc++"], "method": {"ewc++": {"lambda": ` + number + `}}}`
 		var bare Config
 		if err := json.Unmarshal([]byte(text), &bare); err != nil {
@@ -979,7 +1093,8 @@ func TestKept(t *testing.T) {
 	c.Data, c.Stream = Data{Name: "folder", Dir: "x"}, Stream{Batch: 3}
 	c.Protocol, c.Eval, c.EvalEvery, c.Classifiers = ProtocolSurvey, EvalAll, 7, Classifiers()
 	c.Optimizer.LR, c.Optimizer.WeightDecay = 0.5, 0.25
-	c.Seeds.Order, c.Engine, c.Parent = new(uint64), Engine{Kernel: "avx2", Convolution: "direct"}, Parent{Run: "a", Checkpoint: "b"}
+	c.Seeds.Order, c.Engine, c.Parent = new(uint64), Engine{Kernel: "avx2", Convolution: "direct"},
+		Parent{Run: "a", Checkpoint: "b"}
 	if d := Kept(parent, c); d != "" {
 		t.Errorf("%s is not kept", d)
 	}
@@ -1009,7 +1124,8 @@ func TestAliasesAreCounted(t *testing.T) {
 		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9))
 	}
 	for _, text := range []string{
-		"study: 1\nmethods: [er]\nmemory: &x [" + numbers + "]\ninclude: [" + strings.Repeat("{methods: [er], memory: *x}, ", 1000) + "]\n",
+		"study: 1\nmethods: [er]\nmemory: &x [" + numbers + "]\ninclude: [" + strings.Repeat("{methods: [er], memory: *x}, ",
+			1000) + "]\n",
 		"study: 1\n" + bomb,
 		"study: 1\na: &a [*a]\n",
 	} {
@@ -1018,7 +1134,8 @@ func TestAliasesAreCounted(t *testing.T) {
 		if got := fuzztest.Allocated(most, func() { _, err = small.ParseSheet("s.yaml", []byte(text)) }); got > most {
 			t.Errorf("%d bytes were allocated for %d bytes of text", got, len(text))
 		}
-		if err == nil || !strings.Contains(err.Error(), "s.yaml: its aliases (*name) stand for more than 1048576 values. Write out") {
+		if err == nil || !strings.Contains(err.Error(),
+			"s.yaml: its aliases (*name) stand for more than 1048576 values. Write out") {
 			t.Errorf("%.60s: error %v", text, err)
 		}
 	}

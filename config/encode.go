@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is c in the order of its keys, the version first. A value that is not set has a comment that says what it stands for,
-// or, in a record, may be left out ([Key.Later]).
+// document is c in the order of its keys, the version first. A value that is not set has a comment that says what it
+// stands for, or, in a record, may be left out ([Key.Later]).
 func (c Config) document(record bool) *yaml.Node {
 	usual := Default()
 	root := mapping()
@@ -80,7 +80,8 @@ func node(v any) *yaml.Node {
 		return one("!!null", "null")
 	case string:
 		n := one("!!str", v)
-		if strings.ContainsFunc(v, unicode.IsControl) || strings.ContainsFunc(v, escaped) { // a block of lines that begins with a tab is not read back
+		// a block of lines that begins with a tab is not read back
+		if strings.ContainsFunc(v, unicode.IsControl) || strings.ContainsFunc(v, escaped) {
 			n.Style = yaml.DoubleQuotedStyle
 		}
 		return n
@@ -126,7 +127,8 @@ func escaped(r rune) bool {
 	return r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff
 }
 
-// MarshalJSON implements [json.Marshaler]: all keys in their order; what is not set is null or empty, or left out ([Key.Later]).
+// MarshalJSON implements [json.Marshaler]: all keys in their order; what is not set is null or empty, or left out
+// ([Key.Later]).
 func (c Config) MarshalJSON() ([]byte, error) {
 	var text, b bytes.Buffer
 	if err := writeJSON(&text, c.document(true)); err != nil {

@@ -7,7 +7,8 @@ import (
 	"ocl/run/experiment"
 )
 
-// A config has fields, and keys with the names that the command line uses. What differs from the default is written down.
+// A config has fields, and keys with the names that the command line uses. What differs from the default is written
+// down.
 func Example() {
 	c := config.Default()
 	c.Methods, c.Memory = []string{"er", "mir"}, 1000

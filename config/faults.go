@@ -41,8 +41,8 @@ func (f *faults) note(fault error) {
 	}
 }
 
-// Places are the lines of a file that gave keys their values. The zero value has none, and so does a key that a flag has
-// set since.
+// Places are the lines of a file that gave keys their values. The zero value has none, and so does a key that a flag
+// has set since.
 type Places struct {
 	File  string
 	Lines map[string]int // by key, from 1
@@ -76,8 +76,8 @@ func (f *faults) err() error {
 	return err
 }
 
-// ErrUnknown is wrapped by errors about keys, methods and options that this program does not know. In a file that a program
-// wrote, they mean that a newer program wrote it.
+// ErrUnknown is wrapped by errors about keys, methods and options that this program does not know. In a file that a
+// program wrote, they mean that a newer program wrote it.
 var ErrUnknown = errors.New("unknown key")
 
 type unknownError struct{ error }
@@ -119,16 +119,18 @@ func (s *Schema) unknown(key string) error {
 		if len(below) == 0 {
 			return unknown("%s is a section, not a key. %s", shown(key), allKeys)
 		}
-		return unknown("%s is a section, not a key. Use one of its keys, such as %s. %s", shown(key), nearest.Or(below[:min(len(below), nearest.Most)]), allKeys)
+		return unknown("%s is a section, not a key. Use one of its keys, such as %s. %s", shown(key),
+			nearest.Or(below[:min(len(below), nearest.Most)]), allKeys)
 	case len(m.Options) == 0:
 		return unknown("unknown option %s. The method %s has no options", shown(option), name)
 	}
-	return unknown("unknown option %s of %s. %s", shown(option), name, meant(option, namesOf(m.Options), "`ocl methods "+name+"` lists all its options"))
+	return unknown("unknown option %s of %s. %s", shown(option), name,
+		meant(option, namesOf(m.Options), "`ocl methods "+name+"` lists all its options"))
 }
 
-// Meant says which keys of a list a person may have meant by one that is not there: keys of its section whose last part is like its own or has its
-// meaning, else keys of which it is a typing error, else keys of another section with its last part. A key that has only some words in common with it
-// is no answer. It is a sentence for the end of an error.
+// Meant says which keys of a list a person may have meant by one that is not there: keys of its section whose last part
+// is like its own or has its meaning, else keys of which it is a typing error, else keys of another section with its
+// last part. A key that has only some words in common with it is no answer. It is a sentence for the end of an error.
 func (s *Schema) Meant(key string, list []string) string {
 	about := func(name string) string { k, _ := s.find(name); return k.Help }
 	names := nearest.Names{List: slices.Clone(list), All: allKeys}
@@ -136,7 +138,8 @@ func (s *Schema) Meant(key string, list []string) string {
 	if dot < 0 {
 		names.Aliases = aliases
 		if len(names.Misspelt(key)) == 0 { // the meanings of options are of one method
-			names.List, names.Meaning = slices.DeleteFunc(names.List, func(n string) bool { return strings.HasPrefix(n, "method.") }), about
+			names.List, names.Meaning = slices.DeleteFunc(names.List,
+				func(n string) bool { return strings.HasPrefix(n, "method.") }), about
 		}
 		return names.Hint(key)
 	}
@@ -169,8 +172,8 @@ func (s *Schema) Meant(key string, list []string) string {
 	return allKeys
 }
 
-// aliases are shorter forms that people write in place of a key: its last part, its section where it is the section's name, and
-// its short name.
+// aliases are shorter forms that people write in place of a key: its last part, its section where it is the section's
+// name, and its short name.
 func aliases(key string) []string {
 	section, last := "", key
 	if i := strings.LastIndex(key, "."); i >= 0 {
@@ -195,7 +198,10 @@ func shown(text string) string {
 	if runes := []rune(text); len(runes) > 60 {
 		text = string(runes[:57]) + "…"
 	}
-	if slices.ContainsFunc([]rune(text), func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+	if slices.ContainsFunc([]rune(text), func(r rune) bool {
+		return !unicode.IsPrint(r) ||
+			r == unicode.ReplacementChar
+	}) {
 		return strconv.QuoteToASCII(text)
 	}
 	return text

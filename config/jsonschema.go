@@ -12,7 +12,8 @@ func (s *Schema) JSONSchema() ([]byte, error) {
 	root := closed("an experiment of ocl; `ocl config keys` lists the keys")
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "ocl config"
-	add(root, versionKey, map[string]any{"type": "integer", "minimum": 1, "maximum": Version, "description": "of the file; the program writes it"})
+	add(root, versionKey, map[string]any{"type": "integer", "minimum": 1, "maximum": Version,
+		"description": "of the file; the program writes it"})
 	for _, k := range s.keys() {
 		path := strings.Split(k.Name, ".") // no method has a dot in its name
 		into := root
@@ -83,8 +84,10 @@ func (k Key) schema() map[string]any {
 			map[string]any{"type": "string", "enum": []string{"", OrderRandom, OrderGiven, OrderOfficial}},
 			map[string]any{"type": "string", "pattern": "^" + OrderOfficial + ":[0-9]+$"},
 			map[string]any{"type": "string", "pattern": "^[0-9]+(, *[0-9]+)+$"},
-			map[string]any{"type": "array", "items": map[string]any{"type": "integer", "minimum": 0, "maximum": math.MaxInt64}, "minItems": 1, "uniqueItems": true},
-			map[string]any{"type": "array", "items": map[string]any{"type": "string", "minLength": 1}, "minItems": 1, "uniqueItems": true},
+			map[string]any{"type": "array", "items": map[string]any{"type": "integer", "minimum": 0, "maximum": math.MaxInt64},
+				"minItems": 1, "uniqueItems": true},
+			map[string]any{"type": "array", "items": map[string]any{"type": "string", "minLength": 1}, "minItems": 1,
+				"uniqueItems": true},
 		}
 		return p
 	case []string:
@@ -116,8 +119,8 @@ func (k Key) schema() map[string]any {
 	return p
 }
 
-// number writes the type and the range of a number of the key. Where 0 stands for itself it is let in by the lower bound, as no key has
-// negative values then.
+// number writes the type and the range of a number of the key. Where 0 stands for itself it is let in by the lower
+// bound, as no key has negative values then.
 func (k Key) number(p map[string]any) {
 	p["type"] = "number"
 	switch k.sample().(type) {

@@ -17,8 +17,9 @@ const (
 
 // Key declares one key of a config: all that is said of it anywhere comes from here.
 type Key struct {
-	Name  string // such as optimizer.lr, or method.mir.candidates for an option of a method
-	Short string // how tables and labels call it, and the flag of `ocl run` where there is one; "" is the last part of Name
+	Name string // such as optimizer.lr, or method.mir.candidates for an option of a method
+	// how tables and labels call it, and the flag of `ocl run` where there is one; "" is the last part of Name
+	Short string
 	Group string // of its flag in the help; "" has none, and is set by Name=VALUE alone
 	Value string // how the flag's value is called in the help
 	Help  string // one line, for help, page and editors
@@ -33,53 +34,67 @@ type Key struct {
 	// which is out of range.
 	ZeroInFiles bool
 
-	// Later says that older records lack the key. A record in which it is not set, or has its default, is written without it and keeps its bytes.
+	// Later says that older records lack the key. A record in which it is not set, or has its default, is written without
+	// it and keeps its bytes.
 	Later bool
 
 	Place  bool // it says where, not what: no part of what makes two experiments the same
 	Engine bool // it says how the arithmetic is done
 	// Measured says that it is about what is measured of a run: nothing that is learned depends on it.
 	Measured bool
-	Anew     bool   // a run with a parent may have another value than the parent; it keeps the others
-	ReadBy   string // the network or the optimiser of this module that reads it and not every other does, or the method; "" is all
+	Anew     bool // a run with a parent may have another value than the parent; it keeps the others
+	// the network or the optimiser of this module that reads it and not every other does, or the method; "" is all
+	ReadBy string
 
 	index  []int  // of the field that holds it; nil of an option
 	preset any    // of an option, its default; nil where the option is in no catalogue
 	values string // of an option, what Wanted says; "" has Wanted say the range
 }
 
-// table holds every key that is a field, in the order in which files have them. A new key is a field of that name and an entry here.
+// table holds every key that is a field, in the order in which files have them. A new key is a field of that name and
+// an entry here.
 var table = placed([]Key{
-	{Name: "data.name", Anew: true, Short: "data", Group: GroupData, Value: "NAME", Help: "data set; `ocl data list` lists them"},
+	{Name: "data.name", Anew: true, Short: "data", Group: GroupData, Value: "NAME",
+		Help: "data set; `ocl data list` lists them"},
 	{Name: "data.dir", Anew: true, Short: "data-dir", Group: GroupData, Value: "PATH", Place: true, Unset: "no files",
 		Help: "folder, archive or file of the data set, or the folder that it is in under its published name"},
 	{Name: "data.size", Anew: true, Short: "size", Zero: true, Unset: "the data set's own", Most: 100_000,
 		Help: "side of the images, for data sets that are drawn, scaled or padded"},
 	{Name: "data.channels", Anew: true, Short: "channels", Zero: true, Unset: "the data set's own", Least: 3, Most: 3,
 		Help: "3 makes three equal channels of grey images"},
-	{Name: "data.train_per_class", Anew: true, Short: "train-per-class", Zero: true, Unset: "the data set's own", Most: 100_000_000,
+	{Name: "data.train_per_class", Anew: true, Short: "train-per-class", Zero: true, Unset: "the data set's own",
+		Most: 100_000_000,
 		Help: "training images per class: how many are drawn (glyphs), or a part of the data set for a quick look"},
-	{Name: "data.test_per_class", Anew: true, Short: "test-per-class", Zero: true, Unset: "the data set's own", Most: 100_000_000,
+	{Name: "data.test_per_class", Anew: true, Short: "test-per-class", Zero: true, Unset: "the data set's own",
+		Most: 100_000_000,
 		Help: "test images per class: how many are drawn (glyphs), or a part of the data set for a quick look"},
-	{Name: "data.domains", Anew: true, Short: "domains", Unset: DomainsFont, Choices: []string{DomainsFont, DomainsNoise, DomainsRotation},
-		Help: "what differs between the tasks of a stream of domains of glyphs: font, noise or rotation"},
+	{Name: "data.domains", Anew: true, Short: "domains", Unset: DomainsFont,
+		Choices: []string{DomainsFont, DomainsNoise, DomainsRotation},
+		Help:    "what differs between the tasks of a stream of domains of glyphs: font, noise or rotation"},
 	{Name: "data.seed", Anew: true, Short: "data-seed",
 		Help: "seed of what is drawn of the data, the same for all runs: the split into training and test images, or a part of the images"},
-	{Name: "data.unreadable", Anew: true, Short: "unreadable", Unset: UnreadableFail, Choices: []string{UnreadableFail, UnreadableSkip},
-		Help: "what happens if an image cannot be read: fail (the command ends with an error) or skip (the image is left out, and the result says so)"},
-	{Name: "data.backbone", Anew: true, Short: "backbone", Group: GroupData, Value: "FILE", Later: true, Place: true, Unset: "none",
-		Help: "pretrained network: methods learn its embeddings in place of the images, and it stays as it is (docs/format/backbone.md)"},
+	{Name: "data.unreadable", Anew: true, Short: "unreadable", Unset: UnreadableFail,
+		Choices: []string{UnreadableFail, UnreadableSkip},
+		Help:    "what happens if an image cannot be read: fail (the command ends with an error) or skip (the image is left out, and the result says so)"},
+	{Name: "data.backbone", Anew: true, Short: "backbone", Group: GroupData, Value: "FILE", Later: true, Place: true,
+		Unset: "none",
+		Help:  "pretrained network: methods learn its embeddings in place of the images, and it stays as it is (docs/format/backbone.md)"},
 	{Name: "data.backbone_digest", Later: true, Unset: "that of the file",
 		Help: "SHA-256 that the file of data.backbone must have, or that embeddings in a file must name, as sha256:…; the program fills it in"},
-	{Name: "stream.kind", Anew: true, Short: "stream", Group: GroupData, Value: "KIND", Unset: "shift with stream.shift.kind, domains with data.domains, tasks if the data set gives them, otherwise classes",
-		Help: "kind of stream: how its tasks differ; `ocl data streams` lists the kinds"},
-	{Name: "stream.tasks", Anew: true, Short: "tasks", Group: GroupData, Value: "T", Zero: true, Unset: "by the data set, at most 10", Least: 1, Most: 10_000,
+	{Name: "stream.kind", Anew: true, Short: "stream", Group: GroupData, Value: "KIND",
+		Unset: "shift with stream.shift.kind, domains with data.domains, tasks if the data set gives them, otherwise classes",
+		Help:  "kind of stream: how its tasks differ; `ocl data streams` lists the kinds"},
+	{Name: "stream.tasks", Anew: true, Short: "tasks", Group: GroupData, Value: "T", Zero: true,
+		Unset: "by the data set, at most 10", Least: 1, Most: 10_000,
 		Help: "number of tasks; the classes (or domains, or images) are divided equally among them"},
 	{Name: "stream.batch", Anew: true, Short: "batch", Group: GroupTraining, Value: "B", Least: 1, Most: 100_000,
 		Help: "samples in an incoming batch"},
-	{Name: "stream.class_order", Anew: true, Short: "class-order", Unset: "official if the data set has published orders, otherwise random",
-		Help: "order in which the tasks take the classes or domains: random (from the seed), given (0, 1, …), a list of classes, or official:N (the published order N, from 0)"},
-	{Name: "stream.task_classes", Anew: true, Short: "task-classes", Unset: "as the data set's own tasks or published order have it, otherwise equally many, or nearly so if stream.tasks is unset too", Least: 1, Most: 1_000_000,
+	{Name: "stream.class_order", Anew: true, Short: "class-order",
+		Unset: "official if the data set has published orders, otherwise random",
+		Help:  "order in which the tasks take the classes or domains: random (from the seed), given (0, 1, …), a list of classes, or official:N (the published order N, from 0)"},
+	{Name: "stream.task_classes", Anew: true, Short: "task-classes",
+		Unset: "as the data set's own tasks or published order have it, otherwise equally many, or nearly so if stream.tasks is unset too",
+		Least: 1, Most: 1_000_000,
 		Help: "number of classes of each task, such as 10,5,5"},
 	{Name: "stream.task_signals", Anew: true, Short: "task-signals",
 		Help: "tell learners where a task begins and ends; false makes a task-free stream"},
@@ -97,15 +112,18 @@ var table = placed([]Key{
 		Help: "side of the white square in each task, as a share of the image's side"},
 	{Name: "stream.shift.blur_strengths", Anew: true, Short: "blur-strengths", Unset: "the survey's", Most: 100,
 		Help: "standard deviation of the blur in each task, in pixels"},
-	{Name: "stream.shift.occlusion", Anew: true, Short: "occlusion", Unset: OcclusionPerTask, Choices: []string{OcclusionPerTask, OcclusionPerImage},
-		Help: "place of the square: per-task (one for the training images of a task, one for its test images) or per-image"},
-	{Name: "stream.shift.blur", Anew: true, Short: "blur", Unset: BlurPerImage, Choices: []string{BlurPerImage, BlurCrossImage},
-		Help: "per-image, or cross-image (also across neighbouring images, as in the survey's published results)"},
+	{Name: "stream.shift.occlusion", Anew: true, Short: "occlusion", Unset: OcclusionPerTask,
+		Choices: []string{OcclusionPerTask, OcclusionPerImage},
+		Help:    "place of the square: per-task (one for the training images of a task, one for its test images) or per-image"},
+	{Name: "stream.shift.blur", Anew: true, Short: "blur", Unset: BlurPerImage,
+		Choices: []string{BlurPerImage, BlurCrossImage},
+		Help:    "per-image, or cross-image (also across neighbouring images, as in the survey's published results)"},
 	{Name: "stream.held_out", Anew: true, Short: "held-out",
 		Unset: "true for the protocol tuning if all tasks share one test set, otherwise false",
 		Help:  "test on a tenth of the training images of each task instead of on the test images; this tenth is not learned"},
-	{Name: "stream.drop_last", Anew: true, Short: "drop-last", Unset: "depends on the protocol: false for standard, otherwise true",
-		Help: "skip the last batch of a task if it is not full"},
+	{Name: "stream.drop_last", Anew: true, Short: "drop-last",
+		Unset: "depends on the protocol: false for standard, otherwise true",
+		Help:  "skip the last batch of a task if it is not full"},
 	{Name: "stream.mean", Unset: "0 for each channel", Least: -math.MaxFloat64, Most: math.MaxFloat64,
 		Help: "mean of each channel, for normalisation: (pixel − mean) / std, with pixels in [0,1]"},
 	{Name: "stream.std", Unset: "1 for each channel", Above: true, Most: math.MaxFloat64,
@@ -116,8 +134,9 @@ var table = placed([]Key{
 		Help: "tricks; each entry is one more run of every method, and + combines tricks, as in none,ncm,lb+rv; `ocl methods --tricks` lists them"},
 	{Name: "memory", Short: "memory", Group: GroupMethod, Value: "M", Most: 100_000_000,
 		Help: "size of the memory in samples; methods without memory ignore it"},
-	{Name: "classifiers", Anew: true, Measured: true, Short: "classifiers", Group: GroupMethod, Value: "NAME,...", Choices: Classifiers(),
-		Help: "classifiers to evaluate: head (the method's own rule) and ncm (nearest class mean of the memory); the first one gives the accuracy of the run"},
+	{Name: "classifiers", Anew: true, Measured: true, Short: "classifiers", Group: GroupMethod, Value: "NAME,...",
+		Choices: Classifiers(),
+		Help:    "classifiers to evaluate: head (the method's own rule) and ncm (nearest class mean of the memory); the first one gives the accuracy of the run"},
 	{Name: "replay.batch", Short: "replay-batch", Least: 1, Most: 100_000,
 		Help: "samples replayed with each incoming batch, and in each step of a review"},
 	{Name: "replay.iterations", Short: "iterations", Least: 1, Most: 10_000,
@@ -141,9 +160,11 @@ var table = placed([]Key{
 		Help: "feature maps in the first stage of resnet18"},
 	{Name: "network.hidden", Short: "hidden", Least: 1, Most: 1_000_000, ReadBy: "mlp",
 		Help: "units in each hidden layer of mlp"},
-	{Name: "network.head", Short: "head", Later: true, Unset: "linear, unless the method has a head of its own", Choices: []string{HeadLinear, HeadCosine},
-		Help: "how features become logits: linear (weights and biases) or cosine (cosines of features and weights, times a learned number, as in LUCIR)"},
-	{Name: "network.freeze", Short: "freeze", Group: GroupTraining, Value: "DEPTH", Later: true, Zero: true, Unset: "none", Least: 1, Most: 1_000,
+	{Name: "network.head", Short: "head", Later: true, Unset: "linear, unless the method has a head of its own",
+		Choices: []string{HeadLinear, HeadCosine},
+		Help:    "how features become logits: linear (weights and biases) or cosine (cosines of features and weights, times a learned number, as in LUCIR)"},
+	{Name: "network.freeze", Short: "freeze", Group: GroupTraining, Value: "DEPTH", Later: true, Zero: true, Unset: "none",
+		Least: 1, Most: 1_000,
 		Help: "how many of the first stages of the network do not learn; docs/networks.md lists the stages"},
 	{Name: "network.init", Short: "init", Place: true, Unset: "drawn weights",
 		Help: "safetensors file with the weights that the network starts with, from `ocl export` or PyTorch"},
@@ -151,28 +172,37 @@ var table = placed([]Key{
 		Help: "SHA-256 that the file of network.init must have, as sha256:…; the program fills it in"},
 	{Name: "optimizer.name", Short: "optimizer", Choices: []string{"sgd", "adam"},
 		Help: "sgd or adam"},
-	{Name: "optimizer.lr", Anew: true, Short: "lr", Group: GroupTraining, Value: "RATE", Above: true, Most: math.MaxFloat64,
+	{Name: "optimizer.lr", Anew: true, Short: "lr", Group: GroupTraining, Value: "RATE", Above: true,
+		Most: math.MaxFloat64,
 		Help: "learning rate"},
 	{Name: "optimizer.weight_decay", Anew: true, Short: "weight-decay", Most: math.MaxFloat64,
 		Help: "weight decay"},
 	{Name: "optimizer.momentum", Short: "momentum", Most: 1, Below: true, ReadBy: "sgd",
 		Help: "momentum, for sgd"},
-	{Name: "protocol", Anew: true, Short: "protocol", Group: GroupData, Value: "NAME", Choices: []string{ProtocolStandard, ProtocolSurvey, ProtocolTuning},
-		Help: "tasks to learn: standard (all), survey (all but the first two, which are for tuning) or tuning (only the first two)"},
-	{Name: "eval", Anew: true, Measured: true, Short: "eval", Group: GroupData, Value: "WHAT", Unset: "depends on the scenario: seen if tasks bring new classes, otherwise all",
+	{Name: "protocol", Anew: true, Short: "protocol", Group: GroupData, Value: "NAME",
+		Choices: []string{ProtocolStandard, ProtocolSurvey, ProtocolTuning},
+		Help:    "tasks to learn: standard (all), survey (all but the first two, which are for tuning) or tuning (only the first two)"},
+	{Name: "eval", Anew: true, Measured: true, Short: "eval", Group: GroupData, Value: "WHAT",
+		Unset:   "depends on the scenario: seen if tasks bring new classes, otherwise all",
 		Choices: []string{EvalSeen, EvalAll, EvalFinal},
 		Help:    "test sets to evaluate after each task: seen, all, or final (all, after the last task only)"},
-	{Name: "eval_every", Anew: true, Measured: true, Short: "eval-every", Zero: true, Unset: "never", Least: 1, Most: 1_000_000_000,
+	{Name: "eval_every", Anew: true, Measured: true, Short: "eval-every", Zero: true, Unset: "never", Least: 1,
+		Most: 1_000_000_000,
 		Help: "also evaluate after every N steps, on the tasks seen so far; this does not change the training"},
-	{Name: "seed", Short: "seed", Group: GroupTraining, Value: "S", Help: "seed of the first run; every random choice comes from it"},
+	{Name: "seed", Short: "seed", Group: GroupTraining, Value: "S",
+		Help: "seed of the first run; every random choice comes from it"},
 	{Name: "seeds.order", Anew: true, Unset: "the run's seed", Help: "separate seed for the order of classes and samples"},
 	{Name: "seeds.init", Unset: "the run's seed", Help: "separate seed for the initial parameters of networks"},
-	{Name: "seeds.memory", Unset: "the run's seed", Help: "separate seed for what is stored, what is replayed and how images are augmented"},
-	{Name: "runs", Short: "runs", Group: GroupTraining, Value: "N", Least: 1, Most: 10_000, Help: "runs of each method, with the seeds S, S+1, …"},
+	{Name: "seeds.memory", Unset: "the run's seed",
+		Help: "separate seed for what is stored, what is replayed and how images are augmented"},
+	{Name: "runs", Short: "runs", Group: GroupTraining, Value: "N", Least: 1, Most: 10_000,
+		Help: "runs of each method, with the seeds S, S+1, …"},
 	{Name: "engine.kernel", Anew: true, Short: "kernel", Engine: true, Unset: "the fastest on this machine",
-		Choices: []string{"avx512", "avx2", "generic"}, Help: "kernel set (instructions of the processor): avx512, avx2 or generic (plain Go); OCL_KERNEL overrides it"},
+		Choices: []string{"avx512", "avx2", "generic"},
+		Help:    "kernel set (instructions of the processor): avx512, avx2 or generic (plain Go); OCL_KERNEL overrides it"},
 	{Name: "engine.convolution", Anew: true, Short: "convolution", Engine: true, Unset: "the faster one for each layer",
-		Choices: []string{"table", "direct", "winograd"}, Help: "algorithm of 3×3 convolutions: direct, winograd or table (the faster one for each layer); OCL_CONV overrides it"},
+		Choices: []string{"table", "direct", "winograd"},
+		Help:    "algorithm of 3×3 convolutions: direct, winograd or table (the faster one for each layer); OCL_CONV overrides it"},
 	{Name: "parent.run", Anew: true, Place: true, Unset: "no parent",
 		Help: "folder of the run whose learner is continued; `ocl learn` sets it"},
 	{Name: "parent.checkpoint", Anew: true, Unset: "the newest of the parent",
@@ -181,10 +211,12 @@ var table = placed([]Key{
 		Help: "choose the settings of each run on the first two tasks, with --protocol survey: paper (the survey's grid), authors (its authors' files) or a YAML file of keys and values"},
 	{Name: "tune.search", Unset: SearchGrid, Choices: []string{SearchGrid, SearchRandom, SearchHalving},
 		Help: "points that are tried: grid (all), random (tune.points of them, drawn within the bounds) or halving (all with few images, then twice the best third with more)"},
-	{Name: "tune.points", Zero: true, Unset: "none", Least: 1, Most: 10_000, Help: "with tune.search random, how many points are drawn"},
+	{Name: "tune.points", Zero: true, Unset: "none", Least: 1, Most: 10_000,
+		Help: "with tune.search random, how many points are drawn"},
 	{Name: "tune.repeats", Zero: true, Unset: "3, but 1 for core50, disturbed images and offline", Least: 1, Most: 1000,
 		Help: "trials of each point, each with another network at the start"},
-	{Name: "tune.seed", Unset: "the run's seed", Help: "tune each method with its tricks once, with this seed, and use the choice for all its runs"},
+	{Name: "tune.seed", Unset: "the run's seed",
+		Help: "tune each method with its tricks once, with this seed, and use the choice for all its runs"},
 })
 
 func placed(keys []Key) []Key {
@@ -194,7 +226,8 @@ func placed(keys []Key) []Key {
 	return keys
 }
 
-// Keys lists the keys in the order in which files have them: results that differ in any of them are of different experiments.
+// Keys lists the keys in the order in which files have them: results that differ in any of them are of different
+// experiments.
 func Keys() []Key { return slices.Clone(table) }
 
 // find finds a key.
@@ -279,7 +312,8 @@ func (k Key) Wanted() string {
 	return text
 }
 
-// network is the network of this module that reads the key and not every other does; "" where they all do, or it is about something else.
+// network is the network of this module that reads the key and not every other does; "" where they all do, or it is
+// about something else.
 func (k Key) network() string {
 	if !isNetworkKey(k.Name) {
 		return ""

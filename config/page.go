@@ -70,7 +70,8 @@ func (s *Schema) Markdown() string {
 		if readBy == "" {
 			readBy = "all"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", e.Name, code(e.Flag), value, e.Range, strings.ReplaceAll(e.Help, "|", `\|`), readBy)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", e.Name, code(e.Flag), value, e.Range,
+			strings.ReplaceAll(e.Help, "|", `\|`), readBy)
 	}
 	return b.String()
 }

@@ -14,16 +14,17 @@ import (
 	"ocl/internal/limit"
 )
 
-// Version is the version of the files that the program writes. It rises when a key changes its meaning or is removed. A key that a file lacks
-// has its default, so that a key which a later program adds must mean by its default what runs did before. Files of the versions 1 and 2 are from
-// before the first release.
+// Version is the version of the files that the program writes. It rises when a key changes its meaning or is removed. A
+// key that a file lacks has its default, so that a key which a later program adds must mean by its default what runs
+// did before. Files of the versions 1 and 2 are from before the first release.
 const Version = 3
 
 // versionKey is the first key of files that the program writes.
 const versionKey = "version"
 
-// Parse reads a config in YAML or JSON, of a person or a program. Keys that it lacks get their defaults. Errors name the file as name. Everything
-// that is wrong with keys and types is reported at once, with its line; [Schema.Validate] checks the ranges.
+// Parse reads a config in YAML or JSON, of a person or a program. Keys that it lacks get their defaults. Errors name
+// the file as name. Everything that is wrong with keys and types is reported at once, with its line; [Schema.Validate]
+// checks the ranges.
 func (s *Schema) Parse(name string, text []byte) (Config, error) {
 	c, _, err := s.ParseAt(name, text)
 	return c, err
@@ -33,7 +34,8 @@ func (s *Schema) Parse(name string, text []byte) (Config, error) {
 func (s *Schema) ParseAt(name string, text []byte) (Config, Places, error) {
 	c, from := Default(), Places{File: name, Lines: map[string]int{}}
 	if len(text) > limit.Config {
-		return c, from, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a config. Give a config file", name, limit.Config)
+		return c, from, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a config. Give a config file",
+			name, limit.Config)
 	}
 	root, err := document(name, text)
 	if err != nil || root == nil {
@@ -42,9 +44,11 @@ func (s *Schema) ParseAt(name string, text []byte) (Config, Places, error) {
 	r := reader{schema: s, name: name, c: &c, seen: map[string]bool{}, lines: from.Lines}
 	switch v := r.version(root); {
 	case v > Version:
-		return c, from, fmt.Errorf("config: %s: a newer ocl wrote this file (version %d, and this program reads version %d). Use the newer ocl", name, v, Version)
+		return c, from, fmt.Errorf("config: %s: a newer ocl wrote this file (version %d, and this program reads version %d). Use the newer ocl",
+			name, v, Version)
 	case v > 0 && v < Version:
-		return c, from, fmt.Errorf("config: %s: the file is from before the first release (version %d; this ocl reads version %d). Remove its line `version`, and correct the keys that ocl then names", name, v, Version)
+		return c, from, fmt.Errorf("config: %s: the file is from before the first release (version %d; this ocl reads version %d). Remove its line `version`, and correct the keys that ocl then names",
+			name, v, Version)
 	}
 	r.section("", root)
 	return c, from, r.err()
@@ -58,13 +62,15 @@ func document(name string, text []byte) (*yaml.Node, error) {
 	case errors.Is(err, io.EOF):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("config: %s: the file is not YAML: %s. `ocl config show` prints a correct one", name, shown(strings.TrimPrefix(err.Error(), "yaml: ")))
+		return nil, fmt.Errorf("config: %s: the file is not YAML: %s. `ocl config show` prints a correct one", name,
+			shown(strings.TrimPrefix(err.Error(), "yaml: ")))
 	}
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s: the file holds several YAML documents. Keep one of them", name)
 	}
 	if written(&document, map[*yaml.Node]float64{}) > limit.Config {
-		return nil, fmt.Errorf("config: %s: its aliases (*name) stand for more than %d values. Write out what they stand for", name, limit.Config)
+		return nil, fmt.Errorf("config: %s: its aliases (*name) stand for more than %d values. Write out what they stand for",
+			name, limit.Config)
 	}
 	return resolve(document.Content[0]), nil
 }
@@ -147,7 +153,8 @@ func (r *reader) section(prefix string, n *yaml.Node) {
 			r.fault(name, "%s is given twice. Remove one of them", shown(key))
 		case strings.Contains(name.Value, ".") && (r.known(key) || r.isSection(key)):
 			section, below, _ := strings.Cut(name.Value, ".")
-			r.fault(name, "%s has a dot, but keys in a file are nested. Write `%s:` and, indented on the next line, `%s:`", shown(key), shown(section), shown(below))
+			r.fault(name, "%s has a dot, but keys in a file are nested. Write `%s:` and, indented on the next line, `%s:`",
+				shown(key), shown(section), shown(below))
 		case key == versionKey:
 			if value.Kind != yaml.ScalarNode || r.version(n) == 0 {
 				r.fault(name, "version is %s. It must be %d; remove the line if you added it", show(value), Version)
@@ -231,8 +238,8 @@ func cutOption(key string) (name, option string, ok bool) {
 	return strings.Cut(rest, ".")
 }
 
-// show is a node as it is written, shortened. Quotes and a tag of the file's own are mentioned, because without them the same value would
-// be right.
+// show is a node as it is written, shortened. Quotes and a tag of the file's own are mentioned, because without them
+// the same value would be right.
 func show(n *yaml.Node) string {
 	text := shown(n.Value)
 	switch {
@@ -264,9 +271,9 @@ func show(n *yaml.Node) string {
 	return `the text "` + text + `"`
 }
 
-// Set sets one key from text, as the command line does: Set(&c, "optimizer.lr", "0.05"). Lists are written "a,b" or "[a, b]".
-// An empty text unsets a key that may be unset: one that has a Key.Unset. An unknown key or a value of another type is an
-// error.
+// Set sets one key from text, as the command line does: Set(&c, "optimizer.lr", "0.05"). Lists are written "a,b" or
+// "[a, b]". An empty text unsets a key that may be unset: one that has a Key.Unset. An unknown key or a value of
+// another type is an error.
 func (s *Schema) Set(c *Config, key, text string) error {
 	k, known := s.find(key)
 	if !known {

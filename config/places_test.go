@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFaultsNameTheLine: a value of a file that is out of range, or does not fit another, is named with its line there; one
-// that a flag has set since, or a default, is not.
+// TestFaultsNameTheLine: a value of a file that is out of range, or does not fit another, is named with its line there;
+// one that a flag has set since, or a default, is not.
 func TestFaultsNameTheLine(t *testing.T) {
 	const text = `optimizer:
   lr: -1
@@ -34,8 +34,10 @@ replay: {batch: 0}
 	from.Forget("replay.batch")
 	got := s.ValidateAt(c, from).Error()
 	for _, want := range []string{
-		"config: exp.yaml:2: optimizer.lr", "config: exp.yaml:6: stream.batch", "config: exp.yaml:8: stream.shift.noise_strengths",
-		"value 2: 200 is out of range", "config: exp.yaml:13: methods (--method): unknown method \"err\"", "config: exp.yaml:12: method.ewc++.every: 0 is out of range", "config: replay.batch", "config: runs",
+		"config: exp.yaml:2: optimizer.lr", "config: exp.yaml:6: stream.batch",
+		"config: exp.yaml:8: stream.shift.noise_strengths",
+		"value 2: 200 is out of range", "config: exp.yaml:13: methods (--method): unknown method \"err\"",
+		"config: exp.yaml:12: method.ewc++.every: 0 is out of range", "config: replay.batch", "config: runs",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)

@@ -21,7 +21,8 @@ type Registered struct {
 }
 
 // kinds has a word for the value of each key that another module can register.
-var kinds = map[string]string{"methods": "method", "data.name": "data set", "stream.kind": "kind of stream", "network.name": "network"}
+var kinds = map[string]string{"methods": "method", "data.name": "data set", "stream.kind": "kind of stream",
+	"network.name": "network"}
 
 // Kind says in words what the name stands for, such as "method".
 func (r Registered) Kind() string {
@@ -40,7 +41,8 @@ func (r Registered) From() string { return told(r.Module) + " " + told(r.Version
 // told is a text of a file that a terminal can show. Versions may be long, and their ends may be all that differs.
 func told(text string) string {
 	const most = 200
-	if len(text) > most || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+	if len(text) > most || strings.ContainsFunc(text,
+		func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
 		return strconv.QuoteToASCII(text[:min(len(text), most)])
 	}
 	return text
@@ -101,8 +103,8 @@ type lacksError struct{ error }
 
 func (lacksError) Is(err error) bool { return err == ErrLacks }
 
-// Lacks is an error if this program does not have one of the names that another program had registered. Another version of the
-// same module is none. It wraps [ErrLacks].
+// Lacks is an error if this program does not have one of the names that another program had registered. Another version
+// of the same module is none. It wraps [ErrLacks].
 func (s *Schema) Lacks(list []Registered) error {
 	for _, r := range list {
 		o, known := s.origin(r.Key, r.Name)
@@ -113,7 +115,8 @@ func (s *Schema) Lacks(list []Registered) error {
 		if known {
 			has = ", but has another one of that name"
 		}
-		return lacksError{fmt.Errorf("this program does not have the %s%s. Use a program that imports the package of that module and calls cli.Main", r, has)}
+		return lacksError{fmt.Errorf("this program does not have the %s%s. Use a program that imports the package of that module and calls cli.Main",
+			r, has)}
 	}
 	return nil
 }

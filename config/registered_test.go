@@ -11,7 +11,8 @@ import (
 
 // TestRegistered: what a config names of other modules, and what a program lacks of it.
 func TestRegistered(t *testing.T) {
-	ace, glyphs := config.Origin{Module: "example.com/ace", Version: "v1.2.0"}, config.Origin{Module: "example.com/runes", Version: "v0.1.0"}
+	ace, glyphs := config.Origin{Module: "example.com/ace", Version: "v1.2.0"},
+		config.Origin{Module: "example.com/runes", Version: "v0.1.0"}
 	s := &config.Schema{Catalogue: config.Catalogue{
 		Methods:  []config.Method{{Name: "er"}, {Name: "er-ace", Origin: ace}},
 		Data:     []config.DataSet{{Name: "glyphs"}, {Name: "runes", Origin: glyphs}},
@@ -44,8 +45,10 @@ func TestRegistered(t *testing.T) {
 		what config.Registered
 		want []string
 	}{
-		{config.Registered{Key: "methods", Name: "scr", Module: "example.com/scr", Version: "v1.0.0"}, []string{"method scr of example.com/scr v1.0.0", "imports the package", "cli.Main"}},
-		{config.Registered{Key: "methods", Name: "er", Module: "example.com/scr", Version: "v1.0.0"}, []string{"has another one of that name"}},
+		{config.Registered{Key: "methods", Name: "scr", Module: "example.com/scr", Version: "v1.0.0"},
+			[]string{"method scr of example.com/scr v1.0.0", "imports the package", "cli.Main"}},
+		{config.Registered{Key: "methods", Name: "er", Module: "example.com/scr", Version: "v1.0.0"},
+			[]string{"has another one of that name"}},
 		{config.Registered{Key: "data.name", Name: "x", Module: "m", Version: "v"}, []string{"data set x of m v"}},
 		{config.Registered{Key: "stream.kind", Name: "x", Module: "m", Version: "v"}, []string{"kind of stream x of m v"}},
 		{config.Registered{Key: "network.name", Name: "x", Module: "m", Version: "v"}, []string{"network x of m v"}},
@@ -69,9 +72,11 @@ func TestRegistered(t *testing.T) {
 
 // TestRegisteredDomains: data.domains takes what a data set of another module says, and that set alone.
 func TestRegisteredDomains(t *testing.T) {
-	s := &config.Schema{Catalogue: config.Catalogue{Data: []config.DataSet{{Name: "glyphs", Domains: []string{"font"}}, {Name: "runes", Domains: []string{"age"}}}}}
+	s := &config.Schema{Catalogue: config.Catalogue{Data: []config.DataSet{{Name: "glyphs", Domains: []string{"font"}},
+		{Name: "runes", Domains: []string{"age"}}}}}
 	for _, x := range []struct{ set, domains, want string }{
-		{"runes", "age", ""}, {"runes", "size", "Use font, noise, rotation or age"}, {"runes", "font", "the domains of runes are others. Use age"},
+		{"runes", "age", ""}, {"runes", "size", "Use font, noise, rotation or age"},
+		{"runes", "font", "the domains of runes are others. Use age"},
 	} {
 		c := config.Default()
 		c.Data.Name, c.Data.Domains, c.Stream.Kind = x.set, x.domains, config.KindDomains
@@ -92,8 +97,10 @@ func TestOtherVersions(t *testing.T) {
 	}{
 		{nil, nil, ""},
 		{[]config.Registered{one}, []config.Registered{one}, ""},
-		{[]config.Registered{one}, []config.Registered{two}, "it was made with the method er-ace of example.com/ace v1, but this program has that of example.com/ace v2"},
-		{[]config.Registered{one}, nil, "it was made with the method er-ace of example.com/ace v1, but this program does not have it"},
+		{[]config.Registered{one}, []config.Registered{two},
+			"it was made with the method er-ace of example.com/ace v1, but this program has that of example.com/ace v2"},
+		{[]config.Registered{one}, nil,
+			"it was made with the method er-ace of example.com/ace v1, but this program does not have it"},
 		{nil, []config.Registered{two}, "it was made without the method er-ace of example.com/ace v2 that this program has"},
 	} {
 		if got := config.OtherVersions(c.made, c.here); got != c.want {

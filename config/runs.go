@@ -52,7 +52,8 @@ func (s *Schema) Resolved(c Config) Config {
 // Normalises says whether mean and deviation change any number. A run keeps those that do not: whether there is one for
 // each channel is found when the data are opened.
 func (s Stream) Normalises() bool {
-	return slices.ContainsFunc(s.Mean, func(v float64) bool { return v != 0 }) || slices.ContainsFunc(s.Std, func(v float64) bool { return v != 1 })
+	return slices.ContainsFunc(s.Mean, func(v float64) bool { return v != 0 }) ||
+		slices.ContainsFunc(s.Std, func(v float64) bool { return v != 1 })
 }
 
 // mayUseMemory says whether a method keeps a memory; nobody knows of one that is not in the catalogue.
@@ -103,7 +104,8 @@ func (s *Schema) run(c Config) Config {
 		given := c.Classifiers
 		c.Classifiers = []string{ClassifierNCM}
 		if len(given) > 1 {
-			c.Classifiers = append(c.Classifiers, slices.DeleteFunc(given, func(name string) bool { return name == ClassifierNCM })...)
+			c.Classifiers = append(c.Classifiers, slices.DeleteFunc(given,
+				func(name string) bool { return name == ClassifierNCM })...)
 		}
 	}
 	d := Default()

@@ -111,12 +111,13 @@ func topKey(n *yaml.Node, key string) (name, value *yaml.Node) {
 	return nil, nil
 }
 
-// ParseSheet reads the file of a study. Everything that is wrong with keys and types is reported at once, with its line.
-// [Schema.ValidateAt] checks the configs that come of it.
+// ParseSheet reads the file of a study. Everything that is wrong with keys and types is reported at once, with its
+// line. [Schema.ValidateAt] checks the configs that come of it.
 func (s *Schema) ParseSheet(name string, text []byte) (Sheet, error) {
 	sheet := Sheet{Name: name, Text: text}
 	if len(text) > limit.Config {
-		return sheet, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a study. Give a study file", name, limit.Config)
+		return sheet, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a study. Give a study file", name,
+			limit.Config)
 	}
 	root, err := document(name, text)
 	if err != nil {
@@ -127,7 +128,8 @@ func (s *Schema) ParseSheet(name string, text []byte) (Sheet, error) {
 		root = &yaml.Node{Kind: yaml.MappingNode}
 	}
 	if key, v := topKey(root, sheetKey); key == nil {
-		return sheet, fmt.Errorf("config: %s: it has no line `%s: %d`, so it is no study. Add that line at the top", name, sheetKey, SheetVersion)
+		return sheet, fmt.Errorf("config: %s: it has no line `%s: %d`, so it is no study. Add that line at the top", name,
+			sheetKey, SheetVersion)
 	} else if version, err := wholeOf(v.Value); err == nil && version > SheetVersion {
 		return sheet, fmt.Errorf("config: %s:%d: a newer ocl wrote this study (version %d, and this program reads up to version %d). Use the newer ocl",
 			name, key.Line, version, SheetVersion)
@@ -199,7 +201,8 @@ func (r *reader) grids(key, n *yaml.Node) (list []Grid) {
 		item = resolve(item)
 		g := Grid{Line: item.Line}
 		if item.Kind != yaml.MappingNode || len(item.Content) == 0 {
-			r.fault(item, "an entry of %s must hold keys with values, but it holds %s. Write `- methods: [er]`", key.Value, show(item))
+			r.fault(item, "an entry of %s must hold keys with values, but it holds %s. Write `- methods: [er]`", key.Value,
+				show(item))
 			continue
 		}
 		r.fill(&g, item)
@@ -255,18 +258,22 @@ func (r *reader) several(name *yaml.Node, k Key, n *yaml.Node, v any, err error)
 		for _, item := range n.Content {
 			v, err := fromNode(k.sample(), resolve(item))
 			if err != nil {
-				r.fault(item, "%s: the value %s is not possible. Use %s, or a list of such values", k.Name, show(resolve(item)), k.Wanted())
+				r.fault(item, "%s: the value %s is not possible. Use %s, or a list of such values", k.Name, show(resolve(item)),
+					k.Wanted())
 				return
 			}
-			if list, is := v.([]string); is && len(list) == 0 && (k.Name == "methods" || k.Name == "tricks") { // it would drop its runs in silence
-				r.fault(item, "%s: an empty list is no value. Use %s", k.Name, map[string]string{"methods": "names, such as [er, agem]", "tricks": "none, as in [none, rv]"}[k.Name])
+			// it would drop its runs in silence
+			if list, is := v.([]string); is && len(list) == 0 && (k.Name == "methods" || k.Name == "tricks") {
+				r.fault(item, "%s: an empty list is no value. Use %s", k.Name,
+					map[string]string{"methods": "names, such as [er, agem]", "tricks": "none, as in [none, rv]"}[k.Name])
 				return
 			}
 			s.Values = append(s.Values, v)
 		}
 	}
 	if len(s.Values) == 0 {
-		r.fault(name, "%s has an empty list, so the study would have no runs. Give at least one value, or remove the key", k.Name)
+		r.fault(name, "%s has an empty list, so the study would have no runs. Give at least one value, or remove the key",
+			k.Name)
 	}
 	seen := make(map[string]bool, len(s.Values))
 	for _, v := range s.Values {

@@ -16,19 +16,22 @@ import (
 	"ocl/internal/nearest"
 )
 
-// Validate reports everything that is wrong with a config at once, one fault a line; nil if an experiment can start. What
-// only the data can show (that tasks divide the classes, that files are whole) is checked when they are opened.
+// Validate reports everything that is wrong with a config at once, one fault a line; nil if an experiment can start.
+// What only the data can show (that tasks divide the classes, that files are whole) is checked when they are opened.
 func (s *Schema) Validate(c Config) error { return s.ValidateAt(c, Places{}) }
 
-// ValidateAt is Validate for a config that a file gave, in part or whole: faults name the lines there ([Schema.ParseAt]).
+// ValidateAt is Validate for a config that a file gave, in part or whole: faults name the lines there
+// ([Schema.ParseAt]).
 func (s *Schema) ValidateAt(c Config, from Places) error {
 	f := faults{places: from}
 	for _, k := range table {
 		if n, most := k.length(&c); n > most {
-			f.add(k.Name, "the list has %s entries, but at most %s are allowed. Shorten the list", count.Number(n), count.Number(most))
+			f.add(k.Name, "the list has %s entries, but at most %s are allowed. Shorten the list", count.Number(n),
+				count.Number(most))
 		}
 	}
-	if all := float64(c.Runs) * float64(len(c.Methods)) * float64(len(c.Tricks)); len(f.list) == 0 && c.Runs <= limit.StudyRuns && all > limit.StudyRunsConfirmed {
+	if all := float64(c.Runs) * float64(len(c.Methods)) * float64(len(c.Tricks)); len(f.list) == 0 &&
+		c.Runs <= limit.StudyRuns && all > limit.StudyRunsConfirmed {
 		f.add("runs", "%d runs of each of %d methods with %d entries of tricks are %s, but at most %s are possible. Use fewer",
 			c.Runs, len(c.Methods), len(c.Tricks), count.Of(int64(all), "run"), count.Number(limit.StudyRunsConfirmed))
 	}
@@ -51,13 +54,16 @@ func (s *Schema) ValidateAt(c Config, from Places) error {
 	s.checkTricks(&f, c)
 	checkTune(&f, c)
 	if c.Runs >= 1 && c.Seed > math.MaxUint64-uint64(c.Runs-1) {
-		f.add("seed", "%d is too large for %d runs, as the largest seed is 18446744073709551615. Use a smaller seed", c.Seed, c.Runs)
+		f.add("seed", "%d is too large for %d runs, as the largest seed is 18446744073709551615. Use a smaller seed", c.Seed,
+			c.Runs)
 	}
 	if c.Parent.Checkpoint != "" && c.Parent.Run == "" {
-		f.add("parent.checkpoint", "a checkpoint is given, but not its run. Set parent.run to the folder of the run, or remove parent.checkpoint")
+		f.add("parent.checkpoint",
+			"a checkpoint is given, but not its run. Set parent.run to the folder of the run, or remove parent.checkpoint")
 	}
 	if own := c.Seeds; c.Runs > 1 && own.Order != nil && own.Init != nil && own.Memory != nil {
-		f.add("runs", "all %d runs would be the same, because seeds.order, seeds.init and seeds.memory are all set. Use --runs 1, or remove one of these seeds", c.Runs)
+		f.add("runs", "all %d runs would be the same, because seeds.order, seeds.init and seeds.memory are all set. Use --runs 1, or remove one of these seeds",
+			c.Runs)
 	}
 	return f.err()
 }
@@ -70,22 +76,26 @@ func checkTune(f *faults, c Config) {
 		for _, v := range []struct {
 			key   string
 			given bool
-		}{{"tune.search", t.Search != ""}, {"tune.points", t.Points != 0}, {"tune.repeats", t.Repeats != 0}, {"tune.seed", t.Seed != nil}} {
+		}{{"tune.search", t.Search != ""}, {"tune.points", t.Points != 0}, {"tune.repeats", t.Repeats != 0},
+			{"tune.seed", t.Seed != nil}} {
 			if v.given {
 				f.add(v.key, "it is given, but nothing is tuned. Add --tune paper, or remove it")
 			}
 		}
 		return
 	case c.Protocol != ProtocolSurvey:
-		f.add("tune.grid", "a tuning learns the first two tasks, and the protocol %s keeps them for the run. Use --protocol survey, or remove --tune", shown(c.Protocol))
+		f.add("tune.grid", "a tuning learns the first two tasks, and the protocol %s keeps them for the run. Use --protocol survey, or remove --tune",
+			shown(c.Protocol))
 	case c.Parent.Run != "":
 		f.add("tune.grid", "the run has the settings of its parent, so they cannot be tuned. Remove tune.grid (--tune) or parent.run")
 	}
 	switch random := t.Search == SearchRandom; {
 	case random && t.Points == 0:
-		f.add("tune.points", "a random search draws points, but nothing says how many. Use tune.points=20, for example, or --points 20 with `ocl tune`")
+		f.add("tune.points",
+			"a random search draws points, but nothing says how many. Use tune.points=20, for example, or --points 20 with `ocl tune`")
 	case !random && t.Points != 0:
-		f.add("tune.points", "only the search random draws points. Remove tune.points (--points of `ocl tune`), or use tune.search=random (--search)")
+		f.add("tune.points",
+			"only the search random draws points. Remove tune.points (--points of `ocl tune`), or use tune.search=random (--search)")
 	}
 }
 
@@ -100,7 +110,8 @@ func (k Key) checkText(f *faults, c Config) {
 	}
 	for _, text := range texts {
 		if !utf8.ValidString(text) {
-			f.add(k.Name, "the text %+q is not UTF-8. Use UTF-8; if it names a folder, rename the folder or give a link to it", text)
+			f.add(k.Name, "the text %+q is not UTF-8. Use UTF-8; if it names a folder, rename the folder or give a link to it",
+				text)
 		}
 	}
 }
@@ -159,7 +170,8 @@ func (k Key) check(f *faults, v any) {
 	}
 }
 
-// checkNumber holds a number, which messages write as text, against the range of the key; nth is its place in a list, from 1, or 0.
+// checkNumber holds a number, which messages write as text, against the range of the key; nth is its place in a list,
+// from 1, or 0.
 func (k Key) checkNumber(f *faults, v float64, text string, nth int) {
 	if k.holds(v) || f.full() {
 		return
@@ -182,9 +194,11 @@ func (s *Schema) checkData(f *faults, c Config) {
 		f.add("data.name", "unknown data set %q. %s", d.Name, meant(d.Name, namesOf(s.Data), allSets))
 		return
 	case set.NeedsDir && d.Dir == "":
-		f.add("data.dir", "%s is read from files, but no folder is given. Use --data-dir; `ocl data info %s` says where to get the files", d.Name, d.Name)
+		f.add("data.dir", "%s is read from files, but no folder is given. Use --data-dir; `ocl data info %s` says where to get the files",
+			d.Name, d.Name)
 	case !set.NeedsDir && d.Dir != "":
-		f.add("data.dir", "%s is built in and reads no files, but the folder %q is given. For a folder of your own images add --data folder; otherwise remove data.dir (--data-dir)", d.Name, d.Dir)
+		f.add("data.dir", "%s is built in and reads no files, but the folder %q is given. For a folder of your own images add --data folder; otherwise remove data.dir (--data-dir)",
+			d.Name, d.Dir)
 	}
 	for _, v := range []struct {
 		key           string
@@ -206,10 +220,12 @@ func (s *Schema) checkData(f *faults, c Config) {
 	case len(set.Domains) == 0:
 		f.add("data.domains", "%s is given, but %s has no domains to choose from. Remove data.domains", d.Domains, d.Name)
 	case slices.Contains(domains.Choices, d.Domains): // others are no value of the key
-		f.add("data.domains", "%s is given, but the domains of %s are others. Use %s", d.Domains, d.Name, nearest.Or(set.Domains))
+		f.add("data.domains", "%s is given, but the domains of %s are others. Use %s", d.Domains, d.Name,
+			nearest.Or(set.Domains))
 	}
 	if d.Unreadable == UnreadableSkip && !set.Files {
-		f.add("data.unreadable", "%s is given, but %s is not made of image files, so no image can be left out. Remove data.unreadable", d.Unreadable, d.Name)
+		f.add("data.unreadable", "%s is given, but %s is not made of image files, so no image can be left out. Remove data.unreadable",
+			d.Unreadable, d.Name)
 	}
 	network, _ := lookup(s.Networks, c.Network.Name)
 	if least := network.LeastSide; d.Backbone == "" && d.Size != 0 && d.Size < least && !s.makeNetworks(c.Methods) {
@@ -217,7 +233,8 @@ func (s *Schema) checkData(f *faults, c Config) {
 		if set.MaxSize == 0 {
 			remedy = "Remove data.size, as the files have a fixed size, or use network.name=mlp"
 		}
-		f.add("data.size", "%d is too small for %s, which needs images of at least %d pixels a side. %s", d.Size, c.Network.Name, least, remedy)
+		f.add("data.size", "%d is too small for %s, which needs images of at least %d pixels a side. %s", d.Size,
+			c.Network.Name, least, remedy)
 	}
 }
 
@@ -236,7 +253,8 @@ func (s *Schema) checkStream(f *faults, c Config) {
 		}
 	}
 	if c.Data.Domains != "" && name != KindDomains {
-		f.add("data.domains", "%s is given, but in a stream of the kind %s the domains make no difference. Use --stream domains, or remove data.domains", c.Data.Domains, name)
+		f.add("data.domains", "%s is given, but in a stream of the kind %s the domains make no difference. Use --stream domains, or remove data.domains",
+			c.Data.Domains, name)
 	}
 	kind, known := lookup(s.Streams, name)
 	if !known && len(s.Streams) > 0 && c.Stream.Kind != "" {
@@ -245,10 +263,12 @@ func (s *Schema) checkStream(f *faults, c Config) {
 	switch tasks := c.Stream.Tasks; {
 	case tasks < 1:
 	case tasks < least:
-		f.add("stream.tasks", "%d is too few for the protocol %s, which needs at least %d. Use --tasks %d or more, or --protocol standard", tasks, c.Protocol, least, least)
+		f.add("stream.tasks", "%d is too few for the protocol %s, which needs at least %d. Use --tasks %d or more, or --protocol standard",
+			tasks, c.Protocol, least, least)
 	case len(c.Stream.TaskClasses) > 0:
 		if n := len(c.Stream.TaskClasses); n != tasks {
-			f.add("stream.task_classes", "the list has %d entries, but stream.tasks (--tasks) is %d. Give one entry for each task, or use stream.task_classes= for tasks of equal size", n, tasks)
+			f.add("stream.task_classes", "the list has %d entries, but stream.tasks (--tasks) is %d. Give one entry for each task, or use stream.task_classes= for tasks of equal size",
+				n, tasks)
 		}
 	case set.Ordered && (order.official() || order.IsUnset()):
 	case set.Classes > 0 && kind.CheckTasks != nil:
@@ -257,7 +277,8 @@ func (s *Schema) checkStream(f *faults, c Config) {
 		}
 	}
 	if kind.AllClasses && order.listed() > 0 {
-		f.add("stream.class_order", "a list of classes is given, but in a stream of the kind %s every task has all classes. Use stream.class_order=random or given", kind.Name)
+		f.add("stream.class_order", "a list of classes is given, but in a stream of the kind %s every task has all classes. Use stream.class_order=random or given",
+			kind.Name)
 	} else {
 		s.checkOrder(f, order, set)
 	}
@@ -267,13 +288,16 @@ func (s *Schema) checkStream(f *faults, c Config) {
 		}
 	}
 	if c.Stream.LongTail > 0 && len(c.Stream.ClassCounts) > 0 {
-		f.add("stream.class_counts", "a list of counts and a long tail are both given. Remove stream.class_counts or stream.long_tail")
+		f.add("stream.class_counts",
+			"a list of counts and a long tail are both given. Remove stream.class_counts or stream.long_tail")
 	}
 	if c.Stream.Blurry > 0 && c.Stream.Tasks == 1 {
-		f.add("stream.blurry", "%s of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove stream.blurry", number(c.Stream.Blurry))
+		f.add("stream.blurry", "%s of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove stream.blurry",
+			number(c.Stream.Blurry))
 	}
 	if m, d := len(c.Stream.Mean), len(c.Stream.Std); m != d {
-		f.add("stream.mean", "there are %d means but %d standard deviations. Give one of each for every channel, or remove both", m, d)
+		f.add("stream.mean", "there are %d means but %d standard deviations. Give one of each for every channel, or remove both",
+			m, d)
 	}
 }
 
@@ -282,19 +306,22 @@ func (s *Schema) checkOrder(f *faults, order Order, set DataSet) {
 	const key = "stream.class_order"
 	switch classes := order.Classes; {
 	case order.Name != "" && order.Name != OrderRandom && order.Name != OrderGiven && !order.official():
-		f.add(key, "unknown order %q. Use stream.class_order=random, given, official, official:N with N from 0, or a list of all classes, such as 2,0,1", order.Name)
+		f.add(key, "unknown order %q. Use stream.class_order=random, given, official, official:N with N from 0, or a list of all classes, such as 2,0,1",
+			order.Name)
 	case order.official() && set.Name != "" && !set.Ordered:
 		f.add(key, "%s has no published orders. Use stream.class_order=random, given or a list of all classes", set.Name)
 	case order.Name != "" && order.listed() > 0, len(classes) > 0 && len(order.Called) > 0:
 		f.add(key, "%s and a list of %d classes are given. Remove one of them", cmp.Or(order.Name, "names"), order.listed())
 	case order.listed() == 0:
 	case set.Classes > 0 && order.listed() != set.Classes:
-		f.add(key, "the list has %d classes, but %s has %d. List each class once, or use stream.class_order=random", order.listed(), set.Name, set.Classes)
+		f.add(key, "the list has %d classes, but %s has %d. List each class once, or use stream.class_order=random",
+			order.listed(), set.Name, set.Classes)
 	case len(order.Called) > 0: // the data say whether they are there
 	default:
 		for i, k := range slices.Sorted(slices.Values(classes)) {
 			if k != i {
-				f.add(key, "class %d is missing or listed twice. List each class from 0 to %d once, or use stream.class_order=random", i, len(classes)-1)
+				f.add(key, "class %d is missing or listed twice. List each class from 0 to %d once, or use stream.class_order=random",
+					i, len(classes)-1)
 				return
 			}
 		}
@@ -331,8 +358,8 @@ func (s *Schema) checkMethods(f *faults, c Config) {
 	}
 }
 
-// checkOptions holds the options given for a method against what the catalogue declares, and says whether there are faults. Options for a
-// method that is not in the list are allowed: a config may serve several lists.
+// checkOptions holds the options given for a method against what the catalogue declares, and says whether there are
+// faults. Options for a method that is not in the list are allowed: a config may serve several lists.
 func (s *Schema) checkOptions(f *faults, m Method, c Config) bool {
 	before := len(f.list)
 	for _, name := range sortedKeys(c.Method[m.Name]) {
@@ -370,7 +397,8 @@ func (s *Schema) checkMemory(f *faults, c Config) {
 		f.add("memory", "0 is too small for %s: stored samples are needed. Set --memory, or use --method finetune, which stores none",
 			strings.Join(using, ", "))
 	case c.Memory > 0 && c.Replay.Batch > c.Memory && replaying:
-		f.add("memory", "%d is smaller than replay.batch (%d). Use --memory %d or replay.batch=%d", c.Memory, c.Replay.Batch, c.Replay.Batch, c.Memory)
+		f.add("memory", "%d is smaller than replay.batch (%d). Use --memory %d or replay.batch=%d", c.Memory, c.Replay.Batch,
+			c.Replay.Batch, c.Memory)
 	}
 }
 
@@ -386,11 +414,13 @@ func (s *Schema) checkClassifiers(f *faults, c Config) {
 			without = append(without, name)
 		}
 		if m.OwnNetworks {
-			f.add("classifiers", "ncm needs the features of one network, but %s has several. Remove ncm from --classifiers, or %s from --method", name, name)
+			f.add("classifiers", "ncm needs the features of one network, but %s has several. Remove ncm from --classifiers, or %s from --method",
+				name, name)
 		}
 	}
 	if len(without) > 0 {
-		f.add("classifiers", "ncm needs stored samples, but there are none with %s. Remove ncm from --classifiers, or %s from --method",
+		f.add("classifiers",
+			"ncm needs stored samples, but there are none with %s. Remove ncm from --classifiers, or %s from --method",
 			strings.Join(without, ", "), strings.Join(without, ", "))
 	}
 }
@@ -408,38 +438,46 @@ func (s *Schema) checkTraining(f *faults, c Config) {
 		switch key := w.key + "_digest"; {
 		case w.digest == "":
 		case !digests.MatchString(w.digest):
-			f.add(key, "%s is not a digest. Use sha256: and 64 hexadecimal digits, as a result has it, or remove it", shown(w.digest))
+			f.add(key, "%s is not a digest. Use sha256: and 64 hexadecimal digits, as a result has it, or remove it",
+				shown(w.digest))
 		case w.file == "" && w.key != "data.backbone": // embeddings in a file say which network made them
 			f.add(key, "a digest is given, but no file of weights. Set %s, or remove the digest", w.key)
 		}
 	}
 	if c.Data.Backbone != "" && c.Replay.Augment {
-		f.add("replay.augment", "images are cropped and flipped, but with data.backbone embeddings are learned. Remove one of them")
+		f.add("replay.augment",
+			"images are cropped and flipped, but with data.backbone embeddings are learned. Remove one of them")
 	}
 	s.checkLatent(f, c)
 	if c.Data.Backbone != "" && c.Stream.Shift.Kind != "" {
 		f.add("stream.shift.kind", "images are disturbed, but with data.backbone embeddings are learned. Remove one of them")
 	}
 	if c.Data.Backbone != "" && len(c.Stream.Mean)+len(c.Stream.Std) > 0 {
-		f.add("stream.mean", "stream.mean and stream.std are those of pixels, but with data.backbone embeddings are learned. Remove them")
+		f.add("stream.mean",
+			"stream.mean and stream.std are those of pixels, but with data.backbone embeddings are learned. Remove them")
 	}
 	if c.Network.Init != "" && c.Parent.Run != "" {
-		f.add("network.init", "the run has the network of its parent, so it cannot start from a file too. Remove network.init or parent.run")
+		f.add("network.init",
+			"the run has the network of its parent, so it cannot start from a file too. Remove network.init or parent.run")
 	}
 	for _, name := range c.Methods {
 		m, known := lookup(s.Methods, name)
 		if known && m.OwnNetworks && c.Network.Init != "" {
-			f.add("network.init", "%s makes networks of its own, which cannot start from a file. Remove network.init, or %s from --method", name, name)
+			f.add("network.init", "%s makes networks of its own, which cannot start from a file. Remove network.init, or %s from --method",
+				name, name)
 		}
 		if known && m.NoGradient && c.Network.Init != "" {
-			f.add("network.init", "%s computes its classifier from sums, so it cannot start from a file. Remove network.init, or %s from --method", name, name)
+			f.add("network.init", "%s computes its classifier from sums, so it cannot start from a file. Remove network.init, or %s from --method",
+				name, name)
 		}
 		if known && m.Scratch && c.Network.Init != "" && c.Network.Freeze == 0 {
-			f.add("network.init", "%s trains a new network from drawn weights for each evaluation, so it cannot start from a file. Freeze stages of it (--freeze), remove network.init, or %s from --method", name, name)
+			f.add("network.init", "%s trains a new network from drawn weights for each evaluation, so it cannot start from a file. Freeze stages of it (--freeze), remove network.init, or %s from --method",
+				name, name)
 		}
 	}
 	if c.Optimizer.Name == "adam" && c.Optimizer.Momentum != 0 {
-		f.add("optimizer.momentum", "%s is given, but adam has its own momentum. Remove it, or use optimizer.name=sgd", number(c.Optimizer.Momentum))
+		f.add("optimizer.momentum", "%s is given, but adam has its own momentum. Remove it, or use optimizer.name=sgd",
+			number(c.Optimizer.Momentum))
 	}
 }
 
@@ -456,10 +494,12 @@ func (s *Schema) checkLatent(f *faults, c Config) {
 		return
 	}
 	if c.Network.Freeze == 0 {
-		f.add("replay.latent", "no stage of the network is frozen, so its activations change as it learns. Freeze at least one with --freeze, or remove replay.latent")
+		f.add("replay.latent",
+			"no stage of the network is frozen, so its activations change as it learns. Freeze at least one with --freeze, or remove replay.latent")
 	}
 	if c.Replay.Augment {
-		f.add("replay.augment", "images are cropped and flipped, but with replay.latent activations are learned. Remove one of them")
+		f.add("replay.augment",
+			"images are cropped and flipped, but with replay.latent activations are learned. Remove one of them")
 	}
 }
 
@@ -476,7 +516,10 @@ func (s *Schema) checkTricks(f *faults, c Config) {
 			f.add("tricks", "%w", err)
 			continue
 		}
-		twin := slices.IndexFunc(sets, func(other []string) bool { return slices.Equal(s.effective(c, other), s.effective(c, names)) })
+		twin := slices.IndexFunc(sets, func(other []string) bool {
+			return slices.Equal(s.effective(c, other),
+				s.effective(c, names))
+		})
 		switch {
 		case twin < 0:
 		case texts[twin] == text: // the range of the key tells it
@@ -555,9 +598,9 @@ func (s *Schema) anyway(c Config, name string) string {
 	return ""
 }
 
-// CheckGiven is an error if nothing in c reads key: an option of a method that is not in the list, a setting that no method
-// and no trick of the lists reads, or a setting of another network. A config may have such keys, as it may serve several
-// lists or be that of one run of a list. A person who gives the key beside the list made a mistake.
+// CheckGiven is an error if nothing in c reads key: an option of a method that is not in the list, a setting that no
+// method and no trick of the lists reads, or a setting of another network. A config may have such keys, as it may serve
+// several lists or be that of one run of a list. A person who gives the key beside the list made a mistake.
 func (s *Schema) CheckGiven(c Config, key string) error {
 	names := make([]string, len(c.Methods))
 	for i, name := range c.Methods {
@@ -574,7 +617,8 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	methods, tricks := s.Readers(key)
 	k, _ := find(key)
 	if d := Default(); !s.ReadsNetwork(c.Network.Name, key) && !equal(k.value(&c), k.value(&d)) {
-		return fmt.Errorf("%s: %s is given, but %s does not use it. Use --network %s, or remove it", key, shown(k.text(&c)), shown(c.Network.Name), nearest.Or(s.networksOf(k)))
+		return fmt.Errorf("%s: %s is given, but %s does not use it. Use --network %s, or remove it", key, shown(k.text(&c)),
+			shown(c.Network.Name), nearest.Or(s.networksOf(k)))
 	}
 	if d := Default(); s.ignored(c.Methods, key) && !equal(k.value(&c), k.value(&d)) {
 		why := "makes networks of its own and"
@@ -583,7 +627,8 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 		}
 		return fmt.Errorf("%s: %s is given, but %s %s does not use it. Remove it", key, shown(k.text(&c)), listed, why)
 	}
-	if len(methods)+len(tricks) == 0 || slices.ContainsFunc(c.Methods, func(name string) bool { _, known := lookup(s.Methods, name); return !known }) {
+	if len(methods)+len(tricks) == 0 || slices.ContainsFunc(c.Methods,
+		func(name string) bool { _, known := lookup(s.Methods, name); return !known }) {
 		return nil
 	}
 	for _, name := range c.Methods {

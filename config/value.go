@@ -28,8 +28,8 @@ func fieldOf(name string) (index []int) {
 // field is the field of a key that is no option.
 func (k Key) field(c *Config) reflect.Value { return reflect.ValueOf(c).Elem().FieldByIndex(k.index) }
 
-// sample is a value of the type that the key holds: string, int, uint64, float64, bool, []string, []int, []float64 or Order; nil of an
-// option that is in no catalogue.
+// sample is a value of the type that the key holds: string, int, uint64, float64, bool, []string, []int, []float64 or
+// Order; nil of an option that is in no catalogue.
 func (k Key) sample() any {
 	if k.index == nil {
 		return k.preset
@@ -110,8 +110,8 @@ func (k Key) optional() bool {
 	return k.field(new(Config)).Kind() == reflect.Pointer
 }
 
-// conform converts a value of an option to the type of its default if nothing is lost: a whole number to a number, and the other way
-// round. Other values stay as they are, and Validate reports them.
+// conform converts a value of an option to the type of its default if nothing is lost: a whole number to a number, and
+// the other way round. Other values stay as they are, and Validate reports them.
 func (k Key) conform(v any) any {
 	switch k.preset.(type) {
 	case float64:
@@ -259,14 +259,16 @@ func listOf(sample any, items []string) (any, error) {
 	return each(items, wholeOf)
 }
 
-// orders says that all words are names of orders, such as those that a study tries one after the other, and not of classes.
+// orders says that all words are names of orders, such as those that a study tries one after the other, and not of
+// classes.
 func orders(words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool {
 		return word != OrderRandom && word != OrderGiven && !strings.HasPrefix(word, OrderOfficial)
 	})
 }
 
-// listed is an order of classes by their numbers or by their names. Some of both are a slip; a file that means names quotes them.
+// listed is an order of classes by their numbers or by their names. Some of both are a slip; a file that means names
+// quotes them.
 func listed(items []string) (any, error) {
 	numbers := 0
 	for _, item := range items {
@@ -342,7 +344,8 @@ func orderOf(text string) (any, error) {
 	return listOf(Order{}, items)
 }
 
-// fromNode reads a value of exactly the type of a sample: no quoted number becomes a number, no number text, no fraction a whole number.
+// fromNode reads a value of exactly the type of a sample: no quoted number becomes a number, no number text, no
+// fraction a whole number.
 func fromNode(sample any, n *yaml.Node) (any, error) {
 	var item any
 	switch sample.(type) {
@@ -367,7 +370,8 @@ func fromNode(sample any, n *yaml.Node) (any, error) {
 	}
 	items := make([]string, len(n.Content))
 	_, order := sample.(Order)
-	called := order && slices.ContainsFunc(n.Content, func(below *yaml.Node) bool { return resolve(below).ShortTag() == "!!str" })
+	called := order && slices.ContainsFunc(n.Content,
+		func(below *yaml.Node) bool { return resolve(below).ShortTag() == "!!str" })
 	for i, below := range n.Content {
 		var err error
 		if below = resolve(below); called && below.Kind == yaml.ScalarNode { // a class may be called 7, or yes
@@ -382,8 +386,8 @@ func fromNode(sample any, n *yaml.Node) (any, error) {
 	return listOf(sample, items)
 }
 
-// scalar is the text of a node if YAML takes it for a value of the type of a sample. YAML has words that are no text, such as 3, true
-// and null; a file that means the text quotes them.
+// scalar is the text of a node if YAML takes it for a value of the type of a sample. YAML has words that are no text,
+// such as 3, true and null; a file that means the text quotes them.
 func scalar(sample any, n *yaml.Node) (text string, err error) {
 	tag := n.ShortTag()
 	switch {

@@ -42,8 +42,10 @@ func TestReadingEndsWithContext(t *testing.T) {
 	arrays["x_train"] = array{descr: "|u1", shape: fmt.Sprintf("(%d, 28, 28)", n), data: random}
 	arrays["y_train"] = array{descr: "|u1", shape: fmt.Sprintf("(%d,)", n), data: make([]byte, n)}
 	idx := idxSet("", "t10k", 10, 0)
-	idx["train-images-idx3-ubyte"] = append(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte("\x00\x00\x08\x03\x00\x00\x07\xd0"), 28), 28), random...)
-	dir := writeFolder(t, t.TempDir(), map[string][]byte{"a.tar.gz": packTarGz(archive), "a.npz": packNPZ(arrays, zip.Store)})
+	idx["train-images-idx3-ubyte"] = append(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte("\x00\x00\x08\x03\x00\x00\x07\xd0"),
+		28), 28), random...)
+	dir := writeFolder(t, t.TempDir(), map[string][]byte{"a.tar.gz": packTarGz(archive),
+		"a.npz": packNPZ(arrays, zip.Store)})
 	sets := writeFolder(t, t.TempDir(), allGzipped(idx))
 	whole, _ := smallFormat.openArchive(t.Context(), filepath.Join(dir, "a.tar.gz"))
 	if whole == nil {
@@ -82,11 +84,13 @@ func TestArchiveHasALimit(t *testing.T) {
 	}
 	const part = 64 << 20
 	var head bytes.Buffer
-	if err := tar.NewWriter(&head).WriteHeader(&tar.Header{Name: "other", Typeflag: tar.TypeReg, Size: limit.Archive + part}); err != nil {
+	if err := tar.NewWriter(&head).WriteHeader(&tar.Header{Name: "other", Typeflag: tar.TypeReg,
+		Size: limit.Archive + part}); err != nil {
 		t.Fatal(err)
 	}
 	zeros := gzipped(make([]byte, part), gzip.BestSpeed)
-	file := io.MultiReader(bytes.NewReader(gzipped(head.Bytes(), 1)), bytes.NewReader(bytes.Repeat(zeros, 2*limit.Archive/part)))
+	file := io.MultiReader(bytes.NewReader(gzipped(head.Bytes(), 1)),
+		bytes.NewReader(bytes.Repeat(zeros, 2*limit.Archive/part)))
 	const want = "the archive is damaged (its files have more than 1,073,741,824 bytes, which is the limit)"
 	if _, err := smallFormat.readArchive(file); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("the error is %v, not %s", err, want)

@@ -8,7 +8,8 @@ var ErrCache = cache.ErrDamaged
 // CacheFile describes a file of decoded images.
 type CacheFile = cache.Entry
 
-// CacheDir is the folder of the files of decoded images: $OCL_CACHE, or ocl in the user's cache folder. It may not exist.
+// CacheDir is the folder of the files of decoded images: $OCL_CACHE, or ocl in the user's cache folder. It may not
+// exist.
 func CacheDir() (string, error) { return cache.Dir() }
 
 // Caches lists the files of decoded images in [CacheDir].

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Open leaves one cache, which is listed with the data set and its folder, and CleanCaches removes it if it is wanted so.
+// Open leaves one cache, which is listed with the data set and its folder, and CleanCaches removes it if it is wanted
+// so.
 func TestCachesOfADataSet(t *testing.T) {
 	dir := withPictures(t)
 	if _, err := Open(context.Background(), Spec{Name: "pictures", Dir: dir}); err != nil {

@@ -50,17 +50,18 @@ type Info struct {
 
 	// list is for image files, which are decoded into a cache; nil for all others.
 	list func(context.Context, Spec) (*listing, error)
-	// Open reads the set from spec.Dir, or draws it, in the size of the spec if MaxSize is not 0. It ends with ctx. What it returns is not
-	// changed. Three channels of one and the digest are not its business, and only with Draws is the number of images (TrainPerClass,
-	// TestPerClass). Data sets of image files have none.
+	// Open reads the set from spec.Dir, or draws it, in the size of the spec if MaxSize is not 0. It ends with ctx. What
+	// it returns is not changed. Three channels of one and the digest are not its business, and only with Draws is the
+	// number of images (TrainPerClass, TestPerClass). Data sets of image files have none.
 	Open func(ctx context.Context, spec Spec) (*Set, error)
 
 	origin origin.Origin
 }
 
 // catalogue is sorted by name; a new data set is a new file and one entry here.
-var catalogue = origin.NewCatalogue(origin.Kind[Info]{What: "data set", File: "data/catalogue.go", All: "`ocl data list` describes them all",
-	Of: func(i *Info) (string, *origin.Origin) { return i.Name, &i.origin }, Fault: (*Info).fault},
+var catalogue = origin.NewCatalogue(origin.Kind[Info]{What: "data set", File: "data/catalogue.go",
+	All: "`ocl data list` describes them all",
+	Of:  func(i *Info) (string, *origin.Origin) { return i.Name, &i.origin }, Fault: (*Info).fault},
 	cifar10Info,
 	cifar100Info,
 	core50Info,
@@ -92,7 +93,8 @@ func Lookup(name string) (Info, error) {
 	return info, nil
 }
 
-// ByPath returns the data set that a path probably contains, judged by the ending of the path in any case; ok is false if no ending fits.
+// ByPath returns the data set that a path probably contains, judged by the ending of the path in any case; ok is false
+// if no ending fits.
 func ByPath(path string) (info Info, ok bool) {
 	path = filepath.Clean(path)
 	for _, c := range catalogue.All() {

@@ -124,7 +124,8 @@ func (f cifarFormat) open(ctx context.Context, dir string) (*Set, error) {
 	}
 	for _, l := range f.layouts {
 		for _, folder := range []string{dir, filepath.Join(dir, l.folder)} {
-			if slices.ContainsFunc(slices.Concat(l.train, l.test), func(name string) bool { return isFile(filepath.Join(folder, name)) }) {
+			if slices.ContainsFunc(slices.Concat(l.train, l.test),
+				func(name string) bool { return isFile(filepath.Join(folder, name)) }) {
 				return f.openFolder(folder, l)
 			}
 		}
@@ -154,8 +155,8 @@ func span(files []string) string {
 	return files[0] + " to " + files[len(files)-1]
 }
 
-// openFolder reads the files of a layout, and the names of the classes where they are there. The error joins those of the
-// files.
+// openFolder reads the files of a layout, and the names of the classes where they are there. The error joins those of
+// the files.
 func (f cifarFormat) openFolder(dir string, l cifarLayout) (*Set, error) {
 	r := f.reader(l)
 	var faults []error
@@ -197,7 +198,8 @@ func given(kind, dir, use string) (os.FileInfo, error) {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		if full, failed := filepath.Abs(dir); failed == nil { // where ocl has looked: a config of another folder may have a relative path
+		// where ocl has looked: a config of another folder may have a relative path
+		if full, failed := filepath.Abs(dir); failed == nil {
 			dir = full
 		}
 		return nil, fmt.Errorf("%s: %w. %s", shown(dir), cause.Of(err), use)

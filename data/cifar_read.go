@@ -39,7 +39,8 @@ type cifarHalf struct {
 
 func (f cifarFormat) reader(l cifarLayout) *cifarReader {
 	set := &Set{Name: f.name, C: 3, H: f.side, W: f.side, Classes: f.classes}
-	return &cifarReader{f, l, set, map[string]bool{}, [2]cifarHalf{{l.train, f.trainPerClass, &set.Train}, {l.test, f.testPerClass, &set.Test}}}
+	return &cifarReader{f, l, set, map[string]bool{},
+		[2]cifarHalf{{l.train, f.trainPerClass, &set.Train}, {l.test, f.testPerClass, &set.Test}}}
 }
 
 // files are all files that are read.
@@ -91,12 +92,12 @@ func (f cifarFormat) labelBytes() int {
 	return 1
 }
 
-// record is the bytes of a record: a coarse label where there are such, a label, and an image of 3×side×side bytes in planes
-// red, green, blue.
+// record is the bytes of a record: a coarse label where there are such, a label, and an image of 3×side×side bytes in
+// planes red, green, blue.
 func (f cifarFormat) record() int { return f.labelBytes() + 3*f.side*f.side }
 
-// checkSize refuses a file that cannot hold n images, before anything is made for it. A pickle has lists of labels and of
-// names besides.
+// checkSize refuses a file that cannot hold n images, before anything is made for it. A pickle has lists of labels and
+// of names besides.
 func (r *cifarReader) checkSize(size int64, n int) error {
 	want := int64(n) * int64(r.record())
 	most := want
@@ -107,7 +108,8 @@ func (r *cifarReader) checkSize(size int64, n int) error {
 	case size < want:
 		return fmt.Errorf("the file is truncated: it has %s instead of %s", count.Of(size, "byte"), count.Number(want))
 	case size > most:
-		return fmt.Errorf("the file is too long: it has %s, but at most %s are needed", count.Of(size, "byte"), count.Number(most))
+		return fmt.Errorf("the file is too long: it has %s, but at most %s are needed", count.Of(size, "byte"),
+			count.Number(most))
 	}
 	return nil
 }
@@ -199,7 +201,8 @@ func (r *cifarReader) finish() (*Set, error) {
 		}
 		for k, n := range counts {
 			if n != half.perClass {
-				return nil, fmt.Errorf("%s: class %d has %s instead of %d. %s", span(half.files), k, count.Of(n, "image"), half.perClass, r.again())
+				return nil, fmt.Errorf("%s: class %d has %s instead of %d. %s", span(half.files), k, count.Of(n, "image"),
+					half.perClass, r.again())
 			}
 		}
 	}
@@ -228,7 +231,8 @@ var errArchive = fmt.Errorf("its files have more than %s, which is the limit", c
 func (f cifarFormat) readArchive(in io.Reader) (*Set, error) {
 	packed, err := gzip.NewReader(in)
 	if err != nil {
-		return nil, fmt.Errorf("this is not a gzip file (%w). Use --data-dir with %s, or with the folder that it unpacks to", err, f.layouts[0].archive)
+		return nil, fmt.Errorf("this is not a gzip file (%w). Use --data-dir with %s, or with the folder that it unpacks to",
+			err, f.layouts[0].archive)
 	}
 	var r *cifarReader
 	archive := tar.NewReader(&bounded{packed, limit.Archive, errArchive})
@@ -256,7 +260,8 @@ func (f cifarFormat) readArchive(in io.Reader) (*Set, error) {
 	}
 	if r == nil {
 		l := f.layouts[0]
-		return nil, fmt.Errorf("%s is missing in the archive. Use --data-dir with %s or %s", l.train[0], l.archive, f.layouts[1].archive)
+		return nil, fmt.Errorf("%s is missing in the archive. Use --data-dir with %s or %s", l.train[0], l.archive,
+			f.layouts[1].archive)
 	}
 	return r.finish()
 }

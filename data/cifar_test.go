@@ -18,12 +18,15 @@ import (
 )
 
 // smallFormat is CIFAR-100 in its binary layout with 3 classes, two training images and one test image of each.
-var smallFormat = cifarFormat{classes: 3, coarse: true, side: 2, trainPerClass: 2, testPerClass: 1, layouts: cifar100.layouts}
+var smallFormat = cifarFormat{classes: 3, coarse: true, side: 2, trainPerClass: 2, testPerClass: 1,
+	layouts: cifar100.layouts}
 
 // single10 and single100 are CIFAR-10 and CIFAR-100 with few images of each class; pickles have all classes.
 var (
-	single10  = cifarFormat{name: "cifar10", classes: 10, side: 32, trainPerClass: 2, testPerClass: 1, layouts: cifar10.layouts}
-	single100 = cifarFormat{name: "cifar100", classes: 100, coarse: true, side: 32, trainPerClass: 1, testPerClass: 1, layouts: cifar100.layouts}
+	single10 = cifarFormat{name: "cifar10", classes: 10, side: 32, trainPerClass: 2, testPerClass: 1,
+		layouts: cifar10.layouts}
+	single100 = cifarFormat{name: "cifar100", classes: 100, coarse: true, side: 32, trainPerClass: 1, testPerClass: 1,
+		layouts: cifar100.layouts}
 )
 
 // records writes n records from number first on, whose fine labels go round and whose pixels count up.
@@ -50,8 +53,10 @@ func (f cifarFormat) pickled(first, n int) []byte {
 		at := f.labelBytes()
 		pixels, labels = append(pixels, r[at:]...), append(labels, 'K', r[at-1])
 	}
-	array := "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85U\x01btR(K\x01" + "J" + size4(n) + "J" + size4(3*f.side*f.side) +
-		"\x86cnumpy\ndtype\n(U\x02u1K\x00K\x01tR(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89" + pickledText(string(pixels)) + "tb"
+	array := "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85U\x01btR(K\x01" + "J" + size4(n) + "J" +
+		size4(3*f.side*f.side) +
+		"\x86cnumpy\ndtype\n(U\x02u1K\x00K\x01tR(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89" +
+		pickledText(string(pixels)) + "tb"
 	key := "labels"
 	if f.coarse {
 		key = "fine_labels"
@@ -131,7 +136,8 @@ func packTar(folder string, files map[string][]byte) []byte {
 	archive := tar.NewWriter(&buf)
 	archive.WriteHeader(&tar.Header{Name: folder + "/", Typeflag: tar.TypeDir, Mode: 0o755})
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		archive.WriteHeader(&tar.Header{Name: folder + "/" + name, Typeflag: tar.TypeReg, Size: int64(len(files[name])), Mode: 0o644})
+		archive.WriteHeader(&tar.Header{Name: folder + "/" + name, Typeflag: tar.TypeReg, Size: int64(len(files[name])),
+			Mode: 0o644})
 		archive.Write(files[name])
 	}
 	archive.Close()
@@ -170,8 +176,8 @@ func TestCIFARDigest(t *testing.T) {
 	}
 }
 
-// TestCIFARLayouts: both layouts of both data sets, as a folder, an archive or a folder that holds either, give the same
-// images, labels and names.
+// TestCIFARLayouts: both layouts of both data sets, as a folder, an archive or a folder that holds either, give the
+// same images, labels and names.
 func TestCIFARLayouts(t *testing.T) {
 	for _, f := range []cifarFormat{single10, single100} {
 		var want *Set
@@ -179,7 +185,8 @@ func TestCIFARLayouts(t *testing.T) {
 			root := t.TempDir()
 			files := f.tree(k)
 			own := writeFolder(t, filepath.Join(root, "a", l.folder), files)
-			holder := writeFolder(t, filepath.Join(root, "b"), map[string][]byte{l.archive: gzipped(packTar(l.folder, files), gzip.BestSpeed)})
+			holder := writeFolder(t, filepath.Join(root, "b"),
+				map[string][]byte{l.archive: gzipped(packTar(l.folder, files), gzip.BestSpeed)})
 			for _, dir := range []string{own, filepath.Dir(own), holder, filepath.Join(holder, l.archive)} {
 				set, err := f.open(t.Context(), dir)
 				if err != nil {
@@ -197,14 +204,17 @@ func TestCIFARLayouts(t *testing.T) {
 			}
 		}
 		last := f.classes*f.trainPerClass - 1
-		if want.Train.Len() != last+1 || want.Train.Y[last] != int32(f.classes-1) || imageOf(want.Train, last)[5] != byte(16*last+5) ||
+		if want.Train.Len() != last+1 || want.Train.Y[last] != int32(f.classes-1) ||
+			imageOf(want.Train, last)[5] != byte(16*last+5) ||
 			want.Name != f.name || len(want.ClassNames) != f.classes {
-			t.Errorf("%s: %d images, %d names, the last image has label %d", f.name, want.Train.Len(), len(want.ClassNames), want.Train.Y[last])
+			t.Errorf("%s: %d images, %d names, the last image has label %d", f.name, want.Train.Len(), len(want.ClassNames),
+				want.Train.Y[last])
 		}
 	}
 }
 
-// TestCIFARFaults: what is wrong with a file is said with its name, in a folder and in an archive, of records and of pickles.
+// TestCIFARFaults: what is wrong with a file is said with its name, in a folder and in an archive, of records and of
+// pickles.
 func TestCIFARFaults(t *testing.T) {
 	type files = map[string][]byte
 	small := func() files { return cifarFiles() }
@@ -215,28 +225,42 @@ func TestCIFARFaults(t *testing.T) {
 		files      func() files
 		harm       func(f files)
 	}{
-		{"truncated", "train.bin: the file is truncated: it has 83 bytes instead of 84", smallFormat, small, func(f files) { f["train.bin"] = f["train.bin"][:83] }},
-		{"oversized", "test.bin: the file is too long: it has 43 bytes, but at most 42", smallFormat, small, func(f files) { f["test.bin"] = append(f["test.bin"], 0) }},
+		{"truncated", "train.bin: the file is truncated: it has 83 bytes instead of 84", smallFormat, small,
+			func(f files) { f["train.bin"] = f["train.bin"][:83] }},
+		{"oversized", "test.bin: the file is too long: it has 43 bytes, but at most 42", smallFormat, small,
+			func(f files) { f["test.bin"] = append(f["test.bin"], 0) }},
 		{"missing", "test.bin", smallFormat, small, func(f files) { delete(f, "test.bin") }},
-		{"fine label", "train.bin: record 2 has label 3, which must be below 3", smallFormat, small, func(f files) { f["train.bin"][2*14+1] = 3 }},
-		{"counts", "train.bin: class 0 has 3 images instead of 2", smallFormat, small, func(f files) { f["train.bin"][14+1] = 0 }},
-		{"names", "fine_label_names.txt: the file has 2 class names instead of 3", smallFormat, small, func(f files) { f["fine_label_names.txt"] = []byte("apple bear") }},
-		{"truncated pickle", "data_batch_2: byte", single10, ten, func(f files) { f["data_batch_2"] = f["data_batch_2"][:5000] }},
+		{"fine label", "train.bin: record 2 has label 3, which must be below 3", smallFormat, small,
+			func(f files) { f["train.bin"][2*14+1] = 3 }},
+		{"counts", "train.bin: class 0 has 3 images instead of 2", smallFormat, small,
+			func(f files) { f["train.bin"][14+1] = 0 }},
+		{"names", "fine_label_names.txt: the file has 2 class names instead of 3", smallFormat, small,
+			func(f files) { f["fine_label_names.txt"] = []byte("apple bear") }},
+		{"truncated pickle", "data_batch_2: byte", single10, ten,
+			func(f files) { f["data_batch_2"] = f["data_batch_2"][:5000] }},
 		{"empty pickle", "test: byte 0: the file is cut off", single100, hundred, func(f files) { f["test"] = nil }},
-		{"oversized pickle", "test_batch: the file is too long: it has 20,000,000 bytes", single10, ten, func(f files) { f["test_batch"] = make([]byte, 2e7) }},
-		{"too few", "data_batch_1: the file has 3 images instead of 4", single10, ten, func(f files) { f["data_batch_1"] = single10.pickled(0, 3) }},
-		{"other counts", "data_batch_1 to data_batch_5: class 0 has 3 images instead of 2", single10, ten, func(f files) { f["data_batch_5"] = single10.pickled(0, 4) }},
-		{"the other CIFAR", "train: the pickle: found a dictionary of 'data', 'labels', wanted 'fine_labels' in it", single100, hundred, func(f files) { f["train"] = single10.pickled(0, 100) }},
-		{"a call", "train: byte 0: the pickle calls 'os.system'", single100, hundred, func(f files) { f["train"] = []byte("cos\nsystem\n(S'id'\ntR.") }},
+		{"oversized pickle", "test_batch: the file is too long: it has 20,000,000 bytes", single10, ten,
+			func(f files) { f["test_batch"] = make([]byte, 2e7) }},
+		{"too few", "data_batch_1: the file has 3 images instead of 4", single10, ten,
+			func(f files) { f["data_batch_1"] = single10.pickled(0, 3) }},
+		{"other counts", "data_batch_1 to data_batch_5: class 0 has 3 images instead of 2", single10, ten,
+			func(f files) { f["data_batch_5"] = single10.pickled(0, 4) }},
+		{"the other CIFAR", "train: the pickle: found a dictionary of 'data', 'labels', wanted 'fine_labels' in it",
+			single100, hundred, func(f files) { f["train"] = single10.pickled(0, 100) }},
+		{"a call", "train: byte 0: the pickle calls 'os.system'", single100, hundred,
+			func(f files) { f["train"] = []byte("cos\nsystem\n(S'id'\ntR.") }},
 		{"missing pickle", "data_batch_3", single10, ten, func(f files) { delete(f, "data_batch_3") }},
-		{"names in a pickle", "meta: ['fine_label_names']: found 99 texts, wanted 100", single100, hundred, func(f files) { f["meta"] = pickledNames("fine_label_names", 99) }},
-		{"long names", "batches.meta: the file has more than 65,536 bytes", single10, ten, func(f files) { f["batches.meta"] = make([]byte, 70000) }},
+		{"names in a pickle", "meta: ['fine_label_names']: found 99 texts, wanted 100", single100, hundred,
+			func(f files) { f["meta"] = pickledNames("fine_label_names", 99) }},
+		{"long names", "batches.meta: the file has more than 65,536 bytes", single10, ten,
+			func(f files) { f["batches.meta"] = make([]byte, 70000) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := c.files()
 			c.harm(files)
 			folder := writeFolder(t, t.TempDir(), files)
-			archive := filepath.Join(writeFolder(t, t.TempDir(), map[string][]byte{"x.tar.gz": gzipped(packTar("x", files), gzip.BestSpeed)}), "x.tar.gz")
+			archive := filepath.Join(writeFolder(t, t.TempDir(),
+				map[string][]byte{"x.tar.gz": gzipped(packTar("x", files), gzip.BestSpeed)}), "x.tar.gz")
 			for _, dir := range []string{folder, archive} {
 				_, err := c.format.open(t.Context(), dir)
 				wantFault(t, dir, err, c.want)
@@ -248,8 +272,8 @@ func TestCIFARFaults(t *testing.T) {
 	}
 }
 
-// TestCIFARArchiveEntriesThatLeadElsewhere: links are not followed, and entries outside the archive's folder are not read.
-// Nothing is written.
+// TestCIFARArchiveEntriesThatLeadElsewhere: links are not followed, and entries outside the archive's folder are not
+// read. Nothing is written.
 func TestCIFARArchiveEntriesThatLeadElsewhere(t *testing.T) {
 	files := cifarFiles()
 	root := t.TempDir()
@@ -257,10 +281,11 @@ func TestCIFARArchiveEntriesThatLeadElsewhere(t *testing.T) {
 	other := slices.Clone(files["train.bin"])
 	other[5]++
 	for name, h := range map[string]tar.Header{
-		"above":          {Name: "../train.bin", Typeflag: tar.TypeReg},
-		"far above":      {Name: "cifar-100-binary/../../outside/train.bin", Typeflag: tar.TypeReg},
-		"absolute":       {Name: "/tmp/train.bin", Typeflag: tar.TypeReg},
-		"a link":         {Name: "cifar-100-binary/train.bin", Typeflag: tar.TypeSymlink, Linkname: filepath.Join(outside, "train.bin")},
+		"above":     {Name: "../train.bin", Typeflag: tar.TypeReg},
+		"far above": {Name: "cifar-100-binary/../../outside/train.bin", Typeflag: tar.TypeReg},
+		"absolute":  {Name: "/tmp/train.bin", Typeflag: tar.TypeReg},
+		"a link": {Name: "cifar-100-binary/train.bin", Typeflag: tar.TypeSymlink,
+			Linkname: filepath.Join(outside, "train.bin")},
 		"a hard link":    {Name: "cifar-100-binary/train.bin", Typeflag: tar.TypeLink, Linkname: "../outside/train.bin"},
 		"a folder":       {Name: "cifar-100-binary/train.bin", Typeflag: tar.TypeDir},
 		"a device":       {Name: "cifar-100-binary/train.bin", Typeflag: tar.TypeChar},
@@ -303,9 +328,11 @@ func TestCIFARWrongPlace(t *testing.T) {
 	folders := filepath.Join(root, "folders")
 	writeFolder(t, filepath.Join(folders, "train"), nil)
 	empty := writeFolder(t, filepath.Join(root, "empty"), nil)
-	file := filepath.Join(writeFolder(t, filepath.Join(root, "file"), map[string][]byte{"notes.txt": []byte("hello")}), "notes.txt")
+	file := filepath.Join(writeFolder(t, filepath.Join(root, "file"), map[string][]byte{"notes.txt": []byte("hello")}),
+		"notes.txt")
 	damaged := packTarGz(cifarFiles())
-	cut := filepath.Join(writeFolder(t, filepath.Join(root, "cut"), map[string][]byte{"x.tar.gz": damaged[:len(damaged)/2]}), "x.tar.gz")
+	cut := filepath.Join(writeFolder(t, filepath.Join(root, "cut"),
+		map[string][]byte{"x.tar.gz": damaged[:len(damaged)/2]}), "x.tar.gz")
 	for _, c := range []struct{ dir, want string }{
 		{"", "--data-dir"},
 		{filepath.Join(root, "nowhere"), "no such file or directory"},
@@ -332,12 +359,14 @@ func TestRealCIFAR100(t *testing.T) {
 		t.Fatal(err)
 	}
 	if set.Train.Len() != 50000 || set.Test.Len() != 10000 || set.ClassName(0) != "apple" || set.ClassName(99) != "worm" {
-		t.Errorf("%d and %d images, first class %s, last %s", set.Train.Len(), set.Test.Len(), set.ClassName(0), set.ClassName(99))
+		t.Errorf("%d and %d images, first class %s, last %s", set.Train.Len(), set.Test.Len(), set.ClassName(0),
+			set.ClassName(99))
 	}
 	// This is the digest in every result of CIFAR-100 under results/: of the official files, unpacked or not.
 	const official = "sha256:5c84f78bbf0fe3499fba1bb43681507c72a6894aaf77d1913127dfe211deef41"
 	if set.Digest != official {
-		t.Errorf("digest %s, want %s; runs of before are not continued, or these files are not the official ones", set.Digest, official)
+		t.Errorf("digest %s, want %s; runs of before are not continued, or these files are not the official ones", set.Digest,
+			official)
 	}
 }
 

@@ -50,7 +50,8 @@ func listCORe50(ctx context.Context, spec Spec) (*listing, error) {
 		side = spec.Size
 	}
 	l := &listing{
-		set:      &Set{Name: "core50", Classes: core50.Objects, ClassNames: core50.Names(), Domains: core50Domains(), Orders: core50Orders()},
+		set: &Set{Name: "core50", Classes: core50.Objects, ClassNames: core50.Names(), Domains: core50Domains(),
+			Orders: core50Orders()},
 		pictures: pictures{set: "core50", root: root, side: side, fit: picture.Crop},
 	}
 	return l, l.addCORe50(ctx)
@@ -67,7 +68,8 @@ func core50Domains() []string {
 
 // core50Orders are the official orders, of labels and domains, which count from 0.
 func core50Orders() Orders {
-	return Orders{Classes: fromZero(core50.NCOrders()), TaskClasses: core50.NCSizes(), Domains: fromZero(core50.NIOrders())}
+	return Orders{Classes: fromZero(core50.NCOrders()), TaskClasses: core50.NCSizes(),
+		Domains: fromZero(core50.NIOrders())}
 }
 
 // fromZero lowers all numbers by one.
@@ -129,7 +131,8 @@ func namesIn(folder string) (map[string]bool, error) {
 
 // findCORe50 returns the folder of the sessions.
 func findCORe50(dir string) (string, error) {
-	if _, err := givenFolder(dir, "Use --data-dir with the folder "+core50Folder+", which has to be unpacked"); err != nil {
+	if _, err := givenFolder(dir,
+		"Use --data-dir with the folder "+core50Folder+", which has to be unpacked"); err != nil {
 		return "", err
 	}
 	for _, root := range []string{
@@ -146,9 +149,11 @@ func findCORe50(dir string) (string, error) {
 
 // noCORe50 says that a folder has no frames, and what to do.
 func noCORe50(dir string) error {
-	for _, zip := range []string{filepath.Join(dir, core50Folder+".zip"), filepath.Join(dir, "core50", core50Folder+".zip")} {
+	for _, zip := range []string{filepath.Join(dir, core50Folder+".zip"),
+		filepath.Join(dir, "core50", core50Folder+".zip")} {
 		if exists(zip) {
-			return fmt.Errorf("%s: the images are still packed in %s. Unpack this file in its folder", shown(dir), shown(filepath.Base(zip)))
+			return fmt.Errorf("%s: the images are still packed in %s. Unpack this file in its folder", shown(dir),
+				shown(filepath.Base(zip)))
 		}
 	}
 	return fmt.Errorf("%s: there are no frames here, such as s1/o1/C_01_01_000.png in %s. The folder holds %s. "+
@@ -206,7 +211,8 @@ func (n *core50Census) notes() []string {
 		notes = append(notes, text)
 	}
 	if len(n.strays) > 0 {
-		notes = append(notes, fmt.Sprintf("core50: %s left out, besides the published frames, such as %s", count.Of(len(n.strays), "image"), shown(slices.Min(n.strays))))
+		notes = append(notes, fmt.Sprintf("core50: %s left out, besides the published frames, such as %s",
+			count.Of(len(n.strays), "image"), shown(slices.Min(n.strays))))
 	}
 	return notes
 }

@@ -53,8 +53,8 @@ func putFile(t *testing.T, name string, b []byte) {
 	}
 }
 
-// TestCORe50Subset: the frames that are present come in the order of the official lists, with label and session, and the
-// notes say which are absent.
+// TestCORe50Subset: the frames that are present come in the order of the official lists, with label and session, and
+// the notes say which are absent.
 func TestCORe50Subset(t *testing.T) {
 	dir := t.TempDir()
 	core50Tree(t, filepath.Join(dir, "core50_128x128"), someFrames...)
@@ -62,8 +62,10 @@ func TestCORe50Subset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.C != 3 || set.H != 128 || set.W != 128 || set.Classes != 50 || len(set.Domains) != 11 || !set.Incomplete || set.ClassName(9) != "mobile_phone5" {
-		t.Errorf("%d×%d×%d, %d classes, %d domains, incomplete %v, class 9 is %s", set.C, set.H, set.W, set.Classes, len(set.Domains), set.Incomplete, set.ClassName(9))
+	if set.C != 3 || set.H != 128 || set.W != 128 || set.Classes != 50 || len(set.Domains) != 11 || !set.Incomplete ||
+		set.ClassName(9) != "mobile_phone5" {
+		t.Errorf("%d×%d×%d, %d classes, %d domains, incomplete %v, class 9 is %s", set.C, set.H, set.W, set.Classes,
+			len(set.Domains), set.Incomplete, set.ClassName(9))
 	}
 	for _, c := range []struct {
 		half           Split
@@ -96,14 +98,17 @@ func TestCORe50Subset(t *testing.T) {
 	}
 }
 
-// TestCORe50HalfAnObject: a note names an object once, with what it lacks, so that the numbers are those of the notes on classes.
+// TestCORe50HalfAnObject: a note names an object once, with what it lacks, so that the numbers are those of the notes
+// on classes.
 func TestCORe50HalfAnObject(t *testing.T) {
-	dir := core50Tree(t, t.TempDir(), "s1/o2/C_01_02_004.png", "s3/o2/C_03_02_000.png", "s1/o4/C_01_04_004.png", "s3/o5/C_03_05_000.png")
+	dir := core50Tree(t, t.TempDir(), "s1/o2/C_01_02_004.png", "s3/o2/C_03_02_000.png", "s1/o4/C_01_04_004.png",
+		"s3/o5/C_03_05_000.png")
 	set, err := Open(t.Context(), Spec{Name: "core50", Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"; no frame of 47 of 50 objects (1, 3, 6, ", "; only training frames of 1 of 50 objects (4)", "; only test frames of 1 of 50 objects (5)"} {
+	for _, want := range []string{"; no frame of 47 of 50 objects (1, 3, 6, ",
+		"; only training frames of 1 of 50 objects (4)", "; only test frames of 1 of 50 objects (5)"} {
 		if !strings.Contains(set.Notes[0], want) {
 			t.Errorf("note %q, want it to say %q", set.Notes[0], want)
 		}
@@ -159,7 +164,8 @@ func TestCORe50Size(t *testing.T) {
 
 // TestCORe50Strays: images that the official set does not have are not used, and said.
 func TestCORe50Strays(t *testing.T) {
-	dir := core50Tree(t, t.TempDir(), append(slices.Clone(someFrames), "s1/o2/C_01_02_003.png", "s1/o2/C_01_03_100.png")...)
+	dir := core50Tree(t, t.TempDir(), append(slices.Clone(someFrames), "s1/o2/C_01_02_003.png",
+		"s1/o2/C_01_03_100.png")...)
 	putFile(t, filepath.Join(dir, "s1", "o2", "Thumbs.db"), nil)
 	set, err := Open(t.Context(), Spec{Name: "core50", Dir: dir})
 	if err != nil {
@@ -193,7 +199,8 @@ func TestCORe50WrongPlace(t *testing.T) {
 		{at("train"), "there is no image for testing"},
 		{at("test"), "there is no image for training"},
 	} {
-		if _, err := Open(t.Context(), Spec{Name: "core50", Dir: c.dir}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Open(t.Context(), Spec{Name: "core50", Dir: c.dir}); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want it to say %q", c.dir, err, c.want)
 		}
 	}

@@ -85,7 +85,8 @@ type csvRows []csvRow
 
 var errRow = fmt.Errorf("a row has more than %s bytes", count.Number(limit.ImageListRow))
 
-// fewRows refuses a list of more than so many rows. It only counts them, as the rows up to the limit take half a minute to check.
+// fewRows refuses a list of more than so many rows. It only counts them, as the rows up to the limit take half a minute
+// to check.
 func fewRows(ctx context.Context, r io.Reader, most int) error {
 	part := make([]byte, 1<<16)
 	rows, quoted, empty := -1, false, true // without the names of the columns
@@ -163,7 +164,8 @@ func readCSV(ctx context.Context, r io.Reader, most int) (csvRows, error) {
 		}
 		line, _ = lines.FieldPos(0)
 		if i := slices.IndexFunc(fields, func(f string) bool { return len(f) > limit.ImageListField }); i >= 0 {
-			return nil, fmt.Errorf("line %d: a field has %s, but at most %s are read. Check the quotes", line, count.Of(len(fields[i]), "byte"), count.Number(limit.ImageListField))
+			return nil, fmt.Errorf("line %d: a field has %s, but at most %s are read. Check the quotes", line,
+				count.Of(len(fields[i]), "byte"), count.Number(limit.ImageListField))
 		}
 		field := func(name string) string {
 			if i, is := columns[name]; is {
@@ -171,13 +173,15 @@ func readCSV(ctx context.Context, r io.Reader, most int) (csvRows, error) {
 			}
 			return ""
 		}
-		image := csvRow{line, field("path"), spelling.Of(field("label")), spelling.Of(field("task")), strings.ToLower(field("split"))}
+		image := csvRow{line, field("path"), spelling.Of(field("label")), spelling.Of(field("task")),
+			strings.ToLower(field("split"))}
 		if err := image.check(); err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 		place := filepath.Clean(filepath.FromSlash(image.path))
 		if before, twice := seen[place]; twice {
-			return nil, fmt.Errorf("line %d: %s is listed on line %d already. List each image once", line, shown(image.path), before)
+			return nil, fmt.Errorf("line %d: %s is listed on line %d already. List each image once", line, shown(image.path),
+				before)
 		}
 		seen[place] = line
 		rows = append(rows, image)
@@ -188,8 +192,8 @@ func readCSV(ctx context.Context, r io.Reader, most int) (csvRows, error) {
 	return rows, ctx.Err()
 }
 
-// csvBegin tells the separator from the first line: a comma, or a semicolon or a tab, as spreadsheets write it where a comma is in numbers. Other ways to write text
-// than UTF-8 are errors.
+// csvBegin tells the separator from the first line: a comma, or a semicolon or a tab, as spreadsheets write it where a
+// comma is in numbers. Other ways to write text than UTF-8 are errors.
 func csvBegin(in *bufio.Reader) (separator rune, err error) {
 	begin, _ := in.Peek(512)
 	const save = "Save the list as CSV UTF-8"
@@ -212,16 +216,19 @@ func csvBegin(in *bufio.Reader) (separator rune, err error) {
 func csvFault(err error, line int) error {
 	var p *csv.ParseError
 	if errors.Is(err, errRow) {
-		return fmt.Errorf("line %d: %w, which is the limit. Close the quotes, or check that the file is a list of images", line, err)
+		return fmt.Errorf("line %d: %w, which is the limit. Close the quotes, or check that the file is a list of images",
+			line, err)
 	}
 	if !errors.As(err, &p) {
 		return fmt.Errorf("%w. Check the file", cause.Of(err))
 	}
 	switch {
 	case errors.Is(p.Err, csv.ErrFieldCount):
-		return fmt.Errorf("line %d: the number of fields is not that of the first line. Put fields with commas into quotes", p.Line)
+		return fmt.Errorf("line %d: the number of fields is not that of the first line. Put fields with commas into quotes",
+			p.Line)
 	case errors.Is(p.Err, csv.ErrQuote), errors.Is(p.Err, csv.ErrBareQuote):
-		return fmt.Errorf("line %d, column %d: a quote stands within a field or is not closed. Write the whole field in quotes, and a quote in it twice", p.Line, p.Column)
+		return fmt.Errorf("line %d, column %d: a quote stands within a field or is not closed. Write the whole field in quotes, and a quote in it twice",
+			p.Line, p.Column)
 	}
 	return fmt.Errorf("line %d: %w. Check the line", p.Line, p.Err)
 }
@@ -266,7 +273,8 @@ func (r *csvRow) check() error {
 			return fmt.Errorf("the %s %.40q is not UTF-8. Save the list as CSV UTF-8", f.column, f.text)
 		}
 		if shown(f.text) != f.text || utf8.RuneCountInString(f.text) > 200 {
-			return fmt.Errorf("the %s %.40q is too long or cannot be printed. Use a name of at most 200 letters", f.column, f.text)
+			return fmt.Errorf("the %s %.40q is too long or cannot be printed. Use a name of at most 200 letters", f.column,
+				f.text)
 		}
 	}
 	return nil
@@ -310,8 +318,8 @@ func (rows csvRows) fill(l *listing, spec Spec) error {
 	return nil
 }
 
-// halves sets the split of each row to train or test. Rows of val become test rows if there are none of test, and are left out
-// otherwise. drawn is true if no row has a split, so that test rows must be drawn from each class.
+// halves sets the split of each row to train or test. Rows of val become test rows if there are none of test, and are
+// left out otherwise. drawn is true if no row has a split, so that test rows must be drawn from each class.
 func (rows csvRows) halves(l *listing) (kept csvRows, drawn bool, err error) {
 	n := map[string]int{}
 	for _, r := range rows {
@@ -323,7 +331,8 @@ func (rows csvRows) halves(l *listing) (kept csvRows, drawn bool, err error) {
 	for _, r := range rows {
 		switch {
 		case r.split == "":
-			return nil, false, fmt.Errorf("line %d: the split is empty, but other rows have one. Use train, test or val in every row, or in none", r.line)
+			return nil, false, fmt.Errorf("line %d: the split is empty, but other rows have one. Use train, test or val in every row, or in none",
+				r.line)
 		case r.split == "val" && n["test"] > 0:
 			continue
 		case r.split == "val":
@@ -332,7 +341,8 @@ func (rows csvRows) halves(l *listing) (kept csvRows, drawn bool, err error) {
 		kept = append(kept, r)
 	}
 	if n["val"] > 0 && n["test"] > 0 {
-		l.set.Notes = append(l.set.Notes, fmt.Sprintf("%s of the split val left out, as there are rows of test", count.Of(n["val"], "row")))
+		l.set.Notes = append(l.set.Notes, fmt.Sprintf("%s of the split val left out, as there are rows of test",
+			count.Of(n["val"], "row")))
 	}
 	if n["test"]+n["val"] == 0 {
 		return nil, false, errors.New("every row has the split train. Add rows with test, or remove the column split, so that a fifth of each class is for testing")
@@ -387,7 +397,8 @@ func sameNumbers(names []string) (notes []string) {
 			continue
 		}
 		if first, there := before[v]; there {
-			notes = append(notes, fmt.Sprintf("the classes %s and %s are two, and their names are one number. Write them alike if they are one", first, name))
+			notes = append(notes, fmt.Sprintf("the classes %s and %s are two, and their names are one number. Write them alike if they are one",
+				first, name))
 			continue
 		}
 		before[v] = name
@@ -418,9 +429,9 @@ func ranked[T cmp.Ordered](values []T) (ranks []int32, sorted []T) {
 	return ranks, sorted
 }
 
-// tasks numbers the tasks of the rows from 0: whole numbers without gaps from 0 or 1 in their order, otherwise names in the
-// order of their first training rows. It is nil where no row has a task. Test rows all have one, or all belong to all tasks;
-// where the halves are still to be drawn, all rows have one.
+// tasks numbers the tasks of the rows from 0: whole numbers without gaps from 0 or 1 in their order, otherwise names in
+// the order of their first training rows. It is nil where no row has a task. Test rows all have one, or all belong to
+// all tasks; where the halves are still to be drawn, all rows have one.
 func (rows csvRows) tasks(l *listing) ([]int32, error) {
 	first := slices.IndexFunc(rows, func(r csvRow) bool { return r.task != "" })
 	if first < 0 {
@@ -440,13 +451,16 @@ func (rows csvRows) tasks(l *listing) ([]int32, error) {
 		k, known := index[r.task]
 		switch {
 		case test && (r.task == "") != (tested.task == ""):
-			return nil, fmt.Errorf("line %d: of the test rows some have a task and some have none, as on line %d. Give all of them a task, or none", r.line, tested.line)
+			return nil, fmt.Errorf("line %d: of the test rows some have a task and some have none, as on line %d. Give all of them a task, or none",
+				r.line, tested.line)
 		case r.task == "" && test:
 			k = allTasks
 		case r.task == "":
-			return nil, fmt.Errorf("line %d: the task is empty, but line %d has one. Give every training row a task", r.line, rows[first].line)
+			return nil, fmt.Errorf("line %d: the task is empty, but line %d has one. Give every training row a task", r.line,
+				rows[first].line)
 		case !known:
-			return nil, fmt.Errorf("line %d: task %s has no image for training. Add some, or remove its rows", r.line, shown(r.task))
+			return nil, fmt.Errorf("line %d: task %s has no image for training. Add some, or remove its rows", r.line,
+				shown(r.task))
 		}
 		tasks[i] = k
 	}
@@ -470,11 +484,13 @@ func (rows csvRows) taskOrder(l *listing) (map[string]int32, error) {
 	}
 	ranks, sorted := ranked(numbers)
 	if sorted[0] != 0 && sorted[0] != 1 {
-		return nil, fmt.Errorf("the first task with training images is %d, but tasks are counted from 0 or 1. Count them anew, or give them names", sorted[0])
+		return nil, fmt.Errorf("the first task with training images is %d, but tasks are counted from 0 or 1. Count them anew, or give them names",
+			sorted[0])
 	}
 	for i, v := range sorted {
 		if want := sorted[0] + int64(i); v != want {
-			return nil, fmt.Errorf("task %d has no image for training, but task %d has. Count the tasks anew without gaps, or give them names", want, v)
+			return nil, fmt.Errorf("task %d has no image for training, but task %d has. Count the tasks anew without gaps, or give them names",
+				want, v)
 		}
 	}
 	for i, name := range names {

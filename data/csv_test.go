@@ -35,13 +35,19 @@ func openCSV(t *testing.T, text string) (*Set, error) {
 func TestCSVHasLimits(t *testing.T) {
 	const long = 64 << 20
 	for name, c := range map[string]struct{ text, want string }{
-		"a line":            {"path,label\n1.png,a\n" + strings.Repeat("x", long), "line 3: a row has more than 65,536 bytes, which is the limit. Close the quotes"},
-		"an open quote":     {"path,label\n1.png,a\n\"" + strings.Repeat("x,y\n", long/4), "line 3: a row has more than 65,536 bytes"},
-		"empty lines":       {"path,label\n1.png,a\n" + strings.Repeat("\n", long), "line 3: a row has more than 65,536 bytes"},
-		"names of columns":  {strings.Repeat("path,", long/5), "line 1: a row has more than 65,536 bytes"},
-		"a row of commas":   {"path,label\n" + strings.Repeat(",", 60_000) + "\n", "line 2: the number of fields is not that of the first line"},
-		"a field":           {"path,label\n" + strings.Repeat("x", 60_000) + ",a\n", "line 2: a field has 60,000 bytes, but at most 4,096 are read"},
-		"more images":       {"path,label\n1,a\n2,a\n3,a\n4,a\n5,a\n", "there are more than 4 rows, which is the limit. Use a part of them"},
+		"a line": {"path,label\n1.png,a\n" + strings.Repeat("x", long),
+			"line 3: a row has more than 65,536 bytes, which is the limit. Close the quotes"},
+		"an open quote": {"path,label\n1.png,a\n\"" + strings.Repeat("x,y\n", long/4),
+			"line 3: a row has more than 65,536 bytes"},
+		"empty lines": {"path,label\n1.png,a\n" + strings.Repeat("\n", long),
+			"line 3: a row has more than 65,536 bytes"},
+		"names of columns": {strings.Repeat("path,", long/5), "line 1: a row has more than 65,536 bytes"},
+		"a row of commas": {"path,label\n" + strings.Repeat(",", 60_000) + "\n",
+			"line 2: the number of fields is not that of the first line"},
+		"a field": {"path,label\n" + strings.Repeat("x", 60_000) + ",a\n",
+			"line 2: a field has 60,000 bytes, but at most 4,096 are read"},
+		"more images": {"path,label\n1,a\n2,a\n3,a\n4,a\n5,a\n",
+			"there are more than 4 rows, which is the limit. Use a part of them"},
 		"rows of the limit": {"path,label\n1,a\n2,a\n3,a\n4,a\n", ""},
 	} {
 		const most = 16 << 20
@@ -55,20 +61,23 @@ func TestCSVHasLimits(t *testing.T) {
 	}
 }
 
-// TestCSVIsCountedFirst: of a list that is too long no row is checked, as that takes half a minute; lines within quotes and empty ones are no rows.
+// TestCSVIsCountedFirst: of a list that is too long no row is checked, as that takes half a minute; lines within quotes
+// and empty ones are no rows.
 func TestCSVIsCountedFirst(t *testing.T) {
-	if _, err := openCSV(t, "path,label\n"+strings.Repeat("x\n", limit.SetImages+1)); err == nil || !strings.Contains(err.Error(), "there are more than 5,000,000 rows, which is the limit") {
+	if _, err := openCSV(t, "path,label\n"+strings.Repeat("x\n", limit.SetImages+1)); err == nil ||
+		!strings.Contains(err.Error(), "there are more than 5,000,000 rows, which is the limit") {
 		t.Errorf("the error is %v", err)
 	}
-	for text, want := range map[string]bool{"p,l\n1,a\n2,a": true, "p,l\n\n\r\n\"1\n\n\",\"a\"\"\n\"\n\n2,a\n": true, "p,l\n1,a\n2,a\n3,a\n": false, "": true} {
+	for text, want := range map[string]bool{"p,l\n1,a\n2,a": true, "p,l\n\n\r\n\"1\n\n\",\"a\"\"\n\"\n\n2,a\n": true,
+		"p,l\n1,a\n2,a\n3,a\n": false, "": true} {
 		if err := fewRows(t.Context(), strings.NewReader(text), 2); (err == nil) != want {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
-// TestCSVForms: what spreadsheets write is one and the same list: a mark at the beginning, ends of lines of Windows, quotes,
-// blanks, blank lines, columns in another order, capitals.
+// TestCSVForms: what spreadsheets write is one and the same list: a mark at the beginning, ends of lines of Windows,
+// quotes, blanks, blank lines, columns in another order, capitals.
 func TestCSVForms(t *testing.T) {
 	for name, text := range map[string]string{
 		"plain":        "path,label,split\n1.png,cat,train\n2.png,dog,train\n3.png,cat,test\n",
@@ -96,7 +105,8 @@ func TestCSVForms(t *testing.T) {
 			continue
 		}
 		train, test := levels(t, set, set.Train), levels(t, set, set.Test)
-		if !slices.Equal(train, []string{"cat 10", "dog 20"}) || !slices.Equal(test, []string{"cat 30"}) || set.Tasks != 0 || set.Train.Task != nil {
+		if !slices.Equal(train, []string{"cat 10", "dog 20"}) || !slices.Equal(test, []string{"cat 30"}) || set.Tasks != 0 ||
+			set.Train.Task != nil {
 			t.Errorf("%s: %q and %q, %d tasks", name, train, test, set.Tasks)
 		}
 		var notes []string
@@ -127,7 +137,8 @@ func TestCSVLabels(t *testing.T) {
 	}
 }
 
-// TestCSVTasks: numbers are in their order, from 0 or 1; names in that of their first rows. Test rows have tasks or not.
+// TestCSVTasks: numbers are in their order, from 0 or 1; names in that of their first rows. Test rows have tasks or
+// not.
 func TestCSVTasks(t *testing.T) {
 	const head = "path,label,task,split\n"
 	for _, c := range []struct {
@@ -138,19 +149,24 @@ func TestCSVTasks(t *testing.T) {
 	}{
 		{[3]string{"1", "0", "1"}, [2]string{"0", "1"}, []int32{1, 0, 1}, []int32{0, 1}, nil},
 		{[3]string{"3", "1", "2"}, [2]string{"2", "2"}, []int32{2, 0, 1}, []int32{1, 1}, nil},
-		{[3]string{"spring", "autumn", "spring"}, [2]string{"autumn", "spring"}, []int32{0, 1, 0}, []int32{1, 0}, []string{"spring", "autumn"}},
+		{[3]string{"spring", "autumn", "spring"}, [2]string{"autumn", "spring"}, []int32{0, 1, 0}, []int32{1, 0},
+			[]string{"spring", "autumn"}},
 		{[3]string{"2", "b", "1"}, [2]string{"b", "1"}, []int32{0, 1, 2}, []int32{1, 2}, []string{"2", "b", "1"}},
 		{[3]string{"2", "1", "2"}, [2]string{"", ""}, []int32{1, 0, 1}, nil, nil},
 	} {
-		text := head + fmt.Sprintf("1.png,a,%s,train\n2.png,b,%s,train\n3.png,a,%s,train\n", c.tasks[0], c.tasks[1], c.tasks[2]) +
+		text := head + fmt.Sprintf("1.png,a,%s,train\n2.png,b,%s,train\n3.png,a,%s,train\n", c.tasks[0], c.tasks[1],
+			c.tasks[2]) +
 			fmt.Sprintf("4.png,a,%s,test\n5.png,b,%s,test\n", c.test[0], c.test[1])
 		set, err := openCSV(t, text)
 		if err != nil {
 			t.Errorf("%v: %v", c.tasks, err)
 			continue
 		}
-		if !slices.Equal(set.Train.Task, c.train) || !slices.Equal(set.Test.Task, c.want) || (set.Test.Task == nil) != (c.want == nil) || set.Tasks != int(slices.Max(c.train))+1 || !slices.Equal(set.TaskNames, c.names) {
-			t.Errorf("%v: %v and %v of %d tasks, want %v and %v", c.tasks, set.Train.Task, set.Test.Task, set.Tasks, c.train, c.want)
+		if !slices.Equal(set.Train.Task, c.train) || !slices.Equal(set.Test.Task, c.want) ||
+			(set.Test.Task == nil) != (c.want == nil) || set.Tasks != int(slices.Max(c.train))+1 ||
+			!slices.Equal(set.TaskNames, c.names) {
+			t.Errorf("%v: %v and %v of %d tasks, want %v and %v", c.tasks, set.Train.Task, set.Test.Task, set.Tasks, c.train,
+				c.want)
 		}
 	}
 	a, errA := openCSV(t, head+"1.png,a,1,train\n2.png,b,1,train\n3.png,a,2,train\n4.png,a,,test\n")
@@ -160,8 +176,8 @@ func TestCSVTasks(t *testing.T) {
 	}
 }
 
-// TestCSVInThisFolder: a fault of a list that is given without its folder names the list, and the list of caches says where
-// the list is whatever folder a person looks from.
+// TestCSVInThisFolder: a fault of a list that is given without its folder names the list, and the list of caches says
+// where the list is whatever folder a person looks from.
 func TestCSVInThisFolder(t *testing.T) {
 	file := listed(t, "path,label,split\n1.png,cat,train\n2.png,dog,train\nnone.png,cat,test\n")
 	t.Chdir(filepath.Dir(file))
@@ -170,7 +186,8 @@ func TestCSVInThisFolder(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if err := os.WriteFile(file, []byte("path,label,split\n1.png,cat,train\n2.png,dog,train\n3.png,cat,test\n"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte("path,label,split\n1.png,cat,train\n2.png,dog,train\n3.png,cat,test\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(t.Context(), Spec{Name: "csv", Dir: "list.csv", Size: 8}); err != nil {
@@ -231,9 +248,11 @@ func TestCSVFaults(t *testing.T) {
 		{good + strings.Repeat("x", 5000) + ",a\n", "line 6: a field has 5,000 bytes, but at most 4,096"},
 		{good + "3.png,b\n", "line 6: 3.png is listed on line 4 already. List each image once"},
 		{good + "./3.png,a\n", "line 6: ./3.png is listed on line 4 already"},
-		{good + "5.png,a\nno.png,b\nx/no.png,b\n", "cannot read 2 files: line 7: no.png: no such file or directory, line 8: x/no.png"},
-		{good + "n1,a\nn2,a\nn3,a\nn4,a\nn5,a\nn6,a\nn7,a\n", "cannot read 7 files: line 6: n1: no such file or directory, line 7: n2: no such file or directory, line 8: n3: " +
-			"no such file or directory, line 9: n4: no such file or directory, line 10: n5: no such file or directory, and 2 more"},
+		{good + "5.png,a\nno.png,b\nx/no.png,b\n",
+			"cannot read 2 files: line 7: no.png: no such file or directory, line 8: x/no.png"},
+		{good + "n1,a\nn2,a\nn3,a\nn4,a\nn5,a\nn6,a\nn7,a\n",
+			"cannot read 7 files: line 6: n1: no such file or directory, line 7: n2: no such file or directory, line 8: n3: " +
+				"no such file or directory, line 9: n4: no such file or directory, line 10: n5: no such file or directory, and 2 more"},
 		{good + "list.csv,b\n", "line 6: list.csv: "},
 		{"path,label\n1.png,a\n2.png,a\n3.png,a\n", "there is one class, a, but at least two are needed"},
 		{"path,label\n1.png,a\n2.png,b\n3.png,c\n", "no class has three images"},
@@ -241,13 +260,20 @@ func TestCSVFaults(t *testing.T) {
 		{"path,label,split\n1.png,a,train\n2.png,b,\n", "line 3: the split is empty, but other rows have one"},
 		{"path,label,split\n1.png,a,train\n2.png,b,train\n", "every row has the split train. Add rows with test"},
 		{"path,label,split\n1.png,a,test\n2.png,b,val\n", "no row has the split train"},
-		{"path,label,split\n1.png,a,train\n2.png,b,train\n3.png,c,test\n", "line 4: the class c has no image for training. Add some"},
-		{"path,label,task,split\n1.png,a,1,train\n2.png,b,2,train\n3.png,a,1,test\n4.png,b,,test\n", "line 5: of the test rows some have a task and some have none, as on line 4"},
-		{"path,label,task,split\n1.png,a,1,train\n2.png,b,2,train\n3.png,a,3,test\n", "line 4: task 3 has no image for training"},
-		{"path,label,task,split\n1.png,a,1,train\n2.png,b,,train\n3.png,a,1,test\n", "line 3: the task is empty, but line 2 has one"},
-		{"path,label,task,split\n1.png,a,,train\n2.png,b,,train\n3.png,a,1,test\n", "line 2: the task is empty, but line 4 has one"},
-		{"path,label,task,split\n1.png,a,1,train\n2.png,b,3,train\n3.png,a,1,test\n", "task 2 has no image for training, but task 3 has. Count the tasks anew"},
-		{"path,label,task,split\n1.png,a,2,train\n2.png,b,3,train\n3.png,a,2,test\n", "the first task with training images is 2, but tasks are counted from 0 or 1"},
+		{"path,label,split\n1.png,a,train\n2.png,b,train\n3.png,c,test\n",
+			"line 4: the class c has no image for training. Add some"},
+		{"path,label,task,split\n1.png,a,1,train\n2.png,b,2,train\n3.png,a,1,test\n4.png,b,,test\n",
+			"line 5: of the test rows some have a task and some have none, as on line 4"},
+		{"path,label,task,split\n1.png,a,1,train\n2.png,b,2,train\n3.png,a,3,test\n",
+			"line 4: task 3 has no image for training"},
+		{"path,label,task,split\n1.png,a,1,train\n2.png,b,,train\n3.png,a,1,test\n",
+			"line 3: the task is empty, but line 2 has one"},
+		{"path,label,task,split\n1.png,a,,train\n2.png,b,,train\n3.png,a,1,test\n",
+			"line 2: the task is empty, but line 4 has one"},
+		{"path,label,task,split\n1.png,a,1,train\n2.png,b,3,train\n3.png,a,1,test\n",
+			"task 2 has no image for training, but task 3 has. Count the tasks anew"},
+		{"path,label,task,split\n1.png,a,2,train\n2.png,b,3,train\n3.png,a,2,test\n",
+			"the first task with training images is 2, but tasks are counted from 0 or 1"},
 	} {
 		_, err := openCSV(t, c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -258,21 +284,23 @@ func TestCSVFaults(t *testing.T) {
 	}
 	name := listed(t, good)
 	for dir, want := range map[string]string{
-		"": "no file is given. Use --data-dir FILE.csv", name + "x": "list.csvx: ", filepath.Dir(name): "this is a folder. Use --data-dir FILE.csv",
+		"": "no file is given. Use --data-dir FILE.csv", name + "x": "list.csvx: ",
+		filepath.Dir(name): "this is a folder. Use --data-dir FILE.csv",
 	} {
 		if _, err := Open(t.Context(), Spec{Name: "csv", Dir: dir}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want it to say %q", dir, err, want)
 		}
 	}
 	if err := os.Truncate(name, limit.ImageList+1); err == nil { // takes no room
-		if _, err := Open(t.Context(), Spec{Name: "csv", Dir: name}); err == nil || !strings.Contains(err.Error(), "it has 1,073,741,825 bytes, and 1,073,741,824 are the limit") {
+		if _, err := Open(t.Context(), Spec{Name: "csv", Dir: name}); err == nil ||
+			!strings.Contains(err.Error(), "it has 1,073,741,825 bytes, and 1,073,741,824 are the limit") {
 			t.Errorf("a file of a gigabyte: %v", err)
 		}
 	}
 }
 
-// FuzzCSV reads lists: good ones with changes, and any bytes. What is read has classes and tasks without gaps and each image
-// once.
+// FuzzCSV reads lists: good ones with changes, and any bytes. What is read has classes and tasks without gaps and each
+// image once.
 func FuzzCSV(f *testing.F) {
 	for _, text := range []string{
 		"path,label\n1.png,a\n2.png,a\n3.png,a\n4.png,b\n",
@@ -316,7 +344,8 @@ func FuzzCSV(f *testing.F) {
 			}
 			trained[e.label], tasks[e.task] = true, true
 		}
-		if tested == 0 || slices.Contains(trained, false) || slices.Contains(tasks, false) || len(set.ClassNames) != set.Classes {
+		if tested == 0 || slices.Contains(trained, false) || slices.Contains(tasks, false) ||
+			len(set.ClassNames) != set.Classes {
 			t.Errorf("%d test images, classes %v, tasks %v, names %q", tested, trained, tasks, set.ClassNames)
 		}
 		for _, name := range set.ClassNames {

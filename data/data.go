@@ -30,15 +30,17 @@ type Spec struct {
 	// Seed draws what belongs to the data and not to a run: the test images of a data set that has no test half, and the
 	// images of a part. It is the same for all runs of an experiment.
 	Seed uint64
-	// SkipUnreadable leaves out images that cannot be read and says so in Set.Notes; otherwise the first of them is an error.
+	// SkipUnreadable leaves out images that cannot be read and says so in Set.Notes; otherwise the first of them is an
+	// error.
 	SkipUnreadable bool
-	// ReadOnly writes no cache of decoded images. Those that are in none are decoded for the digest, and again each time they are
-	// asked for.
+	// ReadOnly writes no cache of decoded images. Those that are in none are decoded for the digest, and again each time
+	// they are asked for.
 	ReadOnly bool
-	// OneClass allows a user's own images to be of one class only, and to be fewer than three of each, for a learner that knows other classes. Without it this is an
-	// error, because a classifier needs two classes.
+	// OneClass allows a user's own images to be of one class only, and to be fewer than three of each, for a learner that
+	// knows other classes. Without it this is an error, because a classifier needs two classes.
 	OneClass bool
-	// Progress, if not nil, is called during long work, such as decoding images into a cache, with what is done and how much of it.
+	// Progress, if not nil, is called during long work, such as decoding images into a cache, with what is done and how
+	// much of it.
 	Progress func(what string, done, total int)
 }
 
@@ -76,8 +78,8 @@ type Set struct {
 	Train      Split
 	Test       Split
 	Digest     string // "sha256:…", see digest
-	// Notes say in what the set differs from the published one, a sentence each: images that were left out, classes without
-	// images, a part of the images.
+	// Notes say in what the set differs from the published one, a sentence each: images that were left out, classes
+	// without images, a part of the images.
 	Notes []string
 	// DefaultTasks is the default number of tasks of a stream; 0 derives it from the number of classes.
 	DefaultTasks int
@@ -102,8 +104,8 @@ type Split struct {
 	// the data set has none. A domain-incremental stream splits by the domain.
 	Domain   []int32
 	Strength []float32
-	// Task [N] is the task of each image where the files say so, from 0 to Set.Tasks-1; nil where they do not. Test.Task is
-	// nil too where all tasks share the test images.
+	// Task [N] is the task of each image where the files say so, from 0 to Set.Tasks-1; nil where they do not. Test.Task
+	// is nil too where all tasks share the test images.
 	Task []int32
 	// Unreadable [K] is how many images of each class are left out because they cannot be read; nil where none is.
 	Unreadable []int
@@ -152,9 +154,9 @@ func (s *Set) ClassName(k int) string {
 	return fmt.Sprintf("class %d", k)
 }
 
-// Open opens or draws the data set that spec names, checks it and records its digest. Images that have to be decoded are
-// decoded once, into a cache file, unless Spec.ReadOnly says that none is written. When ctx ends, so does the work, and nothing
-// is left behind.
+// Open opens or draws the data set that spec names, checks it and records its digest. Images that have to be decoded
+// are decoded once, into a cache file, unless Spec.ReadOnly says that none is written. When ctx ends, so does the work,
+// and nothing is left behind.
 func Open(ctx context.Context, spec Spec) (*Set, error) {
 	info, err := Lookup(spec.Name)
 	if err != nil {
@@ -211,10 +213,12 @@ func (i Info) opened(ctx context.Context, spec Spec) (*Set, error) {
 // check refuses a size or a number of channels that the data set cannot have.
 func (i Info) check(spec Spec) error {
 	if spec.Channels != 0 && spec.Channels != 3 {
-		return fmt.Errorf("data.channels: %d is not possible. Use data.channels=3, or 0 to leave the images as they are", spec.Channels)
+		return fmt.Errorf("data.channels: %d is not possible. Use data.channels=3, or 0 to leave the images as they are",
+			spec.Channels)
 	}
 	if i.MaxSize > 0 && spec.Size != 0 && (spec.Size < i.MinSize || spec.Size > i.MaxSize) {
-		return fmt.Errorf("data.size: %d is out of range. Use data.size from %d to %d, or 0 for the default %d", spec.Size, i.MinSize, i.MaxSize, i.Size)
+		return fmt.Errorf("data.size: %d is out of range. Use data.size from %d to %d, or 0 for the default %d", spec.Size,
+			i.MinSize, i.MaxSize, i.Size)
 	}
 	if spec.Domains != "" && !slices.Contains(i.Domains, spec.Domains) {
 		if len(i.Domains) == 0 {
@@ -223,7 +227,8 @@ func (i Info) check(spec Spec) error {
 		return fmt.Errorf("data.domains: %.40q is unknown. Use one of %s", spec.Domains, strings.Join(i.Domains, ", "))
 	}
 	if spec.SkipUnreadable && i.list == nil {
-		return fmt.Errorf("data.unreadable: %s is not made of image files, so no image of it can be left out. Remove data.unreadable", i.Name)
+		return fmt.Errorf("data.unreadable: %s is not made of image files, so no image of it can be left out. Remove data.unreadable",
+			i.Name)
 	}
 	for half, n := range []int{spec.TrainPerClass, spec.TestPerClass} {
 		key := []string{"train_per_class", "test_per_class"}[half]

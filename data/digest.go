@@ -19,8 +19,9 @@ import (
 //
 // A set with domains goes on with the word "domain", their number (a stream may have a task for each) and, for both
 // halves, how many indices there are and the indices; one with strengths with "strength" and, for both halves, how many
-// there are and their bits; one with tasks with "task", their number and, for both halves, how many indices there are and
-// the indices. A set of embeddings goes on with "float16". A set without them ends before. Names of classes and domains are left out: no stream splits by them.
+// there are and their bits; one with tasks with "task", their number and, for both halves, how many indices there are
+// and the indices. A set of embeddings goes on with "float16". A set without them ends before. Names of classes and
+// domains are left out: no stream splits by them.
 func digest(ctx context.Context, s *Set) (string, error) {
 	h := sha256.New()
 	word := func(v int) { h.Write(binary.LittleEndian.AppendUint32(nil, uint32(v))) }
@@ -86,7 +87,8 @@ func writePixels(ctx context.Context, h io.Writer, images Images, size int) erro
 			return err
 		}
 		if len(pixels) != size { // of a set of another module
-			return fmt.Errorf("image %d has %d bytes instead of %d. Let Images return C·H·W bytes for each image", i, len(pixels), size)
+			return fmt.Errorf("image %d has %d bytes instead of %d. Let Images return C·H·W bytes for each image", i,
+				len(pixels), size)
 		}
 		_, _ = h.Write(pixels)
 	}

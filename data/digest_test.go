@@ -8,9 +8,11 @@ import (
 // tinySet has everything that a set can have.
 func tinySet() *Set {
 	half := func(shift int32) Split {
-		return Split{Images: Block{[]uint8{1, 2, 3, 4}, 2}, Y: []int32{0, 1}, Domain: []int32{0, 1 - shift}, Strength: []float32{0.5, 0.25}}
+		return Split{Images: Block{[]uint8{1, 2, 3, 4}, 2}, Y: []int32{0, 1}, Domain: []int32{0, 1 - shift},
+			Strength: []float32{0.5, 0.25}}
 	}
-	return &Set{C: 1, H: 1, W: 2, Classes: 2, ClassNames: []string{"a", "b"}, Domains: []string{"c", "d"}, Train: half(0), Test: half(1)}
+	return &Set{C: 1, H: 1, W: 2, Classes: 2, ClassNames: []string{"a", "b"}, Domains: []string{"c", "d"}, Train: half(0),
+		Test: half(1)}
 }
 
 // TestDigestCoversWhatAStreamSplitsBy changes each part alone; each digest must be of its own.
@@ -65,5 +67,6 @@ func digestOf(t *testing.T, s *Set) string {
 }
 
 func withoutDomains(s *Set) Set {
-	return Set{C: s.C, H: s.H, W: s.W, Classes: s.Classes, Train: Split{Images: s.Train.Images, Y: s.Train.Y}, Test: Split{Images: s.Test.Images, Y: s.Test.Y}}
+	return Set{C: s.C, H: s.H, W: s.W, Classes: s.Classes, Train: Split{Images: s.Train.Images, Y: s.Train.Y},
+		Test: Split{Images: s.Test.Images, Y: s.Test.Y}}
 }

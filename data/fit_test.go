@@ -21,7 +21,8 @@ func TestFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if stretch, inner := info.Fit(c.side, c.side); stretch != c.stretch || inner != c.inner {
-			t.Errorf("%s at %d pixels: stretch %v, inner side %d; want %v, %d", c.name, c.side, stretch, inner, c.stretch, c.inner)
+			t.Errorf("%s at %d pixels: stretch %v, inner side %d; want %v, %d", c.name, c.side, stretch, inner, c.stretch,
+				c.inner)
 		}
 	}
 }
@@ -33,15 +34,21 @@ func TestRemedy(t *testing.T) {
 		to   [3]int
 		want string
 	}{
-		{Set{Name: "cifar100", C: 3, H: 32, W: 32}, [3]int{1, 28, 28}, "No option makes the colours of a data set grey. Use grey images"},
-		{Set{Name: "folder", C: 3, H: 28, W: 28}, [3]int{1, 28, 28}, "No option makes the colours of a data set grey. Use grey images"},
+		{Set{Name: "cifar100", C: 3, H: 32, W: 32}, [3]int{1, 28, 28},
+			"No option makes the colours of a data set grey. Use grey images"},
+		{Set{Name: "folder", C: 3, H: 28, W: 28}, [3]int{1, 28, 28},
+			"No option makes the colours of a data set grey. Use grey images"},
 		{Set{Name: "npz", C: 2, H: 6, W: 6}, [3]int{3, 6, 6}, "No option changes their channels. Use images of 3 channels"},
-		{Set{Name: "mnist", C: 1, H: 28, W: 28}, [3]int{3, 28, 28}, "Use data.channels=3, which makes three equal channels of grey images"},
+		{Set{Name: "mnist", C: 1, H: 28, W: 28}, [3]int{3, 28, 28},
+			"Use data.channels=3, which makes three equal channels of grey images"},
 		{Set{Name: "mnist", C: 1, H: 28, W: 28}, [3]int{3, 32, 32}, "Use data.channels=3 and data.size=32"},
 		{Set{Name: "mnist", C: 1, H: 28, W: 28}, [3]int{1, 32, 32}, "Use data.size=32"},
-		{Set{Name: "mnist", C: 1, H: 28, W: 28}, [3]int{1, 20, 20}, "No option makes them 20×20 pixels. Use images of that size"},
-		{Set{Name: "mini-imagenet", C: 3, H: 84, W: 84}, [3]int{3, 32, 32}, "No option makes them 32×32 pixels. Use images of that size"},
-		{Set{Name: "folder", C: 3, H: 64, W: 64}, [3]int{3, 40, 20}, "No option makes them 40×20 pixels. Use images of that size"},
+		{Set{Name: "mnist", C: 1, H: 28, W: 28}, [3]int{1, 20, 20},
+			"No option makes them 20×20 pixels. Use images of that size"},
+		{Set{Name: "mini-imagenet", C: 3, H: 84, W: 84}, [3]int{3, 32, 32},
+			"No option makes them 32×32 pixels. Use images of that size"},
+		{Set{Name: "folder", C: 3, H: 64, W: 64}, [3]int{3, 40, 20},
+			"No option makes them 40×20 pixels. Use images of that size"},
 		{Set{Name: "folder", C: 3, H: 64, W: 64}, [3]int{3, 40, 40}, "Use data.size=40"},
 	} {
 		if got := c.set.Remedy(c.to[0], c.to[1], c.to[2]); !strings.HasPrefix(got, c.want) {

@@ -34,11 +34,12 @@ var folderInfo = Info{
 	list: listFolder,
 }
 
-// The side of a person's own images. At 64 pixels most photographs can still be recognised, and a step takes four times as
-// long as at 32.
+// The side of a person's own images. At 64 pixels most photographs can still be recognised, and a step takes four times
+// as long as at 32.
 const ownSize, ownMinSize, ownMaxSize = 64, 8, 512
 
-// halfName matches the names of folders, in lower case, that hold a half of the set and not a class: training_set, seg_test, val, test1.
+// halfName matches the names of folders, in lower case, that hold a half of the set and not a class: training_set,
+// seg_test, val, test1.
 var halfName = regexp.MustCompile(`^(?:seg|images?|imgs?|data|dataset)?[ _-]*(train|test|eval|val|dev)(?:ing|uation|id|idation)?[ _-]*(?:set|data|dataset|images?|imgs?|split)?[ _-]*\d*$`)
 
 // halfOf is the kind of half of which a folder has the name, one of train and testHalves; "" is none.
@@ -59,7 +60,8 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{ctx: ctx, root: spec.Dir, skip: spec.SkipUnreadable, most: limit.SetImages, above: []os.FileInfo{info}, one: spec.OneClass}
+	t := &tree{ctx: ctx, root: spec.Dir, skip: spec.SkipUnreadable, most: limit.SetImages, above: []os.FileInfo{info},
+		one: spec.OneClass}
 	train, test, err := t.halves()
 	if err != nil {
 		return nil, err
@@ -71,7 +73,8 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 		} else if t.ignored > 0 {
 			remedy = fmt.Sprintf("%s. Files such as %s are no images that can be read", use, shown(t.example))
 		}
-		return nil, fmt.Errorf("%s: found %s with images, but at least %s needed. %s", shown(spec.Dir), count.Of(len(train), "folder"), needed, remedy)
+		return nil, fmt.Errorf("%s: found %s with images, but at least %s needed. %s", shown(spec.Dir),
+			count.Of(len(train), "folder"), needed, remedy)
 	}
 	l := newListing("folder", spec)
 	for k, class := range train {
@@ -138,8 +141,9 @@ type classFolder struct {
 	files []string
 }
 
-// halves are the class folders for training and for testing. The latter is nil where the root has one folder for each class.
-// A half has a name that says so, and contains folders. Without one for training, such names are those of classes, unless there are no others.
+// halves are the class folders for training and for testing. The latter is nil where the root has one folder for each
+// class. A half has a name that says so, and contains folders. Without one for training, such names are those of
+// classes, unless there are no others.
 func (t *tree) halves() (train, test []classFolder, err error) {
 	folders, images, err := t.read("")
 	if err != nil {
@@ -175,13 +179,15 @@ func (t *tree) halves() (train, test []classFolder, err error) {
 	testing := t.testing(half, empty)
 	switch {
 	case half["train"] == "" && tests != "":
-		return nil, nil, fmt.Errorf("%s: there is a folder %s of class folders, but none called train. Name the training images train", shown(t.root), tests)
+		return nil, nil, fmt.Errorf("%s: there is a folder %s of class folders, but none called train. Name the training images train",
+			shown(t.root), tests)
 	case half["train"] == "":
 		train, err = t.classes("", folders)
 		switch {
 		case err != nil:
 		case len(train) == 0 && len(images) > 0:
-			err = fmt.Errorf("%s: the images lie in the folder itself. Move those of each class into a folder that has its name", shown(t.root))
+			err = fmt.Errorf("%s: the images lie in the folder itself. Move those of each class into a folder that has its name",
+				shown(t.root))
 		default:
 			err = cmp.Or(t.flat(train), t.sets(folders, train))
 		}
@@ -212,8 +218,8 @@ func (t *tree) halves() (train, test []classFolder, err error) {
 // aside is a tree of the same folder that looks at something without counting it.
 func (t *tree) aside() *tree { return &tree{ctx: t.ctx, root: t.root, skip: t.skip, most: t.most} }
 
-// testing chooses the folder for testing among those of the halves: the first in the order of testHalves that says which class its images are of,
-// else one that does not; "" is none. empty are halves for testing without folders.
+// testing chooses the folder for testing among those of the halves: the first in the order of testHalves that says
+// which class its images are of, else one that does not; "" is none. empty are halves for testing without folders.
 func (t *tree) testing(half map[string]string, empty []string) (chosen string) {
 	var plain []string // whose images have no labels
 	for _, is := range testHalves {
@@ -238,7 +244,8 @@ func (t *tree) testing(half map[string]string, empty []string) (chosen string) {
 	return chosen
 }
 
-// unlabelled says whether a half has nothing but one folder called images, as Tiny-ImageNet's test half has, whose labels were never published.
+// unlabelled says whether a half has nothing but one folder called images, as Tiny-ImageNet's test half has, whose
+// labels were never published.
 func (t *tree) unlabelled(name string) bool {
 	inside, _, err := t.aside().read(name)
 	return err == nil && slices.Equal(inside, []string{"images"}) && !exists(t.path(path.Join(name, valAnnotations)))
@@ -246,7 +253,8 @@ func (t *tree) unlabelled(name string) bool {
 
 // flat refuses halves whose images are in no class folders, where there are no other folders.
 func (t *tree) flat(list []classFolder) error {
-	if len(list) == 0 || len(list) == 1 && t.one || slices.ContainsFunc(list, func(c classFolder) bool { return halfOf(c.name) == "" }) {
+	if len(list) == 0 || len(list) == 1 && t.one ||
+		slices.ContainsFunc(list, func(c classFolder) bool { return halfOf(c.name) == "" }) {
 		return nil
 	}
 	i := max(0, slices.IndexFunc(list, func(c classFolder) bool { return halfOf(c.name) == "train" }))
@@ -254,7 +262,8 @@ func (t *tree) flat(list []classFolder) error {
 		shown(t.root), list[i].name, list[i].name)
 }
 
-// half returns the class folders below a folder of the root, or below the one folder in it that has the name of such a half too.
+// half returns the class folders below a folder of the root, or below the one folder in it that has the name of such a
+// half too.
 func (t *tree) half(name string) ([]classFolder, error) {
 	leave, err := t.enter(name)
 	if err != nil {
@@ -279,7 +288,8 @@ func (t *tree) classes(below string, folders []string) ([]classFolder, error) {
 	place := map[string]int{} // of each name
 	for _, name := range folders {
 		if shown(name) != name {
-			return nil, fmt.Errorf("%s: the class folder %s has a name that cannot be printed. Rename it", shown(t.root), shown(path.Join(below, name)))
+			return nil, fmt.Errorf("%s: the class folder %s has a name that cannot be printed. Rename it", shown(t.root),
+				shown(path.Join(below, name)))
 		}
 		files, err := t.walk(path.Join(below, name))
 		if err != nil {
@@ -292,7 +302,8 @@ func (t *tree) classes(below string, folders []string) ([]classFolder, error) {
 		name = spelling.Of(name)
 		if k, there := place[name]; there {
 			list[k].files = append(list[k].files, files...)
-			t.remarks = append(t.remarks, fmt.Sprintf("two folders are called %s, in two spellings of Unicode that look alike. They are one class", path.Join(below, name)))
+			t.remarks = append(t.remarks, fmt.Sprintf("two folders are called %s, in two spellings of Unicode that look alike. They are one class",
+				path.Join(below, name)))
 			continue
 		}
 		place[name] = len(list)
@@ -305,21 +316,24 @@ func (t *tree) classes(below string, folders []string) ([]classFolder, error) {
 	return list, nil
 }
 
-// enter notes that a folder is being read, until leave. It refuses a link back to a folder above, which would never end.
+// enter notes that a folder is being read, until leave. It refuses a link back to a folder above, which would never
+// end.
 func (t *tree) enter(name string) (leave func(), err error) {
 	info, err := os.Stat(t.path(name))
 	if err != nil {
 		return nil, t.fault(name, err)
 	}
 	if slices.ContainsFunc(t.above, func(a os.FileInfo) bool { return os.SameFile(a, info) }) {
-		return nil, fmt.Errorf("%s: this is a link to a folder in which it lies. Remove the link", shown(path.Join(t.root, name)))
+		return nil, fmt.Errorf("%s: this is a link to a folder in which it lies. Remove the link",
+			shown(path.Join(t.root, name)))
 	}
 	if t.folders++; t.folders > limit.SetFolders {
 		return nil, fmt.Errorf("%s: there are more than %s, which is the limit; one to which links lead counts each time. Remove some folders or links",
 			shown(t.root), count.Of(limit.SetFolders, "folder"))
 	}
 	if len(t.above) > limit.SetDepth {
-		return nil, fmt.Errorf("%s: a folder lies more than %s deep. Move its images further up", shown(t.root), count.Of(limit.SetDepth, "folder"))
+		return nil, fmt.Errorf("%s: a folder lies more than %s deep. Move its images further up", shown(t.root),
+			count.Of(limit.SetDepth, "folder"))
 	}
 	t.above = append(t.above, info)
 	return func() { t.above = t.above[:len(t.above)-1] }, t.ctx.Err()
@@ -337,7 +351,8 @@ func (t *tree) walk(name string) ([]string, error) {
 		return nil, err
 	}
 	if t.found += len(files); t.found > t.most {
-		return nil, fmt.Errorf("%s: the class folders have more than %s, which is the limit. Use a part of them", shown(t.root), count.Of(t.most, "image"))
+		return nil, fmt.Errorf("%s: the class folders have more than %s, which is the limit. Use a part of them",
+			shown(t.root), count.Of(t.most, "image"))
 	}
 	for _, folder := range folders {
 		more, err := t.walk(path.Join(name, folder))
@@ -349,15 +364,16 @@ func (t *tree) walk(name string) ([]string, error) {
 	return files, nil
 }
 
-// read lists what lies in a folder, sorted by name: the names of the folders, and the paths of the images below the root.
-// Links are what they lead to.
+// read lists what lies in a folder, sorted by name: the names of the folders, and the paths of the images below the
+// root. Links are what they lead to.
 func (t *tree) read(name string) (folders, images []string, err error) {
 	entries, err := input.ReadDir(t.path(name))
 	if err != nil {
 		return nil, nil, t.fault(name, err)
 	}
 	if t.entries += len(entries); t.entries > limit.TreeEntries {
-		return nil, nil, fmt.Errorf("%s: there are more than %s below the folder, which is the limit. Use a part of them", shown(t.root), count.Of(limit.TreeEntries, "entry"))
+		return nil, nil, fmt.Errorf("%s: there are more than %s below the folder, which is the limit. Use a part of them",
+			shown(t.root), count.Of(limit.TreeEntries, "entry"))
 	}
 	for _, e := range entries {
 		at, kind := path.Join(name, e.Name()), e.Type()
@@ -402,12 +418,14 @@ func (t *tree) fault(name string, err error) error {
 	return fmt.Errorf("%s: %w. Check the folder and its permissions", shown(path.Join(t.root, name)), cause.Of(err))
 }
 
-// ofSystem says whether a system puts files and folders of that name beside those of a person: Windows, a Mac, and what unpacks their archives.
+// ofSystem says whether a system puts files and folders of that name beside those of a person: Windows, a Mac, and what
+// unpacks their archives.
 func ofSystem(name string) bool {
 	return strings.HasPrefix(name, "._") || slices.Contains(systemNames, strings.ToLower(name))
 }
 
-var systemNames = []string{"thumbs.db", "ehthumbs.db", "desktop.ini", ".ds_store", "__macosx", "$recycle.bin", "system volume information", "@eadir", "lost+found", "icon\r"}
+var systemNames = []string{"thumbs.db", "ehthumbs.db", "desktop.ini", ".ds_store", "__macosx", "$recycle.bin",
+	"system volume information", "@eadir", "lost+found", "icon\r"}
 
 // notes say what was left out.
 func (t *tree) notes() []string {
@@ -416,7 +434,8 @@ func (t *tree) notes() []string {
 		t.remarks = append(t.remarks, "links that lead nowhere are left out: "+count.Some(t.nowhere))
 	}
 	if t.ignored > 0 {
-		t.remarks = append(t.remarks, fmt.Sprintf("%s left out, such as %s", count.Of(t.ignored, "hidden or non-image file"), shown(t.example)))
+		t.remarks = append(t.remarks, fmt.Sprintf("%s left out, such as %s", count.Of(t.ignored, "hidden or non-image file"),
+			shown(t.example)))
 	}
 	if t.outside > 0 {
 		t.remarks = append(t.remarks, fmt.Sprintf("%s outside the class folders left out", count.Of(t.outside, "image")))

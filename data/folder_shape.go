@@ -20,8 +20,9 @@ import (
 // setName matches names, in lower case, that people give to data sets and not to classes.
 var setName = regexp.MustCompile(`^(?:(?:my|new|old|more|raw|all|other|the)[ _-]*)*(?:photos?|photographs?|pictures?|pics?|images?|imgs?|data|datasets?|set|archive|downloads?|more|new|old|raw|other)[ _-]*\d*$`)
 
-// sets refuses folders that look like data sets with classes of their own, as of a folder that was given one level too high: none has an image itself, one
-// has several folders of images, and their names or what is in them tell of sets. Without such a sign the folders are classes, and a note says so.
+// sets refuses folders that look like data sets with classes of their own, as of a folder that was given one level too
+// high: none has an image itself, one has several folders of images, and their names or what is in them tell of sets.
+// Without such a sign the folders are classes, and a note says so.
 func (t *tree) sets(folders []string, list []classFolder) error {
 	below := make([]map[string]bool, len(list)) // the folders of images in each
 	most := 0
@@ -57,11 +58,13 @@ func (t *tree) sets(folders []string, list []classFolder) error {
 	classes := count.Some(slices.Sorted(maps.Keys(below[most])))
 	right := filepath.Join(t.root, names[most])
 	if !sign {
-		t.remarks = append(t.remarks, fmt.Sprintf("all images lie in folders below those of the classes, such as %s in %s. If these are the classes, use --data-dir %s", classes, names[most], right))
+		t.remarks = append(t.remarks, fmt.Sprintf("all images lie in folders below those of the classes, such as %s in %s. If these are the classes, use --data-dir %s",
+			classes, names[most], right))
 		return nil
 	}
 	return fmt.Errorf("%s: %s has no images but folders of images, %s, and so looks like a data set and not like a class. Use --data-dir %s; if %s a class, list the images in a file for --data csv",
-		shown(t.root), names[most], classes, right, cmp.Or(map[bool]string{true: "it is"}[len(names) == 1], count.Some(names)+" are each"))
+		shown(t.root), names[most], classes, right, cmp.Or(map[bool]string{true: "it is"}[len(names) == 1],
+			count.Some(names)+" are each"))
 }
 
 // ofRuns says whether a folder has results of this program.
@@ -71,7 +74,8 @@ func (t *tree) ofRuns(name string) bool {
 		return true
 	}
 	entries, err := input.ReadDir(t.path(name))
-	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return exists(t.path(path.Join(name, e.Name(), file))) })
+	return err == nil && slices.ContainsFunc(entries,
+		func(e fs.DirEntry) bool { return exists(t.path(path.Join(name, e.Name(), file))) })
 }
 
 // halved says whether folders are the halves of a set.
@@ -87,7 +91,8 @@ func halved(folders map[string]bool) bool {
 	return train
 }
 
-// across says whether each of two folders has names that the other one has and some that it has not, as sets do that share classes.
+// across says whether each of two folders has names that the other one has and some that it has not, as sets do that
+// share classes.
 func across(a, b map[string]bool) bool {
 	shared := 0
 	for name := range a {
@@ -101,7 +106,8 @@ func across(a, b map[string]bool) bool {
 // valAnnotations is the file of Tiny-ImageNet that says which class each image of its folder val shows.
 const valAnnotations = "val_annotations.txt"
 
-// annotated are the images of a half in the layout of Tiny-ImageNet: all in one folder called images, and a line with the file, the class and a box for each.
+// annotated are the images of a half in the layout of Tiny-ImageNet: all in one folder called images, and a line with
+// the file, the class and a box for each.
 func (t *tree) annotated(name string) ([]classFolder, error) {
 	leave, err := t.enter(name)
 	if err != nil {
@@ -130,16 +136,19 @@ func (t *tree) annotated(name string) ([]classFolder, error) {
 		file := path.Join(name, "images", fields[0])
 		switch {
 		case len(fields) < 2 || fields[1] == "" || shown(fields[1]) != fields[1]:
-			return nil, fmt.Errorf("%s: line %d is %.60q instead of a file, a tab and a class. Get the file again", shown(path.Join(t.root, list)), i+1, line)
+			return nil, fmt.Errorf("%s: line %d is %.60q instead of a file, a tab and a class. Get the file again",
+				shown(path.Join(t.root, list)), i+1, line)
 		case !left[file]:
-			return nil, fmt.Errorf("%s: line %d has the image %.60q, which is not in the folder images or has a line already. Get the files again", shown(path.Join(t.root, list)), i+1, fields[0])
+			return nil, fmt.Errorf("%s: line %d has the image %.60q, which is not in the folder images or has a line already. Get the files again",
+				shown(path.Join(t.root, list)), i+1, fields[0])
 		}
 		delete(left, file)
 		class := spelling.Of(fields[1])
 		files[class] = append(files[class], file)
 	}
 	if t.outside += len(left); len(left) > 0 {
-		t.remarks = append(t.remarks, fmt.Sprintf("%s has no line for %s of %s", list, count.Of(len(left), "image"), path.Join(name, "images")))
+		t.remarks = append(t.remarks, fmt.Sprintf("%s has no line for %s of %s", list, count.Of(len(left), "image"),
+			path.Join(name, "images")))
 	}
 	var half []classFolder
 	for _, class := range slices.Sorted(maps.Keys(files)) {
@@ -149,10 +158,11 @@ func (t *tree) annotated(name string) ([]classFolder, error) {
 	return half, nil
 }
 
-// words names classes that are called by numbers of WordNet as the file words.txt of ImageNet does, where it is there: by the first word for each. A
-// class keeps its number where another one has that word.
+// words names classes that are called by numbers of WordNet as the file words.txt of ImageNet does, where it is there:
+// by the first word for each. A class keeps its number where another one has that word.
 func (t *tree) words(set *Set) error {
-	if slices.ContainsFunc(set.ClassNames, func(name string) bool { return !wordNetID.MatchString(name) }) || !exists(t.path("words.txt")) {
+	if slices.ContainsFunc(set.ClassNames, func(name string) bool { return !wordNetID.MatchString(name) }) ||
+		!exists(t.path("words.txt")) {
 		return nil
 	}
 	text, err := readSmall(t.path("words.txt"), limit.ImageList)

@@ -48,8 +48,8 @@ func square(t *testing.T, name string, level uint8, w, h int) []byte {
 	return out.Bytes()
 }
 
-// photos writes image files below a new folder, whose levels are 10, 20, … in the order of the names, and makes a folder for
-// caches. Names that end with a slash are empty folders; those of other files have the text "no image".
+// photos writes image files below a new folder, whose levels are 10, 20, … in the order of the names, and makes a
+// folder for caches. Names that end with a slash are empty folders; those of other files have the text "no image".
 func photos(t *testing.T, names ...string) string {
 	t.Helper()
 	t.Setenv("OCL_CACHE", t.TempDir())
@@ -93,13 +93,14 @@ func levels(t *testing.T, set *Set, s Split) []string {
 	return list
 }
 
-// TestFolderWithHalves: class names are the sorted names of the folders; formats, nested folders and endings in capitals are
-// read, and images are of the wanted size.
+// TestFolderWithHalves: class names are the sorted names of the folders; formats, nested folders and endings in
+// capitals are read, and images are of the wanted size.
 func TestFolderWithHalves(t *testing.T) {
 	for _, half := range []string{"test", "val", "Validation"} {
 		root := photos(t, "train/dog/a.png", "train/dog/old/b.GIF", "train/cat/c.jpeg", half+"/cat/d.TIF", half+"/dog/e.bmp")
 		set := openSmall(t, Spec{Name: "folder", Dir: root, Size: 8})
-		if set.C != 3 || set.H != 8 || set.W != 8 || !slices.Equal(set.ClassNames, []string{"cat", "dog"}) || len(set.Notes) != 0 {
+		if set.C != 3 || set.H != 8 || set.W != 8 || !slices.Equal(set.ClassNames, []string{"cat", "dog"}) ||
+			len(set.Notes) != 0 {
 			t.Errorf("%s: %d×%d×%d, classes %q, notes %q", half, set.C, set.H, set.W, set.ClassNames, set.Notes)
 		}
 		if got, want := levels(t, set, set.Train), []string{"cat 30", "dog 10", "dog 20"}; !slices.Equal(got, want) {
@@ -115,8 +116,8 @@ func TestFolderWithHalves(t *testing.T) {
 	}
 }
 
-// TestFolderSplit: without halves a fifth of each class is for testing, the same with the same data seed, also where the
-// classes lie in a folder called train.
+// TestFolderSplit: without halves a fifth of each class is for testing, the same with the same data seed, also where
+// the classes lie in a folder called train.
 func TestFolderSplit(t *testing.T) {
 	var names []string
 	for i := range 10 {
@@ -137,7 +138,8 @@ func TestFolderSplit(t *testing.T) {
 	if set.Digest != again.Digest || set.Digest == other.Digest {
 		t.Error("the split is not a function of the data seed")
 	}
-	if want := "a fifth of each class is for testing, 3 of 15 images, drawn with data.seed 4"; !slices.Contains(set.Notes, want) {
+	if want := "a fifth of each class is for testing, 3 of 15 images, drawn with data.seed 4"; !slices.Contains(set.Notes,
+		want) {
 		t.Errorf("notes %q", set.Notes)
 	}
 	for i, name := range names {
@@ -150,7 +152,8 @@ func TestFolderSplit(t *testing.T) {
 
 // TestFolderNotes: what is left out is said.
 func TestFolderNotes(t *testing.T) {
-	root := photos(t, "train/cat/a.png", "train/cat/Thumbs.db", "train/cat/.hidden.png", "train/cat/.git/b.png", "train/dog/c.png", "train/eel/",
+	root := photos(t, "train/cat/a.png", "train/cat/Thumbs.db", "train/cat/.hidden.png", "train/cat/.git/b.png",
+		"train/dog/c.png", "train/eel/",
 		"train/stray.png", "test/cat/d.png", "val/cat/e.png", "other/cat/f.png", "list.txt",
 		"train/cat/g.HEIC", "train/cat/h.heif", "train/dog/i.avif")
 	set := openSmall(t, Spec{Name: "folder", Dir: root, Size: 8})
@@ -171,7 +174,8 @@ func TestFolderNotes(t *testing.T) {
 		t.Errorf("%q for training", got)
 	}
 	_, err := Open(t.Context(), Spec{Name: "folder", Dir: photos(t, "cat/1.heic", "cat/2.heic", "dog/1.heic")})
-	if err == nil || !strings.Contains(err.Error(), "found 0 folders with images, but at least two classes are needed. 3 HEIC images left out, as HEIC is not read. Convert with") {
+	if err == nil || !strings.Contains(err.Error(),
+		"found 0 folders with images, but at least two classes are needed. 3 HEIC images left out, as HEIC is not read. Convert with") {
 		t.Errorf("HEIC alone: %v", err)
 	}
 }
@@ -210,12 +214,14 @@ func TestFolderFaults(t *testing.T) {
 		{[]string{"a.png", "b.png"}, "the images lie in the folder itself. Move those of each class into a folder"},
 		{[]string{"train/a/1.png", "train/b/1.png", "test/a/1.png", "test/c/1.png", "test/d/1.png"},
 			"classes of the test half have no training images: c, d. Add training images"},
-		{[]string{"train/a/1.png", "train/b/1.png", "test/"}, "the folder for testing has no class folders with images. Fill it, or remove it"},
+		{[]string{"train/a/1.png", "train/b/1.png", "test/"},
+			"the folder for testing has no class folders with images. Fill it, or remove it"},
 		{[]string{"train/a/1.png", "train/b/1.png", "test/1.png"}, "the folder for testing has no class folders with images"},
 		{[]string{"a/1.png", "test/1.png"}, "no class has three images. Add images"},
 		{[]string{"test/a/1.png", "test/b/1.png"}, "there is a folder test of class folders, but none called train"},
 		{[]string{"train/a/1.png", "training/b/1.png"}, "both train and training are here"},
-		{[]string{"train/a/1.png", "train/b/1.png", "bus/1.png"}, "train has folders like a training half, but beside it are no test and no val, but bus"},
+		{[]string{"train/a/1.png", "train/b/1.png", "bus/1.png"},
+			"train has folders like a training half, but beside it are no test and no val, but bus"},
 	} {
 		_, err := Open(t.Context(), Spec{Name: "folder", Dir: photos(t, c.names...), Size: 8})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -247,7 +253,8 @@ func TestFolderUnreadable(t *testing.T) {
 	root := photos(t, "a/1.png", "a/2.png", "a/3.png", "b/1.png", "b/2.png", "b/3.png")
 	harm := map[string][]byte{
 		"zero.png": {}, "magic.jpg": []byte("GIF? no"), "cut.png": square(t, "x.png", 9, 40, 40)[:60],
-		"bomb.png": append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\xea\x60\x00\x00\xea\x60\x08\x02\x00\x00\x00"), make([]byte, 20)...),
+		"bomb.png": append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\xea\x60\x00\x00\xea\x60\x08\x02\x00\x00\x00"),
+			make([]byte, 20)...),
 	}
 	for name, text := range harm {
 		at := filepath.Join(root, "a", name)
@@ -255,7 +262,8 @@ func TestFolderUnreadable(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Open(t.Context(), Spec{Name: "folder", Dir: root, Size: 8})
-		if err == nil || !strings.Contains(err.Error(), "1 of 7 images cannot be decoded: ") || !strings.Contains(err.Error(), "a/"+name) {
+		if err == nil || !strings.Contains(err.Error(), "1 of 7 images cannot be decoded: ") ||
+			!strings.Contains(err.Error(), "a/"+name) {
 			t.Errorf("%s: %v", name, err)
 		}
 		set, err := Open(t.Context(), Spec{Name: "folder", Dir: root, Size: 8, SkipUnreadable: true})
@@ -275,10 +283,11 @@ func TestFolderUnreadable(t *testing.T) {
 	}
 }
 
-// TestFolderUnreadableClass: what a note says of the halves counts the images that are there, each half knows which classes
-// lost images, and a half without any readable image says so.
+// TestFolderUnreadableClass: what a note says of the halves counts the images that are there, each half knows which
+// classes lost images, and a half without any readable image says so.
 func TestFolderUnreadableClass(t *testing.T) {
-	root := photos(t, "train/a/1.png", "train/a/2.png", "train/b/1.png", "train/b/2.png", "test/a/1.png", "test/b/1.png", "test/b/2.png")
+	root := photos(t, "train/a/1.png", "train/a/2.png", "train/b/1.png", "train/b/2.png", "test/a/1.png", "test/b/1.png",
+		"test/b/2.png")
 	harm := func(names ...string) {
 		for _, name := range names {
 			putFile(t, filepath.Join(root, filepath.FromSlash(name)), []byte("no image"))
@@ -308,7 +317,8 @@ func TestFolderUnreadableClass(t *testing.T) {
 // TestFolderHasLimits: more images than the limit are an error, wherever they lie below the class folders.
 func TestFolderHasLimits(t *testing.T) {
 	root := photos(t, "cat/1.png", "cat/old/2.png", "dog/3.png", "outside.png")
-	for most, want := range map[int]string{3: "", 2: root + ": the class folders have more than 2 images, which is the limit. Use a part of them"} {
+	for most, want := range map[int]string{3: "",
+		2: root + ": the class folders have more than 2 images, which is the limit. Use a part of them"} {
 		walked := &tree{ctx: t.Context(), root: root, most: most}
 		if _, _, err := walked.halves(); fmt.Sprint(err) != cmp.Or(want, "<nil>") {
 			t.Errorf("with a limit of %d: %v", most, err)
@@ -340,7 +350,8 @@ func TestFolderEnds(t *testing.T) {
 			}
 		}
 	}
-	if err := errors.Join(os.Mkdir(filepath.Join(outside, "20"), 0o755), os.Symlink(filepath.Join(outside, "0"), filepath.Join(root, "cat", "many"))); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(outside, "20"), 0o755),
+		os.Symlink(filepath.Join(outside, "0"), filepath.Join(root, "cat", "many"))); err != nil {
 		t.Fatal(err)
 	}
 	want = root + ": there are more than 200,000 folders, which is the limit"
@@ -350,8 +361,8 @@ func TestFolderEnds(t *testing.T) {
 	}
 }
 
-// TestFolderLinks: class folders and images may be links; a link to a folder above has no end and is refused, one that leads
-// nowhere is an image that cannot be read.
+// TestFolderLinks: class folders and images may be links; a link to a folder above has no end and is refused, one that
+// leads nowhere is an image that cannot be read.
 func TestFolderLinks(t *testing.T) {
 	elsewhere := photos(t, "x/1.png", "x/2.png", "x/3.png", "y/4.png", "z/5.png")
 	link := func(root, to, name string) {
@@ -365,18 +376,22 @@ func TestFolderLinks(t *testing.T) {
 	link(root, filepath.Join(elsewhere, "y"), "dog")
 	link(filepath.Join(elsewhere, "y"), filepath.Join(elsewhere, "z", "5.png"), "linked.png")
 	set := openSmall(t, Spec{Name: "folder", Dir: root, Size: 8})
-	if got := slices.Sorted(slices.Values(append(levels(t, set, set.Train), levels(t, set, set.Test)...))); !slices.Equal(got, []string{"cat 10", "cat 20", "cat 30", "dog 40", "dog 50"}) {
+	if got := slices.Sorted(slices.Values(append(levels(t, set, set.Train),
+		levels(t, set, set.Test)...))); !slices.Equal(got, []string{"cat 10", "cat 20", "cat 30", "dog 40", "dog 50"}) {
 		t.Errorf("images %q", got)
 	}
 	link(filepath.Join(elsewhere, "y"), filepath.Join(elsewhere, "nowhere.png"), "broken.png")
-	if _, err := Open(t.Context(), Spec{Name: "folder", Dir: root, Size: 8}); err == nil || !strings.Contains(err.Error(), "dog/broken.png") {
+	if _, err := Open(t.Context(), Spec{Name: "folder", Dir: root, Size: 8}); err == nil ||
+		!strings.Contains(err.Error(), "dog/broken.png") {
 		t.Errorf("a link that leads nowhere: %v", err)
 	}
-	if set, err := Open(t.Context(), Spec{Name: "folder", Dir: root, Size: 8, SkipUnreadable: true}); err != nil || !strings.Contains(strings.Join(set.Notes, " "), "links that lead nowhere are left out: dog/broken.png") {
+	if set, err := Open(t.Context(), Spec{Name: "folder", Dir: root, Size: 8, SkipUnreadable: true}); err != nil ||
+		!strings.Contains(strings.Join(set.Notes, " "), "links that lead nowhere are left out: dog/broken.png") {
 		t.Errorf("a link that leads nowhere, skipped: %v", err)
 	}
 	link(filepath.Join(elsewhere, "x"), root, "round")
-	if _, err := Open(t.Context(), Spec{Name: "folder", Dir: root, Size: 8}); err == nil || !strings.Contains(err.Error(), "cat/round: this is a link to a folder in which it lies. Remove the link") {
+	if _, err := Open(t.Context(), Spec{Name: "folder", Dir: root, Size: 8}); err == nil ||
+		!strings.Contains(err.Error(), "cat/round: this is a link to a folder in which it lies. Remove the link") {
 		t.Errorf("a ring: %v", err)
 	}
 }
@@ -411,6 +426,7 @@ func TestFolderNamesReachNoTerminal(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	plainMessage(t, err)
-	set := openSmall(t, Spec{Name: "folder", Dir: photos(t, "a/1.png", "b/1.png", "b/2.png", "b/3.png", "b/"+evil), Size: 8})
+	set := openSmall(t, Spec{Name: "folder", Dir: photos(t, "a/1.png", "b/1.png", "b/2.png", "b/3.png", "b/"+evil),
+		Size: 8})
 	plainMessage(t, errors.New(strings.Join(set.Notes, " ")))
 }

@@ -45,13 +45,14 @@ const (
 	glyphMaxPerClass                      = 10000
 )
 
-// openGlyphs draws the data set. Image i of a split shows class i mod 100 and depends only on the split, on i and on the
-// size. So a larger number appends images, and another size draws the same scenes larger or smaller.
+// openGlyphs draws the data set. Image i of a split shows class i mod 100 and depends only on the split, on i and on
+// the size. So a larger number appends images, and another size draws the same scenes larger or smaller.
 func openGlyphs(ctx context.Context, spec Spec) (*Set, error) {
 	if bits.UintSize < 64 {
 		return nil, errors.New("this is a 32-bit build, but the images are drawn with integers of 64 bits. Use a 64-bit build")
 	}
-	size, train, test := cmp.Or(spec.Size, glyphSize), cmp.Or(spec.TrainPerClass, glyphTrainPerClass), cmp.Or(spec.TestPerClass, glyphTestPerClass)
+	size, train, test := cmp.Or(spec.Size, glyphSize), cmp.Or(spec.TrainPerClass, glyphTrainPerClass),
+		cmp.Or(spec.TestPerClass, glyphTestPerClass)
 	outlines, err := glyphOutlines()
 	if err != nil {
 		return nil, err
@@ -59,7 +60,8 @@ func openGlyphs(ctx context.Context, spec Spec) (*Set, error) {
 	set := &Set{Name: "glyphs", C: 3, H: size, W: size, Classes: len(outlines[0])}
 	if bytes := int64(train+test) * int64(set.Classes*set.ImageLen()); bytes > limit.Set {
 		return nil, fmt.Errorf("%d images per class of %d×%d pixels need %s bytes, more than the limit of %s. "+
-			"Use a smaller data.size, data.train_per_class or data.test_per_class", train+test, size, size, count.Number(bytes), count.Number(limit.Set))
+			"Use a smaller data.size, data.train_per_class or data.test_per_class", train+test, size, size, count.Number(bytes),
+			count.Number(limit.Set))
 	}
 	for _, r := range glyphClasses {
 		set.ClassNames = append(set.ClassNames, string(r))
@@ -74,7 +76,8 @@ func openGlyphs(ctx context.Context, spec Spec) (*Set, error) {
 
 // drawGlyphs draws perClass images of every class, on all processors: every image has its own random numbers, so the
 // work may be divided in any way.
-func drawGlyphs(ctx context.Context, set *Set, outlines [][]outline, domains glyphDomains, split string, perClass int) (Split, error) {
+func drawGlyphs(ctx context.Context, set *Set, outlines [][]outline, domains glyphDomains, split string,
+	perClass int) (Split, error) {
 	n := perClass * set.Classes
 	images := newBlock(n, set.ImageLen())
 	s := Split{Images: images, Y: make([]int32, n), Domain: make([]int32, n), Strength: make([]float32, n)}

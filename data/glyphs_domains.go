@@ -6,22 +6,24 @@ import (
 	"ocl/data/internal/typeface"
 )
 
-// glyphDomains says which domain an image of the glyphs is in. No image depends on it: the same images are sorted in another
-// way.
+// glyphDomains says which domain an image of the glyphs is in. No image depends on it: the same images are sorted in
+// another way.
 type glyphDomains struct {
 	names []string
-	// of is the domain of an image by what was drawn for it: the typeface, the strength in [0, 255], and the tangent of half
-	// the angle by which the character is turned clockwise, in 1/65536.
+	// of is the domain of an image by what was drawn for it: the typeface, the strength in [0, 255], and the tangent of
+	// half the angle by which the character is turned clockwise, in 1/65536.
 	of func(font, strength, turn int) int
 }
 
-// glyphTurns are the ends of the domains of rotation but the last one, as painter.character draws turns. The distribution of
-// the turns is a triangle, so that domains of equal width would be of unequal size; these are its tenths.
+// glyphTurns are the ends of the domains of rotation but the last one, as painter.character draws turns. The
+// distribution of the turns is a triangle, so that domains of equal width would be of unequal size; these are its
+// tenths.
 var glyphTurns = [...]struct {
 	turn    int // below it
 	degrees string
 }{
-	{-7739, "-13.5°"}, {-5146, "-9°"}, {-3156, "-5.5°"}, {-1478, "-2.6°"}, {0, "0°"}, {1478, "2.6°"}, {3156, "5.5°"}, {5146, "9°"}, {7739, "13.5°"},
+	{-7739, "-13.5°"}, {-5146, "-9°"}, {-3156, "-5.5°"}, {-1478, "-2.6°"}, {0, "0°"}, {1478, "2.6°"}, {3156, "5.5°"},
+	{5146, "9°"}, {7739, "13.5°"},
 }
 
 // glyphDomainsOf are the domains by name: font (also ""), noise or rotation.

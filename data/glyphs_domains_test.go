@@ -19,7 +19,8 @@ func TestGlyphDomains(t *testing.T) {
 		if set.Digest == font.Digest {
 			t.Errorf("%s: the domains are no part of the digest", name)
 		}
-		if !slices.Equal(pixelsOf(set.Train), pixelsOf(font.Train)) || !slices.Equal(pixelsOf(set.Test), pixelsOf(font.Test)) ||
+		if !slices.Equal(pixelsOf(set.Train), pixelsOf(font.Train)) ||
+			!slices.Equal(pixelsOf(set.Test), pixelsOf(font.Test)) ||
 			!slices.Equal(set.Train.Y, font.Train.Y) || !slices.Equal(set.Train.Strength, font.Train.Strength) {
 			t.Errorf("%s: the images are others", name)
 		}
@@ -43,8 +44,8 @@ func TestGlyphDomains(t *testing.T) {
 	}
 }
 
-// TestTurnsAreClockwise: a stroke that is turned by a positive angle leans to the right, and the ends of the domains are those
-// that their names say.
+// TestTurnsAreClockwise: a stroke that is turned by a positive angle leans to the right, and the ends of the domains
+// are those that their names say.
 func TestTurnsAreClockwise(t *testing.T) {
 	outlines, err := glyphOutlines()
 	if err != nil {
@@ -69,10 +70,12 @@ func TestTurnsAreClockwise(t *testing.T) {
 		lean[turn > 0] += sxy/n - sx/n*sy/n
 	}
 	if !(lean[true] < 0 && lean[false] > lean[true]) {
-		t.Errorf("x and y of pixels go together by %v where the turn is positive, by %v where it is negative", lean[true], lean[false])
+		t.Errorf("x and y of pixels go together by %v where the turn is positive, by %v where it is negative", lean[true],
+			lean[false])
 	}
 	d := glyphDomainsOf("rotation")
-	for _, c := range []struct{ turn, want int }{{-glyphTurn, 0}, {-7740, 0}, {-7739, 1}, {-1, 4}, {0, 5}, {7738, 8}, {7739, 9}, {glyphTurn, 9}} {
+	for _, c := range []struct{ turn, want int }{{-glyphTurn, 0}, {-7740, 0}, {-7739, 1}, {-1, 4}, {0, 5}, {7738, 8},
+		{7739, 9}, {glyphTurn, 9}} {
 		if got := d.of(0, 0, c.turn); got != c.want {
 			t.Errorf("a turn of %d is in domain %d, want %d", c.turn, got, c.want)
 		}

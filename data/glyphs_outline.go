@@ -12,8 +12,8 @@ import (
 	"ocl/data/internal/typeface"
 )
 
-// The glyphs are drawn in integers only. Floating point would be the same on every machine only as long as no product is
-// fused with a sum, and golang.org/x/image/vector promises neither that nor its own stability.
+// The glyphs are drawn in integers only. Floating point would be the same on every machine only as long as no product
+// is fused with a sum, and golang.org/x/image/vector promises neither that nor its own stability.
 
 // point is a place in font units times 16, or in pixels times 256; y grows downwards.
 type point struct{ x, y int }
@@ -94,7 +94,8 @@ func loadOutline(f *sfnt.Font, r rune) (outline, error) {
 	return o, nil
 }
 
-// flatten appends a quadratic Bézier curve from a over b to c as six lines; the Go fonts bend little between two points.
+// flatten appends a quadratic Bézier curve from a over b to c as six lines; the Go fonts bend little between two
+// points.
 func flatten(dst []point, a, b, c point) []point {
 	const n = 6
 	for i := 1; i <= n; i++ {
@@ -156,7 +157,8 @@ func (r *raster) add(contour []point, m affine) {
 		if a.y > b.y {
 			a, b, dir = b, a, -1
 		}
-		// Line j lies at y = j·step + step/2; it is crossed when a.y <= y < b.y. A shift by 5 divides by step and rounds down.
+		// Line j lies at y = j·step + step/2; it is crossed when a.y <= y < b.y. A shift by 5 divides by step and rounds
+		// down.
 		first := max(0, (a.y+step/2-1)>>5)
 		last := min(len(r.lines), (b.y+step/2-1)>>5)
 		for j := first; j < last; j++ {

@@ -192,17 +192,19 @@ func (p *painter) shape(ground, ink colour, d *dice) {
 		contour = []point{a, b, at()}
 	}
 	side := p.size * 256
-	p.raster.draw([][]point{contour}, affine{xx: side, yy: side, dx: side / 2, dy: side / 2}) // [-32768, 32767] is the whole side
+	// [-32768, 32767] is the whole side
+	p.raster.draw([][]point{contour}, affine{xx: side, yy: side, dx: side / 2, dy: side / 2})
 	p.blend(fill, fill, d.between(128, 256))
 }
 
-// character draws the outline, turned, sheared, stretched and shifted, on some images with a shadow. It returns the tangent
-// of half the angle by which it is turned clockwise, in 1/65536.
+// character draws the outline, turned, sheared, stretched and shifted, on some images with a shadow. It returns the
+// tangent of half the angle by which it is turned clockwise, in 1/65536.
 func (p *painter) character(o *outline, ink colour, d *dice) (turn int) {
 	turn = d.around(glyphTurn)
 	cos, sin := rotation(turn)
 	shear, wide := d.around(glyphShear), 65536+d.around(glyphStretch)
-	m := affine{xx: cos * wide >> 16, xy: (cos*shear - sin<<16) >> 16, yx: sin * wide >> 16, yy: (sin*shear + cos<<16) >> 16}
+	m := affine{xx: cos * wide >> 16, xy: (cos*shear - sin<<16) >> 16, yx: sin * wide >> 16,
+		yy: (sin*shear + cos<<16) >> 16}
 	m = m.scaled(p.size*256, o.extent).scaled(d.between(glyphMinFill, glyphMaxFill), 65536)
 	m.dx = p.size*128 + p.size*d.around(glyphShift)/256
 	m.dy = p.size*128 + p.size*d.around(glyphShift)/256
@@ -236,8 +238,8 @@ func (p *painter) blend(top, bottom colour, opacity int) {
 	}
 }
 
-// blur smooths with passes of the three-tap kernel (a, 1-2a, a), of variance 2a each; variance is in 1/256 pixel² at 32×32
-// and grows with the square of the size, so that all sizes show the same scene.
+// blur smooths with passes of the three-tap kernel (a, 1-2a, a), of variance 2a each; variance is in 1/256 pixel² at
+// 32×32 and grows with the square of the size, so that all sizes show the same scene.
 func (p *painter) blur(variance int) {
 	variance = variance * p.size * p.size / (32 * 32)
 	passes := (variance + 127) / 128
@@ -274,8 +276,8 @@ func (p *painter) smooth(plane []int, a int) {
 	}
 }
 
-// finish adds noise of the given standard deviation in levels and rounds to bytes. Four bytes less their mean are nearly
-// Gaussian, of standard deviation 147.8.
+// finish adds noise of the given standard deviation in levels and rounds to bytes. Four bytes less their mean are
+// nearly Gaussian, of standard deviation 147.8.
 func (p *painter) finish(dst []uint8, sigma int, d *dice) {
 	n := p.size * p.size
 	scale := sigma * 64 * 256 / 148

@@ -9,9 +9,9 @@ import (
 	_ "ocl/data/gofonts"
 )
 
-// TestGlyphsAreTheSameEverywhere pins images of both splits and three sizes. If it fails on one machine only, the drawing
-// depends on the machine; if it fails everywhere, the data set has changed, and with it every number measured on it: that
-// is a [NUMBERS] entry of the changelog, and every run that is under way cannot go on.
+// TestGlyphsAreTheSameEverywhere pins images of both splits and three sizes. If it fails on one machine only, the
+// drawing depends on the machine; if it fails everywhere, the data set has changed, and with it every number measured
+// on it: that is a [NUMBERS] entry of the changelog, and every run that is under way cannot go on.
 func TestGlyphsAreTheSameEverywhere(t *testing.T) {
 	for _, c := range []struct {
 		size int
@@ -21,7 +21,8 @@ func TestGlyphsAreTheSameEverywhere(t *testing.T) {
 		{9, "3447023267b283c8e6f94ca1d8f2e63db403059f3f9c1168b0b828ba6b80f4d0"},
 		{84, "ecdb2af68c8aaa0a8eb2a3ab887531746b97808ce9c1b44315f9bc154cbb2fc8"},
 	} {
-		if set := openSmall(t, Spec{Name: "glyphs", Size: c.size, TrainPerClass: 2, TestPerClass: 1}); set.Digest != "sha256:"+c.want {
+		if set := openSmall(t, Spec{Name: "glyphs", Size: c.size, TrainPerClass: 2,
+			TestPerClass: 1}); set.Digest != "sha256:"+c.want {
 			t.Errorf("%d pixels: %s, want %s", c.size, set.Digest, c.want)
 		}
 	}
@@ -38,8 +39,10 @@ func openSmall(t *testing.T, spec Spec) *Set {
 
 func TestGlyphsShape(t *testing.T) {
 	set := openSmall(t, Spec{Name: "glyphs", TrainPerClass: 3, TestPerClass: 2})
-	if set.C != 3 || set.H != 32 || set.W != 32 || set.Classes != 100 || len(set.ClassNames) != 100 || len(set.Domains) != 10 {
-		t.Errorf("%d×%d×%d, %d classes, %d names, %d domains", set.C, set.H, set.W, set.Classes, len(set.ClassNames), len(set.Domains))
+	if set.C != 3 || set.H != 32 || set.W != 32 || set.Classes != 100 || len(set.ClassNames) != 100 ||
+		len(set.Domains) != 10 {
+		t.Errorf("%d×%d×%d, %d classes, %d names, %d domains", set.C, set.H, set.W, set.Classes, len(set.ClassNames),
+			len(set.Domains))
 	}
 	if n := utf8.RuneCountInString(glyphClasses); n != 100 {
 		t.Errorf("%d characters, want 100", n)

@@ -86,7 +86,8 @@ func TestNPZBomb(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	want := fmt.Sprintf("x_train: shape [%d 32 32] needs 16,842,752,000 bytes of memory, but at most %s are allowed", mib<<10, count.Number(32*int64(len(b))))
+	want := fmt.Sprintf("x_train: shape [%d 32 32] needs 16,842,752,000 bytes of memory, but at most %s are allowed",
+		mib<<10, count.Number(32*int64(len(b))))
 	if !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "without compression, with numpy.savez") {
 		t.Errorf("got %v, want it to say %q and what to do", err, want)
 	}
@@ -98,10 +99,12 @@ func TestNPZBomb(t *testing.T) {
 	}
 }
 
-// TestNPZLimit: what compresses well is read as long as it is small, and a file without compression always, up to 16 GiB.
+// TestNPZLimit: what compresses well is read as long as it is small, and a file without compression always, up to 16
+// GiB.
 func TestNPZLimit(t *testing.T) {
 	for _, c := range []struct{ size, want int64 }{
-		{1000, 256 << 20}, {8 << 20, 256 << 20}, {16 << 20, 512 << 20}, {512 << 20, 16 << 30}, {15 << 30, 16 << 30}, {1 << 62, 16 << 30},
+		{1000, 256 << 20}, {8 << 20, 256 << 20}, {16 << 20, 512 << 20}, {512 << 20, 16 << 30}, {15 << 30, 16 << 30},
+		{1 << 62, 16 << 30},
 	} {
 		if got := npzLimit(c.size); got != c.want {
 			t.Errorf("a file of %d bytes: %d, want %d", c.size, got, c.want)
@@ -109,8 +112,8 @@ func TestNPZLimit(t *testing.T) {
 	}
 }
 
-// TestNothingOfAFileReachesTheTerminalRaw: names of files are shown without control characters. The fuzz tests and the tables of
-// faults hold this for what is in the files.
+// TestNothingOfAFileReachesTheTerminalRaw: names of files are shown without control characters. The fuzz tests and the
+// tables of faults hold this for what is in the files.
 func TestNothingOfAFileReachesTheTerminalRaw(t *testing.T) {
 	// A terminal takes this for a new title and a wish to clear the screen.
 	const evil = "\x1b]0;owned\x07\x1b[2J"

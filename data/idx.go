@@ -35,11 +35,12 @@ func (f idxFormat) again() string {
 	return fmt.Sprintf("Get the files again; `ocl data info %s` says where", f.set)
 }
 
-// find looks for the files in a folder: packed by gzip or not, with the hyphen of the published names or the dot that older
-// programs unpack to. Their paths are those of the images and the labels for training, then for testing. missing are the published
-// names of those that are not there.
+// find looks for the files in a folder: packed by gzip or not, with the hyphen of the published names or the dot that
+// older programs unpack to. Their paths are those of the images and the labels for training, then for testing. missing
+// are the published names of those that are not there.
 func (f idxFormat) find(fsys fs.FS, folder string) (files [4]string, missing []string) {
-	for i, what := range []string{f.train + "-images%sidx3-ubyte", f.train + "-labels%sidx1-ubyte", f.test + "-images%sidx3-ubyte", f.test + "-labels%sidx1-ubyte"} {
+	for i, what := range []string{f.train + "-images%sidx3-ubyte", f.train + "-labels%sidx1-ubyte",
+		f.test + "-images%sidx3-ubyte", f.test + "-labels%sidx1-ubyte"} {
 		for _, form := range []string{what + ".gz", what} {
 			for _, between := range []string{"-", "."} {
 				name := path.Join(folder, f.prefix+fmt.Sprintf(form, between))
@@ -69,7 +70,8 @@ func (f idxFormat) read(fsys fs.FS, files [4]string, most int64) (*Set, error) {
 			return nil, err
 		}
 		if n := len(pixels) / (idxSide * idxSide); len(labels) != n {
-			return nil, fmt.Errorf("%s has %s for the %s of %s. %s", shown(labelsName), count.Of(len(labels), "label"), count.Of(n, "image"), shown(imagesName), f.again())
+			return nil, fmt.Errorf("%s has %s for the %s of %s. %s", shown(labelsName), count.Of(len(labels), "label"),
+				count.Of(n, "image"), shown(imagesName), f.again())
 		}
 		if f.transposed {
 			transpose(pixels)
@@ -79,7 +81,8 @@ func (f idxFormat) read(fsys fs.FS, files [4]string, most int64) (*Set, error) {
 		for i, y := range labels {
 			k := int(y) - f.first
 			if k < 0 || k >= len(f.names) {
-				return nil, fmt.Errorf("%s: record %d has label %d, but labels go from %d to %d. %s", shown(labelsName), i, y, f.first, f.first+len(f.names)-1, f.again())
+				return nil, fmt.Errorf("%s: record %d has label %d, but labels go from %d to %d. %s", shown(labelsName), i, y,
+					f.first, f.first+len(f.names)-1, f.again())
 			}
 			split.Y[i], seen[k] = int32(k), true
 		}
@@ -137,7 +140,8 @@ func readIDX(r io.Reader, length int64, magic uint32, size int) ([]uint8, error)
 		return nil, fmt.Errorf("the header cannot be read (%w)", err)
 	}
 	if got := binary.BigEndian.Uint32(header); got != magic {
-		return nil, fmt.Errorf("the file begins with %#x instead of %#x, so it is not the file that its name says", got, magic)
+		return nil, fmt.Errorf("the file begins with %#x instead of %#x, so it is not the file that its name says", got,
+			magic)
 	}
 	n := int64(binary.BigEndian.Uint32(header[4:]))
 	if magic == 0x803 {
@@ -155,7 +159,8 @@ func readIDX(r io.Reader, length int64, magic uint32, size int) ([]uint8, error)
 	case n == 0:
 		return nil, errors.New("the file has no record")
 	case bytes > holds:
-		return nil, fmt.Errorf("the header says %s, more than a file of %s can have", count.Of(n, "record"), count.Of(length, "byte"))
+		return nil, fmt.Errorf("the header says %s, more than a file of %s can have", count.Of(n, "record"),
+			count.Of(length, "byte"))
 	}
 	records := make([]uint8, bytes)
 	if got, err := io.ReadFull(in, records); err != nil {

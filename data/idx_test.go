@@ -59,8 +59,8 @@ func allGzipped(files map[string][]byte) map[string][]byte {
 	return all
 }
 
-// TestMNISTFromEveryPlace: packed or not, with a hyphen or a dot, in each folder, the set is the same. A folder of the name
-// of the set comes before files beside it.
+// TestMNISTFromEveryPlace: packed or not, with a hyphen or a dot, in each folder, the set is the same. A folder of the
+// name of the set comes before files beside it.
 func TestMNISTFromEveryPlace(t *testing.T) {
 	plain := idxSet("", "t10k", 10, 0)
 	dotted, digest := map[string][]byte{}, ""
@@ -68,20 +68,23 @@ func TestMNISTFromEveryPlace(t *testing.T) {
 		dotted[strings.Replace(name, "-idx", ".idx", 1)] = b
 	}
 	other := idxSet("", "t10k", 10, 0)
-	other["train-images-idx3-ubyte"] = append(other["train-images-idx3-ubyte"][:len(other["train-images-idx3-ubyte"])-1], 99)
+	other["train-images-idx3-ubyte"] = append(other["train-images-idx3-ubyte"][:len(other["train-images-idx3-ubyte"])-1],
+		99)
 	for _, name := range []string{"mnist", "fashion-mnist"} {
 		torch := map[string]string{"mnist": "MNIST", "fashion-mnist": "FashionMNIST"}[name]
 		for _, c := range []struct {
 			folder string
 			files  map[string][]byte
-		}{{"", plain}, {"", allGzipped(plain)}, {"", dotted}, {"raw", plain}, {name, allGzipped(plain)}, {name + "/raw", plain}, {torch + "/raw", plain}} {
+		}{{"", plain}, {"", allGzipped(plain)}, {"", dotted}, {"raw", plain}, {name, allGzipped(plain)},
+			{name + "/raw", plain}, {torch + "/raw", plain}} {
 			root := t.TempDir()
 			if c.folder == name {
 				writeFolder(t, root, other)
 			}
 			writeFolder(t, filepath.Join(root, filepath.FromSlash(c.folder)), c.files)
 			set := openSmall(t, Spec{Name: name, Dir: root})
-			if set.Name != name || set.C != 1 || set.H != 28 || set.W != 28 || set.Classes != 10 || len(set.ClassNames) != 10 || set.DefaultTasks != 5 {
+			if set.Name != name || set.C != 1 || set.H != 28 || set.W != 28 || set.Classes != 10 || len(set.ClassNames) != 10 ||
+				set.DefaultTasks != 5 {
 				t.Errorf("%s in %q: %+v", name, c.folder, set)
 			}
 			if set.Train.Len() != 20 || set.Test.Len() != 10 || set.Train.Y[13] != 3 || imageOf(set.Train, 13)[5] != 18 {
@@ -97,7 +100,8 @@ func TestMNISTFromEveryPlace(t *testing.T) {
 	}
 }
 
-// TestMNISTPadded: a larger side pads with zeros on all sides; three channels are equal; a part has so many of each class.
+// TestMNISTPadded: a larger side pads with zeros on all sides; three channels are equal; a part has so many of each
+// class.
 func TestMNISTPadded(t *testing.T) {
 	root := writeFolder(t, t.TempDir(), idxSet("", "t10k", 10, 0))
 	plain := openSmall(t, Spec{Name: "mnist", Dir: root})
@@ -106,7 +110,8 @@ func TestMNISTPadded(t *testing.T) {
 		if set.C != 3 || set.H != c.side || set.W != c.side || set.Train.Len() != 10 {
 			t.Fatalf("%d×%d×%d, %d images", set.C, set.H, set.W, set.Train.Len())
 		}
-		if got, want := set.Train.MemoryBytes(), int64(10*c.side*c.side); got != want { // they stay grey in memory, and the part is all there is
+		// they stay grey in memory, and the part is all there is
+		if got, want := set.Train.MemoryBytes(), int64(10*c.side*c.side); got != want {
 			t.Errorf("side %d: the training images take %d bytes, want %d", c.side, got, want)
 		}
 		image, err := set.Test.Images.Image(4, make([]uint8, set.ImageLen()))
@@ -144,8 +149,8 @@ func zipped(t *testing.T, folder string, files map[string][]byte) []byte {
 	return out.Bytes()
 }
 
-// TestEMNIST: images are turned upright; each split is read from files and from the archive, whose other entries, such as
-// one with ../ in its name, do no harm.
+// TestEMNIST: images are turned upright; each split is read from files and from the archive, whose other entries, such
+// as one with ../ in its name, do no harm.
 func TestEMNIST(t *testing.T) {
 	for split, chars := range emnistSplits {
 		first := 0
@@ -157,7 +162,8 @@ func TestEMNIST(t *testing.T) {
 		for name, b := range files {
 			more[name] = b
 		}
-		archive := writeFolder(t, filepath.Join(t.TempDir(), "emnist"), map[string][]byte{"gzip.zip": zipped(t, "gzip/", more)})
+		archive := writeFolder(t, filepath.Join(t.TempDir(), "emnist"),
+			map[string][]byte{"gzip.zip": zipped(t, "gzip/", more)})
 		folder := writeFolder(t, t.TempDir(), files)
 		inner := t.TempDir()
 		writeFolder(t, filepath.Join(inner, "emnist", "raw"), idxSet("emnist-"+split+"-", "test", len(chars), first))
@@ -168,7 +174,8 @@ func TestEMNIST(t *testing.T) {
 				openSmall(t, Spec{Name: "emnist", Dir: place})
 			}
 			set := openSmall(t, Spec{Name: "emnist", Dir: filepath.Join(place, "emnist-"+split)})
-			if set.Classes != len(chars) || set.Train.Len() != 2*len(chars) || set.ClassName(0) != chars[:1] || set.Train.Y[1] != 1 {
+			if set.Classes != len(chars) || set.Train.Len() != 2*len(chars) || set.ClassName(0) != chars[:1] ||
+				set.Train.Y[1] != 1 {
 				t.Errorf("%s from %s: %d classes, %d images, names %q", split, place, set.Classes, set.Train.Len(), set.ClassNames)
 			}
 			// In the file, pixel p of image i is i+p.
@@ -183,14 +190,16 @@ func TestEMNIST(t *testing.T) {
 			}
 		}
 	}
-	folder := writeFolder(t, filepath.Join(t.TempDir(), "emnist-all"), allGzipped(idxSet("emnist-balanced-", "test", 47, 0)))
+	folder := writeFolder(t, filepath.Join(t.TempDir(), "emnist-all"),
+		allGzipped(idxSet("emnist-balanced-", "test", 47, 0)))
 	openSmall(t, Spec{Name: "emnist", Dir: folder})
 	for dir, want := range map[string]string{
 		"":                                     "no folder is given. Use --data-dir with the folder of emnist-balanced-train-images",
 		filepath.Join(folder, "emnist-all"):    `there is no split "all". Use one of balanced, byclass`,
 		filepath.Join(folder, "emnist-digits"): "emnist-digits-train-images-idx3-ubyte.gz is not here",
-		filepath.Join(folder, "emnist-balanced-train-images-idx3-ubyte.gz"):              "this is no zip archive that can be read",
-		filepath.Join(folder, "nowhere"):                                                 "nowhere: ",
+		filepath.Join(folder,
+			"emnist-balanced-train-images-idx3-ubyte.gz"): "this is no zip archive that can be read",
+		filepath.Join(folder, "nowhere"): "nowhere: ",
 		writeFolder(t, t.TempDir(), map[string][]byte{"gzip.zip": []byte("PK\x03\x04")}): "gzip.zip: this is no zip archive",
 	} {
 		if _, err := Open(t.Context(), Spec{Name: "emnist", Dir: dir}); err == nil || !strings.Contains(err.Error(), want) {
@@ -207,22 +216,27 @@ func TestIDXFaults(t *testing.T) {
 		want string
 		harm func(files)
 	}{
-		"missing":      {"t10k-images-idx3-ubyte.gz is missing. Get", func(f files) { delete(f, "t10k-images-idx3-ubyte") }},
-		"none":         {"train-images-idx3-ubyte.gz is not here. The folder holds nothing", func(f files) { clear(f) }},
-		"zero-byte":    {images + ": the file is empty", func(f files) { f[images] = nil }},
-		"header":       {"the header cannot be read", func(f files) { f[images] = f[images][:15] }},
-		"magic":        {"the file begins with 0x801 instead of 0x803", func(f files) { f[images] = f[labels] }},
-		"truncated":    {"the header says 20 records, more than a file of 15,695 bytes can have", func(f files) { f[images] = f[images][:16+20*784-1] }},
-		"oversized":    {"the file has bytes after its 20 records", func(f files) { f[labels] = append(f[labels], 0) }},
-		"no record":    {"the file has no record", func(f files) { f[labels] = idxLabels(0, 10, 0) }},
-		"wrong shape":  {"the images are 27×28 instead of 28×28", func(f files) { f[images][11] = 27 }},
-		"wrong width":  {"the images are 28×29 instead of 28×28", func(f files) { f[images][15] = 29 }},
-		"huge":         {"the header says 4,294,967,295 records", func(f files) { copy(f[images][4:], "\xff\xff\xff\xff") }},
-		"label":        {labels + ": record 3 has label 10, but labels go from 0 to 9", func(f files) { f[labels][8+3] = 10 }},
-		"class":        {labels + ": no image has label 4", func(f files) { f[labels][8+4], f[labels][8+14] = 0, 0 }},
-		"counts":       {labels + " has 30 labels for the 20 images of " + images, func(f files) { f[labels] = idxLabels(30, 10, 0) }},
-		"packed cut":   {"the file is truncated or damaged: record", func(f files) { b := allGzipped(f)[images+".gz"]; f[images] = b[:len(b)-20] }},
-		"packed wrong": {"gzip: invalid checksum", func(f files) { b := allGzipped(f)[images+".gz"]; b[len(b)-6]++; f[images] = b }},
+		"missing":   {"t10k-images-idx3-ubyte.gz is missing. Get", func(f files) { delete(f, "t10k-images-idx3-ubyte") }},
+		"none":      {"train-images-idx3-ubyte.gz is not here. The folder holds nothing", func(f files) { clear(f) }},
+		"zero-byte": {images + ": the file is empty", func(f files) { f[images] = nil }},
+		"header":    {"the header cannot be read", func(f files) { f[images] = f[images][:15] }},
+		"magic":     {"the file begins with 0x801 instead of 0x803", func(f files) { f[images] = f[labels] }},
+		"truncated": {"the header says 20 records, more than a file of 15,695 bytes can have",
+			func(f files) { f[images] = f[images][:16+20*784-1] }},
+		"oversized":   {"the file has bytes after its 20 records", func(f files) { f[labels] = append(f[labels], 0) }},
+		"no record":   {"the file has no record", func(f files) { f[labels] = idxLabels(0, 10, 0) }},
+		"wrong shape": {"the images are 27×28 instead of 28×28", func(f files) { f[images][11] = 27 }},
+		"wrong width": {"the images are 28×29 instead of 28×28", func(f files) { f[images][15] = 29 }},
+		"huge":        {"the header says 4,294,967,295 records", func(f files) { copy(f[images][4:], "\xff\xff\xff\xff") }},
+		"label": {labels + ": record 3 has label 10, but labels go from 0 to 9",
+			func(f files) { f[labels][8+3] = 10 }},
+		"class": {labels + ": no image has label 4", func(f files) { f[labels][8+4], f[labels][8+14] = 0, 0 }},
+		"counts": {labels + " has 30 labels for the 20 images of " + images,
+			func(f files) { f[labels] = idxLabels(30, 10, 0) }},
+		"packed cut": {"the file is truncated or damaged: record",
+			func(f files) { b := allGzipped(f)[images+".gz"]; f[images] = b[:len(b)-20] }},
+		"packed wrong": {"gzip: invalid checksum",
+			func(f files) { b := allGzipped(f)[images+".gz"]; b[len(b)-6]++; f[images] = b }},
 		"packed magic": {"the file is damaged (", func(f files) { f[images] = []byte("\x1f\x8b\x01\x02") }},
 	} {
 		f := idxSet("", "t10k", 10, 0)
@@ -236,8 +250,10 @@ func TestIDXFaults(t *testing.T) {
 		plainMessage(t, err)
 	}
 	file := filepath.Join(writeFolder(t, t.TempDir(), files{"a": nil}), "a")
-	for dir, want := range map[string]string{"": "no folder is given. Use --data-dir", file: "this is a file. Use --data-dir with the folder", file + "b": "no such file or directory. Use --data-dir"} {
-		if _, err := Open(t.Context(), Spec{Name: "fashion-mnist", Dir: dir}); err == nil || !strings.Contains(err.Error(), want) {
+	for dir, want := range map[string]string{"": "no folder is given. Use --data-dir",
+		file: "this is a file. Use --data-dir with the folder", file + "b": "no such file or directory. Use --data-dir"} {
+		if _, err := Open(t.Context(), Spec{Name: "fashion-mnist", Dir: dir}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want it to say %q", dir, err, want)
 		}
 	}
@@ -268,7 +284,8 @@ func TestRealMNIST(t *testing.T) {
 		t.Skip("OCL_DATA is unset or holds no mnist; set it to the folder that holds mnist to read the real files")
 	}
 	set := openSmall(t, Spec{Name: "mnist", Dir: dir})
-	if set.Train.Len() != 60000 || set.Test.Len() != 10000 || !slices.Equal(set.Train.Y[:10], []int32{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}) ||
+	if set.Train.Len() != 60000 || set.Test.Len() != 10000 ||
+		!slices.Equal(set.Train.Y[:10], []int32{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}) ||
 		!slices.Equal(set.Test.Y[:5], []int32{7, 2, 1, 0, 4}) {
 		t.Errorf("%d and %d images, labels %v and %v", set.Train.Len(), set.Test.Len(), set.Train.Y[:10], set.Test.Y[:5])
 	}
@@ -286,7 +303,8 @@ func TestRealMNIST(t *testing.T) {
 
 // FuzzIDX reads files of images and of labels: good ones with changes, packed or not.
 func FuzzIDX(f *testing.F) {
-	small := idxFormat{ctx: context.Background(), train: "train", test: "t10k", names: []string{"a", "b"}, transposed: true}
+	small := idxFormat{ctx: context.Background(), train: "train", test: "t10k", names: []string{"a", "b"},
+		transposed: true}
 	good := idxSet("", "t10k", 2, 0)
 	f.Add(good["train-images-idx3-ubyte"], good["train-labels-idx1-ubyte"], []byte{}, false)
 	f.Add(good["train-images-idx3-ubyte"], good["train-labels-idx1-ubyte"], []byte{4, 3, 10}, true)
@@ -303,7 +321,8 @@ func FuzzIDX(f *testing.F) {
 		for name, b := range good {
 			fsys[name] = &fstest.MapFile{Data: b}
 		}
-		fsys["train-images-idx3-ubyte"], fsys["train-labels-idx1-ubyte"] = &fstest.MapFile{Data: images}, &fstest.MapFile{Data: labels}
+		fsys["train-images-idx3-ubyte"], fsys["train-labels-idx1-ubyte"] = &fstest.MapFile{Data: images},
+			&fstest.MapFile{Data: labels}
 		decode(t, len(images)+len(labels), func() (*Set, error) {
 			return small.openFirst(fsys, []string{"."}, 1<<30)
 		})

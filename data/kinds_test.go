@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestPipesAreNoData: a pipe in the place of any file of a data set is an error at once. Reading it would wait for its writer.
+// TestPipesAreNoData: a pipe in the place of any file of a data set is an error at once. Reading it would wait for its
+// writer.
 func TestPipesAreNoData(t *testing.T) {
 	t.Setenv("OCL_CACHE", t.TempDir())                             // a machine without a home has no other
 	for _, c := range []struct{ set, given, pipe, others string }{ // others are files by which the layout is known
@@ -25,7 +26,8 @@ func TestPipesAreNoData(t *testing.T) {
 		{"cifar100", ".", "train", "test"},
 		{"mini-imagenet", ".", "train.csv", "val.csv"},
 		{"mini-imagenet", ".", "mini-imagenet-cache-train.pkl", ""},
-		{"mnist", ".", "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz t10k-images-idx3-ubyte.gz t10k-labels-idx1-ubyte.gz"},
+		{"mnist", ".", "train-images-idx3-ubyte.gz",
+			"train-labels-idx1-ubyte.gz t10k-images-idx3-ubyte.gz t10k-labels-idx1-ubyte.gz"},
 		{"emnist", "gzip.zip", "gzip.zip", ""},
 		{"emnist", ".", "gzip.zip", ""},
 	} {
@@ -67,7 +69,8 @@ func TestPipesAreNoFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, set := range []string{"folder", "mnist", "mini-imagenet", "core50"} {
-		for dir, want := range map[string]string{pipe: pipe + ": this is a pipe. Use --data-dir", "/dev/null": "/dev/null: this is a device. Use --data-dir"} {
+		for dir, want := range map[string]string{pipe: pipe + ": this is a pipe. Use --data-dir",
+			"/dev/null": "/dev/null: this is a device. Use --data-dir"} {
 			if _, err := Open(t.Context(), Spec{Name: set, Dir: dir}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v, wanted one that says %s", set, err, want)
 			}

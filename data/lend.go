@@ -16,12 +16,14 @@ import (
 // lentVersion is the format version of a lent set.
 const lentVersion = 1
 
-// lent is a set in a file, for a machine that does not have the files of the set. The images of the two halves have sections of their own.
+// lent is a set in a file, for a machine that does not have the files of the set. The images of the two halves have
+// sections of their own.
 type lent struct {
 	Version int     `json:"version"`
 	Set     Set     `json:"set"`
-	Summed  [2]bool `json:"summed"`  // the digest depends on the checksums of the images, as for those of a cache
-	Content string  `json:"content"` // the digest of what the file has; that of the set, or of embeddings one of what they were made of
+	Summed  [2]bool `json:"summed"` // the digest depends on the checksums of the images, as for those of a cache
+	// the digest of what the file has; that of the set, or of embeddings one of what they were made of
+	Content string `json:"content"`
 }
 
 // Names of the sections of a lent set.
@@ -46,7 +48,8 @@ func (l lentImages) Sum(i int) [sha256.Size]byte {
 // Lend writes the whole set, for [Borrow]. A set whose images have more than 4 GiB together is an error.
 func Lend(ctx context.Context, w io.Writer, s *Set) error {
 	if bytes := int64(s.Train.Len()+s.Test.Len()) * int64(s.ImageLen()); bytes > limit.LentData {
-		return fmt.Errorf("data: %s has images of %s, too many to be lent; %s is the limit. Copy the data to the other machines", s.Name, count.Bytes(bytes), count.Bytes(limit.LentData))
+		return fmt.Errorf("data: %s has images of %s, too many to be lent; %s is the limit. Copy the data to the other machines",
+			s.Name, count.Bytes(bytes), count.Bytes(limit.LentData))
 	}
 	l, file := lent{Version: lentVersion, Set: *s}, checkpoint.NewContainer()
 	var parts checkpoint.Parts
@@ -74,7 +77,8 @@ func Lend(ctx context.Context, w io.Writer, s *Set) error {
 		} else {
 			half.Images = pixels
 		}
-		parts = append(parts, checkpoint.Bytes(lentHalves[k]+"/images", &pixels.Pixels), checkpoint.Bytes(lentHalves[k]+"/sums", &sums))
+		parts = append(parts, checkpoint.Bytes(lentHalves[k]+"/images", &pixels.Pixels),
+			checkpoint.Bytes(lentHalves[k]+"/sums", &sums))
 	}
 	var err error
 	if l.Content, err = digest(ctx, &l.Set); err != nil {
@@ -114,18 +118,21 @@ func borrowed(ctx context.Context, d *checkpoint.Decoder) (*Set, error) {
 	switch {
 	case l.Version != lentVersion:
 		return nil, fmt.Errorf("it has version %d, and this ocl reads %d", l.Version, lentVersion)
-	case s.C < 1 || s.H < 1 || s.W < 1 || s.C > limit.KnownValues || s.H > limit.KnownValues || s.W > limit.KnownValues || s.C*s.H > limit.KnownValues || s.C*s.H*s.W > limit.KnownValues:
+	case s.C < 1 || s.H < 1 || s.W < 1 || s.C > limit.KnownValues || s.H > limit.KnownValues || s.W > limit.KnownValues ||
+		s.C*s.H > limit.KnownValues || s.C*s.H*s.W > limit.KnownValues:
 		return nil, fmt.Errorf("it has images of %d×%d×%d, more than any data have", s.C, s.H, s.W)
 	case s.Classes < 1 || s.Classes > limit.KnownClasses:
 		return nil, fmt.Errorf("it has %d classes", s.Classes)
 	}
 	for k, half := range s.halves() {
 		var pixels, sums []byte
-		if err := (checkpoint.Parts{checkpoint.Bytes(lentHalves[k]+"/images", &pixels), checkpoint.Bytes(lentHalves[k]+"/sums", &sums)}).LoadState(d); err != nil {
+		if err := (checkpoint.Parts{checkpoint.Bytes(lentHalves[k]+"/images", &pixels),
+			checkpoint.Bytes(lentHalves[k]+"/sums", &sums)}).LoadState(d); err != nil {
 			return nil, err
 		}
 		n := half.Len()
-		if len(pixels) != n*s.ImageLen() || l.Summed[k] && len(sums) != n*sha256.Size || !l.Summed[k] && len(sums) > 0 || half.Unreadable != nil && len(half.Unreadable) != s.Classes {
+		if len(pixels) != n*s.ImageLen() || l.Summed[k] && len(sums) != n*sha256.Size || !l.Summed[k] && len(sums) > 0 ||
+			half.Unreadable != nil && len(half.Unreadable) != s.Classes {
 			return nil, errors.New("its images and its labels are not as many")
 		}
 		half.Images = Block{Pixels: slices.Clip(pixels), Size: s.ImageLen()}

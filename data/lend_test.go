@@ -43,11 +43,14 @@ func whole(t *testing.T, s *Set) (Set, [][]byte) {
 func TestLentSetIsTheSame(t *testing.T) {
 	t.Setenv("OCL_CACHE", t.TempDir())
 	tiny := tinySet()
-	tiny.Name, tiny.Tasks, tiny.TaskNames, tiny.Notes, tiny.Orders = "tiny", 2, []string{"x", "y"}, []string{"a note"}, Orders{Classes: [][]int{{1, 0}}, TaskClasses: []int{1, 1}}
+	tiny.Name, tiny.Tasks, tiny.TaskNames, tiny.Notes, tiny.Orders = "tiny", 2, []string{"x", "y"}, []string{"a note"},
+		Orders{Classes: [][]int{{1, 0}}, TaskClasses: []int{1, 1}}
 	tiny.Train.Task = []int32{0, 1}
 	tiny.Digest = digestOf(t, tiny)
-	made := &Set{Name: "made", C: 1, H: 1, W: 1, Embeddings: true, Of: [3]int{3, 8, 8}, By: "net", ByDigest: "sha256:0a", Classes: 2, Digest: "of what they were made of",
-		Train: Split{Images: Block{[]uint8{1, 2, 3, 4}, 2}, Y: []int32{0, 1}}, Test: Split{Images: Block{[]uint8{5, 6}, 2}, Y: []int32{1}}}
+	made := &Set{Name: "made", C: 1, H: 1, W: 1, Embeddings: true, Of: [3]int{3, 8, 8}, By: "net", ByDigest: "sha256:0a",
+		Classes: 2, Digest: "of what they were made of",
+		Train: Split{Images: Block{[]uint8{1, 2, 3, 4}, 2}, Y: []int32{0, 1}},
+		Test:  Split{Images: Block{[]uint8{5, 6}, 2}, Y: []int32{1}}}
 	dir := t.TempDir()
 	for _, class := range []string{"a", "b"} {
 		for _, name := range []string{"1.png", "2.png", "3.png"} {
@@ -86,7 +89,8 @@ func TestLentSetIsTheSame(t *testing.T) {
 		if n := len(wantBytes[0]) + len(wantBytes[1]); got.Train.MemoryBytes()+got.Test.MemoryBytes() != int64(n) {
 			t.Errorf("%s: %d bytes of memory, %d of images", s.Name, got.Train.MemoryBytes()+got.Test.MemoryBytes(), n)
 		}
-		if _, err := Borrow(context.Background(), path, "sha256:other"); err == nil || !strings.Contains(err.Error(), "instead of sha256:other") {
+		if _, err := Borrow(context.Background(), path, "sha256:other"); err == nil ||
+			!strings.Contains(err.Error(), "instead of sha256:other") {
 			t.Errorf("%s as another set: %v", s.Name, err)
 		}
 	}

@@ -38,7 +38,8 @@ func newListing(name string, spec Spec) *listing {
 	if side == 0 {
 		side = ownSize
 	}
-	return &listing{own: true, set: &Set{Name: name}, pictures: pictures{set: name, root: spec.Dir, side: side, fit: picture.Crop}}
+	return &listing{own: true, set: &Set{Name: name},
+		pictures: pictures{set: name, root: spec.Dir, side: side, fit: picture.Crop}}
 }
 
 // add adds files that all show and are the same.
@@ -52,9 +53,9 @@ func (l *listing) add(files []string, e entry) {
 // testShare is the share of the images that are for testing where the files have no test half.
 const testShare = 0.2
 
-// divide makes a test half: a fifth of each class, or of each class in each task, drawn with the data seed. It is drawn of
-// all files, so that a file that becomes unreadable changes the place of no other. Where no class has three images, a learner that knows other classes
-// learns them all (Spec.OneClass).
+// divide makes a test half: a fifth of each class, or of each class in each task, drawn with the data seed. It is drawn
+// of all files, so that a file that becomes unreadable changes the place of no other. Where no class has three images,
+// a learner that knows other classes learns them all (Spec.OneClass).
 func (l *listing) divide(spec Spec) error {
 	type group struct{ task, label int32 }
 	number := map[group]int32{}
@@ -81,8 +82,8 @@ func (l *listing) divide(spec Spec) error {
 	return nil
 }
 
-// open decodes the files, or opens their cache, and makes the halves of the set. Files that cannot be read and are to be
-// skipped are in neither half.
+// open decodes the files, or opens their cache, and makes the halves of the set. Files that cannot be read and are to
+// be skipped are in neither half.
 func (l *listing) open(ctx context.Context, spec Spec) (*Set, error) {
 	images, dropped, err := l.pictures.open(ctx, spec)
 	if err != nil {
@@ -131,9 +132,11 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 		}
 		switch {
 		case len(at) == 0 && lost != nil:
-			return nil, fmt.Errorf("%s: there is no readable image for %s. `ocl data verify` lists what is wrong with each", shown(l.pictures.root), what)
+			return nil, fmt.Errorf("%s: there is no readable image for %s. `ocl data verify` lists what is wrong with each",
+				shown(l.pictures.root), what)
 		case len(at) == 0:
-			return nil, fmt.Errorf("%s: there is no image for %s. Check --data-dir; `ocl data info NAME` describes the files", shown(l.pictures.root), what)
+			return nil, fmt.Errorf("%s: there is no image for %s. Check --data-dir; `ocl data info NAME` describes the files",
+				shown(l.pictures.root), what)
 		}
 		split := []*Split{&set.Train, &set.Test}[half]
 		*split = all.take(at)
@@ -143,7 +146,8 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 		set.Test.Task = nil
 	}
 	if l.few {
-		set.Notes = append(set.Notes, "no class has three images, so all are learned, and the accuracy is that on the images that were learned")
+		set.Notes = append(set.Notes,
+			"no class has three images, so all are learned, and the accuracy is that on the images that were learned")
 	}
 	if l.divided {
 		set.Notes = append(set.Notes, l.divisionNote(len(dropped)))
@@ -154,7 +158,8 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 // divisionNote says how the test half was drawn, and how many images there really are.
 func (l *listing) divisionNote(dropped int) string {
 	test := l.set.Test.Len()
-	text := fmt.Sprintf("a fifth of each class is for testing, %d of %s, drawn with data.seed %d", test, count.Of(l.set.Train.Len()+test, "image"), l.seed)
+	text := fmt.Sprintf("a fifth of each class is for testing, %d of %s, drawn with data.seed %d", test,
+		count.Of(l.set.Train.Len()+test, "image"), l.seed)
 	if dropped > 0 {
 		text += " before unreadable images were left out"
 	}

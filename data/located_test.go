@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMissingFilesAreNamedWhole: where the files of a data set are not, the message says the whole path that was looked for,
-// whichever data set it is.
+// TestMissingFilesAreNamedWhole: where the files of a data set are not, the message says the whole path that was looked
+// for, whichever data set it is.
 func TestMissingFilesAreNamedWhole(t *testing.T) {
 	here := t.TempDir()
 	t.Chdir(here)

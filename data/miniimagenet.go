@@ -95,8 +95,8 @@ func (f miniFormat) list(ctx context.Context, spec Spec) (*listing, error) {
 // errNoLayout is a folder that holds none of the layouts.
 var errNoLayout = errors.New("no layout")
 
-// listFolder reads the layout that a folder has. Where it has several, the lists come before the pickles and these before
-// the folders of classes.
+// listFolder reads the layout that a folder has. Where it has several, the lists come before the pickles and these
+// before the folders of classes.
 func (f miniFormat) listFolder(ctx context.Context, root string, seed uint64) (*listing, error) {
 	if _, err := input.ReadDir(root); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -166,14 +166,16 @@ func (f miniFormat) listing(root string, c classed, seed uint64) (*listing, erro
 }
 
 // count is how many images each class has. It is the same for all classes: as many as were published, or fewer where
-// somebody has chosen a part, but so many that one of them is for testing. Other counts are a copy that is not complete.
+// somebody has chosen a part, but so many that one of them is for testing. Other counts are a copy that is not
+// complete.
 func (f miniFormat) count(c classed) (int, error) {
 	counts := make([]int, len(c.ids))
 	for _, y := range c.labels {
 		counts[y]++
 	}
 	if len(counts) != f.classes() {
-		return 0, fmt.Errorf("there are images of %s instead of %d. Get the missing images, or remove those that are too many", count.Of(len(counts), "class"), f.classes())
+		return 0, fmt.Errorf("there are images of %s instead of %d. Get the missing images, or remove those that are too many",
+			count.Of(len(counts), "class"), f.classes())
 	}
 	fewest := (f.perClass + 2*f.test - 1) / (2 * f.test)
 	want := slices.Max(counts)

@@ -20,8 +20,8 @@ import (
 	"ocl/internal/limit"
 )
 
-// readLists reads train.csv, val.csv and test.csv. Images are in the order of the lists, and classes in that of their first
-// images.
+// readLists reads train.csv, val.csv and test.csv. Images are in the order of the lists, and classes in that of their
+// first images.
 func (f miniFormat) readLists(ctx context.Context, root string) (classed, error) {
 	var all classed
 	seen := map[string]bool{}
@@ -41,17 +41,19 @@ func (f miniFormat) readLists(ctx context.Context, root string) (classed, error)
 	return all, nil
 }
 
-// parseList reads a list: a line filename,label and then one such pair for each image. Files are relative to the folder of
-// images; seen has those of earlier lists.
+// parseList reads a list: a line filename,label and then one such pair for each image. Files are relative to the folder
+// of images; seen has those of earlier lists.
 func parseList(ctx context.Context, text []byte, seen map[string]bool) (files, ids []string, err error) {
 	rows, err := readCSV(ctx, bytes.NewReader(text), limit.SetImages)
 	for _, r := range rows {
 		name := path.Join(miniImages, r.path)
 		switch {
 		case !filepath.IsLocal(filepath.FromSlash(r.path)) || shown(r.path) != r.path:
-			return nil, nil, fmt.Errorf("line %d has the file %.60q, which is no name of a file below %s. Correct the list", r.line, r.path, miniImages)
+			return nil, nil, fmt.Errorf("line %d has the file %.60q, which is no name of a file below %s. Correct the list",
+				r.line, r.path, miniImages)
 		case seen[name]:
-			return nil, nil, fmt.Errorf("line %d has the file %s of an earlier list. Remove one of the two lines", r.line, r.path)
+			return nil, nil, fmt.Errorf("line %d has the file %s of an earlier list. Remove one of the two lines", r.line,
+				r.path)
 		}
 		seen[name] = true
 		files, ids = append(files, name), append(ids, r.label)
@@ -59,8 +61,8 @@ func parseList(ctx context.Context, text []byte, seen map[string]bool) (files, i
 	return files, ids, err
 }
 
-// add adds the images of a list: their files, which may be nil, and their classes. The list has so many classes, none of
-// which is in an earlier list.
+// add adds the images of a list: their files, which may be nil, and their classes. The list has so many classes, none
+// of which is in an earlier list.
 func (c *classed) add(files, ids []string, classes int) error {
 	earlier := len(c.ids)
 	place := map[string]int32{}
@@ -86,8 +88,8 @@ func (c *classed) add(files, ids []string, classes int) error {
 // wordNetID matches the names of ImageNet's classes.
 var wordNetID = regexp.MustCompile(`^n\d{8}$`)
 
-// readFolders reads folders of classes. Classes and images are in the order of their names. Files whose names do not end as
-// those of images do are left out.
+// readFolders reads folders of classes. Classes and images are in the order of their names. Files whose names do not
+// end as those of images do are left out.
 func (f miniFormat) readFolders(root string) (classed, error) {
 	entries, err := input.ReadDir(root)
 	if err != nil {
@@ -116,8 +118,8 @@ func (f miniFormat) readFolders(root string) (classed, error) {
 	return c, nil
 }
 
-// readPickles reads the three pickles but for their pixels, which are read when an image is decoded. Images are in the order of the
-// pickles, and classes in that of their first images.
+// readPickles reads the three pickles but for their pixels, which are read when an image is decoded. Images are in the
+// order of the pickles, and classes in that of their first images.
 func (f miniFormat) readPickles(root string) (classed, *packed, error) {
 	var all classed
 	var parts []*pickle.MiniImageNet
@@ -153,7 +155,8 @@ type reopened struct {
 	first fs.FileInfo // of the file whose contents are known
 }
 
-// ReadAt implements [io.ReaderAt]. A file that has taken the place of the first one is an error, as its images may lie elsewhere.
+// ReadAt implements [io.ReaderAt]. A file that has taken the place of the first one is an error, as its images may lie
+// elsewhere.
 func (r reopened) ReadAt(b []byte, at int64) (int, error) {
 	file, _, err := input.Open(r.name, input.Want{Most: limit.DataFile})
 	if err != nil {
@@ -161,7 +164,8 @@ func (r reopened) ReadAt(b []byte, at int64) (int, error) {
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	if err == nil && (!os.SameFile(info, r.first) || info.Size() != r.first.Size() || !info.ModTime().Equal(r.first.ModTime())) {
+	if err == nil && (!os.SameFile(info, r.first) || info.Size() != r.first.Size() ||
+		!info.ModTime().Equal(r.first.ModTime())) {
 		err = fmt.Errorf("%s was changed while it was read. Run the same command again", r.name)
 	}
 	if err != nil {
@@ -189,8 +193,8 @@ func readPacked(parts []*pickle.MiniImageNet, i int, dst []uint8) error {
 	return nil
 }
 
-// readClassNames reads the file of names where it is there: lines of an id, a tab and a name. A class without a name keeps
-// its id.
+// readClassNames reads the file of names where it is there: lines of an id, a tab and a name. A class without a name
+// keeps its id.
 func readClassNames(file string, ids []string) ([]string, error) {
 	text, err := readSmall(file, limit.ClassNames)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -79,9 +79,11 @@ func miniPickles() map[string][]byte {
 		for k := range l.classes {
 			classes += pickledText(miniIDs[first/3+k]) + "](" + "J" + size4(3*k) + "J" + size4(3*k+1) + "J" + size4(3*k+2) + "e"
 		}
-		files[smallMini.pickle(i)] = []byte("\x80\x02}(" + pickledText("class_dict") + classes + "u" + pickledText("image_data") +
+		files[smallMini.pickle(i)] = []byte("\x80\x02}(" + pickledText("class_dict") + classes + "u" +
+			pickledText("image_data") +
 			"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85U\x01btR" +
-			"(K\x01(J" + size4(n) + "KTKTK\x03tcnumpy\ndtype\n(U\x02u1\x89\x88tR(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89" +
+			"(K\x01(J" + size4(n) +
+			"KTKTK\x03tcnumpy\ndtype\n(U\x02u1\x89\x88tR(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89" +
 			pickledText(string(pixels)) + "tbu.")
 		first += n
 	}
@@ -161,8 +163,10 @@ func TestMiniImageNetReadOnly(t *testing.T) {
 		if entries, err := os.ReadDir(os.Getenv("OCL_CACHE")); err != nil || len(entries) > 0 {
 			t.Errorf("the folder of caches has %v (%v)", entries, err)
 		}
-		if set.Digest != cached.Digest || !slices.Equal(numbers(t, set.Train), numbers(t, cached.Train)) || !slices.Equal(numbers(t, set.Test), numbers(t, cached.Test)) {
-			t.Errorf("images %v and %v with digest %s, in a cache %v and %v with %s", numbers(t, set.Train), numbers(t, set.Test), set.Digest,
+		if set.Digest != cached.Digest || !slices.Equal(numbers(t, set.Train), numbers(t, cached.Train)) ||
+			!slices.Equal(numbers(t, set.Test), numbers(t, cached.Test)) {
+			t.Errorf("images %v and %v with digest %s, in a cache %v and %v with %s", numbers(t, set.Train),
+				numbers(t, set.Test), set.Digest,
 				numbers(t, cached.Train), numbers(t, cached.Test), cached.Digest)
 		}
 	}
@@ -278,7 +282,8 @@ func TestPartOfMiniImageNet(t *testing.T) {
 	}
 	files["README.txt"], files[miniIDs[0]+"/Thumbs.db"] = []byte("x"), []byte("x") // neither a class nor an image
 	set := mustOpenMini(t, Spec{Dir: writeTree(t, t.TempDir(), files)})
-	if !slices.Equal(set.Notes, []string{"a part: 2 of 3 images of each class"}) || set.Train.Len() != 4 || set.Test.Len() != 4 {
+	if !slices.Equal(set.Notes, []string{"a part: 2 of 3 images of each class"}) || set.Train.Len() != 4 ||
+		set.Test.Len() != 4 {
 		t.Errorf("%d and %d images, notes %q", set.Train.Len(), set.Test.Len(), set.Notes)
 	}
 }
@@ -292,15 +297,31 @@ func TestMiniImageNetFaults(t *testing.T) {
 	}{
 		{"a list is missing", miniLists, func(f map[string][]byte) { delete(f, "val.csv") }, "val.csv: no such file"},
 		{"a list is empty", miniLists, func(f map[string][]byte) { f["val.csv"] = nil }, "val.csv: the file is empty"},
-		{"another first line", miniLists, func(f map[string][]byte) { f["val.csv"] = f["val.csv"][15:] }, "val.csv: line 1: "},
-		{"a row twice", miniLists, func(f map[string][]byte) { f["val.csv"] = append(f["val.csv"], miniFile(0)+",n00000004\n"...) },
+		{"another first line", miniLists, func(f map[string][]byte) { f["val.csv"] = f["val.csv"][15:] },
+			"val.csv: line 1: "},
+		{"a row twice", miniLists, func(f map[string][]byte) {
+			f["val.csv"] = append(f["val.csv"],
+				miniFile(0)+",n00000004\n"...)
+		},
 			"val.csv: line 5 has the file " + miniFile(0) + " of an earlier list"},
-		{"a file elsewhere", miniLists, func(f map[string][]byte) { f["val.csv"] = append(f["val.csv"], "../x.jpg,n00000004\n"...) },
+		{"a file elsewhere", miniLists, func(f map[string][]byte) {
+			f["val.csv"] = append(f["val.csv"],
+				"../x.jpg,n00000004\n"...)
+		},
 			"line 5 has the file \"../x.jpg\", which is no name of a file below images"},
-		{"an absolute file", miniLists, func(f map[string][]byte) { f["val.csv"] = append(f["val.csv"], "/etc/x.jpg,n00000004\n"...) }, "line 5 has the file"},
-		{"a class in two lists", miniLists, func(f map[string][]byte) { f["test.csv"] = append(f["test.csv"], "x.jpg,n00000001\n"...) },
+		{"an absolute file", miniLists, func(f map[string][]byte) {
+			f["val.csv"] = append(f["val.csv"],
+				"/etc/x.jpg,n00000004\n"...)
+		}, "line 5 has the file"},
+		{"a class in two lists", miniLists, func(f map[string][]byte) {
+			f["test.csv"] = append(f["test.csv"],
+				"x.jpg,n00000001\n"...)
+		},
 			"test.csv: class n00000001 is also in an earlier list"},
-		{"a class too many", miniLists, func(f map[string][]byte) { f["train.csv"] = append(f["train.csv"], "x.jpg,n00000009\n"...) },
+		{"a class too many", miniLists, func(f map[string][]byte) {
+			f["train.csv"] = append(f["train.csv"],
+				"x.jpg,n00000009\n"...)
+		},
 			"train.csv: it has 3 classes instead of 2"},
 		{"a class too small", miniLists, func(f map[string][]byte) {
 			f["test.csv"] = []byte(strings.Join(strings.SplitAfter(string(f["test.csv"]), "\n")[:3], ""))
@@ -308,14 +329,22 @@ func TestMiniImageNetFaults(t *testing.T) {
 		{"a class too large", miniLists, func(f map[string][]byte) {
 			f["test.csv"] = append(f["test.csv"], "x.jpg,n00000002\n"...)
 		}, "class n00000002 has 4 images instead of 3"},
-		{"images are missing", miniLists, func(f map[string][]byte) { delete(f, "images/"+miniFile(2)) }, "cannot read 1 file: images/" + miniFile(2)},
+		{"images are missing", miniLists, func(f map[string][]byte) { delete(f, "images/"+miniFile(2)) },
+			"cannot read 1 file: images/" + miniFile(2)},
 		{"an empty image", miniLists, func(f map[string][]byte) { f["images/"+miniFile(2)] = nil }, "the file is empty"},
-		{"an image cut off", miniLists, func(f map[string][]byte) { f["images/"+miniFile(2)] = f["images/"+miniFile(2)][:120] }, "images/" + miniFile(2) + ": the PNG image is damaged"},
-		{"a pickle is missing", pickled, func(f map[string][]byte) { delete(f, smallMini.pickle(2)) }, "mini-imagenet-cache-test.pkl: no such file"},
-		{"a pickle is empty", pickled, func(f map[string][]byte) { f[smallMini.pickle(1)] = nil }, "mini-imagenet-cache-val.pkl: byte 0: the file is cut off here"},
-		{"a pickle is cut off", pickled, func(f map[string][]byte) { f[smallMini.pickle(1)] = f[smallMini.pickle(1)][:5000] }, "the file is cut off"},
-		{"a pickle calls something", pickled, func(f map[string][]byte) { f[smallMini.pickle(1)] = []byte("cos\nsystem\n(S'id'\ntR.") }, "the pickle calls 'os.system'"},
-		{"a pickle twice", pickled, func(f map[string][]byte) { f[smallMini.pickle(2)] = f[smallMini.pickle(1)] }, "class n00000004 is also in an earlier list"},
+		{"an image cut off", miniLists,
+			func(f map[string][]byte) { f["images/"+miniFile(2)] = f["images/"+miniFile(2)][:120] },
+			"images/" + miniFile(2) + ": the PNG image is damaged"},
+		{"a pickle is missing", pickled, func(f map[string][]byte) { delete(f, smallMini.pickle(2)) },
+			"mini-imagenet-cache-test.pkl: no such file"},
+		{"a pickle is empty", pickled, func(f map[string][]byte) { f[smallMini.pickle(1)] = nil },
+			"mini-imagenet-cache-val.pkl: byte 0: the file is cut off here"},
+		{"a pickle is cut off", pickled, func(f map[string][]byte) { f[smallMini.pickle(1)] = f[smallMini.pickle(1)][:5000] },
+			"the file is cut off"},
+		{"a pickle calls something", pickled, func(f map[string][]byte) { f[smallMini.pickle(1)] = []byte("cos\nsystem\n(S'id'\ntR.") },
+			"the pickle calls 'os.system'"},
+		{"a pickle twice", pickled, func(f map[string][]byte) { f[smallMini.pickle(2)] = f[smallMini.pickle(1)] },
+			"class n00000004 is also in an earlier list"},
 		{"a folder is missing", miniFolders, func(f map[string][]byte) {
 			for i := range 3 {
 				delete(f, miniIDs[0]+"/"+miniFile(i))
@@ -328,7 +357,8 @@ func TestMiniImageNetFaults(t *testing.T) {
 				}
 			}
 		}, "class n00000001 has 1 image instead of 3"},
-		{"a file in place of a folder", miniFolders, func(f map[string][]byte) { f["n00000009"] = []byte("x") }, "n00000009: "},
+		{"a file in place of a folder", miniFolders, func(f map[string][]byte) { f["n00000009"] = []byte("x") },
+			"n00000009: "},
 		{"names", pickled, func(f map[string][]byte) { f[miniNames] = []byte("x\n") }, "class_names.tsv: line 1 is"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -356,8 +386,8 @@ func TestMiniImageNetWrongPlace(t *testing.T) {
 	}
 }
 
-// FuzzMiniImageNetLists reads the fuzzer's bytes as a list and as class names: what is accepted has a file below the folder
-// of images and a printable class for each line.
+// FuzzMiniImageNetLists reads the fuzzer's bytes as a list and as class names: what is accepted has a file below the
+// folder of images and a printable class for each line.
 func FuzzMiniImageNetLists(f *testing.F) {
 	f.Add([]byte("filename,label\na.jpg,n01\nb.jpg,n01\n"), []byte("n01\tgoose\n"))
 	f.Add([]byte("filename,label\n../a.jpg,n01\n"), []byte("n01"))
@@ -366,7 +396,9 @@ func FuzzMiniImageNetLists(f *testing.F) {
 		var files, ids []string
 		var err error
 		most := uint64(200*len(list) + 1<<17)
-		if n := fuzztest.Allocated(most, func() { files, ids, err = parseList(t.Context(), list, map[string]bool{}) }); n > most {
+		if n := fuzztest.Allocated(most, func() {
+			files, ids, err = parseList(t.Context(), list, map[string]bool{})
+		}); n > most {
 			t.Errorf("%d bytes are allocated for a list of %d", n, len(list))
 		}
 		if err != nil {

@@ -57,7 +57,8 @@ var fashionMNISTInfo = Info{
 	MinSize: idxMinSize, MaxSize: idxMaxSize, Tasks: 5,
 	Open: func(ctx context.Context, spec Spec) (*Set, error) {
 		return openIDX(ctx, spec, "fashion-mnist", "FashionMNIST",
-			[]string{"T-shirt or top", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"})
+			[]string{"T-shirt or top", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag",
+				"ankle boot"})
 	},
 }
 
@@ -67,8 +68,8 @@ func openIDX(ctx context.Context, spec Spec, name, torch string, classes []strin
 	return f.open(spec.Dir, spec.Size, []string{name, name + "/raw", torch + "/raw", ".", "raw"}, nil)
 }
 
-// open reads the files in the first of the folders below dir that has any of them, or else in the first of the archives. dir may be
-// an archive too, where the format has some.
+// open reads the files in the first of the folders below dir that has any of them, or else in the first of the
+// archives. dir may be an archive too, where the format has some.
 func (f idxFormat) open(dir string, side int, folders, archives []string) (*Set, error) {
 	images := f.prefix + "train-images-idx3-ubyte.gz"
 	use := fmt.Sprintf("Use --data-dir with the folder of %s; `ocl data info %s` describes the files", images, f.set)
@@ -112,7 +113,8 @@ func (s *Set) pad(side int) {
 // errNotHere says that none of the four files is in any of the folders.
 var errNotHere = errors.New("none of the files is here")
 
-// openFirst reads the files in the first of the folders of a file system that has any of them. They have at most most bytes.
+// openFirst reads the files in the first of the folders of a file system that has any of them. They have at most most
+// bytes.
 func (f idxFormat) openFirst(fsys fs.FS, folders []string, most int64) (*Set, error) {
 	for _, folder := range folders {
 		files, missing := f.find(fsys, folder)
@@ -168,7 +170,8 @@ func openEMNIST(ctx context.Context, spec Spec) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := idxFormat{ctx: ctx, set: "emnist", prefix: "emnist-" + split + "-", train: "train", test: "test", names: strings.Split(emnistSplits[split], ""), transposed: true}
+	f := idxFormat{ctx: ctx, set: "emnist", prefix: "emnist-" + split + "-", train: "train", test: "test",
+		names: strings.Split(emnistSplits[split], ""), transposed: true}
 	if split == "letters" {
 		f.first = 1
 	}
@@ -193,7 +196,8 @@ func emnistSplit(place string) (dir, split string, err error) {
 		if exists(place) {
 			return place, "balanced", nil
 		}
-		return "", "", fmt.Errorf("%s: there is no split %.40q. Use one of balanced, byclass, bymerge, digits, letters, mnist", shown(place), split)
+		return "", "", fmt.Errorf("%s: there is no split %.40q. Use one of balanced, byclass, bymerge, digits, letters, mnist",
+			shown(place), split)
 	}
 	if exists(place) {
 		return place, split, nil
@@ -201,8 +205,8 @@ func emnistSplit(place string) (dir, split string, err error) {
 	return filepath.Dir(place), split, nil
 }
 
-// openZip reads the files in an archive without unpacking it. Only those that are packed by gzip are looked for; an entry
-// is no longer than the archive.
+// openZip reads the files in an archive without unpacking it. Only those that are packed by gzip are looked for; an
+// entry is no longer than the archive.
 func (f idxFormat) openZip(name string) (*Set, error) {
 	file, size, err := input.Open(name, input.Want{Most: limit.DataFile})
 	if err != nil {
@@ -211,7 +215,8 @@ func (f idxFormat) openZip(name string) (*Set, error) {
 	defer file.Close()
 	archive, err := zip.NewReader(untilAt{f.ctx, file}, size)
 	if err != nil {
-		return nil, fmt.Errorf("%s: this is no zip archive that can be read (%w). %s", shown(filepath.Base(name)), cause.Of(err), f.again())
+		return nil, fmt.Errorf("%s: this is no zip archive that can be read (%w). %s", shown(filepath.Base(name)),
+			cause.Of(err), f.again())
 	}
 	archive.File = slices.DeleteFunc(archive.File, func(e *zip.File) bool { return !strings.HasSuffix(e.Name, ".gz") })
 	return f.openFirst(archive, []string{"gzip", "."}, size)

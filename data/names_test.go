@@ -27,9 +27,10 @@ func TestListSpellings(t *testing.T) {
 func TestNumbersAsLabels(t *testing.T) {
 	root := photos(t, "1.png", "2.png", "3.png", "4.png", "5.png")
 	for labels, want := range map[string]struct{ classes, note string }{
-		"01 1 1 2 2":         {"1 2", "all labels are whole numbers, so 01 is the class 1"},
-		"07 07 07 08 08":     {"7 8", "all labels are whole numbers, so 07 is the class 7, 08 is the class 8"},
-		"1 1 1 1.0 2":        {"1 1.0 2", "the classes 1 and 1.0 are two, and their names are one number. Write them alike if they are one"},
+		"01 1 1 2 2":     {"1 2", "all labels are whole numbers, so 01 is the class 1"},
+		"07 07 07 08 08": {"7 8", "all labels are whole numbers, so 07 is the class 7, 08 is the class 8"},
+		"1 1 1 1.0 2": {"1 1.0 2",
+			"the classes 1 and 1.0 are two, and their names are one number. Write them alike if they are one"},
 		"01 01 01 1 cat":     {"01 1 cat", "the classes 01 and 1 are two, and their names are one number"},
 		"1 1 1 2 2":          {"1 2", ""},
 		"1e3x 1e3x 1e3x a a": {"1e3x a", ""},
@@ -44,7 +45,8 @@ func TestNumbersAsLabels(t *testing.T) {
 		}
 		set := openSmall(t, Spec{Name: "csv", Dir: list, Size: 8})
 		all := strings.Join(set.Notes, "\n")
-		if strings.Join(set.ClassNames, " ") != want.classes || !strings.Contains(all, want.note) || want.note == "" && len(set.Notes) > 1 {
+		if strings.Join(set.ClassNames, " ") != want.classes || !strings.Contains(all, want.note) || want.note == "" &&
+			len(set.Notes) > 1 {
 			t.Errorf("%s: classes %q, notes %q", labels, set.ClassNames, set.Notes)
 		}
 	}

@@ -74,14 +74,19 @@ func findNPZ(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w. Use --data-dir FILE.npz", shown(dir), cause.Of(err))
 	}
-	found := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !strings.EqualFold(filepath.Ext(e.Name()), ".npz") })
+	found := slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return !strings.EqualFold(filepath.Ext(e.Name()),
+			".npz")
+	})
 	if len(found) != 1 {
-		return "", fmt.Errorf("%s: the folder has %d .npz files instead of one. Use --data-dir FILE.npz", shown(dir), len(found))
+		return "", fmt.Errorf("%s: the folder has %d .npz files instead of one. Use --data-dir FILE.npz", shown(dir),
+			len(found))
 	}
 	return filepath.Join(dir, found[0].Name()), nil
 }
 
-// readNPZ decodes a file of four arrays, and of names where it has them, size bytes long. It allocates no more than npzLimit for the set.
+// readNPZ decodes a file of four arrays, and of names where it has them, size bytes long. It allocates no more than
+// npzLimit for the set.
 func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
 	file, err := npz.Open(r, size, "x_train", "y_train", "x_test", "y_test")
 	if err != nil {
@@ -122,15 +127,18 @@ func readNPZSplit(set *Set, split *Split, file *npz.File, half string, size int6
 	if set.C == 0 {
 		set.C, set.H, set.W, set.Embeddings = c, h, w, embeddings
 	} else if embeddings != set.Embeddings {
-		return fmt.Errorf("%s has shape %v, but one of x_train and x_test has images and the other one embeddings. Make both alike", x.Name, x.Shape)
+		return fmt.Errorf("%s has shape %v, but one of x_train and x_test has images and the other one embeddings. Make both alike",
+			x.Name, x.Shape)
 	} else if embeddings && c != set.C {
-		return fmt.Errorf("%s has embeddings of %d numbers, but x_train of %d. Make both by the same network", x.Name, c, set.C)
+		return fmt.Errorf("%s has embeddings of %d numbers, but x_train of %d. Make both by the same network", x.Name, c,
+			set.C)
 	} else if c != set.C || h != set.H || w != set.W {
 		return fmt.Errorf("%s has images of %d×%d×%d, but x_train of %d×%d×%d. Make both alike",
 			x.Name, c, h, w, set.C, set.H, set.W)
 	}
 	n := x.Shape[0]
-	// Images are a byte each pixel, embeddings two bytes a number, labels four bytes; the other half that was read counts too.
+	// Images are a byte each pixel, embeddings two bytes a number, labels four bytes; the other half that was read counts
+	// too.
 	need := int64(n+set.Train.Len()) * int64(set.ImageLen()+4)
 	if limit := npzLimit(size); need > limit {
 		return fmt.Errorf("%s: shape %v needs %s of memory, but at most %s are allowed for a file of %s. If the images are right, "+
@@ -160,7 +168,8 @@ func readNPZSplit(set *Set, split *Split, file *npz.File, half string, size int6
 		return fmt.Errorf("%s has shape %v. Use [N], one label per image", y.Name, y.Shape)
 	}
 	if y.Shape[0] != n {
-		return fmt.Errorf("%s has %s for %s. Use one label per image", y.Name, count.Of(y.Shape[0], "label"), count.Of(n, "image"))
+		return fmt.Errorf("%s has %s for %s. Use one label per image", y.Name, count.Of(y.Shape[0], "label"),
+			count.Of(n, "image"))
 	}
 	split.Y = make([]int32, n)
 	return readLabels(y, split.Y)
@@ -208,7 +217,8 @@ func readNPZNames(set *Set, file *npz.File) error {
 	}
 	defer names.Close()
 	if len(names.Shape) != 1 || names.Shape[0] != set.Classes {
-		return fmt.Errorf("%s has shape %v, but there are %s. Write a name for each, in the order of the labels", npzNames, names.Shape, count.Of(set.Classes, "class"))
+		return fmt.Errorf("%s has shape %v, but there are %s. Write a name for each, in the order of the labels", npzNames,
+			names.Shape, count.Of(set.Classes, "class"))
 	}
 	if set.ClassNames, err = names.Texts(); err != nil {
 		return err
@@ -245,13 +255,16 @@ func readNPZOrigin(set *Set, file *npz.File) error {
 		return nil
 	}
 	if !backboneDigest.MatchString(digest) {
-		return fmt.Errorf("%s: backbone_digest is %.40q, and not sha256: with 64 hexadecimal digits. Leave it out, or write the file with `ocl embed -o FILE.npz`", npz.Metadata, digest)
+		return fmt.Errorf("%s: backbone_digest is %.40q, and not sha256: with 64 hexadecimal digits. Leave it out, or write the file with `ocl embed -o FILE.npz`",
+			npz.Metadata, digest)
 	}
 	set.By, set.ByDigest = says["backbone"], digest
 	if shape := says["image_shape"]; shape != "" {
 		var of []int
-		if err := json.Unmarshal([]byte(shape), &of); err != nil || len(of) != 3 || of[0] != 1 && of[0] != 3 || slices.Min(of) < 1 || slices.Max(of) > limit.KnownSide {
-			return fmt.Errorf("%s: image_shape is %.40q, and not [C,H,W] with C of 1 or 3. Leave it out, or write the file with `ocl embed -o FILE.npz`", npz.Metadata, shape)
+		if err := json.Unmarshal([]byte(shape), &of); err != nil || len(of) != 3 || of[0] != 1 && of[0] != 3 ||
+			slices.Min(of) < 1 || slices.Max(of) > limit.KnownSide {
+			return fmt.Errorf("%s: image_shape is %.40q, and not [C,H,W] with C of 1 or 3. Leave it out, or write the file with `ocl embed -o FILE.npz`",
+				npz.Metadata, shape)
 		}
 		set.Of = [3]int(of)
 	}
@@ -266,16 +279,19 @@ func npzLayout(a npz.Array) (order string, c, h, w int, err error) {
 	channels := func(n int) bool { return n == 1 || n == 3 }
 	switch s := a.Shape; {
 	case len(s) == 2 && a.Type[1] != 'f':
-		return "", 0, 0, 0, fmt.Errorf("%s has shape %v and dtype %q. Embeddings are floats: use float16, float32 or float64; images have shape [N,H,W,C], [N,C,H,W] or [N,H,W]",
-			a.Name, s, a.Type)
+		return "", 0, 0, 0,
+			fmt.Errorf("%s has shape %v and dtype %q. Embeddings are floats: use float16, float32 or float64; images have shape [N,H,W,C], [N,C,H,W] or [N,H,W]",
+				a.Name, s, a.Type)
 	case len(s) == 2 && s[1] > limit.KnownSide:
-		return "", 0, 0, 0, fmt.Errorf("%s has embeddings of %s. Use embeddings of at most %s", a.Name, count.Of(s[1], "number"), count.Number(limit.KnownSide))
+		return "", 0, 0, 0, fmt.Errorf("%s has embeddings of %s. Use embeddings of at most %s", a.Name,
+			count.Of(s[1], "number"), count.Number(limit.KnownSide))
 	case len(s) == 2:
 		order, c, h, w = embedded, s[1], 1, 1
 	case a.Type[1:] != "u1" && a.Type[1:] != "f4" && a.Type[1:] != "f8":
-		return "", 0, 0, 0, fmt.Errorf("%s has dtype %q instead of uint8, float32 or float64. Convert values from 0 to 255 with astype(numpy.uint8), and "+
-			"values from 0 to 1 with astype(numpy.float32)",
-			a.Name, a.Type)
+		return "", 0, 0, 0,
+			fmt.Errorf("%s has dtype %q instead of uint8, float32 or float64. Convert values from 0 to 255 with astype(numpy.uint8), and "+
+				"values from 0 to 1 with astype(numpy.float32)",
+				a.Name, a.Type)
 	case len(s) == 3:
 		order, c, h, w = "CHW", 1, s[1], s[2]
 	case len(s) == 4 && channels(s[3]): // first, as an image 3 rows high is rarer than NHWC
@@ -284,7 +300,8 @@ func npzLayout(a npz.Array) (order string, c, h, w int, err error) {
 		order, c, h, w = "CHW", s[1], s[2], s[3]
 	}
 	if c == 0 || a.Shape[0]*h*w == 0 {
-		return "", 0, 0, 0, fmt.Errorf("%s has shape %v. Use [N,H,W,C] or [N,C,H,W] with C of 1 or 3, or [N,H,W], with at least one image of at least one pixel, or [N,D] for embeddings", a.Name, a.Shape)
+		return "", 0, 0, 0, fmt.Errorf("%s has shape %v. Use [N,H,W,C] or [N,C,H,W] with C of 1 or 3, or [N,H,W], with at least one image of at least one pixel, or [N,D] for embeddings",
+			a.Name, a.Shape)
 	}
 	return order, c, h, w, nil
 }
@@ -331,7 +348,8 @@ func readEmbeddings(a *npz.Values, dst Block) error {
 	for i := range dst.Len() {
 		err := a.Floats(len(row), func(k int, v float64) error {
 			if row[k] = float32(v); !(math.Abs(v) <= float16Most) {
-				return fmt.Errorf("number %d is %v, but embeddings are finite and within ±%d. Scale them, or leave the sample out", k, v, float16Most)
+				return fmt.Errorf("number %d is %v, but embeddings are finite and within ±%d. Scale them, or leave the sample out",
+					k, v, float16Most)
 			}
 			return nil
 		})

@@ -130,7 +130,8 @@ func TestNPZLabelsOfEveryWidth(t *testing.T) {
 				if order == ">" {
 					bytesOrder = binary.BigEndian
 				}
-				f["y_train"] = array{descr: fmt.Sprintf("%s%s%d", order, kind, width), shape: "(3,)", data: words(width, bytesOrder, 1, 0, 2)}
+				f["y_train"] = array{descr: fmt.Sprintf("%s%s%d", order, kind, width), shape: "(3,)",
+					data: words(width, bytesOrder, 1, 0, 2)}
 				b := packNPZ(f, zip.Store)
 				set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
 				if err != nil {
@@ -187,8 +188,10 @@ func TestNPZFloats(t *testing.T) {
 		a := array{}
 		floats(descr, levels...)(&a)
 		f := map[string]array{
-			"x_train": {descr: descr, shape: "(1, 16, 16)", data: a.data}, "y_train": {descr: "|u1", shape: "(1,)", data: []byte{0}},
-			"x_test": {descr: "|u1", shape: "(1, 16, 16)", data: counting(256)}, "y_test": {descr: "|u1", shape: "(1,)", data: []byte{0}},
+			"x_train": {descr: descr, shape: "(1, 16, 16)", data: a.data},
+			"y_train": {descr: "|u1", shape: "(1,)", data: []byte{0}},
+			"x_test":  {descr: "|u1", shape: "(1, 16, 16)", data: counting(256)},
+			"y_test":  {descr: "|u1", shape: "(1,)", data: []byte{0}},
 		}
 		b := packNPZ(f, zip.Store)
 		set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
@@ -204,12 +207,14 @@ func TestNPZFloats(t *testing.T) {
 // embedded3 is a whole small data set of three classes: embeddings of two numbers, float16.
 func embedded3() map[string]array {
 	f := arrays()
-	f["x_train"] = array{descr: "<f2", shape: "(3, 2)", data: words(2, binary.LittleEndian, 0x3c00, 0xc000, 0, 1, 0x7bff, 0x3555)}
+	f["x_train"] = array{descr: "<f2", shape: "(3, 2)",
+		data: words(2, binary.LittleEndian, 0x3c00, 0xc000, 0, 1, 0x7bff, 0x3555)}
 	f["x_test"] = array{descr: "<f2", shape: "(1, 2)", data: words(2, binary.LittleEndian, 0x3800, 0x4248)}
 	return f
 }
 
-// TestNPZEmbeddings: floats of two axes are embeddings, of each width and byte order, kept as the nearest numbers of float16.
+// TestNPZEmbeddings: floats of two axes are embeddings, of each width and byte order, kept as the nearest numbers of
+// float16.
 func TestNPZEmbeddings(t *testing.T) {
 	for _, descr := range []string{"<f2", "<f4", ">f4", "<f8", ">f8"} {
 		f := embedded3()
@@ -232,7 +237,8 @@ func TestNPZEmbeddings(t *testing.T) {
 	}
 }
 
-// TestEmbeddingsAreNoImages: what is about pixels refuses embeddings, and their digest is not that of images of the same bytes.
+// TestEmbeddingsAreNoImages: what is about pixels refuses embeddings, and their digest is not that of images of the
+// same bytes.
 func TestEmbeddingsAreNoImages(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "e.npz")
@@ -243,10 +249,12 @@ func TestEmbeddingsAreNoImages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), Spec{Name: "npz", Dir: name, Channels: 3}); err == nil || !strings.Contains(err.Error(), "embeddings have no channels") {
+	if _, err := Open(t.Context(), Spec{Name: "npz", Dir: name, Channels: 3}); err == nil ||
+		!strings.Contains(err.Error(), "embeddings have no channels") {
 		t.Errorf("three channels: %v", err)
 	}
-	if _, err := Statistics(t.Context(), set, nil); err == nil || !strings.Contains(err.Error(), "the data are embeddings") {
+	if _, err := Statistics(t.Context(), set, nil); err == nil ||
+		!strings.Contains(err.Error(), "the data are embeddings") {
 		t.Errorf("statistics: %v", err)
 	}
 	other := *set
@@ -268,10 +276,13 @@ func TestNPZFaults(t *testing.T) {
 		name, want string
 		harm       func(files)
 	}{
-		{"missing", `x_train is missing among the arrays of the file ("y_train", "x_test", "y_test")`, func(f files) { delete(f, "x_train") }},
-		{"half floats", `x_train has dtype "<f2" instead of uint8, float32 or float64`, x(func(a *array) { a.descr, a.shape = "<f2", "(3, 2, 3, 1)" })},
+		{"missing", `x_train is missing among the arrays of the file ("y_train", "x_test", "y_test")`,
+			func(f files) { delete(f, "x_train") }},
+		{"half floats", `x_train has dtype "<f2" instead of uint8, float32 or float64`,
+			x(func(a *array) { a.descr, a.shape = "<f2", "(3, 2, 3, 1)" })},
 		{"signed images", `x_train has dtype "|i1" instead of uint8`, x(func(a *array) { a.descr = "|i1" })},
-		{"large floats", "x_train: record 1: the value 1.5, but floats must lie between 0 and 1. Divide", x(floats("<f4", 0, 1, 0, 1.5, 0, 0))},
+		{"large floats", "x_train: record 1: the value 1.5, but floats must lie between 0 and 1. Divide",
+			x(floats("<f4", 0, 1, 0, 1.5, 0, 0))},
 		{"negative floats", "x_train: record 2: the value -0.25", x(floats(">f8", 0, 1, 0, 1, 0, -0.25))},
 		{"no number", "x_train: record 0: the value NaN", x(floats("<f8", 0, math.NaN(), 0, 1, 0, 0))},
 		{"float labels", `y_train has dtype "<f8", but labels are integers`, y(func(a *array) { a.descr = "<f8" })},
@@ -283,20 +294,27 @@ func TestNPZFaults(t *testing.T) {
 		{"huge", "has more than", x(func(a *array) { a.shape = "(99999999999999, 2, 2, 3)" })},
 		{"overflow", "has more than", x(func(a *array) { a.shape = "(17000000000, 17000000000, 17000000000, 3)" })},
 		{"Fortran", "Fortran order", x(func(a *array) { a.fortran = "True" })},
-		{"words", `y_train: the array has dtype "<U21", which is neither integers nor floats`, y(func(a *array) { a.descr = "<U21" })},
+		{"words", `y_train: the array has dtype "<U21", which is neither integers nor floats`,
+			y(func(a *array) { a.descr = "<U21" })},
 		{"escape", `dtype "\x1b]0;owned"`, y(func(a *array) { a.descr = "\x1b]0;owned" })},
 		{"object", `dtype "|O"`, y(func(a *array) { a.descr = "|O" })},
 		{"label shape", "y_train has shape [1 3]", y(func(a *array) { a.shape = "(1, 3)" })},
 		{"label count", "y_train has 2 labels for 3 images", y(func(a *array) { a.shape, a.data = "(2,)", a.data[:16] })},
-		{"negative label", "y_train: record 1: the label -1", y(func(a *array) { a.data = words(8, binary.LittleEndian, 0, -1, 1) })},
-		{"large label", "record 0: the label 4294967296", y(func(a *array) { a.data = words(8, binary.LittleEndian, 1<<32, 0, 1) })},
+		{"negative label", "y_train: record 1: the label -1",
+			y(func(a *array) { a.data = words(8, binary.LittleEndian, 0, -1, 1) })},
+		{"large label", "record 0: the label 4294967296",
+			y(func(a *array) { a.data = words(8, binary.LittleEndian, 1<<32, 0, 1) })},
 		{"gap", "y_train: class 1 has no image", y(func(a *array) { a.data = words(8, binary.LittleEndian, 2, 0, 0) })},
-		{"test label", "y_test: record 0 has label 7", func(f files) { f["y_test"] = array{descr: "|u1", shape: "(1,)", data: []byte{7}} }},
-		{"integer embeddings", `x_train has shape [3 12] and dtype "|u1". Embeddings are floats`, x(func(a *array) { a.shape = "(3, 12)" })},
-		{"wide embeddings", "x_train has embeddings of 1,048,577 numbers. Use embeddings of at most 1,048,576", x(func(a *array) {
-			a.descr, a.shape, a.data = "<f2", "(1, 1048577)", make([]byte, 2*1048577)
-		})},
-		{"one half of embeddings", "one of x_train and x_test has images and the other one embeddings", x(func(a *array) { a.descr, a.shape = "<f2", "(3, 6)" })},
+		{"test label", "y_test: record 0 has label 7",
+			func(f files) { f["y_test"] = array{descr: "|u1", shape: "(1,)", data: []byte{7}} }},
+		{"integer embeddings", `x_train has shape [3 12] and dtype "|u1". Embeddings are floats`,
+			x(func(a *array) { a.shape = "(3, 12)" })},
+		{"wide embeddings", "x_train has embeddings of 1,048,577 numbers. Use embeddings of at most 1,048,576",
+			x(func(a *array) {
+				a.descr, a.shape, a.data = "<f2", "(1, 1048577)", make([]byte, 2*1048577)
+			})},
+		{"one half of embeddings", "one of x_train and x_test has images and the other one embeddings",
+			x(func(a *array) { a.descr, a.shape = "<f2", "(3, 6)" })},
 		{"other width", "x_test has embeddings of 3 numbers, but x_train of 2", func(f files) {
 			clear(f)
 			maps.Copy(f, embedded3())
@@ -309,13 +327,14 @@ func TestNPZFaults(t *testing.T) {
 			floats("<f4", 0, 1, 2, math.NaN(), 4, 5)(&a)
 			f["x_train"] = array{descr: a.descr, shape: "(3, 2)", data: a.data}
 		}},
-		{"too large embedding", "x_train: record 2: number 0 is 70000, but embeddings are finite and within ±65504", func(f files) {
-			clear(f)
-			maps.Copy(f, embedded3())
-			a := f["x_train"]
-			floats(">f8", 0, 1, 2, 3, 70000, 5)(&a)
-			f["x_train"] = array{descr: a.descr, shape: "(3, 2)", data: a.data}
-		}},
+		{"too large embedding", "x_train: record 2: number 0 is 70000, but embeddings are finite and within ±65504",
+			func(f files) {
+				clear(f)
+				maps.Copy(f, embedded3())
+				a := f["x_train"]
+				floats(">f8", 0, 1, 2, 3, 70000, 5)(&a)
+				f["x_train"] = array{descr: a.descr, shape: "(3, 2)", data: a.data}
+			}},
 		{"other size", "x_test has images of 3×1×4, but x_train of 3×2×2", func(f files) {
 			f["x_test"] = array{descr: "|u1", shape: "(1, 1, 4, 3)", data: counting(12)}
 		}},
@@ -365,7 +384,8 @@ func TestNPZNeedsMemory(t *testing.T) {
 func TestNPZLiesAboutItsSize(t *testing.T) {
 	var buf bytes.Buffer
 	w := zip.NewWriter(&buf)
-	e, err := w.CreateRaw(&zip.FileHeader{Name: "x_train.npy", Method: zip.Deflate, UncompressedSize64: 4 << 30, CompressedSize64: 4})
+	e, err := w.CreateRaw(&zip.FileHeader{Name: "x_train.npy", Method: zip.Deflate, UncompressedSize64: 4 << 30,
+		CompressedSize64: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -451,10 +471,12 @@ func FuzzNPZ(f *testing.F) {
 			again := written(t, set)
 			back, err := readNPZ(bytes.NewReader(again), int64(len(again)))
 			if err != nil {
-				t.Fatalf("%d×%d×%d, %d and %d images: written, they are not read again: %v", set.C, set.H, set.W, set.Train.Len(), set.Test.Len(), err)
+				t.Fatalf("%d×%d×%d, %d and %d images: written, they are not read again: %v", set.C, set.H, set.W, set.Train.Len(),
+					set.Test.Len(), err)
 			}
 			if digestOf(t, back) != digestOf(t, set) {
-				t.Errorf("%d×%d×%d, %d and %d images: written and read again they differ", set.C, set.H, set.W, set.Train.Len(), set.Test.Len())
+				t.Errorf("%d×%d×%d, %d and %d images: written and read again they differ", set.C, set.H, set.W, set.Train.Len(),
+					set.Test.Len())
 			}
 		}
 	})
@@ -483,15 +505,21 @@ func TestNPZNames(t *testing.T) {
 		{"str", array{descr: "<U5", shape: "(3,)", data: wide(5, little, "Käfer", "b", "日本")}, "Käfer b 日本"},
 		{"str of another machine", array{descr: ">U5", shape: "(3,)", data: wide(5, big, "Käfer", "b", "c")}, "Käfer b c"},
 		{"bytes", array{descr: "|S2", shape: "(3,)", data: []byte("a\x00bbc\x00")}, "a bb c"},
-		{"too few", array{descr: "|S1", shape: "(2,)", data: []byte("ab")}, "class_names has shape [2], but there are 3 classes. Write a name for each"},
+		{"too few", array{descr: "|S1", shape: "(2,)", data: []byte("ab")},
+			"class_names has shape [2], but there are 3 classes. Write a name for each"},
 		{"two axes", array{descr: "|S1", shape: "(3, 1)", data: []byte("abc")}, "class_names has shape [3 1]"},
-		{"numbers", array{descr: "<i4", shape: "(3,)", data: make([]byte, 12)}, "class_names: the array has dtype \"<i4\", which is no text. Write numpy.array of a list of str"},
-		{"objects", array{descr: "|O", shape: "(3,)", data: make([]byte, 24)}, "class_names: the array has dtype \"|O\", Python objects, which are pickled and never read. Write names of a fixed length: class_names=numpy.array(names, dtype=str)"},
-		{"equal ones", array{descr: "|S1", shape: "(3,)", data: []byte("aba")}, "classes 0 and 2 are both called \"a\". Give each its own name"},
+		{"numbers", array{descr: "<i4", shape: "(3,)", data: make([]byte, 12)},
+			"class_names: the array has dtype \"<i4\", which is no text. Write numpy.array of a list of str"},
+		{"objects", array{descr: "|O", shape: "(3,)", data: make([]byte, 24)},
+			"class_names: the array has dtype \"|O\", Python objects, which are pickled and never read. Write names of a fixed length: class_names=numpy.array(names, dtype=str)"},
+		{"equal ones", array{descr: "|S1", shape: "(3,)", data: []byte("aba")},
+			"classes 0 and 2 are both called \"a\". Give each its own name"},
 		{"an empty one", array{descr: "|S1", shape: "(3,)", data: []byte("ab\x00")}, "class 2 has an empty name"},
 		{"no UTF-8", array{descr: "|S1", shape: "(3,)", data: []byte("ab\xff")}, "text 2 is not UTF-8"},
-		{"no character", array{descr: "<U1", shape: "(3,)", data: words(4, little, 'a', 0xd800, 'b')}, "text 1 has the character 0xd800, which does not exist"},
-		{"long ones", array{descr: "|S400000", shape: "(3,)", data: make([]byte, 1_200_000)}, "more than the limit of 1,048,576. Use shorter names"},
+		{"no character", array{descr: "<U1", shape: "(3,)", data: words(4, little, 'a', 0xd800, 'b')},
+			"text 1 has the character 0xd800, which does not exist"},
+		{"long ones", array{descr: "|S400000", shape: "(3,)", data: make([]byte, 1_200_000)},
+			"more than the limit of 1,048,576. Use shorter names"},
 		{"cut", array{descr: "|S2", shape: "(3,)", data: []byte("abcde")}, "class_names: shape [3] of \"|S2\" needs"},
 	} {
 		f := arrays()
@@ -522,16 +550,20 @@ func TestNPZOrigin(t *testing.T) {
 		says array
 		by   string // network, digest and shape of the images, or a part of the message
 	}{
-		{"all", text(`{"backbone":"net","backbone_digest":"` + digest + `","image_shape":"[3,8,9]"}`), "net " + digest + " [3 8 9]"},
+		{"all", text(`{"backbone":"net","backbone_digest":"` + digest + `","image_shape":"[3,8,9]"}`),
+			"net " + digest + " [3 8 9]"},
 		{"no shape", text(`{"backbone":"net","backbone_digest":"` + digest + `"}`), "net " + digest + " [0 0 0]"},
 		{"nothing of it", text(`{"backbone":"net"}`), "  [0 0 0]"},
-		{"no digest", text(`{"backbone_digest":"sha256:0A"}`), `backbone_digest is "sha256:0A", and not sha256: with 64 hexadecimal digits. Leave it out, or write the file with`},
-		{"no shape of images", text(`{"backbone_digest":"` + digest + `","image_shape":"[2,8,8]"}`), `image_shape is "[2,8,8]", and not [C,H,W]`},
+		{"no digest", text(`{"backbone_digest":"sha256:0A"}`),
+			`backbone_digest is "sha256:0A", and not sha256: with 64 hexadecimal digits. Leave it out, or write the file with`},
+		{"no shape of images", text(`{"backbone_digest":"` + digest + `","image_shape":"[2,8,8]"}`),
+			`image_shape is "[2,8,8]", and not [C,H,W]`},
 		{"a huge one", text(`{"backbone_digest":"` + digest + `","image_shape":"[3,8,1000000000]"}`), "image_shape is"},
 		{"two axes", text(`{"backbone_digest":"` + digest + `","image_shape":"[3,8]"}`), "image_shape is"},
 		{"no JSON", text(`{"backbone"`), "__metadata__ is no JSON object of texts"},
 		{"a number", text(`{"backbone":1}`), "__metadata__ is no JSON object of texts"},
-		{"a list", array{descr: "|S1", shape: "(2,)", data: []byte("ab")}, "__metadata__ has shape [2] and 1 byte, and not one text"},
+		{"a list", array{descr: "|S1", shape: "(2,)", data: []byte("ab")},
+			"__metadata__ has shape [2] and 1 byte, and not one text"},
 		{"numbers", array{descr: "<i4", shape: "()", data: make([]byte, 4)}, "which is no text"},
 	} {
 		f := embedded3()

@@ -25,7 +25,8 @@ func (s *Set) reduce(spec Spec) {
 			continue
 		}
 		*half.split = half.split.take(at)
-		s.Notes = append(s.Notes, fmt.Sprintf("a part: %s of %s of the %s half, at most %d of each class", count.Number(len(at)), count.Of(before, "image"), half.name, half.perClass))
+		s.Notes = append(s.Notes, fmt.Sprintf("a part: %s of %s of the %s half, at most %d of each class",
+			count.Number(len(at)), count.Of(before, "image"), half.name, half.perClass))
 	}
 }
 
@@ -49,8 +50,8 @@ func placesByClass(labels []int32, classes int) [][]int32 {
 	return lists
 }
 
-// divide splits images into a training and a test half, share of each class for testing: at least one image of each class
-// stays for training. The images are drawn by the source "data/split" of the data seed.
+// divide splits images into a training and a test half, share of each class for testing: at least one image of each
+// class stays for training. The images are drawn by the source "data/split" of the data seed.
 func divide(labels []int32, classes int, share float64, seed uint64) (train, test []int32) {
 	src := rng.New(seed, "data/split")
 	for _, of := range placesByClass(labels, classes) {
@@ -63,8 +64,8 @@ func divide(labels []int32, classes int, share float64, seed uint64) (train, tes
 	return train, test
 }
 
-// grow makes three equal channels of one, if channels is 3. It comes after reduce, so that a part of images in memory is all that
-// stays there.
+// grow makes three equal channels of one, if channels is 3. It comes after reduce, so that a part of images in memory
+// is all that stays there.
 func (s *Set) grow(channels int) {
 	if channels != 3 || s.C == 3 {
 		return

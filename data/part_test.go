@@ -18,8 +18,8 @@ func labelled(classes, n, m int) *Set {
 	return &Set{Name: "labelled", C: 1, H: 1, W: 1, Classes: classes, Train: half(n), Test: half(m)}
 }
 
-// TestPart: a part has so many images of each class, the same ones with the same data seed, in the order of the set, and
-// says that it is a part.
+// TestPart: a part has so many images of each class, the same ones with the same data seed, in the order of the set,
+// and says that it is a part.
 func TestPart(t *testing.T) {
 	part := func(seed uint64) *Set {
 		s := labelled(5, 8, 4)
@@ -40,7 +40,8 @@ func TestPart(t *testing.T) {
 	if !slices.Equal(pixelsOf(a.Train), pixelsOf(b.Train)) || slices.Equal(pixelsOf(a.Train), pixelsOf(c.Train)) {
 		t.Error("the part is not a function of the data seed")
 	}
-	if a.Test.Len() != 20 || len(a.Notes) != 1 || !strings.HasPrefix(a.Notes[0], "a part: 15 of 40 images of the train half") {
+	if a.Test.Len() != 20 || len(a.Notes) != 1 ||
+		!strings.HasPrefix(a.Notes[0], "a part: 15 of 40 images of the train half") {
 		t.Errorf("%d test images, notes %q", a.Test.Len(), a.Notes)
 	}
 }

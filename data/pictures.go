@@ -59,9 +59,9 @@ func (p pictures) fileName(i int) string {
 	return shown(p.files[i])
 }
 
-// open returns the decoded images, 3×side×side, in the order of the files. It decodes those that are not in a cache yet:
-// that of the same names, sizes and times of the files, size, filter and decoder. With SkipUnreadable, dropped are the
-// files that cannot be read; they have no image.
+// open returns the decoded images, 3×side×side, in the order of the files. It decodes those that are not in a cache
+// yet: that of the same names, sizes and times of the files, size, filter and decoder. With SkipUnreadable, dropped are
+// the files that cannot be read; they have no image.
 func (p pictures) open(ctx context.Context, spec Spec) (images *cache.Images, dropped []cache.Fault, err error) {
 	key, err := p.key(ctx)
 	if err != nil {
@@ -107,15 +107,16 @@ func (p pictures) place(i int) string {
 	return filepath.Join(p.root, name)
 }
 
-// respell looks for files that are not where a list says under the same names as other systems write them: with slashes for backslashes, and in both spellings
-// of Unicode.
+// respell looks for files that are not where a list says under the same names as other systems write them: with slashes
+// for backslashes, and in both spellings of Unicode.
 func (p pictures) respell() {
 	for i, name := range p.files {
 		if p.there(i) || !strings.ContainsFunc(name, func(r rune) bool { return r == '\\' || r >= utf8.RuneSelf }) {
 			continue
 		}
 		slashes := strings.ReplaceAll(name, `\`, "/")
-		for _, p.files[i] = range []string{slashes, spelling.Of(slashes), spelling.Split(slashes), name} { // the last one where none is there
+		// the last one where none is there
+		for _, p.files[i] = range []string{slashes, spelling.Of(slashes), spelling.Split(slashes), name} {
 			if p.there(i) {
 				break
 			}
@@ -137,7 +138,10 @@ func (p pictures) decode(ctx context.Context, i int, dst []uint8) error {
 		}
 		return nil
 	}
-	err := UsePictureFile(ctx, p.place(i), func(file []byte) error { return picture.Decode(ctx, file, dst, p.side, p.side, p.fit) })
+	err := UsePictureFile(ctx, p.place(i), func(file []byte) error {
+		return picture.Decode(ctx, file, dst, p.side, p.side,
+			p.fit)
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name(i), err)
 	}
@@ -164,7 +168,8 @@ func (p pictures) key(ctx context.Context) (string, error) {
 		if p.list != "" {
 			where, remedy = p.list, remedy+", or correct the list"
 		}
-		return "", fmt.Errorf("%s: cannot read %s: %s. %s", shown(where), count.Of(len(faults), "file"), count.Some(faults), remedy)
+		return "", fmt.Errorf("%s: cannot read %s: %s. %s", shown(where), count.Of(len(faults), "file"), count.Some(faults),
+			remedy)
 	}
 	return fmt.Sprintf("%s %d %d %s\n", p.set, p.side, p.fit, picture.Version) + strings.Join(lines, ""), nil
 }

@@ -26,8 +26,8 @@ func IsPicture(name string) bool {
 	return slices.Contains(picture.Extensions(), strings.ToLower(path.Ext(name)))
 }
 
-// IsPictureFile says whether a file is an image that can be read: by the ending of its name, or by its first bytes where the ending tells nothing.
-// A file that cannot be opened is none.
+// IsPictureFile says whether a file is an image that can be read: by the ending of its name, or by its first bytes
+// where the ending tells nothing. A file that cannot be opened is none.
 func IsPictureFile(name string) bool {
 	return IsPicture(name) || nameless(name) && picture.Begins(firstBytes(name))
 }
@@ -44,7 +44,8 @@ func nameless(name string) bool {
 // Unread counts images of kinds that are not read. The zero value has none.
 type Unread struct{ kinds map[*picture.Unread]int }
 
-// Add counts a file if it is such an image, by the ending of its name, or by its first bytes where the ending tells nothing.
+// Add counts a file if it is such an image, by the ending of its name, or by its first bytes where the ending tells
+// nothing.
 func (u *Unread) Add(name string) bool {
 	kind := picture.UnreadName(name)
 	if kind == nil && nameless(name) {
@@ -90,8 +91,8 @@ func ReadPicture(r io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// ReadPictureFile reads an image file as a whole, which must be a regular file. It refuses one of more than 256 MB. Its errors do not
-// name it.
+// ReadPictureFile reads an image file as a whole, which must be a regular file. It refuses one of more than 256 MB. Its
+// errors do not name it.
 func ReadPictureFile(name string) ([]byte, error) {
 	text, err := input.ReadFile(name, input.Want{Most: limit.Picture})
 	if errors.Is(err, input.ErrSize) {
@@ -100,8 +101,9 @@ func ReadPictureFile(name string) ([]byte, error) {
 	return text, cause.Of(err)
 }
 
-// UsePictureFile is [ReadPictureFile], and gives the file to use, which does not keep it. Calls at the same time wait until their
-// files together take at most 512 MB, or a quarter of the memory of the process. The waiting ends with the error of ctx.
+// UsePictureFile is [ReadPictureFile], and gives the file to use, which does not keep it. Calls at the same time wait
+// until their files together take at most 512 MB, or a quarter of the memory of the process. The waiting ends with the
+// error of ctx.
 func UsePictureFile(ctx context.Context, name string, use func(file []byte) error) error {
 	size := int64(0)
 	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
@@ -121,7 +123,8 @@ func UsePictureFile(ctx context.Context, name string, use func(file []byte) erro
 
 var errTooLong = errors.New("the file has more than")
 
-// readUpTo reads all of r, which has at most so many bytes. It reads them in parts, as one that grows would be there twice.
+// readUpTo reads all of r, which has at most so many bytes. It reads them in parts, as one that grows would be there
+// twice.
 func readUpTo(r io.Reader, most int64) ([]byte, error) {
 	const part = 1 << 20
 	var parts [][]byte
@@ -143,8 +146,8 @@ func readUpTo(r io.Reader, most int64) ([]byte, error) {
 
 // Preparation makes of any image file the image that a data set would have made of it: uint8 [C,H,W]. The filter and
 // what is cut off are those of the set. Where a set has grey images, colours become grey by Pillow's formula. Where it
-// pads its images, as MNIST does, the image is made as large as the set's own and then padded. Sets that were published as
-// pixels crop. Any number of goroutines may use it.
+// pads its images, as MNIST does, the image is made as large as the set's own and then padded. Sets that were published
+// as pixels crop. Any number of goroutines may use it.
 type Preparation struct {
 	c, h, w int
 	side    int // of the image before it is padded; 0 means none
@@ -159,7 +162,8 @@ func NewPreparation(spec Spec, c, h, w int) (Preparation, error) {
 		return Preparation{}, err
 	}
 	if c != 1 && c != 3 || h < 1 || w < 1 {
-		return Preparation{}, fmt.Errorf("data: %s: images of %d channels and %d×%d pixels cannot be made. Use 1 or 3 channels and at least one pixel", spec.Name, c, w, h)
+		return Preparation{}, fmt.Errorf("data: %s: images of %d channels and %d×%d pixels cannot be made. Use 1 or 3 channels and at least one pixel",
+			spec.Name, c, w, h)
 	}
 	p := Preparation{c: c, h: h, w: w, fit: info.fit, grey: c == 1}
 	if spec.Channels == 3 && info.maybeGrey() {
@@ -172,7 +176,8 @@ func NewPreparation(spec Spec, c, h, w int) (Preparation, error) {
 // maybeGrey says whether only the files say how many channels images have.
 func (i Info) maybeGrey() bool { return !strings.HasPrefix(i.Shape, "3") }
 
-// CheckChannels refuses three channels of images that have them, where predictions could not know it: they would make pictures grey.
+// CheckChannels refuses three channels of images that have them, where predictions could not know it: they would make
+// pictures grey.
 func (s *Set) CheckChannels(spec Spec) error {
 	info, err := Lookup(spec.Name)
 	if err == nil && spec.Channels == 3 && !s.Tripled && info.maybeGrey() {
@@ -184,10 +189,10 @@ func (s *Set) CheckChannels(spec Spec) error {
 // Len is C·H·W, the bytes of an image.
 func (p Preparation) Len() int { return p.c * p.h * p.w }
 
-// Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP, BMP or TIFF file of any size, into dst, uint8 [C,H,W]. It turns the
-// image as its EXIF data say. All calls share one budget of memory, for which a call waits; an image that needs more than that
-// is refused. The call ends early when ctx does. An error does not name the file, which the caller knows. A fault of a decoder
-// is an error too. A dst of another length than Len panics.
+// Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP, BMP or TIFF file of any size, into dst, uint8 [C,H,W]. It
+// turns the image as its EXIF data say. All calls share one budget of memory, for which a call waits; an image that
+// needs more than that is refused. The call ends early when ctx does. An error does not name the file, which the caller
+// knows. A fault of a decoder is an error too. A dst of another length than Len panics.
 func (p Preparation) Decode(ctx context.Context, file []byte, dst []uint8) error {
 	if len(dst) != p.Len() {
 		panic(fmt.Sprintf("data: room for %d bytes of an image instead of %d", len(dst), p.Len()))
@@ -215,8 +220,9 @@ func (p Preparation) finish(dst, rgb []uint8, w, h int) {
 	p.place(dst, rgb, w, h)
 }
 
-// Easel prepares images that are in memory already, as [Preparation.Decode] prepares files, and keeps its buffers: further images of the
-// same size and of a type of package image allocate nothing. One goroutine uses it at a time. [Preparation.Easel] makes one.
+// Easel prepares images that are in memory already, as [Preparation.Decode] prepares files, and keeps its buffers:
+// further images of the same size and of a type of package image allocate nothing. One goroutine uses it at a time.
+// [Preparation.Easel] makes one.
 type Easel struct {
 	p      Preparation
 	canvas picture.Canvas
@@ -234,8 +240,9 @@ func (p Preparation) Easel() *Easel {
 	return e
 }
 
-// Draw makes of img, which may have any size, bounds and type, the image dst, uint8 [C,H,W]. It is that of a PNG file with the same pixels.
-// It is an error if img is nil, has no pixels, or more of them than are read from a file. A dst of another length than Len panics.
+// Draw makes of img, which may have any size, bounds and type, the image dst, uint8 [C,H,W]. It is that of a PNG file
+// with the same pixels. It is an error if img is nil, has no pixels, or more of them than are read from a file. A dst
+// of another length than Len panics.
 func (e *Easel) Draw(dst []uint8, img image.Image) error {
 	p := e.p
 	if len(dst) != p.Len() {
@@ -278,5 +285,6 @@ func (p Preparation) place(dst, planes []uint8, w, h int) {
 	}
 }
 
-// PictureSize is the width and the height of an image file as stored. Nothing is decoded. It refuses what [Preparation.Decode] does not read.
+// PictureSize is the width and the height of an image file as stored. Nothing is decoded. It refuses what
+// [Preparation.Decode] does not read.
 func PictureSize(file []byte) (w, h int, err error) { return picture.Size(file) }

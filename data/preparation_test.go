@@ -76,7 +76,8 @@ func TestPreparationIsThatOfTheSet(t *testing.T) {
 	t.Setenv("OCL_CACHE", t.TempDir())
 	wide := pngFile(t, gradient(60, 41))
 	root := t.TempDir()
-	writeTree(t, root, map[string][]byte{"a/1.png": wide, "a/2.png": wide, "a/3.png": wide, "b/1.png": wide, "b/2.png": wide, "b/3.png": wide})
+	writeTree(t, root, map[string][]byte{"a/1.png": wide, "a/2.png": wide, "a/3.png": wide, "b/1.png": wide,
+		"b/2.png": wide, "b/3.png": wide})
 	spec := Spec{Name: "folder", Dir: root, Size: 24}
 	set, err := Open(t.Context(), spec)
 	if err != nil {
@@ -119,7 +120,8 @@ func TestPreparationMakesGrey(t *testing.T) {
 	for _, c := range []struct {
 		colour color.NRGBA
 		want   uint8
-	}{{color.NRGBA{255, 0, 0, 255}, 76}, {color.NRGBA{0, 255, 0, 255}, 150}, {color.NRGBA{0, 0, 255, 255}, 29}, {color.NRGBA{255, 255, 255, 255}, 255}} {
+	}{{color.NRGBA{255, 0, 0, 255}, 76}, {color.NRGBA{0, 255, 0, 255}, 150}, {color.NRGBA{0, 0, 255, 255}, 29},
+		{color.NRGBA{255, 255, 255, 255}, 255}} {
 		m := image.NewNRGBA(image.Rect(0, 0, 50, 40))
 		for i := range 50 * 40 {
 			m.SetNRGBA(i%50, i/50, c.colour)
@@ -132,7 +134,8 @@ func TestPreparationMakesGrey(t *testing.T) {
 				}
 			}
 		}
-		if got := prepared(t, preparation(t, Spec{Name: "cifar10", Channels: 3}, 3, 32, 32), pngFile(t, m)); got[0] != c.colour.R || got[1024] != c.colour.G {
+		if got := prepared(t, preparation(t, Spec{Name: "cifar10", Channels: 3}, 3, 32, 32),
+			pngFile(t, m)); got[0] != c.colour.R || got[1024] != c.colour.G {
 			t.Errorf("%v loses its colour", c.colour)
 		}
 	}
@@ -161,9 +164,11 @@ func TestPreparationFaults(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"text": {[]byte("hello"), "this is no JPEG"}, "empty": {nil, "the file is empty"}, "cut": {good[:len(good)/2], "Copy the file again"},
+		"text": {[]byte("hello"), "this is no JPEG"}, "empty": {nil, "the file is empty"},
+		"cut": {good[:len(good)/2], "Copy the file again"},
 	} {
-		if err := p.Decode(t.Context(), c.file, make([]uint8, p.Len())); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := p.Decode(t.Context(), c.file, make([]uint8, p.Len())); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -177,14 +182,16 @@ func TestPreparationFaults(t *testing.T) {
 	}
 }
 
-// TestEaselIsDecode: an image in memory is prepared as its file is, also where the set has it grey, padded or in three equal channels, and
-// again without an allocation.
+// TestEaselIsDecode: an image in memory is prepared as its file is, also where the set has it grey, padded or in three
+// equal channels, and again without an allocation.
 func TestEaselIsDecode(t *testing.T) {
 	m := gradient(45, 40)
 	file := pngFile(t, m)
 	for _, p := range []Preparation{
-		preparation(t, Spec{Name: "folder"}, 3, 24, 24), preparation(t, Spec{Name: "npz"}, 1, 8, 4), preparation(t, Spec{Name: "mini-imagenet"}, 3, miniSide, miniSide),
-		preparation(t, Spec{Name: "mnist"}, 1, 32, 32), preparation(t, Spec{Name: "mnist", Channels: 3}, 3, 28, 28), preparation(t, Spec{Name: "cifar10"}, 3, 32, 32),
+		preparation(t, Spec{Name: "folder"}, 3, 24, 24), preparation(t, Spec{Name: "npz"}, 1, 8, 4),
+		preparation(t, Spec{Name: "mini-imagenet"}, 3, miniSide, miniSide),
+		preparation(t, Spec{Name: "mnist"}, 1, 32, 32), preparation(t, Spec{Name: "mnist", Channels: 3}, 3, 28, 28),
+		preparation(t, Spec{Name: "cifar10"}, 3, 32, 32),
 	} {
 		e, dst := p.Easel(), make([]uint8, p.Len())
 		draw := func() {
@@ -211,7 +218,8 @@ type endless struct{}
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestReadPictureHasAnEnd(t *testing.T) {
-	if _, err := readUpTo(endless{}, 1000); !errors.Is(err, errTooLong) || !strings.Contains(err.Error(), "more than 1,000 bytes") {
+	if _, err := readUpTo(endless{}, 1000); !errors.Is(err, errTooLong) ||
+		!strings.Contains(err.Error(), "more than 1,000 bytes") {
 		t.Error(err)
 	}
 	if text, err := readUpTo(strings.NewReader("12345"), 5); err != nil || len(text) != 5 {
@@ -240,7 +248,8 @@ func TestPictureFilesShareMemory(t *testing.T) {
 		t.Errorf("with no room: %v", err)
 	}
 	giveBack()
-	if err := UsePictureFile(t.Context(), path, use); err == nil || !strings.Contains(err.Error(), "Make the image smaller") {
+	if err := UsePictureFile(t.Context(), path, use); err == nil ||
+		!strings.Contains(err.Error(), "Make the image smaller") {
 		t.Errorf("with room: %v", err)
 	}
 }
@@ -269,7 +278,8 @@ func FuzzPreparation(f *testing.F) {
 		for _, p := range all {
 			dst, again := make([]uint8, p.Len()), make([]uint8, p.Len())
 			var err error
-			const most = 80 << 20 // an interlaced PNG of 16 bits that has the most pixels of a small file, and a decoder's tables
+			// an interlaced PNG of 16 bits that has the most pixels of a small file, and a decoder's tables
+			const most = 80 << 20
 			if n := fuzztest.Allocated(most, func() { err = p.Decode(context.Background(), file, dst) }); n > most {
 				t.Fatalf("%d bytes are allocated for a file of %d (%v)", n, len(file), err)
 			}

@@ -33,13 +33,15 @@ func TestRegister(t *testing.T) {
 	data.Restore(t)
 	data.Register(data.Info{Name: "two-stripes", Summary: "upright and lying stripes", Classes: 2, Size: 4, Open: stripes})
 	c := config.Default()
-	c.Data.Name, c.Methods, c.Network.Name, c.Network.Hidden, c.Stream.Tasks, c.Memory = "two-stripes", []string{"er"}, "mlp", []int{8}, 2, 20
+	c.Data.Name, c.Methods, c.Network.Name, c.Network.Hidden, c.Stream.Tasks, c.Memory = "two-stripes", []string{"er"},
+		"mlp", []int{8}, 2, 20
 	results, err := experiment.Run(context.Background(), c, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := results[0]; r.Stream.Classes != 2 || r.Provenance.DataDigest == "" || r.Provenance.Registered != nil {
-		t.Errorf("the result has %d classes, the digest %q and is of %v", r.Stream.Classes, r.Provenance.DataDigest, r.Provenance.Registered)
+		t.Errorf("the result has %d classes, the digest %q and is of %v", r.Stream.Classes, r.Provenance.DataDigest,
+			r.Provenance.Registered)
 	}
 }
 
@@ -54,7 +56,8 @@ func (l lazy) Image(i int, buf []uint8) ([]uint8, error) {
 	return pixels[:l.n], err
 }
 
-// TestRegisteredImages: images need not be in memory for a part of them to be used, and a set that Open returns twice is not changed.
+// TestRegisteredImages: images need not be in memory for a part of them to be used, and a set that Open returns twice
+// is not changed.
 func TestRegisteredImages(t *testing.T) {
 	data.Restore(t)
 	whole, err := stripes(t.Context(), data.Spec{})
@@ -62,7 +65,8 @@ func TestRegisteredImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole.Train.Images = lazy{whole.Train.Images, 16}
-	data.Register(data.Info{Name: "two-stripes", Open: func(context.Context, data.Spec) (*data.Set, error) { return whole, nil }})
+	data.Register(data.Info{Name: "two-stripes",
+		Open: func(context.Context, data.Spec) (*data.Set, error) { return whole, nil }})
 	for _, c := range []struct{ perClass, channels, images, c int }{{0, 0, 40, 1}, {3, 3, 6, 3}, {0, 0, 40, 1}} {
 		set, err := data.Open(t.Context(), data.Spec{Name: "two-stripes", TrainPerClass: c.perClass, Channels: c.channels})
 		if err != nil || set.Train.Len() != c.images || set.C != c.c {
@@ -91,7 +95,8 @@ func TestRegisterRefuses(t *testing.T) {
 		"the name MNIST is taken": {Name: "MNIST", Open: stripes},
 		"register_test.go:":       {Name: "two-stripes", Open: stripes},
 	} {
-		if got := panicOf(func() { data.Register(info) }); !strings.Contains(got, want) || !strings.Contains(got, "Register at") {
+		if got := panicOf(func() { data.Register(info) }); !strings.Contains(got, want) ||
+			!strings.Contains(got, "Register at") {
 			t.Errorf("panic %q, want %q", got, want)
 		}
 	}
@@ -102,12 +107,13 @@ func TestRegisteredSetsAreChecked(t *testing.T) {
 	data.Restore(t)
 	changes := map[string]func(*data.Set){
 		"1 or 3 channels": func(s *data.Set) { s.C = 5 }, "labels from 0 to 1": func(s *data.Set) { s.Test.Y[3] = 2 },
-		"another number of images": func(s *data.Set) { s.Train.Y = s.Train.Y[:7] }, "no training image of class 1": func(s *data.Set) { clear(s.Train.Y) },
-		"3 of their tasks":          func(s *data.Set) { s.Train.Task = make([]int32, 3) },
-		"but 1 strengths":           func(s *data.Set) { s.Test.Strength = make([]float32, 1) },
-		"the domain 0 for":          func(s *data.Set) { s.Test.Domain = make([]int32, 40) },
-		"Size is 0":                 func(s *data.Set) { s.Train.Images = data.Block{Pixels: make([]uint8, 640)} },
-		"has 3 bytes instead of 16": func(s *data.Set) { s.Train.Images = lazy{s.Train.Images, 3} },
+		"another number of images":     func(s *data.Set) { s.Train.Y = s.Train.Y[:7] },
+		"no training image of class 1": func(s *data.Set) { clear(s.Train.Y) },
+		"3 of their tasks":             func(s *data.Set) { s.Train.Task = make([]int32, 3) },
+		"but 1 strengths":              func(s *data.Set) { s.Test.Strength = make([]float32, 1) },
+		"the domain 0 for":             func(s *data.Set) { s.Test.Domain = make([]int32, 40) },
+		"Size is 0":                    func(s *data.Set) { s.Train.Images = data.Block{Pixels: make([]uint8, 640)} },
+		"has 3 bytes instead of 16":    func(s *data.Set) { s.Train.Images = lazy{s.Train.Images, 3} },
 	}
 	var change func(*data.Set)
 	data.Register(data.Info{Name: "broken", Open: func(ctx context.Context, spec data.Spec) (*data.Set, error) {
@@ -118,12 +124,14 @@ func TestRegisteredSetsAreChecked(t *testing.T) {
 		change(set)
 		return set, err
 	}})
-	if _, err := data.Open(context.Background(), data.Spec{Name: "broken"}); err == nil || !strings.Contains(err.Error(), "no set and no error") {
+	if _, err := data.Open(context.Background(), data.Spec{Name: "broken"}); err == nil ||
+		!strings.Contains(err.Error(), "no set and no error") {
 		t.Errorf("no set: %v", err)
 	}
 	for want, c := range changes {
 		change = c
-		if _, err := data.Open(context.Background(), data.Spec{Name: "broken"}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := data.Open(context.Background(), data.Spec{Name: "broken"}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

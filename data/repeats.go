@@ -8,8 +8,9 @@ import (
 	"ocl/internal/count"
 )
 
-// repeats finds images that are there several times, by sums of their pixels, and says what matters of them: that test images are training images too, and that
-// one image has several labels. The images that are read come in two lists, those for training first.
+// repeats finds images that are there several times, by sums of their pixels, and says what matters of them: that test
+// images are training images too, and that one image has several labels. The images that are read come in two lists,
+// those for training first.
 type repeats struct {
 	noun  string           // of samples
 	name  func(int) string // of an image
@@ -59,11 +60,13 @@ func (r *repeats) notes() (list []string) {
 		if n == 1 {
 			verb = "is also a training " + r.noun
 		}
-		list = append(list, fmt.Sprintf("%s %s, such as %s, which is %s. The accuracy counts what was learned by heart", count.Of(n, "test "+r.noun), verb, r.name(r.leaks[1]), r.name(r.leaks[2])))
+		list = append(list, fmt.Sprintf("%s %s, such as %s, which is %s. The accuracy counts what was learned by heart",
+			count.Of(n, "test "+r.noun), verb, r.name(r.leaks[1]), r.name(r.leaks[2])))
 	}
 	if n := r.mixed[0]; n > 0 {
 		verb := map[bool]string{true: "has", false: "have"}[n == 1]
-		list = append(list, fmt.Sprintf("%s %s two labels, such as %s and %s", count.Of(n, r.noun), verb, r.name(r.mixed[2]), r.name(r.mixed[1])))
+		list = append(list, fmt.Sprintf("%s %s two labels, such as %s and %s", count.Of(n, r.noun), verb, r.name(r.mixed[2]),
+			r.name(r.mixed[1])))
 	}
 	return list
 }

@@ -8,9 +8,11 @@ import (
 	"testing"
 )
 
-// TestRepeats: test images that are training images, and images with two labels, are noted before a run and by a check, and nothing else is.
+// TestRepeats: test images that are training images, and images with two labels, are noted before a run and by a check,
+// and nothing else is.
 func TestRepeats(t *testing.T) {
-	root := photos(t, "train/cat/0.png", "train/cat/1.png", "train/dog/0.png", "train/dog/1.png", "test/cat/5.png", "test/dog/6.png")
+	root := photos(t, "train/cat/0.png", "train/cat/1.png", "train/dog/0.png", "train/dog/1.png", "test/cat/5.png",
+		"test/dog/6.png")
 	spec := Spec{Name: "folder", Dir: root, Size: 8}
 	if set := openSmall(t, spec); len(set.Notes) > 0 {
 		t.Errorf("notes without repeats: %q", set.Notes)

@@ -15,11 +15,12 @@ type Stats struct {
 	Mean, Std []float64
 }
 
-// Statistics computes them from counts of the 256 values, so that they do not depend on the order of the images. progress may be
-// nil. It is an error if an image cannot be read, or if ctx ends.
+// Statistics computes them from counts of the 256 values, so that they do not depend on the order of the images.
+// progress may be nil. It is an error if an image cannot be read, or if ctx ends.
 func Statistics(ctx context.Context, s *Set, progress func(done, total int)) (Stats, error) {
 	if s.Embeddings {
-		return Stats{}, fmt.Errorf("data: %s: the data are embeddings, and statistics are those of pixels. Leave out --stats", s.Name)
+		return Stats{}, fmt.Errorf("data: %s: the data are embeddings, and statistics are those of pixels. Leave out --stats",
+			s.Name)
 	}
 	n, plane := s.Train.Len(), s.H*s.W
 	counts := make([][256]uint64, s.C)

@@ -55,7 +55,8 @@ func TestStatistics(t *testing.T) {
 // Statistics end with ctx, and with an image that cannot be read.
 func TestStatisticsEnd(t *testing.T) {
 	set := &Set{Name: "s", C: 1, H: 1, W: 1, Train: Split{Images: decoded{errs: make([]error, 1)}, Y: make([]int32, 1)}}
-	if _, err := Statistics(context.Background(), set, nil); err == nil || !strings.Contains(err.Error(), "data: s: statistics: ") {
+	if _, err := Statistics(context.Background(), set, nil); err == nil ||
+		!strings.Contains(err.Error(), "data: s: statistics: ") {
 		t.Errorf("an image that cannot be read: %v", err)
 	}
 	stopped, stop := context.WithCancel(context.Background())

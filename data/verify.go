@@ -21,13 +21,13 @@ type Report struct {
 	Digest string   // of the set; "" if a fault keeps it from being known
 }
 
-// Verify checks all files and images of the data set that spec names, whatever part of it spec asks for, and reports all
-// faults that it can find and not only the first. Image files are decoded again, without their cache; a cache that exists
-// is then compared with them. Other data sets are read as [Open] does, which checks all of them. With SkipUnreadable a file
-// that is there and cannot be read is a note, and the digest is that of the others.
+// Verify checks all files and images of the data set that spec names, whatever part of it spec asks for, and reports
+// all faults that it can find and not only the first. Image files are decoded again, without their cache; a cache that
+// exists is then compared with them. Other data sets are read as [Open] does, which checks all of them. With
+// SkipUnreadable a file that is there and cannot be read is a note, and the digest is that of the others.
 //
-// Counts and images decide: a digest that is not known is a note. The error is not about the data: spec names no data set,
-// or ctx has ended.
+// Counts and images decide: a digest that is not known is a note. The error is not about the data: spec names no data
+// set, or ctx has ended.
 func Verify(ctx context.Context, spec Spec) (Report, error) {
 	info, err := Lookup(spec.Name)
 	if err != nil {
@@ -54,7 +54,8 @@ func Verify(ctx context.Context, spec Spec) (Report, error) {
 
 // fault adds an error, or those that it joins.
 func (r *Report) fault(err error) {
-	if many, ok := err.(interface{ Unwrap() []error }); ok && strings.Contains(err.Error(), "\n") { // of errors.Join, and not of fmt.Errorf
+	// of errors.Join, and not of fmt.Errorf
+	if many, ok := err.(interface{ Unwrap() []error }); ok && strings.Contains(err.Error(), "\n") {
 		r.Faults = append(r.Faults, many.Unwrap()...)
 	} else {
 		r.Faults = append(r.Faults, err)
@@ -74,7 +75,8 @@ func (r *Report) hold(ctx context.Context, info Info, set *Set) {
 		has, want int
 	}{{"training", set.Train.Len(), info.Train}, {"test", set.Test.Len(), info.Test}} {
 		if half.want > 0 && half.has != half.want && !set.Incomplete {
-			r.fault(fmt.Errorf("the %s half has %s instead of %s. Get the files again", half.name, count.Of(half.has, "image"), count.Number(half.want)))
+			r.fault(fmt.Errorf("the %s half has %s instead of %s. Get the files again", half.name, count.Of(half.has, "image"),
+				count.Number(half.want)))
 		}
 	}
 	var err error
@@ -89,7 +91,8 @@ func (r *Report) hold(ctx context.Context, info Info, set *Set) {
 	case len(info.KnownDigests) == 0:
 		r.note("the program knows no digest of the official files, so only counts and images were checked")
 	case info.Size > 0 && set.H != info.Size:
-		r.note("the digest of the official files is known for images of %d pixels only. Leave data.size out to compare it", info.Size)
+		r.note("the digest of the official files is known for images of %d pixels only. Leave data.size out to compare it",
+			info.Size)
 	default:
 		r.note("the digest is not that of the official files: the images may be theirs in another order, or encoded anew. Streams of them differ from those of the official files")
 	}
@@ -166,7 +169,8 @@ func (r *Report) holdCache(ctx context.Context, p pictures, spec Spec, d decoded
 	}
 	for i := range d.sums {
 		if d.errs[i] == nil && !left[i] && images.Sum(i) != d.sums[i] {
-			r.fault(fmt.Errorf("%s: the file shows another image than the cache has. Run `ocl data cache clean %s`", p.name(i), p.set))
+			r.fault(fmt.Errorf("%s: the file shows another image than the cache has. Run `ocl data cache clean %s`", p.name(i),
+				p.set))
 		}
 	}
 }

@@ -32,7 +32,8 @@ func withPictures(t *testing.T, changes ...func(*Info)) string {
 	info := Info{
 		Name: "pictures", Classes: 2, Train: 4, Test: 2, NeedsDir: true,
 		list: func(_ context.Context, spec Spec) (*listing, error) {
-			l := &listing{set: &Set{Name: "pictures", Classes: 2}, pictures: pictures{set: "pictures", root: spec.Dir, files: names, side: 4, fit: picture.Crop}}
+			l := &listing{set: &Set{Name: "pictures", Classes: 2},
+				pictures: pictures{set: "pictures", root: spec.Dir, files: names, side: 4, fit: picture.Crop}}
 			for i := range names {
 				l.entries = append(l.entries, entry{test: i >= 4, label: int32(i % 2)})
 			}
@@ -85,7 +86,8 @@ func (r Report) hasNote(part string) bool {
 	return slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, part) })
 }
 
-// Files without fault have the digest that opening them gives, before there is a cache and with one, and no cache is made.
+// Files without fault have the digest that opening them gives, before there is a cache and with one, and no cache is
+// made.
 func TestVerifyGoodPictures(t *testing.T) {
 	spec := Spec{Name: "pictures", Dir: withPictures(t), TrainPerClass: 1}
 	first := verified(t, spec)
@@ -124,8 +126,8 @@ func TestVerifyNamesEveryBadPicture(t *testing.T) {
 	}
 }
 
-// With SkipUnreadable a file that cannot be read is a note, and the digest is that of the set without it. A file that is not
-// there stays a fault.
+// With SkipUnreadable a file that cannot be read is a note, and the digest is that of the set without it. A file that
+// is not there stays a fault.
 func TestVerifyLeavesOutBadPictures(t *testing.T) {
 	spec := Spec{Name: "pictures", Dir: withPictures(t), SkipUnreadable: true}
 	bad := filepath.Join(spec.Dir, "1.bmp")
@@ -136,7 +138,8 @@ func TestVerifyLeavesOutBadPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := verified(t, spec); r.Digest != set.Digest || r.Images != 6 || !r.hasNote("1 unreadable image left out: 1.bmp") {
+	if r := verified(t, spec); r.Digest != set.Digest || r.Images != 6 ||
+		!r.hasNote("1 unreadable image left out: 1.bmp") {
 		t.Errorf("%d images, digest %s, want 6 and %s; notes %q", r.Images, r.Digest, set.Digest, r.Notes)
 	}
 	if err := os.Remove(bad); err != nil {
@@ -155,7 +158,8 @@ func TestVerifyTellsOfTheDigest(t *testing.T) {
 		{Info{Classes: 2}, "the program knows no digest of the official files"},
 		{Info{Classes: 2, KnownDigests: []string{digestOf(t, set)}}, "the digest is that of the official files"},
 		{Info{Classes: 2, KnownDigests: []string{"sha256:0"}}, "the digest is not that of the official files"},
-		{Info{Classes: 2, KnownDigests: []string{"sha256:0"}, Size: 99}, "known for images of 99 pixels only. Leave data.size out"},
+		{Info{Classes: 2, KnownDigests: []string{"sha256:0"}, Size: 99},
+			"known for images of 99 pixels only. Leave data.size out"},
 		{Info{}, ""}, {Info{Classes: 2, Draws: true}, ""},
 	} {
 		r := &Report{}
@@ -165,8 +169,8 @@ func TestVerifyTellsOfTheDigest(t *testing.T) {
 	}
 }
 
-// A cache with a changed pixel is a fault; so is one whose file shows another image than before, with the size and the time
-// that it had. A cache whose header is damaged is a note, as it is made again without asking.
+// A cache with a changed pixel is a fault; so is one whose file shows another image than before, with the size and the
+// time that it had. A cache whose header is damaged is a note, as it is made again without asking.
 func TestVerifyHoldsTheCacheAgainstTheFiles(t *testing.T) {
 	spec := Spec{Name: "pictures", Dir: withPictures(t)}
 	open := func() string {
@@ -218,7 +222,8 @@ func TestVerifyHoldsTheCacheAgainstTheFiles(t *testing.T) {
 	verified(t, spec, "3.bmp: the file shows another image than the cache has. Run `ocl data cache clean pictures`")
 }
 
-// Counts decide: a data set with fewer images than were published has a fault, unless it says itself that images are absent.
+// Counts decide: a data set with fewer images than were published has a fault, unless it says itself that images are
+// absent.
 func TestVerifyHoldsTheCounts(t *testing.T) {
 	incomplete := false
 	spec := Spec{Name: "pictures", Dir: withPictures(t, func(i *Info) {
@@ -252,7 +257,8 @@ func TestVerifyRefuses(t *testing.T) {
 	if r, err := Verify(stopped, Spec{Name: "pictures", Dir: dir}); !errors.Is(err, context.Canceled) || r.Images != 0 {
 		t.Errorf("%+v (%v)", r, err)
 	}
-	for want, spec := range map[string]Spec{"unknown data set": {Name: "picture"}, "data.size: 4 is out of range": {Name: "glyphs", Size: 4}} {
+	for want, spec := range map[string]Spec{"unknown data set": {Name: "picture"},
+		"data.size: 4 is out of range": {Name: "glyphs", Size: 4}} {
 		if _, err := Verify(context.Background(), spec); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -16,9 +16,10 @@ type Answer struct {
 	Guesses [][]predict.Guess // by image; the best first
 }
 
-// Predict predicts 1 to [MaxPictures] images of the size that the network sees, uint8 [C,H,W] each, in one pass through the published copy of the network. It
-// returns at most k guesses of each, and fewer where there are fewer classes. Their values are those of [Trainer.Measure]. What it says of an image does not depend
-// on the others. It allocates the answer alone.
+// Predict predicts 1 to [MaxPictures] images of the size that the network sees, uint8 [C,H,W] each, in one pass through
+// the published copy of the network. It returns at most k guesses of each, and fewer where there are fewer classes.
+// Their values are those of [Trainer.Measure]. What it says of an image does not depend on the others. It allocates the
+// answer alone.
 //
 // Before anything was published it returns [ErrNothing].
 func (t *Trainer) Predict(k int, pixels [][]byte) (Answer, error) {

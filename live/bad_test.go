@@ -25,8 +25,8 @@ import (
 	"ocl/predict"
 )
 
-// TestImagesOfAnyKind: images of other sizes, grey, of 16 bits, paletted and with alpha are learned and predicted, also by a learner of grey
-// images, and what is no image is an error that changes nothing.
+// TestImagesOfAnyKind: images of other sizes, grey, of 16 bits, paletted and with alpha are learned and predicted, also
+// by a learner of grey images, and what is no image is an error that changes nothing.
 func TestImagesOfAnyKind(t *testing.T) {
 	t.Parallel()
 	grey := small("er")
@@ -36,8 +36,10 @@ func TestImagesOfAnyKind(t *testing.T) {
 		whole := picture(1, "a", 300)
 		r := whole.Rect
 		for i, to := range []draw.Image{
-			image.NewNRGBA(r), image.NewRGBA(r), image.NewGray(r), image.NewGray16(r), image.NewRGBA64(r), image.NewNRGBA64(r), image.NewCMYK(r),
-			image.NewPaletted(r, color.Palette{color.Black, color.White, color.Transparent}), image.NewNRGBA(image.Rect(-3, -3, 1, 9)), image.NewGray(image.Rect(0, 0, 1, 1)),
+			image.NewNRGBA(r), image.NewRGBA(r), image.NewGray(r), image.NewGray16(r), image.NewRGBA64(r), image.NewNRGBA64(r),
+			image.NewCMYK(r),
+			image.NewPaletted(r, color.Palette{color.Black, color.White, color.Transparent}),
+			image.NewNRGBA(image.Rect(-3, -3, 1, 9)), image.NewGray(image.Rect(0, 0, 1, 1)),
 			image.NewAlpha(r), image.NewGray(image.Rect(5, 5, 4000, 6)),
 		} {
 			draw.Draw(to, to.Bounds(), whole, image.Point{}, draw.Src)
@@ -60,7 +62,8 @@ func TestImagesOfAnyKind(t *testing.T) {
 			"huge":  {image.NewUniform(color.White), "Make it smaller"},
 			"short": {&image.Gray{Rect: image.Rect(0, 0, 9, 9)}, "Give a whole image"},
 		} {
-			if err := l.Learn(t.Context(), x.img, "b"); err == nil || !strings.Contains(err.Error(), "live: the image is not learned: ") || !strings.Contains(err.Error(), x.want) {
+			if err := l.Learn(t.Context(), x.img, "b"); err == nil ||
+				!strings.Contains(err.Error(), "live: the image is not learned: ") || !strings.Contains(err.Error(), x.want) {
 				t.Errorf("learn %s: %v", name, err)
 			}
 			if got, err := l.Predict(x.img, 1); err == nil || !strings.Contains(err.Error(), x.want) {
@@ -68,10 +71,12 @@ func TestImagesOfAnyKind(t *testing.T) {
 			}
 		}
 		for _, n := range []int{0, 1, 191, 193, 65} {
-			if err := l.LearnPixels(t.Context(), make([]byte, n), "b"); err == nil || !strings.Contains(err.Error(), "bytes for an image of") {
+			if err := l.LearnPixels(t.Context(), make([]byte, n), "b"); err == nil ||
+				!strings.Contains(err.Error(), "bytes for an image of") {
 				t.Errorf("%d bytes: %v", n, err)
 			}
-			if _, err := l.PredictPixels(make([]predict.Guess, 1), make([]byte, n)); err == nil || !strings.Contains(err.Error(), "bytes for an image of") {
+			if _, err := l.PredictPixels(make([]predict.Guess, 1), make([]byte, n)); err == nil ||
+				!strings.Contains(err.Error(), "bytes for an image of") {
 				t.Errorf("%d bytes: %v", n, err)
 			}
 		}
@@ -82,7 +87,8 @@ func TestImagesOfAnyKind(t *testing.T) {
 	}
 }
 
-// TestImageIsPreparedLikeAFile: an image is learned as the pixels that `ocl predict` makes of it, and may be changed after the call.
+// TestImageIsPreparedLikeAFile: an image is learned as the pixels that `ocl predict` makes of it, and may be changed
+// after the call.
 func TestImageIsPreparedLikeAFile(t *testing.T) {
 	a, b := made(t, small("er")), made(t, small("er"))
 	for i := range 20 {
@@ -109,16 +115,19 @@ func TestImageIsPreparedLikeAFile(t *testing.T) {
 func TestLabels(t *testing.T) {
 	l := made(t, small("er"))
 	img := picture(1, "a", 8)
-	for _, label := range []string{"", strings.Repeat("x", 10_000), strings.Repeat("ä", 129), "a\nb", "a\x1b[2Jb", "\u202eabc", "a\u200bb", "\xff\xfe", " cat", "cat ", "\t", "\x00", "\u2028"} {
+	for _, label := range []string{"", strings.Repeat("x", 10_000), strings.Repeat("ä", 129), "a\nb", "a\x1b[2Jb",
+		"\u202eabc", "a\u200bb", "\xff\xfe", " cat", "cat ", "\t", "\x00", "\u2028"} {
 		err := l.Learn(t.Context(), img, label)
-		if !errors.Is(err, ErrLabel) || len(err.Error()) > 600 || strings.ContainsFunc(err.Error(), func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if !errors.Is(err, ErrLabel) || len(err.Error()) > 600 ||
+			strings.ContainsFunc(err.Error(), func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("%.40q: %q", label, err)
 		}
 	}
 	if n := len(l.Classes()); n != 0 {
 		t.Errorf("%d classes", n)
 	}
-	for _, label := range []string{"cat", strings.Repeat("x", 256), "Größe 9 кот 猫 🐈", "../../etc/passwd", "a b", "0", "-1", "\"", "<b>"} {
+	for _, label := range []string{"cat", strings.Repeat("x", 256), "Größe 9 кот 猫 🐈", "../../etc/passwd", "a b", "0",
+		"-1", "\"", "<b>"} {
 		if err := l.Learn(t.Context(), img, label); err != nil {
 			t.Errorf("%q: %v", label, err)
 		}
@@ -169,7 +178,8 @@ func TestNothingLearned(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := l.PredictInto(nil, picture(1, "a", 8)); err == nil || !strings.Contains(err.Error(), "Give room for 1 or more") {
+	if _, err := l.PredictInto(nil, picture(1, "a", 8)); err == nil ||
+		!strings.Contains(err.Error(), "Give room for 1 or more") {
 		t.Error(err)
 	}
 }
@@ -245,8 +255,9 @@ func TestCancelled(t *testing.T) {
 // TestRefusedMethods: methods that cannot learn so are refused with the reason.
 func TestRefusedMethods(t *testing.T) {
 	for method, want := range map[string]string{
-		"gdumb": "GDumb trains a new network for every prediction", "offline": "Offline learns all images together in many epochs",
-		"cndpm": "predicts with the networks that it trains",
+		"gdumb":   "GDumb trains a new network for every prediction",
+		"offline": "Offline learns all images together in many epochs",
+		"cndpm":   "predicts with the networks that it trains",
 	} {
 		if _, err := New(Options{Method: method}); !errors.Is(err, ErrMethod) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", method, err)
@@ -254,7 +265,8 @@ func TestRefusedMethods(t *testing.T) {
 	}
 }
 
-// TestBadOptions: options that cannot be are errors that name their fields or the keys of Set, and no flags, which a program does not have.
+// TestBadOptions: options that cannot be are errors that name their fields or the keys of Set, and no flags, which a
+// program does not have.
 func TestBadOptions(t *testing.T) {
 	set := func(list ...string) Options { return Options{Set: list} }
 	for _, c := range []struct {
@@ -274,14 +286,17 @@ func TestBadOptions(t *testing.T) {
 		{"MaxBytes is -1", Options{Process: Process{MaxBytes: -1}}},
 		{"live: Memory: -1 is out of range", Options{Memory: -1}},
 		{"live: Memory: 5 is smaller than replay.batch (10). Use Memory: 10 or replay.batch=5", Options{Memory: 5}},
-		{"live: Size: 8 is too small for resnet18, which needs images of at least 25 pixels a side. Use a larger Size, or network.name=mlp", Options{Size: 8}},
+		{"live: Size: 8 is too small for resnet18, which needs images of at least 25 pixels a side. Use a larger Size, or network.name=mlp",
+			Options{Size: 8}},
 
 		{"Size is -3. Use 8 to 512", Options{Size: -3}},
 		{"Memory: 4611686018427387904 is out of range", Options{Memory: 1 << 62}},
 		{"live: optimizer.lr: -1 is out of range", set("optimizer.lr=-1")},
 		{`live: network.name: unknown value "transformer"`, set("network.name=transformer")},
-		{"network.hidden: 16 is given, but resnet18 does not use it. Use network.name=mlp, or remove it", set("network.hidden=16")},
-		{"mir.candidates is an option of mir, but mir is not in the list of methods (er). Add it to Method, or remove", set("method.mir.candidates=20")},
+		{"network.hidden: 16 is given, but resnet18 does not use it. Use network.name=mlp, or remove it",
+			set("network.hidden=16")},
+		{"mir.candidates is an option of mir, but mir is not in the list of methods (er). Add it to Method, or remove",
+			set("method.mir.candidates=20")},
 		{"no setting of a live", set("data.dir=/etc")},
 		{"no setting of a live", set("network.init=/etc/passwd")},
 		{"no setting of a live", set("replay.batch")},
@@ -296,7 +311,9 @@ func TestBadOptions(t *testing.T) {
 		if err == nil {
 			closed(t, l)
 		}
-		if err == nil || !strings.HasPrefix(err.Error(), "live: ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "--") || strings.Contains(err.Error(), "config:") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.HasPrefix(err.Error(), "live: ") || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "--") || strings.Contains(err.Error(), "config:") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", c.want, err)
 		}
 	}
@@ -309,7 +326,8 @@ func TestNoErrorNamesAFlag(t *testing.T) {
 			continue
 		}
 		text := "config: " + k.Name + " (--" + k.Flag() + "): wrong. Use --" + k.Flag() + " 1, or remove --" + k.Flag() + "."
-		if got := inFields(errors.New(text)).Error(); strings.Contains(got, "--") || strings.Contains(got, "config:") || !strings.Contains(got, ": wrong. Use ") {
+		if got := inFields(errors.New(text)).Error(); strings.Contains(got, "--") || strings.Contains(got, "config:") ||
+			!strings.Contains(got, ": wrong. Use ") {
 			t.Errorf("%s became %s", text, got)
 		}
 	}
@@ -353,7 +371,8 @@ func TestNoContext(t *testing.T) {
 		"Learn": func() error { return l.Learn(none, picture(1, "a", 8), "a") },
 		"Flush": func() error { return l.Flush(none) },
 	} {
-		if err := f(); err == nil || !strings.Contains(err.Error(), "the context is nil. Give one, such as context.Background()") || len(l.Classes()) > 0 {
+		if err := f(); err == nil || !strings.Contains(err.Error(),
+			"the context is nil. Give one, such as context.Background()") || len(l.Classes()) > 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -376,7 +395,8 @@ func TestBounds(t *testing.T) {
 			}
 		}
 		for range 2 {
-			if err := l.Learn(t.Context(), picture(1, "b", 8), "one more"); !errors.Is(err, ErrBound) || !strings.Contains(err.Error(), `"one more"`) || !strings.Contains(err.Error(), "a larger bound") {
+			if err := l.Learn(t.Context(), picture(1, "b", 8), "one more"); !errors.Is(err, ErrBound) ||
+				!strings.Contains(err.Error(), `"one more"`) || !strings.Contains(err.Error(), "a larger bound") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -397,7 +417,9 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s, opened: %v", name, err)
 		}
 		closed(t, again)
-		again, err = OpenWith(path, func(p *Process) { p.MaxClasses, p.MaxParameters, p.MaxBytes, p.Age = 0, 0, 0, time.Hour })
+		again, err = OpenWith(path, func(p *Process) {
+			p.MaxClasses, p.MaxParameters, p.MaxBytes, p.Age = 0, 0, 0, time.Hour
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -454,21 +476,27 @@ func TestFilesThatCannotBeOpened(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"empty":     {nil, "the file is empty. Give a file of Save"},
-		"text":      {[]byte(strings.Repeat("hello ", 10)), `this is a file of another kind: it begins with "hello hello hello hello ". Give a file of Save, or the folder of a run`},
+		"empty": {nil, "the file is empty. Give a file of Save"},
+		"text": {[]byte(strings.Repeat("hello ", 10)),
+			`this is a file of another kind: it begins with "hello hello hello hello ". Give a file of Save, or the folder of a run`},
 		"short":     {[]byte("\x1b[2J"), `it begins with "\x1b[2J". Give`},
 		"mangled":   {bytes.Replace(good, []byte("\n"), []byte("\r\n"), 1), "the file is damaged"},
 		"truncated": {good[:len(good)-100], "the file is damaged"},
 		"half":      {good[:len(good)/2], "the file is damaged"},
 		"flipped":   {flipped, "the checksum"},
 		"foreign":   {file(foreign), "none of a live learner. Give a file of Save, or the folder of a run"},
-		"newer":     {file(changedSection(newer, headerSection, func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })), "has version 2, and this ocl reads 1"},
+		"newer": {file(changedSection(newer, headerSection,
+			func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })),
+			"has version 2, and this ocl reads 1"},
 		"shape": {file(changedSection(newer, headerSection, func(b []byte) []byte {
 			return bytes.Replace(b, []byte(`"shape":[3,8,8]`), []byte(`"shape":[3,0,8]`), 1)
 		})), "images of [3 0 8]"},
-		"fewer":   {file(changedSection(newer, "learner/net/params", func(b []byte) []byte { return b[:len(b)-4] })), "bytes of parameters instead of"},
-		"more":    {file(changedSection(newer, "learner/net/params", func(b []byte) []byte { return append(b, 0, 0, 0, 0) })), "bytes of parameters instead of"},
-		"waiting": {file(changedSection(newer, waitingSection, func(b []byte) []byte { return b[1:] })), "575 bytes for 3 images of 192"},
+		"fewer": {file(changedSection(newer, "learner/net/params", func(b []byte) []byte { return b[:len(b)-4] })),
+			"bytes of parameters instead of"},
+		"more": {file(changedSection(newer, "learner/net/params", func(b []byte) []byte { return append(b, 0, 0, 0, 0) })),
+			"bytes of parameters instead of"},
+		"waiting": {file(changedSection(newer, waitingSection, func(b []byte) []byte { return b[1:] })),
+			"575 bytes for 3 images of 192"},
 		"tasks": {file(changedSection(newer, headerSection, func(b []byte) []byte {
 			return regexp.MustCompile(`"waiting":\[`).ReplaceAll(b, []byte(`"waiting":[-1,-1,-1,-1,-1,`))
 		})), "576 bytes for 3 images of 192"},
@@ -485,7 +513,9 @@ func TestFilesThatCannotBeOpened(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for path, want := range map[string]string{filepath.Join(dir, "absent"): "Give", dir: "live: experiment: " + dir + ": there is no run here. Give", "": "live: open: the path is empty. Give a file of Save, or the folder of a run"} {
+	for path, want := range map[string]string{filepath.Join(dir, "absent"): "Give",
+		dir: "live: experiment: " + dir + ": there is no run here. Give",
+		"":  "live: open: the path is empty. Give a file of Save, or the folder of a run"} {
 		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", path, err)
 		}
@@ -533,13 +563,16 @@ func TestEndsOfTasksTakeNoPlaceOfImages(t *testing.T) {
 	}
 }
 
-// TestFileOfAnotherProgram: a file that needs what a module has registered that this program does not have says which one.
+// TestFileOfAnotherProgram: a file that needs what a module has registered that this program does not have says which
+// one.
 func TestFileOfAnotherProgram(t *testing.T) {
 	for _, name := range []string{"er-x", "er"} {
 		_, err := opened(t, func(h map[string]any) {
 			h["registered"] = []config.Registered{{Key: "methods", Name: name, Module: "example.com/x", Version: "v1.2.3"}}
 		})
-		if !errors.Is(err, config.ErrLacks) || !strings.Contains(err.Error(), "does not have the method "+name+" of example.com/x v1.2.3") || !strings.Contains(err.Error(), "imports the package") {
+		if !errors.Is(err, config.ErrLacks) || !strings.Contains(err.Error(),
+			"does not have the method "+name+" of example.com/x v1.2.3") ||
+			!strings.Contains(err.Error(), "imports the package") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -600,7 +633,8 @@ func TestSaveFails(t *testing.T) {
 	defer door.Close()
 	for path, want := range map[string]string{
 		"": "there is no path", dir: "Give the name of a file", socket: "Give the name of a file",
-		filepath.Join(dir, "absent", "x"): "Save to a folder that exists and has room", filepath.Join(dir, strings.Repeat("x", 300)): "Save to a folder that exists and has room",
+		filepath.Join(dir, "absent", "x"):            "Save to a folder that exists and has room",
+		filepath.Join(dir, strings.Repeat("x", 300)): "Save to a folder that exists and has room",
 	} {
 		if err := l.Save(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v", path, err)
@@ -616,8 +650,8 @@ func TestSaveFails(t *testing.T) {
 	}
 }
 
-// FuzzOpen changes a section of a good file. Whatever comes out, nothing panics, memory is in proportion, the message can be printed, and what is
-// opened predicts, learns, and is saved and opened as the same.
+// FuzzOpen changes a section of a good file. Whatever comes out, nothing panics, memory is in proportion, the message
+// can be printed, and what is opened predicts, learns, and is saved and opened as the same.
 func FuzzOpen(f *testing.F) {
 	text, err := os.ReadFile(savedFile(f))
 	if err != nil {

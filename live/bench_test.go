@@ -15,14 +15,15 @@ import (
 	"ocl/predict"
 )
 
-// residual is ER with the survey's ResNet-18 for images of 32×32 pixels, one goroutine that learns, and a memory of 2,000, which is full. All
-// benchmarks share it.
+// residual is ER with the survey's ResNet-18 for images of 32×32 pixels, one goroutine that learns, and a memory of
+// 2,000, which is full. All benchmarks share it.
 var residual = sync.OnceValue(func() (of struct {
 	*Learner
 	images [][]byte
 }) {
 	var err error
-	if of.Learner, err = New(Options{Memory: 2000, Set: []string{"optimizer.lr=0.01"}, Process: Process{Workers: 1}}); err != nil {
+	if of.Learner, err = New(Options{Memory: 2000, Set: []string{"optimizer.lr=0.01"},
+		Process: Process{Workers: 1}}); err != nil {
 		panic(err)
 	}
 	for i := range 100 {
@@ -89,8 +90,8 @@ func BenchmarkTrainerPredict(b *testing.B) {
 	}
 }
 
-// BenchmarkPredictWhileLearning predicts 100 images a second, in an open loop, alone and while learning never pauses. The latency of a prediction counts
-// from the instant at which it was to begin.
+// BenchmarkPredictWhileLearning predicts 100 images a second, in an open loop, alone and while learning never pauses.
+// The latency of a prediction counts from the instant at which it was to begin.
 func BenchmarkPredictWhileLearning(b *testing.B) {
 	for _, learning := range []bool{false, true} {
 		b.Run(fmt.Sprintf("learning=%t", learning), func(b *testing.B) {
@@ -150,7 +151,8 @@ func BenchmarkSave(b *testing.B) {
 	b.ReportMetric(float64(info.Size())/1e6, "MB")
 }
 
-// BenchmarkFinite is the check of the weights at the end of each step of the network of [residual], and such a step, of a batch of 10 and 10 from the memory.
+// BenchmarkFinite is the check of the weights at the end of each step of the network of [residual], and such a step, of
+// a batch of 10 and 10 from the memory.
 func BenchmarkFinite(b *testing.B) {
 	l := residual().Learner
 	l.step.Lock()

@@ -14,8 +14,8 @@ import (
 	"ocl/predict"
 )
 
-// TestManyGoroutinesUseOneLearner: they learn new classes, predict, save, flush and end tasks at the same time, while the head doubles, and
-// one of them closes the learner. Nothing is lost before that, and what was saved can be opened.
+// TestManyGoroutinesUseOneLearner: they learn new classes, predict, save, flush and end tasks at the same time, while
+// the head doubles, and one of them closes the learner. Nothing is lost before that, and what was saved can be opened.
 func TestManyGoroutinesUseOneLearner(t *testing.T) {
 	for _, method := range []string{"er", "icarl"} {
 		o := small(method)
@@ -131,7 +131,8 @@ func TestCopiesAreUsedAgain(t *testing.T) {
 	}
 }
 
-// TestCopiesWithoutNumbersAreNotPublished: predictions keep the last copy where the weights, or what comes of them, are no numbers.
+// TestCopiesWithoutNumbersAreNotPublished: predictions keep the last copy where the weights, or what comes of them, are
+// no numbers.
 func TestCopiesWithoutNumbersAreNotPublished(t *testing.T) {
 	l := made(t, small("er"))
 	learn(t, l, 0, 20, 2)
@@ -151,7 +152,8 @@ func TestCopiesWithoutNumbersAreNotPublished(t *testing.T) {
 		}
 		net.Changed()
 		l.t.publisher.stale = true
-		if err := l.publish(t.Context(), 0); !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), "Use a smaller learning rate") {
+		if err := l.publish(t.Context(), 0); !errors.Is(err, ocl.ErrDiverged) ||
+			!strings.Contains(err.Error(), "Use a smaller learning rate") {
 			t.Errorf("weights of %v: %v", v, err)
 		}
 		copy(net.Params(), good)

@@ -27,7 +27,8 @@ type core struct {
 	ws      *nn.Workspace
 	learner ocl.Learner
 	latents *learner.Latents // makes what it observes of images; nil: it observes them as they are
-	ncm     *learner.NCM     // class means that a classifier of the config predicts by; nil where the learner's own rule decides
+	// class means that a classifier of the config predicts by; nil where the learner's own rule decides
+	ncm *learner.NCM
 
 	classes int         // the active outputs
 	task    bool        // a task has begun and not ended
@@ -37,7 +38,8 @@ type core struct {
 	images  int64
 }
 
-// newCore makes the learner of a config for such images. With inherited > 0 it can load the state of one with so many outputs.
+// newCore makes the learner of a config for such images. With inherited > 0 it can load the state of one with so many
+// outputs.
 func newCore(c config.Config, of inputs, capacity, inherited int, p Process) (*core, error) {
 	k := &core{config: c, process: p, inputs: of, stream: of.stream(c, capacity)}
 	if err := checkMethod(c); err != nil {
@@ -194,7 +196,8 @@ func (k *core) prepare(ctx context.Context) error {
 	return k.ncm.Fit(ctx, p.Net, p.WS, p.Memory)
 }
 
-// unprepare drops what prepare has found from the state of the learner, so that a state says nothing of when predictions were published.
+// unprepare drops what prepare has found from the state of the learner, so that a state says nothing of when
+// predictions were published.
 func (k *core) unprepare() {
 	if k.found() {
 		return
@@ -255,12 +258,14 @@ func (k *core) state() checkpoint.Parts {
 		checkpoint.Values("live/counts", &k.classes, &k.task, &k.tasks, &k.batches, &k.images),
 		checkpoint.Int32List("live/task", &k.current),
 		checkpoint.Then(func() error {
-			bad := k.classes < 0 || k.classes > k.stream.Classes || k.tasks < 0 || k.batches < 0 || k.images < 0 || k.images > limit.Seen || !slices.IsSorted(k.current)
+			bad := k.classes < 0 || k.classes > k.stream.Classes || k.tasks < 0 || k.batches < 0 || k.images < 0 ||
+				k.images > limit.Seen || !slices.IsSorted(k.current)
 			for _, y := range k.current {
 				bad = bad || y < 0 || int(y) >= k.classes
 			}
 			if bad {
-				return fmt.Errorf("section live says %d classes of %d outputs, %d tasks, %d batches and %d images. Use a file that ocl wrote", k.classes, k.stream.Classes, k.tasks, k.batches, k.images)
+				return fmt.Errorf("section live says %d classes of %d outputs, %d tasks, %d batches and %d images. Use a file that ocl wrote",
+					k.classes, k.stream.Classes, k.tasks, k.batches, k.images)
 			}
 			if k.classes > 0 {
 				k.net.SetActive(k.classes)
@@ -304,7 +309,9 @@ func held(c config.Config, p Process, of inputs, capacity int) (bytes int64, par
 	if err != nil {
 		return 0, 0, err
 	}
-	total := float64(vectors)*number*float64(parameters) + (1+float64(p.AtOnce))*f.Weights() + maps + float64(stored)*float64(int64(build.SampleBytes(of.stream(c, capacity), net, c))+waiting+int64(info.SlotBytes(s))) + float64(p.Queue)*float64(of.bytes()+waiting)
+	total := float64(vectors)*number*float64(parameters) + (1+float64(p.AtOnce))*f.Weights() + maps +
+		float64(stored)*float64(int64(build.SampleBytes(of.stream(c, capacity), net, c))+waiting+int64(info.SlotBytes(s))) +
+		float64(p.Queue)*float64(of.bytes()+waiting)
 	if info.Solves != nil {
 		solved := info.Solves(s)
 		total += 8 * float64(solved.Numbers+solved.Solving)

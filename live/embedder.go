@@ -21,7 +21,8 @@ type inputs struct {
 
 // stream describes the stream of the learner: embeddings, or the images themselves.
 func (i inputs) stream(c config.Config, classes int) ocl.StreamInfo {
-	s := ocl.StreamInfo{Name: c.Data.Name, Channels: i.image[0], Height: i.image[1], Width: i.image[2], Classes: classes, Batch: c.Stream.Batch}
+	s := ocl.StreamInfo{Name: c.Data.Name, Channels: i.image[0], Height: i.image[1], Width: i.image[2], Classes: classes,
+		Batch: c.Stream.Batch}
 	if i.features > 0 {
 		s.Channels, s.Height, s.Width, s.Embeddings, s.Of = i.features, 1, 1, true, i.image
 	} else {
@@ -75,7 +76,8 @@ func newEmbedder(net *backbone.Backbone, image [3]int, p Process) (*embedder, er
 // error wraps ErrBackbone if there is no file, or another network in it.
 func openBackbone(c config.Config, p Process) (*backbone.Backbone, error) {
 	if p.Backbone == "" {
-		return nil, fmt.Errorf("%w: the learner knows embeddings of the network %s. Say where the file of that network is, in the option Backbone", ErrBackbone, c.Data.BackboneDigest)
+		return nil, fmt.Errorf("%w: the learner knows embeddings of the network %s. Say where the file of that network is, in the option Backbone",
+			ErrBackbone, c.Data.BackboneDigest)
 	}
 	if o := p.opened; o.net != nil && o.file == p.Backbone && o.net.Digest() == c.Data.BackboneDigest {
 		return o.net, nil
@@ -102,7 +104,8 @@ func embedderOf(c config.Config, i inputs, p Process) (*embedder, error) {
 		return nil, err
 	}
 	if d := net.Info().Features; d != i.features {
-		return nil, fmt.Errorf("the pretrained network makes embeddings of %d numbers, and the learner takes %d. Use a file that ocl wrote", d, i.features)
+		return nil, fmt.Errorf("the pretrained network makes embeddings of %d numbers, and the learner takes %d. Use a file that ocl wrote",
+			d, i.features)
 	}
 	return newEmbedder(net, i.image, p)
 }

@@ -20,9 +20,11 @@ func drawing(c color.RGBA, spot int) image.Image {
 	return img
 }
 
-// A learner gets images one at a time, and predicts. The small network makes the example fast; without Set it is a ResNet-18.
+// A learner gets images one at a time, and predicts. The small network makes the example fast; without Set it is a
+// ResNet-18.
 func Example() {
-	l, err := live.New(live.Options{Method: "er", Memory: 100, Size: 8, Set: []string{"network.name=mlp", "network.hidden=16", "optimizer.lr=0.05"}})
+	l, err := live.New(live.Options{Method: "er", Memory: 100, Size: 8,
+		Set: []string{"network.name=mlp", "network.hidden=16", "optimizer.lr=0.05"}})
 	if err != nil {
 		log.Fatal(err)
 	}

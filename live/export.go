@@ -22,10 +22,10 @@ const (
 	ONNX        = "onnx"        // a classifier from image to class, for onnxruntime and others
 )
 
-// Export writes the published copy of the network in a format of other programs, as `ocl export` does of a run (docs/interop.md), and returns the version that
-// Publish gave it. Its head has the outputs that are in use; a pretrained network
-// is part of ONNX, and not of safetensors. Learning and predictions go on meanwhile. Another format is an error that wraps [ErrFormat]. Before
-// anything was published it is one that wraps [ErrNothing].
+// Export writes the published copy of the network in a format of other programs, as `ocl export` does of a run
+// (docs/interop.md), and returns the version that Publish gave it. Its head has the outputs that are in use; a
+// pretrained network is part of ONNX, and not of safetensors. Learning and predictions go on meanwhile. Another format
+// is an error that wraps [ErrFormat]. Before anything was published it is one that wraps [ErrNothing].
 func (t *Trainer) Export(w io.Writer, format string) (version int64, err error) {
 	m, version, err := t.publisher.hold()
 	if err != nil {
@@ -71,6 +71,7 @@ func (t *Trainer) classifier(m *model) (trained.Classifier, error) {
 		rule.Classes, rule.Means = m.Means.Means()
 	}
 	return trained.Classifier{
-		Net: net, Config: t.config, Info: info, ClassNames: m.Names, Order: m.order, Rules: []trained.Rule{rule}, Tasks: m.tasks, Steps: int(m.batches),
+		Net: net, Config: t.config, Info: info, ClassNames: m.Names, Order: m.order, Rules: []trained.Rule{rule},
+		Tasks: m.tasks, Steps: int(m.batches),
 	}, nil
 }

@@ -65,8 +65,8 @@ func TestExportIsThatOfTheRun(t *testing.T) {
 	}
 }
 
-// TestExportIsCutToTheClasses: the head of an export has the outputs that are in use, also where the learner orders them otherwise, and what is learned after the
-// publication is not in it.
+// TestExportIsCutToTheClasses: the head of an export has the outputs that are in use, also where the learner orders
+// them otherwise, and what is learned after the publication is not in it.
 func TestExportIsCutToTheClasses(t *testing.T) {
 	t.Parallel()
 	for _, method := range methods {

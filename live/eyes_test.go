@@ -17,7 +17,8 @@ import (
 // pretrained is the file of a network that has learned ten drawings, whose embeddings have 16 numbers.
 func pretrained(t testing.TB, seed string) string {
 	t.Helper()
-	tr := trainer(t, Options{Method: "er", Memory: 10, Size: 8, Set: []string{"network.name=mlp", "network.hidden=16", "seed=" + seed}})
+	tr := trainer(t, Options{Method: "er", Memory: 10, Size: 8,
+		Set: []string{"network.name=mlp", "network.hidden=16", "seed=" + seed}})
 	teach(t, tr, 0, 10)
 	var text bytes.Buffer
 	if _, err := tr.Export(&text, Safetensors); err != nil {
@@ -57,13 +58,14 @@ func noise(i int) []byte {
 	return pixels
 }
 
-// TestBackbone: a trainer of images learns the embeddings that a pretrained network makes of them. Its state knows the network by its digest, so the file may lie
-// elsewhere later, and another network is refused.
+// TestBackbone: a trainer of images learns the embeddings that a pretrained network makes of them. Its state knows the
+// network by its digest, so the file may lie elsewhere later, and another network is refused.
 func TestBackbone(t *testing.T) {
 	t.Parallel()
 	file := pretrained(t, "1")
 	for _, method := range []string{"er", "er+ncm", "slda", "ranpac", "ncm", "icarl"} {
-		tr := trainer(t, Options{Method: method, Memory: 20, Set: map[string][]string{"ranpac": {"method.ranpac.projection=20"}}[method], Process: Process{Backbone: file}})
+		tr := trainer(t, Options{Method: method, Memory: 20,
+			Set: map[string][]string{"ranpac": {"method.ranpac.projection=20"}}[method], Process: Process{Backbone: file}})
 		if c, h, w := tr.Shape(); c != 3 || h != 8 || w != 8 {
 			t.Fatalf("%s: images of %d×%d×%d", method, c, h, w)
 		}
@@ -79,7 +81,8 @@ func TestBackbone(t *testing.T) {
 		}
 		for _, format := range []string{Safetensors, ONNX} {
 			var text bytes.Buffer
-			if _, err := tr.Export(&text, format); err != nil || bytes.Contains(text.Bytes(), []byte("backbone_digest")) != (format == ONNX) {
+			if _, err := tr.Export(&text, format); err != nil ||
+				bytes.Contains(text.Bytes(), []byte("backbone_digest")) != (format == ONNX) {
 				t.Errorf("%s as %s: %v", method, format, err)
 			}
 		}
@@ -110,7 +113,8 @@ func TestBackbone(t *testing.T) {
 		} else if err := third.Close(); err != nil {
 			t.Error(err)
 		}
-		for name, path := range map[string]string{"": "Say where the file", pretrained(t, "2"): "Give the file that the run had", "absent": "absent"} {
+		for name, path := range map[string]string{"": "Say where the file",
+			pretrained(t, "2"): "Give the file that the run had", "absent": "absent"} {
 			_, err := ReadTrainer(state.Decoder(), func(p *Process) { p.Backbone = name })
 			if err == nil || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: with the network %q: %v", method, name, err)
@@ -138,10 +142,12 @@ func TestBackboneRefuses(t *testing.T) {
 	}{
 		{"absent", Options{Process: Process{Backbone: "absent"}}},
 		{"replay.augment", Options{Set: []string{"replay.augment=true"}, Process: Process{Backbone: file}}},
-		{"stream.mean", Options{Set: []string{"stream.mean=[1,1,1]", "stream.std=[1,1,1]"}, Process: Process{Backbone: file}}},
+		{"stream.mean", Options{Set: []string{"stream.mean=[1,1,1]", "stream.std=[1,1,1]"},
+			Process: Process{Backbone: file}}},
 	} {
 		_, err := NewTrainer(c.o)
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "--") || strings.Contains(err.Error(), "data.backbone") {
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "--") ||
+			strings.Contains(err.Error(), "data.backbone") {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
@@ -150,12 +156,14 @@ func TestBackboneRefuses(t *testing.T) {
 	if err := plain.SaveState(state.Encoder()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadTrainer(state.Decoder(), func(p *Process) { p.Backbone = file }); err == nil || !strings.Contains(err.Error(), "has learned without one") {
+	if _, err := ReadTrainer(state.Decoder(), func(p *Process) { p.Backbone = file }); err == nil ||
+		!strings.Contains(err.Error(), "has learned without one") {
 		t.Error(err)
 	}
 }
 
-// TestRunOnBackboneGoesOn: a run with a pretrained network continues from its folder, and a saved learner of it finds the network.
+// TestRunOnBackboneGoesOn: a run with a pretrained network continues from its folder, and a saved learner of it finds
+// the network.
 func TestRunOnBackboneGoesOn(t *testing.T) {
 	t.Setenv("OCL_CACHE", t.TempDir()) // a machine without a home has no other
 	file := pretrained(t, "1")

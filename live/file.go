@@ -40,11 +40,13 @@ type header struct {
 	Outputs     int      `json:"outputs"`            // of the head
 	Classes     []string `json:"classes"`
 
-	Registered []config.Registered `json:"registered,omitempty"` // what of the config another module has registered, as in a result
-	Waiting    []int               `json:"waiting,omitempty"`    // classes of the images that wait, in order; -1 is the end of a task
-	Batch      int                 `json:"batch"`
-	Age        int64               `json:"age_ns"`
-	Queue      int                 `json:"queue"`
+	// what of the config another module has registered, as in a result
+	Registered []config.Registered `json:"registered,omitempty"`
+	// classes of the images that wait, in order; -1 is the end of a task
+	Waiting []int `json:"waiting,omitempty"`
+	Batch   int   `json:"batch"`
+	Age     int64 `json:"age_ns"`
+	Queue   int   `json:"queue"`
 
 	MaxClasses    int   `json:"max_classes,omitempty"`
 	MaxParameters int   `json:"max_parameters,omitempty"`
@@ -62,9 +64,11 @@ const (
 	waitingSection = "live/waiting"
 )
 
-// Save writes the learner to a file, with all that it has learned and stored and with the images that wait. [Open] continues it. The file appears
-// whole or not at all: if Save fails, as on a full disk, or if the process ends, path has what it had. Learning stops only while the state is copied
-// in memory. A device, a pipe or a folder at path is an error; a link is replaced, and not the file that it leads to. Saving changes nothing. A learner whose learning has ended by an error is not saved.
+// Save writes the learner to a file, with all that it has learned and stored and with the images that wait. [Open]
+// continues it. The file appears whole or not at all: if Save fails, as on a full disk, or if the process ends, path
+// has what it had. Learning stops only while the state is copied in memory. A device, a pipe or a folder at path is an
+// error; a link is replaced, and not the file that it leads to. Saving changes nothing. A learner whose learning has
+// ended by an error is not saved.
 func (l *Learner) Save(path string) error {
 	if path == "" {
 		return errors.New("live: save: there is no path. Give the name of a file")
@@ -97,7 +101,8 @@ func (l *Learner) state() (*checkpoint.Container, error) {
 		return nil, err
 	}
 	p, h := l.process, l.t.header()
-	h.Batch, h.Age, h.Queue, h.MaxClasses, h.MaxParameters, h.MaxBytes, h.Backbone = p.Batch, int64(p.Age), p.Queue, p.MaxClasses, p.MaxParameters, p.MaxBytes, p.Backbone
+	h.Batch, h.Age, h.Queue, h.MaxClasses, h.MaxParameters, h.MaxBytes, h.Backbone = p.Batch, int64(p.Age), p.Queue,
+		p.MaxClasses, p.MaxParameters, p.MaxBytes, p.Backbone
 	var pixels []byte
 	for _, e := range l.queue {
 		if e.boundary {
@@ -112,13 +117,14 @@ func (l *Learner) state() (*checkpoint.Container, error) {
 	return state, l.t.run(func() error { return l.t.save(state.Encoder(), h, pixels, l.t.core) })
 }
 
-// Open continues a learner from a file that [Learner.Save] wrote, or from the folder of a run of `ocl run`, or of an experiment that has one run,
-// with all that it has learned. A learner from a file has the options that it was made with. One from a run has the settings of the run, the defaults
-// of Process, and a head of 256 outputs or, if the run has as many classes, of twice as many; its classes have the names that the data
-// have, or else their numbers.
+// Open continues a learner from a file that [Learner.Save] wrote, or from the folder of a run of `ocl run`, or of an
+// experiment that has one run, with all that it has learned. A learner from a file has the options that it was made
+// with. One from a run has the settings of the run, the defaults of Process, and a head of 256 outputs or, if the run
+// has as many classes, of twice as many; its classes have the names that the data have, or else their numbers.
 //
-// A file that is damaged, of another program or of a newer version is an error, and so is a run that has not ended, that has diverged, or whose
-// method cannot learn so. [Learner.Notes] says where the machine or the version of ocl are others, so that bits may be others too.
+// A file that is damaged, of another program or of a newer version is an error, and so is a run that has not ended,
+// that has diverged, or whose method cannot learn so. [Learner.Notes] says where the machine or the version of ocl are
+// others, so that bits may be others too.
 func Open(path string) (*Learner, error) { return OpenWith(path, nil) }
 
 // OpenWith is [Open] with other options of the process: set changes those of the file.
@@ -126,8 +132,8 @@ func OpenWith(path string, set func(*Process)) (*Learner, error) {
 	return begun(OpenTrainer(path, set))
 }
 
-// OpenTrainer is [OpenWith] for a trainer, of which the images that wait in the file are asked ([Trainer.Waiting]). set may be nil. It also takes a file that a
-// program wrote of what [Trainer.SaveState] or [Trainer.Weights] gave.
+// OpenTrainer is [OpenWith] for a trainer, of which the images that wait in the file are asked ([Trainer.Waiting]). set
+// may be nil. It also takes a file that a program wrote of what [Trainer.SaveState] or [Trainer.Weights] gave.
 func OpenTrainer(path string, set func(*Process)) (*Trainer, error) {
 	if path == "" {
 		return nil, errors.New("live: open: the path is empty. Give a file of Save, or the folder of a run")
@@ -154,8 +160,9 @@ func OpenTrainer(path string, set func(*Process)) (*Trainer, error) {
 	return nil, fmt.Errorf("live: %s: %w", path, err)
 }
 
-// ReadTrainer continues a trainer from what [Trainer.SaveState] or [Trainer.Weights] gave, which a caller holds in a container of its own. set, which may be nil,
-// changes the options of the process, which a state has none of: those of a new trainer.
+// ReadTrainer continues a trainer from what [Trainer.SaveState] or [Trainer.Weights] gave, which a caller holds in a
+// container of its own. set, which may be nil, changes the options of the process, which a state has none of: those of
+// a new trainer.
 func ReadTrainer(d *checkpoint.Decoder, set func(*Process)) (*Trainer, error) {
 	return built(func() (*Trainer, error) { return decode(d, set) })
 }
@@ -179,7 +186,8 @@ func openFile(path string, set func(*Process)) (*Trainer, error) {
 	return decode(file.Decoder(), set)
 }
 
-// checkKind refuses a file that does not begin as one of Save, and shows how it begins. One that does may be damaged, which who reads it says.
+// checkKind refuses a file that does not begin as one of Save, and shows how it begins. One that does may be damaged,
+// which who reads it says.
 func checkKind(path string) error {
 	f, _, err := input.Open(path, input.Want{Most: math.MaxInt64})
 	if err != nil {
@@ -201,17 +209,20 @@ func checkKind(path string) error {
 	return nil
 }
 
-// read reads what a state says of itself, and refuses what no learner of this program can be made of, before anything large is made.
+// read reads what a state says of itself, and refuses what no learner of this program can be made of, before anything
+// large is made.
 func read(d *checkpoint.Decoder) (h header, c config.Config, pixels []byte, err error) {
 	if d.Len(headerSection) < 0 {
 		return h, c, nil, errors.New("this is a checkpoint, but none of a live learner. Give a file of Save, or the folder of a run")
 	}
 	var text []byte
-	if err := (checkpoint.Parts{checkpoint.JSON(headerSection, &h), checkpoint.Bytes(configSection, &text), checkpoint.Bytes(waitingSection, &pixels)}).LoadState(d); err != nil {
+	if err := (checkpoint.Parts{checkpoint.JSON(headerSection, &h), checkpoint.Bytes(configSection, &text),
+		checkpoint.Bytes(waitingSection, &pixels)}).LoadState(d); err != nil {
 		return h, c, nil, err
 	}
 	if h.Version != version {
-		return h, c, nil, fmt.Errorf("the file has version %d, and this ocl reads %d. Use the ocl that wrote it", h.Version, version)
+		return h, c, nil, fmt.Errorf("the file has version %d, and this ocl reads %d. Use the ocl that wrote it", h.Version,
+			version)
 	}
 	s := build.Schema()
 	if err := s.Lacks(h.Registered); err != nil { // or a setting would seem to be unknown
@@ -236,7 +247,8 @@ func decode(d *checkpoint.Decoder, set func(*Process)) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := changed(Process{Batch: h.Batch, Age: time.Duration(h.Age), Queue: h.Queue, MaxClasses: h.MaxClasses, MaxParameters: h.MaxParameters, MaxBytes: h.MaxBytes, Backbone: h.Backbone}, set)
+	p, err := changed(Process{Batch: h.Batch, Age: time.Duration(h.Age), Queue: h.Queue, MaxClasses: h.MaxClasses,
+		MaxParameters: h.MaxParameters, MaxBytes: h.MaxBytes, Backbone: h.Backbone}, set)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +291,8 @@ func (h header) core(d *checkpoint.Decoder, c config.Config, p Process) (*core, 
 		err = k.LoadState(d)
 	}
 	if err == nil && k.classes > len(h.Classes) {
-		err = fmt.Errorf("section %s has %d names for %d classes. Use a file that ocl wrote", headerSection, len(h.Classes), k.classes)
+		err = fmt.Errorf("section %s has %d names for %d classes. Use a file that ocl wrote", headerSection, len(h.Classes),
+			k.classes)
 	}
 	if err != nil {
 		k.close()
@@ -296,11 +309,14 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 		possible = possible && n >= 1 && n <= limit.KnownValues
 		size *= max(1, min(n, limit.KnownValues))
 	}
-	if !possible || h.Shape[0] > limit.KnownChannels || size > limit.KnownValues || h.Outputs < 1 || h.Outputs > limit.KnownClasses || len(h.Classes) > limit.KnownClasses {
-		return fmt.Errorf("section %s says images of %v, %d outputs and %d classes, more than any data have. Use a file that ocl wrote", headerSection, h.Shape, h.Outputs, len(h.Classes))
+	if !possible || h.Shape[0] > limit.KnownChannels || size > limit.KnownValues || h.Outputs < 1 ||
+		h.Outputs > limit.KnownClasses || len(h.Classes) > limit.KnownClasses {
+		return fmt.Errorf("section %s says images of %v, %d outputs and %d classes, more than any data have. Use a file that ocl wrote",
+			headerSection, h.Shape, h.Outputs, len(h.Classes))
 	}
 	if h.Features < 0 || h.Features > limit.KnownValues || (h.Features > 0) != (c.Data.BackboneDigest != "") {
-		return fmt.Errorf("section %s says embeddings of %d numbers, which does not fit its config. Use a file that ocl wrote", headerSection, h.Features)
+		return fmt.Errorf("section %s says embeddings of %d numbers, which does not fit its config. Use a file that ocl wrote",
+			headerSection, h.Features)
 	}
 	if n := len(c.Stream.Mean); n != 0 && n != h.Shape[0] {
 		return fmt.Errorf("stream.mean has %d values for images of %d channels. Use a file that ocl wrote", n, h.Shape[0])
@@ -317,12 +333,14 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 	}
 	for _, y := range h.Waiting {
 		if y < -1 || y >= len(h.Classes) {
-			return fmt.Errorf("section %s has an image of class %d of %d. Use a file that ocl wrote", headerSection, y, len(h.Classes))
+			return fmt.Errorf("section %s has an image of class %d of %d. Use a file that ocl wrote", headerSection, y,
+				len(h.Classes))
 		}
 	}
 	images := h.images()
 	if images > limit.LiveQueue || len(h.Waiting) > 2*images+1 || len(pixels) != images*size {
-		return fmt.Errorf("section %s has %d bytes for %d images of %d. Use a file that ocl wrote", waitingSection, len(pixels), images, size)
+		return fmt.Errorf("section %s has %d bytes for %d images of %d. Use a file that ocl wrote", waitingSection,
+			len(pixels), images, size)
 	}
 	net, err := outline(c, h.inputs(), h.Outputs)
 	if err != nil {
@@ -332,7 +350,8 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 	switch {
 	case build.Method(c.Methods[0]).Solves != nil && have < 0: // it computes its network of sums
 		if n := want / 4; n > limit.UnsavedParameters {
-			return fmt.Errorf("the network would have %d parameters, and the file has none of them. Use a network of at most %d", n, limit.UnsavedParameters)
+			return fmt.Errorf("the network would have %d parameters, and the file has none of them. Use a network of at most %d",
+				n, limit.UnsavedParameters)
 		}
 	case have != want:
 		return fmt.Errorf("the network has %d bytes of parameters instead of %d. Use a file that ocl wrote", have, want)
@@ -364,15 +383,18 @@ func (h header) waiting(pixels []byte) (list []Waiting) {
 	return list
 }
 
-// engine gives the config the engine of the file, or this machine's where it cannot have that, and notes what makes other bits.
+// engine gives the config the engine of the file, or this machine's where it cannot have that, and notes what makes
+// other bits.
 func (h header) engine(c *config.Config) (notes []string) {
 	e := nn.Engine{Kernel: h.Kernel, Convolution: h.Convolution}
 	if e.Check() != nil {
-		notes = append(notes, fmt.Sprintf("the learner used the %s kernels, and this machine has others. Numbers may differ in the last digits", cause.Shown(h.Kernel)))
+		notes = append(notes, fmt.Sprintf("the learner used the %s kernels, and this machine has others. Numbers may differ in the last digits",
+			cause.Shown(h.Kernel)))
 		e = nn.DefaultEngine()
 	}
 	if h.Numbers != result.Numbers {
-		notes = append(notes, fmt.Sprintf("the file has numbers version %d, and this ocl has %d. It goes on, to other bits than the ocl that wrote the file", h.Numbers, result.Numbers))
+		notes = append(notes, fmt.Sprintf("the file has numbers version %d, and this ocl has %d. It goes on, to other bits than the ocl that wrote the file",
+			h.Numbers, result.Numbers))
 	}
 	c.Engine = config.Engine{Kernel: e.Kernel, Convolution: e.Convolution}
 	return notes
@@ -394,7 +416,8 @@ func openRun(folder string, set func(*Process)) (*Trainer, error) {
 	defer t.Close()
 	names, notes := t.ClassNames, t.Notes
 	if sorted := slices.Sorted(slices.Values(names)); len(slices.Compact(sorted)) < len(names) {
-		names, notes = nil, append(notes, "several classes of the run have one name, so the classes are called by their numbers")
+		names, notes = nil, append(notes,
+			"several classes of the run have one name, so the classes are called by their numbers")
 	}
 	for k := len(names); k < t.Info.Classes; k++ {
 		names = append(names, fmt.Sprint(k))

@@ -18,7 +18,8 @@ func steep() Options {
 	return o
 }
 
-// TestStepToInfinity: a step of finite loss that makes infinite weights is an error where it ends. Nothing is published or saved of it, and a LoadState goes on.
+// TestStepToInfinity: a step of finite loss that makes infinite weights is an error where it ends. Nothing is published
+// or saved of it, and a LoadState goes on.
 func TestStepToInfinity(t *testing.T) {
 	x := trainer(t, steep())
 	for _, name := range []string{"a", "b", "c"} {
@@ -33,7 +34,8 @@ func TestStepToInfinity(t *testing.T) {
 		pixels[i] = byte(i * i * 7)
 	}
 	stats, err := x.Observe(t.Context(), pixels, []ocl.Label{0, 1, 2})
-	if !errors.Is(err, ocl.ErrDiverged) || !errors.Is(x.Err(), ocl.ErrDiverged) || stats.Loss-stats.Loss != 0 || stats.Samples != 3 {
+	if !errors.Is(err, ocl.ErrDiverged) || !errors.Is(x.Err(), ocl.ErrDiverged) || stats.Loss-stats.Loss != 0 ||
+		stats.Samples != 3 {
 		t.Fatalf("%+v, error %v", stats, err)
 	}
 	if !slices.ContainsFunc(x.core.net.Params(), func(v float32) bool { return math.IsInf(float64(v), 0) || v != v }) {
@@ -41,7 +43,8 @@ func TestStepToInfinity(t *testing.T) {
 	}
 	_, weights := x.Weights()
 	for what, err := range map[string]error{
-		"SaveState": x.SaveState(checkpoint.NewContainer().Encoder()), "Publish": x.Publish(t.Context(), 1), "Weights": weights, "Boundary": x.Boundary(t.Context()),
+		"SaveState": x.SaveState(checkpoint.NewContainer().Encoder()), "Publish": x.Publish(t.Context(), 1),
+		"Weights": weights, "Boundary": x.Boundary(t.Context()),
 	} {
 		if !errors.Is(err, ocl.ErrDiverged) {
 			t.Errorf("%s: %v", what, err)
@@ -52,7 +55,8 @@ func TestStepToInfinity(t *testing.T) {
 	}
 }
 
-// TestNoInfinityIsSaved: Save leaves the last good file as it was after a step to infinity, also in the moment before the learner has noticed it.
+// TestNoInfinityIsSaved: Save leaves the last good file as it was after a step to infinity, also in the moment before
+// the learner has noticed it.
 func TestNoInfinityIsSaved(t *testing.T) {
 	l := made(t, small("er"))
 	learn(t, l, 0, 20, 2)
@@ -72,7 +76,8 @@ func TestNoInfinityIsSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.ContainsFunc(opened.t.core.net.Params(), func(v float32) bool { return v-v != 0 }) || opened.Stats().Images != 20 {
+	if slices.ContainsFunc(opened.t.core.net.Params(), func(v float32) bool { return v-v != 0 }) ||
+		opened.Stats().Images != 20 {
 		t.Errorf("the file has weights that are not finite, and %d images", opened.Stats().Images)
 	}
 	closed(t, opened)

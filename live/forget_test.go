@@ -11,7 +11,8 @@ import (
 	"ocl/predict"
 )
 
-// TestForget: no byte of an image that was forgotten is in the state, whatever else was learned, and learning and saving go on to the same bits.
+// TestForget: no byte of an image that was forgotten is in the state, whatever else was learned, and learning and
+// saving go on to the same bits.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	for _, method := range methods {

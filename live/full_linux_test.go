@@ -10,12 +10,14 @@ import (
 	"testing"
 )
 
-// TestFullDisk: Save on a disk that is full is an error that says so. The file of before stays, nothing else is left, and the learner goes on.
+// TestFullDisk: Save on a disk that is full is an error that says so. The file of before stays, nothing else is left,
+// and the learner goes on.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "saved.ocl")
 	o := small("er")
-	o.Set = append(o.Set, "network.hidden=2000") // the file is longer than all that package testing writes meanwhile, which has the limit too
+	// the file is longer than all that package testing writes meanwhile, which has the limit too
+	o.Set = append(o.Set, "network.hidden=2000")
 	l := made(t, o)
 	learn(t, l, 0, 20, 2)
 	flush(t, l)
@@ -39,7 +41,8 @@ func TestFullDisk(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	if !errors.Is(full, syscall.EFBIG) || !strings.Contains(full.Error(), path) || !strings.Contains(full.Error(), "Nothing there was changed") {
+	if !errors.Is(full, syscall.EFBIG) || !strings.Contains(full.Error(), path) ||
+		!strings.Contains(full.Error(), "Nothing there was changed") {
 		t.Errorf("full: %v", full)
 	}
 	if after, err := os.ReadFile(path); err != nil || !slices.Equal(after, before) {

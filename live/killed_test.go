@@ -14,7 +14,8 @@ import (
 // childVariable is set in the process that TestKilledBetweenSaves kills. Its value is the file that it saves to.
 const childVariable = "OCL_TEST_LIVE_CHILD"
 
-// TestChildThatSaves is that process: it learns ten images, saves, says how many it has learned, and goes on until it is killed.
+// TestChildThatSaves is that process: it learns ten images, saves, says how many it has learned, and goes on until it
+// is killed.
 func TestChildThatSaves(t *testing.T) {
 	path, is := os.LookupEnv(childVariable)
 	if !is {
@@ -31,8 +32,8 @@ func TestChildThatSaves(t *testing.T) {
 	}
 }
 
-// TestKilledBetweenSaves: a process that is killed at any moment loses what it learned since its last Save and nothing else. The file is whole, and
-// goes on as a learner does that was never killed.
+// TestKilledBetweenSaves: a process that is killed at any moment loses what it learned since its last Save and nothing
+// else. The file is whole, and goes on as a learner does that was never killed.
 func TestKilledBetweenSaves(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {

@@ -16,15 +16,16 @@ import (
 	"ocl/internal/limit"
 )
 
-// CheckLabel is an error that wraps [ErrLabel] about a text that cannot name a class: names have 1 to 256 bytes of UTF-8 without control characters or space at
-// their ends.
+// CheckLabel is an error that wraps [ErrLabel] about a text that cannot name a class: names have 1 to 256 bytes of
+// UTF-8 without control characters or space at their ends.
 func CheckLabel(label string) error {
 	why := ""
 	switch {
 	case label == "":
 		why = "it is empty. Give a name"
 	case len(label) > limit.LiveLabel:
-		why = fmt.Sprintf("it has %s, and %d are the limit. Give a shorter name", count.Of(len(label), "byte"), limit.LiveLabel)
+		why = fmt.Sprintf("it has %s, and %d are the limit. Give a shorter name", count.Of(len(label), "byte"),
+			limit.LiveLabel)
 	case !utf8.ValidString(label):
 		why = "it is not UTF-8. Give text"
 	case strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsGraphic(r) }):
@@ -150,14 +151,16 @@ func (l *Learner) look() {
 // checkCapacity refuses heads that cannot be.
 func checkCapacity(outputs int) error {
 	if outputs < 1 || outputs > limit.KnownClasses {
-		return fmt.Errorf("%w: a capacity of %s. Use 1 to %s", ErrBound, count.Of(outputs, "output"), count.Number(limit.KnownClasses))
+		return fmt.Errorf("%w: a capacity of %s. Use 1 to %s", ErrBound, count.Of(outputs, "output"),
+			count.Number(limit.KnownClasses))
 	}
 	return nil
 }
 
-// Boundary says that a task ends after all images that were given to Learn before. A method that uses tasks then does what it does at their
-// end, such as a review of the memory, which may take long; the next image begins another task. Boundary does not wait for that; [Learner.Flush]
-// does. The images before it that do not fill a batch are learned as a smaller one.
+// Boundary says that a task ends after all images that were given to Learn before. A method that uses tasks then does
+// what it does at their end, such as a review of the memory, which may take long; the next image begins another task.
+// Boundary does not wait for that; [Learner.Flush] does. The images before it that do not fill a batch are learned as a
+// smaller one.
 func (l *Learner) Boundary() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,8 +175,9 @@ func (l *Learner) Boundary() error {
 	return nil
 }
 
-// Flush waits until all images that were given to Learn before are learned, the last ones as a smaller batch if they do not fill one, and until
-// predictions use what was learned. When ctx ends before that, its error is returned, and they are learned all the same.
+// Flush waits until all images that were given to Learn before are learned, the last ones as a smaller batch if they do
+// not fill one, and until predictions use what was learned. When ctx ends before that, its error is returned, and they
+// are learned all the same.
 func (l *Learner) Flush(ctx context.Context) error {
 	if err := l.callable(ctx); err != nil {
 		return fmt.Errorf("live: flush: %w", err)
@@ -274,7 +278,8 @@ func (l *Learner) publish(ctx context.Context, taken int64) error {
 	return nil
 }
 
-// cut takes the next batch or the next boundary from the queue if it is due, and otherwise says how long until it is. The caller holds mu.
+// cut takes the next batch or the next boundary from the queue if it is due, and otherwise says how long until it is.
+// The caller holds mu.
 func (l *Learner) cut(now time.Time) (cut []*entry, wait time.Duration) {
 	n := 0
 	for n < len(l.queue) && n < l.process.Batch && !l.queue[n].boundary {
@@ -331,7 +336,8 @@ func (l *Learner) fail(err error) {
 	defer l.mu.Unlock()
 	after := fmt.Sprintf("learning has ended after %s: ", count.Of(l.t.Stats().Batches, "batch"))
 	if errors.Is(err, ocl.ErrDiverged) {
-		l.err = fmt.Errorf("%s%w. Predictions go on with the last good weights. Open the last saved file to go on from there", after, err)
+		l.err = fmt.Errorf("%s%w. Predictions go on with the last good weights. Open the last saved file to go on from there",
+			after, err)
 	} else {
 		l.err = fmt.Errorf("%s%w. Predictions go on. Open the last saved file to go on from there", after, err)
 	}

@@ -6,25 +6,28 @@
 //	err = l.Save("cats.ocl")
 //	err = l.Close()
 //
-// A [Learner] is one of the methods of `ocl methods` with one goroutine that learns; a [Trainer] is what it has inside, for programs that keep images and cut
-// batches themselves. [Learner.Learn] puts an image into a queue. Images are
-// learned in batches, which are cut when [Process].Batch images wait, or when the first of them has waited for [Process].Age. Each image is learned
-// once.
+// A [Learner] is one of the methods of `ocl methods` with one goroutine that learns; a [Trainer] is what it has inside,
+// for programs that keep images and cut batches themselves. [Learner.Learn] puts an image into a queue. Images are
+// learned in batches, which are cut when [Process].Batch images wait, or when the first of them has waited for
+// [Process].Age. Each image is learned once.
 //
-// Predictions use a copy of the network. A new copy is published at most every 100 milliseconds, and after [Learner.Flush]. So no prediction waits
-// for a step, and an image that was learned changes predictions a little later. Methods that predict by class means (iCaRL, and the trick ncm)
-// find them again for each copy, by a pass over the memory. They publish less often, so that this takes a tenth of the time at most.
+// Predictions use a copy of the network. A new copy is published at most every 100 milliseconds, and after
+// [Learner.Flush]. So no prediction waits for a step, and an image that was learned changes predictions a little later.
+// Methods that predict by class means (iCaRL, and the trick ncm) find them again for each copy, by a pass over the
+// memory. They publish less often, so that this takes a tenth of the time at most.
 //
-// Classes have names, and get the outputs of the network in the order in which they come. The network has outputs for classes to come, which
-// change no other number before their class is there. Another [Options].Capacity is another draw of the first weights, so other numbers. When all
-// are taken, the head doubles. [Learner.Boundary] tells a method that uses tasks where one ends; other methods ignore it. GDumb, Offline and
-// CN-DPM cannot learn so, and [New] says why.
+// Classes have names, and get the outputs of the network in the order in which they come. The network has outputs for
+// classes to come, which change no other number before their class is there. Another [Options].Capacity is another draw
+// of the first weights, so other numbers. When all are taken, the head doubles. [Learner.Boundary] tells a method that
+// uses tasks where one ends; other methods ignore it. GDumb, Offline and CN-DPM cannot learn so, and [New] says why.
 //
-// [Learner.Save] writes all of a learner, with the images that wait, and [Open] continues it to the same bits, if batches are cut by size.
-// [Open] also takes the folder of a run of `ocl run`. What was learned since the last Save is lost when the process ends.
+// [Learner.Save] writes all of a learner, with the images that wait, and [Open] continues it to the same bits, if
+// batches are cut by size. [Open] also takes the folder of a run of `ocl run`. What was learned since the last Save is
+// lost when the process ends.
 //
-// If the loss becomes a number that is none, learning ends with an error that wraps [ocl.ErrDiverged]. Predictions go on with the last good weights,
-// and the file of the last Save stays as it was. A panic in a method or a network of another module ends learning in the same way.
+// If the loss becomes a number that is none, learning ends with an error that wraps [ocl.ErrDiverged]. Predictions go
+// on with the last good weights, and the file of the last Save stays as it was. A panic in a method or a network of
+// another module ends learning in the same way.
 package live
 
 import (
@@ -39,8 +42,8 @@ import (
 	"ocl/predict"
 )
 
-// Learner learns and predicts: a queue around a [Trainer] with the goroutine that learns. All methods may be called by any number of goroutines. [New] and
-// [Open] make one; a zero Learner refuses all calls.
+// Learner learns and predicts: a queue around a [Trainer] with the goroutine that learns. All methods may be called by
+// any number of goroutines. [New] and [Open] make one; a zero Learner refuses all calls.
 type Learner struct {
 	process Process
 
@@ -79,8 +82,9 @@ type Stats struct {
 	Stored     int     // images in the memory
 	Tasks      int     // that have ended, of a method that uses tasks
 	Loss       float64 // of the last batch; 0 before the first
-	Correct    int     // images of the last batch that were predicted right before they were learned; -1 of a method that does not say
-	Published  int64   // batches behind the copy that predicts
+	// images of the last batch that were predicted right before they were learned; -1 of a method that does not say
+	Correct   int
+	Published int64 // batches behind the copy that predicts
 }
 
 // New makes a learner that knows no class. A panic in a method or network of another module is an error too.
@@ -94,7 +98,8 @@ func begun(t *Trainer, err error) (*Learner, error) {
 	p := t.process
 	l := &Learner{
 		process: p, t: t,
-		progress: make(chan struct{}), tokens: make(chan struct{}, p.Queue), wake: make(chan struct{}, 1), failed: make(chan struct{}),
+		progress: make(chan struct{}), tokens: make(chan struct{}, p.Queue), wake: make(chan struct{}, 1),
+		failed:  make(chan struct{}),
 		closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	now := time.Now()
@@ -159,7 +164,8 @@ func (l *Learner) Notes() []string {
 	return l.t.Notes()
 }
 
-// Err is the error that has ended learning, such as one that wraps [ocl.ErrDiverged] or is about a panic; nil where learning goes on.
+// Err is the error that has ended learning, such as one that wraps [ocl.ErrDiverged] or is about a panic; nil where
+// learning goes on.
 func (l *Learner) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,8 +175,9 @@ func (l *Learner) Err() error {
 	return l.err
 }
 
-// Close ends the learner after the step and the predictions that are at work. Images that wait are not learned; [Learner.Flush] before it
-// learns them. Nothing is saved. Other calls then return [ErrClosed], also those that wait. Closing twice is harmless.
+// Close ends the learner after the step and the predictions that are at work. Images that wait are not learned;
+// [Learner.Flush] before it learns them. Nothing is saved. Other calls then return [ErrClosed], also those that wait.
+// Closing twice is harmless.
 func (l *Learner) Close() error {
 	l.mu.Lock()
 	switch {
@@ -200,13 +207,15 @@ type entry struct {
 	at       time.Time
 }
 
-// Learn puts an image of any size into the queue to be learned as one of the class of that name; a new name is a new class. The
-// image is made as large as the network sees images, as `ocl predict` does it. Learn waits while the queue is full, until ctx ends. It does not
-// wait for the image to be learned; [Learner.Flush] does. The image may be changed afterwards.
+// Learn puts an image of any size into the queue to be learned as one of the class of that name; a new name is a new
+// class. The image is made as large as the network sees images, as `ocl predict` does it. Learn waits while the queue
+// is full, until ctx ends. It does not wait for the image to be learned; [Learner.Flush] does. The image may be changed
+// afterwards.
 //
-// A label has 1 to 256 bytes of UTF-8 without control characters or space at its ends; others are an error that wraps [ErrLabel]. A class beyond a
-// bound of the options is one that wraps [ErrBound]. After an error the image is not learned, and nothing has changed. A ctx that ends when the image
-// has its place in the queue comes too late: Learn returns nil.
+// A label has 1 to 256 bytes of UTF-8 without control characters or space at its ends; others are an error that wraps
+// [ErrLabel]. A class beyond a bound of the options is one that wraps [ErrBound]. After an error the image is not
+// learned, and nothing has changed. A ctx that ends when the image has its place in the queue comes too late: Learn
+// returns nil.
 func (l *Learner) Learn(ctx context.Context, img image.Image, label string) error {
 	return l.learn(ctx, label, func(dst []byte) error { return l.t.draw(dst, img) })
 }

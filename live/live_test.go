@@ -22,7 +22,9 @@ import (
 
 // small are options of a learner that learns a batch in less than a millisecond, and cuts batches by size alone.
 func small(method string) Options {
-	return Options{Method: method, Memory: 30, Size: 8, Set: []string{"network.name=mlp", "network.hidden=16", "optimizer.lr=0.05"}, Capacity: 8, Process: Process{Age: -1, Workers: 1, AtOnce: 2}}
+	return Options{Method: method, Memory: 30, Size: 8,
+		Set: []string{"network.name=mlp", "network.hidden=16", "optimizer.lr=0.05"}, Capacity: 8,
+		Process: Process{Age: -1, Workers: 1, AtOnce: 2}}
 }
 
 // made is a learner of these options, which the test closes.
@@ -43,7 +45,8 @@ func closed(t testing.TB, l *Learner) {
 	}
 }
 
-// shapeName is the class of image i of so many classes: the first image of a class comes after those of the classes before it.
+// shapeName is the class of image i of so many classes: the first image of a class comes after those of the classes
+// before it.
 func shapeName(i, classes int) string { return fmt.Sprintf("class %d", i*7%min(classes, 1+i/5)) }
 
 // picture is an image of a class: a bar whose place and colour tell the class, with noise that depends on i.
@@ -115,7 +118,8 @@ func sameState(t testing.TB, what string, a, b *Learner) {
 // TestLearns: a learner that saw some images of some classes names others.
 func TestLearns(t *testing.T) {
 	t.Parallel()
-	for _, method := range []string{"er", "er+ncm", "icarl", "mir", "gss", "agem", "ewc++", "lwf", "finetune", "er+rv", "er+kdc", "er+ss"} {
+	for _, method := range []string{"er", "er+ncm", "icarl", "mir", "gss", "agem", "ewc++", "lwf", "finetune", "er+rv",
+		"er+kdc", "er+ss"} {
 		l := made(t, small(method))
 		learn(t, l, 0, 600, 4)
 		flush(t, l)
@@ -131,17 +135,19 @@ func TestLearns(t *testing.T) {
 			}
 		}
 		s := l.Stats()
-		if right < 80 || s.Classes != 4 || s.Images != 600 || s.Batches != 60 || s.Published != 60 || s.Waiting != 0 || s.Capacity != 8 {
+		if right < 80 || s.Classes != 4 || s.Images != 600 || s.Batches != 60 || s.Published != 60 || s.Waiting != 0 ||
+			s.Capacity != 8 {
 			t.Errorf("%s: %d of 100 right, %+v", method, right, s)
 		}
-		if want := map[bool]predict.Measure{true: predict.Distance, false: predict.Probability}[method == "icarl" || method == "er+ncm"]; l.Measure() != want {
+		if want := map[bool]predict.Measure{true: predict.Distance, false: predict.Probability}[method == "icarl" ||
+			method == "er+ncm"]; l.Measure() != want {
 			t.Errorf("%s: measure %s", method, l.Measure())
 		}
 	}
 }
 
-// TestGuesses: there are no more guesses than classes, probabilities add up to 1 over the classes that were learned, and pixels give what
-// their image gives.
+// TestGuesses: there are no more guesses than classes, probabilities add up to 1 over the classes that were learned,
+// and pixels give what their image gives.
 func TestGuesses(t *testing.T) {
 	t.Parallel()
 	l := made(t, small("er"))
@@ -206,8 +212,8 @@ func TestPredictionsAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestSaveAndOpenGoOnToTheSameBits: learn 100, save, open, learn 100 is learn 200, for methods with and without memory, tasks, class means and
-// vectors, with images and ends of tasks that wait when the learner is saved.
+// TestSaveAndOpenGoOnToTheSameBits: learn 100, save, open, learn 100 is learn 200, for methods with and without memory,
+// tasks, class means and vectors, with images and ends of tasks that wait when the learner is saved.
 func TestSaveAndOpenGoOnToTheSameBits(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"er", "er+ncm", "icarl", "mir", "agem", "ewc++", "lwf", "er+rv", "er+kdc", "gss"} {
@@ -259,7 +265,8 @@ func TestSavingChangesNothing(t *testing.T) {
 	sameState(t, "saved after each 7 images", a, b)
 }
 
-// TestHeadDoubles: the first outputs keep their weights when the head doubles, at once for as many classes as come, and the learner goes on after it and after a Save.
+// TestHeadDoubles: the first outputs keep their weights when the head doubles, at once for as many classes as come, and
+// the learner goes on after it and after a Save.
 func TestHeadDoubles(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"er", "icarl", "ewc++", "er+kdc"} {
@@ -274,7 +281,8 @@ func TestHeadDoubles(t *testing.T) {
 		if s := l.Stats(); s.Capacity != 16 || s.Classes != 9 || s.Images != 300 || len(before) != 2 {
 			t.Errorf("%s: %+v", method, s)
 		}
-		if got, err := l.Predict(picture(3, "class 1", 12), 99); err != nil || len(got) != 9 && method != "icarl" { // it does not guess a class of which nothing is stored
+		// it does not guess a class of which nothing is stored
+		if got, err := l.Predict(picture(3, "class 1", 12), 99); err != nil || len(got) != 9 && method != "icarl" {
 			t.Errorf("%s: %v, %v", method, got, err)
 		}
 		opened := reopened(t, l)
@@ -287,8 +295,8 @@ func TestHeadDoubles(t *testing.T) {
 	}
 }
 
-// TestLateClasses: classes that come one by one, each when samples of the others are stored, are learned by all that looks at copies of the
-// network.
+// TestLateClasses: classes that come one by one, each when samples of the others are stored, are learned by all that
+// looks at copies of the network.
 func TestLateClasses(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"mir", "gss", "er+kdc"} {
@@ -401,8 +409,8 @@ func TestBoundaries(t *testing.T) {
 	}
 }
 
-// TestDivergence: a loss that is no number ends learning with an error that says so, and predictions stay those of before. The file of the last Save
-// stays, and can be opened.
+// TestDivergence: a loss that is no number ends learning with an error that says so, and predictions stay those of
+// before. The file of the last Save stays, and can be opened.
 func TestDivergence(t *testing.T) {
 	o := small("er")
 	o.Set = append(o.Set, "optimizer.lr=1e30")
@@ -421,7 +429,8 @@ func TestDivergence(t *testing.T) {
 		}
 	}
 	err := l.Flush(t.Context())
-	if !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), "Predictions go on with the last good weights. Open the last saved file") {
+	if !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(),
+		"Predictions go on with the last good weights. Open the last saved file") {
 		t.Fatalf("%v; the weights are to explode", err)
 	}
 	got, err := l.Predict(img, 5)

@@ -14,8 +14,9 @@ import (
 	"ocl/run/build"
 )
 
-// Relabel gives the stored image with a place ([Trainer.Place]) the label y of a class that was added, and says whether the image is stored. What was learned of
-// it stays in the weights. A method whose stored images cannot be changed is an error that wraps [ErrMethod].
+// Relabel gives the stored image with a place ([Trainer.Place]) the label y of a class that was added, and says whether
+// the image is stored. What was learned of it stays in the weights. A method whose stored images cannot be changed is
+// an error that wraps [ErrMethod].
 func (t *Trainer) Relabel(place int64, y ocl.Label) (found bool, err error) {
 	err = t.change("relabel", func() error {
 		if err := t.checkClass(y); err != nil {
@@ -55,9 +56,11 @@ func (t *Trainer) relabel(place int64, y ocl.Label) (found bool, err error) {
 	return true, nil
 }
 
-// Forget removes the images with these places ([Trainer.Place]) from the memory, and returns how many of them it had. No byte of them is in a state that is saved
-// afterwards, nor the image of the last batch by which Publish checks weights. What was learned of them stays in the weights, and in the sums of the methods that train nothing (ncm,
-// slda, ranpac), which store no images and have [Trainer.Unlearn]. A memory that was full fills up with the next images. Predictions by class means use them until the next Publish.
+// Forget removes the images with these places ([Trainer.Place]) from the memory, and returns how many of them it had.
+// No byte of them is in a state that is saved afterwards, nor the image of the last batch by which Publish checks
+// weights. What was learned of them stays in the weights, and in the sums of the methods that train nothing (ncm, slda,
+// ranpac), which store no images and have [Trainer.Unlearn]. A memory that was full fills up with the next images.
+// Predictions by class means use them until the next Publish.
 //
 // A method that stores images and cannot let go of one is an error that wraps [ErrMethod], and nothing has changed.
 func (t *Trainer) Forget(places []int64) (stored int, err error) {
@@ -90,12 +93,14 @@ func (t *Trainer) Forget(places []int64) (stored int, err error) {
 	return stored, err
 }
 
-// Unlearn takes away what Observe has added of these images, uint8 [len(y),C,H,W], with these labels, in any order and whatever was observed since: then the learner is one that
-// never observed them, but for the rounding of its sums ([learner.Unlearning]). Places and counts of images stay. Predictions change with the next Publish; a class
-// without images is predicted no more, and where no image is left there is nothing to predict with.
+// Unlearn takes away what Observe has added of these images, uint8 [len(y),C,H,W], with these labels, in any order and
+// whatever was observed since: then the learner is one that never observed them, but for the rounding of its sums
+// ([learner.Unlearning]). Places and counts of images stay. Predictions change with the next Publish; a class without
+// images is predicted no more, and where no image is left there is nothing to predict with.
 //
-// A method that is no sum over images is an error that wraps [ErrMethod]: [Trainer.Unlearns] tells. More images of a class than were observed are one that wraps
-// [learner.ErrNotLearned]; whether it was these, nobody can see. After an error that is about the arguments nothing has changed.
+// A method that is no sum over images is an error that wraps [ErrMethod]: [Trainer.Unlearns] tells. More images of a
+// class than were observed are one that wraps [learner.ErrNotLearned]; whether it was these, nobody can see. After an
+// error that is about the arguments nothing has changed.
 func (t *Trainer) Unlearn(pixels []byte, y []ocl.Label) error {
 	return t.change("unlearn", func() error {
 		u, b, err := t.unlearning(pixels, y)
@@ -120,7 +125,8 @@ func (t *Trainer) unlearning(pixels []byte, y []ocl.Label) (u learner.Unlearning
 		return nil, b, err
 	}
 	if most := int(slices.Max(y)); most >= t.core.classes {
-		return nil, b, fmt.Errorf("%w: of %s no image was observed. Unlearn what was observed, with the label that it had", learner.ErrNotLearned, cause.Shown(t.Classes()[most]))
+		return nil, b, fmt.Errorf("%w: of %s no image was observed. Unlearn what was observed, with the label that it had",
+			learner.ErrNotLearned, cause.Shown(t.Classes()[most]))
 	}
 	if b, err = t.batch(pixels, y); err != nil {
 		return nil, b, t.ended(err)
@@ -128,9 +134,10 @@ func (t *Trainer) unlearning(pixels []byte, y []ocl.Label) (u learner.Unlearning
 	return u, b, nil
 }
 
-// UnlearnFrom is [Trainer.Unlearn] for weights that this trainer had before, as [Trainer.Weights] gave them then. It returns them without the images. What the trainer has learned
-// stays as it is.
-func (t *Trainer) UnlearnFrom(weights *checkpoint.Container, pixels []byte, y []ocl.Label) (rest *checkpoint.Container, err error) {
+// UnlearnFrom is [Trainer.Unlearn] for weights that this trainer had before, as [Trainer.Weights] gave them then. It
+// returns them without the images. What the trainer has learned stays as it is.
+func (t *Trainer) UnlearnFrom(weights *checkpoint.Container, pixels []byte, y []ocl.Label) (rest *checkpoint.Container,
+	err error) {
 	err = t.change("unlearn from weights", func() error {
 		u, b, err := t.unlearning(pixels, y)
 		if err != nil {
@@ -164,7 +171,8 @@ func (t *Trainer) Unlearns() error {
 func (k *core) unlearns() (learner.Unlearning, error) {
 	u, ok := k.learner.(learner.Unlearning)
 	if !ok {
-		return nil, cause.As(fmt.Errorf("what %s has learned is no sum over images, so nothing can be taken away. Use ncm, slda or ranpac", k.config.Methods[0]), ErrMethod)
+		return nil, cause.As(fmt.Errorf("what %s has learned is no sum over images, so nothing can be taken away. Use ncm, slda or ranpac",
+			k.config.Methods[0]), ErrMethod)
 	}
 	if err := u.Unlearn(ocl.Batch{}); err != nil {
 		return nil, cause.As(err, ErrMethod)
@@ -182,7 +190,8 @@ func (t *Trainer) Stores(place int64) bool {
 	return found
 }
 
-// Amendable is an error that wraps [ErrMethod] if the method stores images and cannot let go of one, so that Forget and Relabel refuse.
+// Amendable is an error that wraps [ErrMethod] if the method stores images and cannot let go of one, so that Forget and
+// Relabel refuse.
 func (t *Trainer) Amendable() error {
 	_, err := t.core.amends()
 	return err
@@ -203,7 +212,8 @@ type amending struct {
 	memory *memory.Store
 }
 
-// amends is the learner as one that lets its memory be changed; nil where it stores nothing, and an error where it stores images and cannot do it.
+// amends is the learner as one that lets its memory be changed; nil where it stores nothing, and an error where it
+// stores images and cannot do it.
 func (k *core) amends() (*amending, error) {
 	m := k.parts().Memory
 	if m == nil && !build.Method(k.config.Methods[0]).UsesMemory {
@@ -211,7 +221,8 @@ func (k *core) amends() (*amending, error) {
 	}
 	a, ok := k.learner.(learner.Amending)
 	if !ok || m == nil {
-		return nil, cause.As(fmt.Errorf("%s cannot change an image that it stores. Use a method that can, such as er", k.config.Methods[0]), ErrMethod)
+		return nil, cause.As(fmt.Errorf("%s cannot change an image that it stores. Use a method that can, such as er",
+			k.config.Methods[0]), ErrMethod)
 	}
 	return &amending{a, m}, nil
 }

@@ -28,36 +28,42 @@ type Options struct {
 	Memory   int    // stored images, of a method with a memory; 0 is 500
 	Size     int    // side in pixels of the images that the network sees; 0 is 32
 	Channels int    // 3, or 1 for grey; 0 is 3
-	// Set are all other settings of a learner, such as "network.name=mlp", "optimizer.lr=0.05" or "seed=2": the keys of network, optimizer,
-	// replay, method, seed, seeds and engine, and stream.mean and stream.std. `ocl config keys` explains them, with their defaults.
+	// Set are all other settings of a learner, such as "network.name=mlp", "optimizer.lr=0.05" or "seed=2": the keys of
+	// network, optimizer, replay, method, seed, seeds and engine, and stream.mean and stream.std. `ocl config keys`
+	// explains them, with their defaults.
 	Set []string
-	// Capacity is how many outputs the head has at first; 0 is 256. The outputs of classes that are not there yet change no other
-	// number, but another Capacity is another draw of the first weights. A full head doubles.
+	// Capacity is how many outputs the head has at first; 0 is 256. The outputs of classes that are not there yet change
+	// no other number, but another Capacity is another draw of the first weights. A full head doubles.
 	Capacity int
 
 	Process
 }
 
-// Process are the options that no weight depends on, except by when batches are cut. They may be others each time that a learner is opened.
+// Process are the options that no weight depends on, except by when batches are cut. They may be others each time that
+// a learner is opened.
 type Process struct {
-	Batch int           // images that are learned in one step; 0 is 10
-	Age   time.Duration // after which a smaller batch is cut, counted from its first image; 0 is 200 ms, and a negative one is never
-	Queue int           // images that may wait, at least Batch; 0 is 16 batches. Learn waits for room
+	Batch int // images that are learned in one step; 0 is 10
+	// after which a smaller batch is cut, counted from its first image; 0 is 200 ms, and a negative one is never
+	Age   time.Duration
+	Queue int // images that may wait, at least Batch; 0 is 16 batches. Learn waits for room
 
-	// Bounds, each 0 for none. Learn refuses a new class that would go beyond them, with an error that wraps ErrBound; New and Open
-	// refuse a learner that does.
+	// Bounds, each 0 for none. Learn refuses a new class that would go beyond them, with an error that wraps ErrBound; New
+	// and Open refuse a learner that does.
 	MaxClasses    int
 	MaxParameters int   // of the network
 	MaxBytes      int64 // of what Stats.Bytes counts
 
 	Workers int // goroutines that learn; 0 is one fewer than there are processors, so that one is left for predictions
-	AtOnce  int // predictions that work at the same time; further ones wait for each other. 0 is as many as there are processors
-	// Nice makes learning give way to the rest of the process: on Linux the threads that learn have this niceness, 1 to 19; 0 is that of the process. Elsewhere it
-	// is ignored. Go looks at the network when a processor of its own is free, so a server sets GOMAXPROCS to Workers+1.
+	// predictions that work at the same time; further ones wait for each other. 0 is as many as there are processors
+	AtOnce int
+	// Nice makes learning give way to the rest of the process: on Linux the threads that learn have this niceness, 1 to
+	// 19; 0 is that of the process. Elsewhere it is ignored. Go looks at the network when a processor of its own is free,
+	// so a server sets GOMAXPROCS to Workers+1.
 	Nice int
 
-	// Backbone is the file of a pretrained network that makes embeddings of the images (`ocl run --backbone`); "" is none. It does not learn: the method learns the
-	// embeddings. A learner that is opened must get the file that it has had, wherever that lies now; a file of Save and the folder of a run say where it was.
+	// Backbone is the file of a pretrained network that makes embeddings of the images (`ocl run --backbone`); "" is none.
+	// It does not learn: the method learns the embeddings. A learner that is opened must get the file that it has had,
+	// wherever that lies now; a file of Save and the folder of a run say where it was.
 	Backbone string
 
 	opened frozenFile // that a trainer has opened already
@@ -95,8 +101,10 @@ func (p Process) complete() (Process, error) {
 		value int64
 		most  int64
 	}{
-		{"Batch", int64(p.Batch), limit.LiveBatch}, {"Queue", int64(p.Queue), limit.LiveQueue}, {"MaxClasses", int64(p.MaxClasses), limit.KnownClasses},
-		{"MaxParameters", int64(p.MaxParameters), 1 << 62}, {"MaxBytes", p.MaxBytes, 1 << 62}, {"Workers", int64(p.Workers), limit.Workers},
+		{"Batch", int64(p.Batch), limit.LiveBatch}, {"Queue", int64(p.Queue), limit.LiveQueue},
+		{"MaxClasses", int64(p.MaxClasses), limit.KnownClasses},
+		{"MaxParameters", int64(p.MaxParameters), 1 << 62}, {"MaxBytes", p.MaxBytes, 1 << 62},
+		{"Workers", int64(p.Workers), limit.Workers},
 		{"AtOnce", int64(p.AtOnce), limit.Concurrency}, {"Nice", int64(p.Nice), priority.Least},
 	} {
 		if v.value < 0 || v.value > v.most {
@@ -109,7 +117,8 @@ func (p Process) complete() (Process, error) {
 	setZero(&p.Workers, max(1, runtime.GOMAXPROCS(0)-1))
 	setZero(&p.AtOnce, runtime.GOMAXPROCS(0))
 	if p.Queue < p.Batch {
-		return p, fmt.Errorf("a queue of %s has no room for a batch of %d. Use a larger Queue or a smaller Batch", count.Of(p.Queue, "image"), p.Batch)
+		return p, fmt.Errorf("a queue of %s has no room for a batch of %d. Use a larger Queue or a smaller Batch",
+			count.Of(p.Queue, "image"), p.Batch)
 	}
 	return p, nil
 }
@@ -122,11 +131,13 @@ func setZero[T comparable](v *T, to T) {
 }
 
 // settings are the keys that Options.Set may have, or how they begin.
-var settings = []string{"network.", "optimizer.", "replay.", "method.", "seed", "seeds.", "engine.", "stream.mean", "stream.std"}
+var settings = []string{"network.", "optimizer.", "replay.", "method.", "seed", "seeds.", "engine.", "stream.mean",
+	"stream.std"}
 
 // setting says whether Options.Set may have a key.
 func setting(key string) bool {
-	return key != "network.init" && slices.ContainsFunc(settings, func(s string) bool { return key == s || strings.HasSuffix(s, ".") && strings.HasPrefix(key, s) })
+	return key != "network.init" && slices.ContainsFunc(settings,
+		func(s string) bool { return key == s || strings.HasSuffix(s, ".") && strings.HasPrefix(key, s) })
 }
 
 // config is the config of a run that would learn what the options say, and the pretrained network; nil is none.
@@ -142,7 +153,8 @@ func (o Options) config() (c config.Config, front *backbone.Backbone, err error)
 	for _, text := range o.Set {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || !setting(key) {
-			return c, nil, fmt.Errorf("option Set: %.80q is no setting of a live learner. Use key=value with a key of %s", text, strings.Join(settings, ", "))
+			return c, nil, fmt.Errorf("option Set: %.80q is no setting of a live learner. Use key=value with a key of %s", text,
+				strings.Join(settings, ", "))
 		}
 		if err := s.Set(&c, key, value); err != nil {
 			return c, nil, fmt.Errorf("option Set: %w", inFields(err))
@@ -161,7 +173,8 @@ func (o Options) config() (c config.Config, front *backbone.Backbone, err error)
 	}
 	setZero(&c.Data.Size, defaultSize)
 	if c.Data.Size < images.MinSize || c.Data.Size > images.MaxSize {
-		return c, nil, fmt.Errorf("option Size is %d. Use %d to %d, or 0 for %d", c.Data.Size, images.MinSize, images.MaxSize, defaultSize)
+		return c, nil, fmt.Errorf("option Size is %d. Use %d to %d, or 0 for %d", c.Data.Size, images.MinSize, images.MaxSize,
+			defaultSize)
 	}
 	whole := c.Clone()
 	whole.Data.Backbone = o.Backbone // some settings are not for embeddings
@@ -176,7 +189,8 @@ func (o Options) config() (c config.Config, front *backbone.Backbone, err error)
 	return s.Runs(c)[0], front, nil
 }
 
-// inFields is an error about a config, with the fields of Options in the place of keys and of flags, which a program does not have.
+// inFields is an error about a config, with the fields of Options in the place of keys and of flags, which a program
+// does not have.
 func inFields(err error) error {
 	if err == nil {
 		return nil
@@ -186,10 +200,12 @@ func inFields(err error) error {
 
 // fields replaces what errors about configs call a key.
 var fields = sync.OnceValue(func() *strings.Replacer {
-	field := map[string]string{"methods": "Method", "tricks": "Method", "memory": "Memory", "data.size": "Size", "data.backbone": "Backbone"}
+	field := map[string]string{"methods": "Method", "tricks": "Method", "memory": "Memory", "data.size": "Size",
+		"data.backbone": "Backbone"}
 	var pairs []string
 	keys := config.Keys()
-	slices.SortStableFunc(keys, func(a, b config.Key) int { return len(b.Flag()) - len(a.Flag()) }) // one flag may begin with another
+	// one flag may begin with another
+	slices.SortStableFunc(keys, func(a, b config.Key) int { return len(b.Flag()) - len(a.Flag()) })
 	for _, k := range keys {
 		name, known := field[k.Name]
 		if !known {
@@ -248,14 +264,17 @@ func checkLearner(c config.Config, l ocl.Learner) error {
 	name := c.Methods[0]
 	shows, open := l.(learner.Open)
 	if !open {
-		return fmt.Errorf("%w: %s does not show the network that it predicts with (learner.Open), so there is nothing to predict with while it learns", ErrMethod, name)
+		return fmt.Errorf("%w: %s does not show the network that it predicts with (learner.Open), so there is nothing to predict with while it learns",
+			ErrMethod, name)
 	}
 	if p := shows.Parts(); !p.ByLogits && p.Means == nil && !byMeans(c) {
-		return fmt.Errorf("%w: %s predicts neither by its logits nor by class means, so a copy of its network is not enough for predictions", ErrMethod, name)
+		return fmt.Errorf("%w: %s predicts neither by its logits nor by class means, so a copy of its network is not enough for predictions",
+			ErrMethod, name)
 	}
 	if _, aware := l.(ocl.TaskAware); aware {
 		if _, extends := l.(ocl.Extending); !extends {
-			return fmt.Errorf("%w: %s must know all classes of a task when the task begins (it is no ocl.Extending), and here nobody knows them", ErrMethod, name)
+			return fmt.Errorf("%w: %s must know all classes of a task when the task begins (it is no ocl.Extending), and here nobody knows them",
+				ErrMethod, name)
 		}
 	}
 	return nil

@@ -52,7 +52,8 @@ func init() {
 				return nil, nil
 			}
 			r := s.Replay()
-			r.Memory, r.Criterion, r.Retrieve = s.Store(), faultyCriterion{s.Labels()}, faultyRetriever{memory.Random{Size: s.ReplayBatch}}
+			r.Memory, r.Criterion, r.Retrieve = s.Store(), faultyCriterion{s.Labels()},
+				faultyRetriever{memory.Random{Size: s.ReplayBatch}}
 			return r, nil
 		},
 	})
@@ -82,7 +83,8 @@ func withFault(t *testing.T, part string) Options {
 	return o
 }
 
-// TestPanicEndsLearning: a panic in the code of somebody else ends learning as an error does, also while the head grows. Predictions go on.
+// TestPanicEndsLearning: a panic in the code of somebody else ends learning as an error does, also while the head
+// grows. Predictions go on.
 func TestPanicEndsLearning(t *testing.T) {
 	for _, part := range []string{"criterion", "retriever", "build of the method", "build of the network"} {
 		o := withFault(t, "")
@@ -101,8 +103,11 @@ func TestPanicEndsLearning(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for name, err := range map[string]error{"Flush": l.Flush(t.Context()), "Err": l.Err(), "Learn": l.Learn(t.Context(), img, "a"), "Save": l.Save(filepath.Join(t.TempDir(), "x"))} {
-			if p := new(train.PanicError); !errors.As(err, &p) || !strings.Contains(err.Error(), "learning has ended after 1 batch: panic: no such row") || !strings.Contains(string(p.Stack), "live.fault(") {
+		for name, err := range map[string]error{"Flush": l.Flush(t.Context()), "Err": l.Err(),
+			"Learn": l.Learn(t.Context(), img, "a"), "Save": l.Save(filepath.Join(t.TempDir(), "x"))} {
+			if p := new(train.PanicError); !errors.As(err, &p) ||
+				!strings.Contains(err.Error(), "learning has ended after 1 batch: panic: no such row") ||
+				!strings.Contains(string(p.Stack), "live.fault(") {
 				t.Errorf("%s: %s returns %v", part, name, err)
 			}
 		}
@@ -112,7 +117,8 @@ func TestPanicEndsLearning(t *testing.T) {
 	}
 }
 
-// TestPanicInOutline: a panic where Learn asks how large the network would be with more outputs is an error of Learn, which changes nothing.
+// TestPanicInOutline: a panic where Learn asks how large the network would be with more outputs is an error of Learn,
+// which changes nothing.
 func TestPanicInOutline(t *testing.T) {
 	o := withFault(t, "")
 	o.Capacity, o.Queue = 1, 10
@@ -120,7 +126,9 @@ func TestPanicInOutline(t *testing.T) {
 	learn(t, l, 0, 1, 1)
 	faulty.Store("outline")
 	for range 20 { // more than the queue has room for
-		if err := l.Learn(t.Context(), picture(1, "a", 8), "a"); err == nil || !strings.Contains(err.Error(), "live: the image is not learned: ") || !strings.Contains(err.Error(), "panic: no such row") {
+		if err := l.Learn(t.Context(), picture(1, "a", 8), "a"); err == nil ||
+			!strings.Contains(err.Error(), "live: the image is not learned: ") ||
+			!strings.Contains(err.Error(), "panic: no such row") {
 			t.Fatal(err)
 		}
 	}
@@ -136,18 +144,22 @@ func TestFaultyBuild(t *testing.T) {
 	if err := l.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	for part, want := range map[string]string{"build of the method": "panic: no such row", "build of the network": "panic: no such row", "outline": "panic: no such row", "no method": "Build returned no learner", "no network": "Build returned no network"} {
+	for part, want := range map[string]string{"build of the method": "panic: no such row",
+		"build of the network": "panic: no such row", "outline": "panic: no such row",
+		"no method": "Build returned no learner", "no network": "Build returned no network"} {
 		o := withFault(t, part)
 		if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), "live: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: New: %v", part, err)
 		}
-		if _, err := Open(path); err == nil || !strings.HasPrefix(err.Error(), "live: "+path) || !strings.Contains(err.Error(), want) {
+		if _, err := Open(path); err == nil || !strings.HasPrefix(err.Error(), "live: "+path) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: Open: %v", part, err)
 		}
 	}
 }
 
-// TestPanicEndsOnePrediction: a panic of the network is an error of the call that meets it, and the next one is answered.
+// TestPanicEndsOnePrediction: a panic of the network is an error of the call that meets it, and the next one is
+// answered.
 func TestPanicEndsOnePrediction(t *testing.T) {
 	l := made(t, small("er"))
 	learn(t, l, 0, 10, 2)
@@ -163,7 +175,8 @@ func TestPanicEndsOnePrediction(t *testing.T) {
 		m.Net = nil
 		_, err := l.Predict(img, 1)
 		m.Net = net
-		if p := new(train.PanicError); !errors.As(err, &p) || !strings.HasPrefix(err.Error(), "live: predict: panic: ") || len(p.Stack) == 0 {
+		if p := new(train.PanicError); !errors.As(err, &p) || !strings.HasPrefix(err.Error(), "live: predict: panic: ") ||
+			len(p.Stack) == 0 {
 			t.Fatalf("%v", err)
 		}
 		if got, err := l.Predict(img, 1); err != nil || !slices.Equal(got, want) {

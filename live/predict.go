@@ -7,9 +7,9 @@ import (
 	"ocl/predict"
 )
 
-// Predict returns the best guesses for an image of any size, at most k, the best first. There are fewer where fewer classes were learned. Of a
-// method that predicts by logits their values are probabilities, and of one that predicts by class means distances, of which less is better
-// ([Learner.Measure]). It allocates the guesses alone.
+// Predict returns the best guesses for an image of any size, at most k, the best first. There are fewer where fewer
+// classes were learned. Of a method that predicts by logits their values are probabilities, and of one that predicts by
+// class means distances, of which less is better ([Learner.Measure]). It allocates the guesses alone.
 //
 // Before anything was learned it returns [ErrNothing].
 func (l *Learner) Predict(img image.Image, k int) ([]predict.Guess, error) {
@@ -19,12 +19,14 @@ func (l *Learner) Predict(img image.Image, k int) ([]predict.Guess, error) {
 	return l.guess(nil, k, img, nil)
 }
 
-// PredictInto is [Learner.Predict] with the guesses in dst: it returns dst[:n], with n = len(dst) or fewer, and allocates nothing.
+// PredictInto is [Learner.Predict] with the guesses in dst: it returns dst[:n], with n = len(dst) or fewer, and
+// allocates nothing.
 func (l *Learner) PredictInto(dst []predict.Guess, img image.Image) ([]predict.Guess, error) {
 	return l.guess(dst, len(dst), img, nil)
 }
 
-// PredictPixels is [Learner.PredictInto] for an image of the size that the network sees: uint8 [C,H,W], see [Learner.Shape].
+// PredictPixels is [Learner.PredictInto] for an image of the size that the network sees: uint8 [C,H,W], see
+// [Learner.Shape].
 func (l *Learner) PredictPixels(dst []predict.Guess, pixels []byte) ([]predict.Guess, error) {
 	if err := l.t.checkPixels(pixels); err != nil {
 		return nil, fmt.Errorf("live: predict: %w", err)

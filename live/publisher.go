@@ -65,7 +65,8 @@ type slot struct {
 
 func (t *Trainer) newSlot() *slot {
 	shape := t.inputs.shape()
-	return &slot{easel: t.preparation.Easel(), x: tensor.New(1, shape[0], shape[1], shape[2]), by: t.stream.Encoding(), image: make([]byte, t.inputs.bytes())}
+	return &slot{easel: t.preparation.Easel(), x: tensor.New(1, shape[0], shape[1], shape[2]), by: t.stream.Encoding(),
+		image: make([]byte, t.inputs.bytes())}
 }
 
 // begin makes the slots of a trainer: one for each prediction AtOnce, and one that checks copies.

@@ -11,7 +11,8 @@ import (
 	"ocl/checkpoint"
 )
 
-// TestLoadAfterDivergence: a loss that is no number ends learning, with what to do. Predictions go on, and after a LoadState learning does.
+// TestLoadAfterDivergence: a loss that is no number ends learning, with what to do. Predictions go on, and after a
+// LoadState learning does.
 func TestLoadAfterDivergence(t *testing.T) {
 	o := small("er")
 	o.Set = append(o.Set, "optimizer.lr=1e30")
@@ -41,7 +42,8 @@ func TestLoadAfterDivergence(t *testing.T) {
 		"SaveState": func() error { return x.SaveState(checkpoint.NewContainer().Encoder()) },
 		"Forget":    func() error { _, err := x.Forget([]int64{0}); return err },
 	} {
-		if err := f(); !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), "learning has ended: ") || !strings.Contains(err.Error(), "Load a state of before") {
+		if err := f(); !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), "learning has ended: ") ||
+			!strings.Contains(err.Error(), "Load a state of before") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -123,16 +125,22 @@ func TestTrainerRefuses(t *testing.T) {
 		f    func() error
 		want string
 	}{
-		"no image":   {func() error { _, err := x.Observe(t.Context(), nil, nil); return err }, "live: observe: there is no image"},
-		"few bytes":  {func() error { _, err := x.Observe(t.Context(), make([]byte, 191), []ocl.Label{0}); return err }, "191 bytes for 1 image of 3×8×8. Give 192"},
-		"class":      {func() error { _, err := x.Observe(t.Context(), make([]byte, 192), []ocl.Label{2}); return err }, "label 2 is none of 2 classes. Add the class first"},
-		"negative":   {func() error { _, err := x.Observe(t.Context(), make([]byte, 192), []ocl.Label{-1}); return err }, "label -1 is none of 2 classes"},
-		"ended":      {func() error { _, err := x.Observe(ended, make([]byte, 192), []ocl.Label{0}); return err }, "context canceled"},
-		"no context": {func() error { _, err := x.Observe(none, make([]byte, 192), []ocl.Label{0}); return err }, "the context is nil"},
-		"boundary":   {func() error { return x.Boundary(none) }, "the context is nil"},
-		"publish":    {func() error { return x.Publish(none, 1) }, "the context is nil"},
-		"draw":       {func() error { return x.Draw(make([]byte, 3), picture(1, "a", 8)) }, "3 bytes for an image of 3×8×8"},
-		"format":     {func() error { published(t, x, 1); _, err := x.Export(&bytes.Buffer{}, "onix"); return err }, "onnx"},
+		"no image": {func() error { _, err := x.Observe(t.Context(), nil, nil); return err },
+			"live: observe: there is no image"},
+		"few bytes": {func() error { _, err := x.Observe(t.Context(), make([]byte, 191), []ocl.Label{0}); return err },
+			"191 bytes for 1 image of 3×8×8. Give 192"},
+		"class": {func() error { _, err := x.Observe(t.Context(), make([]byte, 192), []ocl.Label{2}); return err },
+			"label 2 is none of 2 classes. Add the class first"},
+		"negative": {func() error { _, err := x.Observe(t.Context(), make([]byte, 192), []ocl.Label{-1}); return err },
+			"label -1 is none of 2 classes"},
+		"ended": {func() error { _, err := x.Observe(ended, make([]byte, 192), []ocl.Label{0}); return err },
+			"context canceled"},
+		"no context": {func() error { _, err := x.Observe(none, make([]byte, 192), []ocl.Label{0}); return err },
+			"the context is nil"},
+		"boundary": {func() error { return x.Boundary(none) }, "the context is nil"},
+		"publish":  {func() error { return x.Publish(none, 1) }, "the context is nil"},
+		"draw":     {func() error { return x.Draw(make([]byte, 3), picture(1, "a", 8)) }, "3 bytes for an image of 3×8×8"},
+		"format":   {func() error { published(t, x, 1); _, err := x.Export(&bytes.Buffer{}, "onix"); return err }, "onnx"},
 	} {
 		if err := c.f(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

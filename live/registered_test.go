@@ -34,13 +34,15 @@ func init() {
 	})
 }
 
-// TestRegisteredMethod: what a method of somebody else stores and has seen grows with the head, is saved, and counts into the bytes.
+// TestRegisteredMethod: what a method of somebody else stores and has seen grows with the head, is saved, and counts
+// into the bytes.
 func TestRegisteredMethod(t *testing.T) {
 	t.Parallel()
 	o := small("keeping")
 	l := made(t, o)
 	const number, header = 4, 32
-	if got, want := l.Stats().Bytes-made(t, small("er")).Stats().Bytes, int64(o.Memory*(o.Capacity*number+header)); got != want {
+	if got, want := l.Stats().Bytes-made(t, small("er")).Stats().Bytes,
+		int64(o.Memory*(o.Capacity*number+header)); got != want {
 		t.Errorf("outputs of stored images count as %d bytes, want %d", got, want)
 	}
 	learn(t, l, 0, 45, 9)

@@ -25,14 +25,15 @@ func run(t testing.TB, method string, change func(*config.Config)) (folder strin
 		change(&c)
 	}
 	folder = filepath.Join(t.TempDir(), "x")
-	if _, err := experiment.Run(context.Background(), c, experiment.Options{Out: folder, KeepCheckpoint: true}); err != nil {
+	if _, err := experiment.Run(context.Background(), c,
+		experiment.Options{Out: folder, KeepCheckpoint: true}); err != nil {
 		t.Fatal(err)
 	}
 	return folder
 }
 
-// TestRunGoesOn: the learner of a run predicts what `ocl predict` says of the run, learns a class that the run does not know, and goes on
-// from a file to the same bits.
+// TestRunGoesOn: the learner of a run predicts what `ocl predict` says of the run, learns a class that the run does not
+// know, and goes on from a file to the same bits.
 func TestRunGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -94,7 +95,8 @@ func TestRunGoesOn(t *testing.T) {
 	}
 }
 
-// TestNamesThatClassesShare: classes of a run with one name are called by their numbers, and a learner of it can be saved and opened.
+// TestNamesThatClassesShare: classes of a run with one name are called by their numbers, and a learner of it can be
+// saved and opened.
 func TestNamesThatClassesShare(t *testing.T) {
 	data.Register(data.Info{Name: "cranes", Open: func(context.Context, data.Spec) (*data.Set, error) {
 		set := &data.Set{Name: "cranes", C: 1, H: 1, W: 2, Classes: 2, ClassNames: []string{"crane", "crane"}}
@@ -110,7 +112,8 @@ func TestNamesThatClassesShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closed(t, l)
-	if names := l.Classes(); !slices.Equal(names, []string{"0", "1"}) || len(l.Notes()) != 1 || !strings.Contains(l.Notes()[0], "several classes of the run have one name") {
+	if names := l.Classes(); !slices.Equal(names, []string{"0", "1"}) || len(l.Notes()) != 1 ||
+		!strings.Contains(l.Notes()[0], "several classes of the run have one name") {
 		t.Errorf("classes %q, notes %q", names, l.Notes())
 	}
 	path := filepath.Join(t.TempDir(), "x")

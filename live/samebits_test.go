@@ -12,12 +12,14 @@ import (
 	"ocl/run/trained"
 )
 
-// TestStreamOfARun: the batches of a run of `ocl run`, given to a trainer with exactly its classes, all added first, end in the run's very parameters. Methods that
-// use tasks are told their classes as they come, and not at the begin, so their numbers may differ.
+// TestStreamOfARun: the batches of a run of `ocl run`, given to a trainer with exactly its classes, all added first,
+// end in the run's very parameters. Methods that use tasks are told their classes as they come, and not at the begin,
+// so their numbers may differ.
 func TestStreamOfARun(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"er", "mir", "gss"} {
-		m, err := trained.Open(t.Context(), run(t, method, func(c *config.Config) { c.Optimizer.Momentum = 0.5 }), trained.Options{})
+		m, err := trained.Open(t.Context(), run(t, method, func(c *config.Config) { c.Optimizer.Momentum = 0.5 }),
+			trained.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

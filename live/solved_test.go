@@ -9,8 +9,8 @@ import (
 	"ocl/live"
 )
 
-// TestSolved: learners without gradient learn images that come one at a time, grow by new classes beyond the capacity, and never predict the outputs of
-// classes that are not there.
+// TestSolved: learners without gradient learn images that come one at a time, grow by new classes beyond the capacity,
+// and never predict the outputs of classes that are not there.
 func TestSolved(t *testing.T) {
 	grey := func(v uint8) image.Image {
 		m := image.NewGray(image.Rect(0, 0, 8, 8))

@@ -31,7 +31,8 @@ func (t *Trainer) header() header {
 	k := t.core
 	return header{
 		Registered: build.Schema().Registered(k.config),
-		Version:    version, Numbers: result.Numbers, Kernel: k.net.KernelName(), Convolution: k.net.Engine().Convolution, Shape: t.inputs.image, Features: t.inputs.features, Outputs: k.stream.Classes,
+		Version:    version, Numbers: result.Numbers, Kernel: k.net.KernelName(), Convolution: k.net.Engine().Convolution,
+		Shape: t.inputs.image, Features: t.inputs.features, Outputs: k.stream.Classes,
 		Classes: t.Classes(),
 	}
 }
@@ -52,12 +53,14 @@ func (t *Trainer) save(e *checkpoint.Encoder, h header, pixels []byte, of checkp
 		return err
 	}
 	return checkpoint.Parts{
-		checkpoint.JSON(headerSection, &h), checkpoint.Bytes(configSection, &text), checkpoint.Bytes(waitingSection, &pixels), checkpoint.Inline(of),
+		checkpoint.JSON(headerSection, &h), checkpoint.Bytes(configSection, &text), checkpoint.Bytes(waitingSection, &pixels),
+		checkpoint.Inline(of),
 	}.SaveState(e)
 }
 
-// SaveState writes all that was learned and is stored, with the names of the classes, and without options of the process. It is the same after the same calls,
-// whatever was published and when. [Trainer.LoadState] and [ReadTrainer] read it. A trainer whose learning has ended is not saved.
+// SaveState writes all that was learned and is stored, with the names of the classes, and without options of the
+// process. It is the same after the same calls, whatever was published and when. [Trainer.LoadState] and [ReadTrainer]
+// read it. A trainer whose learning has ended is not saved.
 func (t *Trainer) SaveState(e *checkpoint.Encoder) error {
 	return t.change("save", func() error { return t.save(e, t.header(), nil, t.core) })
 }
@@ -74,8 +77,9 @@ func (t *Trainer) Digest() (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// LoadState takes the state of a trainer of the same config, which may have another number of outputs and other classes, in the place of its own, also after an error
-// that has ended learning. Predictions go on with what was published, until the next Publish. After an error of LoadState all is as it was. A state of weights alone
+// LoadState takes the state of a trainer of the same config, which may have another number of outputs and other
+// classes, in the place of its own, also after an error that has ended learning. Predictions go on with what was
+// published, until the next Publish. After an error of LoadState all is as it was. A state of weights alone
 // ([Trainer.Weights]) is one with an empty memory.
 func (t *Trainer) LoadState(d *checkpoint.Decoder) error {
 	err := errZero
@@ -176,9 +180,10 @@ func (t *Trainer) weights() (*checkpoint.Container, error) {
 	return state, nil
 }
 
-// SetWeights takes weights of this trainer that were learned before: what [Trainer.Weights] or [Trainer.SaveState] gave then. The memory, the classes, all counts, the sources of random
-// numbers, and what a method keeps of earlier tasks (a teacher, the anchors of ewc++) stay as they are. Outputs of classes that were not in use then are as they
-// were then, before anything was learned of them. Predictions change with the next Publish.
+// SetWeights takes weights of this trainer that were learned before: what [Trainer.Weights] or [Trainer.SaveState] gave
+// then. The memory, the classes, all counts, the sources of random numbers, and what a method keeps of earlier tasks (a
+// teacher, the anchors of ewc++) stay as they are. Outputs of classes that were not in use then are as they were then,
+// before anything was learned of them. Predictions change with the next Publish.
 func (t *Trainer) SetWeights(d *checkpoint.Decoder) error {
 	return t.change("set weights", func() error {
 		err := t.setWeights(d)
@@ -198,7 +203,8 @@ func (t *Trainer) setWeights(d *checkpoint.Decoder) error {
 	k, names := t.core, t.Classes()
 	switch {
 	case h.Outputs > k.stream.Classes:
-		return fmt.Errorf("the weights are of a head of %d outputs, and this one has %d. Give weights that this trainer has learned", h.Outputs, k.stream.Classes)
+		return fmt.Errorf("the weights are of a head of %d outputs, and this one has %d. Give weights that this trainer has learned",
+			h.Outputs, k.stream.Classes)
 	case len(h.Classes) > len(names) || !slices.Equal(h.Classes, names[:len(h.Classes)]):
 		return errors.New("the weights are of other classes. Give weights that this trainer has learned")
 	}
@@ -215,12 +221,14 @@ func (t *Trainer) setWeights(d *checkpoint.Decoder) error {
 func (k *core) weights() (checkpoint.Parts, error) {
 	w, ok := k.learner.(learner.Weighted)
 	if !ok {
-		return nil, cause.As(fmt.Errorf("%s does not say which part of its state is what it has learned. Use a method that does, such as er", k.config.Methods[0]), ErrMethod)
+		return nil, cause.As(fmt.Errorf("%s does not say which part of its state is what it has learned. Use a method that does, such as er",
+			k.config.Methods[0]), ErrMethod)
 	}
 	parts := checkpoint.Parts{checkpoint.Sub("learner", w.Weights())}
 	if means := k.means(); means != nil {
 		here := true
-		parts = append(parts, checkpoint.Either(&here, "means/classes", checkpoint.Parts{checkpoint.Sub("means", means.State(k.net.FeatureDim()))}, nil))
+		parts = append(parts, checkpoint.Either(&here, "means/classes",
+			checkpoint.Parts{checkpoint.Sub("means", means.State(k.net.FeatureDim()))}, nil))
 	}
 	return parts, nil
 }
@@ -228,7 +236,8 @@ func (k *core) weights() (checkpoint.Parts, error) {
 // begin makes a new core one that has learned these weights.
 func (k *core) begin(d *checkpoint.Decoder, h weightsHeader) error {
 	if h.Active < 1 || h.Active > k.stream.Classes || h.Batches < 1 || h.Images < 0 || h.Tasks < 0 {
-		return fmt.Errorf("section %s says %d classes of %d outputs, %d tasks, %d batches and %d images. Use a file that ocl wrote", headerSection, h.Active, k.stream.Classes, h.Tasks, h.Batches, h.Images)
+		return fmt.Errorf("section %s says %d classes of %d outputs, %d tasks, %d batches and %d images. Use a file that ocl wrote",
+			headerSection, h.Active, k.stream.Classes, h.Tasks, h.Batches, h.Images)
 	}
 	parts, err := k.weights()
 	if err != nil {

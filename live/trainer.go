@@ -20,8 +20,8 @@ import (
 	"ocl/run/train"
 )
 
-// Trainer is a learner whose caller cuts the batches and says when predictions use what was learned. A [Learner] is a queue around one; a program that keeps
-// its images itself, such as a server with a journal, uses it alone.
+// Trainer is a learner whose caller cuts the batches and says when predictions use what was learned. A [Learner] is a
+// queue around one; a program that keeps its images itself, such as a server with a journal, uses it alone.
 //
 //	t, err := live.NewTrainer(live.Options{Method: "er", Memory: 2000})
 //	cat, err := t.AddClass("cat")
@@ -29,14 +29,17 @@ import (
 //	err = t.Publish(ctx, 1)
 //	answer, err := t.Predict(3, [][]byte{image})                // answer.Version is 1
 //
-// One goroutine at a time calls what changes a Trainer: AddClass, Observe, Boundary, Publish, Relabel, Forget, Unlearn, Unlearns, Stores, Amendable, SaveState, LoadState, Weights, SetWeights, Digest
-// and Close. Any number of goroutines call Predict, Draw, Export, Stats, Err, Classes, Shape and Measure meanwhile. What it learns is a function of those calls in
-// their order: neither time, nor the number of processors, nor how often it was published and saved moves a bit.
+// One goroutine at a time calls what changes a Trainer: AddClass, Observe, Boundary, Publish, Relabel, Forget, Unlearn,
+// Unlearns, Stores, Amendable, SaveState, LoadState, Weights, SetWeights, Digest and Close. Any number of goroutines
+// call Predict, Draw, Export, Stats, Err, Classes, Shape and Measure meanwhile. What it learns is a function of those
+// calls in their order: neither time, nor the number of processors, nor how often it was published and saved moves a
+// bit.
 //
-// Images have places: the first that was observed has place 0. A method that stores images says by its places which it has, see [Trainer.Relabel] and
-// [Trainer.Forget].
+// Images have places: the first that was observed has place 0. A method that stores images says by its places which it
+// has, see [Trainer.Relabel] and [Trainer.Forget].
 //
-// After an error that wraps [ocl.ErrDiverged] or is about a panic nothing more is learned until [Trainer.LoadState]. Predictions go on with what was published.
+// After an error that wraps [ocl.ErrDiverged] or is about a panic nothing more is learned until [Trainer.LoadState].
+// Predictions go on with what was published.
 type Trainer struct {
 	process     Process
 	config      config.Config
@@ -137,7 +140,8 @@ func around(k *core, e *embedder, p Process, names, notes []string) (*Trainer, e
 		k.close()
 		return nil, err
 	}
-	t := &Trainer{process: p, config: k.config, inputs: k.inputs, embedder: e, learns: e.newDesk(), preparation: preparation, stream: k.stream, notes: notes, core: k, stats: Stats{Parameters: parameters, Bytes: bytes}}
+	t := &Trainer{process: p, config: k.config, inputs: k.inputs, embedder: e, learns: e.newDesk(),
+		preparation: preparation, stream: k.stream, notes: notes, core: k, stats: Stats{Parameters: parameters, Bytes: bytes}}
 	if e != nil {
 		t.process.opened = frozenFile{p.Backbone, e.net}
 	}
@@ -207,7 +211,8 @@ func (t *Trainer) Measure() predict.Measure { return t.publisher.measure }
 // Notes are sentences for a person about the file or run that was opened, such as that this machine has other kernels.
 func (t *Trainer) Notes() []string { return slices.Clone(t.notes) }
 
-// Waiting are the images that waited to be learned in the file that was opened, and the ends of tasks, in their order. They are not learned.
+// Waiting are the images that waited to be learned in the file that was opened, and the ends of tasks, in their order.
+// They are not learned.
 func (t *Trainer) Waiting() []Waiting { return slices.Clone(t.waiting) }
 
 // Config is the config of a run that would learn as the trainer does.
@@ -217,13 +222,16 @@ func (t *Trainer) Config() config.Config {
 	return c
 }
 
-// Process are the options of the process, with their defaults. A trainer that is opened with them does not read the pretrained network again.
+// Process are the options of the process, with their defaults. A trainer that is opened with them does not read the
+// pretrained network again.
 func (t *Trainer) Process() Process { return t.process }
 
-// Place is the place that the next image gets that is observed, 0 or more. A trainer of a run goes on with the places of the run, if its method stores images.
+// Place is the place that the next image gets that is observed, 0 or more. A trainer of a run goes on with the places
+// of the run, if its method stores images.
 func (t *Trainer) Place() int64 { return t.core.place() }
 
-// Err is the error that has ended learning, such as one that wraps [ocl.ErrDiverged] or is about a panic; nil where learning goes on.
+// Err is the error that has ended learning, such as one that wraps [ocl.ErrDiverged] or is about a panic; nil where
+// learning goes on.
 func (t *Trainer) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -242,8 +250,8 @@ func (t *Trainer) Draw(dst []byte, img image.Image) error {
 	return nil
 }
 
-// Decode makes dst, uint8 [C,H,W], the image of a JPEG, PNG, GIF, WebP, BMP or TIFF file as the network sees images, as `ocl predict` does it. It ends early when ctx does.
-// The errors are those of the file, and do not name it.
+// Decode makes dst, uint8 [C,H,W], the image of a JPEG, PNG, GIF, WebP, BMP or TIFF file as the network sees images, as
+// `ocl predict` does it. It ends early when ctx does. The errors are those of the file, and do not name it.
 func (t *Trainer) Decode(ctx context.Context, file, dst []byte) error {
 	if err := t.checkPixels(dst); err != nil {
 		return fmt.Errorf("live: decode: %w", err)
@@ -271,7 +279,8 @@ func (t *Trainer) checkPixels(pixels []byte) error {
 // made says that a function of this package made the trainer.
 func (t *Trainer) made() bool { return t.publisher.freed != nil }
 
-// Close ends the trainer after the predictions that are at work. Nothing is saved. Other calls then return [ErrClosed]. Closing twice is harmless.
+// Close ends the trainer after the predictions that are at work. Nothing is saved. Other calls then return [ErrClosed].
+// Closing twice is harmless.
 func (t *Trainer) Close() error {
 	switch {
 	case !t.made():
@@ -289,7 +298,8 @@ func (t *Trainer) Close() error {
 	return nil
 }
 
-// change does what changes the trainer, in the goroutine that learns, and says what it does for errors. A panic ends learning.
+// change does what changes the trainer, in the goroutine that learns, and says what it does for errors. A panic ends
+// learning.
 func (t *Trainer) change(what string, f func() error) error {
 	err := t.usable()
 	if err == nil {
@@ -333,11 +343,14 @@ func (t *Trainer) ended(err error) error {
 	return err
 }
 
-// AddClass adds a class, whose name is taken letter by letter (a [Learner] and the daemon compare names in one spelling of Unicode), which gets the next output of the head, and returns its label; of a name that it has, that one's. From then on the loss and the next
-// published predictions see the output, with or without images. [Learner] adds a class when its first image is learned.
+// AddClass adds a class, whose name is taken letter by letter (a [Learner] and the daemon compare names in one spelling
+// of Unicode), which gets the next output of the head, and returns its label; of a name that it has, that one's. From
+// then on the loss and the next published predictions see the output, with or without images. [Learner] adds a class
+// when its first image is learned.
 //
-// A name has 1 to 256 bytes of UTF-8 without control characters or space at its ends; others are an error that wraps [ErrLabel]. A class beyond a bound of the
-// options is one that wraps [ErrBound]. A full head doubles, which takes the time of a Save.
+// A name has 1 to 256 bytes of UTF-8 without control characters or space at its ends; others are an error that wraps
+// [ErrLabel]. A class beyond a bound of the options is one that wraps [ErrBound]. A full head doubles, which takes the
+// time of a Save.
 func (t *Trainer) AddClass(name string) (y ocl.Label, err error) {
 	err = t.change("add class", func() error {
 		if err := CheckLabel(name); err != nil {
@@ -351,14 +364,17 @@ func (t *Trainer) AddClass(name string) (y ocl.Label, err error) {
 	return y, err
 }
 
-// called is the class that a label means: one that is there and looks like it, or the label in the spelling that names are kept in.
+// called is the class that a label means: one that is there and looks like it, or the label in the spelling that names
+// are kept in.
 func (t *Trainer) called(label string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return spelling.Find(label, func(name string) bool { _, is := t.class[name]; return is }, func() []string { return t.names })
+	return spelling.Find(label, func(name string) bool { _, is := t.class[name]; return is },
+		func() []string { return t.names })
 }
 
-// labelOf is the label of the class called name, which it adds if it is new and the bounds allow it. Any goroutine calls it.
+// labelOf is the label of the class called name, which it adds if it is new and the bounds allow it. Any goroutine
+// calls it.
 func (t *Trainer) labelOf(name string) (ocl.Label, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -376,8 +392,8 @@ func (t *Trainer) labelOf(name string) (ocl.Label, error) {
 	return ocl.Label(n), nil
 }
 
-// RoomFor is an error that wraps [ErrBound] if the learner may not have so many classes: whoever adds classes later, such as after they were written down, asks before.
-// Any goroutine may call it.
+// RoomFor is an error that wraps [ErrBound] if the learner may not have so many classes: whoever adds classes later,
+// such as after they were written down, asks before. Any goroutine may call it.
 func (t *Trainer) RoomFor(classes int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -439,9 +455,11 @@ func (t *Trainer) exchange(k *core) error {
 	return nil
 }
 
-// Observe learns a batch of images, uint8 [len(y),C,H,W], in one step. Classes must have been added. Predictions do not change before the next Publish. ctx is
-// looked at before the step, so a batch is learned as a whole or not at all. After an error that is about the arguments nothing has changed; any other one ends
-// learning, see [Trainer]. So does a step that makes weights that are not finite, whose error wraps [ocl.ErrDiverged]: no such weights are published or saved.
+// Observe learns a batch of images, uint8 [len(y),C,H,W], in one step. Classes must have been added. Predictions do not
+// change before the next Publish. ctx is looked at before the step, so a batch is learned as a whole or not at all.
+// After an error that is about the arguments nothing has changed; any other one ends learning, see [Trainer]. So does a
+// step that makes weights that are not finite, whose error wraps [ocl.ErrDiverged]: no such weights are published or
+// saved.
 func (t *Trainer) Observe(ctx context.Context, pixels []byte, y []ocl.Label) (stats ocl.StepStats, err error) {
 	err = t.change("observe", func() error {
 		if err := t.checkBatch(ctx, pixels, y); err != nil {
@@ -463,7 +481,8 @@ func (t *Trainer) checkBatch(ctx context.Context, pixels []byte, y []ocl.Label) 
 	case len(y) == 0:
 		return errors.New("there is no image. Give at least one")
 	case len(pixels) != len(y)*c*h*w:
-		return fmt.Errorf("there are %d bytes for %s of %d×%d×%d. Give %d", len(pixels), count.Of(len(y), "image"), c, h, w, len(y)*c*h*w)
+		return fmt.Errorf("there are %d bytes for %s of %d×%d×%d. Give %d", len(pixels), count.Of(len(y), "image"), c, h, w,
+			len(y)*c*h*w)
 	}
 	for _, label := range y {
 		if err := t.checkClass(label); err != nil {
@@ -519,8 +538,9 @@ func (t *Trainer) batch(pixels []byte, y []ocl.Label) (b ocl.Batch, err error) {
 	return ocl.NewBatch(t.inputs.shape(), pixels, y, t.stream.Encoding()), nil
 }
 
-// Boundary ends a task. A method that uses tasks then does what it does at their end, such as a review of the memory, which may take long; the next image begins
-// another task. Other methods ignore it. After an error that wraps that of ctx it can be called again and goes on.
+// Boundary ends a task. A method that uses tasks then does what it does at their end, such as a review of the memory,
+// which may take long; the next image begins another task. Other methods ignore it. After an error that wraps that of
+// ctx it can be called again and goes on.
 func (t *Trainer) Boundary(ctx context.Context) error {
 	return t.change("boundary", func() error {
 		if ctx == nil {

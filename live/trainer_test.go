@@ -46,7 +46,8 @@ func pixelsOf(t testing.TB, x *Trainer, i, classes int) ([]byte, ocl.Label) {
 	return pixels, y
 }
 
-// observed learns images [lo, hi) of so many classes in batches of ten. Classes come with their first image, as in a Learner.
+// observed learns images [lo, hi) of so many classes in batches of ten. Classes come with their first image, as in a
+// Learner.
 func observed(t testing.TB, x *Trainer, lo, hi, classes int) {
 	t.Helper()
 	for lo < hi {
@@ -120,8 +121,10 @@ func alike(a, b Answer) bool {
 	return slices.EqualFunc(a.Guesses, b.Guesses, func(x, y []predict.Guess) bool { return slices.Equal(x, y) })
 }
 
-// methods are those of the tests of a Trainer: with and without memory, tasks, class means and vectors, and such that train nothing.
-var methods = []string{"er", "er+ncm", "icarl", "mir", "gss", "agem", "ewc++", "lwf", "finetune", "er+rv", "er+kdc", "er+ss", "ncm", "slda", "ranpac",
+// methods are those of the tests of a Trainer: with and without memory, tasks, class means and vectors, and such that
+// train nothing.
+var methods = []string{"er", "er+ncm", "icarl", "mir", "gss", "agem", "ewc++", "lwf", "finetune", "er+rv", "er+kdc",
+	"er+ss", "ncm", "slda", "ranpac",
 	"er with frozen stages", "er with latent replay"}
 
 // optionsOf are small options of a method.
@@ -166,13 +169,15 @@ func TestTrainerIsWhatALearnerLearns(t *testing.T) {
 		if a := answers(t, x, 6); err != nil || a.Version != 7 || !slices.Equal(a.Guesses[0], guesses) {
 			t.Errorf("%s: %+v, and a learner says %v (%v)", method, a, guesses, err)
 		}
-		if s := x.Stats(); s.Images != 130 || s.Batches != 13 || s.Published != 13 || s.Classes != 6 || s.Waiting != 0 || x.Place() != 130 {
+		if s := x.Stats(); s.Images != 130 || s.Batches != 13 || s.Published != 13 || s.Classes != 6 || s.Waiting != 0 ||
+			x.Place() != 130 {
 			t.Errorf("%s: %+v, place %d", method, s, x.Place())
 		}
 	}
 }
 
-// TestPublishing moves no bit: a trainer that was published, saved and weighed often has the digest of one that never was.
+// TestPublishing moves no bit: a trainer that was published, saved and weighed often has the digest of one that never
+// was.
 func TestPublishing(t *testing.T) {
 	t.Parallel()
 	for _, method := range methods {
@@ -185,9 +190,11 @@ func TestPublishing(t *testing.T) {
 			}
 			published(t, b, int64(i))
 			took := b.publisher.took
-			b.publisher.took = time.Hour // a classifier that takes so long to compute is published at once all the same where nothing waits
+			// a classifier that takes so long to compute is published at once all the same where nothing waits
+			b.publisher.took = time.Hour
 			soon, due := b.PublishDue(false)
-			if late, _ := b.PublishDue(true); due || soon.After(time.Now().Add(time.Minute)) || late.Before(time.Now().Add(9*time.Hour)) {
+			if late, _ := b.PublishDue(true); due || soon.After(time.Now().Add(time.Minute)) ||
+				late.Before(time.Now().Add(9*time.Hour)) {
 				t.Errorf("%s: the next publication is due %t, at %v, and while more waits at %v", method, due, soon, late)
 			}
 			b.publisher.took = took
@@ -208,8 +215,8 @@ func TestPublishing(t *testing.T) {
 	}
 }
 
-// TestStateGoesOn: what SaveState wrote goes on to the same bits, in a new trainer and in one that lives, whose head may be larger or smaller. Predictions go on with
-// the published copy until the next Publish.
+// TestStateGoesOn: what SaveState wrote goes on to the same bits, in a new trainer and in one that lives, whose head
+// may be larger or smaller. Predictions go on with the published copy until the next Publish.
 func TestStateGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, method := range methods {
@@ -252,7 +259,8 @@ func TestStateGoesOn(t *testing.T) {
 	}
 }
 
-// TestClassesComeInUse: a class that is added has an output for the loss and the next published predictions, without an image; a head that is full doubles.
+// TestClassesComeInUse: a class that is added has an output for the loss and the next published predictions, without an
+// image; a head that is full doubles.
 func TestClassesComeInUse(t *testing.T) {
 	o := small("er")
 	o.Capacity = 2
@@ -281,7 +289,8 @@ func TestClassesComeInUse(t *testing.T) {
 		t.Errorf("%q", x.Classes())
 	}
 	again := trainer(t, o)
-	if err := again.LoadState(saved(t, x).Decoder()); err != nil || again.Stats().Classes != 4 || digest(t, again) != digest(t, x) {
+	if err := again.LoadState(saved(t, x).Decoder()); err != nil || again.Stats().Classes != 4 ||
+		digest(t, again) != digest(t, x) {
 		t.Errorf("loaded: %v, %+v", err, again.Stats())
 	}
 	for _, bad := range []string{"", "a\nb"} {
@@ -299,7 +308,8 @@ func TestClassesComeInUse(t *testing.T) {
 	}
 }
 
-// TestAllClassesDeclared: with its classes added before the first image, a trainer learns as one of exactly so many outputs does.
+// TestAllClassesDeclared: with its classes added before the first image, a trainer learns as one of exactly so many
+// outputs does.
 func TestAllClassesDeclared(t *testing.T) {
 	o := small("er")
 	o.Capacity = 4
@@ -325,7 +335,8 @@ func TestAllClassesDeclared(t *testing.T) {
 	}
 }
 
-// TestPredictTogether: images that are predicted together get the guesses that each gets alone, of a method with logits and of one with class means.
+// TestPredictTogether: images that are predicted together get the guesses that each gets alone, of a method with logits
+// and of one with class means.
 func TestPredictTogether(t *testing.T) {
 	for _, method := range []string{"er", "icarl", "slda"} {
 		x := trainer(t, optionsOf(method))
@@ -356,7 +367,8 @@ func TestPredictTogether(t *testing.T) {
 			"short":    {1, [][]byte{list[0], list[0][1:]}, "bytes for an image of"},
 			"nothing":  {0, list, "Ask for 1 or more"},
 		} {
-			if _, err := x.Predict(bad.k, bad.list); err == nil || !strings.HasPrefix(err.Error(), "live: predict: ") || !strings.Contains(err.Error(), bad.want) {
+			if _, err := x.Predict(bad.k, bad.list); err == nil || !strings.HasPrefix(err.Error(), "live: predict: ") ||
+				!strings.Contains(err.Error(), bad.want) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -370,8 +382,8 @@ func TestPredictTogether(t *testing.T) {
 	}
 }
 
-// TestManyPredictWhileOneLearns: predictions of many goroutines go on while a trainer learns, grows, publishes, loads and forgets, and each has the version that it was
-// made by: of two versions the guesses never mix.
+// TestManyPredictWhileOneLearns: predictions of many goroutines go on while a trainer learns, grows, publishes, loads
+// and forgets, and each has the version that it was made by: of two versions the guesses never mix.
 func TestManyPredictWhileOneLearns(t *testing.T) {
 	o := small("icarl")
 	o.Capacity = 2
@@ -424,8 +436,9 @@ func TestManyPredictWhileOneLearns(t *testing.T) {
 	group.Wait()
 }
 
-// TestWeights: weights of before come back, also after the head has grown and classes were added, while the memory, the classes and the counts stay. They hold no
-// TestNiceMovesNoBit: learning by two threads of lower priority gives the bits of one of the usual.
+// TestWeights: weights of before come back, also after the head has grown and classes were added, while the memory, the
+// classes and the counts stay. They hold no TestNiceMovesNoBit: learning by two threads of lower priority gives the
+// bits of one of the usual.
 func TestNiceMovesNoBit(t *testing.T) {
 	a := trainer(t, small("mir"))
 	o := small("mir")
@@ -444,7 +457,8 @@ func TestNiceMovesNoBit(t *testing.T) {
 	}
 }
 
-// FuzzReadTrainer changes a section of a state of weights, which a replica gets from elsewhere. Whatever comes out, nothing panics, memory is in proportion, and what
+// FuzzReadTrainer changes a section of a state of weights, which a replica gets from elsewhere. Whatever comes out,
+// nothing panics, memory is in proportion, and what
 
 // TestLabelsInOneSpelling: a learner learns one class under both spellings of Unicode that look alike.
 func TestLabelsInOneSpelling(t *testing.T) {

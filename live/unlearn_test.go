@@ -9,8 +9,8 @@ import (
 	"ocl/learn/learner"
 )
 
-// TestUnlearn: a trainer that has unlearned images answers as one that never saw them, goes on after saving to the same bits, and has nothing to predict with when none is
-// left. Methods that are no sums refuse, and change nothing.
+// TestUnlearn: a trainer that has unlearned images answers as one that never saw them, goes on after saving to the same
+// bits, and has nothing to predict with when none is left. Methods that are no sums refuse, and change nothing.
 func TestUnlearn(t *testing.T) {
 	t.Parallel()
 	for _, method := range methods {
@@ -27,7 +27,8 @@ func TestUnlearn(t *testing.T) {
 		published(t, x, 1)
 		if !slices.Contains([]string{"ncm", "slda", "ranpac"}, method) {
 			before := digest(t, x)
-			if err := x.Unlearn(pixels[0], labels[:1]); !errors.Is(err, ErrMethod) || !errors.Is(x.Unlearns(), ErrMethod) || digest(t, x) != before {
+			if err := x.Unlearn(pixels[0], labels[:1]); !errors.Is(err, ErrMethod) || !errors.Is(x.Unlearns(), ErrMethod) ||
+				digest(t, x) != before {
 				t.Errorf("%s: %v", method, err)
 			}
 			continue
@@ -66,7 +67,8 @@ func TestUnlearn(t *testing.T) {
 		}
 		for i := range all {
 			if one.Guesses[i][0].Name != other.Guesses[i][0].Name {
-				t.Errorf("%s: image %d is %v, and %v where the others never came", method, i, one.Guesses[i][0], other.Guesses[i][0])
+				t.Errorf("%s: image %d is %v, and %v where the others never came", method, i, one.Guesses[i][0],
+					other.Guesses[i][0])
 			}
 		}
 		twin, err := ReadTrainer(saved(t, x).Decoder(), nil)

@@ -91,7 +91,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestWeightsOfOthers: weights of another config, of other classes or of a larger head are refused, and nothing has changed.
+// TestWeightsOfOthers: weights of another config, of other classes or of a larger head are refused, and nothing has
+// changed.
 func TestWeightsOfOthers(t *testing.T) {
 	x := trainer(t, small("er"))
 	observed(t, x, 0, 30, 3)

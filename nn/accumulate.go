@@ -42,7 +42,8 @@ func (n *Network) Accumulate(ws *Workspace, batches []*tensor.Tensor, loss LossF
 // parts[i-1] [P] instead.
 func (n *Network) AccumulateApart(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc) error {
 	if len(parts) != max(0, len(batches)-1) {
-		panic(fmt.Sprintf("nn: AccumulateApart: room for %d gradients. Give room for one for each of %d batches but the first", len(parts), len(batches)))
+		panic(fmt.Sprintf("nn: AccumulateApart: room for %d gradients. Give room for one for each of %d batches but the first",
+			len(parts), len(batches)))
 	}
 	for i, p := range parts {
 		if len(p) != len(n.params) {
@@ -92,7 +93,8 @@ func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]
 	return nil
 }
 
-func (n *Network) accumulateInTurn(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc, most int) error {
+func (n *Network) accumulateInTurn(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc,
+	most int) error {
 	p := ws.trainFor(n, most)
 	for i, x := range batches {
 		dst := n.grads

@@ -40,7 +40,8 @@ func (n *Network) activePart() checkpoint.Part {
 				return nil
 			}
 			if k < 1 || k > int64(n.classes) {
-				return fmt.Errorf("nn: the state has %d active classes, but the network has %d, so it belongs to another configuration. Use the one it was saved with", k, n.classes)
+				return fmt.Errorf("nn: the state has %d active classes, but the network has %d, so it belongs to another configuration. Use the one it was saved with",
+					k, n.classes)
 			}
 			n.active = int(k)
 			return nil

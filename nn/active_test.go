@@ -15,7 +15,8 @@ import (
 )
 
 // activeConfigs are a residual network and perceptrons.
-var activeConfigs = []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}},
+var activeConfigs = []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2},
+	{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}},
 	{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}, Head: nn.Head{Kind: nn.CosineHead}}}
 
 // columns are the first k of each row of [B,K].
@@ -40,8 +41,8 @@ func ofClasses(net *nn.Network, first, limit int) []bool {
 	return is
 }
 
-// TestActiveOutputs: every kind of pass gives the first columns of the logits of a network without inactive outputs, and
-// the gradients of one whose further logits have none.
+// TestActiveOutputs: every kind of pass gives the first columns of the logits of a network without inactive outputs,
+// and the gradients of one whose further logits have none.
 func TestActiveOutputs(t *testing.T) {
 	const all, k = 7, 3
 	for _, c := range activeConfigs {
@@ -76,7 +77,8 @@ func TestActiveOutputs(t *testing.T) {
 				t.Helper()
 				p, q := whole.Clone(), net.Clone()
 				if !sameBits(run(p, a), run(q, b)) || !sameBits(p.Running(), q.Running()) {
-					t.Errorf("%s, %d workers: gradients or running statistics differ from those of a network whose other logits have none", what, workers)
+					t.Errorf("%s, %d workers: gradients or running statistics differ from those of a network whose other logits have none",
+						what, workers)
 				}
 				for i, inactive := range ofClasses(q, k, all) {
 					if inactive && q.Grads()[i] != 0 {
@@ -137,13 +139,14 @@ func TestActiveOutputs(t *testing.T) {
 	}
 }
 
-// TestNewClassMovesNoBit: a network in which a class becomes active between steps, without a gradient of its own, goes on
-// with the bits of one in which none does, by every optimiser, and the parameters of the new class are as drawn.
+// TestNewClassMovesNoBit: a network in which a class becomes active between steps, without a gradient of its own, goes
+// on with the bits of one in which none does, by every optimiser, and the parameters of the new class are as drawn.
 func TestNewClassMovesNoBit(t *testing.T) {
 	const all, k = 7, 3
 	for _, c := range activeConfigs {
 		for name, settings := range map[string]optim.Settings{
-			"sgd": optim.SGD{LR: 0.05, WeightDecay: 0.1}, "momentum": optim.SGD{LR: 0.05, WeightDecay: 0.1, Momentum: 0.9}, "adam": optim.Adam{LR: 0.01, WeightDecay: 0.1},
+			"sgd": optim.SGD{LR: 0.05, WeightDecay: 0.1}, "momentum": optim.SGD{LR: 0.05, WeightDecay: 0.1, Momentum: 0.9},
+			"adam": optim.Adam{LR: 0.01, WeightDecay: 0.1},
 		} {
 			x := images(3, c.Channels, c.Height, c.Width, 1)
 			drawn := grown(t, c, 1, all)
@@ -172,7 +175,8 @@ func TestNewClassMovesNoBit(t *testing.T) {
 			before := train(2, 2)
 			for i, inactive := range ofClasses(drawn, k, all) {
 				if inactive && (before.Params()[i] != drawn.Params()[i] || never.Params()[i] != drawn.Params()[i]) {
-					t.Fatalf("%s: parameter %d of an inactive output is %v, and was drawn as %v", name, i, never.Params()[i], drawn.Params()[i])
+					t.Fatalf("%s: parameter %d of an inactive output is %v, and was drawn as %v", name, i, never.Params()[i],
+						drawn.Params()[i])
 				}
 			}
 			for i, of := range ofClasses(drawn, k, k+1) {
@@ -190,7 +194,8 @@ func TestNewClassMovesNoBit(t *testing.T) {
 // TestInactiveOutputsHaveNoTrace: an output that was active and is no more stays as it is, and begins without momentum
 // when it comes back. ClipValue gives it no gradient.
 func TestInactiveOutputsHaveNoTrace(t *testing.T) {
-	for name, settings := range map[string]optim.Settings{"momentum": optim.SGD{LR: 0.1, Momentum: 0.9}, "adam": optim.Adam{LR: 0.01}} {
+	for name, settings := range map[string]optim.Settings{"momentum": optim.SGD{LR: 0.1, Momentum: 0.9},
+		"adam": optim.Adam{LR: 0.01}} {
 		net, opt := grown(t, activeConfigs[1], 1, 5), settings.New()
 		for i := range net.Grads() {
 			net.Grads()[i] = 1
@@ -205,14 +210,15 @@ func TestInactiveOutputsHaveNoTrace(t *testing.T) {
 		opt.Step(net, nil)
 		for i, last := range ofClasses(net, 4, 5) {
 			if last && (net.Params()[i] != before[i] || net.Grads()[i] != 0) {
-				t.Fatalf("%s: parameter %d moved from %v to %v by the gradient %v", name, i, before[i], net.Params()[i], net.Grads()[i])
+				t.Fatalf("%s: parameter %d moved from %v to %v by the gradient %v", name, i, before[i], net.Params()[i],
+					net.Grads()[i])
 			}
 		}
 	}
 }
 
-// TestActiveState: the number of active classes is saved, loaded, cloned, copied and inherited; a network on which it was
-// never set has no further section, and a number that does not fit is an error.
+// TestActiveState: the number of active classes is saved, loaded, cloned, copied and inherited; a network on which it
+// was never set has no further section, and a number that does not fit is an error.
 func TestActiveState(t *testing.T) {
 	c := activeConfigs[1]
 	bytesOf := func(net *nn.Network) []byte {
@@ -233,10 +239,12 @@ func TestActiveState(t *testing.T) {
 	}
 	other := grown(t, c, 2, 6)
 	other.SetActive(1)
-	if err := other.LoadState(saved(t, plain)); err != nil || other.Classes() != 6 || !bytes.Equal(bytesOf(other), bytesOf(plain)) {
+	if err := other.LoadState(saved(t, plain)); err != nil || other.Classes() != 6 ||
+		!bytes.Equal(bytesOf(other), bytesOf(plain)) {
 		t.Errorf("a state without the number: %v, %d classes", err, other.Classes())
 	}
-	if err := other.LoadState(saved(t, active)); err != nil || other.Classes() != 4 || !bytes.Equal(bytesOf(other), bytesOf(active)) {
+	if err := other.LoadState(saved(t, active)); err != nil || other.Classes() != 4 ||
+		!bytes.Equal(bytesOf(other), bytesOf(active)) {
 		t.Errorf("a state of 4 active classes: %v, %d classes", err, other.Classes())
 	}
 	teacher := plain.Clone()
@@ -267,11 +275,13 @@ func TestActiveState(t *testing.T) {
 	mustPanic(t, "row of an inactive output", func() { active.HeadRow(b, 4) }, "a logit in [0, 4)")
 	container := checkpoint.NewContainer()
 	params, seven := plain.Params(), int64(7)
-	parts := checkpoint.Parts{checkpoint.List("params", &params), checkpoint.Numbers("running", plain.Running()), checkpoint.Values("active", &seven)}
+	parts := checkpoint.Parts{checkpoint.List("params", &params), checkpoint.Numbers("running", plain.Running()),
+		checkpoint.Values("active", &seven)}
 	if err := parts.SaveState(container.Encoder()); err != nil {
 		t.Fatal(err)
 	}
-	if err := active.LoadState(container.Decoder()); err == nil || !strings.Contains(err.Error(), "7 active classes, but the network has 6") || active.Classes() != 4 {
+	if err := active.LoadState(container.Decoder()); err == nil ||
+		!strings.Contains(err.Error(), "7 active classes, but the network has 6") || active.Classes() != 4 {
 		t.Errorf("7 of 6 active: %v, %d classes", err, active.Classes())
 	}
 }

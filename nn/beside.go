@@ -5,8 +5,8 @@ import (
 	"ocl/nn/tensor"
 )
 
-// sideBySide runs two networks of one shape on the same images. No backward pass follows, so layers share buffers: fifty
-// images need as much memory as the activations of four of them.
+// sideBySide runs two networks of one shape on the same images. No backward pass follows, so layers share buffers:
+// fifty images need as much memory as the activations of four of them.
 type sideBySide struct {
 	nets   [2]*Network
 	modes  [2]Mode
@@ -17,9 +17,9 @@ type sideBySide struct {
 }
 
 // ForwardBeside returns the logits [B,K] of the images x [B,C,H,W] by n in mode m, and by other, a network of the same
-// shape, in BatchOnly mode. Mode m is BatchOnly, or Train if the running statistics of n are to move. The two passes run at the
-// same time if there are two workers; that gives the same bits. The results belong to the workspace and are valid
-// until its next use. Backward must not follow.
+// shape, in BatchOnly mode. Mode m is BatchOnly, or Train if the running statistics of n are to move. The two passes
+// run at the same time if there are two workers; that gives the same bits. The results belong to the workspace and are
+// valid until its next use. Backward must not follow.
 func (n *Network) ForwardBeside(ws *Workspace, other *Network, x *tensor.Tensor, m Mode) (own, others *tensor.Tensor) {
 	n.check(x)
 	ws.own("ForwardBeside")
@@ -67,8 +67,8 @@ func (d *descent) Do(lo, hi int) {
 }
 
 // StepFrom sets the parameters of n to θ − lr·g, where θ and g are the parameters and gradients of src, a network of
-// its shape, which stays as it is, and the number of active classes to that of src. Running statistics and gradients of n stay
-// as they are too.
+// its shape, which stays as it is, and the number of active classes to that of src. Running statistics and gradients of
+// n stay as they are too.
 func (n *Network) StepFrom(ws *Workspace, src *Network, lr float64) {
 	ws.belong(n)
 	ws.belong(src)

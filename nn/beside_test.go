@@ -20,8 +20,8 @@ func lookAhead(c namedNet, ws *nn.Workspace) *nn.Network {
 	return ahead
 }
 
-// TestForwardBesideIsForward: both networks give the logits of Forward in BatchOnly mode, with any number of workers, and
-// keep their statistics; the weights packed for the one are not those of the other.
+// TestForwardBesideIsForward: both networks give the logits of Forward in BatchOnly mode, with any number of workers,
+// and keep their statistics; the weights packed for the one are not those of the other.
 func TestForwardBesideIsForward(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range networks(t) {
@@ -53,8 +53,8 @@ func TestForwardBesideIsForward(t *testing.T) {
 	})
 }
 
-// TestForwardBesideTrains: in Train mode the logits are the same bits, and the running statistics of the first network alone
-// move, as by Forward.
+// TestForwardBesideTrains: in Train mode the logits are the same bits, and the running statistics of the first network
+// alone move, as by Forward.
 func TestForwardBesideTrains(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range networks(t) {
@@ -157,7 +157,8 @@ func cosine(a, b []float32) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-// BenchmarkPerSample does the work of GSS in a step: the gradients of 10 incoming and 10 stored samples, and their cosines.
+// BenchmarkPerSample does the work of GSS in a step: the gradients of 10 incoming and 10 stored samples, and their
+// cosines.
 func BenchmarkPerSample(b *testing.B) {
 	net := survey(b, 32)
 	ws := net.NewWorkspace(2)

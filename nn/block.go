@@ -57,8 +57,8 @@ func (l *blockLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	return b, out
 }
 
-// bindBackward prepares a backward pass. It needs few buffers, because each gradient is written over values of the forward pass
-// that are not needed any more.
+// bindBackward prepares a backward pass. It needs few buffers, because each gradient is written over values of the
+// forward pass that are not needed any more.
 func (b *blockState) bindBackward(p *pass, in conv.Layout) {
 	spills1, into1 := b.conv1.Spills()
 	spills2, into2 := b.conv2.Spills()

@@ -26,14 +26,15 @@ type Builder struct {
 }
 
 // NewBuilder starts a network for images of c channels and h×w pixels that computes by an engine. It is an error where
-// this machine has no such engine. With a nil src the network is an outline: it says what a network is, such as its names, its
-// work and its memory, and has no parameters.
+// this machine has no such engine. With a nil src the network is an outline: it says what a network is, such as its
+// names, its work and its memory, and has no parameters.
 func NewBuilder(c, h, w int, e Engine, src *rng.Source) (*Builder, error) {
 	set, convolution, err := e.choose()
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{net: &Network{set: set, algorithm: convolution, c: c, h: h, w: w}, src: src, g: conv.Sketch(false, c, h, w, 1)}, nil
+	return &Builder{net: &Network{set: set, algorithm: convolution, c: c, h: h, w: w}, src: src,
+		g: conv.Sketch(false, c, h, w, 1)}, nil
 }
 
 // kernel adds the weights of a convolution.
@@ -66,8 +67,8 @@ type initial struct {
 }
 
 // Init draws all parameters from src as a new network's are drawn, and sets the running statistics to means of 0 and
-// variances of 1. Gradients stay as they are. So does all that belongs to frozen stages; the numbers for it are drawn nevertheless, so that the
-// others are those of a network that is not frozen.
+// variances of 1. Gradients stay as they are. So does all that belongs to frozen stages; the numbers for it are drawn
+// nevertheless, so that the others are those of a network that is not frozen.
 func (n *Network) Init(src *rng.Source) {
 	for _, p := range n.initial {
 		for i := range p.Len() {
@@ -176,7 +177,8 @@ func (b *Builder) Linear(name string, out int, relu bool) {
 // linear adds a linear layer whose outputs are features if it comes before the head and has a ReLU.
 func (b *Builder) linear(name string, out int, relu bool) {
 	in := b.g.C * b.g.H * b.g.W
-	l := &linearLayer{first: len(b.net.list) == 0, out: out, relu: relu, input: len(b.net.layers) == 0, features: relu && b.net.head.Kind == ""}
+	l := &linearLayer{first: len(b.net.list) == 0, out: out, relu: relu, input: len(b.net.layers) == 0, features: relu &&
+		b.net.head.Kind == ""}
 	l.w = b.param(Param{Name: name + ".weight", In: in, Taps: 1, Out: out})
 	l.bias = b.vector(name+".bias", out, 0)
 	b.net.initial[len(b.net.initial)-1].bound = 1 / math.Sqrt(float64(in))
@@ -186,8 +188,9 @@ func (b *Builder) linear(name string, out int, relu bool) {
 	b.ends = append(b.ends, b.here(name))
 }
 
-// Build draws the parameters, unless it makes an outline, and returns the network. Without [Builder.Head] the last layer is a linear head, whose outputs are the logits. It is an error, and takes no
-// memory, if the network does not fit the memory of the process ([budget.Bytes]) or if one image does not fit its maps.
+// Build draws the parameters, unless it makes an outline, and returns the network. Without [Builder.Head] the last
+// layer is a linear head, whose outputs are the logits. It is an error, and takes no memory, if the network does not
+// fit the memory of the process ([budget.Bytes]) or if one image does not fit its maps.
 func (b *Builder) Build() (*Network, error) {
 	n := b.net
 	if n.head.Kind == "" {
@@ -197,7 +200,8 @@ func (b *Builder) Build() (*Network, error) {
 	}
 	if len(n.layers) > 0 {
 		if _, stem := n.layers[0].(*stemLayer); stem && n.w < conv.PlanesWidth {
-			return nil, fmt.Errorf("nn: a stem on images that are %d pixels wide. Use images of at least %d, or linear layers", n.w, conv.PlanesWidth)
+			return nil, fmt.Errorf("nn: a stem on images that are %d pixels wide. Use images of at least %d, or linear layers",
+				n.w, conv.PlanesWidth)
 		}
 	}
 	n.classed()

@@ -66,7 +66,8 @@ func (ws *Workspace) Cosines(dst []float64, a, b []float32, n int) {
 // does not fit the table.
 func (c *cosines) room(workers, chunks int) {
 	if last := (c.rowsB - 1) * c.n; last > math.MaxInt32 {
-		panic(fmt.Sprintf("nn: Cosines: row %d of b begins at %d, and offsets reach %d. Compare fewer rows at a time", c.rowsB-1, last, math.MaxInt32))
+		panic(fmt.Sprintf("nn: Cosines: row %d of b begins at %d, and offsets reach %d. Compare fewer rows at a time",
+			c.rowsB-1, last, math.MaxInt32))
 	}
 	c.off = c.off[:0]
 	for j := range roundUp(c.rowsB, c.set.GradIn) {
@@ -118,7 +119,8 @@ func (c *cosines) products(worker int, sums []float64, lo, hi int) {
 	vecs := (hi - lo) / s.Lanes
 	flat := c.flat[worker][:c.tiles()]
 	lanes := c.lanes[worker]
-	g := kernel.PlanesGrad{Dst: lanes, X: c.b, Y: c.a, Off: c.off, XBase: lo, YStride: c.n, Images: 1, Rows: 1, Vecs: vecs, Write: true}
+	g := kernel.PlanesGrad{Dst: lanes, X: c.b, Y: c.a, Off: c.off, XBase: lo, YStride: c.n, Images: 1, Rows: 1, Vecs: vecs,
+		Write: true}
 	for first := 0; first < c.rowsA && vecs > 0; {
 		at, rows := min(first, c.rowsA-s.GradOut), s.GradOut
 		if at < 0 { // fewer rows than a tile: each fills one

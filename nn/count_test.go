@@ -23,7 +23,12 @@ func TestWorkspaceCounts(t *testing.T) {
 			want int64 // forward passes of one image
 		}{
 			{"forward", func() error { c.net.Forward(ws, c.x, nn.Eval); return nil }, n},
-			{"gradients of samples", func() error { c.net.Forward(ws, c.x, nn.Eval); c.net.BackwardPerSample(ws, d, samples); return nil }, 3 * n},
+			{"gradients of samples", func() error {
+				c.net.Forward(ws, c.x, nn.Eval)
+				c.net.BackwardPerSample(ws, d,
+					samples)
+				return nil
+			}, 3 * n},
 			{"backward", func() error { c.net.Forward(ws, c.x, nn.Eval); c.net.Backward(ws, d); return nil }, 3 * n},
 			{"predict", func() error { c.net.Predict(ws, c.x); return nil }, n},
 			{"features", func() error { c.net.PredictFeatures(ws, c.x); return nil }, n},

@@ -92,7 +92,8 @@ func randomLayers(r *rand.Rand) randomNetwork {
 }
 
 func (l randomNetwork) String() string {
-	return fmt.Sprintf("images %d×%d×%d, stem %d, blocks %v, pool %d, hidden %v, head %v, classes %d", l.c, l.h, l.w, l.stem, l.blocks, l.pool, l.hidden, l.head, l.classes)
+	return fmt.Sprintf("images %d×%d×%d, stem %d, blocks %v, pool %d, hidden %v, head %v, classes %d", l.c, l.h, l.w,
+		l.stem, l.blocks, l.pool, l.hidden, l.head, l.classes)
 }
 
 func (l randomNetwork) build(t *testing.T, e nn.Engine, seed uint64) *nn.Network {
@@ -146,15 +147,16 @@ func runEngine(t *testing.T, what string, net *nn.Network, x, dlogits *tensor.Te
 		again.Backward(ws, dlogits)
 		ws.Close()
 		runs[i].grads, runs[i].running = again.Grads(), again.Running()
-		if !sameBits(runs[i].logits, runs[0].logits) || !sameBits(runs[i].grads, runs[0].grads) || !sameBits(runs[i].running, runs[0].running) {
+		if !sameBits(runs[i].logits, runs[0].logits) || !sameBits(runs[i].grads, runs[0].grads) ||
+			!sameBits(runs[i].running, runs[0].running) {
 			t.Errorf("%s: logits, gradients or running statistics of 1 and of %d workers differ", what, i+1)
 		}
 	}
 	return runs[0]
 }
 
-// compare tells whether the errors of an engine are as small as errorBound wants them. Gradients are compared in about nine
-// of ten networks: not where a ReLU has an input near 0.
+// compare tells whether the errors of an engine are as small as errorBound wants them. Gradients are compared in about
+// nine of ten networks: not where a ReLU has an input near 0.
 func (r engineRun) compare(t *testing.T, what string, net *nn.Network, exact run, rounded []run) {
 	check := func(name string, got []float32, of func(run) []float64) {
 		want := of(exact)
@@ -176,7 +178,8 @@ func (r engineRun) compare(t *testing.T, what string, net *nn.Network, exact run
 		return
 	}
 	for _, p := range net.Named() {
-		check("the gradient of "+p.Name, r.grads[p.Offset:][:p.Len()], func(r run) []float64 { return r.grads[p.Offset:][:p.Len()] })
+		check("the gradient of "+p.Name, r.grads[p.Offset:][:p.Len()],
+			func(r run) []float64 { return r.grads[p.Offset:][:p.Len()] })
 	}
 }
 
@@ -195,7 +198,8 @@ func newRun(net *nn.Network, x, dlogits *tensor.Tensor, mode nn.Mode, noise *ran
 	return run{logits.x, ref.grads, ref.running, ref.inputs}
 }
 
-// nearKink says that the input of a ReLU is so near 0 that an allowed error may change its sign, and with it the gradient.
+// nearKink says that the input of a ReLU is so near 0 that an allowed error may change its sign, and with it the
+// gradient.
 func (r run) nearKink(noisy []run) bool {
 	for layer, in := range r.inputs {
 		scale := 0.0

@@ -119,16 +119,17 @@ func TestEngineOfANetwork(t *testing.T) {
 	})
 }
 
-// TestVectorsOfAWorkspace: work on vectors uses the kernels of the network that made the workspace or, in a workspace of Beside,
-// of the first network in it, and not those of the process. The kernel sets give different bits, so the test can tell. A
-// network with other kernels is refused.
+// TestVectorsOfAWorkspace: work on vectors uses the kernels of the network that made the workspace or, in a workspace
+// of Beside, of the first network in it, and not those of the process. The kernel sets give different bits, so the test
+// can tell. A network with other kernels is refused.
 func TestVectorsOfAWorkspace(t *testing.T) {
 	if len(nn.Kernels()) == 1 {
 		t.Skip("the machine has one kernel set")
 	}
 	fastest, slowest := nn.Kernels()[0], nn.Kernels()[1]
 	build := func(name string) *nn.Network {
-		net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{9}, Engine: nn.Engine{Kernel: name}}, rng.New(1, "net"))
+		net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{9},
+			Engine: nn.Engine{Kernel: name}}, rng.New(1, "net"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +173,8 @@ func TestVectorsOfAWorkspace(t *testing.T) {
 			if !slices.Equal(vectors(ws), want[own]) {
 				t.Error("a fresh workspace gives other bits")
 			}
-			mustPanic(t, "a network of other kernels", func() { other.Predict(ws, x) }, "kernel set "+own.KernelName(), "kernel set "+other.KernelName())
+			mustPanic(t, "a network of other kernels", func() { other.Predict(ws, x) }, "kernel set "+own.KernelName(),
+				"kernel set "+other.KernelName())
 			own.Predict(ws, x)
 			beside := ws.Beside()
 			other.Predict(beside, x)
@@ -200,7 +202,8 @@ func TestAlgorithmOfANetwork(t *testing.T) {
 func TestEngineIsKept(t *testing.T) {
 	last := nn.Kernels()[len(nn.Kernels())-1]
 	want := nn.Engine{Kernel: last, Convolution: "direct"}
-	net, err := arch.MLP(arch.Config{Channels: 1, Height: 4, Width: 4, Classes: 2, Hidden: []int{3}, Engine: want}, rng.New(1, "net"))
+	net, err := arch.MLP(arch.Config{Channels: 1, Height: 4, Width: 4, Classes: 2, Hidden: []int{3}, Engine: want},
+		rng.New(1, "net"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,9 +223,11 @@ func TestEngineRefuses(t *testing.T) {
 		want []string
 	}{
 		{nn.Engine{Kernel: "neon"}, append([]string{`nn: this machine cannot run "neon". Use one of `}, nn.Kernels()...)},
-		{nn.Engine{Convolution: "fft"}, []string{`nn: algorithm of convolutions "fft" is unknown. Use direct, winograd or table`}},
+		{nn.Engine{Convolution: "fft"},
+			[]string{`nn: algorithm of convolutions "fft" is unknown. Use direct, winograd or table`}},
 	} {
-		_, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 5, NF: 8, Engine: c.e}, rng.New(1, "net"))
+		_, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 5, NF: 8, Engine: c.e},
+			rng.New(1, "net"))
 		for _, part := range c.want {
 			if err == nil || !strings.Contains(err.Error(), part) {
 				t.Errorf("%v: error %v, want one with %q", c.e, err, part)
@@ -246,11 +251,12 @@ func TestEngineOfEnvironment(t *testing.T) {
 	}
 }
 
-// TestWrongEnvironment: if the environment names an unknown engine, building a network without an explicit engine is an error,
-// and DefaultEngine panics. Both messages list the engines that exist. An explicit engine works.
+// TestWrongEnvironment: if the environment names an unknown engine, building a network without an explicit engine is an
+// error, and DefaultEngine panics. Both messages list the engines that exist. An explicit engine works.
 func TestWrongEnvironment(t *testing.T) {
 	build := func(e nn.Engine) (*nn.Network, error) {
-		return arch.MLP(arch.Config{Channels: 1, Height: 4, Width: 4, Classes: 2, Hidden: []int{3}, Engine: e}, rng.New(1, "net"))
+		return arch.MLP(arch.Config{Channels: 1, Height: 4, Width: 4, Classes: 2, Hidden: []int{3}, Engine: e},
+			rng.New(1, "net"))
 	}
 	if os.Getenv("OCL_TEST_CHILD") != "" {
 		_, err := build(nn.Engine{})
@@ -262,13 +268,15 @@ func TestWrongEnvironment(t *testing.T) {
 		return
 	}
 	for variable, want := range map[string]string{
-		"OCL_KERNEL=avx513": `kernel: OCL_KERNEL: this machine cannot run "avx513". Use one of ` + strings.Join(nn.Kernels(), ", ") + ", or unset it to use the fastest",
-		"OCL_CONV=fourier":  `nn: OCL_CONV: "fourier" is unknown. Use direct, winograd or table, or unset the variable`,
+		"OCL_KERNEL=avx513": `kernel: OCL_KERNEL: this machine cannot run "avx513". Use one of ` + strings.Join(nn.Kernels(),
+			", ") + ", or unset it to use the fastest",
+		"OCL_CONV=fourier": `nn: OCL_CONV: "fourier" is unknown. Use direct, winograd or table, or unset the variable`,
 	} {
 		c := exec.Command(os.Args[0], "-test.run=^TestWrongEnvironment$")
 		c.Env = append(os.Environ(), "OCL_TEST_CHILD=1", "OCL_KERNEL=", "OCL_CONV=", variable)
 		out, err := c.CombinedOutput()
-		if wanted := "error: " + want + "\nchosen: <nil>\npanic: " + want + "\n"; err != nil || !strings.HasPrefix(string(out), wanted) {
+		if wanted := "error: " + want + "\nchosen: <nil>\npanic: " + want + "\n"; err != nil ||
+			!strings.HasPrefix(string(out), wanted) {
 			t.Errorf("%s: %v, %s, want %s", variable, err, out, wanted)
 		}
 	}

@@ -14,7 +14,8 @@ type flattenState struct {
 	x  []float32
 }
 
-// Flatten makes the values of the images the features, in the order (c, y, x), for a network of a head alone. It comes first.
+// Flatten makes the values of the images the features, in the order (c, y, x), for a network of a head alone. It comes
+// first.
 func (b *Builder) Flatten() error {
 	if len(b.net.layers) > 0 {
 		return fmt.Errorf("nn: flattening behind %d layers. Flatten the images themselves, or pool a map", len(b.net.layers))

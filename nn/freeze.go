@@ -24,15 +24,16 @@ type frozen struct {
 	stage  // the last of them; zero where stages is 0
 }
 
-// Stage ends a stage of the network, which [Network.Freeze] can freeze with all stages before it: the layers that were added since the last
-// call. A builder on which Stage is never called makes each stem, each block and each linear layer before the head a stage of its own, under the name
-// that it has. Call it before [Builder.Head].
+// Stage ends a stage of the network, which [Network.Freeze] can freeze with all stages before it: the layers that were
+// added since the last call. A builder on which Stage is never called makes each stem, each block and each linear layer
+// before the head a stage of its own, under the name that it has. Call it before [Builder.Head].
 func (b *Builder) Stage(name string) {
 	b.net.stages = append(b.net.stages, b.here(name))
 }
 
 func (b *Builder) here(name string) stage {
-	s := stage{name: name, layers: len(b.net.layers), params: b.total(), listed: len(b.net.list), flops: b.net.flops, out: b.g}
+	s := stage{name: name, layers: len(b.net.layers), params: b.total(), listed: len(b.net.list), flops: b.net.flops,
+		out: b.g}
 	if k := len(b.net.stats); k > 0 {
 		s.running = b.net.stats[k-1].Offset + b.net.stats[k-1].Out
 	}
@@ -60,19 +61,21 @@ func (n *Network) Stages() []string {
 	return names
 }
 
-// Freeze freezes the first stages of the network: they keep their parameters, and their batch norms normalise with the running statistics
-// in every [Mode] and leave them alone. Their gradients are 0, and a backward pass ends before them, which saves its time. Optimisers leave
-// them as they are. 0 freezes nothing.
-// It is an error where the network has fewer stages. Call it before the network's first pass: a workspace goes on with the passes that it has made.
+// Freeze freezes the first stages of the network: they keep their parameters, and their batch norms normalise with the
+// running statistics in every [Mode] and leave them alone. Their gradients are 0, and a backward pass ends before them,
+// which saves its time. Optimisers leave them as they are. 0 freezes nothing. It is an error where the network has
+// fewer stages. Call it before the network's first pass: a workspace goes on with the passes that it has made.
 func (n *Network) Freeze(stages int) error {
 	if stages < 0 {
 		return fmt.Errorf("nn: %d stages to freeze. Use 0 for none", stages)
 	}
 	if all := len(n.stages); stages > all {
 		if all == 0 {
-			return fmt.Errorf("nn: %s to freeze, and the network has none before its head. Freeze 0, or use another network", count.Of(stages, "stage"))
+			return fmt.Errorf("nn: %s to freeze, and the network has none before its head. Freeze 0, or use another network",
+				count.Of(stages, "stage"))
 		}
-		return fmt.Errorf("nn: %s to freeze, and the network has %d: %s. Freeze at most %d", count.Of(stages, "stage"), all, strings.Join(n.Stages(), ", "), all)
+		return fmt.Errorf("nn: %s to freeze, and the network has %d: %s. Freeze at most %d", count.Of(stages, "stage"), all,
+			strings.Join(n.Stages(), ", "), all)
 	}
 	n.frozen, n.latent = frozen{}, nil
 	if stages > 0 {
@@ -88,7 +91,8 @@ func (n *Network) Frozen() int { return n.frozen.params }
 // FrozenFLOPs is the part of FLOPs that frozen stages are.
 func (n *Network) FrozenFLOPs() int64 { return n.frozen.flops }
 
-// FrozenParts is the state of the frozen stages alone, of a network that is drawn anew but for them; nil where none is frozen.
+// FrozenParts is the state of the frozen stages alone, of a network that is drawn anew but for them; nil where none is
+// frozen.
 func (n *Network) FrozenParts() checkpoint.Parts {
 	if n.frozen.stages == 0 {
 		return nil

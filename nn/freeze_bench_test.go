@@ -9,7 +9,8 @@ import (
 	"ocl/rng"
 )
 
-// BenchmarkFrozenStep is a pass of ten incoming and one of ten replayed images through the survey's network with frozen stages.
+// BenchmarkFrozenStep is a pass of ten incoming and one of ten replayed images through the survey's network with frozen
+// stages.
 func BenchmarkFrozenStep(b *testing.B) {
 	for stages := range 6 {
 		b.Run(fmt.Sprint(stages), func(b *testing.B) {

@@ -72,8 +72,8 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestFrozenGradients: with the frozen stages in inference, the gradients of the others are those of the same network that is not frozen,
-// wholly in inference; those of frozen stages are 0.
+// TestFrozenGradients: with the frozen stages in inference, the gradients of the others are those of the same network
+// that is not frozen, wholly in inference; those of frozen stages are 0.
 func TestFrozenGradients(t *testing.T) {
 	for _, c := range networks(t) {
 		warm(c.net, c.x)
@@ -115,7 +115,8 @@ func TestFrozenGradients(t *testing.T) {
 				length += float64(want[n+i]) * float64(want[n+i])
 			}
 			if !(math.Sqrt(distance) <= 1e-4*math.Sqrt(length)) || length == 0 {
-				t.Errorf("%s, %d stages: gradients of length %v differ by %v", c.name, depth, math.Sqrt(length), math.Sqrt(distance))
+				t.Errorf("%s, %d stages: gradients of length %v differ by %v", c.name, depth, math.Sqrt(length),
+					math.Sqrt(distance))
 			}
 		}
 	}
@@ -150,8 +151,8 @@ func TestFrozenPerceptronGradients(t *testing.T) {
 	}
 }
 
-// TestFrozenStagesInfer: in every way in which a network runs, the frozen stages normalise with the running statistics and leave them alone,
-// for any number of workers with the same bits.
+// TestFrozenStagesInfer: in every way in which a network runs, the frozen stages normalise with the running statistics
+// and leave them alone, for any number of workers with the same bits.
 func TestFrozenStagesInfer(t *testing.T) {
 	for _, c := range networks(t)[:2] {
 		warm(c.net, c.x)
@@ -177,7 +178,8 @@ func TestFrozenStagesInfer(t *testing.T) {
 					t.Fatal(err)
 				}
 				own, other := net.ForwardBeside(ws, net.Clone(), c.x, nn.Train)
-				got := outcome{slices.Clone(net.Grads()), slices.Clone(net.Running()), slices.Clone(own.Data), slices.Clone(other.Data)}
+				got := outcome{slices.Clone(net.Grads()), slices.Clone(net.Running()), slices.Clone(own.Data),
+					slices.Clone(other.Data)}
 				still := 0
 				for _, s := range net.Statistics() {
 					name, _, _ := strings.Cut(s.Name, ".")
@@ -197,7 +199,8 @@ func TestFrozenStagesInfer(t *testing.T) {
 					first = got
 					continue
 				}
-				if !slices.Equal(got.grads, first.grads) || !slices.Equal(got.running, first.running) || !slices.Equal(got.own, first.own) || !slices.Equal(got.other, first.other) {
+				if !slices.Equal(got.grads, first.grads) || !slices.Equal(got.running, first.running) ||
+					!slices.Equal(got.own, first.own) || !slices.Equal(got.other, first.other) {
 					t.Errorf("%s, %d stages: %d workers give other bits than one", c.name, depth, workers)
 				}
 			}
@@ -214,7 +217,8 @@ func TestFreezingCountsLess(t *testing.T) {
 		freeze(t, net, depth)
 		ws := net.NewWorkspace(1)
 		defer ws.Close()
-		if err := net.Accumulate(ws, []*tensor.Tensor{c.x}, func(_ int, l, d *tensor.Tensor) error { objective(l, d); return nil }); err != nil {
+		if err := net.Accumulate(ws, []*tensor.Tensor{c.x},
+			func(_ int, l, d *tensor.Tensor) error { objective(l, d); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if ws.FLOPs() <= last {

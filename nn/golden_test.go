@@ -69,7 +69,8 @@ func readGolden(t *testing.T, size int) *golden {
 		g.at[q.Name] = q
 	}
 	if g.Format != 1 || len(g.Loss) != g.Steps || len(g.Quantities) == 0 {
-		t.Fatalf("%s: format %d, %d losses of %d steps, %d quantities", path, g.Format, len(g.Loss), g.Steps, len(g.Quantities))
+		t.Fatalf("%s: format %d, %d losses of %d steps, %d quantities", path, g.Format, len(g.Loss), g.Steps,
+			len(g.Quantities))
 	}
 	return g
 }
@@ -133,7 +134,8 @@ func (g *golden) start(i int) []float32 {
 // network builds the case's network with its initial parameters.
 func (g *golden) network(t *testing.T) *nn.Network {
 	t.Helper()
-	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: g.Size, Width: g.Size, Classes: g.Classes, NF: g.NF}, rng.New(1, "net"))
+	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: g.Size, Width: g.Size, Classes: g.Classes, NF: g.NF},
+		rng.New(1, "net"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +150,8 @@ func (g *golden) network(t *testing.T) *nn.Network {
 		p, ok := place[want.Name]
 		src := g.start(i)
 		if !ok || p.Len() != len(src) || !slices.Equal(p.Shape(), want.Shape) {
-			t.Fatalf("%s: %d elements of shape %v (%v), PyTorch has %d of %v", want.Name, p.Len(), p.Shape(), ok, len(src), want.Shape)
+			t.Fatalf("%s: %d elements of shape %v (%v), PyTorch has %d of %v", want.Name, p.Len(), p.Shape(), ok, len(src),
+				want.Shape)
 		}
 		p.FromTorch(net.Params()[p.Offset:][:p.Len()], src)
 	}
@@ -232,9 +235,10 @@ func crossEntropy(d, logits *tensor.Tensor, y []int) float64 {
 }
 
 // TestGolden repeats ten SGD steps of PyTorch: logits, losses, gradients, running statistics and parameters. Plain Go
-// makes the first step of the smallest images, and the slower sets of vector kernels those of larger ones. The tolerances come from the distance of float32 runs of PyTorch from a float64 run; those
-// of Winograd's algorithm are wider by what conv.TestWinogradRounding measures against float64, and those of plain Go
-// by √2: it rounds every product and every sum, where PyTorch's fused multiply-adds round once.
+// makes the first step of the smallest images, and the slower sets of vector kernels those of larger ones. The
+// tolerances come from the distance of float32 runs of PyTorch from a float64 run; those of Winograd's algorithm are
+// wider by what conv.TestWinogradRounding measures against float64, and those of plain Go by √2: it rounds every
+// product and every sum, where PyTorch's fused multiply-adds round once.
 func TestGolden(t *testing.T) {
 	for _, size := range []int{32, 84, 128} {
 		g := readGolden(t, size)
@@ -295,7 +299,8 @@ func (g *golden) replay(t *testing.T, steps int, wider float64) {
 		}
 	}
 	defer func() {
-		most := slices.MaxFunc(slices.Collect(maps.Keys(c.margin)), func(a, b string) int { return cmp.Compare(c.margin[a], c.margin[b]) })
+		most := slices.MaxFunc(slices.Collect(maps.Keys(c.margin)),
+			func(a, b string) int { return cmp.Compare(c.margin[a], c.margin[b]) })
 		t.Logf("%s uses most of its tolerance: %.0f %%", most, 100*c.margin[most])
 	}()
 	if steps < g.Steps {
@@ -305,7 +310,8 @@ func (g *golden) replay(t *testing.T, steps int, wider float64) {
 	c.check("eval_logits", net.Forward(ws, x, nn.Eval).Data)
 	c.check("eval_logits", net.Predict(ws, x).Data)
 	for _, q := range g.Quantities {
-		if !c.seen[q.Name] && !strings.HasPrefix(q.Name, "start/") && q.Name != "input_grad" { // nobody asks for the gradient of the images
+		// nobody asks for the gradient of the images
+		if !c.seen[q.Name] && !strings.HasPrefix(q.Name, "start/") && q.Name != "input_grad" {
 			t.Errorf("%s: in the file, never compared", q.Name)
 		}
 	}

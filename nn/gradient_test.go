@@ -54,10 +54,13 @@ func networks(t testing.TB) []namedNet {
 	add("resnet 36×27", arch.Config{Channels: 1, Height: 36, Width: 27, Classes: 5, NF: 3}, 2)
 	add("resnet 33×48 wide", arch.Config{Channels: 2, Height: 33, Width: 48, Classes: 5, NF: 17}, 2)
 	add("mlp", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33, 18}}, 4)
-	add("mlp with a cosine head", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33, 18}, Head: nn.Head{Kind: nn.CosineHead}}, 4)
-	add("mlp with a projection", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33}, Head: nn.Head{Kind: nn.ProjectionHead, Hidden: 11, Out: 9}}, 4)
+	add("mlp with a cosine head", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33, 18},
+		Head: nn.Head{Kind: nn.CosineHead}}, 4)
+	add("mlp with a projection", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33},
+		Head: nn.Head{Kind: nn.ProjectionHead, Hidden: 11, Out: 9}}, 4)
 	add("linear", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6}, 4)
-	add("linear with a cosine head", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Head: nn.Head{Kind: nn.CosineHead}}, 4)
+	add("linear with a cosine head", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6,
+		Head: nn.Head{Kind: nn.CosineHead}}, 4)
 	return out
 }
 

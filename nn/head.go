@@ -20,7 +20,8 @@ type poolState struct {
 func (l poolLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	oh, ow := in.H/l.side, in.W/l.side
 	out := conv.ChannelLastLayout(in.C*oh*ow, 1, 1, in.N)
-	s := &poolState{side: l.side, in: in, out: out, oh: oh, ow: ow, sums: make([]float32, in.C), y: p.buffer("features", out)}
+	s := &poolState{side: l.side, in: in, out: out, oh: oh, ow: ow, sums: make([]float32, in.C),
+		y: p.buffer("features", out)}
 	p.features = s.y
 	p.featureLayout = out
 	if !p.inference {

@@ -18,8 +18,9 @@ const (
 //	cosine      z_k = σ · w_k·φ / (‖w_k‖·‖φ‖)              an output a class; weight, sigma (Hou et al. 2019, LUCIR)
 //	projection  z = W₂·ReLU(W₁·φ + b₁) + b₂   [Out]        no output of a class (Mai et al. 2021, SCR's "mlp")
 //
-// A cosine with a vector of length 0 is 0 and has no gradient. σ begins as 1 and is learned. The outputs of a projection
-// are not scaled to length 1; a loss does that. Parameters are drawn as PyTorch draws those of linear layers.
+// A cosine with a vector of length 0 is 0 and has no gradient. σ begins as 1 and is learned. The outputs of a
+// projection are not scaled to length 1; a loss does that. Parameters are drawn as PyTorch draws those of linear
+// layers.
 type Head struct {
 	Kind   string // "" is LinearHead
 	Hidden int    // projection: units of the hidden layer; 0 is the number of features
@@ -34,7 +35,8 @@ func (h Head) check(features int) (Head, error) {
 	switch h.Kind {
 	case "", LinearHead, CosineHead:
 		if h.Hidden != 0 || h.Out != 0 {
-			return h, fmt.Errorf("nn: a %q head with %d hidden units and %d outputs of its own. Leave both at 0, or use a projection", h.Kind, h.Hidden, h.Out)
+			return h, fmt.Errorf("nn: a %q head with %d hidden units and %d outputs of its own. Leave both at 0, or use a projection",
+				h.Kind, h.Hidden, h.Out)
 		}
 		if h.Kind == "" {
 			h.Kind = LinearHead
@@ -53,8 +55,9 @@ func (h Head) check(features int) (Head, error) {
 }
 
 // Head adds the head of so many classes on the features, after which [Builder.Build] follows. name is that of the
-// parameters of a linear or cosine head; those of a projection are called head.0 and head.2, as SCR's authors have them. It
-// is an error where h is no head, where there is one already, or where there is no layer with features before it.
+// parameters of a linear or cosine head; those of a projection are called head.0 and head.2, as SCR's authors have
+// them. It is an error where h is no head, where there is one already, or where there is no layer with features before
+// it.
 func (b *Builder) Head(name string, h Head, classes int) error {
 	h, err := h.check(b.net.featureDim)
 	if err != nil {
@@ -64,7 +67,8 @@ func (b *Builder) Head(name string, h Head, classes int) error {
 		return fmt.Errorf("nn: a %s head behind a %s head. Add one head, as the last", h.Kind, b.net.head.Kind)
 	}
 	if h.Kind != LinearHead && b.net.featureDim == 0 {
-		return fmt.Errorf("nn: a %s head on a network without features. Add average pooling, a linear layer with a ReLU or Flatten before it", h.Kind)
+		return fmt.Errorf("nn: a %s head on a network without features. Add average pooling, a linear layer with a ReLU or Flatten before it",
+			h.Kind)
 	}
 	n := b.net
 	n.head, n.classes, n.trunk = h, classes, len(n.layers)
@@ -124,7 +128,8 @@ func (n *Network) HeadRow(dst []float32, k int) (bias float32) {
 	first := len(n.list) - 2
 	w, other := n.list[first], n.list[first+1]
 	if len(dst) != w.In || k < 0 || k >= n.Classes() {
-		panic(fmt.Sprintf("nn: HeadRow: room for %d values of logit %d. Give room for %d values of a logit in [0, %d)", len(dst), k, w.In, n.Classes()))
+		panic(fmt.Sprintf("nn: HeadRow: room for %d values of logit %d. Give room for %d values of a logit in [0, %d)",
+			len(dst), k, w.In, n.Classes()))
 	}
 	for i := range dst {
 		dst[i] = n.params[w.Offset+i*w.Out+k]

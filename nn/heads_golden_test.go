@@ -48,7 +48,8 @@ func TestHeadsGolden(t *testing.T) {
 			if c.Head == nn.ProjectionHead {
 				head.Out = 9
 			}
-			net := must(arch.MLP(arch.Config{Channels: 2, Height: 3, Width: 5, Classes: 6, Hidden: []int{13}, Head: head}, rng.New(1, "net")))
+			net := must(arch.MLP(arch.Config{Channels: 2, Height: 3, Width: 5, Classes: 6, Hidden: []int{13}, Head: head},
+				rng.New(1, "net")))
 			ws := net.NewWorkspace(2)
 			defer ws.Close()
 			startHeads(net)
@@ -59,7 +60,8 @@ func TestHeadsGolden(t *testing.T) {
 					t.Fatalf("%s: %s: %d values, want %d", c.Head, what, len(got), len(want))
 				}
 				for i, v := range got {
-					if !(math.Abs(float64(v)-want[i]) <= 2e-6*(1+math.Abs(want[i]))) { // dozens of roundings of values near 1, some steps over
+					// dozens of roundings of values near 1, some steps over
+					if !(math.Abs(float64(v)-want[i]) <= 2e-6*(1+math.Abs(want[i]))) {
 						t.Fatalf("%s: %s: value %d is %v, want %v", c.Head, what, i, v, want[i])
 					}
 				}

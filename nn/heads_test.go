@@ -13,10 +13,12 @@ import (
 	"ocl/rng"
 )
 
-// TestHeads: a network says what its head is, how many outputs it has and what its parameters are called. The trunk does not
-// depend on the head: it is drawn the same and has the same features.
+// TestHeads: a network says what its head is, how many outputs it has and what its parameters are called. The trunk
+// does not depend on the head: it is drawn the same and has the same features.
 func TestHeads(t *testing.T) {
-	for _, of := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2, Classes: 5}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 16}, Classes: 5}, {Channels: 2, Height: 4, Width: 2, Classes: 5}} {
+	for _, of := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2, Classes: 5},
+		{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 16}, Classes: 5},
+		{Channels: 2, Height: 4, Width: 2, Classes: 5}} {
 		build := buildOf(of)
 		x := images(3, of.Channels, of.Height, of.Width, 1)
 		var features []float32
@@ -35,8 +37,10 @@ func TestHeads(t *testing.T) {
 		} {
 			of.Head = c.head
 			net := must(build(of, rng.New(1, "net")))
-			if net.Head() != c.want || net.Classes() != 5 || net.Capacity() != 5 || net.Outputs() != c.outputs || net.FeatureDim() != 16 {
-				t.Errorf("%v: head %v, %d of %d classes, %d outputs, %d features", c.head, net.Head(), net.Classes(), net.Capacity(), net.Outputs(), net.FeatureDim())
+			if net.Head() != c.want || net.Classes() != 5 || net.Capacity() != 5 || net.Outputs() != c.outputs ||
+				net.FeatureDim() != 16 {
+				t.Errorf("%v: head %v, %d of %d classes, %d outputs, %d features", c.head, net.Head(), net.Classes(),
+					net.Capacity(), net.Outputs(), net.FeatureDim())
 			}
 			if names := strings.Join(namesOf(net), " "); !strings.HasSuffix(names, c.names) {
 				t.Errorf("%v: parameters %s, want them to end with %s", c.head, names, c.names)
@@ -78,7 +82,8 @@ func buildOf(c arch.Config) func(arch.Config, *rng.Source) (*nn.Network, error) 
 	return arch.Linear
 }
 
-// TestFlatten: the features of a network of a head alone are the values of the images, for any number of them, and only images are flattened.
+// TestFlatten: the features of a network of a head alone are the values of the images, for any number of them, and only
+// images are flattened.
 func TestFlatten(t *testing.T) {
 	net := must(arch.Linear(arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6}, rng.New(1, "net")))
 	for _, workers := range []int{1, 2} {
@@ -129,7 +134,8 @@ func TestHeadRefuses(t *testing.T) {
 		{nn.Head{Out: 3}, `nn: a "" head with 0 hidden units and 3 outputs of its own. Leave both at 0, or use a projection`},
 		{nn.Head{Kind: "cosine", Hidden: 3}, `a "cosine" head with 3 hidden units`},
 	} {
-		_, err := arch.MLP(arch.Config{Channels: 1, Height: 3, Width: 5, Classes: 2, Hidden: []int{7}, Head: c.head}, rng.New(1, "net"))
+		_, err := arch.MLP(arch.Config{Channels: 1, Height: 3, Width: 5, Classes: 2, Hidden: []int{7}, Head: c.head},
+			rng.New(1, "net"))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error %v, want one with %q", c.head, err, c.want)
 		}
@@ -145,7 +151,8 @@ func TestHeadRefuses(t *testing.T) {
 	if err := b.Head("linear", nn.Head{}, 3); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Head("other", nn.Head{Kind: nn.CosineHead}, 3); err == nil || !strings.Contains(err.Error(), "a cosine head behind a linear head") {
+	if err := b.Head("other", nn.Head{Kind: nn.CosineHead}, 3); err == nil ||
+		!strings.Contains(err.Error(), "a cosine head behind a linear head") {
 		t.Errorf("two heads: %v", err)
 	}
 	b.Linear("more", 3, false)
@@ -156,7 +163,8 @@ func TestHeadRefuses(t *testing.T) {
 
 // TestCosineOfNothing: features or weights of length 0 have the cosine 0, and no gradient that is not a number.
 func TestCosineOfNothing(t *testing.T) {
-	net := must(arch.MLP(arch.Config{Channels: 1, Height: 1, Width: 2, Classes: 3, Hidden: []int{4}, Head: nn.Head{Kind: nn.CosineHead}}, rng.New(1, "net")))
+	net := must(arch.MLP(arch.Config{Channels: 1, Height: 1, Width: 2, Classes: 3, Hidden: []int{4},
+		Head: nn.Head{Kind: nn.CosineHead}}, rng.New(1, "net")))
 	for _, p := range net.Named() {
 		for i := range p.Len() {
 			v := float32(1)
@@ -185,14 +193,15 @@ func TestCosineOfNothing(t *testing.T) {
 	}
 }
 
-// TestProjectionGrows: a projection has nothing of the classes, so an heir takes all of its parameters, and a class that
-// becomes active changes nothing.
+// TestProjectionGrows: a projection has nothing of the classes, so an heir takes all of its parameters, and a class
+// that becomes active changes nothing.
 func TestProjectionGrows(t *testing.T) {
 	c := arch.Config{Channels: 1, Height: 3, Width: 5, Hidden: []int{7}, Head: nn.Head{Kind: nn.ProjectionHead, Out: 4}}
 	old, heir := grown(t, c, 1, 3), grown(t, c, 2, 8)
 	old.SetActive(2)
 	heir.Inherit(3)
-	if err := heir.LoadState(saved(t, old)); err != nil || !slices.Equal(heir.Params(), old.Params()) || heir.Classes() != 2 || heir.Outputs() != 4 {
+	if err := heir.LoadState(saved(t, old)); err != nil || !slices.Equal(heir.Params(), old.Params()) ||
+		heir.Classes() != 2 || heir.Outputs() != 4 {
 		t.Errorf("%v, %d classes, %d outputs", err, heir.Classes(), heir.Outputs())
 	}
 	before := slices.Clone(old.Params())

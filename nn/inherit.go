@@ -3,15 +3,16 @@ package nn
 import "fmt"
 
 // Inherit makes n the heir of networks that have only its first classes outputs and are otherwise the same: LoadState
-// also takes the state of such a network, and Fit a vector of its parameters. What belongs to further outputs stays as it
-// is in the network, so the logits of the first outputs keep their bits and the others begin as they were drawn.
+// also takes the state of such a network, and Fit a vector of its parameters. What belongs to further outputs stays as
+// it is in the network, so the logits of the first outputs keep their bits and the others begin as they were drawn.
 //
-// A learner grows in this way: one is made for more classes and loads the state of one that was made for fewer. All that
-// depends on the number of classes is new then, such as workspaces, and nothing of the smaller network is left to be used
-// by mistake. It panics unless classes is from 1 to the number of outputs.
+// A learner grows in this way: one is made for more classes and loads the state of one that was made for fewer. All
+// that depends on the number of classes is new then, such as workspaces, and nothing of the smaller network is left to
+// be used by mistake. It panics unless classes is from 1 to the number of outputs.
 func (n *Network) Inherit(classes int) {
 	if classes < 1 || classes > n.classes {
-		panic(fmt.Sprintf("nn: Inherit: %d outputs for a network of %d. Inherit at least 1 and at most all", classes, n.classes))
+		panic(fmt.Sprintf("nn: Inherit: %d outputs for a network of %d. Inherit at least 1 and at most all", classes,
+			n.classes))
 	}
 	n.inherited = classes
 }
@@ -20,8 +21,8 @@ func (n *Network) Inherit(classes int) {
 func (n *Network) Inherited() int { return n.inherited }
 
 // Fit returns a vector with a number for each parameter, in the order of Params, that a state holds: saved itself, or,
-// where saved is of a network that n inherits from, a vector with 0 for each parameter that network does not have. It is
-// an error where saved has another length.
+// where saved is of a network that n inherits from, a vector with 0 for each parameter that network does not have. It
+// is an error where saved has another length.
 func (n *Network) Fit(saved []float32) ([]float32, error) {
 	if len(saved) == len(n.params) {
 		return saved, nil
@@ -43,7 +44,8 @@ func (n *Network) take(dst, saved []float32) error {
 		}
 	}
 	if from == 0 || len(saved) != len(dst)-fewer {
-		return fmt.Errorf("nn: the state has %d numbers for %d parameters, so it belongs to another configuration. Use the one it was saved with", len(saved), len(dst))
+		return fmt.Errorf("nn: the state has %d numbers for %d parameters, so it belongs to another configuration. Use the one it was saved with",
+			len(saved), len(dst))
 	}
 	for _, p := range n.list {
 		rows, out := p.Len()/p.Out, p.Out
@@ -58,8 +60,9 @@ func (n *Network) take(dst, saved []float32) error {
 	return nil
 }
 
-// TakeFirst sets the parameters and running statistics of n to those of src, a network that has the outputs of n first and may have others, and is otherwise
-// the same. So a network is cut to the outputs that are in use. All outputs of n are then active. It panics where src is another network.
+// TakeFirst sets the parameters and running statistics of n to those of src, a network that has the outputs of n first
+// and may have others, and is otherwise the same. So a network is cut to the outputs that are in use. All outputs of n
+// are then active. It panics where src is another network.
 func (n *Network) TakeFirst(src *Network) {
 	fits := len(n.list) == len(src.list) && len(n.running) == len(src.running) && src.classes >= n.classes
 	for i := 0; fits && i < len(n.list); i++ {
@@ -67,7 +70,8 @@ func (n *Network) TakeFirst(src *Network) {
 		fits = p.Classes == q.Classes && p.Len()/p.Out == q.Len()/q.Out && (p.Out == q.Out || p.Classes && p.Out < q.Out)
 	}
 	if !fits {
-		panic(fmt.Sprintf("nn: TakeFirst: a network of %d outputs and %d parameters from one of %d and %d. Take from the same network with more outputs", n.classes, len(n.params), src.classes, len(src.params)))
+		panic(fmt.Sprintf("nn: TakeFirst: a network of %d outputs and %d parameters from one of %d and %d. Take from the same network with more outputs",
+			n.classes, len(n.params), src.classes, len(src.params)))
 	}
 	for i, p := range n.list {
 		q := src.list[i]

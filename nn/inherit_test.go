@@ -48,8 +48,10 @@ func saved(t *testing.T, net *nn.Network) *checkpoint.Decoder {
 // and the parameters of the others are those that the heir was drawn with.
 func TestHeirKeepsLogits(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
-		for _, c := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}},
-			{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}, Head: nn.Head{Kind: nn.CosineHead}}, {Channels: 1, Height: 3, Width: 5}} {
+		for _, c := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2},
+			{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}},
+			{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}, Head: nn.Head{Kind: nn.CosineHead}},
+			{Channels: 1, Height: 3, Width: 5}} {
 			for _, k := range [][2]int{{1, 2}, {3, 40}, {16, 17}} {
 				old, heir, drawn := grown(t, c, 1, k[0]), grown(t, c, 2, k[1]), grown(t, c, 2, k[1])
 				x := images(3, c.Channels, c.Height, c.Width, 1)
@@ -72,7 +74,8 @@ func TestHeirKeepsLogits(t *testing.T) {
 				} {
 					for i := range x.Dim(0) {
 						if !slices.Equal(of.b.Row(i)[:k[0]], of.a.Row(i)) {
-							t.Errorf("%d to %d outputs, %s: logits of image %d are %v, and were %v", k[0], k[1], of.name, i, of.b.Row(i)[:k[0]], of.a.Row(i))
+							t.Errorf("%d to %d outputs, %s: logits of image %d are %v, and were %v", k[0], k[1], of.name, i,
+								of.b.Row(i)[:k[0]], of.a.Row(i))
 						}
 					}
 				}
@@ -95,8 +98,8 @@ func TestHeirKeepsLogits(t *testing.T) {
 	})
 }
 
-// TestHeirFits: vectors beside the parameters have 0 where nothing was inherited, and the numbers that are inherited keep
-// their parameter.
+// TestHeirFits: vectors beside the parameters have 0 where nothing was inherited, and the numbers that are inherited
+// keep their parameter.
 func TestHeirFits(t *testing.T) {
 	c := arch.Config{Channels: 1, Height: 3, Width: 5, Hidden: []int{7}}
 	old, heir := grown(t, c, 1, 4), grown(t, c, 1, 6)
@@ -139,7 +142,8 @@ func TestOnlyHeirsInherit(t *testing.T) {
 		if from > 0 {
 			net.Inherit(from)
 		}
-		if err := net.LoadState(saved(t, grown(t, c, 1, 4))); err == nil || !strings.Contains(err.Error(), "belongs to another configuration") {
+		if err := net.LoadState(saved(t, grown(t, c, 1, 4))); err == nil ||
+			!strings.Contains(err.Error(), "belongs to another configuration") {
 			t.Errorf("an heir of %d outputs takes the state of 4: %v", from, err)
 		}
 	}
@@ -159,10 +163,13 @@ func TestOnlyHeirsInherit(t *testing.T) {
 	}
 }
 
-// TestTakeFirst: a network that is cut to its first outputs has their logits, bit for bit, and all of them are active. Another network is refused.
+// TestTakeFirst: a network that is cut to its first outputs has their logits, bit for bit, and all of them are active.
+// Another network is refused.
 func TestTakeFirst(t *testing.T) {
-	for _, c := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}},
-		{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}, Head: nn.Head{Kind: nn.CosineHead}}, {Channels: 1, Height: 3, Width: 5}} {
+	for _, c := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2},
+		{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}},
+		{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}, Head: nn.Head{Kind: nn.CosineHead}},
+		{Channels: 1, Height: 3, Width: 5}} {
 		large, cut := grown(t, c, 1, 40), grown(t, c, 2, 7)
 		large.SetActive(7)
 		cut.SetActive(2)

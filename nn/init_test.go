@@ -13,11 +13,13 @@ import (
 // small is a residual network on 32×32 images and a perceptron on 5×4, made from a seed.
 func small(t *testing.T, seed uint64) []*nn.Network {
 	t.Helper()
-	residual, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2}, rng.New(seed, "init"))
+	residual, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2},
+		rng.New(seed, "init"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	perceptron, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{9, 7}}, rng.New(seed, "init"))
+	perceptron, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{9, 7}},
+		rng.New(seed, "init"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,12 +14,13 @@ type latent struct {
 	layers []layer // of a pass: the entry, and what is above the frozen stages
 }
 
-// Latent lets the network learn from the activations of its last frozen stage, which take the place of images in each pass that learns
-// (latent replay, Pellegrini et al. 2020). Predictions take both, and tell them apart by their shape. [Network.Activations] makes
-// activations of images. The state of the network is what it was: parameters, those of the frozen stages too.
+// Latent lets the network learn from the activations of its last frozen stage, which take the place of images in each
+// pass that learns (latent replay, Pellegrini et al. 2020). Predictions take both, and tell them apart by their shape.
+// [Network.Activations] makes activations of images. The state of the network is what it was: parameters, those of the
+// frozen stages too.
 //
-// It is an error where no stage is frozen, and where the activations have the shape of an image. Call it after Freeze, and before the
-// network's first pass.
+// It is an error where no stage is frozen, and where the activations have the shape of an image. Call it after Freeze,
+// and before the network's first pass.
 func (n *Network) Latent() error {
 	if n.frozen.stages == 0 {
 		return fmt.Errorf("nn: a network without frozen stages to take activations of. Freeze at least one")
@@ -35,7 +36,8 @@ func (n *Network) Latent() error {
 	return nil
 }
 
-// LatentShape is the shape [C,H,W] of the activations that a network takes for which Latent was called, and of which it has none otherwise.
+// LatentShape is the shape [C,H,W] of the activations that a network takes for which Latent was called, and of which it
+// has none otherwise.
 func (n *Network) LatentShape() (c, h, w int, ok bool) {
 	if n.latent == nil {
 		return 0, 0, 0, false
@@ -43,8 +45,9 @@ func (n *Network) LatentShape() (c, h, w int, ok bool) {
 	return n.frozen.out.C, n.frozen.out.H, n.frozen.out.W, true
 }
 
-// Activations returns the activations [B,C,H,W] of the last frozen stage for images x, of a network for which Latent was called. Those of an image
-// depend neither on the others nor on the number of workers. They belong to the workspace, and hold until its next prediction.
+// Activations returns the activations [B,C,H,W] of the last frozen stage for images x, of a network for which Latent
+// was called. Those of an image depend neither on the others nor on the number of workers. They belong to the
+// workspace, and hold until its next prediction.
 func (n *Network) Activations(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	if n.latent == nil {
 		panic("nn: Activations of a network that takes images alone. Call Latent before")
@@ -69,7 +72,8 @@ func (b *below) of(n *Network, ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 		b.net, b.version = n.below(), n.version
 		b.ws = ws.Beside()
 	case b.version != n.version:
-		if !slices.Equal(b.net.params, n.params[:n.frozen.params]) || !slices.Equal(b.net.running, n.running[:n.frozen.running]) {
+		if !slices.Equal(b.net.params, n.params[:n.frozen.params]) ||
+			!slices.Equal(b.net.running, n.running[:n.frozen.running]) {
 			b.net = n.below()
 		}
 		b.version = n.version

@@ -13,8 +13,8 @@ import (
 	"ocl/rng"
 )
 
-// latentNets calls f with each network and each number of frozen stages: frozen is the network that learns from images, latent the one that
-// learns from activations.
+// latentNets calls f with each network and each number of frozen stages: frozen is the network that learns from images,
+// latent the one that learns from activations.
 func latentNets(t *testing.T, f func(name string, frozen, latent *nn.Network, x *tensor.Tensor)) {
 	t.Helper()
 	for _, c := range networks(t) {
@@ -45,8 +45,8 @@ func near(v, want []float32) bool {
 	return len(v) == len(want) && distance <= 1e-8*length
 }
 
-// TestLatentLearns: what a network learns from activations is what it learns from the images of them with the stages frozen, in all ways
-// in which it learns, and with the same bits for any number of workers.
+// TestLatentLearns: what a network learns from activations is what it learns from the images of them with the stages
+// frozen, in all ways in which it learns, and with the same bits for any number of workers.
 func TestLatentLearns(t *testing.T) {
 	latentNets(t, func(name string, frozen, latent *nn.Network, x *tensor.Tensor) {
 		ws := frozen.NewWorkspace(1)
@@ -103,8 +103,8 @@ func TestLatentLearns(t *testing.T) {
 	})
 }
 
-// TestLatentPredicts: predictions of images are those of the network that has no stage frozen, also through readers, and do not depend on the
-// batch; those of activations are those of their images.
+// TestLatentPredicts: predictions of images are those of the network that has no stage frozen, also through readers,
+// and do not depend on the batch; those of activations are those of their images.
 func TestLatentPredicts(t *testing.T) {
 	latentNets(t, func(name string, frozen, latent *nn.Network, x *tensor.Tensor) {
 		ws := frozen.NewWorkspace(2)
@@ -140,8 +140,8 @@ func TestLatentPredicts(t *testing.T) {
 	})
 }
 
-// TestLatentFollowsItsNetwork: after its frozen parameters have changed, by loading a state or by hand, a network makes the activations that
-// belong to them; and its state is that of a network that learns from images.
+// TestLatentFollowsItsNetwork: after its frozen parameters have changed, by loading a state or by hand, a network makes
+// the activations that belong to them; and its state is that of a network that learns from images.
 func TestLatentFollowsItsNetwork(t *testing.T) {
 	c := networks(t)[0]
 	warm(c.net, c.x)
@@ -215,7 +215,8 @@ func TestLatentErrors(t *testing.T) {
 	net.Forward(ws, images(1, 3, 32, 32, 1), nn.Train)
 }
 
-// TestLatentCounts: a step on activations counts the work above the frozen stages alone, and activations count the frozen ones.
+// TestLatentCounts: a step on activations counts the work above the frozen stages alone, and activations count the
+// frozen ones.
 func TestLatentCounts(t *testing.T) {
 	latentNets(t, func(name string, frozen, latent *nn.Network, x *tensor.Tensor) {
 		ws := latent.NewWorkspace(1)
@@ -226,7 +227,8 @@ func TestLatentCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := int64(x.Dim(0))
-		if above := ws.FLOPs() - made; made < 1 || above < 1 || made+above/3 != n*latent.FLOPs() || math.Mod(float64(above), 3) != 0 {
+		if above := ws.FLOPs() - made; made < 1 || above < 1 || made+above/3 != n*latent.FLOPs() ||
+			math.Mod(float64(above), 3) != 0 {
 			t.Errorf("%s: activations count %d, a step %d, of %d images of %d", name, made, above, n, latent.FLOPs())
 		}
 	})

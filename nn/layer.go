@@ -17,8 +17,8 @@ type layer interface {
 // state is a layer's caches and buffers in one pass. x and g are activations and gradients in the engine's layouts.
 type state interface {
 	forward(p *pass, x []float32) []float32
-	// backward adds the gradients of the parameters to those of the pass and returns that of the input, which the first layer
-	// does not find.
+	// backward adds the gradients of the parameters to those of the pass and returns that of the input, which the first
+	// layer does not find.
 	backward(p *pass, g []float32) []float32
 }
 
@@ -48,7 +48,8 @@ type stemState struct {
 
 func (l *stemLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	g := conv.PlanesLayout(l.out, in.H, in.W, in.N)
-	s := &stemState{l: l, g: g, in: in, conv: p.conv(in, g, conv.Window{Taps: 9, Stride: 1}, l.conv), bn: p.norm(g, true, l.norm)}
+	s := &stemState{l: l, g: g, in: in, conv: p.conv(in, g, conv.Window{Taps: 9, Stride: 1}, l.conv),
+		bn: p.norm(g, true, l.norm)}
 	s.x, s.y = p.buffer("input", in), p.activation(g)
 	s.z = p.sum("z", s.conv, g, s.y)
 	if !p.inference {

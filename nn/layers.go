@@ -51,7 +51,8 @@ func (n *Network) Layers() []LayerInfo {
 		case *stemLayer:
 			all = append(all, LayerInfo{Kind: StemLayer, Convs: []ConvInfo{n.convInfo(l.conv, l.norm, 1)}})
 		case *blockLayer:
-			info := LayerInfo{Kind: BlockLayer, Convs: []ConvInfo{n.convInfo(l.conv1, l.norm1, l.stride), n.convInfo(l.conv2, l.norm2, 1)}}
+			info := LayerInfo{Kind: BlockLayer, Convs: []ConvInfo{n.convInfo(l.conv1, l.norm1, l.stride),
+				n.convInfo(l.conv2, l.norm2, 1)}}
 			if l.short.size > 0 {
 				info.Convs = append(info.Convs, n.convInfo(l.short, l.normS, l.stride))
 			}
@@ -61,9 +62,11 @@ func (n *Network) Layers() []LayerInfo {
 		case flattenLayer:
 			all = append(all, LayerInfo{Kind: FlattenLayer})
 		case *linearLayer:
-			all = append(all, LayerInfo{Kind: LinearLayer, Head: i >= n.trunk, ReLU: l.relu, Weight: paramAt(n.list, l.w.at), Bias: paramAt(n.list, l.bias)})
+			all = append(all, LayerInfo{Kind: LinearLayer, Head: i >= n.trunk, ReLU: l.relu, Weight: paramAt(n.list, l.w.at),
+				Bias: paramAt(n.list, l.bias)})
 		case *cosineLayer:
-			all = append(all, LayerInfo{Kind: CosineLayer, Head: true, Weight: paramAt(n.list, l.w.at), Scale: paramAt(n.list, l.sigma)})
+			all = append(all, LayerInfo{Kind: CosineLayer, Head: true, Weight: paramAt(n.list, l.w.at),
+				Scale: paramAt(n.list, l.sigma)})
 		case channelLastLayer: // the engine's memory layout, which changes no number
 		default:
 			panic(fmt.Sprintf("nn: Layers: %v has no description. Add one here", l))

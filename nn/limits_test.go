@@ -37,7 +37,8 @@ func TestLargeBatch(t *testing.T) {
 		"Accumulate":    func() { _ = net.Accumulate(ws, []*tensor.Tensor{x}, loss) },
 		"ForwardBeside": func() { net.ForwardBeside(ws, net.Clone(), x, BatchOnly) },
 	} {
-		if got := panicText(call); !strings.Contains(got, "2049 images with 1048576 channels") || !strings.Contains(got, "Use at most 2046 images at a time") {
+		if got := panicText(call); !strings.Contains(got, "2049 images with 1048576 channels") ||
+			!strings.Contains(got, "Use at most 2046 images at a time") {
 			t.Errorf("%s: panic %q, want one with the number of images that fit", what, got)
 		}
 	}
@@ -55,9 +56,11 @@ func TestCosinesBeyondOffsets(t *testing.T) {
 	}
 }
 
-// TestNarrowImages: a network whose first convolution would have images too narrow for planes is refused when it is built.
+// TestNarrowImages: a network whose first convolution would have images too narrow for planes is refused when it is
+// built.
 func TestNarrowImages(t *testing.T) {
-	for width, want := range map[int]string{13: "a stem on images that are 13 pixels wide. Use images of at least 14", 14: ""} {
+	for width, want := range map[int]string{13: "a stem on images that are 13 pixels wide. Use images of at least 14",
+		14: ""} {
 		b, err := NewBuilder(3, 20, width, Engine{}, rng.New(1, "net"))
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +99,10 @@ func TestApartIsWhole(t *testing.T) {
 	x := tensor.New(2, 1, 2, 2)
 	loss := func(int, *tensor.Tensor, *tensor.Tensor) error { return nil }
 	part := make([]float32, len(net.params)-1, len(net.params)) // a slice of it could reach on
-	if got := panicText(func() { _ = net.AccumulateApart(ws, []*tensor.Tensor{x, x}, [][]float32{part}, loss) }); !strings.Contains(got, "9 values for gradient 0 instead of 10") {
+	if got := panicText(func() {
+		_ = net.AccumulateApart(ws, []*tensor.Tensor{x, x}, [][]float32{part},
+			loss)
+	}); !strings.Contains(got, "9 values for gradient 0 instead of 10") {
 		t.Errorf("panic %q, want one with both lengths", got)
 	}
 }

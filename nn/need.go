@@ -37,8 +37,9 @@ func (f Footprint) Params() (sum int) {
 	return sum
 }
 
-// Pass is the least memory in bytes that a forward and a backward pass over so many images keeps: activations and, where layers
-// do not share them, gradients. It takes none. It is an error if the maps of so many images cannot be made at all.
+// Pass is the least memory in bytes that a forward and a backward pass over so many images keeps: activations and,
+// where layers do not share them, gradients. It takes none. It is an error if the maps of so many images cannot be made
+// at all.
 func (f Footprint) Pass(images int) (float64, error) {
 	n := &f.net
 	floats := 0.0
@@ -96,8 +97,8 @@ func (f Footprint) Pass(images int) (float64, error) {
 	return 4 * floats, fault
 }
 
-// Weights is the least memory in bytes that the parameters take beside themselves and their gradients in a workspace that learns:
-// packed for the kernels, forward and, but for the first layer and frozen ones, backward.
+// Weights is the least memory in bytes that the parameters take beside themselves and their gradients in a workspace
+// that learns: packed for the kernels, forward and, but for the first layer and frozen ones, backward.
 func (f Footprint) Weights() float64 {
 	floats := 0.0
 	frozen := f.net.frozen.params

@@ -78,11 +78,12 @@ func (n *Network) Clone() *Network {
 	return &c
 }
 
-// CopyFrom sets parameters, running statistics and the number of active classes to those of src, a network of the same shape. It panics where src is
-// of another shape.
+// CopyFrom sets parameters, running statistics and the number of active classes to those of src, a network of the same
+// shape. It panics where src is of another shape.
 func (n *Network) CopyFrom(src *Network) {
 	if own, others := n.differsInShape(src); own != "" {
-		panic(fmt.Sprintf("nn: CopyFrom: a network with %s, got one with %s. Copy from a network of the same shape", own, others))
+		panic(fmt.Sprintf("nn: CopyFrom: a network with %s, got one with %s. Copy from a network of the same shape", own,
+			others))
 	}
 	copy(n.params, src.params)
 	copy(n.running, src.running)
@@ -161,8 +162,9 @@ type vectors struct {
 // NewWorkspace returns a workspace with so many workers; results do not depend on it.
 func (n *Network) NewWorkspace(size int) *Workspace { return n.NewNiceWorkspace(size, 0) }
 
-// NewNiceWorkspace is NewWorkspace with workers that give way to other threads of the process: on Linux their threads have a niceness, 1 to 19; 0 is none, and
-// elsewhere it is ignored. The goroutine that uses the workspace is one of its workers, and keeps its own.
+// NewNiceWorkspace is NewWorkspace with workers that give way to other threads of the process: on Linux their threads
+// have a niceness, 1 to 19; 0 is none, and elsewhere it is ignored. The goroutine that uses the workspace is one of its
+// workers, and keeps its own.
 func (n *Network) NewNiceWorkspace(size, nice int) *Workspace {
 	return &Workspace{team: workers.NewNice(size, nice), set: n.set, made: n, work: &work{}, packs: &packs{}}
 }
@@ -265,7 +267,8 @@ type shared struct {
 
 func (s *shared) DoChunk(_, chunk int) { s.work.Do(chunk*shareSpan, min((chunk+1)*shareSpan, s.n)) }
 
-// Forward returns the logits [B,K] of the images x [B,C,H,W], or the outputs [B,Outputs] of a projection. They belong to the workspace and hold until its next use.
+// Forward returns the logits [B,K] of the images x [B,C,H,W], or the outputs [B,Outputs] of a projection. They belong
+// to the workspace and hold until its next use.
 func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tensor {
 	n.check(x)
 	p := ws.trainFor(n, x.Dim(0))
@@ -287,7 +290,8 @@ func (ws *Workspace) belong(n *Network) {
 		ws.made, ws.set = n, n.set
 	}
 	if own, others := ws.made.differs(n); own != "" {
-		panic(fmt.Sprintf("nn: the workspace was made for a network with %s, got one with %s. Use a workspace of its own for each", own, others))
+		panic(fmt.Sprintf("nn: the workspace was made for a network with %s, got one with %s. Use a workspace of its own for each",
+			own, others))
 	}
 }
 

@@ -86,7 +86,8 @@ func TestWorkersGiveTheSameBits(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, side := range []int{32, 46} {
 			c := arch.Config{Channels: 3, Height: side, Width: side, Classes: 10, NF: 16} // Winograd's algorithm in every stage
-			if nn.DefaultEngine().Kernel == "generic" {                                   // plain Go is slow, above all under the race detector
+			// plain Go is slow, above all under the race detector
+			if nn.DefaultEngine().Kernel == "generic" {
 				c.NF = 3
 			}
 			want := passes(t, c, 1)
@@ -185,8 +186,8 @@ func TestTrainingStepAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestPredictIsForwardInEvalMode: Predict and Forward in Eval mode give the same bits, and the result for an image does not
-// depend on the other images of the batch.
+// TestPredictIsForwardInEvalMode: Predict and Forward in Eval mode give the same bits, and the result for an image does
+// not depend on the other images of the batch.
 func TestPredictIsForwardInEvalMode(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range networks(t) {
@@ -200,7 +201,8 @@ func TestPredictIsForwardInEvalMode(t *testing.T) {
 				t.Errorf("%s: Predict differs from Forward in Eval mode", c.name)
 			}
 			features := slices.Clone(c.net.PredictFeatures(ws, c.x).Data)
-			if both := c.net.PredictOutputs(ws, c.x); !slices.Equal(both.Logits.Data, want) || !slices.Equal(both.Features.Data, features) {
+			if both := c.net.PredictOutputs(ws, c.x); !slices.Equal(both.Logits.Data, want) ||
+				!slices.Equal(both.Features.Data, features) {
 				t.Errorf("%s: PredictOutputs differs from Predict and PredictFeatures", c.name)
 			}
 			k := c.net.Outputs()
@@ -211,8 +213,8 @@ func TestPredictIsForwardInEvalMode(t *testing.T) {
 	})
 }
 
-// TestHeadRow: logits are the product of the head's rows with the features, of length 1 for a cosine head. A projection has
-// no rows.
+// TestHeadRow: logits are the product of the head's rows with the features, of length 1 for a cosine head. A projection
+// has no rows.
 func TestHeadRow(t *testing.T) {
 	for _, c := range networks(t) {
 		if !c.net.Head().PerClass() {
@@ -321,7 +323,8 @@ func TestParameterCounts(t *testing.T) {
 	for _, c := range []struct {
 		side, classes, features, want int
 	}{{32, 100, 160, 1109240}, {32, 10, 160, 1094750}, {84, 100, 640, 1157240}, {128, 50, 2560, 1221190}} {
-		net, err := arch.ResNet18(arch.Config{Channels: 3, Height: c.side, Width: c.side, Classes: c.classes, NF: 20}, rng.New(1, ""))
+		net, err := arch.ResNet18(arch.Config{Channels: 3, Height: c.side, Width: c.side, Classes: c.classes, NF: 20},
+			rng.New(1, ""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +332,8 @@ func TestParameterCounts(t *testing.T) {
 			t.Errorf("side %d: %d parameters, %d features; want %d, %d", c.side, got, net.FeatureDim(), c.want, c.features)
 		}
 	}
-	if _, err := arch.ResNet18(arch.Config{Channels: 3, Height: 20, Width: 20, Classes: 10, NF: 20}, rng.New(1, "")); err == nil {
+	if _, err := arch.ResNet18(arch.Config{Channels: 3, Height: 20, Width: 20, Classes: 10, NF: 20},
+		rng.New(1, "")); err == nil {
 		t.Error("20×20 images: want an error, their last map is smaller than the pooling window")
 	}
 }
@@ -343,7 +347,8 @@ func TestConvolutionName(t *testing.T) {
 		}
 		return net
 	}
-	perceptron, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}, rng.New(1, "net"))
+	perceptron, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}},
+		rng.New(1, "net"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,9 +132,9 @@ func (b *norm) finish(res []float32) kernel.Finish {
 	return kernel.Finish{Scale: b.scale, Shift: b.shift, Res: res, Relu: b.relu}
 }
 
-// backward masks grad by y > 0 where a ReLU follows, adds the gradients of γ and β to dst and turns z into its gradient.
-// It writes over z because nobody reads z afterwards: a buffer less to keep, and to bring into the caches. If samples is
-// not nil, it is called when grad is masked and z still whole.
+// backward masks grad by y > 0 where a ReLU follows, adds the gradients of γ and β to dst and turns z into its
+// gradient. It writes over z because nobody reads z afterwards: a buffer less to keep, and to bring into the caches. If
+// samples is not nil, it is called when grad is masked and z still whole.
 func (b *norm) backward(team *workers.Team, dst, grad, y, z []float32, images int, samples func()) {
 	b.dst, b.grad, b.y, b.z, b.images = dst, grad, y, z, images
 	if !b.relu {
@@ -302,8 +302,8 @@ func (b *norm) sumPixels(lo, hi int, squares bool) {
 	pixelSums(b.s, b.sums[lo:hi], b.part[2*lo:2*lo+hi-lo], b.z[lo:], mean, b.images*b.g.Pixels(), b.g.PixelStride)
 }
 
-// pixelSums sets sums to Σ z of each channel over n pixels, or to Σ (z-mean)² where mean is not nil. Some pixels at a time
-// are summed in float32, in part.
+// pixelSums sets sums to Σ z of each channel over n pixels, or to Σ (z-mean)² where mean is not nil. Some pixels at a
+// time are summed in float32, in part.
 func pixelSums(s *kernel.Set, sums []float64, part, z, mean []float32, n, stride int) {
 	clear(sums)
 	for first := 0; first < n; first += pixelPart {

@@ -20,8 +20,8 @@ type Param struct {
 // Len is the number of elements.
 func (p Param) Len() int { return max(1, p.In) * max(1, p.Taps) * p.Out }
 
-// Shape is the shape PyTorch gives the tensor: [out,in,side,side] for a convolution, [in,out,side,side] for a transposed
-// one, [out,in] for a linear layer.
+// Shape is the shape PyTorch gives the tensor: [out,in,side,side] for a convolution, [in,out,side,side] for a
+// transposed one, [out,in] for a linear layer.
 func (p Param) Shape() []int {
 	switch {
 	case p.In == 0:

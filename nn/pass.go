@@ -11,14 +11,16 @@ import (
 
 // pass holds the states of all layers for batches of up to n images: activations, gradients, packed weights.
 type pass struct {
-	set              *kernel.Set
-	team             *workers.Team
-	inference        bool // buffers are shared between layers; there is no backward pass. In a pass that learns, this is so of frozen layers
-	learns           bool // a backward pass can follow
-	frozen           int  // the first layers, which infer
-	lowest           int  // the first layer that gets a gradient
-	last             bool // the layer that runs back is that one, above frozen ones: nobody asks for the gradient of its input
-	still            int  // batch norms of frozen layers, the first ones
+	set  *kernel.Set
+	team *workers.Team
+	// buffers are shared between layers; there is no backward pass. In a pass that learns, this is so of frozen layers
+	inference bool
+	learns    bool // a backward pass can follow
+	frozen    int  // the first layers, which infer
+	lowest    int  // the first layer that gets a gradient
+	// the layer that runs back is that one, above frozen ones: nobody asks for the gradient of its input
+	last             bool
+	still            int // batch norms of frozen layers, the first ones
 	states           []state
 	n                int
 	channelLastN     int                  // images that channel-last layers take at once: n, or more in inference
@@ -62,7 +64,8 @@ type pass struct {
 // weights.
 func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass {
 	layers, frozen := net.learned()
-	s := &pass{set: net.set, team: team, inference: parts > 0, learns: parts == 0, frozen: frozen, lowest: net.lowest(), n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
+	s := &pass{set: net.set, team: team, inference: parts > 0, learns: parts == 0, frozen: frozen, lowest: net.lowest(),
+		n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
 	s.maker = conv.Maker{Set: net.set, Algorithm: net.algorithm, Workers: team.Size()}
 	of := net.inputLayout(n)
 	g := conv.PlanesLayout(of.C, of.H, of.W, n)
@@ -109,15 +112,16 @@ func (p *pass) buffer(role string, g conv.Layout) []float32 {
 	return p.buffers[key]
 }
 
-// activation returns a buffer for a layer's output. In inference two buffers alternate, because a block still reads its input.
+// activation returns a buffer for a layer's output. In inference two buffers alternate, because a block still reads its
+// input.
 func (p *pass) activation(g conv.Layout) []float32 {
 	p.parity ^= 1
 	return p.own(fmt.Sprint("activation", p.parity), g)
 }
 
-// sum returns the buffer for the output z of a convolution, from which batch norm computes y. A backward pass needs both z and
-// y. In inference z and y are the same buffer, which halves the traffic through the caches, unless the convolution writes to
-// the borders of y.
+// sum returns the buffer for the output z of a convolution, from which batch norm computes y. A backward pass needs
+// both z and y. In inference z and y are the same buffer, which halves the traffic through the caches, unless the
+// convolution writes to the borders of y.
 func (p *pass) sum(role string, c conv.Conv, g conv.Layout, y []float32) []float32 {
 	if p.inference && c.Finishes() {
 		return y
@@ -125,8 +129,8 @@ func (p *pass) sum(role string, c conv.Conv, g conv.Layout, y []float32) []float
 	return p.own(role, g)
 }
 
-// gradient returns a buffer for the gradient of a layer's input. Two buffers alternate, because a block still reads the gradient
-// of its output.
+// gradient returns a buffer for the gradient of a layer's input. Two buffers alternate, because a block still reads the
+// gradient of its output.
 func (p *pass) gradient(g conv.Layout) []float32 {
 	p.gradients ^= 1
 	return p.buffer(fmt.Sprint("gradient", p.gradients), g)
@@ -315,8 +319,8 @@ func (p *pass) move() {
 	}
 }
 
-// normBackward is the backward pass of the batch norm behind a convolution. It masks g by y > 0 where a ReLU follows, turns
-// z into its gradient and returns it.
+// normBackward is the backward pass of the batch norm behind a convolution. It masks g by y > 0 where a ReLU follows,
+// turns z into its gradient and returns it.
 func (p *pass) normBackward(r convRef, b *norm, g, y, z []float32) []float32 {
 	var samples func()
 	if p.samples != nil {

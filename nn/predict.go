@@ -61,7 +61,8 @@ func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tenso
 // PredictOutputs is Predict and PredictFeatures in one pass.
 func (n *Network) PredictOutputs(ws *Workspace, x *tensor.Tensor) Outputs {
 	x = n.entering(ws, x)
-	ws.predict.out = Outputs{resized(&ws.out.Logits, x.Dim(0), n.Outputs()), resized(&ws.out.Features, x.Dim(0), n.featureDim)}
+	ws.predict.out = Outputs{resized(&ws.out.Logits, x.Dim(0), n.Outputs()),
+		resized(&ws.out.Features, x.Dim(0), n.featureDim)}
 	n.predict(ws, x)
 	return ws.out
 }
@@ -75,8 +76,8 @@ func resized(t **tensor.Tensor, b, columns int) *tensor.Tensor {
 	return *t
 }
 
-// entering is x as passes take it: a latent network makes activations of images. It panics where x or the workspace are not for n, before
-// anything of the workspace changes.
+// entering is x as passes take it: a latent network makes activations of images. It panics where x or the workspace are
+// not for n, before anything of the workspace changes.
 func (n *Network) entering(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	if n.latent != nil && len(x.Shape) == 4 && x.Shape[1] == n.c && x.Shape[2] == n.h && x.Shape[3] == n.w {
 		return n.Activations(ws, x)

@@ -10,8 +10,8 @@ import (
 )
 
 // reference computes a network in float64 from its description, [nn.Network.Layers], and from nothing else of the
-// engine. With a source of noise, every sum gets an error as float32 arithmetic makes it, so that two runs tell how much
-// such errors change a result.
+// engine. With a source of noise, every sum gets an error as float32 arithmetic makes it, so that two runs tell how
+// much such errors change a result.
 type reference struct {
 	net     *nn.Network
 	mode    nn.Mode
@@ -39,7 +39,8 @@ func (v *layerMap) image(i int) (x []float64, first int) {
 }
 
 // newReference runs the forward pass of images [B,C,H,W] in a mode and returns the logits [B,K]. run.backward follows.
-func newReference(net *nn.Network, x *tensor.Tensor, mode nn.Mode, noise *rand.Rand) (run *reference, logits *layerMap) {
+func newReference(net *nn.Network, x *tensor.Tensor, mode nn.Mode, noise *rand.Rand) (run *reference,
+	logits *layerMap) {
 	var running []float64
 	for _, v := range net.Running() {
 		running = append(running, float64(v))
@@ -48,8 +49,10 @@ func newReference(net *nn.Network, x *tensor.Tensor, mode nn.Mode, noise *rand.R
 }
 
 // referenceAfter is newReference where an earlier pass has left the running statistics.
-func referenceAfter(running []float64, net *nn.Network, x *tensor.Tensor, mode nn.Mode, noise *rand.Rand) (run *reference, logits *layerMap) {
-	run = &reference{net: net, mode: mode, noise: noise, grads: make([]float64, len(net.Params())), running: slices.Clone(running)}
+func referenceAfter(running []float64, net *nn.Network, x *tensor.Tensor, mode nn.Mode,
+	noise *rand.Rand) (run *reference, logits *layerMap) {
+	run = &reference{net: net, mode: mode, noise: noise, grads: make([]float64, len(net.Params())),
+		running: slices.Clone(running)}
 	c, h, w := net.Input()
 	m := newLayerMap(x.Dim(0), c, h, w)
 	for i, v := range x.Data {
@@ -94,7 +97,8 @@ func (run *reference) rounded(sum, size float64) float64 {
 	return sum + size*0x1p-24*run.noise.NormFloat64()
 }
 
-// sums adds terms to values, each of which is a sum of many, and then rounds every value that got some, as rounded does.
+// sums adds terms to values, each of which is a sum of many, and then rounds every value that got some, as rounded
+// does.
 type sums struct {
 	run   *reference
 	to    []float64

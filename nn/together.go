@@ -3,8 +3,8 @@ package nn
 import "ocl/nn/tensor"
 
 // JointLoss writes the gradient of one loss over several passes of [Network.AccumulateTogether]: that of the outputs of
-// pass i to d[i], given outputs[i]. Both are [B_i, Outputs], and d begins as zeros. It is called once, in one goroutine. It must
-// not use the workspace, nor one beside it: that panics.
+// pass i to d[i], given outputs[i]. Both are [B_i, Outputs], and d begins as zeros. It is called once, in one
+// goroutine. It must not use the workspace, nor one beside it: that panics.
 type JointLoss func(outputs, d []*tensor.Tensor) error
 
 // together is the arguments of one AccumulateTogether; a chunk is a pass forward or back.
@@ -19,11 +19,12 @@ type together struct {
 }
 
 // AccumulateTogether does what [Network.Accumulate] does for a loss that needs the outputs of all batches at once, such
-// as one that compares two views of the same images. First each batch [B,C,H,W] runs forward in Train mode, normalised by
-// its own statistics. Then loss is called once. Then each batch runs back, and its gradient is added to Grads. Gradients
-// are added and running statistics move in the order of the batches. The bits do not depend on the number of workers,
-// and where the loss is a sum over the batches they are those of Accumulate. All batches keep their activations until the
-// end, which takes so much more memory. Without a batch nothing happens. Backward must not follow.
+// as one that compares two views of the same images. First each batch [B,C,H,W] runs forward in Train mode, normalised
+// by its own statistics. Then loss is called once. Then each batch runs back, and its gradient is added to Grads.
+// Gradients are added and running statistics move in the order of the batches. The bits do not depend on the number of
+// workers, and where the loss is a sum over the batches they are those of Accumulate. All batches keep their
+// activations until the end, which takes so much more memory. Without a batch nothing happens. Backward must not
+// follow.
 //
 // An error of loss is returned; Grads and running statistics are then as they were. It panics if a gradient has another
 // shape than the outputs.
@@ -68,7 +69,8 @@ func (n *Network) AccumulateTogether(ws *Workspace, batches []*tensor.Tensor, lo
 	return nil
 }
 
-// run does all passes in one direction: at the same time where each has workers of its own, and else one after the other.
+// run does all passes in one direction: at the same time where each has workers of its own, and else one after the
+// other.
 func (t *together) run(back bool) {
 	t.back = back
 	if lanes := t.ws.lanes; lanes[0].team != t.ws.team {

@@ -37,8 +37,8 @@ func sumOf(outputs, d []*tensor.Tensor) error {
 	return nil
 }
 
-// fuzzTogether runs a loss over two passes by every engine: bits do not depend on the workers, and gradients and running
-// statistics are near those of float64.
+// fuzzTogether runs a loss over two passes by every engine: bits do not depend on the workers, and gradients and
+// running statistics are near those of float64.
 func fuzzTogether(t *testing.T, layers randomNetwork, seed uint64, x *tensor.Tensor) {
 	y := images(x.Dim(0), layers.c, layers.h, layers.w, seed+1)
 	generic := layers.build(t, nn.Engine{Kernel: "generic"}, seed)
@@ -69,7 +69,8 @@ func newJointRun(net *nn.Network, x, y *tensor.Tensor, noise *rand.Rand) run {
 }
 
 // runTogether runs the passes with one worker, and with more, which must give the same bits.
-func runTogether(t *testing.T, what string, net *nn.Network, batches []*tensor.Tensor, loss nn.JointLoss) (first engineRun) {
+func runTogether(t *testing.T, what string, net *nn.Network, batches []*tensor.Tensor,
+	loss nn.JointLoss) (first engineRun) {
 	t.Helper()
 	for _, workers := range []int{1, 2, 3, 5} {
 		again := net.Clone()
@@ -119,7 +120,8 @@ func TestTogetherIsAccumulateForASum(t *testing.T) {
 						t.Fatal(err)
 					}
 					if !sameBits(got.Grads(), want.Grads()) || !sameBits(got.Running(), want.Running()) {
-						t.Errorf("%s, %d batches, %d workers: gradients or running statistics differ from those of Accumulate", c.name, len(batches), workers)
+						t.Errorf("%s, %d batches, %d workers: gradients or running statistics differ from those of Accumulate", c.name,
+							len(batches), workers)
 					}
 					if err := start.Clone().Accumulate(ws, append(batches, c.x), objectiveOf); err != nil { // other lanes
 						t.Fatal(err)
@@ -154,14 +156,17 @@ func TestTogetherRefuses(t *testing.T) {
 			return lost
 		})
 		if !errors.Is(err, lost) || calls != 1 || !slices.Equal(slices.Concat(c.net.Grads(), c.net.Running()), before) {
-			t.Errorf("%d workers: error %v after %d calls; want that of the loss after one, with gradients and statistics as before", workers, err, calls)
+			t.Errorf("%d workers: error %v after %d calls; want that of the loss after one, with gradients and statistics as before",
+				workers, err, calls)
 		}
 		if err := c.net.AccumulateTogether(ws, nil, func(_, _ []*tensor.Tensor) error { return lost }); err != nil {
 			t.Errorf("%d workers: no batches: %v", workers, err)
 		}
-		refused := func(what string, ws *nn.Workspace, net *nn.Network, batches []*tensor.Tensor, loss nn.JointLoss, part string) {
+		refused := func(what string, ws *nn.Workspace, net *nn.Network, batches []*tensor.Tensor, loss nn.JointLoss,
+			part string) {
 			t.Helper()
-			mustPanic(t, fmt.Sprintf("%s, %d workers", what, workers), func() { _ = net.AccumulateTogether(ws, batches, loss) }, part)
+			mustPanic(t, fmt.Sprintf("%s, %d workers", what, workers), func() { _ = net.AccumulateTogether(ws, batches, loss) },
+				part)
 		}
 		refused("beside", beside, c.net, two, sumOf, "beside another one")
 		refused("a reader", reader, c.net, two, sumOf, "predict only")

@@ -100,7 +100,8 @@ func TestAccumulateApart(t *testing.T) {
 		ws := c.net.NewWorkspace(2)
 		defer ws.Close()
 		fault := errors.New("fault")
-		if err := c.net.AccumulateApart(ws, batches[:1], nil, func(int, *tensor.Tensor, *tensor.Tensor) error { return fault }); !errors.Is(err, fault) {
+		if err := c.net.AccumulateApart(ws, batches[:1], nil,
+			func(int, *tensor.Tensor, *tensor.Tensor) error { return fault }); !errors.Is(err, fault) {
 			t.Errorf("%s: error %v, want the loss's", c.name, err)
 		}
 	}

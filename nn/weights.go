@@ -24,7 +24,8 @@ func (b *Builder) Conv(name string, in, side, out int, bias bool) Weights {
 // Transposed adds the parameters of a transposed convolution with a kernel of 4×4 pixels, stride 2 and padding 1, and a
 // bias for each output.
 func (b *Builder) Transposed(name string, in, out int) Weights {
-	l := Weights{w: b.param(Param{Name: name + ".weight", In: in, Taps: transposedTaps, Out: out, Conv: true, Transposed: true}),
+	l := Weights{w: b.param(Param{Name: name + ".weight", In: in, Taps: transposedTaps, Out: out, Conv: true,
+		Transposed: true}),
 		in: in, out: out, taps: transposedTaps, transpose: true}
 	// PyTorch takes the second dimension of the tensor, here the outputs, for the inputs
 	b.net.initial[len(b.net.initial)-1].bound = 1 / math.Sqrt(float64(out*transposedTaps))

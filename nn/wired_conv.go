@@ -20,8 +20,8 @@ type wiredConv struct {
 	transposed *transposed
 }
 
-// Conv adds a convolution of in with zeros around it, of 1×1 or 3×3 pixels, with stride 1 or 2. A ReLU follows if relu is
-// set, which only a convolution with bias can have.
+// Conv adds a convolution of in with zeros around it, of 1×1 or 3×3 pixels, with stride 1 or 2. A ReLU follows if relu
+// is set, which only a convolution with bias can have.
 func (s *Section) Conv(l Weights, in *Map, stride int, relu bool) *Map {
 	w := conv.Window{Taps: l.taps, Stride: stride}
 	out := s.newMap(l.out, w.Out(in.g.H), w.Out(in.g.W))
@@ -156,7 +156,8 @@ func (b *biasGradient) DoChunk(_, img int) {
 	b.set.ChannelLastSums(sums, d, g.Pixels(), g.PixelStride)
 }
 
-// Flatten adds the pixels of a map as one pixel of C·H·W channels, in the order (y, x, c), those without a gradient first.
+// Flatten adds the pixels of a map as one pixel of C·H·W channels, in the order (y, x, c), those without a gradient
+// first.
 func (s *Section) Flatten(in *Map) *Map {
 	pixels := in.g.Pixels()
 	out := s.newMap(in.g.C*pixels, 1, 1)
@@ -182,7 +183,8 @@ func (s *Section) Flatten(in *Map) *Map {
 // Unflatten shows a map of one pixel, in the order (y, x, c), as c channels of h×w pixels. Both are the same memory.
 func (s *Section) Unflatten(in *Map, c, h, w int) *Map {
 	if c*h*w != in.g.C || c%conv.ChannelPad != 0 || in.skip > 0 {
-		panic(fmt.Sprintf("nn: Unflatten: %d values as %d channels of %d×%d. Give as many, and a multiple of %d channels", in.g.C, c, h, w, conv.ChannelPad))
+		panic(fmt.Sprintf("nn: Unflatten: %d values as %d channels of %d×%d. Give as many, and a multiple of %d channels",
+			in.g.C, c, h, w, conv.ChannelPad))
 	}
 	g := conv.Layout{ChannelLast: true, C: c, H: h, W: w, N: s.w.n, PixelStride: c}
 	return s.show(&Map{g: g, dg: g, learns: in.learns}, in)

@@ -4,8 +4,9 @@ import "ocl/nn/internal/conv"
 
 // The maps of all sections lie in one array of values and one of gradients, as long as the largest section needs them,
 // because sections run one after the other and read only trunks of those before. So the memory of a wiring hardly grows
-// with the number of its sections. A section that learns has its values until its backward pass, and computes them again if
-// another one has run since. Maps that no layer of their section reads, such as logits, have values of their own.
+// with the number of its sections. A section that learns has its values until its backward pass, and computes them
+// again if another one has run since. Maps that no layer of their section reads, such as logits, have values of their
+// own.
 
 // place says where a map of a section has its memory.
 type place struct {
@@ -90,8 +91,8 @@ func (m *Map) settle(w *Wiring) {
 	}
 }
 
-// clearBehind clears what convolutions take for zeros behind the section's maps, where other sections had theirs: behind
-// their values or, if set, their gradients.
+// clearBehind clears what convolutions take for zeros behind the section's maps, where other sections had theirs:
+// behind their values or, if set, their gradients.
 func (s *Section) clearBehind(gradients bool) {
 	for _, m := range s.maps {
 		switch {

@@ -10,8 +10,8 @@ import (
 // instanceEps is PyTorch's for instance norm.
 const instanceEps = 1e-5
 
-// InstanceNorm adds the normalisation of each channel of each image to mean 0 and variance 1 (plus 1e-5, without factors
-// or running statistics), then adds res where it is not nil, then a ReLU if relu is set.
+// InstanceNorm adds the normalisation of each channel of each image to mean 0 and variance 1 (plus 1e-5, without
+// factors or running statistics), then adds res where it is not nil, then a ReLU if relu is set.
 func (s *Section) InstanceNorm(in, res *Map, relu bool) *Map {
 	if in.skip > 0 || res != nil && (res.skip > 0 || res.g != in.g) {
 		panic("nn: InstanceNorm: maps of trunks or of other shapes. Give maps of one section")
@@ -78,7 +78,8 @@ func (n *instanceNorm) backward(worker, img int) {
 	g, v := n.in.g, n.scratch[worker]
 	c, stride, pixels := g.C, g.PixelStride, g.Pixels()
 	at, size := n.in.at(img), pixels*stride
-	a := kernel.ChannelLastNorm{Z: n.in.x[at:][:size], G: n.out.d[at:][:size], Mean: n.mean[img*c : (img+1)*c], N: pixels, C: c, Stride: stride}
+	a := kernel.ChannelLastNorm{Z: n.in.x[at:][:size], G: n.out.d[at:][:size], Mean: n.mean[img*c : (img+1)*c], N: pixels,
+		C: c, Stride: stride}
 	if n.relu {
 		a.Y = n.out.x[at:][:size]
 	}

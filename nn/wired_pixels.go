@@ -7,8 +7,8 @@ import (
 	"ocl/nn/tensor"
 )
 
-// PixelErrors is the end of a decoder: a transposed convolution to the channels of an image, a sigmoid, and Σ (x − x̂)² over
-// the values of an image. A row of the wiring is a decoded image; several may belong to one target.
+// PixelErrors is the end of a decoder: a transposed convolution to the channels of an image, a sigmoid, and Σ (x − x̂)²
+// over the values of an image. A row of the wiring is a decoded image; several may belong to one target.
 type PixelErrors struct {
 	Of    []int32   // for each row, which target it belongs to
 	Sum   []float64 // of each row, after a forward pass
@@ -25,7 +25,8 @@ type PixelErrors struct {
 func (s *Section) PixelErrors(l Weights, in *Map) *PixelErrors {
 	n, out := s.w.n, s.newMap(4*l.out, in.g.H+1, in.g.W+1)
 	s.blocks(l, in, out, l.out, false)
-	k := &PixelErrors{out: out, c: l.out, set: s.w.set, Of: make([]int32, n), Slope: make([]float32, n), Sum: make([]float64, n)}
+	k := &PixelErrors{out: out, c: l.out, set: s.w.set, Of: make([]int32, n), Slope: make([]float32, n),
+		Sum: make([]float64, n)}
 	k.inside = make([]float32, k.size())
 	k.eachValue(func(_, at int) { k.inside[at] = 1 })
 	s.each(k.forward, k.backward)

@@ -2,8 +2,8 @@ package nn
 
 import "fmt"
 
-// MaxPool adds max-pooling by 2×2 pixels at a stride of 2, with a ReLU behind it if relu is set. The sides must be even. As
-// in PyTorch the gradient goes to the first of several largest pixels.
+// MaxPool adds max-pooling by 2×2 pixels at a stride of 2, with a ReLU behind it if relu is set. The sides must be
+// even. As in PyTorch the gradient goes to the first of several largest pixels.
 func (s *Section) MaxPool(in *Map, relu bool) *Map {
 	if in.g.H%2 != 0 || in.g.W%2 != 0 || in.skip > 0 {
 		panic(fmt.Sprintf("nn: MaxPool: a map of %d×%d pixels. Use even sides", in.g.H, in.g.W))

@@ -8,11 +8,11 @@ import (
 // transposedTaps is the pixels of the kernel of a transposed convolution: 4×4.
 const transposedTaps = 16
 
-// A transposed convolution with a kernel of 4×4 pixels, stride 2 and padding 1 adds each input pixel times the kernel to
-// a square of 4×4 outputs, and the squares of neighbours overlap by half. So a block of 2×2 outputs sums the four inputs
-// around it, each times another quarter of the kernel: it is a convolution with 2×2 taps to four times the channels, and no
-// product is with a zero. Block (y, x) holds the output pixels (2y−1+i, 2x−1+j), of which channel o is channel
-// (2i+j)·phase + o of the block. The first block begins above and left of the map.
+// A transposed convolution with a kernel of 4×4 pixels, stride 2 and padding 1 adds each input pixel times the kernel
+// to a square of 4×4 outputs, and the squares of neighbours overlap by half. So a block of 2×2 outputs sums the four
+// inputs around it, each times another quarter of the kernel: it is a convolution with 2×2 taps to four times the
+// channels, and no product is with a zero. Block (y, x) holds the output pixels (2y−1+i, 2x−1+j), of which channel o is
+// channel (2i+j)·phase + o of the block. The first block begins above and left of the map.
 
 // transposed turns weights [in][4×4][out] into those of the convolution to blocks, and its gradient back.
 type transposed struct {
@@ -59,8 +59,8 @@ func (t *transposed) gradient(c *wiredConv, s *Section, images int) {
 	t.each(func(from, to int) { s.w.set.Axpy(dst[from:from+t.outs], t.dw[to:to+t.outs], 1) })
 }
 
-// blocks adds a transposed convolution from in to blocks of out, with bias, and a ReLU if relu is set. Its outputs are the
-// channels of a pixel of out.
+// blocks adds a transposed convolution from in to blocks of out, with bias, and a ReLU if relu is set. Its outputs are
+// the channels of a pixel of out.
 func (s *Section) blocks(l Weights, in, out *Map, phase int, relu bool) {
 	c := &wiredConv{l: l, in: in, out: out, relu: relu, transposed: newTransposed(l, phase),
 		f:      kernel.Finish{Scale: ones(out.g.C), Shift: make([]float32, conv.Reach(out.g.C)), Relu: relu},
@@ -70,8 +70,8 @@ func (s *Section) blocks(l Weights, in, out *Map, phase int, relu bool) {
 	s.layer(c, in)
 }
 
-// Transposed adds a transposed convolution with a kernel of 4×4 pixels, stride 2 and padding 1, which doubles the sides of
-// a map, and a ReLU behind it if relu is set.
+// Transposed adds a transposed convolution with a kernel of 4×4 pixels, stride 2 and padding 1, which doubles the sides
+// of a map, and a ReLU behind it if relu is set.
 func (s *Section) Transposed(l Weights, in *Map, relu bool) *Map {
 	u := &unblock{phase: (l.out + conv.ChannelPad - 1) / conv.ChannelPad * conv.ChannelPad}
 	u.in = s.newMap(4*u.phase, in.g.H+1, in.g.W+1)

@@ -10,12 +10,12 @@ import (
 
 // Wiring is the layers of networks that are no chain, in the order in which they run, with room for batches of up to a
 // number of images. Several networks can be wired together: the layers of each are those of a [Section]. A section may
-// read what an earlier one wrote into a [Trunk], and no gradient passes from one to the other. The maps are channel-last
-// (docs/engine.md). A wiring runs with the workers of its workspace, between the passes of that one.
+// read what an earlier one wrote into a [Trunk], and no gradient passes from one to the other. The maps are
+// channel-last (docs/engine.md). A wiring runs with the workers of its workspace, between the passes of that one.
 //
 // A layer is added by a method of its section, which returns the map that it writes. Forward runs all layers, and
-// Backward of a section those of the section in reverse. As in a [Workspace], no sum is split over workers, and the values
-// of an image do not depend on the other images of its batch.
+// Backward of a section those of the section in reverse. As in a [Workspace], no sum is split over workers, and the
+// values of an image do not depend on the other images of its batch.
 //
 // Sections share the memory of their maps (wired_memory.go). After Forward only trunks, the maps where sections end and
 // those of the last section hold their values.
@@ -40,7 +40,8 @@ func (ws *Workspace) Wire(like *Network, n int) *Wiring {
 	}
 	w := &Wiring{ws: ws, like: like, set: like.set, n: n}
 	for i := range w.makers {
-		w.makers[i] = conv.Maker{Set: like.set, Algorithm: like.algorithm, Workers: ws.team.Size(), Inference: i == 0, Narrow: true}
+		w.makers[i] = conv.Maker{Set: like.set, Algorithm: like.algorithm, Workers: ws.team.Size(), Inference: i == 0,
+			Narrow: true}
 	}
 	return w
 }
@@ -142,8 +143,8 @@ type Section struct {
 	}
 }
 
-// Section begins the layers of a network. Only one that learns has a backward pass. It panics where the network has another
-// engine than the wiring.
+// Section begins the layers of a network. Only one that learns has a backward pass. It panics where the network has
+// another engine than the wiring.
 func (w *Wiring) Section(net *Network, learns bool) *Section {
 	if net.set != w.set || net.algorithm != w.like.algorithm {
 		panic(fmt.Sprintf("nn: Section: a network with kernel set %s and convolutions %s, in a wiring with %s and %s. Give both one engine",
@@ -190,8 +191,8 @@ type imagewise struct {
 	now         func(worker, img int)
 }
 
-// each adds a layer that does each image by itself, forward and, unless that is nil, back. The latter writes the gradients
-// of the maps that it reads, so no layer behind it may read them too.
+// each adds a layer that does each image by itself, forward and, unless that is nil, back. The latter writes the
+// gradients of the maps that it reads, so no layer behind it may read them too.
 func (s *Section) each(ahead, back func(worker, img int), reads ...*Map) {
 	s.layer(&imagewise{reads: reads, ahead: ahead, back: back}, reads...)
 }
@@ -207,7 +208,8 @@ func (l *imagewise) backward(s *Section, images int) {
 	}
 	for _, m := range l.reads {
 		if m.written {
-			panic(fmt.Sprintf("nn: a layer behind one that does each image by itself reads a map of %d×%d×%d too", m.g.C, m.g.H, m.g.W))
+			panic(fmt.Sprintf("nn: a layer behind one that does each image by itself reads a map of %d×%d×%d too", m.g.C, m.g.H,
+				m.g.W))
 		}
 		m.written = true
 	}
@@ -248,9 +250,9 @@ func (s *Section) forward() {
 }
 
 // Backward runs the section's layers in reverse, for the images of the last Forward, and adds the gradients of the
-// parameters to those of its network. The gradients of the maps where the section ends must be set before; those that its
-// layers read are written. Where another section has run since, the values of this one are computed again, which does not
-// count as an operation.
+// parameters to those of its network. The gradients of the maps where the section ends must be set before; those that
+// its layers read are written. Where another section has run since, the values of this one are computed again, which
+// does not count as an operation.
 func (s *Section) Backward() {
 	w := s.w
 	if !s.learns {
@@ -318,11 +320,12 @@ func (s *Section) layer(l wired, reads ...*Map) {
 // count adds the work of a layer.
 func (s *Section) count(in, taps, out, pixels int) { s.flops += 2 * int64(in*taps) * int64(out*pixels) }
 
-// Join adds the channels of a map to a trunk and returns the map of all channels there, those of earlier sections first.
-// Its gradient is that of m.
+// Join adds the channels of a map to a trunk and returns the map of all channels there, those of earlier sections
+// first. Its gradient is that of m.
 func (s *Section) Join(t *Trunk, m *Map) *Map {
 	if m.g.H != t.g.H || m.g.W != t.g.W || t.used+m.g.C > t.g.C {
-		panic(fmt.Sprintf("nn: Join: %d channels of %d×%d for a trunk that has room for %d of %d×%d", m.g.C, m.g.H, m.g.W, t.g.C-t.used, t.g.H, t.g.W))
+		panic(fmt.Sprintf("nn: Join: %d channels of %d×%d for a trunk that has room for %d of %d×%d", m.g.C, m.g.H, m.g.W,
+			t.g.C-t.used, t.g.H, t.g.W))
 	}
 	at := t.used
 	t.used += m.g.C

@@ -34,7 +34,8 @@ var wiredCases = []wiredCase{
 		}},
 	{"residual block", 4, 7, 6,
 		func(b *nn.Builder) []nn.Weights {
-			return []nn.Weights{b.Conv("conv1", 4, 3, 5, false), b.Conv("conv2", 5, 3, 5, false), b.Conv("short", 4, 1, 5, false)}
+			return []nn.Weights{b.Conv("conv1", 4, 3, 5, false), b.Conv("conv2", 5, 3, 5, false),
+				b.Conv("short", 4, 1, 5, false)}
 		},
 		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
 			short := s.InstanceNorm(s.Conv(w[2], in, 2, false), nil, false)
@@ -80,7 +81,8 @@ var wiredCases = []wiredCase{
 }
 
 // build makes a case for up to n images with so many workers.
-func (c wiredCase) build(t testing.TB, e nn.Engine, n, workers int, forward bool) (*nn.Network, *nn.Wiring, *nn.Section, *nn.Map, *nn.Map) {
+func (c wiredCase) build(t testing.TB, e nn.Engine, n, workers int, forward bool) (*nn.Network, *nn.Wiring, *nn.Section,
+	*nn.Map, *nn.Map) {
 	t.Helper()
 	b, err := nn.NewBuilder(c.c, c.h, c.w, e, rng.New(4, c.name))
 	if err != nil {
@@ -292,8 +294,8 @@ func TestWiredNetworkIsNoChain(t *testing.T) {
 	net.Forward(ws, images(1, 5, 4, 7, 1), nn.Eval)
 }
 
-// TestSectionsShareMemory: the gradients of a section are those that it has alone, although another one has run since and
-// its maps were in the same place, and whether it is the first backward pass or not.
+// TestSectionsShareMemory: the gradients of a section are those that it has alone, although another one has run since
+// and its maps were in the same place, and whether it is the first backward pass or not.
 func TestSectionsShareMemory(t *testing.T) {
 	for _, c := range wiredCases {
 		t.Run(c.name, func(t *testing.T) {

@@ -67,7 +67,8 @@ func TestWorkspaceRefusesOtherShapes(t *testing.T) {
 		{averaged(t, 32, 36, 2), averaged(t, 36, 32, 2), []string{"images of 3×32×36", "images of 3×36×32"}},
 		{averaged(t, 33, 33, 2), averaged(t, 33, 33, 1), []string{"layer 2: block of 8 channels, stride 2", "stride 1"}},
 		{perceptron(t, 3, 4, 5, 7), perceptron(t, 3, 5, 4, 7), []string{"images of 3×4×5", "images of 3×5×4"}},
-		{perceptron(t, 1, 2, 3, 4, 13), perceptron(t, 1, 2, 3, 14, 3), []string{"layer 1: linear layer of 4 outputs, with a ReLU", "layer 1: linear layer of 14 outputs"}},
+		{perceptron(t, 1, 2, 3, 4, 13), perceptron(t, 1, 2, 3, 14, 3),
+			[]string{"layer 1: linear layer of 4 outputs, with a ReLU", "layer 1: linear layer of 14 outputs"}},
 	} {
 		if len(c.own.Params()) != len(c.other.Params()) {
 			t.Fatalf("%v: %d and %d parameters; the test wants as many", c.texts, len(c.own.Params()), len(c.other.Params()))
@@ -183,7 +184,8 @@ func TestWorkspaceUsedTwice(t *testing.T) {
 					})
 				}, "at work")
 			}
-			mustPanic(t, fmt.Sprintf("%s in a task, %d workers", what, workers), func() { ws.Share(doing(call), 40000) }, "at work")
+			mustPanic(t, fmt.Sprintf("%s in a task, %d workers", what, workers), func() { ws.Share(doing(call), 40000) },
+				"at work")
 		}
 		own, _ := net.ForwardBeside(ws, other, x, nn.BatchOnly)
 		if !slices.Equal(own.Data, net.Forward(ws, x, nn.BatchOnly).Data) {

@@ -37,8 +37,8 @@ type Evaluation struct {
 	Notes              []string
 }
 
-// Accuracy is the share of the images that were predicted right, NaN without images. A class with more images counts for
-// more.
+// Accuracy is the share of the images that were predicted right, NaN without images. A class with more images counts
+// for more.
 func (e *Evaluation) Accuracy() float64 { return share(e.Correct, e.Images) }
 
 // ClassAccuracy is the mean of the accuracies of the classes that have images, each of which counts the same. It is NaN
@@ -72,8 +72,8 @@ func share(part, all int) float64 {
 	return float64(part) / float64(all)
 }
 
-// Check is an error that wraps [ErrUnfit] if Evaluate would find nothing to measure, or a class that it cannot, whatever the shape of the images is: they may become
-// embeddings later.
+// Check is an error that wraps [ErrUnfit] if Evaluate would find nothing to measure, or a class that it cannot,
+// whatever the shape of the images is: they may become embeddings later.
 func (p *Predictor) Check(set *data.Set, o EvaluateOptions) error {
 	_, _, err := p.plan(set, o)
 	return err
@@ -85,7 +85,8 @@ func (p *Predictor) plan(set *data.Set, o EvaluateOptions) (*Evaluation, []sampl
 	if err != nil {
 		return nil, nil, err
 	}
-	e := &Evaluation{Data: set.Name, Digest: set.Digest, Half: o.Half, Confusion: metric.NewConfusion(p.info.Classes), Notes: notes}
+	e := &Evaluation{Data: set.Name, Digest: set.Digest, Half: o.Half, Confusion: metric.NewConfusion(p.info.Classes),
+		Notes: notes}
 	if e.Half == "" {
 		e.Half = Test
 	}
@@ -93,9 +94,9 @@ func (p *Predictor) plan(set *data.Set, o EvaluateOptions) (*Evaluation, []sampl
 	return e, samples, err
 }
 
-// Evaluate measures the learner on a data set whose images have its shape. Classes are matched by name where the run and
-// the set have names, else by number with a note. Images of classes that the learner does not know are left out. Data that do not fit are an error that wraps
-// [ErrUnfit]. It ends when ctx does.
+// Evaluate measures the learner on a data set whose images have its shape. Classes are matched by name where the run
+// and the set have names, else by number with a note. Images of classes that the learner does not know are left out.
+// Data that do not fit are an error that wraps [ErrUnfit]. It ends when ctx does.
 func (p *Predictor) Evaluate(ctx context.Context, set *data.Set, o EvaluateOptions) (*Evaluation, error) {
 	if err := p.info.checkShape(set); err != nil {
 		return nil, err
@@ -147,16 +148,19 @@ func (e *Evaluation) choose(set *data.Set, to []int, i Info, unseen bool) ([]sam
 		}
 	}
 	if e.LeftOut > 0 {
-		e.Notes = append(e.Notes, fmt.Sprintf("%s of %s that the learner has not learned are left out", count.Of(e.LeftOut, "image"), count.Of(len(out), "class")))
+		e.Notes = append(e.Notes, fmt.Sprintf("%s of %s that the learner has not learned are left out",
+			count.Of(e.LeftOut, "image"), count.Of(len(out), "class")))
 	}
 	if len(samples) == 0 {
-		return nil, unfit("%s has no image of a class that the learner has learned. Use other data, or another half", set.Name)
+		return nil, unfit("%s has no image of a class that the learner has learned. Use other data, or another half",
+			set.Name)
 	}
 	return samples, nil
 }
 
 // count predicts the samples, in parts that the slots share, and counts what they are predicted as.
-func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, set *data.Set, progress func(done, total int)) error {
+func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, set *data.Set,
+	progress func(done, total int)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
@@ -197,7 +201,8 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 	}
 	wg.Wait()
 	if errs == nil && e.Images < len(samples) {
-		errs = fmt.Errorf("predict: stopped after %s of %s: %w. Evaluate again for the whole result", count.Number(e.Images), count.Of(len(samples), "image"), context.Cause(ctx))
+		errs = fmt.Errorf("predict: stopped after %s of %s: %w. Evaluate again for the whole result", count.Number(e.Images),
+			count.Of(len(samples), "image"), context.Cause(ctx))
 	}
 	return errs
 }

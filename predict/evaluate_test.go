@@ -30,7 +30,8 @@ func TestEvaluationIsThatOfTheRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := *res.Metrics.AverageAccuracy; !(math.Abs(e.Accuracy()-want) <= 1e-12) || e.Images != set.Test.Len() || last != e.Images {
+		if want := *res.Metrics.AverageAccuracy; !(math.Abs(e.Accuracy()-want) <= 1e-12) || e.Images != set.Test.Len() ||
+			last != e.Images {
 			t.Errorf("%s: accuracy %v of %d images, the run had %v", name, e.Accuracy(), e.Images, want)
 		}
 		images, correct := 0, 0
@@ -87,23 +88,27 @@ func TestClassesAreMatchedByName(t *testing.T) {
 	last := int32(set.Classes - 1)
 	turned := renamed(set, backwards, func(k int32) int32 { return last - k })
 	got, err := p.Evaluate(t.Context(), turned, EvaluateOptions{})
-	if err != nil || got.Correct != want.Correct || !slices.EqualFunc(got.Confusion, want.Confusion, slices.Equal[[]int]) || len(got.Notes) > 0 {
+	if err != nil || got.Correct != want.Correct ||
+		!slices.EqualFunc(got.Confusion, want.Confusion, slices.Equal[[]int]) || len(got.Notes) > 0 {
 		t.Errorf("backwards: %v, %+v", err, got)
 	}
 	turned.ClassNames = nil
 	got, err = p.Evaluate(t.Context(), turned, EvaluateOptions{})
-	if err != nil || got.Correct == want.Correct || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "by their numbers, because glyphs has no names") {
+	if err != nil || got.Correct == want.Correct || len(got.Notes) != 1 ||
+		!strings.Contains(got.Notes[0], "by their numbers, because glyphs has no names") {
 		t.Errorf("backwards without names: %v, %+v", err, got)
 	}
 	doubled := slices.Clone(set.ClassNames)
 	doubled[1] = doubled[0]
 	got, err = p.Evaluate(t.Context(), renamed(set, doubled, func(k int32) int32 { return k }), EvaluateOptions{})
-	if err != nil || got.Correct != want.Correct || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "have one name") {
+	if err != nil || got.Correct != want.Correct || len(got.Notes) != 1 ||
+		!strings.Contains(got.Notes[0], "have one name") {
 		t.Errorf("one name twice: %v, %+v", err, got)
 	}
 	few := renamed(set, set.ClassNames[:len(set.ClassNames)-7], func(k int32) int32 { return min(k, last-7) })
 	got, err = p.Evaluate(t.Context(), few, EvaluateOptions{})
-	if err != nil || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "no images of 7 classes that the learner knows: ") || !strings.Contains(got.Notes[0], "and 2 more") {
+	if err != nil || len(got.Notes) != 1 || !strings.Contains(got.Notes[0],
+		"no images of 7 classes that the learner knows: ") || !strings.Contains(got.Notes[0], "and 2 more") {
 		t.Errorf("seven classes fewer: %v, %+v", err, got)
 	}
 }
@@ -128,25 +133,30 @@ func TestDataThatDoNotFit(t *testing.T) {
 		set  *data.Set
 		want string
 	}{
-		"unknown":      {renamed(set, others, same), `does not know 100 classes of glyphs: "x0", "x1", "x2", "x3", "x4", and 95 more. Use data with the same classes`},
+		"unknown": {renamed(set, others, same),
+			`does not know 100 classes of glyphs: "x0", "x1", "x2", "x3", "x4", and 95 more. Use data with the same classes`},
 		"more classes": {&data.Set{Name: "x", C: 3, H: 8, W: 8, Classes: set.Classes + 1}, "the learner knows 100"},
 		"other shape":  {&large, "3×9×8, and the learner takes 3×8×8. Use data.size=8"},
 		"grey":         {&grey, "1×8×8, and the learner takes 3×8×8. Use data.channels=3, which makes"},
 		"no image":     {&nothing, "no image of a class that the learner has learned"},
 	} {
-		if _, err := p.Evaluate(t.Context(), c.set, EvaluateOptions{}); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), c.want) {
+		if _, err := p.Evaluate(t.Context(), c.set, EvaluateOptions{}); !errors.Is(err, ErrUnfit) ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if err := p.Check(c.set, EvaluateOptions{}); (err == nil) != strings.Contains(c.want, "and the learner takes") { // of images that may become embeddings
+		// of images that may become embeddings
+		if err := p.Check(c.set, EvaluateOptions{}); (err == nil) != strings.Contains(c.want, "and the learner takes") {
 			t.Errorf("%s, checked before: %v", what, err)
 		}
 	}
-	if _, err := p.Evaluate(t.Context(), set, EvaluateOptions{Half: "left"}); err == nil || !strings.Contains(err.Error(), "Use test, train or all") {
+	if _, err := p.Evaluate(t.Context(), set, EvaluateOptions{Half: "left"}); err == nil ||
+		!strings.Contains(err.Error(), "Use test, train or all") {
 		t.Error(err)
 	}
 }
 
-// Images of classes that the learner does not know are left out, as those of classes that it has not learned, but not asked for. Names in another spelling are known.
+// Images of classes that the learner does not know are left out, as those of classes that it has not learned, but not
+// asked for. Names in another spelling are known.
 func TestUnknownClassesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	p, _ := opened(t, small("er"), Options{})
@@ -157,10 +167,12 @@ func TestUnknownClassesAreLeftOut(t *testing.T) {
 	names[3], names[8], names[5] = "zebra", "\x1b[2J", "cafe\u0301"
 	set = renamed(set, names, func(k int32) int32 { return k })
 	e, err := p.Evaluate(t.Context(), set, EvaluateOptions{})
-	if err != nil || e.Images != 196 || e.LeftOut != 4 || len(e.Notes) != 3 || e.Notes[0] != `the learner does not know 2 classes of glyphs: "zebra", "\x1b[2J"` {
+	if err != nil || e.Images != 196 || e.LeftOut != 4 || len(e.Notes) != 3 ||
+		e.Notes[0] != `the learner does not know 2 classes of glyphs: "zebra", "\x1b[2J"` {
 		t.Errorf("%v, %+v", err, e)
 	}
-	if err := p.Check(set, EvaluateOptions{Unseen: true}); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), "so it cannot name them") {
+	if err := p.Check(set, EvaluateOptions{Unseen: true}); !errors.Is(err, ErrUnfit) ||
+		!strings.Contains(err.Error(), "so it cannot name them") {
 		t.Error(err)
 	}
 }
@@ -172,13 +184,15 @@ func TestUnseenClassesAreLeftOut(t *testing.T) {
 	p.info.Learned = []ocl.Label{3, 4, 50}
 	set := dataOf(t, small("er"))
 	e, err := p.Evaluate(t.Context(), set, EvaluateOptions{})
-	if err != nil || e.Images != 6 || e.LeftOut != 194 || len(e.Notes) != 1 || !strings.Contains(e.Notes[0], "194 images of 97 classes that the learner has not learned are left out") {
+	if err != nil || e.Images != 6 || e.LeftOut != 194 || len(e.Notes) != 1 ||
+		!strings.Contains(e.Notes[0], "194 images of 97 classes that the learner has not learned are left out") {
 		t.Errorf("%v, %+v", err, e)
 	}
 	if n, _, accuracy := e.Class(5); n != 0 || !math.IsNaN(accuracy) {
 		t.Errorf("class 5 has %d images and accuracy %v", n, accuracy)
 	}
-	if e, err = p.Evaluate(t.Context(), set, EvaluateOptions{Unseen: true}); err != nil || e.Images != 200 || len(e.Notes) > 0 {
+	if e, err = p.Evaluate(t.Context(), set, EvaluateOptions{Unseen: true}); err != nil || e.Images != 200 ||
+		len(e.Notes) > 0 {
 		t.Errorf("%v, %+v", err, e)
 	}
 }
@@ -207,13 +221,15 @@ func TestEvaluationEnds(t *testing.T) {
 	p, _ := opened(t, small("er"), Options{})
 	set := dataOf(t, small("er"))
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := p.Evaluate(ctx, set, EvaluateOptions{Progress: func(int, int) { cancel() }}); !errors.Is(err, context.Canceled) ||
+	if _, err := p.Evaluate(ctx, set, EvaluateOptions{Progress: func(int, int) { cancel() }}); !errors.Is(err,
+		context.Canceled) ||
 		!strings.Contains(err.Error(), "Evaluate again for the whole result") {
 		t.Error(err)
 	}
 	bad := *set
 	bad.Test.Images = broken{set.Test.Images}
-	if _, err := p.Evaluate(t.Context(), &bad, EvaluateOptions{}); err == nil || !strings.Contains(err.Error(), "file 7 is broken") {
+	if _, err := p.Evaluate(t.Context(), &bad, EvaluateOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "file 7 is broken") {
 		t.Error(err)
 	}
 }

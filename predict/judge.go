@@ -10,19 +10,20 @@ import (
 	"ocl/nn/tensor"
 )
 
-// Model is what decides the class of an input. Nobody changes it while it predicts; any number of goroutines may share it, each with a
-// workspace of its own.
+// Model is what decides the class of an input. Nobody changes it while it predicts; any number of goroutines may share
+// it, each with a workspace of its own.
 type Model struct {
 	Net   *nn.Network
 	Means *learner.NCM // of a learner that predicts the nearest class mean; else nil
-	// Scores are those of a learner with a rule of its own, [n,K] for inputs x [n,C,H,W], more is better. Else nil: the logits decide.
+	// Scores are those of a learner with a rule of its own, [n,K] for inputs x [n,C,H,W], more is better. Else nil: the
+	// logits decide.
 	Scores func(dst []float64, x *tensor.Tensor) error
 	Names  []string // of the classes; nil where they have none
 }
 
-// Judge fills dst [n,k] with the k best guesses for each of the inputs x [n,C,H,W], 1 ≤ k ≤ K, in one pass. scores [K] is room that it
-// changes. Without Means the values of guesses are probabilities, with them distances. A logit that is not finite is an error that wraps
-// [ocl.ErrDiverged].
+// Judge fills dst [n,k] with the k best guesses for each of the inputs x [n,C,H,W], 1 ≤ k ≤ K, in one pass. scores [K]
+// is room that it changes. Without Means the values of guesses are probabilities, with them distances. A logit that is
+// not finite is an error that wraps [ocl.ErrDiverged].
 func (m *Model) Judge(ws *nn.Workspace, dst []Guess, k int, x *tensor.Tensor, scores []float64) error {
 	switch {
 	case m.Means != nil:
@@ -66,8 +67,9 @@ func (m *Model) called(class int) string {
 	return fmt.Sprintf("%.40q", m.Names[class])
 }
 
-// probabilities fills dst with the classes of the highest scores, such as logits, the best first and the lowest class first where scores are
-// equal, as learners decide. Their values are the softmax over all scores [K], 1 ≤ len(dst) ≤ K. names are those of the classes, nil for none.
+// probabilities fills dst with the classes of the highest scores, such as logits, the best first and the lowest class
+// first where scores are equal, as learners decide. Their values are the softmax over all scores [K], 1 ≤ len(dst) ≤ K.
+// names are those of the classes, nil for none.
 func probabilities(dst []Guess, scores []float64, names []string) {
 	best(dst, scores, names)
 	sum := 0.0

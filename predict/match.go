@@ -27,20 +27,24 @@ func (i Info) checkShape(set *data.Set) error {
 			return unfit("%w", err)
 		}
 	} else if i.Embeddings {
-		return unfit("%s has images, but the learner knows embeddings of %d numbers, and the run does not name their network. Use embeddings of the same network", set.Name, i.C)
+		return unfit("%s has images, but the learner knows embeddings of %d numbers, and the run does not name their network. Use embeddings of the same network",
+			set.Name, i.C)
 	} else if set.C != i.C || set.H != i.H || set.W != i.W {
-		return unfit("the images of %s are %d×%d×%d, and the learner takes %d×%d×%d. %s", set.Name, set.C, set.H, set.W, i.C, i.H, i.W, set.Remedy(i.C, i.H, i.W))
+		return unfit("the images of %s are %d×%d×%d, and the learner takes %d×%d×%d. %s", set.Name, set.C, set.H, set.W, i.C,
+			i.H, i.W, set.Remedy(i.C, i.H, i.W))
 	}
 	return nil
 }
 
-// match gives each class of a data set the class of the learner that it is, -1 for none: by name if both have names, and otherwise by number. With unseen none
-// is an error, as the learner cannot name such a class. Notes say what is not as in the run.
+// match gives each class of a data set the class of the learner that it is, -1 for none: by name if both have names,
+// and otherwise by number. With unseen none is an error, as the learner cannot name such a class. Notes say what is not
+// as in the run.
 func (i Info) match(set *data.Set, unseen bool) (to []int, notes []string, err error) {
 	to = make([]int, set.Classes)
 	if why := i.unnamed(set); why != "" {
 		if set.Classes > i.Classes {
-			return nil, nil, unfit("%s has %d classes, and the learner knows %d. Use data with the same classes", set.Name, set.Classes, i.Classes)
+			return nil, nil, unfit("%s has %d classes, and the learner knows %d. Use data with the same classes", set.Name,
+				set.Classes, i.Classes)
 		}
 		for k := range to {
 			to[k] = k
@@ -49,12 +53,14 @@ func (i Info) match(set *data.Set, unseen bool) (to []int, notes []string, err e
 	} else {
 		var unknown []string
 		for k, name := range set.ClassNames {
-			name = spelling.Find(name, func(name string) bool { return slices.Contains(i.ClassNames, name) }, func() []string { return i.ClassNames })
+			name = spelling.Find(name, func(name string) bool { return slices.Contains(i.ClassNames, name) },
+				func() []string { return i.ClassNames })
 			if to[k] = slices.Index(i.ClassNames, name); to[k] < 0 {
 				unknown = append(unknown, fmt.Sprintf("%.40q", name))
 			}
 		}
-		what := fmt.Sprintf("the learner does not know %s of %s: %s", count.Of(len(unknown), "class"), set.Name, count.Some(unknown))
+		what := fmt.Sprintf("the learner does not know %s of %s: %s", count.Of(len(unknown), "class"), set.Name,
+			count.Some(unknown))
 		switch n := len(unknown); {
 		case n == set.Classes:
 			return nil, nil, unfit("%s. Use data with the same classes", what)
@@ -71,7 +77,8 @@ func (i Info) match(set *data.Set, unseen bool) (to []int, notes []string, err e
 		}
 	}
 	if len(absent) > 0 {
-		notes = append(notes, fmt.Sprintf("%s has no images of %s that the learner knows: %s", set.Name, count.Of(len(absent), "class"), count.Some(absent)))
+		notes = append(notes, fmt.Sprintf("%s has no images of %s that the learner knows: %s", set.Name,
+			count.Of(len(absent), "class"), count.Some(absent)))
 	}
 	return to, notes, nil
 }
@@ -83,13 +90,17 @@ func (i Info) matchEmbeddings(set *data.Set) error {
 	case !i.Embeddings && digest == "":
 		return fmt.Errorf("%s has embeddings, and the learner takes images of %d×%d×%d. Use images", set.Name, i.C, i.H, i.W)
 	case set.ByDigest != digest && digest == "":
-		return fmt.Errorf("%s has embeddings of the network %s, and the run does not say which network made its own. If it is the same one, write the file again without %s", set.Name, set.ByDigest, "__metadata__")
+		return fmt.Errorf("%s has embeddings of the network %s, and the run does not say which network made its own. If it is the same one, write the file again without %s",
+			set.Name, set.ByDigest, "__metadata__")
 	case set.ByDigest != digest && set.ByDigest == "":
-		return fmt.Errorf("%s does not say which network made its embeddings, and the learner knows those of the network %s. Write the file with `ocl embed -o FILE.npz`, or use images", set.Name, digest)
+		return fmt.Errorf("%s does not say which network made its embeddings, and the learner knows those of the network %s. Write the file with `ocl embed -o FILE.npz`, or use images",
+			set.Name, digest)
 	case set.ByDigest != digest:
-		return fmt.Errorf("%s has embeddings of the network %s, and the learner knows those of %s. Use the network of the run", set.Name, set.ByDigest, digest)
+		return fmt.Errorf("%s has embeddings of the network %s, and the learner knows those of %s. Use the network of the run",
+			set.Name, set.ByDigest, digest)
 	case i.Embeddings && set.C != i.C:
-		return fmt.Errorf("%s has embeddings of %d numbers, and the learner takes %d. Use embeddings of the same network", set.Name, set.C, i.C)
+		return fmt.Errorf("%s has embeddings of %d numbers, and the learner takes %d. Use embeddings of the same network",
+			set.Name, set.C, i.C)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
-// Package predict uses a trained learner without its data: it labels images, and measures the learner on any data set with
-// the same classes. It knows nothing of training; package trained restores the learner from the checkpoint of its run.
-// Start at [Open]:
+// Package predict uses a trained learner without its data: it labels images, and measures the learner on any data set
+// with the same classes. It knows nothing of training; package trained restores the learner from the checkpoint of its
+// run. Start at [Open]:
 //
 //	p, err := predict.Open(ctx, "runs/mine", predict.Options{}) // the folder of a run that ocl run --out made
 //	defer p.Close()
@@ -10,8 +10,8 @@
 //
 // A [Predictor] may be used by any number of goroutines. [Predictor.Evaluate] measures it on a data set.
 //
-// docs/stability.md promises the names of this package. What an image is predicted as does not change: it is what the run
-// predicted, bit for bit where the machine has the kernels of the run.
+// docs/stability.md promises the names of this package. What an image is predicted as does not change: it is what the
+// run predicted, bit for bit where the machine has the kernels of the run.
 package predict
 
 import (
@@ -48,8 +48,8 @@ type Measure string
 const (
 	// Probability is the softmax over the logits of all classes, in [0,1]. More is better.
 	Probability Measure = "probability"
-	// Distance is that of the features, scaled to length 1, from the mean of the class, in [0,2]. Less is better. It is what
-	// iCaRL and the classifier ncm predict by.
+	// Distance is that of the features, scaled to length 1, from the mean of the class, in [0,2]. Less is better. It is
+	// what iCaRL and the classifier ncm predict by.
 	Distance Measure = "distance"
 )
 
@@ -71,8 +71,8 @@ type Info struct {
 	Tasks      int    // that the learner has learned
 	Steps      int    // of the learner when the checkpoint was written, those before its run too
 	C, H, W    int    // shape of an image: channels and pixels
-	// Embeddings says that the network that made the embeddings which the learner knows is not at hand. In place of an image it then takes an
-	// embedding, C numbers in float16, and no image file.
+	// Embeddings says that the network that made the embeddings which the learner knows is not at hand. In place of an
+	// image it then takes an embedding, C numbers in float16, and no image file.
 	Embeddings bool
 	Classes    int // K
 	ClassNames []string
@@ -83,9 +83,9 @@ type Info struct {
 	Notes      []string // what a person should know, such as a damaged checkpoint that was passed over
 }
 
-// Predictor predicts by a learner that does not change. Any number of goroutines may use it; one of several networks (CN-DPM)
-// predicts for one of them at a time. A call allocates nothing
-// once the buffers exist, but for what decoding an image file and a learner of several networks take.
+// Predictor predicts by a learner that does not change. Any number of goroutines may use it; one of several networks
+// (CN-DPM) predicts for one of them at a time. A call allocates nothing once the buffers exist, but for what decoding
+// an image file and a learner of several networks take.
 type Predictor struct {
 	info        Info
 	model       Model
@@ -110,8 +110,8 @@ var ErrClassifier = trained.ErrClassifier
 var ErrClosed = errors.New("predict: the predictor was closed. Open another one")
 
 // Open restores the learner of a run from its newest checkpoint. run is the folder of a run, or of an
-// experiment that has one run. Some learners train for a while before they can predict; that ends when ctx does. A folder
-// without a task that was learned to its end is an error.
+// experiment that has one run. Some learners train for a while before they can predict; that ends when ctx does. A
+// folder without a task that was learned to its end is an error.
 func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 	workers := max(1, o.Workers)
 	atOnce := o.AtOnce
@@ -130,7 +130,8 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		}
 	}()
 	if _, open := t.Learner.(learner.Open); !open && scored == nil {
-		return nil, fmt.Errorf("predict: %s: %s shows its predicted classes, but no scores. Use a run of another method", t.Folder, t.Config.Methods[0])
+		return nil, fmt.Errorf("predict: %s: %s shows its predicted classes, but no scores. Use a run of another method",
+			t.Folder, t.Config.Methods[0])
 	}
 	if scored != nil { // it is used by one call at a time
 		workers, atOnce = max(workers, atOnce), 1
@@ -144,15 +145,18 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 			return nil, err
 		}
 	}
-	p := &Predictor{model: Model{Net: t.Net, Means: t.Means(), Names: t.ClassNames}, by: t.Info.Encoding(), input: [3]int{t.Info.Channels, t.Info.Height, t.Info.Width}}
+	p := &Predictor{model: Model{Net: t.Net, Means: t.Means(), Names: t.ClassNames}, by: t.Info.Encoding(),
+		input: [3]int{t.Info.Channels, t.Info.Height, t.Info.Width}}
 	shape, err := p.see(t, o.Backbone)
 	if err != nil {
 		return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)
 	}
 	p.info = Info{
-		Folder: t.Folder, Checkpoint: t.Checkpoint, Digest: t.Digest, Older: t.Older, Config: t.Config, DataDigest: t.Info.Digest, Tasks: t.Tasks, Steps: t.Steps,
-		C: shape[0], H: shape[1], W: shape[2], Embeddings: t.Info.Embeddings && p.maker == nil, Classes: t.Info.Classes, ClassNames: t.ClassNames,
-		Learned: t.Learned, Classifier: t.Classifier(), Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
+		Folder: t.Folder, Checkpoint: t.Checkpoint, Digest: t.Digest, Older: t.Older, Config: t.Config,
+		DataDigest: t.Info.Digest, Tasks: t.Tasks, Steps: t.Steps,
+		C: shape[0], H: shape[1], W: shape[2], Embeddings: t.Info.Embeddings && p.maker == nil, Classes: t.Info.Classes,
+		ClassNames: t.ClassNames,
+		Learned:    t.Learned, Classifier: t.Classifier(), Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
 	}
 	if p.model.Means != nil {
 		p.info.Measure, p.info.Guesses = Distance, len(p.model.Means.Classes())
@@ -176,7 +180,8 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 // see finds out which images the learner takes, of which shape, and how they are made of image files.
 func (p *Predictor) see(t *trained.Model, file string) (shape [3]int, err error) {
 	shape = p.input
-	if of := t.Info.Of; t.Info.Embeddings && (of == [3]int{} || file == "" && t.Config.Data.Backbone == "") { // embeddings of a file
+	// embeddings of a file
+	if of := t.Info.Of; t.Info.Embeddings && (of == [3]int{} || file == "" && t.Config.Data.Backbone == "") {
 		if file != "" {
 			return shape, errors.New("the run was trained on embeddings of a file, and does not say which network made them. Leave out --backbone")
 		}
@@ -198,7 +203,8 @@ func (p *Predictor) see(t *trained.Model, file string) (shape [3]int, err error)
 			return shape, err
 		}
 		if d := p.maker.Dim(); d != p.input[0] {
-			return shape, fmt.Errorf("data.backbone: %s makes embeddings of %d numbers, and the learner takes %d. Use a checkpoint that ocl wrote", c.Data.Backbone, d, p.input[0])
+			return shape, fmt.Errorf("data.backbone: %s makes embeddings of %d numbers, and the learner takes %d. Use a checkpoint that ocl wrote",
+				c.Data.Backbone, d, p.input[0])
 		}
 	} else if file != "" {
 		return shape, errors.New("the run has no pretrained network. Leave out --backbone")
@@ -216,9 +222,11 @@ func (p *Predictor) Info() Info { return p.info }
 func (p *Predictor) Prepare(ctx context.Context, dst []uint8, file []byte) error {
 	if p.info.Embeddings {
 		if digest := p.info.Config.Data.BackboneDigest; digest != "" {
-			return fmt.Errorf("predict: %s: the learner knows embeddings of the network %s. Say where its file is, with --backbone FILE", p.info.Folder, digest)
+			return fmt.Errorf("predict: %s: the learner knows embeddings of the network %s. Say where its file is, with --backbone FILE",
+				p.info.Folder, digest)
 		}
-		return fmt.Errorf("predict: %s: the learner knows embeddings, and the run does not say which network made them. Use `ocl eval` with a file of embeddings, or a run with --backbone", p.info.Folder)
+		return fmt.Errorf("predict: %s: the learner knows embeddings, and the run does not say which network made them. Use `ocl eval` with a file of embeddings, or a run with --backbone",
+			p.info.Folder)
 	}
 	if err := p.checkImages(1, len(dst), p.size); err != nil {
 		return err
@@ -229,11 +237,12 @@ func (p *Predictor) Prepare(ctx context.Context, dst []uint8, file []byte) error
 	return nil
 }
 
-// PredictBatch fills dst [N,top] with the top best guesses for each of the images, uint8 [N,C,H,W], the best first. They
-// do not depend on the other images.
+// PredictBatch fills dst [N,top] with the top best guesses for each of the images, uint8 [N,C,H,W], the best first.
+// They do not depend on the other images.
 func (p *Predictor) PredictBatch(dst []Guess, images []uint8, top int) error {
 	if top < 1 || top > p.info.Guesses || len(dst)%top != 0 {
-		return fmt.Errorf("predict: room for %d guesses, %d of each image. Ask for 1 to %d of each, and give room for all", len(dst), top, p.info.Guesses)
+		return fmt.Errorf("predict: room for %d guesses, %d of each image. Ask for 1 to %d of each, and give room for all",
+			len(dst), top, p.info.Guesses)
 	}
 	return p.predictBatch(dst, images, top, false)
 }
@@ -255,8 +264,8 @@ func (p *Predictor) predictBatch(dst []Guess, images []uint8, top int, embedded 
 	return p.predict(s, dst, images, top, embedded)
 }
 
-// PredictFile fills dst with the len(dst) best guesses for the bytes of an image file, the best first. Decoding the file ends early
-// when ctx does.
+// PredictFile fills dst with the len(dst) best guesses for the bytes of an image file, the best first. Decoding the
+// file ends early when ctx does.
 func (p *Predictor) PredictFile(ctx context.Context, dst []Guess, file []byte) error {
 	if len(dst) < 1 || len(dst) > p.info.Guesses {
 		return p.PredictBatch(dst, nil, len(dst)) // which says so
@@ -274,7 +283,8 @@ func (p *Predictor) PredictFile(ctx context.Context, dst []Guess, file []byte) e
 
 func (p *Predictor) checkImages(n, bytes, size int) error {
 	if bytes != n*size {
-		return fmt.Errorf("predict: %d bytes for %d images of %d×%d×%d. Give %d bytes for each image", bytes, n, p.info.C, p.info.H, p.info.W, size)
+		return fmt.Errorf("predict: %d bytes for %d images of %d×%d×%d. Give %d bytes for each image", bytes, n, p.info.C,
+			p.info.H, p.info.W, size)
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ func residual() config.Config {
 func experts() config.Config {
 	c := small("cndpm")
 	c.Data.Size, c.Network = 12, config.Default().Network
-	c.Method = map[string]map[string]any{"cndpm": {"sleep_vae_steps": 5, "sleep_classifier_steps": 3, "sleep_batch": 5, "z_samples": 2, "z_dim": 4, "vae_features": 4,
+	c.Method = map[string]map[string]any{"cndpm": {"sleep_vae_steps": 5, "sleep_classifier_steps": 3, "sleep_batch": 5,
+		"z_samples": 2, "z_dim": 4, "vae_features": 4,
 		"vae_growth": 2, "classifier_features": 4, "classifier_growth": 2, "log_alpha": 1e6}}
 	return c
 }
@@ -109,7 +110,8 @@ func TestBestGuessIsThePredictionOfTheRun(t *testing.T) {
 	t.Parallel()
 	normal := small("er")
 	normal.Stream.Mean, normal.Stream.Std = []float64{0.1, 0.5, 0.9}, []float64{0.2, 0.3, 0.4}
-	for name, c := range map[string]config.Config{"er": small("er"), "normal": normal, "icarl": small("icarl"), "gdumb": small("gdumb"), "ncm": ncm(), "resnet": residual(), "cndpm": experts()} {
+	for name, c := range map[string]config.Config{"er": small("er"), "normal": normal, "icarl": small("icarl"),
+		"gdumb": small("gdumb"), "ncm": ncm(), "resnet": residual(), "cndpm": experts()} {
 		p, _ := opened(t, c, Options{Workers: 2, AtOnce: 1})
 		set := dataOf(t, c)
 		images := pixels(t, set)
@@ -219,7 +221,8 @@ func TestClassifierIsChosen(t *testing.T) {
 		n := 20
 		got, want := make([]Guess, n), make([]Guess, n)
 		size := p.preparation.Len()
-		if err := errors.Join(p.PredictBatch(got, images[:n*size], 1), other.PredictBatch(want, images[:n*size], 1)); err != nil {
+		if err := errors.Join(p.PredictBatch(got, images[:n*size], 1),
+			other.PredictBatch(want, images[:n*size], 1)); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, want) || p.Info().Classifier != first || p.Info().Measure != measure {
@@ -231,7 +234,8 @@ func TestClassifierIsChosen(t *testing.T) {
 		"nearest": {folder, `the run has no classifier "nearest". Use head or ncm`},
 		"ncm":     {head, `the run has no classifier "ncm". Use head`},
 	} {
-		if _, err := Open(t.Context(), c.folder, Options{Classifier: name}); !errors.Is(err, ErrClassifier) || !strings.HasSuffix(err.Error(), c.want) {
+		if _, err := Open(t.Context(), c.folder, Options{Classifier: name}); !errors.Is(err, ErrClassifier) ||
+			!strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -263,7 +267,8 @@ func TestGoroutinesShareAPredictor(t *testing.T) {
 			wg.Go(func() {
 				got := make([]Guess, 3*n)
 				for i := g; i < n; i += 6 {
-					if err := p.PredictBatch(got[:3], images[i*size:(i+1)*size], 3); err != nil || !slices.Equal(got[:3], want[3*i:3*i+3]) {
+					if err := p.PredictBatch(got[:3], images[i*size:(i+1)*size], 3); err != nil ||
+						!slices.Equal(got[:3], want[3*i:3*i+3]) {
 						t.Errorf("image %d: %v, %v", i, got[:3], err)
 					}
 				}
@@ -289,13 +294,15 @@ func TestPredictFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, want, prepared := make([]Guess, 3), make([]Guess, 3), make([]uint8, 3*8*8)
-	if err := errors.Join(p.PredictFile(t.Context(), got, b.Bytes()), p.Prepare(t.Context(), prepared, b.Bytes()), p.PredictBatch(want, prepared, 3)); err != nil {
+	if err := errors.Join(p.PredictFile(t.Context(), got, b.Bytes()), p.Prepare(t.Context(), prepared, b.Bytes()),
+		p.PredictBatch(want, prepared, 3)); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(got, want) || slices.Max(prepared) == slices.Min(prepared) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if err := p.PredictFile(t.Context(), got, []byte("no image")); err == nil || !strings.Contains(err.Error(), "this is no JPEG") {
+	if err := p.PredictFile(t.Context(), got, []byte("no image")); err == nil ||
+		!strings.Contains(err.Error(), "this is no JPEG") {
 		t.Error(err)
 	}
 }
@@ -326,7 +333,8 @@ func TestWrongCalls(t *testing.T) {
 	}
 	p.Close()
 	p.Close()
-	for what, err := range map[string]error{"PredictBatch": p.PredictBatch(many[:1], image, 1), "PredictFile": p.PredictFile(t.Context(), many[:1], nil)} {
+	for what, err := range map[string]error{"PredictBatch": p.PredictBatch(many[:1], image, 1),
+		"PredictFile": p.PredictFile(t.Context(), many[:1], nil)} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%s after Close: %v", what, err)
 		}

@@ -14,7 +14,8 @@ type Setting struct {
 	Line   int
 }
 
-// ReadConfig reads a config file: YAML with a key for each flag of `ocl serve`, such as `listen: 127.0.0.1:8100`. What the keys mean is the caller's.
+// ReadConfig reads a config file: YAML with a key for each flag of `ocl serve`, such as `listen: 127.0.0.1:8100`. What
+// the keys mean is the caller's.
 func ReadConfig(text []byte) ([]Setting, error) {
 	var page yaml.Node
 	if err := yaml.Unmarshal(text, &page); err != nil {

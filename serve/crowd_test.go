@@ -13,7 +13,8 @@ import (
 	"ocl/serve/client"
 )
 
-// TestHealthWaitsForNobody: however many connections are open and say nothing, before a request or after one, the next one is answered.
+// TestHealthWaitsForNobody: however many connections are open and say nothing, before a request or after one, the next
+// one is answered.
 func TestHealthWaitsForNobody(t *testing.T) {
 	address, _ := run(t, options(t))
 	for name, ask := range map[string]string{"silent": "", "idle": "/livez", "idle, of one who may ask": "/v1/status"} {

@@ -32,7 +32,8 @@ func init() {
 	})
 }
 
-// TestAPanicWhileItLearns ends the process with the panic as its error, and who waits for what it was learning is told so.
+// TestAPanicWhileItLearns ends the process with the panic as its error, and who waits for what it was learning is told
+// so.
 func TestAPanicWhileItLearns(t *testing.T) {
 	o := options(t)
 	o.Daemon.Live.Method = "panics"
@@ -46,7 +47,8 @@ func TestAPanicWhileItLearns(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.Learn(t.Context(), picture(1), "class", client.Learn{Raw: true, Wait: true})
-	if refused := new(client.Error); !errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable || !strings.Contains(refused.Detail, "has failed, and the daemon ends") {
+	if refused := new(client.Error); !errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable ||
+		!strings.Contains(refused.Detail, "has failed, and the daemon ends") {
 		t.Errorf("who waits is told %v", err)
 	}
 	if err, panicked := <-ended, new(train.PanicError); !errors.As(err, &panicked) {

@@ -82,7 +82,8 @@ func follow(ctx context.Context, o Follow, p live.Process, log *slog.Logger) (mo
 			return nil, fmt.Errorf("--follow: %w", err)
 		}
 		if is := sort(err); is != said {
-			log.WarnContext(ctx, "the daemon has no model yet, or does not answer; it is asked until it does", "address", o.URL, "error", err)
+			log.WarnContext(ctx, "the daemon has no model yet, or does not answer; it is asked until it does", "address", o.URL,
+				"error", err)
 			said = is
 		}
 		select {
@@ -107,7 +108,8 @@ func (o Follow) client() (*client.Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	c, err := client.New(o.URL, client.Options{Token: o.Token, Tries: 1, HTTP: &http.Client{Transport: transport, Timeout: 5 * time.Minute}})
+	c, err := client.New(o.URL, client.Options{Token: o.Token, Tries: 1,
+		HTTP: &http.Client{Transport: transport, Timeout: 5 * time.Minute}})
 	if err != nil {
 		return nil, fmt.Errorf("--follow: %w", err)
 	}
@@ -159,7 +161,8 @@ func judged(err error) error {
 	errors.As(err, &refused)
 	switch {
 	case errors.As(err, new(*tls.CertificateVerificationError)):
-		return hopeless{fmt.Errorf("%w. Give the certificate that has signed the daemon's with --ca FILE, and an address that it names", err)}
+		return hopeless{fmt.Errorf("%w. Give the certificate that has signed the daemon's with --ca FILE, and an address that it names",
+			err)}
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return hopeless{fmt.Errorf("%w. Use an http address", err)}
 	case errors.Is(err, client.ErrAnswer):
@@ -168,14 +171,16 @@ func judged(err error) error {
 		return err
 	}
 	switch refused.Status {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests: // it has learned nothing yet, or is busy
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly,
+		http.StatusTooManyRequests: // it has learned nothing yet, or is busy
 		return err
 	case http.StatusUnauthorized:
 		return hopeless{fmt.Errorf("%w. Set OCL_TOKEN to a token that may predict", err)}
 	case http.StatusForbidden: // the answer says why
 		return hopeless{err}
 	}
-	return hopeless{fmt.Errorf("%w. Use the address of `ocl serve`: its scheme, its port, and the prefix that a proxy gives it", err)}
+	return hopeless{fmt.Errorf("%w. Use the address of `ocl serve`: its scheme, its port, and the prefix that a proxy gives it",
+		err)}
 }
 
 // look fetches the model of the daemon if it is another one than here.
@@ -296,7 +301,8 @@ func (r *replica) Model(_ context.Context, format string, w io.Writer) (version 
 	return m.version, err
 }
 
-// retire closes a model that is not the current one any more, or is the last one. It waits for the predictions that are at work, and for whoever takes its weights.
+// retire closes a model that is not the current one any more, or is the last one. It waits for the predictions that are
+// at work, and for whoever takes its weights.
 func (r *replica) retire(m *copied) error {
 	r.weighing.Lock()
 	defer r.weighing.Unlock()
@@ -309,7 +315,8 @@ func (r *replica) Problem() string {
 	if fault == nil {
 		return ""
 	}
-	return fmt.Sprintf("The daemon at %s has given no model since %s, so the one here may be old: %v.", r.o.URL, time.Unix(0, r.seen.Load()).UTC().Format(time.RFC3339), *fault)
+	return fmt.Sprintf("The daemon at %s has given no model since %s, so the one here may be old: %v.", r.o.URL,
+		time.Unix(0, r.seen.Load()).UTC().Format(time.RFC3339), *fault)
 }
 
 // Ready implements [api.Model].
@@ -319,7 +326,8 @@ func (r *replica) Ready() error {
 		return errors.New(text)
 	}
 	if since > staleAfter {
-		return fmt.Errorf("the daemon at %s has not answered for %s, so the model here may be old. Look at that daemon", r.o.URL, since.Round(time.Second))
+		return fmt.Errorf("the daemon at %s has not answered for %s, so the model here may be old. Look at that daemon",
+			r.o.URL, since.Round(time.Second))
 	}
 	return nil
 }
@@ -327,7 +335,8 @@ func (r *replica) Ready() error {
 // Status implements [api.Model].
 func (r *replica) Status() serving.Status {
 	s := serving.Status{
-		Method: r.current.Load().Config().Methods[0], Release: edition.Release, Started: r.began, State: "idle", Version: r.Version(), Problem: r.Problem(),
+		Method: r.current.Load().Config().Methods[0], Release: edition.Release, Started: r.began, State: "idle",
+		Version: r.Version(), Problem: r.Problem(),
 		Classes: []serving.ClassInfo{}, History: []serving.Point{},
 	}
 	for _, name := range r.Names() {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestAnOpenPageKeepsTheDaemon: while a request is open, such as the stream of a page, nobody is missed; after it the time counts.
+// TestAnOpenPageKeepsTheDaemon: while a request is open, such as the stream of a page, nobody is missed; after it the
+// time counts.
 func TestAnOpenPageKeepsTheDaemon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{}

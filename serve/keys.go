@@ -39,7 +39,8 @@ func (o Options) keys() (*keys, error) {
 	}
 	if !loopback(host) && !o.Insecure {
 		if o.Tokens == "" || o.Cert == "" {
-			return nil, fmt.Errorf("--listen %s lets other machines in. Give --tokens, --cert and --key, or --insecure if something else keeps strangers out", o.Listen)
+			return nil, fmt.Errorf("--listen %s lets other machines in. Give --tokens, --cert and --key, or --insecure if something else keeps strangers out",
+				o.Listen)
 		}
 	}
 	if o.Tokens != "" {
@@ -64,7 +65,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// address is one at which a browser finds the daemon. One that listens on all addresses of the machine has the first of some names that is not "", or localhost.
+// address is one at which a browser finds the daemon. One that listens on all addresses of the machine has the first of
+// some names that is not "", or localhost.
 func (k *keys) address(at net.Addr, names ...string) string {
 	scheme := "http://"
 	if k.certificate != nil {
@@ -159,7 +161,8 @@ func (c *certificate) read(certFile, keyFile string) error {
 	}
 	pair, err := tls.X509KeyPair(chain, key)
 	if err != nil {
-		return fmt.Errorf("%s and %s are no certificate with its key (%w). Use PEM files that belong together", certFile, keyFile, err)
+		return fmt.Errorf("%s and %s are no certificate with its key (%w). Use PEM files that belong together", certFile,
+			keyFile, err)
 	}
 	c.current.Store(&pair)
 	return nil
@@ -185,8 +188,8 @@ func (c *certificate) config() *tls.Config {
 	}
 }
 
-// AddToken adds a token to a file, which is made if it is not there. It takes the place of one of the same name. A file that cannot be read is left as
-// it is.
+// AddToken adds a token to a file, which is made if it is not there. It takes the place of one of the same name. A file
+// that cannot be read is left as it is.
 func AddToken(path string, t api.Token) error {
 	text, err := secretFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

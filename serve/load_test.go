@@ -17,9 +17,10 @@ import (
 	"ocl/serve/daemon"
 )
 
-// TestEverythingAtOnce: clients predict, remember, label, correct, erase, add classes, end tasks, go back, fetch the model and watch, all at the same time, and
-// labels and erasures meet on the same samples. Nothing answers with a fault of the daemon, what was erased stays erased, and the journal makes the same state again. With
-// the race detector it is a test of the whole daemon.
+// TestEverythingAtOnce: clients predict, remember, label, correct, erase, add classes, end tasks, go back, fetch the
+// model and watch, all at the same time, and labels and erasures meet on the same samples. Nothing answers with a fault
+// of the daemon, what was erased stays erased, and the journal makes the same state again. With the race detector it is
+// a test of the whole daemon.
 func TestEverythingAtOnce(t *testing.T) {
 	o := options(t)
 	o.Daemon.Queue, o.Daemon.HeldOut, o.Daemon.Retain, o.Daemon.SnapshotEvery = 1000, 0.05, true, 20*time.Millisecond
@@ -33,7 +34,8 @@ func TestEverythingAtOnce(t *testing.T) {
 		rounds = 40
 	}
 	for i := range 4 {
-		if _, err := c.Learn(t.Context(), picture(i), fmt.Sprint("class ", i%3), client.Learn{Raw: true, Wait: i == 3}); err != nil {
+		if _, err := c.Learn(t.Context(), picture(i), fmt.Sprint("class ", i%3),
+			client.Learn{Raw: true, Wait: i == 3}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,7 +43,8 @@ func TestEverythingAtOnce(t *testing.T) {
 	erased := map[string]bool{}
 	bad := func(what string, err error, allowed ...int) {
 		var refused *client.Error
-		if err == nil || errors.As(err, &refused) && (refused.Status == http.StatusTooManyRequests || slices.Contains(allowed, refused.Status)) {
+		if err == nil || errors.As(err, &refused) &&
+			(refused.Status == http.StatusTooManyRequests || slices.Contains(allowed, refused.Status)) {
 			return
 		}
 		t.Errorf("%s: %v", what, err)
@@ -136,7 +139,8 @@ func TestEverythingAtOnce(t *testing.T) {
 		}
 		text, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
-		if s := string(text); answer.StatusCode != http.StatusOK || !strings.Contains(s, `"erased"`) && !strings.Contains(s, `"forgotten"`) {
+		if s := string(text); answer.StatusCode != http.StatusOK || !strings.Contains(s, `"erased"`) &&
+			!strings.Contains(s, `"forgotten"`) {
 			t.Errorf("%s was erased and is %s", id, text)
 		}
 	}

@@ -45,7 +45,8 @@ func (l learner) failed() <-chan error { return l.d.Failed() }
 func (l learner) close(ctx context.Context) error {
 	if err := l.d.Close(ctx); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
-			return fmt.Errorf("the daemon could not save all it knows within %s. Nothing is lost: the journal has it, and the next start learns it again", drainTime)
+			return fmt.Errorf("the daemon could not save all it knows within %s. Nothing is lost: the journal has it, and the next start learns it again",
+				drainTime)
 		}
 		return err
 	}

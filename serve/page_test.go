@@ -17,8 +17,8 @@ import (
 	"ocl/serve/page"
 )
 
-// TestPage: in Chromium, on a phone and on a screen, the page shows what the daemon learns, events arrive, and a button labels a picture. The phone comes by a proxy that gives
-// the daemon a prefix.
+// TestPage: in Chromium, on a phone and on a screen, the page shows what the daemon learns, events arrive, and a button
+// labels a picture. The phone comes by a proxy that gives the daemon a prefix.
 func TestPage(t *testing.T) {
 	b := browsertest.Start(t)
 	for name, size := range map[string][2]int64{"serve-360": {360, 800}, "serve-1440": {1440, 900}} {
@@ -34,7 +34,8 @@ func TestPage(t *testing.T) {
 			teach := func(from, n int) {
 				t.Helper()
 				for i := from; i < from+n; i++ {
-					if _, err := c.Learn(t.Context(), picture(i), fmt.Sprint("class ", i%3), client.Learn{Raw: true, Wait: i == from+n-1}); err != nil {
+					if _, err := c.Learn(t.Context(), picture(i), fmt.Sprint("class ", i%3),
+						client.Learn{Raw: true, Wait: i == from+n-1}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -72,12 +73,14 @@ func TestPage(t *testing.T) {
 				t.Fatal(err)
 			}
 			wait("document.querySelector('#news').textContent.includes('late')")
-			if err := chromedp.Run(ctx, chromedp.Evaluate("document.querySelector('.pictures article button').click()", nil)); err != nil {
+			if err := chromedp.Run(ctx, chromedp.Evaluate("document.querySelector('.pictures article button').click()",
+				nil)); err != nil {
 				t.Fatal(err)
 			}
 			wait("document.querySelectorAll('.pictures article').length===1 && document.querySelector('#said').textContent.startsWith('Labelled as ')")
 			var fits bool
-			if err := chromedp.Run(ctx, chromedp.Evaluate("[document.documentElement,...document.querySelectorAll('.scroll')].every(e=>e.scrollWidth<=e.clientWidth)", &fits)); err != nil || !fits {
+			if err := chromedp.Run(ctx, chromedp.Evaluate("[document.documentElement,...document.querySelectorAll('.scroll')].every(e=>e.scrollWidth<=e.clientWidth)",
+				&fits)); err != nil || !fits {
 				t.Errorf("the page is wider than the screen, or a table wider than its place, or %v", err)
 			}
 			if err := context.Cause(ctx); err != nil {

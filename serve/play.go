@@ -14,8 +14,9 @@ import (
 	"ocl/serve/client"
 )
 
-// The play: built-in drawings come as from a camera. Each is predicted first and gets its label afterwards, but for some, which wait for a person. Classes
-// appear one after the other, and once all are there, the typefaces change: the drift that the page shows.
+// The play: built-in drawings come as from a camera. Each is predicted first and gets its label afterwards, but for
+// some, which wait for a person. Classes appear one after the other, and once all are there, the typefaces change: the
+// drift that the page shows.
 const (
 	playClasses   = 12 // that appear
 	playFirst     = 3  // of them at the beginning
@@ -91,7 +92,8 @@ func draw(dice *rand.Rand, set *data.Set, classes int, face func(int) bool) int 
 }
 
 // playOne predicts a drawing, and then says its label, unless a person shall.
-func playOne(ctx context.Context, c *client.Client, pixels []byte, label string, classes map[string]bool, unlabeled bool) error {
+func playOne(ctx context.Context, c *client.Client, pixels []byte, label string, classes map[string]bool,
+	unlabeled bool) error {
 	if !classes[label] {
 		if err := c.Class(ctx, label); err != nil {
 			return err

@@ -18,7 +18,8 @@ import (
 	"ocl/serve/api"
 )
 
-// TestHangUpReadsKeysAgain: after SIGHUP a new token and a new certificate hold, and an old token does not. Files that cannot be read change nothing.
+// TestHangUpReadsKeysAgain: after SIGHUP a new token and a new certificate hold, and an old token does not. Files that
+// cannot be read change nothing.
 func TestHangUpReadsKeysAgain(t *testing.T) {
 	dir := t.TempDir()
 	o := options(t)
@@ -38,7 +39,8 @@ func TestHangUpReadsKeysAgain(t *testing.T) {
 	address, _ := run(t, o)
 	// seen is the certificate that a new connection gets.
 	seen := func() []byte {
-		c, err := tls.Dial("tcp", strings.TrimPrefix(address, "https://"), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // it is looked at
+		c, err := tls.Dial("tcp", strings.TrimPrefix(address, "https://"),
+			&tls.Config{InsecureSkipVerify: true}) //nolint:gosec // it is looked at
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +56,8 @@ func TestHangUpReadsKeysAgain(t *testing.T) {
 		pool := x509.NewCertPool()
 		pool.AppendCertsFromPEM(text)
 		pool.AddCert(mustParse(t, seen()))
-		c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DialContext: (&net.Dialer{}).DialContext, DisableKeepAlives: true}}
+		c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool},
+			DialContext: (&net.Dialer{}).DialContext, DisableKeepAlives: true}}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/v1/status", nil)
 		if err != nil {
 			t.Fatal(err)

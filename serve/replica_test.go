@@ -35,7 +35,8 @@ func fetch(t *testing.T, address string) (status int, text string) {
 	return answer.StatusCode, string(body)
 }
 
-// TestAReplicaWithoutItsDaemonSaysSo: in the status, the metrics and readyz, as soon as it is missed; and no more when it is back.
+// TestAReplicaWithoutItsDaemonSaysSo: in the status, the metrics and readyz, as soon as it is missed; and no more when
+// it is back.
 func TestAReplicaWithoutItsDaemonSaysSo(t *testing.T) {
 	leading := options(t)
 	address, end := run(t, leading)
@@ -52,7 +53,8 @@ func TestAReplicaWithoutItsDaemonSaysSo(t *testing.T) {
 	there, stop := run(t, o)
 	says := func(wrong bool) {
 		t.Helper()
-		for path, words := range map[string]string{"/v1/status": "has given no model since", "/readyz": "so the one here may be old", "/metrics": "\nocl_problem 1\n"} {
+		for path, words := range map[string]string{"/v1/status": "has given no model since",
+			"/readyz": "so the one here may be old", "/metrics": "\nocl_problem 1\n"} {
 			for {
 				status, text := fetch(t, there+path)
 				if status == http.StatusOK && strings.Contains(text, words) == wrong {
@@ -73,7 +75,8 @@ func TestAReplicaWithoutItsDaemonSaysSo(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if text := log.text.String(); !strings.Contains(text, "level=WARN") || strings.Count(text, `level=INFO msg="the daemon gives its model again"`) != 1 {
+	if text := log.text.String(); !strings.Contains(text, "level=WARN") ||
+		strings.Count(text, `level=INFO msg="the daemon gives its model again"`) != 1 {
 		t.Errorf("the log has\n%s", text)
 	}
 }
@@ -82,7 +85,8 @@ func TestAReplicaWithoutItsDaemonSaysSo(t *testing.T) {
 func TestAReplicaThatCannotFollow(t *testing.T) {
 	dir := t.TempDir()
 	guarded := options(t)
-	guarded.Tokens, guarded.Cert, guarded.Key = filepath.Join(dir, "tokens"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	guarded.Tokens, guarded.Cert, guarded.Key = filepath.Join(dir, "tokens"), filepath.Join(dir, "cert.pem"),
+		filepath.Join(dir, "key.pem")
 	certificate(t, guarded.Cert, guarded.Key)
 	token, _, err := api.NewToken("anna", api.RolePredict, 0)
 	if err != nil {
@@ -106,7 +110,8 @@ func TestAReplicaThatCannotFollow(t *testing.T) {
 		words  string
 	}{
 		{serve.Follow{URL: tls}, "unknown authority. Give the certificate"},
-		{serve.Follow{URL: strings.Replace(tls, "127.0.0.1", "localhost", 1), CA: guarded.Cert}, "and an address that it names"},
+		{serve.Follow{URL: strings.Replace(tls, "127.0.0.1", "localhost", 1), CA: guarded.Cert},
+			"and an address that it names"},
 		{serve.Follow{URL: tls, CA: guarded.Cert}, "Set OCL_TOKEN"},
 		{serve.Follow{URL: tls, CA: guarded.Cert, Token: "ocl_wrong"}, "Set OCL_TOKEN"},
 		{serve.Follow{URL: strings.Replace(tls, "https", "http", 1)}, "its scheme"},
@@ -117,7 +122,8 @@ func TestAReplicaThatCannotFollow(t *testing.T) {
 		o := options(t)
 		c.follow.Every = time.Hour // who would ask again does not end the test
 		o.Follow = c.follow
-		if err := serve.Run(t.Context(), o); err == nil || !strings.HasPrefix(err.Error(), "--follow: ") || !strings.Contains(err.Error(), c.words) {
+		if err := serve.Run(t.Context(), o); err == nil || !strings.HasPrefix(err.Error(), "--follow: ") ||
+			!strings.Contains(err.Error(), c.words) {
 			t.Errorf("%+v: %v, want %q", c.follow, err, c.words)
 		}
 	}
@@ -190,7 +196,8 @@ func TestTheModelOfAReplicaThatChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	teach := func(i int) {
-		if _, err := learner.Learn(t.Context(), picture(i), fmt.Sprint("class ", i%2), client.Learn{Raw: true, Wait: true}); err != nil {
+		if _, err := learner.Learn(t.Context(), picture(i), fmt.Sprint("class ", i%2),
+			client.Learn{Raw: true, Wait: true}); err != nil {
 			t.Error(err)
 		}
 	}

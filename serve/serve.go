@@ -1,5 +1,6 @@
-// Package serve runs the daemon of `ocl serve`: it opens the folder, listens, and drains when it is asked to end. Package daemon learns, and package api
-// answers; here is what an operator sees of a process: addresses, TLS, tokens, signals, the log, and how many processors learn.
+// Package serve runs the daemon of `ocl serve`: it opens the folder, listens, and drains when it is asked to end.
+// Package daemon learns, and package api answers; here is what an operator sees of a process: addresses, TLS, tokens,
+// signals, the log, and how many processors learn.
 //
 // Start at [Run].
 package serve
@@ -53,8 +54,8 @@ const (
 	requestTime = 3 * time.Second
 )
 
-// Run serves until ctx ends, and then drains: requests at work are answered, and the state is saved. It returns nil after that. A daemon whose disk failed
-// is an error at once.
+// Run serves until ctx ends, and then drains: requests at work are answered, and the state is saved. It returns nil
+// after that. A daemon whose disk failed is an error at once.
 func Run(ctx context.Context, o Options) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -144,8 +145,10 @@ func hurry(ctx context.Context, server *http.Server) {
 // newServer is a server with limits of time for everything that a client may do slowly.
 func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 1 << 14, ConnContext: listen.Context, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100}, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
+		IdleTimeout:    2 * time.Minute,
+		MaxHeaderBytes: 1 << 14, ConnContext: listen.Context, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }
 
@@ -202,9 +205,10 @@ func refused(err error) error {
 	return err
 }
 
-// Processors sets how many goroutines compute at the same time, and returns how many of them learn and by how much their threads are less urgent than
-// others. There is one P more than learning goroutines: with all Ps computing, Go looks at the network every 10 ms only. Where threads cannot be made less
-// urgent, one processor is left to predictions.
+// Processors sets how many goroutines compute at the same time, and returns how many of them learn and by how much
+// their threads are less urgent than others. There is one P more than learning goroutines: with all Ps computing, Go
+// looks at the network every 10 ms only. Where threads cannot be made less urgent, one processor is left to
+// predictions.
 func Processors(workers int) (learn, nice int) {
 	cores := runtime.NumCPU()
 	if runtime.GOOS == "linux" {

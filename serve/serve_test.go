@@ -40,7 +40,8 @@ func options(t *testing.T) serve.Options {
 		Dir: filepath.Join(t.TempDir(), "daemon"), Listen: "127.0.0.1:0", Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Daemon: daemon.Options{
 			Live:  live.Options{Method: "er", Memory: 20, Size: size, Set: []string{"network.name=mlp", "network.hidden=8"}},
-			Batch: 2, Age: time.Millisecond, Queue: 100, Remember: daemon.Remember{Count: 50, Bytes: 1 << 20, Age: time.Hour}, NewClasses: true,
+			Batch: 2, Age: time.Millisecond, Queue: 100, Remember: daemon.Remember{Count: 50, Bytes: 1 << 20, Age: time.Hour},
+			NewClasses: true,
 		},
 	}
 }
@@ -75,7 +76,8 @@ func picture(n int) []byte {
 	return p
 }
 
-// TestADaemonFromItsStartToItsEnd: a client teaches it, and asks; it drains with no error, and knows everything when it starts again.
+// TestADaemonFromItsStartToItsEnd: a client teaches it, and asks; it drains with no error, and knows everything when it
+// starts again.
 func TestADaemonFromItsStartToItsEnd(t *testing.T) {
 	o := options(t)
 	address, end := run(t, o)
@@ -85,7 +87,8 @@ func TestADaemonFromItsStartToItsEnd(t *testing.T) {
 	}
 	ctx := t.Context()
 	for i := range 6 {
-		s, err := c.Learn(ctx, picture(i), fmt.Sprint("class ", i%2), client.Learn{ID: fmt.Sprint("s", i), Raw: true, Wait: i == 5})
+		s, err := c.Learn(ctx, picture(i), fmt.Sprint("class ", i%2),
+			client.Learn{ID: fmt.Sprint("s", i), Raw: true, Wait: i == 5})
 		if err != nil || s.ID != fmt.Sprint("s", i) {
 			t.Fatalf("%+v, %v", s, err)
 		}
@@ -122,10 +125,12 @@ func TestADaemonFromItsStartToItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refused *client.Error
-	if again, err := c.Learn(ctx, picture(2), "class 0", client.Learn{ID: "s2", Raw: true}); err != nil || again.ID != "s2" {
+	if again, err := c.Learn(ctx, picture(2), "class 0", client.Learn{ID: "s2", Raw: true}); err != nil ||
+		again.ID != "s2" {
 		t.Errorf("the same sample after a restart: %+v, %v", again, err)
 	}
-	if _, err := c.Learn(ctx, picture(3), "class 0", client.Learn{ID: "s2", Raw: true}); !errors.As(err, &refused) || refused.Status != http.StatusConflict {
+	if _, err := c.Learn(ctx, picture(3), "class 0", client.Learn{ID: "s2", Raw: true}); !errors.As(err, &refused) ||
+		refused.Status != http.StatusConflict {
 		t.Errorf("another picture with its id after a restart: %v", err)
 	}
 	if err := end(); err != nil {
@@ -142,7 +147,8 @@ func TestTwoDaemonsOnOneFolder(t *testing.T) {
 	}
 }
 
-// TestAReplicaFollows: a replica predicts what the daemon predicts, also after the daemon has learned more, and learns nothing itself.
+// TestAReplicaFollows: a replica predicts what the daemon predicts, also after the daemon has learned more, and learns
+// nothing itself.
 func TestAReplicaFollows(t *testing.T) {
 	address, _ := run(t, options(t))
 	learner, err := client.New(address, client.Options{})
@@ -152,7 +158,8 @@ func TestAReplicaFollows(t *testing.T) {
 	teach := func(from, to int) {
 		t.Helper()
 		for i := from; i < to; i++ {
-			if _, err := learner.Learn(t.Context(), picture(i), fmt.Sprint("class ", i%2), client.Learn{Raw: true, Wait: i == to-1}); err != nil {
+			if _, err := learner.Learn(t.Context(), picture(i), fmt.Sprint("class ", i%2),
+				client.Learn{Raw: true, Wait: i == to-1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -190,7 +197,8 @@ func TestAReplicaFollows(t *testing.T) {
 	teach(4, 12)
 	same()
 	var refused *client.Error
-	if _, err := replica.Learn(t.Context(), picture(1), "class 1", client.Learn{Raw: true}); !errors.As(err, &refused) || refused.Status != http.StatusMisdirectedRequest || !strings.Contains(refused.Detail, address) {
+	if _, err := replica.Learn(t.Context(), picture(1), "class 1", client.Learn{Raw: true}); !errors.As(err, &refused) ||
+		refused.Status != http.StatusMisdirectedRequest || !strings.Contains(refused.Detail, address) {
 		t.Errorf("a sample for a replica: %v", err)
 	}
 	if err := end(); err != nil {
@@ -310,7 +318,8 @@ func TestTLSAndTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refused *client.Error
-	if _, err := c.Learn(t.Context(), picture(1), "a", client.Learn{Raw: true}); !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized {
+	if _, err := c.Learn(t.Context(), picture(1), "a", client.Learn{Raw: true}); !errors.As(err, &refused) ||
+		refused.Status != http.StatusUnauthorized {
 		t.Errorf("without a token: %v", err)
 	}
 	if err := os.Chmod(o.Tokens, 0o644); err != nil {
@@ -330,7 +339,8 @@ func certificate(t *testing.T, cert, key string) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
-		DNSNames: []string{"*.example", "cats.example"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		DNSNames: []string{"*.example", "cats.example"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true,
+		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
@@ -340,7 +350,8 @@ func certificate(t *testing.T, cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "PRIVATE KEY", Bytes: secret}} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -353,7 +364,8 @@ func TestConfigFiles(t *testing.T) {
 	if err != nil || len(list) != 3 || list[1].Values[0] != "true" || len(list[2].Values) != 2 || list[2].Line != 3 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	for text, words := range map[string]string{"- a": "no keys", "a: 1\na: 2": "twice", "a: {b: 1}": "keys of its own", "a: [": "no YAML", "a: [[1]]": "keys of its own"} {
+	for text, words := range map[string]string{"- a": "no keys", "a: 1\na: 2": "twice", "a: {b: 1}": "keys of its own",
+		"a: [": "no YAML", "a: [[1]]": "keys of its own"} {
 		if _, err := serve.ReadConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q: %v, want %q", text, err, words)
 		}

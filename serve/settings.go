@@ -19,8 +19,8 @@ type other struct{ error }
 
 func (other) Is(target error) bool { return target == ErrOther }
 
-// fits refuses settings of a learner that are not those of the folder's, which would be passed over. Nothing of the folder is opened before: other options, such as what
-// is retained, change it.
+// fits refuses settings of a learner that are not those of the folder's, which would be passed over. Nothing of the
+// folder is opened before: other options, such as what is retained, change it.
 func (o Options) fits() error {
 	l := o.Daemon.Live
 	if l.Method == "" && l.Memory == 0 && l.Size == 0 && l.Channels == 0 && len(l.Set) == 0 {
@@ -65,7 +65,8 @@ func (o Options) fits() error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return other{fmt.Errorf("%s has a learner already: %s. Leave that out to go on with it, or name another folder for a new one", o.Dir, strings.Join(faults, ", "))}
+	return other{fmt.Errorf("%s has a learner already: %s. Leave that out to go on with it, or name another folder for a new one",
+		o.Dir, strings.Join(faults, ", "))}
 }
 
 func methodOf(c config.Config) string {

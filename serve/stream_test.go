@@ -26,7 +26,8 @@ import (
 	"ocl/serve/daemon"
 )
 
-var streamPerClass = flag.Int("streamperclass", 50, "images of each class of CIFAR-100 in TestStreamOverHTTP; 500 are all, and take about ten minutes")
+var streamPerClass = flag.Int("streamperclass", 50,
+	"images of each class of CIFAR-100 in TestStreamOverHTTP; 500 are all, and take about ten minutes")
 
 // picture in the JSON of a request.
 type raw struct {
@@ -85,8 +86,9 @@ func streamed(t *testing.T, s build.Stream) [][]raw {
 	return tasks
 }
 
-// TestStreamOverHTTP: the stream of a run of `ocl run` (ER, CIFAR-100, ten tasks) goes to a daemon by requests. With its classes declared, nothing held out and
-// batches cut by size, the daemon ends in the run's very parameters. With batches cut by time and classes as they come, its accuracy is within 3 points.
+// TestStreamOverHTTP: the stream of a run of `ocl run` (ER, CIFAR-100, ten tasks) goes to a daemon by requests. With
+// its classes declared, nothing held out and batches cut by size, the daemon ends in the run's very parameters. With
+// batches cut by time and classes as they come, its accuracy is within 3 points.
 func TestStreamOverHTTP(t *testing.T) {
 	dir := os.Getenv("OCL_DATA")
 	if dir == "" || os.Getenv("OCL_LONG") == "" {
@@ -115,7 +117,8 @@ func TestStreamOverHTTP(t *testing.T) {
 	tasks := streamed(t, s)
 
 	o := options(t)
-	o.Daemon = daemon.Options{Live: live.Options{Method: "er", Memory: 1000, Size: 32, Capacity: m.Info.Classes}, Batch: 10, Age: -1}
+	o.Daemon = daemon.Options{Live: live.Options{Method: "er", Memory: 1000, Size: 32, Capacity: m.Info.Classes},
+		Batch: 10, Age: -1}
 	address, end := run(t, o)
 	api, err := client.New(address, client.Options{})
 	if err != nil {
@@ -161,7 +164,8 @@ func TestStreamOverHTTP(t *testing.T) {
 	}
 	settled(t, api, 1)
 	got := accuracy(t, address, set)
-	t.Logf("%d images a class: accuracy after all tasks is %.1f %% of the daemon with the run's bits, and %.1f %% of the one with batches by time and classes as they came", *streamPerClass, exact, got)
+	t.Logf("%d images a class: accuracy after all tasks is %.1f %% of the daemon with the run's bits, and %.1f %% of the one with batches by time and classes as they came",
+		*streamPerClass, exact, got)
 	if got < exact-3 || got > exact+3 {
 		t.Errorf("accuracy is %.1f %%, and of the run %.1f %%", got, exact)
 	}

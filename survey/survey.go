@@ -1,6 +1,7 @@
-// Package survey holds the tables of the survey (Mai et al., Online Continual Learning in Image Classification: An Empirical Survey) as
-// data: what it measured, which settings it tried, and what it says of data sets, methods and tricks, in other words than the paper's. Each table is a CSV file, typed in once from the paper. The package knows nothing of what
-// ocl measures.
+// Package survey holds the tables of the survey (Mai et al., Online Continual Learning in Image Classification: An
+// Empirical Survey) as data: what it measured, which settings it tried, and what it says of data sets, methods and
+// tricks, in other words than the paper's. Each table is a CSV file, typed in once from the paper. The package knows
+// nothing of what ocl measures.
 //
 // The text of the paper gives no number of a figure that is not in a table, so there is no file for a figure.
 package survey
@@ -42,9 +43,11 @@ const (
 
 // files by label.
 var names = map[string]string{
-	ClassIncremental: "nc.csv", TricksCIFAR100: "trick_cifar.csv", TricksMiniImage: "trick_mini.csv", ErrorAnalysis: "trick_motivation.csv",
-	TrickTimes: "trick_time.csv", DomainIncremental: "ni.csv", Hyperparameters: "hyper.csv",
-	Datasets: "dataset.csv", Disturbances: "ns_mini.csv", Signals: "summary.csv", MethodComments: "comment_method.csv", TrickComments: "comment_trick.csv",
+	ClassIncremental: "nc.csv", TricksCIFAR100: "trick_cifar.csv", TricksMiniImage: "trick_mini.csv",
+	ErrorAnalysis: "trick_motivation.csv",
+	TrickTimes:    "trick_time.csv", DomainIncremental: "ni.csv", Hyperparameters: "hyper.csv",
+	Datasets: "dataset.csv", Disturbances: "ns_mini.csv", Signals: "summary.csv", MethodComments: "comment_method.csv",
+	TrickComments: "comment_trick.csv",
 }
 
 // Value is a cell of a table. Accuracies are in per cent.

@@ -67,7 +67,8 @@ func TestTables(t *testing.T) {
 // TestTablesAgree: the plain rows of the tables of tricks are cells of the table of methods, and their best ones too.
 func TestTablesAgree(t *testing.T) {
 	methods := Read(ClassIncremental)
-	for label, at := range map[string]struct{ plain, column string }{TricksCIFAR100: {"N/A", CIFAR100}, TricksMiniImage: {"NA", "Split Mini-ImageNet"}} {
+	for label, at := range map[string]struct{ plain, column string }{TricksCIFAR100: {"N/A", CIFAR100},
+		TricksMiniImage: {"NA", "Split Mini-ImageNet"}} {
 		tricks := Read(label)
 		best := map[int]float64{}
 		for _, v := range methods {
@@ -79,7 +80,8 @@ func TestTablesAgree(t *testing.T) {
 			if v.Row == "Best OCI" && v.Mean != best[v.Memory] {
 				t.Errorf("%s: the best at M = %d is %g, in %s it is %g", label, v.Memory, v.Mean, ClassIncremental, best[v.Memory])
 			}
-			if of, ok := Find(methods, v.Column, at.column, v.Memory); v.Row == at.plain && (!ok || of.Mean != v.Mean || of.Interval != v.Interval) {
+			if of, ok := Find(methods, v.Column, at.column, v.Memory); v.Row == at.plain &&
+				(!ok || of.Mean != v.Mean || of.Interval != v.Interval) {
 				t.Errorf("%s: %+v is %+v in %s", label, v, of, ClassIncremental)
 			}
 		}
@@ -92,13 +94,15 @@ func TestGrids(t *testing.T) {
 	for _, g := range all {
 		sizes[g.Method] += len(g.Values)
 	}
-	want := map[string]int{"EWC++": 9, "LwF": 11, "ER": 11, "MIR": 9, "GSS": 9, "iCaRL": 11, "A-GEM": 11, "CN-DPM": 14 + 15 + 17, "GDumb": 5}
+	want := map[string]int{"EWC++": 9, "LwF": 11, "ER": 11, "MIR": 9, "GSS": 9, "iCaRL": 11, "A-GEM": 11,
+		"CN-DPM": 14 + 15 + 17, "GDumb": 5}
 	if !maps.Equal(sizes, want) {
 		t.Errorf("the grids have %v values, want %v", sizes, want)
 	}
 }
 
-// TestPaper compares every number with the paper's source: the values of each table, in their order. The paper is not in the repository.
+// TestPaper compares every number with the paper's source: the values of each table, in their order. The paper is not
+// in the repository.
 func TestPaper(t *testing.T) {
 	source, err := os.ReadFile("../../shared/survey.tex")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +120,8 @@ func TestPaper(t *testing.T) {
 		table = table[:strings.Index(table, `\end{tabular}`)]
 		var want, got []string
 		if label == ErrorAnalysis || label == TrickTimes {
-			for _, m := range regexp.MustCompile(`&\s*(\d+)\b`).FindAllStringSubmatch(strings.ReplaceAll(table, "{2-4}", ""), -1) {
+			for _, m := range regexp.MustCompile(`&\s*(\d+)\b`).FindAllStringSubmatch(strings.ReplaceAll(table, "{2-4}", ""),
+				-1) {
 				want = append(want, m[1])
 			}
 		} else {

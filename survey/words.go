@@ -15,13 +15,15 @@ const (
 var columns = map[string][]string{
 	Datasets:     {"row", "tasks", "train", "test", "classes", "size", "setting"},
 	Disturbances: {"row", "task", "strength"},
-	Signals: {"row", "no task at test", "no task in training", "online", "regularisation", "memory", "distillation", "fixed architecture",
+	Signals: {"row", "no task at test", "no task in training", "online", "regularisation", "memory", "distillation",
+		"fixed architecture",
 		"dynamic architecture", "generative"},
 	MethodComments: {"row", "number", "comment"},
 	TrickComments:  {"row", "number", "comment"},
 }
 
-// Words returns a table of words: a record for each line, with the columns of its file but for the label. The first one is the row.
+// Words returns a table of words: a record for each line, with the columns of its file but for the label. The first one
+// is the row.
 func Words(label string) [][]string { return read(label, columns[label]...) }
 
 // WordColumns are the columns of a table of words.

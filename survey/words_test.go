@@ -11,7 +11,8 @@ import (
 
 // TestWords: the tables of words have as many lines as the paper's, for the rows of the tables of results.
 func TestWords(t *testing.T) {
-	for label, want := range map[string]int{Datasets: 5, Disturbances: 30, Signals: 9, MethodComments: 18, TrickComments: 13} {
+	for label, want := range map[string]int{Datasets: 5, Disturbances: 30, Signals: 9, MethodComments: 18,
+		TrickComments: 13} {
 		records := Words(label)
 		if len(records) != want {
 			t.Errorf("%s has %d lines, want %d", label, len(records), want)

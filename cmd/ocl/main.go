@@ -1,5 +1,5 @@
-// Command ocl trains image classifiers by online continual learning, and measures what they learn and forget. It is [cli.Main] with the
-// methods, data sets, streams and networks of this module.
+// Command ocl trains image classifiers by online continual learning, and measures what they learn and forget. It is
+// [cli.Main] with the methods, data sets, streams and networks of this module.
 package main
 
 import (

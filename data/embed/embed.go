@@ -1,5 +1,6 @@
-// Package embed makes embeddings of the images of a data set by a pretrained network that does not learn. Each image goes through
-// the network once, and its embedding stays in a cache as float16. A learner then sees the embeddings in place of the images.
+// Package embed makes embeddings of the images of a data set by a pretrained network that does not learn. Each image
+// goes through the network once, and its embedding stays in a cache as float16. A learner then sees the embeddings in
+// place of the images.
 //
 // Start at [New] and [Maker.Set]. Package backbone has the networks, and package data the images.
 package embed
@@ -20,12 +21,13 @@ type Maker struct {
 	shape [3]int // C, H, W
 }
 
-// New returns the maker of embeddings of images [C,H,W]. Grey images become three equal channels. Images of another size than the
-// network's are made as large as its own, and what then exceeds the square is cut off. It is an error if there are neither one nor
-// three channels.
+// New returns the maker of embeddings of images [C,H,W]. Grey images become three equal channels. Images of another
+// size than the network's are made as large as its own, and what then exceeds the square is cut off. It is an error if
+// there are neither one nor three channels.
 func New(net *backbone.Backbone, shape [3]int) (*Maker, error) {
 	if c := shape[0]; c != 1 && c != 3 || shape[1] < 1 || shape[2] < 1 {
-		return nil, fmt.Errorf("embed: images of %d channels and %d×%d pixels have no embedding. Use images of 1 or 3 channels", c, shape[1], shape[2])
+		return nil, fmt.Errorf("embed: images of %d channels and %d×%d pixels have no embedding. Use images of 1 or 3 channels",
+			c, shape[1], shape[2])
 	}
 	return &Maker{net, shape}, nil
 }
@@ -55,7 +57,8 @@ type Desk struct {
 // Desk makes a desk for batches of so many images, on which so many goroutines work. No embedding depends on either.
 func (m *Maker) Desk(workers, batch int) *Desk {
 	side := m.net.Info().Side
-	d := &Desk{of: m, ws: m.net.NewWorkspace(workers, batch), batch: batch, img: image.NewNRGBA(image.Rect(0, 0, m.shape[2], m.shape[1]))}
+	d := &Desk{of: m, ws: m.net.NewWorkspace(workers, batch), batch: batch,
+		img: image.NewNRGBA(image.Rect(0, 0, m.shape[2], m.shape[1]))}
 	d.pixels, d.features = make([]uint8, batch*3*side*side), make([]float32, batch*m.Dim())
 	for i := 3; i < len(d.img.Pix); i += 4 {
 		d.img.Pix[i] = 0xff
@@ -66,8 +69,8 @@ func (m *Maker) Desk(workers, batch int) *Desk {
 // Close ends the desk's workers.
 func (d *Desk) Close() { d.ws.Close() }
 
-// Embed writes the embeddings of images, uint8 [n,C,H,W], to dst, float16 [n,D] in bytes. It is an error if the network does
-// not give finite numbers that float16 can hold.
+// Embed writes the embeddings of images, uint8 [n,C,H,W], to dst, float16 [n,D] in bytes. It is an error if the network
+// does not give finite numbers that float16 can hold.
 func (d *Desk) Embed(dst []byte, images []uint8) error {
 	size, bytes := d.of.ImageLen(), ocl.Float16{}.Bytes(d.of.Dim())
 	for len(images) > 0 {

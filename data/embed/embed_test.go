@@ -27,7 +27,8 @@ const side = 8
 // network is one of this project with random weights, times a factor, whose embeddings have five numbers.
 func network(t *testing.T, seed uint64, factor float32) *backbone.Backbone {
 	t.Helper()
-	net, err := arch.MLP(arch.Config{Channels: 3, Height: side, Width: side, Classes: 2, Hidden: []int{5}}, rng.New(seed, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: side, Width: side, Classes: 2, Hidden: []int{5}},
+		rng.New(seed, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,8 +37,10 @@ func network(t *testing.T, seed uint64, factor float32) *backbone.Backbone {
 	}
 	var text bytes.Buffer
 	path := filepath.Join(t.TempDir(), "net.safetensors")
-	if err := errors.Join(safetensors.Write(&text, weights.Of(net), map[string]string{"ocl_version": "1", "architecture": "mlp", "shape": "[3,8,8]", "classes": "2",
-		"hidden": "[5]", "mean": "[0,0,0]", "std": "[1,1,1]", "data": "glyphs"}), os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
+	if err := errors.Join(safetensors.Write(&text, weights.Of(net),
+		map[string]string{"ocl_version": "1", "architecture": "mlp", "shape": "[3,8,8]", "classes": "2",
+			"hidden": "[5]", "mean": "[0,0,0]", "std": "[1,1,1]", "data": "glyphs"}),
+		os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	b, err := backbone.Open(path, nn.DefaultEngine())
@@ -80,8 +83,8 @@ func all(t *testing.T, set *data.Set) (b []byte) {
 	return b
 }
 
-// TestSet: the embeddings are what the network makes of the images, in float16; they are made once, and another network, other images or another size
-// have their own.
+// TestSet: the embeddings are what the network makes of the images, in float16; they are made once, and another
+// network, other images or another size have their own.
 func TestSet(t *testing.T) {
 	t.Setenv("OCL_CACHE", t.TempDir())
 	set, net := images(t, side, 21), network(t, 1, 1) // 2,100 images, more than a file
@@ -91,7 +94,8 @@ func TestSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made != 2200 || !got.Embeddings || got.C != 5 || got.H*got.W != 1 || got.Of != [3]int{3, side, side} || got.ByDigest != net.Digest() || got.By != "mlp trained on glyphs" {
+	if made != 2200 || !got.Embeddings || got.C != 5 || got.H*got.W != 1 || got.Of != [3]int{3, side, side} ||
+		got.ByDigest != net.Digest() || got.By != "mlp trained on glyphs" {
 		t.Errorf("%d made of %+v", made, got)
 	}
 	ws, bytesOf := net.NewWorkspace(1, 1), all(t, got)
@@ -189,27 +193,32 @@ func TestInterrupted(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Setenv("OCL_CACHE", t.TempDir())
 	set := images(t, side, 1)
-	if _, err := New(network(t, 1, 1), [3]int{2, 8, 8}); err == nil || !strings.Contains(err.Error(), "Use images of 1 or 3 channels") {
+	if _, err := New(network(t, 1, 1), [3]int{2, 8, 8}); err == nil ||
+		!strings.Contains(err.Error(), "Use images of 1 or 3 channels") {
 		t.Errorf("two channels: %v", err)
 	}
-	if _, err := maker(t, network(t, 1, 1e7), set).Set(t.Context(), set, Options{}); err == nil || !strings.Contains(err.Error(), "65,504") {
+	if _, err := maker(t, network(t, 1, 1e7), set).Set(t.Context(), set, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "65,504") {
 		t.Errorf("huge numbers: %v", err)
 	}
 	m := maker(t, network(t, 1, 1), set)
 	t.Setenv("GOMEMLIMIT", "1KiB")
-	if _, err := m.Set(t.Context(), set, Options{}); !errors.Is(err, nn.ErrMemory) || !strings.Contains(err.Error(), "Fewer cores need less") {
+	if _, err := m.Set(t.Context(), set, Options{}); !errors.Is(err, nn.ErrMemory) ||
+		!strings.Contains(err.Error(), "Fewer cores need less") {
 		t.Errorf("little memory: %v", err)
 	}
 	t.Setenv("GOMEMLIMIT", "")
 	no := errors.New("no")
-	if _, err := maker(t, network(t, 1, 1), set).Set(t.Context(), set, Options{Begin: func(Work) error { return no }}); !errors.Is(err, no) {
+	if _, err := maker(t, network(t, 1, 1), set).Set(t.Context(), set,
+		Options{Begin: func(Work) error { return no }}); !errors.Is(err, no) {
 		t.Errorf("a caller who says no: %v", err)
 	}
 	if _, err := maker(t, network(t, 1, 1), set).Set(t.Context(), images(t, 2*side, 1), Options{}); err == nil {
 		t.Error("images of another shape were taken")
 	}
 	var name *fs.PathError
-	if _, err := backbone.Open(filepath.Join(t.TempDir(), "none"), nn.DefaultEngine()); err == nil || errors.As(err, &name) {
+	if _, err := backbone.Open(filepath.Join(t.TempDir(), "none"), nn.DefaultEngine()); err == nil ||
+		errors.As(err, &name) {
 		t.Errorf("no file: %v", err)
 	}
 }

@@ -39,8 +39,9 @@ func (w Work) Time() time.Duration {
 	return time.Duration(w.Images) * w.EachOne / time.Duration(w.Cores)
 }
 
-// A half of a set has its embeddings in at most 64 files, unless these would have more than 2,048 embeddings. A process that is stopped loses
-// at most the file at work, so that little is made twice of small sets too, and a large set needs few open files.
+// A half of a set has its embeddings in at most 64 files, unless these would have more than 2,048 embeddings. A process
+// that is stopped loses at most the file at work, so that little is made twice of small sets too, and a large set needs
+// few open files.
 const (
 	leastPart, mostPart = 64, 2048
 	usualParts          = 64
@@ -60,10 +61,10 @@ type half struct {
 	desks room
 }
 
-// Set returns the set of the embeddings of a set of images. Those in the cache are not made again: the cache knows them by the
-// digests of the images and of the network, and by the engine that computes. All cores work. When ctx ends, so does the work; what was
-// made until then stays in the cache, but for the file at work. The digest of the new set is a function of the two
-// digests.
+// Set returns the set of the embeddings of a set of images. Those in the cache are not made again: the cache knows them
+// by the digests of the images and of the network, and by the engine that computes. All cores work. When ctx ends, so
+// does the work; what was made until then stays in the cache, but for the file at work. The digest of the new set is a
+// function of the two digests.
 func (m *Maker) Set(ctx context.Context, set *data.Set, o Options) (*data.Set, error) {
 	if have := [3]int{set.C, set.H, set.W}; have != m.shape {
 		return nil, fmt.Errorf("embed: %s has images of %v, and not of %v", set.Name, have, m.shape)
@@ -100,7 +101,8 @@ func (m *Maker) Set(ctx context.Context, set *data.Set, o Options) (*data.Set, e
 			}
 			built, err := m.build(ctx, spec, h, i)
 			if ctx.Err() != nil {
-				return nil, fmt.Errorf("embed: making embeddings was interrupted. What was made is kept, and the same command goes on: %w", ctx.Err())
+				return nil, fmt.Errorf("embed: making embeddings was interrupted. What was made is kept, and the same command goes on: %w",
+					ctx.Err())
 			}
 			if err != nil {
 				return nil, err
@@ -113,14 +115,16 @@ func (m *Maker) Set(ctx context.Context, set *data.Set, o Options) (*data.Set, e
 	made.C, made.H, made.W, made.Embeddings, made.Of, made.Tripled = m.Dim(), 1, 1, true, m.shape, false
 	made.By, made.ByDigest = m.By(), m.net.Digest()
 	made.Digest = Digest(m.net.Digest(), set.Digest, m.shape)
-	made.Train.Images, made.Test.Images = m.images(halves[0], missing > 0 && o.ReadOnly), m.images(halves[1], missing > 0 && o.ReadOnly)
+	made.Train.Images, made.Test.Images = m.images(halves[0], missing > 0 && o.ReadOnly),
+		m.images(halves[1], missing > 0 && o.ReadOnly)
 	return &made, nil
 }
 
 // Digest returns the digest of a set of embeddings, "sha256:…", without making any. network is the digest of the
 // network that makes them, and images the digest of the data set whose images, of shape [C,H,W], it gets.
 func Digest(network, images string, shape [3]int) string {
-	return fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Appendf(nil, "ocl embeddings 1\n%s\n%s\n%v %s\n", network, images, shape, picturesAs)))
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Appendf(nil, "ocl embeddings 1\n%s\n%s\n%v %s\n", network, images,
+		shape, picturesAs)))
 }
 
 // images are the embeddings of a half: those of the files, or made when they are asked for.
@@ -162,7 +166,8 @@ func (m *Maker) spec(set *data.Set, h *half, i int) cache.Spec {
 	last := min(first+h.part, n)
 	return cache.Spec{
 		Name: set.Name, Source: fmt.Sprintf("%s images %d to %d by %s", h.name, first+1, last, m.By()),
-		Key:   fmt.Sprintf("embeddings 1 %s\n%s\n%v %s %v\n%s %d %d\n", m.net.Digest(), set.Digest, m.shape, picturesAs, m.net.Engine(), h.name, first, last),
+		Key: fmt.Sprintf("embeddings 1 %s\n%s\n%v %s %v\n%s %d %d\n", m.net.Digest(), set.Digest, m.shape, picturesAs,
+			m.net.Engine(), h.name, first, last),
 		Shape: [3]int{ocl.Float16{}.Bytes(m.Dim()), 1, 1}, N: last - first,
 	}
 }
@@ -172,8 +177,10 @@ func (m *Maker) begin(set *data.Set, missing int, o Options) error {
 	if o.Begin == nil {
 		return nil
 	}
-	w := Work{By: m.By(), Images: missing, Bytes: int64(missing) * int64(ocl.Float16{}.Bytes(m.Dim())), Cores: runtime.GOMAXPROCS(0)}
-	const base, copies = 30 << 20, 2                             // the program, and the weights as the file has them and as the kernels want them
+	w := Work{By: m.By(), Images: missing, Bytes: int64(missing) * int64(ocl.Float16{}.Bytes(m.Dim())),
+		Cores: runtime.GOMAXPROCS(0)}
+	// the program, and the weights as the file has them and as the kernels want them
+	const base, copies = 30 << 20, 2
 	weights, maps := m.net.Memory(min(missing, w.Cores)+1, 1, 1) // with those of the image that is timed
 	w.Memory = base + copies*weights + maps
 	var err error

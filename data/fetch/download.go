@@ -17,8 +17,8 @@ import (
 
 const longestBackoff = 30 * time.Second
 
-// client follows redirects as net/http does, but to https, and from http to http, alone: by another scheme, whoever sits on the way
-// could see and change what is sent.
+// client follows redirects as net/http does, but to https, and from http to http, alone: by another scheme, whoever
+// sits on the way could see and change what is sent.
 var client = &http.Client{Transport: transport(), CheckRedirect: func(req *http.Request, via []*http.Request) error {
 	if from, to := via[len(via)-1].URL.Scheme, req.URL.Scheme; to != "https" && (from != "http" || to != "http") {
 		return fmt.Errorf("%w from %s to %.200s", errRedirect, from, req.URL.Redacted())
@@ -29,7 +29,8 @@ var client = &http.Client{Transport: transport(), CheckRedirect: func(req *http.
 	return nil
 }}
 
-// transport is the usual one, but with a connection for each request: on an idle one, net/http prints what a server sends unasked.
+// transport is the usual one, but with a connection for each request: on an idle one, net/http prints what a server
+// sends unasked.
 func transport() *http.Transport {
 	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	if usual, is := http.DefaultTransport.(*http.Transport); is {
@@ -47,8 +48,8 @@ type temporary struct{ error }
 
 func (t temporary) Unwrap() error { return t.error }
 
-// attempts are made until the part is whole. One counts as a failure unless it makes the part longer than it ever was, so a
-// long file over a bad line arrives, and a server that always begins again does not keep Get for ever.
+// attempts are made until the part is whole. One counts as a failure unless it makes the part longer than it ever was,
+// so a long file over a bad line arrives, and a server that always begins again does not keep Get for ever.
 func (d *download) attempts(ctx context.Context) error {
 	longest, failures, wait := d.size, 0, d.backoff
 	for {
@@ -67,7 +68,8 @@ func (d *download) attempts(ctx context.Context) error {
 			longest, failures, wait = d.size, 0, d.backoff
 		}
 		if failures >= d.retries {
-			return d.errorf("%w (attempts in a row: %d). Run the same command again later: it continues after %s", again.error, failures+1, d.soFar())
+			return d.errorf("%w (attempts in a row: %d). Run the same command again later: it continues after %s", again.error,
+				failures+1, d.soFar())
 		}
 		failures++
 		d.Retrying(d.file, Retry{Why: again.error, Attempt: failures + 1, Of: d.retries + 1, From: d.size, Wait: wait})
@@ -200,9 +202,11 @@ func (d *download) unanswered(ctx context.Context, err error) error {
 		return d.errorf("%w. Get the file by hand if you trust that address, and save it as %s", err, d.path)
 	}
 	if unknown := (*tls.CertificateVerificationError)(nil); errors.As(err, &unknown) {
-		return d.errorf("the server cannot prove who it is: %w. Check the clock and the certificates of this machine", unknown.Err)
+		return d.errorf("the server cannot prove who it is: %w. Check the clock and the certificates of this machine",
+			unknown.Err)
 	}
-	return temporary{fmt.Errorf("no answer: %.300s", err.Error())} // net/http quotes lines of the server, which may have megabytes
+	// net/http quotes lines of the server, which may have megabytes
+	return temporary{fmt.Errorf("no answer: %.300s", err.Error())}
 }
 
 // refused explains a status that brings no bytes. Errors of the server pass, and so do those that ask to come later.
@@ -210,7 +214,8 @@ func (d *download) refused(resp *http.Response) error {
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
 	late := resp.StatusCode == http.StatusRequestTimeout || resp.StatusCode == http.StatusTooManyRequests
 	if !late && resp.StatusCode < 500 {
-		return d.errorf("the server answers %s. Look for the file on the page of its authors, and save it as %s", status, d.path)
+		return d.errorf("the server answers %s. Look for the file on the page of its authors, and save it as %s", status,
+			d.path)
 	}
 	return temporary{fmt.Errorf("the server answers %s", status)}
 }

@@ -65,7 +65,8 @@ type Retry struct {
 // Get writes nothing outside o.Dir. Two Gets must not write to one o.Dir at the same time.
 func Get(ctx context.Context, files []File, o Options) error {
 	o.longest = cmp.Or(o.longest, limit.Download)
-	o.stall, o.retries, o.backoff = cmp.Or(o.stall, limit.DownloadSilenceSeconds*time.Second), cmp.Or(o.retries, 5), cmp.Or(o.backoff, time.Second)
+	o.stall, o.retries, o.backoff = cmp.Or(o.stall, limit.DownloadSilenceSeconds*time.Second), cmp.Or(o.retries, 5),
+		cmp.Or(o.backoff, time.Second)
 	for _, f := range files {
 		d := download{Options: o, file: f, path: filepath.Join(o.Dir, filepath.FromSlash(f.Name))}
 		if err := d.get(ctx); err != nil {
@@ -101,7 +102,8 @@ func (d *download) get(ctx context.Context) error {
 	}
 	defer root.Close()
 	if info, err := root.Lstat(name + ".part"); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("fetch: %s is not a file, and the download would be written to it. Remove it, or use another --data-dir", part)
+		return fmt.Errorf("fetch: %s is not a file, and the download would be written to it. Remove it, or use another --data-dir",
+			part)
 	}
 	if err = root.MkdirAll(filepath.Dir(name), 0o755); err == nil {
 		d.part, err = root.OpenFile(name+".part", os.O_RDWR|os.O_CREATE, 0o644)
@@ -118,7 +120,8 @@ func (d *download) get(ctx context.Context) error {
 		var fault string
 		if fault, err = d.fault(ctx, io.NewSectionReader(d.part, 0, d.size)); fault != "" {
 			d.size = 0
-			err = d.errorf("%s. The bytes were removed: run the same command again, or get the file from elsewhere and save it as %s", fault, d.path)
+			err = d.errorf("%s. The bytes were removed: run the same command again, or get the file from elsewhere and save it as %s",
+				fault, d.path)
 		}
 	}
 	switch {
@@ -147,7 +150,8 @@ func (d *download) here(ctx context.Context) (bool, error) {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, input.ErrSize), errors.Is(err, input.ErrInstead):
 		return false, nil
 	case errors.Is(err, input.ErrKind):
-		return false, fmt.Errorf("fetch: %s is not a file, and the download would replace it. Remove it, or use another --data-dir", d.path)
+		return false, fmt.Errorf("fetch: %s is not a file, and the download would replace it. Remove it, or use another --data-dir",
+			d.path)
 	case err != nil:
 		return false, unwritable(d.path, err)
 	}
@@ -176,7 +180,8 @@ func (d *download) fault(ctx context.Context, r io.Reader) (string, error) {
 			break
 		}
 		if err != nil {
-			return "", fmt.Errorf("fetch: %s: reading it again: %w. Check the disk, and run the same command again", d.path, cause.Of(err))
+			return "", fmt.Errorf("fetch: %s: reading it again: %w. Check the disk, and run the same command again", d.path,
+				cause.Of(err))
 		}
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, d.file.MD5) {
@@ -192,10 +197,12 @@ func (d *download) errorf(format string, args ...any) error {
 
 // stopped explains that ctx ended.
 func (d *download) stopped(ctx context.Context) error {
-	return d.errorf("stopped after %s: %w. Run the same command again: it continues with %s", d.soFar(), context.Cause(ctx), d.path+".part")
+	return d.errorf("stopped after %s: %w. Run the same command again: it continues with %s", d.soFar(),
+		context.Cause(ctx), d.path+".part")
 }
 
 // unwritable explains that a file or a folder cannot be written.
 func unwritable(path string, err error) error {
-	return fmt.Errorf("fetch: %s: %w. Free space or change the permissions and run the same command again, or use another --data-dir", path, cause.Of(err))
+	return fmt.Errorf("fetch: %s: %w. Free space or change the permissions and run the same command again, or use another --data-dir",
+		path, cause.Of(err))
 }

@@ -121,7 +121,8 @@ func status(code int) http.HandlerFunc {
 
 // quick are options that make a test wait for milliseconds.
 func quick(dir string) Options {
-	return Options{Dir: dir, Progress: func(File, int64, int64) {}, Retrying: func(File, Retry) {}, stall: 10 * time.Second, backoff: time.Millisecond, retries: 2}
+	return Options{Dir: dir, Progress: func(File, int64, int64) {}, Retrying: func(File, Retry) {},
+		stall: 10 * time.Second, backoff: time.Millisecond, retries: 2}
 }
 
 // wantFile wants b in the file at path, and nothing else in its folder.
@@ -199,8 +200,8 @@ func TestGetDownloadsOnce(t *testing.T) {
 	}
 }
 
-// TestTransfers has servers that break off in several ways, that lie, and that refuse, and parts that a killed process has
-// left. The file is there in the end, or an error says why not.
+// TestTransfers has servers that break off in several ways, that lie, and that refuse, and parts that a killed process
+// has left. The file is there in the end, or an error says why not.
 func TestTransfers(t *testing.T) {
 	b, other := content(1, 100_000), content(2, 100_000)
 	half, rest := b[:50_000], "bytes=50000-"
@@ -220,31 +221,54 @@ func TestTransfers(t *testing.T) {
 		fault    []string // nil where the file comes
 		kept     int      // bytes of the part after a fault
 	}{
-		"closed":                    {handlers: []http.HandlerFunc{sent(half, 100_000, breaks), whole(b)}, asked: []string{"", rest}},
-		"stalled":                   {handlers: []http.HandlerFunc{sent(half, 100_000, hangs), whole(b)}, asked: []string{"", rest}},
-		"silent":                    {handlers: []http.HandlerFunc{func(_ http.ResponseWriter, r *http.Request) { hangs(r) }, whole(b)}, asked: []string{"", ""}},
-		"ended, size published":     {handlers: []http.HandlerFunc{sent(half, -1, stays), whole(b)}, bytes: 100_000, asked: []string{"", rest}},
-		"nothing at all":            {handlers: []http.HandlerFunc{sent(nil, -1, stays), whole(b)}, asked: []string{"", ""}},
-		"Range is ignored":          {handlers: []http.HandlerFunc{sent(half, 100_000, breaks), sent(b, -1, stays)}, asked: []string{"", rest}},
-		"Range begins elsewhere":    {handlers: []http.HandlerFunc{sent(b[:60_000], 100_000, breaks), part("bytes 50000-99999/100000", b[50_000:]), whole(b)}, asked: []string{"", "bytes=60000-", ""}},
-		"no Content-Range":          {handlers: []http.HandlerFunc{sent(half, 100_000, breaks), part("", half), whole(b)}, asked: []string{"", rest, ""}},
-		"busy":                      {handlers: []http.HandlerFunc{status(503), status(429), whole(b)}, asked: []string{"", "", ""}},
-		"goes on":                   {handlers: []http.HandlerFunc{whole(b)}, there: b[:30_000], asked: []string{"bytes=30000-"}},
-		"whole, size published":     {handlers: []http.HandlerFunc{whole(b)}, there: b, bytes: 100_000},
-		"whole, size unknown":       {handlers: []http.HandlerFunc{whole(b)}, there: b, asked: []string{"bytes=100000-"}},
-		"longer than the file":      {handlers: []http.HandlerFunc{whole(b)}, there: append(slices.Clone(b), 1), bytes: 100_000, asked: []string{""}},
-		"of another version":        {handlers: []http.HandlerFunc{whole(b)}, there: other[:50_000], asked: []string{rest}, fault: []string{"has the MD5 ", ", and " + md5Of(b) + " is published", "run the same command again"}},
-		"longer, size unknown":      {handlers: []http.HandlerFunc{whole(b)}, there: append(slices.Clone(b), 1), asked: []string{"bytes=100001-"}, fault: []string{"The bytes were removed"}},
-		"a page instead of a file":  {handlers: []http.HandlerFunc{html}, there: half, bytes: 100_000, asked: []string{rest}, fault: []string{`offers 6 bytes of type "text/html"`, "the file has 100,000 bytes"}, kept: 50_000},
-		"too short, size unknown":   {handlers: []http.HandlerFunc{html}, asked: []string{""}, fault: []string{"has the MD5 "}},
-		"too long":                  {handlers: []http.HandlerFunc{sent(b, -1, stays)}, bytes: 99_000, asked: []string{""}, fault: []string{"sends more than 99,000 bytes", "The bytes were removed"}},
-		"endless":                   {handlers: []http.HandlerFunc{endless}, asked: []string{""}, fault: []string{"sends more than 300,000 bytes", "The bytes were removed"}},
-		"announces too much":        {handlers: []http.HandlerFunc{sent(half, 300_001, breaks)}, asked: []string{""}, fault: []string{"sends more than 300,000 bytes"}},
-		"sends more than announced": {handlers: []http.HandlerFunc{lies(b, 60_000)}, asked: []string{""}, fault: []string{"has the MD5 "}},
-		"never all of it":           {handlers: []http.HandlerFunc{sent(half, 100_000, breaks)}, asked: []string{"", rest, rest}, fault: []string{"the connection broke: unexpected EOF", "attempts in a row: 3", "continues after 50,000 of 100,000 bytes"}, kept: 50_000},
-		"not found":                 {handlers: []http.HandlerFunc{status(404)}, asked: []string{""}, fault: []string{"the server answers 404 Not Found.", "save it as"}},
-		"no content":                {handlers: []http.HandlerFunc{status(204)}, asked: []string{""}, fault: []string{"the server answers 204 No Content."}},
-		"busy for ever":             {handlers: []http.HandlerFunc{status(500)}, asked: []string{"", "", ""}, fault: []string{"the server answers 500 Internal Server Error (attempts in a row: 3)"}},
+		"closed": {handlers: []http.HandlerFunc{sent(half, 100_000, breaks), whole(b)},
+			asked: []string{"", rest}},
+		"stalled": {handlers: []http.HandlerFunc{sent(half, 100_000, hangs), whole(b)},
+			asked: []string{"", rest}},
+		"silent": {handlers: []http.HandlerFunc{func(_ http.ResponseWriter, r *http.Request) { hangs(r) },
+			whole(b)}, asked: []string{"", ""}},
+		"ended, size published": {handlers: []http.HandlerFunc{sent(half, -1, stays), whole(b)}, bytes: 100_000,
+			asked: []string{"", rest}},
+		"nothing at all": {handlers: []http.HandlerFunc{sent(nil, -1, stays), whole(b)}, asked: []string{"", ""}},
+		"Range is ignored": {handlers: []http.HandlerFunc{sent(half, 100_000, breaks), sent(b, -1, stays)},
+			asked: []string{"", rest}},
+		"Range begins elsewhere": {handlers: []http.HandlerFunc{sent(b[:60_000], 100_000, breaks),
+			part("bytes 50000-99999/100000", b[50_000:]), whole(b)}, asked: []string{"", "bytes=60000-", ""}},
+		"no Content-Range": {handlers: []http.HandlerFunc{sent(half, 100_000, breaks), part("", half), whole(b)},
+			asked: []string{"", rest, ""}},
+		"busy": {handlers: []http.HandlerFunc{status(503), status(429), whole(b)},
+			asked: []string{"", "", ""}},
+		"goes on": {handlers: []http.HandlerFunc{whole(b)}, there: b[:30_000],
+			asked: []string{"bytes=30000-"}},
+		"whole, size published": {handlers: []http.HandlerFunc{whole(b)}, there: b, bytes: 100_000},
+		"whole, size unknown":   {handlers: []http.HandlerFunc{whole(b)}, there: b, asked: []string{"bytes=100000-"}},
+		"longer than the file": {handlers: []http.HandlerFunc{whole(b)}, there: append(slices.Clone(b), 1),
+			bytes: 100_000, asked: []string{""}},
+		"of another version": {handlers: []http.HandlerFunc{whole(b)}, there: other[:50_000], asked: []string{rest},
+			fault: []string{"has the MD5 ", ", and " + md5Of(b) + " is published", "run the same command again"}},
+		"longer, size unknown": {handlers: []http.HandlerFunc{whole(b)}, there: append(slices.Clone(b), 1),
+			asked: []string{"bytes=100001-"}, fault: []string{"The bytes were removed"}},
+		"a page instead of a file": {handlers: []http.HandlerFunc{html}, there: half, bytes: 100_000, asked: []string{rest},
+			fault: []string{`offers 6 bytes of type "text/html"`, "the file has 100,000 bytes"}, kept: 50_000},
+		"too short, size unknown": {handlers: []http.HandlerFunc{html}, asked: []string{""},
+			fault: []string{"has the MD5 "}},
+		"too long": {handlers: []http.HandlerFunc{sent(b, -1, stays)}, bytes: 99_000, asked: []string{""},
+			fault: []string{"sends more than 99,000 bytes", "The bytes were removed"}},
+		"endless": {handlers: []http.HandlerFunc{endless}, asked: []string{""},
+			fault: []string{"sends more than 300,000 bytes", "The bytes were removed"}},
+		"announces too much": {handlers: []http.HandlerFunc{sent(half, 300_001, breaks)}, asked: []string{""},
+			fault: []string{"sends more than 300,000 bytes"}},
+		"sends more than announced": {handlers: []http.HandlerFunc{lies(b, 60_000)}, asked: []string{""},
+			fault: []string{"has the MD5 "}},
+		"never all of it": {handlers: []http.HandlerFunc{sent(half, 100_000, breaks)},
+			asked: []string{"", rest, rest}, fault: []string{"the connection broke: unexpected EOF", "attempts in a row: 3",
+				"continues after 50,000 of 100,000 bytes"}, kept: 50_000},
+		"not found": {handlers: []http.HandlerFunc{status(404)}, asked: []string{""},
+			fault: []string{"the server answers 404 Not Found.", "save it as"}},
+		"no content": {handlers: []http.HandlerFunc{status(204)}, asked: []string{""},
+			fault: []string{"the server answers 204 No Content."}},
+		"busy for ever": {handlers: []http.HandlerFunc{status(500)}, asked: []string{"", "", ""},
+			fault: []string{"the server answers 500 Internal Server Error (attempts in a row: 3)"}},
 		"part nobody has asked for": {handlers: []http.HandlerFunc{part("bytes 0-99999/100000", b)}, asked: []string{""}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -315,7 +339,8 @@ func TestProgressRenewsTheRetries(t *testing.T) {
 	var retries []string
 	o := quick(t.TempDir())
 	o.Retrying = func(f File, r Retry) {
-		retries = append(retries, fmt.Sprintf("%s %d of %d from %d after %v, %v", f.Name, r.Attempt, r.Of, r.From, r.Wait, r.Why))
+		retries = append(retries, fmt.Sprintf("%s %d of %d from %d after %v, %v", f.Name, r.Attempt, r.Of, r.From, r.Wait,
+			r.Why))
 	}
 	if err := Get(t.Context(), []File{{URL: s.URL, Name: "a", Bytes: 20_000, MD5: md5Of(b)}}, o); err != nil {
 		t.Fatal(err)
@@ -330,7 +355,8 @@ func TestProgressRenewsTheRetries(t *testing.T) {
 func TestEndOfContextKeepsThePart(t *testing.T) {
 	b := content(1, 100_000)
 	enough := errors.New("the user had enough")
-	for name, end := range map[string]func(*http.Request){"while bytes are awaited": hangs, "while waiting to try again": breaks} {
+	for name, end := range map[string]func(*http.Request){"while bytes are awaited": hangs,
+		"while waiting to try again": breaks} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, sent(b[:50_000], 100_000, end), whole(b))
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -385,7 +411,8 @@ func TestRedirectsStaySecure(t *testing.T) {
 func TestRedirectsElsewhere(t *testing.T) {
 	for _, to := range []string{"file:///etc/passwd", "ftp://127.0.0.1/a", "gopher://127.0.0.1/a"} {
 		s := serve(t, http.RedirectHandler(to, http.StatusFound).ServeHTTP)
-		wantError(t, Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, quick(t.TempDir())), "the server redirects from http to "+to)
+		wantError(t, Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, quick(t.TempDir())),
+			"the server redirects from http to "+to)
 		s.wantRequests(t, "")
 	}
 }
@@ -395,14 +422,16 @@ func TestNothingIsWrittenThroughLinks(t *testing.T) {
 	s := serve(t, whole(content(1, 1000)))
 	o := quick(t.TempDir())
 	mine := filepath.Join(o.Dir, "mine")
-	if err := errors.Join(os.WriteFile(mine, []byte("mine"), 0o644), os.Mkdir(filepath.Join(o.Dir, "b.part"), 0o755)); err != nil {
+	if err := errors.Join(os.WriteFile(mine, []byte("mine"), 0o644),
+		os.Mkdir(filepath.Join(o.Dir, "b.part"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("mine", filepath.Join(o.Dir, "a.part")); err != nil {
 		t.Skip(err)
 	}
 	for _, name := range []string{"a", "b"} {
-		wantError(t, Get(t.Context(), []File{{URL: s.URL, Name: name, MD5: md5Of(content(1, 1000))}}, o), name+".part is not a file")
+		wantError(t, Get(t.Context(), []File{{URL: s.URL, Name: name, MD5: md5Of(content(1, 1000))}}, o),
+			name+".part is not a file")
 	}
 	if text, err := os.ReadFile(mine); err != nil || string(text) != "mine" {
 		t.Errorf("the file has %d bytes, %v", len(text), err)
@@ -459,7 +488,8 @@ func TestFirstFaultEndsGet(t *testing.T) {
 	wantFile(t, filepath.Join(dir, "a"), b)
 }
 
-// TestPlacesThatCannotBeWritten has a file where a folder must be, folders where a file must be, and links that lead out.
+// TestPlacesThatCannotBeWritten has a file where a folder must be, folders where a file must be, and links that lead
+// out.
 func TestPlacesThatCannotBeWritten(t *testing.T) {
 	b := content(1, 10)
 	s := serve(t, whole(b))
@@ -516,7 +546,8 @@ func TestNoAnswer(t *testing.T) {
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	file := File{URL: secure.URL, Name: "a", MD5: md5Of(nil)}
-	wantError(t, Get(t.Context(), []File{file}, quick(t.TempDir())), secure.URL, "the server cannot prove who it is", "Check the clock")
+	wantError(t, Get(t.Context(), []File{file}, quick(t.TempDir())), secure.URL, "the server cannot prove who it is",
+		"Check the clock")
 	gone := serve(t, whole(nil))
 	gone.Close()
 	file.URL = gone.URL

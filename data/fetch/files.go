@@ -25,7 +25,8 @@ var files = map[string][]File{
 		URL:  "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip",
 		Name: "emnist/gzip.zip", Bytes: 561_753_746, MD5: "58c8d27c78d21e728a6bc7b3cc06412e",
 	}},
-	// The address that the authors give is that of a web site, which Amazon serves without https. This one is of the same files.
+	// The address that the authors give is that of a web site, which Amazon serves without https. This one is of the same
+	// files.
 	"fashion-mnist": idx("https://fashion-mnist.s3.eu-central-1.amazonaws.com/", "fashion-mnist/", [4]File{
 		{Bytes: 26_421_880, MD5: "8d4fb7e6c68d591d4c3dfef9ec88bf0d"},
 		{Bytes: 29_515, MD5: "25c81989df183df01b3e8a0aad5dffbe"},

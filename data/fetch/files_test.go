@@ -39,7 +39,8 @@ func TestTableIsSound(t *testing.T) {
 }
 
 func TestHowTo(t *testing.T) {
-	for name, word := range map[string]string{"core50": "unzip core50_128x128.zip", "mini-imagenet": "kaggle.com/whitemoon/miniimagenet"} {
+	for name, word := range map[string]string{"core50": "unzip core50_128x128.zip",
+		"mini-imagenet": "kaggle.com/whitemoon/miniimagenet"} {
 		text := HowTo(name)
 		if !strings.Contains(text, word) || !strings.HasSuffix(text, "\n") {
 			t.Errorf("%s: %q lacks %q", name, text, word)

@@ -1,5 +1,5 @@
-// Package gofonts brings the ten typefaces, 1.6 MB, of which the built-in data set glyphs is drawn. Package experiment imports it. A program
-// that opens glyphs with package data alone imports it too, for its effect:
+// Package gofonts brings the ten typefaces, 1.6 MB, of which the built-in data set glyphs is drawn. Package experiment
+// imports it. A program that opens glyphs with package data alone imports it too, for its effect:
 //
 //	import _ "ocl/data/gofonts"
 package gofonts
@@ -19,8 +19,8 @@ import (
 	"ocl/data/internal/typeface"
 )
 
-// The typefaces are the domains of glyphs where nobody asks for others, so their order matters. The small capitals are left out: their a
-// is an A.
+// The typefaces are the domains of glyphs where nobody asks for others, so their order matters. The small capitals are
+// left out: their a is an A.
 func init() {
 	typeface.All = []typeface.Typeface{
 		{Name: "regular", TTF: goregular.TTF}, {Name: "italic", TTF: goitalic.TTF},

@@ -1,7 +1,8 @@
-// Package npz reads and writes arrays with names as numpy.savez does: a zip archive with one .npy file for each. Start at [Open] and [Write].
+// Package npz reads and writes arrays with names as numpy.savez does: a zip archive with one .npy file for each. Start
+// at [Open] and [Write].
 //
-// Of the libraries, github.com/sbinet/npyio writes slices as arrays of one axis, allocates whatever length a file states, and panics on a malformed
-// header. So it is used in tests only.
+// Of the libraries, github.com/sbinet/npyio writes slices as arrays of one axis, allocates whatever length a file
+// states, and panics on a malformed header. So it is used in tests only.
 package npz
 
 import (
@@ -22,8 +23,10 @@ const Metadata = "__metadata__"
 
 // Array is what an array says about itself.
 type Array struct {
-	Name  string `json:"name"`
-	Type  string `json:"type"` // as NumPy writes it, such as "|u1" or "<i8": the byte order, the kind and the number of bytes of a value, or of characters of a text "<U12"
+	Name string `json:"name"`
+	// as NumPy writes it, such as "|u1" or "<i8": the byte order, the kind and the number of bytes of a value, or of
+	// characters of a text "<U12"
+	Type  string `json:"type"`
 	Shape []int  `json:"shape"`
 }
 
@@ -48,7 +51,8 @@ func Open(r io.ReaderAt, size int64, needs ...string) (*File, error) {
 		for _, entry := range archive.File {
 			names = append(names, fmt.Sprintf("%.40q", strings.TrimSuffix(entry.Name, ".npy")))
 		}
-		return nil, fmt.Errorf("%s is missing among the arrays of the file (%s). Write %s into it", name, count.Some(names), count.And(needs))
+		return nil, fmt.Errorf("%s is missing among the arrays of the file (%s). Write %s into it", name, count.Some(names),
+			count.And(needs))
 	}
 	return f, nil
 }
@@ -57,7 +61,8 @@ func Open(r io.ReaderAt, size int64, needs ...string) (*File, error) {
 func (f *File) Arrays() (all []Array, err error) {
 	for _, entry := range f.archive.File {
 		if !strings.HasSuffix(entry.Name, ".npy") {
-			return nil, fmt.Errorf("this is not an .npz file: its entry %.40q is no array. Write it with numpy.savez", entry.Name)
+			return nil, fmt.Errorf("this is not an .npz file: its entry %.40q is no array. Write it with numpy.savez",
+				entry.Name)
 		}
 		v, err := f.open(entry, listed)
 		if err != nil {
@@ -77,14 +82,16 @@ func (f *File) Metadata() (says map[string]string, err error) {
 	}
 	defer v.Close()
 	if len(v.Shape) != 0 || v.width > limit.ClassNames {
-		return nil, fmt.Errorf("%s has shape %v and %s, and not one text of at most %s. Leave it out, or write the file with `ocl embed -o FILE.npz`", v.Name, v.Shape, count.Of(v.width, "byte"), count.Number(limit.ClassNames))
+		return nil, fmt.Errorf("%s has shape %v and %s, and not one text of at most %s. Leave it out, or write the file with `ocl embed -o FILE.npz`",
+			v.Name, v.Shape, count.Of(v.width, "byte"), count.Number(limit.ClassNames))
 	}
 	texts, err := v.Texts()
 	if err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal([]byte(texts[0]), &says); err != nil {
-		return nil, fmt.Errorf("%s is no JSON object of texts. Leave it out, or write the file with `ocl embed -o FILE.npz`", v.Name)
+		return nil, fmt.Errorf("%s is no JSON object of texts. Leave it out, or write the file with `ocl embed -o FILE.npz`",
+			v.Name)
 	}
 	return says, nil
 }

@@ -29,7 +29,8 @@ func array(name, kind string, data []byte, shape ...int) Source {
 // weights are arrays as `ocl export` writes them.
 func weights() ([]Source, map[string]string) {
 	return []Source{
-		Numbers("conv1.weight", []float32{1, -2, 3, 0.1}, 2, 1, 1, 2), Numbers("bn1.bias", []float32{5}, 1), Numbers("ncm.classes", []int64{0, 7, -1}, 3),
+		Numbers("conv1.weight", []float32{1, -2, 3, 0.1}, 2, 1, 1, 2), Numbers("bn1.bias", []float32{5}, 1),
+		Numbers("ncm.classes", []int64{0, 7, -1}, 3),
 	}, map[string]string{"b": "é", "a": `"`}
 }
 
@@ -88,7 +89,8 @@ func TestWrittenIsRead(t *testing.T) {
 			t.Errorf("%s: %+v, want the shape %v", want.Name, h, want.Shape)
 		}
 	}
-	if h := r.Header(Metadata + ".npy"); h.Descr.Type != "|S19" || len(h.Descr.Shape) > 0 || !bytes.Contains(b, []byte(`{"a":"\"","b":"é"}`)) {
+	if h := r.Header(Metadata + ".npy"); h.Descr.Type != "|S19" || len(h.Descr.Shape) > 0 ||
+		!bytes.Contains(b, []byte(`{"a":"\"","b":"é"}`)) {
 		t.Errorf("%+v", h)
 	}
 	if says, err := opened(t, b).Metadata(); err != nil || !cmp.Equal(says, metadata) {
@@ -101,7 +103,8 @@ func TestReadsOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mine.npz")
 	w, err := npz.Create(path)
 	if err == nil {
-		err = errors.Join(w.Write("a.npy", []int64{2, 0, -1}), w.Write("b.npy", []uint16{65535}), w.Write("c.npy", []uint8{1, 2, 3}), w.Close())
+		err = errors.Join(w.Write("a.npy", []int64{2, 0, -1}), w.Write("b.npy", []uint16{65535}),
+			w.Write("c.npy", []uint8{1, 2, 3}), w.Close())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -148,8 +151,10 @@ func TestBytes(t *testing.T) {
 	}{
 		{"weights", written(t, arrays, metadata), "1083 17ecfa9657700c862d27686458f3d3cf50ac73770672f77e85ba3185438de267"},
 		{"embeddings", written(t, []Source{
-			array("x_train", "<f2", []byte{0, 60, 0, 192, 1, 2, 3, 4}, 2, 2), Numbers("y_train", []int32{1, 0}, 2), *Texts("class_names", []string{"Käfer", "日本"}),
-		}, map[string]string{"data": "folder", "image_shape": "[3,8,9]"}), "1105 9ad6e73df43af8455c351852c8f6504808bfc104b212705172f14a853177544b"},
+			array("x_train", "<f2", []byte{0, 60, 0, 192, 1, 2, 3, 4}, 2, 2), Numbers("y_train", []int32{1, 0}, 2),
+			*Texts("class_names", []string{"Käfer", "日本"}),
+		}, map[string]string{"data": "folder", "image_shape": "[3,8,9]"}),
+			"1105 9ad6e73df43af8455c351852c8f6504808bfc104b212705172f14a853177544b"},
 	} {
 		if got := fmt.Sprintf("%d %x", len(c.b), sha256.Sum256(c.b)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
@@ -159,7 +164,8 @@ func TestBytes(t *testing.T) {
 
 // TestArrays: the arrays of a file are listed whatever their types are, and an archive of other things is refused.
 func TestArrays(t *testing.T) {
-	all := []Source{array("class_names", "|O", []byte("a pickle"), 3), array("x", "<f2", make([]byte, 12), 3, 2), Numbers("y", []int64{1, 2, 0}, 3, 1)}
+	all := []Source{array("class_names", "|O", []byte("a pickle"), 3), array("x", "<f2", make([]byte, 12), 3, 2),
+		Numbers("y", []int64{1, 2, 0}, 3, 1)}
 	got, err := opened(t, written(t, all, map[string]string{"a": "b"})).Arrays()
 	want := []Array{{Metadata, "|S9", nil}, all[0].Array, all[1].Array, all[2].Array}
 	if d := cmp.Diff(want, got); err != nil || d != "" {
@@ -171,7 +177,8 @@ func TestArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	if _, err := opened(t, other.Bytes()).Arrays(); err == nil || !strings.Contains(err.Error(), `its entry "word/document.xml" is no array`) {
+	if _, err := opened(t, other.Bytes()).Arrays(); err == nil ||
+		!strings.Contains(err.Error(), `its entry "word/document.xml" is no array`) {
 		t.Errorf("another archive: %v", err)
 	}
 }
@@ -193,7 +200,8 @@ func TestNamesAreShown(t *testing.T) {
 // TestNoEighthFloats: there are no floats of 8 bits, whatever a header says.
 func TestNoEighthFloats(t *testing.T) {
 	b := written(t, []Source{array("x", "<f1", []byte{1, 2}, 1, 2)}, nil)
-	if _, err := opened(t, b).Numbers("x"); err == nil || !strings.Contains(err.Error(), `dtype "<f1", which is neither integers nor floats`) {
+	if _, err := opened(t, b).Numbers("x"); err == nil ||
+		!strings.Contains(err.Error(), `dtype "<f1", which is neither integers nor floats`) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -246,13 +254,17 @@ func FuzzValues(f *testing.F) {
 	f.Add(append(header("<U2", []int{2}), "a\x00\x00\x00\x00\x00\x00\x00b\x00\x00\x00\xe9\x00\x00\x00"...))
 	f.Add(append(header("|S2", []int{3}), "a\x00bbc\x00"...))
 	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff"))
-	f.Add(append([]byte("\x93NUMPY\x03\x00\x3b\x00\x00\x00{'shape': (2, 0), 'fortran_order': True, 'descr': '>i4'}   \n"), 1, 2))
+	f.Add(append([]byte("\x93NUMPY\x03\x00\x3b\x00\x00\x00{'shape': (2, 0), 'fortran_order': True, 'descr': '>i4'}   \n"),
+		1, 2))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		file := opened(t, packed(t, "x", b))
 		var numbers, texts *Values
 		var noNumbers, noTexts error
 		most := uint64(2 << 20)
-		if n := fuzztest.Allocated(most, func() { numbers, noNumbers = file.Numbers("x"); texts, noTexts = file.Texts("x") }); n > most {
+		if n := fuzztest.Allocated(most, func() {
+			numbers, noNumbers = file.Numbers("x")
+			texts, noTexts = file.Texts("x")
+		}); n > most {
 			t.Fatalf("%d bytes were allocated for two headers", n)
 		}
 		plain(t, noNumbers)

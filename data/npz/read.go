@@ -59,7 +59,8 @@ func (v *Values) open(size int64, wanted kind) error {
 	case v.columns && len(v.Shape) > 1:
 		return errors.New("the array is in Fortran order. Write numpy.ascontiguousarray of it")
 	case wanted == texts && strings.HasSuffix(v.Type, "O"):
-		return fmt.Errorf("the array has dtype %.20q, Python objects, which are pickled and never read. Write names of a fixed length: %s=numpy.array(names, dtype=str)", v.Type, v.Name)
+		return fmt.Errorf("the array has dtype %.20q, Python objects, which are pickled and never read. Write names of a fixed length: %s=numpy.array(names, dtype=str)",
+			v.Type, v.Name)
 	case wanted == texts && !textType.MatchString(v.Type):
 		return fmt.Errorf("the array has dtype %.20q, which is no text. Write numpy.array of a list of str", v.Type)
 	case wanted == numbers && !numberType.MatchString(v.Type):
@@ -73,7 +74,8 @@ func (v *Values) open(size int64, wanted kind) error {
 		v.width *= 4
 	}
 	if want := v.begin + v.count*int64(v.width); want != size {
-		return fmt.Errorf("shape %v of %q needs %d bytes with its header, but there are %d. The file is damaged; write it again", v.Shape, v.Type, want, size)
+		return fmt.Errorf("shape %v of %q needs %d bytes with its header, but there are %d. The file is damaged; write it again",
+			v.Shape, v.Type, want, size)
 	}
 	return nil
 }
@@ -86,7 +88,8 @@ func (v *Values) header() error {
 	if version, _ := v.in.Peek(7); len(version) == 7 && version[6] > 1 {
 		v.begin = 12
 	}
-	if _, err := io.ReadFull(v.in, fixed[:v.begin]); err != nil || string(fixed[:6]) != magic || fixed[6] < 1 || fixed[6] > 3 {
+	if _, err := io.ReadFull(v.in, fixed[:v.begin]); err != nil || string(fixed[:6]) != magic || fixed[6] < 1 ||
+		fixed[6] > 3 {
 		return fmt.Errorf("this is not a NumPy array of format 1 to 3. %s", again)
 	}
 	n := binary.LittleEndian.Uint32(fixed[8:])
@@ -116,7 +119,8 @@ func (v *Values) shape(text string) error {
 			return fmt.Errorf("the shape (%.60s) has more than %d values. Write a smaller array", text, int64(limit.Set))
 		}
 		if v.Shape = append(v.Shape, int(d)); len(v.Shape) > 4 {
-			return fmt.Errorf("the shape (%.60s…) has more than 4 axes. Write images or labels, as `ocl data info npz` describes them", text)
+			return fmt.Errorf("the shape (%.60s…) has more than 4 axes. Write images or labels, as `ocl data info npz` describes them",
+				text)
 		}
 		v.count *= d
 	}
@@ -180,7 +184,8 @@ func (v *Values) Floats(n int, use func(i int, x float64) error) error {
 	})
 }
 
-// Integers reads the next n values of an array of integers of any width, sign and byte order. One of 2⁶³ or more is below 0.
+// Integers reads the next n values of an array of integers of any width, sign and byte order. One of 2⁶³ or more is
+// below 0.
 func (v *Values) Integers(n int, use func(i int, x int64) error) error {
 	return v.bits(n, func(i int, bits uint64) error {
 		if unused := 64 - 8*v.width; v.Type[1] == 'i' {
@@ -193,7 +198,8 @@ func (v *Values) Integers(n int, use func(i int, x int64) error) error {
 // Texts reads all texts, without the zeros that fill them up, up to [limit.ClassNames]. Those of the kind S are UTF-8.
 func (v *Values) Texts() ([]string, error) {
 	if n := v.count * int64(v.width); n > limit.ClassNames {
-		return nil, fmt.Errorf("%s has %s, more than the limit of %s. Use shorter names", v.Name, count.Of(n, "byte"), count.Number(limit.ClassNames))
+		return nil, fmt.Errorf("%s has %s, more than the limit of %s. Use shorter names", v.Name, count.Of(n, "byte"),
+			count.Number(limit.ClassNames))
 	}
 	raw, all := make([]byte, v.width), make([]string, v.count)
 	for i := range all {
@@ -206,7 +212,8 @@ func (v *Values) Texts() ([]string, error) {
 			for at := 0; at < len(raw); at += 4 {
 				r := v.order.Uint32(raw[at:])
 				if r > unicode.MaxRune || !utf8.ValidRune(rune(r)) {
-					return nil, fmt.Errorf("%s: text %d has the character %#x, which does not exist. Write it again with numpy.savez", v.Name, i, r)
+					return nil, fmt.Errorf("%s: text %d has the character %#x, which does not exist. Write it again with numpy.savez",
+						v.Name, i, r)
 				}
 				text = utf8.AppendRune(text, rune(r))
 			}
@@ -222,7 +229,8 @@ func (v *Values) Texts() ([]string, error) {
 // End checks that the entry ends where its array does; reading to the end also checks the archive's CRC.
 func (v *Values) End() error {
 	if _, err := v.in.ReadByte(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: the array does not end where its shape says, or its checksum is wrong. The file is damaged; write it again", v.Name)
+		return fmt.Errorf("%s: the array does not end where its shape says, or its checksum is wrong. The file is damaged; write it again",
+			v.Name)
 	}
 	return nil
 }

@@ -21,11 +21,14 @@ type Source struct {
 func Numbers[T uint8 | int32 | int64 | float32](name string, values []T, shape ...int) Source {
 	of := reflect.TypeFor[T]()
 	kind := fmt.Sprintf("<%c%d", of.String()[0], of.Size())
-	return Source{Array{name, kind, shape}, func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, values) }}
+	return Source{Array{name, kind, shape}, func(w io.Writer) error {
+		return binary.Write(w, binary.LittleEndian,
+			values)
+	}}
 }
 
-// Texts is a list of texts as NumPy has them: four bytes a character, with zeros after the last one. It is nil where there are none, or where
-// one is not UTF-8, as the name of a folder need not be.
+// Texts is a list of texts as NumPy has them: four bytes a character, with zeros after the last one. It is nil where
+// there are none, or where one is not UTF-8, as the name of a folder need not be.
 func Texts(name string, texts []string) *Source {
 	longest := 0
 	for _, text := range texts {

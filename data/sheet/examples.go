@@ -9,8 +9,9 @@ import (
 	"ocl/data"
 )
 
-// Examples are test images of some classes of a data set: of each class so many, spread over those that it has, or all where it has fewer. Images that
-// are wider or higher than side pixels are made smaller. A class that the set does not have has none.
+// Examples are test images of some classes of a data set: of each class so many, spread over those that it has, or all
+// where it has fewer. Images that are wider or higher than side pixels are made smaller. A class that the set does not
+// have has none.
 func Examples(set *data.Set, classes []int, each, side int) ([][]image.Image, error) {
 	if set.Embeddings {
 		return nil, errors.New("sheet: the data are embeddings, of which there is nothing to see")
@@ -35,7 +36,8 @@ func Examples(set *data.Set, classes []int, each, side int) ([][]image.Image, er
 	return out, nil
 }
 
-// Images are test images of a data set by their places. Images that are wider or higher than side pixels are made smaller.
+// Images are test images of a data set by their places. Images that are wider or higher than side pixels are made
+// smaller.
 func Images(set *data.Set, at []int32, side int) (out []image.Image, err error) {
 	images, err := set.Take(set.Test, at)
 	if err != nil {

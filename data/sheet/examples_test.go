@@ -7,7 +7,8 @@ import (
 	"ocl/data"
 )
 
-// TestExamples: they are test images of the classes that are asked for, spread over those that a class has, and not larger than wanted.
+// TestExamples: they are test images of the classes that are asked for, spread over those that a class has, and not
+// larger than wanted.
 func TestExamples(t *testing.T) {
 	set := open(t, data.Spec{Name: "glyphs", Seed: 3, TrainPerClass: 1, TestPerClass: 5, Size: 20})
 	images, err := Examples(set, []int{7, 2, 1_000}, 3, 64)

@@ -24,8 +24,8 @@ type Options struct {
 	Test    bool // images of the test half
 }
 
-// Classes draws a contact sheet of a data set: a row of images for each class with its name before it. The images are the first of
-// their class.
+// Classes draws a contact sheet of a data set: a row of images for each class with its name before it. The images are
+// the first of their class.
 func Classes(set *data.Set, opts Options) (image.Image, error) {
 	split := set.Train
 	if opts.Test {
@@ -53,8 +53,8 @@ func Classes(set *data.Set, opts Options) (image.Image, error) {
 // cell is the smallest side of an image on a sheet, in pixels.
 const cell = 40
 
-// Draw draws rows of images of the set, in columns side by side; 0 columns make the sheet about square. Images are enlarged by
-// whole factors without smoothing, so that every pixel can be seen.
+// Draw draws rows of images of the set, in columns side by side; 0 columns make the sheet about square. Images are
+// enlarged by whole factors without smoothing, so that every pixel can be seen.
 func Draw(s *data.Set, rows []data.Row, columns int) (image.Image, error) {
 	if s.Embeddings {
 		return nil, errors.New("sheet: the data are embeddings, of which there is nothing to see. Preview the images of which they were made")

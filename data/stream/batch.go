@@ -16,7 +16,8 @@ type buffer struct {
 }
 
 func newBuffer(b int, set *data.Set) *buffer {
-	whole := ocl.Batch{X: tensor.New(b, set.C, set.H, set.W), Y: make([]ocl.Label, b), Pixels: make([]byte, b*set.ImageLen())}
+	whole := ocl.Batch{X: tensor.New(b, set.C, set.H, set.W), Y: make([]ocl.Label, b),
+		Pixels: make([]byte, b*set.ImageLen())}
 	return &buffer{whole, tensor.Tensor{Shape: []int{b, set.C, set.H, set.W}}}
 }
 

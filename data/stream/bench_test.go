@@ -7,8 +7,8 @@ import (
 	"ocl/data"
 )
 
-// BenchmarkBatches delivers training batches of 10 images from the real data of OCL_DATA, per batch: what a step waits for its images.
-// The time to disturb the images of NS-MiniImageNet is in it.
+// BenchmarkBatches delivers training batches of 10 images from the real data of OCL_DATA, per batch: what a step waits
+// for its images. The time to disturb the images of NS-MiniImageNet is in it.
 func BenchmarkBatches(b *testing.B) {
 	dir := os.Getenv("OCL_DATA")
 	if dir == "" {
@@ -22,9 +22,11 @@ func BenchmarkBatches(b *testing.B) {
 		{"cifar100", data.Spec{Name: "cifar100", Dir: dir + "/cifar-100-binary"}, Options{Tasks: 20}},
 		{"mini-imagenet", data.Spec{Name: "mini-imagenet", Dir: dir}, Options{Tasks: 20}},
 		{"noise", data.Spec{Name: "mini-imagenet", Dir: dir}, Options{Tasks: 10, Shift: Shift{Kinds: []string{"noise"}}}},
-		{"occlusion", data.Spec{Name: "mini-imagenet", Dir: dir}, Options{Tasks: 10, Shift: Shift{Kinds: []string{"occlusion"}}}},
+		{"occlusion", data.Spec{Name: "mini-imagenet", Dir: dir},
+			Options{Tasks: 10, Shift: Shift{Kinds: []string{"occlusion"}}}},
 		{"blur", data.Spec{Name: "mini-imagenet", Dir: dir}, Options{Tasks: 10, Shift: Shift{Kinds: []string{"blur"}}}},
-		{"cross-image", data.Spec{Name: "mini-imagenet", Dir: dir}, Options{Tasks: 10, Shift: Shift{Kinds: []string{"blur"}, CrossImage: true}}},
+		{"cross-image", data.Spec{Name: "mini-imagenet", Dir: dir},
+			Options{Tasks: 10, Shift: Shift{Kinds: []string{"blur"}, CrossImage: true}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			set, err := data.Open(b.Context(), c.spec)

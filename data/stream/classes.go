@@ -36,17 +36,21 @@ var classes = Kind{
 	},
 }
 
-// checkOfficial checks options for a data set that has a number of published orders, each with the given number of tasks.
+// checkOfficial checks options for a data set that has a number of published orders, each with the given number of
+// tasks.
 func checkOfficial(o Options, orders, tasks int, name string) error {
 	switch {
 	case orders == 0:
 		return fmt.Errorf("stream.class_order: %s has no published orders of this kind. Use random or given", name)
 	case o.Official < 0 || o.Official >= orders:
-		return fmt.Errorf("stream.class_order: %s has no published order %d. Use official:0 to official:%d", name, o.Official, orders-1)
+		return fmt.Errorf("stream.class_order: %s has no published order %d. Use official:0 to official:%d", name, o.Official,
+			orders-1)
 	case o.Tasks != tasks:
-		return fmt.Errorf("stream.tasks: the published orders of %s have %s, but %d are asked for. Use --tasks %d, or stream.class_order=random", name, count.Of(tasks, "task"), o.Tasks, tasks)
+		return fmt.Errorf("stream.tasks: the published orders of %s have %s, but %d are asked for. Use --tasks %d, or stream.class_order=random",
+			name, count.Of(tasks, "task"), o.Tasks, tasks)
 	case len(o.TaskClasses) > 0:
-		return fmt.Errorf("stream.task_classes: the published orders of %s say how large the tasks are. Remove stream.task_classes, or use stream.class_order=random", name)
+		return fmt.Errorf("stream.task_classes: the published orders of %s say how large the tasks are. Remove stream.task_classes, or use stream.class_order=random",
+			name)
 	}
 	return nil
 }

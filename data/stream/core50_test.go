@@ -63,8 +63,10 @@ func TestCORe50Scenarios(t *testing.T) {
 		firstClasses []ocl.Label
 		common       bool
 	}{
-		{"classes", 0, 9, 7, []int{40, 40, 40, 40, 40, 40, 40}, []int{15, 15, 15, 15, 15, 15, 15}, []ocl.Label{2, 7, 12, 17, 22}, false},
-		{"classes", 9, 9, 7, []int{40, 40, 40, 40, 40, 40, 40}, []int{15, 15, 15, 15, 15, 15, 15}, []ocl.Label{28, 33, 38, 43, 48}, false},
+		{"classes", 0, 9, 7, []int{40, 40, 40, 40, 40, 40, 40}, []int{15, 15, 15, 15, 15, 15, 15},
+			[]ocl.Label{2, 7, 12, 17, 22}, false},
+		{"classes", 9, 9, 7, []int{40, 40, 40, 40, 40, 40, 40}, []int{15, 15, 15, 15, 15, 15, 15},
+			[]ocl.Label{28, 33, 38, 43, 48}, false},
 		{"domains", 3, 8, 6, []int{50, 50, 50, 50, 50, 50}, []int{150, 150, 150, 150, 150, 150}, nil, true},
 	} {
 		keep, err := stream.Protocol("survey", c.tasks)
@@ -87,8 +89,10 @@ func TestCORe50Scenarios(t *testing.T) {
 		for _, task := range info.Tasks {
 			train, test = append(train, task.Train), append(test, task.Test)
 		}
-		if len(info.Tasks) != c.kept || !slices.Equal(train, c.train) || !slices.Equal(test, c.test) || info.CommonTest != c.common || s.Original(0) != 2 {
-			t.Errorf("%s: %d tasks from %d on, %v training and %v test images, common %v", c.kind, len(info.Tasks), s.Original(0), train, test, info.CommonTest)
+		if len(info.Tasks) != c.kept || !slices.Equal(train, c.train) || !slices.Equal(test, c.test) ||
+			info.CommonTest != c.common || s.Original(0) != 2 {
+			t.Errorf("%s: %d tasks from %d on, %v training and %v test images, common %v", c.kind, len(info.Tasks),
+				s.Original(0), train, test, info.CommonTest)
 		}
 		if c.firstClasses != nil && !slices.Equal(info.Tasks[0].Classes, c.firstClasses) {
 			t.Errorf("%s: order %d learns %v third, want %v", c.kind, c.order, info.Tasks[0].Classes, c.firstClasses)

@@ -10,9 +10,9 @@ import (
 	"ocl/rng"
 )
 
-// domains brings new instances of the same classes with every task (survey §3.1, domain-incremental). Each task has its own
-// domains, and all tasks have equally many. The domains of the glyphs are their typefaces. The order of the domains comes
-// from the source "stream/domain-order" of the seed; Given takes the order of the data set.
+// domains brings new instances of the same classes with every task (survey §3.1, domain-incremental). Each task has its
+// own domains, and all tasks have equally many. The domains of the glyphs are their typefaces. The order of the domains
+// comes from the source "stream/domain-order" of the seed; Given takes the order of the data set.
 var domains = Kind{
 	Name: "domains", Scenario: ocl.DomainIncremental, AllClasses: true,
 	Summary: "each task has all classes, in other domains, such as the typefaces of glyphs; for data sets with domains",
@@ -34,7 +34,8 @@ var domains = Kind{
 			return checkOfficial(o, len(set.Orders.Domains), tasks, set.Name)
 		}
 		if n := len(trainDomains(set)); o.Tasks < 1 || o.Tasks > n || n%o.Tasks != 0 {
-			return fmt.Errorf("kind domains: %s cannot share the %s of %s equally. Use --tasks with a divisor of %d", count.Of(o.Tasks, "task"), count.Of(n, "domain"), set.Name, n)
+			return fmt.Errorf("kind domains: %s cannot share the %s of %s equally. Use --tasks with a divisor of %d",
+				count.Of(o.Tasks, "task"), count.Of(n, "domain"), set.Name, n)
 		}
 		return nil
 	},
@@ -64,8 +65,8 @@ var domains = Kind{
 	},
 }
 
-// tasksForDomains returns the default number of tasks for n domains: the largest divisor up to ten, or n if n is a larger
-// prime.
+// tasksForDomains returns the default number of tasks for n domains: the largest divisor up to ten, or n if n is a
+// larger prime.
 func tasksForDomains(n int) int {
 	for d := min(n, mostTasks); d > 1; d-- {
 		if n%d == 0 {

@@ -81,16 +81,18 @@ func TestDomains(t *testing.T) {
 			t.Errorf("got %v, want %s", err, tt.want)
 		}
 	}
-	if _, err := Split(tiny(4, 3, 2), Options{Kind: "domains", Tasks: 1, Batch: 2}); err == nil || !strings.Contains(err.Error(), "has no domains") {
+	if _, err := Split(tiny(4, 3, 2), Options{Kind: "domains", Tasks: 1, Batch: 2}); err == nil ||
+		!strings.Contains(err.Error(), "has no domains") {
 		t.Errorf("a set without domains: %v", err)
 	}
-	if _, err := Split(set, Options{Kind: "domain", Tasks: 1, Batch: 2}); err == nil || !strings.Contains(err.Error(), "Did you mean domains?") {
+	if _, err := Split(set, Options{Kind: "domain", Tasks: 1, Batch: 2}); err == nil ||
+		!strings.Contains(err.Error(), "Did you mean domains?") {
 		t.Errorf("a misspelt kind: %v", err)
 	}
 }
 
-// TestHeldOut: a tenth of the training images of the tasks that are kept is tested and not learned, and no test image is
-// seen. Tasks that share a test set share what they hold out, and others keep their own.
+// TestHeldOut: a tenth of the training images of the tasks that are kept is tested and not learned, and no test image
+// is seen. Tasks that share a test set share what they hold out, and others keep their own.
 func TestHeldOut(t *testing.T) {
 	set, err := data.Open(t.Context(), data.Spec{Name: "glyphs", Size: 8, TrainPerClass: 20, TestPerClass: 10})
 	if err != nil {

@@ -21,9 +21,9 @@ type Kind struct {
 	// open; nil checks nothing.
 	CheckTasks func(tasks, classes int) error
 
-	// Divide shares the images of a kind that another module registers among the tasks, o.Tasks of them: train are the images of
-	// set.Train that the stream uses, by their index and rising. Each of them is in one task or in none, and each task has some. Random
-	// choices draw from a named source of o.Seed. Options that do not fit are an error.
+	// Divide shares the images of a kind that another module registers among the tasks, o.Tasks of them: train are the
+	// images of set.Train that the stream uses, by their index and rising. Each of them is in one task or in none, and
+	// each task has some. Random choices draw from a named source of o.Seed. Options that do not fit are an error.
 	Divide func(set *data.Set, o Options, train []int32) ([]Share, error)
 
 	origin origin.Origin
@@ -38,16 +38,16 @@ type Kind struct {
 	scenario func(set *data.Set) ocl.Scenario
 }
 
-// input is what a kind divides: a data set, and those of its training images that the stream uses, in the order of the data
-// set.
+// input is what a kind divides: a data set, and those of its training images that the stream uses, in the order of the
+// data set.
 type input struct {
 	set   *data.Set
 	o     Options
 	train []int32
 }
 
-// taskImages are what a task of the whole stream gets: its classes in their order, and its images in the order of the data set.
-// Only the kind shift has an order of its own.
+// taskImages are what a task of the whole stream gets: its classes in their order, and its images in the order of the
+// data set. Only the kind shift has an order of its own.
 type taskImages struct {
 	classes     []int
 	train, test []int32
@@ -60,7 +60,8 @@ const heldOut = 10
 // "stream/held_out/t" of the seed draws them.
 func (s *taskImages) holdOut(seed uint64, t int) {
 	order := slices.Clone(s.train)
-	rng.New(seed, fmt.Sprintf("stream/held_out/%d", t)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	rng.New(seed, fmt.Sprintf("stream/held_out/%d", t)).Shuffle(len(order),
+		func(i, j int) { order[i], order[j] = order[j], order[i] })
 	drawn := order[:len(s.train)/heldOut]
 	slices.Sort(drawn)
 	var train, test []int32
@@ -84,8 +85,9 @@ func (o Options) SharesTest(set *data.Set) bool {
 type Share struct{ Train, Test []int32 }
 
 // kinds is the catalogue, sorted by name. A new kind is a file with its entry and one line here.
-var kinds = origin.NewCatalogue(origin.Kind[Kind]{What: "kind of stream", File: "data/stream/kind.go", All: "`ocl data streams` lists all kinds",
-	Of: func(k *Kind) (string, *origin.Origin) { return k.Name, &k.origin }, Fault: (*Kind).fault},
+var kinds = origin.NewCatalogue(origin.Kind[Kind]{What: "kind of stream", File: "data/stream/kind.go",
+	All: "`ocl data streams` lists all kinds",
+	Of:  func(k *Kind) (string, *origin.Origin) { return k.Name, &k.origin }, Fault: (*Kind).fault},
 	classes, domains, shifted, tasks)
 
 // Kinds returns all kinds, sorted by name.
@@ -97,7 +99,8 @@ func LookupKind(name string) (Kind, error) { return kinds.Lookup(name) }
 // checkLists refuses lists of classes where they say nothing.
 func (k Kind) checkLists(o Options) error {
 	if k.AllClasses && (len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0) {
-		return fmt.Errorf("kind %s: a list of classes is given, but the classes of its tasks cannot be chosen. Remove stream.class_order and stream.task_classes, or use --stream classes", k.Name)
+		return fmt.Errorf("kind %s: a list of classes is given, but the classes of its tasks cannot be chosen. Remove stream.class_order and stream.task_classes, or use --stream classes",
+			k.Name)
 	}
 	return nil
 }
@@ -150,9 +153,9 @@ func (o Options) tasksOf(set *data.Set) int {
 // mostTasks is the largest default number of tasks, as in most streams of the literature.
 const mostTasks = 10
 
-// tasksFor returns the default number of tasks for a number of classes. Each task gets at least two classes, since a task of
-// one class needs no classifier, and there are at most ten tasks. If a divisor of the number of classes is at least half as
-// large, it is used instead. Two or three classes make two tasks.
+// tasksFor returns the default number of tasks for a number of classes. Each task gets at least two classes, since a
+// task of one class needs no classifier, and there are at most ten tasks. If a divisor of the number of classes is at
+// least half as large, it is used instead. Two or three classes make two tasks.
 func tasksFor(classes int) int {
 	most := min(mostTasks, max(classes/2, min(classes, 2)))
 	for d := most; d > 1 && 2*d >= most; d-- {
@@ -163,8 +166,8 @@ func tasksFor(classes int) int {
 	return most
 }
 
-// shared returns the number of classes of each task if tasks does not divide classes: the first tasks have one class more. It
-// returns nil if tasks divides classes, or if there are too few classes.
+// shared returns the number of classes of each task if tasks does not divide classes: the first tasks have one class
+// more. It returns nil if tasks divides classes, or if there are too few classes.
 func shared(classes, tasks int) []int {
 	if tasks < 1 || tasks > classes || classes%tasks == 0 {
 		return nil

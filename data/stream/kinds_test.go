@@ -41,7 +41,8 @@ func TestOfficialOrders(t *testing.T) {
 	for _, task := range s.Info().Tasks {
 		got = append(got, task.Classes)
 	}
-	if len(got) != 3 || !slices.Equal(got[0], []ocl.Label{5, 4}) || !slices.Equal(got[1], []ocl.Label{0}) || s.Info().CommonTest {
+	if len(got) != 3 || !slices.Equal(got[0], []ocl.Label{5, 4}) || !slices.Equal(got[1], []ocl.Label{0}) ||
+		s.Info().CommonTest {
 		t.Errorf("classes of the tasks: %v, common test set: %v", got, s.Info().CommonTest)
 	}
 	s, err = Split(set, Options{Kind: "domains", Batch: 2, Official: 1})
@@ -55,7 +56,8 @@ func TestOfficialOrders(t *testing.T) {
 			}
 		}
 	}
-	if info := s.Info(); !info.CommonTest || info.TestSets() != 1 || info.Tasks[2].Test != set.Test.Len() || info.Scenario != ocl.DomainIncremental {
+	if info := s.Info(); !info.CommonTest || info.TestSets() != 1 || info.Tasks[2].Test != set.Test.Len() ||
+		info.Scenario != ocl.DomainIncremental {
 		t.Errorf("test images of domains that no task has: %+v", info)
 	}
 	for _, c := range []struct {
@@ -72,7 +74,8 @@ func TestOfficialOrders(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
 		}
 	}
-	if _, err := Split(tiny(4, 2, 2), Options{Order: Official, Batch: 2}); err == nil || !strings.Contains(err.Error(), "tiny has no published orders") {
+	if _, err := Split(tiny(4, 2, 2), Options{Order: Official, Batch: 2}); err == nil ||
+		!strings.Contains(err.Error(), "tiny has no published orders") {
 		t.Errorf("a set without orders: %v", err)
 	}
 }
@@ -106,7 +109,8 @@ func TestIncomplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info := s.Info(); len(info.Tasks) != 1 || !slices.Equal(s.Skipped(), []int{1, 2}) || s.Original(0) != 0 || info.Tasks[0].Index != 0 {
+	if info := s.Info(); len(info.Tasks) != 1 || !slices.Equal(s.Skipped(), []int{1, 2}) || s.Original(0) != 0 ||
+		info.Tasks[0].Index != 0 {
 		t.Errorf("tasks %+v, skipped %v", info.Tasks, s.Skipped())
 	}
 	o.Keep = Range{1, 3}
@@ -130,7 +134,8 @@ func TestGivenTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	info := s.Info()
-	if info.Scenario != ocl.ClassIncremental || len(info.Tasks) != 2 || !slices.Equal(info.Tasks[1].Classes, []ocl.Label{2, 3}) || info.Tasks[0].Test != 4 || info.CommonTest {
+	if info.Scenario != ocl.ClassIncremental || len(info.Tasks) != 2 ||
+		!slices.Equal(info.Tasks[1].Classes, []ocl.Label{2, 3}) || info.Tasks[0].Test != 4 || info.CommonTest {
 		t.Errorf("%+v", info)
 	}
 	set.TaskNames, set.ClassNames = []string{"spring", "autumn"}, []string{"wren", "robin", "goose", "swan"}
@@ -152,13 +157,16 @@ func TestGivenTasks(t *testing.T) {
 	}
 	set.Train.Task[0] = 1 // class 0 in both tasks
 	set.Test.Task = nil
-	if s, err = Split(set, Options{Batch: 2}); err != nil || s.Info().Scenario != ocl.DomainIncremental || !s.Info().CommonTest || s.Info().Tasks[0].Test != 8 {
+	if s, err = Split(set, Options{Batch: 2}); err != nil || s.Info().Scenario != ocl.DomainIncremental ||
+		!s.Info().CommonTest || s.Info().Tasks[0].Test != 8 {
 		t.Errorf("%v: %+v", err, s.Info())
 	}
-	if _, err := Split(set, Options{Batch: 2, Tasks: 3}); err == nil || !strings.Contains(err.Error(), "tiny has 2 tasks, but 3 are asked for") {
+	if _, err := Split(set, Options{Batch: 2, Tasks: 3}); err == nil ||
+		!strings.Contains(err.Error(), "tiny has 2 tasks, but 3 are asked for") {
 		t.Errorf("another number of tasks: %v", err)
 	}
-	if _, err := Split(tiny(4, 2, 2), Options{Batch: 2, Kind: "tasks"}); err == nil || !strings.Contains(err.Error(), "gives no tasks") {
+	if _, err := Split(tiny(4, 2, 2), Options{Batch: 2, Kind: "tasks"}); err == nil ||
+		!strings.Contains(err.Error(), "gives no tasks") {
 		t.Errorf("a set without tasks: %v", err)
 	}
 }
@@ -172,7 +180,8 @@ func TestShift(t *testing.T) {
 		return mustSplit(t, set, o)
 	}
 	s := split(Options{Shift: Shift{Kinds: []string{"noise"}}})
-	if info := s.Info(); len(info.Tasks) != 10 || info.Scenario != ocl.DomainIncremental || info.Tasks[4].Train != 10 || info.Tasks[9].Test != 4 {
+	if info := s.Info(); len(info.Tasks) != 10 || info.Scenario != ocl.DomainIncremental || info.Tasks[4].Train != 10 ||
+		info.Tasks[9].Test != 4 {
 		t.Fatalf("%+v", info)
 	}
 	seen := map[int32]bool{}
@@ -216,7 +225,8 @@ func TestShift(t *testing.T) {
 		return pixels
 	}
 	first := pass(s)
-	if !slices.Equal(first, pass(s)) || !slices.Equal(first, pass(split(Options{Shift: Shift{Kinds: []string{"noise"}}}))) {
+	if !slices.Equal(first, pass(s)) || !slices.Equal(first,
+		pass(split(Options{Shift: Shift{Kinds: []string{"noise"}}}))) {
 		t.Error("a second pass has other pixels")
 	}
 	normal := split(Options{Shift: Shift{Kinds: []string{"noise"}}, Mean: []float64{0.5}, Std: []float64{0.25}})
@@ -225,8 +235,10 @@ func TestShift(t *testing.T) {
 			t.Fatalf("normalised %v, want %v", v, want)
 		}
 	}
-	both := split(Options{Tasks: 2, Shift: Shift{Kinds: []string{"blur", "occlusion"}, Strengths: [][]float64{{0, 1}, {0.5, 0}}}})
-	if steps := both.opts.Shift.steps(1); len(steps) != 2 || steps[0].Kind != "blur" || steps[0].Strength != 1 || steps[1].Strength != 0 {
+	both := split(Options{Tasks: 2, Shift: Shift{Kinds: []string{"blur", "occlusion"},
+		Strengths: [][]float64{{0, 1}, {0.5, 0}}}})
+	if steps := both.opts.Shift.steps(1); len(steps) != 2 || steps[0].Kind != "blur" || steps[0].Strength != 1 ||
+		steps[1].Strength != 0 {
 		t.Errorf("steps %+v", steps)
 	}
 	for _, c := range []struct {
@@ -234,12 +246,14 @@ func TestShift(t *testing.T) {
 		want string
 	}{
 		{Options{Kind: "shift"}, "nobody says how the images are disturbed"},
-		{Options{Tasks: 5, Shift: Shift{Kinds: []string{"noise"}}}, "noise has the survey's 10 strengths for 5 tasks. Give one"},
+		{Options{Tasks: 5, Shift: Shift{Kinds: []string{"noise"}}},
+			"noise has the survey's 10 strengths for 5 tasks. Give one"},
 		{Options{Shift: Shift{Kinds: []string{"blur", "noise"}, Strengths: [][]float64{{0, 1}, {0, 1, 2}}}},
 			"stream.shift: blur has 2 strengths, but noise has 3 strengths. Give both one strength for each task, with stream.shift.blur_strengths and stream.shift.noise_strengths"},
 		{Options{Tasks: 3, Shift: Shift{Kinds: []string{"noise", "blur"}, Strengths: [][]float64{nil, {0, 1, 2}}}},
 			"noise has the survey's 10 strengths, but blur has 3 strengths"},
-		{Options{Tasks: 3, Shift: Shift{Kinds: []string{"noise"}, Strengths: [][]float64{{0}}}}, "noise has 1 strength for 3 tasks"},
+		{Options{Tasks: 3, Shift: Shift{Kinds: []string{"noise"}, Strengths: [][]float64{{0}}}},
+			"noise has 1 strength for 3 tasks"},
 	} {
 		c.o.Batch = 2
 		if _, err := Split(set, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -250,7 +264,8 @@ func TestShift(t *testing.T) {
 		t.Error(err)
 	}
 	for _, text := range []string{"noise+", "+noise", "noise++blur"} {
-		if _, err := ParseShift(text); err == nil || !strings.Contains(err.Error(), `"`+text+`" has a plus sign without a kind beside it`) {
+		if _, err := ParseShift(text); err == nil ||
+			!strings.Contains(err.Error(), `"`+text+`" has a plus sign without a kind beside it`) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -259,12 +274,13 @@ func TestShift(t *testing.T) {
 	}
 }
 
-// TestShiftHeldOut: held-out test images come in an order that has nothing to do with their classes. The blur across images
-// mixes neighbours: of a data set that is sorted by class, neighbours of one class would show it.
+// TestShiftHeldOut: held-out test images come in an order that has nothing to do with their classes. The blur across
+// images mixes neighbours: of a data set that is sorted by class, neighbours of one class would show it.
 func TestShiftHeldOut(t *testing.T) {
 	set := tiny(5, 200, 8)
 	slices.Sort(set.Train.Y)
-	o := Options{Batch: 7, Seed: 3, Tasks: 2, HeldOut: true, Shift: Shift{Kinds: []string{"blur"}, Strengths: [][]float64{{0, 1}}, CrossImage: true}}
+	o := Options{Batch: 7, Seed: 3, Tasks: 2, HeldOut: true,
+		Shift: Shift{Kinds: []string{"blur"}, Strengths: [][]float64{{0, 1}}, CrossImage: true}}
 	for task, list := range mustSplit(t, set, o).test.lists {
 		alike := 0
 		for i := range list[1:] {
@@ -341,8 +357,8 @@ func TestShiftOffline(t *testing.T) {
 	}
 }
 
-// TestBlurry: a share of the images of each task comes in a neighbour of it, no image is lost, and the classes of a task
-// are those that occur in it.
+// TestBlurry: a share of the images of each task comes in a neighbour of it, no image is lost, and the classes of a
+// task are those that occur in it.
 func TestBlurry(t *testing.T) {
 	set := tiny(6, 30, 3)
 	o := Options{Tasks: 3, Order: Given, Batch: 10, Seed: 5, Blurry: 0.2}
@@ -371,7 +387,8 @@ func TestBlurry(t *testing.T) {
 		t.Error("the seed does not fix what is moved")
 	}
 	o.Tasks = 1
-	if _, err := Split(set, o); err == nil || !strings.Contains(err.Error(), "but there is one task. Use more --tasks, or remove it") {
+	if _, err := Split(set, o); err == nil || !strings.Contains(err.Error(),
+		"but there is one task. Use more --tasks, or remove it") {
 		t.Error(err)
 	}
 }
@@ -412,8 +429,8 @@ func TestLongTail(t *testing.T) {
 	}
 }
 
-// TestClassCountsOfAnEmptyClass: a class without training images, such as one whose files cannot be read, has none whatever the
-// list says, and is no fault of the list.
+// TestClassCountsOfAnEmptyClass: a class without training images, such as one whose files cannot be read, has none
+// whatever the list says, and is no fault of the list.
 func TestClassCountsOfAnEmptyClass(t *testing.T) {
 	set := *tiny(2, 4, 2)
 	set.Classes = 3

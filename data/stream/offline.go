@@ -35,7 +35,8 @@ var (
 
 // Offline returns a view of the stream that delivers all its training images epochs times in batches of the given size;
 // dropLast leaves out the incomplete last batch of each epoch. The order of epoch e comes from the source
-// "stream/offline/e" of the seed. The stream itself must not be ranged over any more, and must keep its incomplete batches.
+// "stream/offline/e" of the seed. The stream itself must not be ranged over any more, and must keep its incomplete
+// batches.
 func (s *Tasks) Offline(epochs, batch int, dropLast bool) (*Offline, error) {
 	o := &Offline{Tasks: s, epochs: epochs, size: batch, dropLast: dropLast}
 	for i, list := range s.train.lists {
@@ -82,8 +83,8 @@ func (o *Offline) perEpoch() int {
 	return (len(o.all) + o.size - 1) / o.size
 }
 
-// Train delivers the mini-batches of all epochs with the last task, once. A second call yields ocl.ErrConsumed, and so does
-// any other task. The batch and its tensor are reused for the next batch.
+// Train delivers the mini-batches of all epochs with the last task, once. A second call yields ocl.ErrConsumed, and so
+// does any other task. The batch and its tensor are reused for the next batch.
 func (o *Offline) Train(task int) iter.Seq2[ocl.Batch, error] {
 	return func(yield func(ocl.Batch, error) bool) {
 		if err := o.checkTask(task); err != nil {
@@ -91,7 +92,8 @@ func (o *Offline) Train(task int) iter.Seq2[ocl.Batch, error] {
 			return
 		}
 		if task != o.Start() || o.used[task] {
-			yield(ocl.Batch{}, fmt.Errorf("offline: task %d has no data, as all data come with task %d: %w", task+1, o.Start()+1, ocl.ErrConsumed))
+			yield(ocl.Batch{}, fmt.Errorf("offline: task %d has no data, as all data come with task %d: %w", task+1, o.Start()+1,
+				ocl.ErrConsumed))
 			return
 		}
 		o.used[task] = true

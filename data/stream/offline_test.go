@@ -24,7 +24,8 @@ func TestOfflineShowsAllTasks(t *testing.T) {
 	o := Options{Tasks: 4, Batch: 3, Seed: 3}
 	plain, view := mustSplit(t, tiny(12, 5, 2), o), mustOffline(t, o, 3, 8, false)
 	if view.Start() != 3 || view.Batches(3) != 24 || view.Batches(0) != 0 || view.Info().Batch != 8 || plain.Start() != 0 {
-		t.Errorf("starts at %d with %d batches of %d; want task 3 with 3 epochs of 8", view.Start(), view.Batches(3), view.Info().Batch)
+		t.Errorf("starts at %d with %d batches of %d; want task 3 with 3 epochs of 8", view.Start(), view.Batches(3),
+			view.Info().Batch)
 	}
 	for i, task := range plain.Info().Tasks {
 		got := view.Info().Tasks[i]
@@ -138,7 +139,8 @@ func TestOfflineRefuses(t *testing.T) {
 		epochs, batch int
 		drop          bool
 	}{{0, 8, false}, {1, 0, false}, {1, 61, true}} {
-		if _, err := mustSplit(t, tiny(12, 5, 2), Options{Tasks: 4, Batch: 3}).Offline(c.epochs, c.batch, c.drop); err == nil {
+		if _, err := mustSplit(t, tiny(12, 5, 2), Options{Tasks: 4, Batch: 3}).Offline(c.epochs, c.batch,
+			c.drop); err == nil {
 			t.Errorf("%+v: no error", c)
 		}
 	}

@@ -17,7 +17,8 @@ type PreviewOptions struct {
 }
 
 // Preview returns a row for each task, or for each test set: the first images in the order in which they come, as bytes
-// before they are normalised, and what makes the task what it is, such as "task 3: noise 0.8". Training data stay unused.
+// before they are normalised, and what makes the task what it is, such as "task 3: noise 0.8". Training data stay
+// unused.
 func (s *Tasks) Preview(o PreviewOptions) ([]data.Row, error) {
 	h := &s.train
 	if o.Test {
@@ -57,8 +58,8 @@ func (s *Tasks) first(h *half, list []int32, task, n int) ([][]uint8, error) {
 // labelWords is the largest number of domains or classes that a label lists.
 const labelWords = 3
 
-// label returns a text for a task: its number, its name if it has one, and its strengths, its domains or the first of its
-// classes.
+// label returns a text for a task: its number, its name if it has one, and its strengths, its domains or the first of
+// its classes.
 func (s *Tasks) label(task int) string {
 	original := s.original[task]
 	var words []string

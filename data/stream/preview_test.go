@@ -46,8 +46,8 @@ func delivered(t *testing.T, s *Tasks, task, n int, test bool) (images [][]uint8
 
 func sameImages(a, b [][]uint8) bool { return slices.EqualFunc(a, b, bytes.Equal) }
 
-// A preview shows the first images that each task then delivers, of any kind of stream and of both halves, and it does not
-// consume them.
+// A preview shows the first images that each task then delivers, of any kind of stream and of both halves, and it does
+// not consume them.
 func TestPreviewShowsWhatIsDelivered(t *testing.T) {
 	set := tiny(12, 10, 5)
 	for name, o := range map[string]Options{
@@ -73,8 +73,8 @@ func TestPreviewShowsWhatIsDelivered(t *testing.T) {
 	}
 }
 
-// With Same, the tasks of a shift show the same images: the first row is undisturbed, and with strengths that are equal all
-// rows are. Other kinds show their own images.
+// With Same, the tasks of a shift show the same images: the first row is undisturbed, and with strengths that are equal
+// all rows are. Other kinds show their own images.
 func TestPreviewOfTheSameImages(t *testing.T) {
 	set := tiny(12, 10, 5)
 	s := mustSplit(t, set, Options{Batch: 3, Shift: Shift{Kinds: []string{"noise"}, Strengths: [][]float64{{0, 2, 2}}}})
@@ -83,11 +83,13 @@ func TestPreviewOfTheSameImages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !sameImages(rows[0].Images, source) || sameImages(rows[1].Images, source) || !sameImages(rows[1].Images, rows[2].Images) {
+	if !sameImages(rows[0].Images, source) || sameImages(rows[1].Images, source) ||
+		!sameImages(rows[1].Images, rows[2].Images) {
 		t.Errorf("rows %v of %v", rows, source)
 	}
 	s = mustSplit(t, set, Options{Tasks: 4, Batch: 3})
-	if a, b := previewed(t, s, PreviewOptions{Samples: 2, Same: true}), previewed(t, s, PreviewOptions{Samples: 2}); !sameImages(a[3].Images, b[3].Images) {
+	if a, b := previewed(t, s, PreviewOptions{Samples: 2, Same: true}),
+		previewed(t, s, PreviewOptions{Samples: 2}); !sameImages(a[3].Images, b[3].Images) {
 		t.Errorf("rows %v with Same, %v without", a, b)
 	}
 }
@@ -120,7 +122,8 @@ func TestPreviewLabels(t *testing.T) {
 		{&named, Options{Tasks: 6, Order: Given, Keep: Range{4, 6}}, false, []string{"task 5: c8, c9", "task 6: c10, c11"}},
 		{&named, Options{Tasks: 3, Order: Given, Keep: Range{0, 1}}, true, []string{"task 1: c0, c1, c2, …"}},
 		{set, Options{Tasks: 12, Order: Given, Keep: Range{0, 1}}, false, []string{"task 1: class 0"}},
-		{set, Options{Shift: shift, Keep: Range{1, 3}}, false, []string{"task 2: noise 0.4, blur 0.28", "task 3: noise 0.8, blur 0.56"}},
+		{set, Options{Shift: shift, Keep: Range{1, 3}}, false,
+			[]string{"task 2: noise 0.4, blur 0.28", "task 3: noise 0.8, blur 0.56"}},
 		{&withDomains, Options{Kind: "domains", Order: Given, Tasks: 1}, false, []string{"task 1: sun, rain"}},
 		{&withDomains, Options{Kind: "domains", Order: Given, Tasks: 2}, false, []string{"task 1: sun", "task 2: rain"}},
 		{&common, Options{}, true, []string{"all tasks"}},

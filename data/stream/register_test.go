@@ -29,15 +29,18 @@ func turns(set *data.Set, o stream.Options, train []int32) ([]stream.Share, erro
 // TestRegister: a registered kind makes the tasks of a run.
 func TestRegister(t *testing.T) {
 	stream.Restore(t)
-	stream.Register(stream.Kind{Name: "in-turn", Scenario: ocl.DomainIncremental, Summary: "images in turn", AllClasses: true, Divide: turns})
+	stream.Register(stream.Kind{Name: "in-turn", Scenario: ocl.DomainIncremental, Summary: "images in turn",
+		AllClasses: true, Divide: turns})
 	c := config.Default()
-	c.Stream.Kind, c.Stream.Tasks, c.Methods, c.Network.Name, c.Network.Hidden = "in-turn", 4, []string{"finetune"}, "mlp", []int{4}
+	c.Stream.Kind, c.Stream.Tasks, c.Methods, c.Network.Name, c.Network.Hidden = "in-turn", 4, []string{"finetune"}, "mlp",
+		[]int{4}
 	c.Data.TrainPerClass, c.Data.TestPerClass = 2, 1
 	results, err := experiment.Run(context.Background(), c, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := results[0].Stream; len(s.Tasks) != 4 || s.Tasks[3].Train != 50 || s.Tasks[3].Test != 25 || s.Scenario != string(ocl.DomainIncremental) {
+	if s := results[0].Stream; len(s.Tasks) != 4 || s.Tasks[3].Train != 50 || s.Tasks[3].Test != 25 ||
+		s.Scenario != string(ocl.DomainIncremental) {
 		t.Errorf("the stream is %s with the tasks %+v", s.Scenario, s.Tasks)
 	}
 }
@@ -70,9 +73,10 @@ func TestRegisterRefuses(t *testing.T) {
 func TestSharesAreChecked(t *testing.T) {
 	stream.Restore(t)
 	var divide func(*data.Set, stream.Options, []int32) ([]stream.Share, error)
-	stream.Register(stream.Kind{Name: "broken", Scenario: ocl.DomainIncremental, Divide: func(set *data.Set, o stream.Options, train []int32) ([]stream.Share, error) {
-		return divide(set, o, train)
-	}})
+	stream.Register(stream.Kind{Name: "broken", Scenario: ocl.DomainIncremental,
+		Divide: func(set *data.Set, o stream.Options, train []int32) ([]stream.Share, error) {
+			return divide(set, o, train)
+		}})
 	set, err := data.Open(context.Background(), data.Spec{Name: "glyphs", TrainPerClass: 1, TestPerClass: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +96,8 @@ func TestSharesAreChecked(t *testing.T) {
 			}
 			return shares, nil
 		}
-		if _, err := stream.Split(set, stream.Options{Kind: "broken", Tasks: 2, Batch: 1}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := stream.Split(set, stream.Options{Kind: "broken", Tasks: 2, Batch: 1}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

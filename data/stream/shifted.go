@@ -31,7 +31,8 @@ func ParseShift(text string) ([]string, error) {
 	names := strings.Split(text, "+")
 	for i, name := range names {
 		if name == "" {
-			return nil, fmt.Errorf("%q has a plus sign without a kind beside it. Use noise, occlusion, blur, or some of them joined by plus signs", text)
+			return nil, fmt.Errorf("%q has a plus sign without a kind beside it. Use noise, occlusion, blur, or some of them joined by plus signs",
+				text)
 		}
 		if shift.Strengths(name) == nil {
 			return nil, fmt.Errorf("unknown kind %q. Use noise, occlusion, blur, or some of them joined by plus signs", name)
@@ -51,8 +52,8 @@ func (s Shift) strengths(i int) []float64 {
 	return shift.Strengths(s.Kinds[i])
 }
 
-// check compares the lists of strengths with each other and with the number of tasks. If two lists differ in length, the error
-// names both, because either may be wrong.
+// check compares the lists of strengths with each other and with the number of tasks. If two lists differ in length,
+// the error names both, because either may be wrong.
 func (s Shift) check(tasks int) error {
 	for i, kind := range s.Kinds {
 		if len(s.strengths(i)) != len(s.strengths(0)) {
@@ -102,7 +103,8 @@ var shifted = Kind{
 		case len(o.Shift.Kinds) == 0:
 			return errors.New("kind shift: nobody says how the images are disturbed. Use stream.shift.kind=noise, occlusion or blur")
 		case o.Tasks < 1 || o.Tasks > n:
-			return fmt.Errorf("stream.tasks (--tasks): %d is out of range. Use %s, as there are %s in the smaller half", o.Tasks, count.Range(1, n), count.Of(n, "image"))
+			return fmt.Errorf("stream.tasks (--tasks): %d is out of range. Use %s, as there are %s in the smaller half", o.Tasks,
+				count.Range(1, n), count.Of(n, "image"))
 		}
 		return o.Shift.check(o.Tasks)
 	},
@@ -133,8 +135,8 @@ func (s *Tasks) shift(h *half, list int) ([][]uint8, error) {
 	return h.shifted[list], err
 }
 
-// MemoryBytes is how much memory the images take that the stream makes and keeps: those of the kind shift, of the largest task
-// and of all test sets.
+// MemoryBytes is how much memory the images take that the stream makes and keeps: those of the kind shift, of the
+// largest task and of all test sets.
 func (s *Tasks) MemoryBytes() int64 {
 	largest := 0
 	for _, list := range s.train.lists {
@@ -161,5 +163,6 @@ func (s *Tasks) disturbed(h *half, images []int32, task int) ([][]uint8, error) 
 		Shape: [3]int{s.set.C, s.set.H, s.set.W}, N: len(images),
 		At:    func(i int, buf []uint8) ([]uint8, error) { return h.from.Images.Image(int(images[i]), buf) },
 		Index: func(i int) int { return int(images[i]) },
-	}, o.steps(task), shift.Options{PerImage: o.PerImage, CrossImage: o.CrossImage, Seed: s.opts.Seed, Task: task, Half: h.name})
+	}, o.steps(task), shift.Options{PerImage: o.PerImage, CrossImage: o.CrossImage, Seed: s.opts.Seed, Task: task,
+		Half: h.name})
 }

@@ -46,7 +46,8 @@ func TestUnequalTasks(t *testing.T) {
 	}
 	// What Keep leaves out moves nothing.
 	o.Keep = Range{2, 4}
-	whole, kept := mustSplit(t, set, Options{Tasks: 4, TaskClasses: o.TaskClasses, Batch: 3, Seed: 3}), mustSplit(t, set, o)
+	whole, kept := mustSplit(t, set, Options{Tasks: 4, TaskClasses: o.TaskClasses, Batch: 3, Seed: 3}),
+		mustSplit(t, set, o)
 	for i := range 2 {
 		a, _, _ := drain(t, whole.Train(i+2))
 		if b, _, _ := drain(t, kept.Train(i)); !slices.Equal(a, b) || kept.Original(i) != i+2 {
@@ -92,7 +93,8 @@ func TestCommonTest(t *testing.T) {
 	task := set.Train.Task[:36]
 	set.Train = first(set.Train, 36) // three of each class, so a tenth of a task is none
 	set.Train.Task = task
-	if _, err := Split(set, Options{Batch: 3, HeldOut: true}); err == nil || !strings.Contains(err.Error(), "tasks 1 to 4 have no test images") {
+	if _, err := Split(set, Options{Batch: 3, HeldOut: true}); err == nil ||
+		!strings.Contains(err.Error(), "tasks 1 to 4 have no test images") {
 		t.Errorf("no image is held out: %v", err)
 	}
 }
@@ -118,14 +120,15 @@ func TestBadTaskClasses(t *testing.T) {
 		t.Error(err)
 	}
 	// A batch of a small task is held to that task.
-	_, err := Split(tiny(12, 5, 2), Options{Tasks: 4, TaskClasses: []int{5, 1, 4, 2}, Batch: 6, DropLast: true, Order: Given})
+	_, err := Split(tiny(12, 5, 2), Options{Tasks: 4, TaskClasses: []int{5, 1, 4, 2}, Batch: 6, DropLast: true,
+		Order: Given})
 	if err == nil || !strings.Contains(err.Error(), "task 2 has fewer training images") {
 		t.Errorf("a batch that a small task cannot fill: %v", err)
 	}
 }
 
-// TestTasksWhereNobodySays: any number of classes becomes a stream without a word about tasks, and no task has one class
-// unless there are fewer than four.
+// TestTasksWhereNobodySays: any number of classes becomes a stream without a word about tasks, and no task has one
+// class unless there are fewer than four.
 func TestTasksWhereNobodySays(t *testing.T) {
 	want := map[int][]int{
 		2: {1, 1}, 3: {2, 1}, 4: {2, 2}, 5: {3, 2}, 7: {3, 2, 2}, 9: {3, 3, 3}, 11: {3, 2, 2, 2, 2}, 15: {3, 3, 3, 3, 3},
@@ -156,7 +159,8 @@ func TestTasksWhereNobodySays(t *testing.T) {
 	}
 	// A number that was given is not made to fit; the message says what would.
 	_, err := Split(tiny(7, 1, 1), Options{Tasks: 3, Batch: 1})
-	if err == nil || !strings.Contains(err.Error(), "Use --tasks 1 or 7, or give each task its classes with stream.task_classes=3,2,2") {
+	if err == nil || !strings.Contains(err.Error(),
+		"Use --tasks 1 or 7, or give each task its classes with stream.task_classes=3,2,2") {
 		t.Errorf("three tasks of seven classes: %v", err)
 	}
 }

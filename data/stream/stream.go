@@ -9,8 +9,8 @@
 //		// the learner observes the batch
 //	}
 //
-// Test images may be seen any number of times. The kinds of streams are those of [Kinds]: new classes or new domains, changed
-// images, blurry boundaries, rare classes, or tasks of one's own.
+// Test images may be seen any number of times. The kinds of streams are those of [Kinds]: new classes or new domains,
+// changed images, blurry boundaries, rare classes, or tasks of one's own.
 package stream
 
 import (
@@ -49,17 +49,18 @@ type Options struct {
 	ClassOrder []int  // every class once, for List: the first of them are task 0
 	Keep       Range  // the tasks that are delivered; the zero value keeps all
 	// TaskClasses is the number of classes of each task of the whole stream, such as 10, 5, 5, …; empty gives all tasks
-	// equally many. Where Tasks is 0 too, and the number of tasks does not divide the classes, the first tasks have one more.
+	// equally many. Where Tasks is 0 too, and the number of tasks does not divide the classes, the first tasks have one
+	// more.
 	TaskClasses []int
-	// HeldOut tests on a tenth of the training images of each task that Keep keeps, which is then not learned, in place of the
-	// test images: a tuning must not see the images that a run is tested on (docs/tuning.md).
+	// HeldOut tests on a tenth of the training images of each task that Keep keeps, which is then not learned, in place of
+	// the test images: a tuning must not see the images that a run is tested on (docs/tuning.md).
 	HeldOut bool
 	// NoSignals tells no learner where a task begins and ends.
 	NoSignals bool
 	// Blurry is the share of the training images of each task, in [0,1), that come in the task before or after it.
 	Blurry float64
-	// LongTail is the number of training images of the rarest class divided by that of the most frequent one, in (0,1], and
-	// ClassCounts [K] the number of each class; 0 and empty leave all.
+	// LongTail is the number of training images of the rarest class divided by that of the most frequent one, in (0,1],
+	// and ClassCounts [K] the number of each class; 0 and empty leave all.
 	LongTail    float64
 	ClassCounts []int
 	Shift       Shift // of the kind shift
@@ -95,8 +96,9 @@ var (
 	_ ocl.Seeker = (*Tasks)(nil)
 )
 
-// Split makes a stream of opts.Tasks tasks, of the kind opts.Kind. The order of the images of task i comes from the source
-// "stream/shuffle/i" of the seed. i counts the tasks of the whole stream, so Keep does not change the order within a task.
+// Split makes a stream of opts.Tasks tasks, of the kind opts.Kind. The order of the images of task i comes from the
+// source "stream/shuffle/i" of the seed. i counts the tasks of the whole stream, so Keep does not change the order
+// within a task.
 //
 // It is an error if the kind cannot make that many tasks of the data, if a batch is larger than a task, if the order
 // does not list every class once, or if a test set is empty.
@@ -119,7 +121,8 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if opts.Keep == (Range{}) {
 		opts.Keep.To = opts.Tasks
 	}
-	s := &Tasks{set: set, opts: opts, train: half{name: shift.Train, from: &set.Train}, test: half{name: shift.Test, from: &set.Test}}
+	s := &Tasks{set: set, opts: opts, train: half{name: shift.Train, from: &set.Train},
+		test: half{name: shift.Test, from: &set.Test}}
 	s.info = ocl.StreamInfo{
 		Name: set.Name, Scenario: kind.Scenario, Channels: set.C, Height: set.H, Width: set.W,
 		Classes: set.Classes, Batch: opts.Batch, Digest: set.Digest,
@@ -235,7 +238,8 @@ func (s *Tasks) untested(original int, classes []int) error {
 	if s.opts.Kind == tasks.Name {
 		remedy = "Add test images of this task, give no test image a task so that all tasks share them, or use --stream classes"
 	}
-	return fmt.Errorf("stream: %s has no test images; its classes are %s. %s", s.words(original), s.classNames(classes), remedy)
+	return fmt.Errorf("stream: %s has no test images; its classes are %s. %s", s.words(original), s.classNames(classes),
+		remedy)
 }
 
 // classNames are the first of some classes.
@@ -261,8 +265,8 @@ func (s *Tasks) Batches(task int) int {
 	return (len(s.train.lists[task]) + s.opts.Batch - 1) / s.opts.Batch
 }
 
-// Train delivers the mini-batches of a task, once. A second call yields ocl.ErrConsumed, and so does a task that Seek has
-// skipped. The batch and its tensor are reused for the next batch.
+// Train delivers the mini-batches of a task, once. A second call yields ocl.ErrConsumed, and so does a task that Seek
+// has skipped. The batch and its tensor are reused for the next batch.
 func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 	return func(yield func(ocl.Batch, error) bool) {
 		if err := s.checkTask(task); err != nil {
@@ -284,8 +288,8 @@ func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 	}
 }
 
-// Test delivers the images of a test set in the order of the data set, and those of the kind shift in their shuffled order, any
-// number of times, in batches of Options.TestBatch. The batch is reused for the next one.
+// Test delivers the images of a test set in the order of the data set, and those of the kind shift in their shuffled
+// order, any number of times, in batches of Options.TestBatch. The batch is reused for the next one.
 func (s *Tasks) Test(set int) iter.Seq2[ocl.Batch, error] {
 	return func(yield func(ocl.Batch, error) bool) {
 		if set < 0 || set >= len(s.test.lists) {
@@ -302,9 +306,9 @@ func (s *Tasks) Test(set int) iter.Seq2[ocl.Batch, error] {
 	}
 }
 
-// Seek makes the next Train(task) start at the given batch, as if all earlier batches had been delivered. If task is the
-// number of tasks or batch the number of batches, nothing is left. Seek never goes back: a task that was ranged over stays
-// consumed, and to seek it is an error that wraps ocl.ErrConsumed.
+// Seek makes the next Train(task) start at the given batch, as if all earlier batches had been delivered. If task is
+// the number of tasks or batch the number of batches, nothing is left. Seek never goes back: a task that was ranged
+// over stays consumed, and to seek it is an error that wraps ocl.ErrConsumed.
 func (s *Tasks) Seek(task, batch int) error {
 	n := len(s.train.lists)
 	if task < 0 || task > n || batch < 0 || task == n && batch > 0 || task < n && batch > s.Batches(task) {

@@ -341,12 +341,14 @@ func TestBadOptions(t *testing.T) {
 		})
 	}
 	_, err := Split(tiny(20, 30, 2), Options{Tasks: 3, Batch: 0})
-	if err == nil || !strings.Contains(err.Error(), "3 tasks cannot") || !strings.Contains(err.Error(), "stream.batch: 0") {
+	if err == nil || !strings.Contains(err.Error(), "3 tasks cannot") ||
+		!strings.Contains(err.Error(), "stream.batch: 0") {
 		t.Errorf("got %v, want both faults at once", err)
 	}
 	set := tiny(4, 10, 1)
 	set.Test = first(set.Test, 2)
-	if _, err := Split(set, Options{Tasks: 2, Batch: 5, Order: Given}); err == nil || !strings.Contains(err.Error(), "no test images") {
+	if _, err := Split(set, Options{Tasks: 2, Batch: 5, Order: Given}); err == nil ||
+		!strings.Contains(err.Error(), "no test images") {
 		t.Errorf("got %v, want an error of a task without test images", err)
 	}
 }

@@ -19,7 +19,8 @@ var tasks = Kind{
 		case set.Train.Task == nil:
 			return fmt.Errorf("kind tasks: the data set %s gives no tasks. Use --stream classes", set.Name)
 		case o.Tasks != set.Tasks:
-			return fmt.Errorf("kind tasks: %s has %s, but %d are asked for. Remove stream.tasks (--tasks)", set.Name, count.Of(set.Tasks, "task"), o.Tasks)
+			return fmt.Errorf("kind tasks: %s has %s, but %d are asked for. Remove stream.tasks (--tasks)", set.Name,
+				count.Of(set.Tasks, "task"), o.Tasks)
 		}
 		return nil
 	},

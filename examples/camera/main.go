@@ -2,12 +2,13 @@
 //
 //	go run ./examples/camera pictures
 //
-// A picture in a folder below, such as pictures/cat/0001.jpg, is an image of the class cat. It is predicted first, which says how well the
-// learner does, and then learned. A picture in the folder itself has no label and is predicted alone, as soon as something has been learned. A program that writes pictures should
-// write them elsewhere and rename them; a picture that is not whole yet is read again until it is.
+// A picture in a folder below, such as pictures/cat/0001.jpg, is an image of the class cat. It is predicted first,
+// which says how well the learner does, and then learned. A picture in the folder itself has no label and is predicted
+// alone, as soon as something has been learned. A program that writes pictures should write them elsewhere and rename
+// them; a picture that is not whole yet is read again until it is.
 //
-// The learner is saved to the file of -model every minute and when the program ends (Ctrl-C), and is opened from it when the program starts
-// again. Pictures that are older than that file are not learned again.
+// The learner is saved to the file of -model every minute and when the program ends (Ctrl-C), and is opened from it
+// when the program starts again. Pictures that are older than that file are not learned again.
 package main
 
 import (
@@ -44,7 +45,8 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := run(ctx, flag.Arg(0), *model, 200*time.Millisecond, live.Options{Method: *method, Memory: *memory, Size: *size, Set: []string{"optimizer.lr=0.05"}}, os.Stdout)
+	err := run(ctx, flag.Arg(0), *model, 200*time.Millisecond,
+		live.Options{Method: *method, Memory: *memory, Size: *size, Set: []string{"optimizer.lr=0.05"}}, os.Stdout)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -52,7 +54,8 @@ func main() {
 
 // run looks at the folder every so often until ctx ends, and then saves the learner.
 func run(ctx context.Context, folder, model string, every time.Duration, o live.Options, out io.Writer) error {
-	c := &camera{folder: folder, model: model, out: out, done: map[string]bool{}, waits: map[string]bool{}, tries: map[string]int{}}
+	c := &camera{folder: folder, model: model, out: out, done: map[string]bool{}, waits: map[string]bool{},
+		tries: map[string]int{}}
 	if err := c.begin(o); err != nil {
 		return err
 	}
@@ -105,7 +108,8 @@ func (c *camera) begin(o live.Options) (err error) {
 		return err
 	}
 	c.since = at.ModTime()
-	fmt.Fprintf(c.out, "the learner of %q goes on; its method, memory and size are those of the file, and -method, -memory and -size are ignored\n", c.model)
+	fmt.Fprintf(c.out, "the learner of %q goes on; its method, memory and size are those of the file, and -method, -memory and -size are ignored\n",
+		c.model)
 	c.learner, err = live.Open(c.model)
 	return err
 }
@@ -212,5 +216,6 @@ func (c *camera) picture(name string) (img image.Image, written time.Time, err e
 // summary says how far the learner is.
 func (c *camera) summary() string {
 	s := c.learner.Stats()
-	return fmt.Sprintf("learned %d images of %d classes; of %d that were predicted before they were learned, %d were right", s.Images, s.Classes, c.asked, c.right)
+	return fmt.Sprintf("learned %d images of %d classes; of %d that were predicted before they were learned, %d were right",
+		s.Images, s.Classes, c.asked, c.right)
 }

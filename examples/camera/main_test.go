@@ -89,10 +89,11 @@ func put(t *testing.T, folder, name string, content []byte) {
 
 var colours = map[string]color.NRGBA{"red": {220, 30, 20, 255}, "blue": {10, 60, 230, 255}}
 
-var options = live.Options{Memory: 50, Size: 8, Set: []string{"network.name=mlp", "network.hidden=16", "optimizer.lr=0.05"}, Process: live.Process{Workers: 1}}
+var options = live.Options{Memory: 50, Size: 8,
+	Set: []string{"network.name=mlp", "network.hidden=16", "optimizer.lr=0.05"}, Process: live.Process{Workers: 1}}
 
-// TestFolderThatFills: pictures that come while the program runs are learned under the names of their folders, others are predicted, and the learner
-// goes on when the program is started again, without learning a picture twice.
+// TestFolderThatFills: pictures that come while the program runs are learned under the names of their folders, others
+// are predicted, and the learner goes on when the program is started again, without learning a picture twice.
 func TestFolderThatFills(t *testing.T) {
 	folder, model := t.TempDir(), filepath.Join(t.TempDir(), "camera.ocl")
 	out := &output{more: make(chan struct{}, 1)}
@@ -139,7 +140,8 @@ func TestFolderThatFills(t *testing.T) {
 		out.line(t, fmt.Sprintf("%q:", name))
 	}
 	end()
-	if got := out.String(); !strings.HasSuffix(got, "learned 201 images of 2 classes; of 1 that were predicted before they were learned, 1 were right\n") {
+	if got := out.String(); !strings.HasSuffix(got,
+		"learned 201 images of 2 classes; of 1 that were predicted before they were learned, 1 were right\n") {
 		t.Errorf("at the end: %s", got[len(got)-200:])
 	}
 }
@@ -156,7 +158,8 @@ func TestNoPlaceForTheModel(t *testing.T) {
 
 // TestNoFolder: what is no folder is an error that says what to give.
 func TestNoFolder(t *testing.T) {
-	err := run(t.Context(), filepath.Join(t.TempDir(), "absent"), filepath.Join(t.TempDir(), "x"), time.Millisecond, options, &output{})
+	err := run(t.Context(), filepath.Join(t.TempDir(), "absent"), filepath.Join(t.TempDir(), "x"), time.Millisecond,
+		options, &output{})
 	if err == nil || !strings.Contains(err.Error(), "Give a folder of pictures") {
 		t.Error(err)
 	}

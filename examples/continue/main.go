@@ -1,5 +1,5 @@
-// Continue learns two tasks of the built-in glyphs. Then the same learner, with what it knows and stores, learns the other
-// eight in a second run:
+// Continue learns two tasks of the built-in glyphs. Then the same learner, with what it knows and stores, learns the
+// other eight in a second run:
 //
 //	go run ./examples/continue
 package main
@@ -42,7 +42,8 @@ func main() {
 		log.Fatal(err)
 	}
 	r := results[0]
-	fmt.Printf("average accuracy %.1f %% on the new tasks, after %d tasks of %s\n", 100**r.Metrics.AverageAccuracy, r.Parent.Tasks, r.Parent.Run)
+	fmt.Printf("average accuracy %.1f %% on the new tasks, after %d tasks of %s\n", 100**r.Metrics.AverageAccuracy,
+		r.Parent.Tasks, r.Parent.Run)
 	written, err := report.Write(ctx, []string{"runs/continue/second"}, "runs/continue/second", report.Options{})
 	if err != nil {
 		log.Fatal(err)

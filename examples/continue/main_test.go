@@ -18,7 +18,8 @@ func TestArguments(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestArguments$")
 	cmd.Env, cmd.Dir = append(os.Environ(), asked+"=1"), t.TempDir()
 	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "this example takes no arguments: it makes both of its runs. Write `go run ./examples/continue`") {
+	if err == nil || !strings.Contains(string(out),
+		"this example takes no arguments: it makes both of its runs. Write `go run ./examples/continue`") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if made, err := os.ReadDir(cmd.Dir); err != nil || len(made) > 0 {

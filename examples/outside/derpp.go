@@ -55,7 +55,8 @@ func init() {
 			r := s.Replay()
 			r.Memory, r.Retrieve = s.Store(), memory.Random{Size: s.ReplayBatch}
 			r.Memory.CarryOutputs(s.Classes)
-			r.Step = &dark{near: near{method.OptionOf[float64](s, alpha)}, again: weighted{s.Labels(), method.OptionOf[float64](s, beta)}}
+			r.Step = &dark{near: near{method.OptionOf[float64](s, alpha)},
+				again: weighted{s.Labels(), method.OptionOf[float64](s, beta)}}
 			return r, nil
 		},
 	})
@@ -85,8 +86,8 @@ func (d *dark) Gradient(r *learner.Replay, _ ocl.Batch) (ocl.StepStats, error) {
 	return stats, err
 }
 
-// near is weight times the mean over rows and classes of (z − z')², with z' the stored outputs. Classes that the network
-// did not have when a row was stored do not count.
+// near is weight times the mean over rows and classes of (z − z')², with z' the stored outputs. Classes that the
+// network did not have when a row was stored do not count.
 type near struct{ weight float64 }
 
 // Eval implements [loss.Criterion].

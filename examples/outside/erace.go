@@ -31,7 +31,8 @@ func init() {
 		Tuning:   method.Tuning{Paper: method.Grid{{Key: "optimizer.lr", Values: []any{0.01, 0.03, 0.1}}}},
 		Refuses: map[string]string{
 			"lb": "both change the classes of the softmax", "ss": "both change the classes of the softmax",
-			"kdc": "the loss on incoming samples would need the outputs of old classes", "kdc*": "the loss on incoming samples would need the outputs of old classes",
+			"kdc":  "the loss on incoming samples would need the outputs of old classes",
+			"kdc*": "the loss on incoming samples would need the outputs of old classes",
 		},
 		Build: func(s method.Setup) (ocl.Learner, error) {
 			r := s.Replay()

@@ -49,8 +49,10 @@ func read(t *testing.T, name string) (g golden) {
 	return g
 }
 
-// build makes a learner of a method on a perceptron for images of a shape, with so many classes of which from are inherited.
-func build(t *testing.T, name string, shape [3]int, from, classes int, seed uint64, change func(*method.Setup)) ocl.Learner {
+// build makes a learner of a method on a perceptron for images of a shape, with so many classes of which from are
+// inherited.
+func build(t *testing.T, name string, shape [3]int, from, classes int, seed uint64,
+	change func(*method.Setup)) ocl.Learner {
 	t.Helper()
 	info, err := method.Lookup(name)
 	if err != nil {

@@ -43,7 +43,8 @@ func init() {
 				"Learning, CVPR Workshops 2021",
 			CostPerStep: "22 × Finetune with replay.batch 100 and batches of 10",
 			Expect:      "More than twice the accuracy of ER on CIFAR-100, at ten times its cost.",
-			Advice:      []method.Advice{{Of: "replay.batch", Text: "100, as the authors: with few stored samples most classes of a step have no others to be compared with"}},
+			Advice: []method.Advice{{Of: "replay.batch",
+				Text: "100, as the authors: with few stored samples most classes of a step have no others to be compared with"}},
 		},
 		Traits: method.Traits{
 			UsesMemory: true, ClassMeans: true,
@@ -56,9 +57,11 @@ func init() {
 			{Key: "method.scr.temperature", Values: []any{0.07, 0.1}},
 		}},
 		Refuses: map[string]string{
-			"ncm": "SCR predicts by class means anyway", "lb": "SCR has no softmax over classes", "ss": "SCR has no softmax over classes",
-			"kdc": "SCR has no outputs for classes that could be distilled", "kdc*": "SCR has no outputs for classes that could be distilled",
-			"rv": "a review learns by outputs for classes, which SCR does not have",
+			"ncm": "SCR predicts by class means anyway", "lb": "SCR has no softmax over classes",
+			"ss":   "SCR has no softmax over classes",
+			"kdc":  "SCR has no outputs for classes that could be distilled",
+			"kdc*": "SCR has no outputs for classes that could be distilled",
+			"rv":   "a review learns by outputs for classes, which SCR does not have",
 		},
 		Head: func(s method.Setup) nn.Head {
 			return nn.Head{Kind: "projection", Out: method.OptionOf[int](s, projection)}
@@ -75,7 +78,8 @@ func init() {
 			}
 			r := s.Replay()
 			r.Memory, r.Retrieve = s.Store(), memory.Random{Size: s.ReplayBatch}
-			r.Step = &contrast{temperature: method.OptionOf[float64](s, temperature), views: viewsOf(method.OptionOf[string](s, views), s.Pixels)}
+			r.Step = &contrast{temperature: method.OptionOf[float64](s, temperature),
+				views: viewsOf(method.OptionOf[string](s, views), s.Pixels)}
 			return &learner.Nearest{Replay: r}, nil
 		},
 	})
@@ -130,8 +134,8 @@ func (c *contrast) Gradient(r *learner.Replay, _ ocl.Batch) (ocl.StepStats, erro
 	return stats, err
 }
 
-// loss is the supervised contrastive loss of all rows of the passes, each of which is an anchor. It writes the gradients
-// of the outputs to d.
+// loss is the supervised contrastive loss of all rows of the passes, each of which is an anchor. It writes the
+// gradients of the outputs to d.
 func (c *contrast) loss(passes []learner.Pass, d []*tensor.Tensor) (float64, error) {
 	c.project(passes)
 	n, dim := len(c.y), len(c.p)/len(c.y)
@@ -189,8 +193,8 @@ func (c *contrast) project(passes []learner.Pass) {
 	}
 }
 
-// anchor is the loss of row i, whose similarities are in the weights. It replaces them by the gradients of the loss. Row i
-// itself is left out.
+// anchor is the loss of row i, whose similarities are in the weights. It replaces them by the gradients of the loss.
+// Row i itself is left out.
 func (c *contrast) anchor(i int) float64 {
 	s := c.weights[i*len(c.y):][:len(c.y)]
 	largest, positives, near := math.Inf(-1), 0, 0.0

@@ -34,7 +34,8 @@ func TestSCRGolden(t *testing.T) {
 
 func TestSCRContract(t *testing.T) {
 	vary := settings()
-	vary["temperature"], vary["projection"], vary["views"] = option("temperature", 1.0), option("projection", 7), option("views", "crop")
+	vary["temperature"], vary["projection"], vary["views"] = option("temperature", 1.0), option("projection", 7),
+		option("views", "crop")
 	contract(t, "scr", vary)
 	checkCost(t, "scr")
 	checkAllocations(t, "scr")
@@ -74,7 +75,8 @@ func TestSCRWaitsForMemory(t *testing.T) {
 	before := slices.Clone(net.Params())
 	for i, b := range (learnertest.Case{Shape: shape, Classes: 6}).Batches(1, 2, 5) {
 		stats := learnertest.Observe(t, l, []ocl.Batch{b})[0]
-		if same := slices.Equal(net.Params(), before); same != (i == 0) || stats.Correct != -1 || stats.Replay != min(5*i, 4) {
+		if same := slices.Equal(net.Params(), before); same != (i == 0) || stats.Correct != -1 ||
+			stats.Replay != min(5*i, 4) {
 			t.Errorf("batch %d: parameters unmoved: %v, %+v", i+1, same, stats)
 		}
 	}

@@ -59,7 +59,8 @@ func images(folder string) (files []string, err error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: there is no JPEG file here. Give a folder of them; `ocl predict` also reads other formats and folders within", folder)
+		return nil, fmt.Errorf("%s: there is no JPEG file here. Give a folder of them; `ocl predict` also reads other formats and folders within",
+			folder)
 	}
 	return files, nil
 }

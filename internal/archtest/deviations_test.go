@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestDeviationsAreTested wants at least one test in each row of docs/deviations.md, and each test named there to exist.
+// TestDeviationsAreTested wants at least one test in each row of docs/deviations.md, and each test named there to
+// exist.
 func TestDeviationsAreTested(t *testing.T) {
 	page, err := os.ReadFile(root + "/docs/deviations.md")
 	if err != nil {

@@ -218,8 +218,8 @@ func unmatched(pattern string, tests []string) string {
 	return ""
 }
 
-// TestPatternsOfCI checks that each alternative of every -run pattern in .ci/run matches a test of its packages. Otherwise the
-// step would pass without testing anything.
+// TestPatternsOfCI checks that each alternative of every -run pattern in .ci/run matches a test of its packages.
+// Otherwise the step would pass without testing anything.
 func TestPatternsOfCI(t *testing.T) {
 	script, _ := ciSteps(t)
 	_, packages := testNames(t)

@@ -11,18 +11,25 @@ import (
 
 // twice are numbers that stand in two files. Each pattern has one group, the number.
 var twice = []struct{ file, pattern, other, otherPattern string }{
-	{"docs/studies.md", `A study of more than (\S+) runs needs`, "docs/limits.md", `runs a study may have without a word of its author \| (\S+) runs`},
-	{"docs/studies.md", `more than (\S+) are not possible`, "docs/limits.md", `runs a study or an experiment may have at all \| (\S+) runs`},
+	{"docs/studies.md", `A study of more than (\S+) runs needs`, "docs/limits.md",
+		`runs a study may have without a word of its author \| (\S+) runs`},
+	{"docs/studies.md", `more than (\S+) are not possible`, "docs/limits.md",
+		`runs a study or an experiment may have at all \| (\S+) runs`},
 	{"docs/serve.md", `A body has at most (\d+ MB)`, "docs/limits.md", `the size of the body of a request \| (\S+) bytes`},
-	{"docs/serve.md", `A body has at most \d+ MB and (\S+) pictures`, "docs/limits.md", `the number of pictures in a request \| (\S+) pictures`},
-	{"docs/serve.md", `a picture at most (\d+ mega)pixels`, "docs/limits.md", `the number of pixels of a picture in a request \| (\S+) pixels`},
-	{"docs/data.md", `A set of your own has at most (\S+) images`, "docs/limits.md", `the number of a user's own images in a list or in folders \| (\S+) images`},
-	{"docs/data.md", `images in (\S+) folders, which`, "docs/limits.md", `the number of folders that are walked for a user's own images \| (\S+) folders`},
+	{"docs/serve.md", `A body has at most \d+ MB and (\S+) pictures`, "docs/limits.md",
+		`the number of pictures in a request \| (\S+) pictures`},
+	{"docs/serve.md", `a picture at most (\d+ mega)pixels`, "docs/limits.md",
+		`the number of pixels of a picture in a request \| (\S+) pixels`},
+	{"docs/data.md", `A set of your own has at most (\S+) images`, "docs/limits.md",
+		`the number of a user's own images in a list or in folders \| (\S+) images`},
+	{"docs/data.md", `images in (\S+) folders, which`, "docs/limits.md",
+		`the number of folders that are walked for a user's own images \| (\S+) folders`},
 	{"README.md", `one file of (\d+ MB)`, "tools/dist", `the largest had (\S+) on`},
 	{"README.md", `ocl-(\S+)-linux-arm64\.tar\.gz`, "internal/edition/edition.go", `Release = "(\S+)"`},
 }
 
-// TestFactsThatStandTwice holds numbers of documents against the place that they come from. A number of MB or of megapixels is rounded.
+// TestFactsThatStandTwice holds numbers of documents against the place that they come from. A number of MB or of
+// megapixels is rounded.
 func TestFactsThatStandTwice(t *testing.T) {
 	read := func(file, pattern string) string {
 		t.Helper()
@@ -68,7 +75,8 @@ func TestBenchmarksAreDated(t *testing.T) {
 	sections := strings.Split(string(text), "\n## ")[1:]
 	for _, s := range sections {
 		title, rest, _ := strings.Cut(s, "\n")
-		if !regexp.MustCompile(`\d+ (January|February|March|April|May|June|July|August|September|October|November|December) 20\d\d`).MatchString(rest) && title != "What was tried" {
+		if !regexp.MustCompile(`\d+ (January|February|March|April|May|June|July|August|September|October|November|December) 20\d\d`).MatchString(rest) &&
+			title != "What was tried" {
 			t.Errorf("docs/benchmarks.md: the section %q has no date, such as 28 November 2026", title)
 		}
 	}

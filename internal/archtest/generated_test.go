@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestGeneratedFilesAreUpToDate runs the generator of internal/kernel with a temporary folder for its output and compares.
-// The generator is a module of its own, so that the first run on a machine fetches it.
+// TestGeneratedFilesAreUpToDate runs the generator of internal/kernel with a temporary folder for its output and
+// compares. The generator is a module of its own, so that the first run on a machine fetches it.
 func TestGeneratedFilesAreUpToDate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the generator; without -short it runs")

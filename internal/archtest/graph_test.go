@@ -50,8 +50,9 @@ type rule struct{ may, not []string }
 // short is a path as the graph writes it: project paths without the module, others as they are.
 func short(path string) string { return strings.TrimPrefix(path, module+"/") }
 
-// readGraph reads the block of docs/ARCHITECTURE.md that starts with ```imports. A line is "packages: names, !names"; a name with ! is
-// forbidden, directly or through others. Packages and names may end in "/...", as in patterns of the command go.
+// readGraph reads the block of docs/ARCHITECTURE.md that starts with ```imports. A line is "packages: names, !names"; a
+// name with ! is forbidden, directly or through others. Packages and names may end in "/...", as in patterns of the
+// command go.
 func readGraph(t *testing.T) map[string]rule {
 	t.Helper()
 	page, err := os.ReadFile(root + "/docs/ARCHITECTURE.md")
@@ -88,14 +89,16 @@ func readGraph(t *testing.T) map[string]rule {
 // ruleOf is the line for a package: of those that cover it the longest, which is the nearest.
 func ruleOf(graph map[string]rule, path string) (name string) {
 	for n := range graph {
-		if covers(n, path) && (name == "" || len(strings.TrimSuffix(n, "/...")) > len(strings.TrimSuffix(name, "/...")) || n == path) {
+		if covers(n, path) && (name == "" || len(strings.TrimSuffix(n, "/...")) > len(strings.TrimSuffix(name, "/...")) ||
+			n == path) {
 			name = n
 		}
 	}
 	return name
 }
 
-// covers says whether an import path is the named package, lies below a name that ends in "/...", or in the named module of another author.
+// covers says whether an import path is the named package, lies below a name that ends in "/...", or in the named
+// module of another author.
 func covers(name, path string) bool {
 	above, below := strings.CutSuffix(name, "/...")
 	return path == above || (below || strings.Contains(name, ".")) && strings.HasPrefix(path, above+"/")

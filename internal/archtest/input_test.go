@@ -26,8 +26,8 @@ var mayOpen = map[string]string{
 	"examples/camera/main.go":  "it lists folders as a program outside this module would",
 }
 
-// TestFilesAreOpenedByInput: what comes from outside is opened by internal/input, which opens regular files of a stated size and never
-// waits. Making a file that must not be there yet (os.O_EXCL) opens nothing of others.
+// TestFilesAreOpenedByInput: what comes from outside is opened by internal/input, which opens regular files of a stated
+// size and never waits. Making a file that must not be there yet (os.O_EXCL) opens nothing of others.
 func TestFilesAreOpenedByInput(t *testing.T) {
 	used := map[string]bool{}
 	for _, p := range packages(t) {
@@ -52,7 +52,8 @@ func TestFilesAreOpenedByInput(t *testing.T) {
 						return true
 					}
 				}
-				t.Errorf("%s uses %s. Use internal/input, which opens regular files of a stated size only", files.Position(n.Pos()), called)
+				t.Errorf("%s uses %s. Use internal/input, which opens regular files of a stated size only", files.Position(n.Pos()),
+					called)
 				return true
 			})
 		}

@@ -65,7 +65,8 @@ func typesOf(t *testing.T, paths []string) []*types.Package {
 		}
 		files[p.ImportPath] = p.Export
 	}
-	from := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }) //nolint:forbidigo // a file of the compiler
+	from := importer.ForCompiler(token.NewFileSet(), "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }) //nolint:forbidigo // a file of the compiler
 	var all []*types.Package
 	for _, path := range paths {
 		p, err := from.Import(path)
@@ -83,7 +84,8 @@ type exported struct {
 	is   types.Type
 }
 
-// exportsOf are the exported constants, variables, functions and types of a package, and the exported fields and methods of its types.
+// exportsOf are the exported constants, variables, functions and types of a package, and the exported fields and
+// methods of its types.
 func exportsOf(p *types.Package) (all []exported) {
 	add := func(is types.Type, format string, a ...any) {
 		all = append(all, exported{fmt.Sprintf(format, a...), is})
@@ -160,7 +162,8 @@ func parameters(n *types.Named, text func(types.Type) string) string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
-// TestPromisedNames compares the exported names of the packages that docs/stability.md promises, and their types, with testdata/api.
+// TestPromisedNames compares the exported names of the packages that docs/stability.md promises, and their types, with
+// testdata/api.
 func TestPromisedNames(t *testing.T) {
 	paths := promised(t)
 	var names []string
@@ -173,7 +176,8 @@ func TestPromisedNames(t *testing.T) {
 		names = append(names, name)
 		file := filepath.Join("testdata", "api", name)
 		if *update {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(b.String()), 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+				os.WriteFile(file, []byte(b.String()), 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -246,7 +250,8 @@ func internalIn(t types.Type, seen map[types.Type]bool) string {
 		if t.Obj().Pkg() != nil {
 			path = t.Obj().Pkg().Path()
 		}
-		if strings.HasPrefix(path, module) && slices.Contains(strings.Split(path, "/"), "internal") || path != "" && !t.Obj().Exported() {
+		if strings.HasPrefix(path, module) && slices.Contains(strings.Split(path, "/"), "internal") || path != "" &&
+			!t.Obj().Exported() {
 			return t.String()
 		}
 		return first(slices.Collect(t.TypeArgs().Types())...)

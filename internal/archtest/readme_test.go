@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestReadmeShowsTheExample: README's Go block is the body of main of examples/first, which is built with everything else.
+// TestReadmeShowsTheExample: README's Go block is the body of main of examples/first, which is built with everything
+// else.
 func TestReadmeShowsTheExample(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {
@@ -37,8 +38,9 @@ func TestReadmeShowsTheExample(t *testing.T) {
 	}
 }
 
-// outside makes a module of its own beside this one, with some files, and runs a command of go in it. Its go.mod has the requirements of this one, so it
-// needs the modules of this build and no others: a new machine has no more. .ci/run outside does what a person does, with go mod tidy and a proxy.
+// outside makes a module of its own beside this one, with some files, and runs a command of go in it. Its go.mod has
+// the requirements of this one, so it needs the modules of this build and no others: a new machine has no more. .ci/run
+// outside does what a person does, with go mod tidy and a proxy.
 func outside(t *testing.T, files map[string]string, args ...string) {
 	t.Helper()
 	if testing.Short() {
@@ -55,7 +57,8 @@ func outside(t *testing.T, files map[string]string, args ...string) {
 		}
 		files[name] = string(text)
 	}
-	files["go.mod"] = strings.Replace(files["go.mod"], "module ocl\n", "module outside\n", 1) + fmt.Sprintf("\nrequire ocl v0.0.0\n\nreplace ocl => %q\n", here)
+	files["go.mod"] = strings.Replace(files["go.mod"], "module ocl\n", "module outside\n", 1) +
+		fmt.Sprintf("\nrequire ocl v0.0.0\n\nreplace ocl => %q\n", here)
 	dir := t.TempDir()
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -1,5 +1,5 @@
-// Package atomicfile writes files that appear whole or not at all. A reader never sees half a file, and none is lost by a
-// kill or a power cut once a write has returned. Start at [Write].
+// Package atomicfile writes files that appear whole or not at all. A reader never sees half a file, and none is lost by
+// a kill or a power cut once a write has returned. Start at [Write].
 package atomicfile
 
 import (
@@ -22,10 +22,10 @@ import (
 	"ocl/internal/input"
 )
 
-// Write writes the whole file at path, or leaves it unchanged: the bytes go to a temporary file in the same folder, which
-// is fsynced and renamed to path, and the folder is fsynced. The folder must exist. Two writers of one path, in one process
-// or in two, do not disturb each other: path has what one of them wrote. What a process that was killed has left of path is
-// removed.
+// Write writes the whole file at path, or leaves it unchanged: the bytes go to a temporary file in the same folder,
+// which is fsynced and renamed to path, and the folder is fsynced. The folder must exist. Two writers of one path, in
+// one process or in two, do not disturb each other: path has what one of them wrote. What a process that was killed has
+// left of path is removed.
 func Write(path string, write func(io.Writer) error) error {
 	return Build(path, buffered(write))
 }
@@ -48,8 +48,8 @@ func WriteBytes(path string, b []byte) error {
 	})
 }
 
-// Build is [Write] for a file whose parts are written in any order, by several goroutines: fill calls WriteAt, and does not
-// close the file.
+// Build is [Write] for a file whose parts are written in any order, by several goroutines: fill calls WriteAt, and does
+// not close the file.
 func Build(path string, fill func(*os.File) error) error { return build(path, shared, fill) }
 
 // WritePrivate is [Write] for a file that nobody but its owner may read, whatever the umask is.
@@ -101,16 +101,16 @@ func build(path string, mode fs.FileMode, fill func(*os.File) error) error {
 	return nil
 }
 
-// temporaries counts the temporary names of this process, from a number that is drawn: another machine may have this one's
-// number by accident.
+// temporaries counts the temporary names of this process, from a number that is drawn: another machine may have this
+// one's number by accident.
 var temporaries = func() *atomic.Int64 {
 	n := new(atomic.Int64)
 	n.Store(int64(rand.Uint32()))
 	return n
 }()
 
-// machine is a number for the machine and its list of processes, as the number of a process says nothing elsewhere: in another
-// container, or on a machine that shares the folder.
+// machine is a number for the machine and its list of processes, as the number of a process says nothing elsewhere: in
+// another container, or on a machine that shares the folder.
 var machine = func() uint32 {
 	host, _ := os.Hostname()
 	boot, _ := input.ReadFile("/proc/sys/kernel/random/boot_id", input.Want{Most: 1 << 10}) // Linux alone has these two
@@ -118,13 +118,14 @@ var machine = func() uint32 {
 	return crc32.ChecksumIEEE(fmt.Appendf(boot, "%s %s", list, host))
 }()
 
-// createTemporary creates a file that nobody else writes, such as .result.json.4711-812034-12.tmp for result.json. It is
-// hidden, and in the same folder, so that the rename stays on one disk. Its name has the process, the machine and a
+// createTemporary creates a file that nobody else writes, such as .result.json.4711-812034-12.tmp for result.json. It
+// is hidden, and in the same folder, so that the rename stays on one disk. Its name has the process, the machine and a
 // counter; a name that exists already is skipped.
 func createTemporary(path string, mode fs.FileMode) (string, *os.File, error) {
 	folder, name := filepath.Split(path)
 	for range 10000 {
-		temp := filepath.Join(folder, fmt.Sprintf(".%s.%d-%d-%d%s", name, os.Getpid(), machine, temporaries.Add(1), tempSuffix))
+		temp := filepath.Join(folder, fmt.Sprintf(".%s.%d-%d-%d%s", name, os.Getpid(), machine, temporaries.Add(1),
+			tempSuffix))
 		f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if !errors.Is(err, fs.ErrExist) {
 			return temp, f, err
@@ -136,9 +137,9 @@ func createTemporary(path string, mode fs.FileMode) (string, *os.File, error) {
 // forgotten is how long a temporary file of another machine stands still before it is removed.
 const forgotten = 24 * time.Hour
 
-// removeLeftOvers removes temporary files of path that nobody writes any more: those of processes of this machine that have
-// ended, and those that were not written to for a day before ours was made. Both times are of the file system's clock. What
-// cannot be listed or removed stays.
+// removeLeftOvers removes temporary files of path that nobody writes any more: those of processes of this machine that
+// have ended, and those that were not written to for a day before ours was made. Both times are of the file system's
+// clock. What cannot be listed or removed stays.
 func removeLeftOvers(path string, ours *os.File) {
 	folder, name := filepath.Split(path)
 	entries, err := input.ReadDir(filepath.Clean(folder))
@@ -176,8 +177,8 @@ func ended(temp, target string) bool {
 // tempSuffix ends the names of files that are being written.
 const tempSuffix = ".tmp"
 
-// IsTemporary tells whether name, without its folder, is a temporary name of [Write] while it writes target. A crash may
-// leave such a file. A process that has locked the folder may remove it. Names of older programs count too.
+// IsTemporary tells whether name, without its folder, is a temporary name of [Write] while it writes target. A crash
+// may leave such a file. A process that has locked the folder may remove it. Names of older programs count too.
 func IsTemporary(name, target string) bool {
 	middle, ok := strings.CutPrefix(name, "."+target)
 	middle, ok2 := strings.CutSuffix(middle, tempSuffix)
@@ -186,8 +187,8 @@ func IsTemporary(name, target string) bool {
 
 var temporaryMiddle = regexp.MustCompile(`^\.[0-9]+(-[0-9]+){1,2}$`)
 
-// RemoveTemporaries removes what crashes have left of files of these names that were being written. The caller has locked
-// the folder.
+// RemoveTemporaries removes what crashes have left of files of these names that were being written. The caller has
+// locked the folder.
 func RemoveTemporaries(folder string, names ...string) error {
 	entries, err := input.ReadDir(folder)
 	if err != nil {
@@ -209,8 +210,9 @@ func RemoveTemporaries(folder string, names ...string) error {
 // anyTemporary is a temporary name of [Write] for any file.
 var anyTemporary = regexp.MustCompile(`^\..+\.[0-9]+(-[0-9]+){1,2}\.tmp$`)
 
-// RemoveAllTemporaries removes what crashes have left of any file of a folder that was being written, and lets that survive a power cut. A
-// folder that is missing has nothing. The caller has locked the folder, and writes nothing there meanwhile.
+// RemoveAllTemporaries removes what crashes have left of any file of a folder that was being written, and lets that
+// survive a power cut. A folder that is missing has nothing. The caller has locked the folder, and writes nothing there
+// meanwhile.
 func RemoveAllTemporaries(folder string) error {
 	entries, err := input.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -70,7 +70,8 @@ func TestTemporaryNameTaken(t *testing.T) {
 	dir := t.TempDir()
 	var others []string
 	for i := range int64(3) {
-		others = append(others, filepath.Join(dir, fmt.Sprintf(".f.%d-%d-%d.tmp", os.Getpid(), machine, temporaries.Load()+1+i)))
+		others = append(others, filepath.Join(dir, fmt.Sprintf(".f.%d-%d-%d.tmp", os.Getpid(), machine,
+			temporaries.Load()+1+i)))
 	}
 	for _, o := range others {
 		if err := os.WriteFile(o, []byte("of another"), 0o644); err != nil {
@@ -92,7 +93,8 @@ func TestTemporaryNameTaken(t *testing.T) {
 
 func TestIsTemporary(t *testing.T) {
 	for name, want := range map[string]bool{
-		".f.12-3.tmp": true, ".f.12-812034-3.tmp": true, ".f.12-1-2-3.tmp": false, ".f.tmp": true, "f": false, ".f": false, "f.12-3.tmp": false, ".f.12-.tmp": false,
+		".f.12-3.tmp": true, ".f.12-812034-3.tmp": true, ".f.12-1-2-3.tmp": false, ".f.tmp": true, "f": false, ".f": false,
+		"f.12-3.tmp": false, ".f.12-.tmp": false,
 		".f.x.tmp": false, ".g.12-3.tmp": false, ".f.12-3.tmp2": false, ".f.old.12-3.tmp": false,
 	} {
 		if got := IsTemporary(name, "f"); got != want {
@@ -135,8 +137,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestLeftOvers: what a killed process has left of a file goes with the next write of this file. What another process writes,
-// here or elsewhere, stays, and so do temporary files of other targets.
+// TestLeftOvers: what a killed process has left of a file goes with the next write of this file. What another process
+// writes, here or elsewhere, stays, and so do temporary files of other targets.
 func TestLeftOvers(t *testing.T) {
 	folder := t.TempDir()
 	dead := exec.Command(os.Args[0], "-test.run=^$")
@@ -184,7 +186,8 @@ func TestVanished(t *testing.T) {
 	if runtime.GOOS == "windows" && err != nil {
 		t.Skip("an open file keeps its folder: ", err)
 	}
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "was removed meanwhile") || strings.Contains(err.Error(), "rename") {
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "was removed meanwhile") ||
+		strings.Contains(err.Error(), "rename") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 // MakeFolder makes a folder and all missing folders above it, as os.MkdirAll does, with mode 0755 before umask. Without
 // an error, the new folders survive a power cut: the folder above each of them was fsynced. Many goroutines and
-// processes may call it at the same time. A new folder's name has no character that does not show, such as a control character or a
-// bidirectional mark: lists and logs would show another name.
+// processes may call it at the same time. A new folder's name has no character that does not show, such as a control
+// character or a bidirectional mark: lists and logs would show another name.
 func MakeFolder(path string) error {
 	path = filepath.Clean(path)
 	if isFolder(path) {
@@ -22,7 +22,8 @@ func MakeFolder(path string) error {
 	}
 	for _, r := range filepath.Base(path) {
 		if !unicode.IsGraphic(r) {
-			return &fs.PathError{Op: "mkdir", Path: path, Err: fmt.Errorf("its name has the character %U, which does not show; choose another name", r)}
+			return &fs.PathError{Op: "mkdir", Path: path,
+				Err: fmt.Errorf("its name has the character %U, which does not show; choose another name", r)}
 		}
 	}
 	above := filepath.Dir(path)
@@ -45,8 +46,8 @@ func MakeFolder(path string) error {
 	return nil
 }
 
-// MakePrivateFolder is [MakeFolder] for a folder that nobody but its owner may enter, whatever the umask is, and also where it is there already.
-// Folders above it are made as MakeFolder makes them.
+// MakePrivateFolder is [MakeFolder] for a folder that nobody but its owner may enter, whatever the umask is, and also
+// where it is there already. Folders above it are made as MakeFolder makes them.
 func MakePrivateFolder(path string) error {
 	if err := MakeFolder(path); err != nil {
 		return err
@@ -54,8 +55,9 @@ func MakePrivateFolder(path string) error {
 	return Tighten(path, 0o700)
 }
 
-// Tighten gives a file or a folder the rights mode, if others than its owner have any or its owner lacks one of these. It is no error where the file
-// system has no rights, or where the file belongs to somebody else, such as a volume that a container was given: then it stays as it is.
+// Tighten gives a file or a folder the rights mode, if others than its owner have any or its owner lacks one of these.
+// It is no error where the file system has no rights, or where the file belongs to somebody else, such as a volume that
+// a container was given: then it stays as it is.
 func Tighten(path string, mode fs.FileMode) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -65,7 +67,8 @@ func Tighten(path string, mode fs.FileMode) error {
 		return nil
 	}
 	err = os.Chmod(path, info.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky)|mode)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EINVAL) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EROFS) ||
+		errors.Is(err, syscall.EINVAL) {
 		return nil
 	}
 	return err
@@ -102,9 +105,9 @@ func syncFolder(path string) error {
 	return err
 }
 
-// refused says that a folder cannot be synced, so that nothing more can be done: the file system cannot (EINVAL of SMB, 9p
-// and some FUSE file systems; ENOTSUP, ENOSYS) or this user may not (EPERM, EACCES; a folder that may be written but not
-// read cannot be opened). Every other error, such as EIO, says that the names may be lost.
+// refused says that a folder cannot be synced, so that nothing more can be done: the file system cannot (EINVAL of SMB,
+// 9p and some FUSE file systems; ENOTSUP, ENOSYS) or this user may not (EPERM, EACCES; a folder that may be written but
+// not read cannot be opened). Every other error, such as EIO, says that the names may be lost.
 func refused(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL)
 }

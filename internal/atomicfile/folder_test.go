@@ -42,7 +42,8 @@ func TestMakeFolderOnDisk(t *testing.T) {
 
 // TestRefused: a file system that cannot sync a folder is no error, and a fault of the disk is one.
 func TestRefused(t *testing.T) {
-	for err, want := range map[error]bool{syscall.EINVAL: true, syscall.ENOTSUP: true, syscall.ENOSYS: true, syscall.EPERM: true, syscall.EACCES: true,
+	for err, want := range map[error]bool{syscall.EINVAL: true, syscall.ENOTSUP: true, syscall.ENOSYS: true,
+		syscall.EPERM: true, syscall.EACCES: true,
 		syscall.EIO: false, syscall.ENOSPC: false, syscall.EROFS: false, errors.New("another"): false, nil: false} {
 		if got := refused(fmt.Errorf("sync: %w", err)); got != want {
 			t.Errorf("%v: refused %v, want %v", err, got, want)
@@ -55,7 +56,8 @@ func TestNamesOfFolders(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a\x1b[31m", "\u202etxt", "zero\u200bwidth", "line\nbreak"} {
 		for _, path := range []string{name, filepath.Join(name, "below")} {
-			if err := MakeFolder(filepath.Join(dir, path)); err == nil || !strings.Contains(err.Error(), ", which does not show") {
+			if err := MakeFolder(filepath.Join(dir, path)); err == nil ||
+				!strings.Contains(err.Error(), ", which does not show") {
 				t.Errorf("%q is made: %v", path, err)
 			}
 		}
@@ -68,7 +70,8 @@ func TestNamesOfFolders(t *testing.T) {
 	}
 }
 
-// TestPrivate: nobody but the owner has a right to what is private, also where it had others before, and the special bits of a folder stay.
+// TestPrivate: nobody but the owner has a right to what is private, also where it had others before, and the special
+// bits of a folder stay.
 func TestPrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("NOT RUN: files of Windows have no such rights")
@@ -84,14 +87,16 @@ func TestPrivate(t *testing.T) {
 	dir := filepath.Join(top, "a", "b")
 	file := filepath.Join(dir, "x")
 	text := func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }
-	if err := errors.Join(MakePrivateFolder(dir), Write(file, text), Write(file+"2", text), WritePrivate(file, text)); err != nil {
+	if err := errors.Join(MakePrivateFolder(dir), Write(file, text), Write(file+"2", text),
+		WritePrivate(file, text)); err != nil {
 		t.Fatal(err)
 	}
 	mode(filepath.Dir(dir), 0o755)
 	mode(dir, 0o700)
 	mode(file, 0o600)
 	mode(file+"2", 0o644)
-	if err := errors.Join(os.Chmod(dir, 0o775|fs.ModeSetgid), MakePrivateFolder(dir), Tighten(file+"2", 0o600), os.Chmod(file, 0o200), Tighten(file, 0o600)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o775|fs.ModeSetgid), MakePrivateFolder(dir), Tighten(file+"2", 0o600),
+		os.Chmod(file, 0o200), Tighten(file, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	mode(dir, 0o700|fs.ModeSetgid)
@@ -105,10 +110,12 @@ func TestPrivate(t *testing.T) {
 // TestRemoveAllTemporaries: all temporaries of a folder go, and nothing else.
 func TestRemoveAllTemporaries(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, ".d.1-2-3.tmp"), 0o755), RemoveAllTemporaries(filepath.Join(dir, "none"))); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, ".d.1-2-3.tmp"), 0o755),
+		RemoveAllTemporaries(filepath.Join(dir, "none"))); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{".a.json.1-2-3.tmp", ".b.4711-3.tmp", ".a.tmp", "a.1-2-3.tmp", "..1-2-3.tmp", ".c.1-2-3.tmpx"} {
+	for _, name := range []string{".a.json.1-2-3.tmp", ".b.4711-3.tmp", ".a.tmp", "a.1-2-3.tmp", "..1-2-3.tmp",
+		".c.1-2-3.tmpx"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +128,8 @@ func TestRemoveAllTemporaries(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if want := []string{"..1-2-3.tmp", ".a.tmp", ".c.1-2-3.tmpx", ".d.1-2-3.tmp", "a.1-2-3.tmp"}; err != nil || !slices.Equal(left, want) {
+	if want := []string{"..1-2-3.tmp", ".a.tmp", ".c.1-2-3.tmpx", ".d.1-2-3.tmp", "a.1-2-3.tmp"}; err != nil ||
+		!slices.Equal(left, want) {
 		t.Errorf("%q are left, want %q: %v", left, want, err)
 	}
 }

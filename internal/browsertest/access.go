@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Accessible fails the test for what axe-core finds on the page that is open in a context of [Browser.Visit], and unless the tabulator comes to
-// everything that can be used. Nothing on the page may have had the focus yet.
+// Accessible fails the test for what axe-core finds on the page that is open in a context of [Browser.Visit], and
+// unless the tabulator comes to everything that can be used. Nothing on the page may have had the focus yet.
 func Accessible(t testing.TB, ctx context.Context) {
 	t.Helper()
 	v := &view{t: t, ctx: ctx}
@@ -20,8 +20,8 @@ func Accessible(t testing.TB, ctx context.Context) {
 	v.walk()
 }
 
-// Plain fails the test unless the page at an address reads with scripts off: its tables have all their rows, its figures show something, and nothing
-// is wider than the page.
+// Plain fails the test unless the page at an address reads with scripts off: its tables have all their rows, its
+// figures show something, and nothing is wider than the page.
 func (b *Browser) Plain(t testing.TB, address string, width int64) {
 	t.Helper()
 	v := b.tab(t, address)
@@ -37,7 +37,8 @@ func (b *Browser) Plain(t testing.TB, address string, width int64) {
 	}
 }
 
-// axe fails the test for each fault of accessibility that axe-core does not call minor. OCL_AXE names its script, which tools/web pins.
+// axe fails the test for each fault of accessibility that axe-core does not call minor. OCL_AXE names its script, which
+// tools/web pins.
 func (v *view) axe() {
 	v.t.Helper()
 	path := os.Getenv("OCL_AXE")
@@ -56,8 +57,8 @@ func (v *view) axe() {
 	}
 }
 
-// walk presses the tabulator from the top of the page, and holds that it comes to everything that can be used, in the order of the page, that the
-// focus is seen there, and that nothing else waits for a click.
+// walk presses the tabulator from the top of the page, and holds that it comes to everything that can be used, in the
+// order of the page, that the focus is seen there, and that nothing else waits for a click.
 func (v *view) walk() {
 	v.t.Helper()
 	for _, fault := range v.faults("ocl.mouseOnly()") {

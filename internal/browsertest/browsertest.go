@@ -1,5 +1,5 @@
-// Package browsertest is for tests: it opens pages that ocl has written in Chromium and checks what only a browser can tell. Start at
-// [Start] and [Browser.Check].
+// Package browsertest is for tests: it opens pages that ocl has written in Chromium and checks what only a browser can
+// tell. Start at [Start] and [Browser.Check].
 package browsertest
 
 import (
@@ -36,7 +36,8 @@ var screens = [][2]int64{{390, 844}, {1440, 900}}
 // tallest is the height of a picture that Chromium can take, in pixels. What lies below is left out.
 const tallest = 16_000
 
-// all makes Chromium draw a page also where it has not been scrolled to, as a picture of the whole page shows all of it.
+// all makes Chromium draw a page also where it has not been scrolled to, as a picture of the whole page shows all of
+// it.
 const all = `document.head.append(Object.assign(document.createElement("style"), {textContent: "*{content-visibility:visible!important}"}))`
 
 // schemes are the values of prefers-color-scheme.
@@ -61,9 +62,11 @@ func Start(t testing.TB) *Browser {
 	if path == "" {
 		t.Skip("NOT RUN: there is no Chromium (`apt-get install chromium` installs one), so no browser has looked at the page")
 	}
-	// The pages are our own. In a container the sandbox of Chromium cannot start, and /dev/shm is small. The profile is not in t.TempDir:
-	// processes of a Chromium that was stopped may still write to it for a moment, and then the test fails as the folder cannot be removed.
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true),
+	// The pages are our own. In a container the sandbox of Chromium cannot start, and /dev/shm is small. The profile is
+	// not in t.TempDir: processes of a Chromium that was stopped may still write to it for a moment, and then the test
+	// fails as the folder cannot be removed.
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.Flag("disable-dev-shm-usage", true),
 		chromedp.WSURLReadTimeout(2*time.Minute))
 	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
@@ -81,10 +84,12 @@ func Start(t testing.TB) *Browser {
 	return &Browser{ctx}
 }
 
-// Check fails the test unless the page in a file loads without an error and without a network, its tables can be filtered, and sorted by mouse and by
-// keyboard, the tabulator reaches all that can be used, and its figures have titles and descriptions. It looks at the page at the width of a phone
-// and of a screen, light and dark: nothing may be wider than the page, all text must have enough contrast, axe-core may find nothing but trifles,
-// each chart must say its values where it is looked into, and the sliders of heat maps must work. With scripts off tables and charts must still read.
+// Check fails the test unless the page in a file loads without an error and without a network, its tables can be
+// filtered, and sorted by mouse and by keyboard, the tabulator reaches all that can be used, and its figures have
+// titles and descriptions. It looks at the page at the width of a phone and of a screen, light and dark: nothing may be
+// wider than the page, all text must have enough contrast, axe-core may find nothing but trifles, each chart must say
+// its values where it is looked into, and the sliders of heat maps must work. With scripts off tables and charts must
+// still read.
 func (b *Browser) Check(t *testing.T, path string) {
 	t.Helper()
 	path, err := filepath.Abs(path)
@@ -167,8 +172,8 @@ func address(path string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
-// Visit opens the page of a server, and returns the context in which chromedp acts on it. When the test ends it fails if the browser has reported
-// something, or if the page has asked another server.
+// Visit opens the page of a server, and returns the context in which chromedp acts on it. When the test ends it fails
+// if the browser has reported something, or if the page has asked another server.
 func (b *Browser) Visit(t *testing.T, address string, width, height int64) context.Context {
 	t.Helper()
 	v := b.tab(t, address)
@@ -181,7 +186,8 @@ func (b *Browser) Visit(t *testing.T, address string, width, height int64) conte
 func Shoot(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
 	if dir := os.Getenv("OCL_SHOTS"); dir != "" {
-		(&view{t: t, ctx: ctx}).picture(filepath.Join(dir, name+".png"), func(ctx context.Context) ([]byte, error) { return page.CaptureScreenshot().Do(ctx) })
+		(&view{t: t, ctx: ctx}).picture(filepath.Join(dir, name+".png"),
+			func(ctx context.Context) ([]byte, error) { return page.CaptureScreenshot().Do(ctx) })
 	}
 }
 
@@ -250,8 +256,8 @@ func (v *view) faults(call string) []string {
 	return found
 }
 
-// Times are the milliseconds from the address to the page that is drawn and has run its scripts, and from a click on a heading of its longest
-// table to the sorted table that is drawn.
+// Times are the milliseconds from the address to the page that is drawn and has run its scripts, and from a click on a
+// heading of its longest table to the sorted table that is drawn.
 func (b *Browser) Times(t testing.TB, path string) (open, sort float64) {
 	t.Helper()
 	path, err := filepath.Abs(path)
@@ -281,7 +287,8 @@ func (v *view) filter() {
 	if again != said {
 		v.t.Errorf("the address %s brings back the filter %q, want %q", address, again, said)
 	}
-	v.run(chromedp.Evaluate("history.replaceState(null, '', location.pathname)", nil), chromedp.Reload(), chromedp.Evaluate(checks, nil))
+	v.run(chromedp.Evaluate("history.replaceState(null, '', location.pathname)", nil), chromedp.Reload(),
+		chromedp.Evaluate(checks, nil))
 }
 
 // spot is a button that sorts a table by a column.
@@ -291,8 +298,8 @@ type spot struct {
 	X, Y          float64
 }
 
-// sort presses the button of each column of each table twice with the mouse, and those of the first column also with the keyboard. It
-// holds that the rows are in order after each time.
+// sort presses the button of each column of each table twice with the mouse, and those of the first column also with
+// the keyboard. It holds that the rows are in order after each time.
 func (v *view) sort() {
 	v.t.Helper()
 	var columns []spot
@@ -326,7 +333,8 @@ func (v *view) click(c spot) error {
 	var at spot
 	reach := chromedp.Evaluate(fmt.Sprintf("ocl.reach(%d, %d)", c.Table, c.Column), &at)
 	// What comes into view is laid out then, and moves what is below it: so the place is taken again two frames later.
-	frames := chromedp.Evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))", nil, awaited)
+	frames := chromedp.Evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))",
+		nil, awaited)
 	if err := chromedp.Run(v.ctx, reach, frames, reach, frames, reach); err != nil {
 		return err
 	}
@@ -353,8 +361,8 @@ func (v *view) key(c spot, key string) error {
 	return chromedp.Run(v.ctx, chromedp.KeyEvent(key))
 }
 
-// shoot writes pictures of a page into the folder that OCL_SHOTS names, for people; without it nothing. They are of the first screen and of the
-// whole page, as on a phone and on a screen, light and dark, and of what is printed.
+// shoot writes pictures of a page into the folder that OCL_SHOTS names, for people; without it nothing. They are of the
+// first screen and of the whole page, as on a phone and on a screen, light and dark, and of what is printed.
 func (b *Browser) shoot(t *testing.T, path string) {
 	t.Helper()
 	dir := os.Getenv("OCL_SHOTS")
@@ -368,17 +376,19 @@ func (b *Browser) shoot(t *testing.T, path string) {
 			var height float64
 			v.run(chromedp.Evaluate(all, nil), chromedp.Evaluate("document.documentElement.scrollHeight", &height))
 			for part, height := range map[string]float64{"first": float64(screen[1]), "whole": min(height, tallest)} {
-				v.picture(filepath.Join(dir, fmt.Sprintf("%s-%d-%s-%s.png", name, screen[0], scheme, part)), func(ctx context.Context) ([]byte, error) {
-					clip := page.Viewport{Width: float64(screen[0]), Height: height, Scale: 1}
-					return page.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&clip).Do(ctx)
-				})
+				v.picture(filepath.Join(dir, fmt.Sprintf("%s-%d-%s-%s.png", name, screen[0], scheme, part)),
+					func(ctx context.Context) ([]byte, error) {
+						clip := page.Viewport{Width: float64(screen[0]), Height: height, Scale: 1}
+						return page.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&clip).Do(ctx)
+					})
 			}
 		}
 	}
-	b.open(t, path, screens[1][0], screens[1][1], schemes[0]).picture(filepath.Join(dir, name+".pdf"), func(ctx context.Context) (pdf []byte, err error) {
-		pdf, _, err = page.PrintToPDF().WithPreferCSSPageSize(true).Do(ctx)
-		return pdf, err
-	})
+	b.open(t, path, screens[1][0], screens[1][1], schemes[0]).picture(filepath.Join(dir, name+".pdf"),
+		func(ctx context.Context) (pdf []byte, err error) {
+			pdf, _, err = page.PrintToPDF().WithPreferCSSPageSize(true).Do(ctx)
+			return pdf, err
+		})
 }
 
 // picture writes what take makes of the page into a file.

@@ -20,16 +20,18 @@ import (
 //go:embed layout.js
 var layout string
 
-// near is by how many pixels a box may differ from its reference. Boxes are measured in the font of the figures, so what machines have installed does
-// not matter. What remains between versions of Chromium is the rounding of heights of lines and of widths of letters, below a pixel for each edge. The
-// smallest space between two parts of a page has four pixels, so nothing can move unseen.
+// near is by how many pixels a box may differ from its reference. Boxes are measured in the font of the figures, so
+// what machines have installed does not matter. What remains between versions of Chromium is the rounding of heights of
+// lines and of widths of letters, below a pixel for each edge. The smallest space between two parts of a page has four
+// pixels, so nothing can move unseen.
 const near = 3
 
 // Screens are the sizes at which the layout of pages is compared: of a phone and of a screen.
 func Screens() [][2]int64 { return slices.Clone(screens) }
 
-// Glance fails the test unless the first screen of a page shows a headline of one line, the ranked chart and the three figures, nothing is wider than
-// the window, and no two labels of a chart overlap. It says what is wrong in the fonts of this machine.
+// Glance fails the test unless the first screen of a page shows a headline of one line, the ranked chart and the three
+// figures, nothing is wider than the window, and no two labels of a chart overlap. It says what is wrong in the fonts
+// of this machine.
 func (b *Browser) Glance(t testing.TB, path string, screen [2]int64) {
 	t.Helper()
 	v := b.settled(t, path, screen, nil)
@@ -64,7 +66,8 @@ func (b *Browser) settled(t testing.TB, path string, screen [2]int64, fonts map[
 	return v
 }
 
-// CompareLayout fails the test where a layout, lines of [Browser.Layout], is not that of a file. With update it writes the file.
+// CompareLayout fails the test where a layout, lines of [Browser.Layout], is not that of a file. With update it writes
+// the file.
 func CompareLayout(t testing.TB, path string, got []string, update bool) {
 	t.Helper()
 	if update {
@@ -92,7 +95,8 @@ func differences(got, want []string) (faults []string) {
 	for i, box := range boxes {
 		for k, n := range box {
 			if d := n - references[i][k]; d < -near || d > near {
-				faults = append(faults, fmt.Sprintf("%s is at %v, want %v within %d (left edge, distance to the part above, width, height)", names[i], box, references[i], near))
+				faults = append(faults, fmt.Sprintf("%s is at %v, want %v within %d (left edge, distance to the part above, width, height)",
+					names[i], box, references[i], near))
 				break
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Scripts runs the tests in the files of a pattern in node, without a page, and fails the test unless they pass and whole, which a page makes of
-// several scripts, is well formed; "" is none. It skips the test where there is no node.
+// Scripts runs the tests in the files of a pattern in node, without a page, and fails the test unless they pass and
+// whole, which a page makes of several scripts, is well formed; "" is none. It skips the test where there is no node.
 func Scripts(t *testing.T, pattern, whole string) {
 	t.Helper()
 	node, err := exec.LookPath("node")

@@ -1,5 +1,5 @@
-// Package budget says how much memory this process may use. Code that is about to use much of it asks first: it can then
-// name what is too large, where otherwise the system would end the process without a word.
+// Package budget says how much memory this process may use. Code that is about to use much of it asks first: it can
+// then name what is too large, where otherwise the system would end the process without a word.
 package budget
 
 import (

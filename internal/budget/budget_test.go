@@ -21,7 +21,8 @@ func TestMain(m *testing.M) {
 
 // TestLimitOfTheUser: GOMEMLIMIT is the user's word, also if the machine has less.
 func TestLimitOfTheUser(t *testing.T) {
-	for text, want := range map[string]int64{"3GiB": 3 << 30, "1048576TiB": 1 << 60, "500": 500, "7B": 7, "2KiB": 2048, "9MiB": 9 << 20} {
+	for text, want := range map[string]int64{"3GiB": 3 << 30, "1048576TiB": 1 << 60, "500": 500, "7B": 7, "2KiB": 2048,
+		"9MiB": 9 << 20} {
 		t.Setenv("GOMEMLIMIT", text)
 		if got := Bytes(); got != want {
 			t.Errorf("Bytes is %d with GOMEMLIMIT=%s, want %d", got, text, want)

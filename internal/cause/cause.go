@@ -1,5 +1,5 @@
-// Package cause words the reasons of errors for messages: the system's error about a file that the message names already, errors that wrap
-// another one without its text, and words from files.
+// Package cause words the reasons of errors for messages: the system's error about a file that the message names
+// already, errors that wrap another one without its text, and words from files.
 package cause
 
 import (
@@ -38,14 +38,17 @@ type marked struct {
 
 func (m marked) Unwrap() []error { return []error{m.error, m.target} }
 
-// Shown is a word from a file, for a message: shortened if it is long, and in quotes if it is empty or has spaces or characters that a
-// terminal must not get.
+// Shown is a word from a file, for a message: shortened if it is long, and in quotes if it is empty or has spaces or
+// characters that a terminal must not get.
 func Shown(word string) string {
 	const most = 80
 	if r := []rune(word); len(r) > most {
 		word = string(r[:most]) + "…"
 	}
-	if word == "" || strings.ContainsFunc(word, func(r rune) bool { return r == ' ' || r == '\ufffd' || !strconv.IsPrint(r) }) {
+	if word == "" || strings.ContainsFunc(word, func(r rune) bool {
+		return r == ' ' || r == '\ufffd' ||
+			!strconv.IsPrint(r)
+	}) {
 		return strconv.Quote(word)
 	}
 	return word

@@ -1,5 +1,5 @@
-// Package count writes numbers of things as people read them, for messages, notes and pages. It knows no other words than
-// the nouns and names that it is given.
+// Package count writes numbers of things as people read them, for messages, notes and pages. It knows no other words
+// than the nouns and names that it is given.
 package count
 
 import (
@@ -11,8 +11,8 @@ import (
 // whole are the types of numbers of things.
 type whole interface{ int | int64 | uint64 }
 
-// Of is a number and its noun, which is given for one thing: "1 image", "60,000 images", "0 classes". Nouns with a plural
-// of their own, such as index, are not for it.
+// Of is a number and its noun, which is given for one thing: "1 image", "60,000 images", "0 classes". Nouns with a
+// plural of their own, such as index, are not for it.
 func Of[N whole](n N, noun string) string {
 	if n != 1 {
 		noun = many(noun)
@@ -44,7 +44,8 @@ func Range[N whole](low, high N) string {
 // Some lists the first five of many names, and says how many more there are.
 func Some(names []string) string { return First(5, names) }
 
-// First lists so many names at most, and says how many more there are. Commas are between them, or semicolons where a name has a comma itself.
+// First lists so many names at most, and says how many more there are. Commas are between them, or semicolons where a
+// name has a comma itself.
 func First(most int, names []string) string {
 	sep := ", "
 	if slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, ",") }) {

@@ -47,7 +47,8 @@ func Signed(v float64, decimals int) string {
 		return None
 	}
 	tens := math.Pow10(decimals)
-	return strings.ReplaceAll(fmt.Sprintf("%+.*f", decimals, math.Round(v*tens)/tens+0), "-", "−") // adding zero turns -0 into 0
+	// adding zero turns -0 into 0
+	return strings.ReplaceAll(fmt.Sprintf("%+.*f", decimals, math.Round(v*tens)/tens+0), "-", "−")
 }
 
 // PlusMinus prints a mean with half of its interval, "17.5 ± 0.4", or the mean alone where it has none.

@@ -1,6 +1,6 @@
-// Package escape makes text from outside safe to show: names of files and classes, and texts of other programs, may hold
-// what a terminal obeys, a browser reads as markup or a spreadsheet as a formula, and marks that hide or turn what follows.
-// There is one function for each format. HTML is escaped by html/template and, as all files are, by [Lines].
+// Package escape makes text from outside safe to show: names of files and classes, and texts of other programs, may
+// hold what a terminal obeys, a browser reads as markup or a spreadsheet as a formula, and marks that hide or turn what
+// follows. There is one function for each format. HTML is escaped by html/template and, as all files are, by [Lines].
 package escape
 
 import (
@@ -12,12 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// shows says whether a character is seen as what it is. Control characters, bidirectional marks, zero-width characters and
-// others without a look are not.
+// shows says whether a character is seen as what it is. Control characters, bidirectional marks, zero-width characters
+// and others without a look are not.
 func shows(r rune) bool { return unicode.IsGraphic(r) || r == '\t' }
 
-// Line is text for a line of a terminal: what does not show is escaped as in Go, such as \x1b or \u202e. Escaping twice is
-// escaping once.
+// Line is text for a line of a terminal: what does not show is escaped as in Go, such as \x1b or \u202e. Escaping twice
+// is escaping once.
 func Line(text string) string { return escaped(text, "") }
 
 // Lines is [Line] for text of several lines, such as a whole file.
@@ -67,7 +67,8 @@ func JSON(text []byte) []byte {
 func hidden(r rune) bool { return r >= 0x7f && !shows(r) }
 
 // markdown are the characters that are markup within a line. A backslash before < is not enough for every reader.
-var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "&", "&amp;", "<", "&lt;", "\n", " ", "\r", " ", "\t", " ")
+var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "&",
+	"&amp;", "<", "&lt;", "\n", " ", "\r", " ", "\t", " ")
 
 // Markdown is text as part of a line of Markdown or of a cell of a table there.
 func Markdown(text string) string {
@@ -90,16 +91,20 @@ func Markdown(text string) string {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// tex are the characters that mean something in LaTeX, and those beyond ASCII that it has another name for. A bracket or a star after the end of a
-// line of a table would be an argument of it.
-var tex = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "[", "{[}", "]", "{]}", "*", "{*}", "%", `\%`, "&", `\&`, "#", `\#`, "$", `\$`, "_", `\_`, "^", `\^{}`,
-	"~", `\~{}`, "`", `\textasciigrave{}`, `"`, "''", "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, "--", "-{}-", "\t", " ", "\u00a0", "~",
-	"±", `$\pm$`, "−", `$-$`, "–", "--", "—", "---", "≈", `$\approx$`, "≤", `$\le$`, "≥", `$\ge$`, "·", `$\cdot$`, "×", `$\times$`, "⁺", `$^+$`, "²", `$^2$`, "ⁿ", `$^n$`,
-	"λ", `$\lambda$`, "α", `$\alpha$`, "β", `$\beta$`, "γ", `$\gamma$`, "µ", `$\mu$`, "μ", `$\mu$`, "…", `\ldots{}`, "→", `$\to$`, "↑", `$\uparrow$`, "↓", `$\downarrow$`,
+// tex are the characters that mean something in LaTeX, and those beyond ASCII that it has another name for. A bracket
+// or a star after the end of a line of a table would be an argument of it.
+var tex = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "[", "{[}", "]", "{]}", "*", "{*}", "%",
+	`\%`, "&", `\&`, "#", `\#`, "$", `\$`, "_", `\_`, "^", `\^{}`,
+	"~", `\~{}`, "`", `\textasciigrave{}`, `"`, "''", "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, "--",
+	"-{}-", "\t", " ", "\u00a0", "~",
+	"±", `$\pm$`, "−", `$-$`, "–", "--", "—", "---", "≈", `$\approx$`, "≤", `$\le$`, "≥", `$\ge$`, "·", `$\cdot$`, "×",
+	`$\times$`, "⁺", `$^+$`, "²", `$^2$`, "ⁿ", `$^n$`,
+	"λ", `$\lambda$`, "α", `$\alpha$`, "β", `$\beta$`, "γ", `$\gamma$`, "µ", `$\mu$`, "μ", `$\mu$`, "…", `\ldots{}`, "→",
+	`$\to$`, "↑", `$\uparrow$`, "↓", `$\downarrow$`,
 	"“", "``", "”", "''", "‘", "`", "’", "'")
 
-// TeX is text as part of a line of LaTeX, as every LaTeX typesets it without further packages. Letters of Western Europe stay; any other
-// character that has no name there is written as its number, such as U+65E5.
+// TeX is text as part of a line of LaTeX, as every LaTeX typesets it without further packages. Letters of Western
+// Europe stay; any other character that has no name there is written as its number, such as U+65E5.
 func TeX(text string) string {
 	var b strings.Builder
 	for _, r := range tex.Replace(Line(text)) {
@@ -112,8 +117,8 @@ func TeX(text string) string {
 	return b.String()
 }
 
-// CSV are the cells of a line of CSV. One that a spreadsheet would take for a formula gets an apostrophe before it, by which
-// spreadsheets know text. Who wants the text itself takes it from JSON.
+// CSV are the cells of a line of CSV. One that a spreadsheet would take for a formula gets an apostrophe before it, by
+// which spreadsheets know text. Who wants the text itself takes it from JSON.
 func CSV(cells []string) []string {
 	out := make([]string, len(cells))
 	for i, c := range cells {
@@ -124,7 +129,8 @@ func CSV(cells []string) []string {
 	return out
 }
 
-// isFormula says whether a spreadsheet would compute a cell. After a sign, numbers such as -0.5 or +1.2 ± 0.3 are harmless.
+// isFormula says whether a spreadsheet would compute a cell. After a sign, numbers such as -0.5 or +1.2 ± 0.3 are
+// harmless.
 func isFormula(cell string) bool {
 	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return false

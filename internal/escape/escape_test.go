@@ -55,7 +55,8 @@ func TestMarkdown(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	for in, want := range map[string]string{
-		"=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0", "@SUM(1)": "'@SUM(1)", "+1+A2": "'+1+A2", "+1.2 ± 0.3": "+1.2 ± 0.3", "=1": "'=1", "-2": "-2", "-1e-5": "-1e-5", "+Inf": "+Inf", "-a.png": "'-a.png",
+		"=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0", "@SUM(1)": "'@SUM(1)", "+1+A2": "'+1+A2", "+1.2 ± 0.3": "+1.2 ± 0.3",
+		"=1": "'=1", "-2": "-2", "-1e-5": "-1e-5", "+Inf": "+Inf", "-a.png": "'-a.png",
 		"\t=1": "'\t=1", "\r=1": `'\r=1`, "a=1": "a=1", "": "", "–": "–", "a\x1bb": `a\x1bb`,
 	} {
 		if got := CSV([]string{in, in}); got[0] != want || got[1] != want {

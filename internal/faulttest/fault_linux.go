@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Op is a change of the file system that a process is about to make. Opening a file counts if it may create the file, and
-// closing a file counts if it was open for writing.
+// Op is a change of the file system that a process is about to make. Opening a file counts if it may create the file,
+// and closing a file counts if it was open for writing.
 type Op struct {
 	N    int    // from 1
 	Call string // the system's name, such as "fsync"
@@ -48,13 +48,14 @@ const socketFD = 3
 
 // watched lists the system calls that are stopped.
 var watched = map[int]string{
-	unix.SYS_OPENAT: "open", unix.SYS_WRITE: "write", unix.SYS_PWRITE64: "write", unix.SYS_COPY_FILE_RANGE: "write", unix.SYS_FSYNC: "fsync",
+	unix.SYS_OPENAT: "open", unix.SYS_WRITE: "write", unix.SYS_PWRITE64: "write", unix.SYS_COPY_FILE_RANGE: "write",
+	unix.SYS_FSYNC:     "fsync",
 	unix.SYS_FDATASYNC: "fsync", unix.SYS_FTRUNCATE: "truncate", unix.SYS_RENAMEAT: "rename", unix.SYS_RENAMEAT2: "rename",
 	unix.SYS_LINKAT: "link", unix.SYS_UNLINKAT: "remove", unix.SYS_MKDIRAT: "mkdir", unix.SYS_CLOSE: "close",
 }
 
-// Arm must be the first call in the TestMain of a test binary that [Run] starts. In a process that Run did not start it does
-// nothing. Otherwise it does not return: it executes the program again with its system calls watched.
+// Arm must be the first call in the TestMain of a test binary that [Run] starts. In a process that Run did not start it
+// does nothing. Otherwise it does not return: it executes the program again with its system calls watched.
 func Arm() {
 	name, armed := os.LookupEnv(armVariable)
 	if !armed {
@@ -86,7 +87,8 @@ func arm(name string) error {
 		return err
 	}
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV // else Go's own signals repeat calls
+	// else Go's own signals repeat calls
+	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
 	if errno != 0 {
 		return fmt.Errorf("%w: %w", ErrNoTraps, errno)
@@ -116,8 +118,8 @@ type response struct {
 	flags uint32
 }
 
-// Run runs a command to its end: this test binary under the name name, with decide asked about every operation below the
-// folder, one after the other. killed says that a verdict has killed it. The error is that of the command. It wraps
+// Run runs a command to its end: this test binary under the name name, with decide asked about every operation below
+// the folder, one after the other. killed says that a verdict has killed it. The error is that of the command. It wraps
 // [ErrNoTraps] where nothing can be asked.
 func Run(c *exec.Cmd, name, folder string, decide func(Op) Verdict) (killed bool, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -236,7 +238,8 @@ func (w *watcher) watch(listener int) error {
 				answer.flags, answer.errno = 0, -int32(v.Err)
 			}
 		}
-		if err := control(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)); err != nil && !errors.Is(err, unix.ENOENT) {
+		if err := control(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)); err != nil &&
+			!errors.Is(err, unix.ENOENT) {
 			return err
 		}
 	}

@@ -8,12 +8,13 @@ import (
 	"path/filepath"
 )
 
-// piece is how many bytes of a secret [Search] looks for. So it finds each stretch of 31 bytes and more, wherever it begins.
+// piece is how many bytes of a secret [Search] looks for. So it finds each stretch of 31 bytes and more, wherever it
+// begins.
 const piece = 16
 
-// Search looks through every byte of every file below a folder for the contents of secrets, such as pictures that were erased: random bytes that
-// stand nowhere else. It returns a line for each secret in each file that has 31 bytes of it side by side, also where the rest was overwritten. A secret of fewer
-// bytes is found as a whole, from 16 on.
+// Search looks through every byte of every file below a folder for the contents of secrets, such as pictures that were
+// erased: random bytes that stand nowhere else. It returns a line for each secret in each file that has 31 bytes of it
+// side by side, also where the rest was overwritten. A secret of fewer bytes is found as a whole, from 16 on.
 func Search(folder string, secrets map[string][]byte) (found []string, err error) {
 	type place struct {
 		name string
@@ -43,7 +44,8 @@ func Search(folder string, secrets map[string][]byte) (found []string, err error
 			}
 			if at, is := pieces[[piece]byte(text[i:])]; is && !seen[at.name] {
 				seen[at.name] = true
-				found = append(found, fmt.Sprintf("%s has byte %d of %s and those after it, from byte %d on", path, at.at, at.name, i))
+				found = append(found, fmt.Sprintf("%s has byte %d of %s and those after it, from byte %d on", path, at.at, at.name,
+					i))
 			}
 		}
 		return nil

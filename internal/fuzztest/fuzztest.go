@@ -1,6 +1,6 @@
-// Package fuzztest is shared by the fuzz targets: it turns the bytes of the fuzzer into changes of a good file, and counts
-// what a decoder allocates. Random bytes are hardly ever a file with right checksums, or JSON of the right shape. A good
-// file with a few changes is, so it tests more of a decoder.
+// Package fuzztest is shared by the fuzz targets: it turns the bytes of the fuzzer into changes of a good file, and
+// counts what a decoder allocates. Random bytes are hardly ever a file with right checksums, or JSON of the right
+// shape. A good file with a few changes is, so it tests more of a decoder.
 package fuzztest
 
 import (
@@ -45,8 +45,10 @@ func (c *Choices) Below(n int) int {
 
 // words are numbers that decoders trip over, as 8 bytes; a field of 4 takes the first four.
 var words = []uint64{
-	0, 1, 2, 3, 7, 100, 255, 1 << 16, 1 << 31, math.MaxInt32, 1 << 32, 1 << 62, 1 << 63, math.MaxInt64, math.MaxUint64, math.MaxUint64 - 1,
-	0x7fc00000_7fc00000, 0xff800000_ff800000, math.Float64bits(math.NaN()), math.Float64bits(math.Inf(-1)), math.Float64bits(-1), math.Float64bits(0.5),
+	0, 1, 2, 3, 7, 100, 255, 1 << 16, 1 << 31, math.MaxInt32, 1 << 32, 1 << 62, 1 << 63, math.MaxInt64, math.MaxUint64,
+	math.MaxUint64 - 1,
+	0x7fc00000_7fc00000, 0xff800000_ff800000, math.Float64bits(math.NaN()), math.Float64bits(math.Inf(-1)),
+	math.Float64bits(-1), math.Float64bits(0.5),
 }
 
 // Bounds of what changes may do to a document, so that an input is read in milliseconds.
@@ -88,10 +90,14 @@ func Bytes(b []byte, c *Choices) []byte {
 
 // values are what a change puts into a JSON document.
 var values = []any{
-	nil, true, false, json.Number("0"), json.Number("1"), json.Number("-1"), json.Number("2"), json.Number("0.5"), json.Number("1e300"),
-	json.Number("-1e300"), json.Number("1e-320"), json.Number("1e999"), json.Number("9223372036854775807"), json.Number("-9223372036854775808"),
-	json.Number("18446744073709551615"), json.Number("4294967296"), json.Number("1048577"), json.Number("1.0"), json.Number("-0"),
-	"", "x", "er", "+", "a+b", "..", "/", "\x1b[2J", "\u2028", "\ufffd", "<b>&", "9", strings.Repeat("long", 100), map[string]any{}, []any{},
+	nil, true, false, json.Number("0"), json.Number("1"), json.Number("-1"), json.Number("2"), json.Number("0.5"),
+	json.Number("1e300"),
+	json.Number("-1e300"), json.Number("1e-320"), json.Number("1e999"), json.Number("9223372036854775807"),
+	json.Number("-9223372036854775808"),
+	json.Number("18446744073709551615"), json.Number("4294967296"), json.Number("1048577"), json.Number("1.0"),
+	json.Number("-0"),
+	"", "x", "er", "+", "a+b", "..", "/", "\x1b[2J", "\u2028", "\ufffd", "<b>&", "9", strings.Repeat("long", 100),
+	map[string]any{}, []any{},
 	[]any{nil}, []any{[]any{}}, map[string]any{"": nil},
 }
 

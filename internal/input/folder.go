@@ -18,8 +18,8 @@ import (
 // ErrFolder is wrapped by errors about paths that are no folders.
 var ErrFolder = errors.New("not a folder")
 
-// ReadDir lists a folder, sorted by name, with at most [limit.FolderEntries] entries. What is no folder is an error at once.
-// All errors are a [fs.PathError].
+// ReadDir lists a folder, sorted by name, with at most [limit.FolderEntries] entries. What is no folder is an error at
+// once. All errors are a [fs.PathError].
 func ReadDir(path string) ([]fs.DirEntry, error) { return readDir(path, limit.FolderEntries) }
 
 func readDir(path string, most int) ([]fs.DirEntry, error) {
@@ -45,9 +45,9 @@ func readDir(path string, most int) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// Walk calls visit for a folder and everything below it, as [filepath.WalkDir] does: in the order of names, and not into
-// links. It differs in two ways: the root itself may be a link to a folder, and more than [limit.TreeEntries] entries are an
-// error.
+// Walk calls visit for a folder and everything below it, as [filepath.WalkDir] does: in the order of names, and not
+// into links. It differs in two ways: the root itself may be a link to a folder, and more than [limit.TreeEntries]
+// entries are an error.
 func Walk(root string, visit fs.WalkDirFunc) error { return walk(root, limit.TreeEntries, visit) }
 
 func walk(root string, most int, visit fs.WalkDirFunc) error {

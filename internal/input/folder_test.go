@@ -74,12 +74,14 @@ func TestWalk(t *testing.T) {
 	if err := walk(dir, 9, func(string, fs.DirEntry, error) error { return nil }); err != nil {
 		t.Errorf("9 entries are allowed, and there are as many: %v", err)
 	}
-	if err := walk(dir, 8, func(string, fs.DirEntry, error) error { return nil }); err == nil || !strings.Contains(err.Error(), "more than 8") {
+	if err := walk(dir, 8, func(string, fs.DirEntry, error) error { return nil }); err == nil ||
+		!strings.Contains(err.Error(), "more than 8") {
 		t.Errorf("8 entries are allowed, and there are 9: %v", err)
 	}
 	visited := 0
 	link := filepath.Join(t.TempDir(), "link")
-	if err := errors.Join(os.Symlink(dir, link), Walk(link, func(string, fs.DirEntry, error) error { visited++; return nil })); err != nil || visited != 9 {
+	if err := errors.Join(os.Symlink(dir, link),
+		Walk(link, func(string, fs.DirEntry, error) error { visited++; return nil })); err != nil || visited != 9 {
 		t.Errorf("from a link to the folder, %d entries are visited, wanted 9 (%v)", visited, err)
 	}
 }
@@ -105,9 +107,11 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestWriting: neither a file that is written in its place nor a lock is anything but a regular file, and no link is followed.
+// TestWriting: neither a file that is written in its place nor a lock is anything but a regular file, and no link is
+// followed.
 func TestWriting(t *testing.T) {
-	for _, kind := range []string{"a file", "an empty file", "a folder", "a pipe", "a socket", "a symbolic link", "nothing"} {
+	for _, kind := range []string{"a file", "an empty file", "a folder", "a pipe", "a socket", "a symbolic link",
+		"nothing"} {
 		t.Run(kind, func(t *testing.T) {
 			path := place(t, kind)
 			file, err := OpenToWrite(path)

@@ -1,6 +1,6 @@
-// Package input opens files that come from outside: those that a user names, and those of folders that somebody else may
-// have written to. Only regular files are opened, so that a pipe, a device, a socket or a folder in the place of a file is
-// an error at once, and never a read without end. Start at [Open].
+// Package input opens files that come from outside: those that a user names, and those of folders that somebody else
+// may have written to. Only regular files are opened, so that a pipe, a device, a socket or a folder in the place of a
+// file is an error at once, and never a read without end. Start at [Open].
 package input
 
 import (
@@ -31,9 +31,9 @@ var ErrSize = errors.New("the file is too large")
 // ErrMagic is wrapped by errors about files that begin with other bytes than wanted.
 var ErrMagic = errors.New("other bytes at the beginning")
 
-// Open opens a file for reading at its beginning and returns its size in bytes. A web page or a pointer of Git LFS in its place is an error, see
-// [Instead]. All errors are a [fs.PathError], which says
-// what was found and what was wanted. It never waits for another process.
+// Open opens a file for reading at its beginning and returns its size in bytes. A web page or a pointer of Git LFS in
+// its place is an error, see [Instead]. All errors are a [fs.PathError], which says what was found and what was wanted.
+// It never waits for another process.
 func Open(path string, w Want) (file *os.File, size int64, err error) {
 	file, size, err = open(path, w)
 	if err != nil {
@@ -82,7 +82,8 @@ func fits(file *os.File, before fs.FileInfo, w Want) (int64, error) {
 		return 0, errors.New("the file is being replaced by another one")
 	}
 	if info.Size() > w.Most {
-		return 0, fmt.Errorf("%w: it has %s, and %s are the limit", ErrSize, count.Of(info.Size(), "byte"), count.Number(w.Most))
+		return 0, fmt.Errorf("%w: it has %s, and %s are the limit", ErrSize, count.Of(info.Size(), "byte"),
+			count.Number(w.Most))
 	}
 	var room [512]byte
 	n, err := file.ReadAt(room[:], 0)
@@ -138,7 +139,8 @@ func ReadFile(path string, w Want) ([]byte, error) {
 		b = b[:len(b)+n]
 		switch {
 		case int64(len(b)) > w.Most:
-			return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: it grows beyond %s", ErrSize, count.Of(w.Most, "byte"))}
+			return nil, &fs.PathError{Op: "read", Path: path,
+				Err: fmt.Errorf("%w: it grows beyond %s", ErrSize, count.Of(w.Most, "byte"))}
 		case errors.Is(err, io.EOF):
 			return b, nil
 		case err != nil:

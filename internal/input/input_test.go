@@ -62,7 +62,8 @@ func TestKinds(t *testing.T) {
 		{"a file", Want{Most: 100, Magic: "magic", Format: "a text"}, nil, ""},
 		{"a file", Want{Most: 17}, nil, ""},
 		{"a file", Want{Most: 16}, ErrSize, "it has 17 bytes, and 16 are the limit"},
-		{"a file", Want{Most: 100, Magic: "OCL", Format: "a checkpoint"}, ErrMagic, `found "mag", and a checkpoint begins with "OCL"`},
+		{"a file", Want{Most: 100, Magic: "OCL", Format: "a checkpoint"}, ErrMagic,
+			`found "mag", and a checkpoint begins with "OCL"`},
 		{"an empty file", plain, nil, ""},
 		{"an empty file", Want{Most: 100, Magic: "OCL", Format: "a checkpoint"}, ErrMagic, `found "", and a checkpoint`},
 		{"a folder", plain, ErrKind, "it is a folder, not a regular file"},
@@ -83,7 +84,8 @@ func TestKinds(t *testing.T) {
 				switch {
 				case c.fault == "" && err != nil:
 					t.Errorf("error %v, wanted none", err)
-				case c.fault != "" && (!errors.As(err, &p) || p.Path != path || !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.fault)):
+				case c.fault != "" && (!errors.As(err, &p) || p.Path != path || !errors.Is(err, c.is) ||
+					!strings.Contains(err.Error(), c.fault)):
 					t.Errorf("error %v, wanted one of the path with %q", err, c.fault)
 				}
 			}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestInstead: the page of a server, its error and a pointer of Git LFS are told from files, whatever comes before the first tag.
+// TestInstead: the page of a server, its error and a pointer of Git LFS are told from files, whatever comes before the
+// first tag.
 func TestInstead(t *testing.T) {
 	for text, want := range map[string]string{
 		"<!DOCTYPE html><html><head>":                                                   "this is a web page and not the file: the download failed. Get it again",
@@ -17,7 +18,8 @@ func TestInstead(t *testing.T) {
 		"<!-- sign in -->\n<html>":                                                      "web page",
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>AccessDenied</Code>":  "error of a server",
 		"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n": "git lfs pull",
-		"": "", "path,label\na.jpg,cat\n": "", "version: 1": "", "\x80\x02}q\x00": "", "<?xml version=\"1.0\"?><svg>": "", "<htmlx>": "",
+		"": "", "path,label\na.jpg,cat\n": "", "version: 1": "", "\x80\x02}q\x00": "", "<?xml version=\"1.0\"?><svg>": "",
+		"<htmlx>": "",
 	} {
 		path := filepath.Join(t.TempDir(), "f")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -27,7 +29,8 @@ func TestInstead(t *testing.T) {
 		if err == nil {
 			file.Close()
 		}
-		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !errors.Is(err, ErrInstead)) {
+		if (err == nil) != (want == "") || err != nil &&
+			(!strings.Contains(err.Error(), want) || !errors.Is(err, ErrInstead)) {
 			t.Errorf("%q: %v, wanted %q", text, err, want)
 		}
 	}

@@ -13,8 +13,9 @@ import (
 // ErrSilent is wrapped by errors about a stream on which nothing comes.
 var ErrSilent = errors.New("nothing came")
 
-// Stream is r, such as standard input, with reads that end: when ctx does, with its error, and with [ErrSilent] after so much
-// time without a byte. A read that was given up still waits in a goroutine, as nothing can end it, and no more may be read then.
+// Stream is r, such as standard input, with reads that end: when ctx does, with its error, and with [ErrSilent] after
+// so much time without a byte. A read that was given up still waits in a goroutine, as nothing can end it, and no more
+// may be read then.
 func Stream(ctx context.Context, r io.Reader, silence time.Duration) io.Reader {
 	return &stream{ctx, r, silence, make([]byte, 64<<10), nil, nil}
 }

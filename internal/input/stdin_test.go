@@ -15,7 +15,8 @@ import (
 // TestStream: all bytes come through, in parts of any size, and the error behind them.
 func TestStream(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefg"), 30_000)
-	for _, r := range []io.Reader{bytes.NewReader(text), iotest.OneByteReader(bytes.NewReader(text[:2000])), iotest.DataErrReader(bytes.NewReader(text))} {
+	for _, r := range []io.Reader{bytes.NewReader(text), iotest.OneByteReader(bytes.NewReader(text[:2000])),
+		iotest.DataErrReader(bytes.NewReader(text))} {
 		if err := iotest.TestReader(Stream(t.Context(), bytes.NewReader(text), time.Hour), text); err != nil {
 			t.Error(err)
 		}
@@ -25,12 +26,14 @@ func TestStream(t *testing.T) {
 		}
 	}
 	bad := errors.New("bad disk")
-	if b, err := io.ReadAll(Stream(t.Context(), io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(bad)), time.Hour)); !errors.Is(err, bad) || string(b) != "abc" {
+	if b, err := io.ReadAll(Stream(t.Context(), io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(bad)),
+		time.Hour)); !errors.Is(err, bad) || string(b) != "abc" {
 		t.Errorf("%q, %v", b, err)
 	}
 }
 
-// TestSilence: a stream on which nothing comes is given up after some time without a byte, and at once when the context ends.
+// TestSilence: a stream on which nothing comes is given up after some time without a byte, and at once when the context
+// ends.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from, to := io.Pipe()
@@ -43,7 +46,8 @@ func TestSilence(t *testing.T) {
 		}()
 		start := time.Now()
 		b, err := io.ReadAll(Stream(t.Context(), from, 30*time.Second))
-		if took := time.Since(start); !errors.Is(err, ErrSilent) || string(b) != "slow slow slow slow slow " || took != 5*29*time.Second+30*time.Second {
+		if took := time.Since(start); !errors.Is(err, ErrSilent) || string(b) != "slow slow slow slow slow " ||
+			took != 5*29*time.Second+30*time.Second {
 			t.Errorf("%q, %v after %v", b, err, took)
 		}
 	})

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Twice is a key that an object of a valid JSON text has twice, of which package encoding/json takes the last; twice is false without one.
+// Twice is a key that an object of a valid JSON text has twice, of which package encoding/json takes the last; twice is
+// false without one.
 func Twice(text []byte) (key string, twice bool) {
 	var keys []map[string]bool // of the objects around, nil for a list
 	isKey := false

@@ -9,8 +9,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// OpenToWrite opens a file that is there, for reading and writing in its place. It never follows a link: whoever may write to a
-// folder could otherwise let this process destroy a file elsewhere. All errors are a [fs.PathError].
+// OpenToWrite opens a file that is there, for reading and writing in its place. It never follows a link: whoever may
+// write to a folder could otherwise let this process destroy a file elsewhere. All errors are a [fs.PathError].
 func OpenToWrite(path string) (*os.File, error) {
 	before, err := notFollowed(path)
 	if err != nil {
@@ -30,17 +30,19 @@ func OpenToWrite(path string) (*os.File, error) {
 	return file, nil
 }
 
-// NewLock is the lock of a file, which is not locked yet. Locking makes the file if it is not there. A link or anything else in
-// its place is an error, as locking would make a file elsewhere, or lock what is no file.
+// NewLock is the lock of a file, which is not locked yet. Locking makes the file if it is not there. A link or anything
+// else in its place is an error, as locking would make a file elsewhere, or lock what is no file.
 func NewLock(path string) (*flock.Flock, error) {
 	if _, err := notFollowed(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	// Network file systems that make flock out of byte ranges want a file opened for writing.
-	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NONBLOCK|noFollow), flock.SetPermissions(0o644)), nil
+	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NONBLOCK|noFollow), flock.SetPermissions(0o644)),
+		nil
 }
 
-// NewReadLock is [NewLock] for those who only read, and call TryRLock: it makes no file, and locks one that cannot be written.
+// NewReadLock is [NewLock] for those who only read, and call TryRLock: it makes no file, and locks one that cannot be
+// written.
 func NewReadLock(path string) (*flock.Flock, error) {
 	if _, err := notFollowed(path); err != nil {
 		return nil, err
@@ -59,8 +61,9 @@ func notFollowed(path string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// Replaceable is an error if a path that a person chose for a file leads to something else. Renaming a new file to that path would
-// remove a device of the system, such as /dev/null, or the pipe of another process. Errors are a [fs.PathError].
+// Replaceable is an error if a path that a person chose for a file leads to something else. Renaming a new file to that
+// path would remove a device of the system, such as /dev/null, or the pipe of another process. Errors are a
+// [fs.PathError].
 func Replaceable(path string) error {
 	info, err := os.Stat(path)
 	if err == nil {

@@ -315,8 +315,8 @@ func testChannelLast(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles in
 	want.check(t, fmt.Sprintf("vecs=%d c=%d taps=%d tiles=%d", vecs, c, taps, tiles), out, before)
 }
 
-// channelPositions draws whole tiles of positions, the last of each the one before it again, of maps whose channels take
-// room floats.
+// channelPositions draws whole tiles of positions, the last of each the one before it again, of maps whose channels
+// take room floats.
 func channelPositions(r *rand.Rand, tiles, inputs, room int) (out, x []int32, outputs int) {
 	perm := r.Perm(2 * ChannelLastTile * max(1, tiles))
 	for j := range tiles * ChannelLastTile {
@@ -329,8 +329,8 @@ func channelPositions(r *rand.Rand, tiles, inputs, room int) (out, x []int32, ou
 	return out, x, len(perm) * (room + 3)
 }
 
-// TestDepthwise compares Depthwise and ChannelLastMax with their definitions in float64, with channels that fill one to nine
-// vectors, borders of sentinels, and values that are no numbers.
+// TestDepthwise compares Depthwise and ChannelLastMax with their definitions in float64, with channels that fill one to
+// nine vectors, borders of sentinels, and values that are no numbers.
 func TestDepthwise(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		r := rand.New(rand.NewPCG(6, 0))
@@ -443,13 +443,16 @@ func TestConvRefuses(t *testing.T) {
 			},
 			"planes, rows": func() { s.Planes(&Planes{Out: floats, Rows: 1, Tiles: 1, VecStride: len(floats)}) },
 			"planes, Res": func() {
-				s.Planes(&Planes{Out: floats, X: floats, Rows: 1, Tiles: 1, VecStride: s.Lanes, Finish: Finish{Scale: floats, Shift: floats, Res: few}})
+				s.Planes(&Planes{Out: floats, X: floats, Rows: 1, Tiles: 1, VecStride: s.Lanes,
+					Finish: Finish{Scale: floats, Shift: floats, Res: few}})
 			},
 			"planes, Scale": func() {
-				s.Planes(&Planes{Out: floats, X: floats, Rows: 1, Tiles: 1, VecStride: s.Lanes, Finish: Finish{Scale: few, Shift: floats}})
+				s.Planes(&Planes{Out: floats, X: floats, Rows: 1, Tiles: 1, VecStride: s.Lanes,
+					Finish: Finish{Scale: few, Shift: floats}})
 			},
 			"channel-last, Shift": func() {
-				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Vecs: 1, Finish: Finish{Scale: floats, Shift: few}})
+				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Vecs: 1,
+					Finish: Finish{Scale: floats, Shift: few}})
 			},
 			"depthwise, W": func() {
 				s.Depthwise(&Depthwise{Out: floats, X: floats, W: few, OutPos: tile, XPos: tile, TapX: tile, C: s.Lanes})
@@ -467,10 +470,12 @@ func TestConvRefuses(t *testing.T) {
 				s.ChannelLastMax(&ChannelLastMax{Out: floats, X: floats, OutPos: tile, XPos: tile, C: s.Lanes})
 			},
 			"Most without Relu": func() {
-				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Vecs: 1, Finish: Finish{Scale: floats, Shift: floats, Most: 6}})
+				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Vecs: 1,
+					Finish: Finish{Scale: floats, Shift: floats, Most: 6}})
 			},
 			"winograd, Most": func() {
-				s.WinogradChannelLastOutput(&WinogradChannelLast{T: floats, X: floats, Pos: make([]int32, WinogradTileRows*WinogradTileCols), C: s.Lanes},
+				s.WinogradChannelLastOutput(&WinogradChannelLast{T: floats, X: floats,
+					Pos: make([]int32, WinogradTileRows*WinogradTileCols), C: s.Lanes},
 					&Finish{Scale: floats, Shift: floats, Relu: true, Most: 6})
 			},
 			"channel-last, narrow, Shift": func() {
@@ -487,12 +492,18 @@ func TestConvRefuses(t *testing.T) {
 			},
 			"channel-last, tiles": func() { s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile[1:], XPos: tile, Vecs: 1}) },
 			"channel-last, XPos":  func() { s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile[1:], Vecs: 1}) },
-			"channel-last, TapW":  func() { s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, TapX: tile, Vecs: 1}) },
+			"channel-last, TapW": func() {
+				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, TapX: tile,
+					Vecs: 1})
+			},
 			"channel-last, Vecs": func() {
 				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Vecs: s.ChannelLastVecs + 1})
 			},
 			"channel-last gradient, Dst": func() { s.ChannelLastGrad(&ChannelLastGrad{Dst: few, Tiles: 1, Vecs: 1}) },
-			"channel-last gradient, pos": func() { s.ChannelLastGrad(&ChannelLastGrad{Dst: floats, XPos: tile, Tiles: 1, Vecs: 1}) },
+			"channel-last gradient, pos": func() {
+				s.ChannelLastGrad(&ChannelLastGrad{Dst: floats, XPos: tile, Tiles: 1,
+					Vecs: 1})
+			},
 		} {
 			if !panics(call) {
 				t.Errorf("%s: the call returned; want a panic", what)
@@ -513,7 +524,8 @@ func TestConvSplits(t *testing.T) {
 		for i := range off {
 			off[i] = int32(r.IntN(1000))
 		}
-		p := Planes{Out: whole, X: x, W: w, Off: off, OutStride: 4 * 40, Rows: rows, RowStride: 2*s.Lanes + 1, Tiles: 1, VecStride: s.Lanes}
+		p := Planes{Out: whole, X: x, W: w, Off: off, OutStride: 4 * 40, Rows: rows, RowStride: 2*s.Lanes + 1, Tiles: 1,
+			VecStride: s.Lanes}
 		s.Planes(&p)
 		p.Rows = 1
 		for row := range rows {

@@ -1,8 +1,9 @@
 package kernel
 
-// Vector code checks no bounds. So the methods first check that outputs, weights and tables are long enough, which takes a few
-// comparisons. The caller must make sure that the offsets in the tables are valid. The methods of isa are generated. They call
-// the code of a set by its name and not through a variable, so that arguments stay on the caller's stack.
+// Vector code checks no bounds. So the methods first check that outputs, weights and tables are long enough, which
+// takes a few comparisons. The caller must make sure that the offsets in the tables are valid. The methods of isa are
+// generated. They call the code of a set by its name and not through a variable, so that arguments stay on the caller's
+// stack.
 
 // Planes runs a convolution in the planes layout; see [Planes].
 func (s *Set) Planes(a *Planes) {
@@ -133,7 +134,8 @@ func (s *Set) ChannelLastGrad(a *ChannelLastGrad) {
 		panic("kernel: channel-last gradient: YPos is shorter than XPos")
 	}
 	s.checkVecs(a.Vecs)
-	enough(len(a.Dst), (a.Tiles*ChannelLastTile-1)*a.DstStride+a.Vecs*s.Lanes, "kernel: channel-last gradient: sums end beyond Dst")
+	enough(len(a.Dst), (a.Tiles*ChannelLastTile-1)*a.DstStride+a.Vecs*s.Lanes,
+		"kernel: channel-last gradient: sums end beyond Dst")
 	if s.isa == generic {
 		channelLastGradGeneric(s, a)
 		return
@@ -166,7 +168,8 @@ func enough(have, want int, message string) {
 	}
 }
 
-// FMAChains is the number of independent vector multiply-adds in a round of FMAPeakLoop, more than their latency times those that start in a cycle.
+// FMAChains is the number of independent vector multiply-adds in a round of FMAPeakLoop, more than their latency times
+// those that start in a cycle.
 const FMAChains = 12
 
 // FMAPeakLoop runs n rounds of nothing but fused multiply-adds, with the widest vectors the set (for plain Go: the

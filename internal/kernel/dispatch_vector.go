@@ -119,8 +119,8 @@ func (s *Set) ChannelLastSquares(sum, x, mean []float32, n, stride int) {
 	}
 }
 
-// ChannelLastScale writes y = x·scale + shift for every channel (len(scale) of them), plus res where it is not nil, ReLU where
-// set; a NaN passes. y may be x or res.
+// ChannelLastScale writes y = x·scale + shift for every channel (len(scale) of them), plus res where it is not nil,
+// ReLU where set; a NaN passes. y may be x or res.
 func (s *Set) ChannelLastScale(y, x, res, scale, shift []float32, n, stride int, relu bool) {
 	c := len(scale)
 	if n <= 0 || c == 0 {
@@ -275,8 +275,8 @@ func (s *Set) Dot(x, y []float32) (sum float64) {
 	return s.isa.dot(&x[0], &y[0], len(y))
 }
 
-// SigmoidError writes y = 1/(1+e^−y) and returns Σ (in·(t−y))², the error of y in those places where in is 1 and not 0. The
-// sum runs in float64. Below −87 the sigmoid stays what it is there; a NaN passes.
+// SigmoidError writes y = 1/(1+e^−y) and returns Σ (in·(t−y))², the error of y in those places where in is 1 and not 0.
+// The sum runs in float64. Below −87 the sigmoid stays what it is there; a NaN passes.
 func (s *Set) SigmoidError(y, t, in []float32) (sum float64) {
 	if len(y) == 0 {
 		return 0
@@ -305,8 +305,8 @@ func (s *Set) SigmoidErrorGrad(d, y, t, in []float32, f float32) {
 // blockSide is the side of the squares that the vector transpose takes; split and merge take as many floats at once.
 const blockSide = 8
 
-// Transpose writes dst[j·dstStride+i] = src[i·srcStride+j] for i < n, j < m. Vector code turns squares of blockSide; those
-// at the right and lower edge overlap those before them and write the same values twice.
+// Transpose writes dst[j·dstStride+i] = src[i·srcStride+j] for i < n, j < m. Vector code turns squares of blockSide;
+// those at the right and lower edge overlap those before them and write the same values twice.
 func (s *Set) Transpose(dst []float32, dstStride int, src []float32, srcStride, n, m int) {
 	if n <= 0 || m <= 0 {
 		return

@@ -3,8 +3,8 @@ package kernel
 // The methods check the arrays that a transform walks through in steps; as with convolutions, what Pos points at is the
 // caller's care.
 
-// WinogradChannelLastInput computes T = Bᵀ X B, X being the input map; pixels outside it are zeros that the caller keeps
-// somewhere in X. See [WinogradChannelLast].
+// WinogradChannelLastInput computes T = Bᵀ X B, X being the input map; pixels outside it are zeros that the caller
+// keeps somewhere in X. See [WinogradChannelLast].
 func (s *Set) WinogradChannelLastInput(a *WinogradChannelLast) {
 	if !s.checkWinogradChannelLast(a, WinogradProducts) {
 		return
@@ -16,8 +16,8 @@ func (s *Set) WinogradChannelLastInput(a *WinogradChannelLast) {
 	}
 }
 
-// WinogradChannelLastGradient computes T = A X Aᵀ, X being the gradient of the output; pixels outside the map are zeros that the
-// caller keeps somewhere in X. See [WinogradChannelLast].
+// WinogradChannelLastGradient computes T = A X Aᵀ, X being the gradient of the output; pixels outside the map are zeros
+// that the caller keeps somewhere in X. See [WinogradChannelLast].
 func (s *Set) WinogradChannelLastGradient(a *WinogradChannelLast) {
 	if !s.checkWinogradChannelLast(a, WinogradTileRows*WinogradTileCols) {
 		return
@@ -29,8 +29,9 @@ func (s *Set) WinogradChannelLastGradient(a *WinogradChannelLast) {
 	}
 }
 
-// WinogradChannelLastOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X. Pixels are stored last to first: those
-// outside the map may go where the tile's first pixel goes, which replaces them (f.Res is not X then). See [WinogradChannelLast].
+// WinogradChannelLastOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X. Pixels are stored last to
+// first: those outside the map may go where the tile's first pixel goes, which replaces them (f.Res is not X then). See
+// [WinogradChannelLast].
 func (s *Set) WinogradChannelLastOutput(a *WinogradChannelLast, f *Finish) {
 	if !s.checkWinogradChannelLast(a, WinogradTileRows*WinogradTileCols) {
 		return
@@ -67,8 +68,8 @@ func (s *Set) WinogradPlanesInput(a *WinogradPlanes) {
 	}
 }
 
-// WinogradPlanesGradient computes a pair of columns of T = A X Aᵀ, X being the gradient of the output. Rows outside the map are zeros that the
-// caller keeps somewhere in X. See [WinogradPlanes].
+// WinogradPlanesGradient computes a pair of columns of T = A X Aᵀ, X being the gradient of the output. Rows outside the
+// map are zeros that the caller keeps somewhere in X. See [WinogradPlanes].
 func (s *Set) WinogradPlanesGradient(a *WinogradPlanes) {
 	if !s.checkWinogradPlanes(a, WinogradTileRows, winogradInRows) {
 		return
@@ -93,9 +94,9 @@ func (s *Set) WinogradPlanesGradient(a *WinogradPlanes) {
 	}
 }
 
-// WinogradPlanesOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X. Rows are stored last to first: those
-// outside the map may go where the unit's first row goes, which replaces them. Units that overlap write the same values.
-// f.Res is not X in either case. See [WinogradPlanes].
+// WinogradPlanesOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X. Rows are stored last to first:
+// those outside the map may go where the unit's first row goes, which replaces them. Units that overlap write the same
+// values. f.Res is not X in either case. See [WinogradPlanes].
 func (s *Set) WinogradPlanesOutput(a *WinogradPlanes, f *Finish) {
 	if !s.checkWinogradPlanes(a, WinogradTileRows, WinogradProducts) {
 		return
@@ -156,7 +157,8 @@ func (s *Set) checkWinogradChannelLast(a *WinogradChannelLast, n int) bool {
 	if tiles == 0 || a.C <= 0 {
 		return false
 	}
-	enough(len(a.T), (WinogradProducts-1)*a.Step+(tiles-1)*a.Stride+a.C, "kernel: winograd channel-last: products end beyond T")
+	enough(len(a.T), (WinogradProducts-1)*a.Step+(tiles-1)*a.Stride+a.C,
+		"kernel: winograd channel-last: products end beyond T")
 	return true
 }
 
@@ -172,7 +174,8 @@ func (s *Set) checkWinogradPlanes(a *WinogradPlanes, n, products int) bool {
 	if vecs == 0 || a.C <= 0 {
 		return false
 	}
-	enough(len(a.T), (products-1)*a.Step+a.PairStep+(a.C-1)*a.Stride+vecs*s.Lanes, "kernel: winograd planes: products end beyond T")
+	enough(len(a.T), (products-1)*a.Step+a.PairStep+(a.C-1)*a.Stride+vecs*s.Lanes,
+		"kernel: winograd planes: products end beyond T")
 	return true
 }
 
@@ -184,7 +187,8 @@ func (s *Set) checkWinogradWeights(a *WinogradWeights) bool {
 	if a.Rows <= 0 || a.Width <= 0 {
 		return false
 	}
-	enough(len(a.U), (WinogradProducts-1)*a.Step+(a.Rows-1)*a.URow+a.Width, "kernel: winograd weights: products end beyond U")
+	enough(len(a.U), (WinogradProducts-1)*a.Step+(a.Rows-1)*a.URow+a.Width,
+		"kernel: winograd weights: products end beyond U")
 	enough(len(a.W), (a.Rows-1)*a.WRow+8*a.WTap+a.Width, "kernel: winograd weights: taps end beyond W")
 	return true
 }

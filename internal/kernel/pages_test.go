@@ -42,13 +42,15 @@ func forFences(t *testing.T, calls func(s *Set, f fenced, call func(what string,
 	})
 }
 
-// TestPlanesPages: Planes and PlanesGrad keep to their arrays, with weights of all rows and of each, and all numbers of vectors
-// that have code of their own.
+// TestPlanesPages: Planes and PlanesGrad keep to their arrays, with weights of all rows and of each, and all numbers of
+// vectors that have code of their own.
 func TestPlanesPages(t *testing.T) {
 	forFences(t, func(s *Set, f fenced, call func(string, func())) {
-		for _, shape := range [][4]int{{1, 1, 1, 0}, {3, 2, 4, 1}, {2, 3, 9, 0}, {1, 1, 5, 1}} { // rows, tiles, k, weights a row
+		// rows, tiles, k, weights a row
+		for _, shape := range [][4]int{{1, 1, 1, 0}, {3, 2, 4, 1}, {2, 3, 9, 0}, {1, 1, 5, 1}} {
 			rows, tiles, k := shape[0], shape[1], shape[2]
-			a := Planes{Rows: rows, Tiles: tiles, RowStride: tiles*2*s.Lanes + 1, VecStride: s.Lanes, XBase: 3, WStride: shape[3] * k * s.PlanesOut}
+			a := Planes{Rows: rows, Tiles: tiles, RowStride: tiles*2*s.Lanes + 1, VecStride: s.Lanes, XBase: 3,
+				WStride: shape[3] * k * s.PlanesOut}
 			end := (rows-1)*a.RowStride + (tiles-1)*2*s.Lanes + a.VecStride + s.Lanes
 			a.OutStride = end
 			var off []int32
@@ -101,8 +103,10 @@ func TestChannelLastPages(t *testing.T) {
 			for _, c := range []int{1, 7, 8, 15, 16, 19, 40} {
 				width := s.NarrowOuts
 				size := (c + s.Lanes - 1) / s.Lanes * s.Lanes * width
-				a := ChannelLast{OutPos: f.table(0, int32(width), int32(2*width), int32(2*width), int32(4*width)), XPos: f.table(0, 8, 16, 24, 40),
-					TapX: f.table(0, 50), TapW: f.table(int32(size), 0), C: c, Out: f.floats(5 * width), X: f.floats(90 + c), W: f.floats(2 * size)}
+				a := ChannelLast{OutPos: f.table(0, int32(width), int32(2*width), int32(2*width), int32(4*width)),
+					XPos: f.table(0, 8, 16, 24, 40),
+					TapX: f.table(0, 50), TapW: f.table(int32(size), 0), C: c, Out: f.floats(5 * width), X: f.floats(90 + c),
+					W: f.floats(2 * size)}
 				for i, finish := range f.finishes(width, len(a.Out)) {
 					a.Finish = finish
 					call(fmt.Sprint("channel-last, narrow, ", c, " channels, finish ", i), func() { s.ChannelLast(&a) })
@@ -110,7 +114,8 @@ func TestChannelLastPages(t *testing.T) {
 			}
 			for _, c := range []int{width, 5 * s.Lanes} {
 				pos := func(step int) []int32 { return f.table(0, int32(step), int32(2*step), int32(2*step), int32(4*step)) }
-				a := Depthwise{OutPos: pos(c), XPos: pos(8), TapX: f.table(0, 50, 9), C: c, Out: f.floats(5 * c), X: f.floats(82 + c), W: f.floats(3 * c)}
+				a := Depthwise{OutPos: pos(c), XPos: pos(8), TapX: f.table(0, 50, 9), C: c, Out: f.floats(5 * c),
+					X: f.floats(82 + c), W: f.floats(3 * c)}
 				for i, finish := range f.finishes(c, len(a.Out)) {
 					a.Finish = finish
 					call(fmt.Sprint("depthwise, ", c, " channels, finish ", i), func() { s.Depthwise(&a) })
@@ -121,7 +126,8 @@ func TestChannelLastPages(t *testing.T) {
 			}
 			for _, tiles := range []int{1, 3} {
 				inputs := tiles * ChannelLastTile
-				a := ChannelLastGrad{X: f.floats(40 + inputs), Y: f.floats(30 + width), XPos: f.table(0, 40, 7), YPos: f.table(30, 0, 1),
+				a := ChannelLastGrad{X: f.floats(40 + inputs), Y: f.floats(30 + width), XPos: f.table(0, 40, 7),
+					YPos:      f.table(30, 0, 1),
 					DstStride: width + 2, Dst: f.floats((inputs-1)*(width+2) + width), Tiles: tiles, Vecs: vecs}
 				for _, a.Write = range []bool{false, true} {
 					call(fmt.Sprint("channel-last gradient ", vecs, " vectors, ", tiles, " tiles"), func() { s.ChannelLastGrad(&a) })
@@ -172,7 +178,8 @@ func TestWinogradPages(t *testing.T) {
 					return a
 				}
 				in := transform(winogradInRows, 1, 1, winogradInRows, 7)
-				grad, out := transform(WinogradTileRows, 0, 0, winogradInRows, 7), transform(WinogradTileRows, 0, 0, WinogradProducts, 0)
+				grad, out := transform(WinogradTileRows, 0, 0, winogradInRows, 7),
+					transform(WinogradTileRows, 0, 0, WinogradProducts, 0)
 				next := *in
 				next.Next, next.Out = in.Pos, in.X
 				skip := *grad
@@ -254,7 +261,8 @@ func TestVectorPages(t *testing.T) {
 				gated := norm
 				gated.Y = y
 				for what, do := range map[string]func(){
-					"sums": func() { s.ChannelLastSums(p, x, n, stride) }, "squares": func() { s.ChannelLastSquares(p, x, m, n, stride) },
+					"sums":            func() { s.ChannelLastSums(p, x, n, stride) },
+					"squares":         func() { s.ChannelLastSquares(p, x, m, n, stride) },
 					"scale":           func() { s.ChannelLastScale(y, x, nil, p, q, n, stride, true) },
 					"scale and a sum": func() { s.ChannelLastScale(y, x, g, p, q, n, stride, true) },
 					"norm sums":       func() { s.ChannelLastNormSums(p, q, &norm) },

@@ -1,6 +1,7 @@
 package kernel
 
-// Area is the part of one image's plane that holds pixels: Rows rows of Cols floats, RowStride apart, the first at Base.
+// Area is the part of one image's plane that holds pixels: Rows rows of Cols floats, RowStride apart, the first at
+// Base.
 type Area struct {
 	Base, Rows, Cols, RowStride int
 }

@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// The plain-Go twins of the elementwise and reducing kernels; the methods of Set say what they compute. Sums of the vector
-// sets run in lanes, so they agree with these up to rounding only.
+// The plain-Go twins of the elementwise and reducing kernels; the methods of Set say what they compute. Sums of the
+// vector sets run in lanes, so they agree with these up to rounding only.
 
 func planeSumGeneric(x []float32, a Area) (sum float32) {
 	for r := range a.Rows {
@@ -181,8 +181,8 @@ func sigmoidOf(x float32) float32 {
 	return 1 / (1 + e)
 }
 
-// The parts of e^x = 2^k·e^r with |r| ≤ ½·ln 2: ln 2 is in two parts, of which the first has few digits, so that its product
-// with k is exact, and e^r is a polynomial.
+// The parts of e^x = 2^k·e^r with |r| ≤ ½·ln 2: ln 2 is in two parts, of which the first has few digits, so that its
+// product with k is exact, and e^r is a polynomial.
 const (
 	leastExponent = -87 // e to less is too small for a normal number
 	log2e         = 1.44269504088896341

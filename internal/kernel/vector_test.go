@@ -8,8 +8,8 @@ import (
 )
 
 // Every vector kernel is compared, on every set that the machine can run, with a float64 computation of the same
-// arithmetic. A result may differ by the rounding that its operations allow: 2⁻²⁴ times the number of roundings times the
-// sum of the magnitudes that went in.
+// arithmetic. A result may differ by the rounding that its operations allow: 2⁻²⁴ times the number of roundings times
+// the sum of the magnitudes that went in.
 
 // ulp is the largest relative error of one rounding to float32.
 const ulp = 1.0 / (1 << 24)
@@ -94,7 +94,8 @@ type flatCase struct {
 	rounds  float64
 }
 
-var adamTest = AdamStep{LR: 0.01, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Decay: 0.1, Correction1: 0.271, Correction2: 0.003}
+var adamTest = AdamStep{LR: 0.01, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Decay: 0.1, Correction1: 0.271,
+	Correction2: 0.003}
 
 func flatCases() []flatCase {
 	const lr, decay, mu = float32(0.1), float32(0.01), float32(0.9)
@@ -246,7 +247,8 @@ func TestDot(t *testing.T) {
 	})
 }
 
-// TestSigmoidError compares sigmoids and the sum of their errors with float64, over all of a sigmoid's range and beyond it.
+// TestSigmoidError compares sigmoids and the sum of their errors with float64, over all of a sigmoid's range and beyond
+// it.
 func TestSigmoidError(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		rnd := rand.New(rand.NewPCG(7, 7))
@@ -257,7 +259,8 @@ func TestSigmoidError(t *testing.T) {
 				in.x[i] = float32(rnd.IntN(2))
 			}
 			if n > 5 {
-				copy(y.x[rnd.IntN(n-4):], []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)), -87})
+				copy(y.x[rnd.IntN(n-4):], []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)),
+					-87})
 			}
 			y.before, in.before = y.all.clone(), in.all.clone()
 			got, want := s.SigmoidError(y.x, target.x, in.x), 0.0

@@ -5,12 +5,13 @@ package kernel
 //
 //	y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A      dy → dU = (A dy Aᵀ) ⊙ (Bᵀ d B), dg = Gᵀ dU G
 //
-// where the left matrix belongs to the points 0, 1, -1, 2, -2, ∞ along y and the right one to 0, 1, -1, ∞ along x. Product
-// j = 4·i + k is that of point i along y and point k along x. The transforms below turn maps and weights into 24 arrays and
-// back; in between run Planes, ChannelLast, PlanesGrad and ChannelLastGrad on each array as on a map, with one tap.
+// where the left matrix belongs to the points 0, 1, -1, 2, -2, ∞ along y and the right one to 0, 1, -1, ∞ along x.
+// Product j = 4·i + k is that of point i along y and point k along x. The transforms below turn maps and weights into
+// 24 arrays and back; in between run Planes, ChannelLast, PlanesGrad and ChannelLastGrad on each array as on a map,
+// with one tap.
 //
-// A value of T lies in 24 arrays, Step floats apart: a Step that is a multiple of 1024 puts all of them into one set of the
-// first-level cache.
+// A value of T lies in 24 arrays, Step floats apart: a Step that is a multiple of 1024 puts all of them into one set of
+// the first-level cache.
 
 const (
 	WinogradProducts = winogradInRows * winogradInCols
@@ -38,13 +39,14 @@ type WinogradChannelLast struct {
 //	T[m·Step + c·Stride + v·Lanes + l]   product j of tile 2·(l/4) + l%2 of unit 2v + l/2%2
 //	X[Pos[u·n+r] + c·XStride + x]        column x of row r of unit u; Input reads columns -1 … Lanes
 //
-// so that eight lanes hold tiles 0, 1 of the first unit, 0, 1 of the second, 2, 3 of the first and 2, 3 of the second. It is
-// what shuffles inside the quarters of a vector give; products take all lanes alike. Rows outside the map point at a row of
-// zeros that every channel has (Input, Gradient), or at the unit's first row (Output).
+// so that eight lanes hold tiles 0, 1 of the first unit, 0, 1 of the second, 2, 3 of the first and 2, 3 of the second.
+// It is what shuffles inside the quarters of a vector give; products take all lanes alike. Rows outside the map point
+// at a row of zeros that every channel has (Input, Gradient), or at the unit's first row (Output).
 type WinogradPlanes struct {
-	T       []float32
-	X       []float32
-	Pos     []int32 // n is 6 for Input, whose row r is that of output row r-1, 4 for the others; its length a multiple of 2n
+	T []float32
+	X []float32
+	// n is 6 for Input, whose row r is that of output row r-1, 4 for the others; its length a multiple of 2n
+	Pos     []int32
 	Skip    []int32 // Gradient only: columns of unit u before Skip[u] count as zero, as another unit has them; nil: none
 	XStride int
 	Step    int

@@ -2,8 +2,8 @@ package kernel
 
 import "slices"
 
-// The plain-Go transforms: the specification of the vector ones. They serve the tiles one by one. Products by powers of two
-// are exact, so that it does not matter whether a compiler fuses them into a sum.
+// The plain-Go transforms: the specification of the vector ones. They serve the tiles one by one. Products by powers of
+// two are exact, so that it does not matter whether a compiler fuses them into a sum.
 
 type (
 	winogradIn      [winogradInRows][winogradInCols]float32 // inputs of a tile, or its products

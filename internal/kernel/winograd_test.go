@@ -12,7 +12,8 @@ type matrix [][]float64
 
 // The transforms of F(4, 3) at the points 0, 1, -1, 2, -2, ∞, for y, and of F(2, 3) at 0, 1, -1, ∞, for x.
 var (
-	inputY = matrix{{4, 0, -5, 0, 1, 0}, {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0},
+	inputY = matrix{{4, 0, -5, 0, 1, 0}, {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0},
+		{0, 2, -1, -2, 1, 0},
 		{0, 4, 0, -5, 0, 1}}
 	inputX  = matrix{{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}}
 	outputY = matrix{{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}
@@ -123,7 +124,8 @@ func forWinograd(t *testing.T, channels []int, test func(t *testing.T, s *Set, r
 }
 
 // testChannelLastTransform checks Input and Gradient, which read X.
-func testChannelLastTransform(t *testing.T, s *Set, r *rand.Rand, tr transform, run func(*WinogradChannelLast), vecs, tiles, shift int) {
+func testChannelLastTransform(t *testing.T, s *Set, r *rand.Rand, tr transform, run func(*WinogradChannelLast), vecs,
+	tiles, shift int) {
 	const pixels = 9
 	a := WinogradChannelLast{C: vecs * s.Lanes}
 	a.Stride, a.X = a.C+shift, normal(r, pixels*(a.C+1), shift)
@@ -200,8 +202,8 @@ func testWinogradChannelLastOutput(t *testing.T, s *Set, r *rand.Rand, vecs, til
 	}
 }
 
-// tileOfLane is the description of [WinogradPlanes] in words of its own: quarters of a vector hold two tiles of the first
-// unit and two of the second.
+// tileOfLane is the description of [WinogradPlanes] in words of its own: quarters of a vector hold two tiles of the
+// first unit and two of the second.
 func tileOfLane(lane int) (unit, tile int) {
 	quarter, place := lane/4, lane%4
 	if place >= 2 {
@@ -211,7 +213,8 @@ func tileOfLane(lane int) (unit, tile int) {
 }
 
 // testPlanesTransform checks Input and Gradient, which read X: a unit's rows from left columns to its left on.
-func testPlanesTransform(t *testing.T, s *Set, r *rand.Rand, tr transform, left int, skip bool, run func(*WinogradPlanes),
+func testPlanesTransform(t *testing.T, s *Set, r *rand.Rand, tr transform, left int, skip bool,
+	run func(*WinogradPlanes),
 	channels, pairs, shift int) {
 	rows, cols := len(tr.y[0]), len(tr.x[0])
 	a := WinogradPlanes{C: channels, XStride: 5*s.Lanes + shift}
@@ -382,12 +385,30 @@ func TestWinogradRefuses(t *testing.T) {
 		x, n := make([]float32, 100), s.Lanes
 		pos, outPos := make([]int32, 24), make([]int32, 8) // a tile or two pairs of units; a tile or a pair
 		for what, call := range map[string]func(){
-			"channel-last, T":        func() { s.WinogradChannelLastInput(&WinogradChannelLast{T: x[:n-1], X: x, Pos: pos, C: n}) },
-			"channel-last, step":     func() { s.WinogradChannelLastInput(&WinogradChannelLast{T: x, X: x, Pos: pos, C: n, Step: 5}) },
-			"channel-last, C":        func() { s.WinogradChannelLastInput(&WinogradChannelLast{T: x, X: x, Pos: pos, C: n - 1}) },
-			"channel-last, Pos":      func() { s.WinogradChannelLastInput(&WinogradChannelLast{T: x, X: x, Pos: pos[1:], C: n}) },
-			"channel-last, gradient": func() { s.WinogradChannelLastGradient(&WinogradChannelLast{T: x, X: x, Pos: pos, C: n, Stride: 50}) },
-			"channel-last, output":   func() { s.WinogradChannelLastOutput(&WinogradChannelLast{T: x, X: x, Pos: pos[1:], C: n}, &Finish{}) },
+			"channel-last, T": func() {
+				s.WinogradChannelLastInput(&WinogradChannelLast{T: x[:n-1], X: x, Pos: pos,
+					C: n})
+			},
+			"channel-last, step": func() {
+				s.WinogradChannelLastInput(&WinogradChannelLast{T: x, X: x, Pos: pos, C: n,
+					Step: 5})
+			},
+			"channel-last, C": func() {
+				s.WinogradChannelLastInput(&WinogradChannelLast{T: x, X: x, Pos: pos,
+					C: n - 1})
+			},
+			"channel-last, Pos": func() {
+				s.WinogradChannelLastInput(&WinogradChannelLast{T: x, X: x, Pos: pos[1:],
+					C: n})
+			},
+			"channel-last, gradient": func() {
+				s.WinogradChannelLastGradient(&WinogradChannelLast{T: x, X: x, Pos: pos, C: n,
+					Stride: 50})
+			},
+			"channel-last, output": func() {
+				s.WinogradChannelLastOutput(&WinogradChannelLast{T: x, X: x, Pos: pos[1:], C: n},
+					&Finish{})
+			},
 			"channel-last, Scale": func() {
 				s.WinogradChannelLastOutput(&WinogradChannelLast{T: x, X: x, Pos: outPos, C: n}, &Finish{Scale: x[1:n], Shift: x})
 			},

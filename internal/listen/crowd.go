@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// Crowd is a listener that never lets anybody wait: where more connections are open than most, or more of strangers than that, an older one is closed. A
-// connection is a stranger's until [Work] says that it is not. Of strangers the oldest one goes of the address that has most of them; of the others
-// the one that has been idle for the longest time. The server's ConnContext must be [Context].
+// Crowd is a listener that never lets anybody wait: where more connections are open than most, or more of strangers
+// than that, an older one is closed. A connection is a stranger's until [Work] says that it is not. Of strangers the
+// oldest one goes of the address that has most of them; of the others the one that has been idle for the longest time.
+// The server's ConnContext must be [Context].
 func Crowd(l net.Listener, most, strangers int) net.Listener {
 	return &crowd{Listener: l, most: most, strangers: strangers, here: map[*visitor]bool{}}
 }
@@ -94,7 +95,8 @@ func (c *crowd) surplus() (goes *visitor) {
 	}
 	goes = nil
 	for v := range c.here {
-		if !v.known && (goes == nil || many[v.from] > many[goes.from] || many[v.from] == many[goes.from] && v.since < goes.since) {
+		if !v.known && (goes == nil || many[v.from] > many[goes.from] || many[v.from] == many[goes.from] &&
+			v.since < goes.since) {
 			goes = v
 		}
 	}
@@ -115,7 +117,8 @@ func Context(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// Work says that a request of one who may ask is at work, until done is called. Its connection is no stranger's from now on.
+// Work says that a request of one who may ask is at work, until done is called. Its connection is no stranger's from
+// now on.
 func Work(ctx context.Context) (done func()) {
 	v, ok := ctx.Value(visitorKey{}).(*visitor)
 	if !ok {

@@ -87,7 +87,8 @@ func TestACrowdMakesRoom(t *testing.T) {
 	}
 }
 
-// TestStrangersAreBrief: what one who has shown nothing does not send ends soon, whatever the server allows; of others it allows.
+// TestStrangersAreBrief: what one who has shown nothing does not send ends soon, whatever the server allows; of others
+// it allows.
 func TestStrangersAreBrief(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Crowd(&line{from: []string{"10.0.0.1", "10.0.0.2"}}, 5, 3)

@@ -1,4 +1,5 @@
-// Package listen has what the program's servers share: how many connections are open at once, and by which names a browser may ask for them.
+// Package listen has what the program's servers share: how many connections are open at once, and by which names a
+// browser may ask for them.
 package listen
 
 import (
@@ -6,8 +7,9 @@ import (
 	"strings"
 )
 
-// Knows says whether a Host header names this machine without a name that others can give it: an address in numbers, localhost, or one of own. A page
-// elsewhere can let its own name mean this machine, and its browser would then let it read the answers.
+// Knows says whether a Host header names this machine without a name that others can give it: an address in numbers,
+// localhost, or one of own. A page elsewhere can let its own name mean this machine, and its browser would then let it
+// read the answers.
 func Knows(host string, own ...string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -1,5 +1,5 @@
-// Package nearest finds the names that are most like an unknown word, for messages such as "did you mean". It does not know
-// where the names come from. Start at [Names.Hint].
+// Package nearest finds the names that are most like an unknown word, for messages such as "did you mean". It does not
+// know where the names come from. Start at [Names.Hint].
 package nearest
 
 import (
@@ -20,7 +20,8 @@ type Names struct {
 	List []string
 	// Meaning says in words what a name stands for: --learning-rate then finds --lr. Nil compares the names alone.
 	Meaning func(name string) string
-	// Aliases are other names of a name, such as lr of optimizer.lr: the nearest of them counts, one letter worse than the name. Nil has none.
+	// Aliases are other names of a name, such as lr of optimizer.lr: the nearest of them counts, one letter worse than the
+	// name. Nil has none.
 	Aliases func(name string) []string
 	All     string // a sentence that says where all names are listed; "" says nothing
 }
@@ -50,9 +51,9 @@ func (n Names) Meant(near []string) string {
 	return strings.TrimSpace("Did you mean " + Or(near) + "? " + n.All)
 }
 
-// Near lists the names that a person may have meant by word, nearest first, at most [Most]: those that differ in the fewest
-// letters; where all differ in many, those that have the most words in common with it. Case does not count, and neither do
-// leading hyphens, so that flags may be given with theirs.
+// Near lists the names that a person may have meant by word, nearest first, at most [Most]: those that differ in the
+// fewest letters; where all differ in many, those that have the most words in common with it. Case does not count, and
+// neither do leading hyphens, so that flags may be given with theirs.
 func (n Names) Near(word string) []string {
 	if list := n.Misspelt(word); len(list) > 0 {
 		return list
@@ -69,7 +70,8 @@ func (n Names) Near(word string) []string {
 	return lowest(list, score)
 }
 
-// Misspelt lists the names that word may be a typing error for: those of [Names.Near] that differ from it in few letters.
+// Misspelt lists the names that word may be a typing error for: those of [Names.Near] that differ from it in few
+// letters.
 func (n Names) Misspelt(word string) []string {
 	word = short(word)
 	score := map[string]int{}
@@ -155,7 +157,8 @@ func (n Names) shared(word, name string) int {
 
 // parts are the words of at least two letters in a name or a sentence.
 func parts(text string) []string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return slices.DeleteFunc(words, func(w string) bool { return len(w) < 2 })
 }
 

@@ -14,10 +14,12 @@ func TestWord(t *testing.T) {
 		candidates []string
 		want       string
 	}{
-		{"finetun", names, "finetune"}, {"fintune", names, "finetune"}, {"Finetuning", names, "finetune"}, {"re", names, "er"},
+		{"finetun", names, "finetune"}, {"fintune", names, "finetune"}, {"Finetuning", names, "finetune"},
+		{"re", names, "er"},
 		{"err", names, "er"}, {"ER", names, "er"}, {"ewc", names, "ewc++"}, {"a-gem", names, "agem"}, {"AGEM", names, "agem"},
 		{"prev", names, "preview"}, {"PREV", names, "preview"}, {"replay", names, ""}, {"x", names, ""}, {"", names, ""},
-		{"--mehtod", flags, "--method"}, {"--memroy", flags, "--memory"}, {"--mem", flags, "--memory"}, {"--rl", flags, "--lr"},
+		{"--mehtod", flags, "--method"}, {"--memroy", flags, "--memory"}, {"--mem", flags, "--memory"},
+		{"--rl", flags, "--lr"},
 		{"--learning-rate", flags, ""},
 		{"--datadir", []string{"--data", "--data-dir"}, "--data-dir"}, {"optimizer.lrate", keys, "optimizer.lr"},
 		{"optimizer.learning", keys, "optimizer.lr"}, {"seed", keys, ""},
@@ -33,7 +35,8 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {"ca", "abc", 3}} {
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 1},
+		{"ca", "abc", 3}} {
 		if got, back := distance(c.a, c.b), distance(c.b, c.a); got != c.want || back != c.want {
 			t.Errorf("distance of %q and %q is %d, back %d; want %d", c.a, c.b, got, back, c.want)
 		}
@@ -42,14 +45,18 @@ func TestDistance(t *testing.T) {
 
 func TestNear(t *testing.T) {
 	meaning := func(name string) string {
-		return map[string]string{"--lr": "learning rate", "--batch": "samples in an incoming batch", "--runs": "runs of each method",
-			"er": "Experience replay", "gdumb": "Greedy sampler", "optimizer.lr": "learning rate"}[name]
+		return map[string]string{"--lr": "learning rate", "--batch": "samples in an incoming batch",
+			"--runs": "runs of each method",
+			"er":     "Experience replay", "gdumb": "Greedy sampler", "optimizer.lr": "learning rate"}[name]
 	}
-	names := Names{List: []string{"--lr", "--batch", "--runs", "--batch-size", "er", "gdumb", "optimizer.name", "optimizer.lr", "optimizer.momentum",
+	names := Names{List: []string{"--lr", "--batch", "--runs", "--batch-size", "er", "gdumb", "optimizer.name",
+		"optimizer.lr", "optimizer.momentum",
 		"stream.a", "stream.b", "stream.c", "stream.d", "stream.e", "stream.f"}, Meaning: meaning}
 	for word, want := range map[string]string{
-		"--learning-rate": "--lr,optimizer.lr", "experience-replay": "er", "replay": "er", "optimizer.learning_rate": "optimizer.lr",
-		"optimizer.bound": "optimizer.name,optimizer.lr", "optimizer.nesterov": "optimizer.name", "--batch": "--batch", "stream.x": "stream.a,stream.b,stream.c,stream.d,stream.e", "--bacth": "--batch",
+		"--learning-rate": "--lr,optimizer.lr", "experience-replay": "er", "replay": "er",
+		"optimizer.learning_rate": "optimizer.lr",
+		"optimizer.bound":         "optimizer.name,optimizer.lr", "optimizer.nesterov": "optimizer.name", "--batch": "--batch",
+		"stream.x": "stream.a,stream.b,stream.c,stream.d,stream.e", "--bacth": "--batch",
 		"stream.z": "stream.a,stream.b,stream.c,stream.d,stream.e", "colour": "", "": "", "--sampler-of-everything": "",
 		strings.Repeat("stream.", 1_000_000): "stream.a,stream.e,stream.b,stream.c,stream.d",
 	} {
@@ -64,7 +71,8 @@ func TestAliases(t *testing.T) {
 	names := Names{List: []string{"memory", "seeds.memory", "optimizer.lr", "stream.batch", "replay.batch"},
 		Aliases: func(name string) []string { return []string{name[strings.Index(name, ".")+1:]} }}
 	for word, want := range map[string]string{
-		"lr": "optimizer.lr", "memory2": "memory", "seed.memory": "seeds.memory", "batch_size": "stream.batch,replay.batch", "nothing": "",
+		"lr": "optimizer.lr", "memory2": "memory", "seed.memory": "seeds.memory", "batch_size": "stream.batch,replay.batch",
+		"nothing": "",
 	} {
 		if got := strings.Join(names.Near(word), ","); got != want {
 			t.Errorf("Near(%q) is %q, want %q", word, got, want)

@@ -8,8 +8,9 @@ import (
 	"ocl/internal/nearest"
 )
 
-// Catalogue lists what a config can name of one kind, such as data sets: the entries of this module, and those that other modules register
-// before anything reads it. Make one with [NewCatalogue]. Reading is safe from any goroutine, [Catalogue.Register] is not.
+// Catalogue lists what a config can name of one kind, such as data sets: the entries of this module, and those that
+// other modules register before anything reads it. Make one with [NewCatalogue]. Reading is safe from any goroutine,
+// [Catalogue.Register] is not.
 type Catalogue[E any] struct {
 	kind Kind[E]
 	list []E
@@ -53,11 +54,12 @@ func (c *Catalogue[E]) Lookup(name string) (E, error) {
 		return c.list[at], nil
 	}
 	var none E
-	return none, fmt.Errorf("unknown %s %.60q. %s", c.kind.What, name, nearest.Names{List: names, All: c.kind.All}.Hint(name))
+	return none, fmt.Errorf("unknown %s %.60q. %s", c.kind.What, name,
+		nearest.Names{List: names, All: c.kind.All}.Hint(name))
 }
 
-// Register adds an entry of the module that calls the function which calls Register. An entry with a fault, or with a name that is
-// taken, is a bug: it panics with pkg, the package of that function, and with where it was called.
+// Register adds an entry of the module that calls the function which calls Register. An entry with a fault, or with a
+// name that is taken, is a bug: it panics with pkg, the package of that function, and with where it was called.
 func (c *Catalogue[E]) Register(pkg string, e E) {
 	from := OfCaller(2)
 	if err := c.add(e, from); err != nil {
@@ -80,7 +82,8 @@ func (c *Catalogue[E]) add(e E, from Origin) error {
 	for i := range c.list {
 		other, its := c.kind.Of(&c.list[i])
 		if plain(other) == plain(name) {
-			return fmt.Errorf("the name %s is taken by the %s %s, registered at %s. Use another name", name, c.kind.What, other, its.PlaceOr(c.kind.File))
+			return fmt.Errorf("the name %s is taken by the %s %s, registered at %s. Use another name", name, c.kind.What, other,
+				its.PlaceOr(c.kind.File))
 		}
 		if at == len(c.list) && name < other && !(own && its.Place == "") {
 			at = i

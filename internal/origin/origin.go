@@ -1,5 +1,6 @@
-// Package origin says which module and which line a part of the program comes from that was registered at its start: a method, a data
-// set, a kind of stream or a network, and in which module a panic began. It does not know what is registered. Start at [OfCaller].
+// Package origin says which module and which line a part of the program comes from that was registered at its start: a
+// method, a data set, a kind of stream or a network, and in which module a panic began. It does not know what is
+// registered. Start at [OfCaller].
 package origin
 
 import (
@@ -19,7 +20,8 @@ type Origin struct {
 	Place   string // file:line
 }
 
-// OfCaller is the origin of the call that is skip calls above the caller of OfCaller: 1 is whoever called that function.
+// OfCaller is the origin of the call that is skip calls above the caller of OfCaller: 1 is whoever called that
+// function.
 func OfCaller(skip int) Origin {
 	pcs := make([]uintptr, 1)
 	if runtime.Callers(skip+2, pcs) == 0 {
@@ -44,8 +46,8 @@ const LongestName = 40
 
 var name = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*$`)
 
-// CheckName says whether something can be registered by a name. It is a word of the command line, a part of keys and of links. The error
-// begins with the name.
+// CheckName says whether something can be registered by a name. It is a word of the command line, a part of keys and of
+// links. The error begins with the name.
 func CheckName(text string) error {
 	switch {
 	case text == "":
@@ -84,8 +86,8 @@ func within(pkg, module string) bool {
 	return module != "" && (pkg == module || strings.HasPrefix(pkg, module+"/"))
 }
 
-// moduleOf is the module of a package of a program and its version, both "" for this module. A package main is of the main module.
-// Without a note of the module its path is that of the package, and its version is unknown.
+// moduleOf is the module of a package of a program and its version, both "" for this module. A package main is of the
+// main module. Without a note of the module its path is that of the package, and its version is unknown.
 func moduleOf(pkg string, build *debug.BuildInfo) (module, version string) {
 	if within(pkg, own) {
 		return "", ""
@@ -142,8 +144,8 @@ func Revision(build *debug.BuildInfo) (revision string, modified bool) {
 	return revision, modified && revision != ""
 }
 
-// devel is the version of what was built from a folder, and unknown that of what the build says nothing of. Modified and dirty end those of
-// source with changes that are not committed.
+// devel is the version of what was built from a folder, and unknown that of what the build says nothing of. Modified
+// and dirty end those of source with changes that are not committed.
 const (
 	devel    = "(devel)"
 	unknown  = "(unknown)"
@@ -153,7 +155,8 @@ const (
 
 // Exact says whether a version stands for one state of the source.
 func Exact(version string) bool {
-	return version != devel && version != unknown && !strings.HasSuffix(version, modified) && !strings.HasSuffix(version, dirty)
+	return version != devel && version != unknown && !strings.HasSuffix(version, modified) &&
+		!strings.HasSuffix(version, dirty)
 }
 
 // mainVersion is the version of the main module, with the revision of its folder where the build knows one.

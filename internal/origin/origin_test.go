@@ -36,7 +36,8 @@ func TestModuleOf(t *testing.T) {
 			},
 		}
 	}
-	revision := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "1a2b3c"}, {Key: "vcs.modified", Value: "true"}}
+	revision := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "1a2b3c"},
+		{Key: "vcs.modified", Value: "true"}}
 	for _, c := range []struct {
 		pkg             string
 		build           *debug.BuildInfo
@@ -48,7 +49,8 @@ func TestModuleOf(t *testing.T) {
 		{"main", build("v1.0.0"), "example.com/program", "v1.0.0"},
 		{"example.com/program/er", build(devel), "example.com/program", devel},
 		{"example.com/program/er", build("", revision...), "example.com/program", devel + " 1a2b3c modified"},
-		{"example.com/program", build("v0.0.0-2026-1a2b3c+dirty", revision...), "example.com/program", "v0.0.0-2026-1a2b3c+dirty"},
+		{"example.com/program", build("v0.0.0-2026-1a2b3c+dirty", revision...), "example.com/program",
+			"v0.0.0-2026-1a2b3c+dirty"},
 		{"example.com/a/er", build("v1.0.0"), "example.com/a", "v1.2.3"},
 		{"example.com/a/nested/er", build("v1.0.0"), "example.com/a/nested", "v0.1.0"},
 		{"example.com/ab", build("v1.0.0"), "example.com/ab", "(unknown)"},

@@ -18,8 +18,8 @@ func (p *Panic) String() string { return fmt.Sprint(p.Value) }
 // Frame is a call in a stack: the function, the module that has it, and the line.
 type Frame struct{ Module, Function, Place string }
 
-// InStack is the innermost call in a stack, as [debug.Stack] prints it, that is code of one of some modules. The function main.main does not
-// count, because all others are below it.
+// InStack is the innermost call in a stack, as [debug.Stack] prints it, that is code of one of some modules. The
+// function main.main does not count, because all others are below it.
 func InStack(stack []byte, modules []string) (f Frame, found bool) {
 	return inStack(string(stack), modules, readBuild())
 }

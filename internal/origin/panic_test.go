@@ -18,16 +18,19 @@ func TestInStack(t *testing.T) {
 		sorted    = "sort.Slice({0x1})\n\t/go/src/sort/slice.go:20 +0x1d"
 		created   = "created by example.com/a/er.start in goroutine 1\n\t/src/a/er/step.go:3 +0x1d"
 	)
-	build := &debug.BuildInfo{Main: debug.Module{Path: "example.com/program"}, Deps: []*debug.Module{{Path: "example.com/a", Version: "v1.0.0"}, {Path: "example.com/b", Version: "v1.0.0"}}}
+	build := &debug.BuildInfo{Main: debug.Module{Path: "example.com/program"},
+		Deps: []*debug.Module{{Path: "example.com/a", Version: "v1.0.0"}, {Path: "example.com/b", Version: "v1.0.0"}}}
 	ofStep := Frame{"example.com/a", "example.com/a/er.(*step[...]).Gradient", "/src/a/er/step.go:12"}
 	for name, c := range map[string]struct {
 		stack   string
 		modules []string
 		want    Frame
 	}{
-		"called by it":   {stack(recovered, tensor, step, main), []string{"example.com/a"}, ofStep},
-		"calls back":     {stack(recovered, sorted, step, inMain, main), []string{"example.com/a", "example.com/program"}, ofStep},
-		"package main":   {stack(recovered, tensor, inMain, main), []string{"example.com/program"}, Frame{"example.com/program", "main.init.0.func1", "/src/program/main.go:20"}},
+		"called by it": {stack(recovered, tensor, step, main), []string{"example.com/a"}, ofStep},
+		"calls back": {stack(recovered, sorted, step, inMain, main), []string{"example.com/a", "example.com/program"},
+			ofStep},
+		"package main": {stack(recovered, tensor, inMain, main), []string{"example.com/program"},
+			Frame{"example.com/program", "main.init.0.func1", "/src/program/main.go:20"}},
 		"ours":           {stack(recovered, tensor, main), []string{"example.com/program"}, Frame{}},
 		"another module": {stack(recovered, step, main), []string{"example.com/b"}, Frame{}},
 		"its goroutine":  {stack(recovered, tensor, created), []string{"example.com/a"}, Frame{}},

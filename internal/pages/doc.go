@@ -1,6 +1,6 @@
-// Package pages gives tests slices that end or begin at a protected page. A read or write beyond the slice is then a fault,
-// instead of silently using other memory. Vector code checks no bounds, and with these slices its tests find out-of-bounds
-// accesses.
+// Package pages gives tests slices that end or begin at a protected page. A read or write beyond the slice is then a
+// fault, instead of silently using other memory. Vector code checks no bounds, and with these slices its tests find
+// out-of-bounds accesses.
 package pages
 
 // Edge is the end of a slice that lies at a protected page.

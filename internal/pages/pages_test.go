@@ -9,7 +9,8 @@ import (
 	"ocl/internal/pages"
 )
 
-// TestFault: all of a slice can be read and written, and the first float beyond its edge cannot, at sizes around a page's.
+// TestFault: all of a slice can be read and written, and the first float beyond its edge cannot, at sizes around a
+// page's.
 func TestFault(t *testing.T) {
 	for _, n := range []int{1, 7, 1023, 1024, 1025, 5000} {
 		x := map[pages.Edge][]float32{pages.End: pages.Floats(t, n, pages.End), pages.Start: pages.Floats(t, n, pages.Start)}
@@ -26,7 +27,8 @@ func TestFault(t *testing.T) {
 			}
 		}
 		last, first := &x[pages.End][n-1], &x[pages.Start][0]
-		beyond := map[string]*float32{"behind": (*float32)(unsafe.Add(unsafe.Pointer(last), 4)), "before": (*float32)(unsafe.Add(unsafe.Pointer(first), -4))}
+		beyond := map[string]*float32{"behind": (*float32)(unsafe.Add(unsafe.Pointer(last), 4)),
+			"before": (*float32)(unsafe.Add(unsafe.Pointer(first), -4))}
 		for where, p := range beyond {
 			if pages.Fault(func() { sink = *p }) == nil {
 				t.Errorf("%d floats: a read %s them is no fault", n, where)

@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// Floats returns n zeros with one edge at a protected page; the other edge is less than a page away from another one. They
-// are gone when the test ends.
+// Floats returns n zeros with one edge at a protected page; the other edge is less than a page away from another one.
+// They are gone when the test ends.
 func Floats(t testing.TB, n int, e Edge) []float32 {
 	b := region(t, 4*n, e)
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), n)

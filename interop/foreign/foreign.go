@@ -1,6 +1,6 @@
-// Package foreign reads accuracies that other programs have measured, as tables of numbers in CSV, and makes results of them that
-// reports can show beside those of ocl. ocl cannot check these numbers, so such a result is marked as foreign. Start at [Read]
-// and [Result].
+// Package foreign reads accuracies that other programs have measured, as tables of numbers in CSV, and makes results of
+// them that reports can show beside those of ocl. ocl cannot check these numbers, so such a result is marked as
+// foreign. Start at [Read] and [Result].
 package foreign
 
 import (
@@ -15,18 +15,19 @@ import (
 	"ocl/run/result"
 )
 
-// Read reads the accuracies of one run with T tasks. Each line is a row, with commas between its numbers, which are fractions in
-// [0,1]: row i has the accuracies after task i, column j those on the test set of task j. Above the diagonal a value may be absent,
-// empty or nan; the result then has nil. A row may end at the diagonal. If all tasks share one test set (common), each row has one
-// number, and the matrix is T×1. Lines that begin with # count as comments. name is that of the file, for errors, which say the line,
-// the column, what is wanted and what to do.
+// Read reads the accuracies of one run with T tasks. Each line is a row, with commas between its numbers, which are
+// fractions in [0,1]: row i has the accuracies after task i, column j those on the test set of task j. Above the
+// diagonal a value may be absent, empty or nan; the result then has nil. A row may end at the diagonal. If all tasks
+// share one test set (common), each row has one number, and the matrix is T×1. Lines that begin with # count as
+// comments. name is that of the file, for errors, which say the line, the column, what is wanted and what to do.
 func Read(name string, r io.Reader, common bool) ([][]*float64, error) {
 	text, err := io.ReadAll(io.LimitReader(r, limit.Foreign+1))
 	if err != nil {
 		return nil, fmt.Errorf("import: %s: %w. Copy the file from another disk", name, err)
 	}
 	if len(text) > limit.Foreign {
-		return nil, fmt.Errorf("import: %s: it has more than %s bytes, too many for a table of accuracies. Give a table with a row for each task", name, count.Number(limit.Foreign))
+		return nil, fmt.Errorf("import: %s: it has more than %s bytes, too many for a table of accuracies. Give a table with a row for each task",
+			name, count.Number(limit.Foreign))
 	}
 	t := table{name: name, common: common}
 	if err := t.split(string(text)); err != nil {
@@ -84,11 +85,14 @@ func (t *table) split(text string) error {
 			}
 			continue
 		case empty > 0 && len(t.rows) > 0:
-			return t.fault(empty, 1, "the line is empty, but the accuracies after task %d are wanted. Add the row, or remove the line", len(t.rows)+1)
+			return t.fault(empty, 1, "the line is empty, but the accuracies after task %d are wanted. Add the row, or remove the line",
+				len(t.rows)+1)
 		case len(t.rows) == limit.ForeignTasks:
-			return t.fault(n, 1, "there are more than %s rows, but at most that many tasks are read. Give a table with a row for each task", count.Number(limit.ForeignTasks))
+			return t.fault(n, 1, "there are more than %s rows, but at most that many tasks are read. Give a table with a row for each task",
+				count.Number(limit.ForeignTasks))
 		case strings.Count(line, ",") >= limit.ForeignTasks:
-			return t.fault(n, limit.ForeignTasks+1, "there are more than %s columns, but at most that many tasks are read. Give a table with a column for each task", count.Number(limit.ForeignTasks))
+			return t.fault(n, limit.ForeignTasks+1, "there are more than %s columns, but at most that many tasks are read. Give a table with a column for each task",
+				count.Number(limit.ForeignTasks))
 		}
 		empty = 0
 		cells := strings.Split(line, ",")
@@ -102,7 +106,8 @@ func (t *table) split(text string) error {
 		t.rows = append(t.rows, row{n, cells})
 	}
 	if len(t.rows) == 0 {
-		return fmt.Errorf("import: %s: it has no numbers, but a row for each task is wanted. Write the accuracies after each task in a line, with commas between them", t.name)
+		return fmt.Errorf("import: %s: it has no numbers, but a row for each task is wanted. Write the accuracies after each task in a line, with commas between them",
+			t.name)
 	}
 	return nil
 }
@@ -115,8 +120,8 @@ func (t *table) columns() int {
 	return len(t.rows)
 }
 
-// checkNumbers refuses cells that are not numbers. It runs before checkShape, because a header line would make the shape wrong
-// too, and this error says more.
+// checkNumbers refuses cells that are not numbers. It runs before checkShape, because a header line would make the
+// shape wrong too, and this error says more.
 func (t *table) checkNumbers() error {
 	for _, r := range t.rows {
 		for j, text := range r.cells {
@@ -124,9 +129,11 @@ func (t *table) checkNumbers() error {
 			switch {
 			case err == nil || absent(text) || errors.Is(err, strconv.ErrRange):
 			case len(r.cells) == 1 && strings.ContainsAny(text, "; \t"):
-				return t.fault(r.line, 1, "found %s, but numbers with commas between them are wanted. Save the table as CSV with commas, and with points in the numbers", shown(text))
+				return t.fault(r.line, 1, "found %s, but numbers with commas between them are wanted. Save the table as CSV with commas, and with points in the numbers",
+					shown(text))
 			default:
-				return t.fault(r.line, j+1, "found %s, but a number from 0 to 1 is wanted. The table has numbers alone: remove the names of its rows and columns", shown(text))
+				return t.fault(r.line, j+1, "found %s, but a number from 0 to 1 is wanted. The table has numbers alone: remove the names of its rows and columns",
+					shown(text))
 			}
 		}
 	}
@@ -144,23 +151,28 @@ func (t *table) checkShape() error {
 		switch {
 		case n == want || n == i+1 && n < want:
 		case t.common:
-			return t.fault(r.line, 2, "found %s, but one is wanted, as all tasks share one test set. Leave out --common-test, or give one number in each line", count.Of(n, "column"))
+			return t.fault(r.line, 2, "found %s, but one is wanted, as all tasks share one test set. Leave out --common-test, or give one number in each line",
+				count.Of(n, "column"))
 		case n > want:
-			return t.fault(r.line, want+1, "found %s in %s, but as many columns as rows are wanted, one for each task. Add the missing rows, or remove the columns",
+			return t.fault(r.line, want+1,
+				"found %s in %s, but as many columns as rows are wanted, one for each task. Add the missing rows, or remove the columns",
 				count.Of(n, "column"), count.Of(want, "row"))
 		default:
 			if want > 1 && n == 1 && len(t.rows[want-1].cells) == 1 {
-				return t.fault(r.line, 2, "found 1 column in %s, but as many columns as rows are wanted. Add the missing columns, or give --common-test if all tasks share one test set",
+				return t.fault(r.line, 2,
+					"found 1 column in %s, but as many columns as rows are wanted. Add the missing columns, or give --common-test if all tasks share one test set",
 					count.Of(want, "row"))
 			}
-			return t.fault(r.line, n+1, "found %s in %s, but as many columns as rows are wanted, or in this row %d. Add the missing columns, or remove the rows",
+			return t.fault(r.line, n+1,
+				"found %s in %s, but as many columns as rows are wanted, or in this row %d. Add the missing columns, or remove the rows",
 				count.Of(n, "column"), count.Of(want, "row"), i+1)
 		}
 	}
 	return nil
 }
 
-// value returns the accuracy in a cell. It is nil if the cell is empty, which is allowed only for a task not learned yet.
+// value returns the accuracy in a cell. It is nil if the cell is empty, which is allowed only for a task not learned
+// yet.
 func (t *table) value(r row, i, j int) (*float64, error) {
 	text := ""
 	if j < len(r.cells) {
@@ -178,7 +190,8 @@ func (t *table) value(r row, i, j int) (*float64, error) {
 	case v > 1 && v <= 100:
 		return nil, t.fault(r.line, j+1, "found %s, but a number from 0 to 1 is wanted. Divide per cent by 100", shown(text))
 	case !(v >= 0 && v <= 1):
-		return nil, t.fault(r.line, j+1, "found %s, but a number from 0 to 1 is wanted. Write accuracies as fractions", shown(text))
+		return nil, t.fault(r.line, j+1, "found %s, but a number from 0 to 1 is wanted. Write accuracies as fractions",
+			shown(text))
 	}
 	v += 0 // so that -0 is 0
 	return &v, nil
@@ -205,8 +218,8 @@ type About struct {
 	Provenance    result.Provenance // of the import
 }
 
-// Result makes a foreign result of accuracies that [Read] has read, with the metrics that follow from them. The error says what of
-// about cannot be written.
+// Result makes a foreign result of accuracies that [Read] has read, with the metrics that follow from them. The error
+// says what of about cannot be written.
 func Result(accuracy [][]*float64, about About) (*result.Result, error) {
 	title := about.Title
 	if title == "" {
@@ -214,12 +227,14 @@ func Result(accuracy [][]*float64, about About) (*result.Result, error) {
 	}
 	r := &result.Result{
 		Format: result.Format, Version: result.Version, Foreign: &about.Source,
-		Method:     result.Method{Name: about.Method, Title: title, Tricks: []string{}, Options: map[string]any{}, Signals: []string{}, Citation: about.Citation},
+		Method: result.Method{Name: about.Method, Title: title, Tricks: []string{}, Options: map[string]any{},
+			Signals: []string{}, Citation: about.Citation},
 		Provenance: about.Provenance,
-		Stream:     result.Stream{Name: about.Data, Scenario: about.Scenario, Protocol: about.Protocol, CommonTest: about.CommonTest},
-		Accuracy:   accuracy,
-		Metrics:    result.MetricsOf(accuracy, about.CommonTest, nil),
-		Outcome:    result.Outcome{State: result.Finished},
+		Stream: result.Stream{Name: about.Data, Scenario: about.Scenario, Protocol: about.Protocol,
+			CommonTest: about.CommonTest},
+		Accuracy: accuracy,
+		Metrics:  result.MetricsOf(accuracy, about.CommonTest, nil),
+		Outcome:  result.Outcome{State: result.Finished},
 	}
 	for i := range accuracy {
 		r.Stream.Tasks = append(r.Stream.Tasks, result.Task{Index: i, Classes: []int{}})

@@ -31,8 +31,8 @@ func full(t *testing.T, bytes uint64, f func()) {
 	f()
 }
 
-// If the disk becomes full, the error says what to do, both for a small content and for one so large that write itself sees
-// the error. No new file is left, and an existing one is unchanged.
+// If the disk becomes full, the error says what to do, both for a small content and for one so large that write itself
+// sees the error. No new file is left, and an existing one is unchanged.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model")

@@ -1,4 +1,5 @@
-// Package output writes the file of an export in one way for all forms. It knows nothing of runs and forms. Start at [Write].
+// Package output writes the file of an export in one way for all forms. It knows nothing of runs and forms. Start at
+// [Write].
 package output
 
 import (
@@ -50,8 +51,8 @@ func Remedy(err error) string {
 	return "Make room on the disk, or choose another path with -o"
 }
 
-// sink remembers the error of the writer below it. So Write can tell a full disk from an error in the content, although both
-// come back from write.
+// sink remembers the error of the writer below it. So Write can tell a full disk from an error in the content, although
+// both come back from write.
 type sink struct {
 	w   io.Writer
 	err error

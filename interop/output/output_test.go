@@ -13,8 +13,8 @@ import (
 	"ocl/interop/output"
 )
 
-// Write makes the folder. It returns an error of the content unchanged, and adds to an error of the path what to do. Both leave
-// no file.
+// Write makes the folder. It returns an error of the content unchanged, and adds to an error of the path what to do.
+// Both leave no file.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	file, bad := filepath.Join(dir, "new", "file"), errors.New("the content is bad")
@@ -33,7 +33,8 @@ func TestWrite(t *testing.T) {
 	}
 	below := filepath.Join(file, "other")
 	want := "export: " + below + " cannot be written: "
-	if err := output.Write("export", below, hello); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), ". Choose another path with -o") {
+	if err := output.Write("export", below, hello); err == nil || !strings.HasPrefix(err.Error(), want) ||
+		!strings.HasSuffix(err.Error(), ". Choose another path with -o") {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(file)); err != nil || len(entries) != 1 {

@@ -14,7 +14,8 @@ import (
 	"ocl/interop/output"
 )
 
-// TestNoDeviceIsReplaced: what is no file, or a link to such a thing, stays, as a rename would remove it from the system.
+// TestNoDeviceIsReplaced: what is no file, or a link to such a thing, stays, as a rename would remove it from the
+// system.
 func TestNoDeviceIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")

@@ -31,7 +31,8 @@ func Tensorboard(ctx context.Context, path, out string) (string, error) {
 	}
 	single := strings.Contains(filepath.Base(out), eventFile) && !isFolder(out)
 	if _, err := os.Stat(out); err == nil && !single && !isFolder(out) {
-		return "", fmt.Errorf("export: %s: TensorBoard reads only files with %q in their names. Use -o with such a name, or with a folder", out, eventFile)
+		return "", fmt.Errorf("export: %s: TensorBoard reads only files with %q in their names. Use -o with such a name, or with a folder",
+			out, eventFile)
 	}
 	if single && len(found) > 1 {
 		return "", fmt.Errorf("export: %s: it is one file, but %s has %d runs. Use -o with a folder", out, path, len(found))
@@ -57,8 +58,8 @@ func Tensorboard(ctx context.Context, path, out string) (string, error) {
 // eventFile is what the name of a file must have for TensorBoard to read it.
 const eventFile = "tfevents"
 
-// eventFileIn is the path of the run's event file in a folder. TensorBoard joins all event files of a folder to one run,
-// so a file of another run there is an error.
+// eventFileIn is the path of the run's event file in a folder. TensorBoard joins all event files of a folder to one
+// run, so a file of another run there is an error.
 func (r *Run) eventFileIn(logdir string) (string, error) {
 	seconds := int64(0)
 	if !r.started.IsZero() {
@@ -75,7 +76,8 @@ func (r *Run) eventFileIn(logdir string) (string, error) {
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), "events.out."+eventFile) && e.Name() != name {
-			return "", fmt.Errorf("export: %s: it has %q of another run. Remove that file, or choose another folder with -o", folder, e.Name())
+			return "", fmt.Errorf("export: %s: it has %q of another run. Remove that file, or choose another folder with -o",
+				folder, e.Name())
 		}
 	}
 	return filepath.Join(folder, name), nil
@@ -102,7 +104,8 @@ func (r *Run) board(ctx context.Context, w io.Writer) error {
 				return err
 			}
 			encoded := chart.Draw(p.heat, chart.File(p.title)).PNG()
-			if err := t.Image(p.series, tensorboard.At{Step: int64(p.task + 1), Time: r.afterTask(p.task).at}, encoded); err != nil {
+			if err := t.Image(p.series, tensorboard.At{Step: int64(p.task + 1), Time: r.afterTask(p.task).at},
+				encoded); err != nil {
 				return err
 			}
 		}

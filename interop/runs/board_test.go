@@ -130,7 +130,8 @@ func TestConfusions(t *testing.T) {
 // TestBoardOfOneTestSet: the accuracy on the test set of all tasks is one chart, without a number of a task.
 func TestBoardOfOneTestSet(t *testing.T) {
 	r := small()
-	r.Stream.Scenario, r.Stream.CommonTest, r.Evaluations, r.Classifiers, r.ErrorAnalysis = "domain-incremental", true, nil, nil, nil
+	r.Stream.Scenario, r.Stream.CommonTest, r.Evaluations, r.Classifiers, r.ErrorAnalysis = "domain-incremental", true,
+		nil, nil, nil
 	r.Accuracy = [][]*float64{{share(0.5)}, {share(0.75)}}
 	r.Metrics = result.MetricsOf(r.Accuracy, true, nil)
 	folder := t.TempDir()
@@ -140,7 +141,8 @@ func TestBoardOfOneTestSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := listing(t, read(t, file))
-	for _, want := range []string{"accuracy/accuracy 2 0.75\n", "metrics/average_accuracy 1 0.5\n", "metrics/average_accuracy 2 0.75\n", "memory/task_2 2 3\n"} {
+	for _, want := range []string{"accuracy/accuracy 2 0.75\n", "metrics/average_accuracy 1 0.5\n",
+		"metrics/average_accuracy 2 0.75\n", "memory/task_2 2 3\n"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("%q is missing in\n%s", want, list)
 		}
@@ -171,9 +173,12 @@ func TestRefusedBoards(t *testing.T) {
 		path, out, want string
 	}{
 		{t.Context(), name("two/b/nowhere"), "", "Give the folder of an experiment or a run"},
-		{t.Context(), name("two"), name("one.tfevents"), "it is one file, but " + name("two") + " has 2 runs. Use -o with a folder"},
-		{t.Context(), name("two/a"), name("two/a/result.json"), `TensorBoard reads only files with "tfevents" in their names`},
-		{t.Context(), name("other"), name("log"), `it has "events.out.tfevents.1795342530.ocl.0a0a0a0a" of another run. Remove that file, or choose another folder with -o`},
+		{t.Context(), name("two"), name("one.tfevents"),
+			"it is one file, but " + name("two") + " has 2 runs. Use -o with a folder"},
+		{t.Context(), name("two/a"), name("two/a/result.json"),
+			`TensorBoard reads only files with "tfevents" in their names`},
+		{t.Context(), name("other"), name("log"),
+			`it has "events.out.tfevents.1795342530.ocl.0a0a0a0a" of another run. Remove that file, or choose another folder with -o`},
 		{ended, name("two/a"), name("ended"), "context canceled"},
 	} {
 		if _, err := Tensorboard(c.ctx, c.path, c.out); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -214,7 +219,9 @@ func FuzzRun(f *testing.F) {
 		var r *Run
 		var err error
 		most := uint64(100*(len(changed)+len(events)) + 4<<20) // a line of the journal may have a megabyte
-		if n := fuzztest.Allocated(most, func() { r, err = Open(result.Source{Path: filepath.Join(folder, "result.json"), Folder: folder}) }); n > most {
+		if n := fuzztest.Allocated(most, func() {
+			r, err = Open(result.Source{Path: filepath.Join(folder, "result.json"), Folder: folder})
+		}); n > most {
 			t.Fatalf("%d bytes are allocated for files of %d and %d", n, len(changed), len(events))
 		}
 		if err != nil {
@@ -222,7 +229,8 @@ func FuzzRun(f *testing.F) {
 		}
 		if err := r.Each(func(v Value) error {
 			q, known := quantityOf[v.Quantity]
-			if s, _ := r.series(v); !known || math.IsNaN(v.Value) || q.group != "" && (s.Name == "" || !strings.HasPrefix(s.Tag, q.group)) {
+			if s, _ := r.series(v); !known || math.IsNaN(v.Value) || q.group != "" &&
+				(s.Name == "" || !strings.HasPrefix(s.Tag, q.group)) {
 				t.Errorf("%+v is in %+v", v, s)
 			}
 			return nil

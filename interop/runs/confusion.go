@@ -23,26 +23,29 @@ type picture struct {
 	heat   *chart.Heat
 }
 
-// pictures returns the confusion matrices of a classifier: by task after each evaluated task, and by class only after the last
-// one, because a result has no earlier ones.
+// pictures returns the confusion matrices of a classifier: by task after each evaluated task, and by class only after
+// the last one, because a result has no earlier ones.
 func (r *Run) pictures(classifier string, a *result.ErrorAnalysis) []picture {
 	if a == nil || len(a.Tasks) == 0 {
 		return nil
 	}
 	of := func(tag, name, help string) tensorboard.Series {
-		return tensorboard.Series{Tag: r.group("confusion", classifier) + "/" + tag, Name: r.whose(name, classifier), Help: help}
+		return tensorboard.Series{Tag: r.group("confusion", classifier) + "/" + tag, Name: r.whose(name, classifier),
+			Help: help}
 	}
 	after := func(task int) string { return fmt.Sprintf("%s, after task %d", r.whose(r.Name, classifier), task+1) }
-	byTask := of("by_task", "confusion by task", "The share of the test images of a row's task that are predicted as a class of a column's task, "+
-		"in per cent, after each task; “?” are classes that no task of the run has had yet, also those of a parent.")
+	byTask := of("by_task", "confusion by task",
+		"The share of the test images of a row's task that are predicted as a class of a column's task, "+
+			"in per cent, after each task; “?” are classes that no task of the run has had yet, also those of a parent.")
 	var all []picture
 	for _, e := range a.Tasks {
 		if e.Task >= maxDrawnTasks {
 			break
 		}
 		n := e.Task + 1
-		all = append(all, picture{byTask, e.Task, after(e.Task), &chart.Heat{RowLabel: "true task", ColLabel: "predicted task",
-			Rows: numbers(n), Cols: append(numbers(n), "?"), V: result.Shares(e.Confusion, upTo(n), upTo(n+1))}})
+		all = append(all, picture{byTask, e.Task, after(e.Task),
+			&chart.Heat{RowLabel: "true task", ColLabel: "predicted task",
+				Rows: numbers(n), Cols: append(numbers(n), "?"), V: result.Shares(e.Confusion, upTo(n), upTo(n+1))}})
 	}
 	order := r.Result.Stream.Order()
 	if len(a.Confusion) == 0 || len(order) == 0 || len(order) > maxDrawnClasses {
@@ -52,8 +55,9 @@ func (r *Run) pictures(classifier string, a *result.ErrorAnalysis) []picture {
 	for i, k := range order {
 		names[i] = strconv.Itoa(k)
 	}
-	byClass := of("by_class", "confusion by class", "The share of the test images of a row's class that are predicted as a column's class, "+
-		"in per cent, after the last task; classes are counted from 0, in the order in which the stream brings them, so the newest are at the right and at the bottom.")
+	byClass := of("by_class", "confusion by class",
+		"The share of the test images of a row's class that are predicted as a column's class, "+
+			"in per cent, after the last task; classes are counted from 0, in the order in which the stream brings them, so the newest are at the right and at the bottom.")
 	return append(all, picture{byClass, last, after(last), &chart.Heat{RowLabel: "true class", ColLabel: "predicted class",
 		Rows: names, Cols: names, V: result.Shares(a.Confusion, order, order)}})
 }

@@ -17,12 +17,13 @@ import (
 )
 
 // columns are those of the table that [CSVOf] writes. docs/interop.md says what they hold.
-var columns = []string{"run", "method", "tricks", "memory", "seed", "classifier", "quantity", "step", "task", "test_set", "class", "predicted", "value"}
+var columns = []string{"run", "method", "tricks", "memory", "seed", "classifier", "quantity", "step", "task",
+	"test_set", "class", "predicted", "value"}
 
-// CSVOf writes every number of some results into one table in long format: a line for each number (RFC 4180, with the columns of
-// docs/interop.md). path is the folder that they belong to. out is the file, whose name ends in .csv, or a folder that is there; "" puts
-// measurements.csv into the folder of the runs, or NAME.csv beside a file. The file appears whole or not at all, and the same runs give the same
-// bytes. CSVOf returns its path.
+// CSVOf writes every number of some results into one table in long format: a line for each number (RFC 4180, with the
+// columns of docs/interop.md). path is the folder that they belong to. out is the file, whose name ends in .csv, or a
+// folder that is there; "" puts measurements.csv into the folder of the runs, or NAME.csv beside a file. The file
+// appears whole or not at all, and the same runs give the same bytes. CSVOf returns its path.
 func CSVOf(ctx context.Context, found []result.Source, path, out string) (string, error) {
 	switch {
 	case out == "":
@@ -31,7 +32,8 @@ func CSVOf(ctx context.Context, found []result.Source, path, out string) (string
 		out = filepath.Join(out, "measurements.csv")
 	}
 	if !strings.EqualFold(filepath.Ext(out), ".csv") {
-		return "", fmt.Errorf("export: %s: the name of the table does not end in .csv, and it is no folder. Use -o %s.csv", out, out)
+		return "", fmt.Errorf("export: %s: the name of the table does not end in .csv, and it is no folder. Use -o %s.csv",
+			out, out)
 	}
 	return out, output.Write("export", out, func(w io.Writer) error {
 		table := csv.NewWriter(w)
@@ -59,7 +61,8 @@ func (r *Run) lines(ctx context.Context, table *csv.Writer) error {
 	if res.Memory != nil {
 		memory = strconv.Itoa(res.Memory.Capacity)
 	}
-	same := []string{r.Name, res.Method.Name, strings.Join(res.Method.Tricks, "+"), memory, strconv.FormatUint(res.Config.Seed, 10)}
+	same := []string{r.Name, res.Method.Name, strings.Join(res.Method.Tricks, "+"), memory,
+		strconv.FormatUint(res.Config.Seed, 10)}
 	line := make([]string, 0, len(columns))
 	return r.Each(func(v Value) error {
 		if err := ctx.Err(); err != nil {
@@ -85,8 +88,8 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// beside returns the default path of an output: a file called name in a folder, or beside a file, with its ending replaced by
-// end.
+// beside returns the default path of an output: a file called name in a folder, or beside a file, with its ending
+// replaced by end.
 func beside(path, name, end string) string {
 	switch base := filepath.Base(path); {
 	case isFolder(path):

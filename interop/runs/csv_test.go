@@ -113,10 +113,13 @@ func TestRefusedTables(t *testing.T) {
 	}{
 		{t.Context(), "nowhere", "", "Give the folder of an experiment or a run"},
 		{t.Context(), "both", "", "not a whole JSON file"},
-		{t.Context(), "other", "", `line 1: damaged: it is of the run "0a0a0a0a", but the result beside it is of "0b0b0b0b". Move the file away`},
-		{t.Context(), "time", "", `line 5: damaged: the time is "yesterday\x1b[31m", but must be one such as 2006-01-02T15:04:05.000Z`},
+		{t.Context(), "other", "",
+			`line 1: damaged: it is of the run "0a0a0a0a", but the result beside it is of "0b0b0b0b". Move the file away`},
+		{t.Context(), "time", "",
+			`line 5: damaged: the time is "yesterday\x1b[31m", but must be one such as 2006-01-02T15:04:05.000Z`},
 		{t.Context(), "events", "", "line 1: another format or version"},
-		{t.Context(), "good", name("good/result.json"), "does not end in .csv, and it is no folder. Use -o " + name("good/result.json") + ".csv"},
+		{t.Context(), "good", name("good/result.json"),
+			"does not end in .csv, and it is no folder. Use -o " + name("good/result.json") + ".csv"},
 		{t.Context(), "good", name("good/events.jsonl/x.csv"), "cannot be written"},
 		{ended, "good", "", "context canceled"},
 	} {
@@ -138,7 +141,8 @@ func TestUnreadableEvents(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(folder, "events.jsonl"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(result.Source{Path: filepath.Join(folder, "result.json"), Folder: folder}); err == nil || errors.Is(err, fs.ErrNotExist) {
+	if _, err := Open(result.Source{Path: filepath.Join(folder, "result.json"), Folder: folder}); err == nil ||
+		errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error is %v", err)
 	}
 }

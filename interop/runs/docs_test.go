@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDocsHaveTheTable compares the tables of the section CSV in docs/interop.md with the columns and the quantities: all of them, in their
-// order, and quantities in the same words.
+// TestDocsHaveTheTable compares the tables of the section CSV in docs/interop.md with the columns and the quantities:
+// all of them, in their order, and quantities in the same words.
 func TestDocsHaveTheTable(t *testing.T) {
 	page := read(t, filepath.Join("..", "..", "docs", "interop.md"))
 	_, page, _ = strings.Cut(page, "\n## CSV\n")

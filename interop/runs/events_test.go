@@ -26,8 +26,8 @@ type written struct {
 	Strings            [][]byte  // of the tensor
 }
 
-// parseBoard reads a whole event file strictly: the length of each record, both sums, and the fields of its message. What remains of a cut
-// record is an error, and so is a field that package tensorboard does not write.
+// parseBoard reads a whole event file strictly: the length of each record, both sums, and the fields of its message.
+// What remains of a cut record is an error, and so is a field that package tensorboard does not write.
 func parseBoard(file []byte) (all []written, err error) {
 	for n := 1; len(file) > 0; n++ {
 		if len(file) < 12 || sum(file[:8]) != binary.LittleEndian.Uint32(file[8:]) {
@@ -35,7 +35,8 @@ func parseBoard(file []byte) (all []written, err error) {
 		}
 		length := binary.LittleEndian.Uint64(file)
 		file = file[12:]
-		if length > math.MaxInt32 || uint64(len(file)) < length+4 || sum(file[:length]) != binary.LittleEndian.Uint32(file[length:]) {
+		if length > math.MaxInt32 || uint64(len(file)) < length+4 ||
+			sum(file[:length]) != binary.LittleEndian.Uint32(file[length:]) {
 			return all, fmt.Errorf("record %d: its data are cut, or the sum of its data is wrong", n)
 		}
 		e, err := parseEvent(file[:length])
@@ -122,9 +123,11 @@ func parseEvent(data []byte) (e written, err error) {
 	plugin := inner(metadata, 1, 1)
 	tensor := inner(value, 8, 1, 2, 5, 8)
 	shape := inner(tensor, 2, 2)
-	e = written{WallTime: math.Float64frombits(m.number(1)), Step: int64(m.number(2)), Version: string(m.text(3)), Tag: string(value.text(1)),
-		Plugin: string(plugin.text(1)), Name: string(metadata.text(2)), Help: string(metadata.text(3)), Class: metadata.number(4),
-		Type: tensor.number(1), Strings: tensor.bytes[8]}
+	e = written{WallTime: math.Float64frombits(m.number(1)), Step: int64(m.number(2)), Version: string(m.text(3)),
+		Tag:    string(value.text(1)),
+		Plugin: string(plugin.text(1)), Name: string(metadata.text(2)), Help: string(metadata.text(3)),
+		Class: metadata.number(4),
+		Type:  tensor.number(1), Strings: tensor.bytes[8]}
 	for i := range shape.bytes[2] {
 		dimension, fault := parse(shape.bytes[2][i], 1)
 		e.Shape, err = append(e.Shape, dimension.number(1)), errors.Join(err, fault)

@@ -17,33 +17,42 @@ func share(v float64) *float64 { return &v }
 
 // small is the result of a run of two tasks of two classes with two classifiers.
 func small() *result.Result {
-	r := &result.Result{Format: result.Format, Version: result.Version, Key: strings.Repeat("0a", 32), Config: config.Default()}
+	r := &result.Result{Format: result.Format, Version: result.Version, Key: strings.Repeat("0a", 32),
+		Config: config.Default()}
 	r.Config.Stream.Kind, r.Config.Stream.ClassOrder.Name = config.KindClasses, config.OrderRandom
 	r.Config.Methods, r.Config.Memory, r.Config.Seed, r.Config.Stream.Tasks = []string{"er"}, 6, 7, 2
 	r.Config.Classifiers = []string{"head", "ncm"}
-	r.Method = result.Method{Name: "er", Title: "ER", Tricks: []string{"lb", "rv"}, Options: map[string]any{}, Signals: []string{}}
+	r.Method = result.Method{Name: "er", Title: "ER", Tricks: []string{"lb", "rv"}, Options: map[string]any{},
+		Signals: []string{}}
 	r.Provenance = result.Provenance{Numbers: 2, Kernel: "generic", Workers: 1, Concurrency: 1,
 		Started: "2026-11-22T10:15:30Z", Ended: "2026-11-22T10:15:34Z", DataDigest: "sha256:0"}
-	r.Stream = result.Stream{Name: "glyphs", Scenario: "class-incremental", Protocol: "standard", Shape: [3]int{3, 32, 32}, Classes: 4,
-		Tasks: []result.Task{{Index: 0, Classes: []int{2, 0}, Train: 20, Test: 8}, {Index: 1, Classes: []int{1, 3}, Train: 20, Test: 8}}}
+	r.Stream = result.Stream{Name: "glyphs", Scenario: "class-incremental", Protocol: "standard", Shape: [3]int{3, 32, 32},
+		Classes: 4,
+		Tasks: []result.Task{{Index: 0, Classes: []int{2, 0}, Train: 20, Test: 8},
+			{Index: 1, Classes: []int{1, 3}, Train: 20, Test: 8}}}
 	r.Accuracy = [][]*float64{{share(0.75), nil}, {share(0.5), share(0.875)}}
 	r.PerClass = [][]*float64{{share(1), nil, share(0.5), nil}, {share(0.5), share(1), share(0.5), share(0.75)}}
-	r.Evaluations = []result.Evaluation{{Step: 1, Task: 0, Accuracy: []*float64{share(0.25), nil}}, {Step: 3, Task: 1, Accuracy: []*float64{share(0.75), share(0.25)}}}
+	r.Evaluations = []result.Evaluation{{Step: 1, Task: 0, Accuracy: []*float64{share(0.25), nil}},
+		{Step: 3, Task: 1, Accuracy: []*float64{share(0.75), share(0.25)}}}
 	r.Metrics = result.MetricsOf(r.Accuracy, false, r.Evaluations)
 	r.ErrorAnalysis = &result.ErrorAnalysis{
 		Tasks: []result.TaskErrors{
 			{Task: 0, New: 8, NewAsNew: 2, Confusion: [][]int{{8, 0}}, Predictions: []int{8, 0},
 				Logits: &result.Logits{NewOwn: share(2.5)}, Head: &result.Head{NewBias: share(-0.125)}},
-			{Task: 1, New: 8, Old: 8, NewAsOld: 1, OldAsNew: 3, OldAsOld: 1, Confusion: [][]int{{5, 3, 0}, {1, 7, 0}}, Predictions: []int{6, 10, 0},
-				NewAsOldOfSamples: share(0.125), OldAsNewOfSamples: share(0.375), NewAsOldOfErrors: share(1), OldAsNewOfErrors: share(0.75)},
+			{Task: 1, New: 8, Old: 8, NewAsOld: 1, OldAsNew: 3, OldAsOld: 1, Confusion: [][]int{{5, 3, 0}, {1, 7, 0}},
+				Predictions:       []int{6, 10, 0},
+				NewAsOldOfSamples: share(0.125), OldAsNewOfSamples: share(0.375), NewAsOldOfErrors: share(1),
+				OldAsNewOfErrors: share(0.75)},
 		},
 		Confusion: [][]int{{2, 2, 0, 0}, {0, 4, 0, 0}, {1, 1, 2, 0}, {1, 0, 0, 3}},
 	}
 	ncm := [][]*float64{{share(0.625), nil}, {share(0.625), share(0.75)}}
 	r.Classifiers = map[string]result.Classifier{"ncm": {Accuracy: ncm, Metrics: result.MetricsOf(ncm, false, nil)}}
 	r.Seconds = result.Seconds{Train: 2.5, Test: 1}
-	r.Resources = result.Resources{PeakResidentBytes: 1 << 20, Parameters: 100, MemoryBytes: 600, StateBytes: 1000, FLOPsPerStep: 12345}
-	r.Memory = &result.Memory{Capacity: 6, ClassCounts: []map[int]int{{2: 4, 0: 2}, {0: 1, 1: 2, 2: 2, 3: 1}}, TaskCounts: []map[int]int{{0: 6}, {0: 3, 1: 3}}}
+	r.Resources = result.Resources{PeakResidentBytes: 1 << 20, Parameters: 100, MemoryBytes: 600, StateBytes: 1000,
+		FLOPsPerStep: 12345}
+	r.Memory = &result.Memory{Capacity: 6, ClassCounts: []map[int]int{{2: 4, 0: 2}, {0: 1, 1: 2, 2: 2, 3: 1}},
+		TaskCounts: []map[int]int{{0: 6}, {0: 3, 1: 3}}}
 	r.Outcome = result.Outcome{State: result.Finished, Step: 4}
 	return r
 }

@@ -39,23 +39,31 @@ const (
 // quantities lists all of them.
 var quantities = func() []Quantity {
 	list := []Quantity{
-		{"loss", "mean training loss of a step; if incoming and replayed samples have separate passes, the sum of both", "loss", "step", steps},
-		{"running_accuracy", "share of the incoming samples of the task so far that the network classified correctly just before it learned them", "running accuracy", "step", steps},
+		{"loss", "mean training loss of a step; if incoming and replayed samples have separate passes, the sum of both",
+			"loss", "step", steps},
+		{"running_accuracy", "share of the incoming samples of the task so far that the network classified correctly just before it learned them",
+			"running accuracy", "step", steps},
 		{accuracyBetween, "accuracy on a test set in the middle of a task", "accuracy on test set", "between", steps},
-		{averageBetween, "mean accuracy on the test sets of the tasks seen so far, in the middle of a task", "average accuracy", "between", steps},
-		{accuracy, "share of the samples of a test set that are classified correctly after a task", "accuracy on test set", "accuracy", tasks},
+		{averageBetween, "mean accuracy on the test sets of the tasks seen so far, in the middle of a task",
+			"average accuracy", "between", steps},
+		{accuracy, "share of the samples of a test set that are classified correctly after a task", "accuracy on test set",
+			"accuracy", tasks},
 	}
 	for _, m := range result.AllMetrics() {
 		list = append(list, Quantity{m.Key, m.Help + ", as if the run had ended after the task", m.Title, "metrics", tasks})
 	}
-	list = append(list, Quantity{perClass, "share of the samples of a class that are classified correctly after a task", "", "", tasks})
+	list = append(list, Quantity{perClass, "share of the samples of a class that are classified correctly after a task",
+		"", "", tasks})
 	for _, e := range result.ErrorNumbers() {
 		list = append(list, Quantity{e.Key, e.Help, e.Title, e.Group, tasks})
 	}
 	return append(list, []Quantity{
-		{taskConfusion, "test samples of the task in the column test_set that are classified as a class of the task in the column predicted", "", "", tasks},
-		{taskUnseen, "test samples of the task in the column test_set that are classified as a class that no task of the run has had yet, also one of a parent", "", "", tasks},
-		{confusion, "test samples of the class in the column class that are classified as the class in the column predicted, after the last task that was evaluated; pairs without samples are left out", "", "", tasks},
+		{taskConfusion, "test samples of the task in the column test_set that are classified as a class of the task in the column predicted",
+			"", "", tasks},
+		{taskUnseen, "test samples of the task in the column test_set that are classified as a class that no task of the run has had yet, also one of a parent",
+			"", "", tasks},
+		{confusion, "test samples of the class in the column class that are classified as the class in the column predicted, after the last task that was evaluated; pairs without samples are left out",
+			"", "", tasks},
 		{memorySamples, "samples stored after a task", "stored samples", "memory", tasks},
 		{memoryOfTask, "samples stored after a task that came with one task", "stored samples of task", "memory", tasks},
 		{memoryOfClass, "samples of a class stored after a task", "", "", tasks},

@@ -1,6 +1,6 @@
 // Package runs writes what finished runs measured for other programs: a table of all numbers in long format, and files
-// for TensorBoard. It reads the files of runs through package result and needs neither the data nor the engine. Start at
-// [CSVOf] and [Tensorboard], or at [Open] and [Run.Each] for the numbers themselves.
+// for TensorBoard. It reads the files of runs through package result and needs neither the data nor the engine. Start
+// at [CSVOf] and [Tensorboard], or at [Open] and [Run.Each] for the numbers themselves.
 package runs
 
 import (
@@ -116,17 +116,19 @@ func (r *Run) events() iter.Seq2[event, error] {
 // accept refuses a line of another run, and one without a time.
 func (r *Run) accept(e result.Event) (time.Time, error) {
 	if e.Event == result.EventRun && e.Key != "" && r.Result.Key != "" && e.Key != r.Result.Key {
-		return time.Time{}, fmt.Errorf("%w: it is of the run %.8q, but the result beside it is of %.8q", result.ErrDamaged, e.Key, r.Result.Key)
+		return time.Time{}, fmt.Errorf("%w: it is of the run %.8q, but the result beside it is of %.8q", result.ErrDamaged,
+			e.Key, r.Result.Key)
 	}
 	at, err := time.Parse(result.EventTime, e.Time)
 	if err != nil {
-		return at, fmt.Errorf("%w: the time is %.40q, but must be one such as %s", result.ErrDamaged, e.Time, result.EventTime)
+		return at, fmt.Errorf("%w: the time is %.40q, but must be one such as %s", result.ErrDamaged, e.Time,
+			result.EventTime)
 	}
 	return at, nil
 }
 
-// afterTask returns the moment of the measurements after a task. Without events it is the end of the run, and the step is
-// unknown.
+// afterTask returns the moment of the measurements after a task. Without events it is the end of the run, and the step
+// is unknown.
 func (r *Run) afterTask(task int) moment {
 	if m, ok := r.after[task]; ok {
 		return m

@@ -56,8 +56,8 @@ func (e *emitter) count(v Value, quantity string, n int) {
 	e.put(v, quantity, &number)
 }
 
-// Each calls f with every number of the run: first the steps, from its events, then what its result says. The order depends
-// on the files alone. An error, also one of f, ends it.
+// Each calls f with every number of the run: first the steps, from its events, then what its result says. The order
+// depends on the files alone. An error, also one of f, ends it.
 func (r *Run) Each(f func(Value) error) error {
 	e := &emitter{to: f}
 	for event, err := range r.events() {
@@ -109,7 +109,8 @@ func (r *Run) inTasks(e *emitter) {
 func (r *Run) classifiers() iter.Seq2[string, result.Classifier] {
 	return func(yield func(string, result.Classifier) bool) {
 		res := r.Result
-		if !yield(r.classifier(), result.Classifier{Accuracy: res.Accuracy, Metrics: res.Metrics, ErrorAnalysis: res.ErrorAnalysis}) {
+		if !yield(r.classifier(), result.Classifier{Accuracy: res.Accuracy, Metrics: res.Metrics,
+			ErrorAnalysis: res.ErrorAnalysis}) {
 			return
 		}
 		for _, name := range slices.Sorted(maps.Keys(res.Classifiers)) {
@@ -129,8 +130,8 @@ func (r *Run) matrix(e *emitter, name, quantity string, rows [][]*float64, of fu
 	}
 }
 
-// measured emits the accuracies of a classifier and, for each evaluated task, the metrics that the run would have if it had stopped there. The
-// last ones equal those of the result.
+// measured emits the accuracies of a classifier and, for each evaluated task, the metrics that the run would have if it
+// had stopped there. The last ones equal those of the result.
 func (r *Run) measured(e *emitter, name string, c result.Classifier, evaluations []result.Evaluation) {
 	r.matrix(e, name, accuracy, c.Accuracy, Value.onTestSet)
 	last := None
@@ -145,7 +146,8 @@ func (r *Run) measured(e *emitter, name string, c result.Classifier, evaluations
 		}
 		m := c.Metrics
 		if i < last {
-			until, _ := slices.BinarySearchFunc(evaluations, i+1, func(e result.Evaluation, task int) int { return e.Task - task })
+			until, _ := slices.BinarySearchFunc(evaluations, i+1,
+				func(e result.Evaluation, task int) int { return e.Task - task })
 			m = result.MetricsOf(c.Accuracy[:i+1], r.Result.Stream.CommonTest, evaluations[:until])
 		}
 		for _, d := range result.AllMetrics() {
@@ -221,7 +223,8 @@ func (r *Run) costs(e *emitter) {
 		{"steps", float64(r.ended.step)},
 		{"seconds_train", s.Train}, {"seconds_prepare", s.Prepare}, {"seconds_test", s.Test},
 		{"peak_resident_bytes", float64(x.PeakResidentBytes)}, {"parameters", float64(x.Parameters)},
-		{"memory_bytes", float64(x.MemoryBytes)}, {"state_bytes", float64(x.StateBytes)}, {"flops_per_step", float64(x.FLOPsPerStep)},
+		{"memory_bytes", float64(x.MemoryBytes)}, {"state_bytes", float64(x.StateBytes)},
+		{"flops_per_step", float64(x.FLOPsPerStep)},
 	} {
 		e.put(v, c.name, &c.number)
 	}

@@ -24,9 +24,9 @@ var (
 	times = []string{"train_seconds", "prepare_seconds", "test_seconds", "seconds"}
 )
 
-// WideOf writes a table with a line for each run, and for each classifier of a run that has several (RFC 4180, with the columns of
-// docs/interop.md): what it is, every metric, and its times. What was not measured is "". It is runs.csv in a folder, appears whole or not at all,
-// and the same runs give the same bytes. WideOf returns its path.
+// WideOf writes a table with a line for each run, and for each classifier of a run that has several (RFC 4180, with the
+// columns of docs/interop.md): what it is, every metric, and its times. What was not measured is "". It is runs.csv in
+// a folder, appears whole or not at all, and the same runs give the same bytes. WideOf returns its path.
 func WideOf(ctx context.Context, found []result.Source, folder string) (string, error) {
 	path := filepath.Join(folder, WideName)
 	return path, output.Write("export", path, func(w io.Writer) error {
@@ -64,7 +64,8 @@ func (r *Run) wide(classifier string, c result.Classifier) []string {
 	if res.Memory != nil {
 		memory = strconv.Itoa(res.Memory.Capacity)
 	}
-	line := []string{r.Name, res.Method.Name, cmp.Or(strings.Join(res.Method.Tricks, "+"), "none"), classifier, memory, res.Stream.Name,
+	line := []string{r.Name, res.Method.Name, cmp.Or(strings.Join(res.Method.Tricks, "+"), "none"), classifier, memory,
+		res.Stream.Name,
 		fmt.Sprint(len(res.Stream.Tasks)), res.Stream.Protocol, strconv.FormatUint(res.Config.Seed, 10), res.Outcome.State}
 	for _, m := range result.AllMetrics() {
 		text := ""
@@ -73,7 +74,8 @@ func (r *Run) wide(classifier string, c result.Classifier) []string {
 		}
 		line = append(line, text)
 	}
-	for _, v := range []float64{res.Seconds.Train, res.Seconds.Prepare, res.Seconds.Test, res.Seconds.Train + res.Seconds.Prepare + res.Seconds.Test} {
+	for _, v := range []float64{res.Seconds.Train, res.Seconds.Prepare, res.Seconds.Test,
+		res.Seconds.Train + res.Seconds.Prepare + res.Seconds.Test} {
 		line = append(line, number(v))
 	}
 	return line

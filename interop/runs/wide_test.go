@@ -40,7 +40,9 @@ func TestWideTable(t *testing.T) {
 		return m
 	}
 	a, b := of(1), of(1+classifiers)
-	if a["run"] != "a" || a["seed"] != "7" || a["method"] != first.Method.Name || a["average_accuracy"] != number(*first.Metrics.AverageAccuracy) || a["seconds"] != number(first.Seconds.Train+first.Seconds.Prepare+first.Seconds.Test) {
+	if a["run"] != "a" || a["seed"] != "7" || a["method"] != first.Method.Name ||
+		a["average_accuracy"] != number(*first.Metrics.AverageAccuracy) ||
+		a["seconds"] != number(first.Seconds.Train+first.Seconds.Prepare+first.Seconds.Test) {
 		t.Errorf("the first line is %v", a)
 	}
 	if b["run"] != "b" || b["seed"] != "8" || b["tricks"] != "lb+rv" || b["outcome"] != first.Outcome.State {

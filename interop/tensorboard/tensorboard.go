@@ -1,5 +1,5 @@
-// Package tensorboard writes the event files that TensorBoard shows: scalars and images, with names and descriptions. It
-// knows nothing of runs or results, and it reads no event files. Start at [Writer].
+// Package tensorboard writes the event files that TensorBoard shows: scalars and images, with names and descriptions.
+// It knows nothing of runs or results, and it reads no event files. Start at [Writer].
 //
 // TensorBoard documents its format only by its .proto files (event, summary, tensor; Apache 2.0) and readers. The
 // field numbers below are from those files. testdata/check.py reads what we write with TensorBoard itself.
@@ -67,7 +67,8 @@ func (t *Writer) Image(s Series, at At, encoded []byte) error {
 	if err != nil {
 		return fmt.Errorf("tensorboard: %s: the image is not a PNG file: %w. Encode it with image/png", s.Tag, err)
 	}
-	parts := [][]byte{strconv.AppendInt(nil, int64(size.Width), 10), strconv.AppendInt(nil, int64(size.Height), 10), encoded}
+	parts := [][]byte{strconv.AppendInt(nil, int64(size.Width), 10), strconv.AppendInt(nil, int64(size.Height), 10),
+		encoded}
 	shape := message(nil, shapeDim, varint(nil, dimSize, uint64(len(parts))))
 	tensor := varint(nil, tensorType, typeString)
 	tensor = message(tensor, tensorShape, shape)
@@ -143,8 +144,8 @@ func message(b []byte, field protowire.Number, content []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), content)
 }
 
-// record writes a TFRecord: the length of the data in 8 bytes, the masked sum of these bytes, the data, and their masked
-// sum. Numbers are little-endian.
+// record writes a TFRecord: the length of the data in 8 bytes, the masked sum of these bytes, the data, and their
+// masked sum. Numbers are little-endian.
 func (t *Writer) record(data []byte) error {
 	b := binary.LittleEndian.AppendUint64(t.frame[:0], uint64(len(data)))
 	b = binary.LittleEndian.AppendUint32(b, masked(b))
@@ -157,7 +158,8 @@ func (t *Writer) record(data []byte) error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// masked is the CRC-32C of b, rotated and shifted by a constant, so that the sum of data that hold sums stays a good one.
+// masked is the CRC-32C of b, rotated and shifted by a constant, so that the sum of data that hold sums stays a good
+// one.
 func masked(b []byte) uint32 {
 	sum := crc32.Checksum(b, castagnoli)
 	return (sum>>15 | sum<<17) + 0xa282ead8

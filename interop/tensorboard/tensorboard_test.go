@@ -41,11 +41,13 @@ func small(t testing.TB) []byte {
 	}
 	loss := tensorboard.Series{Tag: "step/loss", Name: "loss", Help: "Mean loss."}
 	for i, v := range []float64{2.5, -0.1} {
-		if err := w.Scalar(loss, tensorboard.At{Step: int64(i + 1), Time: started.Add(time.Duration(i+1) * time.Second)}, v); err != nil {
+		if err := w.Scalar(loss, tensorboard.At{Step: int64(i + 1), Time: started.Add(time.Duration(i+1) * time.Second)},
+			v); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Image(tensorboard.Series{Tag: "confusion/by_task"}, tensorboard.At{Step: 1 << 40}, picture(t)); err != nil {
+	if err := w.Image(tensorboard.Series{Tag: "confusion/by_task"}, tensorboard.At{Step: 1 << 40},
+		picture(t)); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

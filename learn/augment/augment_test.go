@@ -111,7 +111,8 @@ var transforms = []struct {
 	{"grey", func(v ocl.PixelValues) augment.Transform { return &augment.Grey{P: 0.5, Values: v} }},
 	{"rand_augment", func(v ocl.PixelValues) augment.Transform { return &augment.RandAugment{N: 2, M: 9, Values: v} }},
 	{"scr", func(v ocl.PixelValues) augment.Transform {
-		return augment.Compose{&augment.ResizedCrop{Scale: [2]float64{0.2, 1}}, &augment.Flip{P: 0.5}, jitter(v), &augment.Grey{P: 0.2, Values: v}}
+		return augment.Compose{&augment.ResizedCrop{Scale: [2]float64{0.2, 1}}, &augment.Flip{P: 0.5}, jitter(v),
+			&augment.Grey{P: 0.2, Values: v}}
 	}},
 }
 

@@ -8,11 +8,11 @@ import (
 	"ocl/rng"
 )
 
-// ColorJitter changes the colours of each image with probability P (ColorJitter of torchvision, which computes the same):
-// brightness, contrast and saturation by a factor from [1−v, 1+v], not below 0, and hue by a part of the circle of
-// colours from [−Hue, Hue]. They come in a random order, and pixels are cut off at black and white after each. Contrast
-// mixes an image with its mean grey, saturation with its grey picture. Images without three channels keep saturation and
-// hue, and their grey is the mean of the channels.
+// ColorJitter changes the colours of each image with probability P (ColorJitter of torchvision, which computes the
+// same): brightness, contrast and saturation by a factor from [1−v, 1+v], not below 0, and hue by a part of the circle
+// of colours from [−Hue, Hue]. They come in a random order, and pixels are cut off at black and white after each.
+// Contrast mixes an image with its mean grey, saturation with its grey picture. Images without three channels keep
+// saturation and hue, and their grey is the mean of the channels.
 type ColorJitter struct {
 	P                                float64 // in [0,1]
 	Brightness, Contrast, Saturation float64 // v, at least 0
@@ -46,8 +46,8 @@ func (j *ColorJitter) Check() error {
 	return err
 }
 
-// Apply implements [Transform]. It draws for each row, also for one that it leaves alone, whether to change it, the order
-// of the four changes (a shuffle), and the factors of brightness, contrast, saturation and hue.
+// Apply implements [Transform]. It draws for each row, also for one that it leaves alone, whether to change it, the
+// order of the four changes (a shuffle), and the factors of brightness, contrast, saturation and hue.
 func (j *ColorJitter) Apply(x *tensor.Tensor, src *rng.Source) {
 	c, _, _ := extents(x)
 	agree("ColorJitter", j.Values, c)
@@ -156,8 +156,8 @@ func greyOf(row []float32, c, i int) float32 {
 	return sum / float32(c)
 }
 
-// turn moves the colour of each pixel along the circle of hues by the part f of it, if the image has three channels: from
-// RGB to HSV and back, as torchvision does.
+// turn moves the colour of each pixel along the circle of hues by the part f of it, if the image has three channels:
+// from RGB to HSV and back, as torchvision does.
 func turn(row []float32, c int, f float32) {
 	if c != 3 {
 		return

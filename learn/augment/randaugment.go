@@ -9,8 +9,8 @@ import (
 	"ocl/rng"
 )
 
-// RandAugment changes each image by N operations of 14, drawn uniformly and with repetition, with the magnitude M (Cubuk
-// et al. 2020, with the operations and magnitudes of torchvision): nothing, shearing and moving along each axis,
+// RandAugment changes each image by N operations of 14, drawn uniformly and with repetition, with the magnitude M
+// (Cubuk et al. 2020, with the operations and magnitudes of torchvision): nothing, shearing and moving along each axis,
 // turning, brightness, saturation, contrast, sharpness, fewer bits a pixel (posterize), inverting bright pixels
 // (solarize), and stretching (autocontrast) or equalizing the histogram of each channel. The first nine but for nothing
 // go either way. What moves into the image is black. Magnitude 30 is a shear by 0.3, a move by 150/331 of the side, 30

@@ -13,8 +13,8 @@ import (
 )
 
 // TestActiveClasses: a learner with replay, a teacher and class means learns classes that become active one by one. A
-// label that is not active is an error, logits that are not active are never predicted, and the teacher has logits of all
-// active classes.
+// label that is not active is an error, logits that are not active are never predicted, and the teacher has logits of
+// all active classes.
 func TestActiveClasses(t *testing.T) {
 	r := replaying(t, 12)
 	r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{}

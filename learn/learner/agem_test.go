@@ -19,7 +19,8 @@ func sameAsFinetune(t *testing.T, what string, l ocl.Learner, of *learner.Replay
 	finetune := residual(t)
 	batches := residualCase.Batches(1, 6, 5)
 	got, want := residualCase.Learn(t, l, batches, 0, n), residualCase.Learn(t, finetune, batches, 0, n)
-	if !slices.Equal(got, want) || !slices.Equal(of.Net.Params(), finetune.Net.Params()) || !slices.Equal(of.Net.Running(), finetune.Net.Running()) {
+	if !slices.Equal(got, want) || !slices.Equal(of.Net.Params(), finetune.Net.Params()) ||
+		!slices.Equal(of.Net.Running(), finetune.Net.Running()) {
 		t.Errorf("%s: stats %v, Finetune %v, or another network", what, got, want)
 	}
 }

@@ -17,7 +17,8 @@ var (
 	_ Amending = Bounded{}
 )
 
-// remove removes the samples in slots from m, and tells those who keep something by slot. It begins with the last slot, so that the others stay where they are.
+// remove removes the samples in slots from m, and tells those who keep something by slot. It begins with the last slot,
+// so that the others stay where they are.
 func remove(m *memory.Store, slots []int, follow ...memory.Remover) {
 	for _, slot := range slices.Backward(slots) {
 		last := m.Len() - 1
@@ -42,7 +43,8 @@ func (r *Replay) Remove(slots []int) error {
 		}
 		_, around := part.(ocl.Learner) // such as EWC, which is asked itself
 		if _, stateful := part.(ocl.State); stateful && !around {
-			return fmt.Errorf("learner: %T has a state, and does not say that it can let go of a stored sample. Let it implement memory.Remover", part)
+			return fmt.Errorf("learner: %T has a state, and does not say that it can let go of a stored sample. Let it implement memory.Remover",
+				part)
 		}
 	}
 	if r.Review != nil {

@@ -65,7 +65,8 @@ func (a *augmentation) parts() checkpoint.Parts {
 	return checkpoint.Parts{checkpoint.Binary("rng/augment", a.rand)}
 }
 
-// mixture says what CutMix pasted into a batch: row i contains a box from another row, and y[i] is the label of that row.
+// mixture says what CutMix pasted into a batch: row i contains a box from another row, and y[i] is the label of that
+// row.
 type mixture struct {
 	share  float64 // share of an image that still shows the row's own picture
 	y      []ocl.Label

@@ -165,7 +165,8 @@ func TestICaRLAugments(t *testing.T) {
 	if raw := batches[0].X.Row(slots[0]); !slices.Equal(replay.X.Row(0), raw) {
 		t.Error("memory holds another image than the one that came")
 	}
-	both := cropped(ocl.Batch{X: tensor.Of(slices.Concat(in.X.Data, replay.X.Data), 5, c, h, w), Y: slices.Concat(in.Y, replay.Y)}, src)
+	both := cropped(ocl.Batch{X: tensor.Of(slices.Concat(in.X.Data, replay.X.Data), 5, c, h, w),
+		Y: slices.Concat(in.Y, replay.Y)}, src)
 	targets := tensor.New(5, 6)
 	ws := teacher.NewWorkspace(1)
 	defer ws.Close()

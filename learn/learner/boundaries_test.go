@@ -108,7 +108,8 @@ func TestGoldenBoundaries(t *testing.T) {
 // finetune is a learner on the perceptron that the file starts from.
 func (g *trajectories) finetune(t *testing.T) *learner.Replay {
 	t.Helper()
-	net, err := arch.MLP(arch.Config{Channels: 1, Height: 1, Width: g.Pixels, Classes: g.Classes, Hidden: []int{g.Hidden}}, rng.New(1, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 1, Height: 1, Width: g.Pixels, Classes: g.Classes, Hidden: []int{g.Hidden}},
+		rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,8 @@ import (
 // n_k of the experts, q_k = −log p_k(x) of the autoencoders and c_k = −log p_k(y|x) of the classifiers:
 //
 //	Observe:  k* = argmin_k  q_k + c_k − log n_k,  k = 0..K, where expert 0 is never trained and log n_0 = LogAlpha
-//	          k* = 0: the sample goes to the short-term memory. Otherwise the experts learn it, each by its responsibility
+//	          k* = 0: the sample goes to the short-term memory. Otherwise the experts learn it, each by its
+//	          responsibility
 //	sleep:    once Capacity samples are stored, a new expert is trained on them alone, and the memory is emptied
 //	Predict:  p(y|x) ∝ Σ_k n_k p_k(x) p_k(y|x),  k = 1..K
 //
@@ -28,9 +29,9 @@ import (
 // the thousands of nats of q_k; its gradient is that of c_k without Chill. Before the first expert there is, Predict
 // gives the class with the nearest mean of the stored images.
 //
-// The initial parameters of expert k come from the source "cndpm/expert/k" of InitSeed. Training draws samples of a sleep
-// from "cndpm/samples" of Seed and codes from "cndpm/codes". A prediction draws the codes of an image from a source whose
-// name contains the image, so it does not depend on other images and changes no state.
+// The initial parameters of expert k come from the source "cndpm/expert/k" of InitSeed. Training draws samples of a
+// sleep from "cndpm/samples" of Seed and codes from "cndpm/codes". A prediction draws the codes of an image from a
+// source whose name contains the image, so it does not depend on other images and changes no state.
 //
 // All passes run with the workers of WS. Set the fields before the first call.
 type CNDPM struct {
@@ -127,7 +128,8 @@ func (c *CNDPM) prepare() error {
 		return nil
 	}
 	if c.Capacity < c.Batch || c.Batch < 1 {
-		return fmt.Errorf("learner: cndpm: a short-term memory of %d samples is smaller than the batch of a sleep, %d. Use a larger memory", c.Capacity, c.Batch)
+		return fmt.Errorf("learner: cndpm: a short-term memory of %d samples is smaller than the batch of a sleep, %d. Use a larger memory",
+			c.Capacity, c.Batch)
 	}
 	if !(c.Chill > 0) {
 		return fmt.Errorf("learner: cndpm: a chill of %v. Use a number above 0", c.Chill)
@@ -187,8 +189,8 @@ func (c *CNDPM) setRates(e *expert, asleep bool) {
 	}
 }
 
-// Observe implements [ocl.Learner] and [ocl.Pausing]. Loss is the mean of what the experts learned from, over the samples
-// that were not stored. The experts learn a batch in one piece; a sleep looks at ctx before each of its steps.
+// Observe implements [ocl.Learner] and [ocl.Pausing]. Loss is the mean of what the experts learned from, over the
+// samples that were not stored. The experts learn a batch in one piece; a sleep looks at ctx before each of its steps.
 func (c *CNDPM) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	if err := c.prepare(); err != nil {
 		return ocl.StepStats{}, err
@@ -222,7 +224,8 @@ func (c *CNDPM) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 	err := c.sleep(ctx)
 	c.flops += c.WS.FLOPs() - before
 	if err != nil {
-		return ocl.StepStats{}, fmt.Errorf("learner: cndpm: step %d: asleep, %d of %d steps are done: %w", c.steps, c.done, c.sleepSteps(), err)
+		return ocl.StepStats{}, fmt.Errorf("learner: cndpm: step %d: asleep, %d of %d steps are done: %w", c.steps, c.done,
+			c.sleepSteps(), err)
 	}
 	stats := c.stats
 	c.stats = ocl.StepStats{}
@@ -232,7 +235,8 @@ func (c *CNDPM) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 // check refuses a batch that cannot be learned.
 func (c *CNDPM) check(b ocl.Batch) error {
 	if b.Len() > c.Capacity {
-		return fmt.Errorf("a batch of %d samples is larger than the short-term memory of %d. Use a larger memory or smaller batches", b.Len(), c.Capacity)
+		return fmt.Errorf("a batch of %d samples is larger than the short-term memory of %d. Use a larger memory or smaller batches",
+			b.Len(), c.Capacity)
 	}
 	return checkClasses(b, c.Net.Classes)
 }
@@ -398,8 +402,8 @@ func (c *CNDPM) joint(k, i int) float64 {
 	return c.nll[k][i] + c.chilled[k][i] - logCount
 }
 
-// assign says whether sample i goes to the short-term memory, and sets the responsibilities of the experts, c.share. They
-// sum to 1, less the 1e-7 of the authors' code, where the sample does not go there.
+// assign says whether sample i goes to the short-term memory, and sets the responsibilities of the experts, c.share.
+// They sum to 1, less the 1e-7 of the authors' code, where the sample does not go there.
 func (c *CNDPM) assign(i int) (stored bool) {
 	least, stored := c.joint(0, i), true
 	for k := range c.experts {
@@ -419,8 +423,8 @@ func (c *CNDPM) assign(i int) (stored bool) {
 	return stored
 }
 
-// learn makes a step of each expert on the samples that were not stored, each by its responsibility. The loss is their sum.
-// An expert without any responsibility for the batch, those that were stored included, makes no step.
+// learn makes a step of each expert on the samples that were not stored, each by its responsibility. The loss is their
+// sum. An expert without any responsibility for the batch, those that were stored included, makes no step.
 func (c *CNDPM) learn(b ocl.Batch) {
 	n, classes, codes := b.Len(), c.Net.Classes, c.VAE.Draws*c.VAE.Latent
 	var active []int
@@ -488,7 +492,8 @@ func (c *CNDPM) classifierGradient(logP []float64, y []ocl.Label, weight []float
 
 // pass makes the passes through experts; those from learning on can learn.
 func (c *CNDPM) pass(all []*expert, learning int) lateral {
-	return lateral{vaes: c.VAE.Pass(c.WS, vaesOf(all), c.atOnce, learning), nets: c.Net.Pass(c.WS, netsOf(all), c.atOnce, learning), of: len(all)}
+	return lateral{vaes: c.VAE.Pass(c.WS, vaesOf(all), c.atOnce, learning),
+		nets: c.Net.Pass(c.WS, netsOf(all), c.atOnce, learning), of: len(all)}
 }
 
 func vaesOf(all []*expert) (list []*arch.VAE) {

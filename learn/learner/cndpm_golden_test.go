@@ -40,8 +40,8 @@ func tinyCNDPM(t *testing.T) *CNDPM {
 	}
 }
 
-// TestCNDPMGolden compares two sleeps and ten wake steps of two experts with an implementation in PyTorch, with the same
-// parameters at the start and the same draws, whether a batch goes through the experts whole or in parts.
+// TestCNDPMGolden compares two sleeps and ten wake steps of two experts with an implementation in PyTorch, with the
+// same parameters at the start and the same draws, whether a batch goes through the experts whole or in parts.
 func TestCNDPMGolden(t *testing.T) {
 	for _, atOnce := range []int{together, 2} {
 		t.Run(fmt.Sprint(atOnce), func(t *testing.T) { followCNDPM(t, atOnce) })
@@ -201,8 +201,8 @@ func stateOf(e *expert) (v []float64) {
 	return v
 }
 
-// flattened is a tensor in PyTorch's order with the pixels of a map of 3×3 in another order: PyTorch flattens channel by
-// channel and the engine pixel by pixel, the channels of earlier experts first.
+// flattened is a tensor in PyTorch's order with the pixels of a map of 3×3 in another order: PyTorch flattens channel
+// by channel and the engine pixel by pixel, the channels of earlier experts first.
 func flattened(p nn.Param, torch []float32, toEngine bool) []float32 {
 	const pixels = 9
 	out := make([]float32, len(torch))
@@ -236,8 +236,8 @@ func flattened(p nn.Param, torch []float32, toEngine bool) []float32 {
 	return out
 }
 
-// flatIndex is the place of pixel p of channel c in what nn.Section.Flatten makes of a map of c channels, of which the first skip
-// have no gradient.
+// flatIndex is the place of pixel p of channel c in what nn.Section.Flatten makes of a map of c channels, of which the
+// first skip have no gradient.
 func flatIndex(channels, skip, pixels, c, p int) int {
 	if c < skip {
 		return p*skip + c

@@ -37,13 +37,14 @@ type Expert struct {
 func (c *CNDPM) Experts() []Expert {
 	var list []Expert
 	for _, e := range c.trained() {
-		list = append(list, Expert{Step: int(e.born), Stored: int(e.stored), Count: math.Exp(e.logCount), Parameters: e.parameters()})
+		list = append(list, Expert{Step: int(e.born), Stored: int(e.stored), Count: math.Exp(e.logCount),
+			Parameters: e.parameters()})
 	}
 	return list
 }
 
-// Reconstructions are some of the images [N,C,H,W] that expert k was made of, from 0, and what its autoencoder decodes from the
-// means of their codes. It changes nothing.
+// Reconstructions are some of the images [N,C,H,W] that expert k was made of, from 0, and what its autoencoder decodes
+// from the means of their codes. It changes nothing.
 func (c *CNDPM) Reconstructions(k int) (images, decoded *tensor.Tensor) {
 	e := c.trained()[k]
 	n := len(e.shown) / (c.VAE.Channels * c.VAE.Height * c.VAE.Width)
@@ -91,8 +92,8 @@ func (c *CNDPM) eachScored(x *tensor.Tensor, f func(i int, scores []float64)) er
 	})
 }
 
-// explain finds how unlikely images that are predicted, few of them, are for each expert: c.nll and c.logP. The only expert's
-// classifier decides alone, so its autoencoder is not asked.
+// explain finds how unlikely images that are predicted, few of them, are for each expert: c.nll and c.logP. The only
+// expert's classifier decides alone, so its autoencoder is not asked.
 func (c *CNDPM) explain(x *tensor.Tensor) error {
 	n, all := x.Dim(0), c.trained()
 	c.passes()
@@ -162,7 +163,8 @@ func (c *CNDPM) Scores(dst []float64, x *tensor.Tensor) error {
 		return err
 	}
 	if len(c.trained()) == 0 {
-		return fmt.Errorf("learner: cndpm: no expert was made yet, so classes have no probabilities. Learn until the short-term memory of %d samples was full", c.Capacity)
+		return fmt.Errorf("learner: cndpm: no expert was made yet, so classes have no probabilities. Learn until the short-term memory of %d samples was full",
+			c.Capacity)
 	}
 	return c.eachScored(x, func(i int, scores []float64) { copy(dst[i*len(scores):], scores) })
 }

@@ -25,8 +25,8 @@ func (c *CNDPM) LoadState(d *checkpoint.Decoder) error {
 	return c.parts(0).LoadState(d)
 }
 
-// parts is the state, with so many experts where it is saved: the seeds of what is drawn by name, the sources, the short-term
-// memory, how far a sleep is, and the experts.
+// parts is the state, with so many experts where it is saved: the seeds of what is drawn by name, the sources, the
+// short-term memory, how far a sleep is, and the experts.
 func (c *CNDPM) parts(experts int) checkpoint.Parts {
 	seed, initSeed := int64(c.Seed), int64(c.InitSeed)
 	return checkpoint.Parts{
@@ -103,7 +103,8 @@ func (c *CNDPM) expertParts(k int) checkpoint.Parts {
 		checkpoint.Values("expert", &e.logCount, &e.born, &e.stored),
 		checkpoint.List("shown", &e.shown),
 		checkpoint.Then(func() error {
-			if size := c.VAE.Channels * c.VAE.Height * c.VAE.Width; len(e.shown)%size != 0 || len(e.shown) == 0 || len(e.shown) > shownImages*size {
+			if size := c.VAE.Channels * c.VAE.Height * c.VAE.Width; len(e.shown)%size != 0 || len(e.shown) == 0 ||
+				len(e.shown) > shownImages*size {
 				return fmt.Errorf("learner: cndpm: the state has an expert with %d values of images of %d, so it belongs to another configuration. Use the one it was saved with",
 					len(e.shown), size)
 			}
@@ -116,7 +117,8 @@ func (c *CNDPM) expertParts(k int) checkpoint.Parts {
 	}
 	for i, net := range e.networks() {
 		name := [...]string{"encoder", "decoder", "classifier"}[i]
-		parts = append(parts, checkpoint.Sub(name, checkpoint.Parts{checkpoint.Sub("net", net), optimiserPart(e.opts[i], net)}))
+		parts = append(parts, checkpoint.Sub(name, checkpoint.Parts{checkpoint.Sub("net", net),
+			optimiserPart(e.opts[i], net)}))
 	}
 	return checkpoint.Parts{checkpoint.Sub(fmt.Sprintf("expert/%d", k+1), parts)}
 }

@@ -58,12 +58,14 @@ func TestCNDPMExpertEachCapacity(t *testing.T) {
 		learnCNDPM(t, c, step, step+1)
 		seen := 5 * (step + 1)
 		if len(c.experts) != seen/10 || c.Memory.Len() != seen%10 {
-			t.Fatalf("after %d samples: %d experts and %d stored, want %d and %d", seen, len(c.experts), c.Memory.Len(), seen/10, seen%10)
+			t.Fatalf("after %d samples: %d experts and %d stored, want %d and %d", seen, len(c.experts), c.Memory.Len(), seen/10,
+				seen%10)
 		}
 	}
 	for k, e := range c.experts {
 		if e.stored != 10 || e.born != int64(2*k+2) || !(math.Abs(math.Exp(e.logCount)-11) < 1e-9) {
-			t.Errorf("expert %d: made of %d samples at step %d, count %v; want 10, %d and 11", k+1, e.stored, e.born, math.Exp(e.logCount), 2*k+2)
+			t.Errorf("expert %d: made of %d samples at step %d, count %v; want 10, %d and 11", k+1, e.stored, e.born,
+				math.Exp(e.logCount), 2*k+2)
 		}
 	}
 }
@@ -77,7 +79,8 @@ func TestCNDPMResponsibilities(t *testing.T) {
 	}
 	c.experts = []*expert{{logCount: math.Log(1001)}, {logCount: math.Log(3)}, {logCount: 0}}
 	c.reserve(4, 1)
-	for _, nll := range [][4]float64{{0, 1, 2, 3}, {9e4, 2823.4, 2823.1, 9e5}, {1e300, 4000, -4000, 0}, {5000, 4999, 4999, 4999}, {-1e9, 3000, 3000, 3000}} {
+	for _, nll := range [][4]float64{{0, 1, 2, 3}, {9e4, 2823.4, 2823.1, 9e5}, {1e300, 4000, -4000, 0},
+		{5000, 4999, 4999, 4999}, {-1e9, 3000, 3000, 3000}} {
 		for k, v := range nll {
 			c.nll[k][0], c.chilled[k][0] = v, 0
 		}
@@ -132,8 +135,8 @@ func TestCNDPMLargeNumbers(t *testing.T) {
 	}
 }
 
-// TestCNDPMPredictsEachImageByItself: with two experts, whose codes are drawn, an image is predicted as the same class twice,
-// in another order and in a batch of another size, and by a learner with another seed that has loaded the state.
+// TestCNDPMPredictsEachImageByItself: with two experts, whose codes are drawn, an image is predicted as the same class
+// twice, in another order and in a batch of another size, and by a learner with another seed that has loaded the state.
 func TestCNDPMPredictsEachImageByItself(t *testing.T) {
 	c := tinyCNDPM(t)
 	c.LogAlpha = math.Inf(1)
@@ -177,8 +180,8 @@ func TestCNDPMPredictsEachImageByItself(t *testing.T) {
 	}
 }
 
-// TestCNDPMBeforeTheFirstExpert: the class with the nearest mean of the stored images, the lowest of equally near ones, and an
-// error where nothing is stored.
+// TestCNDPMBeforeTheFirstExpert: the class with the nearest mean of the stored images, the lowest of equally near ones,
+// and an error where nothing is stored.
 func TestCNDPMBeforeTheFirstExpert(t *testing.T) {
 	c := tinyCNDPM(t)
 	fill := func(labels []ocl.Label, greys ...byte) ocl.Batch {
@@ -221,7 +224,8 @@ func TestCNDPMRefuses(t *testing.T) {
 		change(c)
 		b := cndpmBatch(0)
 		b.Y[4] = 5
-		if _, err := c.Observe(context.Background(), b); err == nil || !strings.Contains(err.Error(), want) || c.Memory.Len() > 0 {
+		if _, err := c.Observe(context.Background(), b); err == nil || !strings.Contains(err.Error(), want) ||
+			c.Memory.Len() > 0 {
 			t.Errorf("%d samples are stored: %v, want an error with %q", c.Memory.Len(), err, want)
 		}
 	}
@@ -252,8 +256,8 @@ func TestCNDPMDiverges(t *testing.T) {
 	}
 }
 
-// TestCNDPMRates: experts learn at the learning rate while they sleep, and at a part of it afterwards, also where they were
-// loaded.
+// TestCNDPMRates: experts learn at the learning rate while they sleep, and at a part of it afterwards, also where they
+// were loaded.
 func TestCNDPMRates(t *testing.T) {
 	c := tinyCNDPM(t)
 	c.LogAlpha = math.Inf(1)

@@ -37,8 +37,8 @@ func TestEWCExplodes(t *testing.T) {
 	}
 }
 
-// TestEWCForwards: EWC++ passes the boundaries of tasks on to its Replay. With λ = 0, EWC++ with a teacher, classes and a review
-// equals a Replay with them, bit for bit. Its anchor θ* is the network after the review.
+// TestEWCForwards: EWC++ passes the boundaries of tasks on to its Replay. With λ = 0, EWC++ with a teacher, classes and
+// a review equals a Replay with them, bit for bit. Its anchor θ* is the network after the review.
 func TestEWCForwards(t *testing.T) {
 	build := func() *learner.Replay {
 		r := replaying(t, 11)
@@ -57,7 +57,8 @@ func TestEWCForwards(t *testing.T) {
 		t.Error("another network than that of the Replay alone")
 	}
 	anchor := make([]float32, len(r.Net.Params()))
-	if err := (checkpoint.Parts{checkpoint.Numbers("ewc/anchor", anchor)}).LoadState(learnertest.State(t, e).Decoder()); err != nil || !slices.Equal(anchor, r.Net.Params()) {
+	if err := (checkpoint.Parts{checkpoint.Numbers("ewc/anchor", anchor)}).LoadState(learnertest.State(t,
+		e).Decoder()); err != nil || !slices.Equal(anchor, r.Net.Params()) {
 		t.Errorf("it holds on to another network than that after the review (%v)", err)
 	}
 }

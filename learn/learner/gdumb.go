@@ -186,7 +186,8 @@ func (g *GDumb) step(opt optim.Optimizer, slots []int, src *rng.Source) error {
 	return nil
 }
 
-// mixedEntropy is the mean cross entropy of a training step; of a mixed batch, that of both labels by their share of the image.
+// mixedEntropy is the mean cross entropy of a training step; of a mixed batch, that of both labels by their share of
+// the image.
 type mixedEntropy GDumb
 
 // Eval implements [loss.Criterion].
@@ -230,8 +231,8 @@ func (g *GDumb) SaveState(e *checkpoint.Encoder) error { return g.parts().SaveSt
 // LoadState implements [ocl.State].
 func (g *GDumb) LoadState(d *checkpoint.Decoder) error { return g.parts().LoadState(d) }
 
-// parts is the state: memory, source, and the network while it is trained on that memory, or else what is frozen of it, as that was not drawn
-// here.
+// parts is the state: memory, source, and the network while it is trained on that memory, or else what is frozen of it,
+// as that was not drawn here.
 func (g *GDumb) parts() checkpoint.Parts {
 	g.prepare()
 	return checkpoint.Parts{

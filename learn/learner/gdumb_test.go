@@ -26,8 +26,9 @@ func gdumb(t *testing.T, capacity int) *learner.GDumb {
 	}
 }
 
-// TestGDumbTrains compares a training with Finetune on the same samples: a new network, the memory in a random order in each
-// epoch, whole batches only (docs/deviations.md: GDumb learner). With a clip that never acts, both give the same bits.
+// TestGDumbTrains compares a training with Finetune on the same samples: a new network, the memory in a random order in
+// each epoch, whole batches only (docs/deviations.md: GDumb learner). With a clip that never acts, both give the same
+// bits.
 func TestGDumbTrains(t *testing.T) {
 	g := gdumb(t, 23)
 	g.Epochs, g.Batch, g.Clip = 4, 5, 1e30
@@ -61,17 +62,21 @@ func TestGDumbTrains(t *testing.T) {
 	}
 }
 
-// TestGDumbUnasked: to predict before the first batch is an error that says what to do. So is a label that no output has.
+// TestGDumbUnasked: to predict before the first batch is an error that says what to do. So is a label that no output
+// has.
 func TestGDumbUnasked(t *testing.T) {
 	g := gdumb(t, 12)
-	if err := g.Prepare(context.Background()); err == nil || !strings.Contains(err.Error(), "Observe a batch before a prediction") {
+	if err := g.Prepare(context.Background()); err == nil ||
+		!strings.Contains(err.Error(), "Observe a batch before a prediction") {
 		t.Errorf("error %v", err)
 	}
 	b := made.Batches(1, 1, 5)[0]
-	if err := g.Predict(make([]ocl.Label, 5), b.X); err == nil || !strings.Contains(err.Error(), "Call Prepare after the last batch") {
+	if err := g.Predict(make([]ocl.Label, 5), b.X); err == nil ||
+		!strings.Contains(err.Error(), "Call Prepare after the last batch") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := g.Observe(context.Background(), relabelled(b, 6)); err == nil || !strings.Contains(err.Error(), "label 6") {
+	if _, err := g.Observe(context.Background(), relabelled(b, 6)); err == nil ||
+		!strings.Contains(err.Error(), "label 6") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -94,13 +99,15 @@ func TestGDumbStops(t *testing.T) {
 	g.Watch(nil)
 	twin := gdumb(t, 12)
 	learnertest.Observe(t, twin, batches)
-	if a, b := learnertest.Predict(t, g, batches[0].X), learnertest.Predict(t, twin, batches[0].X); !slices.Equal(a, b) || !slices.Equal(g.Net.Params(), twin.Net.Params()) {
+	if a, b := learnertest.Predict(t, g, batches[0].X), learnertest.Predict(t, twin, batches[0].X); !slices.Equal(a, b) ||
+		!slices.Equal(g.Net.Params(), twin.Net.Params()) {
 		t.Errorf("after an interruption %v, without %v", a, b)
 	}
 	bad := gdumb(t, 12)
 	bad.Opt = optim.SGD{LR: 1e30}
 	learnertest.Observe(t, bad, batches)
-	if err := bad.Prepare(context.Background()); !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), "epoch ") {
+	if err := bad.Prepare(context.Background()); !errors.Is(err, ocl.ErrDiverged) ||
+		!strings.Contains(err.Error(), "epoch ") {
 		t.Errorf("learning rate 1e30: error %v", err)
 	}
 }
@@ -109,7 +116,8 @@ func TestGDumbStops(t *testing.T) {
 func TestCosineRestarts(t *testing.T) {
 	rate := learner.CosineRestarts(0.05, 0.0005)
 	middle := (0.05 + 0.0005) / 2
-	for epoch, want := range map[int]float64{0: 0.005, 1: 0.05, 2: 0.05, 3: middle, 4: 0.05, 6: middle, 8: 0.05, 12: middle, 16: 0.05, 24: middle} {
+	for epoch, want := range map[int]float64{0: 0.005, 1: 0.05, 2: 0.05, 3: middle, 4: 0.05, 6: middle, 8: 0.05,
+		12: middle, 16: 0.05, 24: middle} {
 		if got := rate(epoch); !(math.Abs(got-want) <= 1e-15) {
 			t.Errorf("epoch %d: %v, want %v", epoch, got, want)
 		}

@@ -38,7 +38,8 @@ type ICaRL struct {
 	Augment     bool // crop and flip what is learned, at each draw, as [Replay] does
 	Seed        uint64
 	Teacher     Teacher
-	Review      *Review // of the memory, at each task's end, by a softmax over the outputs of the classes seen; nil means none
+	// of the memory, at each task's end, by a softmax over the outputs of the classes seen; nil means none
+	Review *Review
 
 	meter            meter
 	boundaries       boundaries
@@ -120,7 +121,8 @@ func (l *ICaRL) ExtendTask(classes []ocl.Label) error {
 func (l *ICaRL) extend(classes []ocl.Label) error {
 	for _, y := range classes {
 		if y < 0 || int(y) >= len(l.column) {
-			return fmt.Errorf("there is class %d, but classes must be in [0, %d). Use a network with an output for each class", y, len(l.column))
+			return fmt.Errorf("there is class %d, but classes must be in [0, %d). Use a network with an output for each class",
+				y, len(l.column))
 		}
 	}
 	for _, y := range classes {
@@ -308,7 +310,8 @@ func (l *ICaRL) parts() checkpoint.Parts {
 		parts = append(parts, checkpoint.Sub("review", l.Review.parts()), checkpoint.Then(l.Review.fits))
 	}
 	return append(parts, checkpoint.Sub("ncm", l.ncm.State(l.Net.FeatureDim())),
-		checkpoint.Binary("rng/retrieve", l.retrieve.Rand), checkpoint.Binary("rng/update", l.update.Rand), checkpoint.Inline(l.augment.parts()))
+		checkpoint.Binary("rng/retrieve", l.retrieve.Rand), checkpoint.Binary("rng/update", l.update.Rand),
+		checkpoint.Inline(l.augment.parts()))
 }
 
 // arrange gives the classes their outputs, in the order in which they appeared.

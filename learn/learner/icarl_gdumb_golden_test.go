@@ -76,7 +76,8 @@ func TestICaRLGolden(t *testing.T) {
 	}
 	ReadGolden(t, "icarl.json", &g)
 	c := g.Case
-	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: c.Classes, NF: c.NF}, rng.New(1, "network/init"))
+	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: c.Classes, NF: c.NF},
+		rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,8 @@ func TestGDumbGolden(t *testing.T) {
 	test := sampleBatch(numbers(9000, 9000+c.Test), func(s int) int { return (s - 9000) % c.Classes }, channels, h, w).X
 	for name, want := range map[string]training{"survey": g.Survey, "original": g.Original} {
 		t.Run(name, func(t *testing.T) {
-			net, err := arch.MLP(arch.Config{Channels: channels, Height: h, Width: w, Classes: c.Classes, Hidden: []int{c.Hidden}}, rng.New(7, "elsewhere"))
+			net, err := arch.MLP(arch.Config{Channels: channels, Height: h, Width: w, Classes: c.Classes,
+				Hidden: []int{c.Hidden}}, rng.New(7, "elsewhere"))
 			if err != nil {
 				t.Fatal(err)
 			}

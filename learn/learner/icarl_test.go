@@ -113,7 +113,8 @@ func testICaRLTargets(t *testing.T, training bool, mode nn.Mode) {
 	want, mean := stepped(l.Net, x, targets, 0.1)
 	stats := learnertest.Observe(t, l, []ocl.Batch{in})[0]
 	if stats.Replay != 3 || stats.Loss != mean || !slices.Equal(l.Net.Params(), want) {
-		t.Errorf("%d rows replayed at loss %v, want 3 at %v, and a step along the gradient of the definition", stats.Replay, stats.Loss, mean)
+		t.Errorf("%d rows replayed at loss %v, want 3 at %v, and a step along the gradient of the definition", stats.Replay,
+			stats.Loss, mean)
 	}
 }
 
@@ -137,7 +138,8 @@ func TestICaRLReplaysEarlierTasksOnly(t *testing.T) {
 		}
 		stats := learnertest.Observe(t, l, []ocl.Batch{relabelled(b, 2, 3)})[0]
 		if stats.Replay != min(old, 4) {
-			t.Fatalf("step %d: %d rows replayed, want %d: the memory holds %d of the first task", i, stats.Replay, min(old, 4), old)
+			t.Fatalf("step %d: %d rows replayed, want %d: the memory holds %d of the first task", i, stats.Replay, min(old, 4),
+				old)
 		}
 	}
 	if n := l.Memory.Counts(); n[0]+n[1] > 3 {
@@ -221,7 +223,8 @@ func TestICaRLRefuses(t *testing.T) {
 		t.Errorf("a batch without a task: error %v", err)
 	}
 	begin(t, l, 0, 1, 2)
-	if _, err := l.Observe(context.Background(), relabelled(b, 2, 3)); err == nil || !strings.Contains(err.Error(), "row 1 has label 3") {
+	if _, err := l.Observe(context.Background(), relabelled(b, 2, 3)); err == nil ||
+		!strings.Contains(err.Error(), "row 1 has label 3") {
 		t.Errorf("a label of another task: error %v", err)
 	}
 	end(t, l)
@@ -247,8 +250,8 @@ func clouds(t *testing.T, net *nn.Network, labels ...ocl.Label) *memory.Store {
 	return m
 }
 
-// TestNCM compares means and predictions with the definition in float64; duplicating the memory changes nothing, and a class
-// without a sample is not predicted.
+// TestNCM compares means and predictions with the definition in float64; duplicating the memory changes nothing, and a
+// class without a sample is not predicted.
 func TestNCM(t *testing.T) {
 	for name, net := range map[string]*nn.Network{"mlp": perceptron(t, 0.1).Net, "resnet18": residual(t).Net} {
 		ws := net.NewWorkspace(1)
@@ -333,7 +336,8 @@ func TestNCM(t *testing.T) {
 
 // TestNCMManySamples: a memory larger than a batch of features gives the same means whatever the workers.
 func TestNCMManySamples(t *testing.T) {
-	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}, rng.New(1, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}},
+		rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,8 @@ import (
 	"ocl/rng"
 )
 
-// TestLatents: a batch becomes the activations of its images, as they are, with codes of them to store; nil leaves it as it is.
+// TestLatents: a batch becomes the activations of its images, as they are, with codes of them to store; nil leaves it
+// as it is.
 func TestLatents(t *testing.T) {
 	c := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}
 	b := c.Batches(1, 2, 5)[0]
@@ -21,7 +22,8 @@ func TestLatents(t *testing.T) {
 	if same, err := none.Of(b); err != nil || same.X != b.X || !slices.Equal(same.Pixels, b.Pixels) {
 		t.Errorf("without latent replay: %v", err)
 	}
-	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{20, 16}}, rng.New(1, "net"))
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{20, 16}},
+		rng.New(1, "net"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +40,8 @@ func TestLatents(t *testing.T) {
 		l := &learner.Latents{Net: net, WS: ws, By: by}
 		for range 2 { // with buffers of the call before, too
 			got, err := l.Of(b)
-			if err != nil || !slices.Equal(got.X.Data, want) || !slices.Equal(got.X.Shape, []int{5, 20, 1, 1}) || !slices.Equal(got.Y, b.Y) {
+			if err != nil || !slices.Equal(got.X.Data, want) || !slices.Equal(got.X.Shape, []int{5, 20, 1, 1}) ||
+				!slices.Equal(got.Y, b.Y) {
 				t.Fatalf("%T: activations of shape %v: %v", by, got.X.Shape, err)
 			}
 			stored := ocl.NewBatch([3]int{20, 1, 1}, got.Pixels, got.Y, by)

@@ -66,7 +66,8 @@ func checkClasses(b ocl.Batch, classes int) error {
 // checkRoom returns an error unless dst has room for one label of each row of x.
 func checkRoom(dst []ocl.Label, x *tensor.Tensor) error {
 	if len(dst) != x.Dim(0) {
-		return fmt.Errorf("learner: predict: there is room for %d labels, but there are %d images. Give room for one label each", len(dst), x.Dim(0))
+		return fmt.Errorf("learner: predict: there is room for %d labels, but there are %d images. Give room for one label each",
+			len(dst), x.Dim(0))
 	}
 	return nil
 }

@@ -13,8 +13,9 @@ import (
 //
 //	μ_y = (1/n_y) Σ x      y* = argmin_y ‖x − μ_y‖ = argmax_y 2·μ_y·x − ‖μ_y‖²
 //
-// x is what the hidden layers of Net make of an image, or its values where there are none. With Normalise each x and then each mean has the length 1,
-// so that the angle decides; a vector of zeros stays. Prepare writes the classifier into the linear head of Net. Sums are float64. It draws nothing.
+// x is what the hidden layers of Net make of an image, or its values where there are none. With Normalise each x and
+// then each mean has the length 1, so that the angle decides; a vector of zeros stays. Prepare writes the classifier
+// into the linear head of Net. Sums are float64. It draws nothing.
 type ClassMeans struct {
 	Net       *nn.Network
 	WS        *nn.Workspace

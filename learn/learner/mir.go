@@ -9,8 +9,9 @@ import (
 // stored samples, as [memory.MIR] does. The incoming batch runs first, then the retriever chooses with its gradient
 // at hand, then the replay batch runs. Both run with the same parameters, so the step follows ∇ℓ(B_n) + ∇ℓ(B_M).
 //
-// With Moves, the network's pass over the retriever's candidates updates the running statistics of batch norm, as in the
-// code of the survey's authors. The copy with the parameters θ^v has no running statistics: it uses batch statistics only.
+// With Moves, the network's pass over the retriever's candidates updates the running statistics of batch norm, as in
+// the code of the survey's authors. The copy with the parameters θ^v has no running statistics: it uses batch
+// statistics only.
 type LookAhead struct{ Moves bool }
 
 // Gradient implements [Stepper].

@@ -56,7 +56,8 @@ func start(p nn.Param, t, i int) float32 {
 // learner is the case's, up to what the method adds.
 func (g *trajectory) learner(t *testing.T, workers int) *learner.Replay {
 	t.Helper()
-	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: g.Size, Width: g.Size, Classes: g.Classes, NF: g.NF}, rng.New(1, "net"))
+	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: g.Size, Width: g.Size, Classes: g.Classes, NF: g.NF},
+		rng.New(1, "net"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,8 @@ func (g *trajectory) batch(step int) ocl.Batch {
 		for k := range size {
 			channel, py, px := k/(g.Size*g.Size), k/g.Size%g.Size/8, k%g.Size/8
 			square := func(image int) int { return ((image*3+channel)*n+py)*n + px }
-			v := 0.5*learner.U01(5000, square(y)) + 0.25*learner.U01(3000+step, square(i)) + 0.25*learner.U01(1000+step, i*size+k)
+			v := 0.5*learner.U01(5000, square(y)) + 0.25*learner.U01(3000+step, square(i)) + 0.25*learner.U01(1000+step,
+				i*size+k)
 			pixels[i*size+k] = byte(math.RoundToEven(255 * v))
 		}
 	}
@@ -175,7 +177,8 @@ func (g *trajectory) repeat(t *testing.T, r *learner.Replay) {
 	}
 	if len(g.Scores.Values) > 0 {
 		scores := make([]float64, len(g.Scores.Values))
-		if err := (checkpoint.Parts{checkpoint.Numbers("update/scores", scores)}).LoadState(learnertest.State(t, r).Decoder()); err != nil {
+		if err := (checkpoint.Parts{checkpoint.Numbers("update/scores", scores)}).LoadState(learnertest.State(t,
+			r).Decoder()); err != nil {
 			t.Fatal(err)
 		}
 		g.Scores.Check(t, "scores", scores)

@@ -26,7 +26,8 @@ var resized = learnertest.Case{Shape: [3]int{3, 32, 32}, Classes: 6}
 // mir is MIR on a small residual network with as many workers as wanted.
 func mir(t *testing.T, workers, capacity, replay, candidates int) *learner.Replay {
 	t.Helper()
-	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2}, rng.New(1, "network/init"))
+	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2},
+		rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,8 @@ func mir(t *testing.T, workers, capacity, replay, candidates int) *learner.Repla
 	}
 }
 
-// asking is a retriever that gets the interference of all stored samples from its probe, and then retrieves the first two.
+// asking is a retriever that gets the interference of all stored samples from its probe, and then retrieves the first
+// two.
 type asking struct {
 	t      *testing.T
 	scores [][]float64
@@ -132,7 +134,8 @@ func losses(t *testing.T, net *nn.Network, b ocl.Batch) []float64 {
 	return out
 }
 
-// TestMIRRefuses a stepper that does not look ahead, and an optimiser whose step is not the one that θ^v looks ahead by.
+// TestMIRRefuses a stepper that does not look ahead, and an optimiser whose step is not the one that θ^v looks ahead
+// by.
 func TestMIRRefuses(t *testing.T) {
 	for want, change := range map[string]func(*learner.Replay){
 		"Use the stepper LookAhead": func(r *learner.Replay) { r.Step = learner.Summed{} },

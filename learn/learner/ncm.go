@@ -79,8 +79,8 @@ func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *mem
 		for _, v := range sum {
 			length += float64(v * v)
 		}
-		// The division by |M_y| is left out, because the mean is scaled to length 1 anyway. A class whose features are all 0 keeps
-		// the mean 0.
+		// The division by |M_y| is left out, because the mean is scaled to length 1 anyway. A class whose features are all 0
+		// keeps the mean 0.
 		scale := 0.0
 		if length > 0 {
 			scale = 1 / math.Sqrt(length)

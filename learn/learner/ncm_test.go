@@ -39,10 +39,11 @@ func TestNCMCancelled(t *testing.T) {
 	}
 }
 
-// TestNCMSquares: the squares of the distances have their least at the class that Classify finds, lie between 0 and 4, and
-// are infinite for classes without a mean. Two unit vectors at a right angle have the square 2.
+// TestNCMSquares: the squares of the distances have their least at the class that Classify finds, lie between 0 and 4,
+// and are infinite for classes without a mean. Two unit vectors at a right angle have the square 2.
 func TestNCMSquares(t *testing.T) {
-	net, err := arch.MLP(arch.Config{Channels: 1, Height: 1, Width: 3, Classes: 3, Hidden: []int{3}}, rng.New(1, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 1, Height: 1, Width: 3, Classes: 3, Hidden: []int{3}},
+		rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,8 @@ func TestNCMSquares(t *testing.T) {
 		t.Fatal(err)
 	}
 	squares := make([]float64, 3)
-	if err := ncm.Squares(squares, []float32{0, 0, 9}); err != nil || squares[0] != 2 || !math.IsInf(squares[1], 1) || squares[2] != 0 {
+	if err := ncm.Squares(squares, []float32{0, 0, 9}); err != nil || squares[0] != 2 || !math.IsInf(squares[1], 1) ||
+		squares[2] != 0 {
 		t.Errorf("squares %v, %v", squares, err)
 	}
 	if !slices.Equal(ncm.Classes(), []ocl.Label{0, 2}) {
@@ -77,7 +79,8 @@ func TestNCMSquares(t *testing.T) {
 	if err := ncm.Fit(context.Background(), net, ws, m); err != nil {
 		t.Fatal(err)
 	}
-	if classes, same := kept.Means(); !slices.Equal(classes, []ocl.Label{0, 2}) || !slices.Equal(same, means) || !slices.Equal(ncm.Classes(), []ocl.Label{1, 2}) {
+	if classes, same := kept.Means(); !slices.Equal(classes, []ocl.Label{0, 2}) || !slices.Equal(same, means) ||
+		!slices.Equal(ncm.Classes(), []ocl.Label{1, 2}) {
 		t.Errorf("the copy has classes %v and means %v, and the first one %v", classes, same, ncm.Classes())
 	}
 	if err := ncm.Squares(squares, []float32{0, float32(math.NaN()), 0}); !errors.Is(err, ocl.ErrDiverged) {

@@ -11,8 +11,8 @@ import (
 )
 
 // Nearest is a [Replay] that predicts the class whose stored samples have the nearest mean feature ([NCM]). It asks the
-// trunk of the network alone, so its head need not have an output a class. The Replay has a Memory, and none of the fields
-// that need the boundaries of tasks.
+// trunk of the network alone, so its head need not have an output a class. The Replay has a Memory, and none of the
+// fields that need the boundaries of tasks.
 type Nearest struct {
 	*Replay
 	ncm NCM

@@ -18,7 +18,8 @@ import (
 // nearest is a learner by class means on the network of perceptron, for some classes of which from are inherited.
 func nearest(t *testing.T, seed uint64, from, classes int, head nn.Head) *learner.Nearest {
 	t.Helper()
-	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: classes, Hidden: []int{16}, Head: head}, rng.New(seed, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: classes, Hidden: []int{16}, Head: head},
+		rng.New(seed, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}

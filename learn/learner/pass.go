@@ -13,34 +13,38 @@ import (
 	"ocl/nn/tensor"
 )
 
-// Pass is a batch that goes through the network by itself, with its own batch-norm statistics, and what is known of its rows.
-// [Replay.Incoming], [Replay.Draw], [Join] and [Pass.View] make passes. A pass without rows is left out of a step.
+// Pass is a batch that goes through the network by itself, with its own batch-norm statistics, and what is known of its
+// rows. [Replay.Incoming], [Replay.Draw], [Join] and [Pass.View] make passes. A pass without rows is left out of a
+// step.
 type Pass struct {
 	ocl.Batch
-	Role   loss.Role
-	Slots  []int          // [B]: the memory slot of each row, -1 for a row that is not stored; nil if no row is
-	Stored *tensor.Tensor // [B,F]: the numbers that the memory carries with each row ([memory.Store.Floats]); nil if there are none
-	Valid  []int          // [B]: how many columns of Stored each row has; the further ones are 0
+	Role  loss.Role
+	Slots []int // [B]: the memory slot of each row, -1 for a row that is not stored; nil if no row is
+	// [B,F]: the numbers that the memory carries with each row ([memory.Store.Floats]); nil if there are none
+	Stored *tensor.Tensor
+	Valid  []int // [B]: how many columns of Stored each row has; the further ones are 0
 
 	Criterion loss.Criterion // nil is that of the learner
 
 	// A step fills these. They hold until the next step of the learner.
 	Teacher *tensor.Tensor // the teacher's logits [B,K]; nil if the learner has no teacher
 	Outputs *tensor.Tensor // the outputs [B,K] of the network, a copy
-	Loss    float64        // the mean over the rows; of one loss over several passes, all of it is that of the first with rows
-	Correct int            // rows of B_n whose largest output is that of their label; rows of memory and of views are not counted
+	// the mean over the rows; of one loss over several passes, all of it is that of the first with rows
+	Loss float64
+	// rows of B_n whose largest output is that of their label; rows of memory and of views are not counted
+	Correct int
 }
 
-// View is a copy of a pass in dst, another buffer than that of the pass, whose images the caller may change, such as by augmenting
-// them. Its criterion is the learner's.
+// View is a copy of a pass in dst, another buffer than that of the pass, whose images the caller may change, such as by
+// augmenting them. Its criterion is the learner's.
 func (p Pass) View(dst *memory.Buffer) Pass {
 	view := Join(dst, p)
 	view.Role |= loss.View
 	return view
 }
 
-// Join is one pass with the rows of several, in their order, as copies in dst, which none of the passes may be in. Its criterion is
-// the learner's. Passes without rows are left out.
+// Join is one pass with the rows of several, in their order, as copies in dst, which none of the passes may be in. Its
+// criterion is the learner's. Passes without rows are left out.
 func Join(dst *memory.Buffer, passes ...Pass) Pass {
 	var all Pass
 	rows, floats, stored := 0, 0, false
@@ -117,8 +121,8 @@ func (p *Pass) isReplayed(row int) bool {
 	return p.Role.Has(loss.Replayed) && !p.Role.Has(loss.View) && (p.Slots == nil || p.Slots[row] >= 0)
 }
 
-// trainer runs passes through a network in training mode and adds up their gradients. It is what all learners share that learn
-// by batches.
+// trainer runs passes through a network in training mode and adds up their gradients. It is what all learners share
+// that learn by batches.
 type trainer struct {
 	net       *nn.Network
 	ws        *nn.Workspace
@@ -146,9 +150,9 @@ type room struct {
 	slots             []int
 }
 
-// accumulate runs the passes and adds the gradients of their mean losses to the network's gradients. With apart, the gradient of
-// pass i > 0 is written to apart[i-1] [P] instead. It returns the sum of the losses, and how many rows of B_n were predicted
-// correctly and how many rows of B_M there are.
+// accumulate runs the passes and adds the gradients of their mean losses to the network's gradients. With apart, the
+// gradient of pass i > 0 is written to apart[i-1] [P] instead. It returns the sum of the losses, and how many rows of
+// B_n were predicted correctly and how many rows of B_M there are.
 func (t *trainer) accumulate(apart [][]float32, passes ...Pass) (ocl.StepStats, error) {
 	t.begin(passes)
 	var err error
@@ -238,7 +242,8 @@ func (t *trainer) evaluate(i int, logits, d *tensor.Tensor) error {
 	in := t.input(i, p, logits)
 	criterion := t.of(p)
 	if head := t.net.Head(); !head.PerClass() && isOurs(criterion) {
-		return fmt.Errorf("%T learns from an output a class, and a %s head has none. Set a criterion of its outputs, or use AccumulateTogether", criterion, head.Kind)
+		return fmt.Errorf("%T learns from an output a class, and a %s head has none. Set a criterion of its outputs, or use AccumulateTogether",
+			criterion, head.Kind)
 	}
 	room := &t.rooms[i]
 	room.see(d)
@@ -297,7 +302,8 @@ func (t *trainer) input(i int, p *Pass, logits *tensor.Tensor) loss.Input {
 		p.Teacher = t.teacher.target(i)
 	}
 	// Lists are clipped, so that what a criterion appends goes into a copy: other goroutines read them at the same time.
-	in := loss.Input{Logits: logits, Y: slices.Clip(p.Y), Role: p.Role, Slots: p.Slots, Stored: p.Stored, Valid: p.Valid, Teacher: p.Teacher}
+	in := loss.Input{Logits: logits, Y: slices.Clip(p.Y), Role: p.Role, Slots: p.Slots, Stored: p.Stored, Valid: p.Valid,
+		Teacher: p.Teacher}
 	if t.classes != nil {
 		in.Old, in.New, in.Share = slices.Clip(t.classes.old), slices.Clip(t.classes.current), t.classes.share()
 	}
@@ -312,17 +318,19 @@ func (r *room) see(d *tensor.Tensor) {
 	r.gradient.Shape, r.gradient.Data = append(r.gradient.Shape[:0], d.Shape...), d.Data
 }
 
-// check returns an error if a criterion did what it may not: it gave its gradient another shape or other memory than d, changed
-// what it reads of a pass, or found a finite loss with a gradient that is none.
+// check returns an error if a criterion did what it may not: it gave its gradient another shape or other memory than d,
+// changed what it reads of a pass, or found a finite loss with a gradient that is none.
 func (r *room) check(p *Pass, logits, d *tensor.Tensor, mean float64) error {
 	g := &r.gradient
 	if !slices.Equal(g.Shape, d.Shape) || len(g.Data) != len(d.Data) || len(d.Data) > 0 && &g.Data[0] != &d.Data[0] {
-		return fmt.Errorf("it made a gradient of shape %v of its own. Write into the one that is given, of shape %v", g.Shape, d.Shape)
+		return fmt.Errorf("it made a gradient of shape %v of its own. Write into the one that is given, of shape %v", g.Shape,
+			d.Shape)
 	}
 	if mean-mean != 0 {
 		return nil // the step ends with ErrDiverged
 	}
-	if !slices.Equal(r.y, p.Y) || !slices.Equal(r.slots, p.Slots) || !slices.EqualFunc(r.outputs.Data, logits.Data, sameBits) {
+	if !slices.Equal(r.y, p.Y) || !slices.Equal(r.slots, p.Slots) ||
+		!slices.EqualFunc(r.outputs.Data, logits.Data, sameBits) {
 		return fmt.Errorf("it changed the labels, slots or outputs of the rows that it was given. A criterion may write to the gradient alone")
 	}
 	sum := float32(0)
@@ -330,17 +338,19 @@ func (r *room) check(p *Pass, logits, d *tensor.Tensor, mean float64) error {
 		sum += v - v // 0, but NaN where v is not finite
 	}
 	if sum != 0 {
-		return fmt.Errorf("%w: the gradient has a value that is none, while the loss is %v. Use a smaller learning rate", ocl.ErrDiverged, mean)
+		return fmt.Errorf("%w: the gradient has a value that is none, while the loss is %v. Use a smaller learning rate",
+			ocl.ErrDiverged, mean)
 	}
 	return nil
 }
 
-// diverged returns an error that wraps ErrDiverged if the loss of a step is not finite. It names a criterion of somebody else
-// that found it, because the learning rate may not be the reason then.
+// diverged returns an error that wraps ErrDiverged if the loss of a step is not finite. It names a criterion of
+// somebody else that found it, because the learning rate may not be the reason then.
 func (t *trainer) diverged(step int64, mean float64) error {
 	for i := range t.passes {
 		if p := &t.passes[i]; p.Len() > 0 && p.Loss-p.Loss != 0 && !isOurs(t.author(p)) {
-			return fmt.Errorf("%w: %v of %T in step %d. Use a smaller learning rate, or correct the loss", ocl.ErrDiverged, p.Loss, t.author(p), step)
+			return fmt.Errorf("%w: %v of %T in step %d. Use a smaller learning rate, or correct the loss", ocl.ErrDiverged,
+				p.Loss, t.author(p), step)
 		}
 	}
 	return diverged(mean)
@@ -352,7 +362,8 @@ func isOurs(c any) bool {
 	if of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
-	return of.PkgPath() == reflect.TypeFor[loss.CrossEntropy]().PkgPath() || of.PkgPath() == reflect.TypeFor[Pass]().PkgPath()
+	return of.PkgPath() == reflect.TypeFor[loss.CrossEntropy]().PkgPath() ||
+		of.PkgPath() == reflect.TypeFor[Pass]().PkgPath()
 }
 
 // sameBits says whether two numbers are the same, NaN too.

@@ -23,8 +23,8 @@ import (
 	"ocl/rng"
 )
 
-// dark uses all that a stepper of another module can: two draws, a view of the incoming batch with noise from a source of its
-// own, outputs that the memory carries, the classes seen, and states of its own and of its criteria.
+// dark uses all that a stepper of another module can: two draws, a view of the incoming batch with noise from a source
+// of its own, outputs that the memory carries, the classes seen, and states of its own and of its criteria.
 type dark struct {
 	view  memory.Buffer
 	steps int64 // of all batches
@@ -85,8 +85,8 @@ func (c *far) Eval(d *tensor.Tensor, in loss.Input) (float64, error) {
 	return float64(sum * scale), nil
 }
 
-// unseen is cross entropy over the classes of the batch and those that were never observed; of replayed rows over all. It counts the
-// classes seen in its state.
+// unseen is cross entropy over the classes of the batch and those that were never observed; of replayed rows over all.
+// It counts the classes seen in its state.
 type unseen struct{ most int }
 
 func (c *unseen) Eval(d *tensor.Tensor, in loss.Input) (float64, error) {
@@ -117,7 +117,8 @@ func (c *unseen) parts() checkpoint.Parts {
 // newDark builds such a learner for so many classes, with a network that inherits from one for fewer, if any.
 func newDark(t *testing.T, seed uint64, classes, inherited int) *learner.Replay {
 	t.Helper()
-	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: classes, Hidden: []int{16}}, rng.New(seed, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: classes, Hidden: []int{16}},
+		rng.New(seed, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,8 @@ func newDark(t *testing.T, seed uint64, classes, inherited int) *learner.Replay 
 	return r
 }
 
-// TestSeamContract: a method that somebody else writes with all that there is for that is a learner like those of the catalogue.
+// TestSeamContract: a method that somebody else writes with all that there is for that is a learner like those of the
+// catalogue.
 func TestSeamContract(t *testing.T) {
 	c := made
 	c.Capacity = 12
@@ -147,10 +149,12 @@ func TestSeamIsSaved(t *testing.T) {
 	made.Learn(t, r, made.Batches(1, 6, 5), 0, 4)
 	names := learnertest.State(t, r).Names()
 	further := []string{
-		"criterion/most", "memory/floats/data", "memory/floats/size", "memory/floats/valid", "rng/names", "rng/step/noise", "seen/classes", "step/steps",
+		"criterion/most", "memory/floats/data", "memory/floats/size", "memory/floats/valid", "rng/names", "rng/step/noise",
+		"seen/classes", "step/steps",
 	}
 	plain := []string{
-		"memory/labels", "memory/origins", "memory/pixels", "memory/size", "net/params", "net/running", "opt/m", "rng/retrieve", "rng/update", "steps",
+		"memory/labels", "memory/origins", "memory/pixels", "memory/size", "net/params", "net/running", "opt/m",
+		"rng/retrieve", "rng/update", "steps",
 	}
 	want := slices.Sorted(slices.Values(slices.Concat(further, plain)))
 	if slices.Sort(names); !slices.Equal(names, want) {
@@ -167,7 +171,8 @@ func TestSeamIsSaved(t *testing.T) {
 
 // FuzzSeam: a changed state of such a learner is refused with a message that can be read, or the learner is whole.
 func FuzzSeam(f *testing.F) {
-	for _, b := range []string{"", "\x0b\x01\x00", "\x0c\x05\x08\x03\x01", "\x0d\x05\x07\x03\x0e", "\x0e\x06\x09\x04\x00", "\x0f\x01\x00", "\x10\x05\x00"} {
+	for _, b := range []string{"", "\x0b\x01\x00", "\x0c\x05\x08\x03\x01", "\x0d\x05\x07\x03\x0e", "\x0e\x06\x09\x04\x00",
+		"\x0f\x01\x00", "\x10\x05\x00"} {
 		f.Add([]byte(b))
 	}
 	batches := made.Batches(1, 6, 5)
@@ -189,7 +194,8 @@ func FuzzSeam(f *testing.F) {
 		for _, name := range again.Names() {
 			got, _ := again.Decoder().Bytes(name)
 			want, err := state.Decoder().Bytes(name)
-			if grown := name == "memory/floats/data" || name == "memory/floats/size"; !grown && (err != nil || !slices.Equal(got, want)) {
+			if grown := name == "memory/floats/data" || name == "memory/floats/size"; !grown &&
+				(err != nil || !slices.Equal(got, want)) {
 				t.Errorf("section %s is loaded and saved as something else", name)
 			}
 		}
@@ -210,7 +216,8 @@ func TestPassesSayWhereRowsComeFrom(t *testing.T) {
 	asked := false
 	r.Step = stepFunc(func(r *learner.Replay, b ocl.Batch) (ocl.StepStats, error) {
 		in, view := r.Incoming(), r.Incoming().View(&memory.Buffer{})
-		if in.Role != loss.Incoming || in.X != b.X || view.Role != loss.Incoming|loss.View || view.X == b.X || !slices.Equal(view.X.Data, b.X.Data) {
+		if in.Role != loss.Incoming || in.X != b.X || view.Role != loss.Incoming|loss.View || view.X == b.X ||
+			!slices.Equal(view.X.Data, b.X.Data) {
 			t.Errorf("the incoming batch has the role %v, a view of it %v", in.Role, view.Role)
 		}
 		p, err := r.Draw()
@@ -230,14 +237,17 @@ func TestPassesSayWhereRowsComeFrom(t *testing.T) {
 		}
 		both := learner.Join(&joined, learner.Pass{}, in, p)
 		wantSlots := append([]int{-1, -1, -1, -1, -1}, p.Slots...)
-		if both.Role != loss.Joined || !slices.Equal(both.Slots, wantSlots) || !slices.Equal(both.Y, slices.Concat(in.Y, p.Y)) ||
-			!slices.Equal(both.X.Data, slices.Concat(in.X.Data, p.X.Data)) || !slices.Equal(both.Valid[:6], []int{0, 0, 0, 0, 0, 6}) ||
+		if both.Role != loss.Joined || !slices.Equal(both.Slots, wantSlots) ||
+			!slices.Equal(both.Y, slices.Concat(in.Y, p.Y)) ||
+			!slices.Equal(both.X.Data, slices.Concat(in.X.Data, p.X.Data)) ||
+			!slices.Equal(both.Valid[:6], []int{0, 0, 0, 0, 0, 6}) ||
 			!slices.Equal(both.Stored.Data, slices.Concat(make([]float32, 5*6), p.Stored.Data)) {
 			t.Errorf("joined: %+v", both)
 		}
 		asked = true
 		stats, err := r.Accumulate(view, both, both.View(&memory.Buffer{}))
-		if stats.Replay != 10 || stats.Correct != r.Passes()[1].Correct || r.Passes()[0].Correct != 0 || r.Passes()[2].Correct != 0 {
+		if stats.Replay != 10 || stats.Correct != r.Passes()[1].Correct || r.Passes()[0].Correct != 0 ||
+			r.Passes()[2].Correct != 0 {
 			t.Errorf("%+v; want 10 rows replayed, and rows of views not counted", stats)
 		}
 		r.Keep(tensor.New(5, 6))
@@ -272,10 +282,12 @@ func TestJoinAgain(t *testing.T) {
 	var dst memory.Buffer
 	b := made.Batches(1, 1, 2)[0]
 	in := learner.Pass{Batch: b, Role: loss.Incoming}
-	of := learner.Pass{Batch: b, Role: loss.Replayed, Slots: []int{3, 4}, Stored: tensor.Of([]float32{1, 2, 3, 4}, 2, 2), Valid: []int{2, 1}}
+	of := learner.Pass{Batch: b, Role: loss.Replayed, Slots: []int{3, 4}, Stored: tensor.Of([]float32{1, 2, 3, 4}, 2, 2),
+		Valid: []int{2, 1}}
 	learner.Join(&dst, of, in)
 	got := learner.Join(&dst, in, of)
-	if want := []float32{0, 0, 0, 0, 1, 2, 3, 4}; !slices.Equal(got.Stored.Data, want) || !slices.Equal(got.Valid, []int{0, 0, 2, 1}) || !slices.Equal(got.Slots, []int{-1, -1, 3, 4}) {
+	if want := []float32{0, 0, 0, 0, 1, 2, 3, 4}; !slices.Equal(got.Stored.Data, want) ||
+		!slices.Equal(got.Valid, []int{0, 0, 2, 1}) || !slices.Equal(got.Slots, []int{-1, -1, 3, 4}) {
 		t.Errorf("numbers %v, valid %v, slots %v; want %v", got.Stored.Data, got.Valid, got.Slots, want)
 	}
 }
@@ -289,8 +301,8 @@ type (
 func (f stepFunc) Gradient(r *learner.Replay, b ocl.Batch) (ocl.StepStats, error) { return f(r, b) }
 func (f criterionFunc) Eval(d *tensor.Tensor, in loss.Input) (float64, error)     { return f(d, in) }
 
-// TestFaultyCriteria: a criterion of somebody else that does what it may not ends the learner with an error that names it and the
-// step, before the network has moved.
+// TestFaultyCriteria: a criterion of somebody else that does what it may not ends the learner with an error that names
+// it and the step, before the network has moved.
 func TestFaultyCriteria(t *testing.T) {
 	good := loss.CrossEntropy{}
 	for name, c := range map[string]struct {
@@ -298,9 +310,12 @@ func TestFaultyCriteria(t *testing.T) {
 		want     string
 		diverged bool
 	}{
-		"NaN":       {func(*tensor.Tensor, loss.Input) (float64, error) { return math.NaN(), nil }, "NaN of learner_test", true},
-		"infinite":  {func(*tensor.Tensor, loss.Input) (float64, error) { return math.Inf(1), nil }, "+Inf of learner_test", true},
-		"its error": {func(*tensor.Tensor, loss.Input) (float64, error) { return 0, errors.New("no luck") }, "no luck", false},
+		"NaN": {func(*tensor.Tensor, loss.Input) (float64, error) { return math.NaN(), nil }, "NaN of learner_test",
+			true},
+		"infinite": {func(*tensor.Tensor, loss.Input) (float64, error) { return math.Inf(1), nil }, "+Inf of learner_test",
+			true},
+		"its error": {func(*tensor.Tensor, loss.Input) (float64, error) { return 0, errors.New("no luck") }, "no luck",
+			false},
 		"NaN in both": {func(d *tensor.Tensor, in loss.Input) (float64, error) {
 			d.Data[3] = float32(math.NaN())
 			return math.NaN(), nil
@@ -339,7 +354,8 @@ func TestFaultyCriteria(t *testing.T) {
 		learnertest.Observe(t, r, made.Batches(1, 1, 4))
 		before := slices.Clone(r.Net.Params())
 		_, err := r.Observe(context.Background(), made.Batches(1, 1, 5)[0])
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "learner_test.criterionFunc") ||
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "learner_test.criterionFunc") ||
 			!strings.Contains(err.Error(), "step 2") || errors.Is(err, ocl.ErrDiverged) != c.diverged {
 			t.Errorf("%s: error %v, want %q, the criterion and step 2", name, err, c.want)
 		}
@@ -403,14 +419,16 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestFaultyTogether: a loss over several passes that does what it may not is an error that names its stepper and the step.
+// TestFaultyTogether: a loss over several passes that does what it may not is an error that names its stepper and the
+// step.
 func TestFaultyTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		after    func(p []learner.Pass, d []*tensor.Tensor, sum float64) float64
 		want     string
 		diverged bool
 	}{
-		"NaN": {func(_ []learner.Pass, _ []*tensor.Tensor, _ float64) float64 { return math.NaN() }, "NaN of *learner_test.together", true},
+		"NaN": {func(_ []learner.Pass, _ []*tensor.Tensor, _ float64) float64 { return math.NaN() },
+			"NaN of *learner_test.together", true},
 		"another shape": {func(_ []learner.Pass, d []*tensor.Tensor, sum float64) float64 {
 			d[1].Resize(3, 6)
 			return sum
@@ -445,20 +463,23 @@ func TestFaultyTogether(t *testing.T) {
 
 // TestProjection: outputs of no class count no right predictions, and predict none but by class means.
 func TestProjection(t *testing.T) {
-	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}, Head: nn.Head{Kind: nn.ProjectionHead, Out: 7}}, rng.New(1, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16},
+		Head: nn.Head{Kind: nn.ProjectionHead, Out: 7}}, rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := learnerOf(t, net, 0.1)
-	r.Memory, r.Criterion = memory.NewStore(12, shape, nil), criterionFunc(func(d *tensor.Tensor, in loss.Input) (float64, error) {
-		clear(d.Data)
-		return 1, nil
-	})
+	r.Memory, r.Criterion = memory.NewStore(12, shape, nil),
+		criterionFunc(func(d *tensor.Tensor, in loss.Input) (float64, error) {
+			clear(d.Data)
+			return 1, nil
+		})
 	batches := made.Batches(1, 3, 5)
 	if s := learnertest.Observe(t, r, batches[:2])[1]; s.Correct != -1 || s.Loss != 2 || s.Replay != 5 {
 		t.Errorf("%+v; want -1 correct, a loss of 2 and 5 replayed", s)
 	}
-	if err := r.Predict(make([]ocl.Label, 5), batches[0].X); err == nil || !strings.Contains(err.Error(), "Use learner.Nearest") {
+	if err := r.Predict(make([]ocl.Label, 5), batches[0].X); err == nil ||
+		!strings.Contains(err.Error(), "Use learner.Nearest") {
 		t.Errorf("predicts by a projection: error %v", err)
 	}
 	for _, y := range learnertest.Predict(t, &learner.Nearest{Replay: r}, batches[0].X) {
@@ -484,11 +505,14 @@ func TestFaultyKeep(t *testing.T) {
 		keep  *tensor.Tensor
 		want  string
 	}{
-		"nothing kept":    {func(m *memory.Store) { m.Carry(3) }, nil, "carries 3 numbers with each sample, but learner_test.stepFunc keeps none"},
+		"nothing kept": {func(m *memory.Store) { m.Carry(3) }, nil,
+			"carries 3 numbers with each sample, but learner_test.stepFunc keeps none"},
 		"nothing carried": {func(m *memory.Store) {}, tensor.New(5, 3), "keeps numbers, but the memory carries none"},
-		"another shape":   {func(m *memory.Store) { m.Carry(3) }, tensor.New(5, 2), "keeps numbers of shape [5 2] for 5 rows. Keep 3 of each row"},
-		"another number":  {func(m *memory.Store) { m.Carry(3) }, tensor.New(4, 3), "keeps numbers of shape [4 3] for 5 rows"},
-		"right":           {func(m *memory.Store) { m.Carry(3) }, tensor.New(5, 3), ""},
+		"another shape": {func(m *memory.Store) { m.Carry(3) }, tensor.New(5, 2),
+			"keeps numbers of shape [5 2] for 5 rows. Keep 3 of each row"},
+		"another number": {func(m *memory.Store) { m.Carry(3) }, tensor.New(4, 3),
+			"keeps numbers of shape [4 3] for 5 rows"},
+		"right": {func(m *memory.Store) { m.Carry(3) }, tensor.New(5, 3), ""},
 	} {
 		r := perceptron(t, 0.1)
 		r.Memory = memory.NewStore(12, shape, nil)
@@ -500,7 +524,8 @@ func TestFaultyKeep(t *testing.T) {
 			return learner.Summed{}.Gradient(r, b)
 		})
 		_, err := r.Observe(context.Background(), made.Batches(1, 1, 5)[0])
-		if c.want == "" != (err == nil) || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "step 1")) {
+		if c.want == "" != (err == nil) || err != nil &&
+			(!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "step 1")) {
 			t.Errorf("%s: error %v, want %q in step 1", name, err, c.want)
 		}
 	}
@@ -540,7 +565,8 @@ func TestKeepIsOfOneBatch(t *testing.T) {
 	batches := made.Batches(1, 2, 5)
 	learnertest.Observe(t, r, batches[:1])
 	keep = false
-	if _, err := r.Observe(context.Background(), batches[1]); err == nil || !strings.Contains(err.Error(), "step 2") || !strings.Contains(err.Error(), "keeps none") {
+	if _, err := r.Observe(context.Background(), batches[1]); err == nil || !strings.Contains(err.Error(), "step 2") ||
+		!strings.Contains(err.Error(), "keeps none") {
 		t.Errorf("error %v, want that nothing is kept in step 2", err)
 	}
 }
@@ -579,25 +605,43 @@ func (f slotsFunc) Retrieve(dst []int, m *memory.Store, _ ocl.Batch, _ memory.En
 func TestWrongSlots(t *testing.T) {
 	const name = "learner_test.slotsFunc."
 	for want, choose := range map[string]slotsFunc{
-		"step 1: " + name + "Update returned 0 slots for 5 rows. Append one for each row, -1 to drop it": func(int) []int { return nil },
-		"step 1: " + name + "Update returned the slot 3 for row 1. Return -1, or a slot from 0 to 1":     func(n int) []int { return []int{n, 3, -1, -1, -1} },
-		"step 1: " + name + "Update returned the slot -7 for row 0. Return -1, or a slot from 0 to 0":    func(int) []int { return []int{-7, 0, 0, 0, 0} },
-		"step 2: " + name + "Update returned the slot 6 for row 4. Return -1, or a slot from 0 to 5":     func(n int) []int { return [][]int{0: {0, 1, 2, 3, 4}, 5: {5, 0, 1, 2, 6}}[n] },
-		"step 3: " + name + "Retrieve returned the slot 2. Return slots from 0 to 1":                     func(n int) []int { return []int{0, n} },
-		"step 3: " + name + "Retrieve returned the slot -1. Return slots from 0 to 1":                    func(int) []int { return []int{-1} },
-		"step 3: " + name + "Retrieve returned 3 slots, but 2 are filled. Return none twice":             func(int) []int { return []int{0, 1, 0} },
+		"step 1: " + name +
+			"Update returned 0 slots for 5 rows. Append one for each row, -1 to drop it": func(int) []int { return nil },
+		"step 1: " + name + "Update returned the slot 3 for row 1. Return -1, or a slot from 0 to 1": func(n int) []int {
+			return []int{n,
+				3, -1, -1, -1}
+		},
+		"step 1: " + name + "Update returned the slot -7 for row 0. Return -1, or a slot from 0 to 0": func(int) []int {
+			return []int{-7,
+				0, 0, 0, 0}
+		},
+		"step 2: " + name + "Update returned the slot 6 for row 4. Return -1, or a slot from 0 to 5": func(n int) []int {
+			return [][]int{0: {0,
+				1, 2, 3, 4}, 5: {5, 0, 1, 2, 6}}[n]
+		},
+		"step 3: " + name + "Retrieve returned the slot 2. Return slots from 0 to 1": func(n int) []int {
+			return []int{0,
+				n}
+		},
+		"step 3: " + name +
+			"Retrieve returned the slot -1. Return slots from 0 to 1": func(int) []int { return []int{-1} },
+		"step 3: " + name + "Retrieve returned 3 slots, but 2 are filled. Return none twice": func(int) []int {
+			return []int{0,
+				1, 0}
+		},
 	} {
 		r := perceptron(t, 0.1)
 		r.Memory = memory.NewStore(6, shape, nil)
 		if strings.Contains(want, "Update") {
 			r.Update = choose
 		} else {
-			r.Update, r.Retrieve = slotsFunc(func(n int) []int { return []int{min(n, 1), -1, -1, -1, 0} }), slotsFunc(func(n int) []int {
-				if n < 2 {
-					return nil
-				}
-				return choose(n)
-			})
+			r.Update, r.Retrieve = slotsFunc(func(n int) []int { return []int{min(n, 1), -1, -1, -1, 0} }),
+				slotsFunc(func(n int) []int {
+					if n < 2 {
+						return nil
+					}
+					return choose(n)
+				})
 		}
 		var err error
 		for _, b := range made.Batches(1, 3, 5) {
@@ -628,12 +672,14 @@ func TestSeenIsBeforeTheBatch(t *testing.T) {
 		b.Y = append(make([]ocl.Label, 0, 9), y)
 		learnertest.Observe(t, r, []ocl.Batch{b})
 	}
-	if want := []string{"[] false", "[] false", "[4] false", "[4] false", "[1 4] false", "[1 4] false"}; !slices.Equal(got, want) {
+	if want := []string{"[] false", "[] false", "[4] false", "[4] false", "[1 4] false", "[1 4] false"}; !slices.Equal(got,
+		want) {
 		t.Errorf("seen %q, want %q", got, want)
 	}
 }
 
-// TestSeenOfActiveClasses: a learner loads the classes seen of a network that has more active classes than its own had before.
+// TestSeenOfActiveClasses: a learner loads the classes seen of a network that has more active classes than its own had
+// before.
 func TestSeenOfActiveClasses(t *testing.T) {
 	few, more := perceptron(t, 0.1), perceptron(t, 0.1)
 	few.Seen, more.Seen = &learner.Seen{}, &learner.Seen{}
@@ -647,8 +693,8 @@ func TestSeenOfActiveClasses(t *testing.T) {
 	}
 }
 
-// TestNamedSources: a source of a stepper is that of its name, and a load goes back to where it was, also to before its first
-// draw.
+// TestNamedSources: a source of a stepper is that of its name, and a load goes back to where it was, also to before its
+// first draw.
 func TestNamedSources(t *testing.T) {
 	r := perceptron(t, 0.1)
 	fresh := learnertest.State(t, r)

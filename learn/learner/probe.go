@@ -61,8 +61,8 @@ func (p *probe) Interference(dst []float64, b ocl.Batch) error {
 	return nil
 }
 
-// Cosines implements [memory.Probe]. One backward pass computes the gradients of ten single samples. Groups of several rows
-// overwrite the network's gradients, which nobody needs any more: an updater runs after the step.
+// Cosines implements [memory.Probe]. One backward pass computes the gradients of ten single samples. Groups of several
+// rows overwrite the network's gradients, which nobody needs any more: an updater runs after the step.
 func (p *probe) Cosines(dst []float64, a, b memory.Groups) error {
 	size, na, nb := len(p.r.Net.Params()), a.Count(), b.Count()
 	p.in = p.in[:0]
@@ -86,8 +86,8 @@ func (p *probe) Cosines(dst []float64, a, b memory.Groups) error {
 	return nil
 }
 
-// gradients appends the gradients of groups [lo, hi) to dst, all scaled by the same factor (that of a mean over all rows),
-// which does not matter for cosines.
+// gradients appends the gradients of groups [lo, hi) to dst, all scaled by the same factor (that of a mean over all
+// rows), which does not matter for cosines.
 func (p *probe) gradients(dst *[]float32, g memory.Groups, lo, hi int) error {
 	if g.Size > 1 {
 		for ; lo < hi; lo++ {

@@ -12,8 +12,9 @@ import (
 	"ocl/rng"
 )
 
-// RanPAC is ridge regression to one-hot labels on features h (McDonnell et al. 2023). Net has one hidden layer, whose weights W are drawn from N(0,1) and
-// whose biases are 0, so h = ReLU(x·W); without a hidden layer h = x. With λ = Ridge,
+// RanPAC is ridge regression to one-hot labels on features h (McDonnell et al. 2023). Net has one hidden layer, whose
+// weights W are drawn from N(0,1) and whose biases are 0, so h = ReLU(x·W); without a hidden layer h = x. With λ =
+// Ridge,
 //
 //	G = Σ h·hᵀ,  Q = Σ h·yᵀ      weights = (G + λ·I)⁻¹·Q
 //
@@ -21,7 +22,8 @@ import (
 //
 //	P ← P − P·Hᵀ·(I + H·P·Hᵀ)⁻¹·H·P,  weights ← weights + P·Hᵀ·(Y − H·weights)      P = I/λ at first
 //
-// Prepare writes the weights into the linear head of Net. Sums are float64. W is drawn from the source "ranpac/projection" of Seed, and Seed is saved.
+// Prepare writes the weights into the linear head of Net. Sums are float64. W is drawn from the source
+// "ranpac/projection" of Seed, and Seed is saved.
 type RanPAC struct {
 	Net       *nn.Network
 	WS        *nn.Workspace
@@ -97,8 +99,8 @@ func (l *RanPAC) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 	return stats, nil
 }
 
-// recurse learns some rows by the formula of Woodbury. With S = I + H·P·Hᵀ = UᵀU and A = H·P it is P ← P − Zᵀ·Z, Z = U⁻ᵀ·A, and
-// weights ← weights + Aᵀ·S⁻¹·(Y − H·weights).
+// recurse learns some rows by the formula of Woodbury. With S = I + H·P·Hᵀ = UᵀU and A = H·P it is P ← P − Zᵀ·Z, Z =
+// U⁻ᵀ·A, and weights ← weights + Aᵀ·S⁻¹·(Y − H·weights).
 func (l *RanPAC) recurse(x *tensor.Tensor, labels []ocl.Label) error {
 	p, n, k := &l.gram.sum, x.Dim(0), len(l.labels)
 	m := p.N

@@ -201,7 +201,8 @@ func checkUpdated(slots []int, rows, filled, capacity int) error {
 		case slot == filled && slot < capacity:
 			filled++
 		case slot < -1 || slot >= filled:
-			return fmt.Errorf("returned the slot %d for row %d. Return -1, or a slot from 0 to %d", slot, i, min(filled, capacity-1))
+			return fmt.Errorf("returned the slot %d for row %d. Return -1, or a slot from 0 to %d", slot, i,
+				min(filled, capacity-1))
 		}
 	}
 	return nil
@@ -223,21 +224,25 @@ func (r *Replay) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	return r.Decide(dst, nn.Outputs{Logits: r.Net.Predict(r.WS, x)})
 }
 
-// Decide implements [Open]: the class of the largest logit. It is an error if no output of the network is that of a class.
+// Decide implements [Open]: the class of the largest logit. It is an error if no output of the network is that of a
+// class.
 func (r *Replay) Decide(dst []ocl.Label, o nn.Outputs) error {
 	if head := r.Net.Head(); !head.PerClass() {
-		return fmt.Errorf("learner: no output of a %s head is that of a class, so a Replay cannot predict by it. Use learner.Nearest", head.Kind)
+		return fmt.Errorf("learner: no output of a %s head is that of a class, so a Replay cannot predict by it. Use learner.Nearest",
+			head.Kind)
 	}
 	return r.broken(largest(dst, o.Logits), r.steps)
 }
 
-// broken adds to an error that wraps ErrDiverged which step left parameters that are not finite, if a stepper of somebody else made it. The loss
-// of such a step may be finite: it is the next one, or a prediction, that finds them.
+// broken adds to an error that wraps ErrDiverged which step left parameters that are not finite, if a stepper of
+// somebody else made it. The loss of such a step may be finite: it is the next one, or a prediction, that finds them.
 func (r *Replay) broken(err error, step int64) error {
-	if !errors.Is(err, ocl.ErrDiverged) || r.Step == nil || isOurs(r.Step) || !slices.ContainsFunc(r.Net.Params(), func(v float32) bool { return v-v != 0 }) {
+	if !errors.Is(err, ocl.ErrDiverged) || r.Step == nil || isOurs(r.Step) ||
+		!slices.ContainsFunc(r.Net.Params(), func(v float32) bool { return v-v != 0 }) {
 		return err
 	}
-	return fmt.Errorf("%w. %T left parameters that are not finite in step %d. If a smaller rate does not help, correct what it adds to Net.Grads", err, r.Step, step)
+	return fmt.Errorf("%w. %T left parameters that are not finite in step %d. If a smaller rate does not help, correct what it adds to Net.Grads",
+		err, r.Step, step)
 }
 
 // SaveState implements [ocl.State].
@@ -253,7 +258,8 @@ func (r *Replay) LoadState(d *checkpoint.Decoder) error {
 // memory, the sources of random numbers, and the state of the updater.
 func (r *Replay) parts() checkpoint.Parts {
 	r.prepare()
-	parts := checkpoint.Parts{checkpoint.Values("steps", &r.steps), checkpoint.Sub("net", r.Net), optimiserPart(r.Opt, r.Net)}
+	parts := checkpoint.Parts{checkpoint.Values("steps", &r.steps), checkpoint.Sub("net", r.Net),
+		optimiserPart(r.Opt, r.Net)}
 	if r.bound() != "" { // with steps it has surely begun a task, so the section is needed only before the first step
 		early := r.boundaries.begun && r.steps == 0
 		parts = append(parts, checkpoint.Either(&early, "told", checkpoint.Parts{checkpoint.Values("told", &early)}, nil),
@@ -290,7 +296,8 @@ func (r *Replay) memoryParts() checkpoint.Parts {
 	if r.Review != nil {
 		parts = append(parts, checkpoint.Then(r.Review.fits))
 	}
-	parts = append(parts, checkpoint.Binary("rng/retrieve", r.retrieveEnv.Rand), checkpoint.Binary("rng/update", r.updateEnv.Rand))
+	parts = append(parts, checkpoint.Binary("rng/retrieve", r.retrieveEnv.Rand),
+		checkpoint.Binary("rng/update", r.updateEnv.Rand))
 	return appendState(appendState(parts, "update", r.Update), "retrieve", r.Retrieve)
 }
 

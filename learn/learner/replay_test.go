@@ -29,7 +29,8 @@ var (
 // perceptron is a learner without memory on a small network.
 func perceptron(t *testing.T, lr float64) *learner.Replay {
 	t.Helper()
-	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}, rng.New(1, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}},
+		rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,8 @@ func perceptron(t *testing.T, lr float64) *learner.Replay {
 
 func residual(t *testing.T) *learner.Replay {
 	t.Helper()
-	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2}, rng.New(1, "network/init"))
+	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2},
+		rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,8 @@ func TestNoCapacityIsFinetune(t *testing.T) {
 		er.Step = step
 		batches := learnertest.Case{Shape: [3]int{3, 32, 32}, Classes: 6}.Batches(1, 4, 5)
 		a, b := learnertest.Observe(t, er, batches), learnertest.Observe(t, finetune, batches)
-		if !slices.Equal(a, b) || !slices.Equal(er.Net.Params(), finetune.Net.Params()) || !slices.Equal(er.Net.Running(), finetune.Net.Running()) {
+		if !slices.Equal(a, b) || !slices.Equal(er.Net.Params(), finetune.Net.Params()) ||
+			!slices.Equal(er.Net.Running(), finetune.Net.Running()) {
 			t.Errorf("%T: ER with capacity 0 gives %v, Finetune %v", step, a, b)
 		}
 	}
@@ -134,7 +137,8 @@ func TestMemoryIsUpdatedOnce(t *testing.T) {
 	r.Iterations = 3
 	stats := learnertest.Observe(t, r, made.Batches(1, 2, 5))
 	if r.Memory.Seen() != 10 || stats[0].Replay != 0 || stats[1].Replay != 15 {
-		t.Errorf("%d samples seen, %d and %d rows replayed; want 10, 0 and 3 times 5", r.Memory.Seen(), stats[0].Replay, stats[1].Replay)
+		t.Errorf("%d samples seen, %d and %d rows replayed; want 10, 0 and 3 times 5", r.Memory.Seen(), stats[0].Replay,
+			stats[1].Replay)
 	}
 }
 
@@ -190,8 +194,8 @@ func (p *poisoner) Gradient(r *learner.Replay, _ ocl.Batch) (ocl.StepStats, erro
 	return stats, err
 }
 
-// TestDivergedByAStepper: the step after the one in which a stepper of somebody else wrote a NaN ends the learner, and so does a prediction. Both
-// say who wrote it, and in which step.
+// TestDivergedByAStepper: the step after the one in which a stepper of somebody else wrote a NaN ends the learner, and
+// so does a prediction. Both say who wrote it, and in which step.
 func TestDivergedByAStepper(t *testing.T) {
 	batches := made.Batches(1, 3, 5)
 	for _, c := range []struct{ iterations, at, learned, step int }{{1, 2, 2, 2}, {2, 3, 1, 2}, {2, 4, 2, 2}} {
@@ -200,11 +204,13 @@ func TestDivergedByAStepper(t *testing.T) {
 		learnertest.Observe(t, r, batches[:c.learned])
 		want := fmt.Sprintf("*learner_test.poisoner left parameters that are not finite in step %d.", c.step)
 		if c.at == c.learned*c.iterations {
-			if err := r.Predict(make([]ocl.Label, 5), batches[0].X); !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), want) {
+			if err := r.Predict(make([]ocl.Label, 5), batches[0].X); !errors.Is(err, ocl.ErrDiverged) ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("%+v: a prediction: error %v, want %q", c, err, want)
 			}
 		}
-		if _, err := r.Observe(context.Background(), batches[c.learned]); !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), want) {
+		if _, err := r.Observe(context.Background(), batches[c.learned]); !errors.Is(err, ocl.ErrDiverged) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: a step: error %v, want %q", c, err, want)
 		}
 	}
@@ -227,7 +233,8 @@ func TestEmptyBatch(t *testing.T) {
 
 // TestObserveAllocates pins a steady step at no allocation, with the memory full and the replay batch whole.
 func TestObserveAllocates(t *testing.T) {
-	for name, step := range map[string]learner.Stepper{"summed": learner.Summed{}, "joint": learner.Joint{}, "dark": &dark{far: &far{}}, "together": &together{}} {
+	for name, step := range map[string]learner.Stepper{"summed": learner.Summed{}, "joint": learner.Joint{},
+		"dark": &dark{far: &far{}}, "together": &together{}} {
 		c := learnertest.Case{Shape: [3]int{3, 32, 32}, Classes: 6}
 		r := residual(t)
 		r.Memory = memory.NewStore(12, c.Shape, nil)
@@ -251,7 +258,8 @@ func TestObserveAllocates(t *testing.T) {
 
 // ExampleReplay builds ER from its parts and learns one batch.
 func ExampleReplay() {
-	net, err := arch.MLP(arch.Config{Channels: 1, Height: 2, Width: 2, Classes: 3, Hidden: []int{8}}, rng.New(1, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 1, Height: 2, Width: 2, Classes: 3, Hidden: []int{8}},
+		rng.New(1, "network/init"))
 	if err != nil {
 		panic(err)
 	}

@@ -40,7 +40,8 @@ type Review struct {
 const reviewSlowdown = 10
 
 // belong gives the review the parts of its learner.
-func (v *Review) belong(net *nn.Network, ws *nn.Workspace, opt optim.Optimizer, m *memory.Store, shown *augmentation, seed uint64) {
+func (v *Review) belong(net *nn.Network, ws *nn.Workspace, opt optim.Optimizer, m *memory.Store, shown *augmentation,
+	seed uint64) {
 	v.train = trainer{net: net, ws: ws, criterion: loss.CrossEntropy{}}
 	v.opt, v.memory, v.shown = opt, m, shown
 	v.rand = rng.New(seed, "review")

@@ -12,18 +12,19 @@ import (
 	"ocl/nn/tensor"
 )
 
-// SLDA is linear discriminant analysis of a stream (Hayes and Kanan 2020): class means, and one covariance Σ of all classes. With N samples x of K classes,
-// n_k of class k, whose sums are s_k and means μ_k,
+// SLDA is linear discriminant analysis of a stream (Hayes and Kanan 2020): class means, and one covariance Σ of all
+// classes. With N samples x of K classes, n_k of class k, whose sums are s_k and means μ_k,
 //
 //	S = Σ x·xᵀ − Σ_k s_k·s_kᵀ/n_k      Σ = S/(N−K)
 //	Λ = ((1−ε)·Σ + ε·I)⁻¹      y* = argmax_y μ_y·Λ·x − ½·μ_y·Λ·μ_y      ε is Shrinkage
 //
-// No order of the samples changes these. With Running, Σ is that of the paper, which takes a sample from the mean of its moment. For each sample in order, the
-// t-th from 0,
+// No order of the samples changes these. With Running, Σ is that of the paper, which takes a sample from the mean of
+// its moment. For each sample in order, the t-th from 0,
 //
 //	Σ ← (t·Σ + t/(t+1)·d·dᵀ)/(t+1),  d = x − μ_y      then μ_y moves
 //
-// The mean of a class without samples is 0 in d, as in the authors' code. Where Shrinkage is 0, Λ = ((S + λ·I)/(N−K))⁻¹, and [SLDA.ridge] chooses λ.
+// The mean of a class without samples is 0 in d, as in the authors' code. Where Shrinkage is 0, Λ = ((S +
+// λ·I)/(N−K))⁻¹, and [SLDA.ridge] chooses λ.
 //
 // x is what the hidden layers of Net make of an image, or its values where there are none.
 // Prepare writes the classifier into the linear head of Net. Sums are float64. It draws nothing.
@@ -109,15 +110,17 @@ func (l *SLDA) spread(means, from []float64) []float64 {
 	return rows
 }
 
-// ridge chooses λ. It is at least that of the oracle approximating shrinkage (Chen, Wiesel, Eldar and Hero 2010), which is near the best estimate of a Gaussian's
-// covariance, with C = S/ν, ν = N−K:
+// ridge chooses λ. It is at least that of the oracle approximating shrinkage (Chen, Wiesel, Eldar and Hero 2010), which
+// is near the best estimate of a Gaussian's covariance, with C = S/ν, ν = N−K:
 //
 //	ρ = ((1−2/D)·tr C² + tr² C) / ((ν+1−2/D)·(tr C² − tr² C/D))      λ = ρ/(1−ρ)·tr S/D
 //
-// Telling classes apart often wants more. Of the doubles of that λ, cross-validation takes one: that of the ridge regression Ŷ to one-hot labels Y around
-// their means, whose discriminant directions are those of the analysis with S + λ·I. A prediction of a sample that the regression was not given is (ŷ − h·y)/(1−h)
-// for its leverage h. With the mean leverage for each, as in generalised cross-validation (Golub, Heath and Wahba 1979), and Y·Y for Σ y·y over samples and classes, it
-// is the λ for which these predictions correlate most with the labels, whatever their scale, on which the analysis does not depend:
+// Telling classes apart often wants more. Of the doubles of that λ, cross-validation takes one: that of the ridge
+// regression Ŷ to one-hot labels Y around their means, whose discriminant directions are those of the analysis with S +
+// λ·I. A prediction of a sample that the regression was not given is (ŷ − h·y)/(1−h) for its leverage h. With the mean
+// leverage for each, as in generalised cross-validation (Golub, Heath and Wahba 1979), and Y·Y for Σ y·y over samples
+// and classes, it is the λ for which these predictions correlate most with the labels, whatever their scale, on which
+// the analysis does not depend:
 //
 //	r = (Ŷ·Y − h·Y·Y) / √((Ŷ·Ŷ − 2h·Ŷ·Y + h²·Y·Y)·Y·Y)      h = (1 + D − λ·tr (T+λ·I)⁻¹)/N
 //	Y·Y = Σ_k n_k·(1 − n_k/N)      Ŷ·Y = Σ_k q_kᵀ·(T+λ·I)⁻¹·q_k      Ŷ·Ŷ = Ŷ·Y − λ·Σ_k ‖(T+λ·I)⁻¹·q_k‖²
@@ -141,7 +144,8 @@ func (l *SLDA) ridge(ctx context.Context, s *dense.Sym, means []float64) (float6
 	}
 	all := t.Trace() / float64(width)
 	least, most := oracle(s, n-float64(len(l.counts))), 128*all
-	least = max(least, math.Ldexp(l.products.sum.Trace(), -40)) // far above the rounding of the sums, which is all that S has of one sample a class
+	// far above the rounding of the sums, which is all that S has of one sample a class
+	least = max(least, math.Ldexp(l.products.sum.Trace(), -40))
 	if !(all > 0) || !(least < most) {
 		return max(most, 1), nil // all samples, or all of a class, are alike: nothing says how they spread
 	}
@@ -164,7 +168,8 @@ func (l *SLDA) ridge(ctx context.Context, s *dense.Sym, means []float64) (float6
 	return ridge, nil
 }
 
-// oracle is λ of the oracle approximating shrinkage of S with so many degrees of freedom, or infinite where the best is the identity alone.
+// oracle is λ of the oracle approximating shrinkage of S with so many degrees of freedom, or infinite where the best is
+// the identity alone.
 func oracle(s *dense.Sym, freedom float64) float64 {
 	d, trace, square := float64(s.N), s.Trace(), s.Square()
 	excess := square - float64(trace*trace)/d
@@ -234,18 +239,21 @@ func (l *SLDA) all() checkpoint.Parts {
 	s := l.prepare()
 	l.products.flush()
 	pooled, form := !l.Running, int64(1)
-	return append(s.parts(), l.products.part(s), checkpoint.Either(&pooled, "pooled", checkpoint.Parts{checkpoint.Values("pooled", &form)}, nil), checkpoint.Then(func() error {
-		switch {
-		case pooled && l.Running:
-			return fmt.Errorf("learner: slda: the state has sums for method.slda.covariance=pooled. Use that value")
-		case !pooled && !l.Running:
-			l.pool()
-		}
-		return nil
-	}))
+	return append(s.parts(), l.products.part(s),
+		checkpoint.Either(&pooled, "pooled", checkpoint.Parts{checkpoint.Values("pooled", &form)}, nil),
+		checkpoint.Then(func() error {
+			switch {
+			case pooled && l.Running:
+				return fmt.Errorf("learner: slda: the state has sums for method.slda.covariance=pooled. Use that value")
+			case !pooled && !l.Running:
+				l.pool()
+			}
+			return nil
+		}))
 }
 
-// pool makes of means and N·Σ, as states of Running and of versions before 0.2.0 have them, the sums that have these as means and as S.
+// pool makes of means and N·Σ, as states of Running and of versions before 0.2.0 have them, the sums that have these as
+// means and as S.
 func (l *SLDA) pool() {
 	if means := l.rows; len(means) > 0 {
 		l.products.sum.Add(l.spread(means, make([]float64, l.products.sum.N)), 1, l.products.workers)

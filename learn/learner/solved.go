@@ -14,7 +14,8 @@ import (
 	"ocl/nn/tensor"
 )
 
-// unseen is the bias of a class that was never observed: it is below every score, and a finite number as predictions want.
+// unseen is the bias of a class that was never observed: it is below every score, and a finite number as predictions
+// want.
 const unseen = -1e30
 
 // solved is the common part of learners without gradient. They sum what they observe, and Prepare computes a linear
@@ -62,14 +63,16 @@ func (s *solved) features(b ocl.Batch) (*tensor.Tensor, error) {
 	}
 	for _, v := range features.Data {
 		if v-v != 0 {
-			return nil, fmt.Errorf("%w: a value of an image or a feature of it is %v. Use smaller inputs that are numbers", ocl.ErrDiverged, v)
+			return nil, fmt.Errorf("%w: a value of an image or a feature of it is %v. Use smaller inputs that are numbers",
+				ocl.ErrDiverged, v)
 		}
 	}
 	return features, nil
 }
 
-// unlearn takes samples away: of each its row from the vector of its class, scaled by scale where that is not nil, and 1 from the count. rest is called before classes without
-// samples go, with the features. After an error nothing has changed.
+// unlearn takes samples away: of each its row from the vector of its class, scaled by scale where that is not nil, and
+// 1 from the count. rest is called before classes without samples go, with the features. After an error nothing has
+// changed.
 func (s *solved) unlearn(b ocl.Batch, scale func(row []float32) float64, rest func(x *tensor.Tensor)) error {
 	if b.Len() == 0 {
 		return nil
@@ -84,7 +87,8 @@ func (s *solved) unlearn(b ocl.Batch, scale func(row []float32) float64, rest fu
 	}
 	for _, y := range b.Y {
 		if left[y]--; left[y] < 0 {
-			return fmt.Errorf("learner: %s: unlearn: %w: of class %d there are more samples than were observed. Unlearn what was observed, with the label that it had", s.name, ErrNotLearned, y)
+			return fmt.Errorf("learner: %s: unlearn: %w: of class %d there are more samples than were observed. Unlearn what was observed, with the label that it had",
+				s.name, ErrNotLearned, y)
 		}
 	}
 	s.ready = false
@@ -103,7 +107,8 @@ func (s *solved) unlearn(b ocl.Batch, scale func(row []float32) float64, rest fu
 	width := s.net.FeatureDim()
 	for at := len(s.labels) - 1; at >= 0; at-- {
 		if s.counts[at] == 0 {
-			s.labels, s.counts, s.rows = slices.Delete(s.labels, at, at+1), slices.Delete(s.counts, at, at+1), slices.Delete(s.rows, at*width, (at+1)*width)
+			s.labels, s.counts, s.rows = slices.Delete(s.labels, at, at+1), slices.Delete(s.counts, at, at+1),
+				slices.Delete(s.rows, at*width, (at+1)*width)
 		}
 	}
 	s.show()
@@ -135,7 +140,8 @@ func (s *solved) samples() (n int64) {
 // observed is an error where there is nothing to compute a head of.
 func (s *solved) observed(ctx context.Context) error {
 	if len(s.labels) == 0 {
-		return fmt.Errorf("learner: %s: nothing was observed, so there is no classifier. Observe a batch before a prediction", s.name)
+		return fmt.Errorf("learner: %s: nothing was observed, so there is no classifier. Observe a batch before a prediction",
+			s.name)
 	}
 	return ctx.Err()
 }
@@ -194,7 +200,8 @@ func (s *solved) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 // Decide implements [Open].
 func (s *solved) Decide(dst []ocl.Label, o nn.Outputs) error {
 	if !s.ready {
-		return fmt.Errorf("learner: %s: no classifier is computed of the present sums. Call Prepare after the last batch", s.name)
+		return fmt.Errorf("learner: %s: no classifier is computed of the present sums. Call Prepare after the last batch",
+			s.name)
 	}
 	return largest(dst, o.Logits)
 }
@@ -222,7 +229,8 @@ func (s *solved) parts() checkpoint.Parts {
 				return err
 			}
 			n := len(s.labels)
-			if len(s.counts) != n || len(s.rows) != n*width || s.ready && (n == 0 || len(s.head) != n*(width+1)) || slices.ContainsFunc(s.counts, func(c int64) bool { return c < 1 || c > 1<<48 }) {
+			if len(s.counts) != n || len(s.rows) != n*width || s.ready && (n == 0 || len(s.head) != n*(width+1)) ||
+				slices.ContainsFunc(s.counts, func(c int64) bool { return c < 1 || c > 1<<48 }) {
 				return fmt.Errorf("learner: %s: the state has %d classes with %d counts and %d numbers, so it belongs to another configuration. Use the one it was saved with",
 					s.name, n, len(s.counts), len(s.rows))
 			}
@@ -263,7 +271,8 @@ func (m *moments) flush() {
 	}
 }
 
-// subtract takes the outer products of the rows of x away. left is how many samples stay: of none the sum is nothing, without what rounding has left.
+// subtract takes the outer products of the rows of x away. left is how many samples stay: of none the sum is nothing,
+// without what rounding has left.
 func (m *moments) subtract(x *tensor.Tensor, left int64) {
 	m.flush()
 	if left == 0 {
@@ -287,7 +296,8 @@ func (m *moments) part(s *solved) checkpoint.Part {
 	return checkpoint.Inline(checkpoint.Parts{checkpoint.List("moments", &m.sum.Data), checkpoint.Then(func() error {
 		m.rows = m.rows[:0]
 		if n := len(m.sum.Data); n != dense.Size(m.sum.N) && (n != 0 || len(s.labels) > 0) {
-			return fmt.Errorf("learner: %s: the state has %d sums of products for %d features, so it belongs to another configuration. Use the one it was saved with", s.name, n, m.sum.N)
+			return fmt.Errorf("learner: %s: the state has %d sums of products for %d features, so it belongs to another configuration. Use the one it was saved with",
+				s.name, n, m.sum.N)
 		}
 		if len(m.sum.Data) == 0 {
 			m.sum.Data = nil

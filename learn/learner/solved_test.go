@@ -43,10 +43,12 @@ func computing(t testing.TB, name string, d, classes, workers int) ocl.Learner {
 	case "slda running":
 		return &learner.SLDA{Net: net, WS: ws, Shrinkage: 1e-4, Running: true}
 	}
-	return &learner.RanPAC{Net: net, WS: ws, Ridge: 1, Recursive: name == "recursive" || name == "recursive ridge", Seed: 1}
+	return &learner.RanPAC{Net: net, WS: ws, Ridge: 1, Recursive: name == "recursive" || name == "recursive ridge",
+		Seed: 1}
 }
 
-var computed = []string{"ncm", "normalised", "slda", "slda shrunk", "slda running", "ranpac", "ridge", "recursive", "recursive ridge"}
+var computed = []string{"ncm", "normalised", "slda", "slda shrunk", "slda running", "ranpac", "ridge", "recursive",
+	"recursive ridge"}
 
 // gaussians draws n samples of classes with means of their own and a covariance that all share.
 func gaussians(seed uint64, n, d, classes int, distance float64) ocl.Batch {
@@ -104,8 +106,8 @@ func apart(a, b []float32) float64 {
 	return most / scale
 }
 
-// TestComputedBatches: the cut into batches moves no bit of what is summed, and the recursive solution by no more than rounding. An evaluation in between,
-// saving and loading, and the number of workers move no bit of anything.
+// TestComputedBatches: the cut into batches moves no bit of what is summed, and the recursive solution by no more than
+// rounding. An evaluation in between, saving and loading, and the number of workers move no bit of anything.
 func TestComputedBatches(t *testing.T) {
 	b := gaussians(1, 350, 12, 5, 1)
 	for _, name := range computed {
@@ -117,7 +119,8 @@ func TestComputedBatches(t *testing.T) {
 				l := computing(t, name, 12, 6, 1)
 				observeAll(t, l, b, size)
 				d := apart(want, params(l))
-				if bound := map[bool]float64{true: 1e-5, false: 0}[name == "recursive" || name == "recursive ridge"]; !(d <= bound) {
+				if bound := map[bool]float64{true: 1e-5, false: 0}[name == "recursive" ||
+					name == "recursive ridge"]; !(d <= bound) {
 					t.Errorf("batches of %d: the network differs by %g, want at most %g", size, d, bound)
 				}
 			}
@@ -140,7 +143,8 @@ func TestComputedBatches(t *testing.T) {
 	}
 }
 
-// TestRanPACSolvers: the recursive solution is that of the sums, as far as a condition of G + λ·I below 1e7 and weights of float32 allow.
+// TestRanPACSolvers: the recursive solution is that of the sums, as far as a condition of G + λ·I below 1e7 and weights
+// of float32 allow.
 func TestRanPACSolvers(t *testing.T) {
 	b := gaussians(1, 400, 12, 5, 1)
 	for _, pair := range [][2]string{{"ranpac", "recursive"}, {"ridge", "recursive ridge"}} {
@@ -153,8 +157,8 @@ func TestRanPACSolvers(t *testing.T) {
 	}
 }
 
-// TestClassMeansByDefinition compares the scores with the squared distances to the class means: 2·μ·x − ‖μ‖² = ‖x‖² − ‖x − μ‖². With unit lengths it is
-// the cosine.
+// TestClassMeansByDefinition compares the scores with the squared distances to the class means: 2·μ·x − ‖μ‖² = ‖x‖² −
+// ‖x − μ‖². With unit lengths it is the cosine.
 func TestClassMeansByDefinition(t *testing.T) {
 	const d, classes = 5, 3
 	b := gaussians(4, 60, d, classes, 1)
@@ -210,7 +214,8 @@ func TestClassMeansByDefinition(t *testing.T) {
 	}
 }
 
-// TestRidgeByDefinition compares the weights of ranpac without a projection with (Σ x·xᵀ + λ·I)⁻¹·Σ x·yᵀ, solved by elimination, for a λ that matters.
+// TestRidgeByDefinition compares the weights of ranpac without a projection with (Σ x·xᵀ + λ·I)⁻¹·Σ x·yᵀ, solved by
+// elimination, for a λ that matters.
 func TestRidgeByDefinition(t *testing.T) {
 	const d, classes, ridge = 4, 3, 7
 	b := gaussians(5, 50, d, classes, 1)
@@ -246,7 +251,8 @@ func TestRidgeByDefinition(t *testing.T) {
 	}
 }
 
-// TestSLDAByDefinition compares the scores with the formula of the paper, computed sample after sample, and with that of the pooled covariance.
+// TestSLDAByDefinition compares the scores with the formula of the paper, computed sample after sample, and with that
+// of the pooled covariance.
 func TestSLDAByDefinition(t *testing.T) {
 	const d, classes = 2, 2
 	b := gaussians(3, 40, d, classes, 1)
@@ -272,7 +278,8 @@ func TestSLDAByDefinition(t *testing.T) {
 	for r, y := range b.Y {
 		for i := range d {
 			for j := range d {
-				pooled[i][j] += (float64(b.X.Row(r)[i]) - mean[y][i]) * (float64(b.X.Row(r)[j]) - mean[y][j]) / float64(b.Len()-classes)
+				di, dj := float64(b.X.Row(r)[i])-mean[y][i], float64(b.X.Row(r)[j])-mean[y][j]
+				pooled[i][j] += di * dj / float64(b.Len()-classes)
 			}
 		}
 	}
@@ -297,8 +304,9 @@ func TestSLDAByDefinition(t *testing.T) {
 	}
 }
 
-// TestSLDAChoosesByCrossValidation compares the classifier with one whose λ is found by the words of the definition: of the doubles of the oracle's λ the one for
-// which (H·Y − h·Y)/(1−h), with the hat matrix H of all samples and h its mean diagonal, correlates most with Y.
+// TestSLDAChoosesByCrossValidation compares the classifier with one whose λ is found by the words of the definition: of
+// the doubles of the oracle's λ the one for which (H·Y − h·Y)/(1−h), with the hat matrix H of all samples and h its
+// mean diagonal, correlates most with Y.
 func TestSLDAChoosesByCrossValidation(t *testing.T) {
 	const d, classes = 12, 4
 	for _, n := range []int{9, 30, 300} {
@@ -380,7 +388,8 @@ func TestSLDAChoosesByCrossValidation(t *testing.T) {
 	}
 }
 
-// TestSLDAFewSamples: one sample in all, one a class, and samples that are all alike give a classifier that is right on them.
+// TestSLDAFewSamples: one sample in all, one a class, and samples that are all alike give a classifier that is right on
+// them.
 func TestSLDAFewSamples(t *testing.T) {
 	b := gaussians(1, 60, 5, 3, 2)
 	var first []int // a sample of each class
@@ -388,7 +397,8 @@ func TestSLDAFewSamples(t *testing.T) {
 		first = append(first, slices.Index(b.Y, k))
 	}
 	alike := ocl.Batch{X: tensor.New(6, 5, 1, 1), Y: make([]ocl.Label, 6)}
-	for name, some := range map[string]ocl.Batch{"one sample": b.Rows(0, 1), "one a class": picked(b, first), "alike": alike, "two alike": alike.Rows(0, 2)} {
+	for name, some := range map[string]ocl.Batch{"one sample": b.Rows(0, 1), "one a class": picked(b, first),
+		"alike": alike, "two alike": alike.Rows(0, 2)} {
 		l := computing(t, "slda", 5, 4, 1)
 		observeAll(t, l, some, 4)
 		dst := make([]ocl.Label, some.Len())
@@ -408,7 +418,8 @@ func picked(b ocl.Batch, rows []int) (some ocl.Batch) {
 	return some
 }
 
-// TestSLDAOfBefore: a state that has the covariance of the paper goes on with the pooled one, from the same classifier. The other way round it is refused.
+// TestSLDAOfBefore: a state that has the covariance of the paper goes on with the pooled one, from the same classifier.
+// The other way round it is refused.
 func TestSLDAOfBefore(t *testing.T) {
 	b := gaussians(1, 400, 6, 4, 0.5)
 	running, pooled := computing(t, "slda running", 6, 4, 1), computing(t, "slda shrunk", 6, 4, 1)
@@ -418,20 +429,22 @@ func TestSLDAOfBefore(t *testing.T) {
 	}
 	pooled.(*learner.SLDA).Unprepare()
 	want, got := make([]ocl.Label, 400), make([]ocl.Label, 400)
-	if err := errors.Join(running.Predict(want, b.X), pooled.(ocl.Preparer).Prepare(context.Background()), pooled.Predict(got, b.X)); err != nil {
+	if err := errors.Join(running.Predict(want, b.X), pooled.(ocl.Preparer).Prepare(context.Background()),
+		pooled.Predict(got, b.X)); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(got, want) {
 		t.Error("the classifier of the loaded state labels samples otherwise")
 	}
 	observeAll(t, pooled, b.Rows(300, 400), 10)
-	if err := running.LoadState(learnertest.State(t, pooled).Decoder()); err == nil || !strings.Contains(err.Error(), "covariance=pooled") {
+	if err := running.LoadState(learnertest.State(t, pooled).Decoder()); err == nil ||
+		!strings.Contains(err.Error(), "covariance=pooled") {
 		t.Errorf("sums of the pooled covariance for the running one: error %v", err)
 	}
 }
 
-// TestSLDAReachesBayes: where the classes are Gaussians of one covariance, no classifier is better than the one by the true means and covariance. SLDA
-// is within a point of it on the same samples.
+// TestSLDAReachesBayes: where the classes are Gaussians of one covariance, no classifier is better than the one by the
+// true means and covariance. SLDA is within a point of it on the same samples.
 func TestSLDAReachesBayes(t *testing.T) {
 	const d, classes = 10, 8
 	train, test := gaussians(1, 8000, d, classes, 0.25), gaussians(2, 4000, d, classes, 0.25)
@@ -456,7 +469,8 @@ func TestSLDAReachesBayes(t *testing.T) {
 	}
 }
 
-// bayesLabels are the classes of the nearest true mean, in the coordinates z = mix⁻¹·x in which the samples spread alike in all directions.
+// bayesLabels are the classes of the nearest true mean, in the coordinates z = mix⁻¹·x in which the samples spread
+// alike in all directions.
 func bayesLabels(b ocl.Batch, d, classes int, distance float64) []ocl.Label {
 	of := rng.New(1, "gaussians")
 	means, mix := make([]float64, classes*d), make([]float64, d*d)
@@ -517,9 +531,9 @@ func gauss(a, b []float64) []float64 {
 	return b
 }
 
-// TestNothingIsForgotten: a learner that sees half of the classes first and the others later ends where one ends that sees them in any other order, so
-// what was learned first counts as much as what came last. For slda with the running covariance, whose first sample of a class depends on the order, labels are
-// compared.
+// TestNothingIsForgotten: a learner that sees half of the classes first and the others later ends where one ends that
+// sees them in any other order, so what was learned first counts as much as what came last. For slda with the running
+// covariance, whose first sample of a class depends on the order, labels are compared.
 func TestNothingIsForgotten(t *testing.T) {
 	b := gaussians(1, 2000, 8, 6, 1)
 	pick := func(classes ...ocl.Label) ocl.Batch {
@@ -550,8 +564,10 @@ func TestNothingIsForgotten(t *testing.T) {
 				same++
 			}
 		}
-		if d := apart(weights[0], weights[1]); name != "slda running" && !(d <= 1e-5) || float64(same) < 0.99*float64(first.Len()) {
-			t.Errorf("%s: seen first or last, %d of %d samples have the same label, and the weights differ by %g", name, same, first.Len(), d)
+		if d := apart(weights[0], weights[1]); name != "slda running" && !(d <= 1e-5) ||
+			float64(same) < 0.99*float64(first.Len()) {
+			t.Errorf("%s: seen first or last, %d of %d samples have the same label, and the weights differ by %g", name, same,
+				first.Len(), d)
 		}
 	}
 }
@@ -628,14 +644,15 @@ func TestComputedStates(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		learnertest.CheckSame(t, name+", loaded after other batches", learnertest.State(t, used), saved)
-		if err := computing(t, name, 5, 3, 1).LoadState(saved.Decoder()); err == nil || !strings.Contains(err.Error(), "another configuration") {
+		if err := computing(t, name, 5, 3, 1).LoadState(saved.Decoder()); err == nil ||
+			!strings.Contains(err.Error(), "another configuration") {
 			t.Errorf("%s: a state of 4 features for a learner of 5: error %v", name, err)
 		}
 	}
 }
 
-// BenchmarkComputed learns 50,000 embeddings of 768 values and 100 classes in batches of 10, with an evaluation of 10,000 after each of ten tasks:
-// `go test ./learn/learner -run '^$' -bench Computed -benchtime 1x`.
+// BenchmarkComputed learns 50,000 embeddings of 768 values and 100 classes in batches of 10, with an evaluation of
+// 10,000 after each of ten tasks: `go test ./learn/learner -run '^$' -bench Computed -benchtime 1x`.
 func BenchmarkComputed(b *testing.B) {
 	const d, classes, tasks, batch = 768, 100, 10, 10
 	src := rng.New(1, "embeddings")
@@ -648,7 +665,8 @@ func BenchmarkComputed(b *testing.B) {
 			for b.Loop() {
 				l := computing(b, name, d, classes, 2)
 				if name == "ranpac 2000" {
-					net, err := arch.MLP(arch.Config{Channels: d, Height: 1, Width: 1, Classes: classes, Hidden: []int{2000}}, rng.New(1, "net"))
+					net, err := arch.MLP(arch.Config{Channels: d, Height: 1, Width: 1, Classes: classes, Hidden: []int{2000}},
+						rng.New(1, "net"))
 					if err != nil {
 						b.Fatal(err)
 					}

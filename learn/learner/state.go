@@ -16,11 +16,12 @@ import (
 
 // optimiserPart is the state of opt, which steps the parameters of net.
 func optimiserPart(opt optim.Optimizer, net *nn.Network) checkpoint.Part {
-	return checkpoint.Inline(checkpoint.Parts{checkpoint.Sub("opt", opt), checkpoint.Then(func() error { return opt.Fit(net) })})
+	return checkpoint.Inline(checkpoint.Parts{checkpoint.Sub("opt", opt),
+		checkpoint.Then(func() error { return opt.Fit(net) })})
 }
 
-// vectorPart is v, which has a number for each parameter of net. A state of a smaller network that net inherits from has 0
-// for the further ones.
+// vectorPart is v, which has a number for each parameter of net. A state of a smaller network that net inherits from
+// has 0 for the further ones.
 func vectorPart(name string, net *nn.Network, v []float32) checkpoint.Part {
 	return checkpoint.Via(func() []float32 { return v }, func(saved []float32) error {
 		fitted, err := net.Fit(saved)
@@ -45,7 +46,8 @@ func memoryPart(m *memory.Store, net *nn.Network) checkpoint.Part {
 func checkLabels(classes int, labels ...ocl.Label) error {
 	for _, y := range labels {
 		if y < 0 || int(y) >= classes {
-			return fmt.Errorf("learner: the state has class %d, which is not in [0, %d), so it belongs to another configuration. Use the one it was saved with", y, classes)
+			return fmt.Errorf("learner: the state has class %d, which is not in [0, %d), so it belongs to another configuration. Use the one it was saved with",
+				y, classes)
 		}
 	}
 	return nil
@@ -55,7 +57,8 @@ func checkLabels(classes int, labels ...ocl.Label) error {
 func checkRising(classes int, labels []ocl.Label) error {
 	for i, y := range labels {
 		if i > 0 && y <= labels[i-1] {
-			return fmt.Errorf("learner: the state has class %d before class %d. Classes must rise, so it belongs to another configuration", labels[i-1], y)
+			return fmt.Errorf("learner: the state has class %d before class %d. Classes must rise, so it belongs to another configuration",
+				labels[i-1], y)
 		}
 	}
 	return checkLabels(classes, labels...)
@@ -65,7 +68,8 @@ func checkRising(classes int, labels []ocl.Label) error {
 func checkSlots[T ~int | ~int32](m *memory.Store, slots []T) error {
 	for _, slot := range slots {
 		if slot < 0 || int(slot) >= m.Len() {
-			return fmt.Errorf("learner: the state has slot %d of a memory of %d samples, so it belongs to another configuration. Use the one it was saved with", slot, m.Len())
+			return fmt.Errorf("learner: the state has slot %d of a memory of %d samples, so it belongs to another configuration. Use the one it was saved with",
+				slot, m.Len())
 		}
 	}
 	return nil

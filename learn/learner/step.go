@@ -18,10 +18,10 @@ import (
 // iteration. It holds until Gradient returns.
 func (r *Replay) Incoming() Pass { return Pass{Batch: r.shown, Role: loss.Incoming} }
 
-// Draw is line 3, B_M ← Retrieve(B_n, M): a pass of copies of the samples that Retrieve chooses, with their slots and what these
-// carry. It has no rows if nothing is stored, or nothing is retrieved. Each call draws anew, first from the source
-// "memory/retrieve" (as Retrieve does), and then, if Augment is set, from "replay/augment": three numbers for each row, in
-// their order. Retrieve sees B_n as it arrived.
+// Draw is line 3, B_M ← Retrieve(B_n, M): a pass of copies of the samples that Retrieve chooses, with their slots and
+// what these carry. It has no rows if nothing is stored, or nothing is retrieved. Each call draws anew, first from the
+// source "memory/retrieve" (as Retrieve does), and then, if Augment is set, from "replay/augment": three numbers for
+// each row, in their order. Retrieve sees B_n as it arrived.
 //
 // The pass holds until Gradient returns, also where it draws again.
 func (r *Replay) Draw() (Pass, error) {
@@ -58,29 +58,30 @@ func checkRetrieved(slots []int, filled int) error {
 	return nil
 }
 
-// Accumulate runs the passes through the network in training mode, each with its own batch-norm statistics, and adds the
-// gradients of their mean losses to Net.Grads in their order: Σ_p ∇ℓ_p(θ). All have the same parameters, so they run at the
-// same time if there are workers. Running statistics move in the order of the passes. A teacher answers first, in evaluation
-// mode or as [Teacher.Training] says. Passes without rows are left out. The bits do not depend on the number of workers.
+// Accumulate runs the passes through the network in training mode, each with its own batch-norm statistics, and adds
+// the gradients of their mean losses to Net.Grads in their order: Σ_p ∇ℓ_p(θ). All have the same parameters, so they
+// run at the same time if there are workers. Running statistics move in the order of the passes. A teacher answers
+// first, in evaluation mode or as [Teacher.Training] says. Passes without rows are left out. The bits do not depend on
+// the number of workers.
 //
-// Loss is the sum of the mean losses, Correct counts rows of B_n (-1 if no output is that of a class), and Replay rows of B_M;
-// views of rows do not count. A
-// criterion that makes a gradient of its own or changes what it was given is an error, also one that finds a gradient that is
-// not finite with a loss that is (ErrDiverged). A loss that is not finite is an error of Observe.
+// Loss is the sum of the mean losses, Correct counts rows of B_n (-1 if no output is that of a class), and Replay rows
+// of B_M; views of rows do not count. A criterion that makes a gradient of its own or changes what it was given is an
+// error, also one that finds a gradient that is not finite with a loss that is (ErrDiverged). A loss that is not finite
+// is an error of Observe.
 func (r *Replay) Accumulate(passes ...Pass) (ocl.StepStats, error) {
 	return r.train.accumulate(nil, passes...)
 }
 
-// AccumulateApart is [Replay.Accumulate], but the gradient of pass i > 0 is written to apart[i-1] [P] instead, which has as many
-// numbers as the network has parameters. Each pass must have rows.
+// AccumulateApart is [Replay.Accumulate], but the gradient of pass i > 0 is written to apart[i-1] [P] instead, which
+// has as many numbers as the network has parameters. Each pass must have rows.
 func (r *Replay) AccumulateApart(apart [][]float32, passes ...Pass) (ocl.StepStats, error) {
 	return r.train.accumulate(apart, passes...)
 }
 
-// AccumulateTogether is [Replay.Accumulate] for one loss over several passes, such as one that compares two views of the same
-// images: all passes run forward, f is called once, and all run back. Loss is that of f, and [Pass.Criterion] is not asked.
-// All passes keep their activations until the end, so this takes more memory. Where f is a sum over the passes, the bits are
-// those of Accumulate.
+// AccumulateTogether is [Replay.Accumulate] for one loss over several passes, such as one that compares two views of
+// the same images: all passes run forward, f is called once, and all run back. Loss is that of f, and [Pass.Criterion]
+// is not asked. All passes keep their activations until the end, so this takes more memory. Where f is a sum over the
+// passes, the bits are those of Accumulate.
 func (r *Replay) AccumulateTogether(f TogetherLoss, passes ...Pass) (ocl.StepStats, error) {
 	return r.train.accumulateTogether(r.Step, f, passes...)
 }
@@ -107,17 +108,20 @@ func (r *Replay) carried(n int) (*tensor.Tensor, error) {
 	case f == 0 && !r.keeps:
 		return nil, nil
 	case f == 0:
-		return nil, fmt.Errorf("learner: step %d: %T keeps numbers, but the memory carries none. Call Carry or CarryOutputs of the memory first", r.steps, r.Step)
+		return nil, fmt.Errorf("learner: step %d: %T keeps numbers, but the memory carries none. Call Carry or CarryOutputs of the memory first",
+			r.steps, r.Step)
 	case !r.keeps:
-		return nil, fmt.Errorf("learner: step %d: the memory carries %d numbers with each sample, but %T keeps none. Call Keep in Gradient", r.steps, f, r.Step)
+		return nil, fmt.Errorf("learner: step %d: the memory carries %d numbers with each sample, but %T keeps none. Call Keep in Gradient",
+			r.steps, f, r.Step)
 	case !r.Memory.Carries(&r.kept, n):
-		return nil, fmt.Errorf("learner: step %d: %T keeps numbers of shape %v for %d rows. Keep %d of each row", r.steps, r.Step, r.kept.Shape, n, f)
+		return nil, fmt.Errorf("learner: step %d: %T keeps numbers of shape %v for %d rows. Keep %d of each row", r.steps,
+			r.Step, r.kept.Shape, n, f)
 	}
 	return &r.kept, nil
 }
 
-// Rand is the source "step/NAME" of Seed, which is saved with the learner. Ask for it each time: a load may replace it. A name has
-// one line, or Rand panics.
+// Rand is the source "step/NAME" of Seed, which is saved with the learner. Ask for it each time: a load may replace it.
+// A name has one line, or Rand panics.
 func (r *Replay) Rand(name string) *rng.Source {
 	s := r.named[name]
 	if s == nil {

@@ -39,14 +39,16 @@ func (r *Replay) bound() string {
 	return r.owner
 }
 
-// checkBound returns an error if a field needs the boundaries of tasks and BeginTask was never called: it would silently do nothing.
+// checkBound returns an error if a field needs the boundaries of tasks and BeginTask was never called: it would
+// silently do nothing.
 func (r *Replay) checkBound() error {
 	if r.Review != nil && r.Memory == nil {
 		return fmt.Errorf("learner: the Review of a Replay needs a memory, and there is none. Set Memory, or remove the Review")
 	}
 	if who := r.bound(); who != "" && !r.boundaries.begun {
 		return fmt.Errorf("learner: %s needs the boundaries of tasks, and no task has begun. "+
-			"Wrap the Replay in learner.Bounded and call BeginTask and EndTask. A learner that contains a Replay must call both", who)
+			"Wrap the Replay in learner.Bounded and call BeginTask and EndTask. A learner that contains a Replay must call both",
+			who)
 	}
 	return nil
 }

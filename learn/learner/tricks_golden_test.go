@@ -54,13 +54,15 @@ func TestGoldenTricks(t *testing.T) {
 	var f trickCases
 	learner.ReadGolden(t, "tricks.json", &g, &f)
 	if len(f.Cases) != 3*8+3 {
-		t.Errorf("%d cases, want 3 methods with each of 8 lists of tricks, and A-GEM with another reference in 3", len(f.Cases))
+		t.Errorf("%d cases, want 3 methods with each of 8 lists of tricks, and A-GEM with another reference in 3",
+			len(f.Cases))
 	}
 	for _, c := range f.Cases {
 		t.Run(fmt.Sprint(c.Name, " ", c.Trick, " plain=", c.Plain), func(t *testing.T) {
 			start := g.finetune(t)
 			s := method.Setup{
-				Net: start.Net, WS: start.WS, Opt: optim.SGD{LR: g.LR, WeightDecay: g.WeightDecay}, Memory: g.Capacity, ReplayBatch: g.Replay, Iterations: 1,
+				Net: start.Net, WS: start.WS, Opt: optim.SGD{LR: g.LR, WeightDecay: g.WeightDecay}, Memory: g.Capacity,
+				ReplayBatch: g.Replay, Iterations: 1,
 				Shape: [3]int{1, 1, g.Pixels}, Classes: g.Classes, Seed: g.Seed,
 			}
 			if c.Name == "mir" {

@@ -36,7 +36,8 @@ func TestTeacherIsInEvaluationMode(t *testing.T) {
 		root, training bool
 	}{{false, false}, {true, false}, {false, true}, {true, true}} {
 		r := replaying(t, 12)
-		r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{Training: c.training}, loss.Distilled{Root: c.root}
+		r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{Training: c.training},
+			loss.Distilled{Root: c.root}
 		l := learner.Bounded{Replay: r}
 		batches := residualCase.Batches(1, 8, 5)
 		residualCase.Learn(t, l, batches, 0, 4)
@@ -175,7 +176,8 @@ func TestReviewIsInterrupted(t *testing.T) {
 // other outputs move by weight decay alone, here none.
 func TestICaRLReview(t *testing.T) {
 	r := residual(t)
-	l := &learner.ICaRL{Net: r.Net, WS: r.WS, Opt: r.Opt, Memory: memory.NewStore(12, residualCase.Shape, nil), ReplayBatch: 4, Seed: 1,
+	l := &learner.ICaRL{Net: r.Net, WS: r.WS, Opt: r.Opt, Memory: memory.NewStore(12, residualCase.Shape, nil),
+		ReplayBatch: 4, Seed: 1,
 		Review: &learner.Review{Batch: 12}}
 	if err := l.BeginTask(ocl.TaskInfo{Classes: []ocl.Label{5, 1}}); err != nil { // outputs 0 and 1
 		t.Fatal(err)
@@ -219,7 +221,8 @@ func TestTricksWorkers(t *testing.T) {
 		ws := r.Net.NewWorkspace(workers)
 		defer ws.Close()
 		r.WS = ws
-		r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{Labels: loss.Separated{}, Root: true}
+		r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{},
+			loss.Distilled{Labels: loss.Separated{}, Root: true}
 		r.Review = &learner.Review{Batch: 4}
 		stats := residualCase.Learn(t, learner.Bounded{Replay: r}, residualCase.Batches(1, 6, 5), 0, 6)
 		return fmt.Sprint(stats, r.Net.Params(), r.Net.Running())
@@ -232,8 +235,8 @@ func TestTricksWorkers(t *testing.T) {
 // embedding is a learner of somebody else that embeds a Replay and forwards nothing.
 type embedding struct{ *learner.Replay }
 
-// TestUntoldIsRefused: a Replay whose fields need the boundaries of tasks refuses batches before BeginTask, and the error says
-// what to do. So do a Replay within another learner, and a Review without memory.
+// TestUntoldIsRefused: a Replay whose fields need the boundaries of tasks refuses batches before BeginTask, and the
+// error says what to do. So do a Replay within another learner, and a Review without memory.
 func TestUntoldIsRefused(t *testing.T) {
 	batches := residualCase.Batches(1, 2, 5)
 	for name, c := range map[string]struct {
@@ -245,7 +248,8 @@ func TestUntoldIsRefused(t *testing.T) {
 			r.Teacher, r.Classes, r.Criterion = &learner.Teacher{}, &learner.Classes{}, loss.Distilled{}
 			return r
 		}, "the Teacher of a Replay"},
-		"classes": {func(r *learner.Replay) ocl.Learner { r.Classes = &learner.Classes{}; return r }, "the Classes of a Replay"},
+		"classes": {func(r *learner.Replay) ocl.Learner { r.Classes = &learner.Classes{}; return r },
+			"the Classes of a Replay"},
 		"embedded": {func(r *learner.Replay) ocl.Learner {
 			r.Review = &learner.Review{}
 			return embedding{r}

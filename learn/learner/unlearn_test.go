@@ -24,14 +24,16 @@ func sumsOf(t *testing.T, l ocl.Learner) (counts []int64, sums []float64) {
 		err = errors.Join(err, checkpoint.Parts{checkpoint.List(name, &list)}.LoadState(state.Decoder()))
 		sums = append(sums, list...)
 	}
-	if err = errors.Join(err, checkpoint.Parts{checkpoint.List("counts", &counts)}.LoadState(state.Decoder())); err != nil {
+	if err = errors.Join(err, checkpoint.Parts{checkpoint.List("counts",
+		&counts)}.LoadState(state.Decoder())); err != nil {
 		t.Fatal(err)
 	}
 	return counts, sums
 }
 
-// TestUnlearn: after learning A and B in a mixed order and unlearning B, counts, sums and predictions are those of A alone. Each of the at most N = |A|+2·|B| additions to a sum rounds
-// by at most half an ulp, 2⁻⁵³, of the sum of the absolute values of what is summed, so two ways to A differ by at most 2·N·2⁻⁵³ of it. The classifier that follows is
+// TestUnlearn: after learning A and B in a mixed order and unlearning B, counts, sums and predictions are those of A
+// alone. Each of the at most N = |A|+2·|B| additions to a sum rounds by at most half an ulp, 2⁻⁵³, of the sum of the
+// absolute values of what is summed, so two ways to A differ by at most 2·N·2⁻⁵³ of it. The classifier that follows is
 // one of float32 weights, whose bound is that of a system of a condition below 1e4: 1e-6.
 func TestUnlearn(t *testing.T) {
 	all := gaussians(1, 350, 12, 5, 1)
@@ -48,7 +50,8 @@ func TestUnlearn(t *testing.T) {
 			want, got := computing(t, name, 12, 6, 1), computing(t, name, 12, 6, 1)
 			observeAll(t, want, picked(all, a), 10)
 			observeAll(t, got, all, 10)
-			// Σ|x_i·x_j| is at most the larger Σ x_i², which is a sum; ranpac's features are not negative, so its sums are those of absolute values.
+			// Σ|x_i·x_j| is at most the larger Σ x_i², which is a sum; ranpac's features are not negative, so its sums are those
+			// of absolute values.
 			largest := 0.0
 			_, sums := sumsOf(t, got)
 			for _, v := range sums {
@@ -83,21 +86,24 @@ func TestUnlearn(t *testing.T) {
 				apartMost = max(apartMost, math.Abs(v-wantSums[i]))
 			}
 			bound := 2 * float64(len(a)+2*len(b)) * 0x1p-53 * largest
-			if t.Logf("sums differ by %.1e (bound %.1e), weights by %.1e", apartMost, bound, apart(params(want), params(got))); !(apartMost <= bound) {
+			if t.Logf("sums differ by %.1e (bound %.1e), weights by %.1e", apartMost, bound,
+				apart(params(want), params(got))); !(apartMost <= bound) {
 				t.Errorf("sums differ by %g, want at most %g", apartMost, bound)
 			}
 			if d := apart(params(want), params(got)); !(d <= 1e-6) {
 				t.Errorf("the network differs by %g", d)
 			}
 			one, other := make([]ocl.Label, all.Len()), make([]ocl.Label, all.Len())
-			if err := errors.Join(want.Predict(one, all.X), got.Predict(other, all.X)); err != nil || !slices.Equal(one, other) || slices.Contains(other, 4) {
+			if err := errors.Join(want.Predict(one, all.X), got.Predict(other, all.X)); err != nil ||
+				!slices.Equal(one, other) || slices.Contains(other, 4) {
 				t.Errorf("other predictions, or a class without samples is predicted (%v)", err)
 			}
 		})
 	}
 }
 
-// TestUnlearnAll: a learner that has unlearned everything is as one that has learned nothing, and can be saved and learn.
+// TestUnlearnAll: a learner that has unlearned everything is as one that has learned nothing, and can be saved and
+// learn.
 func TestUnlearnAll(t *testing.T) {
 	b := gaussians(1, 70, 4, 3, 1)
 	for _, name := range []string{"ncm", "slda", "ranpac"} {
@@ -122,7 +128,8 @@ func TestUnlearnAll(t *testing.T) {
 	}
 }
 
-// TestUnlearnRefuses: what cannot have been learned, what is no number, and learners that are no sums; nothing has changed then.
+// TestUnlearnRefuses: what cannot have been learned, what is no number, and learners that are no sums; nothing has
+// changed then.
 func TestUnlearnRefuses(t *testing.T) {
 	b := gaussians(1, 20, 4, 3, 1)
 	for _, name := range []string{"ncm", "slda", "ranpac"} {

@@ -16,8 +16,10 @@ import (
 // on. Sums are in float64. It allocates nothing.
 func BCE(d, logits, targets *tensor.Tensor) float64 {
 	rows, k := targets.Shape[0], targets.Shape[1]
-	if len(logits.Shape) != 2 || logits.Shape[0] != rows || logits.Shape[1] < k || d.Shape[0] != rows || d.Shape[1] != logits.Shape[1] {
-		panic(fmt.Sprintf("loss: BCE: logits %v, gradient %v, targets %v. They must be [B,K], [B,K], [B,k] with k ≤ K", logits.Shape, d.Shape, targets.Shape))
+	if len(logits.Shape) != 2 || logits.Shape[0] != rows || logits.Shape[1] < k || d.Shape[0] != rows ||
+		d.Shape[1] != logits.Shape[1] {
+		panic(fmt.Sprintf("loss: BCE: logits %v, gradient %v, targets %v. They must be [B,K], [B,K], [B,k] with k ≤ K",
+			logits.Shape, d.Shape, targets.Shape))
 	}
 	classes := logits.Shape[1]
 	mean := 1 / float64(rows)
@@ -36,7 +38,8 @@ func BCE(d, logits, targets *tensor.Tensor) float64 {
 
 // yesNo is weight·(−t·log σ(z) − (1−t)·log(1−σ(z))), written so that no exponential overflows, and its gradient.
 func yesNo(z, t, weight float64) (loss float64, gradient float32) {
-	return float64((math.Max(z, 0) - float64(z*t) + math.Log1p(math.Exp(-math.Abs(z)))) * weight), float32((Sigmoid(z) - t) * weight)
+	return float64((math.Max(z, 0) - float64(z*t) + math.Log1p(math.Exp(-math.Abs(z)))) * weight),
+		float32((Sigmoid(z) - t) * weight)
 }
 
 // Sigmoid is σ(z) = 1/(1 + e^−z).

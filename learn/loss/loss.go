@@ -35,25 +35,30 @@ type Input struct {
 	Logits *tensor.Tensor // the outputs of the network
 	Y      []ocl.Label
 
-	Role   Role           // where the rows come from; 0 is unknown
-	Slots  []int          // [B]: the memory slot of each row, -1 for a row that is not stored; nil if no row is
-	Stored *tensor.Tensor // [B,F]: the floats that the memory carries with each row; nil if it carries none, or no row is stored
-	Valid  []int          // [B]: how many of the first columns of Stored each row has, at most F; further ones are 0. nil without Stored
+	Role  Role  // where the rows come from; 0 is unknown
+	Slots []int // [B]: the memory slot of each row, -1 for a row that is not stored; nil if no row is
+	// [B,F]: the floats that the memory carries with each row; nil if it carries none, or no row is stored
+	Stored *tensor.Tensor
+	// [B]: how many of the first columns of Stored each row has, at most F; further ones are 0. nil without Stored
+	Valid []int
 
-	Old, New []ocl.Label    // C_old and C_new, if the learner is TaskAware: the classes of earlier tasks, and those of this one
-	Share    float64        // |C_new| / (|C_old| + |C_new|), a class counted once for every task it occurs in
-	Seen     []ocl.Label    // the classes that were observed before the incoming batch; nil if the learner does not keep them
-	Teacher  *tensor.Tensor // the teacher's logits [B,K] of the same batch; nil without a teacher
+	// C_old and C_new, if the learner is TaskAware: the classes of earlier tasks, and those of this one
+	Old, New []ocl.Label
+	Share    float64 // |C_new| / (|C_old| + |C_new|), a class counted once for every task it occurs in
+	// the classes that were observed before the incoming batch; nil if the learner does not keep them
+	Seen    []ocl.Label
+	Teacher *tensor.Tensor // the teacher's logits [B,K] of the same batch; nil without a teacher
 }
 
 // Role says where the rows of a batch come from, as a sum of bits.
 type Role uint8
 
 const (
-	Incoming Role                  = 1 << iota // rows of the incoming batch B_n
-	Replayed                                   // rows from memory
-	View                                       // the images are another view of rows that the network sees too, such as a crop
-	Joined   = Incoming | Replayed             // both in one batch; Slots tells them apart
+	Incoming Role = 1 << iota // rows of the incoming batch B_n
+	Replayed                  // rows from memory
+	// the images are another view of rows that the network sees too, such as a crop
+	View
+	Joined = Incoming | Replayed // both in one batch; Slots tells them apart
 )
 
 // Has says whether the role has all bits of another one.
@@ -155,8 +160,10 @@ func among(d, z []float32, set []ocl.Label, y ocl.Label, weight float64) float64
 // not fit together.
 func (in Input) check(name string, d *tensor.Tensor) (rows, classes int, err error) {
 	z := in.Logits
-	if len(z.Shape) != 2 || z.Shape[0] != len(in.Y) || len(d.Shape) != 2 || d.Shape[0] != z.Shape[0] || d.Shape[1] != z.Shape[1] {
-		panic(fmt.Sprintf("loss: %s: logits %v, gradient %v, %d labels. They must be [B,K], [B,K], B", name, z.Shape, d.Shape, len(in.Y)))
+	if len(z.Shape) != 2 || z.Shape[0] != len(in.Y) || len(d.Shape) != 2 || d.Shape[0] != z.Shape[0] ||
+		d.Shape[1] != z.Shape[1] {
+		panic(fmt.Sprintf("loss: %s: logits %v, gradient %v, %d labels. They must be [B,K], [B,K], B", name, z.Shape, d.Shape,
+			len(in.Y)))
 	}
 	rows, classes = z.Shape[0], z.Shape[1]
 	for i, y := range in.Y {

@@ -37,8 +37,8 @@ type Separated struct{}
 type Distilled struct {
 	Labels Criterion // nil is CrossEntropy
 	Root   bool      // λ is the root of the share: KDC*
-	// Alone leaves λ·L_labels, as the survey's authors' code does, where KDC* never gets a teacher (docs/deviations.md: KDC,
-	// KDC*).
+	// Alone leaves λ·L_labels, as the survey's authors' code does, where KDC* never gets a teacher (docs/deviations.md:
+	// KDC, KDC*).
 	Alone bool
 }
 

@@ -16,12 +16,13 @@ import (
 // trickCriteria are the criteria of the survey's tricks, alone and together, and that of LwF.MC.
 var trickCriteria = map[string]loss.Criterion{
 	"lb": loss.Labels{}, "ss": loss.Separated{}, "kdc": loss.Distilled{}, "kdc*": loss.Distilled{Root: true},
-	"kdc* authors": loss.Distilled{Root: true, Alone: true}, "kdc* authors+lb": loss.Distilled{Labels: loss.Labels{}, Root: true, Alone: true}, "lwf mc": loss.LwFMC{},
+	"kdc* authors":    loss.Distilled{Root: true, Alone: true},
+	"kdc* authors+lb": loss.Distilled{Labels: loss.Labels{}, Root: true, Alone: true}, "lwf mc": loss.LwFMC{},
 	"kdc+lb": loss.Distilled{Labels: loss.Labels{}}, "kdc*+ss": loss.Distilled{Labels: loss.Separated{}, Root: true},
 }
 
-// TestGoldenTricks compares losses and gradients with those of PyTorch in float64, testdata/tricks.py: batches of one label,
-// of one row, of all classes and of none, and tasks without old and without new classes.
+// TestGoldenTricks compares losses and gradients with those of PyTorch in float64, testdata/tricks.py: batches of one
+// label, of one row, of all classes and of none, and tasks without old and without new classes.
 func TestGoldenTricks(t *testing.T) {
 	text, err := os.ReadFile("testdata/tricks.json")
 	if err != nil {
@@ -123,9 +124,11 @@ func TestPermutedClasses(t *testing.T) {
 	}
 	z, _ := random(7, 5, 3)
 	teacher, _ := random(7, 5, 2)
-	in := loss.Input{Logits: z, Y: []ocl.Label{4, 0, 2, 1, 0, 0, 2}, Old: []ocl.Label{0, 1, 2}, New: []ocl.Label{3, 4}, Share: 0.4, Teacher: teacher}
+	in := loss.Input{Logits: z, Y: []ocl.Label{4, 0, 2, 1, 0, 0, 2}, Old: []ocl.Label{0, 1, 2}, New: []ocl.Label{3, 4},
+		Share: 0.4, Teacher: teacher}
 	other := loss.Input{
-		Logits: columns(z), Y: rename(in.Y...), Old: rename(in.Old...), New: rename(in.New...), Share: 0.4, Teacher: columns(teacher),
+		Logits: columns(z), Y: rename(in.Y...), Old: rename(in.Old...), New: rename(in.New...), Share: 0.4,
+		Teacher: columns(teacher),
 	}
 	slices.Sort(other.Old)
 	slices.Sort(other.New)
@@ -156,7 +159,8 @@ func TestTricksLeaveOthersAlone(t *testing.T) {
 			t.Errorf("labels 1 and 3: gradient %v", d.Data)
 		}
 	}
-	if _, err := (loss.Separated{}).Eval(d, loss.Input{Logits: z, Y: []ocl.Label{1, 3}, Old: []ocl.Label{1, 2}, New: []ocl.Label{3, 4}}); err != nil {
+	if _, err := (loss.Separated{}).Eval(d, loss.Input{Logits: z, Y: []ocl.Label{1, 3}, Old: []ocl.Label{1, 2},
+		New: []ocl.Label{3, 4}}); err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range d.Data {

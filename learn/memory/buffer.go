@@ -7,7 +7,8 @@ import (
 	"ocl/nn/tensor"
 )
 
-// Buffer is room for images [N,C,H,W] with their labels, and for what a memory has beside them, that grows and is used again.
+// Buffer is room for images [N,C,H,W] with their labels, and for what a memory has beside them, that grows and is used
+// again.
 type Buffer struct {
 	X tensor.Tensor
 	Y []ocl.Label
@@ -23,7 +24,8 @@ func (r *Buffer) Resize(n, c, h, w int) {
 	r.Y = slices.Grow(r.Y, max(0, n-len(r.Y)))[:n]
 }
 
-// Gather returns copies of the samples in slots of m, and fills Slots, Floats and Valid. All hold until the buffer is used again.
+// Gather returns copies of the samples in slots of m, and fills Slots, Floats and Valid. All hold until the buffer is
+// used again.
 func (r *Buffer) Gather(m *Store, slots []int) ocl.Batch {
 	r.Resize(len(slots), m.shape[0], m.shape[1], m.shape[2])
 	m.Gather(&r.X, r.Y, slots)
@@ -34,8 +36,8 @@ func (r *Buffer) Gather(m *Store, slots []int) ocl.Batch {
 	return ocl.Batch{X: &r.X, Y: r.Y}
 }
 
-// gatherWith is Gather for the memory as it will be after m.Put(b, put), so slots may also name rows of b that are not stored
-// yet. It changes the order of slots.
+// gatherWith is Gather for the memory as it will be after m.Put(b, put), so slots may also name rows of b that are not
+// stored yet. It changes the order of slots.
 func (r *Buffer) gatherWith(m *Store, slots []int, b ocl.Batch, put []int) ocl.Batch {
 	stored := 0
 	for i, slot := range slots {

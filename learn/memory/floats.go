@@ -17,27 +17,30 @@ type floats struct {
 	valid   []int       // by filled slot: how many of its first numbers were given; further ones are 0
 }
 
-// Carry makes each slot carry n (≥ 1) numbers beside its sample. Each sample must then be put with n numbers, and a state
-// with another n is refused. It panics if the memory has seen a sample.
+// Carry makes each slot carry n (≥ 1) numbers beside its sample. Each sample must then be put with n numbers, and a
+// state with another n is refused. It panics if the memory has seen a sample.
 func (m *Store) Carry(n int) { m.carry(n, false) }
 
-// CarryOutputs makes each slot carry a number for each of so many (≥ 1) classes, such as logits. A sample may be put with
-// fewer numbers, those of the first classes, if a network has fewer outputs then. The further ones are 0, and the store knows
-// how many there are ([Store.GatherFloats]). So a memory for more classes can load the state of one for fewer. A state with
-// more classes is refused. It panics if the memory has seen a sample.
+// CarryOutputs makes each slot carry a number for each of so many (≥ 1) classes, such as logits. A sample may be put
+// with fewer numbers, those of the first classes, if a network has fewer outputs then. The further ones are 0, and the
+// store knows how many there are ([Store.GatherFloats]). So a memory for more classes can load the state of one for
+// fewer. A state with more classes is refused. It panics if the memory has seen a sample.
 func (m *Store) CarryOutputs(classes int) { m.carry(classes, true) }
 
 func (m *Store) carry(n int, outputs bool) {
 	if n < 1 || m.seen > 0 {
-		panic(fmt.Sprintf("memory: %d numbers a slot after %d samples. Choose at least 1, and before the first sample", n, m.seen))
+		panic(fmt.Sprintf("memory: %d numbers a slot after %d samples. Choose at least 1, and before the first sample", n,
+			m.seen))
 	}
 	m.floats = floats{columns: n, outputs: outputs}
 }
 
-// Floats is F, how many numbers each slot carries beside its sample: 0, unless [Store.Carry] or [Store.CarryOutputs] was called.
+// Floats is F, how many numbers each slot carries beside its sample: 0, unless [Store.Carry] or [Store.CarryOutputs]
+// was called.
 func (m *Store) Floats() int { return m.floats.columns }
 
-// Carries says whether n samples can be put with the numbers of rows: [n,F], or with [Store.CarryOutputs] from 1 to F columns.
+// Carries says whether n samples can be put with the numbers of rows: [n,F], or with [Store.CarryOutputs] from 1 to F
+// columns.
 func (m *Store) Carries(rows *tensor.Tensor, n int) bool { return m.floats.holds(rows, n) }
 
 // bytes is the number of bytes that a slot takes.
@@ -95,8 +98,8 @@ func (f *floats) grow(n int) {
 	}
 }
 
-// GatherFloats copies the numbers that the slots carry to x [len(slots),F], and to valid, len(valid) == len(slots), how many of them
-// each sample was put with; further ones are 0.
+// GatherFloats copies the numbers that the slots carry to x [len(slots),F], and to valid, len(valid) == len(slots), how
+// many of them each sample was put with; further ones are 0.
 func (m *Store) GatherFloats(x *tensor.Tensor, valid []int, slots []int) {
 	x.CheckShape("numbers of the memory", len(slots), m.floats.columns)
 	if m.floats.columns == 0 {
@@ -118,7 +121,8 @@ func (f *floats) parts(filled func() int) checkpoint.Part {
 			checkpoint.Int32List("floats/valid", &f.valid),
 		}, checkpoint.Parts{checkpoint.Then(func() error { columns = 0; return nil })}),
 		checkpoint.Then(func() error {
-			if columns != f.columns && (!f.outputs || !outputs || columns < 1 || columns > f.columns) || outputs != f.outputs && columns > 0 {
+			if columns != f.columns && (!f.outputs || !outputs || columns < 1 || columns > f.columns) || outputs != f.outputs &&
+				columns > 0 {
 				return fmt.Errorf("memory: the state carries %d numbers with each sample, but this memory carries %d, so it belongs to another configuration. Use the one it was saved with",
 					columns, f.columns)
 			}
@@ -133,7 +137,8 @@ func (f *floats) parts(filled func() int) checkpoint.Part {
 			if f.columns == 0 {
 				return nil
 			}
-			return checkpoint.Parts{checkpoint.Made("floats/data", f.saved, func(all []byte) error { return f.load(all, columns) })}
+			return checkpoint.Parts{checkpoint.Made("floats/data", f.saved,
+				func(all []byte) error { return f.load(all, columns) })}
 		}),
 	})
 }

@@ -76,8 +76,10 @@ func TestFloatsPanic(t *testing.T) {
 		want string
 	}{
 		"none given": {func() { carrying(fixed(2)).Put(one, []int{0}) }, "without the 2 numbers"},
-		"none kept":  {func() { memorytest.NewStore(4).PutWith(one, []int{0}, tensor.New(1, 2)) }, "[1 2] for 1 samples and slots with 0"},
-		"too few":    {func() { carrying(fixed(2)).PutWith(one, []int{0}, tensor.New(1, 1)) }, "[1 1] for 1 samples and slots with 2"},
+		"none kept": {func() { memorytest.NewStore(4).PutWith(one, []int{0}, tensor.New(1, 2)) },
+			"[1 2] for 1 samples and slots with 0"},
+		"too few": {func() { carrying(fixed(2)).PutWith(one, []int{0}, tensor.New(1, 1)) },
+			"[1 1] for 1 samples and slots with 2"},
 		"too many":   {func() { carrying(outputs(2)).PutWith(one, []int{0}, tensor.New(1, 3)) }, "[1 3] for 1 samples"},
 		"other rows": {func() { carrying(outputs(2)).PutWith(one, []int{0}, tensor.New(2, 2)) }, "[2 2] for 1 samples"},
 		"late": {func() {
@@ -116,8 +118,8 @@ func stateOf(t testing.TB, carry func(*memory.Store)) *checkpoint.Container {
 	return c
 }
 
-// TestFloatsAreSaved: what is loaded is saved as the same. Outputs grow by classes; everything else that differs is refused.
-// Without numbers there is no further section.
+// TestFloatsAreSaved: what is loaded is saved as the same. Outputs grow by classes; everything else that differs is
+// refused. Without numbers there is no further section.
 func TestFloatsAreSaved(t *testing.T) {
 	none := func(*memory.Store) {}
 	for _, name := range stateOf(t, none).Names() {
@@ -164,7 +166,8 @@ func TestFloatsAreSaved(t *testing.T) {
 		}
 		for slot := range 3 {
 			row := got[slot*m.Floats():][:m.Floats()]
-			if want := numbers[slot*was.Floats():][:was.Floats()]; !slices.Equal(row[:was.Floats()], want) || slices.ContainsFunc(row[was.Floats():], func(v float32) bool { return v != 0 }) {
+			if want := numbers[slot*was.Floats():][:was.Floats()]; !slices.Equal(row[:was.Floats()], want) ||
+				slices.ContainsFunc(row[was.Floats():], func(v float32) bool { return v != 0 }) {
 				t.Errorf("%s: slot %d carries %v, want %v and zeros", name, slot, row, want)
 			}
 		}
@@ -174,7 +177,8 @@ func TestFloatsAreSaved(t *testing.T) {
 // FuzzFloats: a changed state is refused with a message that can be read, or is loaded and saved as the same.
 func FuzzFloats(f *testing.F) {
 	states := []*checkpoint.Container{stateOf(f, fixed(3)), stateOf(f, outputs(3)), stateOf(f, func(*memory.Store) {})}
-	for _, b := range []string{"\x00", "\x01\x05\x08\x03\x01", "\x00\x05\x07\x03\x0e", "\x01\x06\x09\x04\x00", "\x02\x01\x00"} {
+	for _, b := range []string{"\x00", "\x01\x05\x08\x03\x01", "\x00\x05\x07\x03\x0e", "\x01\x06\x09\x04\x00",
+		"\x02\x01\x00"} {
 		f.Add([]byte(b))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -98,7 +98,8 @@ type scores []float64
 // belong says whether the scores are those of m.
 func (s scores) belong(m *Store) error {
 	if len(s) != m.Len() {
-		return fmt.Errorf("memory: gss: %d scores for %d stored samples. Give GSS a store of its own that nothing else fills", len(s), m.Len())
+		return fmt.Errorf("memory: gss: %d scores for %d stored samples. Give GSS a store of its own that nothing else fills",
+			len(s), m.Len())
 	}
 	return nil
 }

@@ -164,7 +164,8 @@ func image(m *memory.Store, slot int) []float32 {
 // TestStoreKeepsImages: what comes out is what went in, as the values of the memory show it.
 func TestStoreKeepsImages(t *testing.T) {
 	shape := [3]int{2, 16, 8}
-	for name, values := range map[string]ocl.PixelValues{"fractions": nil, "normalised": ocl.NewPixelValues(2, []float64{0.4, 0.5}, []float64{0.27, 0.3})} {
+	for name, values := range map[string]ocl.PixelValues{"fractions": nil,
+		"normalised": ocl.NewPixelValues(2, []float64{0.4, 0.5}, []float64{0.27, 0.3})} {
 		m, b := memory.NewStore(3, shape, values), made(shape, 3, 5, 6, 7)
 		if values != nil {
 			b = ocl.NewBatch(shape, b.Pixels, b.Y, values)
@@ -182,8 +183,8 @@ func TestStoreKeepsImages(t *testing.T) {
 	}
 }
 
-// TestStoreState: a saved state stays as it is while images are replaced; a store that has loaded it goes on growing; and
-// stores of another capacity or shape refuse it.
+// TestStoreState: a saved state stays as it is while images are replaced; a store that has loaded it goes on growing;
+// and stores of another capacity or shape refuse it.
 func TestStoreState(t *testing.T) {
 	shape := [3]int{3, 16, 8}
 	const capacity = 70 // more than a block
@@ -194,16 +195,19 @@ func TestStoreState(t *testing.T) {
 	m.Put(made(shape, 99, 1, 1, 1), []int{0, 1, 2})
 	back := memory.NewStore(capacity, shape, nil)
 	back.Put(b, []int{0, 1, 2, 3})
-	if err := back.LoadState(saved.Decoder()); err != nil || !saved.Equal(want) || !save(t, back).Equal(want) || back.Len() != 3 || back.Seen() != 4 {
+	if err := back.LoadState(saved.Decoder()); err != nil || !saved.Equal(want) || !save(t, back).Equal(want) ||
+		back.Len() != 3 || back.Seen() != 4 {
 		t.Errorf("the loaded store is another one than the saved (%v)", err)
 	}
 	for back.Len() < capacity {
 		back.Put(b, []int{back.Len(), 0, -1, -1})
 	}
-	if !slices.Equal(image(back, capacity-1), b.X.Row(0)) || !slices.Equal(image(back, 2), b.X.Row(3)) || back.Label(2) != 2 {
+	if !slices.Equal(image(back, capacity-1), b.X.Row(0)) || !slices.Equal(image(back, 2), b.X.Row(3)) ||
+		back.Label(2) != 2 {
 		t.Error("after loading, slots are mixed up")
 	}
-	for _, other := range []*memory.Store{memory.NewStore(6, shape, nil), memory.NewStore(capacity, [3]int{3, 8, 8}, nil)} {
+	for _, other := range []*memory.Store{memory.NewStore(6, shape, nil),
+		memory.NewStore(capacity, [3]int{3, 8, 8}, nil)} {
 		if err := other.LoadState(want.Decoder()); err == nil {
 			t.Errorf("loaded into capacity %d and shape %v", other.Cap(), other.Shape())
 		}
@@ -255,7 +259,8 @@ func TestStoreRefusesOrigins(t *testing.T) {
 				changed.Encoder().Bytes(name, b)
 			}
 		}
-		if err := (checkpoint.Parts{checkpoint.List(memory.OriginsSection, &c.origins)}).SaveState(changed.Encoder()); err != nil {
+		if err := (checkpoint.Parts{checkpoint.List(memory.OriginsSection,
+			&c.origins)}).SaveState(changed.Encoder()); err != nil {
 			t.Fatal(err)
 		}
 		if err := memorytest.NewStore(4).LoadState(changed.Decoder()); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -282,7 +287,8 @@ func TestClear(t *testing.T) {
 		t.Errorf("%d samples in %d bytes, %d seen", m.Len(), m.Bytes(), m.Seen())
 	}
 	m.Put(memorytest.Batch(2, 3), []int{0, 1, 2})
-	if places := m.Origins(); !slices.Equal(places, []int64{2, 3, 4}) || !slices.Equal(memorytest.Samples(t, m), []int{2, 3, 4}) {
+	if places := m.Origins(); !slices.Equal(places, []int64{2, 3, 4}) ||
+		!slices.Equal(memorytest.Samples(t, m), []int{2, 3, 4}) {
 		t.Errorf("origins %v", places)
 	}
 }

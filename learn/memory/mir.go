@@ -13,12 +13,13 @@ import (
 //
 //	θ^v = θ − α·∇ℓ(B_n);  s(x) = ℓ(f_θv(x), y) − ℓ(f_θ(x), y)
 //
-// largest s first; of equal ones the smaller slot. It calls [Probe.Interference], but not if there are no more candidates than
-// Size, unless Always is set. It draws one number for each candidate.
+// largest s first; of equal ones the smaller slot. It calls [Probe.Interference], but not if there are no more
+// candidates than Size, unless Always is set. It draws one number for each candidate.
 type MIR struct {
-	Size       int  // rows to replay beside each incoming batch
-	Candidates int  // C, at least Size
-	Always     bool // call Probe.Interference even if all candidates are retrieved, because the call may update running statistics
+	Size       int // rows to replay beside each incoming batch
+	Candidates int // C, at least Size
+	// call Probe.Interference even if all candidates are retrieved, because the call may update running statistics
+	Always bool
 
 	rows   Buffer
 	scores []float64

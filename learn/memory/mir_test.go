@@ -11,7 +11,8 @@ import (
 )
 
 func TestMIRContract(t *testing.T) {
-	for _, r := range []*memory.MIR{{Size: 1, Candidates: 1}, {Size: 2, Candidates: 5}, {Size: 10, Candidates: 50}, {Size: 2, Candidates: 5, Always: true}} {
+	for _, r := range []*memory.MIR{{Size: 1, Candidates: 1}, {Size: 2, Candidates: 5}, {Size: 10, Candidates: 50},
+		{Size: 2, Candidates: 5, Always: true}} {
 		memorytest.Retriever(t, r, r.Size)
 	}
 }
@@ -56,8 +57,8 @@ func TestMIRByHand(t *testing.T) {
 	}
 }
 
-// TestMIRAlways: if all candidates are retrieved, only a retriever with Always calls its probe, once with all of them. The
-// retrieved slots are the same.
+// TestMIRAlways: if all candidates are retrieved, only a retriever with Always calls its probe, once with all of them.
+// The retrieved slots are the same.
 func TestMIRAlways(t *testing.T) {
 	for _, always := range []bool{false, true} {
 		m, env := filled(3), memorytest.Env(1)
@@ -70,7 +71,8 @@ func TestMIRAlways(t *testing.T) {
 			asked = want
 		}
 		if err != nil || !slices.Equal(got, want) || !slices.Equal(p.asked, asked) {
-			t.Errorf("always %v: slots %v (%v) after a question about %v, want %v after one about %v", always, got, err, p.asked, want, asked)
+			t.Errorf("always %v: slots %v (%v) after a question about %v, want %v after one about %v", always, got, err, p.asked,
+				want, asked)
 		}
 	}
 }

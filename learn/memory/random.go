@@ -6,7 +6,8 @@ import (
 )
 
 // Random is random retrieval: Size of the filled slots, uniformly without replacement, or all of them if there are
-// fewer. Samples of the current task and of the incoming batch's classes may be chosen too. It draws one number for each slot.
+// fewer. Samples of the current task and of the incoming batch's classes may be chosen too. It draws one number for
+// each slot.
 type Random struct {
 	Size int // rows to replay beside each incoming batch
 }

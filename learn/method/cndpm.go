@@ -17,21 +17,33 @@ var (
 		Meaning: "divides the log-probabilities of classifiers where an expert is chosen; a lower one counts classes more against images"}
 	cndpmVAESteps = Option{Name: "sleep_vae_steps", Default: 4000, Least: 1, Most: 1e7,
 		Meaning: "training steps of a new expert's autoencoder; most of the time of a run is proportional to it"}
-	cndpmClassifierSteps = Option{Name: "sleep_classifier_steps", Default: 1000, Least: 1, Most: 1e7, Meaning: "training steps of a new expert's classifier"}
-	cndpmBatch           = Option{Name: "sleep_batch", Default: 50, Least: 1, Most: 100_000,
+	cndpmClassifierSteps = Option{Name: "sleep_classifier_steps", Default: 1000, Least: 1, Most: 1e7,
+		Meaning: "training steps of a new expert's classifier"}
+	cndpmBatch = Option{Name: "sleep_batch", Default: 50, Least: 1, Most: 100_000,
 		Meaning: "stored samples in each training step of a new expert; --memory must be at least as large"}
-	cndpmDraws     = Option{Name: "z_samples", Default: 16, Least: 1, Most: 1000, Meaning: "codes that an autoencoder draws and decodes for each image"}
-	cndpmLatent    = Option{Name: "z_dim", Default: 64, Least: 1, Most: 10_000, Meaning: "values of a code"}
-	cndpmL2        = Option{Name: "l2", Default: 1e-5, Least: 0, Most: 1, Meaning: "weight of the squared parameters in the loss while a new expert is trained"}
-	cndpmClip      = Option{Name: "clip", Default: 0.5, Range: "a number, at least 1e-06", Least: 1e-6, Meaning: "largest absolute value of each gradient; a larger one is set to it"}
-	cndpmWakeRate  = Option{Name: "wake_rate", Default: 0.2, Least: 0, Most: 100, Meaning: "factor of the learning rate of an expert once its first training has ended"}
-	cndpmNetRate   = Option{Name: "classifier_rate", Default: 1.0, Least: 0, Most: 1000, Meaning: "factor of the learning rate of classifiers; that of autoencoders is optimizer.lr"}
-	cndpmVariance  = Option{Name: "vae_log_variance", Default: 0.0, Least: -20, Most: 20, Meaning: "logarithm of the variance of a pixel around what an autoencoder decodes"}
-	cndpmVAEWidth  = Option{Name: "vae_features", Default: 32, Least: 1, Most: 4096, Meaning: "channels of the first map of the first expert's encoder"}
-	cndpmVAEGrowth = Option{Name: "vae_growth", Default: 4, Least: 1, Most: 4096, Meaning: "channels of the first map of each further expert's encoder"}
-	cndpmNetWidth  = Option{Name: "classifier_features", Default: 20, Least: 1, Most: 4096, Meaning: "channels of the first map of the first expert's classifier"}
-	cndpmNetGrowth = Option{Name: "classifier_growth", Default: 4, Least: 1, Most: 4096, Meaning: "channels of the first map of each further expert's classifier"}
-	cndpmNetBlocks = Option{Name: "classifier_blocks", Default: 1, Least: 1, Most: 100, Meaning: "residual blocks in each of the four stages of a classifier"}
+	cndpmDraws = Option{Name: "z_samples", Default: 16, Least: 1, Most: 1000,
+		Meaning: "codes that an autoencoder draws and decodes for each image"}
+	cndpmLatent = Option{Name: "z_dim", Default: 64, Least: 1, Most: 10_000, Meaning: "values of a code"}
+	cndpmL2     = Option{Name: "l2", Default: 1e-5, Least: 0, Most: 1,
+		Meaning: "weight of the squared parameters in the loss while a new expert is trained"}
+	cndpmClip = Option{Name: "clip", Default: 0.5, Range: "a number, at least 1e-06", Least: 1e-6,
+		Meaning: "largest absolute value of each gradient; a larger one is set to it"}
+	cndpmWakeRate = Option{Name: "wake_rate", Default: 0.2, Least: 0, Most: 100,
+		Meaning: "factor of the learning rate of an expert once its first training has ended"}
+	cndpmNetRate = Option{Name: "classifier_rate", Default: 1.0, Least: 0, Most: 1000,
+		Meaning: "factor of the learning rate of classifiers; that of autoencoders is optimizer.lr"}
+	cndpmVariance = Option{Name: "vae_log_variance", Default: 0.0, Least: -20, Most: 20,
+		Meaning: "logarithm of the variance of a pixel around what an autoencoder decodes"}
+	cndpmVAEWidth = Option{Name: "vae_features", Default: 32, Least: 1, Most: 4096,
+		Meaning: "channels of the first map of the first expert's encoder"}
+	cndpmVAEGrowth = Option{Name: "vae_growth", Default: 4, Least: 1, Most: 4096,
+		Meaning: "channels of the first map of each further expert's encoder"}
+	cndpmNetWidth = Option{Name: "classifier_features", Default: 20, Least: 1, Most: 4096,
+		Meaning: "channels of the first map of the first expert's classifier"}
+	cndpmNetGrowth = Option{Name: "classifier_growth", Default: 4, Least: 1, Most: 4096,
+		Meaning: "channels of the first map of each further expert's classifier"}
+	cndpmNetBlocks = Option{Name: "classifier_blocks", Default: 1, Least: 1, Most: 100,
+		Meaning: "residual blocks in each of the four stages of a classifier"}
 )
 
 // cndpmGrid returns the axes that CN-DPM tunes. Weight decay is not among them.
@@ -43,10 +55,13 @@ func cndpmGrid(rates, chills, alphas []any) Grid {
 func cndpmNetworks(s Setup) (arch.VAEConfig, arch.SharingConfig) {
 	c, h, w := s.Shape[0], s.Shape[1], s.Shape[2]
 	return arch.VAEConfig{
-			Channels: c, Height: h, Width: w, Features: OptionOf[int](s, cndpmVAEWidth), Growth: OptionOf[int](s, cndpmVAEGrowth),
-			Latent: OptionOf[int](s, cndpmLatent), Draws: OptionOf[int](s, cndpmDraws), LogVariance: OptionOf[float64](s, cndpmVariance),
+			Channels: c, Height: h, Width: w, Features: OptionOf[int](s, cndpmVAEWidth),
+			Growth: OptionOf[int](s, cndpmVAEGrowth),
+			Latent: OptionOf[int](s, cndpmLatent), Draws: OptionOf[int](s, cndpmDraws),
+			LogVariance: OptionOf[float64](s, cndpmVariance),
 		}, arch.SharingConfig{
-			Channels: c, Height: h, Width: w, Classes: s.Classes, Features: OptionOf[int](s, cndpmNetWidth), Growth: OptionOf[int](s, cndpmNetGrowth),
+			Channels: c, Height: h, Width: w, Classes: s.Classes, Features: OptionOf[int](s, cndpmNetWidth),
+			Growth: OptionOf[int](s, cndpmNetGrowth),
 			Blocks: OptionOf[int](s, cndpmNetBlocks),
 		}
 }
@@ -69,9 +84,10 @@ var cndpm = Info{
 			{"log_alpha", "A sample is stored for a new expert if every expert explains it worse than an untrained one by more than −log_alpha nats. " +
 				"If a run ends with one expert, use a higher value; if every full memory becomes an expert although the data are alike, use a lower one. " +
 				"The survey tries −100 to −500 at 32×32 pixels, −800 to −1200 at 84×84."},
-			{"classifier_chill", "Images count in hundreds of nats and labels in a few, so the log-probabilities of classifiers are divided by this number. " +
-				"Lower it if new classes are given to old experts; raise it if images of known classes are stored. " +
-				"The survey tries 0.001 to 0.1 at 32×32 pixels, about 0.001 for larger images."},
+			{"classifier_chill",
+				"Images count in hundreds of nats and labels in a few, so the log-probabilities of classifiers are divided by this number. " +
+					"Lower it if new classes are given to old experts; raise it if images of known classes are stored. " +
+					"The survey tries 0.001 to 0.1 at 32×32 pixels, about 0.001 for larger images."},
 			{"--memory", "It is how many samples make an expert. Time is in proportion to the number of experts, so a small memory is slow, and its experts see " +
 				"little; a large one mixes tasks in an expert. Start with half to all of the samples of a task."},
 		},
@@ -81,7 +97,8 @@ var cndpm = Info{
 		Prediction: "the most probable class of the mixture of all experts; before the first expert, the class with the nearest mean of the stored images",
 	},
 	Settings: []string{"memory"},
-	Options: []Option{cndpmLogAlpha, cndpmChill, cndpmVAESteps, cndpmClassifierSteps, cndpmBatch, cndpmDraws, cndpmLatent, cndpmL2, cndpmClip, cndpmWakeRate,
+	Options: []Option{cndpmLogAlpha, cndpmChill, cndpmVAESteps, cndpmClassifierSteps, cndpmBatch, cndpmDraws, cndpmLatent,
+		cndpmL2, cndpmClip, cndpmWakeRate,
 		cndpmNetRate, cndpmVariance, cndpmVAEWidth, cndpmVAEGrowth, cndpmNetWidth, cndpmNetGrowth, cndpmNetBlocks},
 	Tuning: Tuning{
 		Paper:   cndpmGrid([]any{0.0001, 0.001, 0.01, 0.1}, []any{0.001, 0.01, 0.1}, []any{-100.0, -300.0, -500.0}),
@@ -131,18 +148,20 @@ var cndpm = Info{
 			return nil, fmt.Errorf("method: cndpm: %w", err)
 		}
 		return &learner.CNDPM{
-			WS: s.WS, Opt: s.Opt, Memory: memory.NewStore(2*s.Memory-1, s.Shape, s.Pixels), Capacity: s.Memory, Inherit: s.Net.Inherited(), Seed: s.Seed, InitSeed: s.InitSeed,
+			WS: s.WS, Opt: s.Opt, Memory: memory.NewStore(2*s.Memory-1, s.Shape, s.Pixels), Capacity: s.Memory,
+			Inherit: s.Net.Inherited(), Seed: s.Seed, InitSeed: s.InitSeed,
 			VAE: vae, Net: net,
 			LogAlpha: OptionOf[float64](s, cndpmLogAlpha), Chill: OptionOf[float64](s, cndpmChill),
-			VAESteps: OptionOf[int](s, cndpmVAESteps), ClassifierSteps: OptionOf[int](s, cndpmClassifierSteps), Batch: OptionOf[int](s, cndpmBatch),
-			L2: OptionOf[float64](s, cndpmL2), Clip: OptionOf[float64](s, cndpmClip),
+			VAESteps: OptionOf[int](s, cndpmVAESteps), ClassifierSteps: OptionOf[int](s, cndpmClassifierSteps),
+			Batch: OptionOf[int](s, cndpmBatch),
+			L2:    OptionOf[float64](s, cndpmL2), Clip: OptionOf[float64](s, cndpmClip),
 			WakeRate: OptionOf[float64](s, cndpmWakeRate), ClassifierRate: OptionOf[float64](s, cndpmNetRate),
 		}, nil
 	},
 }
 
-// cndpmGrowth is the estimate where every sample is stored, so that there are as many experts as there can be: the sleeps, and
-// for each sample what it takes to measure it by all experts that there are then and to teach it to one.
+// cndpmGrowth is the estimate where every sample is stored, so that there are as many experts as there can be: the
+// sleeps, and for each sample what it takes to measure it by all experts that there are then and to teach it to one.
 func cndpmGrowth(s Setup, samples, _ int) (g Growth) {
 	vae, net := cndpmNetworks(s)
 	draws := float64(vae.Draws)

@@ -35,7 +35,8 @@ func heir(name string, network arch.Config, change func(*method.Setup)) func(*te
 }
 
 // construct makes a learner whose network inherits from one of so many classes, or from none.
-func construct(t *testing.T, name string, network arch.Config, inherited int, seed uint64, change func(*method.Setup)) ocl.Learner {
+func construct(t *testing.T, name string, network arch.Config, inherited int, seed uint64,
+	change func(*method.Setup)) ocl.Learner {
 	t.Helper()
 	info, err := method.Lookup(name)
 	if err != nil {
@@ -107,16 +108,19 @@ var options = map[string]map[string]any{
 
 // tiny are experts that are trained within a test: a sleep of seven steps.
 var tiny = map[string]any{
-	"sleep_vae_steps": 4, "sleep_classifier_steps": 3, "sleep_batch": 6, "z_samples": 2, "z_dim": 5, "vae_features": 5, "vae_growth": 2,
+	"sleep_vae_steps": 4, "sleep_classifier_steps": 3, "sleep_batch": 6, "z_samples": 2, "z_dim": 5, "vae_features": 5,
+	"vae_growth":          2,
 	"classifier_features": 4, "classifier_growth": 2, "log_alpha": 0.0,
 }
 
-// others are values of options that differ from their defaults in what a few batches show. Without one here, the contract finds another
-// value itself ([other]).
+// others are values of options that differ from their defaults in what a few batches show. Without one here, the
+// contract finds another value itself ([other]).
 var others = map[string]map[string]any{
 	"cndpm": {
-		"log_alpha": 1e6, "classifier_chill": 0.5, "sleep_vae_steps": 9, "sleep_classifier_steps": 9, "sleep_batch": 11, "z_samples": 3, "z_dim": 7,
-		"l2": 0.5, "clip": 1e-3, "wake_rate": 5.0, "classifier_rate": 3.0, "vae_log_variance": -2.0, "vae_features": 7, "vae_growth": 3,
+		"log_alpha": 1e6, "classifier_chill": 0.5, "sleep_vae_steps": 9, "sleep_classifier_steps": 9, "sleep_batch": 11,
+		"z_samples": 3, "z_dim": 7,
+		"l2": 0.5, "clip": 1e-3, "wake_rate": 5.0, "classifier_rate": 3.0, "vae_log_variance": -2.0, "vae_features": 7,
+		"vae_growth":          3,
 		"classifier_features": 7, "classifier_growth": 3, "classifier_blocks": 2,
 	},
 	"ewc++":  {"every": 2, "lambda": 1.0, "alpha": 0.5, "raw": true},
@@ -167,8 +171,8 @@ func with(name string, value any) func(*method.Setup) {
 	}
 }
 
-// TestContract runs every method of the catalogue, with every setting and option it declares, on a perceptron, and on a head
-// alone, and those that use every kind of pass on a residual network too.
+// TestContract runs every method of the catalogue, with every setting and option it declares, on a perceptron, and on a
+// head alone, and those that use every kind of pass on a residual network too.
 func TestContract(t *testing.T) {
 	networks := map[string]arch.Config{
 		"mlp":      {Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}},
@@ -192,9 +196,11 @@ func TestContract(t *testing.T) {
 			t.Run(info.Name+"/"+name, func(t *testing.T) {
 				c := learnertest.Case{
 					Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes,
-					New: build(info.Name, network, nil), Heir: heir(info.Name, network, nil), Vary: map[string]func(*testing.T, uint64) ocl.Learner{},
+					New: build(info.Name, network, nil), Heir: heir(info.Name, network, nil),
+					Vary: map[string]func(*testing.T, uint64) ocl.Learner{},
 				}
-				if network.NF > 0 && !info.TaskBoundaries && info.Name != "gss" { // those need some batches a task, gss a full memory
+				// those need some batches a task, gss a full memory
+				if network.NF > 0 && !info.TaskBoundaries && info.Name != "gss" {
 					c.Steps = 4 // plain Go takes its time
 				}
 				if info.Name == "mir" && network.NF > 0 {
@@ -259,7 +265,8 @@ func TestAugmentedContract(t *testing.T) {
 }
 
 // TestTrickContract runs every method with every trick that it takes on a perceptron, and one with a trick, and in the
-// long tier one with several, on the residual network. The trick must change something, unless it is only read where predictions are evaluated.
+// long tier one with several, on the residual network. The trick must change something, unless it is only read where
+// predictions are evaluated.
 func TestTrickContract(t *testing.T) {
 	mlp := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
 	resnet := arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2}

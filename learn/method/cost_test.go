@@ -10,8 +10,8 @@ import (
 	"ocl/nn/arch"
 )
 
-// TestStepCostIsThatOfItsPasses compares what a learner counts in a step with a full memory, in the second task, with the
-// passes that the catalogue says the step takes: for every method, with every trick that it takes and with every
+// TestStepCostIsThatOfItsPasses compares what a learner counts in a step with a full memory, in the second task, with
+// the passes that the catalogue says the step takes: for every method, with every trick that it takes and with every
 // setting and option changed, and with a memory that holds less than a step could replay.
 func TestStepCostIsThatOfItsPasses(t *testing.T) {
 	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
@@ -35,9 +35,11 @@ func TestStepCostIsThatOfItsPasses(t *testing.T) {
 		}
 		switch info.Name {
 		case "agem":
-			cases[" reference"] = func(s *method.Setup) { s.Tricks, s.Options = []string{"kdc"}, others["agem"] } // it needs one that distils
+			// it needs one that distils
+			cases[" reference"] = func(s *method.Setup) { s.Tricks, s.Options = []string{"kdc"}, others["agem"] }
 		case "mir":
-			cases[" statistics memory 2"] = func(s *method.Setup) { s.Memory = 2; with("statistics", "moved")(s) } // nothing to choose
+			// nothing to choose
+			cases[" statistics memory 2"] = func(s *method.Setup) { s.Memory = 2; with("statistics", "moved")(s) }
 		}
 		for _, trick := range method.Tricks() {
 			if _, refused := info.Refuses[trick.Name]; !refused {
@@ -90,7 +92,8 @@ func TestStepCostIsThatOfItsPasses(t *testing.T) {
 						twice++
 					case info.Name == "icarl" && i > 10 && cost.StepFLOPs < want: // it replays earlier tasks alone
 					default:
-						t.Errorf("step %d: counted %s forward passes of an image, want %d", i, fmt.Sprint(float64(cost.StepFLOPs)/float64(cost.ImageFLOPs)), forwards)
+						t.Errorf("step %d: counted %s forward passes of an image, want %d", i,
+							fmt.Sprint(float64(cost.StepFLOPs)/float64(cost.ImageFLOPs)), forwards)
 					}
 				}
 				if once == 0 || gradients > 0 && twice == 0 && setup.Memory > 2 {

@@ -9,11 +9,14 @@ import (
 
 var ewcLambda = Option{Name: "lambda", Default: 100.0, Meaning: "λ, the weight of the penalty; 0 gives Finetune"}
 
-var ewcAlpha = Option{Name: "alpha", Default: 0.9, Most: 1, Meaning: "α, the weight of the newest gradients in the running Fisher information"}
+var ewcAlpha = Option{Name: "alpha", Default: 0.9, Most: 1,
+	Meaning: "α, the weight of the newest gradients in the running Fisher information"}
 
-var ewcEvery = Option{Name: "every", Default: 50, Least: 1, Meaning: "steps between two updates of the running Fisher information; not used with raw"}
+var ewcEvery = Option{Name: "every", Default: 50, Least: 1,
+	Meaning: "steps between two updates of the running Fisher information; not used with raw"}
 
-var ewcRaw = Option{Name: "raw", Default: false, Meaning: "follow the survey's text: weight λ/2, Fisher information not scaled, updated at every step"}
+var ewcRaw = Option{Name: "raw", Default: false,
+	Meaning: "follow the survey's text: weight λ/2, Fisher information not scaled, updated at every step"}
 
 var ewcAxis = Axis{"method.ewc++.lambda", []any{0.0, 100.0, 1000.0}}
 
@@ -50,7 +53,8 @@ var ewc = Info{
 
 func checkEWC(s Setup) error {
 	if every := OptionOf[int](s, ewcEvery); OptionOf[bool](s, ewcRaw) && every != ewcEvery.Default && every != 1 {
-		return fmt.Errorf("option every: %d is given, but raw updates the Fisher information at every step. Remove every or raw", every)
+		return fmt.Errorf("option every: %d is given, but raw updates the Fisher information at every step. Remove every or raw",
+			every)
 	}
 	return nil
 }

@@ -26,13 +26,14 @@ type Fills struct {
 	// Classifies changes the classifier alone: "ncm" is then the first of the config's classifiers.
 	Classifies bool
 
-	// Classes tells the learner which classes are old and which are new. It is not a slot, because several tricks may need it.
+	// Classes tells the learner which classes are old and which are new. It is not a slot, because several tricks may need
+	// it.
 	Classes bool
 }
 
 // slots are the places of a learner that tricks fill, in the order in which [Setup.Replay] fills them. A slot holds one
-// trick. Two tricks for the same slot exclude each other, and why gives the reason. A learner whose Build has not taken what fills the slot
-// ignores the trick, and mend tells its author how it takes it.
+// trick. Two tricks for the same slot exclude each other, and why gives the reason. A learner whose Build has not taken
+// what fills the slot ignores the trick, and mend tells its author how it takes it.
 var slots = []struct {
 	filled func(Fills) bool
 	why    string
@@ -56,7 +57,8 @@ var slots = []struct {
 			return b.asked.review || b.some(func(r *learner.Replay) bool { return r.Review != nil && r.Memory != nil })
 		}, "let its Build keep samples, and the Review of Setup.Replay"},
 	{func(f Fills) bool { return f.Classifies }, "both replace the classifier",
-		func(b built) bool { return learner.MemoryOf(b.learner) != nil }, "let it keep samples, of which the class means are"},
+		func(b built) bool { return learner.MemoryOf(b.learner) != nil },
+		"let it keep samples, of which the class means are"},
 }
 
 // asked records which parts a Build has asked its Setup for.
@@ -82,7 +84,8 @@ func (b built) ignored() error {
 		for _, slot := range slots {
 			if slot.filled(t.Fills) && !slot.taken(b) {
 				return fmt.Errorf("method: %s with %s: the method does not use what the trick changes, so the result would be that without the trick. "+
-					"Use another method or another trick; who writes the method: name the trick in Refuses of its Info, or %s", b.of.Name, t.Name, slot.mend)
+					"Use another method or another trick; who writes the method: name the trick in Refuses of its Info, or %s",
+					b.of.Name, t.Name, slot.mend)
 			}
 		}
 	}
@@ -95,7 +98,8 @@ func within(c, like loss.Criterion) bool {
 	return holds(reflect.ValueOf(c), reflect.TypeOf(like), depth)
 }
 
-// holds says whether a value is of a type, or has such a value in it, at most so deep. Of what a function or a map holds it says yes.
+// holds says whether a value is of a type, or has such a value in it, at most so deep. Of what a function or a map
+// holds it says yes.
 func holds(v reflect.Value, want reflect.Type, depth int) bool {
 	if !v.IsValid() || depth == 0 {
 		return false
@@ -149,9 +153,9 @@ func (s Setup) fills() Fills {
 	return all
 }
 
-// Replay makes a Replay without a memory, which is Finetune, with the slots that the tricks of a run fill: first the loss on
-// labels, then the distillation around it with its teacher, then the classes that either of them needs, then the steps and the
-// review. The classifier is not part of it; an evaluation asks [Setup.Classified]. It draws nothing.
+// Replay makes a Replay without a memory, which is Finetune, with the slots that the tricks of a run fill: first the
+// loss on labels, then the distillation around it with its teacher, then the classes that either of them needs, then
+// the steps and the review. The classifier is not part of it; an evaluation asks [Setup.Classified]. It draws nothing.
 func (s Setup) Replay() *learner.Replay {
 	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt.New(), Augment: s.Augment, Seed: s.Seed}
 	f := s.fills()

@@ -181,7 +181,8 @@ func TestTrickPairsContract(t *testing.T) {
 		}
 		t.Run(info.With(set), func(t *testing.T) {
 			c := learnertest.Case{
-				Shape: [3]int{3, 5, 4}, Classes: 6, Capacity: 12, New: tricked("er", set), Vary: map[string]func(*testing.T, uint64) ocl.Learner{},
+				Shape: [3]int{3, 5, 4}, Classes: 6, Capacity: 12, New: tricked("er", set),
+				Vary: map[string]func(*testing.T, uint64) ocl.Learner{},
 			}
 			for i, name := range set {
 				if name != "ncm" { // read where predictions are evaluated
@@ -214,7 +215,8 @@ func TestSlotsExclude(t *testing.T) {
 			t.Run(name+" and "+with, func(t *testing.T) {
 				method.AddTrick(t, method.Trick{Name: name, Fills: c.fills})
 				err := errors.Join(er.CheckTricks([]string{with, name})...)
-				if err == nil || !strings.Contains(err.Error(), c.why) || !strings.Contains(err.Error(), "Use one of the two tricks") {
+				if err == nil || !strings.Contains(err.Error(), c.why) ||
+					!strings.Contains(err.Error(), "Use one of the two tricks") {
 					t.Errorf("error %v, want %q", err, c.why)
 				}
 			})
@@ -228,8 +230,8 @@ func TestSlotsExclude(t *testing.T) {
 	}
 }
 
-// TestTricksLeftOut: a trick that a method does not refuse, and whose slot its Build fills itself or does not read, ends in an error. A
-// Build that puts something around what it was given takes the trick.
+// TestTricksLeftOut: a trick that a method does not refuse, and whose slot its Build fills itself or does not read,
+// ends in an error. A Build that puts something around what it was given takes the trick.
 func TestTricksLeftOut(t *testing.T) {
 	replay := func(s method.Setup) *learner.Replay {
 		r := s.Replay()
@@ -240,7 +242,8 @@ func TestTricksLeftOut(t *testing.T) {
 		build func(method.Setup) ocl.Learner
 		takes []string
 	}{
-		"as it is": {func(s method.Setup) ocl.Learner { return replay(s) }, []string{"kdc", "kdc*", "lb", "mi", "ncm", "rv", "ss"}},
+		"as it is": {func(s method.Setup) ocl.Learner { return replay(s) },
+			[]string{"kdc", "kdc*", "lb", "mi", "ncm", "rv", "ss"}},
 		"criterion of its own": {func(s method.Setup) ocl.Learner {
 			r := replay(s)
 			r.Criterion = loss.LwFMC{}
@@ -285,7 +288,8 @@ func TestTricksLeftOut(t *testing.T) {
 				if takes := slices.Contains(c.takes, trick.Name); (err == nil) != takes {
 					t.Errorf("%s: error %v; want that it is taken: %v", trick.Name, err, takes)
 				}
-				if err != nil && !strings.HasPrefix(err.Error(), "method: own with "+trick.Name+": the method does not use what the trick changes") {
+				if err != nil && !strings.HasPrefix(err.Error(),
+					"method: own with "+trick.Name+": the method does not use what the trick changes") {
 					t.Errorf("%s: %v", trick.Name, err)
 				}
 			}

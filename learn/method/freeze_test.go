@@ -37,7 +37,8 @@ func latent(stages int) func(*method.Setup) {
 	}
 }
 
-// TestFrozenContract runs every method that trains the network of a config with frozen stages, on images and on activations.
+// TestFrozenContract runs every method that trains the network of a config with frozen stages, on images and on
+// activations.
 func TestFrozenContract(t *testing.T) {
 	mlp := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{20, 16}}
 	resnet := arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2}
@@ -72,14 +73,15 @@ func TestFrozenContract(t *testing.T) {
 	}
 }
 
-// TestFrozenStagesStay: whatever a method, its tricks and its optimiser do, the parameters and running statistics of frozen stages keep their bits,
-// and the others learn.
+// TestFrozenStagesStay: whatever a method, its tricks and its optimiser do, the parameters and running statistics of
+// frozen stages keep their bits, and the others learn.
 func TestFrozenStagesStay(t *testing.T) {
 	networks := map[string]arch.Config{
 		"mlp":      {Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{20, 16}},
 		"resnet18": {Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2},
 	}
-	optimizers := map[string]optim.Settings{"sgd": optim.SGD{LR: 0.1, WeightDecay: 0.1, Momentum: 0.9}, "adam": optim.Adam{LR: 0.01, WeightDecay: 0.1}}
+	optimizers := map[string]optim.Settings{"sgd": optim.SGD{LR: 0.1, WeightDecay: 0.1, Momentum: 0.9},
+		"adam": optim.Adam{LR: 0.01, WeightDecay: 0.1}}
 	for _, info := range method.Catalogue() {
 		if info.OwnNetworks || info.Solves != nil {
 			continue
@@ -124,7 +126,8 @@ func TestFrozenStagesStay(t *testing.T) {
 						}
 						still := 0
 						for _, p := range net.Named() {
-							if same := slices.Equal(net.Params()[p.Offset:][:p.Len()], params[p.Offset:][:p.Len()]); same != (p.Offset < net.Frozen()) {
+							if same := slices.Equal(net.Params()[p.Offset:][:p.Len()],
+								params[p.Offset:][:p.Len()]); same != (p.Offset < net.Frozen()) {
 								t.Errorf("%s stayed: %v", p.Name, same)
 							}
 						}
@@ -133,7 +136,8 @@ func TestFrozenStagesStay(t *testing.T) {
 								still++
 							}
 						}
-						if want := map[bool]int{true: 2 * 10}[network.NF > 0]; still != want { // a stem, two blocks, and two with a shortcut
+						// a stem, two blocks, and two with a shortcut
+						if want := map[bool]int{true: 2 * 10}[network.NF > 0]; still != want {
 							t.Errorf("%d of %d running statistics stayed, want %d", still, len(net.Statistics()), want)
 						}
 						for _, g := range net.Grads()[:net.Frozen()] {
@@ -148,7 +152,8 @@ func TestFrozenStagesStay(t *testing.T) {
 	}
 }
 
-// TestGDumbSavesFrozenStages: a state that is saved before the network is trained has the frozen stages, which may be those of a file.
+// TestGDumbSavesFrozenStages: a state that is saved before the network is trained has the frozen stages, which may be
+// those of a file.
 func TestGDumbSavesFrozenStages(t *testing.T) {
 	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{20, 16}}
 	c := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}

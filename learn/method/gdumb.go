@@ -16,10 +16,13 @@ const (
 )
 
 var (
-	gdumbEpochs = Option{Name: "epochs", Default: 30, Meaning: "epochs over the memory in each training", Least: 1, Most: 10_000}
-	gdumbBatch  = Option{Name: "batch", Default: 16, Meaning: "samples in each training step; an incomplete last batch is left out", Least: 1, Most: 100_000}
-	gdumbClip   = Option{Name: "clip", Default: 10.0, Meaning: "largest Euclidean norm of a step's gradient; a larger gradient is scaled down to it",
-		Range: "a number, at least 1e-06", Least: 1e-6}
+	gdumbEpochs = Option{Name: "epochs", Default: 30, Meaning: "epochs over the memory in each training", Least: 1,
+		Most: 10_000}
+	gdumbBatch = Option{Name: "batch", Default: 16,
+		Meaning: "samples in each training step; an incomplete last batch is left out", Least: 1, Most: 100_000}
+	gdumbClip = Option{Name: "clip", Default: 10.0,
+		Meaning: "largest Euclidean norm of a step's gradient; a larger gradient is scaled down to it",
+		Range:   "a number, at least 1e-06", Least: 1e-6}
 	gdumbPreset = Option{Name: "preset", Default: gdumbSurvey, Choices: []string{gdumbSurvey, gdumbOriginal},
 		Meaning: "survey: train with the optimizer settings, at a constant learning rate, on the images as they are; original: " +
 			"train as in the method's own paper and ignore the optimizer settings: SGD with momentum 0.9 and weight decay " +

@@ -48,7 +48,8 @@ var icarl = Info{
 	},
 	Build: func(s Setup) (ocl.Learner, error) {
 		return &learner.ICaRL{
-			Net: s.Net, WS: s.WS, Opt: s.Opt.New(), Memory: s.Store(), ReplayBatch: s.ReplayBatch, Augment: s.Augment, Seed: s.Seed,
+			Net: s.Net, WS: s.WS, Opt: s.Opt.New(), Memory: s.Store(), ReplayBatch: s.ReplayBatch, Augment: s.Augment,
+			Seed:    s.Seed,
 			Teacher: learner.Teacher{Training: s.Training}, Review: s.Review(),
 		}, nil
 	},

@@ -6,7 +6,8 @@ import (
 	"ocl/learn/learner"
 )
 
-var lwfMC = Option{Name: "mc", Default: false, Meaning: "LwF.MC: binary cross entropy for each output, with the teacher's answers as targets for old classes and the labels for all others"}
+var lwfMC = Option{Name: "mc", Default: false,
+	Meaning: "LwF.MC: binary cross entropy for each output, with the teacher's answers as targets for old classes and the labels for all others"}
 
 var lwf = Info{
 	Name: "lwf",

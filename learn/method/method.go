@@ -1,8 +1,9 @@
 // Package method is the catalogue of methods and tricks. A method has a name, a constructor, a citation, options, and
-// texts that explain it. The package knows nothing of data and streams. Start at [Catalogue], and at [Register] to add a method of
-// your own.
+// texts that explain it. The package knows nothing of data and streams. Start at [Catalogue], and at [Register] to add
+// a method of your own.
 //
-// The command line, configs, studies and reports know every method of the catalogue. A program adds its own in an init function:
+// The command line, configs, studies and reports know every method of the catalogue. A program adds its own in an init
+// function:
 //
 //	method.Register(method.Info{
 //		Name: "er-ace", // and texts, traits and options
@@ -47,32 +48,34 @@ type Info struct {
 	// Build makes the learner. It gets options, settings and tricks that are valid, and each option has its value or its
 	// default ([OptionOf]). What it returns belongs to the caller; nil without an error is an error of [Info.New].
 	Build func(Setup) (ocl.Learner, error)
-	// Check says what options and settings must be to each other, before anything is built: Net and WS may be nil. The error
-	// begins with the option, such as "option candidates: 5 is smaller than …". Nil is nothing.
+	// Check says what options and settings must be to each other, before anything is built: Net and WS may be nil. The
+	// error begins with the option, such as "option candidates: 5 is smaller than …". Nil is nothing.
 	Check func(Setup) error
-	// Head is the head of the network that the method needs; of the setup it reads Options, and Net and WS may be nil. A config
-	// whose network.head says another kind is an error. Nil takes the head that the config says.
+	// Head is the head of the network that the method needs; of the setup it reads Options, and Net and WS may be nil. A
+	// config whose network.head says another kind is an error. Nil takes the head that the config says.
 	Head func(s Setup) nn.Head
-	// Passes are the passes of one iteration of a step, without tricks, as [Info.StepPasses] has them with tricks: b incoming
-	// samples, a full memory, at least one image in each batch. Nil is [ReplayPasses] with a memory and [LearnPasses] without.
+	// Passes are the passes of one iteration of a step, without tricks, as [Info.StepPasses] has them with tricks: b
+	// incoming samples, a full memory, at least one image in each batch. Nil is [ReplayPasses] with a memory and
+	// [LearnPasses] without.
 	Passes func(s Setup, b int) []Pass
-	// Prepared estimates the work before an evaluation with so many stored samples: the number of images that go forward and
-	// backward through the network. It reads only the options of the setup. Nil is 0.
+	// Prepared estimates the work before an evaluation with so many stored samples: the number of images that go forward
+	// and backward through the network. It reads only the options of the setup. Nil is 0.
 	Prepared func(stored int, s Setup) int
-	// Floats is how many numbers each memory slot carries beside its sample ([memory.Store.Carry]), for the estimate of what a run
-	// needs; New checks it. Of the setup it reads Shape, Classes and Options. Nil is 0.
+	// Floats is how many numbers each memory slot carries beside its sample ([memory.Store.Carry]), for the estimate of
+	// what a run needs; New checks it. Of the setup it reads Shape, Classes and Options. Nil is 0.
 	Floats func(s Setup) int
 
-	// Begins is the number of parameters that a new learner of a method with OwnNetworks has, before it has loaded a state. Of
-	// the setup it reads Shape, Classes and Options.
+	// Begins is the number of parameters that a new learner of a method with OwnNetworks has, before it has loaded a
+	// state. Of the setup it reads Shape, Classes and Options.
 	Begins func(s Setup) int
 	// Grows estimates a learner of a method with OwnNetworks after so many samples in batches of b.
 	Grows func(s Setup, samples, b int) Growth
-	// Solves describes a method that computes its classifier from sums, without gradient: it reads no key network.* and optimizer.*, and Setup.Net is the
-	// network of the [Solution]. Of the setup it reads Shape, Classes and Options. Nil is a method that trains.
+	// Solves describes a method that computes its classifier from sums, without gradient: it reads no key network.* and
+	// optimizer.*, and Setup.Net is the network of the [Solution]. Of the setup it reads Shape, Classes and Options. Nil
+	// is a method that trains.
 	Solves func(s Setup) Solution
-	// CheckImages says whether the method takes images of a size in pixels; nil is all that its network takes. A method that has it takes no
-	// embeddings.
+	// CheckImages says whether the method takes images of a size in pixels; nil is all that its network takes. A method
+	// that has it takes no embeddings.
 	CheckImages func(height, width int) error
 
 	origin origin.Origin
@@ -99,17 +102,18 @@ type Tuning struct {
 
 // Traits are the properties of a method that the rest of the program needs.
 type Traits struct {
-	UsesMemory     bool   // it stores samples, Setup.Memory of them
-	TaskBoundaries bool   // it is told when a task begins and ends
-	StoredTasks    bool   // it needs to know which task a stored sample came from
-	Deferred       bool   // it learns when it prepares for an evaluation, and not step by step
-	Baseline       bool   // it does nothing about forgetting: the lower bound of all others
-	Offline        bool   // it learns all tasks at once; its options Epochs and Batch say how they are shown to it
-	OwnNetworks    bool   // it makes its networks itself, of another kind than network.* says, and has no use for Setup.Net
-	Vectors        int    // it keeps so many vectors with a number for each parameter
-	ClassMeans     bool   // its own rule is the nearest class mean, as with the trick ncm
-	OwnOutputs     bool   // output k of its network is that of the k-th class that appeared, and not of class k
-	Prediction     string // the rule; "" is the class with the largest logit
+	UsesMemory     bool // it stores samples, Setup.Memory of them
+	TaskBoundaries bool // it is told when a task begins and ends
+	StoredTasks    bool // it needs to know which task a stored sample came from
+	Deferred       bool // it learns when it prepares for an evaluation, and not step by step
+	Baseline       bool // it does nothing about forgetting: the lower bound of all others
+	Offline        bool // it learns all tasks at once; its options Epochs and Batch say how they are shown to it
+	// it makes its networks itself, of another kind than network.* says, and has no use for Setup.Net
+	OwnNetworks bool
+	Vectors     int    // it keeps so many vectors with a number for each parameter
+	ClassMeans  bool   // its own rule is the nearest class mean, as with the trick ncm
+	OwnOutputs  bool   // output k of its network is that of the k-th class that appeared, and not of class k
+	Prediction  string // the rule; "" is the class with the largest logit
 }
 
 // Rule is how the method predicts, in words.
@@ -135,26 +139,29 @@ type Setup struct {
 	Shape       [3]int          // C, H, W of a sample
 	Normalises  bool            // the stream has a mean or a deviation, so values of pixels may be outside [0,1]
 	Pixels      ocl.PixelValues // [C], as ocl.StreamInfo has them; nil is k/255
-	Latent      ocl.Encoding    // of activations of frozen stages, which the learner observes and stores in place of images; nil has it learn from images
-	Embeddings  bool            // samples are embeddings, see ocl.StreamInfo; Pixels is nil then
-	Classes     int             // K
-	Seed        uint64          // of everything that the learner draws, except InitSeed
-	InitSeed    uint64          // of the initial parameters of networks that it makes later
-	Options     map[string]any  // by Option.Name; what is absent has its default
-	Tricks      []string        // names of Tricks, as ParseTricks orders them
+	// of activations of frozen stages, which the learner observes and stores in place of images; nil has it learn from
+	// images
+	Latent     ocl.Encoding
+	Embeddings bool           // samples are embeddings, see ocl.StreamInfo; Pixels is nil then
+	Classes    int            // K
+	Seed       uint64         // of everything that the learner draws, except InitSeed
+	InitSeed   uint64         // of the initial parameters of networks that it makes later
+	Options    map[string]any // by Option.Name; what is absent has its default
+	Tricks     []string       // names of Tricks, as ParseTricks orders them
 
 	of    *Info  // the method in Build and Check; nil elsewhere
 	asked *asked // in Build; nil elsewhere
 }
 
-// OptionOf is the value of an option of the method that is being built, or the option's default. It panics if T is not the type of the
-// option, and in Build and Check also if the Options of the Info do not list it.
+// OptionOf is the value of an option of the method that is being built, or the option's default. It panics if T is not
+// the type of the option, and in Build and Check also if the Options of the Info do not list it.
 func OptionOf[T bool | string | int | float64](s Setup, o Option) T {
 	name := ""
 	if s.of != nil {
 		name = s.of.Name + ": "
 		if !slices.ContainsFunc(s.of.Options, func(own Option) bool { return own.Name == o.Name }) {
-			panic(fmt.Sprintf("method: %soption %s: OptionOf asks for it, but the method does not declare it. Add it to Options of the Info", name, o.Name))
+			panic(fmt.Sprintf("method: %soption %s: OptionOf asks for it, but the method does not declare it. Add it to Options of the Info",
+				name, o.Name))
 		}
 	}
 	v, given := s.Options[o.Name]
@@ -163,7 +170,8 @@ func OptionOf[T bool | string | int | float64](s Setup, o Option) T {
 	}
 	value, is := v.(T)
 	if !is {
-		panic(fmt.Sprintf("method: %soption %s: it is of type %T, but OptionOf[%T] asks for it. Use OptionOf[%T]", name, o.Name, v, value, v))
+		panic(fmt.Sprintf("method: %soption %s: it is of type %T, but OptionOf[%T] asks for it. Use OptionOf[%T]", name,
+			o.Name, v, value, v))
 	}
 	return value
 }
@@ -225,16 +233,19 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 	if r, plain := l.(*learner.Replay); plain {
 		switch {
 		case s.Net != nil && r.Net == nil, s.WS != nil && r.WS == nil, s.Opt != nil && r.Opt == nil:
-			return nil, fmt.Errorf("method: %s: Build returned a Replay without Net, WS or Opt. Begin with Setup.Replay, which sets them", i.Name)
+			return nil, fmt.Errorf("method: %s: Build returned a Replay without Net, WS or Opt. Begin with Setup.Replay, which sets them",
+				i.Name)
 		case i.UsesMemory && r.Memory == nil:
-			return nil, fmt.Errorf("method: %s: UsesMemory is set, but Build returned a Replay without a memory. Set its Memory to Setup.Store, or clear UsesMemory", i.Name)
+			return nil, fmt.Errorf("method: %s: UsesMemory is set, but Build returned a Replay without a memory. Set its Memory to Setup.Store, or clear UsesMemory",
+				i.Name)
 		}
 	}
 	if err := (built{s, l}).ignored(); err != nil {
 		return nil, err
 	}
 	if m := learner.MemoryOf(l); m != nil && m.Floats() != i.floats(s) {
-		return nil, fmt.Errorf("method: %s: its memory carries %d numbers with each sample, but Floats of its Info says %d. Let both say the same", i.Name, m.Floats(), i.floats(s))
+		return nil, fmt.Errorf("method: %s: its memory carries %d numbers with each sample, but Floats of its Info says %d. Let both say the same",
+			i.Name, m.Floats(), i.floats(s))
 	}
 	if r, plain := l.(*learner.Replay); plain && s.fills().TaskBoundaries() {
 		return learner.Bounded{Replay: r}, nil
@@ -295,15 +306,17 @@ type Growth struct {
 	Image      float64 // to predict an image, on average over the stream
 }
 
-// CheckStream says whether a stream gives the method, with tricks, the supervisory signals that it uses, and images that it
-// takes.
+// CheckStream says whether a stream gives the method, with tricks, the supervisory signals that it uses, and images
+// that it takes.
 func (i Info) CheckStream(s ocl.StreamInfo, tricks ...string) error {
 	if i.TaskBoundaries && s.NoBoundaries {
 		return fmt.Errorf("method: %s: stream %s does not say where tasks begin and end, and the method needs this. "+
-			"Remove stream.task_signals=false, or use a method that `ocl methods` lists without the signal task boundaries", i.Name, s.Name)
+			"Remove stream.task_signals=false, or use a method that `ocl methods` lists without the signal task boundaries",
+			i.Name, s.Name)
 	}
 	if i.CheckImages != nil && s.Embeddings {
-		return fmt.Errorf("method: %s: stream %s has embeddings, and the method needs images. Use another method", i.Name, s.Name)
+		return fmt.Errorf("method: %s: stream %s has embeddings, and the method needs images. Use another method", i.Name,
+			s.Name)
 	}
 	if i.CheckImages != nil {
 		if err := i.CheckImages(s.Height, s.Width); err != nil {
@@ -322,7 +335,8 @@ func (i Info) CheckOptions(options map[string]any) error {
 		switch {
 		case !ok:
 		case reflect.TypeOf(v) != reflect.TypeOf(o.Default):
-			return fmt.Errorf("method: %s: option %s: %v is of type %T. Give %s, of type %T", i.Name, o.Name, v, v, o.Wanted(), o.Default)
+			return fmt.Errorf("method: %s: option %s: %v is of type %T. Give %s, of type %T", i.Name, o.Name, v, v, o.Wanted(),
+				o.Default)
 		case !o.Holds(v):
 			return fmt.Errorf("method: %s: option %s: %v is not allowed. Use %s", i.Name, o.Name, v, o.Wanted())
 		}

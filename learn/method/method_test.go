@@ -57,7 +57,8 @@ func TestCatalogueIsWhole(t *testing.T) {
 	}
 }
 
-// TestCostIsThatOfThePasses compares what CostPerStep says of a step with the arithmetic of its passes, as 2.7 or as 8/3.
+// TestCostIsThatOfThePasses compares what CostPerStep says of a step with the arithmetic of its passes, as 2.7 or as
+// 8/3.
 func TestCostIsThatOfThePasses(t *testing.T) {
 	for _, info := range method.Catalogue() {
 		if info.OwnNetworks || info.Solves != nil {
@@ -77,7 +78,8 @@ func TestCostIsThatOfThePasses(t *testing.T) {
 		said, _, _ := strings.Cut(info.CostPerStep, " ")
 		decimal := strings.TrimSuffix(fmt.Sprintf("%.1f", float64(sum)/30), ".0")
 		if fraction := big.NewRat(int64(sum), 30).RatString(); said != decimal && said != fraction {
-			t.Errorf("%s: passes %v are %s or %s × Finetune; said are %q", info.Name, passes, decimal, fraction, info.CostPerStep)
+			t.Errorf("%s: passes %v are %s or %s × Finetune; said are %q", info.Name, passes, decimal, fraction,
+				info.CostPerStep)
 		}
 	}
 }
@@ -106,7 +108,8 @@ func checkGrid(t *testing.T, info method.Info, g method.Grid) {
 	}
 }
 
-// TestBoundariesAreDeclared: the catalogue says of each method whether its learner is TaskAware, because reports print it.
+// TestBoundariesAreDeclared: the catalogue says of each method whether its learner is TaskAware, because reports print
+// it.
 func TestBoundariesAreDeclared(t *testing.T) {
 	for _, info := range method.Catalogue() {
 		network := arch.Config{Channels: 3, Height: 12, Width: 12, Classes: 6, Hidden: []int{16}}
@@ -165,13 +168,15 @@ func TestCheckOptions(t *testing.T) {
 		}
 	}
 	er, _ := method.Lookup("er")
-	if err := er.CheckOptions(map[string]any{"candidates": 50}); err == nil || !strings.Contains(err.Error(), "no options of its own") {
+	if err := er.CheckOptions(map[string]any{"candidates": 50}); err == nil ||
+		!strings.Contains(err.Error(), "no options of its own") {
 		t.Errorf("er with candidates: error %v", err)
 	}
 }
 
 func TestNewRefuses(t *testing.T) {
-	net, err := arch.MLP(arch.Config{Channels: 1, Height: 2, Width: 2, Classes: 3, Hidden: []int{4}}, rng.New(1, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 1, Height: 2, Width: 2, Classes: 3, Hidden: []int{4}},
+		rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +208,8 @@ func TestNewRefuses(t *testing.T) {
 		} {
 			bad := good
 			change(&bad)
-			if _, err := info.New(bad); err == nil || !strings.Contains(err.Error(), info.Name+": ") || !strings.Contains(err.Error(), key) {
+			if _, err := info.New(bad); err == nil || !strings.Contains(err.Error(), info.Name+": ") ||
+				!strings.Contains(err.Error(), key) {
 				t.Errorf("%s: bad %s: error %v, want one that names the method and the key", info.Name, key, err)
 			}
 		}
@@ -217,11 +223,14 @@ func TestCheckTogether(t *testing.T) {
 		setup method.Setup
 		want  []string // parts of the error; none is no error
 	}{
-		{"mir", method.Setup{ReplayBatch: 10, Options: map[string]any{"candidates": 5}}, []string{"candidates: 5", "replay.batch (10)", "at least 10"}},
+		{"mir", method.Setup{ReplayBatch: 10, Options: map[string]any{"candidates": 5}},
+			[]string{"candidates: 5", "replay.batch (10)", "at least 10"}},
 		{"mir", method.Setup{ReplayBatch: 60}, []string{"candidates: 50", "at least 60"}},
 		{"mir", method.Setup{ReplayBatch: 10, Options: map[string]any{"candidates": 10}}, nil},
-		{"gss", method.Setup{Options: map[string]any{"subset": "sample", "gate": "batch"}}, []string{"subset: sample", "gate batch"}},
-		{"agem", method.Setup{Options: map[string]any{"reference": "plain"}, Tricks: []string{"lb"}}, []string{"reference: plain", "'kdc*'"}},
+		{"gss", method.Setup{Options: map[string]any{"subset": "sample", "gate": "batch"}},
+			[]string{"subset: sample", "gate batch"}},
+		{"agem", method.Setup{Options: map[string]any{"reference": "plain"}, Tricks: []string{"lb"}},
+			[]string{"reference: plain", "'kdc*'"}},
 		{"gss", method.Setup{Options: map[string]any{"subset": "sample", "gate": "sample"}}, nil},
 		{"gss", method.Setup{Options: map[string]any{"gate": "batch"}}, nil},
 		{"cndpm", method.Setup{Memory: 49}, []string{"memory: 49", "sleep_batch (50)", "--memory 50"}},

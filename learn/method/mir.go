@@ -49,7 +49,8 @@ var mir = Info{
 			return errors.New("it looks ahead by a step of SGD, and optimizer.name is another optimiser. Use optimizer.name=sgd")
 		}
 		if c := OptionOf[int](s, mirCandidates); c < s.ReplayBatch {
-			return fmt.Errorf("option candidates: %d is smaller than replay.batch (%d). Use at least %d", c, s.ReplayBatch, s.ReplayBatch)
+			return fmt.Errorf("option candidates: %d is smaller than replay.batch (%d). Use at least %d", c, s.ReplayBatch,
+				s.ReplayBatch)
 		}
 		return nil
 	},

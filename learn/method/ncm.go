@@ -5,7 +5,8 @@ import (
 	"ocl/learn/learner"
 )
 
-var ncmNormalise = Option{Name: "normalise", Default: false, Meaning: "scale each input and each mean to length 1, so that the angle decides"}
+var ncmNormalise = Option{Name: "normalise", Default: false,
+	Meaning: "scale each input and each mean to length 1, so that the angle decides"}
 
 var ncm = Info{
 	Name: "ncm",

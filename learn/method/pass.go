@@ -17,9 +17,10 @@ type Work string
 
 // Kinds of passes.
 const (
-	Learn     Work = "learn"     // forward and backward
-	Predict   Work = "predict"   // forward in evaluation mode
-	Score     Work = "score"     // forward by the network and by a copy whose weights are new, by the batch's own statistics
+	Learn   Work = "learn"   // forward and backward
+	Predict Work = "predict" // forward in evaluation mode
+	// forward by the network and by a copy whose weights are new, by the batch's own statistics
+	Score     Work = "score"
 	Gradients Work = "gradients" // forward in evaluation mode and backward to a gradient of each image
 )
 

@@ -17,7 +17,8 @@ const (
 var (
 	ranpacProjection = Option{Name: "projection", Default: 2000, Least: 0, Most: 20_000,
 		Meaning: "random features (M); 0 is none: ridge regression on the inputs. Memory and time of a sample are in proportion to its square"}
-	ranpacRidge  = Option{Name: "ridge", Default: 1e4, Range: "a number, at least 1e-12", Least: 1e-12, Meaning: "weight of the squared weights (λ)"}
+	ranpacRidge = Option{Name: "ridge", Default: 1e4, Range: "a number, at least 1e-12", Least: 1e-12,
+		Meaning: "weight of the squared weights (λ)"}
 	ranpacSolver = Option{Name: "solver", Default: ranpacSums, Choices: []string{ranpacSums, ranpacRecursive},
 		Meaning: "sums: add up products, and solve before an evaluation; recursive: the weights after every batch, at three times the work of a step"}
 )
@@ -55,9 +56,11 @@ var ranpac = Info{
 	},
 	Build: func(s Setup) (ocl.Learner, error) {
 		m, layers := OptionOf[int](s, ranpacProjection), s.Net.Layers()
-		if flat := layers[0].Kind == nn.FlattenLayer; flat != (m == 0) || !flat && (len(layers) != 2 || s.Net.FeatureDim() != m) {
+		if flat := layers[0].Kind == nn.FlattenLayer; flat != (m == 0) || !flat &&
+			(len(layers) != 2 || s.Net.FeatureDim() != m) {
 			return nil, fmt.Errorf("method: ranpac: the network is not the one of a projection to %d features. Make the one that Solves describes", m)
 		}
-		return &learner.RanPAC{Net: s.Net, WS: s.WS, Ridge: OptionOf[float64](s, ranpacRidge), Recursive: OptionOf[string](s, ranpacSolver) == ranpacRecursive, Seed: s.InitSeed}, nil
+		return &learner.RanPAC{Net: s.Net, WS: s.WS, Ridge: OptionOf[float64](s, ranpacRidge),
+			Recursive: OptionOf[string](s, ranpacSolver) == ranpacRecursive, Seed: s.InitSeed}, nil
 	},
 }

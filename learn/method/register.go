@@ -14,17 +14,18 @@ import (
 	"ocl/internal/origin"
 )
 
-// Register adds a method to the catalogue, for the whole program: the command line, configs, studies and reports know it from then
-// on. Call it from an init function or at the start of main, before anything reads the catalogue. The method counts as one of the
-// module of the package that calls Register, and results of runs record that module and its version.
+// Register adds a method to the catalogue, for the whole program: the command line, configs, studies and reports know
+// it from then on. Call it from an init function or at the start of main, before anything reads the catalogue. The
+// method counts as one of the module of the package that calls Register, and results of runs record that module and its
+// version.
 //
-// A faulty entry is a bug and panics: no name, one that is taken or has characters that a name cannot have, no Build, an option
-// without a default, a setting or a trick that does not exist, a grid with a key that is neither a setting nor an
-// option of the method.
+// A faulty entry is a bug and panics: no name, one that is taken or has characters that a name cannot have, no Build,
+// an option without a default, a setting or a trick that does not exist, a grid with a key that is neither a setting
+// nor an option of the method.
 func Register(info Info) { catalogue.Register("method", info) }
 
-// Origin is the module that registered the method, and its version: that of go.mod, or (devel) where it was built from a folder, with
-// the revision of the folder if the build knows it. Both are "" for the methods of this module.
+// Origin is the module that registered the method, and its version: that of go.mod, or (devel) where it was built from
+// a folder, with the revision of the folder if the build knows it. Both are "" for the methods of this module.
 func (i Info) Origin() (module, version string) { return i.origin.Module, i.origin.Version }
 
 // plain is a name as reports and file names compare it: ewc++, EWC-pp and ewcpp are one.
@@ -49,9 +50,11 @@ func (i *Info) fault() error {
 	case i.OwnNetworks && (i.Begins == nil || i.Grows == nil):
 		return fmt.Errorf("%s: OwnNetworks is set, but Begins and Grows are not. Set both", i.Name)
 	case i.UsesMemory != slices.Contains(i.Settings, "memory"):
-		return fmt.Errorf("%s: UsesMemory is %v, but Settings are %q. Set UsesMemory and add memory, or neither", i.Name, i.UsesMemory, i.Settings)
+		return fmt.Errorf("%s: UsesMemory is %v, but Settings are %q. Set UsesMemory and add memory, or neither", i.Name,
+			i.UsesMemory, i.Settings)
 	case i.Teacher != "" && i.Teacher != config.TeacherTraining && i.Teacher != config.TeacherEvaluation:
-		return fmt.Errorf("%s: the teacher is %q. Use %s or %s", i.Name, i.Teacher, config.TeacherTraining, config.TeacherEvaluation)
+		return fmt.Errorf("%s: the teacher is %q. Use %s or %s", i.Name, i.Teacher, config.TeacherTraining,
+			config.TeacherEvaluation)
 	}
 	var keys []string
 	for _, k := range config.Keys() {
@@ -78,10 +81,12 @@ func (i *Info) fault() error {
 		seen[o.Name] = true
 		keys = append(keys, "method."+i.Name+"."+o.Name)
 	}
-	for _, g := range slices.Concat([]Grid{i.Paper, i.Authors}, slices.Collect(maps.Values(i.PaperOn)), slices.Collect(maps.Values(i.AuthorsOn))) {
+	for _, g := range slices.Concat([]Grid{i.Paper, i.Authors}, slices.Collect(maps.Values(i.PaperOn)),
+		slices.Collect(maps.Values(i.AuthorsOn))) {
 		for _, a := range g {
 			if !slices.Contains(keys, a.Key) {
-				return fmt.Errorf("%s: Tuning has %q, which is neither a key of configs nor an option of the method. %s", i.Name, a.Key, nearest.Hint(a.Key, keys))
+				return fmt.Errorf("%s: Tuning has %q, which is neither a key of configs nor an option of the method. %s", i.Name,
+					a.Key, nearest.Hint(a.Key, keys))
 			}
 			if len(a.Values) == 0 {
 				return fmt.Errorf("%s: Tuning has no values of %s. Add some, or remove it", i.Name, a.Key)

@@ -33,7 +33,8 @@ func twin(name string) method.Info {
 	}
 }
 
-// TestRegister: a registered method is found, stands in its place, and learns what its twin of the catalogue learns, with tricks too.
+// TestRegister: a registered method is found, stands in its place, and learns what its twin of the catalogue learns,
+// with tricks too.
 func TestRegister(t *testing.T) {
 	method.Restore(t)
 	method.Register(twin("er-twin"))
@@ -72,7 +73,8 @@ func TestFloats(t *testing.T) {
 		}
 		return info
 	}
-	s := method.Setup{Net: newNetwork(t), Opt: optim.SGD{}, Memory: 3, ReplayBatch: 3, Iterations: 1, Shape: [3]int{1, 2, 2}, Classes: 6}
+	s := method.Setup{Net: newNetwork(t), Opt: optim.SGD{}, Memory: 3, ReplayBatch: 3, Iterations: 1,
+		Shape: [3]int{1, 2, 2}, Classes: 6}
 	classes := func(s method.Setup) int { return s.Classes }
 	if _, err := carrying(6, classes).New(s); err != nil {
 		t.Error(err)
@@ -90,7 +92,8 @@ func TestFloats(t *testing.T) {
 // newNetwork is a small network.
 func newNetwork(t *testing.T) *nn.Network {
 	t.Helper()
-	net, err := arch.MLP(arch.Config{Channels: 1, Height: 2, Width: 2, Classes: 6, Hidden: []int{4}}, rng.New(1, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 1, Height: 2, Width: 2, Classes: 6, Hidden: []int{4}},
+		rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,35 +120,46 @@ func TestRegisterRefuses(t *testing.T) {
 		change func(*method.Info)
 		want   []string
 	}{
-		"no name":           {func(i *method.Info) { i.Name = "" }, []string{"no name", "Set Name"}},
-		"a space":           {func(i *method.Info) { i.Name = "er ace" }, []string{`"er ace" cannot be a name`, "letters, digits"}},
-		"a path":            {func(i *method.Info) { i.Name = "../er" }, []string{`"../er" cannot be a name`}},
-		"a flag":            {func(i *method.Info) { i.Name = "-er" }, []string{`"-er" cannot be a name`}},
-		"a number":          {func(i *method.Info) { i.Name = "1e5" }, []string{`"1e5" cannot be a name`}},
-		"a trick":           {func(i *method.Info) { i.Name = "x+lb" }, []string{`"x+lb" cannot be a name`, "at the end"}},
-		"two hyphens":       {func(i *method.Info) { i.Name = "a--b" }, []string{"single hyphens"}},
-		"a long name":       {func(i *method.Info) { i.Name = strings.Repeat("a", 41) }, []string{"41 letters", "at most 40"}},
-		"no build":          {func(i *method.Info) { i.Build = nil }, []string{"new-one", "there is no Build"}},
-		"a taken name":      {func(i *method.Info) { i.Name = "er" }, []string{"the name er is taken", "learn/method/catalogue.go"}},
-		"one registered":    {func(i *method.Info) { i.Name = "er-twin" }, []string{"the name er-twin is taken", "register_test.go:"}},
-		"the same folder":   {func(i *method.Info) { i.Name = "EWCpp" }, []string{"is taken by the method ewc++"}},
-		"no default":        {func(i *method.Info) { i.Options[0].Default = nil }, []string{"option size", "no default"}},
-		"another type":      {func(i *method.Info) { i.Options[0].Default = int64(3) }, []string{"int64", "Use bool, string, int or float64"}},
-		"a bad default":     {func(i *method.Info) { i.Options[0].Default = 0 }, []string{"the default 0 is not allowed"}},
-		"a default of NaN":  {func(i *method.Info) { i.Options[0].Default = math.NaN() }, []string{"the default NaN is not allowed"}},
+		"no name": {func(i *method.Info) { i.Name = "" }, []string{"no name", "Set Name"}},
+		"a space": {func(i *method.Info) { i.Name = "er ace" },
+			[]string{`"er ace" cannot be a name`, "letters, digits"}},
+		"a path":      {func(i *method.Info) { i.Name = "../er" }, []string{`"../er" cannot be a name`}},
+		"a flag":      {func(i *method.Info) { i.Name = "-er" }, []string{`"-er" cannot be a name`}},
+		"a number":    {func(i *method.Info) { i.Name = "1e5" }, []string{`"1e5" cannot be a name`}},
+		"a trick":     {func(i *method.Info) { i.Name = "x+lb" }, []string{`"x+lb" cannot be a name`, "at the end"}},
+		"two hyphens": {func(i *method.Info) { i.Name = "a--b" }, []string{"single hyphens"}},
+		"a long name": {func(i *method.Info) { i.Name = strings.Repeat("a", 41) },
+			[]string{"41 letters", "at most 40"}},
+		"no build": {func(i *method.Info) { i.Build = nil }, []string{"new-one", "there is no Build"}},
+		"a taken name": {func(i *method.Info) { i.Name = "er" },
+			[]string{"the name er is taken", "learn/method/catalogue.go"}},
+		"one registered": {func(i *method.Info) { i.Name = "er-twin" },
+			[]string{"the name er-twin is taken", "register_test.go:"}},
+		"the same folder": {func(i *method.Info) { i.Name = "EWCpp" }, []string{"is taken by the method ewc++"}},
+		"no default":      {func(i *method.Info) { i.Options[0].Default = nil }, []string{"option size", "no default"}},
+		"another type": {func(i *method.Info) { i.Options[0].Default = int64(3) },
+			[]string{"int64", "Use bool, string, int or float64"}},
+		"a bad default": {func(i *method.Info) { i.Options[0].Default = 0 }, []string{"the default 0 is not allowed"}},
+		"a default of NaN": {func(i *method.Info) { i.Options[0].Default = math.NaN() },
+			[]string{"the default NaN is not allowed"}},
 		"a nameless option": {func(i *method.Info) { i.Options[0].Name = "" }, []string{`"" cannot be a name`}},
 		"an option's dot":   {func(i *method.Info) { i.Options[0].Name = "a.b" }, []string{`"a.b" cannot be a name`}},
-		"two options":       {func(i *method.Info) { i.Options = append(i.Options, i.Options[0]) }, []string{"option size is there twice"}},
-		"a setting":         {func(i *method.Info) { i.Settings[1] = "replay.bach" }, []string{"replay.bach", "Did you mean replay.batch?"}},
-		"memory unread":     {func(i *method.Info) { i.Settings = i.Settings[1:] }, []string{"UsesMemory is true"}},
-		"a refusal":         {func(i *method.Info) { i.Refuses = map[string]string{"kcd": "x"} }, []string{`unknown trick "kcd"`}},
-		"a teacher":         {func(i *method.Info) { i.Teacher = "both" }, []string{`the teacher is "both"`}},
-		"a grid":            {func(i *method.Info) { i.Paper = method.Grid{{Key: "method.new-one.sizes", Values: []any{3}}} }, []string{"Tuning has", "Did you mean method.new-one.size?"}},
+		"two options": {func(i *method.Info) { i.Options = append(i.Options, i.Options[0]) },
+			[]string{"option size is there twice"}},
+		"a setting": {func(i *method.Info) { i.Settings[1] = "replay.bach" },
+			[]string{"replay.bach", "Did you mean replay.batch?"}},
+		"memory unread": {func(i *method.Info) { i.Settings = i.Settings[1:] }, []string{"UsesMemory is true"}},
+		"a refusal": {func(i *method.Info) { i.Refuses = map[string]string{"kcd": "x"} },
+			[]string{`unknown trick "kcd"`}},
+		"a teacher": {func(i *method.Info) { i.Teacher = "both" }, []string{`the teacher is "both"`}},
+		"a grid": {func(i *method.Info) { i.Paper = method.Grid{{Key: "method.new-one.sizes", Values: []any{3}}} },
+			[]string{"Tuning has", "Did you mean method.new-one.size?"}},
 		"a grid's method": {func(i *method.Info) {
 			i.AuthorsOn = map[method.Data]method.Grid{method.CORe50NC: {{Key: "method.er.size", Values: []any{3}}}}
 		}, []string{`Tuning has "method.er.size"`}},
-		"an empty grid": {func(i *method.Info) { i.Authors = method.Grid{{Key: "optimizer.lr"}} }, []string{"no values of optimizer.lr"}},
-		"own networks":  {func(i *method.Info) { i.OwnNetworks = true }, []string{"Begins and Grows"}},
+		"an empty grid": {func(i *method.Info) { i.Authors = method.Grid{{Key: "optimizer.lr"}} },
+			[]string{"no values of optimizer.lr"}},
+		"own networks": {func(i *method.Info) { i.OwnNetworks = true }, []string{"Begins and Grows"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			info := twin("new-one")
@@ -181,7 +195,8 @@ func TestBuildOfNothing(t *testing.T) {
 	}
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
-	s := method.Setup{Net: net, WS: ws, Opt: optim.SGD{LR: 0.1}, ReplayBatch: 1, Iterations: 1, Shape: [3]int{3, 5, 4}, Classes: 6}
+	s := method.Setup{Net: net, WS: ws, Opt: optim.SGD{LR: 0.1}, ReplayBatch: 1, Iterations: 1, Shape: [3]int{3, 5, 4},
+		Classes: 6}
 	for name, l := range map[string]ocl.Learner{"nil": nil, "a nil pointer": (*learner.Replay)(nil)} {
 		info := method.Info{Name: "nothing", Build: func(method.Setup) (ocl.Learner, error) { return l, nil }}
 		if _, err := info.New(s); err == nil || !strings.Contains(err.Error(), "nothing: Build returned no learner") {
@@ -189,37 +204,51 @@ func TestBuildOfNothing(t *testing.T) {
 		}
 	}
 	for want, info := range map[string]method.Info{
-		"half: Build returned a Replay without Net, WS or Opt": {Name: "half", Build: func(s method.Setup) (ocl.Learner, error) { return &learner.Replay{Net: s.Net, WS: s.WS}, nil }},
-		"none: UsesMemory is set, but Build returned a Replay": {Name: "none", Traits: method.Traits{UsesMemory: true}, Build: func(s method.Setup) (ocl.Learner, error) { return s.Replay(), nil }},
+		"half: Build returned a Replay without Net, WS or Opt": {Name: "half",
+			Build: func(s method.Setup) (ocl.Learner, error) { return &learner.Replay{Net: s.Net, WS: s.WS}, nil }},
+		"none: UsesMemory is set, but Build returned a Replay": {Name: "none", Traits: method.Traits{UsesMemory: true},
+			Build: func(s method.Setup) (ocl.Learner, error) { return s.Replay(), nil }},
 	} {
 		if _, err := info.New(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	info := method.Info{Name: "failing", Build: func(method.Setup) (ocl.Learner, error) { return (*learner.Replay)(nil), errors.New("no luck") }}
+	info := method.Info{Name: "failing", Build: func(method.Setup) (ocl.Learner, error) {
+		return (*learner.Replay)(nil),
+			errors.New("no luck")
+	}}
 	if l, err := info.New(s); l != nil || err == nil || err.Error() != "no luck" {
 		t.Errorf("a Build that fails: %v, error %v", l, err)
 	}
 }
 
-// TestOptionOf: who asks for an option that the method does not declare, or for another type, learns which method and option it is.
+// TestOptionOf: who asks for an option that the method does not declare, or for another type, learns which method and
+// option it is.
 func TestOptionOf(t *testing.T) {
 	size, other := twin("er-twin").Options[0], method.Option{Name: "rows", Default: 3}
 	s := method.Setup{Memory: 5, ReplayBatch: 3, Iterations: 1}
 	for want, ask := range map[string]func(method.Setup){
-		"method: er-twin: option rows: OptionOf asks for it, but the method does not declare it.": func(s method.Setup) { method.OptionOf[int](s, other) },
-		"method: er-twin: option size: it is of type int, but OptionOf[float64] asks for it.":     func(s method.Setup) { method.OptionOf[float64](s, size) },
+		"method: er-twin: option rows: OptionOf asks for it, but the method does not declare it.": func(s method.Setup) {
+			method.OptionOf[int](s,
+				other)
+		},
+		"method: er-twin: option size: it is of type int, but OptionOf[float64] asks for it.": func(s method.Setup) {
+			method.OptionOf[float64](s,
+				size)
+		},
 	} {
 		built, checked := twin("er-twin"), twin("er-twin")
 		built.Build = func(s method.Setup) (ocl.Learner, error) { ask(s); return nil, nil }
 		checked.Check = func(s method.Setup) error { ask(s); return nil }
-		for where, call := range map[string]func(){"Build": func() { _, _ = built.New(s) }, "Check": func() { _ = checked.CheckTogether(s) }} {
+		for where, call := range map[string]func(){"Build": func() { _, _ = built.New(s) },
+			"Check": func() { _ = checked.CheckTogether(s) }} {
 			if got := panicOf(call); !strings.HasPrefix(got, want) {
 				t.Errorf("%s: panic %q, want %q", where, got, want)
 			}
 		}
 	}
-	if got, want := panicOf(func() { method.OptionOf[string](s, size) }), "method: option size: it is of type int, but OptionOf[string]"; !strings.HasPrefix(got, want) {
+	if got, want := panicOf(func() { method.OptionOf[string](s, size) }),
+		"method: option size: it is of type int, but OptionOf[string]"; !strings.HasPrefix(got, want) {
 		t.Errorf("without a method: panic %q, want %q", got, want)
 	}
 }

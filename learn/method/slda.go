@@ -37,7 +37,8 @@ var slda = Info{
 	Solves: func(s Setup) Solution {
 		n := float64(s.values())
 		sums, means := n*(n+1)/2, s.Classes*s.values()
-		of := Solution{Numbers: int(sums) + means, Solving: int(sums) + 2*means, Step: 2 * sums, Prepare: cholesky(s.values(), s.Classes)}
+		of := Solution{Numbers: int(sums) + means, Solving: int(sums) + 2*means, Step: 2 * sums,
+			Prepare: cholesky(s.values(), s.Classes)}
 		if OptionOf[float64](s, sldaShrinkage) == 0 {
 			of.Solving += int(sums) + 2*means
 			of.Prepare += 4*n*n*n/3 + 2*n*n*float64(s.Classes)
@@ -45,6 +46,7 @@ var slda = Info{
 		return of
 	},
 	Build: func(s Setup) (ocl.Learner, error) {
-		return &learner.SLDA{Net: s.Net, WS: s.WS, Shrinkage: OptionOf[float64](s, sldaShrinkage), Running: OptionOf[string](s, sldaCovariance) == sldaRunning}, nil
+		return &learner.SLDA{Net: s.Net, WS: s.WS, Shrinkage: OptionOf[float64](s, sldaShrinkage),
+			Running: OptionOf[string](s, sldaCovariance) == sldaRunning}, nil
 	},
 }

@@ -1,7 +1,7 @@
 package method
 
-// Solution describes a learner that computes its classifier from sums and trains nothing. Its network is a linear head on the values of an image, or on
-// hidden layers that never change.
+// Solution describes a learner that computes its classifier from sums and trains nothing. Its network is a linear head
+// on the values of an image, or on hidden layers that never change.
 type Solution struct {
 	Hidden  []int   // units of the hidden layers; nil is a head alone
 	Numbers int     // of float64 that it keeps

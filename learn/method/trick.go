@@ -31,7 +31,8 @@ type Trick struct {
 }
 
 // tricks is sorted by name. A new trick is a file with its entry and one line here.
-var tricks = origin.NewCatalogue(origin.Kind[Trick]{What: "trick", Of: func(t *Trick) (string, *origin.Origin) { return t.Name, &origin.Origin{} }},
+var tricks = origin.NewCatalogue(origin.Kind[Trick]{What: "trick",
+	Of: func(t *Trick) (string, *origin.Origin) { return t.Name, &origin.Origin{} }},
 	trickKDC,
 	trickKDCRoot,
 	trickLabels,
@@ -59,7 +60,8 @@ func ParseTricks(text string) ([]string, error) {
 			return nil, fmt.Errorf("a trick of %q has no name. Remove a comma or a plus sign, or write none", text)
 		}
 		if _, err := LookupTrick(name); err != nil {
-			if words := strings.FieldsFunc(text, func(r rune) bool { return r == '+' || unicode.IsSpace(r) }); len(words) > 1 && allTricks(words) {
+			if words := strings.FieldsFunc(text, func(r rune) bool { return r == '+' || unicode.IsSpace(r) }); len(words) > 1 &&
+				allTricks(words) {
 				return nil, fmt.Errorf("%q has spaces. Write %s", text, strings.Join(words, "+"))
 			}
 			return nil, err
@@ -110,7 +112,8 @@ func (i Info) CheckTricks(names []string) []error {
 	for at, t := range list {
 		for _, other := range list[at+1:] {
 			if reason, excluded := t.Excludes(other); excluded {
-				faults = append(faults, fmt.Errorf("%s with %s and %s: %s. Use one of the two tricks", i.Name, t.Name, other.Name, reason))
+				faults = append(faults, fmt.Errorf("%s with %s and %s: %s. Use one of the two tricks", i.Name, t.Name, other.Name,
+					reason))
 			}
 		}
 	}

@@ -65,8 +65,8 @@ func TestWhoTakesWhat(t *testing.T) {
 	}
 }
 
-// TestTrickBoundaries: a learner is TaskAware if and only if the method or a trick says so. Exactly these learners refuse a
-// stream without task boundaries.
+// TestTrickBoundaries: a learner is TaskAware if and only if the method or a trick says so. Exactly these learners
+// refuse a stream without task boundaries.
 func TestTrickBoundaries(t *testing.T) {
 	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
 	for _, info := range method.Catalogue() {
@@ -88,7 +88,8 @@ func TestTrickBoundaries(t *testing.T) {
 				t.Errorf("%s: a stream without boundaries: error %v", info.With(list), err)
 			}
 			err = info.CheckStream(ocl.StreamInfo{Name: "core50-ni", Scenario: ocl.DomainIncremental}, trick.Name)
-			if (err != nil) != (trick.Name == "ss") || err != nil && !strings.Contains(err.Error(), "with ss: the classes of stream core50-ni") {
+			if (err != nil) != (trick.Name == "ss") || err != nil &&
+				!strings.Contains(err.Error(), "with ss: the classes of stream core50-ni") {
 				t.Errorf("%s: a domain-incremental stream: error %v", info.With(list), err)
 			}
 		}
@@ -137,7 +138,8 @@ func TestTricksTogether(t *testing.T) {
 		t.Errorf("rv+lb: %v (%v), want lb, rv", names, err)
 	}
 	info, _ := method.Lookup("gdumb")
-	if _, err := info.New(method.Setup{ReplayBatch: 1, Iterations: 1, Tricks: []string{"rv"}}); err == nil || !strings.Contains(err.Error(), "gdumb with rv") {
+	if _, err := info.New(method.Setup{ReplayBatch: 1, Iterations: 1, Tricks: []string{"rv"}}); err == nil ||
+		!strings.Contains(err.Error(), "gdumb with rv") {
 		t.Errorf("building gdumb with rv: error %v", err)
 	}
 }
@@ -174,7 +176,8 @@ func TestCostOfTricks(t *testing.T) {
 	for _, c := range []struct {
 		tricks []string
 		want   int
-	}{{nil, 60}, {[]string{"lb"}, 60}, {[]string{"kdc"}, 80}, {[]string{"kdc*"}, 80}, {[]string{"mi"}, 300}, {[]string{"kdc", "mi"}, 400}, {[]string{"rv"}, 60}} {
+	}{{nil, 60}, {[]string{"lb"}, 60}, {[]string{"kdc"}, 80}, {[]string{"kdc*"}, 80}, {[]string{"mi"}, 300},
+		{[]string{"kdc", "mi"}, 400}, {[]string{"rv"}, 60}} {
 		if got := sum(c.tricks...); got != c.want {
 			t.Errorf("er with %v: %d forward passes, want %d", c.tricks, got, c.want)
 		}

@@ -35,10 +35,12 @@ func squares(g []float32) float64 {
 }
 
 // ClipValue adds decay times each parameter to its gradient, and then bounds the gradient by limit either way (CN-DPM's
-// ±0.5), with the workers of ws. Gradients of inactive outputs and of frozen stages are 0. A gradient that is not a number stays as it is.
+// ±0.5), with the workers of ws. Gradients of inactive outputs and of frozen stages are 0. A gradient that is not a
+// number stays as it is.
 func ClipValue(net *nn.Network, ws *nn.Workspace, decay, limit float64) {
 	learns := net.Frozen()
-	ws.Share(valueClip{net.Params()[learns:], net.Grads()[learns:], float32(decay), float32(limit)}, len(net.Params())-learns)
+	ws.Share(valueClip{net.Params()[learns:], net.Grads()[learns:], float32(decay), float32(limit)},
+		len(net.Params())-learns)
 	net.SetInactive(net.Grads(), nil)
 }
 

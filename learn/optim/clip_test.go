@@ -39,8 +39,8 @@ func TestClipNorm(t *testing.T) {
 	}
 }
 
-// TestNew: an optimiser starts without state, whatever others of the same settings have done, and SetLR moves its own next
-// step alone.
+// TestNew: an optimiser starts without state, whatever others of the same settings have done, and SetLR moves its own
+// next step alone.
 func TestNew(t *testing.T) {
 	for _, c := range cases {
 		used, fresh, other := c.settings.New(), c.settings.New(), c.settings.New()

@@ -162,10 +162,11 @@ func (a *adam) Step(net *nn.Network, ws *nn.Workspace) {
 // Do implements [nn.Work], on what is not frozen.
 func (a *adam) Do(lo, hi int) {
 	lo, hi = lo+a.net.Frozen(), hi+a.net.Frozen()
-	kernel.Named(a.net.KernelName()).Adam(a.net.Params()[lo:hi], a.net.Grads()[lo:hi], a.m[lo:hi], a.v[lo:hi], kernel.AdamStep{
-		LR: a.Adam.LR, Decay: a.WeightDecay, Beta1: adamBeta1, Beta2: adamBeta2, Eps: adamEps,
-		Correction1: 1 - math.Pow(adamBeta1, float64(a.t)), Correction2: 1 - math.Pow(adamBeta2, float64(a.t)),
-	})
+	kernel.Named(a.net.KernelName()).Adam(a.net.Params()[lo:hi], a.net.Grads()[lo:hi], a.m[lo:hi], a.v[lo:hi],
+		kernel.AdamStep{
+			LR: a.Adam.LR, Decay: a.WeightDecay, Beta1: adamBeta1, Beta2: adamBeta2, Eps: adamEps,
+			Correction1: 1 - math.Pow(adamBeta1, float64(a.t)), Correction2: 1 - math.Pow(adamBeta2, float64(a.t)),
+		})
 }
 
 func (a *adam) parts() checkpoint.Parts {

@@ -1,7 +1,8 @@
-// Package arch holds the networks of the survey, the reduced ResNet-18 and a multi-layer perceptron, a head alone, and the catalogue from which
-// configs choose. It knows only how layers follow each other. Another module adds a network of its own with [Register]:
+// Package arch holds the networks of the survey, the reduced ResNet-18 and a multi-layer perceptron, a head alone, and
+// the catalogue from which configs choose. It knows only how layers follow each other. Another module adds a network of
+// its own with [Register]:
 //
-//	arch.Register(arch.Info{Name: "shallow", Settings: []string{arch.Width}, Build: func(c arch.Config, src *rng.Source) (*nn.Network, error) {
+//	build := func(c arch.Config, src *rng.Source) (*nn.Network, error) {
 //		b, err := nn.NewBuilder(c.Channels, c.Height, c.Width, c.Engine, src)
 //		if err != nil {
 //			return nil, err
@@ -11,7 +12,8 @@
 //			return nil, err
 //		}
 //		return b.Build()
-//	}})
+//	}
+//	arch.Register(arch.Info{Name: "shallow", Settings: []string{arch.Width}, Build: build})
 package arch
 
 import (
@@ -33,7 +35,8 @@ type Config struct {
 
 func (c Config) check() error {
 	if c.Channels < 1 || c.Height < 1 || c.Width < 1 || c.Classes < 1 {
-		return fmt.Errorf("arch: images of %d×%d×%d and %d classes. Use at least 1 of each", c.Channels, c.Height, c.Width, c.Classes)
+		return fmt.Errorf("arch: images of %d×%d×%d and %d classes. Use at least 1 of each", c.Channels, c.Height, c.Width,
+			c.Classes)
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ func TestLeastSide(t *testing.T) {
 		want string // of the error; "" means none
 	}{
 		{LeastSide, LeastSide, ""},
-		{LeastSide - 1, LeastSide, "arch: resnet18: images of 24×25 are smaller than 25×25. Use larger images, or an MLP (--network mlp)"},
+		{LeastSide - 1, LeastSide,
+			"arch: resnet18: images of 24×25 are smaller than 25×25. Use larger images, or an MLP (--network mlp)"},
 		{LeastSide, LeastSide - 1, "images of 25×24 are smaller than 25×25"},
 	} {
 		net, err := ResNet18(Config{Channels: 1, Height: c.h, Width: c.w, Classes: 2, NF: 2}, rng.New(1, "net"))

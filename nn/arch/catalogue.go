@@ -14,15 +14,16 @@ type Info struct {
 	Name    string
 	Summary string // a few words; "" is none
 
-	// Build makes the network of a [Config] with an [nn.Builder], ending with [nn.Builder.Head]. It hands src on to the builder and draws from it
-	// in no other way: src is nil where an outline is wanted, which has no parameters. The network takes the images of the
-	// Config, has its classes and its head, and computes by its engine.
+	// Build makes the network of a [Config] with an [nn.Builder], ending with [nn.Builder.Head]. It hands src on to the
+	// builder and draws from it in no other way: src is nil where an outline is wanted, which has no parameters. The
+	// network takes the images of the Config, has its classes and its head, and computes by its engine.
 	Build func(c Config, src *rng.Source) (*nn.Network, error)
 
-	Settings  []string // keys of configs that it reads: network.width, which is Config.NF, and network.hidden, which is Config.Hidden
-	LeastSide int      // smallest side in pixels of the images that it takes; 0 is any
-	// Wide is the setting that makes the network large, which messages about memory name; "" is the first of Settings, and the name
-	// of the network where there is none.
+	// keys of configs that it reads: network.width, which is Config.NF, and network.hidden, which is Config.Hidden
+	Settings  []string
+	LeastSide int // smallest side in pixels of the images that it takes; 0 is any
+	// Wide is the setting that makes the network large, which messages about memory name; "" is the first of Settings, and
+	// the name of the network where there is none.
 	Wide string
 
 	origin origin.Origin
@@ -46,9 +47,10 @@ const (
 // catalogue lists the networks: those of this module, then those of others in the order of their names.
 var catalogue = origin.NewCatalogue(origin.Kind[Info]{What: "network", File: "nn/arch/catalogue.go", OwnFirst: true,
 	Of: func(i *Info) (string, *origin.Origin) { return i.Name, &i.origin }, Fault: (*Info).fault},
-	Info{Name: NameResNet18, Summary: "reduced", Build: ResNet18, Settings: []string{Width}, LeastSide: LeastSide, least: func(c Config) int {
-		return 2724*c.NF*c.NF + 8*c.NF*c.Classes // 36+128+512+2048 for the blocks of the four stages, and the head
-	}},
+	Info{Name: NameResNet18, Summary: "reduced", Build: ResNet18, Settings: []string{Width}, LeastSide: LeastSide,
+		least: func(c Config) int {
+			return 2724*c.NF*c.NF + 8*c.NF*c.Classes // 36+128+512+2048 for the blocks of the four stages, and the head
+		}},
 	Info{Name: NameMLP, Build: MLP, Settings: []string{Hidden}, least: func(c Config) int {
 		least, inputs := 0, c.Channels*c.Height*c.Width
 		for _, units := range c.Hidden {
@@ -80,7 +82,8 @@ func Lookup(name string) (Info, error) {
 // Origin is the module that registered the network, and its version; both are "" for those of this module.
 func (i Info) Origin() (module, version string) { return i.origin.Module, i.origin.Version }
 
-// WideKey is the key of configs that makes the network large: Wide, or else the first of Settings; "" where there is none.
+// WideKey is the key of configs that makes the network large: Wide, or else the first of Settings; "" where there is
+// none.
 func (i Info) WideKey() string {
 	if len(i.Settings) == 0 {
 		return ""
@@ -88,8 +91,8 @@ func (i Info) WideKey() string {
 	return cmp.Or(i.Wide, i.Settings[0])
 }
 
-// New makes the network of a config by Build, or its outline where src is nil. What the Build of another module returns is checked:
-// a network that is not the one of the config is an error that names it.
+// New makes the network of a config by Build, or its outline where src is nil. What the Build of another module returns
+// is checked: a network that is not the one of the config is an error that names it.
 func (i Info) New(c Config, src *rng.Source) (*nn.Network, error) {
 	if i.least != nil { // of this module
 		return i.Build(c, src)
@@ -98,7 +101,8 @@ func (i Info) New(c Config, src *rng.Source) (*nn.Network, error) {
 		return nil, err
 	}
 	if c.Height < i.LeastSide || c.Width < i.LeastSide {
-		return nil, fmt.Errorf("arch: %s: images of %d×%d are smaller than %d×%d. Use larger images, or another network (--network)", i.Name, c.Height, c.Width, i.LeastSide, i.LeastSide)
+		return nil, fmt.Errorf("arch: %s: images of %d×%d are smaller than %d×%d. Use larger images, or another network (--network)",
+			i.Name, c.Height, c.Width, i.LeastSide, i.LeastSide)
 	}
 	net, err := i.Build(c, src)
 	if err == nil {
@@ -110,7 +114,8 @@ func (i Info) New(c Config, src *rng.Source) (*nn.Network, error) {
 	return net, nil
 }
 
-// LeastParameters is a number of parameters that the network of a config has at least. It takes little memory, however large the network is.
+// LeastParameters is a number of parameters that the network of a config has at least. It takes little memory, however
+// large the network is.
 func (i Info) LeastParameters(c Config) (int, error) {
 	if i.least != nil {
 		return i.least(c), nil
@@ -133,16 +138,19 @@ func (i Info) fits(net *nn.Network, c Config, src *rng.Source) error {
 	}
 	head, want := net.Head(), cmp.Or(c.Head.Kind, nn.LinearHead)
 	if head.Kind != want || head.Out != c.Head.Out {
-		return fmt.Errorf("its Build returned a network with a %s head, and a %s head is wanted. End with Head(name, c.Head, c.Classes) of the builder", head.Kind, want)
+		return fmt.Errorf("its Build returned a network with a %s head, and a %s head is wanted. End with Head(name, c.Head, c.Classes) of the builder",
+			head.Kind, want)
 	}
 	if net.Capacity() != c.Classes {
-		return fmt.Errorf("its Build returned a network for %d classes, and there are %d. End with Head(name, c.Head, c.Classes) of the builder", net.Capacity(), c.Classes)
+		return fmt.Errorf("its Build returned a network for %d classes, and there are %d. End with Head(name, c.Head, c.Classes) of the builder",
+			net.Capacity(), c.Classes)
 	}
 	if (src == nil) != (len(net.Params()) == 0) {
 		return fmt.Errorf("its Build gave the builder another source of random numbers than src. Begin with nn.NewBuilder(…, src), also where src is nil")
 	}
 	if c.Engine.Kernel != "" && net.KernelName() != c.Engine.Kernel {
-		return fmt.Errorf("its Build returned a network for the %s kernels, and the %s kernels are wanted. Begin with nn.NewBuilder(…, c.Engine, src)", net.KernelName(), c.Engine.Kernel)
+		return fmt.Errorf("its Build returned a network for the %s kernels, and the %s kernels are wanted. Begin with nn.NewBuilder(…, c.Engine, src)",
+			net.KernelName(), c.Engine.Kernel)
 	}
 	seen := map[string]bool{}
 	for _, p := range net.Named() {
@@ -154,8 +162,9 @@ func (i Info) fits(net *nn.Network, c Config, src *rng.Source) error {
 	return ordered(net)
 }
 
-// ordered says what is wrong with the order of layers: images go into a stem with its blocks and a pooling, are flattened, or neither, then into
-// linear layers, and what the head reads has been pooled, flattened or has gone through a ReLU.
+// ordered says what is wrong with the order of layers: images go into a stem with its blocks and a pooling, are
+// flattened, or neither, then into linear layers, and what the head reads has been pooled, flattened or has gone
+// through a ReLU.
 func ordered(net *nn.Network) error {
 	layers := net.Layers()
 	maps, features := false, false // what the next layer gets
@@ -177,7 +186,8 @@ func ordered(net *nn.Network) error {
 		case nn.FlattenLayer: // which is first, as the builder sees to
 		default:
 			if !maps && l.Kind != nn.LinearLayer {
-				return fmt.Errorf("layer %d is a block or a pooling, and there is no map before it. Begin with a stem, and pool once, before linear layers", at+1)
+				return fmt.Errorf("layer %d is a block or a pooling, and there is no map before it. Begin with a stem, and pool once, before linear layers",
+					at+1)
 			}
 			if maps && l.Kind == nn.LinearLayer {
 				return fmt.Errorf("layer %d is a linear layer on a map. Pool before it", at+1)

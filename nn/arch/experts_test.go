@@ -78,10 +78,12 @@ func TestExpertSizes(t *testing.T) {
 	}
 	// of the third VAE and classifier, which read 32 + 4 and 20 + 4 channels of others beside 4 of their own
 	want := map[string][]int{
-		"enc1.weight": {4, 3, 3, 3}, "enc2.weight": {8, 40, 3, 3}, "enc3.weight": {16, 8 * 8 * 80}, "latent.weight": {128, 160},
-		"dec1.weight": {128, 64}, "dec2.weight": {4096, 128}, "dec3.weight": {64, 32, 4, 4}, "dec4.weight": {32, 3, 4, 4},
+		"enc1.weight": {4, 3, 3, 3}, "enc2.weight": {8, 40, 3, 3}, "enc3.weight": {16, 8 * 8 * 80},
+		"latent.weight": {128, 160},
+		"dec1.weight":   {128, 64}, "dec2.weight": {4096, 128}, "dec3.weight": {64, 32, 4, 4}, "dec4.weight": {32, 3, 4, 4},
 		"layer0.weight": {4, 3, 3, 3}, "layer1.0.conv1.weight": {4, 28, 3, 3}, "layer1.0.shortcut.weight": {4, 28, 1, 1},
-		"layer2.0.conv1.weight": {8, 28, 3, 3}, "layer3.0.conv1.weight": {16, 56, 3, 3}, "layer4.0.conv1.weight": {32, 112, 3, 3},
+		"layer2.0.conv1.weight": {8, 28, 3, 3}, "layer3.0.conv1.weight": {16, 56, 3, 3},
+		"layer4.0.conv1.weight": {32, 112, 3, 3},
 		"layer4.0.conv2.weight": {32, 32, 3, 3}, "linear.weight": {100, 224}, "linear.bias": {100},
 	}
 	for _, net := range []*nn.Network{vaes[2].Encoder, vaes[2].Decoder, nets[2].Net} {
@@ -95,7 +97,8 @@ func TestExpertSizes(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("no parameters %v", want)
 	}
-	if nets[0].Net.Named()[1].Name != "layer1.0.conv1.weight" || slices.ContainsFunc(nets[0].Net.Named(), func(p nn.Param) bool { return p.Name == "layer1.0.shortcut.weight" }) {
+	if nets[0].Net.Named()[1].Name != "layer1.0.conv1.weight" ||
+		slices.ContainsFunc(nets[0].Net.Named(), func(p nn.Param) bool { return p.Name == "layer1.0.shortcut.weight" }) {
 		t.Error("the first classifier has a convolution beside its first block, whose map keeps its size")
 	}
 }
@@ -140,8 +143,8 @@ func normals(n int, seed uint64) []float32 {
 	return v
 }
 
-// TestLateralPassIsThatOfEachExpert: the first of three experts gets the bits that it gets alone, whatever the room and the
-// other images of a batch, and whether they learn or not.
+// TestLateralPassIsThatOfEachExpert: the first of three experts gets the bits that it gets alone, whatever the room and
+// the other images of a batch, and whether they learn or not.
 func TestLateralPassIsThatOfEachExpert(t *testing.T) {
 	v, c := vaeConfig(16), sharingConfig(16)
 	v.Draws = 3
@@ -253,10 +256,12 @@ func TestVAEGradients(t *testing.T) {
 // TestExpertsRefuse images that their maps do not fit.
 func TestExpertsRefuse(t *testing.T) {
 	for _, side := range []int{8, 30, 33} {
-		if _, err := vaeConfig(side).New(0, rng.New(1, "vae")); err == nil || !strings.Contains(err.Error(), "divisible by 4") {
+		if _, err := vaeConfig(side).New(0, rng.New(1, "vae")); err == nil ||
+			!strings.Contains(err.Error(), "divisible by 4") {
 			t.Errorf("%d pixels: VAE: %v", side, err)
 		}
-		if _, err := sharingConfig(side).New(0, rng.New(1, "net")); err == nil || !strings.Contains(err.Error(), "divisible by 4") {
+		if _, err := sharingConfig(side).New(0, rng.New(1, "net")); err == nil ||
+			!strings.Contains(err.Error(), "divisible by 4") {
 			t.Errorf("%d pixels: classifier: %v", side, err)
 		}
 	}

@@ -7,11 +7,12 @@ import (
 	"ocl/internal/origin"
 )
 
-// Register adds a network to the catalogue, for the whole program: --network NAME then chooses it. Call it from an init function or at the
-// start of main, before anything reads the catalogue. Results of runs record the module that calls Register, with its version.
+// Register adds a network to the catalogue, for the whole program: --network NAME then chooses it. Call it from an init
+// function or at the start of main, before anything reads the catalogue. Results of runs record the module that calls
+// Register, with its version.
 //
-// An entry without a name or without Build, with a name that is taken or has other characters than letters, digits and single
-// hyphens, or with settings that no network reads, is a bug and panics.
+// An entry without a name or without Build, with a name that is taken or has other characters than letters, digits and
+// single hyphens, or with settings that no network reads, is a bug and panics.
 func Register(info Info) { catalogue.Register("arch", info) }
 
 // fault is the first thing that is wrong with an entry.
@@ -29,7 +30,8 @@ func (i *Info) fault() error {
 	}
 	for at, key := range i.Settings {
 		if key != Width && key != Hidden || slices.Contains(i.Settings[:at], key) {
-			return fmt.Errorf("%s: Settings has %q, which is no setting of a network or there twice. Use %s and %s", i.Name, key, Width, Hidden)
+			return fmt.Errorf("%s: Settings has %q, which is no setting of a network or there twice. Use %s and %s", i.Name, key,
+				Width, Hidden)
 		}
 	}
 	i.least = nil

@@ -8,7 +8,8 @@ import (
 	"ocl/rng"
 )
 
-// SharingConfig sizes the classifiers of a growing mixture (CN-DPM, survey §methods; sizes as in its authors' code) and says how they compute.
+// SharingConfig sizes the classifiers of a growing mixture (CN-DPM, survey §methods; sizes as in its authors' code) and
+// says how they compute.
 type SharingConfig struct {
 	Channels, Height, Width int
 	Classes                 int
@@ -19,8 +20,8 @@ type SharingConfig struct {
 }
 
 // Sharing is a residual network with instance norm that reads, beside its own maps, those of the classifiers before it:
-// a 3×3 convolution, four stages of blocks with one, two, four and eight times the width, the mean over the last map and
-// a linear layer. After the convolution, the first three stages and the mean its own map is joined to those of the
+// a 3×3 convolution, four stages of blocks with one, two, four and eight times the width, the mean over the last map
+// and a linear layer. After the convolution, the first three stages and the mean its own map is joined to those of the
 // classifiers before it, which get no gradient of it.
 type Sharing struct {
 	Net *nn.Network
@@ -77,7 +78,8 @@ func (c SharingConfig) Work(before int) int64 {
 // New draws a classifier from src that has so many before it.
 func (c SharingConfig) New(before int, src *rng.Source) (*Sharing, error) {
 	if c.Channels < 1 || c.Classes < 1 || c.Features < 1 || c.Growth < 1 || c.Blocks < 1 {
-		return nil, fmt.Errorf("arch: classifier: %d channels, %d classes, %d features, growth %d, %d blocks. Use at least 1 of each", c.Channels, c.Classes, c.Features, c.Growth, c.Blocks)
+		return nil, fmt.Errorf("arch: classifier: %d channels, %d classes, %d features, growth %d, %d blocks. Use at least 1 of each",
+			c.Channels, c.Classes, c.Features, c.Growth, c.Blocks)
 	}
 	if err := CheckExpert(c.Height, c.Width); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"ocl/rng"
 )
 
-// VAEConfig sizes the variational autoencoders of a growing mixture (CN-DPM, survey §methods; sizes as in its authors' code) and says
-// how they compute.
+// VAEConfig sizes the variational autoencoders of a growing mixture (CN-DPM, survey §methods; sizes as in its authors'
+// code) and says how they compute.
 type VAEConfig struct {
 	Channels, Height, Width int
 	Features                int // channels of the first encoder's first map
@@ -39,16 +39,19 @@ type VAE struct {
 }
 
 const (
-	decoderFeatures = 32 // every decoder has this width, also where its encoder is narrower, as in the code of CN-DPM's authors
+	// every decoder has this width, also where its encoder is narrower, as in the code of CN-DPM's authors
+	decoderFeatures = 32
 	// LeastExpertSide is the smallest side in pixels of the images that experts take: their smallest maps are 2×2 pixels.
 	LeastExpertSide = 12
 )
 
-// CheckExpert says whether experts take images of a size: sides of at least [LeastExpertSide] pixels, divisible by four.
+// CheckExpert says whether experts take images of a size: sides of at least [LeastExpertSide] pixels, divisible by
+// four.
 func CheckExpert(height, width int) error {
 	for _, side := range []int{height, width} {
 		if side%4 != 0 || side < LeastExpertSide {
-			return fmt.Errorf("experts of %d×%d pixels cannot be made. Use images whose sides are divisible by 4 and at least %d pixels", height, width, LeastExpertSide)
+			return fmt.Errorf("experts of %d×%d pixels cannot be made. Use images whose sides are divisible by 4 and at least %d pixels",
+				height, width, LeastExpertSide)
 		}
 	}
 	return nil
@@ -56,7 +59,8 @@ func CheckExpert(height, width int) error {
 
 func (c VAEConfig) check() error {
 	if c.Channels < 1 || c.Features < 1 || c.Growth < 1 || c.Latent < 1 || c.Draws < 1 {
-		return fmt.Errorf("arch: vae: %d channels, %d features, growth %d, codes of %d values, %d draws. Use at least 1 of each", c.Channels, c.Features, c.Growth, c.Latent, c.Draws)
+		return fmt.Errorf("arch: vae: %d channels, %d features, growth %d, codes of %d values, %d draws. Use at least 1 of each",
+			c.Channels, c.Features, c.Growth, c.Latent, c.Draws)
 	}
 	return CheckExpert(c.Height, c.Width)
 }
@@ -80,7 +84,8 @@ func (c VAEConfig) Size(before int) int {
 	return encoder + (c.Latent+1)*4*nf + (4*nf+1)*pixels*2*nf + (2*nf*16+1)*nf + (nf*16+1)*c.Channels
 }
 
-// Work is the number of operations that it takes to encode an image by a VAE that has so many before it, and to decode a code.
+// Work is the number of operations that it takes to encode an image by a VAE that has so many before it, and to decode
+// a code.
 func (c VAEConfig) Work(before int) (encode, decode int64) {
 	own, all := c.widths(before)
 	const nf = decoderFeatures
@@ -152,12 +157,12 @@ type VAEs struct {
 // row is a code to be decoded: one of the draws for an image.
 type row struct{ img, draw int32 }
 
-// rowsAtOnce is how many codes are decoded at once: few enough for the maps of both passes to stay in a cache, and never
-// dependent on the machine, because gradients are summed part by part.
+// rowsAtOnce is how many codes are decoded at once: few enough for the maps of both passes to stay in a cache, and
+// never dependent on the machine, because gradients are summed part by part.
 func (c VAEConfig) rowsAtOnce() int { return max(4, min(64, 64*1024/(c.Height*c.Width))) }
 
-// Pass makes the lateral pass of VAEs for up to n images at a time; VAE i has i before it. Those from learning on have a
-// backward pass.
+// Pass makes the lateral pass of VAEs for up to n images at a time; VAE i has i before it. Those from learning on have
+// a backward pass.
 func (c VAEConfig) Pass(ws *nn.Workspace, all []*VAE, n, learning int) *VAEs {
 	v := &VAEs{all: all, config: c, wiring: ws.Wire(all[0].Encoder, n), of: -1, learns: learning < len(all)}
 	v.input = v.wiring.Input(c.Channels, c.Height, c.Width, false)
@@ -264,8 +269,8 @@ func (v *VAEs) decodeAll(dst []float64, k int, eps []float32, weight []float32) 
 	}
 }
 
-// Learn adds the gradient of Σ weight_i·nll_i over the encoded images to those of VAE k, and writes nll_i to dst [B] for
-// images whose weight is not 0. Images with weight 0 cost nothing but their part of the encoder's pass.
+// Learn adds the gradient of Σ weight_i·nll_i over the encoded images to those of VAE k, and writes nll_i to dst [B]
+// for images whose weight is not 0. Images with weight 0 cost nothing but their part of the encoder's pass.
 func (v *VAEs) Learn(dst []float64, k int, eps, weight []float32) {
 	v.begin(k)
 	for img := range v.images {
@@ -307,8 +312,8 @@ func (v *VAEs) FLOPs() int64 {
 	return sum
 }
 
-// nll is how unlikely an image is where each value is normal around what the decoder says, with one variance, given the sum
-// of squared errors. The 0.001 and the 1e-8 are those of CN-DPM's authors.
+// nll is how unlikely an image is where each value is normal around what the decoder says, with one variance, given the
+// sum of squared errors. The 0.001 and the 1e-8 are those of CN-DPM's authors.
 //
 //	Σ [ ((x − x̂)² + 0.001) / (2·e^v + 1e-8) + ½·(ln 2π + v) ]        v = LogVariance
 func (c VAEConfig) nll(sum float64) float64 {

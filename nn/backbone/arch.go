@@ -16,14 +16,15 @@ var architectures = []struct {
 	{"torchvision-resnet50", func(n *network) { torchvisionResNet(n, n.bottleneck, 4, 3, 4, 6, 3) }},
 }
 
-// liteZero is EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and with ReLU6), padded as TensorFlow does:
-// inverted bottlenecks of which each widens, convolves each channel by itself, and narrows.
+// liteZero is EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and with ReLU6), padded as TensorFlow
+// does: inverted bottlenecks of which each widens, convolves each channel by itself, and narrows.
 func liteZero(n *network) {
 	n.epsilon = 1e-3
 	x := n.stem("_conv_stem", "_bn0", 32, n.same(n.side, 3, 2), relu6)
 	block := 0
 	for _, stage := range []struct{ repeats, taps, stride, widen, out int }{
-		{1, 3, 1, 1, 16}, {2, 3, 2, 6, 24}, {2, 5, 2, 6, 40}, {3, 3, 2, 6, 80}, {3, 5, 1, 6, 112}, {4, 5, 2, 6, 192}, {1, 3, 1, 6, 320},
+		{1, 3, 1, 1, 16}, {2, 3, 2, 6, 24}, {2, 5, 2, 6, 40}, {3, 3, 2, 6, 80}, {3, 5, 1, 6, 112}, {4, 5, 2, 6, 192},
+		{1, 3, 1, 6, 320},
 	} {
 		for i := range stage.repeats {
 			p := fmt.Sprintf("_blocks.%d.", block)
@@ -46,7 +47,8 @@ func liteZero(n *network) {
 }
 
 // torchvisionResNet is a residual network (He et al. 2016) as torchvision has it, with so many blocks a stage.
-func torchvisionResNet(n *network, block func(x value, name string, width, stride int) value, widen int, blocks ...int) {
+func torchvisionResNet(n *network, block func(x value, name string, width, stride int) value, widen int,
+	blocks ...int) {
 	n.epsilon = 1e-5
 	x := n.maxPool(n.stem("conv1", "bn1", 64, square{7, 2, 3, 3}, relu), square{3, 2, 1, 1})
 	for stage, count := range blocks {
@@ -97,7 +99,8 @@ type value int
 // none stands for no value.
 const none value = -1
 
-// square is a square of taps: its side, its stride, and the pixels of zeros before the first and behind the last row of a map.
+// square is a square of taps: its side, its stride, and the pixels of zeros before the first and behind the last row of
+// a map.
 type square struct{ side, stride, before, behind int }
 
 // out is the side of the output for a side of the input.
@@ -180,12 +183,14 @@ func (n *network) stem(name, norm string, out int, q square, act activation) val
 // conv is a convolution of 1 or 3×3 taps, centred.
 func (n *network) conv(in value, name, norm string, out, side, stride int, res value, act activation) value {
 	q := square{side, stride, side / 2, side / 2}
-	return n.add(layer{kind: denseLayer, name: name, norm: norm, in: in, res: res, window: q, act: act}, out, q.out(n.sideOf(in)))
+	return n.add(layer{kind: denseLayer, name: name, norm: norm, in: in, res: res, window: q, act: act}, out,
+		q.out(n.sideOf(in)))
 }
 
 func (n *network) depthwise(in value, name, norm string, q square, act activation) value {
 	n.bordered(in, q)
-	return n.add(layer{kind: depthwiseLayer, name: name, norm: norm, in: in, res: none, window: q, act: act}, n.channels(in), q.out(n.sideOf(in)))
+	return n.add(layer{kind: depthwiseLayer, name: name, norm: norm, in: in, res: none, window: q, act: act},
+		n.channels(in), q.out(n.sideOf(in)))
 }
 
 // maxPool is after a ReLU only: zeros around a map are no larger than what it holds.

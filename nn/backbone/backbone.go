@@ -1,6 +1,6 @@
-// Package backbone runs pretrained, frozen networks: pictures in, features or logits out. It has no training and no gradient.
-// The networks come from files (docs/format/backbone.md) that examples/pytorch/convert.py makes of PyTorch's weights, or that
-// `ocl export` writes. Start at [Open].
+// Package backbone runs pretrained, frozen networks: pictures in, features or logits out. It has no training and no
+// gradient. The networks come from files (docs/format/backbone.md) that examples/pytorch/convert.py makes of PyTorch's
+// weights, or that `ocl export` writes. Start at [Open].
 package backbone
 
 import (
@@ -37,10 +37,11 @@ type Backbone struct {
 	own    *nn.Network // of this project, instead of net
 }
 
-// Open reads a file of weights, for an engine, usually [nn.DefaultEngine]: the features of two engines differ in their last bits. A file that is no
-// regular file, is larger than limit.Backbone, or is damaged is an error, and so are an engine that the machine cannot run, metadata that lack or that no
-// network can have, tensors that the architecture does not have or has in another shape or type (all in one message), weights that are no finite numbers, and
-// negative variances.
+// Open reads a file of weights, for an engine, usually [nn.DefaultEngine]: the features of two engines differ in their
+// last bits. A file that is no regular file, is larger than limit.Backbone, or is damaged is an error, and so are an
+// engine that the machine cannot run, metadata that lack or that no network can have, tensors that the architecture
+// does not have or has in another shape or type (all in one message), weights that are no finite numbers, and negative
+// variances.
 func Open(path string, engine nn.Engine) (*Backbone, error) {
 	text, err := input.ReadFile(path, input.Want{Most: limit.Backbone})
 	if err != nil {
@@ -62,7 +63,8 @@ func decode(text []byte, engine nn.Engine) (*Backbone, error) {
 	f, err := safetensors.NewReader(bytes.NewReader(text), int64(len(text)))
 	if err != nil {
 		if what := safetensors.Foreign(bytes.NewReader(text), int64(len(text))); what != "" {
-			err = fmt.Errorf("this is %s, and not a backbone. examples/pytorch/convert.py makes one of a file of torch.save, and `ocl export RUN --to safetensors` of a run", what)
+			err = fmt.Errorf("this is %s, and not a backbone. examples/pytorch/convert.py makes one of a file of torch.save, and `ocl export RUN --to safetensors` of a run",
+				what)
 		}
 		return nil, err
 	}
@@ -82,5 +84,6 @@ func (b *Backbone) Info() Info { return b.info }
 // Digest is the SHA-256 of the file, as "sha256:…".
 func (b *Backbone) Digest() string { return b.digest }
 
-// Engine is how the backbone computes: a kernel set and an algorithm of convolutions, on which the last bits of features depend.
+// Engine is how the backbone computes: a kernel set and an algorithm of convolutions, on which the last bits of
+// features depend.
 func (b *Backbone) Engine() nn.Engine { return b.engine }

@@ -130,7 +130,8 @@ func exactly(c content, n *network, mean, std [3]float32, pixels []uint8) (featu
 				}
 			}
 			if l.norm != "" {
-				sum = (sum-float64(tensor(l.norm + ".running_mean")[o]))/math.Sqrt(float64(tensor(l.norm + ".running_var")[o])+n.epsilon)*
+				sum = (sum-float64(tensor(l.norm + ".running_mean")[o]))/math.Sqrt(float64(tensor(l.norm +
+					".running_var")[o])+n.epsilon)*
 					float64(tensor(l.norm + ".weight")[o]) + float64(tensor(l.norm + ".bias")[o])
 			} else if l.name != "" {
 				sum += float64(tensor(l.name + ".bias")[o])
@@ -151,8 +152,8 @@ func exactly(c content, n *network, mean, std [3]float32, pixels []uint8) (featu
 	return maps[last.in], maps[last.out]
 }
 
-// TestReference compares every architecture, with drawn weights and small pictures of even and odd maps, with the definitions in
-// float64, by every kernel set and both algorithms of convolutions.
+// TestReference compares every architecture, with drawn weights and small pictures of even and odd maps, with the
+// definitions in float64, by every kernel set and both algorithms of convolutions.
 func TestReference(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -206,8 +207,8 @@ func near(t *testing.T, what string, got []float32, want []float64) {
 	}
 }
 
-// TestSameBits: the features of a picture are the same bits with one, two and three workers, alone and in batches of every
-// composition, also where batches are larger than a workspace takes at a time.
+// TestSameBits: the features of a picture are the same bits with one, two and three workers, alone and in batches of
+// every composition, also where batches are larger than a workspace takes at a time.
 func TestSameBits(t *testing.T) {
 	for _, name := range []string{"efficientnet-lite0", "torchvision-resnet18"} {
 		const side, n = 64, 7
@@ -257,7 +258,8 @@ func TestOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file := content{tensors: weights.Of(net), metadata: map[string]string{keyExport: "1", keyArchitecture: name, "shape": "[3,32,32]", "classes": "5",
+		file := content{tensors: weights.Of(net), metadata: map[string]string{keyExport: "1", keyArchitecture: name,
+			"shape": "[3,32,32]", "classes": "5",
 			"width": "4", "hidden": "[20,7]", keyMean: "[0.5,0.5,0.5]", keyStd: "[0.5,0.25,1]", "data": "glyphs"}}
 		b, err := decode(file.text(t), nn.DefaultEngine())
 		if err != nil {
@@ -286,7 +288,8 @@ func TestOwn(t *testing.T) {
 		}
 		w.Close()
 		ws.Close()
-		for key, value := range map[string]string{"width": "60000", "hidden": "[60000,60000]", "shape": "[1,32,32]", keyStd: "[0,1,1]"} {
+		for key, value := range map[string]string{"width": "60000", "hidden": "[60000,60000]", "shape": "[1,32,32]",
+			keyStd: "[0,1,1]"} {
 			if key == "width" && name != arch.NameResNet18 || key == "hidden" && name != arch.NameMLP {
 				continue
 			}
@@ -310,7 +313,8 @@ func TestBadFiles(t *testing.T) {
 		change func(c *content)
 		want   []string
 	}{
-		"another architecture": {func(c *content) { c.metadata[keyArchitecture] = "torchvision-resnet50" }, []string{"missing: ", "another shape: ", "convert.py"}},
+		"another architecture": {func(c *content) { c.metadata[keyArchitecture] = "torchvision-resnet50" },
+			[]string{"missing: ", "another shape: ", "convert.py"}},
 		"unknown architecture": {func(c *content) { c.metadata[keyArchitecture] = "resnet19" }, []string{"unknown"}},
 		"missing, shape, unknown": {func(c *content) {
 			c.tensors[0].Name = "other"
@@ -319,10 +323,11 @@ func TestBadFiles(t *testing.T) {
 		"type": {func(c *content) {
 			c.tensors[1].Floats, c.tensors[1].Ints = nil, make([]int64, 64)
 		}, []string{"another type: ", "I64"}},
-		"nan":            {func(c *content) { c.tensors[0].Floats[5] = float32(math.NaN()) }, []string{"value 5 is NaN"}},
-		"infinite":       {func(c *content) { c.tensors[2].Floats[0] = float32(math.Inf(1)) }, []string{"value 0 is +Inf"}},
-		"variance":       {func(c *content) { c.tensors[4].Floats[0] = -1 }, []string{"bn1.running_var", "not negative"}},
-		"no metadata":    {func(c *content) { c.metadata = nil }, []string{keyArchitecture, keySide, keyMean, keyLicence, "are missing"}},
+		"nan":      {func(c *content) { c.tensors[0].Floats[5] = float32(math.NaN()) }, []string{"value 5 is NaN"}},
+		"infinite": {func(c *content) { c.tensors[2].Floats[0] = float32(math.Inf(1)) }, []string{"value 0 is +Inf"}},
+		"variance": {func(c *content) { c.tensors[4].Floats[0] = -1 }, []string{"bn1.running_var", "not negative"}},
+		"no metadata": {func(c *content) { c.metadata = nil },
+			[]string{keyArchitecture, keySide, keyMean, keyLicence, "are missing"}},
 		"one is missing": {func(c *content) { delete(c.metadata, keyLicence) }, []string{"licence of a backbone is missing"}},
 		"version":        {func(c *content) { c.metadata[keyVersion] = "2" }, []string{"version"}},
 		"all lie": {func(c *content) {
@@ -346,7 +351,8 @@ func TestBadFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := Open(path, nn.DefaultEngine())
-	if err != nil || !strings.HasPrefix(b.Digest(), "sha256:") || b.Info().Classes != 3 || b.Info().Features != 512 || b.Engine() != nn.DefaultEngine() {
+	if err != nil || !strings.HasPrefix(b.Digest(), "sha256:") || b.Info().Classes != 3 || b.Info().Features != 512 ||
+		b.Engine() != nn.DefaultEngine() {
 		t.Fatalf("%v, %v", b, err)
 	}
 	if err := os.WriteFile(path, text[:len(text)-1], 0o600); err != nil {
@@ -389,7 +395,8 @@ func TestNotFinite(t *testing.T) {
 	}
 	w := b.NewWorkspace(1, 1)
 	defer w.Close()
-	if err := w.Features(make([]float32, 512), photos(1, 32), 1); err == nil || !strings.Contains(err.Error(), "picture 0: feature") {
+	if err := w.Features(make([]float32, 512), photos(1, 32), 1); err == nil ||
+		!strings.Contains(err.Error(), "picture 0: feature") {
 		t.Errorf("%v", err)
 	}
 }

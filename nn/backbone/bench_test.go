@@ -7,8 +7,8 @@ import (
 	"ocl/nn"
 )
 
-// BenchmarkFeatures computes features of pictures of 224 pixels with random weights, on two workers: one picture at a time, and 32.
-// cli/internal/bench/compare_backbone.py compares it with PyTorch and ONNX Runtime.
+// BenchmarkFeatures computes features of pictures of 224 pixels with random weights, on two workers: one picture at a
+// time, and 32. cli/internal/bench/compare_backbone.py compares it with PyTorch and ONNX Runtime.
 func BenchmarkFeatures(b *testing.B) {
 	for _, a := range architectures {
 		net, err := decode(drawn(a.name, 224, 1000, 1).text(b), nn.DefaultEngine())

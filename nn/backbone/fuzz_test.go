@@ -11,13 +11,16 @@ import (
 
 // FuzzDecode: no file makes the decoder panic or take much more memory than it has bytes, and what it takes computes.
 func FuzzDecode(f *testing.F) {
-	net, err := arch.MLP(arch.Config{Channels: 3, Height: 4, Width: 4, Classes: 2, Hidden: []int{3}}, rng.New(3, "network/init"))
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 4, Width: 4, Classes: 2, Hidden: []int{3}},
+		rng.New(3, "network/init"))
 	if err != nil {
 		f.Fatal(err)
 	}
-	own := map[string]string{keyExport: "1", keyArchitecture: arch.NameMLP, "shape": "[3,4,4]", "classes": "2", "hidden": "[3]", keyMean: "[0.5,0.5,0.5]", keyStd: "[0.5,0.25,1]"}
+	own := map[string]string{keyExport: "1", keyArchitecture: arch.NameMLP, "shape": "[3,4,4]", "classes": "2",
+		"hidden": "[3]", keyMean: "[0.5,0.5,0.5]", keyStd: "[0.5,0.25,1]"}
 	f.Add(content{tensors: weights.Of(net), metadata: own}.text(f))
-	f.Add(content{tensors: weights.Of(net), metadata: map[string]string{keyVersion: version, keyArchitecture: "efficientnet-lite0", keySide: "32", keyMean: "[0,0,0]", keyStd: "[1,1,1]"}}.text(f))
+	f.Add(content{tensors: weights.Of(net), metadata: map[string]string{keyVersion: version,
+		keyArchitecture: "efficientnet-lite0", keySide: "32", keyMean: "[0,0,0]", keyStd: "[1,1,1]"}}.text(f))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b, err := decode(text, nn.DefaultEngine())
 		if err != nil || b.Info().Side > 64 {

@@ -34,8 +34,8 @@ func upscaled(t testing.TB, n int) []uint8 {
 	return pixels
 }
 
-// TestGolden compares features and logits of fifty real pictures with those of PyTorch, which testdata/golden.py wrote, for the real
-// weights of EfficientNet-Lite0. OCL_BACKBONES names a folder with efficientnet-lite0.safetensors, which
+// TestGolden compares features and logits of fifty real pictures with those of PyTorch, which testdata/golden.py wrote,
+// for the real weights of EfficientNet-Lite0. OCL_BACKBONES names a folder with efficientnet-lite0.safetensors, which
 // examples/pytorch/convert.py writes.
 func TestGolden(t *testing.T) {
 	path := filepath.Join(os.Getenv("OCL_BACKBONES"), "efficientnet-lite0.safetensors")
@@ -98,7 +98,8 @@ func compareGolden(t *testing.T, backbone, golden string) {
 			}
 			worst, largest = max(worst, d), max(largest, math.Abs(float64(v)))
 		}
-		t.Logf("%s, %s: %d of each picture differ by at most %.2g of the largest, %.3g", b.Info().Architecture, name, columns, worst/largest, largest)
+		t.Logf("%s, %s: %d of each picture differ by at most %.2g of the largest, %.3g", b.Info().Architecture, name, columns,
+			worst/largest, largest)
 		if !(worst <= tolerance*largest) {
 			t.Errorf("%s differ by %.2g, and the largest is %.3g", name, worst, largest)
 		}

@@ -35,9 +35,9 @@ type Layer struct {
 	Most           float32 // of the output; 0 is no bound
 }
 
-// Layers are those from the picture to the features, in the order in which they run, for programs that write the network in another form. path
-// is the file that was opened, which is read again, as a backbone keeps its weights packed; another file is an error. They are nil for a network of this
-// project, see [Backbone.Own].
+// Layers are those from the picture to the features, in the order in which they run, for programs that write the
+// network in another form. path is the file that was opened, which is read again, as a backbone keeps its weights
+// packed; another file is an error. They are nil for a network of this project, see [Backbone.Own].
 func (b *Backbone) Layers(path string) ([]Layer, error) {
 	if b.own != nil {
 		return nil, nil
@@ -47,7 +47,8 @@ func (b *Backbone) Layers(path string) ([]Layer, error) {
 		return nil, fmt.Errorf("backbone: %s: %w", path, cause.Of(err))
 	}
 	if digest := fmt.Sprintf("sha256:%x", sha256.Sum256(text)); digest != b.digest {
-		return nil, fmt.Errorf("backbone: %s: the file has changed since it was opened: its digest was %s and is %s", path, b.digest, digest)
+		return nil, fmt.Errorf("backbone: %s: the file has changed since it was opened: its digest was %s and is %s", path,
+			b.digest, digest)
 	}
 	f, err := safetensors.NewReader(bytes.NewReader(text), int64(len(text)))
 	if err != nil {

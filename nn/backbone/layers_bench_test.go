@@ -10,8 +10,8 @@ import (
 	"ocl/nn"
 )
 
-// BenchmarkLayers computes features as [BenchmarkFeatures] does, and prints the least time that each layer took for a picture, and how many
-// operations a second that is, two for each multiply-add.
+// BenchmarkLayers computes features as [BenchmarkFeatures] does, and prints the least time that each layer took for a
+// picture, and how many operations a second that is, two for each multiply-add.
 func BenchmarkLayers(b *testing.B) {
 	for _, a := range architectures {
 		net, err := decode(drawn(a.name, 224, 1000, 1).text(b), nn.DefaultEngine())
@@ -65,7 +65,8 @@ func layerTimes(b *testing.B, net *Backbone, workers, n int) {
 			products *= float64(n)
 		}
 		all += least[i]
-		fmt.Fprintf(&table, "%-36s %4d x %3d^2 -> %4d x %3d^2  %8.3f ms  %6.1f GFLOP/s\n", o.name, o.in.C, o.in.H, o.out.C, o.out.H,
+		fmt.Fprintf(&table, "%-36s %4d x %3d^2 -> %4d x %3d^2  %8.3f ms  %6.1f GFLOP/s\n", o.name, o.in.C, o.in.H, o.out.C,
+			o.out.H,
 			least[i].Seconds()*1e3, 2*products/least[i].Seconds()/1e9)
 	}
 	b.Logf("\n%sall layers %.3f ms a picture", &table, all.Seconds()*1e3)

@@ -12,8 +12,9 @@ import (
 // floatBytes is the size of a value.
 const floatBytes = 4
 
-// Memory is the least memory in bytes that the backbone takes with so many workspaces at once, each of so many workers and pictures at a time: its
-// weights, and the maps of the workspaces. It takes none of it. Of a network of this project, whose maps are small, only the weights are counted.
+// Memory is the least memory in bytes that the backbone takes with so many workspaces at once, each of so many workers
+// and pictures at a time: its weights, and the maps of the workspaces. It takes none of it. Of a network of this
+// project, whose maps are small, only the weights are counted.
 func (b *Backbone) Memory(workspaces, workersCount, batch int) (weights, maps int64) {
 	if b.own != nil {
 		return floatBytes * int64(b.own.Footprint().Params()), 0
@@ -40,13 +41,14 @@ func (b *Backbone) CheckMemory(workspaces, workersCount, batch int) error {
 	weights, maps := b.Memory(workspaces, workersCount, batch)
 	if have := budget.Bytes(); weights+maps > have {
 		return fmt.Errorf("the pretrained network needs at least %s of memory (weights %s, maps of %s at once %s), but this process may use %s: %w",
-			count.Bytes(weights+maps), count.Bytes(weights), count.Of(workspaces, "picture"), count.Bytes(maps), count.Bytes(have), nn.ErrMemory)
+			count.Bytes(weights+maps), count.Bytes(weights), count.Of(workspaces, "picture"), count.Bytes(maps),
+			count.Bytes(have), nn.ErrMemory)
 	}
 	return nil
 }
 
-// rooms says which room each value has, and how each room is laid out. Values of one layout share a room where one is read for the last time before the
-// other is written.
+// rooms says which room each value has, and how each room is laid out. Values of one layout share a room where one is
+// read for the last time before the other is written.
 func (p *plan) rooms() (of []int, rooms []conv.Layout) {
 	const nowhere = -1
 	for range p.layouts {

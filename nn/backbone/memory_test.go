@@ -45,7 +45,8 @@ func TestMemory(t *testing.T) {
 		t.Error(err)
 	}
 	t.Setenv("GOMEMLIMIT", "5MiB")
-	if err := b.CheckMemory(2, 1, 1); !errors.Is(err, nn.ErrMemory) || !strings.Contains(err.Error(), "maps of 2 pictures at once") || !strings.Contains(err.Error(), "may use 5.2 MB") {
+	if err := b.CheckMemory(2, 1, 1); !errors.Is(err, nn.ErrMemory) ||
+		!strings.Contains(err.Error(), "maps of 2 pictures at once") || !strings.Contains(err.Error(), "may use 5.2 MB") {
 		t.Errorf("too little: %v", err)
 	}
 }

@@ -19,7 +19,8 @@ func (b *Backbone) readOwn(f *safetensors.Reader) error {
 	m := f.Metadata
 	var shape, hidden []int
 	wrong := func(key string) error {
-		return fmt.Errorf("the metadata %s are missing or have a value that no backbone can have (%.60q). %s", key, m[key], export)
+		return fmt.Errorf("the metadata %s are missing or have a value that no backbone can have (%.60q). %s", key, m[key],
+			export)
 	}
 	if json.Unmarshal([]byte(m["shape"]), &shape) != nil || len(shape) != 3 {
 		return wrong("shape")
@@ -43,7 +44,8 @@ func (b *Backbone) readOwn(f *safetensors.Reader) error {
 	if err != nil {
 		return err
 	}
-	c := arch.Config{Channels: 3, Height: i.Side, Width: i.Side, Classes: classes, Head: nn.Head{Kind: m["head"]}, Engine: b.engine}
+	c := arch.Config{Channels: 3, Height: i.Side, Width: i.Side, Classes: classes, Head: nn.Head{Kind: m["head"]},
+		Engine: b.engine}
 	if c.Head.Kind == nn.ProjectionHead {
 		return fmt.Errorf("the head is a projection, which has no output for a class. Export a network with the head linear or cosine")
 	}
@@ -73,7 +75,8 @@ func (b *Backbone) readOwn(f *safetensors.Reader) error {
 		return err
 	}
 	if least > values {
-		return fmt.Errorf("the metadata describe a network with %d parameters or more, but the file has %d values. %s", least, values, export)
+		return fmt.Errorf("the metadata describe a network with %d parameters or more, but the file has %d values. %s", least,
+			values, export)
 	}
 	if b.own, err = entry.New(c, rng.New(1, "network/init")); err != nil {
 		return err

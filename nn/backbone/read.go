@@ -38,7 +38,8 @@ const again = "Make the file again with examples/pytorch/convert.py"
 func (b *Backbone) read(f *safetensors.Reader) error {
 	m := f.Metadata
 	if v := m[keyVersion]; v != version && v != "" {
-		return fmt.Errorf("the format has version %.20q, and this program reads version %s. Use a program of the version that made the file, or one of a later one", v, version)
+		return fmt.Errorf("the format has version %.20q, and this program reads version %s. Use a program of the version that made the file, or one of a later one",
+			v, version)
 	}
 	if err := b.describe(m); err != nil {
 		return err
@@ -53,7 +54,8 @@ func (b *Backbone) read(f *safetensors.Reader) error {
 	architectures[at].layers(n)
 	n.leaveOutPrefix(f)
 	last := n.layers[len(n.layers)-1]
-	if head, there := f.Find(last.name + ".weight"); there && len(head.Shape) > 0 && head.Shape[0] >= 1 && head.Shape[0] <= limit.KnownClasses {
+	if head, there := f.Find(last.name + ".weight"); there && len(head.Shape) > 0 && head.Shape[0] >= 1 &&
+		head.Shape[0] <= limit.KnownClasses {
 		n.classes = head.Shape[0]
 	} else {
 		n.classes = 1000
@@ -75,7 +77,8 @@ func (b *Backbone) describe(m map[string]string) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("the metadata %s of a backbone %s missing. %s", strings.Join(missing, ", "), isAre(len(missing)), again)
+		return fmt.Errorf("the metadata %s of a backbone %s missing. %s", strings.Join(missing, ", "), isAre(len(missing)),
+			again)
 	}
 	b.info = Info{Architecture: m[keyArchitecture], TrainedOn: m[keyTrainedOn], Licence: m[keyLicence]}
 	var names []string
@@ -84,11 +87,14 @@ func (b *Backbone) describe(m map[string]string) error {
 	}
 	var errs []error
 	if !slices.Contains(names, b.info.Architecture) {
-		errs = append(errs, fmt.Errorf("the architecture %.40q is unknown. %s", b.info.Architecture, nearest.Hint(b.info.Architecture, names)))
+		errs = append(errs, fmt.Errorf("the architecture %.40q is unknown. %s", b.info.Architecture,
+			nearest.Hint(b.info.Architecture, names)))
 	}
 	var err error
-	if b.info.Side, err = strconv.Atoi(m[keySide]); err != nil || b.info.Side < limit.BackboneLeastSide || b.info.Side > limit.BackboneSide {
-		errs = append(errs, fmt.Errorf("side is %.20q instead of a whole number from %d to %d. %s", m[keySide], limit.BackboneLeastSide, limit.BackboneSide, again))
+	if b.info.Side, err = strconv.Atoi(m[keySide]); err != nil || b.info.Side < limit.BackboneLeastSide ||
+		b.info.Side > limit.BackboneSide {
+		errs = append(errs, fmt.Errorf("side is %.20q instead of a whole number from %d to %d. %s", m[keySide],
+			limit.BackboneLeastSide, limit.BackboneSide, again))
 	}
 	if b.info.Mean, err = three(m[keyMean], func(v float64) bool { return math.Abs(v) <= 1 }); err != nil {
 		errs = append(errs, fmt.Errorf("mean is %.60q instead of three numbers from -1 to 1. %s", m[keyMean], again))
@@ -167,8 +173,8 @@ func (n *network) leaveOutPrefix(f *safetensors.Reader) {
 // floatTypes are the types that weights may have.
 var floatTypes = []string{"F32", "F64", "F16", "BF16"}
 
-// compare lists in one error all tensors that are missing, have another shape or type, or are unknown. Counts of batches,
-// which PyTorch's batch norm keeps, are passed over.
+// compare lists in one error all tensors that are missing, have another shape or type, or are unknown. Counts of
+// batches, which PyTorch's batch norm keeps, are passed over.
 func (n *network) compare(f *safetensors.Reader, architecture string) error {
 	var missing, shapes, types, unknown []string
 	known := map[string]bool{}
@@ -259,8 +265,8 @@ func (n *network) order(l *layer, w []float32) []float32 {
 	return ordered
 }
 
-// fold makes sum·scale + shift of what follows a sum: with a batch norm scale = γ/√(σ²+ε) and shift = β - μ·scale, computed
-// in float64; with a bias that.
+// fold makes sum·scale + shift of what follows a sum: with a batch norm scale = γ/√(σ²+ε) and shift = β - μ·scale,
+// computed in float64; with a bias that.
 func (n *network) fold(l *layer, f *safetensors.Reader) error {
 	outs := n.channels(l.out)
 	l.scale, l.shift = make([]float32, conv.Reach(outs)), make([]float32, conv.Reach(outs))
@@ -284,7 +290,8 @@ func (n *network) fold(l *layer, f *safetensors.Reader) error {
 	for o := range outs {
 		gamma, beta, mu, variance := float64(parts[0][o]), float64(parts[1][o]), float64(parts[2][o]), float64(parts[3][o])
 		if variance < 0 {
-			return fmt.Errorf("%s.running_var: value %d is %v, but a variance is not negative. Save the network again", l.norm, o, variance)
+			return fmt.Errorf("%s.running_var: value %d is %v, but a variance is not negative. Save the network again", l.norm,
+				o, variance)
 		}
 		scale := gamma / math.Sqrt(variance+n.epsilon)
 		l.scale[o], l.shift[o] = float32(scale), float32(beta-mu*scale)

@@ -25,8 +25,9 @@ type Workspace struct {
 	x   tensor.Tensor
 }
 
-// NewWorkspace makes one with so many workers (at least 1), which computes as many pictures at a time as batch says (at least
-// 1), or fewer. Workers and batch change the speed and the memory, and no bit of a result. Close ends the workers.
+// NewWorkspace makes one with so many workers (at least 1), which computes as many pictures at a time as batch says (at
+// least 1), or fewer. Workers and batch change the speed and the memory, and no bit of a result. Close ends the
+// workers.
 func (b *Backbone) NewWorkspace(workersCount, batch int) *Workspace {
 	w := &Workspace{b: b}
 	for c := range w.table {
@@ -54,14 +55,15 @@ func (w *Workspace) Close() {
 }
 
 // Features writes the features of n pictures, n ≥ 0, to dst [n,D]. The pixels are [n,3,Side,Side]: all red values of a
-// picture row by row, then the green and the blue ones. The features of a picture depend neither on the other pictures nor on the workers,
-// to the bit. A feature that is no finite number is an error, which weights of finite but huge numbers may give. It panics if
-// the lengths of dst and pixels are not those of n pictures.
+// picture row by row, then the green and the blue ones. The features of a picture depend neither on the other pictures
+// nor on the workers, to the bit. A feature that is no finite number is an error, which weights of finite but huge
+// numbers may give. It panics if the lengths of dst and pixels are not those of n pictures.
 func (w *Workspace) Features(dst []float32, pixels []uint8, n int) error {
 	return w.run(dst, nil, pixels, n)
 }
 
-// Logits is [Workspace.Features] for the logits [n,Classes], which are what the file's own classifier gives before a softmax.
+// Logits is [Workspace.Features] for the logits [n,Classes], which are what the file's own classifier gives before a
+// softmax.
 func (w *Workspace) Logits(dst []float32, pixels []uint8, n int) error {
 	return w.run(nil, dst, pixels, n)
 }
@@ -70,7 +72,8 @@ func (w *Workspace) Logits(dst []float32, pixels []uint8, n int) error {
 func (w *Workspace) run(features, logits []float32, pixels []uint8, n int) error {
 	i := w.b.info
 	picture := 3 * i.Side * i.Side
-	if len(pixels) != n*picture || features != nil && len(features) != n*i.Features || logits != nil && len(logits) != n*i.Classes {
+	if len(pixels) != n*picture || features != nil && len(features) != n*i.Features || logits != nil &&
+		len(logits) != n*i.Classes {
 		panic(fmt.Sprintf("backbone: %d pictures with %d bytes of pixels and room for %d features and %d logits. A picture has %d bytes, %d features and %d logits",
 			n, len(pixels), len(features), len(logits), picture, i.Features, i.Classes))
 	}
@@ -96,14 +99,15 @@ func (w *Workspace) run(features, logits []float32, pixels []uint8, n int) error
 func finiteRows(what string, values []float32, columns int) error {
 	for k, v := range values {
 		if v-v != 0 {
-			return fmt.Errorf("backbone: picture %d: %s %d is %v. The weights of the file give no finite numbers; use others", k/columns, what, k%columns, v)
+			return fmt.Errorf("backbone: picture %d: %s %d is %v. The weights of the file give no finite numbers; use others",
+				k/columns, what, k%columns, v)
 		}
 	}
 	return nil
 }
 
-// compute runs the layers for m pictures, which are those from at on: the early layers picture by picture, so that their large
-// maps stay in the caches, and the late ones for all, so that their weights do.
+// compute runs the layers for m pictures, which are those from at on: the early layers picture by picture, so that
+// their large maps stay in the caches, and the late ones for all, so that their weights do.
 func (w *Workspace) compute(features, logits []float32, pixels []uint8, at, m int) {
 	p := w.plan
 	for img := range m {
@@ -166,7 +170,8 @@ func (w *Workspace) predict(features, logits []float32, pixels []uint8, at, m in
 }
 
 const (
-	// mostGroup is the most pictures that the late layers take at a time: more share no more of the weights' way through the caches.
+	// mostGroup is the most pictures that the late layers take at a time: more share no more of the weights' way through
+	// the caches.
 	mostGroup = 16
 	// earlySide is the smallest map, in pixels, that is computed picture by picture.
 	earlySide = 29
@@ -189,7 +194,8 @@ type op struct {
 	forward func(team *workers.Team, z, x []float32, images int, f kernel.Finish)
 }
 
-// newPlan makes the layers of a network ready for so many workers and pictures at a time. The packed weights are shared.
+// newPlan makes the layers of a network ready for so many workers and pictures at a time. The packed weights are
+// shared.
 func newPlan(b *Backbone, workersCount, group int) *plan {
 	n, m := b.net, &conv.Maker{Set: b.set, Algorithm: b.engine.Convolution, Workers: workersCount, Inference: true}
 	p := &plan{side: n.side, group: group, last: make([]int, len(n.maps))}

@@ -26,13 +26,15 @@ func (m Model) prepare(g *graph) string {
 		g.inputs = append(g.inputs, value(embeddingsName, typeFloat32, "what another network has made of images", "batch", c))
 		return embeddingsName
 	}
-	g.inputs = append(g.inputs, value(imagesName, typeUint8, "images of one size, channel after channel, 0 to 255", "batch", c, "height", "width"))
+	g.inputs = append(g.inputs, value(imagesName, typeUint8, "images of one size, channel after channel, 0 to 255",
+		"batch", c, "height", "width"))
 	sized := pixelsName
 	if m.Inner > 0 {
 		sized, h, w = "inner", m.Inner, m.Inner
 	}
 	side := g.ints("side", []int64{int64(h), int64(w)}, 2)
-	resize := []message{attribute("antialias", 1), attribute("axes", []int{2, 3}), attribute("exclude_outside", 1), attribute("mode", "linear")}
+	resize := []message{attribute("antialias", 1), attribute("axes", []int{2, 3}), attribute("exclude_outside", 1),
+		attribute("mode", "linear")}
 	if m.Fit == Stretch {
 		g.node("Resize", sized, []string{imagesName, "", "", side}, resize...)
 	} else {
@@ -62,8 +64,8 @@ func (m Model) pad(g *graph, x string) {
 	g.node("Pad", pixelsName, []string{x, g.ints("pads", pads, len(pads))})
 }
 
-// cut does what package data does with images. It scales them, rounding sizes down, so that they just cover h×w, and cuts out
-// the middle. If the surplus is odd, half of it is rounded to the nearest even number.
+// cut does what package data does with images. It scales them, rounding sizes down, so that they just cover h×w, and
+// cuts out the middle. If the surplus is odd, half of it is rounded to the nearest even number.
 func cut(g *graph, output, side string, c, h, w int, resize []message) {
 	// scaled height = max(h, height·w/width), and the same with the sides swapped
 	sides := g.node("Shape", "sides", []string{imagesName}, attribute("start", 2))
@@ -80,7 +82,8 @@ func cut(g *graph, output, side string, c, h, w int, resize []message) {
 	first := g.node("Cast", "first", []string{half}, attribute("to", typeInt64))
 	end := g.node("Add", "end", []string{first, side})
 	middle := g.node("Slice", "middle", []string{large, first, end, g.ints("axes", []int64{2, 3}, 2)})
-	// The tensor has this shape already (0 stands for the number of images). Reshape declares it, for programs that infer shapes.
+	// The tensor has this shape already (0 stands for the number of images). Reshape declares it, for programs that infer
+	// shapes.
 	g.node("Reshape", output, []string{middle, g.ints("shape", []int64{0, int64(c), int64(h), int64(w)}, 4)})
 }
 
@@ -129,7 +132,8 @@ func (m Model) rectified(g *graph, x string) string { return g.node("Relu", x+".
 // linear is y = x·W + b; W is stored [in,out], as Gemm takes it.
 func (m Model) linear(g *graph, name, x string, l nn.LayerInfo) string {
 	of := func(p nn.Param) []float32 { return m.Net.Params()[p.Offset:][:p.Len()] }
-	return g.node("Gemm", name, []string{x, g.floats(l.Weight.Name, of(l.Weight), l.Weight.In, l.Weight.Out), g.floats(l.Bias.Name, of(l.Bias), l.Bias.Out)})
+	return g.node("Gemm", name, []string{x, g.floats(l.Weight.Name, of(l.Weight), l.Weight.In, l.Weight.Out),
+		g.floats(l.Bias.Name, of(l.Bias), l.Bias.Out)})
 }
 
 // convolution is a convolution with the batch norm behind it folded in: y = γ·(W∗x − μ)/√(σ² + ε) + β is a convolution
@@ -151,8 +155,10 @@ func (m Model) convolution(g *graph, x string, c nn.ConvInfo) string {
 	}
 	side := int(math.Sqrt(float64(c.Weight.Taps)))
 	pad, stride := side/2, c.Stride
-	return g.node("Conv", name, []string{x, g.floats(c.Weight.Name, weight, c.Weight.Out, c.Weight.In, side, side), g.floats(name+".bias", bias, len(bias))},
-		attribute("kernel_shape", []int{side, side}), attribute("pads", []int{pad, pad, pad, pad}), attribute("strides", []int{stride, stride}))
+	return g.node("Conv", name, []string{x, g.floats(c.Weight.Name, weight, c.Weight.Out, c.Weight.In, side, side),
+		g.floats(name+".bias", bias, len(bias))},
+		attribute("kernel_shape", []int{side, side}), attribute("pads", []int{pad, pad, pad, pad}),
+		attribute("strides", []int{stride, stride}))
 }
 
 func float32s(v []float64) (out []float32) {

@@ -88,7 +88,8 @@ type node struct {
 func decodeModel(t *testing.T, b []byte) model {
 	t.Helper()
 	f := decoded(t, b)
-	m := model{ir: f.numbers(1)[0], producer: f.text(2), version: f.text(3), constants: map[string]fields{}, metadata: map[string]string{}}
+	m := model{ir: f.numbers(1)[0], producer: f.text(2), version: f.text(3), constants: map[string]fields{},
+		metadata: map[string]string{}}
 	for _, opset := range f.all(t, 8) {
 		m.opset = opset.numbers(2)[0]
 	}

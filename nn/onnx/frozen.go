@@ -6,7 +6,8 @@ import (
 	"ocl/nn/backbone"
 )
 
-// embed makes embeddings [batch,D] of pixels, uint8 [batch,C,H,W], as package embed does: in float32, rounded to float16.
+// embed makes embeddings [batch,D] of pixels, uint8 [batch,C,H,W], as package embed does: in float32, rounded to
+// float16.
 func (f *Frozen) embed(g *graph, x string) string {
 	i := f.Net.Info()
 	g.prefix = "backbone."
@@ -29,7 +30,8 @@ func (f *Frozen) embed(g *graph, x string) string {
 	return x
 }
 
-// fit scales images to the side of the network until they are nowhere too small, and cuts out the middle. Both sizes are known here.
+// fit scales images to the side of the network until they are nowhere too small, and cuts out the middle. Both sizes
+// are known here.
 func (f *Frozen) fit(g *graph, x string, side int) string {
 	h, w := f.Of[1], f.Of[2]
 	if h == side && w == side {
@@ -37,12 +39,14 @@ func (f *Frozen) fit(g *graph, x string, side int) string {
 	}
 	scaledH, scaledW := max(side, h*side/w), max(side, w*side/h)
 	x = g.node("Resize", "resized", []string{x, "", "", g.ints("sides", []int64{int64(scaledH), int64(scaledW)}, 2)},
-		attribute("antialias", 1), attribute("axes", []int{2, 3}), attribute("exclude_outside", 1), attribute("mode", "linear"))
+		attribute("antialias", 1), attribute("axes", []int{2, 3}), attribute("exclude_outside", 1),
+		attribute("mode", "linear"))
 	if scaledH == side && scaledW == side {
 		return x
 	}
 	top, left := int64(math.RoundToEven(float64(scaledH-side)/2)), int64(math.RoundToEven(float64(scaledW-side)/2))
-	return g.node("Slice", "middle", []string{x, g.ints("first", []int64{top, left}, 2), g.ints("end", []int64{top + int64(side), left + int64(side)}, 2), g.ints("axes", []int64{2, 3}, 2)})
+	return g.node("Slice", "middle", []string{x, g.ints("first", []int64{top, left}, 2),
+		g.ints("end", []int64{top + int64(side), left + int64(side)}, 2), g.ints("axes", []int64{2, 3}, 2)})
 }
 
 // layers are those of the network up to the features [batch,D].
@@ -56,16 +60,20 @@ func (f *Frozen) layers(g *graph, x string) string {
 			x = g.node("GlobalAveragePool", "pooled", []string{in})
 			x = g.node("Flatten", "features", []string{x}, attribute("axis", 1))
 		case backbone.Maximum:
-			x = g.node("MaxPool", "maxima", []string{in}, attribute("kernel_shape", []int{l.Side, l.Side}), attribute("pads", pads), attribute("strides", []int{l.Stride, l.Stride}))
+			x = g.node("MaxPool", "maxima", []string{in}, attribute("kernel_shape", []int{l.Side, l.Side}),
+				attribute("pads", pads), attribute("strides", []int{l.Stride, l.Stride}))
 		default:
 			s := l.Shape
-			x = g.node("Conv", l.Name, []string{in, g.floats(l.Name+".weight", l.Weight, s[0], s[1], s[2], s[3]), g.floats(l.Name+".bias", l.Bias, len(l.Bias))},
-				attribute("group", l.Groups), attribute("kernel_shape", []int{l.Side, l.Side}), attribute("pads", pads), attribute("strides", []int{l.Stride, l.Stride}))
+			x = g.node("Conv", l.Name, []string{in, g.floats(l.Name+".weight", l.Weight, s[0], s[1], s[2], s[3]),
+				g.floats(l.Name+".bias", l.Bias, len(l.Bias))},
+				attribute("group", l.Groups), attribute("kernel_shape", []int{l.Side, l.Side}), attribute("pads", pads),
+				attribute("strides", []int{l.Stride, l.Stride}))
 			if l.Residual >= 0 {
 				x = g.node("Add", l.Name+".sum", []string{x, values[l.Residual]})
 			}
 			if l.ReLU && l.Most > 0 {
-				x = g.node("Clip", l.Name+".relu", []string{x, g.floats(l.Name+".least", []float32{0}), g.floats(l.Name+".most", []float32{l.Most})})
+				x = g.node("Clip", l.Name+".relu", []string{x, g.floats(l.Name+".least", []float32{0}),
+					g.floats(l.Name+".most", []float32{l.Most})})
 			} else if l.ReLU {
 				x = g.node("Relu", l.Name+".relu", []string{x})
 			}

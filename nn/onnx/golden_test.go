@@ -28,11 +28,13 @@ var update = flag.Bool("update", false, "write testdata/*.onnx; check.py then wr
 // small are the models of testdata, which are drawn.
 func small(t *testing.T) map[string]onnx.Model {
 	t.Helper()
-	resnet, err := arch.ResNet18(arch.Config{Channels: 3, Height: 25, Width: 25, Classes: 4, NF: 1}, rng.New(1, "network/init"))
+	resnet, err := arch.ResNet18(arch.Config{Channels: 3, Height: 25, Width: 25, Classes: 4, NF: 1},
+		rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	mlp, err := arch.MLP(arch.Config{Channels: 1, Height: 9, Width: 9, Classes: 3, Hidden: []int{6, 5}}, rng.New(1, "network/init"))
+	mlp, err := arch.MLP(arch.Config{Channels: 1, Height: 9, Width: 9, Classes: 3, Hidden: []int{6, 5}},
+		rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +72,9 @@ func small(t *testing.T) map[string]onnx.Model {
 	}
 	return map[string]onnx.Model{
 		"resnet18": {
-			Net: resnet, Mean: []float64{0.5, 0.4, 0.3}, Std: []float64{0.25, 0.2, 0.3}, ClassNames: []string{"ant", "bee", "cow", "doe"},
-			Rules: []onnx.Rule{{Name: "head"}}, Version: "0", Facts: []onnx.Fact{{Key: "checkpoint", Value: "none"}},
+			Net: resnet, Mean: []float64{0.5, 0.4, 0.3}, Std: []float64{0.25, 0.2, 0.3},
+			ClassNames: []string{"ant", "bee", "cow", "doe"},
+			Rules:      []onnx.Rule{{Name: "head"}}, Version: "0", Facts: []onnx.Fact{{Key: "checkpoint", Value: "none"}},
 		},
 		"mlp": {
 			Net: mlp, Fit: onnx.Stretch, Inner: 8, Version: "0",
@@ -109,7 +112,8 @@ func TestGolden(t *testing.T) {
 			continue
 		}
 		if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: %d bytes are written, and the file has %d others (%v). After a change that is meant, use -update and check.py", path, len(got), len(want), err)
+			t.Errorf("%s: %d bytes are written, and the file has %d others (%v). After a change that is meant, use -update and check.py",
+				path, len(got), len(want), err)
 		}
 		for _, r := range runs(t, name) {
 			t.Run(fmt.Sprintf("%s/%v", name, r.Shape), func(t *testing.T) { sameAnswers(t, m, r) })

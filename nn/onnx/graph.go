@@ -13,7 +13,8 @@ type graph struct {
 	prefix                            string // of the names that are added
 }
 
-// node adds an operation with one output and returns the output's name, which is the node's too. An input "" is left out.
+// node adds an operation with one output and returns the output's name, which is the node's too. An input "" is left
+// out.
 func (g *graph) node(operator, output string, inputs []string, attributes ...message) string {
 	output = g.prefix + output
 	var n message
@@ -109,7 +110,8 @@ func (m Model) doc() string {
 	}
 	return fmt.Sprintf("An image classifier with %d classes, trained by ocl on images of %d×%d pixels (height×width). "+
 		"Input images: uint8 [batch,%d,height,width], values 0 to 255, channels %s; resizing and normalisation are in the graph. "+
-		"Output label: the class, whose name is at that index in class_names of the metadata.", m.Net.Classes(), h, w, c, channels)
+		"Output label: the class, whose name is at that index in class_names of the metadata.", m.Net.Classes(), h, w, c,
+		channels)
 }
 
 // metadata returns the keys and values for programs: those of the model, then those of the caller.
@@ -120,10 +122,12 @@ func (m Model) metadata() []Fact {
 		facts = append(facts, Fact{"embedding_size", encoded(c)})
 	} else {
 		mean, std := m.normalisation()
-		facts = append(facts, Fact{"image_size", encoded([]int{c, h, w})}, Fact{"fit", m.Fit.String()}, Fact{"mean", encoded(mean)}, Fact{"std", encoded(std)})
+		facts = append(facts, Fact{"image_size", encoded([]int{c, h, w})}, Fact{"fit", m.Fit.String()},
+			Fact{"mean", encoded(mean)}, Fact{"std", encoded(std)})
 	}
 	if m.Frozen != nil {
-		facts = append(facts, Fact{"backbone", m.Frozen.Net.Info().Architecture}, Fact{"backbone_digest", m.Frozen.Net.Digest()})
+		facts = append(facts, Fact{"backbone", m.Frozen.Net.Info().Architecture},
+			Fact{"backbone_digest", m.Frozen.Net.Digest()})
 	}
 	facts = append(facts, Fact{"rule", m.Rules[0].Name})
 	if m.ClassNames != nil {

@@ -13,11 +13,12 @@ import (
 	"ocl/rng"
 )
 
-// TestHeads: the logits of a graph are those of the network, whose features the graph scales to length 1 for a cosine head,
-// once for all rules, and has logits of active classes alone. A graph without logits leaves the head out.
+// TestHeads: the logits of a graph are those of the network, whose features the graph scales to length 1 for a cosine
+// head, once for all rules, and has logits of active classes alone. A graph without logits leaves the head out.
 func TestHeads(t *testing.T) {
 	for _, head := range []nn.Head{{}, {Kind: nn.CosineHead}, {Kind: nn.ProjectionHead, Out: 7}} {
-		net, err := arch.MLP(arch.Config{Channels: 1, Height: 9, Width: 9, Classes: 5, Hidden: []int{6}, Head: head}, rng.New(1, "network/init"))
+		net, err := arch.MLP(arch.Config{Channels: 1, Height: 9, Width: 9, Classes: 5, Hidden: []int{6}, Head: head},
+			rng.New(1, "network/init"))
 		if err != nil {
 			t.Fatal(err)
 		}

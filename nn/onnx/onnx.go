@@ -1,8 +1,8 @@
 // Package onnx writes trained networks as ONNX models, which other programs run without ocl. A model takes images of
 // any size as uint8 and prepares them itself, so whoever runs it needs to know nothing of the training.
 //
-// The package writes the protobuf messages of the format by hand: a model needs about thirty fields of them. It does not
-// read models, and it knows nothing of learners and runs. Start at [Model].
+// The package writes the protobuf messages of the format by hand: a model needs about thirty fields of them. It does
+// not read models, and it knows nothing of learners and runs. Start at [Model].
 package onnx
 
 import (
@@ -40,8 +40,8 @@ func (f Fit) String() string { return map[Fit]string{Crop: "crop", Stretch: "str
 
 // Model is a network and how it classifies.
 //
-// Its graph has one input, images [batch,C,height,width] in uint8 (0 to 255; batch, height and width are free), or with Embeddings
-// without Frozen embeddings [batch,D] in float32, and these outputs:
+// Its graph has one input, images [batch,C,height,width] in uint8 (0 to 255; batch, height and width are free), or with
+// Embeddings without Frozen embeddings [batch,D] in float32, and these outputs:
 //
 //	label                  int64 [batch], the class by the first of Rules
 //	logits, probabilities  float32 [batch,K], for a rule without means; probabilities are the softmax of the logits
@@ -51,8 +51,9 @@ func (f Fit) String() string { return map[Fit]string{Crop: "crop", Stretch: "str
 // The resized image is rounded to uint8, as it was before training. Batch norm is part of the convolutions.
 type Model struct {
 	Net        *nn.Network
-	Embeddings bool      // the network takes embeddings [D,1,1] as they are: Mean and Std say nothing then
-	Frozen     *Frozen   // the pretrained network that makes the embeddings of images; nil is none: Fit and Inner say nothing then
+	Embeddings bool // the network takes embeddings [D,1,1] as they are: Mean and Std say nothing then
+	// the pretrained network that makes the embeddings of images; nil is none: Fit and Inner say nothing then
+	Frozen     *Frozen
 	Mean, Std  []float64 // [C] of pixels in [0,1]: the network learned (v/255 − mean)/std; nil is 0 and 1
 	Fit        Fit
 	Inner      int      // side in pixels that images are scaled to before they are padded with zeros; 0 means no padding
@@ -98,15 +99,16 @@ const NoMean = -1e9
 // Fact is a key and a value of the model's metadata.
 type Fact struct{ Key, Value string }
 
-// Write writes a model. The same model gives the same bytes. It is an error if a number of the network or of the means is
-// not finite, or if the model is larger than 2 GiB. The parts of the model must fit together as its fields say.
+// Write writes a model. The same model gives the same bytes. It is an error if a number of the network or of the means
+// is not finite, or if the model is larger than 2 GiB. The parts of the model must fit together as its fields say.
 func Write(w io.Writer, m Model) error {
 	if err := m.finite(); err != nil {
 		return err
 	}
 	b := m.message()
 	if len(b) > maxBytes {
-		return fmt.Errorf("onnx: the model takes %d bytes, and an ONNX file has at most %d. Use a smaller network", len(b), maxBytes)
+		return fmt.Errorf("onnx: the model takes %d bytes, and an ONNX file has at most %d. Use a smaller network", len(b),
+			maxBytes)
 	}
 	_, err := w.Write(b)
 	return err

@@ -33,7 +33,8 @@ func described(t *testing.T, v fields) string {
 			dims = append(dims, fmt.Sprint(d.numbers(1)[0]))
 		}
 	}
-	return fmt.Sprintf("%s %s [%s]", v.text(1), map[int]string{1: "float", 2: "uint8", 7: "int64"}[tensor.numbers(1)[0]], strings.Join(dims, ","))
+	return fmt.Sprintf("%s %s [%s]", v.text(1), map[int]string{1: "float", 2: "uint8", 7: "int64"}[tensor.numbers(1)[0]],
+		strings.Join(dims, ","))
 }
 
 // TestEmbeddings: a model of embeddings takes them as they are, and says nothing of pixels.
@@ -42,7 +43,8 @@ func TestEmbeddings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := decodeModel(t, written(t, onnx.Model{Net: net, Embeddings: true, Rules: []onnx.Rule{{Name: "head"}}, Version: "0"}))
+	m := decodeModel(t, written(t, onnx.Model{Net: net, Embeddings: true, Rules: []onnx.Rule{{Name: "head"}},
+		Version: "0"}))
 	if d := cmp.Diff([]string{"embeddings float [batch,6]"}, m.inputs); d != "" {
 		t.Error(d)
 	}
@@ -61,14 +63,17 @@ func TestFrozen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := arch.MLP(arch.Config{Channels: 6, Height: 1, Width: 1, Classes: 3, Hidden: []int{4}}, rng.New(2, "network/init"))
+	head, err := arch.MLP(arch.Config{Channels: 6, Height: 1, Width: 1, Classes: 3, Hidden: []int{4}},
+		rng.New(2, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
 	path := filepath.Join(t.TempDir(), "own.safetensors")
-	if err := errors.Join(safetensors.Write(&text, weights.Of(own), map[string]string{"ocl_version": "1", "architecture": "mlp", "shape": "[3,8,8]", "classes": "2",
-		"hidden": "[6]", "mean": "[0.5,0.25,0]", "std": "[1,2,1]", "data": "glyphs"}), os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
+	if err := errors.Join(safetensors.Write(&text, weights.Of(own),
+		map[string]string{"ocl_version": "1", "architecture": "mlp", "shape": "[3,8,8]", "classes": "2",
+			"hidden": "[6]", "mean": "[0.5,0.25,0]", "std": "[1,2,1]", "data": "glyphs"}),
+		os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	net, err := backbone.Open(path, nn.DefaultEngine())
@@ -76,21 +81,26 @@ func TestFrozen(t *testing.T) {
 		t.Fatal(err)
 	}
 	layers := []backbone.Layer{
-		{Kind: backbone.Convolution, Name: "stem", Out: 1, Residual: -1, Weight: make([]float32, 6*3*9), Bias: make([]float32, 6), Shape: [4]int{6, 3, 3, 3}, Groups: 1, Side: 3, Stride: 2, Behind: 1, ReLU: true, Most: 6},
+		{Kind: backbone.Convolution, Name: "stem", Out: 1, Residual: -1, Weight: make([]float32, 6*3*9),
+			Bias: make([]float32, 6), Shape: [4]int{6, 3, 3, 3}, Groups: 1, Side: 3, Stride: 2, Behind: 1, ReLU: true, Most: 6},
 		{Kind: backbone.Maximum, In: 1, Out: 2, Residual: -1, Side: 3, Stride: 1, Before: 1, Behind: 1},
-		{Kind: backbone.Convolution, Name: "depthwise", In: 2, Out: 3, Residual: 1, Weight: make([]float32, 6*9), Bias: make([]float32, 6), Shape: [4]int{6, 1, 3, 3}, Groups: 6, Side: 3, Stride: 1, Before: 1, Behind: 1, ReLU: true},
+		{Kind: backbone.Convolution, Name: "depthwise", In: 2, Out: 3, Residual: 1, Weight: make([]float32, 6*9),
+			Bias: make([]float32, 6), Shape: [4]int{6, 1, 3, 3}, Groups: 6, Side: 3, Stride: 1, Before: 1, Behind: 1,
+			ReLU: true},
 		{Kind: backbone.Mean, In: 3, Out: 4, Residual: -1},
 	}
 	for name, f := range map[string]onnx.Frozen{
 		"of the project": {Net: net, Of: [3]int{3, 8, 8}}, "of others": {Net: net, Layers: layers, Of: [3]int{3, 8, 8}},
 		"grey": {Net: net, Of: [3]int{1, 8, 8}}, "of other images": {Net: net, Of: [3]int{3, 12, 20}},
 	} {
-		m := decodeModel(t, written(t, onnx.Model{Net: head, Embeddings: true, Frozen: &f, Rules: []onnx.Rule{{Name: "head"}}, Version: "0"}))
+		m := decodeModel(t, written(t, onnx.Model{Net: head, Embeddings: true, Frozen: &f, Rules: []onnx.Rule{{Name: "head"}},
+			Version: "0"}))
 		holdsTogether(t, name, m)
 		if want := fmt.Sprintf("images uint8 [batch,%d,height,width]", f.Of[0]); len(m.inputs) != 1 || m.inputs[0] != want {
 			t.Errorf("%s: inputs %v, want %s", name, m.inputs, want)
 		}
-		if want := fmt.Sprintf("[%d,%d,%d]", f.Of[0], f.Of[1], f.Of[2]); m.metadata["image_size"] != want || m.metadata["backbone_digest"] != net.Digest() || m.metadata["mean"] != "[0.5,0.25,0]" {
+		if want := fmt.Sprintf("[%d,%d,%d]", f.Of[0], f.Of[1], f.Of[2]); m.metadata["image_size"] != want ||
+			m.metadata["backbone_digest"] != net.Digest() || m.metadata["mean"] != "[0.5,0.25,0]" {
 			t.Errorf("%s: metadata %v", name, m.metadata)
 		}
 		operators := map[string]int{}
@@ -114,19 +124,23 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// A model declares its inputs and outputs, each node reads only earlier values, and each value is read by a node or is an output.
+// A model declares its inputs and outputs, each node reads only earlier values, and each value is read by a node or is
+// an output.
 func TestModelHoldsTogether(t *testing.T) {
 	for name, want := range map[string]model{
 		"resnet18": {
 			inputs:  []string{"images uint8 [batch,3,height,width]"},
 			outputs: []string{"label int64 [batch]", "logits float [batch,4]", "probabilities float [batch,4]"},
-			metadata: map[string]string{"ocl_version": "0", "image_size": "[3,25,25]", "fit": "crop", "mean": "[0.5,0.4,0.3]", "std": "[0.25,0.2,0.3]",
+			metadata: map[string]string{"ocl_version": "0", "image_size": "[3,25,25]", "fit": "crop", "mean": "[0.5,0.4,0.3]",
+				"std":  "[0.25,0.2,0.3]",
 				"rule": "head", "class_names": `["ant","bee","cow","doe"]`, "checkpoint": "none"},
 		},
 		"mlp": {
-			inputs:  []string{"images uint8 [batch,1,height,width]"},
-			outputs: []string{"label int64 [batch]", "scores float [batch,3]", "head_label int64 [batch]", "logits float [batch,3]", "probabilities float [batch,3]"},
-			metadata: map[string]string{"ocl_version": "0", "image_size": "[1,9,9]", "fit": "stretch", "mean": "[0]", "std": "[1]",
+			inputs: []string{"images uint8 [batch,1,height,width]"},
+			outputs: []string{"label int64 [batch]", "scores float [batch,3]", "head_label int64 [batch]",
+				"logits float [batch,3]", "probabilities float [batch,3]"},
+			metadata: map[string]string{"ocl_version": "0", "image_size": "[1,9,9]", "fit": "stretch", "mean": "[0]",
+				"std":  "[1]",
 				"rule": "ncm", "classes_without_mean": "[1]"},
 		},
 	} {
@@ -135,7 +149,8 @@ func TestModelHoldsTogether(t *testing.T) {
 			t.Errorf("%s: IR version %d, opset %d, by %s %s", name, m.ir, m.opset, m.producer, m.version)
 		}
 		for what, d := range map[string]string{
-			"inputs": cmp.Diff(want.inputs, m.inputs), "outputs": cmp.Diff(want.outputs, m.outputs), "metadata": cmp.Diff(want.metadata, m.metadata),
+			"inputs": cmp.Diff(want.inputs, m.inputs), "outputs": cmp.Diff(want.outputs, m.outputs),
+			"metadata": cmp.Diff(want.metadata, m.metadata),
 		} {
 			if d != "" {
 				t.Errorf("%s: %s: %s", name, what, d)

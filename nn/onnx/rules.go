@@ -67,14 +67,15 @@ func unit(g *graph, features string) string {
 	if g.unit != "" {
 		return g.unit
 	}
-	length := g.node("ReduceL2", "length", []string{features, g.ints("length.axes", []int64{1}, 1)}, attribute("keepdims", 1))
+	length := g.node("ReduceL2", "length", []string{features, g.ints("length.axes", []int64{1}, 1)},
+		attribute("keepdims", 1))
 	length = g.node("Max", "length.positive", []string{length, g.floats("length.least", []float32{leastLength})})
 	g.unit = g.node("Div", "features.unit", []string{features, length})
 	return g.unit
 }
 
-// byMeans adds the class means μ as a linear layer on features f of length 1: −‖f − μ_k‖² = 2f·μ_k − ‖μ_k‖² − 1. Where f
-// is 0 the scores of all classes are lower by 1, which moves no label.
+// byMeans adds the class means μ as a linear layer on features f of length 1: −‖f − μ_k‖² = 2f·μ_k − ‖μ_k‖² − 1. Where
+// f is 0 the scores of all classes are lower by 1, which moves no label.
 func (m Model) byMeans(g *graph, features string, means Means) {
 	k, dim := m.Net.Classes(), m.Net.FeatureDim()
 	weight, bias := make([]float32, dim*k), make([]float32, k)
@@ -89,7 +90,9 @@ func (m Model) byMeans(g *graph, features string, means Means) {
 		}
 		bias[y] = float32(-square - 1)
 	}
-	g.node("Gemm", scoresName, []string{unit(g, features), g.floats("means.weight", weight, dim, k), g.floats("means.bias", bias, k)})
+	g.node("Gemm", scoresName, []string{unit(g, features), g.floats("means.weight", weight, dim, k),
+		g.floats("means.bias", bias, k)})
 	g.outputs = append(g.outputs, value(scoresName, typeFloat32,
-		"one a class: minus the squared distance between its mean feature and the feature of the image, both of length 1", "batch", k))
+		"one a class: minus the squared distance between its mean feature and the feature of the image, both of length 1",
+		"batch", k))
 }

@@ -17,7 +17,8 @@ const (
 	ONNX       = "what looks like an ONNX model"
 )
 
-// Foreign says what a file of size bytes is that [NewReader] refuses: one of the constants, or "" where that is not known.
+// Foreign says what a file of size bytes is that [NewReader] refuses: one of the constants, or "" where that is not
+// known.
 func Foreign(r io.ReaderAt, size int64) string {
 	var head [256]byte
 	n, _ := r.ReadAt(head[:], 0) // a short file has zeros behind
@@ -41,7 +42,8 @@ func Foreign(r io.ReaderAt, size int64) string {
 		return HDF5
 	case bytes.HasPrefix(begin, []byte("GGUF")):
 		return GGUF
-	case n > 2 && begin[0] == 0x08 && begin[1] < 0x20 && (begin[2] == 0x12 || begin[2] == 0x1a || begin[2] == 0x3a): // ir_version, then a name or the graph
+	case n > 2 && begin[0] == 0x08 && begin[1] < 0x20 &&
+		(begin[2] == 0x12 || begin[2] == 0x1a || begin[2] == 0x3a): // ir_version, then a name or the graph
 		return ONNX
 	}
 	return ""

@@ -11,8 +11,8 @@ import (
 	"ocl/internal/limit"
 )
 
-// parse reads a header token by token. Unmarshal into a map would hide names that occur twice, and would allocate the whole
-// header before anything is checked.
+// parse reads a header token by token. Unmarshal into a map would hide names that occur twice, and would allocate the
+// whole header before anything is checked.
 func (f *Reader) parse(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

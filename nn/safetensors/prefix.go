@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// LeaveOutPrefix leaves out what stands before the names of wanted tensors, such as module. or _orig_mod.model., which PyTorch puts there where
-// the network is a part of another one, and returns it. It leaves names as they are and returns "" where half of the wanted tensors are there by their own names,
-// where less than half are found behind any prefix, or as many behind two.
+// LeaveOutPrefix leaves out what stands before the names of wanted tensors, such as module. or _orig_mod.model., which
+// PyTorch puts there where the network is a part of another one, and returns it. It leaves names as they are and
+// returns "" where half of the wanted tensors are there by their own names, where less than half are found behind any
+// prefix, or as many behind two.
 func (f *Reader) LeaveOutPrefix(wanted []string) string {
 	names := map[string]bool{}
 	for _, t := range f.Tensors {

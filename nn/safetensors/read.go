@@ -31,9 +31,9 @@ type Info struct {
 }
 
 // NewReader reads the header of a file of size bytes. What is not a whole file of the format is an error that wraps
-// [ErrFormat]: one that is cut, a header longer than the file or than 10 MB, a name given twice, a shape whose bytes are
-// not those of its place, or places that overlap, leave a gap or lie outside of the file. It allocates in proportion to
-// the header.
+// [ErrFormat]: one that is cut, a header longer than the file or than 10 MB, a name given twice, a shape whose bytes
+// are not those of its place, or places that overlap, leave a gap or lie outside of the file. It allocates in
+// proportion to the header.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	var word [8]byte
 	if size < int64(len(word)) {
@@ -44,7 +44,8 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	}
 	length := binary.LittleEndian.Uint64(word[:])
 	if most := min(uint64(size)-8, limit.SafetensorsHeader); length > most {
-		return nil, damaged("the file begins with %q, where the length of its header has to stand, and no header can have %d bytes: at most %d are possible. Save the weights with save_file of the Python library safetensors", word, length, most)
+		return nil, damaged("the file begins with %q, where the length of its header has to stand, and no header can have %d bytes: at most %d are possible. Save the weights with save_file of the Python library safetensors",
+			word, length, most)
 	}
 	text := make([]byte, length)
 	if err := readAt(r, text, 8); err != nil {
@@ -82,14 +83,16 @@ func (f *Reader) place(size int64) error {
 	at := int64(0)
 	for _, t := range f.Tensors {
 		if t.begin != at {
-			return fmt.Errorf("%s begins at byte %d of the values, but the tensor before it ends at %d", quoted(t.Name), t.begin, at)
+			return fmt.Errorf("%s begins at byte %d of the values, but the tensor before it ends at %d", quoted(t.Name), t.begin,
+				at)
 		}
 		width, known := sizes[t.Type]
 		if !known {
 			return fmt.Errorf("%s has the unknown type %s", quoted(t.Name), quoted(t.Type))
 		}
 		if want, ok := product(t.Shape, width); !ok || want != t.end-t.begin {
-			return fmt.Errorf("%s has %d bytes, which is not what its shape %v of %s needs", quoted(t.Name), t.end-t.begin, t.Shape, t.Type)
+			return fmt.Errorf("%s has %d bytes, which is not what its shape %v of %s needs", quoted(t.Name), t.end-t.begin,
+				t.Shape, t.Type)
 		}
 		at = t.end
 	}
@@ -122,7 +125,8 @@ func (f *Reader) Floats(t Info) ([]float32, error) {
 	case "BF16":
 		at = func(b []byte) float32 { return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16) }
 	default:
-		return nil, fmt.Errorf("safetensors: %s has the type %s, but weights are F32, F64, F16 or BF16. Convert it with .float() before it is saved", quoted(t.Name), t.Type)
+		return nil, fmt.Errorf("safetensors: %s has the type %s, but weights are F32, F64, F16 or BF16. Convert it with .float() before it is saved",
+			quoted(t.Name), t.Type)
 	}
 	raw, err := f.bytes(t)
 	if err != nil {
@@ -139,7 +143,8 @@ func (f *Reader) Floats(t Info) ([]float32, error) {
 // Ints reads the values of a tensor of the type I64.
 func (f *Reader) Ints(t Info) ([]int64, error) {
 	if t.Type != typeInt {
-		return nil, fmt.Errorf("safetensors: %s has the type %s, not %s. Convert it with .long() before it is saved", quoted(t.Name), t.Type, typeInt)
+		return nil, fmt.Errorf("safetensors: %s has the type %s, not %s. Convert it with .long() before it is saved",
+			quoted(t.Name), t.Type, typeInt)
 	}
 	raw, err := f.bytes(t)
 	if err != nil {

@@ -44,7 +44,8 @@ func TestWriteEqualsReference(t *testing.T) {
 	tensors := []Tensor{
 		{Name: "one", Floats: []float32{0.25}},
 		{Name: "none", Shape: []int{0, 3}, Floats: []float32{}},
-		{Name: "b", Shape: []int{2, 3}, Floats: []float32{1, -2.5, 3e-30, float32(math.Inf(1)), 0.1, float32(math.Copysign(0, -1))}},
+		{Name: "b", Shape: []int{2, 3}, Floats: []float32{1, -2.5, 3e-30, float32(math.Inf(1)), 0.1,
+			float32(math.Copysign(0, -1))}},
 		{Name: "a é", Shape: []int{2}, Ints: []int64{7, -1}},
 	}
 	if got, want := written(t, tensors, nil), fileOf(t, "reference.safetensors"); !bytes.Equal(got, want) {
@@ -140,7 +141,8 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 		return fmt.Sprintf(`{"a":{"dtype":%s,"shape":%s,"data_offsets":%s}}`, dtype, shape, offsets)
 	}
 	two := func(x, y string) string {
-		return fmt.Sprintf(`{"a":{"dtype":"F32","shape":[1],"data_offsets":%s},"b":{"dtype":"F32","shape":[1],"data_offsets":%s}}`, x, y)
+		return fmt.Sprintf(`{"a":{"dtype":"F32","shape":[1],"data_offsets":%s},"b":{"dtype":"F32","shape":[1],"data_offsets":%s}}`,
+			x, y)
 	}
 	long := "0," + strings.Repeat("1,", 64)
 	for name, c := range map[string]struct {
@@ -150,7 +152,8 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 		"empty":              {nil, "0 bytes, fewer than the 8"},
 		"a part of a length": {make([]byte, 7), "7 bytes"},
 		"no header":          {make([]byte, 8), "not JSON"},
-		"header too long":    {append(binary.LittleEndian.AppendUint64(nil, 1<<40), good...), "1099511627776 bytes: at most 54 are possible"},
+		"header too long": {append(binary.LittleEndian.AppendUint64(nil, 1<<40), good...),
+			"1099511627776 bytes: at most 54 are possible"},
 		"header of all bits": {append(binary.LittleEndian.AppendUint64(nil, math.MaxUint64), good...), "at most 54"},
 		"values cut":         {file(good, 7), "need 8 bytes, but the file has 7"},
 		"values too many":    {file(good, 9), "need 8 bytes, but the file has 9"},
@@ -158,31 +161,34 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 		"list":               {file(`[1]`, 0), "not JSON"},
 		"not UTF-8":          {file("{\"\xff\":{}}", 0), "not JSON in UTF-8"},
 		"more after it":      {file(good+"{}", 8), "follows the closing brace"},
-		"name twice":         {file(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[],"data_offsets":[4,8]}}`, 8), `"a" is given twice`},
+		"name twice": {file(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[],"data_offsets":[4,8]}}`,
+			8), `"a" is given twice`},
 		"metadata twice":     {file(`{"__metadata__":{},"__metadata__":{}}`, 0), "given twice"},
 		"metadata key twice": {file(`{"__metadata__":{"k":"1","k":"2"}}`, 0), `"k" are given twice`},
 		"metadata no text":   {file(`{"__metadata__":{"k":1}}`, 0), "instead of a text"},
-		"key twice":          {file(`{"a":{"dtype":"F32","dtype":"F32","shape":[],"data_offsets":[0,4]}}`, 4), `"dtype" is given twice`},
-		"key missing":        {file(`{"a":{"dtype":"F32","shape":[]}}`, 0), "is missing"},
-		"key unknown":        {file(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4],"Dtype":1}}`, 4), `"Dtype" is unknown`},
-		"no object":          {file(`{"a":1}`, 0), `"1" instead of {`},
-		"type unknown":       {file(one(`"F\u001b"`, "[2]", "[0,8]"), 8), `unknown type "F\x1b"`},
-		"type no text":       {file(one("3", "[2]", "[0,8]"), 8), "instead of a text"},
-		"shape negative":     {file(one(`"F32"`, "[-2]", "[0,8]"), 8), "instead of a whole number"},
-		"shape broken":       {file(one(`"F32"`, "[2.0]", "[0,8]"), 8), "instead of a whole number"},
-		"shape huge":         {file(one(`"F32"`, "[99999999999999999999]", "[0,8]"), 8), "instead of a whole number"},
-		"shape of text":      {file(one(`"F32"`, `["2"]`, "[0,8]"), 8), "instead of a whole number"},
-		"shape overflows":    {file(one(`"F32"`, "[4611686018427387905,4]", "[0,16]"), 16), "not what its shape"},
-		"shape too large":    {file(one(`"F32"`, "[3]", "[0,8]"), 8), "not what its shape [3] of F32 needs"},
-		"axes too many":      {file(one(`"F32"`, "["+long+"1]", "[0,0]"), 0), "more than 64 numbers"},
-		"offsets turned":     {file(one(`"F32"`, "[2]", "[8,0]"), 8), "instead of a begin and an end"},
-		"one offset":         {file(one(`"F32"`, "[2]", "[8]"), 8), "instead of a begin and an end"},
-		"three offsets":      {file(one(`"F32"`, "[2]", "[0,4,8]"), 8), "more than 2 numbers"},
-		"out of the file":    {file(one(`"F32"`, "[2305843009213693951]", "[0,9223372036854775804]"), 8), "the file has 8"},
-		"overlap":            {file(two("[0,4]", "[2,6]"), 6), `"b" begins at byte 2`},
-		"same place":         {file(two("[0,4]", "[0,4]"), 4), "begins at byte 0"},
-		"gap":                {file(two("[0,4]", "[5,9]"), 9), `"b" begins at byte 5`},
-		"gap at the begin":   {file(one(`"F32"`, "[2]", "[1,9]"), 9), "begins at byte 1"},
+		"key twice": {file(`{"a":{"dtype":"F32","dtype":"F32","shape":[],"data_offsets":[0,4]}}`, 4),
+			`"dtype" is given twice`},
+		"key missing": {file(`{"a":{"dtype":"F32","shape":[]}}`, 0), "is missing"},
+		"key unknown": {file(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4],"Dtype":1}}`, 4),
+			`"Dtype" is unknown`},
+		"no object":        {file(`{"a":1}`, 0), `"1" instead of {`},
+		"type unknown":     {file(one(`"F\u001b"`, "[2]", "[0,8]"), 8), `unknown type "F\x1b"`},
+		"type no text":     {file(one("3", "[2]", "[0,8]"), 8), "instead of a text"},
+		"shape negative":   {file(one(`"F32"`, "[-2]", "[0,8]"), 8), "instead of a whole number"},
+		"shape broken":     {file(one(`"F32"`, "[2.0]", "[0,8]"), 8), "instead of a whole number"},
+		"shape huge":       {file(one(`"F32"`, "[99999999999999999999]", "[0,8]"), 8), "instead of a whole number"},
+		"shape of text":    {file(one(`"F32"`, `["2"]`, "[0,8]"), 8), "instead of a whole number"},
+		"shape overflows":  {file(one(`"F32"`, "[4611686018427387905,4]", "[0,16]"), 16), "not what its shape"},
+		"shape too large":  {file(one(`"F32"`, "[3]", "[0,8]"), 8), "not what its shape [3] of F32 needs"},
+		"axes too many":    {file(one(`"F32"`, "["+long+"1]", "[0,0]"), 0), "more than 64 numbers"},
+		"offsets turned":   {file(one(`"F32"`, "[2]", "[8,0]"), 8), "instead of a begin and an end"},
+		"one offset":       {file(one(`"F32"`, "[2]", "[8]"), 8), "instead of a begin and an end"},
+		"three offsets":    {file(one(`"F32"`, "[2]", "[0,4,8]"), 8), "more than 2 numbers"},
+		"out of the file":  {file(one(`"F32"`, "[2305843009213693951]", "[0,9223372036854775804]"), 8), "the file has 8"},
+		"overlap":          {file(two("[0,4]", "[2,6]"), 6), `"b" begins at byte 2`},
+		"same place":       {file(two("[0,4]", "[0,4]"), 4), "begins at byte 0"},
+		"gap":              {file(two("[0,4]", "[5,9]"), 9), `"b" begins at byte 5`},
+		"gap at the begin": {file(one(`"F32"`, "[2]", "[1,9]"), 9), "begins at byte 1"},
 	} {
 		_, err := read(c.file)
 		if err == nil || !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), c.want) {
@@ -231,10 +237,11 @@ func TestWritePanicsOnWrongTensors(t *testing.T) {
 	}
 }
 
-// FuzzReader reads files with a few changes. Nothing panics or allocates out of proportion, messages have no raw bytes, and
-// what is read can be written and read again.
+// FuzzReader reads files with a few changes. Nothing panics or allocates out of proportion, messages have no raw bytes,
+// and what is read can be written and read again.
 func FuzzReader(f *testing.F) {
-	for _, seed := range [][]byte{nil, {0, 10, 1}, {1, 3, 9, 4, 200}, {2, 1, 2, 0, 8, 1, 1}, {1, 12, 3, 12, 4, 0, 9, 1, 2, 3}, {0, 0, 4, 3}} {
+	for _, seed := range [][]byte{nil, {0, 10, 1}, {1, 3, 9, 4, 200}, {2, 1, 2, 0, 8, 1, 1},
+		{1, 12, 3, 12, 4, 0, 9, 1, 2, 3}, {0, 0, 4, 3}} {
 		f.Add(seed)
 	}
 	header := `{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,1],"data_offsets":[8,16]},"b":{"dtype":"I64","shape":[1],"data_offsets":[0,8]},` +
@@ -277,7 +284,8 @@ func FuzzReader(f *testing.F) {
 			tensors = append(tensors, tensor)
 		}
 		again := written(t, tensors, r.Metadata)
-		if other, err := read(again); err != nil || len(other.Tensors) != len(tensors) || !maps.Equal(other.Metadata, r.Metadata) {
+		if other, err := read(again); err != nil || len(other.Tensors) != len(tensors) ||
+			!maps.Equal(other.Metadata, r.Metadata) {
 			t.Errorf("written again: %v", err)
 		}
 	})

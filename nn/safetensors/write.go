@@ -15,8 +15,8 @@ import (
 
 // Write writes a file of tensors and of what describes them. The same content gives the same bytes: metadata are in the
 // order of their keys, and tensors are in the order of the reference implementation (wider types first, then by name),
-// so that each begins at a multiple of its width. It panics where a tensor's values do not fill its shape or two have one
-// name.
+// so that each begins at a multiple of its width. It panics where a tensor's values do not fill its shape or two have
+// one name.
 func Write(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 	tensors = slices.Clone(tensors)
 	slices.SortFunc(tensors, func(a, b Tensor) int {
@@ -80,7 +80,8 @@ func headerOf(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	at, named := int64(0), map[string]bool{metadataKey: true}
 	for _, t := range tensors {
 		if named[t.Name] || max(len(t.Floats), len(t.Ints)) != t.Len() || len(t.Floats) > 0 && len(t.Ints) > 0 {
-			panic(fmt.Sprintf("safetensors: %s of shape %v: %d floats and %d integers, or its name is there already", t.Name, t.Shape, len(t.Floats), len(t.Ints)))
+			panic(fmt.Sprintf("safetensors: %s of shape %v: %d floats and %d integers, or its name is there already", t.Name,
+				t.Shape, len(t.Floats), len(t.Ints)))
 		}
 		named[t.Name] = true
 		if err := next(t.Name); err != nil {

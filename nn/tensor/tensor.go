@@ -63,8 +63,8 @@ func (t *Tensor) SetRows(x *Tensor, lo, hi int) {
 	t.Shape[0], t.Data = hi-lo, x.Data[lo*n:hi*n]
 }
 
-// Resize gives t another shape. Its memory is used again and grows where it is too small. The first values stay, the others
-// are undefined.
+// Resize gives t another shape. Its memory is used again and grows where it is too small. The first values stay, the
+// others are undefined.
 func (t *Tensor) Resize(shape ...int) {
 	n := size(shape)
 	if cap(t.Data) < n {

@@ -23,7 +23,8 @@ func TestCheckShape(t *testing.T) {
 		{tensor.New(2, 3), []int{3, 2}, "input: shape [2 3] instead of [3 2]"},
 		{tensor.New(2, 3), []int{2, 3, 1}, "input: shape [2 3] instead of [2 3 1]"},
 		{short, []int{2, 3}, "input: 5 values do not fill shape [2 3] (6)"},
-		{&tensor.Tensor{Shape: []int{2, 3}, Data: make([]float32, 7)}, []int{2, 3}, "input: 7 values do not fill shape [2 3] (6)"},
+		{&tensor.Tensor{Shape: []int{2, 3}, Data: make([]float32, 7)}, []int{2, 3},
+			"input: 7 values do not fill shape [2 3] (6)"},
 	} {
 		func() {
 			defer func() {

@@ -1,5 +1,5 @@
-// Package weights carries the weights of networks to other programs and back, under the names and in the shapes that users
-// of PyTorch expect: a tensor for each parameter and for each running statistic. Start at [Of] and [Match].
+// Package weights carries the weights of networks to other programs and back, under the names and in the shapes that
+// users of PyTorch expect: a tensor for each parameter and for each running statistic. Start at [Of] and [Match].
 package weights
 
 import (
@@ -26,7 +26,8 @@ func Of(net *nn.Network) (list []safetensors.Tensor) {
 		list = append(list, safetensors.Tensor{Name: p.Name, Shape: p.Shape(), Floats: values})
 	}
 	for _, p := range net.Statistics() {
-		list = append(list, safetensors.Tensor{Name: p.Name, Shape: p.Shape(), Floats: slices.Clone(net.Running()[p.Offset:][:p.Len()])})
+		list = append(list, safetensors.Tensor{Name: p.Name, Shape: p.Shape(),
+			Floats: slices.Clone(net.Running()[p.Offset:][:p.Len()])})
 	}
 	return list
 }
@@ -39,10 +40,10 @@ type Start struct {
 	values map[string][]float32 // in PyTorch's order; without a head that does not fit
 }
 
-// Match reads the weights of a file for networks of the shape of net. Names and shapes must be those of [Of], but a head
-// for another number of classes is left out: it starts as the network has it. What stands before all names is left out. Counts of batches that
-// PyTorch's batch norm keeps, and class means, are passed over. All differences are in one error. A value that
-// is not a finite number, or a negative variance, is an error.
+// Match reads the weights of a file for networks of the shape of net. Names and shapes must be those of [Of], but a
+// head for another number of classes is left out: it starts as the network has it. What stands before all names is left
+// out. Counts of batches that PyTorch's batch norm keeps, and class means, are passed over. All differences are in one
+// error. A value that is not a finite number, or a negative variance, is an error.
 func Match(net *nn.Network, f *safetensors.Reader) (*Start, error) {
 	wanted := slices.Concat(net.Named(), net.Statistics())
 	names := make([]string, len(wanted))
@@ -84,7 +85,8 @@ func (s *Start) otherHead(net *nn.Network, f *safetensors.Reader) []string {
 			continue
 		}
 		found, there := f.Find(p.Name)
-		if !there || len(found.Shape) == 0 || names != nil && found.Shape[0] != classes || !slices.Equal(found.Shape[1:], p.Shape()[1:]) {
+		if !there || len(found.Shape) == 0 || names != nil && found.Shape[0] != classes ||
+			!slices.Equal(found.Shape[1:], p.Shape()[1:]) {
 			return nil
 		}
 		classes, names = found.Shape[0], append(names, p.Name)
@@ -97,8 +99,8 @@ func (s *Start) otherHead(net *nn.Network, f *safetensors.Reader) []string {
 	return names
 }
 
-// compare returns an error that lists which tensors are missing, have another shape or are unknown. Names in passed are not
-// compared.
+// compare returns an error that lists which tensors are missing, have another shape or are unknown. Names in passed are
+// not compared.
 func compare(wanted []nn.Param, passed []string, f *safetensors.Reader) error {
 	var missing, shapes, unknown []string
 	known := map[string]bool{Means: true, Classes: true}
@@ -139,8 +141,8 @@ func compare(wanted []nn.Param, passed []string, f *safetensors.Reader) error {
 		"the file with --network, network.width and network.hidden", n, noun, strings.Join(kinds, "; "))
 }
 
-// Into sets the parameters and running statistics of a network of the matched shape. If head is false, the head of the network
-// is not changed.
+// Into sets the parameters and running statistics of a network of the matched shape. If head is false, the head of the
+// network is not changed.
 func (s *Start) Into(net *nn.Network, head bool) {
 	named := net.Named()
 	for i, p := range named {

@@ -20,7 +20,8 @@ import (
 
 func resnet(t *testing.T, classes int, seed uint64) *nn.Network {
 	t.Helper()
-	net, err := arch.ResNet18(arch.Config{Channels: 1, Height: 26, Width: 25, Classes: classes, NF: 1}, rng.New(seed, "net"))
+	net, err := arch.ResNet18(arch.Config{Channels: 1, Height: 26, Width: 25, Classes: classes, NF: 1},
+		rng.New(seed, "net"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,8 @@ func resnet(t *testing.T, classes int, seed uint64) *nn.Network {
 
 func mlp(t *testing.T, classes int, seed uint64) *nn.Network {
 	t.Helper()
-	net, err := arch.MLP(arch.Config{Channels: 2, Height: 4, Width: 3, Classes: classes, Hidden: []int{5, 4}}, rng.New(seed, "net"))
+	net, err := arch.MLP(arch.Config{Channels: 2, Height: 4, Width: 3, Classes: classes, Hidden: []int{5, 4}},
+		rng.New(seed, "net"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +61,8 @@ type golden struct {
 	}
 }
 
-// Networks with the weights of a file of PyTorch have PyTorch's logits and features. The file of the ResNet has numbers of
-// 16 bits, and counts of batches.
+// Networks with the weights of a file of PyTorch have PyTorch's logits and features. The file of the ResNet has numbers
+// of 16 bits, and counts of batches.
 func TestNetworksOfPyTorch(t *testing.T) {
 	text, err := os.ReadFile("testdata/golden.json")
 	if err != nil {
@@ -104,14 +106,16 @@ func TestNetworksOfPyTorch(t *testing.T) {
 			}
 		}
 		if !(worst <= 1e-6) || !(largest > 0.1) {
-			t.Errorf("%s: logits or features differ by %v from those of torch %s, the largest of which is %v", name, worst, g.Versions["torch"], largest)
+			t.Errorf("%s: logits or features differ by %v from those of torch %s, the largest of which is %v", name, worst,
+				g.Versions["torch"], largest)
 		}
 	}
 }
 
 // A network that starts from the weights of another one is the same, bit for bit.
 func TestWeightsGoOutAndIn(t *testing.T) {
-	for name, nets := range map[string][2]*nn.Network{"resnet18": {resnet(t, 3, 1), resnet(t, 3, 2)}, "mlp": {mlp(t, 3, 1), mlp(t, 3, 2)}} {
+	for name, nets := range map[string][2]*nn.Network{"resnet18": {resnet(t, 3, 1), resnet(t, 3, 2)},
+		"mlp": {mlp(t, 3, 1), mlp(t, 3, 2)}} {
 		from, to := nets[0], nets[1]
 		for i := range from.Running() {
 			from.Running()[i] = float32(i)
@@ -176,7 +180,8 @@ func TestHeadForOtherClassesStays(t *testing.T) {
 	if !slices.Equal(to.Params()[:head], from.Params()[:head]) || !slices.Equal(to.Params()[head:], before[head:]) {
 		t.Error("the body is not that of the file, or the head not the drawn one")
 	}
-	if _, err := Match(to, readerOf(t, list[:len(list)-1])); err == nil || !strings.Contains(err.Error(), "linear.weight is [7 4] instead of [3 4]") {
+	if _, err := Match(to, readerOf(t, list[:len(list)-1])); err == nil ||
+		!strings.Contains(err.Error(), "linear.weight is [7 4] instead of [3 4]") {
 		t.Errorf("a head without its bias: %v", err)
 	}
 }
@@ -215,7 +220,8 @@ func TestImpossibleValuesAreRefused(t *testing.T) {
 	}
 	list := Of(net)
 	list[0] = safetensors.Tensor{Name: list[0].Name, Shape: list[0].Shape, Ints: make([]int64, len(list[0].Floats))}
-	if _, err := Match(net, readerOf(t, list)); err == nil || !strings.Contains(err.Error(), "has the type I64, but weights are") {
+	if _, err := Match(net, readerOf(t, list)); err == nil ||
+		!strings.Contains(err.Error(), "has the type I64, but weights are") {
 		t.Errorf("integers: %v", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"ocl/nn/backbone"
 )
 
-// Backbone opens the pretrained network of a config, which must be the one of data.backbone_digest if there is one. It computes with the
-// kernels of the config where the machine has them.
+// Backbone opens the pretrained network of a config, which must be the one of data.backbone_digest if there is one. It
+// computes with the kernels of the config where the machine has them.
 func Backbone(c config.Config) (*backbone.Backbone, error) {
 	net, err := backbone.Open(c.Data.Backbone, engine(c))
 	if err != nil {

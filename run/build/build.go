@@ -1,5 +1,6 @@
-// Package build makes what the config of a run describes: its stream, its network and its learner. It also knows the names that a config may
-// have ([Schema]), and gives them to package config, which knows none. Start at [NewStream], [NewNetwork] and [NewLearner].
+// Package build makes what the config of a run describes: its stream, its network and its learner. It also knows the
+// names that a config may have ([Schema]), and gives them to package config, which knows none. Start at [NewStream],
+// [NewNetwork] and [NewLearner].
 package build
 
 import (
@@ -46,7 +47,8 @@ func Data(c config.Config) data.Spec {
 	}
 }
 
-// NewStream splits the data; a method that learns offline gets all tasks at once, in the epochs and batches of its options.
+// NewStream splits the data; a method that learns offline gets all tasks at once, in the epochs and batches of its
+// options.
 func NewStream(set *data.Set, c config.Config) (Stream, error) {
 	o, err := StreamOptions(set, c)
 	if err != nil {
@@ -111,8 +113,8 @@ func optionsOf(set *data.Set, c config.Config) stream.Options {
 	return o
 }
 
-// CompleteStream fills in what a config leaves to the data: the kind of the stream, the number of tasks, their classes where
-// these are not equally many, and the order. It is an error if an order by names has others than the data.
+// CompleteStream fills in what a config leaves to the data: the kind of the stream, the number of tasks, their classes
+// where these are not equally many, and the order. It is an error if an order by names has others than the data.
 func CompleteStream(set *data.Set, c *config.Config) error {
 	if err := numberOrder(set, c); err != nil {
 		return err
@@ -136,11 +138,13 @@ func numberOrder(set *data.Set, c *config.Config) error {
 		return nil
 	}
 	if set.ClassNames == nil {
-		return fmt.Errorf("stream.class_order: %s does not name its classes. List their numbers, from 0 to %d", set.Name, set.Classes-1)
+		return fmt.Errorf("stream.class_order: %s does not name its classes. List their numbers, from 0 to %d", set.Name,
+			set.Classes-1)
 	}
 	order := make([]int, len(called))
 	for i, name := range called {
-		name = spelling.Find(name, func(name string) bool { return slices.Contains(set.ClassNames, name) }, func() []string { return set.ClassNames })
+		name = spelling.Find(name, func(name string) bool { return slices.Contains(set.ClassNames, name) },
+			func() []string { return set.ClassNames })
 		order[i] = slices.Index(set.ClassNames, name)
 		switch near := nearest.Word(name, set.ClassNames); {
 		case order[i] >= 0 && slices.Contains(order[:i], order[i]):
@@ -148,19 +152,21 @@ func numberOrder(set *data.Set, c *config.Config) error {
 		case order[i] < 0 && near != "":
 			return fmt.Errorf("stream.class_order: %s has no class %.40q. Did you mean %.40q?", set.Name, name, near)
 		case order[i] < 0:
-			return fmt.Errorf("stream.class_order: %s has no class %.40q. Its classes are %s; list each once", set.Name, name, count.Some(set.ClassNames))
+			return fmt.Errorf("stream.class_order: %s has no class %.40q. Its classes are %s; list each once", set.Name, name,
+				count.Some(set.ClassNames))
 		}
 	}
 	if len(order) != set.Classes {
-		return fmt.Errorf("stream.class_order: the list has %d classes, but %s has %d. List each class once", len(order), set.Name, set.Classes)
+		return fmt.Errorf("stream.class_order: the list has %d classes, but %s has %d. List each class once", len(order),
+			set.Name, set.Classes)
 	}
 	c.Stream.ClassOrder = config.Order{Classes: order}
 	return nil
 }
 
 // NewNetwork draws the parameters from the source "network/init" of the seed of initial parameters. With the network
-// of a parent run with so many classes (K > 0), it keeps all that this one has: outputs from K on are drawn from the source "network/grow/K", and
-// the rest is to be loaded.
+// of a parent run with so many classes (K > 0), it keeps all that this one has: outputs from K on are drawn from the
+// source "network/grow/K", and the rest is to be loaded.
 func NewNetwork(info ocl.StreamInfo, c config.Config, inherited int) (*nn.Network, error) {
 	source := "network/init"
 	if inherited > 0 {
@@ -173,7 +179,8 @@ func NewNetwork(info ocl.StreamInfo, c config.Config, inherited int) (*nn.Networ
 	return net, err
 }
 
-// Outline is the outline of the network of a run (see [nn.NewBuilder]): it takes little memory, whatever the network does.
+// Outline is the outline of the network of a run (see [nn.NewBuilder]): it takes little memory, whatever the network
+// does.
 func Outline(info ocl.StreamInfo, c config.Config) (*nn.Network, error) {
 	return newNetwork(info, c, nil)
 }
@@ -251,7 +258,8 @@ func WideKey(c config.Config) string {
 func NewLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c config.Config) (ocl.Learner, error) {
 	s := Setup(c)
 	s.Net, s.WS = net, ws
-	s.Shape, s.Pixels, s.Embeddings, s.Classes = [3]int{info.Channels, info.Height, info.Width}, info.Pixels, info.Embeddings, info.Classes
+	s.Shape, s.Pixels, s.Embeddings, s.Classes = [3]int{info.Channels, info.Height, info.Width}, info.Pixels,
+		info.Embeddings, info.Classes
 	if channels, height, width, ok := net.LatentShape(); ok {
 		s.Shape, s.Latent = [3]int{channels, height, width}, latentEncoding(c)
 	}
@@ -285,7 +293,8 @@ func SampleBytes(info ocl.StreamInfo, net *nn.Network, c config.Config) int {
 // Setup returns the settings of a config that its method reads.
 func Setup(c config.Config) method.Setup {
 	s := method.Setup{
-		Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint, Augment: c.Replay.Augment,
+		Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint,
+		Augment:  c.Replay.Augment,
 		Training: c.Replay.Teacher == config.TeacherTraining, Undistilled: c.Replay.KDCStar == config.KDCStarAuthors,
 		Normalises: c.Stream.Normalises(),
 		Opt:        newOptimizer(c.Optimizer),

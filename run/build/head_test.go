@@ -32,7 +32,8 @@ func TestHeadOfMethod(t *testing.T) {
 		fault        string
 	}{
 		{"projected", "", nn.Head{Kind: nn.ProjectionHead, Hidden: 7, Out: 5}, ""},
-		{"projected", "cosine", nn.Head{}, "network.head: cosine is given, but projected needs another head (projection). Remove network.head"},
+		{"projected", "cosine", nn.Head{},
+			"network.head: cosine is given, but projected needs another head (projection). Remove network.head"},
 		{"er", "", nn.Head{Kind: nn.LinearHead}, ""},
 		{"er", "linear", nn.Head{Kind: nn.LinearHead}, ""},
 		{"er", "cosine", nn.Head{Kind: nn.CosineHead}, ""},
@@ -68,7 +69,8 @@ func TestMostClasses(t *testing.T) {
 				func() error { _, err := build.NewNetwork(info, c, 10); return err },
 				func() error { _, err := build.Outline(info, c); return err },
 			} {
-				if err := build(); err == nil || !strings.Contains(err.Error(), "65,536 are the limit of a network. Use data with fewer classes") {
+				if err := build(); err == nil || !strings.Contains(err.Error(),
+					"65,536 are the limit of a network. Use data with fewer classes") {
 					t.Errorf("%s, %d classes: %v", name, info.Classes, err)
 				}
 			}

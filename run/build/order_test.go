@@ -9,15 +9,18 @@ import (
 	"ocl/data"
 )
 
-// TestOrderByNames: an order of classes by their names becomes one by their numbers, and names that the data do not have are said.
+// TestOrderByNames: an order of classes by their names becomes one by their numbers, and names that the data do not
+// have are said.
 func TestOrderByNames(t *testing.T) {
 	set := &data.Set{Name: "mine", C: 3, H: 8, W: 8, Classes: 3, ClassNames: []string{"caf\u00e9", "dog", "owl"}}
-	for text, want := range map[string][]int{"owl,dog,cafe\u0301": {2, 1, 0}, "2,1,0": {2, 1, 0}, "[dog, 'owl', café]": {1, 2, 0}} {
+	for text, want := range map[string][]int{"owl,dog,cafe\u0301": {2, 1, 0}, "2,1,0": {2, 1, 0},
+		"[dog, 'owl', café]": {1, 2, 0}} {
 		c := config.Default()
 		if err := Schema().Set(&c, "stream.class_order", text); err != nil {
 			t.Fatal(err)
 		}
-		if err := CompleteStream(set, &c); err != nil || !slices.Equal(c.Stream.ClassOrder.Classes, want) || c.Stream.ClassOrder.Called != nil {
+		if err := CompleteStream(set, &c); err != nil || !slices.Equal(c.Stream.ClassOrder.Classes, want) ||
+			c.Stream.ClassOrder.Called != nil {
 			t.Errorf("%s: %+v (%v)", text, c.Stream.ClassOrder, err)
 		}
 	}

@@ -22,26 +22,32 @@ func Schema() *config.Schema {
 		CheckShift:  checkShift,
 	}}
 	for _, info := range arch.Catalogue() {
-		s.Networks = append(s.Networks, config.NetworkKind{Name: info.Name, Origin: originOf(info.Origin()), About: info.Summary, Settings: info.Settings, LeastSide: info.LeastSide})
+		s.Networks = append(s.Networks, config.NetworkKind{Name: info.Name, Origin: originOf(info.Origin()),
+			About: info.Summary, Settings: info.Settings, LeastSide: info.LeastSide})
 	}
 	for _, info := range data.Catalogue() {
-		s.Data = append(s.Data, config.DataSet{Name: info.Name, Origin: originOf(info.Origin()), NeedsDir: info.NeedsDir, Classes: info.Classes, Domains: info.Domains, Ordered: info.Ordered, Files: info.Cached(), Size: info.Size,
+		s.Data = append(s.Data, config.DataSet{Name: info.Name, Origin: originOf(info.Origin()), NeedsDir: info.NeedsDir,
+			Classes: info.Classes, Domains: info.Domains, Ordered: info.Ordered, Files: info.Cached(), Size: info.Size,
 			MinSize: info.MinSize, MaxSize: info.MaxSize, MaxPerClass: info.MaxPerClass})
 	}
 	for _, k := range stream.Kinds() {
-		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, Origin: originOf(k.Origin()), CheckTasks: k.CheckTasks, AllClasses: k.AllClasses})
+		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, Origin: originOf(k.Origin()), CheckTasks: k.CheckTasks,
+			AllClasses: k.AllClasses})
 	}
 	for _, info := range method.Catalogue() {
 		own := ""
 		if info.ClassMeans {
 			own = config.ClassifierNCM
 		}
-		s.Methods = append(s.Methods, config.Method{OwnRule: own, Name: info.Name, Origin: originOf(info.Origin()), About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred, OwnNetworks: info.OwnNetworks, NoGradient: info.Solves != nil,
+		s.Methods = append(s.Methods, config.Method{OwnRule: own, Name: info.Name, Origin: originOf(info.Origin()),
+			About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred,
+			OwnNetworks: info.OwnNetworks, NoGradient: info.Solves != nil,
 			Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,
 			Refuses: info.CheckTricks, Check: func(c config.Config) error { return check(info, c) }})
 	}
 	for _, t := range method.Tricks() {
-		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies, Teacher: t.Teacher})
+		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies,
+			Teacher: t.Teacher})
 	}
 	return s
 }
@@ -78,7 +84,8 @@ func originOf(module, version string) config.Origin {
 func check(info method.Info, c config.Config) error {
 	s := Setup(c)
 	if given := c.Network.Head; given != "" && info.Head != nil && info.Head(s).Kind != given {
-		return fmt.Errorf("network.head: %s is given, but %s needs another head (%s). Remove network.head", given, info.Name, cmp.Or(info.Head(s).Kind, nn.LinearHead))
+		return fmt.Errorf("network.head: %s is given, but %s needs another head (%s). Remove network.head", given, info.Name,
+			cmp.Or(info.Head(s).Kind, nn.LinearHead))
 	}
 	return info.CheckTogether(s)
 }
@@ -92,11 +99,13 @@ func checkShift(s config.Stream) error {
 	for _, k := range shift.Kinds() {
 		list, listed := s.Shift.Strengths(k), slices.Contains(kinds, k)
 		if len(list) > 0 && !listed {
-			return fmt.Errorf("strengths of %s are given, but the images are not disturbed by it. Add %s to stream.shift.kind, or remove the strengths", k, k)
+			return fmt.Errorf("strengths of %s are given, but the images are not disturbed by it. Add %s to stream.shift.kind, or remove the strengths",
+				k, k)
 		}
 	}
 	if s.Kind != "" && (s.Kind == config.KindShift) != (len(kinds) > 0) {
-		return fmt.Errorf("the kind of stream is %s, but stream.shift.kind is %q. Use --stream shift with stream.shift.kind=noise, occlusion or blur, or neither", s.Kind, s.Shift.Kind)
+		return fmt.Errorf("the kind of stream is %s, but stream.shift.kind is %q. Use --stream shift with stream.shift.kind=noise, occlusion or blur, or neither",
+			s.Kind, s.Shift.Kind)
 	}
 	return nil
 }

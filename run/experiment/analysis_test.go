@@ -35,12 +35,14 @@ func TestErrorAnalysis(t *testing.T) {
 		}
 	}
 	last := results[len(results)-1].ErrorAnalysis.Tasks[4]
-	if !(*last.OldAsNewOfSamples >= 0.9 && *last.Logits.NewAll > *last.Logits.OldAll && *last.Head.NewBias > *last.Head.OldBias) {
+	if !(*last.OldAsNewOfSamples >= 0.9 && *last.Logits.NewAll > *last.Logits.OldAll &&
+		*last.Head.NewBias > *last.Head.OldBias) {
 		t.Errorf("finetune has no bias to its last task: %+v, logits %+v, head %+v", last, last.Logits, last.Head)
 	}
 }
 
-func checkAnalysis(t *testing.T, name string, r *result.Result, accuracy [][]*float64, a *result.ErrorAnalysis, byLogits bool) {
+func checkAnalysis(t *testing.T, name string, r *result.Result, accuracy [][]*float64, a *result.ErrorAnalysis,
+	byLogits bool) {
 	t.Helper()
 	if a == nil || len(a.Tasks) != 5 {
 		t.Fatalf("%s: error analysis %+v, want one of 5 tasks", name, a)

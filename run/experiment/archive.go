@@ -32,8 +32,8 @@ type Archive struct {
 	byKey   map[string]int
 }
 
-// OpenArchive reads all results below a folder: files named result.json, and compressed ones with any name. They have ended; those of
-// interrupted runs are left out.
+// OpenArchive reads all results below a folder: files named result.json, and compressed ones with any name. They have
+// ended; those of interrupted runs are left out.
 func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
 	a := &Archive{byKey: map[string]int{}}
 	err := input.Walk(dir, func(path string, e fs.DirEntry, err error) error {
@@ -67,7 +67,8 @@ func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
 		a.Results = append(a.Results, one)
 		for _, k := range one.Keys() {
 			i, there := a.byKey[k]
-			if !there || r.Provenance.Timed && !a.Results[i].Result.Provenance.Timed { // a timed result also serves a job that needs no times, so it is preferred
+			// a timed result also serves a job that needs no times, so it is preferred
+			if !there || r.Provenance.Timed && !a.Results[i].Result.Provenance.Timed {
 				a.byKey[k] = len(a.Results) - 1
 			}
 		}
@@ -79,7 +80,8 @@ func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
 	return a, nil
 }
 
-// Keys returns the keys under which a result can be found: the key of its run, and the key that the run had before tuning.
+// Keys returns the keys under which a result can be found: the key of its run, and the key that the run had before
+// tuning.
 func (r Archived) Keys() []string {
 	if r.Result.Tuning != nil {
 		return []string{r.Key, r.Result.Tuning.Key}
@@ -116,7 +118,8 @@ func (r Archived) Copy(folder string) error {
 	return nil
 }
 
-// Differ says why a result with the same settings is not the result of job j, in words for a list: "other kernels (avx512)".
+// Differ says why a result with the same settings is not the result of job j, in words for a list: "other kernels
+// (avx512)".
 func (r Archived) Differ(j Job) error {
 	made := r.Result.Provenance
 	switch {

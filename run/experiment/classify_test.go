@@ -36,7 +36,8 @@ func TestClassifiersSideBySide(t *testing.T) {
 	for i, name := range c.Methods {
 		second := both[i].Classifiers["ncm"]
 		for _, d := range []string{
-			cmp.Diff(head[i].Accuracy, both[i].Accuracy), cmp.Diff(head[i].Metrics, both[i].Metrics), cmp.Diff(head[i].PerClass, both[i].PerClass),
+			cmp.Diff(head[i].Accuracy, both[i].Accuracy), cmp.Diff(head[i].Metrics, both[i].Metrics),
+			cmp.Diff(head[i].PerClass, both[i].PerClass),
 			cmp.Diff(ncm[i].Accuracy, second.Accuracy), cmp.Diff(ncm[i].Metrics, second.Metrics),
 		} {
 			if d != "" {
@@ -65,8 +66,10 @@ func TestClassifierFaults(t *testing.T) {
 		classifiers, methods []string
 		want                 string
 	}{
-		{[]string{"head", "ncm"}, []string{"er", "finetune", "lwf"}, "config: classifiers: ncm needs stored samples, but there are none with finetune, lwf"},
-		{[]string{"head", "nmc"}, []string{"er"}, `config: classifiers (--classifiers): unknown value "nmc". Did you mean ncm?`},
+		{[]string{"head", "ncm"}, []string{"er", "finetune", "lwf"},
+			"config: classifiers: ncm needs stored samples, but there are none with finetune, lwf"},
+		{[]string{"head", "nmc"}, []string{"er"},
+			`config: classifiers (--classifiers): unknown value "nmc". Did you mean ncm?`},
 		{[]string{"ncm", "ncm"}, []string{"er"}, "config: classifiers (--classifiers): ncm is listed twice"},
 		{nil, []string{"er"}, "config: classifiers (--classifiers): the list is empty"},
 	} {
@@ -77,7 +80,8 @@ func TestClassifierFaults(t *testing.T) {
 		}
 	}
 	c := tiny()
-	if err := Schema().Set(&c, "classifiers", "ncm,head"); err != nil || !slices.Equal(c.Classifiers, []string{"ncm", "head"}) {
+	if err := Schema().Set(&c, "classifiers", "ncm,head"); err != nil ||
+		!slices.Equal(c.Classifiers, []string{"ncm", "head"}) {
 		t.Error(c.Classifiers, err)
 	}
 }

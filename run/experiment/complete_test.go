@@ -9,8 +9,8 @@ import (
 	"ocl/run/build"
 )
 
-// TestSavedConfigGivesTheSameStream: the config that a run leaves, with the number of tasks filled in, makes the tasks of
-// the run again, also where they are not equally large.
+// TestSavedConfigGivesTheSameStream: the config that a run leaves, with the number of tasks filled in, makes the tasks
+// of the run again, also where they are not equally large.
 func TestSavedConfigGivesTheSameStream(t *testing.T) {
 	c := one("finetune")
 	c.Stream.Tasks = 0
@@ -18,7 +18,8 @@ func TestSavedConfigGivesTheSameStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	upTo := func(ends ...int32) func([]int32) []int32 { // the task of each image, where task i has the classes below ends[i]
+	// the task of each image, where task i has the classes below ends[i]
+	upTo := func(ends ...int32) func([]int32) []int32 {
 		return func(labels []int32) []int32 {
 			var of []int32
 			for _, y := range labels {
@@ -93,8 +94,8 @@ func shares(classes, tasks int) []int {
 	return list
 }
 
-// TestDomainsChooseTheKind: to name domains is to ask for a stream of them; the run that comes of it is the same whether or
-// not its kind, or the default domains, are named.
+// TestDomainsChooseTheKind: to name domains is to ask for a stream of them; the run that comes of it is the same
+// whether or not its kind, or the default domains, are named.
 func TestDomainsChooseTheKind(t *testing.T) {
 	job := func(domains, kind string) Job {
 		c := one("finetune")

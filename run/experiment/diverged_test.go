@@ -46,7 +46,11 @@ func TestLastStepDiverges(t *testing.T) {
 		}, "a logit of "},
 		{"finetune", "none", func(c *config.Config) { c.Optimizer.Name = "adam" }, "a logit of "},
 		{"finetune", "none", func(c *config.Config) { c.EvalEvery = 1 }, "a logit of "},
-		{"finetune", "none", func(c *config.Config) { c.Network = config.Network{Name: build.ResNet18, Width: 2}; c.Data.Size = 32 }, "a logit of "},
+		{"finetune", "none", func(c *config.Config) {
+			c.Network = config.Network{Name: build.ResNet18,
+				Width: 2}
+			c.Data.Size = 32
+		}, "a logit of "},
 	} {
 		c := lastStep(tt.method, tt.trick)
 		if tt.change != nil {
@@ -55,12 +59,14 @@ func TestLastStepDiverges(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "x")
 		for range 2 { // and the result is kept
 			r := mustRun(t, c, Options{Out: out})[0]
-			if r.Outcome.State != result.Diverged || r.Outcome.Step != 1 || !strings.Contains(r.Outcome.Reason, "task 1, step 1: ") ||
+			if r.Outcome.State != result.Diverged || r.Outcome.Step != 1 ||
+				!strings.Contains(r.Outcome.Reason, "task 1, step 1: ") ||
 				!strings.Contains(r.Outcome.Reason, tt.says) || !strings.Contains(r.Outcome.Reason, "Use a smaller learning rate") {
 				t.Errorf("%s with %s: outcome %+v, want diverged in step 1 for %q", tt.method, tt.trick, r.Outcome, tt.says)
 			}
 			if r.Accuracy[0][0] != nil || len(r.Evaluations) > 0 {
-				t.Errorf("%s with %s: accuracies %v and %v of a broken network", tt.method, tt.trick, *r.Accuracy[0][0], r.Evaluations)
+				t.Errorf("%s with %s: accuracies %v and %v of a broken network", tt.method, tt.trick, *r.Accuracy[0][0],
+					r.Evaluations)
 			}
 		}
 	}
@@ -103,7 +109,8 @@ func TestLastStepOfManyDiverges(t *testing.T) {
 			s.Bounded = l.(learner.Bounded)
 			return s
 		}}})[0]
-		if r.Outcome.State != result.Diverged || r.Outcome.Step != 60 || !strings.Contains(r.Outcome.Reason, "task 5, step 60: ") ||
+		if r.Outcome.State != result.Diverged || r.Outcome.Step != 60 ||
+			!strings.Contains(r.Outcome.Reason, "task 5, step 60: ") ||
 			!strings.Contains(r.Outcome.Reason, "a logit of ") {
 			t.Errorf("%s: outcome %+v", name, r.Outcome)
 		}

@@ -62,7 +62,8 @@ func TestEvalEveryChangesNoBit(t *testing.T) {
 			t.Errorf("%s: the learner is another one: %s", name, d)
 		}
 		if got.Metrics.AverageAnytimeAccuracy == nil || want.Metrics.AverageAnytimeAccuracy != nil {
-			t.Errorf("%s: average anytime accuracy %v, and %v without evaluations", name, got.Metrics.AverageAnytimeAccuracy, want.Metrics.AverageAnytimeAccuracy)
+			t.Errorf("%s: average anytime accuracy %v, and %v without evaluations", name, got.Metrics.AverageAnytimeAccuracy,
+				want.Metrics.AverageAnytimeAccuracy)
 		}
 		got.Evaluations, got.Metrics.AverageAnytimeAccuracy, got.Key, got.Config.EvalEvery = nil, nil, want.Key, 0
 		if d, same := result.Same(want, got); !same {
@@ -73,7 +74,8 @@ func TestEvalEveryChangesNoBit(t *testing.T) {
 			t.Errorf("%s: %d evaluations in the middle are planned, %d were made", name, plans[0].MidTask, told)
 		}
 		if last := len(plans[0].MidTaskFLOPs) - 1; (plans[0].MidTaskFLOPs[last] > 0) != (plans[0].PrepareFLOPs[last] > 0) {
-			t.Errorf("%s: %d operations are planned before an evaluation in the middle, %d before one at the end of a task", name, plans[0].MidTaskFLOPs[last], plans[0].PrepareFLOPs[last])
+			t.Errorf("%s: %d operations are planned before an evaluation in the middle, %d before one at the end of a task",
+				name, plans[0].MidTaskFLOPs[last], plans[0].PrepareFLOPs[last])
 		}
 	}
 }
@@ -147,8 +149,8 @@ func TestEvalEveryResumes(t *testing.T) {
 	}
 }
 
-// sleeping is a config whose learner works for long inside some calls of Observe: it trains an expert whenever it has stored
-// so many samples.
+// sleeping is a config whose learner works for long inside some calls of Observe: it trains an expert whenever it has
+// stored so many samples.
 func sleeping(t *testing.T, samples, steps int) config.Config {
 	t.Helper()
 	c := one("cndpm")
@@ -240,7 +242,8 @@ func TestCommonTestSet(t *testing.T) {
 				t.Errorf("%s: row %d is %v", eval, i, row)
 			}
 		}
-		if m := r.Metrics; !r.Stream.CommonTest || m.AverageAccuracy == nil || *m.AverageAccuracy != *r.Accuracy[last][0] || m.FWT != nil || m.BWTPlus != nil {
+		if m := r.Metrics; !r.Stream.CommonTest || m.AverageAccuracy == nil || *m.AverageAccuracy != *r.Accuracy[last][0] ||
+			m.FWT != nil || m.BWTPlus != nil {
 			t.Errorf("%s: metrics %+v", eval, m)
 		}
 		if (r.Metrics.AverageForgetting != nil) != (eval != config.EvalFinal) {
@@ -286,7 +289,8 @@ func TestSeedsVaryApart(t *testing.T) {
 		"seeds.memory": {func(c *config.Config) { c.Seeds.Memory = &seven }, false, false},
 	} {
 		got := look(tt.change)
-		if (got.classes != base.classes) != tt.classes || (got.initial != base.initial) != tt.initial || got.accuracy == base.accuracy {
+		if (got.classes != base.classes) != tt.classes || (got.initial != base.initial) != tt.initial ||
+			got.accuracy == base.accuracy {
 			t.Errorf("%s: other classes %v, other initial parameters %v, other end %v", name, got.classes != base.classes,
 				got.initial != base.initial, got.accuracy != base.accuracy)
 		}
@@ -329,7 +333,8 @@ func TestEngineIsPartOfTheConfig(t *testing.T) {
 	}
 	best := run(func(*config.Config) {})
 	plain := run(func(c *config.Config) { c.Engine = config.Engine{Kernel: "generic", Convolution: "direct"} })
-	if plain.Provenance.Kernel != "generic" || plain.Provenance.Convolution != "direct" || plain.Config.Engine != (config.Engine{Kernel: "generic", Convolution: "direct"}) {
+	if plain.Provenance.Kernel != "generic" || plain.Provenance.Convolution != "direct" ||
+		plain.Config.Engine != (config.Engine{Kernel: "generic", Convolution: "direct"}) {
 		t.Errorf("provenance %+v, engine %+v", plain.Provenance, plain.Config.Engine)
 	}
 	for _, r := range []*result.Result{best, plain} {
@@ -344,7 +349,8 @@ func TestEngineIsPartOfTheConfig(t *testing.T) {
 		t.Errorf("the environment makes another run than the config: %s", d)
 	}
 	x := mustOpen(t, best.Config, Options{})
-	if best.Provenance.Kernel != "generic" && !slices.ContainsFunc(x.Notes(), func(s string) bool { return strings.Contains(s, "OCL_KERNEL=generic overrides engine.kernel") }) {
+	if best.Provenance.Kernel != "generic" && !slices.ContainsFunc(x.Notes(),
+		func(s string) bool { return strings.Contains(s, "OCL_KERNEL=generic overrides engine.kernel") }) {
 		t.Errorf("notes %q", x.Notes())
 	}
 	t.Setenv("OCL_KERNEL", "")
@@ -353,7 +359,8 @@ func TestEngineIsPartOfTheConfig(t *testing.T) {
 			continue
 		}
 		c.Engine.Kernel = name
-		if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), "this machine cannot run the "+name+" kernels") {
+		if _, err := Open(t.Context(), c, Options{}); err == nil ||
+			!strings.Contains(err.Error(), "this machine cannot run the "+name+" kernels") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -385,7 +392,8 @@ func TestEventsWhileRunning(t *testing.T) {
 		return Events{Evaluated: func(e Evaluated) {
 			accuracies = append(accuracies, e.Accuracy)
 			got := read()
-			if last := got[len(got)-1]; last.Event != result.EventEvaluation || last.Step != e.Step || *last.Task != e.Task || last.Between != e.MidTask || !cmp.Equal(last.Accuracy, e.Accuracy) {
+			if last := got[len(got)-1]; last.Event != result.EventEvaluation || last.Step != e.Step || *last.Task != e.Task ||
+				last.Between != e.MidTask || !cmp.Equal(last.Accuracy, e.Accuracy) {
 				t.Errorf("the last event is %+v, want that of %+v", last, e)
 			}
 		}}
@@ -399,7 +407,8 @@ func TestEventsWhileRunning(t *testing.T) {
 			}
 		}
 	}
-	if d := cmp.Diff(map[string]int{"run": 1, "task": 5, "step": 60, "evaluation": 5 + 12}, counts); d != "" || len(accuracies) != 17 {
+	if d := cmp.Diff(map[string]int{"run": 1, "task": 5, "step": 60, "evaluation": 5 + 12}, counts); d != "" ||
+		len(accuracies) != 17 {
 		t.Error(d)
 	}
 	first := read()[0]
@@ -422,8 +431,10 @@ func TestEventsWhileRunning(t *testing.T) {
 			ends = append(ends, *e.Task)
 		}
 	}
-	if done := first.Plan.Done(steps, images, ends, nil); first.Plan.Steps != steps || !(math.Abs(done/first.Plan.FLOPs-1) <= 1e-12) {
-		t.Errorf("at the end of the run %v of %v FLOPs and %d of %d steps are done", done, first.Plan.FLOPs, steps, first.Plan.Steps)
+	if done := first.Plan.Done(steps, images, ends, nil); first.Plan.Steps != steps ||
+		!(math.Abs(done/first.Plan.FLOPs-1) <= 1e-12) {
+		t.Errorf("at the end of the run %v of %v FLOPs and %d of %d steps are done", done, first.Plan.FLOPs, steps,
+			first.Plan.Steps)
 	}
 }
 

@@ -30,18 +30,19 @@ import (
 
 // Options say where and how an experiment is run. No result depends on them.
 type Options struct {
-	Out             string    // experiment folder; "" writes nothing
-	Force           bool      // remove the experiment that is in Out, the same or another, and start again
-	Workers         int       // goroutines of one run; 0 chooses
-	Concurrency     int       // runs at once; 0 chooses, and is 1 for a job that is run by itself
-	CheckpointEvery int       // seconds; 0 is 60, negative only at task ends
-	KeepCheckpoint  bool      // keep the last checkpoint of a finished run
-	DataDir         string    // where the data lie on this machine; "" is Config.Data.Dir
-	Data            *data.Set // the data of the config, open already, as where another machine has lent them; nil opens them
-	Backbone        string    // where the pretrained network lies on this machine; "" is Config.Data.Backbone
-	Init            string    // where the first weights lie on this machine; "" is Config.Network.Init
-	ReadOnly        bool      // write no cache of decoded images, for a plan (data.Spec.ReadOnly)
-	OneClass        bool      // a person's own images may be of one class, for a measurement (data.Spec.OneClass)
+	Out             string // experiment folder; "" writes nothing
+	Force           bool   // remove the experiment that is in Out, the same or another, and start again
+	Workers         int    // goroutines of one run; 0 chooses
+	Concurrency     int    // runs at once; 0 chooses, and is 1 for a job that is run by itself
+	CheckpointEvery int    // seconds; 0 is 60, negative only at task ends
+	KeepCheckpoint  bool   // keep the last checkpoint of a finished run
+	DataDir         string // where the data lie on this machine; "" is Config.Data.Dir
+	// the data of the config, open already, as where another machine has lent them; nil opens them
+	Data     *data.Set
+	Backbone string // where the pretrained network lies on this machine; "" is Config.Data.Backbone
+	Init     string // where the first weights lie on this machine; "" is Config.Network.Init
+	ReadOnly bool   // write no cache of decoded images, for a plan (data.Spec.ReadOnly)
+	OneClass bool   // a person's own images may be of one class, for a measurement (data.Spec.OneClass)
 
 	// What results say about the program: its version, its revision ("" takes that of the build) and its command line.
 	Program, Revision string
@@ -55,7 +56,8 @@ type Options struct {
 	// Images hears of the images before embeddings are made of them; an error ends it. It may be nil.
 	Images func(*data.Set) error
 
-	// Embedding is called before embeddings are made that no cache has, with what it will take; an error ends it. It may be nil.
+	// Embedding is called before embeddings are made that no cache has, with what it will take; an error ends it. It may
+	// be nil.
 	Embedding func(embed.Work) error
 
 	// Progress hears of long work before the first run begins, such as decoding images into a cache; may be nil.
@@ -105,8 +107,9 @@ type Experiment struct {
 	jobs    []Job
 	chosen  []Job // what Run runs
 	network map[kind]network
-	weights *weights.Start  // what networks start from besides drawn weights; nil is nothing, or absent
-	absent  error           // of a resumed experiment, why those weights cannot be used; only runs without a checkpoint need them
+	weights *weights.Start // what networks start from besides drawn weights; nil is nothing, or absent
+	// of a resumed experiment, why those weights cannot be used; only runs without a checkpoint need them
+	absent  error
 	parent  *trained.Parent // nil without
 	classes trained.Union   // of the parent and the data; unused without a parent
 	notes   []string
@@ -114,10 +117,10 @@ type Experiment struct {
 	ready   bool  // the folder is set up
 }
 
-// Open checks a config, opens and hashes its data once, and plans its jobs. It writes nothing but a cache of images that have to be
-// decoded, and with Options.ReadOnly not even that. It is an error if
-// something is wrong with the config or the data, if they do not fit together, or if this machine does not have the
-// engine. Opening data may take long the first time; it ends when ctx does.
+// Open checks a config, opens and hashes its data once, and plans its jobs. It writes nothing but a cache of images
+// that have to be decoded, and with Options.ReadOnly not even that. It is an error if something is wrong with the
+// config or the data, if they do not fit together, or if this machine does not have the engine. Opening data may take
+// long the first time; it ends when ctx does.
 func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) {
 	c, p, err := check(o.Place(c), o)
 	if err != nil {
@@ -144,7 +147,8 @@ func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) 
 
 // Place sets where data, the pretrained network and first weights lie on this machine.
 func (o Options) Place(c config.Config) config.Config {
-	c.Data.Dir, c.Data.Backbone, c.Network.Init = cmp.Or(o.DataDir, c.Data.Dir), cmp.Or(o.Backbone, c.Data.Backbone), cmp.Or(o.Init, c.Network.Init)
+	c.Data.Dir, c.Data.Backbone, c.Network.Init = cmp.Or(o.DataDir, c.Data.Dir), cmp.Or(o.Backbone, c.Data.Backbone),
+		cmp.Or(o.Init, c.Network.Init)
 	return c
 }
 
@@ -173,7 +177,8 @@ func check(c config.Config, o Options) (config.Config, *trained.Parent, error) {
 		return c, nil, err
 	}
 	if o.Workers < 0 || o.Concurrency < 0 {
-		return c, nil, fmt.Errorf("experiment: %d workers and %d runs at the same time are out of range. Use 1 or more, or 0 for an automatic choice", o.Workers, o.Concurrency)
+		return c, nil, fmt.Errorf("experiment: %d workers and %d runs at the same time are out of range. Use 1 or more, or 0 for an automatic choice",
+			o.Workers, o.Concurrency)
 	}
 	if c.Tune.Grid != "" {
 		return c, nil, errors.New("experiment: the config has to be tuned first (tune.grid), which is not done here. " +
@@ -194,12 +199,14 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 	if err := set.CheckChannels(build.Data(c)); err != nil {
 		return nil, cause.As(fmt.Errorf("experiment: %w", err), ErrUnfit)
 	}
-	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes), network: map[kind]network{}}
+	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes),
+		network: map[kind]network{}}
 	if err := build.CompleteStream(set, &x.config); err != nil {
 		return nil, cause.As(fmt.Errorf("experiment: %w", err), ErrUnfit)
 	}
 	x.completeEmbeddings()
-	if usual := config.Default().Stream.Batch; x.config.Stream.Batch == usual && set.Train.Len() < usual { // nobody has chosen it
+	// nobody has chosen it
+	if usual := config.Default().Stream.Batch; x.config.Stream.Batch == usual && set.Train.Len() < usual {
 		x.config.Stream.Batch = max(1, set.Train.Len())
 	}
 	if p != nil {
@@ -235,7 +242,8 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 				skipped[text] = append(skipped[text], seed)
 			}
 		}
-		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network[kindOf(j)].engine, x.config.Network.InitDigest
+		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network[kindOf(j)].engine,
+			x.config.Network.InitDigest
 		j.Identity = x.identify(j)
 		j.Key = j.Identity.Key()
 		x.jobs = append(x.jobs, j)
@@ -264,7 +272,8 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 	return x, nil
 }
 
-// inexact are notes about modules whose version does not name one state of their code: the numbers of two states would have the same keys.
+// inexact are notes about modules whose version does not name one state of their code: the numbers of two states would
+// have the same keys.
 func inexact(list []config.Registered) (notes []string) {
 	for _, r := range list {
 		note := fmt.Sprintf("the version of %s does not name one state of its code, so results of two states cannot be told apart. "+
@@ -314,7 +323,8 @@ func (x *Experiment) chooseEngine() error {
 	for _, v := range []struct {
 		key, variable, asked string
 		value                *string
-	}{{"engine.kernel", "OCL_KERNEL", env.Kernel, &e.Kernel}, {"engine.convolution", "OCL_CONV", env.Convolution, &e.Convolution}} {
+	}{{"engine.kernel", "OCL_KERNEL", env.Kernel, &e.Kernel},
+		{"engine.convolution", "OCL_CONV", env.Convolution, &e.Convolution}} {
 		if v.asked == "" || v.asked == *v.value {
 			continue
 		}
@@ -361,8 +371,8 @@ type network struct {
 	engine config.Engine // what its arithmetic really is
 }
 
-// ErrUnfit is wrapped by errors of [Open] about a config that does not fit the data, such as tasks that cannot share its
-// classes equally. A person can fix the config.
+// ErrUnfit is wrapped by errors of [Open] about a config that does not fit the data, such as tasks that cannot share
+// its classes equally. A person can fix the config.
 var ErrUnfit = errors.New("the config does not fit the data")
 
 // examine builds the stream of a job and drops it, to find what does not fit together. The first call also sets what to
@@ -377,7 +387,8 @@ func (x *Experiment) examine(j Job) error {
 		return err
 	}
 	if j.Config.Replay.Augment && info.Embeddings {
-		return fmt.Errorf("experiment: %s: replay.augment crops and flips images, and stream %s has embeddings. Remove replay.augment", j.Name(), info.Name)
+		return fmt.Errorf("experiment: %s: replay.augment crops and flips images, and stream %s has embeddings. Remove replay.augment",
+			j.Name(), info.Name)
 	}
 	if x.config.Eval == "" {
 		x.config.Eval = defaultEval(info.Scenario)
@@ -423,7 +434,8 @@ func (x *Experiment) examineNetwork(j Job, info ocl.StreamInfo) error {
 		convolution = net.Engine().Convolution // of networks to come
 	}
 	x.network[kind] = network{
-		train.Network{FLOPs: net.FLOPs(), Frozen: net.FrozenFLOPs(), Latent: j.Config.Replay.Latent && !own, Stored: build.SampleBytes(info, net, j.Config),
+		train.Network{FLOPs: net.FLOPs(), Frozen: net.FrozenFLOPs(), Latent: j.Config.Replay.Latent && !own,
+			Stored: build.SampleBytes(info, net, j.Config),
 			Params: net.Footprint().Params(), Memory: net.Footprint()},
 		config.Engine{Kernel: net.KernelName(), Convolution: convolution},
 	}
@@ -447,8 +459,8 @@ func (x *Experiment) Config() config.Config { return x.config.Clone() }
 // Jobs lists the runs of the experiment in the order in which they start.
 func (x *Experiment) Jobs() []Job { return slices.Clone(x.jobs) }
 
-// Notes are for the person, before the experiment runs: an environment variable overrides the config, images of the data
-// set are absent, classes have no test images, the version of a module is not known.
+// Notes are for the person, before the experiment runs: an environment variable overrides the config, images of the
+// data set are absent, classes have no test images, the version of a module is not known.
 func (x *Experiment) Notes() []string { return slices.Clone(x.notes) }
 
 // Data are the images or embeddings that x has opened. The caller must not change them.
@@ -460,7 +472,8 @@ func (x *Experiment) DataDigest() string { return x.set.Digest }
 // identify is the identity of a job whose config is complete.
 func (x *Experiment) identify(j Job) identity.Identity {
 	id := identity.New(Schema(), j.Config)
-	id.Data, id.Numbers, id.Kernel, id.Convolution = x.set.Digest, result.Numbers, j.Config.Engine.Kernel, j.Config.Engine.Convolution
+	id.Data, id.Numbers, id.Kernel, id.Convolution = x.set.Digest, result.Numbers, j.Config.Engine.Kernel,
+		j.Config.Engine.Convolution
 	return id
 }
 
@@ -470,8 +483,8 @@ func IdentityOf(r *result.Result) identity.Identity { return identity.Of(Schema(
 // Key is the key of the run that left a result.
 func Key(r *result.Result) string { return IdentityOf(r).Key() }
 
-// CheckFolder says why the experiment may not use Options.Out, as Run would, such as that the folder has another experiment.
-// It writes nothing.
+// CheckFolder says why the experiment may not use Options.Out, as Run would, such as that the folder has another
+// experiment. It writes nothing.
 func (x *Experiment) CheckFolder() error {
 	if x.opts.Out == "" {
 		return nil

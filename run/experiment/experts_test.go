@@ -7,8 +7,8 @@ import (
 	"ocl/run/result"
 )
 
-// TestExpertsInTheResult: the experts of a run with their tasks, as many parameters as they have together, and pictures of
-// all of them; a run of another method has none.
+// TestExpertsInTheResult: the experts of a run with their tasks, as many parameters as they have together, and pictures
+// of all of them; a run of another method has none.
 func TestExpertsInTheResult(t *testing.T) {
 	t.Parallel()
 	c := one("cndpm")
@@ -36,7 +36,8 @@ func TestExpertsInTheResult(t *testing.T) {
 		t.Errorf("%d parameters, and the run has %d", parameters, r.Resources.Parameters)
 	}
 	p := x.Pictures
-	if p == nil || len(p.Experts) != min(len(x.List), result.MostPictured) || p.Images != 4 || p.Height != 12 || p.Width != 12 {
+	if p == nil || len(p.Experts) != min(len(x.List), result.MostPictured) || p.Images != 4 || p.Height != 12 ||
+		p.Width != 12 {
 		t.Fatalf("pictures of %+v", p)
 	}
 	pixels, err := base64.StdEncoding.DecodeString(p.Pixels)

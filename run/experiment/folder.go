@@ -32,10 +32,11 @@ const (
 // report is the lock file of package report, which may exist before the experiment.
 const report = ".report.lock"
 
-// SetUp makes Options.Out the folder of the experiment, as Run does first. So a folder that may not be used is reported before anything else.
-// Without a folder it does nothing. The folder may be new, or have this experiment, or one whose runs are all among ours. Another experiment is
-// refused. With Options.Force, the files that experiments wrote there are removed first, and nothing else. The folder is locked meanwhile, so that
-// two processes set it up one after the other.
+// SetUp makes Options.Out the folder of the experiment, as Run does first. So a folder that may not be used is reported
+// before anything else. Without a folder it does nothing. The folder may be new, or have this experiment, or one whose
+// runs are all among ours. Another experiment is refused. With Options.Force, the files that experiments wrote there
+// are removed first, and nothing else. The folder is locked meanwhile, so that two processes set it up one after the
+// other.
 func (x *Experiment) SetUp() error {
 	out := x.opts.Out
 	if out == "" || x.ready {
@@ -63,8 +64,8 @@ func (x *Experiment) SetUp() error {
 	return err
 }
 
-// inFolder makes the folder of an experiment if needed and sets it up, one process after the other. It removes what a crash left of a
-// config that was being written.
+// inFolder makes the folder of an experiment if needed and sets it up, one process after the other. It removes what a
+// crash left of a config that was being written.
 func inFolder(out string, setUp func() error) error {
 	if err := atomicfile.MakeFolder(out); err != nil {
 		return fmt.Errorf("experiment: %w. Use --out to choose a folder that can be written", err)
@@ -91,8 +92,8 @@ func writeConfig(out string, c config.Config) error {
 	return nil
 }
 
-// WriteConfig makes out the folder of an experiment that another package runs, such as tune. mayUse checks that the folder
-// may be used; it is asked while no other process sets the folder up.
+// WriteConfig makes out the folder of an experiment that another package runs, such as tune. mayUse checks that the
+// folder may be used; it is asked while no other process sets the folder up.
 func WriteConfig(out string, c config.Config, mayUse func() error) error {
 	return inFolder(out, func() error {
 		if err := mayUse(); err != nil {
@@ -102,8 +103,8 @@ func WriteConfig(out string, c config.Config, mayUse func() error) error {
 	})
 }
 
-// ReadFolder reads the config of the experiment in a folder; nil is a folder that is new, or has only what is left of one. Its entries are
-// those of the folder. Errors end with remedy.
+// ReadFolder reads the config of the experiment in a folder; nil is a folder that is new, or has only what is left of
+// one. Its entries are those of the folder. Errors end with remedy.
 func ReadFolder(out, remedy string) (c *config.Config, entries []os.DirEntry, err error) {
 	if entries, err = input.ReadDir(out); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("experiment: %w. Choose another --out", err)
@@ -140,7 +141,8 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 	if x.opts.Force {
 		return false, nil
 	}
-	old, entries, err := ReadFolder(out, "Choose another --out, or use this folder with --force, which keeps files that are not of an experiment")
+	old, entries, err := ReadFolder(out,
+		"Choose another --out, or use this folder with --force, which keeps files that are not of an experiment")
 	if err != nil || old == nil {
 		return false, err
 	}
@@ -157,7 +159,8 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 	runs := Schema().Runs(*old)
 	for _, r := range runs {
 		if !ours[schema.Canonical(r)] {
-			return false, fmt.Errorf("experiment: %s: the folder has a different experiment: %s. %s", out, config.Difference(*old, x.config), x.remedyFor(*old))
+			return false, fmt.Errorf("experiment: %s: the folder has a different experiment: %s. %s", out,
+				config.Difference(*old, x.config), x.remedyFor(*old))
 		}
 	}
 	return len(runs) == len(x.jobs) && config.Difference(*old, x.config) == "", nil
@@ -175,8 +178,8 @@ func (x *Experiment) remedyFor(old config.Config) string {
 }
 
 // checkStrays refuses a folder with a run that has the config of one of our runs, but was made with other data, another
-// numbers version or another engine. The experiment would mix runs that cannot be compared. It also refuses to resume a folder that has runs,
-// but none of ours: its config is of another experiment.
+// numbers version or another engine. The experiment would mix runs that cannot be compared. It also refuses to resume a
+// folder that has runs, but none of ours: its config is of another experiment.
 func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 	keys, byConfig, schema := map[string]bool{}, map[string]Job{}, Schema()
 	for _, j := range x.jobs {
@@ -208,7 +211,8 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 	return nil
 }
 
-// sparesParent refuses a folder that is, or contains, the folder of the parent: the run needs the parent when it is resumed.
+// sparesParent refuses a folder that is, or contains, the folder of the parent: the run needs the parent when it is
+// resumed.
 func (x *Experiment) sparesParent() error {
 	if x.parent == nil {
 		return nil
@@ -218,7 +222,8 @@ func (x *Experiment) sparesParent() error {
 		return fmt.Errorf("experiment: %w. Choose another --out", err)
 	}
 	if below, err := filepath.Rel(out, x.parent.Folder); err == nil && filepath.IsLocal(below) {
-		return fmt.Errorf("experiment: %s: the folder has the run that is learned on, %s. Choose another --out", x.opts.Out, x.parent.Folder)
+		return fmt.Errorf("experiment: %s: the folder has the run that is learned on, %s. Choose another --out", x.opts.Out,
+			x.parent.Folder)
 	}
 	return nil
 }
@@ -234,9 +239,9 @@ func onlyOurs(entries []os.DirEntry) bool {
 	return true
 }
 
-// clearExperiment removes the files that experiments wrote below out, and their report, but no lock files. It is an error, and
-// nothing is removed, if a run there is at work. The config is removed last: until then the folder is known as that of an
-// experiment.
+// clearExperiment removes the files that experiments wrote below out, and their report, but no lock files. It is an
+// error, and nothing is removed, if a run there is at work. The config is removed last: until then the folder is known
+// as that of an experiment.
 func clearExperiment(out string) error {
 	entries, err := input.ReadDir(out)
 	if err != nil {
@@ -267,7 +272,8 @@ func clearExperiment(out string) error {
 		folder   string
 		patterns []string
 	}{
-		{"figures", []string{"*.svg", "*.png", "*.pdf"}}, {"tables", []string{"*.csv", "*.md"}}, {".", []string{"report.html"}}, {".", []string{ConfigFile}},
+		{"figures", []string{"*.svg", "*.png", "*.pdf"}}, {"tables", []string{"*.csv", "*.md"}},
+		{".", []string{"report.html"}}, {".", []string{ConfigFile}},
 	} {
 		path := filepath.Join(out, written.folder)
 		if err := removeMatching(path, written.patterns); err != nil {
@@ -291,8 +297,8 @@ func holdsRun(folder string) bool {
 	return err == nil
 }
 
-// clearRun removes what a run wrote into its folder, but for the lock, which stays with the folder. The config is removed last:
-// until then the folder is known as that of a run.
+// clearRun removes what a run wrote into its folder, but for the lock, which stays with the folder. The config is
+// removed last: until then the folder is known as that of a run.
 func clearRun(folder string) error {
 	if _, err := os.Stat(filepath.Join(folder, CheckpointDir)); err == nil {
 		dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
@@ -333,9 +339,9 @@ func removeMatching(folder string, patterns []string) error {
 	return nil
 }
 
-// LockRun locks the folder of a run as a run does, and makes it if it is missing. If it is locked already, the error wraps
-// [ErrBusy]; another error says that there are no locks, or that the folder cannot be written. The end of the process
-// unlocks it too.
+// LockRun locks the folder of a run as a run does, and makes it if it is missing. If it is locked already, the error
+// wraps [ErrBusy]; another error says that there are no locks, or that the folder cannot be written. The end of the
+// process unlocks it too.
 func LockRun(folder string) (unlock func(), err error) {
 	if err := atomicfile.MakeFolder(folder); err != nil {
 		return nil, fmt.Errorf("experiment: %w. Choose a folder that can be written", err)

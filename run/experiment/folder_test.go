@@ -75,7 +75,8 @@ func TestDamagedResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Resume(context.Background(), o.Out, o)
-	if err == nil || !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), "remove it and run again") ||
+	if err == nil || !strings.Contains(err.Error(), path+": ") ||
+		!strings.Contains(err.Error(), "remove it and run again") ||
 		strings.Contains(err.Error(), "step 0") {
 		t.Errorf("error %v", err)
 	}
@@ -110,7 +111,8 @@ func TestOtherExperimentRefused(t *testing.T) {
 	}
 
 	// Force replaces what the program wrote, and only that.
-	for _, name := range []string{"notes.txt", jobsOf(t, small)[1].Folder + "/mine.txt", "figures/a.svg", "figures/photo.jpg", "tables/t.csv", "report.html"} {
+	for _, name := range []string{"notes.txt", jobsOf(t, small)[1].Folder + "/mine.txt", "figures/a.svg",
+		"figures/photo.jpg", "tables/t.csv", "report.html"} {
 		path := filepath.Join(out, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -126,7 +128,8 @@ func TestOtherExperimentRefused(t *testing.T) {
 	}
 	left := listed(t, out)
 	slices.Sort(left)
-	wanted := []string{".lock", ".use", "er-m30-s1-KEY/.lock", "er-m30-s1-KEY/mine.txt", "experiment.yaml", "figures/photo.jpg", "finetune-s1-KEY/.lock",
+	wanted := []string{".lock", ".use", "er-m30-s1-KEY/.lock", "er-m30-s1-KEY/mine.txt", "experiment.yaml",
+		"figures/photo.jpg", "finetune-s1-KEY/.lock",
 		"finetune-s1-KEY/config.yaml", "finetune-s1-KEY/events.jsonl", "finetune-s1-KEY/result.json", "notes.txt"}
 	if d := cmp.Diff(wanted, left); d != "" {
 		t.Error(d)
@@ -159,7 +162,8 @@ func refused(t *testing.T, out, want string) {
 	results, err := Run(context.Background(), tiny(), Options{Out: out, Events: func(Job) Events {
 		return Events{StepEnd: stepCounter(&steps)}
 	}})
-	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--out") || len(results) > 0 || steps > 0 {
+	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--out") || len(results) > 0 ||
+		steps > 0 {
 		t.Errorf("%s: %d results, %d steps, error %v\nwant %s", out, len(results), steps, err, want)
 	}
 }
@@ -185,9 +189,11 @@ func TestAddingComputesOnlyWhatIsNew(t *testing.T) {
 		runs   int
 	}{
 		{func(c *config.Config) { c.Runs = 3 }, []string{"finetune s3", "er s3"}, 6},
-		{func(c *config.Config) { c.Methods = []string{"finetune", "er", "agem"} }, []string{"agem s1", "agem s2", "agem s3"}, 9},
-		{func(c *config.Config) { c.Tricks = []string{"none", "lb"} }, []string{"finetune+lb s1", "er+lb s1", "agem+lb s1", "finetune+lb s2", "er+lb s2", "agem+lb s2",
-			"finetune+lb s3", "er+lb s3", "agem+lb s3"}, 18},
+		{func(c *config.Config) { c.Methods = []string{"finetune", "er", "agem"} }, []string{"agem s1", "agem s2", "agem s3"},
+			9},
+		{func(c *config.Config) { c.Tricks = []string{"none", "lb"} },
+			[]string{"finetune+lb s1", "er+lb s1", "agem+lb s1", "finetune+lb s2", "er+lb s2", "agem+lb s2",
+				"finetune+lb s3", "er+lb s3", "agem+lb s3"}, 18},
 	} {
 		tt.change(&c)
 		var begun []string
@@ -206,7 +212,8 @@ func TestAddingComputesOnlyWhatIsNew(t *testing.T) {
 		}
 	}
 	c.Runs = 2
-	if _, err := Run(context.Background(), c, Options{Out: out}); err == nil || !strings.Contains(err.Error(), "runs is 3 there and 2 here. To add runs to it, also list the runs that it has") {
+	if _, err := Run(context.Background(), c, Options{Out: out}); err == nil ||
+		!strings.Contains(err.Error(), "runs is 3 there and 2 here. To add runs to it, also list the runs that it has") {
 		t.Errorf("an experiment with fewer runs takes the folder: %v", err)
 	}
 	if _, err := Resume(context.Background(), out, Options{}); err != nil {

@@ -11,8 +11,8 @@ import (
 	"ocl/run/build"
 )
 
-// TestFreeze: a run with frozen stages keeps what a file gives them, is opened and exported whole, grows by classes, and is resumed to the same bits.
-// Its key is another one than that of a run without, which has no word of it.
+// TestFreeze: a run with frozen stages keeps what a file gives them, is opened and exported whole, grows by classes,
+// and is resumed to the same bits. Its key is another one than that of a run without, which has no word of it.
 func TestFreeze(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"er", "gdumb", "icarl"} {
@@ -45,15 +45,17 @@ func TestFreeze(t *testing.T) {
 				}
 			}
 		}
-		if heir, err := build.NewNetwork(model.Info, model.Config, model.Info.Classes-1); err != nil || heir.Frozen() != model.Net.Frozen() {
+		if heir, err := build.NewNetwork(model.Info, model.Config, model.Info.Classes-1); err != nil ||
+			heir.Frozen() != model.Net.Frozen() {
 			t.Errorf("%s: the heir: %v", name, err)
 		}
 		resumes(t, c)
 	}
 }
 
-// TestLatent: a run that stores activations learns what one with the same frozen stages learns from images but for rounding, its memory has no image
-// and less or more bytes, it predicts from images alone, is exported whole, and is resumed and continued to the same bits.
+// TestLatent: a run that stores activations learns what one with the same frozen stages learns from images but for
+// rounding, its memory has no image and less or more bytes, it predicts from images alone, is exported whole, and is
+// resumed and continued to the same bits.
 func TestLatent(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"er", "gdumb", "icarl"} {
@@ -68,7 +70,8 @@ func TestLatent(t *testing.T) {
 			c.Replay.Latent, c.Replay.LatentBits = true, bits
 			model, named, _ := tensorsOf(t, c)
 			n := model.Net.Frozen()
-			if n == 0 || !slices.Equal(model.Net.Params()[:n], given.Params()[:n]) || slices.Equal(model.Net.Params()[n:], given.Params()[n:]) {
+			if n == 0 || !slices.Equal(model.Net.Params()[:n], given.Params()[:n]) ||
+				slices.Equal(model.Net.Params()[n:], given.Params()[n:]) {
 				t.Errorf("%s, %d bits: of %d frozen parameters some moved, or no other did", name, bits, n)
 			}
 			if len(named) != len(tensors) {
@@ -100,21 +103,25 @@ func TestFreezeRefuses(t *testing.T) {
 		"network.freeze: the network resnet18: nn: 6 stages to freeze, and the network has 5: stem, layer1, layer2, layer3, layer4. Freeze at most 5": func(c *config.Config) {
 			c.Network.Freeze = 6
 		},
-		"network.freeze: the network linear: nn: 1 stage to freeze, and the network has none": func(c *config.Config) { c.Network.Name, c.Network.Freeze = "linear", 1 },
-		"network.freeze: the network funnel: nn: 4 stages to freeze, and the network has 3: stem, block, fc": func(c *config.Config) {
+		"network.freeze: the network linear: nn: 1 stage to freeze, and the network has none": func(c *config.Config) {
+			c.Network.Name, c.Network.Freeze = "linear", 1
+		},
+		"the network funnel: nn: 4 stages to freeze, and the network has 3: stem, block, fc": func(c *config.Config) {
 			c.Network.Name, c.Network.Freeze, c.Data.Size = "funnel", 4, 16
 		},
 		"replay.latent: no stage of the network is frozen, so its activations change as it learns. Freeze at least one with --freeze": func(c *config.Config) {
 			c.Replay.Latent = true
 		},
-		"replay.latent_bits: 8 is given, but images are stored. Set replay.latent=true": func(c *config.Config) { c.Replay.LatentBits = 8 },
+		"replay.latent_bits: 8 is given, but images are stored. Set replay.latent=true": func(c *config.Config) {
+			c.Replay.LatentBits = 8
+		},
 		"replay.latent_bits: 12 is given. Use 16 or 8": func(c *config.Config) {
 			c.Network.Freeze, c.Replay.Latent, c.Replay.LatentBits = 1, true, 12
 		},
-		"replay.augment: images are cropped and flipped, but with replay.latent activations are learned": func(c *config.Config) {
+		"replay.augment: images are cropped and flipped, but with replay.latent activations are": func(c *config.Config) {
 			c.Network.Freeze, c.Replay.Latent, c.Replay.Augment = 1, true, true
 		},
-		"replay.latent: nn: the activations behind 1 frozen stage would have the shape of an image, 3×28×28": func(c *config.Config) {
+		"replay.latent: nn: the activations behind 1 frozen stage would have the shape of an image": func(c *config.Config) {
 			c.Data.Channels, c.Network.Width, c.Network.Freeze, c.Replay.Latent = 3, 3, 1, true
 		},
 		"-1 is out of range": func(c *config.Config) { c.Network.Freeze = -1 },
@@ -126,7 +133,8 @@ func TestFreezeRefuses(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	for name, why := range map[string]string{"ncm": "trains no network by gradients", "cndpm": "makes networks of its own"} {
+	for name, why := range map[string]string{"ncm": "trains no network by gradients",
+		"cndpm": "makes networks of its own"} {
 		c := one(name)
 		c.Network.Freeze, c.Replay.Latent = 1, true
 		for _, key := range []string{"network.freeze", "replay.latent"} {

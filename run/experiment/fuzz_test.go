@@ -16,8 +16,8 @@ import (
 	"ocl/run/trained"
 )
 
-// FuzzCheckpoint changes sections of a run's checkpoint. It is refused, or its learner labels an image without the data, and its run goes on to
-// a result that can be read.
+// FuzzCheckpoint changes sections of a run's checkpoint. It is refused, or its learner labels an image without the
+// data, and its run goes on to a result that can be read.
 func FuzzCheckpoint(f *testing.F) {
 	c := one("er")
 	c.Data.TrainPerClass, c.Data.TestPerClass = 1, 1
@@ -60,7 +60,9 @@ func FuzzCheckpoint(f *testing.F) {
 		}
 		var model *trained.Model
 		most := uint64(4000*state.Size() + 1<<20)
-		if n := fuzztest.Allocated(most, func() { model, err = trained.Open(t.Context(), folder, trained.Options{}) }); n > most {
+		if n := fuzztest.Allocated(most, func() {
+			model, err = trained.Open(t.Context(), folder, trained.Options{})
+		}); n > most {
 			t.Fatalf("%d bytes were allocated for a checkpoint of %d", n, state.Size())
 		}
 		if err != nil {
@@ -68,7 +70,8 @@ func FuzzCheckpoint(f *testing.F) {
 		} else {
 			defer model.Close()
 			label, info := []ocl.Label{-1}, model.Info
-			if predict(t, model, label, tensor.New(1, info.Channels, info.Height, info.Width)); label[0] < 0 || int(label[0]) >= info.Classes {
+			if predict(t, model, label, tensor.New(1, info.Channels, info.Height, info.Width)); label[0] < 0 ||
+				int(label[0]) >= info.Classes {
 				t.Fatalf("an image is labelled %d of %d classes", label[0], info.Classes)
 			}
 		}

@@ -10,7 +10,8 @@ import (
 	"ocl/run/result"
 )
 
-// TestGolden: the files of a run that version 0.2.0 of the formats wrote are read by every later ocl, and mean the same run.
+// TestGolden: the files of a run that version 0.2.0 of the formats wrote are read by every later ocl, and mean the same
+// run.
 func TestGolden(t *testing.T) {
 	const folder = "testdata/golden"
 	r, err := result.Read(filepath.Join(folder, ResultFile))
@@ -29,11 +30,13 @@ func TestGolden(t *testing.T) {
 	if err := Intact(&edited); !errors.Is(err, result.ErrEdited) {
 		t.Errorf("another key: %v", err)
 	}
-	edited.Provenance.Registered = []config.Registered{{Key: "methods", Name: "er", Module: "example.com/other", Version: "v1"}}
+	edited.Provenance.Registered = []config.Registered{{Key: "methods", Name: "er", Module: "example.com/other",
+		Version: "v1"}}
 	if err := Intact(&edited); err != nil { // only a program that has it knows the defaults of its options, and so the key
 		t.Errorf("a method that this program lacks: %v", err)
 	}
-	if *r.Metrics.AverageAccuracy != 0.005 || r.Classifiers["ncm"].Metrics.AverageAccuracy == nil || len(r.ErrorAnalysis.Tasks) != 4 || r.Memory.Capacity != 20 || len(r.Evaluations) != 3 {
+	if *r.Metrics.AverageAccuracy != 0.005 || r.Classifiers["ncm"].Metrics.AverageAccuracy == nil ||
+		len(r.ErrorAnalysis.Tasks) != 4 || r.Memory.Capacity != 20 || len(r.Evaluations) != 3 {
 		t.Errorf("the result is read as one of %s with the metrics %+v", r.Method.Name, r.Metrics)
 	}
 	f, err := os.Open(filepath.Join(folder, EventsFile))

@@ -10,8 +10,9 @@ import (
 	"ocl/run/build"
 )
 
-// TestCosineHead: a run with a cosine head learns, is opened and exported with that head, grows by classes, and is resumed to the same bits. Its key
-// is another one than that of a linear head, which is that of a config without the key.
+// TestCosineHead: a run with a cosine head learns, is opened and exported with that head, grows by classes, and is
+// resumed to the same bits. Its key is another one than that of a linear head, which is that of a config without the
+// key.
 func TestCosineHead(t *testing.T) {
 	t.Parallel()
 	c := one("er")
@@ -30,8 +31,10 @@ func TestCosineHead(t *testing.T) {
 		t.Errorf("the head is %v, and %q in the metadata", head, metadata["head"])
 	}
 	sigma, there := named["linear.sigma"]
-	if _, bias := named["linear.bias"]; !there || bias || len(sigma.Floats) != 1 || sigma.Floats[0] == 1 || named[weights.Means].Floats == nil {
-		t.Errorf("scale %v, a bias: %v, %d tensors; want a scale that has learned, no bias, and class means", sigma.Floats, bias, len(named))
+	if _, bias := named["linear.bias"]; !there || bias || len(sigma.Floats) != 1 || sigma.Floats[0] == 1 ||
+		named[weights.Means].Floats == nil {
+		t.Errorf("scale %v, a bias: %v, %d tensors; want a scale that has learned, no bias, and class means", sigma.Floats,
+			bias, len(named))
 	}
 	rules, err := model.Rules(t.Context())
 	if err != nil || len(rules) != 2 || rules[0].Classes != nil || rules[1].Classes == nil {

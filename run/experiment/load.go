@@ -15,9 +15,9 @@ import (
 )
 
 // Load reads a config file: YAML, JSON, or the result.json of a run, compressed by gzip or not, which gives the config
-// of that same run with its engine. With an error, c is what could be read. from are the lines of a config file, for the
-// faults that [config.Schema.ValidateAt] finds. notes are for the person: that another numbers version made the result, so
-// that the same run may end in other numbers.
+// of that same run with its engine. With an error, c is what could be read. from are the lines of a config file, for
+// the faults that [config.Schema.ValidateAt] finds. notes are for the person: that another numbers version made the
+// result, so that the same run may end in other numbers.
 func Load(path string) (c config.Config, from config.Places, notes []string, err error) {
 	c = config.Default()
 	text, err := readSome(path)
@@ -37,7 +37,8 @@ func Load(path string) (c config.Config, from config.Places, notes []string, err
 	}
 	c = recordedOf(r)
 	if n := r.Provenance.Numbers; n != result.Numbers {
-		notes = append(notes, fmt.Sprintf("%s was made with numbers version %d, but this ocl has %d. The numbers of the run may differ", path, n, result.Numbers))
+		notes = append(notes, fmt.Sprintf("%s was made with numbers version %d, but this ocl has %d. The numbers of the run may differ",
+			path, n, result.Numbers))
 	}
 	return c, from, notes, nil
 }

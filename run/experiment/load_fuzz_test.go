@@ -14,8 +14,8 @@ import (
 	"ocl/run/train"
 )
 
-// FuzzFolder reads the files of an experiment's and of a run's folder, as they are and compressed: memory is in proportion to the text, no
-// message has raw bytes of it, and what is read is read again as the same.
+// FuzzFolder reads the files of an experiment's and of a run's folder, as they are and compressed: memory is in
+// proportion to the text, no message has raw bytes of it, and what is read is read again as the same.
 func FuzzFolder(f *testing.F) {
 	c := one("er")
 	c.Stream.Tasks, c.Data.TrainPerClass, c.Data.TestPerClass, c.Network.Hidden = 2, 1, 1, []int{4}
@@ -31,7 +31,8 @@ func FuzzFolder(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	first := []byte(`{"time":"2026-01-31T12:00:00.000Z","event":"run","format":"ocl-events","version":1,"key":"0a"}` + "\n")
+	first := []byte(`{"time":"2026-01-31T12:00:00.000Z","event":"run","format":"ocl-events","version":1,"key":"0a"}` +
+		"\n")
 	f.Add(false, false, config)
 	f.Add(true, false, config)
 	f.Add(false, true, []byte{3, 0, 0, 9, 1, 4, 20, 6, 7})

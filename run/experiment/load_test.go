@@ -18,7 +18,8 @@ func TestLoadReadsNoDisk(t *testing.T) {
 		if err := os.Truncate(path, 2<<30); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, _, err := Load(path); err == nil || !strings.Contains(err.Error(), "it has 2,147,483,648 bytes, and 67,108,864 are the limit") {
+		if _, _, _, err := Load(path); err == nil ||
+			!strings.Contains(err.Error(), "it has 2,147,483,648 bytes, and 67,108,864 are the limit") {
 			t.Errorf("%q: %v", begin, err)
 		}
 		if err := os.Truncate(path, 60<<20); err != nil { // as large as a result

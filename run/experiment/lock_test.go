@@ -16,8 +16,8 @@ import (
 	"ocl/run/result"
 )
 
-// inUse wants --force refused in the folder of a run that is at work, and every other call to wait until its context ends; and all
-// files left alone.
+// inUse wants --force refused in the folder of a run that is at work, and every other call to wait until its context
+// ends; and all files left alone.
 func inUse(t *testing.T, out string, c config.Config) {
 	t.Helper()
 	before := tree(t, out)
@@ -80,7 +80,8 @@ func TestOthersRunsAreLeftToThem(t *testing.T) {
 			err = y.SetUp()
 		}
 		if err == nil {
-			_, err = y.RunJob(context.Background(), y.Jobs()[0], RunIn{Folder: filepath.Join(out, y.Jobs()[0].Folder), Workers: 1, Events: y.opts.Events(Job{})})
+			_, err = y.RunJob(context.Background(), y.Jobs()[0],
+				RunIn{Folder: filepath.Join(out, y.Jobs()[0].Folder), Workers: 1, Events: y.opts.Events(Job{})})
 		}
 		done <- err
 	}()

@@ -41,8 +41,8 @@ func (d *diary) BeginTask(t ocl.TaskInfo) error {
 func (d *diary) EndTask(ctx context.Context) error { return d.write(ctx, "end") }
 func (d *diary) Prepare(ctx context.Context) error { return d.write(ctx, "prepare") }
 
-// Boundaries are told in order, preparing comes before each evaluation and only then, and a run stopped inside them goes
-// on from the state before.
+// Boundaries are told in order, preparing comes before each evaluation and only then, and a run stopped inside them
+// goes on from the state before.
 func TestBoundaries(t *testing.T) {
 	t.Parallel()
 	begun := func(d *diary, ctx context.Context, c config.Config, out string) ([]*result.Result, error) {
@@ -109,7 +109,8 @@ func TestStoppedInEvaluation(t *testing.T) {
 		t.Fatal(results, err)
 	}
 	r := results[0]
-	if r.Outcome != (result.Outcome{State: result.Interrupted, Step: 24}) || slices.ContainsFunc(r.Accuracy[1], func(v *float64) bool { return v != nil }) {
+	if r.Outcome != (result.Outcome{State: result.Interrupted, Step: 24}) ||
+		slices.ContainsFunc(r.Accuracy[1], func(v *float64) bool { return v != nil }) {
 		t.Errorf("outcome %+v, accuracy %v", r.Outcome, r.Accuracy)
 	}
 	if _, err := Resume(context.Background(), filepath.Join(out, jobsOf(t, c)[0].Folder), Options{}); err != nil {

@@ -8,9 +8,9 @@ import (
 	"ocl/internal/count"
 )
 
-// missingImages returns notes about classes without test images, which no mean of accuracies covers, and without training images,
-// whose test images are always predicted wrongly. The notes distinguish classes without files from classes whose files cannot
-// be read.
+// missingImages returns notes about classes without test images, which no mean of accuracies covers, and without
+// training images, whose test images are always predicted wrongly. The notes distinguish classes without files from
+// classes whose files cannot be read.
 func missingImages(set *data.Set) (notes []string) {
 	trained, tested := occurring(set.Train.Y, set.Classes), occurring(set.Test.Y, set.Classes)
 	unread := func(half data.Split, k int) bool { return half.Unreadable != nil && half.Unreadable[k] > 0 }
@@ -35,7 +35,8 @@ func missingImages(set *data.Set) (notes []string) {
 		lacking[of] = append(lacking[of], named(set, k))
 	}
 	for _, g := range []struct{ what, so string }{
-		{"image", ""}, {"test image", ", so %s accuracy is unknown"}, {"training image", ", so %s test images are always wrong"},
+		{"image", ""}, {"test image", ", so %s accuracy is unknown"},
+		{"training image", ", so %s test images are always wrong"},
 	} {
 		for _, unread := range []bool{false, true} {
 			names, what := lacking[lack{g.what, unread}], g.what+"s"

@@ -86,7 +86,8 @@ func TestTasksLeftOutAreNoted(t *testing.T) {
 	}
 }
 
-// TestTasksLeftOutOfEachSeedAreNoted: seeds that order the classes differently miss different tasks, and each says its own.
+// TestTasksLeftOutOfEachSeedAreNoted: seeds that order the classes differently miss different tasks, and each says its
+// own.
 func TestTasksLeftOutOfEachSeedAreNoted(t *testing.T) {
 	c := one("finetune")
 	c.Runs = 2
@@ -105,7 +106,8 @@ func TestTasksLeftOutOfEachSeedAreNoted(t *testing.T) {
 		for slices.Contains(p.Tasks, absent) {
 			absent++
 		}
-		want := fmt.Sprintf("seed %d: left out, as images are absent or cannot be read: task %d; the other tasks keep their numbers", j.Seed, absent)
+		want := fmt.Sprintf("seed %d: left out, as images are absent or cannot be read: task %d; the other tasks keep their numbers",
+			j.Seed, absent)
 		if notes := x.Notes(); !slices.Contains(notes, want) {
 			t.Errorf("notes %q, want %q", notes, want)
 		}
@@ -135,8 +137,8 @@ func withoutClasses(t *testing.T, c config.Config, classes ...int32) *data.Set {
 	return set
 }
 
-// TestTuningHoldsOut: a tuning on data with one test set for all tasks is not tested on it, unless the config says so; what is
-// written down says which, and runs of the other protocols keep the keys that they had.
+// TestTuningHoldsOut: a tuning on data with one test set for all tasks is not tested on it, unless the config says so;
+// what is written down says which, and runs of the other protocols keep the keys that they had.
 func TestTuningHoldsOut(t *testing.T) {
 	c := one("finetune")
 	c.Stream.Kind, c.Stream.Tasks = config.KindDomains, 10
@@ -153,7 +155,8 @@ func TestTuningHoldsOut(t *testing.T) {
 		given    *bool
 		want     bool
 	}{
-		{&shared, config.ProtocolTuning, nil, true}, {&shared, config.ProtocolTuning, &off, false}, {&shared, config.ProtocolSurvey, nil, false},
+		{&shared, config.ProtocolTuning, nil, true}, {&shared, config.ProtocolTuning, &off, false},
+		{&shared, config.ProtocolSurvey, nil, false},
 		{set, config.ProtocolTuning, nil, false},
 	} {
 		c.Protocol, c.Stream.HeldOut = tt.protocol, tt.given

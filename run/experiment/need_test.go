@@ -32,8 +32,8 @@ func live() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// TestNeeds compares what a run is said to need at least, and its estimated peak, with what it holds in the end of its steps: for ER with
-// an MLP, and with OCL_LONG for all methods with both networks.
+// TestNeeds compares what a run is said to need at least, and its estimated peak, with what it holds in the end of its
+// steps: for ER with an MLP, and with OCL_LONG for all methods with both networks.
 func TestNeeds(t *testing.T) {
 	for _, info := range method.Catalogue() {
 		for _, network := range []string{"resnet18", "mlp"} {
@@ -74,11 +74,13 @@ func TestNeeds(t *testing.T) {
 				for _, n := range plan.Needs {
 					least += n.Bytes
 				}
-				// At the peak there are also a checkpoint in the making and one being written. The program itself is not measured, nor is it counted here.
-				// Half of a right estimate is refused.
+				// At the peak there are also a checkpoint in the making and one being written. The program itself is not measured,
+				// nor is it counted here. Half of a right estimate is refused.
 				peak := most + 2*float64(plan.CheckpointBytes)
-				if estimate := (float64(plan.MemoryBytes) - 30<<20) / peak; !(least <= most) || !(estimate >= 0.7 && estimate <= 1.6) {
-					t.Errorf("at least %.1f MB and estimated %.1f MB, but %.1f MB are in use: %v", least/1e6, float64(plan.MemoryBytes)/1e6, most/1e6, plan.Needs)
+				if estimate := (float64(plan.MemoryBytes) - 30<<20) / peak; !(least <= most) ||
+					!(estimate >= 0.7 && estimate <= 1.6) {
+					t.Errorf("at least %.1f MB and estimated %.1f MB, but %.1f MB are in use: %v", least/1e6,
+						float64(plan.MemoryBytes)/1e6, most/1e6, plan.Needs)
 				}
 			})
 		}
@@ -93,9 +95,12 @@ func TestTooLarge(t *testing.T) {
 		want   string
 	}{
 		{func(c *config.Config) { c.Network.Width = 4096 }, "network.width (4096): nn: a network of"},
-		{func(c *config.Config) { c.Network.Width = 100 }, "Use less of network.width (100)"}, // it fits without the rest of a run
-		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", []int{1e6, 1e6, 1e6} }, "network.hidden (1000000,1000000,1000000): nn: a network of 2,003,"},
-		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", slices.Repeat([]int{999_999}, 100) }, "network.hidden (999999,999999,999999,999999,999999,…): nn:"},
+		// it fits without the rest of a run
+		{func(c *config.Config) { c.Network.Width = 100 }, "Use less of network.width (100)"},
+		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", []int{1e6, 1e6, 1e6} },
+			"network.hidden (1000000,1000000,1000000): nn: a network of 2,003,"},
+		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", slices.Repeat([]int{999_999}, 100) },
+			"network.hidden (999999,999999,999999,999999,999999,…): nn:"},
 		{func(c *config.Config) { c.Network.Name, c.Network.Hidden = "mlp", slices.Repeat([]int{1e6}, 100) }, "takes 792 TB"},
 		{func(c *config.Config) { c.Stream.Batch = 200 }, "Use less of stream.batch (200)"},
 		{func(c *config.Config) { c.Replay.Batch, c.Memory = 400, 400 }, "Use less of replay.batch (400)"},
@@ -107,7 +112,8 @@ func TestTooLarge(t *testing.T) {
 		if got := fuzztest.Allocated(most, func() { _, err = Open(t.Context(), c, Options{}) }); got > most {
 			t.Errorf("%s: %d bytes were allocated", tt.want, got)
 		}
-		if err == nil || !strings.Contains(err.Error(), tt.want) || !errors.Is(err, ErrUnfit) || !errors.Is(err, train.ErrMemory) {
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !errors.Is(err, ErrUnfit) ||
+			!errors.Is(err, train.ErrMemory) {
 			t.Errorf("error %v, want %s", err, tt.want)
 		}
 	}
@@ -117,12 +123,14 @@ func TestTooLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Run(t.Context()); !errors.Is(err, train.ErrMemory) || !strings.Contains(err.Error(), "8 runs at once") || !strings.Contains(err.Error(), "Use less of --concurrency (8)") {
+	if _, err := x.Run(t.Context()); !errors.Is(err, train.ErrMemory) ||
+		!strings.Contains(err.Error(), "8 runs at once") || !strings.Contains(err.Error(), "Use less of --concurrency (8)") {
 		t.Errorf("eight at once: %v", err)
 	}
 }
 
-// TestFinishedNeedsNoMemory: an experiment that has ended is only read, also where its runs would not fit. One that has a run left is refused.
+// TestFinishedNeedsNoMemory: an experiment that has ended is only read, also where its runs would not fit. One that has
+// a run left is refused.
 func TestFinishedNeedsNoMemory(t *testing.T) {
 	c := one("er")
 	o := Options{Out: filepath.Join(t.TempDir(), "x")}

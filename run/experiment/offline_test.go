@@ -19,8 +19,8 @@ func offline() config.Config {
 	return c
 }
 
-// Offline stands beside another method in one experiment: the same stream, its accuracies in the last row alone, and what
-// needs a history absent; the plan knows its steps.
+// Offline stands beside another method in one experiment: the same stream, its accuracies in the last row alone, and
+// what needs a history absent; the plan knows its steps.
 func TestOfflineBesideOthers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -59,8 +59,8 @@ func TestOfflineBesideOthers(t *testing.T) {
 	}
 }
 
-// GDumb trains when it is evaluated, on the clock of preparing, and tells how far it is; what it predicts after the last
-// task does not depend on the evaluations before. While it observes it has no running accuracy.
+// GDumb trains when it is evaluated, on the clock of preparing, and tells how far it is; what it predicts after the
+// last task does not depend on the evaluations before. While it observes it has no running accuracy.
 func TestGDumbTrainsWhenEvaluated(t *testing.T) {
 	t.Parallel()
 	var last []*float64
@@ -99,7 +99,8 @@ func TestGDumbTrainsWhenEvaluated(t *testing.T) {
 			trained += float64(v) / float64(3*plans[0].FLOPsPerImage)
 		}
 		if plans[0].FLOPsPerStep != 0 || trained != float64(120*tt.want) {
-			t.Errorf("%s: planned %d operations a step and %v images trained, want 0 and 30 samples 4 times an evaluation", tt.eval, plans[0].FLOPsPerStep, trained)
+			t.Errorf("%s: planned %d operations a step and %v images trained, want 0 and 30 samples 4 times an evaluation",
+				tt.eval, plans[0].FLOPsPerStep, trained)
 		}
 	}
 }

@@ -14,8 +14,9 @@ import (
 	"ocl/run/trained"
 )
 
-// TestNewestDamaged: a learner is not taken from an older checkpoint in silence. It is an error that names the older one, which
-// is taken if that is asked for, and recorded; a run that learned on from it records it too, also after it was stopped.
+// TestNewestDamaged: a learner is not taken from an older checkpoint in silence. It is an error that names the older
+// one, which is taken if that is asked for, and recorded; a run that learned on from it records it too, also after it
+// was stopped.
 func TestNewestDamaged(t *testing.T) {
 	t.Parallel()
 	folder, _ := trainedRun(t, one("er"))
@@ -30,7 +31,8 @@ func TestNewestDamaged(t *testing.T) {
 	}
 	flipped := bytes.Clone(whole)
 	flipped[len(flipped)/2] ^= 4
-	for name, bytes := range map[string][]byte{"flipped": flipped, "cut": whole[:len(whole)/2], "zeros": make([]byte, len(whole)), "empty": {}, "folder": nil} {
+	for name, bytes := range map[string][]byte{"flipped": flipped, "cut": whole[:len(whole)/2],
+		"zeros": make([]byte, len(whole)), "empty": {}, "folder": nil} {
 		if err := os.Remove(newest); err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +55,8 @@ func TestNewestDamaged(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if !model.Older || filepath.Base(model.Checkpoint) != before || !strings.Contains(strings.Join(model.Notes, ""), before) {
+		if !model.Older || filepath.Base(model.Checkpoint) != before ||
+			!strings.Contains(strings.Join(model.Notes, ""), before) {
 			t.Errorf("%s: %s, older %v, notes %q", name, model.Checkpoint, model.Older, model.Notes)
 		}
 		_, metadata, err := model.Weights(t.Context(), "")
@@ -93,7 +96,8 @@ func TestNewestDamaged(t *testing.T) {
 	}
 }
 
-// TestCheckpointOfAnotherRun: a checkpoint that does not belong to its folder is refused, asked for an older one or not.
+// TestCheckpointOfAnotherRun: a checkpoint that does not belong to its folder is refused, asked for an older one or
+// not.
 func TestCheckpointOfAnotherRun(t *testing.T) {
 	t.Parallel()
 	folder, _ := trainedRun(t, one("er"))
@@ -101,7 +105,8 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 	c.Seed = 2
 	seed, _ := trainedRun(t, c)
 	method, _ := trainedRun(t, one("finetune"))
-	for other, want := range map[string]string{seed: "seed is 2 there and 1 here", method: "it was made with another config: "} {
+	for other, want := range map[string]string{seed: "seed is 2 there and 1 here",
+		method: "it was made with another config: "} {
 		files, err := checkpoint.Files(filepath.Join(other, CheckpointDir))
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +123,8 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 			_, parentErr := trained.LearnOn(folder, older)
 			_, inspectErr := trained.Inspect(folder)
 			for _, err := range []error{err, parentErr, inspectErr} {
-				if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "step-999.ckpt: this checkpoint is of another run") {
+				if err == nil || !strings.Contains(err.Error(), want) ||
+					!strings.Contains(err.Error(), "step-999.ckpt: this checkpoint is of another run") {
 					t.Errorf("got  %v\nwant %s", err, want)
 				}
 			}
@@ -131,7 +137,8 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	made.Numbers++
-	if err := train.OfRun(folder, made); err == nil || !strings.Contains(err.Error(), "it was made with numbers version ") {
+	if err := train.OfRun(folder, made); err == nil ||
+		!strings.Contains(err.Error(), "it was made with numbers version ") {
 		t.Error(err)
 	}
 }

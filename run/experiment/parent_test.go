@@ -102,8 +102,8 @@ func ofPictures(t *testing.T, method string, classes ...string) config.Config {
 	return c
 }
 
-// TestLearnOnEqualsOneRun: the first two tasks of a stream and then the others are learned as all of them at once, bit for
-// bit, by every method and by what uses the boundaries of tasks, whatever drew, stored or taught before.
+// TestLearnOnEqualsOneRun: the first two tasks of a stream and then the others are learned as all of them at once, bit
+// for bit, by every method and by what uses the boundaries of tasks, whatever drew, stored or taught before.
 func TestLearnOnEqualsOneRun(t *testing.T) {
 	t.Parallel()
 	var configs []config.Config
@@ -142,7 +142,8 @@ func TestLearnOnEqualsOneRun(t *testing.T) {
 			if d := cmp.Diff(whole.Accuracy[4][2:], got.Accuracy[2]); d != "" {
 				t.Error("accuracy of the last tasks: ", d)
 			}
-			want := &result.Parent{Run: filepath.Base(mustRunFolder(t, out("first").Out)), Key: parent.Key, Checkpoint: rest.Parent.Checkpoint, Tasks: 2, Steps: 24, Classes: 100}
+			want := &result.Parent{Run: filepath.Base(mustRunFolder(t, out("first").Out)), Key: parent.Key,
+				Checkpoint: rest.Parent.Checkpoint, Tasks: 2, Steps: 24, Classes: 100}
 			if d := cmp.Diff(want, got.Parent); d != "" {
 				t.Error(d)
 			}
@@ -182,7 +183,8 @@ func TestLearnOnNewClasses(t *testing.T) {
 			c := learnOn(t, out("parent").Out, pictures(t, 20, "b", "c", "x", "y"))
 			c.Stream.ClassOrder.Name = config.OrderGiven
 			x := mustOpen(t, c, Options{})
-			if size := x.Config().Data.Size; size != ofPictures(t, info.Name, "a", "b").Data.Size || !slices.Contains(x.Notes(), "1 of 4 classes of folder known to the parent by name") ||
+			if size := x.Config().Data.Size; size != ofPictures(t, info.Name, "a", "b").Data.Size ||
+				!slices.Contains(x.Notes(), "1 of 4 classes of folder known to the parent by name") ||
 				info.Offline != slices.Contains(x.Notes(), "3 new classes") ||
 				info.Offline == slices.Contains(x.Notes(), "3 new classes in 2 tasks; --tasks 1 learns them together") {
 				t.Errorf("images of %d pixels, notes %q", size, x.Notes())
@@ -218,7 +220,8 @@ func TestLearnOnNewClasses(t *testing.T) {
 			grand := learnOn(t, out("child").Out, pictures(t, 20, "y", "z"))
 			got := mustRun(t, grand, out("grand"))[0]
 			p := got.Parent
-			if d := cmp.Diff([]string{"a", "b", "m", "n", "c", "x", "y", "z"}, got.Stream.ClassNames); d != "" || p.Tasks != 4 || p.Key != child.Key || p.Classes != 7 {
+			if d := cmp.Diff([]string{"a", "b", "m", "n", "c", "x", "y", "z"}, got.Stream.ClassNames); d != "" || p.Tasks != 4 ||
+				p.Key != child.Key || p.Classes != 7 {
 				t.Errorf("%s: %+v", d, p)
 			}
 			model, err := trained.Open(t.Context(), out("grand").Out, trained.Options{})
@@ -276,8 +279,8 @@ func (c counting) BeginTask(t ocl.TaskInfo) error {
 
 func (c counting) EndTask(context.Context) error { return nil }
 
-// TestLearnOnCountsTasks: a learner is told of new tasks as those that follow the tasks of its parents, and the files count
-// the tasks of their run.
+// TestLearnOnCountsTasks: a learner is told of new tasks as those that follow the tasks of its parents, and the files
+// count the tasks of their run.
 func TestLearnOnCountsTasks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -318,7 +321,8 @@ func TestParentRefuses(t *testing.T) {
 		"stream.mean is not set there and 0.5,0.5,0.5": func(c *config.Config) {
 			c.Stream.Mean, c.Stream.Std = []float64{0.5, 0.5, 0.5}, []float64{1, 1, 1}
 		},
-		"network.hidden is 16 there and 17 here":                                  func(c *config.Config) { c.Network.Hidden = []int{17} },
+		"network.hidden is 16 there and 17 here": func(c *config.Config) { c.Network.Hidden = []int{17} },
+
 		"one run continues a parent, but the config ha":                           func(c *config.Config) { c.Runs = 2 },
 		"learned images of 3×8×8, but those of folder are 3×9×9. Use data.size=8": func(c *config.Config) { c.Data.Size = 9 },
 		"parent.checkpoint is sha256:0. Give the run that has this checkpoint":    func(c *config.Config) { c.Parent.Checkpoint = "sha256:0" },
@@ -334,14 +338,18 @@ func TestParentRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails(p.Fits([]Job{{Config: p.Config}}, &data.Set{Name: "grey", C: 1, H: 8, W: 8}), "those of grey are 1×8×8. Use data.channels=3, which makes three equal channels")
+	fails(p.Fits([]Job{{Config: p.Config}}, &data.Set{Name: "grey", C: 1, H: 8, W: 8}),
+		"those of grey are 1×8×8. Use data.channels=3, which makes three equal channels")
 	p.Known.Shape[0] = 1
-	fails(p.Fits([]Job{{Config: p.Config}}, &data.Set{Name: "folder", C: 3, H: 8, W: 8}), "No option makes the colours of a data set grey")
+	fails(p.Fits([]Job{{Config: p.Config}}, &data.Set{Name: "folder", C: 3, H: 8, W: 8}),
+		"No option makes the colours of a data set grey")
 	p.Known.Shape[0] = 3
 	for name, change := range map[string]func(*config.Config){
-		"lr": func(c *config.Config) { c.Optimizer.LR = 0.01 }, "order": func(c *config.Config) { c.Seeds.Order = new(uint64) },
-		"batch": func(c *config.Config) { c.Stream.Batch = 4 }, "classifiers": func(c *config.Config) { c.Classifiers = config.Classifiers() },
-		"digest": func(c *config.Config) { c.Parent.Checkpoint = "" },
+		"lr":          func(c *config.Config) { c.Optimizer.LR = 0.01 },
+		"order":       func(c *config.Config) { c.Seeds.Order = new(uint64) },
+		"batch":       func(c *config.Config) { c.Stream.Batch = 4 },
+		"classifiers": func(c *config.Config) { c.Classifiers = config.Classifiers() },
+		"digest":      func(c *config.Config) { c.Parent.Checkpoint = "" },
 	} {
 		c := learnOn(t, out("parent").Out, d)
 		change(&c)
@@ -396,7 +404,8 @@ func TestLearnOnOneClass(t *testing.T) {
 			mustRun(t, ofPictures(t, info.Name, "a", "b"), out("parent"))
 			one := learnOn(t, out("parent").Out, pictures(t, 20, "c"))
 			child := mustRun(t, one, out("child"))[0]
-			if tasks := child.Stream.Tasks; len(tasks) != 1 || !slices.Equal(tasks[0].Classes, []int{2}) || child.Stream.Classes != 3 || child.Accuracy[0][0] == nil {
+			if tasks := child.Stream.Tasks; len(tasks) != 1 || !slices.Equal(tasks[0].Classes, []int{2}) ||
+				child.Stream.Classes != 3 || child.Accuracy[0][0] == nil {
 				t.Errorf("tasks %+v of %d classes, accuracy %v", tasks, child.Stream.Classes, child.Accuracy)
 			}
 			if info.UsesMemory && !info.OwnNetworks && child.Memory.ClassCounts[0][2] == 0 {
@@ -414,13 +423,14 @@ func TestLearnOnOneClass(t *testing.T) {
 	}
 	c := one("er")
 	c.Data = pictures(t, 20, "c")
-	if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), "found 1 folder with images, but at least two classes are needed") {
+	if _, err := Open(t.Context(), c, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "found 1 folder with images, but at least two classes are needed") {
 		t.Errorf("one class without a parent: %v", err)
 	}
 }
 
-// TestNewClassesAreTold: a person learns in how many tasks new classes come, and how to learn them together unless somebody
-// chose the tasks.
+// TestNewClassesAreTold: a person learns in how many tasks new classes come, and how to learn them together unless
+// somebody chose the tasks.
 func TestNewClassesAreTold(t *testing.T) {
 	t.Parallel()
 	out := Options{Out: filepath.Join(t.TempDir(), "parent"), KeepCheckpoint: true}
@@ -429,8 +439,11 @@ func TestNewClassesAreTold(t *testing.T) {
 	for want, change := range map[string]func(*config.Config){
 		"4 new classes in 2 tasks; --tasks 1 learns them together": func(c *config.Config) {},
 		"4 new classes in 4 tasks":                                 func(c *config.Config) { c.Stream.Tasks = 4 },
-		"4 new classes in 3 tasks":                                 func(c *config.Config) { c.Stream.TaskClasses = []int{1, 1, 2} },
-		"4 new classes in 1 task":                                  func(c *config.Config) { c.Stream.Tasks = 1 },
+		"4 new classes in 3 tasks": func(c *config.Config) {
+			c.Stream.TaskClasses = []int{1,
+				1, 2}
+		},
+		"4 new classes in 1 task": func(c *config.Config) { c.Stream.Tasks = 1 },
 		"2 new classes in 1 task": func(c *config.Config) {
 			c.Data = pictures(t, 20, "a", "b", "c", "d")
 			c.Stream.ClassOrder.Name = config.OrderGiven
@@ -451,7 +464,8 @@ func TestNewClassesAreTold(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		const lost = "2 classes of the parent are not in this stream, and its accuracy says nothing of them. Afterwards, measure what is forgotten with `ocl eval RUN --data folder --data-dir "
-		if measured := want == "" || strings.HasPrefix(want, "2"); measured == slices.ContainsFunc(x.Notes(), func(n string) bool { return strings.HasPrefix(n, lost) }) {
+		if measured := want == "" || strings.HasPrefix(want, "2"); measured == slices.ContainsFunc(x.Notes(),
+			func(n string) bool { return strings.HasPrefix(n, lost) }) {
 			t.Errorf("%s: notes %q", want, x.Notes())
 		}
 	}

@@ -16,9 +16,10 @@ import (
 const oneBlock = 25
 
 // Preview draws a sheet of the streams of configs, which have the same data: a row of images for each task. Several
-// streams stand side by side. The first seed of each config is used. The configs are checked, and the tasks and order are
-// those of a run with them; methods and networks play no part. progress may be nil (see Options.Progress).
-func Preview(ctx context.Context, configs []config.Config, o stream.PreviewOptions, progress func(what string, done, total int)) (image.Image, error) {
+// streams stand side by side. The first seed of each config is used. The configs are checked, and the tasks and order
+// are those of a run with them; methods and networks play no part. progress may be nil (see Options.Progress).
+func Preview(ctx context.Context, configs []config.Config, o stream.PreviewOptions,
+	progress func(what string, done, total int)) (image.Image, error) {
 	for _, c := range configs {
 		if err := Schema().Validate(c); err != nil {
 			return nil, err

@@ -25,8 +25,8 @@ var learnedOnAMD64 = []struct{ network, method, trick, hash string }{
 	{build.MLP, "mir", "none", "bd3ae1266d906022"},
 }
 
-// TestPlainGoLearnsTheSameEverywhere: the key of a run says which kernel set it used, but not on which processor. So plain Go
-// must round the same on all of them. Go fuses x*y+z on arm64 unless the product is converted explicitly.
+// TestPlainGoLearnsTheSameEverywhere: the key of a run says which kernel set it used, but not on which processor. So
+// plain Go must round the same on all of them. Go fuses x*y+z on arm64 unless the product is converted explicitly.
 func TestPlainGoLearnsTheSameEverywhere(t *testing.T) {
 	t.Setenv("OCL_KERNEL", "")
 	t.Setenv("OCL_CONV", "")
@@ -58,7 +58,8 @@ func TestPlainGoLearnsTheSameEverywhere(t *testing.T) {
 				}
 			}
 			if got := fmt.Sprintf("%x", h.Sum(nil)[:8]); got != l.hash {
-				t.Errorf("the learner is %s, but must be %s. Look for a product that is added without an explicit conversion", got, l.hash)
+				t.Errorf("the learner is %s, but must be %s. Look for a product that is added without an explicit conversion", got,
+					l.hash)
 			}
 		})
 	}

@@ -15,24 +15,27 @@ import (
 	"ocl/run/result"
 )
 
-// Intact says whether a result is what its run wrote, as far as the file alone shows: its config has the key that it says, and its
-// metrics follow from its accuracies. The error wraps [result.ErrEdited]; it does not name the file. The key contains the defaults of
-// options, which a program that lacks the method, or has another version of it, does not know. Such a program checks the metrics alone.
+// Intact says whether a result is what its run wrote, as far as the file alone shows: its config has the key that it
+// says, and its metrics follow from its accuracies. The error wraps [result.ErrEdited]; it does not name the file. The
+// key contains the defaults of options, which a program that lacks the method, or has another version of it, does not
+// know. Such a program checks the metrics alone.
 func Intact(r *result.Result) error {
 	made, here := r.Provenance.Registered, Schema().Registered(r.Config)
 	switch {
 	case !slices.Equal(made, here) || r.Key == Key(r):
 		return result.CheckMetrics(r)
 	case len(made) > 0:
-		return fmt.Errorf("its config does not give the recorded key: the defaults of %s have changed since, or %w", made[0].From(), result.ErrEdited)
+		return fmt.Errorf("its config does not give the recorded key: the defaults of %s have changed since, or %w",
+			made[0].From(), result.ErrEdited)
 	}
 	return fmt.Errorf("its config does not give the recorded key; %w", result.ErrEdited)
 }
 
-// OpenRerun opens the experiment of one run that left a result, to run it again: with the config and the engine that the result
-// records, and data, first weights and parent from where the options say they lie now. parent is the folder of the parent, "" for
-// the recorded one. It is an error if the numbers could not be the same: if the result was edited or its run was interrupted, if
-// this program has another numbers version, this machine does not have the engine, or the data are others.
+// OpenRerun opens the experiment of one run that left a result, to run it again: with the config and the engine that
+// the result records, and data, first weights and parent from where the options say they lie now. parent is the folder
+// of the parent, "" for the recorded one. It is an error if the numbers could not be the same: if the result was edited
+// or its run was interrupted, if this program has another numbers version, this machine does not have the engine, or
+// the data are others.
 func OpenRerun(ctx context.Context, made *result.Result, parent string, o Options) (*Experiment, error) {
 	if err := Schema().Lacks(made.Provenance.Registered); err != nil { // or the key would seem to be edited
 		return nil, fmt.Errorf("experiment: %w", err)
@@ -55,16 +58,20 @@ func OpenRerun(ctx context.Context, made *result.Result, parent string, o Option
 		return nil, err
 	}
 	if len(x.jobs) != 1 {
-		return nil, fmt.Errorf("experiment: its config has %d runs, but a result is of one. Give a result.json that `ocl run` wrote", len(x.jobs))
+		return nil, fmt.Errorf("experiment: its config has %d runs, but a result is of one. Give a result.json that `ocl run` wrote",
+			len(x.jobs))
 	}
 	was, is := IdentityOf(made), x.jobs[0].Identity
 	switch {
 	case was.Data != is.Data:
-		return nil, fmt.Errorf("experiment: the data have the digest %s, but the result was made with %s. Give the same data (--data-dir)", is.Data, cause.Shown(was.Data))
+		return nil, fmt.Errorf("experiment: the data have the digest %s, but the result was made with %s. Give the same data (--data-dir)",
+			is.Data, cause.Shown(was.Data))
 	case config.OtherVersions(was.Registered, is.Registered) != "":
-		return nil, fmt.Errorf("experiment: %s. Use the version that made it", config.OtherVersions(was.Registered, is.Registered))
+		return nil, fmt.Errorf("experiment: %s. Use the version that made it",
+			config.OtherVersions(was.Registered, is.Registered))
 	case was.Key() != is.Key():
-		return nil, fmt.Errorf("experiment: this ocl makes another run of its config: %s. Use the ocl that made it (%s)", config.Difference(was.Config, is.Config), programOf(made))
+		return nil, fmt.Errorf("experiment: this ocl makes another run of its config: %s. Use the ocl that made it (%s)",
+			config.Difference(was.Config, is.Config), programOf(made))
 	}
 	return x, nil
 }
@@ -86,17 +93,23 @@ func repeatable(made *result.Result) error {
 	p, env := made.Provenance, nn.EngineOfEnvironment()
 	switch {
 	case made.Outcome.State == result.Interrupted:
-		return fmt.Errorf("its run was interrupted at step %d, so it is not the final result. Let the run end first (`ocl run --resume`)", made.Outcome.Step)
+		return fmt.Errorf("its run was interrupted at step %d, so it is not the final result. Let the run end first (`ocl run --resume`)",
+			made.Outcome.Step)
 	case p.Numbers != result.Numbers:
-		return fmt.Errorf("it was made with numbers version %d, but this ocl has %d. Use the ocl that made it (%s)", p.Numbers, result.Numbers, programOf(made))
+		return fmt.Errorf("it was made with numbers version %d, but this ocl has %d. Use the ocl that made it (%s)",
+			p.Numbers, result.Numbers, programOf(made))
 	case !slices.Contains(nn.Kernels(), p.Kernel):
-		return fmt.Errorf("it was made with the %s kernels, but this machine has only %s. Use a machine that has them", cause.Shown(p.Kernel), strings.Join(nn.Kernels(), ", "))
+		return fmt.Errorf("it was made with the %s kernels, but this machine has only %s. Use a machine that has them",
+			cause.Shown(p.Kernel), strings.Join(nn.Kernels(), ", "))
 	case p.Kernel == genericKernel && p.Architecture != "" && p.Architecture != runtime.GOARCH:
-		return fmt.Errorf("it was made with the generic kernels on %s, but this machine is %s, where exponentials may round differently. Use a machine like the first", cause.Shown(p.Architecture), runtime.GOARCH)
+		return fmt.Errorf("it was made with the generic kernels on %s, but this machine is %s, where exponentials may round differently. Use a machine like the first",
+			cause.Shown(p.Architecture), runtime.GOARCH)
 	case env.Kernel != "" && env.Kernel != p.Kernel:
-		return fmt.Errorf("it was made with the %s kernels, but OCL_KERNEL=%s asks for others. Unset OCL_KERNEL", cause.Shown(p.Kernel), env.Kernel)
+		return fmt.Errorf("it was made with the %s kernels, but OCL_KERNEL=%s asks for others. Unset OCL_KERNEL",
+			cause.Shown(p.Kernel), env.Kernel)
 	case env.Convolution != "" && env.Convolution != p.Convolution:
-		return fmt.Errorf("it was made with %s convolutions, but OCL_CONV=%s asks for others. Unset OCL_CONV", cause.Shown(p.Convolution), env.Convolution)
+		return fmt.Errorf("it was made with %s convolutions, but OCL_CONV=%s asks for others. Unset OCL_CONV",
+			cause.Shown(p.Convolution), env.Convolution)
 	}
 	return Intact(made)
 }
@@ -110,5 +123,6 @@ func programOf(r *result.Result) string {
 	if p.Program == "" {
 		return "revision " + cause.Shown(cmp.Or(p.Revision, "unknown"))
 	}
-	return "version " + cause.Shown(cmp.Or(p.Program, "unknown")) + ", revision " + cause.Shown(cmp.Or(p.Revision, "unknown"))
+	return "version " + cause.Shown(cmp.Or(p.Program, "unknown")) + ", revision " +
+		cause.Shown(cmp.Or(p.Revision, "unknown"))
 }

@@ -8,8 +8,8 @@ import (
 	"ocl/run/result"
 )
 
-// TestRerun: a run that is made again from its result has the same result, and a value that was changed in the result is found, also
-// where everything in the file still fits together.
+// TestRerun: a run that is made again from its result has the same result, and a value that was changed in the result
+// is found, also where everything in the file still fits together.
 func TestRerun(t *testing.T) {
 	t.Setenv("OCL_KERNEL", "")
 	t.Setenv("OCL_CONV", "")
@@ -57,13 +57,19 @@ func TestRerunRefuses(t *testing.T) {
 	}{
 		{func(r *result.Result) { r.Outcome.State = result.Interrupted }, "", "was interrupted at step 60", false},
 		{func(r *result.Result) { r.Provenance.Numbers = 1 }, "", "numbers version 1, but this ocl has", false},
-		{func(r *result.Result) { r.Provenance.Kernel = "s\x1bve" }, "", `the "s\x1bve" kernels, but this machine has only`, false},
-		{func(r *result.Result) { r.Provenance.Kernel, r.Provenance.Architecture = "generic", "pdp11" }, "", "generic kernels on pdp11", false},
+		{func(r *result.Result) { r.Provenance.Kernel = "s\x1bve" }, "", `the "s\x1bve" kernels, but this machine has only`,
+			false},
+		{func(r *result.Result) { r.Provenance.Kernel, r.Provenance.Architecture = "generic", "pdp11" }, "",
+			"generic kernels on pdp11", false},
 		{func(r *result.Result) { r.Config.Memory = 31 }, "", "does not give the recorded key", true},
-		{func(r *result.Result) { r.Metrics.FWT = r.Metrics.AverageAccuracy }, "", "metrics.fwt does not follow from its accuracies: it is 0.", true},
-		{func(r *result.Result) { r.Metrics.AverageAccuracy = nil }, "", "metrics.average_accuracy does not follow from its accuracies: it is missing", true},
-		{func(r *result.Result) { r.Provenance.DataDigest = "sha256:0"; r.Key = Key(r) }, "", "the data have the digest sha256:", false},
-		{func(r *result.Result) { r.Provenance.Convolution = "wonky"; r.Key = Key(r) }, "", "this ocl makes another run", false},
+		{func(r *result.Result) { r.Metrics.FWT = r.Metrics.AverageAccuracy }, "",
+			"metrics.fwt does not follow from its accuracies: it is 0.", true},
+		{func(r *result.Result) { r.Metrics.AverageAccuracy = nil }, "",
+			"metrics.average_accuracy does not follow from its accuracies: it is missing", true},
+		{func(r *result.Result) { r.Provenance.DataDigest = "sha256:0"; r.Key = Key(r) }, "",
+			"the data have the digest sha256:", false},
+		{func(r *result.Result) { r.Provenance.Convolution = "wonky"; r.Key = Key(r) }, "", "this ocl makes another run",
+			false},
 		{func(*result.Result) {}, "x", "began with a new learner", false},
 	} {
 		r := mustRun(t, one("er"), Options{Workers: 1})[0]

@@ -13,9 +13,9 @@ import (
 	"ocl/run/train"
 )
 
-// OpenResumed opens an experiment to continue what was interrupted in dir: its folder, or the folder of one of its runs to continue only that
-// run. Options.Out is ignored. A result.json is the same as without interruption, except for the keys that say where and when
-// (docs/format/result.md).
+// OpenResumed opens an experiment to continue what was interrupted in dir: its folder, or the folder of one of its runs
+// to continue only that run. Options.Out is ignored. A result.json is the same as without interruption, except for the
+// keys that say where and when (docs/format/result.md).
 func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error) {
 	if o.Force {
 		return nil, errors.New("experiment: resume: --force starts again, but --resume continues. Remove one of them")
@@ -73,10 +73,12 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 			}
 		}
 	}
-	return nil, fmt.Errorf("experiment: resume: %s is not a run of the experiment in %s. Give the folder of the experiment to resume all its runs", dir, o.Out)
+	return nil, fmt.Errorf("experiment: resume: %s is not a run of the experiment in %s. Give the folder of the experiment to resume all its runs",
+		dir, o.Out)
 }
 
-// lacks is an error if a run of the experiment in a folder used something of another module that this program does not have.
+// lacks is an error if a run of the experiment in a folder used something of another module that this program does not
+// have.
 func lacks(dir string) error {
 	entries, err := input.ReadDir(dir)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"ocl/run/train"
 )
 
-// TestResumeOfAnotherConfig: the config of another experiment in a folder with runs is not believed, and an empty config of a run is
-// not that of another run.
+// TestResumeOfAnotherConfig: the config of another experiment in a folder with runs is not believed, and an empty
+// config of a run is not that of another run.
 func TestResumeOfAnotherConfig(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -30,7 +30,8 @@ func TestResumeOfAnotherConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenResumed(t.Context(), a, Options{}); err == nil || !strings.Contains(err.Error(), "is of another experiment than the run finetune-s1-") {
+	if _, err := OpenResumed(t.Context(), a, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "is of another experiment than the run finetune-s1-") {
 		t.Errorf("error %v", err)
 	}
 	run := filepath.Join(b, jobsOf(t, second)[0].Folder)

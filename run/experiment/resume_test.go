@@ -105,7 +105,8 @@ func TestInterruptedMeasures(t *testing.T) {
 		t.Fatal(results, err)
 	}
 	r := results[0]
-	if r.Accuracy[1][1] == nil || r.Accuracy[2][0] != nil || r.Metrics.AverageAccuracy == nil || r.Metrics.AverageForgetting == nil {
+	if r.Accuracy[1][1] == nil || r.Accuracy[2][0] != nil || r.Metrics.AverageAccuracy == nil ||
+		r.Metrics.AverageForgetting == nil {
 		t.Errorf("accuracy %v, metrics %+v", r.Accuracy, r.Metrics)
 	}
 	if want := (*r.Accuracy[1][0] + *r.Accuracy[1][1]) / 2; *r.Metrics.AverageAccuracy != want {
@@ -130,7 +131,8 @@ func TestResumeOneRun(t *testing.T) {
 		t.Errorf("another run was started: %v", err)
 	}
 	for _, dir := range []string{filepath.Join(out, "er-m31-s1-01234567"), t.TempDir()} {
-		if _, err := Resume(context.Background(), dir, Options{}); err == nil || !strings.HasPrefix(err.Error(), "experiment: resume: ") {
+		if _, err := Resume(context.Background(), dir, Options{}); err == nil ||
+			!strings.HasPrefix(err.Error(), "experiment: resume: ") {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
@@ -217,7 +219,8 @@ func TestDamagedCheckpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if wantStart := []int{24, 0}[damaged-1]; started != wantStart || len(notes) != 1 || !strings.Contains(notes[0], "step-30") {
+		if wantStart := []int{24, 0}[damaged-1]; started != wantStart || len(notes) != 1 ||
+			!strings.Contains(notes[0], "step-30") {
 			t.Errorf("%d damaged: went on from step %d, want %d; notes %q", damaged, started, wantStart, notes)
 		}
 		if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
@@ -244,7 +247,8 @@ func lastCheckpoint(t testing.TB, folder string) (*checkpoint.Dir, checkpoint.Lo
 func TestOthersRefused(t *testing.T) {
 	t.Parallel()
 	for section, want := range map[string]string{
-		"data": "it was made with the data abacus, but this run has sha256:", "kernel": "it was made with the abacus kernels, but this run uses ",
+		"data":        "it was made with the data abacus, but this run has sha256:",
+		"kernel":      "it was made with the abacus kernels, but this run uses ",
 		"convolution": "it was made with abacus convolutions, but this run uses ",
 	} {
 		out, folder, c := interrupted(t)
@@ -285,7 +289,8 @@ func TestOthersRefused(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Run(context.Background(), tiny(), Options{Out: out}); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := Run(context.Background(), tiny(), Options{Out: out}); err == nil ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("got  %v\nwant %s", err, tt.want)
 		}
 	}

@@ -89,7 +89,8 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 		if out := x.opts.Out; out != "" {
 			how = "Continue with `ocl run --resume " + out + "`"
 		}
-		err = errors.Join(err, fmt.Errorf("experiment: interrupted: %d of %d runs are done. %s: %w", done, len(jobs), how, ctx.Err()))
+		err = errors.Join(err, fmt.Errorf("experiment: interrupted: %d of %d runs are done. %s: %w", done, len(jobs), how,
+			ctx.Err()))
 	}
 	return results, err
 }
@@ -107,9 +108,9 @@ func (x *Experiment) freed(ctx context.Context, j Job) bool {
 // Waiting is the note about a run that another process is at work on, when nothing else is left to do.
 const Waiting = "another ocl is at work on this run. Waiting for it to end"
 
-// RunJob runs one job to its end in a folder of its own, or keeps the result that it has there. It may be called for different jobs at the same
-// time. If another process or call has the folder locked, the error wraps [ErrBusy]. Options.Out, Workers, Concurrency and Events are those of
-// the experiment and do not count.
+// RunJob runs one job to its end in a folder of its own, or keeps the result that it has there. It may be called for
+// different jobs at the same time. If another process or call has the folder locked, the error wraps [ErrBusy].
+// Options.Out, Workers, Concurrency and Events are those of the experiment and do not count.
 func (x *Experiment) RunJob(ctx context.Context, j Job, in RunIn) (*result.Result, error) {
 	if in.Folder == "" || in.Workers < 1 {
 		return nil, errors.New("experiment: a job needs a folder and at least one worker")
@@ -126,8 +127,10 @@ func (x *Experiment) RunJob(ctx context.Context, j Job, in RunIn) (*result.Resul
 func (x *Experiment) spec(j Job) (train.Spec, error) {
 	o := x.opts
 	s := train.Spec{
-		Job: j, ClassNames: x.classNames(), Notes: slices.Clone(x.set.Notes), Tuning: o.Tuning, Weights: x.weights, NoWeights: x.absent,
-		SaveEvery: o.interval(), KeepCheckpoint: o.KeepCheckpoint, Program: o.Program, Revision: o.Revision, Command: o.Command,
+		Job: j, ClassNames: x.classNames(), Notes: slices.Clone(x.set.Notes), Tuning: o.Tuning, Weights: x.weights,
+		NoWeights: x.absent,
+		SaveEvery: o.interval(), KeepCheckpoint: o.KeepCheckpoint, Program: o.Program, Revision: o.Revision,
+		Command:     o.Command,
 		WrapLearner: o.hooks.learner, SaveSteps: o.hooks.checkpointSteps,
 	}
 	if x.parent != nil {
@@ -192,13 +195,14 @@ func (x *Experiment) plan(st build.Stream, j Job) Plan {
 	if p := x.parent; p != nil {
 		before = p.Steps * p.Config.Stream.Batch
 	}
-	p := train.NewPlan(j.Config, st, x.network[kindOf(j)].Network, before, x.set.Train.MemoryBytes()+x.set.Test.MemoryBytes())
+	p := train.NewPlan(j.Config, st, x.network[kindOf(j)].Network, before,
+		x.set.Train.MemoryBytes()+x.set.Test.MemoryBytes())
 	p.MemoryBytes = max(p.MemoryBytes, x.making)
 	return p
 }
 
-// costs are the plans of jobs. It also estimates the work that is left of each job, in floating-point operations: none for a run that has ended, and
-// what comes after the last step that is known for one that was interrupted. With another
+// costs are the plans of jobs. It also estimates the work that is left of each job, in floating-point operations: none
+// for a run that has ended, and what comes after the last step that is known for one that was interrupted. With another
 // seed, classes of unequal size may be in other tasks, which makes a step more or less; all seeds are taken to cost the
 // same.
 func (x *Experiment) costs(jobs []Job) ([]float64, []Plan, error) {

@@ -76,7 +76,8 @@ func stepCounter(n *int) func(int, ocl.StepStats) { return func(int, ocl.StepSta
 func TestSameBits(t *testing.T) {
 	t.Parallel()
 	want := comparable(t, mustRun(t, tiny(), Options{Workers: 1, Concurrency: 1}))
-	for _, o := range []Options{{Workers: 2, Concurrency: 1}, {Workers: 1, Concurrency: 2}, {Workers: 3, Concurrency: 4}, {}} {
+	for _, o := range []Options{{Workers: 2, Concurrency: 1}, {Workers: 1, Concurrency: 2}, {Workers: 3, Concurrency: 4},
+		{}} {
 		if d := cmp.Diff(want, comparable(t, mustRun(t, tiny(), o))); d != "" {
 			t.Errorf("%d workers, %d at once: %s", o.Workers, o.Concurrency, d)
 		}
@@ -103,10 +104,12 @@ func TestShare(t *testing.T) {
 		{4, slices.Repeat(equal, 2), 0, 0, 1, 4}, {4, slices.Repeat(equal, 3), 0, 0, 2, 2},
 		{64, unequal, 0, 0, 32, 2}, // 64 workers are hardly faster than 32
 		{4, many, 2, 0, 2, 2}, {4, many, 0, 3, 1, 3}, {4, many, 8, 0, 8, 1}, {4, equal, 5, 7, 5, 2}, {4, one, 0, 2, 4, 1},
-		{2, []float64{0, 5}, 1, 0, 1, 1}, {4, []float64{0, 5, 0}, 0, 2, 4, 1}, {4, []float64{0, 5, 0, 5}, 0, 4, 2, 2}, // what is done shares nothing
+		// what is done shares nothing
+		{2, []float64{0, 5}, 1, 0, 1, 1}, {4, []float64{0, 5, 0}, 0, 2, 4, 1}, {4, []float64{0, 5, 0, 5}, 0, 4, 2, 2},
 	} {
 		if w, c := Share(tt.cores, tt.costs, tt.workers, tt.concurrency); w != tt.wantW || c != tt.wantC {
-			t.Errorf("Share(%d, %v, %d, %d) = %d, %d; want %d, %d", tt.cores, tt.costs, tt.workers, tt.concurrency, w, c, tt.wantW, tt.wantC)
+			t.Errorf("Share(%d, %v, %d, %d) = %d, %d; want %d, %d", tt.cores, tt.costs, tt.workers, tt.concurrency, w, c,
+				tt.wantW, tt.wantC)
 		}
 	}
 }
@@ -180,7 +183,8 @@ func TestEvalAndProtocol(t *testing.T) {
 			if len(r.Stream.Tasks) != tt.tasks || r.Stream.Tasks[0].Index != tt.first {
 				t.Errorf("%s: %d tasks from %d", tt.protocol, len(r.Stream.Tasks), r.Stream.Tasks[0].Index)
 			}
-			if r.Metrics.AverageAccuracy == nil || (r.Metrics.AverageForgetting != nil) != tt.forgetting || (r.Metrics.FWT != nil) != tt.forward {
+			if r.Metrics.AverageAccuracy == nil || (r.Metrics.AverageForgetting != nil) != tt.forgetting ||
+				(r.Metrics.FWT != nil) != tt.forward {
 				t.Errorf("%s, %s: metrics %+v", tt.eval, tt.protocol, r.Metrics)
 			}
 			if n := measured(r.PerClass[last]); n != 20*tt.rowLast {
@@ -203,7 +207,8 @@ func TestEvalAndProtocol(t *testing.T) {
 			}}
 		}})
 		if plans[0].Steps != steps || plans[0].TestSamples != tests {
-			t.Errorf("%s, %s: planned %d steps and %d tests, did %d and %d", tt.eval, tt.protocol, plans[0].Steps, plans[0].TestSamples, steps, tests)
+			t.Errorf("%s, %s: planned %d steps and %d tests, did %d and %d", tt.eval, tt.protocol, plans[0].Steps,
+				plans[0].TestSamples, steps, tests)
 		}
 	}
 }
@@ -265,9 +270,12 @@ func TestBadFit(t *testing.T) {
 		want   string
 	}{
 		{func(c *config.Config) { c.Stream.Tasks = 7 }, "7 tasks cannot share 100 classes"},
-		{func(c *config.Config) { c.Stream.ClassOrder = config.Order{Classes: []int{1, 0}} }, "class_order: the list has 2 classes"},
-		{func(c *config.Config) { c.Stream.Mean, c.Stream.Std = []float64{0}, []float64{1} }, "stream.mean has 1 value, but the images have 3 channels"},
-		{func(c *config.Config) { c.Network.Name = "resnet18" }, "data.size: 8 is too small for resnet18, which needs images of at least 25"},
+		{func(c *config.Config) { c.Stream.ClassOrder = config.Order{Classes: []int{1, 0}} },
+			"class_order: the list has 2 classes"},
+		{func(c *config.Config) { c.Stream.Mean, c.Stream.Std = []float64{0}, []float64{1} },
+			"stream.mean has 1 value, but the images have 3 channels"},
+		{func(c *config.Config) { c.Network.Name = "resnet18" },
+			"data.size: 8 is too small for resnet18, which needs images of at least 25"},
 		{func(c *config.Config) { c.Data = config.Data{Name: "cifar100", Dir: "nowhere"} }, "nowhere"},
 		{func(c *config.Config) { c.Data = config.Data{Name: "npz", Dir: "nowhere.npz"} }, "nowhere.npz"},
 	} {

@@ -59,7 +59,8 @@ func TestRunIn(t *testing.T) {
 	}
 }
 
-// TestTimedInAllParts: a result is timed if every process that worked on its run was to keep others away, and none was there.
+// TestTimedInAllParts: a result is timed if every process that worked on its run was to keep others away, and none was
+// there.
 func TestTimedInAllParts(t *testing.T) {
 	t.Parallel()
 	type part struct {

@@ -13,8 +13,8 @@ import (
 	"ocl/nn/arch"
 )
 
-// TestChoicesAreThoseThatThereAre: package config, which is a leaf, names the engines and the readers of some keys once more. A new
-// one, or one that is gone, is told here.
+// TestChoicesAreThoseThatThereAre: package config, which is a leaf, names the engines and the readers of some keys once
+// more. A new one, or one that is gone, is told here.
 func TestChoicesAreThoseThatThereAre(t *testing.T) {
 	glyphs, err := data.Lookup("glyphs")
 	if err != nil {

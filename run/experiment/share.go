@@ -39,7 +39,8 @@ func Share(cores int, costs []float64, workers, concurrency int) (w, c int) {
 	return workers, max(1, min(concurrency, n))
 }
 
-// span is the time at which the last run ends, in units of cost, if each place takes the next run as soon as it is free.
+// span is the time at which the last run ends, in units of cost, if each place takes the next run as soon as it is
+// free.
 func span(costs []float64, places int) float64 {
 	free := make([]float64, places)
 	for _, cost := range costs {
@@ -76,8 +77,8 @@ func Each(ctx context.Context, n, concurrency int, f func(i int)) {
 	calls.Wait()
 }
 
-// ShareMemory is [Share] for runs, with their plans, that must fit the memory of the process at once. If concurrency is 0, as
-// many run at once as fit; otherwise it is an error if not even those fit that need least.
+// ShareMemory is [Share] for runs, with their plans, that must fit the memory of the process at once. If concurrency is
+// 0, as many run at once as fit; otherwise it is an error if not even those fit that need least.
 func ShareMemory(cores int, costs []float64, plans []Plan, workers, concurrency int) (w, c int, err error) {
 	var open []Plan
 	for i, cost := range costs {

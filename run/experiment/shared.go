@@ -11,10 +11,10 @@ import (
 	"ocl/run/train"
 )
 
-// WriteShared writes a small file that several processes may write at the same time, each of them the same bytes, unless the
-// file has those already. What a crash has left of such a write is
-// removed. The folder, which must exist, is locked meanwhile, so that no process removes what another one writes; a process
-// waits for the others for 20 seconds at most. Where the file system has no locks, nothing is removed.
+// WriteShared writes a small file that several processes may write at the same time, each of them the same bytes,
+// unless the file has those already. What a crash has left of such a write is removed. The folder, which must exist, is
+// locked meanwhile, so that no process removes what another one writes; a process waits for the others for 20 seconds
+// at most. Where the file system has no locks, nothing is removed.
 func WriteShared(dir, name string, text []byte) error {
 	path := filepath.Join(dir, name)
 	lock, err := train.LockFolder(dir, LockFile, train.InTurn)

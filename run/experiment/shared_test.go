@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// TestWriteSharedRemovesWhatACrashLeft: a file that a killed process was writing goes away with the next write, also where the file itself needs no
-// change, and files of other names stay.
+// TestWriteSharedRemovesWhatACrashLeft: a file that a killed process was writing goes away with the next write, also
+// where the file itself needs no change, and files of other names stay.
 func TestWriteSharedRemovesWhatACrashLeft(t *testing.T) {
 	const name = "jobs.jsonl"
 	dir := t.TempDir()
-	half, other := filepath.Join(dir, "."+name+".29074-3654261801-2.tmp"), filepath.Join(dir, ".other.29074-3654261801-2.tmp")
+	half, other := filepath.Join(dir, "."+name+".29074-3654261801-2.tmp"),
+		filepath.Join(dir, ".other.29074-3654261801-2.tmp")
 	for _, text := range []string{"first", "second", "second"} {
 		if err := errors.Join(os.WriteFile(half, []byte("fir"), 0o644), os.WriteFile(other, nil, 0o644)); err != nil {
 			t.Fatal(err)

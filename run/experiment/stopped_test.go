@@ -48,14 +48,16 @@ func resave(t *testing.T, folder string, change func(name string, b []byte) []by
 	}
 }
 
-// Offline begins with the last task. Until that is learned to its end, the run has learned nothing: neither can its learner
-// be used nor can another run continue it.
+// Offline begins with the last task. Until that is learned to its end, the run has learned nothing: neither can its
+// learner be used nor can another run continue it.
 func TestStoppedOfflineHasLearnedNothing(t *testing.T) {
 	t.Parallel()
 	const nothing = "the run has not learned a task to its end. Continue it with `ocl run --resume "
-	for steps, want := range map[int]string{0: nothing, 5: "the run was stopped within task 5. Continue it with `ocl run --resume "} {
+	for steps, want := range map[int]string{0: nothing,
+		5: "the run was stopped within task 5. Continue it with `ocl run --resume "} {
 		folder := stoppedRun(t, one("offline"), steps)
-		if model, err := trained.Open(t.Context(), folder, trained.Options{}); err == nil || !strings.Contains(err.Error(), nothing) {
+		if model, err := trained.Open(t.Context(), folder, trained.Options{}); err == nil ||
+			!strings.Contains(err.Error(), nothing) {
 			t.Errorf("%d steps: used: %+v, %v", steps, model, err)
 		}
 		if _, err := trained.LearnOn(folder, false); err == nil || !strings.Contains(err.Error(), want) {
@@ -73,7 +75,8 @@ func TestTrainedNotesThatItsRunWasStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer model.Close()
-	want := "the run was stopped within task 2, so its learner has learned a part of that task. Continue it with `ocl run --resume " + folder + "`"
+	want := "the run was stopped within task 2, so its learner has learned a part of that task. Continue it with `ocl run --resume " +
+		folder + "`"
 	if len(model.Notes) != 1 || model.Notes[0] != want || model.Tasks != 1 || model.Steps != 15 {
 		t.Errorf("%d tasks, %d steps, notes %q; want 1, 15 and %q", model.Tasks, model.Steps, model.Notes, want)
 	}
@@ -98,7 +101,8 @@ func TestTrainedNotesThatItsRunWasStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer begun.Close()
-	if len(begun.Notes) != 1 || !strings.HasPrefix(begun.Notes[0], "the run has not ended, and its learner has learned 5 tasks so far. ") {
+	if len(begun.Notes) != 1 || !strings.HasPrefix(begun.Notes[0],
+		"the run has not ended, and its learner has learned 5 tasks so far. ") {
 		t.Errorf("notes of a run without a result: %q", begun.Notes)
 	}
 }
@@ -114,7 +118,8 @@ func TestLearnOnSparesItsParent(t *testing.T) {
 	for _, out := range []string{folder, filepath.Dir(folder)} {
 		before := listed(t, filepath.Dir(folder))
 		_, err := Run(t.Context(), next, Options{Out: out, Force: true})
-		if want := "the folder has the run that is learned on, " + folder; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "the folder has the run that is learned on, " + folder; err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 		if after := listed(t, filepath.Dir(folder)); len(after) != len(before) {
@@ -123,8 +128,8 @@ func TestLearnOnSparesItsParent(t *testing.T) {
 	}
 }
 
-// TestFolderVanishes: a run whose folder is removed says that and not that the disk is full, and the runs after it do not make
-// the folder of the experiment again.
+// TestFolderVanishes: a run whose folder is removed says that and not that the disk is full, and the runs after it do
+// not make the folder of the experiment again.
 func TestFolderVanishes(t *testing.T) {
 	t.Parallel()
 	for _, whole := range []bool{false, true} {
@@ -146,7 +151,8 @@ func TestFolderVanishes(t *testing.T) {
 				removed = true
 			}}
 		}})
-		if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), "it was removed or moved while a run was at work in it") {
+		if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(),
+			"it was removed or moved while a run was at work in it") {
 			t.Errorf("got %v", err)
 		}
 		if _, err := os.Stat(out); whole != os.IsNotExist(err) || (len(results) == 1) == whole {

@@ -49,7 +49,8 @@ func withExperts(c *config.Config) {
 	c.Data.Size, c.Data.TestPerClass = 12, 1
 	c.Network = config.Default().Network
 	c.Method = map[string]map[string]any{"cndpm": {
-		"sleep_vae_steps": 3, "sleep_classifier_steps": 2, "sleep_batch": 5, "z_samples": 2, "z_dim": 4, "vae_features": 4, "vae_growth": 2,
+		"sleep_vae_steps": 3, "sleep_classifier_steps": 2, "sleep_batch": 5, "z_samples": 2, "z_dim": 4, "vae_features": 4,
+		"vae_growth":          2,
 		"classifier_features": 4, "classifier_growth": 2, "log_alpha": 1.0,
 	}}
 }
@@ -119,7 +120,8 @@ func comparable(t *testing.T, results []*result.Result) []string {
 		c := *r
 		c.Seconds, c.Resources.PeakResidentBytes = result.Seconds{}, 0
 		p := c.Provenance
-		c.Provenance = result.Provenance{Numbers: p.Numbers, Kernel: p.Kernel, Convolution: p.Convolution, DataDigest: p.DataDigest}
+		c.Provenance = result.Provenance{Numbers: p.Numbers, Kernel: p.Kernel, Convolution: p.Convolution,
+			DataDigest: p.DataDigest}
 		b, err := json.MarshalIndent(c, "", " ")
 		if err != nil {
 			t.Fatal(err)

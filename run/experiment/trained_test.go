@@ -25,10 +25,12 @@ func trainedRun(t *testing.T, c config.Config) (folder string, res *result.Resul
 	return filepath.Join(out, mustOpen(t, c, Options{}).Jobs()[0].Folder), res
 }
 
-// A restored learner predicts without the data what the run measured: the accuracy of each test set is that of the result.
+// A restored learner predicts without the data what the run measured: the accuracy of each test set is that of the
+// result.
 func TestTrainedPredictsAsItsRun(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]config.Config{"er": one("er"), "icarl": one("icarl"), "gdumb": one("gdumb"), "ncm": one("er"), "offline": one("offline")} {
+	for name, c := range map[string]config.Config{"er": one("er"), "icarl": one("icarl"), "gdumb": one("gdumb"),
+		"ncm": one("er"), "offline": one("offline")} {
 		if name == "ncm" {
 			c.Classifiers = []string{config.ClassifierNCM}
 		}
@@ -38,7 +40,8 @@ func TestTrainedPredictsAsItsRun(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		defer model.Close()
-		if model.Folder != folder || model.Tasks != len(res.Stream.Tasks) || model.Steps != res.Outcome.Step || len(model.Notes) > 0 ||
+		if model.Folder != folder || model.Tasks != len(res.Stream.Tasks) || model.Steps != res.Outcome.Step ||
+			len(model.Notes) > 0 ||
 			!strings.HasPrefix(model.Digest, "sha256:") {
 			t.Errorf("%s: %+v", name, model)
 		}
@@ -108,8 +111,8 @@ func TestNotTrained(t *testing.T) {
 	}
 }
 
-// TestResultsThatCannotBeUsed: a damaged result is called damaged and not that of a run that goes on, and a diverged run is called
-// diverged, which resuming does not mend.
+// TestResultsThatCannotBeUsed: a damaged result is called damaged and not that of a run that goes on, and a diverged
+// run is called diverged, which resuming does not mend.
 func TestResultsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	folder, _ := trainedRun(t, one("er"))
@@ -135,13 +138,16 @@ func TestResultsThatCannotBeUsed(t *testing.T) {
 			t.Errorf("notes %q", notes)
 		}
 	}
-	if _, _, _, err := Load(file); !errors.Is(err, result.ErrDamaged) || !strings.Contains(err.Error(), file+": damaged: ") {
+	if _, _, _, err := Load(file); !errors.Is(err, result.ErrDamaged) ||
+		!strings.Contains(err.Error(), file+": damaged: ") {
 		t.Errorf("as a config: %v", err)
 	}
 	c := one("er")
 	c.Optimizer.LR = 1e30
 	folder, res := trainedRun(t, c)
-	if _, err := trained.Open(t.Context(), folder, trained.Options{}); res.Outcome.State != result.Diverged || err == nil || !strings.Contains(err.Error(), "the run has diverged before it had learned a task to its end. Run it again, with a smaller --lr") {
+	if _, err := trained.Open(t.Context(), folder, trained.Options{}); res.Outcome.State != result.Diverged ||
+		err == nil || !strings.Contains(err.Error(),
+		"the run has diverged before it had learned a task to its end. Run it again, with a smaller --lr") {
 		t.Errorf("%s: %v", res.Outcome.State, err)
 	}
 }

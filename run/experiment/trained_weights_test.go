@@ -39,15 +39,18 @@ func TestTrainedWeights(t *testing.T) {
 	c.Stream.Mean, c.Stream.Std = []float64{0.5, 0.5, 0.25}, []float64{0.25, 0.5, 1}
 	model, named, metadata := tensorsOf(t, c)
 	for key, want := range map[string]string{
-		"format": "pt", "architecture": "mlp", "hidden": "[16]", "shape": "[3,8,8]", "classes": "100", "classifier": "head", "mean": "[0.5,0.5,0.25]", "std": "[0.25,0.5,1]",
-		"method": "er", "tricks": "none", "tasks_learned": "5", "steps": "60", "data": "glyphs", "checkpoint": model.Digest, "ocl_version": "1.2.3",
+		"format": "pt", "architecture": "mlp", "hidden": "[16]", "shape": "[3,8,8]", "classes": "100", "classifier": "head",
+		"mean": "[0.5,0.5,0.25]", "std": "[0.25,0.5,1]",
+		"method": "er", "tricks": "none", "tasks_learned": "5", "steps": "60", "data": "glyphs", "checkpoint": model.Digest,
+		"ocl_version": "1.2.3",
 	} {
 		if metadata[key] != want {
 			t.Errorf("%s is %q, want %q", key, metadata[key], want)
 		}
 	}
 	var names []string
-	if err := json.Unmarshal([]byte(metadata["class_names"]), &names); err != nil || !slices.Equal(names, model.ClassNames) || len(names) != 100 {
+	if err := json.Unmarshal([]byte(metadata["class_names"]), &names); err != nil ||
+		!slices.Equal(names, model.ClassNames) || len(names) != 100 {
 		t.Errorf("class_names %s, %v", metadata["class_names"], err)
 	}
 	if _, there := named[weights.Means]; there || len(named) != 4 {

@@ -47,7 +47,8 @@ func TestTricksInResults(t *testing.T) {
 	results := mustRun(t, tricked("none", "ncm", "mi", "lb", "ss", "kdc", "kdc*", "rv"), Options{})
 	for _, r := range results {
 		name := r.Method.Name + "+" + strings.Join(r.Method.Tricks, "+")
-		told := r.Method.Name == "agem" || slices.ContainsFunc(r.Method.Tricks, func(n string) bool { return slices.Contains([]string{"ss", "kdc", "kdc*", "rv"}, n) })
+		told := r.Method.Name == "agem" || slices.ContainsFunc(r.Method.Tricks,
+			func(n string) bool { return slices.Contains([]string{"ss", "kdc", "kdc*", "rv"}, n) })
 		if slices.Contains(r.Method.Signals, "task boundaries") != told {
 			t.Errorf("%s: signals %v", name, r.Method.Signals)
 		}
@@ -98,7 +99,8 @@ func TestTrickNCMIsTheClassifier(t *testing.T) {
 		if d := cmp.Diff(both[i].Classifiers[config.ClassifierNCM].Accuracy, r.Accuracy); d != "" {
 			t.Errorf("%s: %s", r.Method.Name, d)
 		}
-		if len(r.Classifiers) != 0 || !cmp.Equal(beside[i].Accuracy, r.Accuracy) || !cmp.Equal(beside[i].Classifiers[config.ClassifierHead].Accuracy, both[i].Accuracy) {
+		if len(r.Classifiers) != 0 || !cmp.Equal(beside[i].Accuracy, r.Accuracy) ||
+			!cmp.Equal(beside[i].Classifiers[config.ClassifierHead].Accuracy, both[i].Accuracy) {
 			t.Errorf("%s: the trick beside the head is not what each is alone", r.Method.Name)
 		}
 	}

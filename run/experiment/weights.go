@@ -24,19 +24,22 @@ func (x *Experiment) readStart(net *nn.Network) error {
 	}
 	s, digest, err := readWeights(n.Init, net)
 	if err == nil && n.InitDigest != "" && n.InitDigest != digest {
-		err = fmt.Errorf("its digest is %s, but network.init_digest is %s. Give the same file, or start another experiment without the digest (network.init_digest=)", digest, n.InitDigest)
+		err = fmt.Errorf("its digest is %s, but network.init_digest is %s. Give the same file, or start another experiment without the digest (network.init_digest=)",
+			digest, n.InitDigest)
 	}
 	if err != nil {
 		err = fmt.Errorf("network.init: %s: %w", n.Init, err)
 		if x.opts.resumed && n.InitDigest != "" {
-			x.absent = fmt.Errorf("the run has no checkpoint yet, so it needs its first weights: %w. If they have moved, add network.init=FILE to --resume", err)
+			x.absent = fmt.Errorf("the run has no checkpoint yet, so it needs its first weights: %w. If they have moved, add network.init=FILE to --resume",
+				err)
 			return nil
 		}
 		return err
 	}
 	x.weights, n.InitDigest = s, digest
 	if s.Prefix != "" {
-		x.notes = append(x.notes, fmt.Sprintf("network.init: %s: names of tensors are read without %.60q before them", n.Init, s.Prefix))
+		x.notes = append(x.notes, fmt.Sprintf("network.init: %s: names of tensors are read without %.60q before them", n.Init,
+			s.Prefix))
 	}
 	if s.OtherHead != "" {
 		x.notes = append(x.notes, fmt.Sprintf("network.init: %s: %s", n.Init, s.OtherHead))
@@ -44,7 +47,8 @@ func (x *Experiment) readStart(net *nn.Network) error {
 	}
 	for _, name := range x.config.Methods {
 		if build.Method(name).OwnOutputs {
-			x.notes = append(x.notes, fmt.Sprintf("network.init: %s gives its outputs to classes in the order in which they appear. Its head starts from drawn weights", name))
+			x.notes = append(x.notes, fmt.Sprintf("network.init: %s gives its outputs to classes in the order in which they appear. Its head starts from drawn weights",
+				name))
 		}
 	}
 	return nil

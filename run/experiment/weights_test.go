@@ -64,8 +64,8 @@ func startsWith(t *testing.T, c config.Config) (first []float32) {
 // headAt is where the head begins in the parameters.
 func headAt(net *nn.Network) int { return net.Named()[len(net.Named())-2].Offset }
 
-// A run starts with the weights of its file. Its key depends on the content of the file and not on the path, and the result
-// has the digest.
+// A run starts with the weights of its file. Its key depends on the content of the file and not on the path, and the
+// result has the digest.
 func TestRunStartsWithWeights(t *testing.T) {
 	t.Parallel()
 	c := one("er")
@@ -80,7 +80,8 @@ func TestRunStartsWithWeights(t *testing.T) {
 	text, err := os.ReadFile(path)
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(text))
 	if err != nil || res.Config.Network.InitDigest != digest || Key(res) != res.Key {
-		t.Errorf("the result has the digest %s and the key %s, want %s and %s (%v)", res.Config.Network.InitDigest, res.Key, digest, Key(res), err)
+		t.Errorf("the result has the digest %s and the key %s, want %s and %s (%v)", res.Config.Network.InitDigest, res.Key,
+			digest, Key(res), err)
 	}
 	moved := c
 	moved.Network.Init = path + "2"
@@ -99,7 +100,8 @@ func TestRunStartsWithWeights(t *testing.T) {
 	again := res.Config.Clone()
 	again.Network.Init = path + "2"
 	_, err = Open(t.Context(), again, Options{})
-	if err == nil || !strings.Contains(err.Error(), "its digest is sha256:") || !strings.Contains(err.Error(), "but network.init_digest is "+digest) || !errors.Is(err, ErrUnfit) {
+	if err == nil || !strings.Contains(err.Error(), "its digest is sha256:") ||
+		!strings.Contains(err.Error(), "but network.init_digest is "+digest) || !errors.Is(err, ErrUnfit) {
 		t.Errorf("a run that is repeated with other weights: %v", err)
 	}
 }
@@ -113,13 +115,15 @@ func TestAllMethodsStartWithWeights(t *testing.T) {
 		c := one(name.Name)
 		c.Network.Init = path
 		if name.OwnNetworks {
-			if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), "makes networks of its own") {
+			if _, err := Open(t.Context(), c, Options{}); err == nil ||
+				!strings.Contains(err.Error(), "makes networks of its own") {
 				t.Errorf("%s: %v", name.Name, err)
 			}
 			continue
 		}
 		if name.Scratch || name.NoGradient {
-			if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), "so it cannot start from a file") {
+			if _, err := Open(t.Context(), c, Options{}); err == nil ||
+				!strings.Contains(err.Error(), "so it cannot start from a file") {
 				t.Errorf("%s: %v", name.Name, err)
 			}
 			if c.Network.Freeze = 1; name.Scratch && !slices.Equal(startsWith(t, c), net.Params()) {
@@ -133,7 +137,8 @@ func TestAllMethodsStartWithWeights(t *testing.T) {
 		}
 		if own := build.Method(name.Name).OwnOutputs; slices.Equal(got[head:], net.Params()[head:]) == own {
 			t.Errorf("%s: outputs of its own: %v, and the head of the file: %v", name.Name, own, !own)
-		} else if notes := strings.Join(mustOpen(t, c, Options{}).Notes(), "\n"); strings.Contains(notes, "Its head starts from drawn weights") != own {
+		} else if notes := strings.Join(mustOpen(t, c, Options{}).Notes(), "\n"); strings.Contains(notes,
+			"Its head starts from drawn weights") != own {
 			t.Errorf("%s: notes %q", name.Name, notes)
 		}
 	}
@@ -159,7 +164,8 @@ func TestOtherHeadIsDrawn(t *testing.T) {
 	if !slices.Equal(got[:head], net.Params()[:head]) || !slices.Equal(got[head:], drawn[head:]) {
 		t.Error("the body is not that of the file, or the head not the drawn one")
 	}
-	want := "network.init: " + path + ": the file has a head for 7 classes, but there are 100. The head (linear.weight, linear.bias) starts from drawn weights"
+	want := "network.init: " + path +
+		": the file has a head for 7 classes, but there are 100. The head (linear.weight, linear.bias) starts from drawn weights"
 	if notes := mustOpen(t, c, Options{}).Notes(); !slices.Contains(notes, want) {
 		t.Errorf("notes %q, want %q", notes, want)
 	}
@@ -173,8 +179,10 @@ func TestUnusableWeights(t *testing.T) {
 	other.Network.Hidden = []int{17}
 	firstWeights(t, filepath.Join(dir, "other"), other)
 	for name, begin := range map[string]string{
-		"text": "not weights", "short": "\x08", "onnx": "\x08\x08\x12\x03ocl", "numpy": "PK\x03\x04\x14\x00\x08hidden.0.weight.npy\x93NUMPY",
-		"torch": "PK\x03\x04\x00\x00model/data.pkl", "old": "\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", "zip": "PK\x03\x04\x00\x00notes.txt", "ckpt": "OCLCKPT\n\x01\x00\x00\x00",
+		"text": "not weights", "short": "\x08", "onnx": "\x08\x08\x12\x03ocl",
+		"numpy": "PK\x03\x04\x14\x00\x08hidden.0.weight.npy\x93NUMPY",
+		"torch": "PK\x03\x04\x00\x00model/data.pkl", "old": "\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.",
+		"zip": "PK\x03\x04\x00\x00notes.txt", "ckpt": "OCLCKPT\n\x01\x00\x00\x00",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(begin), 0o644); err != nil {
 			t.Fatal(err)
@@ -199,14 +207,15 @@ func TestUnusableWeights(t *testing.T) {
 		if name == "" {
 			c.Network.Init = dir
 		}
-		if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, ErrUnfit) {
+		if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), want) ||
+			!errors.Is(err, ErrUnfit) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
 }
 
-// A run that has a checkpoint continues without its first weights, to the same result. One that has not begun says that they
-// are missing, and where to give them.
+// A run that has a checkpoint continues without its first weights, to the same result. One that has not begun says that
+// they are missing, and where to give them.
 func TestResumeWithoutFirstWeights(t *testing.T) {
 	t.Parallel()
 	c := one("er")
@@ -232,7 +241,8 @@ func TestResumeWithoutFirstWeights(t *testing.T) {
 	}
 	results, err := Resume(t.Context(), out, Options{})
 	if err == nil || len(results) != 1 || !strings.Contains(err.Error(), "er, seed 2:") ||
-		!strings.Contains(err.Error(), "the run has no checkpoint yet, so it needs its first weights: network.init: "+path+": no such file") {
+		!strings.Contains(err.Error(),
+			"the run has no checkpoint yet, so it needs its first weights: network.init: "+path+": no such file") {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
 	if got := comparable(t, results); got[0] != want[0] {

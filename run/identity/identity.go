@@ -1,6 +1,6 @@
-// Package identity says what a run is: what its numbers depend on, and what it has in common with other runs. Jobs, studies, takeovers,
-// reports and the tables of the survey all ask here, so that two runs which one of them takes for the same are the same for all. It knows no
-// method: the caller gives the catalogue. Start at [Identity].
+// Package identity says what a run is: what its numbers depend on, and what it has in common with other runs. Jobs,
+// studies, takeovers, reports and the tables of the survey all ask here, so that two runs which one of them takes for
+// the same are the same for all. It knows no method: the caller gives the catalogue. Start at [Identity].
 package identity
 
 import (
@@ -31,23 +31,27 @@ type Identity struct {
 // Of is the identity of the run that left a result.
 func Of(catalogue *config.Schema, r *result.Result) Identity {
 	id := New(catalogue, r.Config)
-	id.Data, id.Numbers, id.Kernel, id.Convolution = r.Provenance.DataDigest, r.Provenance.Numbers, r.Provenance.Kernel, r.Provenance.Convolution
+	id.Data, id.Numbers, id.Kernel, id.Convolution = r.Provenance.DataDigest, r.Provenance.Numbers, r.Provenance.Kernel,
+		r.Provenance.Convolution
 	id.Registered, id.Tuning = r.Provenance.Registered, r.Tuning
 	return id
 }
 
-// New is the identity of a run of which only the config is known. The zero catalogue knows no names, so that every run reads every key.
+// New is the identity of a run of which only the config is known. The zero catalogue knows no names, so that every run
+// reads every key.
 func New(catalogue *config.Schema, c config.Config) Identity {
 	return Identity{Config: c, Registered: catalogue.Registered(c), catalogue: catalogue}
 }
 
-// Key is a hash of what the numbers depend on. Configs with the same meaning have the same key ([config.Schema.Canonical]).
+// Key is a hash of what the numbers depend on. Configs with the same meaning have the same key
+// ([config.Schema.Canonical]).
 func (id Identity) Key() string {
 	registered := "" // so that runs without anything of another module keep their keys
 	for _, r := range id.Registered {
 		registered += fmt.Sprintf("registered %q %q %q %q\n", r.Key, r.Name, r.Module, r.Version)
 	}
-	return hashed("ocl-key 1\ndata %s\nnumbers %d\nkernel %s\nconvolution %s\n%s%s", id.Data, id.Numbers, id.Kernel, id.Convolution, registered, id.catalogue.Canonical(id.Config))
+	return hashed("ocl-key 1\ndata %s\nnumbers %d\nkernel %s\nconvolution %s\n%s%s", id.Data, id.Numbers, id.Kernel,
+		id.Convolution, registered, id.catalogue.Canonical(id.Config))
 }
 
 // TuningKey is the key of a tuning: which run is tried first, and what is tried and how.
@@ -55,7 +59,8 @@ func TuningKey(first, gridDigest, search string, repeats int) string {
 	return hashed("ocl-tuning 1\nrun %s\ngrid %s\nsearch %s\nrepeats %d\n", first, gridDigest, search, repeats)
 }
 
-// TunedKey is the key of a run that is tuned before it is made: that of the run with the first values of the grid, and that of the tuning.
+// TunedKey is the key of a run that is tuned before it is made: that of the run with the first values of the grid, and
+// that of the tuning.
 func TunedKey(run, tuning string) string {
 	return hashed("ocl-tuned 1\nrun %s\ntuning %s\n", run, tuning)
 }
@@ -65,8 +70,8 @@ func hashed(format string, a ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Wider returns the keys of runs that learn the same as this run and measure more: with further classifiers or more evaluations. Their results
-// can be used for this run.
+// Wider returns the keys of runs that learn the same as this run and measure more: with further classifiers or more
+// evaluations. Their results can be used for this run.
 func (id Identity) Wider() (keys []string) {
 	evals := []string{config.EvalFinal, config.EvalSeen, config.EvalAll}
 	own, key := id.Config.Classifiers, id.Key()
@@ -158,7 +163,8 @@ func (id Identity) Learned() (p Part) {
 		case v.Place && !(v.Name == "network.init" && c.Network.InitDigest == "" ||
 			v.Name == "data.backbone" && c.Data.BackboneDigest == "" || v.Name == "parent.run" && c.Parent.Checkpoint == ""):
 			continue
-		case v.Name == "memory" && !read: // a method without memory has the value 0, but a file without the key means the default
+		case v.Name == "memory" &&
+			!read: // a method without memory has the value 0, but a file without the key means the default
 			v.Text, v.Usual = "0", false
 		case !read:
 			continue

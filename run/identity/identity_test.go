@@ -27,15 +27,18 @@ func TestParts(t *testing.T) {
 		change                 func(*config.Config)
 		learned, row, measured bool // whether they differ
 	}{
-		"eval":                           {func(c *config.Config) { c.Eval = config.EvalAll }, false, false, true},
-		"eval_every":                     {func(c *config.Config) { c.EvalEvery = 7 }, false, false, true},
-		"a further classifier":           {func(c *config.Config) { c.Classifiers = []string{"head", "ncm"} }, false, false, true},
+		"eval":       {func(c *config.Config) { c.Eval = config.EvalAll }, false, false, true},
+		"eval_every": {func(c *config.Config) { c.EvalEvery = 7 }, false, false, true},
+		"a further classifier": {func(c *config.Config) { c.Classifiers = []string{"head", "ncm"} }, false, false,
+			true},
 		"the trick that is a classifier": {func(c *config.Config) { c.Tricks = []string{"ncm"} }, false, false, true},
 		"engine":                         {func(c *config.Config) { c.Engine.Kernel = "generic" }, false, false, false},
 		"place of the data":              {func(c *config.Config) { c.Data.Dir = "x" }, false, false, false},
 		"what another network reads":     {func(c *config.Config) { c.Network.Hidden = []int{3} }, false, false, false},
-		"what no trick of the run reads": {func(c *config.Config) { c.Replay.KDCStar = config.KDCStarAuthors }, false, false, false},
-		"what means the same":            {func(c *config.Config) { c.Stream.Shift.Blur = config.BlurPerImage }, false, false, false},
+		"what no trick of the run reads": {func(c *config.Config) { c.Replay.KDCStar = config.KDCStarAuthors }, false, false,
+			false},
+		"what means the same": {func(c *config.Config) { c.Stream.Shift.Blur = config.BlurPerImage }, false, false,
+			false},
 		"seed":                           {func(c *config.Config) { c.Seed = 2 }, true, false, false},
 		"a separate seed":                {func(c *config.Config) { c.Seeds.Order = &seed }, true, true, false},
 		"a trick":                        {func(c *config.Config) { c.Tricks = []string{"lb"} }, true, true, false},
@@ -48,7 +51,8 @@ func TestParts(t *testing.T) {
 	} {
 		id := of(tt.change)
 		for part, same := range map[string]bool{
-			"learned": tt.learned == (id.Learned().String() != plain.Learned().String()), "row": tt.row == (id.Row().String() != plain.Row().String()),
+			"learned":  tt.learned == (id.Learned().String() != plain.Learned().String()),
+			"row":      tt.row == (id.Row().String() != plain.Row().String()),
 			"measured": tt.measured == (id.Measured().String() != plain.Measured().String()),
 		} {
 			if !same {
@@ -58,13 +62,15 @@ func TestParts(t *testing.T) {
 	}
 	// Once the digest is known, the name of the file says nothing.
 	a := of(func(c *config.Config) { c.Network.Init, c.Network.InitDigest = "a", "sha256:0" })
-	if b := of(func(c *config.Config) { c.Network.Init, c.Network.InitDigest = "b", "sha256:0" }); a.Learned().String() != b.Learned().String() {
+	if b := of(func(c *config.Config) {
+		c.Network.Init, c.Network.InitDigest = "b", "sha256:0"
+	}); a.Learned().String() != b.Learned().String() {
 		t.Errorf("weights of one digest differ:\n%s%s", a.Learned(), b.Learned())
 	}
 }
 
-// TestModules: runs of two versions of a method of another module have two keys, and are never seeds of one row. Without anything of another
-// module a run keeps the key that it had before modules could register anything.
+// TestModules: runs of two versions of a method of another module have two keys, and are never seeds of one row.
+// Without anything of another module a run keeps the key that it had before modules could register anything.
 func TestModules(t *testing.T) {
 	plain := of(func(*config.Config) {})
 	if got, want := plain.Key(), "399576126928424a5bf7a3f2200dd9b8d584e02e332af8ce2698bc9014d98232"; got != want {
@@ -93,7 +99,8 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestRowsOfTunings: tuned runs are one row whatever was chosen, but for another grid, search, number of drawn points or of repetitions.
+// TestRowsOfTunings: tuned runs are one row whatever was chosen, but for another grid, search, number of drawn points
+// or of repetitions.
 func TestRowsOfTunings(t *testing.T) {
 	row := func(lr float64, tuning *result.Tuning) string {
 		id := of(func(c *config.Config) { c.Optimizer.LR = lr })
@@ -101,20 +108,23 @@ func TestRowsOfTunings(t *testing.T) {
 		return id.Row().String()
 	}
 	tuning := func(change func(*result.Tuning)) *result.Tuning {
-		u := &result.Tuning{Grid: "paper", GridDigest: "sha256:0123456789", Search: "random", Repeats: 3, Keys: []string{"optimizer.lr"}, Points: make([]result.TuningPoint, 20)}
+		u := &result.Tuning{Grid: "paper", GridDigest: "sha256:0123456789", Search: "random", Repeats: 3,
+			Keys: []string{"optimizer.lr"}, Points: make([]result.TuningPoint, 20)}
 		change(u)
 		return u
 	}
 	same := func(*result.Tuning) {}
 	want := row(0.1, tuning(same))
-	if got := row(0.01, tuning(same)); got != want || !strings.Contains(got, "optimizer.lr=tuned\n") || !strings.Contains(got, "grid=paper 01234567\nsearch=random\npoints=20\nrepeats=3\n") {
+	if got := row(0.01, tuning(same)); got != want || !strings.Contains(got, "optimizer.lr=tuned\n") ||
+		!strings.Contains(got, "grid=paper 01234567\nsearch=random\npoints=20\nrepeats=3\n") {
 		t.Errorf("tuned runs are two rows:\n%s\n%s", want, got)
 	}
 	if row(0.1, nil) == row(0.01, nil) || row(0.1, nil) == want {
 		t.Error("runs that were not tuned share a row")
 	}
 	for name, change := range map[string]func(*result.Tuning){
-		"grid": func(u *result.Tuning) { u.GridDigest = "sha256:1" }, "search": func(u *result.Tuning) { u.Search = "halving" },
+		"grid":   func(u *result.Tuning) { u.GridDigest = "sha256:1" },
+		"search": func(u *result.Tuning) { u.Search = "halving" },
 		"points": func(u *result.Tuning) { u.Points = u.Points[:10] }, "repeats": func(u *result.Tuning) { u.Repeats = 1 },
 	} {
 		if row(0.1, tuning(change)) == want {

@@ -2,13 +2,14 @@ package metric
 
 import "math"
 
-// Luck returns how many of n test samples of equally many samples of k classes a learner that guesses gets right by luck: the largest number that it
-// reaches with a probability above 2.5 %, the upper tail of a 95 % interval. The number of right guesses is binomial with probability 1/k:
+// Luck returns how many of n test samples of equally many samples of k classes a learner that guesses gets right by
+// luck: the largest number that it reaches with a probability above 2.5 %, the upper tail of a 95 % interval. The
+// number of right guesses is binomial with probability 1/k:
 //
 //	P(X ≥ c) = Σ_{i=c…n} n!/(i!(n−i)!) · (1/k)^i · (1−1/k)^(n−i)
 //
-// An accuracy of at most Luck(n, k)/n does not tell a learner from one that guesses. Example: Luck(120, 10) is 19, so 15.8 % of ten classes may be
-// luck. For n = 0 or k = 1 it is n. It panics if n < 0 or k < 1.
+// An accuracy of at most Luck(n, k)/n does not tell a learner from one that guesses. Example: Luck(120, 10) is 19, so
+// 15.8 % of ten classes may be luck. For n = 0 or k = 1 it is n. It panics if n < 0 or k < 1.
 func Luck(n, k int) int {
 	switch {
 	case n < 0 || k < 1:

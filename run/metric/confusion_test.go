@@ -96,8 +96,10 @@ func TestErrorsOfPublishedTable(t *testing.T) {
 		noS, onS float64 // as the text defines them
 	}{
 		{metric.Errors{NewAsNew: 177, OldAsNew: 9500, New: 500, Old: 9500}, 0, 1, 0, 1},
-		{metric.Errors{NewAsOld: 37, NewAsNew: 148, OldAsOld: 2269, OldAsNew: 5852, New: 500, Old: 9500}, 0.20, 0.72, 0.074, 0.616},
-		{metric.Errors{NewAsOld: 54, NewAsNew: 113, OldAsOld: 2770, OldAsNew: 5330, New: 500, Old: 9500}, 0.32, 0.66, 0.108, 0.561},
+		{metric.Errors{NewAsOld: 37, NewAsNew: 148, OldAsOld: 2269, OldAsNew: 5852, New: 500, Old: 9500}, 0.20, 0.72, 0.074,
+			0.616},
+		{metric.Errors{NewAsOld: 54, NewAsNew: 113, OldAsOld: 2770, OldAsNew: 5330, New: 500, Old: 9500}, 0.32, 0.66, 0.108,
+			0.561},
 	} {
 		for _, v := range [][2]float64{
 			{c.e.NewAsOldOfErrors(), c.no}, {c.e.OldAsNewOfErrors(), c.on},

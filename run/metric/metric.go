@@ -103,9 +103,9 @@ func BWTPlus(m Matrix) float64 {
 	return b
 }
 
-// BWT returns backward transfer, the mean over the T(T−1)/2 pairs j < i of a[i][j] − a[j][j]. It is what [BWTPlus] clips:
-// only this one can say that learning harmed the earlier tasks, and by how much. In [-1,1]. NaN for T < 2 and with a common
-// test set. Example: (−0.3 − 0.4 − 0.1)/3 = −0.267.
+// BWT returns backward transfer, the mean over the T(T−1)/2 pairs j < i of a[i][j] − a[j][j]. It is what [BWTPlus]
+// clips: only this one can say that learning harmed the earlier tasks, and by how much. In [-1,1]. NaN for T < 2 and
+// with a common test set. Example: (−0.3 − 0.4 − 0.1)/3 = −0.267.
 func BWT(m Matrix) float64 {
 	if m.Common {
 		return math.NaN()

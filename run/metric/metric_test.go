@@ -69,20 +69,24 @@ func TestByHand(t *testing.T) {
 	}{
 		{"example", example, summary{2.05 / 3, 0.25, 0.5 / 3, 0, 0.2, 0.85, aia}},
 		{"seen", seen(example), summary{2.05 / 3, 0.25, 0.5 / 3, 0, nan, 0.85, aia}},
-		{"final", of([]float64{nan, nan, nan}, []float64{nan, nan, nan}, []float64{0.5, 0.7, 0.85}), summary{2.05 / 3, nan, nan, nan, nan, nan, nan}},
+		{"final", of([]float64{nan, nan, nan}, []float64{nan, nan, nan}, []float64{0.5, 0.7, 0.85}),
+			summary{2.05 / 3, nan, nan, nan, nan, nan, nan}},
 		{"one task", of([]float64{0.9}), summary{0.9, nan, nan, nan, nan, 0.9, 0.9}},
 		{"one task of three", of([]float64{0.9, 0.1, 0.2}), summary{0.9, nan, nan, nan, nan, 0.9, 0.9}},
 		{"no task", of(), summary{nan, nan, nan, nan, nan, nan, nan}},
 		{"stopped after the second task", of(seen(example).Rows[:2]...), summary{0.7, 0.3, 0.15, 0, nan, 0.85, 0.8}},
-		{"old tasks improve", of([]float64{0.4, nan}, []float64{0.7, 0.6}), summary{0.65, -0.3, 0, 0.3, nan, 0.5, (0.4 + 0.65) / 2}},
-		{"better before it was learned", of([]float64{0.5, 0.9, 0}, []float64{0.5, 0.2, 0}, []float64{0.5, 0.1, 0.3}), summary{0.3, 0.4, 0.8 / 3, 0, 0.3, 1. / 3, (0.5 + 0.35 + 0.3) / 3}},
+		{"old tasks improve", of([]float64{0.4, nan}, []float64{0.7, 0.6}),
+			summary{0.65, -0.3, 0, 0.3, nan, 0.5, (0.4 + 0.65) / 2}},
+		{"better before it was learned", of([]float64{0.5, 0.9, 0}, []float64{0.5, 0.2, 0}, []float64{0.5, 0.1, 0.3}),
+			summary{0.3, 0.4, 0.8 / 3, 0, 0.3, 1. / 3, (0.5 + 0.35 + 0.3) / 3}},
 		// More test sets than tasks learned: those of later tasks count for nothing, however well they do.
 		{"wide", of([]float64{0.9, 0.1, 0.99}, []float64{0.6, 0.8, 0.99}), summary{0.7, 0.3, 0.15, 0, 0.1, 0.85, 0.8}},
 		// Rows that end with the task just learned are those of evaluations that saw no more.
 		{"triangular", of([]float64{0.9}, []float64{0.6, 0.8}, []float64{0.5, 0.7, 0.85}), summarise(seen(example))},
 		// Fewer test sets than tasks: what needs that of the last task is undefined, what looks at earlier tasks is
 		// not. F_2 = ((0.5 − 0.7) + (0.6 − 0.7))/2, and all of BWT's pairs are there: (−0.1 + 0.2 + 0.1)/3.
-		{"narrow", of([]float64{0.5, 0.1}, []float64{0.4, 0.6}, []float64{0.7, 0.7}), summary{nan, -0.15, nan, 0.2 / 3, nan, nan, nan}},
+		{"narrow", of([]float64{0.5, 0.1}, []float64{0.4, 0.6}, []float64{0.7, 0.7}),
+			summary{nan, -0.15, nan, 0.2 / 3, nan, nan, nan}},
 		// One column of a stream in which each task has its own test set is that of the first task.
 		{"one column", of([]float64{0.2}, []float64{0.5}), summary{nan, -0.3, nan, 0.3, nan, nan, nan}},
 		{"common test set", common(0.2, 0.5, 0.4), summary{0.4, 0.1, 0.1, nan, nan, nan, 1.1 / 3}},
@@ -97,7 +101,8 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// TestTransferUnclipped: forgetting shows in the transfer that is not clipped, and the clipped one has the same value where that is positive.
+// TestTransferUnclipped: forgetting shows in the transfer that is not clipped, and the clipped one has the same value
+// where that is positive.
 func TestTransferUnclipped(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -139,7 +144,8 @@ func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := matrices().Draw(t, "m")
 		got := summarise(m)
-		for name, v := range map[string]float64{"A": got.a, "F all": got.fAll, "BWT+": got.bwt, "FWT": got.fwt, "LA": got.la, "AIA": got.aia} {
+		for name, v := range map[string]float64{"A": got.a, "F all": got.fAll, "BWT+": got.bwt, "FWT": got.fwt, "LA": got.la,
+			"AIA": got.aia} {
 			if !(v >= 0 && v <= 1) {
 				t.Fatalf("%s = %v, want in [0,1]", name, v)
 			}
@@ -150,7 +156,8 @@ func TestProperties(t *testing.T) {
 		// All but forward transfer and the rows before a task was learned are the same where only learned tasks are
 		// seen.
 		s := summarise(seen(m))
-		if !same(s.a, got.a) || !same(s.bwt, got.bwt) || !same(s.la, got.la) || !same(s.aia, got.aia) || !(s.f <= got.f+1e-12) || !math.IsNaN(s.fwt) {
+		if !same(s.a, got.a) || !same(s.bwt, got.bwt) || !same(s.la, got.la) || !same(s.aia, got.aia) ||
+			!(s.f <= got.f+1e-12) || !math.IsNaN(s.fwt) {
 			t.Fatalf("seen %+v, all %+v", s, got)
 		}
 		// A learner that never changes forgets nothing and transfers what it knows.

@@ -7,7 +7,8 @@ import (
 	"ocl/rng"
 )
 
-// TestWelch compares with SciPy: stats.t.sf and stats.t.ppf with the degrees of freedom of the definition, and stats.ttest_ind of two lists.
+// TestWelch compares with SciPy: stats.t.sf and stats.t.ppf with the degrees of freedom of the definition, and
+// stats.ttest_ind of two lists.
 func TestWelch(t *testing.T) {
 	for _, tt := range []struct {
 		mean, a, freedomA, b, freedomB float64
@@ -19,7 +20,8 @@ func TestWelch(t *testing.T) {
 		{5, 0.7, 40, 0.02, 9, 0.7002856560004638, 40.06521411570626, 1.1876630548494149e-08, 1.1791312145045008},
 	} {
 		d := Welch(tt.mean, tt.a, tt.freedomA, tt.b, tt.freedomB)
-		for name, v := range map[string][2]float64{"error": {d.Error, tt.err}, "freedom": {d.Freedom, tt.freedom}, "p": {d.P(), tt.p}, "half": {d.Half(0.95), tt.half}} {
+		for name, v := range map[string][2]float64{"error": {d.Error, tt.err}, "freedom": {d.Freedom, tt.freedom},
+			"p": {d.P(), tt.p}, "half": {d.Half(0.95), tt.half}} {
 			if math.Abs(v[0]-v[1]) > 1e-9*v[1] {
 				t.Errorf("%+v: %s %g, want %g", tt, name, v[0], v[1])
 			}
@@ -28,7 +30,8 @@ func TestWelch(t *testing.T) {
 	x, y := []float64{17.0, 20.8, 17.2}, []float64{16.1, 17.3, 18.2, 15.9, 17.7}
 	m, h := Interval(x)
 	n, k := Interval(y)
-	if d := Welch(m-n, ErrorOf(h, len(x)), 2, ErrorOf(k, len(y)), 4); math.Abs(d.P()-0.4091185847044775) > 1e-9 || math.Abs(d.Freedom-2.541731214000753) > 1e-9 {
+	if d := Welch(m-n, ErrorOf(h, len(x)), 2, ErrorOf(k, len(y)), 4); math.Abs(d.P()-0.4091185847044775) > 1e-9 ||
+		math.Abs(d.Freedom-2.541731214000753) > 1e-9 {
 		t.Errorf("two lists: p %g with %g degrees of freedom", d.P(), d.Freedom)
 	}
 	for n, want := range map[int]float64{15: 0.6061208824743605, 10: 0.5746727156622257} {
@@ -41,8 +44,8 @@ func TestWelch(t *testing.T) {
 	}
 }
 
-// The example of the docstring by hand: the squares of both samples are 2 + 2 with 3 degrees of freedom, so that the difference of 4 has
-// the standard error √(4/3 · 5/6) = 1.0541, t is 3.7947, and the quantile is 3.1824.
+// The example of the docstring by hand: the squares of both samples are 2 + 2 with 3 degrees of freedom, so that the
+// difference of 4 has the standard error √(4/3 · 5/6) = 1.0541, t is 3.7947, and the quantile is 3.1824.
 func TestUnpaired(t *testing.T) {
 	for _, c := range []struct {
 		a, b                []float64
@@ -56,7 +59,8 @@ func TestUnpaired(t *testing.T) {
 	} {
 		difference, half, p := Unpaired(c.a, c.b)
 		if !(math.Abs(difference-c.difference) <= 1e-12 && math.Abs(half-c.half) <= 1e-4 && math.Abs(p-c.p) <= 1e-4) {
-			t.Errorf("%v and %v: %g ± %g, p = %g, want %g ± %g, p = %g", c.a, c.b, difference, half, p, c.difference, c.half, c.p)
+			t.Errorf("%v and %v: %g ± %g, p = %g, want %g ± %g, p = %g", c.a, c.b, difference, half, p, c.difference, c.half,
+				c.p)
 		}
 	}
 }

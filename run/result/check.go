@@ -26,7 +26,8 @@ func Check(r *Result) error {
 
 // check checks the shapes and ranges.
 func check(r *Result) error {
-	for _, f := range []func(*Result) error{checkNumbers, checkKey, checkForeign, checkStream, checkTuning, checkParent, checkMeasured, checkEvaluations, checkMemory, checkExperts, checkOutcome} {
+	for _, f := range []func(*Result) error{checkNumbers, checkKey, checkForeign, checkStream, checkTuning, checkParent,
+		checkMeasured, checkEvaluations, checkMemory, checkExperts, checkOutcome} {
 		if err := f(r); err != nil {
 			return err
 		}
@@ -74,7 +75,8 @@ func checkForeign(r *Result) error {
 	if err := matches("foreign.digest", f.Digest, digestPattern); err != nil {
 		return err
 	}
-	if r.Key != "" || r.Tuning != nil || r.Parent != nil || r.Classifiers != nil || r.ErrorAnalysis != nil || r.Evaluations != nil || r.Memory != nil {
+	if r.Key != "" || r.Tuning != nil || r.Parent != nil || r.Classifiers != nil || r.ErrorAnalysis != nil ||
+		r.Evaluations != nil || r.Memory != nil {
 		return errors.New("foreign and what only a run of ocl has are both given, such as key or memory")
 	}
 	if follow := MetricsOf(r.Accuracy, r.Stream.CommonTest, nil); !reflect.DeepEqual(follow, r.Metrics) {
@@ -92,7 +94,8 @@ func checkTuning(r *Result) error {
 	case len(t.Chosen) != len(t.Keys):
 		return fmt.Errorf("tuning.chosen has %d values, but there are %d keys", len(t.Chosen), len(t.Keys))
 	}
-	if err := errors.Join(matches("tuning.key", t.Key, keyPattern), matches("tuning.grid_digest", t.GridDigest, digestPattern)); err != nil {
+	if err := errors.Join(matches("tuning.key", t.Key, keyPattern),
+		matches("tuning.grid_digest", t.GridDigest, digestPattern)); err != nil {
 		return err
 	}
 	for i, p := range t.Points {
@@ -114,7 +117,8 @@ func checkParent(r *Result) error {
 	case p.Run == "":
 		return errors.New("parent.run is empty, but must be the name of a folder")
 	case p.Classes > r.Stream.Classes:
-		return fmt.Errorf("parent.classes is %d, but must be at most stream.classes, which is %d", p.Classes, r.Stream.Classes)
+		return fmt.Errorf("parent.classes is %d, but must be at most stream.classes, which is %d", p.Classes,
+			r.Stream.Classes)
 	}
 	return errors.Join(matches("parent.key", p.Key, keyPattern), matches("parent.checkpoint", p.Checkpoint, digestPattern))
 }
@@ -216,7 +220,8 @@ func checkMemory(r *Result) error {
 	for i, counts := range m.ClassCounts {
 		for c, n := range counts {
 			if c >= r.Stream.Classes {
-				return fmt.Errorf("memory.class_counts[%d] says %d samples of class %d, but must have those of classes 0 to %d", i, n, c, r.Stream.Classes-1)
+				return fmt.Errorf("memory.class_counts[%d] says %d samples of class %d, but must have those of classes 0 to %d", i,
+					n, c, r.Stream.Classes-1)
 			}
 		}
 	}
@@ -236,8 +241,10 @@ func checkExperts(r *Result) error {
 		return nil
 	}
 	for i, e := range x.List {
-		if i > 0 && e.Step < x.List[i-1].Step || e.Step < 1 || e.Task < -1 || e.Task == -1 && r.Parent == nil || e.Task >= len(r.Stream.Tasks) {
-			return fmt.Errorf("experts.list[%d] began at step %d in task %d, but steps must rise from 1, and tasks be 0 to %d", i, e.Step, e.Task, len(r.Stream.Tasks)-1)
+		if i > 0 && e.Step < x.List[i-1].Step || e.Step < 1 || e.Task < -1 || e.Task == -1 && r.Parent == nil ||
+			e.Task >= len(r.Stream.Tasks) {
+			return fmt.Errorf("experts.list[%d] began at step %d in task %d, but steps must rise from 1, and tasks be 0 to %d",
+				i, e.Step, e.Task, len(r.Stream.Tasks)-1)
 		}
 		if !(e.Count >= 1 && e.Count <= limit.ResultCount) {
 			return fmt.Errorf("experts.list[%d].count is %v, but must be 1 to %d", i, e.Count, limit.ResultCount)
@@ -272,13 +279,15 @@ func checkPictures(x *Experts) error {
 // parent, which came with no task.
 func checkTaskCounts(m *Memory, inherited bool) error {
 	if n := len(m.TaskCounts); n > 0 && n != len(m.ClassCounts) {
-		return fmt.Errorf("memory.task_counts has %d rows, but must have %d, as memory.class_counts has", n, len(m.ClassCounts))
+		return fmt.Errorf("memory.task_counts has %d rows, but must have %d, as memory.class_counts has", n,
+			len(m.ClassCounts))
 	}
 	for i, row := range m.TaskCounts {
 		byTask, byClass := 0, 0
 		for t, n := range row {
 			if t > i {
-				return fmt.Errorf("memory.task_counts[%d] says %d samples of task %d, but must have those of tasks 0 to %d", i, n, t, i)
+				return fmt.Errorf("memory.task_counts[%d] says %d samples of task %d, but must have those of tasks 0 to %d", i, n,
+					t, i)
 			}
 			byTask += n
 		}
@@ -286,7 +295,8 @@ func checkTaskCounts(m *Memory, inherited bool) error {
 			byClass += n
 		}
 		if byTask > byClass || byTask < byClass && !inherited {
-			return fmt.Errorf("memory.task_counts[%d] counts %d samples, but must count %d, as memory.class_counts[%d] does", i, byTask, byClass, i)
+			return fmt.Errorf("memory.task_counts[%d] counts %d samples, but must count %d, as memory.class_counts[%d] does", i,
+				byTask, byClass, i)
 		}
 	}
 	return nil
@@ -296,7 +306,8 @@ func checkOutcome(r *Result) error {
 	switch r.Outcome.State {
 	case Finished, Interrupted, Diverged:
 	default:
-		return fmt.Errorf("outcome.state is %s, but must be %s, %s or %s", cut(r.Outcome.State), Finished, Interrupted, Diverged)
+		return fmt.Errorf("outcome.state is %s, but must be %s, %s or %s", cut(r.Outcome.State), Finished, Interrupted,
+			Diverged)
 	}
 	return nil
 }
@@ -382,8 +393,8 @@ func checkNumbers(r *Result) error {
 	return nil
 }
 
-// outOfRange is the first such number below v with its path, "" where there is none. Numbers of bytes and operations, which are int64, have no
-// upper bound.
+// outOfRange is the first such number below v with its path, "" where there is none. Numbers of bytes and operations,
+// which are int64, have no upper bound.
 func outOfRange(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Int, reflect.Int64:

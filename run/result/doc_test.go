@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// documented lists the keys in the first column of the table below a heading of a page of docs/format, and which of them
-// have a "?" behind their type.
+// documented lists the keys in the first column of the table below a heading of a page of docs/format, and which of
+// them have a "?" behind their type.
 func documented(t *testing.T, name, heading string) (keys []string, optional map[string]bool) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/format/" + name)

@@ -61,16 +61,17 @@ type Event struct {
 // Plan says how much work a run will do, so that others can compute how far it is. Work is counted in floating-point
 // operations.
 type Plan struct {
-	Steps        int     `json:"steps"`                   // learner steps in all
-	FLOPs        float64 `json:"flops"`                   // of the whole run
-	StepFLOPs    int64   `json:"step_flops"`              // of a learner step
-	ImageFLOPs   int64   `json:"image_flops"`             // of a prediction
-	PrepareFLOPs []int64 `json:"prepare_flops,omitempty"` // between the last step and the evaluation of each task; nil where there is nothing to prepare
+	Steps      int     `json:"steps"`       // learner steps in all
+	FLOPs      float64 `json:"flops"`       // of the whole run
+	StepFLOPs  int64   `json:"step_flops"`  // of a learner step
+	ImageFLOPs int64   `json:"image_flops"` // of a prediction
+	// between the last step and the evaluation of each task; nil where there is nothing to prepare
+	PrepareFLOPs []int64 `json:"prepare_flops,omitempty"`
 	BetweenFLOPs []int64 `json:"between_flops,omitempty"` // before each evaluation in the middle of each task
 }
 
-// Done is the work that is done after so many steps, of which the evaluations have predicted so many images. ends are the tasks whose evaluation at
-// their end is over, and betweens those of the evaluations in their middle.
+// Done is the work that is done after so many steps, of which the evaluations have predicted so many images. ends are
+// the tasks whose evaluation at their end is over, and betweens those of the evaluations in their middle.
 func (p *Plan) Done(steps, images int, ends, betweens []int) float64 {
 	done := float64(steps)*float64(p.StepFLOPs) + float64(images)*float64(p.ImageFLOPs)
 	for _, list := range []struct {
@@ -128,8 +129,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// ParseEvent reads a line of an events.jsonl without its end, which must not be longer than [limit.EventLine]. Of the first line, format and version
-// are checked too.
+// ParseEvent reads a line of an events.jsonl without its end, which must not be longer than [limit.EventLine]. Of the
+// first line, format and version are checked too.
 func ParseEvent(line []byte, first bool) (Event, error) {
 	var e Event
 	if err := json.Unmarshal(line, &e); err != nil {

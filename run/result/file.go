@@ -30,8 +30,8 @@ const Remedy = "Restore the file, or remove it and run again, which continues fr
 
 // Read reads the result of a run strictly, compressed by gzip or not. The result has no unknown key, and its shapes
 // and ranges fit each other, so nothing later needs to check them. Read needs bounded memory
-// and never panics, whatever the file holds. The error wraps [ErrNewer], [ErrVersion], [ErrDamaged], [ErrForeign] or the error
-// of the system.
+// and never panics, whatever the file holds. The error wraps [ErrNewer], [ErrVersion], [ErrDamaged], [ErrForeign] or
+// the error of the system.
 func Read(path string) (*Result, error) { return readBy(path, Parse) }
 
 // ReadAny reads a result as [Read] does, and also a foreign one, whose Result.Foreign is not nil.
@@ -64,7 +64,8 @@ func readBy(path string, parse func(text []byte) (*Result, error)) (*Result, err
 func Parse(text []byte) (*Result, error) {
 	r, err := ParseAny(text)
 	if err == nil && r.Foreign != nil {
-		return nil, fmt.Errorf("%w: it has accuracies that the program %s measured (`ocl report import`), and ocl can only report them. Give the result of a run of ocl", ErrForeign, cut(r.Foreign.Program))
+		return nil, fmt.Errorf("%w: it has accuracies that the program %s measured (`ocl report import`), and ocl can only report them. Give the result of a run of ocl",
+			ErrForeign, cut(r.Foreign.Program))
 	}
 	return r, err
 }
@@ -72,12 +73,14 @@ func Parse(text []byte) (*Result, error) {
 // ParseAny is [ReadAny] for a text already in memory.
 func ParseAny(text []byte) (*Result, error) {
 	if len(text) > limit.Result {
-		return nil, fmt.Errorf("%w: it has more than %d bytes, too many for one result. Give the result.json of a run", ErrDamaged, limit.Result)
+		return nil, fmt.Errorf("%w: it has more than %d bytes, too many for one result. Give the result.json of a run",
+			ErrDamaged, limit.Result)
 	}
 	// Format and version are read first: a later version may change the type of any other key.
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(text, &top); err != nil {
-		return nil, fmt.Errorf("%w: %s. A result is one JSON object of format %q. %s", ErrDamaged, jsonFault(err, len(text)), Format, Remedy)
+		return nil, fmt.Errorf("%w: %s. A result is one JSON object of format %q. %s", ErrDamaged, jsonFault(err, len(text)),
+			Format, Remedy)
 	}
 	if key, twice := input.Twice(text); twice {
 		return nil, fmt.Errorf("%w: the key %s is there twice. %s", ErrDamaged, cut(key), Remedy)
@@ -85,7 +88,8 @@ func ParseAny(text []byte) (*Result, error) {
 	var format string
 	var version int
 	if err := json.Unmarshal(top["format"], &format); err != nil || format != Format {
-		return nil, fmt.Errorf("%w: format is %s, but must be %q. Give a result.json that \"ocl run\" wrote", ErrVersion, shown(top["format"]), Format)
+		return nil, fmt.Errorf("%w: format is %s, but must be %q. Give a result.json that \"ocl run\" wrote", ErrVersion,
+			shown(top["format"]), Format)
 	}
 	if err := json.Unmarshal(top["version"], &version); err != nil {
 		return nil, fmt.Errorf("%w: version is %s, but must be %d. %s", ErrDamaged, shown(top["version"]), Version, Remedy)
@@ -95,13 +99,15 @@ func ParseAny(text []byte) (*Result, error) {
 		return nil, newer(fmt.Sprintf("it has version %d, this ocl reads %d", version, Version), program)
 	}
 	if version < Version {
-		return nil, fmt.Errorf("%w: version is %d, but must be %d. Read it with the ocl that wrote it", ErrVersion, version, Version)
+		return nil, fmt.Errorf("%w: version is %d, but must be %d. Read it with the ocl that wrote it", ErrVersion, version,
+			Version)
 	}
 	switch v := versionOf(top["config"]); {
 	case v > config.Version:
 		return nil, newer(fmt.Sprintf("its config has version %d, this ocl reads %d", v, config.Version), program)
 	case v < config.Version && bytes.HasPrefix(bytes.TrimSpace(top["config"]), []byte("{")):
-		return nil, fmt.Errorf("%w: its config has version %d, which ocl wrote before its first release. Make the run again", ErrVersion, v)
+		return nil, fmt.Errorf("%w: its config has version %d, which ocl wrote before its first release. Make the run again",
+			ErrVersion, v)
 	}
 	r := new(Result)
 	fault := missing(top)
@@ -129,7 +135,8 @@ func ParseAny(text []byte) (*Result, error) {
 
 // missing names a part that every result has and this one does not.
 func missing(top map[string]json.RawMessage) error {
-	for _, key := range []string{"method", "provenance", "stream", "accuracy", "metrics", "seconds", "resources", "outcome"} {
+	for _, key := range []string{"method", "provenance", "stream", "accuracy", "metrics", "seconds", "resources",
+		"outcome"} {
 		if v := top[key]; len(v) == 0 || string(v) == "null" {
 			return fmt.Errorf("%s is missing", key)
 		}
@@ -176,7 +183,8 @@ func jsonFault(err error, size int) string {
 	case errors.As(err, &typ) && typ.Field == "":
 		return fmt.Sprintf("not a JSON object (it is %s)", cut(typ.Value))
 	case errors.As(err, &typ):
-		return fmt.Sprintf("%s is %s, but must be %s (byte %d of %d)", cut(typ.Field), cut(typ.Value), typ.Type, typ.Offset, size)
+		return fmt.Sprintf("%s is %s, but must be %s (byte %d of %d)", cut(typ.Field), cut(typ.Value), typ.Type, typ.Offset,
+			size)
 	}
 	return oneLine(err)
 }
@@ -223,8 +231,8 @@ func Encode(r *Result) ([]byte, error) {
 	return append(joinNumbers(b), '\n'), nil
 }
 
-// joinNumbers puts each indented list of numbers and nulls on one line. JSON writes no line breaks into strings, so that
-// what looks like such a list is one.
+// joinNumbers puts each indented list of numbers and nulls on one line. JSON writes no line breaks into strings, so
+// that what looks like such a list is one.
 func joinNumbers(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for {

@@ -31,10 +31,12 @@ func example() *Result {
 	}
 	return &Result{
 		Format: Format, Version: Version, Key: strings.Repeat("0a", 32), Config: exampleConfig(),
-		Method: Method{Name: "er", Title: "ER", Tricks: []string{}, Options: map[string]any{"gate": "batch"}, Signals: []string{}},
+		Method: Method{Name: "er", Title: "ER", Tricks: []string{}, Options: map[string]any{"gate": "batch"},
+			Signals: []string{}},
 		Provenance: Provenance{
-			Program: "1.2.0", Numbers: 2, Kernel: "avx2", Convolution: "table", Workers: 2, Concurrency: 1, Processor: "a processor",
-			Started: "2026-01-31T12:00:00Z", Ended: "2026-01-31T12:30:00Z", Command: []string{"ocl", "run"},
+			Program: "1.2.0", Numbers: 2, Kernel: "avx2", Convolution: "table", Workers: 2, Concurrency: 1,
+			Processor: "a processor",
+			Started:   "2026-01-31T12:00:00Z", Ended: "2026-01-31T12:30:00Z", Command: []string{"ocl", "run"},
 		},
 		Stream: Stream{
 			Name: "glyphs", Scenario: "class-incremental", Shape: [3]int{1, 8, 8}, Classes: 11, ClassNames: []string{"A", "B"},
@@ -45,13 +47,19 @@ func example() *Result {
 		Metrics:       Metrics{AverageAccuracy: &half},
 		Classifiers:   map[string]Classifier{"ncm": {Accuracy: [][]*float64{{&half}}, ErrorAnalysis: analysis}},
 		ErrorAnalysis: analysis,
-		Evaluations:   []Evaluation{{Step: 1, Task: 0, Accuracy: []*float64{&half}}, {Step: 3, Task: 1, Accuracy: []*float64{&half, nil}}},
-		Tuning: &Tuning{Key: strings.Repeat("0e", 32), Grid: "paper", GridDigest: "sha256:" + strings.Repeat("0f", 32), Search: "grid", Repeats: 3, Steps: 30,
-			Keys: []string{"optimizer.lr"}, Chosen: []string{"0.1"}, Points: []TuningPoint{{[]string{"0.1"}, Finished, &half}, {[]string{"9"}, Diverged, nil}}},
-		Parent: &Parent{Run: "er-m3-s1", Key: strings.Repeat("0c", 32), Checkpoint: "sha256:" + strings.Repeat("0d", 32), Tasks: 2, Steps: 8, Classes: 6},
-		Memory: &Memory{Capacity: 3, ClassCounts: []map[int]int{{7: 2}, {7: 1, 10: 2}}, TaskCounts: []map[int]int{{0: 2}, {0: 1, 1: 2}}},
+		Evaluations: []Evaluation{{Step: 1, Task: 0, Accuracy: []*float64{&half}},
+			{Step: 3, Task: 1, Accuracy: []*float64{&half, nil}}},
+		Tuning: &Tuning{Key: strings.Repeat("0e", 32), Grid: "paper", GridDigest: "sha256:" + strings.Repeat("0f", 32),
+			Search: "grid", Repeats: 3, Steps: 30,
+			Keys: []string{"optimizer.lr"}, Chosen: []string{"0.1"},
+			Points: []TuningPoint{{[]string{"0.1"}, Finished, &half}, {[]string{"9"}, Diverged, nil}}},
+		Parent: &Parent{Run: "er-m3-s1", Key: strings.Repeat("0c", 32), Checkpoint: "sha256:" + strings.Repeat("0d", 32),
+			Tasks: 2, Steps: 8, Classes: 6},
+		Memory: &Memory{Capacity: 3, ClassCounts: []map[int]int{{7: 2}, {7: 1, 10: 2}},
+			TaskCounts: []map[int]int{{0: 2}, {0: 1, 1: 2}}},
 		Experts: &Experts{
-			List:     []Expert{{Step: 5, Task: -1, Stored: 3, Count: 4, Parameters: 77}, {Step: 11, Task: 1, Stored: 3, Count: 6.5, Parameters: 9}},
+			List: []Expert{{Step: 5, Task: -1, Stored: 3, Count: 4, Parameters: 77},
+				{Step: 11, Task: 1, Stored: 3, Count: 6.5, Parameters: 9}},
 			Pictures: &Pictures{Experts: []int{1}, Images: 1, Height: 1, Width: 2, Pixels: "AAECAwQFBgcICQoL"}, // 0 to 11
 		},
 		Outcome: Outcome{State: Finished, Step: 4},
@@ -63,8 +71,9 @@ func foreign() *Result {
 	one, half, memory := 1.0, 0.5, 500
 	r := &Result{
 		Format: Format, Version: Version,
-		Foreign: &Foreign{Program: "another 1.0", File: "er.csv", Digest: "sha256:" + strings.Repeat("0d", 32), Seed: 3, Memory: &memory},
-		Method:  Method{Name: "er", Title: "ER", Tricks: []string{}, Options: map[string]any{}, Signals: []string{}},
+		Foreign: &Foreign{Program: "another 1.0", File: "er.csv", Digest: "sha256:" + strings.Repeat("0d", 32), Seed: 3,
+			Memory: &memory},
+		Method: Method{Name: "er", Title: "ER", Tricks: []string{}, Options: map[string]any{}, Signals: []string{}},
 		Stream: Stream{Name: "glyphs", Scenario: "class-incremental",
 			Tasks: []Task{{Index: 0, Classes: []int{}}, {Index: 1, Classes: []int{}}}},
 		Accuracy: [][]*float64{{&one, nil}, {&half, &one}},
@@ -74,16 +83,19 @@ func foreign() *Result {
 	return r
 }
 
-// TestForeign: a result of another program is read only by who asks for one, and has nothing that only a run of ocl has.
+// TestForeign: a result of another program is read only by who asks for one, and has nothing that only a run of ocl
+// has.
 func TestForeign(t *testing.T) {
 	good := encoded(t, foreign())
 	if strings.Contains(good, `"config"`) {
 		t.Error("a foreign result has a config, which nobody knows")
 	}
-	if r, err := ParseAny([]byte(good)); err != nil || r.Foreign == nil || r.Foreign.Seed != 3 || *r.Foreign.Memory != 500 {
+	if r, err := ParseAny([]byte(good)); err != nil || r.Foreign == nil || r.Foreign.Seed != 3 ||
+		*r.Foreign.Memory != 500 {
 		t.Errorf("it is read as %+v: %v", r, err)
 	}
-	if _, err := Parse([]byte(good)); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), `the program "another 1.0" measured`) {
+	if _, err := Parse([]byte(good)); !errors.Is(err, ErrForeign) ||
+		!strings.Contains(err.Error(), `the program "another 1.0" measured`) {
 		t.Errorf("it is read as a run of ocl: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "x.json")
@@ -167,7 +179,8 @@ func TestShapes(t *testing.T) {
 		wanted error
 		says   []string
 	}{
-		{"", ErrDamaged, []string{"not a whole JSON file (it is empty)", `A result is one JSON object of format "ocl-result"`, "Restore the file"}},
+		{"", ErrDamaged, []string{"not a whole JSON file (it is empty)", `A result is one JSON object of format "ocl-result"`,
+			"Restore the file"}},
 		{good[:len(good)/2], ErrDamaged, []string{"not a whole JSON file (byte ", "Restore the file"}},
 		{"accuracy: 12", ErrDamaged, []string{"not a whole JSON file (byte 1 of 12: "}},
 		{"[" + good + "]", ErrDamaged, []string{"array", "A result is one JSON object"}},
@@ -175,54 +188,82 @@ func TestShapes(t *testing.T) {
 		{strings.Repeat(`{"a":`, 20000) + strings.Repeat("}", 20000), ErrDamaged, []string{"depth"}},
 		{"{}", ErrVersion, []string{`format is missing, but must be "ocl-result"`, `"ocl run" wrote`}},
 		{change(`"ocl-result"`, `"ocl-\u001b[31mstudy"`), ErrVersion, []string{`format is "ocl-\x1b[31mstudy"`}},
-		{change(`"seed": 1`, `"seed": 1, "seed": 1`), ErrDamaged, []string{`the key "seed" is there twice`, "Restore the file"}},
+		{change(`"seed": 1`, `"seed": 1, "seed": 1`), ErrDamaged,
+			[]string{`the key "seed" is there twice`, "Restore the file"}},
 		{change(`"format"`, `"FORMAT"`), ErrVersion, []string{"format is missing"}},
 		{change(`"version": 1`, `"version": "1"`), ErrDamaged, []string{`version is "1", but must be 1`}},
 		{change(`"version": 1`, `"version": 0`), ErrVersion, []string{"version is 0, but must be 1"}},
 
 		{strings.Repeat(" ", limit.Result+1), ErrDamaged, []string{"too many for one result"}},
-		{change(`"title"`, `"titel\u001b"`), ErrNewer, []string{"written by a newer ocl", `"titel\x1b"`, "Use that ocl", `ocl "1.2.0" wrote it`}},
-		{change(`"outcome": {`, `"Outcome": {`), ErrDamaged, []string{"outcome is missing", "docs/format/result.md", "Restore the file"}},
+		{change(`"title"`, `"titel\u001b"`), ErrNewer,
+			[]string{"written by a newer ocl", `"titel\x1b"`, "Use that ocl", `ocl "1.2.0" wrote it`}},
+		{change(`"outcome": {`, `"Outcome": {`), ErrDamaged,
+			[]string{"outcome is missing", "docs/format/result.md", "Restore the file"}},
 		{change(`"seed": 1`, `"sead\u001b": 1`), ErrNewer, []string{"its config has a key", `sead`, `ocl "1.2.0" wrote it`}},
-		{change("\"version\": 3,\n    \"data\"", "\"version\": 4,\n    \"data\""), ErrNewer, []string{"its config has version 4, this ocl reads 3"}},
-		{change("\"version\": 3,\n    \"data\"", "\"version\": 2,\n    \"data\""), ErrVersion, []string{"its config has version 2, which ocl wrote before its first release"}},
-		{change("\"version\": 3,\n    \"data\"", "\"data\""), ErrVersion, []string{"its config has version 0, which ocl wrote before its first release"}},
+		{change("\"version\": 3,\n    \"data\"", "\"version\": 4,\n    \"data\""), ErrNewer,
+			[]string{"its config has version 4, this ocl reads 3"}},
+		{change("\"version\": 3,\n    \"data\"", "\"version\": 2,\n    \"data\""), ErrVersion,
+			[]string{"its config has version 2, which ocl wrote before its first release"}},
+		{change("\"version\": 3,\n    \"data\"", "\"data\""), ErrVersion,
+			[]string{"its config has version 0, which ocl wrote before its first release"}},
 		{change(`"lr": 0.1`, `"lr": "fa\u001bst"`), ErrDamaged, []string{"optimizer.lr", "a number", "Restore the file"}},
-		{change(`"train": 20`, `"train": "so\u001bon"`), ErrDamaged, []string{`"stream.tasks.train" is "string", but must be int (byte `}},
-		{change(`"train": 20`, `"train": 1`+strings.Repeat("0", 4000)), ErrDamaged, []string{`"stream.tasks.train" is "number 1000`}},
+		{change(`"train": 20`, `"train": "so\u001bon"`), ErrDamaged,
+			[]string{`"stream.tasks.train" is "string", but must be int (byte `}},
+		{change(`"train": 20`, `"train": 1`+strings.Repeat("0", 4000)), ErrDamaged,
+			[]string{`"stream.tasks.train" is "number 1000`}},
 
 		{change(`"key": "0a`, `"key": "0A`), ErrDamaged, []string{`key is "0A0a`, "must be 64 digits"}},
-		{change(`"workers": 2`, `"workers": -2`), ErrDamaged, []string{"provenance.workers is -2, but must be 0 to 1000000000"}},
+		{change(`"workers": 2`, `"workers": -2`), ErrDamaged,
+			[]string{"provenance.workers is -2, but must be 0 to 1000000000"}},
 		{change(`"capacity": 3`, `"capacity": 9000000000`), ErrDamaged, []string{"memory.capacity is 9000000000"}},
 		{change(`"7": 1`, `"7": -1`), ErrDamaged, []string{`memory.class_counts[1]."7" is -1`}},
 		{change(`[4, 6, 0]`, `[4, -6, 0]`), ErrDamaged, []string{"predictions[1] is -6"}},
 		{change(`"run": "er-m3-s1"`, `"run": ""`), ErrDamaged, []string{"parent.run is empty"}},
-		{change(`"sha256:0d`, `"sha256:0D`), ErrDamaged, []string{`parent.checkpoint is "sha256:0D0d`, "must be sha256: and 64 digits"}},
-		{change(`"classes": 6`, `"classes": 12`), ErrDamaged, []string{"parent.classes is 12, but must be at most stream.classes, which is 11"}},
-		{change(`"step": 11`, `"step": 4`), ErrDamaged, []string{"experts.list[1] began at step 4 in task 1, but steps must rise"}},
-		{change(`"images": 1`, `"images": 5`), ErrDamaged, []string{"1 experts with 5 images of 1×2 pixels, but must have 1 to 8 with 1 to 4 of at most 32×32"}},
-		{change(`"height": 1`, `"height": 2`), ErrDamaged, []string{"experts.pictures.pixels has 12 bytes in base64, but must have 24"}},
-		{change(`"experts": [1]`, `"experts": [2]`), ErrDamaged, []string{"experts.pictures.experts[0] is 2, but must rise within 0 to 1"}},
-		{change(`"classes": 11`, `"classes": 7`), ErrDamaged, []string{"stream.tasks[0] has class 7, but classes must be 0 to 6"}},
-		{change(`"index": 1`, `"index": 10000`), ErrDamaged, []string{"stream.tasks[1].index is 10000, but must be 0 to 9999"}},
-		{change(`"accuracy": [`, `"accuracy": [[], [],`), ErrDamaged, []string{"accuracy has 4 rows, but must have at most 2"}},
+		{change(`"sha256:0d`, `"sha256:0D`), ErrDamaged,
+			[]string{`parent.checkpoint is "sha256:0D0d`, "must be sha256: and 64 digits"}},
+		{change(`"classes": 6`, `"classes": 12`), ErrDamaged,
+			[]string{"parent.classes is 12, but must be at most stream.classes, which is 11"}},
+		{change(`"step": 11`, `"step": 4`), ErrDamaged,
+			[]string{"experts.list[1] began at step 4 in task 1, but steps must rise"}},
+		{change(`"images": 1`, `"images": 5`), ErrDamaged,
+			[]string{"1 experts with 5 images of 1×2 pixels, but must have 1 to 8 with 1 to 4 of at most 32×32"}},
+		{change(`"height": 1`, `"height": 2`), ErrDamaged,
+			[]string{"experts.pictures.pixels has 12 bytes in base64, but must have 24"}},
+		{change(`"experts": [1]`, `"experts": [2]`), ErrDamaged,
+			[]string{"experts.pictures.experts[0] is 2, but must rise within 0 to 1"}},
+		{change(`"classes": 11`, `"classes": 7`), ErrDamaged,
+			[]string{"stream.tasks[0] has class 7, but classes must be 0 to 6"}},
+		{change(`"index": 1`, `"index": 10000`), ErrDamaged,
+			[]string{"stream.tasks[1].index is 10000, but must be 0 to 9999"}},
+		{change(`"accuracy": [`, `"accuracy": [[], [],`), ErrDamaged,
+			[]string{"accuracy has 4 rows, but must have at most 2"}},
 		{change(`[0.5, null]`, `[0.5, null, 0]`), ErrDamaged, []string{"accuracy[0] has 3 values, but must have at most 2"}},
 		{change(`"score": 0.5`, `"score": 2`), ErrDamaged, []string{"tuning.points[0].score is 2, but must be a fraction"}},
-		{change(`"new_as_old_of_errors": 0.5`, `"new_as_old_of_errors": -1`), ErrDamaged, []string{"error_analysis.tasks[0]: a share is -1, but must be a fraction"}},
+		{change(`"new_as_old_of_errors": 0.5`, `"new_as_old_of_errors": -1`), ErrDamaged,
+			[]string{"error_analysis.tasks[0]: a share is -1, but must be a fraction"}},
 		{change(`"train": 0,`, `"train": -1.5,`), ErrDamaged, []string{"seconds are -1.5, 0 and 0, but must be 0 or more"}},
 		{change(`[0.5, null]`, `[17.5]`), ErrDamaged, []string{"accuracy[0][0] is 17.5, but must be a fraction in [0,1]"}},
-		{change(`"tasks": [`, `"common_test": true, "tasks": [`), ErrDamaged, []string{"accuracy[0] has 2 values, but must have at most 1"}},
-		{change(`"average_accuracy": 0.5`, `"average_accuracy": 7`), ErrDamaged, []string{"metrics.average_accuracy is 7, but must be a fraction in [0,1]"}},
-		{change(`"ncm": {`, `"a\u001bb": {"accuracy": [[2]], "metrics": {}}, "ncm": {`), ErrDamaged, []string{`classifiers."a\x1bb".accuracy[0][0] is 2`}},
-		{change(`"task": 1,`, `"task": 2,`), ErrDamaged, []string{"error_analysis.tasks[0].task is 2, but tasks must rise and be below 2"}},
+		{change(`"tasks": [`, `"common_test": true, "tasks": [`), ErrDamaged,
+			[]string{"accuracy[0] has 2 values, but must have at most 1"}},
+		{change(`"average_accuracy": 0.5`, `"average_accuracy": 7`), ErrDamaged,
+			[]string{"metrics.average_accuracy is 7, but must be a fraction in [0,1]"}},
+		{change(`"ncm": {`, `"a\u001bb": {"accuracy": [[2]], "metrics": {}}, "ncm": {`), ErrDamaged,
+			[]string{`classifiers."a\x1bb".accuracy[0][0] is 2`}},
+		{change(`"task": 1,`, `"task": 2,`), ErrDamaged,
+			[]string{"error_analysis.tasks[0].task is 2, but tasks must rise and be below 2"}},
 		{change(`[3, 4, 0]`, `[3, 4, 0, 0]`), ErrDamaged, []string{"confusion[1] has 4 values, but must have at most 3"}},
-		{change(`"step": 3`, `"step": 1`), ErrDamaged, []string{"evaluations[1].step is 1, but must be 2 to outcome.step, which is 4"}},
+		{change(`"step": 3`, `"step": 1`), ErrDamaged,
+			[]string{"evaluations[1].step is 1, but must be 2 to outcome.step, which is 4"}},
 		{change(`"step": 3`, `"step": 5`), ErrDamaged, []string{"evaluations[1].step is 5"}},
 		{change(`"7": 1`, `"11": 1`), ErrDamaged, []string{"1 samples of class 11"}},
-		{change(`"task_counts": [`, `"task_counts": [{},`), ErrDamaged, []string{"memory.task_counts has 3 rows, but must have 2, as memory.class_counts has"}},
-		{change(`"1": 2`, `"2": 2`), ErrDamaged, []string{"memory.task_counts[1] says 2 samples of task 2, but must have those of tasks 0 to 1"}},
-		{change(`"1": 2`, `"1": 3`), ErrDamaged, []string{"memory.task_counts[1] counts 4 samples, but must count 3, as memory.class_counts[1] does"}},
-		{change(`"state": "finished"`, `"state": "lo\u001bst"`), ErrDamaged, []string{`outcome.state is "lo\x1bst", but must be finished, interrupted or diverged`}},
+		{change(`"task_counts": [`, `"task_counts": [{},`), ErrDamaged,
+			[]string{"memory.task_counts has 3 rows, but must have 2, as memory.class_counts has"}},
+		{change(`"1": 2`, `"2": 2`), ErrDamaged,
+			[]string{"memory.task_counts[1] says 2 samples of task 2, but must have those of tasks 0 to 1"}},
+		{change(`"1": 2`, `"1": 3`), ErrDamaged,
+			[]string{"memory.task_counts[1] counts 4 samples, but must count 3, as memory.class_counts[1] does"}},
+		{change(`"state": "finished"`, `"state": "lo\u001bst"`), ErrDamaged,
+			[]string{`outcome.state is "lo\x1bst", but must be finished, interrupted or diverged`}},
 	} {
 		_, err := Parse([]byte(c.text))
 		if !errors.Is(err, c.wanted) {
@@ -286,7 +327,8 @@ func TestRead(t *testing.T) {
 	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("the error does not say which file: %v", err)
 	}
-	if _, err := Read(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "it is a folder, not a regular file") {
+	if _, err := Read(filepath.Dir(path)); err == nil ||
+		!strings.Contains(err.Error(), "it is a folder, not a regular file") {
 		t.Errorf("a folder: %v", err)
 	}
 }
@@ -352,8 +394,10 @@ func FuzzKeys(f *testing.F) {
 func FuzzEvents(f *testing.F) {
 	first := `{"time":"2026-01-31T12:00:00.000Z","event":"run","format":"ocl-events","version":1,"key":"0a"}` + "\n"
 	f.Add([]byte(first + `{"time":"","event":"task","task":0,"classes":[1,2],"train":3,"test":4}` + "\n"))
-	f.Add([]byte(`{"time":"","event":"step","step":1,"task":0,"loss":2.5,"running_accuracy":0.25}` + "\n" + `{"event":"eval`))
-	f.Add([]byte(`{"time":"","event":"evaluation","step":1,"task":0,"between":true,"accuracy":[0.5,null],"parameters":9}` + "\n{}{}\n\nnull\n"))
+	f.Add([]byte(`{"time":"","event":"step","step":1,"task":0,"loss":2.5,"running_accuracy":0.25}` + "\n" +
+		`{"event":"eval`))
+	f.Add([]byte(`{"time":"","event":"evaluation","step":1,"task":0,"between":true,"accuracy":[0.5,null],"parameters":9}` +
+		"\n{}{}\n\nnull\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, b := range [][]byte{b, append([]byte(first), b...)} {
 			var events []Event
@@ -414,7 +458,8 @@ func TestSamplesOfAParent(t *testing.T) {
 		t.Error(err)
 	}
 	r.Parent, r.Experts.List[0].Task = nil, 0
-	if err := Check(r); err == nil || !strings.Contains(err.Error(), "memory.task_counts[1] counts 2 samples, but must count 3") {
+	if err := Check(r); err == nil || !strings.Contains(err.Error(),
+		"memory.task_counts[1] counts 2 samples, but must count 3") {
 		t.Errorf("a sample of no task, without a parent: %v", err)
 	}
 }

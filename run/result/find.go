@@ -24,7 +24,8 @@ type Source struct{ Path, Folder string }
 func Find(path string) (found []Source, pending []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("result: %s: %w. Give the folder of an experiment or a run, such as the --out of \"ocl run\"", path, cause.Of(err))
+		return nil, nil, fmt.Errorf("result: %s: %w. Give the folder of an experiment or a run, such as the --out of \"ocl run\"",
+			path, cause.Of(err))
 	}
 	if !info.IsDir() {
 		return []Source{{path, path}}, nil, nil

@@ -11,7 +11,8 @@ import (
 // TestFind: every kind of path that holds results gives them by name, and what has begun is told apart.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"exp/b/result.json", "exp/a/result.json.gz", "exp/c/events.jsonl", "exp/packed.json.gz", "exp/other/notes.txt", "alone/events.jsonl"} {
+	for _, name := range []string{"exp/b/result.json", "exp/a/result.json.gz", "exp/c/events.jsonl", "exp/packed.json.gz",
+		"exp/other/notes.txt", "alone/events.jsonl"} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
@@ -26,7 +27,8 @@ func TestFind(t *testing.T) {
 		found   []Source
 		pending []string
 	}{
-		{"exp", []Source{{in("exp/a/result.json.gz"), in("exp/a")}, {in("exp/b/result.json"), in("exp/b")}, {in("exp/packed.json.gz"), in("exp/packed.json.gz")}}, []string{in("exp/c")}},
+		{"exp", []Source{{in("exp/a/result.json.gz"), in("exp/a")}, {in("exp/b/result.json"), in("exp/b")},
+			{in("exp/packed.json.gz"), in("exp/packed.json.gz")}}, []string{in("exp/c")}},
 		{"exp/b", []Source{{in("exp/b/result.json"), in("exp/b")}}, nil},
 		{"exp/packed.json.gz", []Source{{in("exp/packed.json.gz"), in("exp/packed.json.gz")}}, nil},
 	} {

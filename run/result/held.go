@@ -1,7 +1,8 @@
 package result
 
-// Held counts the stored samples after each task by the task of the run that they came with, [task][task]. It is nil without a memory, and where
-// the file counts by class alone and classes return in later tasks. Samples from before the run are in no count.
+// Held counts the stored samples after each task by the task of the run that they came with, [task][task]. It is nil
+// without a memory, and where the file counts by class alone and classes return in later tasks. Samples from before the
+// run are in no count.
 func (r *Result) Held() [][]int {
 	if r.Memory == nil {
 		return nil

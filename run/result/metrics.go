@@ -21,15 +21,18 @@ type Metrics struct {
 	AverageAnytimeAccuracy     *float64 `json:"average_anytime_accuracy,omitempty"`
 }
 
-// metrics declares all metrics, in the order of their fields. Checking, computing and the tables of a report go through it.
+// metrics declares all metrics, in the order of their fields. Checking, computing and the tables of a report go through
+// it.
 var metrics = []Metric{
 	{"average_accuracy", "average accuracy", "mean of the last row over the tasks learned", 0,
 		func(m *Metrics) **float64 { return &m.AverageAccuracy },
 		func(m measured) float64 { return metric.AverageAccuracy(m.matrix, len(m.matrix.Rows)-1) }},
-	{"average_forgetting", "average forgetting", "mean over the earlier tasks of the best accuracy before the last task minus the last accuracy", -1,
+	{"average_forgetting", "average forgetting",
+		"mean over the earlier tasks of the best accuracy before the last task minus the last accuracy", -1,
 		func(m *Metrics) **float64 { return &m.AverageForgetting },
 		func(m measured) float64 { return metric.AverageForgetting(m.matrix, len(m.matrix.Rows)-1) }},
-	{"forgetting_all_tasks", "forgetting over all tasks", "as the authors of the survey computed it: over all tasks, the best accuracy of all rows minus the last", 0,
+	{"forgetting_all_tasks", "forgetting over all tasks",
+		"as the authors of the survey computed it: over all tasks, the best accuracy of all rows minus the last", 0,
 		func(m *Metrics) **float64 { return &m.ForgettingAllTasks },
 		func(m measured) float64 { return metric.ForgettingAllTasks(m.matrix) }},
 	{"bwt_plus", "BWT⁺", "positive backward transfer", 0,
@@ -44,7 +47,8 @@ var metrics = []Metric{
 	{"average_incremental_accuracy", "average incremental accuracy", "mean of the average accuracy of all rows", 0,
 		func(m *Metrics) **float64 { return &m.AverageIncrementalAccuracy },
 		func(m measured) float64 { return metric.AverageIncrementalAccuracy(m.matrix) }},
-	{"average_anytime_accuracy", "average anytime accuracy", "mean accuracy on the tasks seen so far, over the evaluations in the middle of tasks", 0,
+	{"average_anytime_accuracy", "average anytime accuracy",
+		"mean accuracy on the tasks seen so far, over the evaluations in the middle of tasks", 0,
 		func(m *Metrics) **float64 { return &m.AverageAnytimeAccuracy },
 		func(m measured) float64 { return metric.AverageAnytimeAccuracy(m.between) }},
 }
@@ -66,8 +70,8 @@ func (d Metric) Of(m Metrics) *float64 { return *d.field(&m) }
 // AllMetrics are the metrics in the order of the schema.
 func AllMetrics() []Metric { return slices.Clone(metrics) }
 
-// Anytime is the mean accuracy on the tasks seen so far at the evaluation in the middle of a task after that step, a term of
-// [metric.AverageAnytimeAccuracy]; NaN where there was none.
+// Anytime is the mean accuracy on the tasks seen so far at the evaluation in the middle of a task after that step, a
+// term of [metric.AverageAnytimeAccuracy]; NaN where there was none.
 func (r *Result) Anytime(step int) float64 {
 	i, found := slices.BinarySearchFunc(r.Evaluations, step, func(e Evaluation, step int) int { return e.Step - step })
 	if !found {
@@ -84,8 +88,9 @@ func (r *Result) AnytimeSteps() (steps []int) {
 	return steps
 }
 
-// OneImage is the most by which one test image changes the average accuracy over all tasks, in (0,1]: 1/n for n images that all tasks share,
-// else 1/(T·n) for T tasks, the smallest of which has n test images. 0 where no number of images is known, as of other programs.
+// OneImage is the most by which one test image changes the average accuracy over all tasks, in (0,1]: 1/n for n images
+// that all tasks share, else 1/(T·n) for T tasks, the smallest of which has n test images. 0 where no number of images
+// is known, as of other programs.
 func (r *Result) OneImage() float64 {
 	most := 0.0
 	for _, t := range r.Stream.Tasks {
@@ -121,8 +126,8 @@ func MetricsOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation)
 	return out
 }
 
-// MatrixOf is a matrix of accuracies as package metric takes it, with the rows up to the last that was evaluated. Its arguments are those of
-// [MetricsOf].
+// MatrixOf is a matrix of accuracies as package metric takes it, with the rows up to the last that was evaluated. Its
+// arguments are those of [MetricsOf].
 func MatrixOf(accuracy [][]*float64, commonTest bool) metric.Matrix {
 	rows := 0
 	for i, row := range accuracy {

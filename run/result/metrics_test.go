@@ -37,12 +37,15 @@ func TestMetricTable(t *testing.T) {
 			t.Errorf("%s has the title %q, which is empty or that of another", d.Key, d.Title)
 		}
 		titles[d.Title] = true
-		if row := fmt.Sprintf("| `metrics.%s` | number ? | %s, in [%g,1] |\n", d.Key, d.Help, d.Least); !strings.Contains(string(page), row) {
+		if row := fmt.Sprintf("| `metrics.%s` | number ? | %s, in [%g,1] |\n", d.Key, d.Help,
+			d.Least); !strings.Contains(string(page), row) {
 			t.Errorf("docs/format/result.md has no row %s", row)
 		}
 		low := d.Least - 0.1
 		*d.field(&m) = &low
-		if err := checkMetrics("metrics", m); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("metrics.%s is %g, but must be a fraction in [%g,1]", d.Key, low, d.Least)) {
+		if err := checkMetrics("metrics", m); err == nil ||
+			!strings.Contains(err.Error(), fmt.Sprintf("metrics.%s is %g, but must be a fraction in [%g,1]", d.Key, low,
+				d.Least)) {
 			t.Errorf("%s below its range: %v", d.Key, err)
 		}
 	}
@@ -67,15 +70,18 @@ func TestMetricsOf(t *testing.T) {
 		between  []Evaluation
 		want     string
 	}{
-		{"the example of package metric", [][]*float64{numbers(0.75, 0.125, 0.25), numbers(0.5, 0.75, 0.375), numbers(0.25, 0.5, 0.75)}, false, nil,
+		{"the example of package metric", [][]*float64{numbers(0.75, 0.125, 0.25), numbers(0.5, 0.75, 0.375),
+			numbers(0.25, 0.5, 0.75)}, false, nil,
 			`{"average_accuracy":0.5,"average_forgetting":0.375,"forgetting_all_tasks":0.25,"bwt_plus":0,"fwt":0.25,"learning_accuracy":0.75,"average_incremental_accuracy":0.625}`},
 		{"stopped after the first task", [][]*float64{numbers(0.75, -1), numbers(-1, -1)}, false, nil,
 			`{"average_accuracy":0.75,"learning_accuracy":0.75,"average_incremental_accuracy":0.75}`},
-		{"after the last task alone", [][]*float64{numbers(-1, -1), numbers(0.5, 0.25)}, false, nil, `{"average_accuracy":0.375}`},
+		{"after the last task alone", [][]*float64{numbers(-1, -1), numbers(0.5, 0.25)}, false, nil,
+			`{"average_accuracy":0.375}`},
 		{"a common test set", [][]*float64{numbers(0.75), numbers(0.25)}, true, nil,
 			`{"average_accuracy":0.25,"average_forgetting":0.5,"forgetting_all_tasks":0.5,"average_incremental_accuracy":0.5}`},
 		{"evaluations in the middle of tasks", [][]*float64{numbers(0.75, -1), numbers(-1, -1)}, false,
-			[]Evaluation{{Accuracy: numbers(0.25, -1)}, {Accuracy: numbers(0.75, -1)}, {Accuracy: numbers(0.5, 0.25)}, {Accuracy: numbers(0.5, 0.75)}},
+			[]Evaluation{{Accuracy: numbers(0.25, -1)}, {Accuracy: numbers(0.75, -1)}, {Accuracy: numbers(0.5, 0.25)},
+				{Accuracy: numbers(0.5, 0.75)}},
 			`{"average_accuracy":0.75,"learning_accuracy":0.75,"average_incremental_accuracy":0.75,"average_anytime_accuracy":0.5}`},
 		{"nothing evaluated", [][]*float64{numbers(-1, -1), nil}, false, nil, `{}`},
 	} {

@@ -29,11 +29,13 @@ const (
 
 // Result is one run: one method, one seed.
 type Result struct {
-	Format     string        `json:"format"`
-	Version    int           `json:"version"`
-	Key        string        `json:"key,omitempty"`     // hash of all that the numbers are a function of; "" of what ocl has not run
-	Foreign    *Foreign      `json:"foreign,omitempty"` // nil for what ocl has run
-	Config     config.Config `json:"config,omitzero"`   // the resolved config of this one run; zero for what ocl has not run
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	// hash of all that the numbers are a function of; "" of what ocl has not run
+	Key     string   `json:"key,omitempty"`
+	Foreign *Foreign `json:"foreign,omitempty"` // nil for what ocl has run
+	// the resolved config of this one run; zero for what ocl has not run
+	Config     config.Config `json:"config,omitzero"`
 	Method     Method        `json:"method"`
 	Provenance Provenance    `json:"provenance"`
 	Tuning     *Tuning       `json:"tuning,omitempty"` // nil for a run whose settings were not tuned before it
@@ -46,16 +48,17 @@ type Result struct {
 	Classifiers map[string]Classifier `json:"classifiers,omitempty"`
 	// ErrorAnalysis is that of class-incremental streams, nil elsewhere.
 	ErrorAnalysis *ErrorAnalysis `json:"error_analysis,omitempty"`
-	Evaluations   []Evaluation   `json:"evaluations,omitempty"` // those in the middle of tasks, in the order of their steps
-	Seconds       Seconds        `json:"seconds"`
-	Resources     Resources      `json:"resources"`
-	Memory        *Memory        `json:"memory,omitempty"`
-	Experts       *Experts       `json:"experts,omitempty"` // of a method that makes networks as it learns, nil for others
-	Outcome       Outcome        `json:"outcome"`
+	// those in the middle of tasks, in the order of their steps
+	Evaluations []Evaluation `json:"evaluations,omitempty"`
+	Seconds     Seconds      `json:"seconds"`
+	Resources   Resources    `json:"resources"`
+	Memory      *Memory      `json:"memory,omitempty"`
+	Experts     *Experts     `json:"experts,omitempty"` // of a method that makes networks as it learns, nil for others
+	Outcome     Outcome      `json:"outcome"`
 }
 
-// Foreign says of accuracies that another program has measured where they are from. Such a result has stream, method, accuracy and
-// metrics, and says nothing else: ocl has not run it and cannot check it.
+// Foreign says of accuracies that another program has measured where they are from. Such a result has stream, method,
+// accuracy and metrics, and says nothing else: ocl has not run it and cannot check it.
 type Foreign struct {
 	Program string `json:"program"`
 	File    string `json:"file"`   // name of the file with the accuracies
@@ -76,7 +79,8 @@ type Method struct {
 
 // Provenance says on what the numbers depend besides the config, and where and when they were made.
 type Provenance struct {
-	Program     string `json:"program,omitempty"` // version of ocl; like the times, processor and command "" in older files
+	// version of ocl; like the times, processor and command "" in older files
+	Program     string `json:"program,omitempty"`
 	Revision    string `json:"revision"`
 	Numbers     int    `json:"numbers"`
 	Kernel      string `json:"kernel"`
@@ -93,12 +97,13 @@ type Provenance struct {
 	Ended        string   `json:"ended,omitempty"`
 	Command      []string `json:"command,omitempty"` // the words of the command line
 	DataDigest   string   `json:"data_digest"`
-	// Registered are the method, data set, kind of stream and network of the run as far as another module has registered them, with its version.
+	// Registered are the method, data set, kind of stream and network of the run as far as another module has registered
+	// them, with its version.
 	Registered []config.Registered `json:"registered,omitempty"`
 }
 
-// Tuning says how settings of a run were chosen on the first two tasks (docs/tuning.md). The config has the chosen values, so no number
-// depends on it.
+// Tuning says how settings of a run were chosen on the first two tasks (docs/tuning.md). The config has the chosen
+// values, so no number depends on it.
 type Tuning struct {
 	Key        string        `json:"key"` // of the run before tuning, and of the tuning
 	Grid       string        `json:"grid"`
@@ -118,8 +123,8 @@ type TuningPoint struct {
 	Score   *float64 `json:"score,omitempty"` // mean accuracy after the two tasks; nil where a trial diverged
 }
 
-// Parent is the run whose learner a run has continued. Tasks, steps and classes are those of the learner then, with those
-// of the parent's own parent.
+// Parent is the run whose learner a run has continued. Tasks, steps and classes are those of the learner then, with
+// those of the parent's own parent.
 type Parent struct {
 	Run        string `json:"run"` // name of its folder
 	Key        string `json:"key"`
@@ -173,8 +178,8 @@ func (s Stream) Order() []int {
 	return order
 }
 
-// Task is one task of the stream; Index is its 0-based place in the whole stream, before a protocol cut tasks away. Name is
-// that of the data set, if it has names for its tasks.
+// Task is one task of the stream; Index is its 0-based place in the whole stream, before a protocol cut tasks away.
+// Name is that of the data set, if it has names for its tasks.
 type Task struct {
 	Index   int    `json:"index"`
 	Name    string `json:"name,omitempty"`
@@ -224,7 +229,8 @@ type TaskErrors struct {
 	Logits *Logits `json:"logits,omitempty"`
 	Head   *Head   `json:"head,omitempty"`
 
-	Confusion   [][]int `json:"confusion"`   // [task of the samples][task of the predicted class], last column: classes not yet seen
+	// [task of the samples][task of the predicted class], last column: classes not yet seen
+	Confusion   [][]int `json:"confusion"`
 	Predictions []int   `json:"predictions"` // sums of its columns
 }
 
@@ -256,20 +262,22 @@ type Resources struct {
 	PeakResidentBytes int64 `json:"peak_resident_bytes"` // of the process; runs at once share it
 	Parameters        int   `json:"parameters"`
 	MemoryBytes       int64 `json:"memory_bytes"` // stored samples
-	StateBytes        int64 `json:"state_bytes"`  // what a checkpoint holds of the learner, without the origins of stored samples
-	FLOPsPerStep      int64 `json:"flops_per_step"`
+	// what a checkpoint holds of the learner, without the origins of stored samples
+	StateBytes   int64 `json:"state_bytes"`
+	FLOPsPerStep int64 `json:"flops_per_step"`
 }
 
 // Memory is the content of the memory after each task that ended.
 type Memory struct {
 	Capacity    int           `json:"capacity"`
 	ClassCounts []map[int]int `json:"class_counts"` // class index (as text) to stored samples
-	// TaskCounts have the place in Stream.Tasks of the task that samples came with instead of their class; nil in older files.
+	// TaskCounts have the place in Stream.Tasks of the task that samples came with instead of their class; nil in older
+	// files.
 	TaskCounts []map[int]int `json:"task_counts,omitempty"`
 }
 
-// Experts are the networks that a learner has made by the end of a run, in their order. One whose training has not ended is
-// not among them.
+// Experts are the networks that a learner has made by the end of a run, in their order. One whose training has not
+// ended is not among them.
 type Experts struct {
 	List     []Expert  `json:"list"`
 	Pictures *Pictures `json:"pictures,omitempty"` // nil where there are no experts
@@ -277,10 +285,11 @@ type Experts struct {
 
 // Expert is an autoencoder and a classifier.
 type Expert struct {
-	Step       int     `json:"step"`   // of the learner, those before its run too: the batch with which its training began
-	Task       int     `json:"task"`   // place in Stream.Tasks of the task under way then; -1 before the run
-	Stored     int     `json:"stored"` // samples of the short-term memory that it was made of
-	Count      float64 `json:"count"`  // 1, those, and the responsibilities that it has had since: what its prior is in proportion to
+	Step   int `json:"step"`   // of the learner, those before its run too: the batch with which its training began
+	Task   int `json:"task"`   // place in Stream.Tasks of the task under way then; -1 before the run
+	Stored int `json:"stored"` // samples of the short-term memory that it was made of
+	// 1, those, and the responsibilities that it has had since: what its prior is in proportion to
+	Count      float64 `json:"count"`
 	Parameters int     `json:"parameters"`
 }
 

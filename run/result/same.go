@@ -15,7 +15,8 @@ import (
 // docs/format/result.md has the same list.
 var whereAndWhen = []string{
 	"config.data.dir", "config.data.backbone", "config.network.init", "config.parent.run", "parent.run", "tuning",
-	"provenance.program", "provenance.revision", "provenance.workers", "provenance.concurrency", "provenance.timed", "provenance.go",
+	"provenance.program", "provenance.revision", "provenance.workers", "provenance.concurrency", "provenance.timed",
+	"provenance.go",
 	"provenance.processor", "provenance.architecture", "provenance.started", "provenance.ended", "provenance.command",
 	"seconds",
 	"resources.peak_resident_bytes",
@@ -48,8 +49,9 @@ func Same(a, b *Result) (difference string, same bool) {
 	return "", true
 }
 
-// Compare lists all keys but those of the configs in which two results differ, except for the keys that say where and when they
-// were made. values is the number of texts, numbers, true, false and null that were compared. It compares as [Same] does.
+// Compare lists all keys but those of the configs in which two results differ, except for the keys that say where and
+// when they were made. values is the number of texts, numbers, true, false and null that were compared. It compares as
+// [Same] does.
 func Compare(a, b *Result) (differences []Difference, values int, err error) {
 	var trees [2]any
 	for i, r := range []*Result{a, b} {

@@ -56,8 +56,10 @@ func TestReadUnpacks(t *testing.T) {
 	}
 	changed := bytes.Clone(good)
 	changed[len(changed)-8] ^= 1 // of the checksum
-	for name, file := range map[string][]byte{"cut off": good[:len(good)/2], "changed": changed, "the head alone": good[:2], "followed by others": append(bytes.Clone(good), "more"...)} {
-		if _, err := read(file); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "cannot be decompressed") {
+	for name, file := range map[string][]byte{"cut off": good[:len(good)/2], "changed": changed,
+		"the head alone": good[:2], "followed by others": append(bytes.Clone(good), "more"...)} {
+		if _, err := read(file); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) ||
+			!strings.Contains(err.Error(), "cannot be decompressed") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

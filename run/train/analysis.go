@@ -16,7 +16,8 @@ const maxConfusion = 1_000
 func (c *Classifiers) newEvaluations(info ocl.StreamInfo, t int) []evaluation {
 	all := make([]evaluation, len(c.Names))
 	for i := range all {
-		all[i] = evaluation{accuracy: undefined(info.TestSets()), right: make([]int, info.Classes), all: make([]int, info.Classes)}
+		all[i] = evaluation{accuracy: undefined(info.TestSets()), right: make([]int, info.Classes),
+			all: make([]int, info.Classes)}
 		if c.plain || info.Scenario != ocl.ClassIncremental || info.Classes > maxConfusion {
 			continue
 		}
@@ -86,8 +87,10 @@ func headOf(net *nn.Network, groups []metric.Group) *result.Head {
 		}
 	}
 	return &result.Head{
-		NewWeight: finite(metric.GroupMean(weights, groups, metric.New)), OldWeight: finite(metric.GroupMean(weights, groups, metric.Old)),
-		NewBias: finite(metric.GroupMean(biases, groups, metric.New)), OldBias: finite(metric.GroupMean(biases, groups, metric.Old)),
+		NewWeight: finite(metric.GroupMean(weights, groups, metric.New)),
+		OldWeight: finite(metric.GroupMean(weights, groups, metric.Old)),
+		NewBias:   finite(metric.GroupMean(biases, groups, metric.New)),
+		OldBias:   finite(metric.GroupMean(biases, groups, metric.Old)),
 	}
 }
 

@@ -198,7 +198,8 @@ func (r *run) evaluateMidTask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.found.Evaluations = append(r.found.Evaluations, result.Evaluation{Step: r.at.Step, Task: r.at.Task, Accuracy: nullable(found[0].accuracy)})
+	r.found.Evaluations = append(r.found.Evaluations,
+		result.Evaluation{Step: r.at.Step, Task: r.at.Task, Accuracy: nullable(found[0].accuracy)})
 	return r.report(Evaluated{Task: r.at.Task, Step: r.at.Step, MidTask: true, Accuracy: nullable(found[0].accuracy)})
 }
 

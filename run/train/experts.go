@@ -10,8 +10,8 @@ import (
 	"ocl/run/result"
 )
 
-// expertsOf describes the experts of a learner that makes networks as it learns, and returns nil for other learners. before is
-// the number of steps that the learner made before the run.
+// expertsOf describes the experts of a learner that makes networks as it learns, and returns nil for other learners.
+// before is the number of steps that the learner made before the run.
 func expertsOf(l ocl.Learner, st build.Stream, before int) *result.Experts {
 	c, ok := l.(*learner.CNDPM)
 	if !ok {
@@ -19,7 +19,8 @@ func expertsOf(l ocl.Learner, st build.Stream, before int) *result.Experts {
 	}
 	x := &result.Experts{List: []result.Expert{}}
 	for _, e := range c.Experts() {
-		x.List = append(x.List, result.Expert{Step: e.Step, Task: taskAt(st, e.Step-before), Stored: e.Stored, Count: e.Count, Parameters: e.Parameters})
+		x.List = append(x.List, result.Expert{Step: e.Step, Task: taskAt(st, e.Step-before), Stored: e.Stored, Count: e.Count,
+			Parameters: e.Parameters})
 	}
 	n := len(x.List)
 	if n == 0 {
@@ -54,8 +55,8 @@ func taskAt(st build.Stream, step int) int {
 	return task
 }
 
-// appendPicture appends image i of x [B,C,H,W] as 8-bit RGB, each side at most result.MostPictureSide pixels: the means of
-// squares of pixels.
+// appendPicture appends image i of x [B,C,H,W] as 8-bit RGB, each side at most result.MostPictureSide pixels: the means
+// of squares of pixels.
 func appendPicture(dst []byte, x *tensor.Tensor, i int) (out []byte, height, width int) {
 	c, h, w := x.Dim(1), x.Dim(2), x.Dim(3)
 	factor := (max(h, w) + result.MostPictureSide - 1) / result.MostPictureSide

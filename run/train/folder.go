@@ -27,8 +27,8 @@ const (
 // WrittenWhole are the files in the folder of a run that appear complete or not at all.
 var WrittenWhole = []string{ResultFile, ConfigFile, EventsFile}
 
-// claim makes and locks the folder of the run, removes what crashes left there, and writes the config. If the run has ended
-// before, it returns its result.
+// claim makes and locks the folder of the run, removes what crashes left there, and writes the config. If the run has
+// ended before, it returns its result.
 func (r *run) claim() (kept *result.Result, err error) {
 	if err := atomicfile.MakeFolder(r.Folder); err != nil {
 		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
@@ -72,7 +72,8 @@ func (r *run) openJournal(length int64) (whole bool, err error) {
 	if r.journal, whole, err = openJournal(path, length, r.firstEvent()); errors.Is(err, input.ErrKind) {
 		return false, fmt.Errorf("%w. Remove it; the run then continues without its earlier events", err)
 	} else if err != nil {
-		return false, fmt.Errorf("%s cannot be written: %w. Make room on the disk, or choose another --out", path, cause.Of(err))
+		return false, fmt.Errorf("%s cannot be written: %w. Make room on the disk, or choose another --out", path,
+			cause.Of(err))
 	}
 	if err := atomicfile.SyncFolder(r.Folder); err != nil {
 		return false, fmt.Errorf("%w. %s", err, makeRoom)
@@ -135,7 +136,8 @@ func (r *run) openFolder() (kept *result.Result, err error) {
 		return nil, err
 	}
 	if !whole {
-		r.note(fmt.Sprintf("%s: the events of the first %d steps are missing. The results do not depend on them", filepath.Join(r.Folder, EventsFile), r.at.Step))
+		r.note(fmt.Sprintf("%s: the events of the first %d steps are missing. The results do not depend on them",
+			filepath.Join(r.Folder, EventsFile), r.at.Step))
 	}
 	r.snapshots.taken = time.Now()
 	if r.at.Phase == beforeTask && r.at.Step == 0 {
@@ -164,7 +166,8 @@ func keptResult(folder string, j Job) (*result.Result, error) {
 	}
 	err = Accept(j.Identity, identity.Of(build.Schema(), r))
 	if err == nil {
-		err = fmt.Errorf("its key is %s, but the key of the run is %s. Remove the file, %s", cause.Shown(r.Key), j.Key, startAnew)
+		err = fmt.Errorf("its key is %s, but the key of the run is %s. Remove the file, %s", cause.Shown(r.Key), j.Key,
+			startAnew)
 	}
 	return nil, fmt.Errorf("%s: %w", path, err)
 }

@@ -13,8 +13,8 @@ import (
 
 // Found describes the run in a folder.
 type Found struct {
-	// State is that of the result (result.Finished, result.Diverged, result.Interrupted), Begun for a run without one, or ""
-	// where there is no run.
+	// State is that of the result (result.Finished, result.Diverged, result.Interrupted), Begun for a run without one, or
+	// "" where there is no run.
 	State string
 	Step  int // steps that need not be made again, as far as names and results tell
 }

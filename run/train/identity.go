@@ -32,13 +32,17 @@ func Accept(id, made identity.Identity) error {
 func differ(id, made identity.Identity) (what, remedy string) {
 	switch {
 	case made.Data != id.Data:
-		return fmt.Sprintf("it was made with the data %s, but this run has %s", cause.Shown(made.Data), cause.Shown(id.Data)), "Use the same data"
+		return fmt.Sprintf("it was made with the data %s, but this run has %s", cause.Shown(made.Data), cause.Shown(id.Data)),
+			"Use the same data"
 	case made.Numbers != id.Numbers: // first, as setting the others would not help
-		return fmt.Sprintf("it was made with numbers version %d, but this ocl has %d", made.Numbers, id.Numbers), "Use the ocl that made it"
+		return fmt.Sprintf("it was made with numbers version %d, but this ocl has %d", made.Numbers, id.Numbers),
+			"Use the ocl that made it"
 	case made.Kernel != id.Kernel:
-		return fmt.Sprintf("it was made with the %s kernels, but this run uses %s", cause.Shown(made.Kernel), cause.Shown(id.Kernel)), "Set OCL_KERNEL=" + cause.Shown(made.Kernel)
+		return fmt.Sprintf("it was made with the %s kernels, but this run uses %s", cause.Shown(made.Kernel),
+			cause.Shown(id.Kernel)), "Set OCL_KERNEL=" + cause.Shown(made.Kernel)
 	case made.Convolution != id.Convolution:
-		return fmt.Sprintf("it was made with %s convolutions, but this run uses %s", cause.Shown(made.Convolution), cause.Shown(id.Convolution)), "Set OCL_CONV=" + cause.Shown(made.Convolution)
+		return fmt.Sprintf("it was made with %s convolutions, but this run uses %s", cause.Shown(made.Convolution),
+			cause.Shown(id.Convolution)), "Set OCL_CONV=" + cause.Shown(made.Convolution)
 	case config.OtherVersions(made.Registered, id.Registered) != "":
 		return config.OtherVersions(made.Registered, id.Registered), "Use the version that made it"
 	case build.Schema().Canonical(made.Config) != build.Schema().Canonical(id.Config):
@@ -47,8 +51,8 @@ func differ(id, made identity.Identity) (what, remedy string) {
 	return "", ""
 }
 
-// OfRun returns an error if a checkpoint in the folder of a run, made under the identity made, is of another run than the
-// folder's config and the first line of its events say. What cannot be read says nothing.
+// OfRun returns an error if a checkpoint in the folder of a run, made under the identity made, is of another run than
+// the folder's config and the first line of its events say. What cannot be read says nothing.
 func OfRun(folder string, made identity.Identity) error {
 	run := made
 	if c, err := ReadConfig(folder); err == nil {
@@ -58,13 +62,14 @@ func OfRun(folder string, made identity.Identity) error {
 		take(&run, e)
 	}
 	if what, _ := differ(run, made); what != "" {
-		return fmt.Errorf("this checkpoint is of another run than its folder: %s. Remove it, or give the folder of its run", strings.NewReplacer("this ocl", "this run", "this program", "this run").Replace(what))
+		return fmt.Errorf("this checkpoint is of another run than its folder: %s. Remove it, or give the folder of its run",
+			strings.NewReplacer("this ocl", "this run", "this program", "this run").Replace(what))
 	}
 	return nil
 }
 
-// MadeIn is the identity of the run in a folder, by its config and the first line of its events. It is an error if one of them
-// is absent or cannot be read.
+// MadeIn is the identity of the run in a folder, by its config and the first line of its events. It is an error if one
+// of them is absent or cannot be read.
 func MadeIn(folder string) (id identity.Identity, err error) {
 	if id.Config, err = ReadConfig(folder); err != nil {
 		return id, err
@@ -76,11 +81,12 @@ func MadeIn(folder string) (id identity.Identity, err error) {
 
 // take copies the identity that the first event of a run states into id.
 func take(id *identity.Identity, e result.Event) {
-	id.Data, id.Numbers, id.Kernel, id.Convolution, id.Registered = e.DataDigest, e.Numbers, e.Kernel, e.Convolution, e.Registered
+	id.Data, id.Numbers, id.Kernel, id.Convolution, id.Registered = e.DataDigest, e.Numbers, e.Kernel, e.Convolution,
+		e.Registered
 }
 
-// Lacks is an error if the run in a folder used something of another module that this program does not have. A folder that is not that of a
-// run, or whose events cannot be read, lacks nothing.
+// Lacks is an error if the run in a folder used something of another module that this program does not have. A folder
+// that is not that of a run, or whose events cannot be read, lacks nothing.
 func Lacks(folder string) error {
 	e, err := firstEvent(folder)
 	if err != nil {
@@ -117,13 +123,15 @@ func firstEvent(folder string) (result.Event, error) {
 	return result.Event{}, io.ErrUnexpectedEOF
 }
 
-// identityParts are the parts of an identity in a checkpoint. A tuning is none of them: the config has the values that it chose.
+// identityParts are the parts of an identity in a checkpoint. A tuning is none of them: the config has the values that
+// it chose.
 func identityParts(id *identity.Identity) checkpoint.Parts {
 	registered := len(id.Registered) > 0
 	return checkpoint.Parts{
-		checkpoint.Either(&registered, registeredSection, checkpoint.Parts{checkpoint.JSON(registeredSection, &id.Registered)}, checkpoint.Parts{
-			checkpoint.Then(func() error { id.Registered = nil; return nil }),
-		}),
+		checkpoint.Either(&registered, registeredSection,
+			checkpoint.Parts{checkpoint.JSON(registeredSection, &id.Registered)}, checkpoint.Parts{
+				checkpoint.Then(func() error { id.Registered = nil; return nil }),
+			}),
 		checkpoint.Then(func() error { return build.Schema().Lacks(id.Registered) }),
 		checkpoint.JSON("config", (*recordedConfig)(&id.Config)),
 		checkpoint.Bytes("data", &id.Data),
@@ -143,7 +151,8 @@ func ReadIdentity(d *checkpoint.Decoder) (identity.Identity, error) {
 	return id, identityParts(&id).LoadState(d.Sub("identity"))
 }
 
-// recordedConfig is a config in a checkpoint. It is read with the catalogue, which knows the types of the options of methods.
+// recordedConfig is a config in a checkpoint. It is read with the catalogue, which knows the types of the options of
+// methods.
 type recordedConfig config.Config
 
 func (c recordedConfig) MarshalJSON() ([]byte, error) { return config.Config(c).MarshalJSON() }

@@ -16,8 +16,8 @@ type Job struct {
 	Tricks       []string // names; nil means none
 	Seed         uint64
 	Config       config.Config // of this run alone, resolved: running it again gives the same run
-	// Identity is everything that the numbers of the run depend on: its config without places, the digest of the data, the numbers version, the
-	// kernel set and the algorithm of convolutions. Key is its hash, 64 hexadecimal digits.
+	// Identity is everything that the numbers of the run depend on: its config without places, the digest of the data, the
+	// numbers version, the kernel set and the algorithm of convolutions. Key is its hash, 64 hexadecimal digits.
 	Identity identity.Identity
 	Key      string
 	Folder   string // the name of its folder in the experiment's, such as "er-m5000-s3-1f2e3d4c"

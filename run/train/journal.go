@@ -74,9 +74,11 @@ func (r *run) firstEvent() result.Event {
 			st.Tasks[i].Classes = nil
 		}
 	}
-	plan := &result.Plan{Steps: p.Steps, FLOPs: p.FLOPs(), StepFLOPs: p.FLOPsPerStep, ImageFLOPs: p.FLOPsPerImage, PrepareFLOPs: orNone(p.PrepareFLOPs), BetweenFLOPs: orNone(p.MidTaskFLOPs)}
+	plan := &result.Plan{Steps: p.Steps, FLOPs: p.FLOPs(), StepFLOPs: p.FLOPsPerStep, ImageFLOPs: p.FLOPsPerImage,
+		PrepareFLOPs: orNone(p.PrepareFLOPs), BetweenFLOPs: orNone(p.MidTaskFLOPs)}
 	return result.Event{Event: result.EventRun, Format: result.EventsFormat, Version: result.EventsVersion,
-		Key: r.Job.Key, DataDigest: id.Data, Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution, Registered: id.Registered, Stream: &st, Plan: plan}
+		Key: r.Job.Key, DataDigest: id.Data, Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution,
+		Registered: id.Registered, Stream: &st, Plan: plan}
 }
 
 // orNone is nil for a list of zeros.
@@ -138,7 +140,8 @@ func (j *journal) task(t ocl.TaskInfo, step int) error {
 
 // evaluation writes what an evaluation found.
 func (j *journal) evaluation(e Evaluated, parameters int) error {
-	return j.add(result.Event{Event: result.EventEvaluation, Step: e.Step, Task: &e.Task, Between: e.MidTask, Accuracy: e.Accuracy, Parameters: parameters})
+	return j.add(result.Event{Event: result.EventEvaluation, Step: e.Step, Task: &e.Task, Between: e.MidTask,
+		Accuracy: e.Accuracy, Parameters: parameters})
 }
 
 // flush lets other processes read what was written.

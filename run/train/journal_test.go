@@ -11,8 +11,8 @@ import (
 	"ocl/run/result"
 )
 
-// TestEventsAreCut: the events of a resumed run begin with those before its checkpoint, and go on after them. If some of those are
-// missing, they begin anew.
+// TestEventsAreCut: the events of a resumed run begin with those before its checkpoint, and go on after them. If some
+// of those are missing, they begin anew.
 func TestEventsAreCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), EventsFile)
 	opened := func(length int64, whole bool) *journal {

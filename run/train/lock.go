@@ -12,8 +12,8 @@ import (
 	"ocl/internal/input"
 )
 
-// LockFile is the file in a folder that processes lock, while a run is at work there or while the folder is set up. It is empty and never
-// removed: otherwise two processes could lock two files of one name.
+// LockFile is the file in a folder that processes lock, while a run is at work there or while the folder is set up. It
+// is empty and never removed: otherwise two processes could lock two files of one name.
 const LockFile = ".lock"
 
 // patience is the longest time that a process waits for another one that sets up the same experiment.
@@ -25,7 +25,8 @@ var ErrBusy = errors.New("another ocl is using the folder")
 // Lock is a lock on a folder. The system releases it when the process ends, however it ends. nil is no lock.
 type Lock struct{ file *flock.Flock }
 
-// LockFolder locks a file of a folder that exists, in the way of how. If it is locked already, the error wraps [ErrBusy].
+// LockFolder locks a file of a folder that exists, in the way of how. If it is locked already, the error wraps
+// [ErrBusy].
 func LockFolder(folder, name string, how func(*flock.Flock) (bool, error)) (*Lock, error) {
 	path := filepath.Join(folder, name)
 	file, err := input.NewLock(path)
@@ -38,7 +39,8 @@ func LockFolder(folder, name string, how func(*flock.Flock) (bool, error)) (*Loc
 	}
 	switch {
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
-		return nil, fmt.Errorf("experiment: %s cannot be locked: %w. Choose a folder that can be written, on a file system with locks", path, err)
+		return nil, fmt.Errorf("experiment: %s cannot be locked: %w. Choose a folder that can be written, on a file system with locks",
+			path, err)
 	case !locked:
 		return nil, fmt.Errorf("experiment: %s: %w. Wait until it has finished, or choose another --out", folder, ErrBusy)
 	}
@@ -58,8 +60,8 @@ func InTurn(f *flock.Flock) (bool, error) {
 	return f.TryLockContext(ctx, 20*time.Millisecond)
 }
 
-// Await waits until no other process has the folder of a run locked, or until it cannot be locked at all. It is false if ctx
-// ended before.
+// Await waits until no other process has the folder of a run locked, or until it cannot be locked at all. It is false
+// if ctx ended before.
 func Await(ctx context.Context, folder string) bool {
 	for {
 		lock, err := LockFolder(folder, LockFile, Together)

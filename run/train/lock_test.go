@@ -10,7 +10,8 @@ import (
 	"ocl/internal/input"
 )
 
-// TestLockIsAFile: what is no regular file is not locked, and a link is not followed, which would make a file elsewhere.
+// TestLockIsAFile: what is no regular file is not locked, and a link is not followed, which would make a file
+// elsewhere.
 func TestLockIsAFile(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "made")
 	for name, put := range map[string]func(path string) error{

@@ -22,8 +22,8 @@ func processor() string {
 	return cmp.Or(os.Getenv("PROCESSOR_IDENTIFIER"), runtime.GOARCH)
 }
 
-// peakResident is the most memory the process has had resident, in bytes. 0 is unknown. Linux counts that of the parent process too in
-// getrusage, but not in /proc.
+// peakResident is the most memory the process has had resident, in bytes. 0 is unknown. Linux counts that of the parent
+// process too in getrusage, but not in /proc.
 func peakResident() int64 {
 	text, _ := os.ReadFile("/proc/self/status")
 	if m := highWater.FindSubmatch(text); m != nil {

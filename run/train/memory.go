@@ -10,9 +10,9 @@ import (
 	"ocl/learn/memory"
 )
 
-// countMemory counts what is in a memory, nil for none, at the end of the last of the tasks, by class and by task. A learner does not
-// know of tasks: its samples say where in the stream they were, and the sizes of the tasks say whose they are. The count
-// by task leaves out the samples that the learner had before the run.
+// countMemory counts what is in a memory, nil for none, at the end of the last of the tasks, by class and by task. A
+// learner does not know of tasks: its samples say where in the stream they were, and the sizes of the tasks say whose
+// they are. The count by task leaves out the samples that the learner had before the run.
 func (r *record) countMemory(m *memory.Store, tasks []ocl.TaskInfo) error {
 	byClass, origins := map[int]int{}, []int64(nil)
 	if m != nil {
@@ -30,8 +30,8 @@ func (r *record) countMemory(m *memory.Store, tasks []ocl.TaskInfo) error {
 	return nil
 }
 
-// countByTask counts samples by the task that brought them, given how many samples were offered before theirs. The first
-// of them came before the stream.
+// countByTask counts samples by the task that brought them, given how many samples were offered before theirs. The
+// first of them came before the stream.
 func countByTask(places []int64, before int64, tasks []ocl.TaskInfo) (map[int]int, error) {
 	counts, ends, delivered := map[int]int{}, make([]int64, len(tasks)), int64(0)
 	for i, t := range tasks {
@@ -44,7 +44,8 @@ func countByTask(places []int64, before int64, tasks []ocl.TaskInfo) (map[int]in
 		}
 		place -= before
 		if place < 0 || place >= delivered {
-			return nil, fmt.Errorf("the memory holds sample %d of the stream, but samples 0 to %d were delivered. The learner must offer each sample to its memory once", place, delivered-1)
+			return nil, fmt.Errorf("the memory holds sample %d of the stream, but samples 0 to %d were delivered. The learner must offer each sample to its memory once",
+				place, delivered-1)
 		}
 		task, found := slices.BinarySearch(ends, place)
 		if found { // the first sample behind that task

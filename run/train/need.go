@@ -37,18 +37,22 @@ func needs(c config.Config, net Network, experts bool, of ocl.StreamInfo, images
 	}
 	list := []Need{
 		{What: "the images", Bytes: float64(images), Key: "data.train_per_class"},
-		{What: "the memory", Bytes: float64(stored) * (float64(net.Stored) + storedBytes + float64(info.SlotBytes(s))), Key: key("memory")},
+		{What: "the memory", Bytes: float64(stored) * (float64(net.Stored) + storedBytes + float64(info.SlotBytes(s))),
+			Key: key("memory")},
 		{What: "an incoming batch", Bytes: float64(of.Batch) * (image*number + bytes), Key: key("stream.batch")},
 	}
 	if experts { // the first two: there may be no more
-		return append(list, Need{What: "the first experts", Bytes: 2 * 2 * number * float64(info.Begins(s)), Key: "method." + c.Methods[0]})
+		return append(list, Need{What: "the first experts", Bytes: 2 * 2 * number * float64(info.Begins(s)),
+			Key: "method." + c.Methods[0]})
 	}
 	if info.Solves != nil {
-		list = append(list, Need{What: "sums over the samples", Bytes: 8 * float64(info.Solves(s).Numbers), Key: "method." + c.Methods[0]})
+		list = append(list, Need{What: "sums over the samples", Bytes: 8 * float64(info.Solves(s).Numbers),
+			Key: "method." + c.Methods[0]})
 	}
 	params := number * float64(net.Params)
 	wide := build.WideKey(c)
-	list = append(list, Need{What: "the parameters and their gradients", Bytes: 2*params + net.Memory.Weights(), Key: wide})
+	list = append(list, Need{What: "the parameters and their gradients", Bytes: 2*params + net.Memory.Weights(),
+		Key: wide})
 	copies := float64(info.Vectors)
 	switch {
 	case c.Optimizer.Name == "adam":
@@ -100,12 +104,13 @@ const (
 	teacherPasses   = 2 // what a teacher takes for its maps, divided by what it takes at least
 	gradients       = "gradients of stored images"
 	manyGradients   = 10 // as many as gradients, at most, by how many there are at least
-	// peakOfNeed is the peak of a run, in which a checkpoint is made and another one written, and freed memory was not given back
-	// yet, divided by what it needs at least.
+	// peakOfNeed is the peak of a run, in which a checkpoint is made and another one written, and freed memory was not
+	// given back yet, divided by what it needs at least.
 	peakOfNeed = 1.5
 )
 
-// estimated is the peak of a run that needs so much at least. The shares of the maps were measured with the survey's network.
+// estimated is the peak of a run that needs so much at least. The shares of the maps were measured with the survey's
+// network.
 func estimated(list []Need, net Network, experts int, image float64) int64 {
 	sum, most := 0.0, 0.0
 	for _, n := range list {
@@ -119,7 +124,8 @@ func estimated(list []Need, net Network, experts int, image float64) int64 {
 	}
 	if experts > 0 { // the maps of the images that go through all of them together
 		const copies, images, floatsOfPixel, decoded, bytesOfPixel = 5, 20, 20, 800, 64
-		most += list[0].Bytes + float64(net.Params)*4*copies + float64(experts)*images*image*floatsOfPixel + decoded*image*bytesOfPixel
+		most += list[0].Bytes + float64(net.Params)*4*copies + float64(experts)*images*image*floatsOfPixel +
+			decoded*image*bytesOfPixel
 	} else {
 		evaluation, _ := net.Memory.Pass(evaluated)
 		most += list[0].Bytes + float64(net.Params)*4*parameterCopies + passBytes*list[len(list)-1].Bytes + evaluation
@@ -127,8 +133,9 @@ func estimated(list []Need, net Network, experts int, image float64) int64 {
 	return int64(min(baseBytes+max(most, peakOfNeed*sum), math.MaxInt64/2))
 }
 
-// estimatedSolved is the peak of a run of a learner without gradient that needs so much at least: a checkpoint is made and another one written, or
-// the head is computed, and an evaluation has its images and the head. None has the vectors of training.
+// estimatedSolved is the peak of a run of a learner without gradient that needs so much at least: a checkpoint is made
+// and another one written, or the head is computed, and an evaluation has its images and the head. None has the vectors
+// of training.
 func estimatedSolved(list []Need, solved method.Solution, head, image int64) int64 {
 	const number, sum, images = 4, 8, 200
 	total := float64(head + images*number*image + sum*int64(solved.Numbers+max(solved.Numbers, solved.Solving)))
@@ -174,7 +181,8 @@ func Fits(list []Need, runs int) error {
 		of, remedy = count.Of(runs, "run")+" at once", fmt.Sprintf("--concurrency (%d), or %s", runs, remedy)
 	}
 	return fmt.Errorf("%s needs at least %s of memory (%s%s), but this process may use %s: %w. Use less of %s",
-		of, sized(sum), strings.Join(words, ", "), map[bool]string{true: " each"}[runs > 1], count.Bytes(have), ErrMemory, remedy)
+		of, sized(sum), strings.Join(words, ", "), map[bool]string{true: " each"}[runs > 1], count.Bytes(have), ErrMemory,
+		remedy)
 }
 
 // AtOnce is the largest number n ≤ most such that any n of the runs fit into the memory together. It is at least 1: a

@@ -29,8 +29,8 @@ type Plan struct {
 	// CheckpointBytes is about how long a checkpoint is. A run has two of them while it is at work, and none when it has
 	// ended, unless it keeps them.
 	CheckpointBytes int64
-	// Experts is the most networks that a learner makes while it learns; 0 of other methods. FLOPsPerStep and FLOPsPerImage are
-	// then means over the run with so many.
+	// Experts is the most networks that a learner makes while it learns; 0 of other methods. FLOPsPerStep and
+	// FLOPsPerImage are then means over the run with so many.
 	Experts int
 	// Tasks are the numbers of the tasks that are learned, in the whole stream and from 1: a protocol or absent images may
 	// leave out others, which keep theirs.
@@ -61,7 +61,8 @@ func (p Plan) Left(f Found) float64 {
 		return 0
 	}
 	left := p.FLOPs() * (1 - min(1, float64(f.Step)/float64(max(p.Steps, 1))))
-	return max(left, float64(p.TestSamples)/float64(max(len(p.PrepareFLOPs), 1))*float64(p.FLOPsPerImage)) // the last evaluation
+	// the last evaluation
+	return max(left, float64(p.TestSamples)/float64(max(len(p.PrepareFLOPs), 1))*float64(p.FLOPsPerImage))
 }
 
 // Network has the facts about a network that a plan needs.
@@ -74,7 +75,8 @@ type Network struct {
 	Memory nn.Footprint
 }
 
-// work is the arithmetic of passes over so many samples, which are worth so many forward passes of one through the layers that learn.
+// work is the arithmetic of passes over so many samples, which are worth so many forward passes of one through the
+// layers that learn.
 func (n Network) work(forwards, samples int) int64 {
 	work := (n.FLOPs - n.Frozen) * int64(forwards)
 	if !n.Latent {
@@ -83,8 +85,8 @@ func (n Network) work(forwards, samples int) int64 {
 	return work
 }
 
-// NewPlan counts the steps, tests and work of a run with the config c on the stream st. before is how many samples its memory was offered before
-// it, and data how many bytes the images of its data set take.
+// NewPlan counts the steps, tests and work of a run with the config c on the stream st. before is how many samples its
+// memory was offered before it, and data how many bytes the images of its data set take.
 func NewPlan(c config.Config, st build.Stream, net Network, before int, data int64) Plan {
 	info, s := build.Method(c.Methods[0]), build.Setup(c)
 	p := Plan{FLOPsPerImage: net.FLOPs}
@@ -188,5 +190,6 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 // evaluatedAfter says whether there is an evaluation after task t of so many.
 func evaluatedAfter(eval string, t, tasks int) bool { return eval != config.EvalFinal || t == tasks-1 }
 
-// savedCopies is the vectors of the length of the parameters in a checkpoint: the parameters, and a teacher's or a Fisher matrix.
+// savedCopies is the vectors of the length of the parameters in a checkpoint: the parameters, and a teacher's or a
+// Fisher matrix.
 const savedCopies = 2

@@ -20,7 +20,8 @@ const (
 
 // String is the phase as people read it.
 func (p Phase) String() string {
-	return [...]string{"before the task", "within the task", "before an evaluation within the task", "before the learner ends the task",
+	return [...]string{"before the task", "within the task", "before an evaluation within the task",
+		"before the learner ends the task",
 		"before the learner prepares for the evaluation", "before the evaluation"}[p]
 }
 
@@ -51,7 +52,8 @@ func (p *Position) parts() checkpoint.Parts {
 		checkpoint.Values("position", &p.Task, &p.Batch, (*int)(&p.Phase), &p.Step, &p.Correct, &p.Samples),
 		checkpoint.Then(func() error {
 			if p.Phase < beforeTask || p.Phase > prepared {
-				return fmt.Errorf("checkpoint: section position has the unknown phase %d. Use the version of ocl that made the file", int(p.Phase))
+				return fmt.Errorf("checkpoint: section position has the unknown phase %d. Use the version of ocl that made the file",
+					int(p.Phase))
 			}
 			if min(p.Task, p.Batch, p.Step, p.Correct, p.Samples) < 0 {
 				return fmt.Errorf("checkpoint: section position has a negative number: %+v. Use a file that ocl wrote", *p)

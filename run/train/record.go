@@ -20,13 +20,14 @@ type record struct {
 type measurements struct {
 	Evaluations []result.Evaluation `json:"evaluations"` // in the middle of tasks
 	Counts      []map[int]int       `json:"counts"`      // memory content after each task that ended, by class
-	TaskCounts  []map[int]int       `json:"task_counts"` // and by the task that samples came with; empty if origins are unknown
-	Seconds     result.Seconds      `json:"seconds"`
-	Peak        int64               `json:"peak"`       // bytes
-	Concurrent  int                 `json:"concurrent"` // the most runs at work at once while it was, itself included
-	Timed       bool                `json:"timed"`      // all of it was a timed job
-	Started     string              `json:"started"`    // when the run began, as result.Provenance has it
-	Inherited   int64               `json:"inherited"`  // samples that the memory was offered before the run
+	// and by the task that samples came with; empty if origins are unknown
+	TaskCounts []map[int]int  `json:"task_counts"`
+	Seconds    result.Seconds `json:"seconds"`
+	Peak       int64          `json:"peak"`       // bytes
+	Concurrent int            `json:"concurrent"` // the most runs at work at once while it was, itself included
+	Timed      bool           `json:"timed"`      // all of it was a timed job
+	Started    string         `json:"started"`    // when the run began, as result.Provenance has it
+	Inherited  int64          `json:"inherited"`  // samples that the memory was offered before the run
 }
 
 // measured has the results of the evaluations after tasks, for one classifier.

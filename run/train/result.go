@@ -29,7 +29,8 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		Format: result.Format, Version: result.Version, Key: r.Job.Key, Config: r.Job.Config,
 		Method: result.Method{
 			Name: info.Name, Title: info.Title, Tricks: append([]string{}, r.Job.Tricks...),
-			Options: r.Job.Config.Method[info.Name], Signals: append([]string{}, info.SignalsWith(r.Job.Tricks)...), Citation: info.Citation,
+			Options: r.Job.Config.Method[info.Name], Signals: append([]string{}, info.SignalsWith(r.Job.Tricks)...),
+			Citation: info.Citation,
 		},
 		Provenance: r.provenance(),
 		Tuning:     r.Tuning,
@@ -58,7 +59,8 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		if !paused(r.learner) { // in the middle of a batch a learner can only save its state
 			res.Resources.MemoryBytes = m.Bytes()
 		}
-		res.Memory = &result.Memory{Capacity: r.Job.Config.Memory, ClassCounts: r.found.Counts, TaskCounts: r.found.TaskCounts}
+		res.Memory = &result.Memory{Capacity: r.Job.Config.Memory, ClassCounts: r.found.Counts,
+			TaskCounts: r.found.TaskCounts}
 	}
 	res.Experts = expertsOf(r.learner, r.Stream, r.before().Steps)
 	return res, nil
@@ -67,8 +69,10 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 func (r *run) provenance() result.Provenance {
 	id := r.Job.Identity
 	return result.Provenance{
-		Program: r.Program, Revision: revision(r.Revision), Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution,
-		Workers: r.Workers, Concurrency: r.found.Concurrent, Timed: r.found.Timed, Go: runtime.Version(), Processor: processor(), Architecture: runtime.GOARCH,
+		Program: r.Program, Revision: revision(r.Revision), Numbers: id.Numbers, Kernel: id.Kernel,
+		Convolution: id.Convolution,
+		Workers:     r.Workers, Concurrency: r.found.Concurrent, Timed: r.found.Timed, Go: runtime.Version(),
+		Processor: processor(), Architecture: runtime.GOARCH,
 		Started: r.found.Started, Ended: time.Now().UTC().Format(time.RFC3339), Command: r.Command, DataDigest: id.Data,
 		Registered: id.Registered,
 	}
@@ -86,7 +90,8 @@ func (r *run) streamResult() result.Stream {
 		s.Notes = append(s.Notes, text)
 	}
 	for i, t := range info.Tasks {
-		task := result.Task{Index: r.Stream.Original(i), Name: r.Stream.TaskName(r.Stream.Original(i)), Train: t.Train, Test: t.Test}
+		task := result.Task{Index: r.Stream.Original(i), Name: r.Stream.TaskName(r.Stream.Original(i)), Train: t.Train,
+			Test: t.Test}
 		for _, k := range t.Classes {
 			task.Classes = append(task.Classes, int(k))
 		}
@@ -140,5 +145,6 @@ func SkippedText(st build.Stream) string {
 			words[i] += " (" + name + ")"
 		}
 	}
-	return fmt.Sprintf("left out, as images are absent or cannot be read: %s; the other tasks keep their numbers", strings.Join(words, ", "))
+	return fmt.Sprintf("left out, as images are absent or cannot be read: %s; the other tasks keep their numbers",
+		strings.Join(words, ", "))
 }

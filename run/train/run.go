@@ -1,5 +1,5 @@
-// Package train runs one job: it trains a learner on a stream, evaluates it, saves checkpoints, resumes from them and makes the result. It knows
-// no method by name and no data set. Start at [Run]; the loop over the stream is in loop.go.
+// Package train runs one job: it trains a learner on a stream, evaluates it, saves checkpoints, resumes from them and
+// makes the result. It knows no method by name and no data set. Start at [Run]; the loop over the stream is in loop.go.
 package train
 
 import (
@@ -43,7 +43,8 @@ type Spec struct {
 	Revision string
 	Command  []string
 
-	// For tests: WrapLearner replaces the learner, and SaveSteps saves after every so many steps and waits until it is written.
+	// For tests: WrapLearner replaces the learner, and SaveSteps saves after every so many steps and waits until it is
+	// written.
 	WrapLearner func(ocl.Learner, *nn.Network) ocl.Learner
 	SaveSteps   int
 }
@@ -54,7 +55,8 @@ type RunIn struct {
 	Locked     bool   // the caller has locked it
 	Workers    int    // goroutines of the run; at least 1
 	Concurrent int    // runs that are at work at once, this one included; 0 is 1
-	// Timed says that the run time is wanted, and that the caller lets no other job of the study be at work on the machine.
+	// Timed says that the run time is wanted, and that the caller lets no other job of the study be at work on the
+	// machine.
 	Timed  bool
 	Events Events
 }
@@ -66,7 +68,8 @@ type Parent struct {
 	State         checkpoint.Loaded
 }
 
-// PanicError is a panic: a bug of ocl or of a module that has registered something, reported with the place where it happened.
+// PanicError is a panic: a bug of ocl or of a module that has registered something, reported with the place where it
+// happened.
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -86,7 +89,8 @@ func Panicked(value any) *PanicError {
 func (e *PanicError) Error() string {
 	modules := build.Modules()
 	if f, theirs := origin.InStack(e.Stack, slices.Sorted(maps.Keys(modules))); theirs {
-		return fmt.Sprintf("panic: %v, in %s of the module %s %s (%s). Please correct it there, or report it there with the config", e.Value, f.Function, f.Module, modules[f.Module], f.Place)
+		return fmt.Sprintf("panic: %v, in %s of the module %s %s (%s). Please correct it there, or report it there with the config",
+			e.Value, f.Function, f.Module, modules[f.Module], f.Place)
 	}
 	return fmt.Sprintf("panic: %v. This is a bug in ocl; please report it with the config", e.Value)
 }
@@ -110,9 +114,10 @@ type run struct {
 	begun     bool // Events.Begin was called; what fails before has no step
 }
 
-// Run runs a job to its end, or keeps the result that its folder has. If another process or call has the folder locked, the error wraps
-// [ErrBusy]. It adds method and seed to errors and panics, and task and step once the run has begun. A run whose loss is no longer a finite
-// number has a result with the outcome "diverged"; when ctx ends, the run saves its state, and the outcome is "interrupted".
+// Run runs a job to its end, or keeps the result that its folder has. If another process or call has the folder locked,
+// the error wraps [ErrBusy]. It adds method and seed to errors and panics, and task and step once the run has begun. A
+// run whose loss is no longer a finite number has a result with the outcome "diverged"; when ctx ends, the run saves
+// its state, and the outcome is "interrupted".
 func Run(ctx context.Context, s Spec) (res *result.Result, err error) {
 	r := &run{Spec: s}
 	r.Concurrent = max(1, s.Concurrent)
@@ -144,7 +149,8 @@ var ErrVanished = errors.New("the folder has vanished")
 // Vanished is the error about a folder that was removed or moved while it was in use, nil if it is still there.
 func Vanished(folder string) error {
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w: it was removed or moved while a run was at work in it. Put it back, or run again", folder, ErrVanished)
+		return fmt.Errorf("%s: %w: it was removed or moved while a run was at work in it. Put it back, or run again", folder,
+			ErrVanished)
 	}
 	return nil
 }

@@ -33,8 +33,9 @@ func openSnapshots(folder string, every time.Duration) (*snapshots, error) {
 	return &snapshots{Writer: checkpoint.NewWriter(dir), dir: dir, every: every, taken: time.Now()}, nil
 }
 
-// A state of more than smallState bytes is saved again after a second for each writtenPerSecond bytes at the earliest, except
-// at the end of a run. On a disk that writes 150 MB a second, its checkpoints then take less than 2 % of the time.
+// A state of more than smallState bytes is saved again after a second for each writtenPerSecond bytes at the earliest,
+// except at the end of a run. On a disk that writes 150 MB a second, its checkpoints then take less than 2 % of the
+// time.
 const (
 	smallState       = 4 << 20
 	writtenPerSecond = 3 << 20
@@ -196,7 +197,8 @@ func (r *run) checkFound() error {
 		err = result.Check(res)
 	}
 	if err != nil {
-		return fmt.Errorf("checkpoint: its measurements do not fit this run: %w. Another version of ocl made it; use that one, %s", err, startAnew)
+		return fmt.Errorf("checkpoint: its measurements do not fit this run: %w. Another version of ocl made it; use that one, %s",
+			err, startAnew)
 	}
 	return nil
 }

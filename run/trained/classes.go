@@ -22,8 +22,8 @@ type Union struct {
 }
 
 // Unite finds the classes of the data among those that are known, by their names. The others get the next indices, in
-// their order. Where neither has names, class k of the data is class k. It is an error if only one of them has names, or
-// if a name is there twice.
+// their order. Where neither has names, class k of the data is class k. It is an error if only one of them has names,
+// or if a name is there twice.
 func Unite(known train.Known, set *data.Set) (u Union, err error) {
 	u = Union{classes: known.Classes, Names: slices.Clone(known.ClassNames), label: make([]ocl.Label, set.Classes)}
 	switch {
@@ -45,13 +45,15 @@ func Unite(known train.Known, set *data.Set) (u Union, err error) {
 	index := map[string]ocl.Label{}
 	for k, name := range known.ClassNames {
 		if _, twice := index[name]; twice {
-			return u, fmt.Errorf("parent.run: two classes of the parent are called %.40q, so nobody can say which is meant. Use a parent whose names differ", name)
+			return u, fmt.Errorf("parent.run: two classes of the parent are called %.40q, so nobody can say which is meant. Use a parent whose names differ",
+				name)
 		}
 		index[name] = ocl.Label(k)
 	}
 	for k, name := range set.ClassNames {
 		if slices.Contains(set.ClassNames[:k], name) {
-			return u, fmt.Errorf("parent.run: two classes of %s are called %.40q, so nobody can say which is meant. Rename one of them", set.Name, name)
+			return u, fmt.Errorf("parent.run: two classes of %s are called %.40q, so nobody can say which is meant. Rename one of them",
+				set.Name, name)
 		}
 		known := func(name string) bool { _, is := index[name]; return is }
 		name = spelling.Find(name, known, func() []string { return u.Names })
@@ -64,7 +66,8 @@ func Unite(known train.Known, set *data.Set) (u Union, err error) {
 	}
 	u.classes = len(u.Names)
 	if n := u.classes - known.Classes; n < set.Classes {
-		u.Note = fmt.Sprintf("%d of %s of %s known to the parent by name", set.Classes-n, count.Of(set.Classes, "class"), set.Name)
+		u.Note = fmt.Sprintf("%d of %s of %s known to the parent by name", set.Classes-n, count.Of(set.Classes, "class"),
+			set.Name)
 	}
 	return u, nil
 }

@@ -11,7 +11,8 @@ import (
 	"ocl/nn/onnx"
 )
 
-// Classifier is a trained network with the rules by which it predicts, as other programs get it. A run has one, and so has a learner that goes on learning.
+// Classifier is a trained network with the rules by which it predicts, as other programs get it. A run has one, and so
+// has a learner that goes on learning.
 type Classifier struct {
 	Net        *nn.Network
 	Config     config.Config
@@ -31,7 +32,8 @@ func (t *Model) Exported(ctx context.Context) (Classifier, error) {
 	if err != nil {
 		return Classifier{}, err
 	}
-	c := Classifier{Net: t.Net, Config: t.Config, Info: t.Info, ClassNames: t.ClassNames, Rules: rules, Digest: t.Digest, Older: t.Older, Tasks: t.Tasks, Steps: t.Steps}
+	c := Classifier{Net: t.Net, Config: t.Config, Info: t.Info, ClassNames: t.ClassNames, Rules: rules, Digest: t.Digest,
+		Older: t.Older, Tasks: t.Tasks, Steps: t.Steps}
 	if o, ok := t.Learner.(Ordered); ok {
 		c.Order = o.Order()
 	}
@@ -43,18 +45,20 @@ type Ordered interface {
 	Order() []ocl.Label // the class of each output that is in use
 }
 
-// ONNX is the classifier as package onnx writes it. frozen is the pretrained network in front of one that takes embeddings; nil is none. program is the version
-// of ocl.
+// ONNX is the classifier as package onnx writes it. frozen is the pretrained network in front of one that takes
+// embeddings; nil is none. program is the version of ocl.
 func (c Classifier) ONNX(program string, frozen *onnx.Frozen) (onnx.Model, error) {
 	info, err := data.Lookup(c.Config.Data.Name)
 	if err != nil {
 		return onnx.Model{}, err
 	}
-	m := onnx.Model{Net: c.Net, Embeddings: c.Info.Embeddings, Frozen: frozen, Mean: c.Config.Stream.Mean, Std: c.Config.Stream.Std, ClassNames: c.ClassNames, Version: program}
+	m := onnx.Model{Net: c.Net, Embeddings: c.Info.Embeddings, Frozen: frozen, Mean: c.Config.Stream.Mean,
+		Std: c.Config.Stream.Std, ClassNames: c.ClassNames, Version: program}
 	if c.Digest != "" {
 		m.Facts = append(m.Facts, onnx.Fact{Key: "checkpoint", Value: c.Digest})
 	}
-	m.Facts = append(m.Facts, onnx.Fact{Key: "method", Value: c.Config.Methods[0]}, onnx.Fact{Key: "tricks", Value: c.Config.Tricks[0]},
+	m.Facts = append(m.Facts, onnx.Fact{Key: "method", Value: c.Config.Methods[0]},
+		onnx.Fact{Key: "tricks", Value: c.Config.Tricks[0]},
 		onnx.Fact{Key: "data", Value: c.Config.Data.Name}, onnx.Fact{Key: "tasks_learned", Value: strconv.Itoa(c.Tasks)})
 	if c.Older {
 		m.Facts = append(m.Facts, onnx.Fact{Key: "older_checkpoint", Value: "true"})

@@ -55,14 +55,17 @@ func Inspect(path string) (*CheckpointInfo, error) {
 	file, d, s := x.Path, x.Decoder(), x.saved
 	made, at := s.Identity, s.At
 	c := made.Config
-	info := &CheckpointInfo{File: file, Version: checkpoint.Version, Bytes: int64(len(x.File)), Key: made.Key(), Method: c.Methods[0], Trick: strings.Join(c.Tricks, "+"),
-		Data: c.Data.Name, Digest: made.Data, Seed: c.Seed, Step: at.Step, Task: at.Task, Batch: at.Batch, Phase: at.Phase.String(),
+	info := &CheckpointInfo{File: file, Version: checkpoint.Version, Bytes: int64(len(x.File)), Key: made.Key(),
+		Method: c.Methods[0], Trick: strings.Join(c.Tricks, "+"),
+		Data: c.Data.Name, Digest: made.Data, Seed: c.Seed, Step: at.Step, Task: at.Task, Batch: at.Batch,
+		Phase:  at.Phase.String(),
 		Kernel: made.Kernel, Convolution: made.Convolution, Numbers: made.Numbers}
 	for _, name := range x.Names() {
 		info.Sections = append(info.Sections, CheckpointSection{name, int64(d.Len(name)), fmt.Sprintf("%08x", x.CRC(name))})
 		if strings.HasSuffix(name, "memory/size") && info.Memory == nil {
 			info.Memory = &CheckpointMemory{}
-			if err := (checkpoint.Parts{checkpoint.Values(name, &info.Memory.Capacity, &info.Memory.Stored, &info.Memory.Seen)}).LoadState(d); err != nil {
+			if err := (checkpoint.Parts{checkpoint.Values(name, &info.Memory.Capacity, &info.Memory.Stored,
+				&info.Memory.Seen)}).LoadState(d); err != nil {
 				return nil, fmt.Errorf("experiment: %s: %w", file, err)
 			}
 		}

@@ -24,7 +24,8 @@ func Located(path, run string) string {
 			return path
 		}
 		above = parent
-		if found := filepath.Join(above, path); there(found) && !strings.HasPrefix(run+string(filepath.Separator), found+string(filepath.Separator)) {
+		if found := filepath.Join(above, path); there(found) &&
+			!strings.HasPrefix(run+string(filepath.Separator), found+string(filepath.Separator)) {
 			return found
 		}
 	}

@@ -6,11 +6,13 @@ import (
 	"testing"
 )
 
-// TestLocated: a relative path is looked for here, and then above the run; an absolute one, and one that leads nowhere, stay.
+// TestLocated: a relative path is looked for here, and then above the run; an absolute one, and one that leads nowhere,
+// stay.
 func TestLocated(t *testing.T) {
 	root := t.TempDir()
 	run := filepath.Join(root, "runs", "photos", "er")
-	for _, dir := range []string{run, filepath.Join(root, "photos"), filepath.Join(root, "runs", "near"), filepath.Join(root, "near"), filepath.Join(root, "here", "photos")} {
+	for _, dir := range []string{run, filepath.Join(root, "photos"), filepath.Join(root, "runs", "near"),
+		filepath.Join(root, "near"), filepath.Join(root, "here", "photos")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -28,10 +28,10 @@ type Parent struct {
 	Notes  []string // for the person, such as a damaged checkpoint that was passed over
 }
 
-// LearnOn is the config of a run that continues the learner of another run, with its memory and all its state. folder is
-// that of the other run, the parent, or of an experiment that has one run. The config is the parent's, but data, stream,
-// protocol and evaluation are those of [config.Default]; only the batch and the normalisation stay. Set Data and Stream,
-// and run it. Of the other keys only those with [config.Key].Anew may be changed: the learner has the rest.
+// LearnOn is the config of a run that continues the learner of another run, with its memory and all its state. folder
+// is that of the other run, the parent, or of an experiment that has one run. The config is the parent's, but data,
+// stream, protocol and evaluation are those of [config.Default]; only the batch and the normalisation stay. Set Data
+// and Stream, and run it. Of the other keys only those with [config.Key].Anew may be changed: the learner has the rest.
 //
 // Classes are known by their names. Those that the parent has keep their index, and new ones get the next indices; the
 // head of the network grows by as many outputs. It is an error if the parent is at work, has diverged, or was stopped
@@ -56,8 +56,8 @@ func LearnOn(folder string, older bool) (config.Config, error) {
 	return c, nil
 }
 
-// OpenParent reads the checkpoint that a run continues from; nil is no parent. Without a digest in c, it is the newest of the
-// run, or with older the newest that can be read.
+// OpenParent reads the checkpoint that a run continues from; nil is no parent. Without a digest in c, it is the newest
+// of the run, or with older the newest that can be read.
 func OpenParent(c config.Parent, older bool) (*Parent, error) {
 	if c.Run == "" {
 		return nil, nil
@@ -87,8 +87,8 @@ func OpenParent(c config.Parent, older bool) (*Parent, error) {
 	return p, nil
 }
 
-// idle refuses a run that is at work, and locks it: until unlock, the run cannot start. The lock is shared, so several children
-// can read the parent at the same time.
+// idle refuses a run that is at work, and locks it: until unlock, the run cannot start. The lock is shared, so several
+// children can read the parent at the same time.
 func idle(folder string) (*train.Lock, error) {
 	if _, err := os.Stat(filepath.Join(folder, train.LockFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // locking would create the file
@@ -121,25 +121,28 @@ func (p *Parent) read(s train.Saved) error {
 	return nil
 }
 
-// Complete fills in what a config leaves to its parent: the checkpoint, the side of images that can have any, and where the pretrained
-// network lies.
+// Complete fills in what a config leaves to its parent: the checkpoint, the side of images that can have any, and where
+// the pretrained network lies.
 func (p *Parent) Complete(c config.Config) config.Config {
 	c.Parent = config.Parent{Run: p.Folder, Checkpoint: p.Checkpoint}
 	image := p.Known.Shape
 	if p.Known.Embeddings {
 		image = p.Known.Of
-		c.Data.Backbone, c.Data.BackboneDigest = cmp.Or(c.Data.Backbone, Located(p.Config.Data.Backbone, p.Folder)), p.Config.Data.BackboneDigest
+		c.Data.Backbone, c.Data.BackboneDigest = cmp.Or(c.Data.Backbone, Located(p.Config.Data.Backbone, p.Folder)),
+			p.Config.Data.BackboneDigest
 	}
 	side := image[1]
 	info, err := data.Lookup(c.Data.Name)
-	if err == nil && c.Data.Size == 0 && side == image[2] && side != info.Size && info.MinSize <= side && side <= info.MaxSize {
+	if err == nil && c.Data.Size == 0 && side == image[2] && side != info.Size && info.MinSize <= side &&
+		side <= info.MaxSize {
 		c.Data.Size = side
 	}
 	return c
 }
 
-// FewClasses makes one task of two or three classes that are learned on, if nobody says how many tasks. A stream of its own
-// has at least two tasks; here the parent has learned the first ones, and a task of one class teaches only that class.
+// FewClasses makes one task of two or three classes that are learned on, if nobody says how many tasks. A stream of its
+// own has at least two tasks; here the parent has learned the first ones, and a task of one class teaches only that
+// class.
 func FewClasses(set *data.Set, asked config.Stream, s *config.Stream) {
 	if openTasks(asked) && set.DefaultTasks == 0 && set.Classes < 4 && chosenTasks(*s) {
 		s.Tasks, s.TaskClasses = 1, nil
@@ -152,28 +155,34 @@ func FewImages(set *data.Set, s *config.Stream) { s.Batch = min(s.Batch, set.Tra
 // Fits refuses a run that would not continue the learner of its parent, but another one.
 func (p *Parent) Fits(jobs []train.Job, set *data.Set) error {
 	if len(jobs) != 1 {
-		return fmt.Errorf("parent.run: one run continues a parent, but the config has %d. Give one method, one trick and --runs 1", len(jobs))
+		return fmt.Errorf("parent.run: one run continues a parent, but the config has %d. Give one method, one trick and --runs 1",
+			len(jobs))
 	}
 	if d := config.Kept(p.Config, jobs[0].Config); d != "" {
 		return fmt.Errorf("parent.run: a run keeps the learner of its parent, but %s, with the parent's value first. Remove the setting, "+
 			"or start without a parent", d)
 	}
 	if set.Embeddings != p.Known.Embeddings {
-		return fmt.Errorf("parent.run: the parent has learned %s, and %s has %s. Use the same", data.Samples(p.Known.Embeddings), set.Name, data.Samples(set.Embeddings))
+		return fmt.Errorf("parent.run: the parent has learned %s, and %s has %s. Use the same",
+			data.Samples(p.Known.Embeddings), set.Name, data.Samples(set.Embeddings))
 	}
 	if set.ByDigest != "" && p.Config.Data.BackboneDigest == "" {
-		return fmt.Errorf("parent.run: the parent does not say which network made its embeddings, and %s says %s. If both are of the same network, write the file again without __metadata__", set.Name, set.ByDigest)
+		return fmt.Errorf("parent.run: the parent does not say which network made its embeddings, and %s says %s. If both are of the same network, write the file again without __metadata__",
+			set.Name, set.ByDigest)
 	}
 	if have, want := [3]int{set.C, set.H, set.W}, p.Known.Shape; have != want && set.Embeddings {
-		return fmt.Errorf("parent.run: the parent has learned embeddings of %d numbers, but those of %s have %d. Use embeddings of the same network", want[0], set.Name, have[0])
+		return fmt.Errorf("parent.run: the parent has learned embeddings of %d numbers, but those of %s have %d. Use embeddings of the same network",
+			want[0], set.Name, have[0])
 	} else if have != want {
-		return fmt.Errorf("parent.run: the parent has learned images of %d×%d×%d, but those of %s are %d×%d×%d. %s", want[0], want[1], want[2], set.Name, have[0], have[1], have[2], set.Remedy(want[0], want[1], want[2]))
+		return fmt.Errorf("parent.run: the parent has learned images of %d×%d×%d, but those of %s are %d×%d×%d. %s", want[0],
+			want[1], want[2], set.Name, have[0], have[1], have[2], set.Remedy(want[0], want[1], want[2]))
 	}
 	return nil
 }
 
-// StreamNotes say what a person may not expect of a stream with the config c after the parent: how many new classes it has, and in how many tasks, and
-// that it does not measure what the parent's other classes lose. asked is the config before the data chose what it leaves open.
+// StreamNotes say what a person may not expect of a stream with the config c after the parent: how many new classes it
+// has, and in how many tasks, and that it does not measure what the parent's other classes lose. asked is the config
+// before the data chose what it leaves open.
 func (p *Parent) StreamNotes(info ocl.StreamInfo, c, asked config.Config) (notes []string) {
 	fresh, old, tasks := map[ocl.Label]bool{}, map[int]bool{}, 0
 	for _, k := range p.Known.Learned {

@@ -29,10 +29,12 @@ func (t *Model) Rules(ctx context.Context) ([]Rule, error) {
 		}
 	}
 	if _, several := t.Learner.(learner.Scored); several {
-		return nil, fmt.Errorf("experiment: %s: %s predicts by several networks together, but an export holds one. Use `ocl predict`, or a run of another method", t.Folder, t.Config.Methods[0])
+		return nil, fmt.Errorf("experiment: %s: %s predicts by several networks together, but an export holds one. Use `ocl predict`, or a run of another method",
+			t.Folder, t.Config.Methods[0])
 	}
 	if all.Open == nil {
-		return nil, fmt.Errorf("experiment: %s: %s shows its predictions but not how it makes them. Use a run of another method", t.Folder, t.Config.Methods[0])
+		return nil, fmt.Errorf("experiment: %s: %s shows its predictions but not how it makes them. Use a run of another method",
+			t.Folder, t.Config.Methods[0])
 	}
 	rules := make([]Rule, len(all.Names))
 	for i, name := range all.Names {
@@ -44,7 +46,8 @@ func (t *Model) Rules(ctx context.Context) ([]Rule, error) {
 		if means != nil {
 			rules[i].Classes, rules[i].Means = means.Means()
 		} else if !all.ByLogits(i) || !t.Net.Head().PerClass() {
-			return nil, fmt.Errorf("experiment: %s: %s predicts neither by logits nor by class means. Use a run of another method", t.Folder, t.Config.Methods[0])
+			return nil, fmt.Errorf("experiment: %s: %s predicts neither by logits nor by class means. Use a run of another method",
+				t.Folder, t.Config.Methods[0])
 		}
 	}
 	return rules, nil

@@ -1,5 +1,5 @@
-// Package trained opens the learner of a run from its checkpoint: to predict, to be exported, or to be the parent of another run. Start at [Open] and
-// [LearnOn].
+// Package trained opens the learner of a run from its checkpoint: to predict, to be exported, or to be the parent of
+// another run. Start at [Open] and [LearnOn].
 package trained
 
 import (
@@ -57,11 +57,11 @@ type Options struct {
 	Older bool
 }
 
-// Open restores the learner of a run from its newest checkpoint. folder is that of a run, or of an experiment that has one
-// run. The learner is ready to predict: it has prepared for it, which trains for a while if
-// nothing was measured since it last learned. With its recorded engine the learner predicts with the same bits as in the
-// run; a machine that lacks those kernels uses its own, with a note. The data are not needed. A run that has not ended a
-// task is an error, and so are a newest checkpoint that cannot be read, without Options.Older, and one of another run.
+// Open restores the learner of a run from its newest checkpoint. folder is that of a run, or of an experiment that has
+// one run. The learner is ready to predict: it has prepared for it, which trains for a while if nothing was measured
+// since it last learned. With its recorded engine the learner predicts with the same bits as in the run; a machine that
+// lacks those kernels uses its own, with a note. The data are not needed. A run that has not ended a task is an error,
+// and so are a newest checkpoint that cannot be read, without Options.Older, and one of another run.
 func Open(ctx context.Context, folder string, o Options) (*Model, error) {
 	t, err := restore(folder, o)
 	if err == nil {
@@ -79,12 +79,13 @@ func Open(ctx context.Context, folder string, o Options) (*Model, error) {
 // ErrClassifier is wrapped by errors about a classifier that a run does not have.
 var ErrClassifier = errors.New("the run has no such classifier")
 
-// Choose makes Classifiers and Means those of another classifier of the run. Class means are computed, which takes a while
-// and ends with ctx. A classifier that the run was not measured with is an error that wraps [ErrClassifier].
+// Choose makes Classifiers and Means those of another classifier of the run. Class means are computed, which takes a
+// while and ends with ctx. A classifier that the run was not measured with is an error that wraps [ErrClassifier].
 func (t *Model) Choose(ctx context.Context, name string) error {
 	all := t.Config.Classifiers
 	if !slices.Contains(all, name) {
-		return cause.As(fmt.Errorf("experiment: %s: the run has no classifier %.40q. Use %s", t.Folder, name, strings.Join(all, " or ")), ErrClassifier)
+		return cause.As(fmt.Errorf("experiment: %s: the run has no classifier %.40q. Use %s", t.Folder, name,
+			strings.Join(all, " or ")), ErrClassifier)
 	}
 	if name == t.Classifiers.Names[0] {
 		return nil
@@ -189,21 +190,25 @@ func (t *Model) decode(from chosen, workers int) (err error) {
 	case t.Tasks == 0:
 		return fmt.Errorf("the run has not learned a task to its end. Continue it with `ocl run --resume %s`", t.Folder)
 	case diverged:
-		t.Notes = append(t.Notes, fmt.Sprintf("the run has diverged at step %d; this is its learner of before, after %s. %s", res.Outcome.Step, learned, runAgain))
+		t.Notes = append(t.Notes, fmt.Sprintf("the run has diverged at step %d; this is its learner of before, after %s. %s",
+			res.Outcome.Step, learned, runAgain))
 	case unread != nil && !errors.Is(unread, fs.ErrNotExist):
 		t.Notes = append(t.Notes, fmt.Sprintf("nobody can say whether the run has ended or diverged: %v", unread))
 	case read.At.Within():
-		t.Notes = append(t.Notes, fmt.Sprintf("the run was stopped within task %d, so its learner has learned a part of that task. "+
-			"Continue it with `ocl run --resume %s`", read.At.Task+1, t.Folder))
+		t.Notes = append(t.Notes,
+			fmt.Sprintf("the run was stopped within task %d, so its learner has learned a part of that task. "+
+				"Continue it with `ocl run --resume %s`", read.At.Task+1, t.Folder))
 	case unread != nil || res.Outcome.State == result.Interrupted:
-		t.Notes = append(t.Notes, fmt.Sprintf("the run has not ended, and its learner has learned %s so far. If it was stopped, "+
-			"continue it with `ocl run --resume %s`", learned, t.Folder))
+		t.Notes = append(t.Notes,
+			fmt.Sprintf("the run has not ended, and its learner has learned %s so far. If it was stopped, "+
+				"continue it with `ocl run --resume %s`", learned, t.Folder))
 	}
 	for _, k := range images.Learned {
 		t.Learned = append(t.Learned, ocl.Label(k))
 	}
 	s := made.Config.Stream
-	t.Info = ocl.StreamInfo{Name: made.Config.Data.Name, Channels: images.Shape[0], Height: images.Shape[1], Width: images.Shape[2],
+	t.Info = ocl.StreamInfo{Name: made.Config.Data.Name, Channels: images.Shape[0], Height: images.Shape[1],
+		Width:   images.Shape[2],
 		Classes: images.Classes, Embeddings: images.Embeddings, Of: images.Of, Batch: s.Batch, Digest: made.Data}
 	if !images.Embeddings {
 		t.Info.Pixels = ocl.NewPixelValues(images.Shape[0], s.Mean, s.Std)
@@ -238,10 +243,12 @@ func readSaved(d *checkpoint.Decoder) (train.Saved, error) {
 func checkSize(c config.Config, images train.Known, params int) error {
 	channels := images.Shape[0]
 	if n := len(c.Stream.Mean); n != 0 && n != channels {
-		return fmt.Errorf("checkpoint: stream.mean has %d values for images of %d channels. Use a file that ocl wrote", n, channels)
+		return fmt.Errorf("checkpoint: stream.mean has %d values for images of %d channels. Use a file that ocl wrote", n,
+			channels)
 	}
 	values := channels * images.Shape[1] * images.Shape[2]
-	if channels > limit.KnownChannels && !images.Embeddings || values > limit.KnownValues || images.Classes > limit.KnownClasses {
+	if channels > limit.KnownChannels && !images.Embeddings || values > limit.KnownValues ||
+		images.Classes > limit.KnownClasses {
 		return fmt.Errorf("checkpoint: section %s says images of %v and %d classes, more than any data have. Use a file that ocl wrote",
 			"stream", images.Shape, images.Classes)
 	}
@@ -249,11 +256,13 @@ func checkSize(c config.Config, images train.Known, params int) error {
 	s.Shape, s.Classes = images.Shape, images.Classes
 	if info.OwnNetworks { // it makes the others as it reads them
 		if first := info.Begins(s); first > limit.UnsavedParameters {
-			return fmt.Errorf("checkpoint: the networks would have %d parameters from the start. Use a run whose networks have at most %d then", first, limit.UnsavedParameters)
+			return fmt.Errorf("checkpoint: the networks would have %d parameters from the start. Use a run whose networks have at most %d then",
+				first, limit.UnsavedParameters)
 		}
 		return nil
 	}
-	least, err := build.LeastParameters(ocl.StreamInfo{Channels: channels, Height: images.Shape[1], Width: images.Shape[2], Classes: images.Classes}, c)
+	least, err := build.LeastParameters(ocl.StreamInfo{Channels: channels, Height: images.Shape[1], Width: images.Shape[2],
+		Classes: images.Classes}, c)
 	switch {
 	case err != nil:
 		return fmt.Errorf("checkpoint: %w", err)
@@ -271,7 +280,8 @@ func checkSize(c config.Config, images train.Known, params int) error {
 func (t *Model) engine(made identity.Identity) config.Engine {
 	want := nn.Engine{Kernel: made.Kernel, Convolution: made.Convolution}
 	if want.Check() != nil {
-		t.Notes = append(t.Notes, fmt.Sprintf("the run used the %s kernels, and this machine has others. Numbers may differ in the last digits", cause.Shown(made.Kernel)))
+		t.Notes = append(t.Notes, fmt.Sprintf("the run used the %s kernels, and this machine has others. Numbers may differ in the last digits",
+			cause.Shown(made.Kernel)))
 		want = nn.DefaultEngine()
 	}
 	return config.Engine{Kernel: want.Kernel, Convolution: want.Convolution}
@@ -308,7 +318,8 @@ func HasRun(folder string) bool {
 		return true
 	}
 	entries, err := input.ReadDir(folder)
-	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return isRun(filepath.Join(folder, e.Name())) })
+	return err == nil && slices.ContainsFunc(entries,
+		func(e fs.DirEntry) bool { return isRun(filepath.Join(folder, e.Name())) })
 }
 
 // isRun says whether a folder is that of a run.
@@ -324,8 +335,9 @@ type chosen struct {
 	older bool // newer ones could not be read
 }
 
-// choose reads a checkpoint of a run: that with a digest if one is given, else the newest. If that cannot be read, it is an
-// error that names the newest one that can be read, which is taken with older. A checkpoint of another run is an error too.
+// choose reads a checkpoint of a run: that with a digest if one is given, else the newest. If that cannot be read, it
+// is an error that names the newest one that can be read, which is taken with older. A checkpoint of another run is an
+// error too.
 func choose(folder, digest string, older bool) (got chosen, err error) {
 	files, err := checkpoint.Files(filepath.Join(folder, train.CheckpointDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -356,7 +368,8 @@ func choose(folder, digest string, older bool) (got chosen, err error) {
 		faults = append(faults, err)
 	}
 	if digest != "" {
-		return got, fmt.Errorf("%w, but parent.checkpoint is %s. Give the run that has this checkpoint, or remove parent.checkpoint", errors.Join(faults...), cause.Shown(digest))
+		return got, fmt.Errorf("%w, but parent.checkpoint is %s. Give the run that has this checkpoint, or remove parent.checkpoint",
+			errors.Join(faults...), cause.Shown(digest))
 	}
 	return got, fmt.Errorf("%w. No other checkpoint of the run can be read", errors.Join(faults...))
 }

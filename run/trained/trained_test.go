@@ -30,11 +30,12 @@ func TestTrainedRefusesImpossibleNetworks(t *testing.T) {
 		params int // bytes
 		want   string
 	}{
-		"no parameters, a wide perceptron": {wide, -1, "parameters or more, and the file has none of them. Use a run with a network of at most 67108864"},
-		"no parameters, a wide ResNet":     {broad, -1, "parameters or more, and the file has none of them"},
-		"few parameters, a wide ResNet":    {broad, 4 << 20, "Use a file that ocl wrote"},
-		"a mean for grey images":           {few, 4 << 20, "stream.mean has 1 values for images of 3 channels"},
-		"what there is":                    {of("gdumb"), -1, ""},
+		"no parameters, a wide perceptron": {wide, -1,
+			"parameters or more, and the file has none of them. Use a run with a network of at most 67108864"},
+		"no parameters, a wide ResNet":  {broad, -1, "parameters or more, and the file has none of them"},
+		"few parameters, a wide ResNet": {broad, 4 << 20, "Use a file that ocl wrote"},
+		"a mean for grey images":        {few, 4 << 20, "stream.mean has 1 values for images of 3 channels"},
+		"what there is":                 {of("gdumb"), -1, ""},
 	} {
 		err := checkSize(k.c, images, k.params)
 		if (err == nil) != (k.want == "") || err != nil && !strings.Contains(err.Error(), k.want) {
@@ -46,7 +47,8 @@ func TestTrainedRefusesImpossibleNetworks(t *testing.T) {
 // The number of parameters that a file must hold is that of the network, but for biases and the channels of the image.
 func TestLeastParameters(t *testing.T) {
 	t.Parallel()
-	for _, n := range []config.Network{{Name: "resnet18", Width: 20}, {Name: "resnet18", Width: 1}, {Name: build.MLP, Hidden: []int{30, 7}}, {Name: build.MLP, Hidden: []int{5}}} {
+	for _, n := range []config.Network{{Name: "resnet18", Width: 20}, {Name: "resnet18", Width: 1},
+		{Name: build.MLP, Hidden: []int{30, 7}}, {Name: build.MLP, Hidden: []int{5}}} {
 		c := config.Default()
 		c.Network = n
 		of := ocl.StreamInfo{Channels: 3, Height: 32, Width: 32, Classes: 10}
@@ -66,7 +68,8 @@ func TestLeastParameters(t *testing.T) {
 
 // Rows of a head are put in the order of their classes; those of classes that have not appeared follow in theirs.
 func TestByClass(t *testing.T) {
-	if got := byClass([]float32{10, 11, 20, 21, 30, 31, 40, 41}, []ocl.Label{2, 0}, 4); !slices.Equal(got, []float32{20, 21, 30, 31, 10, 11, 40, 41}) {
+	if got := byClass([]float32{10, 11, 20, 21, 30, 31, 40, 41}, []ocl.Label{2, 0}, 4); !slices.Equal(got,
+		[]float32{20, 21, 30, 31, 10, 11, 40, 41}) {
 		t.Errorf("two classes of four: %v", got)
 	}
 }

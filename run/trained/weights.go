@@ -25,8 +25,9 @@ func (t *Model) Weights(ctx context.Context, program string) ([]safetensors.Tens
 	return tensors, metadata, nil
 }
 
-// Weights are the tensors of the network for other programs ([weights.Of]), with the class means where a classifier goes by them, and what describes
-// them, as docs/interop.md says. Row k of the head is that of class k, also where the learner orders its outputs otherwise. program is the version of ocl.
+// Weights are the tensors of the network for other programs ([weights.Of]), with the class means where a classifier
+// goes by them, and what describes them, as docs/interop.md says. Row k of the head is that of class k, also where the
+// learner orders its outputs otherwise. program is the version of ocl.
 func (c Classifier) Weights(program string) ([]safetensors.Tensor, map[string]string) {
 	list := weights.Of(c.Net)
 	if c.Order != nil {
@@ -58,8 +59,8 @@ func (c Classifier) Weights(program string) ([]safetensors.Tensor, map[string]st
 	return list, c.metadata(classifier, program)
 }
 
-// byClass puts the rows of a head in the order of the classes: output k is that of order[k]. Outputs of classes that have
-// not appeared follow in their order.
+// byClass puts the rows of a head in the order of the classes: output k is that of order[k]. Outputs of classes that
+// have not appeared follow in their order.
 func byClass(values []float32, order []ocl.Label, classes int) []float32 {
 	row := make([]int, classes) // of each class
 	for y := range row {
@@ -132,7 +133,8 @@ func (t Classifier) metadata(classifier, program string) map[string]string {
 func jsonOf[T int | float64 | string](list []T) string {
 	text, err := json.Marshal(list)
 	if err != nil {
-		panic("experiment: a list of the config cannot be written as JSON: " + err.Error()) // such as NaN, which no config has
+		// such as NaN, which no config has
+		panic("experiment: a list of the config cannot be written as JSON: " + err.Error())
 	}
 	return string(text)
 }

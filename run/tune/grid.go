@@ -39,12 +39,15 @@ type Axis struct {
 	Values []string `json:"values"`
 }
 
-// tunable are the keys that a grid may have, and beginnings of keys. The others say what is compared (data, tasks, memory, seeds), where,
-// or how it is measured.
+// tunable are the keys that a grid may have, and beginnings of keys. The others say what is compared (data, tasks,
+// memory, seeds), where, or how it is measured.
 var tunable = []string{"optimizer.", "replay.", "method.", "network.width", "network.hidden", "stream.batch"}
 
 func isTunable(key string) bool {
-	return slices.ContainsFunc(tunable, func(t string) bool { return key == t || strings.HasSuffix(t, ".") && strings.HasPrefix(key, t) })
+	return slices.ContainsFunc(tunable, func(t string) bool {
+		return key == t || strings.HasSuffix(t, ".") &&
+			strings.HasPrefix(key, t)
+	})
 }
 
 // leftOut are values of the catalogue that the authors' files leave out on some data.
@@ -52,7 +55,8 @@ var leftOut = map[[3]string][]any{ // by method, data set and key
 	{"gss", "core50", "optimizer.lr"}: {0.0001}, // gss_tune_core50.yml
 }
 
-// Named is a grid of the catalogue for the run that c describes, which has one method. A method without such a grid is an error.
+// Named is a grid of the catalogue for the run that c describes, which has one method. A method without such a grid is
+// an error.
 func Named(name string, c config.Config) (Grid, error) {
 	info, err := method.Lookup(c.Methods[0])
 	if err != nil {
@@ -108,8 +112,8 @@ func columnOf(c config.Config) method.Data {
 //	optimizer.lr: [0.01, 0.1]
 //	method.mir.candidates: [25, 50]
 //
-// Errors name the file as name. All keys that are wrong are reported at once. A grid may have options of several methods; [Grid.For] is the
-// part of one.
+// Errors name the file as name. All keys that are wrong are reported at once. A grid may have options of several
+// methods; [Grid.For] is the part of one.
 func ParseGrid(name string, text []byte) (Grid, error) {
 	const write = "Write lines such as `optimizer.lr: [0.01, 0.1]`"
 	g, d := Grid{Name: name}, yaml.NewDecoder(bytes.NewReader(text))
@@ -118,12 +122,14 @@ func ParseGrid(name string, text []byte) (Grid, error) {
 	err := d.Decode(&keys)
 	switch {
 	case len(text) > limit.Grid:
-		return g, fmt.Errorf("tune: %s: the file has more than %d bytes, too many for a grid. Give a file of keys and values", cause.Shown(name), limit.Grid)
+		return g, fmt.Errorf("tune: %s: the file has more than %d bytes, too many for a grid. Give a file of keys and values",
+			cause.Shown(name), limit.Grid)
 	case err == nil && len(keys) == 0 || errors.Is(err, io.EOF):
 		return g, fmt.Errorf("tune: %s: the file has no keys. %s", cause.Shown(name), write)
 	case err != nil:
 		return g, fmt.Errorf("tune: %s: the file is not YAML with keys and lists of values: %.400s. %s",
-			cause.Shown(name), oneLine(strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "[]yaml.Node", "a list")), " ")), write)
+			cause.Shown(name), oneLine(strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "[]yaml.Node", "a list")),
+				" ")), write)
 	case !errors.Is(d.Decode(&more), io.EOF):
 		return g, fmt.Errorf("tune: %s: the file holds several YAML documents. Keep one of them", cause.Shown(name))
 	}
@@ -140,12 +146,14 @@ func ParseGrid(name string, text []byte) (Grid, error) {
 		g.Axes = append(g.Axes, axis)
 	}
 	if len(faults) == 0 && g.Count() > limit.GridPoints {
-		faults = append(faults, fmt.Errorf("tune: %s: the grid has more than %d points. Give fewer values", cause.Shown(name), limit.GridPoints))
+		faults = append(faults, fmt.Errorf("tune: %s: the grid has more than %d points. Give fewer values", cause.Shown(name),
+			limit.GridPoints))
 	}
 	return g, errors.Join(faults...)
 }
 
-// readAxis checks a key and its values. An error is about a line: that of the value that is wrong, or of the first value; 0 without values.
+// readAxis checks a key and its values. An error is about a line: that of the value that is wrong, or of the first
+// value; 0 without values.
 func readAxis(key string, values []yaml.Node) (a Axis, line int, err error) {
 	a.Key = key
 	if len(values) > 0 {
@@ -154,11 +162,14 @@ func readAxis(key string, values []yaml.Node) (a Axis, line int, err error) {
 	schema := experiment.Schema()
 	switch names := schema.Names(); {
 	case !slices.Contains(names, key):
-		return a, line, fmt.Errorf("unknown key %s. %s", cause.Shown(key), schema.Meant(key, slices.DeleteFunc(names, func(n string) bool { return !isTunable(n) })))
+		return a, line, fmt.Errorf("unknown key %s. %s", cause.Shown(key),
+			schema.Meant(key, slices.DeleteFunc(names, func(n string) bool { return !isTunable(n) })))
 	case !isTunable(key):
-		return a, line, fmt.Errorf("%s cannot be tuned, because it says what is compared and not how a method learns. Remove it, and set it with a flag", key)
+		return a, line, fmt.Errorf("%s cannot be tuned, because it says what is compared and not how a method learns. Remove it, and set it with a flag",
+			key)
 	case len(values) == 0 || len(values) > limit.GridValues:
-		return a, line, fmt.Errorf("%s has %d values, but 1 to %d are possible. Write `%s: [1, 2]` with values of your own", key, len(values), limit.GridValues, key)
+		return a, line, fmt.Errorf("%s has %d values, but 1 to %d are possible. Write `%s: [1, 2]` with values of your own",
+			key, len(values), limit.GridValues, key)
 	}
 	for _, n := range values {
 		line = n.Line
@@ -166,7 +177,8 @@ func readAxis(key string, values []yaml.Node) (a Axis, line int, err error) {
 			n = *n.Alias
 		}
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
-			return a, line, fmt.Errorf("a value of %s is not a number or a word. Write `%s: [1, 2]` with values of your own", key, key)
+			return a, line, fmt.Errorf("a value of %s is not a number or a word. Write `%s: [1, 2]` with values of your own",
+				key, key)
 		}
 		v, err := conform(schema, key, n.Value)
 		if err != nil {
@@ -199,7 +211,8 @@ func (g Grid) For(c config.Config) (Grid, error) {
 		}
 	}
 	if len(of.Axes) == 0 {
-		return of, fmt.Errorf("tune: %s: %s reads none of the keys of this grid. Give a grid with optimizer.lr, for example", cause.Shown(g.Name), c.Methods[0])
+		return of, fmt.Errorf("tune: %s: %s reads none of the keys of this grid. Give a grid with optimizer.lr, for example",
+			cause.Shown(g.Name), c.Methods[0])
 	}
 	return of, nil
 }
@@ -222,7 +235,8 @@ func (g Grid) CheckRead(runs []config.Config) error {
 	var faults []error
 	for _, a := range g.Axes {
 		if !slices.ContainsFunc(runs, func(c config.Config) bool { return reads(c, a.Key) }) {
-			faults = append(faults, fmt.Errorf("tune: %s: none of the methods reads %s. Remove it from the grid", cause.Shown(g.Name), a.Key))
+			faults = append(faults, fmt.Errorf("tune: %s: none of the methods reads %s. Remove it from the grid",
+				cause.Shown(g.Name), a.Key))
 		}
 	}
 	return errors.Join(faults...)

@@ -39,13 +39,15 @@ func TestCounts(t *testing.T) {
 			case err != nil:
 				t.Errorf("%s: %v", tt.method, err)
 			case g.Count() != want || len(g.Points()) != want:
-				t.Errorf("%s on %s, grid %s: %d points, %d listed, want %d", tt.method, tt.data, name, g.Count(), len(g.Points()), want)
+				t.Errorf("%s on %s, grid %s: %d points, %d listed, want %d", tt.method, tt.data, name, g.Count(), len(g.Points()),
+					want)
 			}
 		}
 	}
 }
 
-// TestEveryMethodHasAGrid: each value of each grid can be set, is read by the method, and is in the form in which configs write it.
+// TestEveryMethodHasAGrid: each value of each grid can be set, is read by the method, and is in the form in which
+// configs write it.
 func TestEveryMethodHasAGrid(t *testing.T) {
 	schema := experiment.Schema()
 	for _, info := range method.Catalogue() {
@@ -76,9 +78,11 @@ func TestEveryMethodHasAGrid(t *testing.T) {
 
 // TestPaperIsTheTable compares the grid paper with table:hyper, as package survey has it.
 func TestPaperIsTheTable(t *testing.T) {
-	titles := map[string]string{"EWC++": "ewc++", "LwF": "lwf", "ER": "er", "MIR": "mir", "GSS": "gss", "iCaRL": "icarl", "A-GEM": "agem", "GDumb": "gdumb",
+	titles := map[string]string{"EWC++": "ewc++", "LwF": "lwf", "ER": "er", "MIR": "mir", "GSS": "gss", "iCaRL": "icarl",
+		"A-GEM": "agem", "GDumb": "gdumb",
 		"CN-DPM": "cndpm"}
-	keys := map[string]string{"LR": "optimizer.lr", "WD": "optimizer.weight_decay", "lambda": "method.ewc++.lambda", "C": "method.mir.candidates", "n": "method.gss.subset_size",
+	keys := map[string]string{"LR": "optimizer.lr", "WD": "optimizer.weight_decay", "lambda": "method.ewc++.lambda",
+		"C": "method.mir.candidates", "n": "method.gss.subset_size",
 		"cc": "method.cndpm.classifier_chill", "alpha": "method.cndpm.log_alpha"}
 	schema, compared := experiment.Schema(), 0
 	for _, row := range survey.Grids() {
@@ -125,7 +129,8 @@ func TestPaperIsTheTable(t *testing.T) {
 
 // TestOrder: keys are sorted, and the last one changes fastest.
 func TestOrder(t *testing.T) {
-	g, err := ParseGrid("g.yaml", []byte("optimizer.weight_decay: [0.1, 1e-2]\nmethod.mir.candidates: [25, 50]\noptimizer.lr: [3e-1]\n"))
+	g, err := ParseGrid("g.yaml",
+		[]byte("optimizer.weight_decay: [0.1, 1e-2]\nmethod.mir.candidates: [25, 50]\noptimizer.lr: [3e-1]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +166,8 @@ func TestGridFaults(t *testing.T) {
 		{"optimizer.lr:\n- 1\n- 2\n- x", "g.yaml:4: "},
 		{"optimizer.lr: [1]\noptimizer.rl: [1]", "g.yaml:2: unknown key optimizer.rl. Did you mean optimizer.lr"},
 		{"lr: [1]", "g.yaml:1: unknown key lr. Did you mean optimizer.lr? `ocl config keys` lists all keys"},
-		{"optimizer.epochs: [1]", "g.yaml:1: unknown key optimizer.epochs. Did you mean method.gdumb.epochs or method.offline.epochs? `"},
+		{"optimizer.epochs: [1]",
+			"g.yaml:1: unknown key optimizer.epochs. Did you mean method.gdumb.epochs or method.offline.epochs? `"},
 		{"optimizer.nesterov: [1]", "g.yaml:1: unknown key optimizer.nesterov. `ocl config keys` lists all keys"},
 		{"network.lr: [1]", "g.yaml:1: unknown key network.lr. Did you mean optimizer.lr? `"},
 		{"method.mri.candidates: [1]", "g.yaml:1: unknown key method.mri.candidates. Did you mean method.mir.candidates? `"},
@@ -198,13 +204,15 @@ func TestGridOfAMethod(t *testing.T) {
 			t.Errorf("%s: %d points, %v; want %d", tt.run.Methods[0], of.Count(), err, tt.count)
 		}
 	}
-	if err := g.CheckRead([]config.Config{er}); err == nil || !strings.Contains(err.Error(), "none of the methods reads method.mir.candidates") {
+	if err := g.CheckRead([]config.Config{er}); err == nil ||
+		!strings.Contains(err.Error(), "none of the methods reads method.mir.candidates") {
 		t.Errorf("er alone: %v", err)
 	}
 	if err := g.CheckRead([]config.Config{er, mir}); err != nil {
 		t.Error(err)
 	}
-	if _, err := (Grid{Name: "x", Axes: []Axis{{"network.width", []string{"20"}}}}).For(func() config.Config { c := er; c.Network.Name = "mlp"; return c }()); err == nil {
+	if _, err := (Grid{Name: "x", Axes: []Axis{{"network.width",
+		[]string{"20"}}}}).For(func() config.Config { c := er; c.Network.Name = "mlp"; return c }()); err == nil {
 		t.Error("the width of another network is tuned")
 	}
 }

@@ -36,8 +36,8 @@ type Job struct {
 	of   config.Config // that is tried
 }
 
-// Jobs are the runs of a config that asks for tuning, which has one method with its tricks. x has its data open. The experiment that is
-// returned has the runs with the first values of the grid.
+// Jobs are the runs of a config that asks for tuning, which has one method with its tricks. x has its data open. The
+// experiment that is returned has the runs with the first values of the grid.
 func Jobs(x *experiment.Experiment, c config.Config) (*experiment.Experiment, []Job, error) {
 	schema := experiment.Schema()
 	if err := schema.Validate(c); err != nil {
@@ -84,7 +84,8 @@ func jobsOf(x *experiment.Experiment, c config.Config, spec Spec) (*experiment.E
 			return nil, nil, cause.As(err, ErrGrid)
 		}
 		trials, whole := search.effort(len(points), repeats)
-		j := Job{Before: run, Tuning: identity.TuningKey(of.Key, grid.Digest(), search.text(), repeats), Trials: trials, Steps: int(whole * float64(plan.Steps)), FLOPs: whole * plan.FLOPs(),
+		j := Job{Before: run, Tuning: identity.TuningKey(of.Key, grid.Digest(), search.text(), repeats), Trials: trials,
+			Steps: int(whole * float64(plan.Steps)), FLOPs: whole * plan.FLOPs(),
 			spec: spec, grid: grid, run: runs[i], of: seeded}
 		j.Key = identity.TunedKey(run.Key, j.Tuning)
 		j.Folder = folderOf(run, j.Key)
@@ -93,8 +94,10 @@ func jobsOf(x *experiment.Experiment, c config.Config, spec Spec) (*experiment.E
 	return before, jobs, nil
 }
 
-// withValues is an experiment over the data that x has open: n runs of the seeds from that of run on, with values of a grid.
-func withValues(x *experiment.Experiment, run config.Config, n int, g Grid, values []string, o experiment.Options) (*experiment.Experiment, error) {
+// withValues is an experiment over the data that x has open: n runs of the seeds from that of run on, with values of a
+// grid.
+func withValues(x *experiment.Experiment, run config.Config, n int, g Grid, values []string,
+	o experiment.Options) (*experiment.Experiment, error) {
 	c, base := run.Clone(), x.Config()
 	c.Runs, c.Data, c.Network.Init = n, base.Data, base.Network.Init
 	if err := g.set(&c, values); err != nil {
@@ -110,7 +113,8 @@ func withValues(x *experiment.Experiment, run config.Config, n int, g Grid, valu
 // chosen is the job's run with the values that o.Tuning has chosen.
 func (j Job) chosen(x *experiment.Experiment, o experiment.Options) (*experiment.Experiment, experiment.Job, error) {
 	if values := o.Tuning.Chosen; len(values) != len(j.grid.Axes) {
-		return nil, experiment.Job{}, fmt.Errorf("tune: %s: the choice has %d values, but the grid has %d keys. Remove the result that it comes from", j.Folder, len(values), len(j.grid.Axes))
+		return nil, experiment.Job{}, fmt.Errorf("tune: %s: the choice has %d values, but the grid has %d keys. Remove the result that it comes from",
+			j.Folder, len(values), len(j.grid.Axes))
 	}
 	y, err := withValues(x, j.run, 1, j.grid, o.Tuning.Chosen, o)
 	if err != nil {
@@ -119,27 +123,30 @@ func (j Job) chosen(x *experiment.Experiment, o experiment.Options) (*experiment
 	return y, y.Jobs()[0], nil
 }
 
-// RunAt tunes a job's run and then makes it, at a place that the caller guards. Its record and its trials are in the folder [Folder] there. x
-// has the data open. chosen is nil, or what the tuning of another run with the same key has chosen, which is then not done again. The result
-// is nil if ctx ended before the run has begun. If all points diverged, the error wraps [ErrNothingChosen]. The events of the place hear of
-// the trials, too: their jobs have the protocol tuning, with their place among the trials, and other keys than the run.
-func (j Job) RunAt(ctx context.Context, chosen *result.Tuning, at experiment.RunIn, x *experiment.Experiment, o experiment.Options) (*result.Result, error) {
+// RunAt tunes a job's run and then makes it, at a place that the caller guards. Its record and its trials are in the
+// folder [Folder] there. x has the data open. chosen is nil, or what the tuning of another run with the same key has
+// chosen, which is then not done again. The result is nil if ctx ended before the run has begun. If all points
+// diverged, the error wraps [ErrNothingChosen]. The events of the place hear of the trials, too: their jobs have the
+// protocol tuning, with their place among the trials, and other keys than the run.
+func (j Job) RunAt(ctx context.Context, chosen *result.Tuning, at experiment.RunIn, x *experiment.Experiment,
+	o experiment.Options) (*result.Result, error) {
 	var block result.Tuning
 	if chosen != nil {
 		block = *chosen
 	} else {
 		trials := o
 		trials.Out, trials.Workers, trials.Concurrency = filepath.Join(at.Folder, Folder), at.Workers, 1
-		t, err := Open(ctx, j.of, j.spec, Options{Options: trials, Data: x, Guarded: true, Events: func(r Running) experiment.Events {
-			ev := at.Events
-			if begin := ev.Begin; begin != nil {
-				ev.Begin = func(trial experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
-					trial.Index, trial.Total = r.Index, r.Total
-					begin(trial, info, plan)
+		t, err := Open(ctx, j.of, j.spec, Options{Options: trials, Data: x, Guarded: true,
+			Events: func(r Running) experiment.Events {
+				ev := at.Events
+				if begin := ev.Begin; begin != nil {
+					ev.Begin = func(trial experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
+						trial.Index, trial.Total = r.Index, r.Total
+						begin(trial, info, plan)
+					}
 				}
-			}
-			return ev
-		}})
+				return ev
+			}})
 		if err != nil {
 			return nil, err
 		}

@@ -12,8 +12,9 @@ import (
 	"ocl/run/result"
 )
 
-// TestJobs: a run at a place has the key and the numbers that OpenTuned gives it, whether it tunes by itself or takes over what another run
-// has chosen, and also when it is stopped again and again. One seed for the tuning makes one tuning for all runs.
+// TestJobs: a run at a place has the key and the numbers that OpenTuned gives it, whether it tunes by itself or takes
+// over what another run has chosen, and also when it is stopped again and again. One seed for the tuning makes one
+// tuning for all runs.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	for _, once := range []bool{false, true} {
@@ -36,12 +37,15 @@ func TestJobs(t *testing.T) {
 		if err != nil || len(jobs) != 2 {
 			t.Fatalf("%d jobs, %v", len(jobs), err)
 		}
-		if same := jobs[0].Tuning == jobs[1].Tuning; same != once || len(d.Tuner().Previews()) != map[bool]int{false: 2, true: 1}[once] {
-			t.Errorf("one seed %v: the runs share their tuning %v, and there are %d tunings", once, same, len(d.Tuner().Previews()))
+		if same := jobs[0].Tuning == jobs[1].Tuning; same != once ||
+			len(d.Tuner().Previews()) != map[bool]int{false: 2, true: 1}[once] {
+			t.Errorf("one seed %v: the runs share their tuning %v, and there are %d tunings", once, same,
+				len(d.Tuner().Previews()))
 		}
 		for i, j := range jobs {
 			if j.Key != want[i].Tuning.Key || j.Steps != want[i].Tuning.Steps || j.Trials != 2 {
-				t.Errorf("run %d has the key %.8s and %d steps in %d trials, want %.8s and %d in 2", i, j.Key, j.Steps, j.Trials, want[i].Tuning.Key, want[i].Tuning.Steps)
+				t.Errorf("run %d has the key %.8s and %d steps in %d trials, want %.8s and %d in 2", i, j.Key, j.Steps, j.Trials,
+					want[i].Tuning.Key, want[i].Tuning.Steps)
 			}
 			var chosen *result.Tuning
 			if once && i > 0 {
@@ -60,7 +64,8 @@ func TestJobs(t *testing.T) {
 }
 
 // runStopped makes a run at a place and stops it after every 15 steps.
-func runStopped(t *testing.T, j Job, chosen *result.Tuning, at experiment.RunIn, x *experiment.Experiment) (*result.Result, int) {
+func runStopped(t *testing.T, j Job, chosen *result.Tuning, at experiment.RunIn,
+	x *experiment.Experiment) (*result.Result, int) {
 	t.Helper()
 	for stops := 0; stops < 50; stops++ {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -105,13 +110,15 @@ func TestNothingChosen(t *testing.T) {
 	}
 }
 
-// TestPointsBySeed: `ocl run` and `ocl sweep` draw the same points for a run, those of its own seed, whatever runs are beside it.
+// TestPointsBySeed: `ocl run` and `ocl sweep` draw the same points for a run, those of its own seed, whatever runs are
+// beside it.
 func TestPointsBySeed(t *testing.T) {
 	t.Parallel()
 	c := asked(t)
 	c.Tune.Search, c.Tune.Points = config.SearchRandom, 2
 	tunings := mustOpenTuned(t, t.Context(), c, Options{}).Tuner().tunings
-	x, err := experiment.Open(t.Context(), func() config.Config { p := c.Clone(); p.Tune = config.Tune{}; return p }(), experiment.Options{})
+	x, err := experiment.Open(t.Context(), func() config.Config { p := c.Clone(); p.Tune = config.Tune{}; return p }(),
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +128,8 @@ func TestPointsBySeed(t *testing.T) {
 	}
 	for i, j := range jobs {
 		if got := tunings[i].record; got.Key != j.Tuning || got.Search.Seed != c.Seed+uint64(i) {
-			t.Errorf("seed %d: `ocl run` draws by seed %d with the key %.8s, and `ocl sweep` with %.8s", c.Seed+uint64(i), got.Search.Seed, got.Key, j.Tuning)
+			t.Errorf("seed %d: `ocl run` draws by seed %d with the key %.8s, and `ocl sweep` with %.8s", c.Seed+uint64(i),
+				got.Search.Seed, got.Key, j.Tuning)
 		}
 	}
 }

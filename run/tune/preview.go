@@ -20,8 +20,8 @@ type Preview struct {
 	Left      float64 // work that is left, in floating-point operations
 }
 
-// Previews says what each tuning is going to do, without learning or writing anything. Of a search with several rounds, the later ones are
-// estimated, as nobody knows their points yet.
+// Previews says what each tuning is going to do, without learning or writing anything. Of a search with several rounds,
+// the later ones are estimated, as nobody knows their points yet.
 func (t *Tuner) Previews() []Preview {
 	var all []Preview
 	for _, u := range t.tunings {

@@ -42,7 +42,8 @@ var (
 type Record struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
-	// Key is a hash of all that the choice depends on: the config, the data, the engine, the grid, the search and the repetitions.
+	// Key is a hash of all that the choice depends on: the config, the data, the engine, the grid, the search and the
+	// repetitions.
 	Key         string        `json:"key"`
 	Grid        GridRecord    `json:"grid"`
 	Search      Search        `json:"search"`
@@ -69,7 +70,8 @@ type GridRecord struct {
 type Point struct {
 	Values  []string `json:"values"`  // by axis
 	Outcome string   `json:"outcome"` // result.Finished, result.Diverged or Stopped
-	// Score is the mean over repetitions of the average accuracy after the two tasks, in [0,1], of its last round; nil where a trial diverged.
+	// Score is the mean over repetitions of the average accuracy after the two tasks, in [0,1], of its last round; nil
+	// where a trial diverged.
 	Score  *float64 `json:"score"`
 	Trials []Trial  `json:"trials"` // round by round, and repetition by repetition
 }
@@ -133,8 +135,8 @@ func (r *Record) write(path string) error {
 	return experiment.WriteShared(filepath.Dir(path), filepath.Base(path), text)
 }
 
-// Read reads a record strictly: only known keys, each once, and shapes, ranges and choice that fit each other. It never panics, whatever the
-// file holds. The error wraps [ErrDamaged], [ErrNewer] or the error of the system.
+// Read reads a record strictly: only known keys, each once, and shapes, ranges and choice that fit each other. It never
+// panics, whatever the file holds. The error wraps [ErrDamaged], [ErrNewer] or the error of the system.
 func Read(path string) (*Record, error) {
 	text, err := input.ReadFile(path, input.Want{Most: limit.TuneRecord})
 	switch {
@@ -164,14 +166,16 @@ func Parse(text []byte) (*Record, error) {
 		Format  *string `json:"format"`
 		Version *int    `json:"version"`
 	}
-	if err := json.Unmarshal(text, &head); err != nil || head.Format == nil || *head.Format != Format || head.Version == nil {
+	if err := json.Unmarshal(text, &head); err != nil || head.Format == nil || *head.Format != Format ||
+		head.Version == nil {
 		return nil, damaged("it is not a JSON object of format %q with a version", Format)
 	}
 	if key, twice := input.Twice(text); twice {
 		return nil, damaged("the key %.40q is there twice", key)
 	}
 	if *head.Version > Version {
-		return nil, fmt.Errorf("%w (version %d, and this program reads up to %d). Use the newer ocl", ErrNewer, *head.Version, Version)
+		return nil, fmt.Errorf("%w (version %d, and this program reads up to %d). Use the newer ocl", ErrNewer, *head.Version,
+			Version)
 	}
 	r := new(Record)
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -211,7 +215,8 @@ func (r *Record) check() error {
 		return errors.New("config is not that of one run")
 	case r.DataDigest == "" || r.Kernel == "" || r.Convolution == "" || r.Numbers < 1:
 		return errors.New("data_digest, numbers, kernel or convolution has no value")
-	case r.Grid.Name == "" || len(r.Grid.Axes) == 0 || !slices.IsSortedFunc(r.Grid.Axes, func(a, b Axis) int { return strings.Compare(a.Key, b.Key) }):
+	case r.Grid.Name == "" || len(r.Grid.Axes) == 0 ||
+		!slices.IsSortedFunc(r.Grid.Axes, func(a, b Axis) int { return strings.Compare(a.Key, b.Key) }):
 		return errors.New("grid has no name, or no axes in the order of their keys")
 	case slices.ContainsFunc(r.Grid.Axes, func(a Axis) bool { return a.Key == "" || len(a.Values) == 0 }):
 		return errors.New("an axis of the grid has no key or no values")

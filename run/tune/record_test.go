@@ -24,8 +24,11 @@ func example() *Record {
 	g := Grid{Name: "test.yaml", Axes: []Axis{{"optimizer.lr", []string{"0.001", "0.1", "10"}}}}
 	low, high, chosen := 0.25, 0.5, 1
 	return &Record{
-		Format: Format, Version: Version, Key: key, Config: c, DataDigest: "sha256:00", Numbers: 2, Kernel: "avx2", Convolution: "winograd",
-		Grid: GridRecord{g.Name, g.Digest(), g.Axes}, Search: Search{Name: config.SearchHalving}, Repeats: 1, Steps: 40, GridSteps: 36, Chosen: &chosen,
+		Format: Format, Version: Version, Key: key, Config: c, DataDigest: "sha256:00", Numbers: 2, Kernel: "avx2",
+		Convolution: "winograd",
+		Grid:        GridRecord{g.Name, g.Digest(), g.Axes}, Search: Search{Name: config.SearchHalving},
+		Repeats: 1, Steps: 40,
+		GridSteps: 36, Chosen: &chosen,
 		Points: []Point{
 			{[]string{"0.001"}, Stopped, &low, []Trial{trial(0.25, low)}},
 			{[]string{"0.1"}, result.Finished, &high, []Trial{trial(0.25, low), trial(0.5, low), trial(1, high)}},
@@ -202,7 +205,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCommittedRecords reads every record under results/ strictly, and writes it as it was: a program reads all files that are older than itself.
+// TestCommittedRecords reads every record under results/ strictly, and writes it as it was: a program reads all files
+// that are older than itself.
 func TestCommittedRecords(t *testing.T) {
 	files, err := filepath.Glob("../../survey/results/*/tuning/*.json")
 	if err != nil || len(files) < 10 {

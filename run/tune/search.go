@@ -28,16 +28,20 @@ func Searches() []string {
 func (s Search) check() error {
 	switch {
 	case !slices.Contains(Searches(), s.Name):
-		return fmt.Errorf("tune: there is no search %s. Use %s, %s or %s", cause.Shown(s.Name), config.SearchGrid, config.SearchRandom, config.SearchHalving)
+		return fmt.Errorf("tune: there is no search %s. Use %s, %s or %s", cause.Shown(s.Name), config.SearchGrid,
+			config.SearchRandom, config.SearchHalving)
 	case s.Name == config.SearchRandom && (s.Points < 1 || s.Points > limit.GridPoints):
-		return fmt.Errorf("tune: a random search of %d points is not possible. Use 1 to %d points", s.Points, limit.GridPoints)
+		return fmt.Errorf("tune: a random search of %d points is not possible. Use 1 to %d points", s.Points,
+			limit.GridPoints)
 	case s.Name != config.SearchRandom && s.Points != 0:
-		return fmt.Errorf("tune: only the search %s takes a number of points. Remove it, or use that search", config.SearchRandom)
+		return fmt.Errorf("tune: only the search %s takes a number of points. Remove it, or use that search",
+			config.SearchRandom)
 	}
 	return nil
 }
 
-// of is the search for the run of a seed. A random one draws by it, so that the points of a run do not depend on the other runs of an experiment.
+// of is the search for the run of a seed. A random one draws by it, so that the points of a run do not depend on the
+// other runs of an experiment.
 func (s Search) of(seed uint64) Search {
 	if s.Name == config.SearchRandom {
 		s.Seed = seed
@@ -48,14 +52,16 @@ func (s Search) of(seed uint64) Search {
 // text is the search for the key of a tuning.
 func (s Search) text() string { return fmt.Sprintf("%s %d %d", s.Name, s.Points, s.Seed) }
 
-// rung is a round of a search: its trials have a share of the training images, and the best of its points go on to the next one.
+// rung is a round of a search: its trials have a share of the training images, and the best of its points go on to the
+// next one.
 type rung struct {
 	share float64
 	keep  int // one of so many points goes on; 1 in the last rung
 }
 
-// rungs are the rounds of a search. Halving as in Jamieson and Talwalkar, Non-stochastic Best Arm Identification and Hyperparameter
-// Optimization, 2016, but with a third of the points: of 28 points 10 and then 4 go on, which is 16 full trials instead of 28.
+// rungs are the rounds of a search. Halving as in Jamieson and Talwalkar, Non-stochastic Best Arm Identification and
+// Hyperparameter Optimization, 2016, but with a third of the points: of 28 points 10 and then 4 go on, which is 16 full
+// trials instead of 28.
 func (s Search) rungs() []rung {
 	if s.Name == config.SearchHalving {
 		return []rung{{0.25, 3}, {0.5, 3}, {1, 1}}
@@ -87,7 +93,8 @@ func (s Search) points(g Grid) ([][]string, error) {
 				break
 			}
 			if tries++; tries == 1000 {
-				return nil, fmt.Errorf("tune: the grid %s has too few values for %d different points. Use fewer points, or the search %s", cause.Shown(g.Name), s.Points, config.SearchGrid)
+				return nil, fmt.Errorf("tune: the grid %s has too few values for %d different points. Use fewer points, or the search %s",
+					cause.Shown(g.Name), s.Points, config.SearchGrid)
 			}
 		}
 		points = append(points, p)

@@ -10,8 +10,8 @@ import (
 	"ocl/run/result"
 )
 
-// TestRandomPoints: rates lie within the bounds of the grid, half of them below the geometric mean; other values are those of the list; the same
-// seed draws the same points.
+// TestRandomPoints: rates lie within the bounds of the grid, half of them below the geometric mean; other values are
+// those of the list; the same seed draws the same points.
 func TestRandomPoints(t *testing.T) {
 	g := gridOf(t, "optimizer.lr: [0.0001, 0.1]\noptimizer.weight_decay: [0, 0.01]\nmethod.mir.candidates: [25, 50, 100]")
 	s := Search{config.SearchRandom, 400, 7}
@@ -22,7 +22,8 @@ func TestRandomPoints(t *testing.T) {
 	low := 0
 	for i, p := range points {
 		lr, err := strconv.ParseFloat(p[1], 64)
-		if err != nil || lr < 0.0001 || lr > 0.1 || !slices.Contains(g.Axes[0].Values, p[0]) || !slices.Contains(g.Axes[2].Values, p[2]) {
+		if err != nil || lr < 0.0001 || lr > 0.1 || !slices.Contains(g.Axes[0].Values, p[0]) ||
+			!slices.Contains(g.Axes[2].Values, p[2]) {
 			t.Errorf("point %d is %q", i, p)
 		}
 		if lr < 0.00316 {
@@ -37,7 +38,8 @@ func TestRandomPoints(t *testing.T) {
 	}
 	again, _ := s.points(*g)
 	other, _ := Search{config.SearchRandom, 400, 8}.points(*g)
-	if !slices.EqualFunc(points, again, slices.Equal[[]string]) || slices.EqualFunc(points, other, slices.Equal[[]string]) {
+	if !slices.EqualFunc(points, again, slices.Equal[[]string]) ||
+		slices.EqualFunc(points, other, slices.Equal[[]string]) {
 		t.Error("the seed does not decide the points")
 	}
 	want := [][]string{{"50", "0.000609", "0.01"}, {"50", "0.00172", "0"}, {"100", "0.000627", "0.01"}}
@@ -45,13 +47,14 @@ func TestRandomPoints(t *testing.T) {
 		t.Errorf("the first points are %q, want %q", got, want)
 	}
 	few := gridOf(t, "method.mir.candidates: [25, 50]")
-	if _, err := (Search{config.SearchRandom, 3, 1}).points(*few); err == nil || !strings.Contains(err.Error(), "too few values for 3 different points") {
+	if _, err := (Search{config.SearchRandom, 3, 1}).points(*few); err == nil ||
+		!strings.Contains(err.Error(), "too few values for 3 different points") {
 		t.Errorf("3 points of 2: %v", err)
 	}
 }
 
-// TestHalving: nine points with a quarter of the images, the best three with half of them, the best of these with all. A diverged point is not
-// among the best, and the last round is the run that a full grid makes.
+// TestHalving: nine points with a quarter of the images, the best three with half of them, the best of these with all.
+// A diverged point is not among the best, and the last round is the run that a full grid makes.
 func TestHalving(t *testing.T) {
 	t.Parallel()
 	c := tiny("er")

@@ -16,7 +16,8 @@ import (
 	"ocl/run/train"
 )
 
-// runTrials runs the trials that have no result. The costly ones come first, so that no core waits for one of them at the end.
+// runTrials runs the trials that have no result. The costly ones come first, so that no core waits for one of them at
+// the end.
 func (t *Tuner) runTrials(ctx context.Context) error {
 	var todo []*trial
 	for _, one := range t.order {
@@ -30,7 +31,8 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 	for i, one := range todo {
 		costs[i], plans[i] = one.cost, one.plan
 	}
-	workers, concurrency, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, t.opts.Workers, t.opts.Concurrency)
+	workers, concurrency, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, t.opts.Workers,
+		t.opts.Concurrency)
 	if err != nil {
 		return err
 	}
@@ -49,11 +51,15 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 		run(func(i int) bool { return isBusy(errs[i]) && t.freed(ctx, todo[i]) })
 	}
 	if err := ctx.Err(); err != nil && t.opts.Guarded {
-		errs = slices.DeleteFunc(errs, isBusy)                                        // who waits for another process knows of it already
-		return errors.Join(append(errs, fmt.Errorf("tune: interrupted: %w", err))...) // the caller guards the folder and says how to continue
+		// who waits for another process knows of it already
+		errs = slices.DeleteFunc(errs, isBusy)
+		// the caller guards the folder and says how to continue
+		return errors.Join(append(errs, fmt.Errorf("tune: interrupted: %w", err))...)
 	} else if err != nil {
-		done := len(t.order) - len(slices.DeleteFunc(slices.Clone(t.order), func(one *trial) bool { return one.result != nil }))
-		return fmt.Errorf("tune: interrupted: %d of %s are done. Give the same command with --out %s to continue: %w", done, count.Of(len(t.order), "trial"), t.opts.Out, err)
+		done := len(t.order) - len(slices.DeleteFunc(slices.Clone(t.order),
+			func(one *trial) bool { return one.result != nil }))
+		return fmt.Errorf("tune: interrupted: %d of %s are done. Give the same command with --out %s to continue: %w", done,
+			count.Of(len(t.order), "trial"), t.opts.Out, err)
 	}
 	return errors.Join(errs...)
 }
@@ -101,7 +107,8 @@ func (t *Tuner) archived(one *trial) *experiment.Archived {
 	return nil
 }
 
-// take copies the result of a trial that exists already into its folder. One that another process is at work on is left to it.
+// take copies the result of a trial that exists already into its folder. One that another process is at work on is left
+// to it.
 func (t *Tuner) take(one *trial) error {
 	r := t.archived(one)
 	if r == nil {

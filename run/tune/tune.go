@@ -30,7 +30,8 @@ type Spec struct {
 	Repeats int    // of each point; 0 is by data and method
 }
 
-// ErrGrid is wrapped by errors of [Open] about a grid or a search that does not fit the config. A person can choose another one.
+// ErrGrid is wrapped by errors of [Open] about a grid or a search that does not fit the config. A person can choose
+// another one.
 var ErrGrid = errors.New("the grid does not fit")
 
 // Options say how a tuning is run. No score depends on them. Of the options of an experiment, Out is the folder of
@@ -99,15 +100,17 @@ type trial struct {
 	result *result.Result
 }
 
-// Open checks a config, the grid and the points, and opens the data. Each run of the config (seed, method, tricks) is tuned by itself. It
-// writes nothing but a cache of images that have to be decoded, and with Options.ReadOnly not even that.
+// Open checks a config, the grid and the points, and opens the data. Each run of the config (seed, method, tricks) is
+// tuned by itself. It writes nothing but a cache of images that have to be decoded, and with Options.ReadOnly not even
+// that.
 func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, error) {
 	spec.Grid, spec.Search.Name = cmp.Or(spec.Grid, Paper), cmp.Or(spec.Search.Name, config.SearchGrid)
 	if err := spec.Search.check(); err != nil {
 		return nil, cause.As(err, ErrGrid)
 	}
 	if spec.Repeats < 0 || spec.Repeats > limit.Repeats {
-		return nil, cause.As(fmt.Errorf("tune: %d repetitions are out of range. Use 1 to %d, or 0 for the usual number", spec.Repeats, limit.Repeats), ErrGrid)
+		return nil, cause.As(fmt.Errorf("tune: %d repetitions are out of range. Use 1 to %d, or 0 for the usual number",
+			spec.Repeats, limit.Repeats), ErrGrid)
 	}
 	c = tuning(o.Place(c))
 	t := &Tuner{opts: o, spec: spec, base: c, open: map[float64]*experiment.Experiment{}, trials: map[string]*trial{}}
@@ -240,7 +243,8 @@ func (t *Tuner) settle(u *unit) error {
 	r := &u.record
 	r.Key, r.Config = identity.TuningKey(job.Key, u.grid.Digest(), u.record.Search.text(), u.record.Repeats), job.Config
 	r.Config.Data.Dir, r.Config.Data.Backbone, r.Config.Network.Init = "", "", "" // places
-	r.DataDigest, r.Numbers, r.Kernel, r.Convolution = x.DataDigest(), result.Numbers, job.Config.Engine.Kernel, job.Config.Engine.Convolution
+	r.DataDigest, r.Numbers, r.Kernel, r.Convolution = x.DataDigest(), result.Numbers, job.Config.Engine.Kernel,
+		job.Config.Engine.Convolution
 	r.GridSteps = u.grid.Count() * r.Repeats * plan.Steps
 	u.name = fmt.Sprintf("%s s%d", job.Name(), job.Seed)
 	u.folder = folderOf(job, r.Key)
@@ -270,10 +274,12 @@ func (t *Tuner) keep(u *unit) error {
 	return nil
 }
 
-// apart is the distance between the seeds of the first weights of two repetitions, far more than there are runs of an experiment.
+// apart is the distance between the seeds of the first weights of two repetitions, far more than there are runs of an
+// experiment.
 const apart = 1000
 
-// enter makes the trials of the next round, which has a share of the images, for all points that are still in the search.
+// enter makes the trials of the next round, which has a share of the images, for all points that are still in the
+// search.
 func (t *Tuner) enter(share float64) error {
 	o := t.opts.Options
 	o.KeepCheckpoint = false
@@ -340,9 +346,10 @@ func (t *Tuner) Into(dir string) { t.opts.Out = dir }
 // Notes are for the person, before the first trial.
 func (t *Tuner) Notes() []string { return append(t.open[1].Notes(), t.notes...) }
 
-// Run makes all trials that have no result yet, writes a record for each tuning and returns the records, in the order of the runs of the
-// config. The same call again continues a tuning that was stopped at any moment, with the same choice. A tuning whose points all diverged has
-// a record without a choice. A Tuner runs once. When ctx ends, the trials at work write checkpoints, and the error wraps ctx.Err().
+// Run makes all trials that have no result yet, writes a record for each tuning and returns the records, in the order
+// of the runs of the config. The same call again continues a tuning that was stopped at any moment, with the same
+// choice. A tuning whose points all diverged has a record without a choice. A Tuner runs once. When ctx ends, the
+// trials at work write checkpoints, and the error wraps ctx.Err().
 func (t *Tuner) Run(ctx context.Context) ([]*Record, error) {
 	if err := atomicfile.MakeFolder(t.opts.Out); err != nil {
 		return nil, fmt.Errorf("tune: %w. Use --out to choose a folder that can be written", err)
@@ -380,25 +387,29 @@ func (t *Tuner) Run(ctx context.Context) ([]*Record, error) {
 	return records, nil
 }
 
-// Luck says of each tuning none of whose points did better than guessing may ([metric.Luck]) that its choice says nothing. The repetitions of a
-// point have the same test images, so their mean counts as one run. Call it after Run.
+// Luck says of each tuning none of whose points did better than guessing may ([metric.Luck]) that its choice says
+// nothing. The repetitions of a point have the same test images, so their mean counts as one run. Call it after Run.
 func (t *Tuner) Luck() (notes []string) {
 	for _, u := range t.tunings {
 		if u.classes < 2 || u.images == 0 || u.record.Chosen == nil {
 			continue
 		}
 		luck := float64(metric.Luck(u.images, u.classes)) / float64(u.images)
-		if luck == 1 || slices.ContainsFunc(u.record.Points, func(p Point) bool { return p.Score != nil && *p.Score > luck+1e-9 }) {
+		if luck == 1 || slices.ContainsFunc(u.record.Points,
+			func(p Point) bool { return p.Score != nil && *p.Score > luck+1e-9 }) {
 			continue
 		}
-		notes = append(notes, fmt.Sprintf("%s: no point is better than guessing one of %s. Guessing gets %s %%, and up to %s %% by luck with %s. "+
-			"So the choice says nothing. Take more images of each class, or try other values with --grid FILE.",
-			u.name, count.Of(u.classes, "class"), count.Percent(1/float64(u.classes)), count.Percent(luck), count.Of(u.images, "test image")))
+		notes = append(notes,
+			fmt.Sprintf("%s: no point is better than guessing one of %s. Guessing gets %s %%, and up to %s %% by luck with %s. "+
+				"So the choice says nothing. Take more images of each class, or try other values with --grid FILE.",
+				u.name, count.Of(u.classes, "class"), count.Percent(1/float64(u.classes)), count.Percent(luck),
+				count.Of(u.images, "test image")))
 	}
 	return notes
 }
 
-// judge ends a round: it gives up the points that diverged, and in all rounds but the last one those that are not among the best.
+// judge ends a round: it gives up the points that diverged, and in all rounds but the last one those that are not among
+// the best.
 func (u *unit) judge(last bool, r rung) {
 	var in []*point
 	entered := 0
@@ -433,7 +444,8 @@ func (p *point) score() *float64 {
 func recordsOf(trials []*trial) []Trial {
 	out := make([]Trial, len(trials))
 	for i, t := range trials {
-		out[i] = Trial{Key: t.job.Key, Share: t.share, Repeat: i, Outcome: t.result.Outcome.State, Steps: t.result.Outcome.Step}
+		out[i] = Trial{Key: t.job.Key, Share: t.share, Repeat: i, Outcome: t.result.Outcome.State,
+			Steps: t.result.Outcome.Step}
 		if t.result.Outcome.State == result.Finished {
 			out[i].Accuracy = t.result.Metrics.AverageAccuracy
 		}

@@ -70,12 +70,14 @@ func recordFiles(t *testing.T, out string) map[string][]byte {
 	return files
 }
 
-// TestRecord: every point has its trials, the score is the mean over them, the best one is chosen, and the file is read back. Trials of a point
-// have the same stream and other networks; the first one is the plain run of the protocol tuning.
+// TestRecord: every point has its trials, the score is the mean over them, the best one is chosen, and the file is read
+// back. Trials of a point have the same stream and other networks; the first one is the plain run of the protocol
+// tuning.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	out, c := t.TempDir(), tiny("er")
-	r := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]\nreplay.batch: [5, 10]"), Repeats: 2}, outTo(out))[0]
+	r := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]\nreplay.batch: [5, 10]"), Repeats: 2},
+		outTo(out))[0]
 	if len(r.Points) != 4 || r.Steps != 4*2*12 || r.GridSteps != r.Steps {
 		t.Fatalf("%d points and %d steps (of %d), want 4 and 96", len(r.Points), r.Steps, r.GridSteps)
 	}
@@ -98,7 +100,8 @@ func TestRecord(t *testing.T) {
 	}
 	first, second := r.Points[2].Trials[0], r.Points[2].Trials[1]
 	if plain[0].Key != first.Key || *plain[0].Metrics.AverageAccuracy != *first.Accuracy {
-		t.Errorf("the first trial has the key %s and accuracy %v, and the plain run %s and %v", first.Key, *first.Accuracy, plain[0].Key, *plain[0].Metrics.AverageAccuracy)
+		t.Errorf("the first trial has the key %s and accuracy %v, and the plain run %s and %v", first.Key, *first.Accuracy,
+			plain[0].Key, *plain[0].Metrics.AverageAccuracy)
 	}
 	seed := c.Seed + apart
 	c.Seeds.Init = &seed
@@ -108,8 +111,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestSameBytesAfterInterruption: a tuning that is stopped again and again, and one that two processes' worth of calls share, leaves the same
-// record; trials that have ended are not made again.
+// TestSameBytesAfterInterruption: a tuning that is stopped again and again, and one that two processes' worth of calls
+// share, leaves the same record; trials that have ended are not made again.
 func TestSameBytesAfterInterruption(t *testing.T) {
 	t.Parallel()
 	spec := Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.01, 0.1]"), Repeats: 2}
@@ -164,7 +167,8 @@ func TestSameBytesAfterInterruption(t *testing.T) {
 		}
 	}
 	mustTune(t, tiny("er"), spec, o)
-	if again := recordFiles(t, whole); steps != 0 || !slices.Equal(slices.Concat(mapValues(again)...), slices.Concat(mapValues(want)...)) {
+	if again := recordFiles(t, whole); steps != 0 ||
+		!slices.Equal(slices.Concat(mapValues(again)...), slices.Concat(mapValues(want)...)) {
 		t.Errorf("%d steps were made again, want none and the same record", steps)
 	}
 }
@@ -274,9 +278,10 @@ func TestArchive(t *testing.T) {
 		t.Fatalf("%d results, %v", len(archive.Results), err)
 	}
 	began := 0
-	o := Options{Options: experiment.Options{Out: t.TempDir(), Concurrency: 1}, Archive: archive, Events: func(Running) experiment.Events {
-		return experiment.Events{StepEnd: func(int, ocl.StepStats) { began++ }}
-	}}
+	o := Options{Options: experiment.Options{Out: t.TempDir(), Concurrency: 1}, Archive: archive,
+		Events: func(Running) experiment.Events {
+			return experiment.Events{StepEnd: func(int, ocl.StepStats) { began++ }}
+		}}
 	u, err := Open(t.Context(), c, spec, o)
 	if err != nil {
 		t.Fatal(err)

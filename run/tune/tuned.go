@@ -19,8 +19,8 @@ import (
 	"ocl/run/train"
 )
 
-// Tuned is an experiment whose config asks for tuning (config.Tune): each of its runs is tuned on the first two tasks, and then a fresh
-// network learns the other tasks with the chosen values.
+// Tuned is an experiment whose config asks for tuning (config.Tune): each of its runs is tuned on the first two tasks,
+// and then a fresh network learns the other tasks with the chosen values.
 type Tuned struct {
 	tuner *Tuner
 	opts  Options
@@ -40,9 +40,11 @@ func SpecOf(t config.Tune) (Spec, error) {
 	text, err := input.ReadFile(t.Grid, input.Want{Most: limit.Grid})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return s, cause.As(fmt.Errorf("tune: %q is neither %s nor %s, and there is no file of that name. Give one of them", t.Grid, Paper, Authors), ErrGrid)
+		return s, cause.As(fmt.Errorf("tune: %q is neither %s nor %s, and there is no file of that name. Give one of them",
+			t.Grid, Paper, Authors), ErrGrid)
 	case err != nil:
-		return s, cause.As(fmt.Errorf("tune: the grid %s: %w. Give a YAML file of keys and values", cause.Shown(t.Grid), cause.Of(err)), ErrGrid)
+		return s, cause.As(fmt.Errorf("tune: the grid %s: %w. Give a YAML file of keys and values", cause.Shown(t.Grid),
+			cause.Of(err)), ErrGrid)
 	}
 	g, err := ParseGrid(filepath.Base(t.Grid), text)
 	if err != nil {
@@ -52,7 +54,8 @@ func SpecOf(t config.Tune) (Spec, error) {
 	return s, nil
 }
 
-// OpenTuned opens an experiment whose config asks for tuning. Options.KeepCheckpoint keeps the last checkpoints of its runs.
+// OpenTuned opens an experiment whose config asks for tuning. Options.KeepCheckpoint keeps the last checkpoints of its
+// runs.
 func OpenTuned(ctx context.Context, c config.Config, o Options) (*Tuned, error) {
 	c = o.Place(c)
 	schema := experiment.Schema()
@@ -97,7 +100,8 @@ func (d *Tuned) examine() error {
 	old, _, err := experiment.ReadFolder(d.opts.Out, "Choose another --out")
 	if err == nil && old != nil {
 		if difference := config.Difference(*old, d.whole); difference != "" {
-			return fmt.Errorf("tune: %s: the folder has a different experiment: %s. Choose another --out", d.opts.Out, difference)
+			return fmt.Errorf("tune: %s: the folder has a different experiment: %s. Choose another --out", d.opts.Out,
+				difference)
 		}
 	}
 	return err
@@ -111,8 +115,9 @@ func (d *Tuned) SetUp() error {
 	return experiment.WriteConfig(d.opts.Out, d.whole, d.examine)
 }
 
-// Run tunes every run and then makes it. It returns the results that there are, in the order of the runs of the config. The same call again
-// continues what was stopped at any moment, with the same numbers. A run whose points all diverged has no result; [Tuned.Diverged] names it.
+// Run tunes every run and then makes it. It returns the results that there are, in the order of the runs of the config.
+// The same call again continues what was stopped at any moment, with the same numbers. A run whose points all diverged
+// has no result; [Tuned.Diverged] names it.
 func (d *Tuned) Run(ctx context.Context) ([]*result.Result, error) {
 	if err := d.SetUp(); err != nil {
 		return nil, err
@@ -134,7 +139,8 @@ func (d *Tuned) Run(ctx context.Context) ([]*result.Result, error) {
 			return nil, err
 		}
 		j := jobs[0]
-		one := &tunedRun{name: fmt.Sprintf("%s s%d", j.Before.Name(), j.Before.Seed), folder: filepath.Join(d.opts.Out, j.Folder)}
+		one := &tunedRun{name: fmt.Sprintf("%s s%d", j.Before.Name(), j.Before.Seed),
+			folder: filepath.Join(d.opts.Out, j.Folder)}
 		record := records[i%len(records)] // seed by seed; of tunings by one seed there are as many as runs of a seed
 		if record.Chosen == nil {
 			d.diverged = append(d.diverged, one.name)
@@ -197,7 +203,8 @@ func (r *Record) block(key string) *result.Tuning {
 
 // runAll makes the runs, several at a time if the last one then ends sooner. costs are the work that each has left.
 func (d *Tuned) runAll(ctx context.Context, runs []*tunedRun, costs []float64, plans []experiment.Plan) []error {
-	workers, concurrency, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, d.opts.Workers, d.opts.Concurrency)
+	workers, concurrency, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, d.opts.Workers,
+		d.opts.Concurrency)
 	if err != nil {
 		return []error{err}
 	}

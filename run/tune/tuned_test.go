@@ -43,7 +43,8 @@ func TestTuned(t *testing.T) {
 	keys := map[string]bool{}
 	for i, r := range results {
 		b := r.Tuning
-		if b == nil || b.Grid != "grid.yaml" || len(b.Points) != 2 || strings.Join(b.Keys, " ") != "optimizer.lr replay.batch" {
+		if b == nil || b.Grid != "grid.yaml" || len(b.Points) != 2 ||
+			strings.Join(b.Keys, " ") != "optimizer.lr replay.batch" {
 			t.Fatalf("the tuning of run %d is %+v", i, b)
 		}
 		keys[b.Key] = true
@@ -98,7 +99,8 @@ func TestTunedDiverged(t *testing.T) {
 
 // TestExperimentRefusesToTune: nobody runs such a config with the settings that stand in it.
 func TestExperimentRefusesToTune(t *testing.T) {
-	if _, err := experiment.Open(t.Context(), asked(t), experiment.Options{}); err == nil || !strings.Contains(err.Error(), "has to be tuned first") {
+	if _, err := experiment.Open(t.Context(), asked(t), experiment.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "has to be tuned first") {
 		t.Errorf("it is opened: %v", err)
 	}
 }
@@ -110,12 +112,14 @@ func TestTunedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Memory = 40
-	if _, err := OpenTuned(t.Context(), c, outTo(out)); err == nil || !strings.Contains(err.Error(), "memory is 30 there and 40 here") {
+	if _, err := OpenTuned(t.Context(), c, outTo(out)); err == nil ||
+		!strings.Contains(err.Error(), "memory is 30 there and 40 here") {
 		t.Errorf("another experiment: %v", err)
 	}
 	out = t.TempDir()
 	write(t, filepath.Join(out, "notes.txt"), "mine")
-	if _, err := OpenTuned(t.Context(), c, outTo(out)); err == nil || !strings.Contains(err.Error(), "the folder has other files") {
+	if _, err := OpenTuned(t.Context(), c, outTo(out)); err == nil ||
+		!strings.Contains(err.Error(), "the folder has other files") {
 		t.Errorf("a folder with other files: %v", err)
 	}
 }

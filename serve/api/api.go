@@ -1,8 +1,10 @@
-// Package api is the daemon over HTTP: predictions, samples and their labels, classes, tasks, the model, forgetting, the status with its events and
-// metrics, and the Open Inference Protocol v2. It decodes, checks and answers; package daemon does what is asked.
+// Package api is the daemon over HTTP: predictions, samples and their labels, classes, tasks, the model, forgetting,
+// the status with its events and metrics, and the Open Inference Protocol v2. It decodes, checks and answers; package
+// daemon does what is asked.
 //
-// openapi.yaml describes all paths but those of the protocol's own, and the daemon serves it. The tests hold every request and answer to it. Errors are
-// problem documents (RFC 9457), whose detail says what is wrong and how to mend it. docs/serve.md is the page for people.
+// openapi.yaml describes all paths but those of the protocol's own, and the daemon serves it. The tests hold every
+// request and answer to it. Errors are problem documents (RFC 9457), whose detail says what is wrong and how to mend
+// it. docs/serve.md is the page for people.
 //
 // Start at [New].
 package api
@@ -129,7 +131,8 @@ func newServer(m Model, d *daemon.Daemon, o Options) *server {
 	s := &server{
 		o: o, model: m, daemon: d, log: o.Log, instance: newID()[:8],
 		memory:   newShare(max(o.Limits.Bodies, 3*most), alone), // the largest requests of two can be there at the same time
-		requests: newShare(int64(o.Limits.Requests), alone), streams: newShare(int64(o.Limits.Streams), alone), models: newShare(16, alone),
+		requests: newShare(int64(o.Limits.Requests), alone), streams: newShare(int64(o.Limits.Streams), alone),
+		models:   newShare(16, alone),
 		decoding: newTurns(o.Limits.Decodes), asking: newTurns(4 * live.MaxPictures),
 	}
 	s.metrics = newMetrics(s)
@@ -201,7 +204,8 @@ func (s *server) handler() http.Handler {
 	}
 	for path, allow := range methods {
 		mux.HandleFunc(path, func(to http.ResponseWriter, r *http.Request) {
-			p := problem(http.StatusMethodNotAllowed, "%.20q is not possible here. Use %s.", r.Method, strings.Join(allow, " or "))
+			p := problem(http.StatusMethodNotAllowed, "%.20q is not possible here. Use %s.", r.Method,
+				strings.Join(allow, " or "))
 			p.allow = strings.Join(allow, ", ")
 			s.refuse(to, r, p)
 		})
@@ -217,7 +221,8 @@ func (s *server) handler() http.Handler {
 
 // elsewhere refuses what a replica cannot do.
 func (s *server) elsewhere(to http.ResponseWriter, r *http.Request) {
-	s.refuse(to, r, problem(http.StatusMisdirectedRequest, "This is a replica, which only predicts. Send this to %.200s, which learns.", s.o.Upstream))
+	s.refuse(to, r, problem(http.StatusMisdirectedRequest,
+		"This is a replica, which only predicts. Send this to %.200s, which learns.", s.o.Upstream))
 }
 
 // readJSON reads a small JSON body of known fields.

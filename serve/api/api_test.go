@@ -47,8 +47,10 @@ type rig struct {
 // daemonOptions are those of a daemon that learns in microseconds.
 func daemonOptions() daemon.Options {
 	return daemon.Options{
-		Live:  live.Options{Method: "er", Memory: 20, Size: size, Set: []string{"network.name=mlp", "network.hidden=8", "optimizer.lr=0.05"}},
-		Batch: 2, Age: time.Millisecond, Queue: 100, Remember: daemon.Remember{Count: 50, Bytes: 1 << 20, Age: time.Hour}, NewClasses: true,
+		Live: live.Options{Method: "er", Memory: 20, Size: size,
+			Set: []string{"network.name=mlp", "network.hidden=8", "optimizer.lr=0.05"}},
+		Batch: 2, Age: time.Millisecond, Queue: 100, Remember: daemon.Remember{Count: 50, Bytes: 1 << 20, Age: time.Hour},
+		NewClasses: true,
 	}
 }
 
@@ -105,11 +107,13 @@ func document(t testing.TB) routers.Router {
 }
 
 func init() {
-	for _, kind := range []string{"image/png", "image/jpeg", "image/*", "application/octet-stream", "application/x-www-form-urlencoded"} {
+	for _, kind := range []string{"image/png", "image/jpeg", "image/*", "application/octet-stream",
+		"application/x-www-form-urlencoded"} {
 		openapi3filter.RegisterBodyDecoder(kind, openapi3filter.FileBodyDecoder)
 	}
 	for _, kind := range []string{"text/plain", "application/yaml"} {
-		openapi3filter.RegisterBodyDecoder(kind, func(b io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
+		openapi3filter.RegisterBodyDecoder(kind, func(b io.Reader, _ http.Header, _ *openapi3.SchemaRef,
+			_ openapi3filter.EncodingFn) (any, error) {
 			text, err := io.ReadAll(b)
 			return string(text), err
 		})
@@ -120,12 +124,14 @@ func init() {
 func held(t testing.TB, next http.Handler) http.Handler {
 	router := document(t)
 	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/v2") || r.URL.Path == "/v1/events" || r.ContentLength < 0 || r.ContentLength > 1<<20 {
+		if strings.HasPrefix(r.URL.Path, "/v2") || r.URL.Path == "/v1/events" || r.ContentLength < 0 ||
+			r.ContentLength > 1<<20 {
 			next.ServeHTTP(to, r)
 			return
 		}
 		body, err := io.ReadAll(r.Body)
-		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), iotest.ErrReader(cmp.Or(err, io.EOF)))) // a broken body is the handler's to refuse
+		// a broken body is the handler's to refuse
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), iotest.ErrReader(cmp.Or(err, io.EOF))))
 		asked := r.Clone(r.Context())
 		asked.Body = io.NopCloser(bytes.NewReader(body))
 		answer := httptest.NewRecorder()
@@ -143,7 +149,8 @@ func held(t testing.TB, next http.Handler) http.Handler {
 			}
 			return
 		}
-		options := &openapi3filter.Options{IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
+		options := &openapi3filter.Options{IncludeResponseStatus: true,
+			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
 		if asked.Header.Get("Content-Type") == "" && len(body) > 0 {
 			asked.Header.Set("Content-Type", "image/png")
 		}
@@ -153,16 +160,19 @@ func held(t testing.TB, next http.Handler) http.Handler {
 		}
 		if answer.Code < 400 {
 			if err := openapi3filter.ValidateRequest(r.Context(), in); err != nil {
-				t.Errorf("%s %s is answered with %d, and its request is not as the document says: %v", r.Method, r.URL, answer.Code, err)
+				t.Errorf("%s %s is answered with %d, and its request is not as the document says: %v", r.Method, r.URL, answer.Code,
+					err)
 			}
 		}
-		out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: answer.Code, Header: answer.Header(), Options: options}
+		out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: answer.Code,
+			Header: answer.Header(), Options: options}
 		out.SetBodyBytes(answer.Body.Bytes())
 		if answer.Code == http.StatusNotModified || answer.Code == http.StatusNoContent || r.Method == http.MethodHead {
 			return
 		}
 		if err := openapi3filter.ValidateResponse(r.Context(), out); err != nil {
-			t.Errorf("%s %s: the answer %d %.300s is not as the document says: %v", r.Method, r.URL, answer.Code, answer.Body, err)
+			t.Errorf("%s %s: the answer %d %.300s is not as the document says: %v", r.Method, r.URL, answer.Code, answer.Body,
+				err)
 		}
 	})
 }

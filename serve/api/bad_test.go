@@ -41,9 +41,11 @@ func TestBadPictures(t *testing.T) {
 		{"raw and empty", http.StatusBadRequest, "a raw picture", raw, nil},
 		{"of an unknown type", http.StatusUnsupportedMediaType, "are not read", "text/html", file},
 		{"of a broken type", http.StatusUnsupportedMediaType, "cannot be read", "image/;;=", file},
-		{"with a label", http.StatusBadRequest, "to /v1/samples", jsonT, fmt.Appendf(nil, `{"pictures":[{"data":%q,"label":"x"}]}`, pngBase64(t))},
+		{"with a label", http.StatusBadRequest, "to /v1/samples", jsonT,
+			fmt.Appendf(nil, `{"pictures":[{"data":%q,"label":"x"}]}`, pngBase64(t))},
 		{"many", http.StatusRequestEntityTooLarge, "at most 1000", raw, make([]byte, 1001*3*size*size)},
-		{"one of many", http.StatusUnprocessableEntity, "Picture 2 of 2 cannot be read", jsonT, fmt.Appendf(nil, `{"pictures":[{"data":%q},{"data":"AAAA"}]}`, pngBase64(t))},
+		{"one of many", http.StatusUnprocessableEntity, "Picture 2 of 2 cannot be read", jsonT,
+			fmt.Appendf(nil, `{"pictures":[{"data":%q},{"data":"AAAA"}]}`, pngBase64(t))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			own := *r
@@ -51,7 +53,8 @@ func TestBadPictures(t *testing.T) {
 			own.refused(c.status, c.words, "POST", "/v1/predictions", c.kind, c.body)
 		})
 	}
-	r.refused(http.StatusUnsupportedMediaType, "Content-Encoding", "POST", "/v1/predictions", "", file, "Content-Encoding", "gzip")
+	r.refused(http.StatusUnsupportedMediaType, "Content-Encoding", "POST", "/v1/predictions", "", file, "Content-Encoding",
+		"gzip")
 	r.want(http.StatusOK, "POST", "/v1/predictions", "", file)
 }
 
@@ -91,7 +94,8 @@ func TestBadForms(t *testing.T) {
 	}{
 		{"is called", []part{{"file", "a.png", file}}},
 		{"2 ids", []part{{"picture", "a.png", file}, {"id", "", []byte("1")}, {"id", "", []byte("2")}}},
-		{"3 pictures and 2 labels", []part{{"picture", "a.png", file}, {"picture", "a.png", file}, {"picture", "a.png", file}, {"label", "", []byte("1")}, {"label", "", []byte("2")}}},
+		{"3 pictures and 2 labels", []part{{"picture", "a.png", file}, {"picture", "a.png", file}, {"picture", "a.png", file},
+			{"label", "", []byte("1")}, {"label", "", []byte("2")}}},
 		{"no picture", nil},
 		{"has no label", []part{{"picture", "a.png", file}}},
 	} {
@@ -190,7 +194,8 @@ func TestSlowAndBrokenBodies(t *testing.T) {
 		t.Errorf("broken chunks: %s, %v", text, err)
 	}
 	_ = c.Close()
-	if s := read[struct{ Classes []struct{} }](t, r.want(http.StatusOK, "GET", "/v1/classes", "", nil)); len(s.Classes) != 0 {
+	if s := read[struct{ Classes []struct{} }](t,
+		r.want(http.StatusOK, "GET", "/v1/classes", "", nil)); len(s.Classes) != 0 {
 		t.Errorf("%d classes came of broken bodies", len(s.Classes))
 	}
 }
@@ -200,12 +205,16 @@ func TestDataURIs(t *testing.T) {
 	r := taught(t, daemonOptions(), api.Options{})
 	for _, head := range []string{"data:image/png;base64,", "DATA:image/png;name=a.png;BASE64,", "data:;base64,", ""} {
 		uri := head + pngBase64(t)
-		r.want(http.StatusOK, "POST", "/v1/predictions", jsonT, fmt.Appendf(nil, `{"pictures":[{"data":%q},{"raw":%q}]}`, uri, head+base64.StdEncoding.EncodeToString(make([]byte, 192))))
-		r.want(http.StatusOK, "POST", "/v2/models/ocl/infer", jsonT, fmt.Appendf(nil, `{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"data":[%q]}]}`, uri))
+		r.want(http.StatusOK, "POST", "/v1/predictions", jsonT,
+			fmt.Appendf(nil, `{"pictures":[{"data":%q},{"raw":%q}]}`, uri,
+				head+base64.StdEncoding.EncodeToString(make([]byte, 192))))
+		r.want(http.StatusOK, "POST", "/v2/models/ocl/infer", jsonT,
+			fmt.Appendf(nil, `{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"data":[%q]}]}`, uri))
 	}
 }
 
-// TestNothingIsLeftOut: what cannot be read of a request, or would be read as something else, is refused, and nothing is learned or forgotten.
+// TestNothingIsLeftOut: what cannot be read of a request, or would be read as something else, is refused, and nothing
+// is learned or forgotten.
 func TestNothingIsLeftOut(t *testing.T) {
 	r := start(t, daemonOptions(), api.Options{})
 	for _, c := range []struct{ words, method, path, kind, body string }{

@@ -43,10 +43,12 @@ func where(i, n int) string {
 	return fmt.Sprintf("Picture %d of %d", i+1, n)
 }
 
-// readBody reads all of a body, of at most so many bytes. What has come is held of the memory that all requests share, and so is what is made of it.
+// readBody reads all of a body, of at most so many bytes. What has come is held of the memory that all requests share,
+// and so is what is made of it.
 func (s *server) readBody(to http.ResponseWriter, r *http.Request, most int64) (body []byte, memory *held, err error) {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, nil, problem(http.StatusUnsupportedMediaType, "The body is coded as %.40q. Send it as it is, without Content-Encoding.", coding)
+		return nil, nil, problem(http.StatusUnsupportedMediaType,
+			"The body is coded as %.40q. Send it as it is, without Content-Encoding.", coding)
 	}
 	if r.ContentLength > most {
 		return nil, nil, &http.MaxBytesError{Limit: most}
@@ -86,9 +88,11 @@ func readFault(err error) error {
 	case errors.As(err, &large):
 		return err
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return &Problem{Status: http.StatusRequestTimeout, Detail: "The body did not come in time. Send it again, or send less at once.", close: true}
+		return &Problem{Status: http.StatusRequestTimeout,
+			Detail: "The body did not come in time. Send it again, or send less at once.", close: true}
 	}
-	return &Problem{Status: http.StatusBadRequest, Detail: "The body ended before it was whole. Send it again.", close: true}
+	return &Problem{Status: http.StatusBadRequest, Detail: "The body ended before it was whole. Send it again.",
+		close: true}
 }
 
 // readPictures reads the pictures of a request with the labels and ids that it gives them.
@@ -101,7 +105,8 @@ func (s *server) readPictures(r *http.Request, body []byte, memory *held) ([]sen
 		kind, params, err = mime.ParseMediaType(text)
 	}
 	if err != nil {
-		return nil, problem(http.StatusUnsupportedMediaType, "The content type %.60q cannot be read. Use image/jpeg, %s, %s or %s.", text, typeForm, typeJSON, typeRaw)
+		return nil, problem(http.StatusUnsupportedMediaType,
+			"The content type %.60q cannot be read. Use image/jpeg, %s, %s or %s.", text, typeForm, typeJSON, typeRaw)
 	}
 	var list []sent
 	switch {
@@ -113,13 +118,15 @@ func (s *server) readPictures(r *http.Request, body []byte, memory *held) ([]sen
 		list, err = fromForm(body, params["boundary"])
 	case kind == typeRaw:
 		list, err = s.fromRaw(body)
-	case kind == "", kind == "application/x-www-form-urlencoded", strings.HasPrefix(kind, "image/"): // curl --data-binary sends the second
+	case kind == "", kind == "application/x-www-form-urlencoded",
+		strings.HasPrefix(kind, "image/"): // curl --data-binary sends the second
 		if len(body) == 0 {
 			return nil, bad("The body is empty. Send the bytes of a picture file.")
 		}
 		list = []sent{{file: body}}
 	default:
-		return nil, problem(http.StatusUnsupportedMediaType, "Bodies of type %.60q are not read. Use image/jpeg, %s, %s or %s.", kind, typeForm, typeJSON, typeRaw)
+		return nil, problem(http.StatusUnsupportedMediaType,
+			"Bodies of type %.60q are not read. Use image/jpeg, %s, %s or %s.", kind, typeForm, typeJSON, typeRaw)
 	}
 	switch {
 	case err != nil:
@@ -127,7 +134,8 @@ func (s *server) readPictures(r *http.Request, body []byte, memory *held) ([]sen
 	case len(list) == 0:
 		return nil, bad("The body has no picture. Send at least one.")
 	case len(list) > limit.ServePictures:
-		return nil, problem(http.StatusRequestEntityTooLarge, "The body has %s. Send at most %d at once.", count.Of(len(list), "picture"), limit.ServePictures)
+		return nil, problem(http.StatusRequestEntityTooLarge, "The body has %s. Send at most %d at once.",
+			count.Of(len(list), "picture"), limit.ServePictures)
 	}
 	return list, nil
 }
@@ -137,7 +145,8 @@ func (s *server) fromRaw(body []byte) ([]sent, error) {
 	c, h, w := s.model.Shape()
 	size := c * h * w
 	if len(body) == 0 || len(body)%size != 0 {
-		return nil, bad("The body has %s, and a raw picture here has %d×%d×%d = %d. Send such pictures, or send a picture file as image/jpeg.", count.Of(len(body), "byte"), c, h, w, size)
+		return nil, bad("The body has %s, and a raw picture here has %d×%d×%d = %d. Send such pictures, or send a picture file as image/jpeg.",
+			count.Of(len(body), "byte"), c, h, w, size)
 	}
 	var list []sent
 	for at := 0; at < len(body); at += size {
@@ -188,7 +197,8 @@ func fromJSON(body []byte) ([]sent, error) {
 	var list []sent
 	for i, p := range in.Pictures {
 		if (len(p.Data) == 0) == (len(p.Raw) == 0) {
-			return nil, bad("%s must have either data, the bytes of a picture file as base64, or raw, its pixels as base64.", where(i, len(in.Pictures)))
+			return nil, bad("%s must have either data, the bytes of a picture file as base64, or raw, its pixels as base64.",
+				where(i, len(in.Pictures)))
 		}
 		list = append(list, sent{p.Data, p.Raw, p.ID, p.Label})
 	}
@@ -217,14 +227,17 @@ func decode(body []byte, v any) error {
 	case errors.As(err, &syntax):
 		return bad("The JSON is wrong at byte %d: %.200s. Correct it.", syntax.Offset, syntax.Error())
 	case errors.As(err, &kind):
-		return bad("%.80q of the JSON cannot be a %.40s. docs/serve.md and /v1/openapi.yaml say what it is.", kind.Field, kind.Value)
+		return bad("%.80q of the JSON cannot be a %.40s. docs/serve.md and /v1/openapi.yaml say what it is.", kind.Field,
+			kind.Value)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return bad("The JSON ends in its middle. Send all of it.")
 	}
-	return bad("The JSON cannot be read: %.200s. /v1/openapi.yaml says what it may have.", strings.TrimPrefix(err.Error(), "json: "))
+	return bad("The JSON cannot be read: %.200s. /v1/openapi.yaml says what it may have.",
+		strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// once refuses valid JSON in which an object has a key twice: it says two things, of which package json would take the last.
+// once refuses valid JSON in which an object has a key twice: it says two things, of which package json would take the
+// last.
 func once(text []byte) error {
 	if key, twice := input.Twice(text); twice {
 		return bad("The JSON has the key %.80q twice. Write it once.", key)
@@ -232,8 +245,8 @@ func once(text []byte) error {
 	return nil
 }
 
-// checkText refuses text in JSON that package json would read as another one, so that two names would become one: bytes that are no UTF-8, and halves of
-// characters, which JSON can write alone.
+// checkText refuses text in JSON that package json would read as another one, so that two names would become one: bytes
+// that are no UTF-8, and halves of characters, which JSON can write alone.
 func checkText(body []byte) error {
 	if !utf8.Valid(body) {
 		return bad("The JSON is no UTF-8. Write it as UTF-8.")
@@ -249,7 +262,8 @@ func checkText(body []byte) error {
 			continue
 		}
 		if utf16.DecodeRune(first, unit(body[at+i+6:])) == utf8.RuneError {
-			return bad("The JSON has %s at byte %d, which is half of a character. Write both halves, or the character itself.", body[at+i:at+i+6], at+i)
+			return bad("The JSON has %s at byte %d, which is half of a character. Write both halves, or the character itself.",
+				body[at+i:at+i+6], at+i)
 		}
 		at += i + 12
 	}
@@ -268,8 +282,8 @@ func unit(text []byte) rune {
 	return rune(v)
 }
 
-// fromForm reads the parts of a form: a picture in each part that is called picture, and its label and id in parts of these names before or after it.
-// One label is that of all pictures.
+// fromForm reads the parts of a form: a picture in each part that is called picture, and its label and id in parts of
+// these names before or after it. One label is that of all pictures.
 func fromForm(body []byte, boundary string) ([]sent, error) {
 	if boundary == "" {
 		return nil, bad("The content type names no boundary of the parts. Let the client's library write the header.")
@@ -286,7 +300,8 @@ func fromForm(body []byte, boundary string) ([]sent, error) {
 			return nil, bad("The form is broken: %.200s. Send it again.", strings.TrimPrefix(err.Error(), "multipart: "))
 		}
 		if n >= 3*limit.ServePictures {
-			return nil, problem(http.StatusRequestEntityTooLarge, "The form has too many parts. Send at most %d pictures at once.", limit.ServePictures)
+			return nil, problem(http.StatusRequestEntityTooLarge,
+				"The form has too many parts. Send at most %d pictures at once.", limit.ServePictures)
 		}
 		text, err := io.ReadAll(part) // the body is bounded
 		if err != nil {
@@ -307,7 +322,8 @@ func fromForm(body []byte, boundary string) ([]sent, error) {
 	}
 	for name, values := range fields {
 		if len(values) != len(list) && (name == "id" || len(values) != 1) {
-			return nil, bad("The form has %s and %s. Give each picture its own.", count.Of(len(list), "picture"), count.Of(len(values), name))
+			return nil, bad("The form has %s and %s. Give each picture its own.", count.Of(len(list), "picture"),
+				count.Of(len(values), name))
 		}
 		for i := range list {
 			if v := values[min(i, len(values)-1)]; name == "id" {
@@ -328,7 +344,8 @@ func (s *server) pixels(r *http.Request, list []sent, memory *held) ([][]byte, e
 	for i, p := range list {
 		if p.raw != nil {
 			if len(p.raw) != size {
-				return nil, bad("%s has %s, and a raw picture here has %d×%d×%d = %d.", where(i, len(list)), count.Of(len(p.raw), "byte"), c, h, w, size)
+				return nil, bad("%s has %s, and a raw picture here has %d×%d×%d = %d.", where(i, len(list)),
+					count.Of(len(p.raw), "byte"), c, h, w, size)
 			}
 			out[i] = p.raw
 			continue
@@ -358,7 +375,8 @@ func (s *server) draw(ctx context.Context, who string, dst, file []byte) error {
 		return err
 	}
 	if n := int64(width) * int64(height); n > s.o.Limits.Pixels {
-		return problem(http.StatusRequestEntityTooLarge, "A picture is %d×%d pixels, more than %s. Make it smaller.", width, height, count.Number(s.o.Limits.Pixels))
+		return problem(http.StatusRequestEntityTooLarge, "A picture is %d×%d pixels, more than %s. Make it smaller.", width,
+			height, count.Number(s.o.Limits.Pixels))
 	}
 	if err := s.decoding.take(ctx, who, 1); err != nil {
 		return err

@@ -24,11 +24,13 @@ type published struct {
 	Answering int64     `json:"answering"` // of these, in the version that answers
 }
 
-// events answers GET /v1/events: server-sent events, one for each notice of the daemon, and each second a status if it has changed, after one of the kind published where
-// another version answers. A client that reads slowly loses notices and never holds up the daemon.
+// events answers GET /v1/events: server-sent events, one for each notice of the daemon, and each second a status if it
+// has changed, after one of the kind published where another version answers. A client that reads slowly loses notices
+// and never holds up the daemon.
 func (s *server) events(to http.ResponseWriter, r *http.Request) {
 	if _, ok := s.streams.try(who(r), 1); !ok {
-		p := problem(http.StatusServiceUnavailable, "No more than %d streams of events are open at once, and no token has more than half of them. Close one, or ask for /v1/status now and then.", s.o.Limits.Streams)
+		p := problem(http.StatusServiceUnavailable, "No more than %d streams of events are open at once, and no token has more than half of them. Close one, or ask for /v1/status now and then.",
+			s.o.Limits.Streams)
 		p.after = 10 * time.Second
 		s.refuse(to, r, p)
 		return
@@ -59,7 +61,9 @@ func (s *server) events(to http.ResponseWriter, r *http.Request) {
 	for quiet := 0; ; {
 		status := s.daemon.Status()
 		if now, err := json.Marshal(status); err == nil && !bytes.Equal(now, last) {
-			if last != nil && status.Version != version && !send(eventOf("published", published{time.Now(), status.Version, status.Samples.Learned, status.Samples.Answering})) {
+			if last != nil && status.Version != version &&
+				!send(eventOf("published", published{time.Now(), status.Version, status.Samples.Learned,
+					status.Samples.Answering})) {
 				return
 			}
 			version = status.Version

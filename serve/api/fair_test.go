@@ -36,7 +36,8 @@ func (r *rig) begin(head string, length int, token string) net.Conn {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = c.Close() })
-	fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", head, token, length)
+	fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
+		head, token, length)
 	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 	first := make([]byte, len("HTTP/1.1 100"))
 	if _, err := io.ReadFull(c, first); err != nil {
@@ -49,7 +50,8 @@ func (r *rig) begin(head string, length int, token string) net.Conn {
 	return c
 }
 
-// TestNobodyIsInTheWay: bodies that are said to come and do not are none in memory, neither of strangers nor of one who has a token.
+// TestNobodyIsInTheWay: bodies that are said to come and do not are none in memory, neither of strangers nor of one who
+// has a token.
 func TestNobodyIsInTheWay(t *testing.T) {
 	tokens, a, b := two(t)
 	r := start(t, daemonOptions(), api.Options{Tokens: tokens, Limits: api.Limits{Requests: 80}})
@@ -75,7 +77,8 @@ func TestNobodyIsInTheWay(t *testing.T) {
 	r.want(http.StatusOK, "POST", "/v1/predictions", raw, pixels(0, 0))
 }
 
-// TestAQueueIsShared: one who fills the queue has a part of it as soon as another one sends something; alone, all of it.
+// TestAQueueIsShared: one who fills the queue has a part of it as soon as another one sends something; alone, all of
+// it.
 func TestAQueueIsShared(t *testing.T) {
 	o := daemonOptions()
 	o.Batch, o.Age, o.Queue, o.Remember.Count = 100, -1, 100, 100 // it learns when a task ends
@@ -106,7 +109,8 @@ func TestAQueueIsShared(t *testing.T) {
 	bring(http.StatusAccepted, b, 1)
 	r.token = a
 	var out struct{ Predictions []struct{ ID string } }
-	if err := json.Unmarshal(r.want(http.StatusOK, "POST", "/v1/predictions?remember=true", raw, make([]byte, 51*3*size*size)), &out); err != nil {
+	if err := json.Unmarshal(r.want(http.StatusOK, "POST", "/v1/predictions?remember=true", raw,
+		make([]byte, 51*3*size*size)), &out); err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range out.Predictions { // labels bring pictures too
@@ -124,7 +128,8 @@ func TestMoreThanTheQueueHolds(t *testing.T) {
 	o := daemonOptions()
 	o.Queue = 20
 	r := start(t, o, api.Options{})
-	r.refused(http.StatusRequestEntityTooLarge, "21 pictures, and 20 may wait", "POST", "/v1/samples?label=a", raw, make([]byte, 21*3*size*size))
+	r.refused(http.StatusRequestEntityTooLarge, "21 pictures, and 20 may wait", "POST", "/v1/samples?label=a", raw,
+		make([]byte, 21*3*size*size))
 	r.want(http.StatusAccepted, "POST", "/v1/samples?label=a", raw, make([]byte, 20*3*size*size))
 }
 
@@ -135,5 +140,6 @@ func TestALearnerOfFullBatchesIsNotWaitedFor(t *testing.T) {
 	r := start(t, o, api.Options{})
 	r.refused(http.StatusBadRequest, "wait for ever", "POST", "/v1/samples?label=a&wait=learned", raw, pixels(0, 0))
 	r.want(http.StatusAccepted, "POST", "/v1/samples?label=a&id=1", raw, pixels(0, 0))
-	r.refused(http.StatusBadRequest, "wait for ever", "PUT", "/v1/samples/1/label?wait=learned", jsonT, []byte(`{"label":"b"}`))
+	r.refused(http.StatusBadRequest, "wait for ever", "PUT", "/v1/samples/1/label?wait=learned", jsonT,
+		[]byte(`{"label":"b"}`))
 }

@@ -54,7 +54,8 @@ func (still) Decode(_ context.Context, file, dst []byte) error {
 	return nil
 }
 
-// answered holds the answer to a fuzzed request: a success, or a refusal that says why, and never a fault of the daemon.
+// answered holds the answer to a fuzzed request: a success, or a refusal that says why, and never a fault of the
+// daemon.
 func answered(t *testing.T, r *http.Request) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -63,7 +64,8 @@ func answered(t *testing.T, r *http.Request) {
 	if w.Code != http.StatusOK && (w.Code < 400 || w.Code > 499) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if w.Code >= 400 && (w.Header().Get("Content-Type") != "application/problem+json" || !bytes.Contains(w.Body.Bytes(), []byte(`"detail":"`))) {
+	if w.Code >= 400 && (w.Header().Get("Content-Type") != "application/problem+json" ||
+		!bytes.Contains(w.Body.Bytes(), []byte(`"detail":"`))) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 }

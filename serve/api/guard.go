@@ -29,7 +29,8 @@ const anybody = "anybody"
 func (s *server) guarded(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	cross.SetDenyHandler(http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
-		s.refuse(to, r, problem(http.StatusForbidden, "A page of another origin sent this request. Use the daemon's own page, or a program that is no browser."))
+		s.refuse(to, r, problem(http.StatusForbidden,
+			"A page of another origin sent this request. Use the daemon's own page, or a program that is no browser."))
 	}))
 	next = cross.Handler(next)
 	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
@@ -41,12 +42,17 @@ func (s *server) guarded(next http.Handler) http.Handler {
 		if parent := r.Header.Get("Traceparent"); parent != "" {
 			s.log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "traceparent", parent)
 		}
-		if s.o.Tokens == nil && !listen.Knows(r.Host, s.o.Hosts...) { // with tokens, a page that lends its name to this machine has none
-			s.refuse(to, r, problem(http.StatusForbidden, "%.80q is no name of this machine that the daemon knows. Use its address, or start it with --host and this name.", r.Host))
+		// with tokens, a page that lends its name to this machine has none
+		if s.o.Tokens == nil && !listen.Knows(r.Host, s.o.Hosts...) {
+			s.refuse(to, r, problem(http.StatusForbidden,
+				"%.80q is no name of this machine that the daemon knows. Use its address, or start it with --host and this name.",
+				r.Host))
 			return
 		}
-		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // else what cannot be read would be left out, and something else be meant
-			s.refuse(to, r, bad("The query of the path cannot be read: %v. Write %% as %%25, ; as %%3B and & in a value as %%26.", err))
+		// else what cannot be read would be left out, and something else be meant
+		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+			s.refuse(to, r, bad("The query of the path cannot be read: %v. Write %% as %%25, ; as %%3B and & in a value as %%26.",
+				err))
 			return
 		}
 		next.ServeHTTP(to, r)
@@ -63,10 +69,12 @@ func (s *server) allowed(role Role, next http.HandlerFunc) http.HandlerFunc {
 		if s.o.Tokens != nil && role != RoleNone {
 			h, err := s.holder(r)
 			if err == nil && h.Role < role {
-				err = problem(http.StatusForbidden, "The token %s may do what %s may, and this needs %s. Use another token.", h.Name, h.Role, role)
+				err = problem(http.StatusForbidden, "The token %s may do what %s may, and this needs %s. Use another token.",
+					h.Name, h.Role, role)
 			}
 			if err == nil && h.limit != nil && !h.limit.Allow() {
-				p := problem(http.StatusTooManyRequests, "The token %s may send %v requests a second. Send this one again after the time of Retry-After.", h.Name, h.Rate)
+				p := problem(http.StatusTooManyRequests, "The token %s may send %v requests a second. Send this one again after the time of Retry-After.",
+					h.Name, h.Rate)
 				p.after = time.Second
 				err = p
 			}
@@ -78,7 +86,8 @@ func (s *server) allowed(role Role, next http.HandlerFunc) http.HandlerFunc {
 		}
 		if role != RoleNone && r.Pattern != "GET /metrics" { // by which it is seen that the daemon is busy
 			if _, ok := s.requests.try(author, 1); !ok {
-				p := problem(http.StatusServiceUnavailable, "So many requests are being answered that there is no place for this one. Send it again after the time of Retry-After.")
+				p := problem(http.StatusServiceUnavailable,
+					"So many requests are being answered that there is no place for this one. Send it again after the time of Retry-After.")
 				p.after = time.Second
 				s.refuse(to, r, p)
 				return
@@ -101,7 +110,8 @@ func (s *server) holder(r *http.Request) (holder, error) {
 		secret = c.Value
 	}
 	if secret == "" {
-		return holder{}, problem(http.StatusUnauthorized, "This daemon wants a token. Send it as `Authorization: Bearer TOKEN`.")
+		return holder{}, problem(http.StatusUnauthorized,
+			"This daemon wants a token. Send it as `Authorization: Bearer TOKEN`.")
 	}
 	h, ok := s.o.Tokens.find(secret)
 	if !ok {
@@ -119,8 +129,9 @@ func (s *server) may(r *http.Request, role Role) bool {
 	return err == nil && h.Role >= role
 }
 
-// session gives the page a cookie with its token, which no script can read, or takes it back. It is for the paths beside this one, with the prefix that a proxy has given the
-// daemon, so that several daemons on one host have each their own.
+// session gives the page a cookie with its token, which no script can read, or takes it back. It is for the paths
+// beside this one, with the prefix that a proxy has given the daemon, so that several daemons on one host have each
+// their own.
 func (s *server) session(to http.ResponseWriter, r *http.Request) {
 	set := &http.Cookie{Name: cookie, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil, MaxAge: -1}
 	if r.Method == http.MethodPost {
@@ -133,7 +144,8 @@ func (s *server) session(to http.ResponseWriter, r *http.Request) {
 		}
 		if s.o.Tokens != nil {
 			if _, ok := s.o.Tokens.find(in.Token); !ok {
-				s.refuse(to, r, problem(http.StatusUnauthorized, "The token is not valid. Ask who runs the daemon for another one."))
+				s.refuse(to, r, problem(http.StatusUnauthorized,
+					"The token is not valid. Ask who runs the daemon for another one."))
 				return
 			}
 			set.Value, set.MaxAge = in.Token, 12*60*60

@@ -58,7 +58,8 @@ func TestTokens(t *testing.T) {
 		for _, name := range []string{"p", "l", "a"} {
 			r.token = secrets[name]
 			answer, text := r.send(c.method, c.path, c.kind, c.body)
-			if may := strings.Contains(c.least, name); may == (answer.StatusCode == http.StatusForbidden) || may && answer.StatusCode >= 400 && answer.StatusCode != http.StatusNotFound {
+			if may := strings.Contains(c.least, name); may == (answer.StatusCode == http.StatusForbidden) || may &&
+				answer.StatusCode >= 400 && answer.StatusCode != http.StatusNotFound {
 				t.Errorf("%s %s by %s: %d %s", c.method, c.path, name, answer.StatusCode, text)
 			}
 		}
@@ -104,7 +105,8 @@ func TestTheCookieIsASession(t *testing.T) {
 	}
 }
 
-// TestTheCookieIsOfOneDaemon: a proxy has several on one host, each with a prefix, and a browser that has logged in at one has not at another.
+// TestTheCookieIsOfOneDaemon: a proxy has several on one host, each with a prefix, and a browser that has logged in at
+// one has not at another.
 func TestTheCookieIsOfOneDaemon(t *testing.T) {
 	tokens, secret, _ := two(t)
 	r := start(t, daemonOptions(), api.Options{Tokens: tokens})
@@ -130,7 +132,8 @@ func TestTheCookieIsOfOneDaemon(t *testing.T) {
 	if answer.StatusCode != http.StatusNoContent {
 		t.Fatal(answer.Status)
 	}
-	for path, want := range map[string]int{"/cats/v1/status": http.StatusOK, "/cats/v1/samples/x/picture": http.StatusNotFound, "/dogs/v1/status": http.StatusUnauthorized} {
+	for path, want := range map[string]int{"/cats/v1/status": http.StatusOK,
+		"/cats/v1/samples/x/picture": http.StatusNotFound, "/dogs/v1/status": http.StatusUnauthorized} {
 		answer, err := browser.Get(server.URL + path)
 		if err != nil {
 			t.Fatal(err)
@@ -146,12 +149,15 @@ func TestTheCookieIsOfOneDaemon(t *testing.T) {
 func TestStrangePagesAreRefused(t *testing.T) {
 	r := taught(t, daemonOptions(), api.Options{Hosts: []string{"cats.example"}})
 	for host, status := range map[string]int{
-		"localhost:8100": http.StatusOK, "127.0.0.1": http.StatusOK, "[::1]:8100": http.StatusOK, "CATS.example:1": http.StatusOK, "evil.example": http.StatusForbidden,
+		"localhost:8100": http.StatusOK, "127.0.0.1": http.StatusOK, "[::1]:8100": http.StatusOK,
+		"CATS.example:1": http.StatusOK, "evil.example": http.StatusForbidden,
 	} {
 		r.want(status, "GET", "/v1/status", "", nil, "Host", host)
 	}
-	r.refused(http.StatusForbidden, "another origin", "POST", "/v1/samples?label=a", raw, pixels(0, 0), "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")
-	r.want(http.StatusAccepted, "POST", "/v1/samples?label=a", raw, pixels(0, 0), "Origin", r.url, "Sec-Fetch-Site", "same-origin")
+	r.refused(http.StatusForbidden, "another origin", "POST", "/v1/samples?label=a", raw, pixels(0, 0), "Origin",
+		"https://evil.example", "Sec-Fetch-Site", "cross-site")
+	r.want(http.StatusAccepted, "POST", "/v1/samples?label=a", raw, pixels(0, 0), "Origin", r.url, "Sec-Fetch-Site",
+		"same-origin")
 }
 
 // TestTokenFiles: what a file of tokens may say.

@@ -27,7 +27,8 @@ func (s *server) readyz(to http.ResponseWriter, r *http.Request) {
 	}{true, s.model.Problem()})
 }
 
-// Starting answers while the folder is being opened, or a replica waits for its daemon: the process lives and is not ready.
+// Starting answers while the folder is being opened, or a replica waits for its daemon: the process lives and is not
+// ready.
 func Starting(replica bool) http.Handler {
 	if replica {
 		return closed("The replica waits for the first model of its daemon. Send this again after the time of Retry-After.")

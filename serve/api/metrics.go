@@ -23,7 +23,8 @@ type metrics struct {
 
 func newMetrics(s *server) *metrics { return &metrics{s: s} }
 
-// buckets are the upper ends of those of the times of requests, in seconds: around the 5 and 20 ms that predictions aim at.
+// buckets are the upper ends of those of the times of requests, in seconds: around the 5 and 20 ms that predictions aim
+// at.
 var buckets = []float64{.001, .002, .003, .005, .0075, .01, .015, .02, .03, .05, .1, .25, 1, 5, 30}
 
 func (m *metrics) make() {
@@ -31,7 +32,8 @@ func (m *metrics) make() {
 		Name: "ocl_request_seconds", Help: "Time from the header of a request to the end of its answer.", Buckets: buckets,
 	}, []string{"path", "code"})
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(m.took, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), statusCollector{m.s})
+	registry.MustRegister(m.took, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), statusCollector{m.s})
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
@@ -95,35 +97,44 @@ func (c statusCollector) Collect(to chan<- prometheus.Metric) {
 	if v.Problem != "" {
 		problem = 1
 	}
-	tell("ocl_problem", "1 where something is wrong, such as a full disk or a daemon that a replica does not reach; /v1/status says what.", gauge, problem)
+	tell("ocl_problem", "1 where something is wrong, such as a full disk or a daemon that a replica does not reach; /v1/status says what.",
+		gauge, problem)
 	tell("ocl_model_version", "Version of the model that answers.", gauge, float64(v.Version))
 	tell("ocl_samples_learned_total", "Samples that were learned.", counter, float64(v.Samples.Learned))
-	tell("ocl_samples_answering", "Of the samples that were learned, those that the model that answers has learned.", gauge, float64(v.Samples.Answering))
+	tell("ocl_samples_answering", "Of the samples that were learned, those that the model that answers has learned.",
+		gauge, float64(v.Samples.Answering))
 	tell("ocl_samples_waiting", "Samples that wait to be learned.", gauge, float64(v.Samples.Waiting))
 	tell("ocl_samples_queue", "Samples that may wait to be learned.", gauge, float64(v.Samples.Queue))
 	tell("ocl_samples_remembered", "Pictures that wait for their labels.", gauge, float64(v.Samples.Remembered))
 	tell("ocl_samples_held_out", "Samples that are not learned and measure accuracy.", gauge, float64(v.Samples.HeldOut))
-	tell("ocl_samples_forgotten", "Samples that were forgotten, of those whose ids are known.", gauge, float64(v.Samples.Forgotten))
+	tell("ocl_samples_forgotten", "Samples that were forgotten, of those whose ids are known.", gauge,
+		float64(v.Samples.Forgotten))
 	if v.Answers != nil {
-		tell("ocl_accuracy_recent", "Share of the last samples that were predicted right before they were learned.", gauge, v.Answers.Recent)
+		tell("ocl_accuracy_recent", "Share of the last samples that were predicted right before they were learned.", gauge,
+			v.Answers.Recent)
 	}
 	if v.HeldOut != nil {
 		tell("ocl_accuracy_held_out", "Accuracy on the held-out samples.", gauge, v.HeldOut.Accuracy)
-		tell("ocl_forgetting_held_out", "Mean over classes of the best accuracy less the one now, on the held-out samples.", gauge, v.HeldOut.Forgetting)
+		tell("ocl_forgetting_held_out", "Mean over classes of the best accuracy less the one now, on the held-out samples.",
+			gauge, v.HeldOut.Forgetting)
 	}
 	tell("ocl_drifts_total", "Changes of the error that ADWIN has found.", counter, float64(v.Drift.Found))
 	tell("ocl_memory_stored", "Pictures in the memory of the learner.", gauge, float64(v.Memory.Stored))
-	tell("ocl_memory_capacity", "Pictures for which the memory of the learner has room.", gauge, float64(v.Memory.Capacity))
+	tell("ocl_memory_capacity", "Pictures for which the memory of the learner has room.", gauge,
+		float64(v.Memory.Capacity))
 	tell("ocl_journal_bytes", "Size of the journal.", gauge, float64(v.Disk.Journal))
 	tell("ocl_snapshots_bytes", "Size of the snapshots and versions.", gauge, float64(v.Disk.Snapshots))
 	tell("ocl_classes", "Classes that are known.", gauge, float64(len(v.Classes)))
 	for _, class := range v.Classes {
-		tell("ocl_class_learned_total", "Samples of a class that were learned.", counter, float64(class.Learned), "class", class.Name)
+		tell("ocl_class_learned_total", "Samples of a class that were learned.", counter, float64(class.Learned), "class",
+			class.Name)
 		if class.Accuracy != nil {
-			tell("ocl_class_accuracy", "Accuracy on the held-out samples of a class.", gauge, *class.Accuracy, "class", class.Name)
+			tell("ocl_class_accuracy", "Accuracy on the held-out samples of a class.", gauge, *class.Accuracy, "class",
+				class.Name)
 		}
 		if class.Forgetting != nil {
-			tell("ocl_class_forgetting", "Best accuracy of a class less the one now, on its held-out samples.", gauge, *class.Forgetting, "class", class.Name)
+			tell("ocl_class_forgetting", "Best accuracy of a class less the one now, on its held-out samples.", gauge,
+				*class.Forgetting, "class", class.Name)
 		}
 	}
 }

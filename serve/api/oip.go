@@ -16,10 +16,12 @@ import (
 	"ocl/predict"
 )
 
-// The Open Inference Protocol v2, as KServe and Triton have it, with the extension of binary tensors. It has predictions alone.
+// The Open Inference Protocol v2, as KServe and Triton have it, with the extension of binary tensors. It has
+// predictions alone.
 //
-// The model has two inputs, of which a request has one: "image" UINT8 [n,C,H,W], pixels as the network sees them, and "file" BYTES [n], picture files.
-// Its outputs are "class" BYTES [n,k], names, and "probability" FP32 [n,k], or "distance" of a method that predicts by class means. The parameter k of a request says how many guesses there are.
+// The model has two inputs, of which a request has one: "image" UINT8 [n,C,H,W], pixels as the network sees them, and
+// "file" BYTES [n], picture files. Its outputs are "class" BYTES [n,k], names, and "probability" FP32 [n,k], or
+// "distance" of a method that predicts by class means. The parameter k of a request says how many guesses there are.
 
 // headerLength is the header with the length of the JSON before binary tensors.
 const headerLength = "Inference-Header-Content-Length"
@@ -199,13 +201,15 @@ func v2Split(r *http.Request, body []byte) (head, rest []byte, err error) {
 	text := r.Header.Get(headerLength)
 	if text == "" {
 		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == typeRaw {
-			return nil, nil, bad("The header %s is missing. Send it with the length of the JSON, or send JSON alone as %s.", headerLength, typeJSON)
+			return nil, nil, bad("The header %s is missing. Send it with the length of the JSON, or send JSON alone as %s.",
+				headerLength, typeJSON)
 		}
 		return body, nil, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > len(body) {
-		return nil, nil, bad("%s is %.40q, and the body has %d bytes. Send the length of the JSON.", headerLength, text, len(body))
+		return nil, nil, bad("%s is %.40q, and the body has %d bytes. Send the length of the JSON.", headerLength, text,
+			len(body))
 	}
 	return body[:n], body[n:], nil
 }
@@ -217,7 +221,8 @@ func v2Read(head, rest []byte, shape [3]int, by predict.Measure) (in v2Request, 
 	}
 	d := json.NewDecoder(bytes.NewReader(head))
 	if err := d.Decode(&in); err != nil {
-		return in, nil, bad("The JSON of the request cannot be read: %.200s. Correct it.", strings.TrimPrefix(err.Error(), "json: "))
+		return in, nil, bad("The JSON of the request cannot be read: %.200s. Correct it.",
+			strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if err := once(head[:d.InputOffset()]); err != nil {
 		return in, nil, err
@@ -230,14 +235,16 @@ func v2Read(head, rest []byte, shape [3]int, by predict.Measure) (in v2Request, 
 			return in, nil, bad("There is no output %.40q. Ask for %s or %s.", o.Name, outputClass, by)
 		}
 		if o.Parameters.Classification != nil {
-			return in, nil, bad("The extension of classification is not there. Ask for %s and %s, with the parameter k.", outputClass, by)
+			return in, nil, bad("The extension of classification is not there. Ask for %s and %s, with the parameter k.",
+				outputClass, by)
 		}
 	}
 	input := in.Inputs[0]
 	var blob []byte // nil where the data are JSON
 	if size := input.Parameters.Size; size != nil {
 		if *size < 0 || *size != int64(len(rest)) {
-			return in, nil, bad("binary_data_size is %d, and %d bytes follow the JSON. Send as many as it says.", *size, len(rest))
+			return in, nil, bad("binary_data_size is %d, and %d bytes follow the JSON. Send as many as it says.", *size,
+				len(rest))
 		}
 		if len(input.Data) > 0 {
 			return in, nil, bad("The input has both data and binary_data_size. Send one of them.")
@@ -246,7 +253,8 @@ func v2Read(head, rest []byte, shape [3]int, by predict.Measure) (in v2Request, 
 			blob = []byte{}
 		}
 	} else if len(rest) > 0 {
-		return in, nil, bad("%d bytes follow the JSON, and no input has binary_data_size. Send it, or leave the bytes out.", len(rest))
+		return in, nil, bad("%d bytes follow the JSON, and no input has binary_data_size. Send it, or leave the bytes out.",
+			len(rest))
 	}
 	switch input.Name {
 	case inputImage:
@@ -271,7 +279,8 @@ func v2Images(in v2Input, blob []byte, shape [3]int) ([]sent, error) {
 		} else if len(in.Shape) == 3 {
 			hint = " One picture has n = 1."
 		}
-		return nil, bad("The input %s has the shape %s. Send [n,%d,%d,%d] with n from 1 to %d.%s", in.Name, shapeText(in.Shape), shape[0], shape[1], shape[2], limit.ServePictures, hint)
+		return nil, bad("The input %s has the shape %s. Send [n,%d,%d,%d] with n from 1 to %d.%s", in.Name,
+			shapeText(in.Shape), shape[0], shape[1], shape[2], limit.ServePictures, hint)
 	}
 	size := shape[0] * shape[1] * shape[2]
 	if blob == nil {
@@ -282,7 +291,8 @@ func v2Images(in v2Input, blob []byte, shape [3]int) ([]sent, error) {
 		blob = flat
 	}
 	if len(blob) != in.Shape[0]*size {
-		return nil, bad("The input %s has %d values, and its shape %s has %d. Send as many.", in.Name, len(blob), shapeText(in.Shape), in.Shape[0]*size)
+		return nil, bad("The input %s has %d values, and its shape %s has %d. Send as many.", in.Name, len(blob),
+			shapeText(in.Shape), in.Shape[0]*size)
 	}
 	list := make([]sent, in.Shape[0])
 	for i := range list {
@@ -351,12 +361,14 @@ func v2Files(in v2Input, blob []byte) (list []sent, err error) {
 		n *= d
 	}
 	if len(in.Shape) < 1 || len(in.Shape) > 2 || n < 1 || len(in.Shape) == 2 && in.Shape[1] != 1 {
-		return nil, bad("The input %s has the shape %s. Send [n] with n from 1 to %d.", in.Name, shapeText(in.Shape), limit.ServePictures)
+		return nil, bad("The input %s has the shape %s. Send [n] with n from 1 to %d.", in.Name, shapeText(in.Shape),
+			limit.ServePictures)
 	}
 	if blob == nil {
 		var files []coded
 		if err := json.Unmarshal(in.Data, &files); err != nil {
-			return nil, bad("The data of the input %s are no list of base64. Send picture files as base64, or as binary data.", in.Name)
+			return nil, bad("The data of the input %s are no list of base64. Send picture files as base64, or as binary data.",
+				in.Name)
 		}
 		for _, f := range files {
 			list = append(list, sent{file: f})

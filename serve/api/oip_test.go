@@ -40,7 +40,8 @@ func TestOpenInferenceProtocol(t *testing.T) {
 			Shape          []int
 		}
 	}](t, r.want(http.StatusOK, "GET", "/v2/models/pets", "", nil))
-	if about.Name != "pets" || len(about.Versions) != 1 || len(about.Inputs) != 2 || fmt.Sprint(about.Inputs[0].Shape) != "[-1 3 8 8]" {
+	if about.Name != "pets" || len(about.Versions) != 1 || len(about.Inputs) != 2 ||
+		fmt.Sprint(about.Inputs[0].Shape) != "[-1 3 8 8]" {
 		t.Errorf("%+v", about)
 	}
 	r.want(http.StatusOK, "GET", "/v2/models/pets/ready", "", nil)
@@ -54,11 +55,13 @@ func TestOpenInferenceProtocol(t *testing.T) {
 		numbers[i] = strconv.Itoa(int(v))
 	}
 	// JSON in, JSON out.
-	body := fmt.Sprintf(`{"id":"7","parameters":{"k":2},"inputs":[{"name":"image","datatype":"UINT8","shape":[2,3,8,8],"data":[%s]}]}`, strings.Join(numbers, ","))
+	body := fmt.Sprintf(`{"id":"7","parameters":{"k":2},"inputs":[{"name":"image","datatype":"UINT8","shape":[2,3,8,8],"data":[%s]}]}`,
+		strings.Join(numbers, ","))
 	plain := read[inferred](t, r.want(http.StatusOK, "POST", "/v2/models/pets/infer", jsonT, []byte(body)))
 	var classes []string
 	var values []float32
-	if plain.ID != "7" || plain.ModelName != "pets" || len(plain.Outputs) != 2 || fmt.Sprint(plain.Outputs[0].Shape) != "[2 2]" ||
+	if plain.ID != "7" || plain.ModelName != "pets" || len(plain.Outputs) != 2 ||
+		fmt.Sprint(plain.Outputs[0].Shape) != "[2 2]" ||
 		json.Unmarshal(plain.Outputs[0].Data, &classes) != nil || json.Unmarshal(plain.Outputs[1].Data, &values) != nil {
 		t.Fatalf("%+v", plain)
 	}
@@ -67,7 +70,8 @@ func TestOpenInferenceProtocol(t *testing.T) {
 	}
 	// Binary in, binary out, as tritonclient asks for it.
 	head := `{"parameters":{"k":2,"binary_data_output":true},"inputs":[{"name":"image","datatype":"UINT8","shape":[2,3,8,8],"parameters":{"binary_data_size":384}}]}`
-	answer, text := r.send("POST", "/v2/models/pets/infer", raw, append([]byte(head), two...), "Inference-Header-Content-Length", strconv.Itoa(len(head)))
+	answer, text := r.send("POST", "/v2/models/pets/infer", raw, append([]byte(head), two...),
+		"Inference-Header-Content-Length", strconv.Itoa(len(head)))
 	n, err := strconv.Atoi(answer.Header.Get("Inference-Header-Content-Length"))
 	if answer.StatusCode != http.StatusOK || err != nil {
 		t.Fatalf("%d %s", answer.StatusCode, text)
@@ -98,12 +102,14 @@ func TestOpenInferenceProtocol(t *testing.T) {
 	}
 	// Files, of which one output is wanted.
 	file := pngOf(t, 11)
-	head = fmt.Sprintf(`{"inputs":[{"name":"file","datatype":"BYTES","shape":[2],"parameters":{"binary_data_size":%d}}],"outputs":[{"name":"class"}]}`, 2*(4+len(file)))
+	head = fmt.Sprintf(`{"inputs":[{"name":"file","datatype":"BYTES","shape":[2],"parameters":{"binary_data_size":%d}}],"outputs":[{"name":"class"}]}`,
+		2*(4+len(file)))
 	data := []byte(head)
 	for range 2 {
 		data = append(binary.LittleEndian.AppendUint32(data, uint32(len(file))), file...)
 	}
-	files := read[inferred](t, r.want(http.StatusOK, "POST", "/v2/models/pets/infer", raw, data, "Inference-Header-Content-Length", strconv.Itoa(len(head))))
+	files := read[inferred](t, r.want(http.StatusOK, "POST", "/v2/models/pets/infer", raw, data,
+		"Inference-Header-Content-Length", strconv.Itoa(len(head))))
 	if len(files.Outputs) != 1 || files.Outputs[0].Name != "class" || files.Outputs[0].Shape[0] != 2 {
 		t.Errorf("%+v", files)
 	}
@@ -117,8 +123,10 @@ func TestWrongTensors(t *testing.T) {
 	}
 	for _, c := range []struct{ body, length, words string }{
 		{image(`"shape":[1,3,8,9],"data":[1]`), "", "has the shape [1 3 8 9]. Send [n,3,8,8]"},
-		{image(`"shape":[1,8,8,3],"data":[1]`), "", "has the shape [1 8 8 3]. Send [n,3,8,8] with n from 1 to 1000. The channels come before the rows: in NumPy, x.transpose(0, 3, 1, 2)"},
-		{image(`"shape":[3,8,8],"data":[1]`), "", "has the shape [3 8 8]. Send [n,3,8,8] with n from 1 to 1000. One picture has n = 1."},
+		{image(`"shape":[1,8,8,3],"data":[1]`), "",
+			"has the shape [1 8 8 3]. Send [n,3,8,8] with n from 1 to 1000. The channels come before the rows: in NumPy, x.transpose(0, 3, 1, 2)"},
+		{image(`"shape":[3,8,8],"data":[1]`), "",
+			"has the shape [3 8 8]. Send [n,3,8,8] with n from 1 to 1000. One picture has n = 1."},
 		{image(`"shape":[1,2,3,4,5,6,7,8,9],"data":[1]`), "", "has the shape [1 2 3 4 5 6 7 8 …]"},
 		{image(`"shape":[1,3,8],"data":[1]`), "", "Send [n,3,8,8]"},
 		{image(`"shape":[-1,3,8,8],"data":[]`), "", "Send [n,3,8,8]"},
@@ -139,13 +147,17 @@ func TestWrongTensors(t *testing.T) {
 		{`{"id":"1","inputs":[],"id":"2"}`, "", `the key "id" twice`},
 		{`{"inputs":[{"name":"file","datatype":"BYTES","shape":[2],"data":["AAAA"]}]}`, "", "not the 2 files"},
 		{`{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"data":["AAAA"]}]}`, "", "cannot be read"},
-		{`{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":3}}]}|abc`, "|", "middle of a length"},
-		{`{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":5}}]}|` + "\xff\xff\xff\xffa", "|", "middle of a file"},
+		{`{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":3}}]}|abc`, "|",
+			"middle of a length"},
+		{`{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":5}}]}|` +
+			"\xff\xff\xff\xffa", "|", "middle of a file"},
 		{`{}`, "99999999999", "Send the length of the JSON"},
 		{`{}`, "-1", "Send the length of the JSON"},
-		{`{"outputs":[{"name":"class","parameters":{"classification":3}}],"inputs":[{"name":"image"}]}`, "", "classification"},
+		{`{"outputs":[{"name":"class","parameters":{"classification":3}}],"inputs":[{"name":"image"}]}`, "",
+			"classification"},
 		{`{"outputs":[{"name":"logits"}],"inputs":[{"name":"image"}]}`, "", "There is no output"},
-		{`{"parameters":{"k":0},"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"data":[` + fmt.Sprintf("%q", pngBase64(t)) + `]}]}`, "", "k cannot be 0"},
+		{`{"parameters":{"k":0},"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"data":[` + fmt.Sprintf("%q",
+			pngBase64(t)) + `]}]}`, "", "k cannot be 0"},
 		{strings.Repeat(`{"a":`, 20000), "", "cannot be read"},
 	} {
 		header := []string{}
@@ -157,9 +169,11 @@ func TestWrongTensors(t *testing.T) {
 		}
 		answer, text := r.send("POST", "/v2/models/ocl/infer", jsonT, []byte(c.body), header...)
 		var p api.Problem
-		if err := json.Unmarshal(text, &p); err != nil || answer.StatusCode < 400 || answer.StatusCode >= 500 || !strings.Contains(p.Detail, c.words) || p.Message != p.Detail {
+		if err := json.Unmarshal(text, &p); err != nil || answer.StatusCode < 400 || answer.StatusCode >= 500 ||
+			!strings.Contains(p.Detail, c.words) || p.Message != p.Detail {
 			t.Errorf("%.120s: %d %s, want %q", c.body, answer.StatusCode, text, c.words)
 		}
 	}
-	r.refused(http.StatusBadRequest, "The header Inference-Header-Content-Length is missing", "POST", "/v2/models/ocl/infer", raw, []byte("{}"))
+	r.refused(http.StatusBadRequest, "The header Inference-Header-Content-Length is missing", "POST",
+		"/v2/models/ocl/infer", raw, []byte("{}"))
 }

@@ -55,7 +55,8 @@ func TestAPictureIsPredictedInFourWays(t *testing.T) {
 		{jsonT, fmt.Appendf(nil, `{"pictures":[{"data":%q},{"raw":%q,"id":"mine"}]}`, b64(file), b64(pixels(0, 0))), 2},
 	} {
 		p := read[predictions](t, r.want(http.StatusOK, "POST", "/v1/predictions?k=2", ask.kind, ask.body))
-		if len(p.Predictions) != ask.n || len(p.Predictions[0].Guesses) != 2 || p.Measure != "probability" || p.Predictions[0].ID == "" {
+		if len(p.Predictions) != ask.n || len(p.Predictions[0].Guesses) != 2 || p.Measure != "probability" ||
+			p.Predictions[0].ID == "" {
 			t.Errorf("%s: %+v", ask.kind, p)
 			continue
 		}
@@ -64,7 +65,8 @@ func TestAPictureIsPredictedInFourWays(t *testing.T) {
 			t.Errorf("%s: the guesses are %v", ask.kind, g)
 		}
 	}
-	if p := read[predictions](t, r.want(http.StatusOK, "POST", "/v1/predictions?k=1", raw, pixels(1, 1))); p.Predictions[0].Guesses[0].Class != "b" {
+	if p := read[predictions](t, r.want(http.StatusOK, "POST", "/v1/predictions?k=1", raw,
+		pixels(1, 1))); p.Predictions[0].Guesses[0].Class != "b" {
 		t.Errorf("a picture of b is %+v", p)
 	}
 }
@@ -106,7 +108,8 @@ func TestNothingIsKnownAtFirst(t *testing.T) {
 	r.refused(http.StatusConflict, "Learn an image first", "POST", "/v1/predictions", raw, pixels(0, 0))
 }
 
-// TestASampleIsTakenOnce: an id again is the first answer, with the state of now, and with another content it is refused.
+// TestASampleIsTakenOnce: an id again is the first answer, with the state of now, and with another content it is
+// refused.
 func TestASampleIsTakenOnce(t *testing.T) {
 	r := start(t, daemonOptions(), api.Options{})
 	first := read[samples](t, r.want(http.StatusAccepted, "POST", "/v1/samples?label=a&id=x%2Fy", raw, pixels(0, 0)))
@@ -120,15 +123,20 @@ func TestASampleIsTakenOnce(t *testing.T) {
 	r.want(http.StatusOK, "GET", "/v1/samples/x%2Fy", "", nil)
 	r.refused(http.StatusNotFound, "Send the picture with its label", "GET", "/v1/samples/other", "", nil)
 	r.refused(http.StatusBadRequest, "has no label", "POST", "/v1/samples", raw, pixels(0, 0))
-	r.refused(http.StatusBadRequest, "names one picture", "POST", "/v1/samples?label=a&id=q", raw, append(pixels(0, 0), pixels(0, 0)...))
+	r.refused(http.StatusBadRequest, "names one picture", "POST", "/v1/samples?label=a&id=q", raw,
+		append(pixels(0, 0), pixels(0, 0)...))
 	r.refused(http.StatusBadRequest, "Use learned", "POST", "/v1/samples?label=a&wait=long", raw, pixels(0, 0))
 
-	form, kind := formOf(t, []part{{"label", "", []byte("a")}, {"picture", "p.png", pngOf(t, 9)}, {"id", "", []byte("f1")}, {"picture", "q.png", pngOf(t, 9)}, {"id", "", []byte("f2")}})
-	if s := read[samples](t, r.want(http.StatusOK, "POST", "/v1/samples?wait=learned", kind, form)); len(s.Samples) != 2 || s.Samples[1].ID != "f2" || s.Samples[1].State != "learned" {
+	form, kind := formOf(t, []part{{"label", "", []byte("a")}, {"picture", "p.png", pngOf(t, 9)}, {"id", "", []byte("f1")},
+		{"picture", "q.png", pngOf(t, 9)}, {"id", "", []byte("f2")}})
+	if s := read[samples](t, r.want(http.StatusOK, "POST", "/v1/samples?wait=learned", kind, form)); len(s.Samples) != 2 ||
+		s.Samples[1].ID != "f2" || s.Samples[1].State != "learned" {
 		t.Errorf("of a form: %+v", s)
 	}
-	body := fmt.Appendf(nil, `{"pictures":[{"raw":%q,"label":"a","id":"j1"},{"raw":%q,"label":"b"}]}`, base64.StdEncoding.EncodeToString(pixels(0, 1)), base64.StdEncoding.EncodeToString(pixels(1, 1)))
-	if s := read[samples](t, r.want(http.StatusAccepted, "POST", "/v1/samples", jsonT, body)); len(s.Samples) != 2 || s.Samples[0].ID != "j1" || s.Samples[1].ID == "" {
+	body := fmt.Appendf(nil, `{"pictures":[{"raw":%q,"label":"a","id":"j1"},{"raw":%q,"label":"b"}]}`,
+		base64.StdEncoding.EncodeToString(pixels(0, 1)), base64.StdEncoding.EncodeToString(pixels(1, 1)))
+	if s := read[samples](t, r.want(http.StatusAccepted, "POST", "/v1/samples", jsonT, body)); len(s.Samples) != 2 ||
+		s.Samples[0].ID != "j1" || s.Samples[1].ID == "" {
 		t.Errorf("of JSON: %+v", s)
 	}
 }
@@ -156,7 +164,9 @@ func TestALabelComesLater(t *testing.T) {
 	r.want(http.StatusAccepted, "PUT", "/v1/samples/"+id+"/label", jsonT, []byte(`{"label":"b"}`))
 	r.refused(http.StatusNotFound, "", "PUT", "/v1/samples/none/label", jsonT, []byte(`{"label":"b"}`))
 	r.refused(http.StatusBadRequest, "names no label", "PUT", "/v1/samples/"+id+"/label", jsonT, []byte(`{}`))
-	r.refused(http.StatusNotFound, "", "PUT", "/v1/samples/"+read[predictions](t, r.want(http.StatusOK, "POST", "/v1/predictions", raw, pixels(0, 8))).Predictions[0].ID+"/label", jsonT, []byte(`{"label":"a"}`))
+	r.refused(http.StatusNotFound, "", "PUT", "/v1/samples/"+read[predictions](t,
+		r.want(http.StatusOK, "POST", "/v1/predictions", raw, pixels(0, 8))).Predictions[0].ID+"/label", jsonT,
+		[]byte(`{"label":"a"}`))
 }
 
 // TestClassesAreMade: an unknown label is refused with the nearest name, until the class is made.
@@ -168,7 +178,8 @@ func TestClassesAreMade(t *testing.T) {
 		r.want(http.StatusAccepted, "POST", "/v1/classes", jsonT, []byte(`{"name":"kitten"}`))
 	}
 	answer, text := r.send("POST", "/v1/samples?label=kiten", raw, pixels(0, 0))
-	if p := read[api.Problem](t, text); answer.StatusCode != http.StatusUnprocessableEntity || p.Nearest != "kitten" || !strings.Contains(p.Detail, `Did you mean "kitten"?`) {
+	if p := read[api.Problem](t, text); answer.StatusCode != http.StatusUnprocessableEntity || p.Nearest != "kitten" ||
+		!strings.Contains(p.Detail, `Did you mean "kitten"?`) {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 	r.want(http.StatusAccepted, "POST", "/v1/samples?label=kitten", raw, pixels(0, 0))
@@ -211,8 +222,10 @@ func TestForgettingAndGoingBack(t *testing.T) {
 	if err := os.WriteFile(aside, []byte("none"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.refused(http.StatusConflict, "Remove journal.db.damaged in the folder of the daemon", "DELETE", "/v1/samples/none", "", nil)
-	r.refused(http.StatusConflict, "Remove journal.db.damaged in the folder of the daemon", "POST", "/v1/forget", jsonT, []byte(`{"ids":["none"]}`))
+	r.refused(http.StatusConflict, "Remove journal.db.damaged in the folder of the daemon", "DELETE", "/v1/samples/none",
+		"", nil)
+	r.refused(http.StatusConflict, "Remove journal.db.damaged in the folder of the daemon", "POST", "/v1/forget", jsonT,
+		[]byte(`{"ids":["none"]}`))
 	if err := os.Remove(aside); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +236,8 @@ func TestForgettingAndGoingBack(t *testing.T) {
 		t.Errorf("%d pictures are found by a picture, want 1", got.Matched)
 	}
 	r.want(http.StatusOK, "POST", "/v1/forget", jsonT, []byte(`{"ids":["b3"]}`))
-	r.refused(http.StatusNotFound, "", "POST", "/v1/forget", jsonT, []byte(`{"who":"anybody","from":"2020-01-01T00:00:00Z","to":"2020-01-02T00:00:00Z"}`))
+	r.refused(http.StatusNotFound, "", "POST", "/v1/forget", jsonT,
+		[]byte(`{"who":"anybody","from":"2020-01-01T00:00:00Z","to":"2020-01-02T00:00:00Z"}`))
 	r.refused(http.StatusBadRequest, "0 ways", "POST", "/v1/forget", jsonT, []byte(`{}`))
 	r.refused(http.StatusBadRequest, "2 ways", "POST", "/v1/forget", jsonT, []byte(`{"ids":["a"],"who":"b"}`))
 	r.want(http.StatusOK, "GET", "/v1/versions", "", nil)
@@ -287,12 +301,14 @@ func TestEventsArrive(t *testing.T) {
 // TestOthersAreServed: the document, the metrics, and whether the daemon lives.
 func TestOthersAreServed(t *testing.T) {
 	r := taught(t, daemonOptions(), api.Options{})
-	for _, path := range []string{"/livez", "/readyz", "/v1/status", "/v1/openapi.yaml", "/v1/openapi.json", "/metrics", "/v2", "/v2/health/live", "/v2/health/ready"} {
+	for _, path := range []string{"/livez", "/readyz", "/v1/status", "/v1/openapi.yaml", "/v1/openapi.json", "/metrics",
+		"/v2", "/v2/health/live", "/v2/health/ready"} {
 		if text := r.want(http.StatusOK, "GET", path, "", nil); len(text) == 0 {
 			t.Errorf("%s is empty", path)
 		}
 	}
-	if text := string(r.want(http.StatusOK, "GET", "/metrics", "", nil)); !strings.Contains(text, `ocl_request_seconds_count{code="202",path="/v1/samples"} 6`) {
+	if text := string(r.want(http.StatusOK, "GET", "/metrics", "", nil)); !strings.Contains(text,
+		`ocl_request_seconds_count{code="202",path="/v1/samples"} 6`) {
 		t.Errorf("the metrics do not count the samples:\n%.2000s", text)
 	}
 	r.refused(http.StatusNotFound, "/v1/openapi.yaml", "GET", "/", "", nil)
@@ -317,11 +333,14 @@ func TestTheNumberOfAGuessIsNamedByWhatItIs(t *testing.T) {
 		}{
 			{"POST", "/v1/predictions?k=1", raw, pixels(1, 1), `"guesses":[{"class":"b","` + word + `":`},
 			{"GET", "/v2/models/ocl", "", nil, `{"name":"` + word + `","datatype":"FP32"`},
-			{"POST", "/v2/models/ocl/infer", jsonT, fmt.Appendf(nil, `{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"data":[%q]}]}`, base64.StdEncoding.EncodeToString(pngOf(t, 20))),
+			{"POST", "/v2/models/ocl/infer", jsonT, fmt.Appendf(nil,
+				`{"inputs":[{"name":"file","datatype":"BYTES","shape":[1],"data":[%q]}]}`,
+				base64.StdEncoding.EncodeToString(pngOf(t, 20))),
 				`{"name":"` + word + `","datatype":"FP32"`},
 		} {
 			text := string(r.want(http.StatusOK, ask.verb, ask.path, ask.kind, ask.body))
-			if flat := strings.NewReplacer(" ", "", "\n", "").Replace(text); !strings.Contains(flat, ask.want) || strings.Contains(flat, `"value"`) {
+			if flat := strings.NewReplacer(" ", "", "\n", "").Replace(text); !strings.Contains(flat, ask.want) ||
+				strings.Contains(flat, `"value"`) {
 				t.Errorf("%s, %s: %s does not have %s", method, ask.path, text, ask.want)
 			}
 		}

@@ -104,10 +104,12 @@ func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*prediction
 	}
 	if remember {
 		if s.daemon == nil {
-			return nil, problem(http.StatusMisdirectedRequest, "This is a replica, which remembers nothing. Send this to %.200s, which learns.", s.o.Upstream)
+			return nil, problem(http.StatusMisdirectedRequest,
+				"This is a replica, which remembers nothing. Send this to %.200s, which learns.", s.o.Upstream)
 		}
 		if !s.may(r, RoleLabel) {
-			return nil, problem(http.StatusForbidden, "remember=true needs a token that may label. Use another token, or leave it out.")
+			return nil, problem(http.StatusForbidden,
+				"remember=true needs a token that may label. Use another token, or leave it out.")
 		}
 	}
 	body, memory, err := s.readBody(to, r, s.o.Limits.Body)
@@ -147,7 +149,8 @@ func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*prediction
 	}
 	kept := make([]daemon.Remembered, len(list))
 	for i, p := range out.Predictions {
-		kept[i] = daemon.Remembered{ID: p.ID, Pixels: pixels[i], File: list[i].file, Guesses: a.Guesses[i], Version: a.Version}
+		kept[i] = daemon.Remembered{ID: p.ID, Pixels: pixels[i], File: list[i].file, Guesses: a.Guesses[i],
+			Version: a.Version}
 	}
 	if _, err := s.daemon.Remember(r.Context(), kept, who(r)); err != nil {
 		return nil, err

@@ -59,15 +59,19 @@ func problemOf(err error) *Problem {
 		return own
 	case errors.As(err, &large):
 		return &Problem{Status: http.StatusRequestEntityTooLarge, close: true,
-			Detail: fmt.Sprintf("The body has more than %s, which is the most here. Send less at once.", count.Of(large.Limit, "byte"))}
+			Detail: fmt.Sprintf("The body has more than %s, which is the most here. Send less at once.",
+				count.Of(large.Limit, "byte"))}
 	case errors.As(err, &full):
-		p := problem(http.StatusTooManyRequests, "So many pictures wait to be learned that there is no room for these. Send them again after the time of Retry-After.")
+		p := problem(http.StatusTooManyRequests,
+			"So many pictures wait to be learned that there is no room for these. Send them again after the time of Retry-After.")
 		p.after = full.After
 		return p
 	case errors.As(err, &unknown):
-		p := problem(http.StatusUnprocessableEntity, "There is no class %.80q. %s", unknown.Name, "Make it by POST /v1/classes first, or start the daemon with --new-classes allow.")
+		p := problem(http.StatusUnprocessableEntity, "There is no class %.80q. %s", unknown.Name,
+			"Make it by POST /v1/classes first, or start the daemon with --new-classes allow.")
 		if p.Nearest = unknown.Nearest; p.Nearest != "" {
-			p.Detail = fmt.Sprintf("There is no class %.80q. Did you mean %.80q? POST /v1/classes makes a class.", unknown.Name, unknown.Nearest)
+			p.Detail = fmt.Sprintf("There is no class %.80q. Did you mean %.80q? POST /v1/classes makes a class.", unknown.Name,
+				unknown.Nearest)
 		}
 		return p
 	}
@@ -106,9 +110,11 @@ func problemOf(err error) *Problem {
 	}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &Problem{Status: http.StatusRequestTimeout, Detail: "The body did not come in time. Send it again, or send less at once.", close: true}
+		return &Problem{Status: http.StatusRequestTimeout,
+			Detail: "The body did not come in time. Send it again, or send less at once.", close: true}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return &Problem{Status: http.StatusServiceUnavailable, Detail: "The request ended before its answer was ready. Send it again.", close: true, after: time.Second}
+		return &Problem{Status: http.StatusServiceUnavailable,
+			Detail: "The request ended before its answer was ready. Send it again.", close: true, after: time.Second}
 	}
 	return problem(http.StatusInternalServerError, "%s", sentence(err))
 }
@@ -139,7 +145,8 @@ func (s *server) refuse(to http.ResponseWriter, r *http.Request, err error) {
 		p.Message = p.Detail
 	}
 	h := to.Header()
-	for _, name := range []string{"Content-Length", "Content-Encoding", "ETag", "Last-Modified", "Inference-Header-Content-Length"} {
+	for _, name := range []string{"Content-Length", "Content-Encoding", "ETag", "Last-Modified",
+		"Inference-Header-Content-Length"} {
 		h.Del(name)
 	}
 	if p.after > 0 {
@@ -155,12 +162,14 @@ func (s *server) refuse(to http.ResponseWriter, r *http.Request, err error) {
 		h.Set("WWW-Authenticate", `Bearer realm="ocl"`)
 	}
 	// The daemon logs when its disk is full, and how many requests were refused meanwhile.
-	if p.Status >= http.StatusInternalServerError && p.Status != http.StatusServiceUnavailable && p.Status != http.StatusInsufficientStorage {
+	if p.Status >= http.StatusInternalServerError && p.Status != http.StatusServiceUnavailable &&
+		p.Status != http.StatusInsufficientStorage {
 		log := s.log
 		if panicked := new(train.PanicError); errors.As(err, &panicked) {
 			log = log.With("stack", string(panicked.Stack))
 		}
-		log.WarnContext(r.Context(), "a request failed", "method", r.Method, "path", r.URL.Path, "status", p.Status, "error", p.Detail)
+		log.WarnContext(r.Context(), "a request failed", "method", r.Method, "path", r.URL.Path, "status", p.Status, "error",
+			p.Detail)
 	}
 	write(to, "application/problem+json", p.Status, p)
 }

@@ -25,7 +25,8 @@ func (panicked) Predict(context.Context, [][]byte, int) (live.Answer, error) {
 // TestAPanicIsAProblem: the answer says what happened, and the log where.
 func TestAPanicIsAProblem(t *testing.T) {
 	var log bytes.Buffer
-	r, w := httptest.NewRequest(http.MethodPost, "/v1/predictions", bytes.NewReader(make([]byte, 48))), httptest.NewRecorder()
+	r, w := httptest.NewRequest(http.MethodPost, "/v1/predictions", bytes.NewReader(make([]byte, 48))),
+		httptest.NewRecorder()
 	r.Host = "localhost"
 	r.Header.Set("Content-Type", typeRaw)
 	NewReplica(panicked{}, Options{Decoder: still{}, Log: slog.New(slog.NewTextHandler(&log, nil))}).ServeHTTP(w, r)
@@ -40,7 +41,8 @@ func TestAPanicIsAProblem(t *testing.T) {
 // TestAProblemIsTold: where requests are served and something is wrong, readyz and the metrics say so.
 func TestAProblemIsTold(t *testing.T) {
 	h := NewReplica(still{}, Options{})
-	for path, words := range map[string]string{"/readyz": `{"ready":true,"problem":"The disk is full."}`, "/metrics": "\nocl_problem 1\n"} {
+	for path, words := range map[string]string{"/readyz": `{"ready":true,"problem":"The disk is full."}`,
+		"/metrics": "\nocl_problem 1\n"} {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Host = "localhost"
 		w := httptest.NewRecorder()
@@ -51,7 +53,8 @@ func TestAProblemIsTold(t *testing.T) {
 	}
 }
 
-// TestRefusedOnAFullDisk: the daemon logs a full disk, with the number of requests that it refused; so a request that is refused there has no line of its own, as one that failed has.
+// TestRefusedOnAFullDisk: the daemon logs a full disk, with the number of requests that it refused; so a request that
+// is refused there has no line of its own, as one that failed has.
 func TestRefusedOnAFullDisk(t *testing.T) {
 	for err, lines := range map[error]int{daemon.ErrNoRoom: 0, daemon.ErrUnerased: 0, errors.New("a fault"): 1} {
 		var log strings.Builder

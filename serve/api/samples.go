@@ -19,8 +19,8 @@ type receipts struct {
 	Samples []daemon.Receipt `json:"samples"`
 }
 
-// learn answers POST /v1/samples: 202 when the samples are durable, and with wait=learned 200 when the published model has learned them. All are taken, or
-// none.
+// learn answers POST /v1/samples: 202 when the samples are durable, and with wait=learned 200 when the published model
+// has learned them. All are taken, or none.
 func (s *server) learn(to http.ResponseWriter, r *http.Request) {
 	out, status, err := s.learned(to, r)
 	if err != nil {
@@ -49,7 +49,8 @@ func (s *server) learned(to http.ResponseWriter, r *http.Request) (out receipts,
 		return out, 0, err
 	}
 	if q.Has("id") && len(list) != 1 {
-		return out, 0, bad("id=%.40q names one picture, and there are %d. Give each its own in JSON or a form.", q.Get("id"), len(list))
+		return out, 0, bad("id=%.40q names one picture, and there are %d. Give each its own in JSON or a form.", q.Get("id"),
+			len(list))
 	}
 	for i := range list {
 		p := &list[i]
@@ -83,7 +84,9 @@ func (s *server) learned(to http.ResponseWriter, r *http.Request) (out receipts,
 	out.Samples, err = s.daemon.Learn(r.Context(), samples, who(r))
 	var full *daemon.FullError
 	if most := s.daemon.Options().Queue; errors.As(err, &full) && len(list) > most {
-		return out, 0, problem(http.StatusRequestEntityTooLarge, "There are %d pictures, and %d may wait to be learned. Send at most so many at once, or start the daemon with a larger --queue.", len(list), most)
+		return out, 0, problem(http.StatusRequestEntityTooLarge,
+			"There are %d pictures, and %d may wait to be learned. Send at most so many at once, or start the daemon with a larger --queue.",
+			len(list), most)
 	}
 	memory.back() // the daemon has its own now
 	s.came(r, out.Samples...)
@@ -197,7 +200,8 @@ func (s *server) sample(to http.ResponseWriter, r *http.Request) {
 }
 
 func unknownID(r *http.Request) *Problem {
-	return problem(http.StatusNotFound, "There is no sample %.80q. It was never sent, or so long ago that its id is not kept, or it was lost by damage of the journal. Send the picture with its label to /v1/samples.", r.PathValue("id"))
+	return problem(http.StatusNotFound, "There is no sample %.80q. It was never sent, or so long ago that its id is not kept, or it was lost by damage of the journal. Send the picture with its label to /v1/samples.",
+		r.PathValue("id"))
 }
 
 // uncertain answers GET /v1/samples: the remembered pictures of which the model was least certain.
@@ -228,7 +232,8 @@ func (s *server) picture(to http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if pixels == nil {
-		s.refuse(to, r, problem(http.StatusNotFound, "No picture is kept of %.80q. Only remembered pictures are shown.", r.PathValue("id")))
+		s.refuse(to, r, problem(http.StatusNotFound, "No picture is kept of %.80q. Only remembered pictures are shown.",
+			r.PathValue("id")))
 		return
 	}
 	c, h, w := s.model.Shape()
@@ -273,7 +278,8 @@ func (s *server) which(to http.ResponseWriter, r *http.Request) (w daemon.Which,
 		return w, err
 	}
 	defer memory.back()
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != typeJSON { // the picture itself
+	// the picture itself
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != typeJSON {
 		list, err := s.readPictures(r, body, memory)
 		if err != nil {
 			return w, err
@@ -305,10 +311,12 @@ func (s *server) which(to http.ResponseWriter, r *http.Request) (w daemon.Which,
 		}
 	}
 	if ways != 1 {
-		return w, bad("The body says %d ways to find samples. Send either ids, or digest, or who, from and to; who alone means all that they ever sent.", ways)
+		return w, bad("The body says %d ways to find samples. Send either ids, or digest, or who, from and to; who alone means all that they ever sent.",
+			ways)
 	}
 	if len(in.IDs) > limit.ServeForget {
-		return w, problem(http.StatusRequestEntityTooLarge, "There are %d ids. Send at most %d at once.", len(in.IDs), limit.ServeForget)
+		return w, problem(http.StatusRequestEntityTooLarge, "There are %d ids. Send at most %d at once.", len(in.IDs),
+			limit.ServeForget)
 	}
 	w = daemon.Which{IDs: in.IDs, Digest: in.Digest, Who: in.Who}
 	for _, bound := range []struct {
@@ -319,7 +327,8 @@ func (s *server) which(to http.ResponseWriter, r *http.Request) (w daemon.Which,
 		switch {
 		case bound.from == nil:
 		case bound.from.Before(time.Unix(0, 0)): // the zero time would mean all times
-			return w, bad("%s is %s, before any sample. Use a time from 1970 on, or leave it out.", bound.name, bound.from.Format(time.RFC3339))
+			return w, bad("%s is %s, before any sample. Use a time from 1970 on, or leave it out.", bound.name,
+				bound.from.Format(time.RFC3339))
 		default:
 			*bound.to = *bound.from
 		}

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// share is an amount that all share, such as bytes of memory. Nobody holds more than they leave: one has half of it at most, two a third each. So there is always
-// room for somebody else. Where there are no tokens, nobody knows who is who, and all of it is for those who come first.
+// share is an amount that all share, such as bytes of memory. Nobody holds more than they leave: one has half of it at
+// most, two a third each. So there is always room for somebody else. Where there are no tokens, nobody knows who is
+// who, and all of it is for those who come first.
 type share struct {
 	alone bool // there are no tokens
 	mu    sync.Mutex
@@ -21,7 +22,8 @@ func newShare(of int64, alone bool) *share {
 	return &share{alone: alone, free: of, of: map[string]int64{}, moved: make(chan struct{})}
 }
 
-// try takes n for an author if there is so much. Otherwise it returns a channel that is closed when something was given back.
+// try takes n for an author if there is so much. Otherwise it returns a channel that is closed when something was given
+// back.
 func (s *share) try(who string, n int64) (moved <-chan struct{}, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,8 +69,8 @@ func (s *share) back(who string, n int64) {
 	s.moved = make(chan struct{})
 }
 
-// turns are places where requests work for a moment, such as processors that decode. Those who wait come by turns, one author after the other, so however much
-// one sends, another one waits for a moment only.
+// turns are places where requests work for a moment, such as processors that decode. Those who wait come by turns, one
+// author after the other, so however much one sends, another one waits for a moment only.
 type turns struct {
 	mu      sync.Mutex
 	free    int
@@ -157,7 +159,8 @@ type lot struct {
 // activeFor is the time for which an author who sends nothing keeps a part of the queue.
 const activeFor = time.Minute
 
-// fair says whether an author may bring n more pictures to a queue in which so many wait, of at most most: each who sends some may have the same part.
+// fair says whether an author may bring n more pictures to a queue in which so many wait, of at most most: each who
+// sends some may have the same part.
 func (q *queued) fair(who string, n, waiting, most int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -212,7 +215,8 @@ func (h *held) take(ctx context.Context, n int64) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		p := problem(http.StatusServiceUnavailable, "The requests that the daemon works on have all the memory that there is for this one. Send it again after the time of Retry-After, or send less at once.")
+		p := problem(http.StatusServiceUnavailable,
+			"The requests that the daemon works on have all the memory that there is for this one. Send it again after the time of Retry-After, or send less at once.")
 		p.after, p.close = shareWait, true
 		return p
 	}

@@ -6,7 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// TestNobodyTakesAllOfAShare: one has half of it at most, and there is always something for another one. Without tokens all is for those who come first.
+// TestNobodyTakesAllOfAShare: one has half of it at most, and there is always something for another one. Without tokens
+// all is for those who come first.
 func TestNobodyTakesAllOfAShare(t *testing.T) {
 	s := newShare(100, false)
 	has := func(who string) (n int64) {
@@ -49,7 +50,8 @@ func TestAShareIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsComesByTurns: however many one author sends, the next one that is let in is another's. Who leaves is passed over.
+// TestWhoWaitsComesByTurns: however many one author sends, the next one that is let in is another's. Who leaves is
+// passed over.
 func TestWhoWaitsComesByTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTurns(2)

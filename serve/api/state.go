@@ -32,7 +32,8 @@ func (s *server) boundary(to http.ResponseWriter, r *http.Request) {
 // formats has the content type of each format of GET /v1/model.
 var formats = map[string]string{"ocl": typeRaw, "safetensors": typeRaw, "onnx": typeRaw}
 
-// weights answers GET /v1/model: the model that answers now, with an ETag by which a replica asks whether there is another one.
+// weights answers GET /v1/model: the model that answers now, with an ETag by which a replica asks whether there is
+// another one.
 func (s *server) weights(to http.ResponseWriter, r *http.Request) {
 	if err := query(r, "format"); err != nil {
 		s.refuse(to, r, err)
@@ -60,7 +61,8 @@ func (s *server) weights(to http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !s.models.take(r.Context(), who(r), 1) {
-		p := problem(http.StatusServiceUnavailable, "The model is sent to as many as there is memory for. Send this again after the time of Retry-After.")
+		p := problem(http.StatusServiceUnavailable,
+			"The model is sent to as many as there is memory for. Send this again after the time of Retry-After.")
 		p.after = shareWait
 		s.refuse(to, r, p)
 		return
@@ -183,11 +185,14 @@ func (s *server) addClass(to http.ResponseWriter, r *http.Request) {
 	answer(to, http.StatusAccepted, in)
 }
 
-// checkID refuses ids that could not stand in a path or a log, or that look like others: marks of direction do not show.
+// checkID refuses ids that could not stand in a path or a log, or that look like others: marks of direction do not
+// show.
 func checkID(id string) error {
 	other := func(r rune) bool { return !unicode.IsGraphic(r) || r == '\uFFFD' }
-	if len(id) > limit.ServeID || strings.ContainsFunc(id, other) || strings.TrimSpace(id) != id || id == "." || id == ".." {
-		return bad("The id %s is not possible. Use at most %d bytes of UTF-8 whose characters all show, and no space at its ends.", strconv.QuoteToASCII(cut(id)), limit.ServeID)
+	if len(id) > limit.ServeID || strings.ContainsFunc(id, other) || strings.TrimSpace(id) != id || id == "." ||
+		id == ".." {
+		return bad("The id %s is not possible. Use at most %d bytes of UTF-8 whose characters all show, and no space at its ends.",
+			strconv.QuoteToASCII(cut(id)), limit.ServeID)
 	}
 	return nil
 }

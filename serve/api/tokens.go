@@ -84,17 +84,19 @@ func (t Token) check() error {
 	}
 	switch {
 	case t.Name == "" || len(t.Name) > 64 || strings.ContainsFunc(t.Name, other):
-		return fmt.Errorf("the name %.80q of a token is not possible. Use 1 to 64 letters, digits and the signs _ - . @", t.Name)
+		return fmt.Errorf("the name %.80q of a token is not possible. Use 1 to 64 letters, digits and the signs _ - . @",
+			t.Name)
 	case roleNames[t.Role] == "":
 		return errors.New("a token has no role. Use predict, label or admin")
 	case !(t.Rate >= 0 && t.Rate <= 1e6):
-		return fmt.Errorf("the rate %v is not possible. Use a number of requests a second up to 1,000,000, or 0 for any number", t.Rate)
+		return fmt.Errorf("the rate %v is not possible. Use a number of requests a second up to 1,000,000, or 0 for any number",
+			t.Rate)
 	}
 	return nil
 }
 
-// ParseTokens reads a file of tokens: a line for each, with its name, its role, its rate in requests a second (0 is any number) and
-// sha256:HASH. Empty lines and those that begin with # say nothing.
+// ParseTokens reads a file of tokens: a line for each, with its name, its role, its rate in requests a second (0 is any
+// number) and sha256:HASH. Empty lines and those that begin with # say nothing.
 func ParseTokens(text []byte) ([]Token, error) {
 	var list []Token
 	names := map[string]bool{}
@@ -106,7 +108,8 @@ func ParseTokens(text []byte) ([]Token, error) {
 		wrong := func(err error) error { return fmt.Errorf("line %d: %w", n+1, err) }
 		words := strings.Fields(line)
 		if len(words) != 4 {
-			return nil, wrong(fmt.Errorf("there are %d words. Write NAME ROLE RATE sha256:HASH, as `ocl serve token` prints it", len(words)))
+			return nil, wrong(fmt.Errorf("there are %d words. Write NAME ROLE RATE sha256:HASH, as `ocl serve token` prints it",
+				len(words)))
 		}
 		role, err := ParseRole(words[1])
 		if err != nil {
@@ -114,7 +117,8 @@ func ParseTokens(text []byte) ([]Token, error) {
 		}
 		perSecond, err := strconv.ParseFloat(words[2], 64)
 		if err != nil {
-			return nil, wrong(fmt.Errorf("%s is no rate. Use a number of requests a second, or 0 for any number", escape.Line(fmt.Sprintf("%.40q", words[2]))))
+			return nil, wrong(fmt.Errorf("%s is no rate. Use a number of requests a second, or 0 for any number",
+				escape.Line(fmt.Sprintf("%.40q", words[2]))))
 		}
 		hash, is := strings.CutPrefix(words[3], "sha256:")
 		if raw, err := hex.DecodeString(hash); !is || err != nil || len(raw) != sha256.Size {

@@ -161,14 +161,16 @@ type Model struct {
 	Version int64
 }
 
-// Model copies the model in a format, ocl, safetensors or onnx, to w, unless it has the tag that the caller knows. It returns which one there is, and whether it
-// was copied. It asks once. What a failed call has written to w is of no use.
+// Model copies the model in a format, ocl, safetensors or onnx, to w, unless it has the tag that the caller knows. It
+// returns which one there is, and whether it was copied. It asks once. What a failed call has written to w is of no
+// use.
 func (c *Client) Model(ctx context.Context, format, known string, w io.Writer) (m Model, changed bool, err error) {
 	header := http.Header{}
 	if known != "" {
 		header.Set("If-None-Match", known)
 	}
-	answer, err := c.send(ctx, request{method: http.MethodGet, path: "/v1/model", query: url.Values{"format": {format}}}, header)
+	answer, err := c.send(ctx, request{method: http.MethodGet, path: "/v1/model", query: url.Values{"format": {format}}},
+		header)
 	if err != nil {
 		return m, false, fmt.Errorf("client: %w", err)
 	}

@@ -1,4 +1,5 @@
-// Package client talks to a daemon of `ocl serve`. It sends again what was not answered, and nothing is learned twice by that: a sample keeps its id.
+// Package client talks to a daemon of `ocl serve`. It sends again what was not answered, and nothing is learned twice
+// by that: a sample keeps its id.
 //
 //	c, err := client.New("http://localhost:8100", client.Options{})
 //	sent, err := c.Learn(ctx, file, "cat", client.Learn{})  // the bytes of a picture; durable when it returns
@@ -77,7 +78,8 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Detail, e.Statu
 // again says whether a later try may be answered in another way.
 func (e *Error) again() bool {
 	switch e.Status {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusInsufficientStorage, http.StatusRequestTimeout:
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+		http.StatusInsufficientStorage, http.StatusRequestTimeout:
 		return true
 	}
 	return false

@@ -15,7 +15,8 @@ import (
 )
 
 // served is a client of a server that answers each request by its number, from 0.
-func served(t *testing.T, o client.Options, answer func(n int, to http.ResponseWriter, r *http.Request)) (*client.Client, *[]string) {
+func served(t *testing.T, o client.Options, answer func(n int, to http.ResponseWriter,
+	r *http.Request)) (*client.Client, *[]string) {
 	t.Helper()
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
@@ -37,7 +38,8 @@ func refuse(to http.ResponseWriter, status int) {
 	fmt.Fprintf(to, `{"title":"x","status":%d,"detail":"Because."}`, status)
 }
 
-// TestWhatWasNotAnsweredIsSentAgain: after a lost answer, a full queue and an end of the daemon, a sample is sent again with its id.
+// TestWhatWasNotAnsweredIsSentAgain: after a lost answer, a full queue and an end of the daemon, a sample is sent again
+// with its id.
 func TestWhatWasNotAnsweredIsSentAgain(t *testing.T) {
 	c, asked := served(t, client.Options{}, func(n int, to http.ResponseWriter, r *http.Request) {
 		switch n {
@@ -65,7 +67,8 @@ func TestWhatWasNotAnsweredIsSentAgain(t *testing.T) {
 
 // TestRefusalsAreNotSentAgain: what another try cannot change is an error at once, with the daemon's words.
 func TestRefusalsAreNotSentAgain(t *testing.T) {
-	for _, status := range []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError} {
+	for _, status := range []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusConflict,
+		http.StatusUnprocessableEntity, http.StatusInternalServerError} {
 		c, asked := served(t, client.Options{}, func(_ int, to http.ResponseWriter, _ *http.Request) { refuse(to, status) })
 		_, err := c.Predict(t.Context(), nil, client.Predict{})
 		var refused *client.Error
@@ -73,7 +76,10 @@ func TestRefusalsAreNotSentAgain(t *testing.T) {
 			t.Errorf("%d: %v after %d requests", status, err, len(*asked))
 		}
 	}
-	c, asked := served(t, client.Options{}, func(_ int, to http.ResponseWriter, _ *http.Request) { refuse(to, http.StatusServiceUnavailable) })
+	c, asked := served(t, client.Options{}, func(_ int, to http.ResponseWriter,
+		_ *http.Request) {
+		refuse(to, http.StatusServiceUnavailable)
+	})
 	if err := c.Task(t.Context()); err == nil || len(*asked) != 1 {
 		t.Errorf("the end of a task is sent %d times: %v", len(*asked), err)
 	}
@@ -100,7 +106,10 @@ func TestTriesEnd(t *testing.T) {
 // TestStrangeAnswers: a server that is no daemon is an error, and no panic.
 func TestStrangeAnswers(t *testing.T) {
 	for _, text := range []string{"", "{}", "<html>", "[]", `{"predictions":[]}`} {
-		c, _ := served(t, client.Options{Tries: 1}, func(_ int, to http.ResponseWriter, _ *http.Request) { fmt.Fprint(to, text) })
+		c, _ := served(t, client.Options{Tries: 1}, func(_ int, to http.ResponseWriter,
+			_ *http.Request) {
+			fmt.Fprint(to, text)
+		})
 		if _, err := c.Predict(t.Context(), nil, client.Predict{}); err == nil {
 			t.Errorf("%q is taken as a prediction", text)
 		}
@@ -112,12 +121,14 @@ func TestStrangeAnswers(t *testing.T) {
 
 // TestAddresses: a token is not sent where others can read it.
 func TestAddresses(t *testing.T) {
-	for address, token := range map[string]string{"": "", "localhost:8100": "", "ftp://x": "", "http://": "", "http://a:b@x": "", "http://x?y": "", "http://cats.example": "t"} {
+	for address, token := range map[string]string{"": "", "localhost:8100": "", "ftp://x": "", "http://": "",
+		"http://a:b@x": "", "http://x?y": "", "http://cats.example": "t"} {
 		if _, err := client.New(address, client.Options{Token: token}); err == nil {
 			t.Errorf("%q with the token %q is taken", address, token)
 		}
 	}
-	for _, address := range []string{"http://localhost:8100", "http://127.0.0.1:1/", "http://[::1]:8100", "https://cats.example"} {
+	for _, address := range []string{"http://localhost:8100", "http://127.0.0.1:1/", "http://[::1]:8100",
+		"https://cats.example"} {
 		if _, err := client.New(address, client.Options{Token: "t"}); err != nil {
 			t.Error(err)
 		}

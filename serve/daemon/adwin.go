@@ -2,9 +2,10 @@ package daemon
 
 import "math"
 
-// adwin finds changes in the mean of a stream of numbers in [0, 1]: ADWIN2 of Bifet and Gavaldà (2007), with buckets whose sizes are powers of
-// two. It looks at every clockth number whether two parts of its window have means that differ by more than chance makes likely. After a change the window begins
-// anew, as in river 0.26.1; in the paper it goes on with its newer part.
+// adwin finds changes in the mean of a stream of numbers in [0, 1]: ADWIN2 of Bifet and Gavaldà (2007), with buckets
+// whose sizes are powers of two. It looks at every clockth number whether two parts of its window have means that
+// differ by more than chance makes likely. After a change the window begins anew, as in river 0.26.1; in the paper it
+// goes on with its newer part.
 type adwin struct {
 	rows  [][]bucket // row r has buckets of 2^r numbers, the newest first
 	n     int

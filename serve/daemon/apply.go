@@ -136,12 +136,13 @@ func (d *Daemon) one(ctx context.Context) (there bool) {
 	return true
 }
 
-// snapshotDue says whether it takes too long to do again what came since the last snapshot, the journal has grown too much, or a second one is wanted for a moment: what is forgotten comes one
-// after the other.
+// snapshotDue says whether it takes too long to do again what came since the last snapshot, the journal has grown too
+// much, or a second one is wanted for a moment: what is forgotten comes one after the other.
 func (d *Daemon) snapshotDue() bool {
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()
-	return d.broken == nil && !d.writing && (d.state.learning > d.o.SnapshotEvery || d.grown > d.o.SnapshotBytes+d.state.bytes || d.lone() && time.Since(d.alone) >= tryAgain)
+	return d.broken == nil && !d.writing && (d.state.learning > d.o.SnapshotEvery ||
+		d.grown > d.o.SnapshotBytes+d.state.bytes || d.lone() && time.Since(d.alone) >= tryAgain)
 }
 
 // ends ends everything but predictions after an error.
@@ -184,8 +185,9 @@ func (d *Daemon) publish(ctx context.Context) error {
 // mostAside is the number of cuts in a row that may be set aside. Then learning stops.
 const mostAside = 3
 
-// restore makes the state of an event from a snapshot and the journal: from the newest that has not learned what was set aside since. Those that have are removed. Where an older
-// one cannot make the state, as its events are gone, the newest one does: then the weights make numbers that are none, which the next publication finds.
+// restore makes the state of an event from a snapshot and the journal: from the newest that has not learned what was
+// set aside since. Those that have are removed. Where an older one cannot make the state, as its events are gone, the
+// newest one does: then the weights make numbers that are none, which the next publication finds.
 func (d *Daemon) restore(ctx context.Context, s *state, last int64) error {
 	newest, err := d.files.Newest()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -241,7 +243,8 @@ func (d *Daemon) restore(ctx context.Context, s *state, last int64) error {
 	return nil
 }
 
-// replay applies the events after the snapshot that a state was loaded from, up to a number. The log has what that was, and every ten seconds how far it is.
+// replay applies the events after the snapshot that a state was loaded from, up to a number. The log has what that was,
+// and every ten seconds how far it is.
 func (d *Daemon) replay(ctx context.Context, s *state, last int64) error {
 	from, images, began := s.book.last, s.trainer.Stats().Images, time.Now()
 	tick := time.NewTicker(10 * time.Second)
@@ -250,7 +253,8 @@ func (d *Daemon) replay(ctx context.Context, s *state, last int64) error {
 	err := s.replay(ctx, d.journal, last)
 	stop()
 	if err == nil {
-		d.o.Log.Info("the state was made again", "snapshot", from, "events", s.book.last-from, "pictures", s.trainer.Stats().Images-images, "seconds", time.Since(began).Round(time.Millisecond).Seconds())
+		d.o.Log.Info("the state was made again", "snapshot", from, "events", s.book.last-from, "pictures",
+			s.trainer.Stats().Images-images, "seconds", time.Since(began).Round(time.Millisecond).Seconds())
 	}
 	return err
 }
@@ -275,8 +279,9 @@ func (d *Daemon) tellReplay(s *state, tick <-chan time.Time) (stop func()) {
 	return func() { close(ended); telling.Wait() }
 }
 
-// skipped notes in the journal that the event by which the loss became no number is set aside, and goes back to the last snapshot. What came since then is learned again without that
-// event; others in it may follow the first. It returns a state of the event that last gives, and how many were set aside.
+// skipped notes in the journal that the event by which the loss became no number is set aside, and goes back to the
+// last snapshot. What came since then is learned again without that event; others in it may follow the first. It
+// returns a state of the event that last gives, and how many were set aside.
 func (d *Daemon) skipped(ctx context.Context, number int64, last func() int64) (s *state, n int, err error) {
 	for {
 		n++
@@ -298,7 +303,8 @@ func (d *Daemon) skipped(ctx context.Context, number int64, last func() int64) (
 	}
 }
 
-// setAside goes on without an event by which the loss became no number. 0 is none that could be set aside. The published version goes on to answer meanwhile.
+// setAside goes on without an event by which the loss became no number. 0 is none that could be set aside. The
+// published version goes on to answer meanwhile.
 func (d *Daemon) setAside(ctx context.Context, number int64) error {
 	n := mostAside
 	if number > 0 {
@@ -327,13 +333,15 @@ func (d *Daemon) setAside(ctx context.Context, number int64) error {
 		d.halted = true
 		d.say("Learning has stopped, as three batches in a row made a loss that is no number. Use a smaller learning rate; predictions go on.")
 	}
-	d.tell("divergence", fmt.Sprintf("The batch of event %d made a loss that is no number, and was set aside.", number), d.version)
+	d.tell("divergence", fmt.Sprintf("The batch of event %d made a loss that is no number, and was set aside.", number),
+		d.version)
 	d.change()
 	d.nudge()
 	return nil
 }
 
-// forgettable are the ids that were forgotten and are still in a file, once the learner has forgotten them too. The applier calls it.
+// forgettable are the ids that were forgotten and are still in a file, once the learner has forgotten them too. The
+// applier calls it.
 func (d *Daemon) forgettable() []string {
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()

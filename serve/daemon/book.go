@@ -36,7 +36,8 @@ type sample struct {
 	gone    bool   // it is in the list of those that may be let go of
 }
 
-// bounds of what is kept. They are part of the state, as who replays the journal need not know the options of those who wrote it.
+// bounds of what is kept. They are part of the state, as who replays the journal need not know the options of those who
+// wrote it.
 type bounds struct {
 	Count int           `json:"count"` // of remembered pictures
 	Bytes int64         `json:"bytes"` // of them as they are kept
@@ -55,9 +56,10 @@ type holding struct {
 	bytes    int64
 }
 
-// book is all that the daemon knows beside what its learner knows: a function of the events alone. The committer writes an event into it when the event is
-// on the disk, and before it is acknowledged, so that whoever looks sees all that was acknowledged and nothing else. What an event asks of the learner waits in
-// ops; neither when nor whether that is done changes anything else in the book.
+// book is all that the daemon knows beside what its learner knows: a function of the events alone. The committer writes
+// an event into it when the event is on the disk, and before it is acknowledged, so that whoever looks sees all that
+// was acknowledged and nothing else. What an event asks of the learner waits in ops; neither when nor whether that is
+// done changes anything else in the book.
 type book struct {
 	image    int // bytes of the pixels of a picture
 	bounds   bounds
@@ -83,7 +85,8 @@ type book struct {
 }
 
 func newBook(image int, b bounds) *book {
-	return &book{image: image, bounds: b, samples: map[string]*sample{}, held: map[string]int{}, own: map[string]holding{}, classes: map[string]bool{}, spelled: map[string]string{}, skip: map[int64]bool{}}
+	return &book{image: image, bounds: b, samples: map[string]*sample{}, held: map[string]int{}, own: map[string]holding{},
+		classes: map[string]bool{}, spelled: map[string]string{}, skip: map[int64]bool{}}
 }
 
 // Digest is the SHA-256 of pixels, as [Which].Digest states it.
@@ -92,11 +95,12 @@ func Digest(pixels []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// apply writes an event into the book, and returns what it asks of the learner; nil is nothing. The pixels are those of the file in the event, or nil. An error
-// says that the journal is damaged: nothing that a request can bring is one.
+// apply writes an event into the book, and returns what it asks of the learner; nil is nothing. The pixels are those of
+// the file in the event, or nil. An error says that the journal is damaged: nothing that a request can bring is one.
 func (k *book) apply(e journal.Event, pixels []byte) (o *op, err error) {
 	if e.Number != k.last+1 {
-		return nil, fmt.Errorf("daemon: event %d comes after event %d. Put a good copy of the folder in its place", e.Number, k.last)
+		return nil, fmt.Errorf("daemon: event %d comes after event %d. Put a good copy of the folder in its place", e.Number,
+			k.last)
 	}
 	switch {
 	case e.Erased && (e.Kind == kindSample || e.Kind == kindRemember):
@@ -203,7 +207,8 @@ func (k *book) write(e journal.Event, b body) (*op, error) {
 			}
 		}
 	default:
-		return nil, fmt.Errorf("daemon: event %d is of the kind %.40q, which this ocl does not know. Use the ocl that wrote it", e.Number, e.Kind)
+		return nil, fmt.Errorf("daemon: event %d is of the kind %.40q, which this ocl does not know. Use the ocl that wrote it",
+			e.Number, e.Kind)
 	}
 	return nil, nil
 }
@@ -227,7 +232,8 @@ func (k *book) addClass(name string) {
 	}
 }
 
-// called is the class that a label means: one that is there and looks like it, or the label in the spelling that names are kept in.
+// called is the class that a label means: one that is there and looks like it, or the label in the spelling that names
+// are kept in.
 func (k *book) called(label string) string {
 	of := spelling.Of(label)
 	switch {
@@ -241,10 +247,12 @@ func (k *book) called(label string) string {
 
 // add adds the sample of an event.
 func (k *book) add(e journal.Event, b body) (*sample, error) {
-	if m := k.samples[e.ID]; m != nil && m.State == StateErased { // its id had been let go of, which is later where all is learned again
+	// its id had been let go of, which is later where all is learned again
+	if m := k.samples[e.ID]; m != nil && m.State == StateErased {
 		k.gone = without(k.gone, []string{e.ID})
 	} else if m != nil {
-		return nil, fmt.Errorf("daemon: event %d brings the sample %.80q, which is there already. Put a good copy of the folder in its place", e.Number, e.ID)
+		return nil, fmt.Errorf("daemon: event %d brings the sample %.80q, which is there already. Put a good copy of the folder in its place",
+			e.Number, e.ID)
 	}
 	if err := k.fits(e); err != nil {
 		return nil, err
@@ -253,7 +261,8 @@ func (k *book) add(e journal.Event, b body) (*sample, error) {
 	if digest == "" { // an older ocl wrote it
 		digest = Digest(e.Pixels)
 	}
-	m := &sample{ID: e.ID, Label: b.Label, Digest: digest, Who: e.Who, Time: e.Time, First: e.Number, Event: e.Number, Guesses: b.Guesses, Version: b.Version, picture: e.Pixels}
+	m := &sample{ID: e.ID, Label: b.Label, Digest: digest, Who: e.Who, Time: e.Time, First: e.Number, Event: e.Number,
+		Guesses: b.Guesses, Version: b.Version, picture: e.Pixels}
 	k.samples[m.ID] = m
 	return m, nil
 }
@@ -261,13 +270,15 @@ func (k *book) add(e journal.Event, b body) (*sample, error) {
 // fits refuses what no [arrival] keeps.
 func (k *book) fits(e journal.Event) error {
 	if n := len(e.Pixels); n != k.image && (n == 0 || 2*n > k.image) {
-		return fmt.Errorf("daemon: event %d has a picture of %d bytes, and the learner takes pixels of %d or a file of at most half of that. Put a good copy of the folder in its place", e.Number, n, k.image)
+		return fmt.Errorf("daemon: event %d has a picture of %d bytes, and the learner takes pixels of %d or a file of at most half of that. Put a good copy of the folder in its place",
+			e.Number, n, k.image)
 	}
 	return nil
 }
 
-// relabel gives a sample a label: a remembered one goes to the queue, one that waits changes, and one that was cut is corrected in the memory of the learner, and learned
-// once more where its pixels came with the event. A method that is a sum lets go of what it has learned of the old label. One whose id was let go of is corrected and learned too.
+// relabel gives a sample a label: a remembered one goes to the queue, one that waits changes, and one that was cut is
+// corrected in the memory of the learner, and learned once more where its pixels came with the event. A method that is
+// a sum lets go of what it has learned of the old label. One whose id was let go of is corrected and learned too.
 func (k *book) relabel(e journal.Event, b body) (o *op, err error) {
 	m := k.samples[e.ID]
 	if m != nil && (m.State == StateForgotten || m.State == StateErased || m.State == StateExpired) {
@@ -285,7 +296,8 @@ func (k *book) relabel(e journal.Event, b body) (o *op, err error) {
 		if b.Digest == "" {
 			return o, nil // an older ocl wrote it
 		}
-		m = &sample{ID: e.ID, State: StateLearned, Digest: b.Digest, Time: e.Time, First: e.Number, Event: e.Number, Learned: e.Number}
+		m = &sample{ID: e.ID, State: StateLearned, Digest: b.Digest, Time: e.Time, First: e.Number, Event: e.Number,
+			Learned: e.Number}
 		k.samples[m.ID] = m
 		k.goes(m)
 	}
@@ -329,7 +341,8 @@ func (k *book) undo(e journal.Event) (*op, error) {
 
 // takesBack lets an op undo what was learned of a sample.
 func (o *op) takesBack(m *sample, picture []byte) {
-	o.Cut, o.Lessons = m.Learned, []*lesson{{ID: m.ID, Label: m.Label, Digest: m.Digest, Who: m.Who, Time: m.Time, Event: m.Event, picture: picture}}
+	o.Cut, o.Lessons = m.Learned, []*lesson{{ID: m.ID, Label: m.Label, Digest: m.Digest, Who: m.Who, Time: m.Time,
+		Event: m.Event, picture: picture}}
 }
 
 // cut gives the first samples of the queue to the learner.
@@ -340,7 +353,8 @@ func (k *book) cut(number int64, n int) *op {
 	}
 	o := new(op)
 	for _, m := range k.queue[:n] {
-		l := &lesson{ID: m.ID, Label: m.Label, Digest: m.Digest, Who: m.Who, Time: m.Time, Event: m.Event, Again: m.Learned > 0, picture: m.picture, pixels: m.pixels}
+		l := &lesson{ID: m.ID, Label: m.Label, Digest: m.Digest, Who: m.Who, Time: m.Time, Event: m.Event,
+			Again: m.Learned > 0, picture: m.picture, pixels: m.pixels}
 		if len(m.Guesses) > 0 {
 			l.Said = m.Guesses[0].Class
 		}
@@ -362,7 +376,8 @@ const (
 // version adds a version of the weights. The oldest without a name go.
 func (k *book) version(e journal.Event, b body) *op {
 	k.fresh = 0
-	k.versions = append(slices.DeleteFunc(slices.Clone(k.versions), func(v VersionInfo) bool { return v.Number == b.Number }), VersionInfo{b.Number, e.Time, b.Label})
+	k.versions = append(slices.DeleteFunc(slices.Clone(k.versions),
+		func(v VersionInfo) bool { return v.Number == b.Number }), VersionInfo{b.Number, e.Time, b.Label})
 	over := k.unnamed() - mostVersions
 	k.versions = slices.DeleteFunc(k.versions, func(v VersionInfo) bool {
 		goes := v.Name == "" && over > 0
@@ -446,7 +461,8 @@ func (k *book) goes(m *sample) {
 // aged says whether a remembered picture is too old at a time.
 func (k *book) aged(m *sample, now time.Time) bool { return now.Sub(m.Time) > k.bounds.Age }
 
-// surplus is the remembered picture that goes before others: the oldest of those who have most, so that nobody pushes those of others out.
+// surplus is the remembered picture that goes before others: the oldest of those who have most, so that nobody pushes
+// those of others out.
 func (k *book) surplus() *sample {
 	size := func(h holding) int64 { return h.bytes }
 	if len(k.waiting) > k.bounds.Count {
@@ -460,7 +476,8 @@ func (k *book) surplus() *sample {
 	return k.samples[k.waiting[i]]
 }
 
-// expire lets go of what is beyond the bounds: remembered pictures, and ids that nobody needs any more. Age is by the time of events.
+// expire lets go of what is beyond the bounds: remembered pictures, and ids that nobody needs any more. Age is by the
+// time of events.
 func (k *book) expire() {
 	for len(k.waiting) > 0 {
 		m := k.samples[k.waiting[0]]

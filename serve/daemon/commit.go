@@ -16,13 +16,14 @@ import (
 
 // request is a call that waits for the committer.
 type request struct {
-	admit func(*part) error // adds events to a part, or an error; the committer calls it with mu held, perhaps several times until it is admitted
+	// adds events to a part, or an error; the committer calls it with mu held, perhaps several times until it is admitted
+	admit func(*part) error
 	done  chan error
 	op    *op // of its last event, when done has answered nil
 }
 
-// row is what one write puts on the disk: the parts of several requests. Each part was admitted by the book as it is before the row and by the limits with what is in the row, so
-// no two of them may be about the same sample.
+// row is what one write puts on the disk: the parts of several requests. Each part was admitted by the book as it is
+// before the row and by the limits with what is in the row, so no two of them may be about the same sample.
 type row struct {
 	now     time.Time // of its events
 	busy    map[string]bool
@@ -48,7 +49,8 @@ type part struct {
 	queued  int      // pictures that come into the queue; below 0 that go from it
 }
 
-// Ranks of parts in a row. Labels come first, as what comes after them may let go of their pictures, and pictures to be remembered last, as they let go of others.
+// Ranks of parts in a row. Labels come first, as what comes after them may let go of their pictures, and pictures to be
+// remembered last, as they let go of others.
 const (
 	rankLabel = iota
 	rankSample
@@ -78,7 +80,8 @@ func (p *part) add(e journal.Event, pixels []byte) {
 	p.events, p.pixels = append(p.events, e), append(p.pixels, pixels)
 }
 
-// class is the name of the class that a label means. It adds a new one where that is allowed: open says that it is, whatever the options say.
+// class is the name of the class that a label means. It adds a new one where that is allowed: open says that it is,
+// whatever the options say.
 func (p *part) class(label, who string, open bool) (string, error) {
 	d, name := p.d, p.d.state.called(label)
 	if d.state.classes[name] || p.row.classes[name] || slices.Contains(p.classes, name) {
@@ -155,7 +158,8 @@ const mostAhead = 2
 // mostRow bounds the requests that share an fsync.
 const mostRow = 256
 
-// ask lets the committer admit a request. When it returns without an error, its events are on the disk and in the book. If ctx ends before that, they may come there all the same.
+// ask lets the committer admit a request. When it returns without an error, its events are on the disk and in the book.
+// If ctx ends before that, they may come there all the same.
 func (d *Daemon) ask(ctx context.Context, admit func(*part) error) (*op, error) {
 	d.o.point(ctx, "ask")
 	c := &request{admit: admit, done: make(chan error, 1)}
@@ -242,7 +246,8 @@ func (d *Daemon) refuseRest() {
 	}
 }
 
-// write puts requests and the cuts that are due on the disk, and then into the book. It returns the requests that have to wait for the next row, and when to look again at the latest.
+// write puts requests and the cuts that are due on the disk, and then into the book. It returns the requests that have
+// to wait for the next row, and when to look again at the latest.
 func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
 	if len(list) > 0 {
 		d.o.point(context.Background(), "write")
@@ -451,7 +456,8 @@ func (d *Daemon) breaks(err error) {
 	d.broken = ErrBroken
 	problem := "The disk of the daemon has failed. Start the daemon again; what was acknowledged is learned then."
 	if fault := d.trainer.Err(); fault != nil && errors.Is(err, fault) {
-		d.broken, problem = ErrFault, fmt.Sprintf("The method or its network has failed, and the daemon ends (%v). What was acknowledged is learned by a start that can.", fault)
+		d.broken, problem = ErrFault, fmt.Sprintf("The method or its network has failed, and the daemon ends (%v). What was acknowledged is learned by a start that can.",
+			fault)
 	}
 	d.say(problem)
 	d.change()

@@ -17,7 +17,8 @@ import (
 // Parts of a folder that a copy may have of different instants.
 var copiedParts = []string{"journal.db", "journal.db-wal", "acknowledged", "snapshots", "versions"}
 
-// instants are copies of the folder of a daemon while it works: what it had acknowledged at each, and forgotten until the last.
+// instants are copies of the folder of a daemon while it works: what it had acknowledged at each, and forgotten until
+// the last.
 func instants(t *testing.T, o Options) (dirs []string, acknowledged [][]string, forgotten map[string]bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,8 +54,9 @@ func instants(t *testing.T, o Options) (dirs []string, acknowledged [][]string, 
 	return dirs, acknowledged, forgotten
 }
 
-// TestMixedCopies: a copy whose files are of different instants is found to be damaged, or it has all that was acknowledged at the first of them, and a daemon starts from it. A copy of one instant
-// is good. Verify changes nothing in it.
+// TestMixedCopies: a copy whose files are of different instants is found to be damaged, or it has all that was
+// acknowledged at the first of them, and a daemon starts from it. A copy of one instant is good. Verify changes nothing
+// in it.
 func TestMixedCopies(t *testing.T) {
 	for _, retain := range []bool{false, true} {
 		t.Run(fmt.Sprintf("retain %v", retain), func(t *testing.T) {
@@ -135,7 +137,8 @@ func TestMixedCopies(t *testing.T) {
 	}
 }
 
-// TestDamagedCopies: what a copy can lack, and files that are damaged, are found, and those that a daemon does not need are not missed.
+// TestDamagedCopies: what a copy can lack, and files that are damaged, are found, and those that a daemon does not need
+// are not missed.
 func TestDamagedCopies(t *testing.T) {
 	was, o := t.TempDir(), small()
 	o.HeldOut = 0
@@ -161,7 +164,8 @@ func TestDamagedCopies(t *testing.T) {
 	if err != nil || len(versions) != 1 {
 		t.Fatalf("versions %v, %v", versions, err)
 	}
-	older, newer, version := fmt.Sprintf("snapshots/%d.ocl", snapshots[0]), fmt.Sprintf("snapshots/%d.ocl", snapshots[1]), fmt.Sprintf("versions/%d.ocl", versions[0])
+	older, newer, version := fmt.Sprintf("snapshots/%d.ocl", snapshots[0]), fmt.Sprintf("snapshots/%d.ocl", snapshots[1]),
+		fmt.Sprintf("versions/%d.ocl", versions[0])
 	remove := func(names ...string) func(string) error {
 		return func(dir string) (err error) {
 			for _, name := range names {
@@ -186,7 +190,8 @@ func TestDamagedCopies(t *testing.T) {
 		{"no log", remove("journal.db-wal"), "journal.db-wal, was cut off or removed"},
 		{"no mark", remove("acknowledged"), "acknowledged: it is missing or damaged"},
 		{"neither log nor mark", remove("journal.db-wal", "acknowledged"), "acknowledged: it is missing or damaged"},
-		{"a cut mark", func(dir string) error { return os.Truncate(filepath.Join(dir, "acknowledged"), 40) }, "acknowledged: it is missing or damaged"},
+		{"a cut mark", func(dir string) error { return os.Truncate(filepath.Join(dir, "acknowledged"), 40) },
+			"acknowledged: it is missing or damaged"},
 		{"no older snapshot", remove(older), ""}, // nothing is lost, and there is nothing to compare with
 		{"no newer snapshot", remove(newer), ""},
 		{"no snapshot", remove(older, newer), ErrNothing.Error()},
@@ -225,7 +230,8 @@ func TestDamagedCopies(t *testing.T) {
 	}
 }
 
-// TestVerifyAfterTheNewestSnapshot: what comes after the newest snapshot is applied too, with a rollback to a version that is older than all snapshots.
+// TestVerifyAfterTheNewestSnapshot: what comes after the newest snapshot is applied too, with a rollback to a version
+// that is older than all snapshots.
 func TestVerifyAfterTheNewestSnapshot(t *testing.T) {
 	dir, o := t.TempDir(), small()
 	o.HeldOut = 0
@@ -256,10 +262,12 @@ func TestVerifyAfterTheNewestSnapshot(t *testing.T) {
 		}
 		return bad
 	}
-	if r, err := Verify(t.Context(), write(event(kindRollback, "", "", body{Number: v.Number}, nil)), Options{}); err != nil || !r.Same() || r.Last != r.To+1 {
+	if r, err := Verify(t.Context(), write(event(kindRollback, "", "", body{Number: v.Number}, nil)),
+		Options{}); err != nil || !r.Same() || r.Last != r.To+1 {
 		t.Errorf("a rollback that no snapshot has: %+v, %v", r, err)
 	}
-	if r, err := Verify(t.Context(), write(event(kindSample, "id-1", "", body{Label: "class 1"}, nil)), Options{}); !errors.Is(err, ErrDamaged) {
+	if r, err := Verify(t.Context(), write(event(kindSample, "id-1", "", body{Label: "class 1"}, nil)),
+		Options{}); !errors.Is(err, ErrDamaged) {
 		t.Errorf("an event that cannot be applied: %+v, %v", r, err)
 	}
 }

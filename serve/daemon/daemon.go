@@ -1,10 +1,11 @@
-// Package daemon is a learner that serves: predictions, samples whose labels may come late, and a journal before the learner, so that
-// no sample is lost that was acknowledged. It knows no HTTP; package serve/api answers requests by it.
+// Package daemon is a learner that serves: predictions, samples whose labels may come late, and a journal before the
+// learner, so that no sample is lost that was acknowledged. It knows no HTTP; package serve/api answers requests by it.
 //
-// Everything that changes the state is an event of the journal. A request makes events, the committer puts those of all requests that wait on the disk at
-// once, and then they are acknowledged. The applier, the only user of the learner, applies them in their order. When enough images wait, or have waited for
-// long enough, the committer adds a cut: an event that says how many are learned in one step. So a start that applies the same events makes the same
-// state to the bit, and no prediction shows what it would not make again.
+// Everything that changes the state is an event of the journal. A request makes events, the committer puts those of all
+// requests that wait on the disk at once, and then they are acknowledged. The applier, the only user of the learner,
+// applies them in their order. When enough images wait, or have waited for long enough, the committer adds a cut: an
+// event that says how many are learned in one step. So a start that applies the same events makes the same state to the
+// bit, and no prediction shows what it would not make again.
 //
 // Start at [Open].
 package daemon
@@ -49,13 +50,14 @@ type Daemon struct {
 	arrived  chan struct{}
 	failed   chan error
 	stop     context.CancelFunc
-	amendErr error                                      // why the method cannot remove a stored picture; nil where it can
-	sums     bool                                       // the learner is a sum, so what was learned of a picture can be subtracted
-	notes    func(context.Context, journal.Event) error // appends an event of the applier
-	closing  chan struct{}                              // closed when nothing is taken any more
-	stopped  chan struct{}                              // closed when all goroutines have ended
-	ended    chan struct{}                              // closed when Close has done all
-	done     sync.WaitGroup
+	amendErr error // why the method cannot remove a stored picture; nil where it can
+	// the learner is a sum, so what was learned of a picture can be subtracted
+	sums    bool
+	notes   func(context.Context, journal.Event) error // appends an event of the applier
+	closing chan struct{}                              // closed when nothing is taken any more
+	stopped chan struct{}                              // closed when all goroutines have ended
+	ended   chan struct{}                              // closed when Close has done all
+	done    sync.WaitGroup
 
 	// state.mu guards these too.
 	first     *live.Trainer // of an empty folder, until that is set up
@@ -85,8 +87,8 @@ type Daemon struct {
 	meter
 }
 
-// Open opens the folder of a daemon, applies what its journal has, and goes on. An empty folder gets the learner of the options. Nothing is written to a
-// folder of something else, nor where that learner cannot be made.
+// Open opens the folder of a daemon, applies what its journal has, and goes on. An empty folder gets the learner of the
+// options. Nothing is written to a folder of something else, nor where that learner cannot be made.
 func Open(dir string, o Options) (*Daemon, error) {
 	unused, err := journal.Unused(dir)
 	if err != nil {
@@ -108,11 +110,14 @@ func Open(dir string, o Options) (*Daemon, error) {
 	return openOn(j, dir, o, first)
 }
 
-// openOn is Open with a journal, which it closes after an error, and with the learner of an empty folder; nil makes it where it is wanted.
+// openOn is Open with a journal, which it closes after an error, and with the learner of an empty folder; nil makes it
+// where it is wanted.
 func openOn(j journal.Journal, dir string, o Options, first *live.Trainer) (*Daemon, error) {
 	o = o.complete()
-	d := &Daemon{dir: dir, first: first, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(), requests: make(chan *request, 1024), poke: make(chan struct{}, 1),
-		asks: make(chan *ask, 1024), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}), stopped: make(chan struct{}), ended: make(chan struct{}),
+	d := &Daemon{dir: dir, first: first, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(),
+		requests: make(chan *request, 1024), poke: make(chan struct{}, 1),
+		asks: make(chan *ask, 1024), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}),
+		stopped: make(chan struct{}), ended: make(chan struct{}),
 		arrived: make(chan struct{}, 1), moved: make(chan struct{}), spoilt: map[int64]bool{}}
 	err := d.recover()
 	if d.first != nil { // another process has set up the folder
@@ -155,7 +160,8 @@ func (d *Daemon) recover() error {
 			return err
 		}
 	} else {
-		if l := d.o.Live; d.o.Init != "" || l.Method != "" || l.Memory != 0 || l.Size != 0 || l.Channels != 0 || l.Capacity != 0 || len(l.Set) > 0 {
+		if l := d.o.Live; d.o.Init != "" || l.Method != "" || l.Memory != 0 || l.Size != 0 || l.Channels != 0 ||
+			l.Capacity != 0 || len(l.Set) > 0 {
 			d.o.Log.Info("the folder has its learner; what was said of a new one is not used", "folder", d.dir)
 		}
 		d.o = d.o.in(d.dir)
@@ -248,7 +254,8 @@ func (d *Daemon) begin() error {
 	return nil
 }
 
-// backboneFile is a copy of the pretrained network that makes embeddings of the pictures, so that the folder of the daemon has all that it needs.
+// backboneFile is a copy of the pretrained network that makes embeddings of the pictures, so that the folder of the
+// daemon has all that it needs.
 const backboneFile = "backbone.safetensors"
 
 // keepBackbone copies the pretrained network of the learner, if it has one, into the folder.
@@ -292,8 +299,8 @@ func (d *Daemon) Config() config.Config { return d.trainer.Config() }
 // Names returns the names of the classes, by label.
 func (d *Daemon) Names() []string { return d.trainer.Classes() }
 
-// Failed has an error when the disk has failed, so that nobody knows what is on it, or the learner, so that nobody knows what it is. The process has to end, and another
-// start tells.
+// Failed has an error when the disk has failed, so that nobody knows what is on it, or the learner, so that nobody
+// knows what it is. The process has to end, and another start tells.
 func (d *Daemon) Failed() <-chan error { return d.failed }
 
 // Ready is nil where samples are taken.
@@ -320,7 +327,8 @@ func (d *Daemon) change() {
 	d.moved = make(chan struct{})
 }
 
-// Close takes nothing any more, learns what waits as far as ctx allows, saves, and ends. What was not learned is learned after the next start.
+// Close takes nothing any more, learns what waits as far as ctx allows, saves, and ends. What was not learned is
+// learned after the next start.
 func (d *Daemon) Close(ctx context.Context) error {
 	d.state.mu.Lock()
 	if d.draining {
@@ -350,7 +358,8 @@ func (d *Daemon) Close(ctx context.Context) error {
 	var err error
 	if _, unchecked := d.trainer.PublishDue(false); d.broken == nil && d.trainer.Err() == nil && !unchecked {
 		if err = d.snapshot(); errors.Is(err, journal.ErrNoRoom) { // the journal has everything
-			d.o.Log.Warn("the disk is full, so the last snapshot is not written; the next start learns again what came after the one before", "error", err)
+			d.o.Log.Warn("the disk is full, so the last snapshot is not written; the next start learns again what came after the one before",
+				"error", err)
 			err = nil
 		}
 		d.keepStatistics()

@@ -20,7 +20,8 @@ import (
 const side = 8
 
 func small() Options {
-	return Options{Live: live.Options{Memory: 20, Size: side, Set: []string{"network.name=mlp", "network.hidden=[16]", "optimizer.lr=0.05"}}, Batch: 5, Age: -1, NewClasses: true}
+	return Options{Live: live.Options{Memory: 20, Size: side,
+		Set: []string{"network.name=mlp", "network.hidden=[16]", "optimizer.lr=0.05"}}, Batch: 5, Age: -1, NewClasses: true}
 }
 
 // picture is one of a class: its corner is bright.
@@ -42,7 +43,8 @@ func samples(from, n int) []Sample { return samplesOf(side, from, n) }
 
 func samplesOf(side, from, n int) (list []Sample) {
 	for i := from; i < from+n; i++ {
-		list = append(list, Sample{ID: fmt.Sprintf("id-%d", i), Label: fmt.Sprintf("class %d", i%3), Pixels: pictureOf(side, i%3, i)})
+		list = append(list, Sample{ID: fmt.Sprintf("id-%d", i), Label: fmt.Sprintf("class %d", i%3),
+			Pixels: pictureOf(side, i%3, i)})
 	}
 	return list
 }
@@ -155,7 +157,8 @@ func TestLearnsAndPredicts(t *testing.T) {
 		t.Errorf("%d of 30 are right", right)
 	}
 	s := d.Status()
-	if s.Samples.Learned != 300 || s.Answers == nil || s.Answers.Recent < 0.5 || s.Answers.Samples != 190 || len(s.Classes) != 3 || s.Classes[1].Learned != 100 || s.Latency == nil || len(s.History) == 0 {
+	if s.Samples.Learned != 300 || s.Answers == nil || s.Answers.Recent < 0.5 || s.Answers.Samples != 190 ||
+		len(s.Classes) != 3 || s.Classes[1].Learned != 100 || s.Latency == nil || len(s.History) == 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -175,7 +178,8 @@ func TestIDs(t *testing.T) {
 	}
 	other = list[0]
 	other.Pixels = picture(2, 7)
-	if _, err := d.Learn(t.Context(), []Sample{{ID: "fresh", Label: "class 0", Pixels: picture(0, 8)}, other}, ""); !errors.Is(err, ErrConflict) {
+	if _, err := d.Learn(t.Context(), []Sample{{ID: "fresh", Label: "class 0", Pixels: picture(0, 8)}, other},
+		""); !errors.Is(err, ErrConflict) {
 		t.Errorf("another picture: %v", err)
 	}
 	if _, there := d.Sample("fresh"); there {
@@ -196,13 +200,15 @@ func TestUnknownClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	var unknown *UnknownClassError
-	if _, err := d.Learn(t.Context(), []Sample{{Label: "mousee", Pixels: picture(0, 1)}}, ""); !errors.As(err, &unknown) || unknown.Nearest != "mouse" {
+	if _, err := d.Learn(t.Context(), []Sample{{Label: "mousee", Pixels: picture(0, 1)}}, ""); !errors.As(err, &unknown) ||
+		unknown.Nearest != "mouse" {
 		t.Errorf("%v", err)
 	}
 	learn(t, d, []Sample{{Label: "mouse", Pixels: picture(0, 1)}})
 }
 
-// TestSpellings: a class has one spelling of Unicode, whichever a client writes, in samples, labels and new classes, and after a start.
+// TestSpellings: a class has one spelling of Unicode, whichever a client writes, in samples, labels and new classes,
+// and after a start.
 func TestSpellings(t *testing.T) {
 	const one, two = "caf\u00e9", "cafe\u0301"
 	dir := t.TempDir()
@@ -210,7 +216,8 @@ func TestSpellings(t *testing.T) {
 	if err := errors.Join(d.AddClass(t.Context(), two, ""), d.AddClass(t.Context(), one, "")); err != nil {
 		t.Fatal(err)
 	}
-	got := learn(t, d, []Sample{{ID: "a", Label: two, Pixels: picture(0, 1)}, {ID: "b", Label: one, Pixels: picture(0, 2)}, {ID: "c", Label: "n\u0303", Pixels: picture(1, 2)}, {ID: "d", Label: "\u00f1", Pixels: picture(1, 3)}})
+	got := learn(t, d, []Sample{{ID: "a", Label: two, Pixels: picture(0, 1)}, {ID: "b", Label: one, Pixels: picture(0, 2)},
+		{ID: "c", Label: "n\u0303", Pixels: picture(1, 2)}, {ID: "d", Label: "\u00f1", Pixels: picture(1, 3)}})
 	again := learn(t, d, []Sample{{ID: "a", Label: two, Pixels: picture(0, 1)}})
 	r, err := d.Label(t.Context(), "c", two, "")
 	if err != nil || got[0].Label != one || got[2].Label != "\u00f1" || again[0].Label != one || r.Label != one {
@@ -222,7 +229,8 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestRefusedFoldersStay: a folder of pictures is refused and stays as it is, and no folder is made or filled where the learner cannot be made.
+// TestRefusedFoldersStay: a folder of pictures is refused and stays as it is, and no folder is made or filled where the
+// learner cannot be made.
 func TestRefusedFoldersStay(t *testing.T) {
 	pictures, empty := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(pictures, "a.jpg"), nil, 0o600); err != nil {
@@ -268,7 +276,8 @@ func TestRecovery(t *testing.T) {
 	act := []func(){
 		func() { learn(t, d, samples(0, 12)) },
 		func() {
-			if _, err := d.Remember(t.Context(), []Remembered{{ID: "late", Pixels: picture(1, 500)}, {ID: "never", Pixels: picture(2, 501)}}, ""); err != nil {
+			if _, err := d.Remember(t.Context(), []Remembered{{ID: "late", Pixels: picture(1, 500)},
+				{ID: "never", Pixels: picture(2, 501)}}, ""); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -438,15 +447,19 @@ func TestRollback(t *testing.T) {
 		t.Error("the memory is empty")
 	}
 	// A damaged version and one whose file is gone leave the list.
-	if err := errors.Join(os.Truncate(d.state.files.Path(v), 700), os.Remove(d.state.files.Path(list[3].Number))); err != nil {
+	if err := errors.Join(os.Truncate(d.state.files.Path(v), 700),
+		os.Remove(d.state.files.Path(list[3].Number))); err != nil {
 		t.Fatal(err)
 	}
 	var log logText
 	d.o.Log = log.logger()
-	if err := d.Rollback(t.Context(), v, "me"); !errors.Is(err, ErrSpoilt) || !strings.Contains(log.String(), fmt.Sprintf("a version of the weights cannot be read, so nobody can go back to it\" version=%d", v)) {
+	if err := d.Rollback(t.Context(), v, "me"); !errors.Is(err, ErrSpoilt) ||
+		!strings.Contains(log.String(), fmt.Sprintf("a version of the weights cannot be read, so nobody can go back to it\" version=%d",
+			v)) {
 		t.Errorf("a damaged version: %v, %s", err, log.String())
 	}
-	if now := d.Versions(); len(now) != len(list)-2 || slices.ContainsFunc(now, func(w VersionInfo) bool { return w.Number == v || w.Number == list[3].Number }) {
+	if now := d.Versions(); len(now) != len(list)-2 ||
+		slices.ContainsFunc(now, func(w VersionInfo) bool { return w.Number == v || w.Number == list[3].Number }) {
 		t.Errorf("%d versions, %+v", len(now), now)
 	}
 }

@@ -35,8 +35,9 @@ type body struct {
 	Bounds  *bounds  `json:"bounds,omitempty"`
 	Guesses []Guess  `json:"guesses,omitempty"`
 	Version int64    `json:"version,omitempty"` // that made the guesses
-	Undoes  string   `json:"undoes,omitempty"`  // of a correction: UndoesAll, UndoesMemory or UndoesNothing; "" of events of older programs
-	Digest  string   `json:"digest,omitempty"`  // of the pixels of a picture that comes or gets a label
+	// of a correction: UndoesAll, UndoesMemory or UndoesNothing; "" of events of older programs
+	Undoes string `json:"undoes,omitempty"`
+	Digest string `json:"digest,omitempty"` // of the pixels of a picture that comes or gets a label
 }
 
 // bodyFormat is the format of bodies. A body of another format was written by another version of ocl.
@@ -53,13 +54,16 @@ func event(kind, id, who string, b body, pixels []byte) journal.Event {
 
 func bodyOf(e journal.Event) (b body, err error) {
 	if err := json.Unmarshal(e.Body, &b); err != nil {
-		return b, fmt.Errorf("daemon: event %d (%s) is damaged: %w. Put a good copy of the folder in its place", e.Number, e.Kind, err)
+		return b, fmt.Errorf("daemon: event %d (%s) is damaged: %w. Put a good copy of the folder in its place", e.Number,
+			e.Kind, err)
 	}
 	if b.Format != bodyFormat {
-		return b, fmt.Errorf("daemon: event %d (%s) has format %d, and this ocl reads %d. Use the ocl that wrote it", e.Number, e.Kind, b.Format, bodyFormat)
+		return b, fmt.Errorf("daemon: event %d (%s) has format %d, and this ocl reads %d. Use the ocl that wrote it",
+			e.Number, e.Kind, b.Format, bodyFormat)
 	}
 	if b.N < 0 || b.Number < 0 {
-		return b, fmt.Errorf("daemon: event %d (%s) has a number below 0. Put a good copy of the folder in its place", e.Number, e.Kind)
+		return b, fmt.Errorf("daemon: event %d (%s) has a number below 0. Put a good copy of the folder in its place",
+			e.Number, e.Kind)
 	}
 	return b, nil
 }

@@ -8,11 +8,12 @@ import (
 	"ocl/serve/journal"
 )
 
-// BenchmarkExpire applies the events by which 30,000 pictures come and are learned, to a book that knows fewer ids, so that each event lets go of one. ns/sample does not grow with their number where
-// what is let go of is found at once.
+// BenchmarkExpire applies the events by which 30,000 pictures come and are learned, to a book that knows fewer ids, so
+// that each event lets go of one. ns/sample does not grow with their number where what is let go of is found at once.
 func BenchmarkExpire(b *testing.B) {
 	const pictures = 30_000
-	for _, of := range []struct{ pictures, ids int }{{pictures / 10, 100}, {pictures, 1000}, {pictures, 10_000}, {pictures, pictures}} {
+	for _, of := range []struct{ pictures, ids int }{{pictures / 10, 100}, {pictures, 1000}, {pictures, 10_000},
+		{pictures, pictures}} {
 		b.Run(fmt.Sprintf("%d of %d", of.ids, of.pictures), func(b *testing.B) {
 			pixels := make([]byte, 3)
 			for b.Loop() {

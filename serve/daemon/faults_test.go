@@ -22,7 +22,8 @@ func again(t *testing.T, d *Daemon, dir string, o Options) *Daemon {
 	return open(t, dir, o)
 }
 
-// TestRememberedTwice: a client that sends a picture again before it was answered, with or without a label, leaves one sample and a folder that opens.
+// TestRememberedTwice: a client that sends a picture again before it was answered, with or without a label, leaves one
+// sample and a folder that opens.
 func TestRememberedTwice(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir, small())
@@ -38,7 +39,8 @@ func TestRememberedTwice(t *testing.T) {
 			}
 		})
 		all.Go(func() {
-			if _, err := d.Learn(context.Background(), []Sample{{ID: "c", Label: "k", Pixels: picture(1, 3)}}, "x"); err != nil && !errors.Is(err, ErrConflict) {
+			if _, err := d.Learn(context.Background(), []Sample{{ID: "c", Label: "k", Pixels: picture(1, 3)}},
+				"x"); err != nil && !errors.Is(err, ErrConflict) {
 				t.Error(err)
 			}
 		})
@@ -56,7 +58,8 @@ func TestRememberedTwice(t *testing.T) {
 	}
 }
 
-// TestClassesBeyondTheBound: a class for which there is no room is refused, and not written into the journal, which would open no more.
+// TestClassesBeyondTheBound: a class for which there is no room is refused, and not written into the journal, which
+// would open no more.
 func TestClassesBeyondTheBound(t *testing.T) {
 	dir, o := t.TempDir(), small()
 	o.Live.MaxClasses = 2
@@ -101,8 +104,9 @@ func checked(t *testing.T, d *Daemon) (text string) {
 	return text
 }
 
-// TestDiverges: batches whose loss is no number are set aside one after the other, three of them end learning and not the daemon, and the next start makes the
-// same state, also where the process was killed before it could note the last one.
+// TestDiverges: batches whose loss is no number are set aside one after the other, three of them end learning and not
+// the daemon, and the next start makes the same state, also where the process was killed before it could note the last
+// one.
 func TestDiverges(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir, diverging())
@@ -128,7 +132,8 @@ func TestDiverges(t *testing.T) {
 	}
 }
 
-// TestWaitEndsWhenLearningStops: who waits for a picture that will not be learned any more is told so, and who waits for one that was set aside waits no more.
+// TestWaitEndsWhenLearningStops: who waits for a picture that will not be learned any more is told so, and who waits
+// for one that was set aside waits no more.
 func TestWaitEndsWhenLearningStops(t *testing.T) {
 	d := open(t, t.TempDir(), diverging())
 	list := samples(0, 7)
@@ -173,7 +178,8 @@ func TestNoRoomForAVersion(t *testing.T) {
 	}
 }
 
-// TestBounds: pictures beyond the bounds go, a start may have other bounds, and `verify`, which knows none of them, makes the same state.
+// TestBounds: pictures beyond the bounds go, a start may have other bounds, and `verify`, which knows none of them,
+// makes the same state.
 func TestBounds(t *testing.T) {
 	dir, o := t.TempDir(), small()
 	o.Remember.Count = 3
@@ -204,7 +210,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestNobodyPushesOthersOut: beyond the bounds, in pictures or in bytes, the pictures go of who has most of them; a start and `verify` find the same.
+// TestNobodyPushesOthersOut: beyond the bounds, in pictures or in bytes, the pictures go of who has most of them; a
+// start and `verify` find the same.
 func TestNobodyPushesOthersOut(t *testing.T) {
 	for _, by := range []Remember{{Count: 4}, {Bytes: 4 * 3 * side * side}} {
 		dir, o := t.TempDir(), small()
@@ -212,7 +219,8 @@ func TestNobodyPushesOthersOut(t *testing.T) {
 		d := open(t, dir, o)
 		remember := func(who string, from, n int) {
 			for i := from; i < from+n; i++ {
-				if _, err := d.Remember(t.Context(), []Remembered{{ID: fmt.Sprint(who, i), Pixels: picture(1, i)}}, who); err != nil {
+				if _, err := d.Remember(t.Context(), []Remembered{{ID: fmt.Sprint(who, i), Pixels: picture(1, i)}},
+					who); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -221,7 +229,8 @@ func TestNobodyPushesOthersOut(t *testing.T) {
 		remember("b", 0, 10)
 		d = again(t, d, dir, o)
 		remember("b", 10, 3)
-		for id, want := range map[string]string{"a0": StateRemembered, "a1": StateRemembered, "b10": StateExpired, "b11": StateRemembered, "b12": StateRemembered} {
+		for id, want := range map[string]string{"a0": StateRemembered, "a1": StateRemembered, "b10": StateExpired,
+			"b11": StateRemembered, "b12": StateRemembered} {
 			if i, _ := d.Sample(id); i.State != want {
 				t.Errorf("%+v: %s is %q, want %q", by, id, i.State, want)
 			}
@@ -233,7 +242,8 @@ func TestNobodyPushesOthersOut(t *testing.T) {
 	}
 }
 
-// TestForgetUnderLoad: what is forgotten while samples come all the time is forgotten soon, and a label that comes at the same time brings no pixel again.
+// TestForgetUnderLoad: what is forgotten while samples come all the time is forgotten soon, and a label that comes at
+// the same time brings no pixel again.
 func TestForgetUnderLoad(t *testing.T) {
 	dir := t.TempDir()
 	o := small()
@@ -255,7 +265,8 @@ func TestForgetUnderLoad(t *testing.T) {
 		id := fmt.Sprintf("id-%d", i)
 		var both sync.WaitGroup
 		both.Go(func() {
-			if _, err := d.Label(t.Context(), id, fmt.Sprintf("class %d", (i+1)%3), ""); err != nil && !errors.Is(err, ErrForgotten) {
+			if _, err := d.Label(t.Context(), id, fmt.Sprintf("class %d", (i+1)%3), ""); err != nil &&
+				!errors.Is(err, ErrForgotten) {
 				t.Errorf("label: %v", err)
 			}
 		})
@@ -330,8 +341,8 @@ func (f *fullJournal) Erase(ids []string) error {
 	return f.Journal.Erase(ids)
 }
 
-// TestClockJumps: after a clock that stood in the future for a while, and was set back over a restart, what is remembered then does not count as old, and events
-// do not go back in time.
+// TestClockJumps: after a clock that stood in the future for a while, and was set back over a restart, what is
+// remembered then does not count as old, and events do not go back in time.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	dir, o := t.TempDir(), small()
@@ -372,7 +383,8 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// TestStartLearnsWhatWaits: a daemon that was killed with pictures in its queue learns them when it starts, without a request.
+// TestStartLearnsWhatWaits: a daemon that was killed with pictures in its queue learns them when it starts, without a
+// request.
 func TestStartLearnsWhatWaits(t *testing.T) {
 	dir, o := t.TempDir(), small()
 	o.HeldOut, o.Age = 0, time.Millisecond

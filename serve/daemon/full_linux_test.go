@@ -44,8 +44,9 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// TestStartOnAFullDisk: a daemon that was killed on a full disk starts on it, with other bounds too, predicts what it predicted, and tells that the disk is full. When there is room it
-// goes on by itself. The log has a line when the disk was full, and one with the number of those that were refused.
+// TestStartOnAFullDisk: a daemon that was killed on a full disk starts on it, with other bounds too, predicts what it
+// predicted, and tells that the disk is full. When there is room it goes on by itself. The log has a line when the disk
+// was full, and one with the number of those that were refused.
 func TestStartOnAFullDisk(t *testing.T) {
 	was := filepath.Join(t.TempDir(), "d")
 	o := small()
@@ -96,7 +97,8 @@ func TestStartOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullDiskAtTheEnd: a daemon that is asked to end on a full disk ends without its last snapshot and without an error. The next start learns again what was acknowledged.
+// TestFullDiskAtTheEnd: a daemon that is asked to end on a full disk ends without its last snapshot and without an
+// error. The next start learns again what was acknowledged.
 func TestFullDiskAtTheEnd(t *testing.T) {
 	disk, fill := smallDisk(t, 4<<20)
 	dir, o := filepath.Join(disk, "d"), small()
@@ -119,7 +121,8 @@ func TestFullDiskAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestEndWithSamplesOnAFullDisk: a daemon whose disk is full is not learning what waits, and does not wait for it when it is asked to end.
+// TestEndWithSamplesOnAFullDisk: a daemon whose disk is full is not learning what waits, and does not wait for it when
+// it is asked to end.
 func TestEndWithSamplesOnAFullDisk(t *testing.T) {
 	disk, fill := smallDisk(t, 4<<20)
 	dir, o := filepath.Join(disk, "d"), small()

@@ -10,7 +10,8 @@ import (
 
 // FuzzEvents: events of any bodies are applied or refused, in any order.
 func FuzzEvents(f *testing.F) {
-	kinds := []string{kindClass, kindSample, kindRemember, kindLabel, kindCut, kindBoundary, kindForget, kindErased, kindVersion, kindRollback, kindBounds, kindSkip, "other"}
+	kinds := []string{kindClass, kindSample, kindRemember, kindLabel, kindCut, kindBoundary, kindForget, kindErased,
+		kindVersion, kindRollback, kindBounds, kindSkip, "other"}
 	f.Add([]byte{0, 1, 4, 6, 7}, `{"v":1,"label":"cat","n":3,"ids":["a","b"]}`, "a", true)
 	f.Add([]byte{2, 3, 4, 9, 10}, `{"v":1,"label":"cat","n":1,"number":4,"bounds":{"count":0,"ids":0}}`, "a", true)
 	f.Add([]byte{1, 1, 11, 4, 8}, `{"v":1,"label":"cat","held":true,"n":-1}`, "", false)
@@ -30,7 +31,8 @@ func FuzzEvents(f *testing.F) {
 			if i == 20 {
 				break
 			}
-			e := journal.Event{Number: s.book.last + 1, Kind: kinds[int(k)%len(kinds)], ID: id, Body: []byte(text), Pixels: pixels}
+			e := journal.Event{Number: s.book.last + 1, Kind: kinds[int(k)%len(kinds)], ID: id, Body: []byte(text),
+				Pixels: pixels}
 			if i%2 == 1 {
 				e.ID += "x"
 			}
@@ -52,8 +54,10 @@ func FuzzTables(f *testing.F) {
 		f.Fatal(err)
 	}
 	defer trainer.Close()
-	f.Add(`{"v":1,"samples":[{"id":"a","state":"remembered","size":192}],"waiting":["a"],"bounds":{"count":1,"bytes":1000,"age":1,"ids":1}}`, 192)
-	f.Add(`{"v":1,"samples":[{"id":"a","state":"waiting","size":192},{"id":"b","state":"learned","places":[1,2]}],"queue":["a"]}`, 192)
+	f.Add(`{"v":1,"samples":[{"id":"a","state":"remembered","size":192}],"waiting":["a"],"bounds":{"count":1,"bytes":1000,"age":1,"ids":1}}`,
+		192)
+	f.Add(`{"v":1,"samples":[{"id":"a","state":"waiting","size":192},{"id":"b","state":"learned","places":[1,2]}],"queue":["a"]}`,
+		192)
 	f.Add(`{"v":1,"samples":[null]}`, 0)
 	f.Fuzz(func(t *testing.T, text string, bytes int) {
 		if bytes < 0 || bytes > 10_000 {

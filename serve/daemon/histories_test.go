@@ -35,14 +35,16 @@ var (
 // call is one request about a sample, and what came of it.
 type call struct {
 	kind, id, label string
-	came            string // ok, the state that was read, or the error; "" where nobody knows, as the daemon was killed meanwhile
+	// ok, the state that was read, or the error; "" where nobody knows, as the daemon was killed meanwhile
+	came string
 }
 
 // Errors that change nothing, by name; those that are not here are refusals that may come at any time.
-var told = map[error]string{ErrConflict: "conflict", ErrNotFound: "not found", ErrNobody: "not found", ErrExpired: "expired", ErrForgotten: "forgotten", ErrErased: "forgotten"}
+var told = map[error]string{ErrConflict: "conflict", ErrNotFound: "not found", ErrNobody: "not found",
+	ErrExpired: "expired", ErrForgotten: "forgotten", ErrErased: "forgotten"}
 
-// outcomes are the states that a sample may be in after a call in one state: none if it cannot have come so. States are absent, remembered, expired, forgotten, and a label for a sample that
-// has one, behind "is ".
+// outcomes are the states that a sample may be in after a call in one state: none if it cannot have come so. States are
+// absent, remembered, expired, forgotten, and a label for a sample that has one, behind "is ".
 func outcomes(was string, c call, drops bool) (all []string) {
 	from := []string{was}
 	if was == "remembered" { // by the bound
@@ -51,7 +53,8 @@ func outcomes(was string, c call, drops bool) (all []string) {
 	if drops { // by way of expired where it is remembered
 		from = append(from, "absent")
 	}
-	if drops && strings.HasPrefix(was, "is ") { // its id is let go of, and the memory of the learner has it with a label of before
+	// its id is let go of, and the memory of the learner has it with a label of before
+	if drops && strings.HasPrefix(was, "is ") {
 		for n := range historyLabels {
 			from = append(from, fmt.Sprint("is class ", n))
 		}
@@ -83,7 +86,8 @@ func outcomes(was string, c call, drops bool) (all []string) {
 			case has, s == "remembered":
 				next["ok"] = "is " + c.label
 			case s == "absent":
-				if next["not found"] = s; drops { // its id was let go of while the label was on its way to the disk, and its event brings it back
+				// its id was let go of while the label was on its way to the disk, and its event brings it back
+				if next["not found"] = s; drops {
 					next["ok"] = "is " + c.label
 				}
 			default:
@@ -157,7 +161,8 @@ type mortal struct {
 	dead    atomic.Bool
 }
 
-// pauses let one goroutine go on after the other, in an order that a seed draws: each sleeps for a time of its own on the clock of a bubble, which goes on when all wait.
+// pauses let one goroutine go on after the other, in an order that a seed draws: each sleeps for a time of its own on
+// the clock of a bubble, which goes on when all wait.
 type pauses struct {
 	seed uint64
 	mu   sync.Mutex
@@ -244,7 +249,8 @@ const (
 	historyLabels = 5
 )
 
-// historyPicture is the picture of an id as it is sent: pixels, or the file of a smaller picture, which is kept as it is.
+// historyPicture is the picture of an id as it is sent: pixels, or the file of a smaller picture, which is kept as it
+// is.
 func historyPicture(seed uint64, id int) (pixels, file []byte) {
 	draw := rand.New(rand.NewPCG(seed, uint64(id)))
 	if id%2 == 0 {
@@ -324,7 +330,8 @@ func (h *historian) do(d *Daemon, client int, c call, n int) {
 	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: c, Output: c, Call: began, Return: ended})
 }
 
-// historyOf makes a history of one seed: several clients, lives that end by a kill or in order, and a last one, in which all is read. It says what is wrong.
+// historyOf makes a history of one seed: several clients, lives that end by a kill or in order, and a last one, in
+// which all is read. It says what is wrong.
 func historyOf(seed uint64, dir string) (ops []porcupine.Operation, err error) {
 	draw := rand.New(rand.NewPCG(seed, 1))
 	o := small()
@@ -353,7 +360,10 @@ func historyOf(seed uint64, dir string) (ops []porcupine.Operation, err error) {
 		o.Live.MaxClasses = most
 	}
 	p := &pauses{seed: seed, draw: map[string]*rand.Rand{}}
-	o.Live.AtOnce, o.point, o.chance = 1, func(ctx context.Context, name string) { p.wait(fmt.Sprint(ctx.Value(clientKey{}), name)) }, func() float64 { return p.next("chance") }
+	o.Live.AtOnce, o.point, o.chance = 1, func(ctx context.Context,
+		name string) {
+		p.wait(fmt.Sprint(ctx.Value(clientKey{}), name))
+	}, func() float64 { return p.next("chance") }
 	h := &historian{seed: seed}
 	for life := range 1 + draw.IntN(3) {
 		j, err := journal.Open(dir, journal.Options{Retain: true})
@@ -382,7 +392,8 @@ func historyOf(seed uint64, dir string) (ops []porcupine.Operation, err error) {
 					if forgets && mine.IntN(4) == 0 {
 						kinds = []string{"forget"}
 					}
-					c := call{kind: kinds[mine.IntN(len(kinds))], id: fmt.Sprint("id-", n), label: fmt.Sprint("class ", mine.IntN(historyLabels))}
+					c := call{kind: kinds[mine.IntN(len(kinds))], id: fmt.Sprint("id-", n),
+						label: fmt.Sprint("class ", mine.IntN(historyLabels))}
 					if c.kind == "forget" && m.full > 0 { // which waits until there is room
 						continue
 					}
@@ -405,7 +416,10 @@ func historyOf(seed uint64, dir string) (ops []porcupine.Operation, err error) {
 		return h.ops, fmt.Errorf("the last life: %w", err)
 	}
 	defer d.Close(context.Background())
-	if err := d.until(context.Background(), func() bool { return !d.busyNow() && len(d.state.unerased) == 0 }); err != nil {
+	if err := d.until(context.Background(), func() bool {
+		return !d.busyNow() &&
+			len(d.state.unerased) == 0
+	}); err != nil {
 		return h.ops, err
 	}
 	forgot := false
@@ -423,7 +437,9 @@ func historyOf(seed uint64, dir string) (ops []porcupine.Operation, err error) {
 	if !porcupine.CheckOperations(samplesModel(drops), h.ops) {
 		var text strings.Builder
 		for _, o := range h.ops {
-			if porcupine.CheckOperations(samplesModel(drops), slices.DeleteFunc(slices.Clone(h.ops), func(p porcupine.Operation) bool { return p.Input.(call).id != o.Input.(call).id })) {
+			if porcupine.CheckOperations(samplesModel(drops),
+				slices.DeleteFunc(slices.Clone(h.ops),
+					func(p porcupine.Operation) bool { return p.Input.(call).id != o.Input.(call).id })) {
 				continue
 			}
 			fmt.Fprintf(&text, "\n%d to %d, client %d: %+v", o.Call, o.Return, o.ClientId, o.Output)
@@ -451,8 +467,9 @@ func historyOf(seed uint64, dir string) (ops []porcupine.Operation, err error) {
 	return h.ops, nil
 }
 
-// TestHistories: whatever several clients ask at the same time, and wherever a kill, a full disk or a pause comes between, the answers are those of a daemon that does one thing after the
-// other; what was acknowledged is there afterwards, what was erased is in no file, and an undisturbed replay makes the same state.
+// TestHistories: whatever several clients ask at the same time, and wherever a kill, a full disk or a pause comes
+// between, the answers are those of a daemon that does one thing after the other; what was acknowledged is there
+// afterwards, what was erased is in no file, and an undisturbed replay makes the same state.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	n := 200
@@ -480,7 +497,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// history makes a history of one seed in a bubble of its own, and says what each client asked and was told, and what is wrong.
+// history makes a history of one seed in a bubble of its own, and says what each client asked and was told, and what is
+// wrong.
 func history(t *testing.T, seed uint64) (told [4][]any, err error) {
 	dir, fault := os.MkdirTemp(t.TempDir(), "")
 	if fault != nil {
@@ -494,7 +512,8 @@ func history(t *testing.T, seed uint64) (told [4][]any, err error) {
 	return told, errors.Join(err, os.RemoveAll(dir))
 }
 
-// TestHistoriesRepeat: a seed makes the same history again, but for the few where two goroutines go on at the same instant.
+// TestHistoriesRepeat: a seed makes the same history again, but for the few where two goroutines go on at the same
+// instant.
 func TestHistoriesRepeat(t *testing.T) {
 	t.Parallel()
 	same := 0

@@ -15,7 +15,8 @@ import (
 func filed(t *testing.T, d *Daemon, from, n int) (list []Sample) {
 	t.Helper()
 	for i := from; i < from+n; i++ {
-		s := Sample{ID: fmt.Sprintf("id-%d", i), Label: fmt.Sprintf("class %d", i%3), Pixels: make([]byte, 3*side*side), File: fileOf(rand.New(rand.NewPCG(7, uint64(i))))}
+		s := Sample{ID: fmt.Sprintf("id-%d", i), Label: fmt.Sprintf("class %d", i%3), Pixels: make([]byte, 3*side*side),
+			File: fileOf(rand.New(rand.NewPCG(7, uint64(i))))}
 		if err := d.Decode(t.Context(), s.File, s.Pixels); err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +34,8 @@ func bare(list []Sample) (all []Sample) {
 	return all
 }
 
-// TestKeepsFiles: what came as a small file is kept as that file, and the learner is as if its pixels had come, also after a kill, a correction and a deletion.
+// TestKeepsFiles: what came as a small file is kept as that file, and the learner is as if its pixels had come, also
+// after a kill, a correction and a deletion.
 func TestKeepsFiles(t *testing.T) {
 	for _, method := range []string{"er", "ncm"} {
 		t.Run(method, func(t *testing.T) {
@@ -52,16 +54,19 @@ func TestKeepsFiles(t *testing.T) {
 				}
 				learn(t, d, send[:20])
 				applied(t, d)
-				if again, err := d.Learn(t.Context(), bare(send[:1]), "x"); err != nil || again[0].State != StateLearned { // the id is that of the pixels
+				// the id is that of the pixels
+				if again, err := d.Learn(t.Context(), bare(send[:1]), "x"); err != nil || again[0].State != StateLearned {
 					t.Errorf("%v, %v", again, err)
 				}
 				if r, err := d.Label(t.Context(), "id-3", "class 1", ""); err != nil || method == "ncm" && r.Undoes != UndoesAll {
 					t.Errorf("%+v, %v", r, err)
 				}
-				if f, err := d.Forget(t.Context(), Which{Digest: Digest(list[4].Pixels)}, ""); err != nil || f.Matched != 1 || method == "ncm" && f.Undone != 1 {
+				if f, err := d.Forget(t.Context(), Which{Digest: Digest(list[4].Pixels)}, ""); err != nil || f.Matched != 1 ||
+					method == "ncm" && f.Undone != 1 {
 					t.Errorf("%+v, %v", f, err)
 				}
-				if found, err := holds(dir, append(bytes.Clone(send[4].File), send[4].Pixels[len(send[4].File):]...)); err != nil || found {
+				if found, err := holds(dir, append(bytes.Clone(send[4].File), send[4].Pixels[len(send[4].File):]...)); err != nil ||
+					found {
 					t.Errorf("%v, %v", found, err)
 				}
 				learn(t, d, send[20:])
@@ -105,14 +110,17 @@ func TestKeepsFiles(t *testing.T) {
 func TestKeepsWhatIsSmaller(t *testing.T) {
 	d := open(t, t.TempDir(), small())
 	pixels := picture(1, 1)
-	for size, want := range map[int]int{0: len(pixels), 1: 1, len(pixels) / 2: len(pixels) / 2, len(pixels)/2 + 1: len(pixels), 3 * len(pixels): len(pixels)} {
-		if a, err := d.arrives(pixels, make([]byte, size)); err != nil || len(a.kept) != want || (a.pixels != nil) != (want < len(pixels)) {
+	for size, want := range map[int]int{0: len(pixels), 1: 1, len(pixels) / 2: len(pixels) / 2,
+		len(pixels)/2 + 1: len(pixels), 3 * len(pixels): len(pixels)} {
+		if a, err := d.arrives(pixels, make([]byte, size)); err != nil || len(a.kept) != want ||
+			(a.pixels != nil) != (want < len(pixels)) {
 			t.Errorf("a file of %d bytes: %d are kept, %v", size, len(a.kept), err)
 		}
 	}
 }
 
-// TestPictureThatIsReadNoMore: a start that cannot read a picture, which another program has taken, leaves it out and goes on.
+// TestPictureThatIsReadNoMore: a start that cannot read a picture, which another program has taken, leaves it out and
+// goes on.
 func TestPictureThatIsReadNoMore(t *testing.T) {
 	dir, o := t.TempDir(), small()
 	d := open(t, dir, o)
@@ -135,13 +143,15 @@ func TestPictureThatIsReadNoMore(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfWhatIsRemembered: pictures that are remembered make snapshots too, so that the journal does not grow without end where nothing is learned.
+// TestSnapshotOfWhatIsRemembered: pictures that are remembered make snapshots too, so that the journal does not grow
+// without end where nothing is learned.
 func TestSnapshotOfWhatIsRemembered(t *testing.T) {
 	dir, o := t.TempDir(), small()
 	o.Remember.Count, o.SnapshotEvery, o.SnapshotBytes = 4, time.Hour, 4096
 	d := open(t, dir, o)
 	for i := range 1000 {
-		if _, err := d.Remember(context.Background(), []Remembered{{ID: fmt.Sprint(i), Pixels: picture(i%3, i)}}, ""); err != nil {
+		if _, err := d.Remember(context.Background(), []Remembered{{ID: fmt.Sprint(i), Pixels: picture(i%3, i)}},
+			""); err != nil {
 			t.Fatal(err)
 		}
 	}

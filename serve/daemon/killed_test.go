@@ -15,7 +15,8 @@ import (
 	"ocl/serve/journal"
 )
 
-// childVariable is the folder of the daemon that this test binary is as a child, and netVariable is set where its network is a ResNet-18.
+// childVariable is the folder of the daemon that this test binary is as a child, and netVariable is set where its
+// network is a ResNet-18.
 const (
 	childVariable = "OCL_TEST_DAEMON"
 	netVariable   = "OCL_TEST_DAEMON_RESNET"
@@ -31,7 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// killedOptions are those of a daemon that is killed, and the side of its pictures: snapshots come all the time, and all of the journal stays.
+// killedOptions are those of a daemon that is killed, and the side of its pictures: snapshots come all the time, and
+// all of the journal stays.
 func killedOptions(resnet bool) (o Options, size int) {
 	o, size = small(), side
 	o.SnapshotEvery = 5 * time.Millisecond
@@ -80,8 +82,8 @@ func serveUntilKilled(dir string, resnet bool) error {
 	return <-failed
 }
 
-// TestKilled kills a daemon again and again under load. No acknowledged sample is missing or there twice, and the state is that of an undisturbed replay of
-// the journal.
+// TestKilled kills a daemon again and again under load. No acknowledged sample is missing or there twice, and the state
+// is that of an undisturbed replay of the journal.
 func TestKilled(t *testing.T) {
 	kills := 10
 	if os.Getenv("OCL_LONG") != "" {

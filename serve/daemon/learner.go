@@ -55,8 +55,8 @@ type stored struct {
 	Event  int64     `json:"event"`
 }
 
-// learner is the trainer of a daemon, and what is known of what it has learned: a function of the ops that were done. One goroutine does them; it holds mu
-// while it changes a field, so that others may hold mu and read.
+// learner is the trainer of a daemon, and what is known of what it has learned: a function of the ops that were done.
+// One goroutine does them; it holds mu while it changes a field, so that others may hold mu and read.
 type learner struct {
 	mu      *sync.Mutex
 	trainer *live.Trainer
@@ -74,7 +74,8 @@ type learner struct {
 	cut      *op           // that cut; nil where none was learned since the snapshot
 }
 
-// do does an op; one that is set aside changes nothing. An error that wraps ocl.ErrDiverged is about a cut or the end of a task; any other one ends the daemon.
+// do does an op; one that is set aside changes nothing. An error that wraps ocl.ErrDiverged is about a cut or the end
+// of a task; any other one ends the daemon.
 func (l *learner) do(ctx context.Context, o *op, aside bool) (err error) {
 	switch {
 	case aside:
@@ -212,7 +213,8 @@ func (l *learner) correct(ctx context.Context, o *op) error {
 	return err
 }
 
-// undo takes what was learned of pictures out of the sums. A method that is none goes on with it, and so do sums that do not have the picture, which an event cannot bring.
+// undo takes what was learned of pictures out of the sums. A method that is none goes on with it, and so do sums that
+// do not have the picture, which an event cannot bring.
 func (l *learner) undo(ctx context.Context, o *op) error {
 	for _, m := range o.Lessons {
 		y, err := l.trainer.AddClass(m.Label)
@@ -263,8 +265,8 @@ func (l *learner) forget(o *op) error {
 	return nil
 }
 
-// keep writes the weights into a file, for going back to them. The state must not depend on the disk: a version whose file could not be written is in the book, and not
-// in the list of those to which one can go back.
+// keep writes the weights into a file, for going back to them. The state must not depend on the disk: a version whose
+// file could not be written is in the book, and not in the list of those to which one can go back.
 func (l *learner) keep(o *op) error {
 	c, err := l.trainer.Weights()
 	if errors.Is(err, live.ErrNothing) || errors.Is(err, live.ErrMethod) {
@@ -282,8 +284,9 @@ func (l *learner) keep(o *op) error {
 // undoneSection of a version has the event of the last undo that was done in it, so that it is done once.
 const undoneSection = "daemon/undone"
 
-// cleanVersions takes what was undone out of the files of versions that were kept before, as far as they have it. It is done before a snapshot, after which no start does an undo
-// again. A version out of which it cannot be taken is removed.
+// cleanVersions takes what was undone out of the files of versions that were kept before, as far as they have it. It is
+// done before a snapshot, after which no start does an undo again. A version out of which it cannot be taken is
+// removed.
 func (l *learner) cleanVersions(ctx context.Context) error {
 	if len(l.undone) == 0 {
 		return nil
@@ -299,7 +302,8 @@ func (l *learner) cleanVersions(ctx context.Context) error {
 		case err != nil && (ctx.Err() != nil || l.trainer.Err() != nil || errors.Is(err, journal.ErrNoRoom)):
 			return err
 		case err != nil:
-			l.o.Log.Error("a version of the weights is removed, as what was erased cannot be taken out of it", "version", number, "error", err)
+			l.o.Log.Error("a version of the weights is removed, as what was erased cannot be taken out of it", "version", number,
+				"error", err)
 			bad = append(bad, number)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 // Weights is the format in which a replica follows a daemon: what live.ReadTrainer reads, with no pictures.
 const Weights = "ocl"
 
-// Model writes the model that answers, and returns its version. The formats are live.Safetensors, live.ONNX and [Weights].
+// Model writes the model that answers, and returns its version. The formats are live.Safetensors, live.ONNX and
+// [Weights].
 func (d *Daemon) Model(ctx context.Context, format string, w io.Writer) (version int64, err error) {
 	if format != Weights {
 		return d.trainer.Export(w, format)

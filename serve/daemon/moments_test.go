@@ -62,7 +62,8 @@ func stopped(t *testing.T, dir string, o Options) (*Daemon, *stops) {
 	return d, s
 }
 
-// together lets requests wait while the disk writes another one, so that the next write has all of them, in their order.
+// together lets requests wait while the disk writes another one, so that the next write has all of them, in their
+// order.
 func together(t *testing.T, s *stops, first func(), requests ...func()) {
 	t.Helper()
 	writes, goOn := make(chan struct{}), make(chan struct{})
@@ -84,7 +85,8 @@ func together(t *testing.T, s *stops, first func(), requests ...func()) {
 	s.set(&s.before, nil)
 }
 
-// TestLabelBesideRemember: a label that is acknowledged is not lost because pictures that come in the same write let go of its picture.
+// TestLabelBesideRemember: a label that is acknowledged is not lost because pictures that come in the same write let go
+// of its picture.
 func TestLabelBesideRemember(t *testing.T) {
 	for range 10 {
 		o := small()
@@ -99,7 +101,8 @@ func TestLabelBesideRemember(t *testing.T) {
 		}
 		remember("a", 1)()
 		var err error
-		together(t, s, func() { learn(t, d, samples(0, 1)) }, remember("b", 2), remember("c", 3), func() { _, err = d.Label(context.Background(), "a", "cat", "") })
+		together(t, s, func() { learn(t, d, samples(0, 1)) }, remember("b", 2), remember("c", 3),
+			func() { _, err = d.Label(context.Background(), "a", "cat", "") })
 		if err != nil && !errors.Is(err, ErrExpired) {
 			t.Error(err)
 		}
@@ -152,7 +155,8 @@ func TestSampleBesideDivergence(t *testing.T) {
 	}
 }
 
-// TestIDGoesBesideLabel: the id of a sample is let go of while its label comes. Whatever is answered, nothing waits for that label for ever.
+// TestIDGoesBesideLabel: the id of a sample is let go of while its label comes. Whatever is answered, nothing waits for
+// that label for ever.
 func TestIDGoesBesideLabel(t *testing.T) {
 	o := small()
 	o.IDs, o.HeldOut, o.Retain, o.Live.Memory = 10, 0, true, 10
@@ -181,7 +185,8 @@ func TestIDGoesBesideLabel(t *testing.T) {
 	}
 }
 
-// TestLastClass: where there is room for one more class, one of many new names that come at once is taken, and the folder opens again.
+// TestLastClass: where there is room for one more class, one of many new names that come at once is taken, and the
+// folder opens again.
 func TestLastClass(t *testing.T) {
 	dir, o := t.TempDir(), small()
 	o.Live.MaxClasses = 4

@@ -25,8 +25,8 @@ type outcome struct {
 	err error
 }
 
-// Predict predicts pictures, uint8 [C,H,W] each, with at most k guesses of each. Pictures of several requests that wait are predicted together. Before anything
-// was learned it returns live.ErrNothing.
+// Predict predicts pictures, uint8 [C,H,W] each, with at most k guesses of each. Pictures of several requests that wait
+// are predicted together. Before anything was learned it returns live.ErrNothing.
 func (d *Daemon) Predict(ctx context.Context, pixels [][]byte, k int) (all live.Answer, err error) {
 	began := time.Now()
 	for _, p := range pixels {
@@ -105,7 +105,8 @@ func (d *Daemon) predictLoop(ctx context.Context) {
 	}
 }
 
-// reply answers requests together, and where that fails each alone: what one request meets, such as a panic of the network, is not of the others.
+// reply answers requests together, and where that fails each alone: what one request meets, such as a panic of the
+// network, is not of the others.
 func (group asks) reply(predict func(k int, pixels [][]byte) (live.Answer, error)) {
 	var pixels [][]byte
 	k := 0

@@ -27,7 +27,8 @@ func TestAFaultIsOfOneRequest(t *testing.T) {
 	group.reply(answer)
 	for _, a := range group {
 		r, p := <-a.answer, int(a.pixels[0][0])
-		if p == 13 && !errors.Is(r.err, fault) || p != 13 && (r.err != nil || len(r.Guesses) != 2 || r.Guesses[0][0].Class != p) {
+		if p == 13 && !errors.Is(r.err, fault) || p != 13 &&
+			(r.err != nil || len(r.Guesses) != 2 || r.Guesses[0][0].Class != p) {
 			t.Errorf("%d: %+v", p, r)
 		}
 	}

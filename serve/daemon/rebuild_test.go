@@ -10,8 +10,8 @@ import (
 	"ocl/serve/journal"
 )
 
-// TestRebuildKnowsWhatWasErased: after all was learned again, an erased id is as it is after a restart: its state is there, and it is taken no more. One that was let go of and came
-// again with another picture is there once.
+// TestRebuildKnowsWhatWasErased: after all was learned again, an erased id is as it is after a restart: its state is
+// there, and it is taken no more. One that was let go of and came again with another picture is there once.
 func TestRebuildKnowsWhatWasErased(t *testing.T) {
 	for _, ids := range []int{0, 12} { // few ids are known: those of long ago are let go of, and come again
 		t.Run(fmt.Sprintf("%d ids", ids), func(t *testing.T) {
@@ -67,7 +67,8 @@ func TestRebuildKnowsWhatWasErased(t *testing.T) {
 				if _, err := d.Forget(t.Context(), Which{IDs: []string{id}}, ""); !errors.Is(err, ErrErased) {
 					t.Errorf("%s is erased again: %v", id, err)
 				}
-				if _, err := d.Learn(t.Context(), []Sample{{ID: id, Label: "class 1", Pixels: picture(1, 1)}}, ""); !errors.Is(err, ErrForgotten) {
+				if _, err := d.Learn(t.Context(), []Sample{{ID: id, Label: "class 1", Pixels: picture(1, 1)}}, ""); !errors.Is(err,
+					ErrForgotten) {
 					t.Errorf("%s is sent again: %v", id, err)
 				}
 			}

@@ -40,7 +40,9 @@ func (d *Daemon) checkPixels(pixels []byte) error {
 // arrival is a picture that came.
 type arrival struct {
 	digest string // of its pixels
-	kept   []byte // what stands for it in memory and on the disk: its file, where that has at most half as many bytes as its pixels, and else its pixels
+	// what stands for it in memory and on the disk: its file, where that has at most half as many bytes as its pixels, and
+	// else its pixels
+	kept   []byte
 	pixels []byte // where the file is kept
 }
 
@@ -56,7 +58,8 @@ func (d *Daemon) arrives(pixels, file []byte) (a arrival, err error) {
 	return a, nil
 }
 
-// Learn takes labelled pictures. Without an error all are on the disk; with one, none is taken. A sample that was sent before gets the receipt of its state.
+// Learn takes labelled pictures. Without an error all are on the disk; with one, none is taken. A sample that was sent
+// before gets the receipt of its state.
 func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receipt, error) {
 	list = slices.Clone(list)
 	came := make([]arrival, len(list))
@@ -100,7 +103,8 @@ func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receip
 			}
 			receipts = append(receipts, r)
 			p.ids = append(p.ids, s.ID)
-			p.add(event(kindSample, s.ID, who, body{Label: label, Held: held, Digest: came[i].digest}, came[i].kept), came[i].pixels)
+			p.add(event(kindSample, s.ID, who, body{Label: label, Held: held, Digest: came[i].digest}, came[i].kept),
+				came[i].pixels)
 		}
 		if len(fresh) == 0 {
 			return nil
@@ -146,7 +150,8 @@ func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([
 			mine[r.ID] = came[i].digest
 			receipts = append(receipts, Receipt{ID: r.ID, State: StateRemembered})
 			p.ids = append(p.ids, r.ID)
-			p.add(event(kindRemember, r.ID, who, body{Guesses: Guesses(r.Guesses, d.Measure()), Version: r.Version, Digest: came[i].digest}, came[i].kept), nil)
+			p.add(event(kindRemember, r.ID, who, body{Guesses: Guesses(r.Guesses, d.Measure()), Version: r.Version,
+				Digest: came[i].digest}, came[i].kept), nil)
 		}
 		return d.ready()
 	})
@@ -159,8 +164,9 @@ func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([
 // errMoved says that the pixels of a sample are those of another event than those that were read.
 var errMoved = errors.New("moved")
 
-// Label gives a remembered picture its label, or corrects that of a sample: in the queue, and in the memory of the learner, which learns it once more where
-// its pixels are still there. What a method that is a sum has learned of the old label is taken away first, where its pixels are still there.
+// Label gives a remembered picture its label, or corrects that of a sample: in the queue, and in the memory of the
+// learner, which learns it once more where its pixels are still there. What a method that is a sum has learned of the
+// old label is taken away first, where its pixels are still there.
 func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, err error) {
 	for {
 		d.state.mu.Lock()
@@ -170,7 +176,8 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 		if m.State == StateLearned {
 			picture = d.pictureOf(id, m.Event)
 		}
-		_, err = d.ask(context.WithoutCancel(ctx), func(p *part) error { // it may come to the disk after ctx has ended, and must not come after what forgets it
+		// it may come to the disk after ctx has ended, and must not come after what forgets it
+		_, err = d.ask(context.WithoutCancel(ctx), func(p *part) error {
 			p.rank = rankLabel
 			if err := p.free(id); err != nil {
 				return err
@@ -257,7 +264,8 @@ func (d *Daemon) pictureOf(id string, number int64) (picture []byte) {
 	return picture
 }
 
-// shown is the state of a sample as people see it: what was learned is learned once predictions use it. The caller holds mu.
+// shown is the state of a sample as people see it: what was learned is learned once predictions use it. The caller
+// holds mu.
 func (d *Daemon) shown(m *sample) string {
 	if m.State == StateLearned && m.Learned > d.version {
 		return StateWaiting
@@ -287,8 +295,8 @@ func (d *Daemon) until(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// Wait waits until predictions use what was learned of samples. One that is held out, was set aside or is gone is not waited for. Where learning has stopped before one it
-// returns ErrStopped.
+// Wait waits until predictions use what was learned of samples. One that is held out, was set aside or is gone is not
+// waited for. Where learning has stopped before one it returns ErrStopped.
 func (d *Daemon) Wait(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		stopped := false
@@ -356,7 +364,8 @@ func (d *Daemon) keeping(version int64) bool {
 	return slices.ContainsFunc(d.state.ops, func(o *op) bool { return o.Kind == kindVersion && o.Version == version })
 }
 
-// Keep keeps the weights as they are now, once what is on its way is learned, as a version with a name, 1 to 256 bytes, that stays until the folder goes.
+// Keep keeps the weights as they are now, once what is on its way is learned, as a version with a name, 1 to 256 bytes,
+// that stays until the folder goes.
 func (d *Daemon) Keep(ctx context.Context, name, who string) (v VersionInfo, err error) {
 	if err := live.CheckLabel(name); err != nil {
 		return v, fmt.Errorf("daemon: the name of a version: %w", err)
@@ -376,7 +385,8 @@ func (d *Daemon) Keep(ctx context.Context, name, who string) (v VersionInfo, err
 		}
 		switch {
 		case named >= mostNamed:
-			return fmt.Errorf("daemon: %w: %d versions have names. Use the model of one of them, by GET /v1/model, and another folder", live.ErrBound, named)
+			return fmt.Errorf("daemon: %w: %d versions have names. Use the model of one of them, by GET /v1/model, and another folder",
+				live.ErrBound, named)
 		case d.trainer.Stats().Images == 0 && d.state.lessons == 0:
 			return live.ErrNothing
 		}
@@ -401,7 +411,8 @@ func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
 	if err := d.until(ctx, func() bool { return !d.keeping(number) }); err != nil {
 		return err
 	}
-	if _, err := d.state.files.Read(number); errors.Is(err, fs.ErrNotExist) { // an event that cannot be applied would end each start
+	// an event that cannot be applied would end each start
+	if _, err := d.state.files.Read(number); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("daemon: version %d: %w", number, ErrNoVersion)
 	} else if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) && !errors.Is(err, journal.ErrForeign) {
 		return fmt.Errorf("daemon: version %d: %w (%w)", number, ErrNoVersion, err)
@@ -429,8 +440,9 @@ func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
 	return d.until(ctx, func() bool { return o.done && (d.version >= o.Number || d.halted) })
 }
 
-// Forget takes samples away: from the queue, what is remembered and held out, the memory of the learner, the journal and the snapshots, and from the sums of a method that is
-// one, where the journal has their pixels. It returns when no file has them any more. Weights, and sums of which no pixels are there, still carry what was learned of them.
+// Forget takes samples away: from the queue, what is remembered and held out, the memory of the learner, the journal
+// and the snapshots, and from the sums of a method that is one, where the journal has their pixels. It returns when no
+// file has them any more. Weights, and sums of which no pixels are there, still carry what was learned of them.
 func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, err error) {
 	if len(w.IDs) == 0 && w.Digest == "" && w.Who == "" && w.From.IsZero() && w.To.IsZero() {
 		return f, errors.New("daemon: it is not said what to forget. Give ids, a digest, a name or times")
@@ -496,7 +508,8 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 	}
 	if errors.Is(err, ErrNobody) {
 		if aside := journal.PutAside(d.dir); len(aside) > 0 {
-			err = fmt.Errorf("daemon: %w. Remove %s in the folder of the daemon, and send this again", ErrPutAside, count.And(aside))
+			err = fmt.Errorf("daemon: %w. Remove %s in the folder of the daemon, and send this again", ErrPutAside,
+				count.And(aside))
 		}
 	}
 	if err != nil {
@@ -506,7 +519,8 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 	case d.sums && left == 0:
 		f.Note = "What was learned of them is taken out of the sums of the method, as if they had never come, and out of the versions of the weights."
 	case d.sums:
-		f.Note = fmt.Sprintf("The sums of the method still carry what was learned of %d of them, as the journal does not have the pictures any more or a rollback came since.", left)
+		f.Note = fmt.Sprintf("The sums of the method still carry what was learned of %d of them, as the journal does not have the pictures any more or a rollback came since.",
+			left)
 	}
 	if !d.sums || left > 0 {
 		f.Note += " `ocl serve rebuild` learns again without them where the journal is retained."
@@ -516,7 +530,8 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 		if o != nil {
 			f.Stored = o.removed
 		}
-		if (o == nil || o.done) && !slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(d.state.unerased, id) }) {
+		if (o == nil || o.done) && !slices.ContainsFunc(ids,
+			func(id string) bool { return slices.Contains(d.state.unerased, id) }) {
 			return true
 		}
 		full = d.noErase
@@ -531,9 +546,10 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 // mostUndone bounds the pixels, in bytes, of the samples that one write takes out of the sums.
 const mostUndone = 8 << 20
 
-// undo takes what was learned of the samples that are meant out of the sums of the learner, where the journal has their pixels, and says of how many. tried are the events of
-// those that it has looked at.
-func (d *Daemon) undo(ctx context.Context, means func(id, digest, who string, at time.Time) bool, who string, tried map[int64]bool) (n int, err error) {
+// undo takes what was learned of the samples that are meant out of the sums of the learner, where the journal has their
+// pixels, and says of how many. tried are the events of those that it has looked at.
+func (d *Daemon) undo(ctx context.Context, means func(id, digest, who string, at time.Time) bool, who string,
+	tried map[int64]bool) (n int, err error) {
 	if !d.sums {
 		return 0, nil
 	}
@@ -580,7 +596,8 @@ func (d *Daemon) undo(ctx context.Context, means func(id, digest, who string, at
 }
 
 // retained are the samples in the journal that are meant.
-func (d *Daemon) retained(byDigest bool, means func(id, digest, who string, at time.Time) bool) (ids []string, err error) {
+func (d *Daemon) retained(byDigest bool, means func(id, digest, who string, at time.Time) bool) (ids []string,
+	err error) {
 	err = d.journal.Read(d.journal.First(), func(e journal.Event) error {
 		if e.Erased || len(e.Pixels) == 0 {
 			return nil
@@ -615,9 +632,10 @@ func (w Which) means() func(id, digest, who string, at time.Time) bool {
 	}
 }
 
-// matching are the samples that are to be forgotten, and whether some of them were learned: those of the book, those that only the learner has, and those that only the journal has. The
-// caller holds mu.
-func (d *Daemon) matching(means func(id, digest, who string, at time.Time) bool, retained []string) (ids []string, learned bool) {
+// matching are the samples that are to be forgotten, and whether some of them were learned: those of the book, those
+// that only the learner has, and those that only the journal has. The caller holds mu.
+func (d *Daemon) matching(means func(id, digest, who string, at time.Time) bool, retained []string) (ids []string,
+	learned bool) {
 	seen := map[string]bool{}
 	for _, m := range d.state.sorted() {
 		if m.State != StateForgotten && m.State != StateErased && means(m.ID, m.Digest, m.Who, m.Time) {

@@ -33,7 +33,8 @@ func (l *logText) String() string {
 
 func (l *logText) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// TestSalvage: a daemon whose journal was put aside goes on with what is whole in it and says what is lost, and Verify takes its folder, with a snapshot from before.
+// TestSalvage: a daemon whose journal was put aside goes on with what is whole in it and says what is lost, and Verify
+// takes its folder, with a snapshot from before.
 func TestSalvage(t *testing.T) {
 	dir, o := t.TempDir(), small()
 	o.HeldOut = 0
@@ -56,7 +57,8 @@ func TestSalvage(t *testing.T) {
 	if bytes.Count(text, spoilt) == 0 {
 		t.Fatal("the log does not have the picture")
 	}
-	if err := os.WriteFile(filepath.Join(bad, "journal.db-wal"), bytes.ReplaceAll(text, spoilt, samples(99, 1)[0].Pixels), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(bad, "journal.db-wal"), bytes.ReplaceAll(text, spoilt, samples(99, 1)[0].Pixels),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(bad, o); err == nil || !strings.Contains(err.Error(), "rename journal.db to journal.db.damaged") {
@@ -74,7 +76,8 @@ func TestSalvage(t *testing.T) {
 	if _, there := d.Sample("id-39"); there {
 		t.Error("the last sample is there")
 	}
-	if text := log.String(); !strings.Contains(text, "made anew from what is whole in the damaged one") || !strings.Contains(text, " lost=") {
+	if text := log.String(); !strings.Contains(text, "made anew from what is whole in the damaged one") ||
+		!strings.Contains(text, " lost=") {
 		t.Error(text)
 	}
 	learn(t, d, samples(20, 20)) // clients send them again
@@ -85,7 +88,8 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// TestForgetBesideADamagedJournal: of a sample that was left out of the new journal nobody says that it is nowhere, as long as the damaged one is there.
+// TestForgetBesideADamagedJournal: of a sample that was left out of the new journal nobody says that it is nowhere, as
+// long as the damaged one is there.
 func TestForgetBesideADamagedJournal(t *testing.T) {
 	dir, o := t.TempDir(), small()
 	o.HeldOut = 0
@@ -100,20 +104,24 @@ func TestForgetBesideADamagedJournal(t *testing.T) {
 		text = bytes.ReplaceAll(text, []byte("id-5"), []byte("id-X"))
 		err = os.WriteFile(filepath.Join(bad, "journal.db-wal"), text, 0o600)
 	}
-	if err := errors.Join(err, os.Rename(filepath.Join(bad, "journal.db"), filepath.Join(bad, "journal.db.damaged"))); err != nil {
+	if err := errors.Join(err, os.Rename(filepath.Join(bad, "journal.db"),
+		filepath.Join(bad, "journal.db.damaged"))); err != nil {
 		t.Fatal(err)
 	}
 	d = open(t, bad, o)
 	if _, there := d.Sample("id-9"); there {
 		t.Fatal("the sample was not left out")
 	}
-	for _, w := range []Which{{IDs: []string{"id-9"}}, {Digest: Digest(samples(9, 1)[0].Pixels)}, {IDs: []string{"id-8", "id-9"}}} {
+	for _, w := range []Which{{IDs: []string{"id-9"}}, {Digest: Digest(samples(9, 1)[0].Pixels)},
+		{IDs: []string{"id-8", "id-9"}}} {
 		_, err := d.Forget(t.Context(), w, "")
-		if !errors.Is(err, ErrPutAside) || !strings.Contains(err.Error(), "Remove journal.db.damaged and journal.db.damaged-wal in the folder of the daemon, and send this again") {
+		if !errors.Is(err, ErrPutAside) || !strings.Contains(err.Error(),
+			"Remove journal.db.damaged and journal.db.damaged-wal in the folder of the daemon, and send this again") {
 			t.Errorf("%+v: %v", w, err)
 		}
 	}
-	if err := errors.Join(os.Remove(filepath.Join(bad, "journal.db.damaged")), os.Remove(filepath.Join(bad, "journal.db.damaged-wal"))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(bad, "journal.db.damaged")),
+		os.Remove(filepath.Join(bad, "journal.db.damaged-wal"))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Forget(t.Context(), Which{IDs: []string{"id-9"}}, ""); !errors.Is(err, ErrNobody) {

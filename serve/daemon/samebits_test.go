@@ -18,8 +18,8 @@ import (
 	"ocl/run/trained"
 )
 
-// TestStreamOfARun: the stream of a run of `ocl run`, sent in pieces to a daemon that knows its classes and holds nothing out, ends in the run's very parameters, also
-// with a start in its middle.
+// TestStreamOfARun: the stream of a run of `ocl run`, sent in pieces to a daemon that knows its classes and holds
+// nothing out, ends in the run's very parameters, also with a start in its middle.
 func TestStreamOfARun(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
@@ -27,7 +27,8 @@ func TestStreamOfARun(t *testing.T) {
 	c.Stream.Tasks, c.Memory, c.Methods = 5, 30, []string{"er"}
 	c.Network = config.Network{Name: "mlp", Width: 20, Hidden: []int{16}}
 	folder := filepath.Join(t.TempDir(), "run")
-	if _, err := experiment.Run(context.Background(), c, experiment.Options{Out: folder, KeepCheckpoint: true}); err != nil {
+	if _, err := experiment.Run(context.Background(), c,
+		experiment.Options{Out: folder, KeepCheckpoint: true}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := trained.Open(t.Context(), folder, trained.Options{})
@@ -44,7 +45,8 @@ func TestStreamOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	o := Options{Live: live.Options{Memory: 30, Size: 8, Capacity: m.Info.Classes, Set: []string{"network.name=mlp", "network.hidden=16"}}, Batch: 10, Age: -1}
+	o := Options{Live: live.Options{Memory: 30, Size: 8, Capacity: m.Info.Classes,
+		Set: []string{"network.name=mlp", "network.hidden=16"}}, Batch: 10, Age: -1}
 	d := open(t, dir, o)
 	for k := range m.Info.Classes {
 		if err := d.AddClass(t.Context(), fmt.Sprint(k), "x"); err != nil {

@@ -29,8 +29,9 @@ func twoSnapshots(t *testing.T, d *Daemon) (newer int64) {
 	return newer
 }
 
-// TestSecondSnapshot: after a deletion, which leaves one snapshot, a second one comes soon, without another request and also in the next start, and the daemon starts where the newer one is damaged. The
-// damaged one goes, so that it does not stand in the place of a whole one.
+// TestSecondSnapshot: after a deletion, which leaves one snapshot, a second one comes soon, without another request and
+// also in the next start, and the daemon starts where the newer one is damaged. The damaged one goes, so that it does
+// not stand in the place of a whole one.
 func TestSecondSnapshot(t *testing.T) {
 	for _, retain := range []bool{false, true} {
 		dir, o := t.TempDir(), small()
@@ -79,7 +80,9 @@ func TestEverySnapshotIsDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, small()); !errors.Is(err, checkpoint.ErrCorrupt) || !strings.Contains(err.Error(), "Put a good copy of the folder in its place; without one, what was learned is lost, so begin with another folder") {
+	if _, err := Open(dir, small()); !errors.Is(err, checkpoint.ErrCorrupt) ||
+		!strings.Contains(err.Error(),
+			"Put a good copy of the folder in its place; without one, what was learned is lost, so begin with another folder") {
 		t.Error(err)
 	}
 }

@@ -29,7 +29,8 @@ func (d *Daemon) snapshot() error {
 	return err
 }
 
-// save writes a snapshot, and lets go of what no start needs any more: the newest two stay, with the events after the older one.
+// save writes a snapshot, and lets go of what no start needs any more: the newest two stay, with the events after the
+// older one.
 func (d *Daemon) save(c *checkpoint.Container, number int64) error {
 	if err := d.files.Write(number, c); err != nil {
 		return err
@@ -42,13 +43,15 @@ func (d *Daemon) save(c *checkpoint.Container, number int64) error {
 	return errors.Join(d.remove(func(n int64) bool { return n < older }), d.journal.Trim(older+1))
 }
 
-// remove removes snapshots. Where all of the journal is retained the first one stays, from which it can be learned again.
+// remove removes snapshots. Where all of the journal is retained the first one stays, from which it can be learned
+// again.
 func (d *Daemon) remove(goes func(int64) bool) error {
 	return d.files.Remove(func(n int64) bool { return goes(n) && (n > 0 || !d.o.Retain) })
 }
 
-// lone says whether a second snapshot is wanted, as all but one were removed, so that damage of that one does not keep the daemon from starting. It wants an event after the first, as one of the same
-// number would take its place. The applier calls it with mu held.
+// lone says whether a second snapshot is wanted, as all but one were removed, so that damage of that one does not keep
+// the daemon from starting. It wants an event after the first, as one of the same number would take its place. The
+// applier calls it with mu held.
 func (d *Daemon) lone() bool {
 	return d.single > 0 && d.state.book.last > d.single && !d.unfinished && !d.halted
 }
@@ -86,7 +89,8 @@ func (d *Daemon) written() {
 	d.change()
 }
 
-// leave asks the committer for an event, and does not wait for it: when the daemon ends, it does not come. The channel tells what came of it.
+// leave asks the committer for an event, and does not wait for it: when the daemon ends, it does not come. The channel
+// tells what came of it.
 func (d *Daemon) leave(e journal.Event) <-chan error {
 	c := &request{admit: note(e), done: make(chan error, 1)}
 	select {
@@ -129,7 +133,8 @@ func (d *Daemon) settle() {
 	}
 }
 
-// finishForgetting takes what was forgotten out of every file. A start does it again if it was not told that it was done.
+// finishForgetting takes what was forgotten out of every file. A start does it again if it was not told that it was
+// done.
 func (d *Daemon) finishForgetting(ctx context.Context) error {
 	if d.erased != nil {
 		select {

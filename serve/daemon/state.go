@@ -15,8 +15,9 @@ import (
 	"ocl/serve/journal"
 )
 
-// state is a book and its learner: together a function of a snapshot and of the events after it, once all ops of the book are done. mu guards both. The
-// committer alone changes the book, but for the ops, which the applier takes away as it does them.
+// state is a book and its learner: together a function of a snapshot and of the events after it, once all ops of the
+// book are done. mu guards both. The committer alone changes the book, but for the ops, which the applier takes away as
+// it does them.
 type state struct {
 	mu sync.Mutex
 	o  Options
@@ -71,12 +72,13 @@ func (s *state) drain(ctx context.Context) error {
 	}
 }
 
-// replay applies the events of a journal up to a number, and does what they ask of the learner. Cuts that were set aside are known before they come. After an error that
-// wraps ocl.ErrDiverged the first op is the one that it is about.
+// replay applies the events of a journal up to a number, and does what they ask of the learner. Cuts that were set
+// aside are known before they come. After an error that wraps ocl.ErrDiverged the first op is the one that it is about.
 func (s *state) replay(ctx context.Context, j journal.Journal, last int64) error {
 	from := s.book.last + 1
 	if first := j.First(); first > from {
-		return fmt.Errorf("daemon: the snapshot ends at event %d, and the journal begins at event %d. Put a good copy of the folder in its place", s.book.last, first)
+		return fmt.Errorf("daemon: the snapshot ends at event %d, and the journal begins at event %d. Put a good copy of the folder in its place",
+			s.book.last, first)
 	}
 	if err := j.Read(from, func(e journal.Event) error {
 		if e.Kind == kindSkip {
@@ -105,7 +107,8 @@ func (s *state) replay(ctx context.Context, j journal.Journal, last int64) error
 	})
 }
 
-// spoiled says whether the learner has learned something that was set aside later, as nobody could see before that it makes weights that are no numbers.
+// spoiled says whether the learner has learned something that was set aside later, as nobody could see before that it
+// makes weights that are no numbers.
 func (s *state) spoiled(j journal.Journal) (bad bool, err error) {
 	err = j.Read(max(s.book.last+1, j.First()), func(e journal.Event) error {
 		if e.Kind != kindSkip {
@@ -139,7 +142,8 @@ type tables struct {
 	Learned map[string]int64   `json:"learned"`
 }
 
-// tablesFormat is that of tables. Those of format 1 have no ops, as an event was applied when the learner had done all before it, and the places in their samples.
+// tablesFormat is that of tables. Those of format 1 have no ops, as an event was applied when the learner had done all
+// before it, and the places in their samples.
 const tablesFormat = 2
 
 // Sections of a snapshot.
@@ -154,8 +158,10 @@ func (s *state) copied() (t tables, pixels [][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// A list that is empty is written as one, however it came so: the digest is that of the text.
-	t = tables{Format: tablesFormat, Bounds: s.bounds, Last: s.book.last, Time: s.time, Samples: []*sample{}, Queue: []string{}, Waiting: append([]string{}, s.waiting...), Gone: append([]string{}, s.gone...),
-		Versions: append([]VersionInfo{}, s.versions...), Fresh: s.fresh, Unerased: append([]string{}, s.unerased...), Skip: []int64{}, Ops: []*op{},
+	t = tables{Format: tablesFormat, Bounds: s.bounds, Last: s.book.last, Time: s.time, Samples: []*sample{},
+		Queue: []string{}, Waiting: append([]string{}, s.waiting...), Gone: append([]string{}, s.gone...),
+		Versions: append([]VersionInfo{}, s.versions...), Fresh: s.fresh, Unerased: append([]string{}, s.unerased...),
+		Skip: []int64{}, Ops: []*op{},
 		Done: s.learner.last, Stored: map[string]*stored{}, Learned: map[string]int64{}}
 	for cut := range s.skip {
 		t.Skip = append(t.Skip, cut)
@@ -195,12 +201,14 @@ func (s *state) copied() (t tables, pixels [][]byte) {
 	return t, pixels
 }
 
-// container is a copy of the state, and the number of the last event in it. The one that does the ops calls it. The pixels are copied without the lock, for which requests would wait.
+// container is a copy of the state, and the number of the last event in it. The one that does the ops calls it. The
+// pixels are copied without the lock, for which requests would wait.
 func (s *state) container() (*checkpoint.Container, int64, error) {
 	t, parts := s.copied()
 	pixels := slices.Concat(parts...)
 	c := checkpoint.NewContainer()
-	return c, t.Last, checkpoint.Parts{checkpoint.JSON(tablesSection, &t), checkpoint.Bytes(pixelsSection, &pixels), checkpoint.Sub(trainerSection, s.trainer)}.SaveState(c.Encoder())
+	return c, t.Last, checkpoint.Parts{checkpoint.JSON(tablesSection, &t), checkpoint.Bytes(pixelsSection, &pixels),
+		checkpoint.Sub(trainerSection, s.trainer)}.SaveState(c.Encoder())
 }
 
 // digest is the SHA-256 of the whole state, which has no ops.
@@ -221,7 +229,8 @@ func (s *state) load(c *checkpoint.Container) error {
 	var t tables
 	var pixels []byte
 	d := c.Decoder()
-	if err := (checkpoint.Parts{checkpoint.JSON(tablesSection, &t), checkpoint.Bytes(pixelsSection, &pixels)}).LoadState(d); err != nil {
+	if err := (checkpoint.Parts{checkpoint.JSON(tablesSection, &t),
+		checkpoint.Bytes(pixelsSection, &pixels)}).LoadState(d); err != nil {
 		return err
 	}
 	if t.Format < 1 || t.Format > tablesFormat {
@@ -256,7 +265,8 @@ func (s *state) take(next *state) {
 // state makes a state of the tables, with the options and files of another state, and without a trainer.
 func (t *tables) state(of *state, pixels []byte) (*state, error) {
 	next := newState(nil, of.o, of.files)
-	next.bounds, next.book.last, next.time, next.waiting, next.versions, next.unerased, next.learner.last, next.fresh = t.Bounds, t.Last, t.Time, t.Waiting, t.Versions, t.Unerased, t.Done, t.Fresh
+	next.bounds, next.book.last, next.time, next.waiting, next.versions, next.unerased, next.learner.last,
+		next.fresh = t.Bounds, t.Last, t.Time, t.Waiting, t.Versions, t.Unerased, t.Done, t.Fresh
 	for name, n := range t.Learned {
 		next.learned[name] = n
 	}
@@ -301,7 +311,8 @@ func (t *tables) state(of *state, pixels []byte) (*state, error) {
 	for _, id := range t.Queue {
 		m := next.samples[id]
 		if m == nil || m.State != StateWaiting {
-			return nil, fmt.Errorf("section %s has a queue of samples that do not wait. Use a snapshot that ocl wrote", tablesSection)
+			return nil, fmt.Errorf("section %s has a queue of samples that do not wait. Use a snapshot that ocl wrote",
+				tablesSection)
 		}
 		next.queue = append(next.queue, m)
 	}
@@ -315,7 +326,8 @@ func (t *tables) state(of *state, pixels []byte) (*state, error) {
 	for _, id := range t.Gone {
 		m := next.samples[id]
 		if m == nil || m.gone {
-			return nil, fmt.Errorf("section %s lets go of samples that are not there. Use a snapshot that ocl wrote", tablesSection)
+			return nil, fmt.Errorf("section %s lets go of samples that are not there. Use a snapshot that ocl wrote",
+				tablesSection)
 		}
 		next.goes(m)
 	}
@@ -366,14 +378,17 @@ func (s *state) lookup(id string) (m sample, there bool) {
 	if slices.Contains(s.unerased, id) {
 		return sample{ID: id, State: StateForgotten}, true
 	}
-	// Its id was let go of, and the memory of the learner may have it, or the learner is about to learn it or to correct its label.
+	// Its id was let go of, and the memory of the learner may have it, or the learner is about to learn it or to correct
+	// its label.
 	if l := s.stored[id]; l != nil {
-		m, there = sample{ID: id, Label: l.Label, State: StateLearned, Digest: l.Digest, Who: l.Who, Time: l.Time, Event: l.Event}, true
+		m, there = sample{ID: id, Label: l.Label, State: StateLearned, Digest: l.Digest, Who: l.Who, Time: l.Time,
+			Event: l.Event}, true
 	}
 	for _, o := range s.ops {
 		for _, l := range o.Lessons {
 			if o.Kind == kindCut && l.ID == id {
-				m, there = sample{ID: id, Label: l.Label, State: StateLearned, Digest: l.Digest, Who: l.Who, Time: l.Time, Event: l.Event, Learned: o.Number}, true
+				m, there = sample{ID: id, Label: l.Label, State: StateLearned, Digest: l.Digest, Who: l.Who, Time: l.Time,
+					Event: l.Event, Learned: o.Number}, true
 			}
 		}
 		if there && o.Kind == kindLabel && slices.Contains(o.IDs, id) {

@@ -13,7 +13,8 @@ import (
 	"ocl/internal/limit"
 )
 
-// statisticsFile has what was measured, for the next start. It is no part of the state: a kill loses what was measured since the last snapshot.
+// statisticsFile has what was measured, for the next start. It is no part of the state: a kill loses what was measured
+// since the last snapshot.
 const statisticsFile = "statistics.json"
 
 // statistics are the numbers of a meter that survive a restart.
@@ -53,7 +54,8 @@ func (m *meter) measured() ([]byte, error) {
 		}
 		w.Rows = append(w.Rows, buckets)
 	}
-	return json.Marshal(statistics{bodyFormat, m.right, m.nextRight, w, m.drifts, m.history, m.every, m.held, m.heldAt, m.classes})
+	return json.Marshal(statistics{bodyFormat, m.right, m.nextRight, w, m.drifts, m.history, m.every, m.held, m.heldAt,
+		m.classes})
 }
 
 // resume takes what an earlier process has measured.
@@ -63,7 +65,8 @@ func (m *meter) resume(text []byte) error {
 		return err
 	}
 	w := s.Window
-	bad := s.Format != bodyFormat || len(s.Right) > mostTimes || s.Next < 0 || s.Next > len(s.Right) || s.Next == mostTimes || len(s.History) > mostHistory || s.Every < 0 || s.HeldAt < 0 ||
+	bad := s.Format != bodyFormat || len(s.Right) > mostTimes || s.Next < 0 || s.Next > len(s.Right) ||
+		s.Next == mostTimes || len(s.History) > mostHistory || s.Every < 0 || s.HeldAt < 0 ||
 		len(s.Classes) > limit.KnownClasses || len(w.Rows) > 62 || w.Ticks < 0 || !(w.Sum >= 0 && w.Dev >= 0)
 	a := adwin{n: w.N, sum: w.Sum, dev: w.Dev, ticks: w.Ticks, found: w.Found}
 	n := 0
@@ -85,7 +88,8 @@ func (m *meter) resume(text []byte) error {
 	}
 	m.gauge.Lock()
 	defer m.gauge.Unlock()
-	m.right, m.nextRight, m.drift, m.drifts, m.history, m.every, m.held, m.heldAt, m.classes = s.Right, s.Next, a, s.Drift, s.History, s.Every, s.HeldOut, s.HeldAt, s.Classes
+	m.right, m.nextRight, m.drift, m.drifts, m.history, m.every, m.held, m.heldAt, m.classes = s.Right, s.Next, a, s.Drift,
+		s.History, s.Every, s.HeldOut, s.HeldAt, s.Classes
 	return nil
 }
 
@@ -108,7 +112,8 @@ func (d *Daemon) readStatistics() {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if d.trainer.Stats().Images > 0 {
-			d.o.Log.Info("nothing is there of what was measured before, so accuracy, forgetting and drift begin anew", "file", statisticsFile)
+			d.o.Log.Info("nothing is there of what was measured before, so accuracy, forgetting and drift begin anew", "file",
+				statisticsFile)
 		}
 		return
 	}

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestStatisticsSurvive: what was measured goes on after a start, also the window of ADWIN, and a damaged file costs nothing else.
+// TestStatisticsSurvive: what was measured goes on after a start, also the window of ADWIN, and a damaged file costs
+// nothing else.
 func TestStatisticsSurvive(t *testing.T) {
 	t.Parallel()
 	dir, o := t.TempDir(), small()
@@ -29,7 +30,8 @@ func TestStatisticsSurvive(t *testing.T) {
 	want, err := d.measured()
 	d = open(t, dir, o)
 	before := d.Status()
-	if err != nil || before.Answers == nil || len(before.History) == 0 || before.Drift.Samples == 0 || before.HeldOut == nil {
+	if err != nil || before.Answers == nil || len(before.History) == 0 || before.Drift.Samples == 0 ||
+		before.HeldOut == nil {
 		t.Fatalf("%+v, %v", before, err)
 	}
 	if last := before.History[len(before.History)-1]; last.HeldOut == nil || *last.HeldOut != before.HeldOut.Accuracy {
@@ -40,7 +42,8 @@ func TestStatisticsSurvive(t *testing.T) {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
 	end(t, d)
-	for _, damage := range []string{"{", "[]", `{"v":2}`, `{"v":1,"right":[true],"next":7}`, `{"v":1,"window":{"rows":[[[9,0]]],"n":1}}`} {
+	for _, damage := range []string{"{", "[]", `{"v":2}`, `{"v":1,"right":[true],"next":7}`,
+		`{"v":1,"window":{"rows":[[[9,0]]],"n":1}}`} {
 		if err := os.WriteFile(filepath.Join(dir, statisticsFile), []byte(damage), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +60,8 @@ func TestStatisticsSurvive(t *testing.T) {
 		var log logText
 		o.Log = log.logger()
 		end(t, open(t, folder, o))
-		if text := log.String(); strings.Contains(text, `"nothing is there of what was measured before, so accuracy, forgetting and drift begin anew" file=statistics.json`) != says {
+		const lost = `"nothing is there of what was measured before, so accuracy, forgetting and drift begin anew"`
+		if text := log.String(); strings.Contains(text, lost+" file=statistics.json") != says {
 			t.Errorf("%s: %s", folder, text)
 		}
 	}
@@ -122,8 +126,8 @@ func FuzzStatistics(f *testing.F) {
 	})
 }
 
-// TestOldIDs: an id is known as long as the memory of the learner has the picture, however many come later. Where the journal is retained, a picture whose id was let go of
-// is erased there too.
+// TestOldIDs: an id is known as long as the memory of the learner has the picture, however many come later. Where the
+// journal is retained, a picture whose id was let go of is erased there too.
 func TestOldIDs(t *testing.T) {
 	t.Parallel()
 	dir, o := t.TempDir(), small()

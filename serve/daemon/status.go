@@ -101,8 +101,9 @@ type Point struct {
 	HeldOut    *float64 `json:"held_out"`
 	Forgetting *float64 `json:"forgetting"`
 	Loss       *float64 `json:"loss"`
-	Answers    int      `json:"answers,omitempty"` // behind Accuracy; 0 in statistics of older programs, and in a point without it
-	Tested     int      `json:"tested,omitempty"`  // held-out samples behind HeldOut and Forgetting, likewise
+	// behind Accuracy; 0 in statistics of older programs, and in a point without it
+	Answers int `json:"answers,omitempty"`
+	Tested  int `json:"tested,omitempty"` // held-out samples behind HeldOut and Forgetting, likewise
 }
 
 // meter measures a daemon since it was started. None of it belongs to the state.
@@ -234,7 +235,8 @@ func (d *Daemon) count(s *learner) {
 			told++
 		}
 	}
-	if n := len(s.cut.Lessons); told == 0 && s.step.Correct >= 0 { // nobody asks: drift is looked for in what the step says of its batch
+	// nobody asks: drift is looked for in what the step says of its batch
+	if n := len(s.cut.Lessons); told == 0 && s.step.Correct >= 0 {
 		for i := range n {
 			d.drifted(i < s.step.Correct)
 		}
@@ -292,7 +294,8 @@ func (d *Daemon) share() float64 {
 // measureEvery is the number of samples that are learned between two tests on the held-out ones.
 const measureEvery = 1000
 
-// measure looks at the held-out samples, if that is due: after many samples, and of each version when nothing else is to be done. The applier calls it after it has published.
+// measure looks at the held-out samples, if that is due: after many samples, and of each version when nothing else is
+// to be done. The applier calls it after it has published.
 func (d *Daemon) measure(ctx context.Context, idle bool) {
 	learned, version := d.trainer.Stats().Images, d.Version()
 	d.state.mu.Lock()
@@ -307,7 +310,8 @@ func (d *Daemon) measure(ctx context.Context, idle bool) {
 	}
 	d.state.mu.Unlock()
 	d.gauge.Lock()
-	due := len(pictures) > 0 && (d.held == nil || idle && d.held.Version != version || learned-d.heldAt >= max(measureEvery, 20*int64(len(pictures))))
+	due := len(pictures) > 0 && (d.held == nil || idle && d.held.Version != version ||
+		learned-d.heldAt >= max(measureEvery, 20*int64(len(pictures))))
 	d.gauge.Unlock()
 	if !due {
 		return
@@ -380,7 +384,8 @@ func (d *Daemon) Classes() (all []ClassInfo) {
 // Status returns the present state of the daemon.
 func (d *Daemon) Status() Status {
 	stats, config := d.trainer.Stats(), d.trainer.Config()
-	s := Status{Method: config.Methods[0], Release: edition.Release, Started: d.began, State: "idle", Classes: d.Classes(), History: []Point{}}
+	s := Status{Method: config.Methods[0], Release: edition.Release, Started: d.began, State: "idle", Classes: d.Classes(),
+		History: []Point{}}
 	if s.Classes == nil {
 		s.Classes = []ClassInfo{}
 	}
@@ -400,7 +405,8 @@ func (d *Daemon) Status() Status {
 	case d.waiting() > 0:
 		s.State = "learning"
 	}
-	s.Samples = Counts{Learned: stats.Images, Answering: d.answering, Waiting: d.waiting(), Queue: d.o.Queue, Remembered: len(d.state.book.waiting)}
+	s.Samples = Counts{Learned: stats.Images, Answering: d.answering, Waiting: d.waiting(), Queue: d.o.Queue,
+		Remembered: len(d.state.book.waiting)}
 	for _, n := range d.state.held {
 		s.Samples.HeldOut += n
 	}
@@ -521,8 +527,8 @@ func (d *Daemon) Waiting() int {
 	return d.waiting()
 }
 
-// Learner reads from the newest snapshot of a folder what learns there, and opens nothing: the config of a run that would learn so, as a file, and the shape of the pictures.
-// The error wraps fs.ErrNotExist where there is none yet.
+// Learner reads from the newest snapshot of a folder what learns there, and opens nothing: the config of a run that
+// would learn so, as a file, and the shape of the pictures. The error wraps fs.ErrNotExist where there is none yet.
 func Learner(dir string) (config []byte, shape [3]int, err error) {
 	newest, err := journal.Snapshots(dir).Newest()
 	if err != nil {
@@ -531,7 +537,8 @@ func Learner(dir string) (config []byte, shape [3]int, err error) {
 	var header struct { // of package live, as is the config
 		Shape [3]int `json:"shape"`
 	}
-	if err := (checkpoint.Parts{checkpoint.JSON("live/header", &header), checkpoint.Bytes("live/config", &config)}).LoadState(newest.Decoder().Sub(trainerSection)); err != nil {
+	if err := (checkpoint.Parts{checkpoint.JSON("live/header", &header),
+		checkpoint.Bytes("live/config", &config)}).LoadState(newest.Decoder().Sub(trainerSection)); err != nil {
 		return nil, shape, err
 	}
 	return config, header.Shape, nil

@@ -29,10 +29,12 @@ type Options struct {
 	IDs           int           // samples whose ids are known; 0 is 50,000. Those that were learned long ago go first
 	Retain        bool          // keep all of the journal
 	SnapshotEvery time.Duration // the most time of learning that a start repeats; 0 is 10 s
-	SnapshotBytes int64         // the most bytes of events since a snapshot, beside those of the pictures in it; 0 is 64 MB
-	VersionEvery  int           // pictures after which a version of the weights is kept; 0 is 1,000
-	VersionAge    time.Duration // after which a version is kept where something was learned since the last; 0 is 10 minutes
-	Log           *slog.Logger  // nil is none
+	// the most bytes of events since a snapshot, beside those of the pictures in it; 0 is 64 MB
+	SnapshotBytes int64
+	VersionEvery  int // pictures after which a version of the weights is kept; 0 is 1,000
+	// after which a version is kept where something was learned since the last; 0 is 10 minutes
+	VersionAge time.Duration
+	Log        *slog.Logger // nil is none
 
 	// Of tests.
 	point  func(ctx context.Context, name string) // called by each goroutine before it does what others can see
@@ -142,11 +144,12 @@ type Remembered struct {
 
 // Receipt says that a sample is on the disk, and its state when that was said.
 type Receipt struct {
-	ID     string `json:"id"`
-	Label  string `json:"label,omitempty"`
-	State  string `json:"state"`
-	Undoes string `json:"undoes,omitempty"` // of what the old label has taught, where a sample that was learned is corrected
-	Queued bool   `json:"-"`                // it waits to be learned by this request
+	ID    string `json:"id"`
+	Label string `json:"label,omitempty"`
+	State string `json:"state"`
+	// of what the old label has taught, where a sample that was learned is corrected
+	Undoes string `json:"undoes,omitempty"`
+	Queued bool   `json:"-"` // it waits to be learned by this request
 }
 
 // What a correction undoes.

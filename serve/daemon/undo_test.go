@@ -24,7 +24,8 @@ func sums(method string) Options {
 	return o
 }
 
-// blurred are pictures in which the bright corner of another class shows too, so that classifiers that differ differ in answers.
+// blurred are pictures in which the bright corner of another class shows too, so that classifiers that differ differ in
+// answers.
 func blurred(from, n int) (list []Sample) {
 	for i, m := range samples(from, n) {
 		for k, v := range picture((i+1)%3, 5000+i) {
@@ -65,8 +66,8 @@ func shares(t *testing.T, d *Daemon, list []Sample) (names []string, values []fl
 	return names, values
 }
 
-// alike compares two daemons: the same answers, and probabilities of which those that follow from float32 weights that are the same but for the rounding of float64 sums differ by no more than
-// a millionth.
+// alike compares two daemons: the same answers, and probabilities of which those that follow from float32 weights that
+// are the same but for the rounding of float64 sums differ by no more than a millionth.
 func alike(t *testing.T, what string, got, want *Daemon) {
 	t.Helper()
 	most, same := apart(t, got, want)
@@ -90,8 +91,9 @@ func apart(t *testing.T, got, want *Daemon) (most, same float64) {
 	return most, math.Round(same*1e9) / 1e9
 }
 
-// TestCorrected: 40 of 200 labels are wrong, and then put right: methods that are sums answer as if only the right ones had come, and say so. So does a start after a crash, and
-// after forgetting what was wrong they answer as if it had never come.
+// TestCorrected: 40 of 200 labels are wrong, and then put right: methods that are sums answer as if only the right ones
+// had come, and say so. So does a start after a crash, and after forgetting what was wrong they answer as if it had
+// never come.
 func TestCorrected(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"ncm", "slda", "ranpac"} {
@@ -150,7 +152,8 @@ func TestCorrected(t *testing.T) {
 	}
 }
 
-// TestCorrectsWhatItCan: what is undone is said of each method, and of pictures that the journal does not have any more.
+// TestCorrectsWhatItCan: what is undone is said of each method, and of pictures that the journal does not have any
+// more.
 func TestCorrectsWhatItCan(t *testing.T) {
 	dir, o := t.TempDir(), sums("slda")
 	d := open(t, dir, o)
@@ -186,7 +189,8 @@ func TestCorrectsWhatItCan(t *testing.T) {
 	}
 }
 
-// TestUndoesWhatIsThere: what a rollback has taken away is not taken away again, and two corrections of one sample undo one each.
+// TestUndoesWhatIsThere: what a rollback has taken away is not taken away again, and two corrections of one sample undo
+// one each.
 func TestUndoesWhatIsThere(t *testing.T) {
 	dir, o := t.TempDir(), sums("ncm")
 	d := open(t, dir, o)
@@ -283,7 +287,8 @@ func TestUndoWaits(t *testing.T) {
 	}
 }
 
-// TestUndoOfWhatWasSetAside: what was learned in a cut that was set aside later is not undone by whoever replays the journal, as it was never learned there.
+// TestUndoOfWhatWasSetAside: what was learned in a cut that was set aside later is not undone by whoever replays the
+// journal, as it was never learned there.
 func TestUndoOfWhatWasSetAside(t *testing.T) {
 	o := sums("ncm")
 	o.Retain = true
@@ -309,7 +314,8 @@ func TestUndoOfWhatWasSetAside(t *testing.T) {
 	}
 }
 
-// TestErasedLeavesVersions: what was forgotten is taken out of the versions that have it, once, whenever the process ends; versions of before it came stay as they are.
+// TestErasedLeavesVersions: what was forgotten is taken out of the versions that have it, once, whenever the process
+// ends; versions of before it came stay as they are.
 func TestErasedLeavesVersions(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"ncm", "slda", "ranpac"} {
@@ -374,7 +380,8 @@ func TestErasedLeavesVersions(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for name, d := range map[string]*Daemon{"the daemon": d, "after a kill": open(t, killed, o), "after a later kill": open(t, twice, o)} {
+		for name, d := range map[string]*Daemon{"the daemon": d, "after a kill": open(t, killed, o),
+			"after a later kill": open(t, twice, o)} {
 			applied(t, d)
 			if err := d.until(t.Context(), func() bool { return len(d.state.unerased) == 0 }); err != nil {
 				t.Fatal(err)
@@ -383,7 +390,8 @@ func TestErasedLeavesVersions(t *testing.T) {
 				t.Errorf("%s, %s: the version of before is another one, %v", method, name, err)
 			}
 			for i := 1; i < 3; i++ {
-				if err := errors.Join(d.Rollback(t.Context(), numbers[i], "me"), other.Rollback(t.Context(), others[i], "me")); err != nil {
+				if err := errors.Join(d.Rollback(t.Context(), numbers[i], "me"),
+					other.Rollback(t.Context(), others[i], "me")); err != nil {
 					t.Fatal(err)
 				}
 				alike(t, fmt.Sprintf("%s, %s, version %d", method, name, i), d, other)

@@ -31,16 +31,19 @@ func (r Report) Same() bool { return r.Compared() && r.Digest == r.Want }
 // Text says it for people.
 func (r Report) Text() string {
 	if !r.Compared() {
-		return fmt.Sprintf("The events after %d, up to %d, are whole and were applied again. There is no second snapshot yet with which the state could be compared.", r.From, r.To)
+		return fmt.Sprintf("The events after %d, up to %d, are whole and were applied again. There is no second snapshot yet with which the state could be compared.",
+			r.From, r.To)
 	}
 	if r.Same() {
-		text := fmt.Sprintf("The events %d to %d were applied again, and made the same state, %.16s.", r.From+1, r.To, r.Digest)
+		text := fmt.Sprintf("The events %d to %d were applied again, and made the same state, %.16s.", r.From+1, r.To,
+			r.Digest)
 		if r.Last > r.To {
 			text += fmt.Sprintf(" Those up to %d were applied too.", r.Last)
 		}
 		return text
 	}
-	return fmt.Sprintf("The events %d to %d were applied again, and made another state: %.16s instead of %.16s. Put a good copy of the folder in its place.", r.From+1, r.To, r.Digest, r.Want)
+	return fmt.Sprintf("The events %d to %d were applied again, and made another state: %.16s instead of %.16s. Put a good copy of the folder in its place.",
+		r.From+1, r.To, r.Digest, r.Want)
 }
 
 // Errors of Verify.
@@ -58,8 +61,9 @@ type damaged struct{ error }
 func (d damaged) Is(target error) bool { return target == ErrDamaged }
 func (d damaged) Unwrap() error        { return d.error }
 
-// Verify applies the events between the oldest and the newest snapshot of a folder again, and compares the states; then it applies those after the newest one. Where there is one snapshot, it
-// applies the events after that. It reads every file, and changes nothing. The error is [ErrDamaged] where the folder is not as a daemon leaves it.
+// Verify applies the events between the oldest and the newest snapshot of a folder again, and compares the states; then
+// it applies those after the newest one. Where there is one snapshot, it applies the events after that. It reads every
+// file, and changes nothing. The error is [ErrDamaged] where the folder is not as a daemon leaves it.
 func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
 	j, err := journal.Open(dir, journal.Options{ReadOnly: true})
 	if err == nil {
@@ -76,7 +80,8 @@ func Verify(ctx context.Context, dir string, o Options) (r Report, err error) {
 	}
 	var path *fs.PathError
 	var code syscall.Errno
-	if of := errors.As(err, &path) || errors.As(err, &code); of && (j == nil || !errors.Is(err, fs.ErrNotExist)) { // the system does not let it be read
+	// the system does not let it be read
+	if of := errors.As(err, &path) || errors.As(err, &code); of && (j == nil || !errors.Is(err, fs.ErrNotExist)) {
 		return r, err
 	}
 	return r, damaged{err}
@@ -182,7 +187,8 @@ func lastErased(j journal.Journal) (erased int64, err error) {
 }
 
 // digestOf is the digest of the state in a snapshot.
-func digestOf(ctx context.Context, files *journal.Files, number int64, versions *journal.Files, o Options) (string, error) {
+func digestOf(ctx context.Context, files *journal.Files, number int64, versions *journal.Files, o Options) (string,
+	error) {
 	s := newState(nil, o, versions)
 	if err := s.from(files, number); err != nil {
 		return "", err
@@ -194,7 +200,8 @@ func digestOf(ctx context.Context, files *journal.Files, number int64, versions 
 	return s.digest()
 }
 
-// Rebuild learns again from the whole journal of a folder that retains it, without what was forgotten since. The folder then has that learner.
+// Rebuild learns again from the whole journal of a folder that retains it, without what was forgotten since. The folder
+// then has that learner.
 func Rebuild(ctx context.Context, dir string, o Options) error {
 	unused, err := journal.Unused(dir)
 	if err == nil && unused {
@@ -212,7 +219,8 @@ func Rebuild(ctx context.Context, dir string, o Options) error {
 	defer j.Close()
 	files := journal.Snapshots(dir)
 	if j.First() != 1 {
-		return fmt.Errorf("daemon: the journal of %s begins at event %d. Only a folder that was served with --retain from its start can be learned again", dir, j.First())
+		return fmt.Errorf("daemon: the journal of %s begins at event %d. Only a folder that was served with --retain from its start can be learned again",
+			dir, j.First())
 	}
 	s := newState(nil, o, journal.Versions(dir))
 	if err := s.from(files, 0); err != nil {
@@ -232,7 +240,8 @@ func Rebuild(ctx context.Context, dir string, o Options) error {
 	if err := files.Write(number, c); err != nil {
 		return err
 	}
-	if err := os.Remove(filepath.Join(dir, statisticsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of the other learner
+	// of the other learner
+	if err := os.Remove(filepath.Join(dir, statisticsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	numbers, err := files.Numbers()

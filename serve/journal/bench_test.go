@@ -13,13 +13,14 @@ import (
 // benchmarkFolder is where the benchmarks write: set it to a folder of the disk that is to be measured.
 const benchmarkFolder = "OCL_BENCH_DIR"
 
-// BenchmarkAppend acknowledges 1, 10 and 100 events of 3 kB at once, beside a plain write of as many bytes with an fsync. p50 and p99 are
-// in milliseconds.
+// BenchmarkAppend acknowledges 1, 10 and 100 events of 3 kB at once, beside a plain write of as many bytes with an
+// fsync. p50 and p99 are in milliseconds.
 func BenchmarkAppend(b *testing.B) {
 	for _, n := range []int{1, 10, 100} {
 		events := make([]Event, n)
 		for i := range events {
-			events[i] = Event{Kind: "sample", Time: time.Now(), Who: "token", ID: fmt.Sprintf("%020d", i), Body: []byte(`{"v":1,"label":"cat"}`), Pixels: make([]byte, 3072)}
+			events[i] = Event{Kind: "sample", Time: time.Now(), Who: "token", ID: fmt.Sprintf("%020d", i),
+				Body: []byte(`{"v":1,"label":"cat"}`), Pixels: make([]byte, 3072)}
 		}
 		b.Run(fmt.Sprintf("rows=%d", n), func(b *testing.B) {
 			j := opened(b, benchDir(b), Options{})

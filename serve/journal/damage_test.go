@@ -72,7 +72,8 @@ func TestTornTail(t *testing.T) {
 		torn := copied(t, dir)
 		identity, err := identityOf(torn)
 		if err == nil {
-			err = writeMark(torn, identity, 30) // what a power cut takes it back to; it would say that these events were on the disk
+			// what a power cut takes it back to; it would say that these events were on the disk
+			err = writeMark(torn, identity, 30)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +92,8 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestDamage: a byte that changes anywhere in the files is found, or changes nothing: no event is ever another one, and none is missing.
+// TestDamage: a byte that changes anywhere in the files is found, or changes nothing: no event is ever another one, and
+// none is missing.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	last := left(t, dir)
@@ -173,8 +175,8 @@ func spoilt(do string) func(dir string) error {
 	}
 }
 
-// TestMend: the way out that an error about damage names. What was whole after the newest snapshot is kept up to the damage, and the numbers
-// go on from there.
+// TestMend: the way out that an error about damage names. What was whole after the newest snapshot is kept up to the
+// damage, and the numbers go on from there.
 func TestMend(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -183,13 +185,20 @@ func TestMend(t *testing.T) {
 		first, last int64
 		log         string
 	}{
-		{"a row", 10, spoilt("UPDATE event SET id = NULL WHERE number = 40"), 11, 39, `snapshot=10 kept=29 last=39 left_out=10 file=F lost="40 to 50" fault="event 40: its checksum`},
-		{"a row and another", 10, spoilt("UPDATE event SET id = NULL WHERE number = 40; DELETE FROM event WHERE number = 42; UPDATE event SET kind = NULL WHERE number = 45"), 11, 39, `snapshot=10 kept=29 last=39 left_out=8 file=F lost="40 to 50" fault="event 40: its checksum`},
-		{"a row below the snapshot", 10, spoilt("UPDATE event SET id = NULL WHERE number = 8"), 11, 50, "snapshot=10 kept=40 last=50 left_out=0 file=F\n"},
+		{"a row", 10, spoilt("UPDATE event SET id = NULL WHERE number = 40"), 11, 39,
+			`snapshot=10 kept=29 last=39 left_out=10 file=F lost="40 to 50" fault="event 40: its checksum`},
+		{"a row and another", 10, spoilt("UPDATE event SET id = NULL WHERE number = 40; DELETE FROM event WHERE number = 42; UPDATE event SET kind = NULL WHERE number = 45"),
+			11, 39, `snapshot=10 kept=29 last=39 left_out=8 file=F lost="40 to 50" fault="event 40: its checksum`},
+		{"a row below the snapshot", 10, spoilt("UPDATE event SET id = NULL WHERE number = 8"), 11, 50,
+			"snapshot=10 kept=40 last=50 left_out=0 file=F\n"},
 		{"the head", 10, spoilt("DELETE FROM head"), 11, 50, "snapshot=10 kept=40 last=50 left_out=0 file=F\n"},
-		{"no file at all", 10, func(dir string) error { return os.WriteFile(filepath.Join(dir, dbName), nil, 0o644) }, 11, 10, `snapshot=10 kept=0 last=10 left_out=0 file=F lost="11 to 50" fault="`},
-		{"rows between", 10, spoilt("DELETE FROM event WHERE number < 20"), 11, 10, `snapshot=10 kept=0 last=10 left_out=31 file=F lost="11 to 50" fault="event 11: it is missing"`},
-		{"no snapshot", 0, spoilt("DELETE FROM head"), 1, 0, `snapshot=0 kept=0 last=0 left_out=45 file=F lost="1 to 50" fault="event 1: it is missing"`}, // its first rows were trimmed, so nothing can go before the others
+		{"no file at all", 10, func(dir string) error { return os.WriteFile(filepath.Join(dir, dbName), nil, 0o644) }, 11, 10,
+			`snapshot=10 kept=0 last=10 left_out=0 file=F lost="11 to 50" fault="`},
+		{"rows between", 10, spoilt("DELETE FROM event WHERE number < 20"), 11, 10,
+			`snapshot=10 kept=0 last=10 left_out=31 file=F lost="11 to 50" fault="event 11: it is missing"`},
+		// its first rows were trimmed, so nothing can go before the others
+		{"no snapshot", 0, spoilt("DELETE FROM head"), 1, 0,
+			`snapshot=0 kept=0 last=0 left_out=45 file=F lost="1 to 50" fault="event 1: it is missing"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -220,7 +229,8 @@ func TestMend(t *testing.T) {
 				closed(t, j)
 			}
 			want := strings.ReplaceAll(c.log, "F", filepath.Join(bad, damagedName))
-			if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `level=WARN msg="the journal was made anew from what is whole in the damaged one" `+want) {
+			if text := log.String(); strings.Count(text, "\n") != 1 ||
+				!strings.Contains(text, `level=WARN msg="the journal was made anew from what is whole in the damaged one" `+want) {
 				t.Errorf("the log has\n%swant\n%s", text, want)
 			}
 			var stays strings.Builder
@@ -238,8 +248,8 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// TestWayOn: what an error tells to do is possible, and helps: where the journal is missing, where it was put aside and is only read, and where the log has a damaged frame, whose error has
-// the numbers. What the log says then is true.
+// TestWayOn: what an error tells to do is possible, and helps: where the journal is missing, where it was put aside and
+// is only read, and where the log has a damaged frame, whose error has the numbers. What the log says then is true.
 func TestWayOn(t *testing.T) {
 	dir := t.TempDir()
 	left(t, dir)
@@ -272,7 +282,8 @@ func TestWayOn(t *testing.T) {
 	}
 
 	missing := copied(t, dir)
-	if err := errors.Join(os.Remove(filepath.Join(missing, dbName)), os.Remove(filepath.Join(missing, dbName+walSuffix))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(missing, dbName)),
+		os.Remove(filepath.Join(missing, dbName+walSuffix))); err != nil {
 		t.Fatal(err)
 	}
 	fails(missing, "journal.db: it is missing. Put a good copy of the folder in its place. To go on without what is lost (all samples acknowledged since the newest snapshot), make an empty file journal.db.damaged and start again")
@@ -306,7 +317,8 @@ func TestWayOn(t *testing.T) {
 	}
 }
 
-// TestFormatMadeAnew: where ocl-serve.json alone is missing, the other files say what it did, and a start makes it anew and says so. A new folder has nothing of that in its log.
+// TestFormatMadeAnew: where ocl-serve.json alone is missing, the other files say what it did, and a start makes it anew
+// and says so. A new folder has nothing of that in its log.
 func TestFormatMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	last := left(t, dir)
@@ -345,7 +357,8 @@ func TestFormatMadeAnew(t *testing.T) {
 	}
 }
 
-// FuzzDamage damages the files of a journal in several places. Opening and reading them never gives an event that was not appended.
+// FuzzDamage damages the files of a journal in several places. Opening and reading them never gives an event that was
+// not appended.
 func FuzzDamage(f *testing.F) {
 	dir := f.TempDir()
 	left(f, dir)
@@ -413,7 +426,8 @@ func FuzzFormat(f *testing.F) {
 	f.Add([]byte(`{"format":"ocl serve","version":99999999999999999999}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got, err := parseFormat(text)
-		if err == nil && (got.Format != formatWord || got.Version != formatVersion) || err != nil && !errors.Is(err, ErrOther) && !errors.Is(err, ErrNewer) {
+		if err == nil && (got.Format != formatWord || got.Version != formatVersion) || err != nil &&
+			!errors.Is(err, ErrOther) && !errors.Is(err, ErrNewer) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})

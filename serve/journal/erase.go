@@ -10,10 +10,10 @@ import (
 	"ocl/internal/atomicfile"
 )
 
-// Erase implements [Journal]. A row keeps its length: zeros of the same number replace its bytes, so that SQLite writes them in its place
-// and moves nothing. Rows that were removed earlier may have left bytes of other rows behind, as SQLite moves rows between pages then; so
-// the file is written anew after that. Then the log is emptied, which has the pages of before, and a damaged journal that a person has put aside goes: nothing
-// can be erased in it.
+// Erase implements [Journal]. A row keeps its length: zeros of the same number replace its bytes, so that SQLite writes
+// them in its place and moves nothing. Rows that were removed earlier may have left bytes of other rows behind, as
+// SQLite moves rows between pages then; so the file is written anew after that. Then the log is emptied, which has the
+// pages of before, and a damaged journal that a person has put aside goes: nothing can be erased in it.
 func (s *store) Erase(ids []string) error {
 	wanted := make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -47,7 +47,8 @@ func (s *store) Erase(ids []string) error {
 // damagedNames are the files of a damaged journal.
 var damagedNames = []string{damagedName, damagedName + walSuffix, damagedName + "-shm", damagedName + "-journal"}
 
-// PutAside are the names of the files of a damaged journal in the folder of a daemon: what was left out of the new one may be in them.
+// PutAside are the names of the files of a damaged journal in the folder of a daemon: what was left out of the new one
+// may be in them.
 func PutAside(dir string) (names []string) {
 	for _, name := range damagedNames {
 		if there, err := isThere(filepath.Join(dir, name)); there || err != nil {
@@ -69,7 +70,8 @@ func (s *store) dropDamaged() error {
 			err = os.Remove(filepath.Join(s.dir, name))
 		}
 		if err != nil {
-			return fmt.Errorf("journal: the damaged journal stays, and may have what is to be erased: %w. Remove it by hand", err)
+			return fmt.Errorf("journal: the damaged journal stays, and may have what is to be erased: %w. Remove it by hand",
+				err)
 		}
 		removed = true
 	}
@@ -79,8 +81,8 @@ func (s *store) dropDamaged() error {
 	return nil
 }
 
-// rowsOf finds the rows of some ids that have something to be erased. It looks through all: an index would cost each append more than it
-// saves here, and a damaged one would hide a row.
+// rowsOf finds the rows of some ids that have something to be erased. It looks through all: an index would cost each
+// append more than it saves here, and a damaged one would hide a row.
 func (s *store) rowsOf(ids map[string]bool) (all []row, err error) {
 	rows, err := s.conn.QueryContext(context.Background(),
 		"SELECT number, kind, time, who, id, coalesce(length(body), 0), coalesce(length(pixels), 0) FROM event WHERE erased = 0")

@@ -21,7 +21,8 @@ import (
 // picture is the event under a number that [erasing] appends: random bytes that stand nowhere else.
 func picture(number int64) Event {
 	r := rand.New(rand.NewPCG(uint64(number), 77))
-	e := Event{Number: number, Kind: "sample", Time: time.Unix(0, 1e18+number).UTC(), ID: fmt.Sprintf("picture-%d", number), Pixels: make([]byte, 700+r.IntN(6000))}
+	e := Event{Number: number, Kind: "sample", Time: time.Unix(0, 1e18+number).UTC(),
+		ID: fmt.Sprintf("picture-%d", number), Pixels: make([]byte, 700+r.IntN(6000))}
 	for i := range e.Pixels {
 		e.Pixels[i] = byte(r.Uint32())
 	}
@@ -117,11 +118,13 @@ func erased(dir string, j Journal, to int64) error {
 		}
 	}
 	files, versions := Snapshots(dir), Versions(dir)
-	return errors.Join(files.Write(j.Last(), c), files.RemoveExcept(j.Last()), versions.RemoveExcept(), versions.RemoveTemporary(), j.Erase(ids))
+	return errors.Join(files.Write(j.Last(), c), files.RemoveExcept(j.Last()), versions.RemoveExcept(),
+		versions.RemoveTemporary(), j.Erase(ids))
 }
 
-// TestErasedAfterKills kills a process at an instant of each of snapshot, version, erase and vacuum, opens the folder again, erases there what is forgotten, and looks
-// through every byte of every file for it. What is not forgotten is there.
+// TestErasedAfterKills kills a process at an instant of each of snapshot, version, erase and vacuum, opens the folder
+// again, erases there what is forgotten, and looks through every byte of every file for it. What is not forgotten is
+// there.
 func TestErasedAfterKills(t *testing.T) {
 	kills := 4 // in each
 	if testing.Short() {
@@ -193,7 +196,11 @@ func TestErasedAfterKills(t *testing.T) {
 		}
 	}
 	counts := map[string]int{}
-	check("undisturbed", run(func(phase string, _ faulttest.Op) faulttest.Verdict { counts[phase]++; return faulttest.Verdict{} }))
+	check("undisturbed", run(func(phase string,
+		_ faulttest.Op) faulttest.Verdict {
+		counts[phase]++
+		return faulttest.Verdict{}
+	}))
 	for _, phase := range phases {
 		if counts[phase] < 4 {
 			t.Fatalf("%s: %d operations", phase, counts[phase])
@@ -208,7 +215,8 @@ func TestErasedAfterKills(t *testing.T) {
 			dir := run(func(now string, o faulttest.Op) faulttest.Verdict {
 				if now == phase {
 					if seen++; seen == at+1 {
-						what = fmt.Sprintf("%s, killed at its operation %d (%s of %s), %+v", phase, at+1, o.Call, filepath.Base(o.Path), how)
+						what = fmt.Sprintf("%s, killed at its operation %d (%s of %s), %+v", phase, at+1, o.Call, filepath.Base(o.Path),
+							how)
 						return how
 					}
 				}
@@ -227,7 +235,8 @@ func TestSearch(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "x"), append(text, picture(4).Pixels...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := faulttest.Search(dir, secrets); err != nil || len(found) != 1 || !strings.Contains(found[0], " of a ") {
+	if found, err := faulttest.Search(dir, secrets); err != nil || len(found) != 1 ||
+		!strings.Contains(found[0], " of a ") {
 		t.Errorf("%q, %v", found, err)
 	}
 }

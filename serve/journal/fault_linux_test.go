@@ -13,8 +13,9 @@ import (
 	"ocl/internal/faulttest"
 )
 
-// TestFaults lets each write, fsync and other change of the files fail once, with the errors of a broken and of a full disk, and kills the
-// process before each. What was acknowledged is there afterwards, and a failed fsync ends the journal.
+// TestFaults lets each write, fsync and other change of the files fail once, with the errors of a broken and of a full
+// disk, and kills the process before each. What was acknowledged is there afterwards, and a failed fsync ends the
+// journal.
 func TestFaults(t *testing.T) {
 	run := func(decide func(faulttest.Op) faulttest.Verdict) (dir, out string, killed bool) {
 		t.Helper()
@@ -79,8 +80,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// lastSync says whether an operation comes after everything that is acknowledged: while SQLite closes the file, it takes the log in
-// again, and tells nobody where it fails, as the log stays then.
+// lastSync says whether an operation comes after everything that is acknowledged: while SQLite closes the file, it
+// takes the log in again, and tells nobody where it fails, as the log stays then.
 func lastSync(ops []faulttest.Op, at faulttest.Op) bool {
 	snapshots := 0
 	for _, o := range ops[:at.N] {
@@ -91,7 +92,8 @@ func lastSync(ops []faulttest.Op, at faulttest.Op) bool {
 	return snapshots > 0
 }
 
-// TestFullDisk: where the files may not grow, an append says that there is no room and changes nothing; later ones work again.
+// TestFullDisk: where the files may not grow, an append says that there is no room and changes nothing; later ones work
+// again.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	j := opened(t, dir, Options{})
@@ -103,7 +105,8 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	longer, _ := j.size()
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(longer) + 5*pageSize, Max: limit.Max}); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE,
+		&syscall.Rlimit{Cur: uint64(longer) + 5*pageSize, Max: limit.Max}); err != nil {
 		t.Fatal(err)
 	}
 	var full error

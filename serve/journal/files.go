@@ -20,9 +20,9 @@ import (
 // suffix ends the names of numbered files.
 const suffix = ".ocl"
 
-// Files are checkpoint containers in a folder, one for each of some numbers: 12.ocl. Each appears whole or not at all, and its checksums
-// are checked when it is read. Whoever uses them has the journal of the folder open.
-// What is written gets the identity of the folder, and a file of another folder is an error.
+// Files are checkpoint containers in a folder, one for each of some numbers: 12.ocl. Each appears whole or not at all,
+// and its checksums are checked when it is read. Whoever uses them has the journal of the folder open. What is written
+// gets the identity of the folder, and a file of another folder is an error.
 type Files struct {
 	dir    string // of the daemon
 	folder string
@@ -31,7 +31,8 @@ type Files struct {
 	writing sync.Mutex
 }
 
-// Snapshots are the whole states of the daemon whose folder is dir, by the number of the last event that each has in it.
+// Snapshots are the whole states of the daemon whose folder is dir, by the number of the last event that each has in
+// it.
 func Snapshots(dir string) *Files {
 	return &Files{dir: dir, folder: filepath.Join(dir, snapshotsName), what: "snapshot"}
 }
@@ -46,8 +47,8 @@ func (f *Files) Path(number int64) string {
 	return filepath.Join(f.folder, strconv.FormatInt(number, 10)+suffix)
 }
 
-// Write writes the file of a number (≥ 0), in place of one that is there. Without an error it is on the disk. An error for want of room
-// is [ErrNoRoom], and nothing was changed.
+// Write writes the file of a number (≥ 0), in place of one that is there. Without an error it is on the disk. An error
+// for want of room is [ErrNoRoom], and nothing was changed.
 func (f *Files) Write(number int64, c *checkpoint.Container) error {
 	if number < 0 {
 		panic(fmt.Sprintf("journal: %s %d", f.what, number))
@@ -76,8 +77,8 @@ func (f *Files) Write(number int64, c *checkpoint.Container) error {
 	return nil
 }
 
-// Read reads the file of a number. The error wraps fs.ErrNotExist where there is none, [checkpoint.ErrCorrupt] where it is damaged, and [ErrForeign]
-// where it is of another folder.
+// Read reads the file of a number. The error wraps fs.ErrNotExist where there is none, [checkpoint.ErrCorrupt] where it
+// is damaged, and [ErrForeign] where it is of another folder.
 func (f *Files) Read(number int64) (*checkpoint.Container, error) {
 	got, err := checkpoint.Read(f.Path(number))
 	if err == nil {
@@ -89,7 +90,8 @@ func (f *Files) Read(number int64) (*checkpoint.Container, error) {
 	return got.Container, nil
 }
 
-// belongs checks that what was read is the file of a number of this folder. Files of before there were identities are taken.
+// belongs checks that what was read is the file of a number of this folder. Files of before there were identities are
+// taken.
 func (f *Files) belongs(c *checkpoint.Container, number int64) error {
 	of, err := stampIn(c)
 	if err != nil || of.Folder == "" {
@@ -100,23 +102,24 @@ func (f *Files) belongs(c *checkpoint.Container, number int64) error {
 	case err != nil:
 		return err
 	case identity != "" && of.Folder != identity:
-		return fmt.Errorf("%s: %w: it has the identity %s, and this one %s", f.Path(number), ErrForeign, shortly(of.Folder), shortly(identity))
+		return fmt.Errorf("%s: %w: it has the identity %s, and this one %s", f.Path(number), ErrForeign, shortly(of.Folder),
+			shortly(identity))
 	case of.Number != number:
 		return fmt.Errorf("%w: %s is the %s %d", checkpoint.ErrCorrupt, f.Path(number), f.what, of.Number)
 	}
 	return nil
 }
 
-// Newest is a file that was read: the one of the highest number that is whole. Skipped says, newest first, what is wrong with those of
-// higher numbers; a person should see it.
+// Newest is a file that was read: the one of the highest number that is whole. Skipped says, newest first, what is
+// wrong with those of higher numbers; a person should see it.
 type Newest struct {
 	Number int64
 	*checkpoint.Container
 	Skipped []error
 }
 
-// Newest reads the newest file that is whole. The error wraps fs.ErrNotExist where there is none at all. If all are damaged, it wraps
-// [checkpoint.ErrCorrupt] and says what is wrong with each.
+// Newest reads the newest file that is whole. The error wraps fs.ErrNotExist where there is none at all. If all are
+// damaged, it wraps [checkpoint.ErrCorrupt] and says what is wrong with each.
 func (f *Files) Newest() (Newest, error) {
 	numbers, err := f.Numbers()
 	if err != nil {
@@ -128,7 +131,8 @@ func (f *Files) Newest() (Newest, error) {
 		switch {
 		case err == nil:
 			return Newest{number, c, skipped}, nil
-		case !errors.Is(err, checkpoint.ErrCorrupt): // a person decides about a file that cannot be read, or is of another version
+		case !errors.Is(err,
+			checkpoint.ErrCorrupt): // a person decides about a file that cannot be read, or is of another version
 			return Newest{}, fmt.Errorf("%w. Mend it, or remove it to go on from the %s before it", err, f.what)
 		}
 		skipped = append(skipped, err)
@@ -163,8 +167,8 @@ func (f *Files) RemoveExcept(numbers ...int64) error {
 	return f.Remove(func(n int64) bool { return !slices.Contains(numbers, n) })
 }
 
-// RemoveTemporary removes what was left half written: a crash may have left it, and it may have pictures that are to be erased. [Open] does so too.
-// It waits for a [Files.Write] of f that is under way.
+// RemoveTemporary removes what was left half written: a crash may have left it, and it may have pictures that are to be
+// erased. [Open] does so too. It waits for a [Files.Write] of f that is under way.
 func (f *Files) RemoveTemporary() error {
 	f.writing.Lock()
 	defer f.writing.Unlock()
@@ -174,7 +178,8 @@ func (f *Files) RemoveTemporary() error {
 	return nil
 }
 
-// Remove removes the files that goes tells, and what crashes left half written. Without an error, they stay away after a power cut.
+// Remove removes the files that goes tells, and what crashes left half written. Without an error, they stay away after
+// a power cut.
 func (f *Files) Remove(goes func(int64) bool) error {
 	faults := []error{f.RemoveTemporary()}
 	entries, err := input.ReadDir(f.folder)

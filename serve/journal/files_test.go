@@ -30,7 +30,8 @@ func numberIn(t *testing.T, c *checkpoint.Container) (number int64) {
 	return number
 }
 
-// TestFiles: the newest snapshot that is whole is read, whatever became of those after it, and only what is asked for goes.
+// TestFiles: the newest snapshot that is whole is read, whatever became of those after it, and only what is asked for
+// goes.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	files := Snapshots(dir)
@@ -76,7 +77,8 @@ func TestFiles(t *testing.T) {
 	if c, err := files.Read(9); err != nil || numberIn(t, c) != 9 {
 		t.Error(err)
 	}
-	if _, err := files.Read(200); !errors.Is(err, checkpoint.ErrCorrupt) || !strings.Contains(err.Error(), "snapshot 200") {
+	if _, err := files.Read(200); !errors.Is(err, checkpoint.ErrCorrupt) ||
+		!strings.Contains(err.Error(), "snapshot 200") {
 		t.Errorf("a damaged one: %v", err)
 	}
 	if _, err := files.Read(8); !errors.Is(err, fs.ErrNotExist) {
@@ -104,8 +106,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestNothingHalfWritten: what a killed process was writing goes at the next start, in the folder and in those of snapshots and versions, and when pictures
-// are erased. Files of others stay.
+// TestNothingHalfWritten: what a killed process was writing goes at the next start, in the folder and in those of
+// snapshots and versions, and when pictures are erased. Files of others stay.
 func TestNothingHalfWritten(t *testing.T) {
 	dir := t.TempDir()
 	closed(t, opened(t, dir, Options{}))
@@ -116,7 +118,8 @@ func TestNothingHalfWritten(t *testing.T) {
 	leave := func() {
 		t.Helper()
 		for _, name := range []string{
-			"versions/.5.ocl.1-2-3.tmp", "versions/.3.ocl.4711-812034.tmp", "snapshots/.0.ocl.1-2-3.tmp", ".statistics.json.1-2-3.tmp", ".ocl-serve.json.1-2-3.tmp",
+			"versions/.5.ocl.1-2-3.tmp", "versions/.3.ocl.4711-812034.tmp", "snapshots/.0.ocl.1-2-3.tmp",
+			".statistics.json.1-2-3.tmp", ".ocl-serve.json.1-2-3.tmp",
 			"snapshots/.DS_Store", "versions/note.tmp",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte("picture"), 0o600); err != nil {
@@ -149,7 +152,9 @@ func TestNothingHalfWritten(t *testing.T) {
 	if all := left(".", snapshotsName, versionsName); !slices.Equal(all, []string{".DS_Store", "note.tmp"}) {
 		t.Errorf("a start has left %q", all)
 	}
-	for _, remove := range []func() error{files.RemoveTemporary, func() error { return files.Remove(func(n int64) bool { return n < 0 }) }, func() error { return files.RemoveExcept(3) }} {
+	for _, remove := range []func() error{files.RemoveTemporary,
+		func() error { return files.Remove(func(n int64) bool { return n < 0 }) },
+		func() error { return files.RemoveExcept(3) }} {
 		leave()
 		if err := remove(); err != nil {
 			t.Error(err)

@@ -52,21 +52,26 @@ type format struct {
 func parseFormat(text []byte) (format, error) {
 	var f format
 	if err := json.Unmarshal(text, &f); err != nil {
-		return format{}, fmt.Errorf("%w: %s cannot be read (%w). Restore it, or choose another folder", ErrOther, formatName, err)
+		return format{}, fmt.Errorf("%w: %s cannot be read (%w). Restore it, or choose another folder", ErrOther, formatName,
+			err)
 	}
 	if f.Format != formatWord || f.Version < 1 {
-		return format{}, fmt.Errorf("%w: %s has the format %s of version %d. Choose another folder", ErrOther, formatName, cause.Shown(f.Format), f.Version)
+		return format{}, fmt.Errorf("%w: %s has the format %s of version %d. Choose another folder", ErrOther, formatName,
+			cause.Shown(f.Format), f.Version)
 	}
 	if f.Version > formatVersion {
-		return format{}, fmt.Errorf("%w: it has version %d, and this ocl knows %d. Use that ocl, or choose another folder", ErrNewer, f.Version, formatVersion)
+		return format{}, fmt.Errorf("%w: it has version %d, and this ocl knows %d. Use that ocl, or choose another folder",
+			ErrNewer, f.Version, formatVersion)
 	}
 	if f.Identity != "" && !isIdentity(f.Identity) {
-		return format{}, fmt.Errorf("%w: %s has the identity %s, which is none. Restore it, or choose another folder", ErrOther, formatName, cause.Shown(f.Identity))
+		return format{}, fmt.Errorf("%w: %s has the identity %s, which is none. Restore it, or choose another folder",
+			ErrOther, formatName, cause.Shown(f.Identity))
 	}
 	return f, nil
 }
 
-// lockFolder locks a folder for this process. Those who only read it share the lock with each other; a copy that has no file for it is read without one.
+// lockFolder locks a folder for this process. Those who only read it share the lock with each other; a copy that has no
+// file for it is read without one.
 func lockFolder(dir string, readOnly bool) (*flock.Flock, error) {
 	path := filepath.Join(dir, lockName)
 	newLock, try := input.NewLock, (*flock.Flock).TryLock
@@ -85,7 +90,8 @@ func lockFolder(dir string, readOnly bool) (*flock.Flock, error) {
 		_ = lock.Close() // nothing was written to it
 	}
 	if err != nil {
-		return nil, fmt.Errorf("journal: %s cannot be locked (%w). Choose a folder that can be written, on a disk that has locks", path, cause.Of(err))
+		return nil, fmt.Errorf("journal: %s cannot be locked (%w). Choose a folder that can be written, on a disk that has locks",
+			path, cause.Of(err))
 	}
 	if !got {
 		return nil, fmt.Errorf("journal: %s: %w. Stop that process, or choose another folder", dir, ErrBusy)
@@ -93,8 +99,8 @@ func lockFolder(dir string, readOnly bool) (*flock.Flock, error) {
 	return lock, nil
 }
 
-// Unused says whether a folder is missing or empty, so that Open would set it up. It writes nothing. A folder of something else is ErrOther, unless a process has it, or
-// had it, open: then Open judges.
+// Unused says whether a folder is missing or empty, so that Open would set it up. It writes nothing. A folder of
+// something else is ErrOther, unless a process has it, or had it, open: then Open judges.
 func Unused(dir string) (bool, error) {
 	if there, err := isThere(dir); err != nil || !there {
 		return err == nil, err
@@ -106,7 +112,8 @@ func Unused(dir string) (bool, error) {
 	return err == nil && !f.Complete, err
 }
 
-// known reads what a folder is. It is the zero format for a folder in which nothing is yet, and a complete one without a word where ocl-serve.json is missing beside files that say what it did.
+// known reads what a folder is. It is the zero format for a folder in which nothing is yet, and a complete one without
+// a word where ocl-serve.json is missing beside files that say what it did.
 func known(dir string) (format, error) {
 	text, err := input.ReadFile(filepath.Join(dir, formatName), input.Want{Most: limit.ServeFormat, NoLinks: true})
 	if err == nil {
@@ -133,14 +140,18 @@ func known(dir string) (format, error) {
 	switch {
 	case len(others) == 0:
 		return format{}, nil
-	case slices.Contains(others, dbName) && slices.Contains(others, snapshotsName) && slices.Contains(others, acknowledgedName): // those have all that it says
+	case slices.Contains(others, dbName) && slices.Contains(others, snapshotsName) &&
+		slices.Contains(others, acknowledgedName): // those have all that it says
 		return format{Complete: true}, nil
 	case slices.Contains(others, dbName):
-		return format{}, fmt.Errorf("journal: %s: %w: it has %s and no %s. If it is the folder of a daemon, put a good copy of it in its place", dir, ErrOther, count.Some(others), formatName)
+		return format{}, fmt.Errorf("journal: %s: %w: it has %s and no %s. If it is the folder of a daemon, put a good copy of it in its place",
+			dir, ErrOther, count.Some(others), formatName)
 	case slices.Contains(others, "result.json") || slices.Contains(others, "checkpoints"):
-		return format{}, fmt.Errorf("journal: %s: %w: it is that of a run. Choose a new folder, and give this one to --init", dir, ErrOther)
+		return format{}, fmt.Errorf("journal: %s: %w: it is that of a run. Choose a new folder, and give this one to --init",
+			dir, ErrOther)
 	}
-	return format{}, fmt.Errorf("journal: %s: %w: it has %s and no %s. Give the folder of a daemon, or an empty one for a new daemon", dir, ErrOther, count.Some(others), formatName)
+	return format{}, fmt.Errorf("journal: %s: %w: it has %s and no %s. Give the folder of a daemon, or an empty one for a new daemon",
+		dir, ErrOther, count.Some(others), formatName)
 }
 
 // writeFormat writes ocl-serve.json.
@@ -158,7 +169,8 @@ func writeFormat(dir string, complete bool, identity string) error {
 	return nil
 }
 
-// folders are the folder of a daemon and those of them in it that are there. Something else in the place of one is found by who writes there.
+// folders are the folder of a daemon and those of them in it that are there. Something else in the place of one is
+// found by who writes there.
 func folders(dir string) []string {
 	there := []string{dir}
 	for _, name := range []string{snapshotsName, versionsName} {
@@ -169,7 +181,8 @@ func folders(dir string) []string {
 	return there
 }
 
-// clean removes what a process that was killed has left half made: it may have pictures that were forgotten since. The caller has locked the folder.
+// clean removes what a process that was killed has left half made: it may have pictures that were forgotten since. The
+// caller has locked the folder.
 func clean(dir string) error {
 	var err error
 	for _, folder := range folders(dir) {
@@ -194,7 +207,9 @@ func tighten(dir string) error {
 			err = atomicfile.Tighten(folder, 0o700)
 		}
 		for _, e := range entries {
-			if hidden := strings.HasPrefix(e.Name(), ".") && e.Name() != lockName; err == nil && e.Type().IsRegular() && !hidden { // those are of others
+			// those are of others
+			if hidden := strings.HasPrefix(e.Name(), ".") && e.Name() != lockName; err == nil && e.Type().IsRegular() &&
+				!hidden {
 				err = atomicfile.Tighten(filepath.Join(folder, e.Name()), 0o600)
 			}
 		}

@@ -22,8 +22,8 @@ import (
 	"ocl/internal/limit"
 )
 
-// The identity of a folder is drawn when it is set up: 32 hexadecimal digits in ocl-serve.json, in the journal and in each snapshot and version. So a file
-// of another folder is noticed.
+// The identity of a folder is drawn when it is set up: 32 hexadecimal digits in ocl-serve.json, in the journal and in
+// each snapshot and version. So a file of another folder is noticed.
 
 func newIdentity() string {
 	b := make([]byte, 16)
@@ -87,7 +87,8 @@ func stampIn(c *checkpoint.Container) (of stamp, err error) {
 	return of, nil
 }
 
-// stampAt reads the stamp of a file alone. The zero stamp is also that of a damaged file, which who reads all of it finds.
+// stampAt reads the stamp of a file alone. The zero stamp is also that of a damaged file, which who reads all of it
+// finds.
 func stampAt(path string) (stamp, error) {
 	const (
 		begin = 16 // of the file: magic, version, how many sections
@@ -134,12 +135,13 @@ func identityOf(dir string) (string, error) {
 	return f.Identity, err
 }
 
-// belongs checks that the journal and the snapshots are those of one folder, and that the journal has all that was acknowledged, as far as the
-// files tell. It returns the identity of the folder: that of the newest snapshot that has one, or of ocl-serve.json, or of the journal; "" is none.
+// belongs checks that the journal and the snapshots are those of one folder, and that the journal has all that was
+// acknowledged, as far as the files tell. It returns the identity of the folder: that of the newest snapshot that has
+// one, or of ocl-serve.json, or of the journal; "" is none.
 //
-// Two things say that events are missing at the end: the name of a snapshot (it has all up to its number), and the mark beside the journal
-// (see [mark]). A log that was cut shows itself by nothing else: it looks like one that a crash has torn. So a journal with an identity, which never was
-// without a mark, is damaged without it.
+// Two things say that events are missing at the end: the name of a snapshot (it has all up to its number), and the mark
+// beside the journal (see [mark]). A log that was cut shows itself by nothing else: it looks like one that a crash has
+// torn. So a journal with an identity, which never was without a mark, is damaged without it.
 func (s *store) belongs(f format) (identity string, err error) {
 	identity = f.Identity
 	numbers, err := Snapshots(s.dir).Numbers()
@@ -174,15 +176,16 @@ func (s *store) belongs(f format) (identity string, err error) {
 	acknowledged := readMark(s.dir, identity)
 	if acknowledged < 0 && s.identity != "" {
 		return "", &DamageError{
-			Path: filepath.Join(s.dir, acknowledgedName), Whole: true, Lost: fmt.Sprintf("what was acknowledged after event %d, if anything was", max(s.head.last, last)),
+			Path: filepath.Join(s.dir, acknowledgedName), Whole: true,
+			Lost: fmt.Sprintf("what was acknowledged after event %d, if anything was", max(s.head.last, last)),
 			What: "it is missing or damaged, so nobody can tell whether the journal has all that was acknowledged",
 		}
 	}
 	return identity, s.hasAll(acknowledged, last)
 }
 
-// isOurs is an error about the journal of another folder. last is the number of the last snapshot, and newest that of the last one that has an
-// identity; -1 is none.
+// isOurs is an error about the journal of another folder. last is the number of the last snapshot, and newest that of
+// the last one that has an identity; -1 is none.
 func (s *store) isOurs(identity string, last, newest int64) error {
 	if s.identity == identity || s.identity == "" && newest < 0 { // the identity was not written yet
 		return nil
@@ -203,7 +206,8 @@ func (s *store) isOurs(identity string, last, newest int64) error {
 	}
 	return &DamageError{
 		Path: s.path, Whole: true, Lost: lost,
-		What: fmt.Sprintf("it is not the journal of this folder: the folder has the identity %s, and this file %s", shortly(identity), its),
+		What: fmt.Sprintf("it is not the journal of this folder: the folder has the identity %s, and this file %s",
+			shortly(identity), its),
 	}
 }
 
@@ -214,14 +218,16 @@ func (s *store) hasAll(acknowledged, snapshot int64) error {
 		return nil
 	}
 	d := &DamageError{Path: s.path, Number: ends + 1, Whole: true}
-	d.What = fmt.Sprintf("the journal ends at event %d, and event %d was on the disk; the end of its log, %s, was cut off or removed", ends, want, dbName+walSuffix)
+	d.What = fmt.Sprintf("the journal ends at event %d, and event %d was on the disk; the end of its log, %s, was cut off or removed",
+		ends, want, dbName+walSuffix)
 	switch {
 	case snapshot < 0:
 		d.Lost = fmt.Sprintf("all events up to %d, as there is no snapshot", want)
 	case want > max(ends, snapshot):
 		d.Lost = fmt.Sprintf("the events %d to %d", max(ends, snapshot)+1, want)
 	default:
-		d.Lost = fmt.Sprintf("the record of the events %d to %d; what was learned of them is in the snapshot %d", ends+1, want, snapshot)
+		d.Lost = fmt.Sprintf("the record of the events %d to %d; what was learned of them is in the snapshot %d", ends+1,
+			want, snapshot)
 	}
 	return d
 }
@@ -232,7 +238,8 @@ func (s *store) belong(f format, identity string) error {
 		identity = newIdentity()
 	}
 	if f.Format == "" {
-		s.log.Warn("a file was missing, and is made anew from what the journal says", "file", filepath.Join(s.dir, formatName))
+		s.log.Warn("a file was missing, and is made anew from what the journal says", "file",
+			filepath.Join(s.dir, formatName))
 	}
 	if f.Identity != identity {
 		if err := writeFormat(s.dir, true, identity); err != nil {
@@ -251,10 +258,12 @@ func (s *store) belong(f format, identity string) error {
 	return nil
 }
 
-// mark is the number of the last event that was acknowledged, in a file beside the journal. It is made before a journal with an identity is, and written over in its place after
-// each commit, without an fsync, which would double what an event costs. So it never says more than what was on the disk. What it says survives the end
-// of the process whenever that comes; a power cut may take it back to what the disk had of it, as old as the last time that the log was taken into the
-// file, or half a minute. An error of writing it over is none of the journal: it tells less then. A full disk has room for that.
+// mark is the number of the last event that was acknowledged, in a file beside the journal. It is made before a journal
+// with an identity is, and written over in its place after each commit, without an fsync, which would double what an
+// event costs. So it never says more than what was on the disk. What it says survives the end of the process whenever
+// that comes; a power cut may take it back to what the disk had of it, as old as the last time that the log was taken
+// into the file, or half a minute. An error of writing it over is none of the journal: it tells less then. A full disk
+// has room for that.
 type mark struct {
 	file     *os.File
 	identity string
@@ -269,7 +278,8 @@ func (m *mark) text(last int64) []byte {
 
 // writeMark makes the mark, or a new one in place of another.
 func writeMark(dir, identity string, last int64) error {
-	if err := atomicfile.WritePrivateBytes(filepath.Join(dir, acknowledgedName), (&mark{identity: identity}).text(last)); err != nil {
+	if err := atomicfile.WritePrivateBytes(filepath.Join(dir, acknowledgedName),
+		(&mark{identity: identity}).text(last)); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	return nil
@@ -305,7 +315,8 @@ func (m *mark) close() error {
 	return m.file.Close()
 }
 
-// readMark is the last event that was acknowledged in the folder of an identity, as far as the mark tells; -1 where there is none of it.
+// readMark is the last event that was acknowledged in the folder of an identity, as far as the mark tells; -1 where
+// there is none of it.
 func readMark(dir, identity string) int64 {
 	text, err := input.ReadFile(filepath.Join(dir, acknowledgedName), input.Want{Most: limit.ServeFormat, NoLinks: true})
 	if err != nil {
@@ -313,7 +324,8 @@ func readMark(dir, identity string) int64 {
 	}
 	var last int64
 	var its, sum string
-	if n, err := fmt.Sscanf(string(text), "%32s %19d %8s\n", &its, &last, &sum); n != 3 || err != nil || its != identity || last < 0 ||
+	if n, err := fmt.Sscanf(string(text), "%32s %19d %8s\n", &its, &last, &sum); n != 3 || err != nil || its != identity ||
+		last < 0 ||
 		string((&mark{identity: its}).text(last)) != string(text) {
 		return -1
 	}

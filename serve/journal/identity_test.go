@@ -53,7 +53,8 @@ func goesOn(t *testing.T, dir string, first, last int64) {
 	}
 }
 
-// TestCutLog: a log that was cut, emptied or removed after its events were acknowledged is refused, with what it costs. The way on works.
+// TestCutLog: a log that was cut, emptied or removed after its events were acknowledged is refused, with what it costs.
+// The way on works.
 func TestCutLog(t *testing.T) {
 	dir := t.TempDir()
 	last := left(t, dir) // 30 events in the file, and the others in the log
@@ -77,15 +78,23 @@ func TestCutLog(t *testing.T) {
 		{"removed", remove, 25, true, "the events 31 to 50", [2]int64{26, 30}, false},
 		{"emptied", cut(0), 25, true, "the events 31 to 50", [2]int64{26, 30}, false},
 		{"without its last frame", cut(info.Size() - pageSize), 25, true, "the events 49 to 50", [2]int64{26, 48}, false},
-		{"removed, and there is no snapshot", remove, 0, true, "all events up to 50, as there is no snapshot", [2]int64{1, 0}, false},
+		{"removed, and there is no snapshot", remove, 0, true, "all events up to 50, as there is no snapshot", [2]int64{1, 0},
+			false},
 		{"removed, and a snapshot has a part", remove, 40, true, "the events 41 to 50", [2]int64{41, 40}, false},
-		{"removed, and a snapshot has all", remove, 50, true, "the record of the events 31 to 50; what was learned of them is in the snapshot 50", [2]int64{51, 50}, false},
-		{"removed, and a snapshot has a part, which is damaged then", remove, 40, true, "the events 41 to 50", [2]int64{21, 30}, true},
-		{"removed with the mark", remove, 40, false, "what was acknowledged after event 40, if anything was", [2]int64{41, 40}, false},
-		{"removed with the mark, and the snapshot is older", remove, 25, false, "what was acknowledged after event 30, if anything was", [2]int64{26, 30}, false},
-		{"removed with the mark, and there is no snapshot", remove, 0, false, "what was acknowledged after event 30, if anything was", [2]int64{1, 0}, false},
-		{"without its last frame, and without the mark", cut(info.Size() - pageSize), 25, false, "what was acknowledged after event 48, if anything was", [2]int64{26, 48}, false},
-		{"whole, and the mark alone is missing", cut(info.Size()), 25, false, "what was acknowledged after event 50, if anything was", [2]int64{26, 50}, false},
+		{"removed, and a snapshot has all", remove, 50, true,
+			"the record of the events 31 to 50; what was learned of them is in the snapshot 50", [2]int64{51, 50}, false},
+		{"removed, and a snapshot has a part, which is damaged then", remove, 40, true, "the events 41 to 50",
+			[2]int64{21, 30}, true},
+		{"removed with the mark", remove, 40, false, "what was acknowledged after event 40, if anything was",
+			[2]int64{41, 40}, false},
+		{"removed with the mark, and the snapshot is older", remove, 25, false,
+			"what was acknowledged after event 30, if anything was", [2]int64{26, 30}, false},
+		{"removed with the mark, and there is no snapshot", remove, 0, false,
+			"what was acknowledged after event 30, if anything was", [2]int64{1, 0}, false},
+		{"without its last frame, and without the mark", cut(info.Size() - pageSize), 25, false,
+			"what was acknowledged after event 48, if anything was", [2]int64{26, 48}, false},
+		{"whole, and the mark alone is missing", cut(info.Size()), 25, false,
+			"what was acknowledged after event 50, if anything was", [2]int64{26, 50}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bad := copied(t, dir)
@@ -105,7 +114,8 @@ func TestCutLog(t *testing.T) {
 				t.Errorf("%v: lost %q, want %q", d, d.Lost, c.lost)
 			}
 			if c.spoiled { // it does not stand in the way for ever
-				if err := errors.Join(os.Truncate(Snapshots(bad).Path(c.snapshot), 40), Snapshots(bad).Write(20, checkpoint.NewContainer())); err != nil {
+				if err := errors.Join(os.Truncate(Snapshots(bad).Path(c.snapshot), 40),
+					Snapshots(bad).Write(20, checkpoint.NewContainer())); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -135,7 +145,8 @@ func TestMark(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(bad, acknowledgedName), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if d := lost(t, bad); d.Path != filepath.Join(bad, acknowledgedName) || d.Lost != "what was acknowledged after event 7, if anything was" {
+		if d := lost(t, bad); d.Path != filepath.Join(bad, acknowledgedName) ||
+			d.Lost != "what was acknowledged after event 7, if anything was" {
 			t.Errorf("%q: %v", text, d)
 		}
 		goesOn(t, bad, 1, 7)
@@ -148,7 +159,8 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestNewFolderCutShort: a process that is killed between the steps of making a folder leaves one that the next makes whole.
+// TestNewFolderCutShort: a process that is killed between the steps of making a folder leaves one that the next makes
+// whole.
 func TestNewFolderCutShort(t *testing.T) {
 	whole := t.TempDir()
 	closed(t, opened(t, whole, Options{}))
@@ -162,7 +174,8 @@ func TestNewFolderCutShort(t *testing.T) {
 		func(dir string) error { return os.WriteFile(filepath.Join(dir, newName), []byte("SQLi"), 0o600) },
 		func(dir string) error {
 			text, err := os.ReadFile(filepath.Join(whole, dbName))
-			return errors.Join(err, os.Remove(filepath.Join(dir, newName)), os.WriteFile(filepath.Join(dir, dbName), text, 0o600))
+			return errors.Join(err, os.Remove(filepath.Join(dir, newName)),
+				os.WriteFile(filepath.Join(dir, dbName), text, 0o600))
 		},
 		func(dir string) error { return writeFormat(dir, true, identity) },
 	}
@@ -180,7 +193,8 @@ func TestNewFolderCutShort(t *testing.T) {
 	}
 }
 
-// TestForeignJournal: the journal of another folder is refused, also one without an identity, and nothing of it is taken on the way on.
+// TestForeignJournal: the journal of another folder is refused, also one without an identity, and nothing of it is
+// taken on the way on.
 func TestForeignJournal(t *testing.T) {
 	other := t.TempDir()
 	left(t, other)
@@ -242,7 +256,8 @@ func TestForeignFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Open(bad, Options{})
-		if is := of(bad).what == "snapshot"; is == (err == nil) || is && !strings.Contains(err.Error(), "is of another folder (") {
+		if is := of(bad).what == "snapshot"; is == (err == nil) || is &&
+			!strings.Contains(err.Error(), "is of another folder (") {
 			t.Errorf("a foreign %s: %v", of(bad).what, err)
 		}
 		if _, err := of(bad).Read(5); !errors.Is(err, ErrForeign) && of(bad).what != "snapshot" {
@@ -272,7 +287,8 @@ func TestForeignFiles(t *testing.T) {
 func makeOld(t *testing.T, dir string) {
 	t.Helper()
 	err := spoilt("DROP TABLE folder; PRAGMA user_version = 1")(dir)
-	err = errors.Join(err, os.WriteFile(filepath.Join(dir, formatName), []byte(`{"format":"ocl serve","version":1,"complete":true}`+"\n"), 0o644))
+	err = errors.Join(err, os.WriteFile(filepath.Join(dir, formatName),
+		[]byte(`{"format":"ocl serve","version":1,"complete":true}`+"\n"), 0o644))
 	err = errors.Join(err, os.Remove(filepath.Join(dir, acknowledgedName)))
 	for _, f := range []*Files{Snapshots(dir), Versions(dir)} {
 		numbers, failed := f.Numbers()
@@ -313,7 +329,8 @@ func TestFolderOfBefore(t *testing.T) {
 			if err := f.Write(int64(10+n), container(t, 1)); err != nil {
 				t.Error(err)
 			}
-			if of, err := stampAt(f.Path(int64(10 + n))); err != nil || of.Folder != j.identity || !isIdentity(of.Folder) || of.Number != int64(10+n) {
+			if of, err := stampAt(f.Path(int64(10 + n))); err != nil || of.Folder != j.identity || !isIdentity(of.Folder) ||
+				of.Number != int64(10+n) {
 				t.Errorf("the stamp is %+v: %v", of, err)
 			}
 		}
@@ -324,7 +341,9 @@ func TestFolderOfBefore(t *testing.T) {
 	}
 	// A process that ended between the two files, and an ocl-serve.json that was made anew.
 	half := copied(t, old)
-	if err := errors.Join(os.Remove(filepath.Join(half, acknowledgedName)), os.RemoveAll(filepath.Join(half, snapshotsName)), spoilt("DROP TABLE folder; PRAGMA user_version = 1")(half)); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(half, acknowledgedName)),
+		os.RemoveAll(filepath.Join(half, snapshotsName)),
+		spoilt("DROP TABLE folder; PRAGMA user_version = 1")(half)); err != nil {
 		t.Fatal(err)
 	}
 	halfway := copied(t, half)
@@ -343,7 +362,8 @@ func TestFolderOfBefore(t *testing.T) {
 	}
 }
 
-// TestDamagedJournalGoes: a damaged journal that was put aside has pictures in which nothing can be erased, so erasing removes it.
+// TestDamagedJournalGoes: a damaged journal that was put aside has pictures in which nothing can be erased, so erasing
+// removes it.
 func TestDamagedJournalGoes(t *testing.T) {
 	dir := t.TempDir()
 	last := left(t, dir)
@@ -369,7 +389,8 @@ func TestDamagedJournalGoes(t *testing.T) {
 	absent(t, bad, samples(1, int(last)))
 }
 
-// FuzzStamp reads the stamp of files of any bytes: alone, and with all of the file. What is read alone is what the whole file says.
+// FuzzStamp reads the stamp of files of any bytes: alone, and with all of the file. What is read alone is what the
+// whole file says.
 func FuzzStamp(f *testing.F) {
 	c, err := stamped(checkpoint.NewContainer(), stamp{newIdentity(), 7})
 	if err != nil {

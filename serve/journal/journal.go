@@ -1,8 +1,9 @@
-// Package journal keeps what a daemon has promised: its events in the order in which they came, each on the disk before it is
-// acknowledged. Beside them in the folder of the daemon are snapshots of its state and versions of its weights. The package does
-// not know what an event means.
+// Package journal keeps what a daemon has promised: its events in the order in which they came, each on the disk before
+// it is acknowledged. Beside them in the folder of the daemon are snapshots of its state and versions of its weights.
+// The package does not know what an event means.
 //
-// Start at [Open]. Behind [Journal] is SQLite, which no other package imports. [Snapshots] and [Versions] are the files beside it.
+// Start at [Open]. Behind [Journal] is SQLite, which no other package imports. [Snapshots] and [Versions] are the files
+// beside it.
 package journal
 
 import (
@@ -29,35 +30,38 @@ type Event struct {
 	Erased bool      // Erase has taken Body and Pixels, which are nil then; Append ignores it
 }
 
-// Journal is a log of events on the disk. Its methods may be called by many goroutines. A state is a function of a snapshot and of
-// the events after it, so any log that keeps them in order can be behind it.
+// Journal is a log of events on the disk. Its methods may be called by many goroutines. A state is a function of a
+// snapshot and of the events after it, so any log that keeps them in order can be behind it.
 type Journal interface {
-	// Append adds events, all or none. When it returns without an error they are on the disk. Their numbers are first, first+1, and
-	// so on; those in events are ignored. Without events, first is the number of the next one. An error that is [ErrNoRoom] has
-	// appended nothing, and later calls may succeed. After an error that is [ErrBroken], every call fails.
+	// Append adds events, all or none. When it returns without an error they are on the disk. Their numbers are first,
+	// first+1, and so on; those in events are ignored. Without events, first is the number of the next one. An error that
+	// is [ErrNoRoom] has appended nothing, and later calls may succeed. After an error that is [ErrBroken], every call
+	// fails.
 	Append(events []Event) (first int64, err error)
 
-	// Read calls each for every event from a number on that is kept, in order. An error of each ends it and is returned. Each may
-	// call the journal; events that are appended meanwhile are read too. An event that is not what was appended, or that is
-	// missing, is a [*DamageError].
+	// Read calls each for every event from a number on that is kept, in order. An error of each ends it and is returned.
+	// Each may call the journal; events that are appended meanwhile are read too. An event that is not what was appended,
+	// or that is missing, is a [*DamageError].
 	Read(from int64, each func(Event) error) error
 
-	// Trim removes the events below a number, or none where the journal retains all. It does so in small steps, between which
-	// others may append.
+	// Trim removes the events below a number, or none where the journal retains all. It does so in small steps, between
+	// which others may append.
 	Trim(before int64) error
 
-	// Erase takes the bodies and the pixels of all events of these ids away: when it returns without an error, their bytes are in
-	// no file of the journal. The events stay, marked as erased, so that the numbers have no gap. It may be repeated.
+	// Erase takes the bodies and the pixels of all events of these ids away: when it returns without an error, their bytes
+	// are in no file of the journal. The events stay, marked as erased, so that the numbers have no gap. It may be
+	// repeated.
 	Erase(ids []string) error
 
 	// Size is how many bytes the files of the journal have, and how many events it keeps.
 	Size() (bytes, rows int64)
 
-	// Full says whether a write like the last one would find no room on the disk now. It writes a file to find out, and removes it.
+	// Full says whether a write like the last one would find no room on the disk now. It writes a file to find out, and
+	// removes it.
 	Full() bool
 
-	// First is the number of the first event that is kept, or of the next one where none is. Last is that of the last event ever
-	// appended, or 0.
+	// First is the number of the first event that is kept, or of the next one where none is. Last is that of the last
+	// event ever appended, or 0.
 	First() int64
 	Last() int64
 
@@ -76,7 +80,8 @@ var (
 	// ErrNoRoom says that the disk, a quota or a limit on the size of files leaves no room. Nothing was changed.
 	ErrNoRoom = errors.New("there is no room on the disk")
 
-	// ErrBroken says that a write or an fsync failed, so that nobody knows what is on the disk. Only opening the folder again tells.
+	// ErrBroken says that a write or an fsync failed, so that nobody knows what is on the disk. Only opening the folder
+	// again tells.
 	ErrBroken = errors.New("the disk failed")
 
 	// ErrBusy says that another process, or another call in this one, has the folder open.
@@ -98,8 +103,8 @@ var (
 	ErrReadOnly = errors.New("the journal was opened for reading only")
 )
 
-// DamageError says that bytes of the journal changed after they were written, or are gone, or that the journal is that of another folder. A tail that a
-// crash has torn is none: it was never acknowledged.
+// DamageError says that bytes of the journal changed after they were written, or are gone, or that the journal is that
+// of another folder. A tail that a crash has torn is none: it was never acknowledged.
 type DamageError struct {
 	Path   string // the file
 	Number int64  // the first event that is damaged or missing; 0 where that cannot be told
@@ -119,7 +124,8 @@ func (d *DamageError) Error() string {
 		b.WriteString("the file is damaged: ")
 	}
 	way := cmp.Or(d.Way, fmt.Sprintf("rename %s to %s and start again", dbName, damagedName))
-	fmt.Fprintf(&b, "%s. Put a good copy of the folder in its place. To go on without what is lost (%s), %s", d.What, d.Lost, way)
+	fmt.Fprintf(&b, "%s. Put a good copy of the folder in its place. To go on without what is lost (%s), %s", d.What,
+		d.Lost, way)
 	return b.String()
 }
 

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// sample is the event that tests append under a number: its contents follow from the number, with sizes from nothing to some pages.
+// sample is the event that tests append under a number: its contents follow from the number, with sizes from nothing to
+// some pages.
 func sample(number int64) Event {
 	r := rand.New(rand.NewPCG(uint64(number), 1))
 	filled := func(n int) []byte {
@@ -26,8 +27,9 @@ func sample(number int64) Event {
 		return b
 	}
 	e := Event{
-		Number: number, Kind: []string{"sample", "label", "cut"}[r.IntN(3)], Time: time.Unix(0, 1e18+number).UTC(), Who: fmt.Sprintf("token-%d", r.IntN(9)),
-		ID: fmt.Sprintf("id-%d", number), Body: filled(r.IntN(60)),
+		Number: number, Kind: []string{"sample", "label", "cut"}[r.IntN(3)], Time: time.Unix(0, 1e18+number).UTC(),
+		Who: fmt.Sprintf("token-%d", r.IntN(9)),
+		ID:  fmt.Sprintf("id-%d", number), Body: filled(r.IntN(60)),
 	}
 	if e.Kind == "sample" {
 		e.Pixels = filled([]int{0, 3072, 12288}[r.IntN(3)])
@@ -51,7 +53,8 @@ func samples(first int64, n int) (events []Event) {
 
 // same says whether two events have the same fields.
 func same(a, b Event) bool {
-	return a.Number == b.Number && a.Kind == b.Kind && a.Time.Equal(b.Time) && a.Who == b.Who && a.ID == b.ID && bytes.Equal(a.Body, b.Body) &&
+	return a.Number == b.Number && a.Kind == b.Kind && a.Time.Equal(b.Time) && a.Who == b.Who && a.ID == b.ID &&
+		bytes.Equal(a.Body, b.Body) &&
 		bytes.Equal(a.Pixels, b.Pixels) && a.Erased == b.Erased
 }
 
@@ -97,7 +100,8 @@ func holds(t testing.TB, j Journal, first, last int64) {
 		return nil
 	})
 	if err != nil || next != last+1 || j.First() != first || j.Last() != last {
-		t.Fatalf("the events %d to %d of %d to %d are read (%v), want %d to %d", first, next-1, j.First(), j.Last(), err, first, last)
+		t.Fatalf("the events %d to %d of %d to %d are read (%v), want %d to %d", first, next-1, j.First(), j.Last(), err,
+			first, last)
 	}
 }
 
@@ -119,7 +123,8 @@ func TestEventsComeBack(t *testing.T) {
 	for range 2 {
 		var last Event
 		n := 0
-		if err := j.Read(150, func(e Event) error { n, last = n+1, e; return nil }); err != nil || n != 53 || !same(last, odd) {
+		if err := j.Read(150, func(e Event) error { n, last = n+1, e; return nil }); err != nil || n != 53 ||
+			!same(last, odd) {
 			t.Errorf("%d events to %q (%v), want 53 to %q", n, last.ID, err, odd.ID)
 		}
 		enough := errors.New("enough")
@@ -153,7 +158,8 @@ func TestBadEvents(t *testing.T) {
 	j := opened(t, t.TempDir(), Options{})
 	good := sample(1)
 	for _, change := range []func(*Event){
-		func(e *Event) { e.Kind = "" }, func(e *Event) { e.Kind = strings.Repeat("k", 65) }, func(e *Event) { e.Time = time.Time{} },
+		func(e *Event) { e.Kind = "" }, func(e *Event) { e.Kind = strings.Repeat("k", 65) },
+		func(e *Event) { e.Time = time.Time{} },
 		func(e *Event) { e.Pixels = make([]byte, 65<<20) },
 	} {
 		bad := good
@@ -198,8 +204,8 @@ func TestTrim(t *testing.T) {
 	holds(t, kept, 1, 5)
 }
 
-// TestErase: the bytes of erased events are in no file of the folder, and the other events are as they were. Before that the journal was
-// used as a daemon uses it, so that SQLite has moved rows about.
+// TestErase: the bytes of erased events are in no file of the folder, and the other events are as they were. Before
+// that the journal was used as a daemon uses it, so that SQLite has moved rows about.
 func TestErase(t *testing.T) {
 	for _, retain := range []bool{false, true} {
 		t.Run(fmt.Sprintf("retain=%v", retain), func(t *testing.T) {
@@ -263,8 +269,8 @@ func TestErase(t *testing.T) {
 	}
 }
 
-// absent fails if a piece of the pixels or of the body of events is in a file below a folder. Pieces are short, so that hardly a remainder
-// escapes.
+// absent fails if a piece of the pixels or of the body of events is in a file below a folder. Pieces are short, so that
+// hardly a remainder escapes.
 func absent(t *testing.T, dir string, events []Event) {
 	t.Helper()
 	const piece = 16
@@ -315,7 +321,8 @@ func TestReadOnly(t *testing.T) {
 	holds(t, only, 1, 3)
 }
 
-// TestFolders: a folder that is open, of a newer ocl, of something else, or damaged is refused with what to do, and not changed.
+// TestFolders: a folder that is open, of a newer ocl, of something else, or damaged is refused with what to do, and not
+// changed.
 func TestFolders(t *testing.T) {
 	dir := t.TempDir()
 	closed(t, opened(t, dir, Options{}))

@@ -43,7 +43,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// load appends for ever, and writes the number of the last event after each answer. At times it trims, makes snapshots and erases.
+// load appends for ever, and writes the number of the last event after each answer. At times it trims, makes snapshots
+// and erases.
 func load(dir string, out io.Writer) error {
 	j, err := Open(dir, Options{})
 	if err != nil {
@@ -74,8 +75,8 @@ func load(dir string, out io.Writer) error {
 	}
 }
 
-// answers reads what a child wrote: the last event that was acknowledged, and those that may be erased. A killed process may leave half
-// a line.
+// answers reads what a child wrote: the last event that was acknowledged, and those that may be erased. A killed
+// process may leave half a line.
 func answers(out []byte) (acknowledged int64, erased map[int64]bool) {
 	erased = map[int64]bool{}
 	for line := range strings.Lines(string(out)) {
@@ -92,7 +93,8 @@ func answers(out []byte) (acknowledged int64, erased map[int64]bool) {
 	return acknowledged, erased
 }
 
-// checkKept opens a folder and checks that all events are there, in order, each once, at least up to the last that was acknowledged.
+// checkKept opens a folder and checks that all events are there, in order, each once, at least up to the last that was
+// acknowledged.
 func checkKept(t *testing.T, dir string, acknowledged int64, erased map[int64]bool) {
 	t.Helper()
 	j, err := Open(dir, Options{})
@@ -117,7 +119,8 @@ func checkKept(t *testing.T, dir string, acknowledged int64, erased map[int64]bo
 	closed(t, j)
 }
 
-// TestKilledAtAnyInstant kills a process that appends, again and again in one folder. Every event that it was told of is there.
+// TestKilledAtAnyInstant kills a process that appends, again and again in one folder. Every event that it was told of
+// is there.
 func TestKilledAtAnyInstant(t *testing.T) {
 	kills := 25
 	if testing.Short() {
@@ -143,7 +146,8 @@ func TestKilledAtAnyInstant(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := bufio.NewReader(pipe)
-		// It is killed some time after its first answers, or sometimes while it opens the folder, however slow the machine is.
+		// It is killed some time after its first answers, or sometimes while it opens the folder, however slow the machine
+		// is.
 		var out []byte
 		for range r.IntN(20) {
 			line, err := in.ReadBytes('\n')

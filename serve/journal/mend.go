@@ -7,11 +7,12 @@ import (
 	"path/filepath"
 )
 
-// mend makes a journal anew from what is whole in journal.db.damaged, which stays as it is: the events after the newest whole snapshot, up to the
-// first that is damaged. Those after it are left out even where they are whole, as the state follows from all events in their order, and nobody knows
-// what the damaged one said: without the class that it made, a start could not apply what follows, and without the correction or the forgetting
-// of it, a state would be made that nobody ever had. The numbers go on after the last that is kept. Of the journal of another folder nothing is
-// kept. The log says what became of it.
+// mend makes a journal anew from what is whole in journal.db.damaged, which stays as it is: the events after the newest
+// whole snapshot, up to the first that is damaged. Those after it are left out even where they are whole, as the state
+// follows from all events in their order, and nobody knows what the damaged one said: without the class that it made, a
+// start could not apply what follows, and without the correction or the forgetting of it, a state would be made that
+// nobody ever had. The numbers go on after the last that is kept. Of the journal of another folder nothing is kept. The
+// log says what became of it.
 func (s *store) mend(f format) error {
 	from, identity, sure := int64(0), f.Identity, false // sure: the journal had that identity too
 	switch newest, err := Snapshots(s.dir).Newest(); {
@@ -83,8 +84,8 @@ type salvaged struct {
 	fault   error // what is wrong with it; nil where all of it was read
 }
 
-// salvage appends what is whole of a damaged journal, from a number on. Its error is that of the new one. With sure a journal without an identity is one
-// of another folder.
+// salvage appends what is whole of a damaged journal, from a number on. Its error is that of the new one. With sure a
+// journal without an identity is one of another folder.
 func salvage(old *store, from int64, made *store, sure bool) (s salvaged, err error) {
 	if info, err := os.Stat(old.path); err == nil && info.Size() == 0 {
 		s.fault = errors.New("it is empty")
@@ -96,7 +97,8 @@ func salvage(old *store, from int64, made *store, sure bool) (s salvaged, err er
 	var version int64
 	unversioned := old.ask("PRAGMA user_version").Scan(&version)
 	its, unnamed := old.texts("SELECT identity FROM folder")
-	if unversioned == nil && version == firstVersion && sure || unnamed == nil && len(its) == 1 && its[0] != made.identity {
+	if unversioned == nil && version == firstVersion && sure || unnamed == nil && len(its) == 1 &&
+		its[0] != made.identity {
 		s.fault = errors.New("it is the journal of another folder")
 		return s, nil
 	}

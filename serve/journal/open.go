@@ -14,10 +14,11 @@ import (
 	"ocl/internal/limit"
 )
 
-// Open opens the journal in the folder of a daemon, and locks the folder until Close. A folder that is missing or empty is set up.
+// Open opens the journal in the folder of a daemon, and locks the folder until Close. A folder that is missing or empty
+// is set up.
 //
-// Errors are ErrBusy, ErrNewer and ErrOther, a [*DamageError], fs.ErrNotExist for a missing folder that is only to be read, and those of
-// the disk. Each says what can be done.
+// Errors are ErrBusy, ErrNewer and ErrOther, a [*DamageError], fs.ErrNotExist for a missing folder that is only to be
+// read, and those of the disk. Each says what can be done.
 func Open(dir string, o Options) (Journal, error) {
 	if o.ReadOnly {
 		if _, err := os.Stat(dir); err != nil {
@@ -89,17 +90,20 @@ func (s *store) open() error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	s.mark.set(s.head.last)
-	// The log is there now. Its name has to survive a power cut as its bytes do, and SQLite does not tell whether that worked.
+	// The log is there now. Its name has to survive a power cut as its bytes do, and SQLite does not tell whether that
+	// worked.
 	if err := atomicfile.SyncFolder(s.dir); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	if err := s.judged(s.checkpoint("TRUNCATE")); !errors.Is(err, ErrNoRoom) { // the log goes on to grow there, as in grown
+	// the log goes on to grow there, as in grown
+	if err := s.judged(s.checkpoint("TRUNCATE")); !errors.Is(err, ErrNoRoom) {
 		return err
 	}
 	return nil
 }
 
-// makeFolder makes the folder of a daemon, which nobody but its owner may enter. One that is there becomes so later, when it is known to be ours.
+// makeFolder makes the folder of a daemon, which nobody but its owner may enter. One that is there becomes so later,
+// when it is known to be ours.
 func makeFolder(dir string) error {
 	there, err := isThere(dir)
 	switch {
@@ -177,10 +181,12 @@ func (s *store) isWhole(f format) error {
 		if err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
-		d := &DamageError{Path: s.path, Whole: true, What: "it is missing", Lost: "all samples acknowledged since the newest snapshot",
-			Way: fmt.Sprintf("make an empty file %s and start again", damagedName)}
+		d := &DamageError{Path: s.path, Whole: true, What: "it is missing",
+			Lost: "all samples acknowledged since the newest snapshot",
+			Way:  fmt.Sprintf("make an empty file %s and start again", damagedName)}
 		if damaged {
-			d.What, d.Lost = fmt.Sprintf("it was put aside as %s, and a new one was not made yet", damagedName), "what cannot be read in that"
+			d.What, d.Lost = fmt.Sprintf("it was put aside as %s, and a new one was not made yet", damagedName),
+				"what cannot be read in that"
 			d.Way = "start ocl serve with the folder"
 		}
 		if !damaged || s.readOnly {
@@ -190,9 +196,11 @@ func (s *store) isWhole(f format) error {
 			return err
 		}
 	}
-	file, _, err := input.Open(s.path, input.Want{Most: limit.Journal, Magic: "SQLite format 3\x00", Format: "a journal", NoLinks: true})
+	file, _, err := input.Open(s.path, input.Want{Most: limit.Journal, Magic: "SQLite format 3\x00", Format: "a journal",
+		NoLinks: true})
 	if errors.Is(err, input.ErrMagic) {
-		return &DamageError{Path: s.path, What: cause.Of(err).Error(), Lost: "all samples acknowledged since the newest snapshot"}
+		return &DamageError{Path: s.path, What: cause.Of(err).Error(),
+			Lost: "all samples acknowledged since the newest snapshot"}
 	}
 	if err == nil {
 		err = file.Close()
@@ -207,7 +215,8 @@ func (s *store) isWhole(f format) error {
 	return err
 }
 
-// counts puts the numbers of the events into an error about the log, as far as the files tell: SQLite reads the log up to its damage.
+// counts puts the numbers of the events into an error about the log, as far as the files tell: SQLite reads the log up
+// to its damage.
 func (s *store) counts(d *DamageError) {
 	old := &store{dir: s.dir, path: s.path, readOnly: true}
 	if old.connect() == nil && old.verify() == nil {

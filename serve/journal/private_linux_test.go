@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// onlyOwner checks that nobody but the owner has a right to anything below a folder, and that the owner has what ocl needs.
+// onlyOwner checks that nobody but the owner has a right to anything below a folder, and that the owner has what ocl
+// needs.
 func onlyOwner(t *testing.T, what, dir string) {
 	t.Helper()
 	n := 0
@@ -32,8 +33,8 @@ func onlyOwner(t *testing.T, what, dir string) {
 	}
 }
 
-// TestPrivate: whatever the umask is, folders are 0700 and files 0600, also those that SQLite makes, and those of an older version after the next start.
-// This test runs beside no other, as the umask is that of the process.
+// TestPrivate: whatever the umask is, folders are 0700 and files 0600, also those that SQLite makes, and those of an
+// older version after the next start. This test runs beside no other, as the umask is that of the process.
 func TestPrivate(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Log("root may read what nobody may, so an umask of 0777 shows less here")

@@ -37,8 +37,9 @@ func contents(t *testing.T, dir string) (all string) {
 	return all
 }
 
-// TestReadOnlyChangesNothing: a journal that is opened for reading is read with what its log has, and not one byte of the folder changes, be it a folder as a kill leaves it, one that was closed, a
-// copy without the lock, or one on a disk that cannot be written. Two may read it at once.
+// TestReadOnlyChangesNothing: a journal that is opened for reading is read with what its log has, and not one byte of
+// the folder changes, be it a folder as a kill leaves it, one that was closed, a copy without the lock, or one on a
+// disk that cannot be written. Two may read it at once.
 func TestReadOnlyChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	last := left(t, dir)

@@ -14,8 +14,9 @@ type row struct {
 	nanos int64 // Time
 }
 
-// sum is the CRC-32C over all columns of a row but the sum itself, as four bytes. Numbers and lengths come first, so that no byte can
-// move from one column to the next unseen. It has one length whatever its value, so that erasing a row does not move it.
+// sum is the CRC-32C over all columns of a row but the sum itself, as four bytes. Numbers and lengths come first, so
+// that no byte can move from one column to the next unseen. It has one length whatever its value, so that erasing a row
+// does not move it.
 func (r *row) sum() []byte {
 	head := make([]byte, 0, 48)
 	head = binary.LittleEndian.AppendUint64(head, uint64(r.Number))
@@ -35,12 +36,12 @@ func (r *row) sum() []byte {
 	return binary.LittleEndian.AppendUint32(nil, sum)
 }
 
-// head is the one row that says which events the table has. It is written with each change of them, so that events that are missing at
-// either end are noticed.
+// head is the one row that says which events the table has. It is written with each change of them, so that events that
+// are missing at either end are noticed.
 type head struct {
 	first, last int64
-	// moved says that rows were removed since the file was last written anew. SQLite may have moved other rows then, and left bytes of
-	// them where they were.
+	// moved says that rows were removed since the file was last written anew. SQLite may have moved other rows then, and
+	// left bytes of them where they were.
 	moved bool
 }
 

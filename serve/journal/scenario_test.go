@@ -8,8 +8,9 @@ import (
 	"ocl/checkpoint"
 )
 
-// scenario does everything that a journal does with its files, and writes the last number after each answer, as load does. An error that
-// says that there is no room must have changed nothing, and what follows must work; after any other error of the disk, all must fail.
+// scenario does everything that a journal does with its files, and writes the last number after each answer, as load
+// does. An error that says that there is no room must have changed nothing, and what follows must work; after any other
+// error of the disk, all must fail.
 func scenario(dir string, out io.Writer) error {
 	j, err := Open(dir, Options{})
 	if err != nil {

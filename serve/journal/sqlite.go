@@ -22,7 +22,8 @@ import (
 	"ocl/internal/limit"
 )
 
-// store is a [Journal] in SQLite. It has one connection, which holds the file alone, so that no other program can come between.
+// store is a [Journal] in SQLite. It has one connection, which holds the file alone, so that no other program can come
+// between.
 type store struct {
 	dir, path string
 	retain    bool
@@ -47,8 +48,8 @@ type store struct {
 	moving sync.WaitGroup // takes the log into the file
 }
 
-// The schema. Its version is PRAGMA user_version. Bytes that people send are blobs, as they need not be text. The sum of a row is over all
-// its other columns. The large columns are last: what is before them is read without them.
+// The schema. Its version is PRAGMA user_version. Bytes that people send are blobs, as they need not be text. The sum
+// of a row is over all its other columns. The large columns are last: what is before them is read without them.
 const (
 	schemaVersion = 2
 	firstVersion  = 1          // it has no identity
@@ -61,7 +62,8 @@ const (
 // settings are the settings of the connection, in their order. Each is read again, because SQLite ignores a setting
 // that it cannot apply.
 var settings = []struct{ name, value, is string }{
-	{"locking_mode", "EXCLUSIVE", "exclusive"}, // before the first access: the index of the log is in memory then, and not in a file
+	// before the first access: the index of the log is in memory then, and not in a file
+	{"locking_mode", "EXCLUSIVE", "exclusive"},
 	{"page_size", fmt.Sprint(pageSize), fmt.Sprint(pageSize)},
 	{"journal_mode", "WAL", "wal"},
 	{"synchronous", "FULL", "2"}, // an fsync before each commit returns
@@ -74,13 +76,15 @@ var settings = []struct{ name, value, is string }{
 	{"trusted_schema", "OFF", "0"},
 }
 
-// name is that of the file for SQLite. What is only read is read through a file system that has no way to write: else SQLite would take the log into the file.
+// name is that of the file for SQLite. What is only read is read through a file system that has no way to write: else
+// SQLite would take the log into the file.
 func (s *store) name() (string, error) {
 	const query = "_defensive=1&_dqs=0"
 	if s.readOnly {
 		name, files, err := vfs.New(onlyRead(s.dir))
 		s.files = files
-		return (&url.URL{Scheme: "file", Opaque: filepath.Base(s.path), RawQuery: query + "&mode=ro&vfs=" + name}).String(), err
+		return (&url.URL{Scheme: "file", Opaque: filepath.Base(s.path), RawQuery: query + "&mode=ro&vfs=" + name}).String(),
+			err
 	}
 	abs, err := filepath.Abs(s.path)
 	if err != nil {
@@ -140,7 +144,8 @@ func (s *store) connect() error {
 			return err
 		}
 		if is != set.is {
-			return fmt.Errorf("journal: %s: SQLite has %s %s here, and not %s. Choose a folder on a disk of this machine", s.path, set.name, is, set.is)
+			return fmt.Errorf("journal: %s: SQLite has %s %s here, and not %s. Choose a folder on a disk of this machine",
+				s.path, set.name, is, set.is)
 		}
 	}
 	return nil
@@ -154,7 +159,8 @@ func (s *store) create() error {
 				return err
 			}
 		}
-		if err := s.run("INSERT INTO head VALUES (1, ?, ?, ?, ?)", s.head.first, s.head.last, s.head.moved, s.head.sum()); err != nil {
+		if err := s.run("INSERT INTO head VALUES (1, ?, ?, ?, ?)", s.head.first, s.head.last, s.head.moved,
+			s.head.sum()); err != nil {
 			return err
 		}
 		return s.upgrade()
@@ -171,20 +177,24 @@ func (s *store) upgrade() error {
 	return s.run("INSERT INTO folder VALUES (1, ?)", s.identity)
 }
 
-// verify checks that a file is ours, that its parts fit together, and reads its head. Each row is checked when it is read.
+// verify checks that a file is ours, that its parts fit together, and reads its head. Each row is checked when it is
+// read.
 func (s *store) verify() error {
 	damage := func(what string) error {
 		return &DamageError{Path: s.path, What: what, Lost: "what cannot be read in it"}
 	}
 	var app, version int64
-	if err := errors.Join(s.ask("PRAGMA application_id").Scan(&app), s.ask("PRAGMA user_version").Scan(&version)); err != nil {
+	if err := errors.Join(s.ask("PRAGMA application_id").Scan(&app),
+		s.ask("PRAGMA user_version").Scan(&version)); err != nil {
 		return err
 	}
 	if app == application && version > schemaVersion {
-		return fmt.Errorf("journal: %s: %w: its tables have version %d, and this ocl knows %d. Use that ocl, or choose another folder", s.path, ErrNewer, version, schemaVersion)
+		return fmt.Errorf("journal: %s: %w: its tables have version %d, and this ocl knows %d. Use that ocl, or choose another folder",
+			s.path, ErrNewer, version, schemaVersion)
 	}
 	if app != application || version < firstVersion {
-		return damage(fmt.Sprintf("its header has the numbers %d and %d, and not %d and %d", app, version, application, schemaVersion))
+		return damage(fmt.Sprintf("its header has the numbers %d and %d, and not %d and %d", app, version, application,
+			schemaVersion))
 	}
 	tables, err := s.texts("SELECT sql FROM sqlite_schema ORDER BY name")
 	if err != nil {
@@ -228,7 +238,8 @@ func (s *store) readHead(damage func(string) error) error {
 	for ; rows.Next(); found++ {
 		var one int64
 		var sum []byte
-		if err := rows.Scan(&one, &s.head.first, &s.head.last, &s.head.moved, &sum); err != nil || one != 1 || string(sum) != string(s.head.sum()) {
+		if err := rows.Scan(&one, &s.head.first, &s.head.last, &s.head.moved, &sum); err != nil || one != 1 ||
+			string(sum) != string(s.head.sum()) {
 			return damage("the row that says which events there are is not what was written")
 		}
 	}
@@ -239,11 +250,13 @@ func (s *store) readHead(damage func(string) error) error {
 		return damage("the row that says which events there are is missing")
 	}
 	var first, last, n int64
-	if err := s.ask("SELECT coalesce(min(number), 0), coalesce(max(number), 0), count(*) FROM event").Scan(&first, &last, &n); err != nil {
+	if err := s.ask("SELECT coalesce(min(number), 0), coalesce(max(number), 0), count(*) FROM event").Scan(&first, &last,
+		&n); err != nil {
 		return err
 	}
 	if want := s.head.last - s.head.first + 1; n != want || n > 0 && (first != s.head.first || last != s.head.last) {
-		return damage(fmt.Sprintf("it has %d events from %d to %d, and %d from %d to %d were written", n, first, last, want, s.head.first, s.head.last))
+		return damage(fmt.Sprintf("it has %d events from %d to %d, and %d from %d to %d were written", n, first, last, want,
+			s.head.first, s.head.last))
 	}
 	return nil
 }
@@ -301,7 +314,8 @@ func (s *store) transaction(do func() error) error {
 	return err
 }
 
-// checkpoint takes the log into the file. PASSIVE leaves the log as it is, for the next events to overwrite it; TRUNCATE empties it.
+// checkpoint takes the log into the file. PASSIVE leaves the log as it is, for the next events to overwrite it;
+// TRUNCATE empties it.
 func (s *store) checkpoint(mode string) error {
 	var busy, logged, moved int64
 	if err := s.ask("PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &logged, &moved); err != nil {

@@ -67,7 +67,8 @@ func (s *store) append(events []Event) error {
 			r := row{Event: e, nanos: e.Time.UnixNano()}
 			r.Number, r.Erased = next.last, false
 			s.wrote += int64(len(r.Body)+len(r.Pixels)+len(r.ID)+len(r.Who)) + pageSize
-			if _, err := insert.Exec(r.Number, r.Kind, r.nanos, []byte(r.Who), []byte(r.ID), 0, r.sum(), r.Body, r.Pixels); err != nil {
+			if _, err := insert.Exec(r.Number, r.Kind, r.nanos, []byte(r.Who), []byte(r.ID), 0, r.sum(), r.Body,
+				r.Pixels); err != nil {
 				return err
 			}
 		}
@@ -92,8 +93,9 @@ func (s *store) setHeadTo(h head) error {
 	return err
 }
 
-// grown notes how much the log has grown, and has it taken into the file when it is long, after the caller has let others go on. The events are on
-// the disk before; so where there is no room, the log goes on to grow. The caller holds the lock.
+// grown notes how much the log has grown, and has it taken into the file when it is long, after the caller has let
+// others go on. The events are on the disk before; so where there is no room, the log goes on to grow. The caller holds
+// the lock.
 func (s *store) grown() {
 	s.logged += s.wrote
 	if s.logged < logBytes {

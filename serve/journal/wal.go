@@ -39,13 +39,13 @@ func (s walSum) add(order binary.ByteOrder, b []byte) walSum {
 	return s
 }
 
-// scanWAL looks for a damaged frame in SQLite's write-ahead log. SQLite itself takes the first frame that is not whole as the end of
-// the log, because a crash may have torn it there. If a bit changed in the middle, it would drop everything acknowledged after it
-// without a word.
+// scanWAL looks for a damaged frame in SQLite's write-ahead log. SQLite itself takes the first frame that is not whole
+// as the end of the log, because a crash may have torn it there. If a bit changed in the middle, it would drop
+// everything acknowledged after it without a word.
 //
-// Each transaction is on the disk before the next one begins. So a crash tears the last transaction only: a frame that is not whole is
-// damage if its transaction ends, and another one goes on from its end. The text says what was found, and is "" for a log that is whole
-// or torn. Damage of the very last transaction cannot be told from a torn one.
+// Each transaction is on the disk before the next one begins. So a crash tears the last transaction only: a frame that
+// is not whole is damage if its transaction ends, and another one goes on from its end. The text says what was found,
+// and is "" for a log that is whole or torn. Damage of the very last transaction cannot be told from a torn one.
 func scanWAL(r io.Reader, size int64) (found string, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	head := make([]byte, walHeader)
@@ -58,7 +58,8 @@ func scanWAL(r io.Reader, size int64) (found string, err error) {
 		order = binary.BigEndian
 	}
 	sum := walSum{}.add(order, head[:24])
-	good := magic&^1 == walMagic && binary.BigEndian.Uint32(head[4:]) == walVersion && binary.BigEndian.Uint32(head[8:]) == pageSize &&
+	good := magic&^1 == walMagic && binary.BigEndian.Uint32(head[4:]) == walVersion &&
+		binary.BigEndian.Uint32(head[8:]) == pageSize &&
 		sum == walSum{binary.BigEndian.Uint32(head[24:]), binary.BigEndian.Uint32(head[28:])}
 	last := walFrame{salt: [8]byte(head[16:24]), sum: sum}
 	broken := int64(0) // the first frame that is not whole
@@ -79,7 +80,8 @@ func scanWAL(r io.Reader, size int64) (found string, err error) {
 		case good && broken == 0 && !goesOn:
 			broken = n
 		case broken > 0 && n > broken && goesOn && last.commit && f.salt == [8]byte(head[16:24]):
-			return fmt.Sprintf("frame %s of %s in the log is not whole, and others follow it", count.Number(broken), count.Number(frames)), nil
+			return fmt.Sprintf("frame %s of %s in the log is not whole, and others follow it", count.Number(broken),
+				count.Number(frames)), nil
 		}
 		last = f
 	}

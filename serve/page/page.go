@@ -1,5 +1,6 @@
-// Package page is the page of `ocl serve`: what the daemon learns and forgets, as it happens, and the pictures of which it is least sure, with buttons
-// that label them. It asks the daemon for everything by its API, and nothing comes from outside.
+// Package page is the page of `ocl serve`: what the daemon learns and forgets, as it happens, and the pictures of which
+// it is least sure, with buttons that label them. It asks the daemon for everything by its API, and nothing comes from
+// outside.
 package page
 
 import (
@@ -23,18 +24,21 @@ var code string
 //go:embed page.css
 var style string
 
-// made is the page with the policy that lets its own script and style run and nothing else. It is made when it is first asked for.
+// made is the page with the policy that lets its own script and style run and nothing else. It is made when it is first
+// asked for.
 var made = sync.OnceValues(func() (page []byte, policy string) {
 	css := report.PageStyle() + style
 	var b bytes.Buffer
-	if err := template.Must(template.New("page").Parse(text)).Execute(&b, map[string]any{"Style": template.CSS(css), "Code": template.JS(code)}); err != nil {
+	if err := template.Must(template.New("page").Parse(text)).Execute(&b,
+		map[string]any{"Style": template.CSS(css), "Code": template.JS(code)}); err != nil {
 		panic("page: " + err.Error()) // the template is part of the program
 	}
 	digest := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return b.Bytes(), "default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src " + digest(code) + "; style-src " + digest(css) +
+	return b.Bytes(), "default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src " + digest(code) +
+		"; style-src " + digest(css) +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 })
 

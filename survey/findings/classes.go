@@ -28,21 +28,29 @@ func classClaims() []Claim {
 				}
 				return leads("lwf", replaying, 1000)(b)
 			}},
-		{Title: "Methods without memory on CORe50", Source: survey.ClassIncremental, Benchmarks: []string{survey.CORe50NC}, Study: methodStudy,
+		{Title: "Methods without memory on CORe50", Source: survey.ClassIncremental, Benchmarks: []string{survey.CORe50NC},
+			Study: methodStudy,
 			Text:  "On CORe50, EWC++ and LwF fail: they are as good as Finetune.",
 			parts: all(asGood("ewc++", []string{"finetune"}, 0), asGood("lwf", []string{"finetune"}, 0))},
 		{Title: "A-GEM and Finetune", Source: survey.ClassIncremental, Benchmarks: classStreams, Study: methodStudy,
-			Text: "A-GEM is as good as Finetune: using stored samples indirectly is worth little.", parts: asGood("agem", []string{"finetune"}, sizes...)},
-		{Title: "iCaRL leads with a small memory", Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: methodStudy,
-			Text: "With a memory of 1,000, iCaRL is ahead of all other methods.", parts: leads("icarl", methods, 1000)},
+			Text:  "A-GEM is as good as Finetune: using stored samples indirectly is worth little.",
+			parts: asGood("agem", []string{"finetune"}, sizes...)},
+		{Title: "iCaRL leads with a small memory", Source: survey.ClassIncremental, Benchmarks: smallStreams,
+			Study: methodStudy,
+			Text:  "With a memory of 1,000, iCaRL is ahead of all other methods.", parts: leads("icarl", methods, 1000)},
 		{Title: "CN-DPM with a small memory", Source: "conclusion", Benchmarks: smallStreams, Study: methodStudy,
-			Text:  "With a memory of 1,000, CN-DPM comes next after iCaRL.",
-			parts: leads("cndpm", slices.DeleteFunc(slices.Clone(methods), func(name string) bool { return name == "icarl" }), 1000)},
-		{Title: "CN-DPM on CORe50", Source: "perf_class_incremental", Benchmarks: []string{survey.CORe50NC}, Study: methodStudy,
-			Text: "CN-DPM fails on CORe50: it is as good as Finetune.", parts: asGood("cndpm", []string{"finetune"}, 1000)},
-		{Title: "GDumb leads with larger memories", Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: methodStudy,
-			Text: "With a memory of 5,000 and 10,000, GDumb is ahead of all other methods.", parts: leads("gdumb", methods, large...)},
-		{Title: "GDumb leads at every evaluation", Source: "perf_class_incremental", Benchmarks: smallStreams, Study: metricStudy,
+			Text: "With a memory of 1,000, CN-DPM comes next after iCaRL.",
+			parts: leads("cndpm", slices.DeleteFunc(slices.Clone(methods), func(name string) bool { return name == "icarl" }),
+				1000)},
+		{Title: "CN-DPM on CORe50", Source: "perf_class_incremental", Benchmarks: []string{survey.CORe50NC},
+			Study: methodStudy,
+			Text:  "CN-DPM fails on CORe50: it is as good as Finetune.", parts: asGood("cndpm", []string{"finetune"}, 1000)},
+		{Title: "GDumb leads with larger memories", Source: survey.ClassIncremental, Benchmarks: smallStreams,
+			Study: methodStudy,
+			Text:  "With a memory of 5,000 and 10,000, GDumb is ahead of all other methods.",
+			parts: leads("gdumb", methods, large...)},
+		{Title: "GDumb leads at every evaluation", Source: "perf_class_incremental", Benchmarks: smallStreams,
+			Study: metricStudy,
 			Text:  "GDumb is ahead not only at the end of the stream, but also at every evaluation before.",
 			Rule:  "M = 5,000, runs that were tested after each task. The share of the evaluations after which GDumb is ahead by the average accuracy on the tasks so far: all of them.",
 			parts: gdumbAlways},
@@ -50,9 +58,12 @@ func classClaims() []Claim {
 			Text: "ER is ahead of GSS at each size of the memory.", parts: leads("er", []string{"gss"}, sizes...)},
 		{Title: "MIR and ER", Source: "tab: comment_method", Benchmarks: classStreams, Study: methodStudy,
 			Text: "With a large memory, MIR is ahead of ER.", parts: leads("mir", []string{"er"}, large...)},
-		{Title: "MIR leads on CORe50", Source: survey.ClassIncremental, Benchmarks: []string{survey.CORe50NC}, Study: methodStudy,
-			Text: "On CORe50, MIR is ahead of all other methods at each size of the memory.", parts: leads("mir", methods, sizes...)},
-		{Title: "Distillation forgets less because it learns less", Source: "fig:nc_bar", Benchmarks: smallStreams, Study: metricStudy,
+		{Title: "MIR leads on CORe50", Source: survey.ClassIncremental, Benchmarks: []string{survey.CORe50NC},
+			Study: methodStudy,
+			Text:  "On CORe50, MIR is ahead of all other methods at each size of the memory.",
+			parts: leads("mir", methods, sizes...)},
+		{Title: "Distillation forgets less because it learns less", Source: "fig:nc_bar", Benchmarks: smallStreams,
+			Study: metricStudy,
 			Text:  "LwF and iCaRL, which distil, forget less than the others because they learn less: their accuracy on a task just learned is lower, too.",
 			Rule:  "M = 5,000; forgetting and learning accuracy in points, of runs that were tested after each task.",
 			Note:  "The parts show both, and not that one is the cause of the other.",
@@ -68,7 +79,8 @@ func classClaims() []Claim {
 				if !has(name, m) {
 					m = 1000
 				}
-				return []question{{what: "BWT of " + of(b, name, "none", m).String() + " < 0", terms: []term{{of(b, name, "none", m), backward()}}, rule: below, text: points}}
+				return []question{{what: "BWT of " + of(b, name, "none", m).String() + " < 0",
+					terms: []term{{of(b, name, "none", m), backward()}}, rule: below, text: points}}
 			})},
 	}
 	for i := range list {
@@ -81,7 +93,8 @@ func classClaims() []Claim {
 func explosion(b string) []question {
 	var terms []term
 	for _, lambda := range []string{"0", "10", "1000"} {
-		a := of(b, "ewc++", "none", 0).with(changed("method.ewc++.lambda", lambda), changed("optimizer.lr", "0.1"), changed("optimizer.weight_decay", "0.0001"))
+		a := of(b, "ewc++", "none", 0).with(changed("method.ewc++.lambda", lambda), changed("optimizer.lr", "0.1"),
+			changed("optimizer.weight_decay", "0.0001"))
 		terms = append(terms, term{a, diverged()})
 	}
 	// The value counts how many of the three runs end as the claim says.
@@ -98,7 +111,8 @@ func gdumbAlways(b string) (list []question) {
 			continue
 		}
 		other := of(b, name, "none", 5000)
-		list = append(list, aheadAtAll(gdumb, other, 0, fmt.Sprintf("GDumb > %s after every task, M = 5,000", other), accuracyAfter))
+		list = append(list, aheadAtAll(gdumb, other, 0, fmt.Sprintf("GDumb > %s after every task, M = 5,000", other),
+			accuracyAfter))
 	}
 	return list
 }
@@ -122,7 +136,8 @@ func distillation(b string) (list []question) {
 func errorClaims() []Claim {
 	const rule = "M = 5,000; of the samples, in the tasks that have old classes. The share of these tasks in which this is so: "
 	// courseOf are the parts, a method each, that something is so after most tasks with old classes, or after all.
-	courseOf := func(m measure, ask func(string, []term, func([]float64) float64) question, when string) func(string) []question {
+	courseOf := func(m measure, ask func(string, []term, func([]float64) float64) question,
+		when string) func(string) []question {
 		return on(bases, func(name, b string) []question {
 			a := of(b, name, "none", 5000)
 			return []question{ask(a.String()+when, []term{{a, m}}, nil)}
@@ -146,21 +161,29 @@ func errorClaims() []Claim {
 		}
 		return t.Head.NewBias, t.Head.OldBias
 	})
-	ratios := course("error ratios", func(t result.TaskErrors) (a, b *float64) { return t.OldAsNewOfSamples, t.NewAsOldOfSamples })
+	ratios := course("error ratios", func(t result.TaskErrors) (a, b *float64) {
+		return t.OldAsNewOfSamples,
+			t.NewAsOldOfSamples
+	})
 	list := []Claim{
 		{Title: "Old classes are taken for new ones", Source: "fig:trick_motivation",
 			Text: "Most of the times, old classes are taken for new ones more often than the reverse: er(o,n) > er(n,o).",
 			Rule: rule + "more than half.", parts: courseOf(ratios, inMost, ", in most tasks")},
 		{Title: "Logits of new classes", Source: "fig:trick_motivation",
-			Text: "The mean logit of new classes is always above that of old ones.", Rule: rule + "all.", parts: courseOf(logits, inAll, ", in all tasks")},
+			Text: "The mean logit of new classes is always above that of old ones.", Rule: rule + "all.",
+			parts: courseOf(logits, inAll, ", in all tasks")},
 		{Title: "Weights of new classes", Source: "fig:trick_motivation",
-			Text: "The last layer's weights are larger for new classes than for old ones.", Rule: rule + "all.", parts: courseOf(weights, inAll, ", in all tasks")},
+			Text: "The last layer's weights are larger for new classes than for old ones.", Rule: rule + "all.",
+			parts: courseOf(weights, inAll, ", in all tasks")},
 		{Title: "Biases of new classes", Source: "fig:trick_motivation",
-			Text: "Most of the times, its biases are larger for new classes, too.", Rule: rule + "more than half.", parts: courseOf(biases, inMost, ", in most tasks")},
+			Text: "Most of the times, its biases are larger for new classes, too.", Rule: rule + "more than half.",
+			parts: courseOf(biases, inMost, ", in most tasks")},
 		{Title: "A-GEM takes all old classes for new ones", Source: survey.ErrorAnalysis,
-			Text: "After the last task, A-GEM takes all samples of old classes for new ones.", Rule: "er(o,n) of the samples, M = 5,000: at least 99.5 %, which rounds to all.",
+			Text: "After the last task, A-GEM takes all samples of old classes for new ones.",
+			Rule: "er(o,n) of the samples, M = 5,000: at least 99.5 %, which rounds to all.",
 			parts: func(b string) []question {
-				return []question{{what: "er(o,n) of A-GEM is 100 %, M = 5,000", terms: []term{{of(b, "agem", "none", 5000), oldAsNew(evaluations - 1)}}, rule: each,
+				return []question{{what: "er(o,n) of A-GEM is 100 %, M = 5,000",
+					terms: []term{{of(b, "agem", "none", 5000), oldAsNew(evaluations - 1)}}, rule: each,
 					text: percent, so: func(v float64) bool { return v >= 99.5 }}}
 			}},
 		{Title: "Replay and the errors", Source: survey.ErrorAnalysis,

@@ -20,12 +20,14 @@ type arm struct {
 	name    string         // "" is by the spec
 }
 
-// of is the arm of a method with tricks on a benchmark, by its own classifier. A method without memory has none of any size.
+// of is the arm of a method with tricks on a benchmark, by its own classifier. A method without memory has none of any
+// size.
 func of(benchmark, name, tricks string, memory int) arm {
 	if info, err := method.Lookup(name); err == nil && !info.UsesMemory {
 		memory = 0
 	}
-	a := arm{spec: paper.Spec{Benchmark: benchmark, Protocol: config.ProtocolSurvey, Method: name, Classifier: config.ClassifierHead, Memory: memory}}
+	a := arm{spec: paper.Spec{Benchmark: benchmark, Protocol: config.ProtocolSurvey, Method: name,
+		Classifier: config.ClassifierHead, Memory: memory}}
 	switch tricks {
 	case "none":
 	case config.ClassifierNCM:
@@ -77,7 +79,8 @@ func titleOf(name string) string {
 // published are the survey's values of the arms without changes.
 var published = sync.OnceValue(func() map[paper.Spec]survey.Value {
 	all := map[paper.Spec]survey.Value{}
-	for _, label := range []string{survey.ClassIncremental, survey.TricksCIFAR100, survey.TricksMiniImage, survey.DomainIncremental} {
+	for _, label := range []string{survey.ClassIncremental, survey.TricksCIFAR100, survey.TricksMiniImage,
+		survey.DomainIncremental} {
 		for _, c := range new(paper.Study).Cells(label) {
 			if c.Spec != (paper.Spec{}) && c.Repeat != survey.ClassIncremental {
 				all[c.Spec] = c.Published
@@ -97,7 +100,8 @@ func (a arm) publishedMean() (mean float64, ok bool) {
 type evidence struct {
 	find    func(paper.Spec, paper.Need) (runs []*paper.Run, settings string) // [paper.Study.Find]
 	engines []compare.Engine                                                  // of all runs
-	changed map[string][]*paper.Run                                           // runs with something changed, by spec and changes
+	// runs with something changed, by spec and changes
+	changed map[string][]*paper.Run
 }
 
 func newEvidence(s *paper.Study) *evidence {
@@ -127,7 +131,10 @@ func (e *evidence) runs(a arm, m measure) (all []*paper.Run) {
 	has := func(r *paper.Run) bool { _, ok := m.of(r); return ok }
 	if len(a.changes) > 0 {
 		for _, r := range e.changed[changedKey(a.spec, a.changes)] {
-			if has(r) && !slices.ContainsFunc(all, func(o *paper.Run) bool { return o.Seed == r.Seed && o.Engine() == r.Engine() }) {
+			if has(r) && !slices.ContainsFunc(all, func(o *paper.Run) bool {
+				return o.Seed == r.Seed &&
+					o.Engine() == r.Engine()
+			}) {
 				all = append(all, r)
 			}
 		}

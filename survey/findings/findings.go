@@ -1,15 +1,17 @@
-// Package findings checks what the survey says against results: each [Claim] is a sentence of the paper in our own words, the label under which
-// the paper says it, and its parts, which say what is measured of which runs and what decides.
+// Package findings checks what the survey says against results: each [Claim] is a sentence of the paper in our own
+// words, the label under which the paper says it, and its parts, which say what is measured of which runs and what
+// decides.
 //
 //	study, err := paper.Read(ctx, []string{"results"})
 //	for _, f := range findings.Check(study) {
 //		fmt.Println(f.Claim.Text, f.Benchmark, f.Verdict)
 //	}
 //
-// A claim is split into parts, such as "GDumb > ER, M = 5,000". It holds if each part holds, fails if one fails, and is not run if no part has a
-// result. In all other cases it is undecided. What decides a part is said at [Part].
+// A claim is split into parts, such as "GDumb > ER, M = 5,000". It holds if each part holds, fails if one fails, and is
+// not run if no part has a result. In all other cases it is undecided. What decides a part is said at [Part].
 //
-// Only what can turn out either way is a part. A test makes results for each part under which it holds, and others under which it fails.
+// Only what can turn out either way is a part. A test makes results for each part under which it holds, and others
+// under which it fails.
 package findings
 
 import (
@@ -35,14 +37,16 @@ const (
 func Verdicts() []Verdict { return []Verdict{Holds, Fails, Undecided, NotRun} }
 
 const (
-	// Alike is the margin in points within which accuracies count as equal, or one part in [AlikeOf] of the smaller published one if that is less.
+	// Alike is the margin in points within which accuracies count as equal, or one part in [AlikeOf] of the smaller
+	// published one if that is less.
 	Alike   = 2.0
 	AlikeOf = 5.0
 	// Unlearnt is the accuracy in per cent up to which classes count as nearly unlearnt.
 	Unlearnt = 5.0
 	// Guessed is forward transfer in per cent that counts as none. It is twice what guessing among 100 classes gives.
 	Guessed = 2.0
-	// Steady is how much longer a run with a memory of 10,000 may take than with 1,000 for its time not to depend on the memory.
+	// Steady is how much longer a run with a memory of 10,000 may take than with 1,000 for its time not to depend on the
+	// memory.
 	Steady = 1.1
 	// Limited is how much longer a run with a trick may take than one without for its overhead to be limited.
 	Limited = 1.5
@@ -73,8 +77,9 @@ type Claim struct {
 	Source     string   // the label of the paper under which it says so; that of a section, a figure or a table
 	Benchmarks []string // on which it is checked, each by itself; names of [paper.Benchmark]
 	Rule       string   // what decides it, where that is more than the general rules; "" is not
-	Study      string   // the study that makes the runs, below studies/, on the first data set of several; see [Claim.StudyOf]
-	Note       string   // what a reader should know of it; "" is nothing
+	// the study that makes the runs, below studies/, on the first data set of several; see [Claim.StudyOf]
+	Study string
+	Note  string // what a reader should know of it; "" is nothing
 
 	parts func(benchmark string) []question
 }

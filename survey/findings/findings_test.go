@@ -41,10 +41,13 @@ func (m made) result() *result.Result {
 	if err != nil {
 		panic(err)
 	}
-	r := &result.Result{Format: result.Format, Version: result.Version, Config: c, Method: result.Method{Name: info.Name, Title: info.Title, Options: c.Method[info.Name]},
-		Provenance: result.Provenance{Numbers: result.Numbers, Kernel: "avx2", Convolution: "winograd", Workers: 1, Concurrency: 1, Timed: true, Go: "go1.26.0",
+	r := &result.Result{Format: result.Format, Version: result.Version, Config: c,
+		Method: result.Method{Name: info.Name, Title: info.Title, Options: c.Method[info.Name]},
+		Provenance: result.Provenance{Numbers: result.Numbers, Kernel: "avx2", Convolution: "winograd", Workers: 1,
+			Concurrency: 1, Timed: true, Go: "go1.26.0",
 			DataDigest: "sha256:" + strings.Repeat(fmt.Sprintf("%x", len(c.Data.Name)%16), 64)},
-		Stream:  result.Stream{Name: c.Data.Name, Scenario: "class-incremental", Protocol: c.Protocol, Shape: [3]int{3, 32, 32}, Classes: 100},
+		Stream: result.Stream{Name: c.Data.Name, Scenario: "class-incremental", Protocol: c.Protocol,
+			Shape: [3]int{3, 32, 32}, Classes: 100},
 		Seconds: result.Seconds{Train: 100}, Outcome: result.Outcome{State: result.Finished, Step: 10}}
 	if m.arm.spec.Tricks != "" {
 		r.Method.Tricks = strings.Split(m.arm.spec.Tricks, "+")
@@ -64,7 +67,8 @@ func (m made) result() *result.Result {
 		r.Accuracy = append(r.Accuracy, row)
 	}
 	if list := c.Classifiers; len(list) > 1 {
-		r.Classifiers = map[string]result.Classifier{list[1]: {Accuracy: r.Accuracy, Metrics: result.MetricsOf(r.Accuracy, false, nil)}}
+		r.Classifiers = map[string]result.Classifier{list[1]: {Accuracy: r.Accuracy,
+			Metrics: result.MetricsOf(r.Accuracy, false, nil)}}
 	}
 	if m.change != nil {
 		m.change(r)
@@ -84,11 +88,13 @@ func with(change func(*result.Result), a arm, accuracies ...float64) (all []made
 	return all
 }
 
-// check judges a claim on a benchmark by made-up results and one more, of a method that no claim is about, so that there is always one.
+// check judges a claim on a benchmark by made-up results and one more, of a method that no claim is about, so that
+// there is always one.
 func check(t *testing.T, claim string, all ...[]made) Finding {
 	t.Helper()
 	dir := t.TempDir()
-	for i, m := range append(slices.Concat(all...), made{arm: of(survey.CIFAR100, "er", "lb+rv", 5000), seed: 1, accuracy: 10}) {
+	for i, m := range append(slices.Concat(all...),
+		made{arm: of(survey.CIFAR100, "er", "lb+rv", 5000), seed: 1, accuracy: 10}) {
 		text, err := result.Encode(m.result())
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +143,8 @@ func TestFromFiles(t *testing.T) {
 	kdc := func(percent float64) (all []made) {
 		for _, m := range large {
 			for _, name := range replayed {
-				all = append(all, with(func(r *result.Result) { r.Accuracy[evaluations-1][evaluations-1] = ptr(percent / 100) }, of(c, name, "kdc", m), 10, 11, 12)...)
+				all = append(all, with(func(r *result.Result) { r.Accuracy[evaluations-1][evaluations-1] = ptr(percent / 100) },
+					of(c, name, "kdc", m), 10, 11, 12)...)
 			}
 		}
 		return all
@@ -179,8 +186,10 @@ func TestFromFiles(t *testing.T) {
 				if !so {
 					newer, older = older, newer
 				}
-				r.ErrorAnalysis.Tasks = append(r.ErrorAnalysis.Tasks, result.TaskErrors{Task: i, New: 100, Old: 100 * i, OldAsNewOfSamples: newer, NewAsOldOfSamples: older,
-					Logits: &result.Logits{NewOwn: newer, OldOwn: older}, Head: &result.Head{NewWeight: newer, OldWeight: older, NewBias: newer, OldBias: older}})
+				r.ErrorAnalysis.Tasks = append(r.ErrorAnalysis.Tasks,
+					result.TaskErrors{Task: i, New: 100, Old: 100 * i, OldAsNewOfSamples: newer, NewAsOldOfSamples: older,
+						Logits: &result.Logits{NewOwn: newer, OldOwn: older},
+						Head:   &result.Head{NewWeight: newer, OldWeight: older, NewBias: newer, OldBias: older}})
 			}
 		}
 		for _, name := range bases {
@@ -196,7 +205,8 @@ func TestFromFiles(t *testing.T) {
 				if i == evaluations-1 {
 					classes, tasks = map[int]int{0: 1000 - late, i: late}, map[int]int{0: 1000 - late, i: late}
 				}
-				r.Memory.ClassCounts, r.Memory.TaskCounts = append(r.Memory.ClassCounts, classes), append(r.Memory.TaskCounts, tasks)
+				r.Memory.ClassCounts, r.Memory.TaskCounts = append(r.Memory.ClassCounts, classes),
+					append(r.Memory.TaskCounts, tasks)
 			}
 		}
 		for _, m := range sizes {
@@ -241,17 +251,22 @@ func TestFromFiles(t *testing.T) {
 		{"EWC++ explodes with λ" + onCIFAR, Holds, [][]made{ends("1000")}},
 		{"EWC++ explodes with λ" + onCIFAR, Fails, [][]made{ends()}},
 		{"A-GEM and Finetune" + onCIFAR, Holds, [][]made{atEach("agem", 10, 11, 12), runs(finetune, 10.1, 11.2, 12)}},
-		{"A-GEM and Finetune" + onCIFAR, Undecided, [][]made{runs(of(c, "agem", "none", 5000), 10, 11, 12), runs(finetune, 10.1, 11.2, 12)}}, // one size of the memory
-		{"A-GEM and Finetune" + onCIFAR, Undecided, [][]made{atEach("agem", 10, 11), runs(finetune, 10.1, 11.2)}},                            // two seeds
+		// one size of the memory
+		{"A-GEM and Finetune" + onCIFAR, Undecided, [][]made{runs(of(c, "agem", "none", 5000), 10, 11, 12),
+			runs(finetune, 10.1, 11.2, 12)}},
+		// two seeds
+		{"A-GEM and Finetune" + onCIFAR, Undecided, [][]made{atEach("agem", 10, 11), runs(finetune, 10.1, 11.2)}},
 		{"A-GEM and Finetune" + onCIFAR, NotRun, [][]made{runs(finetune, 10.1, 11.2, 12)}},
 		{"GSS stays below ER" + onCIFAR, Holds, [][]made{atEach("er", 20, 21, 22), atEach("gss", 10, 11.1, 12.1)}},
 		{"GSS stays below ER" + onCIFAR, Undecided, [][]made{atEach("er", 10, 21, 12), atEach("gss", 10, 11.1, 12.1)}},
-		{"GSS stays below ER" + onCIFAR, Undecided, [][]made{atEach("er", 20, 21, 22), atEach("gss", 10, 11, 12)}}, // no spread
+		// no spread
+		{"GSS stays below ER" + onCIFAR, Undecided, [][]made{atEach("er", 20, 21, 22), atEach("gss", 10, 11, 12)}},
 		{"No transfer between classes" + onCIFAR, Holds, [][]made{learnt(5)}},
 		{"Old classes are taken for new ones" + onCIFAR, Holds, [][]made{courses(true)}},
 		{"Logits of new classes" + onCIFAR, Fails, [][]made{courses(false)}},
 		{"New classes under KDC" + onCIFAR, Holds, [][]made{kdc(0.5)}},
-		{"MIR with both tricks and Offline" + onCIFAR, Holds, [][]made{runs(both, 40, 41, 42), runs(alone, 10, 11, 12.1), runs(offline, 50, 51, 52)}},
+		{"MIR with both tricks and Offline" + onCIFAR, Holds,
+			[][]made{runs(both, 40, 41, 42), runs(alone, 10, 11, 12.1), runs(offline, 50, 51, 52)}},
 		{"Run times of tricks" + onCIFAR, Holds, [][]made{trickTimes(200)}},
 		{"What GDumb stores" + onNoise, Holds, [][]made{stored(600)}},
 		{"GDumb with a reservoir" + onNoise, Holds, [][]made{runs(reservoir, 20, 21, 22), runs(greedy, 10, 11, 12.1)}},
@@ -263,7 +278,8 @@ func TestFromFiles(t *testing.T) {
 	}
 }
 
-// TestSeedsCountOnce: runs of one seed count once, and of several kernels that one which the studies name, whatever else they measured.
+// TestSeedsCountOnce: runs of one seed count once, and of several kernels that one which the studies name, whatever
+// else they measured.
 func TestSeedsCountOnce(t *testing.T) {
 	c := survey.CIFAR100
 	er, gss := of(c, "er", "none", 5000), of(c, "gss", "none", 5000)
@@ -279,13 +295,16 @@ func TestSeedsCountOnce(t *testing.T) {
 	stored := func(r *result.Result) {
 		r.Memory = &result.Memory{Capacity: 1000}
 		for range evaluations {
-			r.Memory.ClassCounts, r.Memory.TaskCounts = append(r.Memory.ClassCounts, map[int]int{0: 1000}), append(r.Memory.TaskCounts, map[int]int{0: 1000})
+			r.Memory.ClassCounts, r.Memory.TaskCounts = append(r.Memory.ClassCounts, map[int]int{0: 1000}),
+				append(r.Memory.TaskCounts, map[int]int{0: 1000})
 		}
 	}
-	if p := check(t, "What GDumb stores"+onNoise, with(stored, of(survey.Noise, "gdumb", "none", 5000), 10)).Parts[1]; p.Verdict != Undecided || p.Why != "one run" {
+	if p := check(t, "What GDumb stores"+onNoise,
+		with(stored, of(survey.Noise, "gdumb", "none", 5000), 10)).Parts[1]; p.Verdict != Undecided || p.Why != "one run" {
 		t.Errorf("one run of thousands of samples: %+v", p)
 	}
-	if p := check(t, "GSS stays below ER"+onCIFAR, []made{one, twice, again}).Parts[1]; p.Seeds != 1 || p.Verdict != Undecided || p.Why != "one run" {
+	if p := check(t, "GSS stays below ER"+onCIFAR, []made{one, twice, again}).Parts[1]; p.Seeds != 1 ||
+		p.Verdict != Undecided || p.Why != "one run" {
 		t.Errorf("a seed that ran twice: %+v", p)
 	}
 }
@@ -295,19 +314,22 @@ func TestOtherProtocols(t *testing.T) {
 	change := func(r *result.Result) {
 		r.ErrorAnalysis = &result.ErrorAnalysis{}
 		for i := range evaluations {
-			r.ErrorAnalysis.Tasks = append(r.ErrorAnalysis.Tasks, result.TaskErrors{Task: i, New: 100, Old: 100 * i, OldAsNewOfSamples: ptr(0.8), NewAsOldOfSamples: ptr(0.2)})
+			r.ErrorAnalysis.Tasks = append(r.ErrorAnalysis.Tasks,
+				result.TaskErrors{Task: i, New: 100, Old: 100 * i, OldAsNewOfSamples: ptr(0.8), NewAsOldOfSamples: ptr(0.2)})
 		}
 	}
 	er := of(survey.CIFAR100, "er", "none", 5000)
 	standard := er
 	standard.spec.Protocol = config.ProtocolStandard
-	p := check(t, "Old classes are taken for new ones"+onCIFAR, with(change, er, 10, 11), with(change, standard, 10)).Parts[1]
+	p := check(t, "Old classes are taken for new ones"+onCIFAR, with(change, er, 10, 11),
+		with(change, standard, 10)).Parts[1]
 	if p.Verdict != Undecided || p.Seeds != 2 || p.Why != "two seeds" {
 		t.Errorf("two seeds, one with both protocols: %+v", p)
 	}
 }
 
-// TestKernelsAreNotMixed: runs of different kernels are not compared, and a part says so. Runs of other kernels than the studies' are.
+// TestKernelsAreNotMixed: runs of different kernels are not compared, and a part says so. Runs of other kernels than
+// the studies' are.
 func TestKernelsAreNotMixed(t *testing.T) {
 	c := survey.CIFAR100
 	er, gss := of(c, "er", "none", 5000), of(c, "gss", "none", 5000)
@@ -315,11 +337,14 @@ func TestKernelsAreNotMixed(t *testing.T) {
 	if p.Verdict != Undecided || p.Why != "only runs of different kernels" || p.Seeds != 0 {
 		t.Errorf("avx2 and avx512: %+v", p)
 	}
-	p = check(t, "GSS stays below ER"+onCIFAR, runs(er, 20, 21, 22), runs(gss, 10, 11.1), []made{{gss, 3, 12.1, from("avx512")}}).Parts[1]
-	if p.Verdict != Undecided || p.Why != "two seeds with the same kernels" || p.Seeds != 2 || p.Kernels != "avx2, winograd" {
+	p = check(t, "GSS stays below ER"+onCIFAR, runs(er, 20, 21, 22), runs(gss, 10, 11.1),
+		[]made{{gss, 3, 12.1, from("avx512")}}).Parts[1]
+	if p.Verdict != Undecided || p.Why != "two seeds with the same kernels" || p.Seeds != 2 ||
+		p.Kernels != "avx2, winograd" {
 		t.Errorf("a seed with other kernels: %+v", p)
 	}
-	p = check(t, "GSS stays below ER"+onCIFAR, with(from("avx512"), er, 20, 21, 22), with(from("avx512"), gss, 10, 11.1, 12.1)).Parts[1]
+	p = check(t, "GSS stays below ER"+onCIFAR, with(from("avx512"), er, 20, 21, 22),
+		with(from("avx512"), gss, 10, 11.1, 12.1)).Parts[1]
 	if p.Verdict != Holds || p.Kernels != "avx512, winograd" {
 		t.Errorf("avx512 alone: %+v", p)
 	}
@@ -333,7 +358,8 @@ func TestTimes(t *testing.T) {
 			r.Config.Eval, r.Config.Classifiers, r.Classifiers = config.EvalFinal, []string{byHead}, nil
 			r.Seconds.Train, r.Provenance.Timed, r.Provenance.Processor = seconds+float64(r.Config.Seed), timed, processor
 		}
-		return with(change, of(c, "er", map[bool]string{true: "none", false: "lb"}[seconds < 150], 5000), []float64{10, 10, 10}[:n]...)
+		return with(change, of(c, "er", map[bool]string{true: "none", false: "lb"}[seconds < 150], 5000),
+			[]float64{10, 10, 10}[:n]...)
 	}
 	for _, try := range []struct {
 		name      string
@@ -343,7 +369,8 @@ func TestTimes(t *testing.T) {
 	}{
 		{"three seeds", run(100, true, "one", 3), run(200, true, "one", 3), Fails, "", "× 1.98 ± 0.02"},
 		{"one seed", run(100, true, "one", 1), run(200, true, "one", 1), Undecided, "one run", "× 1.99"},
-		{"two processors", run(100, true, "one", 3), run(200, true, "another", 3), Undecided, "only runs of different kernels or processors", ""},
+		{"two processors", run(100, true, "one", 3), run(200, true, "another", 3), Undecided,
+			"only runs of different kernels or processors", ""},
 		{"not timed", run(100, false, "one", 3), run(200, false, "one", 3), NotRun, "", ""},
 	} {
 		p := check(t, "Overhead of tricks"+onCIFAR, try.er, try.lb).Parts[0]
@@ -353,13 +380,15 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestHolm: many comparisons need a smaller probability than one. The correction is over the comparisons of a claim that have enough seeds.
+// TestHolm: many comparisons need a smaller probability than one. The correction is over the comparisons of a claim
+// that have enough seeds.
 func TestHolm(t *testing.T) {
 	c := survey.CIFAR100
 	// The difference is 2 ± 1.7 with each method: p = 0.037 alone.
 	lead := runs(of(c, "icarl", "none", 1000), 12, 12.7, 13.3)
 	one := check(t, "iCaRL leads with a small memory"+onCIFAR, lead, runs(of(c, "er", "none", 1000), 10, 10, 12))
-	two := check(t, "iCaRL leads with a small memory"+onCIFAR, lead, runs(of(c, "er", "none", 1000), 10, 10, 12), runs(of(c, "mir", "none", 1000), 10, 10, 12), runs(of(c, "gss", "none", 1000), 10, 10))
+	two := check(t, "iCaRL leads with a small memory"+onCIFAR, lead, runs(of(c, "er", "none", 1000), 10, 10, 12),
+		runs(of(c, "mir", "none", 1000), 10, 10, 12), runs(of(c, "gss", "none", 1000), 10, 10))
 	if one.Count(Holds) != 1 || one.Verdict != Undecided {
 		t.Errorf("one comparison: %+v", one)
 	}

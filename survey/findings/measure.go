@@ -16,8 +16,9 @@ type measure struct {
 	name       string
 	classifier string                                      // by which; "" is not by one
 	of         func(r *paper.Run) (value float64, ok bool) // ok is false where it was not measured
-	image      func(r *paper.Run) float64                  // what one test image changes, in the unit of the value; nil is no share of images
-	machine    bool                                        // it depends on the processor
+	// what one test image changes, in the unit of the value; nil is no share of images
+	image   func(r *paper.Run) float64
+	machine bool // it depends on the processor
 }
 
 // step is what one test image changes.
@@ -47,11 +48,13 @@ func accuracy(classifier string) measure {
 
 // forgetting and learning are of runs that were tested on each task when it was learned, in points and in per cent.
 func forgetting() measure {
-	return sinceLearnt(metricOf("forgetting", config.ClassifierHead, func(m result.Metrics) *float64 { return m.AverageForgetting }))
+	return sinceLearnt(metricOf("forgetting", config.ClassifierHead,
+		func(m result.Metrics) *float64 { return m.AverageForgetting }))
 }
 
 func learning() measure {
-	return sinceLearnt(metricOf("learning accuracy", config.ClassifierHead, func(m result.Metrics) *float64 { return m.LearningAccuracy }))
+	return sinceLearnt(metricOf("learning accuracy", config.ClassifierHead,
+		func(m result.Metrics) *float64 { return m.LearningAccuracy }))
 }
 
 // forward is forward transfer in per cent.
@@ -91,19 +94,21 @@ func backward() measure {
 	}}
 }
 
-// evaluations is how often a run with the survey protocol on 20 tasks is tested: after each but the two that are for tuning.
+// evaluations is how often a run with the survey protocol on 20 tasks is tested: after each but the two that are for
+// tuning.
 const evaluations = 18
 
 // accuracyAfter is the average accuracy on the tasks seen so far after one of them, in per cent.
 func accuracyAfter(task int) measure {
-	return measure{name: fmt.Sprint("accuracy after ", task), classifier: config.ClassifierHead, of: func(r *paper.Run) (float64, bool) {
-		m := result.MatrixOf(r.Result.Accuracy, r.Result.Stream.CommonTest)
-		if len(m.Rows) != evaluations {
-			return 0, false
-		}
-		v := 100 * metric.AverageAccuracy(m, task)
-		return v, !math.IsNaN(v)
-	}}
+	return measure{name: fmt.Sprint("accuracy after ", task), classifier: config.ClassifierHead,
+		of: func(r *paper.Run) (float64, bool) {
+			m := result.MatrixOf(r.Result.Accuracy, r.Result.Stream.CommonTest)
+			if len(m.Rows) != evaluations {
+				return 0, false
+			}
+			v := 100 * metric.AverageAccuracy(m, task)
+			return v, !math.IsNaN(v)
+		}}
 }
 
 // lastTask is the accuracy on the last task after it was learned, in per cent.
@@ -187,9 +192,10 @@ func latest() measure {
 
 // seconds is the run time of a job that was timed, with one classifier and as many evaluations as asked.
 func seconds(classifier, eval string) measure {
-	return measure{name: "seconds, " + eval, classifier: classifier, machine: true, of: func(r *paper.Run) (float64, bool) {
-		c := r.Result.Config
-		timed := r.Result.Provenance.Timed && len(c.Classifiers) == 1 && c.Classifiers[0] == classifier && c.Eval == eval
-		return r.Seconds(), timed && r.Result.Outcome.State == result.Finished
-	}}
+	return measure{name: "seconds, " + eval, classifier: classifier, machine: true,
+		of: func(r *paper.Run) (float64, bool) {
+			c := r.Result.Config
+			timed := r.Result.Provenance.Timed && len(c.Classifiers) == 1 && c.Classifiers[0] == classifier && c.Eval == eval
+			return r.Seconds(), timed && r.Result.Outcome.State == result.Finished
+		}}
 }

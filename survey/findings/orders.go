@@ -33,8 +33,8 @@ var (
 	allTricks = []string{"lb", "kdc", "kdc*", "mi", "ss", config.ClassifierNCM, "rv"}
 )
 
-// methods are those of table:nc but for its bounds, Finetune and Offline. They are no methods of continual learning, and being ahead of the
-// lower one says nothing.
+// methods are those of table:nc but for its bounds, Finetune and Offline. They are no methods of continual learning,
+// and being ahead of the lower one says nothing.
 var methods = []string{"ewc++", "lwf", "er", "mir", "gss", "icarl", "agem", "cndpm", "gdumb"}
 
 // has says whether the survey has a method with a memory of that size. It has CN-DPM with 1,000 samples alone.
@@ -54,8 +54,9 @@ func memory(arms ...arm) string {
 
 // ahead asks whether the accuracy of a is above that of b.
 func ahead(a, b arm) question {
-	return question{what: a.String() + " > " + b.String() + memory(a, b), text: points, published: publishedDifference(a, b),
-		terms: []term{{a, accuracy(a.spec.Classifier)}, {b, accuracy(b.spec.Classifier)}}}
+	return question{what: a.String() + " > " + b.String() + memory(a, b), text: points,
+		published: publishedDifference(a, b),
+		terms:     []term{{a, accuracy(a.spec.Classifier)}, {b, accuracy(b.spec.Classifier)}}}
 }
 
 // more asks whether a measure of a is above that of b.
@@ -137,11 +138,13 @@ func outdoes(methods, tricks, others []string, at ...int) func(string) []questio
 
 // inMost asks of a share of the tasks whether it is more than half with each seed, and inAll whether it is all of them.
 func inMost(what string, terms []term, value func([]float64) float64) question {
-	return question{what: what, terms: terms, value: value, rule: each, text: wholePercent, so: func(v float64) bool { return v > 50 }}
+	return question{what: what, terms: terms, value: value, rule: each, text: wholePercent,
+		so: func(v float64) bool { return v > 50 }}
 }
 
 func inAll(what string, terms []term, value func([]float64) float64) question {
-	return question{what: what, terms: terms, value: value, rule: each, text: wholePercent, so: func(v float64) bool { return v == 100 }}
+	return question{what: what, terms: terms, value: value, rule: each, text: wholePercent,
+		so: func(v float64) bool { return v == 100 }}
 }
 
 // aheadAtAll asks whether a is ahead of b by a measure of a task, after all tasks from the first.

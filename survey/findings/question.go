@@ -12,12 +12,14 @@ import (
 	"ocl/survey/paper"
 )
 
-// Part is a part of a claim. It has a value for each seed: that of one run, or of several runs with the same seed and kernels.
+// Part is a part of a claim. It has a value for each seed: that of one run, or of several runs with the same seed and
+// kernels.
 //
-// Most parts compare the values with a limit, as "GDumb > ER" compares the differences of both with 0. [compare.Family] decides these, all of a
-// claim together: a part that orders holds or fails by the sign of the mean; one that says that values are alike holds if they are less than a margin
-// from the limit, and fails if they are more. A part that says of each run that something is so holds if it is so with each seed, and fails if it is
-// with none; it is no test of chance. No part is decided by fewer than [compare.LeastSeeds] seeds.
+// Most parts compare the values with a limit, as "GDumb > ER" compares the differences of both with 0. [compare.Family]
+// decides these, all of a claim together: a part that orders holds or fails by the sign of the mean; one that says that
+// values are alike holds if they are less than a margin from the limit, and fails if they are more. A part that says of
+// each run that something is so holds if it is so with each seed, and fails if it is with none; it is no test of
+// chance. No part is decided by fewer than [compare.LeastSeeds] seeds.
 type Part struct {
 	What      string
 	Verdict   Verdict
@@ -27,8 +29,9 @@ type Part struct {
 	Seeds     int
 	Kernels   string // of the runs, such as "avx2, winograd"
 	P         float64
-	SignFlip  float64 // probabilities after Holm's correction: of the paired t-test, and of the sign-flip test; NaN where there is none
-	Paths     []string
+	// probabilities after Holm's correction: of the paired t-test, and of the sign-flip test; NaN where there is none
+	SignFlip float64
+	Paths    []string
 }
 
 // rule is what decides a question.
@@ -43,9 +46,10 @@ const (
 
 // question is a part before it is answered. What it asks does not depend on any result.
 type question struct {
-	what      string
-	terms     []term
-	value     func(x []float64) float64 // of a seed, from what its runs measured, in the order of the terms; nil is the first minus the second, if any
+	what  string
+	terms []term
+	// of a seed, from what its runs measured, in the order of the terms; nil is the first minus the second, if any
+	value     func(x []float64) float64
 	rule      rule
 	limit     float64
 	margin    float64                         // of near
@@ -87,8 +91,8 @@ func (e *evidence) answer(list []question) []Part {
 	return parts
 }
 
-// samples returns the values of a question, one for each seed, in rising order. A seed counts if all terms have a run of it with the same
-// kernels. others counts the seeds for which the terms have only runs with different kernels.
+// samples returns the values of a question, one for each seed, in rising order. A seed counts if all terms have a run
+// of it with the same kernels. others counts the seeds for which the terms have only runs with different kernels.
 func (e *evidence) samples(q question) (list []sample, others int) {
 	type key struct {
 		seed   uint64
@@ -144,7 +148,8 @@ func (q question) valueOf(x []float64) float64 {
 
 // part is what is known of a part without a comparison: all of one about each run.
 func (q question) part(samples []sample, others int) Part {
-	p := Part{What: q.what, Verdict: NotRun, Published: q.published, P: math.NaN(), SignFlip: math.NaN(), Seeds: len(samples)}
+	p := Part{What: q.what, Verdict: NotRun, Published: q.published, P: math.NaN(), SignFlip: math.NaN(),
+		Seeds: len(samples)}
 	if len(samples) == 0 && others > 0 {
 		p.Verdict, p.Why = Undecided, "only runs of different "+q.apart()
 	}
@@ -234,7 +239,8 @@ func (q question) decide(p *Part, c compare.Comparison) {
 	case c.N() < compare.LeastSeeds: // why is said already
 	case c.Verdict == compare.Undecided:
 		p.Why = string(c.Reason)
-	case c.Verdict == compare.Alike, c.Verdict == compare.FirstHigher && q.rule == above, c.Verdict == compare.SecondHigher && q.rule == below:
+	case c.Verdict == compare.Alike, c.Verdict == compare.FirstHigher && q.rule == above,
+		c.Verdict == compare.SecondHigher && q.rule == below:
 		p.Verdict = Holds
 	default:
 		p.Verdict = Fails

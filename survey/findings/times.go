@@ -37,16 +37,19 @@ func timeClaims() []Claim {
 				return []question{within(ratio(x, er), x, er, Limited)}
 			})},
 		{Title: "Tricks by run time", Source: "tab:comment_trick", Study: trickTimeStudy,
-			Text: "Separated softmax costs less time than KDC*, and review less than the nearest class mean.", Rule: rule + "ER at each size of the memory.",
+			Text: "Separated softmax costs less time than KDC*, and review less than the nearest class mean.",
+			Rule: rule + "ER at each size of the memory.",
 			parts: func(b string) (list []question) {
 				for _, m := range sizes {
-					list = append(list, slower(of(b, "er", "kdc*", m), of(b, "er", "ss", m)), slower(of(b, "er", config.ClassifierNCM, m), of(b, "er", "rv", m)))
+					list = append(list, slower(of(b, "er", "kdc*", m), of(b, "er", "ss", m)),
+						slower(of(b, "er", config.ClassifierNCM, m), of(b, "er", "rv", m)))
 				}
 				return list
 			}},
 		{Title: "Run times of methods", Source: "perf_class_incremental", Study: methodTimeStudy,
-			Text:  "CN-DPM takes longest, then GDumb, which trains anew at every evaluation, then GSS. The others have similar run times.",
-			Rule:  rule + fmt.Sprintf("M = 5,000 but for CN-DPM with 1,000, tested after each task. Similar to ER is less than %g times as long as ER, and ER as the method.", Similar),
+			Text: "CN-DPM takes longest, then GDumb, which trains anew at every evaluation, then GSS. The others have similar run times.",
+			Rule: rule + fmt.Sprintf("M = 5,000 but for CN-DPM with 1,000, tested after each task. Similar to ER is less than %g times as long as ER, and ER as the method.",
+				Similar),
 			parts: methodTimes},
 		{Title: "Run time of ER", Source: "tab: comment_method", Study: methodTimeStudy,
 			Text: "ER is the fastest of the methods with a memory.", Rule: rule + "M = 5,000, tested after each task.",
@@ -81,7 +84,8 @@ func methodTimes(b string) (list []question) {
 	return list
 }
 
-// ratio is the run time of a as a multiple of b's, of runs that were tested at the end, and slower asks whether it is above 1.
+// ratio is the run time of a as a multiple of b's, of runs that were tested at the end, and slower asks whether it is
+// above 1.
 func ratio(a, b arm) question { return ratioOf(a, b, config.EvalFinal) }
 
 func slower(a, b arm) question { return longer(ratio(a, b), a, b) }
@@ -95,7 +99,8 @@ func longer(q question, a, b arm) question {
 }
 
 func ratioOf(a, b arm, eval string) question {
-	q := question{what: fmt.Sprintf("%s by %s%s", a, b, memory(a, b)), text: times, value: func(x []float64) float64 { return x[0] / x[1] }}
+	q := question{what: fmt.Sprintf("%s by %s%s", a, b, memory(a, b)), text: times,
+		value: func(x []float64) float64 { return x[0] / x[1] }}
 	for _, t := range []arm{a, b} {
 		q.terms = append(q.terms, term{t, seconds(t.spec.Classifier, eval)})
 	}
@@ -118,6 +123,7 @@ var publishedSeconds = sync.OnceValue(func() map[paper.Spec]float64 {
 
 // within asks whether the run time of a is below so many times b's.
 func within(q question, a, b arm, limit float64) question {
-	q.what, q.rule, q.limit = fmt.Sprintf("%s takes less than %g times as long as %s%s", a, limit, b, memory(a, b)), below, limit
+	q.what, q.rule, q.limit = fmt.Sprintf("%s takes less than %g times as long as %s%s", a, limit, b, memory(a, b)), below,
+		limit
 	return q
 }

@@ -24,7 +24,8 @@ func trickClaims() []Claim {
 	const ncm = config.ClassifierNCM
 	list := []Claim{
 		{Title: "Every trick helps", Benchmarks: smallStreams,
-			Text: "Every trick helps A-GEM, ER and MIR.", Note: "The survey's own tables have KDC below ER and MIR at 5,000 and 10,000, of which it says itself that KDC fails there.",
+			Text:  "Every trick helps A-GEM, ER and MIR.",
+			Note:  "The survey's own tables have KDC below ER and MIR at 5,000 and 10,000, of which it says itself that KDC fails there.",
 			parts: helps(bases, allTricks, sizes...)},
 		{Title: "The nearest class mean helps always", Benchmarks: smallStreams, Study: methodStudy,
 			Text: "The nearest class mean helps at each size of the memory.", parts: helps(bases, []string{ncm}, sizes...)},
@@ -81,17 +82,20 @@ func trickClaims() []Claim {
 			parts: on(replayed, func(name, b string) (list []question) {
 				for _, m := range large {
 					a := of(b, name, "kdc", m)
-					list = append(list, question{what: fmt.Sprintf("%s knows at most %g %% of the last task%s", a, Unlearnt, memory(a)), terms: []term{{a, lastTask()}}, rule: each,
+					list = append(list, question{what: fmt.Sprintf("%s knows at most %g %% of the last task%s", a, Unlearnt,
+						memory(a)), terms: []term{{a, lastTask()}}, rule: each,
 						text: percent, so: func(v float64) bool { return v <= Unlearnt }})
 				}
 				return list
 			})},
 		{Title: "KDC* and KDC", Benchmarks: smallStreams,
-			Text: "With a large memory, KDC* is better than KDC.", Note: `The survey says "much better".`, parts: outdoes(replayed, []string{"kdc*"}, []string{"kdc"}, large...)},
+			Text: "With a large memory, KDC* is better than KDC.", Note: `The survey says "much better".`,
+			parts: outdoes(replayed, []string{"kdc*"}, []string{"kdc"}, large...)},
 		{Title: "Two tricks beat every plain method", Benchmarks: smallStreams,
-			Text: "With review or the nearest class mean and a large memory, ER and MIR are ahead of every method without tricks.",
-			Rule: "Each is compared with GDumb, the best method without tricks in the survey. Which method is best here is not asked first, as a choice by results would favour that method.",
-			Note: "On Mini-ImageNet the survey excepts the nearest class mean with a memory of 10,000, which is left out here.", parts: beatsPlain},
+			Text:  "With review or the nearest class mean and a large memory, ER and MIR are ahead of every method without tricks.",
+			Rule:  "Each is compared with GDumb, the best method without tricks in the survey. Which method is best here is not asked first, as a choice by results would favour that method.",
+			Note:  "On Mini-ImageNet the survey excepts the nearest class mean with a memory of 10,000, which is left out here.",
+			parts: beatsPlain},
 		{Title: "The nearest class mean on Mini-ImageNet", Source: "additional_oci", Benchmarks: mini,
 			Text: "With a memory of 10,000, ER and MIR with the nearest class mean stay behind the best method without tricks, GDumb.",
 			parts: on(replayed, func(name, b string) []question {
@@ -105,7 +109,8 @@ func trickClaims() []Claim {
 				both := of(b, "mir", "rv", 10000)
 				both.spec.Classifier = ncm
 				return []question{{what: both.String() + " > the middle of MIR and Offline" + memory(both), text: points,
-					terms: []term{{both, accuracy(ncm)}, {of(b, "mir", "none", 10000), accuracy(byHead)}, {of(b, "offline", "none", 0), accuracy(byHead)}},
+					terms: []term{{both, accuracy(ncm)}, {of(b, "mir", "none", 10000), accuracy(byHead)},
+						{of(b, "offline", "none", 0), accuracy(byHead)}},
 					value: func(x []float64) float64 { return x[0] - (x[1]+x[2])/2 }}}
 			}},
 	}
@@ -146,7 +151,8 @@ func gain(b, name string, m int, around float64, tricks ...string) question {
 		mean, _ := t.arm.publishedMean()
 		theirs = append(theirs, mean)
 	}
-	return question{what: fmt.Sprintf("%s gains around %.0f %% by %s%s", base, around, strings.Join(names, ", "), memory(base)), terms: terms, value: value, rule: near,
+	return question{what: fmt.Sprintf("%s gains around %.0f %% by %s%s", base, around, strings.Join(names, ", "),
+		memory(base)), terms: terms, value: value, rule: near,
 		limit: around, margin: around / AlikeOf, text: wholePercent, published: wholePercent(value(theirs), math.NaN())}
 }
 
@@ -165,7 +171,8 @@ func grows(b, name, trick, other string) question {
 		mean, _ := t.arm.publishedMean()
 		theirs = append(theirs, mean)
 	}
-	return question{what: fmt.Sprintf("%s > %s, from M = 1,000 to 10,000", terms[0].arm, terms[2].arm), terms: terms, value: value, text: points, published: signed(value(theirs))}
+	return question{what: fmt.Sprintf("%s > %s, from M = 1,000 to 10,000", terms[0].arm, terms[2].arm), terms: terms,
+		value: value, text: points, published: signed(value(theirs))}
 }
 
 // beatsPlain compares ER and MIR with a trick with GDumb, the survey's best method without one.

@@ -67,7 +67,8 @@ func quantityOf(name, benchmark string) quantity {
 	case name == "learning accuracy":
 		return quantity{accuracies, setMetrics(func(m *result.Metrics) **float64 { return &m.LearningAccuracy })}
 	case name == "forgetting":
-		return quantity{[]float64{-20, 0, 20, 60}, setMetrics(func(m *result.Metrics) **float64 { return &m.AverageForgetting })}
+		return quantity{[]float64{-20, 0, 20, 60},
+			setMetrics(func(m *result.Metrics) **float64 { return &m.AverageForgetting })}
 	case name == "FWT" && classes:
 		return quantity{[]float64{0}, nil}
 	case name == "FWT":
@@ -115,21 +116,33 @@ func quantityOf(name, benchmark string) quantity {
 	shares := []float64{0, 100. / 17, 1600. / 17, 100}
 	switch name {
 	case "error ratios":
-		return quantity{shares, setCourse(func(t *result.TaskErrors, a, b *float64) { t.OldAsNewOfSamples, t.NewAsOldOfSamples = a, b })}
+		return quantity{shares, setCourse(func(t *result.TaskErrors, a, b *float64) {
+			t.OldAsNewOfSamples, t.NewAsOldOfSamples = a, b
+		})}
 	case "logits":
-		return quantity{shares, setCourse(func(t *result.TaskErrors, a, b *float64) { t.Logits = &result.Logits{NewOwn: a, OldOwn: b} })}
+		return quantity{shares, setCourse(func(t *result.TaskErrors, a,
+			b *float64) {
+			t.Logits = &result.Logits{NewOwn: a, OldOwn: b}
+		})}
 	case "weights":
-		return quantity{shares, setCourse(func(t *result.TaskErrors, a, b *float64) { t.Head = &result.Head{NewWeight: a, OldWeight: b} })}
+		return quantity{shares, setCourse(func(t *result.TaskErrors, a,
+			b *float64) {
+			t.Head = &result.Head{NewWeight: a, OldWeight: b}
+		})}
 	case "biases":
-		return quantity{shares, setCourse(func(t *result.TaskErrors, a, b *float64) { t.Head = &result.Head{NewBias: a, OldBias: b} })}
+		return quantity{shares, setCourse(func(t *result.TaskErrors, a,
+			b *float64) {
+			t.Head = &result.Head{NewBias: a, OldBias: b}
+		})}
 	}
 	panic("what can " + name + " be?")
 }
 
 // bareRun is a made-up run with a seed that has been tested after each task, and that measured nothing yet.
 func bareRun(seed uint64, engine compare.Engine) *paper.Run {
-	r := &result.Result{Outcome: result.Outcome{State: result.Finished}, ErrorAnalysis: &result.ErrorAnalysis{}, Classifiers: map[string]result.Classifier{config.ClassifierNCM: {}},
-		Provenance: result.Provenance{Kernel: engine.Kernel, Convolution: engine.Convolution, Timed: true, Processor: "one"}}
+	r := &result.Result{Outcome: result.Outcome{State: result.Finished}, ErrorAnalysis: &result.ErrorAnalysis{},
+		Classifiers: map[string]result.Classifier{config.ClassifierNCM: {}},
+		Provenance:  result.Provenance{Kernel: engine.Kernel, Convolution: engine.Convolution, Timed: true, Processor: "one"}}
 	r.Config.Eval, r.Config.Classifiers = config.EvalAll, []string{byHead, config.ClassifierNCM}
 	for i := range evaluations {
 		r.Stream.Tasks = append(r.Stream.Tasks, result.Task{Test: 500})
@@ -253,7 +266,8 @@ func canTurnOut(list []question, i int, benchmark string, want Verdict) error {
 		}
 		w := newWorld(compare.StudyEngine)
 		w.show(q, x, benchmark)
-		if p := w.answer(list)[i]; p.Verdict != want || p.Seeds != seedsOfWorld || p.Kernels != "avx2, winograd" && !strings.HasPrefix(p.Kernels, "avx2, winograd on ") {
+		if p := w.answer(list)[i]; p.Verdict != want || p.Seeds != seedsOfWorld || p.Kernels != "avx2, winograd" &&
+			!strings.HasPrefix(p.Kernels, "avx2, winograd on ") {
 			return fmt.Errorf("%s %s: with %v it is %+v", p.What, want, x, p)
 		}
 		return nil
@@ -261,7 +275,8 @@ func canTurnOut(list []question, i int, benchmark string, want Verdict) error {
 	return fmt.Errorf("%s: no results under which it %s", q.what, want)
 }
 
-// TestVerdictsCanTurnOutEitherWay: for each part of each claim there are results under which it holds and results under which it fails.
+// TestVerdictsCanTurnOutEitherWay: for each part of each claim there are results under which it holds and results under
+// which it fails.
 func TestVerdictsCanTurnOutEitherWay(t *testing.T) {
 	parts := 0
 	for _, c := range Claims() {
@@ -290,7 +305,8 @@ func TestPartsThatCannotFail(t *testing.T) {
 	if err := canTurnOut([]question{untrained}, 0, survey.CIFAR100, Fails); err == nil {
 		t.Error("FWT between classes can be other than 0")
 	}
-	positive := question{what: "FWT ≥ 0", terms: []term{{of(survey.Noise, "er", "none", 5000), forward()}}, rule: each, text: points, so: func(v float64) bool { return v >= 0 }}
+	positive := question{what: "FWT ≥ 0", terms: []term{{of(survey.Noise, "er", "none", 5000), forward()}}, rule: each,
+		text: points, so: func(v float64) bool { return v >= 0 }}
 	if err := canTurnOut([]question{positive}, 0, survey.Noise, Fails); err == nil {
 		t.Error("FWT can be below 0")
 	}

@@ -26,7 +26,8 @@ func (s *Study) keep(reason func(*Run) string) {
 	})
 }
 
-// oneNumbersVersion keeps the results of the highest numbers version that this program knows: results of different ones are never averaged.
+// oneNumbersVersion keeps the results of the highest numbers version that this program knows: results of different ones
+// are never averaged.
 func (s *Study) oneNumbersVersion() {
 	highest := 0
 	for _, r := range s.Runs {
@@ -40,7 +41,8 @@ func (s *Study) oneNumbersVersion() {
 		case n > result.Numbers:
 			return fmt.Sprintf("its numbers version is %d, and this ocl has %d. Use a newer ocl", n, result.Numbers)
 		case n != highest:
-			return fmt.Sprintf("its numbers version is %d, and the others have %d; such results are never averaged. Run it again, or report it by itself", n, highest)
+			return fmt.Sprintf("its numbers version is %d, and the others have %d; such results are never averaged. Run it again, or report it by itself",
+				n, highest)
 		}
 		return ""
 	})
@@ -95,7 +97,8 @@ func anyProtocol(cell identity.Part) string {
 	return cell.Without("protocol", "stream.drop_last").String()
 }
 
-// tableCells are the keys of all cells of tables, and by what they have whatever their protocol which protocol they are made of.
+// tableCells are the keys of all cells of tables, and by what they have whatever their protocol which protocol they are
+// made of.
 var tableCells = sync.OnceValues(func() (keys map[string]bool, protocols map[string]string) {
 	keys, protocols = map[string]bool{}, map[string]string{}
 	for _, label := range tables {
@@ -114,7 +117,8 @@ var tableCells = sync.OnceValues(func() (keys map[string]bool, protocols map[str
 	return keys, protocols
 })
 
-// otherProtocols leaves out the results that would fill a cell if it were not for their protocol. The trials of tuning are no such results.
+// otherProtocols leaves out the results that would fill a cell if it were not for their protocol. The trials of tuning
+// are no such results.
 func (s *Study) otherProtocols() {
 	keys, protocols := tableCells()
 	s.keep(func(r *Run) string {
@@ -123,6 +127,7 @@ func (s *Study) otherProtocols() {
 		if keys[r.key] || p == config.ProtocolTuning || made == "" {
 			return ""
 		}
-		return fmt.Sprintf("its protocol is %s, but %s; such results are never averaged. Run it again with that protocol, or report it by itself", p, made)
+		return fmt.Sprintf("its protocol is %s, but %s; such results are never averaged. Run it again with that protocol, or report it by itself",
+			p, made)
 	})
 }

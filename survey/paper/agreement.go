@@ -10,7 +10,8 @@ import (
 	"ocl/view/report"
 )
 
-// compared are the tables whose cells are accuracies in per cent, each with the number of its look in the scatter plot of all of them.
+// compared are the tables whose cells are accuracies in per cent, each with the number of its look in the scatter plot
+// of all of them.
 var compared = []struct {
 	label string
 	look  int
@@ -24,7 +25,8 @@ func (p *paper) agreement(b figureBuilder) []*panel {
 		look := report.LookOf(report.Known{Name: shortNames[t.label], Look: t.look})
 		before := len(s.Points)
 		for _, c := range p.Cells(t.label) {
-			if c.Repeat != "" || c.Ours.N == 0 || c.Row == bestRow || math.IsNaN(c.Published.Mean) || c.Spec.Method == "offline" {
+			if c.Repeat != "" || c.Ours.N == 0 || c.Row == bestRow || math.IsNaN(c.Published.Mean) ||
+				c.Spec.Method == "offline" {
 				continue
 			}
 			ours, theirs := plusMinus(c.Ours, oneDecimal), count.PlusMinus(c.Published.Mean, c.Published.Interval, oneDecimal)
@@ -32,7 +34,8 @@ func (p *paper) agreement(b figureBuilder) []*panel {
 			if c.Verdict != NoVerdict {
 				tip += ": " + string(c.Verdict)
 			}
-			spot := chart.Spot{Group: shortNames[t.label], Tip: tip, Look: look, X: c.Published.Mean, Y: c.Ours.Mean, Half: c.Ours.Half, Wide: c.Published.Interval}
+			spot := chart.Spot{Group: shortNames[t.label], Tip: tip, Look: look, X: c.Published.Mean, Y: c.Ours.Mean,
+				Half: c.Ours.Half, Wide: c.Published.Interval}
 			if c.Ours.N < 3 {
 				spot.Half = math.NaN() // such an interval is mostly longer than the axis
 			}
@@ -47,18 +50,21 @@ func (p *paper) agreement(b figureBuilder) []*panel {
 			pl.series = append(pl.series, chart.Series{Label: shortNames[t.label], Look: look, Width: 2})
 		}
 	}
-	pl.Alt = fmt.Sprintf("Scatter plot of the average accuracy in %s, the survey's values to the right and those of ocl upwards; the dashed line is where both are equal.", count.Of(len(s.Points), "cell"))
+	pl.Alt = fmt.Sprintf("Scatter plot of the average accuracy in %s, the survey's values to the right and those of ocl upwards; the dashed line is where both are equal.",
+		count.Of(len(s.Points), "cell"))
 	if pl.chart = s; len(s.Points) == 0 {
 		pl.Missing = "Nothing was run that the survey has an accuracy of."
 	}
 	return []*panel{pl}
 }
 
-// scatter is the panel of the agreement for the page, once for a wide and once for a narrow one. A legend outside names its groups.
+// scatter is the panel of the agreement for the page, once for a wide and once for a narrow one. A legend outside names
+// its groups.
 func (pl *panel) scatter() string {
 	s := *pl.chart.(*chart.Scatter)
 	s.Groups = nil
 	wide := chart.Layout{Width: 720, Height: 560, Font: 13}
 	narrow := chart.Layout{Width: 328, Height: 330, Font: 12}
-	return chart.Draw(&s, wide).Inline("wide", pl.ID+"-wide", pl.Name, pl.Alt) + chart.Draw(&s, narrow).Inline("narrow", pl.ID+"-narrow", pl.Name, pl.Alt)
+	return chart.Draw(&s, wide).Inline("wide", pl.ID+"-wide", pl.Name, pl.Alt) + chart.Draw(&s, narrow).Inline("narrow",
+		pl.ID+"-narrow", pl.Name, pl.Alt)
 }

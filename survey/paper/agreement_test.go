@@ -8,7 +8,8 @@ import (
 	"ocl/view/chart"
 )
 
-// TestAgreement: the page begins with a point for each accuracy that was run, where both values say, and those that differ have names.
+// TestAgreement: the page begins with a point for each accuracy that was run, where both values say, and those that
+// differ have names.
 func TestAgreement(t *testing.T) {
 	s := committed(t)
 	p, err := build(t.Context(), s, Options{Beside: true})
@@ -54,13 +55,14 @@ func TestAgreement(t *testing.T) {
 		t.Errorf("%d points, want %d, of which %d differ", len(points), want, differ)
 	}
 	page := string(p.page())
-	if first, table := strings.Index(page, `id="beyond-agreement"`), strings.Index(page, `id="table-nc"`); first < 0 || table < first {
+	if first, table := strings.Index(page, `id="beyond-agreement"`), strings.Index(page, `id="table-nc"`); first < 0 ||
+		table < first {
 		t.Error("the page does not begin with the picture of all cells")
 	}
 }
 
-// TestTablesAreNamedInWords: the list of the page names tables and figures by what they compare, measured tables come first, and rows without a
-// run can be opened.
+// TestTablesAreNamedInWords: the list of the page names tables and figures by what they compare, measured tables come
+// first, and rows without a run can be opened.
 func TestTablesAreNamedInWords(t *testing.T) {
 	p, err := build(t.Context(), committed(t), Options{Beside: true})
 	if err != nil {
@@ -69,7 +71,8 @@ func TestTablesAreNamedInWords(t *testing.T) {
 	page := string(p.page())
 	_, nav, _ := strings.Cut(page, `<nav `)
 	nav, _, _ = strings.Cut(nav, `</nav>`)
-	if strings.Contains(nav, ">tab") || strings.Contains(nav, ">fig") || strings.Contains(nav, "></a>") || !strings.Contains(nav, `title="table:nc">Methods, new classes</a>`) {
+	if strings.Contains(nav, ">tab") || strings.Contains(nav, ">fig") || strings.Contains(nav, "></a>") ||
+		!strings.Contains(nav, `title="table:nc">Methods, new classes</a>`) {
 		t.Errorf("the list is %s", nav)
 	}
 	if order := p.Ordered(); len(order) != len(p.Tables) || order[0].Label != "table:nc" || order[1].Label != "table:ni" {

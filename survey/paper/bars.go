@@ -24,11 +24,16 @@ type quantity struct {
 }
 
 var (
-	accuracy   = quantity{"average accuracy", " %", oneDecimal, func(r *Run) *float64 { return r.Result.Metrics.AverageAccuracy }, 100, "--eval final"}
-	forgetting = quantity{"average forgetting", " points", oneDecimal, func(r *Run) *float64 { return r.Result.Metrics.AverageForgetting }, 100, "--eval seen"}
-	backward   = quantity{"backward transfer (BWT⁺)", " points", oneDecimal, func(r *Run) *float64 { return r.Result.Metrics.BWTPlus }, 100, "--eval seen"}
-	forward    = quantity{"forward transfer (FWT)", " points", oneDecimal, func(r *Run) *float64 { return r.Result.Metrics.FWT }, 100, "--eval all"}
-	runTime    = quantity{"run time", "", count.Duration, func(r *Run) *float64 { v := r.Seconds(); return &v }, 1, "--eval final"}
+	accuracy = quantity{"average accuracy", " %", oneDecimal,
+		func(r *Run) *float64 { return r.Result.Metrics.AverageAccuracy }, 100, "--eval final"}
+	forgetting = quantity{"average forgetting", " points", oneDecimal,
+		func(r *Run) *float64 { return r.Result.Metrics.AverageForgetting }, 100, "--eval seen"}
+	backward = quantity{"backward transfer (BWT⁺)", " points", oneDecimal,
+		func(r *Run) *float64 { return r.Result.Metrics.BWTPlus }, 100, "--eval seen"}
+	forward = quantity{"forward transfer (FWT)", " points", oneDecimal,
+		func(r *Run) *float64 { return r.Result.Metrics.FWT }, 100, "--eval all"}
+	runTime = quantity{"run time", "", count.Duration, func(r *Run) *float64 { v := r.Seconds(); return &v }, 1,
+		"--eval final"}
 )
 
 // bars builds a panel of bars, one for each method, for each stream and quantity.
@@ -75,7 +80,8 @@ func (p *paper) barPanel(pl *panel, stream string, memory int, q quantity) {
 			v.Mean, v.Interval = math.NaN(), math.NaN()
 		}
 		pl.point(name, q.name, "", e, v.Mean, v.Interval)
-		bars.Bars = append(bars.Bars, chart.Stack{Label: name, Look: look, Parts: []float64{e.Mean}, Text: text, Marks: marks})
+		bars.Bars = append(bars.Bars, chart.Stack{Label: name, Look: look, Parts: []float64{e.Mean}, Text: text,
+			Marks: marks})
 		pl.Alt += " " + name + " " + said + "."
 	}
 	if pl.chart = bars; len(bars.Bars) == 0 {
@@ -91,13 +97,14 @@ func (p *paper) barPanel(pl *panel, stream string, memory int, q quantity) {
 func memoryGroups() []chart.Group {
 	var groups []chart.Group
 	for i, m := range memories {
-		groups = append(groups, chart.Group{Name: "M = " + count.Short(m), Look: report.LookOf(report.Known{Name: count.Short(m), Look: []int{1, 2, 6}[i]})})
+		groups = append(groups, chart.Group{Name: "M = " + count.Short(m),
+			Look: report.LookOf(report.Known{Name: count.Short(m), Look: []int{1, 2, 6}[i]})})
 	}
 	return groups
 }
 
-// trickBars builds the figures of the tricks: a panel for each method, with a row for each trick and a bar for each memory. Beside the
-// paper, lines across the bars are the published values.
+// trickBars builds the figures of the tricks: a panel for each method, with a row for each trick and a bar for each
+// memory. Beside the paper, lines across the bars are the published values.
 func (p *paper) trickBars(b figureBuilder) (panels []*panel) {
 	label := survey.TricksCIFAR100
 	if b.label == figTricksMini {
@@ -132,19 +139,22 @@ func (p *paper) trickPanel(pl *panel, cells []*Cell, name string) {
 			at = len(c.Rows)
 			rows[cell.Row] = at
 			none := valueOfChart(math.NaN(), math.NaN())
-			c.Rows = append(c.Rows, chart.Row{Label: trickName(cell.Row), Look: look, Values: []chart.Value{none, none, none}, Marks: []float64{math.NaN(), math.NaN(), math.NaN()}})
+			c.Rows = append(c.Rows, chart.Row{Label: trickName(cell.Row), Look: look, Values: []chart.Value{none, none, none},
+				Marks: []float64{math.NaN(), math.NaN(), math.NaN()}})
 		}
 		side := slices.Index(memories, cell.Memory)
 		c.Rows[at].Values[side] = valueOfChart(cell.Ours.Mean, cell.Ours.Half)
 		if p.beside {
 			c.Rows[at].Marks[side] = cell.Published.Mean
 		}
-		pl.point(name+" + "+cell.Row, "average accuracy", strconv.Itoa(cell.Memory), cell.Ours, cell.Published.Mean, cell.Published.Interval)
+		pl.point(name+" + "+cell.Row, "average accuracy", strconv.Itoa(cell.Memory), cell.Ours, cell.Published.Mean,
+			cell.Published.Interval)
 		if cell.Ours.N == 0 {
 			continue
 		}
 		measured++
-		pl.Alt += fmt.Sprintf(" %s, M = %s: %s %%", trickName(cell.Row), count.Short(cell.Memory), plusMinus(cell.Ours, oneDecimal))
+		pl.Alt += fmt.Sprintf(" %s, M = %s: %s %%", trickName(cell.Row), count.Short(cell.Memory),
+			plusMinus(cell.Ours, oneDecimal))
 		if p.beside {
 			pl.Alt += ", the survey " + count.PlusMinus(cell.Published.Mean, cell.Published.Interval, oneDecimal)
 		}

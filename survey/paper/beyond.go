@@ -39,7 +39,9 @@ func (p *paper) timeAccuracy(b figureBuilder) (panels []*panel) {
 				if spec.Memory > 0 {
 					label += " " + count.Short(spec.Memory)
 				}
-				s.Points = append(s.Points, chart.Spot{Label: label, Tip: label + ": " + plusMinus(y, oneDecimal) + " %, " + count.Duration(x.Mean), Look: look, X: x.Mean, Y: y.Mean, Half: y.Half})
+				s.Points = append(s.Points, chart.Spot{Label: label,
+					Tip: label + ": " + plusMinus(y, oneDecimal) + " %, " + count.Duration(x.Mean), Look: look, X: x.Mean, Y: y.Mean,
+					Half: y.Half})
 				pl.point(label, "average accuracy", count.Exact(x.Mean), y, math.NaN(), math.NaN())
 				pl.Alt += fmt.Sprintf(" %s: %.1f %% in %.0f s.", label, y.Mean, x.Mean)
 			}
@@ -93,7 +95,8 @@ func (pl *panel) heat(runs []*Run) {
 	}
 	last := h.V[len(h.V)-1]
 	pl.chart = h
-	pl.Alt = fmt.Sprintf("Heat map of the share of the memory from each task after each task. At the end the first task has %.0f %%, the last %.0f %%.", 100*last[0], 100*last[len(last)-1])
+	pl.Alt = fmt.Sprintf("Heat map of the share of the memory from each task after each task. At the end the first task has %.0f %%, the last %.0f %%.",
+		100*last[0], 100*last[len(last)-1])
 }
 
 // share is the share of the stored samples after task i that came with task j, NaN before task j.

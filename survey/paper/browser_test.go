@@ -8,8 +8,8 @@ import (
 	"ocl/internal/browsertest"
 )
 
-// TestBrowser: Chromium shows the page of a study in which every cell is filled, beside the published values, as it should be on a phone
-// and on a screen.
+// TestBrowser: Chromium shows the page of a study in which every cell is filled, beside the published values, as it
+// should be on a phone and on a screen.
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short leaves out the large page")

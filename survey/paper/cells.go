@@ -13,8 +13,10 @@ import (
 	"ocl/survey"
 )
 
-// tables are the labels of the tables whose cells are measured, in the order of the paper. A cell that several have belongs to the first.
-var tables = []string{survey.ClassIncremental, survey.ErrorAnalysis, survey.TricksCIFAR100, survey.TrickTimes, survey.DomainIncremental, survey.TricksMiniImage}
+// tables are the labels of the tables whose cells are measured, in the order of the paper. A cell that several have
+// belongs to the first.
+var tables = []string{survey.ClassIncremental, survey.ErrorAnalysis, survey.TricksCIFAR100, survey.TrickTimes,
+	survey.DomainIncremental, survey.TricksMiniImage}
 
 // Cell is a cell of a table of the survey, and our runs of it.
 type Cell struct {
@@ -33,7 +35,8 @@ type Cell struct {
 	Others      []*Run    // further runs of these seeds and settings, by path, which do not count ([Study.Find])
 	OtherValues []float64 // what each of them measured
 
-	Nearness string // why its setting is one that was chosen because it came nearer to the published value; "" is one that was not
+	// why its setting is one that was chosen because it came nearer to the published value; "" is one that was not
+	Nearness string
 	Judgement
 }
 
@@ -69,10 +72,11 @@ func (r *Run) Seconds() float64 {
 // bestRow is a row of the tables of tricks: the best method of the table of methods.
 const bestRow = "Best OCI"
 
-// specOf says which runs a cell of a table needs. ok is false for a row such as "Best OCI", which repeats another row, and for a method
-// that ocl does not have.
+// specOf says which runs a cell of a table needs. ok is false for a row such as "Best OCI", which repeats another row,
+// and for a method that ocl does not have.
 func specOf(label string, v survey.Value) (s Spec, ok bool) {
-	s = Spec{Benchmark: survey.CIFAR100, Protocol: config.ProtocolSurvey, Classifier: config.ClassifierHead, Memory: v.Memory}
+	s = Spec{Benchmark: survey.CIFAR100, Protocol: config.ProtocolSurvey, Classifier: config.ClassifierHead,
+		Memory: v.Memory}
 	trick := v.Row
 	switch label {
 	case survey.ClassIncremental, survey.DomainIncremental:
@@ -127,7 +131,8 @@ func needOf(label, column, classifier string) Need {
 	}
 }
 
-// timed says whether the seconds of a run are those of one classifier, and of a job that a study kept the machine free for.
+// timed says whether the seconds of a run are those of one classifier, and of a job that a study kept the machine free
+// for.
 func (r *Run) timed(classifier string) bool {
 	c := r.Result.Config.Classifiers
 	return r.Result.Provenance.Timed && len(c) == 1 && c[0] == classifier
@@ -141,9 +146,11 @@ func lastErrors(column string, r *Run) (float64, bool) {
 	if last == nil {
 		return math.NaN(), false
 	}
-	key, ratio := map[string]string{"e(n,o)": "errors_new_as_old", "e(n,n)": "errors_new_as_new", "e(o,o)": "errors_old_as_old", "e(o,n)": "errors_old_as_new"}[column], 1.0
+	key, ratio := map[string]string{"e(n,o)": "errors_new_as_old", "e(n,n)": "errors_new_as_new",
+		"e(o,o)": "errors_old_as_old", "e(o,n)": "errors_old_as_new"}[column], 1.0
 	if key == "" { // the published table has shares of the errors (docs/deviations.md)
-		key, ratio = map[string]string{"er(n,o)": "errors_new_as_old_of_errors", "er(o,n)": "errors_old_as_new_of_errors"}[column], 100
+		key, ratio = map[string]string{"er(n,o)": "errors_new_as_old_of_errors",
+			"er(o,n)": "errors_old_as_new_of_errors"}[column], 100
 	}
 	v := result.ErrorOf(key)(last)
 	if v == nil {
@@ -152,8 +159,8 @@ func lastErrors(column string, r *Run) (float64, bool) {
 	return ratio * *v, true
 }
 
-// Metrics are those of one of the classifiers that a run measured; ok is false for another one. The method's own rule is
-// config.ClassifierHead.
+// Metrics are those of one of the classifiers that a run measured; ok is false for another one. The method's own rule
+// is config.ClassifierHead.
 func (r *Run) Metrics(classifier string) (m result.Metrics, ok bool) {
 	if list := r.Result.Config.Classifiers; len(list) == 0 || list[0] == classifier {
 		return r.Result.Metrics, true
@@ -165,9 +172,10 @@ func (r *Run) Metrics(classifier string) (m result.Metrics, ok bool) {
 // Need says whether a run has measured what a table needs. Other runs are ignored.
 type Need func(*Run) bool
 
-// Find returns the runs of a spec that have what is needed, one for each seed in rising order, all with the same settings where the survey
-// has a grid. Those that were chosen on CIFAR-100 come first, then those of runs that were tuned one by one, then those that most runs have.
-// Of several runs of a seed the first by [compare.Engine.Compare] counts.
+// Find returns the runs of a spec that have what is needed, one for each seed in rising order, all with the same
+// settings where the survey has a grid. Those that were chosen on CIFAR-100 come first, then those of runs that were
+// tuned one by one, then those that most runs have. Of several runs of a seed the first by [compare.Engine.Compare]
+// counts.
 func (s *Study) Find(spec Spec, need Need) (runs []*Run, settings string) {
 	runs, _, settings = s.find(spec, need)
 	return runs, settings
@@ -221,8 +229,8 @@ func (s *Study) find(spec Spec, need Need) (runs, others []*Run, settings string
 	return runs, others, order[0]
 }
 
-// Kernels are what computed a run: the kernel set and the algorithm of convolutions. Others differ in rounding, which moves an accuracy
-// about as far as another seed does. So only runs of the same kernels are compared seed by seed.
+// Kernels are what computed a run: the kernel set and the algorithm of convolutions. Others differ in rounding, which
+// moves an accuracy about as far as another seed does. So only runs of the same kernels are compared seed by seed.
 func (r *Run) Kernels() string {
 	return r.Result.Provenance.Kernel + " " + r.Result.Provenance.Convolution
 }
@@ -234,8 +242,8 @@ func engineOf(r *result.Result) compare.Engine {
 	return compare.Engine{Kernel: r.Provenance.Kernel, Convolution: r.Provenance.Convolution}
 }
 
-// before says whether a run counts rather than another one of the same seed. Runs of equal kernels have the same accuracies, so of those the
-// order says only which file is named.
+// before says whether a run counts rather than another one of the same seed. Runs of equal kernels have the same
+// accuracies, so of those the order says only which file is named.
 func (r *Run) before(other *Run) bool {
 	if by := r.Engine().Compare(other.Engine()); by != 0 {
 		return by < 0
@@ -251,7 +259,8 @@ func (r *Run) evaluations() int {
 	return slices.Index([]string{config.EvalFinal, config.EvalSeen, config.EvalAll}, r.Result.Config.Eval)
 }
 
-// Cells are those of a table with published values, in the order of its data file. It panics for the label of another table.
+// Cells are those of a table with published values, in the order of its data file. It panics for the label of another
+// table.
 func (s *Study) Cells(label string) []*Cell {
 	var cells []*Cell
 	for _, v := range survey.Read(label) {
@@ -307,9 +316,11 @@ func (s *Study) fillBest(c *Cell) {
 	}
 }
 
-// firstTable is the table that has the same cell before this one; "" means none. Tables of accuracies alone share cells.
+// firstTable is the table that has the same cell before this one; "" means none. Tables of accuracies alone share
+// cells.
 func firstTable(c *Cell) string {
-	for _, label := range []string{survey.ClassIncremental, survey.TricksCIFAR100, survey.TricksMiniImage, survey.DomainIncremental} {
+	for _, label := range []string{survey.ClassIncremental, survey.TricksCIFAR100, survey.TricksMiniImage,
+		survey.DomainIncremental} {
 		if label == c.Table || c.Table == survey.ErrorAnalysis || c.Table == survey.TrickTimes {
 			return ""
 		}

@@ -16,8 +16,8 @@ import (
 	"ocl/survey"
 )
 
-// TestCommittedCells: the cells of the committed results have the accuracies that a script found by the names of the files, before the cells were.
-// Seed 1 of ER with KDC* was run with other kernels then.
+// TestCommittedCells: the cells of the committed results have the accuracies that a script found by the names of the
+// files, before the cells were. Seed 1 of ER with KDC* was run with other kernels then.
 func TestCommittedCells(t *testing.T) {
 	s := committed(t)
 	for _, w := range []struct {
@@ -25,18 +25,30 @@ func TestCommittedCells(t *testing.T) {
 		memory             int
 		seeds              []float64 // 1, 2, …
 	}{
-		{survey.ClassIncremental, "Finetune", survey.CIFAR100, 0, []float64{3.9, 4.1, 4.0}}, {survey.ClassIncremental, "EWC++", survey.CIFAR100, 0, []float64{3.1, 3.6, 4.1}},
-		{survey.ClassIncremental, "LwF", survey.CIFAR100, 0, []float64{7.8, 9.8, 8.4}}, {survey.ClassIncremental, "Offline", survey.CIFAR100, 0, []float64{48.0}},
-		{survey.ClassIncremental, "ER", survey.CIFAR100, 5000, []float64{17.0, 20.8, 17.2}}, {survey.ClassIncremental, "MIR", survey.CIFAR100, 5000, []float64{18.0, 18.3, 18.8}},
-		{survey.ClassIncremental, "GSS", survey.CIFAR100, 5000, []float64{12.9, 12.2, 13.9}}, {survey.ClassIncremental, "iCaRL", survey.CIFAR100, 1000, []float64{17.3, 18.2, 17.5}},
-		{survey.ClassIncremental, "A-GEM", survey.CIFAR100, 5000, []float64{3.7, 4.3, 4.0}}, {survey.ClassIncremental, "GDumb", survey.CIFAR100, 1000, []float64{11.8, 11.4, 12.1}},
-		{survey.TricksCIFAR100, "NCM", "ER", 10000, []float64{27.6, 31.7, 30.3}}, {survey.TricksCIFAR100, "KDC*", "ER", 5000, []float64{22.3, 23.8, 22.9}},
-		{survey.TricksCIFAR100, "RV", "MIR", 5000, []float64{26.4, 29.1, 28.6}}, {survey.TricksCIFAR100, "KDC", "MIR", 5000, []float64{10.9, 13.8}},
-		{survey.ClassIncremental, "ER", survey.MiniImageNet, 5000, []float64{16.0, 18.7}}, {survey.DomainIncremental, "ER", survey.Blur, 5000, []float64{6.0}},
-		{survey.ErrorAnalysis, "ER", "e(o,n)", 5000, []float64{6405}}, {survey.ErrorAnalysis, "MIR", "e(o,o)", 5000, []float64{2457}},
+		{survey.ClassIncremental, "Finetune", survey.CIFAR100, 0, []float64{3.9, 4.1, 4.0}},
+		{survey.ClassIncremental, "EWC++", survey.CIFAR100, 0, []float64{3.1, 3.6, 4.1}},
+		{survey.ClassIncremental, "LwF", survey.CIFAR100, 0, []float64{7.8, 9.8, 8.4}},
+		{survey.ClassIncremental, "Offline", survey.CIFAR100, 0, []float64{48.0}},
+		{survey.ClassIncremental, "ER", survey.CIFAR100, 5000, []float64{17.0, 20.8, 17.2}},
+		{survey.ClassIncremental, "MIR", survey.CIFAR100, 5000, []float64{18.0, 18.3, 18.8}},
+		{survey.ClassIncremental, "GSS", survey.CIFAR100, 5000, []float64{12.9, 12.2, 13.9}},
+		{survey.ClassIncremental, "iCaRL", survey.CIFAR100, 1000, []float64{17.3, 18.2, 17.5}},
+		{survey.ClassIncremental, "A-GEM", survey.CIFAR100, 5000, []float64{3.7, 4.3, 4.0}},
+		{survey.ClassIncremental, "GDumb", survey.CIFAR100, 1000, []float64{11.8, 11.4, 12.1}},
+		{survey.TricksCIFAR100, "NCM", "ER", 10000, []float64{27.6, 31.7, 30.3}},
+		{survey.TricksCIFAR100, "KDC*", "ER", 5000, []float64{22.3, 23.8, 22.9}},
+		{survey.TricksCIFAR100, "RV", "MIR", 5000, []float64{26.4, 29.1, 28.6}},
+		{survey.TricksCIFAR100, "KDC", "MIR", 5000, []float64{10.9, 13.8}},
+		{survey.ClassIncremental, "ER", survey.MiniImageNet, 5000, []float64{16.0, 18.7}},
+		{survey.DomainIncremental, "ER", survey.Blur, 5000, []float64{6.0}},
+		{survey.ErrorAnalysis, "ER", "e(o,n)", 5000, []float64{6405}},
+		{survey.ErrorAnalysis, "MIR", "e(o,o)", 5000, []float64{2457}},
 	} {
 		all := s.Cells(w.label)
-		i := slices.IndexFunc(all, func(c *Cell) bool { return c.Row == w.row && c.Column == w.column && c.Memory == w.memory })
+		i := slices.IndexFunc(all, func(c *Cell) bool {
+			return c.Row == w.row && c.Column == w.column &&
+				c.Memory == w.memory
+		})
 		if i < 0 {
 			t.Errorf("%s has no %s %s %d", w.label, w.row, w.column, w.memory)
 			continue
@@ -145,10 +157,12 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	for benchmark, want := range map[string]string{
-		survey.CIFAR100:     "--method cndpm --memory 1000 --lr 0.1 optimizer.weight_decay=0 method.cndpm.classifier_chill=0.01",
-		survey.MiniImageNet: "--method cndpm --memory 1000 optimizer.weight_decay=0 --tune paper --runs 15", // nothing was chosen for larger images
+		survey.CIFAR100: "--method cndpm --memory 1000 --lr 0.1 optimizer.weight_decay=0 method.cndpm.classifier_chill=0.01",
+		// nothing was chosen for larger images
+		survey.MiniImageNet: "--method cndpm --memory 1000 optimizer.weight_decay=0 --tune paper --runs 15",
 	} {
-		c := Cell{Spec: Spec{Benchmark: benchmark, Protocol: "survey", Method: "cndpm", Classifier: "head", Memory: 1000}, Known: true}
+		c := Cell{Spec: Spec{Benchmark: benchmark, Protocol: "survey", Method: "cndpm", Classifier: "head", Memory: 1000},
+			Known: true}
 		if got := c.Command(); !strings.Contains(got, want) {
 			t.Errorf("CN-DPM on %s has the command\n%s, want %s", benchmark, got, want)
 		}

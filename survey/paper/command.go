@@ -11,9 +11,9 @@ import (
 	"ocl/survey"
 )
 
-// Command returns the command that runs the cell as often as the survey did. It has the settings of our runs or, without runs, the chosen
-// settings. For run times it is that of their study. DIR stands for the folder of the data. It is "" for rows such as "Best OCI" and for methods
-// that ocl does not have.
+// Command returns the command that runs the cell as often as the survey did. It has the settings of our runs or,
+// without runs, the chosen settings. For run times it is that of their study. DIR stands for the folder of the data. It
+// is "" for rows such as "Best OCI" and for methods that ocl does not have.
 func (c *Cell) Command() string {
 	if !c.Known || c.Spec.Method == "" {
 		return ""
@@ -67,7 +67,8 @@ func (c *Cell) Command() string {
 	return strings.Join(words, " ")
 }
 
-// settingFlags are the words of a command line about what the survey tuned. A method of which neither runs nor chosen settings are there is tuned.
+// settingFlags are the words of a command line about what the survey tuned. A method of which neither runs nor chosen
+// settings are there is tuned.
 func settingFlags(cfg config.Config, settings string) []string {
 	const tune = "--tune paper"
 	decay := "optimizer.weight_decay=" + strconv.FormatFloat(cfg.Optimizer.WeightDecay, 'f', -1, 64)

@@ -13,8 +13,9 @@ import (
 	"ocl/survey"
 )
 
-// The confirmation is a study of table:nc and of ER's tricks on CIFAR-100. Its settings, seeds, kernels and rules were fixed before its first
-// run, in survey/studies/confirmation.yaml. A test holds that file and what stands here together.
+// The confirmation is a study of table:nc and of ER's tricks on CIFAR-100. Its settings, seeds, kernels and rules were
+// fixed before its first run, in survey/studies/confirmation.yaml. A test holds that file and what stands here
+// together.
 const (
 	confirmingSeed = 4 // the first seed
 	confirmingRuns = 5 // of each cell: no more, no fewer
@@ -47,7 +48,8 @@ var confirmingKeys = sync.OnceValue(func() map[string]string {
 
 // Confirms says whether a result is of a run of the confirmation.
 func Confirms(r *result.Result) bool {
-	if seed := r.Config.Seed; seed < confirmingSeed || seed >= confirmingSeed+confirmingRuns || r.Tuning != nil || engineOf(r) != compare.StudyEngine {
+	if seed := r.Config.Seed; seed < confirmingSeed || seed >= confirmingSeed+confirmingRuns || r.Tuning != nil ||
+		engineOf(r) != compare.StudyEngine {
 		return false
 	}
 	cell, settings := cellOf(experiment.IdentityOf(r))
@@ -55,8 +57,8 @@ func Confirms(r *result.Result) bool {
 	return ok && settings == wanted
 }
 
-// Confirmation returns the study with only the runs of the confirmation. A cell has a verdict only if all its runs are there, diverged ones
-// included; otherwise it counts as not run.
+// Confirmation returns the study with only the runs of the confirmation. A cell has a verdict only if all its runs are
+// there, diverged ones included; otherwise it counts as not run.
 func (s *Study) Confirmation() *Study {
 	c := s.only(func(r *Run) bool { return Confirms(r.Result) })
 	c.confirms = true
@@ -83,8 +85,8 @@ func (s *Study) only(keep func(*Run) bool) *Study {
 //go:embed nearness.csv
 var nearnessFile string
 
-// nearness says why the setting of a cell is one that was chosen because it came nearer to the published values, "" for others. All those choices were
-// made by runs with the first three seeds on CIFAR-100, before the confirmation.
+// nearness says why the setting of a cell is one that was chosen because it came nearer to the published values, "" for
+// others. All those choices were made by runs with the first three seeds on CIFAR-100, before the confirmation.
 func nearness(s Spec) string {
 	if s.Benchmark != survey.CIFAR100 || s.Protocol != config.ProtocolSurvey {
 		return ""

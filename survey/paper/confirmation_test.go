@@ -14,7 +14,8 @@ import (
 	"ocl/sweep/study"
 )
 
-// TestConfirmationFile: the rule here is that at the head of survey/studies/confirmation.yaml, word by word, and the runs that confirm are those of its jobs.
+// TestConfirmationFile: the rule here is that at the head of survey/studies/confirmation.yaml, word by word, and the
+// runs that confirm are those of its jobs.
 func TestConfirmationFile(t *testing.T) {
 	const name = "../studies/confirmation.yaml"
 	text := read(t, name)
@@ -27,8 +28,10 @@ func TestConfirmationFile(t *testing.T) {
 		fmt.Sprintf("from N = %d runs", benchmark(survey.CIFAR100).Runs),
 		"standard errors: ours a = s/sqrt(n), the published b = h/t(0.975, N-1), of the difference c = sqrt(a^2 + b^2)",
 		"degrees of freedom (Welch and Satterthwaite): v = c^4/(a^4/(n-1) + b^4/(N-1))",
-		fmt.Sprintf("agrees: |m-p| + t(%g, v)*c < min(%d, p/%d), which is two one-sided tests at %g %% each", 1-level, near, nearBy, 100*level),
-		fmt.Sprintf("differs: it does not agree, and the two-sided p-value of (m-p)/c is at most %g %% after Holm's correction.", 100*level),
+		fmt.Sprintf("agrees: |m-p| + t(%g, v)*c < min(%d, p/%d), which is two one-sided tests at %g %% each", 1-level, near,
+			nearBy, 100*level),
+		fmt.Sprintf("differs: it does not agree, and the two-sided p-value of (m-p)/c is at most %g %% after Holm's correction.",
+			100*level),
 		"Holm's correction is over all cells of its table and data set that have five runs",
 		"undecided: everything else",
 	} {
@@ -45,7 +48,8 @@ func TestConfirmationFile(t *testing.T) {
 	for _, c := range runsOf(s) {
 		stream := &c.Stream // what the data set says of its stream when it is opened
 		stream.Kind, stream.ClassOrder.Name, stream.HeldOut = config.KindClasses, config.OrderRandom, &held
-		res := &result.Result{Config: c, Provenance: result.Provenance{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution}}
+		res := &result.Result{Config: c, Provenance: result.Provenance{Kernel: c.Engine.Kernel,
+			Convolution: c.Engine.Convolution}}
 		if !Confirms(res) {
 			t.Errorf("%s %v with seed %d is a job of the study and no run of the confirmation", c.Methods, c.Tricks, c.Seed)
 		}
@@ -70,7 +74,8 @@ func TestConfirmation(t *testing.T) {
 		r.Provenance.Timed = false
 		change(r)
 		r.Key = experiment.Key(r)
-		write(t, dir, fmt.Sprintf("%s%s-s%d-%s-%d.json.gz", spec.Method, spec.Tricks, seed, r.Provenance.Kernel, len(r.Config.Classifiers)), r)
+		write(t, dir, fmt.Sprintf("%s%s-s%d-%s-%d.json.gz", spec.Method, spec.Tricks, seed, r.Provenance.Kernel,
+			len(r.Config.Classifiers)), r)
 	}
 	same := func(*result.Result) {}
 	ncm, mirRV := er, er
@@ -112,7 +117,8 @@ func TestConfirmation(t *testing.T) {
 			t.Errorf("%v has %d runs and is %q (%s)", spec, len(cell.Runs), cell.Verdict, cell.Note)
 		}
 	}
-	if got := verdicts[gss]; got.Verdict != NotRun || got.Note != "4 of 5 runs" || got.Nearness == "" || verdicts[er].Nearness != "" {
+	if got := verdicts[gss]; got.Verdict != NotRun || got.Note != "4 of 5 runs" || got.Nearness == "" ||
+		verdicts[er].Nearness != "" {
 		t.Errorf("GSS is %q, %q, nearness %q", got.Verdict, got.Note, got.Nearness)
 	}
 	if verdicts[mirRV].Verdict != NoVerdict {

@@ -35,7 +35,8 @@ func TestEnds(t *testing.T) {
 		out, ctx := t.TempDir(), &ending{Context: t.Context()}
 		ctx.left.Store(n)
 		w, err := Write(ctx, []string{dir}, out, Options{})
-		if _, there := os.Stat(filepath.Join(out, "paper.html")); !errors.Is(err, context.Canceled) || w != nil || there == nil {
+		if _, there := os.Stat(filepath.Join(out, "paper.html")); !errors.Is(err, context.Canceled) || w != nil ||
+			there == nil {
 			t.Fatalf("after %d looks: %v, %v; %v", n, w, err, there)
 		}
 	}

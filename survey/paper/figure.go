@@ -37,7 +37,8 @@ type panel struct {
 	svg, pdf []byte // its files
 }
 
-// figureBuilder is a figure as data: a panel for each of some streams at each of some sizes of the memory, and for each of some measures.
+// figureBuilder is a figure as data: a panel for each of some streams at each of some sizes of the memory, and for each
+// of some measures.
 type figureBuilder struct {
 	label      string
 	title      string
@@ -69,17 +70,23 @@ const (
 // figureBuilders are the figures in the order of the paper.
 var figureBuilders = []figureBuilder{
 	{figCurves, curveTitle + "new classes", curveText + "Memory of 5,000.", newClasses, []int{5000}, nil, (*paper).curves},
-	{figBars, barTitle, "Methods without tricks, memory of 5,000. Run times can be compared only among jobs with timing: true in a study; others are marked “not timed”, as they may have shared the machine.", newClasses, []int{5000},
+	{figBars, barTitle, "Methods without tricks, memory of 5,000. Run times can be compared only among jobs with timing: true in a study; others are marked “not timed”, as they may have shared the machine.",
+		newClasses, []int{5000},
 		[]quantity{accuracy, forgetting, runTime}, (*paper).bars},
-	{figErrors, "Error ratios, logits and the head on CIFAR-100, for new and for old classes", "CIFAR-100 in 20 tasks with a memory of 5,000, protocol standard, after each task. Filled markers are of new classes, hollow ones of old classes; of the " +
-		"error ratios er(o,n) has filled markers.", cifar, []int{5000}, nil, (*paper).errorCurves},
-	{figTricks, trickTitle + "CIFAR-100", "Average accuracy at the end with each trick on CIFAR-100, as in the table of its tricks.", nil, nil, nil, (*paper).trickBars},
-	{figDomains, barTitle, "Methods without tricks, memory of 5,000. CORe50-NI has one test set for all tasks, so it has no forward and backward transfer.", newDomains, []int{5000},
+	{figErrors, "Error ratios, logits and the head on CIFAR-100, for new and for old classes",
+		"CIFAR-100 in 20 tasks with a memory of 5,000, protocol standard, after each task. Filled markers are of new classes, hollow ones of old classes; of the " +
+			"error ratios er(o,n) has filled markers.", cifar, []int{5000}, nil, (*paper).errorCurves},
+	{figTricks, trickTitle + "CIFAR-100", "Average accuracy at the end with each trick on CIFAR-100, as in the table of its tricks.",
+		nil, nil, nil, (*paper).trickBars},
+	{figDomains, barTitle, "Methods without tricks, memory of 5,000. CORe50-NI has one test set for all tasks, so it has no forward and backward transfer.",
+		newDomains, []int{5000},
 		[]quantity{accuracy, forgetting, runTime, forward, backward}, (*paper).bars},
 	{figCIFAR, curveTitle + survey.CIFAR100, curveText, []string{survey.CIFAR100}, memories, nil, (*paper).curves},
 	{figMini, curveTitle + survey.MiniImageNet, curveText, []string{survey.MiniImageNet}, memories, nil, (*paper).curves},
 	{figCORe50, curveTitle + survey.CORe50NC, curveText, []string{survey.CORe50NC}, memories, nil, (*paper).curves},
-	{figTricksMini, trickTitle + "Mini-ImageNet", "Average accuracy at the end with each trick on Mini-ImageNet, as in the table of its tricks.", nil, nil, nil, (*paper).trickBars},
+	{figTricksMini, trickTitle + "Mini-ImageNet",
+		"Average accuracy at the end with each trick on Mini-ImageNet, as in the table of its tricks.", nil, nil, nil,
+		(*paper).trickBars},
 	{figNoise, curveTitle + survey.Noise, curveText, []string{survey.Noise}, memories, nil, (*paper).curves},
 	{figOcclusion, curveTitle + survey.Occlusion, curveText, []string{survey.Occlusion}, memories, nil, (*paper).curves},
 	{figCORe50NI, curveTitle + survey.CORe50NI, curveText, []string{survey.CORe50NI}, memories, nil, (*paper).curves},
@@ -87,12 +94,18 @@ var figureBuilders = []figureBuilder{
 
 // beyondBuilders are the figures that the survey does not have.
 var beyondBuilders = []figureBuilder{
-	{figAgreement, "Each cell beside the published value", "Average accuracy of each cell that was run against the published one, without Offline, which would take half of the figure. Lines are 95 % intervals; " +
-		"a mean of fewer than three runs has none. On the dashed line both are equal. Cells that differ have their names.", nil, nil, nil, (*paper).agreement},
-	{figAnytime, "Accuracy within tasks", "Accuracy on the tasks seen so far against learner steps, at the evaluations in the middle of tasks (`eval_every`). Memory of 5,000.", everywhere, []int{5000}, nil, (*paper).anytime},
-	{figTimeAccuracy, "Time against accuracy", "Each method at each size of its memory: seconds of one run against average accuracy at the end, means over the runs. Offline is left out. Runs beside other runs of ocl are left out; what else the machine did is not known.",
+	{figAgreement, "Each cell beside the published value",
+		"Average accuracy of each cell that was run against the published one, without Offline, which would take half of the figure. Lines are 95 % intervals; " +
+			"a mean of fewer than three runs has none. On the dashed line both are equal. Cells that differ have their names.",
+		nil, nil, nil, (*paper).agreement},
+	{figAnytime, "Accuracy within tasks", "Accuracy on the tasks seen so far against learner steps, at the evaluations in the middle of tasks (`eval_every`). Memory of 5,000.",
+		everywhere, []int{5000}, nil, (*paper).anytime},
+	{figTimeAccuracy, "Time against accuracy",
+		"Each method at each size of its memory: seconds of one run against average accuracy at the end, means over the runs. Offline is left out. Runs beside other runs of ocl are left out; what else the machine did is not known.",
 		everywhere, memories, nil, (*paper).timeAccuracy},
-	{figMemory, "What the memory holds after each task", "Share of the stored samples that came with each task, after each task, in per cent. Memory of 5,000, mean over the runs.", []string{survey.CIFAR100, survey.Noise}, []int{5000}, nil, (*paper).memoryHeat},
+	{figMemory, "What the memory holds after each task",
+		"Share of the stored samples that came with each task, after each task, in per cent. Memory of 5,000, mean over the runs.",
+		[]string{survey.CIFAR100, survey.Noise}, []int{5000}, nil, (*paper).memoryHeat},
 }
 
 // ID names the figure's files and its place on the page.
@@ -126,7 +139,8 @@ func rowsOf(stream string) []string {
 	return rows
 }
 
-// plainSpec is the spec of a method without tricks at a memory, which is 0 where it has none; ok is false for a method that ocl does not have.
+// plainSpec is the spec of a method without tricks at a memory, which is 0 where it has none; ok is false for a method
+// that ocl does not have.
 func plainSpec(name, stream string, memory int) (Spec, bool) {
 	spec, ok := specOf(survey.ClassIncremental, survey.Value{Row: name, Column: stream, Memory: memory})
 	if info, err := method.Lookup(spec.Method); ok && err == nil && !info.UsesMemory {
@@ -198,7 +212,8 @@ func (f *figure) write(to *report.Folder) {
 
 // csv is a line for each point of the figure.
 func (f *figure) csv() []byte {
-	records := [][]string{{"panel", "series", "quantity", "x", "mean", "half_width_95", "runs", "published", "published_half_width"}}
+	records := [][]string{{"panel", "series", "quantity", "x", "mean", "half_width_95", "runs", "published",
+		"published_half_width"}}
 	for _, p := range f.Panels {
 		records = append(records, p.data...)
 	}
@@ -207,7 +222,8 @@ func (f *figure) csv() []byte {
 
 // point is a line of the CSV file.
 func (p *panel) point(series, quantity, x string, e metric.Estimate, published, half float64) {
-	p.data = append(p.data, []string{p.Name, series, quantity, x, count.Exact(e.Mean), count.Exact(e.Half), strconv.Itoa(e.N), count.Exact(published), count.Exact(half)})
+	p.data = append(p.data, []string{p.Name, series, quantity, x, count.Exact(e.Mean), count.Exact(e.Half),
+		strconv.Itoa(e.N), count.Exact(published), count.Exact(half)})
 }
 
 // markdown is the figure for people: its panels as links to the images, in words.
@@ -246,7 +262,8 @@ func (f *figure) latex() []byte {
 	for from := 0; from == 0 || from < len(drawn); from += panelsAPage {
 		b.WriteString("\\begin{figure}[p]\n\\centering\\scriptsize\n")
 		for _, p := range drawn[from:min(from+panelsAPage, len(drawn))] {
-			fmt.Fprintf(&b, "\\begin{minipage}[t]{3.25in}\n%s\\\\\n\\includegraphics{figures/%s.pdf}\n\\end{minipage}\n", escape.TeX(p.Name), p.ID)
+			fmt.Fprintf(&b, "\\begin{minipage}[t]{3.25in}\n%s\\\\\n\\includegraphics{figures/%s.pdf}\n\\end{minipage}\n",
+				escape.TeX(p.Name), p.ID)
 		}
 		caption := fmt.Sprintf("\\caption{%s. %s}\n\\label{%s}\n", escape.TeX(f.Title), text, f.Label)
 		if from > 0 {

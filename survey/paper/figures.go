@@ -31,9 +31,10 @@ func (p *paper) curves(b figureBuilder) (panels []*panel) {
 			pl := panelOf(b.label, name, memoryName(b.memories, m))
 			pl.Alt = "Line chart of the average accuracy after each task, " + stream + "."
 			lines := &chart.Lines{XLabel: "tasks learned", YLabel: "average accuracy, %", XMin: 1, XMax: 1}
-			p.lines(pl, lines, stream, m, "average accuracy", everyTask, "--eval seen", upToTasks, func(r *Run, task int) float64 {
-				return metric.AverageAccuracy(result.MatrixOf(r.Result.Accuracy, r.Result.Stream.CommonTest), task-1)
-			})
+			p.lines(pl, lines, stream, m, "average accuracy", everyTask, "--eval seen", upToTasks,
+				func(r *Run, task int) float64 {
+					return metric.AverageAccuracy(result.MatrixOf(r.Result.Accuracy, r.Result.Stream.CommonTest), task-1)
+				})
 			panels = append(panels, pl)
 		}
 	}
@@ -59,8 +60,10 @@ func (p *paper) anytime(b figureBuilder) (panels []*panel) {
 	for _, stream := range b.streams {
 		pl := panelOf(b.label, stream)
 		pl.Alt = "Line chart of the accuracy on the tasks seen so far within tasks, " + stream + "."
-		p.lines(pl, &chart.Lines{XLabel: "learner steps", YLabel: "accuracy on the tasks seen, %"}, stream, b.memories[0], "accuracy on the tasks seen",
-			func(r *Run) bool { return len(r.Result.Evaluations) > 0 }, "eval_every=50", steps, func(r *Run, step int) float64 { return r.Result.Anytime(step) })
+		p.lines(pl, &chart.Lines{XLabel: "learner steps", YLabel: "accuracy on the tasks seen, %"}, stream, b.memories[0],
+			"accuracy on the tasks seen",
+			func(r *Run) bool { return len(r.Result.Evaluations) > 0 }, "eval_every=50", steps,
+			func(r *Run, step int) float64 { return r.Result.Anytime(step) })
 		panels = append(panels, pl)
 	}
 	return panels
@@ -75,9 +78,10 @@ func steps(runs []*Run) (all []int) {
 	return slices.Compact(all)
 }
 
-// lines fills a panel with a line for each method of a stream, of its runs that have what is needed: a fraction at each of some places. If
-// there are none, the panel says with which flag they would be measured.
-func (p *paper) lines(pl *panel, lines *chart.Lines, stream string, memory int, quantity string, need Need, flag string, places func([]*Run) []int, value func(r *Run, x int) float64) {
+// lines fills a panel with a line for each method of a stream, of its runs that have what is needed: a fraction at each
+// of some places. If there are none, the panel says with which flag they would be measured.
+func (p *paper) lines(pl *panel, lines *chart.Lines, stream string, memory int, quantity string, need Need, flag string,
+	places func([]*Run) []int, value func(r *Run, x int) float64) {
 	lines.Sparse, lines.Say = true, sayPercent
 	for _, name := range rowsOf(stream) {
 		spec, ok := plainSpec(name, stream, memory)
@@ -137,7 +141,8 @@ var errorPanels = []struct {
 	filled, hollow string // of result.ErrorNumbers
 	words          [2]string
 }{
-	{"error ratios", "share of errors, %", "errors_old_as_new_of_errors", "errors_new_as_old_of_errors", [2]string{"old taken for new, er(o,n)", "new taken for old, er(n,o)"}},
+	{"error ratios", "share of errors, %", "errors_old_as_new_of_errors", "errors_new_as_old_of_errors",
+		[2]string{"old taken for new, er(o,n)", "new taken for old, er(n,o)"}},
 	{"mean logits", "mean logit", "logits_new_own", "logits_old_own", [2]string{"new", "old"}},
 	{"mean bias of the head", "mean bias", "head_new_bias", "head_old_bias", [2]string{"new", "old"}},
 	{"mean weight of the head", "mean weight", "head_new_weight", "head_old_weight", [2]string{"new", "old"}},
@@ -156,7 +161,10 @@ func (p *paper) errorCurves(b figureBuilder) (panels []*panel) {
 		var spec Spec
 		for _, name := range []string{"A-GEM", "ER", "MIR"} {
 			spec, _ = specOf(survey.ErrorAnalysis, survey.Value{Row: name, Memory: 5000})
-			runs, _ := p.Find(spec, func(r *Run) bool { return r.Result.ErrorAnalysis != nil && len(r.Result.ErrorAnalysis.Tasks) > 1 })
+			runs, _ := p.Find(spec, func(r *Run) bool {
+				return r.Result.ErrorAnalysis != nil &&
+					len(r.Result.ErrorAnalysis.Tasks) > 1
+			})
 			if len(runs) == 0 {
 				continue
 			}

@@ -23,7 +23,8 @@ import (
 	"ocl/view/report"
 )
 
-// fake is a made-up result of a run of a spec: all classifiers and, with eval all, every metric. The same arguments give the same result.
+// fake is a made-up result of a run of a spec: all classifiers and, with eval all, every metric. The same arguments
+// give the same result.
 func fake(spec Spec, seed uint64, eval string) *result.Result {
 	b, c := benchmark(spec.Benchmark), spec.Config(seed)
 	c.Eval, c.EvalEvery = eval, 20
@@ -36,9 +37,12 @@ func fake(spec Spec, seed uint64, eval string) *result.Result {
 		tricks = strings.Split(spec.Tricks, "+")
 	}
 	r := &result.Result{Format: result.Format, Version: result.Version, Config: c,
-		Method:     result.Method{Name: info.Name, Title: info.Title, Tricks: tricks, Signals: info.SignalsWith(tricks), Options: c.Method[info.Name], Citation: info.Citation},
-		Provenance: result.Provenance{Revision: "0123456789abcdef", Numbers: result.Numbers, Kernel: "avx2", Convolution: "winograd", Workers: 1, Concurrency: 1, Timed: true, Go: "go1.26.0", DataDigest: "sha256:" + strings.Repeat(fmt.Sprintf("%x", len(b.Data)%16), 64)},
-		Stream:     streamOf(b, spec.Protocol), Outcome: result.Outcome{State: result.Finished, Step: 100},
+		Method: result.Method{Name: info.Name, Title: info.Title, Tricks: tricks, Signals: info.SignalsWith(tricks),
+			Options: c.Method[info.Name], Citation: info.Citation},
+		Provenance: result.Provenance{Revision: "0123456789abcdef", Numbers: result.Numbers, Kernel: "avx2",
+			Convolution: "winograd", Workers: 1, Concurrency: 1, Timed: true, Go: "go1.26.0",
+			DataDigest: "sha256:" + strings.Repeat(fmt.Sprintf("%x", len(b.Data)%16), 64)},
+		Stream: streamOf(b, spec.Protocol), Outcome: result.Outcome{State: result.Finished, Step: 100},
 	}
 	h := fnv.New64()
 	fmt.Fprint(h, spec.Benchmark, spec.Method, spec.Tricks, spec.Memory)
@@ -54,7 +58,8 @@ func fake(spec Spec, seed uint64, eval string) *result.Result {
 	}
 	if list := c.Classifiers; len(list) > 1 {
 		better := matrix(src, r, level+0.1, eval)
-		r.Classifiers = map[string]result.Classifier{list[1]: {Accuracy: better, Metrics: result.MetricsOf(better, r.Stream.CommonTest, nil)}}
+		r.Classifiers = map[string]result.Classifier{list[1]: {Accuracy: better,
+			Metrics: result.MetricsOf(better, r.Stream.CommonTest, nil)}}
 	}
 	r.Seconds = result.Seconds{Train: 300 + float64(spec.Memory)/100*src.Float64(), Prepare: 10, Test: 20}
 	if info.UsesMemory {
@@ -66,7 +71,8 @@ func fake(spec Spec, seed uint64, eval string) *result.Result {
 
 // streamOf is the stream of a benchmark after its protocol, with 2 test images of each class.
 func streamOf(b Benchmark, protocol string) result.Stream {
-	s := result.Stream{Name: b.Data, Scenario: "class-incremental", Protocol: protocol, Shape: [3]int{3, 32, 32}, Classes: 100}
+	s := result.Stream{Name: b.Data, Scenario: "class-incremental", Protocol: protocol, Shape: [3]int{3, 32, 32},
+		Classes: 100}
 	if b.Data == "core50" {
 		s.Classes = 50
 	}
@@ -124,9 +130,11 @@ func analysis(src *rand.Rand, r *result.Result, eval string) *result.ErrorAnalys
 		if eval == config.EvalFinal && t < len(r.Stream.Tasks)-1 {
 			continue
 		}
-		a.Tasks = append(a.Tasks, result.TaskErrors{Task: t, New: 500, Old: 500 * t, NewAsOld: 30 + src.IntN(20), NewAsNew: 90, OldAsOld: 100 * t, OldAsNew: 300 * t,
+		a.Tasks = append(a.Tasks, result.TaskErrors{Task: t, New: 500, Old: 500 * t, NewAsOld: 30 + src.IntN(20),
+			NewAsNew: 90, OldAsOld: 100 * t, OldAsNew: 300 * t,
 			NewAsOldOfErrors: p(0.2 + 0.1*src.Float64()), OldAsNewOfErrors: p(0.7 + 0.1*src.Float64()),
-			Logits: &result.Logits{NewOwn: p(3 + src.Float64()), OldOwn: p(1)}, Head: &result.Head{NewWeight: p(0.02), OldWeight: p(0.001), NewBias: p(0.04), OldBias: p(0.002)}})
+			Logits: &result.Logits{NewOwn: p(3 + src.Float64()), OldOwn: p(1)},
+			Head:   &result.Head{NewWeight: p(0.02), OldWeight: p(0.001), NewBias: p(0.04), OldBias: p(0.002)}})
 	}
 	return a
 }
@@ -185,7 +193,11 @@ func committed(t testing.TB) *Study {
 	return s
 }
 
-var readCommitted = sync.OnceValues(func() (*Study, error) { return Read(context.Background(), []string{"../results"}) })
+var readCommitted = sync.OnceValues(func() (*Study,
+	error) {
+	return Read(context.Background(), []string{"../results"})
+})
 
 // er is ER with a memory of 5,000 on CIFAR-100 under the survey's protocol.
-var er = Spec{Benchmark: survey.CIFAR100, Protocol: config.ProtocolSurvey, Method: "er", Classifier: config.ClassifierHead, Memory: 5000}
+var er = Spec{Benchmark: survey.CIFAR100, Protocol: config.ProtocolSurvey, Method: "er",
+	Classifier: config.ClassifierHead, Memory: 5000}

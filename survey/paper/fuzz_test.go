@@ -13,8 +13,8 @@ import (
 	"ocl/view/report"
 )
 
-// FuzzRead reads a result with changes in it beside one without, and makes the survey's tables of them: nothing panics, no message has raw bytes
-// of the file, and memory is in proportion to it.
+// FuzzRead reads a result with changes in it beside one without, and makes the survey's tables of them: nothing panics,
+// no message has raw bytes of the file, and memory is in proportion to it.
 func FuzzRead(f *testing.F) {
 	var bases [][]byte
 	for _, eval := range []string{config.EvalFinal, config.EvalSeen} {

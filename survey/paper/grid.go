@@ -11,8 +11,8 @@ import (
 	"ocl/survey"
 )
 
-// grid is a table whose cells are measured, as data: its rows are those of its data file, its columns a group for each of some names, with
-// one for each size of the memory.
+// grid is a table whose cells are measured, as data: its rows are those of its data file, its columns a group for each
+// of some names, with one for each size of the memory.
 type grid struct {
 	title, text string
 	head        string // of the first column
@@ -40,18 +40,23 @@ var grids = map[string]grid{
 	survey.ErrorAnalysis: {title: "Errors after the last of 20 tasks, old and new classes apart", head: "method",
 		text: "CIFAR-100 with a memory of 5,000, protocol standard. n are the classes of the last task, which are new, and o those of earlier ones, which are old: e(n,o) counts test images of new classes taken for old ones, and so on; er(n,o) and er(o,n) " +
 			"are shares of the errors in per cent.",
-		groups: []string{"e(n,o)", "e(n,n)", "e(o,o)", "e(o,n)", "er(n,o)", "er(o,n)"}, memories: []int{5000}, unranked: true},
-	survey.TricksCIFAR100: {title: "Average accuracy with each trick on CIFAR-100", text: accuracyText + "Protocol survey. NCM is the nearest class mean in the runs of the first row.",
+		groups: []string{"e(n,o)", "e(n,n)", "e(o,o)", "e(o,n)", "er(n,o)", "er(o,n)"}, memories: []int{5000},
+		unranked: true},
+	survey.TricksCIFAR100: {title: "Average accuracy with each trick on CIFAR-100",
+		text: accuracyText + "Protocol survey. NCM is the nearest class mean in the runs of the first row.",
 		head: "trick", groups: []string{"A-GEM", "ER", "MIR"}, memories: memories, decimals: 1,
 		bounds: []string{"Finetune", "Offline", bestRow}, rules: []string{"N/A", "LB", bestRow}},
 	survey.TrickTimes: {title: "Run time of ER with each trick on CIFAR-100", head: "trick",
 		text:   "Seconds of training, preparing and testing, of jobs with timing: true in a study and with one classifier. The survey's machine was another one.",
-		groups: []string{"Running Time(s)"}, memories: memories, unit: " s", bounds: []string{"N/A"}, rules: []string{"LB"}, least: true},
+		groups: []string{"Running Time(s)"}, memories: memories, unit: " s", bounds: []string{"N/A"}, rules: []string{"LB"},
+		least: true},
 	survey.DomainIncremental: {title: "Average accuracy of the methods where every task brings new domains",
-		text: accuracyText + "Protocol survey. Blur is across the images of a task, as published (docs/deviations.md).", head: "method",
+		text:   accuracyText + "Protocol survey. Blur is across the images of a task, as published (docs/deviations.md).",
+		head:   "method",
 		groups: []string{survey.Noise, survey.Occlusion, survey.Blur, survey.CORe50NI}, memories: memories, decimals: 1,
 		bounds: []string{"Finetune", "Offline"}, rules: []string{"EWC", "ER"}},
-	survey.TricksMiniImage: {title: "Average accuracy with each trick on Mini-ImageNet", text: accuracyText + "Protocol survey. NCM is the nearest class mean in the runs of the first row.",
+	survey.TricksMiniImage: {title: "Average accuracy with each trick on Mini-ImageNet",
+		text: accuracyText + "Protocol survey. NCM is the nearest class mean in the runs of the first row.",
 		head: "trick", groups: []string{"A-GEM", "ER", "MIR"}, memories: memories, decimals: 1,
 		bounds: []string{"Finetune", "Offline", bestRow}, rules: []string{"NA", "LB", bestRow}},
 }
@@ -59,7 +64,8 @@ var grids = map[string]grid{
 // grid builds a measured table.
 func (p *paper) grid(label string) *table {
 	g, cells := grids[label], p.Cells(label)
-	t := &table{Label: label, Title: g.title, Text: g.text, Head: heads([]string{g.head}), Notes: gridNotes(cells), Cells: cells, Data: dataOf(cells)}
+	t := &table{Label: label, Title: g.title, Text: g.text, Head: heads([]string{g.head}), Notes: gridNotes(cells),
+		Cells: cells, Data: dataOf(cells)}
 	if len(g.memories) == 1 {
 		t.Head = append(t.Head, heads(nil, g.groups...)...)
 	} else {
@@ -101,8 +107,8 @@ func (p *paper) grid(label string) *table {
 	return t
 }
 
-// cellAt is the cell of a row in a column; one that the survey has for all memories, or for all columns, stands in each. It is nil where the
-// survey has none.
+// cellAt is the cell of a row in a column; one that the survey has for all memories, or for all columns, stands in
+// each. It is nil where the survey has none.
 func cellAt(cells []*Cell, row, column string, memory int) *Cell {
 	for _, c := range cells {
 		if c.Row == row && (c.Column == column || c.Column == "") && (c.Memory == memory || c.Memory == 0) {
@@ -121,7 +127,8 @@ func (g grid) ranks(c *Cell) bool {
 func (g grid) best(lines [][]*Cell, column int) string {
 	best := math.NaN()
 	for _, line := range lines {
-		if c := line[column]; g.ranks(c) && (math.IsNaN(best) || g.least && c.Ours.Mean < best || !g.least && c.Ours.Mean > best) {
+		if c := line[column]; g.ranks(c) && (math.IsNaN(best) || g.least && c.Ours.Mean < best || !g.least &&
+			c.Ours.Mean > best) {
 			best = c.Ours.Mean
 		}
 	}
@@ -143,7 +150,8 @@ func (p *paper) shown(g grid, c *Cell) cell {
 		out = missing("diverged")
 		out.Small = []string{runsText(0, len(c.Runs))}
 	default:
-		out = cell{Text: plusMinus(c.Ours, g.format), Value: c.Ours.Mean, Number: true, Small: []string{runsText(c.Ours.N, c.Diverged())}}
+		out = cell{Text: plusMinus(c.Ours, g.format), Value: c.Ours.Mean, Number: true,
+			Small: []string{runsText(c.Ours.N, c.Diverged())}}
 	}
 	if p.beside {
 		out.Small = append(out.Small, c.beside(g)...)
@@ -182,7 +190,8 @@ func gridNotes(cells []*Cell) []string {
 	}
 	text := fmt.Sprintf("Measured: %d of %s, by %s", measured, count.Of(all, "cell"), count.Of(len(runs), "run"))
 	if counts.Sum() > 0 {
-		text += fmt.Sprintf("; %d agree, %d differ, %d are undecided, %d are not run", counts[Agrees], counts[Differs], counts[Undecided], counts[NotRun])
+		text += fmt.Sprintf("; %d agree, %d differ, %d are undecided, %d are not run", counts[Agrees], counts[Differs],
+			counts[Undecided], counts[NotRun])
 	}
 	if repeats := len(cells) - all; repeats > 0 {
 		text += fmt.Sprintf(". %s of other tables are not counted again", count.Of(repeats, "cell"))
@@ -192,8 +201,10 @@ func gridNotes(cells []*Cell) []string {
 
 // dataOf is a line for each cell, in full precision and in the unit of the table.
 func dataOf(cells []*Cell) [][]string {
-	records := [][]string{{"label", "row", "column", "memory", "mean", "half_width_95", "runs", "diverged", "seeds", "values", "kernels", "settings", "published",
-		"published_half_width", "difference", "low_90", "high_90", "margin", "p", "p_holm", "verdict", "note", "nearness", "repeats", "seconds", "command", "files",
+	records := [][]string{{"label", "row", "column", "memory", "mean", "half_width_95", "runs", "diverged", "seeds",
+		"values", "kernels", "settings", "published",
+		"published_half_width", "difference", "low_90", "high_90", "margin", "p", "p_holm", "verdict", "note", "nearness",
+		"repeats", "seconds", "command", "files",
 		"other_values", "other_kernels", "other_files"}}
 	for _, c := range cells {
 		var seeds []string
@@ -202,9 +213,12 @@ func dataOf(cells []*Cell) [][]string {
 		}
 		values, kernels, files := listsOf(c.Runs, c.Values)
 		otherValues, otherKernels, otherFiles := listsOf(c.Others, c.OtherValues)
-		records = append(records, []string{c.Table, c.Row, c.Column, strconv.Itoa(c.Memory), count.Exact(c.Ours.Mean), count.Exact(c.Ours.Half), strconv.Itoa(c.Ours.N),
-			strconv.Itoa(c.Diverged()), strings.Join(seeds, " "), values, kernels, c.Settings, count.Exact(c.Published.Mean), count.Exact(c.Published.Interval),
-			count.Exact(c.Difference()), count.Exact(c.Low), count.Exact(c.High), count.Exact(c.Margin), count.Exact(c.P), count.Exact(c.PHolm), string(c.Verdict), c.Note, c.Nearness, c.Repeat,
+		records = append(records, []string{c.Table, c.Row, c.Column, strconv.Itoa(c.Memory), count.Exact(c.Ours.Mean),
+			count.Exact(c.Ours.Half), strconv.Itoa(c.Ours.N),
+			strconv.Itoa(c.Diverged()), strings.Join(seeds, " "), values, kernels, c.Settings, count.Exact(c.Published.Mean),
+			count.Exact(c.Published.Interval),
+			count.Exact(c.Difference()), count.Exact(c.Low), count.Exact(c.High), count.Exact(c.Margin), count.Exact(c.P),
+			count.Exact(c.PHolm), string(c.Verdict), c.Note, c.Nearness, c.Repeat,
 			count.Exact(c.Seconds()), c.Command(), files, otherValues, otherKernels, otherFiles})
 	}
 	return records

@@ -47,13 +47,18 @@ func (p *paper) page() []byte {
 
 // shortNames say in a few words what a table or a figure of the survey has.
 var shortNames = map[string]string{
-	survey.ClassIncremental: "Methods, new classes", survey.DomainIncremental: "Methods, new domains", survey.TricksCIFAR100: "Tricks, CIFAR-100",
-	survey.TricksMiniImage: "Tricks, Mini-ImageNet", survey.ErrorAnalysis: "Errors of old and new classes", survey.TrickTimes: "Run times of tricks",
-	survey.Hyperparameters: "Chosen settings", survey.MethodComments: "Comments on methods", survey.TrickComments: "Comments on tricks",
-	survey.Signals: "What methods need", survey.Datasets: "Data sets", survey.Disturbances: "Disturbances",
-	figCurves: "Curves, new classes", figBars: "Bars, new classes", figErrors: "Curves of errors", figTricks: "Bars of tricks, CIFAR-100", figDomains: "Bars, new domains",
-	figCIFAR: "Curves, CIFAR-100", figMini: "Curves, Mini-ImageNet", figCORe50: "Curves, CORe50-NC", figTricksMini: "Bars of tricks, Mini-ImageNet",
-	figNoise: "Curves, noise", figOcclusion: "Curves, occlusion", figCORe50NI: "Curves, CORe50-NI",
+	survey.ClassIncremental: "Methods, new classes", survey.DomainIncremental: "Methods, new domains",
+	survey.TricksCIFAR100:  "Tricks, CIFAR-100",
+	survey.TricksMiniImage: "Tricks, Mini-ImageNet", survey.ErrorAnalysis: "Errors of old and new classes",
+	survey.TrickTimes:      "Run times of tricks",
+	survey.Hyperparameters: "Chosen settings", survey.MethodComments: "Comments on methods",
+	survey.TrickComments: "Comments on tricks",
+	survey.Signals:       "What methods need", survey.Datasets: "Data sets", survey.Disturbances: "Disturbances",
+	figCurves: "Curves, new classes", figBars: "Bars, new classes", figErrors: "Curves of errors",
+	figTricks: "Bars of tricks, CIFAR-100", figDomains: "Bars, new domains",
+	figCIFAR: "Curves, CIFAR-100", figMini: "Curves, Mini-ImageNet", figCORe50: "Curves, CORe50-NC",
+	figTricksMini: "Bars of tricks, Mini-ImageNet",
+	figNoise:      "Curves, noise", figOcclusion: "Curves, occlusion", figCORe50NI: "Curves, CORe50-NI",
 	figAgreement: "All cells", figAnytime: "Within tasks", figTimeAccuracy: "Time and accuracy", figMemory: "Memory",
 }
 
@@ -65,7 +70,8 @@ func (f *figure) Short() string { return shortNames[f.Label] }
 
 // Ordered are the tables in the order of the page: what was measured, the comparisons of methods first, before words.
 func (p *paper) Ordered() []*table {
-	order := []string{survey.ClassIncremental, survey.DomainIncremental, survey.TricksCIFAR100, survey.TricksMiniImage, survey.ErrorAnalysis, survey.TrickTimes}
+	order := []string{survey.ClassIncremental, survey.DomainIncremental, survey.TricksCIFAR100, survey.TricksMiniImage,
+		survey.ErrorAnalysis, survey.TrickTimes}
 	tables := slices.Clone(p.Tables)
 	place := func(t *table) int {
 		if i := slices.Index(order, t.Label); i >= 0 {
@@ -101,7 +107,8 @@ func (p *paper) Headline() string {
 	if counts[Agrees]+counts[Differs]+counts[Undecided] == 0 {
 		return "No cell of the survey was run"
 	}
-	return fmt.Sprintf("Of the survey's cells %d agree, %d differ, %d are undecided", counts[Agrees], counts[Differs], counts[Undecided])
+	return fmt.Sprintf("Of the survey's cells %d agree, %d differ, %d are undecided", counts[Agrees], counts[Differs],
+		counts[Undecided])
 }
 
 // Measured are the lines with a value, and Unmeasured the others.
@@ -136,13 +143,15 @@ func (p *paper) Answer() string {
 	cells, measured := countMeasured(all)
 	counts := CountVerdicts(all)
 	return fmt.Sprintf("%d of the survey's %s are measured, by %s. %d of all cells have a published interval: %d agree, %d differ, %d are undecided, and %d were not run.",
-		measured, count.Of(cells, "cell"), count.Of(len(p.Runs), "run"), counts.Sum(), counts[Agrees], counts[Differs], counts[Undecided], counts[NotRun])
+		measured, count.Of(cells, "cell"), count.Of(len(p.Runs), "run"), counts.Sum(), counts[Agrees], counts[Differs],
+		counts[Undecided], counts[NotRun])
 }
 
 // Rule says what the verdicts mean.
 func (p *paper) Rule() string {
 	return fmt.Sprintf("A cell agrees if the 90 %% interval of the difference lies within ± %d points and ± a fifth of the published value, with at least three runs. "+
-		"It differs if Welch's test says so at %.0f %% after Holm's correction over the table's cells of its data set. Else it is undecided.", near, 100*level)
+		"It differs if Welch's test says so at %.0f %% after Holm's correction over the table's cells of its data set. Else it is undecided.",
+		near, 100*level)
 }
 
 // reason is why some results are left out.
@@ -174,7 +183,8 @@ func (p *paper) LeftOutText() string {
 func (p *paper) AllNotes() []string {
 	notes := p.Notes
 	if n := len(p.Unused()); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s %s in no table: no cell of the survey has their settings.", runsText(n, 0), isOrAre(n)))
+		notes = append(notes, fmt.Sprintf("%s %s in no table: no cell of the survey has their settings.", runsText(n, 0),
+			isOrAre(n)))
 	}
 	return notes
 }

@@ -19,9 +19,9 @@ func (c Change) Flag() string {
 	return config.Argument(c.Key, c.Value)
 }
 
-// Planned says which runs of the tables a config is nearest to, and in which keys it differs from them, in the order of their names: settings
-// other than those that were chosen on CIFAR-100, and options that no table has. The classifier of the spec is the method's own rule. An error
-// says that no benchmark of the survey has such a stream.
+// Planned says which runs of the tables a config is nearest to, and in which keys it differs from them, in the order of
+// their names: settings other than those that were chosen on CIFAR-100, and options that no table has. The classifier
+// of the spec is the method's own rule. An error says that no benchmark of the survey has such a stream.
 func Planned(c config.Config) (spec Spec, changes []Change, err error) {
 	if len(c.Methods) == 0 {
 		return spec, nil, errors.New("paper: the config names no method, as that of a result of another program")

@@ -25,7 +25,8 @@ func TestPlanned(t *testing.T) {
 			}
 		}
 	}
-	c := Spec{Benchmark: survey.Blur, Protocol: config.ProtocolSurvey, Method: "er", Memory: 5000, Classifier: config.ClassifierHead}.Config(1)
+	c := Spec{Benchmark: survey.Blur, Protocol: config.ProtocolSurvey, Method: "er", Memory: 5000,
+		Classifier: config.ClassifierHead}.Config(1)
 	c.Stream.Shift.Blur, c.Optimizer.LR = config.BlurPerImage, 0.5
 	_, changes, err := Planned(c)
 	var flags []string

@@ -31,8 +31,8 @@ type Benchmark struct {
 // DomainIncremental says whether all tasks have the same classes.
 func (b Benchmark) DomainIncremental() bool { return b.Kind != config.KindClasses }
 
-// benchmarks are the columns of the survey's tables, in their order. The published rows of blur have a filter that goes across the images of
-// a task (docs/deviations.md).
+// benchmarks are the columns of the survey's tables, in their order. The published rows of blur have a filter that goes
+// across the images of a task (docs/deviations.md).
 var benchmarks = []Benchmark{
 	{survey.CIFAR100, "cifar100", config.KindClasses, 20, config.OrderRandom, "", "", 15},
 	{survey.MiniImageNet, "mini-imagenet", config.KindClasses, 20, config.OrderRandom, "", "", 15},
@@ -55,7 +55,8 @@ func benchmark(name string) Benchmark {
 	return benchmarks[i]
 }
 
-// MethodName is the name in the catalogue of a method as the survey's tables call it; "" is a method that ocl does not have.
+// MethodName is the name in the catalogue of a method as the survey's tables call it; "" is a method that ocl does not
+// have.
 func MethodName(row string) string {
 	if row == "EWC" { // so table:ni calls EWC++
 		row = "EWC++"
@@ -72,8 +73,8 @@ var methodNames = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// Spec says which runs a cell is made of. Runs count that differ only in their seed, in what else they evaluate, and in the engine that
-// computed them.
+// Spec says which runs a cell is made of. Runs count that differ only in their seed, in what else they evaluate, and in
+// the engine that computed them.
 type Spec struct {
 	Benchmark  string // the name of a [Benchmark]
 	Protocol   string
@@ -83,8 +84,8 @@ type Spec struct {
 	Memory     int    // samples; 0 for a method without memory
 }
 
-// cellOf is what runs of one cell share, and the settings that are tuned, as texts. Two runs of one key and the same settings differ at most in
-// their seeds.
+// cellOf is what runs of one cell share, and the settings that are tuned, as texts. Two runs of one key and the same
+// settings differ at most in their seeds.
 func cellOf(id identity.Identity) (key identity.Part, settings string) {
 	info, err := method.Lookup(id.Config.Methods[0])
 	if err != nil {
@@ -125,7 +126,8 @@ var (
 
 // withoutNCM is the text of tricks without the one that is a classifier.
 func withoutNCM(text string) string {
-	names := slices.DeleteFunc(strings.Split(text, "+"), func(t string) bool { return t == config.ClassifierNCM || t == config.NoTrick })
+	names := slices.DeleteFunc(strings.Split(text, "+"),
+		func(t string) bool { return t == config.ClassifierNCM || t == config.NoTrick })
 	return strings.Join(names, "+")
 }
 
@@ -143,13 +145,14 @@ func tunedKeys(info method.Info) []string {
 // identity is that of a run of the cell, of the first seed.
 func (s Spec) identity() identity.Identity { return identity.New(experiment.Schema(), s.Config(1)) }
 
-// Config is the config of a run of the cell, with the settings that were chosen on CIFAR-100 ([chosen]) and the defaults of
-// docs/deviations.md for all else.
+// Config is the config of a run of the cell, with the settings that were chosen on CIFAR-100 ([chosen]) and the
+// defaults of docs/deviations.md for all else.
 func (s Spec) Config(seed uint64) config.Config {
 	b := benchmark(s.Benchmark)
 	c := config.Default()
 	c.Data.Name, c.Protocol, c.Memory, c.Seed = b.Data, s.Protocol, s.Memory, seed
-	c.Stream.Kind, c.Stream.Tasks, c.Stream.ClassOrder.Name, c.Stream.Shift.Kind, c.Stream.Shift.Blur = b.Kind, b.Tasks, b.Order, b.Shift, b.Blur
+	c.Stream.Kind, c.Stream.Tasks, c.Stream.ClassOrder.Name, c.Stream.Shift.Kind, c.Stream.Shift.Blur = b.Kind, b.Tasks,
+		b.Order, b.Shift, b.Blur
 	held := false
 	c.Stream.HeldOut = &held
 	c.Methods, c.Eval = []string{s.Method}, config.EvalFinal
@@ -185,9 +188,10 @@ func settingOf(method, data string) (s setting, ok bool) {
 	return s, ok && (s.data == "" || s.data == data)
 }
 
-// chosen are the settings of the methods that ocl's runs of the tables have: those with the best score on the first two tasks of CIFAR-100,
-// with a memory of 5,000 (survey/results/cifar100/tuning.csv). Finetune has those of ER, and Offline is not tuned. Those of CN-DPM are the best of
-// six tries with 1,000 samples and sleeps of 1,250 steps (survey/results/cifar100/cndpm); other images need others.
+// chosen are the settings of the methods that ocl's runs of the tables have: those with the best score on the first two
+// tasks of CIFAR-100, with a memory of 5,000 (survey/results/cifar100/tuning.csv). Finetune has those of ER, and
+// Offline is not tuned. Those of CN-DPM are the best of six tries with 1,000 samples and sleeps of 1,250 steps
+// (survey/results/cifar100/cndpm); other images need others.
 var chosen = sync.OnceValue(func() map[string]setting {
 	records, err := csv.NewReader(strings.NewReader(settingsFile)).ReadAll()
 	if err != nil {

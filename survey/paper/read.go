@@ -25,7 +25,8 @@ type Run struct {
 	Path   string
 	Seed   uint64
 	Result *result.Result // without confusion matrices and accuracies by class, which no table has
-	Held   [][]int        // stored samples after each task that ended, by the task of the run that they came with; nil without a memory
+	// stored samples after each task that ended, by the task of the run that they came with; nil without a memory
+	Held [][]int
 
 	cell          identity.Part // see cellOf
 	key, settings string        // the text of cell, and what cellOf says of the settings
@@ -44,13 +45,14 @@ type Study struct {
 	confirms bool // it is the confirmation
 }
 
-// Read reads all results in and below folders, and those in files: result.json, and compressed ones of any name. Results of the same run
-// count once.
+// Read reads all results in and below folders, and those in files: result.json, and compressed ones of any name.
+// Results of the same run count once.
 //
-// Results of other programs (ocl report import) are in no table, and a note counts them. Not used are files that cannot be read or whose numbers do not fit each other, results of another numbers version than the newest that
-// this program has, results of a data set of which the others have other images, and results that would fill a cell if it were not for their
-// protocol. The study names them, and the error wraps [report.ErrLeftOut] and is returned beside the study. Any other error comes alone: a
-// path that is not there, or no result that can be used.
+// Results of other programs (ocl report import) are in no table, and a note counts them. Not used are files that cannot
+// be read or whose numbers do not fit each other, results of another numbers version than the newest that this program
+// has, results of a data set of which the others have other images, and results that would fill a cell if it were not
+// for their protocol. The study names them, and the error wraps [report.ErrLeftOut] and is returned beside the study.
+// Any other error comes alone: a path that is not there, or no result that can be used.
 func Read(ctx context.Context, paths []string) (*Study, error) {
 	files, err := find(paths)
 	if err != nil {
@@ -80,10 +82,12 @@ func Read(ctx context.Context, paths []string) (*Study, error) {
 		}
 	}
 	if n := len(interrupted); n > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s interrupted before the end %s not counted.", count.Of(n, "run"), isOrAre(n)))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s interrupted before the end %s not counted.", count.Of(n, "run"),
+			isOrAre(n)))
 	}
 	if n := len(foreign); n > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s of other programs (`ocl report import`) %s not counted.", count.Of(n, "result"), isOrAre(n)))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s of other programs (`ocl report import`) %s not counted.",
+			count.Of(n, "result"), isOrAre(n)))
 	}
 	s.oneNumbersVersion()
 	s.oneDigest()
@@ -93,13 +97,16 @@ func Read(ctx context.Context, paths []string) (*Study, error) {
 	}
 	slices.SortFunc(s.LeftOut, func(a, b LeftOut) int { return strings.Compare(a.Path, b.Path) })
 	if n := len(foreign); len(s.Runs) == 0 && len(s.LeftOut) == 0 && n > 0 {
-		return nil, fmt.Errorf("report: all results here (%s) are of other programs, and the tables of the survey show only runs of ocl. Give folders of finished runs of ocl", count.Of(n, "result"))
+		return nil, fmt.Errorf("report: all results here (%s) are of other programs, and the tables of the survey show only runs of ocl. Give folders of finished runs of ocl",
+			count.Of(n, "result"))
 	}
 	if len(s.Runs) == 0 {
-		return nil, fmt.Errorf("report: no result can be used, so nothing is written. Give folders of finished runs%s", listed(s.LeftOut, ""))
+		return nil, fmt.Errorf("report: no result can be used, so nothing is written. Give folders of finished runs%s",
+			listed(s.LeftOut, ""))
 	}
 	if len(s.LeftOut) > 0 {
-		return s, fmt.Errorf("report: %w: %d of %s cannot be used%s", report.ErrLeftOut, len(s.LeftOut), count.Of(len(files), "result"), listed(s.LeftOut, ", and the page names each"))
+		return s, fmt.Errorf("report: %w: %d of %s cannot be used%s", report.ErrLeftOut, len(s.LeftOut),
+			count.Of(len(files), "result"), listed(s.LeftOut, ", and the page names each"))
 	}
 	return s, nil
 }
@@ -121,7 +128,8 @@ func onAllCores[T any](list []T, do func(i int, v T)) {
 // mostAlike is how many results that were left out for the same reason have a line each.
 const mostAlike = 3
 
-// listed is a line for each result that was left out, or one for many with the same reason; rest says where the others are named.
+// listed is a line for each result that was left out, or one for many with the same reason; rest says where the others
+// are named.
 func listed(left []LeftOut, rest string) string {
 	alike := map[string]int{}
 	for _, l := range left {
@@ -174,7 +182,8 @@ func find(paths []string) ([]string, error) {
 			return nil, fmt.Errorf("report: %s: the results cannot be listed: %w. Give a folder that can be read", path, err)
 		}
 		if info, err := os.Stat(path); err == nil && info.IsDir() && !found {
-			return nil, fmt.Errorf("report: %s has no result in it or in a folder below. Give the folder of an experiment, a study or a run", path)
+			return nil, fmt.Errorf("report: %s has no result in it or in a folder below. Give the folder of an experiment, a study or a run",
+				path)
 		}
 	}
 	return files, nil
@@ -210,7 +219,8 @@ func readRun(path string) (*Run, error) {
 	return run, nil
 }
 
-// tunedText begins the settings of runs that were tuned one by one: each may have its own. What was tuned and how follows.
+// tunedText begins the settings of runs that were tuned one by one: each may have its own. What was tuned and how
+// follows.
 const tunedText = "tuned"
 
 // slim drops the matrices of an error analysis.

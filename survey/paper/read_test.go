@@ -42,14 +42,22 @@ func TestLeftOut(t *testing.T) {
 		result *result.Result
 		want   string
 	}{
-		"truncated":        {text: whole[:len(whole)/2], want: "damaged"},
-		"newer":            {text: []byte(strings.Replace(string(whole), `"version": 1`, `"version": 2`, 1)), want: "newer"},
-		"edited config":    {result: changed(func(r *result.Result) { r.Config.Optimizer.LR = 0.02 }), want: "somebody has changed it"},
-		"edited metric":    {result: changed(func(r *result.Result) { *r.Metrics.AverageAccuracy += 0.1 }), want: "metrics.average_accuracy does not follow"},
-		"earlier numbers":  {result: rekeyed(func(r *result.Result) { r.Provenance.Numbers = 1 }), want: "numbers version is 1, and the others have 2"},
-		"later numbers":    {result: rekeyed(func(r *result.Result) { r.Provenance.Numbers = 99 }), want: "numbers version is 99, and this ocl has 2"},
-		"other data":       {result: rekeyed(func(r *result.Result) { r.Provenance.DataDigest = "sha256:" + strings.Repeat("e", 64) }), want: "did not have the same images"},
-		"another protocol": {result: fake(standard, 9, config.EvalFinal), want: "its protocol is standard, but table:nc is made of runs with the protocol survey"},
+		"truncated": {text: whole[:len(whole)/2], want: "damaged"},
+		"newer":     {text: []byte(strings.Replace(string(whole), `"version": 1`, `"version": 2`, 1)), want: "newer"},
+		"edited config": {result: changed(func(r *result.Result) { r.Config.Optimizer.LR = 0.02 }),
+			want: "somebody has changed it"},
+		"edited metric": {result: changed(func(r *result.Result) { *r.Metrics.AverageAccuracy += 0.1 }),
+			want: "metrics.average_accuracy does not follow"},
+		"earlier numbers": {result: rekeyed(func(r *result.Result) { r.Provenance.Numbers = 1 }),
+			want: "numbers version is 1, and the others have 2"},
+		"later numbers": {result: rekeyed(func(r *result.Result) { r.Provenance.Numbers = 99 }),
+			want: "numbers version is 99, and this ocl has 2"},
+		"other data": {result: rekeyed(func(r *result.Result) {
+			r.Provenance.DataDigest = "sha256:" +
+				strings.Repeat("e", 64)
+		}), want: "did not have the same images"},
+		"another protocol": {result: fake(standard, 9, config.EvalFinal),
+			want: "its protocol is standard, but table:nc is made of runs with the protocol survey"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := filepath.Join(dir, "bad", "result.json")
@@ -59,7 +67,8 @@ func TestLeftOut(t *testing.T) {
 				writeText(t, dir, "bad/result.json", tt.text)
 			}
 			s, err := Read(t.Context(), []string{dir})
-			if s == nil || !errors.Is(err, report.ErrLeftOut) || !strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), tt.want) {
+			if s == nil || !errors.Is(err, report.ErrLeftOut) || !strings.Contains(err.Error(), bad) ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("the error is %v, want %s with %q", err, bad, tt.want)
 			}
 			if len(s.LeftOut) != 1 || s.LeftOut[0].Path != bad {
@@ -68,7 +77,8 @@ func TestLeftOut(t *testing.T) {
 			if runs, _ := s.Find(er, func(*Run) bool { return true }); len(runs) != 3 {
 				t.Errorf("%d runs are left, want 3", len(runs))
 			}
-			if s, err := Read(t.Context(), []string{filepath.Dir(bad)}); (name == "truncated" || name == "newer" || strings.HasPrefix(name, "edited") || name == "later numbers") && (s != nil || err == nil) {
+			if s, err := Read(t.Context(), []string{filepath.Dir(bad)}); (name == "truncated" || name == "newer" ||
+				strings.HasPrefix(name, "edited") || name == "later numbers") && (s != nil || err == nil) {
 				t.Errorf("alone it gives %v, %v", s, err)
 			}
 		})
@@ -83,7 +93,8 @@ func TestLeftOutAlike(t *testing.T) {
 			left = append(left, LeftOut{fmt.Sprintf("b%d/result.json", i), "its numbers version is 1"})
 		}
 		text := listed(left, "")
-		if got := strings.Count(text, "its numbers version is 1"); got != want || !strings.Contains(text, "b0/result.json: its") {
+		if got := strings.Count(text, "its numbers version is 1"); got != want ||
+			!strings.Contains(text, "b0/result.json: its") {
 			t.Errorf("%d results alike have %d lines, want %d:\n%s", n, got, want, text)
 		}
 		if said := strings.Contains(text, fmt.Sprintf("%d more results", n-1)); said != (want == 1) {
@@ -92,7 +103,8 @@ func TestLeftOutAlike(t *testing.T) {
 	}
 }
 
-// TestFind: runs that differ only in their seed and in what they evaluate are of one spec; repeats count once; other settings do not.
+// TestFind: runs that differ only in their seed and in what they evaluate are of one spec; repeats count once; other
+// settings do not.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a/er-s1.json.gz", fake(er, 1, config.EvalAll))
@@ -124,14 +136,16 @@ func TestFind(t *testing.T) {
 		return names
 	}
 	all := func(*Run) bool { return true }
-	if got, want := names(er, all), []string{"b/er-s1.json.gz", "b/er-s2.json.gz", "c/er-s3.json.gz"}; !slices.Equal(got, want) {
+	if got, want := names(er, all), []string{"b/er-s1.json.gz", "b/er-s2.json.gz", "c/er-s3.json.gz"}; !slices.Equal(got,
+		want) {
 		t.Errorf("ER has %v, want %v", got, want)
 	}
 	measured := func(r *Run) bool { _, ok := r.Metrics(config.ClassifierNCM); return ok }
 	if got := names(ncm, measured); !slices.Equal(got, []string{"c/er-s3.json.gz"}) {
 		t.Errorf("ER + NCM has %v", got)
 	}
-	if got := names(er, func(r *Run) bool { return r.Result.Config.Eval == config.EvalAll }); !slices.Equal(got, []string{"a/er-s1.json.gz"}) {
+	if got := names(er, func(r *Run) bool { return r.Result.Config.Eval == config.EvalAll }); !slices.Equal(got,
+		[]string{"a/er-s1.json.gz"}) {
 		t.Errorf("ER with all test sets has %v", got)
 	}
 	for _, c := range s.Cells(survey.TricksCIFAR100) {
@@ -159,7 +173,8 @@ func TestFind(t *testing.T) {
 	if s, err = Read(t.Context(), []string{dir}); err != nil {
 		t.Fatal(err)
 	}
-	if accuracy, times := names(er, all)[0], names(er, timed)[0]; accuracy != "z/er-s1.json.gz" || times != "b/er-s1.json.gz" {
+	if accuracy, times := names(er, all)[0], names(er, timed)[0]; accuracy != "z/er-s1.json.gz" ||
+		times != "b/er-s1.json.gz" {
 		t.Errorf("beside a run that was not timed, accuracies come from %s and run times from %s", accuracy, times)
 	}
 	seen := fake(er, 2, config.EvalSeen)
@@ -169,14 +184,17 @@ func TestFind(t *testing.T) {
 	if s, err = Read(t.Context(), []string{dir}); err != nil {
 		t.Fatal(err)
 	}
-	if accuracy, times := names(er, all)[1], names(er, timed)[1]; accuracy != "y/er-s2.json.gz" || times != "x/er-s2.json.gz" {
-		t.Errorf("beside a run that was not timed and evaluates more, accuracies come from %s and run times from %s", accuracy, times)
+	if accuracy, times := names(er, all)[1], names(er, timed)[1]; accuracy != "y/er-s2.json.gz" ||
+		times != "x/er-s2.json.gz" {
+		t.Errorf("beside a run that was not timed and evaluates more, accuracies come from %s and run times from %s",
+			accuracy, times)
 	}
 	without := t.TempDir()
 	if _, err := Read(t.Context(), []string{without}); err == nil || !strings.Contains(err.Error(), without) {
 		t.Errorf("an empty folder gives %v", err)
 	}
-	if _, err := Read(t.Context(), []string{filepath.Join(without, "x")}); err == nil || !strings.Contains(err.Error(), "not there") {
+	if _, err := Read(t.Context(), []string{filepath.Join(without, "x")}); err == nil ||
+		!strings.Contains(err.Error(), "not there") {
 		t.Errorf("an absent folder gives %v", err)
 	}
 }
@@ -187,8 +205,10 @@ func TestForeign(t *testing.T) {
 	write(t, dir, "er.json.gz", fake(er, 1, config.EvalAll))
 	out := filepath.Join(dir, "foreign")
 	v := 0.9
-	r := &result.Result{Format: result.Format, Version: result.Version, Method: result.Method{Name: "er", Title: "ER"}, Stream: streamOf(benchmark(survey.CIFAR100), config.ProtocolSurvey),
-		Foreign: &result.Foreign{Program: "another 1.0", File: "er.csv", Digest: "sha256:" + strings.Repeat("0d", 32), Seed: 2}}
+	r := &result.Result{Format: result.Format, Version: result.Version, Method: result.Method{Name: "er", Title: "ER"},
+		Stream: streamOf(benchmark(survey.CIFAR100), config.ProtocolSurvey),
+		Foreign: &result.Foreign{Program: "another 1.0", File: "er.csv", Digest: "sha256:" + strings.Repeat("0d", 32),
+			Seed: 2}}
 	r.Outcome.State = result.Finished
 	for range r.Stream.Tasks {
 		row := make([]*float64, len(r.Stream.Tasks))
@@ -206,7 +226,8 @@ func TestForeign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if runs, _ := s.Find(er, func(*Run) bool { return true }); len(runs) != 1 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "1 result of other programs") {
+	if runs, _ := s.Find(er, func(*Run) bool { return true }); len(runs) != 1 || len(s.Notes) != 1 ||
+		!strings.Contains(s.Notes[0], "1 result of other programs") {
 		t.Errorf("ER has %d runs; notes are %q", len(runs), s.Notes)
 	}
 }

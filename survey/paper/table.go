@@ -159,7 +159,8 @@ func (t *table) latex() []byte {
 			form += "c"
 		}
 	}
-	fmt.Fprintf(&b, "\\begin{table}[p]\n\\centering\\scriptsize\n\\caption{%s. %s}\n\\label{%s}\n\\smallskip\n\\sbox0{%%\n\\begin{tabular}{%s}\n\\toprule\n", escape.TeX(t.Title), texProse(t.Text), t.Label, form)
+	fmt.Fprintf(&b, "\\begin{table}[p]\n\\centering\\scriptsize\n\\caption{%s. %s}\n\\label{%s}\n\\smallskip\n\\sbox0{%%\n\\begin{tabular}{%s}\n\\toprule\n",
+		escape.TeX(t.Title), texProse(t.Text), t.Label, form)
 	if len(t.Groups) > 0 {
 		var parts []string
 		for _, g := range t.Groups {

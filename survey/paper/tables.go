@@ -32,11 +32,13 @@ var builders = []struct {
 	{survey.TricksMiniImage, (*paper).grid},
 }
 
-// streamOf is the stream of the first run of a benchmark, whatever else the run did; nil without one. Its protocol may leave out tasks.
+// streamOf is the stream of the first run of a benchmark, whatever else the run did; nil without one. Its protocol may
+// leave out tasks.
 func (s *Study) streamOf(b Benchmark) *result.Stream {
 	for _, r := range s.Runs {
 		c := r.Result.Config.Stream
-		if r.Result.Config.Data.Name == b.Data && c.Kind == b.Kind && c.Tasks == b.Tasks && c.Shift.Kind == b.Shift && c.Shift.Blur == b.Blur {
+		if r.Result.Config.Data.Name == b.Data && c.Kind == b.Kind && c.Tasks == b.Tasks && c.Shift.Kind == b.Shift &&
+			c.Shift.Blur == b.Blur {
 			return &r.Result.Stream
 		}
 	}
@@ -47,7 +49,8 @@ func (s *Study) streamOf(b Benchmark) *result.Stream {
 func (p *paper) datasets(label string) *table {
 	t := &table{Label: label, Title: "The data sets and what they are cut into",
 		Text: "As the results have it. OCI streams bring new classes, ODI streams new domains. Images by task are those of the tasks in the results.",
-		Head: heads([]string{"data set"}, "tasks", "training images a task", "test images a task", "classes", "image", "setting")}
+		Head: heads([]string{"data set"}, "tasks", "training images a task", "test images a task", "classes", "image",
+			"setting")}
 	for _, r := range survey.Words(label) {
 		name := r[0]
 		if name == "NS-MiniImageNet" {
@@ -92,10 +95,12 @@ func streamWords(b Benchmark, s *result.Stream) []string {
 	if b.DomainIncremental() {
 		setting = "ODI"
 	}
-	return []string{strconv.Itoa(b.Tasks), span(train), span(test), strconv.Itoa(s.Classes), fmt.Sprintf("%dx%dx%d", s.Shape[0], s.Shape[1], s.Shape[2]), setting}
+	return []string{strconv.Itoa(b.Tasks), span(train), span(test), strconv.Itoa(s.Classes),
+		fmt.Sprintf("%dx%dx%d", s.Shape[0], s.Shape[1], s.Shape[2]), setting}
 }
 
-// disturbances builds tab: ns_mini. Result files hold no images, so the table has their strengths, and the command that draws them.
+// disturbances builds tab: ns_mini. Result files hold no images, so the table has their strengths, and the command that
+// draws them.
 func (p *paper) disturbances(label string) *table {
 	t := &table{Label: label, Title: "How strongly each task of NS-MiniImageNet is disturbed",
 		Text: "Strengths of the survey and of the results. Results hold no images: `ocl data preview mini-imagenet --data-dir DIR --tasks 10 --shift noise -o sheet.png` draws some of each task.",
@@ -131,7 +136,8 @@ func (p *paper) strengthsOf(kind string, published []string) cell {
 			continue
 		}
 		list := s.Shift.Strengths(kind)
-		if len(list) == 0 || slices.EqualFunc(list, published, func(v float64, text string) bool { w, err := strconv.ParseFloat(text, 64); return err == nil && v == w }) {
+		if len(list) == 0 || slices.EqualFunc(list, published,
+			func(v float64, text string) bool { w, err := strconv.ParseFloat(text, 64); return err == nil && v == w }) {
 			same++
 		} else {
 			other++
@@ -190,14 +196,17 @@ func (p *paper) told(name string) []cell {
 }
 
 // parameters are the names that the survey has for the keys of a config, by method for its options.
-var parameters = map[string]string{"LR": "optimizer.lr", "WD": "optimizer.weight_decay", "lambda": "method.ewc++.lambda", "C": "method.mir.candidates", "n": "method.gss.subset_size",
+var parameters = map[string]string{"LR": "optimizer.lr", "WD": "optimizer.weight_decay",
+	"lambda": "method.ewc++.lambda", "C": "method.mir.candidates", "n": "method.gss.subset_size",
 	"cc": "method.cndpm.classifier_chill", "alpha": "method.cndpm.log_alpha"}
 
 // hyperColumns are the columns of table:hyper, and hyperColumn is that of each benchmark.
 var (
 	hyperColumns = []string{"CIFAR-100", "Mini-ImageNet", "CORe50-NC", "NS-MiniImageNet", "CORe50-NI"}
-	hyperColumn  = map[string]string{survey.CIFAR100: "CIFAR-100", survey.MiniImageNet: "Mini-ImageNet", survey.CORe50NC: "CORe50-NC",
-		survey.Noise: "NS-MiniImageNet", survey.Occlusion: "NS-MiniImageNet", survey.Blur: "NS-MiniImageNet", survey.CORe50NI: "CORe50-NI"}
+	hyperColumn  = map[string]string{survey.CIFAR100: "CIFAR-100", survey.MiniImageNet: "Mini-ImageNet",
+		survey.CORe50NC: "CORe50-NC",
+		survey.Noise:    "NS-MiniImageNet", survey.Occlusion: "NS-MiniImageNet", survey.Blur: "NS-MiniImageNet",
+		survey.CORe50NI: "CORe50-NI"}
 )
 
 // hyperparameters builds table:hyper: the values that the survey tried, and those that our runs of the tables have.
@@ -208,7 +217,8 @@ func (p *paper) hyperparameters(label string) *table {
 	used := p.usedValues()
 	last := ""
 	for _, g := range survey.Grids() {
-		line := row{Cells: []cell{words(g.Method), words(strings.TrimSpace(g.Parameter + " " + g.Dataset)), words(strings.Join(g.Values, ", "))}, Rule: last != "" && g.Method != last}
+		line := row{Cells: []cell{words(g.Method), words(strings.TrimSpace(g.Parameter + " " + g.Dataset)),
+			words(strings.Join(g.Values, ", "))}, Rule: last != "" && g.Method != last}
 		last = g.Method
 		for _, c := range hyperColumns {
 			switch counts := used[[3]string{MethodName(g.Method), g.Parameter, c}]; {

@@ -13,7 +13,8 @@ import (
 	"ocl/learn/method"
 )
 
-// TestTuningPageHasTheSettings: docs/tuning.md names the settings of settings.csv and the choices of the records that it links to.
+// TestTuningPageHasTheSettings: docs/tuning.md names the settings of settings.csv and the choices of the records that
+// it links to.
 func TestTuningPageHasTheSettings(t *testing.T) {
 	text, err := os.ReadFile("../../docs/tuning.md")
 	if err != nil {
@@ -47,7 +48,8 @@ func TestTuningPageHasTheSettings(t *testing.T) {
 		}
 		for _, found := range link.FindAllStringSubmatch(row[4], -1) {
 			rate, score := chosenBy(t, found[1])
-			if choice := regexp.MustCompile(`(^| )` + regexp.QuoteMeta(rate) + `( and weight decay [0-9.]+)? with ` + regexp.QuoteMeta(score) + ` %`); !choice.MatchString(row[3]) {
+			if choice := regexp.MustCompile(`(^| )` + regexp.QuoteMeta(rate) + `( and weight decay [0-9.]+)? with ` +
+				regexp.QuoteMeta(score) + ` %`); !choice.MatchString(row[3]) {
 				t.Errorf("%s: %s chooses %s with %s %%, the page has %q", info.Title, found[1], rate, score, row[3])
 			}
 		}

@@ -14,7 +14,8 @@ import (
 // Verdict says whether a cell agrees with the published value.
 type Verdict string
 
-// The verdicts, in the order in which they are counted. NoVerdict is that of a cell whose published value has no interval, such as a time.
+// The verdicts, in the order in which they are counted. NoVerdict is that of a cell whose published value has no
+// interval, such as a time.
 const (
 	Agrees    Verdict = "agrees"
 	Differs   Verdict = "differs"
@@ -26,7 +27,8 @@ const (
 // Verdicts are those that are counted.
 func Verdicts() []Verdict { return []Verdict{Agrees, Differs, Undecided, NotRun} }
 
-// The rule of the verdicts. The head of survey/studies/confirmation.yaml states it too, and a test holds the two together.
+// The rule of the verdicts. The head of survey/studies/confirmation.yaml states it too, and a test holds the two
+// together.
 const (
 	level  = compare.Level // of each of the two one-sided tests, and of the test of a difference after Holm's correction
 	near   = 2             // points: means that are further apart do not agree
@@ -37,27 +39,33 @@ const (
 
 // Judgement is the verdict on a cell and what it follows from. Numbers that it does not need are NaN.
 type Judgement struct {
-	// Verdict is Agrees if two one-sided tests at 5 % say that our mean is within Margin of the published one. It is Differs if the cell does
-	// not agree and PHolm is at most 5 %, and else Undecided. Fewer than three runs never agree, nor do runs of which one diverged.
+	// Verdict is Agrees if two one-sided tests at 5 % say that our mean is within Margin of the published one. It is
+	// Differs if the cell does not agree and PHolm is at most 5 %, and else Undecided. Fewer than three runs never agree,
+	// nor do runs of which one diverged.
 	Verdict Verdict
 	Note    string // what a reader should know of the verdict, such as whose spread it has
 	Margin  float64
-	Low     float64 // end of the 90 % interval of our mean minus the published one; within ± Margin both one-sided tests say that it is near
-	High    float64
-	P       float64 // of Welch's two-sided test that the means are the same
-	PHolm   float64 // P with Holm's correction over the cells of the table and data set that have runs, each in the first table that has it
-	// Former is the verdict by the rule that held until this one: a cell agreed if the 95 % intervals overlapped and the means differed by less
-	// than 2 points, and differed if the intervals did not overlap.
+	// end of the 90 % interval of our mean minus the published one; within ± Margin both one-sided tests say that it is
+	// near
+	Low  float64
+	High float64
+	P    float64 // of Welch's two-sided test that the means are the same
+	// P with Holm's correction over the cells of the table and data set that have runs, each in the first table that has
+	// it
+	PHolm float64
+	// Former is the verdict by the rule that held until this one: a cell agreed if the 95 % intervals overlapped and the
+	// means differed by less than 2 points, and differed if the intervals did not overlap.
 	Former Verdict
 }
 
-// judge gives the cells of a table their verdicts. A cell that repeats one of another table has that one's. "Best OCI" has none: the best of
-// several means is no sample of one.
+// judge gives the cells of a table their verdicts. A cell that repeats one of another table has that one's. "Best OCI"
+// has none: the best of several means is no sample of one.
 func (s *Study) judge(cells []*Cell) {
 	families := map[string][]*Cell{}
 	first := map[string][]*Cell{}
 	for _, c := range cells {
-		c.Judgement = Judgement{Margin: math.Min(near, c.Published.Mean/nearBy), Low: math.NaN(), High: math.NaN(), P: math.NaN(), PHolm: math.NaN()}
+		c.Judgement = Judgement{Margin: math.Min(near, c.Published.Mean/nearBy), Low: math.NaN(), High: math.NaN(),
+			P: math.NaN(), PHolm: math.NaN()}
 		switch {
 		case math.IsNaN(c.Published.Interval) || c.Row == bestRow || s.confirms && !confirmed(c.Spec):
 		case s.confirms && len(c.Runs) < confirmingRuns:
@@ -108,7 +116,8 @@ func judgeFamily(family []*Cell) {
 func (c *Cell) test(family []*Cell) {
 	var notes []string
 	if others := c.otherKernels(); len(others) > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %s with other kernels (%s)", len(others), runsText(len(c.Runs), 0), strings.Join(slices.Compact(slices.Sorted(slices.Values(others))), ", ")))
+		notes = append(notes, fmt.Sprintf("%d of %s with other kernels (%s)", len(others), runsText(len(c.Runs), 0),
+			strings.Join(slices.Compact(slices.Sorted(slices.Values(others))), ", ")))
 	}
 	if n := c.Diverged(); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %s diverged", n, runsText(len(c.Runs), 0)))
@@ -125,12 +134,14 @@ func (c *Cell) test(family []*Cell) {
 		}
 	}
 	theirs := benchmark(c.Spec.Benchmark).Runs
-	d := metric.Welch(c.Difference(), deviation/math.Sqrt(float64(n)), freedom, metric.ErrorOf(c.Published.Interval, theirs), float64(theirs-1))
+	d := metric.Welch(c.Difference(), deviation/math.Sqrt(float64(n)), freedom,
+		metric.ErrorOf(c.Published.Interval, theirs), float64(theirs-1))
 	c.P, c.Low, c.High = d.P(), d.Mean-d.Half(1-level), d.Mean+d.Half(1-level)
 	c.Note = strings.Join(notes, "; ")
 }
 
-// pooled is the standard deviation of the runs of those cells of a family that have enough, its degrees of freedom, and how many they are.
+// pooled is the standard deviation of the runs of those cells of a family that have enough, its degrees of freedom, and
+// how many they are.
 func pooled(family []*Cell) (deviation, freedom float64, cells int) {
 	squares := 0.0
 	for _, c := range family {

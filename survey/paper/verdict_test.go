@@ -15,7 +15,8 @@ import (
 
 // made is a cell of table:nc on CIFAR-100 with those values, all by the kernels of the studies.
 func made(published, half float64, values ...float64) *Cell {
-	c := &Cell{Table: survey.ClassIncremental, Spec: er, Known: true, Published: survey.Value{Mean: published, Interval: half}, Values: values, Ours: metric.EstimateOf(values)}
+	c := &Cell{Table: survey.ClassIncremental, Spec: er, Known: true,
+		Published: survey.Value{Mean: published, Interval: half}, Values: values, Ours: metric.EstimateOf(values)}
 	for i := range values {
 		c.Runs = append(c.Runs, &Run{Seed: uint64(i + 1), Result: fake(er, uint64(i+1), config.EvalFinal)})
 	}
@@ -28,8 +29,9 @@ func judged(cells ...*Cell) []*Cell {
 	return cells
 }
 
-// TestVerdicts: agreement is equivalence within a margin, a difference is one by Welch's test, and all else is undecided. The numbers of the
-// intervals and tests are SciPy's: with b = half/t(0.975, 14) and a = s/√n, the interval is d ± t(0.95, v)·√(a²+b²).
+// TestVerdicts: agreement is equivalence within a margin, a difference is one by Welch's test, and all else is
+// undecided. The numbers of the intervals and tests are SciPy's: with b = half/t(0.975, 14) and a = s/√n, the interval
+// is d ± t(0.95, v)·√(a²+b²).
 func TestVerdicts(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -51,11 +53,13 @@ func TestVerdicts(t *testing.T) {
 	} {
 		c := judged(made(tt.published, tt.half, tt.values...))[0]
 		if c.Verdict != tt.verdict || c.Former != tt.under {
-			t.Errorf("%s: %q with [%.2f, %.2f] in ± %.2f and p = %.3g, formerly %q; want %q and %q", tt.name, c.Verdict, c.Low, c.High, c.Margin, c.PHolm, c.Former, tt.verdict, tt.under)
+			t.Errorf("%s: %q with [%.2f, %.2f] in ± %.2f and p = %.3g, formerly %q; want %q and %q", tt.name, c.Verdict, c.Low,
+				c.High, c.Margin, c.PHolm, c.Former, tt.verdict, tt.under)
 		}
 	}
 	c := judged(made(17, 1.9, 17.0, 20.8, 17.2))[0]
-	for name, v := range map[string][2]float64{"low": {c.Low, -1.81946}, "high": {c.High, 4.48613}, "p": {c.P, 0.42536}, "margin": {c.Margin, 2}} {
+	for name, v := range map[string][2]float64{"low": {c.Low, -1.81946}, "high": {c.High, 4.48613}, "p": {c.P, 0.42536},
+		"margin": {c.Margin, 2}} {
 		if math.Abs(v[0]-v[1]) > 1e-4 {
 			t.Errorf("%s is %.5f, want %.5f", name, v[0], v[1])
 		}
@@ -65,14 +69,16 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestHolmOverTable: Holm's correction is over the cells of a table on a data set that have runs, those of other data sets aside.
+// TestHolmOverTable: Holm's correction is over the cells of a table on a data set that have runs, those of other data
+// sets aside.
 func TestHolmOverTable(t *testing.T) {
 	near := func() *Cell { return made(20, 1, 21.0, 22.0, 22.3) } // p is 0.0176
 	one := judged(near())[0]
 	if one.Verdict != Differs || one.PHolm != one.P {
 		t.Errorf("alone it is %q with p = %.3g", one.Verdict, one.PHolm)
 	}
-	family := judged(near(), made(20, 1, 20, 21, 20.5), made(20, 1), made(20, 1, 20.2, 21.3, 20.6), made(20, 1, 19, 20, 19.6), made(20, 1, 19.1, 20, 19.8))
+	family := judged(near(), made(20, 1, 20, 21, 20.5), made(20, 1), made(20, 1, 20.2, 21.3, 20.6),
+		made(20, 1, 19, 20, 19.6), made(20, 1, 19.1, 20, 19.8))
 	if c := family[0]; c.Verdict != Undecided || math.Abs(c.PHolm-5*c.P) > 1e-12 {
 		t.Errorf("among five cells with runs it is %q with p = %.3g, %.3g without correction", c.Verdict, c.PHolm, c.P)
 	}
@@ -86,19 +92,23 @@ func TestHolmOverTable(t *testing.T) {
 // TestPooledSpread: a cell with one or two runs has the spread of the other cells, for a difference alone, and says so.
 func TestPooledSpread(t *testing.T) {
 	cells := judged(made(20, 1, 26), made(20, 1, 20), made(20, 1, 19, 20, 21), made(20, 1, 18, 20, 22))
-	// sp² = (2·1 + 2·4)/4 with 4 degrees of freedom, and b = 1/t(0.975, 14): SciPy gives p = 0.016511 and the 90 % interval 6 ± 3.3665
-	if c := cells[0]; math.Abs(c.P-0.016511) > 1e-6 || math.Abs(c.High-9.3665) > 1e-4 || c.Note != "spread pooled from 2 cells" {
+	// sp² = (2·1 + 2·4)/4 with 4 degrees of freedom, and b = 1/t(0.975, 14): SciPy gives p = 0.016511 and the 90 %
+	// interval 6 ± 3.3665
+	if c := cells[0]; math.Abs(c.P-0.016511) > 1e-6 || math.Abs(c.High-9.3665) > 1e-4 ||
+		c.Note != "spread pooled from 2 cells" {
 		t.Errorf("p = %.6f, up to %.4f, %q", c.P, c.High, c.Note)
 	}
 	if c := cells[1]; c.Verdict != Undecided {
 		t.Errorf("one run on the published value is %q", c.Verdict)
 	}
-	if c := judged(made(20, 1, 40))[0]; c.Verdict != Undecided || !math.IsNaN(c.P) || !strings.Contains(c.Note, "no cell of the table has three runs") {
+	if c := judged(made(20, 1, 40))[0]; c.Verdict != Undecided || !math.IsNaN(c.P) ||
+		!strings.Contains(c.Note, "no cell of the table has three runs") {
 		t.Errorf("without any spread it is %q, p = %g, %q", c.Verdict, c.P, c.Note)
 	}
 }
 
-// TestVerdictOfRepeat: a cell of two tables has one verdict, that of the first, whose correction it shares; "Best OCI" has none.
+// TestVerdictOfRepeat: a cell of two tables has one verdict, that of the first, whose correction it shares; "Best OCI"
+// has none.
 func TestVerdictOfRepeat(t *testing.T) {
 	dir := t.TempDir()
 	for seed := range uint64(3) {
@@ -115,13 +125,14 @@ func TestVerdictOfRepeat(t *testing.T) {
 		case c.Row == bestRow && c.Verdict != NoVerdict:
 			t.Errorf("%s is %q", c.Row, c.Verdict)
 		case c.Row != bestRow && c.Spec == er && (c.Verdict != Differs || c.PHolm != first[i].PHolm):
-			t.Errorf("%s %s is %q with p = %g there, want %q with %g", c.Row, c.Column, c.Verdict, c.PHolm, first[i].Verdict, first[i].PHolm)
+			t.Errorf("%s %s is %q with p = %g there, want %q with %g", c.Row, c.Column, c.Verdict, c.PHolm, first[i].Verdict,
+				first[i].PHolm)
 		}
 	}
 }
 
-// TestKernelsThatCount: of several runs of a seed that with the kernels of the studies counts, whatever else it evaluates; the others are
-// told. A run with other kernels counts where there is no such one, and the cell says so.
+// TestKernelsThatCount: of several runs of a seed that with the kernels of the studies counts, whatever else it
+// evaluates; the others are told. A run with other kernels counts where there is no such one, and the cell says so.
 func TestKernelsThatCount(t *testing.T) {
 	dir := t.TempDir()
 	add := func(name string, seed uint64, eval, kernel string, timed bool) {
@@ -142,7 +153,8 @@ func TestKernelsThatCount(t *testing.T) {
 		for _, r := range append(slices.Clone(c.Runs), c.Others...) {
 			names = append(names, strings.TrimPrefix(r.Path, dir+"/"))
 		}
-		if want := []string{"b-s1.json.gz", "c-s2.json.gz", "a-s1.json.gz"}; len(c.Runs) != 2 || len(c.OtherValues) != 1 || !slices.Equal(names, want) {
+		if want := []string{"b-s1.json.gz", "c-s2.json.gz", "a-s1.json.gz"}; len(c.Runs) != 2 || len(c.OtherValues) != 1 ||
+			!slices.Equal(names, want) {
 			t.Errorf("the cell has %q, of which %d count", names, len(c.Runs))
 		}
 		if !strings.Contains(c.Note, "1 of 2 runs with other kernels (avx512 winograd)") {
@@ -151,7 +163,8 @@ func TestKernelsThatCount(t *testing.T) {
 	}
 }
 
-// TestCommittedRepeats: runs of a cell with the same seed and the same kernels measured the same, so it changes nothing which of them counts.
+// TestCommittedRepeats: runs of a cell with the same seed and the same kernels measured the same, so it changes nothing
+// which of them counts.
 func TestCommittedRepeats(t *testing.T) {
 	s, pairs := committed(t), 0
 	for _, label := range tables {

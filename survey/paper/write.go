@@ -34,11 +34,11 @@ type paper struct {
 	checked         map[Comment][]string
 }
 
-// Write reads the results in and below folders ([Read]) and writes the tables and figures of the survey from them into the folder out:
-// paper.html, tables/ (CSV, Markdown and LaTeX), figures/ (SVG and PDF) and paper.tex, which has all of them. An empty out is the folder
-// itself where there is one only. An error that wraps [report.ErrLeftOut] names results that were not used, and comes beside what was
-// written. With any other error nothing is returned. Every file appears whole or not at all, and the page last. It ends
-// when ctx does, with its error.
+// Write reads the results in and below folders ([Read]) and writes the tables and figures of the survey from them into
+// the folder out: paper.html, tables/ (CSV, Markdown and LaTeX), figures/ (SVG and PDF) and paper.tex, which has all of
+// them. An empty out is the folder itself where there is one only. An error that wraps [report.ErrLeftOut] names
+// results that were not used, and comes beside what was written. With any other error nothing is returned. Every file
+// appears whole or not at all, and the page last. It ends when ctx does, with its error.
 func Write(ctx context.Context, dirs []string, out string, o Options) (*Written, error) {
 	study, left := Read(ctx, dirs)
 	if study == nil {
@@ -106,7 +106,8 @@ func (p *paper) write(ctx context.Context, out string) (*Written, error) {
 		return nil, to.Err
 	}
 	all := p.cells()
-	w := &Written{Page: filepath.Join(out, "paper.html"), Files: to.Files, Counts: CountVerdicts(all), LeftOut: append([]LeftOut{}, p.LeftOut...)}
+	w := &Written{Page: filepath.Join(out, "paper.html"), Files: to.Files, Counts: CountVerdicts(all),
+		LeftOut: append([]LeftOut{}, p.LeftOut...)}
 	w.Cells, w.Runs = countMeasured(all)
 	return w, nil
 }

@@ -63,7 +63,8 @@ var everyCell = sync.OnceValue(func() *paper {
 	return p
 })
 
-// TestEveryCell: of a study that has every cell, every table and figure is written in every format, with nothing missing.
+// TestEveryCell: of a study that has every cell, every table and figure is written in every format, with nothing
+// missing.
 func TestEveryCell(t *testing.T) {
 	out := t.TempDir()
 	p := everyCell()
@@ -72,14 +73,19 @@ func TestEveryCell(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := read(t, w.Page)
-	for _, label := range []string{"tab:dataset", "tab: ns_mini", "tab: summary", "table:nc", "table:trick_motivation", "table:trick_cifar", "table:trick_mini",
-		"tab:trick_time", "table:ni", "table:hyper", "tab: comment_method", "tab:comment_trick", "fig:nc_5k", "fig:nc_bar", "fig:trick_motivation", "fig:trick_cifar",
-		"fig:trick_mini", "fig:ni_bar", "fig:cifar_full_mem", "fig:mini_full_mem", "fig:core_full_mem", "fig:noise_allmem", "fig:occlusion_allmem", "fig:coreni_allmem"} {
-		if !strings.Contains(page, `<section id="`+id(label)+`"`) || !strings.Contains(page, `<span class="label">`+label+`</span>`) {
+	for _, label := range []string{"tab:dataset", "tab: ns_mini", "tab: summary", "table:nc", "table:trick_motivation",
+		"table:trick_cifar", "table:trick_mini",
+		"tab:trick_time", "table:ni", "table:hyper", "tab: comment_method", "tab:comment_trick", "fig:nc_5k", "fig:nc_bar",
+		"fig:trick_motivation", "fig:trick_cifar",
+		"fig:trick_mini", "fig:ni_bar", "fig:cifar_full_mem", "fig:mini_full_mem", "fig:core_full_mem", "fig:noise_allmem",
+		"fig:occlusion_allmem", "fig:coreni_allmem"} {
+		if !strings.Contains(page, `<section id="`+id(label)+`"`) ||
+			!strings.Contains(page, `<span class="label">`+label+`</span>`) {
 			t.Errorf("the page has no section for %s", label)
 		}
 		for _, extension := range []string{".csv", ".md", ".tex"} {
-			if text := read(t, filepath.Join(out, "tables", id(label)+extension)); !strings.Contains(text, label) && extension != ".csv" || len(text) < 100 {
+			if text := read(t, filepath.Join(out, "tables", id(label)+extension)); !strings.Contains(text, label) &&
+				extension != ".csv" || len(text) < 100 {
 				t.Errorf("%s%s has %d bytes, or not its label", id(label), extension, len(text))
 			}
 		}
@@ -89,7 +95,8 @@ func TestEveryCell(t *testing.T) {
 			}
 		}
 	}
-	if missing := regexp.MustCompile(`(?s)<td class="[wn] miss".{0,200}`).FindAllString(page, -1); slices.ContainsFunc(missing, func(s string) bool {
+	if missing := regexp.MustCompile(`(?s)<td class="[wn] miss".{0,200}`).FindAllString(page,
+		-1); slices.ContainsFunc(missing, func(s string) bool {
 		return !strings.Contains(s, "not in ocl") && !strings.Contains(s, notRun) || strings.Contains(s, "diverged")
 	}) {
 		t.Errorf("cells are missing: %q", missing)
@@ -130,7 +137,8 @@ func read(t testing.TB, path string) string {
 	return string(text)
 }
 
-// checkFiles parses every file: CSV with lines of one length, SVG as XML with a title and a description, PDF, and the page's links.
+// checkFiles parses every file: CSV with lines of one length, SVG as XML with a title and a description, PDF, and the
+// page's links.
 func checkFiles(t *testing.T, out string, files []string) {
 	t.Helper()
 	for _, path := range files {

@@ -35,14 +35,15 @@ type Repeat struct {
 
 // Comparison compares a measure of the runs that repeat no committed one, or not its bits, with the committed runs.
 type Comparison struct {
-	Measure    Measure
-	Seeds      []uint64  // of the runs
-	Values     []float64 // of these seeds
-	Committed  []float64 // of the committed runs, one of each seed
-	Difference float64   // mean of the runs minus mean of the committed ones; it and what follows are NaN with fewer than [Least] seeds
-	Half       float64   // half width of its 95 % interval, before the correction
-	P          float64   // that runs of the same distribution differ so much
-	Adjusted   float64   // P after Holm's correction for all comparisons of the check
+	Measure   Measure
+	Seeds     []uint64  // of the runs
+	Values    []float64 // of these seeds
+	Committed []float64 // of the committed runs, one of each seed
+	// mean of the runs minus mean of the committed ones; it and what follows are NaN with fewer than [Least] seeds
+	Difference float64
+	Half       float64 // half width of its 95 % interval, before the correction
+	P          float64 // that runs of the same distribution differ so much
+	Adjusted   float64 // P after Holm's correction for all comparisons of the check
 }
 
 // Made says whether there are enough committed seeds for the comparison.
@@ -76,9 +77,9 @@ func (g *Group) Verdict() string {
 	return None
 }
 
-// Check compares runs that have ended with references. Runs that learned the same are a group; groups are in the order of their first runs.
-// A run with the seed and the engine of a committed run must have the same bits. Of the others one run of each seed counts, and each
-// measure is tested at [Level] after Holm's correction for all measures and groups.
+// Check compares runs that have ended with references. Runs that learned the same are a group; groups are in the order
+// of their first runs. A run with the seed and the engine of a committed run must have the same bits. Of the others one
+// run of each seed counts, and each measure is tested at [Level] after Holm's correction for all measures and groups.
 func Check(references []Reference, runs []*result.Result) []*Group {
 	byID := map[string]*Reference{}
 	for i, r := range references {
@@ -121,7 +122,8 @@ func (g *Group) check(reference *Reference) {
 			}
 		}
 		if !slices.ContainsFunc(reference.Runs, func(c Run) bool { return c.Numbers == own.Numbers }) {
-			g.Notes = append(g.Notes, fmt.Sprintf("seed %d is of numbers version %d, and no committed run is. So its bits are not compared.", own.Seed, own.Numbers))
+			g.Notes = append(g.Notes, fmt.Sprintf("seed %d is of numbers version %d, and no committed run is. So its bits are not compared.",
+				own.Seed, own.Numbers))
 		}
 		if own.Diverged && !diverged {
 			g.Diverged = append(g.Diverged, own.Seed)
@@ -158,7 +160,8 @@ func (g *Group) compare(m Measure, reference *Reference, repeated func(*result.R
 	c.Committed = reference.values(m)
 	if len(c.Committed) >= Least {
 		c.Difference, c.Half, c.P = metric.Unpaired(c.Values, c.Committed)
-		if math.Abs(c.Difference) < image { // else networks that predict one class, whatever the seed, would differ for certain by a rounding
+		// else networks that predict one class, whatever the seed, would differ for certain by a rounding
+		if math.Abs(c.Difference) < image {
 			c.P = 1
 		}
 	}

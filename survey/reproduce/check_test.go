@@ -23,7 +23,8 @@ func made(seed uint64, accuracy float64) *result.Result {
 	c := config.Default()
 	c.Methods, c.Seed = []string{"er"}, seed
 	c.Engine = config.Engine{Kernel: "avx2", Convolution: "winograd"}
-	r := &result.Result{Config: c, Accuracy: [][]*float64{{nil, nil}, {&accuracy, &accuracy}}, Outcome: result.Outcome{State: result.Finished}}
+	r := &result.Result{Config: c, Accuracy: [][]*float64{{nil, nil}, {&accuracy, &accuracy}},
+		Outcome: result.Outcome{State: result.Finished}}
 	r.Provenance = result.Provenance{Numbers: result.Numbers, Kernel: "avx2", Convolution: "winograd", DataDigest: cifar}
 	r.Stream.Tasks = []result.Task{{Test: images}, {Test: images}}
 	r.Metrics.AverageAccuracy = &accuracy
@@ -83,20 +84,25 @@ func TestVerdicts(t *testing.T) {
 		verdict string
 		tested  int // seeds in the test of accuracy
 	}{
-		"the committed runs":                  {runs(1, 0.19, 0.20, 0.21), Same, 0},
-		"one of them":                         {runs(2, 0.20), Same, 0},
-		"other seeds":                         {runs(4, 0.188, 0.201, 0.215), Inside, 3},
-		"other seeds, far away":               {runs(4, 0.288, 0.301, 0.315), Outside, 3},
-		"one more seed":                       {runs(1, 0.19, 0.20, 0.21, 0.218), Inside, 1},
-		"one seed that is too good":           {runs(9, 0.40), Outside, 1},
-		"another bit":                         {runs(1, 0.19, 0.20, math.Nextafter(0.21, 1)), Differs, 1},
-		"a committed seed, far away":          {runs(1, 0.19, 0.20, 0.71), Outside, 1},
-		"other kernels":                       {[]*result.Result{with(made(1, 0.205), avx512), with(made(2, 0.195), avx512)}, Inside, 2},
-		"both kernels of a seed":              {[]*result.Result{with(made(7, 0.205), avx512), made(7, 0.195)}, Inside, 1},
-		"plain Go, which may round otherwise": {[]*result.Result{with(made(1, 0.205), func(r *result.Result) { r.Provenance.Kernel = "generic" })}, Inside, 1},
-		"an older numbers version":            {[]*result.Result{with(made(1, 0.205), func(r *result.Result) { r.Provenance.Numbers = 1 })}, Inside, 1},
-		"another engine in the config":        {[]*result.Result{with(made(1, 0.19), func(r *result.Result) { r.Config.Engine = config.Engine{} })}, Same, 0},
-		"diverged":                            {[]*result.Result{with(made(1, 0.19), func(r *result.Result) { r.Outcome.State = result.Diverged })}, Outside, 0},
+		"the committed runs":         {runs(1, 0.19, 0.20, 0.21), Same, 0},
+		"one of them":                {runs(2, 0.20), Same, 0},
+		"other seeds":                {runs(4, 0.188, 0.201, 0.215), Inside, 3},
+		"other seeds, far away":      {runs(4, 0.288, 0.301, 0.315), Outside, 3},
+		"one more seed":              {runs(1, 0.19, 0.20, 0.21, 0.218), Inside, 1},
+		"one seed that is too good":  {runs(9, 0.40), Outside, 1},
+		"another bit":                {runs(1, 0.19, 0.20, math.Nextafter(0.21, 1)), Differs, 1},
+		"a committed seed, far away": {runs(1, 0.19, 0.20, 0.71), Outside, 1},
+		"other kernels": {[]*result.Result{with(made(1, 0.205), avx512), with(made(2, 0.195), avx512)},
+			Inside, 2},
+		"both kernels of a seed": {[]*result.Result{with(made(7, 0.205), avx512), made(7, 0.195)}, Inside, 1},
+		"plain Go, which may round otherwise": {[]*result.Result{with(made(1, 0.205),
+			func(r *result.Result) { r.Provenance.Kernel = "generic" })}, Inside, 1},
+		"an older numbers version": {[]*result.Result{with(made(1, 0.205),
+			func(r *result.Result) { r.Provenance.Numbers = 1 })}, Inside, 1},
+		"another engine in the config": {[]*result.Result{with(made(1, 0.19),
+			func(r *result.Result) { r.Config.Engine = config.Engine{} })}, Same, 0},
+		"diverged": {[]*result.Result{with(made(1, 0.19),
+			func(r *result.Result) { r.Outcome.State = result.Diverged })}, Outside, 0},
 		"other accuracies of tasks": {[]*result.Result{with(made(1, 0.19), func(r *result.Result) {
 			a, b := 0.18, 0.20
 			r.Accuracy = [][]*float64{{nil, nil}, {&a, &b}}
@@ -108,13 +114,14 @@ func TestVerdicts(t *testing.T) {
 			tested = len(c.Seeds)
 		}
 		if g.Verdict() != c.verdict || tested != c.tested || g.Why != "" {
-			t.Errorf("%s: %s after a test of %d seeds, want %s after %d (%s)", name, g.Verdict(), tested, c.verdict, c.tested, g.Why)
+			t.Errorf("%s: %s after a test of %d seeds, want %s after %d (%s)", name, g.Verdict(), tested, c.verdict, c.tested,
+				g.Why)
 		}
 	}
 }
 
-// TestMeasures: a run is compared in what both have measured, by bits or by seeds, and class means are those of a second classifier or of
-// the only one.
+// TestMeasures: a run is compared in what both have measured, by bits or by seeds, and class means are those of a
+// second classifier or of the only one.
 func TestMeasures(t *testing.T) {
 	var list []*result.Result
 	for i, r := range runs(1, 0.19, 0.20, 0.21) {
@@ -127,33 +134,40 @@ func TestMeasures(t *testing.T) {
 		r.Config.Classifiers, r.Config.Tricks = []string{config.ClassifierNCM}, []string{"ncm"}
 	})
 	g := one(t, references, append(runs(1, 0.19, 0.20), trick)...)
-	if len(g.Repeats) != 2 || len(g.Comparisons) != 1 || g.Comparisons[0].Measure.Name != "class_means" || g.Verdict() != Inside {
+	if len(g.Repeats) != 2 || len(g.Comparisons) != 1 || g.Comparisons[0].Measure.Name != "class_means" ||
+		g.Verdict() != Inside {
 		t.Errorf("a run by class means alone: %+v", g)
 	}
 	one19 := with(made(1, 0.19), func(r *result.Result) { ncm(r, 0.26) })
-	if g = one(t, references, one19); g.Verdict() != Differs || len(g.Repeats[0].Differences) != 1 || g.Repeats[0].Differences[0].Key != "class means" {
+	if g = one(t, references, one19); g.Verdict() != Differs || len(g.Repeats[0].Differences) != 1 ||
+		g.Repeats[0].Differences[0].Key != "class means" {
 		t.Errorf("other class means of the same run: %+v", g)
 	}
-	// The accuracy has the bits of the committed run; forgetting that the committed run did not measure has no reference of three seeds.
+	// The accuracy has the bits of the committed run; forgetting that the committed run did not measure has no reference
+	// of three seeds.
 	more := with(made(1, 0.19), func(r *result.Result) { r.Metrics.AverageForgetting = &forgetting })
-	if g = one(t, references, more); g.Verdict() != Same || len(g.Comparisons) != 1 || g.Comparisons[0].Made() || len(g.Comparisons[0].Committed) != 1 {
+	if g = one(t, references, more); g.Verdict() != Same || len(g.Comparisons) != 1 || g.Comparisons[0].Made() ||
+		len(g.Comparisons[0].Committed) != 1 {
 		t.Errorf("forgetting that only the run has measured: %+v", g)
 	}
 }
 
-// TestSeparateSeeds: runs that share a seed of their own are one group, whatever their seeds are, and another one than runs without it.
+// TestSeparateSeeds: runs that share a seed of their own are one group, whatever their seeds are, and another one than
+// runs without it.
 func TestSeparateSeeds(t *testing.T) {
 	var list []*result.Result
 	for seed := range uint64(3) {
-		list = append(list, with(made(seed, 0.2), func(r *result.Result) { order := uint64(1); r.Config.Seeds.Order = &order }))
+		list = append(list, with(made(seed, 0.2),
+			func(r *result.Result) { order := uint64(1); r.Config.Seeds.Order = &order }))
 	}
-	if g := one(t, referencesOf(t, runs(1, 0.19, 0.20, 0.21)...), list...); g.Verdict() != None || !strings.Contains(g.Why, "seeds.order is not set and not 1") {
+	if g := one(t, referencesOf(t, runs(1, 0.19, 0.20, 0.21)...), list...); g.Verdict() != None ||
+		!strings.Contains(g.Why, "seeds.order is not set and not 1") {
 		t.Errorf("three runs of one order: %s %s", g.Verdict(), g.Why)
 	}
 }
 
-// TestReferences: results of one run with different evaluations are one, which has all that they have measured; two that contradict each
-// other are an error, and what was interrupted is none.
+// TestReferences: results of one run with different evaluations are one, which has all that they have measured; two
+// that contradict each other are an error, and what was interrupted is none.
 func TestReferences(t *testing.T) {
 	twice := with(made(1, 0.19), func(r *result.Result) { ncm(r, 0.25); r.Config.Eval = config.EvalSeen })
 	stopped := with(made(2, 0.19), func(r *result.Result) { r.Outcome.State = result.Interrupted })
@@ -161,7 +175,8 @@ func TestReferences(t *testing.T) {
 	if len(references) != 1 || len(references[0].Runs) != 1 || len(references[0].Runs[0].Values) != 2 {
 		t.Errorf("references are %+v, want one run with two values", references)
 	}
-	if _, err := References([]*result.Result{made(1, 0.19), made(1, 0.2)}); err == nil || !strings.Contains(err.Error(), "two results of seed 1") {
+	if _, err := References([]*result.Result{made(1, 0.19), made(1, 0.2)}); err == nil ||
+		!strings.Contains(err.Error(), "two results of seed 1") {
 		t.Errorf("two results of one run with other numbers: %v", err)
 	}
 	both := with(made(1, 0.3), func(r *result.Result) { r.Provenance.Kernel = "avx512" })
@@ -184,10 +199,12 @@ func TestWhyNot(t *testing.T) {
 		{func(r *result.Result) { r.Config.Optimizer.LR = 0.01 }, "in the nearest, optimizer.lr is 0.1 and not 0.01"},
 		{func(r *result.Result) { r.Config.Memory = 70 }, "in the nearest, memory is 500 and not 70"},
 		{func(r *result.Result) { r.Config.Optimizer.LR, r.Config.Seed = 0.03, 4 }, "have only 2 seeds, and 3 are needed"},
-		{func(r *result.Result) { r.Provenance.DataDigest = "sha256:2222" }, `other data: the digest is "sha256:2222" here and "sha256:1111" there. Check the data with "ocl data verify glyphs"`},
+		{func(r *result.Result) { r.Provenance.DataDigest = "sha256:2222" },
+			`other data: the digest is "sha256:2222" here and "sha256:1111" there. Check the data with "ocl data verify glyphs"`},
 		{func(r *result.Result) { r.Config.Methods = []string{"mir"} }, `no method "mir" is among the committed runs`},
 		{func(r *result.Result) {
-			r.Config.Memory, r.Config.Optimizer.LR, r.Config.Optimizer.WeightDecay, r.Config.Replay.Batch, r.Config.Protocol = 70, 1, 1, 7, "survey"
+			r.Config.Memory, r.Config.Optimizer.LR, r.Config.Optimizer.WeightDecay, r.Config.Replay.Batch,
+				r.Config.Protocol = 70, 1, 1, 7, "survey"
 		}, "no committed run is near"},
 	} {
 		g := one(t, references, with(made(9, 0.2), c.change))
@@ -264,7 +281,8 @@ func TestFalseAlarms(t *testing.T) {
 			}
 		}
 		share := float64(found) / float64(checks)
-		t.Logf("%d runs against %d in %d rows, spread %g points, shift %g: found in %.1f %%", c.runs, c.committed, rows, c.spread, c.shift, 100*share)
+		t.Logf("%d runs against %d in %d rows, spread %g points, shift %g: found in %.1f %%", c.runs, c.committed, rows,
+			c.spread, c.shift, 100*share)
 		if !(share >= c.least && share <= c.most) {
 			t.Errorf("%+v: something is found in a share of %g", c, share)
 		}

@@ -1,6 +1,7 @@
-// Package reproduce says of runs whether they reproduce what the committed runs of ocl have measured: bit for bit where a committed run
-// had the same seed and engine, and by a test of the seeds elsewhere (docs/cli.md, "Compare with the committed results"). What the committed runs have measured is part
-// of the program, so no clone of the repository is needed. The package runs nothing. Start at [Check].
+// Package reproduce says of runs whether they reproduce what the committed runs of ocl have measured: bit for bit where
+// a committed run had the same seed and engine, and by a test of the seeds elsewhere (docs/cli.md, "Compare with the
+// committed results"). What the committed runs have measured is part of the program, so no clone of the repository is
+// needed. The package runs nothing. Start at [Check].
 package reproduce
 
 import (
@@ -38,7 +39,8 @@ type Run struct {
 	Kernel      string `json:"kernel"`
 	Convolution string `json:"convolution,omitempty"` // "" in results of numbers version 1
 	Diverged    bool   `json:"diverged,omitempty"`    // it then has no values
-	// Tasks is a digest of the accuracies on all test sets after the last task, by the method's own classifier; "" where it was not used.
+	// Tasks is a digest of the accuracies on all test sets after the last task, by the method's own classifier; "" where
+	// it was not used.
 	Tasks  string             `json:"tasks,omitempty"`
 	Values map[string]float64 `json:"values,omitempty"` // by the name of the [Measure]
 }
@@ -50,12 +52,21 @@ type Measure struct {
 	of    func(r *result.Result) *float64
 }
 
-// Measures are those of a run, in the order of tables. The second classifier of a run is measured beside the first, and a run of the
-// trick ncm is one whose only classifier is that of class means.
+// Measures are those of a run, in the order of tables. The second classifier of a run is measured beside the first, and
+// a run of the trick ncm is one whose only classifier is that of class means.
 var Measures = []Measure{
-	{"accuracy", "accuracy", func(r *result.Result) *float64 { return metricsBy(r, config.ClassifierHead).AverageAccuracy }},
-	{"class_means", "class means", func(r *result.Result) *float64 { return metricsBy(r, config.ClassifierNCM).AverageAccuracy }},
-	{"forgetting", "forgetting", func(r *result.Result) *float64 { return metricsBy(r, config.ClassifierHead).AverageForgetting }},
+	{"accuracy", "accuracy", func(r *result.Result) *float64 {
+		return metricsBy(r,
+			config.ClassifierHead).AverageAccuracy
+	}},
+	{"class_means", "class means", func(r *result.Result) *float64 {
+		return metricsBy(r,
+			config.ClassifierNCM).AverageAccuracy
+	}},
+	{"forgetting", "forgetting", func(r *result.Result) *float64 {
+		return metricsBy(r,
+			config.ClassifierHead).AverageForgetting
+	}},
 }
 
 // metricsBy are the metrics of a classifier, all nil where the run did not use it.
@@ -73,7 +84,8 @@ func firstClassifier(r *result.Result) string {
 	return config.ClassifierHead
 }
 
-// Learned is what a run learned but for its seed: the lines KEY=VALUE of its config that say so and are not what a file without them means.
+// Learned is what a run learned but for its seed: the lines KEY=VALUE of its config that say so and are not what a file
+// without them means.
 func Learned(c config.Config) []string {
 	schema := experiment.Schema()
 	learned := identity.New(schema, c).Learned().Without("seed").String()
@@ -83,7 +95,8 @@ func Learned(c config.Config) []string {
 // runOf is what counts of a run that has ended.
 func runOf(r *result.Result) Run {
 	p := r.Provenance
-	run := Run{Seed: r.Config.Seed, Numbers: p.Numbers, Kernel: p.Kernel, Convolution: p.Convolution, Diverged: r.Outcome.State == result.Diverged}
+	run := Run{Seed: r.Config.Seed, Numbers: p.Numbers, Kernel: p.Kernel, Convolution: p.Convolution,
+		Diverged: r.Outcome.State == result.Diverged}
 	if run.Diverged {
 		return run
 	}
@@ -116,8 +129,8 @@ func digest(row []*float64) string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
-// sameEngine says whether two runs must have the same numbers if they learned the same. Plain Go may round otherwise on another
-// processor, so its numbers must not.
+// sameEngine says whether two runs must have the same numbers if they learned the same. Plain Go may round otherwise on
+// another processor, so its numbers must not.
 func (r Run) sameEngine(s Run) bool {
 	return r.Seed == s.Seed && r.Numbers == s.Numbers && r.engine() == s.engine() && r.Kernel != "generic"
 }
@@ -137,7 +150,8 @@ func (r Run) compare(s Run) (differences []result.Difference, compared bool) {
 		}
 	}
 	if r.Tasks != "" && s.Tasks != "" && r.Tasks != s.Tasks && len(differences) == 0 {
-		differences = append(differences, result.Difference{Key: "accuracies of single tasks", A: "digest " + r.Tasks, B: "digest " + s.Tasks})
+		differences = append(differences, result.Difference{Key: "accuracies of single tasks", A: "digest " + r.Tasks,
+			B: "digest " + s.Tasks})
 	}
 	return differences, compared
 }
@@ -155,8 +169,9 @@ func (r Run) outcome() string {
 
 func precise(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// References are the references of results: those of one config and one data set together, and of a run with different evaluations what all
-// of them have measured. It is an error if two results of the same run have different numbers. Interrupted runs do not count.
+// References are the references of results: those of one config and one data set together, and of a run with different
+// evaluations what all of them have measured. It is an error if two results of the same run have different numbers.
+// Interrupted runs do not count.
 func References(results []*result.Result) ([]Reference, error) {
 	byID := map[string]*Reference{}
 	for _, r := range results {
@@ -204,8 +219,8 @@ func (r *Reference) add(run Run) error {
 	return nil
 }
 
-// before orders runs so that the first of each seed is the one that counts where one does: that of the newest numbers, then that of the
-// first engine.
+// before orders runs so that the first of each seed is the one that counts where one does: that of the newest numbers,
+// then that of the first engine.
 func before(a, b Run) int {
 	return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(b.Numbers, a.Numbers), a.engine().Compare(b.engine()))
 }
@@ -237,7 +252,8 @@ func Encode(list []Reference) ([]byte, error) {
 //go:embed references.json
 var committed []byte
 
-// Committed are the references of the results in the repository from which the program was built. "go run ./survey/results" writes them.
+// Committed are the references of the results in the repository from which the program was built. "go run
+// ./survey/results" writes them.
 var Committed = sync.OnceValue(func() []Reference {
 	list, err := parse(committed)
 	if err != nil {

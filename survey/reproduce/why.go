@@ -35,7 +35,8 @@ func why(references []Reference, r *result.Result) string {
 	case nearest == nil:
 		return fmt.Sprintf("no method %q is among the committed runs with %d seeds", method, Least)
 	case len(nearest) > near:
-		return fmt.Sprintf("no committed run is near: the nearest of this method differs in %s: %s", count.Of(len(nearest), "key"), count.Some(nearest))
+		return fmt.Sprintf("no committed run is near: the nearest of this method differs in %s: %s",
+			count.Of(len(nearest), "key"), count.Some(nearest))
 	}
 	return "no committed run has this config; in the nearest, " + strings.Join(nearest, ", ")
 }

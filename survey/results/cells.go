@@ -23,9 +23,9 @@ func words(command string) (parts []string) {
 	return parts
 }
 
-// shared are the parts of commands that most of them have, in the order of the first one that has each. A flag that takes one value, such as
-// --eval, is shared with the value that most have; a command that has another one says so, and the last one counts. The method and its options are
-// never shared.
+// shared are the parts of commands that most of them have, in the order of the first one that has each. A flag that
+// takes one value, such as --eval, is shared with the value that most have; a command that has another one says so, and
+// the last one counts. The method and its options are never shared.
 func shared(commands []string) []string {
 	counts, flags := map[string]int{}, map[string]int{}
 	var order []string
@@ -45,7 +45,8 @@ func shared(commands []string) []string {
 	}
 	return slices.DeleteFunc(order, func(w string) bool {
 		f := flagOf(w)
-		return flags[f] < len(commands) || most[f] != w || strings.HasPrefix(f, "method.") || slices.Contains([]string{"--method", "--trick", "--memory", "--lr"}, f)
+		return flags[f] < len(commands) || most[f] != w || strings.HasPrefix(f, "method.") ||
+			slices.Contains([]string{"--method", "--trick", "--memory", "--lr"}, f)
 	})
 }
 
@@ -65,8 +66,8 @@ func own(command string, shared []string) string {
 	return "`" + strings.Join(parts, " ") + "`"
 }
 
-// Count is how many cells of each table have which verdict, and had by the former rule. A table that has a page is a link to it. The confirmation
-// has a line of its own, and is no part of the sum.
+// Count is how many cells of each table have which verdict, and had by the former rule. A table that has a page is a
+// link to it. The confirmation has a line of its own, and is no part of the sum.
 func (p *page) Count() string {
 	heads := []string{"cells of", "on"}
 	former := paper.Verdicts()[:3] // that a cell with runs can have
@@ -86,7 +87,8 @@ func (p *page) Count() string {
 				row = append(row, strconv.Itoa(paper.CountVerdicts(near(cells))[v]))
 			}
 		}
-		t.row(append(row, strconv.Itoa(counts.Sum()), fmt.Sprintf("%d, %d, %d", before[former[0]], before[former[1]], before[former[2]]))...)
+		t.row(append(row, strconv.Itoa(counts.Sum()),
+			fmt.Sprintf("%d, %d, %d", before[former[0]], before[former[1]], before[former[2]]))...)
 	}
 	var all []*paper.Cell
 	for _, s := range p.sheets() {
@@ -125,7 +127,8 @@ func near(cells []*paper.Cell) []*paper.Cell {
 	return slices.DeleteFunc(slices.Clone(cells), func(c *paper.Cell) bool { return c.Nearness == "" })
 }
 
-// accuracies are what a classifier of runs reached in per cent, NaN where it was not measured and for a run that diverged.
+// accuracies are what a classifier of runs reached in per cent, NaN where it was not measured and for a run that
+// diverged.
 func accuracies(runs []*paper.Run, classifier string) []float64 {
 	var values []float64
 	for _, r := range runs {
@@ -157,7 +160,8 @@ func (p *page) Times() string {
 				ratio = fmt.Sprintf("%.2f", c.Ours.Mean/b.Ours.Mean)
 			}
 		}
-		t.row(c.Row, thousands(c.Memory), ours, published(c.Published), ratio, fmt.Sprintf("%.2f", c.Published.Mean/base[c.Memory].Published.Mean), p.files(c.Files()))
+		t.row(c.Row, thousands(c.Memory), ours, published(c.Published), ratio,
+			fmt.Sprintf("%.2f", c.Published.Mean/base[c.Memory].Published.Mean), p.files(c.Files()))
 	}
 	return "    " + cells[0].Command() + "\n\n" + t.String()
 }

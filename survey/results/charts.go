@@ -27,7 +27,8 @@ func layout(title string) chart.Layout {
 	return chart.Layout{Width: 760, Font: 14, Title: title, Margin: 14, Alone: true}
 }
 
-// leastSeeds is the least number of seeds that an interval is drawn for: that of two is 12.7 times their distance from the mean.
+// leastSeeds is the least number of seeds that an interval is drawn for: that of two is 12.7 times their distance from
+// the mean.
 const leastSeeds = 3
 
 var none = math.NaN()
@@ -35,8 +36,9 @@ var none = math.NaN()
 // memory of the methods that are compared which have one.
 const memory = 5000
 
-// methodsChart sets our average accuracies beside the survey's, from the cells of table:nc on CIFAR-100: each method without tricks, those with
-// a memory at 5,000 samples. A method that the table has with other memories alone is left out.
+// methodsChart sets our average accuracies beside the survey's, from the cells of table:nc on CIFAR-100: each method
+// without tricks, those with a memory at 5,000 samples. A method that the table has with other memories alone is left
+// out.
 func methodsChart(cells []*paper.Cell) ([]byte, error) {
 	// The legend is in no method's colour.
 	upper := report.LookOf(report.Known{Name: "offline", Bound: report.UpperBound})
@@ -62,8 +64,9 @@ func methodsChart(cells []*paper.Cell) ([]byte, error) {
 	}
 	slices.SortStableFunc(c.Rows, func(a, b chart.Row) int { return cmp.Compare(b.Values[1].At, a.Values[1].At) })
 	title := "Average accuracy on CIFAR-100, memory of 5,000 images"
-	return chart.Draw(&c, layout(title)).Adaptive(title, fmt.Sprintf("Average accuracy after the last of 18 tasks. %s have no memory. Lines are "+
-		"95 %% intervals; a mean of fewer than %d seeds has none. %s", count.And(free), leastSeeds, described(c.Rows))), nil
+	return chart.Draw(&c, layout(title)).Adaptive(title,
+		fmt.Sprintf("Average accuracy after the last of 18 tasks. %s have no memory. Lines are "+
+			"95 %% intervals; a mean of fewer than %d seeds has none. %s", count.And(free), leastSeeds, described(c.Rows))), nil
 }
 
 // described says in words what the rows show.
@@ -99,11 +102,13 @@ func stepChart(file string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if len(records) < 2 || strings.Join(records[0], ",") != "size,program,median_ms,low_ms,high_ms,machine,revision,command" {
+	if len(records) < 2 || strings.Join(records[0],
+		",") != "size,program,median_ms,low_ms,high_ms,machine,revision,command" {
 		return nil, fmt.Errorf("charts: %s: the first line is not the expected one, or no line follows", file)
 	}
 	grey := report.LookOf(report.Known{Name: "finetune", Bound: report.LowerBound})
-	c := chart.Compare{Groups: []chart.Group{{Name: "ocl", Look: report.LookOf(report.Known{Name: "er", Look: 2})}, {Name: "PyTorch", Look: grey}}, Unit: "ms", Bars: true}
+	c := chart.Compare{Groups: []chart.Group{{Name: "ocl", Look: report.LookOf(report.Known{Name: "er", Look: 2})},
+		{Name: "PyTorch", Look: grey}}, Unit: "ms", Bars: true}
 	var words, machines []string
 	for i, r := range records[1:] {
 		v := chart.Value{Low: none, High: none}
@@ -116,7 +121,8 @@ func stepChart(file string) ([]byte, error) {
 		}
 		group := slices.IndexFunc(c.Groups, func(s chart.Group) bool { return s.Name == r[1] })
 		if bad != nil || group < 0 {
-			return nil, fmt.Errorf("charts: %s: line %d is %q: a time is not a number, or the program is neither ocl nor PyTorch", file, i+2, r)
+			return nil, fmt.Errorf("charts: %s: line %d is %q: a time is not a number, or the program is neither ocl nor PyTorch",
+				file, i+2, r)
 		}
 		label := r[0] + " × " + r[0] + " pixels"
 		row := slices.IndexFunc(c.Rows, func(row chart.Row) bool { return row.Label == label })
@@ -134,7 +140,8 @@ func stepChart(file string) ([]byte, error) {
 		strings.Join(slices.Compact(machines), "; "), strings.Join(words, " "))), nil
 }
 
-// agreementChart sets every cell with runs against the published value, with both intervals, in one colour for each table.
+// agreementChart sets every cell with runs against the published value, with both intervals, in one colour for each
+// table.
 func agreementChart(p *page) []byte {
 	c := &chart.Scatter{XLabel: "the survey, %", YLabel: "ocl, %", Equal: true}
 	n := 0
@@ -150,7 +157,8 @@ func agreementChart(p *page) []byte {
 				continue
 			}
 			v := valueOf(cell.Ours)
-			spot := chart.Spot{Group: s.short, Tip: s.Title + ": " + nameOf(cell), Look: look, X: cell.Published.Mean, Y: v.At, Half: v.High - v.At, Wide: cell.Published.Interval}
+			spot := chart.Spot{Group: s.short, Tip: s.Title + ": " + nameOf(cell), Look: look, X: cell.Published.Mean, Y: v.At,
+				Half: v.High - v.At, Wide: cell.Published.Interval}
 			if cell.Verdict == paper.Differs {
 				spot.Label = nameOf(cell)
 			}
@@ -160,6 +168,7 @@ func agreementChart(p *page) []byte {
 	}
 	title := "Average accuracy of ocl against the survey's"
 	l := chart.Layout{Width: 720, Height: 700, Font: 13, Title: title, Margin: 14, Alone: true}
-	return chart.Draw(c, l).Adaptive(title, fmt.Sprintf("%d cells of the survey's tables, without Offline. The dashed line is where both are equal. Lines are 95 %% intervals; a mean of fewer than %d seeds has none.",
-		n, leastSeeds))
+	return chart.Draw(c, l).Adaptive(title,
+		fmt.Sprintf("%d cells of the survey's tables, without Offline. The dashed line is where both are equal. Lines are 95 %% intervals; a mean of fewer than %d seeds has none.",
+			n, leastSeeds))
 }

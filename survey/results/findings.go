@@ -55,8 +55,8 @@ func withVerdict(list []findings.Finding, v findings.Verdict) []findings.Finding
 	return slices.DeleteFunc(slices.Clone(list), func(f findings.Finding) bool { return f.Verdict != v })
 }
 
-// ClaimTable is a row for each claim: those that fail on some data first, then those that are undecided on some, those that hold, and those
-// that were not run.
+// ClaimTable is a row for each claim: those that fail on some data first, then those that are undecided on some, those
+// that hold, and those that were not run.
 func (p *page) ClaimTable() string {
 	var claims [][]findings.Finding
 	for _, g := range findings.Groups() {
@@ -192,7 +192,10 @@ func claim(list []findings.Finding) string {
 	}
 	b.WriteString(strings.Join(verdicts, "; ") + ".\n\n")
 	order := []findings.Verdict{findings.Fails, findings.Undecided, findings.Holds}
-	slices.SortStableFunc(rows, func(a, b partRow) int { return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict) })
+	slices.SortStableFunc(rows, func(a, b partRow) int {
+		return slices.Index(order, a.Verdict) - slices.Index(order,
+			b.Verdict)
+	})
 	shown := max(mostRows, slices.IndexFunc(rows, func(r partRow) bool { return r.Verdict != findings.Fails }))
 	shown = min(shown, len(rows))
 	b.WriteString(partTable(rows[:shown]) + "\n\n")
@@ -202,7 +205,8 @@ func claim(list []findings.Finding) string {
 	return b.String()
 }
 
-// verdictText is the verdict of a claim on its data, with the number of its parts by verdict where it has more than one.
+// verdictText is the verdict of a claim on its data, with the number of its parts by verdict where it has more than
+// one.
 func verdictText(f findings.Finding) string {
 	text := bold(f.Verdict)
 	if len(f.Parts) < 2 || f.Verdict == findings.NotRun {
@@ -231,13 +235,16 @@ func partTable(rows []partRow) string {
 		is   bool
 		of   func(partRow) string
 	}{
-		{"on", has(func(r partRow) bool { return r.benchmark != rows[0].benchmark }), func(r partRow) string { return r.benchmark }},
+		{"on", has(func(r partRow) bool { return r.benchmark != rows[0].benchmark }),
+			func(r partRow) string { return r.benchmark }},
 		{"part", true, func(r partRow) string { return r.What }},
 		{"ocl", true, func(r partRow) string { return r.Ours }},
 		{"seeds", true, func(r partRow) string { return strconv.Itoa(r.Seeds) }},
 		{"kernels", true, func(r partRow) string { return cmp.Or(r.Kernels, dash) }},
-		{"p (Holm)", has(func(r partRow) bool { return !math.IsNaN(r.P) }), func(r partRow) string { return count.Chance(r.P) }},
-		{"the paper", has(func(r partRow) bool { return r.Published != "" }), func(r partRow) string { return cmp.Or(r.Published, dash) }},
+		{"p (Holm)", has(func(r partRow) bool { return !math.IsNaN(r.P) }),
+			func(r partRow) string { return count.Chance(r.P) }},
+		{"the paper", has(func(r partRow) bool { return r.Published != "" }),
+			func(r partRow) string { return cmp.Or(r.Published, dash) }},
 		{"", true, func(r partRow) string {
 			if r.Why != "" {
 				return bold(r.Verdict) + ": " + r.Why
@@ -266,11 +273,14 @@ func partTable(rows []partRow) string {
 
 // claimsCSV has a line for each part of each claim on each data set.
 func (p *page) claimsCSV() []byte {
-	lines := [][]string{{"claim", "source", "data", "claim_verdict", "part", "ours", "seeds", "kernels", "p_holm", "p_sign_flip_holm", "published", "verdict", "why", "study", "files"}}
+	lines := [][]string{{"claim", "source", "data", "claim_verdict", "part", "ours", "seeds", "kernels", "p_holm",
+		"p_sign_flip_holm", "published", "verdict", "why", "study", "files"}}
 	for _, f := range p.claims {
 		for _, part := range f.Parts {
-			lines = append(lines, []string{f.Claim.Title, f.Claim.Source, f.Benchmark, string(f.Verdict), part.What, part.Ours, strconv.Itoa(part.Seeds), part.Kernels,
-				count.Exact(part.P), count.Exact(part.SignFlip), part.Published, string(part.Verdict), part.Why, f.Claim.StudyOf(f.Benchmark),
+			lines = append(lines, []string{f.Claim.Title, f.Claim.Source, f.Benchmark, string(f.Verdict), part.What, part.Ours,
+				strconv.Itoa(part.Seeds), part.Kernels,
+				count.Exact(part.P), count.Exact(part.SignFlip), part.Published, string(part.Verdict), part.Why,
+				f.Claim.StudyOf(f.Benchmark),
 				each(part.Paths, p.below)})
 		}
 	}

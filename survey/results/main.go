@@ -1,11 +1,16 @@
-// Command results writes what follows from the committed results, and keeps further ones. Run it in the root of the repository:
+// Command results writes what follows from the committed results, and keeps further ones. Run it in the root of the
+// repository:
 //
-//	go run ./survey/results                               writes CSV files of runs, cells and claims, docs/reproduction.md, the pages below docs/reproduction, docs/findings.md, survey/reproduce/references.json, and charts
-//	go run ./survey/results store STUDYDIR                keeps the results of the done jobs of a study, each under the name that it has below results/
-//	go run ./survey/results store RESULT.json FILE.json.gz    keeps one result under a name of your own
+//	go run ./survey/results                                   # write what follows from the results
+//	go run ./survey/results store STUDYDIR                    # keep the results of the done jobs of a study
+//	go run ./survey/results store RESULT.json FILE.json.gz    # keep one result under a name of your own
 //
-// A kept result is compressed and names no places. What is there already stays: the same result is passed over, another one is refused. Write
-// the derived files again whenever a file below results/ has changed; a test says so.
+// The first one writes CSV files of runs, cells and claims, docs/reproduction.md, the pages below docs/reproduction,
+// docs/findings.md, survey/reproduce/references.json, and charts. The second one gives each result its name below
+// results/.
+//
+// A kept result is compressed and names no places. What is there already stays: the same result is passed over, another
+// one is refused. Write the derived files again whenever a file below results/ has changed; a test says so.
 package main
 
 import (
@@ -83,6 +88,7 @@ func (p *page) derived() ([]file, error) {
 		return nil, err
 	}
 	pages, err := p.pages()
-	return append([]file{{"survey/results/runs.csv", index(p.runs)}, {"survey/reproduce/references.json", references}, {"docs/images/methods.svg", methods},
+	return append([]file{{"survey/results/runs.csv", index(p.runs)}, {"survey/reproduce/references.json", references},
+		{"docs/images/methods.svg", methods},
 		{"docs/images/step.svg", steps}, {"docs/images/agreement.svg", agreementChart(p)}}, pages...), err
 }

@@ -72,7 +72,8 @@ func joined(values []float64) string {
 // resultName has the parts of the name of a result: what is before its seed, the seed, and the rest.
 var resultName = regexp.MustCompile(`^(.*-s)(\d+)(\..*|-.*)$`)
 
-// files names results below results/. Those of one cell that differ in their seed alone are joined as the shell does: er-m5000-s{1,2}.json.gz.
+// files names results below results/. Those of one cell that differ in their seed alone are joined as the shell does:
+// er-m5000-s{1,2}.json.gz.
 func (p *page) files(paths []string) string {
 	var names []string
 	seeds := map[string][]string{}

@@ -19,8 +19,8 @@ import (
 	"ocl/view/report"
 )
 
-// texts are pages below docs as people wrote them, each under its own path. Tables and figures are filled in by the methods of page. The text
-// sheet.md.tmpl is that of every table, filled in by the methods of sheetPage.
+// texts are pages below docs as people wrote them, each under its own path. Tables and figures are filled in by the
+// methods of page. The text sheet.md.tmpl is that of every table, filled in by the methods of sheetPage.
 //
 //go:embed pages
 var texts embed.FS
@@ -37,7 +37,8 @@ type page struct {
 }
 
 // measured are the tables of the survey with cells, in the order of the page.
-var measured = []string{survey.ClassIncremental, survey.TricksCIFAR100, survey.TricksMiniImage, survey.DomainIncremental, survey.ErrorAnalysis, survey.TrickTimes}
+var measured = []string{survey.ClassIncremental, survey.TricksCIFAR100, survey.TricksMiniImage,
+	survey.DomainIncremental, survey.ErrorAnalysis, survey.TrickTimes}
 
 // openPage reads the committed results. Only results of earlier numbers versions may be left out.
 func openPage(root string, runs []run) (*page, error) {
@@ -47,7 +48,8 @@ func openPage(root string, runs []run) (*page, error) {
 	}
 	for _, l := range s.LeftOut {
 		if !slices.ContainsFunc(runs, func(r run) bool {
-			return filepath.Join(root, "survey", "results", filepath.FromSlash(r.file)) == l.Path && r.Provenance.Numbers < result.Numbers
+			return filepath.Join(root, "survey", "results", filepath.FromSlash(r.file)) == l.Path &&
+				r.Provenance.Numbers < result.Numbers
 		}) {
 			return nil, fmt.Errorf("%s: %s", l.Path, l.Reason)
 		}
@@ -77,11 +79,13 @@ func (p *page) pages() (files []file, err error) {
 	for _, s := range p.sheets() {
 		all = append(all, s.cells...)
 		if name := "docs/reproduction/" + s.Name; len(s.run()) > 0 {
-			files = append(files, file{name + ".md", fill("pages/"+sheetText, &sheetPage{p, s})}, file{name + ".csv", p.cellsCSV(s.cells, nil)})
+			files = append(files, file{name + ".md", fill("pages/"+sheetText, &sheetPage{p, s})},
+				file{name + ".csv", p.cellsCSV(s.cells, nil)})
 		}
 	}
 	files = append(files,
-		file{"docs/reproduction/error-analysis.csv", p.cellsCSV(p.cells[survey.ErrorAnalysis], nil)}, // their pages are texts of their own
+		// their pages are texts of their own
+		file{"docs/reproduction/error-analysis.csv", p.cellsCSV(p.cells[survey.ErrorAnalysis], nil)},
 		file{"docs/reproduction/run-times.csv", p.cellsCSV(p.cells[survey.TrickTimes], nil)},
 		file{"survey/results/cells.csv", p.cellsCSV(all, p.confirmation.cells)},
 		file{"survey/results/claims.csv", p.claimsCSV()})

@@ -35,7 +35,8 @@ func TestWordsOfPages(t *testing.T) {
 		thousands(0): "–", thousands(500): "500", thousands(10000): "10,000",
 		joined([]float64{1, math.NaN(), 2.25}): "1.0, 2.2", joined([]float64{math.NaN()}): "–",
 		(&page{root: "root"}).files(nil): "–",
-		(&page{root: "root"}).files([]string{path("a/er-m5-s1.json.gz"), path("a/er-m5-s2.json.gz"), path("b/er-m5-s3-all.json.gz"), path("c.csv")}): "`a/er-m5-s{1,2}.json.gz` `b/er-m5-s3-all.json.gz` `c.csv`",
+		(&page{root: "root"}).files([]string{path("a/er-m5-s1.json.gz"), path("a/er-m5-s2.json.gz"),
+			path("b/er-m5-s3-all.json.gz"), path("c.csv")}): "`a/er-m5-s{1,2}.json.gz` `b/er-m5-s3-all.json.gz` `c.csv`",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -52,7 +53,8 @@ var committedPage = sync.OnceValues(func() (*page, error) {
 	return openPage("../..", runs)
 })
 
-// TestPages: each cell of a table is on the page of the table, and among those that differ if it does. The CSV files have all of them.
+// TestPages: each cell of a table is on the page of the table, and among those that differ if it does. The CSV files
+// have all of them.
 func TestPages(t *testing.T) {
 	p, err := committedPage()
 	if err != nil {
@@ -73,7 +75,8 @@ func TestPages(t *testing.T) {
 	for _, s := range append(p.sheets(), p.confirmation) {
 		run := s.run()
 		for _, c := range s.cells {
-			if len(run) > 0 && s.Name != p.confirmation.Name && !strings.Contains(text["docs/reproduction/"+s.Name+".md"], "\n| "+nameOf(c)+" | ") {
+			if len(run) > 0 && s.Name != p.confirmation.Name &&
+				!strings.Contains(text["docs/reproduction/"+s.Name+".md"], "\n| "+nameOf(c)+" | ") {
 				t.Errorf("the page of %s does not have %s", s.Title, nameOf(c))
 			}
 			if c.Verdict == paper.Differs {
@@ -83,7 +86,8 @@ func TestPages(t *testing.T) {
 			}
 		}
 		cells += len(s.cells)
-		if name := "docs/reproduction/" + s.Name + ".csv"; text[name] != "" && strings.Count(text[name], "\n") != 1+len(s.cells) {
+		if name := "docs/reproduction/" + s.Name + ".csv"; text[name] != "" &&
+			strings.Count(text[name], "\n") != 1+len(s.cells) {
 			t.Errorf("%s does not have a line for each of %d cells", name, len(s.cells))
 		}
 	}

@@ -27,12 +27,14 @@ func TestDerived(t *testing.T) {
 	}
 	for _, f := range files {
 		if there, err := os.ReadFile(filepath.Join("../..", f.name)); err != nil || !bytes.Equal(there, f.text) {
-			t.Errorf("%s is not what the results give (%v). Run \"go run ./survey/results\" in the root of the repository", f.name, err)
+			t.Errorf("%s is not what the results give (%v). Run \"go run ./survey/results\" in the root of the repository",
+				f.name, err)
 		}
 	}
 }
 
-// TestCommittedRunsAreReproduced: what `ocl verify --committed` has in itself gives each committed run its own bits, whatever it evaluated.
+// TestCommittedRunsAreReproduced: what `ocl verify --committed` has in itself gives each committed run its own bits,
+// whatever it evaluated.
 func TestCommittedRunsAreReproduced(t *testing.T) {
 	runs, err := allRuns()
 	if err != nil {
@@ -63,7 +65,8 @@ func TestFiles(t *testing.T) {
 			return err
 		}
 		name := filepath.ToSlash(path)
-		if strings.HasSuffix(name, ".json") && !strings.Contains(name, "/tuning/") { // those are small, and people read them; package tune checks them
+		// those are small, and people read them; package tune checks them
+		if strings.HasSuffix(name, ".json") && !strings.Contains(name, "/tuning/") {
 			t.Errorf("%s is not compressed. Use `go run ./survey/results store`", name)
 		}
 		if strings.HasSuffix(name, result.Packed) {
@@ -83,7 +86,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// checkFile is the text of a file that gzip compressed without name and time, and that names no place of the machine that made it.
+// checkFile is the text of a file that gzip compressed without name and time, and that names no place of the machine
+// that made it.
 func checkFile(t *testing.T, path string) []byte {
 	t.Helper()
 	packed, err := os.ReadFile(path)
@@ -117,7 +121,8 @@ func TestIntervals(t *testing.T) {
 	if v := valueOf(metric.EstimateOf([]float64{10, none, 20})); !near(v.At, 15) || v.Low == v.Low || v.High == v.High {
 		t.Errorf("two seeds are %+v, want 15 without an interval", v)
 	}
-	if v := valueOf(metric.EstimateOf([]float64{10, 20, 30})); !near(v.At, 20) || !(v.Low > -4.9 && v.Low < -4.8) || !near(v.High, 40-v.Low) {
+	if v := valueOf(metric.EstimateOf([]float64{10, 20, 30})); !near(v.At, 20) || !(v.Low > -4.9 && v.Low < -4.8) ||
+		!near(v.High, 40-v.Low) {
 		t.Errorf("three seeds are %+v, want 20 ± 24.8", v)
 	}
 	if v := valueOf(metric.EstimateOf(nil)); v.At == v.At {
@@ -128,7 +133,8 @@ func TestIntervals(t *testing.T) {
 			t.Errorf("%v is %q, want %q", values, got, want)
 		}
 	}
-	if got := described([]chart.Row{{Label: "MIR", Values: []chart.Value{{At: none}, {At: 18.2}}}}); got != "MIR: ocl not run, the survey 18.2 %." {
+	if got := described([]chart.Row{{Label: "MIR",
+		Values: []chart.Value{{At: none}, {At: 18.2}}}}); got != "MIR: ocl not run, the survey 18.2 %." {
 		t.Errorf("said as %q", got)
 	}
 }

@@ -26,26 +26,35 @@ type sheet struct {
 	cells   []*paper.Cell
 }
 
-// sheets are the tables whose cells have verdicts, in the order of the pages. Each has the cells that no sheet before it has.
+// sheets are the tables whose cells have verdicts, in the order of the pages. Each has the cells that no sheet before
+// it has.
 func (p *page) sheets() []sheet {
 	const chosen = " Nothing was tuned on these images: learning rates, weight decays and options are those that were\n" +
 		"chosen on CIFAR-100 ([settings](../tuning.md#the-settings-of-the-tables)). The survey tuned each run on its own data."
 	all := []sheet{
-		{Name: "methods-cifar100", Title: "Methods on Split CIFAR-100", short: "CIFAR-100", look: 2, label: survey.ClassIncremental, columns: []string{survey.CIFAR100},
+		{Name: "methods-cifar100", Title: "Methods on Split CIFAR-100", short: "CIFAR-100", look: 2,
+			label: survey.ClassIncremental, columns: []string{survey.CIFAR100},
 			Text: "table:nc, first columns."},
-		{Name: "tricks-cifar100", Title: "Tricks on Split CIFAR-100", short: "CIFAR-100, tricks", look: 6, label: survey.TricksCIFAR100, columns: []string{survey.CIFAR100},
+		{Name: "tricks-cifar100", Title: "Tricks on Split CIFAR-100", short: "CIFAR-100, tricks", look: 6,
+			label: survey.TricksCIFAR100, columns: []string{survey.CIFAR100},
 			Text: "table:trick_cifar. A row NCM is the other classifier of the runs without a trick, so its command is theirs with `--classifiers head,ncm`."},
-		{Name: "methods-mini-imagenet", Title: "Methods on Split Mini-ImageNet", short: "Mini-ImageNet", look: 5, label: survey.ClassIncremental, columns: []string{survey.MiniImageNet},
+		{Name: "methods-mini-imagenet", Title: "Methods on Split Mini-ImageNet", short: "Mini-ImageNet", look: 5,
+			label: survey.ClassIncremental, columns: []string{survey.MiniImageNet},
 			Text: "table:nc." + chosen},
-		{Name: "tricks-mini-imagenet", Title: "Tricks on Split Mini-ImageNet", short: "Mini-ImageNet, tricks", look: 3, label: survey.TricksMiniImage, columns: []string{survey.MiniImageNet},
+		{Name: "tricks-mini-imagenet", Title: "Tricks on Split Mini-ImageNet", short: "Mini-ImageNet, tricks", look: 3,
+			label: survey.TricksMiniImage, columns: []string{survey.MiniImageNet},
 			Text: "table:trick_mini." + chosen},
-		{Name: "methods-core50-nc", Title: "Methods on CORe50-NC", short: "CORe50-NC", look: 4, label: survey.ClassIncremental, columns: []string{survey.CORe50NC},
+		{Name: "methods-core50-nc", Title: "Methods on CORe50-NC", short: "CORe50-NC", look: 4,
+			label: survey.ClassIncremental, columns: []string{survey.CORe50NC},
 			Text: "table:nc, last columns."},
-		{Name: "ns-mini-imagenet", Title: "Methods on NS-MiniImageNet", short: "NS-MiniImageNet", look: 8, label: survey.DomainIncremental, columns: []string{survey.Noise, survey.Occlusion, survey.Blur},
-			Text: "table:ni. The tasks have the same classes, so there is no nearest class mean and no trick in the paper." + chosen + " Blur as published is across\n" +
+		{Name: "ns-mini-imagenet", Title: "Methods on NS-MiniImageNet", short: "NS-MiniImageNet", look: 8,
+			label: survey.DomainIncremental, columns: []string{survey.Noise, survey.Occlusion, survey.Blur},
+			Text: "table:ni. The tasks have the same classes, so there is no nearest class mean and no trick in the paper." +
+				chosen + " Blur as published is across\n" +
 				"the images of a task (`stream.shift.blur=cross-image`, [deviations](../deviations.md)). Blurred image by image it has no published value;\n" +
 				"[examined](choices.md#examined) has a run."},
-		{Name: "methods-core50-ni", Title: "Methods on CORe50-NI", short: "CORe50-NI", look: 1, label: survey.DomainIncremental, columns: []string{survey.CORe50NI},
+		{Name: "methods-core50-ni", Title: "Methods on CORe50-NI", short: "CORe50-NI", look: 1,
+			label: survey.DomainIncremental, columns: []string{survey.CORe50NI},
 			Text: "table:ni, last columns."},
 	}
 	for i := range all {
@@ -106,7 +115,8 @@ type sheetPage struct {
 	sheet
 }
 
-// Tables are, for each data set with a run, the cells that have runs beside the paper's, and then the commands and files of all cells.
+// Tables are, for each data set with a run, the cells that have runs beside the paper's, and then the commands and
+// files of all cells.
 func (s *sheetPage) Tables() string {
 	var b strings.Builder
 	run := s.run()
@@ -148,7 +158,8 @@ func values(cells []*paper.Cell) string {
 	return t.String()
 }
 
-// notes are what a reader should know of a cell: how its setting was chosen, what the verdict rests on, and repeats of its seeds that do not count.
+// notes are what a reader should know of a cell: how its setting was chosen, what the verdict rests on, and repeats of
+// its seeds that do not count.
 func notes(c *paper.Cell) string {
 	var words []string
 	if c.Nearness != "" {
@@ -168,12 +179,14 @@ func notes(c *paper.Cell) string {
 		seeds[k] = append(seeds[k], strconv.FormatUint(r.Seed, 10))
 	}
 	for _, k := range kernels {
-		words = append(words, fmt.Sprintf("repeats with %s: %s (seeds %s)", k, strings.Join(values[k], ", "), strings.Join(seeds[k], ", ")))
+		words = append(words, fmt.Sprintf("repeats with %s: %s (seeds %s)", k, strings.Join(values[k], ", "),
+			strings.Join(seeds[k], ", ")))
 	}
 	return strings.Join(words, "; ")
 }
 
-// commands is the command that most cells share, and a row for each with its own flags, the time of a run and the files.
+// commands is the command that most cells share, and a row for each with its own flags, the time of a run and the
+// files.
 func (s *sheetPage) commands(cells []*paper.Cell) string {
 	var commands []string
 	for _, c := range cells {
@@ -201,7 +214,8 @@ func means(c *paper.Cell) metric.Estimate {
 	return metric.EstimateOf(accuracies(c.Runs, config.ClassifierNCM))
 }
 
-// fields are what the CSV files of cells say of one. runs says of which runs it is made: those of the tables, or those of the confirmation.
+// fields are what the CSV files of cells say of one. runs says of which runs it is made: those of the tables, or those
+// of the confirmation.
 func (p *page) fields(runs string, c *paper.Cell) []field {
 	all := paper.Benchmarks()
 	benchmark := all[slices.IndexFunc(all, func(b paper.Benchmark) bool { return b.Name == c.Spec.Benchmark })]

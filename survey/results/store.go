@@ -23,8 +23,8 @@ import (
 	"ocl/sweep/study"
 )
 
-// packed is a result as it is committed: compressed, and without the places that it names, which say nothing to others. The same result gives
-// the same bytes.
+// packed is a result as it is committed: compressed, and without the places that it names, which say nothing to others.
+// The same result gives the same bytes.
 func packed(r *result.Result) ([]byte, error) {
 	text, err := bare(r)
 	if err != nil {
@@ -55,7 +55,8 @@ func bare(r *result.Result) ([]byte, error) {
 		return nil, err
 	}
 	if place := absolute(v); place != "" {
-		return nil, fmt.Errorf("it names the path %q, which says nothing to others. Only results of runs without weights or lists of their own are kept", place)
+		return nil, fmt.Errorf("it names the path %q, which says nothing to others. Only results of runs without weights or lists of their own are kept",
+			place)
 	}
 	var b bytes.Buffer
 	err = json.Compact(&b, text)
@@ -88,8 +89,9 @@ func absolute(v any) string {
 
 // folders below results/, by the name of the benchmark in the survey.
 var folders = map[string]string{
-	survey.CIFAR100: "cifar100", survey.MiniImageNet: "mini-imagenet", survey.CORe50NC: "core50-nc", survey.CORe50NI: "core50-ni",
-	survey.Noise: "ns-mini-noise", survey.Occlusion: "ns-mini-occlusion", survey.Blur: "ns-mini-blur",
+	survey.CIFAR100: "cifar100", survey.MiniImageNet: "mini-imagenet", survey.CORe50NC: "core50-nc",
+	survey.CORe50NI: "core50-ni",
+	survey.Noise:    "ns-mini-noise", survey.Occlusion: "ns-mini-occlusion", survey.Blur: "ns-mini-blur",
 }
 
 // perImage is the folder of the blur that no table of the survey has.
@@ -102,9 +104,11 @@ const (
 	decayKey = "optimizer.weight_decay"
 )
 
-// fileOf is the name of a committed result below results/. Its folder is the benchmark and what the run is for: errors (the error analysis),
-// times (timed jobs), confirmation (the runs of survey/studies/confirmation.yaml), metrics (tested on all tasks), tuned, cndpm (all runs of that method), examined (with one thing changed, which the name says), tricks or
-// methods. A run that no table of the survey has anything to do with has no such name, which is an error.
+// fileOf is the name of a committed result below results/. Its folder is the benchmark and what the run is for: errors
+// (the error analysis), times (timed jobs), confirmation (the runs of survey/studies/confirmation.yaml), metrics
+// (tested on all tasks), tuned, cndpm (all runs of that method), examined (with one thing changed, which the name
+// says), tricks or methods. A run that no table of the survey has anything to do with has no such name, which is an
+// error.
 func fileOf(r *result.Result) (string, error) {
 	spec, changes, err := paper.Planned(r.Config)
 	if err != nil {
@@ -127,7 +131,8 @@ func fileOf(r *result.Result) (string, error) {
 	}
 	if changed(decayKey) && !changed(rateKey) { // a weight decay is named with its rate
 		rate, _ := r.Config.Text(rateKey)
-		changes = slices.Insert(changes, slices.IndexFunc(changes, func(c paper.Change) bool { return c.Key == decayKey }), paper.Change{Key: rateKey, Value: rate})
+		changes = slices.Insert(changes, slices.IndexFunc(changes, func(c paper.Change) bool { return c.Key == decayKey }),
+			paper.Change{Key: rateKey, Value: rate})
 	}
 	for _, c := range changes {
 		key := c.Key[strings.LastIndexByte(c.Key, '.')+1:]
@@ -184,8 +189,8 @@ func openShelf(root string) (*shelf, error) {
 	return s, nil
 }
 
-// put keeps a result below the folder and says in words what became of it. It writes nothing where the same result is there already, and
-// refuses a file that has another one.
+// put keeps a result below the folder and says in words what became of it. It writes nothing where the same result is
+// there already, and refuses a file that has another one.
 func (s *shelf) put(r *result.Result, name string) (string, error) {
 	if r.Outcome.State == result.Interrupted {
 		return "", errors.New("the run was interrupted. Continue it to its end first")
@@ -262,8 +267,9 @@ func storeFile(from, to string) error {
 	return nil
 }
 
-// storeStudy keeps the results of all done jobs of a study below root/results, and says of each what became of it. Jobs without a whole
-// result are counted alone. The error names the results that were refused; the others are kept all the same.
+// storeStudy keeps the results of all done jobs of a study below root/results, and says of each what became of it. Jobs
+// without a whole result are counted alone. The error names the results that were refused; the others are kept all the
+// same.
 func storeStudy(root, dir string, out io.Writer) error {
 	entries, err := study.ReadJobs(dir)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // allRuns are the committed results.
 var allRuns = sync.OnceValues(func() ([]run, error) { return readRuns(".") })
 
-// TestNamesOfResults: every committed result of a table has the name that store gives it, so the same run is never kept under two.
+// TestNamesOfResults: every committed result of a table has the name that store gives it, so the same run is never kept
+// under two.
 func TestNamesOfResults(t *testing.T) {
 	runs, err := allRuns()
 	if err != nil {
@@ -38,19 +39,25 @@ func TestNamesOfResults(t *testing.T) {
 	}
 }
 
-// TestNamesOfConfirmation: the runs of survey/studies/confirmation.yaml have a folder of their own, and no others are in it.
+// TestNamesOfConfirmation: the runs of survey/studies/confirmation.yaml have a folder of their own, and no others are
+// in it.
 func TestNamesOfConfirmation(t *testing.T) {
 	for _, tt := range []struct {
 		file, want string
 		change     func(*result.Result)
 	}{
 		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/confirmation/er-m5000-s4.json.gz", func(r *result.Result) {}},
-		{"cifar100/times/er+kdcstar-m5000-s1.json.gz", "cifar100/confirmation/er+kdcstar-m5000-s4.json.gz", func(r *result.Result) { r.Provenance.Timed = false }},
-		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/methods/er-m5000-s9.json.gz", func(r *result.Result) { r.Config.Seed = 9 }},
-		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/methods/er-m5000-s4.json.gz", func(r *result.Result) { r.Provenance.Kernel = "avx512" }},
-		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/times/er-m5000-s4.json.gz", func(r *result.Result) { r.Provenance.Timed = true }},
+		{"cifar100/times/er+kdcstar-m5000-s1.json.gz", "cifar100/confirmation/er+kdcstar-m5000-s4.json.gz",
+			func(r *result.Result) { r.Provenance.Timed = false }},
+		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/methods/er-m5000-s9.json.gz",
+			func(r *result.Result) { r.Config.Seed = 9 }},
+		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/methods/er-m5000-s4.json.gz",
+			func(r *result.Result) { r.Provenance.Kernel = "avx512" }},
+		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/times/er-m5000-s4.json.gz",
+			func(r *result.Result) { r.Provenance.Timed = true }},
 		{"cifar100/tricks/mir+rv-m5000-s1.json.gz", "cifar100/tricks/mir+rv-m5000-s4.json.gz", func(r *result.Result) {}},
-		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/examined/er-m5000-lr0.5-s4.json.gz", func(r *result.Result) { r.Config.Optimizer.LR = 0.5 }},
+		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/examined/er-m5000-lr0.5-s4.json.gz",
+			func(r *result.Result) { r.Config.Optimizer.LR = 0.5 }},
 	} {
 		r := committed(t, tt.file)
 		r.Config.Seed = 4
@@ -79,7 +86,8 @@ func studyOf(t *testing.T, results ...*result.Result) string {
 	for _, r := range results {
 		key := experiment.Key(r)
 		r.Key = key
-		e := study.Entry{Key: key, Folder: "job-" + key[:8], Name: r.Method.Name, Data: r.Config.Data.Name, Seed: r.Config.Seed}
+		e := study.Entry{Key: key, Folder: "job-" + key[:8], Name: r.Method.Name, Data: r.Config.Data.Name,
+			Seed: r.Config.Seed}
 		text, err := result.Encode(r)
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +112,8 @@ func put(t *testing.T, path string, text []byte) {
 	}
 }
 
-// TestStoreStudy: done jobs are kept under their names without places, once; another result of the same run is refused, and the rest is kept.
+// TestStoreStudy: done jobs are kept under their names without places, once; another result of the same run is refused,
+// and the rest is kept.
 func TestStoreStudy(t *testing.T) {
 	root := t.TempDir()
 	const plain, tricked = "cifar100/methods/er-m5000-s1.json.gz", "cifar100/tricks/er+kdcstar-m5000-s1.json.gz"
@@ -148,7 +157,8 @@ func TestStoreStudy(t *testing.T) {
 	if !strings.Contains(out.String(), "er-m5000-s2.json.gz is new") {
 		t.Errorf("the other job was not kept:\n%s", out.String())
 	}
-	if after, err := os.ReadFile(filepath.Join(root, "survey", "results", plain)); err != nil || !bytes.Equal(before, after) {
+	if after, err := os.ReadFile(filepath.Join(root, "survey", "results", plain)); err != nil ||
+		!bytes.Equal(before, after) {
 		t.Errorf("the file has changed, %v", err)
 	}
 	one.Provenance.Timed = true // the same run, for its seconds
@@ -174,7 +184,8 @@ func TestStoreUntimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := storeStudy(root, dir, &out); err == nil || !strings.Contains(err.Error(), "is not timed") || !strings.Contains(out.String(), "1 of 2 jobs") {
+	if err := storeStudy(root, dir, &out); err == nil || !strings.Contains(err.Error(), "is not timed") ||
+		!strings.Contains(out.String(), "1 of 2 jobs") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
@@ -196,10 +207,12 @@ func TestStoreFile(t *testing.T) {
 		}
 	}
 	checkFile(t, to)
-	if err := do([]string{"store", "cifar100/methods/er-m5000-s2.json.gz", to}, &out); err == nil || !strings.Contains(err.Error(), "another result") {
+	if err := do([]string{"store", "cifar100/methods/er-m5000-s2.json.gz", to}, &out); err == nil ||
+		!strings.Contains(err.Error(), "another result") {
 		t.Errorf("another result gives %v", err)
 	}
-	if err := do([]string{"store", from, filepath.Join(dir, "b.json")}, &out); err == nil || !strings.Contains(err.Error(), ".json.gz") {
+	if err := do([]string{"store", from, filepath.Join(dir, "b.json")}, &out); err == nil ||
+		!strings.Contains(err.Error(), ".json.gz") {
 		t.Errorf("a name without gz gives %v", err)
 	}
 	if err := do([]string{"stow"}, &out); err == nil || !strings.Contains(err.Error(), "store STUDYDIR") {

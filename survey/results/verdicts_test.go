@@ -67,7 +67,8 @@ func recountFamily(family []*lineOfCells) {
 	number := func(text string) float64 { v, _ := strconv.ParseFloat(text, 64); return v }
 	var tested []*lineOfCells
 	for _, l := range family {
-		n, runs, half, mean := float64(len(l.values)), number(l.field["published_n"]), number(l.field["published_half"]), number(l.field["published"])
+		n, runs, half, mean := float64(len(l.values)), number(l.field["published_n"]), number(l.field["published_half"]),
+			number(l.field["published"])
 		variance, df := squares/freedom, freedom
 		if n >= 3 {
 			variance, df = stat.Variance(l.values, nil), n-1
@@ -110,10 +111,12 @@ func TestVerdictsOfCells(t *testing.T) {
 			want = "differs"
 		}
 		if got := l.field["verdict"]; got != want {
-			t.Errorf("%s: %s %s %s %s is %q in the file, and %q by its values", l.field["runs"], l.field["table"], l.field["row"], l.field["column"], l.field["memory"], got, want)
+			t.Errorf("%s: %s %s %s %s is %q in the file, and %q by its values", l.field["runs"], l.field["table"],
+				l.field["row"], l.field["column"], l.field["memory"], got, want)
 		}
 		if said := l.field["former"] == "agrees"; said != l.former {
-			t.Errorf("%s %s %s %s agreed: %v, by its values %v", l.field["table"], l.field["row"], l.field["column"], l.field["memory"], said, l.former)
+			t.Errorf("%s %s %s %s agreed: %v, by its values %v", l.field["table"], l.field["row"], l.field["column"],
+				l.field["memory"], said, l.former)
 		}
 		counts[l.field["runs"]]++
 	}

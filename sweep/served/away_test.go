@@ -33,8 +33,8 @@ const (
 	again = "answers again"
 )
 
-// TestHolderAway: while the holder is away, jobs at work go on, results wait, and the worker says so once. What the server kept may be gone
-// meanwhile.
+// TestHolderAway: while the holder is away, jobs at work go on, results wait, and the worker says so once. What the
+// server kept may be gone meanwhile.
 func TestHolderAway(t *testing.T) {
 	for name, remove := range map[string]bool{"files kept": false, "files removed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,8 @@ func TestHolderAway(t *testing.T) {
 			finish(t, worker, all[2])
 			accepted(t, dir, entries[2])
 			c, d := claim(t, worker, entries[0]), claim(t, worker, entries[1])
-			for _, f := range []string{experiment.RunConfigFile, experiment.CheckpointDir + "/step-3.ckpt"} { // saved work of the other one
+			// saved work of the other one
+			for _, f := range []string{experiment.RunConfigFile, experiment.CheckpointDir + "/step-3.ckpt"} {
 				path := filepath.Join(d.Place().Folder, f)
 				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("x"), 0o644)); err != nil {
 					t.Fatal(err)
@@ -56,7 +57,10 @@ func TestHolderAway(t *testing.T) {
 			if err := d.Save(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			within(t, "the folder has what was saved", func() bool { return study.StepOf(filepath.Join(dir, entries[1].Folder), entries[1]) == 3 })
+			within(t, "the folder has what was saved", func() bool {
+				return study.StepOf(filepath.Join(dir, entries[1].Folder),
+					entries[1]) == 3
+			})
 			if err := h.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +116,8 @@ func TestHolderAway(t *testing.T) {
 	}
 }
 
-// TestFilesRemovedUnderTheServer: the files of the server are removed while it runs. The holder makes everything anew, and jobs at work go on.
+// TestFilesRemovedUnderTheServer: the files of the server are removed while it runs. The holder makes everything anew,
+// and jobs at work go on.
 func TestFilesRemovedUnderTheServer(t *testing.T) {
 	all, entries, dir, h, holder := opened(t, 3)
 	worker, told := join(t, h.Join(), t.TempDir())
@@ -125,7 +130,8 @@ func TestFilesRemovedUnderTheServer(t *testing.T) {
 	}
 	within(t, "the holder says so", func() bool { return holder.count("was removed") == 1 })
 	within(t, "the worker is back", func() bool { return told.count(again) == 1 })
-	within(t, "the other one knows what is done", func() bool { return idle.Store().State(entries[0]).Phase == study.Done })
+	within(t, "the other one knows what is done",
+		func() bool { return idle.Store().State(entries[0]).Phase == study.Done })
 	if err := c.Beat(study.Progress{Step: 5}); err != nil {
 		t.Fatal(err)
 	}
@@ -230,10 +236,17 @@ func TestSavedWork(t *testing.T) {
 	}
 	write("10", "a")
 	write("30", "b")
-	within(t, "the folder has what was saved", func() bool { return study.StepOf(filepath.Join(dir, entries[0].Folder), entries[0]) == 30 })
+	within(t, "the folder has what was saved", func() bool {
+		return study.StepOf(filepath.Join(dir, entries[0].Folder),
+			entries[0]) == 30
+	})
 	write("40", "b")
-	within(t, "the folder has what was saved", func() bool { return study.StepOf(filepath.Join(dir, entries[0].Folder), entries[0]) == 40 })
-	within(t, "only the newest is on the server", func() bool { return h.Bundles() == empty+2 }) // a manifest and its only part
+	within(t, "the folder has what was saved", func() bool {
+		return study.StepOf(filepath.Join(dir, entries[0].Folder),
+			entries[0]) == 40
+	})
+	// a manifest and its only part
+	within(t, "only the newest is on the server", func() bool { return h.Bundles() == empty+2 })
 	if err := c.Release(); err != nil {
 		t.Fatal(err)
 	}
@@ -278,5 +291,6 @@ func TestServedAnew(t *testing.T) {
 	within(t, "the worker ends", func() bool { _, _, err = worker.Store().Claim(entries[1]); return err != nil })
 	says(t, err, "another certificate", "Copy the join file again")
 	studytest.Write(t, c, all[0])
-	says(t, c.Done(all[0]), "the result of finetune s1 could not be handed over, and lies in "+c.Place().Folder, "Copy the join file again")
+	says(t, c.Done(all[0]), "the result of finetune s1 could not be handed over, and lies in "+c.Place().Folder,
+		"Copy the join file again")
 }

@@ -60,17 +60,28 @@ func TestWrongJoinFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(t, joining(open), "others can read "+open, "Run `chmod 600 "+open)
-	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["secret"] = "guess" })), "refuses the secret", "Copy the join file again")
-	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["sha256"] = strings.Repeat("00", 32) })), "another certificate", "Copy the join file again")
-	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://127.0.0.1:1"} })), "no server of the study answers at tls://127.0.0.1:1", "Start `ocl sweep` with --listen there")
-	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["study"] = "other" })), "the server has another study than that of", "Copy the join file again")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["secret"] = "guess" })), "refuses the secret",
+		"Copy the join file again")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["sha256"] = strings.Repeat("00", 32) })),
+		"another certificate", "Copy the join file again")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://127.0.0.1:1"} })),
+		"no server of the study answers at tls://127.0.0.1:1", "Start `ocl sweep` with --listen there")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["study"] = "other" })),
+		"the server has another study than that of", "Copy the join file again")
 	other, _ := serve(t, made(t, entries), entries, "127.0.0.1:0")
 	closed(t, other)
-	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://" + addressOf(t, other.Join())} })), "the server serves another study", "Copy the join file again")
-	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["version"] = 2 })), "another ocl wrote it (version 2", "Use the same ocl")
-	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["more"] = 2 })), "the join file is damaged", "Copy it again")
-	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://user:word@host"} })), "the join file is damaged", "Copy it again")
-	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["format"] = "else" })), "it is no join file", "Copy it again")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) {
+		v["servers"] = []string{"tls://" + addressOf(t,
+			other.Join())}
+	})), "the server serves another study", "Copy the join file again")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["version"] = 2 })), "another ocl wrote it (version 2",
+		"Use the same ocl")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["more"] = 2 })), "the join file is damaged",
+		"Copy it again")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["servers"] = []string{"tls://user:word@host"} })),
+		"the join file is damaged", "Copy it again")
+	says(t, joining(edited(t, h.Join(), func(v map[string]any) { v["format"] = "else" })), "it is no join file",
+		"Copy it again")
 	doubled := edited(t, h.Join(), func(map[string]any) {})
 	text, err := os.ReadFile(doubled)
 	if err != nil {
@@ -119,7 +130,8 @@ func TestTwoHolders(t *testing.T) {
 	if err := json.Unmarshal(joined, &v); err != nil {
 		t.Fatal(err)
 	}
-	_, err = served.Serve(t.Context(), other, study.OpenFolder(other), entries, served.ServeOptions{Listen: strings.TrimPrefix(v.Servers[0], "tls://")})
+	_, err = served.Serve(t.Context(), other, study.OpenFolder(other), entries,
+		served.ServeOptions{Listen: strings.TrimPrefix(v.Servers[0], "tls://")})
 	says(t, err, "address already in use", "Give --listen another address")
 	if err := os.WriteFile(filepath.Join(other, served.SecretFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -220,7 +232,9 @@ func TestForgedResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	good, _ := join(t, h.Join(), t.TempDir())
-	if err := good.Send(e.Key, []byte(`{"word":"a","parts":1000000,"size":1,"sha256":"`+strings.Repeat("0", 64)+`"}`), "1"); err != nil { // parts that are not there
+	// parts that are not there
+	if err := good.Send(e.Key, []byte(`{"word":"a","parts":1000000,"size":1,"sha256":"`+strings.Repeat("0", 64)+`"}`),
+		"1"); err != nil {
 		t.Fatal(err)
 	}
 	within(t, "both are put aside", func() bool { return h.Waiting() == 0 })
@@ -230,8 +244,8 @@ func TestForgedResults(t *testing.T) {
 	accepted(t, dir, entries[1])
 }
 
-// TestRefused: what cannot be used counts against the key of the process that has sent it, whatever it calls itself. After three it is refused, and after
-// three such processes no new one is taken; one whose result was good goes on.
+// TestRefused: what cannot be used counts against the key of the process that has sent it, whatever it calls itself.
+// After three it is refused, and after three such processes no new one is taken; one whose result was good goes on.
 func TestRefused(t *testing.T) {
 	all, entries, dir, h, told := opened(t, 2)
 	honest, _ := join(t, h.Join(), t.TempDir())
@@ -300,7 +314,8 @@ func TestLargeResult(t *testing.T) {
 func TestNoRoom(t *testing.T) {
 	all, entries, dir, h, told := opened(t, 2)
 	worker, _ := join(t, h.Join(), t.TempDir())
-	blocked := filepath.Join(dir, entries[0].Folder) // a file where the folder of the run should be stands for a disk that takes nothing
+	// a file where the folder of the run should be stands for a disk that takes nothing
+	blocked := filepath.Join(dir, entries[0].Folder)
 	if err := os.WriteFile(blocked, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +366,9 @@ func TestPermissions(t *testing.T) {
 	other, _ := join(t, h.Join(), t.TempDir())
 	refused := make(chan string, 10)
 	nc.SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err.Error() })
-	for _, subject := range []string{"ocl.>", "_INBOX_" + other.Worker() + ".>", "_INBOX_holder.>", "_INBOX_worker.>", ">"} { // what others send, and the answers to them
+	// what others send, and the answers to them
+	for _, subject := range []string{"ocl.>", "_INBOX_" + other.Worker() + ".>", "_INBOX_holder.>", "_INBOX_worker.>",
+		">"} {
 		if _, err := nc.SubscribeSync(subject); err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +383,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestDoneIsOfTheFolder: a message that a job is done, or has failed, is none: the holder goes on until its folder has the result.
+// TestDoneIsOfTheFolder: a message that a job is done, or has failed, is none: the holder goes on until its folder has
+// the result.
 func TestDoneIsOfTheFolder(t *testing.T) {
 	all, entries, dir, h, _ := opened(t, 2)
 	worker, _ := join(t, h.Join(), t.TempDir())
@@ -374,12 +392,14 @@ func TestDoneIsOfTheFolder(t *testing.T) {
 	finish(t, worker, all[1])
 	ended := make(chan study.Sum, 1)
 	go func() {
-		w := study.Worker{Store: h.Store(), Jobs: []study.Job{{Entry: entries[0]}, {Entry: entries[1]}}, Poll: 5 * time.Millisecond, Attend: true}
+		w := study.Worker{Store: h.Store(), Jobs: []study.Job{{Entry: entries[0]}, {Entry: entries[1]}},
+			Poll: 5 * time.Millisecond, Attend: true}
 		sum, _ := w.Run(t.Context())
 		ended <- sum
 	}()
 	for _, phase := range []string{study.Done, study.Failed} {
-		if err := f.Put(f.KV("jobs", entries[0].Key), []byte(`{"phase":"`+phase+`","outcome":"finished","kept":true}`)); err != nil {
+		if err := f.Put(f.KV("jobs", entries[0].Key),
+			[]byte(`{"phase":"`+phase+`","outcome":"finished","kept":true}`)); err != nil {
 			t.Fatal(err)
 		}
 		for until := time.Now().Add(5 * soon); time.Now().Before(until); time.Sleep(time.Millisecond) {
@@ -398,7 +418,8 @@ func TestDoneIsOfTheFolder(t *testing.T) {
 func TestForeignBundles(t *testing.T) {
 	entries := entriesOf(studytest.Results(t, 1))
 	dir := made(t, entries)
-	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries, served.ServeOptions{Listen: "127.0.0.1:0", Look: soon, Most: 1 << 20, Note: notesOf(t).add})
+	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries,
+		served.ServeOptions{Listen: "127.0.0.1:0", Look: soon, Most: 1 << 20, Note: notesOf(t).add})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +439,8 @@ func TestForeignBundles(t *testing.T) {
 	within(t, "all is removed", func() bool { return h.Bundles() == before })
 }
 
-// TestNoDetour: what a worker may ask for cannot be answered into the ends of jobs, the settings or the name of another worker, or is put right.
+// TestNoDetour: what a worker may ask for cannot be answered into the ends of jobs, the settings or the name of another
+// worker, or is put right.
 func TestNoDetour(t *testing.T) {
 	all := studytest.Results(t, 1)
 	entries := entriesOf(all)
@@ -431,10 +453,13 @@ func TestNoDetour(t *testing.T) {
 		t.Fatal(err)
 	}
 	bucket := strings.Split(f.KV("jobs", key), ".")[1]
-	for _, to := range []string{f.KV("ends", key), f.KV("study", "cancelled"), f.KV("study", "refused."+other.Worker()), f.Result(other.Worker(), key)} {
+	for _, to := range []string{f.KV("ends", key), f.KV("study", "cancelled"), f.KV("study", "refused."+other.Worker()),
+		f.Result(other.Worker(), key)} {
 		_ = f.NC.PublishRequest("$JS.API.DIRECT.GET.KV_"+bucket+".$KV."+bucket+"."+key, to, nil)
 		_ = f.NC.PublishRequest("ocl."+strings.Split(f.Result("", ""), ".")[1]+".ask."+f.Name+"."+key, to, nil)
-		_, _ = f.NC.Request("$JS.API.CONSUMER.CREATE.KV_"+bucket+".c", []byte(`{"stream_name":"KV_`+bucket+`","config":{"name":"c","deliver_subject":"`+to+`","ack_policy":"none","deliver_policy":"all","mem_storage":true}}`), time.Second)
+		_, _ = f.NC.Request("$JS.API.CONSUMER.CREATE.KV_"+bucket+".c",
+			[]byte(`{"stream_name":"KV_`+bucket+`","config":{"name":"c","deliver_subject":"`+to+`","ack_policy":"none","deliver_policy":"all","mem_storage":true}}`),
+			time.Second)
 	}
 	_ = f.NC.Flush()
 	within(t, "all is put right", func() bool {

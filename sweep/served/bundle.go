@@ -51,8 +51,8 @@ func packFile(w *tar.Writer, folder, p string) error {
 	return err
 }
 
-// unpack writes the files of an archive into a folder, which it makes. An archive that is damaged, or would lead out of the folder or beyond
-// a size in bytes, is an error; what was written until then stays.
+// unpack writes the files of an archive into a folder, which it makes. An archive that is damaged, or would lead out of
+// the folder or beyond a size in bytes, is an error; what was written until then stays.
 func unpack(r io.Reader, folder string, most int64) error {
 	if err := atomicfile.MakeFolder(folder); err != nil {
 		return err
@@ -99,9 +99,11 @@ func unpack(r io.Reader, folder string, most int64) error {
 	}
 }
 
-// allowed says whether a path in an archive is one that a run may have: below the folder, short, and without hidden parts.
+// allowed says whether a path in an archive is one that a run may have: below the folder, short, and without hidden
+// parts.
 func allowed(name string) bool {
-	if name != path.Clean(name) || !filepath.IsLocal(filepath.FromSlash(name)) || len(name) > 400 || strings.ContainsAny(name, "\\\x00:") {
+	if name != path.Clean(name) || !filepath.IsLocal(filepath.FromSlash(name)) || len(name) > 400 ||
+		strings.ContainsAny(name, "\\\x00:") {
 		return false
 	}
 	parts := strings.Split(name, "/")
@@ -139,7 +141,8 @@ func (s *store) put(ctx context.Context, name string, step int, write func(io.Wr
 		n, err := io.ReadFull(r, part)
 		if n > 0 {
 			sum.Write(part[:n])
-			if _, err := s.js.Publish(ctx, s.bundle(s.name, name)+"."+m.Word+"."+strconv.Itoa(m.Parts), part[:n], jetstream.WithRetryAttempts(0)); err != nil {
+			if _, err := s.js.Publish(ctx, s.bundle(s.name, name)+"."+m.Word+"."+strconv.Itoa(m.Parts), part[:n],
+				jetstream.WithRetryAttempts(0)); err != nil {
 				return m, err
 			}
 			m.Parts++
@@ -173,7 +176,8 @@ type parts struct {
 	sum  hash.Hash
 }
 
-// errParts says that a bundle is not what its manifest says, and errLost that a part of it is missing, as the server may lose all that it has.
+// errParts says that a bundle is not what its manifest says, and errLost that a part of it is missing, as the server
+// may lose all that it has.
 var (
 	errParts = errors.New("the bundle is damaged")
 	errLost  = errors.New("the bundle is not whole")
@@ -204,7 +208,8 @@ func (p *parts) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// manifest is the newest one of a bundle, from a process or, with "*", from any; there is false if it has none that can be used.
+// manifest is the newest one of a bundle, from a process or, with "*", from any; there is false if it has none that can
+// be used.
 func (s *store) manifest(ctx context.Context, from, name string) (m manifest, there bool, err error) {
 	msg, err := s.bundles.GetLastMsgForSubject(ctx, s.bundle(from, name))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {

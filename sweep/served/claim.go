@@ -111,7 +111,8 @@ func (c *claim) renew(ctx context.Context) error {
 	return nil
 }
 
-// mine makes sure that the record still has this attempt: meanwhile another process may have had the job, and all records may be gone.
+// mine makes sure that the record still has this attempt: meanwhile another process may have had the job, and all
+// records may be gone.
 func (c *claim) mine(ctx context.Context) error {
 	now, rev, err := c.store.job(ctx, c.entry.Key)
 	switch {
@@ -151,7 +152,8 @@ func (c *claim) write(ctx context.Context) error {
 
 // drop gives the claim back. It ends by itself if that does not succeed.
 func (c *claim) drop(ctx context.Context) {
-	_ = c.store.claims.Purge(ctx, c.entry.Key, jetstream.LastRevision(c.rev)) // not Delete, whose marker would get one of its own
+	// not Delete, whose marker would get one of its own
+	_ = c.store.claims.Purge(ctx, c.entry.Key, jetstream.LastRevision(c.rev))
 }
 
 // Save implements [study.Claim].
@@ -167,7 +169,8 @@ func (c *claim) Save(ctx context.Context) error {
 	if idle {
 		return nil
 	}
-	if _, err := c.store.put(ctx, savedOf(c.entry.Key), step, func(w io.Writer) error { return pack(w, c.folder, paths) }); err != nil {
+	if _, err := c.store.put(ctx, savedOf(c.entry.Key), step,
+		func(w io.Writer) error { return pack(w, c.folder, paths) }); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -192,10 +195,11 @@ func (c *claim) Done(r *result.Result) error {
 	m.Data = b.Bytes()
 	err = c.store.insist(func(ctx context.Context) error {
 		if int64(b.Len()) > c.store.nc.MaxPayload()-4096 { // for the headers
-			bundle, err := c.store.put(context.WithoutCancel(ctx), resultOf(c.entry.Key), r.Outcome.Step, func(w io.Writer) error {
-				_, err := w.Write(b.Bytes())
-				return err
-			})
+			bundle, err := c.store.put(context.WithoutCancel(ctx), resultOf(c.entry.Key), r.Outcome.Step,
+				func(w io.Writer) error {
+					_, err := w.Write(b.Bytes())
+					return err
+				})
 			if err != nil {
 				return err
 			}
@@ -211,7 +215,8 @@ func (c *claim) Done(r *result.Result) error {
 	}
 	c.forget(err == nil)
 	if err != nil {
-		return fmt.Errorf("served: the result of %s could not be handed over, and lies in %s until the same command hands it over: %w", c.entry, c.folder, err)
+		return fmt.Errorf("served: the result of %s could not be handed over, and lies in %s until the same command hands it over: %w",
+			c.entry, c.folder, err)
 	}
 	return nil
 }
@@ -250,7 +255,8 @@ func (c *claim) failed(cause error, how string) error {
 	return err
 }
 
-// Release implements [study.Claim]. What cannot be handed over stays in the place, for the next process of this machine.
+// Release implements [study.Claim]. What cannot be handed over stays in the place, for the next process of this
+// machine.
 func (c *claim) Release() error {
 	if !c.lost {
 		if err := c.Save(context.Background()); err != nil {
@@ -266,7 +272,8 @@ func (c *claim) Release() error {
 	return nil
 }
 
-// end writes how the job has ended, and gives the claim back. If somebody else has the job, that changes nothing: the result is the same.
+// end writes how the job has ended, and gives the claim back. If somebody else has the job, that changes nothing: the
+// result is the same.
 func (c *claim) end(phase string) error {
 	c.job.Phase = phase
 	return c.store.insist(func(ctx context.Context) error {

@@ -26,7 +26,8 @@ func Die(s study.Store) {
 	d.close()
 }
 
-// Expire removes claims that are older than their age would be if so much more time had passed, as the server does by itself.
+// Expire removes claims that are older than their age would be if so much more time had passed, as the server does by
+// itself.
 func (h *Holder) Expire(older func(key string) bool) (gone []string) {
 	ctx, cancel := op()
 	defer cancel()
@@ -85,7 +86,8 @@ func Forge(file, key, begin, name string) (*Forger, error) {
 	if name == "" {
 		name = begin + "-" + mark(key)
 	}
-	options := []nats.Option{nats.CustomInboxPrefix(inboxOf(name)), nats.NoReconnect(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}
+	options := []nats.Option{nats.CustomInboxPrefix(inboxOf(name)), nats.NoReconnect(),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}
 	if t.Secret != "" {
 		options = append(options, secure(t.SHA256, func(error) {}), nats.UserInfo(name, t.Secret+"."+key))
 	}

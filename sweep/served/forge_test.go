@@ -57,7 +57,8 @@ func newForging(t testing.TB, seed uint64, join string, all []*result.Result, ho
 	phases := []string{study.Done, study.Failed, study.Begun, "released", "handed", "else"}
 	g.actions = map[string]func(*served.Forger, string){
 		"the record of a job": func(f *served.Forger, key string) {
-			_ = f.Put(f.KV("jobs", key), text(map[string]any{"phase": pick(phases), "worker": pick(append(g.honest, f.Name)), "number": 9, "deaths": g.rand.IntN(4), "error": "forged", "kept": true,
+			_ = f.Put(f.KV("jobs", key), text(map[string]any{"phase": pick(phases), "worker": pick(append(g.honest, f.Name)),
+				"number": 9, "deaths": g.rand.IntN(4), "error": "forged", "kept": true,
 				"outcome": "finished", "accuracy": 0.99}))
 		},
 		"the end of a job": func(f *served.Forger, key string) {
@@ -66,7 +67,8 @@ func newForging(t testing.TB, seed uint64, join string, all []*result.Result, ho
 			}
 		},
 		"settings": func(f *served.Forger, key string) {
-			if f.Put(f.KV("study", pick([]string{"cancelled", "epoch", "version", "refused." + g.honest[0]})), []byte("yes")) == nil {
+			if f.Put(f.KV("study", pick([]string{"cancelled", "epoch", "version", "refused." + g.honest[0]})),
+				[]byte("yes")) == nil {
 				t.Error("a worker changes settings")
 			}
 		},
@@ -83,7 +85,8 @@ func newForging(t testing.TB, seed uint64, join string, all []*result.Result, ho
 			}
 		},
 		"a result, which may be that of the job": func(f *served.Forger, key string) {
-			_ = f.Put(f.Result(f.Token, key), whole(g.all[g.rand.IntN(len(g.all))])) // sometimes that of the job, after which it is believed more
+			// sometimes that of the job, after which it is believed more
+			_ = f.Put(f.Result(f.Token, key), whole(g.all[g.rand.IntN(len(g.all))]))
 		},
 		"a changed result": func(f *served.Forger, key string) {
 			r := *g.all[0]
@@ -96,7 +99,8 @@ func newForging(t testing.TB, seed uint64, join string, all []*result.Result, ho
 			if f.Put(f.Result(pick(g.honest), key), []byte("x")) == nil {
 				t.Error("a worker sends results in the name of another one")
 			}
-			for _, to := range []string{f.Result(g.honest[0], key), f.KV("ends", key), f.KV("jobs", key)} { // by an answer of the server
+			// by an answer of the server
+			for _, to := range []string{f.Result(g.honest[0], key), f.KV("ends", key), f.KV("jobs", key)} {
 				bucket := strings.Split(to, ".")[1]
 				_ = f.NC.PublishRequest("$JS.API.DIRECT.GET.KV_"+bucket+".$KV."+bucket+"."+key, to, nil)
 			}
@@ -105,8 +109,10 @@ func newForging(t testing.TB, seed uint64, join string, all []*result.Result, ho
 			}
 		},
 		"a failure": func(f *served.Forger, key string) {
-			_ = f.Put(f.KV("jobs", key), text(map[string]any{"phase": pick([]string{study.Begun, "handed"}), "worker": f.Name, "number": 1}))
-			_ = f.Put(f.Result(f.Token, key), []byte(strings.Repeat("forged ", 1000)), served.FailedHeader, pick([]string{"yes", "deaths"}))
+			_ = f.Put(f.KV("jobs", key), text(map[string]any{"phase": pick([]string{study.Begun, "handed"}), "worker": f.Name,
+				"number": 1}))
+			_ = f.Put(f.Result(f.Token, key), []byte(strings.Repeat("forged ", 1000)), served.FailedHeader,
+				pick([]string{"yes", "deaths"}))
 		},
 		"a large bundle": func(f *served.Forger, key string) {
 			for n := range 20 {
@@ -121,7 +127,8 @@ func newForging(t testing.TB, seed uint64, join string, all []*result.Result, ho
 		"a wrong digest": func(f *served.Forger, key string) {
 			data := whole(g.all[0])
 			kind := pick([]string{"saved", "result"})
-			m := text(map[string]any{"word": "w", "parts": 1, "size": len(data), "sha256": strings.Repeat("0", 64), "step": 1 + g.rand.IntN(1000)})
+			m := text(map[string]any{"word": "w", "parts": 1, "size": len(data), "sha256": strings.Repeat("0", 64),
+				"step": 1 + g.rand.IntN(1000)})
 			_ = f.Put(f.Bundle(f.Name, key+"."+kind+".w.0"), data)
 			_ = f.Put(f.Bundle(f.Name, key+"."+kind), m)
 			if kind == "result" {
@@ -142,7 +149,8 @@ func (g *forging) act() {
 	if g.forger == nil || !g.forger.NC.IsConnected() {
 		g.key++
 		var err error
-		if g.forger, err = served.Forge(g.join, fmt.Sprint("key", g.key), []string{"w", "else-1", g.honest[0]}[g.rand.IntN(3)], ""); err != nil {
+		if g.forger, err = served.Forge(g.join, fmt.Sprint("key", g.key),
+			[]string{"w", "else-1", g.honest[0]}[g.rand.IntN(3)], ""); err != nil {
 			g.forger = nil
 			return
 		}
@@ -154,7 +162,8 @@ func (g *forging) act() {
 	g.actions[name](g.forger, g.all[g.rand.IntN(len(g.all))].Key)
 }
 
-// TestForger: a worker that forges, among honest ones, changes no result and no count. -forgeseed repeats a seed; with OCL_LONG there are more.
+// TestForger: a worker that forges, among honest ones, changes no result and no count. -forgeseed repeats a seed; with
+// OCL_LONG there are more.
 func TestForger(t *testing.T) {
 	n := 20
 	if os.Getenv("OCL_LONG") != "" {
@@ -185,7 +194,8 @@ func forged(t *testing.T, seed uint64, all []*result.Result) {
 		jobs[i].Entry, of[e.Key] = e, all[i]
 	}
 	dir := made(t, entries)
-	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries, served.ServeOptions{Listen: "127.0.0.1:0", Look: soon, Most: 1 << 20, Note: notesOf(t).add})
+	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries,
+		served.ServeOptions{Listen: "127.0.0.1:0", Look: soon, Most: 1 << 20, Note: notesOf(t).add})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +215,8 @@ func forged(t *testing.T, seed uint64, all []*result.Result) {
 	var wg sync.WaitGroup
 	ended := make(chan error, 3)
 	for _, worker := range []*served.RemoteWorker{join1, join2} {
-		w := study.Worker{Store: worker.Store(), Jobs: jobs, Concurrency: 1, Workers: 1, Poll: 10 * time.Millisecond, Stay: true,
+		w := study.Worker{Store: worker.Store(), Jobs: jobs, Concurrency: 1, Workers: 1, Poll: 10 * time.Millisecond,
+			Stay: true,
 			Do: func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
 				forge(3)
 				return writing(of[j.Key])(ctx, j, at)
@@ -249,7 +260,8 @@ func forged(t *testing.T, seed uint64, all []*result.Result) {
 	}
 }
 
-// TestForgedSequence: a header of a message that looks like one of the server does not keep a job from others, nor what they save from the folder.
+// TestForgedSequence: a header of a message that looks like one of the server does not keep a job from others, nor what
+// they save from the folder.
 func TestForgedSequence(t *testing.T) {
 	all, entries, dir, h, _ := opened(t, 2)
 	f := forger(t, h, "key")
@@ -259,7 +271,8 @@ func TestForgedSequence(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := f.Put(f.KV("claims", e.Key), nil, "Nats-Sequence", "777", "KV-Operation", "PURGE", "Nats-Rollup", "sub"); err != nil {
+		if err := f.Put(f.KV("claims", e.Key), nil, "Nats-Sequence", "777", "KV-Operation", "PURGE", "Nats-Rollup",
+			"sub"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -282,15 +295,17 @@ func TestForgedSequence(t *testing.T) {
 	accepted(t, dir, entries[0])
 }
 
-// TestForgedEnds: on a server where whoever is connected may write, somebody says how a job has ended, that the study was cancelled and that a worker is refused,
-// puts another study there, and answers in the name of the holder. Nobody believes it, as it has no signature. What was written over is put right.
+// TestForgedEnds: on a server where whoever is connected may write, somebody says how a job has ended, that the study
+// was cancelled and that a worker is refused, puts another study there, and answers in the name of the holder. Nobody
+// believes it, as it has no signature. What was written over is put right.
 func TestForgedEnds(t *testing.T) {
 	all := studytest.Results(t, 2)
 	entries := entriesOf(all)
 	dir := made(t, entries)
 	url := team(t, "", "")
 	serving := func(look time.Duration) *served.Holder {
-		h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries, served.ServeOptions{NATS: url, Look: look, Note: notesOf(t).add})
+		h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries,
+			served.ServeOptions{NATS: url, Look: look, Note: notesOf(t).add})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +326,8 @@ func TestForgedEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, text := range map[string][]byte{"done": []byte(`{"phase":"done","outcome":"finished"}`), "failed": []byte(`{"phase":"failed"}`), "as another job": other} {
+	for what, text := range map[string][]byte{"done": []byte(`{"phase":"done","outcome":"finished"}`),
+		"failed": []byte(`{"phase":"failed"}`), "as another job": other} {
 		if err := f.Put(ends(entries[0]), text); err != nil {
 			t.Fatal(err)
 		}
@@ -365,19 +381,21 @@ func TestForgedEnds(t *testing.T) {
 	accepted(t, dir, entries[0])
 }
 
-// TestLyingWorker: that a job has failed counts once two workers of which a result was good have said so, or nobody else is there. Who has said so of three
-// jobs that others have done is refused.
+// TestLyingWorker: that a job has failed counts once two workers of which a result was good have said so, or nobody
+// else is there. Who has said so of three jobs that others have done is refused.
 func TestLyingWorker(t *testing.T) {
 	all, entries, dir, h, told := opened(t, 7)
 	worker, _ := join(t, h.Join(), t.TempDir())
 	liar := forger(t, h, "key")
-	if err := liar.Put(liar.Result(liar.Token, entries[0].Key), archive(experiment.ResultFile, encoded(t, all[0]))); err != nil {
+	if err := liar.Put(liar.Result(liar.Token, entries[0].Key),
+		archive(experiment.ResultFile, encoded(t, all[0]))); err != nil {
 		t.Fatal(err)
 	}
 	accepted(t, dir, entries[0])
 	lie := func(e study.Entry) {
 		t.Helper()
-		if err := liar.Put(liar.KV("jobs", e.Key), []byte(`{"phase":"begun","worker":"`+liar.Name+`","attempt":1}`)); err != nil {
+		if err := liar.Put(liar.KV("jobs", e.Key),
+			[]byte(`{"phase":"begun","worker":"`+liar.Name+`","attempt":1}`)); err != nil {
 			t.Fatal(err)
 		}
 		if err := liar.Put(liar.Result(liar.Token, e.Key), []byte("a lie"), served.FailedHeader, "yes"); err != nil {
@@ -431,7 +449,8 @@ func TestLyingWorker(t *testing.T) {
 	failed(entries[6], "third")
 }
 
-// TestNobodyElse: a job that has failed for one worker, and that the others do not take, as they may lack its data, has failed after a minute.
+// TestNobodyElse: a job that has failed for one worker, and that the others do not take, as they may lack its data, has
+// failed after a minute.
 func TestNobodyElse(t *testing.T) {
 	if os.Getenv("OCL_LONG") == "" {
 		t.Skip("NOT RUN: OCL_LONG is not set; with it the test waits a minute")

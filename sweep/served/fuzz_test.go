@@ -15,7 +15,8 @@ import (
 
 // FuzzJoinFile: a join file is refused with what to do, or says the same again when it is written again.
 func FuzzJoinFile(f *testing.F) {
-	good, _ := json.Marshal(ticket{Format: joinFormat, Version: 1, Servers: []string{"tls://host:4222"}, Study: "abcdefgh", Name: "s", Secret: "x",
+	good, _ := json.Marshal(ticket{Format: joinFormat, Version: 1, Servers: []string{"tls://host:4222"}, Study: "abcdefgh",
+		Name: "s", Secret: "x",
 		SHA256: strings.Repeat("0a", 32), Holder: strings.Repeat("0a", 32)})
 	f.Add(good)
 	f.Add([]byte(`{"format":"ocl-join","version":2}`))
@@ -50,7 +51,8 @@ func FuzzUnpack(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Add(b.Bytes()[:20])
-	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), make([]byte, 2000), 0o644); err != nil { // larger than is allowed below
+	// larger than is allowed below
+	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), make([]byte, 2000), 0o644); err != nil {
 		f.Fatal(err)
 	}
 	var large bytes.Buffer

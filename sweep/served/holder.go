@@ -60,20 +60,22 @@ type Holder struct {
 	ended   chan struct{}
 
 	epoch   string
-	saved   map[string]bool            // keys of jobs of which something was saved
-	kept    uint64                     // place in the stream of bundles up to which they are in the folder
-	faults  map[string]int             // what could not be used, by the mark of the worker
-	refused map[string]string          // why workers are refused, by their names
-	proven  map[string]bool            // marks of workers of which a result was taken in
-	doubts  map[string]string          // marks of workers that said why a job has failed before they were proven, by the job's key
-	retried map[string]bool            // keys of jobs that were tried again for a doubt
-	said    map[string]failure         // what workers said of jobs that others are to try, by key
-	begun   map[string]map[string]bool // marks of the workers that have begun a job, by its key; locked by that of the store
-	most    int64                      // bytes that a job may hand over at once, as it is packed
-	parts   map[string]upload          // what has come of bundles at the last look, by the beginning of their subjects
-	swept   uint64                     // the last message of the stream of bundles at the last look
-	full    bool                       // the folder has no room, as it was told
-	behind  bool                       // results wait to be taken in
+	saved   map[string]bool   // keys of jobs of which something was saved
+	kept    uint64            // place in the stream of bundles up to which they are in the folder
+	faults  map[string]int    // what could not be used, by the mark of the worker
+	refused map[string]string // why workers are refused, by their names
+	proven  map[string]bool   // marks of workers of which a result was taken in
+	// marks of workers that said why a job has failed before they were proven, by the job's key
+	doubts  map[string]string
+	retried map[string]bool    // keys of jobs that were tried again for a doubt
+	said    map[string]failure // what workers said of jobs that others are to try, by key
+	// marks of the workers that have begun a job, by its key; locked by that of the store
+	begun  map[string]map[string]bool
+	most   int64             // bytes that a job may hand over at once, as it is packed
+	parts  map[string]upload // what has come of bundles at the last look, by the beginning of their subjects
+	swept  uint64            // the last message of the stream of bundles at the last look
+	full   bool              // the folder has no room, as it was told
+	behind bool              // results wait to be taken in
 }
 
 // Serving says whether a process serves the study of a folder.
@@ -92,13 +94,18 @@ func Serving(dir string) bool {
 
 // Serve serves the study in a folder until Close. When it returns, workers can join by the file [Holder.Join]. After
 // ctx ends, results of the jobs that the holder does itself are handed over for at most a minute.
-func Serve(ctx context.Context, dir string, folder *study.Folder, entries []study.Entry, o ServeOptions) (*Holder, error) {
-	h := &Holder{dir: dir, folder: folder, order: entries, entries: map[string]study.Entry{}, tell: noted(o.Note), lend: o.Lend,
-		wake: make(chan struct{}, 1), asks: make(chan *nats.Msg, 1024), ended: make(chan struct{}), faults: map[string]int{}, saved: map[string]bool{},
-		refused: map[string]string{}, proven: map[string]bool{}, doubts: map[string]string{}, retried: map[string]bool{}, said: map[string]failure{}, begun: map[string]map[string]bool{}, most: cmp.Or(o.Most, limit.ServedResult)}
+func Serve(ctx context.Context, dir string, folder *study.Folder, entries []study.Entry, o ServeOptions) (*Holder,
+	error) {
+	h := &Holder{dir: dir, folder: folder, order: entries, entries: map[string]study.Entry{}, tell: noted(o.Note),
+		lend: o.Lend,
+		wake: make(chan struct{}, 1), asks: make(chan *nats.Msg, 1024), ended: make(chan struct{}), faults: map[string]int{},
+		saved:   map[string]bool{},
+		refused: map[string]string{}, proven: map[string]bool{}, doubts: map[string]string{}, retried: map[string]bool{},
+		said: map[string]failure{}, begun: map[string]map[string]bool{}, most: cmp.Or(o.Most, limit.ServedResult)}
 	for _, e := range entries {
 		if !isName(e.Key) {
-			return nil, fmt.Errorf("served: the job %s has the key %.80q, which cannot be served. Do the study without --listen", e.Folder, e.Key)
+			return nil, fmt.Errorf("served: the job %s has the key %.80q, which cannot be served. Do the study without --listen",
+				e.Folder, e.Key)
 		}
 		h.entries[e.Key] = e
 	}
@@ -110,7 +117,8 @@ func Serve(ctx context.Context, dir string, folder *study.Folder, entries []stud
 		if err != nil {
 			return nil, fmt.Errorf("served: %w. Choose a folder that has locks", err)
 		}
-		return nil, fmt.Errorf("served: another process serves the study in %s. Join it with `ocl sweep join %s`, or end that process", dir, filepath.Join(dir, JoinFile))
+		return nil, fmt.Errorf("served: another process serves the study in %s. Join it with `ocl sweep join %s`, or end that process",
+			dir, filepath.Join(dir, JoinFile))
 	}
 	if err := h.start(ctx, o); err != nil {
 		h.shut()
@@ -148,14 +156,16 @@ func (h *Holder) start(ctx context.Context, o ServeOptions) error {
 	}
 	nc, err := nats.Connect(url, options...)
 	if err != nil {
-		return fmt.Errorf("served: %s does not answer: %w. Correct --nats, and OCL_NATS_CREDS or OCL_NATS_USER and OCL_NATS_PASSWORD", cmp.Or(url, "the embedded server"), err)
+		return fmt.Errorf("served: %s does not answer: %w. Correct --nats, and OCL_NATS_CREDS or OCL_NATS_USER and OCL_NATS_PASSWORD",
+			cmp.Or(url, "the embedded server"), err)
 	}
 	h.store.nc = nc
 	if h.store.js, err = jetstream.New(nc); err != nil {
 		return err
 	}
 	if err := h.build(ctx); err != nil {
-		return fmt.Errorf("served: the study cannot be put on the server: %w. Look at the server, or make room on its disk", err)
+		return fmt.Errorf("served: the study cannot be put on the server: %w. Look at the server, or make room on its disk",
+			err)
 	}
 	if _, err = nc.ChanSubscribe(h.store.names.ask("*", "*"), h.asks); err != nil {
 		return err
@@ -179,7 +189,8 @@ func (h *Holder) Join() string { return filepath.Join(h.dir, JoinFile) }
 // Store is the store for jobs that the process of the holder does itself.
 func (h *Holder) Store() study.Store { return h.store }
 
-// Close takes in what has come and ends. If the study is done, what the server keeps is removed, after the workers had time to see it.
+// Close takes in what has come and ends. If the study is done, what the server keeps is removed, after the workers had
+// time to see it.
 func (h *Holder) Close() error {
 	done := true
 	for _, e := range h.order { // the folder knows it first
@@ -226,7 +237,8 @@ func (h *Holder) shut() {
 // remove removes what a team's servers have of the study.
 func (h *Holder) remove(ctx context.Context) (err error) {
 	n := h.store.names
-	for _, stream := range []string{"KV_" + n.settings(), "KV_" + n.claims(), "KV_" + n.jobs(), "KV_" + n.ends(), n.results(), n.bundles()} {
+	for _, stream := range []string{"KV_" + n.settings(), "KV_" + n.claims(), "KV_" + n.jobs(), "KV_" + n.ends(),
+		n.results(), n.bundles()} {
 		err = errors.Join(err, h.store.js.DeleteStream(ctx, stream))
 	}
 	return err
@@ -307,11 +319,13 @@ func (h *Holder) room(bytes int64) int64 {
 func (h *Holder) build(ctx context.Context) (err error) {
 	s, n := h.store, h.store.names
 	before := s.known()
-	// Not by CreateOrUpdateKeyValue, which allows direct gets: the answer of one is the message itself with its number among its headers, so that whoever has
-	// sent the message may choose the number, and whoever asks lets the server send the message on to any subject.
+	// Not by CreateOrUpdateKeyValue, which allows direct gets: the answer of one is the message itself with its number
+	// among its headers, so that whoever has sent the message may choose the number, and whoever asks lets the server send
+	// the message on to any subject.
 	for _, b := range []jetstream.StreamConfig{
 		{Name: n.settings()},
-		{Name: n.claims(), Storage: jetstream.MemoryStorage, MaxAge: maxAge, AllowMsgTTL: true, SubjectDeleteMarkerTTL: maxAge, MaxMsgSize: limit.ServedRecord, MaxBytes: h.room(0)},
+		{Name: n.claims(), Storage: jetstream.MemoryStorage, MaxAge: maxAge, AllowMsgTTL: true,
+			SubjectDeleteMarkerTTL: maxAge, MaxMsgSize: limit.ServedRecord, MaxBytes: h.room(0)},
 		{Name: n.jobs(), MaxMsgSize: limit.ServedRecord, MaxBytes: h.room(int64(len(h.order)) * limit.ServedRecord)},
 		{Name: n.ends()},
 	} {
@@ -321,12 +335,16 @@ func (h *Holder) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if h.results, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: n.results(), Subjects: []string{n.result("*", "*")}, Discard: jetstream.DiscardNew,
-		MaxBytes: h.room(limit.ServedWaiting)}); err != nil {
+	if h.results, err = s.js.CreateOrUpdateStream(ctx,
+		jetstream.StreamConfig{Name: n.results(), Subjects: []string{n.result("*", "*")}, Discard: jetstream.DiscardNew,
+			MaxBytes: h.room(limit.ServedWaiting)}); err != nil {
 		return err
 	}
-	if _, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: n.bundles(), Subjects: []string{n.bundle("*", ">")},
-		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, MaxMsgSize: partBytes + 4096, MaxBytes: h.room(min(limit.ServedBundles, 1<<30+int64(len(h.lend))*limit.LentData+2*h.most*int64(len(h.order))))}); err != nil {
+	if _, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: n.bundles(),
+		Subjects:          []string{n.bundle("*", ">")},
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, MaxMsgSize: partBytes + 4096,
+		MaxBytes: h.room(min(limit.ServedBundles,
+			1<<30+int64(len(h.lend))*limit.LentData+2*h.most*int64(len(h.order))))}); err != nil {
 		return err
 	}
 	if s.bundles == nil { // later others use it, too, and it goes by names
@@ -339,7 +357,8 @@ func (h *Holder) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for h.takeInTo(info.State.LastSeq) { // first, so that no job is offered again whose result is there; more may come all the time
+	// first, so that no job is offered again whose result is there; more may come all the time
+	for h.takeInTo(info.State.LastSeq) {
 	}
 	h.keep()
 	if err := h.putStudy(ctx); err != nil {
@@ -390,7 +409,8 @@ func (h *Holder) build(ctx context.Context) (err error) {
 			}
 		}
 		if _, claimed := claims[e.Key]; r.Phase == study.Begun && !claimed { // its worker has time to come back
-			if _, err := s.claims.Create(ctx, e.Key, encoded(held{Worker: r.Worker, Progress: r.Progress})); err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+			if _, err := s.claims.Create(ctx, e.Key, encoded(held{Worker: r.Worker, Progress: r.Progress})); err != nil &&
+				!errors.Is(err, jetstream.ErrKeyExists) {
 				return err
 			}
 		}
@@ -432,7 +452,8 @@ func (h *Holder) putData(ctx context.Context) error {
 	for digest, write := range h.lend {
 		m, there, err := h.store.manifest(ctx, holderUser, dataOf(digest))
 		if err == nil && there {
-			_, err = h.store.bundles.GetLastMsgForSubject(ctx, h.store.bundle(holderUser, dataOf(digest))+"."+m.Word+"."+strconv.Itoa(m.Parts-1))
+			_, err = h.store.bundles.GetLastMsgForSubject(ctx,
+				h.store.bundle(holderUser, dataOf(digest))+"."+m.Word+"."+strconv.Itoa(m.Parts-1))
 			if err == nil {
 				continue
 			}

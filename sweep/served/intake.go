@@ -30,7 +30,8 @@ func (h *Holder) takeIn() (more bool) { return h.takeInTo(math.MaxUint64) }
 func (h *Holder) takeInTo(last uint64) (more bool) {
 	for range 100 {
 		ctx, cancel := op()
-		// Of all subjects: the server looks up a narrower filter in the subjects of all results that wait, so a holder that is behind would fall further behind.
+		// Of all subjects: the server looks up a narrower filter in the subjects of all results that wait, so a holder that
+		// is behind would fall further behind.
 		next, err := h.results.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(">"))
 		if err != nil {
 			cancel()
@@ -122,7 +123,8 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 	h.full = false
 	for _, other := range h.said[key].by {
 		if markOf(other) != markOf(worker) {
-			h.fault(ctx, other, fmt.Sprintf("it said that %d jobs have failed that others have done, the last because %s", mostFaults, study.Problem(h.said[key].why)))
+			h.fault(ctx, other, fmt.Sprintf("it said that %d jobs have failed that others have done, the last because %s",
+				mostFaults, study.Problem(h.said[key].why)))
 		}
 	}
 	delete(h.said, key)
@@ -141,7 +143,8 @@ const unknown = "unknown"
 
 var errRefused = errors.New("its worker was refused")
 
-// emptied removes what a folder has, and not the folder: ext4 without a journal makes new files slowly where others were just removed.
+// emptied removes what a folder has, and not the folder: ext4 without a journal makes new files slowly where others
+// were just removed.
 func emptied(folder string) error {
 	entries, err := input.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,7 +167,8 @@ func (h *Holder) wait(e study.Entry, err error) (taken bool) {
 
 // noRoom says whether an error is that of the disk, and not of what should be written.
 func noRoom(err error) bool {
-	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EFBIG, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.EACCES, syscall.EPERM},
+	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EFBIG, syscall.EIO,
+		syscall.EMFILE, syscall.ENFILE, syscall.EACCES, syscall.EPERM},
 		func(of error) bool { return errors.Is(err, of) })
 }
 
@@ -189,7 +193,8 @@ func (h *Holder) refuse(ctx context.Context, m *jetstream.RawStreamMsg, worker, 
 	if known {
 		what = fmt.Sprintf("the result of %s from %s", e, worker)
 	}
-	if !errors.Is(fault, errLost) && !errors.Is(fault, errParts) && !errors.Is(fault, errRefused) { // parts have a name that others see
+	// parts have a name that others see
+	if !errors.Is(fault, errLost) && !errors.Is(fault, errParts) && !errors.Is(fault, errRefused) {
 		h.fault(ctx, worker, fmt.Sprintf("%d of its results could not be used, the last because %s", mostFaults, text))
 	}
 	if h.faults[markOf(worker)] <= mostFaults {

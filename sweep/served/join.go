@@ -44,7 +44,8 @@ func parseJoin(text []byte) (t ticket, err error) {
 		return ticket{}, errors.New("it is no join file, or it is damaged. Copy it again from the machine that serves the study")
 	}
 	if t.Version != 1 {
-		return ticket{}, fmt.Errorf("another ocl wrote it (version %d of join files, this one reads 1). Use the same ocl on both machines", t.Version)
+		return ticket{}, fmt.Errorf("another ocl wrote it (version %d of join files, this one reads 1). Use the same ocl on both machines",
+			t.Version)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -97,7 +98,8 @@ func readJoin(path string) (ticket, error) {
 		return ticket{}, fmt.Errorf("served: %w", err)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return ticket{}, fmt.Errorf("served: others can read %s, and a join file has a secret. Run `chmod 600 %s`, if it is one", path, path)
+		return ticket{}, fmt.Errorf("served: others can read %s, and a join file has a secret. Run `chmod 600 %s`, if it is one",
+			path, path)
 	}
 	t, err := parseJoin(text)
 	if err != nil {

@@ -31,11 +31,14 @@ import (
 )
 
 var (
-	scale     = flag.Bool("scale", false, "TestKills with 100,000 jobs of 2 s, ten processes and 200 workers, which takes half an hour")
+	scale = flag.Bool("scale", false,
+		"TestKills with 100,000 jobs of 2 s, ten processes and 200 workers, which takes half an hour")
 	scaleJobs = flag.Int("scalejobs", 0, "jobs of TestKills; 0 is 300, 2,000 with OCL_LONG, or 100,000 with -scale")
 	scaleWait = flag.Duration("scalewait", 0, "time of a job of TestKills; 0 is 20 ms, or 2 s with -scale")
-	placesDir = flag.String("placesdir", "", "where TestKills makes the folders of its worker processes, which stand for other machines with disks of their own; \"\" is beside the study")
-	killEvery = flag.Duration("killevery", 0, "time between two looks of TestKills, each of which kills a process with -scale; 0 is 20 ms, or a minute with -scale")
+	placesDir = flag.String("placesdir", "",
+		"where TestKills makes the folders of its worker processes, which stand for other machines with disks of their own; \"\" is beside the study")
+	killEvery = flag.Duration("killevery", 0,
+		"time between two looks of TestKills, each of which kills a process with -scale; 0 is 20 ms, or a minute with -scale")
 )
 
 // Variables of a process that this test binary is started as: the role, and the folder of the test.
@@ -99,7 +102,8 @@ func holding(root string) error {
 		return err
 	}
 	dir := filepath.Join(root, "study")
-	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), study.Entries(jobs), served.ServeOptions{Listen: l.Listen, Look: l.Look, Note: note("holder")})
+	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), study.Entries(jobs),
+		served.ServeOptions{Listen: l.Listen, Look: l.Look, Note: note("holder")})
 	if err != nil {
 		return err
 	}
@@ -127,7 +131,8 @@ func working(root string) error {
 		return err
 	}
 	defer os.RemoveAll(place)
-	worker, err := served.Join(context.Background(), filepath.Join(root, "study", served.JoinFile), served.JoinOptions{Dir: place, Look: l.Look, Note: note("worker")})
+	worker, err := served.Join(context.Background(), filepath.Join(root, "study", served.JoinFile),
+		served.JoinOptions{Dir: place, Look: l.Look, Note: note("worker")})
 	if err != nil {
 		return err
 	}
@@ -142,7 +147,8 @@ func working(root string) error {
 	}
 	defer did.Close()
 	state, last := make([]byte, 100_000), new(atomic.Int64)
-	w := study.Worker{Store: worker.Store(), Jobs: jobs, Concurrency: l.Workers, Workers: 1, Poll: l.Poll, Stay: true, Note: note("worker"),
+	w := study.Worker{Store: worker.Store(), Jobs: jobs, Concurrency: l.Workers, Workers: 1, Poll: l.Poll, Stay: true,
+		Note: note("worker"),
 		Do: func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
 			last.Store(time.Now().UnixNano())
 			saves, err := checkpoint.OpenDir(filepath.Join(at.Folder, experiment.CheckpointDir))
@@ -230,8 +236,9 @@ func (p *process) over() bool {
 	}
 }
 
-// TestKills: processes with many workers do many jobs, without a common folder. Again and again a worker process is killed, and twice the
-// holder. Each job has exactly one accepted result: the file that is there first stays the same one.
+// TestKills: processes with many workers do many jobs, without a common folder. Again and again a worker process is
+// killed, and twice the holder. Each job has exactly one accepted result: the file that is there first stays the same
+// one.
 func TestKills(t *testing.T) {
 	n, wait, processes, workers, every, holderKills := 300, 20*time.Millisecond, 3, 20, 20*time.Millisecond, 1
 	switch {
@@ -271,7 +278,8 @@ func TestKills(t *testing.T) {
 	}
 	l, err := json.Marshal(load{wait, workers, free.Addr().String(), *placesDir, poll, look})
 	text, failed := result.Encode(r)
-	if err := errors.Join(err, failed, free.Close(), os.WriteFile(filepath.Join(root, "load.json"), l, 0o644), os.WriteFile(filepath.Join(root, "of-all.json"), text, 0o644)); err != nil {
+	if err := errors.Join(err, failed, free.Close(), os.WriteFile(filepath.Join(root, "load.json"), l, 0o644),
+		os.WriteFile(filepath.Join(root, "of-all.json"), text, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
@@ -388,8 +396,10 @@ func TestKills(t *testing.T) {
 		}
 	}
 	seconds := busy.Sub(began).Seconds()
-	t.Logf("%d jobs of %v, %d processes of %d workers, %d killed, %d jobs done a second time, %.1f s, efficiency %.3f; holder: %.2f ms on the processor a job, %s; the server's files %.1f MB at most", n, wait, processes, workers, killed, bytes.Count(did, []byte("\n"))-n, seconds,
-		float64(n)*wait.Seconds()/(float64(processes*workers)*seconds), 1000*atHolder/float64(n), strings.TrimSpace(holder.out.String()), float64(files)/1e6)
+	t.Logf("%d jobs of %v, %d processes of %d workers, %d killed, %d jobs done a second time, %.1f s, efficiency %.3f; holder: %.2f ms on the processor a job, %s; the server's files %.1f MB at most",
+		n, wait, processes, workers, killed, bytes.Count(did, []byte("\n"))-n, seconds,
+		float64(n)*wait.Seconds()/(float64(processes*workers)*seconds), 1000*atHolder/float64(n),
+		strings.TrimSpace(holder.out.String()), float64(files)/1e6)
 }
 
 // sizeOf is the size in bytes of the files in a folder, some of which may go meanwhile.

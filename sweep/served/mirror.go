@@ -67,7 +67,8 @@ func (h *Holder) settle(ctx context.Context, e study.Entry, r record) (record, e
 			from := filepath.Join(h.dir, e.Folder)
 			paths, err := study.Files(from)
 			if err == nil {
-				_, err = h.store.put(context.WithoutCancel(ctx), savedOf(e.Key), st.Progress.Step, func(w io.Writer) error { return pack(w, from, paths) })
+				_, err = h.store.put(context.WithoutCancel(ctx), savedOf(e.Key), st.Progress.Step,
+					func(w io.Writer) error { return pack(w, from, paths) })
 			}
 			if err != nil {
 				return r, err
@@ -119,7 +120,8 @@ func (h *Holder) resultOf(e study.Entry) ([]byte, error) {
 	zip := gzip.NewWriter(&b)
 	_, err = zip.Write(text)
 	if err = errors.Join(err, zip.Close()); err == nil && int64(b.Len()) > h.store.nc.MaxPayload()-4096 {
-		err = fmt.Errorf("served: the result of %s has %d bytes, too many for a message. Do the study on one machine", e.Folder, b.Len())
+		err = fmt.Errorf("served: the result of %s has %d bytes, too many for a message. Do the study on one machine",
+			e.Folder, b.Len())
 	}
 	return b.Bytes(), err
 }
@@ -138,7 +140,8 @@ func (h *Holder) look() {
 	}
 	if h.server != nil {
 		if err := h.server.ill(); err != nil && h.server.hasRoom() {
-			h.tell(fmt.Sprintf("the server could not write its files (%v), and there is room now. It is started again; workers wait for it", err))
+			h.tell(fmt.Sprintf("the server could not write its files (%v), and there is room now. It is started again; workers wait for it",
+				err))
 			h.server.stop()
 			if err := h.server.start(); err != nil {
 				h.failed(err)
@@ -159,7 +162,8 @@ func (h *Holder) look() {
 		return
 	}
 	h.store.mu.Lock()
-	told, ours, refused := maps.Clone(h.store.view.ends.values), maps.Clone(h.store.ended), maps.Clone(h.store.view.settings.values)
+	told, ours, refused := maps.Clone(h.store.view.ends.values), maps.Clone(h.store.ended),
+		maps.Clone(h.store.view.settings.values)
 	h.store.mu.Unlock()
 	for key := range refused { // only the holder writes one
 		if name, is := strings.CutPrefix(key, refusedKey); is && h.refused[name] == "" {
@@ -175,7 +179,8 @@ func (h *Holder) look() {
 			h.failed(h.store.ends.Purge(ctx, key))
 			continue
 		}
-		if now := ours[key]; now.Phase != study.Failed && same(was, now) { // somebody may let a job be tried again that has failed
+		// somebody may let a job be tried again that has failed
+		if now := ours[key]; now.Phase != study.Failed && same(was, now) {
 			continue
 		}
 		over, ended := h.endOf(e)
@@ -196,8 +201,8 @@ func (h *Holder) look() {
 			h.failed(h.store.jobs.Purge(ctx, key))
 			continue
 		}
-		// A result that was handed over may be lost. While others wait to be taken in, it is most likely one of those, and asking for each would
-		// take longer than to take them in.
+		// A result that was handed over may be lost. While others wait to be taken in, it is most likely one of those, and
+		// asking for each would take longer than to take them in.
 		if r.Phase != phaseHanded || h.behind || ours[key].Phase != "" {
 			continue
 		}

@@ -57,7 +57,8 @@ func isName(text string) bool {
 
 // Headers of a message with a result.
 const (
-	// bundleHeader says that the message has the manifest of a bundle from the process of this name, and not the files themselves.
+	// bundleHeader says that the message has the manifest of a bundle from the process of this name, and not the files
+	// themselves.
 	bundleHeader = "Ocl-Bundle"
 	// errorHeader has the error of an answer.
 	errorHeader = "Ocl-Error"
@@ -121,7 +122,8 @@ type record struct {
 
 // recordOf reads a record. One that is damaged is none.
 func recordOf(text []byte) (r record) {
-	if json.Unmarshal(text, &r) != nil || r.Number < 0 || r.Start < 0 || r.Deaths < 0 || r.Step < 0 || !known(r.Worker, r.Host) ||
+	if json.Unmarshal(text, &r) != nil || r.Number < 0 || r.Start < 0 || r.Deaths < 0 || r.Step < 0 ||
+		!known(r.Worker, r.Host) ||
 		r.Phase != study.Begun && r.Phase != phaseReleased && r.Phase != phaseHanded {
 		return record{}
 	}
@@ -153,7 +155,8 @@ func endOf(st study.State) (e end, ended bool) {
 }
 
 func (e end) state() study.State {
-	return study.State{Phase: e.Phase, Outcome: e.Outcome, Accuracy: e.Accuracy, Attempt: e.Attempt, Error: e.Error, Progress: study.Progress{Host: e.Host, Step: e.Step}}
+	return study.State{Phase: e.Phase, Outcome: e.Outcome, Accuracy: e.Accuracy, Attempt: e.Attempt, Error: e.Error,
+		Progress: study.Progress{Host: e.Host, Step: e.Step}}
 }
 
 // readEnd reads an end. One that is damaged is none.
@@ -211,7 +214,8 @@ func manifestOf(text []byte) (m manifest, err error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, fmt.Errorf("the manifest is damaged: %w", err)
 	}
-	if !isName(m.Word) || m.Parts < 1 || m.Parts > 1<<20 || m.Size < 1 || m.Size > int64(m.Parts)*partBytes || m.Step < 0 || len(m.SHA256) != 64 {
+	if !isName(m.Word) || m.Parts < 1 || m.Parts > 1<<20 || m.Size < 1 || m.Size > int64(m.Parts)*partBytes ||
+		m.Step < 0 || len(m.SHA256) != 64 {
 		return m, errors.New("the manifest is damaged")
 	}
 	return m, nil
@@ -237,6 +241,7 @@ func gone(err error) bool {
 
 // missing says that a bucket or a stream is not there, which the holder makes again.
 func missing(err error) bool {
-	return errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrNoStreamResponse) ||
+	return errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) ||
+		errors.Is(err, jetstream.ErrNoStreamResponse) ||
 		errors.Is(err, nats.ErrNoResponders)
 }

@@ -102,7 +102,8 @@ func (s *store) connect(t ticket) (*nats.Conn, error) {
 		return nil, fmt.Errorf("served: %w", errSecret)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("served: no server of the study answers at %s: %w. Start `ocl sweep` with --listen there, or copy the join file again", joined(t.Servers), err)
+		return nil, fmt.Errorf("served: no server of the study answers at %s: %w. Start `ocl sweep` with --listen there, or copy the join file again",
+			joined(t.Servers), err)
 	}
 	return nc, nil
 }
@@ -126,10 +127,12 @@ func (w *RemoteWorker) begin(ctx context.Context, nc *nats.Conn, file string) er
 	err := s.use(within, nc)
 	cancel()
 	if err != nil && s.forbidden.Err() != nil {
-		return fmt.Errorf("served: the server has another study than that of %s. Copy the join file again from the machine that serves the study", file)
+		return fmt.Errorf("served: the server has another study than that of %s. Copy the join file again from the machine that serves the study",
+			file)
 	}
 	if missing(err) || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("served: the server does not have the study of %s: %w. Start its holder again, or copy the join file again", file, err)
+		return fmt.Errorf("served: the server does not have the study of %s: %w. Start its holder again, or copy the join file again",
+			file, err)
 	}
 	if err != nil {
 		return fmt.Errorf("served: %w. Look at the server of the study", err)
@@ -144,7 +147,8 @@ func (w *RemoteWorker) begin(ctx context.Context, nc *nats.Conn, file string) er
 		return errors.New("served: the holder of the study is still at its start. Try again in a minute")
 	}
 	if other != version {
-		return fmt.Errorf("served: the study is served by another ocl (messages of version %.20q, here %q). Use the same ocl on both machines", other, version)
+		return fmt.Errorf("served: the study is served by another ocl (messages of version %.20q, here %q). Use the same ocl on both machines",
+			other, version)
 	}
 	m, there, err := s.manifest(within, holderUser, studyBundle)
 	if err == nil && !there {
@@ -202,7 +206,8 @@ func (w *RemoteWorker) Lent(ctx context.Context, digest string) (path string, er
 		_, err := io.Copy(w, from)
 		return err
 	}); err != nil {
-		return "", fmt.Errorf("served: the data that the holder lends did not arrive: %w. Make room on the disk, or try again", err)
+		return "", fmt.Errorf("served: the data that the holder lends did not arrive: %w. Make room on the disk, or try again",
+			err)
 	}
 	return path, nil
 }

@@ -28,7 +28,8 @@ func (h *Holder) tidy(ctx context.Context, from, name string) error {
 	if err != nil {
 		return err
 	}
-	return h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(from, name)+".>"), jetstream.WithPurgeSequence(first.Sequence))
+	return h.store.bundles.Purge(ctx, jetstream.WithPurgeSubject(h.store.bundle(from, name)+".>"),
+		jetstream.WithPurgeSequence(first.Sequence))
 }
 
 // forget removes what was saved of a job.
@@ -48,8 +49,9 @@ type upload struct {
 // stopped.
 const uploadTime = 10 * time.Minute
 
-// sweep removes what no worker of this study needs to put on the server: bundles of other jobs, larger ones than a job may have, those of jobs that are
-// done and of workers that are refused, and parts without an end. It counts against nobody: the server can be made to write in any name that others see.
+// sweep removes what no worker of this study needs to put on the server: bundles of other jobs, larger ones than a job
+// may have, those of jobs that are done and of workers that are refused, and parts without an end. It counts against
+// nobody: the server can be made to write in any name that others see.
 func (h *Holder) sweep(ctx context.Context) {
 	prefix := h.store.bundle("*", ">")
 	info, err := h.store.bundles.Info(ctx)
@@ -67,7 +69,8 @@ func (h *Holder) sweep(ctx context.Context) {
 	}
 	all, whole := map[string]uint64{}, map[string]bool{}
 	for subject, n := range info.State.Subjects {
-		words := strings.Split(subject, ".") // ocl, the study, "bundle", the process, the job, the kind, and of a part a word and a number
+		// ocl, the study, "bundle", the process, the job, the kind, and of a part a word and a number
+		words := strings.Split(subject, ".")
 		if words[3] == holderUser {
 			continue
 		}
@@ -106,7 +109,8 @@ func (h *Holder) sweep(ctx context.Context) {
 		most := 2 * uint64(h.most/h.store.partSize()+2) // those of the one before stay until the next is whole
 		if n > most {
 			h.drop(ctx, base)
-			h.tell(fmt.Sprintf("what %s put on the server was removed, as no job of the study needs it. Look at its machine", name))
+			h.tell(fmt.Sprintf("what %s put on the server was removed, as no job of the study needs it. Look at its machine",
+				name))
 			continue
 		}
 		if whole[base] {

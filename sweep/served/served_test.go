@@ -80,7 +80,8 @@ func notesOf(t testing.TB) *notes {
 func serve(t testing.TB, dir string, entries []study.Entry, listen string) (*served.Holder, *notes) {
 	t.Helper()
 	n := notesOf(t)
-	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries, served.ServeOptions{Listen: listen, Look: soon, Note: n.add})
+	h, err := served.Serve(context.Background(), dir, study.OpenFolder(dir), entries,
+		served.ServeOptions{Listen: listen, Look: soon, Note: n.add})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,8 @@ func serve(t testing.TB, dir string, entries []study.Entry, listen string) (*ser
 }
 
 // opened is a study of some jobs that is served until the end of the test, and what its holder tells.
-func opened(t testing.TB, jobs int) (all []*result.Result, entries []study.Entry, dir string, h *served.Holder, told *notes) {
+func opened(t testing.TB, jobs int) (all []*result.Result, entries []study.Entry, dir string, h *served.Holder,
+	told *notes) {
 	t.Helper()
 	all = studytest.Results(t, jobs)
 	entries = entriesOf(all)

@@ -70,8 +70,10 @@ func identityOf(dir string) (id identity, err error) {
 	if err != nil {
 		return id, err
 	}
-	of := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ocl"}, NotBefore: time.Now().Add(-24 * time.Hour),
-		NotAfter: time.Now().AddDate(20, 0, 0), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	of := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ocl"},
+		NotBefore: time.Now().Add(-24 * time.Hour),
+		NotAfter:  time.Now().AddDate(20, 0, 0), KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	cert, err := x509.CreateCertificate(rand.Reader, &of, &of, key.Public(), key)
 	if err != nil {
 		return id, err
@@ -119,8 +121,8 @@ func mark(key string) string {
 	return hex.EncodeToString(sum[:10])
 }
 
-// token stands for a process in the subjects of its results. Nobody else knows it: the server itself writes wherever the question of a worker says, so a
-// name that others see would not do.
+// token stands for a process in the subjects of its results. Nobody else knows it: the server itself writes wherever
+// the question of a worker says, so a name that others see would not do.
 func token(key string) string { return mark("result " + key) }
 
 // of is the name of the process of a token, and "" of one that is not known.
@@ -211,18 +213,22 @@ func (e *embedded) bar(m string) int {
 }
 
 func newEmbedded(dir, listen string, id identity) (*embedded, error) {
-	e := &embedded{dir: dir, id: id, listen: listen, proven: map[string]bool{}, barred: map[string]bool{}, at: map[string]map[uint64]bool{}, names: map[string]string{}}
+	e := &embedded{dir: dir, id: id, listen: listen, proven: map[string]bool{}, barred: map[string]bool{},
+		at: map[string]map[uint64]bool{}, names: map[string]string{}}
 	var err error
 	if e.cert, err = tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key)); err != nil {
-		return nil, fmt.Errorf("served: %s is damaged: %w. Remove it; the workers then need the new join file", filepath.Join(dir, secretFile), err)
+		return nil, fmt.Errorf("served: %s is damaged: %w. Remove it; the workers then need the new join file",
+			filepath.Join(dir, secretFile), err)
 	}
 	return e, e.start()
 }
 
 // start starts the server, at the same address as before.
 func (e *embedded) start() error {
-	o := &server.Options{ServerName: "ocl", DontListen: e.listen == "", JetStream: true, StoreDir: filepath.Join(e.dir, natsFolder), NoLog: true, NoSigs: true,
-		NoSystemAccount: true, CustomClientAuthentication: e, JetStreamMaxStore: 1 << 60, JetStreamMaxMemory: 1 << 40} // the streams have limits, and what a disk has may change
+	o := &server.Options{ServerName: "ocl", DontListen: e.listen == "", JetStream: true,
+		StoreDir: filepath.Join(e.dir, natsFolder), NoLog: true, NoSigs: true,
+		// the streams have limits, and what a disk has may change
+		NoSystemAccount: true, CustomClientAuthentication: e, JetStreamMaxStore: 1 << 60, JetStreamMaxMemory: 1 << 40}
 	if e.listen != "" {
 		host, port, err := net.SplitHostPort(e.listen)
 		number, failed := strconv.Atoi(port)
@@ -251,7 +257,8 @@ func (e *embedded) start() error {
 	srv.Start()
 	if !srv.ReadyForConnections(time.Minute) || !srv.JetStreamEnabled() {
 		srv.Shutdown()
-		return fmt.Errorf("served: the server does not start with the files in %s. Make room on the disk or remove that folder, and start again", o.StoreDir)
+		return fmt.Errorf("served: the server does not start with the files in %s. Make room on the disk or remove that folder, and start again",
+			o.StoreDir)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -269,7 +276,8 @@ func (e *embedded) vanished() bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// ill is why the server takes nothing any more: after a write that failed, as on a full disk, a stream refuses all others until the server starts again.
+// ill is why the server takes nothing any more: after a write that failed, as on a full disk, a stream refuses all
+// others until the server starts again.
 func (e *embedded) ill() error {
 	if h := e.current().Healthz(nil); h.StatusCode != 0 && h.StatusCode != http.StatusOK {
 		return errors.New(cmp.Or(h.Error, h.Status))
@@ -331,9 +339,12 @@ func (e *embedded) pin() string {
 // permissions returns the rights of a worker of a study: to keep claims and jobs, to hand over results and bundles
 // under its own name, to ask the holder, and to read.
 func permissions(n names, worker, token string) *server.Permissions {
-	publish := []string{"$KV." + n.claims() + ".*", "$KV." + n.jobs() + ".*", n.result(token, "*"), n.bundle(worker, ">"), n.ask(worker, "*"), "$JS.FC.>", "$JS.API.INFO"}
-	for _, stream := range []string{"KV_" + n.settings(), "KV_" + n.claims(), "KV_" + n.jobs(), "KV_" + n.ends(), n.bundles()} {
-		for _, api := range []string{"STREAM.INFO.%s", "STREAM.MSG.GET.%s", "CONSUMER.CREATE.%s.>", "CONSUMER.DELETE.%s.>", "CONSUMER.INFO.%s.>"} {
+	publish := []string{"$KV." + n.claims() + ".*", "$KV." + n.jobs() + ".*", n.result(token, "*"), n.bundle(worker, ">"),
+		n.ask(worker, "*"), "$JS.FC.>", "$JS.API.INFO"}
+	for _, stream := range []string{"KV_" + n.settings(), "KV_" + n.claims(), "KV_" + n.jobs(), "KV_" + n.ends(),
+		n.bundles()} {
+		for _, api := range []string{"STREAM.INFO.%s", "STREAM.MSG.GET.%s", "CONSUMER.CREATE.%s.>", "CONSUMER.DELETE.%s.>",
+			"CONSUMER.INFO.%s.>"} {
 			publish = append(publish, "$JS.API."+fmt.Sprintf(api, stream))
 		}
 	}
@@ -351,7 +362,8 @@ var errOther = errors.New("the server serves another study, or has another certi
 
 // secure is TLS with a server whose certificate has a digest; nothing else about it counts.
 func secure(pin string, failed func(error)) nats.Option {
-	return nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // the digest is compared instead
+	// the digest is compared instead
+	return nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if sum := sha256.Sum256(s.PeerCertificates[0].Raw); hex.EncodeToString(sum[:]) != pin {
 				failed(errOther)

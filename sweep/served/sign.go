@@ -6,7 +6,8 @@ import (
 	"crypto/sha256"
 )
 
-// The holder signs all that it says: settings, how jobs have ended, the manifests of its bundles and its answers. A team's own server may let anybody write.
+// The holder signs all that it says: settings, how jobs have ended, the manifests of its bundles and its answers. A
+// team's own server may let anybody write.
 
 // signer is the key by which the holder of a study signs. It follows from the secret that the holder alone knows.
 func (id identity) signer() ed25519.PrivateKey {

@@ -24,7 +24,8 @@ import (
 	"ocl/sweep/study"
 )
 
-// store is a study as a process sees it that is connected to the server. It watches claims and jobs, so that asking for a state costs nothing.
+// store is a study as a process sees it that is connected to the server. It watches claims and jobs, so that asking for
+// a state costs nothing.
 type store struct {
 	names
 	nc     *nats.Conn
@@ -101,8 +102,10 @@ func (b *bucket[V]) watched(e jetstream.KeyValueEntry) {
 func newStore(ctx context.Context, n names, place string, every time.Duration, note func(string)) *store {
 	host := study.HostName()
 	key := word(32)
-	s := &store{names: n, place: place, host: host[:min(len(host), limit.ServedHost)], key: key, worker: fmt.Sprintf("%s-%d-%s", wordOf(host), os.Getpid(), mark(key)),
-		tell: note, every: cmp.Or(every, usualLook), asked: ctx.Done(), late: make(chan struct{}), closed: make(chan struct{}), wake: make(chan struct{}, 1), mine: map[string]*claim{}, gave: map[string]string{}}
+	s := &store{names: n, place: place, host: host[:min(len(host), limit.ServedHost)], key: key,
+		worker: fmt.Sprintf("%s-%d-%s", wordOf(host), os.Getpid(), mark(key)),
+		tell:   note, every: cmp.Or(every, usualLook), asked: ctx.Done(), late: make(chan struct{}),
+		closed: make(chan struct{}), wake: make(chan struct{}, 1), mine: map[string]*claim{}, gave: map[string]string{}}
 	s.name, s.token = s.worker, s.worker
 	s.forbidden, s.forbid = context.WithCancel(context.Background())
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, func() { close(s.late) }) })
@@ -120,10 +123,12 @@ func (s *store) options() []nats.Option {
 		default:
 		}
 	}
-	return []nats.Option{nats.Name(s.worker), nats.MaxReconnects(-1), nats.ReconnectWait(s.retry()), nats.ReconnectBufSize(-1), nats.CustomInboxPrefix(inboxOf(s.name)),
+	return []nats.Option{nats.Name(s.worker), nats.MaxReconnects(-1), nats.ReconnectWait(s.retry()),
+		nats.ReconnectBufSize(-1), nats.CustomInboxPrefix(inboxOf(s.name)),
 		nats.Timeout(opTime), nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { awake() }), nats.ReconnectHandler(func(*nats.Conn) { awake() }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // an operation that fails says so itself, but for one without an answer
+		// an operation that fails says so itself, but for one without an answer
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) {
 				s.forbid()
 			}
@@ -144,7 +149,8 @@ func (s *store) use(ctx context.Context, nc *nats.Conn) (err error) {
 	for _, b := range []struct {
 		to   *jetstream.KeyValue
 		name string
-	}{{&s.settings, s.names.settings()}, {&s.claims, s.names.claims()}, {&s.jobs, s.names.jobs()}, {&s.ends, s.names.ends()}} {
+	}{{&s.settings, s.names.settings()}, {&s.claims, s.names.claims()}, {&s.jobs, s.names.jobs()},
+		{&s.ends, s.names.ends()}} {
 		if *b.to, err = s.js.KeyValue(ctx, b.name); err != nil {
 			return err
 		}
@@ -208,10 +214,12 @@ func (s *store) epoch() string {
 
 // watch reads all buckets, and goes on to read what changes.
 func (s *store) watch(ctx context.Context, epoch string) (*view, error) {
-	v := &view{epoch: epoch, settings: bucket[string]{values: map[string]string{}, of: func(key string, text []byte) string { return string(s.signed(s.names.setting(key), text)) }},
+	v := &view{epoch: epoch, settings: bucket[string]{values: map[string]string{},
+		of: func(key string, text []byte) string { return string(s.signed(s.names.setting(key), text)) }},
 		claims: bucket[held]{values: map[string]held{}, of: func(_ string, text []byte) held { return heldOf(text) }},
 		jobs:   bucket[record]{values: map[string]record{}, of: func(_ string, text []byte) record { return recordOf(text) }},
-		ends:   bucket[end]{values: map[string]end{}, of: func(key string, text []byte) end { return readEnd(s.signed(s.names.end(key), text)) }}}
+		ends: bucket[end]{values: map[string]end{},
+			of: func(key string, text []byte) end { return readEnd(s.signed(s.names.end(key), text)) }}}
 	for _, b := range []struct {
 		of   jetstream.KeyValue
 		take func(jetstream.KeyValueEntry)
@@ -272,7 +280,8 @@ func (s *store) die(err error) {
 func (s *store) lost(err error) {
 	text := "the server of the study does not answer. Jobs at work go on, and what they have waits until it does"
 	if refused := new(jetstream.APIError); errors.As(err, &refused) && !missing(err) {
-		text = fmt.Sprintf("the server of the study takes nothing: %s. Make room there; jobs at work go on, and what they have waits", refused.Description)
+		text = fmt.Sprintf("the server of the study takes nothing: %s. Make room there; jobs at work go on, and what they have waits",
+			refused.Description)
 	}
 	s.mu.Lock()
 	first := s.away == ""
@@ -306,7 +315,8 @@ func (s *store) isClosed() bool {
 	}
 }
 
-// insist repeats an operation until the server has taken it. After the process was asked to end, it gives up after a while.
+// insist repeats an operation until the server has taken it. After the process was asked to end, it gives up after a
+// while.
 func (s *store) insist(do func(context.Context) error) error {
 	for {
 		ctx, cancel := op()
@@ -372,7 +382,8 @@ func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
 		err = fmt.Errorf("served: %w", err)
 	}
 	if s.view != nil && s.view.settings.values[refusedKey+s.name] != "" {
-		err = fmt.Errorf("served: the holder of the study refuses this process: %s. Compare the ocl and the machine with those of the others", s.view.settings.values[refusedKey+s.name])
+		err = fmt.Errorf("served: the holder of the study refuses this process: %s. Compare the ocl and the machine with those of the others",
+			s.view.settings.values[refusedKey+s.name])
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -382,7 +393,8 @@ func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
 		return nil, st, nil
 	}
 	if !isName(e.Key) {
-		return nil, study.State{}, fmt.Errorf("served: the job %s has the key %.80q, which cannot be served. Do the study without --listen", e.Folder, e.Key)
+		return nil, study.State{}, fmt.Errorf("served: the job %s has the key %.80q, which cannot be served. Do the study without --listen",
+			e.Folder, e.Key)
 	}
 	folder := filepath.Join(s.place, e.Folder)
 	unlock, err := experiment.LockRun(folder)
@@ -392,7 +404,8 @@ func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
 	if err != nil {
 		return nil, study.State{}, fmt.Errorf("served: %w", err)
 	}
-	c := &claim{store: s, entry: e, folder: folder, unlock: unlock, held: held{Worker: s.worker, Progress: study.Progress{Host: s.host, PID: os.Getpid()}}}
+	c := &claim{store: s, entry: e, folder: folder, unlock: unlock,
+		held: held{Worker: s.worker, Progress: study.Progress{Host: s.host, PID: os.Getpid()}}}
 	st, err = c.take()
 	if err == nil && st.Phase == study.Running && st.Sure {
 		s.mu.Lock()

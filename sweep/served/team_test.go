@@ -19,7 +19,8 @@ import (
 // team is the URL of a server of a team, where whoever is connected may do anything.
 func team(t testing.TB, user, password string) string {
 	t.Helper()
-	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true,
+		StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
 		Username: user, Password: password})
 	if err != nil {
 		t.Fatal(err)
@@ -32,15 +33,16 @@ func team(t testing.TB, user, password string) string {
 	return srv.ClientURL()
 }
 
-// TestTeamServer: two studies are served by a team's own server, with a password from the environment. Somebody removes all that one of them
-// keeps there while its workers are connected. A study that is done leaves nothing.
+// TestTeamServer: two studies are served by a team's own server, with a password from the environment. Somebody removes
+// all that one of them keeps there while its workers are connected. A study that is done leaves nothing.
 func TestTeamServer(t *testing.T) {
 	url := team(t, "team", "word")
 	all := studytest.Results(t, 2)
 	entries := entriesOf(all)
 	dir, other := made(t, entries), made(t, entries)
 	serving := func(dir string) (*served.Holder, error) {
-		return served.Serve(t.Context(), dir, study.OpenFolder(dir), entries, served.ServeOptions{NATS: url, Look: soon, Note: notesOf(t).add})
+		return served.Serve(t.Context(), dir, study.OpenFolder(dir), entries,
+			served.ServeOptions{NATS: url, Look: soon, Note: notesOf(t).add})
 	}
 	t.Setenv("OCL_NATS_USER", "team")
 	t.Setenv("OCL_NATS_PASSWORD", "else")
@@ -83,7 +85,8 @@ func TestTeamServer(t *testing.T) {
 		t.Errorf("%d streams, want six of each study", n)
 	}
 	_, word := worker.Conn()
-	for _, name := range []string{"KV_ocl-" + word + "-study", "KV_ocl-" + word + "-claims", "KV_ocl-" + word + "-jobs", "KV_ocl-" + word + "-ends", "ocl-" + word + "-results", "ocl-" + word + "-bundles"} {
+	for _, name := range []string{"KV_ocl-" + word + "-study", "KV_ocl-" + word + "-claims", "KV_ocl-" + word + "-jobs",
+		"KV_ocl-" + word + "-ends", "ocl-" + word + "-results", "ocl-" + word + "-bundles"} {
 		if err := js.DeleteStream(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +131,8 @@ func TestHolderWorks(t *testing.T) {
 	dir := made(t, entries)
 	h, _ := serve(t, dir, entries, "")
 	jobs := []study.Job{{Entry: entries[0]}}
-	w := study.Worker{Store: h.Store(), Jobs: jobs, Concurrency: 1, Workers: 1, Poll: 10 * time.Millisecond, Stay: true, Do: writing(all[0])}
+	w := study.Worker{Store: h.Store(), Jobs: jobs, Concurrency: 1, Workers: 1, Poll: 10 * time.Millisecond, Stay: true,
+		Do: writing(all[0])}
 	if _, err := w.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

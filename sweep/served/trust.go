@@ -21,7 +21,8 @@ import (
 // mostFaults is the number of unusable results, or of false reports, after which a worker is refused.
 const mostFaults = 3
 
-// fault counts what of a worker could not be used, and refuses it after several. It is the mark of its key that counts, which it cannot choose.
+// fault counts what of a worker could not be used, and refuses it after several. It is the mark of its key that counts,
+// which it cannot choose.
 func (h *Holder) fault(ctx context.Context, worker, why string) {
 	m := markOf(worker)
 	before := h.faults[m]
@@ -37,7 +38,8 @@ func (h *Holder) fault(ctx context.Context, worker, why string) {
 	h.failed(h.store.set(ctx, refusedKey+worker, h.refused[worker]))
 }
 
-// bar ends the connections of workers that are refused, which had time to hear why. Whoever makes up new names all the time is refused by the secret in the end.
+// bar ends the connections of workers that are refused, which had time to hear why. Whoever makes up new names all the
+// time is refused by the secret in the end.
 func (h *Holder) bar() {
 	if h.server == nil {
 		return
@@ -50,7 +52,8 @@ func (h *Holder) bar() {
 	}
 }
 
-// prove notes that a result of a worker was good. What others said has failed, of which no result was good, is then tried again: it may be their machine.
+// prove notes that a result of a worker was good. What others said has failed, of which no result was good, is then
+// tried again: it may be their machine.
 func (h *Holder) prove(ctx context.Context, worker string) {
 	m := markOf(worker)
 	if worker == unknown {
@@ -74,8 +77,8 @@ func (h *Holder) prove(ctx context.Context, worker string) {
 	}
 }
 
-// died are the marks of the processes that have begun a job, and whose connections have ended since. Of those that served the study before, and did it
-// themselves, the file tells how many there were.
+// died are the marks of the processes that have begun a job, and whose connections have ended since. Of those that
+// served the study before, and did it themselves, the file tells how many there were.
 func (h *Holder) died(e study.Entry) (marks []string) {
 	h.store.mu.Lock()
 	defer h.store.mu.Unlock()
@@ -84,7 +87,8 @@ func (h *Holder) died(e study.Entry) (marks []string) {
 			marks = append(marks, m)
 		}
 	}
-	own, _ := input.ReadFile(filepath.Join(h.dir, ownWorkDir, e.Folder, begunFile), input.Want{Most: limit.StudyNote}) // without it none has died
+	// without it none has died
+	own, _ := input.ReadFile(filepath.Join(h.dir, ownWorkDir, e.Folder, begunFile), input.Want{Most: limit.StudyNote})
 	for n := range bytes.Count(own, []byte("\n")) {
 		marks = append(marks, fmt.Sprintf("%s %d", holderUser, n))
 	}
@@ -153,8 +157,8 @@ func (h *Holder) fail(ctx context.Context, e study.Entry, why string) bool {
 	return true
 }
 
-// takeFailure takes the message that a job has failed. From a worker of which no result was good it counts only while no other one is known to be better,
-// and from any other one once nobody else can do the job.
+// takeFailure takes the message that a job has failed. From a worker of which no result was good it counts only while
+// no other one is known to be better, and from any other one once nobody else can do the job.
 func (h *Holder) takeFailure(ctx context.Context, m *jetstream.RawStreamMsg, e study.Entry, worker string) bool {
 	r, _, err := h.store.job(ctx, e.Key)
 	if err != nil {
@@ -178,8 +182,10 @@ func (h *Holder) takeFailure(ctx context.Context, m *jetstream.RawStreamMsg, e s
 		}
 		proven = slices.ContainsFunc(died, func(m string) bool { return h.proven[m] }) || h.retried[e.Key]
 		by = ""
-	} else if again := slices.ContainsFunc(f.by, func(other string) bool { return markOf(other) == by }); again || !proven && len(h.proven) > 0 && len(f.by) == 0 {
-		h.fault(ctx, worker, fmt.Sprintf("it said that %d jobs have failed, and did none, as others did, or the same one again. The last: %s", mostFaults, study.Problem(why)))
+	} else if again := slices.ContainsFunc(f.by, func(other string) bool { return markOf(other) == by }); again ||
+		!proven && len(h.proven) > 0 && len(f.by) == 0 {
+		h.fault(ctx, worker, fmt.Sprintf("it said that %d jobs have failed, and did none, as others did, or the same one again. The last: %s",
+			mostFaults, study.Problem(why)))
 		h.offer(ctx, e, worker)
 		return true
 	} else if worker != holderUser && h.server != nil && len(h.proven) > 0 {

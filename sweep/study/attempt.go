@@ -2,8 +2,8 @@ package study
 
 import "fmt"
 
-// Attempt is one try of a process to do a job, as stores keep it for as long as the process has the job. One that is left there is of a
-// process that has died.
+// Attempt is one try of a process to do a job, as stores keep it for as long as the process has the job. One that is
+// left there is of a process that has died.
 type Attempt struct {
 	Number   int `json:"attempt"` // from 1
 	Start    int `json:"start"`   // the step at which it began

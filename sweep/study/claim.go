@@ -65,7 +65,8 @@ func (a *attempt) create(folder string, now time.Time) (*os.File, error) {
 	return f, nil
 }
 
-// readAttempt reads the attempt of a run. One that cannot be read, as when it is half written, is a first one of which nothing is known.
+// readAttempt reads the attempt of a run. One that cannot be read, as when it is half written, is a first one of which
+// nothing is known.
 func readAttempt(folder string) (a attempt, there bool) {
 	path := filepath.Join(folder, attemptFile)
 	if _, err := os.Lstat(path); err != nil {
@@ -92,7 +93,8 @@ type failure struct {
 
 const failureFormat = "ocl-failure"
 
-// readFailure reads why a job failed. A file that cannot be read fails the job all the same: nobody removes it by accident.
+// readFailure reads why a job failed. A file that cannot be read fails the job all the same: nobody removes it by
+// accident.
 func readFailure(folder string) (f failure, failed bool) {
 	path := filepath.Join(folder, failedFile)
 	text, err := input.ReadFile(path, input.Want{Most: limit.StudyFailure})

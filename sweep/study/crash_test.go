@@ -20,13 +20,15 @@ import (
 )
 
 var (
-	kills = flag.Int("kills", 0, "how often TestKilledStudyEndsAsAnUndisturbedOne kills a process; 0 is 5 with OCL_LONG, and without it the test is skipped")
-	seed  = flag.Uint64("killseed", 0, "seed of the times of the kills; 0 draws one")
-	file  = flag.String("killstudy", "", "file of the study that is killed, with its data in OCL_DATA; \"\" is one of drawn images")
+	kills = flag.Int("kills", 0,
+		"how often TestKilledStudyEndsAsAnUndisturbedOne kills a process; 0 is 5 with OCL_LONG, and without it the test is skipped")
+	seed = flag.Uint64("killseed", 0, "seed of the times of the kills; 0 draws one")
+	file = flag.String("killstudy", "",
+		"file of the study that is killed, with its data in OCL_DATA; \"\" is one of drawn images")
 )
 
-// childVariable names the folder of a study that this test binary is to join as a worker. loadVariable says that it is that of
-// the scale test.
+// childVariable names the folder of a study that this test binary is to join as a worker. loadVariable says that it is
+// that of the scale test.
 const (
 	childVariable = "OCL_TEST_STUDY"
 	loadVariable  = "OCL_TEST_LOAD"
@@ -67,8 +69,9 @@ func worker(dir string) error {
 	return err
 }
 
-// crashing is a study of different kinds of state: a memory, a trick with a review, candidates, a Fisher matrix, a teacher,
-// training at inference, experts that are made and trained in sleeps of many steps, and runs that are tuned first: each by itself, and together.
+// crashing is a study of different kinds of state: a memory, a trick with a review, candidates, a Fisher matrix, a
+// teacher, training at inference, experts that are made and trained in sleeps of many steps, and runs that are tuned
+// first: each by itself, and together.
 const crashing = `study: 1
 data: {train_per_class: 6, test_per_class: 2}
 stream: {tasks: 10}
@@ -95,7 +98,8 @@ func made(t testing.TB, text string) (string, []study.Job) {
 	if err := os.WriteFile(grid, []byte(tunedGrid), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s, err := study.Parse(t.Context(), "s.yaml", []byte(strings.ReplaceAll(text, "GRID", grid)), os.Getenv("OCL_DATA"), false)
+	s, err := study.Parse(t.Context(), "s.yaml", []byte(strings.ReplaceAll(text, "GRID", grid)), os.Getenv("OCL_DATA"),
+		false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +117,8 @@ func made(t testing.TB, text string) (string, []study.Job) {
 	return dir, jobs
 }
 
-// TestKilledStudyEndsAsAnUndisturbedOne: two processes share a study, and again and again one of them is killed at a random
-// instant. Its results are those of a study that nobody disturbed.
+// TestKilledStudyEndsAsAnUndisturbedOne: two processes share a study, and again and again one of them is killed at a
+// random instant. Its results are those of a study that nobody disturbed.
 func TestKilledStudyEndsAsAnUndisturbedOne(t *testing.T) {
 	if *kills == 0 {
 		if os.Getenv("OCL_LONG") == "" {

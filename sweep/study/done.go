@@ -10,9 +10,9 @@ import (
 	"ocl/run/result"
 )
 
-// doneFile says of the result beside it that it was found whole, and what it has in short. Reading a result takes milliseconds, and every
-// process of a study asks after every job. The file is dispensable: without it, or if the result has another size or time than the one that it
-// names, the result itself is read.
+// doneFile says of the result beside it that it was found whole, and what it has in short. Reading a result takes
+// milliseconds, and every process of a study asks after every job. The file is dispensable: without it, or if the
+// result has another size or time than the one that it names, the result itself is read.
 const doneFile = ".done"
 
 // doneNote is the content of the file, one line of JSON with a checksum.
@@ -34,7 +34,8 @@ type stamp struct {
 	Modified int64 `json:"modified"` // nanoseconds since 1970
 }
 
-// stampOf is the stamp of the result in a folder; ok is false if there is none. A result that is replaced meanwhile has another time.
+// stampOf is the stamp of the result in a folder; ok is false if there is none. A result that is replaced meanwhile has
+// another time.
 func stampOf(folder string) (s stamp, ok bool) {
 	info, err := os.Stat(filepath.Join(folder, experiment.ResultFile))
 	if err != nil || !info.Mode().IsRegular() {
@@ -58,7 +59,8 @@ func noted(folder string, e Entry) (State, bool) {
 }
 
 // write writes the file of a result that is known to be whole, as its run has written it or somebody has read it. Two
-// processes write the same bytes. It is not synced, and a fault changes nothing: a file that is not whole counts as none.
+// processes write the same bytes. It is not synced, and a fault changes nothing: a file that is not whole counts as
+// none.
 func (n doneNote) write(folder string) {
 	line, err := checkedLine(n)
 	if err != nil {
@@ -73,5 +75,6 @@ func (n doneNote) write(folder string) {
 }
 
 func noteOf(e Entry, r *result.Result, s stamp) doneNote {
-	return doneNote{Key: e.Key, stamp: s, Outcome: r.Outcome.State, Accuracy: r.Metrics.AverageAccuracy, Step: r.Outcome.Step}
+	return doneNote{Key: e.Key, stamp: s, Outcome: r.Outcome.State, Accuracy: r.Metrics.AverageAccuracy,
+		Step: r.Outcome.Step}
 }

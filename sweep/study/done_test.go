@@ -45,7 +45,8 @@ func TestNotesOfDoneJobs(t *testing.T) {
 			}
 		}, false},
 		"another time": {func(t *testing.T, folder string) {
-			if err := os.Chtimes(filepath.Join(folder, experiment.ResultFile), time.Time{}, time.Now().Add(time.Hour)); err != nil {
+			if err := os.Chtimes(filepath.Join(folder, experiment.ResultFile), time.Time{},
+				time.Now().Add(time.Hour)); err != nil {
 				t.Fatal(err)
 			}
 		}, true},
@@ -72,7 +73,9 @@ func TestNotesOfDoneJobs(t *testing.T) {
 			}
 			tt.change(t, folder)
 			next := study.OpenFolder(dir)
-			if st := next.State(e); (st.Phase == study.Done) != tt.done || tt.done && (st.Outcome != r.Outcome.State || st.Progress.Step != r.Outcome.Step || *st.Accuracy != *r.Metrics.AverageAccuracy) {
+			if st := next.State(e); (st.Phase == study.Done) != tt.done || tt.done &&
+				(st.Outcome != r.Outcome.State || st.Progress.Step != r.Outcome.Step ||
+					*st.Accuracy != *r.Metrics.AverageAccuracy) {
 				t.Errorf("the state is %+v, want done: %v", st, tt.done)
 			}
 			if c, st, err := next.Claim(e); err != nil || (c == nil) != tt.done {

@@ -23,11 +23,12 @@ const (
 	cancelledFile = "cancelled"
 )
 
-// Folder is the store in plain files. Every job has a folder with the files of its run; that is done when its result.json
-// says so.
+// Folder is the store in plain files. Every job has a folder with the files of its run; that is done when its
+// result.json says so.
 //
-// A process at work on a job holds the lock of its folder, and keeps in the file .attempt how far it is. The system releases
-// the lock when the process ends, however it ends. So a job with that file and without the lock is one whose process has died.
+// A process at work on a job holds the lock of its folder, and keeps in the file .attempt how far it is. The system
+// releases the lock when the process ends, however it ends. So a job with that file and without the lock is one whose
+// process has died.
 type Folder struct {
 	dir, host string
 	lock      func(folder string) (unlock func(), err error) // experiment.LockRun, but in tests of other file systems
@@ -41,7 +42,8 @@ type Folder struct {
 
 // OpenFolder opens the store in a folder.
 func OpenFolder(dir string) *Folder {
-	return &Folder{dir: dir, host: HostName(), lock: experiment.LockRun, now: time.Now, known: map[string]State{}, mine: map[string]*claim{}}
+	return &Folder{dir: dir, host: HostName(), lock: experiment.LockRun, now: time.Now, known: map[string]State{},
+		mine: map[string]*claim{}}
 }
 
 // HostName is the name of this machine, as [Progress] has it.
@@ -119,7 +121,8 @@ func (s *Folder) take(e Entry, folder string) (*claim, State, error) {
 	}
 	file, err := mine.create(folder, s.now())
 	if err != nil {
-		return nil, State{}, fmt.Errorf("study: %s: the job cannot be claimed: %w. Make room on the disk, or give a folder that can be written", folder, err)
+		return nil, State{}, fmt.Errorf("study: %s: the job cannot be claimed: %w. Make room on the disk, or give a folder that can be written",
+			folder, err)
 	}
 	c := &claim{store: s, entry: e, folder: folder, file: file, mine: mine}
 	if err := s.putAside(e, folder); err != nil {
@@ -128,8 +131,9 @@ func (s *Folder) take(e Entry, folder string) (*claim, State, error) {
 	return c, State{Phase: Running, Sure: true, Attempt: mine.Number, Progress: mine.Progress}, nil
 }
 
-// mayLive says that an attempt whose lock is free may be alive: its machine is another one, and has said a moment ago how far it is. Where
-// locks do not cross machines this keeps a job that several of them begin at once from counting as dead so many times.
+// mayLive says that an attempt whose lock is free may be alive: its machine is another one, and has said a moment ago
+// how far it is. Where locks do not cross machines this keeps a job that several of them begin at once from counting as
+// dead so many times.
 func (s *Folder) mayLive(a attempt) bool {
 	return a.Host != s.host && s.now().Sub(a.At).Abs() < StaleAfter
 }

@@ -14,7 +14,8 @@ import (
 	"ocl/sweep/studytest"
 )
 
-// TestFolderContract runs the contract on file systems whose locks all machines share, and on those where each machine has its own.
+// TestFolderContract runs the contract on file systems whose locks all machines share, and on those where each machine
+// has its own.
 func TestFolderContract(t *testing.T) {
 	for name, shared := range map[string]bool{"shared locks": true, "own locks": false} {
 		t.Run(name, func(t *testing.T) {
@@ -53,8 +54,12 @@ func locksOf(elsewhere, machine string) func(string) (func(), error) {
 func TestNoLocks(t *testing.T) {
 	e := studytest.Entry(studytest.Results(t, 1)[0])
 	s := study.OpenFolder(t.TempDir())
-	s.OnMachine("a", func(string) (func(), error) { return nil, errors.New("no locks available. Choose another file system") })
-	if c, _, err := s.Claim(e); c != nil || err == nil || !strings.Contains(err.Error(), "no locks available. Choose another file system") {
+	s.OnMachine("a", func(string) (func(), error) {
+		return nil,
+			errors.New("no locks available. Choose another file system")
+	})
+	if c, _, err := s.Claim(e); c != nil || err == nil ||
+		!strings.Contains(err.Error(), "no locks available. Choose another file system") {
 		t.Errorf("claim %v, error %v", c, err)
 	}
 }
@@ -97,8 +102,8 @@ func TestKilledProcessFreesItsJobs(t *testing.T) {
 	}
 }
 
-// TestDeathAfterTheResult: a job with a result is at work while its process lives, which is about to say that it is done. Who finds it done
-// removes the attempt of a process that died after the result, or after the note on it.
+// TestDeathAfterTheResult: a job with a result is at work while its process lives, which is about to say that it is
+// done. Who finds it done removes the attempt of a process that died after the result, or after the note on it.
 func TestDeathAfterTheResult(t *testing.T) {
 	dir := t.TempDir()
 	r := studytest.Results(t, 1)[0]
@@ -161,7 +166,8 @@ func TestFileInPlaceOfAJob(t *testing.T) {
 	}
 	s := study.OpenFolder(dir)
 	c, st, err := s.Claim(e)
-	if c != nil || err != nil || st.Phase != study.Failed || !strings.HasSuffix(st.Error, e.Folder+" is not a folder. Remove it, and the job is done") {
+	if c != nil || err != nil || st.Phase != study.Failed ||
+		!strings.HasSuffix(st.Error, e.Folder+" is not a folder. Remove it, and the job is done") {
 		t.Errorf("claim %v, %+v, error %v", c, st, err)
 	}
 }

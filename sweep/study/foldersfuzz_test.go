@@ -11,8 +11,8 @@ import (
 	"ocl/internal/fuzztest"
 )
 
-// FuzzFolder reads the files of a study of which one is changed, and takes its job: nothing panics, memory is in proportion to the file, no
-// message has raw bytes of it, and a job that can be claimed is given back.
+// FuzzFolder reads the files of a study of which one is changed, and takes its job: nothing panics, memory is in
+// proportion to the file, no message has raw bytes of it, and a job that can be claimed is given back.
 func FuzzFolder(f *testing.F) {
 	e := Entry{Key: strings.Repeat("0a", 32), Folder: "er-m50-s1-0a0a0a0a", Name: "er", Steps: 10, FLOPs: 1}
 	accuracy := 0.5
@@ -42,12 +42,15 @@ func FuzzFolder(f *testing.F) {
 		pack func([]byte) []byte // of a changed base
 	}{
 		{e.Folder + "/" + attemptFile, begun, padded},
-		{e.Folder + "/" + doneFile, text(doneNote{Key: e.Key, stamp: stamp{Size: 10, Modified: 1}, Outcome: "finished", Accuracy: &accuracy, Step: 3}), line},
-		{e.Folder + "/" + failedFile, text(failure{Format: failureFormat, Version: 1, Error: "x", Host: "y", Attempt: 2}), same},
+		{e.Folder + "/" + doneFile, text(doneNote{Key: e.Key, stamp: stamp{Size: 10, Modified: 1}, Outcome: "finished",
+			Accuracy: &accuracy, Step: 3}), line},
+		{e.Folder + "/" + failedFile, text(failure{Format: failureFormat, Version: 1, Error: "x", Host: "y", Attempt: 2}),
+			same},
 		{jobsFile, text(e), job},
 		{jobsFile, text(jobsHead{jobsFormat, 1, 1}), func(b []byte) []byte { return append(line(b), line(text(e))...) }},
 		{shardsFile, []byte("8\n"), same},
-		{StudyFile, []byte(`{"study": 1, "methods": ["er"], "made": {"numbers": 2, "kernel": "avx2", "convolution": "direct", "data": {"glyphs": "sha256:00"}}}`), same},
+		{StudyFile, []byte(`{"study": 1, "methods": ["er"], "made": {"numbers": 2, "kernel": "avx2", "convolution": "direct", "data": {"glyphs": "sha256:00"}}}`),
+			same},
 	}
 	for i := range files {
 		f.Add(byte(i), true, []byte{})

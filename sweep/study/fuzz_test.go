@@ -13,8 +13,8 @@ import (
 	"ocl/run/experiment"
 )
 
-// FuzzStudy reads a study: memory is in proportion to the text and to the runs that a study may have, no message has raw
-// bytes of the file, and the runs are as many as are counted.
+// FuzzStudy reads a study: memory is in proportion to the text and to the runs that a study may have, no message has
+// raw bytes of the file, and the runs are as many as are counted.
 func FuzzStudy(f *testing.F) {
 	for _, text := range []string{
 		small + "methods: [er]\nruns: [1, 100000000]\n",
@@ -87,8 +87,9 @@ func TestStudiesAreCounted(t *testing.T) {
 		"runs: [1, 200000]":   "s.yaml:1: the study has about 200,001 runs, but at most 100,000 are possible. runs makes most of them",
 		"runs: 1000000000000": "about 1,000,000,000,000 runs",
 		"runs: [-3, 300000]":  "about 300,001 runs",
-		"memory: " + numbers + "\nseed: " + numbers + "\neval_every: " + numbers: "about 970,299,000 runs, but at most 100,000 are possible. memory makes most",
-		"runs: 5\nmemory: 9\ninclude: [{methods: [er], runs: 9999}]":             "the study has about 10,004 runs, which is more than 10,000",
+		"memory: " + numbers + "\nseed: " + numbers + "\neval_every: " +
+			numbers: "about 970,299,000 runs, but at most 100,000 are possible. memory makes most",
+		"runs: 5\nmemory: 9\ninclude: [{methods: [er], runs: 9999}]": "the study has about 10,004 runs, which is more than 10,000",
 	} {
 		_, listed, err := parsed(t, []byte(small+"methods: [er]\n"+text))
 		if err == nil || !strings.Contains(err.Error(), want) || listed > limit.StudyRuns {
@@ -97,7 +98,8 @@ func TestStudiesAreCounted(t *testing.T) {
 	}
 }
 
-// TestManyExclusions: the entries of exclude are not held against every run: few have the value under which a run looks for them.
+// TestManyExclusions: the entries of exclude are not held against every run: few have the value under which a run looks
+// for them.
 func TestManyExclusions(t *testing.T) {
 	var b strings.Builder
 	for i := range 3000 {
@@ -105,7 +107,9 @@ func TestManyExclusions(t *testing.T) {
 	}
 	text := small + "methods: [er]\nruns: 3000\nexclude:\n" + b.String()
 	s, _, err := parsed(t, []byte(text))
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "this entry of exclude removes nothing") { // only the last
+	// only the last
+	if err == nil || strings.Contains(err.Error(), "\n") ||
+		!strings.Contains(err.Error(), "this entry of exclude removes nothing") {
 		t.Errorf("%v, %v", s, err)
 	}
 	sheet, err := experiment.Schema().ParseSheet("s.yaml", []byte(text))

@@ -16,9 +16,9 @@ import (
 	"ocl/run/result"
 )
 
-// Files lists what a machine must have to go on with the run in a folder, or to keep its result: config, events, result, the newest
-// checkpoint, and the same of the trials of a tuning. The paths are relative to the folder, with slashes, each folder after its files and the
-// result last. Hidden files and results that were put aside are left out.
+// Files lists what a machine must have to go on with the run in a folder, or to keep its result: config, events,
+// result, the newest checkpoint, and the same of the trials of a tuning. The paths are relative to the folder, with
+// slashes, each folder after its files and the result last. Hidden files and results that were put aside are left out.
 func Files(folder string) ([]string, error) {
 	var paths []string
 	err := input.Walk(folder, func(path string, e fs.DirEntry, err error) error {
@@ -63,9 +63,10 @@ func Files(folder string) ([]string, error) {
 	return paths, nil
 }
 
-// TakeOver moves what a worker elsewhere has handed over, which lies in a folder of the same file system, into the folder of a job: a whole
-// result, or the files from which the run goes on. It is false if the job has its result already, and then moves nothing. The error wraps
-// experiment.ErrBusy if a process of this file system is at work on the job. A result that is not the job's is refused.
+// TakeOver moves what a worker elsewhere has handed over, which lies in a folder of the same file system, into the
+// folder of a job: a whole result, or the files from which the run goes on. It is false if the job has its result
+// already, and then moves nothing. The error wraps experiment.ErrBusy if a process of this file system is at work on
+// the job. A result that is not the job's is refused.
 func (s *Folder) TakeOver(e Entry, from string) (taken bool, err error) {
 	paths, err := Files(from)
 	if err != nil {

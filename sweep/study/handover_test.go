@@ -28,21 +28,25 @@ func lay(t *testing.T, folder string, paths ...string) string {
 
 // TestFiles: what is handed over has the newest checkpoint of each run, and nothing of this machine alone.
 func TestFiles(t *testing.T) {
-	folder := lay(t, t.TempDir(), "config.yaml", "events.jsonl", "result.json", "result.json.aside-1", ".lock", ".attempt", ".done", "failed.json", "checkpoint/step-9.ckpt",
-		"checkpoint/step-10.ckpt", "checkpoint/.step-11.ckpt.1-2-3.tmp", "tuning/tuning.json", "tuning/trials/a/config.yaml", "tuning/trials/a/checkpoint/step-3.ckpt",
+	folder := lay(t, t.TempDir(), "config.yaml", "events.jsonl", "result.json", "result.json.aside-1", ".lock", ".attempt",
+		".done", "failed.json", "checkpoint/step-9.ckpt",
+		"checkpoint/step-10.ckpt", "checkpoint/.step-11.ckpt.1-2-3.tmp", "tuning/tuning.json", "tuning/trials/a/config.yaml",
+		"tuning/trials/a/checkpoint/step-3.ckpt",
 		"tuning/trials/a/checkpoint/step-4.ckpt", "tuning/trials/b/result.json", "tuning/trials/b/.lock")
 	if err := os.Symlink("/etc/passwd", filepath.Join(folder, "link")); err != nil {
 		t.Fatal(err)
 	}
 	got, err := study.Files(folder)
-	want := []string{"checkpoint/step-10.ckpt", "config.yaml", "events.jsonl", "tuning/trials/a/checkpoint/step-4.ckpt", "tuning/trials/a/config.yaml",
+	want := []string{"checkpoint/step-10.ckpt", "config.yaml", "events.jsonl", "tuning/trials/a/checkpoint/step-4.ckpt",
+		"tuning/trials/a/config.yaml",
 		"tuning/trials/b/result.json", "tuning/tuning.json", "result.json"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, error %v; want %q", got, err, want)
 	}
 }
 
-// TestTakeOver: what was handed over is moved into the folder of the job; the first result stays, and one that is not the job's is refused.
+// TestTakeOver: what was handed over is moved into the folder of the job; the first result stays, and one that is not
+// the job's is refused.
 func TestTakeOver(t *testing.T) {
 	all := studytest.Results(t, 2)
 	dir, e := t.TempDir(), studytest.Entry(all[0])
@@ -74,7 +78,8 @@ func TestTakeOver(t *testing.T) {
 	if err := c.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if taken, err := s.TakeOver(e, put(from("events.jsonl"), all[1])); taken || err == nil || !strings.Contains(err.Error(), "it is the result of the run") {
+	if taken, err := s.TakeOver(e, put(from("events.jsonl"), all[1])); taken || err == nil ||
+		!strings.Contains(err.Error(), "it is the result of the run") {
 		t.Errorf("the result of another run: %t, %v", taken, err)
 	}
 	if taken, err := s.TakeOver(e, put(from("config.yaml", "events.jsonl"), all[0])); !taken || err != nil {

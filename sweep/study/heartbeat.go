@@ -26,8 +26,8 @@ type heartbeat struct {
 // leastBeat is the least time between two beats: news waits for so long.
 const leastBeat = time.Second
 
-// beat tells the store until stopped is closed: at once when the process is asked to end, soon after other news, and else every
-// [BeatEvery]. The end of the study ends the run, and so does lose, once another process has the job.
+// beat tells the store until stopped is closed: at once when the process is asked to end, soon after other news, and
+// else every [BeatEvery]. The end of the study ends the run, and so does lose, once another process has the job.
 func (p *heartbeat) beat(stopped, asked <-chan struct{}, cancelled func() bool, end func(), lose func(error)) {
 	tick := time.NewTicker(BeatEvery)
 	defer tick.Stop()
@@ -87,7 +87,8 @@ func (p *heartbeat) save(ctx context.Context, stopped <-chan struct{}) {
 
 // events are the observers of a run: those of the caller, and the worker's own.
 func (p *heartbeat) events(ev experiment.Events) experiment.Events {
-	begin, task, step, working, tested, evaluated := ev.Begin, ev.TaskBegin, ev.StepEnd, ev.Working, ev.Tested, ev.Evaluated
+	begin, task, step, working, tested, evaluated := ev.Begin, ev.TaskBegin, ev.StepEnd, ev.Working, ev.Tested,
+		ev.Evaluated
 	var first int
 	ev.Begin = func(j experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
 		p.set(func(at *Progress) {

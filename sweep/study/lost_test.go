@@ -42,7 +42,8 @@ func sheet(t *testing.T, keys map[string]any) string {
 type list []any
 
 // tiny are the keys of a study whose runs take a part of a second.
-var tiny = map[string]any{"methods": list{"er"}, "memory": 50, "data.train_per_class": 6, "data.test_per_class": 1, "stream.tasks": 5, "network.name": "mlp", "network.hidden": list{8}}
+var tiny = map[string]any{"methods": list{"er"}, "memory": 50, "data.train_per_class": 6, "data.test_per_class": 1,
+	"stream.tasks": 5, "network.name": "mlp", "network.hidden": list{8}}
 
 // opened are the jobs of a study.
 func opened(t *testing.T, text string) (*study.Study, []study.Job) {
@@ -85,43 +86,69 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 		return map[string]any{"stream.kind": "shift", "stream.shift.kind": kind, "stream.tasks": 10}
 	}
 	tuned := map[string]any{"protocol": "survey", "tune.grid": grid("a.yaml", "optimizer.lr: [0.1, 0.01]\n")}
-	random := map[string]any{"protocol": "survey", "tune.grid": tuned["tune.grid"], "tune.search": "random", "tune.points": 2}
-	files := map[string]any{"data.name": "folder", "data.dir": t.TempDir(), "data.train_per_class": 0, "data.test_per_class": 0}
+	random := map[string]any{"protocol": "survey", "tune.grid": tuned["tune.grid"], "tune.search": "random",
+		"tune.points": 2}
+	files := map[string]any{"data.name": "folder", "data.dir": t.TempDir(), "data.train_per_class": 0,
+		"data.test_per_class": 0}
 	type values struct {
 		values  list
 		with    map[string]any
 		unready bool // it needs files that are not at hand, so the runs are counted before the data are open
 	}
 	cases := map[string]values{
-		"data.name": {values: list{"folder", "csv"}, with: files, unready: true}, "data.size": {values: list{16, 24}}, "data.channels": {values: list{0, 3}, with: files, unready: true},
+		"data.name": {values: list{"folder", "csv"}, with: files, unready: true}, "data.size": {values: list{16, 24}},
+		"data.channels":        {values: list{0, 3}, with: files, unready: true},
 		"data.train_per_class": {values: list{6, 7}}, "data.test_per_class": {values: list{1, 2}},
-		"data.domains": {values: list{"noise", "rotation"}, with: map[string]any{"stream.kind": "domains", "stream.tasks": 2}}, "data.seed": {values: list{0, 1}},
-		"data.unreadable": {values: list{"fail", "skip"}, with: files, unready: true}, "stream.kind": {values: list{"classes", "domains"}}, "stream.tasks": {values: list{5, 10}},
+		"data.domains": {values: list{"noise", "rotation"},
+			with: map[string]any{"stream.kind": "domains", "stream.tasks": 2}}, "data.seed": {values: list{0, 1}},
+		"data.unreadable": {values: list{"fail", "skip"}, with: files, unready: true},
+		"stream.kind":     {values: list{"classes", "domains"}}, "stream.tasks": {values: list{5, 10}},
 		"stream.batch": {values: list{5, 10}}, "stream.class_order": {values: list{"random", "given"}},
-		"stream.task_classes": {values: list{list{40, 60}, list{60, 40}}, with: map[string]any{"stream.tasks": 2}}, "stream.task_signals": {values: list{true, false}},
-		"stream.blurry": {values: list{0, 0.1}}, "stream.long_tail": {values: list{0.5, 0.6}}, "stream.class_counts": {values: list{counts(3), counts(4)}},
-		"stream.shift.kind":                {values: list{"noise", "blur"}, with: map[string]any{"stream.kind": "shift", "stream.tasks": 10}},
+		"stream.task_classes": {values: list{list{40, 60}, list{60, 40}}, with: map[string]any{"stream.tasks": 2}},
+		"stream.task_signals": {values: list{true, false}},
+		"stream.blurry":       {values: list{0, 0.1}}, "stream.long_tail": {values: list{0.5, 0.6}},
+		"stream.class_counts": {values: list{counts(3), counts(4)}},
+		"stream.shift.kind": {values: list{"noise", "blur"},
+			with: map[string]any{"stream.kind": "shift", "stream.tasks": 10}},
 		"stream.shift.noise_strengths":     {values: list{rising(1), rising(2)}, with: shifted("noise")},
 		"stream.shift.occlusion_strengths": {values: list{rising(0.05), rising(0.06)}, with: shifted("occlusion")},
 		"stream.shift.blur_strengths":      {values: list{rising(0.1), rising(0.2)}, with: shifted("blur")},
 		"stream.shift.occlusion":           {values: list{"per-task", "per-image"}, with: shifted("occlusion")},
 		"stream.shift.blur":                {values: list{"per-image", "cross-image"}, with: shifted("blur")},
-		"stream.held_out":                  {values: list{true, false}}, "stream.drop_last": {values: list{true, false}}, "stream.mean": {values: list{list{0.5, 0.5, 0.5}, list{0.4, 0.4, 0.4}}, with: map[string]any{"stream.std": list{1, 1, 1}}},
-		"stream.std": {values: list{list{0.5, 0.5, 0.5}, list{0.4, 0.4, 0.4}}, with: map[string]any{"stream.mean": list{0, 0, 0}}}, "methods": {values: list{"er", "mir"}}, "tricks": {values: list{"none", "lb"}}, "memory": {values: list{50, 60}},
-		"classifiers": {values: list{list{"head"}, list{"head", "ncm"}}}, "replay.batch": {values: list{5, 10}}, "replay.iterations": {values: list{1, 2}}, "replay.joint": {values: list{true, false}},
-		"replay.augment": {values: list{true, false}}, "replay.teacher": {values: list{"evaluation", "training"}, with: map[string]any{"tricks": list{"kdc"}}},
+		"stream.held_out":                  {values: list{true, false}}, "stream.drop_last": {values: list{true, false}},
+		"stream.mean": {values: list{list{0.5, 0.5, 0.5}, list{0.4, 0.4, 0.4}},
+			with: map[string]any{"stream.std": list{1, 1, 1}}},
+		"stream.std": {values: list{list{0.5, 0.5, 0.5}, list{0.4, 0.4, 0.4}},
+			with: map[string]any{"stream.mean": list{0, 0, 0}}}, "methods": {values: list{"er", "mir"}},
+		"tricks": {values: list{"none", "lb"}}, "memory": {values: list{50, 60}},
+		"classifiers": {values: list{list{"head"}, list{"head", "ncm"}}}, "replay.batch": {values: list{5, 10}},
+		"replay.iterations": {values: list{1, 2}}, "replay.joint": {values: list{true, false}},
+		"replay.augment":  {values: list{true, false}},
+		"replay.teacher":  {values: list{"evaluation", "training"}, with: map[string]any{"tricks": list{"kdc"}}},
 		"replay.kdc_star": {values: list{"text", "authors"}, with: map[string]any{"tricks": list{"kdc*"}}},
-		"network.name":    {values: list{"mlp", "resnet18"}, with: map[string]any{"network.width": 1}}, "network.width": {values: list{1, 2}, with: map[string]any{"network.name": "resnet18"}},
-		"network.hidden": {values: list{list{8}, list{9}}}, "network.head": {values: list{"linear", "cosine"}}, "network.freeze": {values: list{1, 2}, with: map[string]any{"network.name": "resnet18", "network.width": 1}},
-		"replay.latent": {values: list{true, false}, with: map[string]any{"network.freeze": 1}}, "replay.latent_bits": {values: list{8, 16}, with: map[string]any{"network.freeze": 1, "replay.latent": true}}, "optimizer.name": {values: list{"sgd", "adam"}}, "optimizer.lr": {values: list{0.1, 0.2}}, "optimizer.weight_decay": {values: list{0, 0.1}},
-		"optimizer.momentum": {values: list{0, 0.9}}, "protocol": {values: list{"standard", "survey"}}, "eval": {values: list{"seen", "final"}}, "eval_every": {values: list{5, 10}},
-		"seed": {values: list{0, 7}}, "seeds.order": {values: list{0, 2}}, "seeds.init": {values: list{0, 2}}, "seeds.memory": {values: list{0, 2}}, "runs": {values: list{1, 2}},
-		"engine.kernel": {values: list{"generic", ""}}, "engine.convolution": {values: list{"direct", "winograd"}, with: map[string]any{"network.name": "resnet18", "network.width": 1}},
-		"tune.grid": {values: list{tuned["tune.grid"], grid("b.yaml", "optimizer.lr: [0.1]\n")}, with: tuned}, "tune.search": {values: list{"grid", "halving"}, with: tuned},
-		"tune.points": {values: list{2, 3}, with: random}, "tune.repeats": {values: list{1, 2}, with: tuned}, "tune.seed": {values: list{0, 9}, with: tuned},
+		"network.name":    {values: list{"mlp", "resnet18"}, with: map[string]any{"network.width": 1}},
+		"network.width":   {values: list{1, 2}, with: map[string]any{"network.name": "resnet18"}},
+		"network.hidden":  {values: list{list{8}, list{9}}}, "network.head": {values: list{"linear", "cosine"}},
+		"network.freeze":     {values: list{1, 2}, with: map[string]any{"network.name": "resnet18", "network.width": 1}},
+		"replay.latent":      {values: list{true, false}, with: map[string]any{"network.freeze": 1}},
+		"replay.latent_bits": {values: list{8, 16}, with: map[string]any{"network.freeze": 1, "replay.latent": true}},
+		"optimizer.name":     {values: list{"sgd", "adam"}}, "optimizer.lr": {values: list{0.1, 0.2}},
+		"optimizer.weight_decay": {values: list{0, 0.1}},
+		"optimizer.momentum":     {values: list{0, 0.9}}, "protocol": {values: list{"standard", "survey"}},
+		"eval": {values: list{"seen", "final"}}, "eval_every": {values: list{5, 10}},
+		"seed": {values: list{0, 7}}, "seeds.order": {values: list{0, 2}}, "seeds.init": {values: list{0, 2}},
+		"seeds.memory": {values: list{0, 2}}, "runs": {values: list{1, 2}},
+		"engine.kernel": {values: list{"generic", ""}},
+		"engine.convolution": {values: list{"direct", "winograd"},
+			with: map[string]any{"network.name": "resnet18", "network.width": 1}},
+		"tune.grid":   {values: list{tuned["tune.grid"], grid("b.yaml", "optimizer.lr: [0.1]\n")}, with: tuned},
+		"tune.search": {values: list{"grid", "halving"}, with: tuned},
+		"tune.points": {values: list{2, 3}, with: random}, "tune.repeats": {values: list{1, 2}, with: tuned},
+		"tune.seed": {values: list{0, 9}, with: tuned},
 	}
 	tested := map[string]string{ // of the other keys
-		"data.dir": "it says where the images lie", "network.init": "TestStartsAreJobs", "network.init_digest": "the file has one digest", "parent.run": "TestStartsAreJobs",
+		"data.dir": "it says where the images lie", "network.init": "TestStartsAreJobs",
+		"network.init_digest": "the file has one digest", "parent.run": "TestStartsAreJobs",
 		"parent.checkpoint": "the parent has one newest checkpoint", "data.backbone": "it says where the network lies",
 		"data.backbone_digest": "the digest of the data is a function of it",
 	}
@@ -150,12 +177,14 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 	}
 }
 
-// TestSeedsOfTheirOwn: a separate seed of 0 is another run than none, but where the run's own seed is 0, which is said once.
+// TestSeedsOfTheirOwn: a separate seed of 0 is another run than none, but where the run's own seed is 0, which is said
+// once.
 func TestSeedsOfTheirOwn(t *testing.T) {
 	keys := maps.Clone(tiny)
 	keys["seed"], keys["include"] = list{0, 1, 3}, list{map[string]any{"seeds": map[string]any{"order": 0}}}
 	s, jobs := opened(t, sheet(t, keys))
-	if s.Len() != 6 || len(jobs) != 5 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "has 1 run more than once, such as er m50 s0, with other words") {
+	if s.Len() != 6 || len(jobs) != 5 || len(s.Notes) != 1 ||
+		!strings.Contains(s.Notes[0], "has 1 run more than once, such as er m50 s0, with other words") {
 		t.Errorf("%d runs have %d jobs, and it says %q; want 6 and 5", s.Len(), len(jobs), s.Notes)
 	}
 	if entries := study.Entries(jobs); len(entries) == 5 {

@@ -33,7 +33,8 @@ type Made struct {
 // IsZero says that the study was not made yet.
 func (m Made) IsZero() bool { return m.Numbers == 0 }
 
-// What begins the keys of digests and of modules. The latter go on with a key of configs and its value, such as "module methods er-ace".
+// What begins the keys of digests and of modules. The latter go on with a key of configs and its value, such as "module
+// methods er-ace".
 const (
 	dataPrefix   = "data "
 	modulePrefix = "module "
@@ -109,7 +110,8 @@ func (m Made) sameVersions(here []config.Registered) error {
 
 // encode writes the study with what was made.
 func (m Made) encode(text []byte) ([]byte, error) {
-	pairs := [][2]string{{"numbers", strconv.Itoa(m.Numbers)}, {"kernel", m.Kernel}, {"convolution", m.Convolution}, {"processor", m.Processor}, {"data_dir", m.DataDir}}
+	pairs := [][2]string{{"numbers", strconv.Itoa(m.Numbers)}, {"kernel", m.Kernel}, {"convolution", m.Convolution},
+		{"processor", m.Processor}, {"data_dir", m.DataDir}}
 	for _, name := range slices.Sorted(maps.Keys(m.Data)) {
 		pairs = append(pairs, [2]string{dataPrefix + name, m.Data[name]})
 	}
@@ -140,9 +142,11 @@ func (m Made) check() error {
 	case m.IsZero():
 		return nil // not made yet
 	case m.Numbers != result.Numbers:
-		return fmt.Errorf("study: it was made with numbers version %d, but this ocl has %d. Use the ocl that made it, or make the study anew in another folder", m.Numbers, result.Numbers)
+		return fmt.Errorf("study: it was made with numbers version %d, but this ocl has %d. Use the ocl that made it, or make the study anew in another folder",
+			m.Numbers, result.Numbers)
 	case m.Processor != "" && m.Processor != runtime.GOARCH:
-		return fmt.Errorf("study: it was made with the generic kernels on %s, but this machine is %s. Use a machine like the first", m.Processor, runtime.GOARCH)
+		return fmt.Errorf("study: it was made with the generic kernels on %s, but this machine is %s. Use a machine like the first",
+			m.Processor, runtime.GOARCH)
 	}
 	return nil
 }

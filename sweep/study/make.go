@@ -20,7 +20,8 @@ import (
 	"ocl/run/experiment"
 )
 
-// Load reads the study of a folder. It ends when ctx does. dataDir is where the data lie on this machine; "" is where they lay when it was made.
+// Load reads the study of a folder. It ends when ctx does. dataDir is where the data lie on this machine; "" is where
+// they lay when it was made.
 func Load(ctx context.Context, dir, dataDir string) (*Study, error) {
 	made, text, err := ReadMade(dir)
 	if err != nil {
@@ -40,9 +41,11 @@ func ReadMade(dir string) (made Made, text []byte, err error) {
 	text, err = input.ReadFile(path, input.Want{Most: limit.Config})
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, missing := os.Stat(dir); errors.Is(missing, fs.ErrNotExist) {
-			return made, nil, cause.As(fmt.Errorf("study: %s is not there. Give the folder of a study, as `ocl sweep` makes it, or a join file", dir), fs.ErrNotExist)
+			return made, nil, cause.As(fmt.Errorf("study: %s is not there. Give the folder of a study, as `ocl sweep` makes it, or a join file",
+				dir), fs.ErrNotExist)
 		}
-		return made, nil, cause.As(fmt.Errorf("study: %s has no %s. Give the folder of a study, as `ocl sweep` makes it", dir, StudyFile), fs.ErrNotExist)
+		return made, nil, cause.As(fmt.Errorf("study: %s has no %s. Give the folder of a study, as `ocl sweep` makes it", dir,
+			StudyFile), fs.ErrNotExist)
 	}
 	if err != nil {
 		return made, nil, fmt.Errorf("study: %w. Give the folder of a study whose %s can be read", err, StudyFile)
@@ -69,8 +72,10 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 	}
 	if _, err := os.Stat(filepath.Join(dir, StudyFile)); errors.Is(err, fs.ErrNotExist) {
 		for _, e := range entries {
-			if n := e.Name(); !atomicfile.IsTemporary(n, StudyFile) && !atomicfile.IsTemporary(n, jobsFile) && n != jobsFile && n != gridsFolder && n != experiment.LockFile {
-				return fmt.Errorf("study: %s: the folder has other files, such as %q, and no %s. Choose another --out", dir, e.Name(), StudyFile)
+			if n := e.Name(); !atomicfile.IsTemporary(n, StudyFile) && !atomicfile.IsTemporary(n, jobsFile) && n != jobsFile &&
+				n != gridsFolder && n != experiment.LockFile {
+				return fmt.Errorf("study: %s: the folder has other files, such as %q, and no %s. Choose another --out", dir,
+					e.Name(), StudyFile)
 			}
 		}
 	} else if old, err := ReadJobs(dir); err == nil {
@@ -85,7 +90,8 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 			}
 		}
 		if len(gone) > 0 {
-			return fmt.Errorf("study: %s: the study there has %d jobs that are not in the file, such as %s. Add them to the file, or choose another --out", dir, len(gone), gone[0])
+			return fmt.Errorf("study: %s: the study there has %d jobs that are not in the file, such as %s. Add them to the file, or choose another --out",
+				dir, len(gone), gone[0])
 		}
 	}
 	if err := keepGrids(dir, s.Combinations); err != nil {
@@ -184,7 +190,8 @@ func ReadJobs(dir string) ([]Entry, error) {
 	var entries []Entry
 	for lines.Scan() {
 		var e Entry
-		if !parseLine(lines.Bytes(), &e) || e.Key == "" || e.Folder == "" || !filepath.IsLocal(e.Folder) || filepath.Base(e.Folder) != e.Folder {
+		if !parseLine(lines.Bytes(), &e) || e.Key == "" || e.Folder == "" || !filepath.IsLocal(e.Folder) ||
+			filepath.Base(e.Folder) != e.Folder {
 			return nil, bad(len(entries) + 2)
 		}
 		entries = append(entries, e)
@@ -210,8 +217,8 @@ func FilesOf(dir string) ([]string, error) {
 	return paths, nil
 }
 
-// Join opens the jobs of a folder's study for a worker. It is an error if the runs of this machine could not be compared
-// with those of the study.
+// Join opens the jobs of a folder's study for a worker. It is an error if the runs of this machine could not be
+// compared with those of the study.
 func Join(dir string, s *Study, jobs []Job) error {
 	entries, err := ReadJobs(dir)
 	if err != nil {
@@ -224,12 +231,14 @@ func Join(dir string, s *Study, jobs []Job) error {
 	for _, e := range entries {
 		listed[e.Key] = true
 		if !here[e.Key] && !s.Part {
-			return fmt.Errorf("study: %s: the job %s would be another run here, because the data, the first weights or the program are not those of the study. Use those of the study, or make a new one with `ocl sweep` and another --out", dir, e.Folder)
+			return fmt.Errorf("study: %s: the job %s would be another run here, because the data, the first weights or the program are not those of the study. Use those of the study, or make a new one with `ocl sweep` and another --out",
+				dir, e.Folder)
 		}
 	}
 	for _, j := range jobs {
 		if s.Part && !listed[j.Key] {
-			return fmt.Errorf("study: the job %s would be another run here, because the first weights or the program are not those of the study. Use those of the study", j.Folder)
+			return fmt.Errorf("study: the job %s would be another run here, because the first weights or the program are not those of the study. Use those of the study",
+				j.Folder)
 		}
 	}
 	if len(entries) != len(jobs) && !s.Part {

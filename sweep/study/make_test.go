@@ -44,12 +44,14 @@ func TestFolderOfAStudyThatWasKilledAtItsStart(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, experiment.LockFile), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := Make(dir, s, jobs, made); err == nil || !strings.HasSuffix(err.Error(), "it is a folder, not a regular file. Remove it") {
+	if err := Make(dir, s, jobs, made); err == nil ||
+		!strings.HasSuffix(err.Error(), "it is a folder, not a regular file. Remove it") {
 		t.Errorf("a folder in the place of the lock: %v", err)
 	}
 }
 
-// TestGolden: the folder of a study that version 0.2.0 of the formats wrote is read by every later ocl, and has the same jobs.
+// TestGolden: the folder of a study that version 0.2.0 of the formats wrote is read by every later ocl, and has the
+// same jobs.
 func TestGolden(t *testing.T) {
 	const folder = "testdata/golden"
 	s, err := Load(t.Context(), folder, "")

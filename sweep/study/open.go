@@ -29,12 +29,13 @@ type Entry struct {
 	Steps  int     `json:"steps"`
 	FLOPs  float64 `json:"flops"` // of the whole run
 	Timing bool    `json:"timing,omitempty"`
-	// Tuned says that the run is tuned before it is made. Key is then that of its tuned result (result.Tuning.Key), and Steps and
-	// FLOPs have those of the trials.
+	// Tuned says that the run is tuned before it is made. Key is then that of its tuned result (result.Tuning.Key), and
+	// Steps and FLOPs have those of the trials.
 	Tuned bool `json:"tuned,omitempty"`
 	// After is the folder of the job whose tuning chooses for this one, too; "" of one that waits for none.
 	After string `json:"after,omitempty"`
-	// Also are the keys of runs that learn the same and measure more (identity.Identity.Wider). The result of one of them serves, too.
+	// Also are the keys of runs that learn the same and measure more (identity.Identity.Wider). The result of one of them
+	// serves, too.
 	Also []string `json:"also,omitempty"`
 }
 
@@ -56,14 +57,15 @@ type Job struct {
 	tuned *tuned // nil without tuning
 }
 
-// Open opens the data of a study and lists its jobs, longest first and those that are timed last, with what is made of the
-// study: the engine is that of Made, or if it was not made yet that of this machine. Every data set is opened and hashed
-// once. It writes nothing. It is an error if this program or machine cannot add to the study.
+// Open opens the data of a study and lists its jobs, longest first and those that are timed last, with what is made of
+// the study: the engine is that of Made, or if it was not made yet that of this machine. Every data set is opened and
+// hashed once. It writes nothing. It is an error if this program or machine cannot add to the study.
 func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, error) {
 	if err := s.Made.check(); err != nil {
 		return nil, Made{}, err
 	}
-	made := Made{Numbers: result.Numbers, DataDir: s.Made.DataDir, Data: map[string]string{}, Kernel: s.Made.Kernel, Convolution: s.Made.Convolution}
+	made := Made{Numbers: result.Numbers, DataDir: s.Made.DataDir, Data: map[string]string{}, Kernel: s.Made.Kernel,
+		Convolution: s.Made.Convolution}
 	open := map[config.Data]*experiment.Experiment{}
 	var jobs []Job
 	place := map[string]int{} // in jobs, by key
@@ -101,17 +103,20 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 		return nil, Made{}, absent.err()
 	}
 	if runs := s.Len() - left; len(jobs)+len(same) != runs {
-		return nil, Made{}, fmt.Errorf("study: internal error: %s and %s were made of %s. Please report it with the study's file", count.Of(len(jobs), "job"), count.Of(len(same), "repeat"), count.Of(runs, "run"))
+		return nil, Made{}, fmt.Errorf("study: internal error: %s and %s were made of %s. Please report it with the study's file",
+			count.Of(len(jobs), "job"), count.Of(len(same), "repeat"), count.Of(runs, "run"))
 	}
 	s.Notes = sameNotes(same)
 	if left > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s left to other machines, as their data are not here: %v", count.Of(left, "job"), absent.err()))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s left to other machines, as their data are not here: %v",
+			count.Of(left, "job"), absent.err()))
 	}
 	first := s.Combinations[0].Config.Engine
 	made.Kernel, made.Convolution = cmp.Or(made.Kernel, first.Kernel), cmp.Or(made.Convolution, first.Convolution)
 	for name, digest := range s.Made.Data {
 		if here, known := made.Data[name]; known && here != digest {
-			return nil, Made{}, fmt.Errorf("study: the study was made with other data: %s has the digest %s there and %s here. Use the same data, or make the study anew in another folder", name, digest, here)
+			return nil, Made{}, fmt.Errorf("study: the study was made with other data: %s has the digest %s there and %s here. Use the same data, or make the study anew in another folder",
+				name, digest, here)
 		}
 	}
 	if err := s.Made.sameVersions(made.Registered); err != nil {
@@ -133,11 +138,13 @@ func sameNotes(names []string) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("the study has %s more than once, such as %s, with other words. Each is made once", count.Of(len(names), "run"), names[0])}
+	return []string{fmt.Sprintf("the study has %s more than once, such as %s, with other words. Each is made once",
+		count.Of(len(names), "run"), names[0])}
 }
 
 // jobs are the jobs of a combination, one for each seed, planned. made takes what it says of the engine and the data.
-func (s *Study) jobs(ctx context.Context, g Combination, open map[config.Data]*experiment.Experiment, made *Made, o experiment.Options) ([]Job, error) {
+func (s *Study) jobs(ctx context.Context, g Combination, open map[config.Data]*experiment.Experiment, made *Made,
+	o experiment.Options) ([]Job, error) {
 	var all []Job
 	c, want := g.Config.Clone(), g.Config.Engine
 	c.Engine.Kernel, c.Engine.Convolution = cmp.Or(want.Kernel, made.Kernel), cmp.Or(want.Convolution, made.Convolution)
@@ -164,7 +171,8 @@ func (s *Study) jobs(ctx context.Context, g Combination, open map[config.Data]*e
 			made.Processor = runtime.GOARCH
 		}
 		if other := s.Made.Data[describe(c.Data)]; s.Part && other != x.DataDigest() {
-			return nil, cause.As(fmt.Errorf("study: the study was made with other data: %s has the digest %s there and %s here. Use the same data", describe(c.Data), other, x.DataDigest()), experiment.ErrData)
+			return nil, cause.As(fmt.Errorf("study: the study was made with other data: %s has the digest %s there and %s here. Use the same data",
+				describe(c.Data), other, x.DataDigest()), experiment.ErrData)
 		}
 		made.Data[describe(c.Data)] = x.DataDigest()
 		for _, run := range x.Jobs() {
@@ -184,7 +192,8 @@ func (s *Study) jobs(ctx context.Context, g Combination, open map[config.Data]*e
 	}
 	for i := range all {
 		j, run := &all[i], all[i].Run
-		j.Name, j.Memory, j.Data, j.Seed, j.Timing = run.Name(), run.Config.Memory, run.Config.Data.Name, run.Seed, g.Seeds[run.Seed]
+		j.Name, j.Memory, j.Data, j.Seed, j.Timing = run.Name(), run.Config.Memory, run.Config.Data.Name, run.Seed,
+			g.Seeds[run.Seed]
 		j.Plan, j.Steps, j.FLOPs = plan, plan.Steps, plan.FLOPs()
 	}
 	return all, nil
@@ -211,18 +220,21 @@ func spans(seeds []uint64) (all []span) {
 // untuned are the jobs of an experiment as they are.
 func untuned(x *experiment.Experiment) (jobs []Job) {
 	for _, run := range x.Jobs() {
-		jobs = append(jobs, Job{Run: run, Experiment: x, Entry: Entry{Key: run.Key, Folder: run.Folder, Also: run.Identity.Wider()}})
+		jobs = append(jobs, Job{Run: run, Experiment: x,
+			Entry: Entry{Key: run.Key, Folder: run.Folder, Also: run.Identity.Wider()}})
 	}
 	return jobs
 }
 
 // experiment opens the data of a config, or takes those that are open.
-func (s *Study) experiment(ctx context.Context, open map[config.Data]*experiment.Experiment, c config.Config, o experiment.Options) (*experiment.Experiment, error) {
+func (s *Study) experiment(ctx context.Context, open map[config.Data]*experiment.Experiment, c config.Config,
+	o experiment.Options) (*experiment.Experiment, error) {
 	if x, there := open[c.Data]; there {
 		return x.With(c, o)
 	}
 	x, err := experiment.Open(ctx, c, o)
-	if want := s.Made.Data[describe(c.Data)]; s.Part && s.Borrow != nil && want != "" && (errors.Is(err, experiment.ErrData) || err == nil && x.DataDigest() != want) {
+	if want := s.Made.Data[describe(c.Data)]; s.Part && s.Borrow != nil && want != "" &&
+		(errors.Is(err, experiment.ErrData) || err == nil && x.DataDigest() != want) {
 		set, failed := s.Borrow(ctx, want)
 		if failed != nil {
 			return nil, failed
@@ -250,7 +262,8 @@ func describe(d config.Data) string {
 	return strings.Join(words, ", ")
 }
 
-// separate gives jobs with the same folder but other keys folders of their own: eight digits of two keys may be the same.
+// separate gives jobs with the same folder but other keys folders of their own: eight digits of two keys may be the
+// same.
 func separate(jobs []Job) {
 	taken := map[string]string{}
 	for i := range jobs {

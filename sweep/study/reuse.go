@@ -82,7 +82,8 @@ func Match(a *experiment.Archive, store Store, jobs []Job) *Reuse {
 	return t
 }
 
-// keys are the keys of the results that the job can use: those of its run, and of runs that measure more, which takes longer.
+// keys are the keys of the results that the job can use: those of its run, and of runs that measure more, which takes
+// longer.
 func (j Job) keys() []string {
 	if j.Timing {
 		return []string{j.Key}
@@ -90,8 +91,8 @@ func (j Job) keys() []string {
 	return append([]string{j.Key}, j.Also...)
 }
 
-// Copy copies the results that match into the folders of their jobs, which are then done. A job that another process is at work on is left to
-// it. It returns how many it took.
+// Copy copies the results that match into the folders of their jobs, which are then done. A job that another process is
+// at work on is left to it. It returns how many it took.
 func (t *Reuse) Copy(store Store) (copied int, err error) {
 	for i, r := range t.found {
 		if r.Result == nil {

@@ -12,8 +12,9 @@ import (
 	"ocl/sweep/study"
 )
 
-// TestReuse: a result of the same run counts, and so does one of a run that measured more, whose numbers are the same. One that measured
-// less, one of another machine's kernels, one of another run and one that is damaged do not, and the reasons are said.
+// TestReuse: a result of the same run counts, and so does one of a run that measured more, whose numbers are the same.
+// One that measured less, one of another machine's kernels, one of another run and one that is damaged do not, and the
+// reasons are said.
 func TestReuse(t *testing.T) {
 	const text = `study: 1
 data: {train_per_class: 6, test_per_class: 2}
@@ -76,7 +77,8 @@ seed: [1, 2]
 	}
 	store := study.OpenFolder(dir)
 	found := study.Match(archive, store, jobs)
-	want := map[string]int{"other kernels (other)": 1, "of runs that the study does not have": 1, "fewer evaluations or other classifiers": 1, "damaged": 1}
+	want := map[string]int{"other kernels (other)": 1, "of runs that the study does not have": 1,
+		"fewer evaluations or other classifiers": 1, "damaged": 1}
 	if found.Match != 3 || !reflect.DeepEqual(found.Others, want) {
 		t.Errorf("%d results count, the others are %v; want 3 and %v", found.Match, found.Others, want)
 	}
@@ -102,7 +104,8 @@ seed: [1, 2]
 	}
 }
 
-// TestTimedJobsTakeTimes: a job whose run time is wanted takes over a timed result of its own run alone, and another job takes either.
+// TestTimedJobsTakeTimes: a job whose run time is wanted takes over a timed result of its own run alone, and another
+// job takes either.
 func TestTimedJobsTakeTimes(t *testing.T) {
 	const text = `study: 1
 data: {train_per_class: 6, test_per_class: 2}
@@ -126,7 +129,8 @@ eval: final
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := x.RunJob(t.Context(), x.Jobs()[0], experiment.RunIn{Folder: filepath.Join(from, folder), Workers: 1, Timed: timed})
+			r, err := x.RunJob(t.Context(), x.Jobs()[0],
+				experiment.RunIn{Folder: filepath.Join(from, folder), Workers: 1, Timed: timed})
 			if err != nil || r.Provenance.Timed != timed {
 				t.Fatalf("%s: timed is %v, %v", folder, r.Provenance.Timed, err)
 			}
@@ -141,8 +145,9 @@ eval: final
 		t.Fatal(err)
 	}
 	for timing, others := range map[string]map[string]int{
-		"":               {"there is another result of the same run": 1},
-		"timing: true\n": {"there is another result of the same run": 1, "not timed, and their jobs have timing: true": 1, "they measured more, which takes longer, and their jobs have timing: true": 1},
+		"": {"there is another result of the same run": 1},
+		"timing: true\n": {"there is another result of the same run": 1, "not timed, and their jobs have timing: true": 1,
+			"they measured more, which takes longer, and their jobs have timing: true": 1},
 	} {
 		dir, jobs := made(t, text+timing)
 		store := study.OpenFolder(dir)

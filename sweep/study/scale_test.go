@@ -26,7 +26,8 @@ import (
 )
 
 var (
-	scale     = flag.Bool("scale", false, "TestScale with 100,000 jobs of 2 s, ten processes and 200 workers, which takes an hour")
+	scale = flag.Bool("scale", false,
+		"TestScale with 100,000 jobs of 2 s, ten processes and 200 workers, which takes an hour")
 	scaleDir  = flag.String("scaledir", "", "folder of TestScale, on the file system to be measured; it is made and kept")
 	scaleJobs = flag.Int("scalejobs", 0, "jobs of TestScale; 0 is 2,000, or 100,000 with -scale")
 	scaleWait = flag.Duration("scalewait", 0, "time of a job of TestScale; 0 is 100 ms, or 2 s with -scale")
@@ -60,8 +61,8 @@ func simulated(dir string) (jobs []study.Job, r *result.Result, l load, err erro
 	return jobs, r, l, err
 }
 
-// simulate does jobs of the scale test until none is left, as a process of many workers does. It prints what it did: jobs
-// accepted, and when it began the last one, in nanoseconds since 1970.
+// simulate does jobs of the scale test until none is left, as a process of many workers does. It prints what it did:
+// jobs accepted, and when it began the last one, in nanoseconds since 1970.
 func simulate(dir string) error {
 	jobs, r, l, err := simulated(dir)
 	if err != nil {
@@ -134,8 +135,8 @@ func accepted(dir string) map[string]int {
 	return times
 }
 
-// TestScale: many workers in ten processes do many jobs, and again and again a process is killed and replaced. Each job has
-// exactly one accepted result.
+// TestScale: many workers in ten processes do many jobs, and again and again a process is killed and replaced. Each job
+// has exactly one accepted result.
 func TestScale(t *testing.T) {
 	n, wait, processes, workers, killEvery := 2000, 100*time.Millisecond, 10, 20, 10*time.Second
 	if *scale {
@@ -270,7 +271,8 @@ func TestScale(t *testing.T) {
 		}
 	}
 	t.Logf("%d jobs of %v, %d processes of %d workers, %d killed: %d done, %d jobs twice, %.1f s until the last was handed out and %.1f s in all, efficiency %s",
-		n, wait, processes, workers, killed, len(done), twice, busy, all, strconv.FormatFloat(float64(n)*wait.Seconds()/(float64(processes*workers)*busy), 'f', 3, 64))
+		n, wait, processes, workers, killed, len(done), twice, busy, all,
+		strconv.FormatFloat(float64(n)*wait.Seconds()/(float64(processes*workers)*busy), 'f', 3, 64))
 	if twice > 0 {
 		t.Errorf("%d jobs were done twice", twice)
 	}

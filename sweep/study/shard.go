@@ -26,7 +26,8 @@ func ParseShard(text string) (Shard, error) {
 	index, err := strconv.Atoi(before)
 	of, failed := strconv.Atoi(after)
 	if err = errors.Join(err, failed); err != nil || of < 1 || index < 1 || index > of {
-		return Shard{}, fmt.Errorf("study: the shard %q is not one of N. Use a number from 1 to N, a slash and N, such as 3/64", text)
+		return Shard{}, fmt.Errorf("study: the shard %q is not one of N. Use a number from 1 to N, a slash and N, such as 3/64",
+			text)
 	}
 	return Shard{index, of}, nil
 }
@@ -39,8 +40,8 @@ func (s Shard) String() string {
 	return fmt.Sprintf("%d/%d", s.Index, s.Of)
 }
 
-// Jobs are the shard's of all jobs in the order of [Study.Open]: every N-th, so that each shard has long and short ones. A job that
-// waits for the tuning of another one is in the shard of that one.
+// Jobs are the shard's of all jobs in the order of [Study.Open]: every N-th, so that each shard has long and short
+// ones. A job that waits for the tuning of another one is in the shard of that one.
 func (s Shard) Jobs(all []Job) (mine []Job) {
 	if s.Of == 0 {
 		return all
@@ -67,8 +68,8 @@ func (s Shard) Jobs(all []Job) (mine []Job) {
 // shardsFile says in how many shards the study of a folder is done.
 const shardsFile = "shards"
 
-// Begin notes in the folder of a study in how many shards it is done. It is an error if the folder was begun with another number, as
-// jobs would then be done twice, and others never.
+// Begin notes in the folder of a study in how many shards it is done. It is an error if the folder was begun with
+// another number, as jobs would then be done twice, and others never.
 func (s Shard) Begin(dir string) error {
 	if s.Of == 0 {
 		return nil
@@ -88,7 +89,8 @@ func (s Shard) Begin(dir string) error {
 	case err != nil:
 		return fmt.Errorf("study: %s is damaged. Write the number of shards into it", path)
 	case n != s.Of:
-		return fmt.Errorf("study: %s was begun in %s, not in %s. Use --shard INDEX/%d, or another --out", dir, count.Of(n, "shard"), count.Number(s.Of), n)
+		return fmt.Errorf("study: %s was begun in %s, not in %s. Use --shard INDEX/%d, or another --out", dir,
+			count.Of(n, "shard"), count.Number(s.Of), n)
 	}
 	return nil
 }

@@ -16,14 +16,16 @@ func TestParseShard(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "3", "0/0", "5/4", "0/4", "-1/4", "1/-4", "a/4", "1/4/4", "1 /4", "99999999999999999999/4"} {
+	for _, text := range []string{"", "3", "0/0", "5/4", "0/4", "-1/4", "1/-4", "a/4", "1/4/4", "1 /4",
+		"99999999999999999999/4"} {
 		if got, err := study.ParseShard(text); err == nil || !strings.Contains(err.Error(), "such as 3/64") {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
 }
 
-// TestShardsAreAllJobs: each job is in one shard, jobs of one tuning are in the same one, and the shards are about as large.
+// TestShardsAreAllJobs: each job is in one shard, jobs of one tuning are in the same one, and the shards are about as
+// large.
 func TestShardsAreAllJobs(t *testing.T) {
 	var all []study.Job
 	for i := range 20 {
@@ -70,14 +72,16 @@ func TestShardsStayAsMany(t *testing.T) {
 			t.Error(s, err)
 		}
 	}
-	if err := (study.Shard{Index: 3, Of: 9}).Begin(dir); err == nil || !strings.Contains(err.Error(), "was begun in 8 shards, not in 9. Use --shard INDEX/8, or another --out") {
+	if err := (study.Shard{Index: 3, Of: 9}).Begin(dir); err == nil ||
+		!strings.Contains(err.Error(), "was begun in 8 shards, not in 9. Use --shard INDEX/8, or another --out") {
 		t.Error(err)
 	}
 	path := filepath.Join(dir, "shards")
 	if err := os.WriteFile(path, []byte("x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := (study.Shard{Index: 3, Of: 9}).Begin(dir); err == nil || !strings.Contains(err.Error(), path+" is damaged. Write the number of shards into it") {
+	if err := (study.Shard{Index: 3, Of: 9}).Begin(dir); err == nil ||
+		!strings.Contains(err.Error(), path+" is damaged. Write the number of shards into it") {
 		t.Error(err)
 	}
 }

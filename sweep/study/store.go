@@ -9,12 +9,13 @@ import (
 	"ocl/run/result"
 )
 
-// Store keeps what is known of the jobs of one study: who is at work on which, which have failed, and the results. Several
-// processes use the same store at once; one Store value belongs to one process, and its methods may be called from several
-// goroutines. studytest.Run has the tests that every store must pass.
+// Store keeps what is known of the jobs of one study: who is at work on which, which have failed, and the results.
+// Several processes use the same store at once; one Store value belongs to one process, and its methods may be called
+// from several goroutines. studytest.Run has the tests that every store must pass.
 //
-// Claims avoid double work; correctness does not depend on them. Runs are deterministic, so two processes at work on one job
-// end with the same result. A store must only make sure that a job which it reports as done has the right result.
+// Claims avoid double work; correctness does not depend on them. Runs are deterministic, so two processes at work on
+// one job end with the same result. A store must only make sure that a job which it reports as done has the right
+// result.
 type Store interface {
 	// Claim takes a job for the caller, if it is free. Otherwise the claim is nil, and the state says why. An error says
 	// that the store cannot be used; the job has nothing to do with it.
@@ -36,7 +37,8 @@ type Store interface {
 // ErrLost is wrapped by the error of a beat when another process has the job.
 var ErrLost = errors.New("another process has taken the job")
 
-// Claim is a job that this process has taken. One goroutine uses it at a time. It ends with one of Done, Fail and Release.
+// Claim is a job that this process has taken. One goroutine uses it at a time. It ends with one of Done, Fail and
+// Release.
 type Claim interface {
 	// Place is where the run is to write, on this machine. What earlier attempts have handed over lies there.
 	Place() experiment.RunIn
@@ -44,8 +46,8 @@ type Claim interface {
 	Attempt() (number, step int)
 	// Beat says that the process is alive and how far it is, every [BeatEvery]. An error may pass, but for [ErrLost].
 	Beat(Progress) error
-	// Save hands over what the run has saved, every [SaveEvery] while it is at work, so that another machine can go on from
-	// there. One goroutine may call it beside another that calls Beat.
+	// Save hands over what the run has saved, every [SaveEvery] while it is at work, so that another machine can go on
+	// from there. One goroutine may call it beside another that calls Beat.
 	Save(context.Context) error
 	// Done hands over the result, which is in its place.
 	Done(*result.Result) error
@@ -94,12 +96,13 @@ type Progress struct {
 	Step  int    `json:"step,omitempty"`
 	Task  int    `json:"task,omitempty"` // under way, from 1; 0 means none yet
 	Tasks int    `json:"tasks,omitempty"`
-	// Trial is that of the tuning under way, from 1, and Trials how many there are as far as is known; 0 outside a tuning. Task and
-	// Tasks are then those of the trial, and Step has all steps of the job so far.
-	Trial   int      `json:"trial,omitempty"`
-	Trials  int      `json:"trials,omitempty"`
-	Working float64  `json:"working,omitempty"` // share of long work under way that is done, such as a sleep of CN-DPM or a review; 0 where there is none
-	Seen    *float64 `json:"seen,omitempty"`    // mean accuracy on the tasks learned, nil before the first evaluation
+	// Trial is that of the tuning under way, from 1, and Trials how many there are as far as is known; 0 outside a tuning.
+	// Task and Tasks are then those of the trial, and Step has all steps of the job so far.
+	Trial  int `json:"trial,omitempty"`
+	Trials int `json:"trials,omitempty"`
+	// share of long work under way that is done, such as a sleep of CN-DPM or a review; 0 where there is none
+	Working float64  `json:"working,omitempty"`
+	Seen    *float64 `json:"seen,omitempty"` // mean accuracy on the tasks learned, nil before the first evaluation
 	// Stopping says that the process was asked to end. If it dies then, that says nothing against the job.
 	Stopping bool `json:"stopping,omitempty"`
 }

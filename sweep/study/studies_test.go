@@ -48,9 +48,12 @@ func shipped(t *testing.T, name string) *study.Study {
 // TestShippedStudies expands every study of the folder and counts its runs. A study has the runs of one data set.
 func TestShippedStudies(t *testing.T) {
 	want := map[string]int{ // runs
-		"quick.yaml": 34, "oci_cifar100.yaml": 345, "oci_mini.yaml": 345, "oci_core50.yaml": 230, "tricks_cifar.yaml": 975, "tricks_mini.yaml": 975,
-		"odi_mini.yaml": 600, "odi_core50.yaml": 200, "trick_time.yaml": 72, "method_time.yaml": 30, "error_analysis.yaml": 45, "examined.yaml": 40,
-		"metrics.yaml": 31, "lambda.yaml": 27, "first.yaml": 24, "core50_short.yaml": 2, "tune.yaml": 150, "claims_mini.yaml": 114,
+		"quick.yaml": 34, "oci_cifar100.yaml": 345, "oci_mini.yaml": 345, "oci_core50.yaml": 230, "tricks_cifar.yaml": 975,
+		"tricks_mini.yaml": 975,
+		"odi_mini.yaml":    600, "odi_core50.yaml": 200, "trick_time.yaml": 72, "method_time.yaml": 30,
+		"error_analysis.yaml": 45, "examined.yaml": 40,
+		"metrics.yaml": 31, "lambda.yaml": 27, "first.yaml": 24, "core50_short.yaml": 2, "tune.yaml": 150,
+		"claims_mini.yaml":   114,
 		"claims_core50.yaml": 3, "cndpm.yaml": 9,
 		"confirmation.yaml": 195, "pretrained.yaml": 30, "latent.yaml": 30,
 	}
@@ -67,7 +70,8 @@ func TestShippedStudies(t *testing.T) {
 		sets := map[string]bool{}
 		for c, timing := range s.Runs() {
 			sets[c.Data.Name] = true
-			if name != "quick.yaml" && name != "cndpm.yaml" && name != "pretrained.yaml" && (c.Engine.Kernel != "avx2" || c.Engine.Convolution != "winograd") {
+			if name != "quick.yaml" && name != "cndpm.yaml" && name != "pretrained.yaml" &&
+				(c.Engine.Kernel != "avx2" || c.Engine.Convolution != "winograd") {
 				t.Errorf("%s: %s has the engine %v", name, c.Methods, c.Engine)
 			}
 			if timing != strings.HasSuffix(name, "_time.yaml") {
@@ -80,8 +84,8 @@ func TestShippedStudies(t *testing.T) {
 	}
 }
 
-// TestShippedStudiesHaveTheSettings: the runs of the tables have the settings of survey/paper/settings.csv, on every data set. The other
-// studies change them.
+// TestShippedStudiesHaveTheSettings: the runs of the tables have the settings of survey/paper/settings.csv, on every
+// data set. The other studies change them.
 func TestShippedStudiesHaveTheSettings(t *testing.T) {
 	file, err := os.Open("../../survey/paper/settings.csv")
 	if err != nil {
@@ -97,15 +101,18 @@ func TestShippedStudiesHaveTheSettings(t *testing.T) {
 		settings[r[0]] = r[1:]
 	}
 	for _, name := range []string{
-		"oci_cifar100.yaml", "oci_mini.yaml", "oci_core50.yaml", "odi_mini.yaml", "odi_core50.yaml", "tricks_cifar.yaml", "tricks_mini.yaml",
-		"trick_time.yaml", "error_analysis.yaml", "metrics.yaml", "claims_mini.yaml", "claims_core50.yaml", "confirmation.yaml",
+		"oci_cifar100.yaml", "oci_mini.yaml", "oci_core50.yaml", "odi_mini.yaml", "odi_core50.yaml", "tricks_cifar.yaml",
+		"tricks_mini.yaml",
+		"trick_time.yaml", "error_analysis.yaml", "metrics.yaml", "claims_mini.yaml", "claims_core50.yaml",
+		"confirmation.yaml",
 	} {
 		for c := range shipped(t, name).Runs() {
 			want := settings[c.Methods[0]]
 			if want == nil {
 				t.Fatalf("settings.csv has no %s", c.Methods[0])
 			}
-			got := []string{strconv.FormatFloat(c.Optimizer.LR, 'f', -1, 64), strconv.FormatFloat(c.Optimizer.WeightDecay, 'f', -1, 64)}
+			got := []string{strconv.FormatFloat(c.Optimizer.LR, 'f', -1, 64),
+				strconv.FormatFloat(c.Optimizer.WeightDecay, 'f', -1, 64)}
 			if !slices.Equal(got, want[:2]) {
 				t.Fatalf("%s: %s has the rate and the weight decay %v, want %v", name, c.Methods[0], got, want[:2])
 			}
@@ -127,8 +134,9 @@ func TestShippedStudiesHaveTheSettings(t *testing.T) {
 	}
 }
 
-// TestShippedStudiesOpen opens every study of the folder on the real data where OCL_DATA has them, as `ocl sweep --dry-run` does. A sample of
-// CORe50's frames may be too small for the batches of a study on CORe50; then its error is about those.
+// TestShippedStudiesOpen opens every study of the folder on the real data where OCL_DATA has them, as `ocl sweep
+// --dry-run` does. A sample of CORe50's frames may be too small for the batches of a study on CORe50; then its error is
+// about those.
 func TestShippedStudiesOpen(t *testing.T) {
 	dir := os.Getenv("OCL_DATA")
 	if dir == "" {
@@ -158,9 +166,11 @@ func TestShippedStudiesOpen(t *testing.T) {
 			jobs, _, err := s.Open(t.Context(), experiment.Options{ReadOnly: true})
 			switch {
 			case err == nil:
-			case s.Combinations[0].Config.Data.Name == "core50" && !slices.ContainsFunc(strings.Split(err.Error(), "\n"), func(line string) bool {
-				return !strings.Contains(line, "fewer training images than stream.batch") && !strings.Contains(line, "70 epochs in batches of 128")
-			}): // each error is about that, and no other one hides behind it
+			case s.Combinations[0].Config.Data.Name == "core50" &&
+				!slices.ContainsFunc(strings.Split(err.Error(), "\n"), func(line string) bool {
+					return !strings.Contains(line, "fewer training images than stream.batch") &&
+						!strings.Contains(line, "70 epochs in batches of 128")
+				}): // each error is about that, and no other one hides behind it
 				t.Skip("the sample of CORe50's frames is too small for the batches of this study")
 			default:
 				t.Fatal(err)
@@ -180,14 +190,17 @@ func TestShippedStudiesOpen(t *testing.T) {
 // drawn is a file of the survey's network for CIFAR-100, as `ocl export` writes it.
 func drawn(t *testing.T) string {
 	t.Helper()
-	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 100, NF: 20}, rng.New(1, "network/init"))
+	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 100, NF: 20},
+		rng.New(1, "network/init"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
 	file := filepath.Join(t.TempDir(), "weights.safetensors")
-	if err := errors.Join(safetensors.Write(&text, weights.Of(net), map[string]string{"ocl_version": "1", "architecture": "resnet18", "shape": "[3,32,32]",
-		"classes": "100", "width": "20", "mean": "[0,0,0]", "std": "[1,1,1]", "data": "cifar100"}), os.WriteFile(file, text.Bytes(), 0o600)); err != nil {
+	if err := errors.Join(safetensors.Write(&text, weights.Of(net),
+		map[string]string{"ocl_version": "1", "architecture": "resnet18", "shape": "[3,32,32]",
+			"classes": "100", "width": "20", "mean": "[0,0,0]", "std": "[1,1,1]", "data": "cifar100"}),
+		os.WriteFile(file, text.Bytes(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -209,9 +222,12 @@ func TestStudiesHaveTheCommittedRuns(t *testing.T) {
 		return schema.Canonical(c)
 	}
 	for _, tt := range []struct{ folder, name string }{
-		{"cifar100/methods", "oci_cifar100.yaml"}, {"cifar100/tricks", "tricks_cifar.yaml"}, {"cifar100/errors", "error_analysis.yaml"},
-		{"cifar100/examined", "examined.yaml"}, {"cifar100/metrics", "metrics.yaml"}, {"cifar100/cndpm", "cndpm.yaml"}, {"cifar100/survey-*", "first.yaml"}, {"cifar100/standard-*", "first.yaml"},
-		{"mini-imagenet/methods", "oci_mini.yaml"}, {"ns-mini-noise/methods", "odi_mini.yaml"}, {"ns-mini-occlusion/methods", "odi_mini.yaml"},
+		{"cifar100/methods", "oci_cifar100.yaml"}, {"cifar100/tricks", "tricks_cifar.yaml"},
+		{"cifar100/errors", "error_analysis.yaml"},
+		{"cifar100/examined", "examined.yaml"}, {"cifar100/metrics", "metrics.yaml"}, {"cifar100/cndpm", "cndpm.yaml"},
+		{"cifar100/survey-*", "first.yaml"}, {"cifar100/standard-*", "first.yaml"},
+		{"mini-imagenet/methods", "oci_mini.yaml"}, {"ns-mini-noise/methods", "odi_mini.yaml"},
+		{"ns-mini-occlusion/methods", "odi_mini.yaml"},
 		{"ns-mini-blur/methods", "odi_mini.yaml"}, {"ns-mini-blur-per-image/methods", "examined.yaml"},
 	} {
 		runs := map[string]bool{}

@@ -1,6 +1,6 @@
 // Package study makes a list of jobs of one file, the study, and has them done by any number of processes and machines
-// that share a folder. A study is data: where a config takes one value, it may have a list. A job is one run; it is done
-// when the folder has its result, whoever made it.
+// that share a folder. A study is data: where a config takes one value, it may have a list. A job is one run; it is
+// done when the folder has its result, whoever made it.
 //
 // The package does not know how a run learns (package experiment does), and how a job is done is a function that can be
 // replaced ([Work]). Where jobs, claims and results are kept is a [Store]; [Folder] keeps them in plain files. Start at
@@ -34,7 +34,8 @@ type Study struct {
 	Made Made
 	// Part says that jobs whose data this machine does not have are left out, for others; a note counts them.
 	Part bool
-	// Borrow asks another machine for data of a digest that this one does not have, where Part is set; nil data are not lent, too. It may be nil.
+	// Borrow asks another machine for data of a digest that this one does not have, where Part is set; nil data are not
+	// lent, too. It may be nil.
 	Borrow func(ctx context.Context, digest string) (*data.Set, error)
 	Text   []byte // of the file, without what was made
 }
@@ -55,9 +56,9 @@ func (s *Study) Len() int {
 	return n
 }
 
-// Parse reads a study: a study file, or a config of `ocl run`, which is the smallest study. Everything that is wrong with
-// it is reported at once, with its line. yes allows more than [limit.StudyRuns] runs. dataDir is where the data lie that are read from
-// files; "" leaves what the file says.
+// Parse reads a study: a study file, or a config of `ocl run`, which is the smallest study. Everything that is wrong
+// with it is reported at once, with its line. yes allows more than [limit.StudyRuns] runs. dataDir is where the data
+// lie that are read from files; "" leaves what the file says.
 //
 // Runs are counted before any is made. It ends when ctx does.
 func Parse(ctx context.Context, name string, text []byte, dataDir string, yes bool) (*Study, error) {
@@ -93,7 +94,8 @@ func (x *expansion) parse(ctx context.Context, text []byte) (*Study, error) {
 	if !is {
 		c, places, err := x.schema.ParseAt(x.name, text)
 		if err != nil {
-			return nil, fmt.Errorf("%w\nconfig: %s: if this is a study, in which keys may have lists of values, begin it with `study: %d`", err, x.name, config.SheetVersion)
+			return nil, fmt.Errorf("%w\nconfig: %s: if this is a study, in which keys may have lists of values, begin it with `study: %d`",
+				err, x.name, config.SheetVersion)
 		}
 		x.plain(ctx, c, places)
 		sheet.Text = text
@@ -141,7 +143,8 @@ func (x *expansion) add(err error) {
 
 func (x *expansion) err() error {
 	if n := len(x.faults); n > limit.Faults {
-		x.faults = append(x.faults[:limit.Faults:limit.Faults], errors.New("study: there may be more errors. Fix these first"))
+		x.faults = append(x.faults[:limit.Faults:limit.Faults],
+			errors.New("study: there may be more errors. Fix these first"))
 	}
 	return errors.Join(x.faults...)
 }
@@ -176,7 +179,8 @@ func (x *expansion) sheet(ctx context.Context, s config.Sheet) {
 		}
 		x.grid(ctx, s.Top, s.Exclude)
 	} else if len(s.Exclude) > 0 {
-		x.fault(s.Exclude[0].Line, "exclude removes runs of the methods at the top, but none are given there. Add methods at the top, or remove exclude")
+		x.fault(s.Exclude[0].Line,
+			"exclude removes runs of the methods at the top, but none are given there. Add methods at the top, or remove exclude")
 	}
 	for _, g := range s.Include {
 		if ctx.Err() != nil || len(x.faults) > limit.Faults {
@@ -255,7 +259,8 @@ func (x *expansion) grid(ctx context.Context, g config.Grid, exclude []config.Gr
 }
 
 // combination adds the runs of one method with its tricks, a run for each seed.
-func (x *expansion) combination(ctx context.Context, c config.Config, places config.Places, timing bool, removed *exclusion) {
+func (x *expansion) combination(ctx context.Context, c config.Config, places config.Places, timing bool,
+	removed *exclusion) {
 	var kept []config.Config
 	for i := range c.Runs {
 		if ctx.Err() != nil {
@@ -392,7 +397,8 @@ func (x *expansion) fits(runs float64, line int, key string) bool {
 		if key != "" {
 			why = fmt.Sprintf("%s makes most of them. Give it less, or divide the study", key)
 		}
-		x.fault(line, "the study has about %s, but at most %s are possible. %s", count.Of(int64(min(all, math.MaxInt64/2)), "run"), count.Number(limit.StudyRunsConfirmed), why)
+		x.fault(line, "the study has about %s, but at most %s are possible. %s",
+			count.Of(int64(min(all, math.MaxInt64/2)), "run"), count.Number(limit.StudyRunsConfirmed), why)
 		return false
 	case all > limit.StudyRuns && !x.yes:
 		x.add(fmt.Errorf("study: %s: the study has about %s, which is more than %s: %w. Make it smaller, or add --yes",
@@ -408,7 +414,8 @@ func (x *expansion) settle(c *config.Config) {
 	if x.dataDir == "" {
 		return
 	}
-	if i := slices.IndexFunc(x.schema.Data, func(d config.DataSet) bool { return d.Name == c.Data.Name }); i >= 0 && x.schema.Data[i].NeedsDir {
+	if i := slices.IndexFunc(x.schema.Data, func(d config.DataSet) bool { return d.Name == c.Data.Name }); i >= 0 &&
+		x.schema.Data[i].NeedsDir {
 		c.Data.Dir = x.dataDir
 	}
 }

@@ -44,18 +44,23 @@ func names(s *Study) (all []string) {
 func TestExpansion(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"methods: [er]\nmemory: [100, 200]\nruns: 2", "er m100 s1, er m100 s2, er m200 s1, er m200 s2"},
-		{"methods: [er]\nseed: [7, 1]\noptimizer: {lr: [0.1, 0.01]}", "er m500 s1, er m500 s7, er m500 s1 lr0.01, er m500 s7 lr0.01"},
+		{"methods: [er]\nseed: [7, 1]\noptimizer: {lr: [0.1, 0.01]}",
+			"er m500 s1, er m500 s7, er m500 s1 lr0.01, er m500 s7 lr0.01"},
 		// A method without memory is the same run for each of its sizes.
 		{"methods: [finetune, er]\nmemory: [100, 200]", "finetune m0 s1, er m100 s1, er m200 s1"},
-		{"methods: [er, agem]\ntricks: [none, rv]\nexclude: [{methods: [agem], tricks: [rv]}]", "er m500 s1, er+rv m500 s1, agem m500 s1"},
+		{"methods: [er, agem]\ntricks: [none, rv]\nexclude: [{methods: [agem], tricks: [rv]}]",
+			"er m500 s1, er+rv m500 s1, agem m500 s1"},
 		{"methods: [er]\nruns: 3\nexclude: [{seed: [1, 2]}]", "er m500 s3"},
-		{"methods: [er]\nmemory: [100, 200]\ninclude: [{methods: [gdumb], optimizer: {lr: 0.01}}]", "er m100 s1, er m200 s1, gdumb m100 s1 lr0.01, gdumb m200 s1 lr0.01"},
-		{"methods: [er]\nmemory: [100, 200]\ninclude: [{memory: 300}, {memory: [100], runs: 2}]", "er m100 s1, er m100 s2, er m200 s1, er m300 s1"},
+		{"methods: [er]\nmemory: [100, 200]\ninclude: [{methods: [gdumb], optimizer: {lr: 0.01}}]",
+			"er m100 s1, er m200 s1, gdumb m100 s1 lr0.01, gdumb m200 s1 lr0.01"},
+		{"methods: [er]\nmemory: [100, 200]\ninclude: [{memory: 300}, {memory: [100], runs: 2}]",
+			"er m100 s1, er m100 s2, er m200 s1, er m300 s1"},
 		// Without methods at the top there are those of include alone.
 		{"runs: 2\ninclude: [{methods: [er]}, {methods: [mir], runs: 1}]", "er m500 s1, er m500 s2, mir m500 s1"},
 		{"methods: [er]\ntiming: true\ninclude: [{methods: [mir], timing: false}]", "er m500 s1 timing, mir m500 s1"},
 		// What include adds, exclude leaves.
-		{"methods: [er]\nmemory: [100, 200]\nexclude: [{memory: 200}]\ninclude: [{memory: 200, optimizer: {lr: 0.01}}]", "er m100 s1, er m200 s1 lr0.01"},
+		{"methods: [er]\nmemory: [100, 200]\nexclude: [{memory: 200}]\ninclude: [{memory: 200, optimizer: {lr: 0.01}}]",
+			"er m100 s1, er m200 s1 lr0.01"},
 	} {
 		s, err := Parse(t.Context(), "s.yaml", []byte(small+tt.text), "", false)
 		if err != nil {
@@ -70,7 +75,8 @@ func TestExpansion(t *testing.T) {
 
 // TestConfigIsAStudy: a config of ocl run has the runs that ocl run makes of it.
 func TestConfigIsAStudy(t *testing.T) {
-	text := []byte(strings.TrimPrefix(small, "study: 1\n") + "methods: [er, agem]\ntricks: [none, rv]\nruns: 2\nmemory: 50\n")
+	text := []byte(strings.TrimPrefix(small, "study: 1\n") +
+		"methods: [er, agem]\ntricks: [none, rv]\nruns: 2\nmemory: 50\n")
 	s, err := Parse(t.Context(), "exp.yaml", text, "", false)
 	if err != nil {
 		t.Fatal(err)
@@ -94,11 +100,13 @@ func TestConfigIsAStudy(t *testing.T) {
 	}
 }
 
-// TestErrorsComeTogether: keys that are not known, values out of range and methods that do not take a trick are told at once; what is missing
-// because a key could not be read is not. So are the faults that show only with the data.
+// TestErrorsComeTogether: keys that are not known, values out of range and methods that do not take a trick are told at
+// once; what is missing because a key could not be read is not. So are the faults that show only with the data.
 func TestErrorsComeTogether(t *testing.T) {
-	_, err := Parse(t.Context(), "s.yaml", []byte(small+"memmory: 3\nmethods: [er, icarl]\ntricks: [ncm]\noptimizer: {lr: -1}\nmethds: [er]\n"), "", false)
-	for _, want := range []string{"unknown key memmory", "optimizer.lr (--lr): -1 is out of range", "icarl", "unknown key methds"} {
+	_, err := Parse(t.Context(), "s.yaml", []byte(small+"memmory: 3\nmethods: [er, icarl]\ntricks: [ncm]\noptimizer: {lr: -1}\nmethds: [er]\n"),
+		"", false)
+	for _, want := range []string{"unknown key memmory", "optimizer.lr (--lr): -1 is out of range", "icarl",
+		"unknown key methds"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q too", err, want)
 		}
@@ -106,12 +114,14 @@ func TestErrorsComeTogether(t *testing.T) {
 	if err != nil && strings.Contains(err.Error(), "names no methods") {
 		t.Errorf("got %v", err)
 	}
-	s, err := Parse(t.Context(), "s.yaml", []byte("study: 1\nmethods: [er]\nnetwork: {name: mlp}\ndata: {train_per_class: 1}\nstream: {tasks: 50, drop_last: true, batch: [10, 11]}\n"), "", false)
+	s, err := Parse(t.Context(), "s.yaml", []byte("study: 1\nmethods: [er]\nnetwork: {name: mlp}\ndata: {train_per_class: 1}\nstream: {tasks: 50, drop_last: true, batch: [10, 11]}\n"),
+		"", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, _, err = s.Open(t.Context(), experiment.Options{})
-	if err == nil || !strings.Contains(err.Error(), "stream.batch (10)") || !strings.Contains(err.Error(), "stream.batch (11)") ||
+	if err == nil || !strings.Contains(err.Error(), "stream.batch (10)") ||
+		!strings.Contains(err.Error(), "stream.batch (11)") ||
 		!errors.Is(err, experiment.ErrUnfit) {
 		t.Errorf("got %v, want both", err)
 	}
@@ -123,32 +133,33 @@ func TestBadStudies(t *testing.T) {
 		hundred += fmt.Sprintf(", %d", i+1)
 	}
 	for text, want := range map[string]string{
-		"":                                                                        "s.yaml:1: it names no methods. Add them",
-		"memory: 100":                                                             "s.yaml:1: it names no methods. Add them",
-		"method: [er]":                                                            "s.yaml:5: method must hold keys with values, but it holds [er]. Did you mean methods?",
-		"methods: [er]\nmemmory: [100]":                                           "s.yaml:6: unknown key memmory. Did you mean memory?",
-		"methods: [er]\nincludes: []":                                             "s.yaml:6: unknown key includes. Did you mean include?",
-		"methods: [er]\nmemory: []":                                               "s.yaml:6: memory has an empty list",
-		"methods: [er]\ntricks: [[], [rv]]":                                       "s.yaml:6: tricks: an empty list is no value. Use none, as in [none, rv]",
-		"methods: [er]\nmemory: [100, 100]":                                       "s.yaml:6: memory: 100 is listed twice",
-		"methods: [er, er]":                                                       "s.yaml:5: methods: er is listed twice",
-		"methods: [er]\nmemory: [100, x]":                                         "s.yaml:6: memory: the value x is not possible. Use a whole number",
-		"methods: [er]\nmemory: {a: 1}":                                           "s.yaml:6: memory cannot be keys with values",
-		"methods: [er]\noptimizer: {lr: [0.1, -1]}":                               "s.yaml:6: optimizer.lr (--lr): -1 is out of range",
-		"methods: [er, icarl]\ntricks: [none, ncm]":                               "s.yaml:6: tricks (--trick): icarl",
-		"methods: [er]\nexclude: [{methods: [mir]}]":                              "s.yaml:6: this entry of exclude removes nothing",
-		"methods: [er]\nexclude: [{methods: [er]}]":                               "s.yaml:1: the study has no runs",
-		"methods: [er]\ninclude: [{seed: 1}]":                                     "s.yaml:6: this entry of include adds no run",
-		"include: [{memory: 100}]":                                                "s.yaml:5: this entry of include names no methods",
-		"include: [{methods: [er]}]\nexclude: [{memory: 1}]":                      "s.yaml:6: exclude removes runs of the methods at the top",
-		"methods: [er]\ninclude: {seed: 1}":                                       "s.yaml:6: include must be a list",
-		"methods: [er]\ninclude: [3]":                                             "s.yaml:6: an entry of include must hold keys",
-		"methods: [er]\ntiming: 3":                                                "s.yaml:6: timing cannot be 3",
-		"methods: [er]\nversion: 1":                                               "s.yaml:6: version is a key of configs",
-		"methods: [er]\nmade: 3":                                                  "s.yaml:6: made is what ocl writes",
-		"methods: [er]\nmade: {kernel: avx2}":                                     "`made` lacks",
-		"methods: [er]\nruns: 10000\nmemory: [100, 200]":                          "the study has about 20,000 runs, which is more than 10,000",
-		"methods: [er]\nruns: 10000\nseeds: {order: [" + hundred + "]}":           "at most 100,000 are possible. runs makes most of them",
+		"":                                                   "s.yaml:1: it names no methods. Add them",
+		"memory: 100":                                        "s.yaml:1: it names no methods. Add them",
+		"method: [er]":                                       "s.yaml:5: method must hold keys with values, but it holds [er]. Did you mean methods?",
+		"methods: [er]\nmemmory: [100]":                      "s.yaml:6: unknown key memmory. Did you mean memory?",
+		"methods: [er]\nincludes: []":                        "s.yaml:6: unknown key includes. Did you mean include?",
+		"methods: [er]\nmemory: []":                          "s.yaml:6: memory has an empty list",
+		"methods: [er]\ntricks: [[], [rv]]":                  "s.yaml:6: tricks: an empty list is no value. Use none, as in [none, rv]",
+		"methods: [er]\nmemory: [100, 100]":                  "s.yaml:6: memory: 100 is listed twice",
+		"methods: [er, er]":                                  "s.yaml:5: methods: er is listed twice",
+		"methods: [er]\nmemory: [100, x]":                    "s.yaml:6: memory: the value x is not possible. Use a whole number",
+		"methods: [er]\nmemory: {a: 1}":                      "s.yaml:6: memory cannot be keys with values",
+		"methods: [er]\noptimizer: {lr: [0.1, -1]}":          "s.yaml:6: optimizer.lr (--lr): -1 is out of range",
+		"methods: [er, icarl]\ntricks: [none, ncm]":          "s.yaml:6: tricks (--trick): icarl",
+		"methods: [er]\nexclude: [{methods: [mir]}]":         "s.yaml:6: this entry of exclude removes nothing",
+		"methods: [er]\nexclude: [{methods: [er]}]":          "s.yaml:1: the study has no runs",
+		"methods: [er]\ninclude: [{seed: 1}]":                "s.yaml:6: this entry of include adds no run",
+		"include: [{memory: 100}]":                           "s.yaml:5: this entry of include names no methods",
+		"include: [{methods: [er]}]\nexclude: [{memory: 1}]": "s.yaml:6: exclude removes runs of the methods at the top",
+		"methods: [er]\ninclude: {seed: 1}":                  "s.yaml:6: include must be a list",
+		"methods: [er]\ninclude: [3]":                        "s.yaml:6: an entry of include must hold keys",
+		"methods: [er]\ntiming: 3":                           "s.yaml:6: timing cannot be 3",
+		"methods: [er]\nversion: 1":                          "s.yaml:6: version is a key of configs",
+		"methods: [er]\nmade: 3":                             "s.yaml:6: made is what ocl writes",
+		"methods: [er]\nmade: {kernel: avx2}":                "`made` lacks",
+		"methods: [er]\nruns: 10000\nmemory: [100, 200]":     "the study has about 20,000 runs, which is more than 10,000",
+		"methods: [er]\nruns: 10000\nseeds: {order: [" + hundred +
+			"]}": "at most 100,000 are possible. runs makes most of them",
 		"methods: [er]\nmethod: {mir: {candidates: [50, no]}}":                    "method.mir.candidates: the value no is not possible",
 		"methods: [er]\nruns: 0":                                                  "s.yaml:6: runs (--runs): 0 is out of range",
 		"methods: [er]\nmemory: [5, 100]":                                         "s.yaml:6: memory: 5 is smaller than replay.batch",
@@ -169,27 +180,31 @@ func TestBadStudies(t *testing.T) {
 		"study: 1\n---\nstudy: 1\n":        "several YAML documents",
 		"study: 1\ndata: {name: cifar100}": "no folder is given",
 	} {
-		if _, err := Parse(t.Context(), "s.yaml", []byte(text), "", false); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(t.Context(), "s.yaml", []byte(text), "", false); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\ngot  %v\nwant %s", text, err, want)
 		}
 	}
-	_, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune]\nruns: 10000\noptimizer: {lr: [0.1, 0.2]}"), "", false)
+	_, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune]\nruns: 10000\noptimizer: {lr: [0.1, 0.2]}"),
+		"", false)
 	if !errors.Is(err, ErrTooMany) {
 		t.Errorf("error %v, want ErrTooMany", err)
 	}
 	if testing.Short() {
 		return // so many runs take seconds
 	}
-	if s, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune]\nruns: 10000\noptimizer: {lr: [0.1, 0.2]}"), "", true); err != nil || s.Len() != 20000 {
+	if s, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune]\nruns: 10000\noptimizer: {lr: [0.1, 0.2]}"),
+		"", true); err != nil || s.Len() != 20000 {
 		t.Errorf("error %v with --yes", err)
 	}
 }
 
-// TestJobsAreThoseOfRun: the jobs of a study have the keys and folders that ocl run gives the same runs, each once, longest
-// first; what a folder has of a study is the same study.
+// TestJobsAreThoseOfRun: the jobs of a study have the keys and folders that ocl run gives the same runs, each once,
+// longest first; what a folder has of a study is the same study.
 func TestJobsAreThoseOfRun(t *testing.T) {
 	ctx := context.Background()
-	s, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune, er]\nmemory: [20, 30]\nruns: 2\ninclude: [{methods: [er], seed: 1000, runs: 1, timing: true}]\n"), "", false)
+	s, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune, er]\nmemory: [20, 30]\nruns: 2\ninclude: [{methods: [er], seed: 1000, runs: 1, timing: true}]\n"),
+		"", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +212,8 @@ func TestJobsAreThoseOfRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(jobs) != 8 || !slices.IsSortedFunc(jobs[:6], func(a, b Job) int { return int(b.FLOPs - a.FLOPs) }) || jobs[0].FLOPs <= 0 {
+	if len(jobs) != 8 || !slices.IsSortedFunc(jobs[:6], func(a, b Job) int { return int(b.FLOPs - a.FLOPs) }) ||
+		jobs[0].FLOPs <= 0 {
 		t.Fatalf("%d jobs: %v", len(jobs), Entries(jobs))
 	}
 	for i, j := range jobs {
@@ -236,7 +252,8 @@ func TestJobsAreThoseOfRun(t *testing.T) {
 	}
 
 	// A seed may be added, and nothing may fall out.
-	more, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune, er]\nmemory: [20, 30]\nruns: 3\ninclude: [{methods: [er], seed: 1000, runs: 1, timing: true}]\n"), "", false)
+	more, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune, er]\nmemory: [20, 30]\nruns: 3\ninclude: [{methods: [er], seed: 1000, runs: 1, timing: true}]\n"),
+		"", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +265,8 @@ func TestJobsAreThoseOfRun(t *testing.T) {
 	if err != nil || len(grown) != 11 {
 		t.Errorf("%d jobs, error %v", len(grown), err)
 	}
-	if err := Make(dir, s, jobs, made); err == nil || !strings.Contains(err.Error(), "has 3 jobs that are not in the file") {
+	if err := Make(dir, s, jobs, made); err == nil ||
+		!strings.Contains(err.Error(), "has 3 jobs that are not in the file") {
 		t.Errorf("error %v of fewer jobs", err)
 	}
 	// Who has another list cannot join, and a damaged list is written anew.
@@ -303,7 +321,8 @@ func TestConfigBecomesAStudy(t *testing.T) {
 	}
 }
 
-// TestOthersAreRefused: a program with other numbers, a machine with another engine and other data cannot add to a study.
+// TestOthersAreRefused: a program with other numbers, a machine with another engine and other data cannot add to a
+// study.
 func TestOthersAreRefused(t *testing.T) {
 	s, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [er]\n"), "", false)
 	if err != nil {

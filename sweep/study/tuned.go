@@ -36,7 +36,8 @@ func tunedJobs(x *experiment.Experiment, c config.Config, o experiment.Options) 
 	return jobs, nil
 }
 
-// shareTunings finds the jobs that have the same tuning: the one with the lowest seed tunes, and the others wait for it.
+// shareTunings finds the jobs that have the same tuning: the one with the lowest seed tunes, and the others wait for
+// it.
 func shareTunings(jobs []Job) {
 	owners := map[string]int{}
 	for i, j := range jobs {
@@ -76,7 +77,8 @@ func (t *tuned) learn(ctx context.Context, store Store, j Job, at experiment.Run
 			return nil, fmt.Errorf("study: %w. Let it be done again first", err)
 		}
 		if r == nil {
-			return nil, fmt.Errorf("study: its settings are those that %s chooses, which has no result. Retry both, with `ocl sweep retry`", t.owner.Folder)
+			return nil, fmt.Errorf("study: its settings are those that %s chooses, which has no result. Retry both, with `ocl sweep retry`",
+				t.owner.Folder)
 		}
 		chosen = r.Tuning
 	}
@@ -91,7 +93,8 @@ func foundIn(folder string, e Entry) (train.Found, error) {
 	}
 	trials, _ := input.ReadDir(filepath.Join(folder, tune.Folder, tune.Trials)) // that are not there are none
 	for _, trial := range trials {
-		if one, err := train.Find(filepath.Join(folder, tune.Folder, tune.Trials, trial.Name())); err == nil && one.State != "" {
+		if one, err := train.Find(filepath.Join(folder, tune.Folder, tune.Trials, trial.Name())); err == nil &&
+			one.State != "" {
 			f.Step += one.Step
 			if f.State == "" {
 				f.State = train.Begun

@@ -15,8 +15,8 @@ import (
 	"ocl/sweep/study"
 )
 
-// TestTunedJobs: one job tunes for the others that share its tuning, which begin when it is done and try nothing. A job that tunes counts the
-// steps of its trials, also when it was stopped in the middle of them.
+// TestTunedJobs: one job tunes for the others that share its tuning, which begin when it is done and try nothing. A job
+// that tunes counts the steps of its trials, also when it was stopped in the middle of them.
 func TestTunedJobs(t *testing.T) {
 	dir, jobs := made(t, `study: 1
 data: {train_per_class: 6, test_per_class: 2}
@@ -28,12 +28,14 @@ memory: 50
 runs: 3
 tune: {grid: GRID, repeats: 2, seed: 9}
 `)
-	if len(jobs) != 3 || jobs[0].After != "" || jobs[1].After != jobs[0].Folder || jobs[2].After != jobs[0].Folder || jobs[0].Seed != 1 {
+	if len(jobs) != 3 || jobs[0].After != "" || jobs[1].After != jobs[0].Folder || jobs[2].After != jobs[0].Folder ||
+		jobs[0].Seed != 1 {
 		t.Fatalf("the jobs are %+v", study.Entries(jobs))
 	}
 	trial := jobs[1].Steps / 8 * 2
 	if jobs[0].Steps != jobs[1].Steps+4*trial || jobs[0].FLOPs <= jobs[1].FLOPs {
-		t.Errorf("the job that tunes has %d steps, and the others %d; want 4 trials of %d more", jobs[0].Steps, jobs[1].Steps, trial)
+		t.Errorf("the job that tunes has %d steps, and the others %d; want 4 trials of %d more", jobs[0].Steps, jobs[1].Steps,
+			trial)
 	}
 	store := study.OpenFolder(dir)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -42,29 +44,30 @@ tune: {grid: GRID, repeats: 2, seed: 9}
 	var order []string
 	trials := map[string]int{}
 	steps := 0
-	w := &study.Worker{Store: store, Jobs: jobs, Concurrency: 2, Workers: 1, Poll: 10 * time.Millisecond, Watch: func(j study.Job) experiment.Events {
-		return experiment.Events{
-			Begin: func(run experiment.Job, _ ocl.StreamInfo, _ experiment.Plan) {
-				mu.Lock()
-				defer mu.Unlock()
-				if n, total := j.Trial(run); n > 0 {
-					trials[j.Folder]++
-					if total != 4 {
-						t.Errorf("there are %d trials, want 4", total)
+	w := &study.Worker{Store: store, Jobs: jobs, Concurrency: 2, Workers: 1, Poll: 10 * time.Millisecond,
+		Watch: func(j study.Job) experiment.Events {
+			return experiment.Events{
+				Begin: func(run experiment.Job, _ ocl.StreamInfo, _ experiment.Plan) {
+					mu.Lock()
+					defer mu.Unlock()
+					if n, total := j.Trial(run); n > 0 {
+						trials[j.Folder]++
+						if total != 4 {
+							t.Errorf("there are %d trials, want 4", total)
+						}
+					} else {
+						order = append(order, j.Folder)
 					}
-				} else {
-					order = append(order, j.Folder)
-				}
-			},
-			StepEnd: func(int, ocl.StepStats) {
-				mu.Lock()
-				defer mu.Unlock()
-				if steps++; steps == trial+3 {
-					cancel()
-				}
-			},
-		}
-	}}
+				},
+				StepEnd: func(int, ocl.StepStats) {
+					mu.Lock()
+					defer mu.Unlock()
+					if steps++; steps == trial+3 {
+						cancel()
+					}
+				},
+			}
+		}}
 	if sum, err := w.Run(ctx); err != nil || sum.Released != 1 || sum.Left != 3 {
 		t.Fatalf("stopped in the second trial: %+v, %v", sum, err)
 	}
@@ -120,7 +123,8 @@ tune: {grid: GRID, seed: 9, repeats: 1}
 	store := study.OpenFolder(dir)
 	w := &study.Worker{Store: store, Jobs: jobs, Concurrency: 2, Workers: 1, Poll: 10 * time.Millisecond}
 	sum, err := w.Run(t.Context())
-	if sum.Failed != 2 || err == nil || !strings.Contains(err.Error(), "all points diverged") || !strings.Contains(err.Error(), "which has no result") {
+	if sum.Failed != 2 || err == nil || !strings.Contains(err.Error(), "all points diverged") ||
+		!strings.Contains(err.Error(), "which has no result") {
 		t.Errorf("%+v, %v", sum, err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"ocl/run/result"
 )
 
-// verified reads the result of a job, and refuses one that is not what its run wrote: damaged, edited, or that of another
-// run. It is nil, without an error, if there is none.
+// verified reads the result of a job, and refuses one that is not what its run wrote: damaged, edited, or that of
+// another run. It is nil, without an error, if there is none.
 func verified(path string, e Entry) (*result.Result, error) {
 	r, err := result.Read(path)
 	switch {
@@ -35,7 +35,8 @@ func verified(path string, e Entry) (*result.Result, error) {
 	return r, nil
 }
 
-// Fault is an error about a result without the advice what to do about it, for those who do something about it themselves.
+// Fault is an error about a result without the advice what to do about it, for those who do something about it
+// themselves.
 func Fault(err error) string {
 	text := err.Error()
 	return strings.TrimSuffix(strings.TrimSuffix(text, result.Remedy), ". ")
@@ -58,7 +59,8 @@ func (s *Folder) putAside(e Entry, folder string) error {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.aside = append(s.aside, fmt.Sprintf("%s. It was renamed to %s, and the job is done again", Fault(fault), filepath.Base(aside)))
+		s.aside = append(s.aside, fmt.Sprintf("%s. It was renamed to %s, and the job is done again", Fault(fault),
+			filepath.Base(aside)))
 		return nil
 	}
 }

@@ -21,7 +21,8 @@ import (
 	"ocl/run/train"
 )
 
-// Worker does jobs of a study until none is left to take. Several workers, in one process or in many, do the same study.
+// Worker does jobs of a study until none is left to take. Several workers, in one process or in many, do the same
+// study.
 type Worker struct {
 	Store Store
 	Jobs  []Job // in the order in which they are taken
@@ -57,8 +58,9 @@ type Sum struct {
 	AllFailed                        int // jobs of the study that have failed
 }
 
-// Run does jobs until none is left, ctx ends, or the time is over. After the end of ctx, jobs at work save their state and
-// are given back. The error joins those of jobs that failed here; one about the store or a full disk ends the worker.
+// Run does jobs until none is left, ctx ends, or the time is over. After the end of ctx, jobs at work save their state
+// and are given back. The error joins those of jobs that failed here; one about the store or a full disk ends the
+// worker.
 func (w *Worker) Run(ctx context.Context) (Sum, error) {
 	r := &session{Worker: w, phases: make([]string, len(w.Jobs))}
 	if w.MaxTime > 0 {
@@ -173,8 +175,8 @@ func (r *session) rest() {
 	}
 }
 
-// take claims a job, the first one that is free. Without one, over says that the worker ends: nothing is at work here, and
-// there will be nothing to take.
+// take claims a job, the first one that is free. Without one, over says that the worker ends: nothing is at work here,
+// and there will be nothing to take.
 func (r *session) take(places int) (index int, c Claim, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -259,7 +261,8 @@ func (r *session) take(places int) (index int, c Claim, over bool) {
 	} else {
 		r.settled++
 	}
-	// A lock may be held for a moment by a process that only looks. So one round is not enough to know that all jobs are at work.
+	// A lock may be held for a moment by a process that only looks. So one round is not enough to know that all jobs are
+	// at work.
 	return 0, nil, r.working == 0 && (left == 0 || !r.Stay && !r.Attend && r.settled > 1)
 }
 
@@ -293,9 +296,9 @@ func (r *session) changed(j Job, st State) {
 	}
 }
 
-// lockMachine makes sure that a timed job has the machine to itself, and that no other one starts meanwhile: ordinary jobs share a
-// lock, and a timed one has it alone. It is false if that is not possible now. Where there are no locks, only the jobs of
-// this worker count.
+// lockMachine makes sure that a timed job has the machine to itself, and that no other one starts meanwhile: ordinary
+// jobs share a lock, and a timed one has it alone. It is false if that is not possible now. Where there are no locks,
+// only the jobs of this worker count.
 func (r *session) lockMachine(alone bool) bool {
 	if r.Quiet == "" || !r.anyTimed() {
 		return true
@@ -390,7 +393,8 @@ func (r *session) work(i int, c Claim, workers, places int) {
 	close(stopped)
 	lose(nil)
 	beats.Wait()
-	if lost := context.Cause(ctx); errors.Is(lost, ErrLost) && (err != nil || res == nil || res.Outcome.State == result.Interrupted) {
+	if lost := context.Cause(ctx); errors.Is(lost, ErrLost) &&
+		(err != nil || res == nil || res.Outcome.State == result.Interrupted) {
 		res, err = nil, lost
 	}
 	r.mu.Lock()
@@ -442,10 +446,12 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 	case errors.Is(err, ErrLost):
 		r.tell(fmt.Sprintf("%s  %v. This worker goes on with others", j, err))
 		ended = c.Release()
-	case err != nil && r.ctx.Err() != nil && errors.Is(err, r.ctx.Err()), err == nil && (res == nil || res.Outcome.State == result.Interrupted):
+	case err != nil && r.ctx.Err() != nil && errors.Is(err, r.ctx.Err()), err == nil &&
+		(res == nil || res.Outcome.State == result.Interrupted):
 		r.sum.Released++
 		ended = c.Release()
-	case err != nil && r.Store.State(j.Entry).Phase == Done: // the result is whole, or another machine, which does not see our locks, has made it
+	case err != nil && r.Store.State(j.Entry).Phase == Done:
+		// The result is whole, or another machine, which does not see our locks, has made it.
 		r.phases[i] = Done
 		r.errs = append(r.errs, fmt.Errorf("study: %s has its result all the same: %w", j.Folder, err))
 		ended = c.Release()
@@ -461,7 +467,8 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 			r.sum.Diverged++
 		}
 		ended = c.Done(res)
-		if st := r.Store.State(j.Entry); st.Phase == Done { // otherwise the store has yet to take the result in, and a later round tells
+		// otherwise the store has yet to take the result in, and a later round tells
+		if st := r.Store.State(j.Entry); st.Phase == Done {
 			r.phases[i] = Done
 			r.changed(j, st)
 		}
@@ -474,11 +481,13 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 // isFull says whether an error is of the disk and not of the job: it has no room, or takes no files.
 func isFull(err error) bool {
 	const diskFull = syscall.Errno(112) // of Windows
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EFBIG) ||
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) ||
+		errors.Is(err, syscall.EFBIG) ||
 		runtime.GOOS == "windows" && errors.Is(err, diskFull)
 }
 
-// Trial is the number of the trial, from 1, that a run of a tuned job is, and how many there are; 0 of the job's own run.
+// Trial is the number of the trial, from 1, that a run of a tuned job is, and how many there are; 0 of the job's own
+// run.
 func (j Job) Trial(run experiment.Job) (n, total int) {
 	if !j.Tuned || run.Config.Protocol != config.ProtocolTuning {
 		return 0, 0

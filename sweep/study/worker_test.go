@@ -42,7 +42,8 @@ type bench struct {
 const took = 2 * time.Second
 
 func newBench(t *testing.T, n int) *bench {
-	b := &bench{dir: t.TempDir(), results: map[string]*result.Result{}, begun: map[string]int{}, alone: true, failed: map[string]error{}}
+	b := &bench{dir: t.TempDir(), results: map[string]*result.Result{}, begun: map[string]int{}, alone: true,
+		failed: map[string]error{}}
 	for _, r := range studytest.Results(t, n) {
 		e := studytest.Entry(r)
 		b.jobs = append(b.jobs, study.Job{Entry: e})
@@ -161,7 +162,8 @@ func TestLongestFirst(t *testing.T) {
 	b.check(t, 0)
 }
 
-// TestStop: after the end of ctx and at the end of the time, what is at work is given back; a cancelled study begins nothing more.
+// TestStop: after the end of ctx and at the end of the time, what is at work is given back; a cancelled study begins
+// nothing more.
 func TestStop(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end  func(w *study.Worker, cancel func())
@@ -212,7 +214,8 @@ func TestFailures(t *testing.T) {
 			return do(ctx, j, at)
 		}
 		sum, err := w.Run(t.Context())
-		if sum != (study.Sum{Done: 2, Failed: 2, AllFailed: 2}) || err == nil || !strings.Contains(err.Error(), "something odd") || !strings.Contains(err.Error(), "panic: a bug") {
+		if sum != (study.Sum{Done: 2, Failed: 2, AllFailed: 2}) || err == nil ||
+			!strings.Contains(err.Error(), "something odd") || !strings.Contains(err.Error(), "panic: a bug") {
 			t.Errorf("%+v, %v", sum, err)
 		}
 		for _, j := range b.jobs {
@@ -257,7 +260,8 @@ func TestTimedJobsRunAlone(t *testing.T) {
 	b.check(t, 0)
 }
 
-// TestStoppingIsToldAtOnce: when a process is asked to end, its claims say so at once. If it dies then, no job has a death more.
+// TestStoppingIsToldAtOnce: when a process is asked to end, its claims say so at once. If it dies then, no job has a
+// death more.
 func TestStoppingIsToldAtOnce(t *testing.T) {
 	b := newBench(t, 1)
 	synctest.Test(t, func(t *testing.T) {
@@ -272,13 +276,14 @@ func TestStoppingIsToldAtOnce(t *testing.T) {
 			return nil, job.Err()
 		}
 		if sum, err := w.Run(ctx); err != nil || sum.Released != 1 || !at.Stopping {
-			t.Errorf("%+v, %v, and %+v is told; want the job given back after the claim said that its process is asked to end", sum, err, at)
+			t.Errorf("%+v, %v, and %+v is told; want the job given back after the claim said that its process is asked to end",
+				sum, err, at)
 		}
 	})
 }
 
-// TestWorkerWaitsForTheDead: a worker waits for a job of a machine whose locks it does not see, and takes it when that machine
-// says nothing more.
+// TestWorkerWaitsForTheDead: a worker waits for a job of a machine whose locks it does not see, and takes it when that
+// machine says nothing more.
 func TestWorkerWaitsForTheDead(t *testing.T) {
 	b := newBench(t, 1)
 	synctest.Test(t, func(t *testing.T) {
@@ -304,7 +309,8 @@ func TestWorkerWaitsForTheDead(t *testing.T) {
 	})
 }
 
-// TestDoneElsewhere: the error of a job that another process has done meanwhile, as where locks do not cross machines, is told and fails no job.
+// TestDoneElsewhere: the error of a job that another process has done meanwhile, as where locks do not cross machines,
+// is told and fails no job.
 func TestDoneElsewhere(t *testing.T) {
 	b := newBench(t, 1)
 	synctest.Test(t, func(t *testing.T) {
@@ -315,7 +321,8 @@ func TestDoneElsewhere(t *testing.T) {
 			}
 			return nil, errors.New("its file was removed")
 		}
-		if sum, err := w.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "has its result all the same: its file was removed") || sum != (study.Sum{}) {
+		if sum, err := w.Run(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), "has its result all the same: its file was removed") || sum != (study.Sum{}) {
 			t.Errorf("%+v, %v", sum, err)
 		}
 	})
@@ -353,8 +360,8 @@ func (c lossyClaim) Save(context.Context) error {
 	return nil
 }
 
-// TestLost: what a run has saved is handed over every five minutes. Once another process has the job, its run ends, the job has not failed,
-// and the worker says so.
+// TestLost: what a run has saved is handed over every five minutes. Once another process has the job, its run ends, the
+// job has not failed, and the worker says so.
 func TestLost(t *testing.T) {
 	b := newBench(t, 1)
 	synctest.Test(t, func(t *testing.T) {
@@ -371,7 +378,8 @@ func TestLost(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		sum, err := w.Run(t.Context())
-		if d := time.Since(began); err != nil || sum.Done != 1 || sum.Failed != 0 || d < 2*study.SaveEvery || d > 2*study.SaveEvery+time.Minute {
+		if d := time.Since(began); err != nil || sum.Done != 1 || sum.Failed != 0 || d < 2*study.SaveEvery ||
+			d > 2*study.SaveEvery+time.Minute {
 			t.Errorf("%+v, %v after %v", sum, err, d)
 		}
 		if text := strings.Join(told, "\n"); strings.Count(text, "another process has taken the job") != 1 {
@@ -405,7 +413,8 @@ func TestFreedJobsComeFirst(t *testing.T) {
 	})
 }
 
-// TestWorkerStays: a worker that is to stay waits for a job that another process is at work on, also if all jobs after it are done.
+// TestWorkerStays: a worker that is to stay waits for a job that another process is at work on, also if all jobs after
+// it are done.
 func TestWorkerStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 3)
@@ -480,8 +489,8 @@ func TestNewsIsTold(t *testing.T) {
 	})
 }
 
-// TestFolderVanishes: a job whose folder is removed is done again, the others are not touched, and without the folder of the
-// study nothing is made.
+// TestFolderVanishes: a job whose folder is removed is done again, the others are not touched, and without the folder
+// of the study nothing is made.
 func TestFolderVanishes(t *testing.T) {
 	b := newBench(t, 4)
 	synctest.Test(t, func(t *testing.T) {
@@ -501,7 +510,8 @@ func TestFolderVanishes(t *testing.T) {
 		if sum, err := w.Run(t.Context()); err != nil || sum.Done != 4 {
 			t.Errorf("%+v, %v", sum, err)
 		}
-		if text := strings.Join(told, "\n"); !strings.Contains(text, "the folder has vanished") || !strings.Contains(text, "The job is done again") {
+		if text := strings.Join(told, "\n"); !strings.Contains(text, "the folder has vanished") ||
+			!strings.Contains(text, "The job is done again") {
 			t.Errorf("told %q", told)
 		}
 		b.check(t, 1)
@@ -518,8 +528,8 @@ func TestFolderVanishes(t *testing.T) {
 	})
 }
 
-// TestCacheIsDamaged: a job that cannot go on because the cache of its data is damaged has not failed, and is left to the
-// next process with the other jobs of these data. Jobs of other data are done. One message says it.
+// TestCacheIsDamaged: a job that cannot go on because the cache of its data is damaged has not failed, and is left to
+// the next process with the other jobs of these data. Jobs of other data are done. One message says it.
 func TestCacheIsDamaged(t *testing.T) {
 	b := newBench(t, 6)
 	for i := range 3 {
@@ -536,7 +546,8 @@ func TestCacheIsDamaged(t *testing.T) {
 			return b.do(ctx, j, at)
 		}
 		sum, err := w.Run(t.Context())
-		if sum.Done != 3 || sum.Failed != 0 || sum.Left != 3 || !errors.Is(err, experiment.ErrCache) || strings.Count(err.Error(), "image 7") != 1 {
+		if sum.Done != 3 || sum.Failed != 0 || sum.Left != 3 || !errors.Is(err, experiment.ErrCache) ||
+			strings.Count(err.Error(), "image 7") != 1 {
 			t.Errorf("%+v, %v", sum, err)
 		}
 		if sum, err := b.worker(b.open()).Run(t.Context()); err != nil || sum.Done != 3 {

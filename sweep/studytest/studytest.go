@@ -1,5 +1,5 @@
-// Package studytest has the tests that every [study.Store] must pass. It knows nothing of where a store keeps what it has.
-// Start at [Run].
+// Package studytest has the tests that every [study.Store] must pass. It knows nothing of where a store keeps what it
+// has. Start at [Run].
 package studytest
 
 import (
@@ -73,7 +73,8 @@ func Results(t testing.TB, n int) (all []*result.Result) {
 
 // Entry is the job of a result.
 func Entry(r *result.Result) study.Entry {
-	return study.Entry{Key: r.Key, Folder: "finetune-" + r.Key[:8], Name: "finetune", Seed: r.Config.Seed, Steps: r.Outcome.Step, FLOPs: 1}
+	return study.Entry{Key: r.Key, Folder: "finetune-" + r.Key[:8], Name: "finetune", Seed: r.Config.Seed,
+		Steps: r.Outcome.Step, FLOPs: 1}
 }
 
 // Write puts the result of a job into the place of its claim, as a run does.
@@ -93,7 +94,8 @@ func begin(t *testing.T, c study.Claim, step string) {
 	t.Helper()
 	folder := filepath.Join(c.Place().Folder, experiment.CheckpointDir)
 	err := os.MkdirAll(folder, 0o755)
-	for _, path := range []string{filepath.Join(c.Place().Folder, experiment.RunConfigFile), filepath.Join(folder, "step-"+step+".ckpt")} {
+	for _, path := range []string{filepath.Join(c.Place().Folder, experiment.RunConfigFile),
+		filepath.Join(folder, "step-"+step+".ckpt")} {
 		err = errors.Join(err, os.WriteFile(path, []byte("x"), 0o644))
 	}
 	if err := errors.Join(err, c.Save(t.Context())); err != nil {
@@ -131,7 +133,8 @@ func (s Stores) refused(t *testing.T, store study.Store, e study.Entry, phase st
 }
 
 // freed claims a job whose process has died, and says how much time passed until it was free.
-func (s Stores) freed(t *testing.T, store study.Store, e study.Entry) (c study.Claim, st study.State, passed time.Duration) {
+func (s Stores) freed(t *testing.T, store study.Store, e study.Entry) (c study.Claim, st study.State,
+	passed time.Duration) {
 	t.Helper()
 	ask := func() bool {
 		var err error
@@ -205,7 +208,8 @@ func release(t *testing.T, s Stores, all []*result.Result) {
 	if n, step := c.Attempt(); n != 1 || step != 40 {
 		t.Errorf("attempt %d from step %d, want a first one from 40", n, step)
 	}
-	if text, err := os.ReadFile(filepath.Join(c.Place().Folder, experiment.CheckpointDir, "step-40.ckpt")); err != nil || string(text) != "x" {
+	if text, err := os.ReadFile(filepath.Join(c.Place().Folder, experiment.CheckpointDir, "step-40.ckpt")); err != nil ||
+		string(text) != "x" {
 		t.Errorf("the next place has the checkpoint %q, error %v", text, err)
 	}
 }

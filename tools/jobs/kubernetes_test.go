@@ -13,8 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestKubernetes: Kubernetes knows every key of the job file, and the values have its types. A job of shards is indexed, and its pods are
-// not started again in their place: a limit of failures for each index and a policy for failed pods need both.
+// TestKubernetes: Kubernetes knows every key of the job file, and the values have its types. A job of shards is
+// indexed, and its pods are not started again in their place: a limit of failures for each index and a policy for
+// failed pods need both.
 func TestKubernetes(t *testing.T) {
 	files, err := filepath.Glob("../../cli/testdata/jobfile/kubernetes*.golden")
 	if err != nil || len(files) != 2 {
@@ -31,17 +32,21 @@ func TestKubernetes(t *testing.T) {
 			continue
 		}
 		s := job.Spec
-		if job.APIVersion != "batch/v1" || job.Kind != "Job" || s.CompletionMode == nil || *s.CompletionMode != batch.IndexedCompletion ||
-			s.BackoffLimitPerIndex == nil || s.Template.Spec.RestartPolicy != "Never" || *s.Completions != 20 || *s.Parallelism != 16 {
+		if job.APIVersion != "batch/v1" || job.Kind != "Job" || s.CompletionMode == nil ||
+			*s.CompletionMode != batch.IndexedCompletion ||
+			s.BackoffLimitPerIndex == nil || s.Template.Spec.RestartPolicy != "Never" || *s.Completions != 20 ||
+			*s.Parallelism != 16 {
 			t.Errorf("%s: %+v", path, s)
 		}
-		if c := s.Template.Spec.Containers[0]; c.Resources.Requests.Cpu().String() != "4" || c.Resources.Requests.Memory().String() != "6Gi" || *s.PodFailurePolicy.Rules[1].OnExitCodes.ContainerName != c.Name {
+		if c := s.Template.Spec.Containers[0]; c.Resources.Requests.Cpu().String() != "4" ||
+			c.Resources.Requests.Memory().String() != "6Gi" || *s.PodFailurePolicy.Rules[1].OnExitCodes.ContainerName != c.Name {
 			t.Errorf("%s: %+v", path, c)
 		}
 	}
 }
 
-// TestServe: Kubernetes knows every key of the example of `ocl serve`, and the Service finds the pods of the StatefulSet, of which there is one.
+// TestServe: Kubernetes knows every key of the example of `ocl serve`, and the Service finds the pods of the
+// StatefulSet, of which there is one.
 func TestServe(t *testing.T) {
 	text, err := os.ReadFile("../../examples/serve/kubernetes.yaml")
 	if err != nil {
@@ -55,7 +60,8 @@ func TestServe(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if set.APIVersion != "apps/v1" || set.Kind != "StatefulSet" || *set.Spec.Replicas != 1 || service.APIVersion != "v1" || service.Kind != "Service" || set.Spec.ServiceName != service.Name {
+	if set.APIVersion != "apps/v1" || set.Kind != "StatefulSet" || *set.Spec.Replicas != 1 || service.APIVersion != "v1" ||
+		service.Kind != "Service" || set.Spec.ServiceName != service.Name {
 		t.Errorf("%+v, %+v", set, service)
 	}
 	for key, value := range service.Spec.Selector {

@@ -16,12 +16,14 @@ type Areas struct {
 	V              [][]float64 // a line for each part: fractions at each place; NaN is nothing
 }
 
-// The steps of the scale of heat maps that the first and the last part have: weaker ones could not be told from the page.
+// The steps of the scale of heat maps that the first and the last part have: weaker ones could not be told from the
+// page.
 const firstStep, lastStep = HeatSteps - 1, 4
 
 func (a *Areas) layout(d *Drawing, l Layout, b box) float64 {
 	font := l.Font
-	f := box{b.x0 + width("100", font) + 8, b.y0 + font + 14, b.x1 - widest(font, a.Parts...)/certain - toLabel, b.y1 - 2.9*font - 6}
+	f := box{b.x0 + width("100", font) + 8, b.y0 + font + 14, b.x1 - widest(font, a.Parts...)/certain - toLabel,
+		b.y1 - 2.9*font - 6}
 	step := (f.x1 - f.x0) / float64(max(len(a.X)-1, 1))
 	x := func(i int) float64 { return f.x0 + float64(i)*step }
 	y := func(share float64) float64 { return f.y1 - share*(f.y1-f.y0) }
@@ -60,7 +62,8 @@ func (a *Areas) layout(d *Drawing, l Layout, b box) float64 {
 		if first < 0 {
 			continue
 		}
-		m := Mark{Role: Area, Step: a.step(k), Color: Hex(HeatColor(a.step(k), false)), Tip: a.tip(k), At: Point{x(thickest), y((above[thickest] + below[thickest]) / 2)}}
+		m := Mark{Role: Area, Step: a.step(k), Color: Hex(HeatColor(a.step(k), false)), Tip: a.tip(k),
+			At: Point{x(thickest), y((above[thickest] + below[thickest]) / 2)}}
 		from := max(first-1, 0) // an area grows from nothing
 		for i := from; i < len(a.X); i++ {
 			m.Points = append(m.Points, Point{x(i), y(above[i])})

@@ -5,10 +5,11 @@ import (
 	"strconv"
 )
 
-// Scale fixes the y axis. It includes 0, least and all values between floor and ceiling, and ends at round numbers. Intervals
-// widen it by at most a tenth of its length, so that one wide interval does not flatten all other lines. Scale reports whether
-// an interval is cut because of this; intervals beyond floor and ceiling do not count. If Zoom is set and 0 is far below all values, the axis
-// holds a span of five times least around them instead, and intervals widen it by at most half of its length.
+// Scale fixes the y axis. It includes 0, least and all values between floor and ceiling, and ends at round numbers.
+// Intervals widen it by at most a tenth of its length, so that one wide interval does not flatten all other lines.
+// Scale reports whether an interval is cut because of this; intervals beyond floor and ceiling do not count. If Zoom is
+// set and 0 is far below all values, the axis holds a span of five times least around them instead, and intervals widen
+// it by at most half of its length.
 func (l *Lines) Scale(floor, ceiling, least float64) (cut bool) {
 	l.floor, l.ceiling, l.least = floor, ceiling, least
 	lo, hi, share := 0.0, least, 0.1
@@ -124,7 +125,8 @@ func (l *Lines) xTicks(gap float64) []int {
 	if l.XMax <= l.XMin {
 		return []int{l.XMin}
 	}
-	for _, step := range []int{1, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000} {
+	for _, step := range []int{1, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000,
+		100_000} {
 		t := []int{l.XMin}
 		for x := (l.XMin/step + 1) * step; x < l.XMax; x += step {
 			if 2*(x-l.XMin) > step && 2*(l.XMax-x) > step {

@@ -35,8 +35,8 @@ const (
 	barHeight = 16.0
 	barGap    = 14.0 // to the next bar's words
 
-	// certain is the share of the room that a text may fill, measured with the widths of Liberation Sans. A browser that lacks this
-	// font uses another one; DejaVu Sans, for example, is a seventh wider.
+	// certain is the share of the room that a text may fill, measured with the widths of Liberation Sans. A browser that
+	// lacks this font uses another one; DejaVu Sans, for example, is a seventh wider.
 	certain = 0.85
 )
 

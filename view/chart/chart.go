@@ -1,6 +1,6 @@
-// Package chart draws line charts, stacked bars and areas, heat maps and comparisons. [Draw] lays a chart out once, for a size,
-// into marks: lines, polygons, markers and texts at their places in pixels. The same marks become an SVG for a page,
-// whose stylesheet gives it its colours, and files of their own: SVG, PNG and PDF. The package knows nothing of
+// Package chart draws line charts, stacked bars and areas, heat maps and comparisons. [Draw] lays a chart out once, for
+// a size, into marks: lines, polygons, markers and texts at their places in pixels. The same marks become an SVG for a
+// page, whose stylesheet gives it its colours, and files of their own: SVG, PNG and PDF. The package knows nothing of
 // methods, runs or results.
 package chart
 
@@ -37,8 +37,8 @@ func File(title string) Layout {
 // inch is in pixels.
 const inch = 96.0
 
-// The layouts of a paper: 3.25 and 6.75 inches wide, which fit the columns of most conferences, without a title, which the caption has. The
-// text is 8.25 points high, and the smallest, in heat maps, 7 points.
+// The layouts of a paper: 3.25 and 6.75 inches wide, which fit the columns of most conferences, without a title, which
+// the caption has. The text is 8.25 points high, and the smallest, in heat maps, 7 points.
 var (
 	OneColumn  = Layout{Width: 3.25 * inch, Height: 2.4 * inch, Font: 11, Labels: 0.36, Margin: 2, Alone: true}
 	TwoColumns = Layout{Width: 6.75 * inch, Height: 3.4 * inch, Font: 11, Labels: 0.34, Margin: 2, Alone: true}

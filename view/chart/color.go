@@ -66,7 +66,8 @@ func toOKLab(c color.NRGBA) (l, a, b float64) {
 	lc := math.Cbrt(0.4122214708*r + 0.5363325363*g + 0.0514459929*bl)
 	mc := math.Cbrt(0.2119034982*r + 0.6806995451*g + 0.1073969566*bl)
 	sc := math.Cbrt(0.0883024619*r + 0.2817188376*g + 0.6299787005*bl)
-	return 0.2104542553*lc + 0.7936177850*mc - 0.0040720468*sc, 1.9779984951*lc - 2.4285922050*mc + 0.4505937099*sc, 0.0259040371*lc + 0.7827717662*mc - 0.8086757660*sc
+	return 0.2104542553*lc + 0.7936177850*mc - 0.0040720468*sc, 1.9779984951*lc - 2.4285922050*mc + 0.4505937099*sc,
+		0.0259040371*lc + 0.7827717662*mc - 0.8086757660*sc
 }
 
 // The shades of a colour are so far apart in lightness, and lie between these ends on a light and on a dark page.
@@ -74,8 +75,8 @@ const shadeStep = 0.09
 
 var shadeEnds = map[bool][2]float64{false: {0.30, 0.78}, true: {0.48, 0.93}}
 
-// Shade is a colour of the same hue that is lighter or darker: shade 0 is the colour itself, and the following ones are ever further from it, until
-// they come again but for the colour itself.
+// Shade is a colour of the same hue that is lighter or darker: shade 0 is the colour itself, and the following ones are
+// ever further from it, until they come again but for the colour itself.
 func Shade(hex string, shade int, dark bool) string {
 	if shade == 0 {
 		return hex

@@ -11,7 +11,9 @@ type Compare struct {
 	Groups []Group
 	Rows   []Row
 	Unit   string // behind the last number of the axis
-	Bars   bool   // bars from 0, with the value behind their ends, in the looks of the groups; otherwise dots with intervals, in the looks of the rows
+	// bars from 0, with the value behind their ends, in the looks of the groups; otherwise dots with intervals, in the
+	// looks of the rows
+	Bars bool
 }
 
 // Group is a series of values, one in each row of a [Compare], or a kind of points of a [Scatter]. The legend shows its
@@ -141,7 +143,8 @@ func thousands(text string) string {
 func legend(d *Drawing, l Layout, groups []Group, at Point, role func(group int) Role) {
 	for k := range groups {
 		s := &groups[k]
-		m := Mark{Role: role(k), Series: s.Name, Look: &s.Look, Points: []Point{{at.X + dotRadius, at.Y - 0.35*l.Font}}, Size: dotRadius}
+		m := Mark{Role: role(k), Series: s.Name, Look: &s.Look, Points: []Point{{at.X + dotRadius, at.Y - 0.35*l.Font}},
+			Size: dotRadius}
 		if m.Role == Bar {
 			middle := m.Points[0]
 			m.Points = rectangle(middle.X-dotRadius, middle.Y-dotRadius, middle.X+dotRadius, middle.Y+dotRadius)
@@ -174,7 +177,8 @@ func (c *Compare) row(d *Drawing, r *Row, x func(float64) float64, y, font float
 		look, series := &r.Look, r.Label
 		if c.Bars {
 			look, series = &c.Groups[k].Look, c.Groups[k].Name
-			d.add(Mark{Role: Bar, Series: series, Look: look, Points: rectangle(x(0), at-step/2+1, x(v.At), at+step/2-1), Tip: r.Label + ": " + v.say(c.Unit)})
+			d.add(Mark{Role: Bar, Series: series, Look: look, Points: rectangle(x(0), at-step/2+1, x(v.At), at+step/2-1),
+				Tip: r.Label + ": " + v.say(c.Unit)})
 			if v.interval() {
 				d.add(Mark{Role: Zero, Points: []Point{{x(v.Low), at}, {x(v.High), at}}})
 			}

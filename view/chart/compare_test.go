@@ -71,7 +71,8 @@ func TestCompareBars(t *testing.T) {
 	if got := strings.Join(words, ","); got != "ours,theirs,ER,20 ms,40 ms,MIR,10 ms" {
 		t.Errorf("the words are %s", got)
 	}
-	if line := d.of(Zero)[1]; !(math.Abs(line.Points[1].X-line.Points[0].X-length(first)/2) < 1e-9) { // the first is the axis; 15 to 25 is half of 20
+	// the first is the axis; 15 to 25 is half of 20
+	if line := d.of(Zero)[1]; !(math.Abs(line.Points[1].X-line.Points[0].X-length(first)/2) < 1e-9) {
 		t.Errorf("the interval is drawn from %v", line.Points)
 	}
 	for v, want := range map[float64]string{3.14: "3.1 ms", 999: "999 ms", 1210.4: "1,210 ms"} {
@@ -89,7 +90,8 @@ func TestAdaptive(t *testing.T) {
 		t.Fatal("it is the same on a dark page")
 	}
 	for _, l := range []Look{blue, red} {
-		if !strings.Contains(light, ".m-"+l.Class+"{--c:"+l.Light+"}") || !strings.Contains(dark, ".m-"+l.Class+"{--c:"+l.Dark+"}") {
+		if !strings.Contains(light, ".m-"+l.Class+"{--c:"+l.Light+"}") ||
+			!strings.Contains(dark, ".m-"+l.Class+"{--c:"+l.Dark+"}") {
 			t.Errorf("it lacks a colour of %s", l.Class)
 		}
 	}
@@ -97,12 +99,14 @@ func TestAdaptive(t *testing.T) {
 	if strings.Contains(marks, "#") {
 		t.Error("a mark has a colour of its own")
 	}
-	if got, want := len(geometry(t, text)), len(geometry(t, string(Draw(pairs(), Wide).SVG("T", "D")))); got != want+1 { // and the style
+	// and the style
+	if got, want := len(geometry(t, text)), len(geometry(t, string(Draw(pairs(), Wide).SVG("T", "D")))); got != want+1 {
 		t.Errorf("it draws %d things, want %d as in a file", got, want)
 	}
 }
 
-// TestMarksBeside: a value that another one is compared with is a line across its row or bar, with a halo, and no text lies over it.
+// TestMarksBeside: a value that another one is compared with is a line across its row or bar, with a halo, and no text
+// lies over it.
 func TestMarksBeside(t *testing.T) {
 	c := pairs()
 	c.Bars, c.Rows[0].Marks = true, []float64{60, math.NaN()}
@@ -113,7 +117,8 @@ func TestMarksBeside(t *testing.T) {
 	}
 	bar := d.of(Bar, "ours")[1].Points
 	at := bar[0].X + 3*(bar[1].X-bar[0].X) // the bar is 20 long
-	if x := marks[0].Points[0].X; !(math.Abs(x-at) < 1e-6) || marks[0].Points[1].X != x || !(marks[0].Points[0].Y < bar[2].Y && bar[0].Y < marks[0].Points[1].Y) {
+	if x := marks[0].Points[0].X; !(math.Abs(x-at) < 1e-6) || marks[0].Points[1].X != x ||
+		!(marks[0].Points[0].Y < bar[2].Y && bar[0].Y < marks[0].Points[1].Y) {
 		t.Errorf("the mark goes from %v to %v, want across the bar at %g", marks[0].Points[0], marks[0].Points[1], at)
 	}
 	for _, m := range d.of(Label) {

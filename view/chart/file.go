@@ -110,7 +110,8 @@ const pngScale = 2
 
 // PNG is the drawing as an image with two pixels for each of its own, in the colours of a light page.
 func (d *Drawing) PNG() []byte {
-	p := &pngPen{image: image.NewRGBA(image.Rect(0, 0, int(math.Ceil(pngScale*d.Width)), int(math.Ceil(pngScale*d.Height)))), faces: map[float64]font.Face{}}
+	p := &pngPen{image: image.NewRGBA(image.Rect(0, 0, int(math.Ceil(pngScale*d.Width)),
+		int(math.Ceil(pngScale*d.Height)))), faces: map[float64]font.Face{}}
 	draw.Draw(p.image, p.image.Bounds(), image.White, image.Point{}, draw.Src)
 	d.draw(p)
 	var b bytes.Buffer
@@ -155,7 +156,8 @@ func (p *pngPen) ClosePath() {
 
 func (p *pngPen) fill(c color.NRGBA) { p.paint(c, p.lines) }
 
-// stroke paints a rectangle along each part of the path, and a disc around each corner. What is painted twice is painted once.
+// stroke paints a rectangle along each part of the path, and a disc around each corner. What is painted twice is
+// painted once.
 func (p *pngPen) stroke(c color.NRGBA, width float64, dash []float64) {
 	r := pngScale * width / 2
 	var shapes [][]Point
@@ -243,7 +245,8 @@ func (p *pngPen) text(x, y, size float64, c color.NRGBA, s string) {
 		}
 		p.faces[size] = f
 	}
-	d := font.Drawer{Dst: p.image, Src: image.NewUniform(c), Face: p.faces[size], Dot: fixed.Point26_6{X: fixed.Int26_6(64 * pngScale * x), Y: fixed.Int26_6(64 * pngScale * y)}}
+	d := font.Drawer{Dst: p.image, Src: image.NewUniform(c), Face: p.faces[size],
+		Dot: fixed.Point26_6{X: fixed.Int26_6(64 * pngScale * x), Y: fixed.Int26_6(64 * pngScale * y)}}
 	d.DrawString(s)
 }
 
@@ -253,7 +256,8 @@ const points = 0.75
 // PDF is the drawing as one page, with text as text, in the colours of a light page. The same drawing gives the same
 // bytes.
 func (d *Drawing) PDF(title, description string) []byte {
-	p := pdfPen{fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: points * d.Width, Ht: points * d.Height}})}
+	p := pdfPen{fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt",
+		Size: fpdf.SizeType{Wd: points * d.Width, Ht: points * d.Height}})}
 	// A fixed date, since fpdf would take the present one.
 	p.SetCreationDate(time.Unix(0, 0).UTC())
 	p.SetModificationDate(time.Unix(0, 0).UTC())

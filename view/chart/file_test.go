@@ -245,7 +245,9 @@ func TestEveryRoleHasItsClass(t *testing.T) {
 			t.Errorf("the stylesheet lacks .%s", r.class)
 		}
 	}
-	for _, want := range []string{".band{fill:var(--c);fill-opacity:0.18}", ".thin{fill:none;stroke:var(--c);stroke-width:0.75;stroke-opacity:0.45}", ".ring{fill:var(--bg);stroke:var(--c);stroke-width:1.25}"} {
+	for _, want := range []string{".band{fill:var(--c);fill-opacity:0.18}",
+		".thin{fill:none;stroke:var(--c);stroke-width:0.75;stroke-opacity:0.45}",
+		".ring{fill:var(--bg);stroke:var(--c);stroke-width:1.25}"} {
 		if !strings.Contains(sheet, want) {
 			t.Errorf("the stylesheet lacks %s:\n%s", want, sheet)
 		}
@@ -254,7 +256,8 @@ func TestEveryRoleHasItsClass(t *testing.T) {
 
 // TestAnyText: names from files may hold anything, and every file is still one.
 func TestAnyText(t *testing.T) {
-	for _, name := range []string{"<script>&\"'", "犬 😀 ↓ é", "\x00\x1b[31m\n", "\xff\xfe", "(\\)", strings.Repeat("long ", 200), strings.Repeat("x", 2000)} {
+	for _, name := range []string{"<script>&\"'", "犬 😀 ↓ é", "\x00\x1b[31m\n", "\xff\xfe", "(\\)",
+		strings.Repeat("long ", 200), strings.Repeat("x", 2000)} {
 		l := known()
 		l.Series[0].Label, l.YLabel = name, name
 		d := Draw(l, File(name))

@@ -39,10 +39,12 @@ func (h *Heat) layout(d *Drawing, l Layout, b box) float64 {
 	d.add(Mark{Role: Tick, Points: []Point{{b.x0, b.y0 + l.Font}}, Text: h.RowLabel + " ↓   " + h.ColLabel + " →"})
 	pitch := widest(l.Font, h.Cols...) + 0.4*l.Font
 	for j := 0; j < len(h.Cols); j += every(pitch, side) {
-		d.add(Mark{Role: Tick, Points: []Point{{x0 + (float64(j)+0.5)*side, y0 - 0.5*l.Font}}, Text: h.Cols[j], Anchor: Middle})
+		d.add(Mark{Role: Tick, Points: []Point{{x0 + (float64(j)+0.5)*side, y0 - 0.5*l.Font}}, Text: h.Cols[j],
+			Anchor: Middle})
 	}
 	for i := 0; i < len(h.Rows); i += every(1.1*l.Font, side) {
-		d.add(Mark{Role: Tick, Points: []Point{{x0 - 6, y0 + (float64(i)+0.5)*side + 0.35*l.Font}}, Text: h.Rows[i], Anchor: End})
+		d.add(Mark{Role: Tick, Points: []Point{{x0 - 6, y0 + (float64(i)+0.5)*side + 0.35*l.Font}}, Text: h.Rows[i],
+			Anchor: End})
 	}
 	for i, row := range h.V {
 		for j, n := 0, 0; j < len(row); j += n {

@@ -15,8 +15,9 @@ const maxHoverValues = 800
 
 // hoverData is what the script of a page shows when a reader points at a line chart. It stands in the page as JSON.
 type hoverData struct {
-	Packed bool           `json:"p,omitempty"` // values are written as [pack] does, else as texts with spaces between them, "-" where there is none
-	X      [2]json.Number `json:"x"`           // the ends of the axis
+	// values are written as [pack] does, else as texts with spaces between them, "-" where there is none
+	Packed bool           `json:"p,omitempty"`
+	X      [2]json.Number `json:"x"` // the ends of the axis
 	Y      [2]json.Number `json:"y"`
 	XLabel string         `json:"xl"`
 	YLabel string         `json:"yl,omitempty"`

@@ -10,11 +10,13 @@ import (
 	"ocl/internal/escape"
 )
 
-// TestLinesTellTheirValues: the page's script finds the values of lines as people read them, once in a page that draws a chart twice.
+// TestLinesTellTheirValues: the page's script finds the values of lines as people read them, once in a page that draws
+// a chart twice.
 func TestLinesTellTheirValues(t *testing.T) {
 	nan := math.NaN()
 	l := &Lines{XLabel: "tasks", YLabel: "accuracy, %", XMin: 1, XMax: 3, Series: []Series{
-		{Label: "RV", Name: "ER + RV <1>", Y: []float64{80, nan, 60.04}, Half: []float64{nan, nan, 1.5}, Single: [][]float64{{79, nan, 59}, {81, nan, 61.1}}, Seeds: []uint64{1, 7}},
+		{Label: "RV", Name: "ER + RV <1>", Y: []float64{80, nan, 60.04}, Half: []float64{nan, nan, 1.5},
+			Single: [][]float64{{79, nan, 59}, {81, nan, 61.1}}, Seeds: []uint64{1, 7}},
 		{Label: "MIR", X: []int{2, 3}, Y: []float64{50, 40}, Seeds: []uint64{3}},
 	}}
 	l.Scale(0, 100, 1)
@@ -31,7 +33,8 @@ func TestLinesTellTheirValues(t *testing.T) {
 		t.Error("the chart does not say where its axes are")
 	}
 	d.Again = true
-	if text := d.Inline("narrow", "b", "title", "description"); strings.Contains(text, "<metadata>") || !strings.Contains(text, ` data-f="`) {
+	if text := d.Inline("narrow", "b", "title", "description"); strings.Contains(text, "<metadata>") ||
+		!strings.Contains(text, ` data-f="`) {
 		t.Error("the second drawing tells the values again, or does not say where its axes are")
 	}
 	for i := range l.Series {
@@ -60,7 +63,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestPackShares: a script finds the numbers as they are printed, which script/deck.test.mjs holds. 12.5 is printed as 12 without decimals, and 37.5 as 38.
+// TestPackShares: a script finds the numbers as they are printed, which script/deck.test.mjs holds. 12.5 is printed as
+// 12 without decimals, and 37.5 as 38.
 func TestPackShares(t *testing.T) {
 	if got := PackShares([]float64{0.375, math.NaN(), 1, math.NaN()}); got != "Lu__fQ" {
 		t.Errorf("packed as %s", got)
@@ -79,7 +83,8 @@ func TestPackShares(t *testing.T) {
 	}
 }
 
-// TestToldIsJSONAsWritten: a name may have characters that do not show. A file for people escapes them as Go does, which is no JSON.
+// TestToldIsJSONAsWritten: a name may have characters that do not show. A file for people escapes them as Go does,
+// which is no JSON.
 func TestToldIsJSONAsWritten(t *testing.T) {
 	name := "a\x7fb \u202ec \U000e0001 ü"
 	l := &Lines{XMin: 1, XMax: 2, Series: []Series{{Label: name, Y: []float64{1, 2}}}}
@@ -90,13 +95,16 @@ func TestToldIsJSONAsWritten(t *testing.T) {
 	}
 }
 
-// TestMarkersAreJoined: on a page markers that follow each other and differ in their places alone are one path, but not those that say something.
+// TestMarkersAreJoined: on a page markers that follow each other and differ in their places alone are one path, but not
+// those that say something.
 func TestMarkersAreJoined(t *testing.T) {
 	look := &Look{Class: "a"}
 	dot := func(series string, x float64, tip string) Mark {
 		return Mark{Role: Dot, Series: series, Look: look, Points: []Point{{x, 5}}, Size: 2, Tip: tip}
 	}
-	d := Drawing{Width: 90, Height: 90, Font: 10, Marks: []Mark{dot("a", 1, ""), dot("a", 2, ""), dot("a", 3, "said"), dot("a", 4, ""), dot("b", 5, ""), dot("b", 6, "")}}
+	d := Drawing{Width: 90, Height: 90, Font: 10,
+		Marks: []Mark{dot("a", 1, ""), dot("a", 2, ""), dot("a", 3, "said"), dot("a", 4, ""), dot("b", 5, ""),
+			dot("b", 6, "")}}
 	if n := strings.Count(d.Inline("wide", "x", "T", "D"), "<path"); n != 4 || len(d.Marks) != 6 {
 		t.Errorf("%d paths of %d marks, want 4 of 6", n, len(d.Marks))
 	}

@@ -21,8 +21,9 @@ type endLabel struct {
 	marker Point // left of the text
 }
 
-// labels makes room in f for labels that end at right, and places them. Labels that meet move apart, and those that are too long are cut. It
-// returns nil where there is no room for all of them, which only happens on a page: other figures grow.
+// labels makes room in f for labels that end at right, and places them. Labels that meet move apart, and those that are
+// too long are cut. It returns nil where there is no room for all of them, which only happens on a page: other figures
+// grow.
 func (l *Lines) labels(lay Layout, f *frame, right float64) []endLabel {
 	room := lay.Labels * lay.Width
 	labels := make([]endLabel, len(l.Series))
@@ -41,7 +42,8 @@ func (l *Lines) labels(lay Layout, f *frame, right float64) []endLabel {
 	if longest == 0 {
 		return nil
 	}
-	// A label's middle may lie as high as the axis, and as low as the texts of the x axis unless the last of these is wide.
+	// A label's middle may lie as high as the axis, and as low as the texts of the x axis unless the last of these is
+	// wide.
 	low := f.y1 + lay.Font
 	if width(strconv.Itoa(l.XMax), lay.Font)/2 > near/2 {
 		low = f.y1

@@ -38,8 +38,8 @@ type Series struct {
 }
 
 const (
-	// Crowd is the largest number of series with which single runs are drawn. With more series, they would hide the means, and
-	// bands are drawn fainter.
+	// Crowd is the largest number of series with which single runs are drawn. With more series, they would hide the means,
+	// and bands are drawn fainter.
 	Crowd = 6
 	// many is the largest number of series with which every point has a marker and shows its value on hover.
 	many = 12

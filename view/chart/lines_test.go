@@ -72,7 +72,8 @@ func TestLinesAreWhereTheirValuesAre(t *testing.T) {
 	if len(er) != 1 {
 		t.Fatalf("ER has %d lines, want 1", len(er))
 	}
-	wantPoints(t, "line of ER", er[0].Points, Point{x(1), y(100)}, Point{x(2), y(50)}, Point{x(3), y(25)}, Point{x(4), y(50)}, Point{x(5), y(75)})
+	wantPoints(t, "line of ER", er[0].Points, Point{x(1), y(100)}, Point{x(2), y(50)}, Point{x(3), y(25)},
+		Point{x(4), y(50)}, Point{x(5), y(75)})
 	mir := d.of(Line, "MIR")
 	if len(mir) != 2 {
 		t.Fatalf("MIR has %d lines, want one on each side of its gap", len(mir))
@@ -85,7 +86,8 @@ func TestLinesAreWhereTheirValuesAre(t *testing.T) {
 	for _, m := range dots {
 		at = append(at, m.Points...)
 	}
-	wantPoints(t, "markers of MIR", at, Point{x(1), y(0)}, Point{x(2), y(20)}, Point{x(4), y(40)}, Point{x(5), y(20)}, Point{right + 13, y(20)})
+	wantPoints(t, "markers of MIR", at, Point{x(1), y(0)}, Point{x(2), y(20)}, Point{x(4), y(40)}, Point{x(5), y(20)},
+		Point{right + 13, y(20)})
 	if dots[1].Tip != "MIR, 2: 20 ± NaN" || dots[4].Tip != "" {
 		t.Errorf("markers say %q and %q", dots[1].Tip, dots[4].Tip)
 	}
@@ -129,15 +131,18 @@ func TestPicturesAlone(t *testing.T) {
 		t.Errorf("%g × %g", d.Width, d.Height)
 	}
 	wantPoints(t, "title", d.of(Title)[0].Points, Point{margin, margin + 1.3*size - 0.45*size})
-	wantPoints(t, "highest line", d.of(Grid)[4].Points, Point{margin + left, down + top}, Point{right - margin, down + top})
+	wantPoints(t, "highest line", d.of(Grid)[4].Points, Point{margin + left, down + top},
+		Point{right - margin, down + top})
 }
 
 func TestOneTaskIsInTheMiddle(t *testing.T) {
-	l := &Lines{XMin: 1, XMax: 1, Series: []Series{{Label: "ER", Look: blue, Width: 2, Y: []float64{50}, Half: []float64{10}}}}
+	l := &Lines{XMin: 1, XMax: 1, Series: []Series{{Label: "ER", Look: blue, Width: 2, Y: []float64{50},
+		Half: []float64{10}}}}
 	l.Scale(0, 100, 1)
 	d := Draw(l, Wide)
 	zero, dot, whisker := d.of(Zero)[0].Points, d.of(Dot)[0].Points[0], d.of(Whisker)[0].Points
-	if !(math.Abs(dot.X-(zero[0].X+zero[1].X)/2) <= 1e-6) || whisker[0].X != dot.X || !(whisker[0].Y > dot.Y && dot.Y > whisker[1].Y) {
+	if !(math.Abs(dot.X-(zero[0].X+zero[1].X)/2) <= 1e-6) || whisker[0].X != dot.X ||
+		!(whisker[0].Y > dot.Y && dot.Y > whisker[1].Y) {
 		t.Errorf("a task alone is at %.1f, its interval from %.1f to %.1f", dot, whisker[0], whisker[1])
 	}
 	if len(d.of(Line))+len(d.of(Band)) > 0 {
@@ -163,7 +168,8 @@ func TestSteps(t *testing.T) {
 	}
 	wantPoints(t, "line of ER", d.of(Line, "ER")[0].Points, at(20, 100), at(40, 50), at(100, 0))
 	wantPoints(t, "line of MIR", d.of(Line, "MIR")[0].Points, at(50, 50), at(75, 25))
-	wantPoints(t, "band of ER", d.of(Band, "ER")[0].Points, at(20, 100), at(40, 60), at(100, 10), at(100, 0), at(40, 40), at(20, 90))
+	wantPoints(t, "band of ER", d.of(Band, "ER")[0].Points, at(20, 100), at(40, 60), at(100, 10), at(100, 0), at(40, 40),
+		at(20, 90))
 	if tip := d.of(Dot, "MIR")[1].Tip; tip != "MIR, 75: 25" {
 		t.Errorf("the second value of MIR says %q", tip)
 	}
@@ -174,7 +180,8 @@ func TestSteps(t *testing.T) {
 
 // TestLongLines: a line of many points has few markers where the chart is to be sparse, its last point among them.
 func TestLongLines(t *testing.T) {
-	l := &Lines{XMin: 1, XMax: 1000, Sparse: true, Series: []Series{{Label: "ER", Look: blue, Width: 2, Y: make([]float64, 1000)}}}
+	l := &Lines{XMin: 1, XMax: 1000, Sparse: true,
+		Series: []Series{{Label: "ER", Look: blue, Width: 2, Y: make([]float64, 1000)}}}
 	l.Scale(0, 100, 1)
 	d := Draw(l, Wide)
 	dots := d.of(Dot)
@@ -218,9 +225,12 @@ func TestXTicks(t *testing.T) {
 		gap      float64
 		want     string
 	}{
-		{1, 1, 0, "[1]"}, {1, 5, 1, "[1 2 3 4 5]"}, {1, 20, 1.5, "[1 5 10 15 20]"}, {1, 23, 2, "[1 5 10 15 20 23]"}, {1, 22, 2, "[1 5 10 15 22]"}, {1, 7, 9, "[1 7]"},
-		{3, 20, 1, "[3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20]"}, {3, 20, 1.5, "[3 10 15 20]"}, {9, 30, 2, "[9 15 20 25 30]"},
-		{0, 4990, 300, "[0 500 1000 1500 2000 2500 3000 3500 4000 4500 4990]"}, {0, 90_000, 15_000, "[0 20000 40000 60000 90000]"}, {0, 0, 1, "[0]"},
+		{1, 1, 0, "[1]"}, {1, 5, 1, "[1 2 3 4 5]"}, {1, 20, 1.5, "[1 5 10 15 20]"}, {1, 23, 2, "[1 5 10 15 20 23]"},
+		{1, 22, 2, "[1 5 10 15 22]"}, {1, 7, 9, "[1 7]"},
+		{3, 20, 1, "[3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20]"}, {3, 20, 1.5, "[3 10 15 20]"},
+		{9, 30, 2, "[9 15 20 25 30]"},
+		{0, 4990, 300, "[0 500 1000 1500 2000 2500 3000 3500 4000 4500 4990]"},
+		{0, 90_000, 15_000, "[0 20000 40000 60000 90000]"}, {0, 0, 1, "[0]"},
 	} {
 		if got := fmt.Sprint((&Lines{XMin: c.min, XMax: c.max}).xTicks(c.gap)); got != c.want {
 			t.Errorf("from %d to %d, %g apart: %s, want %s", c.min, c.max, c.gap, got, c.want)
@@ -270,7 +280,8 @@ func TestAloneManyLabelsFit(t *testing.T) {
 	l.Scale(0, 100, 1)
 	d := Draw(l, File("A title"))
 	labels, ticks := d.of(Label), d.of(Tick)
-	if got, lowest := labels[len(labels)-1].Points[0].Y, ticks[len(ticks)-1].Points[0].Y; len(labels) != 60 || !(got <= lowest) {
+	if got, lowest := labels[len(labels)-1].Points[0].Y, ticks[len(ticks)-1].Points[0].Y; len(labels) != 60 ||
+		!(got <= lowest) {
 		t.Errorf("the last of %d labels is at %.1f, below the axis' label at %.1f", len(labels), got, lowest)
 	}
 	if page := Draw(l, Wide); page.Labelled || page.Height != 400 {
@@ -297,7 +308,8 @@ func TestTextsNeverOverlap(t *testing.T) {
 			l.Series = append(l.Series, s)
 		}
 		l.Scale(math.Inf(-1), math.Inf(1), 0)
-		for _, lay := range []Layout{Wide, Narrow, OneColumn, TwoColumns, File(strings.Repeat("What is to be seen ", 1+r.IntN(9)))} {
+		for _, lay := range []Layout{Wide, Narrow, OneColumn, TwoColumns,
+			File(strings.Repeat("What is to be seen ", 1+r.IntN(9)))} {
 			d := Draw(l, lay)
 			var texts []Mark
 			for _, m := range d.Marks {

@@ -15,7 +15,8 @@ type Drawing struct {
 	Font          float64 // size of texts that name no other, in pixels
 	Marks         []Mark  // in the order in which they are drawn
 	Labelled      bool    // a line chart whose lines carry their labels, so that it needs no legend
-	Again         bool    // the page has another drawing of this chart, from which its script takes the values of the lines
+	// the page has another drawing of this chart, from which its script takes the values of the lines
+	Again bool
 
 	frame frame // of the last line chart
 }
@@ -41,20 +42,21 @@ func (d *Drawing) right() float64 {
 
 // Mark is one thing that is drawn: a text, a marker, or a line or polygon through its points.
 type Mark struct {
-	Role    Role
-	Series  string  // the label of the series that it belongs to, "" if none
-	Look    *Look   // of the series, nil if none
-	Points  []Point // of a line or polygon; a text starts, ends or is centred at the first, a marker is around each
-	Text    string
-	Anchor  Anchor
-	Size    float64   // of a text, 0 for the drawing's own; radius of a marker
-	Width   float64   // of a line, 0 for the role's own
-	Dash    []float64 // of a line
-	Color   string    // #rrggbb instead of the role's
-	Step    int       // of an area: its colour on the scale of heat maps, for pages, whose style sheet has it below the class fSTEP
-	At      Point     // of an area: where a page says its values, in the middle of its thickest place
-	Opacity float64   // of the inside, 0 for the role's own
-	Tip     string    // shown on hover
+	Role   Role
+	Series string  // the label of the series that it belongs to, "" if none
+	Look   *Look   // of the series, nil if none
+	Points []Point // of a line or polygon; a text starts, ends or is centred at the first, a marker is around each
+	Text   string
+	Anchor Anchor
+	Size   float64   // of a text, 0 for the drawing's own; radius of a marker
+	Width  float64   // of a line, 0 for the role's own
+	Dash   []float64 // of a line
+	Color  string    // #rrggbb instead of the role's
+	// of an area: its colour on the scale of heat maps, for pages, whose style sheet has it below the class fSTEP
+	Step    int
+	At      Point   // of an area: where a page says its values, in the middle of its thickest place
+	Opacity float64 // of the inside, 0 for the role's own
+	Tip     string  // shown on hover
 }
 
 // Anchor says where the point of a text is.
@@ -163,7 +165,8 @@ var inks = map[ink]struct{ variable, light, dark string }{
 
 // StyleSheet gives the roles their colours on a page that declares --bg, --ink, --muted and --line.
 func StyleSheet() string {
-	name := map[ink]string{none: "none", page: "var(--bg)", text: "var(--ink)", muted: "var(--muted)", rule: "var(--line)", series: "var(--c)"}
+	name := map[ink]string{none: "none", page: "var(--bg)", text: "var(--ink)", muted: "var(--muted)", rule: "var(--line)",
+		series: "var(--c)"}
 	var b strings.Builder
 	for _, r := range roles {
 		if r.fill == own {

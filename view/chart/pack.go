@@ -30,9 +30,9 @@ func pack(values []float64) string {
 	return string(b)
 }
 
-// PackShares writes fractions in [0,1] as two characters each, so that a script finds both the per cent with one decimal and the whole per cent as they
-// are printed everywhere: a number of two digits, twice the tenths of a per cent, and one less where the whole per cent is rounded down from a half.
-// Values that are NaN at the end are left out.
+// PackShares writes fractions in [0,1] as two characters each, so that a script finds both the per cent with one
+// decimal and the whole per cent as they are printed everywhere: a number of two digits, twice the tenths of a per
+// cent, and one less where the whole per cent is rounded down from a half. Values that are NaN at the end are left out.
 func PackShares(values []float64) string {
 	n := len(values)
 	for n > 0 && math.IsNaN(values[n-1]) {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Ranked sets things below each other, the first one best: for each a dot with its interval and the values behind it, and its name beside it.
-// What they are measured against are lines through all of them.
+// Ranked sets things below each other, the first one best: for each a dot with its interval and the values behind it,
+// and its name beside it. What they are measured against are lines through all of them.
 type Ranked struct {
 	Rows   []Ranking
 	Bounds []Bound
@@ -33,10 +33,12 @@ type Bound struct {
 	At    float64
 }
 
-// seedTick is half of the length of the mark of a value behind a mean, in pixels: it stands out above and below the dot.
+// seedTick is half of the length of the mark of a value behind a mean, in pixels: it stands out above and below the
+// dot.
 const seedTick = 7.5
 
-// From and to where the lines of axes go where names stand above the rows, below the top of a row and of the next one, in lines of text.
+// From and to where the lines of axes go where names stand above the rows, below the top of a row and of the next one,
+// in lines of text.
 const (
 	nameBelow = 1.6
 	nameAbove = 0.3
@@ -133,7 +135,8 @@ func (r *Ranked) layout(d *Drawing, l Layout, b box) float64 {
 	for i := range r.Bounds {
 		bound := &r.Bounds[i]
 		y := b.y0 + font*(1+1.3*float64(i))
-		down(Mark{Role: Line, Series: bound.Label, Look: &bound.Look, Width: 1.5, Dash: bound.Look.Dash, Tip: bound.Label}, x(bound.At), y+0.3*font)
+		down(Mark{Role: Line, Series: bound.Label, Look: &bound.Look, Width: 1.5, Dash: bound.Look.Dash, Tip: bound.Label},
+			x(bound.At), y+0.3*font)
 		at, anchor, half := x(bound.At), Middle, width(bound.Label, font)/certain/2
 		if at-half < b.x0 {
 			at, anchor = b.x0, Start
@@ -145,12 +148,16 @@ func (r *Ranked) layout(d *Drawing, l Layout, b box) float64 {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		y := top + step*float64(i)
-		name := Mark{Role: Label, Series: row.Label, Look: &row.Look, Points: []Point{{x0 - 2*toText, y + 0.5*step + 0.35*font}}, Text: cut(row.Label, certain*(x0-2*toText-b.x0)+0.01, font), Anchor: End}
-		value := Mark{Role: Tick, Series: row.Label, Look: &row.Look, Points: []Point{{b.x1, name.Points[0].Y}}, Text: row.Text, Anchor: End}
+		name := Mark{Role: Label, Series: row.Label, Look: &row.Look,
+			Points: []Point{{x0 - 2*toText, y + 0.5*step + 0.35*font}},
+			Text:   cut(row.Label, certain*(x0-2*toText-b.x0)+0.01, font), Anchor: End}
+		value := Mark{Role: Tick, Series: row.Label, Look: &row.Look, Points: []Point{{b.x1, name.Points[0].Y}},
+			Text: row.Text, Anchor: End}
 		at := y + 0.5*step
 		if narrow {
 			at = y + step - 0.85*font
-			name.Points, name.Anchor, name.Text = []Point{{b.x0, y + 1.25*font}}, Start, cut(row.Label, certain*(b.x1-b.x0)-width(row.Text, font)-2*toText, font)
+			name.Points, name.Anchor, name.Text = []Point{{b.x0, y + 1.25*font}}, Start,
+				cut(row.Label, certain*(b.x1-b.x0)-width(row.Text, font)-2*toText, font)
 			value.Points[0].Y = y + 1.25*font
 		}
 		d.add(name)

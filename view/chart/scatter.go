@@ -83,7 +83,8 @@ func (s *Scatter) layout(d *Drawing, l Layout, b box) float64 {
 	}
 	for i := range s.Points {
 		p := &s.Points[i]
-		d.add(Mark{Role: Dot, Series: p.series(), Look: &p.Look, Points: []Point{{x(p.X), y(p.Y)}}, Size: p.radius(), Tip: cmp.Or(p.Tip, p.Label)})
+		d.add(Mark{Role: Dot, Series: p.series(), Look: &p.Look, Points: []Point{{x(p.X), y(p.Y)}}, Size: p.radius(),
+			Tip: cmp.Or(p.Tip, p.Label)})
 	}
 	s.names(d, l, f, x, y)
 	return b.y1
@@ -109,8 +110,8 @@ func (p *Spot) radius() float64 {
 	return dotRadius
 }
 
-// names puts the names of points beside them, above or below where another name is in the way, and leaves out those without room: every
-// point has its name on hover.
+// names puts the names of points beside them, above or below where another name is in the way, and leaves out those
+// without room: every point has its name on hover.
 func (s *Scatter) names(d *Drawing, l Layout, f box, x, y func(float64) float64) {
 	var taken []box
 	free := func(b box) bool {
@@ -130,7 +131,8 @@ func (s *Scatter) names(d *Drawing, l Layout, f box, x, y func(float64) float64)
 			continue
 		}
 		w := width(p.Label, l.Font)
-		for _, at := range []Point{{x(p.X+p.Wide) + 7, y(p.Y) + 0.35*l.Font}, {x(p.X-p.Wide) - 7 - w, y(p.Y) + 0.35*l.Font}, {x(p.X) - w/2, y(p.Y) - 8}, {x(p.X) - w/2, y(p.Y) + 8 + 0.8*l.Font}} {
+		for _, at := range []Point{{x(p.X+p.Wide) + 7, y(p.Y) + 0.35*l.Font}, {x(p.X-p.Wide) - 7 - w, y(p.Y) + 0.35*l.Font},
+			{x(p.X) - w/2, y(p.Y) - 8}, {x(p.X) - w/2, y(p.Y) + 8 + 0.8*l.Font}} {
 			if b := (box{at.X, at.Y - 0.8*l.Font, at.X + w, at.Y + 0.2*l.Font}); free(b) {
 				taken = append(taken, b)
 				d.add(Mark{Role: Label, Series: p.series(), Look: &p.Look, Points: []Point{at}, Text: p.Label})

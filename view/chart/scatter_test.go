@@ -10,7 +10,8 @@ func TestScatter(t *testing.T) {
 	look := Look{Class: "c0", Light: "#000000", Marker: Circle}
 	s := &Scatter{XLabel: "seconds", YLabel: "accuracy, %"}
 	for i := range 12 {
-		s.Points = append(s.Points, Spot{Label: "method " + string(rune('A'+i)), Look: look, X: 100 + float64(i%3), Y: 20 + float64(i%2), Half: math.NaN()})
+		s.Points = append(s.Points, Spot{Label: "method " + string(rune('A'+i)), Look: look, X: 100 + float64(i%3),
+			Y: 20 + float64(i%2), Half: math.NaN()})
 	}
 	s.Points = append(s.Points, Spot{Label: "alone", Look: look, X: 1000, Y: 50, Half: 10})
 	d := Draw(s, Narrow)
@@ -45,11 +46,13 @@ func TestScatter(t *testing.T) {
 	}
 }
 
-// TestScatterOfEquals: both axes have one scale and hold all intervals, the dashed line goes from corner to corner, and the legend names the groups.
+// TestScatterOfEquals: both axes have one scale and hold all intervals, the dashed line goes from corner to corner, and
+// the legend names the groups.
 func TestScatterOfEquals(t *testing.T) {
 	look := Look{Class: "c0", Light: "#000000", Marker: Circle}
 	s := &Scatter{XLabel: "theirs", YLabel: "ours", Equal: true, Groups: []Group{{Name: "a table", Look: look}},
-		Points: []Spot{{Group: "a table", Tip: "one", Look: look, X: 30, Y: 20, Half: 3, Wide: 12}, {Group: "a table", Tip: "two", Label: "two", Look: look, X: 10, Y: 10, Half: math.NaN()}}}
+		Points: []Spot{{Group: "a table", Tip: "one", Look: look, X: 30, Y: 20, Half: 3, Wide: 12},
+			{Group: "a table", Tip: "two", Label: "two", Look: look, X: 10, Y: 10, Half: math.NaN()}}}
 	d := Draw(s, Layout{Width: 500, Height: 500, Font: 13, Alone: true})
 	var diagonal []Point
 	dots := map[string]Point{}
@@ -73,10 +76,13 @@ func TestScatterOfEquals(t *testing.T) {
 	if len(diagonal) != 2 {
 		t.Fatal("there is no line where both are equal")
 	}
-	if at, x := dots["two"], (diagonal[1].X-diagonal[0].X)/(diagonal[1].Y-diagonal[0].Y); math.Abs((at.X-diagonal[0].X)-x*(at.Y-diagonal[0].Y)) > 1e-9 {
+	if at, x := dots["two"],
+		(diagonal[1].X-diagonal[0].X)/(diagonal[1].Y-diagonal[0].Y); math.Abs(
+		(at.X-diagonal[0].X)-x*(at.Y-diagonal[0].Y)) > 1e-9 {
 		t.Errorf("10 and 10 is at %v, not on the line %v", at, diagonal)
 	}
-	if len(hairs) != 2 || hairs[1][1].X > diagonal[1].X || hairs[1][0].X >= dots["one"].X || hairs[1][1].X <= dots["one"].X {
+	if len(hairs) != 2 || hairs[1][1].X > diagonal[1].X || hairs[1][0].X >= dots["one"].X ||
+		hairs[1][1].X <= dots["one"].X {
 		t.Errorf("the intervals are %v, want both of the first point, within the axes", hairs)
 	}
 	for _, name := range []string{"a table", "two", "50"} {

@@ -26,7 +26,8 @@ func TestBarsAreProportional(t *testing.T) {
 	// The longest is as wide as the picture, 720 pixels.
 	y := 4 + 1.35*13 + 3
 	wantPoints(t, "first part of ER", bars[0].Points, Point{0, y}, Point{576, y}, Point{576, y + 16}, Point{0, y + 16})
-	wantPoints(t, "second part of ER", bars[1].Points, Point{576, y}, Point{720, y}, Point{720, y + 16}, Point{576, y + 16})
+	wantPoints(t, "second part of ER", bars[1].Points, Point{576, y}, Point{720, y}, Point{720, y + 16},
+		Point{576, y + 16})
 	lines := d.of(Label, "MIR")
 	if len(lines) < 2 {
 		t.Fatal("long words are not broken into lines")
@@ -48,7 +49,8 @@ func TestBarsAreProportional(t *testing.T) {
 
 // matrix is a heat map of two rows with a gap.
 func matrix() *Heat {
-	return &Heat{RowLabel: "after", ColLabel: "on", Rows: []string{"1", "2"}, Cols: []string{"1", "2"}, V: [][]float64{{0.5, math.NaN()}, {0, 1}}}
+	return &Heat{RowLabel: "after", ColLabel: "on", Rows: []string{"1", "2"}, Cols: []string{"1", "2"},
+		V: [][]float64{{0.5, math.NaN()}, {0, 1}}}
 }
 
 func TestHeatCells(t *testing.T) {
@@ -57,7 +59,8 @@ func TestHeatCells(t *testing.T) {
 	const x, y = 16.0, 43.0
 	cells := d.of(Cell)[:3]
 	wantPoints(t, "first cell", cells[0].Points, Point{x, y}, Point{x + 33, y}, Point{x + 33, y + 33}, Point{x, y + 33})
-	wantPoints(t, "cell 2, 2", cells[2].Points, Point{x + 34, y + 34}, Point{x + 67, y + 34}, Point{x + 67, y + 67}, Point{x + 34, y + 67})
+	wantPoints(t, "cell 2, 2", cells[2].Points, Point{x + 34, y + 34}, Point{x + 67, y + 34}, Point{x + 67, y + 67},
+		Point{x + 34, y + 67})
 	for i, want := range []string{Hex(HeatColor(10, false)), Hex(HeatColor(0, false)), Hex(HeatColor(20, false))} {
 		if cells[i].Color != want {
 			t.Errorf("cell %d is %s, want %s", i, cells[i].Color, want)
@@ -65,7 +68,8 @@ func TestHeatCells(t *testing.T) {
 	}
 	numbers := d.of(Number)
 	wantPoints(t, "number", numbers[0].Points, Point{x + 17, y + 17 + 0.35*0.85*13})
-	if numbers[0].Text != "50" || numbers[2].Text != "100" || numbers[2].Color != "#ffffff" || numbers[1].Color != "#000000" {
+	if numbers[0].Text != "50" || numbers[2].Text != "100" || numbers[2].Color != "#ffffff" ||
+		numbers[1].Color != "#000000" {
 		t.Errorf("numbers are %v", numbers)
 	}
 	if !matrix().HasGaps() || len(d.of(Cell)) != 3+HeatSteps {
@@ -106,7 +110,8 @@ func TestSmallCellsAreJoined(t *testing.T) {
 func TestRankedPlaces(t *testing.T) {
 	r := &Ranked{Unit: "%", Bounds: []Bound{{"low 10", red, 10}}, Rows: []Ranking{
 		{Label: "ER", Text: "50.0 ± 10.0", Look: blue, Size: 4, Value: Value{50, 40, 60}, Seeds: []float64{45, 55}},
-		{Label: strings.Repeat("a long name ", 20), Text: "20.0", Look: red, Size: 4, Value: Value{20, math.NaN(), math.NaN()}},
+		{Label: strings.Repeat("a long name ", 20), Text: "20.0", Look: red, Size: 4,
+			Value: Value{20, math.NaN(), math.NaN()}},
 	}}
 	for _, l := range []Layout{Broad, Narrow, File("A title")} {
 		d := Draw(r, l)
@@ -149,7 +154,8 @@ func TestPanelsShareAxes(t *testing.T) {
 			t.Fatalf("%d titles, %d axes, labelled %v", len(heads), len(zeros), d.Labelled)
 		}
 		for i := range heads {
-			if same := heads[i].Points[0].Y == heads[0].Points[0].Y; same != (i < columns) || !(zeros[i].Points[0].Y > heads[i].Points[0].Y) {
+			if same := heads[i].Points[0].Y == heads[0].Points[0].Y; same != (i < columns) ||
+				!(zeros[i].Points[0].Y > heads[i].Points[0].Y) {
 				t.Errorf("width %g: panel %d is at %v", l.Width, i, heads[i].Points[0])
 			}
 			if !(zeros[i].Points[0].Y <= d.Height) {

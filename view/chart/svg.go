@@ -26,11 +26,13 @@ func escapeXML(s string) string {
 }
 
 // Inline is the drawing as an SVG inside a page whose stylesheet has [StyleSheet]. Its class is "fig" and class; id
-// starts the ids of its title and its description. The marks of a series are groups with its label in data-s. Of a line chart data-f is the area
-// between its axes, left, right, top and bottom (of a drawing that is there again, also the ends of the y axis), and the metadata are what a script needs to say the values.
+// starts the ids of its title and its description. The marks of a series are groups with its label in data-s. Of a line
+// chart data-f is the area between its axes, left, right, top and bottom (of a drawing that is there again, also the
+// ends of the y axis), and the metadata are what a script needs to say the values.
 func (d *Drawing) Inline(class, id, title, description string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="fig %s" viewBox="0 0 %s %s" font-size="%s" role="img" aria-labelledby="%s-t %s-d"`, class, num(d.Width), num(d.Height), num(d.Font), id, id)
+	fmt.Fprintf(&b, `<svg class="fig %s" viewBox="0 0 %s %s" font-size="%s" role="img" aria-labelledby="%s-t %s-d"`, class,
+		num(d.Width), num(d.Height), num(d.Font), id, id)
 	f := d.frame
 	if f.Lines != nil {
 		fmt.Fprintf(&b, ` data-f="%s %s %s %s`, num(f.x0), num(f.x1), num(f.y0), num(f.y1))
@@ -39,13 +41,15 @@ func (d *Drawing) Inline(class, id, title, description string) string {
 		}
 		b.WriteByte('"')
 	}
-	fmt.Fprintf(&b, `><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`, id, escapeXML(title), id, escapeXML(description))
+	fmt.Fprintf(&b, `><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`, id, escapeXML(title), id,
+		escapeXML(description))
 	if f.Lines != nil && !d.Again {
 		b.WriteString(`<metadata>` + f.script() + `</metadata>`)
 	}
 	if d.Again {
 		for i := range d.Marks {
-			d.Marks[i].Tip = "" // the script takes them from the other drawing, and where there is no script no mouse is on so narrow a page
+			// the script takes them from the other drawing, and where there is no script no mouse is on so narrow a page
+			d.Marks[i].Tip = ""
 		}
 	}
 	page := Drawing{Font: d.Font, Marks: joined(d.Marks)}
@@ -66,7 +70,8 @@ func (d *Drawing) Adaptive(title, description string) []byte {
 	return d.file(title, description, style, `class="page"`, (*Mark).classes)
 }
 
-// file is an SVG file of the drawing: its style, a page that is painted as paint says, and the marks with their attributes.
+// file is an SVG file of the drawing: its style, a page that is painted as paint says, and the marks with their
+// attributes.
 func (d *Drawing) file(title, description, style, paint string, attributes func(*Mark) string) []byte {
 	var b strings.Builder
 	w, h := num(d.Width), num(d.Height)
@@ -144,7 +149,8 @@ func (m *Mark) attributes() string {
 		s = fmt.Sprintf(` fill="%s"`, p.fill)
 	}
 	if p.stroke != "" {
-		s += fmt.Sprintf(` stroke="%s" stroke-width="%s" stroke-linejoin="round"`, p.stroke, strconv.FormatFloat(p.width, 'g', 4, 64))
+		s += fmt.Sprintf(` stroke="%s" stroke-width="%s" stroke-linejoin="round"`, p.stroke,
+			strconv.FormatFloat(p.width, 'g', 4, 64))
 	}
 	if p.stroke != "" && p.strokeOpacity < 1 {
 		s += fmt.Sprintf(` stroke-opacity="%g"`, p.strokeOpacity)
@@ -183,7 +189,8 @@ func (d *Drawing) marks(b *strings.Builder, attributes func(*Mark) string) {
 	}
 }
 
-// joined are marks in which markers that follow each other and differ in their places alone are one, as a page of many rows has thousands of them.
+// joined are marks in which markers that follow each other and differ in their places alone are one, as a page of many
+// rows has thousands of them.
 func joined(marks []Mark) (out []Mark) {
 	for _, m := range marks {
 		if n := len(out); n > 0 && m.marker() && m.Tip == "" {
@@ -275,9 +282,11 @@ func (m Marker) path(r float64) string {
 	return b.String()
 }
 
-// LegendItem is an entry of a list that names series: its swatch and its label, in an li that the page's script finds by the label.
+// LegendItem is an entry of a list that names series: its swatch and its label, in an li that the page's script finds
+// by the label.
 func LegendItem(s Series) string {
-	return fmt.Sprintf(`<li data-s="%s"><svg class="sw m-%s" aria-hidden="true">%s</svg>%s</li>`, escapeXML(s.Label), escapeXML(s.Look.Class), Swatch(s), escapeXML(s.Label))
+	return fmt.Sprintf(`<li data-s="%s"><svg class="sw m-%s" aria-hidden="true">%s</svg>%s</li>`, escapeXML(s.Label),
+		escapeXML(s.Look.Class), Swatch(s), escapeXML(s.Label))
 }
 
 // swatch is the size of a swatch.

@@ -8,7 +8,8 @@ import (
 
 // TestWidth against the font's own table: units of 1/2048 of the size.
 func TestWidth(t *testing.T) {
-	for text, units := range map[string]float64{"": 0, "0": 1139, "100": 3 * 1139, "i": 455, "W": 1933, "ER": 1366 + 1479} {
+	for text, units := range map[string]float64{"": 0, "0": 1139, "100": 3 * 1139, "i": 455, "W": 1933,
+		"ER": 1366 + 1479} {
 		if got, want := width(text, 20.48), units/100; !(math.Abs(got-want) <= 1e-9) {
 			t.Errorf("%q is %g wide, want %g", text, got, want)
 		}
@@ -22,7 +23,8 @@ func TestWrapAndCut(t *testing.T) {
 		room float64
 		want string
 	}{
-		{"00 00 00", 51.3, "00 00|00"}, {"00 00 00", 51.2, "00|00|00"}, {"00000", 44, "00…"}, {"", 10, ""}, {"  00  ", 50, "00"},
+		{"00 00 00", 51.3, "00 00|00"}, {"00 00 00", 51.2, "00|00|00"}, {"00000", 44, "00…"}, {"", 10, ""},
+		{"  00  ", 50, "00"},
 	} {
 		if got := strings.Join(wrap(c.text, c.room, 20.48), "|"); got != c.want {
 			t.Errorf("%q in %g: %q, want %q", c.text, c.room, got, c.want)

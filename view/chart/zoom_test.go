@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestZoom: an axis begins at a round number below its data where 0 is far below them, and at 0 in the chart that is whole.
+// TestZoom: an axis begins at a round number below its data where 0 is far below them, and at 0 in the chart that is
+// whole.
 func TestZoom(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -47,11 +48,13 @@ func TestNamesBesideAxes(t *testing.T) {
 	look := Look{Class: "a", Light: "#000000", Dark: "#ffffff"}
 	ranked := &Ranked{Unit: "%", End: 60, Bounds: []Bound{{"Finetune 2.0", look, 2}, {"Offline 55.0", look, 55}}}
 	for i := range 4 {
-		ranked.Rows = append(ranked.Rows, Ranking{Label: fmt.Sprint("a long name of a method ", i), Text: "30.0 ± 2.0", Look: look, Size: 4, Value: Value{At: 30, Low: 28, High: 32}})
+		ranked.Rows = append(ranked.Rows, Ranking{Label: fmt.Sprint("a long name of a method ", i), Text: "30.0 ± 2.0",
+			Look: look, Size: 4, Value: Value{At: 30, Low: 28, High: 32}})
 	}
 	lines := &Lines{XLabel: "steps", YLabel: "loss", XMin: 1, XMax: 100_000}
 	for i := range 5 {
-		lines.Series = append(lines.Series, Series{Label: fmt.Sprint("method ", i), Look: look, Width: 2, X: []int{1, 100_000}, Y: []float64{3, 0.01 * float64(i)}})
+		lines.Series = append(lines.Series, Series{Label: fmt.Sprint("method ", i), Look: look, Width: 2,
+			X: []int{1, 100_000}, Y: []float64{3, 0.01 * float64(i)}})
 	}
 	lines.Scale(0, 100, 1)
 	for _, c := range []Chart{ranked, lines} {
@@ -65,7 +68,8 @@ func TestNamesBesideAxes(t *testing.T) {
 			x0 := at.X - w*name.Anchor.share()
 			over := func(m Mark, ax0, ay0, ax1, ay1 float64) {
 				if ax0 < x0+w && x0 < ax1 && ay0 < at.Y && at.Y-0.7*d.Font < ay1 {
-					t.Errorf("%T: %q at %v is over a mark of role %d, %q, from %.0f, %.0f to %.0f, %.0f", c, name.Text, at, m.Role, m.Text, ax0, ay0, ax1, ay1)
+					t.Errorf("%T: %q at %v is over a mark of role %d, %q, from %.0f, %.0f to %.0f, %.0f", c, name.Text, at, m.Role,
+						m.Text, ax0, ay0, ax1, ay1)
 				}
 			}
 			for _, m := range d.Marks {
@@ -74,7 +78,8 @@ func TestNamesBesideAxes(t *testing.T) {
 					left := m.Points[0].X - width(m.Text, d.Font)*m.Anchor.share()
 					over(m, left, m.Points[0].Y-0.7*d.Font, left+width(m.Text, d.Font), m.Points[0].Y)
 				case m.Role == Grid || m.Role == Zero || m.Role == Line && c == Chart(ranked):
-					over(m, math.Min(m.Points[0].X, m.Points[1].X), math.Min(m.Points[0].Y, m.Points[1].Y), math.Max(m.Points[0].X, m.Points[1].X), math.Max(m.Points[0].Y, m.Points[1].Y))
+					over(m, math.Min(m.Points[0].X, m.Points[1].X), math.Min(m.Points[0].Y, m.Points[1].Y),
+						math.Max(m.Points[0].X, m.Points[1].X), math.Max(m.Points[0].Y, m.Points[1].Y))
 				}
 			}
 		}

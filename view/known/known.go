@@ -1,5 +1,5 @@
-// Package known gives reports the methods and tricks of this program. A report depends on files alone and knows none of them by name,
-// so whoever writes one hands them over. Start at [Methods].
+// Package known gives reports the methods and tricks of this program. A report depends on files alone and knows none of
+// them by name, so whoever writes one hands them over. Start at [Methods].
 package known
 
 import (
@@ -9,8 +9,9 @@ import (
 	"ocl/view/report"
 )
 
-// looks are the methods of this module in the order of their colours and dashes, which they have in reports for ever. A new one comes last. The
-// bounds have looks of their own, and a method of another module one that follows from its name.
+// looks are the methods of this module in the order of their colours and dashes, which they have in reports for ever. A
+// new one comes last. The bounds have looks of their own, and a method of another module one that follows from its
+// name.
 var looks = []string{"agem", "er", "ewc++", "gdumb", "gss", "icarl", "lwf", "mir", "cndpm", "ncm", "slda", "ranpac"}
 
 // Methods are those of the catalogue, in its order.
@@ -34,8 +35,8 @@ func Method(i method.Info) report.Known {
 	return k
 }
 
-// Tricks are the names of all tricks in the order of their marks in reports: the first ones as they were when tricks got marks, then what came
-// later.
+// Tricks are the names of all tricks in the order of their marks in reports: the first ones as they were when tricks
+// got marks, then what came later.
 func Tricks() []string {
 	names := []string{"rv", "ncm", "lb", "ss", "kdc", "kdc*", "mi"}
 	for _, t := range method.Tricks() {

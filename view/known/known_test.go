@@ -27,7 +27,8 @@ func TestMethods(t *testing.T) {
 
 // TestLooks: a method keeps the look that it has in reports since there are any.
 func TestLooks(t *testing.T) {
-	for name, want := range map[string]int{"agem": 1, "er": 2, "ewc++": 3, "gdumb": 4, "gss": 5, "icarl": 6, "lwf": 7, "mir": 8, "cndpm": 9} {
+	for name, want := range map[string]int{"agem": 1, "er": 2, "ewc++": 3, "gdumb": 4, "gss": 5, "icarl": 6, "lwf": 7,
+		"mir": 8, "cndpm": 9} {
 		info, err := method.Lookup(name)
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +47,8 @@ func TestLooks(t *testing.T) {
 // TestTricks: reports know all tricks, and the order of the first ones stays.
 func TestTricks(t *testing.T) {
 	names := Tricks()
-	if want := []string{"rv", "ncm", "lb", "ss", "kdc", "kdc*", "mi"}; !slices.Equal(names[:len(want)], want) || len(names) != len(method.Tricks()) {
+	if want := []string{"rv", "ncm", "lb", "ss", "kdc", "kdc*", "mi"}; !slices.Equal(names[:len(want)], want) ||
+		len(names) != len(method.Tricks()) {
 		t.Errorf("the tricks are %q; they begin with %q, and there are %d", names, want, len(method.Tricks()))
 	}
 }

@@ -21,8 +21,8 @@ func (s *setting) titled(text string) string {
 	return text + ", " + s.Name
 }
 
-// mostAccurate is the row with the highest average accuracy: of those that finished, if any did, and bounds last. It is nil if
-// none was measured.
+// mostAccurate is the row with the highest average accuracy: of those that finished, if any did, and bounds last. It is
+// nil if none was measured.
 func mostAccurate(rows []*row) (best *row) {
 	better := func(a, b *row) bool {
 		if (len(a.finished) > 0) != (len(b.finished) > 0) {
@@ -41,7 +41,8 @@ func mostAccurate(rows []*row) (best *row) {
 	return best
 }
 
-// answer is the sentence that the report opens with: the most accurate row, and which others the comparison does not tell from it.
+// answer is the sentence that the report opens with: the most accurate row, and which others the comparison does not
+// tell from it.
 func (s *setting) answer() string {
 	best := mostAccurate(s.rows)
 	if best == nil {
@@ -50,7 +51,8 @@ func (s *setting) answer() string {
 	e := best.finalAccuracy()
 	if len(best.finished) == 0 {
 		r := best.runs[0]
-		return fmt.Sprintf("No run on %s has finished. %s was %s after %s, at %s %%.", s.Name, best.prose(), r.Outcome.State, count.Of(r.lastRow()+1, "task"), percents(e))
+		return fmt.Sprintf("No run on %s has finished. %s was %s after %s, at %s %%.", s.Name, best.prose(), r.Outcome.State,
+			count.Of(r.lastRow()+1, "task"), percents(e))
 	}
 	has := "has an average accuracy of"
 	if len(s.rows) > 1 {
@@ -60,7 +62,8 @@ func (s *setting) answer() string {
 	if s.isRunning() {
 		where = "Of the runs on " + s.Name + " that have ended"
 	}
-	return fmt.Sprintf("%s, %s %s %s %% (%s).", where, best.prose(), has, percents(e), count.Of(e.N, "run")) + s.doubts(best)
+	return fmt.Sprintf("%s, %s %s %s %% (%s).", where, best.prose(), has, percents(e), count.Of(e.N, "run")) +
+		s.doubts(best)
 }
 
 // isRunning says whether a run is still at work.
@@ -70,7 +73,8 @@ func (s *setting) isRunning() bool {
 	})
 }
 
-// doubts names the rows that the best one is not better than by the table of comparisons, upper bounds apart; "" if there are none.
+// doubts names the rows that the best one is not better than by the table of comparisons, upper bounds apart; "" if
+// there are none.
 func (s *setting) doubts(best *row) string {
 	var undecided, ahead []string
 	for _, p := range s.with(best) {

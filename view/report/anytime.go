@@ -7,8 +7,8 @@ import (
 	"ocl/view/chart"
 )
 
-// The figure draws at most so many evaluations of a row and of all rows together, but not less of a row than is needed to see its course, so
-// that the page stays below 1 MB; the CSV has all.
+// The figure draws at most so many evaluations of a row and of all rows together, but not less of a row than is needed
+// to see its course, so that the page stays below 1 MB; the CSV has all.
 const (
 	maxAnytimePoints   = 100
 	maxAnytimeAll      = 600
@@ -42,9 +42,10 @@ func (g *row) anytimeSteps() []int {
 // anytimeFigure is the accuracy on the tasks seen so far against learner steps; nil where no result has evaluations in
 // the middle of tasks.
 func (s *setting) anytimeFigure() *figure {
-	f := s.lineFigure("anytime", "learner steps", "accuracy on the tasks seen, %", "step", "accuracy", func(g *row) ([]*run, []int) {
-		return g.anytimeRuns(), g.anytimeSteps()
-	}, func(r *run, _, step int) float64 { return r.Anytime(step) })
+	f := s.lineFigure("anytime", "learner steps", "accuracy on the tasks seen, %", "step", "accuracy",
+		func(g *row) ([]*run, []int) {
+			return g.anytimeRuns(), g.anytimeSteps()
+		}, func(r *run, _, step int) float64 { return r.Anytime(step) })
 	if len(f.Lines.Series) == 0 {
 		return nil
 	}
@@ -65,7 +66,8 @@ func (s *setting) anytimeFigure() *figure {
 	f.split(f.rows)
 	f.Title = s.titled("Accuracy during training")
 	scope, _, runs := s.scope()
-	f.Caption = "Accuracy on the test images of the tasks seen so far, the current one included, in the middle of tasks; mean over these tasks. " + upper(scope)
+	f.Caption = "Accuracy on the test images of the tasks seen so far, the current one included, in the middle of tasks; mean over these tasks. " +
+		upper(scope)
 	switch {
 	case runs > 1 && crowded:
 		f.Caption += "; the intervals are in the CSV file"

@@ -13,8 +13,8 @@ import (
 	"ocl/run/result"
 )
 
-// TestPageInABrowser: Chromium shows pages of one run, of all methods with error analyses and several memories, and of several streams
-// with foreign results, as they should be on a phone and on a screen.
+// TestPageInABrowser: Chromium shows pages of one run, of all methods with error analyses and several memories, and of
+// several streams with foreign results, as they should be on a phone and on a screen.
 func TestPageInABrowser(t *testing.T) {
 	b := browsertest.Start(t)
 	for _, c := range []struct {
@@ -29,7 +29,8 @@ func TestPageInABrowser(t *testing.T) {
 		{"twelve", twelveFakes(), nil},
 		{"sixty", sixtyFakes(), nil},
 		{"runs500", studyFakes(), nil},
-		{"streams", streamFakes(), []*result.Result{alien("avalanche 0.4", 1, 10, 0.5), alien("a program with quite a long name", 1, 7, 0.5)}},
+		{"streams", streamFakes(), []*result.Result{alien("avalanche 0.4", 1, 10, 0.5),
+			alien("a program with quite a long name", 1, 7, 0.5)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if testing.Short() && c.name != "one" {
@@ -42,7 +43,8 @@ func TestPageInABrowser(t *testing.T) {
 
 var update = flag.Bool("update", false, "TestLayout writes testdata/layout-*.txt")
 
-// TestLayout: the parts of pages are where testdata/layout-*.txt say, on a phone and on a screen, and the first screen answers.
+// TestLayout: the parts of pages are where testdata/layout-*.txt say, on a phone and on a screen, and the first screen
+// answers.
 func TestLayout(t *testing.T) {
 	if os.Getenv("OCL_LONG") == "" {
 		t.Skip("OCL_LONG is not set; with it a browser compares the layout of pages")
@@ -52,7 +54,8 @@ func TestLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, fakes := range map[string][]fake{"two": pair(1), "twelve": twelveFakes(), "sixty": sixtyFakes(), "runs500": studyFakes()} {
+	for name, fakes := range map[string][]fake{"two": pair(1), "twelve": twelveFakes(), "sixty": sixtyFakes(),
+		"runs500": studyFakes()} {
 		t.Run(name, func(t *testing.T) {
 			page := pageOf(t, name, fakes, nil)
 			for _, screen := range browsertest.Screens() {
@@ -67,7 +70,8 @@ func TestLayout(t *testing.T) {
 // pageOf is the page of a fixture, in a file of its name.
 func pageOf(t testing.TB, name string, fakes []fake, aliens []*result.Result) string {
 	t.Helper()
-	t.Chdir(t.TempDir()) // a page names the folders of its runs, and so must not be wider on a machine with another name for this one
+	// a page names the folders of its runs, and so must not be wider on a machine with another name for this one
+	t.Chdir(t.TempDir())
 	save(t, "runs", fakes)
 	dirs := []string{"runs"}
 	for i, r := range aliens {
@@ -81,7 +85,8 @@ func pageOf(t testing.TB, name string, fakes []fake, aliens []*result.Result) st
 		}
 		dirs = append(dirs, path)
 	}
-	w, err := Write(t.Context(), dirs, "report", Options{Known: catalogued, Tricks: []string{"rv", "ncm", "lb", "ss", "kdc"}, Examples: painted(32)})
+	w, err := Write(t.Context(), dirs, "report",
+		Options{Known: catalogued, Tricks: []string{"rv", "ncm", "lb", "ss", "kdc"}, Examples: painted(32)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +148,8 @@ func tricked(names []string, tricks [][]string, seeds, tasks int, change func(*f
 	for i, name := range append(slices.Clone(names), "finetune") {
 		for k, list := range tricks {
 			for m, memory := range []int{1000, 5000} {
-				f := fake{method: name, title: strings.ToUpper(name), tricks: list, memory: memory, tasks: tasks, perTask: 5, level: 0.66 - 0.01*float64(i), decay: 0.6 + 0.02*float64(i) + 0.04*float64(k) + 0.06*float64(m)}
+				f := fake{method: name, title: strings.ToUpper(name), tricks: list, memory: memory, tasks: tasks, perTask: 5,
+					level: 0.66 - 0.01*float64(i), decay: 0.6 + 0.02*float64(i) + 0.04*float64(k) + 0.06*float64(m)}
 				if name == "finetune" {
 					if f.memory, f.tricks, f.decay = -1, nil, 0.2; k+m > 0 {
 						continue
@@ -169,22 +175,26 @@ func sixtyFakes() []fake {
 // studyFakes are a study of 500 runs: 25 rows in each of two streams.
 func studyFakes() (all []fake) {
 	for _, protocol := range []string{"standard", "survey"} {
-		all = append(all, tricked([]string{"agem", "er", "gdumb", "icarl", "mir", "slda"}, [][]string{nil, {"rv"}}, 10, 20, func(f *fake) { f.protocol = protocol })...)
+		all = append(all, tricked([]string{"agem", "er", "gdumb", "icarl", "mir", "slda"}, [][]string{nil, {"rv"}}, 10, 20,
+			func(f *fake) { f.protocol = protocol })...)
 	}
 	return all
 }
 
 // catalogued are methods with the looks of the catalogue.
 var catalogued = []Known{
-	{Name: "agem", Look: 1}, {Name: "cndpm", Look: 9}, {Name: "er", Look: 2}, {Name: "ewc++", Look: 3}, {Name: "finetune", Bound: LowerBound}, {Name: "gdumb", Look: 4},
-	{Name: "gss", Look: 5}, {Name: "icarl", Look: 6}, {Name: "lwf", Look: 7}, {Name: "mir", Look: 8}, {Name: "offline", Bound: UpperBound}, {Name: "slda", Look: 11},
+	{Name: "agem", Look: 1}, {Name: "cndpm", Look: 9}, {Name: "er", Look: 2}, {Name: "ewc++", Look: 3},
+	{Name: "finetune", Bound: LowerBound}, {Name: "gdumb", Look: 4},
+	{Name: "gss", Look: 5}, {Name: "icarl", Look: 6}, {Name: "lwf", Look: 7}, {Name: "mir", Look: 8},
+	{Name: "offline", Bound: UpperBound}, {Name: "slda", Look: 11},
 }
 
 // manyFakes are all methods of the survey, with several seeds, memories and fates.
 func manyFakes() []fake {
 	var all []fake
 	for i, name := range surveyed {
-		f := fake{method: name, title: name, memory: -1, seed: 1, tasks: 20, perTask: 5, level: 0.7 - 0.02*float64(i), decay: 0.8, errors: true, signals: []string{"task boundaries"}}
+		f := fake{method: name, title: name, memory: -1, seed: 1, tasks: 20, perTask: 5, level: 0.7 - 0.02*float64(i),
+			decay: 0.8, errors: true, signals: []string{"task boundaries"}}
 		for _, memory := range []int{1000, 5000} {
 			if i%2 == 0 {
 				f.memory = memory

@@ -30,8 +30,9 @@ func (r *run) tested() (images, classes int) {
 	return images, classes
 }
 
-// chance names the rows whose average accuracy does not show that they do better than guessing ([metric.Luck]), and says what may help; "" if there
-// are none. All runs of a row have the same test images, so their mean counts as one run.
+// chance names the rows whose average accuracy does not show that they do better than guessing ([metric.Luck]), and
+// says what may help; "" if there are none. All runs of a row have the same test images, so their mean counts as one
+// run.
 func (s *setting) chance() string {
 	var names []string
 	help := false
@@ -45,7 +46,8 @@ func (s *setting) chance() string {
 			continue
 		}
 		most := float64(metric.Luck(n, k)) / float64(n)
-		if mean := g.finalAccuracy().Mean; most < 1 && mean <= most+1e-9 { // accuracies of halves of images are rounded; luck of 100 % says nothing
+		// accuracies of halves of images are rounded; luck of 100 % says nothing
+		if mean := g.finalAccuracy().Mean; most < 1 && mean <= most+1e-9 {
 			names = append(names, fmt.Sprintf("%s (%s %%)", g.Label, count.Percent(mean)))
 			images, classes, luck, help = n, k, most, help || g.bound != LowerBound
 		}
@@ -53,7 +55,8 @@ func (s *setting) chance() string {
 	if len(names) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("No better than guessing one of %s: %s. Guessing gets %s %%, and up to %s %% by luck with %s.", count.Of(classes, "class"),
+	text := fmt.Sprintf("No better than guessing one of %s: %s. Guessing gets %s %%, and up to %s %% by luck with %s.",
+		count.Of(classes, "class"),
 		count.Some(names), count.Percent(1/float64(classes)), count.Percent(luck), count.Of(images, "test image"))
 	if help {
 		text += s.remedy()

@@ -12,8 +12,8 @@ import (
 // ownRule is the classifier of a result that names none: the method's own rule.
 const ownRule = config.ClassifierHead
 
-// byClassifier returns the run, and further runs with the measurements of its other classifiers. own is the classifier that equals the method's
-// own rule: its predictions are the same, so it gets no row.
+// byClassifier returns the run, and further runs with the measurements of its other classifiers. own is the classifier
+// that equals the method's own rule: its predictions are the same, so it gets no row.
 func (r *run) byClassifier(own string) []*run {
 	if r.classifier == own {
 		r.classifier = ownRule
@@ -37,7 +37,8 @@ func (r *run) byClassifier(own string) []*run {
 
 // measures orders runs of one seed by how much they measure.
 func (r *run) measures() int {
-	return 2*max(0, slices.Index([]string{config.EvalFinal, config.EvalSeen, config.EvalAll}, r.Config.Eval)) + min(r.Config.EvalEvery, 1)
+	return 2*max(0, slices.Index([]string{config.EvalFinal, config.EvalSeen, config.EvalAll}, r.Config.Eval)) +
+		min(r.Config.EvalEvery, 1)
 }
 
 // classifierTitle is the title of a classifier, as the survey abbreviates it; "" is the method's own.

@@ -46,12 +46,14 @@ func TestClassifierRows(t *testing.T) {
 	trick.Method.Tricks, trick.Classifiers = []string{"ncm"}, nil
 	trick.Config.Classifiers = []string{"ncm"}
 	if st := studyOf(append(slices.Clone(runs), newRun(trick, "")), nil); len(st.rows) != 2 || len(st.rows[1].runs) != 3 {
-		t.Errorf("a run with the trick ncm does not count among those classified by ncm: %d rows, the second one of %d runs", len(st.rows), len(st.rows[1].runs))
+		t.Errorf("a run with the trick ncm does not count among those classified by ncm: %d rows, the second one of %d runs",
+			len(st.rows), len(st.rows[1].runs))
 	}
 	both := sideBySide(5, 1.5)
 	both.Method.Tricks, both.Classifiers = []string{"ncm"}, map[string]result.Classifier{"head": both.Classifiers["ncm"]}
 	both.Config.Classifiers = []string{"ncm", "head"}
-	if st := studyOf(append(slices.Clone(runs), newRun(both, "")), nil); len(st.rows) != 2 || len(st.rows[0].runs) != 4 || len(st.rows[1].runs) != 3 {
+	if st := studyOf(append(slices.Clone(runs), newRun(both, "")), nil); len(st.rows) != 2 || len(st.rows[0].runs) != 4 ||
+		len(st.rows[1].runs) != 3 {
 		t.Errorf("a run with the trick ncm that also measured the head is no further row of each: %d rows", len(st.rows))
 	}
 	twice := studyOf(append(slices.Clone(runs), runs[2]), nil).warnings
@@ -66,7 +68,8 @@ func TestClassifierRows(t *testing.T) {
 		t.Errorf("accuracies %v and %v, want the second half as large again", a, b)
 	}
 	var text bytes.Buffer
-	if err := Table(&text, results, Options{Known: methods}, 0); err != nil || !strings.Contains(text.String(), "ER + NCM, memory 500") {
+	if err := Table(&text, results, Options{Known: methods}, 0); err != nil ||
+		!strings.Contains(text.String(), "ER + NCM, memory 500") {
 		t.Errorf("%v\n%s", err, &text)
 	}
 }

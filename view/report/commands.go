@@ -73,7 +73,8 @@ func (st *study) recipes() []recipe {
 	return out
 }
 
-// needs says which program repeats runs that use something of other modules; "" is ocl itself. Results do not say what it is called.
+// needs says which program repeats runs that use something of other modules; "" is ocl itself. Results do not say what
+// it is called.
 func needs(runs []*run) string {
 	text := registeredText(runs)
 	if text == "" {

@@ -13,8 +13,9 @@ import (
 	"ocl/run/result"
 )
 
-// maxCompared is the number of rows of a setting up to which the page has a table of every two. Of more rows it has those of the
-// most accurate row with so many others, below the triangle of all. The correction is over all pairs in both cases, and the files have them all.
+// maxCompared is the number of rows of a setting up to which the page has a table of every two. Of more rows it has
+// those of the most accurate row with so many others, below the triangle of all. The correction is over all pairs in
+// both cases, and the files have them all.
 const maxCompared = 10
 
 // pairing is two rows of a setting, and how far their average accuracies are apart over the seeds that both have.
@@ -34,8 +35,8 @@ func (g *row) values() []compare.Value {
 	return found
 }
 
-// compared returns the rows of the setting with at least two accuracies. Results of other programs are in no test, because it is unknown whether
-// their seeds mean the same.
+// compared returns the rows of the setting with at least two accuracies. Results of other programs are in no test,
+// because it is unknown whether their seeds mean the same.
 func (s *setting) compared() (rows []*row) {
 	for _, g := range s.rows {
 		if !g.foreign() && len(g.finished) > 1 {
@@ -45,7 +46,8 @@ func (s *setting) compared() (rows []*row) {
 	return rows
 }
 
-// pairings compare every two of these rows, the one with the higher mean over the common seeds first. The headline and the table read them.
+// pairings compare every two of these rows, the one with the higher mean over the common seeds first. The headline and
+// the table read them.
 func (s *setting) pairings() []pairing {
 	if s.pairs == nil {
 		rows := s.compared()
@@ -89,9 +91,12 @@ func (st *study) comparisonLead() (string, *table) {
 	if several {
 		t.Head = append(t.Head, textCol("stream", "stream"))
 	}
-	t.Head = append(t.Head, textCol("first", "first"), textCol("second", "second"), numCol("difference, points", "difference"), hidden("half_width_95"),
-		numCol("seeds", "seeds"), hidden("seeds_with_other_kernels"), column{Text: "kernels", Name: "kernels", Hidden: true}, hidden("t"), hidden("p"),
-		numCol("p of t-test", "p_holm"), hidden("p_sign_flip"), numCol("p of sign flips", "p_sign_flip_holm"), textCol("by t-test", "verdict"))
+	t.Head = append(t.Head, textCol("first", "first"), textCol("second", "second"),
+		numCol("difference, points", "difference"), hidden("half_width_95"),
+		numCol("seeds", "seeds"), hidden("seeds_with_other_kernels"), column{Text: "kernels", Name: "kernels", Hidden: true},
+		hidden("t"), hidden("p"),
+		numCol("p of t-test", "p_holm"), hidden("p_sign_flip"), numCol("p of sign flips", "p_sign_flip_holm"),
+		textCol("by t-test", "verdict"))
 	var few [][]cell
 	thinned := false
 	for _, s := range st.settings {
@@ -125,7 +130,8 @@ func (st *study) comparisonLead() (string, *table) {
 		"A p of the t-test below 0.05 decides. There is no verdict below three seeds, nor where the differences vary less than the rounding to one test image."
 	if thinned {
 		t.Few = few
-		text += fmt.Sprintf(" If a stream has more than %d such rows, the table compares the most accurate one with the next %d. The files have all pairs.", maxCompared, maxCompared)
+		text += fmt.Sprintf(" If a stream has more than %d such rows, the table compares the most accurate one with the next %d. The files have all pairs.",
+			maxCompared, maxCompared)
 	}
 	return text, t
 }
@@ -141,9 +147,12 @@ func (p pairing) cells() []cell {
 		verdict += ": " + string(p.Reason)
 	}
 	return []cell{
-		{Text: p.first.Label, Raw: p.first.Label, Mark: p.first.style.Class}, {Text: p.second.Label, Raw: p.second.Label, Mark: p.second.style.Class},
-		numCell(count.PlusMinus(p.Mean, p.Half, count.Percent), p.Mean), numCell("", p.Half), textCell(strconv.Itoa(p.N())), textCell(strconv.Itoa(p.Others)), textCell(strings.Join(engines, "; ")),
-		numCell("", p.T), chanceCell(p.P), chanceCell(p.Holm), chanceCell(p.SignFlip), chanceCell(p.SignFlipHolm), textCell(verdict),
+		{Text: p.first.Label, Raw: p.first.Label, Mark: p.first.style.Class},
+		{Text: p.second.Label, Raw: p.second.Label, Mark: p.second.style.Class},
+		numCell(count.PlusMinus(p.Mean, p.Half, count.Percent), p.Mean), numCell("", p.Half), textCell(strconv.Itoa(p.N())),
+		textCell(strconv.Itoa(p.Others)), textCell(strings.Join(engines, "; ")),
+		numCell("", p.T), chanceCell(p.P), chanceCell(p.Holm), chanceCell(p.SignFlip), chanceCell(p.SignFlipHolm),
+		textCell(verdict),
 	}
 }
 

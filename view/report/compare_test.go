@@ -50,10 +50,12 @@ func comparisonTable(t *testing.T, st *study) (lines []map[string]string) {
 	return lines
 }
 
-// TestPairings: rows are compared over the seeds that both have, with the numbers of package compare, and the page has the table.
+// TestPairings: rows are compared over the seeds that both have, with the numbers of package compare, and the page has
+// the table.
 func TestPairings(t *testing.T) {
 	nan := math.NaN()
-	st := studyOf(slices.Concat(accuracies(named("er"), 0.3, 0.5, 0.4), accuracies(named("mir"), 0.1, 0.2, 0.3), accuracies(named("gdumb"), nan, 0.9, 0.91), accuracies(named("agem"), 0.2)), nil)
+	st := studyOf(slices.Concat(accuracies(named("er"), 0.3, 0.5, 0.4), accuracies(named("mir"), 0.1, 0.2, 0.3),
+		accuracies(named("gdumb"), nan, 0.9, 0.91), accuracies(named("agem"), 0.2)), nil)
 	found := map[string]pairing{}
 	for _, x := range st.settings[0].pairings() {
 		found[x.first.method.Name+">"+x.second.method.Name] = x
@@ -65,12 +67,15 @@ func TestPairings(t *testing.T) {
 		i := slices.IndexFunc(st.rows, func(g *row) bool { return g.method.Name == name })
 		return st.rows[i].values()
 	}
-	if v := values("er")[1]; v != (compare.Value{Seed: 2, Engine: compare.Engine{Kernel: "avx512", Convolution: "table"}, Value: 0.5, Step: 1. / 2500}) {
+	if v := values("er")[1]; v != (compare.Value{Seed: 2, Engine: compare.Engine{Kernel: "avx512", Convolution: "table"},
+		Value: 0.5, Step: 1. / 2500}) {
 		t.Errorf("a value of ER is %+v", v)
 	}
-	want := compare.Family([]compare.Question{{First: values("er"), Second: values("mir")}, {First: values("gdumb"), Second: values("er")}, {First: values("gdumb"), Second: values("mir")}})
+	want := compare.Family([]compare.Question{{First: values("er"), Second: values("mir")},
+		{First: values("gdumb"), Second: values("er")}, {First: values("gdumb"), Second: values("mir")}})
 	er := found["er>mir"]
-	if er.N() != 3 || er.Mean != want[0].Mean || er.Half != want[0].Half || er.P != want[0].P || er.Holm != want[0].Holm || er.SignFlip != 0.25 {
+	if er.N() != 3 || er.Mean != want[0].Mean || er.Half != want[0].Half || er.P != want[0].P || er.Holm != want[0].Holm ||
+		er.SignFlip != 0.25 {
 		t.Errorf("ER and MIR differ by %+v, want %+v", er.Comparison, want[0])
 	}
 	if d := found["gdumb>er"]; d.N() != 2 || d.Mean != want[1].Mean || d.Reason != compare.FewSeeds {
@@ -83,7 +88,8 @@ func TestPairings(t *testing.T) {
 	}
 }
 
-// TestHeadlineSaysWhatTheTableSays: the headline spoke by overlapping intervals, so it doubted what the table decided with p = 1e-7.
+// TestHeadlineSaysWhatTheTableSays: the headline spoke by overlapping intervals, so it doubted what the table decided
+// with p = 1e-7.
 func TestHeadlineSaysWhatTheTableSays(t *testing.T) {
 	const doubt = "do not show"
 	for _, c := range []struct {
@@ -93,15 +99,18 @@ func TestHeadlineSaysWhatTheTableSays(t *testing.T) {
 		says, unsaid string
 	}{
 		// The seeds differ by far more than the methods, so the intervals overlap.
-		{"decided", []float64{.20, .30, .40, .50, .60}, []float64{.180, .281, .379, .482, .578}, "first is higher", "", doubt},
+		{"decided", []float64{.20, .30, .40, .50, .60}, []float64{.180, .281, .379, .482, .578}, "first is higher", "",
+			doubt},
 		// The intervals are apart, but two seeds are too few.
 		{"two seeds", []float64{.500, .501}, []float64{.300, .3015}, "undecided: fewer than three seeds in common",
 			"These runs do not show whether ER is better than MIR.", ""},
 		{"two equal differences", []float64{.500, .510}, []float64{.475, .485}, "undecided: fewer than three seeds in common",
 			"These runs do not show whether ER is better than MIR.", ""},
-		{"undecided", []float64{.50, .52, .54}, []float64{.52, .49, .52}, "undecided", "These runs do not show whether ER is better than MIR.", ""},
+		{"undecided", []float64{.50, .52, .54}, []float64{.52, .49, .52}, "undecided",
+			"These runs do not show whether ER is better than MIR.", ""},
 		// ER has the higher mean by a seed that MIR lacks.
-		{"reversed", []float64{.300, .310, .320, .900}, []float64{.3500, .3604, .3702}, "first is higher", "Over the seeds that both have, ER is less accurate than MIR.", doubt},
+		{"reversed", []float64{.300, .310, .320, .900}, []float64{.3500, .3604, .3702}, "first is higher",
+			"Over the seeds that both have, ER is less accurate than MIR.", doubt},
 	} {
 		s := studyOf(slices.Concat(accuracies(named("er"), c.er...), accuracies(named("mir"), c.mir...)), nil)
 		answer, lines := s.settings[0].answer(), comparisonTable(t, s)
@@ -112,8 +121,10 @@ func TestHeadlineSaysWhatTheTableSays(t *testing.T) {
 			t.Errorf("%s: the headline is %q; it should say %q and not %q", c.name, answer, c.says, c.unsaid)
 		}
 	}
-	st := studyOf(slices.Concat(accuracies(named("er"), .50, .52, .54), accuracies(named("mir"), .52, .49, .52), accuracies(named("gss"), .53, .47, .54)), nil)
-	if answer := st.settings[0].answer(); !strings.HasSuffix(answer, " These runs do not show whether ER is better than GSS, MIR.") {
+	st := studyOf(slices.Concat(accuracies(named("er"), .50, .52, .54), accuracies(named("mir"), .52, .49, .52),
+		accuracies(named("gss"), .53, .47, .54)), nil)
+	if answer := st.settings[0].answer(); !strings.HasSuffix(answer,
+		" These runs do not show whether ER is better than GSS, MIR.") {
 		t.Errorf("of two undecided rows the headline says %q", answer)
 	}
 }
@@ -124,7 +135,8 @@ func TestOtherKernelsAreNotPaired(t *testing.T) {
 	other.kernel = "avx2"
 	st := studyOf(slices.Concat(accuracies(named("er"), .30, .31, .32), accuracies(other, .2, .2105, .2203)), nil)
 	lines := comparisonTable(t, st)
-	if len(lines) != 1 || lines[0]["seeds"] != "0" || lines[0]["seeds_with_other_kernels"] != "3" || lines[0]["difference"] != "" ||
+	if len(lines) != 1 || lines[0]["seeds"] != "0" || lines[0]["seeds_with_other_kernels"] != "3" ||
+		lines[0]["difference"] != "" ||
 		lines[0]["verdict"] != "undecided: fewer than three seeds with the same kernels" {
 		t.Errorf("runs of different kernels are compared: %v", lines)
 	}
@@ -134,7 +146,8 @@ func TestOtherKernelsAreNotPaired(t *testing.T) {
 	}
 }
 
-// TestPairingsOfMany: of more than ten rows the page compares the most accurate one with the next ten; the files and the correction have all of them.
+// TestPairingsOfMany: of more than ten rows the page compares the most accurate one with the next ten; the files and
+// the correction have all of them.
 func TestPairingsOfMany(t *testing.T) {
 	var runs []*run
 	for m := range 12 {

@@ -18,7 +18,8 @@ import (
 	"ocl/run/result"
 )
 
-// A page shows so many pairs of classes that are confused most, and so many images of each of their classes, each of at most so many pixels a side.
+// A page shows so many pairs of classes that are confused most, and so many images of each of their classes, each of at
+// most so many pixels a side.
 const (
 	maxConfused  = 8
 	examplesEach = 3
@@ -28,14 +29,16 @@ const (
 // maxPageBytes bounds a page with example images, in bytes. A page that is larger without them gets none.
 const maxPageBytes = 990_000
 
-// Examples returns images of some classes of the data that a run was tested on: of each class each of them, or as many as there are, at most side pixels
-// wide and high, and all of one size. Its error says why there are none and how to get them: a sentence of the page, without its
-// full stop.
+// Examples returns images of some classes of the data that a run was tested on: of each class each of them, or as many
+// as there are, at most side pixels wide and high, and all of one size. Its error says why there are none and how to
+// get them: a sentence of the page, without its full stop.
 type Examples func(ctx context.Context, run *result.Result, classes []int, each, side int) ([][]image.Image, error)
 
-// Mistaken returns for each of some pairs of classes test images of the first that a run takes for the second, as many as that and as large as those of
-// [Examples]. The learner of the run, which its folder has, predicts with a classifier. Its error says why there are none, in words that follow a colon.
-type Mistaken func(ctx context.Context, run *result.Result, folder, classifier string, pairs [][2]int, each, side int) ([][]image.Image, error)
+// Mistaken returns for each of some pairs of classes test images of the first that a run takes for the second, as many
+// as that and as large as those of [Examples]. The learner of the run, which its folder has, predicts with a
+// classifier. Its error says why there are none, in words that follow a colon.
+type Mistaken func(ctx context.Context, run *result.Result, folder, classifier string, pairs [][2]int, each,
+	side int) ([][]image.Image, error)
 
 // maxMistakenRuns bounds the runs of a row that are asked for misclassified images.
 const maxMistakenRuns = 3
@@ -60,7 +63,8 @@ type confusedPair struct {
 
 // Words says how often the pair is confused.
 func (p confusedPair) Words() string {
-	return fmt.Sprintf("%s of %s, %s %%", count.Number(p.Count), count.Of(p.Of, "test image"), count.Percent(float64(p.Count)/float64(p.Of)))
+	return fmt.Sprintf("%s of %s, %s %%", count.Number(p.Count), count.Of(p.Of, "test image"),
+		count.Percent(float64(p.Count)/float64(p.Of)))
 }
 
 // exampleClass is a class with its images beside each other.
@@ -85,15 +89,16 @@ func (c exampleClass) Views() (views []string) {
 // All is the width of all images beside each other.
 func (c exampleClass) All() int { return c.Images * c.Width }
 
-// confused are the pairs of the row with the highest average accuracy, a bound only where nothing else was analysed; nil where no class was taken
-// for another one.
+// confused are the pairs of the row with the highest average accuracy, a bound only where nothing else was analysed;
+// nil where no class was taken for another one.
 func (s *setting) confused() *confused {
 	var best *row
 	accuracy := func(g *row) float64 {
 		return g.metricOf(func(m result.Metrics) *float64 { return m.AverageAccuracy }).Mean
 	}
 	for _, g := range s.analysed() {
-		if best == nil || g.bound == NoBound && best.bound != NoBound || (g.bound == NoBound) == (best.bound == NoBound) && accuracy(g) > accuracy(best) {
+		if best == nil || g.bound == NoBound && best.bound != NoBound || (g.bound == NoBound) == (best.bound == NoBound) &&
+			accuracy(g) > accuracy(best) {
 			best = g
 		}
 	}
@@ -108,15 +113,20 @@ func (s *setting) confused() *confused {
 	if n := len(best.counted()); n > 1 {
 		runs = ", in " + count.Of(n, "run") + " together"
 	}
-	c := &confused{ID: s.id("confused"), Title: best.Short + ": the classes that it confuses most", Pairs: pairs, run: best.counted()[0], runs: best.counted()}
+	c := &confused{ID: s.id("confused"), Title: best.Short + ": the classes that it confuses most", Pairs: pairs,
+		run: best.counted()[0], runs: best.counted()}
 	c.Note = "`ocl report` shows images of these classes where the data are at hand."
-	c.Caption = fmt.Sprintf("How many test images of a class %s takes for another class after the last task%s. Shown are the largest numbers. %s.", best.full(), runs, upper(s.Name))
-	c.Data = &table{ID: c.ID, Title: c.Title, Head: headed(numCol("class", "class"), textCol("name", "name"), numCol("taken for", "taken_for"), textCol("name", "taken_for_name"),
+	c.Caption = fmt.Sprintf("How many test images of a class %s takes for another class after the last task%s. Shown are the largest numbers. %s.",
+		best.full(), runs, upper(s.Name))
+	c.Data = &table{ID: c.ID, Title: c.Title, Head: headed(numCol("class", "class"), textCol("name", "name"),
+		numCol("taken for", "taken_for"), textCol("name", "taken_for_name"),
 		numCol("images", "images"), numCol("share, %", "share"))}
 	for _, p := range pairs {
 		share := float64(p.Count) / float64(p.Of)
-		c.Data.Rows = append(c.Data.Rows, append(best.head(), numCell(strconv.Itoa(p.True.Class), float64(p.True.Class)), textCell(p.True.Name),
-			numCell(strconv.Itoa(p.Taken.Class), float64(p.Taken.Class)), textCell(p.Taken.Name), numCell(count.Number(p.Count), float64(p.Count)), numCell(count.Percent(share), share)))
+		c.Data.Rows = append(c.Data.Rows, append(best.head(), numCell(strconv.Itoa(p.True.Class), float64(p.True.Class)),
+			textCell(p.True.Name),
+			numCell(strconv.Itoa(p.Taken.Class), float64(p.Taken.Class)), textCell(p.Taken.Name),
+			numCell(count.Number(p.Count), float64(p.Count)), numCell(count.Percent(share), share)))
 	}
 	return c
 }
@@ -138,7 +148,8 @@ func (g *row) confusedPairs() (pairs []confusedPair) {
 		}
 		for p, n := range taken {
 			if p != y && n > 0 {
-				pairs = append(pairs, confusedPair{exampleClass{Class: y, Name: g.setting.className(y)}, exampleClass{Class: p, Name: g.setting.className(p)}, n, all, false})
+				pairs = append(pairs, confusedPair{exampleClass{Class: y, Name: g.setting.className(y)},
+					exampleClass{Class: p, Name: g.setting.className(p)}, n, all, false})
 			}
 		}
 	}
@@ -189,9 +200,10 @@ func (p *page) illustrate(ctx context.Context, examples Examples, mistaken Mista
 	}
 }
 
-// showMistaken gives the pairs the images that were taken wrong, of the first runs of the row that have some. It returns the room that is left, the
-// seeds of these runs, and why there are none.
-func (c *confused) showMistaken(ctx context.Context, mistaken Mistaken, room int) (left int, seeds []string, why string) {
+// showMistaken gives the pairs the images that were taken wrong, of the first runs of the row that have some. It
+// returns the room that is left, the seeds of these runs, and why there are none.
+func (c *confused) showMistaken(ctx context.Context, mistaken Mistaken, room int) (left int, seeds []string,
+	why string) {
 	for _, r := range c.runs[:min(maxMistakenRuns, len(c.runs))] {
 		var wanted [][2]int
 		var at []int
@@ -250,9 +262,11 @@ func (c *confused) sayImages(seeds []string, why string) {
 		c.Caption += "."
 		return
 	case wrong < len(c.Pairs):
-		c.Caption += fmt.Sprintf(" With a mark ✗ are test images of the first class that were taken wrong, by the learner of the run with %s, as it is kept; the other images are examples of the classes.", seedList(seeds))
+		c.Caption += fmt.Sprintf(" With a mark ✗ are test images of the first class that were taken wrong, by the learner of the run with %s, as it is kept; the other images are examples of the classes.",
+			seedList(seeds))
 	default:
-		c.Caption += fmt.Sprintf(" The images of the first class, with a mark ✗, are those that were taken wrong, by the learner of the run with %s, as it is kept; those of the other are examples of it.", seedList(seeds))
+		c.Caption += fmt.Sprintf(" The images of the first class, with a mark ✗, are those that were taken wrong, by the learner of the run with %s, as it is kept; those of the other are examples of it.",
+			seedList(seeds))
 	}
 }
 
@@ -328,7 +342,8 @@ func beside(images []image.Image, size image.Point) template.URL {
 		out = one
 	}
 	var exact, small bytes.Buffer
-	if err := cmp.Or((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&exact, out), jpeg.Encode(&small, out, &jpeg.Options{Quality: 85})); err != nil {
+	if err := cmp.Or((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&exact, out),
+		jpeg.Encode(&small, out, &jpeg.Options{Quality: 85})); err != nil {
 		panic("report: an image in memory cannot be written: " + err.Error())
 	}
 	if exact.Len() <= small.Len() {

@@ -60,14 +60,17 @@ func TestConfusedPairs(t *testing.T) {
 		}
 	}
 	c := studyOf(runs, nil).settings[0].confused()
-	if c == nil || len(c.Pairs) != 3 || !strings.Contains(c.Caption, "ER, memory 500 takes for another class after the last task, in 2 runs together") {
+	if c == nil || len(c.Pairs) != 3 || !strings.Contains(c.Caption,
+		"ER, memory 500 takes for another class after the last task, in 2 runs together") {
 		t.Fatalf("the confused classes are %+v", c)
 	}
 	var said []string
 	for _, p := range c.Pairs {
 		said = append(said, p.True.Name+" > "+p.Taken.Name+": "+p.Words())
 	}
-	if want := []string{"glyph E > glyph H: 20 of 200 test images, 10.0 %", "glyph C > glyph B: 12 of 192 test images, 6.2 %", "glyph J > glyph D: 12 of 192 test images, 6.2 %"}; !slices.Equal(said, want) {
+	if want := []string{"glyph E > glyph H: 20 of 200 test images, 10.0 %",
+		"glyph C > glyph B: 12 of 192 test images, 6.2 %",
+		"glyph J > glyph D: 12 of 192 test images, 6.2 %"}; !slices.Equal(said, want) {
 		t.Errorf("the pairs are %q, want %q", said, want)
 	}
 	if line := c.Data.Rows[0]; line[3].Raw != "4" || line[5].Raw != "7" || line[7].Raw != "20" || line[8].Raw != "0.1" {
@@ -81,7 +84,8 @@ func TestConfusedPairs(t *testing.T) {
 	}
 }
 
-// TestExamples: images of the classes are in the page once each, and where there are none the page says why, and is written all the same.
+// TestExamples: images of the classes are in the page once each, and where there are none the page says why, and is
+// written all the same.
 func TestExamples(t *testing.T) {
 	dir := t.TempDir()
 	save(t, dir, confusing())
@@ -100,18 +104,23 @@ func TestExamples(t *testing.T) {
 	checkPage(t, page, out)
 	_, section, _ := strings.Cut(page, `<figure class="confused"`)
 	section, _, _ = strings.Cut(section, "</figure>")
-	images, uses, pairs := strings.Count(section, `href="data:image/png;base64,`), strings.Count(section, `<use href="#confused-`), strings.Count(section, `<th scope="row">`)
-	if pairs != maxConfused || images < 2 || images > 2*maxConfused || uses != 2*pairs*examplesEach || !strings.Contains(section, `<svg viewBox="18 0 9 9">`) || !strings.Contains(section, "The images are test images") {
+	images, uses, pairs := strings.Count(section, `href="data:image/png;base64,`),
+		strings.Count(section, `<use href="#confused-`), strings.Count(section, `<th scope="row">`)
+	if pairs != maxConfused || images < 2 || images > 2*maxConfused || uses != 2*pairs*examplesEach ||
+		!strings.Contains(section, `<svg viewBox="18 0 9 9">`) || !strings.Contains(section, "The images are test images") {
 		t.Errorf("%d pairs have %d images in %d places:\n%s", pairs, images, uses, section)
 	}
 	plain, _, err := written(t.Context(), nil)
-	if err != nil || strings.Contains(plain, `class="examples"`) || !strings.Contains(plain, "shows images of these classes where the data are at hand") || strings.Contains(plain, "The images are test images") {
+	if err != nil || strings.Contains(plain, `class="examples"`) ||
+		!strings.Contains(plain, "shows images of these classes where the data are at hand") ||
+		strings.Contains(plain, "The images are test images") {
 		t.Errorf("without examples the page has some, or does not say how to get them: %v", err)
 	}
 	page, _, err = written(t.Context(), func(context.Context, *result.Result, []int, int, int) ([][]image.Image, error) {
 		return nil, errors.New("the data are away")
 	})
-	if err != nil || !strings.Contains(page, `<p class="note">The data are away.</p>`) || strings.Contains(page, `class="examples"`) {
+	if err != nil || !strings.Contains(page, `<p class="note">The data are away.</p>`) ||
+		strings.Contains(page, `class="examples"`) {
 		t.Errorf("without data the page does not say why: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -136,19 +145,21 @@ func TestExamples(t *testing.T) {
 		return out, nil
 	}
 	page, _, err = written(t.Context(), noise)
-	if err != nil || len(page) > 1_000_000 || !strings.Contains(page, "data:image/jpeg;base64,") || !strings.Contains(page, "Images of the other classes are left out") {
+	if err != nil || len(page) > 1_000_000 || !strings.Contains(page, "data:image/jpeg;base64,") ||
+		!strings.Contains(page, "Images of the other classes are left out") {
 		t.Errorf("a page of large images has %d bytes: %v", len(page), err)
 	}
 }
 
-// TestMistaken: the confused class has the images that were taken wrong, of as many runs as are needed; the caption says whose they are, and without
-// them why.
+// TestMistaken: the confused class has the images that were taken wrong, of as many runs as are needed; the caption
+// says whose they are, and without them why.
 func TestMistaken(t *testing.T) {
 	dir := t.TempDir()
 	save(t, dir, confusing())
 	written := func(m Mistaken) (section string) {
 		out := t.TempDir()
-		if _, err := Write(t.Context(), []string{dir}, out, Options{Known: methods, Examples: painted(9), Mistaken: m}); err != nil {
+		if _, err := Write(t.Context(), []string{dir}, out,
+			Options{Known: methods, Examples: painted(9), Mistaken: m}); err != nil {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(filepath.Join(out, "report.html"))
@@ -161,7 +172,8 @@ func TestMistaken(t *testing.T) {
 		return section
 	}
 	var asked []int
-	wrong := func(ctx context.Context, r *result.Result, folder, classifier string, pairs [][2]int, each, side int) (out [][]image.Image, _ error) {
+	wrong := func(ctx context.Context, r *result.Result, folder, classifier string, pairs [][2]int, each,
+		side int) (out [][]image.Image, _ error) {
 		asked = append(asked, len(pairs))
 		if !strings.Contains(filepath.Base(folder), "er-") || classifier != ownRule || each != examplesEach {
 			t.Errorf("asked for %d images of %s, predicted by %s", each, folder, classifier)
@@ -176,14 +188,17 @@ func TestMistaken(t *testing.T) {
 		return out, nil
 	}
 	section := written(wrong)
-	if !slices.Equal(asked, []int{8, 4}) || strings.Count(section, ` class="wrong"`) != 6 || strings.Count(section, `id="confused-wrong-`) != 6 ||
-		!strings.Contains(section, "With a mark ✗ are test images of the first class that were taken wrong, by the learner of the run with seeds 1 and 2, as it is kept") {
+	if !slices.Equal(asked, []int{8, 4}) || strings.Count(section, ` class="wrong"`) != 6 ||
+		strings.Count(section, `id="confused-wrong-`) != 6 ||
+		!strings.Contains(section,
+			"With a mark ✗ are test images of the first class that were taken wrong, by the learner of the run with seeds 1 and 2, as it is kept") {
 		t.Errorf("the runs were asked for %v pairs:\n%s", asked, section)
 	}
 	section = written(func(context.Context, *result.Result, string, string, [][2]int, int, int) ([][]image.Image, error) {
 		return nil, errors.New("the learner is away")
 	})
-	if strings.Contains(section, `class="wrong"`) || !strings.Contains(section, "not those that were taken wrong: the learner is away.") {
+	if strings.Contains(section, `class="wrong"`) ||
+		!strings.Contains(section, "not those that were taken wrong: the learner is away.") {
 		t.Errorf("without a learner the page says\n%s", section)
 	}
 }

@@ -24,10 +24,14 @@ var outcomes = []struct {
 	text, name string
 	new, old   func(t *result.TaskErrors) int
 }{
-	{"right", "right", func(t *result.TaskErrors) int { return t.New - t.NewAsNew - t.NewAsOld - t.NewAsUnseen }, func(t *result.TaskErrors) int { return t.Old - t.OldAsOld - t.OldAsNew - t.OldAsUnseen }},
-	{"taken for another class of their kind", "as_own_kind", func(t *result.TaskErrors) int { return t.NewAsNew }, func(t *result.TaskErrors) int { return t.OldAsOld }},
-	{"taken for the other kind", "as_other_kind", func(t *result.TaskErrors) int { return t.NewAsOld }, func(t *result.TaskErrors) int { return t.OldAsNew }},
-	{"taken for an unseen class", "as_unseen", func(t *result.TaskErrors) int { return t.NewAsUnseen }, func(t *result.TaskErrors) int { return t.OldAsUnseen }},
+	{"right", "right", func(t *result.TaskErrors) int { return t.New - t.NewAsNew - t.NewAsOld - t.NewAsUnseen },
+		func(t *result.TaskErrors) int { return t.Old - t.OldAsOld - t.OldAsNew - t.OldAsUnseen }},
+	{"taken for another class of their kind", "as_own_kind", func(t *result.TaskErrors) int { return t.NewAsNew },
+		func(t *result.TaskErrors) int { return t.OldAsOld }},
+	{"taken for the other kind", "as_other_kind", func(t *result.TaskErrors) int { return t.NewAsOld },
+		func(t *result.TaskErrors) int { return t.OldAsNew }},
+	{"taken for an unseen class", "as_unseen", func(t *result.TaskErrors) int { return t.NewAsUnseen },
+		func(t *result.TaskErrors) int { return t.OldAsUnseen }},
 }
 
 // takenFigure shows how the test images of new and of old classes are classified after the last task: two bars for each
@@ -61,7 +65,8 @@ func (s *setting) takenFigure() *figure {
 				measured = e.N
 				cells = append(cells, numCell(percents(e), e.Mean))
 				stack.Parts = append(stack.Parts, e.Mean)
-				stack.Tips = append(stack.Tips, stack.Label+"\n"+o.text+": "+percents(e)+" %"+seedLine(g.counted(), of, count.Percent))
+				stack.Tips = append(stack.Tips, stack.Label+"\n"+o.text+": "+percents(e)+" %"+seedLine(g.counted(), of,
+					count.Percent))
 			}
 			if measured == 0 {
 				continue
@@ -71,7 +76,8 @@ func (s *setting) takenFigure() *figure {
 				more++
 				continue
 			}
-			stack.Text = count.Percent(stack.Parts[0]) + " % right, " + count.Percent(stack.Parts[2]) + " % taken for the other kind"
+			stack.Text = count.Percent(stack.Parts[0]) + " % right, " + count.Percent(stack.Parts[2]) +
+				" % taken for the other kind"
 			words = append(words, stack.Label+": "+stack.Text)
 			f.Bars.Bars = append(f.Bars.Bars, stack)
 		}
@@ -109,7 +115,8 @@ func (g *row) taskConfusion() *figure {
 		Missing: "not measured", Runs: seedMaps(g.counted(), func(r *run) [][]float64 { return of(r) }),
 	}}
 	f.Title = g.Short + ": confusion by task"
-	f.Caption = fmt.Sprintf("Confusion of %s by task, after the last task: the share of the test images of a row's task that are predicted as a class of a column's task, in per cent; “unseen” are classes that no task of the run has had yet, also those of a parent. %s", g.Label, upper(g.of()))
+	f.Caption = fmt.Sprintf("Confusion of %s by task, after the last task: the share of the test images of a row's task that are predicted as a class of a column's task, in per cent; “unseen” are classes that no task of the run has had yet, also those of a parent. %s",
+		g.Label, upper(g.of()))
 	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the tasks that test images are predicted as.", len(names), len(cols))
 	f.Data = g.longTable(f, "of_task", "taken_for_task", "share")
 	return f
@@ -165,19 +172,24 @@ func (g *row) classConfusion() *figure {
 	}
 	f := &figure{ID: "class-confusion-" + g.slug, Whose: g.full(), Heat: h}
 	f.Title = g.Short + ": confusion by class"
-	f.Caption = fmt.Sprintf("Confusion of %s by class, after the last task: the share of the test images of a row's class that are predicted as a column's class, in per cent; classes are %s, so the newest are at the right and at the bottom. %s%s", g.Label, how, upper(g.of()), g.mostConfused())
-	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the classes that test images are predicted as, in the order of the stream.", n, n)
+	f.Caption = fmt.Sprintf("Confusion of %s by class, after the last task: the share of the test images of a row's class that are predicted as a column's class, in per cent; classes are %s, so the newest are at the right and at the bottom. %s%s",
+		g.Label, how, upper(g.of()), g.mostConfused())
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the classes that test images are predicted as, in the order of the stream.",
+		n, n)
 	f.Data = g.longTable(f, "of_"+what, "taken_for_"+what, "share")
-	f.Data.Rows = slices.DeleteFunc(f.Data.Rows, func(cells []cell) bool { return cells[len(cells)-1].Raw == "0" }) // most of them
+	// most of them
+	f.Data.Rows = slices.DeleteFunc(f.Data.Rows, func(cells []cell) bool { return cells[len(cells)-1].Raw == "0" })
 	return f
 }
 
-// mostConfused names the pairs of classes that the row confuses most; "" where they have no names. It begins with a space.
+// mostConfused names the pairs of classes that the row confuses most; "" where they have no names. It begins with a
+// space.
 func (g *row) mostConfused() string {
 	var words []string
 	for _, p := range g.confusedPairs() {
 		if len(words) < 3 && g.setting.named(p.True.Class) && g.setting.named(p.Taken.Class) {
-			words = append(words, fmt.Sprintf("%s for %s (%s %%)", p.True.Name, p.Taken.Name, count.Percent(float64(p.Count)/float64(p.Of))))
+			words = append(words, fmt.Sprintf("%s for %s (%s %%)", p.True.Name, p.Taken.Name,
+				count.Percent(float64(p.Count)/float64(p.Of))))
 		}
 	}
 	if len(words) == 0 {
@@ -186,8 +198,8 @@ func (g *row) mostConfused() string {
 	return " Most often it takes " + count.And(words) + "."
 }
 
-// newest names the classes of the last task, which are the new ones, where all runs of the setting have the same; "" where they have no names.
-// It begins with a space.
+// newest names the classes of the last task, which are the new ones, where all runs of the setting have the same; ""
+// where they have no names. It begins with a space.
 func (s *setting) newest() string {
 	last := len(s.stream.Tasks) - 1
 	if last < 0 {

@@ -10,11 +10,12 @@ import (
 	"ocl/view/chart"
 )
 
-// A page prints so many heat maps of a kind below each other; of more it prints the first one. With JavaScript it shows one in any case, and a slider
-// goes through them.
+// A page prints so many heat maps of a kind below each other; of more it prints the first one. With JavaScript it shows
+// one in any case, and a slider goes through them.
 const maxPrinted = 4
 
-// The cells that a deck may hold, so that the page stays small: those of the rows, and then those of the single runs. Each takes two bytes.
+// The cells that a deck may hold, so that the page stays small: those of the rows, and then those of the single runs.
+// Each takes two bytes.
 const (
 	maxDeckCells   = 30_000
 	maxSingleCells = 30_000
@@ -47,7 +48,8 @@ type deckRun struct {
 	Cells string
 }
 
-// packed are the cells of a heat map in a deck: line by line, with a space behind each line, and without the empty cells at the end of a line.
+// packed are the cells of a heat map in a deck: line by line, with a space behind each line, and without the empty
+// cells at the end of a line.
 func packed(v [][]float64) string {
 	var b strings.Builder
 	for _, line := range v {
@@ -56,7 +58,8 @@ func packed(v [][]float64) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// newDeck makes a deck of the figures of a gallery; nil where there is nothing to choose from, or where they have not one shape.
+// newDeck makes a deck of the figures of a gallery; nil where there is nothing to choose from, or where they have not
+// one shape.
 func newDeck(figures []*figure, rest []*figure, among int, all bool) *deck {
 	list := slices.Concat(figures, rest)
 	if len(list) == 0 || list[0].Heat == nil {
@@ -73,7 +76,8 @@ func newDeck(figures []*figure, rest []*figure, among int, all bool) *deck {
 		if i > 0 && (i+1)*size > maxDeckCells/max(1, among) && !all {
 			break
 		}
-		d.Maps = append(d.Maps, deckMap{ID: f.ID, Name: f.Whose, Title: f.Title, Caption: f.Caption, Files: i < len(figures), Cells: packed(h.V)})
+		d.Maps = append(d.Maps, deckMap{ID: f.ID, Name: f.Whose, Title: f.Title, Caption: f.Caption, Files: i < len(figures),
+			Cells: packed(h.V)})
 		singles += size * len(h.Runs)
 	}
 	if singles > maxSingleCells/max(1, among) && !all {
@@ -114,8 +118,8 @@ func (d *deck) share() {
 	}
 }
 
-// JSON is the deck as the page's script reads it. The template would write texts as a script does, and [Folder.Write] what does not show as Go does, both
-// with escapes that JSON does not have.
+// JSON is the deck as the page's script reads it. The template would write texts as a script does, and [Folder.Write]
+// what does not show as Go does, both with escapes that JSON does not have.
 func (d *deck) JSON() template.JS {
 	text, err := json.Marshal(d)
 	if err != nil {

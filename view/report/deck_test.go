@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestDeckIsJSONAsWritten: names of classes may have characters that do not show, and the file has no others and still the names.
+// TestDeckIsJSONAsWritten: names of classes may have characters that do not show, and the file has no others and still
+// the names.
 func TestDeckIsJSONAsWritten(t *testing.T) {
 	d := deck{Names: []string{"a\x7fb", "\u202ec", "\u009b", "\U000e0001", "\ue000", "ü \U0001f600 <&>"}}
 	text := shown("report.html", []byte(d.JSON()))
@@ -25,9 +26,11 @@ func TestDeck(t *testing.T) {
 			runs = append(runs, newRun(r, ""))
 		}
 		p, _, _ := newPage(studyOf(runs, nil))
-		page := string(shown("report.html", render(p)))                                // as it is written
-		for part := range strings.SplitSeq(page, `<script type="application/json">`) { // names of classes too, which have all characters
-			if text, _, found := strings.Cut(part, "</script>"); found && strings.HasPrefix(text, `{"Rows"`) && !json.Valid([]byte(text)) {
+		page := string(shown("report.html", render(p))) // as it is written
+		// names of classes too, which have all characters
+		for part := range strings.SplitSeq(page, `<script type="application/json">`) {
+			if text, _, found := strings.Cut(part, "</script>"); found && strings.HasPrefix(text, `{"Rows"`) &&
+				!json.Valid([]byte(text)) {
 				t.Errorf("the page holds data that are no JSON: %s", text)
 			}
 		}
@@ -48,17 +51,21 @@ func TestDeck(t *testing.T) {
 		t.Errorf("a page of one run has a deck: %s", page)
 	}
 	page, d := pageOf(pair(3))
-	if d == nil || len(d.Maps) != 2 || len(d.Maps[0].Runs) != 3 || d.Maps[1].Runs[2].Seed != 3 || strings.Count(page, "<table class=\"heat") != 2 || strings.Contains(page, "Not drawn") {
+	if d == nil || len(d.Maps) != 2 || len(d.Maps[0].Runs) != 3 || d.Maps[1].Runs[2].Seed != 3 ||
+		strings.Count(page, "<table class=\"heat") != 2 || strings.Contains(page, "Not drawn") {
 		t.Fatalf("the deck of two rows is %+v on\n%s", d, page)
 	}
-	if c := d.Before + d.Maps[1].Caption + d.After; !strings.HasPrefix(c, "Accuracy matrix of Finetune: each row") || strings.Contains(d.Maps[0].Caption, "each row") || !strings.HasSuffix(c, "3 runs.") {
+	if c := d.Before + d.Maps[1].Caption + d.After; !strings.HasPrefix(c, "Accuracy matrix of Finetune: each row") ||
+		strings.Contains(d.Maps[0].Caption, "each row") || !strings.HasSuffix(c, "3 runs.") {
 		t.Errorf("the caption is %q, %q, %q", d.Before, d.Maps[1].Caption, d.After)
 	}
-	if lines := strings.Split(d.Maps[0].Runs[0].Cells, " "); len(lines) != 10 || len(lines[0]) != 2 || len(lines[9]) != 20 {
+	if lines := strings.Split(d.Maps[0].Runs[0].Cells, " "); len(lines) != 10 || len(lines[0]) != 2 ||
+		len(lines[9]) != 20 {
 		t.Errorf("the cells of a run are %q", lines)
 	}
 	page, d = pageOf(twelveFakes())
-	if d == nil || len(d.Maps) != 12 || strings.Count(page, "<table class=\"heat") != 1 || !strings.Contains(page, `<p class="note others">`) || d.Note != "" {
+	if d == nil || len(d.Maps) != 12 || strings.Count(page, "<table class=\"heat") != 1 ||
+		!strings.Contains(page, `<p class="note others">`) || d.Note != "" {
 		t.Errorf("the deck of twelve rows is %+v on\n%s", d, page)
 	}
 	if _, d = pageOf(studyFakes()); d == nil || len(d.Maps) != 25 || len(d.Maps[0].Runs) != 0 || d.Note == "" {

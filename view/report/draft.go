@@ -28,8 +28,8 @@ type Draft struct {
 	files map[string]func() []byte
 }
 
-// NewDraft makes the page that [Write] would write of these results, of which there is at least one, with a frame. Results that have the outcome
-// [result.Running] are in no mean of a row that has others.
+// NewDraft makes the page that [Write] would write of these results, of which there is at least one, with a frame.
+// Results that have the outcome [result.Running] are in no mean of a row that has others.
 func NewDraft(found []Found, notes []string, left []LeftOut, o Options, frame Frame) *Draft {
 	read := reading{notes: notes, left: left}
 	for _, f := range found {
@@ -58,7 +58,8 @@ func NewDraft(found []Found, notes []string, left []LeftOut, o Options, frame Fr
 	return d
 }
 
-// File makes a file that the page links, such as tables/results.csv; ok is false where it links none of this name. Calls must not overlap.
+// File makes a file that the page links, such as tables/results.csv; ok is false where it links none of this name.
+// Calls must not overlap.
 func (d *Draft) File(name string) (text []byte, ok bool) {
 	make, ok := d.files[name]
 	if !ok {

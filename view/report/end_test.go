@@ -32,7 +32,8 @@ func TestEnds(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if _, there := os.Stat(filepath.Join(out, "report.html")); !errors.Is(err, context.Canceled) || w != nil || there == nil {
+		if _, there := os.Stat(filepath.Join(out, "report.html")); !errors.Is(err, context.Canceled) || w != nil ||
+			there == nil {
 			t.Fatalf("after %d looks: %v, %v; %v", n, w, err, there)
 		}
 	}

@@ -45,11 +45,14 @@ func (g *row) atEnd(of func(*result.TaskErrors) *float64) metric.Estimate {
 // errorCounts and errorShares are the columns of the table: counts, and shares with intervals.
 var (
 	errorCounts = []struct{ text, name string }{
-		{"new as old, e(n,o)", "new_as_old"}, {"new as new, e(n,n)", "new_as_new"}, {"old as old, e(o,o)", "old_as_old"}, {"old as new, e(o,n)", "old_as_new"}, {"unseen", "as_unseen"},
+		{"new as old, e(n,o)", "new_as_old"}, {"new as new, e(n,n)", "new_as_new"}, {"old as old, e(o,o)", "old_as_old"},
+		{"old as new, e(o,n)", "old_as_new"}, {"unseen", "as_unseen"},
 	}
 	errorShares = []struct{ text, name string }{
-		{"new as old of errors, er(n,o), %", "new_as_old_of_errors"}, {"old as new of errors, er(o,n), %", "old_as_new_of_errors"},
-		{"new as old of images, er(n,o), %", "new_as_old_of_samples"}, {"old as new of images, er(o,n), %", "old_as_new_of_samples"},
+		{"new as old of errors, er(n,o), %", "new_as_old_of_errors"},
+		{"old as new of errors, er(o,n), %", "old_as_new_of_errors"},
+		{"new as old of images, er(n,o), %", "new_as_old_of_samples"},
+		{"old as new of images, er(o,n), %", "old_as_new_of_samples"},
 	}
 )
 
@@ -116,7 +119,8 @@ func (st *study) errorsLead() (string, *table) {
 // the predictions and the confusions.
 func (s *setting) errors() []block {
 	if len(s.analysed()) == 0 {
-		return []block{{Note: upper(s.Name) + ": no error analysis. There is one only for class-incremental streams, and only if the results recorded it."}}
+		return []block{{Note: upper(s.Name) +
+			": no error analysis. There is one only for class-incremental streams, and only if the results recorded it."}}
 	}
 	blocks := []block{{Figure: s.takenFigure()}}
 	for i, p := range panels {
@@ -136,8 +140,8 @@ func (s *setting) errors() []block {
 		s.gallery(s.part(maxConfusions), "no error analysis", (*row).classConfusion))
 }
 
-// panel is a line chart with two values of each row, one of the new and one of the old classes, after each task. Each row has a part of its own
-// where one part would have more than [maxLines].
+// panel is a line chart with two values of each row, one of the new and one of the old classes, after each task. Each
+// row has a part of its own where one part would have more than [maxLines].
 type panel struct {
 	kind, ylabel     string
 	newName, oldName string // columns of the CSV
@@ -148,25 +152,34 @@ type panel struct {
 
 // panels are the four of the survey's figure, in its order, then the first two by the other definition.
 var panels = []panel{
-	{"error-ratio", "share of the errors, %", "new_as_old_of_errors", "old_as_new_of_errors", true, "errors_new_as_old_of_errors", "errors_old_as_new_of_errors",
-		"Old and new classes confused, of the errors", "Error ratios as in the survey's table: er(n,o) is the share of the misclassified test images of new classes that are predicted as an old class, er(o,n) the share of those of old classes that are predicted as a new class."},
+	{"error-ratio", "share of the errors, %", "new_as_old_of_errors", "old_as_new_of_errors", true,
+		"errors_new_as_old_of_errors", "errors_old_as_new_of_errors",
+		"Old and new classes confused, of the errors",
+		"Error ratios as in the survey's table: er(n,o) is the share of the misclassified test images of new classes that are predicted as an old class, er(o,n) the share of those of old classes that are predicted as a new class."},
 	{"logits", "mean logit", "new_logit_own", "old_logit_own", false, "logits_new_own", "logits_old_own",
-		"Mean logits of new and of old classes", "Mean logit of the new classes on test images of new classes, and of the old ones on images of old classes."},
+		"Mean logits of new and of old classes",
+		"Mean logit of the new classes on test images of new classes, and of the old ones on images of old classes."},
 	{"head-weights", "mean weight", "new_weight", "old_weight", false, "head_new_weight", "head_old_weight",
-		"Mean weights of new and of old classes", "Mean weight of the rows of the last layer that belong to new and to old classes."},
+		"Mean weights of new and of old classes",
+		"Mean weight of the rows of the last layer that belong to new and to old classes."},
 	{"head-biases", "mean bias", "new_bias", "old_bias", false, "head_new_bias", "head_old_bias",
 		"Mean biases of new and of old classes", "Mean bias of the last layer's logits of new and of old classes."},
-	{"error-ratio-samples", "share of the images, %", "new_as_old_of_samples", "old_as_new_of_samples", true, "errors_new_as_old_of_samples", "errors_old_as_new_of_samples",
-		"Old and new classes confused, of all images", "Error ratios as in the survey's text: er(n,o) is the share of all test images of new classes that are predicted as an old class, er(o,n) the share of those of old classes that are predicted as a new class."},
+	{"error-ratio-samples", "share of the images, %", "new_as_old_of_samples", "old_as_new_of_samples", true,
+		"errors_new_as_old_of_samples", "errors_old_as_new_of_samples",
+		"Old and new classes confused, of all images",
+		"Error ratios as in the survey's text: er(n,o) is the share of all test images of new classes that are predicted as an old class, er(o,n) the share of those of old classes that are predicted as a new class."},
 	{"logits-all", "mean logit", "new_logit_all", "old_logit_all", false, "logits_new_all", "logits_old_all",
-		"Mean logits of new and of old classes on all images", "Mean logit of the new and of the old classes, both on the test images of all classes seen so far."},
+		"Mean logits of new and of old classes on all images",
+		"Mean logit of the new and of the old classes, both on the test images of all classes seen so far."},
 }
 
 // panel draws one; nil where no row has a value.
 func (s *setting) panel(p panel) *figure {
 	n := s.tasks()
-	f := &figure{ID: s.id(p.kind), Lines: &chart.Lines{XLabel: "tasks learned", YLabel: p.ylabel, XMin: 1, XMax: max(n, 1), Say: plainText}}
-	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol("new: "+p.ylabel, p.newName), hidden(p.newName+"_half_width_95"),
+	f := &figure{ID: s.id(p.kind), Lines: &chart.Lines{XLabel: "tasks learned", YLabel: p.ylabel, XMin: 1, XMax: max(n, 1),
+		Say: plainText}}
+	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol("new: "+p.ylabel, p.newName),
+		hidden(p.newName+"_half_width_95"),
 		numCol("old: "+p.ylabel, p.oldName), hidden(p.oldName+"_half_width_95"), numCol("runs", "runs"))}
 	if p.percent {
 		f.Lines.Say, f.Lines.Percent = percentText, true
@@ -174,7 +187,8 @@ func (s *setting) panel(p panel) *figure {
 	drawn, more := 0, 0
 	var without []string
 	for _, g := range s.analysed() {
-		pair := [2]chart.Series{{Label: g.Short + ", " + newClasses, Look: g.style, Width: g.width}, {Label: g.Short + ", " + oldClasses, Look: g.style, Width: g.width, Hollow: true}}
+		pair := [2]chart.Series{{Label: g.Short + ", " + newClasses, Look: g.style, Width: g.width},
+			{Label: g.Short + ", " + oldClasses, Look: g.style, Width: g.width, Hollow: true}}
 		for k := range pair {
 			pair[k].Seeds, pair[k].Plain, pair[k].Single = seedsOf(g.followed()), true, make([][]float64, len(g.followed()))
 		}
@@ -197,7 +211,8 @@ func (s *setting) panel(p panel) *figure {
 				}
 				e := metric.EstimateOf(values)
 				pair[k].Y = append(pair[k].Y, factor*e.Mean)
-				cells = append(cells, numCell(valueText(f.Lines.Say, e.Mean*factor, e.Half*factor), e.Mean), numCell("1 run", e.Half))
+				cells = append(cells, numCell(valueText(f.Lines.Say, e.Mean*factor, e.Half*factor), e.Mean),
+					numCell("1 run", e.Half))
 				runs = max(runs, e.N)
 			}
 			found = found || runs > 0
@@ -227,7 +242,8 @@ func (s *setting) panel(p panel) *figure {
 	}
 	f.Title = s.titled(p.title)
 	scope, _, runs := s.scope()
-	f.Caption = p.caption + " Filled marks: new classes. Hollow marks on a thinner line: old classes. " + upper(scope) + "."
+	f.Caption = p.caption + " Filled marks: new classes. Hollow marks on a thinner line: old classes. " + upper(scope) +
+		"."
 	if runs > 1 {
 		f.Caption += " The intervals are in the CSV file."
 	}
@@ -251,9 +267,10 @@ func csvHas(more int) string {
 // predictionsFigure shows how many predictions of the last evaluation are classes of each task; nil if there are
 // none.
 func (s *setting) predictionsFigure() *figure {
-	f := s.lineFigure("predictions", "task of the predicted class", "share of the predictions, %", "task", "predictions", followedAt(s.taskNumbers()), func(r *run, i, _ int) float64 {
-		return share(r.ErrorAnalysis.Last(), i)
-	})
+	f := s.lineFigure("predictions", "task of the predicted class", "share of the predictions, %", "task", "predictions",
+		followedAt(s.taskNumbers()), func(r *run, i, _ int) float64 {
+			return share(r.ErrorAnalysis.Last(), i)
+		})
 	if len(f.Lines.Series) == 0 {
 		return nil
 	}
@@ -265,7 +282,8 @@ func (s *setting) predictionsFigure() *figure {
 	f.scale(0)
 	f.split(f.rows[:len(f.Lines.Series)])
 	f.Title = s.titled("Predictions by the task of the predicted class")
-	f.Caption = "After the last task: the share of all test images that are predicted as a class of each task. Without a bias, each task would get the share that it has of the test images. " + upper(s.measured()) + csvHas(more)
+	f.Caption = "After the last task: the share of all test images that are predicted as a class of each task. Without a bias, each task would get the share that it has of the test images. " +
+		upper(s.measured()) + csvHas(more)
 	f.Alt = s.alt(f, "Share of the predictions by the task of the predicted class")
 	return f
 }

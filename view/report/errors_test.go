@@ -37,7 +37,8 @@ func TestErrorsOnPage(t *testing.T) {
 		"error-ratio", "error-ratio-samples", "logits", "logits-all", "head-weights", "head-biases", "predictions", "taken",
 		"confusion-er-m500", "confusion-icarl-m500", "class-confusion-er-m500",
 	} {
-		for _, name := range []string{"figures/" + id + ".svg", "figures/" + id + ".pdf", "tables/" + id + ".csv", "tables/" + id + ".md"} {
+		for _, name := range []string{"figures/" + id + ".svg", "figures/" + id + ".pdf", "tables/" + id + ".csv",
+			"tables/" + id + ".md"} {
 			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -51,7 +52,8 @@ func TestErrorsOnPage(t *testing.T) {
 
 // TestErrorsTable: the table holds the counts of the last task, means over the runs.
 func TestErrorsTable(t *testing.T) {
-	one := fake{method: "er", title: "ER", memory: 500, seed: 1, tasks: 2, perTask: 2, errors: true, level: 0.5, decay: 0.5}
+	one := fake{method: "er", title: "ER", memory: 500, seed: 1, tasks: 2, perTask: 2, errors: true, level: 0.5,
+		decay: 0.5}
 	two := one
 	two.seed = 2
 	a, b := one.make(), two.make()
@@ -62,7 +64,8 @@ func TestErrorsTable(t *testing.T) {
 		want []string
 	}{
 		{[]*run{newRun(a, "")}, []string{"37", "148", "2,269", "5,852", "0", "20.0", "72.1", "7.4", "61.6"}},
-		{[]*run{newRun(a, ""), newRun(b, "")}, []string{"46", "131", "2,520", "5,591", "0", "26.2 ± 78.4", "68.9 ± 39.8", "9.1 ± 21.6", "58.9 ± 34.9"}},
+		{[]*run{newRun(a, ""), newRun(b, "")}, []string{"46", "131", "2,520", "5,591", "0", "26.2 ± 78.4", "68.9 ± 39.8",
+			"9.1 ± 21.6", "58.9 ± 34.9"}},
 	} {
 		var got []string
 		st := studyOf(c.runs, nil)
@@ -88,10 +91,11 @@ func published(no, nn, oo, on int) result.TaskErrors {
 	}
 }
 
-// TestClassesAreCountedFrom0: every figure by class names a class by its index from 0, as configs and results do, and says so.
-// Where runs have their own orders, the confusion has places in the stream instead, from 0 too.
+// TestClassesAreCountedFrom0: every figure by class names a class by its index from 0, as configs and results do, and
+// says so. Where runs have their own orders, the confusion has places in the stream instead, from 0 too.
 func TestClassesAreCountedFrom0(t *testing.T) {
-	base := fake{method: "er", title: "ER", memory: 500, seed: 1, tasks: 2, perTask: 3, level: 0.5, decay: 0.5, errors: true}
+	base := fake{method: "er", title: "ER", memory: 500, seed: 1, tasks: 2, perTask: 3, level: 0.5, decay: 0.5,
+		errors: true}
 	other := base
 	other.seed = 2
 	one, two := base.make(), other.make()
@@ -111,8 +115,10 @@ func TestClassesAreCountedFrom0(t *testing.T) {
 		label, says string
 		rows        []string
 	}{
-		{[]*result.Result{one}, "true class", "classes are counted from 0, in the order in which the stream brings them", text(order)},
-		{[]*result.Result{one, two}, "true place", "by their place in the stream, counted from 0", text([]int{0, 1, 2, 3, 4, 5})},
+		{[]*result.Result{one}, "true class", "classes are counted from 0, in the order in which the stream brings them",
+			text(order)},
+		{[]*result.Result{one, two}, "true place", "by their place in the stream, counted from 0",
+			text([]int{0, 1, 2, 3, 4, 5})},
 	} {
 		var runs []*run
 		for _, r := range tt.runs {
@@ -123,7 +129,8 @@ func TestClassesAreCountedFrom0(t *testing.T) {
 		if !slices.Equal(f.Heat.Rows, tt.rows) || f.Heat.RowLabel != tt.label || !strings.Contains(f.Caption, tt.says) {
 			t.Errorf("%d runs: %q of %q, %s", len(runs), f.Heat.RowLabel, f.Heat.Rows, f.Caption)
 		}
-		if f := row.classFigure(); f.Heat.Cols[0] != "0" || !strings.Contains(f.Caption, "classes are counted from 0, as in the config") {
+		if f := row.classFigure(); f.Heat.Cols[0] != "0" ||
+			!strings.Contains(f.Caption, "classes are counted from 0, as in the config") {
 			t.Errorf("accuracy by class: %q, %s", f.Heat.Cols, f.Caption)
 		}
 	}
@@ -142,7 +149,8 @@ func TestTaken(t *testing.T) {
 	}
 	other := []float64{float64(last.NewAsOld) / float64(last.New), float64(last.OldAsNew) / float64(last.Old)}
 	for i, b := range f.Bars.Bars {
-		if sum := b.Sum(); sum < 1-1e-9 || sum > 1+1e-9 || b.Parts[2] != other[i] || len(b.Tips) != len(b.Parts) || !strings.Contains(b.Tips[2], "taken for the other kind: ") {
+		if sum := b.Sum(); sum < 1-1e-9 || sum > 1+1e-9 || b.Parts[2] != other[i] || len(b.Tips) != len(b.Parts) ||
+			!strings.Contains(b.Tips[2], "taken for the other kind: ") {
 			t.Errorf("%s: parts %v with the sum %g, want the third %g; tips %q", b.Label, b.Parts, sum, other[i], b.Tips)
 		}
 	}

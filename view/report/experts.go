@@ -41,7 +41,8 @@ func (s *setting) experts() (blocks []block) {
 // expertsFigure shows the number of samples that each expert of a run has learned.
 func (g *row) expertsFigure(r *run) *figure {
 	f := &figure{ID: "experts-" + g.slug, Bars: &chart.Bars{Parts: []string{"stored for it", "learned later"}, Say: whole}}
-	f.Data = &table{ID: f.ID, Head: headed(numCol("expert", "expert"), numCol("step", "step"), textCol("task", "task"), numCol("stored", "stored"),
+	f.Data = &table{ID: f.ID, Head: headed(numCol("expert", "expert"), numCol("step", "step"), textCol("task", "task"),
+		numCol("stored", "stored"),
 		numCol("learned later", "later"), numCol("parameters", "parameters"))}
 	names := g.setting.taskNames()
 	parameters := 0
@@ -54,15 +55,19 @@ func (g *row) expertsFigure(r *run) *figure {
 			task, when = names[e.Task], "from task "+names[e.Task]
 		}
 		stack := chart.Stack{Label: "expert " + strconv.Itoa(i+1), Look: g.style, Parts: []float64{float64(e.Stored), later},
-			Text: fmt.Sprintf("%s, step %s: %s stored, %s learned later", when, count.Number(e.Step), count.Of(e.Stored, "sample"), whole(later))}
+			Text: fmt.Sprintf("%s, step %s: %s stored, %s learned later", when, count.Number(e.Step),
+				count.Of(e.Stored, "sample"), whole(later))}
 		words = append(words, stack.Label+" "+stack.Text)
 		f.Bars.Bars = append(f.Bars.Bars, stack)
-		f.Data.Rows = append(f.Data.Rows, append(g.head(), numCell(strconv.Itoa(i+1), float64(i+1)), cell{Text: count.Number(e.Step), Raw: strconv.Itoa(e.Step)}, textCell(task),
-			numCell(count.Number(e.Stored), float64(e.Stored)), numCell(whole(later), later), cell{Text: count.Number(e.Parameters), Raw: strconv.Itoa(e.Parameters)}))
+		f.Data.Rows = append(f.Data.Rows, append(g.head(), numCell(strconv.Itoa(i+1), float64(i+1)),
+			cell{Text: count.Number(e.Step), Raw: strconv.Itoa(e.Step)}, textCell(task),
+			numCell(count.Number(e.Stored), float64(e.Stored)), numCell(whole(later), later),
+			cell{Text: count.Number(e.Parameters), Raw: strconv.Itoa(e.Parameters)}))
 	}
 	f.Title = g.Label + ": samples of each expert"
 	f.Caption = fmt.Sprintf("How many samples each expert of %s has learned, seed %d: those it was made of in full colour, those that it learned later lighter, by its responsibility for them. "+
-		"Together the experts have %s parameters. Samples that were stored when the run ended are not counted.", g.full(), r.Config.Seed, count.Number(parameters))
+		"Together the experts have %s parameters. Samples that were stored when the run ended are not counted.", g.full(),
+		r.Config.Seed, count.Number(parameters))
 	f.Alt = "Bar chart of experts. " + strings.Join(words, "; ") + "."
 	return f
 }
@@ -106,8 +111,10 @@ func (g *row) picture(r *run) *picture {
 	return &picture{
 		ID: "reconstructions-" + g.slug, Title: g.Label + ": what its autoencoders make of images",
 		Caption: fmt.Sprintf("Images that experts of %s were made of, seed %d, each followed by its reconstruction. From top to bottom, the experts %s. "+
-			"An expert without a sharp reconstruction can still tell its images from others.", g.full(), r.Config.Seed, count.And(experts)),
-		Alt:   fmt.Sprintf("%s with %s each, and their reconstructions, which are smoother.", count.Of(len(p.Experts), "expert"), count.Of(p.Images, "image")),
+			"An expert without a sharp reconstruction can still tell its images from others.", g.full(), r.Config.Seed,
+			count.And(experts)),
+		Alt: fmt.Sprintf("%s with %s each, and their reconstructions, which are smoother.",
+			count.Of(len(p.Experts), "expert"), count.Of(p.Images, "image")),
 		Width: pictureScale * img.Bounds().Dx(), Height: pictureScale * img.Bounds().Dy(),
 		Source: embedded(img),
 	}

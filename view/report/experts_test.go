@@ -19,8 +19,10 @@ func mixed(t *testing.T) *study {
 		pixels[i] = byte(i)
 	}
 	r.Experts = &result.Experts{
-		List:     []result.Expert{{Step: 9, Task: 0, Stored: 100, Count: 101, Parameters: 1_625_603}, {Step: 1234, Task: 2, Stored: 100, Count: 401.4, Parameters: 738_987}},
-		Pictures: &result.Pictures{Experts: []int{0, 1}, Images: 1, Height: 4, Width: 4, Pixels: base64.StdEncoding.EncodeToString(pixels)},
+		List: []result.Expert{{Step: 9, Task: 0, Stored: 100, Count: 101, Parameters: 1_625_603},
+			{Step: 1234, Task: 2, Stored: 100, Count: 401.4, Parameters: 738_987}},
+		Pictures: &result.Pictures{Experts: []int{0, 1}, Images: 1, Height: 4, Width: 4,
+			Pixels: base64.StdEncoding.EncodeToString(pixels)},
 	}
 	return studyOf([]*run{newRun(r, "")}, nil)
 }
@@ -40,7 +42,8 @@ func TestExpertsFigure(t *testing.T) {
 	if got := string(f.Data.csvBytes()); got != want {
 		t.Errorf("table %q, want %q", got, want)
 	}
-	if bar := f.Bars.Bars[1]; bar.Label != "expert 2" || bar.Text != "from task 3, step 1,234: 100 samples stored, 300 learned later" || bar.Parts[1] < 300 {
+	if bar := f.Bars.Bars[1]; bar.Label != "expert 2" ||
+		bar.Text != "from task 3, step 1,234: 100 samples stored, 300 learned later" || bar.Parts[1] < 300 {
 		t.Errorf("second bar %+v", bar)
 	}
 }

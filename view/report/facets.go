@@ -18,7 +18,8 @@ const maxAlone = 12
 // large.
 const maxTold = 14
 
-// facet is something in which rows differ, and a panel can be for each value of it: one of these, or a key of the config.
+// facet is something in which rows differ, and a panel can be for each value of it: one of these, or a key of the
+// config.
 type facet string
 
 const (
@@ -27,8 +28,10 @@ const (
 	byMethod facet = "methods"
 )
 
-// facets are the ways to share the lines of a crowded figure among panels, those first that compare most. Those by other settings follow.
-var facets = [][]facet{{byMemory}, {byTricks}, {byTricks, byMemory}, {byMethod}, {byMethod, byMemory}, {byMethod, byTricks}}
+// facets are the ways to share the lines of a crowded figure among panels, those first that compare most. Those by
+// other settings follow.
+var facets = [][]facet{{byMemory}, {byTricks}, {byTricks, byMemory}, {byMethod}, {byMethod, byMemory},
+	{byMethod, byTricks}}
 
 // value is the row's value of a facet in words.
 func (g *row) facet(f facet) string {
@@ -91,7 +94,8 @@ func (g *row) labelWithout(said []facet) string {
 	return strings.TrimPrefix(label, "plain, ")
 }
 
-// split shares the lines of a figure among panels if there are more than fit one; drawn are the rows of its lines. Each panel has the bounds.
+// split shares the lines of a figure among panels if there are more than fit one; drawn are the rows of its lines. Each
+// panel has the bounds.
 func (f *figure) split(drawn []*row) {
 	var bounds, rest []int
 	for i, g := range drawn {
@@ -138,7 +142,8 @@ func (f *figure) split(drawn []*row) {
 	if len(titles) < 2 {
 		return
 	}
-	alone := !slices.ContainsFunc(rest, func(i int) bool { return drawn[i].methodTitle() != drawn[rest[0]].methodTitle() }) // one method
+	// one method
+	alone := !slices.ContainsFunc(rest, func(i int) bool { return drawn[i].methodTitle() != drawn[rest[0]].methodTitle() })
 	f.Panels = &chart.Panels{YLabel: f.Lines.YLabel}
 	for _, title := range titles {
 		lines := *f.Lines
@@ -161,7 +166,8 @@ func (f *figure) split(drawn []*row) {
 	}
 }
 
-// splitByRow gives each row a panel with its lines of new and of old classes, if one panel would have more lines than fit.
+// splitByRow gives each row a panel with its lines of new and of old classes, if one panel would have more lines than
+// fit.
 func (f *figure) splitByRow() {
 	if len(f.Lines.Series) <= maxLines {
 		return

@@ -11,8 +11,8 @@ import (
 	"ocl/view/chart"
 )
 
-// figure describes one figure. The page, the files in figures/ and the CSV are all made from it, so they show the same data
-// under the same title. Exactly one of Ranked, Lines, Heat, Areas and Bars is set.
+// figure describes one figure. The page, the files in figures/ and the CSV are all made from it, so they show the same
+// data under the same title. Exactly one of Ranked, Lines, Heat, Areas and Bars is set.
 type figure struct {
 	ID      string // names figures/ID.svg and .pdf, tables/ID.csv and the anchor
 	Title   string // what is to be seen
@@ -77,8 +77,8 @@ func (f *figure) write(w *Folder) {
 }
 
 // inline draws the figure as SVG for the page, once for a wide and once for a narrow one, with room for the
-// script's switches, or with a legend where the lines cannot carry their names. Panels are pictures of one size, of which as many stand beside each
-// other as fit. Heat maps are HTML tables.
+// script's switches, or with a legend where the lines cannot carry their names. Panels are pictures of one size, of
+// which as many stand beside each other as fit. Heat maps are HTML tables.
 func (f *figure) inline() string {
 	var b strings.Builder
 	f.draw(&b)
@@ -221,8 +221,8 @@ func (f *figure) parts() []*figure {
 	return []*figure{&first, &rest}
 }
 
-// scale fixes the y axis of values in per cent: it holds all values from floor to 100, and 0 if that is not far below them. It reports whether
-// an interval is cut.
+// scale fixes the y axis of values in per cent: it holds all values from floor to 100, and 0 if that is not far below
+// them. It reports whether an interval is cut.
 func (f *figure) scale(floor float64) (cut bool) {
 	f.Lines.Zoom = true
 	return f.Lines.Scale(floor, 100, 1)

@@ -132,7 +132,8 @@ func (g *row) head() []cell {
 	if g.special != "" {
 		raw += ", " + g.special
 	}
-	return []cell{{Text: g.name(), Raw: raw, Mark: g.style.Class, row: g}, m, textCell(orUnknown(g.setting.stream.Protocol))}
+	return []cell{{Text: g.name(), Raw: raw, Mark: g.style.Class, row: g}, m,
+		textCell(orUnknown(g.setting.stream.Protocol))}
 }
 
 // rowHead and head are those of a table of all rows, which says the setting first where there are several.
@@ -150,11 +151,15 @@ func (st *study) head(g *row) []cell {
 	return append([]cell{textCell(g.setting.Name)}, g.head()...)
 }
 
-// lineFigure builds a line chart and its CSV from a value of each run, a fraction. at says of a row which of its runs are measured and where on
-// the x axis; value has the number of the place in that list, and the place. axis and name are columns of the CSV.
-func (s *setting) lineFigure(kind, xlabel, ylabel, axis, name string, at func(*row) ([]*run, []int), value func(r *run, i, x int) float64) *figure {
-	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMin: math.MaxInt, Percent: true, Say: percentText}}
-	f.Data = &table{ID: f.ID, Head: headed(numCol(axis, axis), numCol(ylabel, name), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}
+// lineFigure builds a line chart and its CSV from a value of each run, a fraction. at says of a row which of its runs
+// are measured and where on the x axis; value has the number of the place in that list, and the place. axis and name
+// are columns of the CSV.
+func (s *setting) lineFigure(kind, xlabel, ylabel, axis, name string, at func(*row) ([]*run, []int),
+	value func(r *run, i, x int) float64) *figure {
+	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMin: math.MaxInt, Percent: true,
+		Say: percentText}}
+	f.Data = &table{ID: f.ID, Head: headed(numCol(axis, axis), numCol(ylabel, name), numCol("± 95 %", "half_width_95"),
+		numCol("runs", "runs"))}
 	for _, g := range s.rows {
 		runs, places := at(g)
 		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width, X: places, Seeds: seedsOf(runs)}
@@ -168,7 +173,8 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, axis, name string, at func(*r
 			e := metric.EstimateOf(values)
 			se.Y, se.Half = append(se.Y, 100*e.Mean), append(se.Half, interval(e))
 			f.Lines.XMin, f.Lines.XMax = min(f.Lines.XMin, x), max(f.Lines.XMax, x)
-			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(x)), numCell(valueText(percentText, 100*e.Mean, math.NaN()), e.Mean),
+			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(x)),
+				numCell(valueText(percentText, 100*e.Mean, math.NaN()), e.Mean),
 				numCell(halfText(e), e.Half), textCell(strconv.Itoa(e.N))))
 		}
 		if len(runs) > 1 {
@@ -211,8 +217,10 @@ const intervalsCut = " Intervals that reach beyond the figure are cut at its edg
 
 // accuracyFigure is the average accuracy after each task.
 func (s *setting) accuracyFigure() *figure {
-	f := s.lineFigure("accuracy", "tasks learned", "average accuracy, %", "task", "average_accuracy", followedAt(upTo(1, s.tasks())), func(r *run, i, _ int) float64 { return r.afterTask(i) })
-	f.Caption = "Accuracy after each task on the test images of all tasks learned so far, mean over these tasks. " + upper(s.measured()) + s.partly((*row).followed)
+	f := s.lineFigure("accuracy", "tasks learned", "average accuracy, %", "task", "average_accuracy",
+		followedAt(upTo(1, s.tasks())), func(r *run, i, _ int) float64 { return r.afterTask(i) })
+	f.Caption = "Accuracy after each task on the test images of all tasks learned so far, mean over these tasks. " +
+		upper(s.measured()) + s.partly((*row).followed)
 	if f.scale(0) {
 		f.Caption += intervalsCut
 	}
@@ -224,9 +232,11 @@ func (s *setting) accuracyFigure() *figure {
 
 // forgettingFigure shows the forgetting of each task at the end.
 func (s *setting) forgettingFigure() *figure {
-	f := s.lineFigure("forgetting", "task", "forgetting, points", "task", "forgetting", followedAt(s.taskNumbers()[:max(s.tasks()-1, 0)]),
+	f := s.lineFigure("forgetting", "task", "forgetting, points", "task", "forgetting",
+		followedAt(s.taskNumbers()[:max(s.tasks()-1, 0)]),
 		func(r *run, i, _ int) float64 { return r.forgotten(i) })
-	f.Caption = "For each task but the last: the best accuracy on it before the last task minus the accuracy on it after the last task, in percentage points; below zero the accuracy improved. " + upper(s.measured()) + s.partly((*row).followed)
+	f.Caption = "For each task but the last: the best accuracy on it before the last task minus the accuracy on it after the last task, in percentage points; below zero the accuracy improved. " +
+		upper(s.measured()) + s.partly((*row).followed)
 	if f.scale(-100) {
 		f.Caption += intervalsCut
 	}
@@ -259,7 +269,8 @@ func (s *setting) alt(f *figure, what string) string {
 // matrixFigure is the accuracy matrix of one row; nil where nothing was evaluated or there are too many tasks.
 func (g *row) matrixFigure() *figure {
 	s := g.setting
-	if evaluated := slices.ContainsFunc(g.counted(), func(r *run) bool { return r.lastRow() >= 0 }); !evaluated || s.tasks() > maxHeatTasks {
+	if evaluated := slices.ContainsFunc(g.counted(), func(r *run) bool { return r.lastRow() >= 0 }); !evaluated ||
+		s.tasks() > maxHeatTasks {
 		return nil
 	}
 	names := s.taskNames()
@@ -280,7 +291,8 @@ func (g *row) matrixFigure() *figure {
 		Say:     func(i, j int) string { return "after " + names[i] + ", on " + cols[j] },
 	}}
 	f.Title = g.Short + ": accuracy after each task on each task"
-	f.Caption = fmt.Sprintf("Accuracy matrix of %s: each row is the state after a task, each column the test images of a task, in per cent. %s", g.Label, upper(g.ofRuns(runs)))
+	f.Caption = fmt.Sprintf("Accuracy matrix of %s: each row is the state after a task, each column the test images of a task, in per cent. %s",
+		g.Label, upper(g.ofRuns(runs)))
 	if common {
 		f.Caption += " All tasks share one test set."
 	}
@@ -292,7 +304,8 @@ func (g *row) matrixFigure() *figure {
 // longTable is the CSV of a heat map: a line for each cell that was evaluated.
 func (g *row) longTable(f *figure, rowName, colName, value string) *table {
 	h := f.Heat
-	t := &table{ID: f.ID, Head: headed(numCol(h.RowLabel, rowName), numCol(h.ColLabel, colName), numCol(value+", %", value))}
+	t := &table{ID: f.ID, Head: headed(numCol(h.RowLabel, rowName), numCol(h.ColLabel, colName),
+		numCol(value+", %", value))}
 	for i := range h.V {
 		for j, v := range h.V[i] {
 			if !math.IsNaN(v) {
@@ -337,14 +350,17 @@ func (g *row) classFigure() *figure {
 		cols = 1
 	}
 	lines := func(vals []float64) (v [][]float64) { return slices.Collect(slices.Chunk(vals, cols)) }
-	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learned in this protocol, or without test images", Say: func(i, j int) string { return g.setting.className(i*cols + j) }}
+	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"},
+		Missing: "not learned in this protocol, or without test images",
+		Say:     func(i, j int) string { return g.setting.className(i*cols + j) }}
 	for j := range cols {
 		h.Cols = append(h.Cols, strconv.Itoa(j))
 	}
 	for i := 0; i < k; i += cols {
 		h.Rows = append(h.Rows, strconv.Itoa(i))
 	}
-	how := fmt.Sprintf(", as in the config, %d in each line: each cell is the class of its row plus that of its column", cols)
+	how := fmt.Sprintf(", as in the config, %d in each line: each cell is the class of its row plus that of its column",
+		cols)
 	if list {
 		h.Cols, h.ColLabel, how = []string{"%"}, "accuracy", ""
 		for c := range h.Rows {
@@ -363,12 +379,15 @@ func (g *row) classFigure() *figure {
 		return lines(own)
 	})
 	f := &figure{ID: "classes-" + g.slug, Whose: g.full(), Heat: h, Title: g.Short + ": accuracy on each class"}
-	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes are counted from 0%s. %s", g.Label, how, upper(g.of()))
+	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes are counted from 0%s. %s",
+		g.Label, how, upper(g.of()))
 	f.Alt = fmt.Sprintf("Heat map of the accuracy on %s.", count.Of(k, "class"))
-	f.Data = &table{ID: f.ID, Head: headed(numCol("class", "class"), textCol("name", "name"), numCol("accuracy, %", "accuracy"))}
+	f.Data = &table{ID: f.ID, Head: headed(numCol("class", "class"), textCol("name", "name"),
+		numCol("accuracy, %", "accuracy"))}
 	for c, v := range vals {
 		if !math.IsNaN(v) {
-			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(c)), textCell(g.setting.className(c)), numCell(count.Percent(v), v)))
+			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(c)), textCell(g.setting.className(c)),
+				numCell(count.Percent(v), v)))
 		}
 	}
 	return f
@@ -404,15 +423,16 @@ func (s *setting) numberAndName(c int) string {
 	return text + " " + string(name)
 }
 
-// A table of classes by name has the most accurate rows, and no more cells than this. A page of more rows than the last has none, to stay small.
+// A table of classes by name has the most accurate rows, and no more cells than this. A page of more rows than the last
+// has none, to stay small.
 const (
 	maxNamedRows  = 6
 	maxNamedCells = 3_000
 	maxNamedStudy = 40
 )
 
-// classTable is the accuracy on each class after the last task by its name, a column for each of the most accurate rows; nil where no class has a
-// name, or none was measured.
+// classTable is the accuracy on each class after the last task by its name, a column for each of the most accurate
+// rows; nil where no class has a name, or none was measured.
 func (s *setting) classTable() *table {
 	rows, bounds := s.ranked()
 	rows = slices.DeleteFunc(append(rows, bounds...), func(g *row) bool {
@@ -423,7 +443,8 @@ func (s *setting) classTable() *table {
 		return nil
 	}
 	rows = rows[:max(0, min(len(rows), maxNamedRows, maxNamedCells/max(1, k)/max(1, s.among)))]
-	t := &table{ID: s.id("class-names"), Title: s.titled("Accuracy on each class by its name, after the last task, in per cent"), Head: []column{textCol("name", "name"), numCol("class", "class")}}
+	t := &table{ID: s.id("class-names"), Title: s.titled("Accuracy on each class by its name, after the last task, in per cent"),
+		Head: []column{textCol("name", "name"), numCol("class", "class")}}
 	for _, g := range rows {
 		t.Head = append(t.Head, numCol(g.Short, g.slug))
 	}
@@ -432,7 +453,8 @@ func (s *setting) classTable() *table {
 		for _, g := range rows {
 			e := g.over(func(r *run) float64 { return at(r.PerClass, len(r.PerClass)-1, c) })
 			measured = measured || e.N > 0
-			line = append(line, numCell(valueText(func(y, _ float64) string { return count.Fixed(y, 1) }, 100*e.Mean, math.NaN()), e.Mean))
+			line = append(line, numCell(valueText(func(y, _ float64) string { return count.Fixed(y, 1) }, 100*e.Mean,
+				math.NaN()), e.Mean))
 		}
 		if measured && s.named(c) {
 			t.Rows = append(t.Rows, line)
@@ -446,8 +468,10 @@ func (s *setting) classTable() *table {
 
 // timeFigure is the run time of each row that ocl has run, split; nil where there is none.
 func (s *setting) timeFigure() *figure {
-	f := &figure{ID: s.id("time"), Bars: &chart.Bars{Parts: []string{"training", "preparing", "testing"}, Say: count.Duration}, Title: s.titled("Time of one run")}
-	f.Data = &table{ID: f.ID, Head: headed(numCol("training", "train_seconds"), numCol("preparing", "prepare_seconds"), numCol("testing", "test_seconds"), numCol("runs at once", "concurrency"), numCol("runs", "runs"))}
+	f := &figure{ID: s.id("time"), Bars: &chart.Bars{Parts: []string{"training", "preparing", "testing"},
+		Say: count.Duration}, Title: s.titled("Time of one run")}
+	f.Data = &table{ID: f.ID, Head: headed(numCol("training", "train_seconds"), numCol("preparing", "prepare_seconds"),
+		numCol("testing", "test_seconds"), numCol("runs at once", "concurrency"), numCol("runs", "runs"))}
 	atOnce := 0
 	for _, g := range s.rows {
 		if g.foreign() {
@@ -456,11 +480,13 @@ func (s *setting) timeFigure() *figure {
 		var parts []float64
 		var tips []string
 		for k, of := range []func(*run) float64{
-			func(r *run) float64 { return r.Seconds.Train }, func(r *run) float64 { return r.Seconds.Prepare }, func(r *run) float64 { return r.Seconds.Test },
+			func(r *run) float64 { return r.Seconds.Train }, func(r *run) float64 { return r.Seconds.Prepare },
+			func(r *run) float64 { return r.Seconds.Test },
 		} {
 			e := g.seconds(of)
 			parts = append(parts, e.Mean)
-			tips = append(tips, fmt.Sprintf("%s\n%s: %s%s", g.Short, f.Bars.Parts[k], count.PlusMinus(e.Mean, e.Half, count.Duration), seedLine(g.timed(), of, count.Duration)))
+			tips = append(tips, fmt.Sprintf("%s\n%s: %s%s", g.Short, f.Bars.Parts[k],
+				count.PlusMinus(e.Mean, e.Half, count.Duration), seedLine(g.timed(), of, count.Duration)))
 		}
 		together := 1
 		for _, r := range g.timed() {
@@ -493,9 +519,11 @@ func (s *setting) timeFigure() *figure {
 	if len(f.Bars.Bars) == 0 {
 		return nil
 	}
-	f.Caption = "Wall time of one run, mean over the runs: training in full colour, preparing lighter, testing lightest. " + upper(s.Name) + "."
+	f.Caption = "Wall time of one run, mean over the runs: training in full colour, preparing lighter, testing lightest. " +
+		upper(s.Name) + "."
 	if atOnce > 1 {
-		f.Caption += fmt.Sprintf(" Up to %d runs shared the machine, so these times cannot be compared with those of a run alone.", atOnce)
+		f.Caption += fmt.Sprintf(" Up to %d runs shared the machine, so these times cannot be compared with those of a run alone.",
+			atOnce)
 	}
 	var words []string
 	for _, b := range f.Bars.Bars {
@@ -513,7 +541,8 @@ func seedsOf(runs []*run) (seeds []uint64) {
 	return seeds
 }
 
-// seedLine says on hover what each run behind a mean measured: a line "seeds 1, 2: 44.1, 45.2". The page's script says it likewise.
+// seedLine says on hover what each run behind a mean measured: a line "seeds 1, 2: 44.1, 45.2". The page's script says
+// it likewise.
 func seedLine(runs []*run, of func(*run) float64, say func(float64) string) string {
 	var seeds, values []string
 	first, whole := uint64(0), true

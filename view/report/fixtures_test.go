@@ -17,7 +17,8 @@ import (
 
 // methods are those of the fakes, as the command hands them over.
 var methods = []Known{
-	{Name: "agem"}, {Name: "er"}, {Name: "ewc++"}, {Name: "finetune", Bound: LowerBound}, {Name: "gdumb"}, {Name: "gss"}, {Name: "icarl"},
+	{Name: "agem"}, {Name: "er"}, {Name: "ewc++"}, {Name: "finetune", Bound: LowerBound}, {Name: "gdumb"}, {Name: "gss"},
+	{Name: "icarl"},
 	{Name: "lwf"}, {Name: "mir"}, {Name: "offline", Bound: UpperBound},
 }
 
@@ -97,10 +98,12 @@ func (f fake) make() *result.Result {
 		Revision: "0123456789abcdef", Numbers: f.numbers, Kernel: f.kernel, Convolution: f.convolution,
 		Workers: 2, Concurrency: max(f.concurrency, 1), Go: "go1.26.0", DataDigest: "sha256:5f0c0a0e",
 	}
-	r.Stream = result.Stream{Name: "glyphs", Scenario: "class-incremental", Protocol: f.protocol, Shape: [3]int{3, 32, 32}, Classes: classes}
+	r.Stream = result.Stream{Name: "glyphs", Scenario: "class-incremental", Protocol: f.protocol, Shape: [3]int{3, 32, 32},
+		Classes: classes}
 	order := src.Perm(classes)
 	for t := range f.tasks {
-		r.Stream.Tasks = append(r.Stream.Tasks, result.Task{Index: t, Classes: order[t*f.perTask : (t+1)*f.perTask], Train: 100 * f.perTask, Test: 25 * f.perTask})
+		r.Stream.Tasks = append(r.Stream.Tasks, result.Task{Index: t, Classes: order[t*f.perTask : (t+1)*f.perTask],
+			Train: 100 * f.perTask, Test: 25 * f.perTask})
 	}
 	for c := range classes {
 		r.Stream.ClassNames = append(r.Stream.ClassNames, fmt.Sprintf("glyph %c", 'A'+c))
@@ -139,7 +142,8 @@ func (f fake) make() *result.Result {
 	}
 	r.Metrics = result.MetricsOf(r.Accuracy, r.Stream.CommonTest, nil)
 	r.Seconds = result.Seconds{Train: 40 + 30*f.decay + src.Float64(), Test: 9}
-	r.Resources = result.Resources{PeakResidentBytes: 312e6, Parameters: 1_109_240, MemoryBytes: int64(max(f.memory, 0)) * 3072, FLOPsPerStep: 7e9}
+	r.Resources = result.Resources{PeakResidentBytes: 312e6, Parameters: 1_109_240,
+		MemoryBytes: int64(max(f.memory, 0)) * 3072, FLOPsPerStep: 7e9}
 	r.Outcome = result.Outcome{State: f.state, Step: f.through * 100}
 	if f.state == result.Diverged {
 		r.Outcome.Reason = "the loss is not a finite number"
@@ -169,8 +173,10 @@ func (f fake) analysis(r *result.Result) *result.ErrorAnalysis {
 		g := metric.Groups(tasks, i, r.Stream.Classes)
 		e := c.Errors(g)
 		t := result.TaskErrors{
-			Task: i, New: e.New, Old: e.Old, NewAsOld: e.NewAsOld, NewAsNew: e.NewAsNew, OldAsOld: e.OldAsOld, OldAsNew: e.OldAsNew,
-			NewAsOldOfSamples: value(e.NewAsOldOfSamples()), NewAsOldOfErrors: value(e.NewAsOldOfErrors()), Confusion: c.ByTask(tasks, i),
+			Task: i, New: e.New, Old: e.Old, NewAsOld: e.NewAsOld, NewAsNew: e.NewAsNew, OldAsOld: e.OldAsOld,
+			OldAsNew:          e.OldAsNew,
+			NewAsOldOfSamples: value(e.NewAsOldOfSamples()), NewAsOldOfErrors: value(e.NewAsOldOfErrors()),
+			Confusion: c.ByTask(tasks, i),
 		}
 		t.Predictions = metric.Predictions(t.Confusion)
 		if i > 0 {
@@ -180,7 +186,8 @@ func (f fake) analysis(r *result.Result) *result.ErrorAnalysis {
 			t.Logits = &result.Logits{NewOwn: value(3), NewAll: value(2.5)}
 			t.Head = &result.Head{NewWeight: value(0.01 / float64(i+1)), NewBias: value(0.02)}
 			if i > 0 {
-				t.Logits.OldOwn, t.Logits.OldAll, t.Head.OldWeight, t.Head.OldBias = value(-1), value(-2), value(-0.002), value(-0.01)
+				t.Logits.OldOwn, t.Logits.OldAll, t.Head.OldWeight, t.Head.OldBias = value(-1), value(-2), value(-0.002),
+					value(-0.01)
 			}
 		}
 		a.Tasks, a.Confusion = append(a.Tasks, t), c

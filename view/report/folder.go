@@ -33,8 +33,8 @@ func (f *Folder) Make(names ...string) {
 	}
 }
 
-// Write writes a file below the folder, whole or not at all. Its name has slashes. Characters that do not show, such as those that turn
-// what follows, are escaped in files for people ([shown]).
+// Write writes a file below the folder, whole or not at all. Its name has slashes. Characters that do not show, such as
+// those that turn what follows, are escaped in files for people ([shown]).
 func (f *Folder) Write(name string, text []byte) {
 	if f.Err != nil {
 		return
@@ -45,7 +45,8 @@ func (f *Folder) Write(name string, text []byte) {
 	path := filepath.Join(f.Path, filepath.FromSlash(name))
 	text = shown(name, text)
 	if err := atomicfile.WriteBytes(path, text); err != nil {
-		f.Err = fmt.Errorf("report: %s: %w. Free some disk space, or use another folder with \"--out DIR\"", path, cause.Of(err))
+		f.Err = fmt.Errorf("report: %s: %w. Free some disk space, or use another folder with \"--out DIR\"", path,
+			cause.Of(err))
 		return
 	}
 	f.Files = append(f.Files, path)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// claim makes a run of what another program has measured. Its method is none of the catalogue's, whatever its name: reports must
-// not take the two for one.
+// claim makes a run of what another program has measured. Its method is none of the catalogue's, whatever its name:
+// reports must not take the two for one.
 func (r *run) claim() {
 	res, f := *r.Result, r.Foreign
 	mark := foreignMark + f.Program + ")"
@@ -33,8 +33,8 @@ func foreignSlug(name string) string {
 // foreign says whether ocl has not run the row.
 func (g *row) foreign() bool { return g.runs[0].Foreign != nil }
 
-// hosts returns the settings that a foreign run may belong to. A foreign result states only the name, scenario, protocol and
-// number of tasks of its stream.
+// hosts returns the settings that a foreign run may belong to. A foreign result states only the name, scenario,
+// protocol and number of tasks of its stream.
 func (st *study) hosts(r *run) []*setting {
 	return slices.DeleteFunc(slices.Clone(st.settings), func(s *setting) bool {
 		a, b := s.stream, r.Stream
@@ -53,7 +53,8 @@ func (st *study) settingOf(r *run) string {
 		return settingKey(hosts[0].first)
 	}
 	if len(hosts) > 1 {
-		st.warn(fmt.Sprintf("%s could be of %d streams of this report, so it is compared with none of them. Report it with the results of one stream.", r.folder, len(hosts)))
+		st.warn(fmt.Sprintf("%s could be of %d streams of this report, so it is compared with none of them. Report it with the results of one stream.",
+			r.folder, len(hosts)))
 	}
 	return settingKey(r)
 }

@@ -17,7 +17,8 @@ func alien(program string, seed uint64, tasks int, level float64) *result.Result
 	memory := 500
 	r := &result.Result{
 		Format: result.Format, Version: result.Version,
-		Foreign: &result.Foreign{Program: program, File: "er.csv", Digest: "sha256:" + strings.Repeat("0d", 32), Seed: seed, Memory: &memory},
+		Foreign: &result.Foreign{Program: program, File: "er.csv", Digest: "sha256:" + strings.Repeat("0d", 32), Seed: seed,
+			Memory: &memory},
 		Method:  result.Method{Name: "er", Title: "ER"},
 		Stream:  result.Stream{Name: "glyphs", Scenario: "class-incremental", Protocol: "standard"},
 		Outcome: result.Outcome{State: result.Finished},
@@ -44,10 +45,11 @@ func withAliens(aliens []*result.Result, fakes ...fake) *study {
 	return studyOf(runs, nil)
 }
 
-// TestForeignBesideOurs: a foreign result stands in the stream of ours that it says, as a row of its own that is marked everywhere, with a
-// look of its own, averaged over its own seeds alone.
+// TestForeignBesideOurs: a foreign result stands in the stream of ours that it says, as a row of its own that is marked
+// everywhere, with a look of its own, averaged over its own seeds alone.
 func TestForeignBesideOurs(t *testing.T) {
-	st := withAliens([]*result.Result{alien("avalanche", 1, 10, 0.5), alien("avalanche", 2, 10, 0.6), alien("my code", 1, 10, 0.4)}, pair(2)...)
+	st := withAliens([]*result.Result{alien("avalanche", 1, 10, 0.5), alien("avalanche", 2, 10, 0.6),
+		alien("my code", 1, 10, 0.4)}, pair(2)...)
 	if len(st.settings) != 1 || len(st.rows) != 4 {
 		t.Fatalf("there are %d settings and %d rows, want 1 and 4", len(st.settings), len(st.rows))
 	}
@@ -76,7 +78,8 @@ func TestForeignBesideOurs(t *testing.T) {
 	if err := wellFormed(string(html)); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{"Measured by other programs and imported: ER (foreign: avalanche), memory 500 (er.csv); ER (foreign: my code), memory 500 (er.csv). ocl has not run this", "foreign: my code<td"} {
+	for _, want := range []string{"Measured by other programs and imported: ER (foreign: avalanche), memory 500 (er.csv); ER (foreign: my code), memory 500 (er.csv). ocl has not run this",
+		"foreign: my code<td"} {
 		if !strings.Contains(string(html), want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -93,7 +96,8 @@ func TestForeignBesideOurs(t *testing.T) {
 	}
 	for _, x := range st.settings[0].pairings() {
 		if x.first.foreign() || x.second.foreign() {
-			t.Errorf("%s and %s are in a paired test, but nobody knows whether their seeds mean the same", x.first.Label, x.second.Label)
+			t.Errorf("%s and %s are in a paired test, but nobody knows whether their seeds mean the same", x.first.Label,
+				x.second.Label)
 		}
 	}
 	if len(st.warnings) > 0 {
@@ -164,7 +168,8 @@ func TestHostileNames(t *testing.T) {
 				}
 			}
 		case ".md":
-			if strings.Contains(string(text), "<script") || strings.Contains(string(text), "[a](") || strings.Contains(strings.ReplaceAll(string(text), "\\`", ""), "`x") {
+			if strings.Contains(string(text), "<script") || strings.Contains(string(text), "[a](") ||
+				strings.Contains(strings.ReplaceAll(string(text), "\\`", ""), "`x") {
 				t.Errorf("%s has markup:\n%s", path, text)
 			}
 		case ".html":
@@ -191,11 +196,13 @@ func TestForeignElsewhere(t *testing.T) {
 	}{
 		{"other number of tasks", alien("p", 1, 5, 0.5), pair(1), 2, 0},
 		{"alone", alien("p", 1, 5, 0.5), nil, 1, 0},
-		{"two streams", alien("p", 1, 10, 0.5), append(pair(1), fake{method: "er", title: "ER", memory: 500, seed: 1, perTask: 5, level: 0.5, decay: 0.9}), 3, 1},
+		{"two streams", alien("p", 1, 10, 0.5), append(pair(1),
+			fake{method: "er", title: "ER", memory: 500, seed: 1, perTask: 5, level: 0.5, decay: 0.9}), 3, 1},
 	} {
 		st := withAliens([]*result.Result{c.alien}, c.fakes...)
 		if len(st.settings) != c.settings || len(st.warnings) != c.warnings {
-			t.Errorf("%s: %d settings and the warnings %v, want %d and %d", c.name, len(st.settings), st.warnings, c.settings, c.warnings)
+			t.Errorf("%s: %d settings and the warnings %v, want %d and %d", c.name, len(st.settings), st.warnings, c.settings,
+				c.warnings)
 		}
 		p, _, _ := newPage(st)
 		html := render(p)
@@ -209,8 +216,10 @@ func TestForeignElsewhere(t *testing.T) {
 			t.Errorf("%s: the page claims to know the images", c.name)
 		}
 	}
-	st := withAliens([]*result.Result{alien("p", 1, 10, 0.5)}, append(pair(1), fake{method: "er", title: "ER", memory: 500, seed: 1, perTask: 5, level: 0.5, decay: 0.9})...)
-	if !strings.Contains(st.warnings[0], "could be of 2 streams") || !strings.HasSuffix(st.settings[2].Name, "measured by other programs") {
+	st := withAliens([]*result.Result{alien("p", 1, 10, 0.5)},
+		append(pair(1), fake{method: "er", title: "ER", memory: 500, seed: 1, perTask: 5, level: 0.5, decay: 0.9})...)
+	if !strings.Contains(st.warnings[0], "could be of 2 streams") ||
+		!strings.HasSuffix(st.settings[2].Name, "measured by other programs") {
 		t.Errorf("warning %q, setting %q", st.warnings[0], st.settings[2].Name)
 	}
 }

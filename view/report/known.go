@@ -29,8 +29,8 @@ type catalogue []Known
 // newCatalogue is the known methods.
 func newCatalogue(known []Known) catalogue { return slices.Clone(known) }
 
-// add appends a method unless it is known. One that another program ran has the first look that no method has; one of ocl that this
-// program does not have looks as in the program that has it.
+// add appends a method unless it is known. One that another program ran has the first look that no method has; one of
+// ocl that this program does not have looks as in the program that has it.
 func (c *catalogue) add(name string, foreign bool) {
 	if c.place(name) >= 0 {
 		return

@@ -13,14 +13,16 @@ import (
 // TestLooks: known methods have their looks whatever the results hold, the others those that are left, in the order in
 // which they appear.
 func TestLooks(t *testing.T) {
-	c := newCatalogue([]Known{{Name: "b", Look: 1}, {Name: "low", Bound: LowerBound}, {Name: "a++", Look: 2}, {Name: "high", Bound: UpperBound}})
+	c := newCatalogue([]Known{{Name: "b", Look: 1}, {Name: "low", Bound: LowerBound}, {Name: "a++", Look: 2},
+		{Name: "high", Bound: UpperBound}})
 	for _, name := range []string{"new", "A-pp", "older", "New", "low"} {
 		c.add(name, true)
 	}
 	if len(c) != 6 {
 		t.Errorf("%v, want two more methods", c)
 	}
-	for name, want := range map[string]string{"b": "c0", "a++": "c1", "app": "c1", "new": "c2", "older": "c3", "low": "lower", "high": "upper"} {
+	for name, want := range map[string]string{"b": "c0", "a++": "c1", "app": "c1", "new": "c2", "older": "c3",
+		"low": "lower", "high": "upper"} {
 		if got := c.look(name).Class; got != want {
 			t.Errorf("%s has the look %s, want %s", name, got, want)
 		}
@@ -42,7 +44,8 @@ func TestLooksStay(t *testing.T) {
 	known := []Known{{Name: "er", Look: 2}, {Name: "low", Bound: LowerBound}, {Name: "mir", Look: 8}}
 	more := newCatalogue(append([]Known{{Name: "aser"}, {Name: "cope", Look: 9}}, known...))
 	more.add("beside", true)
-	for name, want := range map[string]string{"er": "c1", "mir": "c7", "low": "lower", "cope": "c8", "aser": lookOfName("aser").Class, "beside": "c0"} {
+	for name, want := range map[string]string{"er": "c1", "mir": "c7", "low": "lower", "cope": "c8",
+		"aser": lookOfName("aser").Class, "beside": "c0"} {
 		if got := more.look(name).Class; got != want {
 			t.Errorf("%s has the look %s, want %s", name, got, want)
 		}
@@ -53,7 +56,8 @@ func TestLooksStay(t *testing.T) {
 func TestOrder(t *testing.T) {
 	var runs []*run
 	for _, m := range []string{"zeta", "finetune", "mir", "eta", "agem"} {
-		runs = append(runs, newRun(fake{method: m, memory: -1, seed: 1, tasks: 2, perTask: 1, level: 0.5, decay: 0.5}.make(), ""))
+		runs = append(runs, newRun(fake{method: m, memory: -1, seed: 1, tasks: 2, perTask: 1, level: 0.5, decay: 0.5}.make(),
+			""))
 	}
 	names := func(known []Known) (out []string) {
 		for _, g := range newStudy(runs, nil, known, nil).rows {
@@ -104,7 +108,8 @@ func TestAccuracyFigureSaysWhatItCuts(t *testing.T) {
 		}
 		runs = append(runs, newRun(f.make(), ""))
 	}
-	if caption := studyOf(runs, nil).settings[0].accuracyFigure().Caption; !strings.Contains(caption, "Intervals that reach beyond the figure are cut at its edge") {
+	if caption := studyOf(runs, nil).settings[0].accuracyFigure().Caption; !strings.Contains(caption,
+		"Intervals that reach beyond the figure are cut at its edge") {
 		t.Error("the page does not say that intervals are cut")
 	}
 }

@@ -87,7 +87,8 @@ func (g *row) title() string {
 // tricksOf are the tricks of a method but for one that is a classifier: the rows of the run are as if that had been
 // named.
 func tricksOf(m result.Method) []string {
-	return slices.DeleteFunc(slices.Clone(m.Tricks), func(t string) bool { return slices.Contains(config.Classifiers(), t) })
+	return slices.DeleteFunc(slices.Clone(m.Tricks),
+		func(t string) bool { return slices.Contains(config.Classifiers(), t) })
 }
 
 // tricks returns the tricks of the row, with a classifier that is not the method's own, in the order of the title.
@@ -99,8 +100,8 @@ func (g *row) tricks() []string {
 	return list
 }
 
-// name returns the title, and the settings in which the row differs from rows of the same method. The memory is left out, because
-// tables have a column for it.
+// name returns the title, and the settings in which the row differs from rows of the same method. The memory is left
+// out, because tables have a column for it.
 func (g *row) name() string {
 	if g.special == "" {
 		return g.title()
@@ -124,8 +125,8 @@ func (g *row) full() string {
 	return g.Label + " (" + g.setting.Name + ")"
 }
 
-// tellApart finds the settings in which rows differ. Each row whose method reads such a setting shows its value, even if that is
-// the default.
+// tellApart finds the settings in which rows differ. Each row whose method reads such a setting shows its value, even
+// if that is the default.
 func (s *setting) tellApart() {
 	special := s.differences(func(*row) string { return "" })
 	mark := s.differences((*row).title)
@@ -148,7 +149,8 @@ func wordsOf(list []said, but ...facet) string {
 	return strings.Join(words, ", ")
 }
 
-// outside says that a value of a setting takes a run out of the survey's setting, where all of a network learns; so it is always said.
+// outside says that a value of a setting takes a run out of the survey's setting, where all of a network learns; so it
+// is always said.
 func outside(key, value string) bool {
 	return key == "network.freeze" && value != "" && value != "0" || key == "replay.latent" && value == "true"
 }

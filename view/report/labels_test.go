@@ -32,11 +32,12 @@ func labelled(results ...*result.Result) (labels []string) {
 	return labels
 }
 
-// TestEveryRowSaysInWhatItDiffers: a row has the settings in which any other row of its stream differs, also one of another
-// method or memory, but none that its method does not read.
+// TestEveryRowSaysInWhatItDiffers: a row has the settings in which any other row of its stream differs, also one of
+// another method or memory, but none that its method does not read.
 func TestEveryRowSaysInWhatItDiffers(t *testing.T) {
 	small := func(method, title string, memory int, change func(*result.Result)) *result.Result {
-		r := (fake{method: method, title: title, memory: memory, seed: 1, tasks: 2, perTask: 2, level: 0.5, decay: 0.5}).make()
+		r := (fake{method: method, title: title, memory: memory, seed: 1, tasks: 2, perTask: 2, level: 0.5,
+			decay: 0.5}).make()
 		if change != nil {
 			change(r)
 		}
@@ -57,25 +58,32 @@ func TestEveryRowSaysInWhatItDiffers(t *testing.T) {
 			[]string{"ER, memory 10, lr 0.1", "ER, memory 20, lr 0.05"},
 		},
 		"what a method does not read": {
-			[]*result.Result{small("finetune", "Finetune", -1, nil), small("er", "ER", 10, nil), small("mir", "MIR", 10, func(r *result.Result) { r.Config.Replay.Batch = 20 })},
+			[]*result.Result{small("finetune", "Finetune", -1, nil), small("er", "ER", 10, nil),
+				small("mir", "MIR", 10, func(r *result.Result) { r.Config.Replay.Batch = 20 })},
 			[]string{"ER, memory 10, replay batch 10", "MIR, memory 10, replay batch 20", "Finetune"},
 		},
 		"another network and optimiser": {
-			[]*result.Result{small("er", "ER", 10, func(r *result.Result) { r.Config.Network.Width, r.Config.Optimizer.Momentum = 4, 0.9 }),
+			[]*result.Result{small("er", "ER", 10, func(r *result.Result) {
+				r.Config.Network.Width, r.Config.Optimizer.Momentum = 4, 0.9
+			}),
 				small("er", "ER", 20, func(r *result.Result) { r.Config.Network.Name, r.Config.Optimizer.Name = "mlp", "adam" })},
 			[]string{"ER, memory 10, network resnet18, optimizer sgd", "ER, memory 20, network mlp, optimizer adam"},
 		},
 		"an option of one method": {
-			[]*result.Result{small("er", "ER", 10, nil), small("mir", "MIR", 10, func(r *result.Result) { r.Config.Method = map[string]map[string]any{"mir": {"candidates": 5}} }),
+			[]*result.Result{small("er", "ER", 10, nil),
+				small("mir", "MIR", 10,
+					func(r *result.Result) { r.Config.Method = map[string]map[string]any{"mir": {"candidates": 5}} }),
 				small("mir", "MIR", 20, nil)},
 			[]string{"ER, memory 10", "MIR, memory 10, candidates 5", "MIR, memory 20, candidates not recorded"},
 		},
 		"a value that is not set": {
-			[]*result.Result{small("er", "ER", 10, nil), small("er", "ER", 10, func(r *result.Result) { r.Config.Seeds.Init = &seven })},
+			[]*result.Result{small("er", "ER", 10, nil),
+				small("er", "ER", 10, func(r *result.Result) { r.Config.Seeds.Init = &seven })},
 			[]string{"ER, memory 10, seeds init: the run's seed", "ER, memory 10, seeds init 7"},
 		},
 		"an evaluation, which changes no accuracy": {
-			[]*result.Result{small("er", "ER", 10, nil), small("mir", "MIR", 10, func(r *result.Result) { r.Config.Eval = "final" })},
+			[]*result.Result{small("er", "ER", 10, nil),
+				small("mir", "MIR", 10, func(r *result.Result) { r.Config.Eval = "final" })},
 			[]string{"ER, memory 10", "MIR, memory 10"},
 		},
 	} {

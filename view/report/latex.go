@@ -20,8 +20,8 @@ const (
 	floatsATime = 8   // LaTeX keeps few floats that it has no place for
 )
 
-// latex writes what a paper needs: each figure as PDF for one and for two columns, each figure and table as a float of LaTeX, and a document of
-// all of them. dirs are those of the report.
+// latex writes what a paper needs: each figure as PDF for one and for two columns, each figure and table as a float of
+// LaTeX, and a document of all of them. dirs are those of the report.
 func (st *study) latex(w *Folder, p *page, figures []*figure, dirs []string) {
 	made := st.madeBy(dirs)
 	var names []string
@@ -54,7 +54,8 @@ func (st *study) latex(w *Folder, p *page, figures []*figure, dirs []string) {
 	w.Write("paper.tex", []byte(b.String()))
 }
 
-// madeBy ends each caption: the seeds, and the command that makes the results, or that of the report if it is of several experiments.
+// madeBy ends each caption: the seeds, and the command that makes the results, or that of the report if it is of
+// several experiments.
 func (st *study) madeBy(dirs []string) string {
 	var sets [][]string
 	var all []string
@@ -78,10 +79,12 @@ func (st *study) madeBy(dirs []string) string {
 	for _, dir := range dirs {
 		command += " " + quote(dir)
 	}
-	if list := st.experiments(); len(list) == 1 && !slices.ContainsFunc(st.runs, func(r *run) bool { return r.folder == "" || r.Foreign != nil }) {
+	if list := st.experiments(); len(list) == 1 &&
+		!slices.ContainsFunc(st.runs, func(r *run) bool { return r.folder == "" || r.Foreign != nil }) {
 		command = list[0].Command
 	}
-	return escape.TeX(text+". Command: ") + `\texttt{` + strings.ReplaceAll(escape.TeX(command), "/", `/\allowbreak{}`) + "}."
+	return escape.TeX(text+". Command: ") + `\texttt{` + strings.ReplaceAll(escape.TeX(command), "/", `/\allowbreak{}`) +
+		"}."
 }
 
 // latex writes the figure for one and for two columns, and returns its float.
@@ -103,12 +106,14 @@ func (f *figure) latex(w *Folder, made string) []byte {
 			size = `[height=0.8\textheight]`
 		}
 	}
-	return fmt.Appendf(nil, "%% One column: figure and figures/%[1]s-1col.pdf. Both columns: figure* and figures/%[1]s-2col.pdf.\n\\begin{%[2]s}[tp]\n\\centering\n"+
-		"\\includegraphics%[3]s{figures/%[1]s-%[4]s.pdf}\n\\caption{%[5]s %[6]s}\n\\label{fig:%[1]s}\n\\end{%[2]s}\n", f.ID, float, size, file, caption, made)
+	return fmt.Appendf(nil,
+		"%% One column: figure and figures/%[1]s-1col.pdf. Both columns: figure* and figures/%[1]s-2col.pdf.\n\\begin{%[2]s}[tp]\n\\centering\n"+
+			"\\includegraphics%[3]s{figures/%[1]s-%[4]s.pdf}\n\\caption{%[5]s %[6]s}\n\\label{fig:%[1]s}\n\\end{%[2]s}\n", f.ID,
+		float, size, file, caption, made)
 }
 
-// latex is the table as floats of LaTeX, for a document with the packages booktabs and graphicx. What all lines have in common is said in the
-// caption.
+// latex is the table as floats of LaTeX, for a document with the packages booktabs and graphicx. What all lines have in
+// common is said in the caption.
 func (t *table) latex(notes []string, made string) []byte {
 	var columns []int
 	var unmeasured []string
@@ -140,7 +145,8 @@ func (t *table) latex(notes []string, made string) []byte {
 		columns, wide, form = append(columns, i), wide+longest+2, form+align
 	}
 	shown := t.Shown()
-	said := []string{cmp.Or(t.Title, map[string]string{"results": "Results", "signals": "Supervisory signals that each method used"}[t.ID], t.ID) + "."}
+	said := []string{cmp.Or(t.Title, map[string]string{"results": "Results",
+		"signals": "Supervisory signals that each method used"}[t.ID], t.ID) + "."}
 	if len(shown) < len(t.Rows) {
 		said = append(said, fmt.Sprintf("The first %d of %s.", len(shown), count.Of(len(t.Rows), "row")))
 	}
@@ -176,7 +182,8 @@ func (t *table) latex(notes []string, made string) []byte {
 			b.WriteString(strings.Join(cells, " & ") + " \\\\\n")
 		}
 		// A table that is too wide for the page is made smaller.
-		fmt.Fprintf(&b, "\\bottomrule\n\\end{tabular}}\n\\ifdim\\wd0>%[1]s\\resizebox{%[1]s}{!}{\\usebox0}\\else\\usebox0\\fi\n", width)
+		fmt.Fprintf(&b, "\\bottomrule\n\\end{tabular}}\n\\ifdim\\wd0>%[1]s\\resizebox{%[1]s}{!}{\\usebox0}\\else\\usebox0\\fi\n",
+			width)
 		for _, n := range notes {
 			if from+floatRows >= len(shown) {
 				b.WriteString("\\par\\smallskip " + escape.TeX(n) + "\n")

@@ -14,8 +14,9 @@ import (
 	"testing"
 )
 
-// TestLaTeX: a report for a paper has each figure in the widths of one and two columns, with fonts inside, texts of at least 7 points and no
-// title; each table and figure as LaTeX, with seeds, interval and command in the caption, and a document that compiles.
+// TestLaTeX: a report for a paper has each figure in the widths of one and two columns, with fonts inside, texts of at
+// least 7 points and no title; each table and figure as LaTeX, with seeds, interval and command in the caption, and a
+// document that compiles.
 func TestLaTeX(t *testing.T) {
 	dir := t.TempDir()
 	fakes := twelveFakes()
@@ -33,7 +34,8 @@ func TestLaTeX(t *testing.T) {
 	sizes := map[string]int{}
 	for _, path := range w.Files {
 		name, ok := strings.CutSuffix(filepath.Base(path), ".pdf")
-		if width := map[bool]float64{strings.HasSuffix(name, "-1col"): 3.25 * 72, strings.HasSuffix(name, "-2col"): 6.75 * 72}[true]; ok && width > 0 {
+		if width := map[bool]float64{strings.HasSuffix(name, "-1col"): 3.25 * 72,
+			strings.HasSuffix(name, "-2col"): 6.75 * 72}[true]; ok && width > 0 {
 			checkPrint(t, path, width)
 			sizes[name[len(name)-4:]]++
 		}
@@ -42,11 +44,14 @@ func TestLaTeX(t *testing.T) {
 		t.Errorf("there are figures %v of one and two columns, want as many of both", sizes)
 	}
 	for name, wants := range map[string][]string{
-		"tables/accuracy.tex": {`\includegraphics{figures/accuracy-1col.pdf}`, `\label{fig:accuracy}`, "Average accuracy after each task.", "Seeds 1 and 2. Command: ", `\texttt{ocl report -{}-latex `},
-		"tables/ranking.tex":  {"Mean over all tasks of the accuracy", "means of 2 runs for each method"},
-		"tables/results.tex":  {`\begin{table*}`, `\toprule`, "A\\_GEM \\& 50 \\% \\#\\{x\\}\\textbackslash{}y", `95 \% Student-t intervals`, "In every row: ", "Seeds 1 and 2"},
-		"tables/signals.tex":  {`\begin{table}`},
-		"paper.tex":           {`\input{tables/accuracy.tex}`, `\input{tables/results.tex}`, `\input{tables/matrix-er-m200.tex}`},
+		"tables/accuracy.tex": {`\includegraphics{figures/accuracy-1col.pdf}`, `\label{fig:accuracy}`,
+			"Average accuracy after each task.", "Seeds 1 and 2. Command: ", `\texttt{ocl report -{}-latex `},
+		"tables/ranking.tex": {"Mean over all tasks of the accuracy", "means of 2 runs for each method"},
+		"tables/results.tex": {`\begin{table*}`, `\toprule`, "A\\_GEM \\& 50 \\% \\#\\{x\\}\\textbackslash{}y",
+			`95 \% Student-t intervals`, "In every row: ", "Seeds 1 and 2"},
+		"tables/signals.tex": {`\begin{table}`},
+		"paper.tex": {`\input{tables/accuracy.tex}`, `\input{tables/results.tex}`,
+			`\input{tables/matrix-er-m200.tex}`},
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -80,7 +85,9 @@ func checkPrint(t *testing.T, path string, width float64) {
 	if box == nil {
 		t.Fatalf("%s has no page", path)
 	}
-	if got, _ := strconv.ParseFloat(string(box[1]), 64); got > width+0.01 || got < width-0.01 && !strings.Contains(path, "matrix") && !strings.Contains(path, "class") && !strings.Contains(path, "memory") && !strings.Contains(path, "confusion") {
+	if got, _ := strconv.ParseFloat(string(box[1]), 64); got > width+0.01 || got < width-0.01 &&
+		!strings.Contains(path, "matrix") && !strings.Contains(path, "class") && !strings.Contains(path, "memory") &&
+		!strings.Contains(path, "confusion") {
 		t.Errorf("%s is %s points wide, want %g", path, box[1], width)
 	}
 	if !bytes.Contains(text, []byte("/FontFile2")) {

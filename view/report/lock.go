@@ -43,7 +43,8 @@ func lock(ctx context.Context, out string, patience time.Duration) (unlock func(
 			"Wait until it has ended, or use another folder with \"--out DIR\"", out, patience, LockFile)
 	case err != nil:
 		_ = file.Close()
-		return nil, waited, fmt.Errorf("report: %s cannot be locked (%w). Use a folder on a disk that supports locks, with \"--out DIR\"", path, cause.Of(err))
+		return nil, waited, fmt.Errorf("report: %s cannot be locked (%w). Use a folder on a disk that supports locks, with \"--out DIR\"",
+			path, cause.Of(err))
 	}
 	return func() { _ = file.Close() }, waited, nil // the end of the process unlocks it if this cannot
 }

@@ -35,7 +35,8 @@ func TestTwoWriters(t *testing.T) {
 	var alone []map[string]string
 	for _, level := range []float64{0.4, 0.8} { // the same figures, other numbers
 		dir, out := t.TempDir(), t.TempDir()
-		save(t, dir, []fake{{method: "er", title: "ER", memory: 500, seed: 1, tasks: 3, perTask: 2, level: level, decay: 0.8}})
+		save(t, dir, []fake{{method: "er", title: "ER", memory: 500, seed: 1, tasks: 3, perTask: 2, level: level,
+			decay: 0.8}})
 		writePage(t, []string{dir}, out)
 		dirs, alone = append(dirs, dir), append(alone, filesOf(t, out))
 	}
@@ -60,7 +61,8 @@ func TestLockIsHeld(t *testing.T) {
 	if err != nil || waited {
 		t.Fatalf("waited %v, %v", waited, err)
 	}
-	if _, _, err := lock(t.Context(), out, 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "another process has been writing a report there") {
+	if _, _, err := lock(t.Context(), out, 50*time.Millisecond); err == nil ||
+		!strings.Contains(err.Error(), "another process has been writing a report there") {
 		t.Errorf("a locked folder: %v", err)
 	}
 	freed := time.AfterFunc(100*time.Millisecond, unlock)
@@ -74,7 +76,8 @@ func TestLockIsHeld(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(taken, LockFile), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := lock(t.Context(), taken, time.Second); err == nil || !strings.Contains(err.Error(), "it is a folder, not a regular file. Remove it") {
+	if _, _, err := lock(t.Context(), taken, time.Second); err == nil ||
+		!strings.Contains(err.Error(), "it is a folder, not a regular file. Remove it") {
 		t.Errorf("no file to lock: %v", err)
 	}
 }

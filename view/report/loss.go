@@ -14,8 +14,9 @@ import (
 	"ocl/view/chart"
 )
 
-// A run is cut into at most so many equal parts as its events are read, however long it was. The figure has at most so many parts of a row and of all
-// rows together, and each part has the mean of this many recorded losses or more, but the parts are not fewer than the last number.
+// A run is cut into at most so many equal parts as its events are read, however long it was. The figure has at most so
+// many parts of a row and of all rows together, and each part has the mean of this many recorded losses or more, but
+// the parts are not fewer than the last number.
 const (
 	lossParts     = 240
 	maxLossPoints = 60
@@ -31,8 +32,8 @@ type losses struct {
 	all int
 }
 
-// lossesOf reads the events beside the result of a run, up to so many steps. Without events, with those of another run and with damaged ones there are
-// none: no number of a result depends on them.
+// lossesOf reads the events beside the result of a run, up to so many steps. Without events, with those of another run
+// and with damaged ones there are none: no number of a result depends on them.
 func lossesOf(r *run, steps int) (l losses) {
 	parts := min(steps, lossParts)
 	if parts < 1 || r.folder == r.file || r.file == "" {
@@ -74,7 +75,8 @@ func (l losses) mean(part, parts int) float64 {
 // lossFigure is the training loss over the learner steps, of the rows whose runs have recorded it; nil where none has.
 func (s *setting) lossFigure() *figure {
 	f := &figure{ID: s.id("loss"), Lines: &chart.Lines{XLabel: "learner steps", YLabel: "training loss", Say: plainText}}
-	f.Data = &table{ID: f.ID, Head: headed(numCol("step", "step"), numCol("training loss", "loss"), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}
+	f.Data = &table{ID: f.ID, Head: headed(numCol("step", "step"), numCol("training loss", "loss"),
+		numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}
 	most := min(maxLossPoints, max(maxLossAll/len(s.rows), leastLosses))
 	wide, single := 0, false // steps in the widest part, and whether a point is one loss
 	var without, bounds []string
@@ -94,7 +96,8 @@ func (s *setting) lossFigure() *figure {
 			continue
 		}
 		parts := min(most, max(recorded/lossesInPart, leastLosses), steps, lossParts)
-		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width, Seeds: seedsOf(runs), Single: make([][]float64, len(runs))}
+		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width, Seeds: seedsOf(runs),
+			Single: make([][]float64, len(runs))}
 		for part := range parts {
 			var values []float64
 			for _, l := range of {
@@ -109,7 +112,8 @@ func (s *setting) lossFigure() *figure {
 			for k, v := range values {
 				se.Single[k] = append(se.Single[k], v)
 			}
-			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(fmt.Sprint(x)), numCell(count.Significant(e.Mean), e.Mean), numCell(plainHalf(e), e.Half), textCell(fmt.Sprint(e.N))))
+			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(fmt.Sprint(x)),
+				numCell(count.Significant(e.Mean), e.Mean), numCell(plainHalf(e), e.Half), textCell(fmt.Sprint(e.N))))
 		}
 		if len(runs) == 1 {
 			se.Single = nil
@@ -140,7 +144,8 @@ func (s *setting) lossFigure() *figure {
 	}
 	f.split(f.rows)
 	f.Title = s.titled("Training loss over the steps")
-	f.Caption = fmt.Sprintf("Loss of the learner's steps, as the events of the runs recorded it. It is smoothed: each point is the mean of the recorded losses of at most %s before it. ", count.Of(wide, "step"))
+	f.Caption = fmt.Sprintf("Loss of the learner's steps, as the events of the runs recorded it. It is smoothed: each point is the mean of the recorded losses of at most %s before it. ",
+		count.Of(wide, "step"))
 	if wide == 1 || single {
 		f.Caption = "Loss of the learner's steps, as the events of the runs recorded it, which is not of each step. "
 	}

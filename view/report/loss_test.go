@@ -8,18 +8,23 @@ import (
 	"testing"
 )
 
-// TestLoss: the loss is that of the events beside the results, in parts of the run of which each is a mean; runs without events, with those of another
-// run and without a loss have none, and a long run has no more points than a short one.
+// TestLoss: the loss is that of the events beside the results, in parts of the run of which each is a mean; runs
+// without events, with those of another run and without a loss have none, and a long run has no more points than a
+// short one.
 func TestLoss(t *testing.T) {
 	dir := t.TempDir()
-	fakes := []fake{{method: "er", title: "ER", memory: 500, seed: 1, level: .5, decay: .5}, {method: "er", title: "ER", memory: 500, seed: 2, level: .5, decay: .5},
-		{method: "mir", title: "MIR", memory: 500, seed: 1, level: .5, decay: .5}, {method: "gss", title: "GSS", memory: 500, seed: 1, level: .5, decay: .5}}
+	fakes := []fake{{method: "er", title: "ER", memory: 500, seed: 1, level: .5, decay: .5},
+		{method: "er", title: "ER", memory: 500, seed: 2, level: .5, decay: .5},
+		{method: "mir", title: "MIR", memory: 500, seed: 1, level: .5, decay: .5},
+		{method: "gss", title: "GSS", memory: 500, seed: 1, level: .5, decay: .5}}
 	save(t, dir, fakes)
 	events := func(f fake, key string, steps int, loss func(step int) float64) {
 		var b strings.Builder
-		fmt.Fprintf(&b, `{"time":"2026-11-28T19:00:00.000Z","event":"run","format":"ocl-events","version":1,"key":%q}`+"\n", key)
+		fmt.Fprintf(&b, `{"time":"2026-11-28T19:00:00.000Z","event":"run","format":"ocl-events","version":1,"key":%q}`+"\n",
+			key)
 		for i := range steps {
-			fmt.Fprintf(&b, `{"time":"2026-11-28T19:00:00.000Z","event":"step","step":%d,"task":0,"loss":%v}`+"\n", i+1, loss(i+1))
+			fmt.Fprintf(&b, `{"time":"2026-11-28T19:00:00.000Z","event":"step","step":%d,"task":0,"loss":%v}`+"\n", i+1,
+				loss(i+1))
 		}
 		if err := os.WriteFile(filepath.Join(dir, f.folder(), "events.jsonl"), []byte(b.String()), 0o600); err != nil {
 			t.Fatal(err)
@@ -44,7 +49,8 @@ func TestLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(mir, []byte(strings.Replace(string(text), `"version": 1,`, `"version": 1, "key": "`+strings.Repeat("ab", 32)+`",`, 1)), 0o600); err != nil {
+	if err := os.WriteFile(mir, []byte(strings.Replace(string(text), `"version": 1,`,
+		`"version": 1, "key": "`+strings.Repeat("ab", 32)+`",`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f := figureOf()
@@ -63,13 +69,15 @@ func TestLoss(t *testing.T) {
 			t.Errorf("the runs are %v apart, want 10", d)
 		}
 	}
-	for _, want := range []string{"each point is the mean of the recorded losses of at most 17 steps", "GSS and MIR: no loss, or none was recorded.", "cannot be compared"} {
+	for _, want := range []string{"each point is the mean of the recorded losses of at most 17 steps",
+		"GSS and MIR: no loss, or none was recorded.", "cannot be compared"} {
 		if !strings.Contains(f.Caption, want) {
 			t.Errorf("the caption lacks %q: %s", want, f.Caption)
 		}
 	}
 	events(fakes[0], "", 1000, func(step int) float64 { return 2 })
-	if err := os.WriteFile(filepath.Join(dir, fakes[1].folder(), "events.jsonl"), []byte("no events\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, fakes[1].folder(), "events.jsonl"), []byte("no events\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if f := figureOf(); f == nil || f.Lines.Series[0].Y[0] != 2 {

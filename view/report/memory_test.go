@@ -44,13 +44,15 @@ func TestMemoryFigureBySource(t *testing.T) {
 		if got := string(f.Data.csvBytes()); got != "method,memory,protocol,after_task,from_task,share\n"+want {
 			t.Errorf("%s: %s", scenario, got)
 		}
-		if !strings.Contains(f.Caption, "100 samples stored by ER, memory 100 that came with each task") || f.Areas.Parts[2] != "task 3" {
+		if !strings.Contains(f.Caption, "100 samples stored by ER, memory 100 that came with each task") ||
+			f.Areas.Parts[2] != "task 3" {
 			t.Errorf("%s: caption %q", scenario, f.Caption)
 		}
 	}
 }
 
-// TestMemoryFigureOfAParent: samples from before the run have a column of their own, and shares are of all that is stored.
+// TestMemoryFigureOfAParent: samples from before the run have a column of their own, and shares are of all that is
+// stored.
 func TestMemoryFigureOfAParent(t *testing.T) {
 	f := remembered(func(r *result.Result) {
 		r.Parent = &result.Parent{Run: "er", Tasks: 5}
@@ -71,7 +73,8 @@ func TestMemoryFigureOfAParent(t *testing.T) {
 
 // TestMemoryFigureOfOlderFiles: files that do not count by task say it by class, and nothing where classes return.
 func TestMemoryFigureOfOlderFiles(t *testing.T) {
-	older := fake{method: "er", title: "ER", memory: 100, seed: 1, tasks: 4, perTask: 2, level: 0.5, decay: 0.5, older: true}
+	older := fake{method: "er", title: "ER", memory: 100, seed: 1, tasks: 4, perTask: 2, level: 0.5, decay: 0.5,
+		older: true}
 	f := remembered(func(*result.Result) {}, older)
 	if f == nil || !strings.Contains(string(f.Data.csvBytes()), ",4,1,0.25\n") {
 		t.Errorf("the figure is %+v", f)

@@ -80,12 +80,15 @@ type pageSetting struct {
 // not drawn.
 func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 	p = &page{
-		Title: st.title(), Scope: count.Of(len(st.rows), "row") + " in " + count.Of(len(st.settings), "stream"), Warnings: st.warnings, Notes: slices.Clone(st.notes), Several: len(st.settings) > 1,
-		Results: st.resultsTable(), Sections: st.sections(), Metrics: st.metricsTable(), Meanings: meanings(), Signals: st.signalsTable(),
-		Runs: st.runsTable(), Origin: st.provenanceTable(), Recipes: st.recipes(), styles: st.styles(),
+		Title: st.title(), Scope: count.Of(len(st.rows), "row") + " in " + count.Of(len(st.settings), "stream"),
+		Warnings: st.warnings, Notes: slices.Clone(st.notes), Several: len(st.settings) > 1,
+		Results: st.resultsTable(), Sections: st.sections(), Metrics: st.metricsTable(), Meanings: meanings(),
+		Signals: st.signalsTable(),
+		Runs:    st.runsTable(), Origin: st.provenanceTable(), Recipes: st.recipes(), styles: st.styles(),
 	}
 	for _, s := range st.settings {
-		first := firstScreen{ID: s.id("first"), Headline: s.headline(), Shared: s.shared(), Tiles: s.tiles(), Ranking: s.rankingFigure(), Curve: s.accuracyFigure()}
+		first := firstScreen{ID: s.id("first"), Headline: s.headline(), Shared: s.shared(), Tiles: s.tiles(),
+			Ranking: s.rankingFigure(), Curve: s.accuracyFigure()}
 		p.First = append(p.First, first)
 		if !p.Several {
 			first.Curve.Level = 2 // the headline above is the heading of the whole page
@@ -102,7 +105,8 @@ func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 		}
 	}
 	if p.Several {
-		p.Notes = append(p.Notes, fmt.Sprintf("Compare only rows of the same stream: the %d streams of this report differ in data, tasks or protocol.", len(st.settings)))
+		p.Notes = append(p.Notes, fmt.Sprintf("Compare only rows of the same stream: the %d streams of this report differ in data, tasks or protocol.",
+			len(st.settings)))
 	}
 	for _, s := range p.Sections {
 		figures, rest := s.figures()
@@ -194,7 +198,8 @@ func (p *page) frame() Frame {
 	return *p.Frame
 }
 
-// facetsOf are the attributes by which the page's script filters a line of a table; none where it is of no row or of two.
+// facetsOf are the attributes by which the page's script filters a line of a table; none where it is of no row or of
+// two.
 func facetsOf(line []cell) template.HTMLAttr {
 	var g *row
 	for _, c := range line {
@@ -216,7 +221,8 @@ func facetsOf(line []cell) template.HTMLAttr {
 		memory = count.Number(g.memory)
 	}
 	var b strings.Builder
-	for _, a := range [][2]string{{"method", g.methodTitle()}, {"trick", tricks}, {"memory", memory}, {"data", g.setting.Name}} {
+	for _, a := range [][2]string{{"method", g.methodTitle()}, {"trick", tricks}, {"memory", memory},
+		{"data", g.setting.Name}} {
 		if a[0] != "data" || g.setting.among > 1 {
 			fmt.Fprintf(&b, ` data-%s="%s"`, a[0], template.HTMLEscapeString(a[1]))
 		}
@@ -235,7 +241,8 @@ func xmlRune(r rune) rune {
 
 // Glue keeps a number on one line with its sign and what it is of.
 func Glue(s string) string {
-	return strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0", "p = ", "p\u00a0=\u00a0", "p < ", "p\u00a0<\u00a0").Replace(s)
+	return strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0", "p = ", "p\u00a0=\u00a0", "p < ",
+		"p\u00a0<\u00a0").Replace(s)
 }
 
 // Symbols draws every swatch that the tables of the page use, once.

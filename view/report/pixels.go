@@ -12,8 +12,8 @@ import (
 	"ocl/view/chart"
 )
 
-// Pixels is a heat map of many cells as a PNG inside the page, a pixel a cell: a table would be larger than all the rest. Cells without a value are
-// clear.
+// Pixels is a heat map of many cells as a PNG inside the page, a pixel a cell: a table would be larger than all the
+// rest. Cells without a value are clear.
 func (h *heat) Pixels(dark bool) template.URL {
 	palette := color.Palette{color.Transparent}
 	for step := range chart.HeatSteps {

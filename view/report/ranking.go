@@ -16,9 +16,11 @@ import (
 )
 
 const (
-	// maxRanked is how many rows of a ranking stand on the first screen, also of a phone; the others can be opened below them.
+	// maxRanked is how many rows of a ranking stand on the first screen, also of a phone; the others can be opened below
+	// them.
 	maxRanked = 10
-	// fewSeeds is the largest number of runs whose values are drawn without an interval. That of two runs is mostly wider than the figure.
+	// fewSeeds is the largest number of runs whose values are drawn without an interval. That of two runs is mostly wider
+	// than the figure.
 	fewSeeds = 2
 )
 
@@ -61,8 +63,10 @@ func (s *setting) rankingFigure() *figure {
 	if len(rows) == 0 {
 		return nil
 	}
-	f := &figure{ID: s.id("ranking"), Title: s.titled("Average accuracy after the last task"), Ranked: &chart.Ranked{Unit: "%"}}
-	f.Data = &table{ID: f.ID, Head: headed(numCol("average accuracy, %", "average_accuracy"), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"), numCol("of each run, %", "values"))}
+	f := &figure{ID: s.id("ranking"), Title: s.titled("Average accuracy after the last task"),
+		Ranked: &chart.Ranked{Unit: "%"}}
+	f.Data = &table{ID: f.ID, Head: headed(numCol("average accuracy, %", "average_accuracy"),
+		numCol("± 95 %", "half_width_95"), numCol("runs", "runs"), numCol("of each run, %", "values"))}
 	var said []string
 	f.Ranked.Start = math.Inf(1)
 	for i, g := range slices.Concat(rows, bounds) {
@@ -78,7 +82,8 @@ func (s *setting) rankingFigure() *figure {
 		said = append(said, g.Short+" "+text)
 		if i < len(rows) {
 			half := interval(e)
-			r := chart.Ranking{Label: g.Short, Text: text, Look: g.style, Size: 2.6 + 0.9*g.width, Value: chart.Value{At: 100 * e.Mean, Low: 100*e.Mean - half, High: 100*e.Mean + half}}
+			r := chart.Ranking{Label: g.Short, Text: text, Look: g.style, Size: 2.6 + 0.9*g.width,
+				Value: chart.Value{At: 100 * e.Mean, Low: 100*e.Mean - half, High: 100*e.Mean + half}}
 			r.Tip = g.Short + "\naverage accuracy: " + percents(e) + " %" + seedLine(g.counted(), (*run).accuracy, count.Percent)
 			if e.N > 1 {
 				r.Seeds = g.accuracies()
@@ -91,10 +96,12 @@ func (s *setting) rankingFigure() *figure {
 				f.Ranked.Start, f.Ranked.End = min(f.Ranked.Start, max(r.Value.Low, 0)), max(f.Ranked.End, min(r.Value.High, 100))
 			}
 		} else {
-			f.Ranked.Bounds = append(f.Ranked.Bounds, chart.Bound{Label: g.Short + " " + count.Percent(e.Mean), Look: g.style, At: 100 * e.Mean})
+			f.Ranked.Bounds = append(f.Ranked.Bounds, chart.Bound{Label: g.Short + " " + count.Percent(e.Mean), Look: g.style,
+				At: 100 * e.Mean})
 			f.Ranked.End = max(f.Ranked.End, 100*e.Mean)
 		}
-		f.Data.Rows = append(f.Data.Rows, append(g.head(), numCell(count.Percent(e.Mean), e.Mean), numCell(halfText(e), e.Half), textCell(fmt.Sprint(e.N)), g.valuesCell()))
+		f.Data.Rows = append(f.Data.Rows, append(g.head(), numCell(count.Percent(e.Mean), e.Mean),
+			numCell(halfText(e), e.Half), textCell(fmt.Sprint(e.N)), g.valuesCell()))
 	}
 	f.Caption, f.Print = s.answer(), "Mean over all tasks of the accuracy after the last one. "+upper(s.measured())
 	f.Alt = "Dots, the highest average accuracy first: " + strings.Join(said, "; ") + "."
@@ -126,7 +133,8 @@ func (g *row) valuesCell() cell {
 // shared says what all rows of the setting have in common.
 func (s *setting) shared() string {
 	parts := []string{upper(s.Name)}
-	if stored := slices.DeleteFunc(slices.Clone(s.rows), func(g *row) bool { return g.memory < 0 }); len(stored) > 0 && len(s.memories) == 1 {
+	if stored := slices.DeleteFunc(slices.Clone(s.rows), func(g *row) bool { return g.memory < 0 }); len(stored) > 0 &&
+		len(s.memories) == 1 {
 		parts = append(parts, "memory "+count.Number(s.memories[0]))
 	}
 	text := strings.Join(parts, ", ") + ". Accuracy after the last task, mean over all tasks."
@@ -150,7 +158,8 @@ func (s *setting) headline() string {
 	case len(rows[0].finished) == 0:
 		return fmt.Sprintf("No run has finished; %s is at %s %%", rows[0].Short, count.Percent(rows[0].finalAccuracy().Mean))
 	case s.isRunning():
-		return fmt.Sprintf("Of the runs that have ended, %s leads: %s %%", rows[0].Short, count.Percent(rows[0].finalAccuracy().Mean))
+		return fmt.Sprintf("Of the runs that have ended, %s leads: %s %%", rows[0].Short,
+			count.Percent(rows[0].finalAccuracy().Mean))
 	case len(rows) == 1:
 		return fmt.Sprintf("%s: %s %%", rows[0].Short, count.Percent(rows[0].finalAccuracy().Mean))
 	}
@@ -202,7 +211,8 @@ func (s *setting) leadTile(rows []*row) tile {
 	p, ok := s.lead(rows)
 	switch few, command := s.fewSeeds(rows[0], rows[1]); {
 	case few != "":
-		t.Value, t.Note, t.Command = signed(rows[0].finalAccuracy().Mean-rows[1].finalAccuracy().Mean)+" points", "over "+rows[1].Short+", "+few, command
+		t.Value, t.Note, t.Command = signed(rows[0].finalAccuracy().Mean-rows[1].finalAccuracy().Mean)+" points",
+			"over "+rows[1].Short+", "+few, command
 		return t
 	case !ok || p.N() == 0:
 		t.Value, t.Note = "not decided", string(p.Reason)
@@ -230,8 +240,8 @@ func (s *setting) leadTile(rows []*row) tile {
 	return t
 }
 
-// fewSeeds says that two rows have too few seeds in common for a verdict and what tells whether the first is better, with the command where
-// one does it; "" where there are enough.
+// fewSeeds says that two rows have too few seeds in common for a verdict and what tells whether the first is better,
+// with the command where one does it; "" where there are enough.
 func (s *setting) fewSeeds(first, second *row) (text, command string) {
 	var common []uint64
 	for _, r := range first.finished {
@@ -257,7 +267,8 @@ func (s *setting) fewSeeds(first, second *row) (text, command string) {
 	if n == 0 || len(first.runs) != len(second.runs) || home == "" {
 		return text + ": three seeds that both have tell whether the lead is more than luck", ""
 	}
-	command = fmt.Sprintf("ocl run --config %s --runs %d --out %s", quote(filepath.Join(home, "experiment.yaml")), runs, quote(home))
+	command = fmt.Sprintf("ocl run --config %s --runs %d --out %s", quote(filepath.Join(home, "experiment.yaml")), runs,
+		quote(home))
 	return text + fmt.Sprintf(": %d runs of each tell whether the lead is more than luck", runs), command
 }
 
@@ -271,7 +282,8 @@ func (s *setting) leadNote() []string {
 	if few == "" || s.isRunning() {
 		return nil
 	}
-	text := fmt.Sprintf("%s leads by %s points over %s, %s", rows[0].Short, count.Fixed(100*(rows[0].finalAccuracy().Mean-rows[1].finalAccuracy().Mean), 1), rows[1].Short, few)
+	text := fmt.Sprintf("%s leads by %s points over %s, %s", rows[0].Short,
+		count.Fixed(100*(rows[0].finalAccuracy().Mean-rows[1].finalAccuracy().Mean), 1), rows[1].Short, few)
 	if command != "" {
 		text += ": " + command
 	}
@@ -316,7 +328,8 @@ func (s *setting) seedsTile() tile {
 		t.Note = "in one row"
 	}
 	if t.Note += ", all runs finished"; whole < all {
-		t.Note = strings.TrimSuffix(t.Note, "all runs finished") + fmt.Sprintf("%d of %s finished", whole, count.Of(all, "run"))
+		t.Note = strings.TrimSuffix(t.Note, "all runs finished") + fmt.Sprintf("%d of %s finished", whole,
+			count.Of(all, "run"))
 	}
 	return t
 }

@@ -15,7 +15,9 @@ import (
 // run is one result and the folder it was read from.
 type run struct {
 	*result.Result
-	folder string // run folder, below the folder that the caller gave; the file where no run folder is around; "" for results handed over in memory
+	// run folder, below the folder that the caller gave; the file where no run folder is around; "" for results handed
+	// over in memory
+	folder string
 	file   string // that was read
 	seed   uint64
 	memory int // capacity in samples; -1 for a method without memory
@@ -28,7 +30,8 @@ type run struct {
 
 // newRun fills in what the report derives from a result.
 func newRun(res *result.Result, folder string) *run {
-	r := &run{Result: res, folder: folder, file: filepath.Join(folder, "result.json"), seed: res.Config.Seed, memory: -1, classifier: ownRule}
+	r := &run{Result: res, folder: folder, file: filepath.Join(folder, "result.json"), seed: res.Config.Seed, memory: -1,
+		classifier: ownRule}
 	if res.Memory != nil {
 		r.memory = res.Memory.Capacity
 	}
@@ -57,8 +60,8 @@ type reading struct {
 }
 
 // readAll reads every run below the given folders, each an experiment folder, a run folder or a folder of compressed
-// results, and the given files, each a result. A run that two folders name is read once. A result that cannot be read or was edited
-// is left out, unless all are.
+// results, and the given files, each a result. A run that two folders name is read once. A result that cannot be read
+// or was edited is left out, unless all are.
 func readAll(ctx context.Context, dirs []string) (*reading, error) {
 	if len(dirs) == 0 {
 		return nil, errors.New("report: no folder is given. Run \"ocl report DIR\" with the folder of an experiment or a run")
@@ -94,7 +97,8 @@ func readAll(ctx context.Context, dirs []string) (*reading, error) {
 			r.runs = append(r.runs, read)
 		}
 		for _, f := range pending {
-			r.notes = append(r.notes, fmt.Sprintf("%s has no result.json yet: the run has not ended. “ocl run --resume %s” continues it.", f, f))
+			r.notes = append(r.notes, fmt.Sprintf("%s has no result.json yet: the run has not ended. “ocl run --resume %s” continues it.",
+				f, f))
 		}
 	}
 	if len(r.runs) == 0 {
@@ -103,7 +107,8 @@ func readAll(ctx context.Context, dirs []string) (*reading, error) {
 	return &r, nil
 }
 
-// ReadResult reads the file of a result. One that was edited, so that its metrics are not those of its accuracies, is an error.
+// ReadResult reads the file of a result. One that was edited, so that its metrics are not those of its accuracies, is
+// an error.
 func ReadResult(path string) (*result.Result, error) {
 	res, err := result.ReadAny(path)
 	if err == nil && res.Foreign == nil {

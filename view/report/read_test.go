@@ -48,7 +48,8 @@ func TestNothingReadable(t *testing.T) {
 		if w != nil || err == nil || errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) {
 			t.Fatalf("%v, %v", w, err)
 		}
-		for _, want := range []string{"report: no result can be used", filepath.Join(dir, "run", "result.json"), "not a whole JSON file"} {
+		for _, want := range []string{"report: no result can be used", filepath.Join(dir, "run", "result.json"),
+			"not a whole JSON file"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("error is\n%v\nwithout %q", err, want)
 			}
@@ -69,7 +70,8 @@ func TestLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"damaged": `{"format":"ocl-result","version":1,"config":"\u001b[31m"`, "newer": `{"format":"ocl-result","version":2}`, "edited": string(changed)} {
+	for name, text := range map[string]string{"damaged": `{"format":"ocl-result","version":1,"config":"\u001b[31m"`,
+		"newer": `{"format":"ocl-result","version":2}`, "edited": string(changed)} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +80,8 @@ func TestLeftOut(t *testing.T) {
 		}
 	}
 	w, err := Write(t.Context(), []string{dir}, "", Options{Known: methods})
-	if w == nil || !errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) || !errors.Is(err, result.ErrNewer) || !errors.Is(err, result.ErrEdited) {
+	if w == nil || !errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) || !errors.Is(err, result.ErrNewer) ||
+		!errors.Is(err, result.ErrEdited) {
 		t.Fatalf("%v, %v", w, err)
 	}
 	if !strings.HasPrefix(err.Error(), "report: some results are left out: 3 of 4 results cannot be used\n") {
@@ -139,9 +142,11 @@ func TestBadFolders(t *testing.T) {
 		want string
 	}{
 		{nil, "no folder is given"},
-		{[]string{filepath.Join(empty, "nowhere")}, "nowhere: no such file or directory. Give the folder of an experiment or a run"},
+		{[]string{filepath.Join(empty, "nowhere")},
+			"nowhere: no such file or directory. Give the folder of an experiment or a run"},
 		{[]string{empty}, `there is no result.json in it or in its folders. Give the folder of an experiment, of a run or of compressed results; "ocl run --out `},
-		{[]string{pending}, `1 run has begun, but none has a result.json yet. Wait until a run has ended, or continue with "ocl run --resume `},
+		{[]string{pending},
+			`1 run has begun, but none has a result.json yet. Wait until a run has ended, or continue with "ocl run --resume `},
 		{[]string{exp}, "not a whole JSON file"},
 		{[]string{filepath.Dir(exp)}, "its folders are experiments. Give them instead, such as "},
 	} {
@@ -185,9 +190,12 @@ func TestCompressedResults(t *testing.T) {
 		runs       int
 		command    string
 	}{
-		{dir, filepath.Join(dir, "report.html"), 2, "ocl run --config " + quote(one) + " --out " + quote(dir) + "-er-m500-s1-again"},
-		{one, filepath.Join(dir, "report.html"), 1, "ocl run --config " + quote(one) + " --out " + quote(dir) + "-er-m500-s1-again"},
-		{experiment, filepath.Join(experiment, "report.html"), 1, "er-m500-s1/result.json.gz --out " + quote(experiment) + "-er-m500-s1-again"},
+		{dir, filepath.Join(dir, "report.html"), 2, "ocl run --config " + quote(one) + " --out " + quote(dir) +
+			"-er-m500-s1-again"},
+		{one, filepath.Join(dir, "report.html"), 1, "ocl run --config " + quote(one) + " --out " + quote(dir) +
+			"-er-m500-s1-again"},
+		{experiment, filepath.Join(experiment, "report.html"), 1,
+			"er-m500-s1/result.json.gz --out " + quote(experiment) + "-er-m500-s1-again"},
 	} {
 		w, err := Write(t.Context(), []string{c.path}, "", Options{Known: methods})
 		if err != nil {

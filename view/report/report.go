@@ -17,14 +17,16 @@ import (
 type Options struct {
 	Known  []Known  // methods in the order of their rows; others follow as they appear
 	Tricks []string // in the order of their marks, which they keep for ever: new ones go last
-	// Catalogue says which keys of the config a method reads: rows do not differ in what they do not read. Nil says that all read every key.
+	// Catalogue says which keys of the config a method reads: rows do not differ in what they do not read. Nil says that
+	// all read every key.
 	Catalogue  *config.Schema
 	PNG        bool     // figures as PNG too, for programs that take neither SVG nor PDF
 	LaTeX      bool     // figures and tables for a paper too
 	Experiment string   // folder of the experiment that the results of [Table] are of; "" is none
 	Examples   Examples // images of classes that are confused; nil shows none
 	Mistaken   Mistaken // those that were taken wrong; nil shows none. It needs Examples too
-	All        bool     // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
+	// draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
+	All bool
 }
 
 // ErrLeftOut says that a report was written without some results, which could not be used.
@@ -40,15 +42,15 @@ type Written struct {
 
 // Write reads the results in dirs, each an experiment folder, a run folder, a folder of compressed results
 // (NAME.json.gz) or the file of a result, and writes one report about all of them into the folder out: report.html,
-// figures/ (SVG and PDF) and tables/ (CSV and Markdown), and what a paper needs if that is wanted. Runs are compared by method, memory, protocol and
-// whatever else of their configuration differs; seeds are averaged. An empty out is the folder itself where there is
-// one only, or the folder of the file.
+// figures/ (SVG and PDF) and tables/ (CSV and Markdown), and what a paper needs if that is wanted. Runs are compared by
+// method, memory, protocol and whatever else of their configuration differs; seeds are averaged. An empty out is the
+// folder itself where there is one only, or the folder of the file.
 //
-// A result that cannot be read or was edited is left out: the page names it, and the error wraps [ErrLeftOut] and says why, beside
-// what was written. With any other error nothing is returned; that no result can be used is one. Results of different
-// numbers versions, kernels or convolutions are reported with a warning on the page. Every file appears whole or not at
-// all, and the page last; a second report in the same folder waits for the first. It ends
-// when ctx does, with its error.
+// A result that cannot be read or was edited is left out: the page names it, and the error wraps [ErrLeftOut] and says
+// why, beside what was written. With any other error nothing is returned; that no result can be used is one. Results of
+// different numbers versions, kernels or convolutions are reported with a warning on the page. Every file appears whole
+// or not at all, and the page last; a second report in the same folder waits for the first. It ends when ctx does, with
+// its error.
 func Write(ctx context.Context, dirs []string, out string, o Options) (*Written, error) {
 	read, err := readAll(ctx, dirs)
 	if err != nil {
@@ -79,14 +81,15 @@ func Write(ctx context.Context, dirs []string, out string, o Options) (*Written,
 	return written, read.err()
 }
 
-// OutFolder is the folder that a report of some folders and files is written to: out, or where that is empty the folder that is the only one, or
-// that of the only file.
+// OutFolder is the folder that a report of some folders and files is written to: out, or where that is empty the folder
+// that is the only one, or that of the only file.
 func OutFolder(dirs []string, out string) (string, error) {
 	if out != "" {
 		return out, nil
 	}
 	if len(dirs) > 1 {
-		return "", fmt.Errorf("report: %d folders are given, and the report needs a folder of its own. Give one with \"--out DIR\"", len(dirs))
+		return "", fmt.Errorf("report: %d folders are given, and the report needs a folder of its own. Give one with \"--out DIR\"",
+			len(dirs))
 	}
 	if info, err := os.Stat(dirs[0]); err == nil && info.IsDir() {
 		return dirs[0], nil
@@ -134,5 +137,6 @@ func (r *reading) write(w *Folder, dirs []string, o Options) (*Written, error) {
 	if w.Err != nil {
 		return nil, w.Err
 	}
-	return &Written{Page: filepath.Join(w.Path, "report.html"), Files: w.Files, Rows: st.summaries(), LeftOut: append([]LeftOut{}, r.left...)}, nil
+	return &Written{Page: filepath.Join(w.Path, "report.html"), Files: w.Files, Rows: st.summaries(),
+		LeftOut: append([]LeftOut{}, r.left...)}, nil
 }

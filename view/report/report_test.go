@@ -68,7 +68,8 @@ func wellFormed(page string) error {
 	}
 }
 
-// packedData are numbers packed into letters, where every word may occur by chance; tests of their own hold what is in them.
+// packedData are numbers packed into letters, where every word may occur by chance; tests of their own hold what is in
+// them.
 var packedData = regexp.MustCompile(`(?s)<script type="application/json">.*?</script>|<metadata>.*?</metadata>`)
 
 // noNumber finds what formatting makes of values that are none.
@@ -89,7 +90,8 @@ func checkPage(t *testing.T, page, out string) {
 			t.Errorf("the page holds %q: …%s…", bad, page[max(0, at-80):min(len(page), at+80)])
 		}
 	}
-	page = regexp.MustCompile(`data:image/(png|jpeg);base64,[^"]*`).ReplaceAllString(page, "#answer") // pictures inside the page
+	page = regexp.MustCompile(`data:image/(png|jpeg);base64,[^"]*`).ReplaceAllString(page,
+		"#answer") // pictures inside the page
 	page = packedData.ReplaceAllString(page, "")
 	if m := noNumber.FindString(page); m != "" {
 		t.Errorf("the page shows %q", m)
@@ -141,7 +143,8 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	// Every figure is on the page and in three files.
-	for _, id := range []string{"accuracy", "forgetting", "time", "matrix-er-m500", "matrix-finetune", "classes-er-m500", "classes-finetune", "memory-er-m500"} {
+	for _, id := range []string{"accuracy", "forgetting", "time", "matrix-er-m500", "matrix-finetune", "classes-er-m500",
+		"classes-finetune", "memory-er-m500"} {
 		svg, err := os.ReadFile(filepath.Join(dir, "figures", id+".svg"))
 		if err != nil {
 			t.Error(err)
@@ -150,11 +153,13 @@ func TestWrite(t *testing.T) {
 		if err := xml.Unmarshal(svg, new(struct{})); err != nil {
 			t.Errorf("%s.svg: %v", id, err)
 		}
-		title := regexp.MustCompile(`<h3[^>]*>([^<]*)</h3>`).FindStringSubmatch(page[strings.Index(page, `<figure id="`+id+`"`):])
+		title := regexp.MustCompile(`<h3[^>]*>([^<]*)</h3>`).FindStringSubmatch(page[strings.Index(page,
+			`<figure id="`+id+`"`):])
 		if title == nil || !strings.Contains(string(svg), "<title>"+strings.ReplaceAll(title[1], "\u00a0", " ")+"</title>") {
 			t.Errorf("%s.svg has not the page's title %q", id, title)
 		}
-		if b, err := os.ReadFile(filepath.Join(dir, "figures", id+".pdf")); err != nil || !bytes.HasPrefix(b, []byte("%PDF-1.")) {
+		if b, err := os.ReadFile(filepath.Join(dir, "figures", id+".pdf")); err != nil ||
+			!bytes.HasPrefix(b, []byte("%PDF-1.")) {
 			t.Errorf("%s.pdf: %v, want a PDF", id, err)
 		}
 	}
@@ -167,7 +172,8 @@ func TestWrite(t *testing.T) {
 // TestSameBytes: the same results give the same files.
 func TestSameBytes(t *testing.T) {
 	dir, a, b := t.TempDir(), t.TempDir(), t.TempDir()
-	save(t, dir, []fake{{method: "er", title: "ER", memory: 500, seed: 1, tasks: 3, perTask: 2, level: 0.5, decay: 0.8, errors: true}})
+	save(t, dir, []fake{{method: "er", title: "ER", memory: 500, seed: 1, tasks: 3, perTask: 2, level: 0.5, decay: 0.8,
+		errors: true}})
 	writePage(t, []string{dir}, a)
 	writePage(t, []string{dir}, b)
 	if first := filesOf(t, a); !maps.Equal(first, filesOf(t, b)) || len(first) < 20 {
@@ -181,7 +187,8 @@ func TestResultsTables(t *testing.T) {
 	er2 := er
 	er2.seed = 2
 	st := studyOf([]*run{
-		newRun(exact(ft, 0.036, 0.5, 0.55, 80), ""), newRun(exact(er, 0.17, 0.31, 0.46, 160), ""), newRun(exact(er2, 0.18, 0.33, 0.48, 160), ""),
+		newRun(exact(ft, 0.036, 0.5, 0.55, 80), ""), newRun(exact(er, 0.17, 0.31, 0.46, 160), ""),
+		newRun(exact(er2, 0.18, 0.33, 0.48, 160), ""),
 	}, nil)
 	wantMD := `| method   | memory | protocol | average accuracy, % | forgetting, points | learning accuracy, % | time a run |  runs | outcome  |
 | -------- | -----: | -------- | ------------------: | -----------------: | -------------------: | ---------: | ----: | -------- |
@@ -203,7 +210,8 @@ func TestResultsTables(t *testing.T) {
 		v, err := strconv.ParseFloat(text, 64)
 		return err == nil && math.Abs(v-want) <= 1e-4
 	}
-	if r := rows[1]; r[0] != "er" || r[1] != "5000" || !near(r[3], 0.175) || !near(r[4], 0.06353) || !near(r[9], 160) || r[10] != "2" {
+	if r := rows[1]; r[0] != "er" || r[1] != "5000" || !near(r[3], 0.175) || !near(r[4], 0.06353) || !near(r[9], 160) ||
+		r[10] != "2" {
 		t.Errorf("CSV row of ER is %v", r)
 	}
 	if r := rows[2]; r[0] != "finetune" || r[1] != "" || !near(r[3], 0.036) || r[4] != "" || r[10] != "1" {
@@ -223,12 +231,14 @@ func TestMerge(t *testing.T) {
 	}
 	save(t, a, small)
 	save(t, b, large)
-	if _, err := Write(t.Context(), []string{a, b}, "", Options{Known: methods}); err == nil || !strings.Contains(err.Error(), `Give one with "--out DIR"`) {
+	if _, err := Write(t.Context(), []string{a, b}, "", Options{Known: methods}); err == nil ||
+		!strings.Contains(err.Error(), `Give one with "--out DIR"`) {
 		t.Errorf("two folders and no place for the report: error is %v", err)
 	}
 	page := writePage(t, []string{a, b, a}, out)
 	checkPage(t, page, out)
-	for _, want := range []string{"ER, memory 500", "ER, memory 2,000", "ER 2k", "are the same run (same configuration, seed 1)"} {
+	for _, want := range []string{"ER, memory 500", "ER, memory 2,000", "ER 2k",
+		"are the same run (same configuration, seed 1)"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -258,9 +268,11 @@ func TestMixturesAreWarnedOf(t *testing.T) {
 	kernel.seed, kernel.kernel = 2, "generic"
 	numbers.seed, numbers.numbers, numbers.convolution = 3, 2, "-"
 	convolution.seed, convolution.convolution = 4, "direct"
-	st := studyOf([]*run{newRun(er.make(), "a"), newRun(kernel.make(), "b"), newRun(numbers.make(), "c"), newRun(convolution.make(), "d")}, nil)
+	st := studyOf([]*run{newRun(er.make(), "a"), newRun(kernel.make(), "b"), newRun(numbers.make(), "c"),
+		newRun(convolution.make(), "d")}, nil)
 	all := strings.Join(st.warnings, "\n")
-	for _, want := range []string{"numbers versions 1 and 2", "kernels avx512 and generic", "convolutions direct, table and unknown"} {
+	for _, want := range []string{"numbers versions 1 and 2", "kernels avx512 and generic",
+		"convolutions direct, table and unknown"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no warning of %s in\n%s", want, all)
 		}
@@ -291,7 +303,8 @@ func TestAHundredRuns(t *testing.T) {
 	for i, m := range surveyed {
 		for _, memory := range []int{1000, 5000, 10000} {
 			for s := range uint64(2) {
-				many = append(many, fake{method: m, title: strings.ToUpper(m), memory: memory, seed: s + 1, tasks: 20, perTask: 5, level: 0.6, decay: 0.5 + 0.04*float64(i), errors: true})
+				many = append(many, fake{method: m, title: strings.ToUpper(m), memory: memory, seed: s + 1, tasks: 20, perTask: 5,
+					level: 0.6, decay: 0.5 + 0.04*float64(i), errors: true})
 			}
 		}
 	}
@@ -377,7 +390,8 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 // oddities make results that are read and are unlike others; at least 4 tasks are there.
 var oddities = map[string]func(*result.Result){
 	"nothing measured": func(r *result.Result) {
-		r.Accuracy, r.PerClass, r.Metrics, r.Memory, r.Outcome.State = [][]*float64{}, nil, result.Metrics{}, nil, result.Interrupted
+		r.Accuracy, r.PerClass, r.Metrics, r.Memory, r.Outcome.State = [][]*float64{}, nil, result.Metrics{}, nil,
+			result.Interrupted
 	},
 	"final evaluation only": func(r *result.Result) {
 		for i := range r.Accuracy[:3] {
@@ -400,7 +414,8 @@ var oddities = map[string]func(*result.Result){
 		r.Accuracy, r.PerClass = r.Accuracy[:1], r.PerClass[:1]
 		r.Memory.ClassCounts, r.Memory.TaskCounts = r.Memory.ClassCounts[:1], r.Memory.TaskCounts[:1]
 		r.Metrics, r.Outcome.State = result.Metrics{AverageAccuracy: r.Metrics.AverageAccuracy}, result.Interrupted
-		r.Evaluations = []result.Evaluation{{Step: 5, Task: 0, Accuracy: []*float64{nil}}, {Step: 130, Task: 1, Accuracy: r.Accuracy[0][:2]}}
+		r.Evaluations = []result.Evaluation{{Step: 5, Task: 0, Accuracy: []*float64{nil}},
+			{Step: 130, Task: 1, Accuracy: r.Accuracy[0][:2]}}
 	},
 	"tasks of other sizes": func(r *result.Result) {
 		r.Stream.Tasks[0].Classes, r.Stream.Tasks[1].Classes, r.Stream.Tasks[1].Test = nil, []int{0, 1, 2}, 0

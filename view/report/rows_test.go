@@ -10,8 +10,9 @@ import (
 	"ocl/run/result"
 )
 
-// TestRowsAreWhatWasLearned: runs that were evaluated at other times are one row. Each metric is over the runs that measured it and says so, and
-// of two runs of a seed the first counts, and the other one for what the first did not measure.
+// TestRowsAreWhatWasLearned: runs that were evaluated at other times are one row. Each metric is over the runs that
+// measured it and says so, and of two runs of a seed the first counts, and the other one for what the first did not
+// measure.
 func TestRowsAreWhatWasLearned(t *testing.T) {
 	of := func(eval string, seed uint64) *result.Result {
 		r := (fake{method: "er", title: "ER", memory: 10, seed: seed, tasks: 3, perTask: 2, level: 0.9, decay: 0.8}).make()
@@ -37,13 +38,16 @@ func TestRowsAreWhatWasLearned(t *testing.T) {
 			t.Fatalf("%d rows of %d runs, want 1 of 4", len(st.rows), len(st.runs))
 		}
 		s, measured := st.summaries()[0], map[bool]int{false: 2, true: 3}[twice]
-		if a, f := s.Metrics["average_accuracy"], s.Metrics["average_forgetting"]; s.Runs != 4 || a.Runs != 4 || f.Runs != measured {
-			t.Errorf("%d runs, %d of them with accuracy and %d with forgetting; want 4, 4 and %d", s.Runs, a.Runs, f.Runs, measured)
+		if a, f := s.Metrics["average_accuracy"], s.Metrics["average_forgetting"]; s.Runs != 4 || a.Runs != 4 ||
+			f.Runs != measured {
+			t.Errorf("%d runs, %d of them with accuracy and %d with forgetting; want 4, 4 and %d", s.Runs, a.Runs, f.Runs,
+				measured)
 		}
 		if n := len(st.warnings); n != map[bool]int{false: 0, true: 2}[twice] {
 			t.Errorf("the warnings are %q", st.warnings)
 		}
-		if twice && (!strings.Contains(st.warnings[0], "the second counts only for what the first did not measure") || !strings.Contains(st.warnings[1], "only the first is counted")) {
+		if twice && (!strings.Contains(st.warnings[0], "the second counts only for what the first did not measure") ||
+			!strings.Contains(st.warnings[1], "only the first is counted")) {
 			t.Errorf("the warnings are %q", st.warnings)
 		}
 		md := string(st.resultsTable().markdown())
@@ -61,9 +65,12 @@ func TestRowsAreWhatWasLearned(t *testing.T) {
 // TestRowsOfTunings: runs that were tuned in other ways are other rows, whose labels say how.
 func TestRowsOfTunings(t *testing.T) {
 	var runs []*run
-	for i, change := range []func(*result.Tuning){func(*result.Tuning) {}, func(u *result.Tuning) { u.Search = "halving" }, func(u *result.Tuning) { u.Repeats = 1 }, func(*result.Tuning) {}} {
-		r := (fake{method: "er", title: "ER", memory: 10, seed: uint64(i), tasks: 2, perTask: 2, level: 0.9, decay: 0.8, lr: 0.1 / float64(1+i)}).make()
-		r.Tuning = &result.Tuning{Grid: "paper", GridDigest: "sha256:0123456789", Search: "grid", Repeats: 3, Keys: []string{"optimizer.lr"}, Chosen: []string{"0.1"}}
+	for i, change := range []func(*result.Tuning){func(*result.Tuning) {}, func(u *result.Tuning) { u.Search = "halving" },
+		func(u *result.Tuning) { u.Repeats = 1 }, func(*result.Tuning) {}} {
+		r := (fake{method: "er", title: "ER", memory: 10, seed: uint64(i), tasks: 2, perTask: 2, level: 0.9, decay: 0.8,
+			lr: 0.1 / float64(1+i)}).make()
+		r.Tuning = &result.Tuning{Grid: "paper", GridDigest: "sha256:0123456789", Search: "grid", Repeats: 3,
+			Keys: []string{"optimizer.lr"}, Chosen: []string{"0.1"}}
 		change(r.Tuning)
 		runs = append(runs, newRun(r, ""))
 	}
@@ -71,18 +78,22 @@ func TestRowsOfTunings(t *testing.T) {
 	for _, g := range studyOf(runs, nil).rows {
 		labels = append(labels, fmt.Sprint(g.Label, ": ", len(g.runs)))
 	}
-	if want := []string{"ER, memory 10, repeats 3, search grid: 2", "ER, memory 10, repeats 3, search halving: 1", "ER, memory 10, repeats 1, search grid: 1"}; !slices.Equal(labels, want) {
+	if want := []string{"ER, memory 10, repeats 3, search grid: 2", "ER, memory 10, repeats 3, search halving: 1",
+		"ER, memory 10, repeats 1, search grid: 1"}; !slices.Equal(labels, want) {
 		t.Errorf("the rows are %q, want %q", labels, want)
 	}
 }
 
-// TestOwnRuleIsToldOnce: a method whose own rule is the class means has no second row for them, and is in no second comparison.
+// TestOwnRuleIsToldOnce: a method whose own rule is the class means has no second row for them, and is in no second
+// comparison.
 func TestOwnRuleIsToldOnce(t *testing.T) {
-	schema := &config.Schema{Catalogue: config.Catalogue{Methods: []config.Method{{Name: "icarl", OwnRule: config.ClassifierNCM}}}}
+	schema := &config.Schema{Catalogue: config.Catalogue{Methods: []config.Method{{Name: "icarl",
+		OwnRule: config.ClassifierNCM}}}}
 	var runs []*run
 	for _, name := range []string{"er", "icarl"} {
 		for seed := range uint64(3) {
-			r := (fake{method: name, title: strings.ToUpper(name), memory: 10, seed: seed, tasks: 3, perTask: 2, level: 0.9, decay: 0.8}).make()
+			r := (fake{method: name, title: strings.ToUpper(name), memory: 10, seed: seed, tasks: 3, perTask: 2, level: 0.9,
+				decay: 0.8}).make()
 			other := result.Classifier{Accuracy: r.Accuracy, Metrics: r.Metrics}
 			r.Config.Classifiers = []string{config.ClassifierHead, config.ClassifierNCM}
 			if seed == 2 && name == "icarl" {
@@ -129,10 +140,12 @@ func TestSharedRuns(t *testing.T) {
 	}
 }
 
-// TestRepeatsAreCompared: of two runs of a seed with other kernels, whichever comes first, that with the kernels of the other row is compared.
+// TestRepeatsAreCompared: of two runs of a seed with other kernels, whichever comes first, that with the kernels of the
+// other row is compared.
 func TestRepeatsAreCompared(t *testing.T) {
 	of := func(method, kernel string, seed uint64, level float64) *run {
-		r := (fake{method: method, title: strings.ToUpper(method), memory: 10, seed: seed, tasks: 3, perTask: 2, level: level + 0.01*float64(seed), decay: 0.8}).make()
+		r := (fake{method: method, title: strings.ToUpper(method), memory: 10, seed: seed, tasks: 3, perTask: 2,
+			level: level + 0.01*float64(seed), decay: 0.8}).make()
 		r.Provenance.Kernel = kernel
 		return newRun(r, "")
 	}

@@ -44,15 +44,18 @@ var sections = []section{
 		case s.tasks() > 1:
 			return []block{{Figure: s.forgettingFigure()}}
 		case s.first.Parent != nil:
-			return []block{{Note: upper(s.Name) + ": there is only one task. What it makes the learner forget of the classes of its parent is not measured here; `ocl eval` measures it."}}
+			return []block{{Note: upper(s.Name) +
+				": there is only one task. What it makes the learner forget of the classes of its parent is not measured here; `ocl eval` measures it."}}
 		}
 		return []block{{Note: upper(s.Name) + ": there is only one task, so nothing can be forgotten."}}
 	}, nil},
 	{"matrix", "Matrices", "Accuracy matrices",
-		galleries(fmt.Sprintf("nothing was evaluated, or there are more than %d tasks", maxHeatTasks), (*row).matrixFigure), nil},
+		galleries(fmt.Sprintf("nothing was evaluated, or there are more than %d tasks", maxHeatTasks), (*row).matrixFigure),
+		nil},
 	{"classes", "Classes", "Accuracy per class",
 		func(s *setting) []block {
-			blocks := galleries(fmt.Sprintf("not measured by class, or there are more than %s classes", count.Number(maxHeatClasses)), (*row).classFigure)(s)
+			blocks := galleries(fmt.Sprintf("not measured by class, or there are more than %s classes",
+				count.Number(maxHeatClasses)), (*row).classFigure)(s)
 			if t := s.classTable(); t != nil {
 				blocks = append(blocks, block{Table: t})
 			}
@@ -60,7 +63,8 @@ var sections = []section{
 		}, nil},
 	{"errors", "Errors", "Old and new classes confused", (*setting).errors, (*study).errorsLead},
 	{"confused", "Confused", "Classes confused most", (*setting).confusedBlock, nil},
-	{"memory", "Memory", "What the memory holds", galleries("no memory, or its contents by task were not recorded", (*row).memoryFigure), nil},
+	{"memory", "Memory", "What the memory holds",
+		galleries("no memory, or its contents by task were not recorded", (*row).memoryFigure), nil},
 	{"experts", "Experts", "Experts of a mixture", (*setting).experts, nil},
 	{"time", "Time", "Run time", drawn((*setting).timeFigure), nil},
 }

@@ -47,10 +47,13 @@ func TestEmptySections(t *testing.T) {
 	kept := sections
 	defer func() { sections = kept }()
 	none := func(*setting) *figure { return nil }
-	sections = []section{{"full", "Full", "A full one", drawn((*setting).timeFigure), nil}, {"empty", "Empty", "An empty one", drawn(none), nil}}
+	sections = []section{{"full", "Full", "A full one", drawn((*setting).timeFigure), nil},
+		{"empty", "Empty", "An empty one", drawn(none), nil}}
 	p, drawn, _ := newPage(studyOf([]*run{newRun(pair(1)[0].make(), "")}, nil))
 	page := render(p)
-	if strings.Contains(string(page), "mpty one") || strings.Contains(string(page), "empty-section") || strings.Count(string(page), "full-section") != 3 || len(drawn) != 3 { // with the ranking and the curve of the first screen
+	// with the ranking and the curve of the first screen
+	if strings.Contains(string(page), "mpty one") || strings.Contains(string(page), "empty-section") ||
+		strings.Count(string(page), "full-section") != 3 || len(drawn) != 3 {
 		t.Errorf("%d figures are drawn, and the page is %s", len(drawn), page)
 	}
 }

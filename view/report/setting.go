@@ -29,7 +29,8 @@ type setting struct {
 // settingKey is the identity of a setting.
 func settingKey(r *run) string {
 	s := r.Stream
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%d\x00%v\x00%s\x00%d\x00%s\x00%s", streamText(r), s.Name, s.Scenario, s.Protocol, len(s.Tasks), s.Shape, s.By, s.Classes,
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%d\x00%v\x00%s\x00%d\x00%s\x00%s", streamText(r), s.Name, s.Scenario,
+		s.Protocol, len(s.Tasks), s.Shape, s.By, s.Classes,
 		r.Config.Stream.ClassOrder, r.Provenance.DataDigest)
 }
 
@@ -86,9 +87,11 @@ func imagesAspect(r *run) (text, slug string) {
 		}
 	}
 	if n := len(classes); n > 0 && train%n == 0 && test%n == 0 {
-		return fmt.Sprintf("%s training and %s test images per class", count.Number(train/n), count.Number(test/n)), fmt.Sprintf("train%d-test%d", train/n, test/n)
+		return fmt.Sprintf("%s training and %s test images per class", count.Number(train/n), count.Number(test/n)),
+			fmt.Sprintf("train%d-test%d", train/n, test/n)
 	}
-	return fmt.Sprintf("%s training and %s test images", count.Number(train), count.Number(test)), fmt.Sprintf("train%d-test%d-in-all", train, test)
+	return fmt.Sprintf("%s training and %s test images", count.Number(train), count.Number(test)),
+		fmt.Sprintf("train%d-test%d-in-all", train, test)
 }
 
 // images counts the training and test images of a stream.
@@ -136,7 +139,10 @@ func (s *setting) apart(settings []*setting) (found []func(*run) (text, slug str
 	for _, o := range settings {
 		if (o.first.Foreign == nil) != (s.first.Foreign == nil) { // of one nothing but the name is known
 			if s.first.Foreign != nil && settingName(o.stream) == settingName(s.stream) {
-				return []func(*run) (text, slug string){func(*run) (string, string) { return "measured by other programs", "foreign" }}
+				return []func(*run) (text, slug string){func(*run) (string, string) {
+					return "measured by other programs",
+						"foreign"
+				}}
 			}
 			continue
 		}

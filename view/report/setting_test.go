@@ -36,10 +36,13 @@ func TestSettingsAreOfOneStream(t *testing.T) {
 		want  [2]string // details
 		slug  string    // of the second
 	}{
-		"the same":          {other: sized(f, 5, 4, "a")},
-		"images":            {sized(f, 8, 25, "b"), [2]string{"5 training and 4 test images per class", "8 training and 25 test images per class"}, "glyphs-2-standard-train8-test25"},
-		"uneven classes":    {uneven, [2]string{"5 training and 4 test images per class", "21 training and 16 test images"}, "glyphs-2-standard-train21-test16-in-all"},
-		"size":              {large, [2]string{"32 × 32 pixels in 3 channels", "64 × 64 pixels in 3 channels"}, "glyphs-2-standard-3x64x64"},
+		"the same": {other: sized(f, 5, 4, "a")},
+		"images": {sized(f, 8, 25, "b"), [2]string{"5 training and 4 test images per class",
+			"8 training and 25 test images per class"}, "glyphs-2-standard-train8-test25"},
+		"uneven classes": {uneven, [2]string{"5 training and 4 test images per class", "21 training and 16 test images"},
+			"glyphs-2-standard-train21-test16-in-all"},
+		"size": {large, [2]string{"32 × 32 pixels in 3 channels", "64 × 64 pixels in 3 channels"},
+			"glyphs-2-standard-3x64x64"},
 		"order":             {given, [2]string{"class order random", "class order given"}, "glyphs-2-standard-order-given"},
 		"only their digest": {sized(f, 5, 4, "b"), [2]string{"data sha256:a", "data sha256:b"}, "glyphs-2-standard-sha256-b"},
 	} {
@@ -63,8 +66,8 @@ func TestSettingsAreOfOneStream(t *testing.T) {
 	}
 }
 
-// TestAnswersCompareOneStream: each answer is about one stream, the last note says that streams are not compared, and no
-// table has two rows that read alike.
+// TestAnswersCompareOneStream: each answer is about one stream, the last note says that streams are not compared, and
+// no table has two rows that read alike.
 func TestAnswersCompareOneStream(t *testing.T) {
 	ft := fake{method: "finetune", title: "Finetune", memory: -1, seed: 1, tasks: 2, perTask: 2, level: 0.2, decay: 0.2}
 	er := fake{method: "er", title: "ER", memory: 10, seed: 1, tasks: 2, perTask: 2, level: 0.6, decay: 0.9}
@@ -86,7 +89,8 @@ func TestAnswersCompareOneStream(t *testing.T) {
 			t.Errorf("got  %s: %s\nwant … %s: %s …", f.Shared, f.Ranking.Caption, want.shared, want.caption)
 		}
 	}
-	if want := "Compare only rows of the same stream: the 2 streams of this report differ in data, tasks or protocol."; p.Notes[len(p.Notes)-1] != want {
+	want := "Compare only rows of the same stream: the 2 streams of this report differ in data, tasks or protocol."
+	if p.Notes[len(p.Notes)-1] != want {
 		t.Errorf("the notes are %q, want %q last", p.Notes, want)
 	}
 	if p.Title != "ER and Finetune on glyphs in 2 tasks, standard protocol" {

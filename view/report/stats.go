@@ -54,8 +54,8 @@ func overRuns(runs []*run, f func(*run) float64) metric.Estimate {
 	return metric.EstimateOf(v)
 }
 
-// followed are the runs, one of a seed, that were evaluated after each task: they say how a run went on, and what it forgot. Without one it is
-// all that are counted.
+// followed are the runs, one of a seed, that were evaluated after each task: they say how a run went on, and what it
+// forgot. Without one it is all that are counted.
 func (g *row) followed() (runs []*run) {
 	for _, r := range g.counted() {
 		if r.Config.Eval == config.EvalFinal {

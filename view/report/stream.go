@@ -9,7 +9,8 @@ import (
 )
 
 // streamText says what makes a stream special besides data, tasks and protocol: how its images are disturbed, what the
-// learner has learned before, whose boundaries are hidden or blurred, and which classes are rare. It is "" for a plain stream.
+// learner has learned before, whose boundaries are hidden or blurred, and which classes are rare. It is "" for a plain
+// stream.
 func streamText(r *run) string {
 	if r.Foreign != nil {
 		return "" // unknown
@@ -38,10 +39,12 @@ func streamText(r *run) string {
 		parts = append(parts, "no task signals")
 	}
 	if s.Blurry > 0 {
-		parts = append(parts, fmt.Sprintf("%s of each task's images come in a neighbouring task", count.Percent(s.Blurry)+" %"))
+		parts = append(parts, fmt.Sprintf("%s of each task's images come in a neighbouring task",
+			count.Percent(s.Blurry)+" %"))
 	}
 	if s.LongTail > 0 {
-		parts = append(parts, fmt.Sprintf("long-tailed classes, the rarest with %s of the images of the most frequent", count.Percent(s.LongTail)+" %"))
+		parts = append(parts, fmt.Sprintf("long-tailed classes, the rarest with %s of the images of the most frequent",
+			count.Percent(s.LongTail)+" %"))
 	}
 	if len(s.ClassCounts) > 0 {
 		parts = append(parts, "images of each class as stream.class_counts says")

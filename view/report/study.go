@@ -24,7 +24,8 @@ type study struct {
 	png      bool     // figures are files of this kind too
 }
 
-// row is one line of the tables: a method with its memory, protocol and config. Its runs differ in their seeds, and in when they were evaluated.
+// row is one line of the tables: a method with its memory, protocol and config. Its runs differ in their seeds, and in
+// when they were evaluated.
 type row struct {
 	Label      string // "ER, memory 5,000": differs from all other rows of the setting
 	Short      string // "ER 5k", or "ER" where the setting has one memory size: for figures, which have little room
@@ -41,13 +42,16 @@ type row struct {
 	setting    *setting
 	runs       []*run // by seed
 	more       []*run // of seeds that have one in runs, which measured what that one did not
-	repeats    []*run // all of seeds that have one in runs; they may have other kernels, and only runs of equal kernels are compared
-	finished   []*run
-	config     map[string]string // texts by key: what its runs have learned, and how they were tuned
+	// all of seeds that have one in runs; they may have other kernels, and only runs of equal kernels are compared
+	repeats  []*run
+	finished []*run
+	config   map[string]string // texts by key: what its runs have learned, and how they were tuned
 }
 
-// elsewhere are the keys that the keys of the row and of its setting hold in another form: the data digest says more than they do.
-var elsewhere = []string{"methods", "tricks", "memory", "data.name", "data.size", "data.train_per_class", "data.test_per_class", "stream.class_order"}
+// elsewhere are the keys that the keys of the row and of its setting hold in another form: the data digest says more
+// than they do.
+var elsewhere = []string{"methods", "tricks", "memory", "data.name", "data.size", "data.train_per_class",
+	"data.test_per_class", "stream.class_order"}
 
 // rowConfig is the part of a run's config that must agree within a row. Which engine computed it, the provenance says.
 func rowConfig(r *run) map[string]string {
@@ -62,7 +66,8 @@ func rowConfig(r *run) map[string]string {
 // keyOf is the identity of a row, printed in one string.
 func keyOf(r *run, setting string, cfg map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%d", setting, r.Method.Name, strings.Join(tricksOf(r.Method), "+"), r.classifier, r.memory)
+	fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%d", setting, r.Method.Name, strings.Join(tricksOf(r.Method), "+"),
+		r.classifier, r.memory)
 	for _, k := range slices.Sorted(maps.Keys(cfg)) {
 		fmt.Fprintf(&b, "\x00%s=%s", k, cfg[k])
 	}
@@ -126,7 +131,8 @@ func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema)
 				counted = "the second counts only for what the first did not measure"
 				g.more = append(g.more, r)
 			}
-			st.warn(fmt.Sprintf("%s and %s are the same run (same configuration, seed %d)%s; %s.", place(old, g), place(r, g), r.seed, otherEngine(old, r), counted))
+			st.warn(fmt.Sprintf("%s and %s are the same run (same configuration, seed %d)%s; %s.", place(old, g), place(r, g),
+				r.seed, otherEngine(old, r), counted))
 			continue
 		}
 		g.runs = append(g.runs, r)
@@ -138,7 +144,8 @@ func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema)
 		st.rows = append(st.rows, s.rows...)
 	}
 	st.runs = slices.DeleteFunc(all, func(r *run) bool {
-		return r.beside || !slices.ContainsFunc(st.rows, func(g *row) bool { return slices.Contains(g.runs, r) || slices.Contains(g.more, r) })
+		return r.beside || !slices.ContainsFunc(st.rows,
+			func(g *row) bool { return slices.Contains(g.runs, r) || slices.Contains(g.more, r) })
 	})
 	st.name()
 	st.warnings = append(st.warnings, st.mixtures()...)
@@ -153,8 +160,8 @@ func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema)
 // ownSeeds are the keys of seeds that a run may have beside its seed.
 var ownSeeds = []string{"seeds.order", "seeds.init", "seeds.memory"}
 
-// share lets a run count in each row that it belongs to. A seed of its own that is the run's seed anyway changes nothing, so such a run belongs
-// to the row that has this seed of its own, and to the row that has none.
+// share lets a run count in each row that it belongs to. A seed of its own that is the run's seed anyway changes
+// nothing, so such a run belongs to the row that has this seed of its own, and to the row that has none.
 func (s *setting) share() {
 	runs := map[*row][]*run{} // before any is shared
 	for _, g := range s.rows {
@@ -177,7 +184,8 @@ func (s *setting) share() {
 
 // sameButSeeds says whether two rows of a setting differ in seeds of their own alone.
 func (g *row) sameButSeeds(other *row) bool {
-	if g.method.Name != other.method.Name || !slices.Equal(tricksOf(g.method), tricksOf(other.method)) || g.classifier != other.classifier || g.memory != other.memory {
+	if g.method.Name != other.method.Name || !slices.Equal(tricksOf(g.method), tricksOf(other.method)) ||
+		g.classifier != other.classifier || g.memory != other.memory {
 		return false
 	}
 	plain := func(config map[string]string) map[string]string {

@@ -46,9 +46,12 @@ func pillar(l chart.Look) chart.Look {
 // a hue. Methods that share one differ in the dash and in the marker; the bounds are greys.
 var (
 	candidateLooks = []chart.Look{
-		look("c0", orange, nil), look("c1", blue, nil), look("c2", purple, dashed), look("c3", ink, nil), look("c4", sky, nil),
-		look("c5", green, nil), pillar(look("c6", orange, dashed)), look("c7", vermilion, nil), pillar(look("c8", sky, dashed)),
-		pillar(look("c9", green, dashed)), pillar(look("c10", purple, nil)), pillar(look("c11", ink, dashed)), pillar(look("c12", vermilion, dashed)),
+		look("c0", orange, nil), look("c1", blue, nil), look("c2", purple, dashed), look("c3", ink, nil),
+		look("c4", sky, nil),
+		look("c5", green, nil), pillar(look("c6", orange, dashed)), look("c7", vermilion, nil),
+		pillar(look("c8", sky, dashed)),
+		pillar(look("c9", green, dashed)), pillar(look("c10", purple, nil)), pillar(look("c11", ink, dashed)),
+		pillar(look("c12", vermilion, dashed)),
 		pillar(look("c13", blue, dashed)),
 	}
 	boundLooks = map[Bound]chart.Look{
@@ -87,7 +90,8 @@ type variantStyle struct {
 // other programs, and other settings of a method. If they are not enough, the styles of tricks that the report does not
 // have follow. Methods without tricks have circles or pillars.
 var (
-	trickStyles   = []variantStyle{{chart.Square, 1}, {chart.Triangle, 2}, {chart.Diamond, 3}, {chart.DownTriangle, 4}, {chart.RightTriangle, 1}, {chart.LeftTriangle, 2}, {chart.Hourglass, 3}}
+	trickStyles = []variantStyle{{chart.Square, 1}, {chart.Triangle, 2}, {chart.Diamond, 3}, {chart.DownTriangle, 4},
+		{chart.RightTriangle, 1}, {chart.LeftTriangle, 2}, {chart.Hourglass, 3}}
 	furtherStyles = []variantStyle{{chart.Star, 3}, {chart.Cross, 4}, {chart.Plus, 1}}
 )
 
@@ -132,7 +136,8 @@ func styleVariants(rows []*row, tricks []string) {
 			d = free[slices.Index(others, names[k])%len(free)]
 		}
 		g.style.Class += fmt.Sprintf("-%d-%d", d.marker, d.shade)
-		g.style.Light, g.style.Dark, g.style.Marker = chart.Shade(g.style.Light, d.shade, false), chart.Shade(g.style.Dark, d.shade, true), d.marker
+		g.style.Light, g.style.Dark, g.style.Marker = chart.Shade(g.style.Light, d.shade, false),
+			chart.Shade(g.style.Dark, d.shade, true), d.marker
 	}
 }
 

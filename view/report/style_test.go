@@ -31,7 +31,8 @@ func TestLooksDiffer(t *testing.T) {
 	}
 }
 
-// TestLookOfName: a method without a number looks as its name says, for ever and like none that has a number. The names of methods use all looks.
+// TestLookOfName: a method without a number looks as its name says, for ever and like none that has a number. The names
+// of methods use all looks.
 func TestLookOfName(t *testing.T) {
 	seen := map[string]bool{}
 	for name, want := range map[string]string{"er-ace": "n17", "der++": "n24", "scr": "n23"} {
@@ -74,11 +75,13 @@ func (c rgb) times(m [3][3]float64) (out rgb) {
 	return out
 }
 
-// asSeen are what becomes of a colour for an eye with all cones, for one without the green ones (Machado, Oliveira and Fernandes 2009), and in grey.
+// asSeen are what becomes of a colour for an eye with all cones, for one without the green ones (Machado, Oliveira and
+// Fernandes 2009), and in grey.
 var asSeen = map[string]func(rgb) rgb{
 	"full colour": func(c rgb) rgb { return c },
 	"deuteranopia": func(c rgb) rgb {
-		return c.times([3][3]float64{{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}})
+		return c.times([3][3]float64{{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413},
+			{-0.011820, 0.042940, 0.968881}})
 	},
 	"grey": func(c rgb) rgb { y := 0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2]; return rgb{y, y, y} },
 }
@@ -86,18 +89,20 @@ var asSeen = map[string]func(rgb) rgb{
 // difference is how far two colours are apart in OKLab. Black and white are 1 apart, and what hardly differs 0.02.
 func difference(a, b rgb) float64 {
 	lab := func(c rgb) rgb {
-		lms := c.times([3][3]float64{{0.4122214708, 0.5363325363, 0.0514459929}, {0.2119034982, 0.6806995451, 0.1073969566}, {0.0883024619, 0.2817188376, 0.6299787005}})
+		lms := c.times([3][3]float64{{0.4122214708, 0.5363325363, 0.0514459929}, {0.2119034982, 0.6806995451, 0.1073969566},
+			{0.0883024619, 0.2817188376, 0.6299787005}})
 		for i, v := range lms {
 			lms[i] = math.Cbrt(max(v, 0))
 		}
-		return lms.times([3][3]float64{{0.2104542553, 0.7936177850, -0.0040720468}, {1.9779984951, -2.4285922050, 0.4505937099}, {0.0259040371, 0.7827717662, -0.8086757660}})
+		return lms.times([3][3]float64{{0.2104542553, 0.7936177850, -0.0040720468},
+			{1.9779984951, -2.4285922050, 0.4505937099}, {0.0259040371, 0.7827717662, -0.8086757660}})
 	}
 	x, y := lab(a), lab(b)
 	return math.Sqrt((x[0]-y[0])*(x[0]-y[0]) + (x[1]-y[1])*(x[1]-y[1]) + (x[2]-y[2])*(x[2]-y[2]))
 }
 
-// TestColoursDiffer: the colours of two methods that have the same dash, and of one method with two tricks whose marks are equal, are well apart
-// for every eye, on light and dark pages and in grey print.
+// TestColoursDiffer: the colours of two methods that have the same dash, and of one method with two tricks whose marks
+// are equal, are well apart for every eye, on light and dark pages and in grey print.
 func TestColoursDiffer(t *testing.T) {
 	tricks := []string{"rv", "ncm", "lb", "ss", "kdc", "kdc*", "mi"}
 	least := map[string]float64{"full colour": 0.12, "deuteranopia": 0.09, "grey": 0.05}
@@ -122,7 +127,8 @@ func TestColoursDiffer(t *testing.T) {
 		}
 		for _, l := range candidateLooks {
 			var rows []*row
-			for _, tricks := range [][]string{nil, {"rv"}, {"ncm"}, {"lb"}, {"ss"}, {"kdc"}, {"kdc*"}, {"mi"}, {"rv"}, {"lb", "rv"}, {"mi", "rv"}} {
+			for _, tricks := range [][]string{nil, {"rv"}, {"ncm"}, {"lb"}, {"ss"}, {"kdc"}, {"kdc*"}, {"mi"}, {"rv"},
+				{"lb", "rv"}, {"mi", "rv"}} {
 				rows = append(rows, &row{style: l, method: result.Method{Tricks: tricks}, classifier: ownRule})
 			}
 			rows[2].classifier, rows[8].classifier = "ncm", "ncm"
@@ -181,7 +187,8 @@ func cssVars(t *testing.T, css string) (light, dark map[string]string) {
 func TestContrast(t *testing.T) {
 	light, dark := cssVars(t, pageCSS)
 	for name, vars := range map[string]map[string]string{"light": light, "dark": dark} {
-		for _, pair := range [][2]string{{"ink", "bg"}, {"muted", "bg"}, {"link", "bg"}, {"ink", "panel"}, {"warn-ink", "warn-bg"}, {"on-better", "better"}, {"on-worse", "worse"}} {
+		for _, pair := range [][2]string{{"ink", "bg"}, {"muted", "bg"}, {"link", "bg"}, {"ink", "panel"},
+			{"warn-ink", "warn-bg"}, {"on-better", "better"}, {"on-worse", "worse"}} {
 			if vars[pair[0]] == "" || vars[pair[1]] == "" {
 				t.Fatalf("%s: %v is not in the stylesheet", name, pair)
 			}

@@ -50,7 +50,8 @@ func (st *study) summaries() []Summary {
 		s := Summary{
 			Label: g.full(), Method: g.method.Name, Tricks: append([]string{}, tricksOf(g.method)...), Classifier: g.classifier,
 			Stream: g.setting.stream.Name, Tasks: len(g.setting.stream.Tasks), Protocol: g.setting.stream.Protocol,
-			Runs: len(g.counted()), Outcome: strings.TrimSpace(g.outcomeText()), Metrics: map[string]Mean{}, Seconds: meanOf(g.seconds((*run).seconds)),
+			Runs: len(g.counted()), Outcome: strings.TrimSpace(g.outcomeText()), Metrics: map[string]Mean{},
+			Seconds: meanOf(g.seconds((*run).seconds)),
 		}
 		if g.foreign() {
 			s.Foreign = &g.runs[0].Foreign.Program

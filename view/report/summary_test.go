@@ -37,7 +37,8 @@ func TestSummaries(t *testing.T) {
 	er, finetune := w.Rows[0], w.Rows[1]
 	a, b := *f[1].make().Metrics.AverageAccuracy, *f[3].make().Metrics.AverageAccuracy
 	got := er.Metrics["average_accuracy"]
-	if er.Method != "er" || er.Memory == nil || *er.Memory != 500 || er.Classifier != "head" || er.Protocol != "standard" || er.Tasks != 10 ||
+	if er.Method != "er" || er.Memory == nil || *er.Memory != 500 || er.Classifier != "head" ||
+		er.Protocol != "standard" || er.Tasks != 10 ||
 		er.Runs != 2 || !cmp.Equal(er.Seeds, []uint64{1, 2}) || er.Label != "ER, memory 500" {
 		t.Errorf("%+v", er)
 	}
@@ -47,7 +48,8 @@ func TestSummaries(t *testing.T) {
 	if er.Metrics["fwt"].Mean != nil || len(er.Metrics) != len(result.AllMetrics()) {
 		t.Errorf("metrics %+v", er.Metrics)
 	}
-	if finetune.Memory != nil || finetune.Runs != 1 || finetune.Metrics["average_accuracy"].HalfWidth != nil || !cmp.Equal(finetune.Seeds, []uint64{1, 2}) {
+	if finetune.Memory != nil || finetune.Runs != 1 || finetune.Metrics["average_accuracy"].HalfWidth != nil ||
+		!cmp.Equal(finetune.Seeds, []uint64{1, 2}) {
 		t.Errorf("%+v", finetune)
 	}
 	for _, path := range w.Files {

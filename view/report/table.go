@@ -84,8 +84,8 @@ type cell struct {
 	row  *row   // that the line of a table is about, in one of its cells
 }
 
-// OnPage is the raw value by which the page sorts: of a number with a fraction six digits, and of a folder not what all have in front. A page of
-// many runs has many of them, and the CSV file has all whole.
+// OnPage is the raw value by which the page sorts: of a number with a fraction six digits, and of a folder not what all
+// have in front. A page of many runs has many of them, and the CSV file has all whole.
 func (t *table) OnPage(c cell) string {
 	if t.Front != "" && c.Raw == t.Front+c.Text {
 		return c.Text
@@ -151,8 +151,8 @@ func (t *table) markdown() []byte {
 	return []byte(title + Markdown(heads, numbers, rows))
 }
 
-// Markdown writes a table with its columns padded, so that the source reads as well as the page. Numbers stand to the right. Cells are Markdown:
-// text of others is as [escape.Markdown] has it.
+// Markdown writes a table with its columns padded, so that the source reads as well as the page. Numbers stand to the
+// right. Cells are Markdown: text of others is as [escape.Markdown] has it.
 func Markdown(heads []string, numbers []bool, rows [][]string) string {
 	width := make([]int, len(heads))
 	rule := make([]string, len(heads))

@@ -21,7 +21,8 @@ func (st *study) resultsTable() *table {
 		numCol("forgetting, points", "average_forgetting"), hidden("average_forgetting_half_width_95"),
 		numCol("learning accuracy, %", "learning_accuracy"), hidden("learning_accuracy_half_width_95"),
 		numCol("time a run", "seconds"), numCol("runs", "runs"), textCol("outcome", "outcome"),
-		hidden("average_accuracy_runs"), hidden("average_forgetting_runs"), hidden("learning_accuracy_runs"), hidden("seconds_runs"),
+		hidden("average_accuracy_runs"), hidden("average_forgetting_runs"), hidden("learning_accuracy_runs"),
+		hidden("seconds_runs"),
 	)}
 	for _, g := range st.rows {
 		row, seconds := st.head(g), g.seconds((*run).seconds)
@@ -30,7 +31,8 @@ func (st *study) resultsTable() *table {
 			cells := g.metricCells(g.metricOf(of))
 			row, runs = append(row, cells[:2]...), append(runs, cells[2])
 		}
-		row = append(row, numCell(g.timeText(), seconds.Mean), cell{Text: g.runsText(), Raw: strconv.Itoa(len(g.counted()))}, textCell(g.outcomeText()))
+		row = append(row, numCell(g.timeText(), seconds.Mean), cell{Text: g.runsText(), Raw: strconv.Itoa(len(g.counted()))},
+			textCell(g.outcomeText()))
 		t.Rows = append(t.Rows, append(append(row, runs...), textCell(strconv.Itoa(seconds.N))))
 	}
 	return t
@@ -116,9 +118,12 @@ func (st *study) signalsTable() *table {
 // runsTable lists every run with what its numbers depend on.
 func (st *study) runsTable() *table {
 	t := &table{ID: "runs", Head: []column{
-		textCol("run", "folder"), textCol("method", "method"), numCol("seed", "seed"), numCol("accuracy, %", "average_accuracy"),
-		textCol("outcome", "outcome"), numCol("steps", "steps"), numCol("training", "train_seconds"), numCol("preparing", "prepare_seconds"),
-		numCol("testing", "test_seconds"), numCol("peak memory", "peak_resident_bytes"), hidden("parameters"), hidden("started"), hidden("ended"),
+		textCol("run", "folder"), textCol("method", "method"), numCol("seed", "seed"),
+		numCol("accuracy, %", "average_accuracy"),
+		textCol("outcome", "outcome"), numCol("steps", "steps"), numCol("training", "train_seconds"),
+		numCol("preparing", "prepare_seconds"),
+		numCol("testing", "test_seconds"), numCol("peak memory", "peak_resident_bytes"), hidden("parameters"),
+		hidden("started"), hidden("ended"),
 	}}
 	for _, g := range st.rows {
 		for _, r := range slices.Concat(g.runs, g.more) {
@@ -145,8 +150,11 @@ func (st *study) runsTable() *table {
 			}
 			t.Rows = append(t.Rows, append(what, []cell{
 				textCell(outcome), {Text: count.Number(r.Outcome.Step), Raw: strconv.Itoa(r.Outcome.Step)},
-				numCell(count.Duration(r.Seconds.Train), r.Seconds.Train), numCell(count.Duration(r.Seconds.Prepare), r.Seconds.Prepare), numCell(count.Duration(r.Seconds.Test), r.Seconds.Test),
-				sizeCell(r.Resources.PeakResidentBytes), {Text: count.Number(r.Resources.Parameters), Raw: strconv.Itoa(r.Resources.Parameters)},
+				numCell(count.Duration(r.Seconds.Train), r.Seconds.Train),
+				numCell(count.Duration(r.Seconds.Prepare), r.Seconds.Prepare),
+				numCell(count.Duration(r.Seconds.Test), r.Seconds.Test),
+				sizeCell(r.Resources.PeakResidentBytes), {Text: count.Number(r.Resources.Parameters),
+					Raw: strconv.Itoa(r.Resources.Parameters)},
 				textCell(r.Provenance.Started), textCell(r.Provenance.Ended),
 			}...))
 		}
@@ -192,7 +200,8 @@ func (st *study) provenanceTable() *table {
 		row := []cell{
 			textCell(orUnknown(p.Kernel)), textCell(orUnknown(p.Convolution)),
 			textCell(strconv.Itoa(p.Workers)), textCell(strconv.Itoa(p.Concurrency)), textCell(strconv.Itoa(p.Numbers)),
-			textCell(orUnknown(p.Program)), {Text: shorten(orUnknown(p.Revision), 12), Raw: p.Revision}, textCell(orUnknown(p.Go)),
+			textCell(orUnknown(p.Program)), {Text: shorten(orUnknown(p.Revision), 12), Raw: p.Revision},
+			textCell(orUnknown(p.Go)),
 			textCell(orUnknown(p.Processor)), textCell(orUnknown(r.Stream.Name)),
 			{Text: shorten(orUnknown(digest), 19), Raw: digest},
 		}
@@ -249,7 +258,8 @@ func (s *setting) facts() []fact {
 	train, test := images(st)
 	f := []fact{
 		{"Stream", fmt.Sprintf("%s, %s, %s", orUnknown(st.Name), orUnknown(st.Scenario), st.Sample())},
-		{"Tasks", fmt.Sprintf("%s%s with %s in all, %s training images and %s test images", count.Of(len(st.Tasks), "task"), s.numbersText(), classesText(st), count.Number(train), count.Number(test))},
+		{"Tasks", fmt.Sprintf("%s%s with %s in all, %s training images and %s test images", count.Of(len(st.Tasks), "task"),
+			s.numbersText(), classesText(st), count.Number(train), count.Number(test))},
 	}
 	if s.first.Foreign != nil {
 		f = []fact{{"Stream", orUnknown(st.Name) + ", " + orUnknown(st.Scenario)}, {"Tasks", count.Of(len(st.Tasks), "task")}}
@@ -318,10 +328,12 @@ func parentText(r *run) string {
 	if p == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s, %s and %s steps, %s, checkpoint %s", p.Run, count.Of(p.Tasks, "task"), count.Number(p.Steps), count.Of(p.Classes, "class"), shorten(p.Checkpoint, 19))
+	return fmt.Sprintf("%s, %s and %s steps, %s, checkpoint %s", p.Run, count.Of(p.Tasks, "task"), count.Number(p.Steps),
+		count.Of(p.Classes, "class"), shorten(p.Checkpoint, 19))
 }
 
-// numbersText says which tasks of the whole stream these are, where they are not its first ones: " (2, 4 to 8 of the stream)".
+// numbersText says which tasks of the whole stream these are, where they are not its first ones: " (2, 4 to 8 of the
+// stream)".
 func (s *setting) numbersText() string {
 	numbers := s.taskNumbers()
 	if n := len(numbers); n == 0 || numbers[n-1] == n {
@@ -362,8 +374,8 @@ func evaluationText(r *run) string {
 	return text
 }
 
-// networkText names the network with its own settings: those that no network of another name reads. What a network of another module reads is
-// known where it is not the default.
+// networkText names the network with its own settings: those that no network of another name reads. What a network of
+// another module reads is known where it is not the default.
 func networkText(r *run) string {
 	if r.Experts != nil {
 		v := r.Method.Title + ": networks of its own"
@@ -376,7 +388,8 @@ func networkText(r *run) string {
 	ours := slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return v != "" && k.ReadBy == v })
 	for _, k := range config.Keys() {
 		name, ok := strings.CutPrefix(k.Name, "network.")
-		if text, _ := r.Config.Text(k.Name); ok && text != "" && (k.ReadBy == r.Config.Network.Name || !ours && k.ReadBy != "" && text != k.Default()) {
+		if text, _ := r.Config.Text(k.Name); ok && text != "" &&
+			(k.ReadBy == r.Config.Network.Name || !ours && k.ReadBy != "" && text != k.Default()) {
 			v += ", " + strings.ReplaceAll(name, "_", " ") + " " + text
 		}
 	}

@@ -19,14 +19,18 @@ func TestFacts(t *testing.T) {
 		{func(*config.Config) {}, "Network", "resnet18, width 20, 1,109,240 parameters"},
 		{func(c *config.Config) { c.Network.Name = "mlp" }, "Network", "mlp, hidden 256,256, 1,109,240 parameters"},
 		{func(c *config.Config) { c.Network.Name = "lenet" }, "Network", "lenet, 1,109,240 parameters"},
-		{func(c *config.Config) { c.Network.Name, c.Network.Width = "lenet", 7 }, "Network", "lenet, width 7, 1,109,240 parameters"},
-		{func(c *config.Config) { c.Network.Name, c.Network.Width = "mlp", 7 }, "Network", "mlp, hidden 256,256, 1,109,240 parameters"},
+		{func(c *config.Config) { c.Network.Name, c.Network.Width = "lenet", 7 }, "Network",
+			"lenet, width 7, 1,109,240 parameters"},
+		{func(c *config.Config) { c.Network.Name, c.Network.Width = "mlp", 7 }, "Network",
+			"mlp, hidden 256,256, 1,109,240 parameters"},
 		{func(*config.Config) {}, "Optimiser", "sgd, lr 0.1, weight decay 0"},
 		{func(c *config.Config) { c.Optimizer.Momentum = 0.9 }, "Optimiser", "sgd, lr 0.1, weight decay 0, momentum 0.9"},
 		{func(*config.Config) {}, "Batches", "10 incoming, 10 replayed if there is a memory"},
-		{func(c *config.Config) { c.Replay.Iterations = 3 }, "Batches", "10 incoming, 10 replayed if there is a memory, 3 steps on each"},
+		{func(c *config.Config) { c.Replay.Iterations = 3 }, "Batches",
+			"10 incoming, 10 replayed if there is a memory, 3 steps on each"},
 		{func(*config.Config) {}, "Evaluation", "after each task, on the tasks seen so far"},
-		{func(c *config.Config) { c.Eval, c.EvalEvery = config.EvalFinal, 50 }, "Evaluation", "after the last task only, and every 50 steps on the tasks seen"},
+		{func(c *config.Config) { c.Eval, c.EvalEvery = config.EvalFinal, 50 }, "Evaluation",
+			"after the last task only, and every 50 steps on the tasks seen"},
 	} {
 		r := f.make()
 		c.change(&r.Config)
@@ -59,7 +63,8 @@ func TestRowsAreOfOneConfig(t *testing.T) {
 		{func(r *result.Result) { r.Config.Seeds.Init = &seven }, "ER, memory 10, seeds init 7"},
 		{func(r *result.Result) { r.Config.Replay.Teacher = "training" }, "ER, memory 10, teacher training"},
 		{func(r *result.Result) { r.Config.Replay.Augment = true }, "ER, memory 10, replay augment"},
-		{func(r *result.Result) { r.Config.Method = map[string]map[string]any{"er": {"subset": 5.0}} }, "ER, memory 10, subset 5"},
+		{func(r *result.Result) { r.Config.Method = map[string]map[string]any{"er": {"subset": 5.0}} },
+			"ER, memory 10, subset 5"},
 	} {
 		one, other := f, f
 		one.seed, other.seed = 1, 2
@@ -94,7 +99,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestClassesText: the classes of the tasks are counted once each, beside those of the network where it has more; an older file does not say them.
+// TestClassesText: the classes of the tasks are counted once each, beside those of the network where it has more; an
+// older file does not say them.
 func TestClassesText(t *testing.T) {
 	tasks := func(classes ...[]int) (all []result.Task) {
 		for _, c := range classes {
@@ -120,7 +126,8 @@ func TestClassesText(t *testing.T) {
 
 // TestSharedIsSaidOnce: what all lines have in common is no column of the page but a sentence, and the files have it.
 func TestSharedIsSaidOnce(t *testing.T) {
-	for seeds, want := range map[int]string{1: "In every row: protocol standard, 1 run, outcome finished.", 2: "In every row: protocol standard, runs 2, outcome finished."} {
+	for seeds, want := range map[int]string{1: "In every row: protocol standard, 1 run, outcome finished.",
+		2: "In every row: protocol standard, runs 2, outcome finished."} {
 		var runs []*run
 		for _, r := range results(pair(seeds)) {
 			runs = append(runs, newRun(r, ""))
@@ -141,7 +148,8 @@ func TestSharedIsSaidOnce(t *testing.T) {
 	}
 }
 
-// TestFolderFront: what stands before all folders is said once on the page, and the CSV file has each folder whole. A folder from elsewhere has its own.
+// TestFolderFront: what stands before all folders is said once on the page, and the CSV file has each folder whole. A
+// folder from elsewhere has its own.
 func TestFolderFront(t *testing.T) {
 	of := func(folders ...string) (string, string, string) {
 		var runs []*run
@@ -154,10 +162,12 @@ func TestFolderFront(t *testing.T) {
 		return p.Runs.Front, html, string(p.Runs.csvBytes())
 	}
 	front, html, csv := of("/far/away/study/one", "/far/away/study/two")
-	if front != "/far/away/" || !strings.Contains(html, "<td>study/one<") || !strings.Contains(html, "All folders are in /far/away/.") || !strings.Contains(csv, "/far/away/study/two") {
+	if front != "/far/away/" || !strings.Contains(html, "<td>study/one<") ||
+		!strings.Contains(html, "All folders are in /far/away/.") || !strings.Contains(csv, "/far/away/study/two") {
 		t.Errorf("%q stands in front on\n%s\nin the file\n%s", front, html, csv)
 	}
-	if front, html, _ = of("/far/away/study/one", "/near/study/two"); front != "" || !strings.Contains(html, `data-v="/near/study/two">study/two`) {
+	if front, html, _ = of("/far/away/study/one", "/near/study/two"); front != "" ||
+		!strings.Contains(html, `data-v="/near/study/two">study/two`) {
 		t.Errorf("%q stands in front on\n%s", front, html)
 	}
 }

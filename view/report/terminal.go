@@ -14,8 +14,8 @@ import (
 
 // Table prints the table that ends an experiment: for each method its average accuracy with the 95 % interval over the
 // runs in per cent, forgetting in points, learning accuracy in per cent, and the time of one run. Runs that diverged or
-// were interrupted are listed below it and are not in the means. Lines have at most width columns, that is 40 to 100, and 100 for a width of 0;
-// a wider table becomes a list. It returns the error of w.
+// were interrupted are listed below it and are not in the means. Lines have at most width columns, that is 40 to 100,
+// and 100 for a width of 0; a wider table becomes a list. It returns the error of w.
 func Table(w io.Writer, results []*result.Result, o Options, width int) error {
 	var runs []*run
 	for _, r := range results {
@@ -131,13 +131,14 @@ func (s *setting) footnotes() []string {
 		}
 	}
 	if shared > 0 {
-		notes = append(notes, fmt.Sprintf("* up to %d runs shared the machine, so these times cannot be compared with those of a run alone", shared))
+		notes = append(notes, fmt.Sprintf("* up to %d runs shared the machine, so these times cannot be compared with those of a run alone",
+			shared))
 	}
 	return notes
 }
 
-// tunedText says which values the runs of a row were tuned to, and with which grid: "ER: tuned by the grid paper to lr 0.1 (seeds 1, 3), lr
-// 0.01 (seed 2)"; "" where nothing was tuned.
+// tunedText says which values the runs of a row were tuned to, and with which grid: "ER: tuned by the grid paper to lr
+// 0.1 (seeds 1, 3), lr 0.01 (seed 2)"; "" where nothing was tuned.
 func (g *row) tunedText() string {
 	grid := ""
 	choices := g.bySeeds(func(r *run) string {
@@ -206,7 +207,8 @@ func (g *row) outcomes() []string {
 	}, func(text, seeds string) string { return fmt.Sprintf("%s, %s: %s", g.full(), seeds, text) })
 }
 
-// bySeeds lists what is said of the row's runs, each text once with the seeds that it is said of. "" says nothing of a run.
+// bySeeds lists what is said of the row's runs, each text once with the seeds that it is said of. "" says nothing of a
+// run.
 func (g *row) bySeeds(say func(*run) string, join func(text, seeds string) string) (list []string) {
 	seeds := map[string][]string{}
 	for _, r := range g.runs {

@@ -48,7 +48,8 @@ Finetune            3.7 ± 1.3         51.0 ± 12.7   54.5 ± 6.4  1m21s     2
 }
 
 func TestTableSaysWhatIsMissing(t *testing.T) {
-	ew := fake{method: "ewc++", title: "EWC++", memory: -1, state: result.Diverged, through: 4, seed: 2, level: 0.5, decay: 0.5, concurrency: 2}
+	ew := fake{method: "ewc++", title: "EWC++", memory: -1, state: result.Diverged, through: 4, seed: 2, level: 0.5,
+		decay: 0.5, concurrency: 2}
 	ok := fake{method: "ewc++", title: "EWC++", memory: -1, seed: 1, concurrency: 2}
 	early := fake{method: "mir", title: "MIR", memory: 1000, seed: 1, state: result.Interrupted}
 	e := early.make()
@@ -71,7 +72,8 @@ MIR, memory 1,000, seed 1: interrupted at step 12; nothing was evaluated before 
 func TestDivergedSaysItsStepOnce(t *testing.T) {
 	f := fake{method: "er", title: "ER", memory: 10, state: result.Diverged, through: 4, seed: 2, level: 0.5, decay: 0.5}
 	for _, c := range [][2]string{
-		{"task 5, step 1400: learner: NaN", "ER, memory 10, seed 2: diverged (task 5, step 1400: learner: NaN); the numbers are those after 4 tasks"},
+		{"task 5, step 1400: learner: NaN",
+			"ER, memory 10, seed 2: diverged (task 5, step 1400: learner: NaN); the numbers are those after 4 tasks"},
 		{"NaN", "ER, memory 10, seed 2: diverged at step 1,400 (NaN); the numbers are those after 4 tasks"},
 	} {
 		r := f.make()
@@ -85,7 +87,9 @@ func TestDivergedSaysItsStepOnce(t *testing.T) {
 func TestTableFitsItsWidth(t *testing.T) {
 	var many []fake
 	for _, m := range surveyed {
-		many = append(many, fake{method: m, title: m + " with a title that is far longer than any method of the catalogue has", memory: 123456, seed: 1, level: 0.5, decay: 0.5})
+		many = append(many, fake{method: m, title: m +
+			" with a title that is far longer than any method of the catalogue has", memory: 123456, seed: 1, level: 0.5,
+			decay: 0.5})
 	}
 	for _, width := range []int{0, 40, 72, 100, 400} {
 		limit := width
@@ -114,7 +118,8 @@ func TestTableOfNothing(t *testing.T) {
 
 // TestControlCharacters: what a result holds does not reach a terminal raw.
 func TestControlCharacters(t *testing.T) {
-	r := (fake{method: "er", title: "E\x1b[31mR", memory: 10, seed: 1, tasks: 2, perTask: 1, level: 0.5, decay: 0.5, state: "diverged"}).make()
+	r := (fake{method: "er", title: "E\x1b[31mR", memory: 10, seed: 1, tasks: 2, perTask: 1, level: 0.5, decay: 0.5,
+		state: "diverged"}).make()
 	r.Outcome.Reason, r.Stream.Name = "\x1b]0;x\a\u009b1m", "a\rb"
 	var b strings.Builder
 	if err := Table(&b, []*result.Result{r}, Options{Known: methods}, 0); err != nil {

@@ -17,7 +17,8 @@ const maxTriangle = 100
 // tallTriangle is from how many rows on a triangle scrolls by itself, so that the numbers of its columns stay in view.
 const tallTriangle = 20
 
-// triangle is the comparison of every two rows of a setting on the page, the best row first. Each line has a cell for each row above it.
+// triangle is the comparison of every two rows of a setting on the page, the best row first. Each line has a cell for
+// each row above it.
 type triangle struct {
 	ID, Title, Caption string
 	Lines              []triangleLine
@@ -43,7 +44,8 @@ func (t *triangle) Tall() bool { return len(t.Lines) >= tallTriangle }
 // Columns are the numbers of the rows that others are compared with.
 func (t *triangle) Columns() (numbers []int) { return upTo(1, len(t.Lines)-1) }
 
-// triangle compares the rows in the order of the ranking, the bounds last; nil where no two rows have two seeds in common.
+// triangle compares the rows in the order of the ranking, the bounds last; nil where no two rows have two seeds in
+// common.
 func (s *setting) triangle() *triangle {
 	pairs := map[[2]*row]pairing{}
 	for _, p := range s.pairings() {

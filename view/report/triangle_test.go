@@ -6,9 +6,11 @@ import (
 	"testing"
 )
 
-// TestTriangle: the rows stand in the order of the ranking, and each line has what the table says of it and the rows above it.
+// TestTriangle: the rows stand in the order of the ranking, and each line has what the table says of it and the rows
+// above it.
 func TestTriangle(t *testing.T) {
-	st := studyOf(slices.Concat(accuracies(named("er"), .20, .30, .40, .50, .60), accuracies(named("mir"), .180, .281, .379, .482, .578),
+	st := studyOf(slices.Concat(accuracies(named("er"), .20, .30, .40, .50, .60),
+		accuracies(named("mir"), .180, .281, .379, .482, .578),
 		accuracies(named("gss"), .19, .31, .38, .51, .57), accuracies(named("agem"), .7, .71)), nil)
 	tri := st.settings[0].triangle()
 	var names, cells []string
@@ -22,27 +24,32 @@ func TestTriangle(t *testing.T) {
 		t.Errorf("the rows are %s, want them in the order of the ranking", got)
 	}
 	for i, want := range []string{
-		" −45.5 points, fewer than three seeds in common, 2 seeds", " −45.5 points, fewer than three seeds in common, 2 seeds", " −0.8 ± 2.2 points, p = 0.374, 5 seeds",
-		" −47.4 points, fewer than three seeds in common, 2 seeds", "w ▼2.0 ± 0.2 points, p < 0.001, 5 seeds", " −1.2 ± 2.0 points, p = 0.352, 5 seeds",
+		" −45.5 points, fewer than three seeds in common, 2 seeds",
+		" −45.5 points, fewer than three seeds in common, 2 seeds", " −0.8 ± 2.2 points, p = 0.374, 5 seeds",
+		" −47.4 points, fewer than three seeds in common, 2 seeds", "w ▼2.0 ± 0.2 points, p < 0.001, 5 seeds",
+		" −1.2 ± 2.0 points, p = 0.352, 5 seeds",
 	} {
 		if cells[i] != want {
 			t.Errorf("cell %d is %q, want %q", i, cells[i], want)
 		}
 	}
 	// A row that is better over the common seeds than one above it, which has a seed of its own.
-	st = studyOf(slices.Concat(accuracies(named("er"), .300, .310, .320, .900), accuracies(named("mir"), .3500, .3604, .3702)), nil)
+	st = studyOf(slices.Concat(accuracies(named("er"), .300, .310, .320, .900),
+		accuracies(named("mir"), .3500, .3604, .3702)), nil)
 	if c := st.settings[0].triangle().Lines[1].Cells[0]; c.Class != "b" || c.Text != "▲5.0" {
 		t.Errorf("MIR against ER is %+v, want it better by 5.0", c)
 	}
 	if s := studyOf(accuracies(named("er"), .3, .4), nil); s.settings[0].triangle() != nil {
 		t.Error("one row is compared")
 	}
-	if s := studyOf(slices.Concat(accuracies(named("er"), .3), accuracies(named("mir"), .4)), nil); s.settings[0].triangle() != nil {
+	if s := studyOf(slices.Concat(accuracies(named("er"), .3), accuracies(named("mir"), .4)),
+		nil); s.settings[0].triangle() != nil {
 		t.Error("rows of one seed are compared")
 	}
 }
 
-// TestTriangleOfMany: sixty rows stay on a page below its size, and of more than a hundred the best ones do. TestFiveHundredRuns has two streams.
+// TestTriangleOfMany: sixty rows stay on a page below its size, and of more than a hundred the best ones do.
+// TestFiveHundredRuns has two streams.
 func TestTriangleOfMany(t *testing.T) {
 	page, _, _ := newPage(studyOf(runsOf(sixtyFakes()), nil))
 	html := string(render(page))
@@ -61,7 +68,8 @@ func TestTriangleOfMany(t *testing.T) {
 		x := float64(m%50) / 100
 		many = append(many, accuracies(f, .1+x, .13+x, .12+1.1*x)...)
 	}
-	if tri := studyOf(many, nil).settings[0].triangle(); len(tri.Lines) != maxTriangle || !strings.HasSuffix(tri.Caption, "the pairs of 5 rows more.") {
+	if tri := studyOf(many, nil).settings[0].triangle(); len(tri.Lines) != maxTriangle ||
+		!strings.HasSuffix(tri.Caption, "the pairs of 5 rows more.") {
 		t.Errorf("%d lines, and the caption %q", len(tri.Lines), tri.Caption)
 	}
 }
@@ -73,7 +81,8 @@ func runsOf(fakes []fake) (runs []*run) {
 	return runs
 }
 
-// TestVerdictsDiffer: better, worse and the page differ for every eye. TestContrast holds that what is written on them can be read.
+// TestVerdictsDiffer: better, worse and the page differ for every eye. TestContrast holds that what is written on them
+// can be read.
 func TestVerdictsDiffer(t *testing.T) {
 	light, dark := cssVars(t, pageCSS)
 	for i, vars := range []map[string]string{light, dark} {

@@ -89,8 +89,9 @@ func (b Board) Page() []byte {
 	return page.Bytes()
 }
 
-// ServeBoard answers browsers on a listener, which it closes, until stop is called: with the board, and with the same in JSON at /status.json.
-// Both are asked for each time. host is a name by which the page may be asked for beside localhost and addresses; "" is none.
+// ServeBoard answers browsers on a listener, which it closes, until stop is called: with the board, and with the same
+// in JSON at /status.json. Both are asked for each time. host is a name by which the page may be asked for beside
+// localhost and addresses; "" is none.
 func ServeBoard(on net.Listener, host string, board func() Board, status func() []byte) (stop func()) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(to http.ResponseWriter, _ *http.Request) {
@@ -98,8 +99,14 @@ func ServeBoard(on net.Listener, host string, board func() Board, status func() 
 		to.Header().Set("Content-Security-Policy", policy(page))
 		send(to, "text/html; charset=utf-8", page)
 	})
-	mux.HandleFunc("GET /status.json", func(to http.ResponseWriter, _ *http.Request) { send(to, "application/json", status()) })
-	mux.HandleFunc("GET /favicon.ico", func(to http.ResponseWriter, _ *http.Request) { to.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /status.json", func(to http.ResponseWriter,
+		_ *http.Request) {
+		send(to, "application/json", status())
+	})
+	mux.HandleFunc("GET /favicon.ico", func(to http.ResponseWriter,
+		_ *http.Request) {
+		to.WriteHeader(http.StatusNoContent)
+	})
 	_, stop = serve(on, guarded(mux, "ocl sweep --status", strings.ToLower(host)))
 	return stop
 }

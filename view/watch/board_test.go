@@ -18,10 +18,13 @@ import (
 // boardOf is the page of a study of so many jobs, of which some are at work.
 func boardOf(done int) Board {
 	mean := 0.4121
-	b := Board{Name: "quick<b>", Line: fmt.Sprintf("%d of 60 jobs done", done), Share: float64(done) / 60, Left: "3m20s", Hosts: []BoardHost{{"desk", 2, 5}, {"far\u202eaway", 1, 20}},
-		Cells: []BoardCell{{"er, memory 100, on mnist", done, 30, &mean}, {"agem on mnist", 0, 30, nil}}, Errors: []BoardError{{"er m100 s3", "<script>alert(1)</script>"}}}
+	b := Board{Name: "quick<b>", Line: fmt.Sprintf("%d of 60 jobs done", done), Share: float64(done) / 60, Left: "3m20s",
+		Hosts:  []BoardHost{{"desk", 2, 5}, {"far\u202eaway", 1, 20}},
+		Cells:  []BoardCell{{"er, memory 100, on mnist", done, 30, &mean}, {"agem on mnist", 0, 30, nil}},
+		Errors: []BoardError{{"er m100 s3", "<script>alert(1)</script>"}}}
 	for i := range 25 {
-		b.Work = append(b.Work, BoardJob{Name: fmt.Sprintf("er m100 s%d", i), Host: "desk", Where: "task 2 of 10", Share: 0.125, Seen: &mean})
+		b.Work = append(b.Work, BoardJob{Name: fmt.Sprintf("er m100 s%d", i), Host: "desk", Where: "task 2 of 10",
+			Share: 0.125, Seen: &mean})
 	}
 	return b
 }
@@ -35,23 +38,28 @@ func listenHere(t *testing.T) (net.Listener, string) {
 	return on, "http://" + on.Addr().String() + "/"
 }
 
-// TestBoard: the page says how far the study is to those who ask this machine, escapes names, and counts what is not listed. It is read only.
+// TestBoard: the page says how far the study is to those who ask this machine, escapes names, and counts what is not
+// listed. It is read only.
 func TestBoard(t *testing.T) {
 	on, address := listenHere(t)
 	t.Cleanup(ServeBoard(on, "", func() Board { return boardOf(12) }, func() []byte { return []byte("{\"done\": 12}\n") }))
 	a := get(t, http.MethodGet, address, "")
-	for _, want := range []string{"12 of 60 jobs done, about 3m20s left", "41.2\u00a0%", "desk", `er, memory 100, on mnist</td><td class="n">12 of 30`, "and 5 more", "quick&lt;b&gt;", "&lt;script&gt;alert(1)"} {
+	for _, want := range []string{"12 of 60 jobs done, about 3m20s left", "41.2\u00a0%", "desk",
+		`er, memory 100, on mnist</td><td class="n">12 of 30`, "and 5 more", "quick&lt;b&gt;", "&lt;script&gt;alert(1)"} {
 		if !strings.Contains(a.text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if a.code != http.StatusOK || strings.Contains(a.text, "\u202e") || !strings.Contains(a.header.Get("Content-Security-Policy"), "script-src 'sha256-") {
+	if a.code != http.StatusOK || strings.Contains(a.text, "\u202e") ||
+		!strings.Contains(a.header.Get("Content-Security-Policy"), "script-src 'sha256-") {
 		t.Errorf("code %d, %v", a.code, a.header)
 	}
-	if j := get(t, http.MethodGet, address+"status.json", "localhost:1"); j.text != "{\"done\": 12}\n" || j.header.Get("Content-Type") != "application/json" {
+	if j := get(t, http.MethodGet, address+"status.json", "localhost:1"); j.text != "{\"done\": 12}\n" ||
+		j.header.Get("Content-Type") != "application/json" {
 		t.Errorf("%+v", j)
 	}
-	if a := get(t, http.MethodGet, address, "evil.example"); a.code != http.StatusForbidden || !strings.Contains(a.text, "`ocl sweep --status`") {
+	if a := get(t, http.MethodGet, address, "evil.example"); a.code != http.StatusForbidden ||
+		!strings.Contains(a.text, "`ocl sweep --status`") {
 		t.Errorf("another name: %+v", a)
 	}
 	if a := get(t, http.MethodPost, address, ""); a.code != http.StatusMethodNotAllowed {
@@ -73,7 +81,8 @@ func TestBoardInABrowser(t *testing.T) {
 				t.Helper()
 				err := chromedp.Run(ctx, chromedp.ActionFunc(func(ctx context.Context) error {
 					for has := false; !has; time.Sleep(50 * time.Millisecond) {
-						if err := chromedp.Evaluate("document.getElementById('board').innerText.includes("+quoted(text)+")", &has).Do(ctx); err != nil {
+						if err := chromedp.Evaluate("document.getElementById('board').innerText.includes("+quoted(text)+")",
+							&has).Do(ctx); err != nil {
 							return err
 						}
 					}
@@ -88,7 +97,8 @@ func TestBoardInABrowser(t *testing.T) {
 			done.Store(30)
 			wait("30 of 60 jobs done")
 			var fits bool
-			if err := chromedp.Run(ctx, chromedp.Evaluate("document.documentElement.scrollWidth<=innerWidth", &fits)); err != nil || !fits {
+			if err := chromedp.Run(ctx, chromedp.Evaluate("document.documentElement.scrollWidth<=innerWidth",
+				&fits)); err != nil || !fits {
 				t.Errorf("the page is wider than the screen (error %v)", err)
 			}
 		})

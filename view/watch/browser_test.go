@@ -13,7 +13,8 @@ import (
 	"ocl/view/report"
 )
 
-// TestLivePage: in Chromium the page follows a run to its end, on a phone and on a screen, and keeps the scroll position, the order and what is open.
+// TestLivePage: in Chromium the page follows a run to its end, on a phone and on a screen, and keeps the scroll
+// position, the order and what is open.
 func TestLivePage(t *testing.T) {
 	b := browsertest.Start(t)
 	for name, size := range map[string][2]int64{"watch-390": {390, 844}, "watch-1440": {1440, 900}} {
@@ -61,7 +62,8 @@ func TestLivePage(t *testing.T) {
 			w.Look()
 			act(has("task 3 of 4"), has("the numbers are those after 3 tasks"), chromedp.Evaluate(place, &after))
 			var sorted, open bool
-			act(chromedp.Evaluate(table+".querySelector('th[aria-sort=ascending]')!==null", &sorted), chromedp.Evaluate("document.querySelector('#results-section details').open", &open))
+			act(chromedp.Evaluate(table+".querySelector('th[aria-sort=ascending]')!==null", &sorted),
+				chromedp.Evaluate("document.querySelector('#results-section details').open", &open))
 			if d := after - before; !sorted || !open || d > 2 || d < -2 {
 				t.Errorf("after the change: sorted %v, filter open %v, and what is read has moved by %v pixels", sorted, open, d)
 			}
@@ -84,5 +86,6 @@ func TestLivePage(t *testing.T) {
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "\\'") + "'" }
 
-// TestScript runs the tests of the scripts of both pages, and checks that the one of a run is well formed together with that of a report.
+// TestScript runs the tests of the scripts of both pages, and checks that the one of a run is well formed together with
+// that of a report.
 func TestScript(t *testing.T) { browsertest.Scripts(t, "*.test.mjs", report.PageScript()+liveJS) }

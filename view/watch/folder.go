@@ -80,7 +80,8 @@ func (s *State) Over() bool {
 // Idle says that nobody is at work.
 func (s *State) Idle() bool { return s.Count(Working) == 0 }
 
-// Left is the time until the last job ends, if as many stay at work as are now and those that wait are like the others; 0 where it is not known.
+// Left is the time until the last job ends, if as many stay at work as are now and those that wait are like the others;
+// 0 where it is not known.
 func (s *State) Left() time.Duration {
 	working, speed, todo := 0, 0.0, 0.0
 	longest := time.Duration(0)
@@ -141,7 +142,8 @@ type inactivity struct {
 }
 
 func newReader(dir string, now func() time.Time) *reader {
-	return &reader{dir: dir, now: now, results: map[string]kept{}, follows: map[string]*follow{}, inactive: map[string]inactivity{}, idle: map[string]stateThen{}}
+	return &reader{dir: dir, now: now, results: map[string]kept{}, follows: map[string]*follow{},
+		inactive: map[string]inactivity{}, idle: map[string]stateThen{}}
 }
 
 // stamp changes when a file does; "" is none.
@@ -162,10 +164,12 @@ func exists(path string) bool {
 func Check(dir string) error {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
-		return fmt.Errorf("watch: %s is %s and not a folder. Give the folder of a run, of an experiment or of a study", dir, input.Kind(info))
+		return fmt.Errorf("watch: %s is %s and not a folder. Give the folder of a run, of an experiment or of a study", dir,
+			input.Kind(info))
 	}
 	if err != nil && !(errors.Is(err, fs.ErrNotExist) && !exists(dir)) {
-		return fmt.Errorf("watch: %s cannot be read: %w. Give the folder of a run, of an experiment or of a study", dir, cause.Of(err))
+		return fmt.Errorf("watch: %s cannot be read: %w. Give the folder of a run, of an experiment or of a study", dir,
+			cause.Of(err))
 	}
 	return nil
 }
@@ -182,7 +186,8 @@ func (r *reader) read() *State {
 		s.Problem = fmt.Sprintf("%s cannot be read: %v. The page goes on when it can be.", r.dir, cause.Of(err))
 		return s
 	case !info.IsDir():
-		s.Problem = fmt.Sprintf("%s is %s and not a folder. Give the folder of a run, of an experiment or of a study.", r.dir, input.Kind(info))
+		s.Problem = fmt.Sprintf("%s is %s and not a folder. Give the folder of a run, of an experiment or of a study.", r.dir,
+			input.Kind(info))
 		return s
 	}
 	switch has := func(name string) bool { return exists(filepath.Join(r.dir, name)) }; {
@@ -207,14 +212,18 @@ func (r *reader) read() *State {
 func (s *State) finish() {
 	var b strings.Builder
 	for _, f := range s.found {
-		fmt.Fprintf(&b, "%s %s %d %d %p;", f.Folder, f.Result.Outcome.State, len(f.Result.Accuracy), len(f.Result.Evaluations), measured(f.Result))
+		fmt.Fprintf(&b, "%s %s %d %d %p;", f.Folder, f.Result.Outcome.State, len(f.Result.Accuracy),
+			len(f.Result.Evaluations), measured(f.Result))
 	}
 	for _, l := range s.left {
 		fmt.Fprintf(&b, "%s %s;", l.Path, l.Reason)
 	}
 	s.version = b.String()
 	order := []string{Working, Failed, Stopped, Ended, Waiting}
-	slices.SortStableFunc(s.Jobs, func(a, b Job) int { return cmp.Compare(slices.Index(order, a.Phase), slices.Index(order, b.Phase)) })
+	slices.SortStableFunc(s.Jobs, func(a, b Job) int {
+		return cmp.Compare(slices.Index(order, a.Phase),
+			slices.Index(order, b.Phase))
+	})
 }
 
 // measured is the identity of the last row of a result, which is another one when it was measured again.
@@ -234,7 +243,8 @@ func (r *reader) experiment(s *State) {
 	}
 	for _, e := range entries {
 		folder := filepath.Join(r.dir, e.Name())
-		if !e.IsDir() || !exists(filepath.Join(folder, experiment.EventsFile)) && !exists(filepath.Join(folder, experiment.ResultFile)) {
+		if !e.IsDir() || !exists(filepath.Join(folder, experiment.EventsFile)) &&
+			!exists(filepath.Join(folder, experiment.ResultFile)) {
 			continue
 		}
 		r.run(s, folder)
@@ -323,10 +333,12 @@ func (s *State) note(folder string, j *Job) {
 	if j.Note == "" {
 		j.Note = "nobody is at work on it"
 	}
-	s.notes = append(s.notes, fmt.Sprintf("%s has not ended, and nobody is at work on it. “ocl run --resume %s” continues it.", folder, folder))
+	s.notes = append(s.notes, fmt.Sprintf("%s has not ended, and nobody is at work on it. “ocl run --resume %s” continues it.",
+		folder, folder))
 }
 
-// result takes the result of a run, and says whether it has ended. Of a run that was interrupted it only returns the result.
+// result takes the result of a run, and says whether it has ended. Of a run that was interrupted it only returns the
+// result.
 func (r *reader) result(s *State, folder string, j *Job) (last *result.Result, ended bool) {
 	path := ""
 	for _, name := range []string{experiment.ResultFile, "result" + result.Packed} {
@@ -401,8 +413,8 @@ func (r *reader) events(s *State, folder string, j *Job) bool {
 }
 
 const (
-	// patience is how long the events of a run may stand still before its lock is asked. A lock that is asked is held for a moment, in which
-	// a run that begins would find it taken.
+	// patience is how long the events of a run may stand still before its lock is asked. A lock that is asked is held for
+	// a moment, in which a run that begins would find it taken.
 	patience = 20 * time.Second
 	// askEvery is the time between two such questions.
 	askEvery = 30 * time.Second
@@ -457,8 +469,9 @@ type stateThen struct {
 	study.State
 }
 
-// state is the state of a job. To tell whether the worker of a job has died, the store holds the job's lock for a moment, and a worker that begins
-// would find it taken. So it is asked again only when a file has come or gone in the folder, as when a worker begins, or after some time.
+// state is the state of a job. To tell whether the worker of a job has died, the store holds the job's lock for a
+// moment, and a worker that begins would find it taken. So it is asked again only when a file has come or gone in the
+// folder, as when a worker begins, or after some time.
 func (r *reader) state(e study.Entry, folder string) study.State {
 	now, at := r.now(), stamp(folder)
 	if then, idle := r.idle[folder]; idle && then.stamp == at && now.Sub(then.asked) < askEvery {

@@ -100,7 +100,8 @@ func (f *follow) look() (news bool) {
 	}
 }
 
-// cut says whether the file no longer has the last line that was read where it was. Lines have times, so no other one is the same.
+// cut says whether the file no longer has the last line that was read where it was. Lines have times, so no other one
+// is the same.
 func (f *follow) cut(file io.ReaderAt) bool {
 	if f.read == 0 {
 		return false
@@ -203,15 +204,16 @@ func (f *follow) share() float64 {
 	return max(0, min(1, f.work()/p.FLOPs))
 }
 
-// left is the time that the rest takes at the speed of the latter half of what is done; 0 where that is not known. A run that was stopped for a
-// while and goes on is told the truth as soon as the pause lies in the first half.
+// left is the time that the rest takes at the speed of the latter half of what is done; 0 where that is not known. A
+// run that was stopped for a while and goes on is told the truth as soon as the pause lies in the first half.
 func (f *follow) left() time.Duration {
 	p := f.plan()
 	if p == nil || len(f.marks) < 2 {
 		return 0
 	}
 	end := f.marks[len(f.marks)-1]
-	from, _ := slices.BinarySearchFunc(f.marks, end.work/2, func(m mark, half float64) int { return int(min(1, max(-1, m.work-half))) })
+	from, _ := slices.BinarySearchFunc(f.marks, end.work/2,
+		func(m mark, half float64) int { return int(min(1, max(-1, m.work-half))) })
 	from = min(from, len(f.marks)-2)
 	spent, done := end.at.Sub(f.marks[from].at), end.work-f.marks[from].work
 	if spent <= 0 || done <= 0 {
@@ -236,7 +238,8 @@ func (f *follow) result() *result.Result {
 		if err != nil || len(c.Methods) != 1 {
 			return nil // of a newer ocl, or of one that knows other methods
 		}
-		r := &result.Result{Format: result.Format, Version: result.Version, Config: c, Method: result.Method{Name: c.Methods[0], Title: c.Methods[0]}}
+		r := &result.Result{Format: result.Format, Version: result.Version, Config: c,
+			Method: result.Method{Name: c.Methods[0], Title: c.Methods[0]}}
 		for _, trick := range c.Tricks {
 			if trick != "none" {
 				r.Method.Tricks = append(r.Method.Tricks, trick)
@@ -252,7 +255,8 @@ func (f *follow) result() *result.Result {
 	}
 	r, first := *f.made, f.first
 	r.Key, r.Stream = first.Key, *st
-	r.Provenance = result.Provenance{Numbers: first.Numbers, Kernel: first.Kernel, Convolution: first.Convolution, DataDigest: first.DataDigest, Registered: first.Registered,
+	r.Provenance = result.Provenance{Numbers: first.Numbers, Kernel: first.Kernel, Convolution: first.Convolution,
+		DataDigest: first.DataDigest, Registered: first.Registered,
 		Workers: 1, Concurrency: 1}
 	// A report takes the matrix as it is: its shape must be that of the stream.
 	sets := len(st.Tasks)

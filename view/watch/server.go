@@ -30,7 +30,8 @@ const place = "<!--strip-->"
 
 // frame has the parts of the page around the report. Without scripts the browser loads the page again and again.
 var frame = report.Frame{
-	Top: template.HTML(`<noscript><meta http-equiv="refresh" content="10"/></noscript><aside id="live" aria-label="Progress">` + place + "</aside>\n"), Style: liveCSS, Script: liveJS,
+	Top: template.HTML(`<noscript><meta http-equiv="refresh" content="10"/></noscript><aside id="live" aria-label="Progress">` +
+		place + "</aside>\n"), Style: liveCSS, Script: liveJS,
 }
 
 // Watcher shows a folder. Its methods may be called from several goroutines.
@@ -57,7 +58,8 @@ type Watcher struct {
 
 // New is a watcher of a folder, which need not be there yet.
 func New(dir string, o Options) *Watcher {
-	return &Watcher{dir: dir, options: o.Report, host: o.Host, reader: newReader(dir, o.now()), state: &State{}, shown: &State{}, changed: make(chan struct{}), ended: make(chan struct{})}
+	return &Watcher{dir: dir, options: o.Report, host: o.Host, reader: newReader(dir, o.now()), state: &State{},
+		shown: &State{}, changed: make(chan struct{}), ended: make(chan struct{})}
 }
 
 // Look reads the folder and tells the browsers what has changed.
@@ -176,7 +178,10 @@ func (w *Watcher) Handler() http.Handler {
 		send(to, "application/json", encoded(n))
 	})
 	mux.HandleFunc("GET /events", w.stream)
-	mux.HandleFunc("GET /favicon.ico", func(to http.ResponseWriter, _ *http.Request) { to.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /favicon.ico", func(to http.ResponseWriter,
+		_ *http.Request) {
+		to.WriteHeader(http.StatusNoContent)
+	})
 	for pattern := range kinds {
 		mux.HandleFunc("GET "+pattern, func(to http.ResponseWriter, r *http.Request) {
 			name := strings.TrimPrefix(r.URL.Path, "/")
@@ -196,11 +201,12 @@ func (w *Watcher) Handler() http.Handler {
 // kinds are the folders of a report, and types what their files are.
 var (
 	kinds = map[string]bool{"/figures/{name}": true, "/tables/{name}": true}
-	types = map[string]string{".svg": "image/svg+xml", ".pdf": "application/pdf", ".csv": "text/csv; charset=utf-8", ".md": "text/plain; charset=utf-8"}
+	types = map[string]string{".svg": "image/svg+xml", ".pdf": "application/pdf", ".csv": "text/csv; charset=utf-8",
+		".md": "text/plain; charset=utf-8"}
 )
 
-// guarded answers only those who ask for this machine by its address or as localhost. A page elsewhere can let its own name mean this machine, and would
-// then be allowed to read the answer.
+// guarded answers only those who ask for this machine by its address or as localhost. A page elsewhere can let its own
+// name mean this machine, and would then be allowed to read the answer.
 func guarded(next http.Handler, command, name string) http.Handler {
 	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
 		h := to.Header()
@@ -210,7 +216,8 @@ func guarded(next http.Handler, command, name string) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		switch {
 		case !listen.Knows(r.Host, name):
-			http.Error(to, fmt.Sprintf("%s is no name of this machine that `%s` knows. Use the address that it has printed.", escape.Line(r.Host), command), http.StatusForbidden)
+			http.Error(to, fmt.Sprintf("%s is no name of this machine that `%s` knows. Use the address that it has printed.",
+				escape.Line(r.Host), command), http.StatusForbidden)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			http.Error(to, "This page can only be read. Use GET.", http.StatusMethodNotAllowed)
@@ -252,7 +259,8 @@ const pingAfter = 15
 func (w *Watcher) stream(to http.ResponseWriter, r *http.Request) {
 	flusher, can := to.(http.Flusher)
 	if !can || r.Method != http.MethodGet || !w.enter() {
-		http.Error(to, fmt.Sprintf("There are %d open pages already. Close one of them; this one asks every few seconds.", limit.WatchStreams), http.StatusServiceUnavailable)
+		http.Error(to, fmt.Sprintf("There are %d open pages already. Close one of them; this one asks every few seconds.",
+			limit.WatchStreams), http.StatusServiceUnavailable)
 		return
 	}
 	defer w.leave()

@@ -88,7 +88,8 @@ func (s *State) lines() (lines []line, more int) {
 			more++
 			continue
 		}
-		l := line{Name: escape.Line(j.Name), Phase: j.Phase, Percent: int(100 * j.Share), Note: escape.Line(j.Note), Quiet: j.Phase != Working}
+		l := line{Name: escape.Line(j.Name), Phase: j.Phase, Percent: int(100 * j.Share), Note: escape.Line(j.Note),
+			Quiet: j.Phase != Working}
 		var where []string
 		if j.Task > 0 {
 			where = append(where, fmt.Sprintf("task %d of %d", min(j.Task, j.Tasks), j.Tasks))

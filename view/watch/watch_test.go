@@ -129,7 +129,8 @@ func (l *live) watcher() *Watcher {
 }
 
 func watcherOf(dir string, now func() time.Time) *Watcher {
-	return New(dir, Options{Report: report.Options{Known: known.Methods(), Tricks: known.Tricks(), Catalogue: experiment.Schema()}, Now: now})
+	return New(dir, Options{Report: report.Options{Known: known.Methods(), Tricks: known.Tricks(),
+		Catalogue: experiment.Schema()}, Now: now})
 }
 
 func (l *live) finished() *result.Result {
@@ -165,7 +166,8 @@ func TestRunAtWork(t *testing.T) {
 		l.goOn(1)
 		s = w.Look()
 		j := jobOf(t, s)
-		if j.Phase != Working || j.Task != evaluations || j.Tasks != 4 || j.Seen == nil || !(math.Abs(j.Share-float64(evaluations)/4) < 0.15) || s.Over() {
+		if j.Phase != Working || j.Task != evaluations || j.Tasks != 4 || j.Seen == nil ||
+			!(math.Abs(j.Share-float64(evaluations)/4) < 0.15) || s.Over() {
 			t.Errorf("after %d evaluations: %+v", evaluations, j)
 		}
 		at := s.found[len(s.found)-1].Result
@@ -178,7 +180,8 @@ func TestRunAtWork(t *testing.T) {
 		if evaluations == 4 {
 			l.end()
 			r := l.finished()
-			if *at.Metrics.AverageAccuracy != *r.Metrics.AverageAccuracy || *at.Metrics.AverageForgetting != *r.Metrics.AverageForgetting || !(j.Share > 0.999) {
+			if *at.Metrics.AverageAccuracy != *r.Metrics.AverageAccuracy ||
+				*at.Metrics.AverageForgetting != *r.Metrics.AverageForgetting || !(j.Share > 0.999) {
 				t.Errorf("%+v and a share of %v, want those of the result %+v", at.Metrics, j.Share, r.Metrics)
 			}
 		}
@@ -188,8 +191,9 @@ func TestRunAtWork(t *testing.T) {
 	}
 }
 
-// TestStopped: a run whose events have stood still for long, and whose folder nobody has locked, is stopped. When it goes on its events
-// are read from their beginning, whether they are in another file or other lines stand in the same one.
+// TestStopped: a run whose events have stood still for long, and whose folder nobody has locked, is stopped. When it
+// goes on its events are read from their beginning, whether they are in another file or other lines stand in the same
+// one.
 func TestStopped(t *testing.T) {
 	l := copied(t, 2)
 	later := time.Hour
@@ -228,15 +232,18 @@ func TestStopped(t *testing.T) {
 	before, _, _ := strings.Cut(string(text), `"event":"evaluation"`)
 	before = before[:strings.LastIndex(before, "\n")+1]
 	step := before[strings.LastIndex(before[:len(before)-1], "\n")+1:]
-	again := before + strings.Repeat(step, 1+(at-len(before))/len(step)) // the same steps once more instead of the evaluation
+	// the same steps once more instead of the evaluation
+	again := before + strings.Repeat(step, 1+(at-len(before))/len(step))
 	l.write(l.events(), again)
 	w.Look()
 	if f := w.reader.follows[l.run]; f.measured != 0 || f.fault != nil || f.read != int64(len(again)) {
-		t.Errorf("of the file that was cut %d evaluations in %d bytes are read (%v), want none in %d", f.measured, f.read, f.fault, len(again))
+		t.Errorf("of the file that was cut %d evaluations in %d bytes are read (%v), want none in %d", f.measured, f.read,
+			f.fault, len(again))
 	}
 }
 
-// TestDeadJob: a job whose worker has died is not locked again and again. It is asked for when a file comes or goes, and after some time.
+// TestDeadJob: a job whose worker has died is not locked again and again. It is asked for when a file comes or goes,
+// and after some time.
 func TestDeadJob(t *testing.T) {
 	dir, now := t.TempDir(), time.Unix(1_000_000, 0)
 	e := study.Entry{Name: "er", Folder: "er-s1"}
@@ -358,7 +365,8 @@ func TestStream(t *testing.T) {
 	defer w.end()
 	stream := listening(t, server.URL)
 	first := stream.next()
-	if first.Page != 1 || !strings.Contains(first.Strip, "task 1 of 4") || !strings.Contains(first.Strip, "1 of 2 runs have ended, 1 at work") || first.Over {
+	if first.Page != 1 || !strings.Contains(first.Strip, "task 1 of 4") ||
+		!strings.Contains(first.Strip, "1 of 2 runs have ended, 1 at work") || first.Over {
 		t.Errorf("the first news are %+v", first)
 	}
 	l.goOn(1)
@@ -371,7 +379,8 @@ func TestStream(t *testing.T) {
 	if want := string(encoded(second)); polled != want {
 		t.Errorf("who asks is told %s, want %s", polled, want)
 	}
-	if page := get(t, http.MethodGet, server.URL+"/?results.sort=-runs", "").text; !strings.Contains(page, second.Strip) || !strings.Contains(page, "the numbers are those after 2 tasks") ||
+	if page := get(t, http.MethodGet, server.URL+"/?results.sort=-runs", "").text; !strings.Contains(page, second.Strip) ||
+		!strings.Contains(page, "the numbers are those after 2 tasks") ||
 		!strings.Contains(page, "% so far</h1>") {
 		t.Errorf("the page has not what was told: %.3000s", page)
 	}
@@ -381,7 +390,8 @@ func TestStream(t *testing.T) {
 	w.finish()
 	for n := stream.next(); ; n = stream.next() {
 		if n.Over {
-			if n.Page != 3 || !strings.Contains(n.Strip, "Ended") || !strings.Contains(n.Strip, "2 of 2 runs have ended") || n.Title != "100 % x" {
+			if n.Page != 3 || !strings.Contains(n.Strip, "Ended") || !strings.Contains(n.Strip, "2 of 2 runs have ended") ||
+				n.Title != "100 % x" {
 				t.Errorf("the last news are %+v", n)
 			}
 			break
@@ -396,14 +406,16 @@ func TestStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := strings.Replace(strings.Replace(strings.Replace(string(w.Page()), string(frame.Top), "", 1), liveCSS, "", 1), liveJS, "", 1)
+	page := strings.Replace(strings.Replace(strings.Replace(string(w.Page()), string(frame.Top), "", 1), liveCSS, "", 1),
+		liveJS, "", 1)
 	page = strings.Replace(page, strings.Replace(string(frame.Top), place, w.strip(), 1), "", 1)
 	if page != string(want) {
 		t.Errorf("the last page has %d bytes beside the strip, and the report has %d", len(page), len(want))
 	}
 }
 
-// TestAnswers: the server answers for this machine's names alone, changes nothing, and lets the page do nothing but what it is for.
+// TestAnswers: the server answers for this machine's names alone, changes nothing, and lets the page do nothing but
+// what it is for.
 func TestAnswers(t *testing.T) {
 	l := copied(t, 2)
 	w := l.watcher()
@@ -433,7 +445,8 @@ func TestAnswers(t *testing.T) {
 		{"GET", "/experiment.yaml", "", 404, ""},
 	} {
 		a := get(t, c.method, server.URL+c.path, c.host)
-		if a.code != c.code || !strings.Contains(a.text, c.want) || a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Access-Control-Allow-Origin") != "" {
+		if a.code != c.code || !strings.Contains(a.text, c.want) || a.header.Get("X-Content-Type-Options") != "nosniff" ||
+			a.header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s %s as %q: %d, %.200s", c.method, c.path, c.host, a.code, a.text)
 		}
 	}
@@ -442,7 +455,9 @@ func TestAnswers(t *testing.T) {
 	script, _, _ = strings.Cut(script, "</script>")
 	sum := sha256.Sum256([]byte(script))
 	rules := a.header.Get("Content-Security-Policy")
-	if !strings.Contains(script, "follow();") || !strings.Contains(rules, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"';") || !strings.HasPrefix(rules, "default-src 'none';") {
+	if !strings.Contains(script, "follow();") ||
+		!strings.Contains(rules, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"';") ||
+		!strings.HasPrefix(rules, "default-src 'none';") {
 		t.Errorf("the policy %q does not fit the script", rules)
 	}
 	if strings.Contains(string(waiting()), "import {") {
@@ -459,7 +474,8 @@ func TestManyStreams(t *testing.T) {
 	defer w.end()
 	w.streams = limit.WatchStreams - 1
 	listening(t, server.URL).next()
-	if a := get(t, "GET", server.URL+"/events", ""); a.code != http.StatusServiceUnavailable || !strings.Contains(a.text, "There are 64 open pages already.") {
+	if a := get(t, "GET", server.URL+"/events", ""); a.code != http.StatusServiceUnavailable ||
+		!strings.Contains(a.text, "There are 64 open pages already.") {
 		t.Errorf("%d: %s", a.code, a.text)
 	}
 	if a := get(t, "GET", server.URL+"/state", ""); a.code != http.StatusOK {
@@ -475,10 +491,12 @@ func TestFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := l.watcher()
-	if s := w.Look(); s.Problem != l.dir+" does not exist. The page shows the first run that begins there." || s.Over() || s.Results() {
+	if s := w.Look(); s.Problem != l.dir+" does not exist. The page shows the first run that begins there." || s.Over() ||
+		s.Results() {
 		t.Errorf("%+v", s)
 	}
-	if page := string(w.Page()); !strings.Contains(page, "Nothing was measured yet") || !strings.Contains(page, "does not exist. The page") {
+	if page := string(w.Page()); !strings.Contains(page, "Nothing was measured yet") ||
+		!strings.Contains(page, "does not exist. The page") {
 		t.Errorf("the page says %.2000s", page)
 	}
 	if err := os.Mkdir(l.dir, 0o755); err != nil {
@@ -503,7 +521,8 @@ func TestFolders(t *testing.T) {
 	if s := w.Look(); !strings.Contains(s.Problem, "does not exist.") {
 		t.Errorf("%+v", s)
 	}
-	if again := w.Page(); !strings.Contains(string(again), "the numbers are those after 2 tasks") || len(again) < len(page)/2 {
+	if again := w.Page(); !strings.Contains(string(again), "the numbers are those after 2 tasks") ||
+		len(again) < len(page)/2 {
 		t.Error("when the folder has vanished the page does not show any longer what it has shown")
 	}
 	if err := os.Rename(away, l.dir); err != nil {
@@ -528,7 +547,8 @@ func TestFolders(t *testing.T) {
 		t.Error("the page does not say that a result is left out")
 	}
 	l.write(filepath.Join(l.dir, experiment.ConfigFile), "methods: [\n")
-	if s := w.Look(); !strings.Contains(s.Problem, experiment.ConfigFile+" cannot be read: ") || strings.Count(s.Problem, ". ") < 1 || len(s.Jobs) != 2 {
+	if s := w.Look(); !strings.Contains(s.Problem, experiment.ConfigFile+" cannot be read: ") ||
+		strings.Count(s.Problem, ". ") < 1 || len(s.Jobs) != 2 {
 		t.Errorf("a damaged config: %+v", s)
 	}
 }
@@ -557,7 +577,8 @@ func TestCheck(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(file); err == nil || err.Error() != "watch: "+file+" is a file and not a folder. Give the folder of a run, of an experiment or of a study" {
+	if err := Check(file); err == nil ||
+		err.Error() != "watch: "+file+" is a file and not a folder. Give the folder of a run, of an experiment or of a study" {
 		t.Errorf("a file: %v", err)
 	}
 	for _, dir := range []string{filepath.Dir(file), filepath.Join(filepath.Dir(file), "nothing")} {
@@ -573,7 +594,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestLeft: the time left follows from the speed of the latter half of the work, so that a pause of a run that was stopped counts less and less.
+// TestLeft: the time left follows from the speed of the latter half of the work, so that a pause of a run that was
+// stopped counts less and less.
 func TestLeft(t *testing.T) {
 	f := &follow{first: &result.Event{Plan: &result.Plan{Steps: 100, FLOPs: 1000, StepFLOPs: 10}}}
 	at := time.Unix(1_000_000, 0).UTC()
@@ -598,7 +620,8 @@ func TestLeft(t *testing.T) {
 
 // TestLeftOfAll: jobs that wait take as long as the others, at the speed of those at work.
 func TestLeftOfAll(t *testing.T) {
-	s := &State{Jobs: []Job{{Phase: Working, Share: 0.5, Left: time.Minute}, {Phase: Working, Share: 0.5, Left: time.Minute}, {Phase: Waiting}, {Phase: Waiting}, {Phase: Ended}}}
+	s := &State{Jobs: []Job{{Phase: Working, Share: 0.5, Left: time.Minute},
+		{Phase: Working, Share: 0.5, Left: time.Minute}, {Phase: Waiting}, {Phase: Waiting}, {Phase: Ended}}}
 	for i := range s.Jobs {
 		s.Jobs[i].work = 100
 	}
@@ -610,7 +633,8 @@ func TestLeftOfAll(t *testing.T) {
 	}
 }
 
-// TestServe: serving ends when all runs have ended, when nobody has been at work for the time that is given, and at the end of its context.
+// TestServe: serving ends when all runs have ended, when nobody has been at work for the time that is given, and at the
+// end of its context.
 func TestServe(t *testing.T) {
 	l := copied(t, 4)
 	serve := func(ctx context.Context, o Options) *State {
@@ -674,11 +698,14 @@ func TestFarewell(t *testing.T) {
 func TestStrip(t *testing.T) {
 	s := &State{Kind: "study", Problem: "<b> is damaged."}
 	for i := range 20 {
-		s.Jobs = append(s.Jobs, Job{Name: "er<" + strings.Repeat("x", i), Phase: Working, Share: 0.5, Step: 500, Steps: 1000, Task: 2, Tasks: 10})
+		s.Jobs = append(s.Jobs, Job{Name: "er<" + strings.Repeat("x", i), Phase: Working, Share: 0.5, Step: 500, Steps: 1000,
+			Task: 2, Tasks: 10})
 	}
-	s.Jobs = append(s.Jobs, Job{Phase: Failed, Name: "mir s1", Note: "no space left"}, Job{Phase: Waiting}, Job{Phase: Ended})
+	s.Jobs = append(s.Jobs, Job{Phase: Failed, Name: "mir s1", Note: "no space left"}, Job{Phase: Waiting},
+		Job{Phase: Ended})
 	strip := stripOf("a&b", s, false)
-	for _, want := range []string{"1 of 23 jobs have ended", "20 at work", "1 failed", "1 waiting", "&lt;b&gt; is damaged.", "er&lt;", "and 9 more", "task 2 of 10, step 500 of 1,000", "a&amp;b"} {
+	for _, want := range []string{"1 of 23 jobs have ended", "20 at work", "1 failed", "1 waiting",
+		"&lt;b&gt; is damaged.", "er&lt;", "and 9 more", "task 2 of 10, step 500 of 1,000", "a&amp;b"} {
 		if !strings.Contains(strip, want) {
 			t.Errorf("the strip has no %q: %s", want, strip)
 		}

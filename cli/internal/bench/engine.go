@@ -157,9 +157,10 @@ func Engine(ctx context.Context, o Options) (*Report, error) {
 	return rep, nil
 }
 
-// inRounds does work in rounds, or as many as fit into a budget and at least three, until it fails. It shows each round that
-// is done and how long the rest will take, and returns how many were.
-func inRounds(rounds int, budget time.Duration, show func(round int, left time.Duration), work func() error) (done int, err error) {
+// inRounds does work in rounds, or as many as fit into a budget and at least three, until it fails. It shows each round
+// that is done and how long the rest will take, and returns how many were.
+func inRounds(rounds int, budget time.Duration, show func(round int, left time.Duration), work func() error) (done int,
+	err error) {
 	for begin, left := time.Now(), time.Duration(1); left > 0; {
 		if err := work(); err != nil {
 			return done, err
@@ -188,13 +189,15 @@ type measured struct {
 }
 
 func (m *measured) report(o Options, rigs []*rig) *Report {
-	rep := &Report{Kernel: rigs[0].net.KernelName(), Convolution: rigs[0].net.ConvolutionName(), Workers: o.Workers, PeakGFLOPS: median(m.peak)}
+	rep := &Report{Kernel: rigs[0].net.KernelName(), Convolution: rigs[0].net.ConvolutionName(), Workers: o.Workers,
+		PeakGFLOPS: median(m.peak)}
 	for _, r := range rigs {
 		step, eval := median(r.step), median(r.eval)
 		gflops := float64(r.net.FLOPs()) * 3 * 2 * batch / step / 1e9
 		rep.Steps = append(rep.Steps, Step{r.size, 1e3 * step, gflops, shareOf(gflops, rep.PeakGFLOPS)})
 		rate := evaluated / eval
-		rep.Evaluation = append(rep.Evaluation, Evaluation{r.size, rate, shareOf(rate*float64(r.net.FLOPs())/1e9, rep.PeakGFLOPS)})
+		rep.Evaluation = append(rep.Evaluation, Evaluation{r.size, rate,
+			shareOf(rate*float64(r.net.FLOPs())/1e9, rep.PeakGFLOPS)})
 		if len(r.atOnce) > 0 {
 			rep.AtOnce = append(rep.AtOnce, AtOnce{r.size, o.AtOnce, median(r.atOnce)})
 		}

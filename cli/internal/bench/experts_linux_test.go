@@ -11,8 +11,8 @@ import (
 // expertsChild is set in the child process of TestExpertsFootprint.
 const expertsChild = "OCL_TEST_EXPERTS_FOOTPRINT"
 
-// TestExpertsFootprint: 45 experts for images of 32×32 pixels, with room to wake on 10 images and to sleep and predict on
-// 50 at the same time, take at most 2 GB. It measures a process of its own.
+// TestExpertsFootprint: 45 experts for images of 32×32 pixels, with room to wake on 10 images and to sleep and predict
+// on 50 at the same time, take at most 2 GB. It measures a process of its own.
 func TestExpertsFootprint(t *testing.T) {
 	if os.Getenv(expertsChild) != "" {
 		e := newExperts(t, 32, 45, 2)

@@ -89,7 +89,8 @@ func (e *experts) step(nets ...*nn.Network) {
 	}
 }
 
-// sleepVAE is a step of the last VAE's sleep: the codes of a batch by all encoders, its decodes, both gradients, one update.
+// sleepVAE is a step of the last VAE's sleep: the codes of a batch by all encoders, its decodes, both gradients, one
+// update.
 func (e *experts) sleepVAE() func() {
 	k := len(e.vaes) - 1
 	p := e.v.Pass(e.ws, e.vaes, sleepBatch, k)
@@ -171,8 +172,8 @@ func (e *experts) predict() func() {
 	}
 }
 
-// BenchmarkExperts measures the steps of CN-DPM with one expert and with ten, on two workers or -cpu of them. Operations
-// are counted as those of direct convolutions, and the FMA peak is measured between the steps.
+// BenchmarkExperts measures the steps of CN-DPM with one expert and with ten, on two workers or -cpu of them.
+// Operations are counted as those of direct convolutions, and the FMA peak is measured between the steps.
 func BenchmarkExperts(b *testing.B) {
 	for _, word := range strings.Split(*expertSides, ",") {
 		side, err := strconv.Atoi(word)
@@ -183,7 +184,8 @@ func BenchmarkExperts(b *testing.B) {
 			for _, w := range []struct {
 				name string
 				step func(*experts) func()
-			}{{"sleep-vae", (*experts).sleepVAE}, {"sleep-classifier", (*experts).sleepClassifier}, {"wake", (*experts).wake}, {"predict", (*experts).predict}} {
+			}{{"sleep-vae", (*experts).sleepVAE}, {"sleep-classifier", (*experts).sleepClassifier}, {"wake", (*experts).wake},
+				{"predict", (*experts).predict}} {
 				b.Run(fmt.Sprintf("%s/%d/expert%d", w.name, side, n), func(b *testing.B) {
 					workers := runtime.GOMAXPROCS(0)
 					e := newExperts(b, side, n, workers)

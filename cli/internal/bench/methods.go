@@ -199,7 +199,10 @@ func (r *methodRig) measure(ctx context.Context, o MethodOptions, m *measured) (
 		return cost, err
 	}
 	r.whole, r.alone, r.store = r.whole[:0], r.alone[:0], r.store[:0]
-	if _, err := inRounds(o.Rounds, o.Budget, func(round int, left time.Duration) { show(MethodProgress{Filled: -1, Round: round, Left: left}) }, func() error {
+	if _, err := inRounds(o.Rounds, o.Budget, func(round int,
+		left time.Duration) {
+		show(MethodProgress{Filled: -1, Round: round, Left: left})
+	}, func() error {
 		m.peak = append(m.peak, fmaPeak(o.Workers))
 		return r.turn(ctx, passes)
 	}); err != nil {

@@ -20,8 +20,8 @@ type PredictReport struct {
 	Predict     []Prediction `json:"predict"`
 }
 
-// Prediction is the speed of one image size: a single image at a time, and 200 images at a time. The least times are those
-// of the moments in which nothing else ran.
+// Prediction is the speed of one image size: a single image at a time, and 200 images at a time. The least times are
+// those of the moments in which nothing else ran.
 type Prediction struct {
 	Size         int     `json:"size"`
 	OneMS        float64 `json:"one_ms"`
@@ -32,8 +32,8 @@ type Prediction struct {
 	ImagesPerSecond float64 `json:"images_per_second"`
 }
 
-// Predict measures how fast the survey's network predicts, in rounds over all sizes until the rounds or the budget are used
-// up. Of the options it reads Sizes, Workers, Rounds, Budget and Round. An error of ctx ends it without a report.
+// Predict measures how fast the survey's network predicts, in rounds over all sizes until the rounds or the budget are
+// used up. Of the options it reads Sizes, Workers, Rounds, Budget and Round. An error of ctx ends it without a report.
 func Predict(ctx context.Context, o Options) (*PredictReport, error) {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -71,7 +71,8 @@ func Predict(ctx context.Context, o Options) (*PredictReport, error) {
 	rep := &PredictReport{Kernel: all[0].net.KernelName(), Convolution: all[0].net.ConvolutionName(), Workers: o.Workers}
 	for _, t := range all {
 		one, batch := median(t.one), median(t.batch) // which sorts
-		rep.Predict = append(rep.Predict, Prediction{t.size, 1e3 * one, 1e3 * t.one[0], 1e3 * batch, 1e3 * t.batch[0], evaluated / batch})
+		rep.Predict = append(rep.Predict, Prediction{t.size, 1e3 * one, 1e3 * t.one[0], 1e3 * batch, 1e3 * t.batch[0],
+			evaluated / batch})
 	}
 	return rep, nil
 }

@@ -133,8 +133,8 @@ func (r *rig) measure() {
 	r.eval = append(r.eval, time.Since(t).Seconds())
 }
 
-// measureAtOnce adds one sample: the steps that n simultaneous runs make, divided by those of one run alone in the same time,
-// with one worker each.
+// measureAtOnce adds one sample: the steps that n simultaneous runs make, divided by those of one run alone in the same
+// time, with one worker each.
 func (r *rig) measureAtOnce(n int) {
 	if r.solo == nil {
 		r.solo, _ = newRig(r.size, 1) // the size was accepted before

@@ -120,11 +120,13 @@ func Tricks(ctx context.Context, o TrickOptions) (*TricksReport, error) {
 			c.ratios = append(c.ratios, (steps+end).Seconds()/beside)
 		}
 		spent := time.Since(begin)
-		o.show(o.Method, MethodProgress{Filled: -1, Round: round + 1, Left: spent * time.Duration(o.Rounds-round-1) / time.Duration(round+1)})
+		o.show(o.Method, MethodProgress{Filled: -1, Round: round + 1,
+			Left: spent * time.Duration(o.Rounds-round-1) / time.Duration(round+1)})
 	}
 	rep := &TricksReport{
 		Kernel: all[0].net.KernelName(), Convolution: all[0].net.ConvolutionName(), Workers: o.Workers, Memory: o.Memory,
-		Method: o.Method, Steps: o.Steps, Rounds: o.Rounds, MS: 1e3 * median(plain.steps) / float64(o.Steps), EndMS: 1e3 * median(plain.ends),
+		Method: o.Method, Steps: o.Steps, Rounds: o.Rounds, MS: 1e3 * median(plain.steps) / float64(o.Steps),
+		EndMS: 1e3 * median(plain.ends),
 	}
 	for _, c := range all[1:] {
 		rep.Tricks = append(rep.Tricks, TrickCost{

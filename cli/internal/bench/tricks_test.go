@@ -22,7 +22,8 @@ func TestTricks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rep.Method != "er" || rep.Memory != 60 || rep.Workers != 2 || rep.Steps != 3 || rep.Rounds != 2 || rounds != 2 || !(rep.MS > 0 && rep.EndMS > 0) {
+	if rep.Method != "er" || rep.Memory != 60 || rep.Workers != 2 || rep.Steps != 3 || rep.Rounds != 2 || rounds != 2 ||
+		!(rep.MS > 0 && rep.EndMS > 0) {
 		t.Errorf("report %+v after %d rounds", rep, rounds)
 	}
 	want := []struct {
@@ -34,14 +35,16 @@ func TestTricks(t *testing.T) {
 	}
 	for i, w := range want[:len(tricks)] {
 		c := rep.Tricks[i]
-		if c.Tricks != w.tricks || !(math.Abs(c.Counted-w.counted) <= 1e-12) || !(c.MS > 0 && c.Ratio > 0) || (c.EndMS > 0) != (w.tricks == "lb+rv" || w.tricks == "ncm") {
+		if c.Tricks != w.tricks || !(math.Abs(c.Counted-w.counted) <= 1e-12) || !(c.MS > 0 && c.Ratio > 0) ||
+			(c.EndMS > 0) != (w.tricks == "lb+rv" || w.tricks == "ncm") {
 			t.Errorf("%+v, want %s, counted %v", c, w.tricks, w.counted)
 		}
 	}
 }
 
 func TestTricksEnd(t *testing.T) {
-	if _, err := Tricks(context.Background(), TrickOptions{Method: "er", Tricks: [][]string{{"kdc", "kdc*"}}, Memory: 60}); err == nil {
+	if _, err := Tricks(context.Background(), TrickOptions{Method: "er", Tricks: [][]string{{"kdc", "kdc*"}},
+		Memory: 60}); err == nil {
 		t.Error("kdc with kdc*: no error")
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -1,5 +1,5 @@
-// Package cache keeps the decoded images of a data set in one file, which is built once, by all cores. Images are read from
-// it one by one, so that a data set may be larger than memory.
+// Package cache keeps the decoded images of a data set in one file, which is built once, by all cores. Images are read
+// from it one by one, so that a data set may be larger than memory.
 //
 // It knows nothing of labels, splits or image formats: a [Spec] says how many images there are, how an image is decoded
 // and what the pixels depend on. A cache is only a cache. A file that cannot be used is built again, and every file may
@@ -44,8 +44,8 @@ type Spec struct {
 	// Skip leaves out the images that Decode refuses, and lists them in Faults. Without it, or if all images are refused,
 	// building fails after all images were tried, with an error that names the first five and the count.
 	Skip bool
-	// ReadOnly writes nothing: images that are in no file are decoded when they are opened, for their sums, and again each time
-	// they are asked for.
+	// ReadOnly writes nothing: images that are in no file are decoded when they are opened, for their sums, and again each
+	// time they are asked for.
 	ReadOnly bool
 	// Progress may be nil. While the cache is built it is called by one goroutine at a time: at the beginning, some times
 	// a second, and at the end with done == total.
@@ -70,10 +70,10 @@ func Dir() (string, error) {
 	return filepath.Join(dir, "ocl"), nil
 }
 
-// Open opens the file of the key. If there is none, or it cannot be used, Open builds it first. The file appears complete
-// or not at all. If another goroutine or process builds a file in the same folder, Open waits. When ctx ends, waiting and
-// building end with an error that wraps ctx.Err(), and no file is left. Open waits for calls of Decode to return. With
-// Spec.ReadOnly, it builds nothing.
+// Open opens the file of the key. If there is none, or it cannot be used, Open builds it first. The file appears
+// complete or not at all. If another goroutine or process builds a file in the same folder, Open waits. When ctx ends,
+// waiting and building end with an error that wraps ctx.Err(), and no file is left. Open waits for calls of Decode to
+// return. With Spec.ReadOnly, it builds nothing.
 func Open(ctx context.Context, s Spec) (*Images, error) {
 	l, err := layoutOf(s.Shape, s.N)
 	if err != nil {
@@ -116,8 +116,8 @@ func Open(ctx context.Context, s Spec) (*Images, error) {
 // lockOf is held while a file is built in a folder. The system releases it when the process ends; its empty file stays.
 func lockOf(dir string) (*flock.Flock, error) { return input.NewLock(filepath.Join(dir, ".lock")) }
 
-// Find opens the file of the key and builds none. The error wraps fs.ErrNotExist if there is none, and else says why Open
-// would build it again.
+// Find opens the file of the key and builds none. The error wraps fs.ErrNotExist if there is none, and else says why
+// Open would build it again.
 func Find(s Spec) (*Images, error) {
 	dir, err := Dir()
 	if err != nil {

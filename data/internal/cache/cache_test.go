@@ -21,8 +21,8 @@ import (
 	"ocl/internal/fuzztest"
 )
 
-// small is a spec of n images 2×3×5, and gives the caches a folder of their own. Each pixel depends on the image and on the place. calls counts
-// the calls of Decode.
+// small is a spec of n images 2×3×5, and gives the caches a folder of their own. Each pixel depends on the image and on
+// the place. calls counts the calls of Decode.
 func small(t testing.TB, n int) (s Spec, calls *atomic.Int64) {
 	calls = new(atomic.Int64)
 	t.Setenv(Folder, filepath.Join(t.TempDir(), "caches"))
@@ -116,7 +116,8 @@ func TestReopened(t *testing.T) {
 	wantImages(t, mustOpen(t, s))
 	m := mustOpen(t, s)
 	wantImages(t, m)
-	if errs := m.Verify(t.Context(), nil); len(errs) != 0 || calls.Load() != 100 || len(m.Faults()) != 0 || !bytes.Equal(sumOf(drawn(7)), m.index[7*32:8*32]) {
+	if errs := m.Verify(t.Context(), nil); len(errs) != 0 || calls.Load() != 100 || len(m.Faults()) != 0 ||
+		!bytes.Equal(sumOf(drawn(7)), m.index[7*32:8*32]) {
 		t.Errorf("%v, %d calls, faults %v", errs, calls.Load(), m.Faults())
 	}
 	wantFiles(t, folder(), fileOf("small"))
@@ -152,12 +153,14 @@ func TestImageIsConcurrent(t *testing.T) {
 	}
 }
 
-// Images that may not be written have the sums, the faults and the pixels of those in a file, which is used where there is one.
+// Images that may not be written have the sums, the faults and the pixels of those in a file, which is used where there
+// is one.
 func TestReadOnly(t *testing.T) {
 	s, calls := small(t, 50)
 	s.Decode = refusing(s.Decode, func(i int) bool { return i == 7 })
 	s.ReadOnly = true
-	if _, err := Open(t.Context(), s); err == nil || !strings.Contains(err.Error(), "data: cache: small: 1 of 50 images cannot be decoded: file 7") {
+	if _, err := Open(t.Context(), s); err == nil ||
+		!strings.Contains(err.Error(), "data: cache: small: 1 of 50 images cannot be decoded: file 7") {
 		t.Errorf("an image that cannot be decoded: %v", err)
 	}
 	s.Skip = true
@@ -224,14 +227,16 @@ func TestFileIsAFunctionOfTheSpec(t *testing.T) {
 	// The bytes are in their places as format.go says.
 	b := files[0]
 	index, text := b[48+64*30:][:64*32], b[48+64*62:]
-	want := `{"name":"small","source":"` + strings.Repeat("ü", 200) + `…","key":"` + keyOf("small") + `","shape":[2,3,5],"images":64,"faults":[{"image":1,"message":"file 1:  [31mbad marker"},`
-	if string(b[:12]) != "OCLIMGS\n\x02\x00\x00\x00" || !bytes.Equal(b[16:48], sumOf(b[:16], index, text)) || !bytes.HasPrefix(text, []byte(want)) {
+	want := `{"name":"small","source":"` + strings.Repeat("ü", 200) + `…","key":"` + keyOf("small") +
+		`","shape":[2,3,5],"images":64,"faults":[{"image":1,"message":"file 1:  [31mbad marker"},`
+	if string(b[:12]) != "OCLIMGS\n\x02\x00\x00\x00" || !bytes.Equal(b[16:48], sumOf(b[:16], index, text)) ||
+		!bytes.HasPrefix(text, []byte(want)) {
 		t.Errorf("prefix %x, header\n%s\nwant\n%s", b[:48], text, want)
 	}
 }
 
-// One changed pixel is an error about that image alone, each time, and Verify lists all of them, also those that were right
-// before. So is a file that has become shorter.
+// One changed pixel is an error about that image alone, each time, and Verify lists all of them, also those that were
+// right before. So is a file that has become shorter.
 func TestDamagedPixels(t *testing.T) {
 	s, calls := small(t, 50)
 	m := mustOpen(t, s)
@@ -267,7 +272,8 @@ func TestDamagedPixels(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantDamaged(m, 30, 7)
-	if _, err := m.Image(49, nil); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "image 49: it cannot be read (EOF)") {
+	if _, err := m.Image(49, nil); !errors.Is(err, ErrDamaged) ||
+		!strings.Contains(err.Error(), "image 49: it cannot be read (EOF)") {
 		t.Errorf("an image that is gone: %v", err)
 	}
 	if calls.Load() != 50 {
@@ -298,7 +304,8 @@ func TestCutAndGrown(t *testing.T) {
 // TestSparseFile: a file that is long and has nothing in it takes little memory, whatever its beginning and end say.
 func TestSparseFile(t *testing.T) {
 	end := []byte(`{"shape":[1,1,1],"images":`)
-	for name, c := range map[string]struct{ images, header uint32 }{"images": {1 << 30, 100}, "header": {1, math.MaxUint32}} {
+	for name, c := range map[string]struct{ images, header uint32 }{"images": {1 << 30, 100},
+		"header": {1, math.MaxUint32}} {
 		text := fmt.Appendf(slices.Clone(end), "%d}", c.images)
 		size := int64(prefixSize) + int64(c.images)*33 + int64(c.header)
 		f, err := os.Create(filepath.Join(t.TempDir(), name))
@@ -348,7 +355,8 @@ func TestUnfitFileIsBuiltAgain(t *testing.T) {
 		"cut":           {func(b []byte) []byte { return b[:len(b)-1] }, "its header does not describe", nil},
 		"longer":        {func(b []byte) []byte { return append(b, '}') }, "its header does not describe", nil},
 		"other number":  {whole, "it has 50 images of [2 3 5], but 49 of [2 3 5] are wanted", func(s *Spec) { s.N = 49 }},
-		"other shape":   {whole, "it has 50 images of [2 3 5], but 50 of [5 3 2] are wanted", func(s *Spec) { s.Shape = [3]int{5, 3, 2} }},
+		"other shape": {whole, "it has 50 images of [2 3 5], but 50 of [5 3 2] are wanted",
+			func(s *Spec) { s.Shape = [3]int{5, 3, 2} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, calls := small(t, 50)
@@ -357,7 +365,8 @@ func TestUnfitFileIsBuiltAgain(t *testing.T) {
 			if tt.other != nil {
 				tt.other(&s)
 			}
-			if _, err := Find(s); err == nil || !strings.Contains(err.Error(), m.path+": ") || !strings.Contains(err.Error(), tt.want) {
+			if _, err := Find(s); err == nil || !strings.Contains(err.Error(), m.path+": ") ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Find: %v, want %s", err, tt.want)
 			}
 			again := mustOpen(t, s)
@@ -375,7 +384,8 @@ func TestFaults(t *testing.T) {
 	s.Decode = refusing(good, func(i int) bool { return i%3 == 1 })
 	_, err := Open(t.Context(), s)
 	const want = "data: cache: small: 10 of 30 images cannot be decoded: file 1:  [31mbad marker, file 4:"
-	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), ", file 13:  [31mbad marker, and 5 more. Mend") {
+	if err == nil || !strings.HasPrefix(err.Error(), want) ||
+		!strings.Contains(err.Error(), ", file 13:  [31mbad marker, and 5 more. Mend") {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}
 	wantFiles(t, folder())
@@ -389,7 +399,8 @@ func TestFaults(t *testing.T) {
 			got, err := m.Image(i, nil)
 			switch out := i%3 == 1; {
 			case !out && (err != nil || !bytes.Equal(got, drawn(i))),
-				out && (m.Sum(i) != [32]byte{} || !strings.Contains(fmt.Sprint(err), fmt.Sprintf("image %d was left out: file %d:", i, i))):
+				out && (m.Sum(i) != [32]byte{} || !strings.Contains(fmt.Sprint(err),
+					fmt.Sprintf("image %d was left out: file %d:", i, i))):
 				t.Errorf("image %d: %v, error %v", i, got, err)
 			}
 		}
@@ -429,7 +440,8 @@ func TestStoppedIsNoFault(t *testing.T) {
 	wantFiles(t, folder())
 }
 
-// Shapes and numbers that no file can have are refused before anything is made, and so is a file for which there is no room.
+// Shapes and numbers that no file can have are refused before anything is made, and so is a file for which there is no
+// room.
 func TestImpossibleSpecs(t *testing.T) {
 	_, known := freeSpace(t.TempDir())
 	for _, change := range []func(*Spec){
@@ -451,7 +463,8 @@ func TestImpossibleSpecs(t *testing.T) {
 	}
 }
 
-// When ctx ends, building stops after the images at work, and nothing is left. A folder that cannot be made is an error.
+// When ctx ends, building stops after the images at work, and nothing is left. A folder that cannot be made is an
+// error.
 func TestNothingIsLeft(t *testing.T) {
 	s, calls := small(t, 100000)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -477,7 +490,8 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := calls.Load()
-	if _, err := Open(t.Context(), s); err == nil || !strings.Contains(err.Error(), "set $OCL_CACHE") || calls.Load() != before {
+	if _, err := Open(t.Context(), s); err == nil || !strings.Contains(err.Error(), "set $OCL_CACHE") ||
+		calls.Load() != before {
 		t.Errorf("a file in place of the folder: %v", err)
 	}
 }
@@ -493,7 +507,8 @@ func TestProgress(t *testing.T) {
 	var seen []int
 	s.Progress = func(done, total int) { seen = append(seen, done, total) } // the race detector sees two at a time
 	m := mustOpen(t, s)
-	if n := len(seen); n < 6 || n > 60 || !slices.Equal(seen[:2], []int{0, 40}) || !slices.Equal(seen[n-2:], []int{40, 40}) {
+	if n := len(seen); n < 6 || n > 60 || !slices.Equal(seen[:2], []int{0, 40}) ||
+		!slices.Equal(seen[n-2:], []int{40, 40}) {
 		t.Errorf("progress %v, want a few numbers from 0 to 40", seen)
 	}
 	ended, cancel := context.WithCancel(t.Context())

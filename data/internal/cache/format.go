@@ -27,8 +27,8 @@ import (
 //	index    N times the SHA-256 of an image; zeros for an image that was left out
 //	header   a JSON object
 //
-// What is known only after the last image comes last. All bytes are a function of Spec and of the pixels, also if images
-// were decoded in another order.
+// What is known only after the last image comes last. All bytes are a function of Spec and of the pixels, also if
+// images were decoded in another order.
 const (
 	magic   = "OCLIMGS\n" // the newline shows a file mangled by a text-mode copy
 	version = 2           // 1 had zeros between prefix and pixels

@@ -36,8 +36,8 @@ func good(t testing.TB) []byte {
 	return b
 }
 
-// summed is a copy of a file with its sum set right, for the index as good has it. Without it hardly a file of the fuzzer
-// gets past the sum.
+// summed is a copy of a file with its sum set right, for the index as good has it. Without it hardly a file of the
+// fuzzer gets past the sum.
 func summed(b []byte) []byte {
 	b = slices.Clone(b)
 	if at := prefixSize + 4*4; len(b) > at {
@@ -63,8 +63,8 @@ func TestEveryChangedByteIsFound(t *testing.T) {
 	}
 }
 
-// FuzzRead: no file makes read panic or take more memory than some times its length, and no message shows raw bytes. The
-// first input is changes of the bytes of a good file, the second those of its header.
+// FuzzRead: no file makes read panic or take more memory than some times its length, and no message shows raw bytes.
+// The first input is changes of the bytes of a good file, the second those of its header.
 func FuzzRead(f *testing.F) {
 	whole := good(f)
 	n := int(binary.LittleEndian.Uint32(whole[12:]))

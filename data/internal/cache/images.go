@@ -68,9 +68,10 @@ func (m *Images) Faults() []Fault { return m.header.Faults }
 
 // Image reads image i, uint8 [C,H,W] flattened, into buf, or into a new slice if buf is too short.
 //
-// The first use of an image checks its SHA-256, and so does each use of one that ends in zeros. The error wraps [ErrDamaged] if it is wrong, or if the file has become
-// shorter; other images can still be used. An image that was left out is an error that has the message of its fault. Image
-// panics if i is out of range. An image that is in no file is decoded and not checked.
+// The first use of an image checks its SHA-256, and so does each use of one that ends in zeros. The error wraps
+// [ErrDamaged] if it is wrong, or if the file has become shorter; other images can still be used. An image that was
+// left out is an error that has the message of its fault. Image panics if i is out of range. An image that is in no
+// file is decoded and not checked.
 func (m *Images) Image(i int, buf []uint8) ([]uint8, error) {
 	if i < 0 || i >= m.Len() {
 		panic(fmt.Sprintf("data: cache: image %d of %d", i, m.Len()))
@@ -106,18 +107,20 @@ func (m *Images) read(i int, buf []uint8, right bool) error {
 	case k >= 0:
 		return fmt.Errorf("data: cache: %s: image %d was left out: %s", m.path, i, m.Faults()[k].Message)
 	}
-	return fmt.Errorf("data: cache: %s: image %d: %s, so %w. Run `ocl data cache clean`, then the same command again", m.path, i, how, ErrDamaged)
+	return fmt.Errorf("data: cache: %s: image %d: %s, so %w. Run `ocl data cache clean`, then the same command again",
+		m.path, i, how, ErrDamaged)
 }
 
-// endsInZeros says whether an image may be of a file that was cut and has become as long again, as on a disk that was full or
-// whose network failed. Few other images end so.
+// endsInZeros says whether an image may be of a file that was cut and has become as long again, as on a disk that was
+// full or whose network failed. Few other images end so.
 func endsInZeros(pixels []uint8) bool {
 	var zeros [16]uint8
 	return bytes.HasSuffix(pixels, zeros[:min(len(pixels), len(zeros))])
 }
 
-// Verify checks every image, by all cores, whether it was used before or not. It returns an error for each image that is
-// damaged, by index, and last ctx.Err() if ctx ended before the last image. progress may be nil; see [Spec.Progress].
+// Verify checks every image, by all cores, whether it was used before or not. It returns an error for each image that
+// is damaged, by index, and last ctx.Err() if ctx ended before the last image. progress may be nil; see
+// [Spec.Progress].
 func (m *Images) Verify(ctx context.Context, progress func(done, total int)) []error {
 	found := make([]error, m.Len(), m.Len()+1)
 	err := Each(ctx, m.Len(), 0, int(m.layout.image), progress, func(i int, buf []uint8) error {

@@ -24,8 +24,9 @@ type Entry struct {
 	Faults int       `json:"left_out"` // images that were left out
 	Shape  [3]int    `json:"shape"`    // C, H, W
 	Bytes  int64     `json:"bytes"`
-	Made   time.Time `json:"made"`  // UTC
-	Fault  string    `json:"fault"` // what is wrong with the header or the index, "" if they are sound; pixels are not read
+	Made   time.Time `json:"made"` // UTC
+	// what is wrong with the header or the index, "" if they are sound; pixels are not read
+	Fault string `json:"fault"`
 }
 
 // cacheName are the names of caches.
@@ -37,7 +38,8 @@ func isLeftover(name string) bool {
 	return len(name) > end && cacheName.MatchString(name[1:end]) && atomicfile.IsTemporary(name, name[1:end])
 }
 
-// List describes the caches in [Dir], by file name. It reads headers and indexes. A folder that does not exist has no caches.
+// List describes the caches in [Dir], by file name. It reads headers and indexes. A folder that does not exist has no
+// caches.
 func List() ([]Entry, error) {
 	var all []Entry
 	err := eachFile(func(dir, name string) error {
@@ -51,9 +53,9 @@ func List() ([]Entry, error) {
 	return all, err
 }
 
-// Clean removes the caches in [Dir] that remove wants, and what killed builds have left. What is being built is left alone. It
-// returns what was removed; what a build has left is among it, with a Fault. The error joins those of files that could not be
-// removed.
+// Clean removes the caches in [Dir] that remove wants, and what killed builds have left. What is being built is left
+// alone. It returns what was removed; what a build has left is among it, with a Fault. The error joins those of files
+// that could not be removed.
 func Clean(remove func(Entry) bool) (removed []Entry, err error) {
 	err = eachFile(func(dir, name string) error {
 		leftover := isLeftover(name)
@@ -89,8 +91,8 @@ func Clean(remove func(Entry) bool) (removed []Entry, err error) {
 	return removed, err
 }
 
-// removeLeftOvers removes what killed builds have left, of this cache and of others. The lock is held. What cannot be removed
-// stays.
+// removeLeftOvers removes what killed builds have left, of this cache and of others. The lock is held. What cannot be
+// removed stays.
 func removeLeftOvers() {
 	_ = eachFile(func(dir, name string) error {
 		if isLeftover(name) {

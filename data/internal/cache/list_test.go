@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// List says of each cache what its header says, or what is wrong with it. Clean removes what is not kept and what killed
-// builds left, and touches no file of others.
+// List says of each cache what its header says, or what is wrong with it. Clean removes what is not kept and what
+// killed builds left, and touches no file of others.
 func TestListAndClean(t *testing.T) {
 	s, calls := small(t, 20)
 	dir := folder()
@@ -26,7 +26,8 @@ func TestListAndClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	others := []string{"notes.images", "x" + fileOf("kept"), "." + fileOf("kept") + ".tmp2", "." + fileOf("kept")}
-	for _, n := range slices.Concat(others, []string{"." + fileOf("kept") + ".12-3.tmp", "." + fileOf("gone") + ".4-1.tmp"}) {
+	for _, n := range slices.Concat(others, []string{"." + fileOf("kept") + ".12-3.tmp",
+		"." + fileOf("gone") + ".4-1.tmp"}) {
 		if err := os.WriteFile(filepath.Join(dir, n), []byte("x"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +44,8 @@ func TestListAndClean(t *testing.T) {
 		case fileOf("elsewhere"):
 			good, fault = e.Name == "", "its name is not that of its key"
 		}
-		if !good || !strings.HasPrefix(e.Fault, fault) || (fault == "") != (e.Fault == "") || e.Bytes < 20*62 || time.Since(e.Made).Abs() > time.Hour {
+		if !good || !strings.HasPrefix(e.Fault, fault) || (fault == "") != (e.Fault == "") || e.Bytes < 20*62 ||
+			time.Since(e.Made).Abs() > time.Hour {
 			t.Errorf("listed as %+v", e)
 		}
 	}
@@ -54,7 +56,8 @@ func TestListAndClean(t *testing.T) {
 	wantFiles(t, dir, append(others, fileOf("kept"))...)
 	s.Key = "kept"
 	m := mustOpen(t, s)
-	if removed, err = Clean(func(Entry) bool { return true }); err != nil || len(removed) != 1 || removed[0].Name != "small" {
+	if removed, err = Clean(func(Entry) bool { return true }); err != nil || len(removed) != 1 ||
+		removed[0].Name != "small" {
 		t.Errorf("removed %+v (%v), want the last", removed, err) // Windows removes no open file
 	}
 	wantImages(t, m) // images that are open stay
@@ -70,7 +73,8 @@ func TestBuildRemovesLeftOvers(t *testing.T) {
 	if err := os.MkdirAll(folder(), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"." + fileOf(s.Key) + ".12-3-1.tmp", "." + fileOf("another") + ".4-1-2.tmp", ".another.4-1-2.tmp"} {
+	for _, name := range []string{"." + fileOf(s.Key) + ".12-3-1.tmp", "." + fileOf("another") + ".4-1-2.tmp",
+		".another.4-1-2.tmp"} {
 		if err := os.WriteFile(filepath.Join(folder(), name), []byte("x"), 0o644); err != nil {
 			t.Fatal(err)
 		}

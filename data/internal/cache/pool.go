@@ -11,10 +11,11 @@ import (
 // progressEvery is the time between two reports of progress.
 const progressEvery = 200 * time.Millisecond
 
-// Each calls do for every i in [0, n), in ascending order by several workers (0 is GOMAXPROCS), each with its own buffer
-// of size bytes. It ends at the first error, or when ctx ends, after the calls of do have returned. progress may be nil
-// and is called by the goroutine that calls Each.
-func Each(ctx context.Context, n, workers, size int, progress func(done, total int), do func(i int, buf []uint8) error) error {
+// Each calls do for every i in [0, n), in ascending order by several workers (0 is GOMAXPROCS), each with its own
+// buffer of size bytes. It ends at the first error, or when ctx ends, after the calls of do have returned. progress may
+// be nil and is called by the goroutine that calls Each.
+func Each(ctx context.Context, n, workers, size int, progress func(done, total int),
+	do func(i int, buf []uint8) error) error {
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if workers <= 0 {

@@ -118,7 +118,8 @@ func TestKilledBuild(t *testing.T) {
 			t.Errorf("removed %v (%v) beside a build", removed, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if _, err := Open(ctx, shared(dir)); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "waiting for another ocl") {
+		if _, err := Open(ctx, shared(dir)); !errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(err.Error(), "waiting for another ocl") {
 			t.Errorf("waiting beside a build: error %v", err)
 		}
 		cancel()
@@ -129,7 +130,8 @@ func TestKilledBuild(t *testing.T) {
 			continue
 		}
 		removed, err := Clean(func(Entry) bool { return false })
-		if len(removed) != 1 || err != nil || removed[0].Fault != "a build ended before it was complete" || removed[0].Bytes == 0 {
+		if len(removed) != 1 || err != nil || removed[0].Fault != "a build ended before it was complete" ||
+			removed[0].Bytes == 0 {
 			t.Errorf("removed %+v (%v), want what the killed build left", removed, err)
 		}
 		wantFiles(t, dir)

@@ -1,8 +1,9 @@
-// Package core50 knows which frames CORe50 has, and the ten official orders of its scenarios NC and NI. It knows nothing of
-// images.
+// Package core50 knows which frames CORe50 has, and the ten official orders of its scenarios NC and NI. It knows
+// nothing of images.
 //
-// The frames and orders are tables (frames.go, orders.go), from which every official list of files follows line by line: a
-// test compares the SHA-256 of all lists. Start with [All] for the frames, and with [NCOrders] and [NIOrders] for the orders.
+// The frames and orders are tables (frames.go, orders.go), from which every official list of files follows line by
+// line: a test compares the SHA-256 of all lists. Start with [All] for the frames, and with [NCOrders] and [NIOrders]
+// for the orders.
 package core50
 
 import (
@@ -44,10 +45,11 @@ func (c Cell) Name(frame int) string {
 	return fmt.Sprintf("C_%02d_%02d_%03d.png", c.Session, c.Object, frame)
 }
 
-// Cells are all cells of some sessions and objects in the order of the official lists: sessions as given, and within each
-// the objects in the order of their folders' names, o1, o10, o11 and so on.
+// Cells are all cells of some sessions and objects in the order of the official lists: sessions as given, and within
+// each the objects in the order of their folders' names, o1, o10, o11 and so on.
 func Cells(sessions, objects []int) []Cell {
-	objects = slices.SortedFunc(slices.Values(objects), func(a, b int) int { return cmp.Compare(strconv.Itoa(a), strconv.Itoa(b)) })
+	objects = slices.SortedFunc(slices.Values(objects),
+		func(a, b int) int { return cmp.Compare(strconv.Itoa(a), strconv.Itoa(b)) })
 	var cells []Cell
 	for _, s := range sessions {
 		for _, o := range objects {
@@ -72,7 +74,8 @@ func upTo(n int) []int {
 // Names are the names of the objects, object 1 first: five of each of ten categories.
 func Names() []string {
 	var names []string
-	for _, category := range []string{"plug_adapter", "mobile_phone", "scissor", "light_bulb", "can", "glass", "ball", "marker", "cup", "remote_control"} {
+	for _, category := range []string{"plug_adapter", "mobile_phone", "scissor", "light_bulb", "can", "glass", "ball",
+		"marker", "cup", "remote_control"} {
 		for i := range Objects / 10 {
 			names = append(names, category+strconv.Itoa(i+1))
 		}

@@ -22,7 +22,8 @@ func TestCounts(t *testing.T) {
 // TestNames: five objects of each category have names.
 func TestNames(t *testing.T) {
 	names := Names()
-	if len(names) != Objects || names[0] != "plug_adapter1" || names[7] != "mobile_phone3" || names[49] != "remote_control5" {
+	if len(names) != Objects || names[0] != "plug_adapter1" || names[7] != "mobile_phone3" ||
+		names[49] != "remote_control5" {
 		t.Errorf("%q", names)
 	}
 	if slices.Sort(names); len(slices.Compact(names)) != Objects {

@@ -9,21 +9,24 @@ import (
 	"testing"
 )
 
-// eachList calls do with the path and the text of each official list, those of NC first: a line for each image of a task, and
-// then for each test image, with its label. NI counts the objects from 0, and each run of NC in the order of its tasks.
+// eachList calls do with the path and the text of each official list, those of NC first: a line for each image of a
+// task, and then for each test image, with its label. NI counts the objects from 0, and each run of NC in the order of
+// its tasks.
 func eachList(do func(path string, text []byte)) {
 	tests := Cells(TestSessions, upTo(Objects))
 	for run, order := range NCOrders() {
 		for task, from := 0, 0; task < len(NCSizes()); task++ {
 			to := from + NCSizes()[task]
-			do(fmt.Sprintf("NC_inc/run%d/train_batch_%02d_filelist.txt", run, task), textOf(Cells(TrainSessions, order[from:to]), order))
+			do(fmt.Sprintf("NC_inc/run%d/train_batch_%02d_filelist.txt", run, task),
+				textOf(Cells(TrainSessions, order[from:to]), order))
 			from = to
 		}
 		do(fmt.Sprintf("NC_inc/run%d/test_filelist.txt", run), textOf(tests, order))
 	}
 	for run, sessions := range NIOrders() {
 		for task, session := range sessions {
-			do(fmt.Sprintf("NI_inc/run%d/train_batch_%02d_filelist.txt", run, task), textOf(Cells([]int{session}, upTo(Objects)), upTo(Objects)))
+			do(fmt.Sprintf("NI_inc/run%d/train_batch_%02d_filelist.txt", run, task),
+				textOf(Cells([]int{session}, upTo(Objects)), upTo(Objects)))
 		}
 		do(fmt.Sprintf("NI_inc/run%d/test_filelist.txt", run), textOf(tests, upTo(Objects)))
 	}
@@ -43,8 +46,8 @@ func textOf(cells []Cell, order []int) (text []byte) {
 	return text
 }
 
-// TestOfficialLists: the tables say what the official lists say. The SHA-256 is that of the published lists, one after the other,
-// which are compared too where OCL_DATA has them.
+// TestOfficialLists: the tables say what the official lists say. The SHA-256 is that of the published lists, one after
+// the other, which are compared too where OCL_DATA has them.
 func TestOfficialLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("41 MB of lists")

@@ -55,8 +55,8 @@ func NIOrders() [][]int {
 	return orders
 }
 
-// NCOrders are the official orders of NC: [run] all objects in the order in which tasks take them. [NCSizes] cuts it into
-// tasks.
+// NCOrders are the official orders of NC: [run] all objects in the order in which tasks take them. [NCSizes] cuts it
+// into tasks.
 func NCOrders() [][]int {
 	orders := make([][]int, Runs)
 	for run := range orders {

@@ -71,8 +71,8 @@ func miniImageNet(r io.ReaderAt, size int64, side int) (m *MiniImageNet, err err
 	return &MiniImageNet{images, root.key("class_dict").partition(n)}, nil
 }
 
-// partition reads a dictionary of names with the numbers of their images, and returns the name of each of n images. Each image must
-// have one.
+// partition reads a dictionary of names with the numbers of their images, and returns the name of each of n images.
+// Each image must have one.
 func (p place) partition(n int) []string {
 	names := p.keys()
 	class := slices.Repeat([]int{-1}, n) // for each image the index in names

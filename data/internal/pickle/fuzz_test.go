@@ -28,7 +28,8 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	f.Add([]byte(dictionary("data", uint8s(1, 3072), "labels", ints(3))+"."), []byte{1, 2, 3})
-	f.Add([]byte(dictionary("image_data", uint8s(2, 2, 2, 3), "class_dict", dictionary("n01", ints(0, 1)))+"."), []byte{40, 5, 40})
+	f.Add([]byte(dictionary("image_data", uint8s(2, 2, 2, 3), "class_dict", dictionary("n01", ints(0, 1)))+"."),
+		[]byte{40, 5, 40})
 	f.Add([]byte("]q\x00h\x00a."), []byte{})
 	f.Fuzz(func(t *testing.T, b, changes []byte) {
 		for c := fuzztest.Of(changes); c.More() && len(b) < 1<<16; {

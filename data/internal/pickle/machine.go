@@ -1,17 +1,18 @@
-// Package pickle reads the pickles that data sets are published as: CIFAR in its Python layout and the cache of Mini-ImageNet. A pickle
-// is a program that Python runs. Nothing is run here: a small machine knows the instructions of protocols 2 to 5 that these files use and
-// the calls by which NumPy writes arrays, makes plain values and arrays of them, and refuses everything else.
+// Package pickle reads the pickles that data sets are published as: CIFAR in its Python layout and the cache of
+// Mini-ImageNet. A pickle is a program that Python runs. Nothing is run here: a small machine knows the instructions of
+// protocols 2 to 5 that these files use and the calls by which NumPy writes arrays, makes plain values and arrays of
+// them, and refuses everything else.
 //
-// The reader is our own, because github.com/nlpodyssey/gopickle (v0.2.0, 2023) allocates whatever length a file states, so 5 bytes take
-// 2 GB.
+// The reader is our own, because github.com/nlpodyssey/gopickle (v0.2.0, 2023) allocates whatever length a file states,
+// so 5 bytes take 2 GB.
 //
 // A file may be hostile. What is allocated is in proportion to its size, and a large array stays in the file.
 //
-// Errors say where in the file something is (`byte 57`, or `['data']` as Python writes it), what was found and what was wanted. They
-// say nothing of a remedy: the caller knows the file's name and where to get it.
+// Errors say where in the file something is (`byte 57`, or `['data']` as Python writes it), what was found and what was
+// wanted. They say nothing of a remedy: the caller knows the file's name and where to get it.
 //
-// Inside the package an error is a panic with a [fault], which the functions of datasets.go and [read] return as an error. Start with
-// datasets.go.
+// Inside the package an error is a panic with a [fault], which the functions of datasets.go and [read] return as an
+// error. Start with datasets.go.
 package pickle
 
 import (
@@ -37,7 +38,8 @@ func fail(format string, args ...any) { panic(fault{fmt.Errorf(format, args...)}
 
 // refuse fails for an operation that Python would do and this package does not.
 func refuse(format string, args ...any) {
-	fail("the pickle %s, which is not read: data sets are dictionaries, lists, texts, integers and NumPy arrays in protocol 2 or later", fmt.Sprintf(format, args...))
+	fail("the pickle %s, which is not read: data sets are dictionaries, lists, texts, integers and NumPy arrays in protocol 2 or later",
+		fmt.Sprintf(format, args...))
 }
 
 // caught makes an error of a fault.
@@ -51,8 +53,8 @@ func caught(err *error) {
 	}
 }
 
-// machine is the state of a pickle that is being read. No length that the file states is allocated before it is compared with what
-// is left.
+// machine is the state of a pickle that is being read. No length that the file states is allocated before it is
+// compared with what is left.
 type machine struct {
 	file     io.ReaderAt
 	r        *bufio.Reader // of the file from at on
@@ -64,8 +66,8 @@ type machine struct {
 	held  int64 // bytes of texts in memory
 }
 
-// read reads the pickle that fills r, which has size bytes. It executes nothing. Besides what the file holds it allocates
-// in proportion to the number of instructions, which is limited.
+// read reads the pickle that fills r, which has size bytes. It executes nothing. Besides what the file holds it
+// allocates in proportion to the number of instructions, which is limited.
 func read(r io.ReaderAt, size int64) (root place, err error) {
 	m := &machine{file: r, size: size, r: bufio.NewReaderSize(nil, int(min(size, 1<<16)))}
 	m.seek(0)
@@ -100,8 +102,9 @@ func (m *machine) result() any {
 	return m.stack[0]
 }
 
-// do does an instruction of protocols 2 to 5 that data sets are made of; the names are those of Python's pickletools. All others
-// are refused: floats, sets, objects of classes, what lies outside the file, and the lines of text of protocol 0.
+// do does an instruction of protocols 2 to 5 that data sets are made of; the names are those of Python's pickletools.
+// All others are refused: floats, sets, objects of classes, what lies outside the file, and the lines of text of
+// protocol 0.
 func (m *machine) do(op byte) {
 	switch op {
 	case 0x80: // PROTO
@@ -278,8 +281,8 @@ func (m *machine) popMark() []any {
 	return m.pop(n)
 }
 
-// put remembers the value on top of the stack under a number. Python numbers in the order of the values, from 0 or 1, so
-// a number far beyond is refused before anything is made for it.
+// put remembers the value on top of the stack under a number. Python numbers in the order of the values, from 0 or 1,
+// so a number far beyond is refused before anything is made for it.
 func (m *machine) put(n uint64) {
 	v := m.top(1)[0]
 	if n > uint64(len(m.memo))+1 {

@@ -78,7 +78,8 @@ func (m *machine) reduce(vs []any) {
 	}
 }
 
-// build sets the state of the array on top of the stack, or checks that of a type: of its parts only the byte order says something.
+// build sets the state of the array on top of the stack, or checks that of a type: of its parts only the byte order
+// says something.
 func (m *machine) build(v any) {
 	at := m.top(1)[0]
 	state, is := v.(tuple)
@@ -93,7 +94,8 @@ func (m *machine) build(v any) {
 	case *array: // version, shape, type, Fortran order, bytes
 		fortran := state[3] == true || state[3] == int64(1) // as Python 2 writes it
 		if len(state) != 5 || !fortran && state[3] != false && state[3] != int64(0) {
-			fail("an array is given the state %s, and an order that is %s, wanted 5 values and a truth value", describe(state), describe(state[3]))
+			fail("an array is given the state %s, and an order that is %s, wanted 5 values and a truth value", describe(state),
+				describe(state[3]))
 		}
 		at.set(state[1], state[2], state[4], fortran)
 	default:

@@ -15,7 +15,8 @@ import (
 	"ocl/internal/limit"
 )
 
-// A value of a pickle is one of these, or an int64, a bool, a text or bytes as []byte, an array, a dtype or a global of NumPy.
+// A value of a pickle is one of these, or an int64, a bool, a text or bytes as []byte, an array, a dtype or a global of
+// NumPy.
 type (
 	none   struct{}
 	stored struct{ at, n int64 } // bytes that are left in the file
@@ -69,21 +70,25 @@ func text(v any) string {
 	return s.String()
 }
 
-// quoted is a text of the file as messages show it: in single quotes as Python writes it, cut, without control characters.
+// quoted is a text of the file as messages show it: in single quotes as Python writes it, cut, without control
+// characters.
 func quoted(s string) string {
 	const most = 40 // bytes
 	cut := ""
 	if len(s) > most {
 		s, cut = strings.ToValidUTF8(s[:most], ""), "…"
 	}
-	if !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || r == '\'' || r == '\\' || !unicode.IsPrint(r) }) {
+	if !strings.ContainsFunc(s, func(r rune) bool {
+		return r == utf8.RuneError || r == '\'' || r == '\\' ||
+			!unicode.IsPrint(r)
+	}) {
 		return "'" + s + cut + "'"
 	}
 	return strconv.Quote(s + cut)
 }
 
-// place is what stands at one place of a pickle. Its methods fail for anything else than they want, and say where it is, what it
-// is and what was wanted.
+// place is what stands at one place of a pickle. Its methods fail for anything else than they want, and say where it
+// is, what it is and what was wanted.
 type place struct {
 	path string // as Python writes it behind the file's value, such as ['ni'][0]
 	v    any
@@ -193,8 +198,8 @@ func (p place) texts(n int) []string {
 	return out
 }
 
-// images are the bytes of an array of uint8 whose first axis counts images and whose others are those given, the last one
-// fastest. They are read from the file when they are asked for.
+// images are the bytes of an array of uint8 whose first axis counts images and whose others are those given, the last
+// one fastest. They are read from the file when they are asked for.
 func (p place) images(shape ...int) (n int, pixels *io.SectionReader) {
 	a, is := p.v.(*array)
 	if !is || a.dtype != "u1" || a.fortran || len(a.shape) == 0 || !slices.Equal(a.shape[1:], shape) {

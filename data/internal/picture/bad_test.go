@@ -56,10 +56,11 @@ func smallGIF(t testing.TB) []byte {
 	return gifOf(t, &gif.GIF{Image: []*image.Paletted{m}, Delay: []int{0}})
 }
 
-// TestBadFiles: each gives an error that says what was found and what to do, from Size too where the header shows it. None
-// makes Decode allocate more than a MiB.
+// TestBadFiles: each gives an error that says what was found and what to do, from Size too where the header shows it.
+// None makes Decode allocate more than a MiB.
 func TestBadFiles(t *testing.T) {
-	goodPNG, goodJPEG, goodGIF, goodBMP := pngOf(t, pattern(16, 16)), jpegOf(t, pattern(16, 16)), smallGIF(t), bmpOf(t, pattern(16, 16))
+	goodPNG, goodJPEG, goodGIF, goodBMP := pngOf(t, pattern(16, 16)), jpegOf(t, pattern(16, 16)), smallGIF(t),
+		bmpOf(t, pattern(16, 16))
 	half := func(b []byte) []byte { return b[:len(b)/2] }
 	changed := func(b []byte, at int, v ...byte) []byte {
 		b = slices.Clone(b)
@@ -67,7 +68,8 @@ func TestBadFiles(t *testing.T) {
 		return b
 	}
 	bombGIF := changed(goodGIF, 6, 0xff, 0xff, 0xff, 0xff)
-	bombWebP := changed(fileOf(t, "webp lossless"), 21, 0xff, 0xff, 0xff, 0x0f) // after RIFF, its length, WEBP, VP8L, its length, 0x2f
+	// after RIFF, its length, WEBP, VP8L, its length, 0x2f
+	bombWebP := changed(fileOf(t, "webp lossless"), 21, 0xff, 0xff, 0xff, 0x0f)
 	frame := bytes.Index(goodJPEG, []byte("\xff\xc0"))
 	for _, c := range []struct {
 		name   string
@@ -104,16 +106,22 @@ func TestBadFiles(t *testing.T) {
 			"the PNG image is 9000×9000 pixels, but its file has 69 bytes. Remove the file, or make the image smaller"},
 		{"a JPEG without height", jpegClaiming(t, 16, 0), true, "the JPEG image has no pixels (16×0). Remove the file"},
 		{"an empty BMP", bmpClaiming(t, 0, 0), true, "the BMP image has no pixels (0×0). Remove the file"},
-		{"half a PNG", half(goodPNG), false, "the PNG image is damaged (png: invalid format: not enough pixel data). Copy the file again"},
-		{"half a JPEG", half(goodJPEG), true, "the JPEG image is cut off: its file ends after 362 bytes. Copy the file again"},
+		{"half a PNG", half(goodPNG), false,
+			"the PNG image is damaged (png: invalid format: not enough pixel data). Copy the file again"},
+		{"half a JPEG", half(goodJPEG), true,
+			"the JPEG image is cut off: its file ends after 362 bytes. Copy the file again"},
 		{"a JPEG without its last pixels", goodJPEG[:len(goodJPEG)-9], false,
 			"the JPEG image is damaged (invalid JPEG format: short Huffman data). Copy the file again"},
 		{"half a GIF", half(goodGIF), false, "the GIF image is damaged (gif: "},
 		{"half a BMP", half(goodBMP), false, "the BMP image is cut off: its file ends after 411 bytes. Copy the file again"},
-		{"half a WebP", half(fileOf(t, "webp lossless")), false, "the WebP image is cut off: its file ends after 45 bytes. Copy the file again"},
-		{"the first bytes of a PNG", goodPNG[:20], true, "the PNG image is cut off: its file ends after 20 bytes. Copy the file again"},
-		{"the first bytes of a JPEG", goodJPEG[:3], true, "the JPEG image is cut off: its file ends after 3 bytes. Copy the file again"},
-		{"a PNG with a wrong checksum", changed(goodPNG, 50, goodPNG[50]^1), false, "the PNG image is damaged (png: invalid format: "},
+		{"half a WebP", half(fileOf(t, "webp lossless")), false,
+			"the WebP image is cut off: its file ends after 45 bytes. Copy the file again"},
+		{"the first bytes of a PNG", goodPNG[:20], true,
+			"the PNG image is cut off: its file ends after 20 bytes. Copy the file again"},
+		{"the first bytes of a JPEG", goodJPEG[:3], true,
+			"the JPEG image is cut off: its file ends after 3 bytes. Copy the file again"},
+		{"a PNG with a wrong checksum", changed(goodPNG, 50, goodPNG[50]^1), false,
+			"the PNG image is damaged (png: invalid format: "},
 		{"a JPEG of 12 bits", changed(goodJPEG, frame+4, 12), true,
 			"the JPEG image is of a kind that is not read (unsupported JPEG feature: precision). Convert it to PNG with 8 bits per channel"},
 		{"a BMP of 16 bits", changed(goodBMP, 28, 16), true,
@@ -136,8 +144,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestLimitsAreInclusive: 100 megapixels are read where the file is long enough for them, and so is the largest image of any
-// file.
+// TestLimitsAreInclusive: 100 megapixels are read where the file is long enough for them, and so is the largest image
+// of any file.
 func TestLimitsAreInclusive(t *testing.T) {
 	for _, c := range []struct {
 		w, h    uint32

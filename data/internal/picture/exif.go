@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// orientation reads EXIF's tag of that name from a TIFF block. A block that is absent or damaged, or has no such tag, leaves
-// the image upright: cameras write much that is wrong here, and other programs show such images too.
+// orientation reads EXIF's tag of that name from a TIFF block. A block that is absent or damaged, or has no such tag,
+// leaves the image upright: cameras write much that is wrong here, and other programs show such images too.
 func orientation(tiff []byte) turn {
 	const short = 3 // the type of the tag's value
 	d := directoryOf(tiff)

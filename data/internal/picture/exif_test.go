@@ -75,8 +75,8 @@ func TestEightOrientations(t *testing.T) {
 	}
 }
 
-// TestOrientationOfFiles: JPEG and PNG with each orientation, in both byte orders, become the upright image, and Size is that of
-// the upright one.
+// TestOrientationOfFiles: JPEG and PNG with each orientation, in both byte orders, become the upright image, and Size
+// is that of the upright one.
 func TestOrientationOfFiles(t *testing.T) {
 	upright := pattern(6, 4)
 	const side = 4
@@ -116,7 +116,8 @@ func TestOrientationOfFiles(t *testing.T) {
 	}
 }
 
-// TestBadEXIFLeavesImageUpright: a block that is cut off, points outside of itself or has an impossible tag changes nothing.
+// TestBadEXIFLeavesImageUpright: a block that is cut off, points outside of itself or has an impossible tag changes
+// nothing.
 func TestBadEXIFLeavesImageUpright(t *testing.T) {
 	order := binary.BigEndian
 	good := tiffOf(order, 6)
@@ -178,7 +179,8 @@ func TestEXIFOfWebP(t *testing.T) {
 // TestDamagedContainersHaveNoEXIF: a segment or chunk whose length is wrong ends the search.
 func TestDamagedContainersHaveNoEXIF(t *testing.T) {
 	for _, file := range []string{
-		"\xff\xd8\xff", "\xff\xd8\xff\xe1\x00\x00", "\xff\xd8\xff\xe1\x00\x01Exif\x00\x00", "\xff\xd8\xff\xe1\x00\x20Exif\x00\x00",
+		"\xff\xd8\xff", "\xff\xd8\xff\xe1\x00\x00", "\xff\xd8\xff\xe1\x00\x01Exif\x00\x00",
+		"\xff\xd8\xff\xe1\x00\x20Exif\x00\x00",
 		"\x89PNG\r\n\x1a\n\x00\x00\x00\x09eXIf\x00\x00\x00\x00", "\x89PNG\r\n\x1a\n\xff\xff\xff\xffeXIf\x00\x00\x00\x00",
 		"RIFF\x00\x00\x00\x00WEBPEXIF\x01\x00\x00\x00", "RIFF\x00\x00\x00\x00WEBPVP8 \xff\xff\xff\xff",
 	} {

@@ -31,8 +31,10 @@ type format struct {
 }
 
 var formats = []*format{
-	{"JPEG", []string{".jpg", ".jpeg", ".jpe", ".jfif", ".pjpeg", ".pjp"}, begins("\xff\xd8\xff"), jpeg.DecodeConfig, jpeg.Decode, memoryOfJPEG, exifOfJPEG, fullRange},
-	{"PNG", []string{".png"}, begins("\x89PNG\r\n\x1a\n"), png.DecodeConfig, png.Decode, memoryOfPNG, exifOfPNG, fullRange},
+	{"JPEG", []string{".jpg", ".jpeg", ".jpe", ".jfif", ".pjpeg", ".pjp"}, begins("\xff\xd8\xff"), jpeg.DecodeConfig,
+		jpeg.Decode, memoryOfJPEG, exifOfJPEG, fullRange},
+	{"PNG", []string{".png"}, begins("\x89PNG\r\n\x1a\n"), png.DecodeConfig, png.Decode, memoryOfPNG, exifOfPNG,
+		fullRange},
 	{"GIF", []string{".gif"}, begins("GIF8"), gif.DecodeConfig, gif.Decode, memoryOfGIF, noEXIF, fullRange},
 	{"WebP", []string{".webp"}, isWebP, webp.DecodeConfig, webp.Decode, memoryOfWebP, exifOfWebP, videoRange},
 	{"BMP", []string{".bmp"}, begins("BM"), bmp.DecodeConfig, bmp.Decode, memoryOfBMP, noEXIF, fullRange},
@@ -54,8 +56,8 @@ func itself(file []byte) []byte { return file }
 
 func noEXIF([]byte) []byte { return nil }
 
-// header is the format of a file, and the size and kind of its image as stored. It refuses images that Decode should not
-// read.
+// header is the format of a file, and the size and kind of its image as stored. It refuses images that Decode should
+// not read.
 func header(file []byte) (f *format, c image.Config, err error) {
 	if f, err = formatOf(file); err != nil {
 		return nil, c, err
@@ -74,7 +76,8 @@ func header(file []byte) (f *format, c image.Config, err error) {
 		err = fmt.Errorf("the %s image is %d×%d pixels, but its file has %s. Remove the file, or make the image smaller",
 			f.name, w, h, count.Of(len(file), "byte"))
 	case f.name == "JPEG" && frameOfJPEG(file).scans > limit.PictureScans:
-		err = fmt.Errorf("the JPEG image has more than %d scans, which is the limit. Save it again, or remove it", limit.PictureScans)
+		err = fmt.Errorf("the JPEG image has more than %d scans, which is the limit. Save it again, or remove it",
+			limit.PictureScans)
 	}
 	if err == nil && f.name == "TIFF" {
 		err = checkTIFF(file)
@@ -108,9 +111,12 @@ func (f *format) problem(file []byte, err error) error {
 	case animated(file):
 		return fmt.Errorf("the %s image is animated, which is not read. Save its first frame as PNG", f.name)
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		return fmt.Errorf("the %s image is cut off: its file ends after %s. Copy the file again", f.name, count.Of(len(file), "byte"))
-	case errors.As(err, &unsupportedJPEG) || errors.As(err, &unsupportedPNG) || errors.As(err, &unsupportedTIFF) || errors.Is(err, bmp.ErrUnsupported):
-		return fmt.Errorf("the %s image is of a kind that is not read (%w). Convert it to PNG with 8 bits per channel", f.name, err)
+		return fmt.Errorf("the %s image is cut off: its file ends after %s. Copy the file again", f.name,
+			count.Of(len(file), "byte"))
+	case errors.As(err, &unsupportedJPEG) || errors.As(err, &unsupportedPNG) || errors.As(err, &unsupportedTIFF) ||
+		errors.Is(err, bmp.ErrUnsupported):
+		return fmt.Errorf("the %s image is of a kind that is not read (%w). Convert it to PNG with 8 bits per channel",
+			f.name, err)
 	}
 	return fmt.Errorf("the %s image is damaged (%w). Copy the file again", f.name, err)
 }

@@ -18,7 +18,8 @@ func goodFiles(t testing.TB) [][]byte {
 	files := [][]byte{
 		pngOf(t, pattern(16, 16)), jpegOf(t, pattern(16, 16)), smallGIF(t), bmpOf(t, pattern(16, 16)),
 		withEXIF(jpegOf(t, pattern(8, 8)), tiffOf(binary.LittleEndian, 6)), pngClaiming(2000, 2000, 0),
-		tiffFileOf(t, image.NewNRGBA64(image.Rect(0, 0, 9, 9)), tiff.Deflate), blackJPEG(200, 100, 4, true, 9), blackJPEG(100, 100, 3, false, 0),
+		tiffFileOf(t, image.NewNRGBA64(image.Rect(0, 0, 9, 9)), tiff.Deflate), blackJPEG(200, 100, 4, true, 9),
+		blackJPEG(100, 100, 3, false, 0),
 	}
 	for _, d := range readPillow(t).Decoded {
 		files = append(files, d.File)
@@ -48,10 +49,14 @@ func FuzzDecode(f *testing.F) {
 			w, h, _, sizeErr := sizeOf(file)
 			most := uint64(8 << 20) // a decoder's tables
 			if f, c, err := header(file); err == nil {
-				most += uint64(f.memoryOf(file, c, orientation(f.exif(file)), side)) + 4*uint64(w)*uint64(h) // colours may be told after the header
+				// colours may be told after the header
+				most += uint64(f.memoryOf(file, c, orientation(f.exif(file)), side)) + 4*uint64(w)*uint64(h)
 			}
 			var err error
-			if n := fuzztest.Allocated(most, func() { err = Decode(context.Background(), file, dst, side, side, fit) }); n > most {
+			if n := fuzztest.Allocated(most, func() {
+				err = Decode(context.Background(), file, dst, side, side,
+					fit)
+			}); n > most {
 				t.Fatalf("%d×%d pixels in %d bytes allocate %d bytes (%v)", w, h, len(file), n, err)
 			}
 			if sizeErr != nil && err == nil {

@@ -10,8 +10,9 @@ import (
 	"ocl/internal/limit"
 )
 
-// Canvas makes what [Decode] makes of a file of images that are in memory already. It keeps its buffers, so that further images of the
-// same size and of a type of package image allocate nothing. The zero value is ready, and one goroutine uses it at a time.
+// Canvas makes what [Decode] makes of a file of images that are in memory already. It keeps its buffers, so that
+// further images of the same size and of a type of package image allocate nothing. The zero value is ready, and one
+// goroutine uses it at a time.
 type Canvas struct {
 	from, wanted image.Point // the last sizes, which the axes belong to
 	fit          Fit
@@ -22,10 +23,10 @@ type Canvas struct {
 	rows rows // of img, as a value that is made once
 }
 
-// Draw draws img into dst, uint8 [3,h,w] in planes red, green, blue, by the rules of [Decode]: alpha is dropped without blending, and of
-// 16 bits the upper byte counts. img may have any bounds and be of any type; what its file says of its orientation is lost. It is an error
-// if img is nil, has no pixels, or more of them than Decode reads, and if one of its own methods panics. dst has then any content. A dst of
-// another length than 3·h·w panics.
+// Draw draws img into dst, uint8 [3,h,w] in planes red, green, blue, by the rules of [Decode]: alpha is dropped without
+// blending, and of 16 bits the upper byte counts. img may have any bounds and be of any type; what its file says of its
+// orientation is lost. It is an error if img is nil, has no pixels, or more of them than Decode reads, and if one of
+// its own methods panics. dst has then any content. A dst of another length than 3·h·w panics.
 func (c *Canvas) Draw(dst []uint8, img image.Image, w, h int, fit Fit) error {
 	if w < 1 || h < 1 || len(dst) != 3*w*h || fit != Crop && fit != Stretch {
 		panic(fmt.Sprintf("picture: dst has %d elements for %d×%d pixels and fit %d", len(dst), w, h, fit))
@@ -40,7 +41,8 @@ func (c *Canvas) draw(dst []uint8, img image.Image, w, h int, fit Fit) (err erro
 	defer func() {
 		c.img = nil
 		if recover() != nil {
-			err = fmt.Errorf("an image of type %T made its own methods panic, so it is not what its bounds say. Give a whole image", img)
+			err = fmt.Errorf("an image of type %T made its own methods panic, so it is not what its bounds say. Give a whole image",
+				img)
 		}
 	}()
 	b := img.Bounds()
@@ -114,8 +116,8 @@ func (c *Canvas) row(y int, r, g, b []uint8) {
 	}
 }
 
-// rowOfYCbCr are the pixels from (x, y) on. Where the first of them does not begin a colour sample of several columns, they are taken one by
-// one.
+// rowOfYCbCr are the pixels from (x, y) on. Where the first of them does not begin a colour sample of several columns,
+// they are taken one by one.
 func rowOfYCbCr(p *image.YCbCr, x, y int, r, g, b []uint8) {
 	if shift := sharedColumns(p.SubsampleRatio); x&(1<<shift-1) == 0 {
 		chroma := p.COffset(x, y)
@@ -139,7 +141,8 @@ func withoutAlpha(c color.Color) (r, g, b uint8) {
 	return shown(c.RGBA())
 }
 
-// shown are the upper bytes of a colour of 16 bits whose alpha is divided out, as [color.NRGBAModel] does. What is transparent is black.
+// shown are the upper bytes of a colour of 16 bits whose alpha is divided out, as [color.NRGBAModel] does. What is
+// transparent is black.
 func shown(r, g, b, a uint32) (uint8, uint8, uint8) {
 	switch a {
 	case 0:

@@ -32,18 +32,21 @@ func drawn(t testing.TB, img image.Image, w, h int, fit Fit) []uint8 {
 // hidden is an image whose type the package does not know.
 type hidden struct{ image.Image }
 
-// TestCanvasIsDecode: an image in memory becomes what its file becomes, of whatever type it is and wherever its bounds lie.
+// TestCanvasIsDecode: an image in memory becomes what its file becomes, of whatever type it is and wherever its bounds
+// lie.
 func TestCanvasIsDecode(t *testing.T) {
 	whole := pattern(61, 40)
 	clear(whole.Pix[:400]) // some pixels are transparent
 	for i := 3; i < 4000; i += 8 {
 		whole.Pix[i] = uint8(i)
 	}
-	palette := color.Palette{color.NRGBA{1, 2, 3, 255}, color.NRGBA{90, 7, 200, 255}, color.NRGBA{255, 255, 0, 255}, color.NRGBA{9, 8, 7, 6}}
+	palette := color.Palette{color.NRGBA{1, 2, 3, 255}, color.NRGBA{90, 7, 200, 255}, color.NRGBA{255, 255, 0, 255},
+		color.NRGBA{9, 8, 7, 6}}
 	opaque := pattern(61, 40)
 	images := map[string]image.Image{
-		"NRGBA": whole, "part": whole.SubImage(image.Rect(7, 5, 50, 33)), "NRGBA64": converted(opaque, image.NewNRGBA64(opaque.Rect)),
-		"RGBA": converted(opaque, image.NewRGBA(opaque.Rect)), "RGBA64": converted(opaque, image.NewRGBA64(opaque.Rect)),
+		"NRGBA": whole, "part": whole.SubImage(image.Rect(7, 5, 50, 33)),
+		"NRGBA64": converted(opaque, image.NewNRGBA64(opaque.Rect)),
+		"RGBA":    converted(opaque, image.NewRGBA(opaque.Rect)), "RGBA64": converted(opaque, image.NewRGBA64(opaque.Rect)),
 		"grey": converted(whole, image.NewGray(whole.Rect)), "grey of 16 bits": converted(whole, image.NewGray16(whole.Rect)),
 		"paletted": converted(opaque, image.NewPaletted(opaque.Rect, palette)), "another type": hidden{opaque},
 	}
@@ -85,7 +88,8 @@ func TestCanvasOfJPEG(t *testing.T) {
 		t.Error("other colours than those of the file")
 	}
 	at := func(planes []uint8, w, c, x, y int) uint8 { return planes[c*len(planes)/3+y*w+x] }
-	for _, r := range []image.Rectangle{image.Rect(8, 4, 30, 30), image.Rect(7, 3, 30, 30)} { // in the second, samples begin before the part
+	// in the second, samples begin before the part
+	for _, r := range []image.Rectangle{image.Rect(8, 4, 30, 30), image.Rect(7, 3, 30, 30)} {
 		got := drawn(t, img.(*image.YCbCr).SubImage(r), r.Dx(), r.Dy(), Crop)
 		for y := range r.Dy() {
 			for x := range r.Dx() {
@@ -115,21 +119,23 @@ func TestCanvasRefuses(t *testing.T) {
 		img  image.Image
 		want string
 	}{
-		"nil":          {nil, "there is no image (nil). Give one"},
-		"nil pointer":  {none, "made its own methods panic"},
-		"empty":        {image.NewGray(image.Rect(0, 0, 0, 20)), "no pixels (0×20). Give an image with pixels"},
-		"endless":      {image.NewUniform(color.White), "Make it smaller"},
-		"short":        {short, "Give a whole image"},
-		"no colour":    {broken{image.NewGray(image.Rect(0, 0, 20, 20))}, "picture.broken made its own methods panic"},
-		"wide":         {hidden{image.NewGray(image.Rect(0, 0, 70_000, 1))}, "70,000×1 pixels; at most 100 megapixels"},
-		"bad palette":  {&image.Paletted{Pix: []uint8{9, 9, 9, 9}, Stride: 2, Rect: image.Rect(0, 0, 2, 2)}, "panic"},
-		"bounds below": {&image.NRGBA{Pix: nil, Stride: 0, Rect: image.Rectangle{image.Pt(5, 5), image.Pt(1, 1)}}, "no pixels"},
+		"nil":         {nil, "there is no image (nil). Give one"},
+		"nil pointer": {none, "made its own methods panic"},
+		"empty":       {image.NewGray(image.Rect(0, 0, 0, 20)), "no pixels (0×20). Give an image with pixels"},
+		"endless":     {image.NewUniform(color.White), "Make it smaller"},
+		"short":       {short, "Give a whole image"},
+		"no colour":   {broken{image.NewGray(image.Rect(0, 0, 20, 20))}, "picture.broken made its own methods panic"},
+		"wide":        {hidden{image.NewGray(image.Rect(0, 0, 70_000, 1))}, "70,000×1 pixels; at most 100 megapixels"},
+		"bad palette": {&image.Paletted{Pix: []uint8{9, 9, 9, 9}, Stride: 2, Rect: image.Rect(0, 0, 2, 2)}, "panic"},
+		"bounds below": {&image.NRGBA{Pix: nil, Stride: 0, Rect: image.Rectangle{image.Pt(5, 5), image.Pt(1, 1)}},
+			"no pixels"},
 	} {
 		if err := c.Draw(dst, x.img, 8, 8, Crop); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v, want %q", name, err, x.want)
 		}
 	}
-	if err := c.Draw(dst, pattern(20, 20), 8, 8, Crop); err != nil || !slices.Equal(dst, drawn(t, pattern(20, 20), 8, 8, Crop)) {
+	if err := c.Draw(dst, pattern(20, 20), 8, 8, Crop); err != nil ||
+		!slices.Equal(dst, drawn(t, pattern(20, 20), 8, 8, Crop)) {
 		t.Errorf("after errors: %v, or another image", err)
 	}
 }
@@ -139,8 +145,10 @@ func TestCanvasAllocatesNothing(t *testing.T) {
 	rect := image.Rect(0, 0, 61, 40)
 	c, dst := new(Canvas), make([]uint8, 3*16*16)
 	for _, img := range []image.Image{
-		pattern(61, 40), image.NewRGBA(rect), image.NewRGBA64(rect), image.NewNRGBA64(rect), image.NewGray(rect), image.NewGray16(rect),
-		image.NewCMYK(rect), image.NewPaletted(rect, color.Palette{color.Black}), image.NewYCbCr(rect, image.YCbCrSubsampleRatio420),
+		pattern(61, 40), image.NewRGBA(rect), image.NewRGBA64(rect), image.NewNRGBA64(rect), image.NewGray(rect),
+		image.NewGray16(rect),
+		image.NewCMYK(rect), image.NewPaletted(rect, color.Palette{color.Black}),
+		image.NewYCbCr(rect, image.YCbCrSubsampleRatio420),
 	} {
 		if n := testing.AllocsPerRun(10, func() {
 			if err := c.Draw(dst, img, 16, 16, Crop); err != nil {

@@ -17,8 +17,8 @@ import (
 	"ocl/internal/limit"
 )
 
-// room is memory that pictures share. Each takes its part while it is decoded, and waits until there is so much: many cores
-// that each decode a large picture would otherwise take all memory.
+// room is memory that pictures share. Each takes its part while it is decoded, and waits until there is so much: many
+// cores that each decode a large picture would otherwise take all memory.
 type room struct {
 	all   int64 // bytes
 	inUse *semaphore.Weighted
@@ -31,18 +31,19 @@ var memory = sync.OnceValue(func() *room {
 	return newRoom(min(budget.Bytes()/2, max(limit.PictureMemory, limit.PictureMemoryOfCore*int64(runtime.GOMAXPROCS(0)))))
 })
 
-// files is the room of whole files, beside that of Decode. Who has a part of it may wait for a part of the other, and never the other way.
+// files is the room of whole files, beside that of Decode. Who has a part of it may wait for a part of the other, and
+// never the other way.
 var files = sync.OnceValue(func() *room { return newRoom(max(1, min(budget.Bytes()/4, limit.PictureFiles))) })
 
-// RoomForFile waits until there is room for a file of so many bytes beside those of other calls, or for it alone if it is
-// larger than the room. The caller gives it back.
+// RoomForFile waits until there is room for a file of so many bytes beside those of other calls, or for it alone if it
+// is larger than the room. The caller gives it back.
 func RoomForFile(ctx context.Context, bytes int64) (giveBack func(), err error) {
 	r := files()
 	return r.take(ctx, min(max(bytes, 0), r.all))
 }
 
-// large is from how many bytes on the memory of a picture is collected at once: otherwise garbage of a gigabyte would lie
-// beside the next picture.
+// large is from how many bytes on the memory of a picture is collected at once: otherwise garbage of a gigabyte would
+// lie beside the next picture.
 const large = 1 << 27
 
 // take waits for so many bytes, at most r.all. The caller gives them back.
@@ -170,8 +171,8 @@ func (f jpegFrame) blocks(w, h int) int64 {
 	return perUnit * int64((w+unitW-1)/unitW) * int64((h+unitH-1)/unitH)
 }
 
-// frameOfJPEG reads the header of a JPEG whose size could be read, and counts the scans of a progressive one. It goes from
-// marker to marker as package jpeg does, which passes over what is between them.
+// frameOfJPEG reads the header of a JPEG whose size could be read, and counts the scans of a progressive one. It goes
+// from marker to marker as package jpeg does, which passes over what is between them.
 func frameOfJPEG(file []byte) (f jpegFrame) {
 	const (
 		sof0, sof2 = 0xc0, 0xc2

@@ -18,8 +18,8 @@ import (
 	"ocl/internal/limit"
 )
 
-// blackJPEG is a whole JPEG of w×h pixels that takes a bit of the file for each block of 8×8 and each of its 1, 3 or 4 components,
-// and of a progressive one three bytes for 16,384 blocks in each of more scans.
+// blackJPEG is a whole JPEG of w×h pixels that takes a bit of the file for each block of 8×8 and each of its 1, 3 or 4
+// components, and of a progressive one three bytes for 16,384 blocks in each of more scans.
 func blackJPEG(w, h, components int, progressive bool, more int) []byte {
 	segment := func(marker byte, body ...byte) []byte {
 		return append(binary.BigEndian.AppendUint16([]byte{0xff, marker}, uint16(len(body)+2)), body...)
@@ -27,7 +27,8 @@ func blackJPEG(w, h, components int, progressive bool, more int) []byte {
 	code := func(table, symbol byte) []byte { // the symbol is the code 0 of one bit
 		return segment(0xc4, slices.Concat([]byte{table, 1}, make([]byte, 15), []byte{symbol})...)
 	}
-	frame := slices.Concat([]byte{8}, binary.BigEndian.AppendUint16(nil, uint16(h)), binary.BigEndian.AppendUint16(nil, uint16(w)), []byte{byte(components)})
+	frame := slices.Concat([]byte{8}, binary.BigEndian.AppendUint16(nil, uint16(h)),
+		binary.BigEndian.AppendUint16(nil, uint16(w)), []byte{byte(components)})
 	scan := []byte{byte(components)}
 	for c := range byte(components) {
 		frame, scan = append(frame, c, 0x11, 0), append(scan, c, 0)
@@ -37,8 +38,10 @@ func blackJPEG(w, h, components int, progressive bool, more int) []byte {
 	if progressive {
 		kind, last, bits = 0xc2, 0, blocks*components
 	}
-	file := slices.Concat([]byte("\xff\xd8"), segment(0xee, []byte("Adobe\x00\x64\x00\x00\x00\x00\x00")...), segment(0xdb, slices.Concat([]byte{0}, bytes.Repeat([]byte{1}, 64))...),
-		segment(kind, frame...), code(0x00, 0), code(0x10, 0), segment(0xda, append(scan, 0, last, 0)...), make([]byte, bits/8+1))
+	file := slices.Concat([]byte("\xff\xd8"), segment(0xee, []byte("Adobe\x00\x64\x00\x00\x00\x00\x00")...),
+		segment(0xdb, slices.Concat([]byte{0}, bytes.Repeat([]byte{1}, 64))...),
+		segment(kind, frame...), code(0x00, 0), code(0x10, 0), segment(0xda, append(scan, 0, last, 0)...),
+		make([]byte, bits/8+1))
 	file = append(file, code(0x10, 0xe0)...) // 16,384 blocks without a change
 	for range more {
 		file = slices.Concat(file, segment(0xda, 1, 0, 0, 1, 63, 0), make([]byte, 2*((blocks+1<<14-1)>>14)+1))
@@ -46,8 +49,8 @@ func blackJPEG(w, h, components int, progressive bool, more int) []byte {
 	return append(file, 0xff, 0xd9)
 }
 
-// TestMemoryHasALimit: a picture that takes too much is refused by its size and kind, before it is decoded; one that takes a little
-// less is decoded.
+// TestMemoryHasALimit: a picture that takes too much is refused by its size and kind, before it is decoded; one that
+// takes a little less is decoded.
 func TestMemoryHasALimit(t *testing.T) {
 	r := newRoom(1e9)
 	small := newRoom(1e6)
@@ -70,7 +73,10 @@ func TestMemoryHasALimit(t *testing.T) {
 	} {
 		const most = 4 << 20
 		var err error
-		if n := fuzztest.Allocated(most, func() { err = c.room.decode(t.Context(), c.file, make([]uint8, 3*8*8), 8, 8, Crop) }); n > most {
+		if n := fuzztest.Allocated(most, func() {
+			err = c.room.decode(t.Context(), c.file, make([]uint8, 3*8*8), 8, 8,
+				Crop)
+		}); n > most {
 			t.Errorf("%s: %d bytes are allocated", c.name, n)
 		}
 		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
@@ -83,10 +89,13 @@ func TestMemoryHasALimit(t *testing.T) {
 func TestMemoryIsWhatIsAllocated(t *testing.T) {
 	const w, h = 700, 500
 	files := map[string][]byte{
-		"grey JPEG": blackJPEG(w, h, 1, false, 0), "JPEG": blackJPEG(w, h, 3, false, 0), "CMYK JPEG": blackJPEG(w, h, 4, false, 0),
-		"progressive grey JPEG": blackJPEG(w, h, 1, true, 9), "progressive JPEG": blackJPEG(w, h, 3, true, 9), "progressive CMYK JPEG": blackJPEG(w, h, 4, true, 9),
+		"grey JPEG": blackJPEG(w, h, 1, false, 0), "JPEG": blackJPEG(w, h, 3, false, 0),
+		"CMYK JPEG":             blackJPEG(w, h, 4, false, 0),
+		"progressive grey JPEG": blackJPEG(w, h, 1, true, 9), "progressive JPEG": blackJPEG(w, h, 3, true, 9),
+		"progressive CMYK JPEG":           blackJPEG(w, h, 4, true, 9),
 		"JPEG of colours that are shared": jpegOf(t, pattern(w, h)), "BMP": bmpOf(t, pattern(w, h)),
-		"grey PNG": pngOf(t, image.NewGray(image.Rect(0, 0, w, h))), "PNG": pngOf(t, pattern(w, h)), "PNG of 16 bits": pngOf(t, image.NewNRGBA64(image.Rect(0, 0, w, h))),
+		"grey PNG": pngOf(t, image.NewGray(image.Rect(0, 0, w, h))), "PNG": pngOf(t, pattern(w, h)),
+		"PNG of 16 bits": pngOf(t, image.NewNRGBA64(image.Rect(0, 0, w, h))),
 	}
 	files["JPEG turned by EXIF"] = withEXIF(files["JPEG"], tiffOf(binary.LittleEndian, 6))
 	for name, file := range files {

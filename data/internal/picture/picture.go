@@ -1,10 +1,10 @@
 // Package picture decodes one image file into an image of a wanted size: uint8 planes, as the data sets of package data
 // have them.
 //
-// Shapes and rounding follow Pillow and torchvision, so that numbers can be compared with those of PyTorch programs: the
-// filter is Pillow's BILINEAR, bit for bit, and alpha is dropped without blending, as convert("RGB") does. What differs:
-// the orientation that EXIF asks for is applied; of 16-bit images the upper byte counts; transparent pixels of a GIF are
-// black, as are those of its canvas that the first frame does not cover. JPEG and WebP leave rounding and the
+// Shapes and rounding follow Pillow and torchvision, so that numbers can be compared with those of PyTorch programs:
+// the filter is Pillow's BILINEAR, bit for bit, and alpha is dropped without blending, as convert("RGB") does. What
+// differs: the orientation that EXIF asks for is applied; of 16-bit images the upper byte counts; transparent pixels of
+// a GIF are black, as are those of its canvas that the first frame does not cover. JPEG and WebP leave rounding and the
 // interpolation of colours to the decoder, so their pixels lie near those of Pillow.
 //
 // Start at [Decode].
@@ -33,16 +33,16 @@ const (
 // Version names decoder and filter. It is part of cache keys: raise it when a change gives other pixels.
 const Version = "picture/1"
 
-// Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP, BMP or TIFF file, into dst, uint8 [3,h,w] in planes red, green,
-// blue. The content decides on the format. An animation gives its first frame. The pixels of an image that has the wanted
-// size are not changed.
+// Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP, BMP or TIFF file, into dst, uint8 [3,h,w] in planes red,
+// green, blue. The content decides on the format. An animation gives its first frame. The pixels of an image that has
+// the wanted size are not changed.
 //
-// Images are refused, before memory is allocated for them, that have more than 100 megapixels or 65,535 pixels on a side, or
-// many more pixels than so short a file can describe, or that take more than 1 GB to decode. All calls share one budget of
-// memory: a call waits until there is enough of it. It ends early, with the error of ctx, when ctx does.
+// Images are refused, before memory is allocated for them, that have more than 100 megapixels or 65,535 pixels on a
+// side, or many more pixels than so short a file can describe, or that take more than 1 GB to decode. All calls share
+// one budget of memory: a call waits until there is enough of it. It ends early, with the error of ctx, when ctx does.
 //
-// An error does not name the file, which the caller knows. A fault of a decoder is an error too. A dst of another length than
-// 3·h·w panics.
+// An error does not name the file, which the caller knows. A fault of a decoder is an error too. A dst of another
+// length than 3·h·w panics.
 func Decode(ctx context.Context, file []byte, dst []uint8, w, h int, fit Fit) error {
 	if w < 1 || h < 1 || len(dst) != 3*w*h || fit != Crop && fit != Stretch {
 		panic(fmt.Sprintf("picture: dst has %d elements for %d×%d pixels and fit %d", len(dst), w, h, fit))
@@ -54,7 +54,8 @@ func Decode(ctx context.Context, file []byte, dst []uint8, w, h int, fit Fit) er
 	return err
 }
 
-// Size is the width and the height of the image of a file as stored. It refuses what [Decode] refuses by the header alone.
+// Size is the width and the height of the image of a file as stored. It refuses what [Decode] refuses by the header
+// alone.
 func Size(file []byte) (w, h int, err error) {
 	err = guarded(func() error {
 		_, c, err := header(file)

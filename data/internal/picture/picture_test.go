@@ -144,16 +144,18 @@ func apart(a, b []uint8) (largest int, mean float64) {
 	return largest, float64(sum) / float64(len(a))
 }
 
-// TestPixelsOfTheWantedSizeAreKept: every kind of image that Go's encoders write keeps its pixels; the upper byte of 16 bits
-// counts, and alpha is dropped without blending.
+// TestPixelsOfTheWantedSizeAreKept: every kind of image that Go's encoders write keeps its pixels; the upper byte of 16
+// bits counts, and alpha is dropped without blending.
 func TestPixelsOfTheWantedSizeAreKept(t *testing.T) {
 	const side = 9
 	full := pattern(side, side)
 	grey, grey16 := image.NewGray(full.Rect), image.NewGray16(full.Rect)
 	deep, deepAlpha := image.NewRGBA64(full.Rect), image.NewNRGBA64(full.Rect)
 	alpha, opaqueRGBA := image.NewNRGBA(full.Rect), image.NewRGBA(full.Rect)
-	few := image.NewPaletted(full.Rect, color.Palette{color.RGBA{9, 8, 7, 255}, color.RGBA{200, 100, 50, 255}, color.RGBA{0, 255, 3, 255}})
-	clear := image.NewPaletted(full.Rect, color.Palette{color.NRGBA{9, 8, 7, 255}, color.NRGBA{200, 100, 50, 0}, color.NRGBA{0, 255, 3, 128}})
+	few := image.NewPaletted(full.Rect, color.Palette{color.RGBA{9, 8, 7, 255}, color.RGBA{200, 100, 50, 255},
+		color.RGBA{0, 255, 3, 255}})
+	clear := image.NewPaletted(full.Rect, color.Palette{color.NRGBA{9, 8, 7, 255}, color.NRGBA{200, 100, 50, 0},
+		color.NRGBA{0, 255, 3, 128}})
 	for y := range side {
 		for x := range side {
 			c := full.NRGBAAt(x, y)
@@ -203,7 +205,8 @@ func TestPixelsOfTheWantedSizeAreKept(t *testing.T) {
 	}
 }
 
-// TestJPEGHasTheColoursOfPackageColor: the planes of a JPEG are those that color.YCbCr gives, with each sampling of colours.
+// TestJPEGHasTheColoursOfPackageColor: the planes of a JPEG are those that color.YCbCr gives, with each sampling of
+// colours.
 func TestJPEGHasTheColoursOfPackageColor(t *testing.T) {
 	files := map[string][]byte{"Go": jpegOf(t, pattern(16, 16))}
 	for _, name := range []string{"jpeg 4:4:4", "jpeg 4:2:2", "jpeg 4:2:0", "jpeg progressive", "jpeg grey", "jpeg rgb"} {
@@ -224,7 +227,8 @@ func TestJPEGHasTheColoursOfPackageColor(t *testing.T) {
 // between two samples, which libjpeg and libwebp interpolate.
 func TestDecodedAsPillow(t *testing.T) {
 	most := map[string]int{ // 0 where nothing is said
-		"jpeg 4:4:4": 2, "jpeg 4:2:2": 6, "jpeg 4:2:0": 6, "jpeg progressive": 2, "jpeg rgb": 1, "jpeg grey": 1, "jpeg cmyk": 1,
+		"jpeg 4:4:4": 2, "jpeg 4:2:2": 6, "jpeg 4:2:0": 6, "jpeg progressive": 2, "jpeg rgb": 1, "jpeg grey": 1,
+		"jpeg cmyk": 1,
 		"jpeg ycck": 1, "jpeg orientation 6": 2, "webp": 8, "webp alpha": 7,
 	}
 	for _, d := range readPillow(t).Decoded {
@@ -239,7 +243,8 @@ func TestDecodedAsPillow(t *testing.T) {
 	}
 }
 
-// TestResizedAsPillow: larger, smaller, wide and tall images become bit for bit what Pillow and torchvision make of them.
+// TestResizedAsPillow: larger, smaller, wide and tall images become bit for bit what Pillow and torchvision make of
+// them.
 func TestResizedAsPillow(t *testing.T) {
 	fits := map[string]Fit{"crop": Crop, "stretch": Stretch}
 	for _, c := range readPillow(t).Resized {
@@ -251,7 +256,8 @@ func TestResizedAsPillow(t *testing.T) {
 	}
 }
 
-// TestFirstFrameOfGIF: an animation gives its first frame, on black where the frame is smaller than the image or transparent.
+// TestFirstFrameOfGIF: an animation gives its first frame, on black where the frame is smaller than the image or
+// transparent.
 func TestFirstFrameOfGIF(t *testing.T) {
 	palette := color.Palette{color.RGBA{}, color.RGBA{50, 60, 70, 255}, color.RGBA{255, 255, 255, 255}}
 	first := image.NewPaletted(image.Rect(1, 2, 4, 4), palette)

@@ -9,8 +9,8 @@ import (
 // rows writes row y of an image into red, green and blue, which are as long as the row.
 type rows func(y int, r, g, b []uint8)
 
-// rowsOf gives the rows of img, w×h. Alpha is dropped. It knows the types that the decoders in formats return; another one
-// panics.
+// rowsOf gives the rows of img, w×h. Alpha is dropped. It knows the types that the decoders in formats return; another
+// one panics.
 func rowsOf(img image.Image, w, h int, m matrix) rows {
 	switch p := img.(type) {
 	case *image.YCbCr:
@@ -70,8 +70,8 @@ func rowOfCMYK(pix, r, g, b []uint8) {
 	}
 }
 
-// fromPalette puts the first frame of a GIF, which may be smaller than the image, where it belongs on black. Paletted images
-// of other formats cover the image.
+// fromPalette puts the first frame of a GIF, which may be smaller than the image, where it belongs on black. Paletted
+// images of other formats cover the image.
 func fromPalette(p *image.Paletted, whole image.Rectangle) rows {
 	var colours [256][3]uint8
 	for i, c := range p.Palette {

@@ -15,12 +15,12 @@ type axis struct {
 // tap is one wanted pixel: the sum of pixels first, first+1, … times weights[from:to].
 type tap struct{ first, from, to int }
 
-// newAxis makes in pixels out pixels, out ≥ want, and keeps the want in the middle, as torchvision's CenterCrop does: half a
-// pixel is rounded to the even one.
+// newAxis makes in pixels out pixels, out ≥ want, and keeps the want in the middle, as torchvision's CenterCrop does:
+// half a pixel is rounded to the even one.
 //
-// The weights are those of Pillow's BILINEAR: a tent over the pixels on either side, which grows as wide as a wanted pixel
-// where the image shrinks. They are not draw.BiLinear's of golang.org/x/image, whose sums differ from Pillow's in the last
-// bit, and which takes 32 bytes for each column wanted and row of the image: 176 MB to make 84×84 of 1×65,535.
+// The weights are those of Pillow's BILINEAR: a tent over the pixels on either side, which grows as wide as a wanted
+// pixel where the image shrinks. They are not draw.BiLinear's of golang.org/x/image, whose sums differ from Pillow's in
+// the last bit, and which takes 32 bytes for each column wanted and row of the image: 176 MB to make 84×84 of 1×65,535.
 // float64(…) around a product keeps a compiler from fusing it with a sum, so all machines have the same weights.
 func newAxis(in, out, want int) axis {
 	scale := float64(in) / float64(out)
@@ -60,9 +60,9 @@ type resizer struct {
 	sums        []int32
 }
 
-// resize makes of an image, whose sides are those of the axes, the planes dst, red, green and blue: first across, then down, rounded
-// to bytes after each, as Pillow does. Pillow 13 goes down first where an image shrinks far more in height; its pixels then
-// differ by at most 1.
+// resize makes of an image, whose sides are those of the axes, the planes dst, red, green and blue: first across, then
+// down, rounded to bytes after each, as Pillow does. Pillow 13 goes down first where an image shrinks far more in
+// height; its pixels then differ by at most 1.
 func (s *resizer) resize(dst []uint8, image rows, across, down axis) {
 	side := len(across.taps)
 	top, bottom := down.rows()
@@ -90,7 +90,8 @@ func held[T any](b []T, n int) []T {
 	return b[:n]
 }
 
-// all resizes the columns of src, which are those from the first needed row on, into the plane dst. sums has room for a row.
+// all resizes the columns of src, which are those from the first needed row on, into the plane dst. sums has room for a
+// row.
 func (a axis) all(dst, src []uint8, sums []int32) {
 	top, _ := a.rows()
 	side := len(sums)

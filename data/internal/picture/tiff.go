@@ -120,7 +120,8 @@ func checkTIFF(file []byte) error {
 	return nil
 }
 
-// memoryOfTIFF counts the image, and what the decoder takes for each strip or tile, whose number and size the directory says.
+// memoryOfTIFF counts the image, and what the decoder takes for each strip or tile, whose number and size the directory
+// says.
 func memoryOfTIFF(file []byte, c image.Config) int64 {
 	const (
 		pixelMost = 8        // bytes of a pixel, whatever the directory says of it

@@ -33,12 +33,14 @@ func set(t testing.TB, file []byte, tag uint16, value uint32) []byte {
 	return file
 }
 
-// TestTIFFOfEveryDepth: of 16 bits the upper byte counts, and colours that are multiplied by their alpha are divided by it.
+// TestTIFFOfEveryDepth: of 16 bits the upper byte counts, and colours that are multiplied by their alpha are divided by
+// it.
 func TestTIFFOfEveryDepth(t *testing.T) {
 	const side = 8
 	plain := pattern(side, side)
 	want := decode(t, pngOf(t, plain), side, Crop)
-	deep, grey, premultiplied, wide := image.NewNRGBA64(plain.Rect), image.NewGray16(plain.Rect), image.NewRGBA(plain.Rect), image.NewRGBA64(plain.Rect)
+	deep, grey, premultiplied, wide := image.NewNRGBA64(plain.Rect), image.NewGray16(plain.Rect),
+		image.NewRGBA(plain.Rect), image.NewRGBA64(plain.Rect)
 	greys := make([]uint8, 3*side*side)
 	for y := range side {
 		for x := range side {
@@ -97,12 +99,18 @@ func TestBadTIFF(t *testing.T) {
 		{"half", plain[:len(plain)/2], "the TIFF image is "},
 		{"its first bytes", plain[:8], "the TIFF image is cut off: its file ends after 8 bytes. Copy the file again"},
 		{"pixels that are cut off", slices.Concat(deflated[:20], deflated[40:]), "the TIFF image is "},
-		{"a large one", set(t, set(t, plain, 0x0100, 60000), 0x0101, 60000), "the TIFF image is 60000×60000 pixels; at most 100 megapixels, and 65535 on a side, are read. Make it smaller"},
-		{"more than its bytes", set(t, set(t, plain, 0x0100, 9000), 0x0101, 9000), "the TIFF image is 9000×9000 pixels, but its file has "},
-		{"none", set(t, plain, 0x0100, 0), "the TIFF image is damaged (tiff: invalid format: zero-size image). Copy the file again"},
-		{"a fax", set(t, plain, tagCompression, 4), "the TIFF image is compressed as a fax, which is not read. Convert it to PNG"},
-		{"planes", set(t, fileOf(t, "tiff"), tagPlanes, 2), "the TIFF image keeps its colours apart (planar), which is not read. Convert it to PNG"},
-		{"a JPEG in it", set(t, plain, tagCompression, 7), "the TIFF image is of a kind that is not read (tiff: unsupported feature: compression value 7). Convert it to PNG with 8 bits per channel"},
+		{"a large one", set(t, set(t, plain, 0x0100, 60000), 0x0101, 60000),
+			"the TIFF image is 60000×60000 pixels; at most 100 megapixels, and 65535 on a side, are read. Make it smaller"},
+		{"more than its bytes", set(t, set(t, plain, 0x0100, 9000), 0x0101, 9000),
+			"the TIFF image is 9000×9000 pixels, but its file has "},
+		{"none", set(t, plain, 0x0100, 0),
+			"the TIFF image is damaged (tiff: invalid format: zero-size image). Copy the file again"},
+		{"a fax", set(t, plain, tagCompression, 4),
+			"the TIFF image is compressed as a fax, which is not read. Convert it to PNG"},
+		{"planes", set(t, fileOf(t, "tiff"), tagPlanes, 2),
+			"the TIFF image keeps its colours apart (planar), which is not read. Convert it to PNG"},
+		{"a JPEG in it", set(t, plain, tagCompression, 7),
+			"the TIFF image is of a kind that is not read (tiff: unsupported feature: compression value 7). Convert it to PNG with 8 bits per channel"},
 		{"lies about the strip", set(t, plain, tagStripBytes, 1<<31), "the TIFF image is "},
 		{"very many strips", strips(65000), "decoding the TIFF image of 16×65000 pixels takes "},
 	} {
@@ -121,8 +129,10 @@ func TestBadTIFF(t *testing.T) {
 // TestTIFFTakesWhatItSays: the memory of good files is at most what is reserved for them, and not far below.
 func TestTIFFTakesWhatItSays(t *testing.T) {
 	for name, file := range map[string][]byte{
-		"plain": tiffFileOf(t, pattern(900, 700), tiff.Uncompressed), "deflated": tiffFileOf(t, pattern(900, 700), tiff.Deflate),
-		"grey": tiffFileOf(t, image.NewGray(image.Rect(0, 0, 2000, 1000)), tiff.Deflate), "packbits": fileOf(t, "tiff packbits"), "lzw": fileOf(t, "tiff lzw"),
+		"plain":    tiffFileOf(t, pattern(900, 700), tiff.Uncompressed),
+		"deflated": tiffFileOf(t, pattern(900, 700), tiff.Deflate),
+		"grey":     tiffFileOf(t, image.NewGray(image.Rect(0, 0, 2000, 1000)), tiff.Deflate),
+		"packbits": fileOf(t, "tiff packbits"), "lzw": fileOf(t, "tiff lzw"),
 	} {
 		f, c, err := header(file)
 		if err != nil {
@@ -130,7 +140,8 @@ func TestTIFFTakesWhatItSays(t *testing.T) {
 		}
 		most := uint64(f.memoryOf(file, c, upright, 8)) + 64<<10
 		dst := make([]uint8, 3*8*8)
-		if n := fuzztest.Allocated(most, func() { err = Decode(context.Background(), file, dst, 8, 8, Crop) }); n > most || err != nil {
+		if n := fuzztest.Allocated(most, func() { err = Decode(context.Background(), file, dst, 8, 8, Crop) }); n > most ||
+			err != nil {
 			t.Errorf("%s: %d bytes are allocated, and %d are reserved, %v", name, n, most, err)
 		} else {
 			t.Logf("%s: %d bytes of %d", name, n, most)
@@ -154,10 +165,13 @@ func (l layoutOfTIFF) file(pixels []byte) []byte {
 	}
 	repeated := func(v uint32, n uint16) []uint32 { return slices.Repeat([]uint32{v}, int(n)) }
 	one := func(v uint16) []uint32 { return []uint32{uint32(v)} }
-	list := []entry{{0x0100, 4, one(l.w)}, {0x0101, 4, one(l.h)}, {0x0102, 3, repeated(uint32(l.bits), l.samples%5)}, {tagCompression, 3, one(l.compression)},
-		{0x0106, 3, one(l.photometric)}, {0x0111, 4, repeated(8, l.blocks)}, {tagStripRows, 3, one(l.rows)}, {tagStripBytes, 4, repeated(l.length, l.blocks)}}
+	list := []entry{{0x0100, 4, one(l.w)}, {0x0101, 4, one(l.h)}, {0x0102, 3, repeated(uint32(l.bits), l.samples%5)},
+		{tagCompression, 3, one(l.compression)},
+		{0x0106, 3, one(l.photometric)}, {0x0111, 4, repeated(8, l.blocks)}, {tagStripRows, 3, one(l.rows)},
+		{tagStripBytes, 4, repeated(l.length, l.blocks)}}
 	if l.tileW > 0 {
-		list = append(list, entry{tagTileWidth, 3, one(l.tileW)}, entry{tagTileHeight, 3, one(l.tileH)}, entry{0x0144, 4, repeated(8, l.blocks)}, entry{tagTileBytes, 4, repeated(l.length, l.blocks)})
+		list = append(list, entry{tagTileWidth, 3, one(l.tileW)}, entry{tagTileHeight, 3, one(l.tileH)},
+			entry{0x0144, 4, repeated(8, l.blocks)}, entry{tagTileBytes, 4, repeated(l.length, l.blocks)})
 	}
 	list = append(list, entry{0x0152, 3, one(l.extra)})
 	directory := order.AppendUint16(nil, uint16(len(list)))
@@ -170,7 +184,8 @@ func (l layoutOfTIFF) file(pixels []byte) []byte {
 				raw = order.AppendUint32(raw, v)
 			}
 		}
-		directory = order.AppendUint32(order.AppendUint16(order.AppendUint16(directory, e.tag), e.kind), uint32(len(e.values)))
+		directory = order.AppendUint32(order.AppendUint16(order.AppendUint16(directory, e.tag), e.kind),
+			uint32(len(e.values)))
 		if len(raw) > 4 {
 			directory = order.AppendUint32(directory, uint32(len(file)))
 			file = append(file, raw...)
@@ -193,13 +208,19 @@ func FuzzTIFF(f *testing.F) {
 		{w: 16, h: 2000, rows: 1, compression: 32773, photometric: 0, bits: 8, samples: 1, blocks: 2000, length: 40},
 		{w: 8, h: 8, tileW: 1024, tileH: 1024, compression: 8, photometric: 1, bits: 8, samples: 1, blocks: 1, length: 900},
 	} {
-		f.Add(l.w, l.h, l.rows, l.tileW, l.tileH, l.compression, l.photometric, l.bits, l.samples, l.extra, l.blocks, l.length, plain[8:])
-		f.Add(l.w, l.h, l.rows, l.tileW, l.tileH, l.compression, l.photometric, l.bits, l.samples, l.extra, l.blocks, l.length, make([]byte, 10000))
+		f.Add(l.w, l.h, l.rows, l.tileW, l.tileH, l.compression, l.photometric, l.bits, l.samples, l.extra, l.blocks,
+			l.length, plain[8:])
+		f.Add(l.w, l.h, l.rows, l.tileW, l.tileH, l.compression, l.photometric, l.bits, l.samples, l.extra, l.blocks,
+			l.length, make([]byte, 10000))
 	}
-	f.Add(uint16(500), uint16(500), uint16(500), uint16(0), uint16(0), uint16(packed), uint16(1), uint16(8), uint16(1), uint16(0), uint16(1), uint32(10000), // runs of 128 bytes
+	// runs of 128 bytes
+	f.Add(uint16(500), uint16(500), uint16(500), uint16(0), uint16(0), uint16(packed), uint16(1), uint16(8), uint16(1),
+		uint16(0), uint16(1), uint32(10000),
 		bytes.Repeat([]byte{0x81, 7}, 5000))
-	f.Fuzz(func(t *testing.T, w, h, rows, tileW, tileH, compression, photometric, bits, samples, extra, blocks uint16, length uint32, pixels []byte) {
-		file := layoutOfTIFF{w, h, rows, tileW, tileH, compression, photometric, bits, samples, extra, blocks, length}.file(pixels)
+	f.Fuzz(func(t *testing.T, w, h, rows, tileW, tileH, compression, photometric, bits, samples, extra, blocks uint16,
+		length uint32, pixels []byte) {
+		file := layoutOfTIFF{w, h, rows, tileW, tileH, compression, photometric, bits, samples, extra, blocks,
+			length}.file(pixels)
 		format, c, err := header(file)
 		if err != nil {
 			return

@@ -24,7 +24,8 @@ var unread = []*Unread{
 	{"HEIC", []string{".heic", ".heif", ".hif"}, isHEIC, "jpg", " or `heif-convert FILE NEW.jpg`"},
 	{"AVIF", []string{".avif", ".avifs"}, isBrand("avif", "avis"), "jpg", ""},
 	{"JPEG XL", []string{".jxl"}, either("\xff\x0a", "\x00\x00\x00\x0cJXL \r\n"), "png", ""},
-	{"JPEG 2000", []string{".jp2", ".j2k", ".jpf", ".jpx", ".j2c", ".jpc"}, either("\x00\x00\x00\x0cjP  \r\n", "\xff\x4f\xff\x51"), "png", ""},
+	{"JPEG 2000", []string{".jp2", ".j2k", ".jpf", ".jpx", ".j2c", ".jpc"},
+		either("\x00\x00\x00\x0cjP  \r\n", "\xff\x4f\xff\x51"), "png", ""},
 	{"JPEG XR", []string{".jxr", ".wdp", ".hdp"}, begins("II\xbc"), "png", ""},
 	{"PPM", []string{".ppm"}, either("P3\n", "P6\n", "P3 ", "P6 "), "png", ""},
 	{"PGM", []string{".pgm"}, either("P2\n", "P5\n", "P2 ", "P5 "), "png", ""},
@@ -40,7 +41,8 @@ var unread = []*Unread{
 	{"PCX", []string{".pcx"}, nil, "png", ""},
 	{"XCF", []string{".xcf"}, begins("gimp xcf"), "png", ""},
 	{"DDS", []string{".dds"}, begins("DDS "), "png", ""},
-	raw("DNG"), raw("CR2"), raw("CR3"), raw("NEF"), raw("ARW"), raw("ORF"), raw("RW2"), raw("RAF"), raw("PEF"), raw("SRW"), raw("3FR"), raw("IIQ"), raw("RWL"), raw("X3F"), raw("ERF"), raw("KDC"),
+	raw("DNG"), raw("CR2"), raw("CR3"), raw("NEF"), raw("ARW"), raw("ORF"), raw("RW2"), raw("RAF"), raw("PEF"), raw("SRW"),
+	raw("3FR"), raw("IIQ"), raw("RWL"), raw("X3F"), raw("ERF"), raw("KDC"),
 }
 
 // raw is what a camera's sensor saw. Most are TIFF files with a small preview.
@@ -84,7 +86,8 @@ func unreadOf(is func(*Unread) bool) *Unread {
 
 // LeftOut says that n of them were left out, and how to convert them.
 func (u *Unread) LeftOut(n int) string {
-	return fmt.Sprintf("%s left out, as %s is not read. Convert with `magick mogrify -format %s FILE...`", count.Of(n, u.Name+" image"), u.Name, u.to)
+	return fmt.Sprintf("%s left out, as %s is not read. Convert with `magick mogrify -format %s FILE...`",
+		count.Of(n, u.Name+" image"), u.Name, u.to)
 }
 
 // fault is the error of such a file.
@@ -93,7 +96,8 @@ func (u *Unread) fault() error {
 	if strings.ContainsRune("AIOX", rune(u.Name[0])) {
 		article = "an"
 	}
-	return fmt.Errorf("this is %s %s image, whatever its name says, and %s is not read. Convert it with `magick FILE NEW.%s`%s", article, u.Name, u.Name, u.to, u.also)
+	return fmt.Errorf("this is %s %s image, whatever its name says, and %s is not read. Convert it with `magick FILE NEW.%s`%s",
+		article, u.Name, u.Name, u.to, u.also)
 }
 
 // Begins says whether a file with such first bytes is an image that is read, whatever its name. 32 bytes are enough.
@@ -102,7 +106,9 @@ func Begins(begin []byte) bool {
 	return i >= 0 && (formats[i].name != "BMP" || bmpHeader(begin))
 }
 
-// bmpHeader says more than the two letters with which a text may begin too: the length of the second header is that of a version of it.
+// bmpHeader says more than the two letters with which a text may begin too: the length of the second header is that of
+// a version of it.
 func bmpHeader(begin []byte) bool {
-	return len(begin) >= 18 && slices.Contains([]uint32{12, 40, 52, 56, 64, 108, 124}, binary.LittleEndian.Uint32(begin[14:]))
+	return len(begin) >= 18 && slices.Contains([]uint32{12, 40, 52, 56, 64, 108, 124},
+		binary.LittleEndian.Uint32(begin[14:]))
 }

@@ -10,8 +10,8 @@ const (
 	videoRange               // WebP: Y from 16 to 235, Cb and Cr from 16 to 240
 )
 
-// rows are those of p, w wide and at the origin. Pixels that share a colour sample all take its value, as color.YCbCr does;
-// libjpeg and libwebp interpolate between samples.
+// rows are those of p, w wide and at the origin. Pixels that share a colour sample all take its value, as color.YCbCr
+// does; libjpeg and libwebp interpolate between samples.
 func (m matrix) rows(p *image.YCbCr, w int) rows {
 	row := rowOfFullRange
 	if m == videoRange {
@@ -46,8 +46,8 @@ func rowOfFullRange(r, g, b, luma, cb, cr []uint8, shift int) {
 	}
 }
 
-// rowOfVideoRange is libwebp's formula (VP8YUVToR and its like), in units of 1/64. The types of package image know only the
-// full range, which makes every WebP photograph paler than it is.
+// rowOfVideoRange is libwebp's formula (VP8YUVToR and its like), in units of 1/64. The types of package image know only
+// the full range, which makes every WebP photograph paler than it is.
 func rowOfVideoRange(r, g, b, luma, cb, cr []uint8, shift int) {
 	for x, v := range luma {
 		yy, cb, cr := int32(v)*19077>>8, int32(cb[x>>shift]), int32(cr[x>>shift])

@@ -1,6 +1,7 @@
 package shift
 
-// window blurs across images. It keeps only the images within radius of the last requested one in memory, not the whole task.
+// window blurs across images. It keeps only the images within radius of the last requested one in memory, not the whole
+// task.
 type window struct {
 	weights []float32 // of the images at distance 0, 1, …, radius
 	n       int       // images of the task; beyond both ends the nearest image counts
@@ -9,8 +10,8 @@ type window struct {
 	load    func(x []float32, i int) error
 }
 
-// newWindow makes the window whose first image is from. load writes an image before this blur; it is called once for each
-// image, in ascending order.
+// newWindow makes the window whose first image is from. load writes an image before this blur; it is called once for
+// each image, in ascending order.
 func newWindow(weights []float32, t Task, from int, load func(x []float32, i int) error) *window {
 	radius := len(weights) - 1
 	w := &window{weights: weights, n: t.N, next: max(from-radius, 0), load: load}

@@ -4,10 +4,10 @@ package shift
 // scikit-image, which the survey's code calls.
 const truncate = 4
 
-// blur convolves each channel with a Gaussian of sigma = f pixels over H and W. Beyond an edge the nearest pixel counts.
-// With Options.CrossImage the image axis is blurred too, by the same sigma: the survey's code passes all images of a task to
-// scikit-image as one array, which blurs all axes but the last, so that an image also shows its neighbours in the order of
-// the task.
+// blur convolves each channel with a Gaussian of sigma = f pixels over H and W. Beyond an edge the nearest pixel
+// counts. With Options.CrossImage the image axis is blurred too, by the same sigma: the survey's code passes all images
+// of a task to scikit-image as one array, which blurs all axes but the last, so that an image also shows its neighbours
+// in the order of the task.
 var blur = kind{
 	name:   "blur",
 	survey: []float64{0, 0.28, 0.56, 0.83, 1.11, 1.39, 1.67, 1.94, 2.22, 2.5},
@@ -28,8 +28,8 @@ var blur = kind{
 	},
 }
 
-// gaussian returns the weights at distance 0, 1, …, radius of a Gaussian, radius = ⌊truncate·sigma+½⌋. The weights of both
-// sides add up to 1, up to rounding.
+// gaussian returns the weights at distance 0, 1, …, radius of a Gaussian, radius = ⌊truncate·sigma+½⌋. The weights of
+// both sides add up to 1, up to rounding.
 func gaussian(sigma float64) []float32 {
 	radius := int(float64(truncate*sigma) + 0.5)
 	exact := make([]float64, radius+1)

@@ -46,7 +46,8 @@ func TestBlurIsThatOfScipyAndScikitImage(t *testing.T) {
 	}
 }
 
-// TestBlurOfOneColourChangesNothing also has white images and a strength, 0.88, whose float32 weights add up to more than 1.
+// TestBlurOfOneColourChangesNothing also has white images and a strength, 0.88, whose float32 weights add up to more
+// than 1.
 func TestBlurOfOneColourChangesNothing(t *testing.T) {
 	task := made([3]int{1, 5, 5}, 12)
 	for _, colour := range []uint8{0, 1, 127, 254, 255} {
@@ -68,7 +69,8 @@ func TestBlurOfOneColourChangesNothing(t *testing.T) {
 
 // TestBlurRadius compares the radius with that of scipy, ⌊4σ+½⌋.
 func TestBlurRadius(t *testing.T) {
-	for sigma, want := range map[float64]int{1e-200: 0, 0.124: 0, 0.125: 1, 0.28: 1, 0.56: 2, 0.83: 3, 1.11: 4, 1.39: 6, 1.67: 7, 1.94: 8, 2.22: 9, 2.5: 10} {
+	for sigma, want := range map[float64]int{1e-200: 0, 0.124: 0, 0.125: 1, 0.28: 1, 0.56: 2, 0.83: 3, 1.11: 4, 1.39: 6,
+		1.67: 7, 1.94: 8, 2.22: 9, 2.5: 10} {
 		weights := gaussian(sigma)
 		sum := float64(weights[0])
 		for _, w := range weights[1:] {
@@ -80,8 +82,8 @@ func TestBlurRadius(t *testing.T) {
 	}
 }
 
-// TestBlurAcrossImagesHidesLabels compares the weight of an image in its own blurred image with what the survey's code gives,
-// which falls below a half from the fourth task on.
+// TestBlurAcrossImagesHidesLabels compares the weight of an image in its own blurred image with what the survey's code
+// gives, which falls below a half from the fourth task on.
 func TestBlurAcrossImagesHidesLabels(t *testing.T) {
 	for i, want := range []float64{1, 0.997, 0.709, 0.481, 0.359, 0.287, 0.239, 0.206, 0.180, 0.160} {
 		if own := float64(gaussian(Strengths("blur")[i])[0]); !(math.Abs(own-want) <= 0.0006) {

@@ -10,8 +10,8 @@ type kind struct {
 	survey []float64
 
 	make func(strength float64, shape [3]int, o Options) transform
-	// across returns the weights of the images at distance 0, 1, … from an image, or nil if images do not mix at this strength.
-	// across itself is nil for kinds that never mix images.
+	// across returns the weights of the images at distance 0, 1, … from an image, or nil if images do not mix at this
+	// strength. across itself is nil for kinds that never mix images.
 	across func(strength float64, o Options) []float32
 }
 

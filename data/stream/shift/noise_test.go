@@ -136,8 +136,8 @@ func TestNoiseIsIndependent(t *testing.T) {
 	product("with another task", d, deviations(Options{Task: 1}), 1, math.Sqrt2) // the index names the source
 }
 
-// TestNoiseIsClipped compares the number of each byte with the normal distribution at the survey's largest strength, with all
-// beyond the ends in the last bytes.
+// TestNoiseIsClipped compares the number of each byte with the normal distribution at the survey's largest strength,
+// with all beyond the ends in the last bytes.
 func TestNoiseIsClipped(t *testing.T) {
 	task := greyTask([3]int{3, 84, 84}, 20)
 	m := apply(t, task, []Step{{"noise", 3.6}}, Options{})

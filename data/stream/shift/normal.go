@@ -7,15 +7,16 @@ import (
 )
 
 // The ziggurat of Marsaglia and Tsang (2000) covers the density f(x) = e^(-x²/2), x ≥ 0, with layers of the same area,
-// which lie on each other. Layer 0 has the tail beyond tailAt. The two constants are those of their paper for 256 layers.
+// which lie on each other. Layer 0 has the tail beyond tailAt. The two constants are those of their paper for 256
+// layers.
 const (
 	layers    = 256
 	tailAt    = 3.6541528853610088
 	layerArea = 0.00492867323399
 )
 
-// ziggurat holds the right edges of the layers, from the lowest and widest to 0, and the density there. The edge of layer 0
-// is that of a rectangle with the area of the layer, tail included.
+// ziggurat holds the right edges of the layers, from the lowest and widest to 0, and the density there. The edge of
+// layer 0 is that of a rectangle with the area of the layer, tail included.
 var ziggurat = func() (z struct{ x, f [layers + 1]float64 }) {
 	density := expNeg(tailAt * tailAt / 2)
 	z.x[0], z.f[0] = layerArea/density, density
@@ -60,8 +61,8 @@ func tail(src *rng.Source) float64 {
 // unit draws from (0,1).
 func unit(src *rng.Source) float64 { return (float64(src.Uint64()>>11) + 0.5) / (1 << 53) }
 
-// ln is the natural logarithm of s, a normal number above 0, with a relative error below 1e-11. It writes s as m·2^k with
-// m near 1 and sums ln m = 2(z + z³/3 + … + z¹³/13), z = (m-1)/(m+1).
+// ln is the natural logarithm of s, a normal number above 0, with a relative error below 1e-11. It writes s as m·2^k
+// with m near 1 and sums ln m = 2(z + z³/3 + … + z¹³/13), z = (m-1)/(m+1).
 func ln(s float64) float64 {
 	const fraction, one = 1<<52 - 1, 1023 << 52
 	bits := math.Float64bits(s)

@@ -6,8 +6,8 @@ import (
 	"ocl/rng"
 )
 
-// occlusion paints a white square of OcclusionSide(f, S) pixels, S the shorter side of the image, over all channels. Its
-// centre is uniform among the integers that keep the square in the image, both bounds included, in each dimension.
+// occlusion paints a white square of OcclusionSide(f, S) pixels, S the shorter side of the image, over all channels.
+// Its centre is uniform among the integers that keep the square in the image, both bounds included, in each dimension.
 var occlusion = kind{
 	name:   "occlusion",
 	survey: []float64{0, 0.07, 0.13, 0.2, 0.27, 0.33, 0.4, 0.47, 0.53, 0.6},
@@ -35,8 +35,8 @@ var occlusion = kind{
 	},
 }
 
-// OcclusionSide is the side of the square in pixels, 2·⌊⌊f·S⌋/2⌋, for the strength f and the shorter side S of the image.
-// f·S is computed in float64, as the survey's code does.
+// OcclusionSide is the side of the square in pixels, 2·⌊⌊f·S⌋/2⌋, for the strength f and the shorter side S of the
+// image. f·S is computed in float64, as the survey's code does.
 func OcclusionSide(strength float64, side int) int {
 	return int(strength*float64(side)) / 2 * 2
 }

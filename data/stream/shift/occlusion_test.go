@@ -45,8 +45,8 @@ func square(t *testing.T, task Task, i, side int, got []uint8) (top, left int) {
 	return top, left
 }
 
-// TestOcclusionPaintsOneSquare also checks that all images of a task's half share its place, that others have another, and
-// that the side follows the shorter side of the image, whichever that is.
+// TestOcclusionPaintsOneSquare also checks that all images of a task's half share its place, that others have another,
+// and that the side follows the shorter side of the image, whichever that is.
 func TestOcclusionPaintsOneSquare(t *testing.T) {
 	for _, shape := range [][3]int{{3, 84, 84}, {2, 20, 50}, {1, 50, 21}} {
 		side := OcclusionSide(0.4, min(shape[1], shape[2]))
@@ -68,8 +68,8 @@ func TestOcclusionPaintsOneSquare(t *testing.T) {
 	}
 }
 
-// TestOcclusionPlacesAreUniform wants each place equally often in each dimension, both ends included. By chance a χ² beyond
-// the bound has a probability below 1e-6.
+// TestOcclusionPlacesAreUniform wants each place equally often in each dimension, both ends included. By chance a χ²
+// beyond the bound has a probability below 1e-6.
 func TestOcclusionPlacesAreUniform(t *testing.T) {
 	task := made([3]int{1, 12, 10}, 7000)
 	task.At = func(_ int, buf []uint8) ([]uint8, error) { clear(buf); return buf, nil }

@@ -2,8 +2,8 @@
 // square, or blurs. A stream that shifts each task more than the one before is domain-incremental. The package computes
 // pixels of pixels; it knows nothing of data sets, streams or learners. Start at [Apply].
 //
-// Transforms compute in float32 (noise adds in float64). Each image depends only on the pixels, the steps, the seed and its
-// index, never on the order of the images or the number of workers; only the blur across images also depends on the
+// Transforms compute in float32 (noise adds in float64). Each image depends only on the pixels, the steps, the seed and
+// its index, never on the order of the images or the number of workers; only the blur across images also depends on the
 // neighbours. The bits are the same on every machine: each product that is added to something is rounded by an explicit
 // conversion first, because Go may otherwise fuse both into one operation, and logarithms and exponentials are computed
 // here, because those of package math differ between machines.
@@ -18,8 +18,9 @@ import (
 
 // Step is one transform with its strength in one task.
 type Step struct {
-	Kind     string  // of the catalogue: "noise", "occlusion" or "blur"
-	Strength float64 // 0 changes nothing. 1 is noise of deviation 0.1, a square with the image's shorter side, or a blur of 1 pixel
+	Kind string // of the catalogue: "noise", "occlusion" or "blur"
+	// 0 changes nothing. 1 is noise of deviation 0.1, a square with the image's shorter side, or a blur of 1 pixel
+	Strength float64
 }
 
 // Halves of a task, for Options.Half.
@@ -53,9 +54,9 @@ type Task struct {
 	Index func(i int) int
 }
 
-// Apply returns the C·H·W bytes of each image of t after steps of different kinds, in the order given. They are rounded to 8 bits once, after
-// all steps, so the error is at most 1/510. A step of strength 0 is
-// left out: it leaves each pixel as it is, bit for bit. The work is split among GOMAXPROCS goroutines.
+// Apply returns the C·H·W bytes of each image of t after steps of different kinds, in the order given. They are rounded
+// to 8 bits once, after all steps, so the error is at most 1/510. A step of strength 0 is left out: it leaves each
+// pixel as it is, bit for bit. The work is split among GOMAXPROCS goroutines.
 //
 // Apply allocates the result, a few images for each goroutine, and for the blur across images another 2·radius+1 in
 // float32. It returns an error if At fails, and the cause of ctx if ctx ends.
@@ -107,8 +108,8 @@ func (t Task) size() int { return t.Shape[0] * t.Shape[1] * t.Shape[2] }
 // goroutine uses it.
 type transform func(x []float32, index int)
 
-// reader returns a function that writes image i, in [0,1], after valid steps into x. One goroutine calls it, the first time for the
-// image from and then never for an earlier one.
+// reader returns a function that writes image i, in [0,1], after valid steps into x. One goroutine calls it, the first
+// time for the image from and then never for an earlier one.
 func (t Task) reader(steps []Step, o Options, from int) func(x []float32, i int) error {
 	buf := make([]uint8, t.size())
 	read := func(x []float32, i int) error {
@@ -117,7 +118,8 @@ func (t Task) reader(steps []Step, o Options, from int) func(x []float32, i int)
 			return fmt.Errorf("shift: image %d: %w", t.Index(i), err)
 		}
 		if len(pixels) != len(x) {
-			return fmt.Errorf("shift: image %d has %d bytes, but the shape %v has %d. Make Task.Shape that of the images", t.Index(i), len(pixels), t.Shape, len(x))
+			return fmt.Errorf("shift: image %d has %d bytes, but the shape %v has %d. Make Task.Shape that of the images",
+				t.Index(i), len(pixels), t.Shape, len(x))
 		}
 		for p, v := range pixels {
 			x[p] = float32(v) / 255

@@ -102,8 +102,8 @@ func TestStrengthZeroChangesNoBit(t *testing.T) {
 	}
 }
 
-// TestWorkersDoNotMatter compares numbers of workers, for the blur across images with fewer and with more images than the
-// Gaussian covers.
+// TestWorkersDoNotMatter compares numbers of workers, for the blur across images with fewer and with more images than
+// the Gaussian covers.
 func TestWorkersDoNotMatter(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 40} {
 		for _, across := range []bool{false, true} {
@@ -138,8 +138,8 @@ func TestOrderOfImagesMattersOnlyAcrossImages(t *testing.T) {
 	}
 }
 
-// TestStepsFollowTheGivenOrder compares a chain with its steps one by one, and with the noise added by hand. Bytes are the
-// rounded values at the end of the whole chain.
+// TestStepsFollowTheGivenOrder compares a chain with its steps one by one, and with the noise added by hand. Bytes are
+// the rounded values at the end of the whole chain.
 func TestStepsFollowTheGivenOrder(t *testing.T) {
 	task := made([3]int{3, 12, 9}, 30)
 	for _, across := range []bool{false, true} {
@@ -203,7 +203,8 @@ func TestBitsAreTheSameOnEveryMachine(t *testing.T) {
 	}
 }
 
-// TestNothingIsFused reads the assembly for arm64, where Go fuses each product that is added without a conversion between.
+// TestNothingIsFused reads the assembly for arm64, where Go fuses each product that is added without a conversion
+// between.
 func TestNothingIsFused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the package and what it imports for arm64")
@@ -242,7 +243,8 @@ func TestApplyFails(t *testing.T) {
 		}
 		return buf, nil
 	}
-	if _, err := Apply(t.Context(), short, nil, Options{Half: Train}); err == nil || !strings.Contains(err.Error(), "has 5 bytes, but the shape [3 8 8] has 192") {
+	if _, err := Apply(t.Context(), short, nil, Options{Half: Train}); err == nil ||
+		!strings.Contains(err.Error(), "has 5 bytes, but the shape [3 8 8] has 192") {
 		t.Errorf("a short image: %v", err)
 	}
 	for _, steps := range [][]Step{nil, {{"blur", 2}}} {

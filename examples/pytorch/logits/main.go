@@ -94,7 +94,8 @@ func load(f *safetensors.Reader) (*nn.Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metadata classes: %w", err)
 	}
-	c := arch.Config{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: classes, Head: nn.Head{Kind: f.Metadata["head"]}}
+	c := arch.Config{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: classes,
+		Head: nn.Head{Kind: f.Metadata["head"]}}
 	info, err := arch.Lookup(f.Metadata["architecture"])
 	if err != nil {
 		return nil, fmt.Errorf("metadata architecture: %w", err)

@@ -273,8 +273,8 @@ type finishRegisters struct {
 	floor, most       reg.VecVirtual
 }
 
-// rectified applies the Relu and the Most of a finish. VMAXPS and VMINPS return their second source when one is a NaN, so a
-// NaN passes.
+// rectified applies the Relu and the Most of a finish. VMAXPS and VMINPS return their second source when one is a NaN,
+// so a NaN passes.
 func (c *convolutions) rectified(f finishRegisters, a reg.VecVirtual) {
 	floor, most := reg.Register(f.floor), reg.Register(f.most)
 	if a.Size() == 16 {
@@ -701,7 +701,8 @@ func (c *convolutions) channelLastGradTile(vecs int, dst, stride, x, y, xPos, yP
 	c.ADDQ(Imm(channelLastTile*floatBytes), x)
 }
 
-// fmaChains is the number of independent sums of the peak loop, more than their latency times those that start in a cycle.
+// fmaChains is the number of independent sums of the peak loop, more than their latency times those that start in a
+// cycle.
 const fmaChains = 12
 
 // fmaPeak does nothing but fused multiply-adds.

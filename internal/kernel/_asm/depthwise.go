@@ -16,8 +16,8 @@ func (c *convolutions) channelVecs() []int {
 	return []int{2, 1}
 }
 
-// tilesByChannels runs body for every tile of positions and every group of vectors of channels. xs are the places of the
-// tile's inputs, at the group's bytes behind channel 0.
+// tilesByChannels runs body for every tile of positions and every group of vectors of channels. xs are the places of
+// the tile's inputs, at the group's bytes behind channel 0.
 func (c *convolutions) tilesByChannels(body func(vecs int, outPos, at reg.GPVirtual, xs []reg.GPVirtual)) {
 	outPos, xPos, tiles := c.base("OutPos"), c.base("XPos"), c.length("OutPos")
 	c.Label("tile")
@@ -118,8 +118,8 @@ func (c *convolutions) depthwise() {
 	})
 }
 
-// channelLastMax keeps a NaN: VMAXPS returns its second source, the maximum so far, when one is a NaN, and a NaN of the new
-// values then takes its place.
+// channelLastMax keeps a NaN: VMAXPS returns its second source, the maximum so far, when one is a NaN, and a NaN of the
+// new values then takes its place.
 func (c *convolutions) channelLastMax() {
 	c.begin("channelLastMax", "ChannelLastMax", "is channelLastMaxGeneric with vectors along channels.")
 	c.tilesByChannels(func(vecs int, outPos, at reg.GPVirtual, xs []reg.GPVirtual) {

@@ -113,8 +113,8 @@ func (g *generator) write(name string) error {
 
 var declaration = regexp.MustCompile(`(?m)^func (\w+?)(AVX512|AVX2)\((.*?)\)(.*)$`)
 
-// dispatchers writes a method of isa for each kernel: calls that run the code of the instruction set, and panics for the
-// builds that have no such code.
+// dispatchers writes a method of isa for each kernel: calls that run the code of the instruction set, and panics for
+// the builds that have no such code.
 func dispatchers(declarations string) (calls, panics string) {
 	sets := map[string][]string{} // of each kernel
 	all := declaration.FindAllStringSubmatch(declarations, -1)

@@ -33,8 +33,8 @@ type vectors struct {
 	tail tail
 }
 
-// tail is what a function knows of its masked last vector of count floats: all ones in the lanes of mask, or the bits of
-// opmask, the others zero.
+// tail is what a function knows of its masked last vector of count floats: all ones in the lanes of mask, or the bits
+// of opmask, the others zero.
 type tail struct {
 	count  reg.GPVirtual
 	mask   reg.VecVirtual

@@ -8,8 +8,8 @@ import (
 // laneGroup is the number of sums that laneSums makes at once: kernel.LaneGroup.
 const laneGroup = 8
 
-// laneSums adds up the lanes of vectors in pairs, a group at a time. The upper half of a wide vector is added to its lower
-// half first.
+// laneSums adds up the lanes of vectors in pairs, a group at a time. The upper half of a wide vector is added to its
+// lower half first.
 func (v *vectors) laneSums() {
 	v.begin("laneSums", "func(dst, src *float32, groups int)", "writes to dst the sum of each vector of src, 8 in a group.")
 	dst, src, n := v.gp("dst"), v.gp("src"), v.gp("groups")

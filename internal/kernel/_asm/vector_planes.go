@@ -40,7 +40,8 @@ func (v *vectors) planeSquares() {
 	v.end()
 }
 
-// scaled is max(floor, x·scale + shift + res) at p. VMAXPS returns its second source when one is a NaN, so a NaN passes.
+// scaled is max(floor, x·scale + shift + res) at p. VMAXPS returns its second source when one is a NaN, so a NaN
+// passes.
 func (v *vectors) scaled(p place, x, res reg.GPVirtual, scale, shift, floor reg.VecVirtual) reg.VecVirtual {
 	u := v.load(x, p)
 	v.VFMADD213PS(shift, scale, u)

@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// sigmoidValues are the constants of sigmoidOf and expNegative in package kernel, each in all lanes of the widest vector:
-// AVX2 has too few registers to hold them.
+// sigmoidValues are the constants of sigmoidOf and expNegative in package kernel, each in all lanes of the widest
+// vector: AVX2 has too few registers to hold them.
 const sigmoidValues = "sigmoidvalues"
 
 const (

@@ -303,8 +303,8 @@ func (w *winograd) newFinishing(f finish) *finishing {
 	return to
 }
 
-// put stores a sum at index (in bytes or, with a scale, in parts of 4) after x. VMAXPS returns its second source when one
-// is a NaN, so a NaN passes.
+// put stores a sum at index (in bytes or, with a scale, in parts of 4) after x. VMAXPS returns its second source when
+// one is a NaN, so a NaN passes.
 func (w *winograd) put(to *finishing, sum reg.VecVirtual, x, index reg.GPVirtual, scale uint8) {
 	if to.finish != sums {
 		w.VFMADD213PS(to.shift, to.scale, sum)

@@ -38,8 +38,8 @@ func (w *winograd) shuffled(lanes uint64, first reg.VecVirtual, second Op) reg.V
 	return r
 }
 
-// loadPairSteps is loadSteps for the two columns of a pair: Step is the distance of the points of a column, and the second
-// column begins where secondColumn says.
+// loadPairSteps is loadSteps for the two columns of a pair: Step is the distance of the points of a column, and the
+// second column begins where secondColumn says.
 func (w *winograd) loadPairSteps() {
 	w.step4, w.step12, w.step20 = w.scaled(w.field("Step")), w.GP64(), w.GP64()
 	w.LEAQ(Mem{Base: w.step4, Index: w.step4, Scale: 2}, w.step12)
@@ -64,7 +64,8 @@ func (w *winograd) planesInput(p pair) {
 	out := w.GP64()
 	if p == outer {
 		w.MOVQ(w.base("Out"), out)
-		w.TESTQ(out, out) // what is written nowhere has X as a valid place: asking for address 0 costs a walk of the page table
+		// what is written nowhere has X as a valid place: asking for address 0 costs a walk of the page table
+		w.TESTQ(out, out)
 		w.CMOVQEQ(x, out)
 		at := w.base("Pos")
 		w.MOVQ(w.base("Next"), ahead)

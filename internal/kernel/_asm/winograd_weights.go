@@ -7,8 +7,8 @@ import (
 
 const winogradTaps = 3 // along y and along x
 
-// rowsOfWeights runs body for every vector of every row of weights: u is where its first product lies, and taps its taps
-// by column and row.
+// rowsOfWeights runs body for every vector of every row of weights: u is where its first product lies, and taps its
+// taps by column and row.
 func (w *winograd) rowsOfWeights(body func(u reg.GPVirtual, tap func(i, k int) Mem)) {
 	w.loadSteps()
 	uRow, wRow := w.pointer(w.base("U")), w.pointer(w.base("W"))

@@ -1,8 +1,9 @@
-// Package dense solves symmetric linear systems in float64: sums of outer products, their Cholesky factor, and what follows from it. It is for
-// learners that compute their classifier, and knows nothing of them. Start at [Sym].
+// Package dense solves symmetric linear systems in float64: sums of outer products, their Cholesky factor, and what
+// follows from it. It is for learners that compute their classifier, and knows nothing of them. Start at [Sym].
 //
-// Every element is summed in one order, product after product, each rounded by itself. So results have the same bits for any number of
-// goroutines, for any cut of the rows into calls, and on every machine. A library of linear algebra promises none of these.
+// Every element is summed in one order, product after product, each rounded by itself. So results have the same bits
+// for any number of goroutines, for any cut of the rows into calls, and on every machine. A library of linear algebra
+// promises none of these.
 package dense
 
 import (
@@ -14,8 +15,8 @@ import (
 	"sync/atomic"
 )
 
-// Sym is a symmetric matrix [N,N], of which the rows of the upper triangle lie one after the other: N, then N−1, … numbers. A matrix whose Data
-// are nil is 0.
+// Sym is a symmetric matrix [N,N], of which the rows of the upper triangle lie one after the other: N, then N−1, …
+// numbers. A matrix whose Data are nil is 0.
 type Sym struct {
 	N    int
 	Data []float64 // [Size(N)]
@@ -67,8 +68,8 @@ const span = 512
 // stripe is how many rows a goroutine takes at once.
 const stripe = 8
 
-// Add adds sign · Σ_r x_r x_rᵀ for the rows x_r of x [len(x)/N, N], in their order, with so many goroutines. sign is 1 or −1. Several calls with a
-// part of the rows each give the same bits as one.
+// Add adds sign · Σ_r x_r x_rᵀ for the rows x_r of x [len(x)/N, N], in their order, with so many goroutines. sign is 1
+// or −1. Several calls with a part of the rows each give the same bits as one.
 func (s *Sym) Add(x []float64, sign float64, workers int) {
 	if s.Data == nil {
 		s.Data = make([]float64, Size(s.N))
@@ -88,7 +89,8 @@ func (s *Sym) add(x []float64, width, first int, sign float64, workers int) {
 				dst := s.Row(i)[left-i : to-i]
 				r := 0
 				for ; r+4 <= n; r += 4 {
-					four(dst, x[r*width+left-first:], x[(r+1)*width+left-first:], x[(r+2)*width+left-first:], x[(r+3)*width+left-first:],
+					four(dst, x[r*width+left-first:], x[(r+1)*width+left-first:], x[(r+2)*width+left-first:],
+						x[(r+3)*width+left-first:],
 						sign*x[r*width+i-first], sign*x[(r+1)*width+i-first], sign*x[(r+2)*width+i-first], sign*x[(r+3)*width+i-first])
 				}
 				for ; r < n; r++ {
@@ -133,8 +135,8 @@ var ErrIndefinite = errors.New("the matrix is not positive definite")
 // panel is how many rows of a factor are finished before the rest hears of them. No result depends on it.
 const panel = 64
 
-// Cholesky replaces a positive definite matrix by its factor U, upper triangular with A = UᵀU. It looks at ctx now and then, and after an error the
-// matrix holds neither.
+// Cholesky replaces a positive definite matrix by its factor U, upper triangular with A = UᵀU. It looks at ctx now and
+// then, and after an error the matrix holds neither.
 func (s *Sym) Cholesky(ctx context.Context, workers int) error {
 	x := make([]float64, panel*s.N)
 	for first := 0; first < s.N; first += panel {
@@ -169,7 +171,8 @@ func (s *Sym) Cholesky(ctx context.Context, workers int) error {
 // together is how many right sides read a row of a factor at once.
 const together = 8
 
-// Solve replaces each row b of x [len(x)/N, N] by the solution of A·v = b, where s is the factor of A that [Sym.Cholesky] made.
+// Solve replaces each row b of x [len(x)/N, N] by the solution of A·v = b, where s is the factor of A that
+// [Sym.Cholesky] made.
 func (s *Sym) Solve(x []float64, workers int) {
 	n := len(x) / s.N
 	share(workers, (n+together-1)/together, func(part int) {

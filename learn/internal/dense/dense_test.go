@@ -33,7 +33,8 @@ func gram(n, rows, workers int) *Sym {
 	return s
 }
 
-// TestAdd: the sum is that of the definition, product after product in the order of the rows, to the bit, whatever the goroutines and the calls.
+// TestAdd: the sum is that of the definition, product after product in the order of the rows, to the bit, whatever the
+// goroutines and the calls.
 func TestAdd(t *testing.T) {
 	for _, n := range sizes {
 		x := drawn(uint64(n), n*13)
@@ -61,7 +62,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestSolve: a factor solves as gonum's does, U is the factor of A, and no bit depends on the goroutines or on how many systems are solved at once.
+// TestSolve: a factor solves as gonum's does, U is the factor of A, and no bit depends on the goroutines or on how many
+// systems are solved at once.
 func TestSolve(t *testing.T) {
 	for _, n := range sizes {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -148,7 +150,8 @@ func TestProcessors(t *testing.T) {
 
 func TestCholeskyRefuses(t *testing.T) {
 	for name, data := range map[string][]float64{
-		"singular": {1, 1, 1}, "negative": {-1, 0, 1}, "indefinite": {1, 2, 1}, "NaN": {math.NaN(), 0, 1}, "infinite": {math.Inf(1), 0, 1},
+		"singular": {1, 1, 1}, "negative": {-1, 0, 1}, "indefinite": {1, 2, 1}, "NaN": {math.NaN(), 0, 1},
+		"infinite": {math.Inf(1), 0, 1},
 	} {
 		s := &Sym{N: 2, Data: data}
 		if err := s.Cholesky(context.Background(), 1); !errors.Is(err, ErrIndefinite) {
@@ -196,8 +199,9 @@ func BenchmarkCholesky(b *testing.B) {
 	}
 }
 
-// TestTridiagonal: a tridiagonal matrix has the eigenvalues of the one it was made of; systems of it and its inverse trace are those of that matrix; and no bit
-// depends on the goroutines. Sizes 1 and 2, a matrix that is tridiagonal and one of a low rank are among them.
+// TestTridiagonal: a tridiagonal matrix has the eigenvalues of the one it was made of; systems of it and its inverse
+// trace are those of that matrix; and no bit depends on the goroutines. Sizes 1 and 2, a matrix that is tridiagonal and
+// one of a low rank are among them.
 func TestTridiagonal(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 65, 200} {
 		for _, rows := range []int{0, 1, n/2 + 1, n + 5} {

@@ -5,24 +5,27 @@ import (
 	"math"
 )
 
-// Tridiagonal is a symmetric matrix [n,n] of which only the diagonal and the elements beside it are not 0. It has the eigenvalues of the matrix that
-// [Sym.Tridiagonalise] made it of, and systems of it take n operations in place of n².
+// Tridiagonal is a symmetric matrix [n,n] of which only the diagonal and the elements beside it are not 0. It has the
+// eigenvalues of the matrix that [Sym.Tridiagonalise] made it of, and systems of it take n operations in place of n².
 type Tridiagonal struct {
 	Diagonal []float64 // [n]
 	Beside   []float64 // [n−1], (i,i+1)
 }
 
-// parts is how many sums a product of a matrix and a vector is made of. It is fixed, so that no bit depends on the goroutines.
+// parts is how many sums a product of a matrix and a vector is made of. It is fixed, so that no bit depends on the
+// goroutines.
 const parts = 8
 
-// Tridiagonalise turns a symmetric matrix A into H·A·Hᵀ by n−2 reflections of Householder, and each row b of x [len(x)/N, N] into H·b. It looks at ctx now
-// and then. A holds nothing afterwards.
+// Tridiagonalise turns a symmetric matrix A into H·A·Hᵀ by n−2 reflections of Householder, and each row b of x
+// [len(x)/N, N] into H·b. It looks at ctx now and then. A holds nothing afterwards.
 //
-// A reflection with v and β, p = β·A·v and w = p − ½·β·(v·p)·v makes A − v·wᵀ − w·vᵀ of A. That is done while the next product is summed: a pass over A each.
+// A reflection with v and β, p = β·A·v and w = p − ½·β·(v·p)·v makes A − v·wᵀ − w·vᵀ of A. That is done while the next
+// product is summed: a pass over A each.
 func (s *Sym) Tridiagonalise(ctx context.Context, x []float64, workers int) (*Tridiagonal, error) {
 	n := s.N
 	t := &Tridiagonal{Diagonal: make([]float64, n), Beside: make([]float64, max(n-1, 0))}
-	v, w, next, sums := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, parts*n) // v and w are 0 before the first reflection
+	// v and w are 0 before the first reflection
+	v, w, next, sums := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, parts*n)
 	for k := range n {
 		if k%panel == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -78,7 +81,8 @@ func reflected(row, v, w []float64, a, b float64) {
 	}
 }
 
-// symmetric adds a·row to dst and returns row·x: what a row above the diagonal gives to a product, once for itself and once for its column.
+// symmetric adds a·row to dst and returns row·x: what a row above the diagonal gives to a product, once for itself and
+// once for its column.
 func symmetric(dst, row, x []float64, a float64) (sum float64) {
 	dst, x = dst[:len(row)], x[:len(row)]
 	for j, v := range row {
@@ -99,8 +103,9 @@ func householder(x []float64) (first, beta float64) {
 	return first, 2 / (float64(x[0]*x[0]) + rest)
 }
 
-// InverseTrace is the sum of the diagonal of the inverse of t + ridge·I, which is positive definite. An element of it is 1/(d_i + e_i − a_i), where a is the
-// diagonal, and d and e are the pivots of elimination from the first row on and from the last.
+// InverseTrace is the sum of the diagonal of the inverse of t + ridge·I, which is positive definite. An element of it
+// is 1/(d_i + e_i − a_i), where a is the diagonal, and d and e are the pivots of elimination from the first row on and
+// from the last.
 func (t *Tridiagonal) InverseTrace(ridge float64) (trace float64) {
 	n := len(t.Diagonal)
 	down := t.pivots(ridge)
@@ -127,7 +132,8 @@ func (t *Tridiagonal) pivots(ridge float64) []float64 {
 	return d
 }
 
-// Solve replaces each row b of x [len(x)/n, n] by the solution of (t + ridge·I)·v = b, where t + ridge·I is positive definite.
+// Solve replaces each row b of x [len(x)/n, n] by the solution of (t + ridge·I)·v = b, where t + ridge·I is positive
+// definite.
 func (t *Tridiagonal) Solve(x []float64, ridge float64, workers int) {
 	n := len(t.Diagonal)
 	d := t.pivots(ridge)

@@ -10,9 +10,10 @@ import (
 	"ocl/learn/learner"
 )
 
-// amends checks a learner that can let go of what it stores ([learner.Amending]). It removes samples in the middle of a task and, after the end of it, all but
-// one, and changes labels. No byte of a removed one is then in the state, the others are where they were in the stream, and a learner that loaded the state goes on
-// to the same bits. One that refuses to let go, because a part of it cannot follow, changes nothing.
+// amends checks a learner that can let go of what it stores ([learner.Amending]). It removes samples in the middle of a
+// task and, after the end of it, all but one, and changes labels. No byte of a removed one is then in the state, the
+// others are where they were in the stream, and a learner that loaded the state goes on to the same bits. One that
+// refuses to let go, because a part of it cannot follow, changes nothing.
 func (c Case) amends(t *testing.T) {
 	all := c.Batches(1, 2*c.Steps, 5)
 	l, twin := c.New(t, 1), c.New(t, 1)
@@ -89,7 +90,8 @@ func holds(state *checkpoint.Container, b []byte) string {
 	return ""
 }
 
-// weighs checks that a learner takes the weights of another one of its kind, from what [learner.Weighted] lists and from a whole state, and keeps what it stores.
+// weighs checks that a learner takes the weights of another one of its kind, from what [learner.Weighted] lists and
+// from a whole state, and keeps what it stores.
 func (c Case) weighs(t *testing.T) {
 	all := c.Batches(1, c.Steps, 5)
 	l, other := c.New(t, 1), c.New(t, 1)

@@ -8,7 +8,8 @@ import (
 // maxChanged is how many sections one input changes at most.
 const maxChanged = 8
 
-// Changed returns a copy of a state in which sections are missing or hold something else, as the bytes of a fuzzer choose.
+// Changed returns a copy of a state in which sections are missing or hold something else, as the bytes of a fuzzer
+// choose.
 func Changed(state *checkpoint.Container, fuzzed []byte) *checkpoint.Container {
 	choices := fuzztest.Of(fuzzed)
 	names := state.Names()

@@ -19,8 +19,8 @@ func (c Case) images(l ocl.Learner) *tensor.Tensor {
 	return c.Batches(2, 1, 7)[0].X
 }
 
-// costs checks the costs that a learner reports: the cost of a step is known once a step was made, and only steps change
-// it. The cost of a prediction must equal the operations that the workspace counts for one.
+// costs checks the costs that a learner reports: the cost of a step is known once a step was made, and only steps
+// change it. The cost of a prediction must equal the operations that the workspace counts for one.
 func (c Case) costs(t *testing.T) {
 	l, twin := c.New(t, 1), c.New(t, 1)
 	first := l.Cost()
@@ -35,7 +35,8 @@ func (c Case) costs(t *testing.T) {
 		c.end(t, l, i, len(batches))
 		c.Learn(t, twin, batches, i, i+1)
 		if cost.StepFLOPs < 0 || l.Cost() != cost || twin.Cost() != cost {
-			t.Fatalf("batch %d: %+v, after what follows the batch %+v, of a twin %+v; want one cost", i, cost, l.Cost(), twin.Cost())
+			t.Fatalf("batch %d: %+v, after what follows the batch %+v, of a twin %+v; want one cost", i, cost, l.Cost(),
+				twin.Cost())
 		}
 	}
 	cost := l.Cost()

@@ -13,8 +13,9 @@ import (
 // further is how many more classes a grown learner (Case.Heir) has.
 const further = 3
 
-// grows checks that a learner for more classes can load the state of one for fewer. Then it has the same logits for the old
-// classes (all outputs, where there is none a class), it saves a state of its own size, and it learns the new classes. With no further classes it is the same learner.
+// grows checks that a learner for more classes can load the state of one for fewer. Then it has the same logits for the
+// old classes (all outputs, where there is none a class), it saves a state of its own size, and it learns the new
+// classes. With no further classes it is the same learner.
 func (c Case) grows(t *testing.T) {
 	old := c.New(t, 1)
 	batches := c.Batches(1, 2*c.Steps, 5)
@@ -85,7 +86,8 @@ func (c Case) newClasses() []ocl.Batch {
 	return batches
 }
 
-// learnThird shows batches to l as a third task, which has further new classes. If further is 0, it has those of the first task.
+// learnThird shows batches to l as a third task, which has further new classes. If further is 0, it has those of the
+// first task.
 func (c Case) learnThird(t *testing.T, l ocl.Learner, batches []ocl.Batch, further int) {
 	t.Helper()
 	task := ocl.TaskInfo{Index: 2, Classes: c.task(0).Classes}

@@ -291,7 +291,8 @@ func (c Case) leavesBatch(t *testing.T) {
 	for i, b := range batches {
 		copies[i] = b.Clone()
 		c.Learn(t, kept, batches, i, i+1)
-		if was := copies[i]; !slices.Equal(b.X.Data, was.X.Data) || !slices.Equal(b.X.Shape, was.X.Shape) || !slices.Equal(b.Y, was.Y) || !slices.Equal(b.Pixels, was.Pixels) {
+		if was := copies[i]; !slices.Equal(b.X.Data, was.X.Data) || !slices.Equal(b.X.Shape, was.X.Shape) ||
+			!slices.Equal(b.Y, was.Y) || !slices.Equal(b.Pixels, was.Pixels) {
 			t.Fatalf("batch %d was changed", i)
 		}
 		// Streams reuse the memory of a batch. So overwrite it after Observe: a learner must have kept no reference to it.
@@ -345,8 +346,8 @@ func (c Case) predictRows(t *testing.T) {
 	}
 }
 
-// open checks a learner.Open, as every learner with a memory is: Decide on the outputs of the network must give the labels
-// that Predict gives, and Parts must return the parts that predict.
+// open checks a learner.Open, as every learner with a memory is: Decide on the outputs of the network must give the
+// labels that Predict gives, and Parts must return the parts that predict.
 func (c Case) open(t *testing.T) {
 	l, ok := c.New(t, 1).(learner.Open)
 	if !ok {
@@ -374,8 +375,8 @@ func (c Case) open(t *testing.T) {
 	}
 }
 
-// diverged sets one parameter of a learner.Open, or all of them, to NaN or infinity, as a last step that diverges does. Then
-// Predict and Decide must fail.
+// diverged sets one parameter of a learner.Open, or all of them, to NaN or infinity, as a last step that diverges does.
+// Then Predict and Decide must fail.
 func (c Case) diverged(t *testing.T) {
 	for name, v := range map[string]float64{"NaN": math.NaN(), "an infinity": math.Inf(1)} {
 		for _, all := range []bool{false, true} {
@@ -420,8 +421,9 @@ func (c Case) cancelled(t *testing.T) {
 	CheckSame(t, "after a cancelled batch", State(t, l), before)
 }
 
-// boundaries checks a learner that uses the boundaries of tasks. It must refuse a batch before the first task has begun, and
-// a task before the previous one has ended. A state saved between BeginTask and the first batch must be usable.
+// boundaries checks a learner that uses the boundaries of tasks. It must refuse a batch before the first task has
+// begun, and a task before the previous one has ended. A state saved between BeginTask and the first batch must be
+// usable.
 func (c Case) boundaries(t *testing.T) {
 	batches := c.Batches(1, c.Steps, 5)
 	l := c.New(t, 1)
@@ -449,8 +451,8 @@ func (c Case) boundaries(t *testing.T) {
 	CheckSame(t, "loaded before the first batch of a task", State(t, loaded), State(t, twin))
 }
 
-// extends checks that a task whose classes are told one by one, before the first batch that has them, some twice, ends as one that began with
-// all of them, and that a task may begin without any.
+// extends checks that a task whose classes are told one by one, before the first batch that has them, some twice, ends
+// as one that began with all of them, and that a task may begin without any.
 func (c Case) extends(t *testing.T) {
 	batches := c.Batches(1, c.Steps, 5)
 	l, twin := c.New(t, 1), c.New(t, 1)
@@ -473,9 +475,9 @@ func (c Case) extends(t *testing.T) {
 	CheckSame(t, "classes told one by one", State(t, l), State(t, twin))
 }
 
-// prepares checks a Preparer. It is an error to prepare without stored samples, and to predict before Prepare. A cancelled
-// Prepare can be repeated, and a second Prepare changes nothing. A prepared learner can predict after a load without
-// another Prepare.
+// prepares checks a Preparer. It is an error to prepare without stored samples, and to predict before Prepare. A
+// cancelled Prepare can be repeated, and a second Prepare changes nothing. A prepared learner can predict after a load
+// without another Prepare.
 func (c Case) prepares(t *testing.T) {
 	l := c.New(t, 1)
 	p := l.(ocl.Preparer)
@@ -570,8 +572,8 @@ func (c Case) refuses(t *testing.T) {
 	}
 }
 
-// varies checks that each declared hyperparameter changes a loss or a label. A state that merely records the value does not
-// count as a change.
+// varies checks that each declared hyperparameter changes a loss or a label. A state that merely records the value does
+// not count as a change.
 func (c Case) varies(t *testing.T, build func(*testing.T, uint64) ocl.Learner) {
 	a, b := c.New(t, 1), build(t, 1)
 	batches := c.Batches(1, c.Steps, 5)

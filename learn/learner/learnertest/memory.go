@@ -34,7 +34,8 @@ func (c Case) capacity(t *testing.T) {
 	}
 }
 
-// floats checks what the slots of a memory carry: each sample has numbers, they are finite, and those that it does not have are 0.
+// floats checks what the slots of a memory carry: each sample has numbers, they are finite, and those that it does not
+// have are 0.
 func floats(t *testing.T, m *memory.Store) {
 	t.Helper()
 	slots := make([]int, m.Len())
@@ -50,14 +51,15 @@ func floats(t *testing.T, m *memory.Store) {
 		row := rows.Row(slot)
 		strange := slices.ContainsFunc(row, func(v float32) bool { return v-v != 0 })
 		if strange || n < 1 || slices.ContainsFunc(row[n:], func(v float32) bool { return v != 0 }) {
-			t.Fatalf("slot %d carries %v, of which %d are of its sample; want finite numbers, at least 1, and zeros after them", slot, row, n)
+			t.Fatalf("slot %d carries %v, of which %d are of its sample; want finite numbers, at least 1, and zeros after them",
+				slot, row, n)
 		}
 	}
 }
 
 // origins checks that each sample that a learner observes is offered to its memory once and in order, whatever else the
-// learner does: a stored sample is the one at its origin. Batches have several sizes; evaluations come between them, and
-// in the second half the learner is another one that was loaded.
+// learner does: a stored sample is the one at its origin. Batches have several sizes; evaluations come between them,
+// and in the second half the learner is another one that was loaded.
 func (c Case) origins(t *testing.T) {
 	l := c.New(t, 1)
 	if learner.MemoryOf(l) == nil {
@@ -91,7 +93,8 @@ func (c Case) origins(t *testing.T) {
 	floats(t, m)
 	places := m.Origins()
 	if m.Seen() != len(images) || len(places) != m.Len() {
-		t.Fatalf("%d samples were offered, with %d origins of %d; want %d offered, and an origin of each stored one", m.Seen(), len(places), m.Len(), len(images))
+		t.Fatalf("%d samples were offered, with %d origins of %d; want %d offered, and an origin of each stored one",
+			m.Seen(), len(places), m.Len(), len(images))
 	}
 	x, y := tensor.New(1, c.Shape[0], c.Shape[1], c.Shape[2]), make([]ocl.Label, 1)
 	for slot, place := range places {

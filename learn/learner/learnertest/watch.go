@@ -20,7 +20,8 @@ type progress struct {
 func (p *progress) tell(done, total int) {
 	p.t.Helper()
 	if done <= p.done || done > total || p.total > 0 && total != p.total {
-		p.t.Fatalf("%d of %d steps are done, after %d of %d; want a number that rises to a total that stays", done, total, p.done, p.total)
+		p.t.Fatalf("%d of %d steps are done, after %d of %d; want a number that rises to a total that stays", done, total,
+			p.done, p.total)
 	}
 	if p.done, p.total = done, total; done == total {
 		p.done, p.total = 0, 0
@@ -63,8 +64,9 @@ func (c Case) watched(t *testing.T) {
 	}
 }
 
-// pauses interrupts the long work of Observe at several points, at one or at all of them in a run. It continues with the
-// same learner, and with one that loaded the saved state. Stats and state must equal those of an uninterrupted learner.
+// pauses interrupts the long work of Observe at several points, at one or at all of them in a run. It continues with
+// the same learner, and with one that loaded the saved state. Stats and state must equal those of an uninterrupted
+// learner.
 func (c Case) pauses(t *testing.T) {
 	batches := c.Batches(1, 2*c.Steps, 5)
 	steps := make([]int, len(batches)) // of the long work on each batch
@@ -103,9 +105,11 @@ func (c Case) pauses(t *testing.T) {
 	}
 }
 
-// learnPaused shows batches to a new learner and ends ctx when stop, given the batch and the steps done on it, returns true.
-// If reload is set, another learner with the saved state continues after each pause. It returns the stats and the last state.
-func (c Case) learnPaused(t *testing.T, batches []ocl.Batch, stop func(batch, done int) bool, reload bool) ([]ocl.StepStats, *checkpoint.Container) {
+// learnPaused shows batches to a new learner and ends ctx when stop, given the batch and the steps done on it, returns
+// true. If reload is set, another learner with the saved state continues after each pause. It returns the stats and the
+// last state.
+func (c Case) learnPaused(t *testing.T, batches []ocl.Batch, stop func(batch, done int) bool,
+	reload bool) ([]ocl.StepStats, *checkpoint.Container) {
 	t.Helper()
 	l := c.New(t, 1).(ocl.Pausing)
 	all := make([]ocl.StepStats, len(batches))
@@ -119,7 +123,8 @@ func (c Case) learnPaused(t *testing.T, batches []ocl.Batch, stop func(batch, do
 				break
 			}
 			if !errors.Is(err, context.Canceled) || !l.Paused() {
-				t.Fatalf("batch %d: error %v, paused %v; want one that wraps context.Canceled, from a learner that is paused", i, err, l.Paused())
+				t.Fatalf("batch %d: error %v, paused %v; want one that wraps context.Canceled, from a learner that is paused", i,
+					err, l.Paused())
 			}
 			if reload {
 				l = c.reload(t, l)
@@ -135,7 +140,8 @@ func (c Case) learnPaused(t *testing.T, batches []ocl.Batch, stop func(batch, do
 }
 
 // observePaused calls Observe with a copy of b until it is learned or stop ends ctx, and then overwrites the copy.
-func (c Case) observePaused(t *testing.T, l ocl.Pausing, b ocl.Batch, p *progress, stop func(done int) bool) (ocl.StepStats, error) {
+func (c Case) observePaused(t *testing.T, l ocl.Pausing, b ocl.Batch, p *progress,
+	stop func(done int) bool) (ocl.StepStats, error) {
 	t.Helper()
 	shown := b.Clone()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -28,8 +28,8 @@ var values = func() ocl.PixelValues {
 // NewStore returns an empty memory for images of [Batch].
 func NewStore(capacity int) *memory.Store { return memory.NewStore(capacity, Shape, values) }
 
-// carried is how many numbers a slot carries where a test uses them, and numbers are those of a batch: the number of the sample,
-// and its negative.
+// carried is how many numbers a slot carries where a test uses them, and numbers are those of a batch: the number of
+// the sample, and its negative.
 const carried = 2
 
 func numbers(b ocl.Batch) *tensor.Tensor {
@@ -78,7 +78,8 @@ func Samples(t *testing.T, m *memory.Store) []int {
 	for i := range slots {
 		row := x.Row(i)
 		slots[i] = Number(row)
-		if want := numbers(Batch(slots[i], 1)); m.Floats() > 0 && (valid[i] != carried || !slices.Equal(rows.Row(i), want.Data)) {
+		if want := numbers(Batch(slots[i], 1)); m.Floats() > 0 &&
+			(valid[i] != carried || !slices.Equal(rows.Row(i), want.Data)) {
 			t.Fatalf("slot %d holds sample %d and carries %v, want %v", i, slots[i], rows.Row(i), want.Data)
 		}
 		if want := Batch(slots[i], 1); !slices.Equal(row, want.X.Data) || y[i] != want.Y[0] || m.Label(i) != y[i] {
@@ -126,9 +127,10 @@ func Updater(t *testing.T, u memory.Updater) {
 	Updaters(t, func() memory.Updater { return u })
 }
 
-// Updaters checks the Updaters that build makes. Update returns one valid slot for each row and does not change the store. The
-// same seed gives the same slots, whatever the slots carry. The capacity is kept, any batch size works, and the origin of each
-// stored sample is its number, as is what its slot carries. It goes on after samples were removed: see [Removes].
+// Updaters checks the Updaters that build makes. Update returns one valid slot for each row and does not change the
+// store. The same seed gives the same slots, whatever the slots carry. The capacity is kept, any batch size works, and
+// the origin of each stored sample is its number, as is what its slot carries. It goes on after samples were removed:
+// see [Removes].
 func Updaters(t *testing.T, build func() memory.Updater) {
 	Removes(t, build)
 	for _, capacity := range []int{0, 1, 7, 50} {
@@ -146,9 +148,11 @@ func Updaters(t *testing.T, build func() memory.Updater) {
 				t.Fatal(err)
 			}
 			if len(slots) != b+1 || slots[0] != -7 {
-				t.Fatalf("capacity %d, step %d: %d slots after the one given, want one for each of %d rows", capacity, step, len(slots)-1, b)
+				t.Fatalf("capacity %d, step %d: %d slots after the one given, want one for each of %d rows", capacity, step,
+					len(slots)-1, b)
 			}
-			if !slices.Equal(before.X.Data, batch.X.Data) || !slices.Equal(before.Pixels, batch.Pixels) || m.Len() != length || m.Seen() != seen {
+			if !slices.Equal(before.X.Data, batch.X.Data) || !slices.Equal(before.Pixels, batch.Pixels) || m.Len() != length ||
+				m.Seen() != seen {
 				t.Fatalf("capacity %d, step %d: Update changed the batch or the store", capacity, step)
 			}
 			again, err := twinUpdater.Update(nil, twin, batch, twinEnv)
@@ -169,11 +173,13 @@ func Updaters(t *testing.T, build func() memory.Updater) {
 	}
 }
 
-// Removes checks that Updaters go on in a memory of which samples were removed, none, some, the last ones or all. What stays is as it was, and no byte of a
-// removed one is in the state of the store. The memory fills up again. An Updater with a state is told of each, as [memory.Remover].
+// Removes checks that Updaters go on in a memory of which samples were removed, none, some, the last ones or all. What
+// stays is as it was, and no byte of a removed one is in the state of the store. The memory fills up again. An Updater
+// with a state is told of each, as [memory.Remover].
 func Removes(t *testing.T, build func() memory.Updater) {
 	const capacity = 20
-	for name, slots := range map[string][]int{"none": nil, "one": {7}, "the first and the last": {0, 19}, "the last ones": {17, 18, 19}, "most": {0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18}} {
+	for name, slots := range map[string][]int{"none": nil, "one": {7}, "the first and the last": {0, 19},
+		"the last ones": {17, 18, 19}, "most": {0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18}} {
 		u, m, env := build(), NewStore(capacity), Env(1)
 		m.Carry(carried)
 		seen := 0
@@ -227,8 +233,8 @@ func Removes(t *testing.T, build func() memory.Updater) {
 	}
 }
 
-// Retriever checks a Retriever that should choose size slots. They must be filled and different, and all of them if there are
-// fewer. Retrieve does not change the store, and the same seed gives the same slots.
+// Retriever checks a Retriever that should choose size slots. They must be filled and different, and all of them if
+// there are fewer. Retrieve does not change the store, and the same seed gives the same slots.
 func Retriever(t *testing.T, r memory.Retriever, size int) {
 	for _, stored := range []int{0, 1, size - 1, size, size + 1, 5 * size} {
 		m := NewStore(5 * size)

@@ -1,4 +1,5 @@
-// Package methodtest is the contract of a method of the catalogue with tricks, as tests beside those of package learnertest.
+// Package methodtest is the contract of a method of the catalogue with tricks, as tests beside those of package
+// learnertest.
 package methodtest
 
 import (
@@ -9,9 +10,11 @@ import (
 	"ocl/learn/method"
 )
 
-// Tricks adds each trick that a method does not refuse to vary, which is Vary of the method's learnertest.Case: a trick that changes
-// nothing is a fault of the method, and its Refuses must say why. Build makes the learner of the case with another setup.
-func Tricks(t *testing.T, name string, vary map[string]func(*testing.T, uint64) ocl.Learner, build func(change func(*method.Setup)) func(*testing.T, uint64) ocl.Learner) {
+// Tricks adds each trick that a method does not refuse to vary, which is Vary of the method's learnertest.Case: a trick
+// that changes nothing is a fault of the method, and its Refuses must say why. Build makes the learner of the case with
+// another setup.
+func Tricks(t *testing.T, name string, vary map[string]func(*testing.T, uint64) ocl.Learner,
+	build func(change func(*method.Setup)) func(*testing.T, uint64) ocl.Learner) {
 	t.Helper()
 	info, err := method.Lookup(name)
 	if err != nil {

@@ -25,9 +25,11 @@ func newDirectChannelLast(m *Maker, in, out Layout, w Window, packed *Packed) *d
 		ox, okx := w.target(x, dx, out.W)
 		return oy, ox, oky && okx
 	}
-	u := &directChannelLast{core: core{s: s, w: w, in: in, out: out, weights: in.C * w.Taps * out.C, packed: packed, plus: newPlus(in.C)},
+	u := &directChannelLast{core: core{s: s, w: w, in: in, out: out, weights: in.C * w.Taps * out.C, packed: packed,
+		plus: newPlus(in.C)},
 		fwd: newChannelLastConv(s, out, in, w.Taps, forward, func(y, x int) (int, int) { return y * w.Stride, x * w.Stride }),
-		bwd: newChannelLastConv(s, in, out, w.Taps, backward, func(y, x int) (int, int) { return y / w.Stride, x / w.Stride }),
+		bwd: newChannelLastConv(s, in, out, w.Taps, backward,
+			func(y, x int) (int, int) { return y / w.Stride, x / w.Stride }),
 	}
 	grad := newChannelLastGrad(s, out, in, w.Taps, forward, m.Workers)
 	u.forward, u.backward, u.gradient = u.fwd, u.bwd, grad
@@ -42,8 +44,8 @@ func newDirectChannelLast(m *Maker, in, out Layout, w Window, packed *Packed) *d
 	return u
 }
 
-// tables are the offsets that convolutions of one pass follow. Those with maps of the same sizes and strides share them,
-// whatever their channels.
+// tables are the offsets that convolutions of one pass follow. Those with maps of the same sizes and strides share
+// them, whatever their channels.
 type tables struct {
 	plans map[tableKey]*tapPlan
 	lists map[tableKey][]tapList
@@ -186,7 +188,8 @@ func groupByTaps(out, in Layout, n, taps int, m tapMap, base func(y, x int) (int
 // tileChunk is the work of one chunk: tiles [lo, hi) of a group, times kernel.ChannelLastTile positions.
 type tileChunk struct{ group, lo, hi int }
 
-// tapPlan holds the groups for a number of images, cut into chunks. The groups have the same taps and order for any number.
+// tapPlan holds the groups for a number of images, cut into chunks. The groups have the same taps and order for any
+// number.
 type tapPlan struct {
 	groups []tapGroup
 	chunks []tileChunk
@@ -228,7 +231,8 @@ func outputBlocks(s *kernel.Set, outs, perOut int) []outputBlock {
 	return blocks
 }
 
-func newChannelLastConv(s *kernel.Set, out, in Layout, taps int, m tapMap, base func(y, x int) (int, int)) *channelLastConv {
+func newChannelLastConv(s *kernel.Set, out, in Layout, taps int, m tapMap,
+	base func(y, x int) (int, int)) *channelLastConv {
 	return &channelLastConv{s: s, out: out, in: in, taps: taps, mapping: m, base: base, depth: in.C,
 		blocks: outputBlocks(s, out.C, taps*in.C)}
 }

@@ -72,22 +72,26 @@ func (m *Maker) Make(in, out Layout, w Window, packed *Packed) Conv {
 	return u
 }
 
-// Window is the geometry of a square kernel: 1 or 9 taps, stride 1 or 2, padded so that a map keeps its size. With 4 taps,
-// in the channel-last layout and with stride 1, each side grows by a pixel: an output lies at the corner of the four inputs
-// that it reads.
+// Window is the geometry of a square kernel: 1 or 9 taps, stride 1 or 2, padded so that a map keeps its size. With 4
+// taps, in the channel-last layout and with stride 1, each side grows by a pixel: an output lies at the corner of the
+// four inputs that it reads.
 type Window struct{ Taps, Stride int }
 
 // check panics unless the window takes in to out.
 func (w Window) check(in, out Layout) {
-	if corner := w == (Window{4, 1}) && in.ChannelLast; !corner && w.Taps != 1 && w.Taps != 9 || w.Stride != 1 && w.Stride != 2 {
-		panic(fmt.Sprintf("conv: %d taps and stride %d. Use 1 or 9 taps and stride 1 or 2, or 4 taps and stride 1 in the channel-last layout", w.Taps, w.Stride))
+	if corner := w == (Window{4, 1}) && in.ChannelLast; !corner && w.Taps != 1 && w.Taps != 9 || w.Stride != 1 &&
+		w.Stride != 2 {
+		panic(fmt.Sprintf("conv: %d taps and stride %d. Use 1 or 9 taps and stride 1 or 2, or 4 taps and stride 1 in the channel-last layout",
+			w.Taps, w.Stride))
 	}
 	if in.ChannelLast != out.ChannelLast || in.N != out.N || out.H != w.Out(in.H) || out.W != w.Out(in.W) ||
 		min(in.C, out.C, out.N, out.H, out.W) < 1 {
-		panic(fmt.Sprintf("conv: input %v and output %v do not fit. Use one layout, the same number of images, and sides divided by stride %d", in, out, w.Stride))
+		panic(fmt.Sprintf("conv: input %v and output %v do not fit. Use one layout, the same number of images, and sides divided by stride %d",
+			in, out, w.Stride))
 	}
 	if !out.ChannelLast && out.W < PlanesWidth {
-		panic(fmt.Sprintf("conv: maps of %d×%d pixels in planes, narrower than %d. Use the channel-last layout", out.H, out.W, PlanesWidth))
+		panic(fmt.Sprintf("conv: maps of %d×%d pixels in planes, narrower than %d. Use the channel-last layout", out.H, out.W,
+			PlanesWidth))
 	}
 }
 
@@ -143,8 +147,8 @@ func (p plus) to(res []float32) kernel.Finish {
 	return kernel.Finish{Scale: p.ones, Shift: p.zeros, Res: res}
 }
 
-// runner is a convolution in one direction. It writes that of some images of src to dst, finished by f; w holds the packed
-// weights.
+// runner is a convolution in one direction. It writes that of some images of src to dst, finished by f; w holds the
+// packed weights.
 type runner interface {
 	run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish)
 }
@@ -154,8 +158,8 @@ type gradientRunner interface {
 	run(team *workers.Team, dst, y, x []float32, first, limit int)
 }
 
-// core is the common part of the convolutions of both layouts and algorithms. It checks the buffers of a run, once: they
-// must be as long as the tables reach.
+// core is the common part of the convolutions of both layouts and algorithms. It checks the buffers of a run, once:
+// they must be as long as the tables reach.
 type core struct {
 	s                 *kernel.Set
 	w                 Window
@@ -193,7 +197,8 @@ func (c *core) InputGradient(team *workers.Team, dx, dz []float32, images int, r
 
 func (c *core) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
 	if len(dw) != c.weights || first < 0 || first >= limit {
-		panic(fmt.Sprintf("conv: gradient of %d weights over images %d to %d. Give room for %d weights, and at least one image", len(dw), first, limit, c.weights))
+		panic(fmt.Sprintf("conv: gradient of %d weights over images %d to %d. Give room for %d weights, and at least one image",
+			len(dw), first, limit, c.weights))
 	}
 	c.in.holds("input", x, limit)
 	c.out.holds("gradient of the output", dz, limit)
@@ -211,7 +216,8 @@ func room(v *[]float32, n int) []float32 {
 		*v = make([]float32, n)
 	}
 	if len(*v) != n {
-		panic(fmt.Sprintf("conv: room for %d packed weights instead of %d. Share Packed between convolutions of one kind only", len(*v), n))
+		panic(fmt.Sprintf("conv: room for %d packed weights instead of %d. Share Packed between convolutions of one kind only",
+			len(*v), n))
 	}
 	return *v
 }

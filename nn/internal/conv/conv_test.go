@@ -91,8 +91,10 @@ const winogradError = 1.5e-6
 // and units do not divide, numbers of channels that blocks do not divide, and batches.
 func TestWinogradConvolutions(t *testing.T) {
 	type shape struct{ in, out, h, w, n int }
-	planes := []shape{{20, 20, 32, 32, 3}, {20, 20, 42, 42, 2}, {8, 20, 9, 84, 2}, {13, 9, 21, 18, 5}, {40, 40, 16, 16, 10}, {9, 11, 4, 16, 21}}
-	channelLast := []shape{{80, 80, 8, 8, 3}, {160, 48, 4, 4, 10}, {33, 41, 11, 11, 2}, {17, 100, 5, 6, 21}, {9, 8, 21, 42, 1}, {80, 80, 16, 16, 10}}
+	planes := []shape{{20, 20, 32, 32, 3}, {20, 20, 42, 42, 2}, {8, 20, 9, 84, 2}, {13, 9, 21, 18, 5},
+		{40, 40, 16, 16, 10}, {9, 11, 4, 16, 21}}
+	channelLast := []shape{{80, 80, 8, 8, 3}, {160, 48, 4, 4, 10}, {33, 41, 11, 11, 2}, {17, 100, 5, 6, 21},
+		{9, 8, 21, 42, 1}, {80, 80, 16, 16, 10}}
 	for _, s := range kernel.Available() {
 		for _, inChannelLast := range []bool{false, true} {
 			list := planes
@@ -116,7 +118,8 @@ func TestWinogradConvolutions(t *testing.T) {
 // weights, whose direct sums are short.
 func TestWinogradRounding(t *testing.T) {
 	for _, s := range kernel.Available() {
-		for _, sh := range []Layout{PlanesLayout(20, 32, 32, 2), PlanesLayout(40, 16, 16, 2), ChannelLastLayout(80, 8, 8, 2), ChannelLastLayout(160, 4, 4, 2)} {
+		for _, sh := range []Layout{PlanesLayout(20, 32, 32, 2), PlanesLayout(40, 16, 16, 2), ChannelLastLayout(80, 8, 8, 2),
+			ChannelLastLayout(160, 4, 4, 2)} {
 			r := rand.New(rand.NewPCG(1, 2))
 			x, dz := randomMap(sh, r), randomMap(sh, r)
 			weights := make([]float32, sh.C*9*sh.C)
@@ -177,7 +180,8 @@ func sumTolerance(n int) float64 { return float64(n) * 0x1p-24 }
 // TestConvolutions compares the convolution and its gradients, in both layouts, with the definition in float64.
 func TestConvolutions(t *testing.T) {
 	type shape struct{ in, out, h, w, n int }
-	shapes := []shape{{3, 20, 32, 32, 2}, {20, 20, 16, 16, 3}, {4, 7, 14, 19, 2}, {5, 5, 33, 48, 1}, {17, 11, 21, 42, 2}, {20, 20, 3, 288, 2}}
+	shapes := []shape{{3, 20, 32, 32, 2}, {20, 20, 16, 16, 3}, {4, 7, 14, 19, 2}, {5, 5, 33, 48, 1}, {17, 11, 21, 42, 2},
+		{20, 20, 3, 288, 2}}
 	small := []shape{{20, 20, 4, 4, 3}, {16, 33, 5, 7, 2}, {7, 100, 1, 1, 4}, {40, 80, 8, 8, 1}}
 	for _, s := range kernel.Available() {
 		for _, channelLast := range []bool{false, true} {
@@ -190,9 +194,10 @@ func TestConvolutions(t *testing.T) {
 					if !channelLast && w.Stride == 1 && w.Taps == 1 || !channelLast && w.Out(sh.w) < PlanesWidth {
 						continue // does not occur
 					}
-					t.Run(fmt.Sprintf("%s/channelLast=%v/%v/taps=%d/stride=%d", s.Name, channelLast, sh, w.Taps, w.Stride), func(t *testing.T) {
-						checkConvolution(t, s, Direct, channelLast, w, sh.in, sh.out, sh.h, sh.w, sh.n)
-					})
+					t.Run(fmt.Sprintf("%s/channelLast=%v/%v/taps=%d/stride=%d", s.Name, channelLast, sh, w.Taps, w.Stride),
+						func(t *testing.T) {
+							checkConvolution(t, s, Direct, channelLast, w, sh.in, sh.out, sh.h, sh.w, sh.n)
+						})
 				}
 			}
 		}
@@ -203,20 +208,25 @@ func TestConvolutions(t *testing.T) {
 func TestCornerConvolutions(t *testing.T) {
 	type shape struct{ in, out, h, w, n int }
 	for _, s := range kernel.Available() {
-		for _, sh := range []shape{{64, 128, 8, 8, 3}, {5, 12, 4, 7, 2}, {33, 36, 6, 5, 4}, {9, 64, 1, 3, 7}, {32, 12, 16, 16, 2}, {20, 12, 6, 10, 3}} {
+		for _, sh := range []shape{{64, 128, 8, 8, 3}, {5, 12, 4, 7, 2}, {33, 36, 6, 5, 4}, {9, 64, 1, 3, 7},
+			{32, 12, 16, 16, 2}, {20, 12, 6, 10, 3}} {
 			in := ChannelLastLayout(sh.in, sh.h, sh.w, sh.n)
 			out := ChannelLastLayout(sh.out, sh.h+1, sh.w+1, sh.n)
-			t.Run(fmt.Sprintf("%s/%v", s.Name, sh), func(t *testing.T) { checkLayouts(t, s, Direct, Window{4, 1}, in, out, false) })
+			t.Run(fmt.Sprintf("%s/%v", s.Name, sh), func(t *testing.T) {
+				checkLayouts(t, s, Direct, Window{4, 1}, in, out,
+					false)
+			})
 		}
 	}
 }
 
-// TestNarrowConvolutions compares convolutions to few outputs, of which vectors run along the inputs, with the definition in
-// float64.
+// TestNarrowConvolutions compares convolutions to few outputs, of which vectors run along the inputs, with the
+// definition in float64.
 func TestNarrowConvolutions(t *testing.T) {
 	type shape struct{ in, out, h, w, n int }
 	for _, s := range kernel.Available() {
-		for _, sh := range []shape{{36, 4, 8, 6, 3}, {100, 3, 5, 7, 2}, {33, 2, 1, 1, 7}, {64, 4, 4, 4, 4}, {90, 1, 3, 4, 2}} {
+		for _, sh := range []shape{{36, 4, 8, 6, 3}, {100, 3, 5, 7, 2}, {33, 2, 1, 1, 7}, {64, 4, 4, 4, 4},
+			{90, 1, 3, 4, 2}} {
 			for _, w := range []Window{{9, 1}, {9, 2}, {1, 1}, {1, 2}} {
 				in, out := ChannelLastLayout(sh.in, sh.h, sh.w, sh.n), ChannelLastLayout(sh.out, w.Out(sh.h), w.Out(sh.w), sh.n)
 				t.Run(fmt.Sprintf("%s/%v/taps=%d/stride=%d", s.Name, sh, w.Taps, w.Stride), func(t *testing.T) {
@@ -227,7 +237,8 @@ func TestNarrowConvolutions(t *testing.T) {
 	}
 }
 
-func checkConvolution(t *testing.T, s *kernel.Set, algorithm string, channelLast bool, win Window, ins, outs, h, w, n int) {
+func checkConvolution(t *testing.T, s *kernel.Set, algorithm string, channelLast bool, win Window, ins, outs, h, w,
+	n int) {
 	shape := PlanesLayout
 	if channelLast {
 		shape = ChannelLastLayout

@@ -31,8 +31,8 @@ const (
 	planesPad = 10 // the last block of outputs may reach this far beyond them
 )
 
-// planesBlocks are the numbers of outputs that kernels of planes take at once, for outputs and for gradients of weights.
-// Sizes are for all kernel sets, so that a layout does not depend on them; a test compares.
+// planesBlocks are the numbers of outputs that kernels of planes take at once, for outputs and for gradients of
+// weights. Sizes are for all kernel sets, so that a layout does not depend on them; a test compares.
 var planesBlocks = [...]int{10, 5, 4}
 
 // overshoot is how far the last block of so many channels may reach beyond them, in planes.
@@ -54,8 +54,8 @@ func Reach(outputs int) int { return roundUp(outputs+planesPad, ChannelPad) }
 // not reach all of it.
 func PlanesLayout(c, h, w, n int) Layout { return reached(planesLayout, c, h, w, n) }
 
-// Sketch is a layout of a size that nothing may be able to hold: for counting alone. [Layout.Check] says whether it can be
-// used.
+// Sketch is a layout of a size that nothing may be able to hold: for counting alone. [Layout.Check] says whether it can
+// be used.
 func Sketch(channelLast bool, c, h, w, n int) Layout {
 	if channelLast {
 		return channelLastLayout(c, h, w, n)
@@ -69,7 +69,10 @@ func (g Layout) Check() error {
 		return nil
 	}
 	remedy := "Use smaller images"
-	if most := sort.Search(g.N, func(m int) bool { return Sketch(g.ChannelLast, g.C, g.H, g.W, m+1).Size() > math.MaxInt32 }); most > 0 {
+	if most := sort.Search(g.N, func(m int) bool {
+		return Sketch(g.ChannelLast, g.C, g.H, g.W,
+			m+1).Size() > math.MaxInt32
+	}); most > 0 {
 		remedy = fmt.Sprintf("Use at most %d images at a time", most)
 	}
 	return fmt.Errorf("%d images with %d channels of %d×%d pixels take %d floats, and offsets reach %d. %s",
@@ -132,7 +135,8 @@ func offset(table string, v int) int32 {
 }
 
 func beyond(table string, v int) {
-	panic(fmt.Sprintf("conv: table of %s: %d does not fit 32 bits. Use a smaller batch, smaller images or fewer channels", table, v))
+	panic(fmt.Sprintf("conv: table of %s: %d does not fit 32 bits. Use a smaller batch, smaller images or fewer channels",
+		table, v))
 }
 
 // holds panics unless a buffer is as long as tables of so many images reach.

@@ -7,8 +7,9 @@ import (
 	"ocl/nn/internal/workers"
 )
 
-// Square is a square of taps of a channel-last map with a border: Side × Side of them, the first of output y at input row
-// y·Stride + First, and columns likewise. All positions have all taps, as those outside of the map lie in its border.
+// Square is a square of taps of a channel-last map with a border: Side × Side of them, the first of output y at input
+// row y·Stride + First, and columns likewise. All positions have all taps, as those outside of the map lie in its
+// border.
 type Square struct{ Side, Stride, First int }
 
 // local lists the positions of one image, whose taps are the same everywhere.
@@ -25,8 +26,10 @@ const localChunk = 16 * kernel.ChannelLastTile
 
 func newLocal(s *kernel.Set, in, out Layout, q Square) local {
 	last := (out.H-1)*q.Stride + q.First + q.Side - 1
-	if !in.ChannelLast || !out.ChannelLast || in.N != out.N || in.H != in.W || out.H != out.W || -q.First > in.Border || last >= in.H+in.Border {
-		panic(fmt.Sprintf("conv: taps %v from input %v to output %v. Use square channel-last maps with a border for all taps", q, in, out))
+	if !in.ChannelLast || !out.ChannelLast || in.N != out.N || in.H != in.W || out.H != out.W || -q.First > in.Border ||
+		last >= in.H+in.Border {
+		panic(fmt.Sprintf("conv: taps %v from input %v to output %v. Use square channel-last maps with a border for all taps",
+			q, in, out))
 	}
 	l := local{s: s, in: in, out: out, size: localChunk}
 	for y := range out.H {
@@ -91,7 +94,8 @@ type Depthwise struct {
 	finish   kernel.Finish
 }
 
-// Depthwise makes a convolution from in, which has a border for the taps, to out. It panics if the shapes do not fit each other.
+// Depthwise makes a convolution from in, which has a border for the taps, to out. It panics if the shapes do not fit
+// each other.
 func (m *Maker) Depthwise(in, out Layout, q Square, packed *Packed) *Depthwise {
 	if in.C != out.C {
 		panic(fmt.Sprintf("conv: depthwise from %d to %d channels", in.C, out.C))
@@ -127,7 +131,8 @@ func (d *Depthwise) DoChunk(_, chunk int) {
 	first, n := d.part(part)
 	y, x := d.positions(positions)
 	at := d.out.From(img) + first
-	d.s.Depthwise(&kernel.Depthwise{Out: d.dst[at:], X: d.src[d.in.From(img)+first:], W: d.packed.forward[first*len(d.tapX):],
+	d.s.Depthwise(&kernel.Depthwise{Out: d.dst[at:], X: d.src[d.in.From(img)+first:],
+		W:      d.packed.forward[first*len(d.tapX):],
 		OutPos: y, XPos: x, TapX: d.tapX, C: n, Finish: finishFrom(d.finish, first, at)})
 }
 
@@ -164,8 +169,8 @@ func (p *MaxPool) DoChunk(_, chunk int) {
 		OutPos: y, XPos: x, TapX: p.tapX, C: n})
 }
 
-// Stem is a convolution of pictures of a [DenseLayout]: the taps of a row and their channels lie side by side, and are one
-// tap with many inputs for the kernel.
+// Stem is a convolution of pictures of a [DenseLayout]: the taps of a row and their channels lie side by side, and are
+// one tap with many inputs for the kernel.
 type Stem struct {
 	local
 	blocks []outputBlock
@@ -179,7 +184,8 @@ type Stem struct {
 	finish   kernel.Finish
 }
 
-// Stem makes a convolution from in, which has a border for the taps, to out. It panics if the shapes do not fit each other.
+// Stem makes a convolution from in, which has a border for the taps, to out. It panics if the shapes do not fit each
+// other.
 func (m *Maker) Stem(in, out Layout, q Square, packed *Packed) *Stem {
 	c := &Stem{local: newLocal(m.Set, in, out, q), depth: q.Side * in.C, side: q.Side, packed: packed}
 	if in.PixelStride != in.C {
@@ -224,6 +230,7 @@ func (c *Stem) DoChunk(_, chunk int) {
 	at := c.out.From(img)
 	for _, b := range c.blocks {
 		c.s.ChannelLast(&kernel.ChannelLast{Out: c.dst[at+b.first:], X: c.src[c.in.From(img):], W: c.packed.forward[b.w:],
-			OutPos: y, XPos: x, TapX: c.tapX, TapW: c.tapW[b.vecs], C: c.depth, Vecs: b.vecs, Finish: finishFrom(c.finish, b.first, at+b.first)})
+			OutPos: y, XPos: x, TapX: c.tapX, TapW: c.tapW[b.vecs], C: c.depth, Vecs: b.vecs,
+			Finish: finishFrom(c.finish, b.first, at+b.first)})
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"ocl/nn/internal/workers"
 )
 
-// localCases are squares of taps on maps of a side, with as much padding before a map as Square.First says, and as much behind it
-// as the border has: also another number of pixels than before it.
+// localCases are squares of taps on maps of a side, with as much padding before a map as Square.First says, and as much
+// behind it as the border has: also another number of pixels than before it.
 var localCases = []struct {
 	q            Square
 	side, border int
@@ -30,7 +30,8 @@ func (q Square) outs(side, border int) int { return (side+border-q.First-q.Side)
 // finished makes a finish for so many outputs, and f in float64.
 func finished(r *rand.Rand, res testMap, most float32) (kernel.Finish, func(sum float64, c, at int) float64) {
 	outs := res.g.C
-	f := kernel.Finish{Scale: make([]float32, Reach(outs)), Shift: make([]float32, Reach(outs)), Relu: true, Most: most, Res: res.b}
+	f := kernel.Finish{Scale: make([]float32, Reach(outs)), Shift: make([]float32, Reach(outs)), Relu: true, Most: most,
+		Res: res.b}
 	for c := range outs {
 		f.Scale[c], f.Shift[c] = float32(r.NormFloat64()), float32(r.NormFloat64())
 	}
@@ -58,8 +59,8 @@ func overSquare(q Square, in, out testMap, ch func(c int) []int, f func(at, tap,
 	})
 }
 
-// TestDepthwise compares convolutions of each channel by itself with the definition in float64: channels that do not fill vectors,
-// and more of them than a part has.
+// TestDepthwise compares convolutions of each channel by itself with the definition in float64: channels that do not
+// fill vectors, and more of them than a part has.
 func TestDepthwise(t *testing.T) {
 	for _, s := range kernel.Available() {
 		for _, channels := range []int{1, 16, 40, 72, 130} {
@@ -74,7 +75,8 @@ func TestDepthwise(t *testing.T) {
 					for i := range w {
 						w[i] = float32(r.NormFloat64())
 					}
-					overSquare(l.q, x, res, func(c int) []int { return []int{c} }, func(at, tap, c, from int) { sums[at] += x.v[from] * float64(w[c*taps+tap]) })
+					overSquare(l.q, x, res, func(c int) []int { return []int{c} },
+						func(at, tap, c, from int) { sums[at] += x.v[from] * float64(w[c*taps+tap]) })
 					f, exactly := finished(r, res, 1.5)
 					checkLocal(t, res, f, exactly, sums, taps+3, func(team *workers.Team, z []float32, f kernel.Finish) {
 						d := (&Maker{Set: s, Workers: 2}).Depthwise(x.g, res.g, l.q, &Packed{})
@@ -117,9 +119,10 @@ func TestStem(t *testing.T) {
 	}
 }
 
-// checkLocal runs a convolution with and without a finish, and compares it with sums in float64. What lies around the maps of the
-// output must stay zero.
-func checkLocal(t *testing.T, out testMap, f kernel.Finish, exactly func(sum float64, c, at int) float64, sums []float64, terms int,
+// checkLocal runs a convolution with and without a finish, and compares it with sums in float64. What lies around the
+// maps of the output must stay zero.
+func checkLocal(t *testing.T, out testMap, f kernel.Finish, exactly func(sum float64, c, at int) float64,
+	sums []float64, terms int,
 	run func(team *workers.Team, z []float32, f kernel.Finish)) {
 	t.Helper()
 	team := workers.New(2)
@@ -161,8 +164,8 @@ func outside(t *testing.T, g Layout, z []float32) {
 	}
 }
 
-// TestMaxPool compares maxima with their definition: values after a ReLU, of which whole windows are zero, so that the border never
-// is the largest, and those that are no numbers, which pass.
+// TestMaxPool compares maxima with their definition: values after a ReLU, of which whole windows are zero, so that the
+// border never is the largest, and those that are no numbers, which pass.
 func TestMaxPool(t *testing.T) {
 	for _, s := range kernel.Available() {
 		for _, channels := range []int{1, 40, 64, 130} {
@@ -188,7 +191,8 @@ func TestMaxPool(t *testing.T) {
 					for i := range want {
 						want[i] = math.Inf(-1)
 					}
-					overSquare(l.q, x, out, func(c int) []int { return []int{c} }, func(at, _, _, from int) { want[at] = max(want[at], x.v[from]) })
+					overSquare(l.q, x, out, func(c int) []int { return []int{c} },
+						func(at, _, _, from int) { want[at] = max(want[at], x.v[from]) })
 					team := workers.New(2)
 					defer team.Close()
 					z := make([]float32, out.g.Size())

@@ -22,8 +22,10 @@ func TestPages(t *testing.T) {
 		windows []Window
 		shapes  []shape
 	}{
-		{"planes", PlanesLayout, all, []shape{{3, 20, 32, 32, 2}, {20, 20, 16, 16, 3}, {4, 7, 14, 19, 2}, {9, 11, 21, 42, 1}, {8, 9, 5, 28, 2}, {20, 20, 32, 32, 1}}},
-		{"channelLast", ChannelLastLayout, all, []shape{{20, 20, 4, 4, 3}, {16, 33, 5, 7, 2}, {7, 100, 1, 1, 4}, {40, 80, 8, 8, 1}, {77, 80, 6, 5, 2}}},
+		{"planes", PlanesLayout, all, []shape{{3, 20, 32, 32, 2}, {20, 20, 16, 16, 3}, {4, 7, 14, 19, 2}, {9, 11, 21, 42, 1},
+			{8, 9, 5, 28, 2}, {20, 20, 32, 32, 1}}},
+		{"channelLast", ChannelLastLayout, all, []shape{{20, 20, 4, 4, 3}, {16, 33, 5, 7, 2}, {7, 100, 1, 1, 4},
+			{40, 80, 8, 8, 1}, {77, 80, 6, 5, 2}}},
 		{"narrow", ChannelLastLayout, all[:3], []shape{{36, 4, 4, 3, 2}, {100, 3, 5, 7, 1}, {33, 2, 1, 1, 4}}},
 		{"corners", ChannelLastLayout, []Window{{4, 1}}, []shape{{7, 12, 3, 5, 2}, {20, 12, 4, 6, 3}, {32, 36, 2, 2, 4}}},
 	}
@@ -45,9 +47,10 @@ func TestPages(t *testing.T) {
 							continue
 						}
 						for _, e := range pages.Edges {
-							t.Run(fmt.Sprintf("%s/%s/%s/%v/taps=%d/stride=%d/%v", s.Name, algorithm, g.name, sh, w.Taps, w.Stride, e), func(t *testing.T) {
-								checkPages(t, team, m, in, out, w, e)
-							})
+							t.Run(fmt.Sprintf("%s/%s/%s/%v/taps=%d/stride=%d/%v", s.Name, algorithm, g.name, sh, w.Taps, w.Stride, e),
+								func(t *testing.T) {
+									checkPages(t, team, m, in, out, w, e)
+								})
 						}
 					}
 				}
@@ -56,7 +59,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestLocalPages: convolutions of each channel by itself, of pictures, and maxima keep to buffers of their layouts' size.
+// TestLocalPages: convolutions of each channel by itself, of pictures, and maxima keep to buffers of their layouts'
+// size.
 func TestLocalPages(t *testing.T) {
 	team := workers.New(1)
 	for _, s := range kernel.Available() {
@@ -120,7 +124,10 @@ func checkPages(t *testing.T, team *workers.Team, m *Maker, in, out Layout, w Wi
 	call("packing backward", func() { c.PackBackward(w1) })
 	call("forward", func() { c.Forward(team, z, x, in.N, kernel.Finish{}) })
 	if c.Finishes() {
-		call("forward, finished", func() { c.Forward(team, z, x, in.N, kernel.Finish{Scale: scale, Shift: scale, Res: res, Relu: true}) })
+		call("forward, finished", func() {
+			c.Forward(team, z, x, in.N,
+				kernel.Finish{Scale: scale, Shift: scale, Res: res, Relu: true})
+		})
 	}
 	call("gradient of the input", func() { c.InputGradient(team, dx, z, in.N, nil) })
 	call("gradient of the input, added", func() { c.InputGradient(team, dx, z, in.N, sum) })

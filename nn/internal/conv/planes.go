@@ -36,7 +36,8 @@ type planesPhase struct {
 	w    int // where its packed weights begin
 }
 
-func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, inference bool, packed *Packed) *directPlanes {
+func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, inference bool,
+	packed *Packed) *directPlanes {
 	u := &directPlanes{ins: in.C,
 		core: core{s: s, w: w, in: in, out: out, weights: in.C * w.Taps * out.C, packed: packed, plus: newPlus(in.C)}}
 	phaseOf := func(d int) (phase, shift int) { // of a tap shift, for stride 2

@@ -28,15 +28,18 @@ func mustPanic(t *testing.T, what string, call func(), parts ...string) {
 // TestLayoutsBeyondOffsets: a layout that offsets of 32 bits do not reach is refused, and the text names a number of
 // images that they reach. No memory is asked for.
 func TestLayoutsBeyondOffsets(t *testing.T) {
-	for name, layout := range map[string]func(c, h, w, n int) Layout{"planes": PlanesLayout, "channel-last": ChannelLastLayout} {
-		for _, c := range []struct{ c, h, w, n, most int }{{20, 32, 32, 1 << 17, 1 << 15}, {64, 84, 84, 10000, 3000}, {1000000, 1, 1, 5000, 10}} {
+	for name, layout := range map[string]func(c, h, w, n int) Layout{"planes": PlanesLayout,
+		"channel-last": ChannelLastLayout} {
+		for _, c := range []struct{ c, h, w, n, most int }{{20, 32, 32, 1 << 17, 1 << 15}, {64, 84, 84, 10000, 3000},
+			{1000000, 1, 1, 5000, 10}} {
 			what := fmt.Sprintf("%s of %d×%d×%d", name, c.c, c.h, c.w)
 			var most int
 			func() {
 				defer func() {
 					text := fmt.Sprint(recover())
 					_, rest, _ := strings.Cut(text, "Use at most ")
-					if _, err := fmt.Sscan(rest, &most); err != nil || !strings.Contains(text, fmt.Sprint(c.n, " images with ", c.c, " channels")) {
+					if _, err := fmt.Sscan(rest, &most); err != nil ||
+						!strings.Contains(text, fmt.Sprint(c.n, " images with ", c.c, " channels")) {
 						t.Errorf("%s: panic %q, want one that says how many images fit", what, text)
 					}
 				}()
@@ -48,7 +51,8 @@ func TestLayoutsBeyondOffsets(t *testing.T) {
 			if g := layout(c.c, c.h, c.w, most); g.Size() > math.MaxInt32 { // it must not panic
 				t.Errorf("%s: %d images have offsets up to %d", what, most, g.Size())
 			}
-			mustPanic(t, what+", one image more", func() { layout(c.c, c.h, c.w, most+1) }, fmt.Sprint("Use at most ", most, " images"))
+			mustPanic(t, what+", one image more", func() { layout(c.c, c.h, c.w, most+1) },
+				fmt.Sprint("Use at most ", most, " images"))
 		}
 		mustPanic(t, name, func() { layout(3, 40000, 40000, 1) }, "Use smaller images")
 	}
@@ -70,9 +74,12 @@ func TestTablesBeyondOffsets(t *testing.T) {
 		build func()
 		table string
 	}{
-		"planes, inputs":  {func() { newDirectPlanes(s, planes(9), small, Window{9, 1}, 1, false, &Packed{}) }, "table of inputs"},
-		"planes, outputs": {func() { newDirectPlanes(s, small, planes(9), Window{9, 1}, 1, false, &Packed{}) }, "table of outputs"},
-		"planes, weights": {func() { newDirectPlanes(s, small, Layout{C: 1 << 28}, Window{9, 1}, 1, false, &Packed{}) }, "table of weights"},
+		"planes, inputs": {func() { newDirectPlanes(s, planes(9), small, Window{9, 1}, 1, false, &Packed{}) },
+			"table of inputs"},
+		"planes, outputs": {func() { newDirectPlanes(s, small, planes(9), Window{9, 1}, 1, false, &Packed{}) },
+			"table of outputs"},
+		"planes, weights": {func() { newDirectPlanes(s, small, Layout{C: 1 << 28}, Window{9, 1}, 1, false, &Packed{}) },
+			"table of weights"},
 		"channel-last, taps": {func() {
 			groupByTaps(smallLast, last(3), 1, 9, identity, func(int, int) (int, int) { return 0, 0 }, false)
 		}, "table of taps"},
@@ -81,8 +88,10 @@ func TestTablesBeyondOffsets(t *testing.T) {
 		"channel-last, weights": {func() {
 			(&channelLastConv{s: s, depth: 1 << 28}).weightOffsets([]tapGroup{{tap: []int{8}}}, outputBlock{vecs: 1})
 		}, "table of weights"},
-		"gradient, inputs":       {func() { newChannelLastGrad(s, smallLast, last(3), 1, identity, 1).listOf(0, 2) }, "table of inputs"},
-		"gradient, outputs":      {func() { newChannelLastGrad(s, last(3), smallLast, 1, identity, 1).listOf(0, 2) }, "table of outputs"},
+		"gradient, inputs": {func() { newChannelLastGrad(s, smallLast, last(3), 1, identity, 1).listOf(0, 2) },
+			"table of inputs"},
+		"gradient, outputs": {func() { newChannelLastGrad(s, last(3), smallLast, 1, identity, 1).listOf(0, 2) },
+			"table of outputs"},
 		"winograd, tiles":        {func() { winogradInputs(last(16)) }, "table of pixels"},
 		"winograd, outputs":      {func() { winogradOutputs(last(16)) }, "table of pixels"},
 		"winograd, products":     {func() { everyStride(9, 1<<28) }, "table of products"},
@@ -108,16 +117,18 @@ func TestMakeRefuses(t *testing.T) {
 		w       Window
 		text    string
 	}{
-		"taps":              {planes(3, 16, 16, 2), planes(3, 16, 16, 2), Window{4, 1}, "4 taps and stride 1"},
-		"stride":            {planes(3, 16, 16, 2), planes(3, 16, 16, 2), Window{9, 3}, "9 taps and stride 3"},
-		"layouts":           {planes(3, 16, 16, 2), last(3, 16, 16, 2), Window{9, 1}, "one layout"},
-		"images":            {planes(3, 16, 16, 2), planes(3, 16, 16, 3), Window{9, 1}, "the same number of images"},
-		"height":            {last(3, 16, 16, 2), last(3, 15, 16, 2), Window{9, 1}, "sides divided by stride 1"},
-		"width":             {last(3, 16, 17, 2), last(3, 8, 8, 2), Window{9, 2}, "sides divided by stride 2"},
-		"no channels":       {last(3, 16, 16, 2), last(0, 16, 16, 2), Window{9, 1}, "Use one layout"},
-		"no images":         {last(3, 16, 16, 0), last(3, 16, 16, 0), Window{9, 1}, "Use one layout"},
-		"narrow":            {planes(3, 16, 13, 2), planes(3, 16, 13, 2), Window{9, 1}, "maps of 16×13 pixels in planes, narrower than 14"},
-		"narrow by stride":  {planes(3, 32, 26, 2), planes(3, 16, 13, 2), Window{9, 2}, "maps of 16×13 pixels in planes, narrower than 14"},
+		"taps":        {planes(3, 16, 16, 2), planes(3, 16, 16, 2), Window{4, 1}, "4 taps and stride 1"},
+		"stride":      {planes(3, 16, 16, 2), planes(3, 16, 16, 2), Window{9, 3}, "9 taps and stride 3"},
+		"layouts":     {planes(3, 16, 16, 2), last(3, 16, 16, 2), Window{9, 1}, "one layout"},
+		"images":      {planes(3, 16, 16, 2), planes(3, 16, 16, 3), Window{9, 1}, "the same number of images"},
+		"height":      {last(3, 16, 16, 2), last(3, 15, 16, 2), Window{9, 1}, "sides divided by stride 1"},
+		"width":       {last(3, 16, 17, 2), last(3, 8, 8, 2), Window{9, 2}, "sides divided by stride 2"},
+		"no channels": {last(3, 16, 16, 2), last(0, 16, 16, 2), Window{9, 1}, "Use one layout"},
+		"no images":   {last(3, 16, 16, 0), last(3, 16, 16, 0), Window{9, 1}, "Use one layout"},
+		"narrow": {planes(3, 16, 13, 2), planes(3, 16, 13, 2), Window{9, 1},
+			"maps of 16×13 pixels in planes, narrower than 14"},
+		"narrow by stride": {planes(3, 32, 26, 2), planes(3, 16, 13, 2), Window{9, 2},
+			"maps of 16×13 pixels in planes, narrower than 14"},
 		"narrow for 1 tap":  {planes(3, 32, 26, 2), planes(3, 16, 13, 2), Window{1, 2}, "narrower than 14"},
 		"narrow, as inputs": {planes(3, 4, 1, 2), planes(3, 4, 1, 2), Window{9, 1}, "narrower than 14"},
 	} {
@@ -161,14 +172,17 @@ func TestRunsRefuseShortBuffers(t *testing.T) {
 			refused("residual", "residual: a buffer of", func() {
 				u.Forward(team, z, x, 2, kernel.Finish{Scale: scale, Shift: scale, Res: less(z)})
 			})
-			refused("images", "input: 3 images, but the convolution was made for 1 to 2", func() { u.Forward(team, z, x, 3, kernel.Finish{}) })
-			refused("no images", "input: 0 images, but the convolution was made for 1 to 2", func() { u.Forward(team, z, x, 0, kernel.Finish{}) })
+			refused("images", "input: 3 images, but the convolution was made for 1 to 2",
+				func() { u.Forward(team, z, x, 3, kernel.Finish{}) })
+			refused("no images", "input: 0 images, but the convolution was made for 1 to 2",
+				func() { u.Forward(team, z, x, 0, kernel.Finish{}) })
 			refused("dx", "gradient of the input: a buffer of", func() { u.InputGradient(team, less(x), z, 2, nil) })
 			refused("dz", "gradient of the output: a buffer of", func() { u.InputGradient(team, x, less(z), 2, nil) })
 			refused("sum", "sum with the gradient of the input: a buffer of", func() { u.InputGradient(team, x, z, 2, less(x)) })
 			refused("images back", "gradient of the input: 3 images", func() { u.InputGradient(team, x, z, 3, nil) })
 			for first := range 2 { // the batch, and an image
-				refused("dw", fmt.Sprintf("gradient of %d weights", len(w)-1), func() { u.WeightGradient(team, less(w), z, x, first, 2) })
+				refused("dw", fmt.Sprintf("gradient of %d weights", len(w)-1),
+					func() { u.WeightGradient(team, less(w), z, x, first, 2) })
 				refused("dw, dz", "gradient of the output: a buffer of", func() { u.WeightGradient(team, w, less(z), x, first, 2) })
 				refused("dw, x", "input: a buffer of", func() { u.WeightGradient(team, w, z, less(x), first, 2) })
 			}
@@ -179,15 +193,18 @@ func TestRunsRefuseShortBuffers(t *testing.T) {
 				refused("part too large", "output: a buffer of", func() { u.Forward(team, z[from:], x, 2, kernel.Finish{}) })
 			}
 			refused("dw, images", "input: 3 images", func() { u.WeightGradient(team, w, z, x, 0, 3) })
-			refused("dw, no images", fmt.Sprintf("gradient of %d weights over images 1 to 1", len(w)), func() { u.WeightGradient(team, w, z, x, 1, 1) })
+			refused("dw, no images", fmt.Sprintf("gradient of %d weights over images 1 to 1", len(w)),
+				func() { u.WeightGradient(team, w, z, x, 1, 1) })
 			u.Forward(team, z, x, 2, kernel.Finish{})
 		}
 	}
 	packed := &Packed{}
 	for _, outs := range []int{9, 99} {
-		u := (&Maker{Set: s, Algorithm: Direct, Workers: 1}).Make(ChannelLastLayout(9, 8, 8, 2), ChannelLastLayout(outs, 8, 8, 2), Window{9, 1}, packed)
+		u := (&Maker{Set: s, Algorithm: Direct, Workers: 1}).Make(ChannelLastLayout(9, 8, 8, 2),
+			ChannelLastLayout(outs, 8, 8, 2), Window{9, 1}, packed)
 		if outs == 99 {
-			mustPanic(t, "weights of another convolution", func() { u.PackForward(make([]float32, 81*outs)) }, "between convolutions of one kind")
+			mustPanic(t, "weights of another convolution", func() { u.PackForward(make([]float32, 81*outs)) },
+				"between convolutions of one kind")
 			continue
 		}
 		u.PackForward(make([]float32, 81*outs))

@@ -7,8 +7,8 @@ import (
 	"ocl/nn/internal/workers"
 )
 
-// byNumber leaves the gradient of single images, which have few positions, to the direct kernels. Winograd's begins at the
-// first image.
+// byNumber leaves the gradient of single images, which have few positions, to the direct kernels. Winograd's begins at
+// the first image.
 type byNumber struct{ single, many gradientRunner }
 
 func (b byNumber) run(team *workers.Team, dst, y, x []float32, first, limit int) {

@@ -145,7 +145,8 @@ func newWinogradChannelLastConv(s *kernel.Set, out, in Layout, workers int, mem 
 		blocks: outputBlocks(s, out.C, in.C),
 		inPos:  winogradInputs(in), outPos: winogradOutputs(out)}
 	c.group = winogradChannelLastBand / (4 * kernel.WinogradProducts * c.depth)
-	c.group = min(max(1, c.group/kernel.ChannelLastTile)*kernel.ChannelLastTile, // whole tiles of positions: no product is padding
+	// whole tiles of positions: no product is padding
+	c.group = min(max(1, c.group/kernel.ChannelLastTile)*kernel.ChannelLastTile,
 		roundUp(in.N*tilesOf(in), kernel.ChannelLastTile))
 	c.step, c.mstep, c.wstep = winogradStep(c.group*c.depth), winogradStep(c.group*c.width), winogradStep(in.C*c.width)
 	c.tileT, c.tileM = everyStride(c.group, c.depth), everyStride(c.group, c.width)
@@ -186,7 +187,8 @@ func (c *winogradChannelLastConv) DoChunk(worker, chunk int) {
 	}
 	first, last := blocks[0].first, blocks[len(blocks)-1]
 	f := finishFrom(c.finish, first, first)
-	c.s.WinogradChannelLastOutput(&kernel.WinogradChannelLast{T: m[first:], X: c.dst[first:], Pos: c.outPos[lo*tileOutputs : hi*tileOutputs],
+	c.s.WinogradChannelLastOutput(&kernel.WinogradChannelLast{T: m[first:], X: c.dst[first:],
+		Pos:  c.outPos[lo*tileOutputs : hi*tileOutputs],
 		Step: c.mstep, Stride: c.width, C: last.first + last.vecs*c.s.Lanes - first}, &f)
 }
 
@@ -250,9 +252,11 @@ func (g *winogradChannelLastGrad) DoChunk(worker, chunk int) {
 	}
 	lo := chunk * winogradChannelLastGradPart
 	first, limit := g.lo+lo, min(g.lo+lo+winogradChannelLastGradPart, g.hi)
-	g.s.WinogradChannelLastInput(&kernel.WinogradChannelLast{T: g.tx[lo*g.depth:], X: g.x, Pos: g.inPos[first*tileInputs : limit*tileInputs],
+	g.s.WinogradChannelLastInput(&kernel.WinogradChannelLast{T: g.tx[lo*g.depth:], X: g.x,
+		Pos:  g.inPos[first*tileInputs : limit*tileInputs],
 		Step: g.xstep, Stride: g.depth, C: g.depth})
-	g.s.WinogradChannelLastGradient(&kernel.WinogradChannelLast{T: g.ty[lo*g.width:], X: g.y, Pos: g.outPos[first*tileOutputs : limit*tileOutputs],
+	g.s.WinogradChannelLastGradient(&kernel.WinogradChannelLast{T: g.ty[lo*g.width:], X: g.y,
+		Pos:  g.outPos[first*tileOutputs : limit*tileOutputs],
 		Step: g.ystep, Stride: g.width, C: g.width})
 }
 
@@ -270,7 +274,8 @@ func (g *winogradChannelLastGrad) products(worker int, b outputBlock, part int) 
 			ahead.W, ahead.Rows = a.W[first*a.WRow:], (j+1)*rows/kernel.WinogradProducts-first
 			g.s.WinogradWeightsAhead(&ahead)
 		}
-		g.s.ChannelLastGrad(&kernel.ChannelLastGrad{Dst: sums[j*g.sumStep:], X: g.tx[j*g.xstep+lo:], Y: g.ty[j*g.ystep+b.first:],
+		g.s.ChannelLastGrad(&kernel.ChannelLastGrad{Dst: sums[j*g.sumStep:], X: g.tx[j*g.xstep+lo:],
+			Y:    g.ty[j*g.ystep+b.first:],
 			XPos: g.tileX[:g.hi-g.lo], YPos: g.tileY[:g.hi-g.lo], DstStride: width,
 			Tiles: (rows + kernel.ChannelLastTile - 1) / kernel.ChannelLastTile, Vecs: b.vecs, Write: true})
 	}

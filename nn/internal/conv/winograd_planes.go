@@ -205,7 +205,8 @@ func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 	}
 	for pair := range kernel.WinogradPair(kernel.WinogradPairs) {
 		columns := pair.Columns()
-		c.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: t[columns[0]*c.step:], X: c.src, Pos: c.list.in[2*lo*unitInputs : 2*hi*unitInputs],
+		c.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: t[columns[0]*c.step:], X: c.src,
+			Pos:     c.list.in[2*lo*unitInputs : 2*hi*unitInputs],
 			XStride: c.in.stride, Step: winogradColumns * c.step, Stride: c.stride, C: c.in.C,
 			Pair: pair, PairStep: (columns[1] - columns[0]) * c.step, Next: next, Out: c.dst})
 	}
@@ -216,7 +217,8 @@ func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 			Rows: kernel.WinogradProducts, RowStride: c.step, WStride: n, Tiles: (hi - lo) / 2, VecStride: c.s.Lanes})
 		at := first * c.out.stride
 		f := finishFrom(c.finish, first, at)
-		c.s.WinogradPlanesOutput(&kernel.WinogradPlanes{T: m, X: c.dst[at:], Pos: c.list.out[2*lo*unitOutputs : 2*hi*unitOutputs],
+		c.s.WinogradPlanesOutput(&kernel.WinogradPlanes{T: m, X: c.dst[at:],
+			Pos:     c.list.out[2*lo*unitOutputs : 2*hi*unitOutputs],
 			XStride: c.out.stride, Step: c.step, Stride: c.stride, C: min(po, c.out.C-first)}, &f)
 	}
 }
@@ -306,7 +308,8 @@ func (g *winogradPlanesGrad) run(team *workers.Team, dst, y, x []float32, _, ima
 		g.share(team)
 	}
 	clear(g.taps)
-	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat, W: g.taps, Rows: 1, Width: g.weights, Step: g.weights, WTap: g.weights})
+	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat, W: g.taps, Rows: 1, Width: g.weights, Step: g.weights,
+		WTap: g.weights})
 	g.scatter(dst)
 }
 
@@ -365,9 +368,11 @@ func (g *winogradPlanesGrad) whole(a *winogradSums, pair kernel.WinogradPair) {
 
 // transform writes the columns of vectors [lo, hi) of both maps, from place at of the block on.
 func (g *winogradPlanesGrad) transform(a *winogradSums, pair kernel.WinogradPair, at, lo, hi int) {
-	g.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: a.tx[at*g.s.Lanes:], X: g.x, Pos: g.list.in[2*lo*unitInputs : 2*hi*unitInputs],
+	g.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: a.tx[at*g.s.Lanes:], X: g.x,
+		Pos:     g.list.in[2*lo*unitInputs : 2*hi*unitInputs],
 		XStride: g.in.stride, Step: 2 * g.xstep, Stride: g.stride, C: g.in.C, Pair: pair, PairStep: g.xstep})
-	g.s.WinogradPlanesGradient(&kernel.WinogradPlanes{T: a.ty[at*g.s.Lanes:], X: g.y, Pos: g.list.grad[2*lo*unitOutputs : 2*hi*unitOutputs],
+	g.s.WinogradPlanesGradient(&kernel.WinogradPlanes{T: a.ty[at*g.s.Lanes:], X: g.y,
+		Pos:  g.list.grad[2*lo*unitOutputs : 2*hi*unitOutputs],
 		Skip: g.list.skip[2*lo : 2*hi], XStride: g.out.stride, Step: 2 * g.ystep, Stride: g.stride, C: g.out.C,
 		Pair: pair, PairStep: g.ystep})
 }

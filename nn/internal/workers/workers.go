@@ -55,7 +55,8 @@ type share struct {
 // New starts a team of n workers, or of one where n is less. Close ends it.
 func New(n int) *Team { return NewNice(n, 0) }
 
-// NewNice is New with helpers whose threads have a niceness ([priority.Lower]). The caller, who is worker 0, sees to its own.
+// NewNice is New with helpers whose threads have a niceness ([priority.Lower]). The caller, who is worker 0, sees to
+// its own.
 func NewNice(n, nice int) *Team {
 	t := &Team{size: max(1, n), nice: nice}
 	t.shares = make([]share, t.size)
@@ -72,10 +73,11 @@ func (t *Team) Another(n int) *Team { return NewNice(n, t.nice) }
 // Size is the number of workers.
 func (t *Team) Size() int { return t.size }
 
-// Run does all chunks of a task and returns when they are done. A panic of any worker is raised again here, with its stack
-// where there are several ([origin.Panic]), and the team can be used further. Run panics where the team works already, as when a chunk calls it or a second goroutine
-// does, whatever the numbers of workers and chunks, and after Close. A chunk must not call runtime.Goexit, as t.FailNow
-// does: its worker would be missing from then on, and Run would wait for it.
+// Run does all chunks of a task and returns when they are done. A panic of any worker is raised again here, with its
+// stack where there are several ([origin.Panic]), and the team can be used further. Run panics where the team works
+// already, as when a chunk calls it or a second goroutine does, whatever the numbers of workers and chunks, and after
+// Close. A chunk must not call runtime.Goexit, as t.FailNow does: its worker would be missing from then on, and Run
+// would wait for it.
 func (t *Team) Run(task Task, chunks int) {
 	t.enter()
 	defer t.leave()

@@ -115,7 +115,8 @@ func TestRunFromTwoGoroutines(t *testing.T) {
 	}
 }
 
-// TestPanicsAreRaisedAgain: whichever worker panics, the caller of Run gets the value with the stack, and the team works on.
+// TestPanicsAreRaisedAgain: whichever worker panics, the caller of Run gets the value with the stack, and the team
+// works on.
 func TestPanicsAreRaisedAgain(t *testing.T) {
 	for _, size := range sizes {
 		team := New(size)

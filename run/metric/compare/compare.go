@@ -1,25 +1,27 @@
-// Package compare says which of two methods is better, by values of runs with the same seeds. It is the only place of this program that
-// does: the page of a report and its headline, the comments, the findings and the reproduction read their verdicts here. It knows no result
-// files and no names of methods, only values.
+// Package compare says which of two methods is better, by values of runs with the same seeds. It is the only place of
+// this program that does: the page of a report and its headline, the comments, the findings and the reproduction read
+// their verdicts here. It knows no result files and no names of methods, only values.
 //
 //	for _, p := range compare.All(arms) { … }          // every two of some arms
 //	compare.Family([]compare.Question{{First: a, Second: b}, {First: a, Second: c}})  // given questions
 //
 // The rules are these:
 //
-//   - A pair is a seed that both have from the same engine. Runs of one seed with different kernels differ by as much as runs of two seeds, so
-//     their difference says nothing of the methods. Of a seed that both have from several engines the first by [Engine.Compare]
-//     counts: that of the committed studies, then the others by name.
-//   - The paired t-test decides, at [Level] after Holm's correction over the whole family: all pairs of [All], all questions of [Family]. A
-//     family must not be chosen by its values. Whoever compares all methods with the observed best, and corrects for these tests alone,
-//     finds a difference between 11 equal methods with five seeds in 12 % of all cases, and between 25 in 15 % (TestFamilyWiseError).
+//   - A pair is a seed that both have from the same engine. Runs of one seed with different kernels differ by as much
+//     as runs of two seeds, so their difference says nothing of the methods. Of a seed that both have from several
+//     engines the first by [Engine.Compare] counts: that of the committed studies, then the others by name.
+//   - The paired t-test decides, at [Level] after Holm's correction over the whole family: all pairs of [All], all
+//     questions of [Family]. A family must not be chosen by its values. Whoever compares all methods with the observed
+//     best, and corrects for these tests alone, finds a difference between 11 equal methods with five seeds in 12 % of
+//     all cases, and between 25 in 15 % (TestFamilyWiseError).
 //   - The sign-flip test stands beside it. It assumes no distribution, and cannot give less than 2/2ⁿ for n seeds.
 //   - Fewer than [LeastSeeds] seeds give no verdict.
-//   - Differences without spread give no verdict. Values are shares of a number of test images, so each is rounded to a multiple of one
-//     image: it is up to half an image off, by a standard deviation of step/√12. That of a difference of two values is √((a²+b²)/12) for
-//     the steps a and b, which is 0.41 images if they are equal. Where the differences of the seeds vary less than that, their spread is
-//     hidden by the rounding and cannot be estimated. The t-test divides by it, so its probability then means nothing: equal differences
-//     would give p = 0, as few as they are.
+//   - Differences without spread give no verdict. Values are shares of a number of test images, so each is rounded to a
+//     multiple of one image: it is up to half an image off, by a standard deviation of step/√12. That of a difference
+//     of two values is √((a²+b²)/12) for the steps a and b, which is 0.41 images if they are equal. Where the
+//     differences of the seeds vary less than that, their spread is hidden by the rounding and cannot be estimated. The
+//     t-test divides by it, so its probability then means nothing: equal differences would give p = 0, as few as they
+//     are.
 //
 // Nothing depends on the order of the values or of a map.
 package compare
@@ -45,8 +47,8 @@ type Engine struct{ Kernel, Convolution string }
 // StudyEngine is the one that the committed studies name.
 var StudyEngine = Engine{"avx2", "winograd"}
 
-// Compare orders the engines of runs with one seed: the first is the one that counts. That is the one of the studies, and of others the first
-// by name.
+// Compare orders the engines of runs with one seed: the first is the one that counts. That is the one of the studies,
+// and of others the first by name.
 func (e Engine) Compare(other Engine) int {
 	rank := func(e Engine) int {
 		if e == StudyEngine {
@@ -62,7 +64,8 @@ type Value struct {
 	Seed   uint64
 	Engine Engine
 	Value  float64 // NaN and infinities are left out
-	Step   float64 // what one test image changes, in the unit of Value: 1/n for the share of n images; 0 is unknown, or no share
+	// what one test image changes, in the unit of Value: 1/n for the share of n images; 0 is unknown, or no share
+	Step float64
 }
 
 // Verdict is what a comparison says.
@@ -88,7 +91,8 @@ const (
 	NotSignificant Reason = "p of 0.05 or more"
 )
 
-// Question asks which of two arms is higher. With a Margin it asks whether they are alike, which is to say less than the margin apart.
+// Question asks which of two arms is higher. With a Margin it asks whether they are alike, which is to say less than
+// the margin apart.
 type Question struct {
 	First, Second []Value // of any order; several of a seed and an engine count as their mean
 	Margin        float64 // above 0, in the unit of the values; 0 asks for the order
@@ -100,16 +104,18 @@ type Comparison struct {
 	Engines []Engine // of the pairs, each once, sorted
 	Others  int      // seeds that both arms have, but from other engines
 	Mean    float64  // of the differences; NaN without pairs
-	Half    float64  // half width of its 95 % interval, as of [metric.Interval]; NaN for fewer than two pairs and without spread
-	T       float64  // Mean by its standard error; NaN for fewer than [LeastSeeds] pairs and without spread
-	// P is the probability of the paired t-test with N−1 degrees of freedom, in [0,1]; NaN where T is. With a margin it is that of the test
-	// which speaks for the nearer of Alike and Apart: the two one-sided tests for Alike, and for Apart the chance of a |Mean| at least as large
-	// if the true difference were the margin.
+	// half width of its 95 % interval, as of [metric.Interval]; NaN for fewer than two pairs and without spread
+	Half float64
+	T    float64 // Mean by its standard error; NaN for fewer than [LeastSeeds] pairs and without spread
+	// P is the probability of the paired t-test with N−1 degrees of freedom, in [0,1]; NaN where T is. With a margin it is
+	// that of the test which speaks for the nearer of Alike and Apart: the two one-sided tests for Alike, and for Apart
+	// the chance of a |Mean| at least as large if the true difference were the margin.
 	P        float64
 	SignFlip float64 // two-sided probability of the sign-flip test, in (0,1]; NaN without pairs and with a margin
 
-	// Holm and SignFlipHolm are P and SignFlip after Holm's correction over the family. NaN where there are fewer than LeastSeeds pairs, which
-	// are not in the family, and where P or SignFlip is. A pair without spread is in the family as one with a P of 1.
+	// Holm and SignFlipHolm are P and SignFlip after Holm's correction over the family. NaN where there are fewer than
+	// LeastSeeds pairs, which are not in the family, and where P or SignFlip is. A pair without spread is in the family as
+	// one with a P of 1.
 	Holm, SignFlipHolm float64
 
 	Verdict Verdict
@@ -153,8 +159,8 @@ func All(arms [][]Value) []Pair {
 	return pairs
 }
 
-// Family answers questions that belong together, in their order. Holm's correction is over all of them that have enough pairs, so what
-// is asked must not depend on what was measured.
+// Family answers questions that belong together, in their order. Holm's correction is over all of them that have enough
+// pairs, so what is asked must not depend on what was measured.
 func Family(questions []Question) []Comparison {
 	all := make([]Comparison, len(questions))
 	p, flips := make([]float64, len(questions)), make([]float64, len(questions))
@@ -258,8 +264,8 @@ type average struct {
 	size     float64 // of the largest value behind it
 }
 
-// differences are those of the seeds that both arms have from one engine, by rising seed. It adds the engines to c, and counts the seeds
-// that have none in common.
+// differences are those of the seeds that both arms have from one engine, by rising seed. It adds the engines to c, and
+// counts the seeds that have none in common.
 func (q Question) differences(c *Comparison) []average {
 	first, second := averages(q.First), averages(q.Second)
 	var all []average
@@ -301,14 +307,17 @@ func cut(list []average, seed uint64) (of, after []average) {
 
 // averages are the values by seed and engine, sorted.
 func averages(values []Value) []average {
-	values = slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return math.IsNaN(v.Value) || math.IsInf(v.Value, 0) })
+	values = slices.DeleteFunc(slices.Clone(values),
+		func(v Value) bool { return math.IsNaN(v.Value) || math.IsInf(v.Value, 0) })
 	// By value too, so that a sum does not depend on the order of repeats.
 	slices.SortFunc(values, func(a, b Value) int {
-		return cmp.Or(cmp.Compare(a.Seed, b.Seed), a.Engine.Compare(b.Engine), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Step, b.Step))
+		return cmp.Or(cmp.Compare(a.Seed, b.Seed), a.Engine.Compare(b.Engine), cmp.Compare(a.Value, b.Value),
+			cmp.Compare(a.Step, b.Step))
 	})
 	var all, repeats []average
 	for i, v := range values {
-		repeats = append(repeats, average{seed: v.Seed, engine: v.Engine, value: v.Value, variance: v.Step * v.Step / 12, size: math.Abs(v.Value)})
+		repeats = append(repeats, average{seed: v.Seed, engine: v.Engine, value: v.Value, variance: v.Step * v.Step / 12,
+			size: math.Abs(v.Value)})
 		if next := i + 1; next == len(values) || values[next].Seed != v.Seed || values[next].Engine != v.Engine {
 			all, repeats = append(all, meanOf(repeats)), repeats[:0]
 		}
@@ -316,7 +325,8 @@ func averages(values []Value) []average {
 	return all
 }
 
-// meanOf returns the mean of the values of one seed. Averaging does not reduce its rounding error, because repeats may be equal bit for bit.
+// meanOf returns the mean of the values of one seed. Averaging does not reduce its rounding error, because repeats may
+// be equal bit for bit.
 func meanOf(list []average) average {
 	m := list[0]
 	for _, x := range list[1:] {
@@ -330,7 +340,8 @@ func meanOf(list []average) average {
 	return m
 }
 
-// String is the kernel set and the algorithm of convolutions, such as "avx2, winograd"; "unknown" if the result does not say.
+// String is the kernel set and the algorithm of convolutions, such as "avx2, winograd"; "unknown" if the result does
+// not say.
 func (e Engine) String() string {
 	switch {
 	case e == Engine{}:

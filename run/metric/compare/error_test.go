@@ -10,8 +10,9 @@ import (
 
 const images = 10000 // of the test set that the simulated accuracies are measured on
 
-// simulated are accuracies of methods on five seeds, in whole test images. The seed has an effect of its own on all of them. What a method
-// adds is normal, or has the heavy tails of Student's t with three degrees of freedom, with the same standard deviation of 1 point.
+// simulated are accuracies of methods on five seeds, in whole test images. The seed has an effect of its own on all of
+// them. What a method adds is normal, or has the heavy tails of Student's t with three degrees of freedom, with the
+// same standard deviation of 1 point.
 func simulated(r *rand.Rand, means []float64, heavy bool) [][]Value {
 	const seeds, spread = 5, .01
 	var of [seeds]float64
@@ -35,8 +36,8 @@ func simulated(r *rand.Rand, means []float64, heavy bool) [][]Value {
 
 func sq(x float64) float64 { return x * x }
 
-// againstBest says whether the rule that was used before finds a difference: the method with the highest mean is compared with each other
-// one, with Holm's correction over these tests alone.
+// againstBest says whether the rule that was used before finds a difference: the method with the highest mean is
+// compared with each other one, with Holm's correction over these tests alone.
 func againstBest(arms [][]Value, pairs []Pair) bool {
 	best, most := 0, math.Inf(-1)
 	for m, a := range arms {
@@ -57,8 +58,8 @@ func againstBest(arms [][]Value, pairs []Pair) bool {
 	return least*float64(len(arms)-1) < Level
 }
 
-// TestFamilyWiseError draws methods that are all equally good. In less than 6 % of all draws any of their pairs may get a verdict. Beside it
-// stand the rule that was used before and plain t-tests.
+// TestFamilyWiseError draws methods that are all equally good. In less than 6 % of all draws any of their pairs may get
+// a verdict. Beside it stand the rule that was used before and plain t-tests.
 func TestFamilyWiseError(t *testing.T) {
 	for _, c := range []struct {
 		methods, draws int
@@ -76,7 +77,8 @@ func TestFamilyWiseError(t *testing.T) {
 				before += count(againstBest(arms, pairs))
 			}
 			share := func(n int) float64 { return 100 * float64(n) / float64(c.draws) }
-			t.Logf("a wrong verdict in %.1f %% of %d draws; against the observed best alone %.1f %%, plain t-tests %.1f %%", share(wrong), c.draws, share(before), share(plain))
+			t.Logf("a wrong verdict in %.1f %% of %d draws; against the observed best alone %.1f %%, plain t-tests %.1f %%",
+				share(wrong), c.draws, share(before), share(plain))
 			if !(share(wrong) < 6) {
 				t.Errorf("a wrong verdict in %.1f %% of %d draws, want less than 6 %%", share(wrong), c.draws)
 			}
@@ -84,8 +86,8 @@ func TestFamilyWiseError(t *testing.T) {
 	}
 }
 
-// TestApartIsRarelyWrong draws two methods whose difference is the margin exactly, which is small beside its standard error. Neither verdict
-// may be more frequent than the level, whichever side of 0 the observed difference is on.
+// TestApartIsRarelyWrong draws two methods whose difference is the margin exactly, which is small beside its standard
+// error. Neither verdict may be more frequent than the level, whichever side of 0 the observed difference is on.
 func TestApartIsRarelyWrong(t *testing.T) {
 	r := rand.New(rand.NewPCG(36, 1))
 	const margin, draws = 0.0015, 3000
@@ -101,7 +103,8 @@ func TestApartIsRarelyWrong(t *testing.T) {
 	}
 }
 
-// TestPower prints which part of true differences is found, beside plain t-tests, which find more of them and wrong ones too.
+// TestPower prints which part of true differences is found, beside plain t-tests, which find more of them and wrong
+// ones too.
 func TestPower(t *testing.T) {
 	for _, methods := range []int{2, 11, 25} {
 		for _, points := range []float64{2, 5, 10} {
@@ -125,7 +128,8 @@ func TestPower(t *testing.T) {
 			// What two and eleven methods find far apart, less some points: a comparison that finds little is of no use.
 			least := map[int]float64{2: 0.95, 11: 0.9, 25: 0.6}[methods]
 			if points == 10 && !(float64(found) >= least*all) || found > plain || reversed > 0 {
-				t.Errorf("%d methods, %g points: %d of %g found, %d reversed, %d by plain t-tests", methods, points, found, all, reversed, plain)
+				t.Errorf("%d methods, %g points: %d of %g found, %d reversed, %d by plain t-tests", methods, points, found, all,
+					reversed, plain)
 			}
 		}
 	}

@@ -14,10 +14,11 @@ const (
 	drawnFlips = 19999
 )
 
-// signFlip returns the two-sided probability in (0,1] of the sign-flip test: of all 2^n ways to give signs to the n differences, the share
-// whose sum is at least as far from 0 as the observed sum. It assumes no distribution. n differences cannot give less than 2/2^n, so three
-// never give less than 0.25. Without differences it is NaN. It is exact up to exactFlips differences. For more, it draws drawnFlips lists of
-// signs from a source with a fixed seed and also counts the observed signs, so the share is never 0 and is the same at each call.
+// signFlip returns the two-sided probability in (0,1] of the sign-flip test: of all 2^n ways to give signs to the n
+// differences, the share whose sum is at least as far from 0 as the observed sum. It assumes no distribution. n
+// differences cannot give less than 2/2^n, so three never give less than 0.25. Without differences it is NaN. It is
+// exact up to exactFlips differences. For more, it draws drawnFlips lists of signs from a source with a fixed seed and
+// also counts the observed signs, so the share is never 0 and is the same at each call.
 func signFlip(d []float64) float64 {
 	if len(d) == 0 {
 		return math.NaN()
@@ -35,9 +36,9 @@ func signFlip(d []float64) float64 {
 	first, second := signedSums(d[:len(d)/2]), signedSums(d[len(d)/2:])
 	slices.Sort(first)
 	slices.Sort(second)
-	// Only the sums of each half of the differences are made and sorted, so 2^(n/2) sums are kept instead of 2^n. The signs come in
-	// opposite pairs, so as many sums are at least `least` as are at most −least. As x rises through first, the large enough sums of
-	// second begin further and further to the left.
+	// Only the sums of each half of the differences are made and sorted, so 2^(n/2) sums are kept instead of 2^n. The
+	// signs come in opposite pairs, so as many sums are at least `least` as are at most −least. As x rises through first,
+	// the large enough sums of second begin further and further to the left.
 	above, from := 0, len(second)
 	for _, x := range first {
 		for from > 0 && x+second[from-1] >= least {
@@ -48,7 +49,8 @@ func signFlip(d []float64) float64 {
 	return math.Min(2*float64(above)/math.Exp2(float64(len(d))), 1)
 }
 
-// drawnSignFlip estimates the probability from drawn signs: the share of sums, the observed one included, that are at least `least` from 0.
+// drawnSignFlip estimates the probability from drawn signs: the share of sums, the observed one included, that are at
+// least `least` from 0.
 func drawnSignFlip(d []float64, least float64) float64 {
 	source := rng.New(1, "compare/sign-flip")
 	as := 1

@@ -7,9 +7,9 @@ import (
 )
 
 // Holm returns the probabilities of several tests, adjusted by Holm's method: the chance that any test of the family
-// rejects wrongly then stays at the level that each adjusted probability is compared with. They are in the order of p, in
-// [0,1] and never smaller than p. NaN, a test that was not made, stays NaN and does not count. Example: 0.01, 0.04 and
-// 0.03 become 0.03, 0.06 and 0.06.
+// rejects wrongly then stays at the level that each adjusted probability is compared with. They are in the order of p,
+// in [0,1] and never smaller than p. NaN, a test that was not made, stays NaN and does not count. Example: 0.01, 0.04
+// and 0.03 become 0.03, 0.06 and 0.06.
 func Holm(p []float64) []float64 {
 	var order []int
 	for i, v := range p {

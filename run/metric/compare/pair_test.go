@@ -71,10 +71,12 @@ func TestGolden(t *testing.T) {
 	for _, c := range golden.Cases {
 		got := one(of(0, c.A...), of(0, c.B...))
 		// gonum's and SciPy's incomplete beta functions agree to ten digits.
-		if got.N() != len(c.A) || !near(got.Mean, c.Mean) || !(math.Abs(got.Half-c.Half) <= 1e-9*c.Half) || !near(got.SignFlip, c.SignFlip) {
+		if got.N() != len(c.A) || !near(got.Mean, c.Mean) || !(math.Abs(got.Half-c.Half) <= 1e-9*c.Half) ||
+			!near(got.SignFlip, c.SignFlip) {
 			t.Errorf("%v and %v give %+v, want %+v", c.A, c.B, got, c)
 		}
-		if tested := len(c.A) >= LeastSeeds; tested != (near(got.T, c.T) && math.Abs(got.P-c.P) <= 1e-10) || tested == math.IsNaN(got.P) {
+		if tested := len(c.A) >= LeastSeeds; tested != (near(got.T, c.T) && math.Abs(got.P-c.P) <= 1e-10) ||
+			tested == math.IsNaN(got.P) {
 			t.Errorf("%v and %v give t = %g, p = %g, want %g, %g", c.A, c.B, got.T, got.P, c.T, c.P)
 		}
 	}
@@ -123,7 +125,8 @@ func TestVerdicts(t *testing.T) {
 	} {
 		got := Family([]Question{{c.first, c.second, c.margin}})[0]
 		if got.Verdict != c.verdict || got.Reason != c.reason || got.N() != c.n {
-			t.Errorf("%s: %q because of %q over %d seeds, want %q, %q, %d: %+v", c.name, got.Verdict, got.Reason, got.N(), c.verdict, c.reason, c.n, got)
+			t.Errorf("%s: %q because of %q over %d seeds, want %q, %q, %d: %+v", c.name, got.Verdict, got.Reason, got.N(),
+				c.verdict, c.reason, c.n, got)
 		}
 		back := Family([]Question{{c.second, c.first, c.margin}})[0]
 		if !same(got.Reversed(), back) {
@@ -132,7 +135,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestSpreadOfOneImage: the border of the rule on spread is the standard deviation of the rounding of both values, √((a²+b²)/12).
+// TestSpreadOfOneImage: the border of the rule on spread is the standard deviation of the rounding of both values,
+// √((a²+b²)/12).
 func TestSpreadOfOneImage(t *testing.T) {
 	const step = 1e-3
 	at := func(sd float64) Comparison { // differences of -sd, 0 and sd around 0.1 have the standard deviation sd
@@ -147,17 +151,22 @@ func TestSpreadOfOneImage(t *testing.T) {
 	}
 }
 
-// TestOnlyEqualEnginesArePaired: of a seed, values of the same kernels and convolutions are compared, and repeats count as their mean.
+// TestOnlyEqualEnginesArePaired: of a seed, values of the same kernels and convolutions are compared, and repeats count
+// as their mean.
 func TestOnlyEqualEnginesArePaired(t *testing.T) {
 	avx2, avx512, direct := Engine{"avx2", "winograd"}, Engine{"avx512", "winograd"}, Engine{"avx2", "direct"}
-	first := []Value{{1, avx2, 20, 0}, {1, avx512, 90, 0}, {2, avx2, 22, 0}, {2, avx2, 24, 0}, {3, avx512, 21, 0}, {4, avx2, 23, 0}, {5, avx512, 20, 0}, {5, avx2, 30, 0}}
-	second := []Value{{1, avx2, 10, 0}, {2, avx2, 11, 0}, {3, avx2, 12, 0}, {4, direct, 13, 0}, {5, avx512, 9, 0}, {5, avx2, 10, 0}, {6, avx2, 10, 0}}
+	first := []Value{{1, avx2, 20, 0}, {1, avx512, 90, 0}, {2, avx2, 22, 0}, {2, avx2, 24, 0}, {3, avx512, 21, 0},
+		{4, avx2, 23, 0}, {5, avx512, 20, 0}, {5, avx2, 30, 0}}
+	second := []Value{{1, avx2, 10, 0}, {2, avx2, 11, 0}, {3, avx2, 12, 0}, {4, direct, 13, 0}, {5, avx512, 9, 0},
+		{5, avx2, 10, 0}, {6, avx2, 10, 0}}
 	c := one(first, second)
 	// Seed 1: 10. Seed 2: 23−11 = 12. Seeds 3 and 4 have other kernels or convolutions. Seed 5: 20 by avx2, 11 by avx512.
-	if !slices.Equal(c.Seeds, []uint64{1, 2, 5}) || c.Others != 2 || !slices.Equal(c.Engines, []Engine{avx2}) || !near(c.Mean, (10+12+20)/3.) {
+	if !slices.Equal(c.Seeds, []uint64{1, 2, 5}) || c.Others != 2 || !slices.Equal(c.Engines, []Engine{avx2}) ||
+		!near(c.Mean, (10+12+20)/3.) {
 		t.Errorf("got %+v", c)
 	}
-	if c := one(append(first, Value{6, avx512, 7, 0}), append(second, Value{6, avx512, 1, 0})); !slices.Equal(c.Engines, []Engine{avx2, avx512}) {
+	if c := one(append(first, Value{6, avx512, 7, 0}), append(second, Value{6, avx512, 1, 0})); !slices.Equal(c.Engines,
+		[]Engine{avx2, avx512}) {
 		t.Errorf("the engines are %v", c.Engines)
 	}
 }
@@ -205,7 +214,8 @@ func TestManySeeds(t *testing.T) {
 		}
 		// Of so many seeds both tests are nearly the same.
 		if !(math.Abs(null.SignFlip-null.P) < .02) || !(real.SignFlip <= 1./20000) || !(real.SignFlip > 0) {
-			t.Errorf("%d seeds: sign flips give %g and %g, the t-test %g and %g", n, null.SignFlip, real.SignFlip, null.P, real.P)
+			t.Errorf("%d seeds: sign flips give %g and %g, the t-test %g and %g", n, null.SignFlip, real.SignFlip, null.P,
+				real.P)
 		}
 		if again := one(of(1e-4, a...), of(1e-4, b...)); !same(again, null) {
 			t.Errorf("%d seeds: %+v, and again %+v", n, null, again)
@@ -234,7 +244,8 @@ func TestDrawnSignFlipIsNearTheExactOne(t *testing.T) {
 // TestSignFlipCountsAllSigns compares with counting all signs one by one.
 func TestSignFlipCountsAllSigns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := rapid.SliceOfN(rapid.Map(rapid.IntRange(-9, 9), func(n int) float64 { return float64(n) }), 1, 11).Draw(t, "differences")
+		d := rapid.SliceOfN(rapid.Map(rapid.IntRange(-9, 9), func(n int) float64 { return float64(n) }), 1, 11).Draw(t,
+			"differences")
 		seen := 0.0
 		for _, x := range d {
 			seen += x
@@ -266,12 +277,15 @@ func TestFamily(t *testing.T) {
 		t.Errorf("a family of one is corrected: %+v", alone)
 	}
 	all := Family([]Question{{far, base, 0}, {of(1e-4, .3, .4), base, 0}, {base, base, 0}, {far, base, .1}})
-	if !near(all[0].Holm, 3*alone.P) || !near(all[0].SignFlipHolm, .5) || !math.IsNaN(all[1].Holm) || !math.IsNaN(all[1].SignFlipHolm) ||
-		!math.IsNaN(all[2].Holm) || all[2].SignFlipHolm != 1 || !near(all[3].Holm, 2*all[3].P) || !math.IsNaN(all[3].SignFlip) {
+	if !near(all[0].Holm, 3*alone.P) || !near(all[0].SignFlipHolm, .5) || !math.IsNaN(all[1].Holm) ||
+		!math.IsNaN(all[1].SignFlipHolm) ||
+		!math.IsNaN(all[2].Holm) || all[2].SignFlipHolm != 1 || !near(all[3].Holm, 2*all[3].P) ||
+		!math.IsNaN(all[3].SignFlip) {
 		t.Errorf("got %+v", all)
 	}
 	pairs := All([][]Value{base, far, base})
-	if len(pairs) != 3 || pairs[0].First != 0 || pairs[0].Second != 1 || pairs[1].Second != 2 || pairs[2].First != 1 || pairs[2].Verdict != FirstHigher {
+	if len(pairs) != 3 || pairs[0].First != 0 || pairs[0].Second != 1 || pairs[1].Second != 2 || pairs[2].First != 1 ||
+		pairs[2].Verdict != FirstHigher {
 		t.Errorf("got %+v", pairs)
 	}
 }

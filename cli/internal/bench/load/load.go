@@ -1,8 +1,10 @@
-// Package load measures a daemon of `ocl serve`, or another server with the same requests, as clients see it: how long predictions and
-// acknowledgements take, and how many pictures are learned meanwhile. It knows requests alone, and nothing of the engine.
+// Package load measures a daemon of `ocl serve`, or another server with the same requests, as clients see it: how long
+// predictions and acknowledgements take, and how many pictures are learned meanwhile. It knows requests alone, and
+// nothing of the engine.
 //
-// The load is an open loop. Requests have instants at which they are meant to go, at a steady rate, and a latency is counted from that
-// instant. So a server that stands still for a second is charged for all requests of that second. Start at [Run].
+// The load is an open loop. Requests have instants at which they are meant to go, at a steady rate, and a latency is
+// counted from that instant. So a server that stands still for a second is charged for all requests of that second.
+// Start at [Run].
 package load
 
 import (
@@ -108,8 +110,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	rep := &Report{
-		URL: o.URL, Seconds: o.For.Seconds(), Picture: "raw", Batch: max(1, o.Batch), Predictions: l.predictions.calls(o.For), Labels: l.labels.calls(o.For),
-		Learned: float64(last.status.Samples.Learned-first.status.Samples.Learned) / last.at.Sub(first.at).Seconds(), MostMemory: l.memory, MostDisk: l.disk,
+		URL: o.URL, Seconds: o.For.Seconds(), Picture: "raw", Batch: max(1, o.Batch), Predictions: l.predictions.calls(o.For),
+		Labels:     l.labels.calls(o.For),
+		Learned:    float64(last.status.Samples.Learned-first.status.Samples.Learned) / last.at.Sub(first.at).Seconds(),
+		MostMemory: l.memory, MostDisk: l.disk,
 	}
 	if o.JPEG {
 		rep.Picture = "jpeg"
@@ -142,7 +146,8 @@ func prepare(ctx context.Context, o Options) (*loader, error) {
 		t.MaxIdleConnsPerHost, t.MaxIdleConns, t.DisableCompression = senders, 2*senders, true
 		o.Client = t
 	}
-	l := &loader{o: o, http: &http.Client{Transport: o.Client, Timeout: time.Minute}, id: fmt.Sprintf("load-%x-", time.Now().UnixNano())}
+	l := &loader{o: o, http: &http.Client{Transport: o.Client, Timeout: time.Minute},
+		id: fmt.Sprintf("load-%x-", time.Now().UnixNano())}
 	l.raw = drawings(4*classes, o.Channels, o.Size)
 	l.bodies, l.kind = batches(l.raw, max(1, o.Batch)), rawKind
 	if o.JPEG {
@@ -155,7 +160,8 @@ func prepare(ctx context.Context, o Options) (*loader, error) {
 	empty := l.predict(ctx, 0)
 	if o.Labels > 0 || o.Feed || empty != nil {
 		for k := range classes {
-			if _, err := l.post(ctx, "/v1/classes", "application/json", fmt.Appendf(nil, `{"name":%q}`, className(k))); err != nil {
+			if _, err := l.post(ctx, "/v1/classes", "application/json",
+				fmt.Appendf(nil, `{"name":%q}`, className(k))); err != nil {
 				return nil, fmt.Errorf("load: making the class %s: %w", className(k), err)
 			}
 		}

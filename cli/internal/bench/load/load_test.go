@@ -111,8 +111,8 @@ func ran(t *testing.T, s *server, o Options) *Report {
 	return rep
 }
 
-// TestLatencyCountsFromTheIntendedInstant: a server that stands still at its first request is charged for all that were meant to go meanwhile.
-// A loop that waits for each answer before it sends again would see one slow request.
+// TestLatencyCountsFromTheIntendedInstant: a server that stands still at its first request is charged for all that were
+// meant to go meanwhile. A loop that waits for each answer before it sends again would see one slow request.
 func TestLatencyCountsFromTheIntendedInstant(t *testing.T) {
 	const stall = 500 * time.Millisecond
 	rep := ran(t, &server{stall: stall}, Options{Predictions: 100, Batch: 2, For: 700 * time.Millisecond})
@@ -126,11 +126,14 @@ func TestLatencyCountsFromTheIntendedInstant(t *testing.T) {
 	}
 }
 
-// TestWhatIsSent: labels have ids of their own and classes that were made; a feed goes on until it is refused, and then tries again.
+// TestWhatIsSent: labels have ids of their own and classes that were made; a feed goes on until it is refused, and then
+// tries again.
 func TestWhatIsSent(t *testing.T) {
 	s := &server{}
-	rep := ran(t, s, Options{Predictions: 20, JPEG: true, Labels: 50, Warm: 100 * time.Millisecond, For: 400 * time.Millisecond})
-	if rep.Picture != "jpeg" || rep.Predictions.Answered == 0 || rep.Labels.Answered == 0 || len(s.ids) <= rep.Labels.Answered || len(s.classes) != classes {
+	rep := ran(t, s, Options{Predictions: 20, JPEG: true, Labels: 50, Warm: 100 * time.Millisecond,
+		For: 400 * time.Millisecond})
+	if rep.Picture != "jpeg" || rep.Predictions.Answered == 0 || rep.Labels.Answered == 0 ||
+		len(s.ids) <= rep.Labels.Answered || len(s.classes) != classes {
 		t.Errorf("%+v with %d ids and %d classes", rep, len(s.ids), len(s.classes))
 	}
 	s = &server{most: 200}
@@ -151,7 +154,8 @@ func TestFlood(t *testing.T) {
 
 // TestNobodyAnswers: an address without a daemon is an error that says so.
 func TestNobodyAnswers(t *testing.T) {
-	for _, o := range []Options{{URL: "http://127.0.0.1:1", Predictions: 1, For: time.Millisecond}, {URL: "http://127.0.0.1:1", Labels: 1, For: time.Millisecond}} {
+	for _, o := range []Options{{URL: "http://127.0.0.1:1", Predictions: 1, For: time.Millisecond},
+		{URL: "http://127.0.0.1:1", Labels: 1, For: time.Millisecond}} {
 		o.Channels, o.Size = 1, 8
 		if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
 			t.Errorf("error %v", err)

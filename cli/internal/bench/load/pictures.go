@@ -42,7 +42,8 @@ func batches(pictures [][]byte, n int) [][]byte {
 	return all
 }
 
-// photographs are n JPEG files of 640×480: smooth colours with noise, which take about as many bytes and as long to decode as photographs.
+// photographs are n JPEG files of 640×480: smooth colours with noise, which take about as many bytes and as long to
+// decode as photographs.
 func photographs(n int) ([][]byte, error) {
 	r := rand.New(rand.NewPCG(3, 4))
 	all := make([][]byte, n)
@@ -51,7 +52,8 @@ func photographs(n int) ([][]byte, error) {
 		for y := range 480 {
 			for x := range 640 {
 				noise := r.IntN(24)
-				m.SetRGBA(x, y, color.RGBA{uint8((x+40*i)%200 + noise), uint8((y+x/2)%200 + noise), uint8((x+y)/6%200 + noise), 255})
+				m.SetRGBA(x, y, color.RGBA{uint8((x+40*i)%200 + noise), uint8((y+x/2)%200 + noise), uint8((x+y)/6%200 + noise),
+					255})
 			}
 		}
 		var b bytes.Buffer

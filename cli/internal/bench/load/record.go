@@ -21,8 +21,10 @@ type recorder struct {
 	measured time.Time
 }
 
-// steadily sends requests at a rate until a time, each at its instant or as soon after it as it can, and returns when all are answered.
-func (r *recorder) steadily(ctx context.Context, begin, until time.Time, rate float64, send func(ctx context.Context, n int) error) {
+// steadily sends requests at a rate until a time, each at its instant or as soon after it as it can, and returns when
+// all are answered.
+func (r *recorder) steadily(ctx context.Context, begin, until time.Time, rate float64,
+	send func(ctx context.Context, n int) error) {
 	if rate <= 0 {
 		return
 	}
@@ -75,13 +77,15 @@ func (r *recorder) record(meant time.Time, err error) {
 func (r *recorder) calls(whole time.Duration) Calls {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := Calls{Answered: len(r.took), Refused: r.refused, Failed: r.failed, PerSecond: float64(len(r.took)) / whole.Seconds()}
+	c := Calls{Answered: len(r.took), Refused: r.refused, Failed: r.failed,
+		PerSecond: float64(len(r.took)) / whole.Seconds()}
 	c.Sent = c.Answered + c.Refused + c.Failed
 	if r.fault != nil {
 		c.Fault = r.fault.Error()
 	}
 	slices.Sort(r.took)
-	c.P50, c.P90, c.P99, c.Max = percentile(r.took, 0.5), percentile(r.took, 0.9), percentile(r.took, 0.99), percentile(r.took, 1)
+	c.P50, c.P90, c.P99, c.Max = percentile(r.took, 0.5), percentile(r.took, 0.9), percentile(r.took, 0.99),
+		percentile(r.took, 1)
 	return c
 }
 

@@ -15,7 +15,8 @@ import (
 // rawKind is the content type of pixels as the network sees them.
 const rawKind = "application/octet-stream"
 
-// fed is how many pictures a request of a feed has, and pause how long a feed waits after it was refused: far less than a queue lasts.
+// fed is how many pictures a request of a feed has, and pause how long a feed waits after it was refused: far less than
+// a queue lasts.
 const (
 	fed   = 10
 	pause = 50 * time.Millisecond
