@@ -321,7 +321,7 @@ func (h *historian) do(d *Daemon, client int, c call, n int) {
 				c.came = name
 			}
 		}
-		if errors.Is(err, ErrBroken) || errors.Is(err, ErrDraining) {
+		if errors.Is(err, ErrBroken) || errors.Is(err, ErrFault) || errors.Is(err, ErrDraining) {
 			c.came, ended = "", math.MaxInt64/2
 		}
 	}
