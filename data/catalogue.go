@@ -16,7 +16,7 @@ type Info struct {
 	Title    string
 	Summary  string   // one line
 	Classes  int      // 0: as in the file
-	Shape    string   // such as "3×32×32"
+	Shape    string   // such as "3×32×32"; whether images may be grey, and are padded, follows from it
 	Size     int      // side in pixels by default; 0: as in the file
 	Train    int      // training images by default; 0: as in the file
 	Test     int      // test images by default; 0: as in the file

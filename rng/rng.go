@@ -1,7 +1,7 @@
 // Package rng gives every random choice its own named source, derived from the one seed of a run: a new draw in one
 // place shifts no other. A source is a value that can be saved and loaded. The package knows nothing of who draws.
 //
-//	src := rng.New(seed, "memory/reservoir") // math/rand/v2's methods on a PCG
+//	src := rng.New(seed, "memory/update") // math/rand/v2's methods on a PCG
 //	slot := src.IntN(1000)
 //	state, err := src.MarshalBinary() // 20 bytes; UnmarshalBinary continues from them
 //

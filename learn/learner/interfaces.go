@@ -19,16 +19,18 @@
 //
 // # Where methods vary
 //
-// These interfaces are all the places at which one method differs from another. The caller of a learner finds out by a
-// type assertion which of them it implements. A learner must have [ocl.Learner] and may have
+// At these interfaces one method differs from another. The caller of a learner finds out by a type assertion which of
+// them it implements. A learner must have [ocl.Learner] and may have
 //
-//   - [ocl.TaskAware]: it is told where tasks begin and end; [ocl.Extending]: and of classes that come later
+//   - [ocl.TaskAware]: it is told where tasks begin and end; [ocl.Extending]: and of classes that come later (asked by
+//     package live)
 //   - [ocl.Preparer]: it computes something before the first prediction after a batch
-//   - [ocl.Watched]: it reports the progress of long work; [ocl.Pausing]: and can stop inside Observe
+//   - [ocl.Watched]: it reports the progress of long work; [ocl.Pausing]: and can stop inside Observe (asked by a run)
 //   - [Open]: it shows the network and the rule that it predicts by; [Scored]: it shows a score for each class
-//   - [Weighted]: it separates what it has learned from what it stores
+//   - [Weighted]: it separates what it has learned from what it stores (asked by live)
 //   - [Amending]: it removes and relabels stored samples; [Unlearning]: it takes away what it has learned of a sample
-//   - Order() []ocl.Label: its output k is that of class Order()[k], and not of class k (asked by package trained)
+//     (both asked by live)
+//   - Order() []ocl.Label: its output k is that of class Order()[k], and not of class k (asked by trained and live)
 //   - Empty() bool and Unprepare(): it consists of sums, which may have no sample, and drops what Prepare has computed
 //     (asked by package live)
 //
@@ -40,7 +42,6 @@
 //     [memory.Probe] about the network
 //   - [memory.Remover]: a part that keeps something by memory slot, and is told of each sample that is removed
 //   - [optim.Optimizer]: the step along the gradient, made by [optim.Settings]
-//   - [augment.Transform]: random changes of images that a step shows to the network
 //   - [LatentEncoding]: the bytes of activations, where a memory stores these in the place of images
 //   - [ocl.State]: a part whose numbers change a run; the learner saves and loads it below its own name
 //
@@ -54,7 +55,7 @@
 //		Observe                          Learner; of a Replay:
 //			Iterations times:
 //				Stepper.Gradient
-//					Draw:       Retriever.Retrieve, which may call Probe.Interference
+//					Draw:       Retriever.Retrieve, unless the memory is empty; it may call Probe.Interference
 //					Accumulate: Criterion.Eval, once for each pass
 //				Optimizer.Step           unless the error is SkipStep
 //			Updater.Update               which may call Probe.Cosines
@@ -73,7 +74,8 @@
 //
 // Ownership. Arguments belong to the caller, and may be read until the method returns. Only those named dst or d, and
 // the gradients of the network in [Stepper], may be written. Who keeps something copies it. The parts of a learner
-// belong to it: nobody else calls or changes them after the first call.
+// belong to it: nobody else calls or changes them after the first call. Package live is an exception, between two calls:
+// it adds classes to the network of an [Open] learner, and drops its class means.
 //
 // Random numbers. A part draws only from the source that it is given: Rand of [memory.Env], or [Replay.Rand].
 //
@@ -106,9 +108,9 @@ import (
 //	}
 //	return r.Accumulate(r.Incoming(), replayed)
 //
-// It may write Net.Grads and what it owns itself. It must not change the parameters, the memory, or the labels and
-// pixels of b; Observe returns an error that names it if b changed. It draws random numbers from [Replay.Rand] only.
-// One with a state that changes the numbers of a run implements [ocl.State] too, and [memory.Remover] if that state is
+// It may write Net.Grads and what it owns itself. It must not change the parameters, the memory, or b; where nothing is
+// augmented, Observe returns an error that names it if the labels or pixels of the batch changed. It draws random
+// numbers from [Replay.Rand] only. One with a state that changes the numbers of a run implements [ocl.State] too, and [memory.Remover] if that state is
 // kept by memory slot. A Stepper that is the learner around the Replay, as [EWC] is, saves its state itself.
 type Stepper interface {
 	// Gradient adds the direction of one step to Net.Grads, which are 0 before. It is called Iterations times for each

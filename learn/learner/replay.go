@@ -124,7 +124,8 @@ func (r *Replay) prepare() {
 
 // Observe implements [ocl.Learner]. It checks ctx once, before it changes anything, so a batch is learned completely
 // or not at all; a step takes milliseconds. Loss is the mean over the iterations, and Replay counts the rows of all
-// iterations. After an error the learner must not be used any more.
+// iterations. After an error that wraps ctx.Err() the learner is as it was; after any other one it must not be used any
+// more.
 func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	stats := ocl.StepStats{Samples: b.Len()}
 	if err := ctx.Err(); err != nil || b.Len() == 0 {
