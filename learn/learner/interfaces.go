@@ -74,8 +74,8 @@
 //
 // Ownership. Arguments belong to the caller, and may be read until the method returns. Only those named dst or d, and
 // the gradients of the network in [Stepper], may be written. Who keeps something copies it. The parts of a learner
-// belong to it: nobody else calls or changes them after the first call. Package live is an exception, between two calls:
-// it adds classes to the network of an [Open] learner, and drops its class means.
+// belong to it: nobody else calls or changes them after the first call. Package live is an exception: between two
+// calls it adds classes to the network of an [Open] learner, and drops its class means.
 //
 // Random numbers. A part draws only from the source that it is given: Rand of [memory.Env], or [Replay.Rand].
 //
@@ -110,8 +110,9 @@ import (
 //
 // It may write Net.Grads and what it owns itself. It must not change the parameters, the memory, or b; where nothing is
 // augmented, Observe returns an error that names it if the labels or pixels of the batch changed. It draws random
-// numbers from [Replay.Rand] only. One with a state that changes the numbers of a run implements [ocl.State] too, and [memory.Remover] if that state is
-// kept by memory slot. A Stepper that is the learner around the Replay, as [EWC] is, saves its state itself.
+// numbers from [Replay.Rand] only. One with a state that changes the numbers of a run implements [ocl.State] too, and
+// [memory.Remover] if that state is kept by memory slot. A Stepper that is the learner around the Replay, as [EWC] is,
+// saves its state itself.
 type Stepper interface {
 	// Gradient adds the direction of one step to Net.Grads, which are 0 before. It is called Iterations times for each
 	// batch. b is the batch of [Replay.Incoming], augmented if Augment is set; it and all passes hold until Gradient
