@@ -57,7 +57,7 @@ type Process struct {
 	// predictions that work at the same time; further ones wait for each other. 0 is as many as there are processors
 	AtOnce int
 	// Nice makes learning give way to the rest of the process: on Linux the threads that learn have this niceness, 1 to
-	// 19; 0 is that of the process. Elsewhere it is ignored. Go looks at the network when a processor of its own is free,
+	// 19; 0 is that of the process. Elsewhere it is ignored. Go polls sockets when a processor of its own is free,
 	// so a server sets GOMAXPROCS to Workers+1.
 	Nice int
 

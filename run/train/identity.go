@@ -52,7 +52,8 @@ func differ(id, made identity.Identity) (what, remedy string) {
 }
 
 // OfRun returns an error if a checkpoint in the folder of a run, made under the identity made, is of another run than
-// the folder's config and the first line of its events say. What cannot be read says nothing.
+// the folder's config and the first line of its events say. A file that cannot be read
+// is passed over.
 func OfRun(folder string, made identity.Identity) error {
 	run := made
 	if c, err := ReadConfig(folder); err == nil {

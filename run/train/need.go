@@ -196,7 +196,7 @@ func AtOnce(plans []Plan, most int) int {
 	return 1
 }
 
-// FitAtOnce is an error if so many of some runs cannot be at work at once, even those that need least.
+// FitAtOnce returns an error if even the n smallest runs do not fit into memory together.
 func FitAtOnce(plans []Plan, n int) error {
 	if n = min(n, len(plans)); n < 2 {
 		return nil

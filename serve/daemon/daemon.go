@@ -299,8 +299,8 @@ func (d *Daemon) Config() config.Config { return d.trainer.Config() }
 // Names returns the names of the classes, by label.
 func (d *Daemon) Names() []string { return d.trainer.Classes() }
 
-// Failed has an error when the disk has failed, so that nobody knows what is on it, or the learner, so that nobody
-// knows what it is. The process has to end, and another start tells.
+// Failed delivers the error after which the process must end: of the disk, or of the learner. The next start finds out
+// what is left.
 func (d *Daemon) Failed() <-chan error { return d.failed }
 
 // Ready is nil where samples are taken.

@@ -117,7 +117,8 @@ func (d *Daemon) Learn(ctx context.Context, list []Sample, who string) ([]Receip
 	return receipts, nil
 }
 
-// Remember keeps pictures for their labels. A picture of a known id stays as it is.
+// Remember keeps pictures for their labels. A picture of a known id stays as it is. Beyond a bound, the oldest pictures
+// of the sender who has most are dropped.
 func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([]Receipt, error) {
 	list = slices.Clone(list)
 	came := make([]arrival, len(list))

@@ -527,8 +527,8 @@ func (d *Daemon) Waiting() int {
 	return d.waiting()
 }
 
-// Learner reads from the newest snapshot of a folder what learns there, and opens nothing: the config of a run that
-// would learn so, as a file, and the shape of the pictures. The error wraps fs.ErrNotExist where there is none yet.
+// Learner reads the config, as a file, and the shape of the pictures of a folder's learner from its newest snapshot,
+// without opening the folder. The error wraps fs.ErrNotExist where there is none yet.
 func Learner(dir string) (config []byte, shape [3]int, err error) {
 	newest, err := journal.Snapshots(dir).Newest()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// Init is what an empty folder gets: the folder of a run, or a file of package live; "" makes a learner of Live.
 	Init string
-	Live live.Options // its Process holds for every start; Batch, Age and Queue are those below
+	Live live.Options // its Process applies at each start; the fields Batch, Age and Queue below replace its own
 
 	Batch int           // images in a step; 0 is 10
 	Age   time.Duration // after which a smaller batch is learned; 0 is 200 ms, and a negative one is never

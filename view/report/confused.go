@@ -29,8 +29,8 @@ const (
 // maxPageBytes bounds a page with example images, in bytes. A page that is larger without them gets none.
 const maxPageBytes = 990_000
 
-// Examples returns images of some classes of the data that a run was tested on: of each class each of them, or as many
-// as there are, at most side pixels wide and high, and all of one size. Its error says why there are none and how to
+// Examples returns images of some classes of the data that a run was tested on: `each` of every class, or as many as
+// there are, at most side pixels wide and high, and all of one size. Its error says why there are none and how to
 // get them: a sentence of the page, without its full stop.
 type Examples func(ctx context.Context, run *result.Result, classes []int, each, side int) ([][]image.Image, error)
 

@@ -29,7 +29,8 @@ type Draft struct {
 }
 
 // NewDraft makes the page that [Write] would write of these results, of which there is at least one, with a frame.
-// Results that have the outcome [result.Running] are in no mean of a row that has others.
+// A
+// result with the outcome [result.Running] enters a mean only if its row has no other.
 func NewDraft(found []Found, notes []string, left []LeftOut, o Options, frame Frame) *Draft {
 	read := reading{notes: notes, left: left}
 	for _, f := range found {

@@ -239,7 +239,7 @@ func xmlRune(r rune) rune {
 	return r
 }
 
-// Glue keeps a number on one line with its sign and what it is of.
+// Glue puts no-break spaces between a number, its sign and its unit.
 func Glue(s string) string {
 	return strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0", "p = ", "p\u00a0=\u00a0", "p < ",
 		"p\u00a0<\u00a0").Replace(s)
