@@ -91,10 +91,10 @@ func TestPrivate(t *testing.T) {
 		WritePrivate(file, text)); err != nil {
 		t.Fatal(err)
 	}
-	mode(filepath.Dir(dir), 0o755)
+	mode(filepath.Dir(dir), allowed(t, 0o755))
 	mode(dir, 0o700)
 	mode(file, 0o600)
-	mode(file+"2", 0o644)
+	mode(file+"2", allowed(t, 0o644))
 	if err := errors.Join(os.Chmod(dir, 0o775|fs.ModeSetgid), MakePrivateFolder(dir), Tighten(file+"2", 0o600),
 		os.Chmod(file, 0o200), Tighten(file, 0o600)); err != nil {
 		t.Fatal(err)
@@ -105,6 +105,20 @@ func TestPrivate(t *testing.T) {
 	if err := Tighten(filepath.Join(dir, "none"), 0o600); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("none: %v", err)
 	}
+}
+
+// allowed is what the umask leaves of the rights of a new file.
+func allowed(t *testing.T, rights fs.FileMode) fs.FileMode {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(name, nil, rights); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode()
 }
 
 // TestRemoveAllTemporaries: all temporaries of a folder go, and nothing else.
