@@ -119,7 +119,7 @@ type onnxCase struct {
 func TestONNXRuntimeAgrees(t *testing.T) {
 	python, folders := os.Getenv("OCL_ONNX_PYTHON"), filepath.SplitList(os.Getenv("OCL_ONNX_RUNS"))
 	if python == "" || len(folders) == 0 {
-		t.Skip("OCL_ONNX_PYTHON or OCL_ONNX_RUNS is unset; nn/onnx/testdata/check.py says how to compare with onnxruntime")
+		t.Skip("NOT RUN: OCL_ONNX_PYTHON or OCL_ONNX_RUNS is unset; nn/onnx/testdata/check.py says how to compare with onnxruntime")
 	}
 	t.Setenv("OCL_CACHE", t.TempDir())
 	for _, run := range folders {
