@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
+
+	"ocl/internal/listen"
 )
 
 const (
@@ -39,16 +40,16 @@ func (s *server) events(to http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	notices := s.daemon.Subscribe(ctx)
-	to.Header().Set("Content-Type", "text/event-stream")
-	to.Header().Set("X-Accel-Buffering", "no") // of nginx
-	stream := http.NewResponseController(to)
-	send := func(text string) bool {
-		_ = stream.SetWriteDeadline(time.Now().Add(writeTime)) // a test's recorder has none
-		_, err := fmt.Fprint(to, text)
-		return err == nil && stream.Flush() == nil
-	}
-	if r.Method == http.MethodHead || !send(fmt.Sprintf("retry: %d\n\n", retryAfter)) {
+	stream, ok := listen.NewEvents(to, writeTime, retryAfter)
+	if !ok || r.Method == http.MethodHead {
 		return
+	}
+	send := func(kind string, v any) bool {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return stream.Beat() // a number that JSON does not have
+		}
+		return stream.Send(kind, text)
 	}
 	others := s.o.Tokens.next()
 	if !s.may(r, RolePredict) { // since it was let in
@@ -62,16 +63,15 @@ func (s *server) events(to http.ResponseWriter, r *http.Request) {
 		status := s.daemon.Status()
 		if now, err := json.Marshal(status); err == nil && !bytes.Equal(now, last) {
 			if last != nil && status.Version != version &&
-				!send(eventOf("published", published{time.Now(), status.Version, status.Samples.Learned,
-					status.Samples.Answering})) {
+				!send("published", published{time.Now(), status.Version, status.Samples.Learned, status.Samples.Answering}) {
 				return
 			}
 			version = status.Version
-			if !send(event("status", now)) {
+			if !stream.Send("status", now) {
 				return
 			}
 			last, quiet = now, 0
-		} else if quiet++; quiet%15 == 0 && !send(":\n\n") { // so that a stream whose reader has gone ends
+		} else if quiet++; quiet%15 == 0 && !stream.Beat() {
 			return
 		}
 		for waits := true; waits; {
@@ -80,7 +80,7 @@ func (s *server) events(to http.ResponseWriter, r *http.Request) {
 				if !more {
 					return
 				}
-				if !send(eventOf(n.Kind, n)) {
+				if !send(n.Kind, n) {
 					return
 				}
 			case <-others:
@@ -96,18 +96,4 @@ func (s *server) events(to http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-}
-
-// eventOf is something that happened as an event of a kind.
-func eventOf(kind string, v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return ":\n\n" // a number that JSON does not have
-	}
-	return event(kind, text)
-}
-
-// event is a server-sent event. JSON has no line ends.
-func event(kind string, text []byte) string {
-	return "event: " + kind + "\ndata: " + string(text) + "\n\n"
 }

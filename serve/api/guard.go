@@ -34,11 +34,7 @@ func (s *server) guarded(next http.Handler) http.Handler {
 	}))
 	next = cross.Handler(next)
 	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
-		h := to.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
+		listen.Harden(to.Header())
 		if parent := r.Header.Get("Traceparent"); parent != "" {
 			s.log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "traceparent", parent)
 		}

@@ -25,7 +25,7 @@ var pageCSS string
 // page is the HTML page: one file that needs nothing else.
 func (p *paper) page() []byte {
 	t := template.Must(template.New("paper").Funcs(template.FuncMap{
-		"css":     func() template.CSS { return template.CSS(report.PageStyle() + pageCSS) },
+		"head":    func() template.HTML { return report.Head("The survey's tables and figures", pageCSS) },
 		"js":      func() template.JS { return template.JS(report.PageScript()) },
 		"chart":   func(pl *panel) template.HTML { return template.HTML(pl.inline()) },
 		"line":    func(t *table, r row) tableRow { return tableRow{t, r} },

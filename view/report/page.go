@@ -179,7 +179,7 @@ func render(p *page) []byte {
 		"percent": count.Percent,
 		"facets":  facetsOf,
 		"glue":    Glue,
-		"css":     func() template.CSS { return template.CSS(pageCSS + styleSheet(p.styles) + p.frame().Style) },
+		"head":    func() template.HTML { return head(p.Title, styleSheet(p.styles)+p.frame().Style) },
 		"js":      func() template.JS { return template.JS(PageScript() + p.frame().Script) },
 		"swatch":  func(c cell) template.HTML { return template.HTML(p.swatchOf(c.Mark)) },
 	}).Parse(pageTemplate))

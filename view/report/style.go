@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"hash/fnv"
+	"html/template"
 	"regexp"
 	"slices"
 	"strings"
@@ -188,8 +189,27 @@ func styleSheet(looks []chart.Look) string {
 	return b.String()
 }
 
-// PageStyle is the style sheet of a report, for other pages that look like one.
-func PageStyle() string { return pageCSS + styleSheet(allStyles()) }
+// Head begins a page that looks like a report: all that stands before its body. The page shows the looks of all
+// methods. style and more are its own.
+func Head(title, style string, more ...template.HTML) template.HTML {
+	return head(title, styleSheet(allStyles())+style, more...)
+}
+
+func head(title, style string, more ...template.HTML) template.HTML {
+	var b strings.Builder
+	b.WriteString(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<meta name="color-scheme" content="light dark"/>
+`)
+	for _, m := range more {
+		b.WriteString(string(m) + "\n")
+	}
+	b.WriteString("<title>" + template.HTMLEscapeString(title) + "</title>\n<style>" + pageCSS + style + "</style>\n</head>")
+	return template.HTML(b.String())
+}
 
 // PageScript is the script of a report, a module: it sorts, filters and copies tables, and hides lines. A page without
 // it lacks nothing else. Its files become one, as a page from a disk can import none.

@@ -3,6 +3,7 @@ package watch
 import (
 	"bytes"
 	_ "embed"
+	"fmt"
 	"html/template"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"ocl/internal/count"
 	"ocl/internal/escape"
+	"ocl/internal/listen"
 	"ocl/view/report"
 )
 
@@ -73,10 +75,12 @@ var boards = sync.OnceValue(func() *template.Template {
 			}
 			return count.Percent(*v) + "\u00a0%"
 		},
-		"most":  func() int { return mostOnBoard },
-		"more":  func(n int) int { return max(0, n-mostOnBoard) },
-		"style": func() template.CSS { return template.CSS(report.PageStyle() + boardCSS) },
-		"code":  func() template.JS { return template.JS(boardJS) },
+		"most": func() int { return mostOnBoard },
+		"more": func(n int) int { return max(0, n-mostOnBoard) },
+		"head": func(b Board) template.HTML {
+			return report.Head(fmt.Sprintf("%d %% %s", int(100*b.Share), escape.Line(b.Name)), boardCSS, reload)
+		},
+		"code": func() template.JS { return template.JS(boardJS) },
 	}).Parse(boardText))
 })
 
@@ -95,13 +99,11 @@ func (b Board) Page() []byte {
 func ServeBoard(on net.Listener, host string, board func() Board, status func() []byte) (stop func()) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(to http.ResponseWriter, _ *http.Request) {
-		page := board().Page()
-		to.Header().Set("Content-Security-Policy", policy(page))
-		send(to, "text/html; charset=utf-8", page)
+		listen.SendPage(to, board().Page())
 	})
 	mux.HandleFunc("GET /status.json", func(to http.ResponseWriter,
 		_ *http.Request) {
-		send(to, "application/json", status())
+		listen.Send(to, "application/json", status())
 	})
 	mux.HandleFunc("GET /favicon.ico", func(to http.ResponseWriter,
 		_ *http.Request) {

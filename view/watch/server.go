@@ -2,9 +2,7 @@ package watch
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -12,6 +10,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"ocl/internal/escape"
 	"ocl/internal/limit"
@@ -28,10 +27,12 @@ var liveCSS string
 // place stands in a page where the strip belongs. The strip changes more often than the rest.
 const place = "<!--strip-->"
 
-// frame has the parts of the page around the report. Without scripts the browser loads the page again and again.
+// reload makes a browser without scripts load a page again and again.
+const reload template.HTML = `<noscript><meta http-equiv="refresh" content="10"/></noscript>`
+
+// frame has the parts of the page around the report.
 var frame = report.Frame{
-	Top: template.HTML(`<noscript><meta http-equiv="refresh" content="10"/></noscript><aside id="live" aria-label="Progress">` +
-		place + "</aside>\n"), Style: liveCSS, Script: liveJS,
+	Top: reload + `<aside id="live" aria-label="Progress">` + template.HTML(place) + "</aside>\n", Style: liveCSS, Script: liveJS,
 }
 
 // Watcher shows a folder. Its methods may be called from several goroutines.
@@ -142,15 +143,7 @@ func (w *Watcher) file(name string) ([]byte, bool) {
 
 // waiting is the page of a folder in which nothing was measured yet.
 func waiting() []byte {
-	return []byte(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<meta name="color-scheme" content="light dark"/>
-<title>ocl watch</title>
-<style>` + report.PageStyle() + liveCSS + `</style>
-</head>
+	return []byte(string(report.Head("ocl watch", liveCSS)) + `
 <body>
 ` + string(frame.Top) + `<svg class="defs" aria-hidden="true"></svg>
 <header id="answer"></header>
@@ -169,13 +162,11 @@ func waiting() []byte {
 func (w *Watcher) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(to http.ResponseWriter, _ *http.Request) {
-		page := w.Page()
-		to.Header().Set("Content-Security-Policy", policy(page))
-		send(to, "text/html; charset=utf-8", page)
+		listen.SendPage(to, w.Page())
 	})
 	mux.HandleFunc("GET /state", func(to http.ResponseWriter, _ *http.Request) {
 		n, _ := w.tell()
-		send(to, "application/json", encoded(n))
+		listen.Send(to, "application/json", encoded(n))
 	})
 	mux.HandleFunc("GET /events", w.stream)
 	mux.HandleFunc("GET /favicon.ico", func(to http.ResponseWriter,
@@ -192,7 +183,7 @@ func (w *Watcher) Handler() http.Handler {
 				return
 			}
 			to.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
-			send(to, kind, text)
+			listen.Send(to, kind, text)
 		})
 	}
 	return guarded(mux, "ocl watch", w.host)
@@ -210,10 +201,7 @@ var (
 func guarded(next http.Handler, command, name string) http.Handler {
 	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
 		h := to.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
+		listen.Harden(h)
 		switch {
 		case !listen.Knows(r.Host, name):
 			http.Error(to, fmt.Sprintf("%s is no name of this machine that `%s` knows. Use the address that it has printed.",
@@ -228,21 +216,6 @@ func guarded(next http.Handler, command, name string) http.Handler {
 	})
 }
 
-// policy lets a page run its own script and nothing else, and ask nobody but this server.
-func policy(page []byte) string {
-	_, script, _ := bytes.Cut(page, []byte(`<script type="module">`))
-	script, _, _ = bytes.Cut(script, []byte("</script>"))
-	sum := sha256.Sum256(script)
-	return "default-src 'none'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-}
-
-func send(to http.ResponseWriter, kind string, text []byte) {
-	to.Header().Set("Content-Type", kind)
-	to.Header().Set("Content-Length", fmt.Sprint(len(text)))
-	_, _ = to.Write(text) // who asked may have gone
-}
-
 func encoded(n news) []byte {
 	text, err := json.Marshal(n)
 	if err != nil {
@@ -255,34 +228,29 @@ func encoded(n news) []byte {
 // ends.
 const pingAfter = 15
 
+const (
+	// writeTime is how long a browser may take for an event.
+	writeTime = 30 * time.Second
+	// retryAfter is when a browser asks again after a stream has ended, in milliseconds.
+	retryAfter = 2000
+)
+
 // stream sends server-sent events: what there is, and then all that changes.
 func (w *Watcher) stream(to http.ResponseWriter, r *http.Request) {
-	flusher, can := to.(http.Flusher)
-	if !can || r.Method != http.MethodGet || !w.enter() {
+	if r.Method != http.MethodGet || !w.enter() {
 		http.Error(to, fmt.Sprintf("There are %d open pages already. Close one of them; this one asks every few seconds.",
 			limit.WatchStreams), http.StatusServiceUnavailable)
 		return
 	}
 	defer w.leave()
-	to.Header().Set("Content-Type", "text/event-stream")
-	last, quiet := "", 0
-	for {
+	stream, ok := listen.NewEvents(to, writeTime, retryAfter)
+	for last, quiet := []byte(nil), 0; ok; quiet++ {
 		n, more := w.tell()
-		text := string(encoded(n))
-		switch {
-		case text != last:
-			last, quiet, text = text, 0, "data: "+text+"\n\n" // JSON has no line ends
-		case quiet == pingAfter:
-			quiet, text = 0, ":\n\n"
-		default:
-			quiet++
-			text = ""
-		}
-		if text != "" {
-			if _, err := fmt.Fprint(to, text); err != nil {
-				return
-			}
-			flusher.Flush()
+		if text := encoded(n); !bytes.Equal(text, last) {
+			last, quiet = text, 0
+			ok = stream.Send("message", text)
+		} else if quiet%pingAfter == 0 {
+			ok = stream.Beat()
 		}
 		select {
 		case <-more:
