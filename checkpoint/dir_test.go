@@ -46,14 +46,12 @@ func savedDir(t *testing.T, steps ...int) *Dir {
 	return d
 }
 
-func (d *Dir) path(step int) string {
-	return filepath.Join(d.folder, fmt.Sprintf("step-%d.ckpt", step))
-}
+func (d *Dir) path(step int) string { return d.files.Path(int64(step)) }
 
 // holds checks the names in the folder.
 func (d *Dir) holds(t *testing.T, what string, want ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(d.folder)
+	entries, err := os.ReadDir(d.files.Folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +74,11 @@ func TestDir(t *testing.T) {
 	d = savedDir(t, 0, 1, 2, 3, 3)
 	d.holds(t, "a step saved twice", "step-2.ckpt", "step-3.ckpt")
 	for _, name := range []string{".step-9.ckpt.tmp", ".step-9.ckpt.77-3.tmp", ".step-x.ckpt.12-3.tmp", "note.txt"} {
-		if err := os.WriteFile(filepath.Join(d.folder, name), []byte("x"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(d.files.Folder, name), []byte("x"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d = &Dir{folder: d.folder}
+	d = &Dir{files: d.files}
 	got, err := d.Load()
 	if err != nil || got.Path != d.path(3) || stepIn(t, got) != 3 {
 		t.Fatalf("loaded %s: %v", got.Path, err)
@@ -106,7 +104,7 @@ func TestDamagedNewest(t *testing.T) {
 	} {
 		d := savedDir(t, 100, 200, 300)
 		change(t, d.path(300), damage)
-		d = &Dir{folder: d.folder}
+		d = &Dir{files: d.files}
 		got, err := d.Load()
 		if err != nil || stepIn(t, got) != 200 || len(got.Skipped) != 1 || !errors.Is(got.Skipped[0], ErrCorrupt) ||
 			!strings.Contains(got.Skipped[0].Error(), "step-300.ckpt") {
@@ -200,7 +198,7 @@ func TestFolderRemoved(t *testing.T) {
 	d := savedDir(t, 1, 2)
 	var warned []string
 	d.Warn = func(err error) { warned = append(warned, err.Error()) }
-	if err := os.RemoveAll(d.folder); err != nil {
+	if err := os.RemoveAll(d.files.Folder); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Save(3, numbered(3)); err != nil {
@@ -212,7 +210,7 @@ func TestFolderRemoved(t *testing.T) {
 	if len(warned) != 1 || !strings.Contains(warned[0], "was removed while it was in use") {
 		t.Errorf("warned %q", warned)
 	}
-	if err := os.RemoveAll(filepath.Dir(d.folder)); err != nil {
+	if err := os.RemoveAll(filepath.Dir(d.files.Folder)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Save(4, numbered(4)); !errors.Is(err, fs.ErrNotExist) {

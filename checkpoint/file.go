@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -85,6 +86,47 @@ func Parse(b []byte) (*Container, error) {
 	return c, nil
 }
 
+// checkHead checks the header of a file.
+func checkHead(head []byte) error {
+	if len(head) < headerSize {
+		return fmt.Errorf("%w: it has %d bytes, but a checkpoint has at least %d", ErrCorrupt, len(head), minFileSize)
+	}
+	if string(head[:len(magic)]) != magic {
+		return fmt.Errorf("%w: it starts with %q instead of %q", ErrCorrupt, head[:len(magic)], magic)
+	}
+	if version := binary.LittleEndian.Uint32(head[len(magic):]); version != Version {
+		return fmt.Errorf("the file has format version %d, but this ocl reads %d. Use the ocl that wrote it", version,
+			Version)
+	}
+	return nil
+}
+
+// ReadFirst reads the first section of a file alone, which has its name and its data in at most 480 bytes. What is
+// damaged in the others is not noticed.
+func ReadFirst(path string) (*Container, error) {
+	b := make([]byte, headerSize+480+sectionSize)
+	f, _, err := input.Open(path, input.Want{Most: limit.Checkpoint, NoLinks: true})
+	if err == nil {
+		var n int
+		if n, err = io.ReadFull(f, b); errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			b, err = b[:n], nil
+		}
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	c := NewContainer()
+	err = checkHead(b)
+	if err == nil {
+		_, err = c.parseSection(b[headerSize:])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %s: %w", path, err)
+	}
+	return c, nil
+}
+
 // checkEnds checks the header and the end marker of a file of size bytes.
 func checkEnds(r io.ReaderAt, size int64) error {
 	if size < int64(minFileSize) {
@@ -94,12 +136,8 @@ func checkEnds(r io.ReaderAt, size int64) error {
 	if _, err := r.ReadAt(head, 0); err != nil {
 		return err
 	}
-	if string(head[:len(magic)]) != magic {
-		return fmt.Errorf("%w: it starts with %q instead of %q", ErrCorrupt, head[:len(magic)], magic)
-	}
-	if version := binary.LittleEndian.Uint32(head[len(magic):]); version != Version {
-		return fmt.Errorf("the file has format version %d, but this ocl reads %d. Use the ocl that wrote it", version,
-			Version)
+	if err := checkHead(head); err != nil {
+		return err
 	}
 	if _, err := r.ReadAt(end, size-int64(trailerSize)); err != nil {
 		return err

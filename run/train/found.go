@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"ocl/checkpoint"
-	"ocl/internal/input"
 	"ocl/run/result"
 )
 
@@ -38,11 +37,9 @@ func Find(folder string) (Found, error) {
 		return Found{}, nil
 	}
 	f := Found{State: Begun}
-	files, _ := input.ReadDir(filepath.Join(folder, CheckpointDir)) // that are not there are none
-	for _, file := range files {
-		if step, is := checkpoint.StepOf(file.Name()); is {
-			f.Step = max(f.Step, step)
-		}
+	steps, _ := checkpoint.Steps(filepath.Join(folder, CheckpointDir)).Numbers() // a folder that cannot be read has none
+	if n := len(steps); n > 0 {
+		f.Step = int(steps[n-1])
 	}
 	return f, nil
 }

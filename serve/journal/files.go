@@ -3,56 +3,44 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"ocl/checkpoint"
 	"ocl/internal/atomicfile"
-	"ocl/internal/input"
 )
 
-// suffix ends the names of numbered files.
-const suffix = ".ocl"
-
-// Files are checkpoint containers in a folder, one for each of some numbers: 12.ocl. Each appears whole or not at all,
-// and its checksums are checked when it is read. Whoever uses them has the journal of the folder open. What is written
-// gets the identity of the folder, and a file of another folder is an error.
+// Files are checkpoint containers in a folder, one for each of some numbers: 12.ocl. Whoever uses them has the journal
+// of the folder open. What is written gets the identity of the folder, and a file of another folder is an error.
 type Files struct {
-	dir    string // of the daemon
-	folder string
-	what   string // what a file is, for messages
+	dir   string // of the daemon
+	files checkpoint.Numbered
 
 	writing sync.Mutex
 }
 
 // Snapshots are the whole states of the daemon whose folder is dir, by the number of the last event that each has in
 // it.
-func Snapshots(dir string) *Files {
-	return &Files{dir: dir, folder: filepath.Join(dir, snapshotsName), what: "snapshot"}
-}
+func Snapshots(dir string) *Files { return filesIn(dir, snapshotsName, "snapshot") }
 
 // Versions are the weights to which the daemon whose folder is dir can go back, by the number of the version.
-func Versions(dir string) *Files {
-	return &Files{dir: dir, folder: filepath.Join(dir, versionsName), what: "version"}
+func Versions(dir string) *Files { return filesIn(dir, versionsName, "version") }
+
+func filesIn(dir, folder, what string) *Files {
+	return &Files{dir: dir, files: checkpoint.Numbered{Folder: filepath.Join(dir, folder), Suffix: ".ocl", What: what,
+		Private: true, Lost: "Put a good copy of the folder in its place; without one, what was learned is lost, so begin with another folder and send the samples again"}}
 }
 
 // Path returns the path of the file of a number.
-func (f *Files) Path(number int64) string {
-	return filepath.Join(f.folder, strconv.FormatInt(number, 10)+suffix)
-}
+func (f *Files) Path(number int64) string { return f.files.Path(number) }
 
-// Write writes the file of a number (≥ 0), in place of one that is there. Without an error it is on the disk. An error
-// for want of room is [ErrNoRoom], and nothing was changed.
+// Numbers lists the numbers of the files, whole or damaged, the lowest first.
+func (f *Files) Numbers() ([]int64, error) { return f.files.Numbers() }
+
+// Write writes the file of a number, as [checkpoint.Numbered.Write] does. An error for want of room is [ErrNoRoom], and
+// nothing was changed.
 func (f *Files) Write(number int64, c *checkpoint.Container) error {
-	if number < 0 {
-		panic(fmt.Sprintf("journal: %s %d", f.what, number))
-	}
 	f.writing.Lock()
 	defer f.writing.Unlock()
 	identity, err := identityOf(f.dir)
@@ -60,13 +48,7 @@ func (f *Files) Write(number int64, c *checkpoint.Container) error {
 		c, err = stamped(c, stamp{identity, number})
 	}
 	if err == nil {
-		err = atomicfile.MakePrivateFolder(f.folder)
-	}
-	if err == nil {
-		err = atomicfile.WritePrivate(f.Path(number), func(w io.Writer) error {
-			_, err := c.WriteTo(w)
-			return err
-		})
+		err = f.files.Write(number, c)
 	}
 	if isFull(err) {
 		return fmt.Errorf("journal: %w: %w. Make room; nothing was changed", ErrNoRoom, err)
@@ -77,23 +59,23 @@ func (f *Files) Write(number int64, c *checkpoint.Container) error {
 	return nil
 }
 
-// Read reads the file of a number. The error wraps fs.ErrNotExist where there is none, [checkpoint.ErrCorrupt] where it
-// is damaged, and [ErrForeign] where it is of another folder.
+// Read reads the file of a number, as [checkpoint.Numbered.Read] does. The error wraps [ErrForeign] where it is of
+// another folder.
 func (f *Files) Read(number int64) (*checkpoint.Container, error) {
-	got, err := checkpoint.Read(f.Path(number))
-	if err == nil {
-		err = f.belongs(got.Container, number)
-	}
+	got, err := f.files.Read(number, f.belongs)
 	if err != nil {
-		return nil, fmt.Errorf("journal: the %s %d: %w", f.what, number, err)
+		return nil, fmt.Errorf("journal: the %s %d: %w", f.files.What, number, err)
 	}
 	return got.Container, nil
 }
 
-// belongs checks that what was read is the file of a number of this folder. Files of before there were identities are
-// taken.
-func (f *Files) belongs(c *checkpoint.Container, number int64) error {
-	of, err := stampIn(c)
+// Newest reads the newest file that is whole, as [checkpoint.Numbered.Newest] does.
+func (f *Files) Newest() (checkpoint.Loaded, error) { return f.files.Newest(f.belongs) }
+
+// belongs checks that what was read is a file of this folder, under its own number. Files of before there were
+// identities are taken.
+func (f *Files) belongs(got checkpoint.Loaded) error {
+	of, err := stampIn(got.Container)
 	if err != nil || of.Folder == "" {
 		return err
 	}
@@ -102,64 +84,11 @@ func (f *Files) belongs(c *checkpoint.Container, number int64) error {
 	case err != nil:
 		return err
 	case identity != "" && of.Folder != identity:
-		return fmt.Errorf("%s: %w: it has the identity %s, and this one %s", f.Path(number), ErrForeign, shortly(of.Folder),
-			shortly(identity))
-	case of.Number != number:
-		return fmt.Errorf("%w: %s is the %s %d", checkpoint.ErrCorrupt, f.Path(number), f.what, of.Number)
+		return fmt.Errorf("%w: it has the identity %s, and this one %s", ErrForeign, shortly(of.Folder), shortly(identity))
+	case of.Number != got.Number:
+		return fmt.Errorf("%w: it is the %s %d", checkpoint.ErrCorrupt, f.files.What, of.Number)
 	}
 	return nil
-}
-
-// Newest is a file that was read: the one of the highest number that is whole. Skipped says, newest first, what is
-// wrong with those of higher numbers; a person should see it.
-type Newest struct {
-	Number int64
-	*checkpoint.Container
-	Skipped []error
-}
-
-// Newest reads the newest file that is whole. The error wraps fs.ErrNotExist where there is none at all. If all are
-// damaged, it wraps [checkpoint.ErrCorrupt] and says what is wrong with each.
-func (f *Files) Newest() (Newest, error) {
-	numbers, err := f.Numbers()
-	if err != nil {
-		return Newest{}, err
-	}
-	var skipped []error
-	for _, number := range slices.Backward(numbers) {
-		c, err := f.Read(number)
-		switch {
-		case err == nil:
-			return Newest{number, c, skipped}, nil
-		case !errors.Is(err,
-			checkpoint.ErrCorrupt): // a person decides about a file that cannot be read, or is of another version
-			return Newest{}, fmt.Errorf("%w. Mend it, or remove it to go on from the %s before it", err, f.what)
-		}
-		skipped = append(skipped, err)
-	}
-	if len(skipped) > 0 {
-		return Newest{}, fmt.Errorf("journal: %s: every %s is damaged. Put a good copy of the folder in its place; without one, what was learned is lost, so begin with another folder and send the samples again: %w",
-			f.folder, f.what, errors.Join(skipped...))
-	}
-	return Newest{}, fmt.Errorf("journal: %s: there is no %s: %w", f.folder, f.what, fs.ErrNotExist)
-}
-
-// Numbers lists the numbers of the files, whole or damaged, the lowest first.
-func (f *Files) Numbers() (numbers []int64, err error) {
-	entries, err := input.ReadDir(f.folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	for _, e := range entries {
-		if number, ok := numberOf(e.Name()); ok {
-			numbers = append(numbers, number)
-		}
-	}
-	slices.Sort(numbers)
-	return numbers, nil
 }
 
 // RemoveExcept removes all files but those of some numbers.
@@ -168,45 +97,20 @@ func (f *Files) RemoveExcept(numbers ...int64) error {
 }
 
 // RemoveTemporary removes what was left half written: a crash may have left it, and it may have pictures that are to be
-// erased. [Open] does so too. It waits for a [Files.Write] of f that is under way.
-func (f *Files) RemoveTemporary() error {
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	if err := atomicfile.RemoveAllTemporaries(f.folder); err != nil {
-		return fmt.Errorf("journal: a part of an old %s stays: %w. Remove it by hand", f.what, err)
-	}
-	return nil
-}
+// erased. [Open] does so too.
+func (f *Files) RemoveTemporary() error { return f.Remove(func(int64) bool { return false }) }
 
 // Remove removes the files that goes tells, and what crashes left half written. Without an error, they stay away after
-// a power cut.
+// a power cut. It waits for a [Files.Write] of f that is under way.
 func (f *Files) Remove(goes func(int64) bool) error {
-	faults := []error{f.RemoveTemporary()}
-	entries, err := input.ReadDir(f.folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	err := errors.Join(f.files.Remove(goes)...)
+	if there, _ := isThere(f.files.Folder); there {
+		err = errors.Join(err, atomicfile.SyncFolder(f.files.Folder))
 	}
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	for _, e := range entries {
-		number, ok := numberOf(e.Name())
-		if !ok || !goes(number) {
-			continue
-		}
-		if err := os.Remove(filepath.Join(f.folder, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			faults = append(faults, fmt.Errorf("journal: an old %s stays: %w. Remove it by hand", f.what, err))
-		}
-	}
-	if err := atomicfile.SyncFolder(f.folder); err != nil {
-		faults = append(faults, fmt.Errorf("journal: %w", err))
-	}
-	return errors.Join(faults...)
-}
-
-// numberOf reads the number from the name of a file, and says whether it is one.
-func numberOf(name string) (int64, bool) {
-	digits, ok := strings.CutSuffix(name, suffix)
-	number, err := strconv.ParseInt(digits, 10, 64)
-	return number, ok && err == nil && number >= 0 && strconv.FormatInt(number, 10) == digits
+	return nil
 }

@@ -1,15 +1,12 @@
 package journal
 
 import (
-	"bytes"
 	"crypto/rand"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -89,37 +86,15 @@ func stampIn(c *checkpoint.Container) (of stamp, err error) {
 
 // stampAt reads the stamp of a file alone. The zero stamp is also that of a damaged file, which who reads all of it
 // finds.
-func stampAt(path string) (stamp, error) {
-	const (
-		begin = 16 // of the file: magic, version, how many sections
-		head  = 16 // of a section: CRC-32C, length of the name (4 bytes), length of the data (8 bytes)
-	)
-	f, _, err := input.Open(path, input.Want{Most: limit.Checkpoint, NoLinks: true})
-	if err != nil {
-		return stamp{}, err
+func stampAt(path string) (of stamp, err error) {
+	c, err := checkpoint.ReadFirst(path)
+	if err == nil {
+		of, err = stampIn(c)
 	}
-	defer f.Close()
-	b := make([]byte, 512)
-	n, err := io.ReadFull(f, b)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return stamp{}, err
-	}
-	if b = b[:n]; n < begin+head || !bytes.HasPrefix(b, []byte("OCLCKPT\n")) {
+	if errors.Is(err, checkpoint.ErrCorrupt) {
 		return stamp{}, nil
 	}
-	b = b[begin:]
-	named, long := uint64(binary.LittleEndian.Uint32(b[4:])), binary.LittleEndian.Uint64(b[8:])
-	rest := b[head:]
-	if named != uint64(len(stampSection)) || long > uint64(len(rest)) || named+long > uint64(len(rest)) {
-		return stamp{}, nil
-	}
-	section := b[4 : head+named+long]
-	of := stamp{}
-	if crc32.Checksum(section, castagnoli) != binary.LittleEndian.Uint32(b) || string(rest[:named]) != stampSection ||
-		json.Unmarshal(rest[named:named+long], &of) != nil || !isIdentity(of.Folder) {
-		return stamp{}, nil
-	}
-	return of, nil
+	return of, err
 }
 
 // identityOf is the identity in ocl-serve.json: "" where there is none yet, or no such file.

@@ -256,18 +256,18 @@ func TestForeignFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Open(bad, Options{})
-		if is := of(bad).what == "snapshot"; is == (err == nil) || is &&
+		if is := of(bad).files.What == "snapshot"; is == (err == nil) || is &&
 			!strings.Contains(err.Error(), "is of another folder (") {
-			t.Errorf("a foreign %s: %v", of(bad).what, err)
+			t.Errorf("a foreign %s: %v", of(bad).files.What, err)
 		}
-		if _, err := of(bad).Read(5); !errors.Is(err, ErrForeign) && of(bad).what != "snapshot" {
-			t.Errorf("a foreign %s is read: %v", of(bad).what, err)
+		if _, err := of(bad).Read(5); !errors.Is(err, ErrForeign) && of(bad).files.What != "snapshot" {
+			t.Errorf("a foreign %s is read: %v", of(bad).files.What, err)
 		}
 		if err := os.Rename(of(bad).Path(3), of(bad).Path(4)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := of(bad).Read(4); !errors.Is(err, checkpoint.ErrCorrupt) {
-			t.Errorf("the %s 3 is read as 4: %v", of(bad).what, err)
+			t.Errorf("the %s 3 is read as 4: %v", of(bad).files.What, err)
 		}
 	}
 	// A container that was read is written again with the stamp of its new place.
@@ -324,7 +324,7 @@ func TestFolderOfBefore(t *testing.T) {
 		holds(t, j, 6, last)
 		for _, f := range []*Files{Snapshots(old), Versions(old)} {
 			if c, err := f.Read(8); err != nil || numberIn(t, c) != 8 {
-				t.Errorf("a %s of before: %v", f.what, err)
+				t.Errorf("a %s of before: %v", f.files.What, err)
 			}
 			if err := f.Write(int64(10+n), container(t, 1)); err != nil {
 				t.Error(err)
