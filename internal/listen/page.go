@@ -19,12 +19,12 @@ func Harden(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// SendPage answers with a page of HTML that holds its own scripts and styles. These run, and nothing else; the page asks
-// nobody but this server.
+// SendPage answers with a page of HTML that holds its own scripts and styles. These work, and nothing else. The page
+// asks nobody but this server.
 func SendPage(to http.ResponseWriter, page []byte) {
-	to.Header().Set("Content-Security-Policy", "default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src "+
-		digests(page, `<script type="module">`, "</script>")+"; style-src "+digests(page, "<style>", "</style>")+
-		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	to.Header().Set("Content-Security-Policy",
+		"default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src "+digests(page, `<script type="module">`, "</script>")+"; style-src "+digests(page, "<style>", "</style>")+
+			"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	Send(to, "text/html; charset=utf-8", page)
 }
 

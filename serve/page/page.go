@@ -26,8 +26,9 @@ var style string
 // made is the page. It is made when it is first asked for.
 var made = sync.OnceValue(func() []byte {
 	var b bytes.Buffer
-	if err := template.Must(template.New("page").Parse(text)).Execute(&b,
-		map[string]any{"Head": report.Head("ocl serve", style, `<link rel="icon" href="data:,"/>`), "Code": template.JS(code)}); err != nil {
+	filled := map[string]any{"Head": report.Head("ocl serve", style, `<link rel="icon" href="data:,"/>`),
+		"Code": template.JS(code)}
+	if err := template.Must(template.New("page").Parse(text)).Execute(&b, filled); err != nil {
 		panic("page: " + err.Error()) // the template is part of the program
 	}
 	return b.Bytes()

@@ -4,67 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ocl/run/result"
 	"ocl/survey"
 	"ocl/survey/paper"
 )
-
-// words are a command in parts: what is run, each flag with its value, and each KEY=VALUE.
-func words(command string) (parts []string) {
-	for _, w := range strings.Fields(command) {
-		if last := len(parts) - 1; last >= 0 && !strings.HasPrefix(w, "--") && !strings.Contains(w, "=") {
-			parts[last] += " " + w
-			continue
-		}
-		parts = append(parts, w)
-	}
-	return parts
-}
-
-// shared are the parts of commands that most of them have, in the order of the first one that has each. A flag that
-// takes one value, such as --eval, is shared with the value that most have; a command that has another one says so, and
-// the last one counts. The method and its options are never shared.
-func shared(commands []string) []string {
-	counts, flags := map[string]int{}, map[string]int{}
-	var order []string
-	for _, c := range commands {
-		for _, w := range words(c) {
-			if counts[w]++; counts[w] == 1 {
-				order = append(order, w)
-			}
-			flags[flagOf(w)]++
-		}
-	}
-	most := map[string]string{}
-	for _, w := range order {
-		if f := flagOf(w); most[f] == "" || counts[w] > counts[most[f]] {
-			most[f] = w
-		}
-	}
-	return slices.DeleteFunc(order, func(w string) bool {
-		f := flagOf(w)
-		return flags[f] < len(commands) || most[f] != w || strings.HasPrefix(f, "method.") ||
-			slices.Contains([]string{"--method", "--trick", "--memory", "--lr"}, f)
-	})
-}
-
-// flagOf is the flag or the key in a part of a command.
-func flagOf(part string) string {
-	return strings.FieldsFunc(part, func(r rune) bool { return r == ' ' || r == '=' })[0]
-}
-
-// own are the parts of a command that are not shared.
-func own(command string, shared []string) string {
-	var parts []string
-	for _, w := range words(command) {
-		if !slices.Contains(shared, w) {
-			parts = append(parts, w)
-		}
-	}
-	return "`" + strings.Join(parts, " ") + "`"
-}
 
 // Count is how many cells of each table have which verdict, and had by the former rule. A table that has a page is a
 // link to it. The confirmation has a line of its own, and is no part of the sum.

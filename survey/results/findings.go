@@ -71,12 +71,14 @@ func (p *page) ClaimTable() string {
 	for _, list := range claims {
 		var verdicts []string
 		var seeds []int
-		for _, f := range list {
-			text := f.Benchmark + ": " + bold(f.Verdict)
-			if n := f.Count(findings.Holds); f.Verdict != findings.Holds && n > 0 {
-				text += fmt.Sprintf(" (%d of %d parts %s)", n, len(f.Parts), plural(findings.Holds, n))
+		for _, v := range first {
+			if on := benchmarksOf(withVerdict(list, v)); len(on) > 0 && v != findings.NotRun {
+				verdicts = append(verdicts, bold(v)+" on "+count.And(on))
+			} else if len(on) == len(list) {
+				verdicts = append(verdicts, string(v))
 			}
-			verdicts = append(verdicts, text)
+		}
+		for _, f := range list {
 			for _, part := range f.Parts {
 				if part.Verdict != findings.NotRun {
 					seeds = append(seeds, part.Seeds)
@@ -131,7 +133,7 @@ func anchor(heading string) string {
 }
 
 // mostRows is how many parts of a claim the page shows, but for those that fail, which it always shows.
-const mostRows = 6
+const mostRows = 3
 
 // Claims are all claims with what bears on them, below the studies that make the runs of a group.
 func (p *page) Claims() string {
@@ -240,7 +242,6 @@ func partTable(rows []partRow) string {
 		{"part", true, func(r partRow) string { return r.What }},
 		{"ocl", true, func(r partRow) string { return r.Ours }},
 		{"seeds", true, func(r partRow) string { return strconv.Itoa(r.Seeds) }},
-		{"kernels", true, func(r partRow) string { return cmp.Or(r.Kernels, dash) }},
 		{"p (Holm)", has(func(r partRow) bool { return !math.IsNaN(r.P) }),
 			func(r partRow) string { return count.Chance(r.P) }},
 		{"the paper", has(func(r partRow) bool { return r.Published != "" }),

@@ -3,7 +3,6 @@ package main
 import (
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,22 +10,6 @@ import (
 	"ocl/survey"
 	"ocl/survey/paper"
 )
-
-// TestCommandsOfCells: what the commands of a table share stands above it, and a row with another value says it again.
-func TestCommandsOfCells(t *testing.T) {
-	commands := []string{
-		"ocl run --data d --eval final --method er --memory 5 --lr 0.1 --runs 15",
-		"ocl run --data d --eval seen --method er --memory 7 --lr 0.1 a.b=1 --runs 15",
-		"ocl run --data d --eval final --method er --memory 9 --lr 0.1 --runs 15",
-	}
-	common := shared(commands)
-	if want := []string{"ocl run", "--data d", "--eval final", "--runs 15"}; !slices.Equal(common, want) {
-		t.Errorf("they share %q, want %q", common, want)
-	}
-	if got, want := own(commands[1], common), "`--eval seen --method er --memory 7 --lr 0.1 a.b=1`"; got != want {
-		t.Errorf("the second row has %s, want %s", got, want)
-	}
-}
 
 // TestWordsOfPages: numbers and names of files as the pages have them.
 func TestWordsOfPages(t *testing.T) {
@@ -53,7 +36,7 @@ var committedPage = sync.OnceValues(func() (*page, error) {
 	return openPage("../..", runs)
 })
 
-// TestPages: each cell of a table is on the page of the table, and among those that differ if it does. The CSV files
+// TestPages: each cell with a run is on the page of its table, and among those that differ if it does. The CSV files
 // have all of them.
 func TestPages(t *testing.T) {
 	p, err := committedPage()
@@ -73,9 +56,8 @@ func TestPages(t *testing.T) {
 	}
 	cells, differ := 0, 0
 	for _, s := range append(p.sheets(), p.confirmation) {
-		run := s.run()
 		for _, c := range s.cells {
-			if len(run) > 0 && s.Name != p.confirmation.Name &&
+			if len(c.Runs) > 0 && s.Name != p.confirmation.Name &&
 				!strings.Contains(text["docs/reproduction/"+s.Name+".md"], "\n| "+nameOf(c)+" | ") {
 				t.Errorf("the page of %s does not have %s", s.Title, nameOf(c))
 			}

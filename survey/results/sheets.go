@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,8 +114,7 @@ type sheetPage struct {
 	sheet
 }
 
-// Tables are, for each data set with a run, the cells that have runs beside the paper's, and then the commands and
-// files of all cells.
+// Tables are, for each data set with a run, the cells that have runs beside the paper's.
 func (s *sheetPage) Tables() string {
 	var b strings.Builder
 	run := s.run()
@@ -127,7 +125,10 @@ func (s *sheetPage) Tables() string {
 		if len(s.columns) > 1 {
 			fmt.Fprintf(&b, "## %s\n\n", data)
 		}
-		b.WriteString(values(of(run, data)) + "\n\n" + s.commands(of(s.sheet.cells, data)) + "\n\n")
+		b.WriteString(values(of(run, data)) + "\n\n")
+		if n := len(of(s.sheet.cells, data)) - len(of(run, data)); n > 0 {
+			fmt.Fprintf(&b, "Not run: %s.\n\n", count.Of(n, "cell"))
+		}
 	}
 	return strings.TrimSuffix(b.String(), "\n\n")
 }
@@ -163,7 +164,7 @@ func values(cells []*paper.Cell) string {
 func notes(c *paper.Cell) string {
 	var words []string
 	if c.Nearness != "" {
-		words = append(words, "**chosen by nearness**: "+c.Nearness)
+		words = append(words, "**chosen by nearness**")
 	}
 	if c.Note != "" {
 		words = append(words, c.Note)
@@ -183,27 +184,6 @@ func notes(c *paper.Cell) string {
 			strings.Join(seeds[k], ", ")))
 	}
 	return strings.Join(words, "; ")
-}
-
-// commands is the command that most cells share, and a row for each with its own flags, the time of a run and the
-// files.
-func (s *sheetPage) commands(cells []*paper.Cell) string {
-	var commands []string
-	for _, c := range cells {
-		if command := c.Command(); command != "" {
-			commands = append(commands, command)
-		}
-	}
-	common := shared(commands)
-	t := tableOf("cell", "flags", "minutes", "results")
-	for _, c := range cells {
-		minutes := dash
-		if len(c.Runs) > 0 {
-			minutes = fmt.Sprintf("%.0f", math.Ceil(c.Seconds()/float64(len(c.Runs))/60))
-		}
-		t.row(nameOf(c), own(c.Command(), common), minutes, s.files(c.Files()))
-	}
-	return "    " + strings.Join(common, " ") + "\n\n" + t.String()
 }
 
 // means is the accuracy of the runs of a cell by the nearest class mean; nothing for a cell that is by it itself.
@@ -242,6 +222,8 @@ func (p *page) fields(runs string, c *paper.Cell) []field {
 		{"kernels", each(c.Runs, func(r *paper.Run) string { return r.Result.Provenance.Kernel })},
 		{"others", each(c.OtherValues, plain)},
 		{"files", each(c.Files(), p.below)},
+		{"seconds_mean", count.Exact(c.Seconds() / float64(len(c.Runs)))},
+		{"command", c.Command()},
 	}
 }
 

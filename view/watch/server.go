@@ -32,7 +32,8 @@ const reload template.HTML = `<noscript><meta http-equiv="refresh" content="10"/
 
 // frame has the parts of the page around the report.
 var frame = report.Frame{
-	Top: reload + `<aside id="live" aria-label="Progress">` + template.HTML(place) + "</aside>\n", Style: liveCSS, Script: liveJS,
+	Top:   reload + `<aside id="live" aria-label="Progress">` + template.HTML(place) + "</aside>\n",
+	Style: liveCSS, Script: liveJS,
 }
 
 // Watcher shows a folder. Its methods may be called from several goroutines.
