@@ -1,9 +1,9 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -304,6 +304,9 @@ func TestWayOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := lost(t, flipped).Lost
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, text) { // as another copy may be read right
+		t.Errorf("the log of a journal that was refused has changed (%v)", err)
+	}
 	var from, to int64
 	if n, err := fmt.Sscanf(found, "the events %d to %d", &from, &to); n != 2 || err != nil || from < 32 || to != 50 {
 		t.Fatalf("lost %q", found)
@@ -311,10 +314,7 @@ func TestWayOn(t *testing.T) {
 	if err := os.Rename(filepath.Join(flipped, dbName), filepath.Join(flipped, damagedName)); err != nil {
 		t.Fatal(err)
 	}
-	goes(flipped, from-1, `left_out="what its log has after the damage, which cannot be read"`)
-	if text := log.String(); !strings.Contains(text, fmt.Sprintf(`lost="%d to 50" fault="frame `, from)) {
-		t.Error(text)
-	}
+	goes(flipped, from-1, fmt.Sprintf(`lost="%d to 50"`, from))
 }
 
 // TestFormatMadeAnew: where ocl-serve.json alone is missing, the other files say what it did, and a start makes it anew
@@ -395,31 +395,6 @@ func FuzzDamage(f *testing.F) {
 	})
 }
 
-// FuzzLog reads logs of any bytes, and a good one with changes.
-func FuzzLog(f *testing.F) {
-	dir := f.TempDir()
-	left(f, dir)
-	log, err := os.ReadFile(filepath.Join(dir, dbName+walSuffix))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add([]byte{}, false)
-	f.Add(log[:walHeader+walFrameHeader+10], true)
-	f.Add([]byte{40, 3, 5, 9}, false)
-	f.Fuzz(func(t *testing.T, b []byte, whole bool) {
-		if !whole {
-			c, text := fuzztest.Of(b), log
-			for n := 0; n < 4 && c.More(); n++ {
-				text = fuzztest.Bytes(text, c)
-			}
-			b = text
-		}
-		if _, err := scanWAL(strings.NewReader(string(b)), int64(len(b))); err != nil {
-			t.Errorf("error %v", err)
-		}
-	})
-}
-
 // FuzzFormat reads ocl-serve.json of any bytes.
 func FuzzFormat(f *testing.F) {
 	f.Add([]byte(`{"format":"ocl serve","version":1,"complete":true}`))
@@ -432,16 +407,3 @@ func FuzzFormat(f *testing.F) {
 		}
 	})
 }
-
-// TestScanOfBrokenFile: an error of the disk while the log is looked through is none of the log.
-func TestScanOfBrokenFile(t *testing.T) {
-	fault := errors.New("fault")
-	_, err := scanWAL(io.MultiReader(strings.NewReader(fmt.Sprint(strings.Repeat("x", 40))), failing{fault}), 1<<20)
-	if !errors.Is(err, fault) {
-		t.Errorf("error %v", err)
-	}
-}
-
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }

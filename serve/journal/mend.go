@@ -50,14 +50,7 @@ func (s *store) mend(f format) error {
 		return err
 	}
 	last := from + kept.events
-	leftOut := any(kept.leftOut)
-	if fault := checkLog(damaged); errors.As(fault, new(*DamageError)) {
-		leftOut = "what its log has after the damage, which cannot be read"
-		if kept.fault == nil {
-			kept.fault = fault
-		}
-	}
-	what := []any{"snapshot", from, "kept", kept.events, "last", last, "left_out", leftOut, "file", damaged}
+	what := []any{"snapshot", from, "kept", kept.events, "last", last, "left_out", kept.leftOut, "file", damaged}
 	switch {
 	case acknowledged > last:
 		what = append(what, "lost", fmt.Sprintf("%d to %d", last+1, acknowledged))

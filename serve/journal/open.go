@@ -3,7 +3,6 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -70,6 +69,10 @@ func (s *store) open() error {
 	if err := s.isWhole(f); err != nil {
 		return err
 	}
+	// What is refused is only read (TestWayOn): SQLite takes a damaged frame of its log as the end of it, and
+	// would remove what follows when it closes the files.
+	only := s.readOnly
+	s.readOnly = true
 	if err := s.connect(); err != nil {
 		return s.judged(err)
 	}
@@ -77,11 +80,15 @@ func (s *store) open() error {
 		return s.judged(err)
 	}
 	identity, err := s.belongs(f)
-	if err != nil {
+	if err != nil || only {
 		return err
 	}
-	if s.readOnly {
-		return nil
+	s.readOnly = false
+	if err := s.disconnect(); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if err := s.connect(); err != nil {
+		return s.judged(err)
 	}
 	if err := s.belong(f, identity); err != nil {
 		return err
@@ -170,7 +177,7 @@ func (s *store) make(identity string, h head, fill func(*store) error) error {
 	return nil
 }
 
-// isWhole checks the files before SQLite opens them, as SQLite repairs them without a word.
+// isWhole checks that the journal is there and begins as one, or mends it, before SQLite opens it.
 func (s *store) isWhole(f format) error {
 	there, err := isThere(s.path)
 	if err != nil {
@@ -207,45 +214,6 @@ func (s *store) isWhole(f format) error {
 	}
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
-	}
-	err = checkLog(s.path)
-	if d := new(DamageError); errors.As(err, &d) {
-		s.counts(d)
-	}
-	return err
-}
-
-// counts puts the numbers of the events into an error about the log, as far as the files tell: SQLite reads the log up
-// to its damage.
-func (s *store) counts(d *DamageError) {
-	old := &store{dir: s.dir, path: s.path, readOnly: true}
-	if old.connect() == nil && old.verify() == nil {
-		has, acknowledged := old.head.last, readMark(s.dir, old.identity)
-		if numbers, err := Snapshots(s.dir).Numbers(); err == nil && len(numbers) > 0 {
-			has = max(has, numbers[len(numbers)-1])
-		}
-		if acknowledged > has {
-			d.Lost = fmt.Sprintf("the events %d to %d", has+1, acknowledged)
-		}
-	}
-	_ = old.shut() // nothing was written
-}
-
-// checkLog is a [*DamageError] for a log of SQLite that has a damaged part.
-func checkLog(path string) error {
-	log, size, err := input.Open(path+walSuffix, input.Want{Most: limit.Journal, NoLinks: true})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
-	found, err := scanWAL(log, size)
-	if err = errors.Join(err, log.Close()); err != nil {
-		return fmt.Errorf("journal: %s: %w", path+walSuffix, err)
-	}
-	if found != "" {
-		return &DamageError{Path: path + walSuffix, What: found, Lost: "the samples acknowledged last"}
 	}
 	return nil
 }

@@ -59,6 +59,9 @@ const (
 	headTable     = `CREATE TABLE head (one INTEGER PRIMARY KEY, first INTEGER, last INTEGER, moved INTEGER, sum BLOB) STRICT`
 )
 
+// pageSize is the page size of all our files, in bytes.
+const pageSize = 4096
+
 // settings are the settings of the connection, in their order. Each is read again, because SQLite ignores a setting
 // that it cannot apply.
 var settings = []struct{ name, value, is string }{
@@ -339,15 +342,9 @@ func (s *store) size() (longer, all int64) {
 	return longer, all
 }
 
-// shut closes what is open.
-func (s *store) shut() error {
-	s.moving.Wait()
+// disconnect closes what connect opened.
+func (s *store) disconnect() error {
 	var faults []error
-	for _, stmt := range []*sql.Stmt{s.insert, s.setHead} {
-		if stmt != nil {
-			faults = append(faults, stmt.Close())
-		}
-	}
 	if s.conn != nil {
 		faults = append(faults, s.conn.Close())
 	}
@@ -357,6 +354,20 @@ func (s *store) shut() error {
 	if s.files != nil {
 		faults = append(faults, s.files.Close())
 	}
+	s.conn, s.db, s.files = nil, nil, nil
+	return errors.Join(faults...)
+}
+
+// shut closes what is open.
+func (s *store) shut() error {
+	s.moving.Wait()
+	var faults []error
+	for _, stmt := range []*sql.Stmt{s.insert, s.setHead} {
+		if stmt != nil {
+			faults = append(faults, stmt.Close())
+		}
+	}
+	faults = append(faults, s.disconnect())
 	s.mark.sync()
 	faults = append(faults, s.mark.close())
 	if s.lock != nil {
