@@ -187,7 +187,7 @@ func TestDamagedCopies(t *testing.T) {
 		{"no statistics", remove("statistics.json"), ""},
 		{"no ocl-serve.json", remove("ocl-serve.json"), ""}, // the other files say what it did
 		{"no journal", remove("journal.db"), "journal.db: it is missing"},
-		{"no log", remove("journal.db-wal"), "journal.db-wal, was cut off or removed"},
+		{"no log", remove("journal.db-wal"), "journal.db-wal, is damaged or gone"},
 		{"no mark", remove("acknowledged"), "acknowledged: it is missing or damaged"},
 		{"neither log nor mark", remove("journal.db-wal", "acknowledged"), "acknowledged: it is missing or damaged"},
 		{"a cut mark", func(dir string) error { return os.Truncate(filepath.Join(dir, "acknowledged"), 40) },

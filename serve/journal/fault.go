@@ -50,7 +50,7 @@ func (s *store) judge(err error) error {
 
 // noRoom finds out whether a write failed because there was no room. SQLite tells a full disk from a broken one, but
 // not a full quota, nor a limit on the size of files. So as many bytes are written as failed at most, into a file as
-// long as the journal would be.
+// long as the journal would be (TestFaults, TestFullDisk).
 func (s *store) noRoom(bytes int64) bool {
 	path := filepath.Join(s.dir, roomName)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

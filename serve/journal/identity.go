@@ -20,7 +20,7 @@ import (
 )
 
 // The identity of a folder is drawn when it is set up: 32 hexadecimal digits in ocl-serve.json, in the journal and in
-// each snapshot and version. So a file of another folder is noticed.
+// each snapshot and version. So a file of another folder is noticed (TestForeignJournal, TestForeignFiles).
 
 func newIdentity() string {
 	b := make([]byte, 16)
@@ -116,7 +116,7 @@ func identityOf(dir string) (string, error) {
 //
 // Two things say that events are missing at the end: the name of a snapshot (it has all up to its number), and the mark
 // beside the journal (see [mark]). A log that was cut shows itself by nothing else: it looks like one that a crash has
-// torn. So a journal with an identity, which never was without a mark, is damaged without it.
+// torn. So a journal with an identity, which never was without a mark, is damaged without it (TestCutLog, TestMark).
 func (s *store) belongs(f format) (identity string, err error) {
 	identity = f.Identity
 	numbers, err := Snapshots(s.dir).Numbers()
@@ -193,7 +193,7 @@ func (s *store) hasAll(acknowledged, snapshot int64) error {
 		return nil
 	}
 	d := &DamageError{Path: s.path, Number: ends + 1, Whole: true}
-	d.What = fmt.Sprintf("the journal ends at event %d, and event %d was on the disk; the end of its log, %s, was cut off or removed",
+	d.What = fmt.Sprintf("the journal ends at event %d, and event %d was on the disk; the end of its log, %s, is damaged or gone",
 		ends, want, dbName+walSuffix)
 	switch {
 	case snapshot < 0:

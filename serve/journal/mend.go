@@ -12,7 +12,7 @@ import (
 // follows from all events in their order, and nobody knows what the damaged one said: without the class that it made, a
 // start could not apply what follows, and without the correction or the forgetting of it, a state would be made that
 // nobody ever had. The numbers go on after the last that is kept. Of the journal of another folder nothing is kept. The
-// log says what became of it.
+// log says what became of it (TestMend, TestWayOn).
 func (s *store) mend(f format) error {
 	from, identity, sure := int64(0), f.Identity, false // sure: the journal had that identity too
 	switch newest, err := Snapshots(s.dir).Newest(); {
