@@ -22,11 +22,11 @@ const (
 	page = "../../docs/limits.md"
 	head = `# Limits
 
-What is larger is refused with an error that names the limit. These are the limits on what comes from outside. The ranges of the keys
-of a config are in [format/config.md](format/config.md), and ` + "`internal/limit`" + ` has the numbers.
+What is larger is refused with an error that names the limit. These are the limits on what comes from outside; ` + "`internal/limit`" + ` has
+the reason of each. The ranges of the keys of a config are in [format/config.md](format/config.md).
 
-| limit | most | reason | what changes it |
-|---|---|---|---|
+| limit | most |
+|---|---|
 `
 )
 
@@ -62,7 +62,11 @@ func TestPage(t *testing.T) {
 			if !exact {
 				t.Fatalf("%s is no integer", m[1])
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", m[2], amount(v, m[3]), m[4], m[5])
+			most := amount(v, m[3])
+			if m[5] != "none" {
+				most += " (" + strings.TrimPrefix(m[5], "none; ") + ")"
+			}
+			fmt.Fprintf(&b, "| %s | %s |\n", m[2], most)
 		}
 	}
 	if *update {
