@@ -132,7 +132,8 @@ func anchor(heading string) string {
 	return b.String()
 }
 
-// mostRows is how many parts of a claim the page shows, but for those that fail, which it always shows.
+// mostRows is how many parts of a claim the page shows, but for those that fail, which it always shows. Parts with fewer
+// than leastSeeds seeds have no verdict; it counts them.
 const mostRows = 3
 
 // Claims are all claims with what bears on them, below the studies that make the runs of a group.
@@ -184,10 +185,15 @@ func claim(list []findings.Finding) string {
 	fmt.Fprintf(&b, "### %s\n\n%s (`%s`)\n\n", c.Title, sentences(c), c.Source)
 	var verdicts []string
 	var rows []partRow
+	few := 0
 	for _, f := range list {
 		verdicts = append(verdicts, f.Benchmark+": "+verdictText(f))
 		for _, part := range f.Parts {
-			if part.Verdict != findings.NotRun {
+			switch {
+			case part.Verdict == findings.NotRun:
+			case part.Seeds < leastSeeds:
+				few++
+			default:
 				rows = append(rows, partRow{f.Benchmark, part})
 			}
 		}
@@ -200,9 +206,18 @@ func claim(list []findings.Finding) string {
 	})
 	shown := max(mostRows, slices.IndexFunc(rows, func(r partRow) bool { return r.Verdict != findings.Fails }))
 	shown = min(shown, len(rows))
-	b.WriteString(partTable(rows[:shown]) + "\n\n")
+	if shown > 0 {
+		b.WriteString(partTable(rows[:shown]) + "\n\n")
+	}
+	var more []string
 	if n := len(rows) - shown; n > 0 {
-		fmt.Fprintf(&b, "%s more in [claims.csv](../survey/results/claims.csv).\n\n", count.Of(n, "part"))
+		more = append(more, count.Of(n, "part")+" more")
+	}
+	if few > 0 {
+		more = append(more, fmt.Sprintf("%s with fewer than three seeds of the same kernels", count.Of(few, "part")))
+	}
+	if len(more) > 0 {
+		fmt.Fprintf(&b, "In claims.csv: %s.\n\n", count.And(more))
 	}
 	return b.String()
 }
