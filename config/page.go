@@ -51,10 +51,11 @@ func (s *Schema) Entries() []Entry {
 	return all
 }
 
-// Markdown is the table of keys of docs/format/config.md, without the options of methods, which `ocl methods NAME` has.
+// Markdown is the table of keys of docs/format/config.md, without the options of methods, which `ocl methods NAME` has,
+// and without ranges and readers, which `ocl config keys` has.
 func (s *Schema) Markdown() string {
 	var b strings.Builder
-	fmt.Fprint(&b, "| key | flag | default | range | meaning | read by |\n|---|---|---|---|---|---|\n")
+	fmt.Fprint(&b, "| key | flag | default | meaning |\n|---|---|---|---|\n")
 	code := func(text string) string {
 		if text == "" {
 			return ""
@@ -66,12 +67,7 @@ func (s *Schema) Markdown() string {
 		if strings.Contains(e.Default, " ") {
 			value = e.Default
 		}
-		readBy := e.ReadBy
-		if readBy == "" {
-			readBy = "all"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", e.Name, code(e.Flag), value, e.Range,
-			strings.ReplaceAll(e.Help, "|", `\|`), readBy)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", e.Name, code(e.Flag), value, strings.ReplaceAll(e.Help, "|", `\|`))
 	}
 	return b.String()
 }

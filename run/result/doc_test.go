@@ -5,6 +5,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,10 +74,13 @@ func TestPageHasTheKeys(t *testing.T) {
 	}
 }
 
-// docs/format/events.md has the keys of an event.
+// docs/format/events.md has the keys of an event, but for those below a key that is as in a result.
 func TestEventsPage(t *testing.T) {
 	keys, _ := documented(t, "events.md", "\n## Keys")
-	if d := cmp.Diff(jsonKeys(reflect.TypeFor[Event](), "", map[string]bool{}), keys); d != "" {
+	want := slices.DeleteFunc(jsonKeys(reflect.TypeFor[Event](), "", map[string]bool{}), func(key string) bool {
+		return strings.HasPrefix(key, "stream.") || strings.HasPrefix(key, "registered[].")
+	})
+	if d := cmp.Diff(want, keys); d != "" {
 		t.Errorf("docs/format/events.md and the type differ: %s", d)
 	}
 }
