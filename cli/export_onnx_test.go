@@ -199,7 +199,8 @@ func otherSizes(t *testing.T, real, dir string) (names []string, folder string) 
 func compareONNX(t *testing.T, python, dir string, trained *trained.Model, split data.Split, step int, files []string) {
 	t.Helper()
 	net, parts := trained.Net, trained.Learner.(learner.Open).Parts()
-	c, h, w := net.Input()
+	in := net.Info().Input
+	c, h, w := in[0], in[1], in[2]
 	size := c * h * w
 	n := split.Len() / step
 	info, err := data.Lookup(trained.Config.Data.Name)
@@ -229,7 +230,7 @@ func compareONNX(t *testing.T, python, dir string, trained *trained.Model, split
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := net.PredictOutputs(parts.WS, x)
+	out := net.Predict(parts.WS, x)
 	out = nn.Outputs{Logits: copied(out.Logits), Features: copied(out.Features)} // the workspace is used again
 	spec := onnxCase{Shape: [4]int{n, c, ih, iw}, Files: files, Labels: map[string]string{}}
 	for i, rule := range rules {
@@ -241,7 +242,7 @@ func compareONNX(t *testing.T, python, dir string, trained *trained.Model, split
 			writeRaw(t, dir, "logits.f32", out.Logits.Data)
 		} else {
 			by = "scores"
-			writeRaw(t, dir, "scores.f32", scoresOf(out.Features, rule, net.Classes()))
+			writeRaw(t, dir, "scores.f32", scoresOf(out.Features, rule, net.Info().Classes))
 		}
 		switch {
 		case i == 0:

@@ -49,7 +49,7 @@ func newCore(c config.Config, of inputs, capacity, inherited int, p Process) (*c
 	if k.net, err = build.NewNetwork(k.stream, c, inherited); err != nil {
 		return nil, inFields(err)
 	}
-	k.ws = k.net.NewNiceWorkspace(p.Workers, p.Nice)
+	k.ws = nn.NewNiceWorkspace(k.net, p.Workers, p.Nice)
 	err = train.Caught(func() (err error) {
 		if k.learner, err = build.NewLearner(k.net, k.ws, k.stream, c); err != nil {
 			return err

@@ -60,12 +60,12 @@ func (t *Trainer) Export(w io.Writer, format string) (version int64, err error) 
 // classifier is a published copy as other programs get it.
 func (t *Trainer) classifier(m *model) (trained.Classifier, error) {
 	info := t.stream
-	info.Classes = m.Net.Classes()
+	info.Classes = m.Net.Info().Classes
 	net, err := build.NewNetwork(info, t.config, 0)
 	if err != nil {
 		return trained.Classifier{}, err
 	}
-	net.TakeFirst(m.Net)
+	net.CopyFrom(m.Net)
 	rule := trained.Rule{Classifier: t.config.Classifiers[0]}
 	if m.Means != nil {
 		rule.Classes, rule.Means = m.Means.Means()

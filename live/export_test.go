@@ -82,7 +82,7 @@ func TestExportIsCutToTheClasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := x.core.net.Named()
+		list := x.core.net.Info().Named
 		if bias, there := file.Find(list[len(list)-1].Name); !there || !slices.Equal(bias.Shape, []int{3}) {
 			t.Errorf("%s: the head has the biases %+v, want 3", method, bias)
 		}

@@ -446,7 +446,7 @@ func openRun(folder string, set func(*Process)) (*Trainer, error) {
 		return nil, err
 	}
 	c = t.Config
-	c.Engine = config.Engine{Kernel: t.Net.KernelName(), Convolution: t.Net.Engine().Convolution}
+	c.Engine = config.Engine(t.Net.Info().Engine)
 	c.Data.Backbone = "" // an option of the process
 	e, err := embedderOf(c, of, p)
 	if err != nil {

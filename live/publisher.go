@@ -108,7 +108,7 @@ func (p *publisher) close() {
 func (s *slot) fit(net *nn.Network) {
 	outputs := 0
 	if net != nil {
-		outputs = net.Capacity()
+		outputs = net.Info().Capacity
 	}
 	if outputs == s.outputs {
 		return
@@ -213,7 +213,7 @@ func (p *publisher) room(k *core) *model {
 			continue
 		}
 		p.spare = append(p.spare[:i], p.spare[i+1:]...)
-		if m.Net.Capacity() == k.net.Capacity() {
+		if m.Net.Info().Capacity == k.net.Info().Capacity {
 			return m
 		}
 		break

@@ -31,8 +31,9 @@ func (t *Trainer) header() header {
 	k := t.core
 	return header{
 		Registered: build.Schema().Registered(k.config),
-		Version:    version, Numbers: result.Numbers, Kernel: k.net.KernelName(), Convolution: k.net.Engine().Convolution,
-		Shape: t.inputs.image, Features: t.inputs.features, Outputs: k.stream.Classes,
+		Version:    version, Numbers: result.Numbers, Kernel: k.net.Info().Engine.Kernel,
+		Convolution: k.net.Info().Engine.Convolution,
+		Shape:       t.inputs.image, Features: t.inputs.features, Outputs: k.stream.Classes,
 		Classes: t.Classes(),
 	}
 }
@@ -228,7 +229,7 @@ func (k *core) weights() (checkpoint.Parts, error) {
 	if means := k.means(); means != nil {
 		here := true
 		parts = append(parts, checkpoint.Either(&here, "means/classes",
-			checkpoint.Parts{checkpoint.Sub("means", means.State(k.net.FeatureDim()))}, nil))
+			checkpoint.Parts{checkpoint.Sub("means", means.State(k.net.Info().FeatureDim))}, nil))
 	}
 	return parts, nil
 }

@@ -36,7 +36,7 @@ func TestWeights(t *testing.T) {
 				for i := range in.Data {
 					in.Data[i] = float32(i%7) / 7
 				}
-				return slices.Clone(p.Net.Predict(p.WS, in).Row(0))
+				return slices.Clone(p.Net.Predict(p.WS, in).Logits.Row(0))
 			}
 			want := logits()
 			weights, err := x.Weights()

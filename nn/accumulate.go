@@ -7,12 +7,22 @@ import (
 	"ocl/nn/tensor"
 )
 
-// LossFunc writes the gradient of the mean loss of one batch of [Network.Accumulate] to d [B,K], given its logits
-// [B,K]. It is called for several batches at the same time. It must not use the workspace, nor one beside it: that
-// panics.
-type LossFunc func(batch int, logits, d *tensor.Tensor) error
+// Accumulation is the work of one [Network.Accumulate]: batches, each [B,C,H,W], and either Loss or Joint.
+type Accumulation struct {
+	Batches []*tensor.Tensor
+	// Loss writes the gradient of the mean loss of one batch to d [B,K], given its logits [B,K]. It is called for several
+	// batches at the same time. It must not use the workspace, nor one beside it: that panics.
+	Loss func(batch int, logits, d *tensor.Tensor) error
+	// Joint writes the gradient of one loss over all batches, such as one that compares two views of the same images:
+	// that of the outputs of batch i to d[i], given outputs[i]. Both are [B_i,Outputs], and d begins as zeros. It is
+	// called once, in one goroutine, and must not use the workspace either. All batches keep their activations until
+	// then, which takes so much more memory.
+	Joint func(outputs, d []*tensor.Tensor) error
+	// Apart, if it is not nil, gets the gradient of batch i > 0 of Loss in Apart[i-1] [P], which is not added to Grads.
+	Apart [][]float32
+}
 
-// lane runs one batch of Accumulate or AccumulateTogether. It has its own activations and gradients.
+// lane runs one batch of Accumulate. It has its own activations and gradients.
 type lane struct {
 	team *workers.Team // its own while other lanes run other batches; that of the workspace where lanes run in turn
 	pass *pass
@@ -22,96 +32,93 @@ type lane struct {
 
 // accumulation is the arguments of one Accumulate; a chunk is a batch.
 type accumulation struct {
-	net     *Network
-	ws      *Workspace
-	batches []*tensor.Tensor
-	parts   [][]float32 // of AccumulateApart
-	loss    LossFunc
+	Accumulation
+	net *Network
+	ws  *Workspace
 }
 
-// Accumulate runs a forward pass in Train mode and a backward pass for each batch [B,C,H,W] with the present
-// parameters. It adds the gradients of their losses to Grads in the order of the batches; from the second batch on
-// each gradient is summed separately first. It updates the running statistics in the same order. Batches run at the
-// same time if there are workers for it. This is faster than one after the other with all workers, and gives the same
-// bits. Backward must not follow. An error of loss is returned; Grads and running statistics are then undefined.
-func (n *Network) Accumulate(ws *Workspace, batches []*tensor.Tensor, loss LossFunc) error {
-	return n.accumulate(ws, batches, nil, loss)
-}
-
-// AccumulateApart is [Network.Accumulate] without its last additions: the gradient of batch i > 0 is written to
-// parts[i-1] [P] instead.
-func (n *Network) AccumulateApart(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc) error {
-	if len(parts) != max(0, len(batches)-1) {
-		panic(fmt.Sprintf("nn: AccumulateApart: room for %d gradients. Give room for one for each of %d batches but the first",
-			len(parts), len(batches)))
+// Accumulate runs a forward pass in Train mode and a backward pass for each batch with the present parameters. It adds
+// the gradients of their losses to Grads in the order of the batches; from the second batch on each gradient is summed
+// separately first. It updates the running statistics in the same order. Batches run at the same time if there are
+// workers for it. This is faster than one after the other with all workers, and gives the same bits. Where a joint loss
+// is a sum over the batches, they are those of the losses one by one. Without a batch nothing happens. Backward must
+// not follow.
+//
+// An error of the loss is returned. Grads and running statistics are then undefined, but for a joint loss, after which
+// they are as they were. It panics if a gradient has another shape than the outputs.
+func (n *Network) Accumulate(ws *Workspace, a Accumulation) error {
+	if (a.Loss == nil) == (a.Joint == nil) || a.Joint != nil && a.Apart != nil {
+		panic("nn: Accumulate: one of Loss, with or without Apart, and Joint is needed")
 	}
-	for i, p := range parts {
+	if a.Apart != nil && len(a.Apart) != max(0, len(a.Batches)-1) {
+		panic(fmt.Sprintf("nn: Accumulate: room for %d gradients apart. Give room for one for each of %d batches but the first",
+			len(a.Apart), len(a.Batches)))
+	}
+	for i, p := range a.Apart {
 		if len(p) != len(n.params) {
-			panic(fmt.Sprintf("nn: AccumulateApart: %d values for gradient %d instead of %d", len(p), i, len(n.params)))
+			panic(fmt.Sprintf("nn: Accumulate: gradient %d apart has %d values instead of %d", i+1, len(p), len(n.params)))
 		}
 	}
-	return n.accumulate(ws, batches, parts, loss)
-}
-
-func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc) error {
 	ws.own("Accumulate")
 	ws.learns("Accumulate")
 	ws.belong(n)
-	most := 0
-	for _, x := range batches {
+	images, most := 0, 0
+	for _, x := range a.Batches {
 		n.check(x)
-		most = max(most, x.Dim(0))
-		ws.count(n, x.Dim(0))
-		ws.countBackward(n, x.Dim(0))
+		images, most = images+x.Dim(0), max(most, x.Dim(0))
 	}
 	ws.last = nil
-	if len(batches) == 0 {
+	switch {
+	case len(a.Batches) == 0:
 		return nil
+	case a.Joint != nil:
+		return n.accumulateTogether(ws, a, images, most)
 	}
-	if ws.inTurn(len(batches)) {
-		return n.accumulateInTurn(ws, batches, parts, loss, most)
+	ws.count(n, images)
+	ws.countBackward(n, images)
+	if ws.inTurn(len(a.Batches)) {
+		return n.accumulateInTurn(ws, a, most)
 	}
-	ws.makeLanes(n, len(batches), most)
+	ws.makeLanes(n, len(a.Batches), most)
 	first := ws.lanes[0].pass
 	first.pack(ws.team, ws.profile, n, false)
 	first.pack(ws.team, ws.profile, n, true)
-	ws.accumulate = accumulation{n, ws, batches, parts, loss}
-	ws.team.Run(&ws.accumulate, len(batches))
+	ws.accumulate = accumulation{a, n, ws}
+	ws.team.Run(&ws.accumulate, len(a.Batches))
 	ws.accumulate = accumulation{}
-	for i := range batches {
+	for i := range a.Batches {
 		if l := ws.lanes[i]; l.err != nil {
 			return l.err
 		}
 	}
-	for i := range batches {
+	for i := range a.Batches {
 		l := ws.lanes[i]
 		l.pass.move()
-		if i > 0 && parts == nil {
+		if i > 0 && a.Apart == nil {
 			ws.AddScaled(n.grads, l.sum, 1)
 		}
 	}
 	return nil
 }
 
-func (n *Network) accumulateInTurn(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc,
-	most int) error {
+func (n *Network) accumulateInTurn(ws *Workspace, a Accumulation, most int) error {
 	p := ws.trainFor(n, most)
-	for i, x := range batches {
+	for i, x := range a.Batches {
 		dst := n.grads
 		switch {
 		case i == 0:
-		case parts != nil:
-			dst = parts[i-1]
+		case a.Apart != nil:
+			dst = a.Apart[i-1]
 		default:
 			if len(ws.sum) != len(n.grads) {
 				ws.sum = make([]float32, len(n.grads))
 			}
 			dst = ws.sum
 		}
-		if err := p.accumulate(n, x, i, loss, dst); err != nil {
+		if err := p.accumulate(n, x, i, a.Loss, dst); err != nil {
 			return err
 		}
-		if i > 0 && parts == nil {
+		if i > 0 && a.Apart == nil {
 			ws.AddScaled(n.grads, ws.sum, 1)
 		}
 	}
@@ -124,15 +131,17 @@ func (a *accumulation) DoChunk(_, batch int) {
 	dst := a.net.grads
 	if batch > 0 {
 		dst = l.sum
-		if a.parts != nil {
-			dst = a.parts[batch-1]
+		if a.Apart != nil {
+			dst = a.Apart[batch-1]
 		}
 	}
-	l.err = l.pass.accumulate(a.net, a.batches[batch], batch, a.loss, dst)
+	l.err = l.pass.accumulate(a.net, a.Batches[batch], batch, a.Loss, dst)
 }
 
 // accumulate adds the gradient of the first batch to dst, and writes that of a later one there.
-func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int, loss LossFunc, dst []float32) error {
+func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int,
+	loss func(batch int, logits, d *tensor.Tensor) error,
+	dst []float32) error {
 	logits := p.forward(net, x, Train)
 	d := p.dout
 	d.Resize(logits.Shape...)
@@ -153,7 +162,7 @@ func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int, loss LossFu
 
 // lossTask calls the loss as work of the team, so that one that uses the workspace panics on one worker too.
 type lossTask struct {
-	loss      LossFunc
+	loss      func(batch int, logits, d *tensor.Tensor) error
 	batch     int
 	logits, d *tensor.Tensor
 	err       error

@@ -30,7 +30,7 @@ func columns(x *tensor.Tensor, k int) (v []float32) {
 // ofClasses says for each parameter of a network whether it belongs to an output from first to limit-1.
 func ofClasses(net *nn.Network, first, limit int) []bool {
 	is := make([]bool, len(net.Params()))
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		if p.Name != "linear.weight" && p.Name != "linear.bias" {
 			continue
 		}
@@ -48,8 +48,10 @@ func TestActiveOutputs(t *testing.T) {
 	for _, c := range activeConfigs {
 		whole, net := grown(t, c, 1, all), grown(t, c, 1, all)
 		net.SetActive(k)
-		if net.Classes() != k || net.Capacity() != all || whole.Classes() != all || whole.Capacity() != all {
-			t.Fatalf("%d of %d active, and %d of %d", net.Classes(), net.Capacity(), whole.Classes(), whole.Capacity())
+		if net.Info().Classes != k || net.Info().Capacity != all || whole.Info().Classes != all ||
+			whole.Info().Capacity != all {
+			t.Fatalf("%d of %d active, and %d of %d", net.Info().Classes, net.Info().Capacity, whole.Info().Classes,
+				whole.Info().Capacity)
 		}
 		x, y := images(3, c.Channels, c.Height, c.Width, 1), images(2, c.Channels, c.Height, c.Width, 2)
 		for _, workers := range []int{1, 2} {
@@ -62,13 +64,13 @@ func TestActiveOutputs(t *testing.T) {
 					t.Errorf("%s, %d workers: logits %v are not the first columns of all", what, workers, active.Shape)
 				}
 			}
-			check("predicted", whole.Predict(a, x), net.Predict(b, x))
-			check("predicted with features", whole.PredictOutputs(a, x).Logits, net.PredictOutputs(b, x).Logits)
+			check("predicted", whole.Predict(a, x).Logits, net.Predict(b, x).Logits)
+			check("predicted with features", whole.Predict(a, x).Logits, net.Predict(b, x).Logits)
 			reader := net.Readers(1, workers)[0]
-			check("read", whole.Predict(a, x), net.Predict(reader, x))
+			check("read", whole.Predict(a, x).Logits, net.Predict(reader, x).Logits)
 			reader.Close()
-			now, then := whole.ForwardBeside(a, whole.Clone(), x, nn.BatchOnly)
-			nowActive, thenAll := net.ForwardBeside(b, whole.Clone(), x, nn.BatchOnly)
+			now, then := a.ForwardPair(whole, whole.Clone(), x, nn.BatchOnly)
+			nowActive, thenAll := b.ForwardPair(net, whole.Clone(), x, nn.BatchOnly)
 			check("forward beside", now, nowActive)
 			if !sameBits(then.Data, thenAll.Data) {
 				t.Errorf("forward beside, %d workers: logits of the network without inactive outputs differ", workers)
@@ -107,20 +109,21 @@ func TestActiveOutputs(t *testing.T) {
 				return net.Grads()
 			})
 			gradients("accumulated", func(net *nn.Network, ws *nn.Workspace) []float32 {
-				if err := net.Accumulate(ws, []*tensor.Tensor{x, y}, loss); err != nil {
+				if err := net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{x, y}, Loss: loss}); err != nil {
 					t.Fatal(err)
 				}
 				return net.Grads()
 			})
 			gradients("together", func(net *nn.Network, ws *nn.Workspace) []float32 {
-				if err := net.AccumulateTogether(ws, []*tensor.Tensor{y, x}, func(z, d []*tensor.Tensor) error {
-					for i := range z {
-						if err := loss(i, z[i], d[i]); err != nil {
-							return err
+				if err := net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{y, x},
+					Joint: func(z, d []*tensor.Tensor) error {
+						for i := range z {
+							if err := loss(i, z[i], d[i]); err != nil {
+								return err
+							}
 						}
-					}
-					return nil
-				}); err != nil {
+						return nil
+					}}); err != nil {
 					t.Fatal(err)
 				}
 				return net.Grads()
@@ -132,7 +135,7 @@ func TestActiveOutputs(t *testing.T) {
 				if err := loss(0, z, d); err != nil {
 					t.Fatal(err)
 				}
-				net.BackwardPerSample(ws, d, samples)
+				ws.BackwardPerSample(d, samples)
 				return samples
 			})
 		}
@@ -165,7 +168,7 @@ func TestNewClassMovesNoBit(t *testing.T) {
 					for i := range 3 {
 						copy(d.Row(i), g.Row(i))
 					}
-					net.ZeroGrads()
+					clear(net.Grads())
 					net.Backward(ws, d)
 					opt.Step(net, ws)
 				}
@@ -202,7 +205,7 @@ func TestInactiveOutputsHaveNoTrace(t *testing.T) {
 		}
 		opt.Step(net, nil)
 		before := slices.Clone(net.Params())
-		net.ZeroGrads()
+		clear(net.Grads())
 		net.SetActive(4)
 		optim.ClipValue(net, nil, 0.5, 9)
 		opt.Step(net, nil)
@@ -239,25 +242,26 @@ func TestActiveState(t *testing.T) {
 	}
 	other := grown(t, c, 2, 6)
 	other.SetActive(1)
-	if err := other.LoadState(saved(t, plain)); err != nil || other.Classes() != 6 ||
+	if err := other.LoadState(saved(t, plain)); err != nil || other.Info().Classes != 6 ||
 		!bytes.Equal(bytesOf(other), bytesOf(plain)) {
-		t.Errorf("a state without the number: %v, %d classes", err, other.Classes())
+		t.Errorf("a state without the number: %v, %d classes", err, other.Info().Classes)
 	}
-	if err := other.LoadState(saved(t, active)); err != nil || other.Classes() != 4 ||
+	if err := other.LoadState(saved(t, active)); err != nil || other.Info().Classes != 4 ||
 		!bytes.Equal(bytesOf(other), bytesOf(active)) {
-		t.Errorf("a state of 4 active classes: %v, %d classes", err, other.Classes())
+		t.Errorf("a state of 4 active classes: %v, %d classes", err, other.Info().Classes)
 	}
 	teacher := plain.Clone()
-	if teacher.CopyFrom(active); active.Clone().Classes() != 4 || teacher.Classes() != 4 || teacher.Capacity() != 6 {
-		t.Errorf("a clone has %d classes and a copy %d, want 4", active.Clone().Classes(), teacher.Classes())
+	if teacher.CopyFrom(active); active.Clone().Info().Classes != 4 || teacher.Info().Classes != 4 ||
+		teacher.Info().Capacity != 6 {
+		t.Errorf("a clone has %d classes and a copy %d, want 4", active.Clone().Info().Classes, teacher.Info().Classes)
 	}
 	heir, drawn := grown(t, c, 2, 12), grown(t, c, 2, 12)
 	heir.Inherit(6)
-	if err := heir.LoadState(saved(t, active)); err != nil || heir.Classes() != 4 || heir.Capacity() != 12 {
-		t.Errorf("an heir has %d of %d classes: %v", heir.Classes(), heir.Capacity(), err)
+	if err := heir.LoadState(saved(t, active)); err != nil || heir.Info().Classes != 4 || heir.Info().Capacity != 12 {
+		t.Errorf("an heir has %d of %d classes: %v", heir.Info().Classes, heir.Info().Capacity, err)
 	}
 	heir.SetActive(12)
-	a, b := make([]float32, heir.FeatureDim()), make([]float32, heir.FeatureDim())
+	a, b := make([]float32, heir.Info().FeatureDim), make([]float32, heir.Info().FeatureDim)
 	for y := range 12 {
 		from := active
 		if y >= 6 {
@@ -265,14 +269,14 @@ func TestActiveState(t *testing.T) {
 		} else if y >= 4 {
 			from = plain
 		}
-		if p, q := heir.HeadRow(a, y), from.HeadRow(b, y); p != q || !slices.Equal(a, b) {
+		if p, q := nn.HeadRow(heir, a, y), nn.HeadRow(from, b, y); p != q || !slices.Equal(a, b) {
 			t.Errorf("row %d of the heir's head is not what it was", y)
 		}
 	}
 	for _, k := range []int{0, -1, 7} {
 		mustPanic(t, fmt.Sprint(k), func() { plain.SetActive(k) }, "Activate at least 1 and at most all")
 	}
-	mustPanic(t, "row of an inactive output", func() { active.HeadRow(b, 4) }, "a logit in [0, 4)")
+	mustPanic(t, "row of an inactive output", func() { nn.HeadRow(active, b, 4) }, "a logit in [0, 4)")
 	container := checkpoint.NewContainer()
 	params, seven := plain.Params(), int64(7)
 	parts := checkpoint.Parts{checkpoint.List("params", &params), checkpoint.Numbers("running", plain.Running()),
@@ -281,8 +285,8 @@ func TestActiveState(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := active.LoadState(container.Decoder()); err == nil ||
-		!strings.Contains(err.Error(), "7 active classes, but the network has 6") || active.Classes() != 4 {
-		t.Errorf("7 of 6 active: %v, %d classes", err, active.Classes())
+		!strings.Contains(err.Error(), "7 active classes, but the network has 6") || active.Info().Classes != 4 {
+		t.Errorf("7 of 6 active: %v, %d classes", err, active.Info().Classes)
 	}
 }
 
@@ -295,8 +299,8 @@ func TestActiveAllocatesNothing(t *testing.T) {
 		x := images(3, 1, 3, 5, 1)
 		batches := []*tensor.Tensor{x, x}
 		step := func() {
-			net.ZeroGrads()
-			if err := net.Accumulate(ws, batches, objectiveOf); err != nil {
+			clear(net.Grads())
+			if err := net.Accumulate(ws, nn.Accumulation{Batches: batches, Loss: objectiveOf}); err != nil {
 				t.Fatal(err)
 			}
 			opt.Step(net, ws)

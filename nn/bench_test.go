@@ -33,11 +33,11 @@ func BenchmarkPass(b *testing.B) {
 				objective(net.Forward(ws, x, nn.Train), d)
 				for b.Loop() {
 					net.Forward(ws, x, nn.Train)
-					net.ZeroGrads()
+					clear(net.Grads())
 					net.Backward(ws, d)
 					opt.Step(net, ws)
 				}
-				b.ReportMetric(float64(net.FLOPs())*30*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+				b.ReportMetric(float64(net.Info().FLOPs)*30*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 			})
 		}
 	}
@@ -54,7 +54,7 @@ func BenchmarkPredict(b *testing.B) {
 			for b.Loop() {
 				net.Predict(ws, x)
 			}
-			b.ReportMetric(float64(net.FLOPs())*200*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			b.ReportMetric(float64(net.Info().FLOPs)*200*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})
 	}
 }
@@ -84,9 +84,9 @@ func BenchmarkScore(b *testing.B) {
 	defer ws.Close()
 	x, ahead := images(50, 3, 32, 32, 1), net.Clone()
 	ahead.Changed()
-	net.ForwardBeside(ws, ahead, x, nn.BatchOnly)
+	ws.ForwardPair(net, ahead, x, nn.BatchOnly)
 	for b.Loop() {
-		net.ForwardBeside(ws, ahead, x, nn.BatchOnly)
+		ws.ForwardPair(net, ahead, x, nn.BatchOnly)
 	}
-	b.ReportMetric(float64(net.FLOPs())*100*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	b.ReportMetric(float64(net.Info().FLOPs)*100*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }

@@ -16,13 +16,13 @@ func lookAhead(c namedNet, ws *nn.Workspace) *nn.Network {
 	for i := range c.net.Grads() {
 		c.net.Grads()[i] = float32(math.Sin(float64(i))) / 8
 	}
-	ahead.StepFrom(ws, c.net, 0.25)
+	ws.StepFrom(ahead, c.net, 0.25)
 	return ahead
 }
 
-// TestForwardBesideIsForward: both networks give the logits of Forward in BatchOnly mode, with any number of workers,
+// TestForwardPairIsForward: both networks give the logits of Forward in BatchOnly mode, with any number of workers,
 // and keep their statistics; the weights packed for the one are not those of the other.
-func TestForwardBesideIsForward(t *testing.T) {
+func TestForwardPairIsForward(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range networks(t) {
 			for _, workers := range []int{1, 2, 3} {
@@ -37,7 +37,7 @@ func TestForwardBesideIsForward(t *testing.T) {
 				before := slices.Concat(c.net.Running(), ahead.Running())
 				for _, images := range []int{1, c.x.Dim(0)} { // the first makes less room than the second needs
 					x := c.x.Rows(0, images)
-					own, others := c.net.ForwardBeside(ws, ahead, x, nn.BatchOnly)
+					own, others := ws.ForwardPair(c.net, ahead, x, nn.BatchOnly)
 					if images < c.x.Dim(0) {
 						continue // statistics of fewer images
 					}
@@ -53,9 +53,9 @@ func TestForwardBesideIsForward(t *testing.T) {
 	})
 }
 
-// TestForwardBesideTrains: in Train mode the logits are the same bits, and the running statistics of the first network
+// TestForwardPairTrains: in Train mode the logits are the same bits, and the running statistics of the first network
 // alone move, as by Forward.
-func TestForwardBesideTrains(t *testing.T) {
+func TestForwardPairTrains(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range networks(t) {
 			for _, workers := range []int{1, 2} {
@@ -64,7 +64,7 @@ func TestForwardBesideTrains(t *testing.T) {
 				ahead, other := lookAhead(c, ws), c.net.Clone()
 				before := slices.Clone(ahead.Running())
 				want := slices.Clone(other.Forward(ws, c.x, nn.Train).Data)
-				own, _ := c.net.ForwardBeside(ws, ahead, c.x, nn.Train)
+				own, _ := ws.ForwardPair(c.net, ahead, c.x, nn.Train)
 				if !slices.Equal(own.Data, want) {
 					t.Errorf("%s, %d workers: the logits are not those of Forward in Train mode", c.name, workers)
 				}
@@ -95,9 +95,9 @@ func TestStepFrom(t *testing.T) {
 		}
 	}
 	c.net.SetActive(2) // also after the copy was made
-	defer c.net.SetActive(c.net.Capacity())
-	ahead.StepFrom(ws, c.net, 0.25)
-	if own, others := c.net.ForwardBeside(ws, ahead, c.x, nn.BatchOnly); own.Dim(1) != 2 || others.Dim(1) != 2 {
+	defer c.net.SetActive(c.net.Info().Capacity)
+	ws.StepFrom(ahead, c.net, 0.25)
+	if own, others := ws.ForwardPair(c.net, ahead, c.x, nn.BatchOnly); own.Dim(1) != 2 || others.Dim(1) != 2 {
 		t.Errorf("logits %v, and %v after a step; want those of 2 active classes", own.Shape, others.Shape)
 	}
 }
@@ -170,7 +170,7 @@ func BenchmarkPerSample(b *testing.B) {
 	b.Run("gradients", func(b *testing.B) {
 		for b.Loop() {
 			objective(net.Forward(ws, x, nn.Eval), d)
-			net.BackwardPerSample(ws, d, g)
+			ws.BackwardPerSample(d, g)
 		}
 	})
 	b.Run("cosines", func(b *testing.B) {

@@ -23,6 +23,7 @@ type Builder struct {
 	end int // layers up to the last of the head
 
 	ends []stage // of layers that are stages where Stage is never called
+	told bool    // Stage was called
 }
 
 // NewBuilder starts a network for images of c channels and h×w pixels that computes by an engine. It is an error where
@@ -33,8 +34,9 @@ func NewBuilder(c, h, w int, e Engine, src *rng.Source) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{net: &Network{set: set, algorithm: convolution, c: c, h: h, w: w}, src: src,
-		g: conv.Sketch(false, c, h, w, 1)}, nil
+	return &Builder{net: &Network{set: set, info: Info{Input: [3]int{c, h, w}, Engine: Engine{set.Name, convolution}}},
+		src: src,
+		g:   conv.Sketch(false, c, h, w, 1)}, nil
 }
 
 // kernel adds the weights of a convolution.
@@ -45,17 +47,17 @@ func (b *Builder) kernel(name string, in, taps, out int) convRef {
 func (b *Builder) param(p Param) convRef {
 	n := b.net
 	p.Offset = b.total()
-	n.list = append(n.list, p)
+	n.info.Named = append(n.info.Named, p)
 	bound := 1 / math.Sqrt(float64(p.In*p.Taps))
 	n.initial = append(n.initial, initial{p, bound, 0})
 	return convRef{name: p.Name, at: p.Offset, size: p.Len()}
 }
 
 func (b *Builder) total() int {
-	if len(b.net.list) == 0 {
+	if len(b.net.info.Named) == 0 {
 		return 0
 	}
-	last := b.net.list[len(b.net.list)-1]
+	last := b.net.info.Named[len(b.net.info.Named)-1]
 	return last.Offset + last.Len()
 }
 
@@ -82,9 +84,9 @@ func (n *Network) Init(src *rng.Source) {
 		}
 	}
 	clear(n.running[n.frozen.running:])
-	for i := 1; i < len(n.stats); i += 2 {
-		for j := range n.stats[i].Out {
-			if at := n.stats[i].Offset + j; at >= n.frozen.running {
+	for i := 1; i < len(n.info.Statistics); i += 2 {
+		for j := range n.info.Statistics[i].Out {
+			if at := n.info.Statistics[i].Offset + j; at >= n.frozen.running {
 				n.running[at] = 1
 			}
 		}
@@ -94,7 +96,7 @@ func (n *Network) Init(src *rng.Source) {
 
 func (b *Builder) vector(name string, n int, value float32) int {
 	p := Param{Name: name, Offset: b.total(), Out: n}
-	b.net.list = append(b.net.list, p)
+	b.net.info.Named = append(b.net.info.Named, p)
 	b.net.initial = append(b.net.initial, initial{p, 0, value})
 	return p.Offset
 }
@@ -102,17 +104,17 @@ func (b *Builder) vector(name string, n int, value float32) int {
 func (b *Builder) norm(name string, n int) normRef {
 	r := normRef{gamma: b.vector(name+".weight", n, 1), beta: b.vector(name+".bias", n, 0)}
 	at := 0
-	if k := len(b.net.stats); k > 0 {
-		at = b.net.stats[k-1].Offset + b.net.stats[k-1].Out
+	if k := len(b.net.info.Statistics); k > 0 {
+		at = b.net.info.Statistics[k-1].Offset + b.net.info.Statistics[k-1].Out
 	}
 	r.mean, r.variance = at, at+n
-	b.net.stats = append(b.net.stats, Param{Name: name + ".running_mean", Offset: at, Out: n},
+	b.net.info.Statistics = append(b.net.info.Statistics, Param{Name: name + ".running_mean", Offset: at, Out: n},
 		Param{Name: name + ".running_var", Offset: at + n, Out: n})
 	return r
 }
 
 func (b *Builder) count(in, taps, out, pixels int) {
-	b.net.flops += 2 * int64(in*taps) * int64(out*pixels)
+	b.net.info.FLOPs += 2 * int64(in*taps) * int64(out*pixels)
 }
 
 // Stem adds conv3×3 → batch norm → ReLU on the images. [Builder.Build] refuses images that are narrower than 14 pixels.
@@ -162,7 +164,7 @@ func (b *Builder) AvgPool(side int) error {
 	}
 	b.net.layers = append(b.net.layers, poolLayer{side})
 	b.g = conv.Sketch(true, b.g.C*(b.g.H/side)*(b.g.W/side), 1, 1, 1)
-	b.net.featureDim = b.g.C
+	b.net.info.FeatureDim = b.g.C
 	return nil
 }
 
@@ -170,15 +172,16 @@ func (b *Builder) AvgPool(side int) error {
 func (b *Builder) Linear(name string, out int, relu bool) {
 	b.linear(name, out, relu)
 	if relu {
-		b.net.featureDim = out
+		b.net.info.FeatureDim = out
 	}
 }
 
 // linear adds a linear layer whose outputs are features if it comes before the head and has a ReLU.
 func (b *Builder) linear(name string, out int, relu bool) {
 	in := b.g.C * b.g.H * b.g.W
-	l := &linearLayer{first: len(b.net.list) == 0, out: out, relu: relu, input: len(b.net.layers) == 0, features: relu &&
-		b.net.head.Kind == ""}
+	l := &linearLayer{first: len(b.net.info.Named) == 0, out: out, relu: relu, input: len(b.net.layers) == 0,
+		features: relu &&
+			b.net.info.Head.Kind == ""}
 	l.w = b.param(Param{Name: name + ".weight", In: in, Taps: 1, Out: out})
 	l.bias = b.vector(name+".bias", out, 0)
 	b.net.initial[len(b.net.initial)-1].bound = 1 / math.Sqrt(float64(in))
@@ -193,20 +196,21 @@ func (b *Builder) linear(name string, out int, relu bool) {
 // fit the memory of the process ([budget.Bytes]) or if one image does not fit its maps.
 func (b *Builder) Build() (*Network, error) {
 	n := b.net
-	if n.head.Kind == "" {
+	if n.info.Head.Kind == "" {
 		b.headless()
 	} else if len(n.layers) > b.end {
 		return nil, fmt.Errorf("nn: %s behind the head. Add the head last", count.Of(len(n.layers)-b.end, "layer"))
 	}
 	if len(n.layers) > 0 {
-		if _, stem := n.layers[0].(*stemLayer); stem && n.w < conv.PlanesWidth {
+		if _, stem := n.layers[0].(*stemLayer); stem && n.info.Input[2] < conv.PlanesWidth {
 			return nil, fmt.Errorf("nn: a stem on images that are %d pixels wide. Use images of at least %d, or linear layers",
-				n.w, conv.PlanesWidth)
+				n.info.Input[2], conv.PlanesWidth)
 		}
 	}
 	n.classed()
 	b.staged()
 	n.shape = shapeOf(n)
+	n.info.Layers = n.described()
 	if need, have := 8*b.floats(), budget.Bytes(); need > float64(have) {
 		return nil, fmt.Errorf("nn: a network of %s parameters takes %s with its gradients, and this process may use %s: %w. Use a smaller network",
 			count.Number(saturated(b.floats())), count.Bytes(saturated(need)), count.Bytes(have), ErrMemory)
@@ -218,8 +222,8 @@ func (b *Builder) Build() (*Network, error) {
 		return n, nil
 	}
 	n.params, n.grads = make([]float32, b.total()), make([]float32, b.total())
-	if k := len(n.stats); k > 0 {
-		n.running = make([]float32, n.stats[k-1].Offset+n.stats[k-1].Out)
+	if k := len(n.info.Statistics); k > 0 {
+		n.running = make([]float32, n.info.Statistics[k-1].Offset+n.info.Statistics[k-1].Out)
 	}
 	n.Init(b.src)
 	return n, nil
@@ -227,7 +231,7 @@ func (b *Builder) Build() (*Network, error) {
 
 // floats is the number of parameters, also where it is too large for an int.
 func (b *Builder) floats() (sum float64) {
-	for _, p := range b.net.list {
+	for _, p := range b.net.info.Named {
 		sum += max(float64(p.In), 1) * max(float64(p.Taps), 1) * float64(p.Out)
 	}
 	return sum

@@ -18,7 +18,7 @@ type cosineLayer struct {
 // cosine adds such a layer.
 func (b *Builder) cosine(name string, out int) {
 	in := b.g.C
-	l := &cosineLayer{first: len(b.net.list) == 0, out: out,
+	l := &cosineLayer{first: len(b.net.info.Named) == 0, out: out,
 		w: b.param(Param{Name: name + ".weight", In: in, Taps: 1, Out: out})}
 	l.sigma = b.vector(name+".sigma", 1, 1)
 	b.count(in, 1, out, 1)

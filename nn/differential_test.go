@@ -27,13 +27,13 @@ func FuzzNetworks(f *testing.F) {
 		var layers randomNetwork
 		var generic *nn.Network
 		batch := 1 + r.IntN(4)
-		for generic == nil || generic.FLOPs()*int64(batch) > 2<<20 { // the reference is slow
+		for generic == nil || generic.Info().FLOPs*int64(batch) > 2<<20 { // the reference is slow
 			layers = randomLayers(r)
 			generic = layers.build(t, nn.Engine{Kernel: "generic"}, seed)
 		}
 		x := images(batch, layers.c, layers.h, layers.w, seed)
 		mode := []nn.Mode{nn.Train, nn.Train, nn.BatchOnly, nn.Eval}[r.IntN(4)]
-		dlogits := tensor.New(x.Dim(0), generic.Outputs())
+		dlogits := tensor.New(x.Dim(0), generic.Info().Outputs)
 		for i := range dlogits.Data {
 			dlogits.Data[i] = float32(r.NormFloat64())
 		}
@@ -118,14 +118,14 @@ func (l randomNetwork) build(t *testing.T, e nn.Engine, seed uint64) *nn.Network
 	}
 	net := must(b.Build())
 	r := rand.New(rand.NewPCG(seed, 37))
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		if p.In == 0 { // γ, β and biases differ from their first values
 			for i := range p.Len() {
 				net.Params()[p.Offset+i] += 0.2 * float32(r.NormFloat64())
 			}
 		}
 	}
-	for i, p := range net.Statistics() {
+	for i, p := range net.Info().Statistics {
 		for j := range p.Len() {
 			net.Running()[p.Offset+j] = float32([]float64{0.1 * r.NormFloat64(), 0.05 + r.Float64()}[i%2])
 		}
@@ -177,7 +177,7 @@ func (r engineRun) compare(t *testing.T, what string, net *nn.Network, exact run
 	if exact.nearKink(rounded) {
 		return
 	}
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		check("the gradient of "+p.Name, r.grads[p.Offset:][:p.Len()],
 			func(r run) []float64 { return r.grads[p.Offset:][:p.Len()] })
 	}

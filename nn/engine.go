@@ -104,12 +104,9 @@ func convolutionIsKnown(name string) error {
 	return fmt.Errorf("%q is unknown. Use %s or %s", name, strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
 }
 
-// Engine is how the network computes, with no field empty.
-func (n *Network) Engine() Engine { return Engine{n.set.Name, n.algorithm} }
-
-// ConvolutionName is the algorithm of the network's 3×3 convolutions of stride 1: "winograd" where all that Winograd's
+// ConvolutionsOf is the algorithm of a network's 3×3 convolutions of stride 1: "winograd" where all that Winograd's
 // algorithm fits use it, "direct" where none does, "table" for both kinds.
-func (n *Network) ConvolutionName() string {
+func ConvolutionsOf(n *Network) string {
 	whole := *n
 	whole.latent = nil // what is frozen has convolutions too
 	p := newPass(&whole, workers.New(1), 1, 1, &packs{})

@@ -41,11 +41,11 @@ func everything(t *testing.T, e nn.Engine, between func()) []byte {
 		optim.SGD{LR: 0.01}.New(), optim.SGD{LR: 0.01, Momentum: 0.9, WeightDecay: 1e-3}.New(),
 		optim.Adam{LR: 1e-3}.New(), optim.Adam{LR: 1e-3, WeightDecay: 1e-3}.New(),
 	} {
-		net.ZeroGrads()
+		clear(net.Grads())
 		if i%2 == 0 {
-			err = net.Accumulate(ws, batches, objectiveOf)
+			err = net.Accumulate(ws, nn.Accumulation{Batches: batches, Loss: objectiveOf})
 		} else {
-			err = net.AccumulateApart(ws, batches, [][]float32{part}, objectiveOf)
+			err = net.Accumulate(ws, nn.Accumulation{Batches: batches, Apart: [][]float32{part}, Loss: objectiveOf})
 			dot := ws.Dot(net.Grads(), part)
 			keep([]float32{float32(dot), float32(dot - float64(float32(dot)))})
 			ws.AddScaled(net.Grads(), part, 0.3)
@@ -56,9 +56,9 @@ func everything(t *testing.T, e nn.Engine, between func()) []byte {
 		optim.ClipNorm(net, ws, 0.5)
 		between()
 		ahead := net.Clone()
-		ahead.StepFrom(ws, net, 0.01)
+		ws.StepFrom(ahead, net, 0.01)
 		keep(ahead.Params())
-		now, then := net.ForwardBeside(ws, ahead, batches[0], nn.BatchOnly)
+		now, then := ws.ForwardPair(net, ahead, batches[0], nn.BatchOnly)
 		keep(now.Data)
 		keep(then.Data)
 		opt.Step(net, ws)
@@ -76,10 +76,10 @@ func everything(t *testing.T, e nn.Engine, between func()) []byte {
 	opt.Step(net, nil)
 	objective(net.Forward(ws, batches[0], nn.Eval), d)
 	samples := make([]float32, 3*len(net.Params()))
-	net.BackwardPerSample(ws, d, samples)
+	ws.BackwardPerSample(d, samples)
 	keep(samples)
-	keep(net.PredictFeatures(ws, batches[0]).Data)
-	keep(net.Predict(ws, batches[0]).Data)
+	keep(net.Predict(ws, batches[0]).Features.Data)
+	keep(net.Predict(ws, batches[0]).Logits.Data)
 	keep(net.Params())
 	keep(net.Running())
 	return bits
@@ -154,8 +154,8 @@ func TestVectorsOfAWorkspace(t *testing.T) {
 	fast, slow := build(fastest), build(slowest)
 	want := map[*nn.Network][]uint64{}
 	for _, net := range []*nn.Network{fast, slow} {
-		t.Run(net.KernelName()+" in use", func(t *testing.T) {
-			nn.Use(t, nn.Engine{Kernel: net.KernelName()})
+		t.Run(net.Info().Engine.Kernel+" in use", func(t *testing.T) {
+			nn.Use(t, nn.Engine{Kernel: net.Info().Engine.Kernel})
 			ws := net.NewWorkspace(2)
 			defer ws.Close()
 			want[net] = vectors(ws)
@@ -165,16 +165,16 @@ func TestVectorsOfAWorkspace(t *testing.T) {
 		t.Fatal("both sets give the same bits: the test shows nothing")
 	}
 	for own, other := range map[*nn.Network]*nn.Network{fast: slow, slow: fast} {
-		t.Run(own.KernelName()+" where "+other.KernelName()+" is in use", func(t *testing.T) {
-			nn.Use(t, nn.Engine{Kernel: other.KernelName()})
+		t.Run(own.Info().Engine.Kernel+" where "+other.Info().Engine.Kernel+" is in use", func(t *testing.T) {
+			nn.Use(t, nn.Engine{Kernel: other.Info().Engine.Kernel})
 			ws := own.NewWorkspace(2)
 			defer ws.Close()
 			x := randomImages(own, 2)
 			if !slices.Equal(vectors(ws), want[own]) {
 				t.Error("a fresh workspace gives other bits")
 			}
-			mustPanic(t, "a network of other kernels", func() { other.Predict(ws, x) }, "kernel set "+own.KernelName(),
-				"kernel set "+other.KernelName())
+			mustPanic(t, "a network of other kernels", func() { other.Predict(ws, x) }, "kernel set "+own.Info().Engine.Kernel,
+				"kernel set "+other.Info().Engine.Kernel)
 			own.Predict(ws, x)
 			beside := ws.Beside()
 			other.Predict(beside, x)
@@ -207,12 +207,12 @@ func TestEngineIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last != "generic" || net.Engine() != want || net.Clone().Engine() != want || net.KernelName() != last {
-		t.Errorf("engine %v, of a clone %v, kernels %s; want %v", net.Engine(), net.Clone().Engine(), net.KernelName(), want)
+	if last != "generic" || net.Info().Engine != want || net.Clone().Info().Engine != want {
+		t.Errorf("engine %v, of a clone %v; want %v", net.Info().Engine, net.Clone().Info().Engine, want)
 	}
 	net, err = arch.MLP(arch.Config{Channels: 1, Height: 4, Width: 4, Classes: 2, Hidden: []int{3}}, rng.New(1, "net"))
-	if err != nil || net.Engine() != nn.DefaultEngine() {
-		t.Errorf("engine %v (%v), want the default %v", net.Engine(), err, nn.DefaultEngine())
+	if err != nil || net.Info().Engine != nn.DefaultEngine() {
+		t.Errorf("engine %v (%v), want the default %v", net.Info().Engine, err, nn.DefaultEngine())
 	}
 }
 

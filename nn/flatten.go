@@ -23,7 +23,7 @@ func (b *Builder) Flatten() error {
 	l := flattenLayer{b.g.C * b.g.H * b.g.W}
 	b.net.layers = append(b.net.layers, l)
 	b.g = conv.Sketch(true, l.values, 1, 1, 1)
-	b.net.featureDim = l.values
+	b.net.info.FeatureDim = l.values
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"ocl/checkpoint"
 	"ocl/internal/count"
 	"ocl/nn/internal/conv"
 )
@@ -28,44 +27,44 @@ type frozen struct {
 // added since the last call. A builder on which Stage is never called makes each stem, each block and each linear layer
 // before the head a stage of its own, under the name that it has. Call it before [Builder.Head].
 func (b *Builder) Stage(name string) {
-	b.net.stages = append(b.net.stages, b.here(name))
+	b.net.stages, b.told = append(b.net.stages, b.here(name)), true
 }
 
 func (b *Builder) here(name string) stage {
-	s := stage{name: name, layers: len(b.net.layers), params: b.total(), listed: len(b.net.list), flops: b.net.flops,
-		out: b.g}
-	if k := len(b.net.stats); k > 0 {
-		s.running = b.net.stats[k-1].Offset + b.net.stats[k-1].Out
+	s := stage{name: name, layers: len(b.net.layers), params: b.total(), listed: len(b.net.info.Named),
+		flops: b.net.info.FLOPs,
+		out:   b.g}
+	if k := len(b.net.info.Statistics); k > 0 {
+		s.running = b.net.info.Statistics[k-1].Offset + b.net.info.Statistics[k-1].Out
 	}
 	return s
 }
 
-// staged finds the stages of a network whose builder was told of none.
+// staged finds the stages of a network whose builder was told of none, and names all.
 func (b *Builder) staged() {
-	if len(b.net.stages) > 0 {
-		return
-	}
 	for _, s := range b.ends {
-		if s.layers <= b.net.trunk {
+		if s.layers <= b.net.trunk && !b.told {
 			b.net.stages = append(b.net.stages, s)
 		}
 	}
-}
-
-// Stages lists the names of the stages that Freeze can freeze, from the images on. The head is in none of them.
-func (n *Network) Stages() []string {
-	var names []string
-	for _, s := range n.stages {
-		names = append(names, s.name)
+	for _, s := range b.net.stages {
+		b.net.info.Stages = append(b.net.info.Stages, s.name)
 	}
-	return names
 }
 
 // Freeze freezes the first stages of the network: they keep their parameters, and their batch norms normalise with the
 // running statistics in every [Mode] and leave them alone. Their gradients are 0, and a backward pass ends before them,
-// which saves its time. Optimisers leave them as they are. 0 freezes nothing. It is an error where the network has
-// fewer stages. Call it before the network's first pass: a workspace goes on with the passes that it has made.
-func (n *Network) Freeze(stages int) error {
+// which saves its time. Optimisers leave them as they are. 0 freezes nothing.
+//
+// A latent network learns from the activations of its last frozen stage, which take the place of images in each pass
+// that learns (latent replay, Pellegrini et al. 2020). Predictions take both, and tell them apart by their shape.
+// [Workspace.Activations] makes activations of images. The state of the network is what it was: parameters, those of
+// the frozen stages too.
+//
+// It is an error, which changes nothing, where the network has fewer stages, and for a latent network where no stage is
+// frozen or the activations have the shape of an image. Call it before the network's first pass: a workspace goes on
+// with the passes that it has made.
+func (n *Network) Freeze(stages int, latent bool) error {
 	if stages < 0 {
 		return fmt.Errorf("nn: %d stages to freeze. Use 0 for none", stages)
 	}
@@ -75,33 +74,23 @@ func (n *Network) Freeze(stages int) error {
 				count.Of(stages, "stage"))
 		}
 		return fmt.Errorf("nn: %s to freeze, and the network has %d: %s. Freeze at most %d", count.Of(stages, "stage"), all,
-			strings.Join(n.Stages(), ", "), all)
+			strings.Join(n.info.Stages, ", "), all)
 	}
-	n.frozen, n.latent = frozen{}, nil
+	f := frozen{}
 	if stages > 0 {
-		n.frozen = frozen{stages, n.stages[stages-1]}
+		f = frozen{stages, n.stages[stages-1]}
+	}
+	upper, err := n.above(f, latent)
+	if err != nil {
+		return err
+	}
+	n.frozen, n.latent, n.info.Latent = f, upper, [3]int{}
+	n.info.Frozen = Frozen{stages, f.params, f.running, f.flops}
+	if latent {
+		n.info.Latent = [3]int{f.out.C, f.out.H, f.out.W}
 	}
 	n.shape = shapeOf(n)
 	return nil
-}
-
-// Frozen is the number of parameters of frozen stages. They are the first ones of Params.
-func (n *Network) Frozen() int { return n.frozen.params }
-
-// FrozenFLOPs is the part of FLOPs that frozen stages are.
-func (n *Network) FrozenFLOPs() int64 { return n.frozen.flops }
-
-// FrozenParts is the state of the frozen stages alone, of a network that is drawn anew but for them; nil where none is
-// frozen.
-func (n *Network) FrozenParts() checkpoint.Parts {
-	if n.frozen.stages == 0 {
-		return nil
-	}
-	return checkpoint.Parts{
-		checkpoint.Numbers("frozen/params", n.params[:n.frozen.params]),
-		checkpoint.Numbers("frozen/running", n.running[:n.frozen.running]),
-		checkpoint.Then(func() error { n.Changed(); return nil }),
-	}
 }
 
 // learned returns the layers of a pass that learns, and how many of them are frozen.
@@ -119,7 +108,7 @@ func (n *Network) inputLayout(images int) conv.Layout {
 		g := n.frozen.out
 		return conv.Sketch(false, g.C, g.H, g.W, images)
 	}
-	return conv.Sketch(false, n.c, n.h, n.w, images)
+	return conv.Sketch(false, n.info.Input[0], n.info.Input[1], n.info.Input[2], images)
 }
 
 // lowest is the first layer that a backward pass reaches: behind the frozen ones, the first with parameters.

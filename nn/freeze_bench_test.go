@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/nn/tensor"
 	"ocl/rng"
@@ -18,7 +19,7 @@ func BenchmarkFrozenStep(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if err := net.Freeze(stages); err != nil {
+			if err := net.Freeze(stages, false); err != nil {
 				b.Fatal(err)
 			}
 			ws := net.NewWorkspace(2)
@@ -26,8 +27,8 @@ func BenchmarkFrozenStep(b *testing.B) {
 			batches := []*tensor.Tensor{images(10, 3, 32, 32, 1), images(10, 3, 32, 32, 2)}
 			loss := func(_ int, l, d *tensor.Tensor) error { objective(l, d); return nil }
 			for b.Loop() {
-				net.ZeroGrads()
-				if err := net.Accumulate(ws, batches, loss); err != nil {
+				clear(net.Grads())
+				if err := net.Accumulate(ws, nn.Accumulation{Batches: batches, Loss: loss}); err != nil {
 					b.Fatal(err)
 				}
 				net.Changed()

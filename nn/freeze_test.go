@@ -22,7 +22,7 @@ func warm(net *nn.Network, x *tensor.Tensor) {
 
 func freeze(t *testing.T, net *nn.Network, stages int) {
 	t.Helper()
-	if err := net.Freeze(stages); err != nil {
+	if err := net.Freeze(stages, false); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -39,14 +39,14 @@ func TestStages(t *testing.T) {
 		case strings.HasPrefix(c.name, "linear"):
 			want = nil
 		}
-		if got := c.net.Stages(); !slices.Equal(got, want) {
+		if got := c.net.Info().Stages; !slices.Equal(got, want) {
 			t.Errorf("%s: stages %q, want %q", c.name, got, want)
 		}
-		err := c.net.Freeze(len(want) + 1)
-		if err == nil || !strings.Contains(err.Error(), strings.Join(want, ", ")) || c.net.Frozen() != 0 {
-			t.Errorf("%s: one stage too many: %v, %d parameters frozen", c.name, err, c.net.Frozen())
+		err := c.net.Freeze(len(want)+1, false)
+		if err == nil || !strings.Contains(err.Error(), strings.Join(want, ", ")) || c.net.Info().Frozen.Params != 0 {
+			t.Errorf("%s: one stage too many: %v, %d parameters frozen", c.name, err, c.net.Info().Frozen.Params)
 		}
-		if err := c.net.Freeze(-1); err == nil {
+		if err := c.net.Freeze(-1, false); err == nil {
 			t.Errorf("%s: -1 stages are frozen", c.name)
 		}
 	}
@@ -67,7 +67,7 @@ func TestStages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := net.Stages(), []string{"conv1", "layer1.0", "hidden"}; !slices.Equal(got, want) {
+	if got, want := net.Info().Stages, []string{"conv1", "layer1.0", "hidden"}; !slices.Equal(got, want) {
 		t.Errorf("stages of a builder that names none: %q, want %q", got, want)
 	}
 }
@@ -77,15 +77,15 @@ func TestStages(t *testing.T) {
 func TestFrozenGradients(t *testing.T) {
 	for _, c := range networks(t) {
 		warm(c.net, c.x)
-		for depth := 1; depth <= len(c.net.Stages()); depth++ {
+		for depth := 1; depth <= len(c.net.Info().Stages); depth++ {
 			run := func(net *nn.Network) (logits, grads []float32) {
 				ws := net.NewWorkspace(2)
 				defer ws.Close()
 				l := net.Forward(ws, c.x, nn.Eval)
-				d := tensor.New(c.x.Dim(0), net.Outputs())
+				d := tensor.New(c.x.Dim(0), net.Info().Outputs)
 				objective(l, d)
 				logits = slices.Clone(l.Data)
-				net.ZeroGrads()
+				clear(net.Grads())
 				net.Backward(ws, d)
 				return logits, slices.Clone(net.Grads())
 			}
@@ -99,7 +99,7 @@ func TestFrozenGradients(t *testing.T) {
 					t.Fatalf("%s, %d stages: logit %d is %v, want %v", c.name, depth, i, logits[i], v)
 				}
 			}
-			n := frozen.Frozen()
+			n := frozen.Info().Frozen.Params
 			if n == 0 || n >= len(got) {
 				t.Fatalf("%s: %d of %d parameters are frozen", c.name, n, len(got))
 			}
@@ -128,11 +128,11 @@ func TestFrozenPerceptronGradients(t *testing.T) {
 		freeze(t, c.net, 1)
 		ws := c.net.NewWorkspace(1)
 		defer ws.Close()
-		d := tensor.New(c.x.Dim(0), c.net.Outputs())
+		d := tensor.New(c.x.Dim(0), c.net.Info().Outputs)
 		objective(c.net.Forward(ws, c.x, nn.Train), d)
-		c.net.ZeroGrads()
+		clear(c.net.Grads())
 		c.net.Backward(ws, d)
-		for i := c.net.Frozen(); i < len(c.net.Params()); i += 17 {
+		for i := c.net.Info().Frozen.Params; i < len(c.net.Params()); i += 17 {
 			const h = 1.0 / 4096
 			v := c.net.Params()
 			old := v[i]
@@ -156,7 +156,7 @@ func TestFrozenPerceptronGradients(t *testing.T) {
 func TestFrozenStagesInfer(t *testing.T) {
 	for _, c := range networks(t)[:2] {
 		warm(c.net, c.x)
-		for depth := 1; depth <= len(c.net.Stages()); depth++ {
+		for depth := 1; depth <= len(c.net.Info().Stages); depth++ {
 			type outcome struct{ grads, running, own, other []float32 }
 			var first outcome
 			for _, workers := range []int{1, 2, 3} {
@@ -166,22 +166,23 @@ func TestFrozenStagesInfer(t *testing.T) {
 				defer ws.Close()
 				loss := func(_ int, l, d *tensor.Tensor) error { objective(l, d); return nil }
 				y := images(2, c.x.Dim(1), c.x.Dim(2), c.x.Dim(3), 6)
-				net.ZeroGrads()
-				if err := net.Accumulate(ws, []*tensor.Tensor{c.x, y}, loss); err != nil {
+				clear(net.Grads())
+				if err := net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{c.x, y}, Loss: loss}); err != nil {
 					t.Fatal(err)
 				}
-				if err := net.AccumulateTogether(ws, []*tensor.Tensor{c.x, y}, func(l, d []*tensor.Tensor) error {
-					objective(l[0], d[0])
-					objective(l[1], d[1])
-					return nil
-				}); err != nil {
+				if err := net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{c.x, y},
+					Joint: func(l, d []*tensor.Tensor) error {
+						objective(l[0], d[0])
+						objective(l[1], d[1])
+						return nil
+					}}); err != nil {
 					t.Fatal(err)
 				}
-				own, other := net.ForwardBeside(ws, net.Clone(), c.x, nn.Train)
+				own, other := ws.ForwardPair(net, net.Clone(), c.x, nn.Train)
 				got := outcome{slices.Clone(net.Grads()), slices.Clone(net.Running()), slices.Clone(own.Data),
 					slices.Clone(other.Data)}
 				still := 0
-				for _, s := range net.Statistics() {
+				for _, s := range net.Info().Statistics {
 					name, _, _ := strings.Cut(s.Name, ".")
 					stage := map[string]int{"bn1": 1, "layer1": 2, "layer2": 3, "layer3": 4, "layer4": 5}[name]
 					moved := !slices.Equal(got.running[s.Offset:][:s.Out], c.net.Running()[s.Offset:][:s.Out])
@@ -212,20 +213,20 @@ func TestFrozenStagesInfer(t *testing.T) {
 func TestFreezingCountsLess(t *testing.T) {
 	c := networks(t)[0]
 	last := int64(0)
-	for depth := len(c.net.Stages()); depth >= 0; depth-- {
+	for depth := len(c.net.Info().Stages); depth >= 0; depth-- {
 		net := c.net.Clone()
 		freeze(t, net, depth)
 		ws := net.NewWorkspace(1)
 		defer ws.Close()
-		if err := net.Accumulate(ws, []*tensor.Tensor{c.x},
-			func(_ int, l, d *tensor.Tensor) error { objective(l, d); return nil }); err != nil {
+		if err := net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{c.x},
+			Loss: func(_ int, l, d *tensor.Tensor) error { objective(l, d); return nil }}); err != nil {
 			t.Fatal(err)
 		}
 		if ws.FLOPs() <= last {
 			t.Errorf("%d stages: %d operations, and %d with one more", depth, ws.FLOPs(), last)
 		}
-		if last = ws.FLOPs(); depth == 0 && last != 3*3*net.FLOPs() {
-			t.Errorf("%d operations for three images, want 9 times %d", last, net.FLOPs())
+		if last = ws.FLOPs(); depth == 0 && last != 3*3*net.Info().FLOPs {
+			t.Errorf("%d operations for three images, want 9 times %d", last, net.Info().FLOPs)
 		}
 		func() {
 			defer func() {
@@ -242,10 +243,10 @@ func TestFreezingCountsLess(t *testing.T) {
 func TestFrozenStagesAreThoseOfPrediction(t *testing.T) {
 	for _, c := range networks(t)[:3] {
 		warm(c.net, c.x)
-		freeze(t, c.net, len(c.net.Stages()))
+		freeze(t, c.net, len(c.net.Info().Stages))
 		ws := c.net.NewWorkspace(2)
 		defer ws.Close()
-		want := slices.Clone(c.net.Predict(ws, c.x).Data)
+		want := slices.Clone(c.net.Predict(ws, c.x).Logits.Data)
 		for _, mode := range []nn.Mode{nn.Train, nn.BatchOnly, nn.Eval} {
 			for i, v := range c.net.Forward(ws, c.x, mode).Data {
 				if !(math.Abs(float64(v-want[i])) <= 1e-5*(1+math.Abs(float64(want[i])))) {

@@ -140,7 +140,7 @@ func (g *golden) network(t *testing.T) *nn.Network {
 		t.Fatal(err)
 	}
 	place := map[string]nn.Param{}
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		place[p.Name] = p
 	}
 	if len(place) != len(g.Parameters) {
@@ -278,24 +278,24 @@ func (g *golden) replay(t *testing.T, steps int, wider float64) {
 		x, y := g.batch(step)
 		logits := net.Forward(ws, x, nn.Train)
 		if step == 1 {
-			c.check("features", net.Features(ws).Data)
+			c.check("features", ws.Features().Data)
 			c.check("logits", logits.Data)
 		}
 		want := g.Loss[step-1]
 		if loss := crossEntropy(d, logits, y); !(math.Abs(loss-want.Value) <= wider*want.Tol) {
 			t.Errorf("step %d: the loss is %.9g, want %.9g ± %g", step, loss, want.Value, wider*want.Tol)
 		}
-		net.ZeroGrads()
+		clear(net.Grads())
 		net.Backward(ws, d)
 		if step == 1 {
-			c.all("grad/", net.Named(), net.Grads())
-			c.all("state1/", net.Statistics(), net.Running())
+			c.all("grad/", net.Info().Named, net.Grads())
+			c.all("state1/", net.Info().Statistics, net.Running())
 		}
 		opt.Step(net, ws)
 		if step == 2 || step == g.Steps {
 			prefix := fmt.Sprintf("state%d/", step)
-			c.all(prefix, net.Named(), net.Params())
-			c.all(prefix, net.Statistics(), net.Running())
+			c.all(prefix, net.Info().Named, net.Params())
+			c.all(prefix, net.Info().Statistics, net.Running())
 		}
 	}
 	defer func() {
@@ -308,7 +308,7 @@ func (g *golden) replay(t *testing.T, steps int, wider float64) {
 	}
 	x, _ := g.batch(g.Steps + 1)
 	c.check("eval_logits", net.Forward(ws, x, nn.Eval).Data)
-	c.check("eval_logits", net.Predict(ws, x).Data)
+	c.check("eval_logits", net.Predict(ws, x).Logits.Data)
 	for _, q := range g.Quantities {
 		// nobody asks for the gradient of the images
 		if !c.seen[q.Name] && !strings.HasPrefix(q.Name, "start/") && q.Name != "input_grad" {

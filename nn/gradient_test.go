@@ -71,9 +71,9 @@ func TestPerceptronGradients(t *testing.T) {
 		for _, mode := range []nn.Mode{nn.BatchOnly, nn.Eval} {
 			ws := c.net.NewWorkspace(1)
 			defer ws.Close()
-			d := tensor.New(c.x.Dim(0), c.net.Outputs())
+			d := tensor.New(c.x.Dim(0), c.net.Info().Outputs)
 			objective(c.net.Forward(ws, c.x, mode), d)
-			c.net.ZeroGrads()
+			clear(c.net.Grads())
 			c.net.Backward(ws, d)
 			check := func(what string, v []float32, i int, grad float32) {
 				t.Helper()
@@ -92,7 +92,7 @@ func TestPerceptronGradients(t *testing.T) {
 					t.Errorf("%s mode %d: %s[%d]: gradient %g, central difference %g", c.name, mode, what, i, grad, num)
 				}
 			}
-			for _, p := range c.net.Named() {
+			for _, p := range c.net.Info().Named {
 				for k := range 3 {
 					i := p.Offset + (k*7919)%p.Len()
 					check(p.Name, c.net.Params(), i, c.net.Grads()[i])

@@ -59,19 +59,19 @@ func (h Head) check(features int) (Head, error) {
 // them. It is an error where h is no head, where there is one already, or where there is no layer with features before
 // it.
 func (b *Builder) Head(name string, h Head, classes int) error {
-	h, err := h.check(b.net.featureDim)
+	h, err := h.check(b.net.info.FeatureDim)
 	if err != nil {
 		return err
 	}
-	if b.net.head.Kind != "" {
-		return fmt.Errorf("nn: a %s head behind a %s head. Add one head, as the last", h.Kind, b.net.head.Kind)
+	if b.net.info.Head.Kind != "" {
+		return fmt.Errorf("nn: a %s head behind a %s head. Add one head, as the last", h.Kind, b.net.info.Head.Kind)
 	}
-	if h.Kind != LinearHead && b.net.featureDim == 0 {
+	if h.Kind != LinearHead && b.net.info.FeatureDim == 0 {
 		return fmt.Errorf("nn: a %s head on a network without features. Add average pooling, a linear layer with a ReLU or Flatten before it",
 			h.Kind)
 	}
 	n := b.net
-	n.head, n.classes, n.trunk = h, classes, len(n.layers)
+	n.info.Head, n.info.Capacity, n.trunk = h, classes, len(n.layers)
 	switch h.Kind {
 	case LinearHead:
 		b.Linear(name, classes, false)
@@ -88,53 +88,39 @@ func (b *Builder) Head(name string, h Head, classes int) error {
 // headless makes the last layer the head, of a network whose builder was told of none.
 func (b *Builder) headless() {
 	n := b.net
-	n.head, n.classes, n.trunk = Head{Kind: LinearHead}, b.g.C, max(0, len(n.layers)-1)
+	n.info.Head, n.info.Capacity, n.trunk = Head{Kind: LinearHead}, b.g.C, max(0, len(n.layers)-1)
 }
 
 // classed says of the parameters of the head which have the classes as outputs.
 func (n *Network) classed() {
-	last := len(n.list)
-	switch n.head.Kind {
+	last := len(n.info.Named)
+	switch n.info.Head.Kind {
 	case LinearHead:
 		for i := max(0, last-2); i < last; i++ {
-			n.list[i].Classes = true
+			n.info.Named[i].Classes = true
 		}
 	case CosineHead:
-		n.list[last-2].Classes = true
+		n.info.Named[last-2].Classes = true
 	}
 }
 
-// Head is the network's head, with no field left to be filled in.
-func (n *Network) Head() Head { return n.head }
-
-// Outputs is the number of outputs [B,Outputs] of a pass: the active classes, or Head.Out of a projection.
-func (n *Network) Outputs() int {
-	if n.head.PerClass() {
-		return n.Classes()
+// HeadRow writes to dst [D] the weights of class k of a network, and returns its bias: output k is their product with
+// the features, plus the bias. In a cosine head they are σ·w_k/‖w_k‖ for features of length 1, and the bias is 0. It
+// panics where the head has no output a class or where k is none of the active classes.
+func HeadRow(n *Network, dst []float32, k int) (bias float32) {
+	if !n.info.Head.PerClass() {
+		panic("nn: HeadRow: a projection has no row a class. Ask Info().Head.PerClass() before")
 	}
-	return n.head.Out
-}
-
-// FeatureDim is D, the number of features that the trunk gives to the head, whatever the head is.
-func (n *Network) FeatureDim() int { return n.featureDim }
-
-// HeadRow writes to dst [D] the weights of class k, and returns its bias: output k is their product with the features,
-// plus the bias. In a cosine head they are σ·w_k/‖w_k‖ for features of length 1, and the bias is 0. It panics where the
-// head has no output a class or where k is none of the active classes.
-func (n *Network) HeadRow(dst []float32, k int) (bias float32) {
-	if !n.head.PerClass() {
-		panic("nn: HeadRow: a projection has no row a class. Ask Head().PerClass() before")
-	}
-	first := len(n.list) - 2
-	w, other := n.list[first], n.list[first+1]
-	if len(dst) != w.In || k < 0 || k >= n.Classes() {
+	first := len(n.info.Named) - 2
+	w, other := n.info.Named[first], n.info.Named[first+1]
+	if len(dst) != w.In || k < 0 || k >= n.classes() {
 		panic(fmt.Sprintf("nn: HeadRow: room for %d values of logit %d. Give room for %d values of a logit in [0, %d)",
-			len(dst), k, w.In, n.Classes()))
+			len(dst), k, w.In, n.classes()))
 	}
 	for i := range dst {
 		dst[i] = n.params[w.Offset+i*w.Out+k]
 	}
-	if n.head.Kind == LinearHead {
+	if n.info.Head.Kind == LinearHead {
 		return n.params[other.Offset+k]
 	}
 	scale := float64(n.params[other.Offset]) * inverseLength(dst)

@@ -68,7 +68,7 @@ func TestHeadsGolden(t *testing.T) {
 			}
 			named := func(what string, vector []float32, want []namedValues) {
 				t.Helper()
-				list := net.Named()
+				list := net.Info().Named
 				if len(list) != len(want) {
 					t.Fatalf("%s: %d parameters, want %d", c.Head, len(list), len(want))
 				}
@@ -95,7 +95,7 @@ func TestHeadsGolden(t *testing.T) {
 					d.Data[i] = float32((w + float64(v)) / 4)
 				}
 				compare("loss", []float32{float32(loss)}, []float64{want.Loss})
-				net.ZeroGrads()
+				clear(net.Grads())
 				net.Backward(ws, d)
 				named("gradient", net.Grads(), want.Gradients)
 				opt.Step(net, ws)
@@ -108,7 +108,7 @@ func TestHeadsGolden(t *testing.T) {
 // startHeads sets the first parameters, as testdata/README.md says.
 func startHeads(net *nn.Network) {
 	fan := 0
-	for t, p := range net.Named() {
+	for t, p := range net.Info().Named {
 		if p.In > 0 { // else a bias of the same inputs
 			fan = p.In
 		}

@@ -37,16 +37,17 @@ func TestHeads(t *testing.T) {
 		} {
 			of.Head = c.head
 			net := must(build(of, rng.New(1, "net")))
-			if net.Head() != c.want || net.Classes() != 5 || net.Capacity() != 5 || net.Outputs() != c.outputs ||
-				net.FeatureDim() != 16 {
-				t.Errorf("%v: head %v, %d of %d classes, %d outputs, %d features", c.head, net.Head(), net.Classes(),
-					net.Capacity(), net.Outputs(), net.FeatureDim())
+			if net.Info().Head != c.want || net.Info().Classes != 5 || net.Info().Capacity != 5 ||
+				net.Info().Outputs != c.outputs ||
+				net.Info().FeatureDim != 16 {
+				t.Errorf("%v: head %v, %d of %d classes, %d outputs, %d features", c.head, net.Info().Head, net.Info().Classes,
+					net.Info().Capacity, net.Info().Outputs, net.Info().FeatureDim)
 			}
 			if names := strings.Join(namesOf(net), " "); !strings.HasSuffix(names, c.names) {
 				t.Errorf("%v: parameters %s, want them to end with %s", c.head, names, c.names)
 			}
 			ws := net.NewWorkspace(2)
-			out := net.PredictOutputs(ws, x)
+			out := net.Predict(ws, x)
 			if out.Logits.Dim(1) != c.outputs {
 				t.Errorf("%v: outputs %v", c.head, out.Logits.Shape)
 			}
@@ -54,16 +55,16 @@ func TestHeads(t *testing.T) {
 				features = slices.Clone(out.Features.Data)
 			}
 			net.Forward(ws, x, nn.Eval)
-			if !sameBits(out.Features.Data, features) || !sameBits(net.Features(ws).Data, features) {
+			if !sameBits(out.Features.Data, features) || !sameBits(ws.Features().Data, features) {
 				t.Errorf("%v: other features than with a linear head", c.head)
 			}
 			head := 0
-			for _, l := range net.Layers() {
+			for _, l := range net.Info().Layers {
 				if l.Head {
 					head++
 				}
 			}
-			if want := strings.Count(c.names, "weight"); head != want || !net.Layers()[len(net.Layers())-1].Head {
+			if want := strings.Count(c.names, "weight"); head != want || !net.Info().Layers[len(net.Info().Layers)-1].Head {
 				t.Errorf("%v: %d layers are the head's, want the last %d", c.head, head, want)
 			}
 			ws.Close()
@@ -91,13 +92,13 @@ func TestFlatten(t *testing.T) {
 		defer ws.Close()
 		for _, n := range []int{1, 3, 100} {
 			x := images(n, 3, 5, 7, 1)
-			out := net.PredictOutputs(ws, x)
+			out := net.Predict(ws, x)
 			if !sameBits(out.Features.Data, x.Data) {
 				t.Errorf("%d images, %d workers: the features are not their values", n, workers)
 			}
 			row := make([]float32, 3*5*7)
 			for k, got := range out.Logits.Row(n - 1) {
-				want := float64(net.HeadRow(row, k))
+				want := float64(nn.HeadRow(net, row, k))
 				for i, v := range x.Row(n - 1) {
 					want += float64(float64(v) * float64(row[i]))
 				}
@@ -116,7 +117,7 @@ func TestFlatten(t *testing.T) {
 
 // namesOf are the names and shapes of all parameters.
 func namesOf(net *nn.Network) (names []string) {
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		names = append(names, fmt.Sprint(p.Name, " ", p.Shape()))
 	}
 	return names
@@ -165,7 +166,7 @@ func TestHeadRefuses(t *testing.T) {
 func TestCosineOfNothing(t *testing.T) {
 	net := must(arch.MLP(arch.Config{Channels: 1, Height: 1, Width: 2, Classes: 3, Hidden: []int{4},
 		Head: nn.Head{Kind: nn.CosineHead}}, rng.New(1, "net")))
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		for i := range p.Len() {
 			v := float32(1)
 			if p.Name == "hidden.0.bias" || p.Name == "linear.weight" && i%3 == 1 {
@@ -201,8 +202,8 @@ func TestProjectionGrows(t *testing.T) {
 	old.SetActive(2)
 	heir.Inherit(3)
 	if err := heir.LoadState(saved(t, old)); err != nil || !slices.Equal(heir.Params(), old.Params()) ||
-		heir.Classes() != 2 || heir.Outputs() != 4 {
-		t.Errorf("%v, %d classes, %d outputs", err, heir.Classes(), heir.Outputs())
+		heir.Info().Classes != 2 || heir.Info().Outputs != 4 {
+		t.Errorf("%v, %d classes, %d outputs", err, heir.Info().Classes, heir.Info().Outputs)
 	}
 	before := slices.Clone(old.Params())
 	for i := range old.Grads() {

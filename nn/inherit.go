@@ -10,15 +10,12 @@ import "fmt"
 // that depends on the number of classes is new then, such as workspaces, and nothing of the smaller network is left to
 // be used by mistake. It panics unless classes is from 1 to the number of outputs.
 func (n *Network) Inherit(classes int) {
-	if classes < 1 || classes > n.classes {
+	if classes < 1 || classes > n.info.Capacity {
 		panic(fmt.Sprintf("nn: Inherit: %d outputs for a network of %d. Inherit at least 1 and at most all", classes,
-			n.classes))
+			n.info.Capacity))
 	}
-	n.inherited = classes
+	n.info.Inherited = classes
 }
-
-// Inherited is what Inherit was last called with, 0 where it was not.
-func (n *Network) Inherited() int { return n.inherited }
 
 // Fit returns a vector with a number for each parameter, in the order of Params, that a state holds: saved itself, or,
 // where saved is of a network that n inherits from, a vector with 0 for each parameter that network does not have. It
@@ -37,17 +34,17 @@ func (n *Network) take(dst, saved []float32) error {
 		copy(dst, saved)
 		return nil
 	}
-	from, fewer := n.inherited, 0
-	for _, p := range n.list {
+	from, fewer := n.info.Inherited, 0
+	for _, p := range n.info.Named {
 		if p.Classes {
-			fewer += p.Len() / p.Out * (n.classes - from)
+			fewer += p.Len() / p.Out * (n.info.Capacity - from)
 		}
 	}
 	if from == 0 || len(saved) != len(dst)-fewer {
 		return fmt.Errorf("nn: the state has %d numbers for %d parameters, so it belongs to another configuration. Use the one it was saved with",
 			len(saved), len(dst))
 	}
-	for _, p := range n.list {
+	for _, p := range n.info.Named {
 		rows, out := p.Len()/p.Out, p.Out
 		if p.Classes {
 			out = from
@@ -58,28 +55,4 @@ func (n *Network) take(dst, saved []float32) error {
 		saved = saved[rows*out:]
 	}
 	return nil
-}
-
-// TakeFirst sets the parameters and running statistics of n to those of src, a network that has the outputs of n first
-// and may have others, and is otherwise the same. So a network is cut to the outputs that are in use. All outputs of n
-// are then active. It panics where src is another network.
-func (n *Network) TakeFirst(src *Network) {
-	fits := len(n.list) == len(src.list) && len(n.running) == len(src.running) && src.classes >= n.classes
-	for i := 0; fits && i < len(n.list); i++ {
-		p, q := n.list[i], src.list[i]
-		fits = p.Classes == q.Classes && p.Len()/p.Out == q.Len()/q.Out && (p.Out == q.Out || p.Classes && p.Out < q.Out)
-	}
-	if !fits {
-		panic(fmt.Sprintf("nn: TakeFirst: a network of %d outputs and %d parameters from one of %d and %d. Take from the same network with more outputs",
-			n.classes, len(n.params), src.classes, len(src.params)))
-	}
-	for i, p := range n.list {
-		q := src.list[i]
-		for row := range p.Len() / p.Out {
-			copy(n.params[p.Offset+row*p.Out:][:p.Out], src.params[q.Offset+row*q.Out:])
-		}
-	}
-	copy(n.running, src.running)
-	n.active = 0
-	n.Changed()
 }

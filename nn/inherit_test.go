@@ -26,7 +26,7 @@ func grown(t *testing.T, c arch.Config, seed uint64, classes int) *nn.Network {
 
 // sigmaOf is the scale of a cosine head, nil without one.
 func sigmaOf(net *nn.Network) *float32 {
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		if p.Name == "linear.sigma" {
 			return &net.Params()[p.Offset]
 		}
@@ -69,7 +69,7 @@ func TestHeirKeepsLogits(t *testing.T) {
 					name string
 					a, b interface{ Row(int) []float32 }
 				}{
-					{"evaluated", old.Predict(ws, x), heir.Predict(other, x)},
+					{"evaluated", old.Predict(ws, x).Logits, heir.Predict(other, x).Logits},
 					{"in training mode", old.Forward(ws, x, nn.BatchOnly), heir.Forward(other, x, nn.BatchOnly)},
 				} {
 					for i := range x.Dim(0) {
@@ -85,9 +85,9 @@ func TestHeirKeepsLogits(t *testing.T) {
 					}
 					*s = *sigmaOf(drawn) // rows have it as a factor
 				}
-				a, b := make([]float32, heir.FeatureDim()), make([]float32, heir.FeatureDim())
+				a, b := make([]float32, heir.Info().FeatureDim), make([]float32, heir.Info().FeatureDim)
 				for y := k[0]; y < k[1]; y++ {
-					if p, q := heir.HeadRow(a, y), drawn.HeadRow(b, y); p != q || !slices.Equal(a, b) {
+					if p, q := nn.HeadRow(heir, a, y), nn.HeadRow(drawn, b, y); p != q || !slices.Equal(a, b) {
 						t.Errorf("%d to %d outputs: row %d of the head is not as it was drawn", k[0], k[1], y)
 					}
 				}
@@ -112,8 +112,8 @@ func TestHeirFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for p, of := range heir.Named() {
-		from := old.Named()[p]
+	for p, of := range heir.Info().Named {
+		from := old.Info().Named[p]
 		for in := range max(1, of.In) {
 			for out := range of.Out {
 				want := float32(0)
@@ -163,9 +163,9 @@ func TestOnlyHeirsInherit(t *testing.T) {
 	}
 }
 
-// TestTakeFirst: a network that is cut to its first outputs has their logits, bit for bit, and all of them are active.
+// TestCutNetwork: a network that is cut to its first outputs has their logits, bit for bit, and all of them are active.
 // Another network is refused.
-func TestTakeFirst(t *testing.T) {
+func TestCutNetwork(t *testing.T) {
 	for _, c := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2},
 		{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}},
 		{Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}, Head: nn.Head{Kind: nn.CosineHead}},
@@ -173,7 +173,7 @@ func TestTakeFirst(t *testing.T) {
 		large, cut := grown(t, c, 1, 40), grown(t, c, 2, 7)
 		large.SetActive(7)
 		cut.SetActive(2)
-		cut.TakeFirst(large)
+		cut.CopyFrom(large)
 		x := tensor.New(2, c.Channels, c.Height, c.Width)
 		for i := range x.Data {
 			x.Data[i] = float32(i%11) / 11
@@ -181,8 +181,9 @@ func TestTakeFirst(t *testing.T) {
 		a, b := large.NewWorkspace(1), cut.NewWorkspace(1)
 		defer a.Close()
 		defer b.Close()
-		if want, got := large.Predict(a, x), cut.Predict(b, x); !slices.Equal(got.Data, want.Data) || cut.Classes() != 7 {
-			t.Errorf("%+v: the logits of %d outputs are %v, want %v", c, cut.Classes(), got.Data, want.Data)
+		if want, got := large.Predict(a, x).Logits, cut.Predict(b, x).Logits; !slices.Equal(got.Data, want.Data) ||
+			cut.Info().Classes != 7 {
+			t.Errorf("%+v: the logits of %d outputs are %v, want %v", c, cut.Info().Classes, got.Data, want.Data)
 		}
 		func() {
 			defer func() {
@@ -190,7 +191,7 @@ func TestTakeFirst(t *testing.T) {
 					t.Errorf("%+v: a network with fewer outputs was taken", c)
 				}
 			}()
-			large.TakeFirst(cut)
+			large.CopyFrom(cut)
 		}()
 	}
 }

@@ -28,8 +28,8 @@ func small(t *testing.T, seed uint64) []*nn.Network {
 
 // randomImages are n images for a network.
 func randomImages(net *nn.Network, n int) *tensor.Tensor {
-	c, h, w := net.Input()
-	x, src := tensor.New(n, c, h, w), rng.New(7, "pictures")
+	in := net.Info().Input
+	x, src := tensor.New(n, in[0], in[1], in[2]), rng.New(7, "pictures")
 	for i := range x.Data {
 		x.Data[i] = float32(src.Float64())
 	}
@@ -56,34 +56,30 @@ func TestInitIsANewNetwork(t *testing.T) {
 		}
 		other := fresh[i].NewWorkspace(1)
 		defer other.Close()
-		if !slices.Equal(net.Predict(ws, x).Data, fresh[i].Predict(other, x).Data) {
+		if !slices.Equal(net.Predict(ws, x).Logits.Data, fresh[i].Predict(other, x).Logits.Data) {
 			t.Errorf("network %d predicts by its old weights", i)
 		}
 	}
 }
 
-// TestPredictFeatures: the features are those of a forward pass in evaluation mode up to rounding, an image does not
-// depend on the others, and logits and features may be asked for in turn.
+// TestPredictFeatures: the features are those of a forward pass in evaluation mode up to rounding, and those of an
+// image do not depend on the others.
 func TestPredictFeatures(t *testing.T) {
 	for i, net := range small(t, 1) {
 		ws, alone := net.NewWorkspace(3), net.NewWorkspace(1)
 		defer ws.Close()
 		defer alone.Close()
 		x := randomImages(net, 37)
-		logits := slices.Clone(net.Predict(ws, x).Data)
-		got := net.PredictFeatures(ws, x).Clone()
-		got.CheckShape("features", 37, net.FeatureDim())
-		if !slices.Equal(net.Predict(ws, x).Data, logits) {
-			t.Errorf("network %d: logits differ after features", i)
-		}
+		got := net.Predict(ws, x).Features.Clone()
+		got.CheckShape("features", 37, net.Info().FeatureDim)
 		net.Forward(alone, x, nn.Eval)
-		want := net.Features(alone)
+		want := alone.Features()
 		for k, v := range got.Data {
 			if d := float64(v - want.Data[k]); !(d <= 1e-5 && d >= -1e-5) {
 				t.Fatalf("network %d: feature %d is %v, want %v", i, k, v, want.Data[k])
 			}
 		}
-		if part := net.PredictFeatures(alone, x.Rows(20, 23)); !slices.Equal(part.Data, got.Rows(20, 23).Data) {
+		if part := net.Predict(alone, x.Rows(20, 23)).Features; !slices.Equal(part.Data, got.Rows(20, 23).Data) {
 			t.Errorf("network %d: features of an image depend on the others", i)
 		}
 	}

@@ -14,43 +14,27 @@ type latent struct {
 	layers []layer // of a pass: the entry, and what is above the frozen stages
 }
 
-// Latent lets the network learn from the activations of its last frozen stage, which take the place of images in each
-// pass that learns (latent replay, Pellegrini et al. 2020). Predictions take both, and tell them apart by their shape.
-// [Network.Activations] makes activations of images. The state of the network is what it was: parameters, those of the
-// frozen stages too.
-//
-// It is an error where no stage is frozen, and where the activations have the shape of an image. Call it after Freeze,
-// and before the network's first pass.
-func (n *Network) Latent() error {
-	if n.frozen.stages == 0 {
-		return fmt.Errorf("nn: a network without frozen stages to take activations of. Freeze at least one")
+// above is how the network learns from activations of the stages f, and nil where it is to learn from images.
+func (n *Network) above(f frozen, isLatent bool) (*latent, error) {
+	switch g := f.out; {
+	case !isLatent:
+		return nil, nil
+	case f.stages == 0:
+		return nil, fmt.Errorf("nn: a network without frozen stages to take activations of. Freeze at least one")
+	case [3]int{g.C, g.H, g.W} == n.info.Input:
+		return nil, fmt.Errorf("nn: the activations behind %s would have the shape of an image, %d×%d×%d, and nobody could tell them apart. Use another width, or freeze another number of stages",
+			count.Of(f.stages, "frozen stage"), g.C, g.H, g.W)
+	default:
+		return &latent{layers: append([]layer{entryLayer{g.ChannelLast}}, n.layers[f.layers:]...)}, nil
 	}
-	g := n.frozen.out
-	if g.C == n.c && g.H == n.h && g.W == n.w {
-		return fmt.Errorf("nn: the activations behind %s would have the shape of an image, %d×%d×%d, and nobody could tell them apart. Use another width, or freeze another number of stages",
-			count.Of(n.frozen.stages, "frozen stage"), g.C, g.H, g.W)
-	}
-	k := n.frozen.layers
-	n.latent = &latent{layers: append([]layer{entryLayer{g.ChannelLast}}, n.layers[k:]...)}
-	n.shape = shapeOf(n)
-	return nil
 }
 
-// LatentShape is the shape [C,H,W] of the activations that a network takes for which Latent was called, and of which it
-// has none otherwise.
-func (n *Network) LatentShape() (c, h, w int, ok bool) {
-	if n.latent == nil {
-		return 0, 0, 0, false
-	}
-	return n.frozen.out.C, n.frozen.out.H, n.frozen.out.W, true
-}
-
-// Activations returns the activations [B,C,H,W] of the last frozen stage for images x, of a network for which Latent
-// was called. Those of an image depend neither on the others nor on the number of workers. They belong to the
+// Activations returns the activations [B,C,H,W] of the last frozen stage of a latent network for images x, see
+// [Network.Freeze]. Those of an image depend neither on the others nor on the number of workers. They belong to the
 // workspace, and hold until its next prediction.
-func (n *Network) Activations(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
+func (ws *Workspace) Activations(n *Network, x *tensor.Tensor) *tensor.Tensor {
 	if n.latent == nil {
-		panic("nn: Activations of a network that takes images alone. Call Latent before")
+		panic("nn: Activations of a network that takes images alone. Freeze it as a latent one before")
 	}
 	n.checkImages(x)
 	ws.belong(n)
@@ -78,9 +62,8 @@ func (b *below) of(n *Network, ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 		}
 		b.version = n.version
 	}
-	features := b.net.PredictFeatures(b.ws, x)
-	c, h, w, _ := n.LatentShape()
-	b.out.Shape, b.out.Data = append(b.out.Shape[:0], x.Dim(0), c, h, w), features.Data
+	features := b.net.Predict(b.ws, x).Features
+	b.out.Shape, b.out.Data = append(append(b.out.Shape[:0], x.Dim(0)), n.info.Latent[:]...), features.Data
 	return &b.out
 }
 
@@ -88,9 +71,9 @@ func (b *below) of(n *Network, ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 func (n *Network) below() *Network {
 	g, k := n.frozen.out, n.frozen
 	b := &Network{
-		set: n.set, algorithm: n.algorithm, c: n.c, h: n.h, w: n.w, trunk: k.layers + 1,
-		featureDim: g.C * g.H * g.W, flops: k.flops, layers: append(slices.Clone(n.layers[:k.layers]), exitLayer{}),
-		list: n.list[:k.listed], stats: n.stats,
+		set: n.set, trunk: k.layers + 1, layers: append(slices.Clone(n.layers[:k.layers]), exitLayer{}),
+		info: Info{Input: n.info.Input, Engine: n.info.Engine, FeatureDim: g.C * g.H * g.W, FLOPs: k.flops,
+			Named: n.info.Named[:k.listed], Statistics: n.info.Statistics},
 		params: slices.Clone(n.params[:k.params]), running: slices.Clone(n.running[:k.running]),
 	}
 	b.shape = shapeOf(b)

@@ -22,14 +22,13 @@ func latentNets(t *testing.T, f func(name string, frozen, latent *nn.Network, x 
 			continue
 		}
 		warm(c.net, c.x)
-		for depth := 1; depth <= len(c.net.Stages()); depth++ {
+		for depth := 1; depth <= len(c.net.Info().Stages); depth++ {
 			frozen, latent := c.net.Clone(), c.net.Clone()
 			freeze(t, frozen, depth)
-			freeze(t, latent, depth)
-			if err := latent.Latent(); err != nil {
+			if err := latent.Freeze(depth, true); err != nil {
 				t.Fatal(err)
 			}
-			f(c.name+", "+c.net.Stages()[depth-1], frozen, latent, c.x)
+			f(c.name+", "+c.net.Info().Stages[depth-1], frozen, latent, c.x)
 		}
 	}
 }
@@ -53,7 +52,7 @@ func TestLatentLearns(t *testing.T) {
 		defer ws.Close()
 		y := images(2, x.Dim(1), x.Dim(2), x.Dim(3), 6)
 		start := latent.Clone()
-		if err := frozen.Accumulate(ws, []*tensor.Tensor{x, y}, objectiveOf); err != nil {
+		if err := frozen.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{x, y}, Loss: objectiveOf}); err != nil {
 			t.Fatal(err)
 		}
 		var first, running []float32
@@ -61,12 +60,12 @@ func TestLatentLearns(t *testing.T) {
 			got := start.Clone()
 			ws := got.NewWorkspace(workers)
 			defer ws.Close()
-			a := got.Activations(ws, x).Clone()
-			b := got.Activations(ws, y).Clone()
-			if c, h, w, ok := got.LatentShape(); !ok || !slices.Equal(a.Shape, []int{x.Dim(0), c, h, w}) {
-				t.Fatalf("%s: activations %v, and the shape is %d×%d×%d", name, a.Shape, c, h, w)
+			a := ws.Activations(got, x).Clone()
+			b := ws.Activations(got, y).Clone()
+			if g := got.Info().Latent; !slices.Equal(a.Shape, append([]int{x.Dim(0)}, g[:]...)) {
+				t.Fatalf("%s: activations %v, and the shape is %v", name, a.Shape, g)
 			}
-			if err := got.Accumulate(ws, []*tensor.Tensor{a, b}, objectiveOf); err != nil {
+			if err := got.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{a, b}, Loss: objectiveOf}); err != nil {
 				t.Fatal(err)
 			}
 			if !near(got.Grads(), frozen.Grads()) || !near(got.Running(), frozen.Running()) {
@@ -77,13 +76,13 @@ func TestLatentLearns(t *testing.T) {
 			} else if !slices.Equal(got.Grads(), first) || !slices.Equal(got.Running(), running) {
 				t.Errorf("%s: %d workers give other bits than one", name, workers)
 			}
-			d := tensor.New(x.Dim(0), got.Outputs())
+			d := tensor.New(x.Dim(0), got.Info().Outputs)
 			for _, mode := range []nn.Mode{nn.Train, nn.BatchOnly, nn.Eval} {
 				want := frozen.Clone()
 				own := want.NewWorkspace(1)
 				defer own.Close()
 				net := want.Clone()
-				if err := net.Latent(); err != nil {
+				if err := net.Freeze(want.Info().Frozen.Stages, true); err != nil {
 					t.Fatal(err)
 				}
 				logits := want.Forward(own, x, mode)
@@ -91,8 +90,8 @@ func TestLatentLearns(t *testing.T) {
 					t.Fatalf("%s, mode %d: logits differ", name, mode)
 				}
 				objective(logits, d)
-				want.ZeroGrads()
-				net.ZeroGrads()
+				clear(want.Grads())
+				clear(net.Grads())
 				want.Backward(own, d)
 				net.Backward(ws, d)
 				if !near(net.Grads(), want.Grads()) {
@@ -109,29 +108,29 @@ func TestLatentPredicts(t *testing.T) {
 	latentNets(t, func(name string, frozen, latent *nn.Network, x *tensor.Tensor) {
 		ws := frozen.NewWorkspace(2)
 		defer ws.Close()
-		out := frozen.PredictOutputs(ws, x)
+		out := frozen.Predict(ws, x)
 		logits, features := slices.Clone(out.Logits.Data), slices.Clone(out.Features.Data)
 		spaces := []*nn.Workspace{latent.NewWorkspace(1), latent.NewWorkspace(3)}
 		spaces = append(spaces, latent.Readers(2, 2)...)
 		var first []float32
 		for i, ws := range spaces {
 			defer ws.Close()
-			out := latent.PredictOutputs(ws, x)
+			out := latent.Predict(ws, x)
 			if !near(out.Logits.Data, logits) || !near(out.Features.Data, features) {
 				t.Fatalf("%s, workspace %d: predictions of images are not those of the whole network", name, i)
 			}
 			if first == nil {
 				first = slices.Clone(out.Logits.Data)
 			}
-			a := latent.Activations(ws, x).Clone()
-			if got := latent.Predict(ws, a).Data; !slices.Equal(got, first) {
+			a := ws.Activations(latent, x).Clone()
+			if got := latent.Predict(ws, a).Logits.Data; !slices.Equal(got, first) {
 				t.Errorf("%s, workspace %d: activations are predicted as %v, their images as %v", name, i, got, first)
 			}
-			if got := latent.PredictFeatures(ws, a).Data; !near(got, features) {
+			if got := latent.Predict(ws, a).Features.Data; !near(got, features) {
 				t.Errorf("%s, workspace %d: the features of activations are not those of their images", name, i)
 			}
 			for row := range x.Dim(0) {
-				one := latent.Activations(ws, x.Rows(row, row+1)).Data
+				one := ws.Activations(latent, x.Rows(row, row+1)).Data
 				if !slices.Equal(one, a.Row(row)) {
 					t.Errorf("%s, workspace %d: activations of image %d depend on the batch", name, i, row)
 				}
@@ -145,13 +144,12 @@ func TestLatentPredicts(t *testing.T) {
 func TestLatentFollowsItsNetwork(t *testing.T) {
 	c := networks(t)[0]
 	warm(c.net, c.x)
-	freeze(t, c.net, 3)
-	if err := c.net.Latent(); err != nil {
+	if err := c.net.Freeze(3, true); err != nil {
 		t.Fatal(err)
 	}
 	ws := c.net.NewWorkspace(2)
 	defer ws.Close()
-	before := slices.Clone(c.net.Activations(ws, c.x).Data)
+	before := slices.Clone(ws.Activations(c.net, c.x).Data)
 	other := networks(t)[0].net // not warm, and not frozen
 	own := other.NewWorkspace(1)
 	defer own.Close()
@@ -159,7 +157,7 @@ func TestLatentFollowsItsNetwork(t *testing.T) {
 		other.Params()[i] *= 1.25
 	}
 	other.Changed()
-	want := slices.Clone(other.Predict(own, c.x).Data)
+	want := slices.Clone(other.Predict(own, c.x).Logits.Data)
 	saved := checkpoint.NewContainer()
 	if err := other.SaveState(saved.Encoder()); err != nil {
 		t.Fatal(err)
@@ -167,15 +165,15 @@ func TestLatentFollowsItsNetwork(t *testing.T) {
 	if err := c.net.LoadState(saved.Decoder()); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.net.Predict(ws, c.x).Data; !near(got, want) {
+	if got := c.net.Predict(ws, c.x).Logits.Data; !near(got, want) {
 		t.Errorf("after a state was loaded: %v, want %v", got, want)
 	}
-	if slices.Equal(c.net.Activations(ws, c.x).Data, before) {
+	if slices.Equal(ws.Activations(c.net, c.x).Data, before) {
 		t.Error("after a state was loaded: the activations are the old ones")
 	}
 	c.net.Running()[0] += 0.5
 	c.net.Changed()
-	if got := c.net.Predict(ws, c.x).Data; near(got, want) {
+	if got := c.net.Predict(ws, c.x).Logits.Data; near(got, want) {
 		t.Error("after a running mean has changed: the predictions are the old ones")
 	}
 }
@@ -183,26 +181,24 @@ func TestLatentFollowsItsNetwork(t *testing.T) {
 // TestLatentErrors: a network that nobody can feed with activations says so.
 func TestLatentErrors(t *testing.T) {
 	net := networks(t)[0].net
-	if err := net.Latent(); err == nil || !strings.Contains(err.Error(), "Freeze at least one") {
+	if err := net.Freeze(0, true); err == nil || !strings.Contains(err.Error(), "Freeze at least one") {
 		t.Errorf("nothing frozen: %v", err)
 	}
 	same, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 7, NF: 3}, rng.New(1, "net"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	freeze(t, same, 1)
-	if err := same.Latent(); err == nil || !strings.Contains(err.Error(), "the shape of an image, 3×32×32") {
+	if err := same.Freeze(1, true); err == nil || !strings.Contains(err.Error(), "the shape of an image, 3×32×32") {
 		t.Errorf("activations that look like images: %v", err)
 	}
-	freeze(t, net, 2)
-	if err := net.Latent(); err != nil {
+	if err := net.Freeze(2, true); err != nil {
 		t.Fatal(err)
 	}
 	freeze(t, net, 2)
-	if _, _, _, ok := net.LatentShape(); ok {
+	if net.Info().Latent[0] > 0 {
 		t.Error("a network that was frozen anew still takes activations")
 	}
-	if err := net.Latent(); err != nil {
+	if err := net.Freeze(2, true); err != nil {
 		t.Fatal(err)
 	}
 	ws := net.NewWorkspace(1)
@@ -221,15 +217,15 @@ func TestLatentCounts(t *testing.T) {
 	latentNets(t, func(name string, frozen, latent *nn.Network, x *tensor.Tensor) {
 		ws := latent.NewWorkspace(1)
 		defer ws.Close()
-		a := latent.Activations(ws, x).Clone()
+		a := ws.Activations(latent, x).Clone()
 		made := ws.FLOPs()
-		if err := latent.Accumulate(ws, []*tensor.Tensor{a}, objectiveOf); err != nil {
+		if err := latent.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{a}, Loss: objectiveOf}); err != nil {
 			t.Fatal(err)
 		}
 		n := int64(x.Dim(0))
-		if above := ws.FLOPs() - made; made < 1 || above < 1 || made+above/3 != n*latent.FLOPs() ||
+		if above := ws.FLOPs() - made; made < 1 || above < 1 || made+above/3 != n*latent.Info().FLOPs ||
 			math.Mod(float64(above), 3) != 0 {
-			t.Errorf("%s: activations count %d, a step %d, of %d images of %d", name, made, above, n, latent.FLOPs())
+			t.Errorf("%s: activations count %d, a step %d, of %d images of %d", name, made, above, n, latent.Info().FLOPs)
 		}
 	})
 }

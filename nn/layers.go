@@ -43,9 +43,8 @@ type ConvInfo struct {
 	Eps            float64 // added to the variance
 }
 
-// Layers describes the layers in their order; the outputs of the last are the logits.
-func (n *Network) Layers() []LayerInfo {
-	var all []LayerInfo
+// described is Info.Layers.
+func (n *Network) described() (all []LayerInfo) {
 	for i, l := range n.layers {
 		switch l := l.(type) {
 		case *stemLayer:
@@ -62,14 +61,15 @@ func (n *Network) Layers() []LayerInfo {
 		case flattenLayer:
 			all = append(all, LayerInfo{Kind: FlattenLayer})
 		case *linearLayer:
-			all = append(all, LayerInfo{Kind: LinearLayer, Head: i >= n.trunk, ReLU: l.relu, Weight: paramAt(n.list, l.w.at),
-				Bias: paramAt(n.list, l.bias)})
+			all = append(all, LayerInfo{Kind: LinearLayer, Head: i >= n.trunk, ReLU: l.relu,
+				Weight: paramAt(n.info.Named, l.w.at),
+				Bias:   paramAt(n.info.Named, l.bias)})
 		case *cosineLayer:
-			all = append(all, LayerInfo{Kind: CosineLayer, Head: true, Weight: paramAt(n.list, l.w.at),
-				Scale: paramAt(n.list, l.sigma)})
+			all = append(all, LayerInfo{Kind: CosineLayer, Head: true, Weight: paramAt(n.info.Named, l.w.at),
+				Scale: paramAt(n.info.Named, l.sigma)})
 		case channelLastLayer: // the engine's memory layout, which changes no number
 		default:
-			panic(fmt.Sprintf("nn: Layers: %v has no description. Add one here", l))
+			panic(fmt.Sprintf("nn: %v has no description. Add one here", l))
 		}
 	}
 	return all
@@ -77,9 +77,9 @@ func (n *Network) Layers() []LayerInfo {
 
 func (n *Network) convInfo(c convRef, r normRef, stride int) ConvInfo {
 	return ConvInfo{
-		Weight: paramAt(n.list, c.at), Stride: stride,
-		Gamma: paramAt(n.list, r.gamma), Beta: paramAt(n.list, r.beta),
-		Mean: paramAt(n.stats, r.mean), Variance: paramAt(n.stats, r.variance), Eps: normEps,
+		Weight: paramAt(n.info.Named, c.at), Stride: stride,
+		Gamma: paramAt(n.info.Named, r.gamma), Beta: paramAt(n.info.Named, r.beta),
+		Mean: paramAt(n.info.Statistics, r.mean), Variance: paramAt(n.info.Statistics, r.variance), Eps: normEps,
 	}
 }
 

@@ -33,16 +33,16 @@ func TestLargeBatch(t *testing.T) {
 	x := tensor.New(math.MaxInt32/wide+2, 1, 1, 1)
 	loss := func(int, *tensor.Tensor, *tensor.Tensor) error { return nil }
 	for what, call := range map[string]func(){
-		"Forward":       func() { net.Forward(ws, x, Train) },
-		"Accumulate":    func() { _ = net.Accumulate(ws, []*tensor.Tensor{x}, loss) },
-		"ForwardBeside": func() { net.ForwardBeside(ws, net.Clone(), x, BatchOnly) },
+		"Forward":     func() { net.Forward(ws, x, Train) },
+		"Accumulate":  func() { _ = net.Accumulate(ws, Accumulation{Batches: []*tensor.Tensor{x}, Loss: loss}) },
+		"ForwardPair": func() { ws.ForwardPair(net, net.Clone(), x, BatchOnly) },
 	} {
 		if got := panicText(call); !strings.Contains(got, "2049 images with 1048576 channels") ||
 			!strings.Contains(got, "Use at most 2046 images at a time") {
 			t.Errorf("%s: panic %q, want one with the number of images that fit", what, got)
 		}
 	}
-	if got := net.Predict(ws, x.Rows(0, 7)).Dim(0); got != 7 {
+	if got := net.Predict(ws, x.Rows(0, 7)).Logits.Dim(0); got != 7 {
 		t.Errorf("predictions of %d images, want 7", got)
 	}
 }
@@ -100,9 +100,8 @@ func TestApartIsWhole(t *testing.T) {
 	loss := func(int, *tensor.Tensor, *tensor.Tensor) error { return nil }
 	part := make([]float32, len(net.params)-1, len(net.params)) // a slice of it could reach on
 	if got := panicText(func() {
-		_ = net.AccumulateApart(ws, []*tensor.Tensor{x, x}, [][]float32{part},
-			loss)
-	}); !strings.Contains(got, "9 values for gradient 0 instead of 10") {
+		_ = net.Accumulate(ws, Accumulation{Batches: []*tensor.Tensor{x, x}, Apart: [][]float32{part}, Loss: loss})
+	}); !strings.Contains(got, "gradient 1 apart has 9 values instead of 10") {
 		t.Errorf("panic %q, want one with both lengths", got)
 	}
 }

@@ -31,7 +31,7 @@ func (n *Network) Footprint() Footprint {
 
 // Params is the number of parameters.
 func (f Footprint) Params() (sum int) {
-	for _, p := range f.net.list {
+	for _, p := range f.net.info.Named {
 		sum += p.Len()
 	}
 	return sum
@@ -102,7 +102,7 @@ func (f Footprint) Pass(images int) (float64, error) {
 func (f Footprint) Weights() float64 {
 	floats := 0.0
 	frozen := f.net.frozen.params
-	for i, p := range f.net.list {
+	for i, p := range f.net.info.Named {
 		if p.In == 0 { // no weights of a convolution or a linear layer
 			continue
 		}

@@ -14,24 +14,16 @@ import (
 // Network is a network's description, parameters, gradients and running statistics. Activations are in a [Workspace],
 // so that a network can serve readers while a copy is trained.
 type Network struct {
-	set        *kernel.Set
-	algorithm  string // of convolutions
-	c, h, w    int
-	classes    int // all, active or not
-	active     int // of them; 0 means all, see SetActive
-	inherited  int // outputs of smaller networks whose states fit; 0 means none, see Inherit
-	head       Head
-	trunk      int // layers before the head
-	stages     []stage
-	frozen     frozen
-	latent     *latent // nil: the network learns from images
-	featureDim int
-	flops      int64
-	layers     []layer
-	shape      []string // see shapeOf
-	list       []Param
-	stats      []Param // running statistics; Offset is into running
-	initial    []initial
+	set     *kernel.Set
+	info    Info // but for Classes and Outputs, which active says
+	active  int  // classes; 0 means all, see SetActive
+	trunk   int  // layers before the head
+	stages  []stage
+	frozen  frozen
+	latent  *latent // nil: the network learns from images
+	layers  []layer
+	shape   []string // see shapeOf
+	initial []initial
 
 	params, grads []float32
 	running       []float32
@@ -40,7 +32,7 @@ type Network struct {
 
 var versions atomic.Uint64
 
-// Params is the flat vector of all parameters [P], in the order of Named. Whoever writes to it calls Changed.
+// Params is the flat vector of all parameters [P], in the order of Info.Named. Whoever writes to it calls Changed.
 func (n *Network) Params() []float32 { return n.params }
 
 // Grads is the flat vector of all gradients [P], in the same order.
@@ -49,27 +41,8 @@ func (n *Network) Grads() []float32 { return n.grads }
 // Running is the flat vector of all running means and variances of batch norm.
 func (n *Network) Running() []float32 { return n.running }
 
-// Named lists the parameters with their places in Params and Grads.
-func (n *Network) Named() []Param { return slices.Clone(n.list) }
-
-// Statistics lists the running statistics with their places in Running.
-func (n *Network) Statistics() []Param { return slices.Clone(n.stats) }
-
 // Changed must be called after Params were written to: packed weights are then packed again before their next use.
 func (n *Network) Changed() { n.version = versions.Add(1) }
-
-// ZeroGrads sets all gradients to zero.
-func (n *Network) ZeroGrads() { clear(n.grads) }
-
-// Input is the shape of an image: channels, height and width in pixels.
-func (n *Network) Input() (c, h, w int) { return n.c, n.h, n.w }
-
-// FLOPs is the number of floating-point operations of one image's forward pass, two a multiply-add of convolutions and
-// linear layers, counted with the taps beyond the border; a backward pass takes twice as many.
-func (n *Network) FLOPs() int64 { return n.flops }
-
-// KernelName is the kernel set that the network uses.
-func (n *Network) KernelName() string { return n.set.Name }
 
 // Clone is a deep copy: it shares nothing that changes with n.
 func (n *Network) Clone() *Network {
@@ -79,16 +52,35 @@ func (n *Network) Clone() *Network {
 }
 
 // CopyFrom sets parameters, running statistics and the number of active classes to those of src, a network of the same
-// shape. It panics where src is of another shape.
+// shape. Where src is that but for further outputs, n takes its first outputs, and all of n's are active: so a network
+// is cut to the outputs that are in use. It panics where src is of another shape.
 func (n *Network) CopyFrom(src *Network) {
-	if own, others := n.differsInShape(src); own != "" {
-		panic(fmt.Sprintf("nn: CopyFrom: a network with %s, got one with %s. Copy from a network of the same shape", own,
-			others))
+	own, others := n.differsInShape(src)
+	if own != "" && !n.isCutOf(src) {
+		panic(fmt.Sprintf("nn: CopyFrom: a network with %s, got one with %s. Copy from a network of the same shape, or one with more outputs",
+			own, others))
 	}
-	copy(n.params, src.params)
 	copy(n.running, src.running)
-	n.active = src.active
-	n.version = src.version
+	if own == "" {
+		copy(n.params, src.params)
+		n.active, n.version = src.active, src.version
+		return
+	}
+	for i, p := range n.info.Named {
+		q := src.info.Named[i]
+		for row := range p.Len() / p.Out {
+			copy(n.params[p.Offset+row*p.Out:][:p.Out], src.params[q.Offset+row*q.Out:])
+		}
+	}
+	n.active = 0
+	n.Changed()
+}
+
+// isCutOf says whether n is src with fewer outputs.
+func (n *Network) isCutOf(src *Network) bool {
+	return n.trunk == src.trunk && slices.Equal(n.shape[:1+n.trunk], src.shape[:1+n.trunk]) &&
+		len(n.layers) == len(src.layers) && len(n.layers) > n.trunk &&
+		n.info.Head == src.info.Head && n.info.Capacity < src.info.Capacity
 }
 
 // parts is the state: parameters, running statistics and, where SetActive was called, the number of active classes.
@@ -160,18 +152,18 @@ type vectors struct {
 }
 
 // NewWorkspace returns a workspace with so many workers; results do not depend on it.
-func (n *Network) NewWorkspace(size int) *Workspace { return n.NewNiceWorkspace(size, 0) }
+func (n *Network) NewWorkspace(size int) *Workspace { return NewNiceWorkspace(n, size, 0) }
 
-// NewNiceWorkspace is NewWorkspace with workers that give way to other threads of the process: on Linux their threads
-// have a niceness, 1 to 19; 0 is none, and elsewhere it is ignored. The goroutine that uses the workspace is one of its
-// workers, and keeps its own.
-func (n *Network) NewNiceWorkspace(size, nice int) *Workspace {
+// NewNiceWorkspace is [Network.NewWorkspace] with workers that give way to other threads of the process: on Linux their
+// threads have a niceness, 1 to 19; 0 is none, and elsewhere it is ignored. The goroutine that uses the workspace is
+// one of its workers, and keeps its own.
+func NewNiceWorkspace(n *Network, size, nice int) *Workspace {
 	return &Workspace{team: workers.NewNice(size, nice), set: n.set, made: n, work: &work{}, packs: &packs{}}
 }
 
 // Beside returns a workspace that uses the workers of ws for passes of another network, such as a teacher, between
 // the passes of ws. Each of the two keeps its own activations and packed weights. Closing ws ends it. It panics if it
-// is closed itself, or used for Accumulate or ForwardBeside, which start workers. Its passes count into the FLOPs of
+// is closed itself, or used for Accumulate or ForwardPair, which start workers. Its passes count into the FLOPs of
 // ws.
 func (ws *Workspace) Beside() *Workspace {
 	return &Workspace{team: ws.team, set: ws.set, work: ws.work, packs: &packs{}, beside: true}
@@ -182,7 +174,7 @@ type work struct{ flops int64 }
 
 // count adds a pass of so many images forward through n, or of so many activations.
 func (ws *Workspace) count(n *Network, images int) {
-	flops := n.flops
+	flops := n.info.FLOPs
 	if n.latent != nil {
 		flops -= n.frozen.flops
 	}
@@ -191,11 +183,11 @@ func (ws *Workspace) count(n *Network, images int) {
 
 // countBackward adds a backward pass, which is worth two forward passes through the layers that learn.
 func (ws *Workspace) countBackward(n *Network, images int) {
-	ws.work.flops += 2 * int64(images) * (n.flops - n.frozen.flops)
+	ws.work.flops += 2 * int64(images) * (n.info.FLOPs - n.frozen.flops)
 }
 
 // FLOPs is the number of floating-point operations of all passes so far through the workspace and those beside it,
-// counted as [Network.FLOPs] counts them. The work between two calls is the difference.
+// counted as [Info] counts them. The work between two calls is the difference.
 func (ws *Workspace) FLOPs() int64 { return ws.work.flops }
 
 // Workers is the number of workers.
@@ -309,13 +301,10 @@ func (ws *Workspace) learns(what string) {
 	}
 }
 
-// lastForward is the pass of n that a backward pass follows.
-func (ws *Workspace) lastForward(n *Network) *pass {
+// lastForward is the pass that a backward pass follows.
+func (ws *Workspace) lastForward() *pass {
 	if ws.last == nil {
 		panic("nn: Backward and Features follow a Forward in the same workspace, with no Accumulate between")
-	}
-	if ws.last.net != n {
-		panic("nn: Backward and Features follow a Forward of the same network. The last Forward in the workspace was another's")
 	}
 	return ws.last
 }
@@ -341,7 +330,9 @@ func (n *Network) check(x *tensor.Tensor) {
 	n.checkInput("activations of frozen stages", x, g.C, g.H, g.W)
 }
 
-func (n *Network) checkImages(x *tensor.Tensor) { n.checkInput("network input", x, n.c, n.h, n.w) }
+func (n *Network) checkImages(x *tensor.Tensor) {
+	n.checkInput("network input", x, n.info.Input[0], n.info.Input[1], n.info.Input[2])
+}
 
 func (n *Network) checkInput(what string, x *tensor.Tensor, c, h, w int) {
 	if len(n.layers) == 0 {
@@ -354,11 +345,10 @@ func (n *Network) checkInput(what string, x *tensor.Tensor, c, h, w int) {
 }
 
 // Features returns the features [B,D] of the last Forward. They belong to the workspace.
-func (n *Network) Features(ws *Workspace) *tensor.Tensor {
-	p := ws.lastForward(n)
+func (ws *Workspace) Features() *tensor.Tensor {
+	p := ws.lastForward()
 	f := p.featureOut
-	f.Shape[0] = p.images
-	f.Data = f.Data[:p.images*n.featureDim]
+	f.Resize(p.images, p.net.info.FeatureDim)
 	for img := range p.images {
 		copy(f.Row(img), p.features[img*p.featureLayout.PixelStride:])
 	}
@@ -368,30 +358,35 @@ func (n *Network) Features(ws *Workspace) *tensor.Tensor {
 // Backward adds the gradients of the last Forward to Grads, given the gradient of its logits [B,K]. It writes over the
 // activations: one Backward or BackwardPerSample follows a Forward, and another one panics. Features stay.
 func (n *Network) Backward(ws *Workspace, dlogits *tensor.Tensor) {
-	n.backward(ws, dlogits, n.grads, nil)
+	if ws.lastForward().net != n {
+		panic("nn: Backward follows a Forward of the same network. The last Forward in the workspace was another's")
+	}
+	ws.backward(dlogits, n.grads, nil)
 }
 
 // BackwardPerSample writes to dst [B,P] the gradient of each sample's loss alone, given the gradients of the logits
-// [B,K]. The last Forward must have been in Eval mode: batch statistics tie samples together. Grads stay as they are.
-func (n *Network) BackwardPerSample(ws *Workspace, dlogits *tensor.Tensor, dst []float32) {
-	if ws.lastForward(n).mode != Eval {
+// [B,K] of the last Forward. This must have been in Eval mode: batch statistics tie samples together. Grads stay as
+// they are.
+func (ws *Workspace) BackwardPerSample(dlogits *tensor.Tensor, dst []float32) {
+	p := ws.lastForward()
+	if p.mode != Eval {
 		panic("nn: per-sample gradients need a forward pass in Eval mode")
 	}
-	if len(dst) != dlogits.Dim(0)*len(n.params) {
-		panic(fmt.Sprintf("nn: BackwardPerSample: room for %d values instead of %d", len(dst), dlogits.Dim(0)*len(n.params)))
+	if want := dlogits.Dim(0) * len(p.net.params); len(dst) != want {
+		panic(fmt.Sprintf("nn: BackwardPerSample: room for %d values instead of %d", len(dst), want))
 	}
 	clear(dst)
-	n.backward(ws, dlogits, nil, dst)
+	ws.backward(dlogits, nil, dst)
 }
 
-func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float32) {
-	p := ws.lastForward(n)
+func (ws *Workspace) backward(d *tensor.Tensor, dst, samples []float32) {
+	p := ws.lastForward()
 	if p.spent {
-		ws.belong(n) // it may be closed
+		ws.belong(p.net) // it may be closed
 		panic("nn: one Backward follows a Forward, because it writes over the activations. Call Forward again")
 	}
-	d.CheckShape("gradient of the logits", p.images, n.Outputs())
-	ws.countBackward(n, p.images)
+	d.CheckShape("gradient of the logits", p.images, p.net.outputs())
+	ws.countBackward(p.net, p.images)
 	p.dst, p.samples = dst, samples
 	p.backward(d)
 }

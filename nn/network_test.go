@@ -48,36 +48,37 @@ func passes(t *testing.T, c arch.Config, workers int) (parts []partOfAPass) {
 	d := tensor.New(x.Dim(0), c.Classes)
 	opt := optim.SGD{LR: 0.01, Momentum: 0.5, WeightDecay: 1e-4}.New()
 	objective(net.Forward(ws, x, nn.Train), d)
-	keep("features", net.Features(ws).Data)
+	keep("features", ws.Features().Data)
 	net.Backward(ws, d)
 	keep("forward and backward", d.Data, net.Grads())
 	opt.Step(net, ws)
 	keep("step", net.Params(), net.Running())
 	for _, batches := range [][]*tensor.Tensor{{x, y}, {x, y, x}} {
-		net.ZeroGrads()
-		if err := net.Accumulate(ws, batches, objectiveOf); err != nil {
+		clear(net.Grads())
+		if err := net.Accumulate(ws, nn.Accumulation{Batches: batches, Loss: objectiveOf}); err != nil {
 			t.Fatal(err)
 		}
 		keep(fmt.Sprint("accumulated, ", len(batches), " batches"), net.Grads(), net.Running())
 	}
 	apart := make([]float32, len(net.Params()))
-	net.ZeroGrads()
-	if err := net.AccumulateApart(ws, []*tensor.Tensor{x, y}, [][]float32{apart}, objectiveOf); err != nil {
+	clear(net.Grads())
+	if err := net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{x, y}, Apart: [][]float32{apart},
+		Loss: objectiveOf}); err != nil {
 		t.Fatal(err)
 	}
 	keep("accumulated apart", net.Grads(), apart, net.Running())
 	ahead := net.Clone()
-	ahead.StepFrom(ws, net, 0.01)
+	ws.StepFrom(ahead, net, 0.01)
 	keep("step ahead", ahead.Params())
-	now, then := net.ForwardBeside(ws, ahead, x, nn.BatchOnly)
+	now, then := ws.ForwardPair(net, ahead, x, nn.BatchOnly)
 	keep("probe", now.Data, then.Data)
 	optim.Adam{LR: 1e-3}.New().Step(net, ws)
 	keep("step by adam", net.Params())
 	objective(net.Forward(ws, y, nn.Eval), d.Rows(0, y.Dim(0)))
 	samples := make([]float32, y.Dim(0)*len(net.Params()))
-	net.BackwardPerSample(ws, d.Rows(0, y.Dim(0)), samples)
+	ws.BackwardPerSample(d.Rows(0, y.Dim(0)), samples)
 	keep("gradients of samples", samples)
-	keep("prediction", net.Predict(ws, images(7, c.Channels, c.Height, c.Width, 9)).Data)
+	keep("prediction", net.Predict(ws, images(7, c.Channels, c.Height, c.Width, 9)).Logits.Data)
 	return parts
 }
 
@@ -121,9 +122,9 @@ func TestAccumulateIsPassByPass(t *testing.T) {
 		ws := c.net.NewWorkspace(1)
 		defer ws.Close()
 		for i, x := range batches {
-			d := tensor.New(x.Dim(0), c.net.Outputs())
+			d := tensor.New(x.Dim(0), c.net.Info().Outputs)
 			objective(c.net.Forward(ws, x, nn.Train), d)
-			c.net.ZeroGrads()
+			clear(c.net.Grads())
 			if i == 0 { // the first batch adds where it computes
 				copy(c.net.Grads(), sum)
 				clear(sum)
@@ -137,19 +138,19 @@ func TestAccumulateIsPassByPass(t *testing.T) {
 			got := start.Clone()
 			ws := got.NewWorkspace(workers)
 			defer ws.Close()
-			if err := got.Accumulate(ws, batches, objectiveOf); err != nil {
+			if err := got.Accumulate(ws, nn.Accumulation{Batches: batches, Loss: objectiveOf}); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(got.Grads(), sum) || !slices.Equal(got.Running(), c.net.Running()) {
 				t.Errorf("%s, %d workers: gradients or running statistics differ from those of single passes", c.name, workers)
 			}
 			lost := errors.New("no loss")
-			err := got.Accumulate(ws, batches, func(i int, _, _ *tensor.Tensor) error {
+			err := got.Accumulate(ws, nn.Accumulation{Batches: batches, Loss: func(i int, _, _ *tensor.Tensor) error {
 				if i == 1 {
 					return lost
 				}
 				return nil
-			})
+			}})
 			if !errors.Is(err, lost) {
 				t.Errorf("%s, %d workers: error %v, want that of the loss", c.name, workers, err)
 			}
@@ -169,15 +170,15 @@ func TestTrainingStepAllocatesNothing(t *testing.T) {
 		x, d := images(10, 3, 32, 32, 1), tensor.New(10, 10)
 		batches := []*tensor.Tensor{x, images(10, 3, 32, 32, 2)}
 		step := func() {
-			net.ZeroGrads()
-			if err := net.Accumulate(ws, batches, objectiveOf); err != nil {
+			clear(net.Grads())
+			if err := net.Accumulate(ws, nn.Accumulation{Batches: batches, Loss: objectiveOf}); err != nil {
 				t.Fatal(err)
 			}
 			objective(net.Forward(ws, x, nn.Train), d)
 			net.Backward(ws, d)
 			opt.Step(net, ws)
 			net.Predict(ws, x)
-			net.Features(ws)
+			ws.Features()
 		}
 		step()
 		if n := testing.AllocsPerRun(3, step); n != 0 {
@@ -197,16 +198,11 @@ func TestPredictIsForwardInEvalMode(t *testing.T) {
 				c.net.Forward(ws, c.x, nn.Train)
 			}
 			want := slices.Clone(c.net.Forward(ws, c.x, nn.Eval).Data)
-			if got := c.net.Predict(ws, c.x).Data; !slices.Equal(got, want) {
+			if got := c.net.Predict(ws, c.x).Logits.Data; !slices.Equal(got, want) {
 				t.Errorf("%s: Predict differs from Forward in Eval mode", c.name)
 			}
-			features := slices.Clone(c.net.PredictFeatures(ws, c.x).Data)
-			if both := c.net.PredictOutputs(ws, c.x); !slices.Equal(both.Logits.Data, want) ||
-				!slices.Equal(both.Features.Data, features) {
-				t.Errorf("%s: PredictOutputs differs from Predict and PredictFeatures", c.name)
-			}
-			k := c.net.Outputs()
-			if got := c.net.Predict(ws, c.x.Rows(1, 2)).Data; !slices.Equal(got, want[k:2*k]) {
+			k := c.net.Info().Outputs
+			if got := c.net.Predict(ws, c.x.Rows(1, 2)).Logits.Data; !slices.Equal(got, want[k:2*k]) {
 				t.Errorf("%s: the prediction of an image depends on its neighbours", c.name)
 			}
 		}
@@ -217,23 +213,23 @@ func TestPredictIsForwardInEvalMode(t *testing.T) {
 // has no rows.
 func TestHeadRow(t *testing.T) {
 	for _, c := range networks(t) {
-		if !c.net.Head().PerClass() {
-			mustPanic(t, c.name, func() { c.net.HeadRow(make([]float32, c.net.FeatureDim()), 0) }, "no row a class")
+		if !c.net.Info().Head.PerClass() {
+			mustPanic(t, c.name, func() { nn.HeadRow(c.net, make([]float32, c.net.Info().FeatureDim), 0) }, "no row a class")
 			continue
 		}
 		ws := c.net.NewWorkspace(1)
 		defer ws.Close()
-		out := c.net.PredictOutputs(ws, c.x)
-		row := make([]float32, c.net.FeatureDim())
-		for k := range c.net.Classes() {
-			bias := c.net.HeadRow(row, k)
+		out := c.net.Predict(ws, c.x)
+		row := make([]float32, c.net.Info().FeatureDim)
+		for k := range c.net.Info().Classes {
+			bias := nn.HeadRow(c.net, row, k)
 			for i := range c.x.Dim(0) {
 				want, square := 0.0, 0.0
 				for d, w := range row {
 					f := float64(out.Features.Row(i)[d])
 					want, square = want+float64(w)*f, square+f*f
 				}
-				if c.net.Head().Kind == nn.CosineHead {
+				if c.net.Info().Head.Kind == nn.CosineHead {
 					want /= math.Sqrt(square)
 				}
 				want += float64(bias)
@@ -251,13 +247,13 @@ func TestPerSampleGradientsAreOneByOneGradients(t *testing.T) {
 			ws := c.net.NewWorkspace(2)
 			defer ws.Close()
 			p, b := len(c.net.Params()), c.x.Dim(0)
-			d := tensor.New(b, c.net.Outputs())
+			d := tensor.New(b, c.net.Info().Outputs)
 			objective(c.net.Forward(ws, c.x, nn.Eval), d)
 			got := make([]float32, b*p)
-			c.net.BackwardPerSample(ws, d, got)
+			ws.BackwardPerSample(d, got)
 			for i := range b {
 				c.net.Forward(ws, c.x.Rows(i, i+1), nn.Eval)
-				c.net.ZeroGrads()
+				clear(c.net.Grads())
 				c.net.Backward(ws, d.Rows(i, i+1))
 				want := c.net.Grads()
 				var scale, diff float64
@@ -295,7 +291,7 @@ func TestCloneAndState(t *testing.T) {
 	ws := c.net.NewWorkspace(1)
 	defer ws.Close()
 	c.net.Forward(ws, c.x, nn.Train)
-	want := slices.Clone(c.net.Predict(ws, c.x).Data)
+	want := slices.Clone(c.net.Predict(ws, c.x).Logits.Data)
 	clone := c.net.Clone()
 	saved := checkpoint.NewContainer()
 	if err := c.net.SaveState(saved.Encoder()); err != nil {
@@ -305,16 +301,16 @@ func TestCloneAndState(t *testing.T) {
 		c.net.Params()[i] *= 1.5
 	}
 	c.net.Changed()
-	if slices.Equal(want, c.net.Predict(ws, c.x).Data) {
+	if slices.Equal(want, c.net.Predict(ws, c.x).Logits.Data) {
 		t.Error("scaled parameters left the predictions alone")
 	}
-	if !slices.Equal(want, clone.Predict(ws, c.x).Data) {
+	if !slices.Equal(want, clone.Predict(ws, c.x).Logits.Data) {
 		t.Error("the clone shares parameters")
 	}
 	if err := c.net.LoadState(saved.Decoder()); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(want, c.net.Predict(ws, c.x).Data) {
+	if !slices.Equal(want, c.net.Predict(ws, c.x).Logits.Data) {
 		t.Error("loaded state gives other predictions")
 	}
 }
@@ -328,8 +324,8 @@ func TestParameterCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(net.Params()); got != c.want || net.FeatureDim() != c.features {
-			t.Errorf("side %d: %d parameters, %d features; want %d, %d", c.side, got, net.FeatureDim(), c.want, c.features)
+		if got := len(net.Params()); got != c.want || net.Info().FeatureDim != c.features {
+			t.Errorf("side %d: %d parameters, %d features; want %d, %d", c.side, got, net.Info().FeatureDim, c.want, c.features)
 		}
 	}
 	if _, err := arch.ResNet18(arch.Config{Channels: 3, Height: 20, Width: 20, Classes: 10, NF: 20},
@@ -366,7 +362,7 @@ func TestConvolutionName(t *testing.T) {
 	} {
 		t.Run(c.use+" "+c.want, func(t *testing.T) {
 			nn.Use(t, nn.Engine{Convolution: c.use})
-			if got := c.net().ConvolutionName(); got != c.want {
+			if got := nn.ConvolutionsOf(c.net()); got != c.want {
 				t.Errorf("%s; want %s", got, c.want)
 			}
 		})
@@ -378,7 +374,7 @@ func TestWorkspaceRefuses(t *testing.T) {
 	c := networks(t)[0]
 	ws := c.net.NewWorkspace(1)
 	defer ws.Close()
-	x, d := c.x, tensor.New(c.x.Dim(0), c.net.Outputs())
+	x, d := c.x, tensor.New(c.x.Dim(0), c.net.Info().Outputs)
 	refused := func(what string, call func()) {
 		t.Helper()
 		defer func() {
@@ -390,16 +386,16 @@ func TestWorkspaceRefuses(t *testing.T) {
 	}
 	refused("backward before forward", func() { c.net.Backward(ws, d) })
 	c.net.Forward(ws, x, nn.Train)
-	if err := c.net.Accumulate(ws, []*tensor.Tensor{x}, objectiveOf); err != nil {
+	if err := c.net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{x}, Loss: objectiveOf}); err != nil {
 		t.Fatal(err)
 	}
 	refused("backward after Accumulate", func() { c.net.Backward(ws, d) })
-	refused("features after Accumulate", func() { c.net.Features(ws) })
-	if err := c.net.Accumulate(ws, nil, objectiveOf); err != nil {
+	refused("features after Accumulate", func() { ws.Features() })
+	if err := c.net.Accumulate(ws, nn.Accumulation{Batches: nil, Loss: objectiveOf}); err != nil {
 		t.Error(err)
 	}
 	other := "direct"
-	if c.net.ConvolutionName() == other {
+	if nn.ConvolutionsOf(c.net) == other {
 		other = "winograd"
 	}
 	nn.Use(t, nn.Engine{Convolution: other})

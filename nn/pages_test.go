@@ -31,7 +31,7 @@ func TestInputsAtPages(t *testing.T) {
 				defer ws.Close()
 				ahead, p, b := c.net.Clone(), len(c.net.Params()), c.x.Dim(0)
 				x, one := like(c.x), like(c.x.Rows(0, 1))
-				d := like(tensor.New(b, c.net.Outputs()))
+				d := like(tensor.New(b, c.net.Info().Outputs))
 				samples, part := floats(b*p), floats(p)
 				vectors := floats(2 * p)
 				cosines := make([]float64, 2*b)
@@ -43,23 +43,25 @@ func TestInputsAtPages(t *testing.T) {
 					{"Backward", func() error { c.net.Backward(ws, d); return nil }},
 					{"Forward, one image", func() error { c.net.Forward(ws, one, nn.BatchOnly); return nil }},
 					{"Forward to evaluate", func() error { c.net.Forward(ws, x, nn.Eval); return nil }},
-					{"BackwardPerSample", func() error { c.net.BackwardPerSample(ws, d, samples); return nil }},
+					{"BackwardPerSample", func() error { ws.BackwardPerSample(d, samples); return nil }},
 					{"Predict", func() error { c.net.Predict(ws, x); return nil }},
 					{"Predict, one image", func() error { c.net.Predict(ws, one); return nil }},
-					{"PredictOutputs", func() error { c.net.PredictOutputs(ws, x); return nil }},
-					{"Accumulate", func() error { return c.net.Accumulate(ws, []*tensor.Tensor{x, one}, objectiveOf) }},
-					{"AccumulateApart", func() error {
-						return c.net.AccumulateApart(ws, []*tensor.Tensor{x, one}, [][]float32{part}, objectiveOf)
+					{"Accumulate", func() error {
+						return c.net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{x, one}, Loss: objectiveOf})
 					}},
-					{"ForwardBeside", func() error { c.net.ForwardBeside(ws, ahead, x, nn.BatchOnly); return nil }},
-					{"StepFrom", func() error { ahead.StepFrom(ws, c.net, 0.1); return nil }},
+					{"Accumulate apart", func() error {
+						return c.net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{x, one}, Apart: [][]float32{part},
+							Loss: objectiveOf})
+					}},
+					{"ForwardPair", func() error { ws.ForwardPair(c.net, ahead, x, nn.BatchOnly); return nil }},
+					{"StepFrom", func() error { ws.StepFrom(ahead, c.net, 0.1); return nil }},
 					{"Step", func() error { optim.Adam{LR: 1e-3}.New().Step(c.net, ws); return nil }},
 					{"Dot", func() error { ws.Dot(part, samples[:p:p]); return nil }},
 					{"AddScaled", func() error { ws.AddScaled(part, vectors[p:], 0.5); return nil }},
 					{"Cosines", func() error { ws.Cosines(cosines, vectors, samples, p); return nil }},
 					{"HeadRow", func() error {
-						if c.net.Head().PerClass() {
-							c.net.HeadRow(floats(c.net.FeatureDim()), 0)
+						if c.net.Info().Head.PerClass() {
+							nn.HeadRow(c.net, floats(c.net.Info().FeatureDim), 0)
 						}
 						return nil
 					}},

@@ -41,12 +41,12 @@ func TestPartsAreTheBatch(t *testing.T) {
 						want[what] = slices.Clone(net.Forward(ws, x, m).Data)
 						want[what+" ahead"] = slices.Clone(ahead.Forward(ws, x, m).Data)
 					}
-					if got := net.Predict(ws, x).Data; !slices.Equal(got, want["Eval"]) {
+					if got := net.Predict(ws, x).Logits.Data; !slices.Equal(got, want["Eval"]) {
 						t.Errorf("%d workers: Predict differs from Forward in Eval mode", workers)
 					}
-					own, others := net.ForwardBeside(ws, ahead, x, nn.BatchOnly)
+					own, others := ws.ForwardPair(net, ahead, x, nn.BatchOnly)
 					if !slices.Equal(own.Data, want["BatchOnly"]) || !slices.Equal(others.Data, want["BatchOnly ahead"]) {
-						t.Errorf("%d workers: ForwardBeside differs from Forward in BatchOnly mode", workers)
+						t.Errorf("%d workers: ForwardPair differs from Forward in BatchOnly mode", workers)
 					}
 				}
 			})

@@ -66,7 +66,7 @@ func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass
 	layers, frozen := net.learned()
 	s := &pass{set: net.set, team: team, inference: parts > 0, learns: parts == 0, frozen: frozen, lowest: net.lowest(),
 		n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
-	s.maker = conv.Maker{Set: net.set, Algorithm: net.algorithm, Workers: team.Size()}
+	s.maker = conv.Maker{Set: net.set, Algorithm: net.info.Engine.Convolution, Workers: team.Size()}
 	of := net.inputLayout(n)
 	g := conv.PlanesLayout(of.C, of.H, of.W, n)
 	for i, l := range layers {
@@ -87,10 +87,10 @@ func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass
 	s.outLayout = g
 	s.dlogits = make([]float32, g.Size())
 	s.logits = tensor.New(0, g.C)
-	s.featureOut = tensor.New(0, net.featureDim)
+	s.featureOut = tensor.New(0, net.info.FeatureDim)
 	s.logits.Data = make([]float32, s.channelLastN*g.C)
 	s.dout = tensor.New(n, g.C)
-	s.featureOut.Data = make([]float32, s.channelLastN*net.featureDim)
+	s.featureOut.Data = make([]float32, s.channelLastN*net.info.FeatureDim)
 	return s
 }
 
@@ -208,7 +208,7 @@ func (p *pass) infer(net *Network, x *tensor.Tensor) *tensor.Tensor {
 
 // finish copies the outputs of the last layer that are active.
 func (p *pass) finish(a []float32) *tensor.Tensor {
-	k := p.net.Outputs()
+	k := p.net.outputs()
 	p.logits.Shape[0], p.logits.Shape[1] = p.images, k
 	p.logits.Data = p.logits.Data[:p.images*k]
 	for img := range p.images {

@@ -12,7 +12,7 @@ type predictTask struct {
 	ws   *Workspace
 	x    *tensor.Tensor
 	part int
-	out  Outputs         // nil is not wanted
+	out  Outputs
 	view []tensor.Tensor // one a worker
 }
 
@@ -27,11 +27,8 @@ func (t *predictTask) DoChunk(worker, chunk int) {
 // infer predicts x, which is the batch from image lo on.
 func (t *predictTask) infer(p *pass, x *tensor.Tensor, lo int) {
 	logits := p.infer(t.net, x)
-	if t.out.Logits != nil {
-		copy(t.out.Logits.Data[lo*logits.Dim(1):], logits.Data)
-	}
-	if t.out.Features == nil {
-		return
+	if k := t.out.Logits.Dim(1); k > 0 { // none of frozen stages alone
+		copy(t.out.Logits.Data[lo*k:], logits.Data)
 	}
 	for img := range x.Dim(0) {
 		copy(t.out.Features.Row(lo+img), p.features[img*p.featureLayout.PixelStride:])
@@ -41,29 +38,28 @@ func (t *predictTask) infer(p *pass, x *tensor.Tensor, lo int) {
 // Outputs are what a network makes of B images: logits [B,K], or the outputs of a projection, and features φ(x) [B,D].
 type Outputs struct{ Logits, Features *tensor.Tensor }
 
-// Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. Those of an image do
-// not depend on the others. It changes nothing but the workspace, to which the result belongs.
-func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
+// Predict returns the outputs of any number of images x [B,C,H,W] by the running statistics. Those of an image do not
+// depend on the others. It changes nothing but the workspace, to which the result belongs.
+func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) Outputs {
 	x = n.entering(ws, x)
-	ws.predict.out = Outputs{Logits: resized(&ws.out.Logits, x.Dim(0), n.Outputs())}
-	n.predict(ws, x)
-	return ws.out.Logits
-}
-
-// PredictFeatures is Predict for the features φ(x) [B,D] instead of the logits.
-func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
-	x = n.entering(ws, x)
-	ws.predict.out = Outputs{Features: resized(&ws.out.Features, x.Dim(0), n.featureDim)}
-	n.predict(ws, x)
-	return ws.out.Features
-}
-
-// PredictOutputs is Predict and PredictFeatures in one pass.
-func (n *Network) PredictOutputs(ws *Workspace, x *tensor.Tensor) Outputs {
-	x = n.entering(ws, x)
-	ws.predict.out = Outputs{resized(&ws.out.Logits, x.Dim(0), n.Outputs()),
-		resized(&ws.out.Features, x.Dim(0), n.featureDim)}
-	n.predict(ws, x)
+	b := x.Dim(0)
+	ws.count(n, b)
+	t := &ws.predict
+	t.net, t.ws, t.x = n, ws, x
+	t.out = Outputs{resized(&ws.out.Logits, b, n.outputs()), resized(&ws.out.Features, b, n.info.FeatureDim)}
+	if size := n.predictPart(); ws.team.Size() > 1 && b <= size {
+		if ws.few == nil {
+			ws.few = newPass(n, ws.team, size, 1, ws.packs)
+		}
+		ws.ready(ws.few)
+		t.infer(ws.few, x, 0)
+	} else {
+		ws.makeEval(n)
+		ws.ready(ws.eval...)
+		t.part = min(ws.eval[0].channelLastN, roundUp((b+ws.team.Size()-1)/ws.team.Size(), size)) // some for every worker
+		ws.team.Run(t, (b+t.part-1)/t.part)
+	}
+	t.x, t.out = nil, Outputs{}
 	return ws.out
 }
 
@@ -79,33 +75,12 @@ func resized(t **tensor.Tensor, b, columns int) *tensor.Tensor {
 // entering is x as passes take it: a latent network makes activations of images. It panics where x or the workspace are
 // not for n, before anything of the workspace changes.
 func (n *Network) entering(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
-	if n.latent != nil && len(x.Shape) == 4 && x.Shape[1] == n.c && x.Shape[2] == n.h && x.Shape[3] == n.w {
-		return n.Activations(ws, x)
+	if n.latent != nil && len(x.Shape) == 4 && [3]int(x.Shape[1:]) == n.info.Input {
+		return ws.Activations(n, x)
 	}
 	n.check(x)
 	ws.belong(n)
 	return x
-}
-
-// predict fills what ws.predict.out wants.
-func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
-	t := &ws.predict
-	b := x.Dim(0)
-	ws.count(n, b)
-	t.net, t.ws, t.x = n, ws, x
-	if size := n.predictPart(); ws.team.Size() > 1 && b <= size {
-		if ws.few == nil {
-			ws.few = newPass(n, ws.team, size, 1, ws.packs)
-		}
-		ws.ready(ws.few)
-		t.infer(ws.few, x, 0)
-	} else {
-		ws.makeEval(n)
-		ws.ready(ws.eval...)
-		t.part = min(ws.eval[0].channelLastN, roundUp((b+ws.team.Size()-1)/ws.team.Size(), size)) // some for every worker
-		ws.team.Run(t, (b+t.part-1)/t.part)
-	}
-	t.x, t.out = nil, Outputs{}
 }
 
 // makeEval makes a pass for each worker.

@@ -17,15 +17,15 @@ func TestFewImagesHaveTheSameBits(t *testing.T) {
 			x := randomImages(c.net, n)
 			alone := c.net.NewWorkspace(1)
 			defer alone.Close()
-			want := c.net.PredictOutputs(alone, x)
+			want := c.net.Predict(alone, x)
 			for _, workers := range []int{2, 3} {
 				ws := c.net.NewWorkspace(workers)
 				defer ws.Close()
-				got := c.net.PredictOutputs(ws, x)
+				got := c.net.Predict(ws, x)
 				if !slices.Equal(got.Logits.Data, want.Logits.Data) || !slices.Equal(got.Features.Data, want.Features.Data) {
 					t.Errorf("%s: %d images, %d workers: other outputs", c.name, n, workers)
 				}
-				if got := c.net.Predict(ws, x.Rows(n-1, n)); !slices.Equal(got.Data, want.Logits.Row(n-1)) {
+				if got := c.net.Predict(ws, x.Rows(n-1, n)).Logits; !slices.Equal(got.Data, want.Logits.Row(n-1)) {
 					t.Errorf("%s: the last of %d images alone, %d workers: other logits", c.name, n, workers)
 				}
 			}
@@ -40,17 +40,17 @@ func TestReaders(t *testing.T) {
 		x := randomImages(c.net, 7)
 		own := c.net.NewWorkspace(1)
 		defer own.Close()
-		want := slices.Clone(c.net.Predict(own, x).Data)
+		want := slices.Clone(c.net.Predict(own, x).Logits.Data)
 		readers := c.net.Readers(3, 2)
 		var wg sync.WaitGroup
 		for _, ws := range readers {
 			defer ws.Close()
 			wg.Go(func() {
 				for range 3 {
-					if got := c.net.Predict(ws, x); !slices.Equal(got.Data, want) {
+					if got := c.net.Predict(ws, x).Logits; !slices.Equal(got.Data, want) {
 						t.Errorf("%s: other logits", c.name)
 					}
-					if got := c.net.Predict(ws, x.Rows(0, 1)); !slices.Equal(got.Data, want[:c.net.Outputs()]) {
+					if got := c.net.Predict(ws, x.Rows(0, 1)).Logits; !slices.Equal(got.Data, want[:c.net.Info().Outputs]) {
 						t.Errorf("%s: other logits of one image", c.name)
 					}
 				}
@@ -58,9 +58,11 @@ func TestReaders(t *testing.T) {
 		}
 		wg.Wait()
 		for what, call := range map[string]func(){
-			"Forward":       func() { c.net.Forward(readers[0], x, nn.Eval) },
-			"Accumulate":    func() { _ = c.net.Accumulate(readers[0], []*tensor.Tensor{x}, objectiveOf) },
-			"ForwardBeside": func() { c.net.ForwardBeside(readers[0], c.net.Clone(), x, nn.BatchOnly) },
+			"Forward": func() { c.net.Forward(readers[0], x, nn.Eval) },
+			"Accumulate": func() {
+				_ = c.net.Accumulate(readers[0], nn.Accumulation{Batches: []*tensor.Tensor{x}, Loss: objectiveOf})
+			},
+			"ForwardPair": func() { readers[0].ForwardPair(c.net, c.net.Clone(), x, nn.BatchOnly) },
 		} {
 			mustPanic(t, what, call, what, "predict only")
 		}

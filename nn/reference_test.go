@@ -9,7 +9,7 @@ import (
 	"ocl/nn/tensor"
 )
 
-// reference computes a network in float64 from its description, [nn.Network.Layers], and from nothing else of the
+// reference computes a network in float64 from its description, [nn.Info], and from nothing else of the
 // engine. With a source of noise, every sum gets an error as float32 arithmetic makes it, so that two runs tell how
 // much such errors change a result.
 type reference struct {
@@ -53,12 +53,12 @@ func referenceAfter(running []float64, net *nn.Network, x *tensor.Tensor, mode n
 	noise *rand.Rand) (run *reference, logits *layerMap) {
 	run = &reference{net: net, mode: mode, noise: noise, grads: make([]float64, len(net.Params())),
 		running: slices.Clone(running)}
-	c, h, w := net.Input()
-	m := newLayerMap(x.Dim(0), c, h, w)
+	in := net.Info().Input
+	m := newLayerMap(x.Dim(0), in[0], in[1], in[2])
 	for i, v := range x.Data {
 		m.x[i] = float64(v)
 	}
-	for _, l := range net.Layers() {
+	for _, l := range net.Info().Layers {
 		switch l.Kind {
 		case nn.StemLayer:
 			m = run.relu(run.convolution(l.Convs[0], m))

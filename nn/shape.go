@@ -8,8 +8,8 @@ func (n *Network) differs(other *Network) (own, others string) {
 	if n.set != other.set {
 		return "kernel set " + n.set.Name, "kernel set " + other.set.Name
 	}
-	if n.algorithm != other.algorithm {
-		return "convolutions " + n.algorithm, "convolutions " + other.algorithm
+	if n.info.Engine.Convolution != other.info.Engine.Convolution {
+		return "convolutions " + n.info.Engine.Convolution, "convolutions " + other.info.Engine.Convolution
 	}
 	return n.differsInShape(other)
 }
@@ -33,7 +33,7 @@ func at(shape []string, i int) string {
 
 // shapeOf says in words what the network's activations depend on: the images, then layer after layer.
 func shapeOf(n *Network) []string {
-	shape := []string{fmt.Sprintf("images of %d×%d×%d", n.c, n.h, n.w)}
+	shape := []string{fmt.Sprintf("images of %d×%d×%d", n.info.Input[0], n.info.Input[1], n.info.Input[2])}
 	for i, l := range n.layers {
 		shape = append(shape, fmt.Sprintf("layer %d: %v", i+1, l))
 	}
@@ -43,11 +43,11 @@ func shapeOf(n *Network) []string {
 	if n.latent != nil {
 		shape = append(shape, "their activations in place of images")
 	}
-	if !n.head.PerClass() { // no layer says how many
-		shape = append(shape, fmt.Sprintf("%d classes", n.classes))
+	if !n.info.Head.PerClass() { // no layer says how many
+		shape = append(shape, fmt.Sprintf("%d classes", n.info.Capacity))
 	}
 	if len(n.layers) == 0 { // they are wired elsewhere
-		for _, p := range n.list {
+		for _, p := range n.info.Named {
 			shape = append(shape, fmt.Sprintf("%s of %v", p.Name, p.Shape()))
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"ocl/rng"
 )
 
+type joint = func(outputs, d []*tensor.Tensor) error
+
 // apart is a loss that pushes the outputs of two passes towards each other: the mean of ½w(u−v)² + 0.1·uv over them.
 func apart[F float32 | float64](u, v, du, dv []F) {
 	for i := range u {
@@ -70,18 +72,18 @@ func newJointRun(net *nn.Network, x, y *tensor.Tensor, noise *rand.Rand) run {
 
 // runTogether runs the passes with one worker, and with more, which must give the same bits.
 func runTogether(t *testing.T, what string, net *nn.Network, batches []*tensor.Tensor,
-	loss nn.JointLoss) (first engineRun) {
+	loss joint) (first engineRun) {
 	t.Helper()
 	for _, workers := range []int{1, 2, 3, 5} {
 		again := net.Clone()
 		ws := again.NewWorkspace(workers)
 		var logits []float32
-		if err := again.AccumulateTogether(ws, batches, func(outputs, d []*tensor.Tensor) error {
+		if err := again.Accumulate(ws, nn.Accumulation{Batches: batches, Joint: func(outputs, d []*tensor.Tensor) error {
 			for _, o := range outputs {
 				logits = append(logits, o.Data...)
 			}
 			return loss(outputs, d)
-		}); err != nil {
+		}}); err != nil {
 			t.Fatal(err)
 		}
 		ws.Close()
@@ -96,7 +98,7 @@ func runTogether(t *testing.T, what string, net *nn.Network, batches []*tensor.T
 	return first
 }
 
-// TestTogetherIsAccumulateForASum: for a loss that is a sum over the batches, AccumulateTogether gives the bits of
+// TestTogetherIsAccumulateForASum: for a loss that is a sum over the batches, a joint loss gives the bits of
 // Accumulate, with one to five workers, whatever the workspace did before.
 func TestTogetherIsAccumulateForASum(t *testing.T) {
 	for _, c := range networks(t) {
@@ -108,7 +110,7 @@ func TestTogetherIsAccumulateForASum(t *testing.T) {
 			want := start.Clone()
 			ws := want.NewWorkspace(1)
 			defer ws.Close()
-			if err := want.Accumulate(ws, batches, objectiveOf); err != nil {
+			if err := want.Accumulate(ws, nn.Accumulation{Batches: batches, Loss: objectiveOf}); err != nil {
 				t.Fatal(err)
 			}
 			for _, workers := range []int{1, 2, 3, 5} {
@@ -116,14 +118,16 @@ func TestTogetherIsAccumulateForASum(t *testing.T) {
 				defer ws.Close()
 				for range 2 {
 					got := start.Clone()
-					if err := got.AccumulateTogether(ws, batches, sumOf); err != nil {
+					if err := got.Accumulate(ws, nn.Accumulation{Batches: batches, Joint: sumOf}); err != nil {
 						t.Fatal(err)
 					}
 					if !sameBits(got.Grads(), want.Grads()) || !sameBits(got.Running(), want.Running()) {
 						t.Errorf("%s, %d batches, %d workers: gradients or running statistics differ from those of Accumulate", c.name,
 							len(batches), workers)
 					}
-					if err := start.Clone().Accumulate(ws, append(batches, c.x), objectiveOf); err != nil { // other lanes
+					// other lanes
+					if err := start.Clone().Accumulate(ws, nn.Accumulation{Batches: append(batches, c.x),
+						Loss: objectiveOf}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -137,7 +141,7 @@ func TestTogetherIsAccumulateForASum(t *testing.T) {
 func TestTogetherRefuses(t *testing.T) {
 	c := networks(t)[0]
 	other := perceptron(t, 3, 4, 5, 7)
-	x, d := c.x, tensor.New(c.x.Dim(0), c.net.Outputs())
+	x, d := c.x, tensor.New(c.x.Dim(0), c.net.Info().Outputs)
 	two := []*tensor.Tensor{x, x}
 	for _, workers := range []int{1, 2, 3} {
 		ws := c.net.NewWorkspace(workers)
@@ -150,22 +154,24 @@ func TestTogetherRefuses(t *testing.T) {
 		before := slices.Concat(c.net.Grads(), c.net.Running())
 		lost := errors.New("no loss")
 		calls := 0
-		err := c.net.AccumulateTogether(ws, two, func(_, d []*tensor.Tensor) error {
+		err := c.net.Accumulate(ws, nn.Accumulation{Batches: two, Joint: func(_, d []*tensor.Tensor) error {
 			calls++
 			d[0].Data[0] = 1
 			return lost
-		})
+		}})
 		if !errors.Is(err, lost) || calls != 1 || !slices.Equal(slices.Concat(c.net.Grads(), c.net.Running()), before) {
 			t.Errorf("%d workers: error %v after %d calls; want that of the loss after one, with gradients and statistics as before",
 				workers, err, calls)
 		}
-		if err := c.net.AccumulateTogether(ws, nil, func(_, _ []*tensor.Tensor) error { return lost }); err != nil {
+		if err := c.net.Accumulate(ws, nn.Accumulation{Batches: nil,
+			Joint: func(_, _ []*tensor.Tensor) error { return lost }}); err != nil {
 			t.Errorf("%d workers: no batches: %v", workers, err)
 		}
-		refused := func(what string, ws *nn.Workspace, net *nn.Network, batches []*tensor.Tensor, loss nn.JointLoss,
+		refused := func(what string, ws *nn.Workspace, net *nn.Network, batches []*tensor.Tensor, loss joint,
 			part string) {
 			t.Helper()
-			mustPanic(t, fmt.Sprintf("%s, %d workers", what, workers), func() { _ = net.AccumulateTogether(ws, batches, loss) },
+			mustPanic(t, fmt.Sprintf("%s, %d workers", what, workers),
+				func() { _ = net.Accumulate(ws, nn.Accumulation{Batches: batches, Joint: loss}) },
 				part)
 		}
 		refused("beside", beside, c.net, two, sumOf, "beside another one")
@@ -181,17 +187,17 @@ func TestTogetherRefuses(t *testing.T) {
 		for what, call := range map[string]func(){
 			"a pass in the loss":        func() { c.net.Predict(ws, x) },
 			"a pass beside in the loss": func() { c.net.Clone().Forward(beside, x, nn.Eval) },
-			"again in the loss":         func() { _ = c.net.AccumulateTogether(ws, two, sumOf) },
+			"again in the loss":         func() { _ = c.net.Accumulate(ws, nn.Accumulation{Batches: two, Joint: sumOf}) },
 			"Close in the loss":         func() { ws.Close() },
 		} {
 			for _, batches := range [][]*tensor.Tensor{two, {x}, {x, x, x, x}} {
 				refused(what, ws, c.net, batches, func(_, _ []*tensor.Tensor) error { call(); return nil }, "at work")
 			}
 		}
-		if err := c.net.Clone().AccumulateTogether(ws, two, sumOf); err != nil {
+		if err := c.net.Clone().Accumulate(ws, nn.Accumulation{Batches: two, Joint: sumOf}); err != nil {
 			t.Errorf("%d workers, afterwards: %v", workers, err)
 		}
-		mustPanic(t, "Backward after AccumulateTogether", func() { c.net.Backward(ws, d) }, "follow a Forward")
+		mustPanic(t, "Backward after a joint loss", func() { c.net.Backward(ws, d) }, "follow a Forward")
 	}
 }
 
@@ -200,9 +206,9 @@ func TestTogetherStartsWithoutGradient(t *testing.T) {
 	c := networks(t)[3]
 	ws := c.net.NewWorkspace(2)
 	defer ws.Close()
-	for _, loss := range []nn.JointLoss{sumOf, func(_, _ []*tensor.Tensor) error { return nil }} {
-		c.net.ZeroGrads()
-		if err := c.net.AccumulateTogether(ws, []*tensor.Tensor{c.x, c.x}, loss); err != nil {
+	for _, loss := range []joint{sumOf, func(_, _ []*tensor.Tensor) error { return nil }} {
+		clear(c.net.Grads())
+		if err := c.net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{c.x, c.x}, Joint: loss}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -222,8 +228,8 @@ func TestTogetherAllocatesNothing(t *testing.T) {
 		opt := optim.SGD{LR: 1e-3}.New()
 		batches := []*tensor.Tensor{images(10, 3, 32, 32, 1), images(10, 3, 32, 32, 2)}
 		step := func() {
-			net.ZeroGrads()
-			if err := net.AccumulateTogether(ws, batches, apartOf); err != nil {
+			clear(net.Grads())
+			if err := net.Accumulate(ws, nn.Accumulation{Batches: batches, Joint: apartOf}); err != nil {
 				t.Fatal(err)
 			}
 			opt.Step(net, ws)

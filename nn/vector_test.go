@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"ocl/rng"
-
+	"ocl/nn"
 	"ocl/nn/tensor"
+	"ocl/rng"
 )
 
 func noise(seed uint64, n int) []float32 {
@@ -68,15 +68,15 @@ func TestAccumulateApart(t *testing.T) {
 			net := c.net.Clone()
 			ws := net.NewWorkspace(workers)
 			defer ws.Close()
-			net.ZeroGrads()
+			clear(net.Grads())
 			if !apart {
-				if err := net.Accumulate(ws, batches, scale); err != nil {
+				if err := net.Accumulate(ws, nn.Accumulation{Batches: batches, Loss: scale}); err != nil {
 					t.Fatal(err)
 				}
 				return slices.Clone(net.Grads()), net.Running()
 			}
 			parts := [][]float32{noise(1, len(net.Grads())), noise(2, len(net.Grads()))}
-			if err := net.AccumulateApart(ws, batches, parts, scale); err != nil {
+			if err := net.Accumulate(ws, nn.Accumulation{Batches: batches, Apart: parts, Loss: scale}); err != nil {
 				t.Fatal(err)
 			}
 			if slices.Equal(parts[0], parts[1]) {
@@ -100,8 +100,8 @@ func TestAccumulateApart(t *testing.T) {
 		ws := c.net.NewWorkspace(2)
 		defer ws.Close()
 		fault := errors.New("fault")
-		if err := c.net.AccumulateApart(ws, batches[:1], nil,
-			func(int, *tensor.Tensor, *tensor.Tensor) error { return fault }); !errors.Is(err, fault) {
+		if err := c.net.Accumulate(ws, nn.Accumulation{Batches: batches[:1], Apart: nil,
+			Loss: func(int, *tensor.Tensor, *tensor.Tensor) error { return fault }}); !errors.Is(err, fault) {
 			t.Errorf("%s: error %v, want the loss's", c.name, err)
 		}
 	}

@@ -116,7 +116,7 @@ func wiredGolden(t *testing.T, got map[string][]float32, layer string, size int)
 	for i := range images {
 		out.WriteGradient(y.Row(i), i)
 	}
-	net.ZeroGrads()
+	clear(net.Grads())
 	s.Backward()
 	dx := x.Clone()
 	for i := range images {
@@ -128,7 +128,7 @@ func wiredGolden(t *testing.T, got map[string][]float32, layer string, size int)
 
 // fillGolden sets the parameters; a fan of 0 means that of each.
 func fillGolden(net *nn.Network, fan float64) {
-	for i, p := range net.Named() {
+	for i, p := range net.Info().Named {
 		f := fan
 		if f == 0 {
 			f = float64(p.In * p.Taps)
@@ -139,7 +139,7 @@ func fillGolden(net *nn.Network, fan float64) {
 }
 
 func gradsGolden(got map[string][]float32, net *nn.Network) {
-	for i, p := range net.Named() {
+	for i, p := range net.Info().Named {
 		v := make([]float32, p.Len())
 		p.ToTorch(v, net.Grads()[p.Offset:][:p.Len()])
 		got[fmt.Sprint("grad", i)] = v
@@ -178,7 +178,7 @@ func likelihoodGolden(t *testing.T, got map[string][]float32, size int) {
 		k.Image(decoded.Row(row), row)
 	}
 	got["out1"] = decoded.Data
-	net.ZeroGrads()
+	clear(net.Grads())
 	s.Backward()
 	dx := x.Clone()
 	for i := range 3 {

@@ -40,8 +40,9 @@ func (ws *Workspace) Wire(like *Network, n int) *Wiring {
 	}
 	w := &Wiring{ws: ws, like: like, set: like.set, n: n}
 	for i := range w.makers {
-		w.makers[i] = conv.Maker{Set: like.set, Algorithm: like.algorithm, Workers: ws.team.Size(), Inference: i == 0,
-			Narrow: true}
+		w.makers[i] = conv.Maker{Set: like.set, Algorithm: like.info.Engine.Convolution, Workers: ws.team.Size(),
+			Inference: i == 0,
+			Narrow:    true}
 	}
 	return w
 }
@@ -146,9 +147,9 @@ type Section struct {
 // Section begins the layers of a network. Only one that learns has a backward pass. It panics where the network has
 // another engine than the wiring.
 func (w *Wiring) Section(net *Network, learns bool) *Section {
-	if net.set != w.set || net.algorithm != w.like.algorithm {
+	if net.set != w.set || net.info.Engine.Convolution != w.like.info.Engine.Convolution {
 		panic(fmt.Sprintf("nn: Section: a network with kernel set %s and convolutions %s, in a wiring with %s and %s. Give both one engine",
-			net.set.Name, net.algorithm, w.set.Name, w.like.algorithm))
+			net.set.Name, net.info.Engine.Convolution, w.set.Name, w.like.info.Engine.Convolution))
 	}
 	s := &Section{w: w, net: net, learns: learns}
 	w.sections = append(w.sections, s)

@@ -129,7 +129,7 @@ func TestWiredGradients(t *testing.T) {
 			for i := range 3 {
 				out.WriteGradient(d.Row(i), i)
 			}
-			net.ZeroGrads()
+			clear(net.Grads())
 			s.Backward()
 			dx := x.Clone()
 			for i := range 3 {
@@ -154,7 +154,7 @@ func TestWiredGradients(t *testing.T) {
 					t.Logf("%s[%d]: gradient %g, central difference %g", what, i, grad, num)
 				}
 			}
-			for _, p := range net.Named() {
+			for _, p := range net.Info().Named {
 				for k := range 12 {
 					i := p.Offset + (k*7919)%p.Len()
 					check(p.Name, net.Params(), i, net.Grads()[i])
@@ -196,7 +196,7 @@ func TestWiredBitsDependOnNothingElse(t *testing.T) {
 				for i := range 6 {
 					out.WriteGradient(want.Row(i), i)
 				}
-				net.ZeroGrads()
+				clear(net.Grads())
 				s.Backward()
 				return slices.Clone(net.Grads())
 			}
@@ -257,13 +257,13 @@ func TestTrunk(t *testing.T) {
 	for i := range 2 {
 		out.WriteGradient(d.Row(i), i)
 	}
-	n1.ZeroGrads()
-	n2.ZeroGrads()
+	clear(n1.Grads())
+	clear(n2.Grads())
 	s2.Backward()
 	if slices.ContainsFunc(n1.Grads(), func(v float32) bool { return v != 0 }) {
 		t.Error("the first section has gradients of the second one's outputs")
 	}
-	for _, p := range n2.Named() {
+	for _, p := range n2.Info().Named {
 		for k := range 20 {
 			const h = 1.0 / 1024
 			i := p.Offset + k*7919%p.Len()
@@ -308,7 +308,7 @@ func TestSectionsShareMemory(t *testing.T) {
 				for i := range 4 {
 					out.WriteGradient(want.Row(i), i)
 				}
-				net.ZeroGrads()
+				clear(net.Grads())
 				s.Backward()
 				return slices.Clone(net.Grads())
 			}

@@ -81,24 +81,26 @@ func TestWorkspaceRefusesOtherShapes(t *testing.T) {
 			defer used.Close()
 			c.own.Forward(used, x, nn.Train)
 			c.own.Predict(used, x)
-			c.own.ForwardBeside(used, c.own.Clone(), x, nn.BatchOnly)
-			if err := c.own.Accumulate(used, []*tensor.Tensor{x, x}, objectiveOf); err != nil {
+			used.ForwardPair(c.own, c.own.Clone(), x, nn.BatchOnly)
+			if err := c.own.Accumulate(used, nn.Accumulation{Batches: []*tensor.Tensor{x, x}, Loss: objectiveOf}); err != nil {
 				t.Fatal(err)
 			}
 			for what, call := range map[string]func(ws *nn.Workspace){
-				"Forward":         func(ws *nn.Workspace) { c.other.Forward(ws, y, nn.Train) },
-				"Predict":         func(ws *nn.Workspace) { c.other.Predict(ws, y) },
-				"PredictFeatures": func(ws *nn.Workspace) { c.other.PredictFeatures(ws, y) },
-				"PredictOutputs":  func(ws *nn.Workspace) { c.other.PredictOutputs(ws, y) },
-				"Accumulate":      func(ws *nn.Workspace) { _ = c.other.Accumulate(ws, []*tensor.Tensor{y}, objectiveOf) },
-				"Accumulate two":  func(ws *nn.Workspace) { _ = c.other.Accumulate(ws, []*tensor.Tensor{y, y}, objectiveOf) },
-				"AccumulateApart": func(ws *nn.Workspace) {
-					_ = c.other.AccumulateApart(ws, []*tensor.Tensor{y, y}, apart, objectiveOf)
+				"Forward": func(ws *nn.Workspace) { c.other.Forward(ws, y, nn.Train) },
+				"Predict": func(ws *nn.Workspace) { c.other.Predict(ws, y) },
+				"Accumulate": func(ws *nn.Workspace) {
+					_ = c.other.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{y}, Loss: objectiveOf})
 				},
-				"ForwardBeside, first":  func(ws *nn.Workspace) { c.other.ForwardBeside(ws, c.own, y, nn.BatchOnly) },
-				"ForwardBeside, second": func(ws *nn.Workspace) { c.own.ForwardBeside(ws, c.other, x, nn.BatchOnly) },
-				"StepFrom, to":          func(ws *nn.Workspace) { c.other.StepFrom(ws, c.own, 0.1) },
-				"StepFrom, from":        func(ws *nn.Workspace) { c.own.StepFrom(ws, c.other, 0.1) },
+				"Accumulate two": func(ws *nn.Workspace) {
+					_ = c.other.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{y, y}, Loss: objectiveOf})
+				},
+				"Accumulate apart": func(ws *nn.Workspace) {
+					_ = c.other.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{y, y}, Apart: apart, Loss: objectiveOf})
+				},
+				"ForwardPair, first":  func(ws *nn.Workspace) { ws.ForwardPair(c.other, c.own, y, nn.BatchOnly) },
+				"ForwardPair, second": func(ws *nn.Workspace) { ws.ForwardPair(c.own, c.other, x, nn.BatchOnly) },
+				"StepFrom, to":        func(ws *nn.Workspace) { ws.StepFrom(c.other, c.own, 0.1) },
+				"StepFrom, from":      func(ws *nn.Workspace) { ws.StepFrom(c.own, c.other, 0.1) },
 				"beside": func(ws *nn.Workspace) {
 					beside := ws.Beside()
 					c.own.Predict(beside, x)
@@ -126,14 +128,14 @@ func TestWorkspaceServesOneShape(t *testing.T) {
 	defer own.Close()
 	beside := ws.Beside()
 	x, y := randomImages(net, 3), randomImages(other, 3)
-	want := slices.Clone(twin.Predict(own, x).Data)
+	want := slices.Clone(twin.Predict(own, x).Logits.Data)
 	net.Predict(ws, x)
 	other.Predict(beside, y)
-	if !slices.Equal(twin.Predict(ws, x).Data, want) {
+	if !slices.Equal(twin.Predict(ws, x).Logits.Data, want) {
 		t.Error("a network gives other logits in a workspace of another one of its shape")
 	}
 	net.CopyFrom(twin)
-	if !slices.Equal(net.Predict(ws, x).Data, want) {
+	if !slices.Equal(net.Predict(ws, x).Logits.Data, want) {
 		t.Error("a copy gives other logits")
 	}
 }
@@ -146,10 +148,7 @@ func TestWorkspaceOfOneForward(t *testing.T) {
 	defer ws.Close()
 	x, d := randomImages(net, 2), tensor.New(2, 5)
 	net.Forward(ws, x, nn.Eval)
-	samples := make([]float32, 2*len(net.Params()))
 	mustPanic(t, "Backward", func() { copied.Backward(ws, d) }, "same network")
-	mustPanic(t, "BackwardPerSample", func() { copied.BackwardPerSample(ws, d, samples) }, "same network")
-	mustPanic(t, "Features", func() { copied.Features(ws) }, "same network")
 	net.Backward(ws, d)
 }
 
@@ -164,34 +163,37 @@ func TestWorkspaceUsedTwice(t *testing.T) {
 		defer ws.Close()
 		beside := ws.Beside()
 		other.Forward(beside, x, nn.BatchOnly)
-		net.ForwardBeside(ws, other, x, nn.BatchOnly)
+		ws.ForwardPair(net, other, x, nn.BatchOnly)
 		v := make([]float32, 40000)
 		for what, call := range map[string]func(){
-			"Dot":              func() { ws.Dot(v, v) },
-			"Share":            func() { ws.Share(doing(func() {}), 10) },
-			"ShareSum":         func() { ws.ShareSum(doing(func() {}), 10) },
-			"Forward beside":   func() { other.Forward(beside, x, nn.BatchOnly) },
-			"Predict":          func() { net.Predict(ws, x) },
-			"StepFrom":         func() { other.StepFrom(ws, net, 0.1) },
-			"Close":            func() { ws.Close() },
-			"Accumulate again": func() { _ = net.Accumulate(ws, []*tensor.Tensor{x}, objectiveOf) },
+			"Dot":            func() { ws.Dot(v, v) },
+			"Share":          func() { ws.Share(doing(func() {}), 10) },
+			"ShareSum":       func() { ws.ShareSum(doing(func() {}), 10) },
+			"Forward beside": func() { other.Forward(beside, x, nn.BatchOnly) },
+			"Predict":        func() { net.Predict(ws, x) },
+			"StepFrom":       func() { ws.StepFrom(other, net, 0.1) },
+			"Close":          func() { ws.Close() },
+			"Accumulate again": func() {
+				_ = net.Accumulate(ws,
+					nn.Accumulation{Batches: []*tensor.Tensor{x}, Loss: objectiveOf})
+			},
 		} {
 			for _, batches := range [][]*tensor.Tensor{{x}, {x, x}} {
 				mustPanic(t, fmt.Sprintf("%s in a loss, %d workers, %d batches", what, workers, len(batches)), func() {
-					_ = net.Accumulate(ws, batches, func(int, *tensor.Tensor, *tensor.Tensor) error {
+					_ = net.Accumulate(ws, nn.Accumulation{Batches: batches, Loss: func(int, *tensor.Tensor, *tensor.Tensor) error {
 						call()
 						return nil
-					})
+					}})
 				}, "at work")
 			}
 			mustPanic(t, fmt.Sprintf("%s in a task, %d workers", what, workers), func() { ws.Share(doing(call), 40000) },
 				"at work")
 		}
-		own, _ := net.ForwardBeside(ws, other, x, nn.BatchOnly)
+		own, _ := ws.ForwardPair(net, other, x, nn.BatchOnly)
 		if !slices.Equal(own.Data, net.Forward(ws, x, nn.BatchOnly).Data) {
 			t.Errorf("%d workers, afterwards: other scores", workers)
 		}
-		if err := net.Accumulate(ws, []*tensor.Tensor{x, x}, objectiveOf); err != nil {
+		if err := net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{x, x}, Loss: objectiveOf}); err != nil {
 			t.Errorf("%d workers, afterwards: %v", workers, err)
 		}
 	}
@@ -214,20 +216,23 @@ func TestWorkspaceClose(t *testing.T) {
 		ws := net.NewWorkspace(workers)
 		beside := ws.Beside()
 		for _, batches := range [][]*tensor.Tensor{{x, x}, {x}, {x, x, x}} { // lanes, no lanes, other lanes
-			if err := net.Accumulate(ws, batches, objectiveOf); err != nil {
+			if err := net.Accumulate(ws, nn.Accumulation{Batches: batches, Loss: objectiveOf}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		net.ForwardBeside(ws, ahead, x, nn.BatchOnly)
+		ws.ForwardPair(net, ahead, x, nn.BatchOnly)
 		ahead.Forward(beside, x, nn.BatchOnly)
 		ahead.Predict(beside, x)
 		net.Predict(ws, x)
 		net.Forward(ws, x, nn.Train)
 		net.Backward(ws, d)
 		for what, call := range map[string]func(){
-			"Close":         beside.Close,
-			"Accumulate":    func() { _ = net.Accumulate(beside, []*tensor.Tensor{x}, objectiveOf) },
-			"ForwardBeside": func() { net.ForwardBeside(beside, ahead, x, nn.BatchOnly) },
+			"Close": beside.Close,
+			"Accumulate": func() {
+				_ = net.Accumulate(beside,
+					nn.Accumulation{Batches: []*tensor.Tensor{x}, Loss: objectiveOf})
+			},
+			"ForwardPair": func() { beside.ForwardPair(net, ahead, x, nn.BatchOnly) },
 		} {
 			mustPanic(t, what+" beside", call, what, "beside")
 		}
@@ -238,10 +243,13 @@ func TestWorkspaceClose(t *testing.T) {
 			"Forward beside": func() { net.Forward(beside, x, nn.Train) },
 			"Backward":       func() { net.Backward(ws, d) },
 			"Predict":        func() { net.Predict(ws, x) },
-			"Accumulate":     func() { _ = net.Accumulate(ws, []*tensor.Tensor{x, x}, objectiveOf) },
-			"ForwardBeside":  func() { net.ForwardBeside(ws, ahead, x, nn.BatchOnly) },
-			"StepFrom":       func() { ahead.StepFrom(ws, net, 0.1) },
-			"Dot":            func() { ws.Dot(net.Params(), net.Params()) },
+			"Accumulate": func() {
+				_ = net.Accumulate(ws,
+					nn.Accumulation{Batches: []*tensor.Tensor{x, x}, Loss: objectiveOf})
+			},
+			"ForwardPair": func() { ws.ForwardPair(net, ahead, x, nn.BatchOnly) },
+			"StepFrom":    func() { ws.StepFrom(ahead, net, 0.1) },
+			"Dot":         func() { ws.Dot(net.Params(), net.Params()) },
 		} {
 			mustPanic(t, fmt.Sprintf("%s after Close, %d workers", what, workers), call, "was closed")
 		}

@@ -27,7 +27,7 @@ type Model struct {
 func (m *Model) Judge(ws *nn.Workspace, dst []Guess, k int, x *tensor.Tensor, scores []float64) error {
 	switch {
 	case m.Means != nil:
-		features := m.Net.PredictFeatures(ws, x)
+		features := m.Net.Predict(ws, x).Features
 		for i := range features.Dim(0) {
 			if err := m.Means.Squares(scores, features.Row(i)); err != nil {
 				return err
@@ -45,7 +45,7 @@ func (m *Model) Judge(ws *nn.Workspace, dst []Guess, k int, x *tensor.Tensor, sc
 			probabilities(dst[i*k:][:k], scores, m.Names)
 		}
 	default:
-		logits := m.Net.Predict(ws, x)
+		logits := m.Net.Predict(ws, x).Logits
 		for i := range logits.Dim(0) {
 			for c, v := range logits.Row(i) {
 				if v-v != 0 {

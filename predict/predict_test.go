@@ -182,7 +182,7 @@ func TestGuessesAreOrdered(t *testing.T) {
 			for i := range x.Data {
 				x.Data[i] = float32(float64(image[i]) / 255)
 			}
-			if err := p.model.Means.Squares(squares, p.model.Net.PredictFeatures(ws, x).Row(0)); err != nil {
+			if err := p.model.Means.Squares(squares, p.model.Net.Predict(ws, x).Features.Row(0)); err != nil {
 				t.Fatal(err)
 			}
 			for _, g := range all {

@@ -116,7 +116,7 @@ func (g golden) follow(t *testing.T, l ocl.Learner, r *learner.Replay) {
 	if len(net.Params()) != len(g.Start) {
 		t.Fatalf("%d parameters, want %d", len(net.Params()), len(g.Start))
 	}
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		p.FromTorch(net.Params()[p.Offset:][:p.Len()], g.Start[p.Offset:][:p.Len()])
 	}
 	net.Changed()
@@ -137,7 +137,7 @@ func (g golden) follow(t *testing.T, l ocl.Learner, r *learner.Replay) {
 		if len(retrieve.draws) > 0 {
 			t.Errorf("step %d: %d draws were not made", i+1, len(retrieve.draws))
 		}
-		for _, p := range net.Named() {
+		for _, p := range net.Info().Named {
 			p.ToTorch(got[p.Offset:][:p.Len()], net.Params()[p.Offset:][:p.Len()])
 		}
 		for k, v := range got {

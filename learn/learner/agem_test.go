@@ -43,8 +43,7 @@ func TestAGEMIsFinetune(t *testing.T) {
 // boundaries are the learners that use task boundaries.
 var boundaries = map[string]func(*learner.Replay) ocl.Learner{
 	"A-GEM": func(r *learner.Replay) ocl.Learner {
-		c, h, w := r.Net.Input()
-		r.Memory = memory.NewStore(12, [3]int{c, h, w}, nil)
+		r.Memory = memory.NewStore(12, r.Net.Info().Input, nil)
 		return learner.NewAGEM(r)
 	},
 	"EWC++": func(r *learner.Replay) ocl.Learner {

@@ -57,8 +57,8 @@ func (r *Replay) Remove(slots []int) error {
 // Relabel implements [Amending].
 func (r *Replay) Relabel(slot int, y ocl.Label) error {
 	switch {
-	case y < 0 || int(y) >= r.Net.Classes():
-		return fmt.Errorf("learner: label %d is not a class in [0, %d)", y, r.Net.Classes())
+	case y < 0 || int(y) >= r.Net.Info().Classes:
+		return fmt.Errorf("learner: label %d is not a class in [0, %d)", y, r.Net.Info().Classes)
 	case r.Classes != nil && !r.Classes.have(y):
 		return ErrNoTask
 	}
@@ -128,8 +128,8 @@ func (l *ICaRL) Removed(slot, last int) {
 func (l *ICaRL) Relabel(slot int, y ocl.Label) error {
 	l.prepare()
 	switch {
-	case y < 0 || int(y) >= l.Net.Classes():
-		return fmt.Errorf("learner: icarl: label %d is not a class in [0, %d)", y, l.Net.Classes())
+	case y < 0 || int(y) >= l.Net.Info().Classes:
+		return fmt.Errorf("learner: icarl: label %d is not a class in [0, %d)", y, l.Net.Info().Classes)
 	case l.column[y] < 0:
 		return ErrNoTask
 	}

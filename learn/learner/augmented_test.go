@@ -159,18 +159,18 @@ func TestICaRLAugments(t *testing.T) {
 	cropped(in, src) // the first step
 	// Both retrieved rows are of the first batch, in an order that the source of retrieval says.
 	slots := memory.Sample(nil, 3, 2, rng.New(1, "memory/retrieve"))
-	c, h, w := l.Net.Input()
-	replay := ocl.Batch{X: tensor.New(2, c, h, w), Y: make([]ocl.Label, 2)}
+	shape := l.Net.Info().Input
+	replay := ocl.Batch{X: tensor.New(2, shape[0], shape[1], shape[2]), Y: make([]ocl.Label, 2)}
 	l.Memory.Gather(replay.X, replay.Y, slots)
 	if raw := batches[0].X.Row(slots[0]); !slices.Equal(replay.X.Row(0), raw) {
 		t.Error("memory holds another image than the one that came")
 	}
-	both := cropped(ocl.Batch{X: tensor.Of(slices.Concat(in.X.Data, replay.X.Data), 5, c, h, w),
+	both := cropped(ocl.Batch{X: tensor.Of(slices.Concat(in.X.Data, replay.X.Data), 5, shape[0], shape[1], shape[2]),
 		Y: slices.Concat(in.Y, replay.Y)}, src)
 	targets := tensor.New(5, 6)
 	ws := teacher.NewWorkspace(1)
 	defer ws.Close()
-	answers := teacher.Predict(ws, both.X)
+	answers := teacher.Predict(ws, both.X).Logits
 	for i, y := range both.Y {
 		for k := range 3 {
 			targets.Row(i)[k] = float32(1 / (1 + math.Exp(-float64(answers.Row(i)[k]))))

@@ -113,7 +113,7 @@ func (g *trajectories) finetune(t *testing.T) *learner.Replay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, p := range net.Named() {
+	for i, p := range net.Info().Named {
 		values := make([]float32, p.Len())
 		for j := range values {
 			v := 2*learner.U01(i, j) - 1
@@ -133,7 +133,7 @@ func (g *trajectories) finetune(t *testing.T) *learner.Replay {
 
 func (g *trajectories) compare(t *testing.T, step int, net *nn.Network, want []float64, tol float64) {
 	t.Helper()
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		got := make([]float32, p.Len())
 		p.ToTorch(got, net.Params()[p.Offset:p.Offset+p.Len()])
 		for i, v := range got {

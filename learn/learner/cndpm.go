@@ -437,7 +437,7 @@ func (c *CNDPM) learn(b ocl.Batch) {
 		if float32(usage) > 0 { // as in the authors' float32; what is less moves no parameter
 			active = append(active, k)
 			for _, net := range e.networks() {
-				net.ZeroGrads()
+				clear(net.Grads())
 			}
 		}
 	}

@@ -168,7 +168,7 @@ func drawExpert(e *expert, number int) {
 func eachTensor(e *expert, f func(j int, net *nn.Network, p nn.Param)) {
 	j := 0
 	for _, net := range e.networks() {
-		for _, p := range net.Named() {
+		for _, p := range net.Info().Named {
 			f(j, net, p)
 			j++
 		}
@@ -178,7 +178,7 @@ func eachTensor(e *expert, f func(j int, net *nn.Network, p nn.Param)) {
 // fanIn is how many numbers go into one that a tensor makes; that of a bias is that of the tensor before it.
 func fanIn(net *nn.Network, p nn.Param) float64 {
 	if p.In == 0 {
-		list := net.Named()
+		list := net.Info().Named
 		for i, q := range list {
 			if q.Name == p.Name {
 				p = list[i-1]

@@ -77,8 +77,8 @@ func (c *CNDPM) vaeStep() error {
 	c.draw()
 	c.eps[0] = grow(c.eps[0], c.Batch*c.VAE.Draws*c.VAE.Latent)
 	c.normals(c.eps[0])
-	e.vae.Encoder.ZeroGrads()
-	e.vae.Decoder.ZeroGrads()
+	clear(e.vae.Encoder.Grads())
+	clear(e.vae.Decoder.Grads())
 	c.asleepV.Encode(&c.drawn.X)
 	c.asleepV.Learn(c.nll[0], k, c.eps[0], c.weight)
 	if err := checkFinite("likelihood", c.nll[0]); err != nil {
@@ -100,7 +100,7 @@ func (c *CNDPM) classifierStep() error {
 		c.asleepN = c.Net.Pass(c.WS, netsOf(c.experts), c.Batch, k)
 	}
 	c.draw()
-	e.net.Net.ZeroGrads()
+	clear(e.net.Net.Grads())
 	c.asleepN.Classify(&c.drawn.X)
 	for i, y := range c.drawn.Y {
 		logP := c.logP[0][i*c.Net.Classes:][:c.Net.Classes]

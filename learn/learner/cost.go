@@ -13,7 +13,7 @@ func (m *meter) since(ws *nn.Workspace, before int64) { m.flops = ws.FLOPs() - b
 
 // cost returns the cost of a learner that predicts with the one network net.
 func (m *meter) cost(net *nn.Network) ocl.Cost {
-	return ocl.Cost{Parameters: len(net.Params()), StepFLOPs: m.flops, ImageFLOPs: net.FLOPs()}
+	return ocl.Cost{Parameters: len(net.Params()), StepFLOPs: m.flops, ImageFLOPs: net.Info().FLOPs}
 }
 
 // Cost implements [ocl.Learner].

@@ -103,7 +103,7 @@ func (g *GDumb) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 	}
 	g.prepare()
 	g.steps++
-	err := checkClasses(b, g.Net.Classes())
+	err := checkClasses(b, g.Net.Info().Classes)
 	if err != nil {
 		return stats, fmt.Errorf("learner: gdumb: step %d: %w", g.steps, err)
 	}
@@ -173,7 +173,7 @@ func (g *GDumb) step(opt optim.Optimizer, slots []int, src *rng.Source) error {
 	if g.CutMix > 0 && src.Float64() < g.CutMix {
 		g.mixed.cut(&g.drawn, src)
 	}
-	g.Net.ZeroGrads()
+	clear(g.Net.Grads())
 	s, err := g.train.accumulate(nil, gathered(&g.drawn))
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (g *GDumb) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
 		return err
 	}
-	return g.Decide(dst, nn.Outputs{Logits: g.Net.Predict(g.WS, x)})
+	return g.Decide(dst, nn.Outputs{Logits: g.Net.Predict(g.WS, x).Logits})
 }
 
 // Decide implements [Open].
@@ -239,6 +239,20 @@ func (g *GDumb) parts() checkpoint.Parts {
 		checkpoint.Values("steps", &g.steps),
 		memoryPart(g.Memory, g.Net),
 		checkpoint.Binary("rng/update", g.env.Rand),
-		checkpoint.Either(&g.trained, "net/params", checkpoint.Parts{checkpoint.Sub("net", g.Net)}, g.Net.FrozenParts()),
+		checkpoint.Either(&g.trained, "net/params", checkpoint.Parts{checkpoint.Sub("net", g.Net)}, frozenParts(g.Net)),
+	}
+}
+
+// frozenParts is the state of the frozen stages alone, of a network that is drawn anew but for them; nil where none is
+// frozen.
+func frozenParts(net *nn.Network) checkpoint.Parts {
+	f := net.Info().Frozen
+	if f.Stages == 0 {
+		return nil
+	}
+	return checkpoint.Parts{
+		checkpoint.Numbers("frozen/params", net.Params()[:f.Params]),
+		checkpoint.Numbers("frozen/running", net.Running()[:f.Running]),
+		checkpoint.Then(func() error { net.Changed(); return nil }),
 	}
 }

@@ -73,7 +73,7 @@ func (l *ICaRL) prepare() {
 		return
 	}
 	l.retrieve.Rand, l.update.Rand = rng.New(l.Seed, "memory/retrieve"), rng.New(l.Seed, "memory/update")
-	l.column = make([]int, l.Net.Capacity())
+	l.column = make([]int, l.Net.Info().Capacity)
 	for y := range l.column {
 		l.column[y] = -1
 	}
@@ -176,7 +176,7 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 		}
 	}
 	l.ncm.Forget()
-	l.Net.ZeroGrads()
+	clear(l.Net.Grads())
 	s, err := l.train.accumulate(nil, l.draw(b))
 	if err != nil {
 		return stats, fmt.Errorf("learner: icarl: step %d: %w", l.steps, err)
@@ -269,7 +269,7 @@ func (l *ICaRL) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
 		return err
 	}
-	return l.Decide(dst, nn.Outputs{Features: l.Net.PredictFeatures(l.WS, x)})
+	return l.Decide(dst, nn.Outputs{Features: l.Net.Predict(l.WS, x).Features})
 }
 
 // Decide implements [Open].
@@ -309,7 +309,7 @@ func (l *ICaRL) parts() checkpoint.Parts {
 	if l.Review != nil {
 		parts = append(parts, checkpoint.Sub("review", l.Review.parts()), checkpoint.Then(l.Review.fits))
 	}
-	return append(parts, checkpoint.Sub("ncm", l.ncm.State(l.Net.FeatureDim())),
+	return append(parts, checkpoint.Sub("ncm", l.ncm.State(l.Net.Info().FeatureDim)),
 		checkpoint.Binary("rng/retrieve", l.retrieve.Rand), checkpoint.Binary("rng/update", l.update.Rand),
 		checkpoint.Inline(l.augment.parts()))
 }

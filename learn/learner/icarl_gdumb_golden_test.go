@@ -136,7 +136,7 @@ func TestICaRLGolden(t *testing.T) {
 
 // tame sets γ to 0.3 and β to 1.5, so that no activation lies so near to ReLU's kink that rounding decides its side.
 func tame(net *nn.Network) {
-	names := net.Named()
+	names := net.Info().Named
 	for i, p := range names {
 		if i == 0 || p.In > 0 || p.Name == "linear.bias" {
 			continue

@@ -62,9 +62,9 @@ func stepped(net *nn.Network, x, targets *tensor.Tensor, lr float64) ([]float32,
 	net = net.Clone()
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
-	net.ZeroGrads()
+	clear(net.Grads())
 	logits := net.Forward(ws, x, nn.Train)
-	d := tensor.New(x.Dim(0), net.Classes())
+	d := tensor.New(x.Dim(0), net.Info().Classes)
 	mean := loss.BCE(d, logits, targets)
 	net.Backward(ws, d)
 	optim.SGD{LR: lr}.New().Step(net, nil)
@@ -168,7 +168,7 @@ func TestICaRLWhereClassesRepeat(t *testing.T) {
 		at += copy(x.Data[at:], batches[0].X.Row(slot))
 		y = append(y, []ocl.Label{0, 2}[slot])
 	}
-	targets, soft := tensor.New(4, 3), teacher.Predict(ws, x)
+	targets, soft := tensor.New(4, 3), teacher.Predict(ws, x).Logits
 	for i, label := range y {
 		row := targets.Row(i)
 		if label > 0 {
@@ -236,9 +236,9 @@ func TestICaRLRefuses(t *testing.T) {
 // clouds returns a store with images that NCM can classify.
 func clouds(t *testing.T, net *nn.Network, labels ...ocl.Label) *memory.Store {
 	t.Helper()
-	c, h, w := net.Input()
-	m := memory.NewStore(len(labels), [3]int{c, h, w}, nil)
-	pixels, slots := make([]byte, len(labels)*c*h*w), make([]int, len(labels))
+	in := net.Info().Input
+	m := memory.NewStore(len(labels), in, nil)
+	pixels, slots := make([]byte, len(labels)*in[0]*in[1]*in[2]), make([]int, len(labels))
 	src := rng.New(1, "clouds")
 	for i := range pixels {
 		pixels[i] = byte(src.IntN(256))
@@ -246,7 +246,7 @@ func clouds(t *testing.T, net *nn.Network, labels ...ocl.Label) *memory.Store {
 	for i := range slots {
 		slots[i] = i
 	}
-	m.Put(ocl.NewBatch([3]int{c, h, w}, pixels, labels, ocl.NewPixelValues(c, nil, nil)), slots)
+	m.Put(ocl.NewBatch(in, pixels, labels, ocl.NewPixelValues(in[0], nil, nil)), slots)
 	return m
 }
 
@@ -258,8 +258,8 @@ func TestNCM(t *testing.T) {
 		defer ws.Close()
 		labels := []ocl.Label{3, 1, 1, 3, 5, 1}
 		m := clouds(t, net, labels...)
-		c, h, w := net.Input()
-		x, y := tensor.New(6, c, h, w), make([]ocl.Label, 6)
+		in := net.Info().Input
+		x, y := tensor.New(6, in[0], in[1], in[2]), make([]ocl.Label, 6)
 		m.Gather(x, y, []int{0, 1, 2, 3, 4, 5})
 		net.Forward(ws, x, nn.Eval)
 		unit := func(v []float64) []float64 {
@@ -282,16 +282,16 @@ func TestNCM(t *testing.T) {
 		means := map[ocl.Label][]float64{}
 		for i, label := range labels {
 			if means[label] == nil {
-				means[label] = make([]float64, net.FeatureDim())
+				means[label] = make([]float64, net.Info().FeatureDim)
 			}
-			for k, a := range features(net.Features(ws).Row(i)) {
+			for k, a := range features(ws.Features().Row(i)) {
 				means[label][k] += a
 			}
 		}
 		for _, v := range means {
 			unit(v)
 		}
-		test := tensor.New(40, c, h, w)
+		test := tensor.New(40, in[0], in[1], in[2])
 		src := rng.New(2, "clouds")
 		for i := range test.Data {
 			test.Data[i] = float32(src.Float64())
@@ -300,7 +300,7 @@ func TestNCM(t *testing.T) {
 		want := make([]ocl.Label, 40)
 		found := map[ocl.Label]bool{}
 		for i := range want {
-			f, nearest := features(net.Features(ws).Row(i)), math.Inf(1)
+			f, nearest := features(ws.Features().Row(i)), math.Inf(1)
 			for _, label := range []ocl.Label{1, 3, 5} {
 				d := 0.0
 				for k, a := range f {
@@ -315,7 +315,7 @@ func TestNCM(t *testing.T) {
 		if len(found) < 2 {
 			t.Fatalf("%s: only %v are predicted; the test wants several classes", name, found)
 		}
-		twice := memory.NewStore(12, [3]int{c, h, w}, nil)
+		twice := memory.NewStore(12, in, nil)
 		twice.Put(rounded(x, y...), []int{0, 1, 2, 3, 4, 5})
 		twice.Put(rounded(x, y...), []int{6, 7, 8, 9, 10, 11})
 		got := make([]ocl.Label, 40)
@@ -324,7 +324,7 @@ func TestNCM(t *testing.T) {
 			if err := ncm.Fit(context.Background(), net, ws, m); err != nil {
 				t.Fatal(err)
 			}
-			if err := ncm.Classify(got, net.PredictFeatures(ws, test)); err != nil {
+			if err := ncm.Classify(got, net.Predict(ws, test).Features); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(got, want) {
@@ -356,7 +356,7 @@ func TestNCMManySamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		got[i] = make([]ocl.Label, 300)
-		if err := ncm.Classify(got[i], net.PredictFeatures(ws, test)); err != nil {
+		if err := ncm.Classify(got[i], net.Predict(ws, test).Features); err != nil {
 			t.Fatal(err)
 		}
 	}

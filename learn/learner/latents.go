@@ -9,7 +9,7 @@ import (
 )
 
 // Latents makes activations of images, for a learner that stores them in their place: latent replay (Pellegrini et al.
-// 2020, Latent Replay for Real-Time Continual Learning). Its network was made by [nn.Network.Latent], and its memory
+// 2020, Latent Replay for Real-Time Continual Learning). Its network was made by [nn.Network.Freeze], and its memory
 // has their shape and encoding.
 type Latents struct {
 	Net *nn.Network
@@ -27,7 +27,7 @@ func (l *Latents) Of(b ocl.Batch) (ocl.Batch, error) {
 	if l == nil || b.Len() == 0 {
 		return b, nil
 	}
-	made := l.Net.Activations(l.WS, b.X)
+	made := l.WS.Activations(l.Net, b.X)
 	l.x.Resize(made.Shape...)
 	copy(l.x.Data, made.Data) // the workspace's own change with the next prediction
 	size := l.By.Bytes(l.x.RowLen())

@@ -27,15 +27,12 @@ func TestLatents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := net.Freeze(1); err != nil {
-		t.Fatal(err)
-	}
-	if err := net.Latent(); err != nil {
+	if err := net.Freeze(1, true); err != nil {
 		t.Fatal(err)
 	}
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
-	want := slices.Clone(net.Activations(ws, b.X).Data)
+	want := slices.Clone(ws.Activations(net, b.X).Data)
 	for _, by := range []learner.LatentEncoding{ocl.Float16{}, ocl.Codes{}} {
 		l := &learner.Latents{Net: net, WS: ws, By: by}
 		for range 2 { // with buffers of the call before, too
@@ -58,6 +55,6 @@ func TestLatents(t *testing.T) {
 		}
 		net.Params()[0] = 0
 		net.Changed()
-		want = slices.Clone(net.Activations(ws, b.X).Data)
+		want = slices.Clone(ws.Activations(net, b.X).Data)
 	}
 }

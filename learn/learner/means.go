@@ -69,7 +69,7 @@ func (l *ClassMeans) Prepare(ctx context.Context) error {
 	if err := l.prepare().observed(ctx); err != nil || l.ready {
 		return err
 	}
-	width := l.net.FeatureDim()
+	width := l.net.Info().FeatureDim
 	weights, biases := make([]float64, len(l.rows)), make([]float64, len(l.labels))
 	for i := range l.labels {
 		sum, w := l.rows[i*width:][:width], weights[i*width:][:width]

@@ -61,7 +61,7 @@ func (g *trajectory) learner(t *testing.T, workers int) *learner.Replay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, p := range net.Named() {
+	for k, p := range net.Info().Named {
 		torch := make([]float32, p.Len())
 		for i := range torch {
 			torch[i] = start(p, k, i)
@@ -104,9 +104,9 @@ func (g *trajectory) state(net *nn.Network) (all []float64) {
 			all = append(all, float64(torch[i]))
 		}
 	}
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		take(p, net.Params())
-		for _, s := range net.Statistics() { // behind the bias of its batch norm
+		for _, s := range net.Info().Statistics { // behind the bias of its batch norm
 			if norm, ok := strings.CutSuffix(p.Name, "bias"); ok && strings.HasPrefix(s.Name, norm+"running") {
 				take(s, net.Running())
 			}

@@ -37,9 +37,9 @@ const fitBatch = 200
 // returns an error that wraps its error. A feature that is not a finite number is an error that wraps ErrDiverged.
 // After an error the means stay as they were. An empty memory leaves no means.
 func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *memory.Store) error {
-	dim := net.FeatureDim()
-	if need := net.Capacity() * dim; len(c.sums) != need {
-		c.sums, c.counts = make([]float64, need), make([]int, net.Capacity())
+	dim := net.Info().FeatureDim
+	if need := net.Info().Capacity * dim; len(c.sums) != need {
+		c.sums, c.counts = make([]float64, need), make([]int, net.Info().Capacity)
 	}
 	clear(c.sums)
 	clear(c.counts)
@@ -52,7 +52,7 @@ func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *mem
 			c.slots = append(c.slots, slot)
 		}
 		b := c.samples.Gather(m, c.slots)
-		features := net.PredictFeatures(ws, b.X)
+		features := net.Predict(ws, b.X).Features
 		for i, y := range b.Y {
 			f := features.Row(i)
 			scale := inverseLength(f)

@@ -48,7 +48,7 @@ func TestNCMSquares(t *testing.T) {
 		t.Fatal(err)
 	}
 	clear(net.Params())
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		if p.In == 3 {
 			for i := range 3 {
 				net.Params()[p.Offset+i*p.Out+i] = 1

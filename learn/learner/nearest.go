@@ -49,7 +49,7 @@ func (n *Nearest) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
 		return err
 	}
-	return n.Decide(dst, nn.Outputs{Features: n.Net.PredictFeatures(n.WS, x)})
+	return n.Decide(dst, nn.Outputs{Features: n.Net.Predict(n.WS, x).Features})
 }
 
 // Decide implements [Open].
@@ -73,5 +73,5 @@ func (n *Nearest) LoadState(d *checkpoint.Decoder) error { return n.state().Load
 
 // state has the state of the Replay and the class means.
 func (n *Nearest) state() checkpoint.Parts {
-	return checkpoint.Parts{checkpoint.Inline(n.Replay), checkpoint.Sub("ncm", n.ncm.State(n.Net.FeatureDim()))}
+	return checkpoint.Parts{checkpoint.Inline(n.Replay), checkpoint.Sub("ncm", n.ncm.State(n.Net.Info().FeatureDim))}
 }

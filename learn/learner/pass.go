@@ -134,13 +134,13 @@ type trainer struct {
 	passes []Pass // of the last call
 	run    []int  // those with rows
 	images []*tensor.Tensor
-	rooms  []room      // by pass that is run
-	loss   nn.LossFunc // evaluate
+	rooms  []room                                      // by pass that is run
+	loss   func(i int, logits, d *tensor.Tensor) error // evaluate
 
 	together  TogetherLoss // of all passes; nil where each has its own
 	by        any          // who gave it
 	gradients []*tensor.Tensor
-	joint     nn.JointLoss // evaluateTogether
+	joint     func(outputs, d []*tensor.Tensor) error // evaluateTogether
 }
 
 // room has the buffers of one pass, and copies of all that a criterion may read and must not change.
@@ -155,13 +155,7 @@ type room struct {
 // B_n were predicted correctly and how many rows of B_M there are.
 func (t *trainer) accumulate(apart [][]float32, passes ...Pass) (ocl.StepStats, error) {
 	t.begin(passes)
-	var err error
-	if apart == nil {
-		err = t.net.Accumulate(t.ws, t.images, t.loss)
-	} else {
-		err = t.net.AccumulateApart(t.ws, t.images, apart, t.loss)
-	}
-	return t.finish(err)
+	return t.finish(t.net.Accumulate(t.ws, nn.Accumulation{Batches: t.images, Loss: t.loss, Apart: apart}))
 }
 
 // accumulateTogether is accumulate with one loss over all passes, which by gives.
@@ -171,7 +165,7 @@ func (t *trainer) accumulateTogether(by any, f TogetherLoss, passes ...Pass) (oc
 		t.joint = t.evaluateTogether
 	}
 	t.together, t.by = f, by
-	return t.finish(t.net.AccumulateTogether(t.ws, t.images, t.joint))
+	return t.finish(t.net.Accumulate(t.ws, nn.Accumulation{Batches: t.images, Joint: t.joint}))
 }
 
 // begin keeps the passes, and lets the teacher compute its answers.
@@ -211,7 +205,7 @@ func (t *trainer) finish(err error) (s ocl.StepStats, _ error) {
 			}
 		}
 	}
-	if !t.net.Head().PerClass() {
+	if !t.net.Info().Head.PerClass() {
 		s.Correct = -1
 	}
 	return s, nil
@@ -241,7 +235,7 @@ func (t *trainer) evaluate(i int, logits, d *tensor.Tensor) error {
 	p := &t.passes[t.run[i]]
 	in := t.input(i, p, logits)
 	criterion := t.of(p)
-	if head := t.net.Head(); !head.PerClass() && isOurs(criterion) {
+	if head := t.net.Info().Head; !head.PerClass() && isOurs(criterion) {
 		return fmt.Errorf("%T learns from an output a class, and a %s head has none. Set a criterion of its outputs, or use AccumulateTogether",
 			criterion, head.Kind)
 	}
@@ -287,7 +281,7 @@ func (t *trainer) evaluateTogether(outputs, d []*tensor.Tensor) error {
 // criterion.
 func (t *trainer) input(i int, p *Pass, logits *tensor.Tensor) loss.Input {
 	p.Correct = 0
-	perClass := t.net.Head().PerClass()
+	perClass := t.net.Info().Head.PerClass()
 	for row, y := range p.Y {
 		if perClass && p.isIncoming(row) && argmax(logits.Row(row)) == y {
 			p.Correct++

@@ -46,8 +46,8 @@ func (p *probe) Interference(dst []float64, b ocl.Batch) error {
 	if p.ahead == nil {
 		p.ahead = net.Clone()
 	}
-	p.ahead.StepFrom(ws, net, p.r.Opt.LR())
-	now, then := net.ForwardBeside(ws, p.ahead, b.X, p.candidates)
+	ws.StepFrom(p.ahead, net, p.r.Opt.LR())
+	now, then := ws.ForwardPair(net, p.ahead, b.X, p.candidates)
 	p.now = slices.Grow(p.now[:0], len(dst))[:len(dst)]
 	if err := (loss.CrossEntropy{}).Rows(p.now, loss.Input{Logits: now, Y: b.Y}); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (p *probe) gradients(dst *[]float32, g memory.Groups, lo, hi int) error {
 			if err := p.forward(g.Batch, lo*g.Size, (lo+1)*g.Size); err != nil {
 				return err
 			}
-			p.r.Net.ZeroGrads()
+			clear(p.r.Net.Grads())
 			p.r.Net.Backward(p.r.WS, &p.d)
 			*dst = append(*dst, p.r.Net.Grads()...)
 		}
@@ -105,7 +105,7 @@ func (p *probe) gradients(dst *[]float32, g memory.Groups, lo, hi int) error {
 	}
 	n, size := len(*dst), (hi-lo)*len(p.r.Net.Params())
 	*dst = slices.Grow(*dst, size)[:n+size]
-	p.r.Net.BackwardPerSample(p.r.WS, &p.d, (*dst)[n:])
+	p.r.WS.BackwardPerSample(&p.d, (*dst)[n:])
 	return nil
 }
 

@@ -44,7 +44,7 @@ var (
 func (l *RanPAC) prepare() *solved {
 	if l.net == nil {
 		l.solved = solved{name: "ranpac", net: l.Net, ws: l.WS}
-		l.gram = moments{sum: dense.Sym{N: l.Net.FeatureDim()}, workers: l.WS.Workers()}
+		l.gram = moments{sum: dense.Sym{N: l.Net.Info().FeatureDim}, workers: l.WS.Workers()}
 		l.seed = int64(l.Seed)
 		l.project()
 		l.show()
@@ -54,7 +54,7 @@ func (l *RanPAC) prepare() *solved {
 
 // project draws the hidden layer, if there is one.
 func (l *RanPAC) project() {
-	layers := l.net.Layers()
+	layers := l.net.Info().Layers
 	if layers[0].Kind == nn.FlattenLayer {
 		return
 	}

@@ -137,7 +137,7 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 	}
 	defer r.meter.since(r.WS, r.WS.FLOPs())
 	r.steps++
-	if err := checkClasses(b, r.Net.Classes()); err != nil {
+	if err := checkClasses(b, r.Net.Info().Classes); err != nil {
 		return stats, fmt.Errorf("learner: step %d: %w", r.steps, err)
 	}
 	r.incoming, r.keeps = b, false
@@ -145,7 +145,7 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 	for i := range r.Iterations {
 		r.shown = r.augment.of(b)
 		r.drawn = 0
-		r.Net.ZeroGrads()
+		clear(r.Net.Grads())
 		r.labels, r.pixels = append(r.labels[:0], b.Y...), append(r.pixels[:0], b.Pixels...)
 		g, err := r.Step.Gradient(r, r.shown)
 		skip := errors.Is(err, SkipStep)
@@ -222,13 +222,13 @@ func (r *Replay) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
 		return err
 	}
-	return r.Decide(dst, nn.Outputs{Logits: r.Net.Predict(r.WS, x)})
+	return r.Decide(dst, nn.Outputs{Logits: r.Net.Predict(r.WS, x).Logits})
 }
 
 // Decide implements [Open]: the class of the largest logit. It is an error if no output of the network is that of a
 // class.
 func (r *Replay) Decide(dst []ocl.Label, o nn.Outputs) error {
-	if head := r.Net.Head(); !head.PerClass() {
+	if head := r.Net.Info().Head; !head.PerClass() {
 		return fmt.Errorf("learner: no output of a %s head is that of a class, so a Replay cannot predict by it. Use learner.Nearest",
 			head.Kind)
 	}
@@ -270,7 +270,7 @@ func (r *Replay) parts() checkpoint.Parts {
 			}))
 	}
 	if r.Classes != nil {
-		parts = append(parts, checkpoint.Sub("classes", r.Classes.parts(r.Net.Capacity())))
+		parts = append(parts, checkpoint.Sub("classes", r.Classes.parts(r.Net.Info().Capacity)))
 	}
 	if r.Teacher != nil {
 		parts = append(parts, checkpoint.Sub("teacher", r.Teacher.parts(r.Net)))

@@ -74,9 +74,9 @@ func gradient(t *testing.T, net *nn.Network, b ocl.Batch) ([]float32, float64) {
 	net = net.Clone()
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
-	net.ZeroGrads()
+	clear(net.Grads())
 	logits := net.Forward(ws, b.X, nn.Train)
-	d := tensor.New(b.Len(), net.Classes())
+	d := tensor.New(b.Len(), net.Info().Classes)
 	mean, err := loss.CrossEntropy{}.Eval(d, loss.Input{Logits: logits, Y: b.Y})
 	if err != nil {
 		t.Fatal(err)

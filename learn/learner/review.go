@@ -96,7 +96,7 @@ func (v *Review) step(slots []int32) error {
 			v.drawn.Y[i] = v.column(y)
 		}
 	}
-	v.train.net.ZeroGrads()
+	clear(v.train.net.Grads())
 	s, err := v.train.accumulate(nil, gathered(&v.drawn))
 	if err != nil {
 		return fmt.Errorf("learner: review: %w", err)

@@ -33,6 +33,6 @@ func (s *Seen) add(y []ocl.Label) {
 func (s *Seen) parts(net *nn.Network) checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Int32List("classes", &s.classes),
-		checkpoint.Then(func() error { return checkRising(net.Classes(), s.classes) }),
+		checkpoint.Then(func() error { return checkRising(net.Info().Classes, s.classes) }),
 	}
 }

@@ -46,7 +46,7 @@ var (
 func (l *SLDA) prepare() *solved {
 	if l.net == nil {
 		l.solved = solved{name: "slda", net: l.Net, ws: l.WS}
-		l.products = moments{sum: dense.Sym{N: l.Net.FeatureDim()}, workers: l.WS.Workers()}
+		l.products = moments{sum: dense.Sym{N: l.Net.Info().FeatureDim}, workers: l.WS.Workers()}
 		l.show()
 	}
 	return &l.solved

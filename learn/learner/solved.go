@@ -54,12 +54,12 @@ func (s *solved) begin(ctx context.Context, b ocl.Batch) (*tensor.Tensor, error)
 
 // features computes the features [B,H] of a batch. A label out of range or a feature that is not finite is an error.
 func (s *solved) features(b ocl.Batch) (*tensor.Tensor, error) {
-	if err := checkClasses(b, s.net.Classes()); err != nil {
+	if err := checkClasses(b, s.net.Info().Classes); err != nil {
 		return nil, err
 	}
 	features := &tensor.Tensor{Shape: []int{b.Len(), b.X.RowLen()}, Data: b.X.Data}
-	if s.net.Layers()[0].Kind != nn.FlattenLayer {
-		features = s.net.PredictFeatures(s.ws, b.X)
+	if s.net.Info().Layers[0].Kind != nn.FlattenLayer {
+		features = s.net.Predict(s.ws, b.X).Features
 	}
 	for _, v := range features.Data {
 		if v-v != 0 {
@@ -104,7 +104,7 @@ func (s *solved) unlearn(b ocl.Batch, scale func(row []float32) float64, rest fu
 		s.counts[at]--
 	}
 	rest(x)
-	width := s.net.FeatureDim()
+	width := s.net.Info().FeatureDim
 	for at := len(s.labels) - 1; at >= 0; at-- {
 		if s.counts[at] == 0 {
 			s.labels, s.counts, s.rows = slices.Delete(s.labels, at, at+1), slices.Delete(s.counts, at, at+1),
@@ -120,7 +120,7 @@ func (s *solved) Empty() bool { return len(s.labels) == 0 }
 
 // vector is the place of a class in labels and its vector, which is 0 for a new class.
 func (s *solved) vector(y ocl.Label) (place int, row []float64) {
-	width := s.net.FeatureDim()
+	width := s.net.Info().FeatureDim
 	place, known := slices.BinarySearch(s.labels, y)
 	if !known {
 		s.labels, s.counts = slices.Insert(s.labels, place, y), slices.Insert(s.counts, place, 0)
@@ -148,7 +148,7 @@ func (s *solved) observed(ctx context.Context) error {
 
 // finish makes the weights [len(labels),H] and biases the head of the network.
 func (s *solved) finish(weights, biases []float64) error {
-	width := s.net.FeatureDim()
+	width := s.net.Info().FeatureDim
 	s.head = s.head[:0]
 	for i, bias := range biases {
 		for _, v := range append(slices.Clone(weights[i*width:][:width]), bias) {
@@ -170,7 +170,7 @@ func (s *solved) Unprepare() { s.ready = false }
 
 // show writes the head into the network. Classes that were not observed are never predicted.
 func (s *solved) show() {
-	list, width := s.net.Named(), s.net.FeatureDim()
+	list, width := s.net.Info().Named, s.net.Info().FeatureDim
 	w, b := list[len(list)-2], list[len(list)-1]
 	params := s.net.Params()
 	clear(params[w.Offset:][:w.Len()])
@@ -194,7 +194,7 @@ func (s *solved) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
 		return err
 	}
-	return s.Decide(dst, nn.Outputs{Logits: s.net.Predict(s.ws, x)})
+	return s.Decide(dst, nn.Outputs{Logits: s.net.Predict(s.ws, x).Logits})
 }
 
 // Decide implements [Open].
@@ -211,7 +211,7 @@ func (s *solved) Parts() Parts { return Parts{Net: s.net, WS: s.ws, ByLogits: tr
 
 // Cost implements [ocl.Learner]. A step counts its sums too; the head that Prepare computes is not counted.
 func (s *solved) Cost() ocl.Cost {
-	return ocl.Cost{Parameters: len(s.net.Params()), StepFLOPs: s.flops, ImageFLOPs: s.net.FLOPs()}
+	return ocl.Cost{Parameters: len(s.net.Params()), StepFLOPs: s.flops, ImageFLOPs: s.net.Info().FLOPs}
 }
 
 // parts is the state of all such learners. No part but the lists of classes depends on the number of classes.
@@ -224,8 +224,8 @@ func (s *solved) parts() checkpoint.Parts {
 		checkpoint.Either(&s.ready, "head", checkpoint.Parts{checkpoint.List("head", &s.head)}, nil),
 		checkpoint.Then(func() error {
 			s.flops = 0
-			width := s.net.FeatureDim()
-			if err := checkRising(s.net.Capacity(), s.labels); err != nil {
+			width := s.net.Info().FeatureDim
+			if err := checkRising(s.net.Info().Capacity, s.labels); err != nil {
 				return err
 			}
 			n := len(s.labels)

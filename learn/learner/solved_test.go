@@ -166,7 +166,7 @@ func TestClassMeansByDefinition(t *testing.T) {
 		l := computing(t, name, d, classes, 1)
 		observeAll(t, l, b, 9)
 		parts := l.(learner.Open).Parts()
-		logits := parts.Net.Predict(parts.WS, b.X)
+		logits := parts.Net.Predict(parts.WS, b.X).Logits
 		scaled := func(x []float64) []float64 {
 			if sum := 0.0; name == "normalised" {
 				for _, v := range x {
@@ -224,7 +224,7 @@ func TestRidgeByDefinition(t *testing.T) {
 		l.(*learner.RanPAC).Ridge = ridge
 		observeAll(t, l, b, 9)
 		net := l.(learner.Open).Parts().Net
-		list := net.Named()
+		list := net.Info().Named
 		w := list[len(list)-2]
 		for k := range classes {
 			gram, right := make([]float64, d*d), make([]float64, d)
@@ -289,7 +289,7 @@ func TestSLDAByDefinition(t *testing.T) {
 		const eps = 1e-4
 		p, q, r := (1-eps)*cov[0][0]+eps, (1-eps)*cov[0][1], (1-eps)*cov[1][1]+eps
 		parts := l.(learner.Open).Parts()
-		logits := parts.Net.Predict(parts.WS, b.X)
+		logits := parts.Net.Predict(parts.WS, b.X).Logits
 		for i := range b.Len() {
 			for k := range classes {
 				m := mean[k]
@@ -369,7 +369,7 @@ func TestSLDAChoosesByCrossValidation(t *testing.T) {
 		l := computing(t, "slda", d, classes, 1)
 		observeAll(t, l, b, 7)
 		net := l.(learner.Open).Parts().Net
-		list := net.Named()
+		list := net.Info().Named
 		w := list[len(list)-2]
 		a := make([]float64, d*d)
 		for i := range d {

@@ -34,7 +34,7 @@ func vectorPart(name string, net *nn.Network, v []float32) checkpoint.Part {
 func memoryPart(m *memory.Store, net *nn.Network) checkpoint.Part {
 	return checkpoint.Inline(checkpoint.Parts{checkpoint.Sub("memory", m), checkpoint.Then(func() error {
 		for y := range m.Counts() {
-			if err := checkLabels(net.Capacity(), y); err != nil {
+			if err := checkLabels(net.Info().Capacity, y); err != nil {
 				return err
 			}
 		}

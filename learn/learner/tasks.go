@@ -180,7 +180,7 @@ func (t *Teacher) teach(net *nn.Network, batches []*tensor.Tensor) {
 	if t.net == nil {
 		return
 	}
-	if k := net.Classes(); t.net.Classes() != k {
+	if k := net.Info().Classes; t.net.Info().Classes != k {
 		t.net.SetActive(k)
 	}
 	for len(t.targets) < len(batches) {
@@ -192,7 +192,7 @@ func (t *Teacher) teach(net *nn.Network, batches []*tensor.Tensor) {
 		if t.Training {
 			logits = t.net.Forward(t.ws, x, nn.BatchOnly)
 		} else {
-			logits = t.net.Predict(t.ws, x)
+			logits = t.net.Predict(t.ws, x).Logits
 		}
 		to.Shape, to.Data = append(to.Shape[:0], logits.Shape...), append(to.Data[:0], logits.Data...)
 	}

@@ -127,7 +127,7 @@ func byMeans(t *testing.T, r *learner.Replay, b ocl.Batch) []ocl.Label {
 		t.Fatal(err)
 	}
 	labels := make([]ocl.Label, b.Len())
-	if err := ncm.Classify(labels, r.Net.PredictFeatures(r.WS, b.X)); err != nil {
+	if err := ncm.Classify(labels, r.Net.Predict(r.WS, b.X).Features); err != nil {
 		t.Fatal(err)
 	}
 	return labels

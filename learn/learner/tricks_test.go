@@ -204,7 +204,7 @@ func TestICaRLReview(t *testing.T) {
 		p[map[ocl.Label]int{5: 0, 1: 1}[label]]--
 		d.Row(i)[0], d.Row(i)[1] = float32(p[0]/5), float32(p[1]/5)
 	}
-	before.ZeroGrads()
+	clear(before.Grads())
 	before.Backward(ws, d)
 	optim.SGD{LR: 0.01}.New().Step(before, ws)
 	for i, v := range r.Net.Params() {

@@ -143,13 +143,13 @@ var cndpm = Info{
 	},
 	Build: func(s Setup) (ocl.Learner, error) {
 		vae, net := cndpmNetworks(s)
-		vae.Engine, net.Engine = s.Net.Engine(), s.Net.Engine()
+		vae.Engine, net.Engine = s.Net.Info().Engine, s.Net.Info().Engine
 		if err := arch.CheckExpert(vae.Height, vae.Width); err != nil {
 			return nil, fmt.Errorf("method: cndpm: %w", err)
 		}
 		return &learner.CNDPM{
 			WS: s.WS, Opt: s.Opt, Memory: memory.NewStore(2*s.Memory-1, s.Shape, s.Pixels), Capacity: s.Memory,
-			Inherit: s.Net.Inherited(), Seed: s.Seed, InitSeed: s.InitSeed,
+			Inherit: s.Net.Info().Inherited, Seed: s.Seed, InitSeed: s.InitSeed,
 			VAE: vae, Net: net,
 			LogAlpha: OptionOf[float64](s, cndpmLogAlpha), Chill: OptionOf[float64](s, cndpmChill),
 			VAESteps: OptionOf[int](s, cndpmVAESteps), ClassifierSteps: OptionOf[int](s, cndpmClassifierSteps),

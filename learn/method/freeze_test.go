@@ -16,7 +16,7 @@ import (
 // frozen freezes the first stages of the network of a setup, and keeps it in net.
 func frozen(stages int, net **nn.Network) func(*method.Setup) {
 	return func(s *method.Setup) {
-		if err := s.Net.Freeze(stages); err != nil {
+		if err := s.Net.Freeze(stages, false); err != nil {
 			panic(err)
 		}
 		if net != nil {
@@ -29,11 +29,10 @@ func frozen(stages int, net **nn.Network) func(*method.Setup) {
 func latent(stages int) func(*method.Setup) {
 	return func(s *method.Setup) {
 		frozen(stages, nil)(s)
-		if err := s.Net.Latent(); err != nil {
+		if err := s.Net.Freeze(stages, true); err != nil {
 			panic(err)
 		}
-		c, h, w, _ := s.Net.LatentShape()
-		s.Shape, s.Pixels = [3]int{c, h, w}, nil
+		s.Shape, s.Pixels = s.Net.Info().Latent, nil
 	}
 }
 
@@ -125,22 +124,22 @@ func TestFrozenStagesStay(t *testing.T) {
 							}
 						}
 						still := 0
-						for _, p := range net.Named() {
+						for _, p := range net.Info().Named {
 							if same := slices.Equal(net.Params()[p.Offset:][:p.Len()],
-								params[p.Offset:][:p.Len()]); same != (p.Offset < net.Frozen()) {
+								params[p.Offset:][:p.Len()]); same != (p.Offset < net.Info().Frozen.Params) {
 								t.Errorf("%s stayed: %v", p.Name, same)
 							}
 						}
-						for _, s := range net.Statistics() {
+						for _, s := range net.Info().Statistics {
 							if slices.Equal(net.Running()[s.Offset:][:s.Out], running[s.Offset:][:s.Out]) {
 								still++
 							}
 						}
 						// a stem, two blocks, and two with a shortcut
 						if want := map[bool]int{true: 2 * 10}[network.NF > 0]; still != want {
-							t.Errorf("%d of %d running statistics stayed, want %d", still, len(net.Statistics()), want)
+							t.Errorf("%d of %d running statistics stayed, want %d", still, len(net.Info().Statistics), want)
 						}
-						for _, g := range net.Grads()[:net.Frozen()] {
+						for _, g := range net.Grads()[:net.Info().Frozen.Params] {
 							if g != 0 {
 								t.Fatalf("a gradient of a frozen stage is %v", g)
 							}

@@ -55,9 +55,9 @@ var ranpac = Info{
 		return of
 	},
 	Build: func(s Setup) (ocl.Learner, error) {
-		m, layers := OptionOf[int](s, ranpacProjection), s.Net.Layers()
+		m, layers := OptionOf[int](s, ranpacProjection), s.Net.Info().Layers
 		if flat := layers[0].Kind == nn.FlattenLayer; flat != (m == 0) || !flat &&
-			(len(layers) != 2 || s.Net.FeatureDim() != m) {
+			(len(layers) != 2 || s.Net.Info().FeatureDim != m) {
 			return nil, fmt.Errorf("method: ranpac: the network is not the one of a projection to %d features. Make the one that Solves describes", m)
 		}
 		return &learner.RanPAC{Net: s.Net, WS: s.WS, Ridge: OptionOf[float64](s, ranpacRidge),

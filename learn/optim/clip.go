@@ -38,10 +38,10 @@ func squares(g []float32) float64 {
 // ±0.5), with the workers of ws. Gradients of inactive outputs and of frozen stages are 0. A gradient that is not a
 // number stays as it is.
 func ClipValue(net *nn.Network, ws *nn.Workspace, decay, limit float64) {
-	learns := net.Frozen()
+	learns := net.Info().Frozen.Params
 	ws.Share(valueClip{net.Params()[learns:], net.Grads()[learns:], float32(decay), float32(limit)},
 		len(net.Params())-learns)
-	net.SetInactive(net.Grads(), nil)
+	setInactive(net, net.Grads(), nil)
 }
 
 // valueClip is the arguments of ClipValue.

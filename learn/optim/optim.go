@@ -87,8 +87,8 @@ func (s *sgd) Step(net *nn.Network, ws *nn.Workspace) {
 	if s.Momentum != 0 && s.m == nil {
 		s.m = make([]float32, len(net.Params()))
 	}
-	s.net, s.kept = net, net.AppendInactive(s.kept[:0])
-	ws.Share(s, len(net.Params())-net.Frozen())
+	s.net, s.kept = net, inactive(s.kept[:0], net)
+	ws.Share(s, len(net.Params())-net.Info().Frozen.Params)
 	leave(net, s.kept, s.m)
 	net.Changed()
 }
@@ -99,18 +99,55 @@ func leave(net *nn.Network, kept []float32, vectors ...[]float32) {
 	if len(kept) == 0 {
 		return
 	}
-	net.SetInactive(net.Params(), kept)
+	setInactive(net, net.Params(), kept)
 	for _, v := range vectors {
 		if v != nil {
-			net.SetInactive(v, nil)
+			setInactive(net, v, nil)
+		}
+	}
+}
+
+// inactive appends the parameters of inactive outputs to dst, in the order of Params. There are none where all classes
+// are active.
+func inactive(dst []float32, net *nn.Network) []float32 {
+	inactiveRows(net, net.Params(), func(row []float32) { dst = append(dst, row...) })
+	return dst
+}
+
+// setInactive sets what belongs to inactive outputs in v [P] to values, as many as inactive appends, or to 0 if values
+// is nil.
+func setInactive(net *nn.Network, v, values []float32) {
+	inactiveRows(net, v, func(row []float32) {
+		if values == nil {
+			clear(row)
+			return
+		}
+		copy(row, values)
+		values = values[len(row):]
+	})
+}
+
+// inactiveRows calls f with each part of v [P] that belongs to inactive outputs.
+func inactiveRows(net *nn.Network, v []float32, f func(row []float32)) {
+	info := net.Info()
+	if info.Classes == info.Capacity {
+		return
+	}
+	for _, p := range info.Named {
+		if !p.Classes {
+			continue
+		}
+		for at := p.Offset; at < p.Offset+p.Len(); at += p.Out {
+			f(v[at+info.Classes : at+p.Out])
 		}
 	}
 }
 
 // Do implements [nn.Work], on what is not frozen.
 func (s *sgd) Do(lo, hi int) {
-	lo, hi = lo+s.net.Frozen(), hi+s.net.Frozen()
-	k, w, g := kernel.Named(s.net.KernelName()), s.net.Params()[lo:hi], s.net.Grads()[lo:hi]
+	info := s.net.Info()
+	lo, hi = lo+info.Frozen.Params, hi+info.Frozen.Params
+	k, w, g := kernel.Named(info.Engine.Kernel), s.net.Params()[lo:hi], s.net.Grads()[lo:hi]
 	if s.Momentum == 0 {
 		k.SGD(w, g, float32(s.SGD.LR), float32(s.WeightDecay))
 		return
@@ -153,16 +190,17 @@ func (a *adam) Step(net *nn.Network, ws *nn.Workspace) {
 		a.m, a.v = make([]float32, n), make([]float32, n)
 	}
 	a.t++
-	a.net, a.kept = net, net.AppendInactive(a.kept[:0])
-	ws.Share(a, len(net.Params())-net.Frozen())
+	a.net, a.kept = net, inactive(a.kept[:0], net)
+	ws.Share(a, len(net.Params())-net.Info().Frozen.Params)
 	leave(net, a.kept, a.m, a.v)
 	net.Changed()
 }
 
 // Do implements [nn.Work], on what is not frozen.
 func (a *adam) Do(lo, hi int) {
-	lo, hi = lo+a.net.Frozen(), hi+a.net.Frozen()
-	kernel.Named(a.net.KernelName()).Adam(a.net.Params()[lo:hi], a.net.Grads()[lo:hi], a.m[lo:hi], a.v[lo:hi],
+	info := a.net.Info()
+	lo, hi = lo+info.Frozen.Params, hi+info.Frozen.Params
+	kernel.Named(info.Engine.Kernel).Adam(a.net.Params()[lo:hi], a.net.Grads()[lo:hi], a.m[lo:hi], a.v[lo:hi],
 		kernel.AdamStep{
 			LR: a.Adam.LR, Decay: a.WeightDecay, Beta1: adamBeta1, Beta2: adamBeta2, Eps: adamEps,
 			Correction1: 1 - math.Pow(adamBeta1, float64(a.t)), Correction2: 1 - math.Pow(adamBeta2, float64(a.t)),

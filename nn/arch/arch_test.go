@@ -25,8 +25,8 @@ func TestLeastSide(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%d×%d: %v", c.h, c.w, err)
-		case net.FeatureDim() != 8*2: // one pooled value a channel
-			t.Errorf("%d×%d: %d features, want %d", c.h, c.w, net.FeatureDim(), 8*2)
+		case net.Info().FeatureDim != 8*2: // one pooled value a channel
+			t.Errorf("%d×%d: %d features, want %d", c.h, c.w, net.Info().FeatureDim, 8*2)
 		}
 	}
 }

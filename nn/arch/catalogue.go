@@ -132,28 +132,28 @@ func (i Info) fits(net *nn.Network, c Config, src *rng.Source) error {
 	if net == nil {
 		return fmt.Errorf("its Build returned no network and no error. Return one of them")
 	}
-	if ch, h, w := net.Input(); ch != c.Channels || h != c.Height || w != c.Width {
+	if in := net.Info().Input; in != [3]int{c.Channels, c.Height, c.Width} {
 		return fmt.Errorf("its Build returned a network for images of %d×%d×%d, and they are %d×%d×%d. Begin with nn.NewBuilder(c.Channels, c.Height, c.Width, …)",
-			ch, h, w, c.Channels, c.Height, c.Width)
+			in[0], in[1], in[2], c.Channels, c.Height, c.Width)
 	}
-	head, want := net.Head(), cmp.Or(c.Head.Kind, nn.LinearHead)
+	head, want := net.Info().Head, cmp.Or(c.Head.Kind, nn.LinearHead)
 	if head.Kind != want || head.Out != c.Head.Out {
 		return fmt.Errorf("its Build returned a network with a %s head, and a %s head is wanted. End with Head(name, c.Head, c.Classes) of the builder",
 			head.Kind, want)
 	}
-	if net.Capacity() != c.Classes {
+	if net.Info().Capacity != c.Classes {
 		return fmt.Errorf("its Build returned a network for %d classes, and there are %d. End with Head(name, c.Head, c.Classes) of the builder",
-			net.Capacity(), c.Classes)
+			net.Info().Capacity, c.Classes)
 	}
 	if (src == nil) != (len(net.Params()) == 0) {
 		return fmt.Errorf("its Build gave the builder another source of random numbers than src. Begin with nn.NewBuilder(…, src), also where src is nil")
 	}
-	if c.Engine.Kernel != "" && net.KernelName() != c.Engine.Kernel {
+	if c.Engine.Kernel != "" && net.Info().Engine.Kernel != c.Engine.Kernel {
 		return fmt.Errorf("its Build returned a network for the %s kernels, and the %s kernels are wanted. Begin with nn.NewBuilder(…, c.Engine, src)",
-			net.KernelName(), c.Engine.Kernel)
+			net.Info().Engine.Kernel, c.Engine.Kernel)
 	}
 	seen := map[string]bool{}
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		if p.Name == "" || seen[p.Name] {
 			return fmt.Errorf("its Build gave two layers the name %q, or one no name. Give each layer a name of its own", p.Name)
 		}
@@ -166,7 +166,7 @@ func (i Info) fits(net *nn.Network, c Config, src *rng.Source) error {
 // flattened, or neither, then into linear layers, and what the head reads has been pooled, flattened or has gone
 // through a ReLU.
 func ordered(net *nn.Network) error {
-	layers := net.Layers()
+	layers := net.Info().Layers
 	maps, features := false, false // what the next layer gets
 	for at, l := range layers {
 		if l.Head {

@@ -87,7 +87,7 @@ func TestExpertSizes(t *testing.T) {
 		"layer4.0.conv2.weight": {32, 32, 3, 3}, "linear.weight": {100, 224}, "linear.bias": {100},
 	}
 	for _, net := range []*nn.Network{vaes[2].Encoder, vaes[2].Decoder, nets[2].Net} {
-		for _, p := range net.Named() {
+		for _, p := range net.Info().Named {
 			if shape, ok := want[p.Name]; ok && !slices.Equal(p.Shape(), shape) {
 				t.Errorf("%s has shape %v, want %v", p.Name, p.Shape(), shape)
 			}
@@ -97,8 +97,8 @@ func TestExpertSizes(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("no parameters %v", want)
 	}
-	if nets[0].Net.Named()[1].Name != "layer1.0.conv1.weight" ||
-		slices.ContainsFunc(nets[0].Net.Named(), func(p nn.Param) bool { return p.Name == "layer1.0.shortcut.weight" }) {
+	if nets[0].Net.Info().Named[1].Name != "layer1.0.conv1.weight" ||
+		slices.ContainsFunc(nets[0].Net.Info().Named, func(p nn.Param) bool { return p.Name == "layer1.0.shortcut.weight" }) {
 		t.Error("the first classifier has a convolution beside its first block, whose map keeps its size")
 	}
 }
@@ -228,7 +228,7 @@ func TestVAEGradients(t *testing.T) {
 	p.Learn(nll, 1, eps, weight)
 	bad, all := 0, 0
 	for _, net := range []*nn.Network{vaes[1].Encoder, vaes[1].Decoder} {
-		for _, q := range net.Named() {
+		for _, q := range net.Info().Named {
 			for k := range 6 {
 				i := q.Offset + k*7919%q.Len()
 				const h = 1.0 / 512

@@ -275,7 +275,7 @@ func TestOwn(t *testing.T) {
 			k := i / 1024 % 3
 			w2.x.Data[i] = (float32(v)/255 - b.info.Mean[k]) / b.info.Std[k]
 		}
-		copy(want, net.PredictFeatures(ws, &w2.x).Data)
+		copy(want, net.Predict(ws, &w2.x).Features.Data)
 		if err := w.Features(got, pixels, 3); err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +283,7 @@ func TestOwn(t *testing.T) {
 			t.Errorf("%s: features differ from those of the network, or %+v", name, b.Info())
 		}
 		logits := make([]float32, 3*5)
-		if err := w.Logits(logits, pixels, 3); err != nil || !slices.Equal(logits, net.Predict(ws, &w2.x).Data) {
+		if err := w.Logits(logits, pixels, 3); err != nil || !slices.Equal(logits, net.Predict(ws, &w2.x).Logits.Data) {
 			t.Errorf("%s: logits differ from those of the network (%v)", name, err)
 		}
 		w.Close()

@@ -89,7 +89,7 @@ func (b *Backbone) readOwn(f *safetensors.Reader) error {
 		return fmt.Errorf("%s", start.OtherHead)
 	}
 	start.Into(b.own, true)
-	i.Features = b.own.FeatureDim()
+	i.Features = b.own.Info().FeatureDim
 	b.info = i
 	return nil
 }

@@ -162,10 +162,10 @@ func (w *Workspace) predict(features, logits []float32, pixels []uint8, at, m in
 		w.x.Data[i] = w.table[i/(side*side)%3][v]
 	}
 	if features != nil {
-		copy(features[at*w.b.info.Features:], own.PredictFeatures(w.own, &w.x).Data)
+		copy(features[at*w.b.info.Features:], own.Predict(w.own, &w.x).Features.Data)
 	}
 	if logits != nil {
-		copy(logits[at*w.b.info.Classes:], own.Predict(w.own, &w.x).Data)
+		copy(logits[at*w.b.info.Classes:], own.Predict(w.own, &w.x).Logits.Data)
 	}
 }
 

@@ -96,7 +96,7 @@ func (m Model) body(g *graph, x string) string {
 		}
 		flat = true
 	}
-	for _, l := range m.Net.Layers() {
+	for _, l := range m.Net.Info().Layers {
 		if l.Head {
 			break
 		}

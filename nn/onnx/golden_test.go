@@ -41,14 +41,14 @@ func small(t *testing.T) map[string]onnx.Model {
 	src := rng.New(1, "golden")
 	between := func(low, high float64) float32 { return float32(low + float64((high-low)*src.Float64())) }
 	for _, net := range []*nn.Network{resnet, mlp} {
-		for _, p := range net.Named() {
+		for _, p := range net.Info().Named {
 			if p.In == 0 {
 				for i := range p.Len() {
 					net.Params()[p.Offset+i] += between(-0.1, 0.3)
 				}
 			}
 		}
-		for _, p := range net.Statistics() {
+		for _, p := range net.Info().Statistics {
 			for i := range p.Len() {
 				low, high := -0.1, 0.1 // of means
 				if strings.HasSuffix(p.Name, "var") {
@@ -59,9 +59,9 @@ func small(t *testing.T) map[string]onnx.Model {
 		}
 		net.Changed()
 	}
-	means := make([]float32, 2*mlp.FeatureDim())
+	means := make([]float32, 2*mlp.Info().FeatureDim)
 	for class := range 2 {
-		sum, mean := 0.0, means[class*mlp.FeatureDim():][:mlp.FeatureDim()]
+		sum, mean := 0.0, means[class*mlp.Info().FeatureDim:][:mlp.Info().FeatureDim]
 		for i := range mean {
 			mean[i] = between(0, 1)
 			sum += float64(float64(mean[i]) * float64(mean[i]))
@@ -117,8 +117,8 @@ func TestGolden(t *testing.T) {
 		}
 		for _, r := range runs(t, name) {
 			t.Run(fmt.Sprintf("%s/%v", name, r.Shape), func(t *testing.T) { sameAnswers(t, m, r) })
-			if c, h, _ := m.Net.Input(); c == 3 {
-				t.Run(fmt.Sprintf("%s/%v/pixels", name, r.Shape), func(t *testing.T) { samePixels(t, r, h) })
+			if in := m.Net.Info().Input; in[0] == 3 {
+				t.Run(fmt.Sprintf("%s/%v/pixels", name, r.Shape), func(t *testing.T) { samePixels(t, r, in[1]) })
 			}
 		}
 	}
@@ -142,19 +142,19 @@ func runs(t *testing.T, name string) []run {
 
 // sameAnswers compares onnxruntime's outputs with those of the network for the pixels that the graph prepared.
 func sameAnswers(t *testing.T, m onnx.Model, r run) {
-	c, h, w := m.Net.Input()
-	n, k := r.Shape[0], m.Net.Classes()
-	x := tensor.New(n, c, h, w)
+	in := m.Net.Info().Input
+	n, k := r.Shape[0], m.Net.Info().Classes
+	x := tensor.New(n, in[0], in[1], in[2])
 	for i, v := range r.Pixels {
 		x.Data[i] = float32(v) / 255
 		if m.Mean != nil {
-			ch := i / (h * w) % c
+			ch := i / (in[1] * in[2]) % in[0]
 			x.Data[i] = float32((float64(v)/255 - m.Mean[ch]) / m.Std[ch])
 		}
 	}
 	ws := m.Net.NewWorkspace(1)
 	defer ws.Close()
-	out := m.Net.PredictOutputs(ws, x)
+	out := m.Net.Predict(ws, x)
 	best := map[string][]float64{} // values by which a label is chosen
 	for i, rule := range m.Rules {
 		output, want := "logits", make([]float64, 0, n*k)

@@ -102,7 +102,7 @@ func (m Model) doc() string {
 	if m.Embeddings && m.Frozen == nil {
 		return fmt.Sprintf("A classifier with %d classes, trained by ocl on embeddings that another network has made of images. "+
 			"Input embeddings: float32 [batch,%d]. "+
-			"Output label: the class, whose name is at that index in class_names of the metadata.", m.Net.Classes(), c)
+			"Output label: the class, whose name is at that index in class_names of the metadata.", m.Net.Info().Classes, c)
 	}
 	channels := "red, green, blue"
 	if c == 1 {
@@ -110,7 +110,7 @@ func (m Model) doc() string {
 	}
 	return fmt.Sprintf("An image classifier with %d classes, trained by ocl on images of %d×%d pixels (height×width). "+
 		"Input images: uint8 [batch,%d,height,width], values 0 to 255, channels %s; resizing and normalisation are in the graph. "+
-		"Output label: the class, whose name is at that index in class_names of the metadata.", m.Net.Classes(), h, w, c,
+		"Output label: the class, whose name is at that index in class_names of the metadata.", m.Net.Info().Classes, h, w, c,
 		channels)
 }
 
@@ -146,7 +146,7 @@ func (m Model) metadata() []Fact {
 
 // withoutMean are the classes that have none, rising.
 func (m Model) withoutMean(means *Means) (absent []int) {
-	has := make([]bool, m.Net.Classes())
+	has := make([]bool, m.Net.Info().Classes)
 	for _, k := range means.Classes {
 		has[k] = true
 	}
@@ -167,7 +167,7 @@ func (m Model) normalisation() (mean, std []float64) {
 		}
 		return mean, std
 	}
-	c, _, _ := m.Net.Input()
+	c := m.Net.Info().Input[0]
 	if mean = m.Mean; len(mean) == 0 {
 		mean = make([]float64, c)
 	}

@@ -53,7 +53,7 @@ func TestHeads(t *testing.T) {
 		for i := range x.Data {
 			x.Data[i] = float32(i%13) / 13
 		}
-		out := net.PredictOutputs(ws, x)
+		out := net.Predict(ws, x)
 		weight := values(t, m, "linear.weight")
 		bias := make([]float32, 4)
 		cosine := logits.inputs[0] == "features.unit"

@@ -75,7 +75,8 @@ func (m Model) image() (c, h, w int) {
 	if m.Frozen != nil {
 		return m.Frozen.Of[0], m.Frozen.Of[1], m.Frozen.Of[2]
 	}
-	return m.Net.Input()
+	in := m.Net.Info().Input
+	return in[0], in[1], in[2]
 }
 
 // Rule is a way to get from a network to a class. A rule without means predicts the class of the largest logit. A rule
@@ -122,7 +123,7 @@ func (m Model) finite() error {
 		kind   string
 		named  []nn.Param
 		values []float32
-	}{{"parameter", m.Net.Named(), m.Net.Params()}, {"statistic", m.Net.Statistics(), m.Net.Running()}} {
+	}{{"parameter", m.Net.Info().Named, m.Net.Params()}, {"statistic", m.Net.Info().Statistics, m.Net.Running()}} {
 		for _, p := range of.named {
 			if bad(of.values[p.Offset:][:p.Len()]) {
 				return fmt.Errorf("onnx: %s %s has a value that is not a finite number. %s", of.kind, p.Name, use)

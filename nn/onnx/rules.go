@@ -36,18 +36,18 @@ func (m Model) classify(g *graph, features string) {
 
 // byLogits adds the head.
 func (m Model) byLogits(g *graph, features string) {
-	k, dim := m.Net.Classes(), m.Net.FeatureDim()
+	k, dim := m.Net.Info().Classes, m.Net.Info().FeatureDim
 	weight, bias, row := make([]float32, dim*k), make([]float32, k), make([]float32, dim)
 	for y := range bias {
-		bias[y] = m.Net.HeadRow(row, y)
+		bias[y] = nn.HeadRow(m.Net, row, y)
 		for d, v := range row {
 			weight[d*k+y] = v
 		}
 	}
-	named := m.Net.Named()
+	named := m.Net.Info().Named
 	name := strings.TrimSuffix(named[len(named)-2].Name, ".weight")
 	inputs := []string{features, g.floats(name+".weight", weight, dim, k)}
-	if m.Net.Head().Kind == nn.CosineHead { // rows that have the scale in them, and features of length 1
+	if m.Net.Info().Head.Kind == nn.CosineHead { // rows that have the scale in them, and features of length 1
 		inputs[0] = unit(g, features)
 	} else {
 		inputs = append(inputs, g.floats(name+".bias", bias, k))
@@ -77,7 +77,7 @@ func unit(g *graph, features string) string {
 // byMeans adds the class means μ as a linear layer on features f of length 1: −‖f − μ_k‖² = 2f·μ_k − ‖μ_k‖² − 1. Where
 // f is 0 the scores of all classes are lower by 1, which moves no label.
 func (m Model) byMeans(g *graph, features string, means Means) {
-	k, dim := m.Net.Classes(), m.Net.FeatureDim()
+	k, dim := m.Net.Info().Classes, m.Net.Info().FeatureDim
 	weight, bias := make([]float32, dim*k), make([]float32, k)
 	for y := range bias {
 		bias[y] = NoMean

@@ -20,12 +20,12 @@ const (
 
 // Of lists the parameters of a network and its running statistics, in the order of the network.
 func Of(net *nn.Network) (list []safetensors.Tensor) {
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		values := make([]float32, p.Len())
 		p.ToTorch(values, net.Params()[p.Offset:][:p.Len()])
 		list = append(list, safetensors.Tensor{Name: p.Name, Shape: p.Shape(), Floats: values})
 	}
-	for _, p := range net.Statistics() {
+	for _, p := range net.Info().Statistics {
 		list = append(list, safetensors.Tensor{Name: p.Name, Shape: p.Shape(),
 			Floats: slices.Clone(net.Running()[p.Offset:][:p.Len()])})
 	}
@@ -45,7 +45,7 @@ type Start struct {
 // out. Counts of batches that PyTorch's batch norm keeps, and class means, are passed over. All differences are in one
 // error. A value that is not a finite number, or a negative variance, is an error.
 func Match(net *nn.Network, f *safetensors.Reader) (*Start, error) {
-	wanted := slices.Concat(net.Named(), net.Statistics())
+	wanted := slices.Concat(net.Info().Named, net.Info().Statistics)
 	names := make([]string, len(wanted))
 	for i, p := range wanted {
 		names[i] = p.Name
@@ -80,7 +80,7 @@ func Match(net *nn.Network, f *safetensors.Reader) (*Start, error) {
 // otherHead names the parameters of the head where the file has one for another number of classes.
 func (s *Start) otherHead(net *nn.Network, f *safetensors.Reader) []string {
 	classes, names := 0, []string(nil)
-	for _, p := range net.Named() {
+	for _, p := range net.Info().Named {
 		if !p.Classes {
 			continue
 		}
@@ -91,11 +91,11 @@ func (s *Start) otherHead(net *nn.Network, f *safetensors.Reader) []string {
 		}
 		classes, names = found.Shape[0], append(names, p.Name)
 	}
-	if names == nil || classes == net.Capacity() {
+	if names == nil || classes == net.Info().Capacity {
 		return nil
 	}
 	s.OtherHead = fmt.Sprintf("the file has a head for %d classes, but there are %d. The head (%s) starts from drawn weights",
-		classes, net.Capacity(), strings.Join(names, ", "))
+		classes, net.Info().Capacity, strings.Join(names, ", "))
 	return names
 }
 
@@ -144,13 +144,13 @@ func compare(wanted []nn.Param, passed []string, f *safetensors.Reader) error {
 // Into sets the parameters and running statistics of a network of the matched shape. If head is false, the head of the
 // network is not changed.
 func (s *Start) Into(net *nn.Network, head bool) {
-	named := net.Named()
+	named := net.Info().Named
 	for i, p := range named {
 		if values, ok := s.values[p.Name]; ok && (head || i < len(named)-2) {
 			p.FromTorch(net.Params()[p.Offset:][:p.Len()], values)
 		}
 	}
-	for _, p := range net.Statistics() {
+	for _, p := range net.Info().Statistics {
 		copy(net.Running()[p.Offset:][:p.Len()], s.values[p.Name])
 	}
 	net.Changed()

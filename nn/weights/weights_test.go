@@ -97,7 +97,7 @@ func TestNetworksOfPyTorch(t *testing.T) {
 		defer ws.Close()
 		net.Predict(ws, x) // the drawn weights, which the workspace must not keep
 		start.Into(net, true)
-		out := net.PredictOutputs(ws, x)
+		out := net.Predict(ws, x)
 		worst, largest := 0.0, 0.0
 		for i := range want.Logits {
 			for k, v := range slices.Concat(want.Logits[i], want.Features[i]) {
@@ -121,7 +121,7 @@ func TestWeightsGoOutAndIn(t *testing.T) {
 			from.Running()[i] = float32(i)
 		}
 		list := Of(from)
-		if len(list) != len(from.Named())+len(from.Statistics()) {
+		if len(list) != len(from.Info().Named)+len(from.Info().Statistics) {
 			t.Errorf("%s: %d tensors", name, len(list))
 		}
 		start, err := Match(to, readerOf(t, list))
@@ -176,7 +176,7 @@ func TestHeadForOtherClassesStays(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", start.OtherHead, want)
 	}
 	start.Into(to, true)
-	head := to.Named()[len(to.Named())-2].Offset
+	head := to.Info().Named[len(to.Info().Named)-2].Offset
 	if !slices.Equal(to.Params()[:head], from.Params()[:head]) || !slices.Equal(to.Params()[head:], before[head:]) {
 		t.Error("the body is not that of the file, or the head not the drawn one")
 	}
@@ -195,7 +195,7 @@ func TestBodyAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	start.Into(to, false)
-	head := to.Named()[len(to.Named())-2].Offset
+	head := to.Info().Named[len(to.Info().Named)-2].Offset
 	if !slices.Equal(to.Params()[:head], from.Params()[:head]) || !slices.Equal(to.Params()[head:], before[head:]) {
 		t.Error("the body is not that of the file, or the head not the drawn one")
 	}

@@ -204,11 +204,11 @@ func newNetwork(info ocl.StreamInfo, c config.Config, src *rng.Source) (net *nn.
 		return nil, err
 	}
 	if c.Network.Freeze > 0 {
-		if err := net.Freeze(c.Network.Freeze); err != nil {
+		if err := net.Freeze(c.Network.Freeze, false); err != nil {
 			return nil, fmt.Errorf("network.freeze: the network %s: %w", NetworkName(c), err)
 		}
 		if c.Replay.Latent {
-			if err := net.Latent(); err != nil {
+			if err := net.Freeze(c.Network.Freeze, true); err != nil {
 				return nil, fmt.Errorf("replay.latent: %w", err)
 			}
 		}
@@ -260,8 +260,8 @@ func NewLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c config
 	s.Net, s.WS = net, ws
 	s.Shape, s.Pixels, s.Embeddings, s.Classes = [3]int{info.Channels, info.Height, info.Width}, info.Pixels,
 		info.Embeddings, info.Classes
-	if channels, height, width, ok := net.LatentShape(); ok {
-		s.Shape, s.Latent = [3]int{channels, height, width}, latentEncoding(c)
+	if in := net.Info().Latent; in[0] > 0 {
+		s.Shape, s.Latent = in, latentEncoding(c)
 	}
 	return Method(c.Methods[0]).New(s)
 }
@@ -269,7 +269,7 @@ func NewLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c config
 // Latents returns the part that turns images into the activations that the learner observes; nil if the learner
 // observes the images themselves.
 func Latents(net *nn.Network, ws *nn.Workspace, c config.Config) *learner.Latents {
-	if _, _, _, ok := net.LatentShape(); !ok {
+	if net.Info().Latent[0] == 0 {
 		return nil
 	}
 	return &learner.Latents{Net: net, WS: ws, By: latentEncoding(c)}
@@ -284,8 +284,8 @@ func latentEncoding(c config.Config) learner.LatentEncoding {
 
 // SampleBytes is the size of a stored sample in bytes, without its label and without what methods add.
 func SampleBytes(info ocl.StreamInfo, net *nn.Network, c config.Config) int {
-	if channels, height, width, ok := net.LatentShape(); ok {
-		return latentEncoding(c).Bytes(channels * height * width)
+	if in := net.Info().Latent; in[0] > 0 {
+		return latentEncoding(c).Bytes(in[0] * in[1] * in[2])
 	}
 	return info.Encoding().Bytes(info.Channels * info.Height * info.Width)
 }

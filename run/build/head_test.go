@@ -48,8 +48,8 @@ func TestHeadOfMethod(t *testing.T) {
 			continue
 		}
 		net, made := build.NewNetwork(ocl.StreamInfo{Channels: 1, Height: 12, Width: 12, Classes: 3}, c, 0)
-		if err != nil || made != nil || net.Head() != of.want {
-			t.Errorf("%s, %q: %v, %v, head %v; want %v", of.method, of.head, err, made, net.Head(), of.want)
+		if err != nil || made != nil || net.Info().Head != of.want {
+			t.Errorf("%s, %q: %v, %v, head %v; want %v", of.method, of.head, err, made, net.Info().Head, of.want)
 		}
 	}
 }

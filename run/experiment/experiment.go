@@ -429,15 +429,15 @@ func (x *Experiment) examineNetwork(j Job, info ocl.StreamInfo) error {
 	if err != nil {
 		return err
 	}
-	convolution := net.ConvolutionName()
+	convolution := nn.ConvolutionsOf(net)
 	if own {
-		convolution = net.Engine().Convolution // of networks to come
+		convolution = net.Info().Engine.Convolution // of networks to come
 	}
 	x.network[kind] = network{
-		train.Network{FLOPs: net.FLOPs(), Frozen: net.FrozenFLOPs(), Latent: j.Config.Replay.Latent && !own,
+		train.Network{FLOPs: net.Info().FLOPs, Frozen: net.Info().Frozen.FLOPs, Latent: j.Config.Replay.Latent && !own,
 			Stored: build.SampleBytes(info, net, j.Config),
 			Params: net.Footprint().Params(), Memory: net.Footprint()},
-		config.Engine{Kernel: net.KernelName(), Convolution: convolution},
+		config.Engine{Kernel: net.Info().Engine.Kernel, Convolution: convolution},
 	}
 	if own {
 		return nil

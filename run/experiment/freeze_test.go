@@ -31,13 +31,13 @@ func TestFreeze(t *testing.T) {
 		given := firstWeights(t, path, c)
 		c.Network.Init, c.Network.Freeze = path, 1
 		model, named, _ := tensorsOf(t, c)
-		if n := model.Net.Frozen(); n == 0 || !slices.Equal(model.Net.Params()[:n], given.Params()[:n]) {
+		if n := model.Net.Info().Frozen.Params; n == 0 || !slices.Equal(model.Net.Params()[:n], given.Params()[:n]) {
 			t.Errorf("%s: %d parameters are frozen, and they moved", name, n)
 		} else if slices.Equal(model.Net.Params()[n:], given.Params()[n:]) {
 			t.Errorf("%s: nothing was learned", name)
 		}
-		for _, p := range given.Named() {
-			if p.Offset < model.Net.Frozen() {
+		for _, p := range given.Info().Named {
+			if p.Offset < model.Net.Info().Frozen.Params {
 				want := make([]float32, p.Len())
 				p.ToTorch(want, given.Params()[p.Offset:][:p.Len()])
 				if !slices.Equal(named[p.Name].Floats, want) {
@@ -46,7 +46,7 @@ func TestFreeze(t *testing.T) {
 			}
 		}
 		if heir, err := build.NewNetwork(model.Info, model.Config, model.Info.Classes-1); err != nil ||
-			heir.Frozen() != model.Net.Frozen() {
+			heir.Info().Frozen.Params != model.Net.Info().Frozen.Params {
 			t.Errorf("%s: the heir: %v", name, err)
 		}
 		resumes(t, c)
@@ -69,7 +69,7 @@ func TestLatent(t *testing.T) {
 			c := c.Clone()
 			c.Replay.Latent, c.Replay.LatentBits = true, bits
 			model, named, _ := tensorsOf(t, c)
-			n := model.Net.Frozen()
+			n := model.Net.Info().Frozen.Params
 			if n == 0 || !slices.Equal(model.Net.Params()[:n], given.Params()[:n]) ||
 				slices.Equal(model.Net.Params()[n:], given.Params()[n:]) {
 				t.Errorf("%s, %d bits: of %d frozen parameters some moved, or no other did", name, bits, n)

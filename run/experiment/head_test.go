@@ -27,7 +27,7 @@ func TestCosineHead(t *testing.T) {
 	c.Network.Head = config.HeadCosine
 	c.Classifiers = []string{config.ClassifierHead, config.ClassifierNCM}
 	model, named, metadata := tensorsOf(t, c)
-	if head := model.Net.Head(); head.Kind != nn.CosineHead || metadata["head"] != nn.CosineHead {
+	if head := model.Net.Info().Head; head.Kind != nn.CosineHead || metadata["head"] != nn.CosineHead {
 		t.Errorf("the head is %v, and %q in the metadata", head, metadata["head"])
 	}
 	sigma, there := named["linear.sigma"]
@@ -41,7 +41,7 @@ func TestCosineHead(t *testing.T) {
 		t.Errorf("rules %v: %v", rules, err)
 	}
 	heir, err := build.NewNetwork(model.Info, c, model.Info.Classes-1)
-	if err != nil || heir.Head().Kind != nn.CosineHead || heir.Inherited() != model.Info.Classes-1 {
+	if err != nil || heir.Info().Head.Kind != nn.CosineHead || heir.Info().Inherited != model.Info.Classes-1 {
 		t.Errorf("the heir: %v", err)
 	}
 	resumes(t, c)

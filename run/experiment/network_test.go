@@ -80,7 +80,7 @@ func TestRegisteredNetwork(t *testing.T) {
 		t.Errorf("rules %v: %v", rules, err)
 	}
 	if heir, err := build.NewNetwork(model.Info, c, model.Info.Classes-1); err != nil ||
-		heir.Inherited() != model.Info.Classes-1 {
+		heir.Info().Inherited != model.Info.Classes-1 {
 		t.Errorf("the heir: %v", err)
 	}
 	resumes(t, c)

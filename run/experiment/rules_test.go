@@ -42,7 +42,7 @@ func TestRulesPredictAsTheLearner(t *testing.T) {
 		var means []bool
 		for _, r := range rules {
 			names, means = append(names, r.Classifier), append(means, r.Means != nil)
-			if len(r.Means) != len(r.Classes)*model.Net.FeatureDim() {
+			if len(r.Means) != len(r.Classes)*model.Net.Info().FeatureDim {
 				t.Errorf("%s: %d values of %d means", name, len(r.Means), len(r.Classes))
 			}
 		}
@@ -60,7 +60,7 @@ func TestRulesPredictAsTheLearner(t *testing.T) {
 			}
 			got := make([]ocl.Label, b.Len())
 			predict(t, model, got, b.X)
-			out := model.Net.PredictOutputs(model.Learner.(learner.Open).Parts().WS, b.X)
+			out := model.Net.Predict(model.Learner.(learner.Open).Parts().WS, b.X)
 			for i, label := range got {
 				values := out.Logits.Row(i)
 				if r := rules[0]; r.Means != nil {

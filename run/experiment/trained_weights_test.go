@@ -7,6 +7,7 @@ import (
 
 	"ocl/config"
 	"ocl/learn/learner"
+	"ocl/nn"
 	"ocl/nn/safetensors"
 	"ocl/nn/weights"
 	"ocl/run/trained"
@@ -71,7 +72,7 @@ func TestHeadOfICaRLIsByClass(t *testing.T) {
 	}
 	row := make([]float32, 16)
 	for k, y := range order {
-		bias := model.Net.HeadRow(row, k)
+		bias := nn.HeadRow(model.Net, row, k)
 		if !slices.Equal(named["linear.weight"].Floats[16*int(y):][:16], row) || named["linear.bias"].Floats[y] != bias {
 			t.Errorf("class %d appeared as number %d, and has another row", y, k)
 		}

@@ -62,7 +62,7 @@ func startsWith(t *testing.T, c config.Config) (first []float32) {
 }
 
 // headAt is where the head begins in the parameters.
-func headAt(net *nn.Network) int { return net.Named()[len(net.Named())-2].Offset }
+func headAt(net *nn.Network) int { return net.Info().Named[len(net.Info().Named)-2].Offset }
 
 // A run starts with the weights of its file. Its key depends on the content of the file and not on the path, and the
 // result has the digest.

@@ -57,7 +57,7 @@ func taskErrors(task int, e *evaluation, info ocl.StreamInfo, c *Classifiers) re
 			NewOwn: finite(l.Own(metric.New)), OldOwn: finite(l.Own(metric.Old)),
 			NewAll: finite(l.All(metric.New)), OldAll: finite(l.All(metric.Old)),
 		}
-		if net := c.Open.Parts().Net; net.Head().PerClass() {
+		if net := c.Open.Parts().Net; net.Info().Head.PerClass() {
 			t.Head = headOf(net, groups)
 		}
 	}
@@ -79,9 +79,9 @@ func (c *Classifiers) groups(info ocl.StreamInfo, t int) []metric.Group {
 // headOf returns the mean weight and bias of the head's rows, by the group of their class.
 func headOf(net *nn.Network, groups []metric.Group) *result.Head {
 	weights, biases := make([]float64, len(groups)), make([]float64, len(groups))
-	row := make([]float32, net.FeatureDim())
+	row := make([]float32, net.Info().FeatureDim)
 	for k := range groups {
-		biases[k] = float64(net.HeadRow(row, k))
+		biases[k] = float64(nn.HeadRow(net, row, k))
 		for _, w := range row {
 			weights[k] += float64(w) / float64(len(row))
 		}

@@ -76,7 +76,7 @@ func (c *Classifiers) Predict(l ocl.Learner, x *tensor.Tensor) (logits *tensor.T
 	var out nn.Outputs
 	if c.Open != nil {
 		p := c.Open.Parts()
-		out = p.Net.PredictOutputs(p.WS, x)
+		out = p.Net.Predict(p.WS, x)
 	}
 	for i, name := range c.Names {
 		c.Labels[i] = room(c.Labels[i], x.Dim(0))

@@ -45,7 +45,7 @@ func (t *Model) Rules(ctx context.Context) ([]Rule, error) {
 		}
 		if means != nil {
 			rules[i].Classes, rules[i].Means = means.Means()
-		} else if !all.ByLogits(i) || !t.Net.Head().PerClass() {
+		} else if !all.ByLogits(i) || !t.Net.Info().Head.PerClass() {
 			return nil, fmt.Errorf("experiment: %s: %s predicts neither by logits nor by class means. Use a run of another method",
 				t.Folder, t.Config.Methods[0])
 		}

@@ -31,7 +31,7 @@ func (t *Model) Weights(ctx context.Context, program string) ([]safetensors.Tens
 func (c Classifier) Weights(program string) ([]safetensors.Tensor, map[string]string) {
 	list := weights.Of(c.Net)
 	if c.Order != nil {
-		for _, p := range c.Net.Named() {
+		for _, p := range c.Net.Info().Named {
 			if !p.Classes {
 				continue
 			}
@@ -52,7 +52,7 @@ func (c Classifier) Weights(program string) ([]safetensors.Tensor, map[string]st
 			of[i] = int64(y)
 		}
 		list = append(list,
-			safetensors.Tensor{Name: weights.Means, Shape: []int{len(of), c.Net.FeatureDim()}, Floats: r.Means},
+			safetensors.Tensor{Name: weights.Means, Shape: []int{len(of), c.Net.Info().FeatureDim}, Floats: r.Means},
 			safetensors.Tensor{Name: weights.Classes, Shape: []int{len(of)}, Ints: of})
 		break // another classifier by class means, such as iCaRL's own beside ncm, has the same ones
 	}
@@ -111,7 +111,7 @@ func (t Classifier) metadata(classifier, program string) map[string]string {
 			m["width"] = strconv.Itoa(c.Network.Width)
 		}
 	}
-	if head := t.Net.Head(); head.Kind != nn.LinearHead {
+	if head := t.Net.Info().Head; head.Kind != nn.LinearHead {
 		m["head"] = head.Kind
 	}
 	if t.Info.Embeddings {

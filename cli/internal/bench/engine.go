@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"ocl/nn"
 	"ocl/nn/arch"
 )
 
@@ -189,15 +190,16 @@ type measured struct {
 }
 
 func (m *measured) report(o Options, rigs []*rig) *Report {
-	rep := &Report{Kernel: rigs[0].net.KernelName(), Convolution: rigs[0].net.ConvolutionName(), Workers: o.Workers,
+	rep := &Report{Kernel: rigs[0].net.Info().Engine.Kernel, Convolution: nn.ConvolutionsOf(rigs[0].net),
+		Workers:    o.Workers,
 		PeakGFLOPS: median(m.peak)}
 	for _, r := range rigs {
 		step, eval := median(r.step), median(r.eval)
-		gflops := float64(r.net.FLOPs()) * 3 * 2 * batch / step / 1e9
+		gflops := float64(r.net.Info().FLOPs) * 3 * 2 * batch / step / 1e9
 		rep.Steps = append(rep.Steps, Step{r.size, 1e3 * step, gflops, shareOf(gflops, rep.PeakGFLOPS)})
 		rate := evaluated / eval
 		rep.Evaluation = append(rep.Evaluation, Evaluation{r.size, rate,
-			shareOf(rate*float64(r.net.FLOPs())/1e9, rep.PeakGFLOPS)})
+			shareOf(rate*float64(r.net.Info().FLOPs)/1e9, rep.PeakGFLOPS)})
 		if len(r.atOnce) > 0 {
 			rep.AtOnce = append(rep.AtOnce, AtOnce{r.size, o.AtOnce, median(r.atOnce)})
 		}

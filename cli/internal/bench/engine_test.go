@@ -26,7 +26,7 @@ func TestLayerFLOPs(t *testing.T) {
 		for _, n := range r.layerFLOPs() {
 			sum += n
 		}
-		if want := r.net.FLOPs(); sum != want {
+		if want := r.net.Info().FLOPs; sum != want {
 			t.Errorf("%d×%d: layers have %d FLOPs together, the network %d", size, size, sum, want)
 		}
 	}

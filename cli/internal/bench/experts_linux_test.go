@@ -25,7 +25,7 @@ func TestExpertsFootprint(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, net := range e.nets { // in use until here, as the passes are
-			net.Net.ZeroGrads()
+			clear(net.Net.Grads())
 		}
 		return
 	}

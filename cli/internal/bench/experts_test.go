@@ -96,8 +96,8 @@ func (e *experts) sleepVAE() func() {
 	p := e.v.Pass(e.ws, e.vaes, sleepBatch, k)
 	x, eps, nll, weight := e.images(sleepBatch), normals(sleepBatch), make([]float64, sleepBatch), even(sleepBatch)
 	return func() {
-		e.vaes[k].Encoder.ZeroGrads()
-		e.vaes[k].Decoder.ZeroGrads()
+		clear(e.vaes[k].Encoder.Grads())
+		clear(e.vaes[k].Decoder.Grads())
 		p.Encode(x)
 		p.Learn(nll, k, eps, weight)
 		e.step(e.vaes[k].Encoder, e.vaes[k].Decoder)
@@ -110,7 +110,7 @@ func (e *experts) sleepClassifier() func() {
 	p := e.c.Pass(e.ws, e.nets, sleepBatch, k)
 	x, d := e.images(sleepBatch), expertLoss(sleepBatch)
 	return func() {
-		e.nets[k].Net.ZeroGrads()
+		clear(e.nets[k].Net.Grads())
 		p.Classify(x)
 		p.Learn(k, d)
 		e.step(e.nets[k].Net)
@@ -150,7 +150,7 @@ func (e *experts) wake() func() {
 			}
 			nets := []*nn.Network{e.vaes[k].Encoder, e.vaes[k].Decoder, e.nets[k].Net}
 			for _, n := range nets {
-				n.ZeroGrads()
+				clear(n.Grads())
 			}
 			v.Learn(nll, k, eps, weight)
 			c.Learn(k, d)

@@ -40,7 +40,7 @@ func (r *rig) layers(peak float64) Layers {
 // one position.
 func (r *rig) layerFLOPs() map[string]int64 {
 	flops := map[string]int64{}
-	for _, p := range r.net.Named() {
+	for _, p := range r.net.Info().Named {
 		if p.In == 0 {
 			continue // biases and batch norm
 		}

@@ -80,7 +80,7 @@ func Methods(ctx context.Context, o MethodOptions) (*MethodsReport, error) {
 		if err != nil {
 			return nil, err
 		}
-		rep.Kernel, rep.Convolution = r.net.KernelName(), r.net.ConvolutionName()
+		rep.Kernel, rep.Convolution = r.net.Info().Engine.Kernel, nn.ConvolutionsOf(r.net)
 		cost, err := r.measure(ctx, o, m)
 		r.close()
 		if err == nil {
@@ -314,8 +314,8 @@ func (r *methodRig) pass(p method.Pass) {
 	}
 	switch p.Work {
 	case method.Learn:
-		r.net.ZeroGrads()
-		_ = r.net.Accumulate(r.ws, list, r.loss) // the loss knows no errors
+		clear(r.net.Grads())
+		_ = r.net.Accumulate(r.ws, nn.Accumulation{Batches: list, Loss: r.loss}) // the loss knows no errors
 	case method.Predict:
 		for _, x := range list {
 			r.ahead.Predict(r.beside, x)
@@ -323,7 +323,7 @@ func (r *methodRig) pass(p method.Pass) {
 	case method.Score:
 		for _, x := range list {
 			r.ahead.Changed() // its weights are to be packed
-			r.net.ForwardBeside(r.ws, r.ahead, x, nn.BatchOnly)
+			r.ws.ForwardPair(r.net, r.ahead, x, nn.BatchOnly)
 		}
 	case method.Gradients:
 		sum := 0
@@ -338,7 +338,7 @@ func (r *methodRig) pass(p method.Pass) {
 		if need := sum * len(r.net.Params()); len(r.gradients) < need {
 			r.gradients = make([]float32, need)
 		}
-		r.net.BackwardPerSample(r.ws, d, r.gradients[:sum*len(r.net.Params())])
+		r.ws.BackwardPerSample(d, r.gradients[:sum*len(r.net.Params())])
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"ocl/nn"
 	"ocl/nn/tensor"
 )
 
@@ -68,7 +69,8 @@ func Predict(ctx context.Context, o Options) (*PredictReport, error) {
 	}); err != nil {
 		return nil, err
 	}
-	rep := &PredictReport{Kernel: all[0].net.KernelName(), Convolution: all[0].net.ConvolutionName(), Workers: o.Workers}
+	rep := &PredictReport{Kernel: all[0].net.Info().Engine.Kernel, Convolution: nn.ConvolutionsOf(all[0].net),
+		Workers: o.Workers}
 	for _, t := range all {
 		one, batch := median(t.one), median(t.batch) // which sorts
 		rep.Predict = append(rep.Predict, Prediction{t.size, 1e3 * one, 1e3 * t.one[0], 1e3 * batch, 1e3 * t.batch[0],

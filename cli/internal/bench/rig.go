@@ -108,8 +108,8 @@ func (r *rig) close() {
 
 // once makes one survey step as ER does it: two passes whose gradients add up, one update.
 func (r *rig) once() {
-	r.net.ZeroGrads()
-	_ = r.net.Accumulate(r.ws, r.batches, r.loss) // the loss knows no errors
+	clear(r.net.Grads())
+	_ = r.net.Accumulate(r.ws, nn.Accumulation{Batches: r.batches, Loss: r.loss}) // the loss knows no errors
 	r.opt.Step(r.net, r.ws)
 }
 

@@ -11,6 +11,7 @@ import (
 	"ocl"
 	"ocl/learn/learner"
 	"ocl/learn/method"
+	"ocl/nn"
 	"ocl/nn/tensor"
 )
 
@@ -124,7 +125,8 @@ func Tricks(ctx context.Context, o TrickOptions) (*TricksReport, error) {
 			Left: spent * time.Duration(o.Rounds-round-1) / time.Duration(round+1)})
 	}
 	rep := &TricksReport{
-		Kernel: all[0].net.KernelName(), Convolution: all[0].net.ConvolutionName(), Workers: o.Workers, Memory: o.Memory,
+		Kernel: all[0].net.Info().Engine.Kernel, Convolution: nn.ConvolutionsOf(all[0].net), Workers: o.Workers,
+		Memory: o.Memory,
 		Method: o.Method, Steps: o.Steps, Rounds: o.Rounds, MS: 1e3 * median(plain.steps) / float64(o.Steps),
 		EndMS: 1e3 * median(plain.ends),
 	}
@@ -196,7 +198,7 @@ func (c *contender) predict(dst []ocl.Label, x *tensor.Tensor) error {
 		return c.learner.Predict(dst, x)
 	}
 	p := c.learner.(learner.Open).Parts()
-	return c.ncm.Classify(dst, p.Net.PredictFeatures(p.WS, x))
+	return c.ncm.Classify(dst, p.Net.Predict(p.WS, x).Features)
 }
 
 // counted is the arithmetic of a turn in forward passes of one image, with or without a task's end and its evaluation.

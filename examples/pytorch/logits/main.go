@@ -47,8 +47,8 @@ func run(from, images, to string) error {
 	x := &tensor.Tensor{}
 	if err := read(images, func(f *safetensors.Reader) (err error) {
 		info, _ := f.Find("images")
-		if c, h, w := net.Input(); len(info.Shape) != 4 || info.Shape[1] != c || info.Shape[2] != h || info.Shape[3] != w {
-			return fmt.Errorf("images are %v instead of [N,%d,%d,%d]", info.Shape, c, h, w)
+		if in := net.Info().Input; len(info.Shape) != 4 || [3]int(info.Shape[1:]) != in {
+			return fmt.Errorf("images are %v instead of [N,%d,%d,%d]", info.Shape, in[0], in[1], in[2])
 		}
 		x.Shape = info.Shape
 		x.Data, err = f.Floats(info)
@@ -58,7 +58,7 @@ func run(from, images, to string) error {
 	}
 	ws := net.NewWorkspace(runtime.GOMAXPROCS(0))
 	defer ws.Close()
-	out := net.PredictOutputs(ws, x)
+	out := net.Predict(ws, x)
 	return atomicfile.Write(to, func(w io.Writer) error {
 		return safetensors.Write(w, []safetensors.Tensor{
 			{Name: "logits", Shape: out.Logits.Shape, Floats: out.Logits.Data},

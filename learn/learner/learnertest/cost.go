@@ -11,9 +11,8 @@ import (
 // images are seven images that a learner predicts, also one that observes activations.
 func (c Case) images(l ocl.Learner) *tensor.Tensor {
 	if open, ok := l.(learner.Open); ok {
-		net := open.Parts().Net
-		if _, _, _, latent := net.LatentShape(); latent {
-			c.Shape[0], c.Shape[1], c.Shape[2] = net.Input()
+		if net := open.Parts().Net.Info(); net.Latent[0] > 0 {
+			c.Shape = net.Input
 		}
 	}
 	return c.Batches(2, 1, 7)[0].X

@@ -29,7 +29,7 @@ func (c Case) grows(t *testing.T) {
 	if open, ok := old.(learner.Open); ok {
 		a, b := logits(open, test), logits(heir.(learner.Open), test)
 		old, more := a.Dim(1), 0
-		if open.Parts().Net.Head().PerClass() {
+		if open.Parts().Net.Info().Head.PerClass() {
 			more = further
 		}
 		for i := range test.Dim(0) {
@@ -51,7 +51,7 @@ func (c Case) grows(t *testing.T) {
 			t.Errorf("label %d, want one in [0, %d)", y, c.Classes+further)
 		}
 	}
-	if open, ok := heir.(learner.Open); ok && open.Parts().Net.Head().PerClass() {
+	if open, ok := heir.(learner.Open); ok && open.Parts().Net.Info().Head.PerClass() {
 		unlearned := c.Heir(t, 4, c.Classes+further)
 		load(t, unlearned, grown)
 		a, b := logits(unlearned.(learner.Open), more[0].X), logits(open, more[0].X)
@@ -71,7 +71,7 @@ func (c Case) grows(t *testing.T) {
 // logits returns the logits of the images x.
 func logits(l learner.Open, x *tensor.Tensor) *tensor.Tensor {
 	p := l.Parts()
-	return p.Net.Predict(p.WS, x)
+	return p.Net.Predict(p.WS, x).Logits
 }
 
 // newClasses returns batches with images of the further classes.

@@ -361,7 +361,7 @@ func (c Case) open(t *testing.T) {
 	want := Predict(t, l, x)
 	p := l.Parts()
 	got := make([]ocl.Label, 37)
-	out := p.Net.PredictOutputs(p.WS, x)
+	out := p.Net.Predict(p.WS, x)
 	if err := l.Decide(got, out); err != nil || !slices.Equal(got, want) {
 		t.Errorf("decides %v (%v), predicts %v", got, err, want)
 	}
@@ -386,7 +386,7 @@ func (c Case) diverged(t *testing.T) {
 			}
 			prepare(t, l)
 			p := l.Parts()
-			if p.Means != nil && p.Net.Layers()[0].Kind == nn.FlattenLayer {
+			if p.Means != nil && p.Net.Info().Layers[0].Kind == nn.FlattenLayer {
 				return // class means of the images themselves, which depend on no parameter
 			}
 			params := p.Net.Params()
@@ -401,7 +401,7 @@ func (c Case) diverged(t *testing.T) {
 			if err := l.Predict(make([]ocl.Label, 7), x); !errors.Is(err, ocl.ErrDiverged) {
 				t.Errorf("%s in the network, in all of it %v: it predicts with the error %v, want ocl.ErrDiverged", name, all, err)
 			}
-			if err := l.Decide(make([]ocl.Label, 7), p.Net.PredictOutputs(p.WS, x)); !errors.Is(err, ocl.ErrDiverged) {
+			if err := l.Decide(make([]ocl.Label, 7), p.Net.Predict(p.WS, x)); !errors.Is(err, ocl.ErrDiverged) {
 				t.Errorf("%s in the network, in all of it %v: it decides with the error %v, want ocl.ErrDiverged", name, all, err)
 			}
 		}
