@@ -117,7 +117,7 @@ func (f *adviseFlags) advise(cmd *cobra.Command, dir string) error {
 		return usage(fmt.Errorf("%s: --time %v is out of range. Use a time above 0, such as 2m", pathOf(cmd), f.time))
 	}
 	stderr := cmd.ErrOrStderr()
-	show := newProgress(stderr, f.quiet)
+	show := newRunsView(stderr, f.quiet)
 	defer show.stop()
 	var tried []triedJSON
 	classes := 0
@@ -169,7 +169,7 @@ func (f *adviseFlags) settings() (all []candidate) {
 
 // try runs setting number i with images held out, at most for the time that is left. The images are decoded before,
 // which takes none of it: otherwise little time would hide that they cannot be read.
-func (f *adviseFlags) try(ctx context.Context, show *progress, s candidate, dir string, i int,
+func (f *adviseFlags) try(ctx context.Context, show *runsView, s candidate, dir string, i int,
 	left time.Duration) (r *result.Result, took time.Duration, err error) {
 	c, held := config.Default(), true
 	c.Data.Name, c.Data.Dir, c.Stream.HeldOut = "folder", dir, &held

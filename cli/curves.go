@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"ocl/internal/count"
-	"ocl/run/result"
 )
 
 const (
@@ -22,50 +21,18 @@ const (
 // bars are the heights of a bar, which begins at 0.
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// seenAfter is the mean accuracy on the tasks learned after task t (0-based), nil where nothing was evaluated.
-func seenAfter(t int, accuracy []*float64) *float64 {
-	sum, n := 0.0, 0
-	for j, a := range accuracy {
-		if a != nil && j <= t {
-			sum += *a
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	sum /= float64(n)
-	return &sum
-}
-
-// learned notes what was measured after task t (0-based) of the run.
-func (r *runState) learned(t int, accuracy []*float64) {
-	for len(r.after) <= t {
-		r.after = append(r.after, nil)
-	}
-	r.after[t] = seenAfter(t, accuracy)
-}
-
-// found takes the accuracies of the run's result. A run that is kept, or that an earlier process began, sends no events
-// about its first tasks.
-func (r *runState) found(res *result.Result) {
-	for t, row := range res.Accuracy {
-		r.learned(t, row)
-	}
-}
-
 // curve is the accuracy of a method over tasks, a mean over its runs.
 type curve struct {
 	name  string
 	tasks int
-	runs  []*runState
+	runs  []*shownRun
 }
 
 // at is the mean after task t (0-based) over the runs that have one, and how many these are.
 func (c curve) at(t int) (mean float64, n int) {
 	for _, r := range c.runs {
-		if t < len(r.after) && r.after[t] != nil {
-			mean += *r.after[t]
+		if t < len(r.After) && r.After[t] != nil {
+			mean += *r.After[t]
 			n++
 		}
 	}
@@ -98,7 +65,7 @@ func (c curve) bars(cells int, top float64) string {
 
 // curves are a line for each method, in the order in which they began: bars of its accuracy over tasks, all of one
 // scale, and its last value.
-func (p *progress) curves(width int) (lines []string) {
+func (p *runsView) curves(width int) (lines []string) {
 	var all []*curve
 	of := map[string]*curve{}
 	for _, r := range p.runs {
@@ -110,7 +77,7 @@ func (p *progress) curves(width int) (lines []string) {
 			c = &curve{name: r.method}
 			of[r.method], all = c, append(all, c)
 		}
-		c.runs, c.tasks = append(c.runs, r), max(c.tasks, r.tasks, len(r.after))
+		c.runs, c.tasks = append(c.runs, r), max(c.tasks, r.Progress.Tasks, len(r.After))
 	}
 	top, names, most, more := 0.0, 0, 0, 0
 	kept := all[:0]

@@ -11,7 +11,7 @@ import (
 )
 
 // curvesOf are the lines of methods in so many columns.
-func curvesOf(p *progress, width int) string { return strings.Join(p.curves(width), "\n") }
+func curvesOf(p *runsView, width int) string { return strings.Join(p.curves(width), "\n") }
 
 // TestCurves: a method has one line, the mean of its runs; all lines have one scale from 0 on; tasks without a value
 // are blanks; narrow terminals have fewer bars, or none.

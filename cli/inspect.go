@@ -23,11 +23,11 @@ import (
 	"ocl/internal/limit"
 	"ocl/nn/safetensors"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/run/train"
 	"ocl/run/trained"
 	"ocl/run/tune"
-	"ocl/sweep/study"
 )
 
 // inspected is the JSON that `ocl inspect --json` prints: what there is at a path.
@@ -85,9 +85,9 @@ func inspect(ctx context.Context, path string) (*inspected, error) {
 		}
 		s := statusOf(path, store, entries)
 		for _, j := range s.List {
-			if j.Phase == study.Begun && j.Error != "" {
+			if j.Phase == progress.Begun && j.Error != "" {
 				err = errors.Join(err, fmt.Errorf("%s cannot be used: %s", filepath.Join(path, j.Folder),
-					escape.Line(study.Problem(j.Error))))
+					escape.Line(cause.Line(j.Error))))
 			}
 		}
 		return &inspected{"study", path, s, s.text()}, err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -18,10 +17,10 @@ import (
 	"ocl/run/result"
 )
 
-// watch is a progress with a clock of its own that draws only when a test says so.
-func watch(w *bytes.Buffer, live bool, width int) (*progress, *time.Time) {
+// watch is a view of runs with a clock of its own that draws only when a test says so.
+func watch(w *bytes.Buffer, live bool, width int) (*runsView, *time.Time) {
 	now := time.Unix(1_000_000, 0)
-	p := &progress{screen: &screen{out: w, notes: w, live: live, now: func() time.Time { return now },
+	p := &runsView{screen: &screen{out: w, notes: w, live: live, now: func() time.Time { return now },
 		width: func() int { return width }, height: func() int { return 0 }}}
 	p.lines = p.shown
 	return p, &now
@@ -36,7 +35,7 @@ func streamOf(tasks int) ocl.StreamInfo {
 }
 
 // begin starts a run with so many steps whose evaluations weigh nothing, so that time is steps.
-func begin(p *progress, method string, seed uint64, total, tasks, steps int) experiment.Events {
+func begin(p *runsView, method string, seed uint64, total, tasks, steps int) experiment.Events {
 	job := experiment.Job{Index: len(p.runs), Total: total, Method: method, Seed: seed}
 	ev := p.job(job)
 	ev.Begin(job, streamOf(tasks), experiment.Plan{Steps: steps, FLOPsPerStep: 1000, Tasks: numbered(1, tasks)})
@@ -60,8 +59,8 @@ func accuracies(v ...float64) []*float64 {
 	return a
 }
 
-// shownAt are the lines of a progress in so many columns, without those of accuracies.
-func shownAt(p *progress, width int) string {
+// shownAt are the lines of a view in so many columns, without those of accuracies.
+func shownAt(p *runsView, width int) string {
 	p.width = func() int { return width + 1 }
 	lines := p.shown()
 	return strings.Join(lines[:len(lines)-len(p.curves(width))], "\n")
@@ -110,26 +109,6 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// TestMean: the first values count nearly alike, and the last fifty or so after many.
-func TestMean(t *testing.T) {
-	var m mean
-	for i := range 20 {
-		m.add(float64(i % 2)) // 0 first
-	}
-	if !(math.Abs(m.value-0.5) <= 0.01) {
-		t.Errorf("after 20 values with the mean 0.5: %v", m.value)
-	}
-	for range 500 {
-		m.add(1)
-	}
-	for range 50 {
-		m.add(0)
-	}
-	if want := math.Pow(1-smoothing, 50); !(math.Abs(m.value-want) <= 1e-4) {
-		t.Errorf("50 zeros after many ones: %v, want %v", m.value, want)
-	}
-}
-
 // TestProgressCountsTasksAsNotesDo: a task has the number that it has in the whole stream, where some are left out, and
 // its name.
 func TestProgressCountsTasksAsNotesDo(t *testing.T) {
@@ -161,13 +140,14 @@ func TestProgressSeveral(t *testing.T) {
 	er.StepEnd(400, ocl.StepStats{Samples: 10})
 	finetune.StepEnd(600, ocl.StepStats{Samples: 10})
 	// 1,000 of 6,000 steps took 10 s.
-	want := "0 of 6 done  50s left\n  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %\n  finetune s1  task 1/10  step 600/1,000  loss 0.00  running 0.0 %"
+	want := "0 of 6 runs done, 2 running, 4 waiting  50s left\n  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %\n  finetune s1  task 1/10  step 600/1,000  loss 0.00  running 0.0 %"
 	if got := shownAt(p, 120); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	finetune.End(experiment.Job{}, nil, nil)
 	if got, want := shownAt(p, 120),
-		"1 of 6 done  46s left\n  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %"; got != want {
+		"1 of 6 runs done, 1 running, 4 waiting  46s left\n"+
+			"  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -214,83 +194,10 @@ func TestProgressFinalEval(t *testing.T) {
 	}
 }
 
-// TestProgressReviews: what the ends of tasks prepare without an evaluation counts as done when the next task begins,
-// and where an earlier process did it, it does not count for this one's speed.
-func TestProgressReviews(t *testing.T) {
-	for _, resumed := range []int{0, 10} {
-		var out bytes.Buffer
-		p, now := watch(&out, true, 100)
-		ev := p.job(experiment.Job{Total: 1, Method: "er"})
-		ev.Begin(experiment.Job{Total: 1}, streamOf(3),
-			experiment.Plan{Steps: 30, StepsDone: resumed, FLOPsPerStep: 1000, PrepareFLOPs: []int64{10000, 10000, 10000},
-				Tasks: numbered(1, 3)})
-		for task := resumed / 10; task < 2; task++ { // each takes ten steps and a review of as much work, a second a step
-			ev.TaskBegin(ocl.TaskInfo{Index: task})
-			for step := 10*task + 1; step <= 10*task+10; step++ {
-				*now = now.Add(time.Second)
-				ev.StepEnd(step, ocl.StepStats{Samples: 10})
-			}
-			*now = now.Add(10 * time.Second)
-		}
-		ev.TaskBegin(ocl.TaskInfo{Index: 2})
-		if got, ok := p.left(); !ok || got != 20*time.Second {
-			t.Errorf("after %d steps of an earlier process, %v left (%t), want 20 s", resumed, got, ok)
-		}
-	}
-}
-
-// TestProgressPauses: long work inside a step counts as it is done, also for a run that is resumed in it, and the rate
-// of the steps before it is not shown. A step of a hundred works for 100 seconds here; the others only store.
-func TestProgressPauses(t *testing.T) {
-	for _, resumed := range []int{0, 50, 99} {
-		p, now := watch(&bytes.Buffer{}, true, 100)
-		ev := p.job(experiment.Job{Total: 1, Method: "cndpm"})
-		ev.Begin(experiment.Job{Total: 1}, streamOf(1),
-			experiment.Plan{Steps: 400, StepsDone: resumed, FLOPsPerStep: 1000, FLOPsPerPause: 100_000, Tasks: numbered(1, 1)})
-		ev.TaskBegin(ocl.TaskInfo{Index: 0})
-		for step := resumed + 1; step < 100; step++ {
-			ev.StepEnd(step, ocl.StepStats{Samples: 10, Correct: -1})
-		}
-		first := 1
-		if resumed == 99 {
-			first = 21
-			ev.Working(first, 100) // what an earlier process did is not this one's speed
-		}
-		for done := first + 1; done <= 50; done++ {
-			*now = now.Add(time.Second)
-			ev.Working(done, 100)
-		}
-		if got, ok := p.left(); !ok || got < 345*time.Second || got > 365*time.Second {
-			t.Errorf("from step %d, in the middle of the first of four, %v left (%t), want 350 s", resumed, got, ok)
-		}
-		if line := shownAt(p, 120); strings.Contains(line, "img/s") || !strings.Contains(line, "working 50.0 %") {
-			t.Errorf("from step %d: %q", resumed, line)
-		}
-	}
-}
-
-// TestProgressBetween: an evaluation in the middle of a task is no time of a step.
-func TestProgressBetween(t *testing.T) {
-	p, now := watch(&bytes.Buffer{}, true, 100)
-	ev := begin(p, "er", 1, 1, 1, 100)
-	ev.TaskBegin(ocl.TaskInfo{Index: 0})
-	for step := 1; step <= 20; step++ {
-		*now = now.Add(time.Second)
-		ev.StepEnd(step, ocl.StepStats{Samples: 10})
-		if step%5 == 0 {
-			*now = now.Add(time.Minute)
-			ev.Evaluated(experiment.Evaluated{MidTask: true, Accuracy: accuracies(0.5)})
-		}
-	}
-	if got := p.runs[0].rate; got != 10 {
-		t.Errorf("%v images a second, want 10", got)
-	}
-}
-
 // TestProgressQuiet: notes are said all the same.
 func TestProgressQuiet(t *testing.T) {
 	var out bytes.Buffer
-	p := newProgress(&out, true)
+	p := newRunsView(&out, true)
 	ev := begin(p, "er", 1, 1, 2, 20)
 	ev.TaskBegin(ocl.TaskInfo{Index: 0})
 	ev.StepEnd(1, ocl.StepStats{})

@@ -98,7 +98,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		return f.plan(ctx, cmd.OutOrStdout(), stderr, cfg)
 	}
 	f.opts.Program, f.opts.Revision, f.opts.Command = program()
-	show := newProgress(stderr, f.quiet)
+	show := newRunsView(stderr, f.quiet)
 	defer show.stop()
 	f.opts.Events = show.job
 	x, err := f.open(ctx, stderr)
@@ -369,7 +369,7 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	if f.opts.Force {
 		return usage(errors.New("--force cannot be used with --tune, because ocl never deletes trials. Choose another --out, or delete the folder yourself"))
 	}
-	show := newProgress(stderr, f.quiet || f.dryRun)
+	show := newRunsView(stderr, f.quiet || f.dryRun)
 	defer show.stop()
 	o := tune.Options{Options: f.opts, Events: func(r tune.Running) experiment.Events {
 		return show.named(r.Name,

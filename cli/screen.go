@@ -7,16 +7,16 @@ import (
 	"sync"
 	"time"
 
-	"ocl"
 	"ocl/data/embed"
 	"ocl/internal/count"
 	"ocl/internal/escape"
-	"ocl/run/experiment"
+	"ocl/run/progress"
 )
 
 const (
 	redrawEvery = 100 * time.Millisecond // on a terminal
 	plainEvery  = 10 * time.Second       // elsewhere
+	longestName = 24                     // characters of the name of a task
 )
 
 // screen shows how far work is. On a terminal it redraws some lines; elsewhere it prints them every ten seconds. No
@@ -137,15 +137,62 @@ func (s *screen) draw() {
 	s.drawn = len(lines)
 }
 
-// events are observers that keep the state of a run.
-func (s *screen) events(r *runState) experiment.Events {
-	return experiment.Events{
-		TaskBegin: func(t ocl.TaskInfo) { s.locked(func() { r.taskBegin(t) }) },
-		StepEnd:   func(step int, stats ocl.StepStats) { s.locked(func() { r.stepEnd(s.now(), step, stats) }) },
-		Working:   func(done, total int) { s.locked(func() { r.workedOn(float64(done) / float64(total)) }) },
-		Tested:    func(done, total int) { s.locked(func() { r.testing, r.toTest = done, total }) },
-		Evaluated: func(e experiment.Evaluated) { s.locked(func() { r.evaluated(e) }) },
+// parts are the pieces of the line of a run at work. host is where, if it is not here.
+func parts(r *progress.Run, host string) []part {
+	p := r.Progress
+	parts := []part{{r.Name, 0}}
+	if p.Trial > 0 {
+		parts = append(parts, part{r.Note(), 0})
 	}
+	if p.Task > 0 {
+		parts = append(parts, part{r.Place(), 0}, part{taskName(r), 4})
+	}
+	parts = append(parts, part{r.StepText(), 2})
+	switch {
+	case r.Tests:
+		parts = append(parts, part{"testing " + percent(r.Testing), 1})
+	case p.Working > 0:
+		parts = append(parts, part{"working " + percent(p.Working), 1})
+	}
+	if r.Loss.Known() {
+		parts = append(parts, part{fmt.Sprintf("loss %.2f", r.Loss.Value), 4})
+	}
+	if r.Running.Known() {
+		parts = append(parts, part{"running " + percent(r.Running.Value), 5})
+	}
+	parts = append(parts, part{seenText(r), 1})
+	if r.Rate > 0 && p.Working == 0 { // the speed of steps says nothing about the speed of long work
+		parts = append(parts, part{count.Number(int64(r.Rate+0.5)) + " img/s", 3})
+	}
+	return append(parts, part{host, 1})
+}
+
+func seenText(r *progress.Run) string {
+	if r.Progress.Seen == nil {
+		return ""
+	}
+	return "seen " + percent(*r.Progress.Seen)
+}
+
+// taskName is the name of the task under way, cut to what a line can take; "" where it has none.
+func taskName(r *progress.Run) string {
+	name := []rune(r.TaskName())
+	if len(name) > longestName {
+		name = append(name[:longestName-1], '…')
+	}
+	return string(name)
+}
+
+// leftText is the time until runs have ended; "" where it is not known.
+func leftText(runs []*progress.Run) string {
+	if len(runs) == 0 {
+		return ""
+	}
+	left := progress.Left(runs...)
+	if _, todo := progress.Todo(runs); left == 0 && todo > 0 {
+		return ""
+	}
+	return duration(left) + " left"
 }
 
 // part is a piece of a line; the larger drop, the sooner it is left out.

@@ -341,12 +341,12 @@ func (f *sweepFlags) work(cmd *cobra.Command, store study.Store, jobs []study.Jo
 	if err := cmd.Context().Err(); err != nil {
 		return fmt.Errorf("interrupted before the first job: %w", err)
 	}
-	show := newSweepView(cmd.ErrOrStderr(), f.quiet, f.status != "", store, jobs)
+	show := newSweepView(cmd.ErrOrStderr(), f.quiet, f.status != "", f.opts.Out, store, jobs)
 	defer show.stop()
 	if f.notes != nil {
 		defer f.notes.to.Store(f.notes.to.Swap(new(show.note)))
 	}
-	stop, err := show.board(cmd.Context(), f.status, f.opts.Out, cmd.ErrOrStderr(), f.quiet)
+	stop, err := show.servePage(cmd.Context(), f.status, cmd.ErrOrStderr(), f.quiet)
 	if err != nil {
 		return err
 	}
@@ -365,10 +365,10 @@ func (f *sweepFlags) work(cmd *cobra.Command, store study.Store, jobs []study.Jo
 // finish prints the results of the jobs. err is the worker's error.
 func (f *sweepFlags) finish(cmd *cobra.Command, store study.Store, jobs []study.Job, sum study.Sum, err error) error {
 	stdout := cmd.OutOrStdout()
-	entries := study.Entries(jobs)
+	status := statusOf(f.opts.Out, store, study.Entries(jobs))
 	if f.json.given {
-		err = errors.Join(err, f.json.print(stdout, statusOf(f.opts.Out, store, entries)))
-	} else if _, e := fmt.Fprintln(stdout, phases(store, entries).line()); e != nil {
+		err = errors.Join(err, f.json.print(stdout, status))
+	} else if _, e := fmt.Fprintln(stdout, status.Line("job")); e != nil {
 		err = errors.Join(err, e)
 	}
 	switch {
@@ -390,7 +390,7 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store study.Store, jobs []study.
 		}
 		err = errors.Join(err, f.table(cmd))
 	}
-	if n := phases(store, entries).Diverged; err == nil && n > 0 && cmd.Name() == "sweep" {
+	if n := status.Diverged; err == nil && n > 0 && cmd.Name() == "sweep" {
 		err = coded{fmt.Errorf("%s of %d diverged. Use a smaller learning rate for them, or keep the divergence as their result",
 			count.Of(n, "job"), len(jobs)), exitDiverged}
 	}

@@ -10,6 +10,7 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/sweep/study"
 )
 
@@ -57,7 +58,7 @@ func plannedJobs(store study.Store, jobs []study.Job, found *study.Reuse) (cells
 			CheckpointBytes: j.Plan.CheckpointBytes,
 			Experts:         j.Plan.Experts, x: j.Experiment, run: j.Run}
 		switch {
-		case store.State(j.Entry).Phase == study.Done:
+		case store.State(j.Entry).Phase == progress.Done:
 			one.Done = 1
 		case found != nil && found.Matches(n):
 			one.Taken = 1

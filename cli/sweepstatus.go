@@ -11,63 +11,9 @@ import (
 	"ocl/config"
 	"ocl/internal/count"
 	"ocl/internal/escape"
-	"ocl/run/result"
+	"ocl/run/progress"
 	"ocl/sweep/study"
 )
-
-// phaseCounts counts the jobs of a study by phase.
-type phaseCounts struct {
-	Jobs     int `json:"jobs"`
-	Done     int `json:"done"`
-	Diverged int `json:"diverged"` // of those that are done
-	Running  int `json:"running"`
-	Begun    int `json:"begun"` // and nobody is at work on them
-	Failed   int `json:"failed"`
-	Waiting  int `json:"waiting"`
-}
-
-func (p *phaseCounts) add(st study.State) {
-	p.Jobs++
-	switch st.Phase {
-	case study.Done:
-		p.Done++
-		if st.Outcome == result.Diverged {
-			p.Diverged++
-		}
-	case study.Running:
-		p.Running++
-	case study.Begun:
-		p.Begun++
-	case study.Failed:
-		p.Failed++
-	default:
-		p.Waiting++
-	}
-}
-
-// line says it in words; what there is none of is left out.
-func (p phaseCounts) line() string {
-	text := fmt.Sprintf("%s of %s done", count.Number(p.Done), count.Of(p.Jobs, "job"))
-	if p.Diverged > 0 {
-		text += fmt.Sprintf(" (%s diverged)", count.Number(p.Diverged))
-	}
-	for _, v := range []struct {
-		n    int
-		word string
-	}{{p.Running, "running"}, {p.Begun, "begun and stopped"}, {p.Failed, "failed"}, {p.Waiting, "waiting"}} {
-		if v.n > 0 {
-			text += fmt.Sprintf(", %s %s", count.Number(v.n), v.word)
-		}
-	}
-	return text
-}
-
-func phases(store study.Store, entries []study.Entry) (p phaseCounts) {
-	for _, e := range entries {
-		p.add(store.State(e))
-	}
-	return p
-}
 
 // jobStatus is the JSON that `ocl sweep status --json` prints of a job.
 type jobStatus struct {
@@ -97,44 +43,34 @@ type jobStatus struct {
 type studyStatus struct {
 	Folder    string `json:"folder"`
 	Cancelled bool   `json:"cancelled"`
-	phaseCounts
+	progress.Counts
 	List []jobStatus `json:"list"`
+
+	runs []*progress.Run // of the list
 }
 
-func newJobStatus(e study.Entry, st study.State) jobStatus {
+func newJobStatus(e study.Entry, st progress.State) jobStatus {
 	p := st.Progress
 	return jobStatus{e.Folder, e.Name, e.Memory, e.Data, e.Seed, e.Timing, st.Phase, st.Outcome, p.Step, e.Steps, p.Task,
 		p.Tasks, p.Trial, p.Trials,
 		p.Working, p.Seen, p.Host, st.Attempt, st.Error, st.Accuracy}
 }
 
-// parts are the pieces of the line of a job at work.
-func (j jobStatus) parts(name string) []part {
-	parts := []part{{name, 0}}
-	if j.Trial > 0 {
-		parts = append(parts, part{fmt.Sprintf("trial %d/%d", j.Trial, j.Trials), 0})
-	}
-	if j.Task > 0 {
-		parts = append(parts, part{fmt.Sprintf("task %d/%d", j.Task, j.Tasks), 0})
-	}
-	parts = append(parts, part{"step " + count.Number(j.Step) + "/" + count.Number(j.Steps), 2})
-	if j.Working > 0 {
-		parts = append(parts, part{"working " + percent(j.Working), 1})
-	}
-	if j.Seen != nil {
-		parts = append(parts, part{"seen " + percent(*j.Seen), 1})
-	}
-	return append(parts, part{j.Host, 1})
-}
-
-func statusOf(dir string, store study.Store, entries []study.Entry) studyStatus {
-	s := studyStatus{Folder: dir, Cancelled: store.Cancelled(), List: []jobStatus{}}
-	for _, e := range entries {
-		st := store.State(e)
-		s.add(st)
-		s.List = append(s.List, newJobStatus(e, st))
+func newStudyStatus(dir string, cancelled bool, entries []study.Entry, runs []*progress.Run) studyStatus {
+	s := studyStatus{Folder: dir, Cancelled: cancelled, Counts: progress.Count(runs), List: []jobStatus{}, runs: runs}
+	for i, e := range entries {
+		s.List = append(s.List, newJobStatus(e, runs[i].State))
 	}
 	return s
+}
+
+// statusOf asks the store of a study for the state of its jobs.
+func statusOf(dir string, store study.Store, entries []study.Entry) studyStatus {
+	runs := make([]*progress.Run, len(entries))
+	for i, e := range entries {
+		runs[i] = &progress.Run{Name: e.Folder, Steps: e.Steps, State: store.State(e)}
+	}
+	return newStudyStatus(dir, store.Cancelled(), entries, runs)
 }
 
 // studyFolder opens the list of jobs and the store of a study, without its data and whatever its methods are.
@@ -179,7 +115,7 @@ func newSweepStatus() *cobra.Command {
 
 // text says how far a study is, and which jobs are at work or failed.
 func (s studyStatus) text() string {
-	text := s.line()
+	text := s.Line("job")
 	if s.Cancelled {
 		text += ". The study is cancelled; `ocl sweep retry " + quoteWord(s.Folder) + "` lets it go on"
 	}
@@ -187,17 +123,16 @@ func (s studyStatus) text() string {
 	running := ""
 	unusable := table{head: []string{"cannot be used", "error"}, right: []bool{false, false}}
 	failed := table{head: []string{"failed", "attempt", "step", "error"}, right: []bool{false, true, true, false}}
-	for _, j := range s.List {
-		switch j.Phase {
-		case study.Running:
-			running += "  " + fit(j.parts(j.Folder), plainWidth) + "\n"
-		case study.Begun:
-			if j.Error != "" {
-				unusable.rows = append(unusable.rows, []string{j.Folder, study.Problem(j.Error)})
+	for _, r := range s.runs {
+		switch r.Phase {
+		case progress.Running:
+			running += "  " + fit(parts(r, r.Progress.Host), plainWidth) + "\n"
+		case progress.Begun:
+			if r.Error != "" {
+				unusable.rows = append(unusable.rows, []string{r.Name, r.Note()})
 			}
-		case study.Failed:
-			failed.rows = append(failed.rows, []string{j.Folder, count.Number(j.Attempt), count.Number(j.Step),
-				study.Problem(j.Error)})
+		case progress.Failed:
+			failed.rows = append(failed.rows, []string{r.Name, count.Number(r.Attempt), count.Number(r.Progress.Step), r.Note()})
 		}
 	}
 	if running != "" {

@@ -1,16 +1,25 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"ocl"
-	"ocl/internal/count"
+	"ocl/internal/cause"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
+	"ocl/run/train"
 	"ocl/sweep/study"
+	watching "ocl/view/watch"
 )
 
 // lookEvery is the least time between two looks at what others have done.
@@ -22,25 +31,22 @@ const mostRunning = 12
 // sweepView shows how far a study is, and which jobs are at work.
 type sweepView struct {
 	*screen
+	dir   string
 	store study.Store
 
-	jobs   []study.Job
-	states []study.State
-	place  map[string]int       // of a job, by folder
-	own    map[string]*runState // at work in this process
-	begun  time.Time
-	first  float64 // work that was done when it began
+	jobs  []study.Job
+	runs  []*progress.Run // of the jobs
+	place map[string]int  // of a job, by folder
+	own   map[string]bool // at work in this process, by folder
 }
 
-func newSweepView(w io.Writer, quiet, status bool, store study.Store, jobs []study.Job) *sweepView {
-	v := &sweepView{store: store, jobs: jobs, states: make([]study.State, len(jobs)), place: map[string]int{},
-		own: map[string]*runState{}}
+func newSweepView(w io.Writer, quiet, status bool, dir string, store study.Store, jobs []study.Job) *sweepView {
+	v := &sweepView{dir: dir, store: store, place: map[string]int{}, own: map[string]bool{}}
 	v.screen = newScreen(w, quiet, v.shown)
-	for i, j := range jobs {
-		v.place[j.Folder] = i
+	for _, j := range jobs {
+		v.add(j)
 	}
 	v.look()
-	v.begun, v.first = v.now(), v.worked()
 	next := v.now().Add(lookEvery)
 	v.start(func() {
 		if began := v.now(); (!quiet || status) && began.After(next) {
@@ -52,23 +58,29 @@ func newSweepView(w io.Writer, quiet, status bool, store study.Store, jobs []stu
 	return v
 }
 
+// add adds a job.
+func (v *sweepView) add(j study.Job) {
+	v.place[j.Folder] = len(v.jobs)
+	v.jobs = append(v.jobs, j)
+	v.runs = append(v.runs, &progress.Run{Name: j.String(), Steps: j.Steps, Work: j.FLOPs})
+}
+
 // look asks the store for the state of the jobs that are not done.
 func (v *sweepView) look() {
-	v.mu.Lock()
-	var open []int
-	for i, st := range v.states {
-		if st.Phase != study.Done && v.own[v.jobs[i].Folder] == nil {
-			open = append(open, i)
-		}
-	}
-	v.mu.Unlock()
-	for _, i := range open {
-		st := v.store.State(v.jobs[i].Entry)
+	open := func(i int) bool { return v.runs[i].Phase != progress.Done && !v.own[v.jobs[i].Folder] }
+	for i, j := range v.jobs {
 		v.mu.Lock()
-		if v.own[v.jobs[i].Folder] == nil && v.states[i].Phase != study.Done {
-			v.states[i] = st
-		}
+		ask := open(i)
 		v.mu.Unlock()
+		if !ask {
+			continue
+		}
+		st := v.store.State(j.Entry)
+		v.locked(func() {
+			if open(i) {
+				v.runs[i].Told(v.now(), st)
+			}
+		})
 	}
 }
 
@@ -84,121 +96,120 @@ func (v *sweepView) shown() []string {
 
 // overview says how far the study is, then the jobs at work, first those of this process.
 func (v *sweepView) overview(width int) []string {
-	var n phaseCounts
 	var here, elsewhere []string
-	for i, st := range v.states {
-		j := v.jobs[i]
-		if r := v.own[j.Folder]; r != nil {
-			n.add(study.State{Phase: study.Running})
-			here = append(here, "  "+fit(r.parts(), width-2))
-			continue
-		}
-		n.add(st)
-		if st.Phase == study.Running {
-			if st.Progress.Host == study.HostName() {
-				st.Progress.Host = fmt.Sprintf("process %d", st.Progress.PID)
+	for i, r := range v.runs {
+		switch host := r.Progress.Host; {
+		case r.Phase != progress.Running:
+		case v.own[v.jobs[i].Folder]:
+			here = append(here, "  "+fit(parts(r, ""), width-2))
+		default:
+			if host == study.HostName() {
+				host = fmt.Sprintf("process %d", r.Progress.PID)
 			}
-			elsewhere = append(elsewhere, "  "+fit(newJobStatus(j.Entry, st).parts(j.String()), width-2))
+			elsewhere = append(elsewhere, "  "+fit(parts(r, host), width-2))
 		}
-	}
-	parts := []part{{fmt.Sprintf("%s of %s done", count.Number(n.Done), count.Of(n.Jobs, "job")), 0},
-		{fmt.Sprintf("%d running", n.Running), 1}}
-	if n.Failed > 0 {
-		parts = append(parts, part{fmt.Sprintf("%d failed", n.Failed), 0})
-	}
-	if n.Diverged > 0 {
-		parts = append(parts, part{fmt.Sprintf("%d diverged", n.Diverged), 2})
-	}
-	if left, ok := v.left(); ok {
-		parts = append(parts, part{duration(left) + " left", 0})
 	}
 	all := append(here, elsewhere...)
 	if len(all) > mostRunning {
 		all = append(all[:mostRunning-1], fmt.Sprintf("  and %d more", len(all)-mostRunning+1))
 	}
-	return append([]string{fit(parts, width)}, all...)
-}
-
-// worked is the work of the study that is done, in floating-point operations.
-func (v *sweepView) worked() (sum float64) {
-	for i, st := range v.states {
-		j := v.jobs[i]
-		switch r := v.own[j.Folder]; {
-		case r != nil && j.Tuned:
-			sum += j.FLOPs * float64(r.ahead+r.step) / float64(max(j.Steps, 1))
-		case r != nil && r.total > 0:
-			sum += j.FLOPs * r.work() / r.total
-		case st.Phase == study.Done:
-			sum += j.FLOPs
-		default:
-			sum += j.FLOPs * float64(st.Progress.Step) / float64(max(j.Steps, 1))
-		}
-	}
-	return sum
-}
-
-// left estimates the time until the last job is done, by the speed since the view began.
-func (v *sweepView) left() (time.Duration, bool) {
-	all := 0.0
-	for i, j := range v.jobs {
-		if v.states[i].Phase != study.Failed {
-			all += j.FLOPs
-		}
-	}
-	worked, spent := v.worked(), v.now().Sub(v.begun).Seconds()
-	if spent < 2 || worked <= v.first || all <= worked {
-		return 0, false
-	}
-	return seconds((all - worked) / (worked - v.first) * spent), true
+	return append([]string{fit([]part{{progress.Count(v.runs).Line("job"), 0}, {leftText(v.runs), 0}}, width)}, all...)
 }
 
 // watch are the observers of a job that this process does.
 func (v *sweepView) watch(j study.Job) experiment.Events {
-	r := &runState{name: j.String()}
-	ev := v.events(r)
-	ev.Begin = func(run experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
-		v.locked(func() {
-			n, trials := j.Trial(run)
-			*r = runState{name: j.String(), ahead: r.ahead + r.step}
-			if n > 0 {
-				r.name += fmt.Sprintf(" trial %d/%d", n, trials)
-			}
-			r.begin(v.now(), info, plan)
-			v.own[j.Folder] = r
-			if plan.StepsDone > 0 && !plan.Kept {
-				v.say(v.out, r.continues())
-			}
-		})
-	}
-	ev.Working = func(done, total int) {
-		v.locked(func() { v.first -= r.workedOn(float64(done)/float64(total)) / max(r.total, 1) * j.FLOPs })
-	}
-	ev.Note = func(text string) { v.note(r.name + "  " + text) }
-	ev.End = func(experiment.Job, *result.Result, error) {
-		v.locked(func() {
-			delete(v.own, j.Folder)
-			v.states[v.place[j.Folder]] = study.State{Phase: study.Begun, Progress: study.Progress{Step: r.ahead + r.step}}
-		})
-	}
-	return ev
+	r := v.runs[v.place[j.Folder]]
+	v.locked(func() {
+		r.Told(v.now(), progress.State{Phase: progress.Begun,
+			Progress: progress.Progress{Host: study.HostName(), PID: os.Getpid(), Step: r.Progress.Step}})
+	})
+	return train.Tee(r.Events(v.now, v.locked), experiment.Events{
+		Begin: func(_ experiment.Job, _ ocl.StreamInfo, plan experiment.Plan) {
+			v.locked(func() {
+				v.own[j.Folder] = true
+				if plan.StepsDone > 0 && !plan.Kept {
+					v.say(v.out, continues(r))
+				}
+			})
+		},
+		Note: func(text string) { v.note(j.String() + "  " + text) },
+		End: func(experiment.Job, *result.Result, error) {
+			v.locked(func() { // the store says how the job ends, and a trial is not its end
+				delete(v.own, j.Folder)
+				r.Phase, r.Outcome, r.Error = progress.Begun, "", ""
+			})
+		},
+	})
 }
 
 // changed is called for each job that has ended, here or elsewhere.
-func (v *sweepView) changed(j study.Job, st study.State) {
+func (v *sweepView) changed(j study.Job, st progress.State) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	i := v.place[j.Folder]
-	before := v.states[i].Phase
-	v.states[i] = st
+	r := v.runs[v.place[j.Folder]]
+	before := r.Phase
+	r.Told(v.now(), st)
 	if before == st.Phase {
 		return
 	}
 	switch {
-	case st.Phase == study.Failed:
-		v.say(v.notes, fmt.Sprintf("%s  failed: %s", j, study.Problem(st.Error)))
+	case st.Phase == progress.Failed:
+		v.say(v.notes, fmt.Sprintf("%s  failed: %s", j, cause.Line(st.Error)))
 	case st.Accuracy != nil:
 		v.say(v.out, fmt.Sprintf("%s  %s  average accuracy %s", j, st.Outcome, percent(*st.Accuracy)))
 	default:
 		v.say(v.out, fmt.Sprintf("%s  %s", j, st.Outcome))
 	}
+}
+
+// checkStatus refuses what is no address.
+func (f *sweepFlags) checkStatus() error {
+	if _, _, err := net.SplitHostPort(f.status); f.status != "" && err != nil {
+		return fmt.Errorf("--status cannot be %q. Use a port with a colon, such as :8080, or an address and a port", f.status)
+	}
+	return nil
+}
+
+// servePage serves the page of the study until the returned function is called. address is such as :8080, which only
+// this machine reaches.
+func (v *sweepView) servePage(ctx context.Context, address string, stderr io.Writer, quiet bool) (stop func(), err error) {
+	if address == "" {
+		return func() {}, nil
+	}
+	host, port, _ := net.SplitHostPort(address) // checkStatus has seen it
+	address = net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)
+	on, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("sweep: --status: %s cannot be used: %w. Use another port", address, refused(err))
+	}
+	if ip := net.ParseIP(host); host != "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		fmt.Fprintf(stderr, "warning: everybody who reaches %s over the network can read the page of the study. Leave out the address if only this machine should\n",
+			host)
+	}
+	if !quiet {
+		fmt.Fprintf(stderr, "http://%s/ shows how far the study is\n", on.Addr())
+	}
+	return watching.ServeBoard(on, host, v.board, func() []byte {
+		text, err := json.MarshalIndent(v.status(), "", "  ")
+		if err != nil {
+			panic("sweep: the state of a study: " + err.Error()) // it has texts and finite numbers
+		}
+		return append(text, '\n')
+	}), nil
+}
+
+// board is the page.
+func (v *sweepView) board() []byte {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return watching.Board(filepath.Base(v.dir), study.Entries(v.jobs), v.runs)
+}
+
+// status is the JSON that `ocl sweep status --json` prints, as far as the view knows: what others do is looked at every
+// ten seconds.
+func (v *sweepView) status() studyStatus {
+	cancelled := v.store.Cancelled()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return newStudyStatus(v.dir, cancelled, study.Entries(v.jobs), v.runs)
 }

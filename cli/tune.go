@@ -96,7 +96,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	cfg.Tune, cfg.Protocol = config.Tune{}, config.ProtocolTuning
 	f.opts.Program, f.opts.Revision, f.opts.Command = program()
 	f.opts.Progress, f.opts.ReadOnly = newOpening(stderr, f.quiet).work, f.dryRun
-	show := newProgress(stderr, f.quiet || f.dryRun)
+	show := newRunsView(stderr, f.quiet || f.dryRun)
 	defer show.stop()
 	f.opts.Events = func(r tune.Running) experiment.Events { return show.named(r.Name, r.Total) }
 	if f.results != "" {

@@ -122,7 +122,7 @@ func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *res
 	opts.DataDir = dataFolder(opts.DataDir, recorded)
 	opening := newOpening(stderr, f.quiet)
 	opts.Progress, opts.Embedding = opening.work, opening.embedding
-	show := newProgress(stderr, f.quiet)
+	show := newRunsView(stderr, f.quiet)
 	defer show.stop()
 	opts.Events = show.job
 	x, err := experiment.OpenRerun(ctx, recorded, f.parent, opts)

@@ -15,6 +15,7 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/view/known"
 	"ocl/view/report"
 	watching "ocl/view/watch"
@@ -101,7 +102,7 @@ func (f *watchFlags) watch(cmd *cobra.Command, dir string) error {
 		return fmt.Errorf("watch: the page cannot be shown any longer: %w. Give the same command again", err)
 	}
 	if !f.quiet && s != nil && s.Over() {
-		fmt.Fprintf(stderr, "all runs have ended (%s failed)\n", count.Number(s.Count(watching.Failed)))
+		fmt.Fprintf(stderr, "all runs have ended (%s failed)\n", count.Number(progress.Count(s.Jobs).Failed))
 	}
 	return f.leave(cmd, dir, s)
 }

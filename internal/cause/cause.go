@@ -38,6 +38,12 @@ type marked struct {
 
 func (m marked) Unwrap() []error { return []error{m.error, m.target} }
 
+// Line is the first line of a text, for a line of a list.
+func Line(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	return text
+}
+
 // Shown is a word from a file, for a message: shortened if it is long, and in quotes if it is empty or has spaces or
 // characters that a terminal must not get.
 func Shown(word string) string {

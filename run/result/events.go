@@ -70,23 +70,6 @@ type Plan struct {
 	BetweenFLOPs []int64 `json:"between_flops,omitempty"` // before each evaluation in the middle of each task
 }
 
-// Done is the work that is done after so many steps, of which the evaluations have predicted so many images. ends are
-// the tasks whose evaluation at their end is over, and betweens those of the evaluations in their middle.
-func (p *Plan) Done(steps, images int, ends, betweens []int) float64 {
-	done := float64(steps)*float64(p.StepFLOPs) + float64(images)*float64(p.ImageFLOPs)
-	for _, list := range []struct {
-		of    []int64
-		tasks []int
-	}{{p.PrepareFLOPs, ends}, {p.BetweenFLOPs, betweens}} {
-		for _, t := range list.tasks {
-			if t >= 0 && t < len(list.of) {
-				done += float64(list.of[t])
-			}
-		}
-	}
-	return done
-}
-
 // Events reads an events.jsonl, also while it is being written: it ignores a last line without its end. A line that is
 // not an event, a first line of another format and a newer version are errors that name the line, and end the reading.
 func Events(r io.Reader) iter.Seq2[Event, error] {

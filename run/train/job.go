@@ -42,6 +42,50 @@ type Events struct {
 	Note         func(text string)                // a note for the user: a damaged checkpoint was skipped, …
 }
 
+// Tee are observers that tell both of each event, first a.
+func Tee(a, b Events) Events {
+	return Events{Begin: both3(a.Begin, b.Begin), TaskBegin: both1(a.TaskBegin, b.TaskBegin),
+		StepBegin: both0(a.StepBegin, b.StepBegin), StepEnd: both2(a.StepEnd, b.StepEnd),
+		Working: both2(a.Working, b.Working), Tested: both2(a.Tested, b.Tested), Evaluated: both1(a.Evaluated, b.Evaluated),
+		Checkpointed: both1(a.Checkpointed, b.Checkpointed), End: both3(a.End, b.End), Note: both1(a.Note, b.Note)}
+}
+
+func both0(f, g func()) func() {
+	if f == nil {
+		return g
+	} else if g == nil {
+		return f
+	}
+	return func() { f(); g() }
+}
+
+func both1[A any](f, g func(A)) func(A) {
+	if f == nil {
+		return g
+	} else if g == nil {
+		return f
+	}
+	return func(a A) { f(a); g(a) }
+}
+
+func both2[A, B any](f, g func(A, B)) func(A, B) {
+	if f == nil {
+		return g
+	} else if g == nil {
+		return f
+	}
+	return func(a A, b B) { f(a, b); g(a, b) }
+}
+
+func both3[A, B, C any](f, g func(A, B, C)) func(A, B, C) {
+	if f == nil {
+		return g
+	} else if g == nil {
+		return f
+	}
+	return func(a A, b B, c C) { f(a, b, c); g(a, b, c) }
+}
+
 // Evaluated holds the results of an evaluation, for observers.
 type Evaluated struct {
 	Task     int        // the task that was just learned, or is being learned

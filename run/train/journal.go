@@ -66,7 +66,7 @@ const mostListed = 100_000
 
 // firstEvent says what run it is, and what it is going to do.
 func (r *run) firstEvent() result.Event {
-	id, p := r.Job.Identity, r.Plan
+	id := r.Job.Identity
 	st := r.streamResult()
 	st.ClassNames, st.Notes = nil, nil
 	if len(st.Order()) > mostListed {
@@ -74,11 +74,10 @@ func (r *run) firstEvent() result.Event {
 			st.Tasks[i].Classes = nil
 		}
 	}
-	plan := &result.Plan{Steps: p.Steps, FLOPs: p.FLOPs(), StepFLOPs: p.FLOPsPerStep, ImageFLOPs: p.FLOPsPerImage,
-		PrepareFLOPs: orNone(p.PrepareFLOPs), BetweenFLOPs: orNone(p.MidTaskFLOPs)}
+	plan := r.Plan.Brief()
 	return result.Event{Event: result.EventRun, Format: result.EventsFormat, Version: result.EventsVersion,
 		Key: r.Job.Key, DataDigest: id.Data, Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution,
-		Registered: id.Registered, Stream: &st, Plan: plan}
+		Registered: id.Registered, Stream: &st, Plan: &plan}
 }
 
 // orNone is nil for a list of zeros.

@@ -8,6 +8,7 @@ import (
 	"ocl/learn/method"
 	"ocl/nn"
 	"ocl/run/build"
+	"ocl/run/result"
 )
 
 // Plan says what a run will do, for progress and --dry-run.
@@ -53,6 +54,12 @@ func (p Plan) FLOPs() float64 {
 		all += float64(p.MidTask) * float64(p.MidTaskFLOPs[n/2]) // they grow with what is stored
 	}
 	return all
+}
+
+// Brief is the plan as the events of the run have it.
+func (p Plan) Brief() result.Plan {
+	return result.Plan{Steps: p.Steps, FLOPs: p.FLOPs(), StepFLOPs: p.FLOPsPerStep, ImageFLOPs: p.FLOPsPerImage,
+		PrepareFLOPs: orNone(p.PrepareFLOPs), BetweenFLOPs: orNone(p.MidTaskFLOPs)}
 }
 
 // Left returns the work that remains, given what f says is done.

@@ -17,6 +17,7 @@ import (
 	"ocl/config"
 	"ocl/internal/atomicfile"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/survey"
 	"ocl/survey/paper"
@@ -283,7 +284,7 @@ func storeStudy(root, dir string, out io.Writer) error {
 	var faults []error
 	waiting := 0
 	for _, e := range entries {
-		if store.State(e).Phase != study.Done {
+		if store.State(e).Phase != progress.Done {
 			waiting++
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/sweep/served"
 	"ocl/sweep/study"
 	"ocl/sweep/studytest"
@@ -66,7 +67,7 @@ func TestHolderAway(t *testing.T) {
 			}
 			within(t, "the worker says so", func() bool { return told.count(away) == 1 })
 			for range 3 {
-				if err := c.Beat(study.Progress{Step: 3}); err != nil {
+				if err := c.Beat(progress.Progress{Step: 3}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -90,16 +91,16 @@ func TestHolderAway(t *testing.T) {
 			within(t, "the worker says that it is back", func() bool { return told.count(again) == 1 })
 			second, _ := join(t, h.Join(), t.TempDir())
 			if !remove { // the record of the job is there, so its worker has a minute to come back
-				if got, st, err := second.Store().Claim(entries[1]); got != nil || err != nil || st.Phase != study.Running {
+				if got, st, err := second.Store().Claim(entries[1]); got != nil || err != nil || st.Phase != progress.Running {
 					t.Fatalf("claim %v, %+v, error %v", got, st, err)
 				}
 			}
-			if err := d.Beat(study.Progress{Step: 4}); err != nil { // the other job is still its own
+			if err := d.Beat(progress.Progress{Step: 4}); err != nil { // the other job is still its own
 				t.Fatal(err)
 			}
 			within(t, "others see it at work", func() bool {
 				st := second.Store().State(entries[1])
-				return st.Phase == study.Running && st.Progress.Step == 4
+				return st.Phase == progress.Running && st.Progress.Step == 4
 			})
 			if n := told.count(away); n != 1 {
 				t.Errorf("told %d times", n)
@@ -131,11 +132,11 @@ func TestFilesRemovedUnderTheServer(t *testing.T) {
 	within(t, "the holder says so", func() bool { return holder.count("was removed") == 1 })
 	within(t, "the worker is back", func() bool { return told.count(again) == 1 })
 	within(t, "the other one knows what is done",
-		func() bool { return idle.Store().State(entries[0]).Phase == study.Done })
-	if err := c.Beat(study.Progress{Step: 5}); err != nil {
+		func() bool { return idle.Store().State(entries[0]).Phase == progress.Done })
+	if err := c.Beat(progress.Progress{Step: 5}); err != nil {
 		t.Fatal(err)
 	}
-	if st := idle.Store().State(entries[1]); st.Phase != study.Running {
+	if st := idle.Store().State(entries[1]); st.Phase != progress.Running {
 		t.Errorf("the job at work is %+v", st)
 	}
 	studytest.Write(t, c, all[1])
@@ -161,7 +162,7 @@ func TestFolderIsTheTruth(t *testing.T) {
 	if err := claim(t, worker, entries[0]).Fail(os.ErrInvalid); err != nil {
 		t.Fatal(err)
 	}
-	within(t, "the folder has the failure", func() bool { return folder.State(entries[0]).Phase == study.Failed })
+	within(t, "the folder has the failure", func() bool { return folder.State(entries[0]).Phase == progress.Failed })
 	if st := folder.State(entries[0]); st.Error != os.ErrInvalid.Error() {
 		t.Errorf("failed is %+v", st)
 	}
@@ -183,7 +184,7 @@ func TestFolderIsTheTruth(t *testing.T) {
 	if err := h.SetHanded(entries[1].Key); err != nil {
 		t.Fatal(err)
 	}
-	within(t, "the worker sees it", func() bool { return worker.Store().State(entries[1]).Phase == study.Running })
+	within(t, "the worker sees it", func() bool { return worker.Store().State(entries[1]).Phase == progress.Running })
 	finish(t, worker, all[1])
 	accepted(t, dir, entries[1])
 
@@ -205,7 +206,7 @@ func TestFolderIsTheTruth(t *testing.T) {
 	h, _ = serve(t, dir, entries, address)
 	closed(t, h)
 	later, _ := join(t, h.Join()+".kept", t.TempDir()) // the old join file is good
-	within(t, "the other result is known", func() bool { return later.Store().State(entries[0]).Phase == study.Done })
+	within(t, "the other result is known", func() bool { return later.Store().State(entries[0]).Phase == progress.Done })
 	finish(t, later, all[1])
 	accepted(t, dir, entries[1])
 }

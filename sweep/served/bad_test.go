@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/served"
 	"ocl/sweep/study"
@@ -216,7 +217,7 @@ func TestForgedResults(t *testing.T) {
 		}
 		sent++
 		within(t, what+" is put aside", func() bool { return asides() == sent && h.Waiting() == 0 })
-		if st := study.OpenFolder(dir).State(e); st.Phase == study.Done {
+		if st := study.OpenFolder(dir).State(e); st.Phase == progress.Done {
 			t.Fatalf("%s: the job is done", what)
 		}
 	}
@@ -397,19 +398,20 @@ func TestDoneIsOfTheFolder(t *testing.T) {
 		sum, _ := w.Run(t.Context())
 		ended <- sum
 	}()
-	for _, phase := range []string{study.Done, study.Failed} {
+	for _, phase := range []string{progress.Done, progress.Failed} {
 		if err := f.Put(f.KV("jobs", entries[0].Key),
 			[]byte(`{"phase":"`+phase+`","outcome":"finished","kept":true}`)); err != nil {
 			t.Fatal(err)
 		}
 		for until := time.Now().Add(5 * soon); time.Now().Before(until); time.Sleep(time.Millisecond) {
-			if st := h.Store().State(entries[0]); st.Phase == study.Done || st.Phase == study.Failed {
+			if st := h.Store().State(entries[0]); st.Phase == progress.Done || st.Phase == progress.Failed {
 				t.Fatalf("%s: the job without a result is %+v", phase, st)
 			}
 		}
 	}
 	finish(t, worker, all[0])
-	if sum := <-ended; sum.Left != 0 || sum.AllFailed != 0 || study.OpenFolder(dir).State(entries[0]).Phase != study.Done {
+	if sum := <-ended; sum.Left != 0 || sum.AllFailed != 0 ||
+		study.OpenFolder(dir).State(entries[0]).Phase != progress.Done {
 		t.Errorf("the holder ends with %+v", sum)
 	}
 }
@@ -463,7 +465,7 @@ func TestNoDetour(t *testing.T) {
 	}
 	_ = f.NC.Flush()
 	within(t, "all is put right", func() bool {
-		return other.Store().State(entries[0]).Phase == study.Waiting && len(h.Refused()) == 0
+		return other.Store().State(entries[0]).Phase == progress.Waiting && len(h.Refused()) == 0
 	})
 	if other.Store().Cancelled() || h.Store().Cancelled() {
 		t.Error("a worker has cancelled the study")

@@ -18,6 +18,7 @@ import (
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/study"
 )
@@ -45,7 +46,7 @@ func (c *claim) Place() experiment.RunIn { return experiment.RunIn{Folder: c.fol
 func (c *claim) Attempt() (number, step int) { return c.job.Number, c.job.Start }
 
 // Beat implements [study.Claim]. A server that does not answer is no error: the claim is taken again once it does.
-func (c *claim) Beat(p study.Progress) error {
+func (c *claim) Beat(p progress.Progress) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ctx, cancel := op()
@@ -118,7 +119,7 @@ func (c *claim) mine(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case now.Phase == study.Begun && now.Worker == c.store.worker && now.Number == c.job.Number:
+	case now.Phase == progress.Begun && now.Worker == c.store.worker && now.Number == c.job.Number:
 		c.jobRev = rev
 		return nil
 	case now.Phase == "" || now.Phase == phaseReleased: // nobody is at work on it
@@ -302,7 +303,7 @@ func (c *claim) forget(remove bool) {
 type atServer struct{ error }
 
 // take makes the claim at the server. It is taken if the state is running for sure.
-func (c *claim) take() (st study.State, err error) {
+func (c *claim) take() (st progress.State, err error) {
 	ctx, cancel := op()
 	defer cancel()
 	s, key := c.store, c.entry.Key
@@ -313,7 +314,7 @@ func (c *claim) take() (st study.State, err error) {
 			s.view.claims.learn(e)
 			s.mu.Unlock()
 		}
-		return study.State{Phase: study.Running}, nil
+		return progress.State{Phase: progress.Running}, nil
 	}
 	if err != nil {
 		return st, &atServer{err}
@@ -337,8 +338,8 @@ func (c *claim) take() (st study.State, err error) {
 	if err != nil {
 		return st, err
 	}
-	c.job, c.jobRev = record{Phase: study.Begun, Worker: s.worker, Attempt: study.FirstAttempt(step)}, rev
-	if before.Phase == study.Begun {
+	c.job, c.jobRev = record{Phase: progress.Begun, Worker: s.worker, Attempt: study.FirstAttempt(step)}, rev
+	if before.Phase == progress.Begun {
 		c.job.Attempt = before.Next(step)
 	}
 	tooMany := c.job.TooMany()
@@ -349,7 +350,7 @@ func (c *claim) take() (st study.State, err error) {
 	c.held.Step = step
 	switch err := c.write(ctx); {
 	case errors.Is(err, study.ErrLost):
-		return study.State{Phase: study.Running}, nil
+		return progress.State{Phase: progress.Running}, nil
 	case err != nil:
 		return st, &atServer{err}
 	case tooMany != nil:
@@ -365,7 +366,7 @@ func (c *claim) take() (st study.State, err error) {
 			s.tell(fmt.Sprintf("that %s was begun cannot be noted: %v. Make room on the disk", c.entry, err))
 		}
 	}
-	return study.State{Phase: study.Running, Sure: true, Attempt: c.job.Number, Progress: c.held.Progress}, nil
+	return progress.State{Phase: progress.Running, Sure: true, Attempt: c.job.Number, Progress: c.held.Progress}, nil
 }
 
 // fill puts what earlier attempts have handed over into the place, unless that has more already. It returns the step.

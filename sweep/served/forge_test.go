@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/served"
 	"ocl/sweep/study"
@@ -54,7 +55,7 @@ func newForging(t testing.TB, seed uint64, join string, all []*result.Result, ho
 	whole := func(r *result.Result) []byte {
 		return archive(experiment.ResultFile, encoded(t, r))
 	}
-	phases := []string{study.Done, study.Failed, study.Begun, "released", "handed", "else"}
+	phases := []string{progress.Done, progress.Failed, progress.Begun, "released", "handed", "else"}
 	g.actions = map[string]func(*served.Forger, string){
 		"the record of a job": func(f *served.Forger, key string) {
 			_ = f.Put(f.KV("jobs", key), text(map[string]any{"phase": pick(phases), "worker": pick(append(g.honest, f.Name)),
@@ -109,7 +110,7 @@ func newForging(t testing.TB, seed uint64, join string, all []*result.Result, ho
 			}
 		},
 		"a failure": func(f *served.Forger, key string) {
-			_ = f.Put(f.KV("jobs", key), text(map[string]any{"phase": pick([]string{study.Begun, "handed"}), "worker": f.Name,
+			_ = f.Put(f.KV("jobs", key), text(map[string]any{"phase": pick([]string{progress.Begun, "handed"}), "worker": f.Name,
 				"number": 1}))
 			_ = f.Put(f.Result(f.Token, key), []byte(strings.Repeat("forged ", 1000)), served.FailedHeader,
 				pick([]string{"yes", "deaths"}))
@@ -235,7 +236,7 @@ func forged(t *testing.T, seed uint64, all []*result.Result) {
 		st := study.OpenFolder(dir).State(e)
 		text, err := os.ReadFile(filepath.Join(dir, e.Folder, experiment.ResultFile))
 		want, _ := result.Encode(all[i])
-		if st.Phase != study.Done || err != nil || !bytes.Equal(text, want) {
+		if st.Phase != progress.Done || err != nil || !bytes.Equal(text, want) {
 			t.Errorf("%s is %+v, error %v; the result is the same: %v", e, st, err, bytes.Equal(text, want))
 		}
 	}
@@ -315,7 +316,7 @@ func TestForgedEnds(t *testing.T) {
 	worker, _ := join(t, h.Join(), t.TempDir())
 	finish(t, worker, all[1])
 	accepted(t, dir, entries[1])
-	within(t, "the worker knows", func() bool { return worker.Store().State(entries[1]).Phase == study.Done })
+	within(t, "the worker knows", func() bool { return worker.Store().State(entries[1]).Phase == progress.Done })
 	f, err := served.Forge(h.Join(), "key", "w", "")
 	if err != nil {
 		t.Fatal(err)
@@ -332,7 +333,7 @@ func TestForgedEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		within(t, "the worker has read it", func() bool { return worker.Seen("ends") >= h.Last("ends") })
-		if st := worker.Store().State(entries[0]); st.Phase != study.Waiting {
+		if st := worker.Store().State(entries[0]); st.Phase != progress.Waiting {
 			t.Errorf("%s: a forged end makes of the job %+v", what, st)
 		}
 	}
@@ -405,7 +406,7 @@ func TestLyingWorker(t *testing.T) {
 	}
 	for i := 1; i < 4; i++ {
 		lie(entries[i])
-		if st := study.OpenFolder(dir).State(entries[i]); st.Phase == study.Failed {
+		if st := study.OpenFolder(dir).State(entries[i]); st.Phase == progress.Failed {
 			t.Fatalf("a worker lets a job be %+v", st)
 		}
 		finish(t, worker, all[i])
@@ -420,14 +421,14 @@ func TestLyingWorker(t *testing.T) {
 		if err := claim(t, w, e).Fail(errors.New(why)); err != nil {
 			t.Fatal(err)
 		}
-		if st := w.Store().State(e); st.Phase != study.Failed {
+		if st := w.Store().State(e); st.Phase != progress.Failed {
 			t.Errorf("for the worker that cannot do it the job is %+v", st)
 		}
 		within(t, "the holder has heard it", func() bool { return h.Waiting() == 0 })
 	}
 	failed := func(e study.Entry, why string) {
 		t.Helper()
-		within(t, "the job has failed", func() bool { return study.OpenFolder(dir).State(e).Phase == study.Failed })
+		within(t, "the job has failed", func() bool { return study.OpenFolder(dir).State(e).Phase == progress.Failed })
 		if st := study.OpenFolder(dir).State(e); st.Error != why {
 			t.Errorf("failed is %+v", st)
 		}
@@ -436,13 +437,13 @@ func TestLyingWorker(t *testing.T) {
 	finish(t, other, all[4])
 	accepted(t, dir, entries[4])
 	failing(worker, entries[5], "first")
-	if st := study.OpenFolder(dir).State(entries[5]); st.Phase == study.Failed {
+	if st := study.OpenFolder(dir).State(entries[5]); st.Phase == progress.Failed {
 		t.Errorf("one of two workers lets a job be %+v", st)
 	}
 	failing(other, entries[5], "second")
 	failed(entries[5], "second")
 	failing(other, entries[6], "third")
-	if st := study.OpenFolder(dir).State(entries[6]); st.Phase == study.Failed {
+	if st := study.OpenFolder(dir).State(entries[6]); st.Phase == progress.Failed {
 		t.Errorf("one of two workers lets a job be %+v", st)
 	}
 	worker.Close() // nobody else can try
@@ -472,7 +473,7 @@ func TestNobodyElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	accepted(t, dir, entries[2])
-	within(t, "the job has failed", func() bool { return study.OpenFolder(dir).State(entries[3]).Phase == study.Failed })
+	within(t, "the job has failed", func() bool { return study.OpenFolder(dir).State(entries[3]).Phase == progress.Failed })
 	if d := time.Since(began); d < served.MaxAge {
 		t.Errorf("it has failed after %v", d)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"ocl/internal/input"
-	"ocl/sweep/study"
+	"ocl/run/progress"
 )
 
 // FuzzJoinFile: a join file is refused with what to do, or says the same again when it is written again.
@@ -90,8 +90,8 @@ func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := recordOf(data)
 		switch st := r.state(); st.Phase {
-		case study.Done, study.Failed, study.Running, study.Waiting, study.Begun:
-			if st.Phase == study.Done && r.Phase != study.Done || st.Progress.Step < 0 || st.Attempt < 0 {
+		case progress.Done, progress.Failed, progress.Running, progress.Waiting, progress.Begun:
+			if st.Phase == progress.Done && r.Phase != progress.Done || st.Progress.Step < 0 || st.Attempt < 0 {
 				t.Errorf("%s is %+v", data, st)
 			}
 		default:

@@ -21,6 +21,7 @@ import (
 
 	"ocl/internal/input"
 	"ocl/internal/limit"
+	"ocl/run/progress"
 	"ocl/sweep/study"
 )
 
@@ -195,7 +196,7 @@ func (h *Holder) Close() error {
 	done := true
 	for _, e := range h.order { // the folder knows it first
 		phase := h.folder.State(e).Phase
-		done = done && (phase == study.Done || phase == study.Failed)
+		done = done && (phase == progress.Done || phase == progress.Failed)
 	}
 	if done && h.server != nil {
 		for end := time.Now().Add(2 * h.store.every); h.server.current().NumClients() > 1 && time.Now().Before(end); {
@@ -281,13 +282,13 @@ const mostBegun = 64
 
 // heard lets the holder look at once for what a worker says that it has handed over.
 func (h *Holder) heard(key string, r record) {
-	if _, known := h.entries[key]; known && r.Phase == study.Begun && len(h.begun[key]) < mostBegun {
+	if _, known := h.entries[key]; known && r.Phase == progress.Begun && len(h.begun[key]) < mostBegun {
 		if h.begun[key] == nil {
 			h.begun[key] = map[string]bool{}
 		}
 		h.begun[key][markOf(r.Worker)] = true
 	}
-	if r.Phase == phaseHanded || r.Phase == phaseReleased || r.Phase == study.Begun && r.Step > r.Start {
+	if r.Phase == phaseHanded || r.Phase == phaseReleased || r.Phase == progress.Begun && r.Step > r.Start {
 		h.again()
 	}
 }
@@ -408,7 +409,7 @@ func (h *Holder) build(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		if _, claimed := claims[e.Key]; r.Phase == study.Begun && !claimed { // its worker has time to come back
+		if _, claimed := claims[e.Key]; r.Phase == progress.Begun && !claimed { // its worker has time to come back
 			if _, err := s.claims.Create(ctx, e.Key, encoded(held{Worker: r.Worker, Progress: r.Progress})); err != nil &&
 				!errors.Is(err, jetstream.ErrKeyExists) {
 				return err

@@ -17,9 +17,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ocl/internal/atomicfile"
+	"ocl/internal/cause"
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/sweep/study"
 )
 
@@ -78,7 +80,7 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 	case err != nil:
 	case h.refused[worker] != "" || h.faults[markOf(worker)] >= mostFaults:
 		err = errRefused
-	case h.folder.State(e).Phase == study.Done: // a second result is dropped
+	case h.folder.State(e).Phase == progress.Done: // a second result is dropped
 		h.swept = 0
 		return true
 	case m.Header.Get(failedHeader) != "":
@@ -113,7 +115,7 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 			return h.wait(e, err)
 		}
 	}
-	if err == nil && h.folder.State(e).Phase != study.Done {
+	if err == nil && h.folder.State(e).Phase != progress.Done {
 		err = errors.New("its run was interrupted")
 	}
 	if err != nil {
@@ -124,7 +126,7 @@ func (h *Holder) take(ctx context.Context, m *jetstream.RawStreamMsg) bool {
 	for _, other := range h.said[key].by {
 		if markOf(other) != markOf(worker) {
 			h.fault(ctx, other, fmt.Sprintf("it said that %d jobs have failed that others have done, the last because %s",
-				mostFaults, study.Problem(h.said[key].why)))
+				mostFaults, cause.Line(h.said[key].why)))
 		}
 	}
 	delete(h.said, key)
@@ -212,7 +214,7 @@ func (h *Holder) refuse(ctx context.Context, m *jetstream.RawStreamMsg, worker, 
 func (h *Holder) offer(ctx context.Context, e study.Entry, worker string) {
 	r, _, err := h.store.job(ctx, e.Key)
 	h.failed(err)
-	if _, ended := h.endOf(e); err == nil && !ended && (r.Phase != study.Begun || r.Worker == worker) {
+	if _, ended := h.endOf(e); err == nil && !ended && (r.Phase != progress.Begun || r.Worker == worker) {
 		r.Phase, r.Worker = phaseReleased, ""
 		_, err = h.store.jobs.Put(ctx, e.Key, encoded(r))
 		h.failed(err)

@@ -24,6 +24,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/internal/atomicfile"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/served"
 	"ocl/sweep/study"
@@ -310,7 +311,7 @@ func TestKills(t *testing.T) {
 			begun[f.Name()] = true
 		}
 		for _, e := range entries {
-			if accepted[e.Key] != nil || !begun[e.Folder] || folder.State(e).Phase != study.Done {
+			if accepted[e.Key] != nil || !begun[e.Folder] || folder.State(e).Phase != progress.Done {
 				continue
 			}
 			if accepted[e.Key], err = os.Stat(filepath.Join(dir, e.Folder, experiment.ResultFile)); err != nil {
@@ -375,7 +376,7 @@ func TestKills(t *testing.T) {
 		t.Errorf("the holder ended with %v", holder.err)
 	}
 	for _, e := range entries {
-		if st := folder.State(e); st.Phase != study.Done {
+		if st := folder.State(e); st.Phase != progress.Done {
 			t.Fatalf("%s is %+v", e.Folder, st)
 		}
 		now, err := os.Stat(filepath.Join(dir, e.Folder, experiment.ResultFile))

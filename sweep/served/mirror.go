@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/study"
 )
@@ -58,7 +59,7 @@ func (h *Holder) settle(ctx context.Context, e study.Entry, r record) (record, e
 		}
 		r.Phase = phaseReleased
 	}
-	if st.Progress.Step > 0 && r.Phase != study.Begun { // what the server may not have any more
+	if st.Progress.Step > 0 && r.Phase != progress.Begun { // what the server may not have any more
 		m, there, err := h.store.manifest(ctx, "*", savedOf(e.Key))
 		if err != nil {
 			return r, err
@@ -180,7 +181,7 @@ func (h *Holder) look() {
 			continue
 		}
 		// somebody may let a job be tried again that has failed
-		if now := ours[key]; now.Phase != study.Failed && same(was, now) {
+		if now := ours[key]; now.Phase != progress.Failed && same(was, now) {
 			continue
 		}
 		over, ended := h.endOf(e)

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ocl/internal/limit"
+	"ocl/run/progress"
 	"ocl/sweep/study"
 )
 
@@ -115,7 +116,7 @@ const (
 // record is the entry of a job in the bucket of jobs. Any worker may write it, so nothing in it is trusted. A job
 // without a record was not begun.
 type record struct {
-	Phase         string `json:"phase,omitempty"` // study.Begun, phaseReleased or phaseHanded
+	Phase         string `json:"phase,omitempty"` // progress.Begun, phaseReleased or phaseHanded
 	Worker        string `json:"worker,omitempty"`
 	study.Attempt        // the last one; its step is that of what was saved
 }
@@ -124,7 +125,7 @@ type record struct {
 func recordOf(text []byte) (r record) {
 	if json.Unmarshal(text, &r) != nil || r.Number < 0 || r.Start < 0 || r.Deaths < 0 || r.Step < 0 ||
 		!known(r.Worker, r.Host) ||
-		r.Phase != study.Begun && r.Phase != phaseReleased && r.Phase != phaseHanded {
+		r.Phase != progress.Begun && r.Phase != phaseReleased && r.Phase != phaseHanded {
 		return record{}
 	}
 	return r
@@ -137,7 +138,7 @@ func known(worker, host string) bool {
 
 // end says how a job has ended. Only the holder writes it, from the folder, and signs it.
 type end struct {
-	Phase    string   `json:"phase"` // study.Done or study.Failed
+	Phase    string   `json:"phase"` // progress.Done or progress.Failed
 	Host     string   `json:"host,omitempty"`
 	Step     int      `json:"step,omitempty"`
 	Attempt  int      `json:"attempt,omitempty"`
@@ -147,21 +148,21 @@ type end struct {
 }
 
 // endOf is the end of a job as the folder has it; ended is false if it has none.
-func endOf(st study.State) (e end, ended bool) {
-	if st.Phase != study.Done && st.Phase != study.Failed {
+func endOf(st progress.State) (e end, ended bool) {
+	if st.Phase != progress.Done && st.Phase != progress.Failed {
 		return end{}, false
 	}
 	return end{st.Phase, st.Progress.Host, st.Progress.Step, st.Attempt, st.Outcome, cut(st.Error), st.Accuracy}, true
 }
 
-func (e end) state() study.State {
-	return study.State{Phase: e.Phase, Outcome: e.Outcome, Accuracy: e.Accuracy, Attempt: e.Attempt, Error: e.Error,
-		Progress: study.Progress{Host: e.Host, Step: e.Step}}
+func (e end) state() progress.State {
+	return progress.State{Phase: e.Phase, Outcome: e.Outcome, Accuracy: e.Accuracy, Attempt: e.Attempt, Error: e.Error,
+		Progress: progress.Progress{Host: e.Host, Step: e.Step}}
 }
 
 // readEnd reads an end. One that is damaged is none.
 func readEnd(text []byte) (e end) {
-	if json.Unmarshal(text, &e) != nil || e.Phase != study.Done && e.Phase != study.Failed {
+	if json.Unmarshal(text, &e) != nil || e.Phase != progress.Done && e.Phase != progress.Failed {
 		return end{}
 	}
 	return e
@@ -176,21 +177,21 @@ func cut(text string) string {
 }
 
 // state returns how far a job is that has no worker and has not ended.
-func (r record) state() study.State {
+func (r record) state() progress.State {
 	switch r.Phase {
 	case phaseHanded: // the holder is about to take it
-		return study.State{Phase: study.Running, Attempt: r.Number, Progress: r.Progress}
+		return progress.State{Phase: progress.Running, Attempt: r.Number, Progress: r.Progress}
 	}
 	if r.Phase == "" || r.Phase == phaseReleased && r.Step == 0 {
-		return study.State{Phase: study.Waiting}
+		return progress.State{Phase: progress.Waiting}
 	}
-	return study.State{Phase: study.Begun, Attempt: r.Number, Progress: study.Progress{Step: r.Step}}
+	return progress.State{Phase: progress.Begun, Attempt: r.Number, Progress: progress.Progress{Step: r.Step}}
 }
 
 // held is the value of a claim.
 type held struct {
 	Worker string `json:"worker"`
-	study.Progress
+	progress.Progress
 }
 
 func heldOf(text []byte) (h held) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"ocl/run/progress"
 	"ocl/sweep/study"
 )
 
@@ -92,7 +93,7 @@ func (h *Holder) sweep(ctx context.Context) {
 	done := map[string]bool{}
 	h.store.mu.Lock()
 	for key, over := range h.store.ended {
-		done[key] = over.Phase == study.Done
+		done[key] = over.Phase == progress.Done
 	}
 	h.store.mu.Unlock()
 	before, now := h.parts, time.Now()

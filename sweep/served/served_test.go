@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/served"
 	"ocl/sweep/study"
@@ -174,7 +175,7 @@ func finish(t testing.TB, h *served.RemoteWorker, r *result.Result) {
 // accepted waits until a folder has the result of a job.
 func accepted(t testing.TB, dir string, e study.Entry) {
 	t.Helper()
-	within(t, "the result of "+e.Folder, func() bool { return study.OpenFolder(dir).State(e).Phase == study.Done })
+	within(t, "the result of "+e.Folder, func() bool { return study.OpenFolder(dir).State(e).Phase == progress.Done })
 }
 
 // says checks that an error has two short sentences, the second of which says what to do.
@@ -218,7 +219,7 @@ type clockedClaim struct {
 	written func(key string)
 }
 
-func (c clocked) Claim(e study.Entry) (study.Claim, study.State, error) {
+func (c clocked) Claim(e study.Entry) (study.Claim, progress.State, error) {
 	got, st, err := c.Store.Claim(e)
 	if got == nil {
 		return nil, st, err
@@ -227,7 +228,7 @@ func (c clocked) Claim(e study.Entry) (study.Claim, study.State, error) {
 	return clockedClaim{got, e.Key, c.written}, st, err
 }
 
-func (c clockedClaim) Beat(p study.Progress) error {
+func (c clockedClaim) Beat(p progress.Progress) error {
 	c.written(c.key)
 	return c.Claim.Beat(p)
 }
@@ -264,7 +265,7 @@ func TestContract(t *testing.T) {
 				clock += d
 				for _, key := range h.Expire(func(key string) bool { return clock-last[key] >= served.MaxAge }) {
 					for s := range alive { // it takes no time until they know
-						within(t, "the claim is gone", func() bool { return s.State(study.Entry{Key: key}).Phase != study.Running })
+						within(t, "the claim is gone", func() bool { return s.State(study.Entry{Key: key}).Phase != progress.Running })
 					}
 				}
 			},

@@ -20,6 +20,7 @@ import (
 
 	"ocl/internal/limit"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/study"
 )
@@ -343,15 +344,15 @@ func (s *store) insist(do func(context.Context) error) error {
 }
 
 // State implements [study.Store].
-func (s *store) State(e study.Entry) study.State {
+func (s *store) State(e study.Entry) progress.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state(e.Key)
 }
 
-func (s *store) state(key string) study.State {
+func (s *store) state(key string) progress.State {
 	if s.view == nil {
-		return study.State{Phase: study.Waiting}
+		return progress.State{Phase: progress.Waiting}
 	}
 	ends := s.view.ends.values
 	if s.folder != nil {
@@ -361,21 +362,21 @@ func (s *store) state(key string) study.State {
 		return e.state()
 	}
 	if why, gave := s.gave[key]; gave { // it is for others
-		return study.State{Phase: study.Failed, Error: why}
+		return progress.State{Phase: progress.Failed, Error: why}
 	}
 	r := s.view.jobs.values[key]
 	h, taken := s.view.claims.values[key]
 	if c := s.mine[key]; c != nil {
-		return study.State{Phase: study.Running, Sure: true, Attempt: c.job.Number, Progress: h.Progress}
+		return progress.State{Phase: progress.Running, Sure: true, Attempt: c.job.Number, Progress: h.Progress}
 	}
 	if taken {
-		return study.State{Phase: study.Running, Attempt: r.Number, Progress: h.Progress}
+		return progress.State{Phase: progress.Running, Attempt: r.Number, Progress: h.Progress}
 	}
 	return r.state()
 }
 
 // Claim implements [study.Store].
-func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
+func (s *store) Claim(e study.Entry) (study.Claim, progress.State, error) {
 	s.mu.Lock()
 	st, idle, err := s.state(e.Key), s.away != "" || s.view == nil, s.dead
 	if err != nil {
@@ -387,27 +388,27 @@ func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
 	}
 	s.mu.Unlock()
 	if err != nil {
-		return nil, study.State{}, err
+		return nil, progress.State{}, err
 	}
-	if idle || st.Phase != study.Waiting && st.Phase != study.Begun {
+	if idle || st.Phase != progress.Waiting && st.Phase != progress.Begun {
 		return nil, st, nil
 	}
 	if !isName(e.Key) {
-		return nil, study.State{}, fmt.Errorf("served: the job %s has the key %.80q, which cannot be served. Do the study without --listen",
+		return nil, progress.State{}, fmt.Errorf("served: the job %s has the key %.80q, which cannot be served. Do the study without --listen",
 			e.Folder, e.Key)
 	}
 	folder := filepath.Join(s.place, e.Folder)
 	unlock, err := experiment.LockRun(folder)
 	if errors.Is(err, experiment.ErrBusy) { // another process of this machine is about to end with it
-		return nil, study.State{Phase: study.Running}, nil
+		return nil, progress.State{Phase: progress.Running}, nil
 	}
 	if err != nil {
-		return nil, study.State{}, fmt.Errorf("served: %w", err)
+		return nil, progress.State{}, fmt.Errorf("served: %w", err)
 	}
 	c := &claim{store: s, entry: e, folder: folder, unlock: unlock,
-		held: held{Worker: s.worker, Progress: study.Progress{Host: s.host, PID: os.Getpid()}}}
+		held: held{Worker: s.worker, Progress: progress.Progress{Host: s.host, PID: os.Getpid()}}}
 	st, err = c.take()
-	if err == nil && st.Phase == study.Running && st.Sure {
+	if err == nil && st.Phase == progress.Running && st.Sure {
 		s.mu.Lock()
 		s.mine[e.Key] = c
 		s.mu.Unlock()
@@ -416,7 +417,7 @@ func (s *store) Claim(e study.Entry) (study.Claim, study.State, error) {
 	unlock()
 	if fault := new(atServer); errors.As(err, &fault) {
 		s.lost(fault.error)
-		return nil, study.State{Phase: study.Waiting}, nil
+		return nil, progress.State{Phase: progress.Waiting}, nil
 	}
 	return nil, st, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"ocl/run/progress"
 	"ocl/sweep/served"
 	"ocl/sweep/study"
 	"ocl/sweep/studytest"
@@ -61,7 +62,7 @@ func TestTeamServer(t *testing.T) {
 	second, _ := join(t, o.Join(), t.TempDir())
 	finish(t, worker, all[0])
 	accepted(t, dir, entries[0])
-	if st := second.Store().State(entries[0]); st.Phase != study.Waiting {
+	if st := second.Store().State(entries[0]); st.Phase != progress.Waiting {
 		t.Errorf("the job of the other study is %+v", st)
 	}
 	c := claim(t, worker, entries[1])
@@ -91,12 +92,12 @@ func TestTeamServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.Beat(study.Progress{Step: 2}); err != nil {
+	if err := c.Beat(progress.Progress{Step: 2}); err != nil {
 		t.Fatal(err)
 	}
 	within(t, "all is there again", func() bool { return len(streams()) == 12 })
 	within(t, "the worker is back", func() bool { return told.count(away) == told.count(again) })
-	if err := c.Beat(study.Progress{Step: 3}); err != nil {
+	if err := c.Beat(progress.Progress{Step: 3}); err != nil {
 		t.Fatal(err)
 	}
 	studytest.Write(t, c, all[1])
@@ -108,7 +109,7 @@ func TestTeamServer(t *testing.T) {
 		t.Errorf("told %d times", n)
 	}
 	within(t, "the holder knows that all is done", func() bool {
-		return h.Store().State(entries[0]).Phase == study.Done && h.Store().State(entries[1]).Phase == study.Done
+		return h.Store().State(entries[0]).Phase == progress.Done && h.Store().State(entries[1]).Phase == progress.Done
 	})
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
@@ -137,7 +138,7 @@ func TestHolderWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	accepted(t, dir, entries[0])
-	within(t, "the holder knows", func() bool { return h.Store().State(entries[0]).Phase == study.Done })
+	within(t, "the holder knows", func() bool { return h.Store().State(entries[0]).Phase == progress.Done })
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func TestClaimsEndByThemselves(t *testing.T) {
 	beats := make(chan error, 1)
 	go func() {
 		for ctx.Err() == nil {
-			if err := kept.Beat(study.Progress{Step: 1}); err != nil {
+			if err := kept.Beat(progress.Progress{Step: 1}); err != nil {
 				beats <- err
 				return
 			}
@@ -187,7 +188,7 @@ func TestClaimsEndByThemselves(t *testing.T) {
 	if err := <-beats; err != nil {
 		t.Error(err)
 	}
-	if st := other.Store().State(entries[1]); st.Phase != study.Running {
+	if st := other.Store().State(entries[1]); st.Phase != progress.Running {
 		t.Errorf("a claim that is renewed is %+v", st)
 	}
 }

@@ -13,8 +13,10 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"ocl/internal/cause"
 	"ocl/internal/input"
 	"ocl/internal/limit"
+	"ocl/run/progress"
 	"ocl/sweep/study"
 )
 
@@ -149,7 +151,7 @@ func (h *Holder) fail(ctx context.Context, e study.Entry, why string) bool {
 	if err != nil {
 		return h.wait(e, err)
 	}
-	if c == nil && st.Phase != study.Failed && st.Phase != study.Done {
+	if c == nil && st.Phase != progress.Failed && st.Phase != progress.Done {
 		return h.wait(e, errors.New("another process is at work on it"))
 	}
 	delete(h.said, e.Key)
@@ -185,7 +187,7 @@ func (h *Holder) takeFailure(ctx context.Context, m *jetstream.RawStreamMsg, e s
 	} else if again := slices.ContainsFunc(f.by, func(other string) bool { return markOf(other) == by }); again ||
 		!proven && len(h.proven) > 0 && len(f.by) == 0 {
 		h.fault(ctx, worker, fmt.Sprintf("it said that %d jobs have failed, and did none, as others did, or the same one again. The last: %s",
-			mostFaults, study.Problem(why)))
+			mostFaults, cause.Line(why)))
 		h.offer(ctx, e, worker)
 		return true
 	} else if worker != holderUser && h.server != nil && len(h.proven) > 0 {

@@ -1,19 +1,23 @@
 package study
 
-import "fmt"
+import (
+	"fmt"
+
+	"ocl/run/progress"
+)
 
 // Attempt is one try of a process to do a job, as stores keep it for as long as the process has the job. One that is
 // left there is of a process that has died.
 type Attempt struct {
-	Number   int `json:"attempt"` // from 1
-	Start    int `json:"start"`   // the step at which it began
-	Deaths   int `json:"deaths"`  // attempts before this one that died without a checkpoint of a later step
-	Progress     // of its last beat
+	Number            int `json:"attempt"` // from 1
+	Start             int `json:"start"`   // the step at which it began
+	Deaths            int `json:"deaths"`  // attempts before this one that died without a checkpoint of a later step
+	progress.Progress     // of its last beat
 }
 
 // FirstAttempt begins at a step.
 func FirstAttempt(step int) Attempt {
-	return Attempt{Number: 1, Start: step, Progress: Progress{Step: step}}
+	return Attempt{Number: 1, Start: step, Progress: progress.Progress{Step: step}}
 }
 
 // Next is the attempt after one that has died. It begins at a step.

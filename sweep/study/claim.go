@@ -16,6 +16,7 @@ import (
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 )
 
@@ -127,7 +128,7 @@ func (c *claim) Place() experiment.RunIn { return experiment.RunIn{Folder: c.fol
 
 func (c *claim) Attempt() (number, step int) { return c.mine.Number, c.mine.Start }
 
-func (c *claim) Beat(p Progress) error {
+func (c *claim) Beat(p progress.Progress) error {
 	p.Host, p.PID = c.store.host, os.Getpid()
 	c.mine.Progress = p
 	if err := c.mine.writeTo(c.file, c.store.now()); err != nil {

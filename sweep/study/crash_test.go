@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/study"
 )
@@ -241,7 +242,7 @@ func keyOf(r *result.Result) string {
 
 func left(store study.Store, jobs []study.Job) (n int) {
 	for _, j := range jobs {
-		if st := store.State(j.Entry); st.Phase != study.Done {
+		if st := store.State(j.Entry); st.Phase != progress.Done {
 			n++
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 )
 
@@ -24,8 +25,9 @@ type doneNote struct {
 	Step     int      `json:"step"`
 }
 
-func (n doneNote) state() State {
-	return State{Phase: Done, Outcome: n.Outcome, Accuracy: n.Accuracy, Progress: Progress{Step: n.Step}}
+func (n doneNote) state() progress.State {
+	return progress.State{Phase: progress.Done, Outcome: n.Outcome, Accuracy: n.Accuracy,
+		Progress: progress.Progress{Step: n.Step}}
 }
 
 // stamp identifies a version of a result.json.
@@ -45,14 +47,14 @@ func stampOf(folder string) (s stamp, ok bool) {
 }
 
 // noted is the state of a job whose result is the one that was noted as whole.
-func noted(folder string, e Entry) (State, bool) {
+func noted(folder string, e Entry) (progress.State, bool) {
 	text, err := input.ReadFile(filepath.Join(folder, doneFile), input.Want{Most: limit.StudyNote})
 	var n doneNote
 	if err != nil || len(text) == 0 || !parseLine(text[:len(text)-1], &n) || n.Key != e.Key {
-		return State{}, false
+		return progress.State{}, false
 	}
 	if n.Outcome != result.Finished && n.Outcome != result.Diverged {
-		return State{}, false
+		return progress.State{}, false
 	}
 	now, ok := stampOf(folder)
 	return n.state(), ok && now == n.stamp

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/sweep/study"
 	"ocl/sweep/studytest"
 )
@@ -73,7 +74,7 @@ func TestNotesOfDoneJobs(t *testing.T) {
 			}
 			tt.change(t, folder)
 			next := study.OpenFolder(dir)
-			if st := next.State(e); (st.Phase == study.Done) != tt.done || tt.done &&
+			if st := next.State(e); (st.Phase == progress.Done) != tt.done || tt.done &&
 				(st.Outcome != r.Outcome.State || st.Progress.Step != r.Outcome.Step ||
 					*st.Accuracy != *r.Metrics.AverageAccuracy) {
 				t.Errorf("the state is %+v, want done: %v", st, tt.done)
@@ -109,7 +110,7 @@ func TestNothingIsWrittenThroughLinks(t *testing.T) {
 	if c, _, err = s.Claim(studytest.Entry(r)); c == nil || err != nil {
 		t.Fatal(c, err)
 	}
-	if err := c.Beat(study.Progress{Step: 1}); err != nil {
+	if err := c.Beat(progress.Progress{Step: 1}); err != nil {
 		t.Error(err)
 	}
 	studytest.Write(t, c, r)

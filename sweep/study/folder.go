@@ -12,6 +12,7 @@ import (
 
 	"ocl/internal/atomicfile"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/run/train"
 )
@@ -35,14 +36,14 @@ type Folder struct {
 	now       func() time.Time                               // time.Now, but in tests
 
 	mu    sync.Mutex
-	known map[string]State  // of jobs that are done, by folder: a result does not change
-	mine  map[string]*claim // of this process, by folder
-	aside []string          // notes about results that could not be used
+	known map[string]progress.State // of jobs that are done, by folder: a result does not change
+	mine  map[string]*claim         // of this process, by folder
+	aside []string                  // notes about results that could not be used
 }
 
 // OpenFolder opens the store in a folder.
 func OpenFolder(dir string) *Folder {
-	return &Folder{dir: dir, host: HostName(), lock: experiment.LockRun, now: time.Now, known: map[string]State{},
+	return &Folder{dir: dir, host: HostName(), lock: experiment.LockRun, now: time.Now, known: map[string]progress.State{},
 		mine: map[string]*claim{}}
 }
 
@@ -53,10 +54,10 @@ func HostName() string {
 }
 
 // Claim implements [Store].
-func (s *Folder) Claim(e Entry) (Claim, State, error) {
+func (s *Folder) Claim(e Entry) (Claim, progress.State, error) {
 	folder := folderOf(s.dir, e)
 	if gone := train.Vanished(s.dir); gone != nil { // it would be made again, without its list
-		return nil, State{}, fmt.Errorf("study: %w", gone)
+		return nil, progress.State{}, fmt.Errorf("study: %w", gone)
 	}
 	// A result without a note is read under the lock: its process, if it lives, is about to write the note, and reading
 	// takes milliseconds.
@@ -75,7 +76,7 @@ func (s *Folder) Claim(e Entry) (Claim, State, error) {
 	case errors.Is(err, experiment.ErrBusy):
 		return nil, s.running(folder, true), nil
 	case err != nil:
-		return nil, State{}, fmt.Errorf("study: %w", err)
+		return nil, progress.State{}, fmt.Errorf("study: %w", err)
 	}
 	c, st, err := s.take(e, folder)
 	if c == nil {
@@ -90,7 +91,7 @@ func (s *Folder) Claim(e Entry) (Claim, State, error) {
 }
 
 // take makes the claim in a folder that is locked. The claim is nil if the job is not free.
-func (s *Folder) take(e Entry, folder string) (*claim, State, error) {
+func (s *Folder) take(e Entry, folder string) (*claim, progress.State, error) {
 	before, begun := readAttempt(folder)
 	if st, done := s.done(e, true); done {
 		_ = os.Remove(filepath.Join(folder, attemptFile)) // of a process that died after the result
@@ -107,28 +108,28 @@ func (s *Folder) take(e Entry, folder string) (*claim, State, error) {
 	if begun {
 		mine.Attempt = before.Next(found.Step)
 		if err := atomicfile.RemoveTemporaries(folder, failedFile); err != nil {
-			return nil, State{}, fmt.Errorf("study: %w", err)
+			return nil, progress.State{}, fmt.Errorf("study: %w", err)
 		}
 	}
 	mine.Host, mine.PID = s.host, os.Getpid()
 	if cause := mine.TooMany(); cause != nil {
 		f := failure{Error: cause.Error(), Attempt: mine.Number - 1, Step: found.Step, Deaths: mine.Deaths}
 		if err := s.fail(folder, f); err != nil {
-			return nil, State{}, err
+			return nil, progress.State{}, err
 		}
 		_ = os.Remove(filepath.Join(folder, attemptFile)) // the failure says it all
 		return nil, failedState(f), nil
 	}
 	file, err := mine.create(folder, s.now())
 	if err != nil {
-		return nil, State{}, fmt.Errorf("study: %s: the job cannot be claimed: %w. Make room on the disk, or give a folder that can be written",
+		return nil, progress.State{}, fmt.Errorf("study: %s: the job cannot be claimed: %w. Make room on the disk, or give a folder that can be written",
 			folder, err)
 	}
 	c := &claim{store: s, entry: e, folder: folder, file: file, mine: mine}
 	if err := s.putAside(e, folder); err != nil {
-		return nil, State{}, errors.Join(err, c.close())
+		return nil, progress.State{}, errors.Join(err, c.close())
 	}
-	return c, State{Phase: Running, Sure: true, Attempt: mine.Number, Progress: mine.Progress}, nil
+	return c, progress.State{Phase: progress.Running, Sure: true, Attempt: mine.Number, Progress: mine.Progress}, nil
 }
 
 // mayLive says that an attempt whose lock is free may be alive: its machine is another one, and has said a moment ago
@@ -145,17 +146,18 @@ func (s *Folder) isMine(folder string) bool {
 }
 
 // running is the state of a job that somebody is at work on.
-func (s *Folder) running(folder string, sure bool) State {
+func (s *Folder) running(folder string, sure bool) progress.State {
 	a, _ := readAttempt(folder) // one that is not there yet says nothing
-	return State{Phase: Running, Sure: sure, Attempt: a.Number, Progress: a.Progress}
+	return progress.State{Phase: progress.Running, Sure: sure, Attempt: a.Number, Progress: a.Progress}
 }
 
-func failedState(f failure) State {
-	return State{Phase: Failed, Error: f.Error, Attempt: f.Attempt, Progress: Progress{Host: f.Host, Step: f.Step}}
+func failedState(f failure) progress.State {
+	return progress.State{Phase: progress.Failed, Error: f.Error, Attempt: f.Attempt,
+		Progress: progress.Progress{Host: f.Host, Step: f.Step}}
 }
 
 // noted says whether a job is known to have its result, here or by the note of the process that wrote or read it.
-func (s *Folder) noted(e Entry, folder string) (State, bool) {
+func (s *Folder) noted(e Entry, folder string) (progress.State, bool) {
 	s.mu.Lock()
 	st, known := s.known[e.Folder]
 	s.mu.Unlock()
@@ -170,7 +172,7 @@ func (s *Folder) noted(e Entry, folder string) (State, bool) {
 }
 
 // done says whether a job has its result. With write, it notes for others that it has read one.
-func (s *Folder) done(e Entry, write bool) (State, bool) {
+func (s *Folder) done(e Entry, write bool) (progress.State, bool) {
 	folder := folderOf(s.dir, e)
 	if st, done := s.noted(e, folder); done {
 		return st, true
@@ -178,7 +180,7 @@ func (s *Folder) done(e Entry, write bool) (State, bool) {
 	stamp, whole := stampOf(folder) // before it is read: whoever replaces it meanwhile makes another stamp
 	r, err := verified(filepath.Join(folder, experiment.ResultFile), e)
 	if err != nil || r == nil || r.Outcome.State == result.Interrupted {
-		return State{}, false
+		return progress.State{}, false
 	}
 	note := noteOf(e, r, stamp)
 	if write && whole {
@@ -188,7 +190,7 @@ func (s *Folder) done(e Entry, write bool) (State, bool) {
 	return note.state(), true
 }
 
-func (s *Folder) know(e Entry, st State) {
+func (s *Folder) know(e Entry, st progress.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known[e.Folder] = st
@@ -200,7 +202,7 @@ func (s *Folder) Result(e Entry) (*result.Result, error) {
 }
 
 // State implements [Store].
-func (s *Folder) State(e Entry) State {
+func (s *Folder) State(e Entry) progress.State {
 	if st, done := s.done(e, false); done {
 		return st
 	}
@@ -221,16 +223,16 @@ func (s *Folder) State(e Entry) State {
 		}
 	}
 	if _, fault := s.Result(e); fault != nil {
-		return State{Phase: Begun, Error: Fault(fault)}
+		return progress.State{Phase: progress.Begun, Error: Fault(fault)}
 	}
 	found, err := foundIn(folder, e)
 	switch {
 	case err != nil:
-		return State{Phase: Begun, Error: Fault(err)}
+		return progress.State{Phase: progress.Begun, Error: Fault(err)}
 	case found.State == "":
-		return State{Phase: Waiting}
+		return progress.State{Phase: progress.Waiting}
 	}
-	return State{Phase: Begun, Progress: Progress{Step: found.Step}}
+	return progress.State{Phase: progress.Begun, Progress: progress.Progress{Step: found.Step}}
 }
 
 // Retry implements [Store].

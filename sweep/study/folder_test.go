@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/study"
 	"ocl/sweep/studytest"
@@ -72,7 +73,7 @@ func TestOneDeathAtATime(t *testing.T) {
 		s := study.OpenFolder(dir)
 		s.OnMachine(machine, locksOf(elsewhere, machine))
 		c, st, err := s.Claim(e)
-		if err != nil || (c != nil) != (i == 0) || st.Phase != study.Running {
+		if err != nil || (c != nil) != (i == 0) || st.Phase != progress.Running {
 			t.Errorf("%s: claim %v, %+v, error %v", machine, c, st, err)
 		}
 	}
@@ -90,7 +91,7 @@ func TestKilledProcessFreesItsJobs(t *testing.T) {
 		t.Fatalf("claim %v, %+v, error %v of a job that is at work", c, st, err)
 	}
 	first.Die()
-	if st := second.State(e); st.Phase != study.Waiting {
+	if st := second.State(e); st.Phase != progress.Waiting {
 		t.Errorf("the job of a killed process is %+v", st)
 	}
 	c, _, err := second.Claim(e)
@@ -128,13 +129,13 @@ func TestDeathAfterTheResult(t *testing.T) {
 			t.Errorf("%s: the attempt is there: %v", when, err == nil)
 		}
 	}
-	looks("it lives", study.Running, true)
+	looks("it lives", progress.Running, true)
 	first.Die()
-	looks("it died after the result", study.Done, false)
+	looks("it died after the result", progress.Done, false)
 	if err := os.WriteFile(attempt, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	looks("it died after the note", study.Done, false)
+	looks("it died after the note", progress.Done, false)
 }
 
 // TestGarbledAttempt: an attempt that no ocl writes counts as a first one that died.
@@ -166,7 +167,7 @@ func TestFileInPlaceOfAJob(t *testing.T) {
 	}
 	s := study.OpenFolder(dir)
 	c, st, err := s.Claim(e)
-	if c != nil || err != nil || st.Phase != study.Failed ||
+	if c != nil || err != nil || st.Phase != progress.Failed ||
 		!strings.HasSuffix(st.Error, e.Folder+" is not a folder. Remove it, and the job is done") {
 		t.Errorf("claim %v, %+v, error %v", c, st, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ocl/internal/fuzztest"
+	"ocl/run/progress"
 )
 
 // FuzzFolder reads the files of a study of which one is changed, and takes its job: nothing panics, memory is in
@@ -35,7 +36,7 @@ func FuzzFolder(f *testing.F) {
 	}
 	same := func(b []byte) []byte { return b }
 	job := func(b []byte) []byte { return append(line(text(jobsHead{jobsFormat, 1, 1})), line(b)...) }
-	begun := text(attempt{Attempt: Attempt{Number: 1, Progress: Progress{Host: "x", PID: 1, Step: 3}}})
+	begun := text(attempt{Attempt: Attempt{Number: 1, Progress: progress.Progress{Host: "x", PID: 1, Step: 3}}})
 	files := []struct {
 		name string
 		base []byte
@@ -85,10 +86,10 @@ func FuzzFolder(f *testing.F) {
 			c, _, err := s.Claim(e)
 			plain(err)
 			if c != nil {
-				plain(c.Beat(Progress{Step: 4}))
+				plain(c.Beat(progress.Progress{Step: 4}))
 				plain(c.Release())
 			}
-			if st := s.State(e); c != nil && st.Phase == Running {
+			if st := s.State(e); c != nil && st.Phase == progress.Running {
 				t.Fatalf("a job that was given back is %+v", st)
 			}
 			plain(Shard{1, 8}.Begin(dir))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/study"
 	"ocl/sweep/studytest"
@@ -85,7 +86,7 @@ func TestTakeOver(t *testing.T) {
 	if taken, err := s.TakeOver(e, put(from("config.yaml", "events.jsonl"), all[0])); !taken || err != nil {
 		t.Fatal(taken, err)
 	}
-	if st := study.OpenFolder(dir).State(e); st.Phase != study.Done {
+	if st := study.OpenFolder(dir).State(e); st.Phase != progress.Done {
 		t.Errorf("it is %+v", st)
 	}
 	if _, err := os.Stat(filepath.Join(dir, e.Folder, experiment.CheckpointDir)); err == nil {

@@ -9,6 +9,8 @@ import (
 
 	"ocl"
 	"ocl/run/experiment"
+	"ocl/run/progress"
+	"ocl/run/train"
 )
 
 // heartbeat follows a run and tells the store that it lives.
@@ -17,9 +19,10 @@ type heartbeat struct {
 	note  func(string)
 	job   Job
 
-	mu   sync.Mutex
-	at   Progress
-	base int // steps of the trials before the run under way, or before the trial
+	mu    sync.Mutex
+	run   progress.Run
+	stops bool // the process was asked to end
+
 	news chan struct{}
 }
 
@@ -55,7 +58,8 @@ func (p *heartbeat) beat(stopped, asked <-chan struct{}, cancelled func() bool, 
 			end()
 		}
 		p.mu.Lock()
-		at := p.at
+		at := p.run.Progress
+		at.Stopping = p.stops
 		p.mu.Unlock()
 		err := p.claim.Beat(at)
 		if errors.Is(err, ErrLost) {
@@ -85,74 +89,18 @@ func (p *heartbeat) save(ctx context.Context, stopped <-chan struct{}) {
 	}
 }
 
-// events are the observers of a run: those of the caller, and the worker's own.
+// events are the observers of a run: the worker's own, and those of the caller.
 func (p *heartbeat) events(ev experiment.Events) experiment.Events {
-	begin, task, step, working, tested, evaluated := ev.Begin, ev.TaskBegin, ev.StepEnd, ev.Working, ev.Tested,
-		ev.Evaluated
-	var first int
-	ev.Begin = func(j experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
-		p.set(func(at *Progress) {
-			if at.Tasks > 0 { // a trial has ended
-				p.base = at.Step
-			}
-			at.Trial, at.Trials = p.job.Trial(j)
-			at.Tasks, at.Task, at.Step, at.Working, at.Seen = len(info.Tasks), 0, p.base+plan.StepsDone, 0, nil
-		})
-		p.soon()
-		if len(info.Tasks) > 0 {
-			first = info.Tasks[0].Index
-		}
-		if begin != nil {
-			begin(j, info, plan)
-		}
-	}
-	ev.TaskBegin = func(t ocl.TaskInfo) {
-		p.set(func(at *Progress) { at.Task, at.Working = t.Index-first+1, 0 })
-		p.soon()
-		if task != nil {
-			task(t)
-		}
-	}
-	ev.StepEnd = func(n int, s ocl.StepStats) {
-		p.set(func(at *Progress) { at.Step, at.Working = p.base+n, 0 })
-		if step != nil {
-			step(n, s)
-		}
-	}
-	ev.Working = func(done, total int) {
-		p.set(func(at *Progress) { at.Working = float64(done) / float64(total) })
-		if working != nil {
-			working(done, total)
-		}
-	}
-	ev.Tested = func(done, total int) {
-		p.set(func(at *Progress) { at.Working = 0 })
-		if tested != nil {
-			tested(done, total)
-		}
-	}
-	ev.Evaluated = func(e experiment.Evaluated) {
-		sum, n := 0.0, 0
-		for j, a := range e.Accuracy {
-			if a != nil && j <= e.Task {
-				sum += *a
-				n++
-			}
-		}
-		if n > 0 {
-			seen := sum / float64(n)
-			p.set(func(at *Progress) { at.Seen = &seen })
-			p.soon()
-		}
-		if evaluated != nil {
-			evaluated(e)
-		}
-	}
-	return ev
+	own := train.Tee(p.run.Events(time.Now, p.locked), experiment.Events{
+		Begin:     func(experiment.Job, ocl.StreamInfo, experiment.Plan) { p.soon() },
+		TaskBegin: func(ocl.TaskInfo) { p.soon() },
+		Evaluated: func(experiment.Evaluated) { p.soon() },
+	})
+	return train.Tee(own, ev)
 }
 
 // stopping notes that the process was asked to end.
-func (p *heartbeat) stopping() { p.set(func(at *Progress) { at.Stopping = true }) }
+func (p *heartbeat) stopping() { p.locked(func() { p.stops = true }) }
 
 // soon asks for a beat soon.
 func (p *heartbeat) soon() {
@@ -162,8 +110,8 @@ func (p *heartbeat) soon() {
 	}
 }
 
-func (p *heartbeat) set(f func(*Progress)) {
+func (p *heartbeat) locked(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f(&p.at)
+	f()
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ocl/run/experiment"
+	"ocl/run/progress"
 )
 
 // Reuse says which results of an archive a study can use.
@@ -45,7 +46,7 @@ func Match(a *experiment.Archive, store Store, jobs []Job) *Reuse {
 			continue
 		}
 		used[r.Path] = true
-		if store.State(j.Entry).Phase == Done {
+		if store.State(j.Entry).Phase == progress.Done {
 			t.Have++
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"ocl/config"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/study"
 )
@@ -88,10 +89,10 @@ seed: [1, 2]
 	done := 0
 	for i, j := range jobs {
 		st := store.State(j.Entry)
-		if (st.Phase == study.Done) != found.Matches(i) {
+		if (st.Phase == progress.Done) != found.Matches(i) {
 			t.Errorf("%s is %+v", j.Folder, st)
 		}
-		if st.Phase == study.Done {
+		if st.Phase == progress.Done {
 			done++
 		}
 	}

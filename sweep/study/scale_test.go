@@ -20,6 +20,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/internal/atomicfile"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/study"
 	"ocl/sweep/studytest"
@@ -260,7 +261,7 @@ func TestScale(t *testing.T) {
 
 	store := study.OpenFolder(dir)
 	for _, e := range entries {
-		if st := store.State(e); st.Phase != study.Done {
+		if st := store.State(e); st.Phase != progress.Done {
 			t.Fatalf("%s is %+v", e.Folder, st)
 		}
 	}

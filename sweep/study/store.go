@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 )
 
@@ -19,9 +20,9 @@ import (
 type Store interface {
 	// Claim takes a job for the caller, if it is free. Otherwise the claim is nil, and the state says why. An error says
 	// that the store cannot be used; the job has nothing to do with it.
-	Claim(Entry) (Claim, State, error)
+	Claim(Entry) (Claim, progress.State, error)
 	// State says how far a job is. It changes nothing.
-	State(Entry) State
+	State(Entry) progress.State
 	// Result is that of a job, and nil if it has none. A result that cannot be used is an error.
 	Result(Entry) (*result.Result, error)
 	// Retry lets a job be tried again that has failed; it is false if the job has not.
@@ -45,7 +46,7 @@ type Claim interface {
 	// Attempt is the number of this attempt, from 1, and the step at which it begins.
 	Attempt() (number, step int)
 	// Beat says that the process is alive and how far it is, every [BeatEvery]. An error may pass, but for [ErrLost].
-	Beat(Progress) error
+	Beat(progress.Progress) error
 	// Save hands over what the run has saved, every [SaveEvery] while it is at work, so that another machine can go on
 	// from there. One goroutine may call it beside another that calls Beat.
 	Save(context.Context) error
@@ -67,42 +68,3 @@ const (
 	// MostDeaths is how many attempts may die at the same step before the job has failed.
 	MostDeaths = 3
 )
-
-// Phases of a job.
-const (
-	Waiting = "waiting" // nobody has begun it
-	Begun   = "begun"   // it was stopped or killed, and nobody is at work on it
-	Running = "running"
-	Failed  = "failed"
-	Done    = "done" // its result says finished or diverged
-)
-
-// State says how far a job is.
-type State struct {
-	Phase   string
-	Outcome string // result.Finished or result.Diverged, of one that is done
-	// Sure says that the process of a running job is known to be alive. Otherwise it is only not known to be dead.
-	Sure     bool
-	Progress Progress // of the last beat; Step alone if nobody is at work
-	Attempt  int      // the number of the last attempt, as far as is known
-	Error    string   // why it failed
-	Accuracy *float64 // average accuracy of the result
-}
-
-// Progress says how far a run is.
-type Progress struct {
-	Host  string `json:"host,omitempty"` // of the process
-	PID   int    `json:"pid,omitempty"`
-	Step  int    `json:"step,omitempty"`
-	Task  int    `json:"task,omitempty"` // under way, from 1; 0 means none yet
-	Tasks int    `json:"tasks,omitempty"`
-	// Trial is that of the tuning under way, from 1, and Trials how many there are as far as is known; 0 outside a tuning.
-	// Task and Tasks are then those of the trial, and Step has all steps of the job so far.
-	Trial  int `json:"trial,omitempty"`
-	Trials int `json:"trials,omitempty"`
-	// share of long work under way that is done, such as a sleep of CN-DPM or a review; 0 where there is none
-	Working float64  `json:"working,omitempty"`
-	Seen    *float64 `json:"seen,omitempty"` // mean accuracy on the tasks learned, nil before the first evaluation
-	// Stopping says that the process was asked to end. If it dies then, that says nothing against the job.
-	Stopping bool `json:"stopping,omitempty"`
-}

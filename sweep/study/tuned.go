@@ -11,6 +11,7 @@ import (
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/run/train"
 	"ocl/run/tune"
@@ -174,7 +175,7 @@ func (r *session) waits(j Job) bool {
 		if phase == "" {
 			phase = r.Store.State(r.Jobs[i].Entry).Phase
 		}
-		ready = phase == Done || phase == Failed
+		ready = phase == progress.Done || phase == progress.Failed
 		r.ready[j.After] = ready
 	}
 	return !ready

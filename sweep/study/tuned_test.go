@@ -11,7 +11,9 @@ import (
 
 	"ocl"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
+	"ocl/run/train"
 	"ocl/sweep/study"
 )
 
@@ -46,14 +48,15 @@ tune: {grid: GRID, repeats: 2, seed: 9}
 	steps := 0
 	w := &study.Worker{Store: store, Jobs: jobs, Concurrency: 2, Workers: 1, Poll: 10 * time.Millisecond,
 		Watch: func(j study.Job) experiment.Events {
-			return experiment.Events{
-				Begin: func(run experiment.Job, _ ocl.StreamInfo, _ experiment.Plan) {
+			run := progress.Run{Steps: j.Steps}
+			return train.Tee(run.Events(time.Now, func(change func()) { change() }), experiment.Events{
+				Begin: func(experiment.Job, ocl.StreamInfo, experiment.Plan) {
 					mu.Lock()
 					defer mu.Unlock()
-					if n, total := j.Trial(run); n > 0 {
+					if at := run.Progress; at.Trial > 0 {
 						trials[j.Folder]++
-						if total != 4 {
-							t.Errorf("there are %d trials, want 4", total)
+						if at.Trials != 4 {
+							t.Errorf("there are %d trials, want 4", at.Trials)
 						}
 					} else {
 						order = append(order, j.Folder)
@@ -66,12 +69,12 @@ tune: {grid: GRID, repeats: 2, seed: 9}
 						cancel()
 					}
 				},
-			}
+			})
 		}}
 	if sum, err := w.Run(ctx); err != nil || sum.Released != 1 || sum.Left != 3 {
 		t.Fatalf("stopped in the second trial: %+v, %v", sum, err)
 	}
-	if st := store.State(jobs[0].Entry); st.Phase != study.Begun || st.Progress.Step != trial+3 {
+	if st := store.State(jobs[0].Entry); st.Phase != progress.Begun || st.Progress.Step != trial+3 {
 		t.Errorf("stopped in the second trial, it is %+v, want step %d", st, trial+3)
 	}
 	if sum, err := w.Run(t.Context()); err != nil || sum.Done != 3 {

@@ -17,6 +17,7 @@ import (
 	"ocl/config"
 	"ocl/internal/input"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/run/train"
 )
@@ -42,7 +43,7 @@ type Worker struct {
 	// Watch returns the observers of a job beside the worker's own; nil means none.
 	Watch func(Job) experiment.Events
 	// Changed is called for each job that is done, here or elsewhere, or has failed; may be nil. Calls do not overlap.
-	Changed func(Job, State)
+	Changed func(Job, progress.State)
 	Note    func(text string)
 	// Poll is the time between two looks for jobs when there is none to take; 0 is 5 seconds.
 	Poll time.Duration
@@ -117,12 +118,12 @@ func (r *session) run() (Sum, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, p := range r.phases {
-		if p != Done { // somebody else may have done what failed here
+		if p != progress.Done { // somebody else may have done what failed here
 			p = r.Store.State(r.Jobs[i].Entry).Phase
 		}
 		switch p {
-		case Done:
-		case Failed:
+		case progress.Done:
+		case progress.Failed:
 			r.sum.AllFailed++
 		default:
 			r.sum.Left++
@@ -146,7 +147,7 @@ func (r *session) share() (workers, places int, err error) {
 		if j.Timing {
 			continue
 		}
-		if st := r.Store.State(j.Entry); st.Phase == Done || st.Phase == Failed {
+		if st := r.Store.State(j.Entry); st.Phase == progress.Done || st.Phase == progress.Failed {
 			continue
 		}
 		plans = append(plans, j.Plan)
@@ -214,7 +215,7 @@ func (r *session) take(places int) (index int, c Claim, over bool) {
 				continue
 			}
 			var c Claim
-			var st State
+			var st progress.State
 			var err error
 			if r.Attend {
 				st = r.Store.State(j.Entry)
@@ -226,14 +227,14 @@ func (r *session) take(places int) (index int, c Claim, over bool) {
 				return 0, nil, r.working == 0
 			}
 			if c != nil {
-				r.phases[i], r.timed = Running, j.Timing
+				r.phases[i], r.timed = progress.Running, j.Timing
 				r.working++
 				r.next++
 				r.settled = 0
 				return i, c, false
 			}
 			switch st.Phase {
-			case Done, Failed:
+			case progress.Done, progress.Failed:
 				r.phases[i] = st.Phase
 				r.changed(j, st)
 			default:
@@ -244,10 +245,10 @@ func (r *session) take(places int) (index int, c Claim, over bool) {
 	}
 	if left == 0 && r.working == 0 { // somebody may have let a job be tried again that has failed
 		for i, p := range r.phases {
-			if p != Failed {
+			if p != progress.Failed {
 				continue
 			}
-			if st := r.Store.State(r.Jobs[i].Entry); st.Phase != Failed && st.Phase != Done {
+			if st := r.Store.State(r.Jobs[i].Entry); st.Phase != progress.Failed && st.Phase != progress.Done {
 				r.phases[i] = ""
 				left, sure = left+1, false
 			}
@@ -290,7 +291,7 @@ func (r *session) tell(text string) {
 	}
 }
 
-func (r *session) changed(j Job, st State) {
+func (r *session) changed(j Job, st progress.State) {
 	if r.Changed != nil {
 		r.Changed(j, st)
 	}
@@ -373,7 +374,8 @@ func (r *session) work(i int, c Claim, workers, places int) {
 			at.Workers = runtime.GOMAXPROCS(0)
 		}
 	}
-	p := &heartbeat{claim: c, note: r.tell, job: j, news: make(chan struct{}, 1)}
+	p := &heartbeat{claim: c, note: r.tell, job: j, news: make(chan struct{}, 1),
+		run: progress.Run{Steps: j.Steps, Work: j.FLOPs}}
 	var watch experiment.Events
 	if r.Watch != nil {
 		watch = r.Watch(j)
@@ -450,17 +452,17 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 		(res == nil || res.Outcome.State == result.Interrupted):
 		r.sum.Released++
 		ended = c.Release()
-	case err != nil && r.Store.State(j.Entry).Phase == Done:
+	case err != nil && r.Store.State(j.Entry).Phase == progress.Done:
 		// The result is whole, or another machine, which does not see our locks, has made it.
-		r.phases[i] = Done
+		r.phases[i] = progress.Done
 		r.errs = append(r.errs, fmt.Errorf("study: %s has its result all the same: %w", j.Folder, err))
 		ended = c.Release()
 	case err != nil:
 		r.sum.Failed++
-		r.phases[i] = Failed
+		r.phases[i] = progress.Failed
 		r.errs = append(r.errs, fmt.Errorf("study: %s: %w", j.Folder, err))
 		ended = c.Fail(err)
-		r.changed(j, State{Phase: Failed, Error: err.Error()})
+		r.changed(j, progress.State{Phase: progress.Failed, Error: err.Error()})
 	default:
 		r.sum.Done++
 		if res.Outcome.State == result.Diverged {
@@ -468,8 +470,8 @@ func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 		}
 		ended = c.Done(res)
 		// otherwise the store has yet to take the result in, and a later round tells
-		if st := r.Store.State(j.Entry); st.Phase == Done {
-			r.phases[i] = Done
+		if st := r.Store.State(j.Entry); st.Phase == progress.Done {
+			r.phases[i] = progress.Done
 			r.changed(j, st)
 		}
 	}
@@ -484,19 +486,4 @@ func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) ||
 		errors.Is(err, syscall.EFBIG) ||
 		runtime.GOOS == "windows" && errors.Is(err, diskFull)
-}
-
-// Trial is the number of the trial, from 1, that a run of a tuned job is, and how many there are; 0 of the job's own
-// run.
-func (j Job) Trial(run experiment.Job) (n, total int) {
-	if !j.Tuned || run.Config.Protocol != config.ProtocolTuning {
-		return 0, 0
-	}
-	return run.Index + 1, run.Total
-}
-
-// Problem shortens an error for a line of a list.
-func Problem(text string) string {
-	text, _, _ = strings.Cut(text, "\n")
-	return text
 }

@@ -17,6 +17,7 @@ import (
 
 	"ocl"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/run/train"
 	"ocl/sweep/study"
@@ -100,7 +101,7 @@ func (b *bench) check(t *testing.T, again int) {
 	t.Helper()
 	s, more := b.open(), 0
 	for _, j := range b.jobs {
-		if st := s.State(j.Entry); st.Phase != study.Done {
+		if st := s.State(j.Entry); st.Phase != progress.Done {
 			t.Errorf("%s is %+v", j.Folder, st)
 		}
 		more += b.begun[j.Key] - 1
@@ -267,7 +268,7 @@ func TestStoppingIsToldAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := b.worker(b.open())
-		var at study.Progress
+		var at progress.Progress
 		w.Do = func(job context.Context, _ study.Job, _ experiment.RunIn) (*result.Result, error) {
 			cancel()
 			<-job.Done()
@@ -297,7 +298,7 @@ func TestWorkerWaitsForTheDead(t *testing.T) {
 		go func() {
 			for range 10 {
 				time.Sleep(study.BeatEvery)
-				c.Beat(study.Progress{})
+				c.Beat(progress.Progress{})
 			}
 		}()
 		if sum, err := b.worker(b.open()).Run(t.Context()); err != nil || sum.Done != 1 {
@@ -340,7 +341,7 @@ type lossyClaim struct {
 	store *lossy
 }
 
-func (l *lossy) Claim(e study.Entry) (study.Claim, study.State, error) {
+func (l *lossy) Claim(e study.Entry) (study.Claim, progress.State, error) {
 	c, st, err := l.Store.Claim(e)
 	if c != nil {
 		c = lossyClaim{c, l}
@@ -348,7 +349,7 @@ func (l *lossy) Claim(e study.Entry) (study.Claim, study.State, error) {
 	return c, st, err
 }
 
-func (c lossyClaim) Beat(p study.Progress) error {
+func (c lossyClaim) Beat(p progress.Progress) error {
 	if c.store.saved.Load() == 2 {
 		return fmt.Errorf("beat: %w", study.ErrLost)
 	}
@@ -437,7 +438,7 @@ func TestAttend(t *testing.T) {
 		b := newBench(t, 3)
 		w := b.worker(b.open())
 		told := map[string]string{}
-		w.Attend, w.Changed = true, func(j study.Job, st study.State) { told[j.Folder] = st.Phase }
+		w.Attend, w.Changed = true, func(j study.Job, st progress.State) { told[j.Folder] = st.Phase }
 		w.Do = func(context.Context, study.Job, experiment.RunIn) (*result.Result, error) {
 			t.Error("it does a job")
 			return nil, errors.New("no")

@@ -12,6 +12,7 @@ import (
 
 	"ocl/config"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/study"
 )
@@ -105,7 +106,7 @@ func begin(t *testing.T, c study.Claim, step string) {
 
 func (s Stores) claimed(t *testing.T, store study.Store, e study.Entry) (c study.Claim) {
 	t.Helper()
-	var st study.State
+	var st progress.State
 	var err error
 	if !s.within(func() bool {
 		c, st, err = store.Claim(e)
@@ -116,7 +117,7 @@ func (s Stores) claimed(t *testing.T, store study.Store, e study.Entry) (c study
 	return c
 }
 
-func (s Stores) refused(t *testing.T, store study.Store, e study.Entry, phase string) (st study.State) {
+func (s Stores) refused(t *testing.T, store study.Store, e study.Entry, phase string) (st progress.State) {
 	t.Helper()
 	var c study.Claim
 	var err error
@@ -133,7 +134,7 @@ func (s Stores) refused(t *testing.T, store study.Store, e study.Entry, phase st
 }
 
 // freed claims a job whose process has died, and says how much time passed until it was free.
-func (s Stores) freed(t *testing.T, store study.Store, e study.Entry) (c study.Claim, st study.State,
+func (s Stores) freed(t *testing.T, store study.Store, e study.Entry) (c study.Claim, st progress.State,
 	passed time.Duration) {
 	t.Helper()
 	ask := func() bool {
@@ -141,7 +142,7 @@ func (s Stores) freed(t *testing.T, store study.Store, e study.Entry) (c study.C
 		if c, st, err = store.Claim(e); err != nil {
 			t.Fatal(err)
 		}
-		return c != nil || st.Phase == study.Failed
+		return c != nil || st.Phase == progress.Failed
 	}
 	free := ask()
 	for ; !free && passed < 2*study.StaleAfter; passed += time.Second {
@@ -158,7 +159,7 @@ func oneHasIt(t *testing.T, s Stores, all []*result.Result) {
 	a, b, far := s.Open("a"), s.Open("b"), s.Open("c")
 	e := Entry(all[0])
 	for _, store := range []study.Store{a, b, far} {
-		if st := store.State(e); st.Phase != study.Waiting {
+		if st := store.State(e); st.Phase != progress.Waiting {
 			t.Fatalf("a new job is %+v", st)
 		}
 		if r, err := store.Result(e); r != nil || err != nil {
@@ -171,15 +172,15 @@ func oneHasIt(t *testing.T, s Stores, all []*result.Result) {
 	}
 	for range 4 { // however often it is looked at
 		for _, store := range []study.Store{a, b, far} {
-			s.refused(t, store, e, study.Running)
+			s.refused(t, store, e, progress.Running)
 		}
 		s.Pass(study.StaleAfter / 3)
 		seen := 0.25
-		if err := c.Beat(study.Progress{Step: 7, Task: 1, Tasks: 2, Seen: &seen}); err != nil {
+		if err := c.Beat(progress.Progress{Step: 7, Task: 1, Tasks: 2, Seen: &seen}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var p study.Progress
+	var p progress.Progress
 	if !s.within(func() bool {
 		p = far.State(e).Progress
 		return p.Step == 7 && p.Task == 1 && p.Tasks == 2 && p.Seen != nil && *p.Seen == 0.25 && p.Host != ""
@@ -197,10 +198,10 @@ func release(t *testing.T, s Stores, all []*result.Result) {
 	if err := c.Release(); err != nil {
 		t.Fatal(err)
 	}
-	var st study.State
+	var st progress.State
 	if !s.within(func() bool {
 		st = b.State(e)
-		return st.Phase == study.Begun && st.Progress.Step == 40
+		return st.Phase == progress.Begun && st.Progress.Step == 40
 	}) {
 		t.Errorf("a job that was given back is %+v", st)
 	}
@@ -229,7 +230,7 @@ func done(t *testing.T, s Stores, all []*result.Result) {
 		t.Fatal(err)
 	}
 	for _, store := range []study.Store{a, b, s.Open("a")} {
-		if st := s.refused(t, store, e, study.Done); st.Outcome != result.Finished || st.Accuracy == nil {
+		if st := s.refused(t, store, e, progress.Done); st.Outcome != result.Finished || st.Accuracy == nil {
 			t.Errorf("done is %+v", st)
 		}
 		if r, err := store.Result(e); err != nil || r == nil || r.Key != e.Key {
@@ -244,7 +245,7 @@ func fail(t *testing.T, s Stores, all []*result.Result) {
 		t.Fatal(err)
 	}
 	for _, store := range []study.Store{a, b} {
-		if st := s.refused(t, store, e, study.Failed); st.Error != "no such luck" {
+		if st := s.refused(t, store, e, progress.Failed); st.Error != "no such luck" {
 			t.Errorf("failed is %+v", st)
 		}
 	}
@@ -273,7 +274,7 @@ func cancel(t *testing.T, s Stores, _ []*result.Result) {
 func killedHere(t *testing.T, s Stores, all []*result.Result) {
 	a, b, e := s.Open("a"), s.Open("a"), Entry(all[0])
 	begin(t, s.claimed(t, a, e), "20")
-	s.refused(t, b, e, study.Running)
+	s.refused(t, b, e, progress.Running)
 	s.Kill(a)
 	c, st, passed := s.freed(t, b, e)
 	if c == nil {
@@ -291,16 +292,16 @@ func killedElsewhere(t *testing.T, s Stores, all []*result.Result) {
 	a, b, c, e := s.Open("a"), s.Open("b"), s.Open("c"), Entry(all[0])
 	s.claimed(t, a, e)
 	s.Kill(a)
-	s.refused(t, b, e, study.Running)
+	s.refused(t, b, e, progress.Running)
 	s.Pass(study.StaleAfter - time.Second)
-	s.refused(t, b, e, study.Running)
+	s.refused(t, b, e, progress.Running)
 	s.Pass(2 * time.Second)
 	if n, _ := s.claimed(t, b, e).Attempt(); n != 2 {
 		t.Errorf("attempt %d, want the second", n)
 	}
-	s.refused(t, c, e, study.Running)
+	s.refused(t, c, e, progress.Running)
 	s.Pass(study.StaleAfter - time.Second) // the new claim has its own time
-	s.refused(t, c, e, study.Running)
+	s.refused(t, c, e, progress.Running)
 }
 
 func deaths(t *testing.T, s Stores, all []*result.Result) {
@@ -316,7 +317,7 @@ func deaths(t *testing.T, s Stores, all []*result.Result) {
 			begin(t, c, step)
 		}
 		if asked {
-			if err := c.Beat(study.Progress{Stopping: true}); err != nil {
+			if err := c.Beat(progress.Progress{Stopping: true}); err != nil {
 				t.Fatal(err)
 			}
 		}

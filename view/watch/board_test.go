@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -13,20 +12,33 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"ocl/internal/browsertest"
+	"ocl/run/progress"
+	"ocl/run/result"
+	"ocl/sweep/study"
 )
 
-// boardOf is the page of a study of so many jobs, of which some are at work.
-func boardOf(done int) Board {
+// boardOf is the page of a study of 60 jobs, of which so many are done and others are at work.
+func boardOf(done int) []byte {
 	mean := 0.4121
-	b := Board{Name: "quick<b>", Line: fmt.Sprintf("%d of 60 jobs done", done), Share: float64(done) / 60, Left: "3m20s",
-		Hosts:  []BoardHost{{"desk", 2, 5}, {"far\u202eaway", 1, 20}},
-		Cells:  []BoardCell{{"er, memory 100, on mnist", done, 30, &mean}, {"agem on mnist", 0, 30, nil}},
-		Errors: []BoardError{{"er m100 s3", "<script>alert(1)</script>"}}}
-	for i := range 25 {
-		b.Work = append(b.Work, BoardJob{Name: fmt.Sprintf("er m100 s%d", i), Host: "desk", Where: "task 2 of 10",
-			Share: 0.125, Seen: &mean})
+	var jobs []study.Entry
+	var runs []*progress.Run
+	add := func(n int, name string, memory int, st progress.State) {
+		for range n {
+			jobs = append(jobs, study.Entry{Name: name, Memory: memory, Data: "mnist", Seed: uint64(len(jobs))})
+			runs = append(runs, &progress.Run{Name: jobs[len(jobs)-1].String(), Steps: 1000, State: st})
+		}
 	}
-	return b
+	working := func(host string, pid int) progress.State {
+		return progress.State{Phase: progress.Running,
+			Progress: progress.Progress{Host: host, PID: pid, Step: 125, Task: 2, Tasks: 10, Seen: &mean}}
+	}
+	add(done, "er", 100, progress.State{Phase: progress.Done, Outcome: result.Finished, Accuracy: &mean})
+	add(1, "er", 100, working("desk", 1))
+	add(4, "er", 100, working("desk", 2))
+	add(20, "er", 100, working("far\u202eaway", 1))
+	add(1, "agem", 0, progress.State{Phase: progress.Failed, Error: "<script>alert(1)</script>\nand more"})
+	add(60-len(jobs), "agem", 0, progress.State{Phase: progress.Waiting})
+	return Board("quick<b>", jobs, runs)
 }
 
 func listenHere(t *testing.T) (net.Listener, string) {
@@ -42,10 +54,11 @@ func listenHere(t *testing.T) (net.Listener, string) {
 // listed. It is read only.
 func TestBoard(t *testing.T) {
 	on, address := listenHere(t)
-	t.Cleanup(ServeBoard(on, "", func() Board { return boardOf(12) }, func() []byte { return []byte("{\"done\": 12}\n") }))
+	t.Cleanup(ServeBoard(on, "", func() []byte { return boardOf(12) }, func() []byte { return []byte("{\"done\": 12}\n") }))
 	a := get(t, http.MethodGet, address, "")
-	for _, want := range []string{"12 of 60 jobs done, about 3m20s left", "41.2\u00a0%", "desk",
-		`er, memory 100, on mnist</td><td class="n">12 of 30`, "and 5 more", "quick&lt;b&gt;", "&lt;script&gt;alert(1)"} {
+	for _, want := range []string{"12 of 60 jobs done, 25 running, 1 failed, 22 waiting", "41.2\u00a0%",
+		`desk</td><td class="n">2</td><td class="n">5</td>`, `er, memory 100, on mnist</td><td class="n">12 of 37`,
+		`er m100 s12</td><td>desk</td><td>task 2/10</td><td class="n">12&nbsp;%`, "and 5 more", "quick&lt;b&gt;", "&lt;script&gt;alert(1)"} {
 		if !strings.Contains(a.text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -74,7 +87,7 @@ func TestBoardInABrowser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var done atomic.Int64
 			on, address := listenHere(t)
-			stop := ServeBoard(on, "", func() Board { return boardOf(int(done.Load())) }, func() []byte { return nil })
+			stop := ServeBoard(on, "", func() []byte { return boardOf(int(done.Load())) }, func() []byte { return nil })
 			t.Cleanup(stop)
 			ctx := browser.Visit(t, address, size[0], size[1])
 			wait := func(text string) {

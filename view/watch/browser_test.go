@@ -48,7 +48,7 @@ func TestLivePage(t *testing.T) {
 			}
 			l.goOn(1)
 			w.Look()
-			act(has("task 1 of 4"), has("the numbers are those after 1 task"))
+			act(has("task 1/4"), has("the numbers are those after 1 task"))
 			browsertest.Shoot(t, ctx, name+"-first")
 			browsertest.Accessible(t, ctx)
 			b.Plain(t, server.URL+"/", size[0])
@@ -60,7 +60,7 @@ func TestLivePage(t *testing.T) {
 			act(chromedp.Evaluate(place, &before))
 			l.goOn(2)
 			w.Look()
-			act(has("task 3 of 4"), has("the numbers are those after 3 tasks"), chromedp.Evaluate(place, &after))
+			act(has("task 3/4"), has("the numbers are those after 3 tasks"), chromedp.Evaluate(place, &after))
 			var sorted, open bool
 			act(chromedp.Evaluate(table+".querySelector('th[aria-sort=ascending]')!==null", &sorted),
 				chromedp.Evaluate("document.querySelector('#results-section details').open", &open))

@@ -16,55 +16,23 @@ import (
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/run/train"
 	"ocl/sweep/study"
 	"ocl/view/report"
 )
 
-// Phases of a job.
-const (
-	Waiting = "waiting" // nobody has begun it
-	Working = "at work"
-	Stopped = "stopped" // it has begun, and nobody is at work on it
-	Ended   = "ended"
-	Failed  = "failed"
-)
-
-// Job is a run as the strip shows it.
-type Job struct {
-	Name        string // "er s1"
-	Phase       string
-	Share       float64 // of the work that is done, in [0,1]
-	Task, Tasks int     // under way, from 1; 0 before the first
-	Step, Steps int
-	Seen        *float64      // mean accuracy over the tasks learned, in [0,1]
-	Left        time.Duration // 0 where it is not known
-	Note        string        // what else there is to say, such as why it failed
-
-	work float64 // of the whole job, to weigh jobs by
-}
-
 // State is the content of a folder at one time.
 type State struct {
 	Kind    string // "study", "experiment", "run" or "folder"; "" where there is none
 	Problem string // why there is nothing to show, or what of it cannot be read: sentences
-	Jobs    []Job
+	Jobs    []*progress.Run
 
 	found   []report.Found
 	left    []report.LeftOut
 	notes   []string
 	version string // of what the page shows; the strip changes more often
-}
-
-// Count is the number of jobs in a phase.
-func (s *State) Count(phase string) (n int) {
-	for _, j := range s.Jobs {
-		if j.Phase == phase {
-			n++
-		}
-	}
-	return n
 }
 
 // Results says whether there is the result of a run that has ended.
@@ -73,37 +41,10 @@ func (s *State) Results() bool {
 }
 
 // Over says that there are jobs and that all have ended or failed.
-func (s *State) Over() bool {
-	return len(s.Jobs) > 0 && s.Count(Ended)+s.Count(Failed) == len(s.Jobs)
-}
+func (s *State) Over() bool { return progress.Count(s.Jobs).Over() }
 
 // Idle says that nobody is at work.
-func (s *State) Idle() bool { return s.Count(Working) == 0 }
-
-// Left is the time until the last job ends, if as many stay at work as are now and those that wait are like the others;
-// 0 where it is not known.
-func (s *State) Left() time.Duration {
-	working, speed, todo := 0, 0.0, 0.0
-	longest := time.Duration(0)
-	for _, j := range s.Jobs {
-		switch j.Phase {
-		case Working:
-			rest := (1 - j.Share) * j.work
-			todo += rest
-			if j.Left > 0 {
-				working++
-				speed += rest / j.Left.Seconds()
-				longest = max(longest, j.Left)
-			}
-		case Waiting, Stopped:
-			todo += (1 - j.Share) * j.work
-		}
-	}
-	if working == 0 || speed <= 0 {
-		return 0
-	}
-	return max(longest, time.Duration(todo/speed*float64(time.Second)))
-}
+func (s *State) Idle() bool { return progress.Count(s.Jobs).Running == 0 }
 
 // reader reads a folder again and again. It keeps what it has read of files that do not change. One goroutine at a time
 // uses it.
@@ -219,11 +160,7 @@ func (s *State) finish() {
 		fmt.Fprintf(&b, "%s %s;", l.Path, l.Reason)
 	}
 	s.version = b.String()
-	order := []string{Working, Failed, Stopped, Ended, Waiting}
-	slices.SortStableFunc(s.Jobs, func(a, b Job) int {
-		return cmp.Compare(slices.Index(order, a.Phase),
-			slices.Index(order, b.Phase))
-	})
+	progress.Sort(s.Jobs)
 }
 
 // measured is the identity of the last row of a result, which is another one when it was measured again.
@@ -260,24 +197,7 @@ func (r *reader) experiment(s *State) {
 		s.Problem = fmt.Sprintf("%v. The runs that it names and that have not begun are not counted.", err)
 	}
 	for range total - len(s.Jobs) {
-		s.Jobs = append(s.Jobs, Job{Phase: Waiting})
-	}
-	s.weigh()
-}
-
-// weigh lets jobs that are not known yet be like the others.
-func (s *State) weigh() {
-	sum, n := 0.0, 0
-	for _, j := range s.Jobs {
-		if j.work > 0 {
-			sum += j.work
-			n++
-		}
-	}
-	for i := range s.Jobs {
-		if s.Jobs[i].work <= 0 {
-			s.Jobs[i].work = sum / float64(max(n, 1))
-		}
+		s.Jobs = append(s.Jobs, &progress.Run{State: progress.State{Phase: progress.Waiting}})
 	}
 }
 
@@ -297,49 +217,43 @@ func (r *reader) planned() (int, error) {
 		if err == nil {
 			r.config.runs = len(experiment.Schema().Runs(c))
 		} else {
-			err = fmt.Errorf("%s cannot be read: %s", path, strings.TrimRight(firstLine(cause.Of(err)), "."))
+			err = fmt.Errorf("%s cannot be read: %s", path, strings.TrimRight(cause.Line(cause.Of(err).Error()), "."))
 		}
 		r.config.err = err
 	}
 	return r.config.runs, r.config.err
 }
 
-func firstLine(err error) string {
-	text, _, _ := strings.Cut(err.Error(), "\n")
-	return text
-}
-
 // run reads the folder of a run.
 func (r *reader) run(s *State, folder string) {
-	j := Job{Name: filepath.Base(folder), Phase: Stopped}
-	last, ended := r.result(s, folder, &j)
-	if !ended {
-		if !r.events(s, folder, &j) && last != nil { // its events say too little
+	j, last := r.result(s, folder)
+	if j == nil {
+		f := r.events(s, folder)
+		one := f.run
+		j, one.Name, one.Phase = &one, filepath.Base(folder), progress.Begun
+		if f.made != nil {
+			one.Name = nameOf(f.made)
+		}
+		if f.fault != nil {
+			one.Error = f.fault.Error()
+		}
+		if f.measured == 0 && last != nil { // its events say too little
 			s.found = append(s.found, report.Found{Result: last, Folder: folder})
-			j.Name, j.Step = nameOf(last), last.Outcome.Step
+			one.Name, one.Progress.Step = nameOf(last), last.Outcome.Step
 		}
 		if r.atWork(folder) {
-			j.Phase = Working
-		}
-		if j.Phase == Stopped {
-			s.note(folder, &j)
+			one.Phase = progress.Running
+		} else {
+			s.notes = append(s.notes,
+				fmt.Sprintf("%s has not ended, and nobody is at work on it. “ocl run --resume %s” continues it.", folder, folder))
 		}
 	}
 	s.Jobs = append(s.Jobs, j)
 }
 
-// note says what a run that is stopped needs.
-func (s *State) note(folder string, j *Job) {
-	if j.Note == "" {
-		j.Note = "nobody is at work on it"
-	}
-	s.notes = append(s.notes, fmt.Sprintf("%s has not ended, and nobody is at work on it. “ocl run --resume %s” continues it.",
-		folder, folder))
-}
-
-// result takes the result of a run, and says whether it has ended. Of a run that was interrupted it only returns the
-// result.
-func (r *reader) result(s *State, folder string, j *Job) (last *result.Result, ended bool) {
+// result takes the result of a run that has ended; j is nil where it has not. Of a run that was interrupted it only
+// returns the result.
+func (r *reader) result(s *State, folder string) (j *progress.Run, last *result.Result) {
 	path := ""
 	for _, name := range []string{experiment.ResultFile, "result" + result.Packed} {
 		if p := filepath.Join(folder, name); path == "" && exists(p) {
@@ -347,7 +261,7 @@ func (r *reader) result(s *State, folder string, j *Job) (last *result.Result, e
 		}
 	}
 	if path == "" {
-		return nil, false
+		return nil, nil
 	}
 	now := stamp(path)
 	k, there := r.results[path]
@@ -356,33 +270,30 @@ func (r *reader) result(s *State, folder string, j *Job) (last *result.Result, e
 		k.result, k.err = report.ReadResult(path)
 		r.results[path] = k
 	}
-	if k.err != nil {
-		if errors.Is(k.err, fs.ErrNotExist) {
-			return nil, false
-		}
-		j.Phase, j.Share, j.Note = Ended, 1, "its result cannot be read"
+	switch {
+	case errors.Is(k.err, fs.ErrNotExist):
+		return nil, nil
+	case k.err != nil:
 		s.left = append(s.left, report.LeftOut{Path: path, Reason: k.err.Error()})
-		return nil, true
-	}
-	if k.result.Outcome.State == result.Interrupted {
-		return k.result, false
+		return &progress.Run{Name: filepath.Base(folder),
+			State: progress.State{Phase: progress.Done, Error: "its result cannot be read"}}, nil
+	case k.result.Outcome.State == result.Interrupted:
+		return nil, k.result
 	}
 	s.found = append(s.found, report.Found{Result: k.result, Folder: folder})
-	j.Phase, j.Share, j.Name = Ended, 1, nameOf(k.result)
-	j.Seen = k.result.Metrics.AverageAccuracy
-	if k.result.Outcome.State != result.Finished {
-		j.Note = k.result.Outcome.State
-	}
-	j.work = float64(k.result.Resources.FLOPsPerStep) * float64(k.result.Outcome.Step)
-	return k.result, true
+	j = &progress.Run{Name: nameOf(k.result),
+		Work: float64(k.result.Resources.FLOPsPerStep) * float64(k.result.Outcome.Step)}
+	j.End(k.result, nil)
+	j.Progress.Seen = k.result.Metrics.AverageAccuracy
+	return j, nil
 }
 
 func nameOf(r *result.Result) string {
 	return fmt.Sprintf("%s s%d", strings.Join(append([]string{r.Method.Name}, r.Method.Tricks...), "+"), r.Config.Seed)
 }
 
-// events takes what a run that has not ended has measured, and says whether that is enough for the report.
-func (r *reader) events(s *State, folder string, j *Job) bool {
+// events takes what a run that has not ended has measured.
+func (r *reader) events(s *State, folder string) *follow {
 	f := r.follows[folder]
 	if f == nil {
 		f = &follow{folder: folder}
@@ -391,25 +302,10 @@ func (r *reader) events(s *State, folder string, j *Job) bool {
 	if f.look() || r.inactive[folder].since.IsZero() {
 		r.inactive[folder] = inactivity{since: r.now()}
 	}
-	if f.fault != nil {
-		j.Note = firstLine(f.fault)
-	}
-	j.Share, j.Step, j.Seen, j.Left = f.share(), f.step, f.seen, f.left()
-	if p := f.plan(); p != nil {
-		j.Steps, j.work = p.Steps, p.FLOPs
-	}
-	if st := f.stream(); st != nil {
-		j.Task, j.Tasks = f.task, len(st.Tasks)
-	}
-	res := f.result()
-	if res == nil {
-		return false
-	}
-	j.Name = nameOf(res)
-	if f.measured > 0 {
+	if res := f.result(); res != nil && f.measured > 0 {
 		s.found = append(s.found, report.Found{Result: res, Folder: folder})
 	}
-	return f.measured > 0
+	return f
 }
 
 const (
@@ -450,7 +346,7 @@ func (r *reader) study(s *State) {
 		r.jobs.entries, r.jobs.err = study.ReadJobs(r.dir)
 	}
 	if r.jobs.err != nil {
-		s.Problem = fmt.Sprintf("The jobs of the study cannot be read: %s.", strings.TrimRight(firstLine(r.jobs.err), "."))
+		s.Problem = fmt.Sprintf("The jobs of the study cannot be read: %s.", strings.TrimRight(cause.Line(r.jobs.err.Error()), "."))
 		return
 	}
 	if r.store == nil {
@@ -459,72 +355,51 @@ func (r *reader) study(s *State) {
 	for _, e := range r.jobs.entries {
 		s.Jobs = append(s.Jobs, r.job(s, e))
 	}
-	s.weigh()
 }
 
 // stateThen is the state of a job as it was when its folder had the stamp.
 type stateThen struct {
 	stamp string
 	asked time.Time
-	study.State
+	progress.State
 }
 
 // state is the state of a job. To tell whether the worker of a job has died, the store holds the job's lock for a
 // moment, and a worker that begins would find it taken. So it is asked again only when a file has come or gone in the
 // folder, as when a worker begins, or after some time.
-func (r *reader) state(e study.Entry, folder string) study.State {
+func (r *reader) state(e study.Entry, folder string) progress.State {
 	now, at := r.now(), stamp(folder)
 	if then, idle := r.idle[folder]; idle && then.stamp == at && now.Sub(then.asked) < askEvery {
 		return then.State
 	}
 	st := r.store.State(e)
-	if delete(r.idle, folder); st.Phase == study.Begun || st.Phase == study.Waiting {
+	if delete(r.idle, folder); st.Phase == progress.Begun || st.Phase == progress.Waiting {
 		r.idle[folder] = stateThen{at, now, st}
 	}
 	return st
 }
 
 // job reads a job of a study.
-func (r *reader) job(s *State, e study.Entry) Job {
+func (r *reader) job(s *State, e study.Entry) *progress.Run {
 	folder := filepath.Join(r.dir, e.Folder)
-	j := Job{Name: fmt.Sprintf("%s s%d", e.Name, e.Seed), Steps: e.Steps, work: e.FLOPs}
 	st := r.state(e, folder)
+	j := progress.Run{State: st}
 	switch st.Phase {
-	case study.Done:
-		name := j.Name
-		if _, ended := r.result(s, folder, &j); ended {
-			j.Name, j.work = name, e.FLOPs
-			return j
+	case progress.Done:
+		if ended, _ := r.result(s, folder); ended != nil {
+			j = *ended
+		} else {
+			j.State = progress.State{Phase: progress.Waiting}
 		}
-		j.Phase = Waiting
-		return j
-	case study.Failed:
-		j.Phase, j.Note = Failed, study.Problem(st.Error)
-		return j
-	case study.Waiting:
-		j.Phase = Waiting
-		return j
+	case progress.Begun, progress.Running:
+		if f := r.events(s, folder); !e.Tuned { // a tuned job makes trials before its own run
+			j = f.run
+			at, p := j.Progress, st.Progress
+			p.Step, p.Task, p.Tasks = max(p.Step, at.Step), cmp.Or(p.Task, at.Task), cmp.Or(p.Tasks, at.Tasks)
+			p.Seen = cmp.Or(p.Seen, at.Seen)
+			j.State, j.Progress = st, p
+		}
 	}
-	name, steps := j.Name, j.Steps
-	r.events(s, folder, &j)
-	j.Name, j.work = name, e.FLOPs
-	p := st.Progress
-	if p.Step > j.Step || e.Tuned { // a tuned job makes trials before its own run
-		j.Step, j.Steps = p.Step, steps
-		j.Share, j.Left = float64(p.Step)/float64(max(steps, 1)), 0
-	}
-	j.Task, j.Tasks = cmp.Or(p.Task, j.Task), cmp.Or(p.Tasks, j.Tasks)
-	if p.Trial > 0 {
-		j.Note = fmt.Sprintf("trial %d of %d", p.Trial, p.Trials)
-	}
-	if p.Seen != nil {
-		j.Seen = p.Seen
-	}
-	j.Phase = Stopped
-	if st.Phase == study.Running {
-		j.Phase = Working
-	} else if st.Error != "" {
-		j.Note = study.Problem(st.Error)
-	}
-	return j
+	j.Name, j.Steps, j.Work = e.String(), e.Steps, e.FLOPs
+	return &j
 }

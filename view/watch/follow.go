@@ -7,14 +7,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/learn/method"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
+	"ocl/run/train"
 )
 
 // follow reads the events of a run as they are written.
@@ -29,21 +30,9 @@ type follow struct {
 	made     *result.Result // the config and what follows from it, nil while there is none
 	rows     [][]*float64   // accuracy after each task
 	between  []result.Evaluation
-	seen     *float64 // mean accuracy over the tasks learned
-	step     int
-	task     int // under way, from 1 in the whole stream; 0 before the first
-	images   int // predicted in evaluations
-	ends     []int
-	betweens []int
+	run      progress.Run
 	last     time.Time // of the newest event
-	marks    []mark
-	measured int // evaluations so far: the page changes with it
-}
-
-// mark says how much work was done at a time.
-type mark struct {
-	at   time.Time
-	work float64
+	measured int       // evaluations so far: the page changes with it
 }
 
 // most bytes that are read at once; the rest is read by the next look.
@@ -117,65 +106,48 @@ func (f *follow) add(e result.Event) {
 		f.last = at
 	}
 	task := -1
-	if e.Task != nil {
+	if e.Task != nil && *e.Task < limit.ResultTasks {
 		task = *e.Task
 	}
-	switch e.Event {
-	case result.EventRun:
-		f.first = &e
-	case result.EventTask:
-		f.task = task + 1
-		if st := f.stream(); st != nil && task >= 0 && task < len(st.Tasks) && st.Tasks[task].Classes == nil {
+	st := f.stream()
+	switch {
+	case e.Event == result.EventRun:
+		f.begin(e)
+	case e.Event == result.EventTask && task >= 0:
+		f.run.TaskBegin(f.last, task)
+		if st != nil && task < len(st.Tasks) && st.Tasks[task].Classes == nil {
 			st.Tasks[task].Classes = e.Classes
 		}
-	case result.EventStep:
-		f.step = e.Step
-	case result.EventEvaluation:
-		f.evaluated(e, task)
-	}
-	if p := f.plan(); p != nil && !f.last.IsZero() {
-		work := f.work()
-		if n := len(f.marks); n == 0 || work >= f.marks[n-1].work+p.FLOPs/200 {
-			f.marks = append(f.marks, mark{f.last, work})
+	case e.Event == result.EventStep:
+		f.run.Step(f.last, e.Step, nil)
+	case e.Event == result.EventEvaluation && task >= 0:
+		f.measured++
+		f.run.Evaluated(f.last, train.Evaluated{Task: task, Step: e.Step, MidTask: e.Between, Accuracy: e.Accuracy})
+		if e.Between {
+			f.between = append(f.between, result.Evaluation{Step: e.Step, Task: task, Accuracy: e.Accuracy})
+			return
 		}
+		for len(f.rows) <= task {
+			f.rows = append(f.rows, make([]*float64, len(e.Accuracy)))
+		}
+		f.rows[task] = e.Accuracy
 	}
 }
 
-// mostTasks bounds the tasks that the events of a run may name.
-const mostTasks = limit.ResultTasks
-
-func (f *follow) evaluated(e result.Event, task int) {
-	if task < 0 || task >= mostTasks {
-		return
+// begin takes the first event.
+func (f *follow) begin(e result.Event) {
+	f.first = &e
+	var plan result.Plan
+	if e.Plan != nil && e.Plan.FLOPs > 0 {
+		plan = *e.Plan
 	}
-	f.measured++
-	sum, n := 0.0, 0
-	for j, a := range e.Accuracy {
-		if a == nil {
-			continue
-		}
-		if st := f.stream(); st != nil && j < len(st.Tasks) {
-			f.images += st.Tasks[j].Test
-		}
-		if j <= task {
-			sum += *a
-			n++
+	var tasks []progress.Task
+	if e.Stream != nil {
+		for _, t := range e.Stream.Tasks {
+			tasks = append(tasks, progress.Task{Number: t.Index + 1, Name: t.Name, Test: t.Test})
 		}
 	}
-	if n > 0 {
-		seen := sum / float64(n)
-		f.seen = &seen
-	}
-	if e.Between {
-		f.betweens = append(f.betweens, task)
-		f.between = append(f.between, result.Evaluation{Step: e.Step, Task: task, Accuracy: e.Accuracy})
-		return
-	}
-	f.ends = append(f.ends, task)
-	for len(f.rows) <= task {
-		f.rows = append(f.rows, make([]*float64, len(e.Accuracy)))
-	}
-	f.rows[task] = e.Accuracy
+	f.run.Begin(f.last, plan, tasks, 0, 0)
 }
 
 func (f *follow) stream() *result.Stream {
@@ -183,43 +155,6 @@ func (f *follow) stream() *result.Stream {
 		return nil
 	}
 	return f.first.Stream
-}
-
-func (f *follow) plan() *result.Plan {
-	if f.first == nil || f.first.Plan == nil || !(f.first.Plan.FLOPs > 0) {
-		return nil
-	}
-	return f.first.Plan
-}
-
-// work is the work that the run has done, in floating-point operations.
-func (f *follow) work() float64 { return f.plan().Done(f.step, f.images, f.ends, f.betweens) }
-
-// share is the part of the run's work that is done, in [0,1]; 0 before its plan is known.
-func (f *follow) share() float64 {
-	p := f.plan()
-	if p == nil {
-		return 0
-	}
-	return max(0, min(1, f.work()/p.FLOPs))
-}
-
-// left is the time that the rest takes at the speed of the latter half of what is done; 0 where that is not known. A
-// run that was stopped for a while and goes on is told the truth as soon as the pause lies in the first half.
-func (f *follow) left() time.Duration {
-	p := f.plan()
-	if p == nil || len(f.marks) < 2 {
-		return 0
-	}
-	end := f.marks[len(f.marks)-1]
-	from, _ := slices.BinarySearchFunc(f.marks, end.work/2,
-		func(m mark, half float64) int { return int(min(1, max(-1, m.work-half))) })
-	from = min(from, len(f.marks)-2)
-	spent, done := end.at.Sub(f.marks[from].at), end.work-f.marks[from].work
-	if spent <= 0 || done <= 0 {
-		return 0
-	}
-	return time.Duration(float64(spent) * (p.FLOPs - f.work()) / done)
 }
 
 // result returns the result of the run as if it ended now, as far as its events tell; nil while they tell too little
@@ -278,6 +213,6 @@ func (f *follow) result() *result.Result {
 	if began, err := time.Parse(result.EventTime, first.Time); err == nil {
 		r.Seconds.Train = f.last.Sub(began).Seconds()
 	}
-	r.Outcome = result.Outcome{State: result.Running, Step: f.step}
+	r.Outcome = result.Outcome{State: result.Running, Step: f.run.Progress.Step}
 	return &r
 }

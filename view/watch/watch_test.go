@@ -23,6 +23,7 @@ import (
 	"ocl/config"
 	"ocl/internal/limit"
 	"ocl/run/experiment"
+	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/study"
 	"ocl/view/known"
@@ -143,7 +144,7 @@ func (l *live) finished() *result.Result {
 }
 
 // job is the job of ER.
-func jobOf(t *testing.T, s *State) Job {
+func jobOf(t *testing.T, s *State) *progress.Run {
 	t.Helper()
 	for _, j := range s.Jobs {
 		if j.Name == "er s1" {
@@ -151,7 +152,7 @@ func jobOf(t *testing.T, s *State) Job {
 		}
 	}
 	t.Fatalf("no job er s1 in %+v", s.Jobs)
-	return Job{}
+	return nil
 }
 
 // TestRunAtWork: what a run measures is seen as its events come, and is what its result says in the end.
@@ -159,15 +160,15 @@ func TestRunAtWork(t *testing.T) {
 	l := copied(t, 0)
 	w := l.watcher()
 	s := w.Look()
-	if s.Kind != "experiment" || len(s.Jobs) != 2 || s.Count(Ended) != 1 || s.Over() {
+	if s.Kind != "experiment" || len(s.Jobs) != 2 || progress.Count(s.Jobs).Done != 1 || s.Over() {
 		t.Errorf("before its first event: %+v", s)
 	}
 	for evaluations := 1; evaluations <= 4; evaluations++ {
 		l.goOn(1)
 		s = w.Look()
 		j := jobOf(t, s)
-		if j.Phase != Working || j.Task != evaluations || j.Tasks != 4 || j.Seen == nil ||
-			!(math.Abs(j.Share-float64(evaluations)/4) < 0.15) || s.Over() {
+		if j.Phase != progress.Running || j.Progress.Task != evaluations || j.Progress.Tasks != 4 ||
+			j.Progress.Seen == nil || !(math.Abs(j.Share()-float64(evaluations)/4) < 0.15) || s.Over() {
 			t.Errorf("after %d evaluations: %+v", evaluations, j)
 		}
 		at := s.found[len(s.found)-1].Result
@@ -181,12 +182,12 @@ func TestRunAtWork(t *testing.T) {
 			l.end()
 			r := l.finished()
 			if *at.Metrics.AverageAccuracy != *r.Metrics.AverageAccuracy ||
-				*at.Metrics.AverageForgetting != *r.Metrics.AverageForgetting || !(j.Share > 0.999) {
-				t.Errorf("%+v and a share of %v, want those of the result %+v", at.Metrics, j.Share, r.Metrics)
+				*at.Metrics.AverageForgetting != *r.Metrics.AverageForgetting || !(j.Share() > 0.999) {
+				t.Errorf("%+v and a share of %v, want those of the result %+v", at.Metrics, j.Share(), r.Metrics)
 			}
 		}
 	}
-	if s = w.Look(); !s.Over() || !s.Idle() || jobOf(t, s).Phase != Ended {
+	if s = w.Look(); !s.Over() || !s.Idle() || jobOf(t, s).Phase != progress.Done {
 		t.Errorf("with the result: %+v", s)
 	}
 }
@@ -199,7 +200,7 @@ func TestStopped(t *testing.T) {
 	later := time.Hour
 	w := watcherOf(l.dir, func() time.Time { return l.now.Add(later) })
 	s := w.Look()
-	if j := jobOf(t, s); j.Phase != Stopped || j.Note != "nobody is at work on it" || s.Over() || !s.Idle() {
+	if j := jobOf(t, s); j.Phase != progress.Begun || s.Over() || !s.Idle() {
 		t.Errorf("%+v", j)
 	}
 	if page := string(w.Page()); !strings.Contains(page, "ocl run --resume "+l.run) {
@@ -211,7 +212,7 @@ func TestStopped(t *testing.T) {
 	}
 	defer unlock()
 	later += time.Hour
-	if j := jobOf(t, w.Look()); j.Phase != Working {
+	if j := jobOf(t, w.Look()); j.Phase != progress.Running {
 		t.Errorf("with the lock held: %+v", j)
 	}
 	text, err := os.ReadFile(l.events())
@@ -270,19 +271,19 @@ func TestDeadJob(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	says("after a death", study.Waiting)
+	says("after a death", progress.Waiting)
 	unlock := lock()
-	says("a moment later", study.Waiting)
+	says("a moment later", progress.Waiting)
 	now = now.Add(askEvery)
-	says("after the time", study.Running)
+	says("after the time", progress.Running)
 	unlock()
-	says("after another death", study.Waiting)
+	says("after another death", progress.Waiting)
 	unlock = lock()
 	defer unlock()
 	if err := os.Chtimes(folder, time.Time{}, time.Unix(1, 0)); err != nil { // as if a worker had made a file
 		t.Fatal(err)
 	}
-	says("when a file has come", study.Running)
+	says("when a file has come", progress.Running)
 }
 
 // listener reads server-sent events.
@@ -365,14 +366,14 @@ func TestStream(t *testing.T) {
 	defer w.end()
 	stream := listening(t, server.URL)
 	first := stream.next()
-	if first.Page != 1 || !strings.Contains(first.Strip, "task 1 of 4") ||
-		!strings.Contains(first.Strip, "1 of 2 runs have ended, 1 at work") || first.Over {
+	if first.Page != 1 || !strings.Contains(first.Strip, "task 1/4") ||
+		!strings.Contains(first.Strip, "1 of 2 runs done, 1 running") || first.Over {
 		t.Errorf("the first news are %+v", first)
 	}
 	l.goOn(1)
 	w.Look()
 	second := stream.next()
-	if second.Page != 2 || !strings.Contains(second.Strip, "task 2 of 4") {
+	if second.Page != 2 || !strings.Contains(second.Strip, "task 2/4") {
 		t.Errorf("the second news are %+v", second)
 	}
 	polled := get(t, http.MethodGet, server.URL+"/state", "").text
@@ -390,7 +391,7 @@ func TestStream(t *testing.T) {
 	w.finish()
 	for n := stream.next(); ; n = stream.next() {
 		if n.Over {
-			if n.Page != 3 || !strings.Contains(n.Strip, "Ended") || !strings.Contains(n.Strip, "2 of 2 runs have ended") ||
+			if n.Page != 3 || !strings.Contains(n.Strip, "Ended") || !strings.Contains(n.Strip, "2 of 2 runs done") ||
 				n.Title != "100 % x" {
 				t.Errorf("the last news are %+v", n)
 			}
@@ -531,7 +532,7 @@ func TestFolders(t *testing.T) {
 
 	// A line that is damaged ends the reading of the events of this run.
 	l.write(l.events(), strings.Join([]string{readLines(t, l)[0], "damaged\n"}, ""))
-	if j := jobByNote(w.Look(), "byte "); j == nil || !strings.Contains(j.Note, "The page shows what stands before it") {
+	if j := jobByNote(w.Look(), "byte "); j == nil || !strings.Contains(j.Note(), "The page shows what stands before it") {
 		t.Errorf("damaged events: %+v", w.Look().Jobs)
 	}
 	l.write(l.events(), strings.Repeat("x", limit.EventLine+10))
@@ -562,10 +563,10 @@ func readLines(t *testing.T, l *live) []string {
 	return strings.SplitAfter(string(text), "\n")
 }
 
-func jobByNote(s *State, part string) *Job {
+func jobByNote(s *State, part string) *progress.Run {
 	for _, j := range s.Jobs {
-		if strings.Contains(j.Note, part) {
-			return &j
+		if strings.Contains(j.Note(), part) {
+			return j
 		}
 	}
 	return nil
@@ -591,45 +592,6 @@ func TestCheck(t *testing.T) {
 	}
 	if err := Check(file + "-link"); err == nil {
 		t.Error("a link to nothing is a folder")
-	}
-}
-
-// TestLeft: the time left follows from the speed of the latter half of the work, so that a pause of a run that was
-// stopped counts less and less.
-func TestLeft(t *testing.T) {
-	f := &follow{first: &result.Event{Plan: &result.Plan{Steps: 100, FLOPs: 1000, StepFLOPs: 10}}}
-	at := time.Unix(1_000_000, 0).UTC()
-	step := func(n int, after time.Duration) {
-		at = at.Add(after)
-		f.add(result.Event{Event: result.EventStep, Step: n, Time: at.Format(result.EventTime)})
-	}
-	for n := 1; n <= 40; n++ {
-		step(n, time.Second)
-	}
-	if got := f.left().Round(time.Second); got != time.Minute {
-		t.Errorf("%v left after 40 of 100 steps of a second, want 1m0s", got)
-	}
-	step(41, time.Hour) // it was stopped
-	for n := 42; n <= 83; n++ {
-		step(n, 2*time.Second)
-	}
-	if got := f.left().Round(time.Second); got != 34*time.Second {
-		t.Errorf("%v left after 83 of 100 steps, the last of two seconds, want 34s", got)
-	}
-}
-
-// TestLeftOfAll: jobs that wait take as long as the others, at the speed of those at work.
-func TestLeftOfAll(t *testing.T) {
-	s := &State{Jobs: []Job{{Phase: Working, Share: 0.5, Left: time.Minute},
-		{Phase: Working, Share: 0.5, Left: time.Minute}, {Phase: Waiting}, {Phase: Waiting}, {Phase: Ended}}}
-	for i := range s.Jobs {
-		s.Jobs[i].work = 100
-	}
-	if got := s.Left(); got != 3*time.Minute {
-		t.Errorf("%v left, want 3m", got)
-	}
-	if got := (&State{Jobs: []Job{{Phase: Waiting}}}).Left(); got != 0 {
-		t.Errorf("%v left where nobody is at work", got)
 	}
 }
 
@@ -698,14 +660,16 @@ func TestFarewell(t *testing.T) {
 func TestStrip(t *testing.T) {
 	s := &State{Kind: "study", Problem: "<b> is damaged."}
 	for i := range 20 {
-		s.Jobs = append(s.Jobs, Job{Name: "er<" + strings.Repeat("x", i), Phase: Working, Share: 0.5, Step: 500, Steps: 1000,
-			Task: 2, Tasks: 10})
+		s.Jobs = append(s.Jobs, &progress.Run{Name: "er<" + strings.Repeat("x", i), Steps: 1000,
+			State: progress.State{Phase: progress.Running, Progress: progress.Progress{Step: 500, Task: 2, Tasks: 10}}})
 	}
-	s.Jobs = append(s.Jobs, Job{Phase: Failed, Name: "mir s1", Note: "no space left"}, Job{Phase: Waiting},
-		Job{Phase: Ended})
+	s.Jobs = append(s.Jobs,
+		&progress.Run{Name: "mir s1", State: progress.State{Phase: progress.Failed, Error: "no space left"}},
+		&progress.Run{State: progress.State{Phase: progress.Waiting}},
+		&progress.Run{State: progress.State{Phase: progress.Done}})
 	strip := stripOf("a&b", s, false)
-	for _, want := range []string{"1 of 23 jobs have ended", "20 at work", "1 failed", "1 waiting",
-		"&lt;b&gt; is damaged.", "er&lt;", "and 9 more", "task 2 of 10, step 500 of 1,000", "a&amp;b"} {
+	for _, want := range []string{"1 of 23 jobs done", "20 running", "1 failed", "1 waiting",
+		"&lt;b&gt; is damaged.", "er&lt;", "and 9 more", "task 2/10, step 500/1,000", "a&amp;b"} {
 		if !strings.Contains(strip, want) {
 			t.Errorf("the strip has no %q: %s", want, strip)
 		}
