@@ -22,6 +22,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/internal/fuzztest"
+	"ocl/internal/lifecycle/lifecycletest"
 	"ocl/predict"
 )
 
@@ -184,54 +185,55 @@ func TestNothingLearned(t *testing.T) {
 	}
 }
 
-// TestAfterClose: every call after Close says so, and a call that waits ends.
-func TestAfterClose(t *testing.T) {
-	o := small("er")
-	o.Queue = 10
-	l := made(t, o)
-	learn(t, l, 0, 10, 1)
-	flush(t, l)
-	learn(t, l, 10, 19, 1)
-	l.step.Lock()
-	waits := make(chan error, 2)
-	if err := l.Learn(t.Context(), picture(1, "a", 8), "a"); err != nil {
-		t.Fatal(err)
-	}
-	go func() { waits <- l.Flush(context.Background()) }()
-	go func() { waits <- l.Learn(context.Background(), picture(1, "a", 8), "a") }()
-	ended := make(chan error)
-	go func() { ended <- l.Close() }()
-	for range 2 {
-		if err := <-waits; !errors.Is(err, ErrClosed) {
-			t.Errorf("a call that waits: %v", err)
+// TestLifecycle: every call after Close says so, and those that wait end.
+func TestLifecycle(t *testing.T) {
+	lifecycletest.Test(t, func(t *testing.T) lifecycletest.Subject {
+		o := small("er")
+		o.Queue = 10
+		l, err := New(o)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	l.step.Unlock()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	img := picture(1, "a", 8)
-	path := filepath.Join(t.TempDir(), "x")
-	for name, f := range map[string]func() error{
-		"Learn":         func() error { return l.Learn(t.Context(), img, "a") },
-		"LearnPixels":   func() error { return l.LearnPixels(t.Context(), make([]byte, 192), "a") },
-		"Predict":       func() error { _, err := l.Predict(img, 1); return err },
-		"PredictInto":   func() error { _, err := l.PredictInto(make([]predict.Guess, 1), img); return err },
-		"PredictPixels": func() error { _, err := l.PredictPixels(make([]predict.Guess, 1), make([]byte, 192)); return err },
-		"Boundary":      l.Boundary,
-		"Flush":         func() error { return l.Flush(t.Context()) },
-		"Save":          func() error { return l.Save(path) },
-	} {
-		if err := f(); !errors.Is(err, ErrClosed) {
-			t.Errorf("%s: %v", name, err)
+		learn(t, l, 0, 10, 1)
+		flush(t, l)
+		img, pixels, guess := picture(1, "a", 8), make([]byte, 192), make([]predict.Guess, 1)
+		folder := t.TempDir()
+		t.Cleanup(func() {
+			if _, err := os.Stat(filepath.Join(folder, "after")); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a closed learner was saved: %v", err)
+			}
+			l.Stats()
+			l.Classes()
+		})
+		return lifecycletest.Subject{Close: l.Close, Closed: ErrClosed,
+			Calls: map[string]func() error{
+				"Learn":         func() error { return l.Learn(t.Context(), img, "a") },
+				"LearnPixels":   func() error { return l.LearnPixels(t.Context(), pixels, "a") },
+				"Predict":       func() error { _, err := l.Predict(img, 1); return err },
+				"PredictInto":   func() error { _, err := l.PredictInto(guess, img); return err },
+				"PredictPixels": func() error { _, err := l.PredictPixels(guess, pixels); return err },
+				"Boundary":      l.Boundary,
+				"Flush":         func() error { return l.Flush(t.Context()) },
+				"Save": func() error {
+					name := "before"
+					if l.end.Begun() {
+						name = "after"
+					}
+					return l.Save(filepath.Join(folder, name))
+				},
+			},
+			Hold: func() func() {
+				l.step.Lock()
+				for len(l.tokens) < o.Queue { // so that the queue is full
+					if err := l.Learn(t.Context(), img, "a"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return l.step.Unlock
+			},
+			Woken: []string{"Flush", "Learn"},
 		}
-	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a closed learner was saved: %v", err)
-	}
-	closed(t, l)
-	l.Stats()
-	l.Classes()
+	})
 }
 
 // TestCancelled: a ctx that has ended ends Learn and Flush, and nothing is learned twice or lost.

@@ -134,7 +134,7 @@ func (l *Learner) usable() error {
 	switch {
 	case l.ended == nil:
 		return errZero
-	case l.closed:
+	case l.end.Begun():
 		return ErrClosed
 	}
 	return l.err

@@ -39,6 +39,7 @@ import (
 	"time"
 
 	"ocl"
+	"ocl/internal/lifecycle"
 	"ocl/predict"
 )
 
@@ -60,7 +61,6 @@ type Learner struct {
 	shown    int64         // entries behind the published copy
 	progress chan struct{} // closed and made anew when taken, shown or failed change
 	err      error         // that has ended learning
-	closed   bool
 
 	tokens  chan struct{} // one for each image that waits
 	wake    chan struct{} // the goroutine that learns looks again
@@ -68,6 +68,7 @@ type Learner struct {
 	closing chan struct{} // closed by Close
 	ended   chan struct{} // closed when the goroutine that learns has ended
 	stop    context.CancelFunc
+	end     lifecycle.End
 }
 
 // Stats say how far a learner is.
@@ -179,24 +180,19 @@ func (l *Learner) Err() error {
 // [Learner.Flush] before it learns them. Nothing is saved. Other calls then return [ErrClosed], also those that wait.
 // Closing twice is harmless.
 func (l *Learner) Close() error {
-	l.mu.Lock()
-	switch {
-	case l.ended == nil:
-		l.mu.Unlock()
+	if l.ended == nil {
 		return fmt.Errorf("live: close: %w", errZero)
-	case l.closed:
-		l.mu.Unlock()
-		<-l.ended
-		return nil
 	}
-	l.closed = true
-	close(l.closing)
-	l.mu.Unlock()
-	l.stop()
-	<-l.ended
-	l.step.Lock() // a Save may be at work
-	defer l.step.Unlock()
-	return l.t.Close()
+	return l.end.Come(func() error {
+		l.mu.Lock() // nothing comes into the queue any more
+		close(l.closing)
+		l.mu.Unlock()
+		l.stop()
+		<-l.ended
+		l.step.Lock() // a Save may be at work
+		defer l.step.Unlock()
+		return l.t.Close()
+	})
 }
 
 // entry is an image that waits, or the end of a task.

@@ -170,7 +170,7 @@ func TestPanicEndsOnePrediction(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := l.t.publisher.current
-	for range 2 * (1 + len(l.t.publisher.free)) { // each slot meets it
+	for range 2 * (1 + len(l.t.publisher.slots.All())) { // each slot meets it
 		net := m.Net
 		m.Net = nil
 		_, err := l.Predict(img, 1)

@@ -10,6 +10,7 @@ import (
 	"ocl"
 	"ocl/data"
 	"ocl/data/embed"
+	"ocl/internal/lifecycle"
 	"ocl/learn/learner"
 	"ocl/nn"
 	"ocl/nn/tensor"
@@ -41,13 +42,11 @@ type publisher struct {
 	reads  *slot         // checks copies before they are published
 	probed bool          // reads has an image of the last batch
 
+	slots *lifecycle.Pool[*slot] // of predictions; nil in a zero Trainer
+
 	mu      sync.Mutex
-	freed   *sync.Cond
 	current *model // nil before anything was learned
 	spare   []*model
-	free    []*slot
-	slots   int // that are in use or free
-	closed  bool
 }
 
 // slot has the workspace and the buffers of one prediction. One goroutine at a time uses it.
@@ -75,28 +74,22 @@ func (p *publisher) begin(t *Trainer) {
 	if t.core.means() != nil {
 		p.measure = predict.Distance
 	}
-	p.freed = sync.NewCond(&p.mu)
 	p.reads = t.newSlot()
+	var slots []*slot
 	for range t.process.AtOnce {
 		s := t.newSlot()
 		if t.embedder != nil {
 			s.desk, s.embedded = t.embedder.newDesk(), make([]byte, t.stream.Encoding().Bytes(t.inputs.features))
 		}
-		p.free = append(p.free, s)
+		slots = append(slots, s)
 	}
-	p.slots = len(p.free)
+	p.slots = lifecycle.NewPool(slots)
 }
 
 // close waits for the predictions that are at work, and frees the slots. Further predictions return ErrClosed.
 func (p *publisher) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	p.freed.Broadcast()
-	for len(p.free) < p.slots {
-		p.freed.Wait()
-	}
-	for _, s := range append(p.free, p.reads) {
+	p.slots.Close()
+	for _, s := range append(p.slots.All(), p.reads) {
 		s.fit(nil)
 		if s.desk != nil {
 			s.desk.Close()
@@ -277,53 +270,38 @@ func (p *publisher) mark(version int64) {
 // acquire waits for a free slot, and returns it with the current model and its version. It fails with ErrClosed, or
 // with ErrNothing while nothing is published. The caller releases both.
 func (p *publisher) acquire() (*slot, *model, int64, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.freed == nil {
+	if p.slots == nil {
 		return nil, nil, 0, errZero
 	}
-	for len(p.free) == 0 && !p.closed {
-		p.freed.Wait()
+	s, ok := p.slots.Take()
+	if !ok {
+		return nil, nil, 0, ErrClosed
 	}
-	if err := p.shown(); err != nil {
-		return nil, nil, 0, err
+	m, version, err := p.hold()
+	if err != nil {
+		p.slots.Give(s)
 	}
-	last := len(p.free) - 1
-	s := p.free[last]
-	p.free = p.free[:last]
-	p.current.readers++
-	return s, p.current, p.current.version, nil
-}
-
-// shown returns ErrClosed or ErrNothing if there is no model to predict with. The caller holds mu.
-func (p *publisher) shown() error {
-	switch {
-	case p.closed:
-		return ErrClosed
-	case p.current == nil:
-		return ErrNothing
-	}
-	return nil
+	return s, m, version, err
 }
 
 func (p *publisher) release(s *slot, m *model) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	m.readers--
-	p.free = append(p.free, s)
-	p.freed.Broadcast()
+	p.drop(m)
+	p.slots.Give(s)
 }
 
 // hold returns the current model and its version without a slot, and fails as acquire does. The caller drops the model.
 // close does not wait for it.
 func (p *publisher) hold() (*model, int64, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.freed == nil {
+	if p.slots == nil {
 		return nil, 0, errZero
 	}
-	if err := p.shown(); err != nil {
-		return nil, 0, err
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.slots.Closed():
+		return nil, 0, ErrClosed
+	case p.current == nil:
+		return nil, 0, ErrNothing
 	}
 	p.current.readers++
 	return p.current, p.current.version, nil

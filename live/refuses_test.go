@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/internal/lifecycle/lifecycletest"
 )
 
 // TestLoadAfterDivergence: a loss that is no number ends learning, with what to do. Predictions go on, and after a
@@ -164,28 +166,55 @@ func TestTrainerRefuses(t *testing.T) {
 	}
 }
 
-// TestTrainerCloses: after Close every call says so.
-func TestTrainerCloses(t *testing.T) {
-	x, err := NewTrainer(small("er"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	observed(t, x, 0, 20, 2)
-	published(t, x, 1)
-	for range 2 {
-		if err := x.Close(); err != nil {
-			t.Error(err)
+// TestTrainerLifecycle: Close waits for a step that is at work and for a prediction, and every call after it says so.
+func TestTrainerLifecycle(t *testing.T) {
+	start := func(t *testing.T) (*Trainer, lifecycletest.Subject) {
+		x, err := NewTrainer(small("er"))
+		if err != nil {
+			t.Fatal(err)
 		}
+		observed(t, x, 0, 20, 2)
+		published(t, x, 1)
+		return x, lifecycletest.Subject{Close: x.Close, Closed: ErrClosed, Calls: map[string]func() error{
+			"AddClass": func() error { _, err := x.AddClass("c"); return err },
+			"Observe":  func() error { _, err := x.Observe(t.Context(), make([]byte, 192), []ocl.Label{0}); return err },
+			"Boundary": func() error { return x.Boundary(t.Context()) },
+			"Predict":  func() error { _, err := x.Predict(1, [][]byte{make([]byte, 192)}); return err },
+			"LoadState": func() error {
+				c := checkpoint.NewContainer()
+				if err := x.SaveState(c.Encoder()); err != nil {
+					return err
+				}
+				return x.LoadState(c.Decoder())
+			},
+			"Export":  func() error { _, err := x.Export(&bytes.Buffer{}, ONNX); return err },
+			"Publish": func() error { return x.Publish(t.Context(), 2) },
+		}}
 	}
-	for name, f := range map[string]func() error{
-		"Observe":   func() error { _, err := x.Observe(t.Context(), make([]byte, 192), []ocl.Label{0}); return err },
-		"Predict":   func() error { _, err := x.Predict(1, [][]byte{make([]byte, 192)}); return err },
-		"LoadState": func() error { return x.LoadState(checkpoint.NewContainer().Decoder()) },
-		"Export":    func() error { _, err := x.Export(&bytes.Buffer{}, ONNX); return err },
-		"Publish":   func() error { return x.Publish(t.Context(), 2) },
-	} {
-		if err := f(); !errors.Is(err, ErrClosed) {
-			t.Errorf("%s: %v", name, err)
+	lifecycletest.Test(t, func(t *testing.T) lifecycletest.Subject {
+		x, s := start(t)
+		s.Hold = func() func() {
+			at, stay := make(chan struct{}), make(chan struct{})
+			var step sync.WaitGroup
+			step.Go(func() {
+				if err := x.run(func() error { close(at); <-stay; return nil }); err != nil {
+					t.Error(err)
+				}
+			})
+			<-at
+			return func() { close(stay); step.Wait() }
 		}
-	}
+		return s
+	})
+	lifecycletest.Test(t, func(t *testing.T) lifecycletest.Subject {
+		x, s := start(t)
+		s.Hold = func() func() {
+			slot, m, _, err := x.publisher.acquire()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() { x.publisher.release(slot, m) }
+		}
+		return s
+	})
 }

@@ -84,11 +84,7 @@ func (t *Trainer) Digest() (string, error) {
 // ([Trainer.Weights]) is one with an empty memory.
 func (t *Trainer) LoadState(d *checkpoint.Decoder) error {
 	err := errZero
-	switch {
-	case !t.made():
-	case t.closed:
-		err = ErrClosed
-	default:
+	if t.made() {
 		err = t.run(func() error { return t.load(d) })
 	}
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"ocl/data/embed"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/lifecycle"
 	"ocl/internal/spelling"
 	"ocl/predict"
 	"ocl/run/build"
@@ -30,8 +31,8 @@ import (
 //	answer, err := t.Predict(3, [][]byte{image})                // answer.Version is 1
 //
 // One goroutine at a time calls what changes a Trainer: AddClass, Observe, Boundary, Publish, Relabel, Forget, Unlearn,
-// Unlearns, Stores, Amendable, SaveState, LoadState, Weights, SetWeights, Digest and Close. Any number of goroutines
-// call Predict, Draw, Export, Stats, Err, Classes, Shape and Measure meanwhile. What it learns is a function of those
+// Unlearns, Stores, Amendable, SaveState, LoadState, Weights, SetWeights and Digest. Any number of goroutines call
+// Predict, Draw, Export, Stats, Err, Classes, Shape, Measure and Close meanwhile. What it learns is a function of those
 // calls in their order: neither time, nor the number of processors, nor how often it was published and saved moves a
 // bit.
 //
@@ -54,8 +55,9 @@ type Trainer struct {
 	learns      *embed.Desk // makes the embeddings of what is learned; nil without embedder
 	embedded    []byte      // those of a batch
 
-	core   *core
-	closed bool
+	working sync.Mutex // held while the learner changes, and while it ends
+	core    *core
+	end     lifecycle.End
 
 	mu    sync.Mutex
 	err   error    // that has ended learning
@@ -277,25 +279,25 @@ func (t *Trainer) checkPixels(pixels []byte) error {
 }
 
 // made says that a function of this package made the trainer.
-func (t *Trainer) made() bool { return t.publisher.freed != nil }
+func (t *Trainer) made() bool { return t.publisher.slots != nil }
 
-// Close ends the trainer after the predictions that are at work. Nothing is saved. Other calls then return [ErrClosed].
-// Closing twice is harmless.
+// Close ends the trainer after the change and the predictions that are at work, and returns then. Nothing is saved. Any
+// goroutine may call it, and more than once. Other calls then return [ErrClosed].
 func (t *Trainer) Close() error {
-	switch {
-	case !t.made():
+	if !t.made() {
 		return fmt.Errorf("live: close: %w", errZero)
-	case t.closed:
+	}
+	return t.end.Come(func() error {
+		t.working.Lock()
+		defer t.working.Unlock()
+		t.publisher.close()
+		t.core.close()
+		if t.learns != nil {
+			t.learns.Close()
+		}
+		t.thread.close()
 		return nil
-	}
-	t.closed = true
-	t.publisher.close()
-	t.core.close()
-	if t.learns != nil {
-		t.learns.Close()
-	}
-	t.thread.close()
-	return nil
+	})
 }
 
 // change does what changes the trainer, in the goroutine that learns, and says what it does for errors. A panic ends
@@ -313,6 +315,11 @@ func (t *Trainer) change(what string, f func() error) error {
 
 // run does f in the goroutine that learns. A panic is an error, and ends learning.
 func (t *Trainer) run(f func() error) error {
+	t.working.Lock()
+	defer t.working.Unlock()
+	if t.end.Begun() {
+		return ErrClosed
+	}
 	return t.thread.do(func() (err error) {
 		if panicked := train.Caught(func() error { err = f(); return nil }); panicked != nil {
 			return t.ended(panicked)
@@ -326,7 +333,7 @@ func (t *Trainer) usable() error {
 	switch {
 	case !t.made():
 		return errZero
-	case t.closed:
+	case t.end.Begun():
 		return ErrClosed
 	}
 	if err := t.Err(); err != nil {

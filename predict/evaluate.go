@@ -169,7 +169,7 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 		next atomic.Int64
 		wg   sync.WaitGroup
 	)
-	step := part * max(1, p.slots[0].ws.Workers())
+	step := part * max(1, p.slots.All()[0].ws.Workers())
 	parts := slices.Collect(slices.Chunk(samples, step))
 	keep := func(these []sample, guesses []Guess, err error) {
 		mu.Lock()
@@ -190,7 +190,7 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 			progress(e.Images, len(samples))
 		}
 	}
-	for range p.slots {
+	for range p.slots.All() {
 		wg.Go(func() {
 			buf, guesses := make([]uint8, step*set.ImageLen()), make([]Guess, step)
 			for i := next.Add(1) - 1; i < int64(len(parts)) && ctx.Err() == nil; i = next.Add(1) - 1 {

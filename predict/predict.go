@@ -20,13 +20,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
-	"sync"
 
 	"ocl"
 	"ocl/config"
 	"ocl/data"
 	"ocl/data/embed"
+	"ocl/internal/lifecycle"
 	"ocl/learn/learner"
 	"ocl/nn/tensor"
 	"ocl/run/build"
@@ -96,11 +95,8 @@ type Predictor struct {
 	by          ocl.Encoding // of that
 	maker       *embed.Maker // of the embeddings; nil where the learner takes images
 
-	mu     sync.Mutex
-	freed  *sync.Cond
-	free   []*slot // the one that was used last is the last
-	slots  []*slot
-	closed bool
+	slots *lifecycle.Pool[*slot]
+	end   lifecycle.End
 }
 
 // ErrClassifier is wrapped by the error of [Open] about a classifier that the run does not have.
@@ -166,11 +162,11 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 			return nil, fmt.Errorf("predict: %s: %w. Use fewer --workers, such as 1", t.Folder, err)
 		}
 	}
-	p.freed = sync.NewCond(&p.mu)
+	var slots []*slot
 	for _, ws := range p.model.Net.Readers(atOnce, workers) {
-		p.slots = append(p.slots, p.newSlot(ws, workers))
+		slots = append(slots, p.newSlot(ws, workers))
 	}
-	p.free = slices.Clone(p.slots)
+	p.slots = lifecycle.NewPool(slots)
 	if scored != nil {
 		p.model.Scores, p.trained, kept = scored.Scores, t, true
 	}
@@ -256,11 +252,11 @@ func (p *Predictor) predictBatch(dst []Guess, images []uint8, top int, embedded 
 	if err := p.checkImages(len(dst)/top, len(images), size); err != nil {
 		return err
 	}
-	s, err := p.take()
-	if err != nil {
-		return err
+	s, ok := p.slots.Take()
+	if !ok {
+		return ErrClosed
 	}
-	defer p.give(s)
+	defer p.slots.Give(s)
 	return p.predict(s, dst, images, top, embedded)
 }
 
@@ -270,11 +266,11 @@ func (p *Predictor) PredictFile(ctx context.Context, dst []Guess, file []byte) e
 	if len(dst) < 1 || len(dst) > p.info.Guesses {
 		return p.PredictBatch(dst, nil, len(dst)) // which says so
 	}
-	s, err := p.take()
-	if err != nil {
-		return err
+	s, ok := p.slots.Take()
+	if !ok {
+		return ErrClosed
 	}
-	defer p.give(s)
+	defer p.slots.Give(s)
 	if err := p.Prepare(ctx, s.image, file); err != nil {
 		return err
 	}
@@ -289,49 +285,20 @@ func (p *Predictor) checkImages(n, bytes, size int) error {
 	return nil
 }
 
-// Close ends the predictor when the calls that are at work have ended. Calls that wait for them return [ErrClosed].
-// Closing twice is harmless.
+// Close ends the predictor when the calls that are at work have ended, and returns then. Calls that wait for them
+// return [ErrClosed]. Closing twice is harmless.
 func (p *Predictor) Close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return
-	}
-	p.closed = true
-	p.freed.Broadcast() // calls that wait end now
-	for len(p.free) < len(p.slots) {
-		p.freed.Wait()
-	}
-	for _, s := range p.slots {
-		s.ws.Close()
-		if s.desk != nil {
-			s.desk.Close()
+	_ = p.end.Come(func() error {
+		p.slots.Close()
+		for _, s := range p.slots.All() {
+			s.ws.Close()
+			if s.desk != nil {
+				s.desk.Close()
+			}
 		}
-	}
-	if p.trained != nil {
-		p.trained.Close()
-	}
-}
-
-// take waits for a free slot.
-func (p *Predictor) take() (*slot, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.free) == 0 && !p.closed {
-		p.freed.Wait()
-	}
-	if p.closed {
-		return nil, ErrClosed
-	}
-	last := len(p.free) - 1
-	s := p.free[last]
-	p.free = p.free[:last]
-	return s, nil
-}
-
-func (p *Predictor) give(s *slot) {
-	p.mu.Lock()
-	p.free = append(p.free, s)
-	p.mu.Unlock()
-	p.freed.Broadcast()
+		if p.trained != nil {
+			p.trained.Close()
+		}
+		return nil
+	})
 }

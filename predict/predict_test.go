@@ -9,16 +9,15 @@ import (
 	"image/png"
 	"math"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"ocl"
 	"ocl/config"
 	"ocl/data"
+	"ocl/internal/lifecycle/lifecycletest"
 	"ocl/nn/tensor"
 	"ocl/run/experiment"
 	"ocl/run/result"
@@ -331,47 +330,30 @@ func TestWrongCalls(t *testing.T) {
 			t.Errorf("%s: %v", what, c.err)
 		}
 	}
-	p.Close()
-	p.Close()
-	for what, err := range map[string]error{"PredictBatch": p.PredictBatch(many[:1], image, 1),
-		"PredictFile": p.PredictFile(t.Context(), many[:1], nil)} {
-		if !errors.Is(err, ErrClosed) {
-			t.Errorf("%s after Close: %v", what, err)
-		}
-	}
 }
 
-// Close waits for calls at work, wakes those that wait, and leaves no goroutine.
-func TestCloseWaits(t *testing.T) {
-	before := runtime.NumGoroutine()
+// TestLifecycle: Close waits for calls at work, wakes those that wait, and leaves no goroutine.
+func TestLifecycle(t *testing.T) {
 	folder, _ := trainedRun(t, small("er"))
-	p, err := Open(t.Context(), folder, Options{Workers: 3, AtOnce: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := p.take()
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed, waited := make(chan bool), make(chan error)
-	go func() { _, err := p.take(); waited <- err }()
-	time.Sleep(10 * time.Millisecond) // so that it mostly waits when Close comes; it gets the same either way
-	go func() { p.Close(); close(closed) }()
-	if err := <-waited; !errors.Is(err, ErrClosed) {
-		t.Errorf("a call that waits gets %v", err)
-	}
-	select {
-	case <-closed:
-		t.Error("Close did not wait for the call at work")
-	default:
-	}
-	p.give(s)
-	<-closed
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d goroutines are left, there were %d before", runtime.NumGoroutine(), before)
+	lifecycletest.Test(t, func(t *testing.T) lifecycletest.Subject {
+		p, err := Open(t.Context(), folder, Options{Workers: 3, AtOnce: 1})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		image, guess := make([]byte, p.size), make([]Guess, 1)
+		return lifecycletest.Subject{
+			Close: func() error { p.Close(); return nil }, Closed: ErrClosed,
+			Calls: map[string]func() error{
+				"PredictBatch": func() error { return p.PredictBatch(guess, image, 1) },
+				"PredictFile":  func() error { return p.PredictFile(t.Context(), guess, nil) },
+			},
+			Hold: func() func() {
+				s, _ := p.slots.Take()
+				return func() { p.slots.Give(s) }
+			},
+			Woken: []string{"PredictBatch", "PredictFile"},
+		}
+	})
 }
 
 // A network whose logits are no numbers is refused, whichever way it predicts.
@@ -383,8 +365,8 @@ func TestBrokenNetwork(t *testing.T) {
 			p.model.Net.Params()[i] = float32(math.NaN())
 		}
 		p.model.Net.Changed()
-		p.slots[0].ws.Close()
-		p.slots[0].ws = p.model.Net.NewWorkspace(1)
+		p.slots.All()[0].ws.Close()
+		p.slots.All()[0].ws = p.model.Net.NewWorkspace(1)
 		if err := p.PredictBatch(make([]Guess, 1), make([]uint8, 192), 1); !errors.Is(err, ocl.ErrDiverged) {
 			t.Errorf("%s: %v", p.info.Measure, err)
 		}

@@ -20,6 +20,7 @@ import (
 	"ocl/internal/cause"
 	"ocl/internal/edition"
 	"ocl/internal/input"
+	"ocl/internal/lifecycle"
 	"ocl/internal/limit"
 	"ocl/live"
 	"ocl/predict"
@@ -53,6 +54,7 @@ type replica struct {
 	fault    atomic.Pointer[error] // of the last look; nil is none
 	stop     context.CancelFunc
 	ended    sync.WaitGroup
+	end      lifecycle.End
 }
 
 // copied is a model of the daemon.
@@ -237,9 +239,11 @@ func (r *replica) handler(o api.Options) (http.Handler, error) {
 func (r *replica) failed() <-chan error { return nil }
 
 func (r *replica) close(context.Context) error {
-	r.stop()
-	r.ended.Wait()
-	return r.retire(r.current.Load())
+	return r.end.Come(func() error {
+		r.stop()
+		r.ended.Wait()
+		return r.retire(r.current.Load())
+	})
 }
 
 // Predict implements [api.Model]. All pictures of a call have one version.

@@ -57,6 +57,8 @@ const (
 // Run serves until ctx ends, and then drains: requests at work are answered, and the state is saved. It returns nil
 // after that. A daemon whose disk failed is an error at once.
 func Run(ctx context.Context, o Options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -72,16 +74,11 @@ func Run(ctx context.Context, o Options) error {
 	g.let(api.Starting(o.Follow.URL != ""))
 	server := newServer(g, o.Log)
 	listener := listen.Crowd(on, limit.ServeConnections, limit.ServeStrangers)
-	failed := make(chan error, 1)
-	go func() {
-		if keys.certificate != nil {
-			server.TLSConfig = keys.certificate.config()
-			failed <- server.ServeTLS(listener, "", "")
-			return
-		}
-		failed <- server.Serve(listener)
-	}()
-	defer server.Close()
+	if keys.certificate != nil {
+		server.TLSConfig = keys.certificate.config()
+	}
+	failed, stop := listen.Serve(server, listener)
+	defer stop(0)
 	stopReload := keys.reload(o.Log)
 	defer stopReload()
 	address := keys.address(on.Addr(), append(slices.Clone(o.Hosts), keys.certificate.name())...)
@@ -114,32 +111,18 @@ func Run(ctx context.Context, o Options) error {
 	case err = <-m.failed():
 		g.let(api.Draining())
 		close(ending)
-		hurry(context.WithoutCancel(ctx), server) // who waits is told
-		return err                                // what is durable is so; a restart recovers
+		stop(requestTime) // who waits is told
+		return err        // what is durable is so; a restart recovers
 	}
 	o.Log.InfoContext(ctx, "draining")
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
 	g.let(api.Draining())
 	close(ending)
 	<-playing
-	return errors.Join(err, drain(context.WithoutCancel(ctx), server, m))
-}
-
-// drain ends requests, and then the model.
-func drain(ctx context.Context, server *http.Server, m model) error {
-	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
-	hurry(ctx, server)
-	return m.close(ctx)
-}
-
-// hurry ends requests.
-func hurry(ctx context.Context, server *http.Server) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	if server.Shutdown(ctx) != nil {
-		_ = server.Close() // the last requests are not waited for
-	}
+	stop(requestTime)
+	return errors.Join(err, m.close(ctx))
 }
 
 // newServer is a server with limits of time for everything that a client may do slowly.

@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"ocl/internal/lifecycle/lifecycletest"
 	"ocl/live"
 	"ocl/serve"
 	"ocl/serve/api"
@@ -136,6 +137,15 @@ func TestADaemonFromItsStartToItsEnd(t *testing.T) {
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestLifecycle: a process ends with its context, leaves no goroutine, and may be started again in its folder.
+func TestLifecycle(t *testing.T) {
+	o := options(t)
+	lifecycletest.Serve(t, func(ctx context.Context, ready func()) error {
+		o.Ready = func(string) { ready() }
+		return serve.Run(ctx, o)
+	})
 }
 
 // TestTwoDaemonsOnOneFolder: the second one is an error.

@@ -23,6 +23,7 @@ import (
 	"ocl/config"
 	"ocl/internal/atomicfile"
 	"ocl/internal/input"
+	"ocl/internal/lifecycle"
 	"ocl/internal/limit"
 	"ocl/live"
 	"ocl/predict"
@@ -56,8 +57,8 @@ type Daemon struct {
 	notes   func(context.Context, journal.Event) error // appends an event of the applier
 	closing chan struct{}                              // closed when nothing is taken any more
 	stopped chan struct{}                              // closed when all goroutines have ended
-	ended   chan struct{}                              // closed when Close has done all
 	done    sync.WaitGroup
+	end     lifecycle.End
 
 	// state.mu guards these too.
 	first     *live.Trainer // of an empty folder, until that is set up
@@ -117,8 +118,7 @@ func openOn(j journal.Journal, dir string, o Options, first *live.Trainer) (*Dae
 	d := &Daemon{dir: dir, first: first, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(),
 		requests: make(chan *request, 1024), poke: make(chan struct{}, 1),
 		asks: make(chan *ask, 1024), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}),
-		stopped: make(chan struct{}), ended: make(chan struct{}),
-		arrived: make(chan struct{}, 1), moved: make(chan struct{}), spoilt: map[int64]bool{}}
+		stopped: make(chan struct{}), arrived: make(chan struct{}, 1), moved: make(chan struct{}), spoilt: map[int64]bool{}}
 	err := d.recover()
 	if d.first != nil { // another process has set up the folder
 		_ = d.first.Close()
@@ -328,17 +328,15 @@ func (d *Daemon) change() {
 }
 
 // Close takes nothing any more, learns what waits as far as ctx allows, saves, and ends. What was not learned is
-// learned after the next start.
+// learned after the next start. Any goroutine may call it, and more than once; the first ctx counts.
 func (d *Daemon) Close(ctx context.Context) error {
+	return d.end.Come(func() error { return d.close(ctx) })
+}
+
+func (d *Daemon) close(ctx context.Context) error {
 	d.state.mu.Lock()
-	if d.draining {
-		d.state.mu.Unlock()
-		<-d.ended
-		return nil
-	}
 	d.draining, d.flush = true, true
 	d.state.mu.Unlock()
-	defer close(d.ended)
 	d.nudge()
 	for d.until(ctx, func() bool { return !d.busyNow() }) == nil { // what is published was checked, and only that is saved
 		published := make(chan struct{})

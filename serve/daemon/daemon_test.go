@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/internal/lifecycle/lifecycletest"
 	"ocl/live"
 	"ocl/serve/journal"
 )
@@ -462,4 +464,34 @@ func TestRollback(t *testing.T) {
 		slices.ContainsFunc(now, func(w VersionInfo) bool { return w.Number == v || w.Number == list[3].Number }) {
 		t.Errorf("%d versions, %+v", len(now), now)
 	}
+}
+
+// TestLifecycle: Close waits for what is at work, ends what waits, and leaves no goroutine.
+func TestLifecycle(t *testing.T) {
+	lifecycletest.Test(t, func(t *testing.T) lifecycletest.Subject {
+		d, err := Open(t.TempDir(), small())
+		if err != nil {
+			t.Fatal(err)
+		}
+		learn(t, d, samples(0, 10))
+		applied(t, d)
+		ctx, n := t.Context(), 10
+		return lifecycletest.Subject{Close: func() error { return d.Close(context.Background()) }, Closed: ErrDraining,
+			Calls: map[string]func() error{
+				"Learn":    func() error { n++; _, err := d.Learn(ctx, samples(n, 1), "test"); return err },
+				"Remember": func() error { _, err := d.Remember(ctx, []Remembered{{Pixels: picture(0, 1)}}, "test"); return err },
+				"Predict":  func() error { _, err := d.Predict(ctx, [][]byte{picture(0, 1)}, 1); return err },
+				"AddClass": func() error { n++; return d.AddClass(ctx, fmt.Sprint("new ", n), "test") },
+				"Boundary": func() error { return d.Boundary(ctx, "test") },
+				"Model":    func() error { _, err := d.Model(ctx, Weights, io.Discard); return err },
+				"Ready":    d.Ready,
+			},
+			Hold: func() func() {
+				at, stay := make(chan struct{}), make(chan struct{})
+				go between(d, func() { close(at); <-stay })
+				<-at
+				return func() { close(stay) }
+			},
+		}
+	})
 }

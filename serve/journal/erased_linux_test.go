@@ -241,7 +241,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestMovedRows: where a trim has SQLite move rows between its pages, no bytes of them stay where no erasure finds them.
+// TestMovedRows: where a trim has SQLite move rows between its pages, no bytes of them stay where nothing erases them.
 func TestMovedRows(t *testing.T) {
 	for trim := int64(1); trim < 120; trim += 7 {
 		for _, size := range []int{40, 200, 1500} {

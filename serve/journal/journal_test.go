@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ocl/internal/lifecycle/lifecycletest"
 	"time"
 )
 
@@ -396,4 +398,21 @@ func TestFolders(t *testing.T) {
 		}
 		appended(t, opened(t, dir, Options{}), 1)
 	}
+}
+
+// TestLifecycle: Close may be called at any time, and every other call fails after it.
+func TestLifecycle(t *testing.T) {
+	lifecycletest.Test(t, func(t *testing.T) lifecycletest.Subject {
+		j := opened(t, t.TempDir(), Options{})
+		appended(t, j, 5)
+		return lifecycletest.Subject{Close: j.Close, Closed: ErrClosed,
+			Calls: map[string]func() error{
+				"Append": func() error { _, err := j.Append(samples(6, 1)); return err },
+				"Read":   func() error { return j.Read(1, func(Event) error { return nil }) },
+				"Trim":   func() error { return j.Trim(2) },
+				"Erase":  func() error { return j.Erase([]string{"x"}) },
+			},
+			Hold: func() func() { j.mu.Lock(); return j.mu.Unlock },
+		}
+	})
 }

@@ -19,6 +19,7 @@ import (
 	"modernc.org/sqlite/vfs"
 
 	"ocl/internal/input"
+	"ocl/internal/lifecycle"
 	"ocl/internal/limit"
 )
 
@@ -46,6 +47,7 @@ type store struct {
 	closed  bool
 
 	moving sync.WaitGroup // takes the log into the file
+	end    lifecycle.End
 }
 
 // The schema. Its version is PRAGMA user_version. Bytes that people send are blobs, as they need not be text. The sum

@@ -185,15 +185,13 @@ func (s *store) Last() int64 {
 
 // Close implements [Journal].
 func (s *store) Close() error {
-	s.mu.Lock()
-	closed := s.closed
-	s.closed = true
-	s.mu.Unlock()
-	if closed {
+	return s.end.Come(func() error {
+		s.mu.Lock() // what is under way ends
+		s.closed = true
+		s.mu.Unlock()
+		if err := s.shut(); err != nil {
+			return fmt.Errorf("journal: closing %s: %w. What was acknowledged is kept", s.path, err)
+		}
 		return nil
-	}
-	if err := s.shut(); err != nil {
-		return fmt.Errorf("journal: closing %s: %w. What was acknowledged is kept", s.path, err)
-	}
-	return nil
+	})
 }

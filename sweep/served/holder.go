@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ocl/internal/input"
+	"ocl/internal/lifecycle"
 	"ocl/internal/limit"
 	"ocl/run/progress"
 	"ocl/sweep/study"
@@ -59,6 +60,7 @@ type Holder struct {
 	asks    chan *nats.Msg
 	over    context.CancelFunc
 	ended   chan struct{}
+	end     lifecycle.End
 
 	epoch   string
 	saved   map[string]bool   // keys of jobs of which something was saved
@@ -177,7 +179,7 @@ func (h *Holder) start(ctx context.Context, o ServeOptions) error {
 		}
 	}
 	h.store.look()
-	go h.store.follow()
+	h.store.following.Go(h.store.follow)
 	serving, over := context.WithCancel(context.Background())
 	h.over = over
 	go h.serve(serving)
@@ -191,8 +193,10 @@ func (h *Holder) Join() string { return filepath.Join(h.dir, JoinFile) }
 func (h *Holder) Store() study.Store { return h.store }
 
 // Close takes in what has come and ends. If the study is done, what the server keeps is removed, after the workers had
-// time to see it.
-func (h *Holder) Close() error {
+// time to see it. Any goroutine may call it, and more than once.
+func (h *Holder) Close() error { return h.end.Come(h.close) }
+
+func (h *Holder) close() error {
 	done := true
 	for _, e := range h.order { // the folder knows it first
 		phase := h.folder.State(e).Phase

@@ -63,7 +63,7 @@ func Join(ctx context.Context, file string, o JoinOptions) (*RemoteWorker, error
 		return nil, err
 	}
 	h.store.look() // so that states are right at once
-	go h.store.follow()
+	h.store.following.Go(h.store.follow)
 	return h, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"ocl/internal/lifecycle"
 	"ocl/internal/limit"
 	"ocl/run/experiment"
 	"ocl/run/progress"
@@ -55,6 +56,9 @@ type store struct {
 	late   chan struct{}   // closed a while later: nothing is handed over any more
 	closed chan struct{}
 	wake   chan struct{} // the connection has changed
+
+	following sync.WaitGroup
+	end       lifecycle.End
 
 	mu   sync.Mutex
 	view *view
@@ -289,9 +293,8 @@ func (s *store) lost(err error) {
 	if first {
 		s.away = text
 	}
-	closing := s.isClosed()
 	s.mu.Unlock()
-	if first && !closing {
+	if first && !s.end.Begun() {
 		s.tell(text)
 	}
 }
@@ -307,19 +310,13 @@ func (s *store) found() {
 	}
 }
 
-func (s *store) isClosed() bool {
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
-}
-
 // insist repeats an operation until the server has taken it. After the process was asked to end, it gives up after a
 // while.
 func (s *store) insist(do func(context.Context) error) error {
 	for {
+		if s.end.Begun() {
+			return ErrClosed
+		}
 		ctx, cancel := op()
 		err := do(ctx)
 		cancel()
@@ -337,7 +334,6 @@ func (s *store) insist(do func(context.Context) error) error {
 		case <-s.late:
 			return err
 		case <-s.closed:
-			return err
 		case <-time.After(s.retry()):
 		}
 	}
@@ -377,6 +373,9 @@ func (s *store) state(key string) progress.State {
 
 // Claim implements [study.Store].
 func (s *store) Claim(e study.Entry) (study.Claim, progress.State, error) {
+	if s.end.Begun() {
+		return nil, progress.State{}, ErrClosed
+	}
 	s.mu.Lock()
 	st, idle, err := s.state(e.Key), s.away != "" || s.view == nil, s.dead
 	if err != nil {
@@ -449,6 +448,9 @@ func (s *store) Cancelled() bool {
 	return s.view != nil && s.view.settings.values[cancelledKey] != ""
 }
 
+// ErrClosed is the error of what asks the server after Close of a [Holder] or of a [RemoteWorker].
+var ErrClosed = errors.New("served: the study was closed here. Serve it, or join it, again")
+
 // errHolder says that a worker elsewhere asked for what only the machine with the folder may do.
 var errHolder = errors.New("served: a worker does jobs and nothing else. Use `ocl sweep cancel` and `retry` on the machine that serves the study")
 
@@ -520,18 +522,20 @@ func (s *store) ask(key string) (answer []byte, err error) {
 // Aside implements [study.Store]. The holder tells of results that could not be used.
 func (s *store) Aside() []string { return nil }
 
-// close ends the watches and the connection.
+// close ends the watches and the connection, and what waits for the server.
 func (s *store) close() {
-	s.mu.Lock()
-	v := s.view
-	if !s.isClosed() {
+	_ = s.end.Come(func() error {
+		s.mu.Lock()
 		close(s.closed)
-	}
-	s.mu.Unlock()
-	v.stop()
-	if s.nc != nil {
-		s.nc.Close()
-	}
+		v := s.view
+		s.mu.Unlock()
+		v.stop()
+		if s.nc != nil {
+			s.nc.Close()
+		}
+		s.following.Wait()
+		return nil
+	})
 }
 
 // known are the records of all jobs that have one.

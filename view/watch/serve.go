@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log"
 	"net"
@@ -57,22 +56,11 @@ func (w *Watcher) Serve(ctx context.Context, on net.Listener, o Options) (*State
 
 // serve answers browsers on a listener until stop is called, which closes it. failed has the error of the listener.
 func serve(on net.Listener, handler http.Handler) (failed <-chan error, stop func()) {
-	server := &http.Server{
+	failed, end := listen.Serve(&http.Server{
 		Handler: handler, ConnContext: listen.Context, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 1 << 14, ErrorLog: log.New(io.Discard, "", 0),
-	}
-	ended := make(chan error, 1)
-	go func() {
-		ended <- server.Serve(listen.Crowd(on, limit.WatchConnections, limit.WatchConnections))
-	}()
-	return ended, func() {
-		ending, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-		defer cancel()
-		if server.Shutdown(ending) != nil {
-			_ = server.Close() // the last request is not waited for
-		}
-		_ = on.Close() // a server that was stopped before its goroutine began does not know its listener
-	}
+	}, listen.Crowd(on, limit.WatchConnections, limit.WatchConnections))
+	return failed, func() { end(shutdownTimeout) }
 }
 
 // follow looks at the folder again and again.
@@ -87,9 +75,6 @@ func (w *Watcher) follow(ctx context.Context, o Options, failed <-chan error) (*
 		case <-ctx.Done():
 			return s, nil
 		case err := <-failed:
-			if errors.Is(err, http.ErrServerClosed) {
-				err = nil
-			}
 			return s, err
 		case <-timer.C:
 		}

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"io"
 	"math"
 	"net"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"ocl/config"
+	"ocl/internal/lifecycle/lifecycletest"
 	"ocl/internal/limit"
 	"ocl/run/experiment"
 	"ocl/run/progress"
@@ -621,6 +621,15 @@ func TestServe(t *testing.T) {
 	if s := serve(ctx, o); s != nil && s.Over() {
 		t.Errorf("at the end of its context: %+v", s)
 	}
+	lifecycletest.Serve(t, func(ctx context.Context, ready func()) error {
+		on, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		o := Options{Now: func() time.Time { ready(); return l.now }}
+		_, err = New(l.dir, o).Serve(ctx, on, o)
+		return err
+	})
 	o.Idle = time.Second
 	if s := serve(t.Context(), o); s.Over() || !s.Idle() {
 		t.Errorf("where nobody is at work: %+v", s)
@@ -676,20 +685,5 @@ func TestStrip(t *testing.T) {
 	}
 	if strings.Contains(strip, "<b> is") {
 		t.Error("text of files is not escaped")
-	}
-}
-
-// TestStopAtOnce: who stops serving before its goroutine has begun finds the listener closed too.
-func TestStopAtOnce(t *testing.T) {
-	for range 100 {
-		on, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, stop := serve(on, http.NotFoundHandler())
-		stop()
-		if err := on.(*net.TCPListener).SetDeadline(time.Time{}); !errors.Is(err, net.ErrClosed) {
-			t.Fatalf("somebody listens still: %v", err)
-		}
 	}
 }
