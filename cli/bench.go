@@ -68,7 +68,7 @@ type rangeOf struct {
 	want string
 }
 
-func (f *benchFlags) budget() time.Duration { return seconds(f.seconds) }
+func (f *benchFlags) budget() time.Duration { return time.Duration(f.seconds * float64(time.Second)) }
 
 // progress shows the rounds on a terminal; it is nil elsewhere.
 func (f *benchFlags) progress(w io.Writer) *benchProgress {

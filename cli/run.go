@@ -20,6 +20,7 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/run/experiment"
+	"ocl/run/plan"
 	"ocl/run/result"
 	"ocl/run/tune"
 	"ocl/view/known"
@@ -77,7 +78,7 @@ func (f *runFlags) addOutput(cmd *cobra.Command) {
 	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", true, "keep the last checkpoint of a finished run")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report; `ocl report` writes one later")
 	addQuiet(flags, &f.quiet)
-	addJSON(cmd, &f.json, ran{}, planned{})
+	addJSON(cmd, &f.json, ran{}, plan.Runs{})
 	annotate(flags, groupOutput, map[string]string{"out": "DIR", "force": "", "dry-run": "", "keep-checkpoint": "",
 		"no-report": ""})
 }

@@ -21,6 +21,7 @@ import (
 	"ocl/internal/nearest"
 	"ocl/interop/runs"
 	"ocl/run/experiment"
+	"ocl/run/plan"
 	"ocl/run/result"
 	"ocl/sweep/study"
 )
@@ -102,7 +103,7 @@ func newSweep() *cobra.Command {
 		"folder with results; those of runs of the study are copied and not computed again (default: none)")
 	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
-	addJSON(cmd, &f.json, studyStatus{}, planned{})
+	addJSON(cmd, &f.json, studyStatus{}, plan.Runs{})
 	annotate(flags, groupOutput, map[string]string{"out": "DIR", "shard": "I/N", "job": "ENGINE", "shards": "N",
 		"hosts": "A,B", "listen": "ADDRESS", "nats": "URL", "share-data": "", "status": "ADDRESS", "dry-run": "",
 		"results": "DIR", "yes": "", "no-report": ""})

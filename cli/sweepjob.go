@@ -76,22 +76,19 @@ func (f *sweepFlags) writeJob(cmd *cobra.Command, file string, jobs []study.Job)
 	}
 	concurrency, workers := cmp.Or(f.opts.Concurrency, min(4, (len(jobs)+j.Shards-1)/j.Shards)), cmp.Or(f.opts.Workers, 1)
 	j.AtOnce, j.CPUs = min(j.Shards, mostAtOnce), concurrency*workers
-	cells, _, _ := plannedJobs(study.OpenFolder(f.opts.Out), jobs, nil)
-	if err := estimate(cmd.Context(), cells, 1); err != nil {
+	p := study.Plan(study.OpenFolder(f.opts.Out), jobs, nil)
+	if err := p.Estimate(cmd.Context(), 1); err != nil {
 		return err
 	}
-	peak := int64(0)
-	for _, c := range cells {
-		peak = max(peak, c.MemoryBytes)
-		j.Seconds += float64(c.open()) * c.Seconds / float64(j.Shards)
-	}
-	if total := j.Seconds * float64(j.Shards); f.shards == 0 && j.kind != "ssh" && j.Shards > 1 &&
+	total := p.Total()
+	j.Seconds = total.Seconds / float64(j.Shards)
+	if f.shards == 0 && j.kind != "ssh" && j.Shards > 1 &&
 		j.Seconds < shortShard && !f.quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "a shard is about %s of work, and starting it may take as long. --shards %d makes them longer\n",
-			count.Duration(j.Seconds), max(1, int(total/shortShard)))
+			count.Duration(j.Seconds), max(1, int(total.Seconds/shortShard)))
 	}
 	// Half as much again as is estimated, as the caches of files count in many clusters.
-	j.GiB = 1 + int(math.Ceil(1.5*float64(concurrency)*float64(peak)/(1<<30)))
+	j.GiB = 1 + int(math.Ceil(1.5*float64(concurrency)*float64(total.MemoryBytes)/(1<<30)))
 	maxTime := cmp.Or(f.maxTime, usualMaxTime)
 	j.Limit = maxTime + timeToSave
 	j.Flags = fmt.Sprintf("--concurrency %d --workers %d --quiet", concurrency, workers)

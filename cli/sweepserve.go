@@ -75,7 +75,7 @@ func newNotes(cmd *cobra.Command) *notes {
 func (f *sweepFlags) serve(cmd *cobra.Command, folder *study.Folder, jobs []study.Job) error {
 	f.notes = newNotes(cmd)
 	h, err := served.Serve(cmd.Context(), f.opts.Out, folder, study.Entries(jobs),
-		served.ServeOptions{Listen: f.listen, NATS: f.nats, Lend: f.lent(cmd.Context(), jobs), Most: mostHanded(jobs),
+		served.ServeOptions{Listen: f.listen, NATS: f.nats, Lend: f.lent(cmd.Context(), jobs), Most: study.MostHanded(jobs),
 			Look: servedLook, Note: f.notes.tell})
 	if err != nil {
 		return err
@@ -87,15 +87,6 @@ func (f *sweepFlags) serve(cmd *cobra.Command, folder *study.Folder, jobs []stud
 			escape.Line(f.opts.Out), escape.Line(h.Join()))
 	}
 	return errors.Join(f.work(cmd, h.Store(), jobs, true), h.Close())
-}
-
-// mostHanded is the bound of the bytes that a job of the study hands over: several times the estimate.
-func mostHanded(jobs []study.Job) int64 {
-	most := int64(0)
-	for _, j := range jobs {
-		most = max(most, 4*j.Plan.CheckpointBytes+int64(j.Steps)*10*eventBytes)
-	}
-	return most + 64<<20
 }
 
 // lent are the data of the jobs that --share-data lends, by digest.

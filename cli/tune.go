@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/run/experiment"
+	"ocl/run/plan"
 	"ocl/run/result"
 	"ocl/run/tune"
 )
@@ -72,7 +72,7 @@ func newTune() *cobra.Command {
 	addConcurrency(flags, &f.opts.Concurrency, "trials at the same time")
 	addCheckpointEvery(flags, &f.opts.CheckpointEvery)
 	addQuiet(flags, &f.quiet)
-	addJSON(cmd, &f.json, tune.Record{}, plannedTuning{})
+	addJSON(cmd, &f.json, tune.Record{}, tune.Preview{})
 	annotate(flags, groupOutput, map[string]string{"out": "DIR", "results": "DIR", "dry-run": ""})
 	return cmd
 }
@@ -262,41 +262,11 @@ func (f *tuneFlags) commandFor(r *tune.Record) string {
 	return strings.Join(words, " ")
 }
 
-// plannedTuning is what --dry-run prints about a tuning.
-type plannedTuning struct {
-	Tuning    string     `json:"tuning"` // its folder's name
-	Keys      []string   `json:"keys"`
-	Points    [][]string `json:"points"` // values by key
-	Trials    int        `json:"trials"`
-	Ended     int        `json:"ended"` // trials of the first round that have their result
-	Steps     int        `json:"steps"`
-	GridSteps int        `json:"grid_steps"` // of the whole grid
-	Seconds   float64    `json:"seconds"`    // estimated for what is left, with the machine to itself
-	Kept      bool       `json:"kept"`       // the record is there already, so nothing is left to do
-}
-
 // plan prints what `ocl tune` would do. The time is that of a short trial of each method, which writes nothing.
 func (f *tuneFlags) plan(ctx context.Context, w, notes io.Writer, t *tune.Tuner) error {
-	clock := timer{workers: cmp.Or(f.opts.Workers, 1)}
-	var list []plannedTuning
-	cores := cmp.Or(f.opts.Concurrency, runtime.GOMAXPROCS(0))
-	noteBusy(notes)
-	for _, p := range t.Previews() {
-		one := plannedTuning{Tuning: p.Folder, Points: p.Points, Trials: p.Trials, Ended: p.Ended, Steps: p.Steps,
-			GridSteps: p.GridSteps, Kept: p.Kept}
-		for _, a := range p.Grid.Axes {
-			one.Keys = append(one.Keys, a.Key)
-		}
-		if !p.Kept {
-			speed, err := clock.speed(ctx, t.Experiment(), p.Method)
-			if err != nil {
-				return err
-			}
-			one.Seconds = p.Left / speed / float64(cores)
-		}
-		list = append(list, one)
-	}
-	if err := stopped(ctx); err != nil {
+	fmt.Fprint(notes, plan.Busy())
+	list, places, err := t.Estimate(ctx)
+	if err != nil {
 		return err
 	}
 	if f.json.given {
@@ -304,7 +274,7 @@ func (f *tuneFlags) plan(ctx context.Context, w, notes io.Writer, t *tune.Tuner)
 	}
 	total := 0.0
 	for len(list) > 0 { // runs of other seeds mostly have the same points, which stand there once
-		var others []plannedTuning
+		var others []tune.Preview
 		for _, one := range list {
 			if !slices.Equal(one.Keys, list[0].Keys) || !slices.EqualFunc(one.Points, list[0].Points, slices.Equal) {
 				others = append(others, one)
@@ -318,7 +288,7 @@ func (f *tuneFlags) plan(ctx context.Context, w, notes io.Writer, t *tune.Tuner)
 			case one.Ended > 0:
 				state = fmt.Sprintf("; %s of them done before", count.Of(one.Ended, "trial"))
 			}
-			fmt.Fprintf(w, "%s: %s, %s, %s%s\n", one.Tuning, count.Of(len(one.Points), "point"), count.Of(one.Trials, "trial"),
+			fmt.Fprintf(w, "%s: %s, %s, %s%s\n", one.Folder, count.Of(len(one.Points), "point"), count.Of(one.Trials, "trial"),
 				count.Of(one.Steps, "step"), state)
 		}
 		fmt.Fprintln(w)
@@ -332,7 +302,7 @@ func (f *tuneFlags) plan(ctx context.Context, w, notes io.Writer, t *tune.Tuner)
 		fmt.Fprintln(w)
 		list = others
 	}
-	_, err := fmt.Fprintf(w, "About %s, %s at the same time, on this machine. Nothing was written.\n",
-		count.Duration(total), count.Of(cores, "trial"))
+	_, err = fmt.Fprintf(w, "About %s, %s at the same time, on this machine. Nothing was written.\n",
+		count.Duration(total), count.Of(places, "trial"))
 	return err
 }
