@@ -45,12 +45,21 @@ func (b *Builder) kernel(name string, in, taps, out int) convRef {
 }
 
 func (b *Builder) param(p Param) convRef {
-	n := b.net
-	p.Offset = b.total()
-	n.info.Named = append(n.info.Named, p)
-	bound := 1 / math.Sqrt(float64(p.In*p.Taps))
-	n.initial = append(n.initial, initial{p, bound, 0})
+	p = b.Param(p, 1/math.Sqrt(float64(p.In*p.Taps)))
 	return convRef{name: p.Name, at: p.Offset, size: p.Len()}
+}
+
+// Param adds a parameter that starts with numbers from U(−bound, bound), and whose layer is none of the builder's: a
+// network of such parameters has no other layers, and who made it runs it. Its classes are the outputs of the last
+// linear layer. The result has its place.
+func (b *Builder) Param(p Param, bound float64) Param {
+	p.Offset = b.total()
+	b.net.info.Named = append(b.net.info.Named, p)
+	b.net.initial = append(b.net.initial, initial{p, bound, 0})
+	if p.In > 0 && !p.Conv {
+		b.g.C = p.Out
+	}
+	return p
 }
 
 func (b *Builder) total() int {

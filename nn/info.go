@@ -15,6 +15,8 @@ type Info struct {
 	Classes, Capacity int
 	Inherited         int // what Inherit was last called with, 0 where it was not
 
+	Version uint64 // another number after each change of the parameters that Changed tells of
+
 	Named      []Param // parameters, with their places in Params and Grads
 	Statistics []Param // running statistics, with their places in Running
 	// Layers are in their order; the outputs of the last are the logits.
@@ -40,7 +42,7 @@ type Frozen struct {
 // Info describes the network as it is now.
 func (n *Network) Info() Info {
 	i := n.info
-	i.Classes, i.Outputs = n.classes(), n.outputs()
+	i.Classes, i.Outputs, i.Version = n.classes(), n.outputs(), n.version
 	return i
 }
 

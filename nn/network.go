@@ -190,6 +190,9 @@ func (ws *Workspace) countBackward(n *Network, images int) {
 // counted as [Info] counts them. The work between two calls is the difference.
 func (ws *Workspace) FLOPs() int64 { return ws.work.flops }
 
+// Count adds operations to FLOPs, of work that others did by Run.
+func (ws *Workspace) Count(flops int64) { ws.work.flops += flops }
+
 // Workers is the number of workers.
 func (ws *Workspace) Workers() int { return ws.team.Size() }
 
@@ -234,6 +237,15 @@ func (ws *Workspace) Profile() []LayerTime {
 type Work interface {
 	Do(lo, hi int) // on elements [lo, hi)
 }
+
+// Task is work in independent chunks, which any worker does in any order.
+type Task interface {
+	DoChunk(worker, chunk int) // worker is in [0, Workers)
+}
+
+// Run does all chunks of a task with the workers and returns when they are done. It panics where the workers are at
+// work already, and where a chunk panics.
+func (ws *Workspace) Run(t Task, chunks int) { ws.team.Run(t, chunks) }
 
 // shareSpan is the elements of a part of Share: enough that taking it costs nothing, few enough for every worker to
 // have some.
@@ -336,7 +348,7 @@ func (n *Network) checkImages(x *tensor.Tensor) {
 
 func (n *Network) checkInput(what string, x *tensor.Tensor, c, h, w int) {
 	if len(n.layers) == 0 {
-		panic("nn: the layers of this network are no chain. Wire it and run the Wiring")
+		panic("nn: the layers of this network are no chain. Run it by package arch, which made it")
 	}
 	x.CheckShape(what, -1, c, h, w)
 	if x.Dim(0) == 0 {

@@ -67,12 +67,8 @@ const (
 	imagesApply
 )
 
-const (
-	// channelSpan is the number of channels of a chunk, pixelPart the positions summed in float32 before float64 takes
-	// over.
-	channelSpan = conv.ChannelPad
-	pixelPart   = 256
-)
+// channelSpan is the number of channels of a chunk.
+const channelSpan = conv.ChannelPad
 
 func newNorm(s *kernel.Set, g conv.Layout, relu bool, ref normRef) *norm {
 	n := conv.Reach(g.C)
@@ -200,7 +196,7 @@ func (b *norm) doChannels(lo, hi int) {
 		N: b.images * b.g.Pixels(), C: hi - lo, Stride: b.g.PixelStride}
 	if b.phase != channelsApply {
 		n, parts := len(b.mean), b.part[2*lo:2*hi]
-		pixelGradientSums(b.s, b.sums[lo:hi], b.sums[n+lo:n+hi], parts[:hi-lo], parts[hi-lo:], &a)
+		b.s.PixelGradientSums(b.sums[lo:hi], b.sums[n+lo:n+hi], parts[:hi-lo], parts[hi-lo:], &a)
 		b.slopes(lo, hi)
 	}
 	if b.phase != channelsGradientSums {
@@ -299,42 +295,7 @@ func (b *norm) sumPixels(lo, hi int, squares bool) {
 	if squares {
 		mean = b.mean[lo:hi]
 	}
-	pixelSums(b.s, b.sums[lo:hi], b.part[2*lo:2*lo+hi-lo], b.z[lo:], mean, b.images*b.g.Pixels(), b.g.PixelStride)
-}
-
-// pixelSums sets sums to Σ z of each channel over n pixels, or to Σ (z-mean)² where mean is not nil. Some pixels at a
-// time are summed in float32, in part.
-func pixelSums(s *kernel.Set, sums []float64, part, z, mean []float32, n, stride int) {
-	clear(sums)
-	for first := 0; first < n; first += pixelPart {
-		clear(part)
-		from, count := z[first*stride:], min(pixelPart, n-first)
-		if mean != nil {
-			s.ChannelLastSquares(part, from, mean, count, stride)
-		} else {
-			s.ChannelLastSums(part, from, count, stride)
-		}
-		for i, v := range part {
-			sums[i] += float64(v)
-		}
-	}
-}
-
-// pixelGradientSums masks the gradient and sets sg and sgz of each channel to Σ G and Σ G·(Z-mean), as pixelSums does.
-func pixelGradientSums(s *kernel.Set, sg, sgz []float64, ps, pz []float32, all *kernel.ChannelLastNorm) {
-	clear(sg)
-	clear(sgz)
-	for first := 0; first < all.N; first += pixelPart {
-		clear(ps)
-		clear(pz)
-		a, at := *all, first*all.Stride
-		a.Z, a.Y, a.G, a.N = all.Z[at:], kernel.Tail(all.Y, at), all.G[at:], min(pixelPart, all.N-first)
-		s.ChannelLastNormSums(ps, pz, &a)
-		for i := range ps {
-			sg[i] += float64(ps[i])
-			sgz[i] += float64(pz[i])
-		}
-	}
+	b.s.PixelSums(b.sums[lo:hi], b.part[2*lo:2*lo+hi-lo], b.z[lo:], mean, b.images*b.g.Pixels(), b.g.PixelStride)
 }
 
 // slopes adds the gradients of γ and β of channels [lo, hi) and sets the factors p, q and r of dz = p·grad + q·(z-mean)

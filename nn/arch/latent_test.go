@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// TestLatentGolden holds draws of codes, their divergence and the gradients of both to PyTorch (nn/testdata/layers.py).
+// TestLatentGolden holds draws of codes, their divergence and the gradients of both to PyTorch
+// (nn/internal/wired/testdata/layers.py).
 func TestLatentGolden(t *testing.T) {
-	text, err := os.ReadFile("../testdata/layers.json")
+	text, err := os.ReadFile("../internal/wired/testdata/layers.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ocl/nn"
+	"ocl/nn/internal/wired"
 	"ocl/nn/tensor"
 	"ocl/rng"
 )
@@ -28,14 +29,14 @@ type Sharing struct {
 
 	config   SharingConfig
 	own, all int // channels of its own first map, and of those of all classifiers up to it
-	stem     nn.Weights
+	stem     wired.Weights
 	blocks   []sharingBlock
-	head     nn.Weights
+	head     wired.Weights
 }
 
 // sharingBlock is two convolutions, and one beside them where the map changes its size.
 type sharingBlock struct {
-	conv1, conv2, short nn.Weights
+	conv1, conv2, short wired.Weights
 	stride              int
 	beside              bool
 }
@@ -90,7 +91,7 @@ func (c SharingConfig) New(before int, src *rng.Source) (*Sharing, error) {
 	}
 	n := &Sharing{config: c}
 	n.own, n.all = widths(c.Features, c.Growth, before)
-	n.stem = b.Conv("layer0", c.Channels, 3, n.own, false)
+	n.stem = wired.Conv(b, "layer0", c.Channels, 3, n.own, false)
 	in := n.all
 	for stage := range stages {
 		out := n.own << stage
@@ -100,16 +101,16 @@ func (c SharingConfig) New(before int, src *rng.Source) (*Sharing, error) {
 			if stage > 0 && i == 0 {
 				l.stride = 2
 			}
-			l.conv1, l.conv2 = b.Conv(name+".conv1", in, 3, out, false), b.Conv(name+".conv2", out, 3, out, false)
+			l.conv1, l.conv2 = wired.Conv(b, name+".conv1", in, 3, out, false), wired.Conv(b, name+".conv2", out, 3, out, false)
 			if l.beside = l.stride != 1 || in != out; l.beside {
-				l.short = b.Conv(name+".shortcut", in, 1, out, false)
+				l.short = wired.Conv(b, name+".shortcut", in, 1, out, false)
 			}
 			n.blocks = append(n.blocks, l)
 			in = out
 		}
 		in = n.all << stage
 	}
-	n.head = b.Matrix("linear", n.all<<(stages-1), c.Classes)
+	n.head = wired.Matrix(b, "linear", n.all<<(stages-1), c.Classes)
 	if n.Net, err = b.Build(); err != nil {
 		return nil, err
 	}
@@ -118,20 +119,20 @@ func (c SharingConfig) New(before int, src *rng.Source) (*Sharing, error) {
 
 // Sharings is the lateral pass through several classifiers, which read those before them.
 type Sharings struct {
-	wiring   *nn.Wiring
-	input    *nn.Map
-	sections []*nn.Section
-	logits   []*nn.Map
+	wiring   *wired.Wiring
+	input    *wired.Map
+	sections []*wired.Section
+	logits   []*wired.Map
 	images   int
 }
 
 // Pass makes the lateral pass of classifiers for up to n images at a time; classifier i has i before it. Those from
 // learning on have a backward pass.
 func (c SharingConfig) Pass(ws *nn.Workspace, all []*Sharing, n, learning int) *Sharings {
-	p := &Sharings{wiring: ws.Wire(all[0].Net, n)}
+	p := &Sharings{wiring: wired.New(ws, all[0].Net.Info().Engine, n)}
 	p.input = p.wiring.Input(c.Channels, c.Height, c.Width, false)
 	last := all[len(all)-1].all
-	var trunks []*nn.Trunk
+	var trunks []*wired.Trunk
 	for stage, h, w := 0, c.Height, c.Width; stage < stages; stage++ {
 		if stage > 1 { // the first stage keeps the size
 			h, w = (h+1)/2, (w+1)/2
@@ -155,7 +156,7 @@ func (c SharingConfig) Pass(ws *nn.Workspace, all []*Sharing, n, learning int) *
 }
 
 // wire adds a block.
-func (l sharingBlock) wire(s *nn.Section, x *nn.Map) *nn.Map {
+func (l sharingBlock) wire(s *wired.Section, x *wired.Map) *wired.Map {
 	y := s.InstanceNorm(s.Conv(l.conv1, x, l.stride, false), nil, true)
 	short := x
 	if l.beside {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"ocl/nn"
+	"ocl/nn/internal/wired"
 	"ocl/nn/tensor"
 	"ocl/rng"
 )
@@ -33,9 +34,9 @@ type VAE struct {
 
 	config              VAEConfig
 	own, all            int // channels of its own first map, and of those of all encoders up to it
-	conv1, conv2        nn.Weights
-	code, latent        nn.Weights
-	lin1, lin2, up1, up nn.Weights
+	conv1, conv2        wired.Weights
+	code, latent        wired.Weights
+	lin1, lin2, up1, up wired.Weights
 }
 
 const (
@@ -108,10 +109,10 @@ func (c VAEConfig) New(before int, src *rng.Source) (*VAE, error) {
 	v := &VAE{config: c}
 	v.own, v.all = c.widths(before)
 	pixels := c.Height / 4 * (c.Width / 4)
-	v.conv1 = e.Conv("enc1", c.Channels, 3, v.own, true)
-	v.conv2 = e.Conv("enc2", v.all, 3, 2*v.own, true)
-	v.code = e.Matrix("enc3", pixels*2*v.all, 4*v.own)
-	v.latent = e.Matrix("latent", 4*v.all, 2*c.Latent)
+	v.conv1 = wired.Conv(e, "enc1", c.Channels, 3, v.own, true)
+	v.conv2 = wired.Conv(e, "enc2", v.all, 3, 2*v.own, true)
+	v.code = wired.Matrix(e, "enc3", pixels*2*v.all, 4*v.own)
+	v.latent = wired.Matrix(e, "latent", 4*v.all, 2*c.Latent)
 	if v.Encoder, err = e.Build(); err != nil {
 		return nil, err
 	}
@@ -121,10 +122,10 @@ func (c VAEConfig) New(before int, src *rng.Source) (*VAE, error) {
 		return nil, err
 	}
 	const nf = decoderFeatures
-	v.lin1 = d.Matrix("dec1", c.Latent, 4*nf)
-	v.lin2 = d.Matrix("dec2", 4*nf, pixels*2*nf)
-	v.up1 = d.Transposed("dec3", 2*nf, nf)
-	v.up = d.Transposed("dec4", nf, c.Channels)
+	v.lin1 = wired.Matrix(d, "dec1", c.Latent, 4*nf)
+	v.lin2 = wired.Matrix(d, "dec2", 4*nf, pixels*2*nf)
+	v.up1 = wired.Transposed(d, "dec3", 2*nf, nf)
+	v.up = wired.Transposed(d, "dec4", nf, c.Channels)
 	v.Decoder, err = d.Build()
 	return v, err
 }
@@ -137,18 +138,18 @@ func (v *VAE) Parameters() int { return len(v.Encoder.Params()) + len(v.Decoder.
 type VAEs struct {
 	all      []*VAE
 	config   VAEConfig
-	wiring   *nn.Wiring
-	input    *nn.Map
-	sections []*nn.Section
-	latent   []*nn.Map // means, then log-variances
+	wiring   *wired.Wiring
+	input    *wired.Map
+	sections []*wired.Section
+	latent   []*wired.Map // means, then log-variances
 	images   int
 	sd       []float32 // deviations of the images' codes [B,Z], of VAE of
 	of       int
 
-	decoding *nn.Wiring
-	decoder  *nn.Section
-	codes    *nn.Map
-	pixels   *nn.PixelErrors
+	decoding *wired.Wiring
+	decoder  *wired.Section
+	codes    *wired.Map
+	pixels   *wired.PixelErrors
 	rows     []row
 	weight   []float32
 	learns   bool
@@ -164,7 +165,8 @@ func (c VAEConfig) rowsAtOnce() int { return max(4, min(64, 64*1024/(c.Height*c.
 // Pass makes the lateral pass of VAEs for up to n images at a time; VAE i has i before it. Those from learning on have
 // a backward pass.
 func (c VAEConfig) Pass(ws *nn.Workspace, all []*VAE, n, learning int) *VAEs {
-	v := &VAEs{all: all, config: c, wiring: ws.Wire(all[0].Encoder, n), of: -1, learns: learning < len(all)}
+	v := &VAEs{all: all, config: c, wiring: wired.New(ws, all[0].Encoder.Info().Engine, n), of: -1,
+		learns: learning < len(all)}
 	v.input = v.wiring.Input(c.Channels, c.Height, c.Width, false)
 	last := all[len(all)-1].all
 	first := v.wiring.Trunk(last, c.Height/2, c.Width/2)
@@ -181,7 +183,7 @@ func (c VAEConfig) Pass(ws *nn.Workspace, all []*VAE, n, learning int) *VAEs {
 	v.weight = make([]float32, n)
 
 	a := all[0]
-	v.decoding = ws.Wire(a.Decoder, c.rowsAtOnce())
+	v.decoding = wired.New(ws, a.Decoder.Info().Engine, c.rowsAtOnce())
 	v.decoder = v.decoding.Section(a.Decoder, v.learns)
 	v.codes = v.decoding.Input(c.Latent, 1, 1, v.learns)
 	h := v.decoder.Linear(a.lin2, v.decoder.Linear(a.lin1, v.codes, true), true)

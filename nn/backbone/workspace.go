@@ -191,7 +191,7 @@ type op struct {
 	*layer
 	in, out conv.Layout
 	pack    func(w []float32)
-	forward func(team *workers.Team, z, x []float32, images int, f kernel.Finish)
+	forward func(team conv.Team, z, x []float32, images int, f kernel.Finish)
 }
 
 // newPlan makes the layers of a network ready for so many workers and pictures at a time. The packed weights are
@@ -248,7 +248,7 @@ func newOp(m *conv.Maker, l *layer, in, out conv.Layout) *op {
 		o.pack, o.forward = c.PackForward, c.Forward
 	case maxPoolLayer:
 		c := m.MaxPool(in, out, l.window.taps())
-		o.forward = func(team *workers.Team, z, x []float32, images int, _ kernel.Finish) { c.Forward(team, z, x, images) }
+		o.forward = func(team conv.Team, z, x []float32, images int, _ kernel.Finish) { c.Forward(team, z, x, images) }
 	case meanLayer:
 		c := &means{set: m.Set, in: in, out: out}
 		o.forward = c.forward
@@ -301,7 +301,7 @@ type means struct {
 	dst, src []float32
 }
 
-func (t *means) forward(team *workers.Team, dst, src []float32, images int, _ kernel.Finish) {
+func (t *means) forward(team conv.Team, dst, src []float32, images int, _ kernel.Finish) {
 	t.dst, t.src = dst, src
 	team.Run(t, images)
 }

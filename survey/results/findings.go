@@ -132,8 +132,8 @@ func anchor(heading string) string {
 	return b.String()
 }
 
-// mostRows is how many parts of a claim the page shows, but for those that fail, which it always shows. Parts with fewer
-// than leastSeeds seeds have no verdict; it counts them.
+// mostRows is how many parts of a claim the page shows, but for those that fail, which it always shows. Parts with
+// fewer than leastSeeds seeds have no verdict; it counts them.
 const mostRows = 3
 
 // Claims are all claims with what bears on them, below the studies that make the runs of a group.

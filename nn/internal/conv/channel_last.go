@@ -2,7 +2,6 @@ package conv
 
 import (
 	"ocl/internal/kernel"
-	"ocl/nn/internal/workers"
 )
 
 // directChannelLast is a convolution in the channel-last layout.
@@ -313,7 +312,7 @@ func (c *channelLastConv) weightOffsets(groups []tapGroup, b outputBlock) [][]in
 	return all
 }
 
-func (c *channelLastConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
+func (c *channelLastConv) run(team Team, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.now, c.finish = dst, src, w, c.planFor(images), f
 	team.Run(c, len(c.blocks)*len(c.now.chunks))
 }
@@ -400,7 +399,7 @@ func (g *channelLastGrad) listOf(first, limit int) []tapList {
 	return l
 }
 
-func (g *channelLastGrad) run(team *workers.Team, dst, y, x []float32, first, limit int) {
+func (g *channelLastGrad) run(team Team, dst, y, x []float32, first, limit int) {
 	g.dst, g.y, g.x, g.list = dst, y, x, g.listFor(first, limit)
 	team.Run(g, len(g.blocks)*g.taps*g.parts())
 }

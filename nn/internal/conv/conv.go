@@ -10,6 +10,21 @@ import (
 	"ocl/nn/internal/workers"
 )
 
+// Team is the workers that share the work of a convolution; [workers.Team] is one.
+type Team interface {
+	Size() int
+	Run(task workers.Task, chunks int)
+}
+
+// span is the number of neighbouring pieces of work to put in a chunk: large, so that a worker stays in one part of
+// memory, but with some chunks for each worker, so that a slow one is helped out.
+func span(t Team, pieces int) int {
+	if t.Size() == 1 {
+		return pieces
+	}
+	return max(1, (pieces+12*t.Size()-1)/(12*t.Size()))
+}
+
 // Conv is a convolution with its gradients in one layout, for inputs and outputs of the layouts that it was made for.
 // It packs weights [in][tap][out] for the kernels before their use.
 type Conv interface {
@@ -18,16 +33,16 @@ type Conv interface {
 	PackBackward(w []float32)
 	// Forward writes the output for some images of x, and applies f to it. In planes, a convolution of stride 2 takes
 	// the [Phases] of its input.
-	Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish)
+	Forward(team Team, z, x []float32, images int, f kernel.Finish)
 	// Finishes says whether Forward can apply a Finish other than the zero value.
 	Finishes() bool
 	// Spills says whether Forward, and whether InputGradient, writes to the borders of maps in planes.
 	Spills() (forward, input bool)
 	// InputGradient writes the gradient of the input, plus res if it is not nil. dx has the layout of what Forward
 	// takes.
-	InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32)
+	InputGradient(team Team, dx, dz []float32, images int, res []float32)
 	// WeightGradient adds the gradient of the weights over images [first, limit).
-	WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int)
+	WeightGradient(team Team, dw, dz, x []float32, first, limit int)
 }
 
 // Packed holds a convolution's weights in the kernels' forms. Convolutions of one kind may share it. The zero value is
@@ -150,12 +165,12 @@ func (p plus) to(res []float32) kernel.Finish {
 // runner is a convolution in one direction. It writes that of some images of src to dst, finished by f; w holds the
 // packed weights.
 type runner interface {
-	run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish)
+	run(team Team, dst, src, w []float32, images int, f kernel.Finish)
 }
 
 // gradientRunner adds the gradient of the weights over images [first, limit) to dst, in the parameter's order.
 type gradientRunner interface {
-	run(team *workers.Team, dst, y, x []float32, first, limit int)
+	run(team Team, dst, y, x []float32, first, limit int)
 }
 
 // core is the common part of the convolutions of both layouts and algorithms. It checks the buffers of a run, once:
@@ -171,7 +186,7 @@ type core struct {
 	gradient          gradientRunner
 }
 
-func (c *core) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+func (c *core) Forward(team Team, z, x []float32, images int, f kernel.Finish) {
 	if c.packed.forward == nil {
 		panic("conv: Forward without PackForward")
 	}
@@ -183,7 +198,7 @@ func (c *core) Forward(team *workers.Team, z, x []float32, images int, f kernel.
 	c.forward.run(team, z, x, c.packed.forward, images, f)
 }
 
-func (c *core) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
+func (c *core) InputGradient(team Team, dx, dz []float32, images int, res []float32) {
 	if c.packed.backward == nil {
 		panic("conv: InputGradient without PackBackward")
 	}
@@ -195,7 +210,7 @@ func (c *core) InputGradient(team *workers.Team, dx, dz []float32, images int, r
 	c.backward.run(team, dx, dz, c.packed.backward, images, c.plus.to(res))
 }
 
-func (c *core) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
+func (c *core) WeightGradient(team Team, dw, dz, x []float32, first, limit int) {
 	if len(dw) != c.weights || first < 0 || first >= limit {
 		panic(fmt.Sprintf("conv: gradient of %d weights over images %d to %d. Give room for %d weights, and at least one image",
 			len(dw), first, limit, c.weights))

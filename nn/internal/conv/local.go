@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"ocl/internal/kernel"
-	"ocl/nn/internal/workers"
 )
 
 // Square is a square of taps of a channel-last map with a border: Side × Side of them, the first of output y at input
@@ -119,7 +118,7 @@ func (d *Depthwise) PackForward(w []float32) {
 }
 
 // Forward writes the output for some images of x, and applies f to it.
-func (d *Depthwise) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+func (d *Depthwise) Forward(team Team, z, x []float32, images int, f kernel.Finish) {
 	d.check(z, x, images)
 	d.dst, d.src, d.finish = z, x, f
 	team.Run(d, images*d.chunks*d.parts())
@@ -154,7 +153,7 @@ func (m *Maker) MaxPool(in, out Layout, q Square) *MaxPool {
 }
 
 // Forward writes the output for some images of x.
-func (p *MaxPool) Forward(team *workers.Team, z, x []float32, images int) {
+func (p *MaxPool) Forward(team Team, z, x []float32, images int) {
 	p.check(z, x, images)
 	p.dst, p.src = z, x
 	team.Run(p, images*p.chunks*p.parts())
@@ -217,7 +216,7 @@ func (c *Stem) PackForward(w []float32) {
 }
 
 // Forward writes the output for some images of x, and applies f to it.
-func (c *Stem) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+func (c *Stem) Forward(team Team, z, x []float32, images int, f kernel.Finish) {
 	c.check(z, x, images)
 	c.dst, c.src, c.finish = z, x, f
 	team.Run(c, images*c.chunks)

@@ -2,7 +2,6 @@ package conv
 
 import (
 	"ocl/internal/kernel"
-	"ocl/nn/internal/workers"
 )
 
 // Phases splits a map in planes into its four phases (even and odd rows by even and odd columns), and merges the phases
@@ -32,7 +31,7 @@ func phasesOf(g Layout) Layout {
 
 // Run writes the phases of images [first, limit) of src to dst. If merge is set, it writes the map whose phases are
 // in src.
-func (f *Phases) Run(team *workers.Team, dst, src []float32, first, limit int, merge bool) {
+func (f *Phases) Run(team Team, dst, src []float32, first, limit int, merge bool) {
 	f.dst, f.src, f.first, f.merge = dst, src, first, merge
 	f.limit, f.groups = limit, min(team.Size(), limit-first)
 	team.Run(f, f.groups*f.g.C)

@@ -2,7 +2,6 @@ package conv
 
 import (
 	"ocl/internal/kernel"
-	"ocl/nn/internal/workers"
 )
 
 // Cache budgets, in bytes, of what one tile loop touches; both fit the first-level cache of 32 KB beside the weights.
@@ -148,7 +147,7 @@ func (u *directPlanes) Spills() (forward, input bool) {
 	return !u.fwd.exact, input
 }
 
-func (p *planesPhases) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
+func (p *planesPhases) run(team Team, dst, src, w []float32, images int, f kernel.Finish) {
 	for _, phase := range p.all {
 		part := f
 		part.Res = kernel.Tail(f.Res, phase.at)
@@ -195,14 +194,14 @@ func newPlanesConv(s *kernel.Set, out, in Layout, off []int32, channels int) *pl
 // packed is the number of floats of the packed weights.
 func (c *planesConv) packed() int { return c.blocks * len(c.off) * c.s.PlanesOut }
 
-func (c *planesConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
+func (c *planesConv) run(team Team, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.images, c.finish = dst, src, w, images, f
 	c.total = images * c.bands
 	if !c.exact {
 		tiles := (images*c.out.plane + 2*c.s.Lanes - 1) / (2 * c.s.Lanes)
 		c.total = (tiles + c.band - 1) / c.band
 	}
-	c.span = team.Span(c.total)
+	c.span = span(team, c.total)
 	team.Run(c, (c.total+c.span-1)/c.span)
 }
 
@@ -286,7 +285,7 @@ func newPlanesGrad(s *kernel.Set, out, in Layout, off, target []int32, workers i
 	return g
 }
 
-func (g *planesGrad) run(team *workers.Team, dst, y, x []float32, first, limit int) {
+func (g *planesGrad) run(team Team, dst, y, x []float32, first, limit int) {
 	g.dst, g.y, g.x, g.first, g.limit = dst, y, x, first, limit
 	team.Run(g, (len(g.off)/g.s.GradIn+g.kGroups-1)/g.kGroups)
 }

@@ -2,7 +2,6 @@ package conv
 
 import (
 	"ocl/internal/kernel"
-	"ocl/nn/internal/workers"
 )
 
 // Relayout turns planes into the channel-last layout and back.
@@ -20,7 +19,7 @@ func NewRelayout(s *kernel.Set, planes, channelLast Layout) *Relayout {
 }
 
 // Run converts images [first, limit) of src, in planes, into dst. If back is set, it converts in the other direction.
-func (r *Relayout) Run(team *workers.Team, dst, src []float32, first, limit int, back bool) {
+func (r *Relayout) Run(team Team, dst, src []float32, first, limit int, back bool) {
 	r.dst, r.src, r.first, r.back = dst, src, first, back
 	team.Run(r, limit-first)
 }

@@ -4,14 +4,13 @@ import (
 	"fmt"
 
 	"ocl/internal/kernel"
-	"ocl/nn/internal/workers"
 )
 
 // byNumber leaves the gradient of single images, which have few positions, to the direct kernels. Winograd's begins at
 // the first image.
 type byNumber struct{ single, many gradientRunner }
 
-func (b byNumber) run(team *workers.Team, dst, y, x []float32, first, limit int) {
+func (b byNumber) run(team Team, dst, y, x []float32, first, limit int) {
 	if first > 0 || limit == 1 {
 		b.single.run(team, dst, y, x, first, limit)
 		return

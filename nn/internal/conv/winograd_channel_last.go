@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"ocl/internal/kernel"
-	"ocl/nn/internal/workers"
 )
 
 const (
@@ -159,7 +158,7 @@ func newWinogradChannelLastConv(s *kernel.Set, out, in Layout, workers int, mem 
 
 func (c *winogradChannelLastConv) packed() int { return kernel.WinogradProducts * c.wstep }
 
-func (c *winogradChannelLastConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
+func (c *winogradChannelLastConv) run(team Team, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.finish = dst, src, w, f
 	c.tiles = images * tilesOf(c.in)
 	groups := (c.tiles + c.group - 1) / c.group
@@ -233,7 +232,7 @@ func newWinogradChannelLastGrad(s *kernel.Set, out, in Layout, workers int, mem 
 	return g
 }
 
-func (g *winogradChannelLastGrad) run(team *workers.Team, dst, y, x []float32, _, images int) {
+func (g *winogradChannelLastGrad) run(team Team, dst, y, x []float32, _, images int) {
 	g.dst, g.y, g.x = dst, y, x
 	total := images * tilesOf(g.in)
 	for g.lo = 0; g.lo < total; g.lo = g.hi {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"ocl/internal/kernel"
-	"ocl/nn/internal/workers"
 )
 
 const (
@@ -179,14 +178,14 @@ func (c *winogradPlanesConv) packed() int {
 	return c.blocks * kernel.WinogradProducts * c.in.C * c.s.PlanesOut
 }
 
-func (c *winogradPlanesConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
+func (c *winogradPlanesConv) run(team Team, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.finish = dst, src, w, f
 	if c.list = c.units[images]; c.list == nil {
 		c.list = newWinogradUnits(c.s, c.in, c.out, images)
 		c.units[images] = c.list
 	}
 	c.total = (c.list.vecs + c.group - 1) / c.group
-	c.span = team.Span(c.total)
+	c.span = span(team, c.total)
 	team.Run(c, (c.total+c.span-1)/c.span)
 }
 
@@ -295,7 +294,7 @@ func newWinogradPlanesGrad(s *kernel.Set, out, in Layout, workers int, mem scrat
 	return g
 }
 
-func (g *winogradPlanesGrad) run(team *workers.Team, dst, y, x []float32, _, images int) {
+func (g *winogradPlanesGrad) run(team Team, dst, y, x []float32, _, images int) {
 	g.y, g.x = y, x
 	if g.list = g.units[images]; g.list == nil {
 		g.list = newWinogradUnits(g.s, g.in, g.out, images)
@@ -314,7 +313,7 @@ func (g *winogradPlanesGrad) run(team *workers.Team, dst, y, x []float32, _, ima
 }
 
 // share does one pair after the other with all workers.
-func (g *winogradPlanesGrad) share(team *workers.Team) {
+func (g *winogradPlanesGrad) share(team Team) {
 	for g.pair = range kernel.WinogradPair(kernel.WinogradPairs) {
 		for g.lo = 0; g.lo < g.list.vecs; g.lo = g.hi {
 			g.hi = min(g.lo+g.block, g.list.vecs)

@@ -130,15 +130,6 @@ func (t *Team) refuse() {
 	panic("workers: the team is at work. Run no task from inside another one, and none from two goroutines")
 }
 
-// Span is the number of neighbouring pieces of work to put in a chunk: large, so that a worker stays in one part of
-// memory, but with some chunks for each worker, so that a slow one is helped out.
-func (t *Team) Span(pieces int) int {
-	if t.size == 1 {
-		return pieces
-	}
-	return max(1, (pieces+12*t.size-1)/(12*t.size))
-}
-
 func (t *Team) take(worker int) {
 	defer func() {
 		if e := recover(); e != nil {

@@ -1,4 +1,4 @@
-package nn
+package wired
 
 import "fmt"
 
@@ -6,7 +6,7 @@ import "fmt"
 // even. As in PyTorch the gradient goes to the first of several largest pixels.
 func (s *Section) MaxPool(in *Map, relu bool) *Map {
 	if in.g.H%2 != 0 || in.g.W%2 != 0 || in.skip > 0 {
-		panic(fmt.Sprintf("nn: MaxPool: a map of %d×%d pixels. Use even sides", in.g.H, in.g.W))
+		panic(fmt.Sprintf("wired: MaxPool: a map of %d×%d pixels. Use even sides", in.g.H, in.g.W))
 	}
 	out := s.newMap(in.g.C, in.g.H/2, in.g.W/2)
 	m := &maxPool{in: in, out: out, relu: relu}
@@ -72,7 +72,7 @@ func (m *maxPool) backward(_, img int) {
 // MeanPool adds the mean of all pixels of a map, as one pixel.
 func (s *Section) MeanPool(in *Map) *Map {
 	if in.skip > 0 {
-		panic("nn: MeanPool: a map of a trunk. Pool the map before it is joined")
+		panic("wired: MeanPool: a map of a trunk. Pool the map before it is joined")
 	}
 	out, g := s.newMap(in.g.C, 1, 1), in.g
 	scale := 1 / float32(g.Pixels())

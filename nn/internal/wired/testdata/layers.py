@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes layers.json for nn/wired_golden_test.go: the layers of a Wiring in PyTorch, at 32, 84 and 128 pixels.
+"""Makes layers.json for nn/internal/wired/golden_test.go: the layers of a Wiring in PyTorch, at 32, 84 and 128 pixels.
 
 usage: layers.py [OUT=.]        needs `pip install torch` (2.15 was used, CPU)
 
@@ -8,7 +8,7 @@ Each case is a layer or two, computed in float64, which is the reference, and in
 elements 0, stride, 2·stride, …, the sum, and how far any element may be from the reference: 6 times the largest
 distance of any element of the float32 run, plus half a unit in the last place. The sum may be √size times as far: rounding
 errors are not independent, because the values of a channel share a mean. Inputs and parameters are functions of their index (see
-README.md): parameter number t has v(t, i)/sqrt(fan) with fan = in · taps for all of them; inputs are v(100+k, i).
+nn/testdata/README.md): parameter number t has v(t, i)/sqrt(fan) with fan = in · taps for all of them; inputs are v(100+k, i).
 """
 import json
 import math

@@ -1,4 +1,4 @@
-package nn_test
+package wired_test
 
 import (
 	"math"
@@ -7,82 +7,91 @@ import (
 	"testing"
 
 	"ocl/nn"
+	"ocl/nn/internal/wired"
 	"ocl/nn/tensor"
 	"ocl/rng"
 )
 
-// wiredCase is a small network of one layer or a few, for images of c×h×w.
-type wiredCase struct {
+// layerCase is a small network of one layer or a few, for images of c×h×w.
+type layerCase struct {
 	name    string
 	c, h, w int
 	// wire adds the layers behind in and returns the map whose values the objective reads.
-	weights func(b *nn.Builder) []nn.Weights
-	wire    func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map
+	weights func(b *nn.Builder) []wired.Weights
+	wire    func(s *wired.Section, w []wired.Weights, in *wired.Map) *wired.Map
 }
 
-var wiredCases = []wiredCase{
+var cases = []layerCase{
 	{"transposed", 5, 4, 7,
-		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Transposed("up", 5, 3)} },
-		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map { return s.Transposed(w[0], in, false) }},
+		func(b *nn.Builder) []wired.Weights { return []wired.Weights{wired.Transposed(b, "up", 5, 3)} },
+		func(s *wired.Section, w []wired.Weights, in *wired.Map) *wired.Map {
+			return s.Transposed(w[0], in, false)
+		}},
 	{"transposed with ReLU", 33, 6, 5,
-		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Transposed("up", 33, 9)} },
-		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map { return s.Transposed(w[0], in, true) }},
+		func(b *nn.Builder) []wired.Weights { return []wired.Weights{wired.Transposed(b, "up", 33, 9)} },
+		func(s *wired.Section, w []wired.Weights, in *wired.Map) *wired.Map {
+			return s.Transposed(w[0], in, true)
+		}},
 	{"convolution and max-pool", 3, 6, 10,
-		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Conv("conv", 3, 3, 7, true)} },
-		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+		func(b *nn.Builder) []wired.Weights { return []wired.Weights{wired.Conv(b, "conv", 3, 3, 7, true)} },
+		func(s *wired.Section, w []wired.Weights, in *wired.Map) *wired.Map {
 			return s.MaxPool(s.Conv(w[0], in, 1, false), true)
 		}},
 	{"residual block", 4, 7, 6,
-		func(b *nn.Builder) []nn.Weights {
-			return []nn.Weights{b.Conv("conv1", 4, 3, 5, false), b.Conv("conv2", 5, 3, 5, false),
-				b.Conv("short", 4, 1, 5, false)}
+		func(b *nn.Builder) []wired.Weights {
+			return []wired.Weights{wired.Conv(b, "conv1", 4, 3, 5, false), wired.Conv(b, "conv2", 5, 3, 5, false),
+				wired.Conv(b, "short", 4, 1, 5, false)}
 		},
-		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+		func(s *wired.Section, w []wired.Weights, in *wired.Map) *wired.Map {
 			short := s.InstanceNorm(s.Conv(w[2], in, 2, false), nil, false)
 			y := s.InstanceNorm(s.Conv(w[0], in, 2, false), nil, true)
 			return s.InstanceNorm(s.Conv(w[1], y, 1, false), short, true)
 		}},
 	{"residual block without a convolution beside", 5, 5, 6,
-		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Conv("conv", 5, 3, 5, false)} },
-		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+		func(b *nn.Builder) []wired.Weights { return []wired.Weights{wired.Conv(b, "conv", 5, 3, 5, false)} },
+		func(s *wired.Section, w []wired.Weights, in *wired.Map) *wired.Map {
 			return s.InstanceNorm(s.Conv(w[0], in, 1, false), in, true)
 		}},
 	{"mean and linear layers", 6, 3, 4,
-		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Matrix("fc", 6, 9), b.Matrix("out", 9, 4)} },
-		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+		func(b *nn.Builder) []wired.Weights {
+			return []wired.Weights{wired.Matrix(b, "fc", 6, 9), wired.Matrix(b, "out", 9, 4)}
+		},
+		func(s *wired.Section, w []wired.Weights, in *wired.Map) *wired.Map {
 			return s.Linear(w[1], s.Linear(w[0], s.MeanPool(in), true), false)
 		}},
 	{"flat and back", 3, 2, 3,
-		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Matrix("fc", 18, 96)} },
-		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+		func(b *nn.Builder) []wired.Weights { return []wired.Weights{wired.Matrix(b, "fc", 18, 96)} },
+		func(s *wired.Section, w []wired.Weights, in *wired.Map) *wired.Map {
 			return s.Unflatten(s.Linear(w[0], s.Flatten(in), true), 16, 3, 2)
 		}},
 	{"convolutions by Winograd, whose maps differ in size", 33, 6, 5,
-		func(b *nn.Builder) []nn.Weights {
-			var w []nn.Weights
+		func(b *nn.Builder) []wired.Weights {
+			var w []wired.Weights
 			for i, out := range []int{40, 36, 64, 60, 40} {
-				w = append(w, b.Conv("conv"+string(rune('0'+i)), []int{33, 40, 36, 64, 60}[i], 3, out, true))
+				w = append(w, wired.Conv(b, "conv"+string(rune('0'+i)), []int{33, 40, 36, 64, 60}[i], 3, out, true))
 			}
 			return w
 		},
-		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+		func(s *wired.Section, w []wired.Weights, in *wired.Map) *wired.Map {
 			for _, l := range w {
 				in = s.Conv(l, in, 1, true)
 			}
 			return in
 		}},
 	{"transposed twice, then a convolution", 5, 2, 3,
-		func(b *nn.Builder) []nn.Weights {
-			return []nn.Weights{b.Transposed("up1", 5, 20), b.Transposed("up2", 20, 9), b.Conv("conv", 9, 3, 4, true)}
+		func(b *nn.Builder) []wired.Weights {
+			return []wired.Weights{wired.Transposed(b, "up1", 5, 20), wired.Transposed(b, "up2", 20, 9),
+				wired.Conv(b, "conv", 9, 3, 4, true)}
 		},
-		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+		func(s *wired.Section, w []wired.Weights, in *wired.Map) *wired.Map {
 			return s.Conv(w[2], s.Transposed(w[1], s.Transposed(w[0], in, true), true), 1, false)
 		}},
 }
 
 // build makes a case for up to n images with so many workers.
-func (c wiredCase) build(t testing.TB, e nn.Engine, n, workers int, forward bool) (*nn.Network, *nn.Wiring, *nn.Section,
-	*nn.Map, *nn.Map) {
+func (c layerCase) build(t testing.TB, e nn.Engine, n, workers int, forward bool) (*nn.Network, *wired.Wiring,
+	*wired.Section,
+	*wired.Map, *wired.Map) {
 	t.Helper()
 	b, err := nn.NewBuilder(c.c, c.h, c.w, e, rng.New(4, c.name))
 	if err != nil {
@@ -92,20 +101,20 @@ func (c wiredCase) build(t testing.TB, e nn.Engine, n, workers int, forward bool
 	net := must(b.Build())
 	ws := net.NewWorkspace(workers)
 	t.Cleanup(ws.Close)
-	w := ws.Wire(net, n)
+	w := wired.New(ws, net.Info().Engine, n)
 	in := w.Input(c.c, c.h, c.w, !forward)
 	s := w.Section(net, !forward)
 	return net, w, s, in, c.wire(s, weights, in)
 }
 
 // room is as much as the values of a map take.
-func room(m *nn.Map, images int) *tensor.Tensor {
+func room(m *wired.Map, images int) *tensor.Tensor {
 	c, h, w := m.Shape()
 	return tensor.New(images, c, h, w)
 }
 
 // values copies a map.
-func values(m *nn.Map, images int) *tensor.Tensor {
+func values(m *wired.Map, images int) *tensor.Tensor {
 	x := room(m, images)
 	for i := range images {
 		m.Read(x.Row(i), i)
@@ -113,9 +122,9 @@ func values(m *nn.Map, images int) *tensor.Tensor {
 	return x
 }
 
-// TestWiredGradients compares the gradients of parameters and images with central differences.
-func TestWiredGradients(t *testing.T) {
-	for _, c := range wiredCases {
+// TestGradients compares the gradients of parameters and images with central differences.
+func TestGradients(t *testing.T) {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			net, w, s, in, out := c.build(t, nn.Engine{}, 3, 2, false)
 			x := images(3, c.c, c.h, c.w, 8)
@@ -171,10 +180,10 @@ func TestWiredGradients(t *testing.T) {
 	}
 }
 
-// TestWiredBitsDependOnNothingElse: not on the number of workers, on the room, on the other images of a batch, or on
+// TestBitsDependOnNothingElse: not on the number of workers, on the room, on the other images of a batch, or on
 // whether a backward pass could follow.
-func TestWiredBitsDependOnNothingElse(t *testing.T) {
-	for _, c := range wiredCases {
+func TestBitsDependOnNothingElse(t *testing.T) {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			x := images(6, c.c, c.h, c.w, 8)
 			net, w, s, in, out := c.build(t, nn.Engine{}, 6, 1, false)
@@ -192,7 +201,7 @@ func TestWiredBitsDependOnNothingElse(t *testing.T) {
 					t.Errorf("%+v: other values", v)
 				}
 			}
-			grads := func(net *nn.Network, s *nn.Section, out *nn.Map) []float32 {
+			grads := func(net *nn.Network, s *wired.Section, out *wired.Map) []float32 {
 				for i := range 6 {
 					out.WriteGradient(want.Row(i), i)
 				}
@@ -221,12 +230,12 @@ func TestTrunk(t *testing.T) {
 		return b
 	}
 	b1, b2 := builder("first"), builder("second")
-	a1 := b1.Conv("a", 3, 3, 5, true)
-	a2, c2, d2 := b2.Conv("a", 3, 3, 4, true), b2.Conv("b", 9, 3, 6, true), b2.Matrix("fc", 3*3*6, 3)
+	a1 := wired.Conv(b1, "a", 3, 3, 5, true)
+	a2, c2, d2 := wired.Conv(b2, "a", 3, 3, 4, true), wired.Conv(b2, "b", 9, 3, 6, true), wired.Matrix(b2, "fc", 3*3*6, 3)
 	n1, n2 := must(b1.Build()), must(b2.Build())
 	ws := n1.NewWorkspace(2)
 	defer ws.Close()
-	w := ws.Wire(n1, 2)
+	w := wired.New(ws, n1.Info().Engine, 2)
 	in := w.Input(3, 6, 6, false)
 	trunk := w.Trunk(9, 6, 6)
 	s1 := w.Section(n1, true)
@@ -243,7 +252,7 @@ func TestTrunk(t *testing.T) {
 	d := room(out, 2)
 	run(d)
 	got := values(both, 2)
-	alone := ws.Wire(n1, 2)
+	alone := wired.New(ws, n1.Info().Engine, 2)
 	in1 := alone.Input(3, 6, 6, false)
 	s := alone.Section(n1, false)
 	first := s.Conv(a1, in1, 1, true)
@@ -281,9 +290,9 @@ func TestTrunk(t *testing.T) {
 	}
 }
 
-// TestWiredNetworkIsNoChain: what runs chains of layers refuses a wired network.
-func TestWiredNetworkIsNoChain(t *testing.T) {
-	net, _, _, _, _ := wiredCases[0].build(t, nn.Engine{}, 1, 1, false)
+// TestNetworkIsNoChain: what runs chains of layers refuses a wired network.
+func TestNetworkIsNoChain(t *testing.T) {
+	net, _, _, _, _ := cases[0].build(t, nn.Engine{}, 1, 1, false)
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
 	defer func() {
@@ -297,14 +306,14 @@ func TestWiredNetworkIsNoChain(t *testing.T) {
 // TestSectionsShareMemory: the gradients of a section are those that it has alone, although another one has run since
 // and its maps were in the same place, and whether it is the first backward pass or not.
 func TestSectionsShareMemory(t *testing.T) {
-	for _, c := range wiredCases {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			x := images(4, c.c, c.h, c.w, 8)
 			net, w, s, in, out := c.build(t, nn.Engine{}, 4, 2, false)
 			in.Load(x)
 			w.Forward(4)
 			want := values(out, 4)
-			learn := func(s *nn.Section, out *nn.Map) []float32 {
+			learn := func(s *wired.Section, out *wired.Map) []float32 {
 				for i := range 4 {
 					out.WriteGradient(want.Row(i), i)
 				}
@@ -316,15 +325,15 @@ func TestSectionsShareMemory(t *testing.T) {
 
 			ws := net.NewWorkspace(2)
 			defer ws.Close()
-			both := ws.Wire(net, 4)
+			both := wired.New(ws, net.Info().Engine, 4)
 			b, err := nn.NewBuilder(c.c, c.h, c.w, nn.Engine{}, rng.New(4, c.name))
 			if err != nil {
 				t.Fatal(err)
 			}
 			weights := c.weights(b)
 			in = both.Input(c.c, c.h, c.w, true)
-			var sections []*nn.Section
-			var outs []*nn.Map
+			var sections []*wired.Section
+			var outs []*wired.Map
 			for range 3 {
 				s := both.Section(net, true)
 				sections, outs = append(sections, s), append(outs, c.wire(s, weights, in))
@@ -333,7 +342,7 @@ func TestSectionsShareMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l1, l2 := b.Conv("a", c.c, 3, 50, true), b.Conv("b", 50, 3, 90, true)
+			l1, l2 := wired.Conv(b, "a", c.c, 3, 50, true), wired.Conv(b, "b", 50, 3, 90, true)
 			another := must(b.Build())
 			other := both.Section(another, true)
 			wide := other.Conv(l2, other.Conv(l1, in, 1, true), 1, true)
@@ -362,4 +371,35 @@ func TestSectionsShareMemory(t *testing.T) {
 			}
 		})
 	}
+}
+
+// objective is a smooth function of the logits: Σ w·l + ½ Σ (v·l)², with fixed pseudo-random w and v.
+func objective(l *tensor.Tensor, d *tensor.Tensor) float64 {
+	var sum float64
+	for i, v := range l.Data {
+		w, u := math.Sin(float64(i)*1.3+0.2), math.Cos(float64(i)*0.7)
+		x := float64(v)
+		sum += w*x + 0.5*u*u*x*x
+		if d != nil {
+			d.Data[i] = float32(w + u*u*x)
+		}
+	}
+	return sum
+}
+
+func images(n, c, h, w int, seed uint64) *tensor.Tensor {
+	x := tensor.New(n, c, h, w)
+	r := rng.New(seed, "images")
+	for i := range x.Data {
+		x.Data[i] = r.Float32()
+	}
+	return x
+}
+
+// must is what a call returns that cannot fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -1,4 +1,4 @@
-package nn
+package wired
 
 import "ocl/nn/internal/conv"
 

@@ -1,4 +1,4 @@
-package nn
+package wired
 
 import (
 	"math"
@@ -14,12 +14,12 @@ const instanceEps = 1e-5
 // factors or running statistics), then adds res where it is not nil, then a ReLU if relu is set.
 func (s *Section) InstanceNorm(in, res *Map, relu bool) *Map {
 	if in.skip > 0 || res != nil && (res.skip > 0 || res.g != in.g) {
-		panic("nn: InstanceNorm: maps of trunks or of other shapes. Give maps of one section")
+		panic("wired: InstanceNorm: maps of trunks or of other shapes. Give maps of one section")
 	}
 	out := s.newMap(in.g.C, in.g.H, in.g.W)
 	n := &instanceNorm{set: s.w.set, in: in, res: res, out: out, relu: relu,
 		mean: make([]float32, in.g.N*in.g.C), inv: make([]float32, in.g.N*in.g.C)}
-	for range s.w.ws.team.Size() {
+	for range s.w.team.Size() {
 		n.scratch = append(n.scratch, newNormScratch(in.g.C))
 	}
 	reads := []*Map{in}
@@ -56,11 +56,11 @@ func (n *instanceNorm) forward(worker, img int) {
 	c, stride, pixels := g.C, g.PixelStride, g.Pixels()
 	at, size := n.in.at(img), pixels*stride
 	z, mean, inv := n.in.x[at:][:size], n.mean[img*c:(img+1)*c], n.inv[img*c:(img+1)*c]
-	pixelSums(n.set, v.sums, v.part, z, nil, pixels, stride)
+	n.set.PixelSums(v.sums, v.part, z, nil, pixels, stride)
 	for i, s := range v.sums {
 		mean[i] = float32(s / float64(pixels))
 	}
-	pixelSums(n.set, v.sums, v.part, z, mean, pixels, stride)
+	n.set.PixelSums(v.sums, v.part, z, mean, pixels, stride)
 	for i, s := range v.sums {
 		inv[i] = float32(1 / math.Sqrt(s/float64(pixels)+instanceEps))
 		v.p[i], v.q[i] = inv[i], float32(-mean[i]*inv[i])
@@ -83,7 +83,7 @@ func (n *instanceNorm) backward(worker, img int) {
 	if n.relu {
 		a.Y = n.out.x[at:][:size]
 	}
-	pixelGradientSums(n.set, v.sums, v.sums2, v.part, v.second, &a)
+	n.set.PixelGradientSums(v.sums, v.sums2, v.part, v.second, &a)
 	for i, inv := range n.inv[img*c : (img+1)*c] {
 		f := float64(inv)
 		v.p[i] = inv

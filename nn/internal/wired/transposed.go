@@ -1,4 +1,4 @@
-package nn
+package wired
 
 import (
 	"ocl/internal/kernel"
@@ -52,17 +52,17 @@ func (t *transposed) bias(dst, b []float32) {
 	}
 }
 
-func (t *transposed) gradient(c *wiredConv, s *Section, images int) {
+func (t *transposed) gradient(c *convolution, s *Section, images int) {
 	clear(t.dw)
-	c.conv.WeightGradient(s.w.ws.team, t.dw, c.out.d, c.in.x, 0, images)
-	dst := c.l.w.of(s.net.grads)
+	c.conv.WeightGradient(s.w.team, t.dw, c.out.d, c.in.x, 0, images)
+	dst := c.l.of(s.net.Grads())
 	t.each(func(from, to int) { s.w.set.Axpy(dst[from:from+t.outs], t.dw[to:to+t.outs], 1) })
 }
 
 // blocks adds a transposed convolution from in to blocks of out, with bias, and a ReLU if relu is set. Its outputs are
 // the channels of a pixel of out.
 func (s *Section) blocks(l Weights, in, out *Map, phase int, relu bool) {
-	c := &wiredConv{l: l, in: in, out: out, relu: relu, transposed: newTransposed(l, phase),
+	c := &convolution{l: l, in: in, out: out, relu: relu, transposed: newTransposed(l, phase),
 		f:      kernel.Finish{Scale: ones(out.g.C), Shift: make([]float32, conv.Reach(out.g.C)), Relu: relu},
 		biases: biasGradient{m: out, at: l.bias, phase: phase, outs: l.out}}
 	c.make(s, in.g, in.dg, out.g, conv.Window{Taps: 4, Stride: 1})

@@ -1,4 +1,4 @@
-package nn_test
+package wired_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ocl/nn"
+	"ocl/nn/internal/wired"
 	"ocl/nn/tensor"
 	"ocl/rng"
 )
@@ -33,26 +34,26 @@ func signed(key, n int, scale float64) []float32 {
 	return v
 }
 
-// TestWiredGolden holds the layers of a Wiring, with their gradients, to PyTorch.
-func TestWiredGolden(t *testing.T) {
+// TestGolden holds the layers of a Wiring, with their gradients, to PyTorch.
+func TestGolden(t *testing.T) {
 	b, err := os.ReadFile("testdata/layers.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases []layerGolden
-	if err := json.Unmarshal(b, &cases); err != nil {
+	var list []layerGolden
+	if err := json.Unmarshal(b, &list); err != nil {
 		t.Fatal(err)
 	}
-	if len(cases) != 18 {
-		t.Fatalf("%d cases, want 6 layers at 3 sizes", len(cases))
+	if len(list) != 18 {
+		t.Fatalf("%d cases, want 6 layers at 3 sizes", len(list))
 	}
-	for _, c := range cases {
+	for _, c := range list {
 		t.Run(fmt.Sprint(c.Layer, c.Size), func(t *testing.T) {
 			got := map[string][]float32{}
 			if c.Layer == "latent" || c.Layer == "softmax" {
 				t.Skip("tested in package arch")
 			}
-			wiredGolden(t, got, c.Layer, c.Size)
+			layerGoldenOf(t, got, c.Layer, c.Size)
 			for _, q := range c.Quantities {
 				v := got[q.Name]
 				if len(v) != q.Size {
@@ -80,22 +81,24 @@ func TestWiredGolden(t *testing.T) {
 // objectiveGradient is that of Σ sin(1.3·i + 0.2)·y_i.
 func objectiveGradient(i int) float32 { return float32(math.Sin(1.3*float64(i) + 0.2)) }
 
-// wiredGolden runs a layer that has parameters.
-func wiredGolden(t *testing.T, got map[string][]float32, layer string, size int) {
-	var c wiredCase
+// layerGoldenOf runs a layer that has parameters.
+func layerGoldenOf(t *testing.T, got map[string][]float32, layer string, size int) {
+	var c layerCase
 	images, fan := 2, 0.0
 	switch layer {
 	case "transposed":
-		c, fan = wiredCase{c: 36, h: size / 4, w: size / 4, weights: func(b *nn.Builder) []nn.Weights {
-			return []nn.Weights{b.Transposed("up", 36, 9)}
-		}, wire: func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map { return s.Transposed(w[0], in, true) }}, 36*16
+		c, fan = layerCase{c: 36, h: size / 4, w: size / 4, weights: func(b *nn.Builder) []wired.Weights {
+			return []wired.Weights{wired.Transposed(b, "up", 36, 9)}
+		}, wire: func(s *wired.Section, w []wired.Weights, in *wired.Map) *wired.Map {
+			return s.Transposed(w[0], in, true)
+		}}, 36*16
 	case "pool":
-		c, fan = wiredCases[2], 27
+		c, fan = cases[2], 27
 		c.h, c.w = size, size
 	case "norm":
-		c = wiredCase{c: 4, h: size, w: size, weights: func(b *nn.Builder) []nn.Weights {
-			return []nn.Weights{b.Conv("conv", 4, 3, 5, false), b.Conv("short", 4, 1, 5, false)}
-		}, wire: func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+		c = layerCase{c: 4, h: size, w: size, weights: func(b *nn.Builder) []wired.Weights {
+			return []wired.Weights{wired.Conv(b, "conv", 4, 3, 5, false), wired.Conv(b, "short", 4, 1, 5, false)}
+		}, wire: func(s *wired.Section, w []wired.Weights, in *wired.Map) *wired.Map {
 			return s.InstanceNorm(s.Conv(w[0], in, 2, false), s.InstanceNorm(s.Conv(w[1], in, 2, false), nil, false), true)
 		}}
 	case "likelihood":
@@ -151,12 +154,12 @@ func likelihoodGolden(t *testing.T, got map[string][]float32, size int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	weights := b.Transposed("up", 8, 3)
+	weights := wired.Transposed(b, "up", 8, 3)
 	net := must(b.Build())
 	fillGolden(net, 8)
 	ws := net.NewWorkspace(2)
 	defer ws.Close()
-	w := ws.Wire(net, 3)
+	w := wired.New(ws, net.Info().Engine, 3)
 	in := w.Input(8, size/2, size/2, true)
 	s := w.Section(net, true)
 	k := s.PixelErrors(weights, in)
@@ -186,4 +189,17 @@ func likelihoodGolden(t *testing.T, got map[string][]float32, size int) {
 	}
 	got["input_grad0"] = dx.Data
 	gradsGolden(got, net)
+}
+
+// splitmix is the output of splitmix64 for a state.
+func splitmix(z uint64) uint64 {
+	z += 0x9E3779B97F4A7C15
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
+
+// uniform is number i of a stream, in [0,1).
+func uniform(stream, i int) float64 {
+	return float64(splitmix(uint64(stream)<<32|uint64(i))>>40) / (1 << 24)
 }

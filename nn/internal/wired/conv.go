@@ -1,14 +1,15 @@
-package nn
+package wired
 
 import (
 	"fmt"
 
 	"ocl/internal/kernel"
+	"ocl/nn"
 	"ocl/nn/internal/conv"
 )
 
-// wiredConv is a convolution, or a linear layer as one of a map of one pixel, with bias and ReLU where they are.
-type wiredConv struct {
+// convolution is a convolution, or a linear layer as one of a map of one pixel, with bias and ReLU where they are.
+type convolution struct {
 	l       Weights
 	in, out *Map
 	relu    bool
@@ -38,9 +39,9 @@ func (s *Section) Linear(l Weights, in *Map, relu bool) *Map {
 
 func (s *Section) convolve(l Weights, in, out *Map, w conv.Window, relu bool) {
 	if in.g.C != l.in || relu && l.bias < 0 {
-		panic(fmt.Sprintf("nn: %s: %d inputs for a layer of %d, ReLU %v, biases at %d", l.w.name, in.g.C, l.in, relu, l.bias))
+		panic(fmt.Sprintf("wired: %s: %d inputs for a layer of %d, ReLU %v, biases at %d", l.name, in.g.C, l.in, relu, l.bias))
 	}
-	c := &wiredConv{l: l, in: in, out: out, relu: relu}
+	c := &convolution{l: l, in: in, out: out, relu: relu}
 	c.make(s, in.g, in.dg, out.g, w)
 	if l.bias >= 0 {
 		c.f = kernel.Finish{Scale: ones(l.out), Shift: make([]float32, conv.Reach(l.out)), Relu: relu}
@@ -51,14 +52,14 @@ func (s *Section) convolve(l Weights, in, out *Map, w conv.Window, relu bool) {
 }
 
 // make makes the convolutions.
-func (c *wiredConv) make(s *Section, in, own, out conv.Layout, w conv.Window) {
+func (c *convolution) make(s *Section, in, own, out conv.Layout, w conv.Window) {
 	c.conv = s.maker().Make(in, out, w, &conv.Packed{})
 	c.own = c.conv
 	if c.in.skip > 0 && c.in.learns {
 		c.own = s.maker().Make(own, out, w, &conv.Packed{})
 	}
 	if c.f.Scale != nil && !c.conv.Finishes() {
-		panic("nn: a convolution that does not finish")
+		panic("wired: a convolution that does not finish")
 	}
 }
 
@@ -70,44 +71,44 @@ func ones(n int) []float32 {
 	return v
 }
 
-func (c *wiredConv) packForward(net *Network) {
-	w := c.l.w.of(net.params)
+func (c *convolution) packForward(net *nn.Network) {
+	w := c.l.of(net.Params())
 	if c.transposed != nil {
 		w = c.transposed.expand(w)
 	}
 	c.conv.PackForward(w)
 	switch b := c.l.bias; {
 	case c.transposed != nil:
-		c.transposed.bias(c.f.Shift, net.params[b:b+c.l.out])
+		c.transposed.bias(c.f.Shift, net.Params()[b:b+c.l.out])
 	case b >= 0:
-		copy(c.f.Shift, net.params[b:b+c.l.out])
+		copy(c.f.Shift, net.Params()[b:b+c.l.out])
 	}
 }
 
-func (c *wiredConv) packBackward(net *Network) {
+func (c *convolution) packBackward(net *nn.Network) {
 	if !c.in.learns {
 		return
 	}
-	w := c.l.w.of(net.params)
+	w := c.l.of(net.Params())
 	if c.transposed != nil {
 		w = c.transposed.expand(w)
 	}
 	c.own.PackBackward(w[c.in.skip*(len(w)/c.in.g.C):])
 }
 
-func (c *wiredConv) forward(s *Section, images int) {
-	c.conv.Forward(s.w.ws.team, c.out.x, c.in.x, images, c.f)
+func (c *convolution) forward(s *Section, images int) {
+	c.conv.Forward(s.w.team, c.out.x, c.in.x, images, c.f)
 }
 
-func (c *wiredConv) backward(s *Section, images int) {
-	team := s.w.ws.team
+func (c *convolution) backward(s *Section, images int) {
+	team := s.w.team
 	if c.l.bias >= 0 {
 		c.biases.run(s, images, c.relu)
 	}
 	if c.transposed != nil {
 		c.transposed.gradient(c, s, images)
 	} else {
-		c.conv.WeightGradient(team, c.l.w.of(s.net.grads), c.out.d, c.in.x, 0, images)
+		c.conv.WeightGradient(team, c.l.of(s.net.Grads()), c.out.d, c.in.x, 0, images)
 	}
 	if !c.in.learns {
 		return
@@ -136,8 +137,8 @@ func (b *biasGradient) run(s *Section, images int, relu bool) {
 		b.sums = make([]float32, b.m.g.N*b.m.g.C)
 	}
 	b.set, b.relu = s.w.set, relu
-	s.w.ws.team.Run(b, images)
-	dst := s.net.grads[b.at : b.at+b.outs]
+	s.w.team.Run(b, images)
+	dst := s.net.Grads()[b.at : b.at+b.outs]
 	for at := 0; at < images*b.m.g.C; at += b.phase {
 		b.set.Axpy(dst, b.sums[at:at+b.outs], 1)
 	}
@@ -183,7 +184,7 @@ func (s *Section) Flatten(in *Map) *Map {
 // Unflatten shows a map of one pixel, in the order (y, x, c), as c channels of h×w pixels. Both are the same memory.
 func (s *Section) Unflatten(in *Map, c, h, w int) *Map {
 	if c*h*w != in.g.C || c%conv.ChannelPad != 0 || in.skip > 0 {
-		panic(fmt.Sprintf("nn: Unflatten: %d values as %d channels of %d×%d. Give as many, and a multiple of %d channels",
+		panic(fmt.Sprintf("wired: Unflatten: %d values as %d channels of %d×%d. Give as many, and a multiple of %d channels",
 			in.g.C, c, h, w, conv.ChannelPad))
 	}
 	g := conv.Layout{ChannelLast: true, C: c, H: h, W: w, N: s.w.n, PixelStride: c}

@@ -1,10 +1,15 @@
-package nn
+// Package wired holds the layers of the networks of CN-DPM's experts, which are no chain: networks that read the maps
+// of others. Package arch wires them. It shares convolutions, kernels and workers with package nn. Start at [Wiring].
+package wired
 
 import (
 	"fmt"
+	"slices"
 
 	"ocl/internal/kernel"
+	"ocl/nn"
 	"ocl/nn/internal/conv"
+	"ocl/nn/internal/workers"
 	"ocl/nn/tensor"
 )
 
@@ -14,14 +19,15 @@ import (
 // channel-last (docs/engine.md). A wiring runs with the workers of its workspace, between the passes of that one.
 //
 // A layer is added by a method of its section, which returns the map that it writes. Forward runs all layers, and
-// Backward of a section those of the section in reverse. As in a [Workspace], no sum is split over workers, and the
+// Backward of a section those of the section in reverse. As in a [nn.Workspace], no sum is split over workers, and the
 // values of an image do not depend on the other images of its batch.
 //
-// Sections share the memory of their maps (wired_memory.go). After Forward only trunks, the maps where sections end and
+// Sections share the memory of their maps (memory.go). After Forward only trunks, the maps where sections end and
 // those of the last section hold their values.
 type Wiring struct {
-	ws       *Workspace
-	like     *Network
+	ws       *nn.Workspace
+	team     team
+	engine   nn.Engine
 	makers   [2]conv.Maker // of sections that do not learn, and of those that do
 	set      *kernel.Set
 	n        int // most images
@@ -33,16 +39,23 @@ type Wiring struct {
 	packing  packSections
 }
 
-// Wire starts a wiring for up to n images at a time, of networks with the engine of like.
-func (ws *Workspace) Wire(like *Network, n int) *Wiring {
+// team is the workers of a workspace, as convolutions use them.
+type team struct{ *nn.Workspace }
+
+// Size implements [conv.Team].
+func (t team) Size() int { return t.Workers() }
+
+// Run implements [conv.Team].
+func (t team) Run(task workers.Task, chunks int) { t.Workspace.Run(task, chunks) }
+
+// New starts a wiring for up to n images at a time, of networks with an engine.
+func New(ws *nn.Workspace, e nn.Engine, n int) *Wiring {
 	if n < 1 {
-		panic(fmt.Sprintf("nn: Wire: room for %d images. Give room for at least 1", n))
+		panic(fmt.Sprintf("wired: room for %d images. Give room for at least 1", n))
 	}
-	w := &Wiring{ws: ws, like: like, set: like.set, n: n}
+	w := &Wiring{ws: ws, team: team{ws}, engine: e, set: kernel.Named(e.Kernel), n: n}
 	for i := range w.makers {
-		w.makers[i] = conv.Maker{Set: like.set, Algorithm: like.info.Engine.Convolution, Workers: ws.team.Size(),
-			Inference: i == 0,
-			Narrow:    true}
+		w.makers[i] = conv.Maker{Set: w.set, Algorithm: e.Convolution, Workers: ws.Workers(), Inference: i == 0, Narrow: true}
 	}
 	return w
 }
@@ -132,24 +145,24 @@ func (w *Wiring) Trunk(c, h, width int) *Trunk {
 // Section is the layers of one network in a wiring.
 type Section struct {
 	w      *Wiring
-	net    *Network
+	net    *nn.Network
 	learns bool
-	layers []wired
+	layers []layer
 	reads  []*Map // by layers, which write their gradients
 	maps   []*Map // that its layers write or show
 	flops  int64  // of one image's forward pass
 	packed struct {
-		net               *Network
+		net               *nn.Network
 		forward, backward uint64
 	}
 }
 
 // Section begins the layers of a network. Only one that learns has a backward pass. It panics where the network has
 // another engine than the wiring.
-func (w *Wiring) Section(net *Network, learns bool) *Section {
-	if net.set != w.set || net.info.Engine.Convolution != w.like.info.Engine.Convolution {
-		panic(fmt.Sprintf("nn: Section: a network with kernel set %s and convolutions %s, in a wiring with %s and %s. Give both one engine",
-			net.set.Name, net.info.Engine.Convolution, w.set.Name, w.like.info.Engine.Convolution))
+func (w *Wiring) Section(net *nn.Network, learns bool) *Section {
+	if e := net.Info().Engine; e != w.engine {
+		panic(fmt.Sprintf("wired: Section: a network with the engine %v, in a wiring with %v. Give both one engine", e,
+			w.engine))
 	}
 	s := &Section{w: w, net: net, learns: learns}
 	w.sections = append(w.sections, s)
@@ -165,9 +178,10 @@ func (s *Section) maker() *conv.Maker {
 }
 
 // Use makes another network of the same shape the section's.
-func (s *Section) Use(net *Network) {
-	if own, others := s.net.differs(net); own != "" {
-		panic(fmt.Sprintf("nn: Use: a section with %s, got a network with %s. Use a network of the same shape", own, others))
+func (s *Section) Use(net *nn.Network) {
+	if own, other := s.net.Info(), net.Info(); own.Engine != other.Engine || !slices.Equal(own.Named, other.Named) {
+		panic(fmt.Sprintf("wired: Use: a section with %v and %v, got a network with %v and %v. Use a network of the same shape",
+			own.Engine, own.Named, other.Engine, other.Named))
 	}
 	s.net = net
 }
@@ -178,7 +192,7 @@ func (s *Section) Use(net *Network) {
 func (s *Section) FLOPs() int64 { return s.flops }
 
 // wired is a layer of a section.
-type wired interface {
+type layer interface {
 	forward(s *Section, images int)
 	// backward adds the gradients of the parameters to those of the section's network, and writes or adds that of the
 	// input.
@@ -200,7 +214,7 @@ func (s *Section) each(ahead, back func(worker, img int), reads ...*Map) {
 
 func (l *imagewise) forward(s *Section, images int) {
 	l.now = l.ahead
-	s.w.ws.team.Run(l, images)
+	s.w.team.Run(l, images)
 }
 
 func (l *imagewise) backward(s *Section, images int) {
@@ -209,34 +223,35 @@ func (l *imagewise) backward(s *Section, images int) {
 	}
 	for _, m := range l.reads {
 		if m.written {
-			panic(fmt.Sprintf("nn: a layer behind one that does each image by itself reads a map of %d×%d×%d too", m.g.C, m.g.H,
+			panic(fmt.Sprintf("wired: a layer behind one that does each image by itself reads a map of %d×%d×%d too", m.g.C,
+				m.g.H,
 				m.g.W))
 		}
 		m.written = true
 	}
 	l.now = l.back
-	s.w.ws.team.Run(l, images)
+	s.w.team.Run(l, images)
 }
 
-// DoChunk implements [workers.Task].
+// DoChunk implements [nn.Task].
 func (l *imagewise) DoChunk(worker, img int) { l.now(worker, img) }
 
 // packer is a layer whose weights are packed for the kernels.
 type packer interface {
-	packForward(net *Network)
-	packBackward(net *Network)
+	packForward(net *nn.Network)
+	packBackward(net *nn.Network)
 }
 
 // Forward runs all layers of all sections on so many images, which the inputs hold.
 func (w *Wiring) Forward(images int) {
 	if images < 1 || images > w.n {
-		panic(fmt.Sprintf("nn: Wiring: %d images, but there is room for 1 to %d", images, w.n))
+		panic(fmt.Sprintf("wired: Wiring: %d images, but there is room for 1 to %d", images, w.n))
 	}
 	w.placeMaps()
 	w.images = images
 	for _, s := range w.sections {
 		s.forward()
-		w.ws.work.flops += int64(images) * s.flops
+		w.ws.Count(int64(images) * s.flops)
 	}
 }
 
@@ -257,7 +272,7 @@ func (s *Section) forward() {
 func (s *Section) Backward() {
 	w := s.w
 	if !s.learns {
-		panic("nn: Backward: a section that does not learn. Make one that does")
+		panic("wired: Backward: a section that does not learn. Make one that does")
 	}
 	if w.holder != s {
 		s.forward()
@@ -270,7 +285,7 @@ func (s *Section) Backward() {
 	for i := len(s.layers) - 1; i >= 0; i-- {
 		s.layers[i].backward(s, w.images)
 	}
-	w.ws.work.flops += 2 * int64(w.images) * s.flops
+	w.ws.Count(2 * int64(w.images) * s.flops)
 }
 
 // packSections packs one layer a chunk.
@@ -279,7 +294,7 @@ type packSections struct {
 	backward bool
 }
 
-// DoChunk implements [workers.Task].
+// DoChunk implements [nn.Task].
 func (j *packSections) DoChunk(_, chunk int) {
 	l, ok := j.s.layers[len(j.s.layers)-1-chunk].(packer) // the last and largest first
 	if !ok {
@@ -301,16 +316,17 @@ func (s *Section) pack(backward bool) {
 	if s.packed.net != s.net {
 		s.packed.net, s.packed.forward, s.packed.backward = s.net, 0, 0
 	}
-	if *done == s.net.version {
+	version := s.net.Info().Version
+	if *done == version {
 		return
 	}
 	s.w.packing = packSections{s, backward}
-	s.w.ws.team.Run(&s.w.packing, len(s.layers))
-	*done = s.net.version
+	s.w.team.Run(&s.w.packing, len(s.layers))
+	*done = version
 }
 
 // layer adds a layer and the maps that it reads.
-func (s *Section) layer(l wired, reads ...*Map) {
+func (s *Section) layer(l layer, reads ...*Map) {
 	for _, m := range reads {
 		m.markRead()
 	}
@@ -325,7 +341,7 @@ func (s *Section) count(in, taps, out, pixels int) { s.flops += 2 * int64(in*tap
 // first. Its gradient is that of m.
 func (s *Section) Join(t *Trunk, m *Map) *Map {
 	if m.g.H != t.g.H || m.g.W != t.g.W || t.used+m.g.C > t.g.C {
-		panic(fmt.Sprintf("nn: Join: %d channels of %d×%d for a trunk that has room for %d of %d×%d", m.g.C, m.g.H, m.g.W,
+		panic(fmt.Sprintf("wired: Join: %d channels of %d×%d for a trunk that has room for %d of %d×%d", m.g.C, m.g.H, m.g.W,
 			t.g.C-t.used, t.g.H, t.g.W))
 	}
 	at := t.used

@@ -1,4 +1,4 @@
-package nn
+package wired
 
 import (
 	"fmt"
@@ -75,7 +75,7 @@ func (k *PixelErrors) eachValue(f func(value, at int)) {
 func (k *PixelErrors) of(row int) (target, x []float32, at int) {
 	size, of := k.size(), int(k.Of[row])
 	if of < 0 || (of+1)*size > len(k.targets) {
-		panic(fmt.Sprintf("nn: PixelErrors: a row of target %d, which is not set", of))
+		panic(fmt.Sprintf("wired: PixelErrors: a row of target %d, which is not set", of))
 	}
 	at = k.out.at(row)
 	return k.targets[of*size:][:size], k.out.x[at:][:size], at
