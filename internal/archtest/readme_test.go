@@ -2,11 +2,9 @@ package archtest
 
 import (
 	"fmt"
-	"go/format"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -79,25 +77,4 @@ func TestExampleBuildsOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	outside(t, map[string]string{"main.go": string(text)}, "vet", ".")
-}
-
-// TestMethodOutside: what HACKING.md says to copy into a module of one's own is formatted, and passes its test there.
-func TestMethodOutside(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "HACKING.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(page), "### Add a method in your own module\n")
-	section, _, _ = strings.Cut(section, "\n### ")
-	files := map[string]string{}
-	for _, m := range regexp.MustCompile("(?s)`([a-z_]+\\.go)`[^`]*```go\n(.*?)```\n").FindAllStringSubmatch(section, -1) {
-		files[m[1]] = m[2]
-		if formatted, err := format.Source([]byte(m[2])); err != nil || string(formatted) != m[2] {
-			t.Errorf("%s of HACKING.md is not formatted (%v)", m[1], err)
-		}
-	}
-	if len(files) != 3 {
-		t.Fatalf("HACKING.md has %d files to copy, want 3", len(files))
-	}
-	outside(t, files, "test", ".")
 }
