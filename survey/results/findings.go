@@ -67,30 +67,17 @@ func (p *page) ClaimTable() string {
 		return slices.IndexFunc(first, func(v findings.Verdict) bool { return len(withVerdict(list, v)) > 0 })
 	}
 	slices.SortStableFunc(claims, func(a, b []findings.Finding) int { return rank(a) - rank(b) })
-	t := tableOf("claim", "of the survey's", "verdict", "seeds")
+	t := tableOf("claim", "verdict")
 	for _, list := range claims {
 		var verdicts []string
-		var seeds []int
 		for _, v := range first {
 			if on := benchmarksOf(withVerdict(list, v)); len(on) > 0 && v != findings.NotRun {
 				verdicts = append(verdicts, bold(v)+" on "+count.And(on))
-			} else if len(on) == len(list) {
-				verdicts = append(verdicts, string(v))
 			}
 		}
-		for _, f := range list {
-			for _, part := range f.Parts {
-				if part.Verdict != findings.NotRun {
-					seeds = append(seeds, part.Seeds)
-				}
-			}
+		if title := list[0].Claim.Title; len(verdicts) > 0 { // the others stand below a heading of their own
+			t.row(fmt.Sprintf("[%s](#%s)", title, anchor(title)), strings.Join(verdicts, "; "))
 		}
-		c := list[0].Claim
-		link, span := "without-a-run", dash
-		if len(seeds) > 0 {
-			link, span = anchor(c.Title), count.Range(slices.Min(seeds), slices.Max(seeds))
-		}
-		t.row(fmt.Sprintf("[%s](#%s)", c.Title, link), "`"+c.Source+"`", strings.Join(verdicts, "; "), span)
 	}
 	return t.String()
 }
