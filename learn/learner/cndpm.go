@@ -120,7 +120,12 @@ const together = 20
 var (
 	_ ocl.Pausing = (*CNDPM)(nil)
 	_ Scored      = (*CNDPM)(nil)
+	_ Storing     = (*CNDPM)(nil)
+	_ Mixture     = (*CNDPM)(nil)
 )
+
+// Stored implements [Storing]: the short-term memory.
+func (c *CNDPM) Stored() *memory.Store { return c.Memory }
 
 // prepare makes what does not depend on a state.
 func (c *CNDPM) prepare() error {

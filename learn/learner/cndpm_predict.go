@@ -25,15 +25,7 @@ func (c *CNDPM) examples() []float32 {
 	return new(memory.Buffer).Gather(c.Memory, slots).X.Data
 }
 
-// Expert describes one expert for reports.
-type Expert struct {
-	Step       int     // batches observed when its training began, the one under way included
-	Stored     int     // samples it was made of
-	Count      float64 // 1, those, and its responsibilities since
-	Parameters int
-}
-
-// Experts describes the experts whose first training has ended.
+// Experts implements [Mixture].
 func (c *CNDPM) Experts() []Expert {
 	var list []Expert
 	for _, e := range c.trained() {
@@ -43,8 +35,7 @@ func (c *CNDPM) Experts() []Expert {
 	return list
 }
 
-// Reconstructions are some of the images [N,C,H,W] that expert k was made of, from 0, and what its autoencoder decodes
-// from the means of their codes. It changes nothing.
+// Reconstructions implements [Mixture]: the autoencoder decodes the means of the images' codes.
 func (c *CNDPM) Reconstructions(k int) (images, decoded *tensor.Tensor) {
 	e := c.trained()[k]
 	n := len(e.shown) / (c.VAE.Channels * c.VAE.Height * c.VAE.Width)

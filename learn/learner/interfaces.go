@@ -27,6 +27,7 @@
 //   - [ocl.Preparer]: it computes something before the first prediction after a batch
 //   - [ocl.Watched]: it reports the progress of long work; [ocl.Pausing]: and can stop inside Observe (asked by a run)
 //   - [Open]: it shows the network and the rule that it predicts by; [Scored]: it shows a score for each class
+//   - [Storing]: it is not Open and shows its memory; [Mixture]: it shows the experts that it makes
 //   - [Weighted]: it separates what it has learned from what it stores (asked by live)
 //   - [Amending]: it removes and relabels stored samples; [Unlearning]: it takes away what it has learned of a sample
 //     (both asked by live)
@@ -146,6 +147,30 @@ type Open interface {
 	// It changes nothing but dst. An output that it reads and that is not a finite number is an error that wraps
 	// [ocl.ErrDiverged].
 	Decide(dst []ocl.Label, o nn.Outputs) error
+}
+
+// Storing learners are not [Open], but show the samples that they store, as [Parts] does.
+type Storing interface {
+	ocl.Learner
+	Stored() *memory.Store // nil without memory
+}
+
+// Mixture learners make experts, which are networks, as they learn. Reports describe these.
+type Mixture interface {
+	ocl.Learner
+	// Experts describes the experts whose first training has ended, in the order in which they were made.
+	Experts() []Expert
+	// Reconstructions are some of the images [N,C,H,W] that expert k was made of, and what it makes of them. It changes
+	// nothing.
+	Reconstructions(k int) (images, decoded *tensor.Tensor)
+}
+
+// Expert describes one expert of a [Mixture].
+type Expert struct {
+	Step       int     // batches observed when its training began, the one under way included
+	Stored     int     // samples it was made of
+	Count      float64 // 1, those, and its responsibilities since
+	Parameters int
 }
 
 // Parts are the parts by which an [Open] learner predicts.

@@ -10,8 +10,8 @@ func MemoryOf(l ocl.Learner) *memory.Store {
 	switch l := l.(type) {
 	case Open:
 		return l.Parts().Memory
-	case *CNDPM:
-		return l.Memory
+	case Storing:
+		return l.Stored()
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 	"ocl/rng"
 )
 
-// RanPAC is ridge regression to one-hot labels on features h (McDonnell et al. 2023). Net has one hidden layer, whose
-// weights W are drawn from N(0,1) and whose biases are 0, so h = ReLU(x·W); without a hidden layer h = x. With λ =
-// Ridge,
+// RanPAC is ridge regression to one-hot labels on features h (McDonnell et al. 2023). The network has one hidden layer,
+// whose weights W are drawn from N(0,1) and whose biases are 0, so h = ReLU(x·W); without a hidden layer h = x. With λ
+// = Ridge,
 //
 //	G = Σ h·hᵀ,  Q = Σ h·yᵀ      weights = (G + λ·I)⁻¹·Q
 //
@@ -22,11 +22,11 @@ import (
 //
 //	P ← P − P·Hᵀ·(I + H·P·Hᵀ)⁻¹·H·P,  weights ← weights + P·Hᵀ·(Y − H·weights)      P = I/λ at first
 //
-// Prepare writes the weights into the linear head of Net. Sums are float64. W is drawn from the source
+// Prepare writes the weights into the linear head of the network. Sums are float64. W is drawn from the source
 // "ranpac/projection" of Seed, and Seed is saved.
+//
+// [NewRanPAC] makes one; set the fields before the first call.
 type RanPAC struct {
-	Net       *nn.Network
-	WS        *nn.Workspace
 	Ridge     float64 // λ, above 0
 	Recursive bool
 	Seed      uint64
@@ -41,15 +41,14 @@ var (
 	_ ocl.Preparer = (*RanPAC)(nil)
 )
 
-func (l *RanPAC) prepare() *solved {
-	if l.net == nil {
-		l.solved = solved{name: "ranpac", net: l.Net, ws: l.WS}
-		l.gram = moments{sum: dense.Sym{N: l.Net.Info().FeatureDim}, workers: l.WS.Workers()}
+// NewRanPAC makes a learner that uses the network and the workspace alone.
+func NewRanPAC(net *nn.Network, ws *nn.Workspace) *RanPAC {
+	l := &RanPAC{gram: moments{sum: dense.Sym{N: net.Info().FeatureDim}, workers: ws.Workers()}}
+	l.solved = solved{name: "ranpac", net: net, ws: ws, with: l.withGram, start: func() {
 		l.seed = int64(l.Seed)
 		l.project()
-		l.show()
-	}
-	return &l.solved
+	}}
+	return l
 }
 
 // project draws the hidden layer, if there is one.
@@ -69,7 +68,7 @@ func (l *RanPAC) project() {
 // Observe implements [ocl.Learner]. It does not predict: Loss is 0 and Correct −1.
 func (l *RanPAC) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	stats := ocl.StepStats{Samples: b.Len(), Correct: -1}
-	h, err := l.prepare().begin(ctx, b)
+	h, err := l.begin(ctx, b)
 	if h == nil {
 		return stats, err
 	}
@@ -147,7 +146,7 @@ func (l *RanPAC) recurse(x *tensor.Tensor, labels []ocl.Label) error {
 
 // Prepare implements [ocl.Preparer].
 func (l *RanPAC) Prepare(ctx context.Context) error {
-	if err := l.prepare().observed(ctx); err != nil || l.ready {
+	if err := l.observed(ctx); err != nil || l.ready {
 		return err
 	}
 	weights := append([]float64(nil), l.rows...)
@@ -163,26 +162,8 @@ func (l *RanPAC) Prepare(ctx context.Context) error {
 	return l.finish(weights, make([]float64, len(l.labels)))
 }
 
-// Predict implements [ocl.Learner].
-func (l *RanPAC) Predict(dst []ocl.Label, x *tensor.Tensor) error { return l.prepare().Predict(dst, x) }
-
-// Decide implements [Open].
-func (l *RanPAC) Decide(dst []ocl.Label, o nn.Outputs) error { return l.prepare().Decide(dst, o) }
-
-// Parts implements [Open].
-func (l *RanPAC) Parts() Parts { return l.prepare().Parts() }
-
-// Cost implements [ocl.Learner].
-func (l *RanPAC) Cost() ocl.Cost { return l.prepare().Cost() }
-
-// SaveState implements [ocl.State].
-func (l *RanPAC) SaveState(e *checkpoint.Encoder) error { return l.all().SaveState(e) }
-
-// LoadState implements [ocl.State].
-func (l *RanPAC) LoadState(d *checkpoint.Decoder) error { return l.all().LoadState(d) }
-
-func (l *RanPAC) all() checkpoint.Parts {
-	s := l.prepare()
+// withGram is the whole state, given that of the sums.
+func (l *RanPAC) withGram(sums checkpoint.Parts) checkpoint.Parts {
 	if !l.Recursive {
 		l.gram.flush()
 	}
@@ -192,5 +173,5 @@ func (l *RanPAC) all() checkpoint.Parts {
 			l.project()
 		}
 		return nil
-	})}, append(s.parts(), l.gram.part(s))...)
+	})}, append(sums, l.gram.part(&l.solved))...)
 }

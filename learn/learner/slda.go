@@ -9,7 +9,6 @@ import (
 	"ocl/checkpoint"
 	"ocl/learn/internal/dense"
 	"ocl/nn"
-	"ocl/nn/tensor"
 )
 
 // SLDA is linear discriminant analysis of a stream (Hayes and Kanan 2020): class means, and one covariance Σ of all
@@ -26,11 +25,11 @@ import (
 // The mean of a class without samples is 0 in d, as in the authors' code. Where Shrinkage is 0, Λ = ((S +
 // λ·I)/(N−K))⁻¹, and [SLDA.ridge] chooses λ.
 //
-// x is what the hidden layers of Net make of an image, or its values where there are none.
-// Prepare writes the classifier into the linear head of Net. Sums are float64. It draws nothing.
+// x is what the hidden layers of the network make of an image, or its values where there are none.
+// Prepare writes the classifier into the linear head of the network. Sums are float64. It draws nothing.
+//
+// [NewSLDA] makes one; set the fields before the first call.
 type SLDA struct {
-	Net       *nn.Network
-	WS        *nn.Workspace
 	Shrinkage float64 // ε, at most 1; 0: chosen from the sums
 	Running   bool
 
@@ -43,19 +42,17 @@ var (
 	_ ocl.Preparer = (*SLDA)(nil)
 )
 
-func (l *SLDA) prepare() *solved {
-	if l.net == nil {
-		l.solved = solved{name: "slda", net: l.Net, ws: l.WS}
-		l.products = moments{sum: dense.Sym{N: l.Net.Info().FeatureDim}, workers: l.WS.Workers()}
-		l.show()
-	}
-	return &l.solved
+// NewSLDA makes a learner that uses the network and the workspace alone.
+func NewSLDA(net *nn.Network, ws *nn.Workspace) *SLDA {
+	l := &SLDA{products: moments{sum: dense.Sym{N: net.Info().FeatureDim}, workers: ws.Workers()}}
+	l.solved = solved{name: "slda", net: net, ws: ws, with: l.withProducts}
+	return l
 }
 
 // Observe implements [ocl.Learner]. It does not predict: Loss is 0 and Correct −1.
 func (l *SLDA) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	stats := ocl.StepStats{Samples: b.Len(), Correct: -1}
-	x, err := l.prepare().begin(ctx, b)
+	x, err := l.begin(ctx, b)
 	if x == nil {
 		return stats, err
 	}
@@ -185,7 +182,7 @@ func oracle(s *dense.Sym, freedom float64) float64 {
 
 // Prepare implements [ocl.Preparer].
 func (l *SLDA) Prepare(ctx context.Context) error {
-	if err := l.prepare().observed(ctx); err != nil || l.ready {
+	if err := l.observed(ctx); err != nil || l.ready {
 		return err
 	}
 	means := l.means()
@@ -217,29 +214,11 @@ func (l *SLDA) Prepare(ctx context.Context) error {
 	return l.finish(weights, biases)
 }
 
-// Predict implements [ocl.Learner].
-func (l *SLDA) Predict(dst []ocl.Label, x *tensor.Tensor) error { return l.prepare().Predict(dst, x) }
-
-// Decide implements [Open].
-func (l *SLDA) Decide(dst []ocl.Label, o nn.Outputs) error { return l.prepare().Decide(dst, o) }
-
-// Parts implements [Open].
-func (l *SLDA) Parts() Parts { return l.prepare().Parts() }
-
-// Cost implements [ocl.Learner].
-func (l *SLDA) Cost() ocl.Cost { return l.prepare().Cost() }
-
-// SaveState implements [ocl.State].
-func (l *SLDA) SaveState(e *checkpoint.Encoder) error { return l.all().SaveState(e) }
-
-// LoadState implements [ocl.State].
-func (l *SLDA) LoadState(d *checkpoint.Decoder) error { return l.all().LoadState(d) }
-
-func (l *SLDA) all() checkpoint.Parts {
-	s := l.prepare()
+// withProducts is the whole state, given that of the sums.
+func (l *SLDA) withProducts(sums checkpoint.Parts) checkpoint.Parts {
 	l.products.flush()
 	pooled, form := !l.Running, int64(1)
-	return append(s.parts(), l.products.part(s),
+	return append(sums, l.products.part(&l.solved),
 		checkpoint.Either(&pooled, "pooled", checkpoint.Parts{checkpoint.Values("pooled", &form)}, nil),
 		checkpoint.Then(func() error {
 			switch {

@@ -25,6 +25,10 @@ type solved struct {
 	name  string
 	net   *nn.Network
 	ws    *nn.Workspace
+	start func()                                       // before the first call; may be nil
+	with  func(sums checkpoint.Parts) checkpoint.Parts // the whole state; nil is sums
+	begun bool
+
 	steps int64
 	flops int64 // of the last Observe; not saved
 
@@ -36,9 +40,22 @@ type solved struct {
 	head  []float32 // [len(labels),H+1]: weights and bias of each, while they are those of the present sums
 }
 
+// prepare readies the network before the first call.
+func (s *solved) prepare() {
+	if s.begun {
+		return
+	}
+	s.begun = true
+	if s.start != nil {
+		s.start()
+	}
+	s.show()
+}
+
 // begin checks a batch before anything changes, and returns its features [B,H]: the outputs of the hidden layers, or
 // the values of the batch where there are none.
 func (s *solved) begin(ctx context.Context, b ocl.Batch) (*tensor.Tensor, error) {
+	s.prepare()
 	if err := ctx.Err(); err != nil || b.Len() == 0 {
 		return nil, err
 	}
@@ -74,6 +91,7 @@ func (s *solved) features(b ocl.Batch) (*tensor.Tensor, error) {
 // 1 from the count. rest is called before classes without samples go, with the features. After an error nothing has
 // changed.
 func (s *solved) unlearn(b ocl.Batch, scale func(row []float32) float64, rest func(x *tensor.Tensor)) error {
+	s.prepare()
 	if b.Len() == 0 {
 		return nil
 	}
@@ -139,6 +157,7 @@ func (s *solved) samples() (n int64) {
 
 // observed is an error where there is nothing to compute a head of.
 func (s *solved) observed(ctx context.Context) error {
+	s.prepare()
 	if len(s.labels) == 0 {
 		return fmt.Errorf("learner: %s: nothing was observed, so there is no classifier. Observe a batch before a prediction",
 			s.name)
@@ -191,6 +210,7 @@ func (s *solved) show() {
 
 // Predict implements [ocl.Learner]: the class of the highest score.
 func (s *solved) Predict(dst []ocl.Label, x *tensor.Tensor) error {
+	s.prepare()
 	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
 		return err
 	}
@@ -199,6 +219,7 @@ func (s *solved) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 
 // Decide implements [Open].
 func (s *solved) Decide(dst []ocl.Label, o nn.Outputs) error {
+	s.prepare()
 	if !s.ready {
 		return fmt.Errorf("learner: %s: no classifier is computed of the present sums. Call Prepare after the last batch",
 			s.name)
@@ -207,11 +228,29 @@ func (s *solved) Decide(dst []ocl.Label, o nn.Outputs) error {
 }
 
 // Parts implements [Open]. The network can be used only between Prepare and the next Observe.
-func (s *solved) Parts() Parts { return Parts{Net: s.net, WS: s.ws, ByLogits: true} }
+func (s *solved) Parts() Parts {
+	s.prepare()
+	return Parts{Net: s.net, WS: s.ws, ByLogits: true}
+}
 
 // Cost implements [ocl.Learner]. A step counts its sums too; the head that Prepare computes is not counted.
 func (s *solved) Cost() ocl.Cost {
 	return ocl.Cost{Parameters: len(s.net.Params()), StepFLOPs: s.flops, ImageFLOPs: s.net.Info().FLOPs}
+}
+
+// SaveState implements [ocl.State].
+func (s *solved) SaveState(e *checkpoint.Encoder) error { return s.Weights().SaveState(e) }
+
+// LoadState implements [ocl.State].
+func (s *solved) LoadState(d *checkpoint.Decoder) error { return s.Weights().LoadState(d) }
+
+// Weights implements [Weighted]. Sums hold no sample, unless they are of a class with one.
+func (s *solved) Weights() checkpoint.Parts {
+	s.prepare()
+	if s.with == nil {
+		return s.parts()
+	}
+	return s.with(s.parts())
 }
 
 // parts is the state of all such learners. No part but the lists of classes depends on the number of classes.

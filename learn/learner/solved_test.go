@@ -35,16 +35,19 @@ func computing(t testing.TB, name string, d, classes, workers int) ocl.Learner {
 	t.Cleanup(ws.Close)
 	switch name {
 	case "ncm", "normalised":
-		return &learner.ClassMeans{Net: net, WS: ws, Normalise: name == "normalised"}
-	case "slda":
-		return &learner.SLDA{Net: net, WS: ws}
-	case "slda shrunk":
-		return &learner.SLDA{Net: net, WS: ws, Shrinkage: 1e-4}
-	case "slda running":
-		return &learner.SLDA{Net: net, WS: ws, Shrinkage: 1e-4, Running: true}
+		l := learner.NewClassMeans(net, ws)
+		l.Normalise = name == "normalised"
+		return l
+	case "slda", "slda shrunk", "slda running":
+		l := learner.NewSLDA(net, ws)
+		if l.Running = name == "slda running"; name != "slda" {
+			l.Shrinkage = 1e-4
+		}
+		return l
 	}
-	return &learner.RanPAC{Net: net, WS: ws, Ridge: 1, Recursive: name == "recursive" || name == "recursive ridge",
-		Seed: 1}
+	l := learner.NewRanPAC(net, ws)
+	l.Ridge, l.Recursive, l.Seed = 1, strings.HasPrefix(name, "recursive"), 1
+	return l
 }
 
 var computed = []string{"ncm", "normalised", "slda", "slda shrunk", "slda running", "ranpac", "ridge", "recursive",
@@ -672,7 +675,9 @@ func BenchmarkComputed(b *testing.B) {
 					}
 					ws := net.NewWorkspace(2)
 					b.Cleanup(ws.Close)
-					l = &learner.RanPAC{Net: net, WS: ws, Ridge: 1e4, Seed: 1}
+					ranpac := learner.NewRanPAC(net, ws)
+					ranpac.Ridge, ranpac.Seed = 1e4, 1
+					l = ranpac
 				}
 				y, dst := make([]ocl.Label, batch), make([]ocl.Label, x.Dim(0))
 				for task := range tasks {

@@ -21,12 +21,3 @@ func (l *ICaRL) Weights() checkpoint.Parts {
 	l.prepare()
 	return checkpoint.Parts{checkpoint.Sub("net", l.Net), optimiserPart(l.Opt, l.Net)}
 }
-
-// Weights implements [Weighted]. Sums hold no sample, unless they are of a class with one.
-func (l *ClassMeans) Weights() checkpoint.Parts { return l.prepare().parts() }
-
-// Weights implements [Weighted]. Sums hold no sample, unless they are of a class with one.
-func (l *SLDA) Weights() checkpoint.Parts { return l.all() }
-
-// Weights implements [Weighted]. Sums hold no sample, unless they are of a class with one.
-func (l *RanPAC) Weights() checkpoint.Parts { return l.all() }

@@ -41,13 +41,10 @@ var slots = []struct {
 	mend   string
 }{
 	{func(f Fills) bool { return f.Labels != nil }, "both change the classes of the softmax",
-		func(b built) bool {
-			return b.asked.labels || b.some(func(r *learner.Replay) bool { return within(r.Criterion, b.fills().Labels) })
-		}, "let its Build make its loss around Setup.Labels"},
+		func(b built) bool { return b.asked.labels || b.kept() }, "let its Build make its loss around Setup.Labels"},
 	{func(f Fills) bool { return f.Distil != nil }, "both are the same mixture with different weights",
-		func(b built) bool {
-			return b.some(func(r *learner.Replay) bool { return within(r.Criterion, loss.Distilled{}) })
-		}, "let its Build keep the Criterion of Setup.Replay, or put another around it"},
+		func(b built) bool { return b.asked.criterion || b.kept() },
+		"let its Build keep the Criterion of Setup.Replay, or put another around Setup.Criterion"},
 	{func(f Fills) bool { return f.Iterations > 0 }, "both set the number of steps on a batch",
 		func(b built) bool {
 			return b.asked.steps || b.some(func(r *learner.Replay) bool { return r.Iterations == b.steps() })
@@ -63,8 +60,8 @@ var slots = []struct {
 
 // asked records which parts a Build has asked its Setup for.
 type asked struct {
-	labels, steps, review bool
-	replays               []*learner.Replay
+	labels, criterion, steps, review bool
+	replays                          []*learner.Replay
 }
 
 // built records the arguments and the result of a Build.
@@ -76,6 +73,11 @@ type built struct {
 // some says whether a Replay of the learner is so.
 func (b built) some(is func(*learner.Replay) bool) bool {
 	return slices.ContainsFunc(b.asked.replays, is)
+}
+
+// kept says whether a Replay of the learner has the criterion that it was made with.
+func (b built) kept() bool {
+	return b.some(func(r *learner.Replay) bool { return reflect.DeepEqual(r.Criterion, b.criterion()) })
 }
 
 // ignored returns an error for the first trick that the method does not refuse and that its Build has left out.
@@ -90,36 +92,6 @@ func (b built) ignored() error {
 		}
 	}
 	return nil
-}
-
-// within says whether a criterion is one like another, or has one in it.
-func within(c, like loss.Criterion) bool {
-	const depth = 10
-	return holds(reflect.ValueOf(c), reflect.TypeOf(like), depth)
-}
-
-// holds says whether a value is of a type, or has such a value in it, at most so deep. Of what a function or a map
-// holds it says yes.
-func holds(v reflect.Value, want reflect.Type, depth int) bool {
-	if !v.IsValid() || depth == 0 {
-		return false
-	}
-	if v.Type() == want {
-		return true
-	}
-	switch v.Kind() {
-	case reflect.Func, reflect.Map:
-		return !v.IsNil()
-	case reflect.Pointer, reflect.Interface:
-		return holds(v.Elem(), want, depth-1)
-	case reflect.Struct:
-		for _, field := range v.Fields() {
-			if holds(field, want, depth-1) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // TaskBoundaries says whether the learner is told when a task begins and ends.
@@ -159,10 +131,7 @@ func (s Setup) fills() Fills {
 func (s Setup) Replay() *learner.Replay {
 	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt.New(), Augment: s.Augment, Seed: s.Seed}
 	f := s.fills()
-	r.Criterion = f.Labels
-	if f.Distil != nil {
-		r.Criterion = loss.Distilled{Labels: f.Labels, Root: f.Distil.Root, Alone: !s.Taught()}
-	}
+	r.Criterion = s.criterion()
 	if s.Taught() {
 		r.Teacher = &learner.Teacher{Training: s.Training}
 	}
@@ -174,6 +143,23 @@ func (s Setup) Replay() *learner.Replay {
 		s.asked.replays = append(s.asked.replays, r)
 	}
 	return r
+}
+
+// Criterion returns the loss that Replay gives its learner, for a Build that puts another around it: the loss on labels,
+// with the distillation of a trick around it. nil is cross entropy.
+func (s Setup) Criterion() loss.Criterion {
+	if s.asked != nil {
+		s.asked.labels, s.asked.criterion = true, true
+	}
+	return s.criterion()
+}
+
+func (s Setup) criterion() loss.Criterion {
+	f := s.fills()
+	if f.Distil != nil {
+		return loss.Distilled{Labels: f.Labels, Root: f.Distil.Root, Alone: !s.Taught()}
+	}
+	return f.Labels
 }
 
 // Labels returns the loss on labels without distillation: cross entropy, or what a trick puts in its place.

@@ -231,7 +231,7 @@ func TestSlotsExclude(t *testing.T) {
 }
 
 // TestTricksLeftOut: a trick that a method does not refuse, and whose slot its Build fills itself or does not read,
-// ends in an error. A Build that puts something around what it was given takes the trick.
+// ends in an error. A Build that puts something around what it asked for takes the trick.
 func TestTricksLeftOut(t *testing.T) {
 	replay := func(s method.Setup) *learner.Replay {
 		r := s.Replay()
@@ -256,7 +256,7 @@ func TestTricksLeftOut(t *testing.T) {
 		}, []string{"lb", "mi", "ncm", "rv", "ss"}},
 		"criterion around all": {func(s method.Setup) ocl.Learner {
 			r := replay(s)
-			r.Criterion = &halved{r.Criterion}
+			r.Criterion = &halved{s.Criterion()}
 			return r
 		}, []string{"kdc", "kdc*", "lb", "mi", "ncm", "rv", "ss"}},
 		"labels in the step": {func(s method.Setup) ocl.Learner {

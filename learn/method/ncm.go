@@ -28,6 +28,8 @@ var ncm = Info{
 		return Solution{Numbers: s.Classes * s.values(), Solving: s.Classes * s.values(), Step: 2 * float64(s.values())}
 	},
 	Build: func(s Setup) (ocl.Learner, error) {
-		return &learner.ClassMeans{Net: s.Net, WS: s.WS, Normalise: OptionOf[bool](s, ncmNormalise)}, nil
+		l := learner.NewClassMeans(s.Net, s.WS)
+		l.Normalise = OptionOf[bool](s, ncmNormalise)
+		return l, nil
 	},
 }

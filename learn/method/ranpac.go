@@ -60,7 +60,9 @@ var ranpac = Info{
 			(len(layers) != 2 || s.Net.Info().FeatureDim != m) {
 			return nil, fmt.Errorf("method: ranpac: the network is not the one of a projection to %d features. Make the one that Solves describes", m)
 		}
-		return &learner.RanPAC{Net: s.Net, WS: s.WS, Ridge: OptionOf[float64](s, ranpacRidge),
-			Recursive: OptionOf[string](s, ranpacSolver) == ranpacRecursive, Seed: s.InitSeed}, nil
+		l := learner.NewRanPAC(s.Net, s.WS)
+		l.Ridge, l.Recursive = OptionOf[float64](s, ranpacRidge), OptionOf[string](s, ranpacSolver) == ranpacRecursive
+		l.Seed = s.InitSeed
+		return l, nil
 	},
 }

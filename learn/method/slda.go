@@ -46,7 +46,8 @@ var slda = Info{
 		return of
 	},
 	Build: func(s Setup) (ocl.Learner, error) {
-		return &learner.SLDA{Net: s.Net, WS: s.WS, Shrinkage: OptionOf[float64](s, sldaShrinkage),
-			Running: OptionOf[string](s, sldaCovariance) == sldaRunning}, nil
+		l := learner.NewSLDA(s.Net, s.WS)
+		l.Shrinkage, l.Running = OptionOf[float64](s, sldaShrinkage), OptionOf[string](s, sldaCovariance) == sldaRunning
+		return l, nil
 	},
 }

@@ -13,7 +13,7 @@ import (
 // expertsOf describes the experts of a learner that makes networks as it learns, and returns nil for other learners.
 // before is the number of steps that the learner made before the run.
 func expertsOf(l ocl.Learner, st build.Stream, before int) *result.Experts {
-	c, ok := l.(*learner.CNDPM)
+	c, ok := l.(learner.Mixture)
 	if !ok {
 		return nil
 	}
