@@ -71,20 +71,15 @@ func readEnded(ctx context.Context, notes io.Writer, paths []string) (runs []*re
 			} else if err == nil {
 				seen[whole] = true
 			}
-			r, err := result.ReadAny(f.Path)
-			if err == nil && r.Foreign == nil {
-				if fault := experiment.Intact(r); fault != nil {
-					err = fmt.Errorf("result: %s: %w", f.Path, fault)
-				}
-			}
+			r, err := experiment.Usable(f.Path, result.Want{Ended: true})
 			switch {
-			case err != nil:
-				faults = errors.Join(faults, err)
-			case r.Foreign != nil:
+			case errors.Is(err, result.ErrForeign):
 				note("%s is left out: another program has run it, so its config is not known.", f.Path)
-			case r.Outcome.State == result.Interrupted:
+			case errors.Is(err, result.ErrStopped):
 				note("%s is left out: the run was interrupted at step %s. `ocl run --resume %s` continues it.", f.Path,
 					count.Number(r.Outcome.Step), f.Folder)
+			case err != nil:
+				faults = errors.Join(faults, err)
 			default:
 				runs = append(runs, r)
 			}

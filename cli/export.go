@@ -23,6 +23,7 @@ import (
 	"ocl/nn/onnx"
 	"ocl/nn/safetensors"
 	"ocl/run/build"
+	"ocl/run/experiment"
 	"ocl/run/result"
 	"ocl/run/trained"
 )
@@ -253,7 +254,7 @@ func frozen(t *trained.Model, file string) (*onnx.Frozen, error) {
 func exportTensorboard(ctx context.Context, run, out string, _ exportSource) (string, error) {
 	found, _, err := result.Find(run)
 	for _, f := range found {
-		if fault := usable(f.Path); fault != nil {
+		if _, fault := experiment.Usable(f.Path, result.Want{}); fault != nil {
 			err = errors.Join(err, fmt.Errorf("export: %w", fault))
 		}
 	}
@@ -261,15 +262,6 @@ func exportTensorboard(ctx context.Context, run, out string, _ exportSource) (st
 		return "", err
 	}
 	return runs.Tensorboard(ctx, run, out)
-}
-
-// usable says whether a file has a whole result that nobody has changed.
-func usable(path string) error {
-	r, err := result.Read(path)
-	if err != nil {
-		return err
-	}
-	return changed(path, r)
 }
 
 // exportCSV writes every number of the runs in a folder of a run, an experiment or a study into one table. out is a
@@ -283,7 +275,7 @@ func exportCSV(ctx context.Context, run, out string, _ exportSource) (string, er
 	var whole []result.Source
 	var faults []error
 	for _, f := range found {
-		if err := usable(f.Path); err != nil {
+		if _, err := experiment.Usable(f.Path, result.Want{}); err != nil {
 			faults = append(faults, fmt.Errorf("export: left out: %w", err))
 			continue
 		}

@@ -114,12 +114,12 @@ func inspect(ctx context.Context, path string) (*inspected, error) {
 	t := table{head: []string{"result", "method", "seed", "outcome", "accuracy"},
 		right: []bool{false, false, true, false, true}}
 	return listed("folder of results", path, found, t, func(f result.Source) (string, []string, error) {
-		r, err := result.ReadAny(f.Path)
-		if err != nil {
+		r, err := experiment.Usable(f.Path, result.Want{Foreign: true})
+		if r == nil {
 			return "", nil, err
 		}
 		return f.Path, []string{filepath.Base(f.Path), methodOf(r), strconv.FormatUint(r.Config.Seed, 10), r.Outcome.State,
-			accuracyOf(r)}, changed(f.Path, r)
+			accuracyOf(r)}, err
 	})
 }
 
@@ -197,9 +197,7 @@ func inspectRun(folder string) (*inspected, error) {
 	var faults []error
 	path := filepath.Join(folder, experiment.ResultFile)
 	if _, err := os.Lstat(path); err == nil {
-		if content.Result, err = result.Read(path); err == nil {
-			err = changed(path, content.Result)
-		}
+		content.Result, err = experiment.Usable(path, result.Want{})
 		faults = append(faults, err)
 	}
 	kept, _ := input.ReadDir(filepath.Join(folder, experiment.CheckpointDir)) // a folder that is not there has none
@@ -244,11 +242,11 @@ func inspectFile(path string) (*inspected, error) {
 		}
 		return &inspected{"checkpoint", path, info, checkpointFacts(info)}, err
 	case format(result.Format):
-		r, err := result.ReadAny(path)
-		if err != nil {
+		r, err := experiment.Usable(path, result.Want{Foreign: true})
+		if r == nil {
 			return nil, err
 		}
-		return &inspected{"result", path, r, resultFacts(r)}, changed(path, r)
+		return &inspected{"result", path, r, resultFacts(r)}, err
 	case format(tune.Format):
 		r, err := tune.Read(path)
 		if err != nil {
@@ -347,17 +345,6 @@ func metadataText(of map[string]string) string {
 		t.rows = append(t.rows, []string{cause.Shown(key), cause.Shown(of[key])})
 	}
 	return t.String() + "\n"
-}
-
-// changed says whether somebody has changed a result after its run wrote it. One of another program cannot tell.
-func changed(path string, r *result.Result) error {
-	if r.Foreign != nil {
-		return nil
-	}
-	if err := experiment.Intact(r); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }
 
 // methodOf is the method of a result with its tricks.

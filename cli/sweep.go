@@ -386,10 +386,7 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store study.Store, jobs []study.
 			count.Of(sum.AllFailed, "job"), quoteWord(f.opts.Out), quoteWord(f.opts.Out))
 	}
 	if sum.Left == 0 && cmd.Name() == "sweep" && f.part == "" { // the other shards may not be done
-		if !f.noReport {
-			err = errors.Join(err, f.report(cmd))
-		}
-		err = errors.Join(err, f.table(cmd))
+		err = errors.Join(err, f.report(cmd))
 	}
 	if n := status.Diverged; err == nil && n > 0 && cmd.Name() == "sweep" {
 		err = coded{fmt.Errorf("%s of %d diverged. Use a smaller learning rate for them, or keep the divergence as their result",
@@ -398,42 +395,38 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store study.Store, jobs []study.
 	return err
 }
 
-// table writes a line for each run of a study into a CSV file.
-func (f *sweepFlags) table(cmd *cobra.Command) error {
-	found, _, err := result.Find(f.opts.Out)
-	if err != nil {
-		return err
-	}
-	found = slices.DeleteFunc(found, func(s result.Source) bool { return usable(s.Path) != nil }) // the report names them
-	if len(found) == 0 {
-		return nil
-	}
-	path, err := runs.WideOf(cmd.Context(), found, f.opts.Out)
-	if err != nil {
-		return err
-	}
-	w := cmd.OutOrStdout()
-	if f.json.given {
-		w = cmd.ErrOrStderr()
-	}
-	_, err = fmt.Fprintf(w, "a line for each run: %s\n", escape.Line(path))
-	return err
-}
-
-// report prints the main table and writes the report of a study.
+// report prints the main table and writes the report of a study, and a line for each run into a CSV file. Results that
+// cannot be used are in neither; the report names them.
 func (f *sweepFlags) report(cmd *cobra.Command) error {
 	found, _, err := result.Find(f.opts.Out)
 	if err != nil {
 		return err
 	}
 	var results []*result.Result
-	for _, s := range found {
-		if r, err := result.Read(s.Path); err == nil { // the report names results that cannot be read
+	found = slices.DeleteFunc(found, func(s result.Source) bool {
+		r, err := experiment.Usable(s.Path, result.Want{})
+		if err == nil {
 			results = append(results, r)
 		}
+		return err != nil
+	})
+	if !f.noReport {
+		if !f.json.given {
+			err = printResults(cmd, results, "")
+		}
+		err = errors.Join(err, reportOn(cmd, f.opts.Out, f.json.given, f.quiet))
 	}
-	if !f.json.given {
-		err = printResults(cmd, results, "")
+	if len(found) == 0 {
+		return err
 	}
-	return errors.Join(err, reportOn(cmd, f.opts.Out, f.json.given, f.quiet))
+	path, fault := runs.WideOf(cmd.Context(), found, f.opts.Out)
+	if fault != nil {
+		return errors.Join(err, fault)
+	}
+	w := cmd.OutOrStdout()
+	if f.json.given {
+		w = cmd.ErrOrStderr()
+	}
+	_, fault = fmt.Fprintf(w, "a line for each run: %s\n", escape.Line(path))
+	return errors.Join(err, fault)
 }

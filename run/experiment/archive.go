@@ -46,20 +46,15 @@ func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
 		if e.IsDir() || e.Name() != ResultFile && !strings.HasSuffix(e.Name(), result.Packed) {
 			return nil
 		}
-		r, err := result.Read(path)
-		if errors.Is(err, result.ErrForeign) {
+		r, err := Usable(path, result.Want{Ended: true})
+		switch {
+		case errors.Is(err, result.ErrForeign):
 			a.Foreign = append(a.Foreign, path)
 			return nil
-		}
-		if err != nil {
+		case errors.Is(err, result.ErrStopped):
+			return nil
+		case err != nil:
 			a.Damaged = append(a.Damaged, err)
-			return nil
-		}
-		if r.Outcome.State == result.Interrupted {
-			return nil
-		}
-		if err := Intact(r); err != nil {
-			a.Damaged = append(a.Damaged, fmt.Errorf("result: %s: %w", path, err))
 			return nil
 		}
 		id := IdentityOf(r)

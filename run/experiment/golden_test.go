@@ -22,17 +22,17 @@ func TestGolden(t *testing.T) {
 	if got := Key(r); got != key || r.Key != key {
 		t.Errorf("the run has the key %s, and its result says %s, want %s", got, r.Key, key)
 	}
-	if err := Intact(r); err != nil {
+	if err := intact(r); err != nil {
 		t.Error(err)
 	}
 	edited := *r
 	edited.Key = "0" + key[1:]
-	if err := Intact(&edited); !errors.Is(err, result.ErrEdited) {
+	if err := intact(&edited); !errors.Is(err, result.ErrEdited) {
 		t.Errorf("another key: %v", err)
 	}
 	edited.Provenance.Registered = []config.Registered{{Key: "methods", Name: "er", Module: "example.com/other",
 		Version: "v1"}}
-	if err := Intact(&edited); err != nil { // only a program that has it knows the defaults of its options, and so the key
+	if err := intact(&edited); err != nil { // only a program that has it knows the defaults of its options, and so the key
 		t.Errorf("a method that this program lacks: %v", err)
 	}
 	if *r.Metrics.AverageAccuracy != 0.005 || r.Classifiers["ncm"].Metrics.AverageAccuracy == nil ||

@@ -83,7 +83,7 @@ func FuzzFolder(f *testing.F) {
 			plain(err)
 			if r, err := result.ReadAny(filepath.Join(dir, ResultFile)); err != nil {
 				plain(err)
-			} else if err := Intact(r); err != nil {
+			} else if err := intact(r); err != nil {
 				plain(err)
 			}
 		}); n > most {

@@ -15,20 +15,33 @@ import (
 	"ocl/run/result"
 )
 
-// Intact says whether a result is what its run wrote, as far as the file alone shows: its config has the key that it
-// says, and its metrics follow from its accuracies. The error wraps [result.ErrEdited]; it does not name the file. The
-// key contains the defaults of options, which a program that lacks the method, or has another version of it, does not
-// know. Such a program checks the metrics alone.
-func Intact(r *result.Result) error {
+// Usable is [result.Usable], and also says whether the config of a result gives the key that it says. The key contains
+// the defaults of options, which a program that lacks the method, or has another version of it, does not know. Such a
+// program checks the metrics alone.
+func Usable(path string, want result.Want) (*result.Result, error) {
+	want.Made = made
+	return result.Usable(path, want)
+}
+
+// made says whether the config of a result gives its key.
+func made(r *result.Result) error {
 	made, here := r.Provenance.Registered, Schema().Registered(r.Config)
 	switch {
 	case !slices.Equal(made, here) || r.Key == Key(r):
-		return result.CheckMetrics(r)
+		return nil
 	case len(made) > 0:
 		return fmt.Errorf("its config does not give the recorded key: the defaults of %s have changed since, or %w",
 			made[0].From(), result.ErrEdited)
 	}
 	return fmt.Errorf("its config does not give the recorded key; %w", result.ErrEdited)
+}
+
+// intact says whether a result is what its run wrote, as far as the file alone shows.
+func intact(r *result.Result) error {
+	if err := made(r); err != nil {
+		return err
+	}
+	return result.CheckMetrics(r)
 }
 
 // OpenRerun opens the experiment of one run that left a result, to run it again: with the config and the engine that
@@ -89,15 +102,15 @@ func recordedOf(r *result.Result) config.Config {
 }
 
 // repeatable refuses a result whose numbers this program on this machine could not find again.
-func repeatable(made *result.Result) error {
-	p, env := made.Provenance, nn.EngineOfEnvironment()
+func repeatable(recorded *result.Result) error {
+	p, env := recorded.Provenance, nn.EngineOfEnvironment()
 	switch {
-	case made.Outcome.State == result.Interrupted:
+	case recorded.Outcome.State == result.Interrupted:
 		return fmt.Errorf("its run was interrupted at step %d, so it is not the final result. Let the run end first (`ocl run --resume`)",
-			made.Outcome.Step)
+			recorded.Outcome.Step)
 	case p.Numbers != result.Numbers:
 		return fmt.Errorf("it was made with numbers version %d, but this ocl has %d. Use the ocl that made it (%s)",
-			p.Numbers, result.Numbers, programOf(made))
+			p.Numbers, result.Numbers, programOf(recorded))
 	case !slices.Contains(nn.Kernels(), p.Kernel):
 		return fmt.Errorf("it was made with the %s kernels, but this machine has only %s. Use a machine that has them",
 			cause.Shown(p.Kernel), strings.Join(nn.Kernels(), ", "))
@@ -111,7 +124,7 @@ func repeatable(made *result.Result) error {
 		return fmt.Errorf("it was made with %s convolutions, but OCL_CONV=%s asks for others. Unset OCL_CONV",
 			cause.Shown(p.Convolution), env.Convolution)
 	}
-	return Intact(made)
+	return intact(recorded)
 }
 
 // genericKernel is the kernel set in plain Go.

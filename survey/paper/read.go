@@ -199,12 +199,9 @@ func runOf(path string, r *result.Result) *Run {
 
 // readRun reads one result and keeps what tables and figures need of it, as a study may have thousands.
 func readRun(path string) (*Run, error) {
-	r, err := result.Read(path)
+	r, err := experiment.Usable(path, result.Want{})
 	if err != nil {
 		return nil, err
-	}
-	if err := experiment.Intact(r); err != nil {
-		return nil, fmt.Errorf("%w. Restore the file, or run it again", err)
 	}
 	run := runOf(path, r)
 	run.Held = r.Held()

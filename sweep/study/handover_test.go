@@ -79,8 +79,8 @@ func TestTakeOver(t *testing.T) {
 	if err := c.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if taken, err := s.TakeOver(e, put(from("events.jsonl"), all[1])); taken || err == nil ||
-		!strings.Contains(err.Error(), "it is the result of the run") {
+	if taken, err := s.TakeOver(e, put(from("events.jsonl"), all[1])); taken ||
+		!errors.Is(err, result.ErrOther) {
 		t.Errorf("the result of another run: %t, %v", taken, err)
 	}
 	if taken, err := s.TakeOver(e, put(from("config.yaml", "events.jsonl"), all[0])); !taken || err != nil {

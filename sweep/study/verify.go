@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ocl/run/experiment"
@@ -16,21 +15,13 @@ import (
 // verified reads the result of a job, and refuses one that is not what its run wrote: damaged, edited, or that of
 // another run. It is nil, without an error, if there is none.
 func verified(path string, e Entry) (*result.Result, error) {
-	r, err := result.Read(path)
+	want := result.Want{Keys: append([]string{e.Key}, e.Also...), Tuned: e.Tuned}
+	r, err := experiment.Usable(path, want)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
 		return nil, err
-	}
-	if err := experiment.Intact(r); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	switch {
-	case e.Tuned && (r.Tuning == nil || r.Tuning.Key != e.Key):
-		return nil, fmt.Errorf("%s: it is not the result of this job, which is tuned and has the key %.8s", path, e.Key)
-	case !e.Tuned && r.Key != e.Key && !slices.Contains(e.Also, r.Key):
-		return nil, fmt.Errorf("%s: it is the result of the run %.8s, but this job is %.8s", path, r.Key, e.Key)
 	}
 	return r, nil
 }

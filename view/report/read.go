@@ -110,13 +110,7 @@ func readAll(ctx context.Context, dirs []string) (*reading, error) {
 // ReadResult reads the file of a result. One that was edited, so that its metrics are not those of its accuracies, is
 // an error.
 func ReadResult(path string) (*result.Result, error) {
-	res, err := result.ReadAny(path)
-	if err == nil && res.Foreign == nil {
-		if err = result.CheckMetrics(res); err != nil {
-			err = fmt.Errorf("report: %s: %w. Restore the file, or run it again", path, err)
-		}
-	}
-	return res, err
+	return result.Usable(path, result.Want{Foreign: true})
 }
 
 // err says what was left out; nil is nothing.

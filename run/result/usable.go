@@ -1,0 +1,106 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Reasons why a whole result cannot be used.
+var (
+	// ErrEdited says that it is not what its run wrote.
+	ErrEdited = errors.New("somebody has changed it")
+	// ErrStopped says that its run was interrupted.
+	ErrStopped = errors.New("its run was interrupted")
+	// ErrOther says that it is of another run.
+	ErrOther = errors.New("it is the result of another run")
+)
+
+// Want says what a result is wanted for. The zero value is any use of a whole result of ocl that is as its run wrote it.
+type Want struct {
+	Foreign bool     // one of another program serves too
+	Ended   bool     // the run must have finished or diverged
+	Keys    []string // it must be of a run with one of these keys; nil is any
+	Tuned   bool     // Keys are those of tuned results (Tuning.Key)
+	// Made says whether the config gives the key; nil does not ask. Package experiment knows it.
+	Made func(*Result) error
+}
+
+// Usable reads a result and says whether it can be used. If not, the error names the file and wraps the reason:
+// [ErrForeign], [ErrEdited], [ErrStopped], [ErrOther], or one of those of [Read]. The result of a whole file is returned
+// with the error.
+func Usable(path string, want Want) (*Result, error) {
+	read := Read
+	if want.Foreign {
+		read = ReadAny
+	}
+	r, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := want.refuses(r); err != nil {
+		return r, fmt.Errorf("result: %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// refuses says why a result cannot be used; nil if it can.
+func (w Want) refuses(r *Result) error {
+	if r.Foreign != nil {
+		return nil
+	}
+	if w.Ended && r.Outcome.State == Interrupted {
+		return fmt.Errorf("%w at step %d. Let the run end first (`ocl run --resume`)", ErrStopped, r.Outcome.Step)
+	}
+	err := CheckMetrics(r)
+	if err == nil && w.Made != nil {
+		err = w.Made(r)
+	}
+	if err != nil {
+		return fmt.Errorf("%w. %s", err, Remedy)
+	}
+	key := r.Key
+	if w.Tuned {
+		if key = ""; r.Tuning != nil {
+			key = r.Tuning.Key
+		}
+	}
+	if w.Keys != nil && !slices.Contains(w.Keys, key) {
+		return fmt.Errorf("%w: it has the key %.8s, and %.8s is wanted", ErrOther, key, w.Keys[0])
+	}
+	return nil
+}
+
+// CheckMetrics says whether the metrics of a result follow from its accuracies. The error wraps [ErrEdited]; it does
+// not name the file.
+func CheckMetrics(r *Result) error {
+	check := func(at string, has, follows Metrics) error {
+		for _, m := range AllMetrics() {
+			if a, b := m.Of(has), m.Of(follows); (a == nil) != (b == nil) || a != nil && *a != *b {
+				return fmt.Errorf("its %s.%s does not follow from its accuracies: it is %s, but they give %s; %w", at, m.Key,
+					optional(a), optional(b), ErrEdited)
+			}
+		}
+		return nil
+	}
+	if err := check("metrics", r.Metrics, MetricsOf(r.Accuracy, r.Stream.CommonTest, r.Evaluations)); err != nil {
+		return err
+	}
+	for _, name := range r.Config.Classifiers {
+		if c, there := r.Classifiers[name]; there {
+			if err := check("classifiers."+name+".metrics", c.Metrics,
+				MetricsOf(c.Accuracy, r.Stream.CommonTest, nil)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// optional is a number that may not be there, for a message.
+func optional(v *float64) string {
+	if v == nil {
+		return "missing"
+	}
+	return fmt.Sprint(*v)
+}
