@@ -84,15 +84,13 @@ func newAdvise() *cobra.Command {
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.advise(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.DurationVar(&f.time, "time", advisedTime, "time for all settings")
+	flags.DurationVar(&f.time, "time", advisedTime, "TIME\ttime for all settings")
 	flags.StringVar(&f.backbone, "backbone", "",
-		"also try settings that learn from the features of this pretrained network (docs/format/backbone.md)")
+		"FILE\talso try settings that learn from the features of this pretrained network (docs/format/backbone.md)")
 	_ = cmd.MarkFlagFilename("backbone", "safetensors")
 	addWorkers(flags, &f.workers, "goroutines of each run; results do not depend on it (default: chosen)")
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.json, triedJSON{})
-	annotate(flags, groupOutput, map[string]string{"time": "TIME", "backbone": "FILE"})
 	return cmd
 }
 
@@ -224,8 +222,7 @@ func (t *triedJSON) accuracy() float64 {
 // advice is the table and the command to go on with. pretrained says whether settings with a pretrained network were
 // among them.
 func advice(tried []triedJSON, classes int, pretrained bool) string {
-	t := table{head: []string{"setting", "accuracy", "forgetting, points", "seconds"},
-		right: []bool{false, true, true, true}}
+	t := table{head: []string{"setting", ">accuracy", ">forgetting, points", ">seconds"}}
 	faults := ""
 	for _, s := range tried {
 		row := []string{s.Setting, s.State, "–", "–"}

@@ -41,13 +41,11 @@ type benchFlags struct {
 // add defines them, where seconds is the default and what is measured in them.
 func (f *benchFlags) add(cmd *cobra.Command, seconds float64, what string, examples ...any) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	addWorkers(flags, &f.workers, "goroutines, and threads that measure the peak (default: one per processor)")
-	flags.Float64Var(&f.seconds, "seconds", seconds, what+"; at least three rounds are made")
-	flags.IntVar(&f.rounds, "repeat", 0, "number of rounds, instead of a time (default: as many as --seconds allows)")
+	flags.Float64Var(&f.seconds, "seconds", seconds, "S\t"+what+"; at least three rounds are made")
+	flags.IntVar(&f.rounds, "repeat", 0, "N\tnumber of rounds, instead of a time (default: as many as --seconds allows)")
 	addJSON(cmd, &f.asJSON, examples...)
 	addQuiet(flags, &f.quiet)
-	annotate(flags, groupOutput, map[string]string{"seconds": "S", "repeat": "N"})
 }
 
 // check refuses values that are out of range; others are further flags with what is right and what is wanted.
@@ -106,9 +104,8 @@ func newBenchNetwork[R any](name string, sizes []int, seconds float64, example R
 		}
 		return f.asJSON.printOr(cmd.OutOrStdout(), rep, text(rep))
 	}}
-	cmd.Flags().IntSliceVar(&opts.Sizes, "size", sizes, "sides of the images, each at least 25")
+	cmd.Flags().IntSliceVar(&opts.Sizes, "size", sizes, "PIXELS,...\tsides of the images, each at least 25")
 	f.add(cmd, seconds, "total time to measure", example)
-	annotate(cmd.Flags(), groupOutput, map[string]string{"size": "PIXELS,..."})
 	return cmd, opts
 }
 
@@ -125,9 +122,8 @@ func newBenchEngine() *cobra.Command {
 		"chooses the kernels, and OCL_CONV=direct|winograd|table the algorithm of convolutions, for all commands. Without " +
 		"them, the fastest are used."
 	cmd.Flags().IntVar(&opts.AtOnce, "at-once", 0,
-		"also compare N runs at the same time, one worker each, with one run alone (default: no)")
+		"N\talso compare N runs at the same time, one worker each, with one run alone (default: no)")
 	cmd.Flags().BoolVar(&opts.Layers, "layers", false, "also print the time of each layer in a step")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"at-once": "N", "layers": ""})
 	return cmd
 }
 
@@ -197,12 +193,11 @@ func newBenchMethods() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&opts.Methods, "method", methodNames(), "methods to measure")
-	flags.StringSliceVar(&tricks, "trick", nil, "tricks, each compared with the method without it; + combines tricks")
-	flags.IntVar(&opts.Memory, "memory", 5000, "samples in memory")
-	flags.IntVar(&steps, "steps", 250, "with --trick: steps with the trick, and without it, before the two alternate")
+	flags.StringSliceVar(&opts.Methods, "method", methodNames(), "NAME,...\tmethods to measure")
+	flags.StringSliceVar(&tricks, "trick", nil, "NAME,...\ttricks, each compared with the method without it; + combines tricks")
+	flags.IntVar(&opts.Memory, "memory", 5000, "N\tsamples in memory")
+	flags.IntVar(&steps, "steps", 250, "N\twith --trick: steps with the trick, and without it, before the two alternate")
 	f.add(cmd, 10, "time to measure each method, without --trick", bench.MethodsReport{}, bench.TricksReport{})
-	annotate(flags, groupOutput, map[string]string{"method": "NAME,...", "trick": "NAME,...", "steps": "N", "memory": "N"})
 	return cmd
 }
 
@@ -229,8 +224,7 @@ func printBench(rep *bench.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s\n\n", rep.Kernel, rep.Convolution,
 		count.Of(rep.Workers, "worker"), rep.PeakGFLOPS)
-	t := table{head: []string{"size", "step, ms", "GFLOP/s", "of peak", "evaluation, img/s", "of peak"},
-		right: []bool{true, true, true, true, true, true}}
+	t := table{head: []string{">size", ">step, ms", ">GFLOP/s", ">of peak", ">evaluation, img/s", ">of peak"}}
 	for i, s := range rep.Steps {
 		e := rep.Evaluation[i]
 		t.rows = append(t.rows, []string{fmt.Sprintf("%d×%d", s.Size, s.Size), fmt.Sprintf("%.1f", s.MS),
@@ -244,8 +238,7 @@ func printBench(rep *bench.Report) string {
 	}
 	for _, l := range rep.Layers {
 		fmt.Fprintf(&b, "\n%d×%d by layer:\n", l.Size, l.Size)
-		t := table{head: []string{"layer", "work", "ms", "of step", "GFLOP/s", "of peak"},
-			right: []bool{false, false, true, true, true, true}}
+		t := table{head: []string{"layer", "work", ">ms", ">of step", ">GFLOP/s", ">of peak"}}
 		for _, p := range l.Parts {
 			gflops, share := "–", "–"
 			if p.GFLOPS > 0 {
@@ -262,8 +255,7 @@ func printBenchMethods(rep *bench.MethodsReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s, memory %s\n\n", rep.Kernel, rep.Convolution,
 		count.Of(rep.Workers, "worker"), rep.PeakGFLOPS, count.Number(rep.Memory))
-	t := table{head: []string{"method", "step, ms", "passes alone, ms", "overhead", "passes"},
-		right: []bool{false, true, true, true, false}}
+	t := table{head: []string{"method", ">step, ms", ">passes alone, ms", ">overhead", "passes"}}
 	var notes []string
 	for _, m := range rep.Methods {
 		t.rows = append(t.rows, []string{m.Method, fmt.Sprintf("%.1f", m.MS), fmt.Sprintf("%.1f", m.PassesMS),
@@ -283,8 +275,7 @@ func printBenchMethods(rep *bench.MethodsReport) string {
 func printBenchPredict(rep *bench.PredictReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s\n\n", rep.Kernel, rep.Convolution, count.Of(rep.Workers, "worker"))
-	t := table{head: []string{"size", "one image, ms", "least", "200 images, ms", "least", "img/s"},
-		right: []bool{true, true, true, true, true, true}}
+	t := table{head: []string{">size", ">one image, ms", ">least", ">200 images, ms", ">least", ">img/s"}}
 	for _, p := range rep.Predict {
 		t.rows = append(t.rows, []string{fmt.Sprintf("%d×%d", p.Size, p.Size), fmt.Sprintf("%.2f", p.OneMS),
 			fmt.Sprintf("%.2f", p.OneLeastMS),
@@ -334,8 +325,7 @@ func printBenchTricks(rep *bench.TricksReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, memory %s; medians of %s of %s each\n\n", rep.Kernel, rep.Convolution,
 		count.Of(rep.Workers, "worker"), count.Number(rep.Memory), count.Of(rep.Rounds, "turn"), count.Of(rep.Steps, "step"))
-	t := table{head: []string{"method", "step, ms", "task's end, ms", "ratio", "by passes"},
-		right: []bool{false, true, true, true, true}}
+	t := table{head: []string{"method", ">step, ms", ">task's end, ms", ">ratio", ">by passes"}}
 	end := func(ms float64) string {
 		if ms == 0 {
 			return "–"

@@ -113,26 +113,22 @@ func newBenchServe() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&o.URL, "url", "", "address of a daemon that runs (default: one is started)")
+	flags.StringVar(&o.URL, "url", "", "URL\taddress of a daemon that runs (default: one is started)")
 	flags.StringVar(&asked, "predictions", "100",
-		"requests for predictions a second; max for as many as are answered, 0 for none")
-	flags.IntVar(&o.Batch, "batch", 1, "pictures in a request")
+		"RATE\trequests for predictions a second; max for as many as are answered, 0 for none")
+	flags.IntVar(&o.Batch, "batch", 1, "N\tpictures in a request")
 	flags.BoolVar(&o.JPEG, "jpeg", false, "photographs of 640×480 as JPEG, in place of raw pixels")
 	flags.StringVar(&labels, "labels", "max",
-		"labelled pictures a second; max for as many as are learned, so that learning never pauses")
-	flags.Float64Var(&seconds, "seconds", 20, "time to measure")
-	flags.Float64Var(&warm, "warm", 3, "seconds of load before it")
-	flags.IntVar(&o.Size, "size", 32, "side of the pictures that the network sees, in pixels")
-	flags.IntVar(&o.Channels, "channels", 3, "3 for colours, or 1 for grey")
-	flags.StringVar(&method, "method", "er", "without --url: method of the daemon")
-	flags.IntVar(&memory, "memory", 5000, "without --url: pictures that it stores")
-	flags.StringVar(&dir, "dir", "", "without --url: a folder on the disk to measure (default: that for temporary files)")
+		"RATE\tlabelled pictures a second; max for as many as are learned, so that learning never pauses")
+	flags.Float64Var(&seconds, "seconds", 20, "S\ttime to measure")
+	flags.Float64Var(&warm, "warm", 3, "S\tseconds of load before it")
+	flags.IntVar(&o.Size, "size", 32, "PIXELS\tside of the pictures that the network sees, in pixels")
+	flags.IntVar(&o.Channels, "channels", 3, "N\t3 for colours, or 1 for grey")
+	flags.StringVar(&method, "method", "er", "NAME\twithout --url: method of the daemon")
+	flags.IntVar(&memory, "memory", 5000, "N\twithout --url: pictures that it stores")
+	flags.StringVar(&dir, "dir", "", "DIR\twithout --url: a folder on the disk to measure (default: that for temporary files)")
 	addJSON(cmd, &asJSON, servedBench{})
 	addQuiet(flags, &quiet)
-	annotate(flags, groupOutput, map[string]string{"url": "URL", "predictions": "RATE", "batch": "N", "jpeg": "",
-		"labels": "RATE", "seconds": "S", "warm": "S",
-		"size": "PIXELS", "channels": "N", "method": "NAME", "memory": "N", "dir": "DIR"})
 	return cmd
 }
 
@@ -228,8 +224,7 @@ func fsyncs(dir string) (p50, p99 float64, err error) {
 
 func printBenchServe(s servedBench) string {
 	var b strings.Builder
-	t := table{head: []string{"requests", "a second", "p50, ms", "p90, ms", "p99, ms", "most, ms", "refused", "failed"},
-		right: []bool{false, true, true, true, true, true, true, true}}
+	t := table{head: []string{"requests", ">a second", ">p50, ms", ">p90, ms", ">p99, ms", ">most, ms", ">refused", ">failed"}}
 	ms := func(v float64) string { return fmt.Sprintf("%.1f", v) }
 	for _, r := range []struct {
 		name string

@@ -181,8 +181,7 @@ func checkedText(cmd *cobra.Command, groups []*reproduce.Group) string {
 			fmt.Fprintln(&b)
 		}
 		fmt.Fprintln(&b, paint(cmd, cmd.OutOrStdout(), bold, escape.Line(stream)))
-		t := table{head: []string{"verdict", "measured", "here", "committed", "difference", "p", "seeds", "runs"},
-			right: []bool{false, false, true, true, true, true, false, false}}
+		t := table{head: []string{"verdict", "measured", ">here", ">committed", ">difference", ">p", "seeds", "runs"}}
 		var below []string
 		for i, g := range groups {
 			if streamText(g) != stream {

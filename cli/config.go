@@ -136,7 +136,6 @@ func newConfigKeys() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the table of docs/format/config.md")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"markdown": ""})
 	addJSON(cmd, &asJSON, config.Entry{})
 	return cmd
 }

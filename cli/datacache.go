@@ -82,8 +82,8 @@ func newDataCacheClean() *cobra.Command {
 			return errors.Join(writeCleaned(cmd.OutOrStdout(), gone), err)
 		},
 	}
-	cmd.Flags().IntVar(&days, "older-than", 0, "only files that were made more than so many days ago")
-	annotate(cmd.Flags(), "Flags", map[string]string{"older-than": "DAYS"})
+	cmd.Flags().IntVar(&days, "older-than", 0, "DAYS\tonly files that were made more than so many days ago")
+	inGroup(cmd.Flags(), "Flags")
 	addJSON(cmd, &asJSON, data.CacheFile{})
 	return cmd
 }
@@ -100,8 +100,7 @@ func writeCaches(w io.Writer, dir string, list []data.CacheFile) error {
 		_, err := fmt.Fprintf(w, "no files of decoded images in %s\n", escape.Line(dir))
 		return err
 	}
-	t := table{head: []string{"data set", "images", "shape", "size", "made", "state", "source"},
-		right: []bool{false, true, false, true, false, false, false}}
+	t := table{head: []string{"data set", ">images", "shape", ">size", "made", "state", "source"}}
 	for _, f := range list {
 		row := []string{"?", "?", "?", count.Bytes(f.Bytes), f.Made.Local().Format("2006-01-02 15:04"), "damaged",
 			f.Path + ": " + f.Fault}

@@ -50,9 +50,9 @@ func newDataFetch() *cobra.Command {
 			return fetchFiles(cmd, info.Name, files, dir, quiet)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "data-dir", "", "folder for the files; it is made if it is missing")
+	cmd.Flags().StringVar(&dir, "data-dir", "", "DIR\tfolder for the files; it is made if it is missing")
+	inGroup(cmd.Flags(), "Flags")
 	addQuiet(cmd.Flags(), &quiet)
-	annotate(cmd.Flags(), "Flags", map[string]string{"data-dir": "DIR"})
 	_ = cmd.MarkFlagDirname("data-dir")
 	return cmd
 }

@@ -49,7 +49,6 @@ func newDataInfo() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&stats, "stats", false, "print mean and standard deviation of each channel of the training images")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"stats": ""})
 	addQuiet(cmd.Flags(), &quiet)
 	keys = addConfig(cmd, false, ofData, "NAME")
 	addJSON(cmd, &asJSON, dataJSON{}, contentsJSON{}, statsJSON{})

@@ -12,8 +12,7 @@ import (
 )
 
 func newDataList() *cobra.Command {
-	t := table{head: []string{"name", "classes", "images", "size", "needs", "licence"},
-		right: []bool{false, true, true, false, false, false}}
+	t := table{head: []string{"name", ">classes", ">images", "size", "needs", "licence"}}
 	return lists(&cobra.Command{
 		Use:   "list",
 		Short: "List the data sets: name, classes, images, what they need, and licence.",
@@ -64,6 +63,6 @@ func newDataStreams() *cobra.Command {
 		Short: "List the kinds of streams (for --stream of `ocl run`), and how the tasks of each differ.",
 		Example: `  ocl data streams
   ocl data streams --json all`,
-	}, stream.Kinds(), newKindJSON, table{head: []string{"name", "scenario", "tasks"}, right: make([]bool, 3)},
+	}, stream.Kinds(), newKindJSON, table{head: []string{"name", "scenario", "tasks"}},
 		func(k stream.Kind) []string { return []string{k.Name, string(k.Scenario), k.Summary} })
 }

@@ -53,17 +53,14 @@ func newDataPreview() *cobra.Command {
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.preview(cmd, f.config.words[0]) },
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVarP(&f.out, "out", "o", "", "PNG or JPEG file to write (default <name>.png)")
-	flags.IntVar(&f.samples, "samples", 8, "images in a row")
+	flags.StringVarP(&f.out, "out", "o", "", "FILE\tPNG or JPEG file to write (default <name>.png)")
+	flags.IntVar(&f.samples, "samples", 8, "N\timages in a row")
 	flags.IntVar(&f.classes, "classes", 0,
-		"number of classes, from the first on, if rows are classes (default: all, at most 200)")
+		"N\tnumber of classes, from the first on, if rows are classes (default: all, at most 200)")
 	flags.BoolVar(&f.test, "test", false, "draw test images instead of training images")
-	flags.StringVar(&f.shift, "shift", "", "disturbances (stream.shift.kind), each as in a stream of its own")
+	flags.StringVar(&f.shift, "shift", "", "KIND,...\tdisturbances (stream.shift.kind), each as in a stream of its own")
 	flags.BoolVar(&f.same, "same", true, "with stream.shift.kind, show the same images in every task")
 	addQuiet(flags, &f.quiet)
-	annotate(flags, groupOutput, map[string]string{"out": "FILE", "samples": "N", "classes": "N", "test": "", "same": "",
-		"shift": "KIND,..."})
 	f.config = addConfig(cmd, true, seenInPreview, "NAME")
 	_ = cmd.MarkFlagFilename("out", "png", "jpg", "jpeg")
 	return cmd

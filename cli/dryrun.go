@@ -60,8 +60,7 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 
 // planTable lists planned runs.
 func planTable(runs []*plan.Runs) table {
-	t := table{head: []string{"method", "data", "memory", "runs", "steps", "RAM", "time each"},
-		right: []bool{false, false, true, true, true, true, true}}
+	t := table{head: []string{"method", "data", ">memory", ">runs", ">steps", ">RAM", ">time each"}}
 	for _, p := range runs {
 		name, memory, each := p.Method, "–", count.Duration(p.Seconds)
 		if p.Memory > 0 {

@@ -44,12 +44,10 @@ func newEmbed() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.embed(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.out, "out", "o", "",
-		"NumPy file for x_train, y_train, x_test, y_test and class_names, which ends in .npz (default: none is written)")
+		"FILE\tNumPy file for x_train, y_train, x_test, y_test and class_names, which ends in .npz (default: none is written)")
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.asJSON, embedJSON{})
-	annotate(flags, groupOutput, map[string]string{"out": "FILE"})
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") })
 	_ = cmd.MarkFlagFilename("out", "npz")
 	return cmd

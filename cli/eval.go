@@ -55,17 +55,14 @@ func newEval() *cobra.Command {
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.eval(cmd, f.config.words[0]) },
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&f.half, "half", predict.Test, "images to measure on: test, train or all")
+	flags.StringVar(&f.half, "half", predict.Test, "HALF\timages to measure on: test, train or all")
 	flags.BoolVar(&f.unseen, "unseen", false, "also measure images of classes that the learner has not learned")
 	addClassifier(cmd, &f.by)
 	addOlder(cmd, &f.older)
 	addWorkers(flags, &f.workers, "goroutines (default: one per processor)")
-	flags.StringVarP(&f.out, "out", "o", "", "folder for the tables and the confusion matrix (default: none is written)")
+	flags.StringVarP(&f.out, "out", "o", "", "DIR\tfolder for the tables and the confusion matrix (default: none is written)")
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.asJSON, evalJSON{})
-	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "classifier": "NAME", "older": "",
-		"out": "DIR"})
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") }, "RUN")
 	return cmd
 }
@@ -214,8 +211,7 @@ func evaluationText(info predict.Info, e *predict.Evaluation) string {
 	head := fmt.Sprintf("%s, %s images: accuracy %s (%s of %s); mean over classes %s\n\n", e.Data, e.Half,
 		percent(e.Accuracy()),
 		count.Number(e.Correct), count.Of(e.Images, "image"), percent(e.ClassAccuracy()))
-	t := table{head: []string{"class", "images", "correct", "accuracy", "mistaken most for"},
-		right: []bool{false, true, true, true, false}}
+	t := table{head: []string{"class", ">images", ">correct", ">accuracy", "mistaken most for"}}
 	for k, row := range e.Confusion {
 		images, correct, accuracy := e.Class(k)
 		if images == 0 {

@@ -98,12 +98,10 @@ func newExport() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&to, "to", "", "format to write: "+strings.Join(formatNames(), ", "))
-	flags.StringVarP(&out, "out", "o", "", "file or folder to write (default: beside the run or its results)")
+	flags.StringVar(&to, "to", "", "FORMAT\tformat to write: "+strings.Join(formatNames(), ", "))
+	flags.StringVarP(&out, "out", "o", "", "PATH\tfile or folder to write (default: beside the run or its results)")
 	addOlder(cmd, &from.older)
 	addBackbone(cmd, &from.backbone)
-	annotate(flags, groupOutput, map[string]string{"to": "FORMAT", "out": "PATH", "older": "", "backbone": "FILE"})
 	_ = cmd.RegisterFlagCompletionFunc("to", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return formatNames(), cobra.ShellCompDirectiveNoFileComp
 	})

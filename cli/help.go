@@ -21,18 +21,30 @@ const (
 	valueKey = "ocl_value"
 )
 
-// annotate gives flags their group and the names of their values; "" is a switch. A DIR is completed by the shell as a
-// folder.
-func annotate(flags *pflag.FlagSet, group string, values map[string]string) {
-	for name, value := range values {
-		if value == "DIR" {
-			_ = cobra.MarkFlagDirname(flags, name)
-		}
-		if err := errors.Join(flags.SetAnnotation(name, groupKey, []string{group}),
-			flags.SetAnnotation(name, valueKey, []string{value})); err != nil {
-			panic(err)
-		}
+// annotate gives a flag its group and the name of its value; "" is a switch.
+func annotate(flags *pflag.FlagSet, group, name, value string) {
+	if err := errors.Join(flags.SetAnnotation(name, groupKey, []string{group}),
+		flags.SetAnnotation(name, valueKey, []string{value})); err != nil {
+		panic(err)
 	}
+}
+
+// inGroup gives the flags that are in no group yet a group. The name of the value of a flag stands before a tab in its
+// usage, as in "DIR\tfolder of the study"; a DIR is completed by the shell as a folder.
+func inGroup(flags *pflag.FlagSet, group string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if annotation(f, groupKey) != "" {
+			return
+		}
+		value, usage, named := strings.Cut(f.Usage, "\t")
+		if !named {
+			value, usage = "", f.Usage
+		}
+		if f.Usage = usage; value == "DIR" {
+			_ = cobra.MarkFlagDirname(flags, f.Name)
+		}
+		annotate(flags, group, f.Name, value)
+	})
 }
 
 // annotation is the first value of an annotation, or "".

@@ -111,8 +111,7 @@ func inspect(ctx context.Context, path string) (*inspected, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := table{head: []string{"result", "method", "seed", "outcome", "accuracy"},
-		right: []bool{false, false, true, false, true}}
+	t := table{head: []string{"result", "method", ">seed", "outcome", ">accuracy"}}
 	return listed("folder of results", path, found, t, func(f result.Source) (string, []string, error) {
 		r, err := experiment.Usable(f.Path, result.Want{Foreign: true})
 		if r == nil {
@@ -161,7 +160,7 @@ func inspectExperiment(path string) (*inspected, error) {
 		State  string `json:"state"`
 		Step   int    `json:"step"`
 	}
-	t := table{head: []string{"run", "state", "step"}, right: []bool{false, false, true}}
+	t := table{head: []string{"run", "state", ">step"}}
 	return listed("experiment", path, folders, t, func(file string) (run, []string, error) {
 		folder := filepath.Dir(file)
 		found, err := train.Find(folder)
@@ -178,7 +177,7 @@ func inspectTunings(path string, records []string) (*inspected, error) {
 	if len(records) == 1 {
 		return inspectFile(records[0])
 	}
-	t := table{head: []string{"tuning", "points", "steps"}, right: []bool{false, true, true}}
+	t := table{head: []string{"tuning", ">points", ">steps"}}
 	return listed("folder of tunings", path, records, t, func(file string) (*tune.Record, []string, error) {
 		r, err := tune.Read(file)
 		if err != nil {
@@ -275,7 +274,7 @@ func inspectEvents(path string) (*inspected, error) {
 		return nil, err
 	}
 	defer f.Close()
-	counts, t := map[string]int{}, table{head: []string{"event", "number"}, right: []bool{false, true}}
+	counts, t := map[string]int{}, table{head: []string{"event", ">number"}}
 	for e, err := range result.Events(f) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
@@ -304,7 +303,7 @@ func inspectWeights(path string, f *os.File, size int64) (*inspected, error) {
 		Tensors  []tensor          `json:"tensors"`
 	}
 	content.Metadata = r.Metadata
-	t := table{head: []string{"tensor", "type", "shape"}, right: make([]bool, 3)}
+	t := table{head: []string{"tensor", "type", "shape"}}
 	for _, x := range r.Tensors {
 		content.Tensors = append(content.Tensors, tensor{x.Name, x.Type, x.Shape})
 		t.rows = append(t.rows, []string{x.Name, x.Type, strings.Trim(fmt.Sprint(x.Shape), "[]")})
@@ -328,7 +327,7 @@ func inspectNPZ(path string, f *os.File, size int64) (*inspected, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	t := table{head: []string{"array", "type", "shape"}, right: make([]bool, 3)}
+	t := table{head: []string{"array", "type", "shape"}}
 	for _, a := range content.Arrays {
 		t.rows = append(t.rows, []string{cause.Shown(a.Name), cause.Shown(a.Type), strings.Trim(fmt.Sprint(a.Shape), "[]")})
 	}
@@ -340,7 +339,7 @@ func metadataText(of map[string]string) string {
 	if len(of) == 0 {
 		return ""
 	}
-	t := table{head: []string{"metadata", "value"}, right: make([]bool, 2)}
+	t := table{head: []string{"metadata", "value"}}
 	for _, key := range slices.Sorted(maps.Keys(of)) {
 		t.rows = append(t.rows, []string{cause.Shown(key), cause.Shown(of[key])})
 	}
@@ -407,7 +406,7 @@ func checkpointFacts(c *trained.CheckpointInfo) string {
 			count.Of(int(m.Capacity), "slot"),
 			count.Of(int(m.Seen), "sample"))})
 	}
-	t := table{head: []string{"section", "size", "CRC-32C"}, right: []bool{false, true, false}}
+	t := table{head: []string{"section", ">size", "CRC-32C"}}
 	for _, s := range c.Sections {
 		t.rows = append(t.rows, []string{s.Name, count.Bytes(s.Bytes), s.CRC})
 	}

@@ -28,8 +28,7 @@ type jsonFlag struct {
 // addJSON adds the flag --json to a command that prints values like the examples, structs or lists of them.
 func addJSON(cmd *cobra.Command, j *jsonFlag, examples ...any) {
 	j.examples = examples
-	cmd.Flags().Var(j, "json", "print JSON with these fields, or with all; --json alone lists the fields")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"json": "FIELD,..."})
+	cmd.Flags().Var(j, "json", "FIELD,...\tprint JSON with these fields, or with all; --json alone lists the fields")
 	_ = cmd.RegisterFlagCompletionFunc("json", func(*cobra.Command, []string, string) ([]string,
 		cobra.ShellCompDirective) {
 		return append([]string{allFields}, j.known()...), cobra.ShellCompDirectiveNoFileComp

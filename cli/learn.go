@@ -76,8 +76,7 @@ func newLearn() *cobra.Command {
 	f.addOutput(cmd)
 	addOlder(cmd, &older)
 	cmd.Flags().Float64Var(&accepted, "accept-forgetting", 100,
-		"points of accuracy that the old classes may lose, from 0 to 100; of a hundred test images, five to ten points are often luck")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"older": "", "accept-forgetting": "POINTS"})
+		"POINTS\tpoints of accuracy that the old classes may lose, from 0 to 100; of a hundred test images, five to ten points are often luck")
 	return cmd
 }
 

@@ -65,7 +65,6 @@ func newMethods() *cobra.Command {
 		"list or describe the tricks (for --trick of `ocl run`) instead of the methods")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print Markdown, as in docs/methods.md")
 	addJSON(cmd, &asJSON, methodJSON{}, trickJSON{})
-	annotate(cmd.Flags(), groupOutput, map[string]string{"tricks": "", "markdown": ""})
 	return cmd
 }
 
@@ -88,7 +87,7 @@ func meantTrick(name string) string {
 }
 
 func listMethods() table {
-	t := table{head: []string{"name", "method", "memory", "signals", "summary"}, right: make([]bool, 5)}
+	t := table{head: []string{"name", "method", "memory", "signals", "summary"}}
 	for _, info := range method.Catalogue() {
 		memory := "none"
 		if info.UsesMemory {
@@ -100,7 +99,7 @@ func listMethods() table {
 }
 
 func listTricks() table {
-	t := table{head: []string{"name", "trick", "methods", "summary"}, right: make([]bool, 4)}
+	t := table{head: []string{"name", "trick", "methods", "summary"}}
 	for _, trick := range method.Tricks() {
 		takes, _ := takers(trick)
 		t.rows = append(t.rows, []string{trick.Name, trick.Title, joinWords(takes), trick.Summary})
@@ -252,7 +251,7 @@ func (e entry) describe() string {
 	}
 	if len(e.options) > 0 {
 		fmt.Fprintf(&b, "\nOptions, set by method.%s.NAME=VALUE:\n", e.name)
-		t := table{head: []string{"name", "default", "range", "meaning"}, right: []bool{false, true, false, false}}
+		t := table{head: []string{"name", ">default", "range", "meaning"}}
 		for _, o := range e.options {
 			t.rows = append(t.rows, []string{o.Name, config.FormatValue(o.Default), o.Wanted(), o.Meaning})
 		}

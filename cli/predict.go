@@ -73,8 +73,7 @@ func newPredict() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.predict(cmd, args[0], args[1:]) },
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.IntVar(&f.top, "top", 1, "guesses for each image, the best first")
+	flags.IntVar(&f.top, "top", 1, "N\tguesses for each image, the best first")
 	addClassifier(cmd, &f.classifier)
 	addOlder(cmd, &f.older)
 	addBackbone(cmd, &f.backbone)
@@ -83,8 +82,6 @@ func newPredict() *cobra.Command {
 	flags.Lookup("json").Usage += "; one object a line for each image"
 	flags.BoolVar(&f.asCSV, "csv", false, "print CSV")
 	addQuiet(flags, &f.quiet)
-	annotate(flags, groupOutput, map[string]string{"csv": "", "top": "N", "classifier": "NAME", "older": "",
-		"backbone": "FILE"})
 	return cmd
 }
 
@@ -154,7 +151,7 @@ func notSwapped(cmd *cobra.Command, run string, places ...string) error {
 
 // addClassifier defines --classifier.
 func addClassifier(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "classifier", "", "what predicts, if the run has several: "+
+	cmd.Flags().StringVar(to, "classifier", "", "NAME\twhat predicts, if the run has several: "+
 		strings.Join(config.Classifiers(),
 			", ")+" (default: the first of the run's --classifiers)")
 	_ = cmd.RegisterFlagCompletionFunc("classifier",
@@ -171,7 +168,7 @@ func addOlder(cmd *cobra.Command, to *bool) {
 // addBackbone defines --backbone of a command that takes the pretrained network of a run.
 func addBackbone(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "backbone", "",
-		"file of the run's pretrained network on this machine (default: where the run had it)")
+		"FILE\tfile of the run's pretrained network on this machine (default: where the run had it)")
 	_ = cmd.MarkFlagFilename("backbone", "safetensors")
 }
 
@@ -367,7 +364,7 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 			return nil
 		}, func() error { c.Flush(); return c.Error() }}
 	}
-	t := table{head: []string{"image", "rank", "class", string(info.Measure)}, right: []bool{false, true, false, true}}
+	t := table{head: []string{"image", ">rank", "class", ">" + string(info.Measure)}}
 	return labelPrinter{func(r labelled) error {
 		for i, g := range r.guesses {
 			value := percent(g.Value)

@@ -72,11 +72,9 @@ func newReport() *cobra.Command {
 	cmd.Flags().BoolVar(&images, "images", true,
 		"show images of the classes that are confused most; false does not open the data")
 	cmd.Flags().StringVar(&dataDir, "data-dir", "",
-		"where the data lie on this machine, for data that are read from files (default: the recorded folder, or $"+dataVariable+")")
+		"PATH\twhere the data lie on this machine, for data that are read from files (default: the recorded folder, or $"+dataVariable+")")
 	addQuiet(cmd.Flags(), &quiet)
 	addJSON(cmd, &raw, report.Written{})
-	annotate(cmd.Flags(), groupOutput, map[string]string{"all": "", "latex": "", "png": "", "images": "",
-		"data-dir": "PATH"})
 	_ = cmd.MarkFlagDirname("data-dir")
 	cmd.AddCommand(newReportPaper(), newReportImport())
 	return cmd
@@ -106,8 +104,7 @@ func noteMissing(to io.Writer, dirs []string) {
 // addOut defines -o, the folder of a report.
 func addOut(cmd *cobra.Command, out *string) {
 	cmd.Flags().StringVarP(out, "out", "o", "",
-		"folder for the report, which is made if needed (default: the folder given)")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR"})
+		"DIR\tfolder for the report, which is made if needed (default: the folder given)")
 }
 
 // oneFolder is an error where nobody says into which of several folders a report goes.
@@ -149,6 +146,5 @@ func newReportPaper() *cobra.Command {
 	cmd.Flags().BoolVar(&beside, "beside", false,
 		"put the published value beside each cell, with the difference and the verdict")
 	addJSON(cmd, &raw, paper.Written{})
-	annotate(cmd.Flags(), groupOutput, map[string]string{"beside": ""})
 	return cmd
 }

@@ -54,21 +54,17 @@ func newReportImport() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.convert(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&f.about.Method, "method", "", "name of the method; that of a method of ocl, or another one")
-	flags.StringVar(&f.about.Data, "data", "", "name of the data set, as results of ocl have it, such as cifar100")
-	flags.StringVar(&f.about.Source.Program, "program", "", "name of the program that measured, with its version if known")
-	flags.Uint64Var(&f.about.Source.Seed, "seed", 1, "seed of the run; means are over seeds")
-	flags.IntVar(&f.memory, "memory", 0, "stored samples (default: unknown, or none)")
-	flags.StringVar(&f.about.Scenario, "scenario", string(ocl.ClassIncremental), "class-incremental or domain-incremental")
-	flags.StringVar(&f.about.Protocol, "protocol", config.ProtocolStandard, "standard, survey or tuning")
+	flags.StringVar(&f.about.Method, "method", "", "NAME\tname of the method; that of a method of ocl, or another one")
+	flags.StringVar(&f.about.Data, "data", "", "NAME\tname of the data set, as results of ocl have it, such as cifar100")
+	flags.StringVar(&f.about.Source.Program, "program", "", "NAME\tname of the program that measured, with its version if known")
+	flags.Uint64Var(&f.about.Source.Seed, "seed", 1, "N\tseed of the run; means are over seeds")
+	flags.IntVar(&f.memory, "memory", 0, "N\tstored samples (default: unknown, or none)")
+	flags.StringVar(&f.about.Scenario, "scenario", string(ocl.ClassIncremental), "NAME\tclass-incremental or domain-incremental")
+	flags.StringVar(&f.about.Protocol, "protocol", config.ProtocolStandard, "NAME\tstandard, survey or tuning")
 	flags.BoolVar(&f.about.CommonTest, "common-test", false, "all tasks share one test set: each row has one number")
-	flags.StringVar(&f.about.Citation, "citation", "", "where the numbers or the method are published (default: none)")
+	flags.StringVar(&f.about.Citation, "citation", "", "TEXT\twhere the numbers or the method are published (default: none)")
 	flags.StringVarP(&f.out, "out", "o", "",
-		"file to write, NAME.json or NAME.json.gz (default: beside MATRIX.csv, as .json.gz)")
-	annotate(flags, groupOutput, map[string]string{"method": "NAME", "data": "NAME", "program": "NAME", "seed": "N",
-		"memory": "N", "scenario": "NAME", "protocol": "NAME",
-		"common-test": "", "citation": "TEXT", "out": "PATH"})
+		"PATH\tfile to write, NAME.json or NAME.json.gz (default: beside MATRIX.csv, as .json.gz)")
 	_ = cmd.MarkFlagFilename("out", "json", "gz")
 	return cmd
 }

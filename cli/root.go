@@ -40,7 +40,6 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	}
 	root.Flags().BoolVar(&showVersion, "version", false,
 		"print the version, the revision of the source, the kernels and the algorithm of convolutions in use")
-	annotate(root.Flags(), groupOutput, map[string]string{"version": ""})
 	addJSON(root, &asJSON, version{})
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -50,6 +49,10 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.AddCommand(newRun(), newAdvise(), newSweep(), newLearn(), newEmbed(), newTune(), newMethods(), newData(),
 		newBench(), newReport(), newWatch(), newVerify(), newExport(), newPredict(), newServe(),
 		newEval(), newInspect(), newConfig())
+	for _, cmd := range allCommands(root) {
+		cmd.Flags().SortFlags = false
+		inGroup(cmd.Flags(), groupOutput)
+	}
 	root.InitDefaultCompletionCmd("run")
 	completion := child(root, "completion")
 	completion.Hidden = true

@@ -59,9 +59,8 @@ func newRun() *cobra.Command {
 	f.addOutput(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.resume, "resume", "",
-		"continue the experiment or the run in this folder; add --data-dir, --backbone or network.init=FILE if the data, the pretrained network or the first weights have moved")
+		"DIR\tcontinue the experiment or the run in this folder; add --data-dir, --backbone or network.init=FILE if the data, the pretrained network or the first weights have moved")
 	addConcurrency(flags, &f.opts.Concurrency, "runs at the same time")
-	annotate(flags, groupOutput, map[string]string{"resume": "DIR"})
 	return cmd
 }
 
@@ -69,7 +68,7 @@ func newRun() *cobra.Command {
 func (f *runFlags) addOutput(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.opts.Out, "out", "o", "",
-		"folder of the experiment: configs, results, report and checkpoints (default runs/<data>-<UTC time>)")
+		"DIR\tfolder of the experiment: configs, results, report and checkpoints (default runs/<data>-<UTC time>)")
 	flags.BoolVar(&f.opts.Force, "force", false,
 		"delete the experiment in --out and start again; other files in the folder are kept")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, the estimated time and the memory, but run nothing")
@@ -79,8 +78,6 @@ func (f *runFlags) addOutput(cmd *cobra.Command) {
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report; `ocl report` writes one later")
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.json, ran{}, plan.Runs{})
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "force": "", "dry-run": "", "keep-checkpoint": "",
-		"no-report": ""})
 }
 
 func (f *runFlags) run(cmd *cobra.Command) error {

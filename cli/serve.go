@@ -105,69 +105,59 @@ func isThere(path string) bool {
 // define defines the flags.
 func (f *serveFlags) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	d := &f.o.Daemon
 	flags.StringVarP(&f.config, "config", "c", "",
-		"file (YAML) with the names of these flags as keys, dir, and set with a list of KEY=VALUE; the command line overrides it")
+		"FILE\tfile (YAML) with the names of these flags as keys, dir, and set with a list of KEY=VALUE; the command line overrides it")
 	flags.StringVar(&d.Init, "init", "",
-		"an empty folder gets the learner of this run, or of this file of a program (default: none)")
+		"RUN\tan empty folder gets the learner of this run, or of this file of a program (default: none)")
 	flags.StringVar(&d.Live.Method, "method", "",
-		"an empty folder gets a learner of this method, such as er or er+ncm (default: er)")
-	flags.IntVar(&d.Live.Memory, "memory", 0, "pictures that the method stores (default: 500)")
+		"NAME\tan empty folder gets a learner of this method, such as er or er+ncm (default: er)")
+	flags.IntVar(&d.Live.Memory, "memory", 0, "N\tpictures that the method stores (default: 500)")
 	flags.IntVar(&d.Live.Size, "size", 0,
-		"side of the pictures that the network sees, in pixels (default: 32, or that of --backbone)")
-	flags.IntVar(&d.Live.Channels, "channels", 0, "3 for colours, or 1 for grey (default: 3)")
+		"N\tside of the pictures that the network sees, in pixels (default: 32, or that of --backbone)")
+	flags.IntVar(&d.Live.Channels, "channels", 0, "N\t3 for colours, or 1 for grey (default: 3)")
 	flags.IntVar(&d.Live.Capacity, "capacity", 0,
-		"outputs of the network at first; they double when all are taken (default: 256)")
+		"N\toutputs of the network at first; they double when all are taken (default: 256)")
 	flags.StringVar(&d.Live.Backbone, "backbone", "",
-		"pretrained network: an empty folder gets a copy, and its learner learns embeddings of the pictures (docs/format/backbone.md); with --follow, that of the daemon (default: none)")
-	flags.IntVar(&d.Batch, "batch", 10, "pictures in a step")
+		"FILE\tpretrained network: an empty folder gets a copy, and its learner learns embeddings of the pictures (docs/format/backbone.md); with --follow, that of the daemon (default: none)")
+	flags.IntVar(&d.Batch, "batch", 10, "N\tpictures in a step")
 	flags.DurationVar(&d.Age, "age", 200*time.Millisecond,
-		"time after which a smaller batch is learned; a negative one is never")
-	flags.IntVar(&d.Queue, "queue", 1000, "pictures that may wait to be learned; further ones are put off")
-	flags.StringVar(&f.newClasses, "new-classes", "refuse", "what an unknown label is: refuse, or allow for a new class")
+		"TIME\ttime after which a smaller batch is learned; a negative one is never")
+	flags.IntVar(&d.Queue, "queue", 1000, "N\tpictures that may wait to be learned; further ones are put off")
+	flags.StringVar(&f.newClasses, "new-classes", "refuse", "HOW\twhat an unknown label is: refuse, or allow for a new class")
 	flags.Float64Var(&d.HeldOut, "held-out", 0.02,
-		"share of the samples that are not learned, and measure accuracy and forgetting")
+		"SHARE\tshare of the samples that are not learned, and measure accuracy and forgetting")
 	flags.IntVar(&d.Remember.Count, "remember", 10000,
-		"pictures that are remembered for their labels; beyond it the oldest go of the token that has most")
-	flags.Int64Var(&f.rememberMB, "remember-mb", 256, "size of what is remembered, in megabytes")
-	flags.DurationVar(&d.Remember.Age, "remember-age", 7*24*time.Hour, "time after which what is remembered goes")
+		"N\tpictures that are remembered for their labels; beyond it the oldest go of the token that has most")
+	flags.Int64Var(&f.rememberMB, "remember-mb", 256, "N\tsize of what is remembered, in megabytes")
+	flags.DurationVar(&d.Remember.Age, "remember-age", 7*24*time.Hour, "TIME\ttime after which what is remembered goes")
 	flags.IntVar(&d.VersionEvery, "version-every", 1000,
-		"pictures after which a version of the weights is kept, for going back to it; the last ten stay, and those with a name")
+		"N\tpictures after which a version of the weights is kept, for going back to it; the last ten stay, and those with a name")
 	flags.DurationVar(&d.VersionAge, "version-age", 10*time.Minute,
-		"time after which a version is kept, where something was learned since the last")
+		"TIME\ttime after which a version is kept, where something was learned since the last")
 	flags.BoolVar(&d.Retain, "retain", false, "keep all of the journal, for `ocl serve rebuild`; it then grows for ever")
 	addWorkers(flags, &f.workers, "goroutines that learn; results do not depend on it (default: chosen)")
 	flags.BoolVar(&f.o.Play, "play", false, "send built-in drawings as a stream: classes appear, and drift comes")
-	flags.StringVar(&f.o.Listen, "listen", "127.0.0.1:8100", "address and port")
+	inGroup(flags, groupLearner)
+	flags.StringVar(&f.o.Listen, "listen", "127.0.0.1:8100", "ADDRESS\taddress and port")
 	flags.StringVar(&f.o.Tokens, "tokens", "",
-		"file of tokens, which `ocl serve token` makes; without it nobody is asked (default: none)")
-	flags.StringVar(&f.o.Cert, "cert", "", "file of the certificate with its chain, PEM (default: no TLS)")
-	flags.StringVar(&f.o.Key, "key", "", "file of the key of --cert, PEM")
+		"FILE\tfile of tokens, which `ocl serve token` makes; without it nobody is asked (default: none)")
+	flags.StringVar(&f.o.Cert, "cert", "", "FILE\tfile of the certificate with its chain, PEM (default: no TLS)")
+	flags.StringVar(&f.o.Key, "key", "", "FILE\tfile of the key of --cert, PEM")
 	flags.BoolVar(&f.o.Insecure, "insecure", false, "let other machines in without tokens or without TLS")
 	flags.StringSliceVar(&f.o.Hosts, "host", nil,
-		"names by which the daemon may be asked for without tokens (default: localhost and addresses)")
-	flags.StringVar(&f.o.Name, "name", "ocl", "name of the model in the Open Inference Protocol")
+		"A,B\tnames by which the daemon may be asked for without tokens (default: localhost and addresses)")
+	flags.StringVar(&f.o.Name, "name", "ocl", "NAME\tname of the model in the Open Inference Protocol")
 	flags.StringVar(&f.o.Follow.URL, "follow", "",
-		"predict with the model of the daemon at this address, and learn nothing; OCL_TOKEN has its token")
+		"URL\tpredict with the model of the daemon at this address, and learn nothing; OCL_TOKEN has its token")
 	flags.StringVar(&f.o.Follow.CA, "ca", "",
-		"with --follow: file of certificates to trust, PEM (default: those of the system)")
-	flags.DurationVar(&f.o.Idle, "idle", 0, "end when nobody has asked for this time, such as 30m (default: never)")
+		"FILE\twith --follow: file of certificates to trust, PEM (default: those of the system)")
+	inGroup(flags, groupNetwork)
+	flags.DurationVar(&f.o.Idle, "idle", 0, "TIME\tend when nobody has asked for this time, such as 30m (default: never)")
 	flags.BoolVar(&f.open, "open", false, "open the page in a browser")
-	flags.StringVar(&f.logFormat, "log", "text", "form of the log on standard error: text or json")
-	flags.StringVar(&f.logLevel, "log-level", "info", "least level of the log: debug, info, warn or error")
+	flags.StringVar(&f.logFormat, "log", "text", "FORM\tform of the log on standard error: text or json")
+	flags.StringVar(&f.logLevel, "log-level", "info", "LEVEL\tleast level of the log: debug, info, warn or error")
 	addQuiet(flags, &f.quiet)
-	annotate(flags, groupLearner, map[string]string{
-		"config": "FILE", "init": "RUN", "method": "NAME", "memory": "N", "size": "N", "channels": "N", "capacity": "N",
-		"backbone": "FILE", "batch": "N", "age": "TIME", "queue": "N",
-		"new-classes": "HOW", "held-out": "SHARE", "remember": "N", "remember-mb": "N", "remember-age": "TIME",
-		"version-every": "N", "version-age": "TIME", "retain": "", "workers": "N", "play": "",
-	})
-	annotate(flags, groupNetwork, map[string]string{
-		"listen": "ADDRESS", "tokens": "FILE", "cert": "FILE", "key": "FILE", "insecure": "", "host": "A,B", "name": "NAME",
-		"follow": "URL", "ca": "FILE",
-	})
-	annotate(flags, groupOutput, map[string]string{"idle": "TIME", "open": "", "log": "FORM", "log-level": "LEVEL"})
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 	_ = cmd.MarkFlagFilename("backbone", "safetensors")
 	_ = cmd.RegisterFlagCompletionFunc("method",

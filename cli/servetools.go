@@ -126,11 +126,9 @@ func newServeToken() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&role, "role", "predict", "what the token may do: predict, label or admin")
-	flags.Float64Var(&rate, "rate", 0, "requests a second (default: any number)")
-	flags.StringVar(&file, "tokens", "", "file of tokens, which is made if it is not there")
-	annotate(flags, groupOutput, map[string]string{"role": "ROLE", "rate": "N", "tokens": "FILE"})
+	flags.StringVar(&role, "role", "predict", "ROLE\twhat the token may do: predict, label or admin")
+	flags.Float64Var(&rate, "rate", 0, "N\trequests a second (default: any number)")
+	flags.StringVar(&file, "tokens", "", "FILE\tfile of tokens, which is made if it is not there")
 	_ = cmd.MarkFlagFilename("tokens")
 	return cmd
 }

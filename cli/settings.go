@@ -48,7 +48,6 @@ type configFlags struct {
 // refuses have no flag, and KEY=VALUE does not set them. A command with a file has --config.
 func addConfig(cmd *cobra.Command, file bool, takes func(config.Key) bool, words ...string) *configFlags {
 	c := &configFlags{flags: cmd.Flags(), takes: takes, several: inStudy}
-	c.flags.SortFlags = false
 	cmd.Use += " [KEY=VALUE...]"
 	cmd.Args = c.args(words...)
 	complete := cmd.ValidArgsFunction
@@ -61,7 +60,7 @@ func addConfig(cmd *cobra.Command, file bool, takes func(config.Key) bool, words
 	if file {
 		c.flags.StringVarP(&c.file, "config", "c", "",
 			"config file (YAML), or the result.json of a run to repeat it; everything else overrides it")
-		annotate(c.flags, config.GroupData, map[string]string{"config": "FILE"})
+		annotate(c.flags, config.GroupData, "config", "FILE")
 		_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
 	}
 	for _, group := range []string{config.GroupData, config.GroupMethod, config.GroupTraining} {
@@ -97,7 +96,7 @@ func addKey(cmd *cobra.Command, k config.Key, flag, group, value string) {
 		usage += " (default: " + k.Unset + ")"
 	}
 	f := cmd.Flags().VarPF(&settingValue{list: k.List(), kind: value, text: k.Default()}, flag, "", usage)
-	annotate(cmd.Flags(), group, map[string]string{f.Name: value})
+	annotate(cmd.Flags(), group, f.Name, value)
 	_ = cmd.RegisterFlagCompletionFunc(f.Name, func(*cobra.Command, []string, string) ([]string,
 		cobra.ShellCompDirective) {
 		if choices := choicesOf(k); len(choices) > 0 {

@@ -78,35 +78,31 @@ func newSweep() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.sweep(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the study (default: runs/ and the name of the file)")
+	flags.StringVarP(&f.opts.Out, "out", "o", "", "DIR\tfolder of the study (default: runs/ and the name of the file)")
 	f.addWorker(cmd)
 	flags.StringVar(&f.part, "shard", "",
-		"do one of N parts of the study, such as 3/64; the others may be done anywhere (default: all of it)")
+		"I/N\tdo one of N parts of the study, such as 3/64; the others may be done anywhere (default: all of it)")
 	flags.StringVar(&f.job, "job", "",
-		"print a job file that does the study in shards, and do nothing else: slurm, kubernetes or skypilot")
+		"ENGINE\tprint a job file that does the study in shards, and do nothing else: slurm, kubernetes or skypilot")
 	flags.IntVar(&f.shards, "shards", 0,
-		"with --job: the number of shards (default: one for every four jobs, at most 1,000, which is the limit with slurm)")
+		"N\twith --job: the number of shards (default: one for every four jobs, at most 1,000, which is the limit with slurm)")
 	flags.StringSliceVar(&f.hosts, "hosts", nil,
-		"print ssh commands that do a shard on each of these hosts, and do nothing else")
+		"A,B\tprint ssh commands that do a shard on each of these hosts, and do nothing else")
 	flags.StringVar(&f.listen, "listen", "",
-		"serve the study at this address to machines that share nothing, such as :4222; they join by the file DIR/join")
+		"ADDRESS\tserve the study at this address to machines that share nothing, such as :4222; they join by the file DIR/join")
 	flags.StringVar(&f.nats, "nats", "",
-		"serve the study by NATS servers that run already, such as nats://host:4222; OCL_NATS_CREDS, or OCL_NATS_USER and OCL_NATS_PASSWORD, have the credentials")
+		"URL\tserve the study by NATS servers that run already, such as nats://host:4222; OCL_NATS_CREDS, or OCL_NATS_USER and OCL_NATS_PASSWORD, have the credentials")
 	flags.BoolVar(&f.share, "share-data", false,
 		"with --listen or --nats, lend the data to workers that do not have them; each needs memory for all of the images")
 	flags.StringVar(&f.status, "status", "",
-		"show how far the study is in browsers of this machine at this port, such as :8080, or at an address and port (default: nowhere)")
+		"ADDRESS\tshow how far the study is in browsers of this machine at this port, such as :8080, or at an address and port (default: nowhere)")
 	flags.BoolVar(&f.dryRun, "dry-run", false,
 		"print the jobs, the estimated time, memory and disk space, but run nothing")
 	flags.StringVar(&f.results, "results", "",
-		"folder with results; those of runs of the study are copied and not computed again (default: none)")
+		"DIR\tfolder with results; those of runs of the study are copied and not computed again (default: none)")
 	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
 	addJSON(cmd, &f.json, studyStatus{}, plan.Runs{})
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "shard": "I/N", "job": "ENGINE", "shards": "N",
-		"hosts": "A,B", "listen": "ADDRESS", "nats": "URL", "share-data": "", "status": "ADDRESS", "dry-run": "",
-		"results": "DIR", "yes": "", "no-report": ""})
 	cmd.AddCommand(newSweepJoin(), newSweepStatus(), newSweepRetry(), newSweepCancel())
 	return cmd
 }
@@ -140,12 +136,10 @@ func newSweepJoin() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.opts.Out, "out", "o", "",
-		"with FILE: folder of this machine for the runs at work (default: a folder of the user's cache)")
+		"DIR\twith FILE: folder of this machine for the runs at work (default: a folder of the user's cache)")
 	flags.BoolVar(&f.share, "share-data", false,
 		"with --listen or --nats, lend the data to workers that do not have them; each needs memory for all of the images")
-	annotate(flags, groupOutput, map[string]string{"share-data": "", "out": "DIR"})
 	f.addWorker(cmd)
 	return cmd
 }
@@ -154,15 +148,14 @@ func newSweepJoin() *cobra.Command {
 func (f *sweepFlags) addWorker(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.opts.DataDir, "data-dir", "",
-		"where the data are on this machine, for data sets that are read from files (default: as the study says)")
+		"PATH\twhere the data are on this machine, for data sets that are read from files (default: as the study says)")
 	addConcurrency(flags, &f.opts.Concurrency, "jobs at the same time")
 	addWorkers(flags, &f.opts.Workers, "goroutines of each job; results do not depend on it (default: chosen)")
 	flags.DurationVar(&f.maxTime, "max-time", 0,
-		"time after which jobs at work are saved and given back, such as 3h45m (default: none)")
+		"TIME\ttime after which jobs at work are saved and given back, such as 3h45m (default: none)")
 	addCheckpointEvery(flags, &f.opts.CheckpointEvery)
 	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", false, "keep the last checkpoint of a finished job")
 	addQuiet(flags, &f.quiet)
-	annotate(flags, groupOutput, map[string]string{"data-dir": "PATH", "max-time": "TIME", "keep-checkpoint": ""})
 	_ = cmd.MarkFlagDirname("data-dir")
 }
 

@@ -121,8 +121,8 @@ func (s studyStatus) text() string {
 	}
 	text += "\n"
 	running := ""
-	unusable := table{head: []string{"cannot be used", "error"}, right: []bool{false, false}}
-	failed := table{head: []string{"failed", "attempt", "step", "error"}, right: []bool{false, true, true, false}}
+	unusable := table{head: []string{"cannot be used", "error"}}
+	failed := table{head: []string{"failed", ">attempt", ">step", "error"}}
 	for _, r := range s.runs {
 		switch r.Phase {
 		case progress.Running:

@@ -86,12 +86,11 @@ func fold(text string, width int) []string {
 // columns is the width of s on a terminal, every character counted as one.
 func columns(s string) int { return len([]rune(s)) }
 
-// table is rows of text under a head, in which what does not show is escaped; columns are aligned to the right where
-// right says so, and the last one is folded so that no line is wider than plainWidth.
+// table is rows of text under a head, in which what does not show is escaped. Columns whose head begins with ">" are
+// aligned to the right, and the last one is folded so that no line is wider than plainWidth.
 type table struct {
-	head  []string
-	rows  [][]string
-	right []bool
+	head []string
+	rows [][]string
 }
 
 func (t table) write(w io.Writer) error {
@@ -100,8 +99,11 @@ func (t table) write(w io.Writer) error {
 }
 
 func (t table) String() string {
-	width := make([]int, len(t.head))
-	lines := [][]string{t.head}
+	width, right, head := make([]int, len(t.head)), make([]bool, len(t.head)), make([]string, len(t.head))
+	for i, h := range t.head {
+		head[i], right[i] = strings.CutPrefix(h, ">")
+	}
+	lines := [][]string{head}
 	for _, row := range t.rows {
 		line := make([]string, len(row))
 		for i, cell := range row {
@@ -124,7 +126,7 @@ func (t table) String() string {
 		line := ""
 		for i, cell := range row[:last] {
 			pad := strings.Repeat(" ", width[i]-columns(cell))
-			if t.right[i] {
+			if right[i] {
 				line += pad + cell + "  "
 			} else {
 				line += cell + pad + "  "
@@ -134,7 +136,7 @@ func (t table) String() string {
 			if i > 0 {
 				line = strings.Repeat(" ", indent)
 			}
-			if t.right[last] {
+			if right[last] {
 				line += strings.Repeat(" ", width[last]-columns(part))
 			}
 			fmt.Fprintln(&b, strings.TrimRight(line+part, " "))

@@ -64,16 +64,15 @@ func newTune() *cobra.Command {
 	f.config.addOwn(cmd, "tune.points", "points", "N")
 	f.config.addOwn(cmd, "tune.repeats", "repeats", "N")
 	flags.StringVarP(&f.opts.Out, "out", "o", "",
-		"folder of the records and the trials (default runs/tune-<data>-<UTC time>)")
+		"DIR\tfolder of the records and the trials (default runs/tune-<data>-<UTC time>)")
 	flags.StringVar(&f.results, "results", "",
-		"folder with results, such as the --out of another tuning; those of trials are copied and not computed again (default: none)")
+		"DIR\tfolder with results, such as the --out of another tuning; those of trials are copied and not computed again (default: none)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the points, the steps and the estimated time, but run nothing")
 	addWorkers(flags, &f.opts.Workers, "goroutines of each trial; results do not depend on it (default: chosen)")
 	addConcurrency(flags, &f.opts.Concurrency, "trials at the same time")
 	addCheckpointEvery(flags, &f.opts.CheckpointEvery)
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.json, tune.Record{}, tune.Preview{})
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "results": "DIR", "dry-run": ""})
 	return cmd
 }
 
@@ -194,11 +193,11 @@ func (f *tuneFlags) print(w io.Writer, records []*tune.Record, plans []tune.Prev
 // pointTable lists the points of a record: first those that were tried to the end, then those that were stopped, then
 // those that diverged.
 func pointTable(r *tune.Record) table {
-	t := table{head: []string{"accuracy"}, right: []bool{true}}
+	t := table{head: []string{">accuracy"}}
 	for _, a := range r.Grid.Axes {
-		t.head, t.right = append(t.head, tune.ShortKey(a.Key)), append(t.right, true)
+		t.head = append(t.head, ">"+tune.ShortKey(a.Key))
 	}
-	t.head, t.right = append(t.head, "outcome"), append(t.right, false)
+	t.head = append(t.head, "outcome")
 	order := make([]int, len(r.Points))
 	for i := range order {
 		order[i] = i
@@ -292,9 +291,9 @@ func (f *tuneFlags) plan(ctx context.Context, w, notes io.Writer, t *tune.Tuner)
 				count.Of(one.Steps, "step"), state)
 		}
 		fmt.Fprintln(w)
-		points := table{right: slices.Repeat([]bool{true}, len(list[0].Keys)), rows: list[0].Points}
+		points := table{rows: list[0].Points}
 		for _, k := range list[0].Keys {
-			points.head = append(points.head, tune.ShortKey(k))
+			points.head = append(points.head, ">"+tune.ShortKey(k))
 		}
 		if err := points.write(w); err != nil {
 			return err

@@ -66,23 +66,20 @@ func newVerify() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.BoolVar(&f.committed, "committed", false,
 		"say whether results reproduce what the committed runs of the same config have measured; nothing is run")
 	flags.StringVar(&f.opts.DataDir, "data-dir", "",
-		"where the data lie on this machine, for a data set that is read from files (default: the recorded folder, or $"+dataVariable+")")
+		"PATH\twhere the data lie on this machine, for a data set that is read from files (default: the recorded folder, or $"+dataVariable+")")
 	addBackbone(cmd, &f.opts.Backbone)
 	flags.StringVar(&f.opts.Init, "init", "",
-		"file of the first weights on this machine, for a run that began with some (default: the recorded file)")
+		"FILE\tfile of the first weights on this machine, for a run that began with some (default: the recorded file)")
 	flags.StringVar(&f.parent, "parent", "",
-		"folder of the parent run, for a result of `ocl learn` (default: the recorded folder)")
+		"RUN\tfolder of the parent run, for a result of `ocl learn` (default: the recorded folder)")
 	flags.StringVarP(&f.opts.Out, "out", "o", "",
-		"new folder for the run; the same command then continues it after Ctrl-C (default: nothing is written)")
+		"DIR\tnew folder for the run; the same command then continues it after Ctrl-C (default: nothing is written)")
 	addWorkers(flags, &f.opts.Workers, "goroutines of the run; results do not depend on it (default: chosen)")
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.asJSON, verdict{}, groupJSON{})
-	annotate(flags, groupOutput, map[string]string{"committed": "", "data-dir": "PATH", "backbone": "FILE", "init": "FILE",
-		"parent": "RUN", "out": "DIR"})
 	_ = cmd.MarkFlagDirname("data-dir")
 	_ = cmd.MarkFlagDirname("parent")
 	_ = cmd.MarkFlagFilename("init", "safetensors")
@@ -198,7 +195,7 @@ func (v *verdict) text() string {
 		return fmt.Sprintf("%s: the same as its run, bit for bit: %s compared after %s\n", v.Result,
 			count.Of(v.Values, "value"), count.Of(v.Steps, "step"))
 	}
-	t := table{head: []string{"key", "recorded", "this run"}, right: []bool{false, false, false}}
+	t := table{head: []string{"key", "recorded", "this run"}}
 	for _, d := range v.Differences[:min(shownDifferences, len(v.Differences))] {
 		t.rows = append(t.rows, []string{d.Key, d.A, d.B})
 	}

@@ -47,15 +47,13 @@ func newWatch() *cobra.Command {
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.watch(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	addOut(cmd, &f.out)
 	flags.StringVar(&f.address, "address", "127.0.0.1",
-		"address of this machine for the page; with another address than the default, other machines may see the page")
-	flags.IntVar(&f.port, "port", 0, "port of the page (default: a free one)")
+		"ADDRESS\taddress of this machine for the page; with another address than the default, other machines may see the page")
+	flags.IntVar(&f.port, "port", 0, "N\tport of the page (default: a free one)")
 	flags.BoolVar(&f.open, "open", false, "open the page in a browser")
-	flags.DurationVar(&f.idle, "idle", 0, "end when no run has been at work for this time, such as 30m (default: never)")
+	flags.DurationVar(&f.idle, "idle", 0, "TIME\tend when no run has been at work for this time, such as 30m (default: never)")
 	addQuiet(flags, &f.quiet)
-	annotate(flags, groupOutput, map[string]string{"address": "ADDRESS", "port": "N", "open": "", "idle": "TIME"})
 	return cmd
 }
 

@@ -31,7 +31,7 @@ func TestFormats(t *testing.T) {
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	long := strings.Repeat("word ", 30)
-	tab := table{head: []string{"name", "n", "text"}, right: []bool{false, true, false},
+	tab := table{head: []string{"name", ">n", "text"},
 		rows: [][]string{{"er", "5,000", long}, {"finetune", "7", "über"}}}
 	if err := tab.write(&b); err != nil {
 		t.Fatal(err)

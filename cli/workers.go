@@ -18,27 +18,23 @@ type countValue struct {
 
 // addWorkers defines --workers.
 func addWorkers(flags *pflag.FlagSet, to *int, usage string) {
-	flags.Var(countValue{to, limit.Workers}, "workers", usage)
-	annotate(flags, groupOutput, map[string]string{"workers": "N"})
+	flags.Var(countValue{to, limit.Workers}, "workers", "N\t"+usage)
 }
 
 // addConcurrency defines --concurrency, where what is, such as "runs at the same time".
 func addConcurrency(flags *pflag.FlagSet, to *int, what string) {
-	flags.Var(countValue{to, limit.Concurrency}, "concurrency", what+"; results do not depend on it (default: chosen)")
-	annotate(flags, groupOutput, map[string]string{"concurrency": "N"})
+	flags.Var(countValue{to, limit.Concurrency}, "concurrency", "N\t"+what+"; results do not depend on it (default: chosen)")
 }
 
 // addCheckpointEvery defines --checkpoint-every.
 func addCheckpointEvery(flags *pflag.FlagSet, to *int) {
 	flags.IntVar(to, "checkpoint-every", 60,
-		"time between checkpoints; with a negative number there is one after each task and no other")
-	annotate(flags, groupOutput, map[string]string{"checkpoint-every": "SECONDS"})
+		"SECONDS\ttime between checkpoints; with a negative number there is one after each task and no other")
 }
 
 // addQuiet defines --quiet.
 func addQuiet(flags *pflag.FlagSet, to *bool) {
 	flags.BoolVarP(to, "quiet", "q", false, "do not show progress")
-	annotate(flags, groupOutput, map[string]string{"quiet": ""})
 }
 
 func (v countValue) Set(text string) error {
